@@ -12,7 +12,7 @@
 static bool has_filter(const struct cancel *cancel)
 {
 	return cancel->users || cancel->queues || cancel->states ||
-	       cancel->names || cancel->all;
+	       cancel->names || cancel->labels || cancel->all;
 }
 
 /* Returns the operands that are valid ids; reports the others. */
@@ -54,6 +54,8 @@ static json_t *make_request(const struct cancel *cancel, json_t *ids)
 		json_object_set(req, "states", cancel->states);
 	if (cancel->names)
 		json_object_set(req, "names", cancel->names);
+	if (cancel->labels)
+		json_object_set(req, "labels", cancel->labels);
 	if (cancel->all)
 		json_object_set_new(req, "all", json_true());
 	return req;
@@ -157,5 +159,6 @@ int main(int argc, char **argv)
 	json_decref(cancel.queues);
 	json_decref(cancel.states);
 	json_decref(cancel.names);
+	json_decref(cancel.labels);
 	return status;
 }

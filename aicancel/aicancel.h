@@ -11,7 +11,8 @@
 
 struct cancel {
 	const char *socket;
-	json_t *users, *queues, *states, *names; /* NULL: not given */
+	/* NULL: not given */
+	json_t *users, *queues, *states, *names, *labels;
 	bool all, wait, json;
 	int signo; /* 0: end the job */
 };

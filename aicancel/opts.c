@@ -25,6 +25,8 @@ static const struct opt opts[] = {
 	  opt_add_states, AT(states) },
 	{ 'n', "name", "NAME,...", "jobs of these names",
 	  opt_add_items, AT(names) },
+	{ 'l', "label", "KEY[=VALUE],...", "jobs that have all these labels",
+	  opt_add_items, AT(labels) },
 	{ 0, "all", NULL, "all your jobs; for an admin, those of everyone",
 	  opt_set_true, AT(all) },
 	{ 's', "signal", "SIGNAL", "send SIGNAL instead, like USR1 or 10",

@@ -24,6 +24,8 @@ struct ctl {
 	bool quit;
 	/* Options of the current command. */
 	const char *reason; /* drain */
+	bool hold;          /* requeue */
+	bool tty;           /* exec */
 	int64_t wait_s;     /* ping */
 	struct {
 		const char *start, *end, *duration;
@@ -38,9 +40,12 @@ struct ctl {
 	struct {
 		const char *user, *act, *job, *since, *until, *count;
 	} audit;
+	struct {
+		const char *before;
+	} history;
 };
 
-/* The kind of names that the words of a command are, for completion. */
+/* The kind of names that a command takes as arguments, for completion. */
 enum words_kind {
 	WORDS_NONE,
 	WORDS_JOBS,
@@ -58,12 +63,24 @@ struct command {
 	int (*run)(struct ctl *ctl, int argc, char **argv);
 	const struct opt *opts; /* its own options; NULL: none */
 	int least, most;        /* operands */
+	/* Index of the operand with which a command of the user's begins, whose
+	 * options are not ours; 0: there is none. */
+	int theirs;
 	enum words_kind kind;
 };
 
 /* audit.c */
 extern const struct opt audit_opts[];
+extern const struct opt history_opts[];
 int run_audit(struct ctl *ctl, int argc, char **argv);
+
+/* accounting.c */
+int run_accounting(struct ctl *ctl, int argc, char **argv);
+int run_history(struct ctl *ctl, int argc, char **argv);
+
+/* exec.c */
+extern const struct opt exec_opts[];
+int run_exec(struct ctl *ctl, int argc, char **argv);
 
 /* The options of reserve, and its function. */
 extern const struct opt reserve_opts[];

@@ -68,7 +68,8 @@ static const struct opt common_opts[] = {
 };
 
 /*
- * Take one option; next: the following word, *ret_used: it was the value.
+ * Take one option. next: the word after it; *ret_used: whether that was its
+ * value.
  */
 static int take_option(struct ctl *ctl, const struct command *cmd,
                        const char *word, const char *next, bool *ret_used,
@@ -90,21 +91,29 @@ static int take_option(struct ctl *ctl, const struct command *cmd,
 	return rc;
 }
 
+/* Returns where options end: at "--", or where the user's own command begins.
+ */
+static int options_end(const struct command *cmd, int argc, char **argv)
+{
+	int operands = 0, i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if ((argv[i][0] != '-' || !argv[i][1]) &&
+		    ++operands == cmd->theirs)
+			break;
+	return i;
+}
+
 /* Move the operands to the front, after the command; *argc becomes their
  * number. */
 static int take_options(struct ctl *ctl, const struct command *cmd, int *argc,
                         char **argv, struct err *err)
 {
-	int kept = 1;
+	int kept = 1, end = options_end(cmd, *argc, argv);
 
-	for (int i = 1; i < *argc; i++) {
+	for (int i = 1; i < end; i++) {
 		bool used = false;
 
-		if (!strcmp(argv[i], "--")) {
-			while (++i < *argc)
-				argv[kept++] = argv[i];
-			break;
-		}
 		if (argv[i][0] != '-' || !argv[i][1]) {
 			argv[kept++] = argv[i];
 			continue;
@@ -115,13 +124,18 @@ static int take_options(struct ctl *ctl, const struct command *cmd, int *argc,
 			return -1;
 		i += used;
 	}
+	for (int i = end; i < *argc; i++)
+		if (i > end || strcmp(argv[i], "--") != 0)
+			argv[kept++] = argv[i];
 	*argc = kept;
 	return 0;
 }
 
-static bool wants_help(int argc, char **argv)
+static bool wants_help(const struct command *cmd, int argc, char **argv)
 {
-	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+	int end = options_end(cmd, argc, argv);
+
+	for (int i = 1; i < end; i++)
 		if (!strcmp(argv[i], "--help"))
 			return true;
 	return false;
@@ -135,6 +149,8 @@ int command_run(struct ctl *ctl, int argc, char **argv)
 	int status;
 
 	ctl->reason = NULL;
+	ctl->hold = false;
+	ctl->tty = false;
 	ctl->wait_s = 0;
 	memset(&ctl->resv, 0, sizeof(ctl->resv));
 	memset(&ctl->cron, 0, sizeof(ctl->cron));
@@ -143,7 +159,7 @@ int command_run(struct ctl *ctl, int argc, char **argv)
 		         argv[0]);
 		return EXIT_USAGE;
 	}
-	if (wants_help(argc, argv))
+	if (wants_help(cmd, argc, argv))
 		return command_help(ctl, cmd->name);
 	if (take_options(ctl, cmd, &argc, argv, &why) < 0) {
 		ctl_warn(ctl, "%s: %s", cmd->name, why.text);

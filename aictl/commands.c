@@ -1,5 +1,6 @@
 /* commands.c - the commands of aictl */
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,19 +38,32 @@ static json_t *take_ids(const struct ctl *ctl, int n, char **word, int *status)
 	return ids;
 }
 
-/* hold, release, ...: argv[0] is the action. */
-static int run_action(struct ctl *ctl, int argc, char **argv)
+static int control(struct ctl *ctl, const char *action, int n, char **word)
 {
 	int status = EXIT_SUCCESS;
-	json_t *ids = take_ids(ctl, argc - 1, argv + 1, &status);
+	json_t *ids = take_ids(ctl, n, word, &status);
 
 	if (json_array_size(ids) &&
 	    ctl_finish(
 		ctl, ctl_ask(ctl, json_pack("{s:s, s:s, s:O}", "op", "control",
-	                                    "action", argv[0], "ids", ids))))
+	                                    "action", action, "ids", ids))))
 		status = EXIT_FAILURE;
 	json_decref(ids);
 	return status;
+}
+
+/* hold, release, ...: argv[0] is the action. */
+static int run_action(struct ctl *ctl, int argc, char **argv)
+{
+	return control(ctl, argv[0], argc - 1, argv + 1);
+}
+
+/* A job that requeues itself is told to end before the answer comes. */
+static int run_requeue(struct ctl *ctl, int argc, char **argv)
+{
+	signal(SIGTERM, SIG_IGN);
+	return control(ctl, ctl->hold ? "requeuehold" : "requeue", argc - 1,
+	               argv + 1);
 }
 
 /* "limit=2:00" -> {"limit": "2:00"}; -1: reported. */
@@ -271,6 +285,12 @@ static int set_wait(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
+static const struct opt requeue_opts[] = {
+	{ 0, "hold", NULL, "keep them from starting again", opt_set_true,
+	  .offset = offsetof(struct ctl, hold) },
+	OPT_END
+};
+
 static const struct opt drain_opts[] = {
 	{ 'r', "reason", "REASON", "why, shown with the nodes", opt_set_text,
 	  .offset = offsetof(struct ctl, reason) },
@@ -292,14 +312,17 @@ const struct command commands[] = {
 	  run_action, .least = 1, .most = MANY, .kind = WORDS_JOBS },
 	{ "resume", "JOB...", "let suspended jobs resume",
 	  run_action, .least = 1, .most = MANY, .kind = WORDS_JOBS },
-	{ "requeue", "JOB...", "requeue running or ended jobs",
-	  run_action, .least = 1, .most = MANY, .kind = WORDS_JOBS },
+	{ "requeue", "[--hold] JOB...", "requeue running or ended jobs",
+	  run_requeue, .opts = requeue_opts, .least = 1, .most = MANY, .kind = WORDS_JOBS },
 	{ "preempt", "JOB...", "suspend, requeue or cancel, as their queue says",
 	  run_action, .least = 1, .most = MANY, .kind = WORDS_JOBS },
 	{ "top", "JOB...", "put pending jobs before all others of their queue",
 	  run_action, .least = 1, .most = MANY, .kind = WORDS_JOBS },
 	{ "update", "JOB... FIELD=VALUE...", "change the options of jobs",
 	  run_update, .least = 2, .most = MANY, .kind = WORDS_JOBS },
+	{ "exec", "JOB[.RANK] COMMAND...", "run a command in a job that runs",
+	  run_exec, .opts = exec_opts, .least = 2, .most = MANY,
+	  .kind = WORDS_JOBS, .theirs = 2 },
 	{ "drain", "NODE... -r REASON", "start no further jobs on nodes",
 	  run_drain, .opts = drain_opts,
 	  .least = 1, .most = MANY, .kind = WORDS_NODES },
@@ -321,6 +344,12 @@ const struct command commands[] = {
 	  .run = run_status },
 	{ "audit", "", "list who did what",
 	  .run = run_audit, .opts = audit_opts },
+	{ "accounting", "check",
+	  "compare the sums of use with the attempts", run_accounting,
+	  .least = 1, .most = 1 },
+	{ "history", "archive|purge",
+	  "remove ended jobs, and keep them in a file", run_history,
+	  .opts = history_opts, .least = 1, .most = 2 },
 	{ "metrics", "", "print the metrics in Prometheus' text format",
 	  .run = run_text },
 	{ "dump", "", "print the snapshot that the scheduler sees",

@@ -12,7 +12,10 @@
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
-enum { LAST_RUNS = 10 };
+enum {
+	LAST_RUNS = 10,
+	IDS_AT_ONCE = 50 /* the most that one request may name */
+};
 
 static const char *text_of(const json_t *row, const char *key)
 {
@@ -235,7 +238,7 @@ static int latest_first(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Get runs of an entry that have ended, or others. */
+/* Get the runs of an entry that have ended, or those that have not. */
 static json_t *ask_runs(struct ctl *ctl, int64_t id, bool history)
 {
 	json_t *req =
@@ -320,18 +323,30 @@ int cron_show(struct ctl *ctl, int argc, char **argv)
 
 /* --- changes ------------------------------------------------------------ */
 
-/* pause, resume, delete: argv[0] is the action. */
-int cron_act(struct ctl *ctl, int argc, char **argv)
+static int act(struct ctl *ctl, const char *action, int n, char **id)
 {
-	json_t *req = json_pack("{s:s, s:s}", "op", "cron", "action", argv[0]);
+	json_t *req = json_pack("{s:s, s:s}", "op", "cron", "action", action);
 	json_t *ids = json_array();
 
-	for (int i = 1; i < argc; i++)
-		json_array_append_new(ids, json_string(argv[i]));
+	for (int i = 0; i < n; i++)
+		json_array_append_new(ids, json_string(id[i]));
 	json_object_set_new(req, "ids", ids);
 	if (ctl->cron.cancel)
 		json_object_set_new(req, "cancel", json_true());
 	return ctl_finish(ctl, ctl_ask(ctl, req));
+}
+
+/* pause, resume, delete: argv[0] is the action. */
+int cron_act(struct ctl *ctl, int argc, char **argv)
+{
+	int status = EXIT_SUCCESS, n;
+
+	for (int i = 1; i < argc; i += n) {
+		n = argc - i < IDS_AT_ONCE ? argc - i : IDS_AT_ONCE;
+		if (act(ctl, argv[0], n, argv + i) != EXIT_SUCCESS)
+			status = EXIT_FAILURE;
+	}
+	return status;
 }
 
 int cron_run(struct ctl *ctl, int argc, char **argv)

@@ -8,6 +8,7 @@
 #include "aictl/words.h"
 #include "libcommon/client/batch.h"
 #include "libcommon/export.h"
+#include "libcommon/mail.h"
 #include "libcommon/mem.h"
 #include "libcommon/spec_opt.h"
 
@@ -24,6 +25,7 @@ struct reading_tab {
 	char **env; /* NAME=value, NULL at the end */
 	size_t nenv, env_cap;
 	const char *zone;      /* of CRON_TZ, or NULL */
+	const char *mail_user; /* of MAILTO, or NULL */
 	struct submit options; /* for the entry below */
 	struct buf warnings;
 	bool bad_options; /* reported: the entry is not looked at */
@@ -64,6 +66,19 @@ static void set_env(struct reading_tab *r, const char *name, const char *value)
 	r->env[i] = text;
 }
 
+static void take_recipient(struct reading_tab *r, const char *value)
+{
+	struct err err;
+
+	r->mail_user = NULL;
+	if (*value && mail_check_address(value, &err) < 0) {
+		err_wrap(&err, "MAILTO");
+		fail(r, &err);
+	} else if (*value) {
+		r->mail_user = arena_strdup(r->arena, value);
+	}
+}
+
 /* NAME = value; the value may be quoted. Returns false if it is no such
  * line. */
 static bool take_variable(struct reading_tab *r, const char *line)
@@ -89,7 +104,9 @@ static bool take_variable(struct reading_tab *r, const char *line)
 	copy = xstrndup(value, n);
 	if (!strcmp(name, "CRON_TZ"))
 		r->zone = arena_strdup(r->arena, copy);
-	else if (strcmp(name, "MAILTO") != 0)
+	else if (!strcmp(name, "MAILTO"))
+		take_recipient(r, copy);
+	else
 		set_env(r, name, copy);
 	free(name);
 	free(copy);
@@ -194,8 +211,8 @@ static char *command_of(const char *text, struct err *err)
 	return buf_take(&out);
 }
 
-/* Set what no option said: alike in each session, so that the same line is the
- * same entry. */
+/* Set the defaults of what no option said. They depend on the line alone, so
+ * that the same line is the same entry in each session. */
 static void complete(struct reading_tab *r, const char *command)
 {
 	struct spec *spec = &r->options.spec;
@@ -205,6 +222,8 @@ static void complete(struct reading_tab *r, const char *command)
 		spec->name = "wrap";
 	if (!spec->output)
 		spec->output = spec->array ? "slurm-%A_%a.out" : "slurm-%j.out";
+	if (!spec->mail_user)
+		spec->mail_user = r->mail_user;
 	spec->umask = 022;
 	spec->command = arena_strdup(r->arena, command);
 	if (spec->workdir && *spec->workdir == '/')
@@ -228,7 +247,7 @@ static int check_entry(struct reading_tab *r, const char *schedule,
 	if (opt_apply(spec_opts, &r->options, "cron", schedule, err) < 0 ||
 	    batch_check_cron(&r->options, err) < 0)
 		return -1;
-	return spec_resolve(&r->options.spec, 0, &req, err);
+	return submit_resolve(&r->options, &req, err);
 }
 
 /* Add an entry to the request: its script and environment behind it. */

@@ -5,7 +5,9 @@
 
 #include "aiq/aiq.h"
 #include "aiq/columns.h"
+#include "aiq/efficiency.h"
 #include "aiq/list.h"
+#include "aiq/report.h"
 #include "libcommon/client/follow.h"
 #include "libcommon/client/table.h"
 #include "libcommon/jobid.h"
@@ -28,15 +30,62 @@ static int check_page(const struct aiq *aiq, bool jobs, struct err *err)
 	return 0;
 }
 
+/* Check what goes with --report, and what with it alone. */
+static int check_report(const struct aiq *aiq, struct err *err)
+{
+	if (!aiq->report) {
+		if (aiq->by || aiq->pools || aiq->classes)
+			return err_set(err, EINVAL,
+			               "--by, --pool and --class go with "
+			               "--report");
+		if (aiq->top >= 0 && !aiq->efficiency)
+			return err_set(err, EINVAL,
+			               "--top goes with --report and "
+			               "--efficiency");
+		if (aiq->csv && !aiq->history && !aiq->efficiency)
+			return err_set(err, EINVAL,
+			               "--csv goes with --history, --report "
+			               "and --efficiency");
+		if (aiq->csv && (aiq->json || aiq->watch))
+			return err_set(err, EINVAL,
+			               "--csv and --%s exclude each other",
+			               aiq->json ? "json" : "watch");
+		return 0;
+	}
+	if (aiq->states || aiq->names || aiq->nodes || aiq->labels ||
+	    aiq->attempts || aiq->watch || aiq->noperands || aiq->limit >= 0 ||
+	    aiq->after)
+		return err_set(err, EINVAL,
+		               "--report takes no JOB, and no filter but "
+		               "--user, --queue, --account, --pool and "
+		               "--class");
+	if (aiq->csv && aiq->json)
+		return err_set(err, EINVAL,
+		               "--csv and --json exclude each other");
+	if (aiq->since && aiq->until && aiq->since > aiq->until)
+		return err_set(err, EINVAL, "--since is after --until");
+	return report_check(aiq, err);
+}
+
 /* Check which options go together. */
 static int check(const struct aiq *aiq, struct err *err)
 {
 	bool jobs = aiq->view == &view_jobs || aiq->history;
 	bool whose = aiq->users || aiq->queues;
 	bool file = aiq->log || aiq->script;
-	bool filter =
-	    aiq->states || aiq->names || aiq->nodes || aiq->all || aiq->cron;
+	bool filter = aiq->states || aiq->names || aiq->nodes ||
+	              aiq->accounts || aiq->labels || aiq->all || aiq->cron;
 
+	if (check_report(aiq, err) < 0)
+		return -1;
+	if (aiq->report)
+		return 0;
+	if (aiq->file && (!aiq->history || aiq->watch || aiq->sort ||
+	                  aiq->limit >= 0 || aiq->after || aiq->cron))
+		return err_set(err, EINVAL,
+		               "--file goes with --history and filters only");
+	if (efficiency_check(aiq, err) < 0)
+		return -1;
 	if (!aiq->log && (aiq->follow || aiq->task >= 0))
 		return err_set(err, EINVAL,
 		               "--follow and --task go with --log");
@@ -48,7 +97,8 @@ static int check(const struct aiq *aiq, struct err *err)
 		               aiq->log
 		                   ? "--log goes with --task and --follow only"
 		                   : "--script goes with JOB only");
-	if (aiq->tasks && (!aiq->noperands || file || aiq->view != &view_jobs))
+	if (aiq->tasks && !aiq->efficiency &&
+	    (!aiq->noperands || file || aiq->view != &view_jobs))
 		return err_set(err, EINVAL, "--tasks goes with JOB only");
 	if (!aiq->web && (aiq->open || aiq->list || aiq->logout))
 		return err_set(err, EINVAL,
@@ -61,12 +111,13 @@ static int check(const struct aiq *aiq, struct err *err)
 		               "--logout only");
 	if (!aiq->history && (aiq->since || aiq->until))
 		return err_set(err, EINVAL,
-		               "--since and --until go with "
-		               "--history");
-	if (aiq->attempts && (!aiq->history || aiq->names || aiq->watch))
+		               "--since and --until go with --history, "
+		               "--report and --efficiency");
+	if (aiq->attempts &&
+	    (!aiq->history || aiq->names || aiq->labels || aiq->watch))
 		return err_set(err, EINVAL,
 		               "--attempts goes with --history, and not with "
-		               "--name or --watch");
+		               "--name, --label or --watch");
 	if (aiq->view == &view_shares && (filter || aiq->noperands))
 		return err_set(err, EINVAL,
 		               "--shares takes no JOB, and no filter but "
@@ -79,8 +130,11 @@ static int check(const struct aiq *aiq, struct err *err)
 	if (aiq->cron && (aiq->noperands || aiq->attempts))
 		return err_set(err, EINVAL,
 		               "--cron takes no JOB, and not --attempts");
-	if (check_page(aiq, jobs && !file, err) < 0)
+	if (!aiq->efficiency && check_page(aiq, jobs && !file, err) < 0)
 		return -1;
+	if (aiq->watch && (aiq->noperands || aiq->limit >= 0))
+		return err_set(err, EINVAL,
+		               "--watch takes no JOB, --limit or --after");
 	if (aiq->watch && aiq->json)
 		return err_set(err, EINVAL,
 		               "--watch and --json exclude each "
@@ -126,15 +180,22 @@ static int run(const struct aiq *aiq, const struct format *format,
 	int rc;
 
 	if (aiq->watch)
-		return watch_run(aiq, format, err);
+		return watch_run(aiq, err);
 	if (aiq->log)
 		return follow_job(aiq->socket, aiq->operand[0], (long)aiq->task,
 		                  aiq->follow, err);
+	if (aiq->file && !aiq->efficiency)
+		return list_print(aiq, NULL, format, stdout, terminal_width(),
+		                  err);
 	client = client_open(aiq->socket, err);
 	if (!client)
 		return -1;
 	if (aiq->web)
 		rc = link_run(aiq, client, err);
+	else if (aiq->report)
+		rc = report_print(aiq, client, err);
+	else if (aiq->efficiency)
+		rc = efficiency_print(aiq, client, err);
 	else if (aiq->script)
 		rc = print_script(aiq, client, err);
 	else if (describe)
@@ -148,9 +209,12 @@ static int run(const struct aiq *aiq, const struct format *format,
 
 int main(int argc, char **argv)
 {
-	struct aiq aiq = { .task = -1, .limit = -1 };
+	struct aiq aiq = {
+		.task = -1, .period_s = WATCH_S, .limit = -1, .top = -1
+	};
 	int first = opt_parse(&aiq_prog, &aiq, argc, argv);
 	struct format format;
+	bool sheet;
 	int status = EXIT_SUCCESS;
 	char *sort = NULL;
 	struct err why;
@@ -161,11 +225,15 @@ int main(int argc, char **argv)
 		aiq.view = &view_jobs;
 	if (aiq.attempts && aiq.history)
 		aiq.view = &view_attempts;
+	sheet = aiq.report || aiq.efficiency; /* with columns of its own */
 	if (check(&aiq, &why) < 0 ||
-	    format_parse(&format, aiq.view, aiq.format, &why) < 0 ||
-	    (aiq.sort && !(sort = format_sort(aiq.view, aiq.sort, &why))))
+	    format_parse(&format, aiq.view, sheet ? NULL : aiq.format, &why) <
+	        0 ||
+	    (aiq.sort && !sheet &&
+	     !(sort = format_sort(aiq.view, aiq.sort, &why))))
 		errx(EXIT_USAGE, "%s\nTry 'aiq --help'.", why.text);
-	aiq.sort = sort;
+	if (!sheet)
+		aiq.sort = sort;
 	if (run(&aiq, &format, &why) < 0) {
 		fflush(stdout); /* rows come before the error */
 		warnx("%s", why.text);
@@ -178,6 +246,10 @@ int main(int argc, char **argv)
 	json_decref(aiq.states);
 	json_decref(aiq.names);
 	json_decref(aiq.nodes);
+	json_decref(aiq.accounts);
+	json_decref(aiq.labels);
+	json_decref(aiq.pools);
+	json_decref(aiq.classes);
 	if (fflush(stdout) || ferror(stdout))
 		err(EXIT_FAILURE, "stdout");
 	return status;

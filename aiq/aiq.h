@@ -20,7 +20,8 @@
 /* How a value is shown as text. */
 enum show {
 	SHOW_TEXT,
-	SHOW_TIME,    /* unix seconds: local time; the first of two given */
+	SHOW_TIME,    /* unix seconds, as local time; of two, the first that is
+	                 given */
 	SHOW_SPAN,    /* seconds: 1-02:03:04 */
 	SHOW_MS,      /* milliseconds, likewise */
 	SHOW_MIB,     /* 1.5G */
@@ -45,8 +46,8 @@ struct view {
 	const char *standard; /* the default of -o */
 };
 
-extern const struct view view_jobs, view_history, view_attempts, view_queues,
-    view_nodes, view_shares;
+extern const struct view view_jobs, view_history, view_crons, view_attempts,
+    view_queues, view_nodes, view_shares;
 
 /* One column of the output as -o asks for it. */
 struct pick {
@@ -72,14 +73,20 @@ struct aiq {
 	bool history, log, script; /* view is view_history, view_jobs */
 	bool attempts;             /* with history; view is view_attempts */
 	json_t *users, *queues, *states, *names, *nodes; /* NULL: all */
+	json_t *accounts, *labels, *pools, *classes;
+	bool report, efficiency, running, csv;
+	const char *file; /* of archived jobs, in place of the daemon */
+	const char *by;
+	int64_t top; /* rows of a report; -1: all */
 	bool all, json, no_header, watch, follow, tasks;
 	const char *format;
 	int64_t since, until; /* 0: not given */
 	const char *sort, *after;
-	int64_t cron;   /* runs of this recurring work; 0: any job */
-	int64_t limit;  /* rows; -1: all */
-	int64_t task;   /* -1: not given */
-	char **operand; /* job ids */
+	int64_t cron;     /* runs of this recurring work; 0: any job */
+	int64_t period_s; /* of watch */
+	int64_t limit;    /* rows; -1: all */
+	int64_t task;     /* -1: not given */
+	char **operand;   /* job ids */
 	size_t noperands;
 };
 
@@ -91,8 +98,11 @@ int show_jobs(const struct aiq *aiq, struct client *client, struct err *err);
 /* Do what --web asks for. */
 int link_run(const struct aiq *aiq, struct client *client, struct err *err);
 
-/* Repeat list_print() on the whole terminal, until q or Ctrl-C. */
-int watch_run(const struct aiq *aiq, const struct format *format,
-              struct err *err);
+/* Seconds between two rounds of --watch. */
+enum { WATCH_MIN_S = 1, WATCH_S = 2, WATCH_MAX_S = 3600 };
+
+/* Show the listing on the whole terminal, live, until q or Ctrl-C. Fails with
+ * ENOTTY if there is none. */
+int watch_run(const struct aiq *aiq, struct err *err);
 
 #endif

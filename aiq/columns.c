@@ -25,6 +25,9 @@ static const struct column job_columns[] = {
 	{ "account", "ACCOUNT", .letter = 'a' },
 	{ "class", "CLASS", .letter = 'q' },
 	{ "comment", "COMMENT", .letter = 'k' },
+	{ "labels", "LABELS", .letter = 0 },
+	{ "mail_type", "MAIL_TYPE", .letter = 0 },
+	{ "mail_user", "MAIL_USER", .letter = 0 },
 	{ "state_letter", "ST", .letter = 't' },
 	{ "state", "STATE", .letter = 'T' },
 	{ "reason", "REASON", .letter = 'r' },
@@ -99,6 +102,7 @@ static const struct column job_columns[] = {
 	{ "submit_host", "SUBMIT_HOST", .show = SHOW_TEXT },
 	{ "command", "COMMAND", .letter = 'o' },
 	{ "batch_host", "BATCH_HOST", .letter = 'B' },
+	{ "devices", "DEVICES", .show = SHOW_TEXT },
 	{ "time_left", "TIME_LEFT",
 	  .letter = 'L', .right = true, .show = SHOW_SPAN },
 	{ "nice", "NICE", .letter = 'y', .right = true },
@@ -110,6 +114,7 @@ static const struct column job_columns[] = {
 	{ "mem_per_node", "MEM/NODE", .right = true, .show = SHOW_MIB },
 	{ "mem_per_cpu", "MEM/CPU", .right = true, .show = SHOW_MIB },
 	{ "exclusive", "EXCLUSIVE", .letter = 'h' },
+	{ "allocation", "ALLOCATION", .show = SHOW_TEXT },
 };
 
 static const struct column node_columns[] = {
@@ -179,6 +184,20 @@ static const struct column queue_columns[] = {
 	{ "running_jobs", "RUNNING", .right = true },
 };
 
+/* Cron entries are listed by --watch only; aictl cron list has its own. */
+static const struct column cron_columns[] = {
+	{ "cron_id", "CRON", .right = true },
+	{ "name", "NAME", .show = SHOW_TEXT },
+	{ "user", "USER", .show = SHOW_TEXT },
+	{ "queue", "QUEUE", .show = SHOW_TEXT },
+	{ "schedule", "SCHEDULE", .show = SHOW_TEXT },
+	{ "state", "STATE", .show = SHOW_TEXT },
+	{ "next_text", "NEXT", .show = SHOW_TEXT },
+	{ "last_text", "LAST", .show = SHOW_TEXT },
+	{ "runs", "RUNS", .right = true },
+	{ "skipped", "SKIPPED", .right = true },
+};
+
 static const struct column share_columns[] = {
 	{ "queue", "QUEUE", .letter = 'P' },
 	{ "user", "USER", .letter = 'u' },
@@ -221,6 +240,11 @@ const struct view view_nodes = {
 	"nodes", node_columns, ARRAY_SIZE(node_columns),
 	"name,pool,state,cpus,cpus_free,memory_mib,memory_free_mib,gpus,"
 	"gpus_free,gpu_type,jobs,reason"
+};
+const struct view view_crons = {
+	"crons", cron_columns, ARRAY_SIZE(cron_columns),
+	"cron_id,name,user,queue,schedule,state,next_text,last_text,runs,"
+	"skipped"
 };
 const struct view view_shares = {
 	"shares", share_columns, ARRAY_SIZE(share_columns),

@@ -31,7 +31,7 @@ static int open_browser(const char *link, struct err *err)
 	return code ? err_sys(err, "cannot start 'xdg-open'") : 0;
 }
 
-/* From another machine the page is reached through ssh: loopback is that of the
+/* Users on another machine reach the page through ssh: loopback is that of the
  * daemon's machine. */
 static void print_ways(const char *url, const char *link)
 {

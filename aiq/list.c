@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include "aiq/aiq.h"
+#include "aiq/archive.h"
 #include "aiq/columns.h"
+#include "aiq/sheet.h"
 #include "libcommon/buf.h"
 #include "libcommon/clean.h"
 #include "libcommon/client/filter_opt.h"
@@ -21,9 +23,12 @@ struct sink {
 	const struct format *format;
 	FILE *out;           /* of a template */
 	struct table *table; /* NULL: a template */
+	bool csv;
 	bool plain;          /* every column is shown as received */
 	struct buf rest;     /* the beginning of an incomplete line */
 	struct buf rows;     /* formatted */
+	const char **header; /* of the table */
+	char marked[64];     /* the header of the column that sorts */
 };
 
 void put_clean(FILE *out, const char *s, size_t len)
@@ -137,7 +142,8 @@ static void unescape(struct buf *value)
 	value->len = len ? text_clean(value->data, len) : 0;
 }
 
-/* As in squeue: exactly as wide as given, cut without a mark. */
+/* Print a field exactly as wide as given, cut without a mark, as squeue
+ * does. */
 static void put_field(FILE *out, const struct pick *pick, const char *s,
                       size_t len)
 {
@@ -153,6 +159,55 @@ static void put_field(FILE *out, const struct pick *pick, const char *s,
 	fprintf(out, "%*s", pick->right ? pad : 0, "");
 	fwrite(s, 1, end, out);
 	fprintf(out, "%*s", pick->right ? 0 : pad, "");
+}
+
+/* Append a value as it was received, unless it is made of two. */
+static void add_raw(struct buf *out, enum show show, struct value a,
+                    struct value b)
+{
+	if (show == SHOW_EXIT || (show == SHOW_PRODUCT && a.len && b.len))
+		add_value(out, show, a, b);
+	else if (show == SHOW_TIME && !a.len)
+		buf_add(out, b.s, b.len);
+	else if (show != SHOW_PRODUCT)
+		buf_add(out, a.s, a.len);
+}
+
+static bool is_number(const char *s)
+{
+	char *end;
+
+	strtod(s, &end);
+	return end > s && !*end;
+}
+
+/* Write a line as CSV: an empty field is not known. */
+static void put_csv_line(struct sink *sink, const char *at, const char *end)
+{
+	const struct format *format = sink->format;
+	struct buf line = { 0 };
+
+	for (size_t i = 0; i < format->n; i++) {
+		const struct column *column = format->pick[i].column;
+		struct value a = next_value(&at, end), b = { "", 0 };
+
+		if (column->field[1])
+			b = next_value(&at, end);
+		buf_clear(&sink->rows);
+		buf_puts(&sink->rows, "");
+		if (a.len || b.len)
+			add_raw(&sink->rows, column->show, a, b);
+		unescape(&sink->rows);
+		buf_addc(&sink->rows, '\0');
+		buf_puts(&line, i ? "," : "");
+		if (is_number(sink->rows.data))
+			buf_puts(&line, sink->rows.data);
+		else
+			sheet_put_text(&line, sink->rows.data);
+	}
+	fprintf(sink->out, "%s\r\n", line.data);
+	buf_clear(&sink->rows);
+	buf_free(&line);
 }
 
 static void add_line(struct sink *sink, const char *at, const char *end)
@@ -191,7 +246,10 @@ static void add_lines(struct sink *sink, const char *data, size_t len)
 	while (data < end) {
 		const char *eol = memchr(data, '\n', (size_t)(end - data));
 
-		add_line(sink, data, eol);
+		if (sink->csv)
+			put_csv_line(sink, data, eol);
+		else
+			add_line(sink, data, eol);
 		data = eol + 1;
 	}
 	if (!sink->table)
@@ -274,6 +332,9 @@ json_t *list_request(const struct aiq *aiq, const struct format *format)
 	set(req, "states", aiq->states);
 	set(req, "names", aiq->names);
 	set(req, "nodes", aiq->nodes);
+	set(req, "accounts", aiq->accounts);
+	if (!attempts)
+		set(req, "labels", aiq->labels);
 	if (aiq->noperands) {
 		json_t *ids = json_array();
 
@@ -336,6 +397,8 @@ static json_t *call_pages(const struct aiq *aiq, struct client *client,
 	const json_t *after;
 	json_t *answer;
 
+	if (aiq->file)
+		return archive_rows(aiq, req, fn, sink, err);
 	for (;;) {
 		int64_t n = left < LIMIT_PAGE ? left : LIMIT_PAGE;
 
@@ -351,7 +414,7 @@ static json_t *call_pages(const struct aiq *aiq, struct client *client,
 	}
 }
 
-/* How many jobs there are in all, and where the next page begins. */
+/* Print how many jobs there are in all, and where the next page begins. */
 static void print_page(const json_t *answer, FILE *out)
 {
 	const json_t *count = json_object_get(answer, "count");
@@ -412,27 +475,42 @@ static bool wants_colour(void)
 {
 	const char *no = getenv("NO_COLOR");
 
-	return isatty(STDOUT_FILENO) && (!no || !*no);
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && (!no || !*no) &&
+	       (!term || strcmp(term, "dumb") != 0);
 }
 
-static struct table *new_table(const struct format *format,
-                               const char ***ret_headers)
+/* Returns the header of a column; the one that sorts a live view is marked. */
+static const char *header_of(struct sink *sink, const struct aiq *aiq,
+                             const struct column *column)
 {
-	const char **header = xcalloc(format->n, sizeof(*header));
-	bool *right = xcalloc(format->n, sizeof(*right));
-	struct table *table;
+	const char *field = column->field[0] ? column->field[0] : column->name;
+	bool down = aiq->sort && *aiq->sort == '-';
 
+	if (!aiq->watch || !aiq->sort || *sink->marked ||
+	    strcmp(aiq->sort + down, field) != 0)
+		return column->header;
+	snprintf(sink->marked, sizeof(sink->marked), "%s%c", column->header,
+	         down ? 'v' : '^');
+	return sink->marked;
+}
+
+static void new_table(struct sink *sink, const struct aiq *aiq)
+{
+	const struct format *format = sink->format;
+	bool *right = xcalloc(format->n, sizeof(*right));
+
+	sink->header = xcalloc(format->n, sizeof(*sink->header));
 	for (size_t i = 0; i < format->n; i++) {
-		header[i] = format->pick[i].column->header;
+		sink->header[i] = header_of(sink, aiq, format->pick[i].column);
 		right[i] = format->pick[i].column->right;
 	}
-	table = table_new(format->n, header, right);
+	sink->table = table_new(format->n, sink->header, right);
 	for (size_t i = 0; wants_colour() && i < format->n; i++)
 		if (!strncmp(format->pick[i].column->name, "state", 5))
-			table_colour(table, i, state_colour);
+			table_colour(sink->table, i, state_colour);
 	free(right);
-	*ret_headers = header;
-	return table;
 }
 
 static void put_template_header(const struct format *format, FILE *out)
@@ -453,32 +531,69 @@ static bool is_plain(const struct format *format)
 	return true;
 }
 
+static void put_csv_header(const struct format *format, FILE *out)
+{
+	for (size_t i = 0; i < format->n; i++)
+		fprintf(out, "%s%s", i ? "," : "",
+		        format->pick[i].column->name);
+	fputs("\r\n", out);
+}
+
+static void sink_begin(struct sink *sink, const struct aiq *aiq)
+{
+	sink->plain = is_plain(sink->format);
+	sink->csv = aiq->csv;
+	if (sink->csv && !aiq->no_header)
+		put_csv_header(sink->format, sink->out);
+	if (sink->csv)
+		return;
+	if (!sink->format->is_template)
+		new_table(sink, aiq);
+	else if (!aiq->no_header)
+		put_template_header(sink->format, sink->out);
+}
+
+static void sink_end(struct sink *sink, const struct aiq *aiq, int width)
+{
+	if (sink->table)
+		table_print(sink->table, sink->out, !aiq->no_header, width);
+}
+
+static void sink_free(struct sink *sink)
+{
+	table_free(sink->table);
+	free(sink->header);
+	buf_free(&sink->rest);
+	buf_free(&sink->rows);
+}
+
+void list_text(const struct aiq *aiq, const struct format *format,
+               const char *rows, size_t len, FILE *out)
+{
+	struct sink sink = { .format = format, .out = out };
+
+	sink_begin(&sink, aiq);
+	add_part(rows, len, &sink);
+	sink_end(&sink, aiq, 0);
+	sink_free(&sink);
+}
+
 static int print_text(const struct aiq *aiq, struct client *client,
                       const struct format *format, json_t *req, FILE *out,
                       int width, struct err *err)
 {
-	struct sink sink = { .format = format,
-		             .out = out,
-		             .plain = is_plain(format) };
-	const char **headers = NULL;
+	struct sink sink = { .format = format, .out = out };
 	json_t *answer;
 	int rc = -1;
 
-	if (!format->is_template)
-		sink.table = new_table(format, &headers);
-	else if (!aiq->no_header)
-		put_template_header(format, out);
+	sink_begin(&sink, aiq);
 	answer = call_pages(aiq, client, req, add_part, &sink, err);
 	if (answer) {
-		if (sink.table)
-			table_print(sink.table, out, !aiq->no_header, width);
+		sink_end(&sink, aiq, width);
 		rc = list_missing(aiq, answer, err);
 	}
 	json_decref(answer);
-	table_free(sink.table);
-	free(headers);
-	buf_free(&sink.rest);
-	buf_free(&sink.rows);
+	sink_free(&sink);
 	return rc;
 }
 
@@ -489,10 +604,10 @@ int list_print(const struct aiq *aiq, struct client *client,
 	json_t *req;
 	int rc;
 
-	if (filter_check_users(client, aiq->users,
-	                       aiq->history || aiq->states ||
-	                           aiq->view == &view_shares,
-	                       err) < 0)
+	if (client && filter_check_users(client, aiq->users,
+	                                 aiq->history || aiq->states ||
+	                                     aiq->view == &view_shares,
+	                                 err) < 0)
 		return -1;
 	req = list_request(aiq, format);
 	rc = aiq->json ? print_json(aiq, client, req, out, err)

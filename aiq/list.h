@@ -18,6 +18,11 @@ int list_print(const struct aiq *aiq, struct client *client,
 /* Returns the request of this command line; format NULL: whole objects. */
 json_t *list_request(const struct aiq *aiq, const struct format *format);
 
+/* Print rows of the daemon, lines of values between tabs, as list_print()
+ * would. */
+void list_text(const struct aiq *aiq, const struct format *format,
+               const char *rows, size_t len, FILE *out);
+
 /* Fails with ENOENT and the ids that the answer calls missing, if any. */
 int list_missing(const struct aiq *aiq, const json_t *answer, struct err *err);
 

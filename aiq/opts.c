@@ -17,10 +17,11 @@ static int set_view(void *ctx, const struct opt *opt, const char *value,
 		const char *name;
 		const struct view *view;
 	} views[] = {
-		{ "queues", &view_queues }, { "nodes", &view_nodes },
-		{ "shares", &view_shares }, { "history", &view_history },
-		{ "log", &view_jobs },      { "script", &view_jobs },
-		{ "web", &view_jobs },
+		{ "queues", &view_queues },      { "nodes", &view_nodes },
+		{ "shares", &view_shares },      { "history", &view_history },
+		{ "log", &view_jobs },           { "script", &view_jobs },
+		{ "web", &view_jobs },           { "report", &view_jobs },
+		{ "efficiency", &view_history },
 	};
 	struct aiq *aiq = ctx;
 
@@ -28,12 +29,14 @@ static int set_view(void *ctx, const struct opt *opt, const char *value,
 	if (aiq->view)
 		return err_set(err, EINVAL,
 		               "only one of --queues, --nodes, --shares, "
-		               "--history, --log, --script and --web can be "
-		               "given");
+		               "--history, --report, --efficiency, --log, "
+		               "--script and --web can be given");
 	for (size_t i = 0; i < ARRAY_SIZE(views); i++)
 		if (!strcmp(opt->name, views[i].name))
 			aiq->view = views[i].view;
 	aiq->history = aiq->view == &view_history;
+	aiq->report = !strcmp(opt->name, "report");
+	aiq->efficiency = !strcmp(opt->name, "efficiency");
 	aiq->log = !strcmp(opt->name, "log");
 	aiq->script = !strcmp(opt->name, "script");
 	aiq->web = !strcmp(opt->name, "web");
@@ -86,6 +89,18 @@ static int set_cron(void *ctx, const struct opt *opt, const char *value,
 	return parse_int(value, 1, INT64_MAX, &aiq->cron, err);
 }
 
+static int set_watch(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
+{
+	struct aiq *aiq = ctx;
+
+	(void)opt;
+	aiq->watch = true;
+	if (!value)
+		return 0;
+	return parse_int(value, WATCH_MIN_S, WATCH_MAX_S, &aiq->period_s, err);
+}
+
 static int set_limit(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {
@@ -95,12 +110,48 @@ static int set_limit(void *ctx, const struct opt *opt, const char *value,
 	return parse_int(value, 0, INT32_MAX, &aiq->limit, err);
 }
 
+static int set_top(void *ctx, const struct opt *opt, const char *value,
+                   struct err *err)
+{
+	struct aiq *aiq = ctx;
+
+	(void)opt;
+	return parse_int(value, 0, INT32_MAX, &aiq->top, err);
+}
+
+static int set_me(void *ctx, const struct opt *opt, const char *value,
+                  struct err *err)
+{
+	struct aiq *aiq = ctx;
+
+	(void)opt, (void)value, (void)err;
+	aiq->all = false;
+	return 0;
+}
+
+#define STARTS "display_id,queue,name,user,state_letter,start,num_nodes,where"
+
+/* Columns and jobs that other options have named stay. */
+static int set_start(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
+{
+	struct aiq *aiq = ctx;
+
+	(void)opt, (void)value, (void)err;
+	if (!aiq->format)
+		aiq->format = STARTS;
+	if (!aiq->states)
+		aiq->states = json_pack("[s]", "PENDING");
+	return 0;
+}
+
 #define AT(member) .offset = offsetof(struct aiq, member)
 
 /* clang-format off */
 static const struct opt opts[] = {
 	{ 'a', "all", NULL, "jobs of everyone, not only yours",
 	  opt_set_true, AT(all) },
+	{ 0, "me", NULL, "your jobs only, as without -a", .set = set_me },
 	{ 'u', "user", "USER,...", "jobs of these users",
 	  opt_add_items, AT(users) },
 	{ 'q', "queue", "QUEUE,...", "jobs of these queues",
@@ -110,6 +161,8 @@ static const struct opt opts[] = {
 	  "jobs in these states, like RUNNING, PD, or all",
 	  opt_add_states, AT(states) },
 	{ 0, "states", "STATE,...", NULL, opt_add_states, AT(states) },
+	{ 0, "start", NULL, "jobs that wait, and when they are expected to start",
+	  .set = set_start },
 	{ 'n', "name", "NAME,...", "jobs of these names",
 	  opt_add_items, AT(names) },
 	{ 0, "node", "NODE,...", "jobs on these nodes",
@@ -122,8 +175,30 @@ static const struct opt opts[] = {
 	  .set = set_view },
 	{ 0, "history", NULL, "list finished jobs, the newest last",
 	  .set = set_view },
+	{ 0, "file", "FILE", "history from a file that aictl archived",
+	  opt_set_text, AT(file) },
 	{ 0, "attempts", NULL, "list each start of the finished jobs",
 	  opt_set_true, AT(attempts) },
+	{ 0, "report", NULL, "sum up what was used and what it cost",
+	  .set = set_view },
+	{ 0, "by", "KEY,...",
+	  "a line for each user, account, queue, pool, class, gpu_type, hour, "
+	  "day, week or month; total",
+	  opt_set_text, AT(by) },
+	{ 0, "efficiency", NULL,
+	  "list what finished jobs used of what they held", .set = set_view },
+	{ 0, "running", NULL, "with --efficiency: jobs that run",
+	  opt_set_true, AT(running) },
+	{ 'A', "account", "ACCOUNT,...", "jobs or use of these accounts",
+	  opt_add_items, AT(accounts) },
+	{ 'l', "label", "KEY[=VALUE],...", "jobs that have all these labels",
+	  opt_add_items, AT(labels) },
+	{ 0, "pool", "POOL,...", "use of these pools",
+	  opt_add_items, AT(pools) },
+	{ 0, "class", "CLASS,...", "use by these classes",
+	  opt_add_items, AT(classes) },
+	{ 0, "top", "N", "the first N lines of a report or of --efficiency", .set = set_top },
+	{ 0, "csv", NULL, "history, a report or --efficiency as CSV", opt_set_true, AT(csv) },
 	{ 0, "since", "TIME", "history from TIME on", set_past, AT(since) },
 	{ 0, "until", "TIME", "history up to TIME", set_past, AT(until) },
 	{ 0, "log", NULL, "print the output of JOB", .set = set_view },
@@ -133,8 +208,8 @@ static const struct opt opts[] = {
 	  opt_set_true, AT(follow) },
 	{ 0, "tasks", NULL, "describe each task of an array",
 	  opt_set_true, AT(tasks) },
-	{ 0, "watch", NULL, "list on the whole screen every 2 seconds",
-	  opt_set_true, AT(watch) },
+	{ 0, "watch", "SEC", "look on the whole screen, live; ? lists the keys",
+	  .set = set_watch, .optional = true },
 	{ 'S', "sort", "COLUMN", "sort jobs by this column; -COLUMN: descending",
 	  opt_set_text, AT(sort) },
 	{ 0, "limit", "N", "list at most N jobs", .set = set_limit },

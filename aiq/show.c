@@ -150,8 +150,7 @@ void show_why(const json_t *job)
 		          because ? because : "");
 	else if (because && *because &&
 	         !(show_int_of(job, "replaced_tasks", &n) && n))
-		show_line("held up", "%s",
-		          because); /* delays its start, or its end */
+		show_line("held up", "%s", because); /* its start, or its end */
 	if (!state || strcmp(state, job_state_name(JOB_PENDING)) != 0)
 		return; /* the sentence of a suspended job says when */
 	if (show_int_of(job, "expected_start", &t)) {
@@ -264,7 +263,8 @@ static void show_times(const json_t *job)
 	show_time(job, "ended", "end_time");
 }
 
-/* How many tasks the fullest node has; decides what it may use. */
+/* Returns how many tasks the fullest node has, which decides what it may
+ * use. */
 static double most_tasks(const json_t *job)
 {
 	json_t *nodes = json_object_get(job, "nodes"), *tasks;
@@ -275,6 +275,11 @@ static double most_tasks(const json_t *job)
 		if (json_number_value(tasks) > most)
 			most = json_number_value(tasks);
 	return most;
+}
+
+double show_memory_of(const json_t *job)
+{
+	return resource_of(job, "memory_mib") * most_tasks(job);
 }
 
 /* Show use against allocation, so that waste is visible. */
@@ -296,7 +301,7 @@ static void show_usage(const json_t *job)
 		show_line("CPU time", "%s", text.data);
 		buf_clear(&text);
 	}
-	had = resource_of(job, "memory_mib") * most_tasks(job);
+	had = show_memory_of(job);
 	if (show_int_of(job, "peak_mem_mib", &peak)) {
 		format_mib(&text, peak);
 		if (had >= 1) {
@@ -310,7 +315,8 @@ static void show_usage(const json_t *job)
 	buf_free(&text);
 }
 
-/* While it runs, with how the last of them failed. */
+/* Say of a running job how many tasks were replaced, and how the last of them
+ * failed. */
 static void show_replaced(const json_t *job)
 {
 	const char *why = show_text_of(job, "reason");
@@ -377,6 +383,30 @@ void show_files(const json_t *job)
 	show_text(job, "input", "input");
 }
 
+static void show_labels(const json_t *labels)
+{
+	struct buf text = { 0 };
+	const json_t *value;
+	const char *key;
+
+	json_object_foreach((json_t *)labels, key, value)
+		buf_printf(&text, "%s%s=%s", text.len ? "," : "", key,
+		           json_string_value(value));
+	if (text.len)
+		show_line("labels", "%s", text.data);
+	buf_free(&text);
+}
+
+static void show_mail(const json_t *job)
+{
+	const char *types = show_text_of(job, "mail_type");
+	const char *to = show_text_of(job, "mail_user");
+
+	if (types)
+		show_line("mail", "%s to %s", types,
+		          to ? to : show_text_of(job, "user"));
+}
+
 void show_owner(const json_t *job)
 {
 	int64_t priority;
@@ -388,6 +418,28 @@ void show_owner(const json_t *job)
 	if (show_int_of(job, "priority", &priority))
 		show_line("priority", "%lld", (long long)priority);
 	show_text(job, "comment", "comment");
+	show_labels(json_object_get(job, "labels"));
+	show_mail(job);
+}
+
+static void show_acts(const json_t *job)
+{
+	const json_t *acts = json_object_get(job, "acts"), *act;
+	size_t i;
+
+	json_array_foreach(acts, i, act) {
+		const char *name = show_text_of(act, "act");
+		const char *user = show_text_of(act, "user");
+		struct buf text = { 0 };
+		int64_t t;
+
+		if (!name || !user || !show_int_of(act, "time", &t))
+			continue;
+		format_time(&text, t);
+		show_line(i ? "" : "acts", "%s %s by %s", text.data, name,
+		          user);
+		buf_free(&text);
+	}
 }
 
 void show_job(const json_t *job)
@@ -400,7 +452,9 @@ void show_job(const json_t *job)
 	show_owner(job);
 	show_request(job);
 	show_nodes(job);
+	show_text(job, "devices", "devices");
 	show_times(job);
+	show_acts(job);
 	show_starts(job);
 	if (has_run(job) && show_int_of(job, "end_time", &ended))
 		show_usage(job);

@@ -14,10 +14,14 @@
 const char *show_text_of(const json_t *job, const char *key);
 bool show_int_of(const json_t *job, const char *key, int64_t *ret);
 
+/* Returns the memory, in MiB, that a job has on the node with most of its
+ * tasks; 0: not known. */
+double show_memory_of(const json_t *job);
+
 /* Print "  label          text". */
 void show_line(const char *label, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Likewise with a text of the row, if it has one. */
+/* Print a line with a text of the row, if it has one. */
 void show_text(const json_t *job, const char *label, const char *key);
 
 /* Print a group of lines, or all of them. */

@@ -1,198 +1,663 @@
-/* watch.c - show a listing on the whole terminal, again and again */
+/*
+ * watch.c - a live view of jobs, queues, nodes on the whole terminal
+ *
+ * One loop waits for keys, the daemon's answer and the program in the pane, and
+ * draws a picture after each. See live.h for where rows come from, screen.h for
+ * how they are drawn.
+ */
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "aiq/aiq.h"
-#include "aiq/list.h"
-#include "libcommon/buf.h"
+#include "aiq/keys.h"
+#include "aiq/live.h"
+#include "aiq/pane.h"
+#include "aiq/screen.h"
+#include "libcommon/clean.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
-enum { PERIOD_S = 2 };
+enum {
+	ESC_MS = 50,     /* after which an ESC stands for itself */
+	LATE_MS = 3000,  /* after which an answer is late */
+	MOST_WORDS = 64, /* of a command line */
+	SMALL = 8,       /* rows of a terminal without room for a head */
+	SIDE = 16,       /* columns that an arrow moves */
+};
 
-/* Switch to the other screen, without cursor and wrapping; and back. */
-#define SCREEN_ENTER "\033[?1049h\033[?25l\033[?7l"
-#define SCREEN_LEAVE "\033[?7h\033[?25h\033[?1049l"
+/* Meanings of keys. */
+enum watch_mode { MODE_LIST, MODE_PANE, MODE_FIND, MODE_FILTER, MODE_ASK };
 
-/* Saved for signal handlers, which restore the terminal. */
-static struct termios term_before;
-
-static void screen_write(const char *s, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(STDOUT_FILENO, s, len);
-
-		if (n < 0)
-			return; /* the terminal is gone, and SIGHUP follows */
-		s += n;
-		len -= (size_t)n;
-	}
-}
-
-static void screen_enter(void)
-{
-	struct termios raw = term_before;
-
-	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-	tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-	screen_write(SCREEN_ENTER, strlen(SCREEN_ENTER));
-}
-
-static void screen_leave(void)
-{
-	screen_write(SCREEN_LEAVE, strlen(SCREEN_LEAVE));
-	tcsetattr(STDIN_FILENO, TCSANOW, &term_before);
-}
-
-/* Only async-signal-safe calls: Ctrl-C must also end a listing that waits for a
- * slow daemon. */
-static void on_end(int signo)
-{
-	(void)signo;
-	screen_leave();
-	_exit(EXIT_SUCCESS);
-}
-
-/* Ctrl-Z: restore the terminal until somebody continues us. */
-static void on_stop(int signo)
-{
-	(void)signo;
-	screen_leave();
-	raise(SIGSTOP);
-	screen_enter();
-}
-
-static void on_resize(int signo)
-{
-	(void)signo; /* it ends the wait, so that we draw at once */
-}
-
-/* Signals that only disturb drawing are blocked except while waiting:
- * *ret_unblocked. */
-static void catch_signals(sigset_t *ret_unblocked)
-{
-	static const struct {
-		int signo;
-		void (*handler)(int);
-		bool while_waiting;
-	} caught[] = {
-		{ SIGINT, on_end, false },  { SIGTERM, on_end, false },
-		{ SIGHUP, on_end, false },  { SIGQUIT, on_end, false },
-		{ SIGTSTP, on_stop, true }, { SIGWINCH, on_resize, true },
-	};
-	sigset_t block;
-
-	sigemptyset(&block);
-	for (size_t i = 0; i < ARRAY_SIZE(caught); i++) {
-		struct sigaction act = { .sa_handler = caught[i].handler };
-
-		if (caught[i].while_waiting)
-			sigaddset(&block, caught[i].signo);
-		sigaction(caught[i].signo, &act, NULL);
-	}
-	sigprocmask(SIG_BLOCK, &block, ret_unblocked);
-}
-
-/* Wait for the next drawing; returns false when it is time to end. */
-static bool wait_more(const sigset_t *unblocked)
-{
-	const struct timespec period = { .tv_sec = PERIOD_S };
-	struct pollfd fd = { .fd = STDIN_FILENO, .events = POLLIN };
-	char key = 0;
-
-	if (ppoll(&fd, 1, &period, unblocked) <= 0)
-		return true;
-	return read(STDIN_FILENO, &key, 1) == 1 && key != 'q';
-}
-
-static char *make_listing(const struct aiq *aiq, const struct format *format,
-                          struct client **client, int width, struct err *err)
-{
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out;
-	int rc = -1;
-
-	if (!*client)
-		*client = client_open(aiq->socket, err);
-	if (!*client)
-		return NULL;
-	out = open_memstream(&text, &len);
-	if (out) {
-		rc = list_print(aiq, *client, format, out, width, err);
-		fclose(out);
-	}
-	if (!rc)
-		return text;
-	free(text);
-	client_close(*client);
-	*client = NULL;
-	return NULL;
-}
-
-/* Draw the title, as many lines as fit, and how many more there are. */
-static void draw(const struct aiq *aiq, const char *text, int rows)
-{
-	struct buf screen = { 0 };
-	int left = rows - 1, more = 0;
-
-	buf_puts(&screen, "\033[H\033[1m");
-	buf_printf(&screen, "aiq: %s  ", aiq->view->op);
-	format_time(&screen, time(NULL));
-	buf_puts(&screen, "  q quits\033[0m\033[K");
-	while (*text) {
-		size_t len = strcspn(text, "\n");
-
-		if (left > 1 || (left == 1 && !text[len + 1])) {
-			buf_puts(&screen, "\r\n");
-			buf_add(&screen, text, len);
-			buf_puts(&screen, "\033[K");
-			left--;
-		} else {
-			more++;
-		}
-		text += len + (text[len] == '\n');
-	}
-	if (more)
-		buf_printf(&screen, "\r\n... %d more\033[K", more);
-	buf_puts(&screen, "\033[J");
-	screen_write(screen.data, screen.len);
-	buf_free(&screen);
-}
-
-static void draw_once(const struct aiq *aiq, const struct format *format,
-                      struct client **client)
-{
-	struct winsize size = { .ws_row = 24, .ws_col = 80 };
-	struct err why;
-	char *text;
-
-	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-	text = make_listing(aiq, format, client, size.ws_col, &why);
-	draw(aiq, text ? text : why.text, size.ws_row);
-	free(text);
-}
-
-int watch_run(const struct aiq *aiq, const struct format *format,
-              struct err *err)
-{
-	struct client *client = NULL;
+struct view_state {
+	struct live live;
+	struct keys keys;
+	struct pane pane;
+	enum watch_mode mode;
 	sigset_t unblocked;
+	int64_t next_ms, key_ms; /* next round; last key */
+	int64_t period_s;
+	bool paused, quit, esc, tail; /* tail: the pane shows its end */
+	int rows, cols, side;
+	size_t top;      /* first row of the list, or line of the pane */
+	char title[128]; /* of the pane */
+	char *words;     /* of the pane's program, to run it again; NULL: no */
+	struct buf input;
+	const char *action; /* to be confirmed */
+	char *asked; /* the job to which it is done, wherever the cursor is */
+};
 
-	if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &term_before) < 0)
-		return err_set(err, ENOTTY, "--watch needs a terminal");
-	catch_signals(&unblocked);
-	screen_enter();
-	do
-		draw_once(aiq, format, &client);
-	while (wait_more(&unblocked));
-	screen_leave();
-	client_close(client);
+static const char help[] =
+    "arrows j k PgUp PgDn Home End  move       left right  columns\n"
+    "Tab 1-6    jobs, queues, nodes, shares, cron entries, history\n"
+    "[ ]        the queue before, the next queue, all queues\n"
+    "Enter      describe the job, or list the jobs of the row\n"
+    "l          output of the job, as it is written\n"
+    "w          why the job waits, and until when\n"
+    "/ n N      find text, find it again downwards, upwards\n"
+    "f          filter: options of aiq, such as -u alice -t PD\n"
+    "s S        sort by the next column, turn the order round\n"
+    "a          jobs of everyone, or only mine\n"
+    "c h R      cancel, hold, release the job: asks first\n"
+    "space r    pause, ask now       + -  ask less often, more often\n"
+    "q          leave this text, then the program: also Ctrl-C, Esc twice\n";
+
+/* --- drawing ---------------------------------------------------------------
+ */
+
+static void draw_message(const struct view_state *v)
+{
+	const struct live *live = &v->live;
+	int64_t late = clock_ms() - live->asked_ms;
+	char text[1024];
+
+	if (v->mode == MODE_FIND || v->mode == MODE_FILTER)
+		snprintf(text, sizeof(text), "%s%s_",
+		         v->mode == MODE_FIND ? "/" : "filter: ",
+		         v->input.len ? v->input.data : "");
+	else if (v->mode == MODE_ASK)
+		snprintf(text, sizeof(text), "%s %s? y: yes, any other key: no",
+		         v->action, v->asked);
+	else if (live->stage != STAGE_IDLE && late > LATE_MS)
+		snprintf(text, sizeof(text),
+		         "no answer for %lld s, trying again",
+		         (long long)late / 1000);
+	else if (*live->message)
+		snprintf(text, sizeof(text), "%s", live->message);
+	else
+		snprintf(text, sizeof(text), "%s?: help  q: quit%s",
+		         v->mode == MODE_PANE
+		             ? ""
+		             : "Enter l w: show  /: find  s: sort  f: filter  "
+		               "Tab: others  ",
+		         v->paused ? "  PAUSED" : "");
+	text[text_clean(text, strlen(text))] = '\0';
+	screen_line(text, 0, STYLE_BOLD);
+}
+
+static void draw_head(const struct view_state *v)
+{
+	const struct live *live = &v->live;
+	const struct live_head *head = &live->head;
+	enum screen_style style = live->lost ? STYLE_DIM : STYLE_PLAIN;
+	size_t bars = (size_t)v->rows / SMALL;
+	struct buf line = { 0 };
+
+	buf_printf(&line, "%s  %s  ", head->cluster ? head->cluster : "?",
+	           live_tabs[live->tab]);
+	format_time(&line, time(NULL));
+	buf_printf(&line, "  %lld rows", (long long)live->count);
+	if (live->queue_at < live->nqueues)
+		buf_printf(&line, "  queue %s", live->queue[live->queue_at]);
+	screen_line(line.data, 0, STYLE_BOLD);
+	screen_line(head->jobs ? head->jobs : "", 0, style);
+	for (size_t i = 0; i < head->npools && i < bars; i++) {
+		buf_clear(&line);
+		head_bar(&head->pool[i], &line);
+		screen_line(line.data, 0, style);
+	}
+	buf_free(&line);
+}
+
+/* Lines of the head; those of the list are left. */
+static int head_lines(const struct view_state *v)
+{
+	size_t bars = (size_t)v->rows / SMALL;
+
+	if (v->rows < SMALL)
+		return 0;
+	return 2 +
+	       (int)(v->live.head.npools < bars ? v->live.head.npools : bars);
+}
+
+static void draw_row(const struct view_state *v, size_t i)
+{
+	const struct live *live = &v->live;
+	bool here = i == live->at;
+	char *text = xasprintf("%s%s", here ? "> " : "  ", live->line[i + 1]);
+
+	screen_line(text, v->side,
+	            here         ? STYLE_CURSOR
+	            : live->lost ? STYLE_DIM
+	                         : STYLE_PLAIN);
+	free(text);
+}
+
+static void draw_list(struct view_state *v, int rows)
+{
+	struct live *live = &v->live;
+	char *header = xasprintf("  %s", live->n ? live->line[0] : "");
+	size_t room = rows > 1 ? (size_t)rows - 1 : 1;
+
+	live->span = room > 40 ? room : 40;
+	if (live->at < v->top)
+		v->top = live->at;
+	if (live->at >= v->top + room)
+		v->top = live->at - room + 1;
+	screen_line(header, v->side, STYLE_BOLD);
+	free(header);
+	for (size_t i = v->top; i < v->top + room; i++) {
+		if (i < live->n)
+			draw_row(v, i);
+		else if (!live->n && i == v->top)
+			screen_line(live->line ? "  none" : "  asking ...", 0,
+			            STYLE_PLAIN);
+		else
+			screen_line("", 0, STYLE_PLAIN);
+	}
+}
+
+static size_t count_lines(const char *text)
+{
+	size_t n = 0;
+
+	for (; text && *text; n++) {
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+	return n;
+}
+
+static void draw_pane(struct view_state *v, int rows)
+{
+	const char *at = v->pane.text.len ? v->pane.text.data : "", *line;
+	size_t n = count_lines(at), room = rows > 1 ? (size_t)rows - 1 : 1;
+	size_t most = n > room ? n - room : 0, len;
+
+	if (v->tail || v->top > most)
+		v->top = most;
+	screen_line(v->title, 0, STYLE_BOLD);
+	for (size_t i = 0; i < v->top + room; i++) {
+		line = text_line(&at, &len);
+		if (i >= v->top)
+			screen_line(line ? line : "", v->side, STYLE_PLAIN);
+	}
+}
+
+static void draw(struct view_state *v)
+{
+	bool pane;
+	int left;
+
+	screen_begin(&v->rows, &v->cols);
+	left = v->rows - head_lines(v) - 1;
+	pane = v->mode == MODE_PANE;
+	if (head_lines(v))
+		draw_head(v);
+	if (pane)
+		draw_pane(v, left);
+	else
+		draw_list(v, left);
+	draw_message(v);
+	screen_end();
+}
+
+/* --- the pane --------------------------------------------------------------
+ */
+
+/* Run aiq with these words between spaces. */
+static void run_words(struct view_state *v, const char *words, bool grows)
+{
+	const char *word[MOST_WORDS + 4] = { "aiq" };
+	char *copy = xstrdup(words), *save = NULL;
+	size_t n = 1;
+	struct err err;
+
+	if (v->live.aiq.socket) {
+		word[n++] = "--socket";
+		word[n++] = v->live.aiq.socket;
+	}
+	for (char *s = strtok_r(copy, " ", &save); s && n < MOST_WORDS;
+	     s = strtok_r(NULL, " ", &save))
+		word[n++] = s;
+	if (pane_start(&v->pane, word, grows, &err) < 0)
+		snprintf(v->live.message, sizeof(v->live.message), "%s",
+		         err.text);
+	free(copy);
+}
+
+/* Open the pane; again: the program runs again in each round. */
+static void open_pane(struct view_state *v, char *words, bool grows)
+{
+	pane_stop(&v->pane);
+	snprintf(v->title, sizeof(v->title), "aiq %s", words);
+	v->title[text_clean(v->title, strlen(v->title))] = '\0';
+	run_words(v, words, grows);
+	free(v->words);
+	v->words = grows ? NULL : words;
+	if (grows)
+		free(words);
+	v->mode = MODE_PANE;
+	v->tail = grows;
+	v->top = 0;
+	v->side = 0;
+}
+
+static void close_pane(struct view_state *v)
+{
+	pane_stop(&v->pane);
+	free(v->words);
+	v->words = NULL;
+	v->mode = MODE_LIST;
+	v->top = 0;
+	v->side = 0;
+}
+
+static bool is_jobs(const struct view_state *v)
+{
+	return v->live.tab == 0 || v->live.tab + 1 == TABS;
+}
+
+/* Enter: what the row stands for. */
+static void open_row(struct view_state *v)
+{
+	static const char *const words[TABS] = {
+		"%s", "-a -q %s", "-a --node %s", "-a -q %s", "--cron %s", "%s",
+	};
+	const struct live *live = &v->live;
+	const char *name, *format = words[live->tab];
+	size_t before = strcspn(format, "%");
+
+	if (live->at >= live->n)
+		return;
+	name = live->row[live->at].name;
+	/* A word with a space would be two. */
+	if (!strchr(name, ' '))
+		open_pane(v, xasprintf("%.*s%s", (int)before, format, name),
+		          false);
+}
+
+static void open_job(struct view_state *v, const char *options, bool grows)
+{
+	const struct live *live = &v->live;
+
+	if (is_jobs(v) && live->at < live->n)
+		open_pane(v,
+		          xasprintf("%s %s", options, live->row[live->at].name),
+		          grows);
+}
+
+static void open_help(struct view_state *v)
+{
+	close_pane(v);
+	buf_puts(&v->pane.text, help);
+	snprintf(v->title, sizeof(v->title), "aiq --watch: keys");
+	v->mode = MODE_PANE;
+	v->tail = false;
+}
+
+/* --- keys ------------------------------------------------------------------
+ */
+
+/* Move in what is shown; returns whether the key does. */
+static bool key_moves(struct view_state *v, int key)
+{
+	long page = v->rows > 6 ? v->rows - 6 : 1, by = 0;
+
+	switch (key) {
+	case KEY_UP:
+	case 'k':
+		by = -1;
+		break;
+	case KEY_DOWN:
+	case 'j':
+		by = 1;
+		break;
+	case KEY_PAGE_UP:
+		by = -page;
+		break;
+	case KEY_PAGE_DOWN:
+		by = page;
+		break;
+	case KEY_RIGHT:
+		v->side += SIDE;
+		return true;
+	case KEY_LEFT:
+		v->side = v->side > SIDE ? v->side - SIDE : 0;
+		return true;
+	default:
+		return false;
+	}
+	if (v->mode != MODE_PANE) {
+		live_move(&v->live, by);
+		return true;
+	}
+	v->tail = false;
+	v->top = by < 0 && v->top < (size_t)-by ? 0 : v->top + (size_t)by;
+	return true;
+}
+
+static void begin_input(struct view_state *v, enum watch_mode mode)
+{
+	v->mode = mode;
+	buf_clear(&v->input);
+}
+
+static void ask_for(struct view_state *v, const char *action)
+{
+	if (v->live.tab != 0 || v->live.at >= v->live.n)
+		return;
+	v->action = action;
+	text_set(&v->asked, v->live.row[v->live.at].name);
+	v->mode = MODE_ASK;
+}
+
+static void set_period(struct view_state *v, int64_t by)
+{
+	v->period_s += by;
+	if (v->period_s < WATCH_MIN_S)
+		v->period_s = WATCH_MIN_S;
+	if (v->period_s > WATCH_MAX_S)
+		v->period_s = WATCH_MAX_S;
+	snprintf(v->live.message, sizeof(v->live.message), "every %lld s",
+	         (long long)v->period_s);
+}
+
+/* Keys of the list that choose which rows there are. */
+static bool key_chooses(struct view_state *v, int key)
+{
+	struct live *live = &v->live;
+
+	switch (key) {
+	case '\t':
+		live_tab(live, live->tab + 1);
+		break;
+	case '1':
+	case '2':
+	case '3':
+	case '4':
+	case '5':
+	case '6':
+		live_tab(live, (size_t)(key - '1'));
+		break;
+	case '[':
+	case ']':
+		live_queue(live, key == '[' ? -1 : 1);
+		break;
+	case 's':
+	case 'S':
+		live_sort(live, key == 'S');
+		break;
+	case 'a':
+		live_all(live);
+		break;
+	case KEY_HOME:
+	case KEY_END:
+		live_end(live, key == KEY_END);
+		break;
+	case 'n':
+	case 'N':
+		live_find(live, NULL, key == 'N');
+		break;
+	default:
+		return false;
+	}
+	v->top = 0;
+	return true;
+}
+
+/* Keys that act upon the row, or on the view. */
+static void key_acts(struct view_state *v, int key)
+{
+	switch (key) {
+	case KEY_ENTER:
+	case '\n':
+		open_row(v);
+		break;
+	case 'l':
+		open_job(v, "--log -f", true);
+		break;
+	case 'w':
+		open_job(v, "-o state,reason,expected_start,reason_text",
+		         false);
+		break;
+	case '/':
+		begin_input(v, MODE_FIND);
+		break;
+	case 'f':
+		begin_input(v, MODE_FILTER);
+		break;
+	case 'c':
+		ask_for(v, "cancel");
+		break;
+	case 'h':
+		ask_for(v, "hold");
+		break;
+	case 'R':
+		ask_for(v, "release");
+		break;
+	case 'q':
+		v->quit = true;
+		break;
+	default:
+		break;
+	}
+}
+
+static void key_common(struct view_state *v, int key)
+{
+	switch (key) {
+	case ' ':
+		v->paused = !v->paused;
+		break;
+	case 'r':
+		v->next_ms = 0;
+		break;
+	case '+':
+	case '-':
+		set_period(v, key == '+' ? 1 : -1);
+		break;
+	case '?':
+		open_help(v);
+		break;
+	default:
+		break;
+	}
+}
+
+static void key_in_pane(struct view_state *v, int key)
+{
+	if (key == 'q' || key == KEY_ESC)
+		close_pane(v);
+	else if (key == KEY_HOME || key == KEY_END) {
+		v->tail = key == KEY_END;
+		v->top = 0;
+	} else if (!key_moves(v, key))
+		key_common(v, key);
+}
+
+/* Replace this program by one with the options typed, if they are good. */
+static void filter(struct view_state *v)
+{
+	char *words = xasprintf("--watch=%lld %s", (long long)v->period_s,
+	                        v->input.len ? v->input.data : "");
+	const char *word[MOST_WORDS + 4] = { "aiq" };
+	struct pollfd fd = { .events = POLLIN };
+	char *save = NULL;
+	size_t n = 1;
+
+	/* Without a terminal aiq says what is wrong with the words, or else
+	 * that it needs a terminal. */
+	run_words(v, words, false);
+	while (v->pane.fd >= 0) {
+		fd.fd = v->pane.fd;
+		poll(&fd, 1, -1);
+		pane_read(&v->pane);
+	}
+	if (WEXITSTATUS(v->pane.status) != EXIT_FAILURE) {
+		snprintf(v->live.message, sizeof(v->live.message), "%.*s",
+		         (int)strcspn(v->pane.text.data, "\n"),
+		         v->pane.text.data);
+		pane_stop(&v->pane);
+		free(words);
+		return;
+	}
+	if (v->live.aiq.socket) {
+		word[n++] = "--socket";
+		word[n++] = v->live.aiq.socket;
+	}
+	for (char *s = strtok_r(words, " ", &save); s && n < MOST_WORDS;
+	     s = strtok_r(NULL, " ", &save))
+		word[n++] = s;
+	screen_close();
+	sigprocmask(SIG_SETMASK, &v->unblocked, NULL);
+	execv("/proc/self/exe", (char *const *)(uintptr_t)word);
+	_exit(EXIT_FAILURE);
+}
+
+static void key_in_input(struct view_state *v, int key)
+{
+	enum watch_mode mode = v->mode;
+
+	if (key == KEY_ESC || key == KEY_ENTER || key == '\n')
+		v->mode = MODE_LIST;
+	if (key == KEY_ENTER || key == '\n') {
+		if (mode == MODE_FIND)
+			live_find(&v->live, v->input.len ? v->input.data : NULL,
+			          false);
+		else
+			filter(v);
+	} else if (key == 127 || key == 8) {
+		while (v->input.len &&
+		       (v->input.data[--v->input.len] & 0xc0) == 0x80)
+			;
+		if (v->input.data)
+			v->input.data[v->input.len] = '\0';
+	} else if (key >= ' ' && key < KEY_UP && v->input.len < 200) {
+		buf_addc(&v->input, (char)key);
+	}
+}
+
+static void on_key(struct view_state *v, int key)
+{
+	bool esc = v->esc;
+
+	v->esc = false;
+	if (v->mode == MODE_FIND || v->mode == MODE_FILTER) {
+		key_in_input(v, key);
+		return;
+	}
+	*v->live.message = '\0';
+	if (v->mode == MODE_ASK) {
+		v->mode = MODE_LIST;
+		if (key == 'y')
+			live_act(&v->live, v->action, v->asked);
+	} else if (v->mode == MODE_PANE) {
+		key_in_pane(v, key);
+	} else if (key == KEY_ESC) {
+		v->esc = true;
+		v->quit = esc;
+	} else if (!key_moves(v, key) && !key_chooses(v, key)) {
+		key_acts(v, key);
+		key_common(v, key);
+	}
+}
+
+/* --- the loop --------------------------------------------------------------
+ */
+
+static void round_begins(struct view_state *v)
+{
+	if (v->paused && v->next_ms)
+		return;
+	v->next_ms = clock_ms() + v->period_s * 1000;
+	live_round(&v->live);
+	if (v->mode == MODE_PANE && v->words && v->pane.fd < 0)
+		run_words(v, v->words, false);
+}
+
+/* Returns how long to wait for something to do. */
+static int64_t patience(const struct view_state *v)
+{
+	int64_t left = v->next_ms - clock_ms();
+
+	if (v->keys.len)
+		return ESC_MS;
+	/* The clock, and for how long there is no answer, change once a
+	 * second. */
+	return left < 0 ? 0 : left > 1000 ? 1000 : left;
+}
+
+static void read_keys(struct view_state *v, bool readable)
+{
+	char bytes[32];
+	ssize_t n = readable ? read(STDIN_FILENO, bytes, sizeof(bytes)) : 0;
+	int key;
+
+	if (readable && n <= 0) {
+		v->quit = true; /* the terminal is gone */
+		return;
+	}
+	if (n > 0)
+		v->key_ms = clock_ms();
+	keys_add(&v->keys, bytes, (size_t)n);
+	while (!v->quit &&
+	       (key = keys_next(&v->keys, clock_ms() - v->key_ms >= ESC_MS)))
+		on_key(v, key);
+}
+
+static void wait_for_more(struct view_state *v)
+{
+	bool asks = v->live.stage != STAGE_IDLE;
+	struct pollfd fd[3] = {
+		{ .fd = STDIN_FILENO, .events = POLLIN },
+		{ .fd = asks ? client_fd(v->live.client) : -1,
+		  .events = POLLIN },
+		{ .fd = v->pane.fd, .events = POLLIN },
+	};
+	int64_t ms = patience(v);
+	struct timespec most = { ms / 1000, ms % 1000 * 1000000 };
+	int n = ppoll(fd, 3, &most, &v->unblocked);
+
+	if (n > 0 && fd[1].revents)
+		live_answer(&v->live);
+	if (n > 0 && fd[2].revents)
+		pane_read(&v->pane);
+	read_keys(v, n > 0 && fd[0].revents);
+	if (clock_ms() >= v->next_ms)
+		round_begins(v);
+}
+
+int watch_run(const struct aiq *aiq, struct err *err)
+{
+	struct view_state v = { .pane = { .fd = -1 } };
+
+	if (screen_open(&v.unblocked, err) < 0)
+		return -1;
+	v.period_s = aiq->period_s;
+	live_init(&v.live, aiq);
+	while (!v.quit) {
+		draw(&v);
+		wait_for_more(&v);
+	}
+	screen_close();
+	pane_stop(&v.pane);
+	live_free(&v.live);
+	buf_free(&v.input);
+	free(v.words);
+	free(v.asked);
 	return 0;
 }

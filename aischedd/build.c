@@ -13,24 +13,30 @@
 
 #include "aischedd/daemon.h"
 #include "aischedd/logs.h"
+#include "aischedd/mailer.h"
 #include "aischedd/op/adopt.h"
+#include "aischedd/op/alloc.h"
+#include "aischedd/op/cron_file.h"
 #include "aischedd/op/cron_run.h"
 #include "aischedd/op/mass.h"
 #include "aischedd/op/request.h"
+#include "aischedd/op/reserve.h"
 #include "aischedd/op/wait.h"
 #include "aischedd/op/web.h"
+#include "aischedd/purge.h"
 #include "aischedd/read/read.h"
 #include "aischedd/run/log_file.h"
 #include "aischedd/runners.h"
+#include "aischedd/state/cluster/rollup.h"
 #include "aischedd/store/ended.h"
 #include "aischedd/thread.h"
 #include "aischedd/web.h"
 #include "libcommon/clock.h"
+#include "libcommon/cron/period.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
 
 enum {
-	PURGE_JOBS = 1000,    /* ended jobs purged at a time */
 	MAX_CALLBACKS = 2000, /* events handled in one turn */
 	FILES_WANTED = 4096   /* descriptors */
 };
@@ -60,17 +66,6 @@ static void on_hup(evutil_socket_t fd, short what, void *arg)
 	d->reload = true;
 }
 
-static void forget_output(uint64_t job, void *arg)
-{
-	struct daemon *d = arg;
-	struct err err;
-
-	if (log_remove(d->logs, job, &err) < 0)
-		log_warning("output remove fail job=%llu: %s; remove it by "
-		            "hand",
-		            (unsigned long long)job, err.text);
-}
-
 static void forget_history(evutil_socket_t fd, short what, void *arg)
 {
 	struct daemon *d = arg;
@@ -80,16 +75,42 @@ static void forget_history(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	/* Delete output first: after the purge nothing knows of it. */
 	if (d->conf->history_keep != CONF_UNLIMITED &&
-	    (store_old(d->store, before, PURGE_JOBS, forget_output, d, &err) <
-	         0 ||
-	     store_purge(d->store, before, PURGE_JOBS, &n, &err) < 0))
+	    purge_slice(d, before, -1, &n, &err) < 0)
 		log_warning("history remove fail: %s; it is kept until the "
 		            "next try",
 		            err.text);
 	daemon_cron_recheck(d);
-	daemon_arm(d->hourly, n == PURGE_JOBS ? 10 : 3600e3);
+	daemon_arm(d->hourly, n == PURGE_SLICE ? 10 : 3600e3);
+}
+
+static void log_booking(struct daemon *d)
+{
+	int64_t hours = state_lag_hours(d->state);
+
+	if (hours && !d->booking_long)
+		log_notice(
+		    "accounting behind hours=%lld: jobs held nodes while "
+		    "the clock went far ahead; their use is booked a part "
+		    "a turn",
+		    (long long)hours);
+	else if (!hours && d->booking_long)
+		log_notice("accounting complete");
+	d->booking_long = hours > 0;
+}
+
+/* Book what running jobs hold when an hour is over, some of them a turn. */
+static void book_hour(evutil_socket_t fd, short what, void *arg)
+{
+	struct daemon *d = arg;
+	int64_t now_ms = clock_wall_us() / 1000, hour[2];
+	bool more = state_book_some(d->state, now_ms);
+
+	(void)fd;
+	(void)what;
+	log_booking(d);
+	period_of(state_zone(d->state), PERIOD_HOUR, now_ms / 1000, hour);
+	daemon_arm(d->booking, more ? 0 : (double)(hour[1] * 1000 - now_ms));
 }
 
 static int make_dirs(const char *path, struct err *err)
@@ -164,12 +185,14 @@ static void arm_clock(struct daemon *d)
 /* The turn that follows looks at what is due by the new time. */
 static void on_clock(evutil_socket_t fd, short what, void *arg)
 {
+	struct daemon *d = arg;
 	uint64_t times;
 
 	(void)what;
 	if (read(fd, &times, sizeof(times)) < 0 && errno == ECANCELED)
 		log_notice("clock set");
-	arm_clock(arg);
+	daemon_arm(d->booking, 0);
+	arm_clock(d);
 }
 
 static void watch_clock(struct daemon *d)
@@ -191,6 +214,7 @@ static void new_timers(struct daemon *d)
 	d->again = evtimer_new(d->base, wake, d);
 	d->retry = evtimer_new(d->base, wake, d);
 	d->hourly = evtimer_new(d->base, forget_history, d);
+	d->booking = evtimer_new(d->base, book_hour, d);
 	d->term = evsignal_new(d->base, SIGTERM, on_term, d);
 	d->intr = evsignal_new(d->base, SIGINT, on_term, d);
 	d->hup = evsignal_new(d->base, SIGHUP, on_hup, d);
@@ -199,10 +223,12 @@ static void new_timers(struct daemon *d)
 	event_add(d->hup, NULL);
 	daemon_arm(d->hourly, 10e3);
 	watch_clock(d);
+	daemon_arm(d->booking, 0);
 }
 
 static int build(struct daemon *d, bool accept_loss, struct err *err)
 {
+	const char *zone = d->conf->accounting.time_zone;
 	double began = clock_fine_ms();
 	const struct rpc_calls calls = { .handler = daemon_request,
 		                         .gone = daemon_ask_gone,
@@ -215,6 +241,10 @@ static int build(struct daemon *d, bool accept_loss, struct err *err)
 	    !(d->store = store_open(d->state_dir, accept_loss, err)))
 		return -1;
 	d->state = state_new(d->conf, store_past, d->store);
+	d->zone = zone_load(*zone ? zone : NULL, err);
+	if (!d->zone)
+		return err_wrap(err, "accounting.time_zone");
+	state_set_zone(d->state, d->zone);
 	if (daemon_new_crons(d, err) < 0 ||
 	    store_load(d->store, d->state, clock_wall_s(), err) < 0 ||
 	    !(d->history = thread_new(d->base, err)) ||
@@ -223,6 +253,8 @@ static int build(struct daemon *d, bool accept_loss, struct err *err)
 	log_notice("database loaded path=%s ms=%.0f", store_path(d->store),
 	           clock_fine_ms() - began);
 	new_timers(d);
+	d->mailer = mailer_new(d);
+	daemon_new_allocs(d);
 	if (daemon_new_runners(d, err) < 0 ||
 	    !(d->rpc = rpc_new(d->base, d->conf, &calls, err)))
 		return -1;
@@ -289,6 +321,9 @@ void daemon_free(struct daemon *d)
 	d->nanswers =
 	    0; /* asks that rpc_free() reports as gone need no answer */
 	daemon_free_crons(d);
+	daemon_free_reservings(d);
+	daemon_free_file_asks(d);
+	mailer_free(d->mailer);
 	web_free(d->web);
 	thread_free(d->excerpts);
 	thread_free(d->history);
@@ -299,6 +334,7 @@ void daemon_free(struct daemon *d)
 	daemon_free_readings(d);
 	daemon_free_masses(d);
 	daemon_free_waiters(d);
+	daemon_free_allocs(d);
 	daemon_free_adoptees(d);
 	daemon_free_logs(d);
 	for (size_t i = 0; i < d->npools; i++)
@@ -306,10 +342,11 @@ void daemon_free(struct daemon *d)
 			d->pool[i].runner->ops->free(d->pool[i].runner);
 	free(d->pool);
 	state_free(d->state);
+	zone_free(d->zone);
 	store_close(d->store);
-	struct event *events[] = { d->tick,  d->pace,   d->again,
-		                   d->retry, d->hourly, d->clock,
-		                   d->term,  d->intr,   d->hup };
+	struct event *events[] = { d->tick,   d->pace,    d->again, d->retry,
+		                   d->hourly, d->booking, d->clock, d->term,
+		                   d->intr,   d->hup };
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
 		free_event(events[i]);
 	if (d->base)

@@ -92,6 +92,8 @@ static void check_names(const struct conf *conf, const char *file,
 
 	add_names(names, &conf->admins, "admins");
 	add_names(names, &conf->operators, "operators");
+	if (*conf->http_socket)
+		add_names(names, &conf->web_proxy_users, "web_proxy_users");
 	for (size_t i = 0; i < conf->nclasses; i++) {
 		const struct conf_class *c = &conf->classes[i];
 		char *place = xasprintf("class '%s': users", c->name);

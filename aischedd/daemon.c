@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "aischedd/logs.h"
+#include "aischedd/mailer.h"
 #include "aischedd/op/adopt.h"
+#include "aischedd/op/alloc.h"
 #include "aischedd/op/audit.h"
 #include "aischedd/op/mass.h"
 #include "aischedd/op/wait.h"
@@ -60,6 +62,11 @@ struct kept_ask daemon_keep(const struct daemon *d, struct ask *ask)
 bool daemon_is_open(const struct daemon *d, const struct kept_ask *kept)
 {
 	return daemon_keep(d, kept->ask).serial == kept->serial;
+}
+
+static enum op op_of(const struct daemon *d, const struct ask *ask)
+{
+	return (enum op)((uintptr_t)map_find(&d->open, (uintptr_t)ask) % OP_N);
 }
 
 static void end_ask(struct daemon *d, struct ask *ask, enum ask_result result)
@@ -238,8 +245,10 @@ static void set_full(struct daemon *d, bool full, const char *why)
 		space_reserve(d->store);
 	}
 	d->full = full;
-	if (full)
-		daemon_arm(d->retry, RETRY_FULL_MS);
+	if (!full)
+		return;
+	space_reuse(d->store);
+	daemon_arm(d->retry, RETRY_FULL_MS);
 }
 
 /* Returns whether everything so far is on disk. */
@@ -251,7 +260,6 @@ static bool commit(struct daemon *d)
 		return false;
 	if (store_commit(d->store, d->state, &err) == 0) {
 		d->unwritten = false;
-		d->nstops = 0;
 		set_full(d, space_is_low(d->store), "little space is left");
 		return true;
 	}
@@ -277,30 +285,63 @@ static void run_laters(struct daemon *d)
 	d->nlaters = 0;
 }
 
+static bool is_urgent(const struct effect *effect)
+{
+	return effect->kind == EFFECT_STOP || effect->kind == EFFECT_SIGNAL;
+}
+
 static void tell(struct daemon *d)
 {
 	const struct effect *effect;
 	size_t n = state_take_effects(d->state, &effect);
 
 	for (size_t i = 0; i < n; i++)
-		daemon_do_effect(d, &effect[i]);
+		if (i >= d->nstops || effect[i].kind != EFFECT_SIGNAL)
+			daemon_do_effect(d, &effect[i]);
+	d->nstops = 0;
 	for (size_t i = 0; i < d->nanswers; i++)
 		if (d->answer[i].ask)
 			daemon_say(d, d->answer[i].ask, d->answer[i].body);
 	d->nanswers = 0;
 	daemon_check_waiters(d);
+	daemon_check_allocs(d);
 }
 
-/* Stop jobs although that cannot be written. After a crash a time limit is due
- * again, and a cancel was not confirmed. */
+/* Stop and signal jobs although that cannot be written. After a crash a time
+ * limit is due again, and a cancel was not confirmed. */
 static void carry_out_stops(struct daemon *d)
 {
 	const struct effect *effect;
 	size_t n = state_effects(d->state, &effect);
 
 	for (; d->nstops < n; d->nstops++)
-		if (effect[d->nstops].kind == EFFECT_STOP)
+		if (is_urgent(&effect[d->nstops]))
 			daemon_do_effect(d, &effect[d->nstops]);
+}
+
+/* Answer whoever stops jobs: they must not wait for space that these jobs may
+ * occupy. Other requests wait until they are stored. */
+static void answer_stops(struct daemon *d)
+{
+	struct err err;
+
+	err_set(&err, ENOSPC,
+	        "this is done, but not stored, as the disk of '%s' is full: "
+	        "repeat it if the daemon restarts before there is space",
+	        d->state_dir);
+	for (size_t i = 0; i < d->nanswers; i++) {
+		struct answer *a = &d->answer[i];
+
+		if (!a->ask || op_of(d, a->ask) != OP_cancel)
+			continue;
+		if (json_integer_value(json_object_get(a->body, "count"))) {
+			json_decref(a->body);
+			daemon_refuse(d, a->ask, &err);
+		} else {
+			daemon_say(d, a->ask, a->body);
+		}
+		a->ask = NULL;
+	}
 }
 
 static void arm_tick(struct daemon *d)
@@ -319,10 +360,13 @@ static void turn(struct daemon *d)
 	double began_ms = clock_fine_ms();
 
 	think(d);
-	if (commit(d))
+	if (commit(d)) {
 		tell(d);
-	else
+		mailer_check(d->mailer);
+	} else {
 		carry_out_stops(d);
+		answer_stops(d);
+	}
 	run_laters(d);
 	daemon_slice_readings(d);
 	daemon_check_logs(d);

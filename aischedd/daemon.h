@@ -35,7 +35,7 @@ struct answer {
 	json_t *body;
 };
 
-/* A call for the tell step, made once: e.g. a listing begins. */
+/* A function to call once in the tell step, for instance to begin a listing. */
 typedef void later_fn(struct daemon *d, void *arg);
 struct later {
 	later_fn *fn;
@@ -52,7 +52,7 @@ struct pass_stats {
 	uint64_t passes;
 	double last_ms, max_ms, sum_ms;
 	struct histogram pass_s;
-	uint32_t rows; /* that the last one looked at */
+	uint32_t rows; /* in the snapshot of the last pass */
 };
 
 /* Result of a request. */
@@ -84,6 +84,7 @@ struct daemon {
 	struct state *state;
 	struct store *store;
 	struct rpc *rpc;
+	struct mailer *mailer;
 	struct web *web;           /* NULL: there is no page */
 	struct sessions *sessions; /* likewise */
 	uint64_t bad_links;        /* log-ins with a wrong token */
@@ -98,10 +99,12 @@ struct daemon {
 	int64_t reloaded;   /* when the configuration in force was read */
 	bool reload_failed; /* a later one was refused */
 	bool quit, reload;
-	bool full;       /* on a full disk: nothing is accepted or started */
-	bool unwritten;  /* full, and the last commit failed */
-	size_t nstops;   /* then: effects whose stops are carried out already */
-	double retry_ms; /* then: time of the next try */
+	bool full;      /* on a full disk: nothing is accepted or started */
+	bool unwritten; /* full, and the last commit failed */
+	/* When unwritten: effects whose stops were carried out; the time until
+	 * the next try. */
+	size_t nstops;
+	double retry_ms;
 	struct err full_err;
 
 	struct answer *answer;
@@ -112,9 +115,12 @@ struct daemon {
 	struct slices listings;   /* those that can continue */
 	struct slices masses;     /* requests over many jobs in progress */
 	struct waiter *waiter;
-	struct crons *crons; /* runs of recurring work that are due */
-	struct map open;     /* unanswered asks: serial * OP_N + op */
-	uint64_t serial;     /* of the last ask */
+	struct allocs *allocs;
+	struct reserving *reserving; /* requests whose users are looked up */
+	struct file_ask *file_asks;  /* for files of cron, likewise */
+	struct crons *crons;         /* runs of recurring work that are due */
+	struct map open;             /* unanswered asks: serial * OP_N + op */
+	uint64_t serial;             /* of the last ask */
 	/* jobs that others made and that have not ended, by id */
 	struct map adoptees;
 	struct event *explain;    /* time to tell their owners why they wait */
@@ -124,9 +130,11 @@ struct daemon {
 	struct event *pace;  /* the next pass may begin */
 	struct event *again; /* begin another turn at once */
 	struct event *retry; /* try the commit again */
-	struct event *hourly;
+	struct event *hourly, *booking;
+	bool booking_long;   /* long spans of use are being booked */
 	struct event *clock; /* the wall clock was set */
 	int clock_fd;
+	struct zone *zone;               /* of days and months */
 	struct event *term, *intr, *hup; /* signals */
 	double next_pass_ms;
 	bool check_plans; /* $AISCHED_CHECK_PLANS: verify each plan */
@@ -152,7 +160,7 @@ void daemon_say(struct daemon *d, struct ask *ask, json_t *body);
 void daemon_later(struct daemon *d, later_fn *fn, struct ask *ask, void *arg);
 /* Begin another turn without waiting. */
 void daemon_go_on(struct daemon *d);
-/* The peer of this ask has disconnected. */
+/* Forget the requests of an ask whose peer has disconnected. */
 void daemon_ask_gone(struct ask *ask, void *arg);
 /* An ask as it is kept while others come and go: the next one may have its
  * address. */

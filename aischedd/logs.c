@@ -234,7 +234,7 @@ static bool find_live(struct logging *l, struct log_id *ret)
 	       is_wanted(l, ret);
 }
 
-/* There is no output now, or ever. */
+/* Wait or end: there is no output now, or ever. */
 static void stop_seeking(struct logging *l)
 {
 	const struct job *job = state_job(l->d->state, l->wish.job);

@@ -35,7 +35,7 @@ int logs_begin(struct daemon *d, struct ask *ask, const struct logs_wish *wish,
 
 /* Go on where a job has started or ended by now. */
 void daemon_check_logs(struct daemon *d);
-/* The peer of this ask has disconnected. */
+/* Stop reading for an ask whose peer has disconnected. */
 void daemon_log_gone(struct daemon *d, const struct ask *ask);
 void daemon_free_logs(struct daemon *d);
 

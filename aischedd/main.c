@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	if (conf && !args.print_config)
 		check_conf(conf, &warnings);
 	if (conf && args.check_config)
-		conf_check_disks(conf, &warnings);
+		conf_check_paths(conf, &warnings);
 	print_warnings(warnings.data);
 	buf_free(&warnings);
 	if (!conf)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "aischedd/daemon.h"
+#include "aischedd/mailer.h"
 #include "aischedd/session.h"
 #include "aischedd/state/cluster/counts.h"
 #include "aischedd/state/cluster/node.h"
@@ -18,6 +19,7 @@
 #include "aischedd/state/cluster/reserve.h"
 #include "aischedd/state/cluster/used.h"
 #include "aischedd/state/life/cron.h"
+#include "aischedd/store/outbox.h"
 #include "config.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
@@ -36,17 +38,18 @@ enum part {
 	PART_OTHERS, /* processes and pods that are not ours */
 	PART_DRAINED,
 	PART_DOWN,
-	PARTS
+	POOL_PARTS
 };
 
-static const char *const part_name[PARTS] = { "allocated", "reserved", "idle",
-	                                      "others",    "drained",  "down" };
+static const char *const part_name[POOL_PARTS] = { "allocated", "reserved",
+	                                           "idle",      "others",
+	                                           "drained",   "down" };
 
 struct pool_parts {
 	const char *gpu_type; /* NULL: of all types: CPUs, memory, nodes */
 	uint32_t pool;
-	int64_t part[PARTS][RES_N];
-	uint64_t nodes[PARTS];
+	int64_t part[POOL_PARTS][RES_N];
+	uint64_t nodes[POOL_PARTS];
 	int64_t stranded; /* idle GPUs where no CPU is */
 };
 
@@ -56,10 +59,11 @@ enum sum_kind {
 	SUM_GPU = SUM_CPU + RES_GPU,
 	SUM_CPU_USED = SUM_CPU + RES_N,
 	SUM_GPU_EVICTED,
+	SUM_COST,
 	SUMS
 };
 
-/* Sums of what jobs held of a pool up to now: seconds, byte seconds. */
+/* Sums of what jobs held of a pool up to now: seconds, byte seconds, money. */
 struct held_sum {
 	uint32_t queue, pool;
 	const char *gpu_type; /* "": none */
@@ -188,7 +192,7 @@ static void put_memory(struct prom *p)
 static void put_fds(struct prom *p)
 {
 	DIR *dir = opendir("/proc/self/fd");
-	int n = -3; /* ".", ".." and the one that reads them */
+	int n = -3; /* not counted: ".", ".." and our own */
 
 	if (!dir)
 		return;
@@ -269,6 +273,23 @@ static void put_auth_failures(struct prom *p)
 {
 	put(p, (double)rpc_auth_failures(p->d->rpc), "way", "munge", NULL);
 	put(p, (double)p->d->bad_links, "way", "link", NULL);
+}
+
+static void put_mail_queue(struct prom *p)
+{
+	int64_t n = outbox_size(p->d->store);
+
+	if (n >= 0)
+		put(p, (double)n, NULL);
+}
+
+static void put_mails(struct prom *p)
+{
+	struct mailer_counts n = mailer_counts(p->d->mailer);
+
+	put(p, (double)n.sent, "result", "sent", NULL);
+	put(p, (double)n.failed, "result", "failed", NULL);
+	put(p, (double)n.dropped, "result", "dropped", NULL);
 }
 
 /* --- queues ------------------------------------------------------------- */
@@ -485,6 +506,8 @@ static void collect_held(struct prom *p)
 			    in_unit(r, held_until(h, r, p->now_ms));
 		sum->s[SUM_CPU_USED] = h->cpu_used_s;
 		sum->s[SUM_GPU_EVICTED] = h->gpu_evicted_s;
+		/* the rate is in millionths an hour */
+		sum->s[SUM_COST] = held_until(h, RATE_COST, p->now_ms) / 3.6e9;
 	}
 	qsort(p->held_sum, p->nheld_sums, sizeof(*p->held_sum), by_labels);
 }
@@ -534,6 +557,21 @@ static void put_cpu_used(struct prom *p)
 static void put_gpu_evicted(struct prom *p)
 {
 	put_held(p, SUM_GPU_EVICTED, true);
+}
+
+static void put_cost(struct prom *p)
+{
+	const struct held_sum *h = p->held_sum, *end = h + p->nheld_sums;
+
+	while (h < end) {
+		uint32_t queue = h->queue;
+		double sum = 0;
+
+		for (; h < end && h->queue == queue; h++)
+			sum += h->s[SUM_COST];
+		put(p, sum, "queue", queue_name(p, queue), "currency",
+		    p->d->conf->accounting.currency, NULL);
+	}
 }
 
 /* --- pools -------------------------------------------------------------- */
@@ -627,7 +665,7 @@ static void put_parts(struct prom *p, int r)
 
 		if ((r == RES_GPU) != (parts->gpu_type != NULL))
 			continue;
-		for (int k = 0; k < PARTS; k++)
+		for (int k = 0; k < POOL_PARTS; k++)
 			put(p, in_unit(r, (double)parts->part[k][r]), "pool",
 			    pool_name(p, parts->pool), "state", part_name[k],
 			    r == RES_GPU ? "gpu_type" : NULL, parts->gpu_type,
@@ -658,11 +696,12 @@ static void put_stranded(struct prom *p)
 			    "pool", pool_name(p, p->parts[i].pool), NULL);
 }
 
-/* A node is "others" to nobody: that part has no nodes. */
+/* There are no nodes of "others": that part is of CPUs, memory and GPUs
+ * only. */
 static void put_nodes(struct prom *p)
 {
 	for (size_t i = 0; i < p->nparts; i++)
-		for (int k = 0; k < PARTS && !p->parts[i].gpu_type; k++)
+		for (int k = 0; k < POOL_PARTS && !p->parts[i].gpu_type; k++)
 			if (k != PART_OTHERS)
 				put(p, (double)p->parts[i].nodes[k], "pool",
 				    pool_name(p, p->parts[i].pool), "state",
@@ -695,7 +734,7 @@ static void put_runner_up(struct prom *p)
 
 /* --- the table ---------------------------------------------------------- */
 
-/* One number, an expression of d and store. */
+/* A family of one number, an expression of d and store. */
 #define ONE(name, value)                                     \
 	static void put_##name(struct prom *p)               \
 	{                                                    \
@@ -767,6 +806,7 @@ M("aisched_cpu_used_seconds_total", counter, cpu_used, "CPU time used by attempt
 M("aisched_memory_allocated_byte_seconds_total", counter, held_mem, "memory that jobs held, times seconds") \
 M("aisched_gpu_allocated_seconds_total", counter, held_gpu, "GPU time that jobs held") \
 M("aisched_gpu_evicted_seconds_total", counter, gpu_evicted, "GPU time held by attempts that were evicted or lost their node") \
+M("aisched_cost_total", counter, cost, "price of what jobs held") \
 M("aisched_pool_cpus", gauge, pool_cpus, "CPUs of the nodes") \
 M("aisched_pool_memory_bytes", gauge, pool_memory, "memory of the nodes") \
 M("aisched_pool_gpus", gauge, pool_gpus, "GPUs of the nodes") \
@@ -776,6 +816,8 @@ M("aisched_runner_up", gauge, runner_up, "whether the pool's runner answers") \
 M("aisched_cron_entries", gauge, crons, "entries of recurring work") \
 M("aisched_cron_runs_total", counter, cron_runs, "runs of recurring work") \
 M("aisched_cron_skipped_total", counter, cron_skips, "times of recurring work that had no run") \
+M("aisched_mail_queue", gauge, mail_queue, "mails that have yet to be sent") \
+M("aisched_mail_total", counter, mails, "mails; failed: tries that are repeated") \
 M("aisched_metrics_folded", gauge, folded, "1 if queues are counted in the queue above, for metrics_max_series")
 
 #define M(name, type, get, help) { name, #type, help, put_##get },

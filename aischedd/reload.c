@@ -5,7 +5,9 @@
 
 #include "aischedd/check.h"
 #include "aischedd/daemon.h"
+#include "aischedd/mailer.h"
 #include "aischedd/op/cron_run.h"
+#include "aischedd/runners.h"
 #include "aischedd/state/cluster/reconf.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
@@ -81,6 +83,12 @@ static int check_reload(const struct conf *old, const struct conf *conf,
 	    same("munge_socket", old->munge_socket, conf->munge_socket, err) <
 	        0 ||
 	    same("http", old->http, conf->http, err) < 0 ||
+	    same("http_socket", old->http_socket, conf->http_socket, err) < 0 ||
+	    same("http_group", old->http_group, conf->http_group, err) < 0 ||
+	    same("web_proxy_header", old->web_proxy_header,
+	         conf->web_proxy_header, err) < 0 ||
+	    same_list("web_proxy_users", &old->web_proxy_users,
+	              &conf->web_proxy_users, err) < 0 ||
 	    same("web_user", old->web_user, conf->web_user, err) < 0)
 		return -1;
 	if (old->metrics_access != conf->metrics_access)
@@ -88,6 +96,11 @@ static int check_reload(const struct conf *old, const struct conf *conf,
 	if (same_list("http_hosts", &old->http_hosts, &conf->http_hosts, err) <
 	        0 ||
 	    same_list("listen", &old->listen, &conf->listen, err) < 0)
+		return -1;
+	if (same("accounting.time_zone",
+	         old->accounting.time_zone ? old->accounting.time_zone : "",
+	         conf->accounting.time_zone ? conf->accounting.time_zone : "",
+	         err) < 0)
 		return -1;
 	if (old->npools != conf->npools)
 		return same("pools", "", "changed", err);
@@ -133,7 +146,9 @@ int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err)
 	if (d->conf != d->first_conf)
 		conf_free(d->conf);
 	d->conf = conf;
+	daemon_see_sections(d);
 	daemon_cron_recheck(d);
+	mailer_wake(d->mailer);
 	d->reloaded = clock_wall_s();
 	d->reload_failed = false;
 	log_notice("configuration reloaded");

@@ -11,6 +11,7 @@
 #include "aischedd/state/cluster/ledger.h"
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/pool.h"
+#include "aischedd/state/cluster/volume.h"
 #include "aischedd/state/life/evict.h"
 #include "aischedd/state/life/lifecycle.h"
 #include "aischedd/state/load.h"
@@ -197,7 +198,7 @@ static void node_event(struct pool_runner *p, const struct node_info *info)
 		           info->reason ? info->reason : "");
 }
 
-/* Nodes that were drained before it was known that they are not there. */
+/* Warn of drained nodes that the pool turns out not to have. */
 static void warn_of_gone(const struct pool_runner *p)
 {
 	struct state *state = p->daemon->state;
@@ -223,6 +224,10 @@ static void run_event(const struct run_event *ev, void *arg)
 		node_event(p, ev->node);
 		if (!p->recovered)
 			recover(p);
+		break;
+	case RUN_VOLUME:
+		state_volume_seen(d->state, p->pool, ev->volume,
+		                  clock_wall_s());
 		break;
 	case RUN_TROUBLE:
 		state_pool_trouble(d->state, p->pool, ev->text);
@@ -384,11 +389,50 @@ static struct runner *new_local(struct pool_runner *p, struct err *err)
 		.tmp_dir = d->conf->tmp_dir,
 		.max_processes = d->conf->max_processes,
 		.rlimits = d->conf->rlimits,
+		.constrain_devices = d->conf->pools[p->pool].constrain_devices,
 		.files = d->files,
 		.node = this_host(d->conf, p->pool),
+		.health = &d->conf->health,
 	};
 
 	return runner_local_new(d->base, &conf, run_event, p, err);
+}
+
+/* Show the nodes of a pool without runner, of which only the configuration
+ * tells. */
+static void see_sections(struct daemon *d, uint32_t pool)
+{
+	const struct conf *conf = d->conf;
+	struct node_info info = {
+		.cordoned = true,
+		.reason = "its pool has no runner: nothing runs there",
+	};
+
+	for (uint32_t i = 0; i < state_nnodes(d->state); i++) {
+		const struct node *node = state_node(d->state, i);
+
+		if (node->pool == pool && !node->gone && !node->conf)
+			state_node_seen(d->state, pool,
+			                &(struct node_info){ .name = node->name,
+			                                     .gone = true });
+	}
+	for (size_t i = 0; i < conf->nnodes; i++) {
+		const struct conf_node *node = &conf->nodes[i];
+
+		if (node->pool != (int)pool)
+			continue;
+		info.name = node->name;
+		info.ngpus = node->gpus > 0 ? (uint32_t)node->gpus : 0;
+		info.gpu_type = node->gpu_type;
+		state_node_seen(d->state, pool, &info);
+	}
+}
+
+void daemon_see_sections(struct daemon *d)
+{
+	for (uint32_t i = 0; i < d->conf->npools; i++)
+		if (!runner_traits(d->conf->pools[i].runner)->runs)
+			see_sections(d, i);
 }
 
 int daemon_new_runners(struct daemon *d, struct err *err)
@@ -416,5 +460,6 @@ int daemon_new_runners(struct daemon *d, struct err *err)
 			break;
 		}
 	}
+	daemon_see_sections(d);
 	return 0;
 }

@@ -9,6 +9,9 @@
 /* Make a runner for each pool that has one. */
 int daemon_new_runners(struct daemon *d, struct err *err);
 
+/* Show the nodes of pools without runner as the configuration has them now. */
+void daemon_see_sections(struct daemon *d);
+
 /* Append the path of the socket where the job, which has nodes, takes steps.
  * Fails with EOPNOTSUPP if its runner has none. */
 int daemon_step_socket(const struct daemon *d, const struct job *job,

@@ -20,9 +20,10 @@ struct session {
 
 TAILQ_HEAD(session_list_head, session);
 
-/* Both lists oldest first. */
+/* All lists oldest first; named: users of the proxy, by the hashes of their
+ * names. */
 struct sessions {
-	struct session_list_head links, open;
+	struct session_list_head links, open, named;
 };
 
 struct sessions *sessions_new(void)
@@ -31,6 +32,7 @@ struct sessions *sessions_new(void)
 
 	TAILQ_INIT(&s->links);
 	TAILQ_INIT(&s->open);
+	TAILQ_INIT(&s->named);
 	return s;
 }
 
@@ -49,6 +51,8 @@ void sessions_free(struct sessions *s)
 		drop(&s->links, TAILQ_FIRST(&s->links));
 	while (!TAILQ_EMPTY(&s->open))
 		drop(&s->open, TAILQ_FIRST(&s->open));
+	while (!TAILQ_EMPTY(&s->named))
+		drop(&s->named, TAILQ_FIRST(&s->named));
 	free(s);
 }
 
@@ -110,14 +114,13 @@ static void make_secret(char ret[SESSION_TEXT + 1])
 }
 
 static void add(struct session_list_head *list, struct peer *peer,
-                int64_t now_ms, int64_t life_ms, char ret[SESSION_TEXT + 1])
+                int64_t now_ms, int64_t life_ms, const char *text)
 {
 	struct session *one = xcalloc(1, sizeof(*one));
 
 	drop_old(list, now_ms);
 	make_room(list, peer->uid);
-	make_secret(ret);
-	hash_of(ret, SESSION_TEXT, one->hash);
+	hash_of(text, strlen(text), one->hash);
 	one->peer = peer;
 	one->began_ms = now_ms;
 	one->until_ms = now_ms + life_ms;
@@ -131,8 +134,6 @@ static struct session *find(struct session_list_head *list, const char *text,
 	unsigned char hash[SHA256_DIGEST_LENGTH];
 	struct session *one;
 
-	if (len != SESSION_TEXT)
-		return NULL;
 	hash_of(text, len, hash);
 	TAILQ_FOREACH(one, list, next) {
 		steps_add(1);
@@ -145,6 +146,7 @@ static struct session *find(struct session_list_head *list, const char *text,
 void session_link(struct sessions *s, const struct peer *peer, int64_t now_ms,
                   char ret[SESSION_TEXT + 1])
 {
+	make_secret(ret);
 	add(&s->links, ident_copy(peer), now_ms, LINK_MS, ret);
 }
 
@@ -160,29 +162,9 @@ const struct peer *session_begin(struct sessions *s, const char *token,
 	peer = link->peer;
 	link->peer = NULL;
 	drop(&s->links, link);
+	make_secret(ret);
 	add(&s->open, peer, now_ms, life_ms, ret);
 	return peer;
-}
-
-struct peer *session_find(struct sessions *s, const char *cookie, size_t len,
-                          int64_t now_ms)
-{
-	struct session *one = find(&s->open, cookie, len, now_ms);
-
-	return one ? ident_copy(one->peer) : NULL;
-}
-
-struct peer *session_copy(const struct peer *peer)
-{
-	return ident_copy(peer);
-}
-
-void session_end(struct sessions *s, const char *cookie)
-{
-	struct session *one = find(&s->open, cookie, strlen(cookie), INT64_MIN);
-
-	if (one)
-		drop(&s->open, one);
 }
 
 static size_t end_of(struct session_list_head *list, uid_t uid)
@@ -198,6 +180,35 @@ static size_t end_of(struct session_list_head *list, uid_t uid)
 		n++;
 	}
 	return n;
+}
+
+void session_name(struct sessions *s, struct peer *peer, int64_t now_ms)
+{
+	end_of(&s->named, peer->uid);
+	add(&s->named, peer, now_ms, NAMED_MS, peer->user);
+}
+
+struct peer *session_find(struct sessions *s, const char *cookie, size_t len,
+                          int64_t now_ms)
+{
+	struct session *one = len && *cookie == '='
+	                          ? find(&s->named, cookie + 1, len - 1, now_ms)
+	                          : find(&s->open, cookie, len, now_ms);
+
+	return one ? ident_copy(one->peer) : NULL;
+}
+
+struct peer *session_copy(const struct peer *peer)
+{
+	return ident_copy(peer);
+}
+
+void session_end(struct sessions *s, const char *cookie)
+{
+	struct session *one = find(&s->open, cookie, strlen(cookie), INT64_MIN);
+
+	if (one)
+		drop(&s->open, one);
 }
 
 size_t session_end_all(struct sessions *s, uid_t uid)

@@ -3,10 +3,14 @@
  *
  * A link is used once, within LINK_MS, and begins a session, which a cookie
  * names. Only SHA-256 of both is kept, in memory: a restart of the daemon logs
- * everybody out, one of the web program nobody. A user has at most
- * SESSIONS_USER of each, all together SESSIONS_MAX; the oldest one goes. A
- * session keeps the groups that its user had when the link was made; what
- * these may do is looked up at each request.
+ * everybody out, a restart of the web program does not. A user has at most
+ * SESSIONS_USER links and as many sessions, all users SESSIONS_MAX of each; the
+ * oldest is dropped. A session keeps the groups that its user had when the
+ * link was made; each request looks up what these groups may do then.
+ *
+ * Users whom a proxy names are remembered by their names, apart from these and
+ * for NAMED_MS only: so a user who has left a group, or the machine, is soon
+ * noticed. The web program may ask for any of them, so they have no secret.
  */
 #ifndef AISCHEDD_SESSION_H
 #define AISCHEDD_SESSION_H
@@ -20,7 +24,8 @@ enum {
 	LINK_MS = 60000,
 	SESSIONS_USER = 16,
 	SESSIONS_MAX = 1000,
-	SESSION_TEXT = 64 /* hex digits of a link's token, or of a cookie */
+	SESSION_TEXT = 64, /* hex digits of a link's token, or of a cookie */
+	NAMED_MS = 300000
 };
 
 struct sessions;
@@ -38,7 +43,12 @@ const struct peer *session_begin(struct sessions *s, const char *token,
                                  int64_t now_ms, int64_t life_ms,
                                  char ret[SESSION_TEXT + 1]);
 
-/* Returns the user of a session, or NULL; owns: the caller, free(). */
+/* Remember a user whom the proxy names; takes peer. The oldest of SESSIONS_MAX
+ * is forgotten. */
+void session_name(struct sessions *s, struct peer *peer, int64_t now_ms);
+
+/* Returns the user of a session, or NULL; cookie may also be "=" and the name
+ * of a remembered user. Owns: the caller, free(). */
 struct peer *session_find(struct sessions *s, const char *cookie, size_t len,
                           int64_t now_ms);
 

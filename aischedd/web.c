@@ -3,8 +3,7 @@
 
 #include <event2/event.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
+#include <grp.h>
 #include <netinet/in.h>
 #include <pwd.h>
 #include <signal.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "aischedd/rpc/listen.h"
+#include "libcommon/buf.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
@@ -32,9 +32,11 @@ enum {
 
 struct web {
 	struct daemon *d;
-	char *program, *url;
+	char *program, *url;   /* url: NULL without http */
+	const char *socket;    /* for the proxy, of first_conf; NULL: none */
 	char uid[16], gid[16]; /* "": ours */
-	int listener[LISTEN_MAX];
+	char *proxies;         /* uids of web_proxy_users: ",33,1000," */
+	int listener[LISTEN_MAX + 1];
 	int nlisteners;
 	pid_t pid;
 	int life; /* read end of a pipe that only the program writes to */
@@ -43,32 +45,6 @@ struct web {
 };
 
 /* --- begin ---------------------------------------------------------------- */
-
-/* Search relative to our own program: installed, or in the build folder. */
-static char *find_program(struct err *err)
-{
-	static const char *const places[] = {
-		"/../libexec/aisched/aisched-web",
-		"/../web/aisched-web",
-	};
-	char self[PATH_MAX], *dir;
-	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	self[len < 0 ? 0 : len] = '\0';
-	dir = dirname(self);
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		char *path = xasprintf("%s%s", dir, places[i]);
-
-		if (!access(path, X_OK))
-			return path;
-		free(path);
-	}
-	err_set(err, ENOENT,
-	        "http: no program 'aisched-web' found from '%s%s' "
-	        "on",
-	        dir, places[0]);
-	return NULL;
-}
 
 static int find_user(struct web *web, struct err *err)
 {
@@ -120,6 +96,53 @@ static int listen_http(struct web *web, struct err *err)
 	return web->nlisteners > 0 ? 0 : err_wrap(err, "http");
 }
 
+/* Find the uids of web_proxy_users, and the group of the first one. */
+static int find_proxies(struct web *web, gid_t *ret_gid, struct err *err)
+{
+	const struct strlist *users = &web->d->conf->web_proxy_users;
+	struct buf list = { 0 };
+
+	buf_addc(&list, ',');
+	for (size_t i = 0; i < users->n; i++) {
+		const struct passwd *pw = getpwnam(users->s[i]);
+
+		if (!pw) {
+			buf_free(&list);
+			return err_set(err, ENOENT,
+			               "web_proxy_users: there is no user '%s'",
+			               users->s[i]);
+		}
+		if (i == 0)
+			*ret_gid = pw->pw_gid;
+		buf_printf(&list, "%u,", (unsigned)pw->pw_uid);
+	}
+	web->proxies = buf_take(&list);
+	return 0;
+}
+
+/* The mode keeps most others out; the program looks at the uid of whoever
+ * connects. */
+static int listen_proxy(struct web *web, struct err *err)
+{
+	const char *group = web->d->conf->http_group;
+	const struct group *gr = *group ? getgrnam(group) : NULL;
+	gid_t gid = (gid_t)-1;
+	int fd;
+
+	if (find_proxies(web, &gid, err) < 0)
+		return -1;
+	if (*group && !gr)
+		return err_set(err, ENOENT,
+		               "http_group: there is no group '%s'", group);
+	fd = listen_unix(web->d->conf->http_socket, 0660, gr ? gr->gr_gid : gid,
+	                 err);
+	if (fd < 0)
+		return err_wrap(err, "http_socket");
+	web->listener[web->nlisteners++] = fd;
+	web->socket = web->d->conf->http_socket;
+	return 0;
+}
+
 /* --- the program ---------------------------------------------------------- */
 
 static size_t arguments(const struct web *web, const char **args, char *number)
@@ -134,16 +157,18 @@ static size_t arguments(const struct web *web, const char **args, char *number)
 	args[n++] = web->uid;
 	args[n++] = web->gid;
 	args[n++] = access[conf->metrics_access];
+	args[n++] = conf->web_proxy_header;
+	args[n++] = web->proxies ? web->proxies : "";
 	for (size_t i = 0; i < conf->http_hosts.n && i < HOSTS_MAX; i++)
 		args[n++] = conf->http_hosts.s[i];
 	args[n] = NULL;
 	return n;
 }
 
-/* Give it these descriptors as 3, 4, ... and no others but its errors. */
+/* Give it these descriptors as 3, 4, ..., its errors, and no others. */
 static int spawn(struct web *web, const int *fd, int nfds, struct err *err)
 {
-	const char *args[HOSTS_MAX + 8], *env[] = { "LC_ALL=C", NULL };
+	const char *args[HOSTS_MAX + 10], *env[] = { "LC_ALL=C", NULL };
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
 	sigset_t all, none;
@@ -179,10 +204,10 @@ static int pass(int fd)
 	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
 }
 
-/* Only what the child gets: its ends of pair and pipe, and the listeners. */
+/* Start the program with its ends of pair and pipe, and the listeners. */
 static int start(struct web *web, struct err *err)
 {
-	int pair[2] = { -1, -1 }, life[2] = { -1, -1 }, give[LISTEN_MAX + 2];
+	int pair[2] = { -1, -1 }, life[2] = { -1, -1 }, give[LISTEN_MAX + 3];
 	int n = 0, rc = -1;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
@@ -222,7 +247,7 @@ static void end(struct web *web)
 	web->died = NULL;
 	if (web->pid <= 0)
 		return;
-	/* It has closed the pipe: it has ended, or does what it must not. */
+	/* The program has closed the pipe, so it has ended or is at fault. */
 	kill(web->pid, SIGKILL);
 	waitpid(web->pid, NULL, 0);
 	web->pid = 0;
@@ -270,19 +295,25 @@ int web_new(struct web **ret, struct daemon *d, struct err *err)
 	struct web *web;
 
 	*ret = NULL;
-	if (!*d->conf->http)
+	if (!*d->conf->http && !*d->conf->http_socket)
 		return 0;
 	web = xcalloc(1, sizeof(*web));
 	web->d = d;
 	web->wait_ms = AGAIN_MS;
 	web->again = evtimer_new(d->base, start_again, web);
-	if (find_user(web, err) < 0 || !(web->program = find_program(err)) ||
-	    listen_http(web, err) < 0 || start(web, err) < 0) {
+	web->program = program_path("web", "aisched-web", err);
+	if (!web->program || find_user(web, err) < 0 ||
+	    (*d->conf->http && listen_http(web, err) < 0) ||
+	    (*d->conf->http_socket && listen_proxy(web, err) < 0) ||
+	    start(web, err) < 0) {
 		web_free(web);
 		return -1;
 	}
 	watch(web);
-	log_notice("page ready url=%s", web->url);
+	if (web->url)
+		log_notice("page ready url=%s", web->url);
+	if (web->socket)
+		log_notice("page ready socket=%s", web->socket);
 	*ret = web;
 	return 0;
 }
@@ -295,6 +326,9 @@ void web_free(struct web *web)
 	event_free(web->again);
 	for (int i = 0; i < web->nlisteners; i++)
 		close(web->listener[i]);
+	if (web->socket)
+		unlink(web->socket);
+	free(web->proxies);
 	free(web->program);
 	free(web->url);
 	free(web);

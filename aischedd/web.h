@@ -14,12 +14,14 @@
 
 struct web;
 
-/* Returns NULL without an error if the configuration has no http. Fails as
- * listen_tcp(), with ENOENT if there is no such program or user. */
+/* Returns NULL without an error if the configuration has neither http nor
+ * http_socket. Fails as listen_tcp() and listen_unix(), with ENOENT if there is
+ * no such program, user or group. */
 int web_new(struct web **ret, struct daemon *d, struct err *err);
 void web_free(struct web *web); /* NULL is allowed */
 
-/* Returns where the page is: "http://127.0.0.1:7118/". */
+/* Returns where the page is: "http://127.0.0.1:7118/", or NULL if it is behind
+ * a proxy only. */
 const char *web_url(const struct web *web);
 
 #endif

@@ -161,7 +161,7 @@ static void print_summary(const struct sim *sim)
 	close_output(out, path);
 }
 
-/* If nothing started, say why the first job did not: that is seldom meant. */
+/* Say why the first job did not start if none did: that is seldom meant. */
 static void warn_if_none_started(const struct sim *sim)
 {
 	const struct job *job = state_first_job(sim->state);

@@ -47,7 +47,7 @@ struct trace_job {
 	bool start_fails;
 };
 
-/* In the order in which events of one second are applied. */
+/* Events of one second, in the order in which they are applied. */
 enum trace_act_kind {
 	TRACE_NODE_DOWN,
 	TRACE_NODE_UP,

@@ -1,19 +1,19 @@
 /*
- * trace_history.c - read the output of `aiq --history --json`
+ * trace_history.c - read the output of `aiq --history --json`, or an archive
  *
- * One large object; its jobs are read one by one, so that a long history needs
- * no tree of its own.
+ * One large object, or an object a line; jobs are read one by one, so that a
+ * long history needs no tree of its own.
  */
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <zlib.h>
 
 #include "aisim/trace.h"
+#include "libcommon/buf.h"
 #include "libcommon/mem.h"
+
+enum { CHUNK = 1024 * 1024 };
 
 struct reader {
 	struct trace *trace;
@@ -150,12 +150,8 @@ static int read_next(struct reader *r, struct err *err)
 	return rc;
 }
 
-static int read_text(struct reader *r, struct err *err)
+static int read_list(struct reader *r, struct err *err)
 {
-	if (!take(r, "{\"jobs\":["))
-		return err_set(err, EINVAL,
-		               "the output of `aiq --history --json` is "
-		               "expected: {\"jobs\":[...]}");
 	skip_space(r);
 	if (r->text < r->end && *r->text == ']')
 		return 0;
@@ -167,6 +163,46 @@ static int read_text(struct reader *r, struct err *err)
 	if (r->text == r->end || *r->text != ']')
 		return err_set(err, EINVAL, "the list of jobs has no end");
 	return 0;
+}
+
+/* The lines of `aictl history archive`; attempts are passed over. */
+static int read_archive(struct reader *r, struct err *err)
+{
+	static const char key[] = "{\"job\":";
+
+	for (;;) {
+		const char *eol =
+		    memchr(r->text, '\n', (size_t)(r->end - r->text));
+
+		if (!eol)
+			return r->text == r->end
+			           ? 0
+			           : err_set(err, EINVAL,
+			                     "the archive has no end");
+		r->text = eol + 1;
+		r->line++;
+		if ((size_t)(r->end - r->text) <= sizeof(key) ||
+		    memcmp(r->text, key, sizeof(key) - 1) != 0)
+			continue;
+		r->text += sizeof(key) - 1;
+		if (read_next(r, err) < 0)
+			return -1;
+	}
+}
+
+static int read_text(struct reader *r, struct err *err)
+{
+	const char *begin = r->text;
+
+	if (take(r, "{\"archive\":1,"))
+		return read_archive(r, err);
+	r->text = begin;
+	r->line = 1;
+	if (take(r, "{\"jobs\":["))
+		return read_list(r, err);
+	return err_set(err, EINVAL,
+	               "the output of `aiq --history --json` is expected: "
+	               "{\"jobs\":[...]}, or an archive of `aictl history`");
 }
 
 /* The first job arrives in second 0. */
@@ -183,31 +219,39 @@ static void shift(struct trace *trace)
 		trace->act[i].at -= first;
 }
 
+/* Read a file, which gzip may have packed. */
+static int read_all(const char *path, struct buf *ret, struct err *err)
+{
+	gzFile file = gzopen(path, "rb");
+	int n, rc = 0;
+
+	if (!file)
+		return err_sys(err, "cannot read '%s'", path);
+	while ((n = gzread(file, buf_room(ret, CHUNK), CHUNK)) > 0)
+		buf_grew(ret, (size_t)n);
+	if (n < 0 || (!gzdirect(file) && !gzeof(file)))
+		rc = err_set(err, EIO, "cannot read '%s': %s", path,
+		             gzerror(file, &n));
+	gzclose(file);
+	return rc;
+}
+
 int trace_read_history(struct trace *trace, struct err *err)
 {
-	int fd = open(trace->file, O_RDONLY | O_CLOEXEC);
 	struct reader r = { .trace = trace, .line = 1 };
-	const char *text = MAP_FAILED;
-	struct stat st;
-	int rc;
+	struct buf text = { 0 };
+	int rc = read_all(trace->file, &text, err);
 
-	if (fd < 0 || fstat(fd, &st) < 0 ||
-	    (st.st_size && (text = mmap(NULL, (size_t)st.st_size, PROT_READ,
-	                                MAP_PRIVATE, fd, 0)) == MAP_FAILED)) {
-		rc = err_sys(err, "cannot read '%s'", trace->file);
-		goto out;
+	if (rc == 0) {
+		buf_puts(&text, "");
+		r.text = text.data;
+		r.end = text.data + text.len;
+		rc = read_text(&r, err);
+		if (rc < 0)
+			err_wrap(err, "%s:%u", trace->file, r.line);
+		else
+			shift(trace);
 	}
-	r.text = text;
-	r.end = st.st_size ? text + st.st_size : text;
-	rc = read_text(&r, err);
-	if (rc < 0)
-		err_wrap(err, "%s:%u", trace->file, r.line);
-	else
-		shift(trace);
-out:
-	if (text != MAP_FAILED)
-		munmap((void *)(uintptr_t)text, (size_t)st.st_size);
-	if (fd >= 0)
-		close(fd);
+	buf_free(&text);
 	return rc;
 }

@@ -322,7 +322,8 @@ static int joined(struct trace *trace, const json_t *list, const char **ret,
 
 		if (!name || !*name || strchr(name, ',')) {
 			buf_free(&text);
-			return err_set(err, EINVAL, "a name is expected");
+			return err_set(err, EINVAL,
+			               "a name without ',' is expected");
 		}
 		buf_printf(&text, "%s%s", i ? "," : "", name);
 	}

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aisub/pty.h"
 #include "libcommon/client/batch.h"
 #include "libcommon/client/follow.h"
 #include "libcommon/client/retry.h"
@@ -25,6 +26,7 @@ static const struct opt_prog prog = {
 	.name = "aisub",
 	.usage = "[OPTION]... SCRIPT [ARG]...\n"
 		 "  or:  aisub [OPTION]... --wrap COMMAND\n"
+		 "  or:  aisub [OPTION]... --pty [COMMAND [ARG]...]\n"
 		 "  or:  aisub [OPTION]... < SCRIPT",
 	.about = "Submit a batch job.  Every option may also be on #AISUB "
 		 "lines of the script\nor in a variable, like "
@@ -125,7 +127,7 @@ static int complete(struct submit *submit, const struct script *script,
 }
 
 /* Check options of all places together. */
-static int check(const struct submit *submit, struct err *err)
+static int check(struct submit *submit, struct err *err)
 {
 	struct request req;
 
@@ -135,7 +137,7 @@ static int check(const struct submit *submit, struct err *err)
 		               "-f JOB_TASK` follows one of its tasks");
 	if (batch_check_cron(submit, err) < 0)
 		return -1;
-	return spec_resolve(&submit->spec, 0, &req, err);
+	return submit_resolve(submit, &req, err);
 }
 
 /* --- the answer ----------------------------------------------------------- */
@@ -349,6 +351,17 @@ static int submit_job(const struct submit *submit, struct script *script)
 	return status;
 }
 
+/* Options of variables that are about scripts mean nothing here. */
+static int run_pty(struct submit *submit, char **command)
+{
+	struct err why;
+
+	if (pty_check(submit, &why) < 0 ||
+	    submit_from_env(submit, environ, &why) < 0)
+		errx(EXIT_USAGE, "%s", why.text);
+	return pty_run(submit, command);
+}
+
 int main(int argc, char **argv)
 {
 	struct buf warnings = { 0 };
@@ -361,6 +374,12 @@ int main(int argc, char **argv)
 	json_object_seed(1);
 	submit_init(&submit, arena_new(), &warnings, time(NULL));
 	i = opt_parse(&prog, &submit, argc, argv);
+	if (submit.pty) {
+		status = run_pty(&submit, argv + i);
+		buf_free(&warnings);
+		arena_free(submit.arena);
+		return status;
+	}
 	if (submit.wrap && i < argc)
 		errx(EXIT_USAGE,
 		     "--wrap takes the whole command: '%s' is one word too "

@@ -117,10 +117,11 @@ int export_env(struct buf *ret, const char *list, char *const *env,
 		if (strchr(item, '='))
 			buf_add(ret, item, strlen(item) + 1);
 	if (rc == 0 && ret->len - before > LIMIT_ENV)
-		rc = err_set(err, E2BIG,
-		             "the environment has %zu bytes, %d are allowed; "
-		             "--export names the variables that are needed",
-		             ret->len - before, LIMIT_ENV);
+		rc = err_set(
+		    err, E2BIG,
+		    "the environment has %zu bytes, %d are allowed: use "
+		    "--export=NAME,... to pass fewer variables",
+		    ret->len - before, LIMIT_ENV);
 	buf_free(&items);
 	return rc;
 }

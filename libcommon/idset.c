@@ -221,9 +221,15 @@ int idset_parse(struct idset *ret, uint32_t *ret_max, const char *s,
 	}
 	if (p[-1])
 		goto bad;
-	if (highest >= LIMIT_ARRAY || at_once > LIMIT_ARRAY) {
+	if (highest >= LIMIT_ARRAY) {
 		err_set(err, ERANGE, "task ids '%s' go beyond %d", s,
 		        LIMIT_ARRAY - 1);
+		goto out;
+	}
+	if (at_once > LIMIT_ARRAY) {
+		err_set(err, ERANGE,
+		        "task ids '%s': at most %%%d may run at once", s,
+		        LIMIT_ARRAY);
 		goto out;
 	}
 	if (!gather(&set, &terms)) {
@@ -308,7 +314,8 @@ void idset_add(struct idset *set, uint32_t id)
 	if (r && range_has(r, id))
 		return;
 	if (r && id > r->lo) {
-		/* It is between two members of a range: cut the range there. */
+		/* The id is between two members of a range: cut the range
+		 * there. */
 		uint32_t above = (uint32_t)idset_next(set, id);
 		struct idrange upper = range_of(above, r->hi, r->step);
 

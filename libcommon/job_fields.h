@@ -41,6 +41,9 @@
 	X(output, true, true)            \
 	X(account, true, true)           \
 	X(comment, true, true)           \
+	X(labels, true, true)            \
+	X(mail_type, true, true)         \
+	X(mail_user, true, true)         \
 	X(cpu_seconds, true, true)       \
 	X(peak_mem_mib, true, true)      \
 	X(attempt, true, true)           \
@@ -48,9 +51,11 @@
 	X(position, true, true)          \
 	X(score, true, true)             \
 	X(elapsed_ms, true, true)        \
-	X(acts, true, false)             \
+	X(acts, true, true)              \
 	X(held_cpu_seconds, true, true)  \
 	X(held_gpu_seconds, true, false) \
+	X(attempts, true, false)         \
+	X(longest_ms, false, false)      \
 	X(cron_id, true, true)           \
 	X(cron_time, true, true)         \
 	X(display_id, false, true)       \
@@ -93,6 +98,8 @@
 	X(exclusive, false, false)       \
 	X(reservation, false, false)     \
 	X(batch_host, false, false)      \
-	X(time_left, false, false)
+	X(time_left, false, false)       \
+	X(allocation, false, false)      \
+	X(devices, false, true)
 
 #endif

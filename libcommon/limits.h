@@ -26,24 +26,24 @@ enum {
 	LIMIT_BARE = 256,            /* bytes of a request without credential */
 	/* JSON values in a request; a list counts as four */
 	LIMIT_VALUES = 65536,
-	LIMIT_VALUES_SUBMIT = 1 << 18, /* likewise, if it submits jobs */
+	LIMIT_VALUES_SUBMIT = 1 << 18, /* of a request that submits jobs */
 	LIMIT_CONNS = 1024,            /* connections of users at a time */
-	LIMIT_CONNS_USER = 256,        /* of these, of one user */
+	LIMIT_CONNS_USER = 256,        /* connections of one user */
 	LIMIT_ASKS_USER = 256, /* requests of one user in flight, beyond one for
 	                          each connection */
-	LIMIT_CONNS_KEPT = 64, /* of these, for root and admins only */
+	LIMIT_CONNS_KEPT = 64, /* connections kept for root and admins */
 	LIMIT_STRANGERS = 256, /* connections of peers not known yet, on Unix
 	                          sockets, and as many over TCP */
 	LIMIT_NODES = 65536,
 	LIMIT_GPUS = 64,    /* on one node */
 	LIMIT_CPUS = 65535, /* on one node */
-	LIMIT_SOCKETS = 32, /* likewise: NUMA nodes */
+	LIMIT_SOCKETS = 32, /* NUMA nodes of a node */
 	LIMIT_LEVELS = 16,  /* of the topology */
 	LIMIT_QUEUES = 4096,
 	LIMIT_POOLS = 64,
 	LIMIT_RESERVATIONS = 256,
 	LIMIT_LOGS = 256,     /* outputs of jobs being read */
-	LIMIT_LOGS_USER = 64, /* of these, by one user */
+	LIMIT_LOGS_USER = 64, /* outputs being read by one user */
 	LIMIT_EVICTIONS = 60, /* of one job in an hour */
 };
 

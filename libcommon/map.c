@@ -28,6 +28,12 @@ void *map_find(const struct map *map, uint64_t key)
 	return map->n ? map->slot[seek(map, key)].value : NULL;
 }
 
+void map_prefetch(const struct map *map, uint64_t key)
+{
+	if (map->cap)
+		__builtin_prefetch(&map->slot[mix(key) & (map->cap - 1)], 1);
+}
+
 static void rehash(struct map *map, size_t cap)
 {
 	struct map old = *map;

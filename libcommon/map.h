@@ -22,6 +22,8 @@ struct map {
 
 void *map_find(const struct map *map,
                uint64_t key); /* returns NULL if absent */
+/* Fetch the place of a key into the cache: it will be looked up soon. */
+void map_prefetch(const struct map *map, uint64_t key);
 void map_set(struct map *map, uint64_t key,
              void *value); /* value must not be NULL */
 /* Returns the place of a key's value; if that is NULL, the caller must set it

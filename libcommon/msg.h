@@ -20,7 +20,7 @@
  *                                                 evicts [n, ..]}, ..], next;
  *                                                 with cron: cron, the entry
  * jobs      ids [text], users, queues, states,    parts: rows;
- *           names, nodes [text], all, history,    rows (count),
+ *           names, nodes, accounts, all, history, rows (count),
  *           since, until, fields [name],          missing [id, ..]; of a page:
  *           format "json" | "tsv"; a page: sort   after (text or null), count
  *           (a field; "-" first: downwards),
@@ -39,6 +39,12 @@
  * step      id                                    job_id, node, socket (path):
  *                                                 where srun finds the shepherd
  *                                                 (step_msg.h)
+ * alloc     id (of an allocation that nobody    part: a line {"waits": reason}
+ *           waits for yet; if the connection is if it cannot start at once;
+ *           lost before the answer, the job is  as step, once it has started
+ *           cancelled)
+ * exec      id (of the caller's job; root: any) as step: where a client may run
+ *                                                 a command in the job
  * steps     ids [job_id as text]                  done: how many ids were
  *                                                 read, the rest is for another
  *                                                 request; parts: a line
@@ -89,6 +95,14 @@
  * excerpt   id, task, stream "out"|"err", from    part: the bytes; path, size
  *           (-1: the last ones), len (at most     (of all), from, state, where
  *           65536); of the web program only       (if they cannot be read)
+ * accounting  from (unix s; 0: begin)             first, last, next (0: done),
+ *                                                 attempts, sums, wrong, texts
+ * history   before (unix s): jobs that ended       gone, more (ask again)
+ *           until then go; expect (only if they
+ *           are so many)
+ * report    by [key], since, until, users,        parts: rows, one a line;
+ *           accounts, queues, classes, pools,     rows (count), total {..},
+ *           gpu_types                             since, until, currency
  * dump      -                                     parts: the snapshot's text
  * shutdown  -                                     -
  */
@@ -130,9 +144,14 @@ enum role { ROLE_NOBODY, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
 	X(metrics, ROLE_USER)       \
 	X(step, ROLE_USER)          \
 	X(steps, ROLE_USER)         \
+	X(alloc, ROLE_USER)         \
 	X(crons, ROLE_USER)         \
 	X(cron, ROLE_USER)          \
-	X(cron_file, ROLE_USER)
+	X(cron_file, ROLE_USER)     \
+	X(accounting, ROLE_ADMIN)   \
+	X(report, ROLE_USER)        \
+	X(history, ROLE_OPERATOR)   \
+	X(exec, ROLE_USER)
 
 enum op {
 #define X(sym, role) OP_##sym,
@@ -154,7 +173,8 @@ int op_parse(const char *s); /* -1: no such request */
 	X(resume, ROLE_OPERATOR)  \
 	X(requeue, ROLE_USER)     \
 	X(preempt, ROLE_OPERATOR) \
-	X(top, ROLE_OPERATOR)
+	X(top, ROLE_OPERATOR)     \
+	X(requeuehold, ROLE_USER)
 
 enum action {
 #define X(sym, role) ACTION_##sym,

@@ -27,10 +27,10 @@
 	X(BOOT_FAIL, "BF", 1)
 
 /* X(scope): the processes of a job that a signal is for. */
-#define SIGNAL_SCOPES(X)                                          \
-	X(job)    /* those of its steps, or all if it has none */ \
-	X(script) /* the script's own process */                  \
-	X(steps)  /* those of its steps, or nobody */             \
+#define SIGNAL_SCOPES(X)                                              \
+	X(job)    /* processes of its steps, or all if it has none */ \
+	X(script) /* the script's own process */                      \
+	X(steps)  /* processes of its steps, or nobody */             \
 	X(all)
 
 enum signal_scope {
@@ -110,7 +110,8 @@ enum reason_kind {
 	X(DeadLine, ENDED, "it could not end before its deadline")             \
 	X(Cancelled, ENDED, "it was cancelled")                                \
 	X(Preempted, ENDED, "it was evicted for another job")                  \
-	X(LinkAlignment, PLACE, "no node has its GPUs in as few link groups")
+	X(LinkAlignment, PLACE, "no node has its GPUs in as few link groups")  \
+	X(Volume, OWN, "a volume claim that it mounts cannot be used now")
 
 enum reason {
 #define X(sym, kind, text) WHY_##sym,

@@ -136,6 +136,30 @@ bad:
 	               s, (long long)min, (long long)max);
 }
 
+int parse_micro(const char *s, int64_t max_micro, int64_t *ret, struct err *err)
+{
+	const char *p = s;
+	int64_t whole, part, value;
+	bool dropped;
+	struct buf max = { 0 };
+
+	if (take_number(&p, (INT64_MAX - 999999) / 1000000, &whole) &&
+	    take_fraction(&p, 1000000, &part, &dropped) && !dropped && !*p) {
+		value = whole * 1000000 + part;
+		if (value <= max_micro) {
+			*ret = value;
+			return 0;
+		}
+	}
+	format_micro(&max, max_micro);
+	err_set(err, EINVAL,
+	        "bad number '%s': use a number from 0 to %s with at most six "
+	        "decimals",
+	        s, max.data);
+	buf_free(&max);
+	return -1;
+}
+
 int parse_milli(const char *s, int64_t max_milli, int64_t *ret, struct err *err)
 {
 	const char *p = s;
@@ -262,6 +286,18 @@ void format_milli(struct buf *out, int64_t milli)
 	buf_i64(out, milli < 0 ? -(milli / 1000) : milli / 1000);
 	for (int unit = 100; rest; rest %= unit, unit /= 10) {
 		if (unit == 100)
+			buf_addc(out, '.');
+		buf_i64(out, rest / unit);
+	}
+}
+
+void format_micro(struct buf *out, int64_t micro)
+{
+	int64_t rest = micro % 1000000;
+
+	buf_i64(out, micro / 1000000);
+	for (int64_t unit = 100000; rest; rest %= unit, unit /= 10) {
+		if (unit == 100000)
 			buf_addc(out, '.');
 		buf_i64(out, rest / unit);
 	}

@@ -41,7 +41,10 @@ int parse_bytes(const char *s, char unit, int64_t *ret, struct err *err);
 int parse_int(const char *s, int64_t min, int64_t max, int64_t *ret,
               struct err *err);
 
-/* "0.5" -> 500: at most three decimals, within 0 .. max_milli. */
+/* "0.5" -> 500: at most three decimals, within 0 .. max_milli.  parse_micro()
+ * takes six decimals, and returns millionths. */
+int parse_micro(const char *s, int64_t max_micro, int64_t *ret,
+                struct err *err);
 int parse_milli(const char *s, int64_t max_milli, int64_t *ret,
                 struct err *err);
 
@@ -70,6 +73,7 @@ void format_time(struct buf *out, int64_t unix_s);
 /* "512M", "1.5G": MiB for people. */
 void format_mib(struct buf *out, int64_t mib);
 /* 1500 -> "1.5", 2000 -> "2" */
+void format_micro(struct buf *out, int64_t micro);
 void format_milli(struct buf *out, int64_t milli);
 
 /* Whether the name fits a pattern with * and ?. */

@@ -1,6 +1,8 @@
-/* paths.c - addresses of the daemon */
+/* paths.c - addresses of the daemon, and programs of ours */
 #include "libcommon/paths.h"
 
+#include <libgen.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +13,8 @@
 
 const char system_socket[] = "/run/aisched/aischedd.sock";
 
-/* After su or sudo the variable may still name another user's folder. */
+/* Returns $XDG_RUNTIME_DIR if it is ours: after su or sudo it may still name
+ * another user's folder. */
 static const char *runtime_dir(void)
 {
 	const char *dir = getenv("XDG_RUNTIME_DIR");
@@ -60,4 +63,33 @@ int address_parse(const char *address, char **ret_host, char **ret_port,
 	*ret_host = xstrndup(host, (size_t)(end - host));
 	*ret_port = xstrdup(colon + 1);
 	return 1;
+}
+
+char *program_path(const char *folder, const char *name, struct err *err)
+{
+	/* Ways up from the daemon's folder of the build, and from
+	 * tests/unit. */
+	static const char *const up[] = { "..", "../.." };
+	char self[PATH_MAX], *dir, *path;
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (len < 0) {
+		err_sys(err, "cannot read '/proc/self/exe'");
+		return NULL;
+	}
+	self[len] = '\0';
+	dir = dirname(self);
+	path = xasprintf("%s/../libexec/aisched/%s", dir, name);
+	for (size_t i = 0; access(path, X_OK) < 0; i++) {
+		free(path);
+		if (i == ARRAY_SIZE(up)) {
+			err_set(err, ENOENT,
+			        "cannot find the program '%s' in "
+			        "'%s/../libexec/aisched'",
+			        name, dir);
+			return NULL;
+		}
+		path = xasprintf("%s/%s/%s/%s", dir, up[i], folder, name);
+	}
+	return path;
 }

@@ -1,5 +1,5 @@
 /*
- * paths.h - addresses of the daemon
+ * paths.h - addresses of the daemon, and programs of ours
  *
  * conf_default_socket(), declared in conf.h, is here, too: tools do not link
  * the configuration's parser.
@@ -16,6 +16,13 @@
  */
 int address_parse(const char *address, char **ret_host, char **ret_port,
                   struct err *err);
+
+/*
+ * Returns the path of a program that no user calls: installed beside ours, in
+ * libexec/aisched, or in that folder of the build. Owns: the caller frees it.
+ * Fails with ENOENT.
+ */
+char *program_path(const char *folder, const char *name, struct err *err);
 
 /* Root's default socket: the system's daemon. */
 extern const char system_socket[];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libcommon/limits.h"
+#include "libcommon/mail.h"
 
 #define MAX_MIB ((int64_t)1 << 40)
 
@@ -38,6 +39,8 @@
 #define RANGE_append         0, 1
 #define RANGE_umask          0, 0777
 #define RANGE_launch_script  0, 1
+#define RANGE_allocation     1, 2
+#define RANGE_mail_types     0, MAIL_BIT(MAIL_NTYPES) - 1
 #define RANGE_cron_id        1, MAX_SECONDS
 #define RANGE_cron_time      0, MAX_SECONDS
 #define RANGE_cron_last      0, MAX_SECONDS
@@ -65,7 +68,7 @@ int64_t *spec_int(struct spec *spec, const struct spec_field *field)
 	return (int64_t *)(void *)((char *)spec + field->offset);
 }
 
-/* Likewise for a spec that is only read. */
+/* Returns a text of a spec that is only read. */
 static const char *text_of(const struct spec *spec,
                            const struct spec_field *field)
 {

@@ -87,9 +87,13 @@
 	S(rlimits)  /* of the submitter, as in rlimits.h */                  \
 	I(cron_id)                                                           \
 	I(cron_time)   /* of a run of recurring work: the time it is for */  \
-	I(cron_last)   /* that of the run before */                          \
+	I(cron_last)   /* the time of the run before */                      \
 	I(cron_missed) /* times between the two, at which nothing ran */     \
-	S(links)       /* "strict", "prefer" or "any"; NULL: prefer */
+	S(links)       /* "strict", "prefer" or "any"; NULL: prefer */       \
+	I(allocation)  /* enum allocation; not given: it has a script */     \
+	I(mail_types)  /* bits of enum mail_type */                          \
+	S(mail_user)   /* address; NULL: that of its user */                 \
+	S(labels)      /* see labels.h */
 
 struct spec {
 #define S(name) const char *name;
@@ -98,6 +102,9 @@ struct spec {
 #undef S
 #undef I
 };
+
+/* A job without script ends with its client, or is kept until it is ended. */
+enum allocation { ALLOCATION_HELD = 1, ALLOCATION_KEPT };
 
 /* The fate of a job if one of its tasks fails. */
 enum task_failure { FAILURE_ENDS, FAILURE_RESTARTS, FAILURE_REPLACES };
@@ -171,8 +178,8 @@ struct request {
 int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
                  struct request *ret, struct err *err);
 
-/* Likewise for a spec that was resolved before, at a tenth of the cost. Does
- * not fail. */
+/* Resolve a spec that was resolved before, at a tenth of the cost. Does not
+ * fail. */
 void spec_request(const struct spec *spec, int64_t default_mem_per_cpu_mib,
                   struct request *ret);
 

@@ -15,16 +15,23 @@ void submit_init(struct submit *submit, struct arena *arena,
                  struct buf *warnings, int64_t now)
 {
 	*submit =
-	    (struct submit){ .now = now, .arena = arena, .warnings = warnings };
+	    (struct submit){ .per_gpu = { SPEC_UNSET, SPEC_UNSET, SPEC_UNSET },
+		             .now = now,
+		             .arena = arena,
+		             .warnings = warnings };
 	spec_init(&submit->spec);
 }
 
 /* Fields that say the same in several ways, or one thing together: the first
  * place that sets one of them decides all. */
+enum { OF_MEMORY, OF_CPUS };
 static const struct group {
 	size_t first, last;
 } groups[] = {
-	{ offsetof(struct spec, mem), offsetof(struct spec, mem_cpu) },
+	[OF_MEMORY] = { offsetof(struct spec, mem),
+	                offsetof(struct spec, mem_cpu) },
+	[OF_CPUS] = { offsetof(struct spec, cpus),
+	              offsetof(struct spec, cpus) },
 	{ offsetof(struct spec, gpus), offsetof(struct spec, gpus_node) },
 	{ offsetof(struct spec, signal), offsetof(struct spec, signal_batch) },
 };
@@ -53,22 +60,31 @@ static void clear_field(struct spec *spec, const struct spec_field *field)
 		*spec_int(spec, field) = SPEC_UNSET;
 }
 
+static void clear_range(struct spec *spec, size_t first, size_t last)
+{
+	for (size_t i = 0; i < spec_nfields; i++)
+		if (spec_fields[i].offset >= first &&
+		    spec_fields[i].offset <= last)
+			clear_field(spec, &spec_fields[i]);
+}
+
 void submit_clear(struct submit *submit, const struct opt *opt)
 {
 	size_t first = opt->offset, last = opt->offset;
 
 	if (opt->set == spec_set_ignored)
 		return; /* options without effect */
+	if (opt->offset == offsetof(struct submit, per_gpu.mem))
+		first = groups[OF_MEMORY].first;
+	if (opt->offset == offsetof(struct submit, per_gpu.cpus))
+		first = groups[OF_CPUS].first;
 	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
 		if (first >= groups[g].first && first <= groups[g].last) {
 			first = groups[g].first;
 			last = groups[g].last;
 			break;
 		}
-	for (size_t i = 0; i < spec_nfields; i++)
-		if (spec_fields[i].offset >= first &&
-		    spec_fields[i].offset <= last)
-			clear_field(&submit->spec, &spec_fields[i]);
+	clear_range(&submit->spec, first, last);
 }
 
 static void spec_merge(struct spec *to, struct spec *from)
@@ -104,8 +120,25 @@ static void cron_merge(struct submit_cron *to, const struct submit_cron *from)
 			at[i] = other[i];
 }
 
+/* An amount for each GPU says the same as one for each task. */
+static void merge_per_gpu(struct submit *to, struct submit *from,
+                          const struct group *group, int64_t *each,
+                          int64_t other)
+{
+	if (*each != SPEC_UNSET)
+		clear_range(&from->spec, group->first, group->last);
+	else if (!group_is_given(&to->spec, group))
+		*each = other;
+}
+
 void submit_merge(struct submit *to, struct submit *from)
 {
+	merge_per_gpu(to, from, &groups[OF_MEMORY], &to->per_gpu.mem,
+	              from->per_gpu.mem);
+	merge_per_gpu(to, from, &groups[OF_CPUS], &to->per_gpu.cpus,
+	              from->per_gpu.cpus);
+	if (to->per_gpu.tasks == SPEC_UNSET)
+		to->per_gpu.tasks = from->per_gpu.tasks;
 	spec_merge(&to->spec, &from->spec);
 	if (!to->export_env)
 		to->export_env = from->export_env;
@@ -120,10 +153,101 @@ void submit_merge(struct submit *to, struct submit *from)
 	to->test_only |= from->test_only;
 }
 
+/* --- amounts for each GPU --------------------------------------------------
+ */
+
+static bool is_set(int64_t value)
+{
+	return value != SPEC_UNSET;
+}
+
+/* Tasks for each GPU give the number of tasks from that of GPUs, or the other
+ * way round. */
+static int divide_gpus(struct spec *spec, int64_t each, struct err *err)
+{
+	int64_t nodes = is_set(spec->nodes) ? spec->nodes : 1, gpus;
+
+	if (is_set(spec->gpus))
+		return err_set(err, EINVAL,
+		               "give only one of --gpus-per-task and "
+		               "--tasks-per-gpu");
+	if (is_set(spec->gpus_job) || is_set(spec->gpus_node)) {
+		gpus = is_set(spec->gpus_job) ? spec->gpus_job
+		                              : spec->gpus_node * nodes;
+		if (!is_set(spec->tasks))
+			spec->tasks = gpus * each;
+		if (spec->tasks != gpus * each)
+			return err_set(err, EINVAL,
+			               "%lld tasks are not %lld for each of "
+			               "%lld GPU%s",
+			               (long long)spec->tasks, (long long)each,
+			               (long long)gpus, gpus == 1 ? "" : "s");
+		return 0;
+	}
+	if (!is_set(spec->tasks))
+		return err_set(err, EINVAL,
+		               "--tasks-per-gpu: say how many --tasks or "
+		               "--gpus there are");
+	spec->gpus_job = (spec->tasks + each - 1) / each;
+	return 0;
+}
+
+static int64_t part_of(int64_t each, int64_t gpus_milli)
+{
+	return (each * gpus_milli + 999) / 1000;
+}
+
+/* Take amounts for each GPU as those for the GPUs of a task. */
+static int take_per_gpu(struct submit *submit, const struct request *req,
+                        struct err *err)
+{
+	const struct submit_gpu *each = &submit->per_gpu;
+	struct spec *spec = &submit->spec;
+
+	if (!req->gpus_milli)
+		return err_set(err, EINVAL,
+		               "--%s-per-gpu, but no GPUs are asked for",
+		               is_set(each->cpus) ? "cpus" : "mem");
+	if (is_set(each->cpus) && is_set(spec->cpus))
+		return err_set(err, EINVAL,
+		               "give only one of --cpus-per-task and "
+		               "--cpus-per-gpu");
+	if (is_set(each->mem) && group_is_given(spec, &groups[OF_MEMORY]))
+		return err_set(err, EINVAL,
+		               "give only one of --mem-per-task, --mem, "
+		               "--mem-per-cpu and --mem-per-gpu");
+	if (is_set(each->cpus))
+		spec->cpus = part_of(each->cpus, req->gpus_milli);
+	if (is_set(each->mem))
+		spec->mem = part_of(each->mem, req->gpus_milli);
+	return 0;
+}
+
+int submit_resolve(struct submit *submit, struct request *ret, struct err *err)
+{
+	struct submit_gpu *each = &submit->per_gpu;
+
+	if (is_set(each->tasks) &&
+	    divide_gpus(&submit->spec, each->tasks, err) < 0)
+		return -1;
+	each->tasks = SPEC_UNSET;
+	if (spec_resolve(&submit->spec, 0, ret, err) < 0)
+		return -1;
+	if (!is_set(each->cpus) && !is_set(each->mem))
+		return 0;
+	if (take_per_gpu(submit, ret, err) < 0)
+		return -1;
+	each->cpus = each->mem = SPEC_UNSET;
+	return spec_resolve(&submit->spec, 0, ret, err);
+}
+
+/* --- other places --------------------------------------------------------- */
+
 /* Whether the option makes sense on the command line only. */
 static bool is_private(const struct opt *opt)
 {
 	return opt->offset == offsetof(struct submit, wrap) ||
+	       opt->offset == offsetof(struct submit, pty) ||
 	       opt->offset == offsetof(struct submit, socket);
 }
 

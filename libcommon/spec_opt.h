@@ -23,13 +23,21 @@ struct submit_cron {
 	const char *until; /* "@UNIX" */
 };
 
+/* Amounts for each GPU; SPEC_UNSET: not given. submit_resolve() makes those of
+ * each task of them. */
+struct submit_gpu {
+	int64_t cpus, mem, tasks; /* milli-CPUs, MiB */
+};
+
 /* Everything that aisub was given. */
 struct submit {
 	struct spec spec;
+	struct submit_gpu per_gpu;
 	const char *socket, *wrap;
 	const char *export_env; /* ALL, NONE or a list; NULL: ALL */
 	const char *launch;     /* "tasks", "script"; NULL: not given */
 	struct submit_cron cron;
+	bool pty; /* a command on the terminal in place of a script */
 	bool parsable, json, quiet, wait, follow, test_only;
 	bool only_slurm; /* the script has #SBATCH and no #AISUB lines */
 	int64_t now;     /* the time from which --begin now+1h counts */
@@ -47,8 +55,13 @@ void submit_init(struct submit *submit, struct arena *arena,
  * way. */
 void submit_clear(struct submit *submit, const struct opt *opt);
 
-/* Take fields that are not set yet from another place. */
+/* Take fields that are not set yet from another place, which may lose those
+ * that are not taken. */
 void submit_merge(struct submit *to, struct submit *from);
+
+/* Divide what was asked for each GPU among the tasks, then spec_resolve() with
+ * no default of memory. Fails with EINVAL or ERANGE. */
+int submit_resolve(struct submit *submit, struct request *ret, struct err *err);
 
 /* Take AISUB_* variables for fields that are not set yet.  Fails with EINVAL
  * or ERANGE, naming the variable. */

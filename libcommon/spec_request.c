@@ -18,7 +18,7 @@ static bool is_set(int64_t value)
 	return value != SPEC_UNSET;
 }
 
-/* Each node that a constraint counts needs a task. */
+/* Check that there is a task for each node that a constraint counts. */
 static int check_counts(const struct spec *spec, const struct request *req,
                         struct err *err)
 {

@@ -1,5 +1,6 @@
 /* spec_set.c - options of aisub into fields of a request */
 #include "libcommon/spec_set.h"
+#include "libcommon/labels.h"
 
 #include "libcommon/cron/cron_rule.h"
 #include "libcommon/cron/schedule.h"
@@ -11,6 +12,7 @@
 
 #include "libcommon/export.h"
 #include "libcommon/idset.h"
+#include "libcommon/mail.h"
 #include "libcommon/parse.h"
 #include "libcommon/spec_opt.h"
 
@@ -24,19 +26,33 @@ static int64_t *int_at(void *ctx, const struct opt *opt)
 	return (int64_t *)(void *)((char *)ctx + opt->offset);
 }
 
-/* Returns NULL if the option has no field in the spec. */
-static const struct spec_field *field_of(const struct opt *opt)
+static const struct spec_field *field_at(size_t offset)
 {
 	for (size_t i = 0; i < spec_nfields; i++)
 		if (offsetof(struct submit, spec) + spec_fields[i].offset ==
-		    opt->offset)
+		    offset)
 			return &spec_fields[i];
 	return NULL;
 }
 
+/* Returns NULL if the option has no field in the spec. */
+static const struct spec_field *field_of(const struct opt *opt)
+{
+	return field_at(opt->offset);
+}
+
+#define AT(member) offsetof(struct submit, member)
+
+/* Returns the field with the bounds of the option; an amount for each GPU has
+ * those of a task. */
 static const struct spec_field *number_of(const struct opt *opt)
 {
-	const struct spec_field *field = field_of(opt);
+	size_t at = opt->offset;
+	const struct spec_field *field =
+	    field_at(at == AT(per_gpu.cpus)    ? AT(spec.cpus)
+	             : at == AT(per_gpu.mem)   ? AT(spec.mem)
+	             : at == AT(per_gpu.tasks) ? AT(spec.tasks)
+	                                       : at);
 
 	assert(field && !field->is_text);
 	return field;
@@ -52,6 +68,20 @@ int spec_set_text(void *ctx, const struct opt *opt, const char *value,
 		return -1;
 	*text_at(ctx, opt) = arena_strdup(submit->arena, value);
 	return 0;
+}
+
+/* Several add up. */
+int spec_set_labels(void *ctx, const struct opt *opt, const char *value,
+                    struct err *err)
+{
+	struct submit *submit = ctx;
+	struct buf text = { 0 };
+	int rc = labels_add(&text, *text_at(ctx, opt), value, err);
+
+	if (rc == 0)
+		*text_at(ctx, opt) = arena_strdup(submit->arena, text.data);
+	buf_free(&text);
+	return rc;
 }
 
 /* The path may be relative to a folder that only aisub knows: check it
@@ -313,6 +343,12 @@ int spec_set_export(void *ctx, const struct opt *opt, const char *value,
 
 	buf_free(&out);
 	return rc < 0 ? rc : spec_set_text(ctx, opt, value, err);
+}
+
+int spec_set_mail_types(void *ctx, const struct opt *opt, const char *value,
+                        struct err *err)
+{
+	return mail_types_parse(value, int_at(ctx, opt), err);
 }
 
 int spec_set_ignored(void *ctx, const struct opt *opt, const char *value,

@@ -7,7 +7,9 @@
 #include "libcommon/dependency.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/idset.h"
+#include "libcommon/labels.h"
 #include "libcommon/limits.h"
+#include "libcommon/mail.h"
 #include "libcommon/rlimits.h"
 #include "libcommon/spec.h"
 #include "libcommon/topology.h"
@@ -107,7 +109,7 @@ static int check_args(const char *s, struct err *err)
 	return 0;
 }
 
-/* Only the daemon knows which levels exist. */
+/* Check the form; only the daemon knows which levels exist. */
 static int check_topology(const char *s, struct err *err)
 {
 	struct topology t;
@@ -181,6 +183,8 @@ static int (*const syntax[])(const char *s, struct err *err) = {
 	[F_on_task_failure] = check_failure,
 	[F_rlimits] = check_rlimits,
 	[F_links] = check_links,
+	[F_mail_user] = mail_check_address,
+	[F_labels] = labels_check,
 };
 
 int spec_check_length(const struct spec_field *field, size_t len,

@@ -25,12 +25,13 @@ void step_request_pack(const struct step_request *req, char *const *argv,
 	while (argv[argc])
 		argc++;
 	obj = json_pack(
-	    "{s:I s:I s:I s:I s:I s:I s:I s:[I I I] s:I}", "tasks",
+	    "{s:I s:I s:I s:I s:I s:I s:I s:I s:[I I I] s:I}", "tasks",
 	    (json_int_t)req->tasks, "flags", (json_int_t)req->flags, "cpus",
 	    (json_int_t)req->cpus, "mem", (json_int_t)req->mem_mib, "gpus",
 	    (json_int_t)req->gpus, "limit", (json_int_t)req->limit_s, "umask",
-	    (json_int_t)req->umask, "task", (json_int_t)req->task[0],
-	    (json_int_t)req->task[1], (json_int_t)req->task[2], "argc", argc);
+	    (json_int_t)req->umask, "rank", (json_int_t)req->rank, "task",
+	    (json_int_t)req->task[0], (json_int_t)req->task[1],
+	    (json_int_t)req->task[2], "argc", argc);
 	text = json_dumps(obj, JSON_COMPACT);
 	put_text(out, text);
 	free(text);
@@ -69,12 +70,13 @@ static bool is_valid(const struct step_request *r)
 		if (!in_range(r->task[i], STEP_ALL_TASKS, STEP_TASKS_MAX))
 			return false;
 	return in_range(r->tasks, 1, STEP_TASKS_MAX) &&
-	       in_range(r->flags, 0, 2 * STEP_GPUS_PER_TASK - 1) &&
+	       in_range(r->flags, 0, 2 * STEP_AS_TASK - 1) &&
 	       in_range(r->cpus, 0, STEP_TASKS_MAX) &&
 	       in_range(r->mem_mib, 0, INT64_C(1) << 40) &&
 	       in_range(r->gpus, -1, 64) &&
 	       in_range(r->limit_s, 0, MAX_SECONDS) &&
 	       in_range(r->umask, 0, 0777) &&
+	       in_range(r->rank, 0, UINT32_MAX) &&
 	       in_range(r->argc, 1, STEP_REQUEST_MAX) &&
 	       !((r->flags & STEP_PTY) && r->tasks > 1);
 }
@@ -82,12 +84,12 @@ static bool is_valid(const struct step_request *r)
 static int numbers(const char *text, struct step_request *ret)
 {
 	json_t *obj = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-	json_int_t n[11];
+	json_int_t n[11], rank = 0;
 	int rc = json_unpack_ex(
-	    obj, NULL, 0, "{s:I s:I s:I s:I s:I s:I s:I s:[I I I] s:I}",
+	    obj, NULL, 0, "{s:I s:I s:I s:I s:I s:I s:I s?I s:[I I I] s:I}",
 	    "tasks", &n[0], "flags", &n[1], "cpus", &n[2], "mem", &n[3], "gpus",
-	    &n[4], "limit", &n[5], "umask", &n[6], "task", &n[7], &n[8], &n[9],
-	    "argc", &n[10]);
+	    &n[4], "limit", &n[5], "umask", &n[6], "rank", &rank, "task", &n[7],
+	    &n[8], &n[9], "argc", &n[10]);
 
 	json_decref(obj);
 	if (rc < 0)
@@ -99,6 +101,7 @@ static int numbers(const char *text, struct step_request *ret)
 		                      .gpus = n[4],
 		                      .limit_s = n[5],
 		                      .umask = n[6],
+		                      .rank = rank,
 		                      .task = { n[7], n[8], n[9] },
 		                      .argc = n[10] };
 	return is_valid(ret) ? 0 : -1;

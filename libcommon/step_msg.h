@@ -1,5 +1,5 @@
 /*
- * step_msg.h - what srun asks of the shepherd of a job
+ * step_msg.h - what srun and aictl exec ask of the shepherd of a job
  *
  * srun connects to the socket `step` in the folder of the attempt, and sends
  * one message: the letter STEP_HELLO with four descriptors, which are a sealed
@@ -15,12 +15,16 @@
  *	                               order in, out, err, then a terminal
  *	{"task": RANK, "status": N}    as wait() has it
  *	{"ends": WHY}                  "time": its time limit; "job": its job
- *ends
  *	{"end": N}                     nothing is left of it
  *	{"error": TEXT, "code": N}     it was refused
  *
  * and hears {"signal": N} for all its processes, and {"stop": SECONDS}:
  *SIGTERM, later SIGKILL. A connection that is lost is the latter.
+ *
+ * A client that holds an allocation sends the letter STEP_OWN alone instead,
+ *and hears {"env": [TEXT, ...]}, the variables of the job, and {"ends": "job"}.
+ *Its last word is {"status": N}, the exit status of the job, which ends then,
+ *or when this connection is lost without it.
  */
 #ifndef LIBCOMMON_STEP_MSG_H
 #define LIBCOMMON_STEP_MSG_H
@@ -33,6 +37,7 @@
 #include "libcommon/err.h"
 
 #define STEP_HELLO  'S'
+#define STEP_OWN    'A'
 #define STEP_SOCKET "step"
 #define STEP_RECORD "steps" /* what is remembered, in the same folder */
 
@@ -50,9 +55,12 @@ enum step_flag {
 	STEP_PIPE_IN = 8,    /* a pipe for each task in place of the */
 	STEP_PIPE_OUT = 16,  /* descriptor; its other end is for srun */
 	STEP_PIPE_ERR = 32,
-	STEP_PTY = 64,           /* a terminal for task 0 */
-	STEP_APPEND = 128,       /* to files that the tasks open */
-	STEP_GPUS_PER_TASK = 256 /* each task sees its own GPUs only */
+	STEP_PTY = 64,            /* a terminal for task 0 */
+	STEP_APPEND = 128,        /* to files that the tasks open */
+	STEP_GPUS_PER_TASK = 256, /* each task sees its own GPUs only */
+	STEP_AS_TASK = 512        /* with the environment and, unless cwd says
+	                             another, the folder of a task of the job;
+	                             texts have variables that come before */
 };
 
 enum { STEP_ALL_TASKS = -1 };
@@ -64,6 +72,7 @@ struct step_request {
 	int64_t gpus;         /* of the step; -1: not said */
 	int64_t limit_s;      /* 0: none */
 	int64_t umask;
+	int64_t rank;    /* STEP_AS_TASK: of that task */
 	int64_t task[3]; /* the one that has stdin, stdout, stderr */
 	int64_t argc;
 	/* Texts, in this order. */
@@ -90,7 +99,7 @@ int step_request_parse(const char *data, size_t len, struct step_request *ret,
 const char *step_next_text(const char **at, const char *end);
 
 /*
- * Expand what srun leaves in the name of a file, because it does not know it:
+ * Expand the patterns in the name of a file that srun cannot know:
  * %t the task, %s the step, %J job and step; a width pads with zeros, %% is a
  * percent sign.
  */

@@ -12,7 +12,7 @@
 /* Levels of the configuration, by index; -1: none. */
 struct topology {
 	int need; /* all tasks in one domain of this level */
-	int like; /* and of this one, if possible */
+	int like; /* and in one of this level, if possible */
 };
 
 /*

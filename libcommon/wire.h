@@ -60,7 +60,7 @@ void frame_digest(unsigned char ret[WIRE_DIGEST], enum frame_kind kind,
                   uint32_t part, const void *json, size_t json_len,
                   const void *raw, size_t raw_len);
 
-/* Likewise for bodies that arrive piece by piece: begin, then add the JSON and
+/* The digest of bodies that arrive piece by piece: begin, then add the JSON and
  * the raw bytes in any pieces, then end. */
 struct frame_hash {
 	SHA2_CTX sha;

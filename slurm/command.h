@@ -30,6 +30,15 @@ int squeue_main(int argc, char **argv);
 int sacct_main(int argc, char **argv);
 int sbatch_main(int argc, char **argv);
 int scancel_main(int argc, char **argv);
+int sacctmgr_main(int argc, char **argv);
+int seff_main(int argc, char **argv);
+int sshare_main(int argc, char **argv);
+int salloc_main(int argc, char **argv);
+int sbcast_main(int argc, char **argv);
+int sdiag_main(int argc, char **argv);
+int sprio_main(int argc, char **argv);
+int sreport_main(int argc, char **argv);
+int sstat_main(int argc, char **argv);
 int srun_main(int argc, char **argv);
 
 /* The options of one command. */
@@ -66,7 +75,8 @@ void command_take_variables(const struct command_line *line,
 void command_apply(const struct command_line *line, const struct opt *opt,
                    void *ctx, const char *value);
 
-/* By its name, of which the start will do; NULL: none, or several. */
+/* Returns the option of this name, or of which it is the start; NULL: none, or
+ * several. */
 const struct opt *command_find(const struct command_line *line,
                                const char *name);
 

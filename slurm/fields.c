@@ -4,6 +4,7 @@
 #include <math.h>
 #include <pwd.h>
 #include <string.h>
+#include <time.h>
 
 #include "libcommon/parse.h"
 #include "slurm/job.h"
@@ -16,7 +17,7 @@ static bool is_batch(const json_t *row)
 	return json_object_get(row, "batch") != NULL;
 }
 
-/* Steps are like scripts, but for what the row itself has of them. */
+/* Steps are shown as scripts are, but for values of their own. */
 static bool is_step(const json_t *row)
 {
 	return json_object_get(row, "step") != NULL;
@@ -172,6 +173,34 @@ VALUE(v_job_gpus)
 	put_gpus(row, "gpus_per_job", out);
 }
 
+VALUE(v_task_gpus)
+{
+	UNUSED;
+	if (row_real(row, "gpus") > 0)
+		put_gpus(row, "gpus", out);
+}
+
+VALUE(v_exit_code)
+{
+	int64_t code = row_int(row, "exit_code");
+
+	UNUSED;
+	buf_i64(out, code > 0 ? code : 0);
+}
+
+/* Seconds from its submission to its start, its end or now. */
+VALUE(v_pending)
+{
+	int64_t until = row_int(row, "start_time");
+
+	UNUSED;
+	if (until == ROW_NONE)
+		until = row_int(row, "end_time");
+	if (until == ROW_NONE)
+		until = time(NULL);
+	buf_i64(out, until - row_int(row, "submit_time"));
+}
+
 VALUE(v_fraction)
 {
 	UNUSED;
@@ -179,7 +208,8 @@ VALUE(v_fraction)
 	           (double)row_int(row, "priority") / (double)UINT32_MAX);
 }
 
-/* Each of them with "(unfulfilled)" while the job waits for it. */
+/* Print the conditions, each with "(unfulfilled)" while the job waits for
+ * it. */
 VALUE(v_dependency)
 {
 	const char *s = row_text(row, "dependency");
@@ -295,7 +325,8 @@ VALUE(v_exit)
 		           signal > 0 ? (long long)signal : 0);
 }
 
-/* Its script is submitted and can start when it starts. */
+/* A batch script can start when its job starts: Slurm has that time as its
+ * submission. */
 VALUE(v_acct_moment)
 {
 	UNUSED;
@@ -458,6 +489,52 @@ VALUE(v_req_tres)
 		put_tres(row, style, out);
 }
 
+/* Returns how long the job waited since it could start; -1: not known. */
+static int64_t waited(const json_t *row)
+{
+	int64_t from = row_int(row, "eligible_time");
+	int64_t to = row_int(row, "start_time");
+
+	if (is_batch(row) || from == ROW_NONE)
+		return -1;
+	if (to == ROW_NONE)
+		to = job_is_over(row) ? row_int(row, "end_time") : time(NULL);
+	return to > from ? to - from : 0;
+}
+
+VALUE(v_reserved)
+{
+	UNUSED;
+	if (waited(row) >= 0)
+		put_clock(waited(row), out);
+}
+
+VALUE(v_reserved_cpu)
+{
+	int64_t seconds = waited(row) * job_cpus(row);
+
+	UNUSED;
+	if (waited(row) >= 0 && strlen(field->name) > strlen("ResvCPU"))
+		buf_i64(out, seconds);
+	else if (waited(row) >= 0)
+		put_clock(seconds, out);
+}
+
+VALUE(v_peak_node)
+{
+	v_peak(row, field, style, out);
+	if (out->len) {
+		buf_clear(out);
+		buf_puts(out, row_text(row, "nodelist"));
+	}
+}
+
+/* Columns of Slurm whose values nothing here knows. */
+#define EMPTY(name)                                           \
+	{                                                     \
+		0, name, name, "", v_none, NULL, OF_SACCT, 10 \
+	}
+
 #define TIMES  "start_time expected_start end_time time_limit state"
 #define MEMORY "mem_per_node mem_per_cpu mem_mib tasks num_nodes"
 
@@ -515,8 +592,23 @@ const struct slurm_field job_fields[] = {
 	{ 'Y', "SchedNodes", "SCHEDNODES", "", v_none, "(null)", OF_SQUEUE, 0 },
 	{ 'z', "SCT", "S:C:T", "", v_none, "*:*:*", OF_SQUEUE, 0 },
 	{ 'Z', "WorkDir", "WORK_DIR", "workdir", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 0, "AccrueTime", "ACCRUE_TIME", "", v_none, "N/A", OF_SQUEUE, 0 },
+	{ 0, "AllocNodes", "ALLOC_NODES", "submit_host", v_as_is, "(null)", OF_SQUEUE, 0 },
+	{ 0, "cpus-per-task", "CPUS_PER_TASK", "cpus", v_min_cpus, NULL, OF_SQUEUE, 0 },
+	{ 0, "Deadline", "DEADLINE", "deadline", v_moment, "N/A", OF_SQUEUE, 0 },
+	{ 0, "DelayBoot", "DELAY_BOOT", "", v_none, "0:00", OF_SQUEUE, 0 },
 	{ 0, "EligibleTime", "ELIGIBLE_TIME", "eligible_time", v_moment, "N/A", OF_SQUEUE, 0 },
+	{ 0, "exit_code", "EXIT_CODE", "exit_code", v_exit_code, NULL, OF_SQUEUE, 0 },
+	{ 0, "HetJobID", "HET_JOB_ID", "", v_none, "N/A", OF_SQUEUE, 0 },
+	{ 0, "HetJobIDSet", "HET_JOB_ID_SET", "", v_none, "N/A", OF_SQUEUE, 0 },
+	{ 0, "HetJobOffset", "HET_JOB_OFFSET", "", v_none, "N/A", OF_SQUEUE, 0 },
+	{ 0, "MinTime", "TIME_MIN", "", v_none, "0:00", OF_SQUEUE, 0 },
+	{ 0, "Network", "NETWORK", "", v_none, "(null)", OF_SQUEUE, 0 },
 	{ 0, "NumTasks", "TASKS", "tasks", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 0, "PendingTime", "PENDING_TIME", "submit_time start_time end_time", v_pending, NULL, OF_SQUEUE, 0 },
+	{ 0, "PreemptTime", "PREEMPT_TIME", "", v_none, "N/A", OF_SQUEUE, 0 },
+	{ 0, "Profile", "PROFILE", "", v_none, "NotSet", OF_SQUEUE, 0 },
+	{ 0, "Reboot", "REBOOT", "", v_none, "0", OF_SQUEUE, 0 },
 	{ 0, "Requeue", "REQUEUE", "requeue", v_as_is, "1", OF_SQUEUE, 0 },
 	{ 0, "RestartCnt", "RESTART_COUNT", "restarts", v_as_is, NULL, OF_SQUEUE, 0 },
 	{ 0, "STDERR", "STDERR", "error output", v_error, NULL, OF_SQUEUE, 0 },
@@ -524,19 +616,32 @@ const struct slurm_field job_fields[] = {
 	{ 0, "STDOUT", "STDOUT", "output", v_as_is, NULL, OF_SQUEUE, 0 },
 	{ 0, "tres-alloc", "TRES_ALLOC", "cpus tasks mem_mib gpus num_nodes", v_tres, NULL, OF_SQUEUE, 0 },
 	{ 0, "tres-per-job", "TRES_PER_JOB", "gpus_per_job gpu_type", v_job_gpus, "N/A", OF_SQUEUE, 0 },
+	{ 0, "tres-per-socket", "TRES_PER_SOCKET", "", v_none, "N/A", OF_SQUEUE, 0 },
+	{ 0, "tres-per-task", "TRES_PER_TASK", "gpus gpu_type", v_task_gpus, "N/A", OF_SQUEUE, 0 },
 
 	{ 0, "Account", "Account", "account", v_as_is, NULL, OF_SACCT, 10 },
 	{ 0, "AdminComment", "AdminComment", "", v_none, NULL, OF_SACCT, 19 },
 	{ 0, "AllocCPUS", "AllocCPUS", "", v_alloc_cpus, NULL, OF_SACCT, 10 },
 	{ 0, "AllocNodes", "AllocNodes", "", v_alloc_nodes, NULL, OF_SACCT, 10 },
 	{ 0, "AllocTRES", "AllocTRES", "", v_alloc_tres, NULL, OF_SACCT, 10 },
+	EMPTY("AssocID"),
 	{ 0, "AveCPU", "AveCPU", "", v_average_cpu, NULL, OF_SACCT, 10 },
+	EMPTY("AveCPUFreq"),
+	EMPTY("AveDiskRead"),
+	EMPTY("AveDiskWrite"),
+	EMPTY("AvePages"),
 	{ 0, "AveRSS", "AveRSS", "", v_peak, NULL, OF_SACCT, 10 },
+	EMPTY("AveVMSize"),
+	EMPTY("BlockID"),
 	{ 0, "Cluster", "Cluster", "cluster", v_as_is, NULL, OF_SACCT, 10 },
 	{ 0, "Comment", "Comment", "comment", v_of_job, NULL, OF_SACCT, 14 },
 	{ 0, "Constraints", "Constraints", "constraint", v_of_job, NULL, OF_SACCT, 19 },
+	EMPTY("ConsumedEnergy"),
+	EMPTY("ConsumedEnergyRaw"),
+	EMPTY("Container"),
 	{ 0, "CPUTime", "CPUTime", "", v_cpu_time, NULL, OF_SACCT, 10 },
 	{ 0, "CPUTimeRAW", "CPUTimeRAW", "", v_cpu_time_raw, NULL, OF_SACCT, 10 },
+	EMPTY("DBIndex"),
 	{ 0, "DerivedExitCode", "DerivedExitCode", "", v_none, "0:0", OF_SACCT, 15 },
 	{ 0, "Elapsed", "Elapsed", "", v_elapsed, NULL, OF_SACCT, 10 },
 	{ 0, "ElapsedRaw", "ElapsedRaw", "", v_elapsed_raw, NULL, OF_SACCT, 10 },
@@ -549,8 +654,26 @@ const struct slurm_field job_fields[] = {
 	{ 0, "JobID", "JobID", "display_id", v_id, NULL, OF_SACCT, -12 },
 	{ 0, "JobIDRaw", "JobIDRaw", "job_id", v_id, NULL, OF_SACCT, -12 },
 	{ 0, "JobName", "JobName", "", v_name, NULL, OF_SACCT, 10 },
+	EMPTY("Layout"),
+	EMPTY("MaxDiskRead"),
+	EMPTY("MaxDiskReadNode"),
+	EMPTY("MaxDiskReadTask"),
+	EMPTY("MaxDiskWrite"),
+	EMPTY("MaxDiskWriteNode"),
+	EMPTY("MaxDiskWriteTask"),
+	EMPTY("MaxPages"),
+	EMPTY("MaxPagesNode"),
+	EMPTY("MaxPagesTask"),
 	{ 0, "MaxRSS", "MaxRSS", "", v_peak, NULL, OF_SACCT, 10 },
+	{ 0, "MaxRSSNode", "MaxRSSNode", "", v_peak_node, NULL, OF_SACCT, 10 },
+	EMPTY("MaxRSSTask"),
 	{ 0, "MaxVMSize", "MaxVMSize", "", v_none, NULL, OF_SACCT, 10 },
+	EMPTY("MaxVMSizeNode"),
+	EMPTY("MaxVMSizeTask"),
+	EMPTY("McsLabel"),
+	EMPTY("MinCPU"),
+	EMPTY("MinCPUNode"),
+	EMPTY("MinCPUTask"),
 	{ 0, "NCPUS", "NCPUS", "", v_cpus, NULL, OF_SACCT, 10 },
 	{ 0, "NNodes", "NNodes", "num_nodes", v_as_is, NULL, OF_SACCT, 8 },
 	{ 0, "NodeList", "NodeList", "nodelist", v_as_is, "None assigned", OF_SACCT, 15 },
@@ -558,28 +681,55 @@ const struct slurm_field job_fields[] = {
 	{ 0, "Partition", "Partition", "queue", v_of_job, NULL, OF_SACCT, 10 },
 	{ 0, "Priority", "Priority", "priority", v_of_job, NULL, OF_SACCT, 10 },
 	{ 0, "QOS", "QOS", "class", v_of_job, NULL, OF_SACCT, 10 },
+	EMPTY("QOSRAW"),
 	{ 0, "Reason", "Reason", "", v_reason, NULL, OF_SACCT, 22 },
+	EMPTY("ReqCPUFreq"),
+	EMPTY("ReqCPUFreqGov"),
+	EMPTY("ReqCPUFreqMax"),
+	EMPTY("ReqCPUFreqMin"),
 	{ 0, "ReqCPUS", "ReqCPUS", "", v_cpus, NULL, OF_SACCT, 8 },
 	{ 0, "ReqMem", "ReqMem", "", v_req_mem, NULL, OF_SACCT, 10 },
 	{ 0, "ReqNodes", "ReqNodes", "num_nodes", v_as_is, NULL, OF_SACCT, 8 },
 	{ 0, "ReqTRES", "ReqTRES", "", v_req_tres, NULL, OF_SACCT, 10 },
 	{ 0, "Reservation", "Reservation", "reservation", v_of_job, NULL, OF_SACCT, 20 },
+	EMPTY("ReservationId"),
+	{ 0, "Reserved", "Reserved", "", v_reserved, NULL, OF_SACCT, 10 },
 	{ 0, "Restarts", "Restarts", "restarts", v_of_job, NULL, OF_SACCT, 8 },
+	{ 0, "ResvCPU", "ResvCPU", "", v_reserved_cpu, NULL, OF_SACCT, 10 },
+	{ 0, "ResvCPURAW", "ResvCPURAW", "", v_reserved_cpu, NULL, OF_SACCT, 10 },
 	{ 0, "Start", "Start", "start_time", v_acct_moment, "Unknown", OF_SACCT, 19 },
 	{ 0, "State", "State", "", v_state, NULL, OF_SACCT, 10 },
 	{ 0, "StdErr", "StdErr", "", v_error, NULL, OF_SACCT, 20 },
 	{ 0, "StdOut", "StdOut", "output", v_of_job, NULL, OF_SACCT, 20 },
 	{ 0, "Submit", "Submit", "submit_time", v_acct_moment, "Unknown", OF_SACCT, 19 },
 	{ 0, "SubmitLine", "SubmitLine", "command", v_of_job, NULL, OF_SACCT, 20 },
+	EMPTY("Suspended"),
+	EMPTY("SystemComment"),
 	{ 0, "SystemCPU", "SystemCPU", "", v_none, NULL, OF_SACCT, 10 },
 	{ 0, "Timelimit", "Timelimit", "", v_limit, NULL, OF_SACCT, 10 },
 	{ 0, "TimelimitRaw", "TimelimitRaw", "", v_limit_raw, NULL, OF_SACCT, 10 },
 	{ 0, "TotalCPU", "TotalCPU", "", v_total_cpu, NULL, OF_SACCT, 10 },
+	EMPTY("TRESUsageInAve"),
+	EMPTY("TRESUsageInMax"),
+	EMPTY("TRESUsageInMaxNode"),
+	EMPTY("TRESUsageInMaxTask"),
+	EMPTY("TRESUsageInMin"),
+	EMPTY("TRESUsageInMinNode"),
+	EMPTY("TRESUsageInMinTask"),
 	{ 0, "TRESUsageInTot", "TRESUsageInTot", "", v_none, NULL, OF_SACCT, 15 },
+	EMPTY("TRESUsageOutAve"),
+	EMPTY("TRESUsageOutMax"),
+	EMPTY("TRESUsageOutMaxNode"),
+	EMPTY("TRESUsageOutMaxTask"),
+	EMPTY("TRESUsageOutMin"),
+	EMPTY("TRESUsageOutMinNode"),
+	EMPTY("TRESUsageOutMinTask"),
+	EMPTY("TRESUsageOutTot"),
 	{ 0, "UID", "UID", "uid", v_of_job, NULL, OF_SACCT, 6 },
 	{ 0, "User", "User", "user", v_of_job, NULL, OF_SACCT, 9 },
 	{ 0, "UserCPU", "UserCPU", "", v_none, NULL, OF_SACCT, 10 },
 	{ 0, "WCKey", "WCKey", "", v_none, NULL, OF_SACCT, 10 },
+	EMPTY("WCKeyID"),
 	{ 0, "WorkDir", "WorkDir", "workdir", v_of_job, NULL, OF_SACCT, 20 },
 	{ 0, NULL, NULL, NULL, NULL, NULL, 0, 0 },
 };

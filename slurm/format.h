@@ -85,7 +85,7 @@ int format_set_names(void *ctx, const struct opt *opt, const char *value,
 const struct slurm_field *field_of_name(const struct slurm_field *table,
                                         unsigned of, const char *name);
 
-/* By its letter; NULL: there is none. */
+/* Returns the field of a letter; NULL: there is none. */
 const struct slurm_field *field_of_letter(const struct slurm_field *table,
                                           char letter);
 

@@ -7,10 +7,23 @@
 #include "slurm/command.h"
 
 const struct slurm_command commands[] = {
-	{ "sacct", sacct_main },     { "sbatch", sbatch_main },
-	{ "scancel", scancel_main }, { "scontrol", scontrol_main },
-	{ "sinfo", sinfo_main },     { "squeue", squeue_main },
-	{ "srun", srun_main },       { NULL, NULL },
+	{ "sacct", sacct_main },
+	{ "sacctmgr", sacctmgr_main },
+	{ "salloc", salloc_main },
+	{ "sbatch", sbatch_main },
+	{ "sbcast", sbcast_main },
+	{ "scancel", scancel_main },
+	{ "scontrol", scontrol_main },
+	{ "sdiag", sdiag_main },
+	{ "seff", seff_main },
+	{ "sinfo", sinfo_main },
+	{ "sprio", sprio_main },
+	{ "squeue", squeue_main },
+	{ "sreport", sreport_main },
+	{ "srun", srun_main },
+	{ "sshare", sshare_main },
+	{ "sstat", sstat_main },
+	{ NULL, NULL },
 };
 
 const char *command_name = "slurm";

@@ -55,8 +55,10 @@ int rows_read(struct client *client, json_t *req, json_t *fields,
 	struct row_sink sink = { .rows = json_array() };
 	json_t *answer;
 
-	json_object_set_new(req, "format", json_string("json"));
-	json_object_set(req, "fields", fields);
+	if (fields) {
+		json_object_set_new(req, "format", json_string("json"));
+		json_object_set(req, "fields", fields);
+	}
 	answer = client_call(client, req, NULL, 0, add_part, &sink, err);
 	json_decref(req);
 	buf_free(&sink.rest);

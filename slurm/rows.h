@@ -16,7 +16,8 @@
 void rows_add_fields(json_t *fields, const char *names);
 
 /*
- * Make a listing: req names it and its filters, fields what each row has.
+ * Make a listing: req names it and its filters, fields what each row has; NULL
+ * if its rows are always the same.
  * Owns: *ret_rows is an array of objects.  *ret_answer, if not NULL, is the
  * last answer.  Takes req.  Fails as client_call() does.
  */

@@ -1,5 +1,6 @@
 /* sbatch.c - submit batch jobs */
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,8 @@
 #include "slurm/rows.h"
 #include "slurm/sbatch.h"
 #include "slurm/words.h"
+
+#define USUAL_PATH "/usr/local/bin:/usr/bin:/bin"
 
 enum { PATIENCE_S = 30, STATUS_WAIT_LOST = 1 };
 
@@ -74,6 +77,67 @@ static bool is_kept(const char *variable)
 	                strlen("AISCHED_MUNGE_SOCKET="));
 }
 
+/* Whether a list between c has an item that is this text, or begins with it and
+ * '='. */
+static bool has_item(const char *list, char c, const char *text, size_t len)
+{
+	const char end[] = { c, '\0' };
+
+	for (const char *s = list; *s; s += *s == c) {
+		size_t n = strcspn(s, end);
+
+		if (n >= len && !strncmp(s, text, len) &&
+		    (n == len || (c == ',' && s[len] == '=')))
+			return true;
+		s += n;
+	}
+	return false;
+}
+
+/* Returns the folder of our links; NULL: it has no srun. Owns: the caller. */
+static char *own_folder(void)
+{
+	char self[PATH_MAX], *folder, *srun;
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	bool found;
+
+	if (len <= 0)
+		return NULL;
+	self[len] = '\0';
+	*strrchr(self, '/') = '\0';
+	folder = xasprintf("%s/bin", self);
+	srun = xasprintf("%s/srun", folder);
+	found = access(srun, X_OK) == 0 && !strpbrk(folder, ",:'\"");
+	free(srun);
+	if (found)
+		return folder;
+	free(folder);
+	return NULL;
+}
+
+/* sbatch may be called by its path, or the job get other variables than ours:
+ * its script finds srun all the same. */
+static void lead_to_srun(struct submit *submit)
+{
+	const char *list = submit->export_env, *path = getenv("PATH");
+	char *folder = own_folder(), *text = NULL;
+
+	if (!folder)
+		return;
+	path = path ? path : USUAL_PATH;
+	if (!list || has_item(list, ',', "ALL", 3)) {
+		if (!has_item(path, ':', folder, strlen(folder)))
+			text = xasprintf("%s:%s", folder, path);
+		if (text)
+			setenv("PATH", text, 1);
+	} else if (!has_item(list, ',', "PATH", 4)) {
+		text = xasprintf("%s,PATH=%s:" USUAL_PATH, list, folder);
+		submit->export_env = arena_strdup(submit->arena, text);
+	}
+	free(text);
+	free(folder);
+}
+
 /* A list of variables leaves those of Slurm in, and what leads to the daemon.
  * With ALL everything is in already. */
 static void keep_variables(struct submit *submit)
@@ -108,6 +172,7 @@ static int complete(struct sbatch *sbatch, const char *file, char **args,
 	};
 
 	keep_variables(submit);
+	lead_to_srun(submit);
 	if (sbatch_resolve(sbatch, err) < 0)
 		return -1;
 	if (batch_complete(submit, &job, err) < 0)
@@ -117,8 +182,8 @@ static int complete(struct sbatch *sbatch, const char *file, char **args,
 
 /* --- the request ---------------------------------------------------------- */
 
-static json_t *send_once(struct retry *retry, struct sbatch *sbatch,
-                         struct buf *script, struct err *err)
+json_t *sbatch_send(struct retry *retry, struct sbatch *sbatch,
+                    struct buf *script, struct err *err)
 {
 	size_t len = script->len;
 	json_t *answer = batch_send(retry, &sbatch->submit, script, err);
@@ -127,8 +192,8 @@ static json_t *send_once(struct retry *retry, struct sbatch *sbatch,
 	return answer;
 }
 
-/* When a job would start, as --test-only says: 0 is at once, INT64_MAX nobody
- * knows. */
+/* Returns when a job would start, as --test-only says: 0 is at once, INT64_MAX
+ * nobody knows. */
 static int64_t start_of(const json_t *answer)
 {
 	const json_t *test =
@@ -140,8 +205,7 @@ static int64_t start_of(const json_t *answer)
 	return expected == ROW_NONE ? INT64_MAX : expected;
 }
 
-/* -p a,b: that of them where the job would start first. */
-static int choose_queue(struct retry *retry, struct sbatch *sbatch,
+int sbatch_choose_queue(struct retry *retry, struct sbatch *sbatch,
                         struct buf *script, struct err *err)
 {
 	struct submit *submit = &sbatch->submit;
@@ -160,7 +224,7 @@ static int choose_queue(struct retry *retry, struct sbatch *sbatch,
 		submit->spec.queue = arena_strdup(submit->arena, name);
 		free(name);
 		s += len;
-		answer = send_once(retry, sbatch, script, err);
+		answer = sbatch_send(retry, sbatch, script, err);
 		if (answer && (!best || start_of(answer) < first)) {
 			first = start_of(answer);
 			best = submit->spec.queue;
@@ -172,8 +236,7 @@ static int choose_queue(struct retry *retry, struct sbatch *sbatch,
 	return best ? 0 : -1;
 }
 
-/* "a,b" is a list of queues, not the name of one that has a comma. */
-static void print_refusal(const struct sbatch *sbatch, const struct err *err)
+void sbatch_refused(const struct sbatch *sbatch, const struct err *err)
 {
 	const char *first, *words = words_of_submit(err, &first);
 	const char *queue = sbatch->submit.spec.queue;
@@ -186,7 +249,7 @@ static void print_refusal(const struct sbatch *sbatch, const struct err *err)
 	if (sbatch->submit.test_only)
 		fprintf(stderr, "allocation failure: %s\n", words);
 	else
-		command_error("Batch job submission failed: %s", words);
+		command_error("%s: %s", sbatch_failed(), words);
 }
 
 /* --- the answer ----------------------------------------------------------- */
@@ -263,11 +326,11 @@ static int submit_job(struct retry *retry, struct sbatch *sbatch,
 		return -1;
 	if (sbatch->clusters)
 		cluster = command_cluster(retry->client, err);
-	answer = choose_queue(retry, sbatch, script, err) == 0
-	             ? send_once(retry, sbatch, script, err)
+	answer = sbatch_choose_queue(retry, sbatch, script, err) == 0
+	             ? sbatch_send(retry, sbatch, script, err)
 	             : NULL;
 	if (!answer) {
-		print_refusal(sbatch, err);
+		sbatch_refused(sbatch, err);
 		free(cluster);
 		return EXIT_FAILURE;
 	}
@@ -356,7 +419,7 @@ int sbatch_main(int argc, char **argv)
 	    !read_options(&sbatch, &script, file))
 		goto out;
 	if (complete(&sbatch, file, argv + first + (file != NULL), &err) < 0) {
-		print_refusal(&sbatch, &err);
+		sbatch_refused(&sbatch, &err);
 		goto out;
 	}
 	if (sbatch.verbose && warnings.len)

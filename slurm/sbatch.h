@@ -4,6 +4,7 @@
 #ifndef SLURM_SBATCH_H
 #define SLURM_SBATCH_H
 
+#include "libcommon/client/retry.h"
 #include "libcommon/spec_opt.h"
 #include "slurm/command.h"
 
@@ -11,8 +12,6 @@
 struct sbatch {
 	struct submit submit; /* first: spec_set.h */
 	json_t *clusters;
-	/* SPEC_UNSET: not given */
-	int64_t cpus_per_gpu, mem_per_gpu, tasks_per_gpu;
 	bool verbose;
 };
 
@@ -26,8 +25,28 @@ void sbatch_init(struct sbatch *sbatch, struct arena *arena,
 void sbatch_from_env(struct sbatch *sbatch);
 void sbatch_from_script(struct sbatch *sbatch, const struct buf *script);
 
-/* Divide what was asked for each GPU, and change what Slurm does not mind.
- * Fails with EINVAL. */
+/* submit_resolve(), and change what Slurm does not mind. */
 int sbatch_resolve(struct sbatch *sbatch, struct err *err);
+
+/* Hand a value to one of these options. Returns the status to exit with, 0 to
+ * go on. */
+int sbatch_apply(const struct opt *opt, void *ctx, const char *value);
+
+/* Append a list of dependencies as aisub takes it: a bare id means afterany. */
+void sbatch_put_dependency(const char *value, struct buf *out);
+
+/* -p a,b: choose that of them where the job would start first. */
+int sbatch_choose_queue(struct retry *retry, struct sbatch *sbatch,
+                        struct buf *script, struct err *err);
+
+/* batch_send(), which leaves the script as it was. */
+json_t *sbatch_send(struct retry *retry, struct sbatch *sbatch,
+                    struct buf *script, struct err *err);
+
+/* Print why the job was not taken, in Slurm's words. */
+void sbatch_refused(const struct sbatch *sbatch, const struct err *err);
+
+/* Returns how sbatch, salloc or srun begins what was refused. */
+const char *sbatch_failed(void);
 
 #endif

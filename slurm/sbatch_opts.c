@@ -14,11 +14,6 @@ enum { STATUS_USAGE = 255 };
 
 /* --- values that are not as aisub's --------------------------------------- */
 
-static int64_t *int_at(void *ctx, const struct opt *opt)
-{
-	return (int64_t *)(void *)((char *)ctx + opt->offset);
-}
-
 /* "2-4": the least of them. */
 static int set_nodes(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
@@ -43,18 +38,6 @@ static int set_mem(void *ctx, const struct opt *opt, const char *value,
 	return spec_set_mib(ctx, opt, value, err);
 }
 
-static int set_mem_per_gpu(void *ctx, const struct opt *opt, const char *value,
-                           struct err *err)
-{
-	return parse_mib(value, 'M', int_at(ctx, opt), err);
-}
-
-static int set_number(void *ctx, const struct opt *opt, const char *value,
-                      struct err *err)
-{
-	return parse_int(value, 1, 100000, int_at(ctx, opt), err);
-}
-
 static int set_qos(void *ctx, const struct opt *opt, const char *value,
                    struct err *err)
 {
@@ -63,23 +46,27 @@ static int set_qos(void *ctx, const struct opt *opt, const char *value,
 	           : 0;
 }
 
-/* A bare id means afterany. */
+void sbatch_put_dependency(const char *value, struct buf *out)
+{
+	for (const char *s = value; *s; s += *s != '\0') {
+		size_t len = strcspn(s, ",?");
+
+		if (len && strspn(s, "0123456789_+:") >= len)
+			buf_puts(out, "afterany:");
+		buf_add(out, s, len);
+		s += len;
+		if (*s)
+			buf_addc(out, *s);
+	}
+}
+
 static int set_dependency(void *ctx, const struct opt *opt, const char *value,
                           struct err *err)
 {
 	struct buf text = { 0 };
 	int rc;
 
-	for (const char *s = value; *s; s += *s != '\0') {
-		size_t len = strcspn(s, ",?");
-
-		if (len && strspn(s, "0123456789_+:") >= len)
-			buf_puts(&text, "afterany:");
-		buf_add(&text, s, len);
-		s += len;
-		if (*s)
-			buf_addc(&text, *s);
-	}
+	sbatch_put_dependency(value, &text);
 	rc = spec_set_text(ctx, opt, text.data ? text.data : "", err);
 	buf_free(&text);
 	return rc;
@@ -178,7 +165,7 @@ static const struct opt opts[] = {
 	{ 0, "cluster", "NAME", NULL, command_add_items, AT(clusters) },
 	{ 0, "comment", "TEXT", "free text", spec_set_text, SPEC(comment) },
 	{ 'C', "constraint", "FEATURES", "nodes with features", spec_set_text, SPEC(constraint) },
-	{ 0, "cpus-per-gpu", "N", "CPUs for each GPU", set_number, AT(cpus_per_gpu) },
+	{ 0, "cpus-per-gpu", "N", "CPUs for each GPU", spec_set_cpus, AT(submit.per_gpu.cpus) },
 	{ 'c', "cpus-per-task", "N", "CPUs of each task", spec_set_cpus, SPEC(cpus) },
 	{ 0, "deadline", "TIME", "stop it if it cannot finish by then", set_moment, SPEC(deadline) },
 	{ 'd', "dependency", "LIST", "wait for jobs", set_dependency, SPEC(dependency) },
@@ -197,15 +184,17 @@ static const struct opt opts[] = {
 	{ 'J', "job-name", "NAME", "name of the job", spec_set_text, SPEC(name) },
 	{ 0, "kill-on-invalid-dep", "no", NULL, .set = refuse_kill },
 	{ 'L', "licenses", "NAME[:N],...", "licences it holds", spec_set_text, SPEC(licenses) },
+	{ 0, "mail-type", "TYPE,...", "mail when it begins, ends, ...", spec_set_mail_types, SPEC(mail_types) },
+	{ 0, "mail-user", "ADDRESS", "recipient of these mails", spec_set_text, SPEC(mail_user) },
 	{ 0, "mem", "SIZE", "memory on each node", set_mem, SPEC(mem_node) },
 	{ 0, "mem-per-cpu", "SIZE", "memory for each CPU", set_mem, SPEC(mem_cpu) },
-	{ 0, "mem-per-gpu", "SIZE", "memory for each GPU", set_mem_per_gpu, AT(mem_per_gpu) },
+	{ 0, "mem-per-gpu", "SIZE", "memory for each GPU", spec_set_mib, AT(submit.per_gpu.mem) },
 	{ 0, "nice", "N", "reduce its priority by N", spec_set_nice, SPEC(nice), .optional = true },
 	{ 'w', "nodelist", "NODES", "on these nodes only", spec_set_text, SPEC(nodelist) },
 	{ 'N', "nodes", "MIN[-MAX]", "spread over MIN nodes", set_nodes, SPEC(nodes) },
 	{ 0, "no-requeue", "yes", "never run it again", spec_set_no_requeue, SPEC(requeue), .optional = true },
 	{ 'n', "ntasks", "N", "number of tasks", spec_set_int, SPEC(tasks) },
-	{ 0, "ntasks-per-gpu", "N", "tasks for each GPU", set_number, AT(tasks_per_gpu) },
+	{ 0, "ntasks-per-gpu", "N", "tasks for each GPU", spec_set_int, AT(submit.per_gpu.tasks) },
 	{ 0, "ntasks-per-node", "N", "at most N tasks on a node", spec_set_int, SPEC(tasks_per_node) },
 	{ 0, "open-mode", "MODE", "append, or truncate", spec_set_open_mode, SPEC(append) },
 	{ 'o', "output", "FILE", "standard output", spec_set_text, SPEC(output) },
@@ -234,7 +223,6 @@ static const struct opt opts[] = {
 	IGNORED_OPTIONAL(0, "get-user-env"), IGNORED(0, "gpu-bind", "HOW"),
 	IGNORED(0, "gpu-freq", "HOW"), IGNORED(0, "gres-flags", "HOW"),
 	IGNORED(0, "hint", "HOW"), IGNORED(0, "ignore-pbs", NULL),
-	IGNORED(0, "mail-type", "TYPES"), IGNORED(0, "mail-user", "USER"),
 	IGNORED(0, "mem-bind", "HOW"), IGNORED(0, "mincpus", "N"),
 	IGNORED(0, "network", "HOW"), IGNORED('k', "no-kill", NULL),
 	IGNORED(0, "ntasks-per-core", "N"), IGNORED(0, "ntasks-per-socket", "N"),
@@ -268,6 +256,13 @@ static const struct {
 	{ "gres", "Invalid generic resource (gres) specification" },
 };
 
+const char *sbatch_failed(void)
+{
+	return !strcmp(command_name, "salloc") ? "Job submit/allocate failed"
+	       : !strcmp(command_name, "srun") ? "Unable to allocate resources"
+	                                       : "Batch job submission failed";
+}
+
 static int report(const struct opt *opt, const char *value,
                   const struct err *err)
 {
@@ -278,12 +273,11 @@ static int report(const struct opt *opt, const char *value,
 	for (size_t i = 0; i < ARRAY_SIZE(judged); i++) {
 		if (strcmp(judged[i].name, opt->name) != 0)
 			continue;
-		command_error("Batch job submission failed: %s",
-		              judged[i].words);
+		command_error("%s: %s", sbatch_failed(), judged[i].words);
 		return EXIT_FAILURE;
 	}
-	if (opt->set == spec_set_int || opt->set == set_number ||
-	    opt->set == set_nodes || opt->set == spec_set_cpus) {
+	if (opt->set == spec_set_int || opt->set == set_nodes ||
+	    opt->set == spec_set_cpus) {
 		command_error("Invalid numeric value \"%s\" for --%s.", value,
 		              opt->name);
 		return EXIT_FAILURE;
@@ -293,14 +287,14 @@ static int report(const struct opt *opt, const char *value,
 }
 
 /* Programs give empty values for what they do not want. */
-static int apply(const struct opt *opt, void *ctx, const char *value)
+int sbatch_apply(const struct opt *opt, void *ctx, const char *value)
 {
 	struct sbatch *sbatch = ctx;
 	struct err err;
 
 	if (opt->set == command_ignore)
-		buf_printf(sbatch->submit.warnings,
-		           "sbatch: --%s has no effect\n", opt->name);
+		buf_printf(sbatch->submit.warnings, "%s: --%s has no effect\n",
+		           command_name, opt->name);
 	if (value && !*value && opt->set != spec_set_no_requeue)
 		return 0;
 	return opt->set(ctx, opt, value, &err) < 0 ? report(opt, value, &err)
@@ -314,7 +308,7 @@ const struct command_line sbatch_line = {
 	.env = "SBATCH_",
 	.usage_status = STATUS_USAGE,
 	.stop_at_operand = true,
-	.apply = apply,
+	.apply = sbatch_apply,
 };
 
 /* --- the three places ----------------------------------------------------- */
@@ -322,9 +316,7 @@ const struct command_line sbatch_line = {
 void sbatch_init(struct sbatch *sbatch, struct arena *arena,
                  struct buf *warnings)
 {
-	*sbatch = (struct sbatch){ .cpus_per_gpu = SPEC_UNSET,
-		                   .mem_per_gpu = SPEC_UNSET,
-		                   .tasks_per_gpu = SPEC_UNSET };
+	*sbatch = (struct sbatch){ 0 };
 	submit_init(&sbatch->submit, arena, warnings, time(NULL));
 }
 
@@ -335,12 +327,6 @@ static void merge(struct sbatch *to, struct sbatch *from)
 		to->clusters = from->clusters;
 	else
 		json_decref(from->clusters);
-	if (to->cpus_per_gpu == SPEC_UNSET)
-		to->cpus_per_gpu = from->cpus_per_gpu;
-	if (to->mem_per_gpu == SPEC_UNSET)
-		to->mem_per_gpu = from->mem_per_gpu;
-	if (to->tasks_per_gpu == SPEC_UNSET)
-		to->tasks_per_gpu = from->tasks_per_gpu;
 	to->verbose |= from->verbose;
 }
 
@@ -455,50 +441,19 @@ static bool is_set(int64_t value)
 	return value != SPEC_UNSET;
 }
 
-/* Tasks for each GPU give the number of tasks from that of GPUs, or the other
- * way round. */
-static void divide_gpus(struct sbatch *sbatch)
-{
-	struct spec *spec = &sbatch->submit.spec;
-	int64_t each = sbatch->tasks_per_gpu;
-	int64_t nodes = is_set(spec->nodes) ? spec->nodes : 1;
-
-	if (!is_set(each))
-		return;
-	if (is_set(spec->gpus_job) && !is_set(spec->tasks))
-		spec->tasks = spec->gpus_job * each;
-	else if (is_set(spec->gpus_node) && !is_set(spec->tasks))
-		spec->tasks = spec->gpus_node * nodes * each;
-	else if (is_set(spec->tasks) && !is_set(spec->gpus_job) &&
-	         !is_set(spec->gpus_node) && !is_set(spec->gpus))
-		spec->gpus_job = (spec->tasks + each - 1) / each;
-}
-
 int sbatch_resolve(struct sbatch *sbatch, struct err *err)
 {
 	struct spec *spec = &sbatch->submit.spec;
 	struct request req;
 
-	divide_gpus(sbatch);
 	if (is_set(spec->nodes) && is_set(spec->tasks) &&
 	    spec->nodes > spec->tasks) {
 		fprintf(stderr,
-		        "sbatch: warning: can't run %lld processes on %lld "
+		        "%s: warning: can't run %lld processes on %lld "
 		        "nodes, setting nnodes to %lld\n",
-		        (long long)spec->tasks, (long long)spec->nodes,
-		        (long long)spec->tasks);
+		        command_name, (long long)spec->tasks,
+		        (long long)spec->nodes, (long long)spec->tasks);
 		spec->nodes = spec->tasks;
 	}
-	if (spec_resolve(spec, 0, &req, err) < 0)
-		return -1;
-	if (!is_set(sbatch->cpus_per_gpu) && !is_set(sbatch->mem_per_gpu))
-		return 0;
-	if (!req.gpus_milli)
-		return err_set(err, EINVAL,
-		               "--cpus-per-gpu and --mem-per-gpu need GPUs");
-	if (is_set(sbatch->cpus_per_gpu))
-		spec->cpus = sbatch->cpus_per_gpu * req.gpus_milli;
-	if (is_set(sbatch->mem_per_gpu))
-		spec->mem = (sbatch->mem_per_gpu * req.gpus_milli + 999) / 1000;
-	return spec_resolve(spec, 0, &req, err);
+	return submit_resolve(&sbatch->submit, &req, err);
 }

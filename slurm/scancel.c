@@ -313,7 +313,7 @@ int scancel_main(int argc, char **argv)
 		status = EXIT_FAILURE;
 		goto out;
 	}
-	/* It ends the job, on Slurm, too. */
+	/* SIGKILL for the whole job ends the job, as on Slurm. */
 	if (s.signo == SIGKILL && !s.batch && !s.full &&
 	    !json_array_size(s.steps))
 		s.signo = 0;

@@ -18,7 +18,8 @@ struct select {
 	bool me, all_states;
 };
 
-/* For tables of options whose ctx begins with a struct select. */
+/* Offset of a member, for tables of options whose ctx begins with a struct
+ * select. */
 #define SELECT_AT(member) .offset = offsetof(struct select, member)
 opt_set_fn select_add_states, select_add_users;
 
@@ -26,10 +27,10 @@ void select_free(struct select *by);
 bool select_has_filter(const struct select *by);
 
 /*
- * Read the jobs that are meant, with these fields and those that the filters
- * need.  Jobs that ended are only among them if their state is named.
- * Owns: *ret_rows.  *ret_missing counts ids that the daemon does not know.
- * Fails as client_call() does.
+ * Read the selected jobs, with these fields and those that the filters need.
+ * Ended jobs are left out unless their state is named.  The caller owns
+ * *ret_rows.  *ret_missing counts ids that the daemon does not know.  Fails as
+ * client_call() does.
  */
 int select_read(const struct select *by, struct client *client, json_t *fields,
                 json_t **ret_rows, size_t *ret_missing, struct err *err);

@@ -9,6 +9,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 #include "slurm/command.h"
+#include "slurm/json/json.h"
+#include "slurm/json/json_node.h"
 #include "slurm/rows.h"
 #include "slurm/sinfo.h"
 #include "slurm/words.h"
@@ -23,7 +25,7 @@
 struct sinfo {
 	json_t *partitions, *nodes, *states, *clusters; /* NULL: not given */
 	struct format_wish wish;
-	bool no_header, is_long, by_node, summary, reasons, exact;
+	bool no_header, is_long, by_node, summary, reasons, exact, json;
 	int64_t every;
 };
 
@@ -85,6 +87,16 @@ static int set_every(void *ctx, const struct opt *opt, const char *value,
 	return parse_int(value, 1, 1000000, &s->every, err);
 }
 
+static int set_json(void *ctx, const struct opt *opt, const char *value,
+                    struct err *err)
+{
+	struct sinfo *s = ctx;
+
+	(void)opt, (void)value, (void)err;
+	s->json = true;
+	return 0;
+}
+
 #define AT(member) .offset = offsetof(struct sinfo, member)
 
 /* clang-format off */
@@ -96,6 +108,7 @@ static const struct opt opts[] = {
 	{ 'O', "Format", "NAME[:[.]WIDTH],...", "columns by names", format_set_names, AT(wish) },
 	{ 0, "hide", NULL, NULL, .set = command_ignore },
 	{ 'i', "iterate", "SECONDS", "repeat at this interval", .set = set_every },
+	{ 0, "json", "data_parser", "print JSON, in one shape", .set = set_json, .optional = true },
 	{ 'R', "list-reasons", NULL, "why nodes are down or drained", opt_set_true, AT(reasons) },
 	{ 0, "local", NULL, NULL, .set = command_ignore },
 	{ 'l', "long", NULL, "more columns", opt_set_true, AT(is_long) },
@@ -282,6 +295,43 @@ static void make_format(const struct sinfo *s, const json_t *nodes,
 	free(text);
 }
 
+/* Whether a partition that is asked for has it. */
+static bool is_in(const struct sinfo *s, const json_t *partitions,
+                  const json_t *node)
+{
+	const json_t *partition;
+	size_t i;
+
+	json_array_foreach(partitions, i, partition)
+		if (has(s->partitions, row_text(partition, "name")) &&
+		    partition_has(partition, node))
+			return true;
+	return !s->partitions;
+}
+
+static int print_json(const struct sinfo *s, struct client *client,
+                      struct err *err)
+{
+	char *cluster = command_cluster(client, err);
+	json_t *partitions = NULL, *nodes = NULL, *node, *list = json_array();
+	size_t i;
+
+	if (!cluster || partitions_read(client, &partitions, &nodes, err) < 0) {
+		json_decref(list);
+		free(cluster);
+		return -1;
+	}
+	json_array_foreach(nodes, i, node)
+		if (wants_node(s, node) && is_in(s, partitions, node))
+			json_array_append_new(list,
+			                      json_node(node, partitions));
+	json_print("nodes", list, cluster);
+	json_decref(partitions);
+	json_decref(nodes);
+	free(cluster);
+	return 0;
+}
+
 static int print_once(const struct sinfo *s, struct client *client,
                       struct err *err)
 {
@@ -319,7 +369,8 @@ int sinfo_main(int argc, char **argv)
 	client = command_connect(&err);
 	rc = client ? command_check_clusters(client, s.clusters, &err) : -1;
 	while (rc == 0) {
-		rc = print_once(&s, client, &err);
+		rc = s.json ? print_json(&s, client, &err)
+		            : print_once(&s, client, &err);
 		if (!s.every)
 			break;
 		fflush(stdout);

@@ -8,13 +8,15 @@
 #include "libcommon/idset.h"
 #include "libcommon/jobid.h"
 #include "libcommon/mem.h"
-#include "libcommon/names.h"
 #include "libcommon/parse.h"
 #include "slurm/command.h"
 #include "slurm/fields.h"
 #include "slurm/job.h"
+#include "slurm/json/json.h"
+#include "slurm/json/json_job.h"
 #include "slurm/rows.h"
 #include "slurm/select.h"
+#include "slurm/sort.h"
 #include "slurm/steps.h"
 #include "slurm/words.h"
 
@@ -24,7 +26,7 @@ struct squeue {
 	const char *sort;
 	json_t *clusters;
 	json_t *steps; /* -s: these, as "12.0" or "12"; empty: all */
-	bool no_header, is_long, start, array, no_convert;
+	bool no_header, is_long, start, array, no_convert, json;
 	int64_t every; /* seconds; 0: once */
 };
 
@@ -78,6 +80,16 @@ static int set_steps(void *ctx, const struct opt *opt, const char *value,
 	return command_add_items(ctx, opt, value ? value : "", err);
 }
 
+static int set_json(void *ctx, const struct opt *opt, const char *value,
+                    struct err *err)
+{
+	struct squeue *q = ctx;
+
+	(void)opt, (void)value, (void)err;
+	q->json = true;
+	return 0;
+}
+
 #define AT(member) .offset = offsetof(struct squeue, member)
 
 /* clang-format off */
@@ -104,6 +116,7 @@ static const struct opt opts[] = {
 	  SELECT_AT(ids) },
 	{ 0, "job", "JOB,...", NULL, set_ids, SELECT_AT(ids) },
 	{ 'L', "licenses", "NAMES", NULL, .set = command_ignore },
+	{ 0, "json", "data_parser", "print JSON, in one shape", .set = set_json, .optional = true },
 	{ 0, "local", NULL, NULL, .set = command_ignore },
 	{ 'l', "long", NULL, "more columns", opt_set_true, AT(is_long) },
 	{ 0, "me", NULL, "your jobs", opt_set_true, SELECT_AT(me) },
@@ -183,77 +196,6 @@ static json_t *split_arrays(json_t *rows)
 	return ret;
 }
 
-/* Order by the values that a field is made of. */
-static int compare_by(const json_t *a, const json_t *b,
-                      const struct slurm_field *field)
-{
-	for (const char *s = field->needs; *s; s += strspn(s, " ")) {
-		size_t len = strcspn(s, " ");
-		char key[32];
-		const json_t *x, *y;
-		double difference;
-		int order;
-
-		snprintf(key, sizeof(key), "%.*s", (int)len, s);
-		s += len;
-		x = json_object_get(a, key);
-		y = json_object_get(b, key);
-		if (!strcmp(key, "state"))
-			order = job_state_parse(json_string_value(x)) -
-			        job_state_parse(json_string_value(y));
-		else if (!strcmp(key, "display_id") ||
-		         !strcmp(key, "state_letter"))
-			continue; /* the numbers behind them say it */
-		else if (json_is_string(x) && json_is_string(y))
-			order =
-			    strcmp(json_string_value(x), json_string_value(y));
-		else {
-			difference =
-			    json_number_value(x) - json_number_value(y);
-			order = (difference > 0) - (difference < 0);
-		}
-		if (order)
-			return order;
-	}
-	return 0;
-}
-
-/* qsort() has no argument for this. */
-static const char *sort_order;
-
-static int compare(const void *a, const void *b)
-{
-	const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
-
-	for (const char *s = sort_order; *s; s += *s == ',') {
-		bool down = *s == '-';
-		const struct slurm_field *field;
-		int order;
-
-		s += *s == '-' || *s == '+';
-		field = field_of_letter(job_fields, *s);
-		s += strcspn(s, ",");
-		order = field ? compare_by(x, y, field) : 0;
-		if (order)
-			return down ? -order : order;
-	}
-	return compare_by(x, y, field_of_letter(job_fields, 'i'));
-}
-
-static void sort_needs(const char *order, json_t *fields)
-{
-	rows_add_fields(fields, field_of_letter(job_fields, 'i')->needs);
-	for (const char *s = order; *s; s += *s == ',') {
-		const struct slurm_field *field;
-
-		s += *s == '-' || *s == '+';
-		field = field_of_letter(job_fields, *s);
-		if (field)
-			rows_add_fields(fields, field->needs);
-		s += strcspn(s, ",");
-	}
-}
-
 /* Whether it is among those that were named, by itself or by its job. */
 static bool is_wanted_step(const struct squeue *q, const char *job,
                            const char *step)
@@ -301,20 +243,29 @@ static json_t *split_steps(const struct squeue *q, json_t *rows)
 	return ret;
 }
 
+static void print_json(const struct squeue *q, const json_t *rows,
+                       const char *cluster)
+{
+	const char *order = q->sort ? q->sort : ORDER;
+	const json_t **row = sort_rows(job_fields, order, 'i', rows);
+	json_t *jobs = json_array();
+
+	for (size_t i = 0; row[i]; i++)
+		json_array_append_new(jobs, json_job(row[i], cluster));
+	json_print("jobs", jobs, cluster);
+	free(row);
+}
+
 static void print_rows(const struct squeue *q,
                        const struct slurm_format *format, json_t *rows)
 {
 	const struct style style = { .no_convert = q->no_convert };
-	size_t n = json_array_size(rows);
-	const json_t **row = xcalloc(n + 1, sizeof(*row));
+	const char *order = q->sort ? q->sort : q->start ? "S" : ORDER;
+	const json_t **row = sort_rows(job_fields, order, 'i', rows);
 
-	for (size_t i = 0; i < n; i++)
-		row[i] = json_array_get(rows, i);
-	sort_order = q->sort ? q->sort : q->start ? "S" : ORDER;
-	qsort(row, n, sizeof(const json_t *), compare);
 	if (!q->no_header)
 		format_put_header(format, stdout);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; row[i]; i++)
 		if (!q->start || job_is_pending(row[i]))
 			format_put_row(format, row[i], &style, stdout);
 	free(row);
@@ -323,15 +274,16 @@ static void print_rows(const struct squeue *q,
 /* --- the listing ---------------------------------------------------------- */
 
 static int print_once(const struct squeue *q, struct client *client,
-                      const struct slurm_format *format, struct err *err)
+                      const struct slurm_format *format, const char *cluster,
+                      struct err *err)
 {
 	json_t *fields = json_array(), *rows = NULL;
 	size_t missing = 0;
 	int rc;
 
 	format_needs(format, fields);
-	sort_needs(q->sort ? q->sort : ORDER, fields);
-	rows_add_fields(fields, "array_tasks");
+	sort_needs(job_fields, q->sort ? q->sort : ORDER, 'i', fields);
+	rows_add_fields(fields, q->json ? json_job_needs : "array_tasks");
 	if (q->steps)
 		rows_add_fields(fields, "job_id display_id state start_time "
 		                        "end_time elapsed");
@@ -353,9 +305,12 @@ static int print_once(const struct squeue *q, struct client *client,
 	}
 	if (q->steps)
 		rows = split_steps(q, rows);
-	if (q->is_long || q->every)
+	if (!q->json && (q->is_long || q->every))
 		command_put_date();
-	print_rows(q, format, rows);
+	if (q->json)
+		print_json(q, rows, cluster);
+	else
+		print_rows(q, format, rows);
 	json_decref(rows);
 	return 0;
 }
@@ -393,23 +348,25 @@ static int run(const struct squeue *q, const struct slurm_format *format,
                struct err *err)
 {
 	struct client *client = command_connect(err);
-	char *cluster;
+	bool says = q->clusters && !q->no_header && !q->json;
+	char *cluster = NULL;
 	int rc = client ? command_check_clusters(client, q->clusters, err) : -1;
 
-	if (rc == 0 && q->clusters && !q->no_header) {
+	if (rc == 0 && (says || q->json)) {
 		cluster = command_cluster(client, err);
-		if (cluster)
-			printf("CLUSTER: %s\n", cluster);
-		free(cluster);
+		rc = cluster ? 0 : -1;
 	}
+	if (rc == 0 && says)
+		printf("CLUSTER: %s\n", cluster);
 	while (rc == 0) {
-		rc = print_once(q, client, format, err);
+		rc = print_once(q, client, format, cluster, err);
 		if (!q->every)
 			break;
 		fflush(stdout);
 		sleep((unsigned)q->every);
 		puts("");
 	}
+	free(cluster);
 	client_close(client);
 	return rc;
 }

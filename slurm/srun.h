@@ -21,14 +21,42 @@ struct srun {
 	int64_t tasks, nodes, cpus, gpus, gpus_per_task, mem_mib, mem_cpu_mib;
 	int64_t limit_s, tasks_per_node, wait_s;
 	bool label, exact, overlap, overcommit, append, pty, quiet, verbose;
-	bool kill_on_bad_exit, outside; /* outside: an option for new jobs */
+	bool kill_on_bad_exit;
+	struct arena_list asked; /* struct srun_asked: for a job of its own */
+};
+
+/* An option that sbatch has, too. */
+struct srun_asked {
+	const struct opt *opt; /* of sbatch */
+	const char *value;     /* NULL: none */
 };
 
 /* Where the step runs. */
 struct srun_job {
 	int64_t id;
 	char *node, *socket;
+	/* Returns a connection as to a shepherd (libcommon/step_msg.h), or -1;
+	 * NULL: a shepherd's, at the socket. */
+	int (*connect)(const struct srun *srun, struct err *err);
+	/* Names of the nodes that tasks say they are on; NULL: all are on node.
+	 */
+	const char *const *nodes;
+	int64_t nnodes;
+	/* Tasks are elsewhere: nothing of srun's is handed to them. */
+	bool remote;
 };
+
+/* How a program reaches jobs. */
+struct srun_way {
+	/* Find the job that srun names, and fill in what is left open. Fails
+	 * with -1, and says why. */
+	int (*find)(struct srun *srun, struct srun_job *ret);
+	/* Run the step in a job of its own. Returns the exit status. */
+	int (*alone)(struct srun *srun, char *const *argv);
+};
+
+/* srun, as a program. Returns its exit status. */
+int srun_run(const struct srun_way *way, int argc, char **argv);
 
 /* Returns our environment as --export leaves it; ends with NULL, in the arena.
  */

@@ -1,8 +1,8 @@
 /*
  * srun_files.c - the files of a step
  *
- * A name that is the same for all tasks is opened here, once; what only the
- * tasks know (%t, %s, %J) they open themselves.
+ * A name that is the same for all tasks is opened here, once; each task
+ * opens a name with %t, %s or %J itself, because only it knows them.
  */
 #include "slurm/srun_files.h"
 
@@ -165,9 +165,14 @@ static int choose(const struct srun *srun, const struct srun_job *job, int i,
 		f->task[2] = f->task[1];
 		if (f->name[1].len)
 			buf_puts(&f->name[2], f->name[1].data);
+		f->copies[2] = job->remote && f->copies[1];
 		return 0;
 	}
-	if (i == 0)
+	/* Root's terminal is not for the processes of a user, who could read
+	 * from it. */
+	if (job->remote || (geteuid() == 0 && !srun->pty && isatty(f->fd[i])))
+		f->copies[i] = !f->name[i].len && !is_null(f->fd[i]);
+	else if (i == 0)
 		f->copies[0] =
 		    ours && f->task[0] < 0 && srun->tasks > 1 && !is_null(0);
 	else

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libcommon/parse.h"
+#include "slurm/sbatch.h"
 
 enum { STATUS_USAGE = 255 };
 
@@ -71,7 +72,10 @@ static int set_gpus(void *ctx, const struct opt *opt, const char *value,
 	if (gres && !strcmp(value, "none"))
 		value = "0";
 	else if (gres && strncmp(value, "gpu", 3) != 0)
-		return err_set(err, EINVAL, "there is no '%s' here", value);
+		return err_set(err, EINVAL,
+		               "there is no resource '%s' here: use "
+		               "gpu[:TYPE][:N], or none",
+		               value);
 	else if (gres && !colon)
 		value = "1";
 	else if (colon)
@@ -102,13 +106,55 @@ static int set_append(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* Options that only a new job can have. */
-static int set_outside(void *ctx, const struct opt *opt, const char *value,
-                       struct err *err)
+/* Outside of a job these are those of the job that srun makes. */
+static const char *const of_jobs[] = {
+	"account",
+	"begin",
+	"comment",
+	"constraint",
+	"cpus-per-gpu",
+	"cpus-per-task",
+	"deadline",
+	"dependency",
+	"exclude",
+	"exclusive",
+	"gpus",
+	"gpus-per-node",
+	"gpus-per-task",
+	"gres",
+	"hold",
+	"job-name",
+	"licenses",
+	"mem",
+	"mem-per-cpu",
+	"mem-per-gpu",
+	"nice",
+	"nodelist",
+	"nodes",
+	"ntasks",
+	"ntasks-per-gpu",
+	"ntasks-per-node",
+	"partition",
+	"priority",
+	"qos",
+	"reservation",
+	"time",
+};
+
+static void remember(struct srun *srun, const struct opt *opt,
+                     const char *value)
 {
-	(void)opt, (void)value, (void)err;
-	((struct srun *)ctx)->outside = true;
-	return 0;
+	struct srun_asked *asked;
+
+	for (size_t i = 0; i < ARRAY_SIZE(of_jobs); i++) {
+		if (!opt->name || strcmp(opt->name, of_jobs[i]) != 0)
+			continue;
+		asked = arena_push(srun->arena, &srun->asked, sizeof(*asked));
+		*asked = (struct srun_asked){
+			command_find(&sbatch_line, opt->name),
+			value ? arena_strdup(srun->arena, value) : NULL
+		};
+	}
 }
 
 static int refuse(void *ctx, const struct opt *opt, const char *value,
@@ -125,10 +171,6 @@ static int refuse(void *ctx, const struct opt *opt, const char *value,
 #define IGNORED(letter, name, arg)                             \
 	{                                                      \
 		letter, name, arg, NULL, .set = command_ignore \
-	}
-#define OUTSIDE(letter, name, arg)                          \
-	{                                                   \
-		letter, name, arg, NULL, .set = set_outside \
 	}
 
 /* clang-format off */
@@ -169,10 +211,10 @@ static const struct opt opts[] = {
 
 	/* Taken without effect. */
 	IGNORED(0, "accel-bind", "HOW"), IGNORED(0, "acctg-freq", "HOW"),
-	IGNORED('s', "oversubscribe", NULL), IGNORED(0, "comment", "TEXT"),
+	IGNORED('s', "oversubscribe", NULL),
 	IGNORED(0, "compress", NULL), IGNORED(0, "contiguous", NULL),
 	IGNORED(0, "cores-per-socket", "N"), IGNORED(0, "cpu-bind", "HOW"),
-	IGNORED(0, "cpu-freq", "HOW"), IGNORED(0, "cpus-per-gpu", "N"),
+	IGNORED(0, "cpu-freq", "HOW"), 
 	IGNORED(0, "disable-status", NULL), IGNORED('m', "distribution", "HOW"),
 	IGNORED('X', "disable-x", NULL), IGNORED(0, "gpu-bind", "HOW"),
 	IGNORED(0, "gpu-freq", "HOW"), IGNORED(0, "gres-flags", "HOW"),
@@ -180,16 +222,30 @@ static const struct opt opts[] = {
 	IGNORED(0, "mpi", "HOW"), IGNORED(0, "network", "HOW"),
 	IGNORED('k', "no-kill", NULL), IGNORED(0, "ntasks-per-core", "N"),
 	IGNORED(0, "ntasks-per-socket", "N"), IGNORED(0, "profile", "HOW"),
-	IGNORED(0, "propagate", "HOW"), IGNORED('q', "quit-on-interrupt", NULL),
+	IGNORED(0, "propagate", "HOW"), IGNORED(0, "quit-on-interrupt", NULL),
 	IGNORED(0, "sockets-per-node", "N"), IGNORED(0, "spread-job", NULL),
 	IGNORED(0, "threads-per-core", "N"), IGNORED('T', "threads", "N"),
 	IGNORED('u', "unbuffered", NULL), IGNORED(0, "use-min-nodes", NULL),
-	IGNORED(0, "wckey", "KEY"), IGNORED('x', "exclude", "NODES"),
+	IGNORED(0, "wckey", "KEY"), IGNORED(0, "immediate", "SECONDS"),
 
-	/* Options of the job, not of a step. */
-	OUTSIDE('A', "account", "NAME"), OUTSIDE('p', "partition", "QUEUE"),
-	OUTSIDE(0, "qos", "CLASS"), OUTSIDE('C', "constraint", "FEATURES"),
-	OUTSIDE('d', "dependency", "LIST"), OUTSIDE(0, "reservation", "NAME"),
+	/* Options of the job that srun makes if it is in none. */
+	{ 'A', "account", "NAME", "account of a job of its own", .set = command_ignore },
+	{ 0, "begin", "TIME", "start that job no earlier", .set = command_ignore },
+	{ 0, "comment", "TEXT", "its comment", .set = command_ignore },
+	{ 'C', "constraint", "FEATURES", "features of its node", .set = command_ignore },
+	{ 0, "cpus-per-gpu", "N", "its CPUs for each GPU", .set = command_ignore },
+	{ 0, "deadline", "TIME", "when it must have ended", .set = command_ignore },
+	{ 'd', "dependency", "LIST", "jobs it waits for", .set = command_ignore },
+	{ 'x', "exclude", "NODES", "nodes it does not use", .set = command_ignore },
+	{ 'H', "hold", NULL, "hold it", .set = command_ignore },
+	{ 'L', "licenses", "NAME[:N],...", "licences it has", .set = command_ignore },
+	{ 0, "mem-per-gpu", "SIZE", "its memory for each GPU", .set = command_ignore },
+	{ 0, "nice", "N", "its priority, reduced by N", .set = command_ignore, .optional = true },
+	{ 0, "ntasks-per-gpu", "N", "its tasks for each GPU", .set = command_ignore },
+	{ 'p', "partition", "QUEUE", "its queue", .set = command_ignore },
+	{ 0, "priority", "N", "its priority", .set = command_ignore },
+	{ 'q', "qos", "CLASS", "its class", .set = command_ignore },
+	{ 0, "reservation", "NAME", "its reservation", .set = command_ignore },
 	OPT_END
 };
 /* clang-format on */
@@ -198,6 +254,7 @@ static int apply(const struct opt *opt, void *ctx, const char *value)
 {
 	struct err err;
 
+	remember(ctx, opt, value);
 	if (opt->set(ctx, opt, value, &err) == 0)
 		return 0;
 	if (err.code == EOPNOTSUPP) {
@@ -234,6 +291,9 @@ static const struct {
 	{ "SLURM_EXPORT_ENV", "export" },
 	{ "SLURM_LABELIO", "label" },
 	{ "SLURM_KILL_BAD_EXIT", "kill-on-bad-exit" },
+	{ "SLURM_ACCOUNT", "account" },
+	{ "SLURM_PARTITION", "partition" },
+	{ "SLURM_QOS", "qos" },
 	{ "SLURM_WAIT", "wait" },
 	{ "SLURM_STEP_GRES", "gres" },
 	{ "SLURM_EXACT", "exact" },

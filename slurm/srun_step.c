@@ -1,27 +1,25 @@
 /* srun_step.c - the life of a step, as its srun sees it */
 #include "slurm/srun_step.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "libcommon/client/step_call.h"
+#include "libcommon/client/terminal.h"
 #include "libcommon/clock.h"
 #include "libcommon/idset.h"
 #include "libcommon/parse.h"
 #include "slurm/srun_files.h"
-#include "slurm/srun_pty.h"
 #include "slurm/srun_streams.h"
 
 enum { KILL_WAIT_S = 30, FORCE_S = 2, INTERRUPT_MS = 1000, WORD_WAIT_S = 32 };
@@ -30,6 +28,7 @@ enum fate { FATE_NONE, FATE_RUNS, FATE_EXITED };
 
 struct fate_of_task {
 	enum fate fate;
+	int64_t node;
 	int status;
 	bool new; /* not reported yet */
 };
@@ -39,11 +38,11 @@ struct run {
 	const struct srun_job *job;
 	struct srun_files files;
 	struct srun_streams *streams;
-	struct srun_pty pty;
+	struct terminal pty;
 	int conn, signals;
 	long long id; /* of the step, -1: none yet */
 	struct fate_of_task *task;
-	bool waited, ended, refused, aborted, by_signal;
+	bool waited, ended, refused, aborted, by_signal, job_ends;
 	int status;
 	int64_t wait_at; /* -W: monotonic ms; 0: not begun */
 	int64_t first_exit_at;
@@ -104,54 +103,55 @@ static void list_tasks(const struct run *r)
 
 static void report_group(const struct run *r, int64_t first)
 {
+	int64_t node = r->task[first].node;
+	const char *name =
+	    node < r->job->nnodes ? r->job->nodes[node] : r->job->node;
 	int status = r->task[first].status;
 	struct idset set = { 0 };
 	struct buf text = { 0 };
 
 	for (int64_t i = first; i < r->srun->tasks; i++) {
-		if (!r->task[i].new || r->task[i].status != status)
+		if (!r->task[i].new || r->task[i].status != status ||
+		    r->task[i].node != node)
 			continue;
 		r->task[i].new = false;
 		idset_add(&set, (uint32_t)i);
 	}
 	idset_format(&set, &text);
 	if (WIFSIGNALED(status))
-		command_error("%s: task%s %s: %s%s", r->job->node,
+		command_error("%s: task%s %s: %s%s", name,
 		              idset_count(&set) > 1 ? "s" : "", text.data,
 		              strsignal(WTERMSIG(status)),
 		              WCOREDUMP(status) ? " (core dumped)" : "");
 	else if (status)
-		command_error("%s: task%s %s: Exited with exit code %d",
-		              r->job->node, idset_count(&set) > 1 ? "s" : "",
-		              text.data, WEXITSTATUS(status));
+		command_error("%s: task%s %s: Exited with exit code %d", name,
+		              idset_count(&set) > 1 ? "s" : "", text.data,
+		              WEXITSTATUS(status));
 	buf_free(&text);
 	idset_free(&set);
 }
 
-/* Tasks that ended alike share a line. */
+/* Print what tasks wrote before how they ended. Those that ended alike share a
+ * line. */
 static void report(struct run *r)
 {
-	for (int64_t i = 0; r->task && i < r->srun->tasks; i++)
-		if (r->task[i].new)
-			report_group(r, i);
+	bool caught_up = false;
+
+	for (int64_t i = 0; r->task && i < r->srun->tasks; i++) {
+		if (!r->task[i].new)
+			continue;
+		if (!caught_up)
+			srun_streams_catch_up(r->streams);
+		caught_up = true;
+		report_group(r, i);
+	}
 }
 
 /* --- what srun asks ------------------------------------------------------- */
 
-static void send_json(struct run *r, json_t *msg)
-{
-	char *text = json_dumps(msg, JSON_COMPACT);
-
-	/* If it is gone, that is heard. */
-	if (send(r->conn, text, strlen(text), MSG_NOSIGNAL) < 0)
-		errno = 0;
-	free(text);
-	json_decref(msg);
-}
-
 static void stop_step(struct run *r, int seconds)
 {
-	send_json(r, json_pack("{s:i}", "stop", seconds));
+	step_call_tell(r->conn, json_pack("{s:i}", "stop", seconds));
 }
 
 /* --- what it hears -------------------------------------------------------- */
@@ -161,7 +161,8 @@ static void task_ended(struct run *r, int64_t rank, int status)
 	int code =
 	    WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 
-	r->task[rank] = (struct fate_of_task){ FATE_EXITED, status, true };
+	r->task[rank] = (struct fate_of_task){ FATE_EXITED, r->task[rank].node,
+		                               status, true };
 	if (code > r->status)
 		r->status = code;
 	if (WIFSIGNALED(status))
@@ -193,7 +194,8 @@ static void step_began(struct run *r, long long id)
 
 static void step_ends(struct run *r, const char *why)
 {
-	if (!strcmp(why, "job"))
+	r->job_ends = r->job_ends || !strcmp(why, "job");
+	if (r->job_ends)
 		say_aborted(r);
 	say_cancelled(r, !strcmp(why, "time") ? " DUE TO TIME LIMIT" : "");
 }
@@ -209,17 +211,20 @@ static void step_refused(struct run *r, const char *text)
 static void obey(struct run *r, json_t *msg, const int *fd, int nfds)
 {
 	const char *text;
-	json_int_t n, rank;
+	json_int_t n, rank, node = 0;
 	int status;
 
 	if (!json_unpack(msg, "{s:I s:i}", "task", &rank, "status", &status)) {
 		if (rank >= 0 && rank < r->srun->tasks)
 			task_ended(r, rank, status);
-	} else if (!json_unpack(msg, "{s:I}", "task", &rank)) {
-		if (rank >= 0 && rank < r->srun->tasks)
+	} else if (!json_unpack(msg, "{s:I s?I}", "task", &rank, "node",
+	                        &node)) {
+		if (rank >= 0 && rank < r->srun->tasks) {
 			r->task[rank].fate = FATE_RUNS;
+			r->task[rank].node = node;
+		}
 		if (r->pty.used && nfds)
-			srun_pty_begin(&r->pty, fd[0]);
+			terminal_begin(&r->pty, fd[0]);
 		else
 			srun_streams_add(r->streams, (uint32_t)rank, fd, nfds);
 	} else if (!json_unpack(msg, "{s:I}", "step", &n)) {
@@ -239,36 +244,19 @@ static void obey(struct run *r, json_t *msg, const int *fd, int nfds)
 	}
 }
 
-/* Returns false if nothing more is to be had for now. */
+/* Returns false if nothing more can be read for now. */
 static bool hear(struct run *r)
 {
-	union {
-		struct cmsghdr head; /* for its alignment */
-		char space[CMSG_SPACE(STEP_FDS * sizeof(int))];
-	} control;
-	char text[4096];
-	struct iovec data = { text, sizeof(text) };
-	struct msghdr m = { .msg_iov = &data,
-		            .msg_iovlen = 1,
-		            .msg_control = &control,
-		            .msg_controllen = sizeof(control) };
-	ssize_t n = recvmsg(r->conn, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-	int fd[STEP_FDS], nfds = 0;
+	int fd[STEP_FDS], nfds;
 	json_t *msg;
+	int got = step_call_hear(r->conn, &msg, fd, &nfds);
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return false;
-	if (n <= 0) {
+	if (got < 0) {
 		close(r->conn);
 		r->conn = -1;
+	}
+	if (got <= 0)
 		return false;
-	}
-	if (c && c->cmsg_type == SCM_RIGHTS) {
-		nfds = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-		memcpy(fd, CMSG_DATA(c), (size_t)nfds * sizeof(int));
-	}
-	msg = json_loadb(text, (size_t)n, 0, NULL);
 	obey(r, msg, fd, nfds);
 	json_decref(msg);
 	return !r->ended && !r->refused;
@@ -284,13 +272,25 @@ static void interrupted(struct run *r)
 		say("sending Ctrl-C to StepId=%lld.%lld", (long long)r->job->id,
 		    r->id);
 		say_aborted(r);
-		send_json(r, json_pack("{s:i}", "signal", SIGINT));
+		step_call_tell(r->conn, json_pack("{s:i}", "signal", SIGINT));
 		stop_step(r, FORCE_S);
 		return;
 	}
 	r->interrupt_at = now;
 	say("interrupt (one more within %d sec to abort)", INTERRUPT_MS / 1000);
 	list_tasks(r);
+}
+
+/* The end of the job brings a signal to all of its processes, srun too: the
+ * tasks have the time that the job has. */
+static void terminated(struct run *r)
+{
+	if (r->job_ends)
+		return;
+	say("forcing job termination");
+	say_aborted(r);
+	say_cancelled(r, "");
+	stop_step(r, FORCE_S);
 }
 
 static void take_signal(struct run *r)
@@ -311,109 +311,19 @@ static void take_signal(struct run *r)
 		break;
 	case SIGTERM:
 	case SIGHUP:
-		say("forcing job termination");
-		say_aborted(r);
-		say_cancelled(r, "");
-		stop_step(r, FORCE_S);
+		terminated(r);
 		break;
 	case SIGWINCH:
-		srun_pty_resize(&r->pty);
+		terminal_resize(&r->pty);
 		break;
 	default:
-		send_json(r, json_pack("{s:i}", "signal", (int)info.ssi_signo));
+		step_call_tell(
+		    r->conn, json_pack("{s:i}", "signal", (int)info.ssi_signo));
 		break;
 	}
-}
-
-/* The tasks get the mask of srun from the shepherd, which has none. */
-static int take_signals(void)
-{
-	static const int taken[] = { SIGINT,  SIGTERM,  SIGHUP,
-		                     SIGUSR1, SIGUSR2,  SIGQUIT,
-		                     SIGALRM, SIGWINCH, SIGCONT };
-	sigset_t set;
-
-	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&set);
-	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
-		sigaddset(&set, taken[i]);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 /* --- the request ---------------------------------------------------------- */
-
-/* The path may be longer than a socket address. */
-static int connect_to(const char *path, struct err *err)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	char *dir = xstrndup(path, (size_t)(strrchr(path, '/') - path));
-	int dirfd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/%s",
-	         dirfd, strrchr(path, '/') + 1);
-	if (dirfd < 0 || fd < 0 ||
-	    connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
-		err_sys(err, "the job's shepherd at '%s' cannot be reached",
-		        path);
-		if (fd >= 0)
-			close(fd);
-		fd = -1;
-	}
-	if (dirfd >= 0)
-		close(dirfd);
-	free(dir);
-	return fd;
-}
-
-static int seal(const struct buf *text, struct err *err)
-{
-	int fd = memfd_create("step", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	size_t at = 0;
-
-	if (text->len > STEP_REQUEST_MAX) {
-		if (fd >= 0)
-			close(fd);
-		return err_set(err, E2BIG,
-		               "arguments and environment are too large");
-	}
-	while (fd >= 0 && at < text->len) {
-		ssize_t n = write(fd, text->data + at, text->len - at);
-
-		if (n < 0)
-			return err_sys(err, "cannot write the request");
-		at += (size_t)n;
-	}
-	if (fd < 0 || fcntl(fd, F_ADD_SEALS,
-	                    F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) < 0)
-		return err_sys(err, "cannot make a memory file");
-	return fd;
-}
-
-static int send_request(int conn, int request, const int *stream,
-                        struct err *err)
-{
-	union {
-		struct cmsghdr head; /* for its alignment */
-		char space[CMSG_SPACE(STEP_FDS * sizeof(int))];
-	} control = { .space = { 0 } };
-	int fds[STEP_FDS] = { request, stream[0], stream[1], stream[2] };
-	char hello = STEP_HELLO;
-	struct iovec data = { &hello, 1 };
-	struct msghdr m = { .msg_iov = &data,
-		            .msg_iovlen = 1,
-		            .msg_control = &control,
-		            .msg_controllen = sizeof(control.space) };
-
-	control.head.cmsg_level = SOL_SOCKET;
-	control.head.cmsg_type = SCM_RIGHTS;
-	control.head.cmsg_len = CMSG_LEN(sizeof(fds));
-	memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
-	return sendmsg(conn, &m, MSG_NOSIGNAL) < 0
-	           ? err_sys(err, "cannot send the request")
-	           : 0;
-}
 
 static int64_t flags_of(const struct run *r)
 {
@@ -429,7 +339,7 @@ static int64_t flags_of(const struct run *r)
 	       (s->gpus_per_task > 0 ? STEP_GPUS_PER_TASK : 0);
 }
 
-static const char *base_name(const char *path)
+const char *srun_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -467,12 +377,12 @@ static int ask(struct run *r, char *const *argv, struct err *err)
 		.gpus = s->gpus_per_task >= 0 ? s->gpus_per_task * s->tasks
 		                              : s->gpus,
 		.limit_s = s->limit_s,
-		.name = s->name ? s->name : base_name(argv[0]),
+		.name = s->name ? s->name : srun_base_name(argv[0]),
 	};
 	struct buf text = { 0 };
 	char *cwd = folder(s), **env = srun_env(s->export_env, s->arena);
 	mode_t mask = umask(0);
-	int fd, rc = -1;
+	int rc;
 
 	umask(mask);
 	req.umask = mask;
@@ -484,11 +394,7 @@ static int ask(struct run *r, char *const *argv, struct err *err)
 	}
 	step_request_pack(&req, argv, env, &text);
 	free(cwd);
-	fd = seal(&text, err);
-	if (fd >= 0)
-		rc = send_request(r->conn, fd, r->files.fd, err);
-	if (fd >= 0)
-		close(fd);
+	rc = step_call_send(r->conn, &text, r->files.fd, err);
 	buf_free(&text);
 	return rc;
 }
@@ -518,6 +424,16 @@ static int timeout(const struct run *r)
 
 enum { OWN_FDS = 2, PTY_FDS = 2 };
 
+/* The shepherd tells of a step before anybody sees its tasks, and of the job's
+ * end before it signals srun. A signal that poll() has seen came after what can
+ * be heard by now, even if poll() looked at the connection too early. */
+static void hear_all(struct run *r, bool any)
+{
+	while (any && r->conn >= 0 && hear(r))
+		;
+	report(r);
+}
+
 static int turn(struct run *r, int wait_ms)
 {
 	size_t most = OWN_FDS + PTY_FDS + srun_streams_most(r->streams), n;
@@ -526,17 +442,13 @@ static int turn(struct run *r, int wait_ms)
 
 	p[0] = (struct pollfd){ .fd = r->conn, .events = POLLIN };
 	p[1] = (struct pollfd){ .fd = r->signals, .events = POLLIN };
-	srun_pty_poll(&r->pty, p + OWN_FDS);
+	terminal_poll(&r->pty, p + OWN_FDS);
 	n = srun_streams_poll(r->streams, p + OWN_FDS + PTY_FDS);
 	ready = poll(p, OWN_FDS + PTY_FDS + n, wait_ms);
 	if (ready > 0) {
-		srun_pty_move(&r->pty, p + OWN_FDS);
+		terminal_move(&r->pty, p + OWN_FDS);
 		srun_streams_move(r->streams, p + OWN_FDS + PTY_FDS, n);
-		while (p[0].revents && r->conn >= 0 && hear(r))
-			;
-		report(r);
-		/* The shepherd tells of a step before anybody sees its tasks,
-		 * so a signal for them comes after that. */
+		hear_all(r, p[0].revents || p[1].revents);
 		if (p[1].revents && !r->ended)
 			take_signal(r);
 	}
@@ -550,7 +462,7 @@ static void drain(struct run *r)
 {
 	srun_streams_close_input(r->streams);
 	r->signals = -1;
-	while ((srun_streams_open(r->streams) || srun_pty_is_open(&r->pty)) &&
+	while ((srun_streams_open(r->streams) || terminal_is_open(&r->pty)) &&
 	       turn(r, 0) > 0)
 		;
 }
@@ -562,7 +474,7 @@ static int finish(struct run *r)
 	for (int64_t i = 0; all && i < r->srun->tasks; i++)
 		all = r->task[i].fate == FATE_EXITED;
 	drain(r);
-	srun_pty_end(&r->pty);
+	terminal_end(&r->pty);
 	if (!r->ended && !r->refused && !all) {
 		command_error("the shepherd of job %lld is gone, and its steps "
 		              "with it",
@@ -579,8 +491,9 @@ static int live(struct run *r, char *const *argv)
 {
 	struct err err;
 
-	r->conn = connect_to(r->job->socket, &err);
-	r->signals = take_signals();
+	r->conn = r->job->connect ? r->job->connect(r->srun, &err)
+	                          : step_call_connect(r->job->socket, &err);
+	r->signals = step_call_signals(NULL);
 	if (r->conn < 0 || ask(r, argv, &err) < 0) {
 		command_error("Unable to create step for job %lld: %s",
 		              (long long)r->job->id, err.text);
@@ -605,7 +518,12 @@ int srun_step(const struct srun *srun, const struct srun_job *job,
 		srun_files_free(&r.files);
 		return EXIT_FAILURE;
 	}
-	srun_pty_init(&r.pty, srun->pty);
+	r.pty = (struct terminal){ .fd = -1 };
+	if (srun->pty && !terminal_init(&r.pty)) {
+		command_error("ioctl(TIOCGWINSZ): %s", strerror(errno));
+		command_error("Not using a pseudo-terminal, disregarding --pty "
+		              "option");
+	}
 	r.task = xcalloc((size_t)srun->tasks, sizeof(*r.task));
 	r.streams = srun_streams_new(&r.files, srun->tasks, srun->label);
 	status = live(&r, argv);

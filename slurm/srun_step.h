@@ -10,4 +10,7 @@
 int srun_step(const struct srun *srun, const struct srun_job *job,
               char *const *argv);
 
+/* Returns the part behind the last slash. */
+const char *srun_base_name(const char *path);
+
 #endif

@@ -106,7 +106,8 @@ size_t srun_streams_most(const struct srun_streams *s)
 
 size_t srun_streams_poll(const struct srun_streams *s, struct pollfd *ret)
 {
-	bool waits = s->input && s->inputs == s->tasks && !has_backlog(s);
+	int64_t readers = s->files->task[0] >= 0 ? 1 : s->tasks;
+	bool waits = s->input && s->inputs == readers && !has_backlog(s);
 
 	for (size_t i = 0; i < s->n; i++) {
 		const struct stream *t = &s->stream[i];
@@ -159,8 +160,8 @@ static void take_output(struct srun_streams *s, struct stream *t)
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (n <= 0) {
-		if (t->text.len || t->inside)
-			put_line(s, t, "\n");
+		if (t->text.len || (t->inside && s->width))
+			put_line(s, t, s->width ? "\n" : "");
 		end_stream(t);
 		return;
 	}
@@ -175,6 +176,10 @@ static void take_output(struct srun_streams *s, struct stream *t)
 		else if (t->text.len >= LINE_MAX_)
 			put_line(s, t, "");
 	}
+	/* Lines of one task alone cannot mix; a progress bar never ends its. */
+	if (!s->width && t->text.len &&
+	    (s->tasks == 1 || memchr(t->text.data, '\r', t->text.len)))
+		put_line(s, t, "");
 }
 
 static void put_input(struct stream *t)
@@ -234,6 +239,16 @@ void srun_streams_move(struct srun_streams *s, const struct pollfd *p, size_t n)
 	}
 	if (n && p[n - 1].revents)
 		take_input(s);
+}
+
+void srun_streams_catch_up(struct srun_streams *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct pollfd p = { .fd = s->stream[i].fd, .events = POLLIN };
+
+		if (s->stream[i].which != 0 && poll(&p, 1, 0) > 0)
+			take_output(s, &s->stream[i]);
+	}
 }
 
 bool srun_streams_open(const struct srun_streams *s)

@@ -22,6 +22,8 @@ size_t srun_streams_poll(const struct srun_streams *streams,
 size_t srun_streams_most(const struct srun_streams *streams);
 void srun_streams_move(struct srun_streams *streams, const struct pollfd *p,
                        size_t n);
+/* Take what the tasks have written so far, up to 64 KiB of each. */
+void srun_streams_catch_up(struct srun_streams *streams);
 /* Whether an output of a task can still say something. */
 bool srun_streams_open(const struct srun_streams *streams);
 /* Nothing more is copied to the tasks. */

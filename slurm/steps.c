@@ -46,7 +46,7 @@ static json_t *begin_row(const json_t *job, const json_t *line)
 	set_int(row, "mem_mib", row_int(line, "mem_mib"));
 	set_int(row, "gpus", row_int(line, "gpus"));
 	set_int(row, "start_time", start);
-	/* Its shepherd was killed if it has no end. */
+	/* A step without an end: its shepherd was killed. */
 	json_object_set_new(row, "state",
 	                    json_string(over ? "CANCELLED" : "RUNNING"));
 	set_int(row, "exit_code", 0);
@@ -122,7 +122,7 @@ static void take_lines(struct steps_reading *r)
 	}
 }
 
-/* One answer has the steps of some of the ids. */
+/* Read the steps of some of the ids, as many as one answer has. */
 static int read_some(struct client *client, struct steps_reading *r,
                      json_t *ids, size_t *done, struct err *err)
 {

@@ -71,6 +71,8 @@ static const struct {
 	  "some limit)",
 	  false },
 	{ "feature", "Invalid feature specification", false },
+	{ " tasks; at most ", "More processors requested than permitted",
+	  true },
 };
 
 const char *words_of_submit(const struct err *err, const char **ret_first)

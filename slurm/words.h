@@ -17,8 +17,8 @@ bool words_is_unreachable(const struct err *err);
  * has none. */
 const char *words_of_job(const struct err *err);
 
-/* The same of a job that was not taken.  *ret_first is a line that comes before
- * it: our own text, if Slurm's word alone does not say what is wrong; else
+/* Returns Slurm's text for a refused submission. *ret_first is a line to print
+ * before it: our own text if Slurm's alone does not say what is wrong, else
  * NULL. */
 const char *words_of_submit(const struct err *err, const char **ret_first);
 

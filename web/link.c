@@ -6,6 +6,7 @@
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -13,11 +14,18 @@
 #include "libcommon/mem.h"
 #include "libcommon/wire.h"
 
-enum { PARTS_MAX = 4 << 20 }; /* bytes of one answer */
+enum {
+	PARTS_MAX = 4 << 20, /* bytes of one answer */
+	SENT_MAX = 4         /* requests of one visitor that the daemon has */
+};
 
 struct web_query {
 	TAILQ_ENTRY(web_query) next;
-	web_answer_fn *fn; /* NULL: forgotten */
+	struct web_link *link;
+	uint64_t visitor;
+	struct frame_head head; /* its number is 0 until it is sent */
+	struct buf text;        /* cookie and JSON until then */
+	web_answer_fn *fn;      /* NULL: forgotten */
 	void *arg;
 	struct web_answer answer;
 };
@@ -26,16 +34,113 @@ struct web_link {
 	struct bufferevent *bev;
 	void (*gone)(void);
 	uint32_t seq;
-	TAILQ_HEAD(, web_query) queries;
+	TAILQ_HEAD(, web_query) queries; /* oldest first */
 };
 
-static void finish(struct web_link *link, const char *json, size_t len)
+static void query_free(struct web_query *q)
 {
-	struct web_query *q = TAILQ_FIRST(&link->queries);
+	TAILQ_REMOVE(&q->link->queries, q, next);
+	buf_free(&q->text);
+	buf_free(&q->answer.parts);
+	free(q);
+}
+
+/* --- requests ------------------------------------------------------------- */
+
+static void send_now(struct web_query *q)
+{
+	struct evbuffer *out = bufferevent_get_output(q->link->bev);
+	unsigned char bytes[WIRE_HEAD];
+
+	q->head.seq = ++q->link->seq;
+	frame_head_put(bytes, &q->head);
+	evbuffer_add(out, bytes, sizeof(bytes));
+	evbuffer_add(out, q->text.data, q->text.len);
+	buf_free(&q->text);
+}
+
+size_t web_link_count(const struct web_link *link, uint64_t visitor)
+{
+	const struct web_query *q;
+	size_t n = 0;
+
+	TAILQ_FOREACH(q, &link->queries, next)
+		n += q->visitor == visitor;
+	return n;
+}
+
+/* Send the oldest request of a visitor that waits, if the daemon has few of
+ * this visitor. */
+static void send_next(struct web_link *link, uint64_t visitor)
+{
+	struct web_query *q, *waits = NULL;
+	int sent = 0;
+
+	TAILQ_FOREACH(q, &link->queries, next) {
+		if (q->visitor != visitor)
+			continue;
+		if (q->head.seq)
+			sent++;
+		else if (!waits)
+			waits = q;
+	}
+	if (waits && sent < SENT_MAX)
+		send_now(waits);
+}
+
+struct web_query *web_link_ask(struct web_link *link, json_t *req,
+                               const char *cookie, uint64_t visitor,
+                               web_answer_fn *fn, void *arg)
+{
+	struct web_query *q = xcalloc(1, sizeof(*q));
+	char *json = json_dumps(req, JSON_COMPACT);
+
+	q->link = link;
+	q->visitor = visitor;
+	q->fn = fn;
+	q->arg = arg;
+	q->head.kind = FRAME_REQUEST;
+	q->head.cred_len = cookie ? (uint32_t)strlen(cookie) : 0;
+	q->head.json_len = (uint32_t)strlen(json);
+	buf_puts(&q->text, cookie ? cookie : "");
+	buf_puts(&q->text, json);
+	free(json);
+	json_decref(req);
+	TAILQ_INSERT_TAIL(&link->queries, q, next);
+	send_next(link, visitor);
+	return q;
+}
+
+/* The answer to what was sent still comes, and counts until then. */
+void web_query_forget(struct web_query *query)
+{
+	if (!query)
+		return;
+	query->fn = NULL;
+	if (!query->head.seq)
+		query_free(query);
+}
+
+/* --- answers -------------------------------------------------------------- */
+
+/* Returns the request of this number, or NULL if none was sent. */
+static struct web_query *find(const struct web_link *link, uint32_t seq)
+{
+	struct web_query *q;
+
+	TAILQ_FOREACH(q, &link->queries, next)
+		if (q->head.seq == seq && seq)
+			return q;
+	return NULL;
+}
+
+static void finish(struct web_query *q, const char *json, size_t len)
+{
 	json_t *last = json_loadb(json, len, 0, NULL);
 	const json_t *error = json_object_get(last, "error");
+	struct web_link *link = q->link;
+	uint64_t visitor = q->visitor;
 
-	TAILQ_REMOVE(&link->queries, q, next);
 	if (!last)
 		err_set(&q->answer.err, EPROTO, "the daemon answers no JSON");
 	else if (error)
@@ -46,15 +151,13 @@ static void finish(struct web_link *link, const char *json, size_t len)
 	q->answer.last = last;
 	if (q->fn)
 		q->fn(&q->answer, q->arg);
-	buf_free(&q->answer.parts);
 	json_decref(last);
-	free(q);
+	query_free(q);
+	send_next(link, visitor);
 }
 
-static void take_part(struct web_link *link, const char *data, size_t len)
+static void take_part(struct web_query *q, const char *data, size_t len)
 {
-	struct web_query *q = TAILQ_FIRST(&link->queries);
-
 	if (!q->fn || q->answer.err.code)
 		return;
 	if (q->answer.parts.len + len > PARTS_MAX)
@@ -70,6 +173,7 @@ static bool take_frame(struct web_link *link)
 	struct evbuffer *in = bufferevent_get_input(link->bev);
 	unsigned char bytes[WIRE_HEAD];
 	struct frame_head head;
+	struct web_query *q;
 	const char *body;
 	size_t len;
 
@@ -84,12 +188,13 @@ static bool take_frame(struct web_link *link)
 		return false;
 	body = (const char *)evbuffer_pullup(in, (ssize_t)len) + WIRE_HEAD +
 	       head.cred_len;
-	if (head.kind != FRAME_HELLO && TAILQ_EMPTY(&link->queries))
+	q = find(link, head.seq);
+	if (!q && head.kind != FRAME_HELLO)
 		link->gone();
 	else if (head.kind == FRAME_PART)
-		take_part(link, body + head.json_len, head.raw_len);
+		take_part(q, body + head.json_len, head.raw_len);
 	else if (head.kind == FRAME_REPLY)
-		finish(link, body, head.json_len);
+		finish(q, body, head.json_len);
 	evbuffer_drain(in, len);
 	return true;
 }
@@ -123,35 +228,10 @@ struct web_link *web_link_new(struct event_base *base, int fd,
 	return link;
 }
 
-struct web_query *web_link_ask(struct web_link *link, json_t *req,
-                               const char *cookie, web_answer_fn *fn, void *arg)
+void web_link_free(struct web_link *link)
 {
-	struct evbuffer *out = bufferevent_get_output(link->bev);
-	struct web_query *q = xcalloc(1, sizeof(*q));
-	char *json = json_dumps(req, JSON_COMPACT);
-	struct frame_head head = {
-		.kind = FRAME_REQUEST,
-		.seq = ++link->seq,
-		.cred_len = cookie ? (uint32_t)strlen(cookie) : 0,
-		.json_len = (uint32_t)strlen(json),
-	};
-	unsigned char bytes[WIRE_HEAD];
-
-	q->fn = fn;
-	q->arg = arg;
-	TAILQ_INSERT_TAIL(&link->queries, q, next);
-	frame_head_put(bytes, &head);
-	evbuffer_add(out, bytes, sizeof(bytes));
-	if (cookie)
-		evbuffer_add(out, cookie, head.cred_len);
-	evbuffer_add(out, json, head.json_len);
-	free(json);
-	json_decref(req);
-	return q;
-}
-
-void web_query_forget(struct web_query *query)
-{
-	if (query)
-		query->fn = NULL;
+	while (!TAILQ_EMPTY(&link->queries))
+		query_free(TAILQ_FIRST(&link->queries));
+	bufferevent_free(link->bev);
+	free(link);
 }

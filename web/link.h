@@ -2,12 +2,15 @@
  * link.h - requests to the daemon over the socket pair that it gave us
  *
  * Frames as any tool sends them, but with the cookie of a session where others
- * have a credential. Answers come in the order of the requests.
+ * have a credential. Answers come in any order, each with its request's number:
+ * whatever takes long delays nobody else. The daemon has only a few requests of
+ * one visitor at a time; the others wait here.
  */
 #ifndef WEB_LINK_H
 #define WEB_LINK_H
 
 #include <jansson.h>
+#include <stdint.h>
 
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
@@ -29,11 +32,17 @@ typedef void web_answer_fn(const struct web_answer *answer, void *arg);
 /* gone: the daemon has ended. */
 struct web_link *web_link_new(struct event_base *base, int fd,
                               void (*gone)(void));
+/* Requests that were not answered never are. */
+void web_link_free(struct web_link *link);
 
-/* Takes req. cookie: NULL if nobody has logged in. */
+/* Takes req. cookie: NULL if nobody has logged in. visitor: whom it counts for,
+ * any number that others do not have. */
 struct web_query *web_link_ask(struct web_link *link, json_t *req,
-                               const char *cookie, web_answer_fn *fn,
-                               void *arg);
+                               const char *cookie, uint64_t visitor,
+                               web_answer_fn *fn, void *arg);
+
+/* Returns how many requests of a visitor have no answer yet. */
+size_t web_link_count(const struct web_link *link, uint64_t visitor);
 
 /* The answer is no longer wanted. */
 void web_query_forget(struct web_query *query);

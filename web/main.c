@@ -1,7 +1,7 @@
 /*
  * aisched-web - serve the page, metrics and health of a daemon
  *
- *	aisched-web NLISTENERS UID GID METRICS [HOST]...
+ *	aisched-web NLISTENERS UID GID METRICS HEADER UIDS [HOST]...
  *
  * The daemon starts it, with one end of a socket pair as descriptor 3, a pipe
  * that tells it of our end as 4, and listening sockets from 5 on. It gives up
@@ -23,7 +23,7 @@
 #include "web/serve.h"
 #include "web/site.h"
 
-enum { LINK_FD = 3, FIRST_LISTENER = 5, MEMORY = 256 << 20 };
+enum { LINK_FD = 3, FIRST_LISTENER = 5 };
 
 static void end(void)
 {
@@ -54,11 +54,12 @@ int main(int argc, char **argv)
 {
 	struct event_base *base;
 	struct web_link *link;
+	struct site_conf conf;
 	struct site *site;
 	struct err why;
 	int64_t n;
 
-	if (argc < 5 || parse_int(argv[1], 1, 64, &n, NULL) < 0)
+	if (argc < 7 || parse_int(argv[1], 1, 64, &n, NULL) < 0)
 		errx(EXIT_USAGE, "the daemon starts this program: set http in "
 		                 "aischedd.conf");
 	drop_privileges(argv[2], argv[3]);
@@ -67,7 +68,11 @@ int main(int argc, char **argv)
 	if (!base)
 		errx(EXIT_FAILURE, "cannot make an event loop");
 	link = web_link_new(base, LINK_FD, end);
-	site = site_new(link, argv[4], argv + 5);
+	conf = (struct site_conf){ .metrics = argv[4],
+		                   .proxy_header = argv[5],
+		                   .proxy_uids = argv[6],
+		                   .hosts = argv + 7 };
+	site = site_new(link, &conf);
 	for (int i = 0; i < (int)n; i++)
 		if (serve_start(site, base, FIRST_LISTENER + i, &why) < 0)
 			errx(EXIT_FAILURE, "%s", why.text);

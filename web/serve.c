@@ -4,8 +4,8 @@
  * One request a connection: so what a connection may take is known, and its end
  * is near. A connection has VISIT_MS for its request, of which every byte
  * counts, and SERVE_SEND_MS to read the answer; then it is shut down. Of an
- * address that has too many the oldest one that has not been answered goes, so
- * whoever holds many open locks out nobody.
+ * address that has too many the oldest one that has not been answered goes, or
+ * the oldest one if all have, so whoever holds many open locks out nobody.
  */
 #include "web/serve.h"
 
@@ -21,6 +21,7 @@
 #include "libcommon/clock.h"
 #include "libcommon/map.h"
 #include "libcommon/mem.h"
+#include "web/site.h"
 #include "web/visit.h"
 
 /* A connection. */
@@ -28,7 +29,8 @@ struct guest {
 	TAILQ_ENTRY(guest) next;
 	int fd;
 	uint64_t address;
-	bool loopback, shut;
+	bool loopback, proxied, trusted, shut;
+	size_t most;         /* guests of its address */
 	struct visit *visit; /* NULL: no whole header yet */
 	int64_t began_ms, answered_ms;
 };
@@ -36,10 +38,11 @@ struct guest {
 struct http_server {
 	struct site *site;
 	struct MHD_Daemon *mhd;
+	bool proxied; /* a Unix socket */
 	struct event *ready, *soon, *tick;
 };
 
-/* Of all servers, oldest first. */
+/* The guests of all servers, oldest first. */
 static TAILQ_HEAD(, guest) guests = TAILQ_HEAD_INITIALIZER(guests);
 static size_t nguests;
 
@@ -98,7 +101,8 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 
 /* --- connections ---------------------------------------------------------- */
 
-/* Only the loop's own address is this machine for sure. */
+/* Note who the guest is: only the loop's own address is this machine for
+ * sure. */
 static void look_at(struct guest *guest, const struct sockaddr *addr)
 {
 	const struct sockaddr_in *in = (const void *)addr;
@@ -115,7 +119,21 @@ static void look_at(struct guest *guest, const struct sockaddr *addr)
 	}
 }
 
-static void make_room(uint64_t address)
+/* Many users share a proxy. */
+static void look_at_proxy(struct guest *guest, const struct site *site)
+{
+	struct ucred cred = { .uid = (uid_t)-1 };
+	socklen_t len = sizeof(cred);
+
+	if (getsockopt(guest->fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+		cred.uid = (uid_t)-1;
+	guest->proxied = true;
+	guest->trusted = site_trusts(site, cred.uid);
+	guest->address = hash_bytes(3, &cred.uid, sizeof(cred.uid));
+	guest->most = guest->trusted ? SERVE_PROXY : SERVE_ADDRESS;
+}
+
+static void make_room(uint64_t address, size_t most)
 {
 	struct guest *guest, *oldest = NULL;
 	size_t n = 0;
@@ -125,14 +143,15 @@ static void make_room(uint64_t address)
 		    (guest->address != address && nguests < SERVE_GUESTS))
 			continue;
 		n++;
-		if (!oldest && !guest->answered_ms)
+		if (!oldest || (oldest->answered_ms && !guest->answered_ms))
 			oldest = guest;
 	}
-	if (oldest && (n >= SERVE_ADDRESS || nguests >= SERVE_GUESTS))
+	if (oldest && (n >= most || nguests >= SERVE_GUESTS))
 		shut(oldest);
 }
 
-static void come(struct MHD_Connection *connection, void **context)
+static void come(const struct http_server *server,
+                 struct MHD_Connection *connection, void **context)
 {
 	struct guest *guest = xcalloc(1, sizeof(*guest));
 	const union MHD_ConnectionInfo *info;
@@ -144,8 +163,11 @@ static void come(struct MHD_Connection *connection, void **context)
 	info = MHD_get_connection_info(connection,
 	                               MHD_CONNECTION_INFO_CONNECTION_FD);
 	guest->fd = info->connect_fd;
+	guest->most = SERVE_ADDRESS;
+	if (server->proxied)
+		look_at_proxy(guest, server->site);
 	guest->began_ms = clock_ms();
-	make_room(guest->address);
+	make_room(guest->address, guest->most);
 	TAILQ_INSERT_TAIL(&guests, guest, next);
 	nguests++;
 	*context = guest;
@@ -157,9 +179,8 @@ static void on_connection(void *arg, struct MHD_Connection *connection,
 {
 	struct guest *guest = *context;
 
-	(void)arg;
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		come(connection, context);
+		come(arg, connection, context);
 	} else if (guest) {
 		TAILQ_REMOVE(&guests, guest, next);
 		nguests--;
@@ -234,7 +255,9 @@ static enum MHD_Result answer(struct visit *v)
 	    v->len, (void *)(uintptr_t)v->data,
 	    v->text.data ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
 	enum MHD_Result result;
+	char retry[12];
 
+	snprintf(retry, sizeof(retry), "%d", v->retry_s);
 	for (size_t i = 0; i < ARRAY_SIZE(headers); i++)
 		MHD_add_response_header(r, headers[i][0], headers[i][1]);
 	MHD_add_response_header(r, "Content-Type", v->type);
@@ -245,7 +268,7 @@ static enum MHD_Result answer(struct visit *v)
 	if (v->set_cookie[0])
 		MHD_add_response_header(r, "Set-Cookie", v->set_cookie);
 	if (v->status == 429)
-		MHD_add_response_header(r, "Retry-After", "3");
+		MHD_add_response_header(r, "Retry-After", retry);
 	if (v->status == 405)
 		MHD_add_response_header(r, "Allow", "GET, HEAD, POST");
 	result = MHD_queue_response(v->connection, v->status, r);
@@ -276,6 +299,8 @@ static struct visit *begin(struct http_server *server,
 	    MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
 	v->loopback = guest->loopback;
 	v->address = guest->address;
+	v->proxied = guest->proxied;
+	v->trusted = guest->trusted;
 	v->began_ms = guest->began_ms;
 	v->soon = server->soon;
 	guest->visit = v;
@@ -343,8 +368,13 @@ int serve_start(struct site *site, struct event_base *base, int fd,
 {
 	struct http_server *server = xcalloc(1, sizeof(*server));
 	const union MHD_DaemonInfo *info;
+	struct sockaddr_storage addr = { 0 };
+	socklen_t len = sizeof(addr);
 
 	server->site = site;
+	server->proxied =
+	    getsockname(fd, (struct sockaddr *)&addr, &len) == 0 &&
+	    addr.ss_family == AF_UNIX;
 	server->mhd = MHD_start_daemon(
 	    MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request,
 	    server, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_CONNECTION,

@@ -11,11 +11,12 @@ struct site;
 
 enum {
 	SERVE_GUESTS = 512,   /* connections */
-	SERVE_ADDRESS = 32,   /* of these, from one address */
+	SERVE_ADDRESS = 32,   /* connections from one address */
+	SERVE_PROXY = 256,    /* connections from a proxy, for all its users */
 	SERVE_SEND_MS = 30000 /* to read an answer */
 };
 
-/* Serve on a listening socket. */
+/* Serve on a listening socket; if it is a Unix socket, a proxy comes there. */
 int serve_start(struct site *site, struct event_base *base, int fd,
                 struct err *err);
 

@@ -14,11 +14,14 @@
 #include "web/pages.h"
 #include "web/visit.h"
 
-enum { ROWS_MAX = 200 };
+enum {
+	ROWS_MAX = 200,
+	VISITS_MAX = 32 /* of one visitor, that wait for the daemon */
+};
 
 struct site {
 	struct web_link *link;
-	char **hosts;
+	struct site_conf conf;
 	bool metrics_open, metrics_loopback;
 	struct guard sessions, logins; /* of a session, of an address */
 };
@@ -101,6 +104,21 @@ static void on_answer(const struct web_answer *answer, void *arg)
 		free(last);
 		visit_text(v, 200, "application/json", &text);
 	}
+	visit_done(v);
+}
+
+/* A job that there is not is an error, not an empty list. */
+static void on_job(const struct web_answer *answer, void *arg)
+{
+	struct visit *v = arg;
+	const json_t *missing = json_object_get(answer->last, "missing");
+
+	if (answer->err.code || !json_array_size(missing)) {
+		on_answer(answer, arg);
+		return;
+	}
+	visit_error(v, 404, "there is no job %s",
+	            json_string_value(json_array_get(missing, 0)));
 	visit_done(v);
 }
 
@@ -253,7 +271,7 @@ static const struct site_route routes[] = {
 		    "node:nodes:l history:history:b since:since:i "
 		    "until:until:i sort:sort:t after:after:t limit:limit:n",
 	  .fn = on_answer },
-	{ "/api/1/job/", "jobs", "jobs", .fn = on_answer },
+	{ "/api/1/job/", "jobs", "jobs", .fn = on_job },
 	{ "/api/1/attempts/", "attempts", "attempts", .fn = on_answer },
 	{ "/api/1/log/", "excerpt",
 	  .params = "task:task:i stream:stream:t from:from:i len:len:i",
@@ -369,6 +387,14 @@ static json_t *request_of(struct visit *v)
 	return NULL;
 }
 
+/* Whom the requests of a visit count for: a session or a user of the proxy,
+ * else an address. */
+static uint64_t visitor_of(const struct visit *v)
+{
+	return *v->cookie ? hash_bytes(2, v->cookie, strlen(v->cookie))
+	                  : v->address;
+}
+
 static bool may_see(const struct site *site, struct visit *v)
 {
 	const struct site_route *route = v->route;
@@ -386,23 +412,116 @@ static bool may_see(const struct site *site, struct visit *v)
 		visit_error(v, 401, "log in with `aiq --web`");
 		return false;
 	}
-	if (guard_take(&v->site->sessions,
-	               hash_bytes(2, v->cookie, strlen(v->cookie)), clock_ms()))
-		return true;
-	visit_error(v, 429, "more than 20 requests a second");
-	return false;
+	v->retry_s = 1;
+	if (web_link_count(site->link, visitor_of(v)) >= VISITS_MAX)
+		visit_error(v, 429, "more than %d requests at once",
+		            VISITS_MAX);
+	else if (!guard_take(&v->site->sessions, visitor_of(v), clock_ms()))
+		visit_error(v, 429, "more than 20 requests a second");
+	return !v->status;
 }
 
-static void ask(struct visit *v, const struct site_route *route)
-{
-	json_t *req;
+/* --- users of the proxy --------------------------------------------------- */
 
+struct header {
+	const char *name, *value;
+	size_t n;
+};
+
+static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind,
+                                    const char *name, const char *value)
+{
+	struct header *h = arg;
+
+	(void)kind;
+	if (!strcasecmp(name, h->name)) {
+		h->value = value;
+		h->n++;
+	}
+	return MHD_YES;
+}
+
+/* Returns whether it may be the name of a user: printable, without spaces. */
+static bool is_name(const char *s, size_t max_len)
+{
+	size_t len = 0;
+
+	while (s[len] > ' ' && s[len] < 0x7f)
+		len++;
+	return len && len <= max_len && !s[len];
+}
+
+/* A second header beside the proxy's own is one that it has let through. */
+static void name_user(struct visit *v)
+{
+	struct header h = { .name = v->site->conf.proxy_header };
+
+	MHD_get_connection_values(v->connection, MHD_HEADER_KIND, count_header,
+	                          &h);
+	if (h.n > 1)
+		visit_error(v, 400,
+		            "there are %zu headers %s: the proxy must "
+		            "replace what browsers send",
+		            h.n, h.name);
+	else if (!h.value || !is_name(h.value, sizeof(v->cookie) - 2))
+		visit_error(v, 403, "the proxy names no user in the header %s",
+		            h.name);
+	else
+		snprintf(v->cookie, sizeof(v->cookie), "=%s", h.value);
+}
+
+static void ask(struct visit *v);
+
+static void on_named(const struct web_answer *answer, void *arg)
+{
+	struct visit *v = arg;
+
+	if (answer->err.code) {
+		refuse(v, &answer->err);
+		visit_done(v);
+	} else {
+		ask(v);
+	}
+}
+
+/* --- requests of the API -------------------------------------------------- */
+
+/* The daemon forgets users whom the proxy names, so that it looks them up
+ * again: name this one to it, and ask once more. */
+static void on_routed(const struct web_answer *answer, void *arg)
+{
+	struct visit *v = arg;
+
+	if (answer->err.code == EACCES && *v->cookie == '=' && !v->named) {
+		v->named = true;
+		v->query = web_link_ask(v->site->link,
+		                        json_pack("{s:s, s:s, s:s}", "op",
+		                                  "session", "action", "proxy",
+		                                  "k", v->cookie + 1),
+		                        NULL, visitor_of(v), on_named, v);
+	} else {
+		v->route->fn(answer, arg);
+	}
+}
+
+static void ask(struct visit *v)
+{
+	json_t *req = request_of(v);
+
+	if (req)
+		v->query = web_link_ask(
+		    v->site->link, req,
+		    *v->cookie && !v->route->open ? v->cookie : NULL,
+		    visitor_of(v), on_routed, v);
+}
+
+static void enter(struct visit *v, const struct site_route *route)
+{
 	v->route = route;
-	if (!may_see(v->site, v) || !(req = request_of(v)))
-		return;
-	v->query = web_link_ask(v->site->link, req,
-	                        *v->cookie && !route->open ? v->cookie : NULL,
-	                        route->fn, v);
+	if (v->proxied && !route->open)
+		name_user(v);
+	if (!v->status && may_see(v->site, v))
+		ask(v);
 }
 
 static bool is_route(const struct site_route *route, const char *path)
@@ -428,7 +547,7 @@ static void get(struct visit *v)
 		}
 	for (size_t i = 0; i < ARRAY_SIZE(routes); i++)
 		if (is_route(&routes[i], v->path)) {
-			ask(v, &routes[i]);
+			enter(v, &routes[i]);
 			return;
 		}
 	visit_error(v, 404, "there is nothing here");
@@ -466,6 +585,12 @@ static void post(struct visit *v)
 		visit_error(v, 405, "this page only reads");
 		return;
 	}
+	if (v->proxied) {
+		visit_error(v, 403,
+		            "whoever comes through the proxy logs in "
+		            "and out there");
+		return;
+	}
 	if (!is_ours(v)) {
 		visit_error(v, 403, "the request is from another site");
 		return;
@@ -474,6 +599,7 @@ static void post(struct visit *v)
 	    json_loadb(v->body.data ? v->body.data : "", v->body.len, 0, NULL);
 	k = in ? json_string_value(json_object_get(body, "k")) : v->cookie;
 	if (in && !guard_take(&v->site->logins, v->address, clock_ms())) {
+		v->retry_s = 12; /* one more is allowed after this */
 		visit_error(v, 429, "too many log-ins: wait a minute");
 	} else if (!is_token(k)) {
 		visit_error(v, 401,
@@ -482,8 +608,9 @@ static void post(struct visit *v)
 	} else {
 		req = json_pack("{s:s, s:s, s:s}", "op", "session", "action",
 		                in ? "login" : "logout", "k", k);
-		v->query = web_link_ask(v->site->link, req,
-		                        in ? NULL : v->cookie, v->route->fn, v);
+		v->query =
+		    web_link_ask(v->site->link, req, in ? NULL : v->cookie,
+		                 visitor_of(v), v->route->fn, v);
 	}
 	json_decref(body);
 }
@@ -509,7 +636,7 @@ static bool is_our_name(const struct site *site, const char *host)
 	for (size_t i = 0; i < ARRAY_SIZE(loopback); i++)
 		if (same_host(host, len, loopback[i]))
 			return true;
-	for (char **name = site->hosts; *name; name++)
+	for (char **name = site->conf.hosts; *name; name++)
 		if (same_host(host, len, *name))
 			return true;
 	return false;
@@ -521,12 +648,31 @@ static bool has(const struct visit *v, const char *header)
 	                                   header) != NULL;
 }
 
+/* The proxy's header is believed on its socket alone. Over TCP it is an attack,
+ * or the proxy is set up wrongly. */
+static bool comes_rightly(struct visit *v)
+{
+	const struct site *site = v->site;
+
+	if (v->proxied && !v->trusted)
+		visit_error(v, 403,
+		            "this socket is for a proxy: see "
+		            "web_proxy_users in aischedd.conf");
+	else if (!v->proxied && *site->conf.proxy_header &&
+	         has(v, site->conf.proxy_header))
+		visit_error(v, 400,
+		            "the header %s is believed of a proxy that "
+		            "comes to http_socket only",
+		            site->conf.proxy_header);
+	return !v->status;
+}
+
 void site_visit(struct visit *v)
 {
 	const char *cookie = MHD_lookup_connection_value(
 	    v->connection, MHD_COOKIE_KIND, "aisched_session");
 
-	if (is_token(cookie))
+	if (is_token(cookie) && !v->proxied)
 		memcpy(v->cookie, cookie, sizeof(v->cookie));
 	if (v->too_long)
 		visit_error(v, 413, "the body is longer than %d bytes",
@@ -539,6 +685,8 @@ void site_visit(struct visit *v)
 		visit_error(v, 421,
 		            "this page has another name: see http_hosts in "
 		            "aischedd.conf");
+	else if (!comes_rightly(v))
+		return;
 	else if (!strcmp(v->method, "GET") || !strcmp(v->method, "HEAD"))
 		get(v);
 	else if (!strcmp(v->method, "POST"))
@@ -547,14 +695,22 @@ void site_visit(struct visit *v)
 		visit_error(v, 405, "this page only reads");
 }
 
-struct site *site_new(struct web_link *link, const char *metrics, char **hosts)
+bool site_trusts(const struct site *site, uid_t uid)
+{
+	char word[16];
+
+	snprintf(word, sizeof(word), ",%u,", (unsigned)uid);
+	return strstr(site->conf.proxy_uids, word);
+}
+
+struct site *site_new(struct web_link *link, const struct site_conf *conf)
 {
 	struct site *site = xcalloc(1, sizeof(*site));
 
 	site->link = link;
-	site->hosts = hosts;
-	site->metrics_open = !strcmp(metrics, "open");
-	site->metrics_loopback = !strcmp(metrics, "loopback");
+	site->conf = *conf;
+	site->metrics_open = !strcmp(conf->metrics, "open");
+	site->metrics_loopback = !strcmp(conf->metrics, "loopback");
 	guard_init(&site->sessions, 20, 60);
 	guard_init(&site->logins, 5 / 60.0, 5);
 	return site;

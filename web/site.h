@@ -8,10 +8,24 @@
 #ifndef WEB_SITE_H
 #define WEB_SITE_H
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 #include "web/link.h"
 
-/* metrics: "open", "loopback" or "none"; hosts: names that the Host header may
- * have besides those of loopback; NULL-terminated. */
-struct site *site_new(struct web_link *link, const char *metrics, char **hosts);
+struct site_conf {
+	const char *metrics; /* "open", "loopback" or "none" */
+	const char
+	    *proxy_header;      /* in which a proxy names its user; "": none */
+	const char *proxy_uids; /* as whom it may run: ",33,1000,"; "" */
+	char **hosts; /* names that the Host header may have besides those of
+	                 loopback; NULL-terminated */
+};
+
+/* Borrows what conf points to. */
+struct site *site_new(struct web_link *link, const struct site_conf *conf);
+
+/* Returns whether a proxy may run as this user. */
+bool site_trusts(const struct site *site, uid_t uid);
 
 #endif

@@ -30,12 +30,16 @@ struct visit {
 	const char *method, *path; /* borrowed */
 	const char *host;          /* the Host header */
 	bool loopback;             /* the peer is on this machine */
+	bool proxied;              /* it came to the socket of the proxy */
+	bool trusted;              /* it is the proxy */
 	uint64_t address;          /* hash of its address */
 	struct buf body;
 	bool too_long; /* the body */
 	bool asked;    /* the site has seen it */
 
-	char cookie[65];         /* "" unless it has one */
+	char cookie[66]; /* of a session, or "=" and whom the proxy names; or ""
+	                  */
+	bool named;      /* the daemon has been told to look this user up */
 	struct web_query *query; /* while the daemon is asked */
 	const struct site_route *route;
 	struct event *soon; /* of serve.c */
@@ -43,6 +47,7 @@ struct visit {
 
 	/* The answer, once status is set. */
 	unsigned status;
+	int retry_s;      /* of 429: when it may be asked again */
 	const char *type; /* static */
 	const void *data; /* static, or owned by text */
 	size_t len;
@@ -57,7 +62,7 @@ void visit_static(struct visit *v, const char *type, const void *data,
                   size_t len);
 void visit_text(struct visit *v, unsigned status, const char *type,
                 struct buf *text);
-/* One line in JSON: {"error": ...} */
+/* Answer with one line of JSON: {"error": ...} */
 void visit_error(struct visit *v, unsigned status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

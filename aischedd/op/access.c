@@ -6,6 +6,8 @@
 
 #include "aischedd/daemon.h"
 #include "aischedd/state/life/submit.h"
+#include "aischedd/store/ended.h"
+#include "libcommon/steps.h"
 
 static bool in_list(const struct strlist *list, const struct peer *peer)
 {
@@ -28,6 +30,8 @@ enum role access_role(const struct daemon *d, const struct peer *peer)
 {
 	if (!peer->known)
 		return ROLE_NOBODY;
+	if (peer->plain)
+		return ROLE_USER;
 	if (peer->uid == 0 || peer->uid == geteuid() ||
 	    in_list(&d->conf->admins, peer))
 		return ROLE_ADMIN;
@@ -39,7 +43,7 @@ enum role access_role(const struct daemon *d, const struct peer *peer)
 bool access_operates(const struct daemon *d, const struct peer *peer,
                      uint32_t queue)
 {
-	if (!peer->known)
+	if (!peer->known || peer->plain)
 		return false;
 	if (access_role(d, peer) >= ROLE_OPERATOR)
 		return true;
@@ -61,6 +65,54 @@ bool access_read(const struct daemon *d, const struct peer *peer, uint32_t uid,
 	if (uid == peer->uid || access_role(d, peer) >= ROLE_OPERATOR)
 		return true;
 	return queue >= 0 && access_operates(d, peer, (uint32_t)queue);
+}
+
+bool access_hides(const struct daemon *d, const struct peer *peer,
+                  const char *what)
+{
+	const struct strlist *list = &d->conf->private;
+
+	if (access_role(d, peer) >= ROLE_OPERATOR)
+		return false;
+	for (size_t i = 0; i < list->n; i++)
+		if (!strcmp(list->s[i], what))
+			return true;
+	return false;
+}
+
+int access_refuse(const struct daemon *d, const struct peer *peer,
+                  const char *job, struct err *err)
+{
+	if (access_hides(d, peer, "jobs"))
+		return err_set(err, ENOENT, "there is no job %s", job);
+	return err_set(err, EPERM, "job %s is not yours", job);
+}
+
+bool access_sees(const struct daemon *d, const struct peer *peer, uint64_t id,
+                 uint32_t task)
+{
+	const struct array *array = state_array(d->state, id);
+	const struct job *job = array ? array->first : state_job(d->state, id);
+	struct past past;
+
+	if (!access_hides(d, peer, "jobs"))
+		return true;
+	if (job)
+		return access_job(d, peer, job);
+	steps_add(STEPS_QUERY);
+	return store_past(id, task, &past, d->store) == 0 &&
+	       past.uid == peer->uid;
+}
+
+json_t *access_queues(const struct daemon *d, const struct peer *peer)
+{
+	json_t *names = json_array();
+
+	for (size_t q = 0; q < d->conf->nqueues; q++)
+		if (access_operates(d, peer, (uint32_t)q))
+			json_array_append_new(
+			    names, json_string(d->conf->queues[q].name));
+	return names;
 }
 
 static bool in_group(const char *group, const void *arg)

@@ -135,7 +135,7 @@ void daemon_adopt(struct pool_runner *p, const struct adoption *a)
 	} else if (!(job = state_job(d->state, id))) {
 		say_over(p, a->uid, id);
 	}
-	/* Else the job was taken: the runner is told after the commit. */
+	/* If the job was taken, the runner is told after the commit. */
 }
 
 /* --- following --------------------------------------------------------- */

@@ -6,9 +6,9 @@
 
 #include "aischedd/daemon.h"
 
-/* A runner offers a job, or says what became of one. */
+/* Take a job that a runner offers, or what became of one. */
 void daemon_adopt(struct pool_runner *p, const struct adoption *a);
-/* The state has taken it, or refused it. */
+/* Tell the runner whether the state has taken the job, or refused it. */
 void daemon_adopted(struct daemon *d, const struct effect *e);
 /* Requeue the job of the event; one that may not be requeued ends. */
 void daemon_take_back(struct daemon *d, const struct run_event *ev);

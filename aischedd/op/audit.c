@@ -70,7 +70,7 @@ struct audit_list {
 	struct kept_ask ask;
 	json_t *body, *rows;
 	char *path, *about;
-	struct buf queues; /* that are operated */
+	struct buf queues; /* the queues that the peer operates */
 	struct audit_query query;
 	int result;
 	struct err err;

@@ -16,8 +16,13 @@
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
 #include "libcommon/spec_opt.h"
+#include "libcommon/steps.h"
 
-enum { NEXT_TIMES = 5, PART = 64 * 1024 };
+enum {
+	NEXT_TIMES = 5,
+	NAMED_MAX = 50,   /* entries of one request by their ids */
+	STEPS_ENTRY = 100 /* to write one as JSON */
+};
 
 /* --- an entry as JSON --------------------------------------------------- */
 
@@ -25,6 +30,16 @@ static int queue_of(const struct daemon *d, const struct spec *spec)
 {
 	return spec->queue ? conf_queue_find(d->conf, spec->queue)
 	                   : conf_default_queue(d->conf);
+}
+
+const char *cron_queue(const struct daemon *d, const struct cron_entry *e)
+{
+	struct spec spec;
+	int q;
+
+	spec_unpack(&spec, e->packed);
+	q = queue_of(d, &spec);
+	return q >= 0 ? d->conf->queues[q].name : spec.queue ? spec.queue : "";
 }
 
 static const char *state_name(const struct cron_entry *e)
@@ -44,6 +59,7 @@ static const char *last_state(struct daemon *d, const struct cron_entry *e)
 		return NULL;
 	if (job)
 		return job_state_name((enum job_state)job->state);
+	steps_add(STEPS_QUERY);
 	if (store_past(e->last_job, NO_TASK, &past, d->store) == 0)
 		return job_state_name(past.state);
 	return NULL;
@@ -117,18 +133,13 @@ json_t *cron_json(struct daemon *d, const struct cron_entry *e, bool full)
 	const char *last = last_state(d, e);
 	struct spec spec;
 	json_t *json;
-	int q;
 
 	spec_unpack(&spec, e->packed);
-	q = queue_of(d, &spec);
 	json = json_pack(
 	    "{s:I, s:s, s:s, s:s, s:s?, s:s, s:s, s:s, s:s, s:o, s:I, s:o, s:s,"
 	    " s:s, s:o, s:o, s:o, s:s?, s:I, s:I, s:I, s:I, s:I, s:b}",
 	    "cron_id", (json_int_t)e->id, "name", spec.name, "user",
-	    state_user(d->state, e->user)->name, "queue",
-	    q >= 0       ? d->conf->queues[q].name
-	    : spec.queue ? spec.queue
-			 : "",
+	    state_user(d->state, e->user)->name, "queue", cron_queue(d, e),
 	    "account", spec.account, "schedule", rule->schedule, "time_zone",
 	    zone ? zone : "", "policy", cron_policy_name(rule->policy),
 	    "missed_policy", rule->make_up ? "run" : "skip", "late",
@@ -149,40 +160,34 @@ json_t *cron_json(struct daemon *d, const struct cron_entry *e, bool full)
 
 /* --- listing ------------------------------------------------------------ */
 
-static bool is_wanted(const struct daemon *d, const struct cron_entry *e,
-                      const struct request_in *in, const struct filters *by)
-{
-	struct spec spec;
-	int q;
-
-	if (by->users.all && e->uid != in->peer->uid &&
-	    !json_is_true(json_object_get(in->body, "all")))
-		return false;
-	if (!filter_has(&by->users, state_user(d->state, e->user)->name))
-		return false;
-	if (by->queues.all)
-		return true;
-	spec_unpack(&spec, e->packed);
-	q = queue_of(d, &spec);
-	return q >= 0 && filter_has(&by->queues, d->conf->queues[q].name);
-}
-
-static void put_entry(struct daemon *d, struct ask *ask,
-                      const struct cron_entry *e, bool full, struct buf *out)
+void cron_row(struct daemon *d, const struct cron_entry *e, bool full,
+              struct buf *out)
 {
 	json_t *json = cron_json(d, e, full);
 	char *text = json_dumps(json, JSON_COMPACT);
 
+	steps_add(STEPS_ENTRY);
 	buf_printf(out, "%s\n", text);
 	free(text);
 	json_decref(json);
-	if (out->len < PART)
-		return;
-	rpc_part(ask, out->data, out->len);
-	buf_clear(out);
 }
 
-static struct cron_entry *find_entry(const struct daemon *d, const char *text,
+/* Whether the peer may change the entry, but for its request. */
+static bool may_act(const struct daemon *d, const struct peer *peer,
+                    const struct cron_entry *e)
+{
+	struct spec spec;
+	int q;
+
+	spec_unpack(&spec, e->packed);
+	q = queue_of(d, &spec);
+	return e->uid == peer->uid || access_role(d, peer) == ROLE_ADMIN ||
+	       (q >= 0 && access_operates(d, peer, (uint32_t)q));
+}
+
+/* Find the entry that a peer names, if they may know of it. */
+static struct cron_entry *find_entry(const struct daemon *d,
+                                     const struct peer *peer, const char *text,
                                      struct err *err)
 {
 	struct cron_entry *e;
@@ -194,7 +199,7 @@ static struct cron_entry *find_entry(const struct daemon *d, const char *text,
 		return NULL;
 	}
 	e = state_cron(d->state, (uint64_t)id);
-	if (e)
+	if (e && (may_act(d, peer, e) || !access_hides(d, peer, "jobs")))
 		return e;
 	if (state_job(d->state, (uint64_t)id) ||
 	    state_array(d->state, (uint64_t)id))
@@ -204,20 +209,30 @@ static struct cron_entry *find_entry(const struct daemon *d, const char *text,
 	return NULL;
 }
 
-/* Entries by their ids, in words and with their next times. */
-static int put_named(struct daemon *d, struct ask *ask, const json_t *ids,
-                     struct buf *out, struct err *err)
+/* List the ids that a request names, each once; returns how many. Fails with
+ * E2BIG. */
+static int read_ids(const json_t *ids, const char *ret[NAMED_MAX],
+                    struct err *err)
 {
-	const json_t *id;
-	size_t i;
+	if (json_array_size(ids) > NAMED_MAX)
+		return err_set(err, E2BIG,
+		               "%zu cron entries are named, and a request may "
+		               "name %d: name fewer",
+		               json_array_size(ids), NAMED_MAX);
+	return (int)filter_unique(ids, ret);
+}
 
-	json_array_foreach(ids, i, id) {
-		const struct cron_entry *e =
-		    find_entry(d, json_string_value(id), err);
+/* Entries by their ids, in words and with their next times. */
+static int put_named(struct daemon *d, const struct peer *peer,
+                     const char *const *id, int n, struct buf *out,
+                     struct err *err)
+{
+	for (int i = 0; i < n; i++) {
+		const struct cron_entry *e = find_entry(d, peer, id[i], err);
 
 		if (!e)
 			return -1;
-		put_entry(d, ask, e, true, out);
+		cron_row(d, e, true, out);
 	}
 	return 0;
 }
@@ -226,20 +241,14 @@ int op_crons(struct daemon *d, struct ask *ask, const struct request_in *in,
              struct err *err)
 {
 	const json_t *ids = json_object_get(in->body, "ids");
+	const char *id[NAMED_MAX];
 	struct buf out = { 0 };
-	struct filters by;
-	int rc = 0;
+	int n, rc;
 
-	filters_init(&by, in->body);
-	if (ids)
-		rc = put_named(d, ask, ids, &out, err);
-	else
-		rc = filter_check(d, &by, err);
-	for (const struct cron_entry *e = state_first_cron(d->state);
-	     rc == 0 && !ids && e; e = e->next)
-		if (is_wanted(d, e, in, &by))
-			put_entry(d, ask, e, false, &out);
-	filters_fini(&by);
+	if (!ids)
+		return op_list(d, ask, in, err);
+	n = read_ids(ids, id, err);
+	rc = n < 0 ? -1 : put_named(d, in->peer, id, n, &out, err);
 	if (rc == 0) {
 		if (out.len)
 			rpc_part(ask, out.data, out.len);
@@ -267,10 +276,11 @@ int cron_read_rule(struct cron_rule *rule, json_t *set, struct err *err)
 
 int cron_check_spec(const struct spec *spec, struct err *err)
 {
-	const char *name = spec->begin != SPEC_UNSET      ? "begin"
-	                   : spec->deadline != SPEC_UNSET ? "deadline"
-	                   : spec->dependency             ? "dependency"
-	                                                  : NULL;
+	const char *name = spec->begin != SPEC_UNSET        ? "begin"
+	                   : spec->deadline != SPEC_UNSET   ? "deadline"
+	                   : spec->dependency               ? "dependency"
+	                   : spec->allocation != SPEC_UNSET ? "allocation"
+	                                                    : NULL;
 
 	if (!name)
 		return 0;
@@ -355,7 +365,7 @@ static int change(struct daemon *d, const struct request_in *in,
 	if (rc == 0)
 		rc = cron_check_spec(&submit.spec, err);
 	if (rc == 0)
-		rc = spec_resolve(&submit.spec, 0, &req, err);
+		rc = submit_resolve(&submit, &req, err);
 	if (rc == 0)
 		rc = state_cron_check(d->state, &rule, e->uid, 0, now, err);
 	if (rc == 0 && in->raw_len > (size_t)d->conf->max_script_size)
@@ -384,18 +394,19 @@ static int check_access(const struct daemon *d, const struct request_in *in,
                         const struct cron_entry *e, enum cron_act act,
                         struct err *err)
 {
-	const char *owner = state_user(d->state, e->user)->name;
-	struct spec spec;
-	int q;
+	bool may = act == ACT_UPDATE
+	               ? e->uid == in->peer->uid ||
+	                     access_role(d, in->peer) == ROLE_ADMIN
+	               : may_act(d, in->peer, e);
 
-	spec_unpack(&spec, e->packed);
-	q = queue_of(d, &spec);
-	if (e->uid == in->peer->uid || access_role(d, in->peer) == ROLE_ADMIN ||
-	    (act != ACT_UPDATE && q >= 0 &&
-	     access_operates(d, in->peer, (uint32_t)q)))
+	if (may)
 		return 0;
+	if (access_hides(d, in->peer, "jobs"))
+		return err_set(err, ENOENT, "there is no cron entry %llu",
+		               (unsigned long long)e->id);
 	return err_set(err, EPERM, "cron entry %llu is %s's: you are '%s'%s",
-	               (unsigned long long)e->id, owner, in->peer->user,
+	               (unsigned long long)e->id,
+	               state_user(d->state, e->user)->name, in->peer->user,
 	               act == ACT_UPDATE ? ""
 	                                 : " and no operator of its queue");
 }
@@ -436,7 +447,7 @@ static int act_find(const char *name, struct err *err)
 static int act_by_id(struct daemon *d, const struct request_in *in,
                      enum cron_act act, const char *id, struct err *err)
 {
-	struct cron_entry *e = find_entry(d, id, err);
+	struct cron_entry *e = find_entry(d, in->peer, id, err);
 	char *name;
 
 	if (!e || check_access(d, in, e, act, err) < 0 ||
@@ -460,7 +471,7 @@ static int run_one(struct daemon *d, struct ask *ask,
 
 	if (json_array_size(ids) != 1)
 		return err_set(err, EPROTO, "cron: run takes one id");
-	e = find_entry(d, id, err);
+	e = find_entry(d, in->peer, id, err);
 	if (!e || check_access(d, in, e, ACT_RUN, err) < 0)
 		return -1;
 	audit_act(d, in->peer, "cron-run", "cron", id, NULL);
@@ -471,30 +482,31 @@ static int run_one(struct daemon *d, struct ask *ask,
 int op_cron(struct daemon *d, struct ask *ask, const struct request_in *in,
             struct err *err)
 {
-	const json_t *ids = json_object_get(in->body, "ids"), *id;
+	const json_t *ids = json_object_get(in->body, "ids");
+	const char *id[NAMED_MAX];
 	json_t *failed;
-	size_t i, count = 0;
-	int act = act_find(
-	    json_string_value(json_object_get(in->body, "action")), err);
+	json_int_t count = 0;
+	int n, act = act_find(
+		   json_string_value(json_object_get(in->body, "action")), err);
 
 	if (act < 0)
 		return -1;
 	if (act == ACT_RUN)
 		return run_one(d, ask, in, ids, err);
+	n = read_ids(ids, id, err);
+	if (n < 0)
+		return -1;
 	failed = json_array();
-	json_array_foreach(ids, i, id) {
-		const char *text = json_string_value(id);
-
-		if (act_by_id(d, in, (enum cron_act)act, text, err) == 0)
+	for (int i = 0; i < n; i++) {
+		if (act_by_id(d, in, (enum cron_act)act, id[i], err) == 0)
 			count++;
 		else
 			json_array_append_new(
 			    failed,
-			    json_pack("{s:s, s:i, s:s}", "job", text, "code",
+			    json_pack("{s:s, s:i, s:s}", "job", id[i], "code",
 			              err->code, "text", err->text));
 	}
-	daemon_answer(d, ask,
-	              json_pack("{s:I, s:o}", "count", (json_int_t)count,
-	                        "failed", failed));
+	daemon_answer(
+	    d, ask, json_pack("{s:I, s:o}", "count", count, "failed", failed));
 	return 0;
 }

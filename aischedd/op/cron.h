@@ -10,6 +10,13 @@
 /* Returns an entry as aictl shows it; full: with its next times. */
 json_t *cron_json(struct daemon *d, const struct cron_entry *entry, bool full);
 
+/* Append its row: as above, on one line. */
+void cron_row(struct daemon *d, const struct cron_entry *entry, bool full,
+              struct buf *out);
+
+/* Returns the name of its queue; "": there is no default queue. */
+const char *cron_queue(const struct daemon *d, const struct cron_entry *entry);
+
 /* Returns the next times of a rule that is checked: [{time, unix}]. */
 json_t *cron_next_json(struct daemon *d, const struct cron_rule *rule);
 

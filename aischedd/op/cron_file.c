@@ -1,18 +1,23 @@
 /* cron_file.c - the entries of recurring work that a user keeps in a file */
-#include <pwd.h>
+#include "aischedd/op/cron_file.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "aischedd/op/access.h"
 #include "aischedd/op/audit.h"
 #include "aischedd/op/cron.h"
+#include "aischedd/op/cron_run.h"
 #include "aischedd/op/submit.h"
 #include "aischedd/rpc/ident.h"
 #include "aischedd/store/blob.h"
+#include "aischedd/thread.h"
 #include "libcommon/clock.h"
 #include "libcommon/limits.h"
 #include "libcommon/log.h"
+#include "libcommon/map.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
 
 /* One entry of a file, and the entry that is the same already. */
 struct file_entry {
@@ -22,6 +27,8 @@ struct file_entry {
 	const char *script, *env;
 	size_t script_len, env_len;
 	int64_t script_id, env_id;
+	char *packed;
+	struct file_entry *next; /* of the same hash */
 	struct cron_entry *same;
 };
 
@@ -34,9 +41,21 @@ struct import {
 	size_t text_len;
 	struct file_entry *entry;
 	size_t n;
-	json_t *errors; /* [{line, text}] */
-	uint64_t made, kept, gone;
+	struct map by_hash, kept; /* kept: entries that stay, by id */
+	json_t *errors;           /* [{line, text}] */
+	uint64_t made, nkept, gone;
 };
+
+static void import_fini(struct import *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		free(m->entry[i].packed);
+	free(m->entry);
+	map_free(&m->by_hash);
+	map_free(&m->kept);
+	json_decref(m->errors);
+	arena_free(m->arena);
+}
 
 static void add_error(struct import *m, json_int_t line, const struct err *err)
 {
@@ -151,35 +170,84 @@ static int take_blobs(struct import *m, struct err *err)
 	return 0;
 }
 
+/* Whether the entry comes from a file of this user. */
+static bool is_of_file(const struct import *m, const struct cron_entry *e)
+{
+	return e->imported && e->uid == m->owner->uid;
+}
+
+/* Check how many entries there will be before the work on each begins. */
+static int check_count(const struct import *m, struct err *err)
+{
+	const struct cron_entry *e = state_first_cron(m->d->state);
+	size_t gone = 0;
+
+	for (; e; e = e->next)
+		gone += is_of_file(m, e);
+	if (m->n <= gone)
+		return 0;
+	return state_cron_check_count(m->d->state, m->owner->uid,
+	                              (uint32_t)(m->n - gone), err);
+}
+
 /* --- comparing ---------------------------------------------------------- */
 
 static bool is_same(const struct cron_entry *a, const struct file_entry *b)
 {
-	char *packed = spec_pack(&b->spec);
-	size_t size = spec_packed_size(packed);
-	bool same = size == spec_packed_size(a->packed) &&
-	            !memcmp(packed, a->packed, size) &&
-	            !strcmp(a->rule.schedule, b->rule.schedule) &&
-	            !strcmp(a->rule.zone, b->rule.zone) &&
-	            a->rule.policy == b->rule.policy &&
-	            a->rule.make_up == b->rule.make_up &&
-	            a->rule.late_s == b->rule.late_s &&
-	            a->rule.jitter_s == b->rule.jitter_s &&
-	            a->rule.until == b->rule.until &&
-	            a->script == b->script_id && a->env == b->env_id;
+	size_t size = spec_packed_size(b->packed);
 
-	free(packed);
-	return same;
+	steps_add(1);
+	return size == spec_packed_size(a->packed) &&
+	       !memcmp(b->packed, a->packed, size) &&
+	       !strcmp(a->rule.schedule, b->rule.schedule) &&
+	       !strcmp(a->rule.zone, b->rule.zone) &&
+	       a->rule.policy == b->rule.policy &&
+	       a->rule.make_up == b->rule.make_up &&
+	       a->rule.late_s == b->rule.late_s &&
+	       a->rule.jitter_s == b->rule.jitter_s &&
+	       a->rule.until == b->rule.until && a->script == b->script_id &&
+	       a->env == b->env_id;
+}
+
+static uint64_t hash_of(const char *packed, const struct cron_rule *rule)
+{
+	const int64_t numbers[] = { rule->late_s, rule->jitter_s, rule->until };
+	uint64_t hash = hash_bytes(0, packed, spec_packed_size(packed));
+
+	hash = hash_bytes(hash, rule->schedule, strlen(rule->schedule));
+	return hash_bytes(hash, numbers, sizeof(numbers));
+}
+
+/* The first of the file is the first to be found. */
+static void hash_entries(struct import *m)
+{
+	for (size_t i = m->n; i-- > 0;) {
+		struct file_entry *e = &m->entry[i];
+		void **at;
+
+		e->packed = spec_pack(&e->spec);
+		at = map_at(&m->by_hash, hash_of(e->packed, &e->rule));
+		e->next = *at;
+		*at = e;
+	}
 }
 
 /* Returns the entry of the file that this one is, or NULL. Entries that are
  * alike are matched one by one. */
-static struct file_entry *find_same(struct import *m, struct cron_entry *e)
+static struct file_entry *take_same(struct import *m, struct cron_entry *e)
 {
-	for (size_t i = 0; i < m->n; i++)
-		if (!m->entry[i].same && is_same(e, &m->entry[i]))
-			return &m->entry[i];
-	return NULL;
+	uint64_t hash = hash_of(e->packed, &e->rule);
+	struct file_entry *first = map_del(&m->by_hash, hash), **at = &first;
+	struct file_entry *same;
+
+	while (*at && !is_same(e, *at))
+		at = &(*at)->next;
+	same = *at;
+	if (same)
+		*at = same->next;
+	if (first)
+		map_set(&m->by_hash, hash, first);
+	return same;
 }
 
 /* Match the user's imported entries with those of the file; returns how many
@@ -188,43 +256,37 @@ static size_t match(struct import *m)
 {
 	size_t n = m->n;
 
+	hash_entries(m);
 	for (struct cron_entry *e = state_first_cron(m->d->state); e;
 	     e = e->next) {
 		struct file_entry *same = NULL;
 
-		if (e->uid == m->owner->uid && e->imported)
-			same = find_same(m, e);
+		steps_add(1);
+		if (is_of_file(m, e))
+			same = take_same(m, e);
 		if (!same)
 			continue;
 		same->same = e;
+		map_set(&m->kept, e->id, same);
 		n--;
 	}
 	return n;
 }
 
-static bool is_kept(const struct import *m, const struct cron_entry *e)
-{
-	for (size_t i = 0; i < m->n; i++)
-		if (m->entry[i].same == e)
-			return true;
-	return false;
-}
-
-static size_t drop(struct import *m, bool count_only)
+/* Delete the user's imported entries that are not in the file. */
+static void drop(struct import *m)
 {
 	struct cron_entry *next;
-	size_t n = 0;
 
 	for (struct cron_entry *e = state_first_cron(m->d->state); e;
 	     e = next) {
 		next = e->next;
-		if (e->uid != m->owner->uid || !e->imported || is_kept(m, e))
+		steps_add(1);
+		if (!is_of_file(m, e) || map_find(&m->kept, e->id))
 			continue;
-		n++;
-		if (!count_only)
-			state_cron_remove(m->d->state, e);
+		m->gone++;
+		state_cron_remove(m->d->state, e);
 	}
-	return n;
 }
 
 static void make(struct import *m)
@@ -253,54 +315,22 @@ static void make(struct import *m)
 static int replace(struct import *m, struct err *err)
 {
 	int64_t text = 0;
-	size_t more, gone;
 
 	if (take_blobs(m, err) < 0)
-		return -1;
-	more = match(m);
-	gone = drop(m, true);
-	if (more > gone &&
-	    state_cron_check_count(m->d->state, m->owner->uid,
-	                           (uint32_t)(more - gone), err) < 0)
 		return -1;
 	if (m->text_len) {
 		text = store_blob(m->d->store, m->text, m->text_len, err);
 		if (text < 0)
 			return -1;
 	}
-	m->kept = m->n - more;
-	m->gone = drop(m, false);
+	m->nkept = m->n - match(m);
+	drop(m);
 	make(m);
 	state_cron_set_file(m->d->state, m->owner->uid, text);
 	return 0;
 }
 
 /* --- the request -------------------------------------------------------- */
-
-/* Get the owner of the file: the sender, or a user that an admin names. Owns:
- * the caller, *ret_new if it is not NULL. */
-static const struct peer *find_owner(struct daemon *d,
-                                     const struct request_in *in,
-                                     struct peer **ret_new, struct err *err)
-{
-	const char *user = json_string_value(json_object_get(in->body, "user"));
-	const struct passwd *pw;
-
-	*ret_new = NULL;
-	if (!user || !strcmp(user, in->peer->user))
-		return in->peer;
-	if (access_role(d, in->peer) != ROLE_ADMIN) {
-		err_set(err, EPERM, "-u takes an admin; you are '%s'",
-		        in->peer->user);
-		return NULL;
-	}
-	pw = getpwnam(user);
-	if (!pw) {
-		err_set(err, ENOENT, "there is no user '%s'", user);
-		return NULL;
-	}
-	return *ret_new = ident_owner(pw->pw_uid, pw->pw_gid, user, err);
-}
 
 static int give_file(struct daemon *d, struct ask *ask,
                      const struct peer *owner, struct err *err)
@@ -325,7 +355,7 @@ static int import(struct import *m, const struct request_in *in,
 		*err = m->d->full_err;
 		return -1;
 	}
-	if (read_import(m, in, err) < 0)
+	if (read_import(m, in, err) < 0 || check_count(m, err) < 0)
 		return -1;
 	if (!json_array_size(m->errors))
 		check_entries(m);
@@ -337,25 +367,18 @@ static int import(struct import *m, const struct request_in *in,
 	          NULL);
 	log_notice("cron import user=%s by=%s made=%llu kept=%llu gone=%llu",
 	           m->owner->user, in->peer->user, (unsigned long long)m->made,
-	           (unsigned long long)m->kept, (unsigned long long)m->gone);
+	           (unsigned long long)m->nkept, (unsigned long long)m->gone);
 	return 0;
 }
 
-int op_cron_file(struct daemon *d, struct ask *ask, const struct request_in *in,
-                 struct err *err)
+static int serve(struct daemon *d, struct ask *ask, const struct request_in *in,
+                 const struct peer *owner, struct err *err)
 {
-	struct import m = { .d = d };
-	struct peer *other;
+	struct import m = { .d = d, .owner = owner };
 	int rc;
 
-	m.owner = find_owner(d, in, &other, err);
-	if (!m.owner)
-		return -1;
-	if (!json_object_get(in->body, "entries")) {
-		rc = give_file(d, ask, m.owner, err);
-		free(other);
-		return rc;
-	}
+	if (!json_object_get(in->body, "entries"))
+		return give_file(d, ask, owner, err);
 	m.arena = arena_new();
 	m.errors = json_array();
 	rc = import(&m, in, err);
@@ -363,11 +386,102 @@ int op_cron_file(struct daemon *d, struct ask *ask, const struct request_in *in,
 		daemon_answer(d, ask,
 		              json_pack("{s:O, s:I, s:I, s:I}", "errors",
 		                        m.errors, "made", (json_int_t)m.made,
-		                        "kept", (json_int_t)m.kept, "gone",
+		                        "kept", (json_int_t)m.nkept, "gone",
 		                        (json_int_t)m.gone));
-	json_decref(m.errors);
-	arena_free(m.arena);
-	free(m.entry);
-	free(other);
+	import_fini(&m);
 	return rc;
+}
+
+/* --- the file of another ------------------------------------------------ */
+
+/* A request for the file of a user who is being looked up, which may take a
+ * while. */
+struct file_ask {
+	struct thread_task task;
+	struct file_ask *next;
+	struct daemon *d;
+	struct kept_ask ask;
+	struct peer *peer, *owner; /* owner: NULL if not found */
+	json_t *body;
+	char *raw;
+	size_t raw_len;
+	struct err err;
+};
+
+static void file_ask_free(struct file_ask *f)
+{
+	free(f->peer);
+	free(f->owner);
+	free(f->raw);
+	json_decref(f->body);
+	free(f);
+}
+
+static const char *user_of(const json_t *body)
+{
+	return json_string_value(json_object_get(body, "user"));
+}
+
+static void look_up(struct thread_task *task)
+{
+	struct file_ask *f = (struct file_ask *)(void *)task;
+
+	f->owner = ident_named(user_of(f->body), &f->err);
+}
+
+/* Serve the request; if its sender has gone, nothing is done. */
+static void looked_up(struct thread_task *task)
+{
+	struct file_ask *f = (struct file_ask *)(void *)task, **at;
+	const struct request_in in = { .op = OP_cron_file,
+		                       .peer = f->peer,
+		                       .body = f->body,
+		                       .raw = f->raw,
+		                       .raw_len = f->raw_len };
+	struct daemon *d = f->d;
+
+	if (daemon_is_open(d, &f->ask) &&
+	    (!f->owner || serve(d, f->ask.ask, &in, f->owner, &f->err) < 0))
+		daemon_refuse(d, f->ask.ask, &f->err);
+	for (at = &d->file_asks; *at != f; at = &(*at)->next)
+		;
+	*at = f->next;
+	file_ask_free(f);
+}
+
+void daemon_free_file_asks(struct daemon *d)
+{
+	struct file_ask *f;
+
+	while ((f = d->file_asks)) {
+		d->file_asks = f->next;
+		file_ask_free(f);
+	}
+}
+
+int op_cron_file(struct daemon *d, struct ask *ask, const struct request_in *in,
+                 struct err *err)
+{
+	const char *user = user_of(in->body);
+	struct file_ask *f;
+
+	if (!user || !strcmp(user, in->peer->user))
+		return serve(d, ask, in, in->peer, err);
+	if (access_role(d, in->peer) != ROLE_ADMIN)
+		return err_set(err, EPERM, "-u takes an admin; you are '%s'",
+		               in->peer->user);
+	f = xcalloc(1, sizeof(*f));
+	f->task = (struct thread_task){ .work = look_up, .done = looked_up };
+	f->d = d;
+	f->ask = daemon_keep(d, ask);
+	f->peer = ident_copy(in->peer);
+	f->body = json_incref(in->body);
+	f->raw_len = in->raw_len;
+	f->raw = xmalloc(f->raw_len);
+	if (f->raw_len)
+		memcpy(f->raw, in->raw, f->raw_len);
+	f->next = d->file_asks;
+	d->file_asks = f;
+	thread_do(cron_names(d), &f->task);
+	return 0;
 }

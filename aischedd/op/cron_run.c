@@ -115,11 +115,11 @@ static int start(struct daemon *d, struct cron_entry *e,
 }
 
 static void refused(struct daemon *d, struct cron_entry *e,
-                    const struct err *err)
+                    const struct err *err, int64_t now)
 {
 	log_notice("cron refused cron=%llu: %s", (unsigned long long)e->id,
 	           err->text);
-	state_cron_refused(d->state, e, err->text);
+	state_cron_refused(d->state, e, err->text, now);
 }
 
 /* A time has come: all of it is settled in this turn. */
@@ -140,7 +140,7 @@ static void run_due(struct daemon *d, struct cron_entry *e,
 		state_cron_block(d->state, e, err.text);
 	else if (start(d, e, due->owner, time, &job, &err) == 0)
 		return;
-	refused(d, e, &err);
+	refused(d, e, &err, now);
 }
 
 static int try_by_hand(struct daemon *d, struct cron_entry *e,
@@ -190,7 +190,7 @@ static void due_fini(struct cron_due *due)
 	free(due->owner);
 }
 
-/* On the thread, as the name service may take its time. */
+/* Runs on the thread, as the name service may take its time. */
 static void ask_owners(struct thread_task *task)
 {
 	struct crons *c = (struct crons *)(void *)task;
@@ -274,6 +274,11 @@ void daemon_cron_recheck(struct daemon *d)
 {
 	zones_refresh(d->crons->zones);
 	state_cron_recheck(d->state, clock_wall_s());
+}
+
+struct thread *cron_names(const struct daemon *d)
+{
+	return d->crons->thread;
 }
 
 int daemon_new_crons(struct daemon *d, struct err *err)

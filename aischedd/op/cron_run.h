@@ -25,6 +25,9 @@ void cron_run_by_hand(struct daemon *d, struct cron_entry *entry,
 /* End the runs that have not ended. */
 void cron_end_runs(struct daemon *d, struct cron_entry *entry);
 
+/* Returns the thread that asks the name service, for other requests. */
+struct thread *cron_names(const struct daemon *d);
+
 /* Look at the files of time zones again, and at the queues of entries. */
 void daemon_cron_recheck(struct daemon *d);
 

@@ -55,7 +55,7 @@ static bool take_rights(const struct peer *peer)
 		return false;
 	setfsgid(peer->gid);
 	setfsuid(peer->uid);
-	/* They return what was before, and change nothing with -1. */
+	/* Both return the id that was in force, and change nothing with -1. */
 	return (gid_t)setfsgid((gid_t)-1) == peer->gid &&
 	       (uid_t)setfsuid((uid_t)-1) == peer->uid;
 }

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/op/access.h"
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/pool.h"
+#include "libcommon/labels.h"
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
@@ -14,7 +16,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void filter_init(struct filter *f, const json_t *list)
+void filter_init(struct filter *f, const json_t *list)
 {
 	size_t n = json_array_size(list), i;
 	const json_t *item;
@@ -32,6 +34,35 @@ static void filter_init(struct filter *f, const json_t *list)
 	steps_add(n);
 }
 
+void filter_fini(struct filter *f)
+{
+	free(f->text);
+}
+
+void veil_init(struct veil *v, const struct daemon *d, const struct peer *peer,
+               const char *what)
+{
+	*v = (struct veil){ .hides = access_hides(d, peer, what) };
+	if (!v->hides)
+		return;
+	v->user = xstrdup(peer->user);
+	v->names = access_queues(d, peer);
+	filter_init(&v->queues, v->names);
+}
+
+void veil_fini(struct veil *v)
+{
+	free(v->user);
+	filter_fini(&v->queues);
+	json_decref(v->names);
+}
+
+bool veil_shows(const struct veil *v, const char *user, const char *queue)
+{
+	return !v->hides || !strcmp(v->user, user) ||
+	       filter_has(&v->queues, queue);
+}
+
 void filters_init(struct filters *f, const json_t *body)
 {
 	const json_t *states = json_object_get(body, "states"), *item;
@@ -41,6 +72,8 @@ void filters_init(struct filters *f, const json_t *body)
 	filter_init(&f->queues, json_object_get(body, "queues"));
 	filter_init(&f->names, json_object_get(body, "names"));
 	filter_init(&f->nodes, json_object_get(body, "nodes"));
+	filter_init(&f->accounts, json_object_get(body, "accounts"));
+	filter_init(&f->labels, json_object_get(body, "labels"));
 	f->all_states = !states;
 	f->states = 0;
 	json_array_foreach(states, i, item) {
@@ -57,6 +90,8 @@ void filters_fini(struct filters *f)
 	free(f->queues.text);
 	free(f->names.text);
 	free(f->nodes.text);
+	free(f->accounts.text);
+	free(f->labels.text);
 }
 
 bool filter_has_part(const struct filter *f, const char *text, size_t len)
@@ -88,6 +123,28 @@ bool filter_has(const struct filter *f, const char *text)
 bool filter_has_state(const struct filters *f, enum job_state state)
 {
 	return f->all_states || f->states >> state & 1;
+}
+
+bool filter_labels(const struct filters *f, const char *labels)
+{
+	for (size_t i = 0; i < f->labels.n; i++) {
+		steps_add(1);
+		if (!labels_have(labels, f->labels.text[i]))
+			return false;
+	}
+	return true;
+}
+
+int filter_check_labels(const struct filters *f, struct err *err)
+{
+	if (f->labels.n > LABELS_MAX)
+		return err_set(err, EINVAL,
+		               "%zu labels are wanted, and a job may have %d",
+		               f->labels.n, LABELS_MAX);
+	for (size_t i = 0; i < f->labels.n; i++)
+		if (labels_check_wanted(f->labels.text[i], err) < 0)
+			return -1;
+	return 0;
 }
 
 int filter_check(const struct daemon *d, const struct filters *f,

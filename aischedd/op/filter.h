@@ -19,8 +19,22 @@ struct filter {
 	const char **text;
 };
 
+/* The rows shown to a peer from whom others' are hidden. */
+struct veil {
+	bool hides;
+	char *user;    /* theirs are shown */
+	json_t *names; /* of the queues that they operate */
+	struct filter queues;
+};
+
+void veil_init(struct veil *v, const struct daemon *d, const struct peer *peer,
+               const char *what);
+void veil_fini(struct veil *v);
+bool veil_shows(const struct veil *v, const char *user, const char *queue);
+
 struct filters {
-	struct filter users, queues, names, nodes;
+	struct filter users, queues, names, nodes, accounts;
+	struct filter labels; /* a job must have all of them */
 	bool all_states;
 	uint32_t states; /* one bit each */
 };
@@ -29,10 +43,19 @@ struct filters {
 void filters_init(struct filters *f, const json_t *body);
 void filters_fini(struct filters *f);
 
+/* Begin one filter; a list of NULL selects everything. */
+void filter_init(struct filter *f, const json_t *list);
+void filter_fini(struct filter *f);
+
 bool filter_has(const struct filter *f, const char *text);
 /* Likewise for len bytes. */
 bool filter_has_part(const struct filter *f, const char *text, size_t len);
 bool filter_has_state(const struct filters *f, enum job_state state);
+
+/* Whether these labels have all that are wanted; see labels.h. */
+bool filter_labels(const struct filters *f, const char *labels);
+/* Check the syntax of those that are wanted. Fails with EINVAL. */
+int filter_check_labels(const struct filters *f, struct err *err);
 
 /* Check that the named queues and nodes exist. Fails with ENOENT. */
 int filter_check(const struct daemon *d, const struct filters *f,

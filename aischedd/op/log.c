@@ -110,14 +110,17 @@ static int find_log(struct daemon *d, struct found_log *f, struct err *err)
 		                       .id = id->job,
 		                       .task = NO_TASK,
 		                       .limit = 1 };
+	const struct array *array = state_array(d->state, id->job);
 	const struct job *job = state_job(d->state, id->job);
 
 	if (id->tasks.n) {
 		query.task = idset_min(&id->tasks);
 		query.limit = ROWS_MAX;
 		job = state_task(d->state, id->job, query.task);
-	} else if (state_array(d->state, id->job)) {
+	} else if (array) {
 		f->found = f->is_array = true;
+		f->uid = array->first->uid;
+		f->queue = (int)array->first->queue;
 		return 0;
 	}
 	if (job) {
@@ -132,12 +135,12 @@ static int check_log(const struct peer *peer, const struct found_log *f,
 {
 	if (!f->found)
 		return err_set(err, ENOENT, "there is no job %s", text);
+	if (!access_read(f->d, peer, f->uid, f->queue))
+		return access_refuse(f->d, peer, text, err);
 	if (f->is_array)
 		return err_set(err, EINVAL,
 		               "job %s is an array: name one task, as in %s_0",
 		               text, text);
-	if (!access_read(f->d, peer, f->uid, f->queue))
-		return err_set(err, EPERM, "job %s is not yours", text);
 	/* The runner checks tasks of streamed output: adopted Jobs may have
 	 * more tasks than run at once. */
 	if (!f->streamed && f->task >= f->ntasks)

@@ -39,10 +39,10 @@ struct mass {
 	enum action action;
 	struct run_signal signal;
 	json_t *set;       /* update */
-	json_t *body;      /* text and by borrow from it */
+	json_t *body;      /* `text` and `by` borrow from it */
 	const char **text; /* ids still to be looked up, from text_at on */
 	size_t ntexts, text_at;
-	/* Or the jobs that the filters select: see struct reading. */
+	/* Without ids: the jobs that these select, as in struct reading. */
 	struct filters by;
 	bool mine;
 	uint64_t next_job, last_job, end_job;
@@ -158,7 +158,61 @@ static bool add_array(struct daemon *d, struct mass *m,
 
 static bool requeues(const struct mass *m)
 {
-	return m->kind == MASS_CONTROL && m->action == ACTION_requeue;
+	return m->kind == MASS_CONTROL &&
+	       (m->action == ACTION_requeue || m->action == ACTION_requeuehold);
+}
+
+static const char *job_text(const struct job *job, char *text, size_t size)
+{
+	struct buf id = { 0 };
+
+	job_display_id(job, 0, &id);
+	snprintf(text, size, "%s", id.data);
+	buf_free(&id);
+	return text;
+}
+
+static const char *act_name(const struct mass *m)
+{
+	static const char *const names[] = {
+		[MASS_CANCEL] = "cancel",
+		[MASS_SIGNAL] = "signal",
+		[MASS_UPDATE] = "update",
+	};
+
+	return m->kind == MASS_CONTROL ? action_name(m->action)
+	                               : names[m->kind];
+}
+
+/* Operators who hold their own job place a user's hold; root does not. */
+static bool holds_as_operator(const struct daemon *d, const struct mass *m,
+                              const struct job *job)
+{
+	return access_operates(d, &m->peer, job->queue) &&
+	       (job->uid != m->peer.uid || m->peer.uid == 0);
+}
+
+/* Note who requeued the job, which is in the state again, and hold it if they
+ * want that. */
+static void note_requeue(struct daemon *d, const struct mass *m, uint64_t id,
+                         uint32_t task)
+{
+	struct job *job = task == NO_TASK ? state_job(d->state, id)
+	                                  : state_task(d->state, id, task);
+	struct event_in ev = { .kind = EV_hold,
+		               .now = clock_wall_s(),
+		               .by_operator = holds_as_operator(d, m, job) };
+	char text[64], *was = job->acts;
+	struct err err;
+
+	if (m->action == ACTION_requeuehold)
+		state_event(d->state, job, &ev, &err);
+	job->acts = acts_add(was, clock_wall_s(), act_name(m), m->peer.user);
+	free(was);
+	acts_changed(d->state, job->id);
+	audit_job(d, &m->peer, act_name(m), job->id,
+	          job_text(job, text, sizeof(text)),
+	          state_user(d->state, job->user)->name);
 }
 
 static void requeue_past(struct daemon *d, struct mass *m, const char *text,
@@ -174,10 +228,12 @@ static void requeue_past(struct daemon *d, struct mass *m, const char *text,
 		                 "job %s has ended: a request may requeue at "
 		                 "most %d ended jobs, so name fewer",
 		                 text, ENDED_MAX);
-	if (result < 0)
+	if (result < 0) {
 		mass_fail(m, text, &err);
-	else
-		m->count++;
+		return;
+	}
+	m->count++;
+	note_requeue(d, m, id, task);
 }
 
 /* Requeue the meant jobs that have ended; returns whether some have not. */
@@ -224,7 +280,11 @@ static void add_id(struct daemon *d, struct mass *m, const char *text)
 	task = id.tasks.n == 1 && idset_count(&id.tasks) == 1
 	           ? idset_min(&id.tasks)
 	           : NO_TASK;
-	if (!id.tasks.n && job && !job->array) {
+	if (!state_cron(d->state, id.job) &&
+	    !access_sees(d, &m->peer, id.job, task)) {
+		err_set(&err, ENOENT, "there is no job %s", text);
+		mass_fail(m, text, &err);
+	} else if (!id.tasks.n && job && !job->array) {
 		mass_add(m, job);
 	} else if (array && add_array(d, m, array, &id.tasks)) {
 		/* done */
@@ -257,10 +317,11 @@ static bool matches(const struct daemon *d, const struct job *job,
 	    !filter_has(&by->queues, d->conf->queues[job->queue].name) ||
 	    !filter_has(&by->users, state_user(d->state, job->user)->name))
 		return false;
-	if (by->names.all)
+	if (by->names.all && by->labels.all)
 		return true;
 	spec_unpack(&spec, job->packed);
-	return filter_has(&by->names, spec.name);
+	return filter_has(&by->names, spec.name) &&
+	       filter_labels(by, spec.labels);
 }
 
 static void add_matching(struct daemon *d, struct mass *m, uint64_t until)
@@ -277,16 +338,6 @@ static void add_matching(struct daemon *d, struct mass *m, uint64_t until)
 		m->last_job = job->id;
 	}
 	m->next_job = job && job->id < m->end_job ? job->id : 0;
-}
-
-static const char *job_text(const struct job *job, char *text, size_t size)
-{
-	struct buf id = { 0 };
-
-	job_display_id(job, 0, &id);
-	snprintf(text, size, "%s", id.data);
-	buf_free(&id);
-	return text;
 }
 
 struct operator_of {
@@ -326,9 +377,13 @@ static int control_one(struct daemon *d, const struct mass *m, struct job *job,
                        struct err *err)
 {
 	static const enum event_kind kinds[ACTION_N] = {
-		[ACTION_hold] = EV_hold,       [ACTION_release] = EV_release,
-		[ACTION_suspend] = EV_suspend, [ACTION_resume] = EV_resume,
-		[ACTION_requeue] = EV_requeue, [ACTION_preempt] = EV_preempt,
+		[ACTION_hold] = EV_hold,
+		[ACTION_release] = EV_release,
+		[ACTION_suspend] = EV_suspend,
+		[ACTION_resume] = EV_resume,
+		[ACTION_requeue] = EV_requeue,
+		[ACTION_preempt] = EV_preempt,
+		[ACTION_requeuehold] = EV_requeue,
 	};
 	bool operates = access_operates(d, &m->peer, job->queue);
 	struct event_in ev = { .kind = kinds[m->action],
@@ -343,11 +398,9 @@ static int control_one(struct daemon *d, const struct mass *m, struct job *job,
 		               d->conf->queues[job->queue].name, m->peer.user);
 	if (m->action == ACTION_top)
 		return state_top(d->state, job, err);
-	/* Operators who hold their own job place a user's hold; root does
-	 * not. */
-	if (m->action == ACTION_hold && job->uid == m->peer.uid &&
-	    m->peer.uid != 0)
-		ev.by_operator = false;
+	ev.hold = m->action == ACTION_requeuehold;
+	if (ev.hold || m->action == ACTION_hold)
+		ev.by_operator = holds_as_operator(d, m, job);
 	return state_event(d->state, job, &ev, err);
 }
 
@@ -376,18 +429,6 @@ static int mass_one(struct daemon *d, const struct mass *m, struct job *job,
 		return update_one(d, m, job, err);
 	}
 	return 0;
-}
-
-static const char *act_name(const struct mass *m)
-{
-	static const char *const names[] = {
-		[MASS_CANCEL] = "cancel",
-		[MASS_SIGNAL] = "signal",
-		[MASS_UPDATE] = "update",
-	};
-
-	return m->kind == MASS_CONTROL ? action_name(m->action)
-	                               : names[m->kind];
 }
 
 /* Apply the action and note who did it. If the record is split, the new records
@@ -509,8 +550,8 @@ static void read_ids(struct mass *m, const json_t *ids)
 	m->ntexts = filter_unique(ids, m->text);
 }
 
-/* Without a filter on users select the user's own jobs; with --all of an admin
- * everybody's. */
+/* Select by filters. Without one on users: the user's own jobs, or with --all
+ * of an admin everybody's. */
 static int read_matching(struct daemon *d, struct mass *m, struct err *err)
 {
 	const struct job *first = state_first_job(d->state);
@@ -521,7 +562,9 @@ static int read_matching(struct daemon *d, struct mass *m, struct err *err)
 	            access_role(d, &m->peer) == ROLE_ADMIN);
 	m->next_job = first ? first->id : 0;
 	m->end_job = state_next_id(d->state);
-	return filter_check(d, &m->by, err);
+	return filter_check_labels(&m->by, err) < 0
+	           ? -1
+	           : filter_check(d, &m->by, err);
 }
 
 static int read_signal(struct mass *m, json_t *body, struct err *err)

@@ -96,7 +96,7 @@ static int op_shutdown(struct daemon *d, struct ask *ask,
 	return 0;
 }
 
-#define FILTERS "users=l queues=l states=l names=l "
+#define FILTERS "users=l queues=l states=l names=l labels=l "
 #define LISTING "fields=l format=t "
 
 /* writes: it is refused on a full disk. Cancels are not, as they make room;
@@ -134,15 +134,17 @@ static const struct {
 	             false },
 	[OP_jobs] = { op_list, false,
 	              LISTING FILTERS
-	              "nodes=l ids=l all=b history=b since=i "
-	              "until=i sort=t after=t limit=i count=b cron=i",
+	              "nodes=l accounts=l ids=l all=b history=b since=i "
+	              "until=i sort=t after=t back=b limit=i count=b "
+	              "cron=i",
 	              true },
 	[OP_queues] = { op_list, false, LISTING "names=l", true },
 	[OP_nodes] = { op_list, false, LISTING "names=l", true },
 	[OP_shares] = { op_list, false, LISTING "users=l queues=l", true },
 	[OP_attempts] = { op_list, false,
-	                  LISTING "users=l queues=l states=l nodes=l ids=l "
-	                          "all=b since=i until=i",
+	                  LISTING
+	                  "users=l queues=l states=l nodes=l accounts=l ids=l "
+	                  "all=b since=i until=i",
 	                  true },
 	[OP_web] = { op_web, false, "action=t", false },
 	[OP_session] = { op_session, false, "action=t k=t", true },
@@ -152,11 +154,19 @@ static const struct {
 	[OP_shutdown] = { op_shutdown, false, "", false },
 	[OP_script] = { op_script, false, "id=t", false },
 	[OP_step] = { op_step, false, "id=t", false },
+	[OP_alloc] = { op_alloc, false, "id=t", false },
+	[OP_exec] = { op_exec, false, "id=t", false },
 	[OP_steps] = { op_steps, false, "ids=l", false },
 	[OP_crons] = { op_crons, false, "ids=l users=l queues=l all=b", false },
 	[OP_cron] = { op_cron, true, "action=t ids=l cancel=b set=o", false },
 	[OP_cron_file] = { op_cron_file, false, "user=t entries=j text_len=i",
 	                   false },
+	[OP_accounting] = { op_accounting, false, "from=i", false },
+	[OP_history] = { op_history, true, "before=i expect=i", false },
+	[OP_report] = { op_report, false,
+	                "by=l since=i until=i users=l accounts=l queues=l "
+	                "classes=l pools=l gpu_types=l",
+	                false },
 	[OP_audit] = { op_audit, false,
 	               "user=t act=t job=i since=i until=i limit=i", false },
 };

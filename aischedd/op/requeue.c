@@ -34,13 +34,16 @@ static int requeue_one(struct finding *f, const struct past_job *past)
 		                .queue = past->queue,
 		                .who = &who };
 	int queue = conf_queue_find(f->d->conf, past->queue);
+	char id[24];
 
 	who.operator_ = queue < 0
 	                    ? access_role(f->d, f->peer) >= ROLE_OPERATOR
 	                    : access_operates(f->d, f->peer, (uint32_t)queue);
-	if (past->job.uid != f->peer->uid && !who.operator_)
-		return err_set(f->err, EPERM, "job %llu is not yours",
-		               (unsigned long long)past->job.id);
+	if (past->job.uid != f->peer->uid && !who.operator_) {
+		snprintf(id, sizeof(id), "%llu",
+		         (unsigned long long)past->job.id);
+		return access_refuse(f->d, f->peer, id, f->err);
+	}
 	return requeue_ended(f->d->state, &what, clock_wall_s(), f->err);
 }
 

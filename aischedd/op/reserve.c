@@ -1,18 +1,42 @@
 /* reserve.c - make and delete reservations */
-#include <grp.h>
-#include <pwd.h>
+#include "aischedd/op/reserve.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 #include "aischedd/op/audit.h"
+#include "aischedd/op/cron_run.h"
 #include "aischedd/op/op.h"
+#include "aischedd/rpc/ident.h"
 #include "aischedd/state/cluster/reserve.h"
+#include "aischedd/thread.h"
 #include "libcommon/clock.h"
 #include "libcommon/limits.h"
 #include "libcommon/log.h"
+#include "libcommon/mem.h"
 
-/* Join [name, ..] to "name,.."; check that each is a user, or "@" and a
- * group. */
-static int user_list(const json_t *users, struct buf *ret, struct err *err)
+/* A request whose users are being looked up, which may take a while. */
+struct reserving {
+	struct thread_task task;
+	struct reserving *next;
+	struct daemon *d;
+	struct kept_ask ask;
+	struct peer *peer;
+	json_t *body, *names; /* names borrows from body */
+	struct buf users;     /* "name,..", filled by the thread */
+	int result;
+	struct err err;
+};
+
+static void reserving_free(struct reserving *r)
+{
+	free(r->peer);
+	json_decref(r->body);
+	buf_free(&r->users);
+	free(r);
+}
+
+static int check_names(const json_t *users, struct err *err)
 {
 	const json_t *item;
 	size_t i;
@@ -27,70 +51,134 @@ static int user_list(const json_t *users, struct buf *ret, struct err *err)
 			               "'%s' is not the name of a user or "
 			               "@GROUP",
 			               name ? name : "");
-		if (*name == '@' ? !getgrnam(name + 1) : !getpwnam(name))
-			return err_set(err, ENOENT, "there is no %s '%s'",
-			               *name == '@' ? "group" : "user",
-			               name + (*name == '@'));
-		buf_printf(ret, "%s%s", i ? "," : "", name);
 	}
 	return 0;
 }
 
-static int reserve(struct daemon *d, const struct request_in *in,
-                   struct buf *users, struct err *err)
+static int read_reserve(json_t *body, struct reserve_ask *ask, json_t **names,
+                        struct err *err)
 {
 	const char *repeat = "never";
-	struct reserve_ask ask = { 0 };
 	json_int_t start, end, count = 0;
-	json_t *names = NULL;
 	json_error_t e;
 
-	if (json_unpack_ex(in->body, &e, JSON_STRICT,
+	if (json_unpack_ex(body, &e, JSON_STRICT,
 	                   "{s:s, s:s, s:I, s:I, s?s, s?o, s?s, s?I, s?s}",
-	                   "op", &(const char *){ NULL }, "name", &ask.name,
+	                   "op", &(const char *){ NULL }, "name", &ask->name,
 	                   "start", &start, "end", &end, "repeat", &repeat,
-	                   "users", &names, "nodes", &ask.nodes, "count",
-	                   &count, "pool", &ask.pool) < 0)
+	                   "users", names, "nodes", &ask->nodes, "count",
+	                   &count, "pool", &ask->pool) < 0)
 		return err_set(err, EPROTO, "reserve: %s", e.text);
 	if (repeat_parse(repeat) < 0)
 		return err_set(err, EINVAL,
 		               "'%s' is no repetition: use never, daily or "
 		               "weekly",
 		               repeat);
-	if (!ask.nodes && (count < 1 || count > LIMIT_NODES))
+	if (!ask->nodes && (count < 1 || count > LIMIT_NODES))
 		return err_set(err, EINVAL, "give nodes, or a count of 1 to %d",
 		               LIMIT_NODES);
-	if (user_list(names, users, err) < 0)
+	ask->repeat = (enum repeat)repeat_parse(repeat);
+	ask->start = start;
+	ask->end = end;
+	ask->count = (uint32_t)count;
+	return check_names(*names, err);
+}
+
+/* Runs on the thread, as the name service may take its time. */
+static void look_up(struct thread_task *task)
+{
+	struct reserving *r = (struct reserving *)(void *)task;
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(r->names, i, item) {
+		const char *name = json_string_value(item);
+
+		if (ident_check(name, &r->err) < 0) {
+			r->result = -1;
+			return;
+		}
+		buf_printf(&r->users, "%s%s", i ? "," : "", name);
+	}
+}
+
+static int reserve(struct reserving *r, struct buf *nodes, struct err *err)
+{
+	struct daemon *d = r->d;
+	struct reserve_ask ask = { 0 };
+
+	if (r->result < 0) {
+		*err = r->err;
 		return -1;
-	ask.repeat = (enum repeat)repeat_parse(repeat);
-	ask.start = start;
-	ask.end = end;
-	ask.count = (uint32_t)count;
-	ask.users = users->data ? users->data : "";
+	}
+	if (read_reserve(r->body, &ask, &r->names, err) < 0)
+		return -1;
+	ask.users = r->users.data ? r->users.data : "";
 	if (state_reserve(d->state, &ask, clock_wall_s(), err) < 0)
 		return -1;
-	audit_act(d, in->peer, "reserve", "reservation", ask.name, NULL);
+	audit_act(d, r->peer, "reserve", "reservation", ask.name, NULL);
 	log_notice("reservation create reservation=%s user=%s", ask.name,
-	           in->peer->user);
+	           r->peer->user);
+	state_reservation_nodes(
+	    d->state,
+	    state_reservation(d->state, state_nreservations(d->state) - 1),
+	    false, nodes);
 	return 0;
+}
+
+/* The request is carried out even if its sender has gone. */
+static void looked_up(struct thread_task *task)
+{
+	struct reserving *r = (struct reserving *)(void *)task, **at;
+	struct daemon *d = r->d;
+	struct buf nodes = { 0 };
+	struct err err;
+	int result = reserve(r, &nodes, &err);
+
+	if (daemon_is_open(d, &r->ask)) {
+		if (result < 0)
+			daemon_refuse(d, r->ask.ask, &err);
+		else
+			daemon_answer(d, r->ask.ask,
+			              json_pack("{s:s}", "nodes", nodes.data));
+	}
+	buf_free(&nodes);
+	for (at = &d->reserving; *at != r; at = &(*at)->next)
+		;
+	*at = r->next;
+	reserving_free(r);
 }
 
 int op_reserve(struct daemon *d, struct ask *ask, const struct request_in *in,
                struct err *err)
 {
-	struct buf users = { 0 }, nodes = { 0 };
-	int result = reserve(d, in, &users, err);
+	struct reserve_ask what = { 0 };
+	json_t *names = NULL;
+	struct reserving *r;
 
-	if (result == 0) {
-		size_t last = state_nreservations(d->state) - 1;
+	if (read_reserve(in->body, &what, &names, err) < 0)
+		return -1;
+	r = xcalloc(1, sizeof(*r));
+	r->task = (struct thread_task){ .work = look_up, .done = looked_up };
+	r->d = d;
+	r->ask = daemon_keep(d, ask);
+	r->peer = ident_copy(in->peer);
+	r->body = json_incref(in->body);
+	r->names = names;
+	r->next = d->reserving;
+	d->reserving = r;
+	thread_do(cron_names(d), &r->task);
+	return 0;
+}
 
-		state_reservation_nodes(
-		    d->state, state_reservation(d->state, last), false, &nodes);
-		daemon_answer(d, ask, json_pack("{s:s}", "nodes", nodes.data));
+void daemon_free_reservings(struct daemon *d)
+{
+	struct reserving *r;
+
+	while ((r = d->reserving)) {
+		d->reserving = r->next;
+		reserving_free(r);
 	}
-	buf_free(&users);
-	buf_free(&nodes);
-	return result;
 }
 
 int op_unreserve(struct daemon *d, struct ask *ask, const struct request_in *in,

@@ -58,7 +58,7 @@ static int check_script(const struct peer *peer, const struct found_script *f,
 	if (!f->found)
 		return err_set(err, ENOENT, "there is no job %s", text);
 	if (!access_read(f->d, peer, f->uid, f->queue))
-		return err_set(err, EPERM, "job %s is not yours", text);
+		return access_refuse(f->d, peer, text, err);
 	if (f->script <= 0)
 		return err_set(err, ENODATA,
 		               "job %s has no script: it was made with kubectl",
@@ -73,6 +73,7 @@ int op_script(struct daemon *d, struct ask *ask, const struct request_in *in,
 	struct buf script = { 0 };
 	struct jobid id;
 	const char *text = json_string_value(json_object_get(in->body, "id"));
+	bool allocation;
 
 	if (!text)
 		return err_set(err, EPROTO, "script: id is expected");
@@ -83,8 +84,14 @@ int op_script(struct daemon *d, struct ask *ask, const struct request_in *in,
 	    check_script(in->peer, &f, text, err) < 0 ||
 	    store_blob_get(d->store, f.script, &script, err) < 0)
 		return -1;
-	rpc_part(ask, script.data, script.len);
+	allocation = !script.len;
+	if (!allocation)
+		rpc_part(ask, script.data, script.len);
 	buf_free(&script);
+	if (allocation)
+		return err_set(err, ENODATA,
+		               "job %s has no script: it is an allocation",
+		               text);
 	daemon_say(d, ask, json_object());
 	return 0;
 }

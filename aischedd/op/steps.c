@@ -1,5 +1,6 @@
 /* steps.c - the steps of jobs, from their shepherds' records */
 #include "aischedd/store/steps.h"
+#include "aischedd/op/access.h"
 #include "aischedd/op/op.h"
 #include "aischedd/runners.h"
 #include "libcommon/mem.h"
@@ -10,11 +11,13 @@ enum {
 	ANSWER_BYTES = 4 << 20 /* begun jobs are told whole */
 };
 
-static int read_one(struct daemon *d, uint64_t id, struct buf *out,
-                    struct err *err)
+static int read_one(struct daemon *d, const struct peer *peer, uint64_t id,
+                    struct buf *out, struct err *err)
 {
 	const struct job *job = state_job(d->state, id);
 
+	if (!access_sees(d, peer, id, NO_TASK))
+		return 0;
 	if (job && job->place) {
 		daemon_steps(d, job, out);
 		return 0;
@@ -41,7 +44,7 @@ int op_steps(struct daemon *d, struct ask *ask, const struct request_in *in,
 		if (rc)
 			break;
 		buf_printf(&out, "{\"job\":%lld}\n", (long long)id);
-		rc = read_one(d, (uint64_t)id, &out, err);
+		rc = read_one(d, in->peer, (uint64_t)id, &out, err);
 	}
 	if (!rc) {
 		rpc_part(ask, out.data ? out.data : "", out.len);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "aischedd/op/access.h"
+#include "aischedd/op/alloc.h"
 #include "aischedd/op/cron.h"
 #include "aischedd/op/submit.h"
 #include "aischedd/state/life/submit.h"
@@ -39,8 +40,6 @@ static int check_sizes(const struct daemon *d, const struct batch *b,
 		               "%zu bytes came with the request, but script "
 		               "and environment should have %zu",
 		               raw_len, b->script_len + b->env_len);
-	if (!b->script_len)
-		return err_set(err, EINVAL, "the script is empty");
 	if (b->script_len > (size_t)d->conf->max_script_size)
 		return err_set(err, EFBIG,
 		               "the script has %zu bytes, at most %lld are "
@@ -55,6 +54,28 @@ static int check_sizes(const struct daemon *d, const struct batch *b,
 	if (b->env_len && b->env[b->env_len - 1] != '\0')
 		return err_set(err, EPROTO,
 		               "the environment does not end with a zero byte");
+	return 0;
+}
+
+static int check_spec(const struct batch *b, const struct spec *spec,
+                      struct err *err)
+{
+	if (spec->kube_uid)
+		return err_set(err, EPERM,
+		               "kube_uid: only the runner of a cluster sets "
+		               "it");
+	if (spec->cron_id != SPEC_UNSET)
+		return err_set(err, EPERM,
+		               "cron_id: only recurring work has such runs");
+	if (spec->allocation == SPEC_UNSET)
+		return b->script_len
+		           ? 0
+		           : err_set(err, EINVAL, "the script is empty");
+	if (b->n > 1 || b->cron || spec->array || b->script_len ||
+	    spec->launch_script != 1 || spec->requeue != 0)
+		return err_set(err, EINVAL,
+		               "an allocation is one job, without script, "
+		               "that runs once and is not requeued");
 	return 0;
 }
 
@@ -92,16 +113,9 @@ static int batch_read(struct daemon *d, const struct request_in *in,
 		if (spec_from_json(&b->spec[i], json_array_get(specs, i),
 		                   b->arena, err) < 0)
 			return -1;
-	for (size_t i = 0; i < b->n; i++) {
-		if (b->spec[i].kube_uid)
-			return err_set(err, EPERM,
-			               "kube_uid: only the runner of a cluster "
-			               "sets it");
-		if (b->spec[i].cron_id != SPEC_UNSET)
-			return err_set(err, EPERM,
-			               "cron_id: only recurring work has such "
-			               "runs");
-	}
+	for (size_t i = 0; i < b->n; i++)
+		if (check_spec(b, &b->spec[i], err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -227,6 +241,8 @@ static int batch_submit(struct daemon *d, const struct peer *peer,
 	for (size_t i = 0; i < b->n; i++)
 		state_submit(d->state, &b->spec[i], &who, b->queue[i], script,
 		             env, *ret_first + i, now);
+	if (b->spec[0].allocation == ALLOCATION_HELD)
+		daemon_add_alloc(d, *ret_first);
 	store_token(d->store, b->token, peer->uid, *ret_first, (uint32_t)b->n,
 	            now);
 	log_info("job submit job=%llu count=%zu user=%s",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/op/access.h"
 #include "aischedd/op/op.h"
 #include "aischedd/store/ended.h"
 #include "libcommon/jobid.h"
@@ -24,7 +25,8 @@ struct target {
 struct waiter {
 	struct waiter *next;
 	struct kept_ask ask;
-	size_t n, at;  /* targets; those before `at` have ended */
+	const struct peer *peer; /* valid while the ask is open */
+	size_t n, at;            /* targets; those before `at` have ended */
 	size_t looked; /* targets before this index are checked to exist */
 	size_t told;   /* targets before this index are in the answer */
 	json_t *jobs;
@@ -112,18 +114,29 @@ static void put_id(const struct jobid *id, struct buf *out)
 	buf_addc(out, ']');
 }
 
-/* Fails with ENOENT if there never was such a job. */
-static int look_for(const struct daemon *d, struct target *t, struct err *err)
+/* Whether there was such a job, or task of an array. */
+static bool was_there(const struct daemon *d, const struct target *t,
+                      uint32_t task)
+{
+	struct past past;
+
+	steps_add(STEPS_QUERY);
+	return task == NO_TASK
+	           ? store_has(d->store, t->id.job)
+	           : store_past(t->id.job, task, &past, d->store) == 0;
+}
+
+/* Fails with ENOENT if there never was such a job, or the peer may not know. */
+static int look_for(const struct daemon *d, const struct peer *peer,
+                    struct target *t, struct err *err)
 {
 	uint32_t task = t->id.tasks.n ? idset_min(&t->id.tasks) : NO_TASK;
 	struct buf text = { 0 };
-	struct past past;
 
-	if (t->same || !is_over(d, t))
+	if (t->same)
 		return 0;
-	steps_add(STEPS_QUERY);
-	if (task == NO_TASK ? store_has(d->store, t->id.job)
-	                    : store_past(t->id.job, task, &past, d->store) == 0)
+	if ((!is_over(d, t) || was_there(d, t, task)) &&
+	    access_sees(d, peer, t->id.job, task))
 		return 0;
 	put_id(&t->id, &text);
 	err_set(err, ENOENT, "there is no job %s", text.data);
@@ -139,7 +152,7 @@ static bool go_on(struct daemon *d, struct waiter *w, uint64_t until)
 	if (!daemon_is_open(d, &w->ask))
 		return true;
 	for (; w->looked < w->n && steps_so_far < until; w->looked++)
-		if (look_for(d, &w->target[w->looked], &err) < 0) {
+		if (look_for(d, w->peer, &w->target[w->looked], &err) < 0) {
 			daemon_refuse(d, w->ask.ask, &err);
 			return true;
 		}
@@ -231,6 +244,7 @@ int op_wait(struct daemon *d, struct ask *ask, const struct request_in *in,
 	w = xcalloc(1,
 	            sizeof(*w) + json_array_size(ids) * sizeof(w->target[0]));
 	w->ask = daemon_keep(d, ask);
+	w->peer = in->peer;
 	w->jobs = json_array();
 	json_array_foreach(ids, i, id)
 		if (add_target(w, json_string_value(id), &known, err) < 0) {

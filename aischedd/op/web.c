@@ -1,19 +1,29 @@
 /* web.c - links to the page, and what the web program asks about them */
 #include "aischedd/op/web.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "aischedd/op/access.h"
+#include "aischedd/op/cron_run.h"
 #include "aischedd/op/op.h"
+#include "aischedd/rpc/ident.h"
 #include "aischedd/session.h"
+#include "aischedd/thread.h"
 #include "aischedd/web.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
+#include "libcommon/mem.h"
 
-static int make_link(struct daemon *d, struct ask *ask, const struct peer *peer)
+static int make_link(struct daemon *d, struct ask *ask, const struct peer *peer,
+                     struct err *err)
 {
 	char token[SESSION_TEXT + 1];
 
+	if (!web_url(d->web))
+		return err_set(err, ENOENT,
+		               "the page is reached through a proxy only: to "
+		               "use links, set http in aischedd.conf");
 	session_link(d->sessions, peer, clock_ms(), token);
 	daemon_say(d, ask,
 	           json_pack("{s:s, s:s, s:i}", "url", web_url(d->web), "token",
@@ -21,8 +31,10 @@ static int make_link(struct daemon *d, struct ask *ask, const struct peer *peer)
 	return 0;
 }
 
-static int list(struct daemon *d, struct ask *ask, const struct peer *peer)
+static int list(struct daemon *d, struct ask *ask, const struct peer *peer,
+                struct err *err)
 {
+	(void)err;
 	daemon_say(d, ask,
 	           json_pack("{s:o}", "sessions",
 	                     session_list(d->sessions, peer->uid, clock_ms(),
@@ -30,10 +42,12 @@ static int list(struct daemon *d, struct ask *ask, const struct peer *peer)
 	return 0;
 }
 
-static int end_all(struct daemon *d, struct ask *ask, const struct peer *peer)
+static int end_all(struct daemon *d, struct ask *ask, const struct peer *peer,
+                   struct err *err)
 {
 	size_t n = session_end_all(d->sessions, peer->uid);
 
+	(void)err;
 	daemon_say(d, ask, json_pack("{s:I}", "count", (json_int_t)n));
 	return 0;
 }
@@ -44,7 +58,7 @@ int op_web(struct daemon *d, struct ask *ask, const struct request_in *in,
 	static const struct {
 		const char *action;
 		int (*fn)(struct daemon *d, struct ask *ask,
-		          const struct peer *peer);
+		          const struct peer *peer, struct err *err);
 	} table[] = { { "link", make_link },
 		      { "list", list },
 		      { "logout", end_all } };
@@ -57,7 +71,7 @@ int op_web(struct daemon *d, struct ask *ask, const struct request_in *in,
 		               "aischedd.conf and start the daemon again");
 	for (size_t i = 0; action && i < sizeof(table) / sizeof(*table); i++)
 		if (!strcmp(action, table[i].action))
-			return table[i].fn(d, ask, in->peer);
+			return table[i].fn(d, ask, in->peer, err);
 	return err_set(err, EINVAL, "web: action must be link, list or logout");
 }
 
@@ -81,6 +95,62 @@ static int log_in(struct daemon *d, struct ask *ask, const char *token,
 	daemon_say(
 	    d, ask,
 	    json_pack("{s:s, s:s}", "cookie", cookie, "user", peer->user));
+	return 0;
+}
+
+/* A user whom the proxy names, while the name service is asked. */
+struct proxied {
+	struct thread_task task;
+	struct daemon *d;
+	struct kept_ask ask;
+	char *user;
+	struct peer *peer;
+	struct err err;
+};
+
+static void look_up(struct thread_task *task)
+{
+	struct proxied *p = (struct proxied *)(void *)task;
+
+	p->peer = ident_named(p->user, &p->err);
+}
+
+static void looked_up(struct thread_task *task)
+{
+	struct proxied *p = (struct proxied *)(void *)task;
+	struct daemon *d = p->d;
+
+	if (!p->peer && p->err.code == ENOENT)
+		p->err.code = EPERM;
+	else if (p->peer && p->peer->uid == 0)
+		err_set(&p->err, EPERM, "root is not served behind a proxy");
+	if (!daemon_is_open(d, &p->ask)) {
+		free(p->peer);
+	} else if (p->err.code) {
+		free(p->peer);
+		daemon_refuse(d, p->ask.ask, &p->err);
+	} else {
+		session_name(d->sessions, p->peer, clock_ms());
+		daemon_say(d, p->ask.ask, json_object());
+	}
+	free(p->user);
+	free(p);
+}
+
+/* Look up a user whom the proxy names, and remember them for a while. */
+static int believe(struct daemon *d, struct ask *ask, const char *user,
+                   struct err *err)
+{
+	struct proxied *p;
+
+	if (!*d->conf->web_proxy_header)
+		return err_set(err, EPERM, "there is no proxy");
+	p = xcalloc(1, sizeof(*p));
+	p->task = (struct thread_task){ .work = look_up, .done = looked_up };
+	p->d = d;
+	p->ask = daemon_keep(d, ask);
+	p->user = xstrdup(user);
+	thread_do(cron_names(d), &p->task);
 	return 0;
 }
 
@@ -109,6 +179,8 @@ int op_session(struct daemon *d, struct ask *ask, const struct request_in *in,
 		               "session is a request of the web program");
 	if (action && !strcmp(action, "login") && k)
 		return log_in(d, ask, k, err);
+	if (action && !strcmp(action, "proxy") && k)
+		return believe(d, ask, k, err);
 	if (!in->peer->known)
 		return err_set(err, EACCES, "nobody has logged in");
 	if (action && !strcmp(action, "logout") && k) {
@@ -119,13 +191,17 @@ int op_session(struct daemon *d, struct ask *ask, const struct request_in *in,
 	if (action && !strcmp(action, "who"))
 		return say_who(d, ask, in->peer);
 	return err_set(err, EINVAL,
-	               "session: action must be login, who or logout");
+	               "session: action must be login, proxy, who or logout");
 }
 
 struct peer *daemon_session(const char *cookie, size_t len, void *arg)
 {
 	struct daemon *d = arg;
+	struct peer *peer = NULL;
 
-	return d->sessions ? session_find(d->sessions, cookie, len, clock_ms())
-	                   : NULL;
+	if (d->sessions)
+		peer = session_find(d->sessions, cookie, len, clock_ms());
+	if (peer && *cookie == '=')
+		peer->plain = !d->conf->web_proxy_admins;
+	return peer;
 }

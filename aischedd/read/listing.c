@@ -10,12 +10,15 @@
 #include "aischedd/state/cluster/used.h"
 #include "libcommon/mem.h"
 
+static const struct field no_fields[] = { { 0 } };
+
 static const struct field *const tables[] = {
 	[LIST_JOBS] = listing_job_fields,
 	[LIST_NODES] = listing_node_fields,
 	[LIST_QUEUES] = listing_queue_fields,
 	[LIST_SHARES] = listing_share_fields,
 	[LIST_ATTEMPTS] = listing_attempt_fields,
+	[LIST_CRONS] = no_fields,
 };
 
 static int find_field(const struct field *table, const char *name)

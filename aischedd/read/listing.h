@@ -23,7 +23,8 @@ enum listing_kind {
 	LIST_NODES,
 	LIST_QUEUES,
 	LIST_SHARES,
-	LIST_ATTEMPTS
+	LIST_ATTEMPTS,
+	LIST_CRONS /* written by op/cron.c; without fields */
 };
 
 enum { LISTING_FIELDS = 96 };

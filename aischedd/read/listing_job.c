@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/read/listing_devices.h"
 #include "aischedd/read/listing_row.h"
 #include "aischedd/state/acts.h"
 #include "aischedd/state/cluster/ledger.h"
@@ -10,6 +11,8 @@
 #include "aischedd/state/pass/why.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/job_fields.h"
+#include "libcommon/labels.h"
+#include "libcommon/mail.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
@@ -110,7 +113,7 @@ static void j_position(struct row_view *v)
 	put_int_or(v, v->position, 0);
 }
 
-/* How its position in the queue comes about; in a column, one number. */
+/* Show how its position in the queue comes about; in a column, one number. */
 static void j_score(struct row_view *v)
 {
 	struct order_score s;
@@ -257,6 +260,37 @@ static void j_dependency(struct row_view *v)
 	put_buf(v, &text);
 }
 
+/* {"team":"nlp"}; in a column, team=nlp. */
+static void j_labels(struct row_view *v)
+{
+	const char *at = v->spec.labels;
+	struct label l;
+	bool any = false;
+
+	if (!v->json) {
+		put_text(v, at);
+		return;
+	}
+	buf_addc(v->out, '{');
+	/* Neither part needs escapes. */
+	for (; labels_next(&at, &l); any = true)
+		buf_printf(v->out, "%s\"%.*s\":\"%.*s\"", any ? "," : "",
+		           (int)l.key_len, l.key, (int)l.value_len, l.value);
+	buf_addc(v->out, '}');
+}
+
+static void j_mail_type(struct row_view *v)
+{
+	struct buf text = { 0 };
+
+	if (v->spec.mail_types == SPEC_UNSET || !v->spec.mail_types) {
+		put_null(v);
+		return;
+	}
+	mail_types_format(v->spec.mail_types, &text);
+	put_buf(v, &text);
+}
+
 /* Append a word, quoted for people as a shell would need it. */
 static void put_word(struct buf *out, const char *word)
 {
@@ -353,6 +387,12 @@ static struct ledger_sum total_of(const struct row_view *v)
 	return sum;
 }
 
+static int64_t longest_of(const struct row_view *v)
+{
+	return v->job->ledger ? ledger_longest(v->job, v->now * 1000)
+	                      : 1000 * job_elapsed(v->job, v->now);
+}
+
 /* The node of its first task. */
 static void j_batch_host(struct row_view *v)
 {
@@ -360,6 +400,18 @@ static void j_batch_host(struct row_view *v)
 		put_text(v, first_host(v));
 	else
 		put_null(v);
+}
+
+static void j_devices(struct row_view *v)
+{
+	struct buf text = { 0 };
+
+	if (v->state && v->job->place &&
+	    listing_devices(v->state, v->job->place, &text))
+		put_text(v, text.data);
+	else
+		put_null(v);
+	buf_free(&text);
 }
 
 /* The seconds of its time limit that are left. */
@@ -414,11 +466,14 @@ FIELD(j_error,           put_file,   true)
 FIELD(j_input,           put_text,   v->spec.input)
 FIELD(j_account,         put_text,   v->spec.account)
 FIELD(j_comment,         put_text,   v->spec.comment)
+FIELD(j_mail_user,       put_text,   v->spec.mail_user)
 FIELD(j_requeue,         put_int_or, v->spec.requeue, SPEC_UNSET)
 FIELD(j_max_restarts,    put_int_or, v->spec.max_restarts, SPEC_UNSET)
 FIELD(j_on_task_failure, put_text,   v->spec.on_task_failure)
 FIELD(j_cpu_seconds,     put_milli,  v->job->cpu_ms)
 FIELD(j_elapsed_ms,      put_int,    total_of(v).ran_ms)
+FIELD(j_attempts,        put_int,    v->job->attempt)
+FIELD(j_longest_ms,      put_int,    longest_of(v))
 FIELD(j_held_cpu_seconds, put_milli, total_of(v).held[RES_CPU])
 FIELD(j_held_gpu_seconds, put_milli, total_of(v).held[RES_GPU])
 FIELD(j_constraint,      put_text,   v->spec.constraint)
@@ -438,6 +493,7 @@ FIELD(j_gpus_per_job,    put_int_or, v->spec.gpus_job, SPEC_UNSET)
 FIELD(j_gpu_type,        put_text,   v->spec.gpu_type)
 FIELD(j_exclusive,       put_int_or, v->spec.exclusive, SPEC_UNSET)
 FIELD(j_reservation,     put_text,   v->spec.reservation)
+FIELD(j_allocation,      put_int_or, v->spec.allocation, SPEC_UNSET)
 /* clang-format on */
 
 const struct field listing_job_fields[] = {

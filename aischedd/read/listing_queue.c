@@ -193,7 +193,7 @@ static void s_queue(struct row_view *v)
 	q_name(v);
 }
 
-/* In seconds of a whole pool. */
+/* Print usage as seconds of a whole pool. */
 static void s_usage(struct row_view *v)
 {
 	const int64_t milli = CHARGE_ALL / 1000;

@@ -64,15 +64,22 @@ static int compare_keys(const struct page_row *a, const struct page_row *b)
 static bool is_before(const struct page *page, const struct page_row *a,
                       const struct page_row *b)
 {
-	int order = compare_keys(a, b);
-	bool turned =
-	    page->down && a->kind != PAGE_EMPTY && b->kind != PAGE_EMPTY;
+	int order;
 
+	if (page->back) {
+		const struct page_row *swap = a;
+
+		a = b;
+		b = swap;
+	}
+	order = compare_keys(a, b);
 	steps_add(1);
 	if (!order)
 		return page->down && !page->sort ? a->id > b->id
 		                                 : a->id < b->id;
-	return turned ? order > 0 : order < 0;
+	if (page->down && a->kind != PAGE_EMPTY && b->kind != PAGE_EMPTY)
+		return order > 0;
+	return order < 0;
 }
 
 #define AT(page, i)        (page)->row[i]
@@ -108,7 +115,13 @@ int page_init(struct page *page, const json_t *body, struct err *err)
 
 	*page = (struct page){ .limit = UINT64_MAX };
 	page->counts = json_is_true(json_object_get(body, "count"));
-	page->asked = limit || sort || after || page->counts;
+	page->back = json_is_true(json_object_get(body, "back"));
+	page->asked = limit || sort || after || page->counts || page->back;
+	if (page->back && !sort)
+		return err_set(
+		    err, EINVAL,
+		    "back turns a sorted listing round: give a sort, "
+		    "too");
 	if (sort) {
 		page->down = *sort == '-';
 		page->sort = sort + page->down;

@@ -12,7 +12,8 @@
  * come before other texts, whatever is empty comes last in both directions;
  * equal keys go by id. Texts count with their first PAGE_KEY bytes. A cursor is
  * "ID:KEY" of the last row of a page: the next page begins behind that place,
- * even if the row itself is gone by then.
+ * even if the row itself is gone by then. With `back` a page has the rows
+ * before that place, the nearest first.
  */
 #ifndef AISCHEDD_READ_PAGE_H
 #define AISCHEDD_READ_PAGE_H
@@ -44,12 +45,13 @@ struct page_row {
 struct page {
 	bool asked;                /* the request has one of the fields */
 	bool counts, down, begins; /* begins: there is a cursor */
+	bool back;                 /* the exact reverse of the order */
 	const char *sort; /* field, borrowed from the request; NULL: none */
 	uint64_t limit;   /* UINT64_MAX: none */
 	struct page_row after;
 
 	uint64_t count;       /* rows that fit */
-	uint64_t beyond;      /* of these, after the cursor */
+	uint64_t beyond;      /* rows that fit, behind the cursor */
 	uint64_t taken;       /* rows of the page so far */
 	struct page_row last; /* taken; with a sort: offered */
 	struct page_row *row; /* a heap, the worst on top; then sorted */
@@ -57,7 +59,7 @@ struct page {
 	size_t unsorted, told;
 };
 
-/* Read the fields sort, after, limit and count. Fails with EINVAL. */
+/* Read the fields sort, after, back, limit and count. Fails with EINVAL. */
 int page_init(struct page *page, const json_t *body, struct err *err);
 void page_fini(struct page *page);
 

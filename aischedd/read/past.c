@@ -46,6 +46,8 @@ static void past_row(const struct past_job *past, void *arg)
 	r->past_rows++;
 	r->query.after = job->end;
 	r->query.after_id = job->id;
+	if (!veil_shows(&r->veil, past->user, past->queue))
+		return;
 	if (r->wanted) {
 		if (!reading_means(&r->wanted[r->wanted_at].id.tasks, job))
 			return;
@@ -86,13 +88,15 @@ static void past_attempt(const struct past_attempt *past, void *arg)
 	r->query.after = past->ended_ms;
 	r->query.after_id = past->job;
 	r->query.after_attempt = past->attempt;
-	if (tasks && tasks->n && !idset_has(tasks, past->array_task))
+	if (!veil_shows(&r->veil, past->user, past->queue) ||
+	    (tasks && tasks->n && !idset_has(tasks, past->array_task)))
 		return;
 	if (r->wanted)
 		r->wanted[r->wanted_at].found = true;
 	if ((r->only_user && strcmp(r->only_user, past->user)) ||
 	    !filter_has(&r->by.users, past->user) ||
 	    !filter_has(&r->by.queues, past->queue) ||
+	    !filter_has(&r->by.accounts, past->account ? past->account : "") ||
 	    !filter_has_state(&r->by, (enum job_state)past->state) ||
 	    !was_on(past->nodes, &r->by.nodes))
 		return;
@@ -132,7 +136,7 @@ static void done(struct thread_task *task)
 		return;
 	}
 	if (r->past_rows < PAST_ROWS || page_is_full(&r->page)) {
-		/* The query has no rows left that are wanted. */
+		/* The query is at its end, or the page is full. */
 		r->query.after = NO_TIME;
 		r->wanted_at++;
 	}

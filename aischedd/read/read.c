@@ -27,6 +27,7 @@ void reading_free(struct reading *r)
 	slices_remove(&r->d->listings, &r->slice);
 	filters_fini(&r->by);
 	free(r->only_user);
+	veil_fini(&r->veil);
 	free(r->store_path);
 	buf_free(&r->out);
 	buf_free(&r->key_text);
@@ -196,9 +197,17 @@ static int read_page(struct reading *r, struct err *err)
 		               r->page.sort);
 	if (r->past_only && !strcmp(r->page.sort, "end_time")) {
 		r->page.sort = NULL;
-		r->query.newest_first = r->page.down;
+		r->query.newest_first = r->page.down != r->page.back;
 	}
 	return 0;
+}
+
+/* Select the user's own jobs unless a filter names users. */
+static void read_owner(struct reading *r, const struct request_in *in)
+{
+	if (r->by.users.all && !r->query.cron &&
+	    !json_is_true(json_object_get(in->body, "all")))
+		r->only_user = xstrdup(in->peer->user);
 }
 
 static int read_filters(struct reading *r, const struct request_in *in,
@@ -215,7 +224,7 @@ static int read_filters(struct reading *r, const struct request_in *in,
 	          json_is_true(json_object_get(in->body, "history")) ||
 	          wants_final(&r->by);
 	r->past_only = in->op == OP_attempts || (r->past && r->by.all_states);
-	if (read_page(r, err) < 0)
+	if (read_page(r, err) < 0 || filter_check_labels(&r->by, err) < 0)
 		return -1;
 	if (ids) {
 		r->past = true;
@@ -223,9 +232,7 @@ static int read_filters(struct reading *r, const struct request_in *in,
 	}
 	if (!r->past && filter_check(r->d, &r->by, err) < 0)
 		return -1;
-	if (r->by.users.all && !r->query.cron &&
-	    !json_is_true(json_object_get(in->body, "all")))
-		r->only_user = xstrdup(in->peer->user);
+	read_owner(r, in);
 	return 0;
 }
 
@@ -235,7 +242,7 @@ int op_list(struct daemon *d, struct ask *ask, const struct request_in *in,
 	static const enum listing_kind kinds[OP_N] = {
 		[OP_jobs] = LIST_JOBS,         [OP_nodes] = LIST_NODES,
 		[OP_queues] = LIST_QUEUES,     [OP_shares] = LIST_SHARES,
-		[OP_attempts] = LIST_ATTEMPTS,
+		[OP_attempts] = LIST_ATTEMPTS, [OP_crons] = LIST_CRONS,
 	};
 	struct reading *r = xcalloc(1, sizeof(*r));
 
@@ -244,6 +251,8 @@ int op_list(struct daemon *d, struct ask *ask, const struct request_in *in,
 	r->slice.uid = in->peer->uid;
 	r->body = json_incref(in->body);
 	filters_init(&r->by, r->body);
+	veil_init(&r->veil, d, in->peer,
+	          in->op == OP_shares ? "usage" : "jobs");
 	r->next = d->readings;
 	d->readings = r;
 	if (listing_new(&r->listing, kinds[in->op],
@@ -255,6 +264,8 @@ int op_list(struct daemon *d, struct ask *ask, const struct request_in *in,
 		reading_free(r);
 		return -1;
 	}
+	if (in->op == OP_crons)
+		read_owner(r, in);
 	slices_add(&d->listings, &r->slice);
 	return 0;
 }

@@ -44,7 +44,8 @@ struct reading {
 	struct listing key; /* the one field that it is sorted by */
 	struct buf key_text;
 
-	uint64_t *active; /* ids of jobs, or indices of nodes and queues */
+	/* ids of jobs or cron entries, or indices of nodes and queues */
+	uint64_t *active;
 	size_t nactive, active_at, active_cap;
 	struct map taken;       /* the ids in active */
 	struct node_left *left; /* by node, at the beginning of the listing */
@@ -54,8 +55,8 @@ struct reading {
 
 	bool past; /* the history is wanted, too */
 	bool past_only;
-	struct map active_told; /* then: ids written already; such a job may end
-	                           before the history is read */
+	struct map active_told; /* ids of active rows that were written; such a
+	                           job may end before the history is read */
 	bool in_thread, gone;   /* gone: the peer has disconnected */
 	/* history, on the reader's thread */
 	struct thread_task task;
@@ -69,13 +70,14 @@ struct reading {
 	size_t taken_at;
 	size_t past_rows; /* rows of the current query */
 
-	char *only_user; /* NULL: all users */
+	char *only_user;  /* NULL: all users */
+	struct veil veil; /* of jobs, or of use */
 };
 
 /* read.c */
 /* Go on with the listings that can, one after the other. */
 void daemon_slice_readings(struct daemon *d);
-/* The peer of this ask has disconnected. */
+/* End the listing of an ask whose peer has disconnected. */
 void daemon_reading_gone(struct daemon *d, const struct ask *ask);
 void daemon_free_readings(struct daemon *d);
 

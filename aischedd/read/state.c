@@ -1,6 +1,7 @@
 /* state.c - rows of a listing from the state */
 #include <string.h>
 
+#include "aischedd/op/cron.h"
 #include "aischedd/read/read.h"
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/used.h"
@@ -8,9 +9,14 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-/* Steps for a row with the reason of its job, and for one field of it; steps of
- * one piece. */
-enum { STEPS_ROW = 50, STEPS_KEY = 20, READ_STEPS = STEPS_SLICE / 4 };
+/* Steps for a row with the reason of its job, and for one field of it; for a
+ * row of shares; steps of one piece. */
+enum {
+	STEPS_ROW = 50,
+	STEPS_KEY = 20,
+	STEPS_SHARE = 10,
+	READ_STEPS = STEPS_SLICE / 4
+};
 
 bool reading_fits(const struct reading *r, const struct job *job,
                   const char *user, const char *queue)
@@ -20,13 +26,16 @@ bool reading_fits(const struct reading *r, const struct job *job,
 	if ((r->only_user && strcmp(r->only_user, user)) ||
 	    !filter_has(&r->by.users, user) ||
 	    !filter_has(&r->by.queues, queue) ||
+	    !veil_shows(&r->veil, user, queue) ||
 	    !filter_has_state(&r->by, (enum job_state)job->state) ||
 	    (r->query.cron && job->cron != r->query.cron))
 		return false;
-	if (r->by.names.all)
+	if (r->by.names.all && r->by.accounts.all && r->by.labels.all)
 		return true;
 	spec_unpack(&spec, job->packed);
-	return filter_has(&r->by.names, spec.name);
+	return filter_has(&r->by.names, spec.name) &&
+	       filter_has(&r->by.accounts, spec.account ? spec.account : "") &&
+	       filter_labels(&r->by, spec.labels);
 }
 
 bool reading_means(const struct idset *tasks, const struct job *job)
@@ -68,6 +77,11 @@ static void take_active(struct reading *r, uint64_t which)
 /* Add a job, unless another id of the request named it already. */
 static void take_job(struct reading *r, struct wanted *w, const struct job *job)
 {
+	const struct conf *conf = r->d->conf;
+
+	if (!veil_shows(&r->veil, state_user(r->d->state, job->user)->name,
+	                conf->queues[job->queue].name))
+		return;
 	w->found = true;
 	if (r->past_only || map_find(&r->taken, job->id))
 		return;
@@ -143,9 +157,23 @@ static void take_queues(struct reading *r)
 			take_active(r, i);
 }
 
+static int take_crons(struct reading *r, struct err *err)
+{
+	const struct cron_entry *e = state_first_cron(r->d->state);
+
+	if (filter_check(r->d, &r->by, err) < 0)
+		return -1;
+	for (; e; e = e->next) {
+		steps_add(1);
+		take_active(r, e->id);
+	}
+	return 0;
+}
+
 static void write_share(struct reading *r, const struct share_row *row)
 {
 	listing_share(&r->listing, r->d->state, row, &r->out);
+	steps_add(STEPS_SHARE);
 	r->rows++;
 }
 
@@ -164,7 +192,10 @@ static int write_shares(struct reading *r, struct err *err)
 		if (wanted && r->by.users.all)
 			write_share(r, &s.queue[q]);
 		for (; at < s.nusers && s.user[at].queue == q; at++)
-			if (wanted && filter_has(&r->by.users, s.user[at].user))
+			if (wanted &&
+			    filter_has(&r->by.users, s.user[at].user) &&
+			    veil_shows(&r->veil, s.user[at].user,
+			               conf->queues[q].name))
 				write_share(r, &s.user[at]);
 	}
 	shares_fini(&s);
@@ -185,6 +216,8 @@ int read_begin(struct reading *r, struct err *err)
 		break;
 	case LIST_SHARES:
 		return write_shares(r, err);
+	case LIST_CRONS:
+		return take_crons(r, err);
 	case LIST_ATTEMPTS:
 		break;
 	}
@@ -234,6 +267,30 @@ static void write_job(struct reading *r, const struct job *job, int64_t now)
 	reading_wrote(r);
 }
 
+static bool fits_cron(const struct reading *r, const struct cron_entry *e)
+{
+	const char *user = state_user(r->d->state, e->user)->name;
+	const char *queue;
+
+	if ((r->only_user && e->uid != r->slice.uid) ||
+	    !filter_has(&r->by.users, user))
+		return false;
+	queue = cron_queue(r->d, e);
+	return filter_has(&r->by.queues, queue) &&
+	       veil_shows(&r->veil, user, queue);
+}
+
+static void write_cron(struct reading *r, uint64_t id)
+{
+	const struct cron_entry *e = state_cron(r->d->state, id);
+
+	steps_add(1);
+	if (!e || !fits_cron(r, e))
+		return;
+	cron_row(r->d, e, false, &r->out);
+	r->rows++;
+}
+
 static void write_active(struct reading *r, uint64_t which)
 {
 	const struct state *state = r->d->state;
@@ -254,10 +311,14 @@ static void write_active(struct reading *r, uint64_t which)
 			return; /* removed by a reload */
 		listing_queue(&r->listing, state, (uint32_t)which, &r->out);
 		break;
+	case LIST_CRONS:
+		write_cron(r, which);
+		return;
 	case LIST_SHARES:
 	case LIST_ATTEMPTS:
 		break;
 	}
+	steps_add(STEPS_ROW);
 	r->rows++;
 }
 

@@ -1,5 +1,9 @@
 /*
- * answer.c - answers of a connection, in order of its requests
+ * answer.c - answers of a connection
+ *
+ * They go out in the order of its requests. The requests of the web program are
+ * of many people: its answers go out as they come, so that what takes long for
+ * one delays no other.
  *
  * Over TCP each frame waits for a credential that binds it to its request, so
  * that the client knows who answers. On a Unix socket there is none: whoever
@@ -49,20 +53,30 @@ static void frame_send(struct frame *f)
 	frame_free(f);
 }
 
+/* Send the frames of an ask that are ready; returns true if it was the last
+ * one. */
+static bool send_ready(struct ask *ask)
+{
+	struct frame *f;
+
+	while ((f = TAILQ_FIRST(&ask->frames)) && !f->work)
+		frame_send(f);
+	return ask->answered && !f;
+}
+
 void answer_flush(struct conn *conn)
 {
-	struct ask *ask;
+	struct ask *ask, *next;
 	bool fewer = false;
 
-	while ((ask = TAILQ_FIRST(&conn->asks))) {
-		struct frame *f;
-
-		while ((f = TAILQ_FIRST(&ask->frames)) && !f->work)
-			frame_send(f);
-		if (!ask->answered || f)
+	for (ask = TAILQ_FIRST(&conn->asks); ask; ask = next) {
+		next = TAILQ_NEXT(ask, next);
+		if (send_ready(ask)) {
+			ask_free(ask);
+			fewer = true;
+		} else if (!conn->web) {
 			break;
-		ask_free(ask);
-		fewer = true;
+		}
 	}
 	/* Trigger from the loop: our caller may be the handler. The event also
 	 * finds connections that are drained by now. */
@@ -72,17 +86,35 @@ void answer_flush(struct conn *conn)
 		                        BEV_TRIG_DEFER_CALLBACKS);
 }
 
+/* Returns the ask whose answer goes on next: the one that has sent least of
+ * those that may send, or NULL. */
+static struct ask *find_drained(const struct conn *conn)
+{
+	struct ask *found = NULL, *ask;
+
+	TAILQ_FOREACH(ask, &conn->asks, next) {
+		if (ask->drained && (!found || ask->part < found->part))
+			found = ask;
+		if (!conn->web)
+			break;
+	}
+	return found;
+}
+
 void answer_drained(struct conn *conn)
 {
-	struct ask *ask = TAILQ_FIRST(&conn->asks);
+	struct ask *ask = find_drained(conn);
 	size_t out = evbuffer_get_length(bufferevent_get_output(conn->bev));
 	void (*fn)(struct ask *, void *);
 
-	if (!ask || !ask->drained || out + ask->queued > DRAINED)
+	if (!ask || out + ask->queued > DRAINED)
 		return;
 	fn = ask->drained;
 	ask->drained = NULL;
 	fn(ask, ask->drained_arg);
+	if (find_drained(conn))
+		bufferevent_trigger(conn->bev, EV_WRITE,
+		                    BEV_TRIG_DEFER_CALLBACKS);
 }
 
 /* An answer without credential is dropped with its connection: the client asks

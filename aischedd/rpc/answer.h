@@ -1,12 +1,12 @@
 /*
- * answer.h - frames of answers, in order
+ * answer.h - frames of answers
  */
 #ifndef AISCHEDD_RPC_ANSWER_H
 #define AISCHEDD_RPC_ANSWER_H
 
 #include "aischedd/rpc/conn.h"
 
-void answer_flush(struct conn *conn);        /* send what is ready, in order */
+void answer_flush(struct conn *conn);        /* send what is ready */
 void answer_drained(struct conn *conn);      /* when little is left to send */
 void answer_free(struct ask *ask);           /* its frames */
 char *answer_refusal(const struct err *err); /* JSON, on the heap */

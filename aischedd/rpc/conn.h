@@ -1,5 +1,5 @@
 /*
- * conn.h - one connection: frames in, requests and answers in order
+ * conn.h - one connection: frames in, requests in order, answers out
  *
  * receive.c reads and hands over, answer.c writes, conn.c begins and ends; all
  * on the loop's thread. A connection has a list of asks, oldest first: those
@@ -29,6 +29,8 @@ enum {
 	/* bytes read at once; at most twice as many are held */
 	READ_SIZE = 32 * 1024,
 	ASKS_MAX = 16, /* requests of one connection in flight */
+	/* of the web program: some of each visitor that it has at a time */
+	ASKS_WEB = 512,
 	/* a connection with fewer bytes to send is drained */
 	DRAINED = 256 * 1024,
 	PART_MAX = 256 * 1024 /* bytes in one frame of an answer */

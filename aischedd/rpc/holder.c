@@ -6,7 +6,8 @@
 #include "aischedd/rpc/conn.h"
 #include "libcommon/mem.h"
 
-/* Nobody's uid: all users of the page share one. */
+/* No user has this uid: the connection of the web program, which is all
+ * visitors', counts under it. */
 #define WEB_UID ((uid_t)-3)
 
 /* --- strangers --------------------------------------------------------- */
@@ -210,7 +211,7 @@ bool holder_may_ask(const struct conn *conn)
 
 	if (!conn->nasks)
 		return true;
-	return conn->nasks < ASKS_MAX &&
+	return conn->nasks < (conn->web ? ASKS_WEB : ASKS_MAX) &&
 	       (!h || h->admin || h->nasks < LIMIT_ASKS_USER);
 }
 

@@ -37,8 +37,8 @@ struct holder {
 void holder_add_stranger(struct conn *conn);
 
 /*
- * Count the connection as this peer's from now on. Fails with EBUSY if all that
- * this user may have wait for an answer.
+ * Count the connection as this peer's from now on. Fails with EBUSY if the user
+ * has as many as one may have and each waits for an answer.
  */
 int holder_admit(struct conn *conn, const struct peer *peer, struct err *err);
 

@@ -116,6 +116,34 @@ static char *group_name(gid_t gid)
 	return name;
 }
 
+int ident_check(const char *name, struct err *err)
+{
+	bool is_group = *name == '@';
+	struct passwd pw, *user = NULL;
+	struct group gr, *group = NULL;
+	size_t size = 1024;
+	char *mem = NULL;
+	int rc;
+
+	name += is_group;
+	do {
+		size *= 2;
+		mem = xrealloc(mem, size, 1);
+		rc = is_group ? getgrnam_r(name, &gr, mem, size, &group)
+		              : getpwnam_r(name, &pw, mem, size, &user);
+	} while (rc == ERANGE && size < MOST_BYTES);
+	free(mem);
+	if (user || group)
+		return 0;
+	if (rc && rc != ENOENT)
+		return err_set(err, EIO,
+		               "the name service does not say whether there is "
+		               "a %s '%s': %s",
+		               is_group ? "group" : "user", name, strerror(rc));
+	return err_set(err, ENOENT, "there is no %s '%s'",
+	               is_group ? "group" : "user", name);
+}
+
 static gid_t *group_list(const char *user, gid_t gid, size_t *ret_n)
 {
 	int room = 32, n;
@@ -209,4 +237,35 @@ struct peer *ident_owner(uid_t uid, gid_t gid, const char *name,
 		peer->gid = gid;
 	free(now);
 	return peer;
+}
+
+struct peer *ident_named(const char *name, struct err *err)
+{
+	struct passwd pw, *found = NULL;
+	size_t size = 1024;
+	char *mem = NULL;
+	uid_t uid = 0;
+	gid_t gid = 0;
+	int rc;
+
+	do {
+		size *= 2;
+		mem = xrealloc(mem, size, 1);
+		rc = getpwnam_r(name, &pw, mem, size, &found);
+	} while (rc == ERANGE && size < MOST_BYTES);
+	if (found) {
+		uid = pw.pw_uid;
+		gid = pw.pw_gid;
+	}
+	free(mem);
+	if (found)
+		return ident_owner(uid, gid, name, err);
+	if (rc && rc != ENOENT)
+		err_set(err, EIO,
+		        "the name service does not say whether there is a user "
+		        "'%s': %s",
+		        name, strerror(rc));
+	else
+		err_set(err, ENOENT, "there is no user '%s'", name);
+	return NULL;
 }

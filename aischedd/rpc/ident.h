@@ -21,6 +21,10 @@ struct peer *ident_copy(const struct peer *peer);
  * without a name is called by its number and has one group. */
 struct peer *ident_get(struct idents *idents, uid_t uid, gid_t gid);
 
+/* Check that there is such a user, or "@" and a group. Fails with ENOENT (there
+ * is not), EIO (the name service does not say). */
+int ident_check(const char *name, struct err *err);
+
 /*
  * Returns the user of this uid as they are now, if that is still their name:
  * one block, as above. Their group is gid if they are still in it, else their
@@ -29,5 +33,8 @@ struct peer *ident_get(struct idents *idents, uid_t uid, gid_t gid);
  */
 struct peer *ident_owner(uid_t uid, gid_t gid, const char *name,
                          struct err *err);
+
+/* Returns the user of this name, likewise. */
+struct peer *ident_named(const char *name, struct err *err);
 
 #endif

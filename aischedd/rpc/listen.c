@@ -52,7 +52,7 @@ static int remove_dead(const struct sockaddr_un *addr, struct err *err)
 	return err_sys(err, "cannot listen at '%s'", addr->sun_path);
 }
 
-int listen_unix(const char *path, struct err *err)
+int listen_unix(const char *path, mode_t mode, gid_t gid, struct err *err)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	size_t len = strlen(path);
@@ -70,14 +70,16 @@ int listen_unix(const char *path, struct err *err)
 	fd = socket(AF_UNIX, FLAGS, 0);
 	if (fd < 0)
 		return err_sys(err, "socket");
-	/* Everybody may connect: MUNGE tells who they are. */
-	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
-	    chmod(path, 0666) < 0 || listen(fd, BACKLOG) < 0) {
+	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
 		err_sys(err, "cannot listen at '%s'", path);
-		close(fd);
-		return -1;
-	}
-	return fd;
+	else if (gid != (gid_t)-1 && chown(path, (uid_t)-1, gid) < 0)
+		err_sys(err, "cannot give '%s' to its group", path);
+	else if (chmod(path, mode) < 0 || listen(fd, BACKLOG) < 0)
+		err_sys(err, "cannot listen at '%s'", path);
+	else
+		return fd;
+	close(fd);
+	return -1;
 }
 
 static int listen_at(const struct addrinfo *a)

@@ -5,17 +5,19 @@
 #define AISCHEDD_RPC_LISTEN_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "libcommon/err.h"
 
 enum { LISTEN_MAX = 8 }; /* addresses of one host name */
 
 /*
- * Listen at path, for everybody; makes its folder if it is missing, and
- * replaces a socket file on which nobody answers. Returns the descriptor, or
- * -1. Fails with EADDRINUSE if somebody answers, or errno.
+ * Listen at path, for those whom mode lets in; gid: the group of the socket,
+ * -1: ours. Makes its folder if it is missing, and replaces a socket file on
+ * which nobody answers. Returns the descriptor, or -1. Fails with EADDRINUSE if
+ * somebody answers, or errno.
  */
-int listen_unix(const char *path, struct err *err);
+int listen_unix(const char *path, mode_t mode, gid_t gid, struct err *err);
 
 /* Listen on every address of the host ("": all of this machine). Returns how
  * many descriptors are in ret, or -1. */

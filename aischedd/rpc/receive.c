@@ -75,7 +75,7 @@ int request_parse(const char *json, size_t len, size_t max_values, json_t **ret,
 	return 0;
 }
 
-/* No branch on the bytes: the time taken reveals nothing. */
+/* Compare without a branch on the bytes: the time taken reveals nothing. */
 static bool same_digest(const unsigned char *a, const unsigned char *b)
 {
 	unsigned char differ = 0;
@@ -105,7 +105,8 @@ static int check_right(const struct request_in *in, struct err *err)
 	return 0;
 }
 
-/* Only requests with raw bytes beside them may be large. */
+/* Returns how many values a request may have: only one with raw bytes beside it
+ * may be large. */
 static size_t max_values(const struct ask *ask)
 {
 	return ask->head.raw_len ? LIMIT_VALUES_SUBMIT : LIMIT_VALUES;

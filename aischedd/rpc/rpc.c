@@ -132,7 +132,8 @@ static int listen_at(struct rpc *rpc, const char *address, struct err *err)
 	if (tcp < 0)
 		return err_wrap(err, "listen");
 	if (!tcp) {
-		fd[0] = listen_unix(address, err);
+		/* Everybody may connect: MUNGE tells who they are. */
+		fd[0] = listen_unix(address, 0666, (gid_t)-1, err);
 		if (fd[0] < 0)
 			return -1;
 		add_listener(rpc, fd[0], address);

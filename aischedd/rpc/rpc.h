@@ -30,6 +30,7 @@ struct rpc;
 /* The sender; known is false for op ping, which needs no credential. */
 struct peer {
 	bool known;
+	bool plain; /* only a user, even if an operator or an admin */
 	uid_t uid;
 	gid_t gid;
 	const char *user; /* "1234" if the uid has no name */
@@ -100,7 +101,7 @@ void rpc_when_drained(struct ask *ask, void (*fn)(struct ask *, void *),
                       void *arg);
 
 size_t rpc_connections(const struct rpc *rpc);
-/* Those over TCP, or the others. */
+/* Count the connections over TCP, or the others. */
 size_t rpc_connections_of(const struct rpc *rpc, bool tcp);
 
 /* Credentials that were refused. */

@@ -160,7 +160,7 @@ static int turn(struct log_writer *w, struct err *err)
 static int end_stamp(struct log_writer *w, struct err *err)
 {
 	w->in_stamp = false;
-	/* If possible switch between two lines. */
+	/* Switch between two lines if possible. */
 	if (w->size[w->now] >= w->half - w->half / 8 && turn(w, err) < 0)
 		return -1;
 	return put(w, w->stamp, w->stamp_len, err);

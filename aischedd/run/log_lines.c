@@ -66,7 +66,8 @@ static bool is_old(struct log_lines *l)
 	if (!l->again)
 		return false;
 	if (l->now_us > l->last_us) {
-		/* Also if the front of the log was cut off meanwhile. */
+		/* A later line is new, also if the front of the log was cut off
+		 * meanwhile. */
 		l->again = false;
 		return false;
 	}

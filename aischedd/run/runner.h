@@ -48,6 +48,19 @@ struct node_info {
 	uint32_t used_gpus, used_slots;
 };
 
+/* How many may mount a volume claim at a time. */
+enum volume_share { VOLUME_SHARED, VOLUME_ONE_NODE, VOLUME_ONE_POD };
+
+/* A volume claim as its runner sees it. */
+struct volume_info {
+	const char *name; /* NULL: all claims have been told, unless why */
+	bool gone;
+	const char *why; /* why it cannot be mounted now, or NULL */
+	enum volume_share share;
+	bool anywhere;        /* on all nodes of the pool; */
+	struct strlist nodes; /* unless anywhere: on these */
+};
+
 /* How one attempt of a job ended. */
 struct outcome {
 	int exit_code;        /* 0..255; of the task that failed first */
@@ -69,6 +82,7 @@ enum start_fault {
 enum run_event_kind {
 	RUN_SYNCED,       /* every job of recover() has been answered */
 	RUN_NODE,         /* node appeared or changed */
+	RUN_VOLUME,       /* likewise a volume claim */
 	RUN_STARTED,      /* the attempt's processes run */
 	RUN_START_FAILED, /* nothing of it runs, or will */
 	RUN_ENDED,        /* nothing of it runs any longer */
@@ -115,9 +129,10 @@ struct run_event {
 	struct strlist nodes;
 	bool rebooted;    /* RUN_LOST: by a restart of the machine */
 	const char *text; /* a sentence, or NULL */
-	const struct outcome *outcome; /* RUN_ENDED */
-	const struct node_info *node;  /* RUN_NODE */
-	const struct adoption *adopt;  /* RUN_ADOPT */
+	const struct outcome *outcome;    /* RUN_ENDED */
+	const struct node_info *node;     /* RUN_NODE */
+	const struct volume_info *volume; /* RUN_VOLUME */
+	const struct adoption *adopt;     /* RUN_ADOPT */
 };
 
 typedef void run_event_fn(const struct run_event *ev, void *arg);
@@ -273,8 +288,10 @@ struct runner_local_conf {
 	const char *tmp_dir;          /* their temporary folders are here */
 	int64_t max_processes;        /* of a job, CONF_NONE: by the machine */
 	uint32_t rlimits;             /* of submitters that jobs get */
+	bool constrain_devices;       /* jobs can open no GPUs of others */
 	struct rlimit files;          /* RLIMIT_NOFILE of processes below us */
 	const struct conf_node *node; /* the section of this host, or NULL */
+	const struct conf_health *health;
 };
 
 /*

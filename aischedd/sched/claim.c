@@ -359,8 +359,8 @@ static int by_numa(const void *a, const void *b)
 	return by_type(a, b);
 }
 
-/* In the order of decision: smaller requests may have been placed on parts of
- * devices that a larger one takes if it comes first. */
+/* Order by decision: smaller requests may have been placed on parts of devices
+ * that a larger one takes if it comes first. */
 static int by_index(const void *a, const void *b)
 {
 	const struct claim_holder *x = a, *y = b;
@@ -368,11 +368,15 @@ static int by_index(const void *a, const void *b)
 	return x->index < y->index ? -1 : 1;
 }
 
-/* Whether the holder may still use the nodes of its claim. */
+/* Whether the holder may still use the nodes of its claim. If it would be
+ * evicted at once, those that it would make way for get them. */
 static bool is_valid(struct pass *p, const struct claim_holder *h)
 {
 	const struct snap *s = p->snap;
 
+	if (h->row != SNAP_NONE && p->vain && p->vain[h->row].by &&
+	    !p->vain[h->row].most)
+		return false;
 	for (uint32_t i = 0; i < h->n; i++) {
 		if (!place_may_use(p->place, h->req, h->node[i]))
 			return false;

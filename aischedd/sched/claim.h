@@ -4,7 +4,8 @@
  * A pass settles the claims of earlier plans first.  A claim that fits by now
  * becomes a start.  One that will fit once the jobs being evicted have ended is
  * held, so that no other job takes the nodes.  Any other is void, and its job
- * waits like the rest.
+ * waits like the rest; so is one whose job would be evicted as soon as it
+ * starts (rehearse.h).
  */
 #ifndef AISCHEDD_SCHED_CLAIM_H
 #define AISCHEDD_SCHED_CLAIM_H

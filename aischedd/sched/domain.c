@@ -8,8 +8,8 @@ static uint32_t domain_or_whole(const struct snap *s, uint32_t domain)
 	return domain == SNAP_NONE ? s->domain.n : domain;
 }
 
-/* Sort the domains by key, which is below nkeys. Writes where the items of each
- * key begin to first, which must hold nkeys + 1. */
+/* Returns the indexes of key, sorted by key; keys are below nkeys. Those of key
+ * k begin at first[k] and end before first[k + 1]: first holds nkeys + 1. */
 static const uint32_t *sort_by(const uint32_t *key, uint32_t n, uint32_t nkeys,
                                uint32_t *first, struct arena *arena)
 {
@@ -84,13 +84,16 @@ const struct domains *domain_new(const struct snap *snap, struct arena *arena)
 	return d;
 }
 
-uint32_t domain_of(const struct snap *snap, uint32_t node, uint8_t level)
+uint32_t domain_above(const struct snap *snap, uint32_t d, uint8_t level)
 {
-	uint32_t d = snap->node.domain[node];
-
 	while (d != SNAP_NONE && snap->domain.level[d] > level)
 		d = snap->domain.parent[d];
 	return d != SNAP_NONE && snap->domain.level[d] == level ? d : SNAP_NONE;
+}
+
+uint32_t domain_of(const struct snap *snap, uint32_t node, uint8_t level)
+{
+	return domain_above(snap, snap->node.domain[node], level);
 }
 
 bool domain_has(const struct snap *snap, uint32_t domain, uint32_t node)

@@ -30,7 +30,8 @@ struct domains {
 
 const struct domains *domain_new(const struct snap *snap, struct arena *arena);
 
-/* The domain that the node is in at a level, or SNAP_NONE. */
+/* The domain of a level that contains a domain, or a node; or SNAP_NONE. */
+uint32_t domain_above(const struct snap *snap, uint32_t domain, uint8_t level);
 uint32_t domain_of(const struct snap *snap, uint32_t node, uint8_t level);
 
 /* Whether the node is in the domain; SNAP_NONE: anywhere. */

@@ -141,8 +141,8 @@ static size_t count_broken(const struct evictor *e, size_t from)
 	return n;
 }
 
-/* Whether the claimant and all that move break no promise together: the
- * claimant was placed as if no run moved to its nodes. */
+/* Whether the moves break no promise beyond those that the claimant breaks
+ * without them: it was placed as if no run moved to its nodes. */
 static bool keeps_promises(struct evictor *e, size_t from)
 {
 	struct promises *promises = e->p->place->promises;
@@ -357,7 +357,8 @@ static bool attempt(struct evictor *e, enum evict_mode mode)
 		decide(e, &before);
 	} else {
 		evict_search_back(e, &before);
-		/* Runs that move were placed last: it is promised a start. */
+		/* The trial placed runs that move last; now it is about the
+		 * claimant again, which is promised a start. */
 		evict_search_for_claimant(e);
 	}
 	if (e->c->run != SNAP_NONE)
@@ -380,18 +381,12 @@ static bool asks_no_less(const struct snap *s, uint32_t b, uint32_t a)
 {
 	const struct snap_reqs *r = &s->req;
 
+#define X(type, name)                 \
+	if (r->name[b] != r->name[a]) \
+		return false;
+	SNAP_REQ_OTHERS(X)
+#undef X
 	return r->cpus[b] >= r->cpus[a] && r->mem[b] >= r->mem[a] &&
-	       r->gpus[b] == r->gpus[a] && r->gpu_type[b] == r->gpu_type[a] &&
-	       r->min_tasks[b] == r->min_tasks[a] &&
-	       r->nodes[b] == r->nodes[a] &&
-	       r->tasks_per_node[b] == r->tasks_per_node[a] &&
-	       r->pools[b] == r->pools[a] &&
-	       r->exclusive[b] == r->exclusive[a] &&
-	       r->one_process[b] == r->one_process[a] &&
-	       r->time_limit[b] == r->time_limit[a] &&
-	       r->need[b] == r->need[a] && r->like[b] == r->like[a] &&
-	       r->numa[b] == r->numa[a] && r->links[b] == r->links[a] &&
-	       r->reservation[b] == r->reservation[a] &&
 	       same_list(r->rule_first, s->rule, sizeof(*s->rule), a, b) &&
 	       same_list(r->want_first, s->want, sizeof(*s->want), a, b) &&
 	       same_list(r->avoid_first, s->avoid, sizeof(*s->avoid), a, b) &&

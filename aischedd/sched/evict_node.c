@@ -140,7 +140,7 @@ static uint32_t one_on(struct evictor *e, uint32_t node)
 	return ret;
 }
 
-/* In a trial of moves nothing is lost: take the smallest victims first. */
+/* Take the smallest victims first: in a trial of moves nothing is lost. */
 static bool take_least(struct evictor *e, uint32_t node)
 {
 	uint32_t one = one_on(e, node);
@@ -173,14 +173,38 @@ bool evict_node_clear(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 	                            : take_in_turn(e, node, ret_cost);
 }
 
+/* Clearing a node in a trial that had this many steps before. */
+struct clearing {
+	struct evictor *e;
+	uint32_t node;
+	size_t nsteps;
+};
+
+/* Whether a task taken back can stay: it was not evicted for another node, and
+ * is not in the way on this one. */
+static bool may_stay(void *arg, uint32_t task)
+{
+	const struct clearing *c = arg;
+	const struct evictor *e = c->e;
+
+	for (size_t i = 0; i < c->nsteps; i++) {
+		if (evict_step_at(e, i)->task == task)
+			return false;
+	}
+	return e->s->task[task].node != c->node || fits(e, c->node);
+}
+
 void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps)
 {
+	struct clearing c = { e, node, nsteps };
+	bool shrunk = false;
+
 	for (size_t i = e->step.n; i-- > nsteps;) {
 		size_t mark = work_mark(e->w);
 		struct evict_step *step = evict_step_at(e, i);
 
 		if (step->task != SNAP_NONE && !step->seen &&
-		    e->whole[step->run])
+		    (e->whole[step->run] || e->left[step->task] != FATE_GIVEN))
 			continue;
 		evict_trial_untake(e, i);
 		step->stays = true;
@@ -191,7 +215,11 @@ void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps)
 		step->stays = false;
 		work_undo(e->w, mark);
 		evict_trial_tell(e, step, true);
+		shrunk |= step->task == SNAP_NONE &&
+		          evict_trial_shrink(e, step->run, may_stay, &c);
 	}
+	if (shrunk)
+		evict_trial_tidy(e, nsteps);
 }
 
 /* Cost of moves: the size of what moves; among equals, the lower ranks cost

@@ -17,7 +17,8 @@ int64_t evict_node_chunk(const struct evictor *e);
 bool evict_node_clear(struct evictor *e, uint32_t node, uint64_t *ret_cost);
 
 /* In a trial of moves, take back those of the steps from this one on that the
- * claimant can do without, the last first. */
+ * claimant can do without, the last first; of an elastic run that is evicted
+ * whole, those of its tasks. */
 void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps);
 
 /* Write what it would cost to clear the node; returns false if that is

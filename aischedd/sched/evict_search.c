@@ -305,7 +305,7 @@ static void count_trial(const struct evictor *e, bool own)
 
 	for (size_t t = e->first_task; t < place->ntasks; t++) {
 		if (own && !evict_search_is_moved(e, t))
-			place_own(place, &place->task[t]);
+			place_own(place, &place->task[t], false);
 		else if (!own)
 			place_disown(place, place->task[t].node);
 	}

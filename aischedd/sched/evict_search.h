@@ -23,7 +23,7 @@ enum { LOOKS_MAX = 400000 };
  */
 bool evict_search_find(struct evictor *e);
 
-/* From now on the trial places other jobs, not the claimant. */
+/* Let the trial place other jobs from now on, not the claimant. */
 struct evict_mark;
 void evict_search_share(struct evictor *e, const struct evict_mark *before);
 
@@ -43,7 +43,7 @@ void evict_search_close(struct evictor *e, int sign);
 /* Whether a task that the trial placed belongs to a job that moves. */
 bool evict_search_is_moved(const struct evictor *e, size_t task);
 
-/* From now on the trial places the claimant. */
+/* Let the trial place the claimant from now on. */
 void evict_search_for_claimant(const struct evictor *e);
 
 /* A state of the trial to return to. */

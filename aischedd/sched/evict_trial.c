@@ -163,8 +163,8 @@ static void move_task(struct evictor *e, uint32_t task, int64_t to)
 	work_add(e->w, &e->left[task], to - e->left[task]);
 }
 
-/* Likewise for a task that is ending anyway; one to be suspended gives back
- * CPUs only. */
+/* Give back what a task holds that is ending anyway, or take it again; one to
+ * be suspended gives back CPUs only. */
 static void see_task(struct evictor *e, uint32_t task, int sign)
 {
 	const struct snap *s = e->s;

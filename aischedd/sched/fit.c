@@ -22,23 +22,11 @@ static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
 
 /* --- link groups ------------------------------------------------------- */
 
-static uint64_t all_of_type(const struct work *w, uint32_t req, uint32_t node)
-{
-	const struct snap *s = w->snap;
-	uint64_t all = 0;
-
-	for (uint32_t i = 0; i < snap_node_ngpus(s, node); i++)
-		all |= (uint64_t)fit_devices_is_type(
-			   s, req, s->node.gpu_first[node] + i)
-		       << i;
-	return all;
-}
-
 /* The fewest link groups for n GPUs of the request's type if all were free. */
 static int64_t fewest_groups(const struct work *w, uint32_t req, uint32_t node,
                              int64_t n)
 {
-	return fit_devices_fewest(w, node, all_of_type(w, req, node), 0,
+	return fit_devices_fewest(w, node, fit_devices_all(w, req, node), 0,
 	                          (uint32_t)n);
 }
 
@@ -312,8 +300,8 @@ int64_t fit_best_links(const struct work *w, uint32_t req, uint32_t node,
 	uint64_t set = fit_devices_whole(w, req, node, &anywhere);
 	int64_t best = 0, gpus = w->snap->req.gpus[req] / 1000;
 
-	*ret_groups = fit_devices_fewest(w, node, all_of_type(w, req, node), 0,
-	                                 (uint32_t)gpus);
+	*ret_groups = fit_devices_fewest(w, node, fit_devices_all(w, req, node),
+	                                 0, (uint32_t)gpus);
 	*ret_all = __builtin_popcountll(set);
 	for (uint64_t left = set, group; left; left &= ~group) {
 		group = fit_devices_linked(w, node, left, left & -left);

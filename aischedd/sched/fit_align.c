@@ -297,10 +297,36 @@ static bool breaks_cpu(const struct work *w, uint32_t req, uint32_t node,
 	return !here && all;
 }
 
-/* The best set of so many NUMA nodes, among these GPUs; false if there is
- * none. */
+/* The most link groups that the job's GPUs may be in with those of this task
+ * and with `more` for the tasks after it. */
+struct link_bound {
+	uint32_t groups, more;
+};
+
+/* Whether the tasks after this one can keep the bound. */
+static bool leaves_links(const struct work *w, uint32_t req, uint32_t node,
+                         const struct fit_where *at,
+                         const struct link_bound *bound)
+{
+	static const struct fit_where anywhere = { ALL_NUMAS, ALL_GPUS };
+	uint32_t n = (uint32_t)(w->snap->req.gpus[req] / 1000);
+	uint64_t own = w->own_gpus[node], gpus;
+	struct fit_damage damage;
+
+	if (bound->groups == UINT32_MAX || !bound->more)
+		return true;
+	gpus = fit_devices_pick(w, node, fit_devices_whole(w, req, node, at),
+	                        own, n, &damage);
+	return fit_devices_fewest(
+		   w, node, fit_devices_whole(w, req, node, &anywhere) & ~gpus,
+		   own | gpus, bound->more) <= bound->groups;
+}
+
+/* The best set of this many NUMA nodes, among these GPUs, that keeps the bound;
+ * false if there is none. */
 static bool best_set(const struct work *w, uint32_t req, uint32_t node,
-                     uint32_t size, uint64_t gpus, struct fit_where *ret)
+                     uint32_t size, uint64_t gpus,
+                     const struct link_bound *bound, struct fit_where *ret)
 {
 	bool prefers = w->snap->req.numa[req] == NUMA_PREFER, found = false;
 	uint32_t n = fit_devices_nnumas(w, node);
@@ -314,7 +340,9 @@ static bool best_set(const struct work *w, uint32_t req, uint32_t node,
 		    (prefers && breaks_cpu(w, req, node, set)))
 			continue;
 		f = fitness_of(w, req, node, &at);
-		if (found && !is_fitter(&f, &least))
+		if (f.groups > bound->groups ||
+		    (found && !is_fitter(&f, &least)) ||
+		    !leaves_links(w, req, node, &at, bound))
 			continue;
 		*ret = at;
 		least = f;
@@ -339,8 +367,7 @@ static uint64_t groups_for(const struct work *w, uint32_t req, uint32_t node,
 	uint64_t own = w->own_gpus[node], set, gpus;
 	struct fit_damage damage;
 
-	if (!fit_align_links(w, req, node) ||
-	    (left < 2 && w->snap->req.links[req] != LINKS_STRICT))
+	if (left < 2 || !fit_align_links(w, req, node))
 		return ALL_GPUS;
 	set = fit_devices_whole(w, req, node, &anywhere);
 	if (__builtin_popcountll(set) < n)
@@ -349,23 +376,40 @@ static uint64_t groups_for(const struct work *w, uint32_t req, uint32_t node,
 	return fit_devices_linked(w, node, set, gpus | own);
 }
 
-/* The smallest set from one size to another; a smaller set counts more than
- * the groups, unless the groups are demanded. */
+/* The bound for a task, the first of the last `left`. */
+static struct link_bound bound_of(const struct work *w, uint32_t req,
+                                  uint32_t node, int64_t left)
+{
+	int64_t each = w->snap->req.gpus[req] / 1000;
+	int64_t n = __builtin_popcountll(w->own_gpus[node]) + left * each;
+	struct link_bound ret = { UINT32_MAX, (uint32_t)((left - 1) * each) };
+
+	if (w->snap->req.links[req] == LINKS_STRICT &&
+	    fit_align_links(w, req, node))
+		ret.groups = fit_devices_fewest(
+		    w, node, fit_devices_all(w, req, node), 0, (uint32_t)n);
+	return ret;
+}
+
+/* The smallest set from one size to another, among the GPUs of *ret if that can
+ * be; a smaller set counts more than the groups, unless these are demanded. */
 static bool smallest_set(const struct work *w, uint32_t req, uint32_t node,
-                         uint32_t from, uint32_t to, uint64_t gpus,
+                         uint32_t from, uint32_t to, int64_t left,
                          struct fit_where *ret)
 {
-	bool strict = w->snap->req.links[req] == LINKS_STRICT;
+	struct link_bound bound = bound_of(w, req, node, left);
+	uint64_t gpus = ret->gpus;
+	bool strict = bound.groups != UINT32_MAX;
 
 	for (uint32_t k = 0; strict && gpus != ALL_GPUS && k <= to - from;
 	     k++) {
-		if (best_set(w, req, node, from + k, gpus, ret))
+		if (best_set(w, req, node, from + k, gpus, &bound, ret))
 			return true;
 	}
 	for (uint32_t size = from; size <= to; size++) {
 		if ((!strict && gpus != ALL_GPUS &&
-		     best_set(w, req, node, size, gpus, ret)) ||
-		    best_set(w, req, node, size, ALL_GPUS, ret))
+		     best_set(w, req, node, size, gpus, &bound, ret)) ||
+		    best_set(w, req, node, size, ALL_GPUS, &bound, ret))
 			return true;
 	}
 	return false;
@@ -375,18 +419,16 @@ bool fit_align_choose(const struct work *w, uint32_t req, uint32_t node,
                       int64_t left, struct fit_where *ret)
 {
 	enum numa numa = (enum numa)w->snap->req.numa[req];
-	uint64_t gpus = groups_for(w, req, node, left);
 	uint32_t span = 1, n = fit_devices_nnumas(w, node);
 
-	*ret = (struct fit_where){ ALL_NUMAS, gpus };
+	*ret = (struct fit_where){ ALL_NUMAS, groups_for(w, req, node, left) };
 	if (numa == NUMA_ANY || w->loose & LOOSE_NUMA ||
 	    !fit_align_has_devices(w, req, node))
 		return true;
 	if (numa != NUMA_STRICT)
 		span = fit_align_span(w, req, node);
 	if (span && smallest_set(w, req, node, span,
-	                         numa == NUMA_PREFER ? n : span, gpus, ret))
+	                         numa == NUMA_PREFER ? n : span, left, ret))
 		return true;
-	*ret = (struct fit_where){ ALL_NUMAS, gpus };
 	return numa == NUMA_PREFER;
 }

@@ -38,6 +38,18 @@ void fit_devices_look_up(const struct work *w, uint32_t node)
 	w->nlinks[node] = links;
 }
 
+uint64_t fit_devices_all(const struct work *w, uint32_t req, uint32_t node)
+{
+	const struct snap *s = w->snap;
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < snap_node_ngpus(s, node); i++)
+		all |= (uint64_t)fit_devices_is_type(
+			   s, req, s->node.gpu_first[node] + i)
+		       << i;
+	return all;
+}
+
 uint64_t fit_devices_whole(const struct work *w, uint32_t req, uint32_t node,
                            const struct fit_where *at)
 {
@@ -64,7 +76,7 @@ static uint64_t lowest(uint64_t set, uint32_t n)
 	return ret;
 }
 
-/* Those of the set whose number is that of device d. */
+/* Returns the devices of the set that have the same number as device d. */
 static uint64_t alike(const uint8_t *number, uint64_t set, int d)
 {
 	uint64_t ret = 0;

@@ -30,8 +30,8 @@ static inline bool fit_devices_is_type(const struct snap *s, uint32_t req,
 	       s->gpu.type[device] == s->req.gpu_type[req];
 }
 
-/* One more than the highest number of a NUMA node there, and of a link
- * group. */
+/* Look up one more than the highest number of a NUMA node on the node, and of a
+ * link group. */
 void fit_devices_look_up(const struct work *w, uint32_t node);
 
 static inline uint32_t fit_devices_nnumas(const struct work *w, uint32_t node)
@@ -47,6 +47,9 @@ static inline uint32_t fit_devices_nlinks(const struct work *w, uint32_t node)
 		fit_devices_look_up(w, node);
 	return w->nlinks[node];
 }
+
+/* The GPUs of the request's type, free or not. */
+uint64_t fit_devices_all(const struct work *w, uint32_t req, uint32_t node);
 
 /* The GPUs of the request's type that are wholly free there. */
 uint64_t fit_devices_whole(const struct work *w, uint32_t req, uint32_t node,

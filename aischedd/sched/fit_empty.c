@@ -95,8 +95,7 @@ static uint32_t take_best(const struct fit_empty *e, uint32_t req)
 		got += (uint64_t)k * fit;
 		n -= k;
 	}
-	/* With fewer nodes than asked for, the remaining tasks have no
-	 * place. */
+	/* Tasks for which the nodes are too few have no place. */
 	return (uint32_t)(got < tasks - n ? got : tasks - n);
 }
 

@@ -28,10 +28,11 @@ struct order_heap {
 struct order_elastic {
 	uint32_t row, member;
 	uint32_t start;  /* in pass.start */
-	uint32_t ntasks; /* that it starts with */
+	uint32_t ntasks; /* tasks that it starts with */
 	uint32_t extra;  /* the last task that it got later: in pass.extra,
 	                  * + 1; 0: none */
-	uint32_t full;   /* exclusive: the nodes of this many tasks are full */
+	uint32_t full;   /* exclusive: nothing more fits on the nodes of its
+	                  * first tasks, this many */
 };
 
 /* The highest score goes first, then the lowest rank. */

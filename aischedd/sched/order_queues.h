@@ -30,7 +30,7 @@ struct order_queues {
 		int64_t use, share; /* share 0: beyond all others */
 	} * far, *next;             /* by queue: now, with its next claim */
 	uint32_t *kid_first, *kid;  /* heaps: by queue, the root is the last */
-	uint32_t *nkids;            /* that have a claim left */
+	uint32_t *nkids;            /* by queue: kids that have a claim left */
 	uint32_t *at;               /* by queue: in its parent's heap */
 };
 

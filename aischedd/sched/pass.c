@@ -65,7 +65,7 @@ void pass_start(struct pass *p, uint32_t row)
 static void own_task(struct place *place, uint32_t task, bool own)
 {
 	if (own)
-		place_own(place, &place->task[task]);
+		place_own(place, &place->task[task], true);
 	else
 		place_disown(place, place->task[task].node);
 }
@@ -84,8 +84,8 @@ static void own_start(struct pass *p, const struct order_elastic *e, bool own)
 		own_task(p->place, start->task_first + i, own);
 }
 
-/* On the nodes that it has for itself: the last one that it got, or one of
- * the first. */
+/* Try a node that the job has for itself: the last one that it got, else the
+ * first ones. */
 static bool try_own_nodes(struct pass *p, struct order_elastic *e)
 {
 	const struct start *start = (struct start *)p->start.p + e->start;
@@ -154,6 +154,7 @@ void pass_extra(struct pass *p, struct order_elastic *e)
 		return;
 	place->own[node] = own;
 	place->work->own_gpus[node] = gpus;
+	place->had[node] = (struct place_had){ own, gpus };
 }
 
 /* --- laid out ---------------------------------------------------------- */
@@ -172,7 +173,8 @@ static void lay(struct place *to, const struct place *from, uint32_t task)
 	to->nuse += ncpus;
 }
 
-/* A start with what it got above that; the last is the first of the list. */
+/* Lay out a start and the tasks that it got later. The list of these begins
+ * with the last one. */
 static void lay_start(const struct pass *p, struct place *to,
                       struct start *start, const struct order_elastic *e)
 {
@@ -245,13 +247,13 @@ void pass_own(struct pass *p, uint32_t run, bool own)
 	for (uint32_t t = s->run.task_first[run];
 	     t < s->run.task_first[run + 1]; t++) {
 		if (own)
-			place_own(p->place, &s->task[t]);
+			place_own(p->place, &s->task[t], true);
 		else
 			place_disown(p->place, s->task[t].node);
 	}
 	for (uint32_t i = p->more[run]; i; i = more[i - 1].next) {
 		if (own)
-			place_own(p->place, &more[i - 1].task);
+			place_own(p->place, &more[i - 1].task, true);
 		else
 			place_disown(p->place, more[i - 1].task.node);
 	}

@@ -27,6 +27,7 @@ struct place *place_new(const struct snap *snap, const struct tally *tally,
 	p->scarce =
 	    place_scarce_new(snap, p->match, p->index, tally->req_gpus, arena);
 	p->own = arena_array(arena, uint32_t, snap->node.n);
+	p->had = arena_array(arena, struct place_had, snap->node.n);
 	p->domains = domain_new(snap, arena);
 	p->topology = place_topology_new(p);
 	p->watched = arena_array(arena, uint8_t, snap->node.n);
@@ -187,7 +188,7 @@ bool place_keeps_promises(const struct place *p, uint32_t req, uint32_t node,
 {
 	if (p->heedless || !(p->watched[node] || p->careful))
 		return true;
-	return promise_allows(p->promises, req, node, n);
+	return promise_allows(p->promises, req, node, n - p->had[node].tasks);
 }
 
 /* A job on an exact number of nodes puts all tasks of a node there at once;
@@ -266,7 +267,8 @@ void place_undo(struct place *p)
 	for (size_t i = p->first_task; i < p->ntasks; i++) {
 		uint32_t node = p->task[i].node;
 
-		place_disown(p, node);
+		p->own[node] = p->had[node].tasks;
+		p->work->own_gpus[node] = p->had[node].gpus;
 		if (node != last)
 			place_index_refresh(p->index, node);
 		last = node;
@@ -401,20 +403,23 @@ bool place_try_beside(struct place *p, uint32_t req, uint32_t node)
 {
 	struct work *w = p->work;
 	int64_t sealed = w->sealed[node];
+	struct place_had had = p->had[node];
 	uint32_t own = p->own[node];
 	bool fits;
 
 	p->grows = true;
-	p->own[node] = (uint32_t)w->tasks[node];
+	p->own[node] = p->had[node].tasks = (uint32_t)w->tasks[node];
 	work_add(w, &w->sealed[node], -sealed);
 	fits = place_fits(p, req, node, 1);
 	work_add(w, &w->sealed[node], sealed);
 	p->grows = false;
 	place_begin(p);
-	if (fits)
+	if (fits) {
 		place_put(p, req, node, 1);
-	else
+	} else {
 		p->own[node] = own;
+		p->had[node] = had;
+	}
 	return fits;
 }
 
@@ -457,8 +462,10 @@ bool place_try_resume(struct place *p, uint32_t run,
 	}
 	for (uint32_t i = first; i < end; i++)
 		p->own[s->task[i].node] = 0;
-	if (t == end)
+	if (t == end && (p->heedless || !p->nkept ||
+	                 promise_allows_resumed(p->promises, s->run.req[run])))
 		return true;
+	t -= t == end;
 	if (ret_lack) {
 		uint32_t node = s->task[t].node;
 

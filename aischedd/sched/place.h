@@ -13,6 +13,12 @@
 #include "aischedd/sched/place_index.h"
 #include "libcommon/names.h"
 
+/* The tasks and GPUs that the job being placed has on a node already. */
+struct place_had {
+	uint32_t tasks;
+	uint64_t gpus;
+};
+
 struct place {
 	const struct snap *snap;
 	struct arena *arena;
@@ -20,7 +26,8 @@ struct place {
 	struct match *match;
 	struct place_index *index;
 	struct place_scarce *scarce; /* NULL: no GPUs are scarcer than others */
-	uint32_t *own; /* by node: tasks of the job being placed */
+	uint32_t *own;         /* by node: tasks of the job being placed */
+	struct place_had *had; /* by node, of these */
 
 	const struct domains *domains;
 	struct place_topology *topology; /* place_topology.c's */
@@ -70,19 +77,24 @@ struct place *place_new(const struct snap *snap, const struct tally *tally,
                         struct arena *arena);
 
 /*
- * From now on place this job of the row, or more tasks of the run. A job ends
+ * Place this job of the row from now on, or more tasks of the run. A job ends
  * by its time limit or the assumed_time of its queue; a run ends when it would
  * anyway.
  */
 void place_for(struct place *p, uint32_t row, uint64_t job);
 void place_for_run(struct place *p, uint32_t run);
-/* Count a task as one of the job that is being placed; no longer count those on
- * a node. */
-static inline void place_own(struct place *p, const struct snap_task *task)
+/* Count a task as one of the job that is being placed, which may run or start
+ * already (had); no longer count those on a node. */
+static inline void place_own(struct place *p, const struct snap_task *task,
+                             bool had)
 {
 	p->own[task->node]++;
 	if (task->gpu_milli == 1000)
 		p->work->own_gpus[task->node] |= task->gpus;
+	if (had)
+		p->had[task->node] =
+		    (struct place_had){ p->own[task->node],
+			                p->work->own_gpus[task->node] };
 }
 
 /* How many of n nodes are the same as the first: their tasks are placed
@@ -99,11 +111,11 @@ static inline uint32_t place_same(const uint32_t *node, uint32_t n)
 static inline void place_disown(struct place *p, uint32_t node)
 {
 	p->own[node] = 0;
+	p->had[node] = (struct place_had){ 0 };
 	p->work->own_gpus[node] = 0;
 }
 
-/* Likewise for a run that starts again elsewhere: its time limit begins
- * anew. */
+/* Place a run that starts again elsewhere: its time limit begins anew. */
 void place_for_moved(struct place *p, uint32_t run);
 
 /* The trees (IN_*) that hold nodes which the request may use. */
@@ -117,7 +129,8 @@ unsigned place_trees(const struct place *p, uint32_t req);
 bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
                struct place_lack *ret_lack);
 
-/* Likewise for a suspended job, which needs its CPUs back on its nodes. */
+/* Try to give a suspended job its CPUs back on its nodes; otherwise as
+ * place_try(). */
 bool place_try_resume(struct place *p, uint32_t run,
                       struct place_lack *ret_lack);
 
@@ -129,8 +142,8 @@ bool place_may_use(const struct place *p, uint32_t req, uint32_t node);
 bool place_suits(struct place *p, uint32_t req, const uint32_t *node,
                  uint32_t n);
 
-/* Whether n tasks of the request, for which place_for() was called, break no
- * promise on the node. */
+/* Whether n tasks of the job for which place_for() was called, those included
+ * that it has on the node already, break no promise there. */
 bool place_keeps_promises(const struct place *p, uint32_t req, uint32_t node,
                           int64_t n);
 

@@ -481,7 +481,7 @@ static uint32_t build(struct place_index *index, const struct first *it,
 		uint32_t node = it[i].node, below = SNAP_NONE;
 		struct leaf *l = &index->leaf[node];
 
-		/* As in join(): of equal ranks the later is above. */
+		/* The later of two equal ranks is above, as in join(). */
 		while (depth && index->leaf[last[depth - 1]].rank <= l->rank) {
 			below = last[--depth];
 			pull(index, below);

@@ -113,8 +113,8 @@ int64_t place_index_most(const struct place_index *index, uint32_t class,
 /* Sums of what all nodes of the class, in all trees, have free. */
 const int64_t *place_index_sum(const struct place_index *index, uint32_t class);
 
-/* Likewise for a domain of the topology, and when that changed last, as a count
- * of all changes. */
+/* Sums of what the nodes of a domain of the topology have free, and when that
+ * changed last, as a count of all changes. */
 const int64_t *place_index_domain_sum(const struct place_index *index,
                                       uint32_t domain);
 uint64_t place_index_domain_changed(const struct place_index *index,

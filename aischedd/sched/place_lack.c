@@ -287,8 +287,8 @@ static bool demands_links(const struct snap *s, uint32_t req)
 	return s->req.links[req] == LINKS_STRICT && s->req.gpus[req] >= 1000;
 }
 
-/* Say what the best NUMA node has, of the node that would do otherwise and of
- * the first others that would. */
+/* Say what the best NUMA node has: of the node that would do but for its NUMA
+ * nodes, and of the first others that would. */
 static void lack_numa(const struct place_trial *t, struct place_lack *ret)
 {
 	const struct match *m = t->p->match;

@@ -10,7 +10,7 @@ typedef __int128 wide;
 /* Jobs with the same pools, GPU type and constraint. */
 struct seekers {
 	uint32_t req;  /* one of them */
-	int64_t gpus;  /* that they ask for, thousandths */
+	int64_t gpus;  /* GPUs that they ask for, in thousandths */
 	uint8_t *uses; /* by kind */
 };
 
@@ -28,7 +28,7 @@ struct place_scarce {
 	uint32_t *class_of; /* by kind: one of its classes */
 	struct seekers *seekers;
 	uint32_t *slot;    /* of a hash table: its seekers + 1 */
-	int64_t gpus;      /* that all ask for */
+	int64_t gpus;      /* of all requests: held, or asked for */
 	int64_t *free;     /* by kind */
 	int64_t *pressure; /* by kind */
 	uint64_t changes;  /* of the index, when these were worked out; + 1 */

@@ -4,9 +4,9 @@
  * Nodes are of one kind if no constraint, GPU type or taint in the snapshot
  * tells them apart, whatever their size.  Assume that the jobs to come ask for
  * what those that run and wait ask for, and that each spreads over the free
- * GPUs that it may use.  Then the pressure on a kind is how many GPUs are asked
- * for each that is free there: it is high where a type is scarce that many
- * must have, and low where only those go who take any.
+ * GPUs that it may use.  Then the pressure on a kind is the number of GPUs that
+ * are asked for, divided by the number that are free there. It is high where
+ * many jobs need a scarce type, and low where all jobs could go elsewhere.
  */
 #ifndef AISCHEDD_SCHED_PLACE_SCARCE_H
 #define AISCHEDD_SCHED_PLACE_SCARCE_H

@@ -14,8 +14,8 @@
 
 enum {
 	MOST_TASKS = 1 << 20, /* an upper bound of tasks counted on one node */
-	/* In a larger domain than this, skipping the nodes of other domains
-	 * costs less than putting its own aside. */
+	/* Skipping the nodes of other domains costs less in a larger domain
+	 * than this than putting its own aside. */
 	LARGE_DOMAIN = 128
 };
 
@@ -30,11 +30,12 @@ struct place_topology {
 	struct place *p;
 	struct place_trial *t;
 	const struct domains *d;
-	int64_t *room;  /* by domain, and the whole cluster: tasks that fit */
-	int64_t *own;   /* likewise: on its own nodes, without its kids */
-	uint64_t *when; /* likewise: when own was counted, see place_index.h; 0:
-	                   never */
-	uint8_t *from;  /* by node: the tree to which it goes back */
+	int64_t *room; /* by domain, and the whole cluster: tasks that fit */
+	int64_t *own; /* by domain: tasks that fit on its own nodes, without its
+	                 kids */
+	uint64_t *when;  /* by domain: when own was counted, see place_index.h;
+	                    0: never */
+	uint8_t *from;   /* by node: the tree to which it goes back */
 	uint8_t *usable; /* by class */
 	struct counted_for counted;
 	/* Any division of the tasks among nodes will do: the gang says nothing
@@ -330,6 +331,17 @@ static bool place_in(struct place_topology *g, uint32_t domain)
 	return fill_nodes(g, domain, g->d->end[domain], n);
 }
 
+/* Whether the domain is one of the level that the job needs, or in one. Nodes
+ * of a cluster may have the label of a rack and none of a zone. */
+static bool is_where_needed(const struct place_topology *g, uint32_t domain)
+{
+	const struct snap *s = g->p->snap;
+	uint8_t need = s->req.need[g->t->req];
+
+	return need == LEVEL_NONE || s->domain.level[domain] == need ||
+	       domain_above(s, domain, need) != SNAP_NONE;
+}
+
 /* Place all tasks in the best domain of a level. */
 static bool place_at(struct place_topology *g, uint8_t level)
 {
@@ -339,7 +351,7 @@ static bool place_at(struct place_topology *g, uint8_t level)
 
 	for (uint32_t i = 0; i < n; i++) {
 		room[at[i]] = 0;
-		if (may_hold(g, at[i], tasks))
+		if (may_hold(g, at[i], tasks) && is_where_needed(g, at[i]))
 			count(g, at[i]);
 	}
 	while ((best = best_of(g, at, n, tasks)) != SNAP_NONE &&

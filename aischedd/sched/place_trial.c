@@ -255,28 +255,46 @@ static uint32_t best_packed(struct place_trial *t)
 	return best_in_order(t, &need);
 }
 
+/* The best node that lacks less than `has` of what the job wishes for, and as
+ * little as any; if possible, one that leaves GPUs their share. SNAP_NONE: each
+ * lacks as much. */
+static uint32_t best_wished(struct place_trial *t, const struct fit_excess *has)
+{
+	struct place_need need = need_of(t);
+	uint32_t node = SNAP_NONE;
+	bool spare = t->spare;
+
+	t->excess = *has;
+	t->wish = WISH_SEEK;
+	t->spare = false;
+	best_with(t, &need);
+	t->wish = WISH_LIMIT;
+	t->spare = spare;
+	if (fit_excess_is_less(&t->excess, has)) {
+		node = best_packed(t);
+		t->spare = false;
+		if (node == SNAP_NONE)
+			node = best_packed(t);
+	}
+	t->wish = WISH_NONE;
+	t->spare = spare;
+	return node;
+}
+
 /* The best node for t->ask tasks, or SNAP_NONE: wishes count before the
  * order. Usually the first node lacks nothing. */
 static uint32_t best_node(struct place_trial *t)
 {
-	uint32_t node = best_packed(t);
+	uint32_t node = best_packed(t), wished;
 	struct fit_excess has;
-	struct place_need need;
 
 	if (node == SNAP_NONE || !t->wishes)
 		return node;
 	has = fit_excess_of(t->p->work, t->req, node, t->ask);
 	if (!has.numas && !has.links)
 		return node;
-	t->excess = has;
-	t->wish = WISH_SEEK;
-	need = need_of(t);
-	best_with(t, &need);
-	t->wish = WISH_LIMIT;
-	if (fit_excess_is_less(&t->excess, &has))
-		node = best_packed(t);
-	t->wish = WISH_NONE;
-	return node;
+	wished = best_wished(t, &has);
+	return wished == SNAP_NONE ? node : wished;
 }
 
 int64_t place_trial_most(const struct place_trial *t, int64_t max)

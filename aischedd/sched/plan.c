@@ -7,6 +7,7 @@
 #include "aischedd/sched/evict.h"
 #include "aischedd/sched/evict_rules.h"
 #include "aischedd/sched/order_position.h"
+#include "aischedd/sched/promise_last.h"
 #include "aischedd/sched/rehearse.h"
 #include "aischedd/sched/serve.h"
 #include "aischedd/sched/verdict.h"
@@ -158,7 +159,10 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	pass_lay_out(p);
 	plan->gen = p->snap->gen;
 	plan->wake = p->wake;
-	plan->again = p->held_back || evict_rules_repeat(p);
+	/* A plan that changes nothing would be repeated for ever. */
+	plan->again =
+	    (p->held_back && (p->start.n || p->grow.n || p->eviction.n)) ||
+	    evict_rules_repeat(p);
 	plan->partial = order_queues_first(p->queues, &queue);
 	plan->nverdicts = p->snap->pend.n;
 	plan->verdict = p->verdict;
@@ -219,14 +223,13 @@ static const struct plan *plan_once(const struct snap *snap,
 	return plan;
 }
 
-/* Note in *vain which starts of the plan the next one evicts; returns whether
- * there are any. */
+/* Note in *vain which starts of the plan the next one, made on the snapshot
+ * `then`, evicts; returns whether there are any. */
 static bool find_vain(const struct snap *snap, const struct plan *plan,
-                      struct vain *vain, struct arena *scratch)
+                      const struct snap *then, const struct plan *next,
+                      struct vain *vain)
 {
-	const struct snap *then = rehearse_after(snap, plan, scratch);
-	bool doubtful, any = false;
-	const struct plan *next = plan_once(then, NULL, scratch, &doubtful);
+	bool any = false;
 
 	for (uint32_t row = 0; row < snap->pend.n; row++)
 		vain[row].most =
@@ -270,31 +273,165 @@ static bool is_of_use(const struct snap *snap, const struct plan *plan,
 	return true;
 }
 
-enum { REHEARSALS = 3 };
+/* A plan that may be improved by rehearsals. */
+struct draft {
+	const struct snap *origin, *snap; /* the latter with granted claims */
+	const struct plan *plan;
+	struct vain *vain; /* by row */
+	bool doubtful;
+};
+
+static uint32_t nclaims_of(const uint32_t *first, uint32_t i)
+{
+	return first[i + 1] - first[i];
+}
+
+/* Whether the plan starts or grows all jobs that have more claims now than
+ * before. */
+static bool serves_claims(const struct snap *s, const struct snap *before,
+                          const struct plan *plan)
+{
+	bool served = true;
+
+	for (uint32_t row = 0; served && row < s->pend.n; row++) {
+		served = nclaims_of(s->pend.claim_first, row) <=
+		         nclaims_of(before->pend.claim_first, row);
+		for (uint32_t i = 0; !served && i < plan->nstarts; i++)
+			served = plan->start[i].row == row;
+	}
+	for (uint32_t run = 0; served && run < s->run.n; run++) {
+		served = nclaims_of(s->run.claim_first, run) <=
+		         nclaims_of(before->run.claim_first, run);
+		for (uint32_t i = 0; !served && i < plan->ngrows; i++)
+			served = plan->grow[i].run == run;
+	}
+	return served;
+}
+
+/* Whether the queue of a waiting job has a row that is granted a claim. */
+static bool is_granted_beside(const struct snap *s, const struct snap *before,
+                              uint64_t job)
+{
+	uint32_t queue = SNAP_NONE;
+
+	for (uint32_t row = 0; row < s->pend.n; row++) {
+		for (uint32_t m = s->pend.member_first[row];
+		     m < s->pend.member_first[row + 1]; m++)
+			queue = s->member[m].job == job ? s->pend.queue[row]
+			                                : queue;
+	}
+	for (uint32_t row = 0; row < s->pend.n; row++) {
+		if (s->pend.queue[row] == queue &&
+		    nclaims_of(s->pend.claim_first, row) >
+		        nclaims_of(before->pend.claim_first, row))
+			return true;
+	}
+	return false;
+}
+
+/* Whether no job is promised a later start than by the last plan for one of its
+ * queue: what is granted comes before jobs that are ahead. */
+static bool keeps_promises(const struct snap *s, const struct snap *before,
+                           const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->npromises; i++) {
+		const struct snap_promise *it = &plan->promise[i];
+		const struct snap_promise *last = promise_last(s, it->job, 0);
+
+		if (last && it->start > last->start && it->start > s->now &&
+		    is_granted_beside(s, before, it->job))
+			return false;
+	}
+	return true;
+}
+
+/* Plan without the starts that the next plan evicts, if those for whom they
+ * are evicted get something instead. */
+static bool leave_out(struct draft *d, const struct vain *vain,
+                      struct arena *arena)
+{
+	bool doubtful;
+	const struct plan *plan = plan_once(d->snap, vain, arena, &doubtful);
+
+	if (!is_of_use(d->snap, plan, vain) ||
+	    !keeps_promises(d->snap, d->origin, plan))
+		return false;
+	memcpy(d->vain, vain, d->snap->pend.n * sizeof(*vain));
+	d->plan = plan;
+	d->doubtful = doubtful;
+	return true;
+}
+
+/* Plan with what the next plan claims already granted: jobs that would only
+ * have their turn later, as those that grow, need not wait for the eviction. */
+static bool grant(struct draft *d, const struct snap *then,
+                  const struct plan *next, const struct vain *vain,
+                  struct arena *arena, struct arena *scratch)
+{
+	const struct snap *snap =
+	    rehearse_grant(d->snap, then, next, d->origin, vain, scratch);
+	const struct snap *s = d->origin;
+	struct vain *out = arena_array(scratch, struct vain, s->pend.n);
+	bool doubtful;
+	const struct plan *plan;
+
+	if (!snap)
+		return false;
+	/* A claim of an earlier plan is in the way of what is granted: leave
+	 * the start on it out. */
+	for (uint32_t i = 0; i < s->pend.n; i++)
+		out[i] =
+		    nclaims_of(s->pend.claim_first, i) ? vain[i] : d->vain[i];
+	plan = plan_once(snap, out, arena, &doubtful);
+	if (!serves_claims(snap, d->snap, plan) ||
+	    !is_of_use(snap, plan, out) ||
+	    !keeps_promises(snap, d->origin, plan))
+		return false;
+	memcpy(d->vain, out, s->pend.n * sizeof(*out));
+	d->snap = snap;
+	d->plan = plan;
+	d->doubtful = doubtful;
+	return true;
+}
+
+/* Make the next plan; if it evicts what this one starts, make a better one.
+ * Returns false if there is none. */
+static bool improve(struct draft *d, struct arena *arena, struct arena *scratch)
+{
+	uint32_t n = d->snap->pend.n;
+	struct vain *vain = arena_array(scratch, struct vain, n);
+	const struct snap *then;
+	const struct plan *next;
+	bool doubtful;
+
+	if (!d->doubtful || !rehearse_can(d->snap, d->plan))
+		return false;
+	memcpy(vain, d->vain, n * sizeof(*vain));
+	then = rehearse_after(d->snap, d->plan, scratch);
+	next = plan_once(then, NULL, scratch, &doubtful);
+	return find_vain(d->snap, d->plan, then, next, vain) &&
+	       (leave_out(d, vain, arena) ||
+	        grant(d, then, next, vain, arena, scratch));
+}
+
+/* Rehearsals cost as much as passes: of many rows and runs there are few. */
+enum { FEW = 3, MANY = 12, FEW_ROWS = 2000 };
 
 const struct plan *sched_plan(const struct snap *snap, struct arena *arena)
 {
+	struct draft d = { .origin = snap, .snap = snap };
 	struct arena *scratch;
-	struct vain *vain;
-	bool doubtful;
-	const struct plan *plan = plan_once(snap, NULL, arena, &doubtful);
-	const struct plan *best = plan;
+	int left = snap->pend.n + snap->run.n > FEW_ROWS ? FEW : MANY;
 
-	if (!doubtful || !rehearse_can(snap, plan))
-		return plan;
+	d.plan = plan_once(snap, NULL, arena, &d.doubtful);
+	if (!d.doubtful || !rehearse_can(snap, d.plan))
+		return d.plan;
 	scratch = arena_new();
-	vain = arena_array(scratch, struct vain, snap->pend.n);
-	for (int i = 0; i < REHEARSALS; i++) {
-		if (!doubtful || !rehearse_can(snap, plan) ||
-		    !find_vain(snap, plan, vain, scratch))
-			break;
-		plan = plan_once(snap, vain, arena, &doubtful);
-		if (!is_of_use(snap, plan, vain))
-			break;
-		best = plan;
-	}
+	d.vain = arena_array(scratch, struct vain, snap->pend.n);
+	while (left-- > 0 && improve(&d, arena, scratch))
+		continue;
 	arena_free(scratch);
-	return best;
+	return d.plan;
 }
 
 int sched_could_fit(const struct snap *snap, uint32_t row, struct err *err)

@@ -222,9 +222,35 @@ void promise_back(struct promises *ps, size_t mark)
 	future_drop(ps->future, mark);
 }
 
+bool promise_allows_resumed(struct promises *ps, uint32_t req)
+{
+	const struct place *p = ps->p;
+	size_t mark = promise_mark(ps);
+	bool ret = true;
+
+	for (size_t i = p->first_task; i < p->ntasks && ret; i++) {
+		uint32_t node = p->task[i].node;
+		const struct future_due *due;
+		bool held;
+
+		if (!p->watched[node])
+			continue;
+		held = promise_holds(ps, node);
+		promise_claimed(ps, req, i);
+		due = future_lacking(ps->future, node);
+		ret = !held || !due;
+		if (!ret)
+			ps->refusal = (struct promise_refusal){ .is = true,
+				                                .node = node,
+				                                .due = due };
+	}
+	promise_back(ps, mark);
+	return ret;
+}
+
 bool promise_holds(struct promises *ps, uint32_t node)
 {
-	return future_holds(ps->future, node);
+	return !future_lacking(ps->future, node);
 }
 
 void promise_leave(struct promises *ps, uint32_t task, bool leaves)
@@ -289,6 +315,8 @@ static void find_refusal(struct promises *ps, uint32_t req)
 		if (!promise_allows(ps, req, node, n))
 			return;
 	}
+	if (p->run != SNAP_NONE)
+		promise_allows_resumed(ps, req);
 }
 
 bool promise_explains(struct promises *ps, uint32_t row, struct verdict *v)

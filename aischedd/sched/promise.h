@@ -36,8 +36,8 @@ int64_t promise_make(struct promises *ps, uint32_t row,
 void promise_made(const struct promises *ps, const struct arena_list **ret,
                   const struct arena_list **ret_node);
 
-/* From now on no job behind this one, of its queue or (SNAP_NONE) of any, takes
- * a node that this one could use. */
+/* Let no job behind this one, of its queue or (SNAP_NONE) of any, take a node
+ * that this one could use. */
 void promise_bar(struct promises *ps, uint32_t queue, uint32_t req,
                  uint64_t job);
 
@@ -76,6 +76,10 @@ bool promise_begin(struct promises *ps, uint32_t req);
  * watched node. */
 bool promise_allows(struct promises *ps, uint32_t req, uint32_t node,
                     int64_t n);
+
+/* Whether the trial in place, by which a job resumes, may be on a watched node:
+ * its CPUs are those of the NUMA nodes that it had, and not any. */
+bool promise_allows_resumed(struct promises *ps, uint32_t req);
 
 /* Note that the trial in place is part of the plan.  Calling it twice is
  * harmless. */

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* By node, and the last step of each node first. */
+/* Order by node, and the last step of each node first. */
 static int by_node(const void *a, const void *b)
 {
 	const struct promise_step *x = a, *y = b;
@@ -138,7 +138,8 @@ static int64_t keep_room(struct promise_seek *sk, int64_t at,
 		if (job && (!*ret_blocker || job < *ret_blocker))
 			*ret_blocker = job;
 	}
-	/* It would fit now and did not start, for a reason not known here. */
+	/* The job would fit now and did not start, for a reason not known
+	 * here. */
 	if (at == sr->s->now && !*ret_blocker)
 		return SNAP_NEVER;
 	for (uint32_t i = 0; i < n; i++)
@@ -174,7 +175,8 @@ static int64_t seek_room(struct promise_seek *sk, uint64_t *ret_blocker)
 
 /* --- a job that resumes where it was ----------------------------------- */
 
-/* Whether the CPUs for n tasks are free on a node for its whole length. */
+/* Whether the CPUs for n tasks are free on a node for the whole length of the
+ * job. */
 static bool goes_on(struct promise_seek *sk, uint32_t node, int64_t n,
                     int64_t from)
 {

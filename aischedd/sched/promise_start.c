@@ -155,7 +155,8 @@ struct kept {
 	struct future_course c;
 	const int64_t *count; /* by point: tasks that fit */
 	bool odd;
-	uint32_t more, less; /* the next points at which more, or fewer, fit */
+	/* The next points at which more, or fewer, may fit. */
+	uint32_t more, less;
 };
 
 /* How many tasks fit on the node for the whole length of the job. */
@@ -181,17 +182,19 @@ static int64_t room_for(struct promise_seek *sk, const struct kept *k,
 
 /* Find the next time at which the number of tasks that fit for the whole length
  * may change: more fit from then on, or a decrease begins to lie within the
- * length. */
+ * length. Where amounts do not decide, any point may be one: a job that begins
+ * there has its devices then. */
 static bool next_change(const struct promise_seek *sk, struct kept *k,
                         int64_t *ret)
 {
 	const struct future_course *c = &k->c;
 	int64_t before = INT64_MAX;
 
-	while (k->more < c->n && k->more &&
+	while (k->more < c->n && k->more && !k->odd &&
 	       k->count[k->more] <= k->count[k->more - 1])
 		k->more++;
-	while (k->less < c->n && k->count[k->less] >= k->count[k->less - 1])
+	while (k->less < c->n && !k->odd &&
+	       k->count[k->less] >= k->count[k->less - 1])
 		k->less++;
 	if (sk->length != SNAP_NEVER && k->less < c->n)
 		before = c->at[k->less] - sk->length + 1;
@@ -218,7 +221,8 @@ static void look_at_kept(struct promise_seek *sk, uint32_t node,
 	k.odd = future_is_odd(sk->sr->future, node, &sk->ask);
 	k.count = future_counts(sk->sr->future, node, &sk->ask);
 	make_room(sk, 2 * (size_t)c.n);
-	while (next_change(sk, &k, &at)) {
+	/* Once all tasks fit, more steps tell nothing. */
+	while ((sk->nodes || was < sk->tasks) && next_change(sk, &k, &at)) {
 		if (at >= c.at[i])
 			add_step(sk, at, node, room_for(sk, &k, at), &was);
 	}

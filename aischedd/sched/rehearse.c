@@ -3,17 +3,42 @@
 
 #include <string.h>
 
+#include "aischedd/sched/pass.h"
+
 /* A rehearsal costs as much as a pass: of more rows and runs it would be felt.
  */
 enum { ROWS_MAX = 20000 };
 
+/* Whether a claim of the row, or of a run, can be in a snapshot: such a row is
+ * one job. */
+static bool may_claim(const struct snap *s, uint32_t row)
+{
+	uint32_t first;
+
+	if (row == SNAP_NONE)
+		return true;
+	first = s->pend.member_first[row];
+	return s->pend.member_first[row + 1] - first == 1 &&
+	       s->member[first].count == 1;
+}
+
 bool rehearse_can(const struct snap *s, const struct plan *plan)
 {
-	if (!plan->nstarts || plan->partial || plan->nevictions ||
-	    plan->nclaims || s->pend.n + s->run.n > ROWS_MAX)
+	if (!plan->nstarts || plan->partial || s->pend.n + s->run.n > ROWS_MAX)
 		return false;
 	for (uint32_t i = 0; i < plan->nstarts; i++) {
 		if (s->pend.resumes[plan->start[i].row] != SNAP_NONE)
+			return false;
+	}
+	for (uint32_t i = 0; i < plan->nevictions; i++) {
+		const struct eviction *e = &plan->eviction[i];
+
+		if (e->suspend || s->run.suspended[e->run] ||
+		    e->nlosses < snap_run_ntasks(s, e->run))
+			return false;
+	}
+	for (uint32_t i = 0; i < plan->nclaims; i++) {
+		if (!may_claim(s, plan->claim[i].row))
 			return false;
 	}
 	return true;
@@ -119,6 +144,7 @@ static void list_runs(struct rehearsal *r, struct arena *a)
 	int64_t *waited = COPY(a, from->waited, n, more);
 	int64_t *served = COPY(a, from->served, n, more);
 	uint8_t *preemptible = COPY(a, from->preemptible, n, more);
+	uint8_t *ending = COPY(a, from->ending, n, more);
 	uint32_t *first = arena_array(a, uint32_t, n + more + 1);
 
 	for (uint32_t i = 0; i < more; i++) {
@@ -137,6 +163,8 @@ static void list_runs(struct rehearsal *r, struct arena *a)
 		served[k] = s->pend.served[row];
 		preemptible[k] = s->pend.preemptible[row];
 	}
+	for (uint32_t i = 0; i < r->plan->nevictions; i++)
+		ending[r->plan->eviction[i].run] = 1;
 	list_tasks(r, first);
 	r->then->run = (struct snap_run){
 		.n = n + more,
@@ -149,13 +177,12 @@ static void list_runs(struct rehearsal *r, struct arena *a)
 		.end = end,
 		.suspended = COPY(a, from->suspended, n, more),
 		.preemptible = preemptible,
-		.ending = COPY(a, from->ending, n, more),
+		.ending = ending,
 		.freezable = COPY(a, from->freezable, n, more),
 		.safe_until = COPY(a, from->safe_until, n, more),
 		.waited = waited,
 		.served = served,
 		.task_first = first,
-		.claim_first = arena_array(a, uint32_t, n + more + 1),
 	};
 	r->then->task = r->task;
 	r->then->cpu_use = r->use;
@@ -182,7 +209,56 @@ static void list_waiting(struct rehearsal *r, struct arena *a)
 	r->then->member = member;
 	r->then->license.free = license;
 	r->then->pend.judged = arena_array(a, uint8_t, s->pend.n + 1);
-	r->then->pend.claim_first = arena_array(a, uint32_t, s->pend.n + 1);
+}
+
+/* --- claims ------------------------------------------------------------ */
+
+/* Claims to be put into a snapshot. */
+struct rehearsed_claims {
+	struct arena_list node; /* uint32_t */
+	struct arena *arena;
+};
+
+static void add_node(struct rehearsed_claims *c, uint32_t node)
+{
+	*(uint32_t *)arena_push(c->arena, &c->node, sizeof(node)) = node;
+}
+
+/* Add the nodes that the plan claims for a row, or else a run. use: by claim,
+ * or NULL for all. */
+static void add_claims(struct rehearsed_claims *list, const struct plan *plan,
+                       const uint8_t *use, uint32_t row, uint32_t run)
+{
+	for (uint32_t i = 0; i < plan->nclaims; i++) {
+		const struct plan_claim *c = &plan->claim[i];
+
+		if ((use && !use[i]) || c->row != row ||
+		    (row == SNAP_NONE && c->run != run))
+			continue;
+		for (uint32_t k = 0; k < c->n; k++)
+			add_node(list, plan->claim_node[c->node_first + k]);
+	}
+}
+
+static void list_claims(struct rehearsal *r, struct arena *a)
+{
+	struct snap *then = r->then;
+	struct rehearsed_claims list = { .arena = a };
+	uint32_t *run = arena_array(a, uint32_t, then->run.n + 1);
+	uint32_t *row = arena_array(a, uint32_t, then->pend.n + 1);
+
+	for (uint32_t i = 0; i < then->run.n; i++) {
+		add_claims(&list, r->plan, NULL, SNAP_NONE, i);
+		run[i + 1] = (uint32_t)list.node.n;
+	}
+	row[0] = run[then->run.n];
+	for (uint32_t i = 0; i < then->pend.n; i++) {
+		add_claims(&list, r->plan, NULL, i, SNAP_NONE);
+		row[i + 1] = (uint32_t)list.node.n;
+	}
+	then->claim = list.node.p;
+	then->run.claim_first = run;
+	then->pend.claim_first = row;
 }
 
 const struct snap *rehearse_after(const struct snap *s, const struct plan *plan,
@@ -219,6 +295,101 @@ const struct snap *rehearse_after(const struct snap *s, const struct plan *plan,
 	then->cpu.free = r.thread = COPY(a, s->cpu.free, s->cpu.n, 0);
 	list_runs(&r, a);
 	list_waiting(&r, a);
+	list_claims(&r, a);
 	then->npromises = 0;
 	return then;
+}
+
+/* --- claims that are served at once ------------------------------------- */
+
+static bool is_on(const struct snap *s, uint32_t run, const uint32_t *node,
+                  uint32_t n)
+{
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++) {
+		for (uint32_t i = 0; i < n; i++) {
+			if (s->task[t].node == node[i])
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Whether all that is evicted from these nodes for the job is what the first
+ * plan starts. */
+static bool takes_starts(const struct snap *s, const struct snap *then,
+                         const struct plan *next, uint64_t job,
+                         const uint32_t *node, uint32_t n)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < next->nevictions; i++) {
+		const struct eviction *e = &next->eviction[i];
+
+		if (e->by != job || !is_on(then, e->run, node, n))
+			continue;
+		if (e->run < s->run.n || e->why == EVICT_CONSOLIDATE ||
+		    e->nlosses < snap_run_ntasks(then, e->run))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static bool is_granted(const struct snap *s, const struct snap *then,
+                       const struct plan *next, const struct plan_claim *c)
+{
+	const uint32_t *node = next->claim_node + c->node_first;
+
+	if (c->row == SNAP_NONE)
+		return c->run < s->run.n &&
+		       takes_starts(s, then, next, s->run.job[c->run], node,
+		                    c->n);
+	return may_claim(s, c->row) &&
+	       takes_starts(s, then, next, s->member[c->member].job, node,
+	                    c->n);
+}
+
+const struct snap *rehearse_grant(const struct snap *s, const struct snap *then,
+                                  const struct plan *next,
+                                  const struct snap *origin,
+                                  const struct vain *vain, struct arena *a)
+{
+	uint8_t *granted = arena_array(a, uint8_t, next->nclaims);
+	struct snap *ret = arena_array(a, struct snap, 1);
+	uint32_t *run = arena_array(a, uint32_t, s->run.n + 1);
+	uint32_t *row = arena_array(a, uint32_t, s->pend.n + 1);
+	struct rehearsed_claims list = { .arena = a };
+	bool any = false;
+
+	for (uint32_t i = 0; i < next->nclaims; i++) {
+		granted[i] = is_granted(s, then, next, &next->claim[i]);
+		any |= granted[i];
+	}
+	if (!any)
+		return NULL;
+	for (uint32_t i = 0; i < s->run.n; i++) {
+		for (uint32_t k = s->run.claim_first[i];
+		     k < s->run.claim_first[i + 1]; k++)
+			add_node(&list, s->claim[k]);
+		add_claims(&list, next, granted, SNAP_NONE, i);
+		run[i + 1] = (uint32_t)list.node.n;
+	}
+	row[0] = run[s->run.n];
+	for (uint32_t i = 0; i < s->pend.n; i++) {
+		/* Forget grants to starts that are evicted in turn,
+		 * but no claims of earlier plans. */
+		const struct snap *old = vain[i].by ? origin : s;
+
+		for (uint32_t k = old->pend.claim_first[i];
+		     k < old->pend.claim_first[i + 1]; k++)
+			add_node(&list, old->claim[k]);
+		add_claims(&list, next, granted, i, SNAP_NONE);
+		row[i + 1] = (uint32_t)list.node.n;
+	}
+	*ret = *s;
+	ret->claim = list.node.p;
+	ret->run.claim_first = run;
+	ret->pend.claim_first = row;
+	return ret;
 }

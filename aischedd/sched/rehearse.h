@@ -4,21 +4,37 @@
  * A job that starts in a pass cannot be evicted in it, so an entitled job that
  * found no room takes it in the next pass, in the same second, and the start
  * was for nothing. The next pass is therefore rehearsed, on the snapshot as the
- * plan leaves it. Jobs that it evicts do not start in this pass; another pass,
- * in which those that are entitled run, is due at once.
+ * plan leaves it. Jobs that it evicts do not start in this pass: either another
+ * pass, in which those that are entitled run, is due at once, or these are
+ * granted in this pass what the next one claims for them.
  */
 #ifndef AISCHEDD_SCHED_REHEARSE_H
 #define AISCHEDD_SCHED_REHEARSE_H
 
 #include "aischedd/sched/plan.h"
 
-/* Whether the plan can be rehearsed: it only starts jobs and grows them, and is
- * not too large. */
+struct vain;
+
+/* Whether the plan can be rehearsed: it starts jobs, resumes and suspends none,
+ * evicts only whole jobs, and is not too large. */
 bool rehearse_can(const struct snap *snap, const struct plan *plan);
 
-/* The snapshot as it is once all starts of the plan run. Its runs are those of
- * `snap`, then the starts in the order of the plan. */
+/* The snapshot as it is once all starts of the plan run, before those that it
+ * evicts have ended. Its runs are those of `snap`, then the starts in the order
+ * of the plan. */
 const struct snap *rehearse_after(const struct snap *snap,
                                   const struct plan *plan, struct arena *arena);
+
+/*
+ * The snapshot with the claims of the next plan, made on the snapshot `then`,
+ * for which only starts of the first plan are evicted: a plan made on it serves
+ * those claims at once. Rows whose starts are evicted (vain) have only the
+ * claims that they had by `origin`. Returns NULL if nothing is granted.
+ */
+const struct snap *rehearse_grant(const struct snap *snap,
+                                  const struct snap *then,
+                                  const struct plan *next,
+                                  const struct snap *origin,
+                                  const struct vain *vain, struct arena *arena);
 
 #endif

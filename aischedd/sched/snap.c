@@ -112,7 +112,9 @@ static int check_devices(const struct snap *s, uint32_t node, struct err *err)
 	}
 	for (uint32_t i = n->cpu_first[node]; i < n->cpu_first[node + 1]; i++) {
 		if (s->cpu.free[i] > 1000)
-			return bad(err, "node", node, "more than a CPU free");
+			return bad(
+			    err, "node", node,
+			    "one CPU has more than 1000 thousandths free");
 		if (s->cpu.numa[i] >= nnumas)
 			return bad(err, "node", node, "unknown NUMA node");
 	}
@@ -357,7 +359,9 @@ static int check_run(const struct snap *s, struct err *err)
 	                 LIMIT_TASKS, err) < 0)
 		return -1;
 	if (r->n && s->task[0].cpu_first != 0)
-		return bad(err, "running job", 0, "CPUs do not begin at 0");
+		return bad(
+		    err, "running job", 0,
+		    "the list of used CPUs does not begin with its first task");
 	for (uint32_t i = 0; i < r->n; i++) {
 		if (r->req[i] >= s->req.n || r->queue[i] >= s->queue.n ||
 		    r->user[i] >= s->user.n)
@@ -375,6 +379,14 @@ static int check_run(const struct snap *s, struct err *err)
 	return 0;
 }
 
+/* Whether the member has waited less than the one before it, or as long and was
+ * submitted later. */
+static bool comes_after(const struct snap_member *m)
+{
+	return m->since > m[-1].since ||
+	       (m->since == m[-1].since && m->job > m[-1].job);
+}
+
 static int check_row(const struct snap *s, uint32_t i, struct err *err)
 {
 	const struct snap_pend *p = &s->pend;
@@ -388,7 +400,7 @@ static int check_row(const struct snap *s, uint32_t i, struct err *err)
 		return bad(err, "row", i, "has no members");
 	for (uint32_t m = from; m < to; m++) {
 		if (!s->member[m].count ||
-		    (m > from && s->member[m].job <= s->member[m - 1].job))
+		    (m > from && !comes_after(&s->member[m])))
 			return bad(err, "row", i, "members do not ascend");
 		if (!time_ok(s->member[m].since))
 			return bad(err, "row", i, "time out of range");

@@ -140,30 +140,47 @@ struct snap_licenses {
 	const int64_t *total, *free; /* free may be < 0 after a reload */
 };
 
+/*
+ * X(type, column of struct snap_reqs): single values that say what tasks may
+ * be given, and not how many tasks or how much.
+ *
+ * min_tasks       at most tasks
+ * nodes           0: any number
+ * tasks_per_node  0: as many as fit
+ * gpus            per task
+ * gpu_type        word, SNAP_NONE: any
+ * pools           bit i: pool i
+ * exclusive       1: no other job on its nodes; free and used amounts count
+ *                 only its request
+ * one_process     1: all tasks on a node share their resources in one process
+ * time_limit      seconds, SNAP_NEVER: none
+ * need            all tasks in one domain of this level, LEVEL_NONE: anywhere
+ * like            if possible, in one of this level or narrower
+ * numa            enum numa
+ * links           enum links
+ * reservation     it runs in this one, or SNAP_NONE
+ */
+/* clang-format off */
+#define SNAP_REQ_OTHERS(X)                                                  \
+	X(uint32_t, min_tasks) X(uint32_t, nodes) X(uint32_t, tasks_per_node) \
+	X(int64_t, gpus) X(uint32_t, gpu_type) X(uint64_t, pools)           \
+	X(uint8_t, exclusive) X(uint8_t, one_process) X(int64_t, time_limit) \
+	X(uint8_t, need) X(uint8_t, like) X(uint8_t, numa) X(uint8_t, links) \
+	X(uint32_t, reservation)
+/* clang-format on */
+
 /* Shapes: what a job asks for; jobs that ask for the same share one. */
 struct snap_reqs {
 	uint32_t n;
-	const uint32_t *tasks, *min_tasks; /* min_tasks <= tasks */
-	const uint32_t *nodes;             /* 0: any number */
-	const uint32_t *tasks_per_node;    /* 0: as many as fit */
-	const int64_t *cpus, *mem, *gpus;  /* per task */
-	const uint32_t *gpu_type;          /* word, SNAP_NONE: any */
-	const uint64_t *pools;             /* bit i: pool i */
-	/* 1: no other job on its nodes. Free and used amounts only count its
-	 * request. */
-	const uint8_t *exclusive;
-	const uint8_t *one_process;  /* all tasks' share to one on each node */
-	const int64_t *time_limit;   /* seconds, SNAP_NEVER: none */
-	const uint32_t *rule_first;  /* slice of rule: constraint */
-	const uint32_t *want_first;  /* slice of want: --nodelist */
-	const uint32_t *avoid_first; /* slice of avoid: --exclude */
+	const uint32_t *tasks;
+	const int64_t *cpus, *mem; /* per task */
+#define X(type, name) const type *name;
+	SNAP_REQ_OTHERS(X)
+#undef X
+	const uint32_t *rule_first;    /* slice of rule: constraint */
+	const uint32_t *want_first;    /* slice of want: --nodelist */
+	const uint32_t *avoid_first;   /* slice of avoid: --exclude */
 	const uint32_t *license_first; /* slice of license_use */
-	/* need: all tasks in one domain of this level; like: in one of this
-	 * level or narrower, if possible. LEVEL_NONE: anywhere. */
-	const uint8_t *need, *like;
-	const uint8_t *numa;         /* enum numa */
-	const uint8_t *links;        /* enum links */
-	const uint32_t *reservation; /* runs in this one, or SNAP_NONE */
 };
 
 struct snap_license_use {
@@ -185,9 +202,10 @@ enum judged {
 
 /*
  * Waiting jobs that are alike in all that the policy looks at are one row.
- * Its members are in order of submission; an array is one member that
- * counts its unstarted tasks.  Only eligible jobs are here: held, dependent
- * and future ones have their reason already.
+ * Those that have waited longer are its first members, among equals those that
+ * were submitted earlier; an array is one member that counts its unstarted
+ * tasks.  Only eligible jobs are here: held, dependent and future ones have
+ * their reason already.
  */
 struct snap_pend {
 	uint32_t n;
@@ -355,8 +373,8 @@ static inline uint32_t snap_run_ntasks(const struct snap *s, uint32_t run)
  * is wrong. */
 int snap_check(const struct snap *snap, struct err *err);
 
-/* Free thousandths of each CPU; below 0 where a suspended job that is ending
- * had CPUs that others have now. */
+/* Find the free thousandths of each CPU. They are below 0 where a suspended job
+ * is ending whose CPUs other jobs use by now. */
 void snap_threads(const struct snap *snap, int64_t *ret);
 
 /*

@@ -12,10 +12,10 @@
 /* The runs of one queue, without the queues below it. */
 struct tally_queue {
 	int64_t used[RES_N]; /* by those that are not ending */
-	int64_t firm[RES_N]; /* of that, by those that may not be preempted */
-	int64_t jobs;        /* that are not ending */
+	int64_t firm[RES_N]; /* part of used: by those not preemptible */
+	int64_t jobs;        /* jobs that are not ending */
 	int64_t late[RES_N]; /* used by those that are ending */
-	int64_t late_jobs;   /* that are ending as a whole */
+	int64_t late_jobs;   /* jobs that are ending as a whole */
 	int64_t ask[RES_N];  /* what all would have with all their tasks */
 	uint32_t growers;    /* runs that may get more tasks */
 	int64_t lowest;      /* least standing of those that may be evicted;

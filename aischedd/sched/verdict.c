@@ -222,11 +222,11 @@ static void put_topology(const struct snap *s, uint32_t row,
 		buf_printf(out, "; %s would hold %lld", s->domain.name[domain],
 		           (long long)v->lack.got);
 	else if (v->lack.got)
-		buf_puts(out, " when spread over nodes as it asks");
+		buf_puts(out, " when spread over nodes as the job asks");
 	put_blocker(s, v, out);
 }
 
-/* "4 GPUs, 16 CPUs and 200G"; less than none is not said. */
+/* "4 GPUs, 16 CPUs and 200G"; an amount below 0 is left out. */
 static void put_devices(struct buf *out, const int64_t amount[RES_N])
 {
 	static const enum resource order[] = { RES_GPU, RES_CPU, RES_MEM };
@@ -254,7 +254,7 @@ static int64_t unless_none(int64_t amount)
 	return amount ? amount : -1;
 }
 
-/* "needs 4 GPUs, 16 CPUs and 200G of one NUMA node; n3 has most with ..." */
+/* "needs 4 GPUs, 16 CPUs and 200G of one NUMA node; the best is on n3, with" */
 static void put_numas(const struct snap *s, uint32_t req,
                       const struct verdict *v, struct buf *out)
 {
@@ -279,7 +279,7 @@ static void put_numas(const struct snap *s, uint32_t req,
 		buf_printf(out, "%lld have them", (long long)l->need);
 		return;
 	}
-	buf_printf(out, " of one NUMA node; %s has most with ",
+	buf_printf(out, " of one NUMA node; the best is on %s, with ",
 	           s->node.name[v->name]);
 	put_devices(out, have);
 }
@@ -340,8 +340,8 @@ static void put_never_together(const struct snap *s, uint32_t row,
 		           (unsigned)s->req.min_tasks[req], level);
 	else
 		buf_printf(out,
-		           "no task of it would fit in a %s, only on other "
-		           "nodes",
+		           "none of its tasks would fit in a %s, only on nodes "
+		           "that are in none",
 		           level);
 }
 
@@ -463,7 +463,7 @@ static void put_limit(const struct snap *s, uint32_t row,
 		buf_printf(out, " in queue '%s'", queue);
 }
 
-/* For the quota only non-preemptible use counts. */
+/* Say that the quota is used up, for which only non-preemptible use counts. */
 static void put_quota(const struct snap *s, const struct verdict *v,
                       struct buf *out)
 {

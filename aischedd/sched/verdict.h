@@ -25,7 +25,7 @@ enum {
 	WHAT_LINKS        /* GPUs in the fewest link groups */
 };
 
-/* For whom a node or a limit is kept. */
+/* The one for whom a node or a limit is kept. */
 enum kept_for {
 	KEPT_PROMISE,     /* a job that is promised a start there */
 	KEPT_WAITER,      /* a job that has waited for the node for long */
@@ -60,7 +60,8 @@ struct verdict {
 		 * NumaAlignment, LinkAlignment, NodeDown, and NeverFits but for
 		 * licences. */
 		struct verdict_lack {
-			/* for one task; or that many nodes, or NUMA nodes */
+			/* for one task; or a number of nodes, or of NUMA
+			 * nodes */
 			int64_t need;
 			union {
 				int64_t have;      /* free on node `name`;

@@ -29,7 +29,7 @@ struct work {
 
 	/* By node. */
 	int64_t *cpu, *mem; /* free; may be < 0 */
-	int64_t *slot;      /* more tasks that fit by number; likewise */
+	int64_t *slot;      /* how many more tasks it may have; may be < 0 */
 	int64_t *gpu;       /* free thousandths of all devices together */
 	int64_t *whole;     /* devices wholly free */
 	int64_t *idle;      /* CPUs of its slice wholly free */
@@ -40,13 +40,13 @@ struct work {
 	int64_t *thread;           /* one a CPU of a slice: free thousandths */
 	const int64_t *thread_now; /* as in the snapshot */
 	int64_t *numa_mem;         /* one a NUMA node: free; may be < 0 */
-	int64_t *numa_bound;       /* likewise, of what tasks are bound to */
+	int64_t *numa_bound; /* one a NUMA node: what no task is bound to */
 	const int64_t *numa_now, *bound_now; /* as in the snapshot */
 	struct work_core *core; /* scratch of fit.c, by core number */
 
 	int64_t *license;       /* free */
 	int64_t (*used)[RES_N]; /* one a queue: by it and all below it */
-	int64_t (*firm)[RES_N]; /* of that, by jobs that may not be preempted */
+	int64_t (*firm)[RES_N]; /* part of used: by jobs not preemptible */
 	int64_t *jobs;          /* one a queue: running, likewise */
 	/* The counts above are those once all evicted jobs have ended and all
 	 * claimants have started.  At present more is used, one a queue: by

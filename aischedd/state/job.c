@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/cluster/ledger.h"
 #include "libcommon/mem.h"
 
 /*
@@ -249,7 +250,7 @@ void job_free(struct job *job)
 	free(job->leaving);
 	free(job->claim);
 	free(job->evictions);
-	free(job->ledger);
+	ledger_free(job->ledger);
 	free(job->acts);
 	free(job->key);
 	free(job->last_place);

@@ -67,9 +67,11 @@ struct job {
 	uint64_t id;
 	uint64_t array;     /* id of the array, 0: none */
 	struct idset tasks; /* the unstarted part of an array; empty: one job */
-	int64_t eligible;   /* since when; NO_TIME: it is not */
-	uint32_t slot;      /* slot of its row; 0: it is in no row */
-	uint32_t task;      /* its index in the array, or NO_TASK */
+	/* waits since then, less the time it ran; NO_TIME: not yet, or kept
+	 * back by its user */
+	int64_t eligible;
+	uint32_t slot;        /* slot of its row; 0: it is in no row */
+	uint32_t task;        /* its index in the array, or NO_TASK */
 	struct job *all_next; /* in order of ids */
 
 	struct job *all_prev;
@@ -84,6 +86,7 @@ struct job {
 	bool dirty, is_new, wants_resume, signalled;
 	bool came_back;     /* 1: it had ended, which the store has counted */
 	bool reserved;      /* 1: it names a reservation */
+	bool claims;        /* 1: it mounts volume claims */
 	bool adopted;       /* 1: others made it as a Job in its cluster */
 	bool preemptible;   /* as its class says */
 	uint8_t on_preempt; /* enum preempt_how: as its queue says */
@@ -95,6 +98,8 @@ struct job {
 	uint32_t attempt; /* counts from 1; 0: never started */
 	uint32_t restarts, preemptions, start_fails;
 	uint32_t replaced;  /* failed tasks of this attempt that run again */
+	uint32_t mailed;    /* bits of the mail types that this attempt has had,
+	                       of those that it has once */
 	int64_t priority;   /* of its class or as asked, less nice */
 	int64_t time_limit; /* seconds or TIME_UNLIMITED */
 	int64_t grace;      /* seconds */

@@ -129,6 +129,7 @@ int state_load_job(struct state *state, struct job **taken,
 	job->leave_by = NO_TIME;
 	spec_unpack(&spec, job->packed);
 	job->reserved = spec.reservation != NULL;
+	job->claims = volume_is_named(spec.mount);
 	job->adopted = spec.kube_uid != NULL;
 	job_set_manners(state, job, &spec);
 	if (job->array && !state_array(state, job->array)) {
@@ -219,6 +220,10 @@ void state_loaded(struct state *state, int64_t now)
 	     job = job->row_next) {
 		if (job->array)
 			state_array(state, job->array)->running++;
+		if (!job->ledger->rollup) {
+			ledger_join(state, job);
+			state_touch(state, job);
+		}
 		/* Grace begins anew. */
 		if (job->leaving || evict_is_ending(job))
 			evict_watch(state, job, now);

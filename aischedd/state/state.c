@@ -64,6 +64,7 @@ void state_free(struct state *state)
 		free(array);
 	rows_free(&state->rows);
 	nodes_free(&state->nodes);
+	volumes_free(&state->volumes);
 	for (size_t i = 0; i < state->users.n; i++)
 		free((char *)state->users.user[i].name);
 	free(state->users.user);
@@ -77,6 +78,7 @@ void state_free(struct state *state)
 	usage_free(state);
 	cron_free(state);
 	counts_free(state);
+	rollups_free(state);
 	reserve_free(state);
 	free(state->alarms.heap);
 	free(state->claims.holder);
@@ -85,6 +87,8 @@ void state_free(struct state *state)
 	free(state->unwritten.array);
 	free_attempts(&state->unwritten);
 	free(state->unwritten.attempt);
+	letters_forget(&state->unwritten);
+	free(state->unwritten.letter);
 	free(state->effects.effect);
 	free(state->effects.taken);
 	arena_free(state->last_plan.arena);
@@ -239,7 +243,14 @@ void state_changes(const struct state *state, struct changes *ret)
 		.array = state->unwritten.array,
 		.attempt = state->unwritten.attempt,
 		.nattempts = state->unwritten.nattempts,
+		.letter = state->unwritten.letter,
+		.nletters = state->unwritten.nletters,
 		.next_id = state->next_id,
+		.rollup = state->rollups.changed,
+		.nrollups = state->rollups.nchanged,
+		.lag = state->rollups.lag,
+		.nlags = state->rollups.nlags,
+		.lags = state->rollups.lags_changed,
 		.nodes = state->nodes.dirty,
 		.queues = state->queues.dirty,
 		.usages = state->usages.dirty,
@@ -250,9 +261,10 @@ void state_changes(const struct state *state, struct changes *ret)
 bool state_is_dirty(const struct state *state)
 {
 	return state->unwritten.njobs || state->unwritten.ngone ||
-	       state->unwritten.narrays || state->nodes.dirty ||
-	       state->queues.dirty || state->usages.dirty ||
-	       state->reservations.dirty || state->crons.is_dirty;
+	       state->unwritten.narrays || state->unwritten.nletters ||
+	       state->nodes.dirty || state->queues.dirty ||
+	       state->usages.dirty || state->reservations.dirty ||
+	       state->crons.is_dirty || state->rollups.nchanged;
 }
 
 /* --- records ----------------------------------------------------------- */
@@ -419,6 +431,8 @@ void state_committed(struct state *state)
 	state->unwritten.njobs = state->unwritten.ngone = 0;
 	state->unwritten.narrays = 0;
 	free_attempts(&state->unwritten);
+	letters_forget(&state->unwritten);
+	rollups_committed(state);
 	state->nodes.dirty = state->queues.dirty = false;
 	state->usages.dirty = state->reservations.dirty = false;
 	cron_committed(state);

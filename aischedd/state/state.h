@@ -29,6 +29,8 @@ struct array {
 	uint32_t failed;  /* tasks that ended other than COMPLETED */
 	uint32_t running; /* tasks that hold nodes */
 	int64_t started;  /* when the last task started, or NO_TIME */
+	/* the lowest and highest exit status of its tasks, or -1 */
+	int32_t exit_low, exit_high;
 	bool dirty, is_new;
 	struct job *first, *last; /* list of its records: array_next */
 };
@@ -117,7 +119,14 @@ struct changes {
 	/* attempts that are over; ledger.h */
 	const struct attempt_row *attempt;
 	size_t nattempts;
+	const struct letter *letter; /* letter.h */
+	size_t nletters;
 	uint64_t next_id;
+	struct rollup *const *rollup; /* what is due: rollup.h */
+	size_t nrollups;
+	const struct rollup_lag *lag;
+	size_t nlags;
+	bool lags;                                /* they have changed */
 	bool nodes, queues, usages, reservations; /* some of them changed */
 };
 

@@ -10,12 +10,15 @@
 #include "aischedd/state/cluster/pool.h"
 #include "aischedd/state/cluster/queue.h"
 #include "aischedd/state/cluster/reserve.h"
+#include "aischedd/state/cluster/rollup.h"
 #include "aischedd/state/cluster/usage.h"
+#include "aischedd/state/cluster/volume.h"
 #include "aischedd/state/life/alarm.h"
 #include "aischedd/state/life/cron.h"
 #include "aischedd/state/life/depend.h"
 #include "aischedd/state/life/depend_watch.h"
 #include "aischedd/state/life/evict.h"
+#include "aischedd/state/life/letter.h"
 #include "aischedd/state/pass/apply.h"
 #include "aischedd/state/pass/round.h"
 #include "aischedd/state/pass/row.h"
@@ -46,6 +49,8 @@ struct unwritten {
 	size_t narrays, array_cap;
 	struct attempt_row *attempt; /* attempts that are over */
 	size_t nattempts, attempt_cap;
+	struct letter *letter; /* mails to send */
+	size_t nletters, letter_cap;
 };
 
 struct effect_queue {
@@ -72,11 +77,13 @@ struct state {
 
 	struct node_table nodes;
 	struct pool_table pools;
+	struct volume_table volumes;
 	struct queue_table queues;
 	struct reservation_list reservations;
 	struct user_table users;
 	struct usage_table usages;
 	struct count_table happened;
+	struct rollup_table rollups;
 
 	struct unwritten unwritten;
 	struct effect_queue effects;

@@ -75,6 +75,9 @@ static int put_row(struct store *store, const int64_t number[NAMES],
 	db_i64(&s, c++, row->sum.held[RES_GPU]);
 	put_i64(&s, c++, row->cpu_ms, SPEC_UNSET);
 	put_i64(&s, c++, row->peak_kib, SPEC_UNSET);
+	db_i64(&s, c++, row->cost);
+	put_i64(&s, c++, row->wait_ms, SPEC_UNSET);
+	db_text(&s, c++, row->pieces);
 	return db_run(&store->db, &s, err);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "aischedd/store/db.h"
+#include "aischedd/store/space.h"
 #include "libcommon/mem.h"
 
 enum { WAL_PAGES = 1000 }; /* longer than this, the log needs a checkpoint */
@@ -26,6 +27,7 @@ static void *run(void *arg)
 	if (db_open(&db, c->path, false, NULL, 0, NULL) < 0)
 		return NULL;
 	db_exec(&db, "PRAGMA synchronous = FULL", NULL);
+	space_in_chunks(db.sql, c->path);
 	pthread_mutex_lock(&c->lock);
 	while (!c->quit) {
 		if (!c->due) {
@@ -44,18 +46,22 @@ static void *run(void *arg)
 	return NULL;
 }
 
+void checkpoints_now(struct checkpoints *c)
+{
+	pthread_mutex_lock(&c->lock);
+	c->due = true;
+	pthread_cond_signal(&c->wake);
+	pthread_mutex_unlock(&c->lock);
+}
+
 static int wal_grew(void *arg, sqlite3 *sql, const char *name, int pages)
 {
 	struct checkpoints *c = arg;
 
 	(void)sql;
 	(void)name;
-	if (pages < WAL_PAGES)
-		return SQLITE_OK;
-	pthread_mutex_lock(&c->lock);
-	c->due = true;
-	pthread_cond_signal(&c->wake);
-	pthread_mutex_unlock(&c->lock);
+	if (pages >= WAL_PAGES)
+		checkpoints_now(c);
 	return SQLITE_OK;
 }
 

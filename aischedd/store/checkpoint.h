@@ -13,6 +13,9 @@ struct checkpoints;
  * database of sql. */
 struct checkpoints *checkpoints_start(sqlite3 *sql, const char *path);
 
+/* Make one now, whatever the length of the log is. */
+void checkpoints_now(struct checkpoints *checkpoints);
+
 /* Call it before sql is closed. NULL is allowed. */
 void checkpoints_stop(struct checkpoints *checkpoints);
 

@@ -10,6 +10,7 @@
 #include "aischedd/store/blob.h"
 #include "aischedd/store/cron.h"
 #include "aischedd/store/loss.h"
+#include "aischedd/store/outbox.h"
 #include "aischedd/store/row.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
@@ -69,6 +70,15 @@ static int put_attempts(struct store *store, const struct state *state,
 	return 0;
 }
 
+static int put_rollups(struct store *store, const struct state *state,
+                       const struct changes *changes, struct err *err)
+{
+	for (size_t i = 0; i < changes->nrollups; i++)
+		if (rollup_put(store, state, changes->rollup[i], err) < 0)
+			return -1;
+	return changes->lags ? rollup_put_lags(store, changes, err) : 0;
+}
+
 static int put_arrays(struct store *store, const struct changes *changes,
                       struct err *err)
 {
@@ -87,6 +97,8 @@ static int put_arrays(struct store *store, const struct changes *changes,
 			db_i64(&s, 7, a->unfinished);
 			db_i64(&s, 8, a->failed);
 			db_i64(&s, 9, a->started);
+			db_i64(&s, 10, a->exit_low);
+			db_i64(&s, 11, a->exit_high);
 		}
 		if (db_run(&store->db, &s, err) < 0)
 			return -1;
@@ -227,6 +239,8 @@ static int put_all(struct store *store, const struct state *state,
 	    steps_put_new(store, err) < 0 ||
 	    put_jobs(store, state, &changes, err) < 0 ||
 	    put_attempts(store, state, &changes, err) < 0 ||
+	    put_rollups(store, state, &changes, err) < 0 ||
+	    outbox_put(store, state, &changes, err) < 0 ||
 	    put_arrays(store, &changes, err) < 0 ||
 	    cron_put(store, state, err) < 0 ||
 	    put_meta(store, &changes, err) < 0)
@@ -256,6 +270,7 @@ int store_commit(struct store *store, struct state *state, struct err *err)
 		/* SQLite may have rolled back by itself. */
 		if (!sqlite3_get_autocommit(store->db.sql))
 			db_exec(&store->db, "ROLLBACK", NULL);
+		store->outbox_known = false;
 		attempt_forget_names(
 		    store); /* names added by it were rolled back */
 		return err_wrap(err, "database '%s'", store->path);

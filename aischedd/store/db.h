@@ -67,7 +67,7 @@ int db_text_of(const struct stmt *s, int column, const char **ret,
                struct err *err);
 bool db_is_null(const struct stmt *s, int column);
 
-/* Likewise for columns that may be null; they return the given value then. */
+/* Read columns that may be null; they return the given value then. */
 int64_t db_col_i64(const struct stmt *s, int column, int64_t if_null);
 const char *db_col_text(const struct stmt *s, int column); /* NULL */
 

@@ -206,33 +206,60 @@ int store_old(struct store *store, int64_t before, size_t limit,
 	return more;
 }
 
+int store_count_old(struct store *store, int64_t before, int64_t *ret,
+                    struct err *err)
+{
+	struct stmt s = db_use(&store->db, COUNT_OLD);
+
+	db_i64(&s, 1, before);
+	if (db_step(&store->db, &s, err) < 1)
+		return -1;
+	*ret = db_col_i64(&s, 0, 0);
+	sqlite3_reset(s.s);
+	return 0;
+}
+
+static int purge_rows(struct store *store, enum sql which, int64_t before,
+                      int64_t limit, struct err *err)
+{
+	struct stmt s = db_use(&store->db, which);
+
+	db_i64(&s, 1, before);
+	if (limit >= 0)
+		db_i64(&s, 2, limit);
+	return db_run(&store->db, &s, err);
+}
+
+static int purge_all(struct store *store, int64_t before, int64_t limit,
+                     size_t *ret_gone, struct err *err)
+{
+	static const enum sql purges[] = { NOTE_PURGE, PURGE_STEPS,
+		                           PURGE_ATTEMPTS, PURGE_JOBS };
+
+	for (size_t i = 0; i < ARRAY_SIZE(purges); i++)
+		if (purge_rows(store, purges[i], before, limit, err) < 0)
+			return -1;
+	*ret_gone = (size_t)sqlite3_changes64(store->db.sql);
+	if (purge_rows(store, PURGE_AUDIT, before * 1000, AUDIT_PURGED * limit,
+	               err) < 0 ||
+	    purge_rows(store, PURGE_TOKENS, before, -1, err) < 0)
+		return -1;
+	if (!*ret_gone || *ret_gone == (size_t)limit || store->blob_lent)
+		return 0;
+	/* The last ones went: delete scripts that no other job uses. */
+	return db_exec(&store->db, store->db.text[PURGE_BLOBS], err);
+}
+
 int store_purge(struct store *store, int64_t before, size_t limit,
                 size_t *ret_gone, struct err *err)
 {
-	struct stmt s;
-
-	static const int purges[] = { PURGE_STEPS, PURGE_ATTEMPTS, PURGE_JOBS };
-
-	for (size_t i = 0; i < ARRAY_SIZE(purges); i++) {
-		s = db_use(&store->db, purges[i]);
-		db_i64(&s, 1, before);
-		db_i64(&s, 2, (int64_t)limit);
-		if (db_run(&store->db, &s, err) < 0)
-			return -1;
-	}
-	*ret_gone = (size_t)sqlite3_changes64(store->db.sql);
-	s = db_use(&store->db, PURGE_AUDIT);
-	db_i64(&s, 1, before * 1000);
-	db_i64(&s, 2, AUDIT_PURGED * (int64_t)limit);
-	if (db_run(&store->db, &s, err) < 0)
+	if (db_exec(&store->db, "BEGIN IMMEDIATE", err) < 0)
 		return -1;
-	s = db_use(&store->db, PURGE_TOKENS);
-	db_i64(&s, 1, before);
-	if (db_run(&store->db, &s, err) < 0)
-		return -1;
-	if (!*ret_gone || *ret_gone == limit || store->blob_lent)
+	if (purge_all(store, before, (int64_t)limit, ret_gone, err) == 0 &&
+	    db_exec(&store->db, "COMMIT", err) == 0)
 		return 0;
-	/* The last ones went: delete scripts that no other job uses. */
-	s = db_use(&store->db, PURGE_BLOBS);
-	return db_run(&store->db, &s, err);
+	if (!sqlite3_get_autocommit(store->db.sql))
+		db_exec(&store->db, "ROLLBACK", NULL);
+	*ret_gone = 0;
+	return -1;
 }

@@ -43,7 +43,13 @@ int store_totals(struct store *store,
 int store_old(struct store *store, int64_t before, size_t limit,
               void (*fn)(uint64_t job, void *arg), void *arg, struct err *err);
 
-/* Forget at most `limit` jobs that ended before then; *ret_gone: how many. */
+/* Count the jobs that ended before then. */
+int store_count_old(struct store *store, int64_t before, int64_t *ret,
+                    struct err *err);
+
+/* Forget at most `limit` jobs that ended before then; *ret_gone: how many.
+ * All of it or nothing; the sums of use that they were in can no longer be
+ * checked. */
 int store_purge(struct store *store, int64_t before, size_t limit,
                 size_t *ret_gone, struct err *err);
 

@@ -50,7 +50,7 @@ static int take_row(const struct stmt *s, void *ctx, struct err *err)
 	if (row_texts(s).ledger)
 		past.job.ledger = ledger_parse(row_texts(s).ledger, NULL);
 	r->fn(&past, r->arg);
-	free(past.job.ledger);
+	ledger_free(past.job.ledger);
 	idset_free(&past.job.tasks);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aischedd/state/cluster/reserve.h"
+#include "aischedd/state/cluster/rollup.h"
 #include "aischedd/store/cron.h"
 #include "aischedd/store/row.h"
 #include "libcommon/limits.h"
@@ -123,6 +124,22 @@ static int load_reservation(struct state *state, const struct stmt *s,
 	return state_load_reservation(state, &ask, guests, err);
 }
 
+static int load_rollup(struct state *state, const struct stmt *s,
+                       struct err *err)
+{
+	const char *part[PARTS];
+	int64_t id, booked_ms;
+
+	if (db_int(s, 0, 1, MOST, &id, err) < 0 ||
+	    db_int(s, 1 + PARTS, 0, MOST, &booked_ms, err) < 0)
+		return -1;
+	for (int i = 0; i < PARTS; i++)
+		if (db_text_of(s, 1 + i, &part[i], err) < 0)
+			return -1;
+	state_load_rollup(state, id, part, booked_ms);
+	return 0;
+}
+
 static int load_array(struct state *state, const struct stmt *s,
                       struct err *err)
 {
@@ -138,6 +155,8 @@ static int load_array(struct state *state, const struct stmt *s,
 		{ 1, LIMIT_ARRAY },
 		{ 0, LIMIT_ARRAY },
 		{ NO_TIME, MOST },
+		{ -1, INT32_MAX },
+		{ -1, INT32_MAX },
 	};
 	int64_t v[ARRAY_SIZE(bounds)];
 	struct array array;
@@ -156,6 +175,8 @@ static int load_array(struct state *state, const struct stmt *s,
 		.unfinished = (uint32_t)v[6],
 		.failed = (uint32_t)v[7],
 		.started = v[8],
+		.exit_low = (int32_t)v[9],
+		.exit_high = (int32_t)v[10],
 	};
 	state_load_array(state, &array);
 	return 0;
@@ -256,6 +277,7 @@ int store_load(struct store *store, struct state *state, int64_t now,
 		{ LOAD_RESERVATIONS, "reservation", load_reservation },
 		{ LOAD_CRON, "cron entry", cron_load },
 		{ LOAD_CRON_FILES, "cron file of uid", cron_load_file },
+		{ LOAD_ROLLUPS, "rollup", load_rollup },
 		{ LOAD_ARRAYS, "array", load_array },
 		{ LOAD_JOBS, "job", load_job },
 	};
@@ -264,7 +286,8 @@ int store_load(struct store *store, struct state *state, int64_t now,
 	for (size_t i = 0; i < ARRAY_SIZE(tables) && result == 0; i++)
 		result = load_rows(store, tables[i].sql, tables[i].what,
 		                   tables[i].fn, state, err);
-	if (result < 0 || find_lost_rows(store, err) < 0)
+	if (result < 0 || rollup_load_lags(store, state, err) < 0 ||
+	    find_lost_rows(store, err) < 0)
 		return err_wrap(err, "database '%s'", store->path);
 	state_loaded(state, now);
 	return 0;

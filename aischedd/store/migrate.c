@@ -121,6 +121,40 @@ static const char *const steps[] = {
 	/* Steps of attempts that are over, as their shepherds noted them. */
 	("CREATE TABLE step (job INTEGER, attempt INTEGER, record BLOB,"
 	 " PRIMARY KEY (job, attempt));"),
+	/* Use by hour, day and month (levels 0 to 2); what each attempt held
+	 * when, which of older ones nobody knows. */
+	"ALTER TABLE attempt ADD COLUMN cost INTEGER;"
+	"ALTER TABLE attempt ADD COLUMN wait_ms INTEGER;"
+	"ALTER TABLE attempt ADD COLUMN pieces TEXT;"
+	"CREATE TABLE rollup_key (id INTEGER PRIMARY KEY, user TEXT,"
+	" account TEXT, queue TEXT, class TEXT, pool TEXT, gpu_type TEXT,"
+	" booked_ms INTEGER);"
+	"CREATE TABLE rollup (level INTEGER, start INTEGER, key INTEGER,"
+	" wait_max_ms INTEGER,"
+	" held_cpu INTEGER, held_mem INTEGER, held_gpu INTEGER,"
+	" cost INTEGER, cost_rest INTEGER, jobs INTEGER, waits INTEGER,"
+	" wait_ms INTEGER, attempts INTEGER, completed INTEGER,"
+	" failed INTEGER, cancelled INTEGER, timeout INTEGER,"
+	" other INTEGER, evicted INTEGER, evicted_gpu_ms INTEGER,"
+	" failed_gpu_ms INTEGER, cpu_used_ms INTEGER, cpu_known_ms INTEGER,"
+	" mem_used_mib_s INTEGER, mem_known_mib_s INTEGER,"
+	" PRIMARY KEY (level, start, key)) WITHOUT ROWID;"
+	"CREATE TABLE rollup_wait (level INTEGER, start INTEGER, key INTEGER,"
+	" bucket INTEGER, n INTEGER,"
+	" PRIMARY KEY (level, start, key, bucket)) WITHOUT ROWID;",
+	/* How an array ended, without a look at each of its tasks. */
+	("CREATE INDEX job_array_end ON job (array_id, state, start_time)"
+	 " WHERE array_id > 0 AND state >= 5;"),
+	/* Mails that have yet to be sent; which of them a job has had; the exit
+	 * statuses of the tasks of an array. */
+	"CREATE TABLE outbox (id INTEGER PRIMARY KEY, made INTEGER,"
+	" due INTEGER, tries INTEGER, held INTEGER, uid INTEGER,"
+	" recipient TEXT, event TEXT, subject TEXT, body TEXT);"
+	"CREATE INDEX outbox_due ON outbox (due, id);"
+	"CREATE INDEX outbox_uid ON outbox (uid, recipient);"
+	"ALTER TABLE job ADD COLUMN mailed INTEGER DEFAULT 0;"
+	"ALTER TABLE array ADD COLUMN exit_low INTEGER DEFAULT -1;"
+	"ALTER TABLE array ADD COLUMN exit_high INTEGER DEFAULT -1;",
 };
 
 static int one_step(struct db *db, int64_t version, struct err *err)

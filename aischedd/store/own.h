@@ -37,7 +37,13 @@ enum sql {
 	PUT_NAME,
 	FIND_NAME,
 	PUT_ATTEMPT,
+	COUNT_OLD,
+	NOTE_PURGE,
 	PURGE_ATTEMPTS,
+	PUT_ROLLUP_KEY,
+	PUT_ROLLUP,
+	PUT_ROLLUP_WAIT,
+	LOAD_ROLLUPS,
 	PUT_AUDIT,
 	PURGE_AUDIT,
 	PUT_STEPS,
@@ -56,6 +62,15 @@ enum sql {
 	PUT_CRON_FILE,
 	DEL_CRON_FILE,
 	LOAD_CRON_FILES,
+	PUT_LETTER,
+	COUNT_LETTERS,
+	COUNT_USER_LETTERS,
+	DUE_LETTERS,
+	WHEN_LETTERS,
+	GET_LETTERS,
+	HOLD_LETTERS,
+	RETRY_LETTERS,
+	DEL_LETTERS,
 	PAST_JOB,
 	PAST_TASK,
 	PAST_ARRAY,
@@ -127,6 +142,10 @@ struct store {
 	struct new_token *token;
 	size_t ntokens, token_cap;
 	struct last_name name[NAMES]; /* of the last attempt */
+	bool outbox_known;            /* the two that follow are */
+	bool outbox_news;             /* letters since the last look */
+	int64_t letters;              /* in the outbox */
+	uint64_t letters_lost;        /* it was full */
 	struct store_stats stats;
 	struct checkpoints *checkpoints;
 };
@@ -139,5 +158,13 @@ void attempt_forget_names(struct store *store);
 /* steps.c: records of steps. */
 int steps_put_new(struct store *store, struct err *err);
 void steps_forget_new(struct store *store);
+/* rollup.c: add what is due of a rollup to its rows. */
+int rollup_put(struct store *store, const struct state *state,
+               const struct rollup *r, struct err *err);
+/* Write what is left of long spans, as one text. */
+int rollup_put_lags(struct store *store, const struct changes *changes,
+                    struct err *err);
+/* Load them, after all rollups. Fails with EINVAL. */
+int rollup_load_lags(struct store *store, struct state *state, struct err *err);
 
 #endif

@@ -81,6 +81,7 @@ static const struct job_column {
 	C(MAYBE, peak_mem_kib, "peak_mem_kib", 0, MOST),
 	COUNT_COLUMN(replaced, "replaced"),
 	SUM_COLUMN(cron, "cron_id"),
+	COUNT_COLUMN(mailed, "mailed"),
 #undef C
 #undef TIME_COLUMN
 #undef COUNT_COLUMN

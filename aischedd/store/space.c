@@ -3,15 +3,19 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "aischedd/store/checkpoint.h"
 #include "aischedd/store/own.h"
 #include "libcommon/mem.h"
 
 enum {
 	RESERVE = 8 << 20, /* twice the length of the log at a checkpoint */
-	RESERVE_PART = 8,  /* at most this fraction of what is free */
+	RESERVE_PART = 4,  /* at most this fraction of what is free */
+	CHUNK = 1 << 20,   /* by which the database grows */
+	CHUNK_PART = 32,   /* at most this fraction of the disk */
 	LITTLE = 1 << 20,  /* a disk with less free is full */
 	LITTLE_PART = 32   /* or, if it is small, less than this fraction */
 };
@@ -27,7 +31,33 @@ static int64_t bytes_free(const struct statvfs *fs)
 	return bytes(fs, geteuid() == 0 ? fs->f_bfree : fs->f_bavail);
 }
 
-void space_reserve(const struct store *store)
+/* SQLite keeps the size of the file a multiple of the chunk. */
+void space_in_chunks(sqlite3 *sql, const char *path)
+{
+	struct statvfs fs;
+	int chunk = CHUNK;
+
+	if (statvfs(path, &fs) < 0)
+		return;
+	if (chunk > bytes(&fs, fs.f_blocks) / CHUNK_PART)
+		chunk = (int)(bytes(&fs, fs.f_blocks) / CHUNK_PART);
+	sqlite3_file_control(sql, "main", SQLITE_FCNTL_CHUNK_SIZE, &chunk);
+}
+
+/* The next checkpoints need at most some pages more than there are. */
+static void reserve_pages(const struct store *store)
+{
+	struct stat st;
+	sqlite3_int64 size;
+
+	if (stat(store->path, &st) < 0)
+		return;
+	size = st.st_size + 1;
+	sqlite3_file_control(store->db.sql, "main", SQLITE_FCNTL_SIZE_HINT,
+	                     &size);
+}
+
+static void reserve_log(const struct store *store)
 {
 	char *path = xasprintf("%s-wal", store->path);
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -44,6 +74,17 @@ void space_reserve(const struct store *store)
 	if (fd >= 0)
 		close(fd);
 	free(path);
+}
+
+void space_reserve(const struct store *store)
+{
+	reserve_pages(store);
+	reserve_log(store);
+}
+
+void space_reuse(const struct store *store)
+{
+	checkpoints_now(store->checkpoints);
 }
 
 bool space_is_low(const struct store *store)

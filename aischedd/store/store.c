@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aischedd/state/cluster/rollup.h"
 #include "aischedd/store/blob.h"
 #include "aischedd/store/loss.h"
 #include "aischedd/store/migrate.h"
@@ -19,6 +20,13 @@
 	" make_up, late, jitter, until_time, created_time, looked_time,"  \
 	" last_time, last_job, runs, skipped, missed, refused, paused,"   \
 	" imported, reason"
+#define COLUMN(name) ", " #name
+#define MARK(name)   ",?"
+/* A sum that does not fit becomes a float; it stays at the bounds of int64_t.
+ */
+#define SUM(name)                                              \
+	"," #name " = max(min(" #name " + excluded." #name "," \
+	" 9223372036854775807), -9223372036854775807)"
 
 static const char *const fixed_sql[NSQL] = {
 	[DEL_JOB] = "DELETE FROM job WHERE id = ?",
@@ -27,11 +35,12 @@ static const char *const fixed_sql[NSQL] = {
 		      " typeof(state) != 'integer' OR state NOT BETWEEN 0 AND"
 		      " 13 LIMIT 1",
 	[PUT_ARRAY] = "INSERT OR REPLACE INTO array (id, max_running, count,"
-		      " min, max, step, unfinished, failed, last_start)"
-		      " VALUES (?,?,?,?,?,?,?,?,?)",
+		      " min, max, step, unfinished, failed, last_start,"
+		      " exit_low, exit_high) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
 	[DEL_ARRAY] = "DELETE FROM array WHERE id = ?",
 	[LOAD_ARRAYS] = "SELECT id, max_running, count, min, max, step,"
-			" unfinished, failed, last_start FROM array",
+			" unfinished, failed, last_start, exit_low, exit_high"
+			" FROM array",
 	[FIND_BLOB] = "SELECT id FROM blob WHERE hash = ?",
 	[PUT_BLOB] = "INSERT INTO blob (id, hash, data) VALUES (?,?,?)",
 	[GET_BLOB] = "SELECT data FROM blob WHERE id = ?",
@@ -56,11 +65,34 @@ static const char *const fixed_sql[NSQL] = {
 	    " gpu_type, job, attempt, array_id, array_task, uid, tasks, nodes,"
 	    " began_ms, ended_ms, ran_ms, state, reason, cause, evict,"
 	    " evict_by, exit_code, signal, held_cpu_ms, held_mem_mib_s,"
-	    " held_gpu_ms, cpu_ms, peak_mem_kib) VALUES (?,?,?,?,?,?,?,?,?,?,?,"
-	    "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	    " held_gpu_ms, cpu_ms, peak_mem_kib, cost, wait_ms, pieces)"
+	    " VALUES (?,?,?,?,?,?,?,?,?,?,?,"
+	    "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[COUNT_OLD] = "SELECT count(*) FROM job WHERE state >= 5"
+		      " AND end_time < ?",
+	/* Sums of use are checked from the last attempt that is gone. */
+	[NOTE_PURGE] =
+	    "INSERT INTO meta (key, value)"
+	    " SELECT 'accounting_from', coalesce(max(ended_ms), 0) FROM attempt"
+	    " WHERE job IN (SELECT id FROM job WHERE state >= 5"
+	    " AND end_time < ? ORDER BY end_time, id LIMIT ?)"
+	    " ON CONFLICT (key) DO UPDATE SET"
+	    " value = max(value, excluded.value)",
 	[PURGE_ATTEMPTS] =
 	    "DELETE FROM attempt WHERE job IN (SELECT id FROM job"
 	    " WHERE state >= 5 AND end_time < ? ORDER BY end_time, id LIMIT ?)",
+	[PUT_ROLLUP_KEY] = "INSERT OR REPLACE INTO rollup_key (id, user,"
+			   " account, queue, class, pool, gpu_type, booked_ms)"
+			   " VALUES (?,?,?,?,?,?,?,?)",
+	[PUT_ROLLUP] = "INSERT INTO rollup (level, start, key, wait_max_ms" ROLLUP_SUMS(
+	    COLUMN) ") VALUES (?,?,?,?" ROLLUP_SUMS(MARK) ") ON CONFLICT DO UPDATE SET wait_max_ms = max(wait_max_ms,"
+							  " excluded.wait_max_ms)" ROLLUP_SUMS(
+							      SUM),
+	[PUT_ROLLUP_WAIT] = "INSERT INTO rollup_wait (level, start, key,"
+			    " bucket, n) VALUES (?1,?2,?3,?4,?5)"
+			    " ON CONFLICT DO UPDATE SET n = n + ?5",
+	[LOAD_ROLLUPS] = "SELECT id, user, account, queue, class, pool,"
+			 " gpu_type, booked_ms FROM rollup_key ORDER BY id",
 	[PUT_AUDIT] = "INSERT INTO audit (time_ms, uid, user, act, job, target,"
 		      " owner, text) VALUES (?,?,?,?,?,?,?,?)",
 	[PURGE_AUDIT] = "DELETE FROM audit WHERE id IN (SELECT id FROM audit"
@@ -101,22 +133,57 @@ static const char *const fixed_sql[NSQL] = {
 		     " WHERE id = ? AND state >= 5 AND tasks IS NULL",
 	[PAST_TASK] = "SELECT state, uid, start_time, tasks FROM job"
 		      " WHERE " SQL_OF_TASK " AND state >= 5",
-	/* A state above COMPLETED (5) is worse. */
-	[PAST_ARRAY] = "SELECT max(state), max(uid), max(start_time) FROM job"
-		       " WHERE " SQL_OF_ARRAY " AND state >= 5",
+	/* A state above COMPLETED (5) is worse. job_array_end has the last
+	 * start of each state; without the likelihood SQLite would read all
+	 * states from 5 on. A + keeps it from using this index. */
+	[PAST_ARRAY] =
+	    "WITH RECURSIVE s (n) AS (VALUES (5) UNION ALL SELECT n + 1 FROM s"
+	    " WHERE n < (SELECT max(state) FROM job WHERE " SQL_OF_ARRAY
+	    " AND state >= 5))"
+	    " SELECT (SELECT max(state) FROM job WHERE " SQL_OF_ARRAY
+	    " AND state >= 5),"
+	    " (SELECT uid FROM job WHERE " SQL_OF_ARRAY
+	    " AND state >= 5 LIMIT 1),"
+	    " max((SELECT max(start_time) FROM job WHERE " SQL_OF_ARRAY
+	    " AND state >= 5 AND likelihood(state = n, 0.001)))"
+	    " FROM s",
 	[ENDED_JOB] = "SELECT state, exit_code, signal, array_task, tasks,"
 		      " array_id FROM job WHERE id = ? AND state >= 5",
 	[ENDED_PARTS] = "SELECT state, exit_code, signal, array_task, tasks"
 			" FROM job WHERE " SQL_OF_ARRAY
-			" AND array_task IS NULL AND state >= 5",
+			" AND array_task IS NULL AND +state >= 5",
 	[ENDED_TASKS] = "SELECT state, exit_code, signal, array_task, tasks"
 			" FROM job WHERE " SQL_OF_ARRAY
 			" AND array_task BETWEEN ?2 AND ?3 AND state >= 5"
 			" ORDER BY array_task LIMIT ?4",
 	[HAS_JOB] =
 	    "SELECT 1 FROM job WHERE " SQL_OF_JOB " AND state >= 5 LIMIT 1",
-	[OTHERS_FAILED] = "SELECT 1 FROM job WHERE " SQL_OF_ARRAY " AND"
-			  " state > 5 AND id <> ?2 LIMIT 1",
+	[OTHERS_FAILED] =
+	    "SELECT 1 FROM (SELECT state FROM job WHERE " SQL_OF_ARRAY
+	    " AND state >= 5 AND id <> ?2 ORDER BY state DESC LIMIT 1)"
+	    " WHERE state > 5",
+	[PUT_LETTER] = "INSERT INTO outbox (made, due, tries, held, uid,"
+		       " recipient, event, subject, body)"
+		       " VALUES (?1,?1,0,0,?2,?3,?4,?5,?6)",
+	[COUNT_LETTERS] = "SELECT count(*) FROM outbox",
+	[COUNT_USER_LETTERS] = "SELECT count(*) FROM outbox WHERE uid = ?",
+	/* A mail that is due in more than two hours is due now: the clock was
+	 * set back. */
+	[DUE_LETTERS] = "SELECT id, made, tries, held, uid, recipient, event,"
+			" subject, body FROM outbox"
+			" WHERE (due <= ?1 OR due > ?1 + 7200)"
+			" AND recipient NOT IN (?2, ?3)"
+			" ORDER BY due, id LIMIT 1",
+	[WHEN_LETTERS] = "SELECT min(due) FROM outbox",
+	[GET_LETTERS] = "SELECT id, made, subject FROM outbox WHERE uid = ?1"
+			" AND recipient = ?2 AND held ORDER BY id LIMIT ?3",
+	[HOLD_LETTERS] = "UPDATE outbox SET held = 1, due = ?2 WHERE uid = ?1"
+			 " AND due < ?2",
+	[RETRY_LETTERS] = "UPDATE outbox SET tries = tries + 1, due = ?5"
+			  " WHERE uid = ?1 AND recipient = ?2 AND id <= ?3"
+			  " AND (id = ?3 OR (?4 AND held))",
+	[DEL_LETTERS] = "DELETE FROM outbox WHERE uid = ?1 AND recipient = ?2"
+			" AND id <= ?3 AND (id = ?3 OR (?4 AND held))",
 	[LIST_OLD] = "SELECT id FROM job WHERE state >= 5 AND end_time < ?"
 		     " ORDER BY end_time, id LIMIT ?",
 	[PURGE_JOBS] = "DELETE FROM job WHERE id IN (SELECT id FROM job"
@@ -254,6 +321,7 @@ struct store *store_open(const char *state_dir, bool accept_loss,
 		store_close(store);
 		return NULL;
 	}
+	space_in_chunks(store->db.sql, store->path);
 	space_reserve(store);
 	store->checkpoints = checkpoints_start(store->db.sql, store->path);
 	return store;

@@ -65,7 +65,7 @@ struct past_job {
 };
 
 struct history_query {
-	bool ended_only;      /* else also active jobs */
+	bool ended_only;      /* false: also active jobs */
 	bool newest_first;    /* by end and id, downwards */
 	bool unordered;       /* rows come as they are found: no sorting */
 	int64_t since, until; /* bounds of the end; NO_TIME: none */

@@ -22,7 +22,7 @@ enum {
 	COMMAND_MAX = 500 /* bytes of a command that are kept to be shown */
 };
 
-/* As the shell finds commands: here, then in $PATH. */
+/* Open a script as the shell finds commands: here, then in $PATH. */
 int batch_open(const char *name)
 {
 	int fd = open(name, O_RDONLY | O_CLOEXEC);

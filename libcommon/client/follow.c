@@ -79,7 +79,7 @@ static enum follow_end open_output(struct follow *f, const char *path,
 		return FAILED;
 	}
 	f->fd = fd;
-	/* Without inotify, poll by the clock. */
+	/* Poll by the clock if there is no inotify. */
 	f->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (f->inotify >= 0)
 		inotify_add_watch(f->inotify, path, IN_MODIFY);

@@ -82,13 +82,34 @@ static int check_http(struct conf_build *b)
 	                  conf->http);
 }
 
+/* A socket needs a header, or nobody there would have a name. */
+static int check_proxy(struct conf_build *b)
+{
+	bool socket = *b->conf->http_socket,
+	     header = *b->conf->web_proxy_header;
+
+	if (socket && !b->conf->web_proxy_users.n)
+		return build_fail(b, build_place(b->top, "http_socket"),
+		                  "http_socket: set web_proxy_users, too: the "
+		                  "users as whom the proxy may run");
+	if (socket == header)
+		return 0;
+	if (socket)
+		return build_fail(b, build_place(b->top, "http_socket"),
+		                  "http_socket: set web_proxy_header, too: the "
+		                  "header in which the proxy names its user");
+	return build_fail(b, build_place(b->top, "web_proxy_header"),
+	                  "web_proxy_header: set http_socket, too: only a "
+	                  "proxy that comes there is believed");
+}
+
 static int build_top(struct conf_build *b)
 {
 	struct conf *conf = b->conf;
 
 	build_defaults(b, NULL, conf);
 	if (build_keys(b, NULL, b->top, conf) < 0 || check_limits(b) < 0 ||
-	    check_http(b) < 0)
+	    check_http(b) < 0 || check_proxy(b) < 0)
 		return -1;
 	if (!conf->cluster)
 		conf->cluster = default_cluster(conf->arena);
@@ -267,8 +288,15 @@ static dev_t disk_of(const char *path)
 	return st.st_dev;
 }
 
-void conf_check_disks(const struct conf *conf, struct buf *warnings)
+void conf_check_paths(const struct conf *conf, struct buf *warnings)
 {
+	const char *program = conf->health.program;
+
+	if (*program && access(program, X_OK) < 0)
+		buf_printf(warnings,
+		           "health_check: cannot run '%s': %s; this machine "
+		           "stays drained\n",
+		           program, strerror(errno));
 	if (disk_of(conf->tmp_dir) == disk_of(conf->state_dir))
 		buf_printf(warnings,
 		           "tmp_dir '%s' is on the file system of state_dir "

@@ -80,11 +80,15 @@ struct conf_pool {
 	                                   have */
 	/* of kubernetes only */
 	const char *kubeconfig, *context, *namespace, *node_selector, *image;
+	const char *pod_agent_image;
 	const char *gpu_resource, *service_account, *user_annotation;
 	const char *priority_class;
 	struct strlist allow_mounts, image_pull_secrets, drain_conditions;
-	int64_t log_limit; /* bytes */
+	int64_t price[RES_N];     /* CONF_NONE: that of struct conf */
+	struct strlist gpu_price; /* "h100:3.20" */
+	int64_t log_limit;        /* bytes */
 	bool run_as_root;
+	bool constrain_devices; /* of local only */
 };
 
 /* One node of a node section; titles like "n[000-127]" are expanded. */
@@ -127,10 +131,11 @@ struct conf_queue {
 	int64_t max_submit, max_submit_per_user;      /* not ended, at a time */
 	int64_t max_gpus_per_user;                    /* milli */
 	int64_t max_wait, min_runtime, grace;         /* s */
+	int64_t price_factor;                         /* millionths */
 	enum preempt_how preempt;
 	bool closed;            /* state = closed: like `aictl queue close` */
 	const char *class;      /* of jobs that name none */
-	struct strlist classes; /* that jobs may name; empty: all */
+	struct strlist classes; /* classes that jobs may name; empty: all */
 	int line;
 };
 
@@ -148,6 +153,21 @@ struct conf_cron {
 	int64_t min_period;        /* seconds */
 };
 
+/* The program that says whether this machine is well. */
+struct conf_health {
+	const char *program;       /* "": none */
+	int64_t interval, timeout; /* s */
+};
+
+/* Mails about jobs. */
+struct conf_mail {
+	const char *command;    /* like sendmail(8); "": none is sent */
+	const char *from;       /* "": aisched at this machine */
+	struct strlist domains; /* of recipients; empty: any */
+	int64_t per_user; /* mails an hour; more of them become one digest */
+	int64_t queue;    /* the most that wait */
+};
+
 struct conf_scheduling {
 	bool backfill, consolidate;
 	enum job_order order;
@@ -160,6 +180,14 @@ struct conf_scheduling {
 /* Where /metrics may be read without a login. */
 enum metrics_access { METRICS_NONE, METRICS_LOOPBACK, METRICS_OPEN };
 
+enum charge { CHARGE_SUM, CHARGE_MAX };
+
+struct conf_accounting {
+	const char *time_zone; /* of days and months; NULL: the daemon's */
+	const char *currency;
+	enum charge charge; /* for all resources, or the dearest only */
+};
+
 struct conf {
 	struct arena *arena; /* owns everything here */
 	const char *path;    /* absolute; NULL for the built-in configuration */
@@ -168,6 +196,10 @@ struct conf {
 	const char *http, *munge_socket, *default_queue;
 	bool http_open;            /* http may be no loopback address */
 	struct strlist http_hosts; /* names that the page may have */
+	const char *http_socket, *http_group; /* for a proxy; "": none */
+	const char *web_proxy_header;         /* in which it names its user */
+	struct strlist web_proxy_users;       /* as whom it may run */
+	bool web_proxy_admins; /* admins are admins behind it, too */
 	enum metrics_access metrics_access;
 	const char *web_user;
 	int64_t web_session; /* s */
@@ -190,6 +222,12 @@ struct conf {
 	const struct conf_license *licenses;
 	struct conf_scheduling scheduling;
 	struct conf_cron cron;
+	struct conf_accounting accounting;
+	struct strlist private; /* "jobs", "usage": only those who may see them
+	                         */
+	int64_t price[RES_N];   /* millionths for an hour; CONF_NONE: none */
+	struct conf_health health;
+	struct conf_mail mail;
 };
 
 /*
@@ -203,10 +241,11 @@ struct conf {
  */
 struct conf *conf_load(const char *path, struct buf *warnings, struct err *err);
 
-/* Append a warning for each folder that is on the wrong disk. */
-void conf_check_disks(const struct conf *conf, struct buf *warnings);
+/* Append a warning for each folder that is on the wrong disk, and for a program
+ * that cannot be run. */
+void conf_check_paths(const struct conf *conf, struct buf *warnings);
 
-/* Likewise from text, called `name` in errors; for tests. */
+/* Load from text, called `name` in errors; for tests. */
 struct conf *conf_parse(const char *text, const char *name,
                         struct buf *warnings, struct err *err);
 void conf_free(struct conf *conf); /* NULL is allowed */

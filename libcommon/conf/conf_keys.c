@@ -8,6 +8,7 @@
 #include <sys/un.h>
 
 #include "libcommon/limits.h"
+#include "libcommon/mail.h"
 #include "libcommon/parse.h"
 
 #define MAX_WEIGHT 1000000
@@ -15,6 +16,7 @@
 #define MAX_BYTES  ((int64_t)1 << 50)
 #define CENTURY_S  ((int64_t)36500 * 86400)
 #define MAX_CPUS   ((int64_t)LIMIT_NODES * LIMIT_CPUS * 1000)
+#define MAX_PRICE  ((int64_t)1000000 * 1000000)
 #define MAX_GPUS   ((int64_t)LIMIT_NODES * LIMIT_GPUS * 1000)
 
 enum { NAME_MAX_LEN = 63, NODE_NAME_MAX_LEN = 253 };
@@ -85,6 +87,14 @@ static int check_listen(const char *s, struct err *err)
 	    s, sizeof(un.sun_path));
 }
 
+static int check_header(const char *s, struct err *err)
+{
+	if (isalpha((unsigned char)*s) && is_made_of(s, 64, "-"))
+		return 0;
+	return err_set(err, EINVAL,
+	               "bad header '%s': use a name like X-Remote-User", s);
+}
+
 /* Users of a cluster have names like system:serviceaccount:team:ci. */
 static int check_user(const char *s, struct err *err)
 {
@@ -132,6 +142,27 @@ static int check_group(const char *s, struct err *err)
 	return 0;
 }
 
+/* "h100:3.20" */
+static int check_gpu_price(const char *s, struct err *err)
+{
+	const char *colon = strchr(s, ':');
+	int64_t price;
+
+	if (colon && colon > s &&
+	    parse_micro(colon + 1, MAX_PRICE, &price, NULL) == 0)
+		return 0;
+	return err_set(err, EINVAL,
+	               "bad price '%s': use TYPE:PRICE, like h100:3.20", s);
+}
+
+static int check_private(const char *s, struct err *err)
+{
+	if (!strcmp(s, "jobs") || !strcmp(s, "usage"))
+		return 0;
+	return err_set(err, EINVAL, "bad word '%s': use jobs or usage", s);
+}
+
+static const char *const charges[] = { "sum", "max", NULL };
 static const char *const open_closed[] = { "open", "closed", NULL };
 #define X(sym, name) name,
 static const char *const orders[] = { NODE_ORDERS(X) NULL };
@@ -164,6 +195,15 @@ static const struct conf_key class_keys[] = {
 };
 #undef AT
 
+/* Prices are int64_t[RES_N], too. */
+#define AT(resource) ((resource) * sizeof(int64_t))
+static const struct conf_key price_keys[] = {
+	KEY("cpu", MICRO, RES_CPU, RANGE(0, MAX_PRICE)),
+	KEY("memory", MICRO, RES_MEM, RANGE(0, MAX_PRICE)),
+	KEY("gpu", MICRO, RES_GPU, RANGE(0, MAX_PRICE)),
+};
+#undef AT
+
 #define AT(member) offsetof(struct conf_pool, member)
 static const struct conf_key pool_keys[] = {
 	KEY("runner", WORD, runner, .initial = "none", .words = runners),
@@ -176,6 +216,7 @@ static const struct conf_key pool_keys[] = {
 	    .check = conf_check_name, .special = true),
 	KEY("node_selector", TEXT, node_selector),
 	KEY("image", TEXT, image),
+	KEY("pod_agent_image", TEXT, pod_agent_image),
 	KEY("gpu_resource", TEXT, gpu_resource, .initial = "nvidia.com/gpu",
 	    .check = check_feature, .special = true),
 	KEY("service_account", TEXT, service_account, .check = conf_check_name),
@@ -187,7 +228,11 @@ static const struct conf_key pool_keys[] = {
 	KEY("drain_conditions", LIST, drain_conditions, .check = check_feature),
 	KEY("log_limit", BYTES, log_limit, .initial = "16M",
 	    RANGE(1, MAX_BYTES), .special = true),
+	KEY("price", GROUP, price, .table = TABLE(price_keys, int64_t[RES_N])),
+	KEY("gpu_price", LIST, gpu_price, .check = check_gpu_price),
 	KEY("run_as_root", BOOL, run_as_root, .initial = "no", .special = true),
+	KEY("constrain_devices", BOOL, constrain_devices, .initial = "no",
+	    .special = true),
 };
 #undef AT
 
@@ -253,6 +298,9 @@ static const struct conf_key queue_keys[] = {
 	    .inherited = true),
 	KEY("preempt", WORD, preempt, .initial = "suspend", .words = preempts,
 	    .inherited = true),
+	KEY("price_factor", MICRO, price_factor, .initial = "1",
+	    RANGE(0, 1000 * (int64_t)1000000), .inherited = true,
+	    .special = true),
 	KEY("class", TEXT, class, .initial = "train", .check = conf_check_name,
 	    .inherited = true),
 	KEY("classes", LIST, classes, .check = conf_check_name),
@@ -302,6 +350,34 @@ static const struct conf_key cron_keys[] = {
 };
 #undef AT
 
+#define AT(member) offsetof(struct conf_accounting, member)
+static const struct conf_key accounting_keys[] = {
+	KEY("time_zone", TEXT, time_zone, .initial = ""),
+	KEY("currency", TEXT, currency, .initial = "EUR", .special = true),
+	KEY("charge", WORD, charge, .initial = "sum", .words = charges,
+	    .special = true),
+};
+#undef AT
+
+#define AT(member) offsetof(struct conf_health, member)
+static const struct conf_key health_keys[] = {
+	KEY("program", TEXT, program, .initial = "", .check = check_path),
+	KEY("interval", TIME, interval, .initial = "5m", RANGE(1, CENTURY_S)),
+	KEY("timeout", TIME, timeout, .initial = "30s", RANGE(1, CENTURY_S)),
+};
+#undef AT
+
+#define AT(member) offsetof(struct conf_mail, member)
+static const struct conf_key mail_keys[] = {
+	KEY("command", TEXT, command, .initial = "", .check = check_path),
+	KEY("from", TEXT, from, .initial = "", .check = mail_check_address),
+	KEY("domains", LIST, domains, .check = conf_check_node_name),
+	KEY("per_user", INT, per_user, .initial = "60",
+	    RANGE(1, KEY_MAX_COUNT)),
+	KEY("queue", INT, queue, .initial = "10000", RANGE(1, KEY_MAX_COUNT)),
+};
+#undef AT
+
 static const struct conf_key topology_keys[] = {
 	{ .name = "levels", .kind = KEY_LIST, .check = check_feature },
 };
@@ -317,6 +393,14 @@ static const struct conf_key top_keys[] = {
 	KEY("http", TEXT, http, .initial = "", .check = check_host_port),
 	KEY("http_open", BOOL, http_open, .initial = "no"),
 	KEY("http_hosts", LIST, http_hosts, .check = conf_check_node_name),
+	KEY("http_socket", TEXT, http_socket, .initial = "",
+	    .check = check_path),
+	KEY("http_group", TEXT, http_group, .initial = "", .check = check_user),
+	KEY("web_proxy_header", TEXT, web_proxy_header, .initial = "",
+	    .check = check_header),
+	KEY("web_proxy_users", LIST, web_proxy_users, .initial = "www-data",
+	    .check = check_user),
+	KEY("web_proxy_admins", BOOL, web_proxy_admins, .initial = "no"),
 	KEY("metrics_access", WORD, metrics_access, .initial = "loopback",
 	    .words = metrics_accesses),
 	KEY("web_user", TEXT, web_user, .initial = "", .check = check_user),
@@ -326,6 +410,7 @@ static const struct conf_key top_keys[] = {
 	    .check = check_path),
 	KEY("admins", LIST, admins, .initial = "root", .check = check_user),
 	KEY("operators", LIST, operators, .check = check_user),
+	KEY("private", LIST, private, .check = check_private),
 	KEY("default_queue", TEXT, default_queue, .initial = "",
 	    .check = conf_check_name),
 	KEY("history_keep", UNTIL, history_keep, .initial = "180d",
@@ -349,6 +434,12 @@ static const struct conf_key top_keys[] = {
 	KEY("scheduling", GROUP, scheduling,
 	    .table = TABLE(scheduling_keys, struct conf_scheduling)),
 	KEY("cron", GROUP, cron, .table = TABLE(cron_keys, struct conf_cron)),
+	KEY("accounting", GROUP, accounting,
+	    .table = TABLE(accounting_keys, struct conf_accounting)),
+	KEY("price", GROUP, price, .table = TABLE(price_keys, int64_t[RES_N])),
+	KEY("health_check", GROUP, health,
+	    .table = TABLE(health_keys, struct conf_health)),
+	KEY("mail", GROUP, mail, .table = TABLE(mail_keys, struct conf_mail)),
 	KEY("class", TITLED, classes,
 	    .table = TABLE(class_keys, struct conf_class)),
 	KEY("pool", TITLED, pools, .table = TABLE(pool_keys, struct conf_pool)),
@@ -372,7 +463,7 @@ const struct conf_key_table *conf_keys_of(const char *section)
 	return key->table;
 }
 
-enum { MAX_NAMES = 128, MAX_NAME = 40 };
+enum { MAX_NAMES = 256, MAX_NAME = 40 };
 
 struct names {
 	char text[MAX_NAMES][MAX_NAME];

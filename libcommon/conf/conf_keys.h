@@ -20,6 +20,7 @@ enum key_kind {
 	KEY_LIST,   /* struct strlist */
 	KEY_INT,    /* int64_t, like all below up to KEY_UNTIL */
 	KEY_MILLI,  /* thousandths */
+	KEY_MICRO,  /* millionths */
 	KEY_MIB,    /* size in MiB */
 	KEY_BYTES,  /* size in bytes */
 	KEY_TIME,   /* seconds */

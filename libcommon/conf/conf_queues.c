@@ -226,7 +226,7 @@ static int take_all(struct queues *q)
 	return 0;
 }
 
-/* Without any queue add one that everybody may use. */
+/* Add a queue that everybody may use if there is none. */
 static void add_standard(struct queues *q)
 {
 	build_defaults(q->b, "queue", q->queue);

@@ -60,6 +60,9 @@ static void put_number(struct buf *out, const struct conf_key *key,
 	case KEY_MILLI:
 		format_milli(out, value);
 		break;
+	case KEY_MICRO:
+		format_micro(out, value);
+		break;
 	case KEY_MIB:
 		put_units(out, value, mib_units);
 		break;
@@ -84,6 +87,8 @@ static int parse_number(const struct conf_key *key, const char *s, int64_t *ret,
 	switch (key->kind) {
 	case KEY_MILLI:
 		return parse_milli(s, key->max, ret, err);
+	case KEY_MICRO:
+		return parse_micro(s, key->max, ret, err);
 	case KEY_MIB:
 		return parse_mib(s, 'M', ret, err);
 	case KEY_BYTES:

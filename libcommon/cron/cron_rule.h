@@ -24,7 +24,8 @@ struct cron_rule {
 	const char *zone;     /* a name of tzdata, "": the configured one */
 	enum cron_policy policy;
 	bool make_up;     /* run once for times that were missed */
-	int64_t late_s;   /* but for none further back; SCHEDULE_NEVER: any */
+	int64_t late_s;   /* a missed time further back does not run;
+	                     SCHEDULE_NEVER: any does */
 	int64_t jitter_s; /* each run is later by less than this */
 	int64_t until;    /* no time after this one, or SCHEDULE_NEVER */
 };
@@ -32,7 +33,7 @@ struct cron_rule {
 /* The names, as on the command line: "cron", "cron-policy", ..., NULL. */
 extern const char *const cron_fields[];
 
-/* No schedule, and the defaults of the rest. */
+/* Begin with no schedule, and the defaults of the rest. */
 void cron_rule_init(struct cron_rule *rule);
 
 /*

@@ -10,7 +10,7 @@
 
 #include "libcommon/cron/schedule.h"
 
-/* A time that nobody looks at for so long, in seconds, is missed. */
+/* A time is missed if nobody looks within this many seconds. */
 #define DUE_SLACK_S 60
 
 struct due_rule {
@@ -37,8 +37,8 @@ struct due {
 void due_look(const struct due_rule *rule, int64_t last, int64_t up_since,
               int64_t now, struct due *ret);
 
-/* How much later this work runs, below `most`: the same after each start.
- * @every is never shifted. */
+/* Returns how much later this work runs, below `most`: the same after each
+ * start. @every is never shifted. */
 int64_t due_shift(const struct schedule *schedule, const char *cluster,
                   uint64_t id, int64_t most);
 

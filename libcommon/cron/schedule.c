@@ -9,6 +9,7 @@
 #include "libcommon/cron/civil.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
+#include "libcommon/steps.h"
 
 enum { MINUTE_S = 60, DAY_MINUTES = 24 * 60, DAY_S = DAY_MINUTES * 60 };
 
@@ -259,6 +260,7 @@ static int64_t local_from(const struct schedule *s, int64_t from,
 		struct civil c = civil_of_days(days);
 		int64_t local;
 
+		steps_add(days % 8 == 0); /* eight looks take a step */
 		if (!(s->months >> c.month & 1)) {
 			/* Go on with the last day of the month. */
 			days += civil_month_days(c.year, c.month) - c.day;
@@ -424,8 +426,8 @@ static uint64_t count_stretch(const struct schedule *s, const struct zone *zone,
 	int64_t local = from + offset, end = before + offset, first;
 	uint64_t n = 0;
 
-	/* When the clock is set back, a fixed schedule has already run at the
-	 * times that the clock shows again. */
+	/* A fixed schedule has already run at the times that a clock which is
+	 * set back shows again. */
 	if (s->fixed && was > offset)
 		local = from + was < end ? from + was : end;
 	else if (was < offset && skips_time(s, zone, from) &&
@@ -458,7 +460,7 @@ uint64_t schedule_count(const struct schedule *s, const struct zone *zone,
                         int64_t *ret_last)
 {
 	int64_t from =
-	    after + 1 - 2 * DAY_S; /* so far back lies what repeats */
+	    after + 1 - 2 * DAY_S; /* what repeats lies at most so far back */
 	uint64_t n = 0;
 
 	*ret_last = SCHEDULE_NEVER;

@@ -56,9 +56,9 @@ int64_t schedule_next(const struct schedule *schedule, const struct zone *zone,
 int64_t schedule_period(const struct schedule *schedule);
 
 /*
- * How many times there are after one instant and up to another, and the last of
- * them, or SCHEDULE_NEVER.  Counted by days, not one by one: a year of minutes
- * takes less than a millisecond.
+ * Returns how many times there are after one instant and up to another; gets
+ * the last of them, or SCHEDULE_NEVER.  Counted by days, not one by one: a year
+ * of minutes takes less than a millisecond.
  */
 uint64_t schedule_count(const struct schedule *schedule,
                         const struct zone *zone, int64_t created, int64_t after,

@@ -227,7 +227,7 @@ struct zone *zone_load(const char *name, struct err *err)
 
 /* --- the clock --------------------------------------------------------- */
 
-/* How many listed transitions are at or before this instant. */
+/* Returns how many listed transitions are at or before this instant. */
 static size_t passed(const struct zone *zone, int64_t at)
 {
 	size_t lo = 0, hi = zone->n;

@@ -151,6 +151,16 @@ result $? "its sums are right"
 [ "$("$aisim" -c "$dir/conf" --swf "$dir/swf" 2>/dev/null | wc -l)" -eq 1 ]
 result $? "it is printed when nothing else is asked for"
 
+# All that ends in one second is one round, however many jobs that are.
+printf 'pool sim { }\nqueue q { }\nnode n[1-20] { pool = sim  cpus = 1000 }\n' \
+	>"$dir/wide"
+awk 'BEGIN { for (i = 0; i < 20000; i++)
+	printf "{\"id\":\"%d\",\"cpus\":1,\"duration\":10}\n", i }' >"$dir/many"
+"$aisim" -c "$dir/wide" -j "$dir/many" --summary "$dir/sum"
+passes=$(sed 's/.*"passes":\([0-9]*\).*/\1/' "$dir/sum")
+grep -q '"ended":20000,' "$dir/sum" && [ "$passes" -le 10 ]
+result $? "20,000 jobs that end in one second take $passes passes"
+
 # Jobs of a history: two long ones, and short ones that wait for them. The
 # orders differ in whom they let wait.
 past()

@@ -63,5 +63,6 @@ id=$(submit -a 0-99 -c 0.05 --mem 10 --wrap true)
 ok "a hundred tasks" wait_for "[ \"\$(aiq --history -h -t CD -o state $id | wc -l)\" = 100 ]"
 is "nothing of it is left" "$(aiq -h)" ""
 misuse "out of range" "'0-1000001' go beyond 1000000" aisub -a 0-1000001 --wrap true
+misuse "too many at once" "'0-3%2000000': at most %1000001 may run at once" aisub -a '0-3%2000000' --wrap true
 
 done_testing

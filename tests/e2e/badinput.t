@@ -80,7 +80,7 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22; do
 done
 exec aisub --wrap true
 END
-fails "an environment that is too large" 1 "2097152 are allowed; --export names" \
+fails "an environment that is too large" 1 "2097152 are allowed: use --export=" \
 	sh much
 printf '#!/bin/sh\n' >good
 fails "an argument that is no UTF-8" 1 "argument 1 of the script" \

@@ -3,9 +3,11 @@
  *
  *	bounds fill DATABASE	copy a task and a job that have ended, as if
  *				there had been very many
- *	bounds ask LIVE ENDED	make the requests of the table, naming an array
- *				that waits and one that ended; print which made
- *				the longest turn longer than a turn may be
+ *	bounds ask LIVE ENDED ENTRY
+ *				make the requests of the table, naming an array
+ *				that waits, one that ended and recurring work;
+ *				print which made the longest turn longer than a
+ *				turn may be
  *
  * A request without a case is printed, too.
  */
@@ -18,6 +20,7 @@
 #include <string.h>
 
 #include "libcommon/client/client.h"
+#include "libcommon/clock.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "libcommon/msg.h"
@@ -52,6 +55,32 @@ static void copy_row(sqlite3 *db, const char *which, int first,
 	sql(db, "DROP TABLE t");
 }
 
+/* Entries of recurring work, each with a last run that is in the history. */
+static void copy_cron(sqlite3 *db)
+{
+	sql(db, "CREATE TEMP TABLE t AS SELECT * FROM cron LIMIT 1");
+	for (int n = 1; n < ROWS; n *= 2)
+		sql(db, "INSERT INTO t SELECT * FROM t");
+	sql(db, "UPDATE t SET id = 2999999 + rowid, last_job = 1999999 + rowid,"
+	        " imported = 1");
+	sql(db, "INSERT INTO cron SELECT * FROM t");
+	sql(db, "DROP TABLE t");
+}
+
+/* As many users who had jobs once. */
+static void copy_usage(sqlite3 *db)
+{
+	char *text = xasprintf(
+	    "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n"
+	    " WHERE i < %d) INSERT INTO usage (user, queue, cpu_ms, gpu_ms,"
+	    " jobs, uid, amount, time) SELECT 'ex' || i, 'default', 1000, 0, 1,"
+	    " 1000000 + i, 0, 0 FROM n",
+	    ROWS);
+
+	sql(db, text);
+	free(text);
+}
+
 static void fill(const char *path)
 {
 	sqlite3 *db;
@@ -62,14 +91,16 @@ static void fill(const char *path)
 	copy_row(db, "array_task = 0", 1000000,
 	         ", array_id = 1000000, array_task = rowid - 1");
 	copy_row(db, "array_task IS NULL", 2000000, "");
-	sql(db, "UPDATE meta SET value = 3000000 WHERE key = 'next_id'");
+	copy_cron(db);
+	copy_usage(db);
+	sql(db, "UPDATE meta SET value = 4000000 WHERE key = 'next_id'");
 	sql(db, "COMMIT");
 	sqlite3_close(db);
 }
 
 /* --- requests ------------------------------------------------------------ */
 
-static const char *live, *past;
+static const char *live, *past, *entry;
 static struct client *client;
 
 /* As many texts as a request may have; each uses i. */
@@ -89,6 +120,7 @@ TEXTS(past_ids, "%s_[%d-60000:2]", past, i % 10)
 TEXTS(no_ids, "%d_[%d-900000:2]", 123456789, i)
 TEXTS(past_jobs, "20%05d", i)
 TEXTS(names, "n%d", i)
+TEXTS(entries, "%s%s", entry, i < 0 ? "0" : "")
 TEXTS(same, "%s%s", past, i < 0 ? "_0" : "")
 
 static json_t *with_ids(const char *op, json_t *(*ids)(void))
@@ -147,6 +179,21 @@ static json_t *page(const char *sort, int limit, const char *after,
 	                 "limit", limit, "after", after);
 }
 
+/* A file of entries that have a time each 28 years. */
+static json_t *crontab(void)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < LIMIT_IDS; i++)
+		json_array_append_new(
+		    list,
+		    json_pack("{s:i, s:{s:s}, s:{s:s}, s:i, s:i}", "line", i,
+		              "spec", "name", "bounds", "cron", "cron",
+		              "0 0 29 2 0", "script_len", 1, "env_len", 0));
+	return json_pack("{s:s, s:o, s:i}", "op", "cron_file", "entries", list,
+	                 "text_len", 0);
+}
+
 /* X(request, how it is made) */
 #define CASES(X)                                                               \
 	X(ping, plain("ping"))                                                 \
@@ -166,6 +213,7 @@ static json_t *page(const char *sort, int limit, const char *after,
 	X(jobs, page("nosuch", -1, ":", 1))                                    \
 	X(queues, json_pack("{s:s, s:o}", "op", "queues", "names", names()))   \
 	X(nodes, json_pack("{s:s, s:o}", "op", "nodes", "names", names()))     \
+	X(shares, plain("shares"))                                             \
 	X(shares, json_pack("{s:s, s:o, s:o}", "op", "shares", "users",        \
 	                    names(), "queues", names()))                       \
 	X(log, json_pack("{s:s, s:s}", "op", "log", "id", past))               \
@@ -174,6 +222,8 @@ static json_t *page(const char *sort, int limit, const char *after,
 	X(script, json_pack("{s:s, s:s}", "op", "script", "id", past))         \
 	X(steps, with_ids("steps", past_ids))                                  \
 	X(step, json_pack("{s:s, s:s}", "op", "step", "id", past))             \
+	X(exec, json_pack("{s:s, s:s}", "op", "exec", "id", past))             \
+	X(alloc, json_pack("{s:s, s:s}", "op", "alloc", "id", past))           \
 	X(wait, with_ids("wait", past_ids))                                    \
 	X(wait, with_ids("wait", past_jobs))                                   \
 	X(wait, with_ids("wait", no_ids))                                      \
@@ -212,31 +262,52 @@ static json_t *page(const char *sort, int limit, const char *after,
 	X(attempts, with_ids("attempts", past_ids))                            \
 	X(attempts, json_pack("{s:s, s:b, s:o}", "op", "attempts", "all", 1,   \
 	                      "users", names()))                               \
+	X(history,                                                             \
+	  json_pack("{s:s, s:i}", "op", "history", "before", 2000000000))      \
+	X(accounting, plain("accounting"))                                     \
+	X(report, json_pack("{s:s, s:[s, s], s:o}", "op", "report", "by",      \
+	                    "user", "hour", "users", names()))                 \
 	X(metrics, plain("metrics"))                                           \
 	X(web, json_pack("{s:s, s:s}", "op", "web", "action", "link"))         \
 	X(session, json_pack("{s:s, s:s, s:s}", "op", "session", "action",     \
 	                     "login", "k", "x"))                               \
 	X(excerpt, json_pack("{s:s, s:s, s:i}", "op", "excerpt", "id", past,   \
 	                     "len", 65536))                                    \
+	X(crons, json_pack("{s:s, s:b}", "op", "crons", "all", 1))             \
+	X(crons, json_pack("{s:s, s:o, s:b}", "op", "crons", "users", names(), \
+	                   "all", 1))                                          \
 	X(crons, json_pack("{s:s, s:o, s:o, s:b}", "op", "crons", "users",     \
 	                   names(), "queues", names(), "all", 1))              \
 	X(crons, with_ids("crons", past_jobs))                                 \
+	X(crons, with_ids("crons", entries))                                   \
 	X(cron, json_pack("{s:s, s:s, s:o}", "op", "cron", "action", "delete", \
 	                  "ids", past_jobs()))                                 \
+	X(cron, json_pack("{s:s, s:s, s:o}", "op", "cron", "action", "resume", \
+	                  "ids", entries()))                                   \
 	X(cron_file, plain("cron_file"))                                       \
+	X(cron_file, crontab())                                                \
 	X(shutdown, NULL)
+
+/* One byte for each script of the request. */
+static size_t raw_of(const json_t *req)
+{
+	const char *op = json_string_value(json_object_get(req, "op"));
+
+	return !strcmp(op, "submit")
+	           ? 1
+	           : json_array_size(json_object_get(req, "entries"));
+}
 
 static json_t *call(json_t *req, struct err *why)
 {
-	bool submits =
-	    !strcmp(json_string_value(json_object_get(req, "op")), "submit");
+	static char raw[LIMIT_IDS];
 
+	memset(raw, 'x', sizeof(raw));
 	if (!client)
 		client = client_open(NULL, why);
 	if (!client)
 		errx(EXIT_FAILURE, "%s", why->text);
-	return client_call(client, req, submits ? "x" : NULL, submits, NULL,
-	                   NULL, why);
+	return client_call(client, req, raw, raw_of(req), NULL, NULL, why);
 }
 
 static long long longest_turn(void)
@@ -257,15 +328,18 @@ static long long longest_turn(void)
 static void one(enum op op, int line, json_t *req)
 {
 	static long long most;
+	double began_ms, took_ms;
 	long long now;
 	struct err why = { 0 };
 
 	if (!req)
 		return;
+	began_ms = clock_fine_ms();
 	json_decref(call(req, &why));
+	took_ms = clock_fine_ms() - began_ms;
 	now = longest_turn();
-	fprintf(stderr, "# %s %d: %lld steps%s%.60s\n", op_name(op), line, now,
-	        why.text[0] ? ": " : "", why.text);
+	fprintf(stderr, "# %s %d: %lld steps, %.0f ms%s%.60s\n", op_name(op),
+	        line, now, took_ms, why.text[0] ? ": " : "", why.text);
 	if (now > most && now > STEPS_TURN)
 		printf("%s (case %d): a turn of %lld steps\n", op_name(op),
 		       line, now);
@@ -292,9 +366,10 @@ int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "fill")) {
 		fill(argv[2]);
-	} else if (argc == 4 && !strcmp(argv[1], "ask")) {
+	} else if (argc == 5 && !strcmp(argv[1], "ask")) {
 		live = argv[2];
 		past = argv[3];
+		entry = argv[4];
 		ask();
 	} else {
 		errx(EXIT_USAGE, "fill or ask, and what, are expected");

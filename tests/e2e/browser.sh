@@ -97,6 +97,19 @@ scheme()
 		"{\"features\":[{\"name\":\"prefers-color-scheme\",\"value\":\"$1\"}]}"
 }
 
+# NAME: axe-core finds nothing wrong with what is shown.  Only if $AXE_CORE is
+# its axe.min.js: it is no package of the system.
+accessible()
+{
+	[ -n "${AXE_CORE-}" ] || return 0
+	[ -e "$dir/axe.json" ] ||
+		jq -n --rawfile script "$AXE_CORE" '{script: $script, args: []}' >"$dir/axe.json"
+	[ "$(js 'return typeof axe')" != undefined ] ||
+		driver POST "/session/$browser/execute/sync" -d @"$dir/axe.json" >/dev/null
+	is "$1: no rule of axe-core is broken" "$(js 'return axe.run().then(r => r.violations.map(
+		v => v.id + ": " + v.nodes.map(n => n.html).join(" ")).join("\n"))')" ""
+}
+
 # NAME: a picture below the build folder
 shoot()
 {

@@ -60,6 +60,7 @@ for colours in light dark; do
 			sed "s/job-$runs/job-running/; s/job-$waits/job-waiting/; s/job-$ended/job-ended/; s/$(uname -n)/here/")
 		ok "$colours: $name" page "$fragment"
 		shoot "$name-$colours"
+		accessible "$colours: $name"
 	done
 done
 is "nothing went wrong on any" \
@@ -69,6 +70,8 @@ is "nothing was asked of others" "$(js 'return performance.getEntriesByType("res
 page "job/$waits"
 like "why it waits" "$(js 'return document.querySelector("main .note").textContent')" \
 	'^It waits: needs 4 GPUs on one node.*Expected start: '
+is "links in text are told by more than their colour" "$(js 'return [...document.querySelectorAll(
+	"main :is(.note, dd) a")].filter(a => getComputedStyle(a).textDecorationLine !== "underline").length')" 0
 like "the job that it waits for is a link" "$(js 'return document.querySelector("main .note a").hash')" \
 	'^#/job/[0-9]+$'
 page "jobs?ended=1"
@@ -87,11 +90,15 @@ ok "is shown as it does" shows 'document.querySelector("pre.log").textContent.tr
 # --- 320 pixels ----------------------------------------------------------------
 
 window 320 800
-for fragment in '' queues jobs "job/$waits" nodes users health; do
+for fragment in '' queues jobs "job/$waits" "job/$ended" nodes users health; do
 	page "$fragment"
-	ok "${fragment:-overview} fits 320 pixels" \
+	name=$(echo "${fragment:-overview}" | sed "s/job.$waits/job-waiting/; s/job.$ended/job-ended/")
+	ok "$name fits 320 pixels" \
 		[ "$(js 'return document.documentElement.scrollWidth')" -le 320 ]
-	shoot "small-$(echo "${fragment:-overview}" | tr '/' '-' | sed "s/job-$waits/job-waiting/")"
+	is "$name: keys reach all that scrolls" "$(js 'return [...document.querySelectorAll(".scroll")].filter(
+		e => e.scrollWidth > e.clientWidth && e.tabIndex < 0 && !e.querySelector("a, button")).length')" 0
+	accessible "$name, small"
+	shoot "small-$name"
 done
 window 1280 900
 

@@ -55,7 +55,8 @@ wait_for has_line "slurm-$id.out" tick
 wait_for is_state "$id" RUNNING
 ok "suspended" aictl suspend "$id"
 wait_for is_state "$id" SUSPENDED
-waits "who suspended it lets it go on" "$id" JobHeldAdmin ".*\`aictl resume $id\` lets it go on"
+waits "who suspended it lets it go on" "$id" JobHeldAdmin ".*\($me\).*\`aictl resume $id\` lets it go on"
+like "aiq lists what was done to it" "$(aiq "$id")" " suspend by $me"
 is "its CPUs are free" "$(aiq --nodes -h -o cpus_free)" 4
 like "its memory is not" "$(aiq --nodes --json)" '"memory_free_mib":3996,'
 other=$(sleeper -c 3 --mem 100M)
@@ -107,6 +108,9 @@ id=$(submit --comment again -o again.out --wrap 'echo "run ${AISCHED_RESTART_COU
 becomes "a job fails" "$id" FAILED
 ended=$(aiq -h --shares -u "$me" -o jobs)
 ok "it is requeued" aictl requeue "$id"
+like "who did that is kept" "$(aiq --json "$id" | tr -d ' \n')" \
+	'"act":"requeue","user":"'"$me"'"'
+is "in the trail as well" "$(aictl audit --job "$id" --act requeue | grep -c "$me .*job $id ")" 1
 wait_for "[ \"\$(field $id attempt)\" = 2 ]"
 becomes "it fails again" "$id" FAILED
 : >fixed
@@ -204,6 +208,37 @@ ok "an ended job is no error" aicancel "$a"
 fails "an unknown one is" 1 "there is no job 999" aicancel 999
 run aicancel 999 "$a" 998
 is "the others are done all the same" "$rc $(grep -c . "$dir/run.err")" "1 2"
+
+# --- labels ----------------------------------------------------------------
+
+# FILTER...: the jobs that it finds
+found()
+{
+	aiq -h -o display_id --sort job_id "$@" | xargs
+}
+a=$(sleeper -H --label team=nlp,run=1)
+b=$(sleeper -H --label run=2 --label team=nlp)
+c=$(sleeper -H --label team=cv)
+is "jobs are found by a label" "$(found -l team=nlp)" "$a $b"
+is "by all of several" "$(found -l team=nlp -l run=2)" "$b"
+is "by a key" "$(found -l run)" "$a $b"
+is "or not" "$(found -l run=2,team=cv)" ""
+is "a column has them" "$(field "$b" labels)" "run=2,team=nlp"
+is "JSON, too" "$(aiq --json "$b" | jq -c '.jobs[].labels')" '{"run":"2","team":"nlp"}'
+like "words, too" "$(aiq "$b")" '^  labels +run=2,team=nlp$'
+ok "they are changed" aictl update "$b" label=team=cv
+is "all of them" "$(field "$b" labels)" team=cv
+ok "jobs are cancelled by them" aicancel -l team=cv
+is "those that have it" "$(state_of "$a") $(state_of "$b") $(state_of "$c")" \
+	"PENDING CANCELLED CANCELLED"
+is "ended ones are found" "$(aiq --history -h -o display_id -l team=cv | sort | xargs)" \
+	"$(printf '%s\n' "$b" "$c" | sort | xargs)"
+misuse "a label without a value" "label 'team' has no value" aisub --label team --wrap true
+misuse "too many" "more than 16 labels" aisub --wrap true \
+	--label "$(seq -s , -f 'k%g=1' 17)"
+fails "a bad wish" 1 "bad label 'a b'" aiq -l 'a b'
+fails "too many wishes" 1 "17 labels are wanted" aiq -l "$(seq -s , -f 'k%g' 17)"
+aicancel "$a"
 
 # --- update ----------------------------------------------------------------
 

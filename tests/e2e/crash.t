@@ -20,4 +20,6 @@ while read -r status text; do
 done <"$dir/said"
 ok "$CRASH_KILLS kills, to the end" [ "$rc" -eq 0 ]
 log=$dir/work/log
+start_daemon
+ok "each millisecond is counted once" aictl accounting check
 done_testing

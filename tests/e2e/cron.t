@@ -256,6 +256,9 @@ is "nothing has changed" "$(aictl cron list --json | jq -c '[.cron[].cron_id]')"
 printf '0 3 * * * true\n#SCRON -q none\n0 4 * * * true\n' >bad
 run aictl cron import bad
 like "what the daemon refuses has its line" "$err" "^bad:3: .*none"
+printf '#SCRON --cpus-per-gpu=2\n0 3 * * * true\n' >bad
+run aictl cron import bad
+like "options are taken together" "$err" "bad:2: .*no GPUs are asked for"
 is "edit runs the editor" "$(EDITOR="sed -i s/every.1h/daily/" aictl cron -e)" \
 	"1 made, 1 kept, 1 deleted"
 EDITOR="sed -i s/daily/fortnightly/" run aictl cron edit </dev/null
@@ -267,6 +270,20 @@ aisub --quiet --cron @daily --wrap true
 is "clear takes what was imported" "$(aictl cron -r)" "0 made, 0 kept, 2 deleted"
 is "and nothing else" "$(aictl cron list --json | jq '.cron | length')" 1
 fails "then there is no file" 1 "there is no file" aictl cron print
+if is_root; then
+	echo '0 5 * * * true' >other
+	is "an admin has the file of another made into entries" \
+		"$(aictl cron import -u daemon other)" "1 made, 0 kept, 0 deleted"
+	is "and sees it" "$(aictl cron print -u daemon)" "$(cat other)"
+	is "they are the other's" "$(aictl cron list -u daemon --json |
+		jq -r '.cron[].user')" daemon
+	is "and can be cleared" "$(aictl cron clear -u daemon)" \
+		"0 made, 0 kept, 1 deleted"
+	fails "of a user who is not there" 1 "nosuch" \
+		aictl cron print -u nosuch
+	fails "by who is no admin" 1 "-u takes an admin" \
+		as_user nobody "$dir/bin/aictl" cron print -u root
+fi
 
 # --- limits, queues --------------------------------------------------------
 

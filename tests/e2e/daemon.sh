@@ -12,6 +12,7 @@
 
 umask 022
 daemon_pid=
+daemon_killed=
 munged_pid=
 
 is_root()
@@ -99,6 +100,8 @@ stop_daemon()
 kill_daemon()
 {
 	kill -KILL "$daemon_pid" 2>/dev/null
+	# shellcheck disable=SC2034 # lib.sh asks for it
+	daemon_killed=yes
 	wait_daemon 2>/dev/null
 }
 

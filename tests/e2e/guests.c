@@ -7,7 +7,10 @@
  *				it can; ends when the last one was closed
  *	guests PORT stall N	the same, each asking for the page and reading
  *				nothing
- *	guests PORT raw		send stdin, print what comes back
+ *	guests PORT few N	open N connections that say nothing, wait until
+ *				the oldest of them are closed but for 32, then
+ *ask on the others; print how many are answered guests PORT raw
+ *send stdin, print what comes back
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -18,7 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MOST = 1000, EXIT_TROUBLE = 2 };
+enum { MOST = 1000, FEW = 32, EXIT_TROUBLE = 2 };
 
 static struct pollfd guest[MOST];
 
@@ -81,6 +84,23 @@ static void be_slow(int n)
 				say(guest[i].fd, "x");
 }
 
+/* The others are asked at once: they would be closed for their silence, too. */
+static void be_few(int n)
+{
+	int answered = 0;
+	char byte;
+
+	for (int i = 0; i < n - FEW; i++)
+		if (recv(guest[i].fd, &byte, 1, 0) > 0)
+			errx(EXIT_TROUBLE, "somebody was answered unasked");
+	for (int i = n > FEW ? n - FEW : 0; i < n; i++)
+		say(guest[i].fd,
+		    "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	for (int i = n > FEW ? n - FEW : 0; i < n; i++)
+		answered += recv(guest[i].fd, &byte, 1, 0) == 1;
+	printf("%d\n", answered);
+}
+
 int main(int argc, char **argv)
 {
 	int port = argc > 2 ? (int)strtol(argv[1], NULL, 10) : 0;
@@ -91,7 +111,7 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "raw"))
 		return raw(port);
 	if (n < 1 || n > MOST)
-		errx(EXIT_TROUBLE, "hold, slow, stall or raw is expected");
+		errx(EXIT_TROUBLE, "hold, slow, stall, few or raw is expected");
 	for (int i = 0; i < n; i++) {
 		guest[i].fd = come(port, strcmp(how, "stall") ? 0 : 2048);
 		guest[i].events = POLLIN;
@@ -100,6 +120,10 @@ int main(int argc, char **argv)
 		if (!strcmp(how, "stall"))
 			say(guest[i].fd,
 			    "GET /app.js HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	}
+	if (!strcmp(how, "few")) {
+		be_few(n);
+		return 0;
 	}
 	printf("%d\n", n);
 	fflush(stdout);

@@ -17,7 +17,7 @@ is "nothing is outside the prefix" \
 	"$(cd "$root" && find . ! -type d | grep -v "^./opt/aisched/")" ""
 installed=$root$prefix
 programs='bin/aicancel bin/aictl bin/aiq bin/aisim bin/aisub
-libexec/aisched/aisched-shepherd libexec/aisched/aisched-web libexec/aisched/slurm/slurm sbin/aischedd'
+libexec/aisched/aisched-gpu libexec/aisched/aisched-pod libexec/aisched/aisched-shepherd libexec/aisched/aisched-web libexec/aisched/slurm/slurm sbin/aischedd'
 for file in $programs \
 	lib/systemd/system/aischedd.service lib/sysusers.d/aisched.conf \
 	lib/tmpfiles.d/aisched.conf share/doc/aisched/aischedd.conf \

@@ -107,7 +107,10 @@ calls_are "that took a list of each kind, and four calls" <<-END
 	1 create secrets
 	1 list jobs
 	1 list nodes
+	1 list persistentvolumeclaims
+	1 list persistentvolumes
 	1 list pods
+	1 list storageclasses
 END
 ok "it ends" ends "$id"
 ok "and goes at once" goes_at_once

@@ -136,6 +136,12 @@ allow bind pods/binding create
 ok "then Secrets" wait_for says "$id" "may not create secrets"
 allow hide secrets,services create
 ok "with that, it runs" wait_for is_state "$id" RUNNING
+ok "last, volumes cannot be seen" wait_for status_has \
+	"may not list persistentvolumeclaims"
+kube create clusterrole volumes --verb=list,watch --resource=\
+persistentvolumeclaims,persistentvolumes,storageclasses.storage.k8s.io >/dev/null
+kube create clusterrolebinding volumes --clusterrole=volumes --user=little \
+	>/dev/null
 ok "and all is well" wait_for well
 
 aicancel "$id"
@@ -164,6 +170,16 @@ between
 ok "until it is newer" wait_for is_state "$id" RUNNING
 end "$id"
 
+between late 403 storageclasses
+# shellcheck disable=SC2119
+restart || bail "aischedd does not start again"
+ok "the last answer is that it may not list classes of volumes" \
+	wait_for status_has "storageclass"
+id=$(sub)
+ok "a job without volumes runs" wait_for is_state "$id" RUNNING
+between
+end "$id"
+
 # CALLS: whether that many were made
 called()
 {
@@ -186,7 +202,7 @@ quota_counts()
 wait_for quota_counts
 id=$(sub)
 ok "a quota on Jobs is a reason to wait" wait_for says "$id" "exceeded quota"
-is "no more than that" "$(state_of "$id")" PENDING
+ok "no more than that" wait_for is_state "$id" PENDING
 $k delete quota none >/dev/null
 ok "until there is none" wait_for is_state "$id" RUNNING
 end "$id"

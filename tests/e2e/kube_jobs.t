@@ -73,6 +73,11 @@ is "with their GPUs" "$(node gpu-0 gpus)" 8
 id=$(aisub --parsable --gpus-per-task 2 --mem 1G --wrap 'echo hi')
 ok "a job runs" wait_for is_state "$id" RUNNING
 is "in one pod" "$(pods "$id" | wc -l)" 1
+fails "no command runs in it from outside" 1 \
+	"job $id runs in a cluster, where aictl exec is not supported yet: use srun in its script, or kubectl exec" \
+	aictl exec "$id" true
+fails "nor a job that is one" 1 "an allocation needs the pool of this machine" \
+	aisub --pty true
 node=$(pods "$id" .spec.nodeName)
 like "on the node of the plan" "$(aiq --no-header -o nodelist "$id")" "$node"
 is "with its GPUs" "$(pods "$id" \
@@ -171,8 +176,11 @@ ok "and nothing is left" wait_for nothing_is_left
 
 # --- suspended ---------------------------------------------------------------
 
-id=$(aisub --parsable --wrap 'echo hi')
+id=$(aisub --parsable --label team=nlp,run= --wrap 'echo hi')
 ok "one runs" wait_for is_state "$id" RUNNING
+is "its pod has its labels" \
+	"$($k get pods -l label.aisched.io/team=nlp,label.aisched.io/run= -o name)" \
+	"pod/$(pods "$id")"
 aictl suspend "$id" >/dev/null
 ok "suspended, it is taken down and waits" eval \
 	"wait_for is_state $id PENDING && wait_for nothing_is_left"

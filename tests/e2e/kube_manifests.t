@@ -355,6 +355,11 @@ may "it reads no logs of others" no get pods --subresource log \
 	--namespace default
 may "it makes no pods" no create pods --namespace "$ns"
 may "it deletes none of others" no delete pods --namespace default
+may "it says where a volume is made" yes patch persistentvolumeclaims \
+	--namespace "$ns"
+may "but makes no claims" no create persistentvolumeclaims --namespace "$ns"
+may "and sees none elsewhere" no list persistentvolumeclaims --namespace default
+may "volumes it only reads" no patch persistentvolumes
 may "it cordons nodes" yes patch nodes
 may "but leaves them be" no delete nodes
 may "it writes Events" yes create events.events.k8s.io --namespace "$ns"

@@ -46,7 +46,7 @@ queue default { grace = \"10s\" }
 pool here { runner = local }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 	namespace = \"$ns\"  image = \"docker.io/local/box:1\"
-	run_as_root = yes  allow_mounts = {\"$dir\"} }
+	run_as_root = yes  allow_mounts = {\"$dir\", \"pvc:scratch\"} }
 scheduling { start_timeout = \"60s\" }"
 start_daemon || bail "aischedd does not start"
 
@@ -91,6 +91,44 @@ is "whatever is in them" "$(cat words.out)" '<$(HOME)>
 <$(AISCHED_JOB_ID)>
 <>
 <a$b>'
+
+# --- a volume that is made for it ----------------------------------------------
+
+# The provisioner is these lines: a folder of the node the claim is told.
+made_for()
+{
+	kube --namespace "$ns" get pvc scratch -o \
+		'jsonpath={.metadata.annotations.volume\.kubernetes\.io/selected-node}'
+}
+mkdir -m 1777 "$dir/volume"
+kube create -f - >/dev/null <<-END
+	{"apiVersion": "v1", "kind": "List", "items": [
+	{"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+	"metadata": {"name": "late"}, "provisioner": "test/none",
+	"volumeBindingMode": "WaitForFirstConsumer"},
+	{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata":
+	{"name": "scratch", "namespace": "$ns"}, "spec": {"accessModes":
+	["ReadWriteOnce"], "storageClassName": "late",
+	"resources": {"requests": {"storage": "1Mi"}}}}]}
+END
+# shellcheck disable=SC2016 # the job and wait_for expand
+id=$(aisub --parsable --pool gpu --cpus-per-task 0.1 --mem 32M -n 2 \
+	--mount pvc:scratch:/data \
+	--wrap 'echo here >/data/$AISCHED_PROCID')
+# shellcheck disable=SC2016
+ok "a volume is asked for on its node" wait_for eval '[ "$(made_for)" = metal ]'
+kube create -f - >/dev/null <<-END
+	{"apiVersion": "v1", "kind": "PersistentVolume", "metadata":
+	{"name": "scratch"}, "spec": {"accessModes": ["ReadWriteOnce"],
+	"storageClassName": "late", "capacity": {"storage": "1Mi"},
+	"claimRef": {"namespace": "$ns", "name": "scratch"},
+	"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchFields":
+	[{"key": "metadata.name", "operator": "In", "values": ["metal"]}]}]}},
+	"hostPath": {"path": "$dir/volume"}}}
+END
+ok "a gang mounts it" wait_for is_state "$id" COMPLETED
+is "and writes there" "$(cat "$dir/volume/0" "$dir/volume/1")" "here
+here"
 
 # --- what it may do -----------------------------------------------------------
 
@@ -209,7 +247,7 @@ cat >./warned <<-'END'
 	trap 'echo got USR1 >"$1"; exit 6' USR1
 	while :; do sleep 0.1; done
 END
-id=$(sub --time 60s --signal B:USR1@54 warned "$work/warned")
+id=$(sub --time 60s --signal B:USR1@50 warned "$work/warned")
 ok "one that is to be warned of its end" wait_for is_state "$id" FAILED
 is "is" "$(cat "$work/warned")" "got USR1"
 

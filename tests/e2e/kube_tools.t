@@ -55,7 +55,8 @@ has_phase()
 # NAME JOB WANT: the pods of the job end like that
 ends()
 {
-	wait_for "end_of $2 | grep -qE '^(Succeeded|Failed)'"
+	wait_for "end_of $2 | awk '!/^(Succeeded|Failed)/ { runs = 1 }
+		END { exit runs || !NR }'"
 	is "$1" "$(end_of "$2")" "$3"
 }
 

@@ -30,14 +30,16 @@ aischedd/run/kube         libcommon aischedd/run aischedd/run/shepherd aischedd/
 aischedd/rpc              libcommon
 aischedd/op               libcommon aischedd aischedd/rpc/ident.h aischedd/state aischedd/store aischedd/sched/text aischedd/read aischedd/run/kube/object
 aischedd/read             libcommon aischedd aischedd/state aischedd/store aischedd/sched/text aischedd/op aischedd/run
-aischedd                  libcommon aischedd/op/adopt.h aischedd/op/audit.h aischedd/op/cron_run.h aischedd/op/mass.h aischedd/op/request.h aischedd/op/wait.h aischedd/op/web.h aischedd/read/read.h aischedd/sched/check aischedd/run aischedd/run/local/inventory.h aischedd/rpc aischedd/state aischedd/store
+aischedd                  libcommon aischedd/op/adopt.h aischedd/op/alloc.h aischedd/op/audit.h aischedd/op/cron_file.h aischedd/op/cron_run.h aischedd/op/mass.h aischedd/op/request.h aischedd/op/reserve.h aischedd/op/wait.h aischedd/op/web.h aischedd/read/read.h aischedd/sched/check aischedd/run aischedd/run/local/inventory.h aischedd/rpc aischedd/state aischedd/store
 aisim                     libcommon aischedd/sched aischedd/sched/check aischedd/sched/text aischedd/state aischedd/run/runner.h
 aisub                     libcommon libcommon/client
 aiq                       libcommon libcommon/client
 aicancel                  libcommon libcommon/client
 aictl                     libcommon libcommon/client
 slurm                     libcommon libcommon/client
-web                       libcommon'
+pod                       libcommon slurm
+web                       libcommon
+gpu                       libcommon'
 
 # The core may call its own functions, values and text of libcommon, and
 # functions that only read or fill memory. No I/O, no clock, no allocator but
@@ -153,9 +155,21 @@ none "the core calls no I/O, no clock and no allocator" "$(
 		sed -E 's/^_+//; s/_chk$//' |
 		grep -vxE "$pure_libc|$pure_compiler"
 )"
+none "the checker of plans calls nothing of the core" "$(
+	nm -u "$(library aischedd/sched/check)" | awk '$1 == "U" { print $2 }' |
+		sort -u | comm -12 - "$tmp/has"
+)"
 none "the core has no variables" "$(
 	nm --defined-only -f sysv "$sched" |
 		grep -E '\|\.(bss|data)(\.[^r][^|]*)?$' | grep -vE '^_*(odr_)?asan'
+)"
+
+# A directory that hangs must not hang the loop: rpc/ident.c asks it on threads,
+# the web program is set up before the loop begins.
+none "no request asks the name service on the loop" "$(
+	for folder in op read state store; do
+		nm -A -u "$top_builddir"/aischedd/$folder/*.o
+	done | grep -E ' (getpw(nam|uid)|getgr(nam|gid)|getgrouplist|initgroups)(_r)?$'
 )"
 
 find ./* -path ./build -prune -o -name '*.h' ! -name config.h -print |

@@ -250,6 +250,11 @@ like "too short a page" "$(ask_jobs '"limit":-1' 2>&1)" 'limit must be 0 to 1000
 like "by no field" "$(ask_jobs '"sort":"-"' 2>&1)" "no field '' to sort by"
 like "named jobs have no pages" "$(ask_jobs '"ids":["1"],"limit":1' 2>&1)" \
 	'leave them out, or the ids'
+like "turned round without a sort" "$(ask_jobs '"back":true' 2>&1)" 'give a sort, too'
+ended='"history":true,"all":true,"limit":4,"fields":["job_id"],"format":"tsv"'
+is "the history turned round twice is as it was" \
+	"$(ask_jobs "$ended,\"sort\":\"-end_time\",\"back\":true" 2>&1)" \
+	"$(ask_jobs "$ended,\"sort\":\"end_time\"" 2>&1)"
 like "only counted" "$(ask_jobs '"names":["many"],"limit":0,"count":true' 2>&1)" \
 	'"rows":0.*"count":5999'
 

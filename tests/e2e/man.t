@@ -127,6 +127,16 @@ done
 [ -z "$missing" ]
 result $? "the completion has all states${missing:+, but for$missing}"
 
+if command -v bash >/dev/null; then
+	verbs=$(PATH=$top_builddir/aictl:$PATH bash -c '
+		. "$1"
+		COMP_WORDS=(aictl cron p) COMP_CWORD=2
+		_aisched aictl p cron
+		echo "${COMPREPLY[@]}"' - "$top_srcdir/contrib/aisched.bash-completion")
+	[ "$verbs" = "pause print" ]
+	result $? "the completion has the verbs of a command: $verbs"
+fi
+
 # A README with a part "The files" has a line for each file of its folder, and of
 # the folders below that have none of their own, and no other: - `name` for
 # name.c, name.h or both.

@@ -36,7 +36,7 @@ check_text()
 			if (seen[$1]++)
 				print "twice: " $1
 			series = $1
-			if (!sub(/,?le="[^"]*"/, "", series))
+			if (!sub(/[{,]le="[^"]*"/, "", series))
 				next
 			if (series == last && $2 < before)
 				print "falls: " $0

@@ -1,6 +1,7 @@
 #!/bin/sh
 # With exact time limits and no arrivals, a job starts when it was promised;
-# moves of jobs for others delay no job ahead of them.
+# moves of jobs for others delay no job ahead of them. With arrivals as well, no
+# job behind a promise makes it later.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 
@@ -38,6 +39,72 @@ world()
 	}'
 }
 
+# SEED yes|no: prints nodes of several NUMA nodes and link groups, and jobs that
+# arrive one after the other
+numa_world()
+{
+	awk -v seed="$1" -v move="$2" -v dir="$dir" '
+	function roll(n) {
+		seed = seed * 16807 % 2147483647
+		return int(seed / 2147483647 * n)
+	}
+	function pick(words,  n, word) {
+		n = split(words, word, " ")
+		return word[1 + roll(n)]
+	}
+	BEGIN {
+		seed = seed * 7919 + 1
+		for (i = 0; i < 20; i++)
+			roll(2)
+		conf = dir "/conf"
+		print "pool sim { }" >conf
+		print "queue a { quota { gpus = 4 } }" >conf
+		print "queue b { }" >conf
+		print "scheduling { consolidate = " move " }" >conf
+		printf "node \"n[0-%d]\" { pool = sim cpus = %d", roll(4),
+			pick("8 16") >conf
+		printf " memory = \"%dG\" gpus = %d sockets = %d",
+			pick("32 64"), pick("4 8"), pick("1 2 2 4") >conf
+		printf " gpu_link_groups = %d }\n", pick("1 2 2 4") >conf
+		for (i = 10 + roll(30); i > 0; i--) {
+			time = 10 + roll(190)
+			tasks = pick("1 1 1 2 3")
+			printf "{\"id\":\"j%d\",\"queue\":\"%s\",", i,
+				pick("a b") >(dir "/jobs")
+			printf "\"user\":\"%s\",\"tasks\":%d,", pick("u v w"),
+				tasks >(dir "/jobs")
+			if (tasks > 1 && !roll(3))
+				printf "\"min_tasks\":1," >(dir "/jobs")
+			printf "\"cpus\":%d,\"gpus\":%d,\"memory\":%d,",
+				pick("1 1 2 4"), pick("0 1 1 2 4"),
+				pick("0 1000 8000 16000") >(dir "/jobs")
+			if (roll(5) < 2)
+				printf "\"numa\":\"%s\",",
+					pick("strict strict tight prefer") \
+					>(dir "/jobs")
+			printf "\"links\":\"%s\",\"submit\":%d,",
+				pick("prefer prefer strict any"),
+				roll(200) >(dir "/jobs")
+			printf "\"duration\":%d,\"time_limit\":%d}\n", time,
+				time >(dir "/jobs")
+		}
+	}'
+}
+
+# Every plan is right: there is room for each promise, and no job behind makes
+# one later.
+numa_worlds()
+{
+	seed=0
+	while [ "$((seed += 1))" -le 60 ]; do
+		numa_world "$seed" "$1"
+		"$aisim" -c "$dir/conf" -j "$dir/jobs" --check --until 5000 \
+			>"$dir/out" 2>&1 && continue
+		echo "# world $seed: $(tail -n1 "$dir/out")"
+		return 1
+	done
+}
+
 # yes|no: prints how many thousandths of all promised starts were kept, without
 # those that a job ahead delayed
 kept()
@@ -66,5 +133,7 @@ for move in no yes; do
 	[ "$kept" -ge 995 ]
 	result $? "told starts are kept, consolidate = $move"
 	echo "# $kept of 1000"
+	numa_worlds $move
+	result $? "told starts hold with NUMA nodes, consolidate = $move"
 done
 echo "1..$tests_run"

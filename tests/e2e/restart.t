@@ -132,7 +132,7 @@ aicancel --all
 no_start()
 {
 	fails "$1" 1 "database '$dir/state/aisched.db': $2" \
-		"$top_builddir/aischedd/aischedd" -c "$conf"
+		timeout 60 "$top_builddir/aischedd/aischedd" -c "$conf"
 }
 
 id=$(submit -H --wrap true)
@@ -143,12 +143,12 @@ echo "this is no database, though it is long enough to be one" >"$dir/state/aisc
 no_start "no database" ""
 rm -f "$dir/state/aisched.db"*
 cp "$dir/saved/"* "$dir/state"
-size=$(stat -c %s "$dir/state/aisched.db")
+size=65536 # of the pages; the file is larger
 head -c $((size / 2)) /dev/zero |
 	dd of="$dir/state/aisched.db" bs=1 seek=4096 conv=notrunc 2>/dev/null
 no_start "a corrupt one" ""
 head -c $((size / 2)) "$dir/saved/aisched.db" >"$dir/state/aisched.db"
-no_start "half of one" ""
+no_start "a part of one" ""
 if command -v sqlite3 >/dev/null; then
 	cp "$dir/saved/"* "$dir/state"
 	sqlite3 "$dir/state/aisched.db" 'PRAGMA user_version = 99'
@@ -189,15 +189,15 @@ fails "what was lost is not known" 1 "$id" aiq "$id"
 # --- a full disk -----------------------------------------------------------
 
 stop_daemon
-if is_root && mount -t tmpfs -o size=2m none "$dir/state" 2>/dev/null; then
+if is_root && command -v sqlite3 >/dev/null &&
+	mount -t tmpfs -o size=2m none "$dir/state" 2>/dev/null; then
 	trap 'clean_up; umount "$dir/state"; rm -rf "$dir"' EXIT
 	start_daemon
 	id=$(submit --wrap "$(at_gate c)")
 	long=$(submit --wrap "exec sleep 1000")
-	limited=$(submit -t 2s --wrap "exec sleep 1000")
+	limited=$(submit -t 8s --wrap "exec sleep 1000")
 	wait_for is_state "$id" RUNNING
 	wait_for is_state "$long" RUNNING
-	wait_for is_state "$limited" RUNNING
 	head -c 4M /dev/zero >"$dir/state/fill" 2>/dev/null
 	ok "a full disk is noticed" wait_for \
 		"aictl status | grep -q '^space left *no'"
@@ -219,12 +219,52 @@ if is_root && mount -t tmpfs -o size=2m none "$dir/state" 2>/dev/null; then
 		"aictl status | grep -q '^space left *yes'"
 	becomes "the end of a job was not lost" "$id" COMPLETED
 	like "submissions are taken" "$(submit -H --wrap true)" '^[0-9]+$'
+	ok "sums of use lack nothing" aictl accounting check
+
+	# A reader keeps SQLite from using the reserve again, so it is used up.
+	mkfifo reader
+	sqlite3 "$dir/state/aisched.db" <reader >seen &
+	exec 7>reader
+	echo 'BEGIN; SELECT count(*) FROM job;' >&7
+	ok "somebody reads the database" wait_for [ -s seen ]
+	id=$(submit -H -a 0-499 --wrap true)
+	long=$(sleeper)
+	limited=$(submit -t 8s --wrap 'echo $PPID >late; exec sleep 1000')
+	wait_for is_state "$long" RUNNING
+	wait_for [ -s late ]
+	stopped=$(shepherd_pid "$long") late=$(cat late)
+	head -c 4M /dev/zero >"$dir/state/fill" 2>/dev/null
+	wait_for "aictl status | grep -q '^space left *no'"
+	n=0
+	while aicancel "${id}_$n" 2>/dev/null && [ "$n" -lt 499 ]; do
+		n=$((n + 1))
+	done
+	echo "# $n cancels fit in the reserve"
+	fails "a cancel that cannot be stored says so" 1 \
+		"this is done, but not stored, as the disk of '$dir/state' is full" \
+		aicancel "$long"
+	fails "one of nothing does not" 1 "there is no job 999" aicancel 999
+	ok "it is carried out" wait_for [ ! -e "/proc/$stopped" ]
+	ok "so are time limits" wait_for [ ! -e "/proc/$late" ]
+	echo 'COMMIT;' >&7
+	exec 7>&-
+	ok "the reserve is used again, though nobody made room" wait_for \
+		"aicancel '${id}_[400-499]' 2>/dev/null"
+	kill_daemon
+	start_daemon
+	is "what is confirmed then is stored, with all before" \
+		"$(state_of "$long") $(state_of "$limited")" \
+		"CANCELLED TIMEOUT"
+	rm "$dir/state/fill"
+	wait_for "aictl status | grep -q '^space left *yes'"
+	aicancel "$id"
+
 	stop_daemon
 	wait_for umount "$dir/state" # shepherds leave after their records
 	trap clean_up EXIT
 	start_daemon
 else
-	skip "a full disk" "takes a tmpfs of one's own"
+	skip "a full disk" "takes a tmpfs of one's own, and sqlite3"
 	start_daemon
 fi
 

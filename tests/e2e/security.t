@@ -62,8 +62,8 @@ while read -r op role; do
 	# Leave out requests that need more than a line or end the test; they
 	# come below.
 	case $op in
-	submit | log | script | step | steps | shutdown | reserve | unreserve) continue ;;
-	web | session | excerpt | cron) continue ;;
+	submit | log | script | step | steps | alloc | exec | shutdown | reserve | unreserve) continue ;;
+	web | session | excerpt | cron | history) continue ;;
 	esac
 	for user in $users; do
 		is "$op as $user" "$(may "$user" "$(request "$op")")" \
@@ -77,6 +77,9 @@ for user in nobody "$lead" "$boss"; do
 		\"count\": 1, \"pool\": \"here\"}")"
 	is "unreserve as $user" "$want" \
 		"$(may "$user" '{"op": "unreserve", "name": "r"}')"
+done
+for user in nobody "$lead"; do # an operator of a queue is none of all
+	is "history as $user" no "$(may "$user" '{"op": "history", "before": 0}')"
 done
 is "shutdown as nobody" "$(may nobody '{"op": "shutdown"}')" no
 for op in session excerpt; do
@@ -104,6 +107,15 @@ is "a job is its submitter's" "$(field "$mine" user)" nobody
 is "one sees one's own" "$(as_user "$lead" aiq -h)" ""
 is "unless one asks for all" "$(as_user "$lead" aiq -h -a -o user | sort -u)" nobody
 is "nor takes steps for it" "$(as_user "$lead" ask "{\"op\": \"step\", \"id\": \"$mine\"}" </dev/null)" \
+	"refused: job $mine is not yours"
+is "nor runs commands in it" "$(as_user "$lead" ask "{\"op\": \"exec\", \"id\": \"$mine\"}" </dev/null)" \
+	"refused: job $mine is not yours: commands in it are for its owner and root"
+is "nor does an operator in one of their queue" \
+	"$(as_user "$lead" ask "{\"op\": \"exec\", \"id\": \"$led\"}" </dev/null)" \
+	"refused: job $led is not yours: commands in it are for its owner and root"
+is "one's own is there, but waits" "$(as_user nobody ask "{\"op\": \"exec\", \"id\": \"$mine\"}" </dev/null)" \
+	"refused: job $mine has not started"
+is "nor waits for its allocation" "$(as_user "$lead" ask "{\"op\": \"alloc\", \"id\": \"$mine\"}" </dev/null)" \
 	"refused: job $mine is not yours"
 for action in hold release requeue; do
 	run as_user "$lead" aictl "$action" "$mine"
@@ -169,11 +181,11 @@ aicancel --wait "$id"
 # --- an unprivileged daemon ------------------------------------------------
 
 stop_daemon
-mkdir -p "$dir/home/nobody" "$dir/bin/run/shepherd"
+mkdir -p "$dir/home/nobody" "$dir/aischedd/run/shepherd"
 chown nobody "$dir/home/nobody"
 cp "$top_builddir/aischedd/aischedd" "$dir/bin/"
 cp "$top_builddir/aischedd/run/shepherd/aisched-shepherd" \
-	"$dir/bin/run/shepherd/"
+	"$dir/aischedd/run/shepherd/"
 AISCHED_SOCKET=$dir/home/nobody/socket
 port=$(free_port)
 sed "s,^.*state_dir = .*,state_dir = \"$dir/home/nobody/state\",

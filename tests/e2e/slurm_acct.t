@@ -72,6 +72,14 @@ is "what no shell has taken apart" "$rc $out$err" "1 sacct: invalid option -- '1
 Try \"sacct --help\" for more information"
 is "the names of columns" "$(sacct --helpformat | head -n 1)" \
 	"Account             AdminComment        AllocCPUS           AllocNodes         "
+is "all of them are known" "$(sacct --helpformat | sed -n 's/ *$//; s/  */ /g; 2p; 3p')" \
+	"AllocTRES AssocID AveCPU AveCPUFreq
+AveDiskRead AveDiskWrite AvePages AveRSS"
+is "what nothing knows is empty" "$(sacct -n -X -P -j "$done_job" \
+	-o JobID,MaxDiskRead,ConsumedEnergy,TRESUsageInMin,DBIndex)" "$done_job||||"
+is "of the script its node is known" "$(sacct -n -P -j "$done_job.batch" -o MaxRSSNode)" "$(uname -n)"
+like "how long it waited" "$(sacct -n -X -P -j "$done_job" -o Reserved,ResvCPU,ResvCPURAW)" \
+	"^[0-9]{2}:[0-9]{2}:[0-9]{2}\|[0-9]{2}:[0-9]{2}:[0-9]{2}\|[0-9]+\$"
 is "what is allocated" "$(sacct -n -X -P -j "$done_job" -o alloctres)" \
 	"billing=2,cpu=2,mem=100M,node=1"
 like "CPU time" "$(sacct -n -X -P -j "$done_job" -o totalcpu)" \
@@ -83,7 +91,7 @@ job=$(scontrol show job "$runs")
 is "the first line" "$(echo "$job" | head -n 1)" "JobId=$runs JobName=runs"
 like "the owner" "$job" "^   UserId=$me\($uid\) GroupId=.*\([0-9]+\) MCS_label=N/A\$"
 like "the state" "$job" "^   JobState=RUNNING Reason=None Dependency=\(null\)\$"
-like "limits" "$job" "^   RunTime=00:00:[0-9]{2} TimeLimit=00:10:00 TimeMin=N/A\$"
+like "limits" "$job" "^   RunTime=00:0[0-9]:[0-9]{2} TimeLimit=00:10:00 TimeMin=N/A\$"
 like "the host" "$job" "^   BatchHost=$node\$"
 like "resources" "$job" \
 	"^   NumNodes=1 NumCPUs=1 NumTasks=1 CPUs/Task=1 ReqB:S:C:T=0:0:\*:\*\$"
@@ -132,4 +140,15 @@ says "no daemon" 1 "" \
 like "the version" "$(scontrol version)" "^slurm [0-9.]+\$"
 
 scancel "$runs" "$array"
+
+# --- a job about to run ---------------------------------------------------------------
+
+# Programs take a state that they do not know for an end.
+nursery=$(pgrep -P "$daemon_pid" aisched-sheph)
+kill -STOP "$nursery"
+about=$(sbatch --parsable -o /dev/null --wrap true)
+becomes "a job that is about to run" "$about" CONFIGURING
+is "is running to sacct" "$(sacct -X -n -P -j "$about" -o State)" RUNNING
+kill -CONT "$nursery"
+becomes "and then runs" "$about" COMPLETED
 done_testing

@@ -46,6 +46,14 @@ says "sizes" 0 "$sleeper 2G" "" sh -c "aictl update $waiter mem=2G &&
 says "and without conversion" 0 "2048M" "" \
 	squeue -h -j "$waiter" --noconvert -o %m
 
+# --- aiq, with the same options ---------------------------------------------
+
+is "aiq --start: what waits, and when it starts" \
+	"$(aiq --start | sed -n 1p | xargs) $(aiq --me --start -h -n waits | awk '{ print $1, $2, $3, $5 }')" \
+	"JOBID QUEUE NAME USER ST START_TIME NODES NODELIST(REASON) $waiter default waits PD"
+is "aiq --start: columns of one's own" "$(aiq -a --start -o display_id,state -h -n runs,waits | xargs)" "$waiter PENDING"
+is "aiq --me takes -a back" "$(aiq -a --me -h -o user | sort -u)" "$me"
+
 # --- squeue -O -------------------------------------------------------------
 
 says "-O: 20 wide, cut" 0 "JOBID               STATE               " "" \
@@ -57,6 +65,11 @@ says "-O: what is not known is left out" 0 "$sleeper" \
 	sh -c "squeue -h -O 'jobid:,bogus' -j $sleeper | sed 's/ *\$//'"
 is "-O: three words a line" "$(squeue -O JobArrayID,StateCompact,Reason \
 	-t all --me -h | awk 'NF != 3')" ""
+says "-O: names that few ask for" 0 \
+	"ACCRUE_TIME|CPUS_PER_TASK|DEADLINE|DELAY_BOOT|EXIT_CODE|HET_JOB_ID|TIME_MIN|NETWORK|PREEMPT_TIME|PROFILE|REBOOT|TRES_PER_TASK|
+N/A|2|N/A|0:00|0|N/A|0:00|(null)|N/A|NotSet|0|N/A|" "" squeue -j "$sleeper" \
+	-O 'AccrueTime:|,cpus-per-task:|,Deadline:|,DelayBoot:|,exit_code:|,HetJobID:|,MinTime:|,Network:|,PreemptTime:|,Profile:|,Reboot:|,tres-per-task:|'
+like "-O: how long it waited" "$(squeue -h -j "$sleeper" -O PendingTime,AllocNodes:)" "^[0-9]+ +$node"
 says "-O: what is allocated" 0 "cpu=2,mem=100M,node=1,billing=2|" "" \
 	squeue -h -j "$sleeper" -O 'tres-alloc:|'
 
@@ -143,4 +156,20 @@ else
 	skip "others' jobs" "needs root"
 fi
 
+# --- a job that requeues itself ---------------------------------------------------
+
+# Each run is told to end while its request is answered, and waits for that.
+cat >again.sh <<'END'
+trap told=yes TERM
+case $SLURM_RESTART_COUNT in
+3) exit 0 ;;
+1) aictl requeue "$SLURM_JOB_ID" ;;
+*) scontrol requeue "$SLURM_JOB_ID" ;;
+esac
+echo "$?" >>requeue.rc
+until [ "$told" ]; do sleep 0.1; done
+END
+again=$(submit --grace 60s --wrap "exec sh again.sh")
+becomes "a job requeues itself" "$again" COMPLETED
+is "and hears that it did" "$(xargs <requeue.rc)" "0 0 0"
 done_testing

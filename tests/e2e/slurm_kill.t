@@ -14,17 +14,19 @@ node \"$(uname -n)\" { pool = here  cpus = 8  memory = \"4G\" }"
 start_daemon || bail "aischedd does not start"
 
 # Steps, three at a time, until the file stop is there; each task notes that it
-# began and waits for a gate that nobody opens or for chance.
+# began. Two of a job sleep until they are killed, the others have room to go on.
 cat >task.sh <<'END'
 #!/bin/sh
 echo "$SLURM_JOB_ID.$SLURM_STEP_ID" >>begun
-[ "$((SLURM_STEP_ID % 5))" = 4 ] && exec sleep 7777.PID
-exit 0
+[ "$((SLURM_STEP_ID % 5))" = 4 ] || exit 0
+mkdir "first.$SLURM_JOB_ID" 2>/dev/null || mkdir "second.$SLURM_JOB_ID" 2>/dev/null ||
+	exit 0
+exec sleep 7777.PID
 END
 cat >job.sh <<'END'
 #!/bin/sh
 n=0
-while [ ! -e stop ] && [ "$n" -lt 300 ]; do
+while [ ! -e stop ] && [ "$n" -lt 3000 ]; do
 	srun -Q -n1 --exact ./task.sh &
 	srun -Q -n1 --exact ./task.sh &
 	timeout -s KILL 0.3 srun -Q -n1 --exact ./task.sh

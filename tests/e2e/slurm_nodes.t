@@ -25,6 +25,11 @@ says "counts" 0 "0/1/0/1/0/4/0/4" "" sinfo -aho %F/%C
 says "by names" 0 "$node|(null)|(null)|idle|" "" sinfo -ahNO \
 	'nodehost:|,gres:|,gresused:|,statelong:|'
 says "separators" 0 ";4;$node;ib" "" sinfo -ho ';%c;%n;%f'
+says "letters that few ask for" 0 \
+	"MAX_CPUS_PER_NODE|PRIO_JOB_FACTOR|PREEMPT_MODE|ALLOCNODES|CLUSTER|SOCKETS|THREADS
+UNLIMITED|1|OFF|all|N/A|1|1" "" sinfo -p main -o '%B|%I|%M|%S|%V|%X|%Z'
+says "and names" 0 "COMMENT;EXTRA;STATECOMPLETE;
+(null);(null);idle;" "" sinfo -p main -O 'comment:;,extra:;,statecomplete:;'
 says "no such queue" 0 "" "" sinfo -h -p nosuch
 says "no such state" 1 "" 'sinfo: error: Bad state string: "bogus"' sinfo -t bogus
 id=$(sbatch --parsable -c 2 --mem 1G --wrap 'exec sleep 1000')

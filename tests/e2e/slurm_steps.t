@@ -256,7 +256,7 @@ become srun -n1 sh -c ': >up; exec sleep 1000' 2>int.err &
 pid=$!
 wait_for test -e up
 kill -INT "$pid"
-wait_for grep -q interrupt int.err
+wait_for grep -q 'task 0: running' int.err
 is "the first interrupt only tells" "$(sed -E "s/$job\.[0-9]+/STEP/" int.err)" \
 	"srun: interrupt (one more within 1 sec to abort)
 srun: StepId=STEP task 0: running"
@@ -320,7 +320,7 @@ gets "aicancel -s of a job without steps" script aicancel -s USR1 "$scoped"
 scancel "$scoped"
 becomes "a job of scopes ends" "$scoped" CANCELLED
 rm -f scopes_ready scope_step_ready scopes
-limited=$(sbatch --parsable -n2 -t 1 --signal=USR1@58 scopes.sh)
+limited=$(sbatch --parsable -n2 -t 1 --signal=USR1@50 scopes.sh)
 wait_for grep -q step scopes
 is "--signal is for steps" "$(sort -u scopes)" step
 scancel "$limited"
@@ -346,7 +346,7 @@ says "a job that waits" 1 "" \
 
 socket=$dir/state/run/$job.1/step
 bad=$top_builddir/tests/e2e/step_hostile
-for how in part loose fifo garbage huge; do
+for how in part loose fifo garbage huge own; do
 	is "hostile: $how" "$("$bad" "$socket" "$how" 3)" 0
 done
 is "hostile: 10,000 connections" "$("$bad" "$socket" many 10000)" 0
@@ -447,4 +447,13 @@ becomes "the job is lost" "$job" NODE_FAIL
 is "and its step is remembered" "$(sacct -n -P -j "$job.0" -o JobID,JobName,State)" \
 	"$job.0|sh|CANCELLED by $(id -u)"
 
+# --- whose terminal ----------------------------------------------------------------
+
+# Root's is not for the processes of a user.
+job=$(sbatch --parsable --wrap 'exec sleep 1000')
+wait_for is_state "$job" RUNNING
+echo "srun --jobid=$job --overlap -n1 sh -c 'for i in 0 1 2; do test -t \$i; echo \$i \$?; done'" >tty.sh
+is "a terminal is handed to tasks, but root's" \
+	"$(inside timeout 300 script -qec "sh tty.sh" /dev/null </dev/null | tr -d '\r' | xargs)" \
+	"$(if is_root; then echo 0 1 1 1 2 1; else echo 0 0 1 0 2 0; fi)"
 done_testing

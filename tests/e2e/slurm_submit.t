@@ -1,5 +1,6 @@
 #!/bin/sh
 # sbatch: what Slurm 22.05 takes and prints, word for word
+# shellcheck disable=SC2016 # jobs expand their own variables
 
 # shellcheck source=tests/e2e/slurm.sh
 . "$top_srcdir/tests/e2e/slurm.sh"
@@ -110,7 +111,8 @@ asks "ids behind a comma" %E \
 asks "empty values" %f '(null)' --constraint= --reservation= --licenses= --partition=
 asks "a class that is Slurm's default" %P main --qos normal
 asks "options without effect" %P main -s -O -k -m block -S 0 --hint=nomultithread \
-	--wckey=x --get-user-env=L --mail-type=ALL --mail-user="$me" --ntasks-per-core=1
+	--wckey=x --get-user-env=L --ntasks-per-core=1
+asks "mails" %P main --mail-type=ALL,TIME_LIMIT_80 --mail-user="$me"
 asks "an account" %a sci -A sci
 asks "exclusive" %h NO --exclusive=user
 asks "tasks on too many nodes" '%D %C' "sbatch: warning: can't run 1 processes on 2 nodes, setting nnodes to 11 1" -n1 -N2
@@ -124,6 +126,17 @@ becomes "a job with few variables" "$id" COMPLETED
 is "has these" "$(grep -E '^(A|B|C)=' env | sort | xargs)" "A=1 C=3"
 is "and finds the daemon" "$(grep '^AISCHED_SOCKET=' env)" \
 	"AISCHED_SOCKET=$AISCHED_SOCKET"
+is "and srun" "$(grep '^PATH=' env)" "PATH=$dir/slurm/bin:/usr/local/bin:/usr/bin:/bin"
+id=$(sbatch --parsable --export=NONE -o none --wrap 'srun echo ran')
+becomes "a job without variables" "$id" COMPLETED
+is "runs steps" "$(cat none)" ran
+id=$(PATH=/usr/bin:/bin "$dir/slurm/bin/sbatch" --parsable -o path --wrap 'echo $PATH; srun echo ran')
+becomes "one of a sbatch that is not in PATH" "$id" COMPLETED
+is "does, too" "$(cat path)" "$dir/slurm/bin:/usr/bin:/bin
+ran"
+id=$(sbatch --parsable --export=PATH -o own --wrap 'echo $PATH')
+becomes "one with a PATH of its own" "$id" COMPLETED
+is "keeps that" "$(cat own)" "$PATH"
 id=$(sbatch --parsable -n 3 -o once --wrap 'echo one; env | grep ^SLURM_NTASKS=')
 becomes "several tasks" "$id" COMPLETED
 is "the script runs once" "$(xargs <once)" "one SLURM_NTASKS=3"

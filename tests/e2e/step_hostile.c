@@ -6,8 +6,9 @@
  * HOW: silent connects N times and says nothing, until it is hung up on; part
  * sends half a greeting; loose a request that is not sealed; fifo one that
  *would block; garbage a sealed file of nonsense; huge one that is too large;
- *many N connections one after the other. Prints how often it was answered with
- * something other than a refusal or the end of the connection: always 0.
+ *own claims an allocation that is not free; many N connections one after the
+ * other. Prints how often it was answered with something other than a refusal
+ *or the end of the connection: always 0.
  */
 #include <err.h>
 #include <errno.h>
@@ -78,6 +79,14 @@ static int fifo(void)
 	return fd[0];
 }
 
+static void claim(int conn)
+{
+	char hello = STEP_OWN;
+
+	if (send(conn, &hello, 1, MSG_NOSIGNAL) < 0 && errno != EPIPE)
+		err(EXIT_FAILURE, "send");
+}
+
 /* Wait for the answer; 1 if it is neither a refusal nor the end. */
 static int answer(int conn)
 {
@@ -106,6 +115,8 @@ static int try(const char *path, const char *how)
 		greet(conn, file(9, true), STEP_FDS);
 	else if (!strcmp(how, "huge"))
 		greet(conn, file((off_t)STEP_REQUEST_MAX + 1, true), STEP_FDS);
+	else if (!strcmp(how, "own"))
+		claim(conn);
 	else if (strcmp(how, "silent") != 0)
 		errx(EXIT_FAILURE, "bad HOW '%s'", how);
 	/* A refusal is followed by the end only when we hang up. */

@@ -113,9 +113,15 @@ log_in >"$dir/code"
 is "a link works once" "$(use_token "$(sed -n 's/.*k=//p' "$dir/link")" -H "$ours")" 401
 like "and says so" "$(cat "$dir/said")" 'used or is too old'
 for try in 1 2 3 4 5 6; do
-	code=$(use_token "$(printf %064d $try)" -H "$ours")
+	code=$(use_token "$(printf %064d $try)" -H "$ours" -D "$dir/head")
 done
 is "whoever guesses is told to wait" "$code" 429
+is "and how long" "$(sed -n 's/^Retry-After: //p' "$dir/head" | tr -d '\r')" 12
+is "the address is another's, too" \
+	"$(use_token "$(printf %064d 1)" -H "$ours" --interface 127.0.0.2)" 401
+for header in Remote-User X-Remote-User X-Forwarded-User Authorization; do
+	is "$header names nobody" "$(status_of -H "$header: root" /api/1/me)" 401
+done
 like "where I am logged in" "$(aiq --web --list)" '^since .*, until '
 kill -KILL "$(pgrep -P "$daemon_pid" -f aisched-web)"
 ok "a restart of the program logs nobody out" \
@@ -185,6 +191,9 @@ is "a bad number" "$(status_of -b "$dir/jar" '/api/1/jobs?limit=x')" 400
 is "no parameter" "$(status_of -b "$dir/jar" '/api/1/jobs?op=shutdown')" 400
 is "no sort" "$(status_of -b "$dir/jar" '/api/1/jobs?sort=nosuch')" 400
 is "no cursor" "$(status_of -b "$dir/jar" '/api/1/jobs?after=x')" 400
+is "a job that there is not" "$(status_of -b "$dir/jar" /api/1/job/999999)" 404
+is "in words" "$(cat "$dir/said")" '{"error":"there is no job 999999"}'
+is "nor a task of it" "$(status_of -b "$dir/jar" "/api/1/job/999999_7")" 404
 is "an id that is none" "$(status_of -b "$dir/jar" '/api/1/job/1x')" 404
 is "all that this user asks is read" \
 	"$(status_of -b "$dir/jar" '/api/1/jobs?limit=1000000&sort=-submit_time&state=PENDING&user=a,b')" 200
@@ -220,6 +229,28 @@ if is_root; then
 	like "but those of the system" "$(cat "$dir/said")" 'Permission denied'
 	is "nor outputs of others" "$(status_of -b "$dir/nobody" "/api/1/log/$id")" 403
 	like "whoever may read it, sees it" "$(get "api/1/log/$theirs")" 'secret'
+	as_them()
+	{
+		curl -s -m 30 -b "$dir/nobody" "$url$1"
+	}
+	like "others' jobs are seen" "$(as_them 'api/1/jobs?history=1')" \
+		"\"display_id\":\"$id\""
+	like "and their use" "$(as_them api/1/users)" '"user":"root"'
+	echo 'private = {"jobs", "usage"}' >>"$conf"
+	aictl reload
+	like "private: one's own jobs" "$(as_them 'api/1/jobs?history=1')" \
+		"\"display_id\":\"$theirs\".*\"count\":1[,}]"
+	for path in "jobs?history=1" "jobs?history=1&user=root" "jobs?history=1&name=x" \
+		"job/$id" "attempts/$id" "log/$id" users; do
+		unlike "private: nothing of others in $path" "$(as_them "api/1/$path")" \
+			'"user":"root"|onerror|script'
+	done
+	is "private: no such job" "$(as_them "api/1/job/$id")" "{\"error\":\"there is no job $id\"}"
+	is "private: nor its output" "$(curl -s -m 30 -o "$dir/said" -w '%{http_code}' \
+		-b "$dir/nobody" "${url}api/1/log/$id")" 404
+	like "an admin sees all" "$(get 'api/1/jobs?history=1')" "\"display_id\":\"$id\""
+	sed -i '/^private/d' "$conf"
+	aictl reload
 fi
 for i in 1 2 3; do submit -H -J "page$i" --wrap true >/dev/null; done
 like "a page of jobs" "$(get 'api/1/jobs?sort=-name&limit=2&name=page1,page2,page3')" \
@@ -257,18 +288,21 @@ mkfifo hold
 exec 8>hold
 ok "600 connections" wait_for '[ "$(cat opened)" = 600 ]'
 is "lock out nobody" "$(status_of /healthz)" 200
+is "nor whoever comes from elsewhere" \
+	"$(status_of --interface 127.0.0.2 /healthz)" 200
 ok "nor the tools" aictl ping
 exec 8>&-
+is "32 of an address, the newest" "$("$guests" "$port" few 40)" 32
 "$guests" "$port" slow 20 >opened &
 slow_pid=$!
 ok "slow headers" wait_for '[ "$(cat opened)" = 20 ]'
 is "hold up nobody" "$(status_of /healthz)" 200
 ok "and are ended" wait_for "! kill -0 $slow_pid"
 # shellcheck disable=SC2094 # it is another file
-"$guests" "$port" stall 200 <hold >opened &
+"$guests" "$port" stall 700 <hold >opened &
 exec 8>hold
-ok "readers that stop" wait_for '[ "$(cat opened)" = 200 ]'
-is "hold up nobody, either" "$(status_of /healthz)" 200
+ok "readers that stop" wait_for '[ "$(cat opened)" = 700 ]'
+is "hold up nobody, either" "$(status_of -m 15 /healthz)" 200
 web_pid=$(pgrep -P "$daemon_pid" -f aisched-web)
 ok "and cost little memory" [ "$(sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' \
 	"/proc/$web_pid/status")" -lt 100000 ]
@@ -276,9 +310,135 @@ exec 8>&-
 codes=$(i=0; while [ $i -lt 90 ]; do
 		i=$((i + 1))
 		printf 'url = "%sapi/1/me"\noutput = "/dev/null"\n' "$url"
-	done | curl -s -Z --parallel-max 8 -b "$dir/jar" -w '%{http_code}\n' -K - 2>/dev/null | sort | uniq -c | tr -s ' ')
-like "a session that asks too much is slowed down" "$codes" ' 429$'
+	done | curl -s -Z --parallel-max 8 -b "$dir/jar" -w '%{http_code} %header{retry-after}\n' -K - 2>/dev/null | sort | uniq -c | tr -s ' ')
+like "a session that asks too much is slowed down" "$codes" ' 429 1$'
 ok "the daemon notices nothing" aictl ping
+
+# --- behind a proxy ---------------------------------------------------------
+
+# [OPTION]... PATH: the status, through the socket
+proxied()
+{
+	status_of --unix-socket "$dir/web.sock" "$@"
+}
+
+# USER PATH: the body
+as_proxied()
+{
+	curl -s -m 30 --unix-socket "$dir/web.sock" -H "X-Remote-User: $1" "$url$2"
+}
+
+# The user behind the proxy: root never is.
+me=$(id -un)
+who=$me
+! is_root || who=nobody
+behind="X-Remote-User: $who"
+
+# LINE: of the configuration
+begin_proxy()
+{
+	stop_daemon
+	configure "http = \"127.0.0.1:0\"
+		http_socket = \"$dir/web.sock\"
+		web_proxy_header = X-Remote-User
+		web_proxy_users = {\"$me\"}
+		admins = {\"$who\"}
+		$1
+		$default_config"
+	start_daemon || bail "aischedd does not start"
+	url=$(sed -n 's/.*page ready url=//p' "$log" | tail -n 1)
+}
+begin_proxy
+is "the socket is for the group of the proxy" "$(stat -c '%a %G' "$dir/web.sock")" "660 $(id -gn)"
+begin_proxy "http_group = \"$(id -gn "$who")\""
+is "or for a group that is named" "$(stat -c '%a %G' "$dir/web.sock")" "660 $(id -gn "$who")"
+
+# While the daemon answers nothing, requests wait.
+kill -STOP "$daemon_pid"
+curl -s -Z --parallel-immediate --parallel-max 40 -m 60 -o "$dir/many.#1" -H "$behind" \
+	--unix-socket "$dir/web.sock" "${url}api/1/jobs?limit=[1-40]" &
+many_pid=$!
+ok "one user cannot fill it with requests" wait_for \
+	'cat "$dir"/many.* 2>/dev/null | grep -q "more than 32 requests at once"'
+kill -CONT "$daemon_pid"
+wait "$many_pid"
+
+is "the page comes through it" "$(proxied /)" 200
+is "whom the proxy names" "$(as_proxied "$who" api/1/me | jq -r '.user + " " + .role')" "$who user"
+is "nobody known" "$(proxied -H 'X-Remote-User: no-such-user' /api/1/me)" 403
+like "it says so" "$(cat "$dir/said")" "there is no user 'no-such-user'"
+is "root never" "$(proxied -H 'X-Remote-User: root' /api/1/me)" 403
+like "and it says so" "$(cat "$dir/said")" "root is not served behind a proxy"
+is "a uid is no name" "$(proxied -H "X-Remote-User: $(id -u "$who")" /api/1/me)" 403
+is "no name" "$(proxied /api/1/me)" 403
+is "an empty one" "$(proxied -H 'X-Remote-User;' /api/1/me)" 403
+is "a long one" "$(proxied -H "X-Remote-User: $(printf %065d 0)" /api/1/me)" 403
+like "is seen by its length" "$(cat "$dir/said")" "the proxy names no user"
+for bytes in 'a b' 'a\001' 'a\033[m' 'a\177' 'a\377' 'a\303\244' 'a\342\200\256'; do
+	# shellcheck disable=SC2059 # it has escapes
+	is "bytes that no name has: $bytes" \
+		"$(proxied -H "X-Remote-User: $(printf "$bytes")" /api/1/me)" 403
+	like "are seen at once" "$(cat "$dir/said")" "the proxy names no user"
+done
+is "two" "$(proxied -H "$behind" -H "x-remote-user: $me" /api/1/me)" 400
+is "two in one" "$(proxied -H "$behind, $me" /api/1/me)" 403
+is "another host's page, still" "$(proxied -H 'Host: evil.test' -H "$behind" /)" 421
+is "health takes none" "$(proxied /healthz)" 200
+is "metrics are not those of loopback" "$(proxied /metrics)" 403
+log_in >/dev/null
+is "a cookie is nobody there" "$(proxied -b "$dir/jar" /api/1/me)" 403
+is "nor is it there whom the proxy does not name" \
+	"$(proxied -b "$dir/jar" -H "$behind" /api/1/me; jq -r .user "$dir/said")" "200$who"
+is "nobody logs in there" "$(proxied -X POST -H "$ours" -d '{"k":"x"}' /login)" 403
+is "a link still works" "$(status_of -b "$dir/jar" /api/1/me)" 200
+is "a cookie is no name" "$(status_of -b "aisched_session==$who" /api/1/me)" 401
+is "the header over TCP is refused" "$(status_of -H "$behind" /api/1/me)" 400
+is "with a session, too" "$(status_of -b "$dir/jar" -H "$behind" /api/1/me)" 400
+is "and where no session is needed" "$(status_of -H "$behind" /healthz)" 400
+if is_root; then
+	mkdir "$dir/theirs" && chown nobody "$dir/theirs"
+	theirs=$(cd "$dir/theirs" && as_nobody aisub --parsable --wrap 'echo theirs')
+	mine=$(submit --wrap 'echo mine')
+	becomes "a job of theirs" "$theirs" COMPLETED
+	becomes "a job of mine" "$mine" COMPLETED
+	is "they may read their output there" "$(proxied -H "$behind" "/api/1/log/$theirs")" 200
+	is "and no other's, though admins" "$(proxied -H "$behind" "/api/1/log/$mine")" 403
+	is "who is not the proxy is not believed" "$(as_nobody curl -s -o "$dir/theirs/said" \
+		-w '%{http_code}' --unix-socket "$dir/web.sock" -H "$behind" "$url")" 403
+	like "and is told" "$(cat "$dir/theirs/said")" 'see web_proxy_users'
+	is "others cannot even connect" "$(setpriv --reuid=daemon --regid=daemon --clear-groups \
+		curl -s -o /dev/null -w '%{http_code}' --unix-socket "$dir/web.sock" "$url")" 000
+	echo 'private = {"jobs"}' >>"$conf"
+	aictl reload
+	is "private: they see their jobs" \
+		"$(as_proxied nobody 'api/1/jobs?history=1' | jq -r '.jobs[].user' | sort -u)" nobody
+fi
+like "programs cannot name users" \
+	"$(ask_web '{"op":"session","action":"proxy","k":"root"}')" 'request of the web program'
+echo 'web_proxy_admins = yes' >>"$conf"
+aictl reload
+is "an admin is one there if the configuration says so" \
+	"$(as_proxied "$who" api/1/me | jq -r .role)" admin
+sed -i 's/web_proxy_admins = yes/web_proxy_admins = no/' "$conf"
+aictl reload
+is "until it no longer does" "$(as_proxied "$who" api/1/me | jq -r .role)" user
+kill -KILL "$(pgrep -P "$daemon_pid" -f aisched-web)"
+ok "the program is started again behind it" \
+	wait_for '[ "$(proxied -H "$behind" /api/1/me)" = 200 ]'
+sed -i 's/web_proxy_header = .*/web_proxy_header = X-Other/' "$conf"
+fails "a reload takes no other header" 1 "web_proxy_header" aictl reload
+stop_daemon
+ok "the socket goes with the daemon" [ ! -e "$dir/web.sock" ]
+sed -i -e '/http = /d' -e 's/X-Other/X-Remote-User/' "$conf"
+start_daemon
+ok "a proxy is enough" wait_for '[ "$(proxied -H "$behind" /api/1/me)" = 200 ]'
+fails "but then there are no links" 1 "reached through a proxy only" aiq --web
+stop_daemon
+sed -i 's/^.*web_proxy_users = .*/web_proxy_users = {"no-such-user"}/' "$conf"
+like "a proxy that runs as nobody known" "$(timeout 60 "$aischedd" -c "$conf" 2>&1)" \
+	"web_proxy_users: there is no user 'no-such-user'"
+like "which --check-config warns of" "$(timeout 60 "$aischedd" -c "$conf" --check-config 2>&1)" \
+	"web_proxy_users: .*no-such-user"
 
 # --- without it ------------------------------------------------------------
 

@@ -14,6 +14,7 @@
  *	slow MS			each call
  *	say CODE TEXT		to calls that have TEXT in "METHOD PATH"; a
  *				version is that of an old server
+ *	late CODE TEXT		the same, a second later
  *	cut BYTES TEXT		their answers break off after this many
  *	mute TEXT		nothing more comes of their answers, for as long
  *				as they last; each is a line of LOG as well
@@ -44,6 +45,7 @@ enum rule_kind {
 	RULE_KILL,
 	RULE_SLOW,
 	RULE_SAY,
+	RULE_LATE,
 	RULE_CUT,
 	RULE_MUTE
 };
@@ -86,6 +88,8 @@ static struct rule rule_read(void)
 		rule.kind = RULE_SLOW;
 	else if (sscanf(line, "say %ld %127[^\n]", &rule.n, rule.text) == 2)
 		rule.kind = RULE_SAY;
+	else if (sscanf(line, "late %ld %127[^\n]", &rule.n, rule.text) == 2)
+		rule.kind = RULE_LATE;
 	else if (sscanf(line, "cut %ld %127[^\n]", &rule.n, rule.text) == 2)
 		rule.kind = RULE_CUT;
 	else if (sscanf(line, "mute %127[^\n]", rule.text) == 1)
@@ -275,7 +279,9 @@ static void hear_client(struct buf *in)
 		if (rule.kind == RULE_KILL && number >= rule.n + rule.after)
 			kill_daemon(&rule);
 	}
-	if (is_about(&rule, RULE_SAY)) {
+	if (is_about(&rule, RULE_LATE))
+		sleep(1);
+	if (is_about(&rule, RULE_SAY) || is_about(&rule, RULE_LATE)) {
 		say(rule.n);
 		unlock();
 		return;

@@ -6,7 +6,9 @@
 #	node_stop
 #
 # A kubelet, with containerd and runc of Debian, that runs real containers; its
-# one image for jobs is local/box:1, which has busybox.  No image is pulled.
+# one image for jobs is local/box:1, which has busybox; local/agent:1 has
+# aisched-pod. No image is pulled. A second name after the first starts a second
+# kubelet with a containerd of its own, whose pods are in the same network.
 #
 # All of it lives in namespaces of its own (node_main), so that processes,
 # mounts, containers and their network end with this shell, however it ends.
@@ -33,21 +35,23 @@ node_lacks()
 	[ ! -x /usr/lib/cni/bridge ] && echo "no containernetworking-plugins"
 }
 
-# NAME: starts the node and returns when it is ready
+# NAME [NAME]: starts one node, or two, and returns when they are ready
 node_start()
 {
-	node_name=$1
-	mkdir -p "$node_dir" && node_images && node_configure &&
+	mkdir -p "$node_dir" && node_images && node_configure "$1" 1 &&
+		{ [ -z "${2-}" ] || node_configure "$2" 2; } &&
 		node_cgroups_make || return 1
 	part_start node unshare --fork --kill-child --pid --mount-proc \
 		"${top_srcdir:?}/tests/kube/node_main" "$node_dir" \
-		"${kube_bin:?}" "$node_name" "${kube_ip:?}"
-	if ! wait_for node_has_registered || ! node_place ||
-		! kube wait --for=condition=Ready "node/$node_name" \
-			--timeout="${deadline_s:?}s" >/dev/null; then
+		"${kube_bin:?}" "${kube_ip:?}" "$@"
+	for node_name; do
+		wait_for node_has_registered && node_place &&
+			kube wait --for=condition=Ready "node/$node_name" \
+				--timeout="${deadline_s:?}s" >/dev/null &&
+			continue
 		tail -n 5 "$kube/node.log" "$node_dir"/*.log >&2
 		return 1
-	fi
+	done
 }
 
 node_stop()
@@ -76,16 +80,17 @@ node_place()
 
 # --- configuration ---------------------------------------------------------
 
+# NAME NUMBER: the first node has number 1. They have one address and two ports.
 node_configure()
 {
-	kube_user kubelet "/O=system:nodes/CN=system:node:$node_name" ||
+	kube_user "kubelet$2" "/O=system:nodes/CN=system:node:$1" ||
 		return 1
-	cat >"$node_dir/containerd.toml" <<-END
+	cat >"$node_dir/containerd$2.toml" <<-END
 		version = 2
-		root = "$node_dir/containerd"
-		state = "$node_dir/run"
+		root = "$node_dir/containerd$2"
+		state = "$node_dir/run$2"
 		[grpc]
-		address = "$node_dir/containerd.sock"
+		address = "$node_dir/containerd$2.sock"
 		[plugins."io.containerd.grpc.v1.cri"]
 		sandbox_image = "docker.io/local/pause:1"
 		# Root may not everywhere make a process less likely to be
@@ -111,11 +116,11 @@ node_configure()
 			}
 		}
 	END
-	cat >"$node_dir/kubelet.yaml" <<-END
+	cat >"$node_dir/kubelet$2.yaml" <<-END
 		apiVersion: kubelet.config.k8s.io/v1beta1
 		kind: KubeletConfiguration
 		address: $kube_ip
-		port: $node_port
+		port: $((node_port + $2 - 1))
 		healthzPort: 0
 		tlsCertFile: $kube/server.crt
 		tlsPrivateKeyFile: $kube/server.key
@@ -124,36 +129,41 @@ node_configure()
 		  webhook: {enabled: false}
 		  x509: {clientCAFile: $kube/ca.crt}
 		authorization: {mode: AlwaysAllow}
-		containerRuntimeEndpoint: unix://$node_dir/containerd.sock
+		containerRuntimeEndpoint: unix://$node_dir/containerd$2.sock
 		cgroupDriver: cgroupfs
-		cgroupRoot: /$node_cgroup
+		cgroupRoot: /$node_cgroup/$2
 		failCgroupV1: false
 		enforceNodeAllocatable: [pods]
 		clusterDNS: [10.88.0.1]
 		clusterDomain: cluster.local
 		resolvConf: ""
 		makeIPTablesUtilChains: false
-		podLogsDir: $node_dir/logs
-		volumePluginDir: $node_dir/plugins
+		podLogsDir: $node_dir/logs$2
+		volumePluginDir: $node_dir/plugins$2
 		nodeStatusUpdateFrequency: 2s
 	END
 }
 
 # --- images ----------------------------------------------------------------
 
-# Two images, of busybox alone: one that jobs name, one that holds a pod
-# together.
+# Images of busybox: one that jobs name, one that holds a pod together, one that
+# has the program for pods.
 node_images()
 {
 	node_image box '["sh"]'
 	node_image pause '["sleep", "2147483647"]'
+	node_image agent '["sh"]' "${top_builddir:?}/pod/aisched-pod"
 }
 
-# NAME COMMAND: writes $node_dir/NAME.tar, as docker save would
+# NAME COMMAND [PROGRAM]: writes $node_dir/NAME.tar, as docker save would
 node_image()
 {
 	image=$node_dir/$1
 	image_root=$image/root
+	if [ $# -gt 2 ]; then
+		mkdir -p "$image_root/usr/libexec/aisched" &&
+			cp "$3" "$image_root/usr/libexec/aisched/" || return 1
+	fi
 	mkdir -p "$image_root/bin" "$image_root/etc" "$image_root/root" &&
 		mkdir -m 1777 "$image_root/tmp" &&
 		cp "$(command -v busybox)" "$image_root/bin/busybox" || return 1
@@ -186,6 +196,15 @@ node_hierarchies()
 		/proc/mounts
 }
 
+# FOLDER: lets the groups below it have all controllers that limit something
+node_cgroup_open()
+{
+	for cgroup_word in cpuset cpu io memory pids hugetlb; do
+		[ ! -f "$1/cgroup.subtree_control" ] ||
+			echo "+$cgroup_word" >"$1/cgroup.subtree_control"
+	done 2>/dev/null
+}
+
 # The kubelet needs its root in each hierarchy, with all controllers that limit
 # something.
 node_cgroups_make()
@@ -195,12 +214,11 @@ node_cgroups_make()
 			[ -e "/proc/${cgroup_old##*-}" ] ||
 				node_cgroup_remove "$cgroup_old"
 		done
-		cgroup_control=$cgroup/cgroup.subtree_control
-		for cgroup_word in cpuset cpu io memory pids hugetlb; do
-			[ ! -f "$cgroup_control" ] ||
-				echo "+$cgroup_word" >"$cgroup_control"
-		done 2>/dev/null
+		node_cgroup_open "$cgroup"
 		mkdir "$cgroup/$node_cgroup" || return 1
+		node_cgroup_open "$cgroup/$node_cgroup"
+		mkdir "$cgroup/$node_cgroup/1" "$cgroup/$node_cgroup/2" ||
+			return 1
 	done
 }
 

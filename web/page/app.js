@@ -133,7 +133,9 @@ function table(columns, rows, options = {}) {
 	});
 	const body = rows.map(row => h("tr", { "data-open": open ? open(row) : null },
 		columns.map(([, cell, kind]) => h("td", { class: kind }, cell(row)))));
-	return h("div", { class: "scroll" }, h("table", { class: wide && "wide" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
+	// Keys scroll whatever has the focus.
+	const tabindex = [...head, ...body].some(e => e.querySelector("a, button")) ? null : 0;
+	return h("div", { class: "scroll", tabindex }, h("table", { class: wide && "wide" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
 }
 
 // Show what was drawn, with focus, cursor and scrolling where they were.
@@ -335,8 +337,6 @@ function timeline(j, attempts) {
 const job = {
 	async draw(args, id) {
 		const [{ jobs: list }, { attempts }] = await Promise.all([api("job/" + id), api("attempts/" + id)]);
-		if (!list.length)
-			throw new Failure(404, "There is no job " + id + ".");
 		return () => show("Job " + id, list.length > 1 && h("h1", {}, "Array " + id + ": " + list.length + " records"),
 			list.slice(0, 20).map(j => this.one(j, attempts.filter(a => a.job_id === j.job_id || list.length === 1))),
 			list.length > 20 && h("p", { class: "dim" }, "The first 20 are shown."));

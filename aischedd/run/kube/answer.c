@@ -26,7 +26,7 @@ static void refused(struct kube_attempt *a, const struct err *err)
 	              err->text);
 }
 
-/* For a running attempt: make a forbidden call again later, as it may be
+/* Whether a running attempt makes a forbidden call again later, as it may be
  * allowed then. The watch tells if the object is gone. */
 static bool is_to_rest(struct kube_attempt *a, const struct err *err)
 {
@@ -125,6 +125,16 @@ static void on_indexes(struct kube_attempt *a, struct kube_task *task,
 		is_to_rest(a, answer->err);
 }
 
+static void on_claim(struct kube_attempt *a, struct kube_task *task,
+                     const struct kube_answer *answer)
+{
+	(void)task;
+	if (!answer->err)
+		kube_claims_answered(a->kube, answer->body);
+	else if (answer->err->code != ENOENT)
+		refused(a, answer->err);
+}
+
 /* The watch tells if the pod is gone, or bound by now. */
 static void on_bind(struct kube_attempt *a, struct kube_task *task,
                     const struct kube_answer *answer)
@@ -173,9 +183,9 @@ static void (*const on[ASK_KINDS])(struct kube_attempt *a,
                                    const struct kube_answer *answer) = {
 	[ASK_JOB] = on_job,         [ASK_LOOK] = on_look,
 	[ASK_SECRET] = on_secret,   [ASK_SERVICE] = on_service,
-	[ASK_INDEXES] = on_indexes, [ASK_BIND] = on_bind,
-	[ASK_LEAVE] = on_leave,     [ASK_FORCE] = on_force,
-	[ASK_DELETE] = on_delete,
+	[ASK_INDEXES] = on_indexes, [ASK_CLAIM] = on_claim,
+	[ASK_BIND] = on_bind,       [ASK_LEAVE] = on_leave,
+	[ASK_FORCE] = on_force,     [ASK_DELETE] = on_delete,
 };
 
 void kube_answer_take(struct kube_attempt *a, enum kube_ask_kind kind,

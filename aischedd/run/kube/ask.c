@@ -44,6 +44,8 @@ static const struct call_form {
 	                  false },
 	[ASK_INDEXES] = { KUBE_MERGE, KUBE_START, "/apis/batch/v1", "/jobs", "",
 	                  true },
+	[ASK_CLAIM] = { KUBE_MERGE, KUBE_START, "/api/v1",
+	                "/persistentvolumeclaims", "", true },
 	[ASK_BIND] = { KUBE_POST, KUBE_START, "/api/v1", "/pods", "/binding",
 	               true },
 	[ASK_LEAVE] = { KUBE_MERGE, KUBE_STOP, "/api/v1", "/pods", "", true },
@@ -179,6 +181,12 @@ void kube_ask_pod(struct kube_attempt *a, enum kube_ask_kind kind,
 {
 	a->calls.open[kind]++;
 	ask(a->kube, kind, &a->id, task->pod.name, task->pod.uid, body);
+}
+
+void kube_ask_claim(struct kube_attempt *a, const char *claim, json_t *body)
+{
+	a->calls.open[ASK_CLAIM]++;
+	ask(a->kube, ASK_CLAIM, &a->id, claim, NULL, body);
 }
 
 void kube_ask_remove(struct kube *kube, struct kube_job *job)

@@ -24,6 +24,7 @@ enum kube_ask_kind {
 	ASK_UNSHARE, /* delete a shared Secret */
 	ASK_SERVICE,
 	ASK_INDEXES,
+	ASK_CLAIM, /* say where the volume of a claim shall be made */
 	ASK_BIND,
 	ASK_LEAVE,
 	ASK_DELETE, /* delete the Job of an attempt that does not end */
@@ -59,6 +60,8 @@ void kube_ask_job(struct kube_attempt *a, enum kube_ask_kind kind,
                   json_t *body);
 void kube_ask_pod(struct kube_attempt *a, enum kube_ask_kind kind,
                   const struct kube_task *task, json_t *body);
+
+void kube_ask_claim(struct kube_attempt *a, const char *claim, json_t *body);
 
 /* Whether a call about the attempt is not answered yet. */
 bool kube_ask_is_open(const struct kube_attempt *a);

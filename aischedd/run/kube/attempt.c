@@ -45,8 +45,9 @@ void kube_attempt_touch(struct kube_attempt *a)
 	event_active(a->kube->soon, EV_TIMEOUT, 0);
 }
 
-/* If several pods have one index, the newest that stays counts. They may arrive
- * in any order: a pod that is over is older than one that is not. */
+/* Whether this pod counts and not the other one of its index: the newest that
+ * stays does. They may arrive in any order; a pod that is over is older than
+ * one that is not. */
 static bool counts_before(const struct kube_pod *pod,
                           const struct kube_pod *was)
 {
@@ -102,6 +103,8 @@ void kube_attempt_free(struct kube_attempt *a)
 	kube_make_drop(a);
 	kube_slot_free_all(&a->slots);
 	free(a->uid);
+	free(a->make.mount);
+	free(a->make.wait);
 	free(a);
 }
 

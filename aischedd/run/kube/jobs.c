@@ -7,6 +7,7 @@
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/object/agent.h"
 #include "aischedd/run/kube/object/secret.h"
 #include "aischedd/run/kube/shared.h"
 #include "libcommon/clock.h"
@@ -100,6 +101,7 @@ static void on_job(struct kube *kube, json_t *obj, bool deleted)
 	job->indexes = number_of(json_object_get(spec, "completions"));
 	job->replace = number_of(json_object_get(spec, "backoffLimitPerIndex"));
 	job->tasks = number_of(json_object_get(notes, KUBE_NOTE_TASKS));
+	job->once = json_object_get(notes, KUBE_NOTE_ONCE) != NULL;
 	kube_recover_sweep_one(kube, job);
 }
 

@@ -22,6 +22,7 @@ struct kube_job {
 	struct kube_owner owner;
 	uint32_t indexes, tasks; /* indexes now; tasks at its start */
 	uint32_t replace;        /* pods of each index that may fail */
+	bool once;               /* KUBE_NOTE_ONCE */
 	bool marked;             /* not yet seen in the list being read */
 	bool deleting, removing; /* by anybody; by us */
 	int64_t rest_ms; /* if removal was refused: not before this time */
@@ -31,7 +32,7 @@ struct kube_job {
 void kube_jobs_news(struct kube *kube, enum kube_news news, json_t *obj);
 void kube_jobs_free(struct kube *kube);
 
-/* Its removal was refused; a sweep asks again. */
+/* Note that removal of the Job was refused; a sweep asks again. */
 void kube_jobs_remove_later(struct kube_job *job);
 
 #endif

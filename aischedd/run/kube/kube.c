@@ -38,8 +38,8 @@ static void on_trouble(const struct err *err, void *arg)
 
 /* --- watches ----------------------------------------------------------- */
 
-/* News end the trouble of a watch. When the last watch has synced, recover()
- * can be answered. */
+/* News end the trouble of a watch. When the last watch has synced, or is known
+ * to be refused, recover() can be answered. */
 static void heard(struct kube *kube, int what, enum kube_news news,
                   const struct err *err)
 {
@@ -48,10 +48,10 @@ static void heard(struct kube *kube, int what, enum kube_news news,
 	else
 		kube->sight.blind[what].code = 0;
 	kube_trouble_tell(kube);
-	if (news != KUBE_SYNCED)
-		return;
-	kube->sight.synced[what] = true;
-	kube_recover_try(kube);
+	if (news == KUBE_SYNCED)
+		kube->sight.synced[what] = true;
+	if (news == KUBE_SYNCED || news == KUBE_TROUBLE)
+		kube_recover_try(kube);
 }
 
 static void on_nodes(enum kube_news news, json_t *obj, const struct err *err,
@@ -62,6 +62,7 @@ static void on_nodes(enum kube_news news, json_t *obj, const struct err *err,
 	kube_nodes_news(kube->nodes, news, obj);
 	if (obj)
 		kube_drain_seen(kube, obj, news == KUBE_DELETED);
+	kube_claims_touch(kube);
 	if (news == KUBE_SYNCED)
 		kube_nodes_flush(kube->nodes);
 	heard(kube, SEE_NODES, news, err);
@@ -72,6 +73,8 @@ static void on_pods(enum kube_news news, json_t *obj, const struct err *err,
 {
 	kube_pods_news(arg, news, obj);
 	kube_adopt_pod_news(arg, news);
+	if (((struct kube *)arg)->claims.at_once)
+		kube_claims_tell(arg);
 	heard(arg, SEE_PODS, news, err);
 }
 
@@ -83,26 +86,63 @@ static void on_jobs(enum kube_news news, json_t *obj, const struct err *err,
 	heard(arg, SEE_JOBS, news, err);
 }
 
+static void on_claims(enum kube_news news, json_t *obj, const struct err *err,
+                      void *arg)
+{
+	kube_claims_news(arg, SEE_CLAIMS, news, obj);
+	heard(arg, SEE_CLAIMS, news, err);
+}
+
+static void on_volumes(enum kube_news news, json_t *obj, const struct err *err,
+                       void *arg)
+{
+	kube_claims_news(arg, SEE_VOLUMES, news, obj);
+	heard(arg, SEE_VOLUMES, news, err);
+}
+
+static void on_classes(enum kube_news news, json_t *obj, const struct err *err,
+                       void *arg)
+{
+	kube_claims_news(arg, SEE_CLASSES, news, obj);
+	heard(arg, SEE_CLASSES, news, err);
+}
+
+/* The path of each kind; own: only in the namespace of the jobs. */
+static const struct {
+	const char *api, *kind, *label;
+	bool own;
+	kube_watch_fn *fn;
+} sights[SEE_N] = {
+	[SEE_NODES] = { "/api/v1", "/nodes", NULL, false, on_nodes },
+	[SEE_PODS] = { "/api/v1", "/pods", NULL, false, on_pods },
+	[SEE_JOBS] = { "/apis/batch/v1", "/jobs", KUBE_LABEL_QUEUE, true,
+	               on_jobs },
+	[SEE_CLAIMS] = { "/api/v1", "/persistentvolumeclaims", NULL, true,
+	                 on_claims },
+	[SEE_VOLUMES] = { "/api/v1", "/persistentvolumes", NULL, false,
+	                  on_volumes },
+	[SEE_CLASSES] = { "/apis/storage.k8s.io/v1", "/storageclasses", NULL,
+	                  false, on_classes },
+};
+
 static void watch(struct kube *kube)
 {
-	kube_watch_fn *const fn[] = { on_nodes, on_pods, on_jobs };
 
 	for (int i = 0; i < SEE_N; i++) {
 		struct kube_watch_spec spec = kube_watch_default;
 		struct buf path = { 0 };
 
-		if (i == SEE_JOBS) {
-			buf_puts(&path, "/apis/batch/v1/namespaces");
+		buf_puts(&path, sights[i].api);
+		if (sights[i].own) {
+			buf_puts(&path, "/namespaces");
 			kube_path_name(&path, kube->pool->namespace);
-			buf_puts(&path, "/jobs");
-			kube_path_query(&path, "labelSelector",
-			                KUBE_LABEL_QUEUE);
-		} else {
-			buf_puts(&path, i == SEE_NODES ? "/api/v1/nodes"
-			                               : "/api/v1/pods");
 		}
+		buf_puts(&path, sights[i].kind);
+		if (sights[i].label)
+			kube_path_query(&path, "labelSelector",
+			                sights[i].label);
 		spec.path = path.data;
-		spec.fn = fn[i];
+		spec.fn = sights[i].fn;
 		spec.arg = kube;
 		kube->sight.watch[i] = kube_watch_new(kube->http, &spec);
 		buf_free(&path);
@@ -150,6 +190,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd, (void)what;
 	kube_version_ask(kube);
+	kube_claims_tell(kube);
 	step_all(kube);
 	kube_recover_sweep(kube);
 	kube_adopt_step_all(kube);
@@ -216,17 +257,19 @@ static void runner_free(struct runner *r)
 		kube_watch_free(kube->sight.watch[i]);
 	kube_log_free_all(kube);
 	kube_shared_free(kube);
-	attempts_free(kube); /* with the logs being read for them */
+	/* These cancel the reading of logs. */
+	attempts_free(kube);
+	kube_adopt_free(kube);
 	kube_http_free(kube->http);
 	event_free(kube->tick);
 	event_free(kube->soon);
 	kube_ask_free_all(kube);
 	kube_pods_free(kube);
 	kube_jobs_free(kube);
-	kube_adopt_free(kube);
 	kube_note_free_all(kube);
 	kube_drain_free(kube);
 	kube_nodes_free(kube->nodes);
+	kube_claims_free(&kube->claims);
 	kube_trouble_fini(&kube->told);
 	free(kube->recovery.job);
 	free(kube->recovery.attempt);
@@ -253,6 +296,7 @@ static const struct runner_ops kube_ops = {
 	.start = kube_life_start,
 	.stop = kube_life_stop,
 	.signal = no_signal,
+	.steps = kube_tell_steps,
 	.suspend = no_suspend,
 	.resume = no_resume,
 	.resize = kube_life_resize,

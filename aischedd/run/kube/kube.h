@@ -17,6 +17,7 @@
 
 #include "aischedd/run/kube/adopt/adopt.h"
 #include "aischedd/run/kube/ask.h"
+#include "aischedd/run/kube/claim/claims.h"
 #include "aischedd/run/kube/client/http.h"
 #include "aischedd/run/kube/client/watch.h"
 #include "aischedd/run/kube/drain.h"
@@ -36,7 +37,15 @@
 struct event;
 struct event_base;
 
-enum { SEE_NODES, SEE_PODS, SEE_JOBS, SEE_N };
+enum {
+	SEE_NODES,
+	SEE_PODS,
+	SEE_JOBS,
+	SEE_CLAIMS, /* from here on: jobs without volumes need them not */
+	SEE_VOLUMES,
+	SEE_CLASSES,
+	SEE_N
+};
 
 /* The watches. */
 struct kube_sight {
@@ -67,6 +76,7 @@ struct kube {
 
 	struct kube_nodes *nodes;
 	struct kube_pods pods;
+	struct kube_claims claims;
 	struct map jobs;                    /* by name: struct kube_job */
 	struct map shared;                  /* by name: struct kube_shared */
 	struct map attempts;                /* by job and attempt */

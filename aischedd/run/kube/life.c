@@ -8,6 +8,7 @@
 #include "aischedd/run/kube/jobs.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/look.h"
+#include "aischedd/run/kube/object/agent.h"
 #include "aischedd/run/kube/object/job.h"
 #include "aischedd/run/kube/object/secret.h"
 #include "aischedd/run/kube/shared.h"
@@ -36,9 +37,11 @@ static char *late_text(struct kube_attempt *a, int64_t s)
 		}
 	}
 	return xasprintf("%u of %u pods did not run within %lld s, the first "
-	                 "%s on node %s",
-	                 n, a->slots.n, (long long)s, name,
-	                 first ? first->node : "");
+	                 "%s on node %s%s%s",
+	                 n, a->slots.n, (long long)s,
+	                 *name ? name : "was to run", first ? first->node : "",
+	                 a->make.wait ? ": " : "",
+	                 a->make.wait ? a->make.wait : "");
 }
 
 static void check_timeout(struct kube_attempt *a)
@@ -114,7 +117,8 @@ static void arrange(struct kube_attempt *a)
 	}
 }
 
-/* All of its pods run: it has started as soon as they can find each other. */
+/* Tell that the attempt has started once its pods, which all run, can find each
+ * other. */
 static void meet(struct kube_attempt *a, const struct kube_look *look)
 {
 	if (!rests(a))
@@ -214,6 +218,7 @@ void kube_life_step(struct kube_attempt *a)
 static void order(struct kube_attempt *a, const struct run_job *job)
 {
 	const struct kube_home *home = &a->kube->home;
+	struct kube_agent_pods pods;
 	char *own;
 	struct err err;
 
@@ -221,15 +226,26 @@ static void order(struct kube_attempt *a, const struct run_job *job)
 	a->end.grace_s = job->grace;
 	a->slots.resize = job->resize;
 	a->make.replace = kube_object_job_replace(job->spec);
-	kube_slot_set_all(a, job);
+	a->make.refusals = UINT32_MAX;
+	text_set(&a->make.mount, job->spec->mount);
+	a->make.once = kube_agent_is(home, job);
+	if (a->make.once) {
+		kube_agent_pods(job, &pods, NULL);
+		kube_slot_set_all(a, &pods.job);
+		if (kube_object_is_gang(&pods.job))
+			a->make.service = kube_object_service(home, job);
+		kube_agent_pods_free(&pods);
+	} else {
+		kube_slot_set_all(a, job);
+		if (kube_object_is_gang(job))
+			a->make.service = kube_object_service(home, job);
+	}
 	a->make.secret = kube_object_secret(home, job, clock_wall_s(), &own);
 	if (own)
 		a->make.shared = kube_shared_get(
 		    a->kube,
 		    kube_text_at(json_object_get(a->make.secret, "metadata"),
 		                 "name"));
-	if (kube_object_is_gang(job))
-		a->make.service = kube_object_service(home, job);
 	if (!a->uid && !(a->make.job = kube_object_job(home, job, &err)))
 		kube_end_fail(a, FAULT_USER, err.text);
 	if (a->make.job && own)

@@ -75,6 +75,22 @@ static void lose(struct kube_slot *slot, const struct kube_pod *pod)
 	free(why);
 }
 
+/* Let the other pods go when the one that runs the script has ended well; how
+ * they end does not count. */
+static void dismiss(struct kube_attempt *a)
+{
+	const struct kube_task *first = kube_attempt_at(a, 0);
+	struct kube_task *task;
+
+	if (!a->make.once || !a->start.told || !first ||
+	    !kube_pod_is_over(&first->pod) || !first->pod.ended ||
+	    kube_task_has_failed(first))
+		return;
+	TAILQ_FOREACH(task, &a->tasks, of_list)
+		if (task != first)
+			kube_end_leave(a, task, KUBE_LEAVE_SHRINK);
+}
+
 struct kube_look kube_look_at(struct kube_attempt *a)
 {
 	struct kube_look look = { 0 };
@@ -119,5 +135,6 @@ struct kube_look kube_look_at(struct kube_attempt *a)
 		look.bad = true;
 	else if (failed > a->telling.replaced && a->start.told)
 		kube_tell_replaced(a, failed, last);
+	dismiss(a);
 	return look;
 }

@@ -6,6 +6,7 @@
 
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/object/volume.h"
 #include "aischedd/run/kube/shared.h"
 #include "libcommon/mem.h"
 
@@ -50,13 +51,44 @@ bool kube_make_is_done(struct kube_attempt *a)
 	return true;
 }
 
+/* Whether the volumes that it mounts are there, on its nodes; asks for those
+ * that are not. */
+static bool volumes_are_ready(struct kube_attempt *a)
+{
+	const char **node;
+	struct kube_claims_next next;
+	enum kube_claims_state state;
+
+	if (!a->make.mount || a->start.told)
+		return true;
+	node = xcalloc(a->slots.n + 1, sizeof(*node));
+	for (uint32_t i = 0; i < a->slots.n; i++)
+		node[i] = a->slots.slot[i].node;
+	state = kube_claims_look(a->kube, a->make.mount, node, a->slots.n,
+	                         a->make.refusals, &next);
+	if (a->make.refusals == UINT32_MAX)
+		a->make.refusals = next.refusals;
+	if (state == CLAIMS_ASK && !a->calls.open[ASK_CLAIM])
+		kube_ask_claim(a, next.claim,
+		               kube_claim_select(next.uid, next.node));
+	text_set(&a->make.wait, state == CLAIMS_WAIT ? next.text : NULL);
+	if (state == CLAIMS_WAIT)
+		kube_tell_note(a, next.text);
+	if (state == CLAIMS_REFUSED) {
+		a->slots.slot[0].failed = true;
+		kube_end_fail(a, FAULT_SYSTEM, next.text);
+	}
+	free(node);
+	return state == CLAIMS_READY;
+}
+
 void kube_make_bindings(struct kube_attempt *a)
 {
 	const char *namespace = a->kube->pool->namespace;
 
 	if (!a->uid || a->make.secret)
 		return;
-	if (!kube_make_is_done(a))
+	if (!kube_make_is_done(a) || !volumes_are_ready(a))
 		return;
 	for (uint32_t i = 0; i < a->slots.n; i++) {
 		struct kube_task *task =

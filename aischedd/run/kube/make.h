@@ -14,7 +14,12 @@ struct kube_shared;
 struct kube_orders {
 	json_t *job, *secret, *service; /* still to be made; NULL: done */
 	struct kube_shared *shared;     /* the shared Secret; NULL: its own */
-	uint32_t replace; /* failed pods that are replaced before all end */
+	bool once;         /* the pod of index 0 runs the script, and ends it */
+	uint32_t replace;  /* failed pods that are replaced before all end */
+	char *mount;       /* what it mounts; NULL: nothing */
+	char *wait;        /* what its volumes wait for, or NULL */
+	uint32_t refusals; /* of its claims before the start; UINT32_MAX: not
+	                      counted yet */
 };
 
 /* Ask for the Job, then for its Secret and for more indexes. */

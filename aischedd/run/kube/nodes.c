@@ -22,7 +22,7 @@ enum {
 
 struct kube_node {
 	char *name;
-	bool exists;     /* else only pods name it */
+	bool exists;     /* false: only pods name it */
 	bool there;      /* it exists and is in the pool */
 	bool marked;     /* not yet seen in the list being read */
 	bool dirty;      /* a change is to be told */
@@ -179,6 +179,25 @@ bool kube_nodes_is_up(const struct kube_nodes *nodes, const char *name)
 	const struct kube_node *node = find(nodes, name);
 
 	return node && node->exists && !node->said.down;
+}
+
+void kube_nodes_each(const struct kube_nodes *nodes, kube_nodes_fn *fn,
+                     void *arg)
+{
+	const struct kube_node *node;
+	size_t at = 0;
+
+	while ((node = map_each(&nodes->by_name, &at)))
+		if (node->there)
+			fn(node->name, node->said.features, arg);
+}
+
+const json_t *kube_nodes_features(const struct kube_nodes *nodes,
+                                  const char *name)
+{
+	const struct kube_node *node = find(nodes, name);
+
+	return node ? node->said.features : NULL;
 }
 
 int64_t kube_nodes_down_ms(const struct kube_nodes *nodes, const char *name)

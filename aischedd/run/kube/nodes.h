@@ -46,6 +46,15 @@ void kube_nodes_retell(struct kube_nodes *nodes, const char *name);
 
 bool kube_nodes_is_there(const struct kube_nodes *nodes, const char *node);
 
+/* Call fn for each node of the pool, with its labels, "label=value" each. */
+typedef void kube_nodes_fn(const char *name, const json_t *features, void *arg);
+void kube_nodes_each(const struct kube_nodes *nodes, kube_nodes_fn *fn,
+                     void *arg);
+
+/* Returns the labels of the node, or NULL. */
+const json_t *kube_nodes_features(const struct kube_nodes *nodes,
+                                  const char *node);
+
 /* Returns the levels of the topology for which no node has a label, or NULL. */
 const char *kube_nodes_lacks(struct kube_nodes *nodes);
 

@@ -11,7 +11,8 @@
 
 /* A foreign pod, and its use of a node. */
 struct other_pod {
-	char *node;
+	char *name, *node;
+	json_t *claims; /* claims of our namespace that it mounts; or NULL */
 	struct kube_amount use;
 	bool marked;
 };
@@ -40,7 +41,7 @@ static struct kube_task *task_seen(struct kube *kube, struct kube_pod *pod,
 	return task;
 }
 
-/* Its outcome is kept until the attempt is forgotten. */
+/* Keep the outcome of a deleted pod until its attempt is forgotten. */
 static void task_deleted(struct kube *kube, struct kube_task *task)
 {
 	struct kube_attempt *a = task->attempt;
@@ -75,6 +76,14 @@ static void on_task(struct kube *kube, struct kube_pod *pod,
 
 /* --- foreign pods --- */
 
+static void other_fini(struct other_pod *other)
+{
+	json_decref(other->claims);
+	free(other->name);
+	free(other->node);
+	free(other);
+}
+
 static void other_free(struct kube *kube, uint64_t key)
 {
 	struct other_pod *other = map_del(&kube->pods.others, key);
@@ -82,8 +91,9 @@ static void other_free(struct kube *kube, uint64_t key)
 	if (!other)
 		return;
 	kube_nodes_use(kube->nodes, other->node, &other->use, false);
-	free(other->node);
-	free(other);
+	if (other->claims)
+		kube->claims.changed = kube->claims.at_once = true;
+	other_fini(other);
 }
 
 static void on_other(struct kube *kube, const struct kube_pod *pod,
@@ -105,8 +115,30 @@ static void on_other(struct kube *kube, const struct kube_pod *pod,
 	other = xcalloc(1, sizeof(*other));
 	other->node = xstrdup(pod->node);
 	other->use = pod->use;
+	other->name = xstrdup(pod->name);
+	if (pod->claims && !strcmp(pod->namespace, kube->pool->namespace)) {
+		other->claims = json_incref(pod->claims);
+		kube->claims.changed = kube->claims.at_once = true;
+	}
 	map_set(&kube->pods.others, key, other);
 	kube_nodes_use(kube->nodes, other->node, &other->use, true);
+}
+
+bool kube_pods_mounting(const struct kube *kube, const char *claim,
+                        const char **ret_pod, const char **ret_node)
+{
+	const struct other_pod *other;
+	const json_t *name;
+	size_t at = 0, i;
+
+	while ((other = map_each(&kube->pods.others, &at)))
+		json_array_foreach(other->claims, i, name)
+			if (!strcmp(json_string_value(name), claim)) {
+				*ret_pod = other->name;
+				*ret_node = other->node;
+				return true;
+			}
+	return false;
 }
 
 /* --- both --- */
@@ -192,10 +224,8 @@ void kube_pods_free(struct kube *kube)
 
 	while ((task = TAILQ_FIRST(&kube->pods.loose)))
 		kube_task_free(kube, task);
-	while ((other = map_each(&kube->pods.others, &at))) {
-		free(other->node);
-		free(other);
-	}
+	while ((other = map_each(&kube->pods.others, &at)))
+		other_fini(other);
 	map_free(&kube->pods.ours);
 	map_free(&kube->pods.others);
 }

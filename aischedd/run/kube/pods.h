@@ -5,6 +5,7 @@
 #define AISCHEDD_RUN_KUBE_PODS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "aischedd/run/kube/client/watch.h"
 #include "aischedd/run/kube/task.h"
@@ -20,6 +21,10 @@ struct kube_pods {
 
 /* Handle what the watch of all pods reports; obj is NULL if there is none. */
 void kube_pods_news(struct kube *kube, enum kube_news news, json_t *obj);
+/* Returns a pod of others that mounts the claim of our namespace, on a node;
+ * false: none does. */
+bool kube_pods_mounting(const struct kube *kube, const char *claim,
+                        const char **ret_pod, const char **ret_node);
 void kube_pods_free(struct kube *kube);
 
 #endif

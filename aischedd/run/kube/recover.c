@@ -96,6 +96,7 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 	kube_attempt_set_uid(a, job->uid);
 	a->slots.have = job->indexes;
 	a->make.replace = job->replace;
+	a->make.once = job->once;
 	if (!find_slots(a, job->tasks)) {
 		answer(kube, id, RUN_UNKNOWN, 0);
 		return;
@@ -110,7 +111,7 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 		                                    .attempt = id->attempt,
 		                                    .queue = job->queue });
 	answer(kube, id, RUN_STARTED, start);
-	/* If it has ended meanwhile, tell that now. */
+	/* Tell now if it has ended meanwhile. */
 	kube_life_step(a);
 }
 
@@ -135,7 +136,8 @@ void kube_recover_try(struct kube *kube)
 	uint32_t *attempt = kube->recovery.attempt;
 
 	for (int i = 0; i < SEE_N; i++)
-		if (!kube->sight.synced[i])
+		if (!kube->sight.synced[i] &&
+		    (i < SEE_CLAIMS || !kube->sight.blind[i].code))
 			return;
 	if (kube->recovery.done || !job || !kube_lease_left_ms(kube->lease) ||
 	    !kube->version.known || kube->version.old.code)
@@ -144,6 +146,7 @@ void kube_recover_try(struct kube *kube)
 	kube->recovery.job = NULL;
 	kube->recovery.attempt = NULL;
 	kube_nodes_flush(kube->nodes);
+	kube_claims_tell(kube);
 	for (size_t i = 0; i < kube->recovery.n; i++)
 		recover_one(kube, &(struct kube_owner){ job[i], attempt[i] });
 	free(job);

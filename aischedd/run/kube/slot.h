@@ -28,7 +28,7 @@ struct kube_slots {
 	uint32_t indexes; /* indexes that the slots need */
 	uint32_t have;    /* indexes that the Job has */
 	uint32_t resize;  /* number of the last resize() */
-	bool resizing;    /* that resize() is not answered yet */
+	bool resizing;    /* a resize() is not answered yet */
 };
 
 void kube_slot_free_all(struct kube_slots *slots);

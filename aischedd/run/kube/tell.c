@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/kube.h"
@@ -110,7 +111,8 @@ static void tell_ended(struct kube_attempt *a)
 		if (task->pod.end > o.end)
 			o.end = task->pod.end;
 		o.oom |= task->pod.oom;
-		if (is_worse(&task->pod, worst))
+		if (strcmp(task->pod.leave, KUBE_LEAVE_SHRINK) != 0 &&
+		    is_worse(&task->pod, worst))
 			worst = &task->pod;
 	}
 	add_use(a, &o);
@@ -121,7 +123,7 @@ static void tell_ended(struct kube_attempt *a)
 		status_of(worst, &o.exit_code, &o.signal);
 	else
 		o.signal = SIGTERM; /* deleted before it could report */
-	if (n > a->make.replace && a->slots.n > 1)
+	if (n > a->make.replace && a->slots.n > 1 && !a->make.once)
 		failure_text(failed, &text);
 	if (unkept)
 		buf_printf(&text, "%s%s", text.len ? "; " : "", unkept);
@@ -187,4 +189,15 @@ void kube_tell_end(struct kube_attempt *a)
 		    a, &(struct run_event){ .kind = RUN_LOST, .text = lost });
 	else
 		tell_ended(a);
+}
+
+void kube_tell_steps(struct runner *r, uint64_t job, uint32_t attempt,
+                     struct buf *out)
+{
+	struct kube_owner id = { job, attempt };
+	struct kube_attempt *a = kube_attempt_find(kube_of(r), &id);
+	const struct kube_task *first = a ? kube_attempt_at(a, 0) : NULL;
+
+	if (first)
+		buf_puts(out, first->pod.steps);
 }

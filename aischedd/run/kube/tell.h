@@ -30,4 +30,8 @@ void kube_tell_replaced(struct kube_attempt *a, uint32_t n,
 /* Tell the last event: nothing of it runs any longer, or will. */
 void kube_tell_end(struct kube_attempt *a);
 
+/* See runner_ops: known when the pod that ran the script has ended. */
+void kube_tell_steps(struct runner *r, uint64_t job, uint32_t attempt,
+                     struct buf *out);
+
 #endif

@@ -22,19 +22,28 @@ static const char *refusal(const struct kube *kube)
 	return kube->notes.mute.code ? kube->notes.mute.text : NULL;
 }
 
-static const char *trouble(const struct kube *kube)
+/* Returns why the first of these that is blind cannot be watched, or NULL. */
+static const char *blind(const struct kube *kube, int from, int end)
 {
-	const char *text = kube_lease_trouble(kube->lease);
-	const struct err *err = kube_http_trouble(kube->http);
-
-	if (err)
-		return err->text;
-	for (int i = 0; i < SEE_N; i++)
+	for (int i = from; i < end; i++)
 		if (kube->sight.blind[i].code)
 			return kube->sight.blind[i].text;
-	if (kube->version.old.code)
-		return kube->version.old.text;
-	return text ? text : refusal(kube);
+	return NULL;
+}
+
+/* Trouble that holds up most jobs comes first. */
+static const char *trouble(const struct kube *kube)
+{
+	const struct err *err = kube_http_trouble(kube->http);
+	const char *text = err ? err->text : blind(kube, 0, SEE_CLAIMS);
+
+	if (!text && kube->version.old.code)
+		text = kube->version.old.text;
+	if (!text)
+		text = kube_lease_trouble(kube->lease);
+	if (!text)
+		text = refusal(kube);
+	return text ? text : blind(kube, SEE_CLAIMS, SEE_N);
 }
 
 /* Tell only changes. */

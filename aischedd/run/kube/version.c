@@ -36,7 +36,7 @@ static void on_version(const struct kube_answer *answer, void *arg)
 {
 	struct kube *kube = arg;
 
-	/* If the version may not be asked for, go on without it. */
+	/* Go on without the version if we may not ask for it. */
 	if (!answer->err)
 		judge(kube, answer->body);
 	kube->version.known = true;

@@ -9,8 +9,8 @@
 struct kube;
 struct kube_attempt;
 
-/* Its Job exists, and some of its pods do not: ask why, now and then, for all
- * attempts at once. */
+/* Ask why some pods of the attempt are missing though its Job exists: now and
+ * then, for all attempts at once. */
 void kube_why_look(struct kube_attempt *a);
 
 /* Handle the answer; NULL: there is none. */

@@ -69,11 +69,17 @@ static int write_order(struct local *l, const struct run_job *job,
 		.rlimits = l->rlimits,
 		.node_cpus = l->machine.node.ncpus,
 		.node_gpus = l->machine.node.ngpus,
+		.constrain_devices = l->constrain_devices,
 		.ways = l->ways,
 	};
 	struct arena *arena = arena_new();
 	int fd;
 
+	for (uint32_t i = 0; i < order.node_gpus; i++) {
+		order.gpu_uuid[i] = l->machine.gpus.id[i].uuid;
+		order.gpu_index[i] = (uint8_t)l->machine.gpus.id[i].index;
+		order.gpu_minor[i] = l->machine.gpus.id[i].minor;
+	}
 	order_place(l, &order, arena);
 	fd = order_write(&order, err);
 	arena_free(arena);

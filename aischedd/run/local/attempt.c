@@ -94,8 +94,8 @@ bool attempt_remove(struct attempt *a)
 	char name[48];
 
 	local_name(name, a->job, a->attempt);
-	/* If its user makes files faster than they are removed, leave the rest
-	 * to the next daemon. */
+	/* The next daemon removes the rest if the user makes files faster than
+	 * they are removed. */
 	if (remove_files(l->dirfd, name) && ++a->slices < REMOVE_SLICES)
 		return false;
 	map_del(&l->attempts, key(a->job, a->attempt));
@@ -106,7 +106,7 @@ bool attempt_remove(struct attempt *a)
 void attempt_done(struct attempt *a)
 {
 	a->state = ATTEMPT_DONE;
-	/* While it is connected the shepherd is still cleaning up. */
+	/* A shepherd that is connected is still cleaning up. */
 	if ((!a->stray && !a->forgotten) || a->fd >= 0)
 		return;
 	a->state = ATTEMPT_REMOVED;

@@ -20,7 +20,8 @@ void attempt_insist(struct attempt *a, json_t **kept, json_t *msg);
 void attempt_queue(struct attempt *a);
 /* Fill in job and attempt and deliver; answers of recover() are counted. */
 void attempt_tell(struct attempt *a, struct run_event *ev);
-/* Its last event was told; remove it if it is stray or forgotten. */
+/* Note that the last event of the attempt was told; remove the attempt if it is
+ * stray or forgotten. */
 void attempt_done(struct attempt *a);
 /* Do one step of the removal. Returns true once the attempt is freed. */
 bool attempt_remove(struct attempt *a);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aischedd/run/local/gpus.h"
 #include "aischedd/run/runner.h"
 #include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
@@ -17,6 +18,7 @@ struct machine {
 	const uint16_t *os_cpu; /* [node.ncpus] the kernel's numbers */
 	const uint8_t *os_numa; /* [node.ncpus] */
 	bool many_numa;         /* more than one NUMA node */
+	struct gpus gpus;       /* of node.gpus these were found */
 };
 
 /*

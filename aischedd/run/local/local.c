@@ -6,22 +6,23 @@
 #include "aischedd/run/local/local.h"
 
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aischedd/run/deny.h"
 #include "aischedd/run/local/ask.h"
 #include "aischedd/run/local/attempt.h"
+#include "aischedd/run/local/health.h"
 #include "aischedd/run/local/nursery.h"
 #include "aischedd/run/local/recover.h"
 #include "aischedd/run/shepherd/cgroup_file.h"
 #include "aischedd/run/shepherd/cgroup_find.h"
 #include "aischedd/run/shepherd/order.h"
 #include "libcommon/mem.h"
+#include "libcommon/paths.h"
 
 #define TICK_US         10000
 #define LEAST_PROCESSES 256
@@ -42,6 +43,7 @@ static void local_free(struct runner *r)
 	while ((a = map_each(&l->attempts, &at)))
 		attempt_free(a);
 	map_free(&l->attempts);
+	health_free(l->health);
 	if (l->tick)
 		event_free(l->tick);
 	nursery_close(l);
@@ -57,6 +59,7 @@ static void local_free(struct runner *r)
 	buf_free(&l->shortcomings);
 	free(l->dir);
 	free(l->tmp_dir);
+	free(l->unwell);
 	free(l->shepherd);
 	free(l);
 }
@@ -84,6 +87,27 @@ static bool attempt_work(struct attempt *a)
 	}
 }
 
+static void tell_node(struct local *l)
+{
+	l->fn(&(struct run_event){ .kind = RUN_NODE, .node = &l->machine.node },
+	      l->arg);
+}
+
+/* The same result again is no news. */
+static void on_health(const char *why, void *arg)
+{
+	struct local *l = arg;
+	const char *was = l->unwell ? l->unwell : "";
+
+	if (!strcmp(was, why ? why : ""))
+		return;
+	text_set(&l->unwell, why);
+	l->machine.node.cordoned = why;
+	l->machine.node.reason = l->unwell;
+	if (!l->hello)
+		tell_node(l);
+}
+
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct local *l = arg;
@@ -93,9 +117,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	(void)fd, (void)what;
 	if (l->hello) {
 		l->hello = false;
-		l->fn(&(struct run_event){ .kind = RUN_NODE,
-		                           .node = &l->machine.node },
-		      l->arg);
+		tell_node(l);
 	}
 	if ((l->work || l->recovering) && !local_lock(l)) {
 		event_add(l->tick, &soon);
@@ -130,36 +152,21 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 
 /* --- begin --- */
 
-/* Search relative to our own program: installed, or in the build folder. */
-static char *find_shepherd(struct err *err)
+/* Returns why a job could open the GPUs of others though it should not, or
+ * NULL. */
+static const char *cannot_constrain(const struct local *l)
 {
-	static const char *const places[] = {
-		"/../libexec/aisched/aisched-shepherd",
-		"/run/shepherd/aisched-shepherd",
-		"/../../aischedd/run/shepherd/aisched-shepherd", /* seen from a
-		                                                    test */
-	};
-	char self[PATH_MAX], *dir;
-	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	uint32_t known = 0;
 
-	if (len < 0) {
-		err_sys(err, "cannot read '/proc/self/exe'");
+	for (uint32_t i = 0; i < l->machine.node.ngpus; i++)
+		known += l->machine.gpus.id[i].minor >= 0;
+	if (!l->constrain_devices || !l->machine.node.ngpus)
 		return NULL;
-	}
-	self[len] = '\0';
-	dir = dirname(self);
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		char *path = xasprintf("%s%s", dir, places[i]);
-
-		if (!access(path, X_OK))
-			return path;
-		free(path);
-	}
-	err_set(err, ENOENT,
-	        "cannot find the program 'aisched-shepherd', in '%s%s' or "
-	        "elsewhere",
-	        dir, places[0]);
-	return NULL;
+	if (known < l->machine.node.ngpus)
+		return "their driver does not tell their device files";
+	return l->ways.base[CG_V2] && deny_works()
+	           ? NULL
+	           : "no cgroup that can deny devices";
 }
 
 static void note_shortcomings(struct local *l)
@@ -179,6 +186,9 @@ static void note_shortcomings(struct local *l)
 		           "not limited." },
 	};
 
+	const char *why = cannot_constrain(l);
+
+	buf_clear(&l->shortcomings);
 	for (size_t i = 0; i < ARRAY_SIZE(missing); i++)
 		if (!cgroup_can(&l->ways, missing[i].controller))
 			buf_printf(&l->shortcomings, "%s%s",
@@ -187,6 +197,16 @@ static void note_shortcomings(struct local *l)
 	if (!l->machine.node.ncpus)
 		buf_printf(&l->shortcomings, "%sCPUs: cannot be bound.",
 		           l->shortcomings.len ? " " : "");
+	if (l->machine.gpus.note)
+		buf_printf(&l->shortcomings, "%sGPUs: %s.",
+		           l->shortcomings.len ? " " : "",
+		           l->machine.gpus.note);
+	/* A job that can open all GPUs counts all of them. */
+	l->constrain_devices = l->constrain_devices && !why;
+	if (why)
+		buf_printf(&l->shortcomings,
+		           "%sGPUs: %s; a job could use those of others.",
+		           l->shortcomings.len ? " " : "", why);
 }
 
 static int open_dir(struct local *l, const char *state_dir, struct err *err)
@@ -240,21 +260,34 @@ static int64_t default_max_processes(void)
 }
 
 static void take_conf(struct local *l, const char *tmp_dir,
-                      int64_t max_processes, uint32_t rlimits)
+                      int64_t max_processes, uint32_t rlimits,
+                      bool constrain_devices)
 {
+	l->constrain_devices = constrain_devices;
 	l->rlimits = rlimits;
 	text_set(&l->tmp_dir, tmp_dir);
 	l->max_processes = max_processes != CONF_NONE ? max_processes
 	                                              : default_max_processes();
 }
 
+/* Begin to run the program; nothing starts before it has said for the first
+ * time that the machine is well. */
+static void check_health(struct local *l, const struct conf_health *conf)
+{
+	if (health_conf(l->health, conf))
+		on_health("health_check has not ended yet", l);
+	else if (!*conf->program)
+		on_health(NULL, l);
+}
+
 /* Applies to jobs that start from now on. */
 static void local_reconf(struct runner *r, const struct conf *conf,
                          const struct conf_pool *pool)
 {
-	(void)pool;
 	take_conf(local_of(r), conf->tmp_dir, conf->max_processes,
-	          conf->rlimits);
+	          conf->rlimits, pool->constrain_devices);
+	note_shortcomings(local_of(r));
+	check_health(local_of(r), &conf->health);
 }
 
 static int prepare(struct local *l, const struct runner_local_conf *conf,
@@ -263,9 +296,11 @@ static int prepare(struct local *l, const struct runner_local_conf *conf,
 	if (open_dir(l, conf->state_dir, err) < 0 ||
 	    check_tmp_dir(conf->tmp_dir, err) < 0)
 		return -1;
-	take_conf(l, conf->tmp_dir, conf->max_processes, conf->rlimits);
+	take_conf(l, conf->tmp_dir, conf->max_processes, conf->rlimits,
+	          conf->constrain_devices);
 	l->files = conf->files;
-	l->shepherd = find_shepherd(err);
+	l->shepherd =
+	    program_path("aischedd/run/shepherd", "aisched-shepherd", err);
 	if (!l->shepherd)
 		return -1;
 	if (machine_discover(&l->machine, conf->node, l->arena, err) < 0)
@@ -311,6 +346,8 @@ struct runner *runner_local_new(struct event_base *base,
 	}
 	l->tick = event_new(base, -1, 0, on_tick, l);
 	l->hello = true;
+	l->health = health_new(base, on_health, l);
+	check_health(l, conf->health);
 	event_active(l->tick, EV_TIMEOUT, 0);
 	return &l->runner;
 }

@@ -67,7 +67,8 @@ struct local {
 	char *dir;     /* state_dir/run */
 	char *tmp_dir; /* each attempt has its temporary folder below it */
 	int64_t max_processes;
-	uint32_t rlimits;    /* of submitters that jobs get */
+	uint32_t rlimits; /* of submitters that jobs get */
+	bool constrain_devices;
 	struct rlimit files; /* RLIMIT_NOFILE that others have from us */
 	int dirfd, null_fd;
 	int lock_fd; /* of dir/lock: see local_lock() */
@@ -81,6 +82,9 @@ struct local {
 	bool scope; /* the nursery has a delegated scope and divides it */
 	char boot[BOOT_ID_SIZE];
 	struct buf shortcomings;
+
+	struct health *health;
+	char *unwell; /* what its program says; NULL: nothing is wrong */
 
 	struct map attempts;
 	DIR *proc;            /* a scan for processes of those that are dying */

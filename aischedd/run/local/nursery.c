@@ -26,7 +26,7 @@
 
 #define SCOPE_PATIENCE_MS 5000
 
-/* Under a user manager this gives the nursery a cgroup to divide. */
+/* Gives the nursery a cgroup to divide, under a user manager. */
 static const char *const scope_command[] = {
 	"/usr/bin/systemd-run",
 	"--user",
@@ -101,14 +101,14 @@ static int connect_nursery(struct local *l, struct err *err)
 		               strerror(code));
 	}
 	l->nursery_fd = pair[0];
-	/* Before it hears of a job. */
+	/* Set it before the nursery hears of a job. */
 	if (l->files.rlim_max)
 		prlimit(l->nursery_pid, RLIMIT_NOFILE, &l->files, NULL);
 	return 0;
 }
 
-/* Once per daemon: the nursery says what its scope lets it limit, or ends
- * because it got no scope. */
+/* Whether the nursery got a scope: it says what that lets it limit, or ends.
+ * Asked once per daemon. */
 static bool scope_works(struct local *l)
 {
 	struct pollfd p = { .fd = l->nursery_fd, .events = POLLIN };

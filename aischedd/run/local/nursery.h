@@ -6,7 +6,7 @@
 
 #include "aischedd/run/local/local.h"
 
-/* Also finds the cgroups that are available. */
+/* Start the nursery, and find the cgroups that are available. */
 int nursery_open(struct local *l, struct err *err);
 void nursery_close(struct local *l);
 /* Hand over child_fd and order_fd. Returns 1 if done, 0 if there is no room

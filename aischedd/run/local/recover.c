@@ -10,6 +10,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -25,6 +26,7 @@
 #include "aischedd/run/local/attempt.h"
 #include "aischedd/run/local/local.h"
 #include "aischedd/run/shepherd/proc.h"
+#include "libcommon/environ.h"
 
 #define GIVE_UP_S 60
 /* Processes of /proc that one turn of the loop looks at. */
@@ -63,7 +65,7 @@ static bool reach(struct attempt *a, int dirfd)
 {
 	int fd = connect_ctl(dirfd, NULL);
 
-	/* It is about to end: read its outcome next time. */
+	/* The shepherd is about to end: read its outcome next time. */
 	if (fd < 0)
 		return false;
 	attempt_connect(a, fd);
@@ -79,7 +81,7 @@ static bool is_left(pid_t pid, const void *arg)
 {
 	const struct claim *claim = arg;
 
-	return proc_has_env(pid, RUN_ID_VAR, claim->run_id);
+	return proc_has_env(pid, RUN_ID_VAR, claim->run_id, NULL);
 }
 
 static void kill_left(pid_t pid, void *arg)
@@ -115,18 +117,23 @@ static void end_scan(struct local *l)
 		a->scanned = a->state == ATTEMPT_DYING && a->scan == l->scan;
 }
 
-/* Kill the process if it is of an attempt that is looked for. */
+/* Kill the process if it is of an attempt that is looked for. One that becomes
+ * another program may be of any; a cgroup knows its own. */
 static void scan_one(struct local *l, pid_t pid, struct buf *env)
 {
-	const char *run_id = proc_env(pid, RUN_ID_VAR, env);
+	bool unclear = environ_read(pid, env) == EAGAIN;
+	const char *run_id = unclear ? NULL : environ_value(env, RUN_ID_VAR);
 
-	for (struct attempt *a = l->work; a && run_id; a = a->next) {
-		if (a->state != ATTEMPT_DYING || a->scan != l->scan ||
-		    strcmp(a->claim.run_id, run_id) != 0)
-			continue;
-		a->left++;
-		kill_left(pid, &a->claim);
+	if (!run_id && !unclear)
 		return;
+	for (struct attempt *a = l->work; a; a = a->next) {
+		bool is = run_id && strcmp(a->claim.run_id, run_id) == 0;
+
+		if (a->state != ATTEMPT_DYING || a->scan != l->scan)
+			continue;
+		a->left += is || (unclear && !cgroup_holds(&a->claim.cgroup));
+		if (is)
+			kill_left(pid, &a->claim);
 	}
 }
 

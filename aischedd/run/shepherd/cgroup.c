@@ -51,8 +51,9 @@ int cgroup_limit_memory(const struct cgroup *cg, int64_t mib)
 		return cgroup_file_write_number(dir, "memory.max", bytes);
 	}
 	dir = cg->dir[CG_MEMORY];
-	/* It must not be below the other limit: raise it before, lower it
-	 * after. It is missing if the kernel does not account for swap. */
+	/* The limit with swap must not be below the other one: raise it before,
+	 * lower it after. It is missing if the kernel does not account for
+	 * swap. */
 	if (dir)
 		cgroup_file_write_number(dir, "memory.memsw.limit_in_bytes",
 		                         bytes);
@@ -208,7 +209,7 @@ bool cgroup_has(const struct cgroup *cg, pid_t pid)
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	cgroup_file_read(path, "cgroup", &text);
-	/* Its name has the run id, which no other group has. */
+	/* The name of the group has the run id, which no other group has. */
 	for (const char *p = text.data; text.len && *p && !has;) {
 		size_t len = strcspn(p, "\n"), n = strlen(name);
 

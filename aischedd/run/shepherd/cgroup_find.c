@@ -149,7 +149,7 @@ static const char *own_dir(struct search *s, enum cgroup_tree tree,
 
 	if (!path || !find_mount(s->mountinfo.data, tree, &mount, s->arena))
 		return NULL;
-	/* In a container the mount may begin below the real root. */
+	/* The mount of a container may begin below the real root. */
 	len = strcmp(mount.root, "/") ? strlen(mount.root) : 0;
 	if (!strncmp(path, mount.root, len))
 		path += len;

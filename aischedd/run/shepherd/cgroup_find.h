@@ -13,8 +13,8 @@
  */
 void cgroup_find(struct cgroup_ways *ret, struct arena *arena);
 
-/* For a nursery started in a delegated scope: move into a leaf, make the rest
- * the base. */
+/* Divide a delegated scope, for the nursery that was started in it: move into a
+ * leaf, make the rest the base. */
 void cgroup_find_scope(struct cgroup_ways *ret, struct arena *arena);
 
 /* Returns what the own group and its ancestors may use, -1: no limit. */

@@ -131,7 +131,7 @@ static void kill_one(pid_t pid, void *arg)
 static void kill_round(struct shepherd *s)
 {
 	cgroup_kill(&s->cg);
-	/* Also kill processes that left the group, or if there is none. */
+	/* Kill processes that left the group, too, or all if there is none. */
 	proc_descendants(getpid(), kill_one, NULL);
 	s->kill_pause = s->kill_pause ? s->kill_pause * 2 : KILL_PAUSE_MS;
 	if (s->kill_pause > KILL_PAUSE_MAX_MS)
@@ -213,6 +213,8 @@ bool job_step(struct shepherd *s)
 	reap(s);
 	gang_step(s, now);
 	steps_step(s, now);
+	if (s->ending && order_is_allocation(&s->order))
+		s->alive = 0;
 	if (s->childless && !s->alive)
 		return true;
 	if (!s->alive && !s->ending) {

@@ -1,6 +1,7 @@
 /* env.c - the environment of a job's processes */
 #include "aischedd/run/shepherd/env.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,11 +87,9 @@ static void env_default(struct env *env, const char *name, const char *value)
 		env_set(env, name, value);
 }
 
-static void add_theirs(struct env *env, const struct env_of *e)
+static void add_theirs(struct env *env, const char *p, size_t left, bool stale)
 {
-	const struct run_job *job = &e->order->job;
-	const char *p = e->step ? e->step->env : job->env;
-	const char *end = p + (e->step ? e->step->env_len : job->env_len);
+	const char *end = p + left;
 
 	while (p < end) {
 		size_t len = strnlen(p, (size_t)(end - p));
@@ -100,21 +99,37 @@ static void add_theirs(struct env *env, const struct env_of *e)
 		/* Ignore a last variable without its zero byte. */
 		if (p + len == end)
 			break;
-		if (name && (e->step || !is_stale(p, name)) &&
+		if (name && (stale || !is_stale(p, name)) &&
 		    !env_has(env, p, name))
 			env_add(env, arena_strdup(env->arena, p), name);
 		p += len + 1;
 	}
 }
 
+static void add_id(struct env *env, const struct env_step *step)
+{
+	char id[16];
+
+	snprintf(id, sizeof(id), "%" PRIu32, step->id);
+	env_set(env, STEP_ID_VAR, id);
+}
+
 char **env_build(const struct env_of *e, struct arena *arena)
 {
+	const struct run_job *job = &e->order->job;
 	struct env env = { .arena = arena };
 
 	if (getrandom(&env.seed, sizeof(env.seed), GRND_NONBLOCK) < 0)
 		env.seed = 0;
 	env_each(e, env_set, &env);
-	add_theirs(&env, e);
+	if (e->like) {
+		add_id(&env, e->like);
+		add_theirs(&env, e->like->env, e->like->env_len, true);
+	}
+	if (e->step)
+		add_theirs(&env, e->step->env, e->step->env_len, true);
+	else
+		add_theirs(&env, job->env, job->env_len, false);
 	env_default(&env, "PATH", "/usr/local/bin:/usr/bin:/bin");
 	env_default(&env, "HOME", e->home);
 	env_default(&env, "USER", e->order->job.user);

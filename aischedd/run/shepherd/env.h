@@ -27,7 +27,7 @@ struct env_step {
 	uint32_t id, tasks;
 	int64_t cpus;  /* of each task; 0: as the job says */
 	bool has_gpus; /* it asked for GPUs; else it sees those of the job */
-	uint64_t gpus; /* that this process sees */
+	uint64_t gpus; /* GPUs that this process sees */
 	mode_t umask;
 	const char *job_name; /* NULL: the job's */
 	const char *env;      /* of srun's caller, as in run_job */
@@ -44,6 +44,9 @@ struct env_of {
 	const char *run_id;
 	const char *home, *shell;    /* of the user; used if env has none */
 	const struct env_step *step; /* NULL: the job's own process */
+	/* A step that is like the job's own process: its variables come before
+	 * those of the submitter. */
+	const struct env_step *like;
 };
 
 /*

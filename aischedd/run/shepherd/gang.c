@@ -41,10 +41,11 @@ static void pid_format(char ret[PID_SIZE], pid_t pid)
 /* Whether the process is of the task: it has its session or, if it began a
  * session, still its environment. A process that hides from both stays until
  * the job ends. */
-static bool is_of(const struct task *t, const char *pid_text, pid_t pid)
+static bool is_of(const struct task *t, const char *pid_text, pid_t pid,
+                  bool *unclear)
 {
 	return pid == t->pid || getsid(pid) == t->pid ||
-	       proc_has_env(pid, TASK_PID_VAR, pid_text);
+	       proc_has_env(pid, TASK_PID_VAR, pid_text, unclear);
 }
 
 struct each {
@@ -59,21 +60,22 @@ static bool is_of_both(pid_t pid, const void *arg)
 {
 	const struct each *e = arg;
 
-	return is_of(e->task, e->pid, pid) && job_has(pid, e->shepherd);
+	return is_of(e->task, e->pid, pid, NULL) && job_has(pid, e->shepherd);
 }
 
 static void signal_if_of(pid_t pid, void *arg)
 {
 	struct each *e = arg;
+	bool unclear = false;
+	bool is = is_of(e->task, e->pid, pid, &unclear);
 
-	if (!is_of(e->task, e->pid, pid))
-		return;
-	e->n++;
-	if (e->signo)
+	e->n += is || unclear;
+	if (is && e->signo)
 		proc_signal(pid, e->signo, is_of_both, e);
 }
 
-/* Signal the task and all it started; returns how many processes. */
+/* Signal the task and all it started; returns how many processes there are,
+ * with those that become another program and may be of it. */
 static size_t task_signal(struct shepherd *s, const struct task *t, int signo)
 {
 	struct each e = { .shepherd = s, .task = t, .signo = signo };
@@ -232,7 +234,7 @@ static void stop_unless_leaving(pid_t pid, void *arg)
 		char text[PID_SIZE];
 
 		pid_format(text, s->leaving[i].pid);
-		if (is_of(&s->leaving[i], text, pid))
+		if (is_of(&s->leaving[i], text, pid, NULL))
 			return;
 	}
 	proc_signal(pid, SIGSTOP, job_has, s);
@@ -437,7 +439,7 @@ void gang_place(struct shepherd *s, json_t *place)
 		return;
 	}
 	if (to.job.spec->launch_script == 1)
-		s->task[0].moved = true;
+		s->task[0].moved = s->ntasks > 0;
 	else
 		deal_out(s, &to.job);
 	s->order = to;

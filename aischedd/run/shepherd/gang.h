@@ -11,7 +11,7 @@
  * there leave, missing ones are started.
  */
 void gang_place(struct shepherd *s, json_t *place);
-/* A process has ended, with this status of wait(). */
+/* Note that a process has ended, with this status of wait(). */
 void gang_task_ended(struct shepherd *s, pid_t pid, int status);
 /* Start and kill what is due. */
 void gang_step(struct shepherd *s, int64_t now);

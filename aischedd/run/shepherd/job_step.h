@@ -12,7 +12,8 @@ enum step_state {
 	STEP_WAITS,  /* for room */
 	STEP_RUNS,
 	STEP_CLEARS, /* its tasks have ended; what they left behind is killed */
-	STEP_DONE    /* all is told; it ends when the client hangs up */
+	STEP_DONE,   /* all is told; it ends when the client hangs up */
+	STEP_OWNS    /* no step: the client of an allocation */
 };
 
 struct step_task {
@@ -45,9 +46,9 @@ struct job_step {
 	uint16_t *cpu; /* [ncpus] by the kernel's numbers; NULL: any */
 	uint32_t ncpus;
 	int64_t end_at;  /* monotonic ms: its time limit; 0: none */
-	int64_t kill_at; /* likewise: the next SIGKILL; 0: never */
+	int64_t kill_at; /* monotonic ms: the next SIGKILL; 0: never */
 	int64_t kill_pause;
-	int64_t look_at; /* likewise: look again who belongs to it */
+	int64_t look_at; /* monotonic ms: look again who belongs to it */
 	uint32_t looks;
 	bool stopping, by_time, by_job, recorded;
 	int64_t start; /* unix seconds */

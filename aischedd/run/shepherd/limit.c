@@ -7,12 +7,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "aischedd/run/deny.h"
 #include "aischedd/run/shepherd/end.h"
 #include "aischedd/run/shepherd/shepherd.h"
 #include "libcommon/buf.h"
 
-#define MAX_NUMA  256
-#define LONG_BITS (8 * sizeof(unsigned long))
+#define MAX_NUMA     256
+#define NVIDIA_MAJOR 195 /* of /dev/nvidiaN */
+#define LONG_BITS    (8 * sizeof(unsigned long))
 
 /* The CPUs of one process: a slice of cpu_use. */
 static void cpus_of(const struct shepherd *s, uint32_t i, uint32_t *ret_first,
@@ -20,7 +22,8 @@ static void cpus_of(const struct shepherd *s, uint32_t i, uint32_t *ret_first,
 {
 	const struct run_job *job = &s->order.job;
 
-	/* One process for several tasks has the CPUs of all of them. */
+	/* A process that stands for several tasks has the CPUs of all of
+	 * them. */
 	*ret_first = job->task[s->ntasks == job->ntasks ? i : 0].cpu_first;
 	*ret_end =
 	    job->task[s->ntasks == job->ntasks ? i + 1 : job->ntasks].cpu_first;
@@ -70,12 +73,33 @@ static void limit_cpus(struct shepherd *s, struct cpu_sum *sum)
 	s->cpus = sum->list;
 }
 
+/* Open files stay open, so a task that leaves keeps its GPUs until then. */
+static void limit_devices(struct shepherd *s)
+{
+	struct order *o = &s->order;
+	struct device_list others = { .major = NVIDIA_MAJOR };
+	uint64_t own = 0;
+
+	for (uint32_t i = 0; i < o->job.ntasks; i++)
+		own |= o->job.task[i].gpus;
+	for (uint32_t i = 0; o->constrain_devices && i < o->node_gpus; i++)
+		if (!(own >> i & 1) && o->gpu_minor[i] >= 0)
+			others.minor[others.n++] = o->gpu_minor[i];
+	if (!others.n && s->deny_fd < 0)
+		return;
+	if ((!s->cg.dir[CG_V2] ||
+	     deny_devices(s->cg.dir[CG_V2], &others, &s->deny_fd) < 0) &&
+	    s->deny_fd < 0)
+		o->constrain_devices = false; /* it can open, and counts, all */
+}
+
 void limits_make(struct shepherd *s)
 {
 	struct cpu_sum sum;
 
 	cpu_sum(s, &sum);
-	/* Each directory costs a short job a noticeable part of its time. */
+	/* A directory costs a short job a noticeable part of its time: have
+	 * none that is not needed. */
 	if (!sum.whole)
 		s->cg.dir[CG_CPUSET] = NULL;
 	if (!sum.part)
@@ -84,6 +108,7 @@ void limits_make(struct shepherd *s)
 	s->watch_memory = cgroup_limit_memory(&s->cg, job_mem_mib(s)) < 0;
 	cgroup_limit_pids(&s->cg, s->order.max_processes);
 	limit_cpus(s, &sum);
+	limit_devices(s);
 }
 
 void limits_change(struct shepherd *s)
@@ -95,13 +120,14 @@ void limits_change(struct shepherd *s)
 	if (!s->watch_memory)
 		cgroup_limit_memory(&s->cg, job_mem_mib(s));
 	limit_cpus(s, &sum);
+	limit_devices(s);
 }
 
 /* --- binding --- */
 
 /*
- * By the kernel's numbers, which the daemon got from hwloc: loading a topology
- * in each shepherd takes longer than many a job.
+ * CPUs by the kernel's numbers, which the daemon got from hwloc: loading a
+ * topology in each shepherd takes longer than many a job.
  */
 struct cpus {
 	cpu_set_t *set;

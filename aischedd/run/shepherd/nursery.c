@@ -78,8 +78,7 @@ void nursery_serve(const char *where, int lock_fd, struct birth *ret)
 			be_born();
 			return;
 		}
-		/* If the fork failed, the daemon sees this connection
-		 * closed. */
+		/* The daemon sees this connection closed if the fork failed. */
 		close(ret->conn);
 		close(ret->order_fd);
 	}

@@ -154,7 +154,8 @@ static int open_to_say(int fd)
 	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* With what open_to_say() opened, unless that is the same. */
+/* Send an open file, and beside it what open_to_say() opened unless that is the
+ * same. */
 static void send_file(int to, int fd, int say_fd)
 {
 	union {
@@ -232,12 +233,13 @@ static int check_user_side(struct shepherd *s, enum start_fault *ret_fault,
 /* The tasks from first to end, in the order in which they are awaited. */
 struct opening {
 	uint32_t first, end;
-	bool check; /* whether the job can run at all, too */
+	bool check; /* also that the user can reach the script */
 	int conn, pid;
 	int64_t until;
 };
 
-/* Each name once: tasks with the same name share one file. */
+/* Returns the file of this name if it is open already: tasks with the same name
+ * share one. */
 static struct file *find_file(const struct shepherd *s, const char *path)
 {
 	for (size_t i = 0; i < s->nfiles; i++)
@@ -253,7 +255,7 @@ static struct file *add_file(struct shepherd *s, char *path, int fd, int say_fd)
 	return &s->file[s->nfiles++];
 }
 
-/* Give the descriptor of the file: known, or from get(). */
+/* Fill in *ret for a file that no task before had. */
 typedef int get_file_fn(struct shepherd *s, struct opening *o, char *path,
                         struct file *ret, enum start_fault *ret_fault,
                         struct err *err);
@@ -434,7 +436,8 @@ static int open_by_user(struct shepherd *s, struct opening *o,
 	o->until = clock_ms() + OPEN_MS;
 	status = each_output(s, o, get_from_opener, ret_fault, err);
 	close(o->conn);
-	/* Nobody has waited for it: it is ours still. */
+	/* The process has not been waited for, so the number is its own
+	 * still. */
 	if (status < 0)
 		kill(o->pid, SIGKILL);
 	return status;

@@ -22,7 +22,8 @@ int open_outputs(struct shepherd *s, enum start_fault *ret_fault,
 int open_outputs_of_task(struct shepherd *s, uint32_t i,
                          enum start_fault *ret_fault, struct err *err);
 
-/* In the process that becomes a task, as the user: never in the shepherd. */
+/* Open the job's input. Call it in the process that becomes a task, as the
+ * user; never in the shepherd. */
 int open_input(const struct shepherd *s, uint32_t rank,
                enum start_fault *ret_fault, struct err *err);
 

@@ -8,13 +8,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ORDER_VERSION 3
+#define ORDER_VERSION 4
 
 /* Comes before the JSON. */
 struct head {
 	uint32_t version, reserved;
 	uint64_t json_len, script_len, env_len;
 };
+
+bool order_is_allocation(const struct order *order)
+{
+	return order->job.spec->allocation != SPEC_UNSET;
+}
 
 uint32_t order_uses(const struct run_job *job)
 {
@@ -95,17 +100,29 @@ static json_t *job_to_json(const struct run_job *job)
 	    (json_int_t)req->mem_mib, (json_int_t)req->gpus_milli);
 }
 
+/* Returns [[0, 0, "GPU-…"], [1, -1, null]]: index, minor, UUID of each. */
+static json_t *gpus_to_json(const struct order *order)
+{
+	json_t *gpus = json_array();
+
+	for (uint32_t i = 0; i < order->node_gpus; i++)
+		json_array_append_new(
+		    gpus, json_pack("[i i s?]", order->gpu_index[i],
+		                    order->gpu_minor[i], order->gpu_uuid[i]));
+	return gpus;
+}
+
 static json_t *order_to_json(const struct order *order)
 {
-	return json_pack("{s:o s:o s:s s:s s:I s:I s:I s:I s:b s:o}", "job",
-	                 job_to_json(&order->job), "place",
-	                 order_place_to_json(order), "host", order->host,
-	                 "tmp_dir", order->tmp_dir, "max_processes",
-	                 (json_int_t)order->max_processes, "rlimits",
-	                 (json_int_t)order->rlimits, "node_cpus",
-	                 (json_int_t)order->node_cpus, "node_gpus",
-	                 (json_int_t)order->node_gpus, "bind", order->bind,
-	                 "cgroups", ways_to_json(&order->ways));
+	return json_pack(
+	    "{s:o s:o s:s s:s s:I s:I s:I s:o s:b s:b s:o}", "job",
+	    job_to_json(&order->job), "place", order_place_to_json(order),
+	    "host", order->host, "tmp_dir", order->tmp_dir, "max_processes",
+	    (json_int_t)order->max_processes, "rlimits",
+	    (json_int_t)order->rlimits, "node_cpus",
+	    (json_int_t)order->node_cpus, "gpus", gpus_to_json(order), "bind",
+	    order->bind, "constrain_devices", order->constrain_devices,
+	    "cgroups", ways_to_json(&order->ways));
 }
 
 static int write_all(int fd, const void *data, size_t len)
@@ -298,27 +315,49 @@ static int read_job(struct run_job *ret, json_t *obj, struct arena *arena,
 	return 0;
 }
 
+static int read_gpus(struct order *ret, json_t *gpus, struct err *err)
+{
+	size_t n = json_array_size(gpus), i;
+	json_error_t why;
+	json_t *gpu, *uuid;
+	int index;
+
+	if (!json_is_array(gpus) || n > LIMIT_GPUS)
+		return err_set(err, EINVAL, "the order has bad GPUs");
+	ret->node_gpus = (uint32_t)n;
+	json_array_foreach(gpus, i, gpu) {
+		if (json_unpack_ex(gpu, &why, JSON_STRICT, "[i i o]", &index,
+		                   &ret->gpu_minor[i], &uuid) < 0)
+			return bad(err, &why);
+		ret->gpu_index[i] = (uint8_t)index;
+		ret->gpu_uuid[i] = json_string_value(uuid);
+	}
+	return 0;
+}
+
 static int order_from_json(struct order *ret, json_t *obj, struct arena *arena,
                            struct err *err)
 {
-	json_t *job, *place, *ways;
-	json_int_t cpus, gpus, pids, rlimits;
+	json_t *job, *place, *gpus, *ways;
+	json_int_t cpus, pids, rlimits;
 	json_error_t why;
-	int bind;
+	int bind, constrain;
 
 	if (json_unpack_ex(obj, &why, JSON_STRICT,
-	                   "{s:o s:o s:s s:s s:I s:I s:I s:I s:b s:o}", "job",
-	                   &job, "place", &place, "host", &ret->host, "tmp_dir",
-	                   &ret->tmp_dir, "max_processes", &pids, "rlimits",
-	                   &rlimits, "node_cpus", &cpus, "node_gpus", &gpus,
-	                   "bind", &bind, "cgroups", &ways) < 0)
+	                   "{s:o s:o s:s s:s s:I s:I s:I s:o s:b s:b s:o}",
+	                   "job", &job, "place", &place, "host", &ret->host,
+	                   "tmp_dir", &ret->tmp_dir, "max_processes", &pids,
+	                   "rlimits", &rlimits, "node_cpus", &cpus, "gpus",
+	                   &gpus, "bind", &bind, "constrain_devices",
+	                   &constrain, "cgroups", &ways) < 0)
 		return bad(err, &why);
 	ret->max_processes = pids;
 	ret->rlimits = (uint32_t)rlimits;
 	ret->node_cpus = (uint32_t)cpus;
-	ret->node_gpus = (uint32_t)gpus;
 	ret->bind = bind;
+	ret->constrain_devices = constrain;
 	if (read_job(&ret->job, job, arena, err) < 0 ||
+	    read_gpus(ret, gpus, err) < 0 ||
 	    order_place_from_json(ret, place, arena, err) < 0)
 		return -1;
 	return read_ways(&ret->ways, ways, err);

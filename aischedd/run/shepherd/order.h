@@ -16,6 +16,7 @@
 #include "aischedd/run/shepherd/cgroup.h"
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
+#include "libcommon/limits.h"
 #include "libcommon/mem.h"
 
 struct order {
@@ -23,14 +24,21 @@ struct order {
 	struct run_job job;
 	const char *host;
 	const char *tmp_dir;   /* parent of its temporary folder */
-	int64_t max_processes; /* and threads, of the whole job */
+	int64_t max_processes; /* processes and threads of the whole job */
 	uint32_t rlimits;      /* which of the submitter's it has */
 	uint32_t node_cpus, node_gpus;
+	const char *gpu_uuid[LIMIT_GPUS]; /* NULL: not known */
+	uint8_t gpu_index[LIMIT_GPUS];    /* as CUDA counts by bus id */
+	int32_t gpu_minor[LIMIT_GPUS];    /* of /dev/nvidiaN; -1: not known */
+	bool constrain_devices;           /* it can open no GPU of others */
 	const uint8_t *cpu_numa; /* [uses] OS NUMA node; NULL: only one */
 	bool bind;               /* false: the machine cannot bind */
 	struct cgroup_ways ways;
 	json_t *texts; /* of an order that was read: owns its strings */
 };
+
+/* Whether it runs no script: a client holds it, or it is kept. */
+bool order_is_allocation(const struct order *order);
 
 /* Returns how many cpu_use entries its tasks have. */
 uint32_t order_uses(const struct run_job *job);

@@ -14,11 +14,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "libcommon/buf.h"
+#include "libcommon/environ.h"
 #include "libcommon/mem.h"
 
-#define MAX_ENVIRON ((size_t)4 << 20)
-#define MAX_DEPTH   (1 << 22) /* more processes than there can be */
+#define MAX_DEPTH (1 << 22) /* more processes than there can be */
 
 struct proc {
 	pid_t pid, parent;
@@ -187,78 +186,15 @@ int64_t proc_memory_exact_kib(pid_t pid)
 	return kib ? kib : proc_memory_kib(pid);
 }
 
-static void read_environ(pid_t pid, struct buf *out)
-{
-	char path[32];
-	ssize_t n;
-	int fd;
-
-	buf_clear(out);
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	do {
-		n = read(fd, buf_room(out, 16384), 16384);
-		if (n > 0)
-			buf_grew(out, (size_t)n);
-	} while (n > 0 && out->len < MAX_ENVIRON);
-	close(fd);
-}
-
-/* Returns the value of a variable in an environment, or NULL. */
-static const char *environ_value(const struct buf *env, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (size_t at = 0; at < env->len; at += strlen(env->data + at) + 1) {
-		const char *p = env->data + at;
-
-		if (!strncmp(p, name, len) && p[len] == '=')
-			return p + len + 1;
-	}
-	return NULL;
-}
-
-const char *proc_env(pid_t pid, const char *name, struct buf *env)
-{
-	read_environ(pid, env);
-	return environ_value(env, name);
-}
-
-static bool is_there(pid_t pid, const char *name, const char *value,
-                     struct buf *env)
-{
-	const char *has = proc_env(pid, name, env);
-
-	return has && !strcmp(has, value);
-}
-
-bool proc_has_env(pid_t pid, const char *name, const char *value)
+bool proc_has_env(pid_t pid, const char *name, const char *value, bool *unclear)
 {
 	struct buf env = { 0 };
-	bool has = is_there(pid, name, value, &env);
+	int code = environ_read(pid, &env);
+	const char *has = code ? NULL : environ_value(&env, name);
+	bool ret = has && !strcmp(has, value);
 
+	if (unclear)
+		*unclear = code == EAGAIN;
 	buf_free(&env);
-	return has;
-}
-
-size_t proc_with_env(const char *name, const char *value, proc_fn *fn,
-                     void *arg)
-{
-	DIR *dir = opendir("/proc");
-	struct buf env = { 0 };
-	size_t found = 0;
-
-	if (!dir)
-		return 0;
-	for (pid_t pid; (pid = proc_next(dir));) {
-		if (!is_there(pid, name, value, &env))
-			continue;
-		fn(pid, arg);
-		found++;
-	}
-	buf_free(&env);
-	closedir(dir);
-	return found;
+	return ret;
 }

@@ -13,8 +13,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "libcommon/buf.h"
-
 typedef void proc_fn(pid_t pid, void *arg);
 
 /* Call fn for each descendant of root, parents first; returns how many. */
@@ -45,16 +43,10 @@ int64_t proc_memory_exact_kib(pid_t pid);
 /* Returns the next process of an open /proc, 0 at the end. */
 pid_t proc_next(DIR *dir);
 
-/* Read its initial environment into env; returns the value of the variable
- * there, or NULL. */
-const char *proc_env(pid_t pid, const char *name, struct buf *env);
-
-/* Whether its initial environment has this variable with this value. */
-bool proc_has_env(pid_t pid, const char *name, const char *value);
-
-/* Call fn for each process whose initial environment has this variable with
- * this value; returns how many. */
-size_t proc_with_env(const char *name, const char *value, proc_fn *fn,
-                     void *arg);
+/* Whether the environment with which it began its program has this variable
+ * with this value. unclear, unless NULL, is set while nobody can tell; see
+ * environ_read(). */
+bool proc_has_env(pid_t pid, const char *name, const char *value,
+                  bool *unclear);
 
 #endif

@@ -38,7 +38,7 @@
 
 /* --- messages --- */
 
-/* If the daemon is gone, it will ask later, or read the record. */
+/* Tell the daemon; one that is gone will ask later, or read the record. */
 static void tell(struct shepherd *s, json_t *event)
 {
 	char *text = json_dumps(event, JSON_COMPACT);
@@ -98,10 +98,17 @@ static void do_stop(struct shepherd *s, const char *why, int64_t grace)
 	job_end(s, grace);
 }
 
-/* With steps, the shell that waits for them would only die of a signal that
- * they expect. */
+/* Signal the processes that the scope means. While steps run, a signal for the
+ * job goes to them alone: the shell that waits for them would only die of it.
+ */
 static void do_signal(struct shepherd *s, int signo, enum signal_scope scope)
 {
+	if (order_is_allocation(&s->order) && signo == SIGKILL &&
+	    scope != SIGNAL_steps) {
+		s->outcome.signal = SIGKILL;
+		job_end(s, 0);
+		return;
+	}
 	if (scope == SIGNAL_steps ||
 	    (scope == SIGNAL_job && signo != SIGKILL && steps_run(s))) {
 		steps_signal(s, signo);
@@ -265,8 +272,8 @@ static void wait_event(struct shepherd *s, int timeout_ms)
 	steps_hear(s, p + OWN_FDS, nsteps);
 }
 
-/* If a user makes files faster than they are removed, the next daemon removes
- * the rest. */
+/* Remove the temporary folder; the next daemon removes the rest if a user makes
+ * files faster than they are removed. */
 static void remove_tmp(struct shepherd *s)
 {
 	int64_t until = clock_ms() + CLEAN_MS;
@@ -294,7 +301,8 @@ static void fail(struct shepherd *s, enum start_fault fault, struct err *why)
 static void finish(struct shepherd *s)
 {
 	job_account(s);
-	/* On a full disk the daemon, if connected, makes it durable instead. */
+	/* If the disk is full, the daemon makes the outcome durable instead,
+	 * when connected. */
 	while (record_end(s->claim_fd, &s->outcome, NULL) < 0 && s->conn < 0)
 		wait_event(s, 1000);
 	tell_ended(s);
@@ -399,6 +407,7 @@ static void shepherd(const struct birth *birth)
 		              .dir = birth->dir,
 		              .conn = birth->conn,
 		              .listen_fd = -1,
+		              .deny_fd = -1,
 		              .report = -1 };
 	struct err why;
 	int mine = claim(&s, birth, &why);
@@ -434,8 +443,9 @@ int main(int argc, char **argv)
 	}
 	lock_fd = (int)strtol(argv[1], NULL, 10);
 	close_others(lock_fd);
-	/* Users must not be able to choose keys that collide. */
-	json_object_seed(1);
+	/* Seed at random: users must not be able to choose keys that
+	 * collide. */
+	json_object_seed(0);
 	nursery_serve(argv[2], lock_fd, &birth);
 	shepherd(&birth);
 	_exit(EXIT_SUCCESS);

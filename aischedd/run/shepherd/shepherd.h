@@ -62,7 +62,8 @@ struct shepherd {
 	int ngroups;
 	const char *home, *shell;
 
-	/* of the order's tasks and CPUs; NULL: first ones */
+	/* has the tasks and CPUs of the order; NULL: they are those it began
+	 * with */
 	struct arena *place;
 
 	struct task *task; /* [ntasks] as in the order, or one for all */
@@ -88,6 +89,7 @@ struct shepherd {
 	bool ending;            /* SIGTERM was sent, or the script has ended */
 	bool childless;         /* nothing of the job is left */
 	struct buf cpus;   /* CPUs of the group, as the kernel reads them */
+	int deny_fd;       /* program that denies GPUs; -1: none */
 	bool watch_memory; /* no cgroup limits memory: we do */
 	bool out_of_memory;
 	int64_t kill_at, look_at; /* monotonic ms; 0: never */

@@ -26,11 +26,13 @@
 #include "aischedd/run/shepherd/task.h"
 #include "aischedd/run/shepherd/user.h"
 
-#define EXIT_LOST 1 /* the task could not be made */
+#define EXIT_LOST      1 /* the task could not be made */
+#define EXIT_NOT_RUN   126
+#define EXIT_NOT_FOUND 127
 
 /* --- descriptors ---------------------------------------------------------- */
 
-/* The ends of one task: its own, and those of srun. */
+/* Descriptors of one task: its own, and the ends that srun gets. */
 struct ends {
 	int own[3];
 	int pty; /* its terminal; -1: none */
@@ -118,6 +120,14 @@ static void close_ends(struct ends *e)
 	close_fd(&e->pty);
 }
 
+int64_t step_task_slot(const struct shepherd *s, int64_t rank)
+{
+	for (uint32_t i = 0; i < s->ntasks; i++)
+		if (s->task[i].rank == rank)
+			return i;
+	return order_is_allocation(&s->order) && rank == 0 ? 0 : -1;
+}
+
 /* --- in the process that becomes the task --------------------------------- */
 
 struct image {
@@ -137,6 +147,16 @@ __attribute__((noreturn, format(printf, 2, 3))) static void give_up(
 	va_end(ap);
 	dprintf(STDERR_FILENO, ": %s\n", strerror(code));
 	_exit(code > 0 && code < 126 ? code : EXIT_LOST);
+}
+
+/* Exit as a shell does that cannot run a command. */
+__attribute__((noreturn)) static void not_run(const char *command)
+{
+	int code = errno;
+
+	dprintf(STDERR_FILENO, "aisched: cannot run '%s': %s\n", command,
+	        strerror(code));
+	_exit(code == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN);
 }
 
 static char **arguments(struct image *image, const char **at, const char *end,
@@ -177,6 +197,7 @@ static bool read_request(struct shepherd *s, const struct job_step *step,
 		            .home = s->home,
 		            .shell = s->shell,
 		            .step = &of };
+	int64_t slot = step_task_slot(s, step->req.rank);
 	struct stat st;
 	const char *data, *at;
 
@@ -193,6 +214,12 @@ static bool read_request(struct shepherd *s, const struct job_step *step,
 	of.job_name = *image->req.job_name ? image->req.job_name : NULL;
 	of.env = at;
 	of.env_len = (size_t)(data + st.st_size - at);
+	if (step->req.flags & STEP_AS_TASK) {
+		e.rank = (uint32_t)step->req.rank;
+		e.slot = slot > 0 ? (uint32_t)slot : 0;
+		e.step = NULL;
+		e.like = &of;
+	}
 	image->env = env_build(&e, arena);
 	env_set_pid(image->env, getpid());
 	return image->argv != NULL;
@@ -234,8 +261,8 @@ static int pass_on(const struct job_step *step, uint32_t rank,
 	return e->pty < 0 ? 0 : ioctl(STDIN_FILENO, TIOCSCTTY, 0);
 }
 
-/* With the shepherd's rights: nothing is written to descriptors of the user,
- * and nothing of the user's is opened. */
+/* Do all that takes the shepherd's rights: nothing here is written to
+ * descriptors of the user, and nothing of the user's is opened. */
 static bool prepare_as_shepherd(struct shepherd *s, struct job_step *step,
                                 uint32_t rank, const struct ends *e)
 {
@@ -306,20 +333,25 @@ __attribute__((noreturn)) static void become(struct shepherd *s,
                                              const struct ends *e)
 {
 	struct image image;
+	bool as_task;
 
 	if (!read_request(s, step, rank, &image) ||
 	    !prepare_as_shepherd(s, step, rank, e))
 		_exit(EXIT_LOST);
+	as_task = image.req.flags & STEP_AS_TASK;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != s->claim.pid)
 		_exit(EXIT_LOST);
-	umask((mode_t)step->req.umask);
+	umask(as_task ? user_umask(s) : (mode_t)step->req.umask);
 	task_unblock_signals();
 	open_files(s, step, rank, &image.req);
-	enter(s, image.req.cwd);
+	enter(s, as_task && !*image.req.cwd ? s->order.job.spec->workdir
+	                                    : image.req.cwd);
 	task_limits(s);
 	environ = image.env;
 	execvp(image.argv[0], image.argv);
+	if (as_task)
+		not_run(image.argv[0]);
 	give_up(s, "execve(): %s", image.argv[0]);
 }
 

@@ -12,6 +12,10 @@
  */
 int step_task_start(struct shepherd *s, struct job_step *step, struct err *err);
 
+/* Returns where the order has the task of this rank that a step is to be like;
+ * -1: it does not run. */
+int64_t step_task_slot(const struct shepherd *s, int64_t rank);
+
 /* Close what only starting tasks need. */
 void step_task_close(struct job_step *step);
 /* Close what was for srun. */

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aischedd/run/shepherd/allocation.h"
 #include "aischedd/run/shepherd/end.h"
 #include "aischedd/run/shepherd/env.h"
 #include "aischedd/run/shepherd/job_step.h"
@@ -27,9 +28,10 @@
 #define LOST_GRACE_S      2    /* at most, if srun is gone */
 #define KILL_PAUSE_MS     5    /* doubled each round */
 #define KILL_PAUSE_MAX_MS 1000
-#define LINGER_MS         200 /* for what the tasks left behind */
-#define LOOKS_MAX         8   /* at processes that become other programs */
+#define LINGER_MS         200  /* for what the tasks left behind */
+#define LOOKS_MAX         1000 /* at processes that become other programs */
 #define STEPS_MAX         40000
+#define OWNER_MS          30000 /* for the client of an allocation to come */
 #define SEND_BYTES        (1 << 20)
 
 struct steps {
@@ -38,6 +40,9 @@ struct steps {
 	size_t n;
 	uint32_t next_id;
 	bool job_ends;
+	bool owned;       /* a client holds the allocation */
+	int64_t owner_by; /* monotonic ms: a client must come by then; 0: none
+	                     must */
 };
 
 /* --- messages ------------------------------------------------------------- */
@@ -49,8 +54,8 @@ static void hang_up(struct job_step *step)
 	step->conn = -1;
 }
 
-/* With the descriptors of step->give. Returns false if the connection takes no
- * more for now. */
+/* Send a message with the descriptors of step->give. Returns false if the
+ * connection takes no more for now. */
 static bool tell_with(struct job_step *step, json_t *msg, int nfds)
 {
 	union {
@@ -111,26 +116,20 @@ struct step_each {
 
 enum belongs { BELONGS_NOT, BELONGS, BELONGS_UNCLEAR };
 
-/* Look for the session of a task, or its environment, which is empty for a
- * moment while the process becomes another program. */
+/* Look for the session of a task, or for its environment. */
 static enum belongs belongs(pid_t pid, const struct step_each *e)
 {
 	const struct job_step *step = e->step;
-	struct buf env = { 0 };
 	pid_t sid = getsid(pid);
-	const char *id;
-	enum belongs ret;
+	bool unclear = false;
 
 	for (uint32_t i = 0; i < step->begun; i++)
 		if (step->task[i].pid == sid ||
 		    (step->task[i].pid == pid && !step->task[i].ended))
 			return BELONGS;
-	id = proc_env(pid, STEP_ID_VAR, &env);
-	ret = id && !strcmp(id, e->id) ? BELONGS
-	      : env.len                ? BELONGS_NOT
-	                               : BELONGS_UNCLEAR;
-	buf_free(&env);
-	return ret;
+	if (proc_has_env(pid, STEP_ID_VAR, e->id, &unclear))
+		return BELONGS;
+	return unclear ? BELONGS_UNCLEAR : BELONGS_NOT;
 }
 
 static bool is_of_step_now(pid_t pid, const void *arg)
@@ -260,6 +259,15 @@ static bool is_sealed(int fd)
 	       st.st_size <= STEP_REQUEST_MAX;
 }
 
+static int check_rank(const struct shepherd *s, const struct step_request *req,
+                      struct err *err)
+{
+	if (!(req->flags & STEP_AS_TASK) || step_task_slot(s, req->rank) >= 0)
+		return 0;
+	return err_set(err, EINVAL, "no task %" PRIi64 " of the job runs",
+	               req->rank);
+}
+
 static void take_request(struct shepherd *s, struct job_step *step)
 {
 	struct err err;
@@ -273,13 +281,71 @@ static void take_request(struct shepherd *s, struct job_step *step)
 		return;
 	}
 	if (step_request_parse(step->head, (size_t)n, &step->req, &err) < 0 ||
-	    step_room_check(s, &step->req, &err) < 0) {
+	    step_room_check(s, &step->req, &err) < 0 ||
+	    check_rank(s, &step->req, &err) < 0) {
 		refuse(step, &err);
 		return;
 	}
 	step->task = xcalloc((size_t)step->req.tasks, sizeof(*step->task));
 	step->state = STEP_WAITS;
 }
+
+/* --- the client of an allocation ------------------------------------------ */
+
+void steps_await_owner(struct shepherd *s)
+{
+	if (s->order.job.spec->allocation == ALLOCATION_HELD)
+		s->steps->owner_by = clock_ms() + OWNER_MS;
+}
+
+static int64_t lost_grace(const struct shepherd *s)
+{
+	return s->order.job.grace < LOST_GRACE_S ? s->order.job.grace
+	                                         : LOST_GRACE_S;
+}
+
+/* A client of the allocation has come. One that is kept needs none to hold it:
+ * the client only gets the variables. */
+static void own(struct shepherd *s, struct job_step *step)
+{
+	struct steps *steps = s->steps;
+	bool held = s->order.job.spec->allocation == ALLOCATION_HELD;
+
+	if (!order_is_allocation(&s->order) || steps->owned ||
+	    steps->job_ends) {
+		hang_up(step);
+		return;
+	}
+	steps->owned = held;
+	steps->owner_by = 0;
+	step->state = held ? STEP_OWNS : STEP_DONE;
+	tell(step, json_pack("{s:o}", "env", allocation_env(s)));
+}
+
+/* The client has ended, or is gone without a word (status -1). */
+static void release(struct shepherd *s, int status)
+{
+	if (s->ending)
+		return;
+	s->outcome.exit_code = status;
+	if (status < 0) {
+		s->outcome.exit_code = 0;
+		s->outcome.signal = SIGHUP;
+	}
+	job_end(s, lost_grace(s));
+}
+
+static void obey_owner(struct shepherd *s, const char *text, size_t len)
+{
+	json_t *msg = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+	int status;
+
+	if (!json_unpack(msg, "{s:i}", "status", &status))
+		release(s, status & 0xff);
+	json_decref(msg);
+}
+
+/* --- the first message ---------------------------------------------------- */
 
 /* The first message; a client that sends anything else is hung up on. */
 static void greet(struct shepherd *s, struct job_step *step)
@@ -307,6 +373,10 @@ static void greet(struct shepherd *s, struct job_step *step)
 		step->request = fd[0];
 		memcpy(step->fd, fd + 1, sizeof(step->fd));
 		take_request(s, step);
+		return;
+	}
+	if (n == 1 && hello[0] == STEP_OWN && !got) {
+		own(s, step);
 		return;
 	}
 	while (got > 0)
@@ -343,6 +413,8 @@ static void hear_step(struct shepherd *s, struct job_step *step)
 	n = recv(step->conn, text, sizeof(text), MSG_DONTWAIT);
 	if (n > 0 && step->state == STEP_RUNS)
 		obey_client(s, step, text, (size_t)n);
+	else if (n > 0 && step->state == STEP_OWNS)
+		obey_owner(s, text, (size_t)n);
 	else if (n == 0 || (n < 0 && errno != EAGAIN))
 		hang_up(step);
 }
@@ -422,7 +494,8 @@ static void begin(struct shepherd *s, struct job_step *step)
 	tell(step, json_pack("{s:I}", "step", (json_int_t)step->id));
 }
 
-/* Nothing but overlapping steps overtakes one that waits. */
+/* Start steps that wait, in order; only overlapping ones overtake one that
+ * waits. */
 static void begin_waiting(struct shepherd *s)
 {
 	struct steps *steps = s->steps;
@@ -515,9 +588,7 @@ static void run_step(struct shepherd *s, struct job_step *step, int64_t now)
 		launch_step(s, step);
 	tell_ended_tasks(step);
 	if (step->conn < 0 && !step->stopping)
-		stop_step(s, step,
-		          s->order.job.grace < LOST_GRACE_S ? s->order.job.grace
-		                                            : LOST_GRACE_S);
+		stop_step(s, step, lost_grace(s));
 	if (step->end_at && now >= step->end_at && !step->stopping) {
 		step->by_time = true;
 		tell(step, json_pack("{s:s}", "ends", "time"));
@@ -560,6 +631,8 @@ static void step_on(struct shepherd *s, struct job_step *step, int64_t now)
 		run_step(s, step, now);
 	if (step->state == STEP_CLEARS)
 		clear_step(s, step, now);
+	else if (step->state == STEP_OWNS && step->conn < 0)
+		release(s, -1);
 	else if ((step->state == STEP_GREETS || step->state == STEP_DONE) &&
 	         now >= step->greet_by)
 		hang_up(step);
@@ -578,6 +651,8 @@ void steps_step(struct shepherd *s, int64_t now)
 
 	if (!steps)
 		return;
+	if (steps->owner_by && now >= steps->owner_by)
+		release(s, -1);
 	for (size_t i = 0; i < steps->n; i++)
 		step_on(s, steps->step[i], now);
 	for (size_t i = 0; i < steps->n; i++)
@@ -612,7 +687,7 @@ static int64_t step_due(const struct job_step *step)
 
 int64_t steps_due(const struct shepherd *s)
 {
-	int64_t at = 0;
+	int64_t at = s->steps && !s->ending ? s->steps->owner_by : 0;
 
 	for (size_t i = 0; s->steps && i < s->steps->n; i++) {
 		int64_t due = step_due(s->steps->step[i]);
@@ -696,7 +771,7 @@ void steps_job_ends(struct shepherd *s)
 
 		step->no_more = true;
 		step->by_job = true;
-		if (has_processes(step)) {
+		if (has_processes(step) || step->state == STEP_OWNS) {
 			tell(step, json_pack("{s:s}", "ends", "job"));
 		} else if (step->state != STEP_DONE) {
 			err_set(&err, ESHUTDOWN,

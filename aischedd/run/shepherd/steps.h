@@ -23,6 +23,10 @@ enum {
 /* Listen. Without it the job has no steps. */
 int steps_open(struct shepherd *s, struct err *err);
 
+/* If a client is to hold the allocation, wait for that, and end the job when it
+ * is gone. */
+void steps_await_owner(struct shepherd *s);
+
 /* Fill in what to poll for, at most STEPS_POLL_MAX; returns how many. */
 size_t steps_poll(const struct shepherd *s, struct pollfd *ret);
 void steps_hear(struct shepherd *s, const struct pollfd *p, size_t n);
@@ -41,7 +45,7 @@ void steps_signal(struct shepherd *s, int signo);
 bool steps_signal_one(struct shepherd *s, uint32_t id, int signo);
 /* Whether some step runs. */
 bool steps_run(const struct shepherd *s);
-/* The job ends: tell the clients, and start nothing more. */
+/* Tell the clients that the job ends, and start nothing more. */
 void steps_job_ends(struct shepherd *s);
 
 #endif

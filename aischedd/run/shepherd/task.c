@@ -113,7 +113,7 @@ void task_reset_oom_score(void)
 	if (fd < 0)
 		return;
 	if (write(fd, "0", 1) < 0) {
-		/* If it stays as it is, nothing breaks. */
+		/* Nothing breaks if the score stays as it is. */
 	}
 	close(fd);
 }
@@ -251,7 +251,7 @@ int tasks_started(struct shepherd *s, enum start_fault *ret_fault,
                   struct err *err)
 {
 	struct failure f;
-	ssize_t n = read(s->report, &f, sizeof(f));
+	ssize_t n = s->report < 0 ? 0 : read(s->report, &f, sizeof(f));
 
 	if (n == (ssize_t)sizeof(f)) {
 		*ret_fault = f.fault;
@@ -264,18 +264,31 @@ int tasks_started(struct shepherd *s, enum start_fault *ret_fault,
 		*ret_fault = FAULT_USER;
 		return clock_ms() >= s->exec_by ? too_late(err) : 0;
 	}
-	close(s->report);
+	if (s->report >= 0)
+		close(s->report);
 	s->report = -1;
 	s->started = true;
 	return 1;
 }
 
+/* An allocation has no task: it lives until its client or the daemon ends
+ * it. */
+static int begin_allocation(struct shepherd *s)
+{
+	s->outcome.start = time(NULL);
+	s->alive = 1;
+	steps_await_owner(s);
+	return 0;
+}
+
 int tasks_start(struct shepherd *s, enum start_fault *ret_fault,
                 struct err *err)
 {
-	s->ntasks = s->alive = env_nprocs(&s->order.job);
+	bool holds = order_is_allocation(&s->order);
+
+	s->ntasks = s->alive = holds ? 0 : env_nprocs(&s->order.job);
 	s->leave_grace = s->order.job.grace;
-	s->task = xcalloc(s->ntasks, sizeof(*s->task));
+	s->task = xcalloc(s->ntasks + 1, sizeof(*s->task));
 	for (uint32_t i = 0; i < s->ntasks; i++) {
 		s->task[i].rank = i;
 		s->task[i].out = s->task[i].err = s->task[i].report = -1;
@@ -283,20 +296,20 @@ int tasks_start(struct shepherd *s, enum start_fault *ret_fault,
 	*ret_fault = FAULT_SYSTEM;
 	if (user_find(s, ret_fault, err) < 0 ||
 	    files_make(s, ret_fault, err) < 0 ||
-	    open_outputs(s, ret_fault, err) < 0)
+	    (!holds && open_outputs(s, ret_fault, err) < 0))
 		return -1;
 	*ret_fault = FAULT_SYSTEM;
 	if (steps_open(s, err) < 0)
 		return -1;
 	limits_make(s);
-	/* From here on something of the job may run, and that must be known
+	/* Something of the job may run from here on, and that must be known
 	 * after a power failure, too. */
 	if (record_sync(s->claim_fd, s->dirfd, err) < 0)
 		return -1;
-	return launch(s, err);
+	return holds ? begin_allocation(s) : launch(s, err);
 }
 
-/* Other tasks run meanwhile: its error is read when it has ended. */
+/* Start one task while others run: its error is read when it has ended. */
 int task_start(struct shepherd *s, uint32_t i, struct err *err)
 {
 	enum start_fault fault;
@@ -324,7 +337,8 @@ void task_check(struct task *t, int64_t now)
 
 	if (t->report < 0 || t->state != TASK_RUNS || now < t->exec_by)
 		return;
-	/* It is the script, or has written why not and ends. */
+	/* The process has become the script, or has written why not and
+	 * ends. */
 	if (poll(&p, 1, 0) == 1) {
 		t->exec_by = INT64_MAX;
 		return;

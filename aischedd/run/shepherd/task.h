@@ -26,8 +26,8 @@ int task_start(struct shepherd *s, uint32_t i, struct err *err);
 void task_check(struct task *t, int64_t now);
 /* Returns 1 if it could not become the script, with why; else 0. */
 int task_report(struct task *t, struct err *err);
-/* In a process that becomes a task: do not inherit the OOM score and the signal
- * mask of the shepherd; have the limits of the submitter. */
+/* Undo, in a process that becomes a task, what it has from the shepherd: OOM
+ * score, signal mask, limits. */
 void task_reset_oom_score(void);
 void task_unblock_signals(void);
 void task_limits(struct shepherd *s);

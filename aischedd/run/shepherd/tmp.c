@@ -12,8 +12,8 @@
 
 #define LINK "tmp"
 
-/* In a folder that others can write to, somebody may have made one of this
- * name. */
+/* Whether we made the folder: if others can write to its parent, somebody may
+ * have made one of this name. */
 static bool is_ours(int fd)
 {
 	struct stat st;

@@ -51,8 +51,9 @@ static int open_beneath(int dirfd, const char *name, int flags)
 	return (int)fd;
 }
 
-/* Its owner may have removed the permissions. Root needs none, and must not
- * change the mode of what a link points to by now. */
+/* Give ourselves permissions that the owner of the folder may have removed.
+ * Root needs none, and must not change the mode of what a link points to by
+ * now. */
 static void restore_rights(int dirfd, const char *name)
 {
 	if (geteuid() != 0 && fchmodat(dirfd, name, 0700, 0) < 0)

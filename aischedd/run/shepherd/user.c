@@ -52,7 +52,7 @@ int user_find(struct shepherd *s, enum start_fault *ret_fault, struct err *err)
 
 	s->home = getenv("HOME");
 	s->shell = getenv("SHELL");
-	/* Without root's rights the group is the daemon's, too. */
+	/* A daemon without root's rights has one group, its own. */
 	if (job->uid == geteuid() && (job->gid == getegid() || geteuid() != 0))
 		return 0;
 	if (geteuid() != 0) {
@@ -125,7 +125,8 @@ static int write_script(struct shepherd *s, struct err *err)
 	return 0;
 }
 
-/* Nobody can guess its name and take it first. */
+/* Make the temporary folder, under a name that nobody can guess and take
+ * first. */
 static int make_tmp(struct shepherd *s, struct err *err)
 {
 	const struct run_job *job = &s->order.job;
@@ -136,7 +137,7 @@ static int make_tmp(struct shepherd *s, struct err *err)
 	           s->order.tmp_dir, job->job, job->attempt, s->claim.run_id);
 	s->tmpdir = arena_strdup(s->arena, path.data);
 	buf_free(&path);
-	/* It stays open, for its lock, while the shepherd lives. */
+	/* The folder stays open, for its lock, while the shepherd lives. */
 	fd = tmp_make(s->dirfd, s->tmpdir, err);
 	if (fd < 0)
 		return -1;

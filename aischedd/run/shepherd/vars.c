@@ -50,7 +50,8 @@ static bool is_gang(const struct env_of *e)
 	return e->order->job.req->tasks > 1;
 }
 
-/* Whether there is one process a task, and more than one, or room for more. */
+/* Whether processes have ranks: the job asks for several tasks, and its script
+ * runs in each of them. */
 static bool is_ranked(const struct env_of *e)
 {
 	return !e->step && is_gang(e) && e->order->job.spec->launch_script != 1;
@@ -65,19 +66,12 @@ static uint64_t gpus_of_job(const struct run_job *job)
 	return all;
 }
 
-static void gpu_list(struct buf *out, uint64_t gpus)
+static void gpu_list(const struct env_of *e, struct buf *out, uint64_t gpus)
 {
-	for (int i = 0; i < 64; i++)
+	for (int i = 0; i < LIMIT_GPUS; i++)
 		if (gpus >> i & 1)
-			buf_printf(out, "%s%d", out->len ? "," : "", i);
-}
-
-void env_gpus(const struct env_of *e, struct buf *out)
-{
-	const struct run_job *job = &e->order->job;
-
-	gpu_list(out, env_nprocs(job) == job->ntasks ? job->task[e->slot].gpus
-	                                             : gpus_of_job(job));
+			buf_printf(out, "%s%u", out->len ? "," : "",
+			           e->order->gpu_index[i]);
 }
 
 static int64_t cpus_of_job(const struct run_job *job)
@@ -264,7 +258,7 @@ static bool job_gpus(const struct env_of *e, struct buf *out)
 {
 	uint64_t all = gpus_of_job(&e->order->job);
 
-	gpu_list(out, all);
+	gpu_list(e, out, all);
 	return all != 0;
 }
 
@@ -330,18 +324,80 @@ static bool restarts(const struct env_of *e, struct buf *out)
 	return n && number(out, n);
 }
 
+/* Returns the GPUs of this process. */
+static uint64_t own_gpus(const struct env_of *e)
+{
+	const struct run_job *job = &e->order->job;
+
+	if (e->step && e->step->has_gpus)
+		return e->step->gpus;
+	return !e->step && env_nprocs(job) == job->ntasks
+	           ? job->task[e->slot].gpus
+	           : gpus_of_job(job);
+}
+
+/* CUDA counts only the GPUs that it can open: those of the job. */
+static void visible_list(const struct env_of *e, struct buf *out, uint64_t gpus)
+{
+	uint64_t all = gpus_of_job(&e->order->job);
+	uint32_t n = 0;
+
+	if (!e->order->constrain_devices) {
+		gpu_list(e, out, gpus);
+		return;
+	}
+	for (int i = 0; i < LIMIT_GPUS; i++) {
+		if (gpus >> i & 1)
+			buf_printf(out, "%s%u", out->len ? "," : "", n);
+		n += all >> i & 1;
+	}
+}
+
 static bool visible_gpus(const struct env_of *e, struct buf *out)
 {
 	if (!e->order->node_gpus)
 		return false;
 	/* A job without GPUs on a node with GPUs sees an empty list. */
-	if (e->step && e->step->has_gpus)
-		gpu_list(out, e->step->gpus);
-	else if (e->step)
-		gpu_list(out, gpus_of_job(&e->order->job));
-	else
-		env_gpus(e, out);
+	visible_list(e, out, own_gpus(e));
 	return true;
+}
+
+/* The kernel's numbers of the NUMA nodes that its CPUs are in. */
+static bool numa_nodes(const struct env_of *e, struct buf *out)
+{
+	const struct order *o = e->order;
+	const struct snap_task *task = o->job.task;
+	bool one = !e->step && env_nprocs(&o->job) == o->job.ntasks;
+	uint32_t i = task[one ? e->slot : 0].cpu_first;
+	uint32_t end = task[one ? e->slot + 1 : o->job.ntasks].cpu_first;
+	uint64_t in = o->bind && i < end;
+
+	if (o->cpu_numa)
+		for (in = 0; i < end; i++)
+			in |= UINT64_C(1) << o->cpu_numa[i] % 64;
+	for (int n = 0; n < 64; n++)
+		if (in >> n & 1)
+			buf_printf(out, "%s%d", out->len ? "," : "", n);
+	return in != 0;
+}
+
+/* CUDA's own order is by speed. */
+static bool cuda_order(const struct env_of *e, struct buf *out)
+{
+	if (e->order->node_gpus)
+		buf_puts(out, "PCI_BUS_ID");
+	return e->order->node_gpus > 0;
+}
+
+static bool gpu_uuids(const struct env_of *e, struct buf *out)
+{
+	uint64_t gpus = own_gpus(e);
+
+	for (int i = 0; i < LIMIT_GPUS; i++)
+		if (gpus >> i & 1 && e->order->gpu_uuid[i])
+			buf_printf(out, "%s%s", out->len ? "," : "",
+			           e->order->gpu_uuid[i]);
+	return out->len > 0;
 }
 
 static bool torch_rank(const struct env_of *e, struct buf *out)
@@ -405,7 +461,7 @@ static bool step_gpus(const struct env_of *e, struct buf *out)
 {
 	if (!e->step || !e->step->has_gpus || !e->step->gpus)
 		return false;
-	gpu_list(out, e->step->gpus);
+	gpu_list(e, out, e->step->gpus);
 	return true;
 }
 
@@ -523,6 +579,9 @@ static const struct env_var {
 	{ "AISCHED_CRON_TIME", NULL, cron_time },
 	{ "AISCHED_CRON_LAST", NULL, cron_last },
 	{ "AISCHED_CRON_MISSED", NULL, cron_missed },
+	{ "AISCHED_NUMA_NODES", NULL, numa_nodes },
+	{ "AISCHED_GPU_UUIDS", NULL, gpu_uuids },
+	{ "CUDA_DEVICE_ORDER", NULL, cuda_order },
 	{ "CUDA_VISIBLE_DEVICES", NULL, visible_gpus },
 	{ "ROCR_VISIBLE_DEVICES", NULL, visible_gpus },
 	{ "GPU_DEVICE_ORDINAL", NULL, visible_gpus },

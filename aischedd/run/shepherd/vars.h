@@ -9,9 +9,6 @@
 /* Returns the number of processes: one for each task, or one for all. */
 uint32_t env_nprocs(const struct run_job *job);
 
-/* Append the devices of one process, ascending, as "0,2". */
-void env_gpus(const struct env_of *e, struct buf *out);
-
 /* All names that the table can set, NULL-terminated. */
 const char *const *env_names(void);
 

@@ -1,9 +1,35 @@
 /* align.c - NUMA nodes and link groups of tasks, found by trying all sets */
 #include "aischedd/sched/check/align.h"
 
+#include "aischedd/sched/check/amounts.h"
 #include "aischedd/sched/check/lists.h"
 
-enum { SETS_OF = 8 }; /* NUMA nodes of which all sets are tried */
+enum {
+	SETS_OF = 8, /* NUMA nodes of which all sets are tried */
+	SETS_MAX = SNAP_NUMAS * (SNAP_NUMAS + 1) / 2
+};
+
+/* The sets of NUMA nodes that tasks are given: any of up to eight NUMA nodes,
+ * of more only neighbours by number. */
+struct numa_sets {
+	uint32_t n, set[SETS_MAX];
+};
+
+static struct numa_sets list_sets(uint32_t nnumas)
+{
+	struct numa_sets ret = { 0 };
+
+	for (uint32_t set = 1; nnumas <= SETS_OF && set < (uint32_t)1 << nnumas;
+	     set++)
+		ret.set[ret.n++] = set;
+	for (uint32_t from = 0; nnumas > SETS_OF && from < nnumas; from++) {
+		uint32_t set = 0;
+
+		for (uint32_t i = from; i < nnumas; i++)
+			ret.set[ret.n++] = set |= (uint32_t)1 << i;
+	}
+	return ret;
+}
 
 bool check_align_demands(const struct snap *s, uint32_t req)
 {
@@ -91,17 +117,18 @@ static bool has_mem(const struct snap *s, uint32_t req, uint32_t node,
 {
 	const int64_t *total = s->numa_mem + s->node.numa_first[node];
 	uint32_t n = snap_node_nnumas(s, node);
-	int64_t all = 0, elsewhere = 0;
+	int64_t all = 0, elsewhere = 0, part[SNAP_NUMAS];
 
 	if (!n || !s->req.mem[req])
 		return true;
+	check_amounts_divide(s, node, set, s->req.mem[req], part);
 	mem = mem ? mem + s->node.numa_first[node] : total;
 	for (uint32_t i = 0; i < n; i++) {
 		elsewhere += mem[i] < 0 ? -mem[i] : 0;
 		if (!(set >> i & 1))
 			continue;
 		all += mem[i] > 0 ? mem[i] : 0;
-		if (mem[i] < snap_numa_share(s, node, set, s->req.mem[req], i))
+		if (part[i] && mem[i] < part[i])
 			return false;
 	}
 	return all - elsewhere >= s->req.mem[req];
@@ -109,10 +136,11 @@ static bool has_mem(const struct snap *s, uint32_t req, uint32_t node,
 
 uint32_t check_align_span(const struct snap *s, uint32_t req, uint32_t node)
 {
-	uint32_t n = count_numas(s, node), least = 0;
-	uint32_t gpus = (uint32_t)((s->req.gpus[req] + 999) / 1000);
+	struct numa_sets all = list_sets(count_numas(s, node));
+	uint32_t gpus = (uint32_t)((s->req.gpus[req] + 999) / 1000), least = 0;
 
-	for (uint32_t set = 1; n <= SETS_OF && set < (uint32_t)1 << n; set++) {
+	for (uint32_t i = 0; i < all.n; i++) {
+		uint32_t set = all.set[i];
 		uint32_t size = (uint32_t)__builtin_popcount(set);
 
 		if ((!least || size < least) &&
@@ -124,32 +152,49 @@ uint32_t check_align_span(const struct snap *s, uint32_t req, uint32_t node)
 	return least;
 }
 
-/* Whether all of a task can be counted by NUMA node, and in whole devices. */
-static bool is_countable(const struct snap *s, uint32_t req, uint32_t node)
+/* Whether a task takes whole devices only. */
+static bool is_countable(const struct snap *s, uint32_t req)
 {
-	return count_numas(s, node) <= SETS_OF &&
-	       s->req.gpus[req] % 1000 == 0 && s->req.cpus[req] % 1000 == 0;
+	return s->req.gpus[req] % 1000 == 0 && s->req.cpus[req] % 1000 == 0;
+}
+
+/* The sets that can meet what the request demands of NUMA nodes. */
+static struct numa_sets sets_for(const struct snap *s, uint32_t req,
+                                 uint32_t node)
+{
+	enum numa numa = (enum numa)s->req.numa[req];
+	struct numa_sets all = list_sets(count_numas(s, node)), ret = { 0 };
+	uint32_t most = numa == NUMA_STRICT  ? 1
+	                : numa == NUMA_TIGHT ? check_align_span(s, req, node)
+	                                     : SNAP_NUMAS;
+
+	if (numa == NUMA_ANY)
+		return (struct numa_sets){ 1, { UINT32_MAX } };
+	for (uint32_t i = 0; i < all.n; i++) {
+		if ((uint32_t)__builtin_popcount(all.set[i]) <= most)
+			ret.set[ret.n++] = all.set[i];
+	}
+	return ret;
 }
 
 struct align_best check_align_best(const struct snap *s, uint32_t req,
                                    uint32_t node,
                                    const struct align_free *nfree)
 {
-	enum numa numa = (enum numa)s->req.numa[req];
-	uint32_t gpus = (uint32_t)(s->req.gpus[req] / 1000), span;
-	struct align_best ret = { .known = is_countable(s, req, node) };
-	uint32_t all = ret.known ? (1u << count_numas(s, node)) - 1 : 0;
+	uint32_t gpus = (uint32_t)(s->req.gpus[req] / 1000);
+	uint32_t n = count_numas(s, node);
+	struct numa_sets all = sets_for(s, req, node);
+	struct align_best ret = { .known = is_countable(s, req) };
 
-	span = ret.known ? check_align_span(s, req, node) : 0;
-	for (uint32_t set = numa == NUMA_ANY ? all : 1; set && set <= all;
-	     set++) {
-		uint32_t size = (uint32_t)__builtin_popcount(set), groups;
+	for (uint32_t i = 0; ret.known && i < all.n; i++) {
+		uint32_t set = all.set[i], groups;
+		uint32_t size = (uint32_t)__builtin_popcount(set);
 
-		if ((numa == NUMA_STRICT && size > 1) ||
-		    (numa == NUMA_TIGHT && size > span) ||
-		    (ret.fits && size > ret.numas) ||
+		/* In all NUMA nodes, only what is bound needs memory of each.
+		 */
+		if ((ret.fits && size > ret.numas) ||
 		    !has_cpus(s, req, node, nfree->thread, set) ||
-		    (numa != NUMA_ANY &&
+		    ((snap_binds(s, req) || size < n) &&
 		     !has_mem(s, req, node, nfree->numa_mem, set)))
 			continue;
 		groups = groups_in(s, req, node, nfree->gpu, set, gpus);
@@ -198,15 +243,17 @@ uint32_t check_align_links(const struct snap *s, uint32_t node, uint64_t gpus)
 static void take_mem(const struct snap *s, uint32_t req,
                      const struct snap_task *t, int64_t *mem)
 {
+	int64_t part[SNAP_NUMAS];
+
 	mem += s->node.numa_first[t->node];
+	check_amounts_divide(s, t->node, t->numas, s->req.mem[req], part);
 	for (uint32_t i = 0; i < snap_node_nnumas(s, t->node); i++)
-		mem[i] -=
-		    snap_numa_share(s, t->node, t->numas, s->req.mem[req], i);
+		mem[i] -= part[i];
 }
 
 int check_align_task(const struct audit *a, uint32_t req, uint64_t job,
-                     const struct snap_task *t, int64_t *numa_mem,
-                     int64_t *unbound)
+                     const struct snap_task *t, bool bound_only,
+                     int64_t *numa_mem, int64_t *unbound)
 {
 	const struct snap *s = a->s;
 	enum numa numa = (enum numa)s->req.numa[req];
@@ -214,17 +261,17 @@ int check_align_task(const struct audit *a, uint32_t req, uint64_t job,
 	uint32_t set = check_align_numas(s, t, a->plan->cpu_use) |
 	               (s->req.mem[req] ? t->numas : 0);
 	const char *node = s->node.name[t->node];
+	bool beside;
 
 	if (n ? !t->numas || (n < 32 && t->numas >> n) : t->numas != 0)
 		return check_bad(a, job, "has memory in no NUMA node of %s",
 		                 node);
+	beside = bound_only || has_mem(s, req, t->node, numa_mem, t->numas);
 	take_mem(s, req, t, numa_mem);
 	if (!snap_binds(s, req))
 		return 0;
 	take_mem(s, req, t, unbound);
 	unbound += s->node.numa_first[t->node];
-	if (numa == NUMA_TIGHT && count_numas(s, t->node) > SETS_OF)
-		return 0;
 	if (numa == NUMA_TIGHT)
 		most = check_align_span(s, req, t->node);
 	if ((uint32_t)__builtin_popcount(set) > most)
@@ -237,6 +284,9 @@ int check_align_task(const struct audit *a, uint32_t req, uint64_t job,
 			                 "given twice",
 			                 (unsigned)i, node);
 	}
+	if (!beside)
+		return check_bad(
+		    a, job, "is bound to memory of %s that others have", node);
 	return 0;
 }
 

@@ -13,7 +13,7 @@ struct align_free {
 
 /* The best that one task can have on a node. */
 struct align_best {
-	bool known;             /* false: too many sets, or parts of devices */
+	bool known;             /* false: it takes parts of devices */
 	bool fits;              /* with all that it demands */
 	uint32_t numas, groups; /* the fewest NUMA nodes; then groups there */
 };
@@ -40,12 +40,12 @@ uint32_t check_align_links(const struct snap *s, uint32_t node, uint64_t gpus);
 
 /*
  * Take the memory of a task from the free memory of its NUMA nodes, and check
- * that all that is bound there has room, and that it is in as few NUMA
- * nodes as it must be.
+ * that it is in as few NUMA nodes as it must be, and that all that is bound
+ * there has room: beside all other memory, unless bound_only.
  */
 int check_align_task(const struct audit *a, uint32_t req, uint64_t job,
-                     const struct snap_task *t, int64_t *numa_mem,
-                     int64_t *unbound);
+                     const struct snap_task *t, bool bound_only,
+                     int64_t *numa_mem, int64_t *unbound);
 
 /* Check that the GPUs that a job with --links strict has on each node are in as
  * few groups as they can be: of n tasks that it gets, and those of the run that

@@ -10,6 +10,7 @@
 #include "aischedd/sched/check/plan_check.h"
 
 #include "aischedd/sched/check/align.h"
+#include "aischedd/sched/check/amounts.h"
 #include "aischedd/sched/check/audit.h"
 #include "aischedd/sched/check/lists.h"
 #include "aischedd/sched/check/nodes.h"
@@ -29,7 +30,10 @@ struct check {
 	uint32_t *jobs_on, *mine; /* by node: tasks of all jobs, of this job */
 	uint8_t *closed;          /* by node: 1 if an exclusive job is there */
 	uint32_t *row_started;    /* by row */
-	uint32_t wishes;          /* starts that were compared with others */
+	/* A start has tasks above its least number: these were added after
+	 * later starts. */
+	bool grew;
+	uint32_t wishes; /* starts that were compared with others */
 };
 
 static void begin_runs(struct check *c)
@@ -68,11 +72,11 @@ static void begin(struct check *c)
 	}
 	for (uint32_t i = 0; i < s->gpu.n; i++)
 		c->gpu[i] = s->gpu.free[i];
-	snap_threads(s, c->thread);
+	check_amounts_threads(s, c->thread);
 	c->numa_mem = arena_array(c->arena, int64_t, nnumas);
 	c->unbound = arena_array(c->arena, int64_t, nnumas);
-	snap_numas(s, false, c->numa_mem);
-	snap_numas(s, true, c->unbound);
+	check_amounts_numas(s, false, c->numa_mem);
+	check_amounts_numas(s, true, c->unbound);
 	begin_runs(c);
 }
 
@@ -143,7 +147,7 @@ static int take_cpus(struct check *c, uint32_t req, const struct snap_task *t,
 }
 
 static int take_task(struct check *c, uint32_t req, const struct snap_task *t,
-                     uint64_t job)
+                     uint64_t job, bool bound_only)
 {
 	const struct snap *s = c->s;
 	c->mem[t->node] -= s->req.mem[req];
@@ -155,10 +159,11 @@ static int take_task(struct check *c, uint32_t req, const struct snap_task *t,
 		                 s->node.name[t->node]);
 	if (take_gpus(c, req, t, job) < 0 || take_cpus(c, req, t, job) < 0)
 		return -1;
-	return check_align_task(c->audit, req, job, t, c->numa_mem, c->unbound);
+	return check_align_task(c->audit, req, job, t, bound_only, c->numa_mem,
+	                        c->unbound);
 }
 
-/* No other job is on the nodes of an exclusive job. */
+/* Check that no other job is on the nodes of an exclusive job. */
 static int check_alone(struct check *c, uint32_t req, const struct snap_task *t,
                        uint32_t n, uint64_t job)
 {
@@ -179,6 +184,40 @@ static int check_alone(struct check *c, uint32_t req, const struct snap_task *t,
 	return 0;
 }
 
+/* Whether the CPUs for a task are free in these NUMA nodes. */
+static bool has_cpus(const struct check *c, uint32_t req, uint32_t node,
+                     uint32_t numas)
+{
+	const struct snap *s = c->s;
+	int64_t part = s->req.cpus[req] % 1000, idle = 0;
+	bool shares = false;
+
+	for (uint32_t i = s->node.cpu_first[node];
+	     i < s->node.cpu_first[node + 1]; i++) {
+		if (!(numas >> s->cpu.numa[i] & 1))
+			continue;
+		idle += c->thread[i] == 1000;
+		shares |= c->thread[i] >= part && c->thread[i] < 1000;
+	}
+	return idle >= s->req.cpus[req] / 1000 + (part && !shares);
+}
+
+/* A resumed task gets CPUs of the NUMA nodes that it had, for its memory is
+ * there. One that demands none gets others if there are too few, which can only
+ * be told if nothing else may have taken CPUs before it. */
+static bool strays(const struct check *c, uint32_t req,
+                   const struct snap_task *had, const struct snap_task *t)
+{
+	uint32_t numas =
+	    check_align_numas(c->s, had, c->s->cpu_use) | had->numas;
+
+	if (!numas || !(check_align_numas(c->s, t, c->plan->cpu_use) & ~numas))
+		return false;
+	return snap_binds(c->s, req) ||
+	       (!c->plan->ngrows && !c->plan->nclaims &&
+	        has_cpus(c, req, t->node, numas));
+}
+
 /* A suspended job keeps its memory and GPUs and gets CPUs again. */
 static int check_resume(struct check *c, uint32_t run,
                         const struct snap_task *t, uint32_t n, uint64_t job)
@@ -192,8 +231,14 @@ static int check_resume(struct check *c, uint32_t run,
 		                 (unsigned)n);
 	for (uint32_t i = 0; i < n; i++) {
 		if (t[i].node != had[i].node || t[i].gpus != had[i].gpus ||
-		    t[i].gpu_milli != had[i].gpu_milli)
+		    t[i].gpu_milli != had[i].gpu_milli ||
+		    t[i].numas != had[i].numas)
 			return check_bad(c->audit, job, "goes on elsewhere");
+		if (strays(c, req, &had[i], &t[i]))
+			return check_bad(c->audit, job,
+			                 "goes on in NUMA nodes of %s that it "
+			                 "did not have",
+			                 s->node.name[t[i].node]);
 		if (s->node.state[t[i].node] == NODE_DOWN ||
 		    !s->pool.ready[s->node.pool[t[i].node]] ||
 		    c->closed[t[i].node])
@@ -218,10 +263,10 @@ static int check_resume(struct check *c, uint32_t run,
 
 /* Take what each task needs from what is free. */
 static int take_tasks(struct check *c, uint32_t req, const struct snap_task *t,
-                      uint32_t n, uint64_t job)
+                      uint32_t n, uint64_t job, bool bound_only)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		if (take_task(c, req, &t[i], job) < 0)
+		if (take_task(c, req, &t[i], job, bound_only) < 0)
 			return -1;
 	}
 	return 0;
@@ -278,7 +323,8 @@ static bool can_judge_wishes(const struct check *c)
 	return true;
 }
 
-/* The NUMA nodes that the request wishes to be few; then the groups. */
+/* How much the devices of a task lack of its wishes: NUMA nodes above the
+ * fewest; among equals, link groups above the fewest. */
 static uint64_t excess_of(const struct snap *s, uint32_t req, uint32_t node,
                           uint32_t numas, uint32_t groups)
 {
@@ -287,8 +333,9 @@ static uint64_t excess_of(const struct snap *s, uint32_t req, uint32_t node,
 	    s, req, node, (uint32_t)(s->req.gpus[req] / 1000));
 	bool cares = s->req.links[req] != LINKS_ANY;
 
-	if (s->req.numa[req] == NUMA_ANY)
-		numas = span;
+	span = span ? span : 1; /* more memory than its NUMA nodes have */
+	if (s->req.numa[req] == NUMA_ANY || numas < span)
+		numas = span; /* a task without devices is in none */
 	return (uint64_t)(numas - span) << 32 | (cares ? groups - least : 0);
 }
 
@@ -302,8 +349,10 @@ static int check_wish(struct check *c, uint32_t req, const struct snap_task *t,
 	uint32_t numas, groups, node = t->node, level = s->req.need[req];
 	uint64_t has;
 
-	if (n != 1 || s->req.gpus[req] < 1000 || s->req.exclusive[req] ||
-	    c->wishes == LOOK_AGAIN || !can_judge_wishes(c) ||
+	if (n != 1 ||
+	    (s->req.gpus[req] < 1000 && s->req.numa[req] != NUMA_PREFER) ||
+	    s->req.exclusive[req] || c->wishes == LOOK_AGAIN ||
+	    !can_judge_wishes(c) ||
 	    !check_align_best(s, req, node, &nfree).known)
 		return 0;
 	c->wishes++;
@@ -338,7 +387,10 @@ static int take_start(struct check *c, const struct start *start)
 	uint32_t row = start->row, req = s->pend.req[row];
 	const struct snap_task *t = c->plan->task + start->task_first;
 	uint64_t job = s->member[start->member].job;
+	bool bound_only =
+	    c->grew || s->pend.claim_first[row] < s->pend.claim_first[row + 1];
 
+	c->grew |= start->ntasks > s->req.min_tasks[req];
 	c->row_started[row]++;
 	if (s->pend.resumes[row] != SNAP_NONE)
 		return check_resume(c, s->pend.resumes[row], t, start->ntasks,
@@ -348,7 +400,7 @@ static int take_start(struct check *c, const struct start *start)
 		return check_bad(c->audit, job, "starts with %u tasks",
 		                 (unsigned)start->ntasks);
 	if (check_wish(c, req, t, start->ntasks, job) < 0 ||
-	    take_tasks(c, req, t, start->ntasks, job) < 0 ||
+	    take_tasks(c, req, t, start->ntasks, job, bound_only) < 0 ||
 	    check_align_job(c->audit, req, job, t, start->ntasks, SNAP_NONE) <
 	        0 ||
 	    check_nodes(c->audit, req, job, t, start->ntasks) < 0)
@@ -378,7 +430,7 @@ static int take_grow(struct check *c, const struct grow *grow)
 	uint64_t job = s->run.job[grow->run];
 	int status;
 
-	if (take_tasks(c, req, t, grow->ntasks, job) < 0 ||
+	if (take_tasks(c, req, t, grow->ntasks, job, true) < 0 ||
 	    check_align_job(c->audit, req, job, t, grow->ntasks, grow->run) <
 	        0 ||
 	    check_growth(c->audit, grow->run) < 0)
@@ -389,7 +441,8 @@ static int take_grow(struct check *c, const struct grow *grow)
 	return status;
 }
 
-/* How many tasks of the request would fit on the node if nothing ran there. */
+/* How many tasks of the request surely fit on the node; of those that demand
+ * something of NUMA nodes or links, one at most. */
 static uint32_t room_on(const struct check *c, uint32_t req, uint32_t node)
 {
 	const struct snap *s = c->s;
@@ -464,16 +517,15 @@ static bool is_plain(const struct snap *s, uint32_t req)
 	for (uint32_t i = s->req.rule_first[req];
 	     i < s->req.rule_first[req + 1]; i++)
 		counts |= rule_count(s->rule[i]) > 0;
-	/* Aligned tasks are tried one at a time. */
-	return !counts &&
-	       (!check_align_demands(s, req) || s->req.min_tasks[req] == 1);
+	return !counts;
 }
 
 static bool waits_for_room(const struct verdict *v)
 {
-	return v->why == WHY_Topology || v->why == WHY_Resources ||
-	       v->why == WHY_NumaAlignment || v->why == WHY_LinkAlignment ||
-	       v->why == WHY_Fragmentation || v->why == WHY_GangPartial;
+	enum reason_kind kind = reason_kind(v->why);
+
+	return kind == REASON_ROOM || kind == REASON_PLACE ||
+	       kind == REASON_DOMAIN;
 }
 
 /* A row that waits for room must not fit on nodes without claims: they had at

@@ -9,8 +9,8 @@
 /*
  * An independent, naive verifier: each row has one verdict, nothing is given
  * twice (CPU, GPU, memory, licence), gangs are whole, limits hold, no start on
- * a node that is down, not ready or forbidden. Fails with EINVAL and says what
- * is wrong.
+ * a node that is down, not ready or forbidden, tasks have the NUMA nodes and
+ * links that they demand. Fails with EINVAL and says what is wrong.
  */
 int plan_check(const struct snap *snap, const struct plan *plan,
                struct err *err);

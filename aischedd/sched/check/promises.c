@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "aischedd/sched/check/align.h"
+#include "aischedd/sched/check/amounts.h"
 #include "aischedd/sched/check/audit.h"
 #include "aischedd/sched/check/lists.h"
 #include "aischedd/sched/check/nodes.h"
@@ -31,9 +32,15 @@ struct stay {
 	uint32_t promise;     /* in plan.promise, else SNAP_NONE */
 };
 
+/* The free amounts of all devices and NUMA nodes. */
+struct devices_free {
+	int64_t *gpu, *thread, *numa_mem;
+};
+
 struct future_check {
 	const struct audit *a;
 	const struct snap *s;
+	struct devices_free now, then; /* then: of one node at a time */
 	struct stay *stay;
 	uint32_t n;
 	uint32_t *first;              /* by node: slice of stay */
@@ -222,6 +229,23 @@ static int by_node(const void *a, const void *b)
 	return (x->node > y->node) - (x->node < y->node);
 }
 
+static struct devices_free devices_free_now(const struct audit *a)
+{
+	const struct snap *s = a->s;
+	uint32_t nnumas = s->node.n ? s->node.numa_first[s->node.n] : 0;
+	struct devices_free r = {
+		arena_array(a->arena, int64_t, s->gpu.n),
+		arena_array(a->arena, int64_t, s->cpu.n),
+		arena_array(a->arena, int64_t, nnumas),
+	};
+
+	for (uint32_t i = 0; i < s->gpu.n; i++)
+		r.gpu[i] = s->gpu.free[i];
+	check_amounts_threads(s, r.thread);
+	check_amounts_numas(s, false, r.numa_mem);
+	return r;
+}
+
 static struct future_check future_check_new(const struct audit *a)
 {
 	const struct plan *plan = a->plan;
@@ -241,6 +265,8 @@ static struct future_check future_check_new(const struct audit *a)
 	f.first = arena_array(a->arena, uint32_t, s->node.n + 1);
 	f.by_row = arena_array(a->arena, uint32_t, s->run.n);
 	f.by_member = arena_array(a->arena, uint32_t, s->run.n);
+	f.now = devices_free_now(a);
+	f.then = devices_free_now(a);
 	add_runs(&f);
 	add_placed(&f);
 	add_claims(&f);
@@ -471,19 +497,28 @@ static bool is_any_due(const struct snap *s)
 	return false;
 }
 
-/* Whether amounts tell for sure what fits on the node. */
-static bool is_plain(const struct future_check *f, uint32_t req, uint32_t node)
+/* Whether amounts tell for sure that the job fits on the node from a time on,
+ * and leaves the others there what they need. Whether a job that comes later
+ * and demands something of NUMA nodes or links still has it depends on the
+ * devices that all others get. */
+static bool is_plain(const struct future_check *f, const struct one *p,
+                     uint32_t node, int64_t at)
 {
 	const struct snap *s = f->s;
+	uint32_t req = s->pend.req[p->row];
 	bool plain = s->req.gpu_type[req] == SNAP_NONE &&
 	             !check_align_demands(s, req) &&
 	             s->req.gpus[req] % 1000 == 0;
 
 	for (uint32_t i = f->first[node]; i < f->first[node + 1]; i++) {
-		uint32_t other = f->stay[i].req;
+		const struct stay *it = &f->stay[i];
+		int64_t begins = it->from > at ? it->from : at;
 
-		plain &= !f->stay[i].floats || s->req.gpus[other] % 1000 == 0;
-		plain &= s->req.cpus[other] % 1000 == 0;
+		plain &= !it->floats || s->req.gpus[it->req] % 1000 == 0;
+		plain &= s->req.cpus[it->req] % 1000 == 0;
+		plain &= !it->floats || it->from < at ||
+		         !check_align_demands(s, it->req) ||
+		         !is_there(f, p, it, begins);
 	}
 	return plain;
 }
@@ -509,7 +544,7 @@ static int check_later(const struct future_check *f,
 		return 0;
 	for (uint32_t i = 0; i < last->n; i++) {
 		if (check_forbidden(s, s->pend.req[p.row], node[i]) ||
-		    !is_plain(f, s->pend.req[p.row], node[i]))
+		    !is_plain(f, &p, node[i], then))
 			return 0;
 	}
 	if (!fits_from(f, &p, node, last->n, then))
@@ -538,6 +573,94 @@ static bool any_shares_cpus(const struct future_check *f, const uint32_t *node,
 	return any;
 }
 
+/* --- devices ------------------------------------------------------------ */
+
+/* Set the devices of a node to what is free now. */
+static void reset_devices(const struct future_check *f, uint32_t node)
+{
+	const struct snap_nodes *n = &f->s->node;
+
+	for (uint32_t i = n->gpu_first[node]; i < n->gpu_first[node + 1]; i++)
+		f->then.gpu[i] = f->now.gpu[i];
+	for (uint32_t i = n->cpu_first[node]; i < n->cpu_first[node + 1]; i++)
+		f->then.thread[i] = f->now.thread[i];
+	for (uint32_t i = n->numa_first[node]; i < n->numa_first[node + 1]; i++)
+		f->then.numa_mem[i] = f->now.numa_mem[i];
+}
+
+/* Give back (sign 1) or take what a task has of the devices of its node. */
+static void give_devices(const struct future_check *f, const struct stay *it,
+                         int sign)
+{
+	const struct snap *s = f->s;
+	const struct snap_task *t = it->on ? it->on : &s->task[it->task];
+	const struct snap_cpu_use *use =
+	    it->on ? f->a->plan->cpu_use : s->cpu_use;
+	int64_t *thread = f->then.thread + s->node.cpu_first[t->node];
+	int64_t part[SNAP_NUMAS];
+
+	for (uint32_t i = t->cpu_first; !it->no_cpus && i < t[1].cpu_first; i++)
+		thread[use[i].cpu] += sign * use[i].milli;
+	if (it->no_rest)
+		return;
+	count_devices(t, f->then.gpu + s->node.gpu_first[t->node], sign);
+	check_amounts_divide(s, t->node, t->numas, s->req.mem[it->req], part);
+	for (uint32_t i = 0; i < snap_node_nnumas(s, t->node); i++)
+		f->then.numa_mem[s->node.numa_first[t->node] + i] +=
+		    sign * part[i];
+}
+
+/* Whether a task, the only one of its job on the node, then has what it demands
+ * of NUMA nodes and links. That cannot be told while it is not known which
+ * devices others have. */
+static bool is_aligned_at(const struct future_check *f, const struct one *p,
+                          uint32_t node, int64_t at)
+{
+	uint32_t req = f->s->pend.req[p->row];
+	struct align_free nfree = { f->then.gpu, f->then.thread,
+		                    f->then.numa_mem };
+	struct align_best best;
+
+	reset_devices(f, node);
+	for (uint32_t i = f->first[node]; i < f->first[node + 1]; i++) {
+		const struct stay *it = &f->stay[i];
+		bool there = is_there(f, p, it, at);
+
+		if (there && it->floats)
+			return true;
+		if (there != it->runs)
+			give_devices(f, it, there ? -1 : 1);
+	}
+	best = check_align_best(f->s, req, node, &nfree);
+	return best.fits || !best.known;
+}
+
+/* Check that a job has what it demands of devices at its promised start, on
+ * nodes with one of its tasks. */
+static int check_aligned(const struct future_check *f, const struct one *p,
+                         const struct snap_promise *promise)
+{
+	const uint32_t *node = f->a->plan->promise_node + promise->node_first;
+	const struct snap *s = f->s;
+
+	if (s->pend.resumes[p->row] != SNAP_NONE ||
+	    !check_align_demands(s, s->pend.req[p->row]))
+		return 0;
+	for (uint32_t i = 0; i < promise->n; i++) {
+		uint32_t n = 0;
+
+		for (uint32_t k = 0; k < promise->n; k++)
+			n += node[k] == node[i];
+		if (n == 1 && !is_aligned_at(f, p, node[i], promise->start))
+			return check_bad(f->a, promise->job,
+			                 "is promised %lld on %s, where it "
+			                 "cannot be aligned then",
+			                 (long long)promise->start,
+			                 s->node.name[node[i]]);
+	}
+	return 0;
+}
+
 static int check_kept(const struct future_check *f,
                       const struct snap_promise *promise)
 {
@@ -545,12 +668,14 @@ static int check_kept(const struct future_check *f,
 	struct one p = { 0 };
 
 	if (!find_job(f->s, promise->job, &p.row, &p.member) ||
-	    any_shares_cpus(f, node, promise->n) ||
-	    fits_from(f, &p, node, promise->n, promise->start))
+	    any_shares_cpus(f, node, promise->n))
 		return 0;
-	return check_bad(f->a, promise->job,
-	                 "is promised %lld, when there is no room for it",
-	                 (long long)promise->start);
+	if (!fits_from(f, &p, node, promise->n, promise->start))
+		return check_bad(
+		    f->a, promise->job,
+		    "is promised %lld, when there is no room for it",
+		    (long long)promise->start);
+	return check_aligned(f, &p, promise);
 }
 
 int check_promises(struct audit *a)

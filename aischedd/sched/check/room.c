@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "aischedd/sched/check/align.h"
+#include "aischedd/sched/check/amounts.h"
 #include "aischedd/sched/check/audit.h"
 #include "aischedd/sched/check/lists.h"
 #include "aischedd/sched/check/nodes.h"
@@ -22,7 +23,7 @@ struct free_room {
 	int64_t *cpu, *mem, *slot; /* by node */
 	int64_t *gpu, *thread;     /* by device, by CPU of a slice */
 	int64_t *numa_mem;         /* by NUMA node */
-	int64_t *unbound;          /* likewise, less what is bound there */
+	int64_t *unbound;          /* by NUMA node: less what is bound there */
 	int64_t *tasks, *sealed;   /* by node: all tasks, exclusive ones */
 };
 
@@ -51,13 +52,13 @@ static struct free_room room_copy(const struct audit *a,
 		r.gpu[i] = from ? from->gpu[i] : s->gpu.free[i];
 	r.numa_mem = arena_array(a->arena, int64_t, nnumas);
 	r.unbound = arena_array(a->arena, int64_t, nnumas);
-	snap_numas(s, false, r.numa_mem);
-	snap_numas(s, true, r.unbound);
+	check_amounts_numas(s, false, r.numa_mem);
+	check_amounts_numas(s, true, r.unbound);
 	for (uint32_t i = 0; from && i < nnumas; i++) {
 		r.numa_mem[i] = from->numa_mem[i];
 		r.unbound[i] = from->unbound[i];
 	}
-	snap_threads(s, r.thread);
+	check_amounts_threads(s, r.thread);
 	for (uint32_t i = 0; from && i < s->cpu.n; i++)
 		r.thread[i] = from->thread[i];
 	return r;
@@ -80,19 +81,19 @@ static void give_rest(const struct snap *s, const struct free_room *r,
                       uint32_t req, const struct snap_task *t, int sign)
 {
 	int64_t *gpu = r->gpu + s->node.gpu_first[t->node];
+	int64_t part[SNAP_NUMAS];
 
 	r->mem[t->node] += sign * s->req.mem[req];
 	r->slot[t->node] += sign;
 	r->tasks[t->node] -= sign;
 	for (uint64_t left = t->gpus; left; left &= left - 1)
 		gpu[__builtin_ctzll(left)] += sign * t->gpu_milli;
+	check_amounts_divide(s, t->node, t->numas, s->req.mem[req], part);
 	for (uint32_t i = 0; i < snap_node_nnumas(s, t->node); i++) {
 		uint32_t at = s->node.numa_first[t->node] + i;
-		int64_t mem = sign * snap_numa_share(s, t->node, t->numas,
-		                                     s->req.mem[req], i);
 
-		r->numa_mem[at] += mem;
-		r->unbound[at] += snap_binds(s, req) ? mem : 0;
+		r->numa_mem[at] += sign * part[i];
+		r->unbound[at] += snap_binds(s, req) ? sign * part[i] : 0;
 	}
 }
 
@@ -328,8 +329,8 @@ static bool is_alone(const struct audit *a, const struct free_room *r,
 }
 
 /* Whether a task of a claim, alone on its node, can have what it demands of
- * NUMA nodes and links: surely not if not even beside what is bound there. A
- * job that grows has GPUs there already. */
+ * NUMA nodes and links. Surely not if it cannot even when only tasks that are
+ * bound are there. A job that grows has GPUs there already. */
 static enum room_answer is_aligned(const struct audit *a,
                                    const struct free_room *r,
                                    const struct room_held *h)

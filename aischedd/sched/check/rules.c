@@ -12,12 +12,14 @@
 struct use {
 	int64_t (*base)[RES_N];   /* before the plan */
 	int64_t (*lost)[RES_N];   /* of base: lost by evictions */
-	int64_t (*frozen)[RES_N]; /* of lost: kept by suspended jobs */
+	int64_t (*frozen)[RES_N]; /* part of `lost` that suspended jobs keep */
 	int64_t (*more)[RES_N];   /* added by starts, growth and claims */
-	int64_t (*held)[RES_N]; /* of more: starts on claims of earlier plans */
-	int64_t (*firm)[RES_N]; /* of base and more: not preemptible */
-	int64_t (*now)[RES_N];  /* until evicted jobs have ended: by all runs,
-	                         * starts and growth */
+	int64_t (*held)[RES_N];   /* part of `more`: starts on claims of earlier
+	                             plans */
+	int64_t (*firm)[RES_N];   /* part of `base` and `more` that is not
+	                             preemptible */
+	int64_t (*now)[RES_N];  /* in use until evicted jobs have ended: by all
+	                           runs, starts, growth */
 	uint8_t (*adds)[RES_N]; /* 1: more of it is used, not only moved */
 	uint8_t (*adds_now)[RES_N]; /* 1: by starts or growth */
 	uint8_t (*hardens)[RES_N];  /* 1: more of it is used, not preemptible */
@@ -25,7 +27,7 @@ struct use {
 	int64_t *jobs_now, *starts_now; /* likewise */
 	uint32_t *limited;              /* its row in user, or SNAP_NONE */
 	int64_t (*user)[2];  /* by limited queue and user: jobs, GPUs */
-	uint8_t (*rises)[2]; /* likewise: 1 if it rises */
+	uint8_t (*rises)[2]; /* by limited queue and user: 1 if it rises */
 	int64_t (*user_now)[2];
 	uint8_t (*rises_now)[2];
 	int64_t *license; /* free */

@@ -118,6 +118,8 @@ struct future_course future_course_of(struct future *a, uint32_t node)
 			add_point(v, &w);
 		} while (future_walk_on(&w));
 		future_walk_end(&w);
+		for (struct future_due *d = v->due; d; d = d->next)
+			d->is_void = d->lacks;
 		v->is_new = true;
 	}
 	future_spend(a, 4);
@@ -261,34 +263,74 @@ static bool is_before(int64_t at, int64_t until)
 	return until == SNAP_NEVER || at < until;
 }
 
-/* Place the tasks on trial; *ret is a job that then has too little of the room
- * kept for it, or NULL. */
-static bool try_it(struct future *a, uint32_t node,
-                   const struct future_ask *ask, int64_t n, int64_t from,
-                   int64_t until, const struct future_due **ret)
+/* Go on until the last entry has begun, or one has found too little. */
+static void walk_dues(struct future_walk *w)
 {
-	size_t ncpus = fit_max_cpus(a->s, ask->req);
-	struct snap_task task;
-	struct future_walk w;
-	int64_t room;
+	int64_t last = INT64_MIN;
 
+	for (const struct future_due *d = w->a->view[w->node].due; d;
+	     d = d->next)
+		last = d->start;
+	while (!w->cut && w->at < last && future_walk_on(w))
+		future_spend(w->a, 1);
+}
+
+/* An entry for tasks on trial, in the list of the node. */
+static struct future_due **put_trial(struct future *a, uint32_t node,
+                                     const struct future_due *trial)
+{
+	size_t ncpus = (size_t)trial->n * fit_max_cpus(a->s, trial->req);
+	struct future_due **at = &a->view[node].due;
+
+	if (trial->n > a->trial_cap) {
+		a->trial_cap = 2 * (size_t)trial->n;
+		a->trial_task =
+		    arena_array(a->arena, struct snap_task, 2 * a->trial_cap);
+	}
 	if (ncpus > a->use_cap) {
 		a->use_cap = 2 * ncpus;
 		a->use = arena_array(a->arena, struct snap_cpu_use, a->use_cap);
 	}
+	while (*at && (*at)->start <= trial->start)
+		at = &(*at)->next;
+	a->trial = *trial;
+	a->trial.task = a->trial_task;
+	a->trial.use = a->use;
+	a->trial.next = *at;
+	*at = &a->trial;
+	return at;
+}
+
+/* Keep room for the tasks on trial. *ret is a job that has too little of the
+ * room kept for it then, until they end or later: which devices the jobs in
+ * between get depends on them. */
+static bool try_it(struct future *a, uint32_t node,
+                   const struct future_ask *ask, int64_t n, int64_t from,
+                   int64_t until, const struct future_due **ret)
+{
+	const struct future_due trial = { .start = from,
+		                          .end = until,
+		                          .resv = SNAP_NONE,
+		                          .req = ask->req,
+		                          .n = (uint32_t)n,
+		                          .resumes = SNAP_NONE,
+		                          .own = a->p->had[node].gpus };
+	const struct future_due *due = due_at(&a->view[node], from, false);
+	struct future_due **at = put_trial(a, node, &trial);
+	struct future_walk w;
+
 	future_walk_begin(&w, a, node);
-	while (future_walk_next(&w) <= from)
-		future_walk_on(&w);
-	room = fit_count(a->then, ask->req, node, 0, n);
-	w.cut = room < n ? due_at(&a->view[node], from, false) : NULL;
-	for (int64_t i = 0; !w.cut && i < room; i++)
-		fit_task(a->then, ask->req, node, room - i, &task, a->use);
-	a->then->own_gpus[node] = 0;
-	while (!w.cut && is_before(future_walk_next(&w), until) &&
-	       future_walk_on(&w))
-		;
+	walk_dues(&w);
+	/* If no room is kept then, others decide whether the tasks fit. An
+	 * entry may be void without them: once others are evicted, more devices
+	 * are free, and jobs before it get other ones. */
+	while (w.cut && (w.cut->is_void || (w.cut == &a->trial && !due))) {
+		w.cut = NULL;
+		walk_dues(&w);
+	}
 	future_walk_end(&w);
-	*ret = w.cut;
+	*at = a->trial.next;
+	*ret = w.cut == &a->trial ? due : w.cut;
 	return !w.cut;
 }
 
@@ -400,17 +442,14 @@ void future_drop(struct future *a, size_t n)
 	}
 }
 
-bool future_holds(struct future *a, uint32_t node)
+const struct future_due *future_lacking(struct future *a, uint32_t node)
 {
 	struct future_walk w;
-	bool holds;
 
 	future_walk_begin(&w, a, node);
-	while (!w.cut && future_walk_on(&w))
-		future_spend(a, 1);
-	holds = !w.cut;
+	walk_dues(&w);
 	future_walk_end(&w);
-	return holds;
+	return w.cut;
 }
 
 void future_leave(struct future *a, uint32_t task, bool leaves)

@@ -56,6 +56,10 @@ struct future_due {
 	uint32_t ntasks;
 	struct snap_task *task;
 	struct snap_cpu_use *use;
+	uint64_t own;       /* GPUs that the job has there already */
+	uint32_t nwithheld; /* tasks for which only amounts are kept */
+	bool lacks;         /* it found less than was kept for it */
+	bool is_void;       /* it does so whatever is tried: see try_it() */
 };
 
 /* The needs of one task, to be compared with points. */
@@ -139,7 +143,8 @@ bool future_is_odd(const struct future *a, uint32_t node,
 /* Valid until something is added to the node. */
 struct future_course future_course_of(struct future *a, uint32_t node);
 
-/* By point of a node: how many tasks fit there then, at most ask->most. */
+/* Returns by point of a node how many tasks fit there then, at most
+ * ask->most. */
 const int64_t *future_counts(struct future *a, uint32_t node,
                              const struct future_ask *ask);
 
@@ -163,8 +168,9 @@ void future_add_task(struct future *a, uint32_t req, size_t task);
 size_t future_added(const struct future *a);
 void future_drop(struct future *a, size_t n);
 
-/* Whether everything kept on the node fits. */
-bool future_holds(struct future *a, uint32_t node);
+/* Returns the first entry of what is kept on the node that does not fit, or
+ * NULL. */
+const struct future_due *future_lacking(struct future *a, uint32_t node);
 
 /* Note that a task of a running job is evicted, or no longer is. */
 void future_leave(struct future *a, uint32_t task, bool leaves);

@@ -83,8 +83,8 @@ static const int64_t *gpus_free(const struct snap *s, struct arena *arena)
 	return have;
 }
 
-/* Find the seconds until each node has as much as each level says, if all jobs
- * end on time and none starts. each: what a task of a request holds. */
+/* Find in how many seconds the node has reached each level, if all jobs end on
+ * time and none starts. each: by request, what one of its tasks holds. */
 static void find_times(struct future_nodes *soon, struct supply *sup,
                        const int64_t *each, uint32_t node)
 {

@@ -54,8 +54,30 @@ static void release(struct future_walk *w, const struct future_run *stay)
 	          a->s->cpu_use, !a->s->run.suspended[stay->run], true, 1);
 }
 
+/* Keep amounts for tasks that find no devices, as the devices may yet turn out
+ * to be others; n = 0: no longer. */
+static void withhold(struct future_walk *w, struct future_due *d, uint32_t n)
+{
+	struct future_ask ask = future_ask_of(w->a, d->req, 1);
+	struct work *then = w->a->then;
+	int64_t more = (int64_t)n - d->nwithheld;
+
+	if (d->resumes != SNAP_NONE)
+		future_ask_go_on(&ask);
+	work_add(then, &then->cpu[w->node], -more * ask.need[FUTURE_CPU]);
+	work_add(then, &then->mem[w->node], -more * ask.need[FUTURE_MEM]);
+	work_add(then, &then->slot[w->node], -more * ask.need[FUTURE_SLOT]);
+	work_add(then, &then->gpu[w->node], -more * ask.need[FUTURE_GPU]);
+	work_add(then, &then->whole[w->node], -more * ask.need[FUTURE_WHOLE]);
+	work_add(then, &then->idle[w->node], -more * ask.need[FUTURE_IDLE]);
+	d->nwithheld = n;
+	d->lacks |= n > 0;
+}
+
 static void free_due(struct future_walk *w, struct future_due *d)
 {
+	if (d->nwithheld)
+		withhold(w, d, 0);
 	for (uint32_t i = 0; i < d->ntasks; i++)
 		take_task(w->a->then, d->req, &d->task[2 * i], d->use, true,
 		          d->resumes == SNAP_NONE, 1);
@@ -76,11 +98,14 @@ static void place_due(struct future_walk *w, struct future_due *d)
 		    w->a->arena, struct snap_cpu_use,
 		    snap_node_ncpus(then->snap, w->node) ? n * ncpus : 0);
 	}
+	if (d->nwithheld)
+		withhold(w, d, 0);
+	then->own_gpus[w->node] = d->own;
 	if (d->resumes != SNAP_NONE)
 		n = fit_cpus_again(then, d->req, then->snap->task + d->resumes);
 	else
 		n = (uint32_t)fit_count(then, d->req, w->node, 0, n);
-	if (n < d->n && !w->cut)
+	if (n < d->n && (!w->cut || w->cut->is_void))
 		w->cut = d;
 	for (; d->ntasks < n; d->ntasks++) {
 		struct snap_task *t = &d->task[2 * d->ntasks];
@@ -98,6 +123,8 @@ static void place_due(struct future_walk *w, struct future_due *d)
 		t[1].cpu_first += t->cpu_first;
 	}
 	then->own_gpus[w->node] = 0;
+	if (n < d->n)
+		withhold(w, d, d->n - n);
 	if (n && then->snap->req.exclusive[d->req])
 		work_add(then, &then->sealed[w->node], n);
 }
@@ -113,7 +140,7 @@ static void arrive(struct future_walk *w, int64_t at)
 	for (; w->next < w->nstays && w->stay[w->next].end <= at; w->next++)
 		release(w, &w->stay[w->next]);
 	for (struct future_due *d = due; d; d = d->next) {
-		if (d->ntasks && future_due_is_over(d, at))
+		if ((d->ntasks || d->nwithheld) && future_due_is_over(d, at))
 			free_due(w, d);
 	}
 	w->nkept = 0;
@@ -198,14 +225,29 @@ static void fill_node(struct future *a, uint32_t node)
 	}
 }
 
+/* A start takes devices that are free at present, not those of runs that are
+ * ending: place tasks on trial before these are released. */
+static void place_start(struct future_walk *w, struct future_due *d)
+{
+	struct future *a = w->a;
+
+	if (d == &a->trial && d->start <= a->s->now &&
+	    fit_count(a->then, d->req, w->node, 0, d->n) >= d->n)
+		place_due(w, d);
+}
+
 void future_walk_begin(struct future_walk *w, struct future *a, uint32_t node)
 {
 	*w = (struct future_walk){ .a = a, .node = node };
 	fill_node(a, node);
-	for (struct future_due *d = a->view[node].due; d; d = d->next)
-		d->ntasks = 0;
+	for (struct future_due *d = a->view[node].due; d; d = d->next) {
+		d->ntasks = d->nwithheld = 0;
+		d->lacks = false;
+	}
 	list_leaving(w);
 	future_spend(a, 8 * w->nstays + 8);
+	for (struct future_due *d = a->view[node].due; d; d = d->next)
+		place_start(w, d);
 	arrive(w, a->s->now);
 }
 

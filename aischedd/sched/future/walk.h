@@ -52,8 +52,11 @@ struct future {
 	size_t leaving_cap;
 	int64_t *count; /* scratch: one a point */
 	size_t count_cap;
-	struct snap_cpu_use *use; /* scratch: of one task */
-	size_t use_cap;
+	/* Scratch: tasks on trial. */
+	struct future_due trial;
+	struct snap_task *trial_task;
+	struct snap_cpu_use *use;
+	size_t trial_cap, use_cap;
 };
 
 struct future_walk {

@@ -187,7 +187,7 @@ static const void *keep(const struct snap_reader *r, const struct buf *column)
 	return column->len ? memcpy(p, column->data, column->len) : p;
 }
 
-/* Likewise for the first indices of slices, and the end of the last. */
+/* Copy the first indices of slices to the arena, and the end of the last. */
 static const uint32_t *keep_first(struct snap_reader *r, struct buf *first,
                                   size_t end)
 {

@@ -225,6 +225,10 @@ static int read_task_gpus(struct snap_reader *r, struct task_line *t,
 			return reader_bad(r, "the node has fewer GPUs than",
 			                  part);
 		for (; first <= last; first++) {
+			if (t->gpu_left[first] < each)
+				return reader_bad(
+				    r, "tasks hold more than there is of GPU",
+				    part);
 			t->task.gpus |= (uint64_t)1 << first;
 			take(&t->gpu_left[first], each);
 		}

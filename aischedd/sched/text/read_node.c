@@ -131,6 +131,20 @@ static int read_numa_mem(struct snap_reader *r, struct node_line *l)
 	return 0;
 }
 
+/* NUMA nodes are bits of a word, also before snap_check() looks at them. */
+static int check_numas(struct snap_reader *r, const struct node_line *l,
+                       int list)
+{
+	const uint8_t *numa = (const uint8_t *)l->list[list].data;
+
+	for (size_t i = 0; i < l->list[list].len; i++) {
+		if (numa[i] >= SNAP_NUMAS)
+			return reader_bad(r, "NUMA node above 31 in",
+			                  l->text[list]);
+	}
+	return 0;
+}
+
 static int read_node_lists(struct snap_reader *r, struct node_line *l)
 {
 	struct buf *b = l->list;
@@ -155,6 +169,7 @@ static int read_node_lists(struct snap_reader *r, struct node_line *l)
 	              &b[GPU_FREE]) < 0 ||
 	    read_list(r, t[CORE], 2, l->ncpus, 0, 1, &b[CORE]) < 0 ||
 	    read_list(r, t[NUMA], 1, l->ncpus, 0, 0, &b[NUMA]) < 0 ||
+	    check_numas(r, l, GPU_NUMA) < 0 || check_numas(r, l, NUMA) < 0 ||
 	    read_list(r, t[THREAD_FREE], 2, l->ncpus, FREE_DERIVED, 0,
 	              &b[THREAD_FREE]) < 0 ||
 	    reader_names(r, SPACE_WORD, t[FEATURES], &b[FEATURES]) < 0)

@@ -91,7 +91,8 @@ const struct snap_name *reader_find(const struct snap_reader *r,
 int reader_name(struct snap_reader *r, enum name_space space, char *text,
                 uint32_t *ret);
 
-/* Likewise for a comma list, as uint32_t into ret; NULL is an empty one. */
+/* Read a comma list of such names as uint32_t into ret; NULL is an empty
+ * one. */
 int reader_names(struct snap_reader *r, enum name_space space, char *text,
                  struct buf *ret);
 

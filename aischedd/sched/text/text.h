@@ -45,7 +45,7 @@
  *	REQUEST]
  *	MEMBERS: 12,15-18 jobs; 20*100/8 an array with 100 tasks waiting of
  *	which 8 may start
- *	since: 900*2,950 for each member, the last also for the rest; who
+ *	since: 900*2,950 by member, ascending; the last also for the rest; who
  *	does not say has just come
  * promise JOB TIME NODES: by the last plan; in the order of jobs
  * REQUEST: tasks= min_tasks= nodes= tasks_per_node= cpus= mem= gpus=

@@ -111,7 +111,7 @@ static void book(struct held_counts *h, int64_t now_ms)
 {
 	if (now_ms <= h->at_ms)
 		return; /* a clock that was set back */
-	for (int r = 0; r < RES_N; r++)
+	for (int r = 0; r < RATES; r++)
 		h->sum[r] +=
 		    (double)h->rate[r] * (double)(now_ms - h->at_ms) / 1e3;
 	h->at_ms = now_ms;
@@ -172,7 +172,7 @@ void counts_hold(struct state *state, struct job *job, int64_t now_ms)
 	struct held_counts *h = held_of(state, job, now_ms);
 
 	book(h, now_ms);
-	for (int r = 0; r < RES_N; r++)
+	for (int r = 0; r < RATES; r++)
 		h->rate[r] += job->ledger->rate[r];
 	job->ledger->counted = h;
 }
@@ -184,7 +184,7 @@ void counts_release(struct job *job, int64_t now_ms)
 	if (!h)
 		return;
 	book(h, now_ms);
-	for (int r = 0; r < RES_N; r++)
+	for (int r = 0; r < RATES; r++)
 		h->rate[r] -= job->ledger->rate[r];
 	job->ledger->counted = NULL;
 }

@@ -15,6 +15,7 @@
 
 #include "aischedd/run/runner.h"
 #include "aischedd/sched/plan.h"
+#include "aischedd/state/cluster/rollup.h"
 #include "libcommon/histogram.h"
 #include "libcommon/limits.h"
 #include "libcommon/map.h"
@@ -40,7 +41,8 @@ struct queue_counts {
 	uint64_t aside[WHY_NREASONS];  /* now: pending, but in no row */
 	uint64_t judged[WHY_NREASONS]; /* in rows, when the last pass ended */
 	int64_t pending[RES_N]; /* they ask for; units of enum resource */
-	int64_t oldest; /* of those, eligible since then; NO_TIME: none */
+	int64_t oldest; /* the oldest of those has been eligible since then;
+	                   NO_TIME: none */
 	uint64_t submitted, started, ended[JOB_NSTATES];
 	uint64_t requeued[REQUEUE_KINDS], evicted[EVICT_KINDS];
 	struct histogram wait, run; /* histogram_jobs */
@@ -51,9 +53,9 @@ struct held_counts {
 	uint32_t queue, pool; /* queue COUNTS_GONE: of no queue any longer */
 	char *gpu_type;       /* NULL: none */
 	struct held_counts *next; /* same queue and pool, another type */
-	int64_t rate[RES_N];      /* units of enum resource */
+	int64_t rate[RATES];      /* as of a rollup */
 	int64_t at_ms;            /* the sums are up to here */
-	double sum[RES_N];        /* unit seconds */
+	double sum[RATES];        /* rates times seconds */
 	double cpu_used_s;        /* by attempts that are over */
 	double gpu_evicted_s;     /* held by attempts that were evicted */
 };
@@ -72,7 +74,7 @@ const struct queue_counts *state_queue_counts(const struct state *state,
                                               uint32_t queue);
 const struct count_table *state_count_table(const struct state *state);
 
-/* Returns the unit seconds held up to now. */
+/* Returns the sum of a rate up to now. */
 double held_until(const struct held_counts *held, int r, int64_t now_ms);
 
 /* --- for this folder ---------------------------------------------------- */
@@ -80,12 +82,12 @@ double held_until(const struct held_counts *held, int r, int64_t now_ms);
 void counts_init(struct state *state);
 void counts_free(struct state *state);
 
-/* Another configuration is about to be taken over: queue_to as in
- * usage_reconf().  Jobs are counted again after it. */
+/* Renumber the queues as another configuration is about to be taken over:
+ * queue_to as in usage_reconf().  Jobs are counted again after it. */
 void counts_reconf(struct state *state, const struct conf *conf,
                    const uint32_t *queue_to);
 
-/* n jobs came into or left the state that the job has now. */
+/* Count n jobs that came into or left the state that the job has now. */
 void counts_jobs(struct state *state, const struct job *job, uint64_t n);
 
 /* The job was submitted; it has come from another state into its present one;
@@ -102,14 +104,16 @@ void counts_start_failed(struct state *state, const struct job *job,
 void counts_hold(struct state *state, struct job *job, int64_t now_ms);
 void counts_release(struct job *job, int64_t now_ms);
 
-/* Its attempt is over and still holds what it held. */
+/* Count an attempt that is over, while the job still holds what it held. */
 void counts_attempt(const struct job *job, bool evicted);
 
-/* A plan was made of the snapshot, and has been applied. */
+/* Count what a plan found, which was made of the snapshot and has been
+ * applied. */
 void counts_plan(struct state *state, const struct snap *snap,
                  const struct plan *plan);
 
-/* The job starts; the snapshot has what it was promised. */
+/* Count how much later than promised the job starts; the snapshot has the
+ * promise. */
 void counts_slip(struct state *state, const struct snap *snap, uint64_t job,
                  int64_t now);
 

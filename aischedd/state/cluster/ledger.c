@@ -1,16 +1,19 @@
 /* ledger.c - what a job held and how long it ran, in milliseconds */
 #include "aischedd/state/cluster/ledger.h"
 #include "aischedd/state/cluster/counts.h"
+#include "aischedd/state/cluster/price.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/state/life/submit.h"
 #include "aischedd/state/state_priv.h"
+#include "libcommon/cron/period.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/mem.h"
 
 typedef unsigned __int128 wide;
+
+enum { PIECES_MERGED = 64 }; /* with so many, they are merged */
 
 void state_clock(struct state *state, int64_t wall_ms)
 {
@@ -42,6 +45,56 @@ static void book_until(struct ledger *l, int64_t ms)
 	l->booked_ms = ms;
 }
 
+/* --- pieces ------------------------------------------------------------ */
+
+/* Bound their number: merge neighbours within an hour. */
+static void merge_pieces(const struct state *state, struct ledger *l)
+{
+	int64_t at = l->began_ms, hour[2] = { 0, 0 }, from = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->npieces; i++) {
+		struct ledger_piece *to = n ? &l->piece[n - 1] : NULL;
+		struct ledger_piece p = l->piece[i];
+		bool same =
+		    to && from >= hour[0] * 1000 && at + p.ms <= hour[1] * 1000;
+
+		if (same) {
+			for (int r = 0; r < RATES; r++)
+				to->of[r] =
+				    to->of[r] * (to->mixed ? 1 : to->ms) +
+				    p.of[r] * (p.mixed ? 1 : p.ms);
+			to->ms += p.ms;
+			to->mixed = true;
+		} else {
+			l->piece[n++] = p;
+			from = at;
+			period_of(state->rollups.zone, PERIOD_HOUR, at / 1000,
+			          hour);
+		}
+		at += p.ms;
+	}
+	l->npieces = n;
+}
+
+static void end_piece(const struct state *state, struct ledger *l)
+{
+	struct ledger_piece *p;
+
+	if (l->booked_ms <= l->piece_ms)
+		return;
+	if (l->npieces == l->piece_cap && l->npieces >= PIECES_MERGED)
+		merge_pieces(state, l);
+	l->piece = GROW(l->piece, l->npieces, &l->piece_cap);
+	p = &l->piece[l->npieces++];
+	p->ms = l->booked_ms - l->piece_ms;
+	p->mixed = false;
+	memcpy(p->of, l->rate, sizeof(p->of));
+	l->piece_ms = l->booked_ms;
+}
+
+/* --- an attempt -------------------------------------------------------- */
+
 static struct ledger *begin(struct job *job, int64_t ms)
 {
 	struct ledger *l = job->ledger;
@@ -49,39 +102,101 @@ static struct ledger *begin(struct job *job, int64_t ms)
 	if (!l)
 		l = job->ledger = xcalloc(1, sizeof(*l));
 	l->now = (struct ledger_sum){ 0 };
-	l->began_ms = l->booked_ms = ms;
+	l->began_ms = l->booked_ms = l->piece_ms = ms;
+	l->npieces = 0;
+	l->rollup = NULL;
+	l->wait_ms = SPEC_UNSET;
+	memset(l->rate, 0, sizeof(l->rate));
 	l->runs = false;
 	l->most_tasks = 0;
 	l->cpu_ms = l->peak_kib = SPEC_UNSET;
 	return l;
 }
 
+/* Note how long a job has waited for its first attempt. */
+static void note_wait(struct state *state, const struct job *job)
+{
+	struct ledger *l = job->ledger;
+
+	if (job->attempt || job->eligible == NO_TIME)
+		return;
+	l->wait_ms = l->began_ms - job->eligible * 1000;
+	l->wait_ms = l->wait_ms > 0 ? l->wait_ms : 0;
+	rollup_started(state, l->rollup, l->began_ms, l->wait_ms);
+}
+
+/* The rates have changed; nothing is held of other ones any longer. */
+static void hold(struct state *state, struct job *job,
+                 const int64_t rate[RATES])
+{
+	struct ledger *l = job->ledger;
+
+	memcpy(l->rate, rate, sizeof(l->rate));
+	if (!l->rollup)
+		l->rollup = rollup_of(state, job);
+	rollup_change(state, l->rollup, l->rate, 1, l->booked_ms);
+}
+
+static void release(struct state *state, struct ledger *l)
+{
+	end_piece(state, l);
+	if (l->rollup)
+		rollup_change(state, l->rollup, l->rate, -1, l->booked_ms);
+}
+
 void ledger_book(struct state *state, struct job *job, int64_t now)
 {
 	struct ledger *l = job->ledger;
-	int64_t ms = exact_ms(state, now);
+	int64_t ms = exact_ms(state, now), rate[RATES] = { 0 };
+	bool first = !l || !l->began_ms;
 
 	if (!job->place)
 		return; /* not placed: ledger_close() has booked all */
-	if (!l || !l->began_ms)
+	if (first)
 		l = begin(job, ms);
 	book_until(l, ms);
 	counts_release(job, ms);
-	usage_held(state, job, l->rate);
+	usage_held(state, job, rate);
+	rate[RATE_COST] = price_of(state, job, rate);
+	if (first || memcmp(rate, l->rate, sizeof(rate)) != 0) {
+		release(state, l);
+		hold(state, job, rate);
+		state_touch(state, job);
+	}
 	counts_hold(state, job, ms);
+	if (first)
+		note_wait(state, job);
 	l->runs = job->resumed != NO_TIME;
 	if (job->place->ntasks > l->most_tasks)
 		l->most_tasks = job->place->ntasks;
 }
 
+void ledger_join(struct state *state, struct job *job)
+{
+	struct ledger *l = job->ledger;
+	int64_t rate[RATES];
+
+	memcpy(rate, l->rate, sizeof(rate));
+	memset(l->rate, 0, sizeof(l->rate));
+	l->piece_ms = l->began_ms;
+	end_piece(state, l);
+	hold(state, job, rate);
+}
+
 void ledger_begin(struct state *state, struct job *job)
 {
-	if (!job->ledger || !job->ledger->began_ms) {
-		begin(job, job->start * 1000);
-		usage_held(state, job, job->ledger->rate);
-		job->ledger->runs = job->resumed != NO_TIME;
-		job->ledger->most_tasks = job->place->ntasks;
+	struct ledger *l = job->ledger;
+
+	if (!l || !l->began_ms) {
+		l = begin(job, job->start * 1000);
+		usage_held(state, job, l->rate);
+		l->rate[RATE_COST] = price_of(state, job, l->rate);
+		l->runs = job->resumed != NO_TIME;
+		l->most_tasks = job->place->ntasks;
 	}
+	l->rollup = rollup_find(state, l->rollup_id);
+	if (l->rollup)
+		rollup_resume(l->rollup, l->rate);
 	counts_hold(state, job, state->wall_ms);
 }
 
@@ -110,34 +225,74 @@ void ledger_total(const struct job *job, int64_t now_ms, struct ledger_sum *ret)
 		add(ret, l, now_ms - l->booked_ms);
 }
 
+int64_t ledger_longest(const struct job *job, int64_t now_ms)
+{
+	const struct ledger *l = job->ledger;
+	struct ledger_sum sum;
+	int64_t now;
+
+	if (!l)
+		return 0;
+	ledger_total(job, now_ms, &sum);
+	now = l->began_ms ? sum.ran_ms - l->before.ran_ms : 0;
+	return now > l->longest_ms ? now : l->longest_ms;
+}
+
 /* --- the end of an attempt --------------------------------------------- */
 
-/* Name the nodes, "n[0-3]", and the GPU type of the first one. */
-static void put_nodes(const struct state *state, const struct job *job,
-                      struct attempt_row *row)
+/* Name the nodes, "n[0-3]". */
+static char *nodes_of(const struct state *state, const struct job *job)
 {
 	uint32_t n = job->place->ntasks;
 	const char **name = xcalloc(n, sizeof(*name));
-	const struct node *first = &state->nodes.node[job->place->task[0].node];
 	struct buf text = { 0 };
 
 	for (uint32_t i = 0; i < n; i++)
 		name[i] = state->nodes.node[job->place->task[i].node].name;
 	hostlist_format(name, n, &text);
-	row->nodes = buf_take(&text);
-	row->pool = xstrdup(state->conf->pools[first->pool].name);
-	if (first->gpu_type && job->ledger->rate[RES_GPU])
-		row->gpu_type = xstrdup(first->gpu_type);
 	free(name);
+	return buf_take(&text);
 }
 
-static void put_row(struct state *state, const struct job *job,
-                    enum job_state to, enum reason why)
+static char *part_of(const struct rollup *r, enum rollup_part part)
+{
+	return *r->part[part] ? xstrdup(r->part[part]) : NULL;
+}
+
+/* The parts are those of its rollup, whatever has changed since it began. */
+static void put_parts(const struct ledger *l, struct attempt_row *row)
+{
+	row->queue = part_of(l->rollup, PART_QUEUE);
+	row->account = part_of(l->rollup, PART_ACCOUNT);
+	row->class = part_of(l->rollup, PART_CLASS);
+	row->pool = part_of(l->rollup, PART_POOL);
+	row->gpu_type = part_of(l->rollup, PART_GPU);
+}
+
+static void put_pieces(const struct ledger *l, struct attempt_row *row)
+{
+	struct buf text = { 0 };
+	__int128 cost = 0;
+
+	buf_puts(&text, "");
+	for (size_t i = 0; i < l->npieces; i++) {
+		const struct ledger_piece *p = &l->piece[i];
+
+		if (i)
+			buf_addc(&text, ';');
+		ledger_piece_format(p, &text);
+		cost += (__int128)p->of[RATE_COST] * (p->mixed ? 1 : p->ms);
+	}
+	row->pieces = buf_take(&text);
+	row->cost = (int64_t)(cost / 3600000);
+}
+
+static struct attempt_row *put_row(struct state *state, const struct job *job,
+                                   enum job_state to, enum reason why)
 {
 	struct unwritten *u = &state->unwritten;
 	const struct ledger *l = job->ledger;
 	struct attempt_row *row;
-	struct spec spec;
 
 	u->attempt = GROW(u->attempt, u->nattempts, &u->attempt_cap);
 	row = &u->attempt[u->nattempts++];
@@ -149,7 +304,8 @@ static void put_row(struct state *state, const struct job *job,
 		.evict_by = job->evict_by,
 		.uid = job->uid,
 		.user = job->user,
-		.queue = xstrdup(state->conf->queues[job->queue].name),
+		.nodes = nodes_of(state, job),
+		.wait_ms = l->wait_ms,
 		.tasks = l->most_tasks,
 		.began_ms = l->began_ms,
 		.ended_ms = l->booked_ms,
@@ -163,27 +319,39 @@ static void put_row(struct state *state, const struct job *job,
 		.cause = job->cause,
 		.evict = job->evict,
 	};
-	spec_unpack(&spec, job->packed);
-	row->account = spec.account ? xstrdup(spec.account) : NULL;
-	row->class = xstrdup(state_class(state, &spec, job->queue));
-	put_nodes(state, job, row);
+	put_parts(l, row);
+	put_pieces(l, row);
+	return row;
 }
 
 void ledger_close(struct state *state, struct job *job, enum job_state to,
                   enum reason why, int64_t now)
 {
 	struct ledger *l = job->ledger;
+	const struct attempt_row *row;
 
 	if (!job->place || !l || !l->began_ms)
 		return;
 	book_until(l, exact_ms(state, now));
+	release(state, l);
 	counts_attempt(job, job->cause == CAUSE_PREEMPT || why == WHY_NodeFail);
 	counts_release(job, l->booked_ms);
-	put_row(state, job, to, why);
+	row = put_row(state, job, to, why);
 	l->before.ran_ms += l->now.ran_ms;
+	if (l->now.ran_ms > l->longest_ms)
+		l->longest_ms = l->now.ran_ms;
 	for (int r = 0; r < RES_N; r++)
 		l->before.held[r] += l->now.held[r];
-	l->began_ms = 0;
+	rollup_ended(state, l->rollup, row, l->before.held[RES_GPU]);
+	l->began_ms = l->rollup_id = 0;
+	l->rollup = NULL;
+}
+
+void ledger_free(struct ledger *ledger)
+{
+	if (ledger)
+		free(ledger->piece);
+	free(ledger);
 }
 
 void attempt_row_fini(struct attempt_row *row)
@@ -194,14 +362,54 @@ void attempt_row_fini(struct attempt_row *row)
 	free(row->class);
 	free(row->nodes);
 	free(row->gpu_type);
+	free(row->pieces);
 }
 
 /* --- as text ----------------------------------------------------------- */
 
-/* The numbers of a ledger in the order of the text, as pointers into *l. */
-enum { NUMBERS = 13 };
+void ledger_piece_format(const struct ledger_piece *piece, struct buf *out)
+{
+	int n = RATES;
 
-static void numbers_of(struct ledger *l, int64_t *ret[NUMBERS])
+	while (n > 1 && !piece->of[n - 1])
+		n--;
+	buf_i64(out, piece->ms);
+	for (int i = 0; i < n; i++) {
+		buf_addc(out, i ? ',' : piece->mixed ? '=' : '*');
+		buf_i64(out, piece->of[i]);
+	}
+}
+
+bool ledger_piece_parse(const char **text, struct ledger_piece *ret)
+{
+	const char *s = *text;
+	char *end;
+
+	*ret = (struct ledger_piece){ .ms = strtoll(s, &end, 10) };
+	if (end == s || ret->ms <= 0 || (*end != '*' && *end != '='))
+		return false;
+	ret->mixed = *end == '=';
+	for (int i = 0; i < RATES && (!i || *end == ','); i++) {
+		s = end + 1;
+		ret->of[i] = strtoll(s, &end, 10);
+		if (end == s || ret->of[i] < 0)
+			return false;
+	}
+	if (*end && *end != ';')
+		return false;
+	*text = end + (*end == ';');
+	return true;
+}
+
+/*
+ * The numbers of a ledger in the order of the text, as pointers into *l.
+ * Between attempts the first four are all of it, with the longest attempt as a
+ * fifth if there were several.  Older versions wrote 15 and 19 numbers.
+ */
+enum { BETWEEN = 4, NO_ROLLUP = 15, NO_LONGEST = 19, NUMBERS = 20 };
+
+static void numbers_of(struct ledger *l, int64_t extra[2],
+                       int64_t *ret[NUMBERS])
 {
 	int64_t *const all[NUMBERS] = {
 		&l->before.ran_ms,
@@ -217,50 +425,98 @@ static void numbers_of(struct ledger *l, int64_t *ret[NUMBERS])
 		&l->rate[RES_CPU],
 		&l->rate[RES_MEM],
 		&l->rate[RES_GPU],
+		&extra[0],
+		&extra[1],
+		&l->rollup_id,
+		&l->rate[RATE_COST],
+		&l->piece_ms,
+		&l->wait_ms,
+		&l->longest_ms,
 	};
 
 	memcpy(ret, all, sizeof(all));
 }
 
-/* Without an attempt under way the first four are enough. */
 void ledger_format(const struct ledger *ledger, struct buf *out)
 {
 	struct ledger copy = *ledger;
 	int64_t *number[NUMBERS];
-	int n = copy.began_ms ? NUMBERS : 4;
+	int64_t extra[2] = { copy.runs, copy.most_tasks };
+	int n = copy.began_ms ? NUMBERS : BETWEEN;
 
-	numbers_of(&copy, number);
-	for (int i = 0; i < n; i++)
-		buf_printf(out, "%s%lld", i ? "," : "", (long long)*number[i]);
-	if (copy.began_ms)
-		buf_printf(out, ",%d,%u", copy.runs, copy.most_tasks);
+	if (copy.rollup)
+		copy.rollup_id = copy.rollup->id;
+	copy.wait_ms = copy.wait_ms == SPEC_UNSET ? 0 : copy.wait_ms + 1;
+	numbers_of(&copy, extra, number);
+	for (int i = 0; i < n; i++) {
+		if (i)
+			buf_addc(out, ',');
+		buf_i64(out, *number[i]);
+	}
+	if (!copy.began_ms && copy.longest_ms != copy.before.ran_ms)
+		buf_printf(out, ",%lld", (long long)copy.longest_ms);
+	for (size_t i = 0; copy.began_ms && i < copy.npieces; i++) {
+		buf_addc(out, i ? ';' : '|');
+		ledger_piece_format(&copy.piece[i], out);
+	}
+}
+
+static bool parse_pieces(const char *text, struct ledger *l)
+{
+	while (*text) {
+		l->piece = GROW(l->piece, l->npieces, &l->piece_cap);
+		if (!ledger_piece_parse(&text, &l->piece[l->npieces]))
+			return false;
+		l->npieces++;
+	}
+	return true;
+}
+
+/* Returns how many numbers there are; *text is then at what follows them. */
+static int parse_numbers(const char **text, int64_t *number[NUMBERS])
+{
+	const char *s = *text;
+	int n = 0;
+
+	while (n < NUMBERS) {
+		char *end;
+
+		*number[n] = strtoll(s, &end, 10);
+		if (end == s || *number[n] < 0 || *number[n] > INT64_MAX / 4)
+			break;
+		n++;
+		s = end;
+		if (*s != ',')
+			break;
+		s++;
+	}
+	*text = s;
+	return n;
 }
 
 struct ledger *ledger_parse(const char *text, struct err *err)
 {
 	struct ledger *l = xcalloc(1, sizeof(*l));
-	int64_t extra[2] = { 0 }, *number[NUMBERS + 2];
+	int64_t extra[2] = { 0 }, *number[NUMBERS];
 	const char *s = text;
-	int n = 0;
+	int n;
 
-	numbers_of(l, number);
-	number[NUMBERS] = &extra[0];
-	number[NUMBERS + 1] = &extra[1];
-	for (; *s && n < NUMBERS + 2; s += *s == ',') {
-		char *end;
-
-		*number[n] = strtoll(s, &end, 10);
-		if (end == s || *number[n] < 0 || *number[n] > INT64_MAX / 4 ||
-		    (*end && *end != ','))
-			break;
-		s = end;
-		n++;
-	}
-	if (*s || (n != 4 && n != NUMBERS + 2)) {
-		free(l);
+	numbers_of(l, extra, number);
+	n = parse_numbers(&s, number);
+	if ((n != BETWEEN && n != BETWEEN + 1 && n != NO_ROLLUP &&
+	     n != NO_LONGEST && n != NUMBERS) ||
+	    (*s && (*s != '|' || !parse_pieces(s + 1, l)))) {
+		ledger_free(l);
 		err_set(err, EINVAL, "bad ledger '%s'", text);
 		return NULL;
 	}
+	if (n == BETWEEN + 1) {
+		l->longest_ms = l->began_ms;
+		l->began_ms = 0;
+	} else if (n != NUMBERS) {
+		l->longest_ms = l->before.ran_ms;
+	}
+	l->wait_ms = l->wait_ms ? l->wait_ms - 1 : SPEC_UNSET;
 	l->runs = extra[0] != 0;
 	l->most_tasks = (uint32_t)extra[1];
 	l->cpu_ms = l->peak_kib = SPEC_UNSET;

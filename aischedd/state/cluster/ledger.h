@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "aischedd/sched/snap.h"
+#include "aischedd/state/cluster/rollup.h"
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
 #include "libcommon/names.h"
@@ -30,18 +31,36 @@ struct ledger_sum {
 	int64_t held[RES_N];
 };
 
+/*
+ * A span of an attempt: how long, and the rates; or, if it is mixed, amounts,
+ * as of rollup_add() but for the cost, which is rate times milliseconds.  A
+ * mixed piece does not reach over the border of an hour.
+ */
+struct ledger_piece {
+	int64_t ms;
+	bool mixed;
+	int64_t of[RATES];
+};
+
 /* Made when a job is first given nodes. */
 struct ledger {
 	struct ledger_sum now;    /* this attempt, up to booked_ms */
 	struct ledger_sum before; /* all earlier attempts */
+	int64_t longest_ms;       /* the longest of these */
 	int64_t began_ms;         /* this attempt; 0: none */
 	int64_t booked_ms;        /* booked up to this time */
-	int64_t rate[RES_N];      /* held since then */
+	int64_t rate[RATES];      /* held since then */
 	bool runs;                /* likewise */
 	uint32_t most_tasks;      /* the most in this attempt */
 	int64_t cpu_ms,
-	    peak_kib; /* used by this attempt; SPEC_UNSET: not known */
+	    peak_kib;    /* used by this attempt; SPEC_UNSET: not known */
+	int64_t wait_ms; /* before a first attempt, else SPEC_UNSET */
+	struct ledger_piece *piece; /* of this attempt, up to piece_ms */
+	size_t npieces, piece_cap;
+	int64_t piece_ms;            /* the rates have not changed since then */
 	struct held_counts *counted; /* its rate is among these, or NULL */
+	struct rollup *rollup; /* of the whole attempt; its rate is here */
+	int64_t rollup_id;     /* of a loaded one: which it is */
 };
 
 /* An attempt that is over; owns its strings. */
@@ -49,6 +68,9 @@ struct attempt_row {
 	uint64_t job, array, evict_by;
 	uint32_t array_task, attempt, uid, user, tasks;
 	char *queue, *account, *class, *pool, *nodes, *gpu_type; /* or NULL */
+	char *pieces;    /* ledger_pieces_format() */
+	int64_t cost;    /* millionths of the currency */
+	int64_t wait_ms; /* SPEC_UNSET: not its first attempt */
 	int64_t began_ms, ended_ms;
 	struct ledger_sum sum;
 	int64_t cpu_ms, peak_kib; /* SPEC_UNSET: not known */
@@ -75,14 +97,30 @@ void ledger_close(struct state *state, struct job *job, enum job_state to,
 void ledger_total(const struct job *job, int64_t now_ms,
                   struct ledger_sum *ret);
 
-/* For a loaded job that has a place: where no ledger says otherwise, it has
- * held that place since its start. */
+/* The longest attempt, of those that are over and the present one. */
+int64_t ledger_longest(const struct job *job, int64_t now_ms);
+
+/* Begin the ledger of a loaded job that has a place: where none says otherwise,
+ * it has held that place since its start. */
 void ledger_begin(struct state *state, struct job *job);
 
-/* As text for the store, and back: NULL with EINVAL. */
+/* All is loaded, and the ledger has no rollup: it was written before there were
+ * any.  It counts in one from the time up to which it is booked. */
+void ledger_join(struct state *state, struct job *job);
+
+/*
+ * Pieces as text, "5034*1000,100;12=9000,40": milliseconds, then rates after
+ * '*' or amounts after '=', without zeros at the end.  Parsing goes on at *text
+ * and returns false at its end, or, with *text at it, at what is no piece.
+ */
+void ledger_piece_format(const struct ledger_piece *piece, struct buf *out);
+bool ledger_piece_parse(const char **text, struct ledger_piece *ret);
+
+/* Write a ledger as text for the store, and read it back: NULL with EINVAL. */
 void ledger_format(const struct ledger *ledger, struct buf *out);
 struct ledger *ledger_parse(const char *text, struct err *err);
 
+void ledger_free(struct ledger *ledger); /* NULL is allowed */
 void attempt_row_fini(struct attempt_row *row);
 
 #endif

@@ -202,6 +202,16 @@ void nodes_reconf(struct state *state, const struct conf *conf)
 	}
 }
 
+void nodes_drop_expected(struct state *state)
+{
+	for (uint32_t i = 0; i < state->nodes.n; i++) {
+		struct node *node = &state->nodes.node[i];
+
+		node->removed |= node->expected && !node->drained;
+	}
+	nodes_reconf(state, state->conf);
+}
+
 static void *copy(const void *from, size_t n, size_t size)
 {
 	void *to = xcalloc(n ? n : 1, size);

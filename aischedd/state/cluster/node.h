@@ -27,7 +27,7 @@ struct node {
 	bool gone;         /* its runner no longer has it */
 	bool down;         /* by its runner */
 	bool drained;      /* by an admin */
-	bool cordoned;     /* by an admin of its cluster */
+	bool cordoned;     /* by its runner */
 	bool dirty;
 	/* Owned, each NULL or set; node_reason() says which one counts. */
 	char *drain_reason; /* why an admin drained it */
@@ -42,8 +42,8 @@ struct node {
 	uint8_t *cpu_numa, *gpu_numa, *gpu_link;
 	uint16_t *cpu_core;
 	bool *cpu_reserved; /* kept for the system */
-	/* Memory of the NUMA nodes: found by its runner; available to jobs.
-	 * None unless there are several, and tasks are bound to them. */
+	/* Memory of each NUMA node, as the runner found it and as jobs may use
+	 * it. NULL unless there are several, and tasks are bound to them. */
 	int64_t *numa_found, *numa_mem;
 	uint32_t nnumas_found, nnumas;
 	char *gpu_type;
@@ -54,9 +54,9 @@ struct node {
 	uint32_t gpus_others, slots_others;
 	/* its section of the configuration, or NULL */
 	const struct conf_node *conf;
-	/* The last start here failed, and whose it was. When starts of
-	 * different jobs fail in a row, nothing starts here for a while. */
-	uint64_t failed_job; /* 0: none */
+	/* When starts of different jobs fail in a row, nothing starts here
+	 * until retry_at. */
+	uint64_t failed_job; /* whose start was the last and failed; 0: none */
 	uint32_t fails;
 	int64_t retry_at;
 };
@@ -114,6 +114,10 @@ uint32_t node_intern(struct state *state, const char *text);
 /* Give each node the number of its pool in a new configuration. Those whose
  * pool it lacks stay as removed: nothing finds them. */
 void nodes_reconf(struct state *state, const struct conf *conf);
+
+/* Remove the nodes that were only named, now that all pools have listed theirs,
+ * as by jobs of a pool that is no longer configured. An admin's drain stays. */
+void nodes_drop_expected(struct state *state);
 void node_apply_conf(struct state *state, struct node *node);
 
 /* Returns the socket and the link group of a device: as configured, else as the

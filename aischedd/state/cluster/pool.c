@@ -9,6 +9,8 @@
 void state_pool_ready(struct state *state, uint32_t pool, bool ready)
 {
 	state->pools.ready[pool] = ready;
+	if (state_pool_unready(state) < 0)
+		nodes_drop_expected(state);
 	state->gen++;
 	state_replan(state);
 }
@@ -25,7 +27,7 @@ void state_lose_orphans(struct state *state, uint32_t pool, int64_t now)
 			               .text = "its node is no longer there" };
 
 		next = job->row_next;
-		if (node->gone && node->pool == pool)
+		if (node->gone && (node->pool == pool || node->removed))
 			state_event(state, job, &ev, NULL);
 	}
 }
@@ -58,6 +60,7 @@ static uint64_t runner_pools(const struct conf *conf, const struct spec *spec)
 {
 	bool contained = spec->image || spec->mount;
 	bool shares = spec->gpus > 0 && spec->gpus % 1000;
+	bool holds = spec->allocation != SPEC_UNSET;
 	uint64_t pools = 0;
 
 	for (size_t i = 0; i < conf->npools; i++) {
@@ -65,7 +68,7 @@ static uint64_t runner_pools(const struct conf *conf, const struct spec *spec)
 		    runner_traits(conf->pools[i].runner);
 
 		if ((can->has_images || !contained) &&
-		    (can->shares_gpus || !shares))
+		    (can->shares_gpus || !shares) && (can->is_here || !holds))
 			pools |= (uint64_t)1 << i;
 	}
 	return pools;

@@ -62,6 +62,7 @@ void state_arm(struct state *state, const struct job *job)
 	if (limit_at == NO_TIME)
 		return;
 	state_alarm(state, limit_at, job->id);
+	letter_arm(state, job, limit_at);
 	spec_unpack(&spec, job->packed);
 	if (spec.signal != SPEC_UNSET)
 		state_alarm(state, limit_at - spec.signal_before, job->id);
@@ -117,6 +118,7 @@ static void tick_job(struct state *state, struct job *job, int64_t now)
 	}
 	if (job->state != JOB_RUNNING || limit_at == NO_TIME)
 		return;
+	letter_limit(state, job, limit_at, now);
 	if (limit_at <= now) {
 		ev.kind = EV_time_limit;
 		state_event(state, job, &ev, NULL);

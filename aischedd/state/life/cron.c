@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aischedd/state/life/alarm.h"
+#include "aischedd/state/life/letter.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/cron/due.h"
 #include "libcommon/mem.h"
@@ -403,6 +404,21 @@ static void skip(struct state *state, struct cron_entry *e, enum cron_skip why,
 	state->crons.skips[why] += n;
 }
 
+/* Say why times that were missed have no run, not even a late one. */
+static void explain_missed(const struct state *state, struct cron_entry *e,
+                           const struct due *due, bool late)
+{
+	char when[ZONE_TEXT], *text;
+
+	zone_format(state_cron_zone(state, &e->rule, NULL), due->last, when);
+	text = xasprintf(
+	    "missed %llu time%s, the last %s: %s",
+	    (unsigned long long)due->missed, due->missed == 1 ? "" : "s", when,
+	    late ? "further back than --cron-late" : "--cron-missed is skip");
+	set_text(&e->reason, text);
+	free(text);
+}
+
 /* Count the times that passed without a run. */
 static void count_missed(struct state *state, struct cron_entry *e,
                          const struct due *due)
@@ -413,6 +429,8 @@ static void count_missed(struct state *state, struct cron_entry *e,
 	if (late)
 		skip(state, e, CRON_SKIP_LATE, 1);
 	skip(state, e, CRON_SKIP_MISSED, due->missed - late);
+	if (due->time == SCHEDULE_NEVER)
+		explain_missed(state, e, due, late);
 }
 
 /* Whether the policy allows one more run. */
@@ -471,6 +489,8 @@ bool state_cron_take(struct state *state, struct cron_entry *e,
 	touch(state, e);
 	runs = due.time != SCHEDULE_NEVER && may_overlap(state, e, due.time);
 	arm(state, e);
+	if (!runs)
+		letter_cron_skipped(state, e, now);
 	*ret = due.time;
 	return runs;
 }
@@ -487,10 +507,11 @@ void state_cron_ran(struct state *state, struct cron_entry *e, uint64_t job,
 }
 
 void state_cron_refused(struct state *state, struct cron_entry *e,
-                        const char *why)
+                        const char *why, int64_t now)
 {
 	skip(state, e, CRON_SKIP_REFUSED, 1);
 	set_text(&e->reason, why);
+	letter_cron_skipped(state, e, now);
 	touch(state, e);
 }
 

@@ -153,13 +153,13 @@ bool state_cron_take(struct state *state, struct cron_entry *entry,
 void state_cron_ran(struct state *state, struct cron_entry *entry, uint64_t job,
                     int64_t time);
 void state_cron_refused(struct state *state, struct cron_entry *entry,
-                        const char *why);
+                        const char *why, int64_t now);
 
-/* The owner could not be asked for: look again then. */
+/* Look again then: the owner could not be asked for. */
 void state_cron_later(struct state *state, struct cron_entry *entry,
                       int64_t at);
 
-/* Its owner is gone; NULL: is there. */
+/* Block the entry because its owner is gone; why NULL: the owner is there. */
 void state_cron_block(struct state *state, struct cron_entry *entry,
                       const char *why);
 
@@ -167,7 +167,7 @@ void state_cron_block(struct state *state, struct cron_entry *entry,
 void state_cron_spec(const struct state *state, const struct cron_entry *entry,
                      int64_t time, struct spec *spec);
 
-/* The configuration or a zone has changed: work out what is next again. */
+/* Work out what is next again: the configuration or a zone has changed. */
 void state_cron_recheck(struct state *state, int64_t now);
 
 /* --- files -------------------------------------------------------------- */
@@ -191,7 +191,7 @@ void cron_committed(struct state *state);
 void cron_loaded(struct state *state, int64_t now);
 /* An alarm of the entry. */
 void cron_tick(struct state *state, struct cron_entry *entry, int64_t now);
-/* A job came that may be a run. */
+/* Note a job that may be a run. */
 void cron_note_run(struct state *state, const struct job *job);
 
 #endif

@@ -261,6 +261,8 @@ void deps_judge(struct state *state, struct job *job, int64_t now)
 	}
 	if (job->deps && !job->deps->n)
 		deps_forget(state, job);
+	if (job->deps && deps_reason(job) == WHY_DependencyNeverSatisfied)
+		letter_invalid(state, job, now);
 	arm_delay(state, job);
 }
 

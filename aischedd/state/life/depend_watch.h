@@ -63,7 +63,7 @@ void deps_go_on(struct state *state, int64_t now);
 void deps_refill(struct state *state);
 bool deps_are_told(const struct state *state);
 
-/* As past_fn; remembers what was found since the last deps_refill(). */
+/* A past_fn that remembers what was found since the last deps_refill(). */
 int deps_past(const struct state *state, uint64_t job, uint32_t task,
               struct past *ret);
 

@@ -50,18 +50,19 @@ struct event_in {
 	int64_t now;
 	uint32_t attempt;         /* of runners' events; 0: the current one */
 	bool by_operator;         /* of hold and release */
+	bool hold;                /* of requeue: hold it when it waits again */
 	struct run_signal signal; /* of signal */
 	bool suspended;           /* of started, after a recovery */
 	bool rebooted;            /* lost */
 	enum evict evict;         /* of preempt, suspend, shrink */
-	uint64_t evict_by;        /* likewise: for this job, 0: none */
+	uint64_t evict_by;        /* likewise: for which job; 0: none */
 	const uint32_t *loss;     /* of shrink: tasks, ascending; not all */
-	uint32_t nlosses; /* of shrunk: how many ended, the first told first; 0:
-	                     all that were told */
-	uint32_t resize;  /* of shrunk: the request it answers; 0: none */
-	uint32_t replaced;      /* of replaced: how many by now */
+	uint32_t nlosses;  /* of shrunk: how many of the tasks that were told to
+	                      end have ended, in that order; 0: all */
+	uint32_t resize;   /* of shrunk: the request it answers; 0: none */
+	uint32_t replaced; /* of replaced: how many by now */
 	enum start_fault fault; /* start_failed */
-	struct strlist nodes;   /* likewise: the nodes concerned; none: all */
+	struct strlist nodes;   /* start_failed: on these; none: on all */
 	int64_t time;           /* started */
 	const char *text;       /* of start_failed, lost, replaced, noted */
 	const struct outcome *outcome; /* ended */

@@ -59,14 +59,21 @@ static void keep_class(const struct state *state, struct job *job)
 	free(packed);
 }
 
-static void array_lost_tasks(struct state *state, struct job *job)
+static void array_lost_tasks(struct state *state, struct job *job, int64_t now)
 {
 	struct array *array = state_array(state, job->array);
 
 	array->unfinished -= job_count(job);
 	if (job->state != JOB_COMPLETED)
 		array->failed += job_count(job);
+	if (job->exit_code > array->exit_high)
+		array->exit_high = job->exit_code;
+	if (job->exit_code >= 0 &&
+	    (array->exit_low < 0 || job->exit_code < array->exit_low))
+		array->exit_low = job->exit_code;
 	state_touch_array(state, array);
+	if (!array->unfinished)
+		letter_array_ended(state, array, job, now);
 }
 
 void job_end(struct state *state, struct job *job, enum job_state to,
@@ -85,8 +92,9 @@ void job_end(struct state *state, struct job *job, enum job_state to,
 	job->why = (uint8_t)why;
 	job->wants_resume = false;
 	state_set(state, job, to);
+	letter_ended(state, job, now);
 	if (job->array)
-		array_lost_tasks(state, job);
+		array_lost_tasks(state, job, now);
 	deps_happened(state, job, now);
 	names_tell(state, job->name_key, now);
 	if (job->adopted)
@@ -130,8 +138,17 @@ static enum reason why_it_came_back(const struct job *job)
 	}
 }
 
+/* The time that it ran is no time that it waited. */
+static void wait_on(struct job *job, int64_t now)
+{
+	if (job->eligible != NO_TIME && job->start != NO_TIME &&
+	    now > job->start)
+		job->eligible += now - job->start;
+}
+
 void life_back_to_queue(struct state *state, struct job *job, int64_t now)
 {
+	wait_on(job, now);
 	ledger_close(state, job, JOB_PENDING, why_it_came_back(job), now);
 	life_unplace(state, job, now);
 	if (job->cause == CAUSE_PREEMPT)
@@ -139,10 +156,17 @@ void life_back_to_queue(struct state *state, struct job *job, int64_t now)
 	job->start = job->resumed = NO_TIME;
 	job->ran = 0;
 	job->signalled = job->wants_resume = false;
+	job->mailed = 0;
 	state_set(state, job, JOB_PENDING);
 	job->cause = CAUSE_NONE;
 	state_arm(state, job);
 	state_reindex(state, job, now);
+}
+
+static void requeue(struct state *state, struct job *job, int64_t now)
+{
+	letter_requeued(state, job, now);
+	life_back_to_queue(state, job, now);
 }
 
 void life_settle(struct state *state, struct job *job, enum job_state to,
@@ -163,12 +187,12 @@ void life_settle(struct state *state, struct job *job, enum job_state to,
 		if (job->on_preempt == PREEMPT_CANCEL && !job->hold)
 			job_end(state, job, JOB_PREEMPTED, WHY_Preempted, now);
 		else
-			life_back_to_queue(state, job, now);
+			requeue(state, job, now);
 		return;
 	case CAUSE_REQUEUE:
 	case CAUSE_FAILURE:
 		job->restarts++;
-		life_back_to_queue(state, job, now);
+		requeue(state, job, now);
 		return;
 	case CAUSE_NONE:
 		break;

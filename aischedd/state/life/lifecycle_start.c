@@ -28,6 +28,7 @@ void life_place(struct state *state, struct job *job, const struct placement *p,
 	usage_charge(state, job, now);
 	if (job->array)
 		state_array(state, job->array)->running++;
+	volume_moved(state, job, now);
 }
 
 void life_unplace(struct state *state, struct job *job, int64_t now)
@@ -52,6 +53,7 @@ void life_unplace(struct state *state, struct job *job, int64_t now)
 	placed_key_forget(job);
 	if (job->array)
 		state_array(state, job->array)->running--;
+	volume_moved(state, job, now);
 }
 
 /* --- starting ---------------------------------------------------------- */
@@ -79,13 +81,16 @@ int life_start(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-static void array_started(struct state *state, const struct job *job)
+/* Returns whether no task has run before. */
+static bool array_started(struct state *state, const struct job *job)
 {
 	struct array *array = state_array(state, job->array);
+	bool first = array->started == NO_TIME;
 
 	if (job->start > array->started)
 		array->started = job->start;
 	state_touch_array(state, array);
+	return first;
 }
 
 int life_started(struct state *state, struct job *job,
@@ -104,8 +109,8 @@ int life_started(struct state *state, struct job *job,
 	if (as_planned)
 		state->want_plan = false; /* the plan is still valid */
 	state_arm(state, job);
-	if (job->array)
-		array_started(state, job);
+	letter_began(state, job, job->array && array_started(state, job),
+	             ev->now);
 	deps_happened(state, job, ev->now);
 	return 0;
 }

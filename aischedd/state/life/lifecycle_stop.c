@@ -76,7 +76,8 @@ int life_cancel_completing(struct state *state, struct job *job,
 	return 0;
 }
 
-/* Its processes have been signalled; only SIGKILL ends the grace. */
+/* The grace has begun with a signal to all processes; only SIGKILL may come
+ * before its end. */
 int life_signal_completing(struct state *state, struct job *job,
                            const struct event_in *ev, struct err *err)
 {
@@ -112,7 +113,6 @@ int life_requeue(struct state *state, struct job *job,
 {
 	struct spec spec;
 
-	(void)ev;
 	spec_unpack(&spec, job->packed);
 	if (spec.requeue == 0)
 		return err_set(err, EPERM,
@@ -127,6 +127,8 @@ int life_requeue(struct state *state, struct job *job,
 		               (unsigned long long)job->id, job->restarts,
 		               job->restarts == 1 ? "" : "s",
 		               (unsigned long long)job->id);
+	if (ev->hold && job->hold != HOLD_ADMIN)
+		job->hold = ev->by_operator ? HOLD_ADMIN : HOLD_USER;
 	complete(state, job, CAUSE_REQUEUE);
 	return 0;
 }

@@ -51,8 +51,8 @@ int life_shrink(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-/* The tasks have ended, unless more were told to end since the report was
- * made. */
+/* Take up that tasks have ended, unless more were told to end since the report
+ * was made. */
 int life_shrunk(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err)
 {

@@ -77,7 +77,7 @@ static struct job *make_again(struct state *state, const struct job *old,
 	job->peak_mem_kib = old->peak_mem_kib;
 	if (old->ledger) {
 		job->ledger = xmalloc(sizeof(*job->ledger));
-		*job->ledger = *old->ledger;
+		*job->ledger = (struct ledger){ .before = old->ledger->before };
 	}
 	job->acts = old->acts ? xstrdup(old->acts) : NULL;
 	job->script = old->script;

@@ -69,6 +69,7 @@ struct array *submit_new_array(struct state *state, uint64_t id,
 	array->max = idset_max(&tasks);
 	array->step = tasks.range[0].step;
 	array->started = NO_TIME;
+	array->exit_low = array->exit_high = -1;
 	array->is_new = true;
 	map_set(&state->records.arrays, array->id, array);
 	state_touch_array(state, array);
@@ -90,6 +91,7 @@ struct job *state_make_job(struct state *state, const struct spec *spec,
 	job->submit = now;
 	job->packed = spec_pack(spec);
 	job->reserved = spec->reservation != NULL;
+	job->claims = volume_is_named(spec->mount);
 	job->adopted = spec->kube_uid != NULL;
 	job->cron = spec->cron_id != SPEC_UNSET ? (uint64_t)spec->cron_id : 0;
 	job->mem_default =

@@ -220,6 +220,12 @@ static int check_runners(const struct state *state, const struct spec *spec,
 
 		if (spec->pool && strcmp(pool->name, spec->pool) != 0)
 			continue;
+		if (spec->allocation != SPEC_UNSET && !can->is_here)
+			return err_set(err, EINVAL,
+			               "an allocation needs the pool of this "
+			               "machine, and pool '%s' is a cluster: "
+			               "submit a script",
+			               pool->name);
 		if (shares && !can->shares_gpus)
 			return err_set(err, EINVAL,
 			               "--gpus-per-task: pool '%s' is a "
@@ -446,6 +452,7 @@ int state_check_submit(struct state *state, const struct spec *spec,
 	    submit_check_access(state, queue, who, err) < 0 ||
 	    submit_check_class(state, spec, queue, who, err) < 0 ||
 	    submit_check_grace(state, spec, queue, who, err) < 0 ||
+	    letter_check(state, spec, who->user, err) < 0 ||
 	    submit_check_spec(state, spec, who, queue, now, err) < 0 ||
 	    submit_check_counts(state, queue, who, *ahead + count, err) < 0)
 		return -1;

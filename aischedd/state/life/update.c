@@ -9,6 +9,7 @@
 #include "aischedd/state/life/alarm.h"
 #include "aischedd/state/life/depend.h"
 #include "aischedd/state/life/evict.h"
+#include "aischedd/state/life/letter.h"
 #include "aischedd/state/life/lifecycle_stop.h"
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/life/submit_check.h"
@@ -62,7 +63,7 @@ struct change {
 	struct spec old;
 	uint32_t queue;
 	int64_t array_limit; /* -1: unchanged */
-	bool queue_said, dependency_said, time_said, deadline_said;
+	bool queue_said, dependency_said, time_said, deadline_said, mail_said;
 	int64_t now;
 };
 
@@ -77,7 +78,8 @@ static bool is_harmless(const struct opt *opt)
 	static const char *const names[] = {
 		"time",         "job-name", "comment", "account",
 		"nice",         "priority", "requeue", "no-requeue",
-		"max-restarts", "deadline", "grace"
+		"max-restarts", "deadline", "grace",   "label",
+		"mail-type",    "mail-user"
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -177,6 +179,8 @@ static int take_field(struct change *c, const struct assignment *a,
 	c->dependency_said |= is_option(opt, "dependency");
 	c->time_said |= is_option(opt, "time");
 	c->deadline_said |= is_option(opt, "deadline");
+	c->mail_said |=
+	    is_option(opt, "mail-type") || is_option(opt, "mail-user");
 	return 0;
 }
 
@@ -242,6 +246,8 @@ static int check_started(const struct change *c, struct err *err)
 	if (c->deadline_said && spec->deadline != SPEC_UNSET &&
 	    spec->deadline <= c->now)
 		return err_set(err, EINVAL, "the deadline has passed");
+	if (c->mail_said && letter_check(c->state, spec, c->who->user, err) < 0)
+		return -1;
 	if (!c->time_said)
 		return 0;
 	if (is_raised(c) && !c->who->operator_)
@@ -349,6 +355,7 @@ static void take_spec(struct change *c)
 	free(job->packed); /* the old strings are not used below */
 	job->packed = packed;
 	job->reserved = c->submit.spec.reservation != NULL;
+	job->claims = volume_is_named(c->submit.spec.mount);
 	reserve_admit(c->state, &c->submit.spec, c->who);
 	state_count(c->state, job, 1);
 	names_add(c->state, job);

@@ -113,6 +113,10 @@ static void apply_start(struct apply *a, const struct start *start)
 	else if (!waits_as_planned(state, job, start->row) ||
 	         !nodes_are_up(state, task, start->ntasks))
 		return;
+	if (!volume_still_fits(state, job, task, start->ntasks)) {
+		a->more = true; /* a start before this one has its volume */
+		return;
+	}
 	array = job->array ? state_array(state, job->array) : NULL;
 	if (ev.kind == EV_start && array && array->limit &&
 	    array->running >= array->limit)
@@ -359,7 +363,7 @@ void state_apply_plan(struct state *state, const struct snap *snap,
 		counts_plan(state, snap, plan);
 	}
 	state->last_plan.wake = plan->wake > now ? plan->wake : NO_TIME;
-	/* That time may have passed while the planner ran. */
+	/* The time of the next plan may have passed while the planner ran. */
 	a.more |= plan->wake > snap->now && plan->wake <= now;
 	a.more |= plan->again;
 	/* Changes made by applying the plan do not by themselves require

@@ -56,7 +56,7 @@ static const uint8_t *recall(struct state *state, const struct snap *snap,
 		state->round.was[i] = state->last_plan.verdict[row->verdict];
 		ret[i] = (uint8_t)judged(&state->round.was[i]);
 	}
-	/* Suspended jobs that are to resume come last; each pass asks them. */
+	/* Suspended jobs that are to resume come last: each pass plans them. */
 	for (size_t i = state->rows.n; i < snap->pend.n; i++)
 		ret[i] = JUDGED_PROMISED;
 	return ret;

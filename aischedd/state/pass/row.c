@@ -29,6 +29,8 @@ enum reason state_ineligible(const struct state *state, const struct job *job)
 		return WHY_QueueClosed;
 	if (reserve_is_gone(state, job))
 		return WHY_Reservation;
+	if (volume_hinders(state, job, NULL))
+		return WHY_Volume;
 	if (job->retry_at != NO_TIME)
 		return WHY_StartFailed;
 	return WHY_None;
@@ -37,6 +39,15 @@ enum reason state_ineligible(const struct state *state, const struct job *job)
 static void add_text(struct buf *out, const char *s)
 {
 	buf_add(out, s ? s : "", s ? strlen(s) + 1 : 1);
+}
+
+/* Ask for one node if a volume that only one node may have is mounted. */
+static void key_volumes(const struct state *state, const char *names,
+                        struct row_key *key)
+{
+	if (key->tasks > 1 && !key->nodes &&
+	    volume_wants_one_node(state, names, key->pools))
+		key->nodes = 1;
 }
 
 /* A topology level that is no longer configured matches no pool. */
@@ -60,6 +71,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	struct request req;
 	struct spec spec;
 	struct array *array = NULL;
+	struct buf claims = { 0 };
 
 	memset(&key, 0, sizeof(key)); /* padding is compared, too */
 	spec_unpack(&spec, job->packed);
@@ -80,6 +92,9 @@ void row_key_build(const struct state *state, const struct job *job,
 	key.numa = (uint8_t)numa_parse(spec.numa);
 	key.links = (uint8_t)links_parse(spec.links);
 	key_topology(state, &spec, &key);
+	buf_puts(&claims, "");
+	volume_names(spec.mount, &claims);
+	key_volumes(state, claims.data, &key);
 	key.queue = job->queue;
 	key.user = job->user;
 	key.priority = job->priority;
@@ -96,15 +111,18 @@ void row_key_build(const struct state *state, const struct job *job,
 	add_text(out, spec.exclude);
 	add_text(out, spec.licenses);
 	add_text(out, spec.reservation);
+	add_text(out, claims.data);
+	buf_free(&claims);
 }
 
-const char *row_text(const char *key, int which)
+void row_key_texts(const char *key, const char *ret[KEY_TEXTS])
 {
 	const char *s = key + sizeof(struct row_key);
 
-	while (which-- > 0)
+	for (int i = 0; i < KEY_TEXTS; i++) {
+		ret[i] = s;
 		s += strlen(s) + 1;
-	return s;
+	}
 }
 
 uint64_t row_req_hash(const char *key, size_t len)
@@ -278,6 +296,28 @@ static void put_aside(struct state *state, struct job *job, enum reason why)
 	counts_jobs(state, job, job_count(job));
 }
 
+/* Jobs that their users keep back do not grow older: nobody gets a better place
+ * by holding jobs for a week. */
+static bool is_kept_back(enum reason why)
+{
+	switch (why) {
+	case WHY_JobHeldUser:
+	case WHY_BeginTime:
+	case WHY_Dependency:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void age(struct state *state, struct job *job, int64_t since)
+{
+	if ((job->eligible == NO_TIME) == (since == NO_TIME))
+		return;
+	job->eligible = since;
+	state_touch(state, job);
+}
+
 void state_reindex(struct state *state, struct job *job, int64_t now)
 {
 	struct row *row;
@@ -286,16 +326,15 @@ void state_reindex(struct state *state, struct job *job, int64_t now)
 		put_aside(state, job, state_ineligible(state, job));
 	if (job->state != JOB_PENDING || job->aside != WHY_None) {
 		if (job->state == JOB_PENDING && !job->place) {
+			if (is_kept_back((enum reason)job->aside))
+				age(state, job, NO_TIME);
 			claim_drop(state, job);
 			row_remove(state, job);
 		}
 		state_replan(state);
 		return;
 	}
-	if (job->eligible == NO_TIME) {
-		job->eligible = now;
-		state_touch(state, job);
-	}
+	age(state, job, now);
 	row = row_for(state, job);
 	/* One more job in a row that waits changes nothing for others. */
 	if (job->row || !row_waits(state, row))

@@ -39,7 +39,8 @@ struct row_index {
 	size_t nfree_slots, slot_cap;
 };
 
-/* The request comes first, then who asks. */
+/* The request comes first, then who asks: jobs that ask for the same share a
+ * request in snapshots, whoever they are of. */
 struct row_key {
 	uint32_t tasks, min_tasks, nodes, tasks_per_node;
 	int64_t cpus, mem, gpus, time_limit;
@@ -47,7 +48,7 @@ struct row_key {
 	uint8_t exclusive, one_process;
 	uint8_t need, like, numa, links; /* as in struct snap_reqs */
 	uint8_t pad[2];
-	/* whose: */
+	/* whose, from queue on: row_req_hash() leaves it out */
 	uint32_t queue, user;
 	int64_t priority;
 	int64_t served;   /* 0 unless the order of jobs uses it */
@@ -64,6 +65,7 @@ enum {
 	KEY_AVOID,
 	KEY_LICENSES,
 	KEY_RESERVATION,
+	KEY_CLAIMS,
 	KEY_TEXTS
 };
 
@@ -84,7 +86,8 @@ void state_reindex(struct state *state, struct job *job, int64_t now);
 
 void row_key_build(const struct state *state, const struct job *job,
                    struct buf *out);
-const char *row_text(const char *key, int which);
+/* Get the texts behind the struct; borrowed from the key. */
+void row_key_texts(const char *key, const char *ret[KEY_TEXTS]);
 
 /* Returns the row in which the job would wait if it were eligible, or NULL. */
 const struct row *row_like(const struct state *state, const struct job *job);

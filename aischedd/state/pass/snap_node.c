@@ -301,7 +301,7 @@ void snapshot_reservations(struct build *b)
 	b->snap->resv_user = b->guests.n ? b->guests.p : COLUMN(uint32_t, 0);
 }
 
-/* Only names and times are kept. */
+/* Keep names and times of the reservations only. */
 void snap_keep_reservations(struct snap *to, const struct snap *from,
                             struct arena *arena)
 {

@@ -58,6 +58,27 @@ static void push_hosts(struct build *b, struct arena_list *v, const char *text)
 	hostlist_free(&list);
 }
 
+/* Volumes keep a job off the nodes that they do not reach. If they reach none,
+ * the job is in no row, and its size is judged as if they reached all. */
+static void push_unreached(struct build *b, const char *claims, uint64_t pools)
+{
+	const struct state *state = b->state;
+	size_t before = b->avoids.n;
+	bool any = false;
+
+	for (uint32_t i = 0; *claims && i < state->nodes.n; i++) {
+		if (!(pools >> state->nodes.node[i].pool & 1))
+			continue;
+		if (volume_reaches(state, claims, i, b->placed != NULL))
+			any = true;
+		else
+			*(uint32_t *)snapshot_push(b, &b->avoids,
+			                           sizeof(uint32_t)) = i;
+	}
+	if (!any)
+		b->avoids.n = before;
+}
+
 static void push_rule(struct build *b, const char *text)
 {
 	int32_t rule[256];
@@ -109,19 +130,21 @@ static struct req_row *push_row(struct build *b, const struct row_key *key)
 uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash)
 {
 	void **known = map_at(&b->req_of, hash);
+	const char *text[KEY_TEXTS];
 	struct req_row *r;
 
 	if (*known)
 		return (uint32_t)(uintptr_t)*known - 1;
+	row_key_texts(key, text);
 	r = push_row(b, (const struct row_key *)(const void *)key);
 	*known = (void *)(uintptr_t)b->reqs.n;
-	r->gpu_type = snapshot_word_or_none(b, row_text(key, KEY_GPU_TYPE));
-	r->reservation =
-	    reservation_of(b->snap, row_text(key, KEY_RESERVATION));
-	push_rule(b, row_text(key, KEY_RULE));
-	push_hosts(b, &b->wants, row_text(key, KEY_WANT));
-	push_hosts(b, &b->avoids, row_text(key, KEY_AVOID));
-	push_licenses(b, row_text(key, KEY_LICENSES));
+	r->gpu_type = snapshot_word_or_none(b, text[KEY_GPU_TYPE]);
+	r->reservation = reservation_of(b->snap, text[KEY_RESERVATION]);
+	push_rule(b, text[KEY_RULE]);
+	push_hosts(b, &b->wants, text[KEY_WANT]);
+	push_hosts(b, &b->avoids, text[KEY_AVOID]);
+	push_unreached(b, text[KEY_CLAIMS], r->key->pools);
+	push_licenses(b, text[KEY_LICENSES]);
 	return (uint32_t)b->reqs.n - 1;
 }
 

@@ -18,7 +18,7 @@ struct state;
 const struct snap *state_snapshot(struct state *state, int64_t now,
                                   struct arena *arena);
 
-/* Likewise for listings: the last plan stays in force. */
+/* Build a snapshot for listings: the last plan stays in force. */
 const struct snap *state_peek(struct state *state, int64_t now,
                               struct arena *arena);
 

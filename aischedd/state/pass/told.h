@@ -1,5 +1,5 @@
 /*
- * told.h - what a plan says of single jobs, beyond their rows
+ * told.h - what a plan says of jobs that are not the first of their row
  */
 #ifndef AISCHEDD_STATE_PASS_TOLD_H
 #define AISCHEDD_STATE_PASS_TOLD_H

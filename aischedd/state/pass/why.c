@@ -51,7 +51,8 @@ static void ineligible_text(const struct state *state, const struct job *job,
 	case WHY_JobHeldUser:
 	case WHY_JobHeldAdmin:
 		buf_printf(text, "%s", reason_text(why));
-		if (acts_last(job->acts, "hold", &act))
+		if (acts_last(job->acts, "hold", &act) ||
+		    acts_last(job->acts, "requeuehold", &act))
 			buf_printf(text, " (%s)", act.user);
 		buf_printf(text, "; `aictl release %llu` lets it go on",
 		           (unsigned long long)job->id);
@@ -75,6 +76,9 @@ static void ineligible_text(const struct state *state, const struct job *job,
 		           "reservation '%s' is over; `aictl update %llu "
 		           "reservation=` lets it run without",
 		           spec.reservation, (unsigned long long)job->id);
+		break;
+	case WHY_Volume:
+		volume_hinders(state, job, text);
 		break;
 	case WHY_QueueClosed:
 		buf_printf(
@@ -175,6 +179,17 @@ static enum reason turn_why(const struct state *state, const struct job *job,
 	return why;
 }
 
+static void suspended_text(const struct job *job, struct buf *text)
+{
+	struct act act;
+
+	buf_puts(text, "was suspended");
+	if (acts_last(job->acts, "suspend", &act))
+		buf_printf(text, " (%s)", act.user);
+	buf_printf(text, "; `aictl resume %llu` lets it go on",
+	           (unsigned long long)job->id);
+}
+
 /* Say which job has its CPUs, and when it resumes. */
 static enum reason suspended_why(const struct state *state,
                                  const struct job *job, int64_t now,
@@ -185,10 +200,7 @@ static enum reason suspended_why(const struct state *state,
 
 	if (!job->wants_resume) {
 		if (text)
-			buf_printf(text,
-			           "was suspended; `aictl resume %llu` lets it "
-			           "go on",
-			           (unsigned long long)job->id);
+			suspended_text(job, text);
 		return WHY_JobHeldAdmin;
 	}
 	if (other && job_is_placed(other))

@@ -79,6 +79,19 @@ static const struct {
 	{ "a page that others reach", "\nhttp = \"0.0.0.0:7118\"",
 	  "t:2: http: '0.0.0.0:7118' is no loopback address, and the page has "
 	  "no TLS: use 127.0.0.1:PORT, or set http_open = yes" },
+	{ "a proxy that names nobody", "\nhttp_socket = \"/s\"",
+	  "t:2: http_socket: set web_proxy_header, too: the header in which the "
+	  "proxy names its user" },
+	{ "a proxy that comes nowhere", "\nweb_proxy_header = X-Remote-User",
+	  "t:2: web_proxy_header: set http_socket, too: only a proxy that comes "
+	  "there is believed" },
+	{ "a proxy of nobody",
+	  "http_socket = \"/s\" web_proxy_header = X\nweb_proxy_users = {}",
+	  "t:1: http_socket: set web_proxy_users, too: the users as whom the "
+	  "proxy may run" },
+	{ "a header that is none", "web_proxy_header = \"X: Y\"",
+	  "t:1: web_proxy_header: bad header 'X: Y': use a name like "
+	  "X-Remote-User" },
 	{ "a variable without end", "cluster = \"${A\" http = \"}\"",
 	  "t:1: '${' without '}'; write \\${ for these characters" },
 	{ "a control character", "cluster = 'a\tb'",
@@ -626,6 +639,8 @@ START_TEST(print_is_for_people)
 	    "tmp_dir = \"/var/tmp\"\n"
 	    "listen = {\"/l\"}\n"
 	    "http_open = no\n"
+	    "web_proxy_users = {\"www-data\"}\n"
+	    "web_proxy_admins = no\n"
 	    "metrics_access = loopback\n"
 	    "web_session = 12h\n"
 	    "admins = {\"root\"}\n"
@@ -645,6 +660,8 @@ START_TEST(print_is_for_people)
 	    "\tnode_timeout = 2m\n}\n"
 	    "cron {\n\tmax = 10000\n\tmax_per_user = 100\n"
 	    "\tmax_runs = 100\n\tmin_period = 1m\n}\n"
+	    "health_check {\n\tinterval = 5m\n\ttimeout = 30s\n}\n"
+	    "mail {\n\tper_user = 60\n\tqueue = 10000\n}\n"
 	    "\nclass \"train\" {\n\tpriority = 50\n\tpreemptible = yes\n}\n"
 	    "\nclass \"interactive\" {\n\tpriority = 100\n"
 	    "\tpreemptible = no\n}\n"

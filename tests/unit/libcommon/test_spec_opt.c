@@ -119,7 +119,17 @@ static const struct {
 	{ "no requeue, with nothing", "no-requeue=", "", "", "requeue:0" },
 	{ "open mode", "open-mode=append", "", "", "append:1" },
 	{ "without effect, silently", "", "",
-	  "#SBATCH --mail-type=END --mail-user u --wckey=k --get-user-env=L\n", "" },
+	  "#SBATCH --wckey=k --get-user-env=L\n", "" },
+	{ "mail", "", "", "#SBATCH --mail-type=End,FAIL --mail-user u@x.example\n",
+	  "mail_types:6,mail_user:u@x.example" },
+	{ "labels add up", "label=b=2,a=1 label=b=3", "",
+	  "#AISUB --label c=4\n", "labels:a=1,b=3" },
+	{ "a label of another way", "label=team", "", "",
+	  "!--label: label 'team' has no value*" },
+	{ "no mail", "mail-type=none", "", "#SBATCH --mail-type=ALL\n",
+	  "mail_types:0" },
+	{ "a bad type of mail", "mail-type=END,,ALL", "", "",
+	  "!--mail-type: bad mail type '': use NONE*" },
 
 	{ "a bad option", "time=x", "", "", "!--time: bad time 'x'*" },
 	{ "a bad variable", "", "AISUB_TIME=x", "",
@@ -235,6 +245,67 @@ START_TEST(warning_case)
 }
 END_TEST
 
+/* clang-format off */
+static const struct {
+	const char *name, *options, *script, *want;
+} resolved[] = {
+	{ "CPUs and memory for each GPU", "gpus-per-task=2 cpus-per-gpu=4 mem-per-gpu=10G",
+	  "", "cpus:8000,mem:20480,gpus:2000" },
+	{ "parts of a GPU have parts of them", "gpus-per-task=0.5 cpus-per-gpu=3 mem-per-gpu=1001M",
+	  "", "cpus:1500,mem:501,gpus:500" },
+	{ "GPUs of the job are divided first", "gpus=8 tasks=4 cpus-per-gpu=2",
+	  "", "tasks:4,cpus:4000,gpus_job:8" },
+	{ "from a script of Slurm", "", "#SBATCH --gres=gpu:2 --cpus-per-gpu=4 --mem-per-gpu=1G\n",
+	  "cpus:8000,mem:2048,gpus_node:2" },
+	{ "the command line wins", "cpus-per-task=1 mem=3",
+	  "#SBATCH --gpus=2 --cpus-per-gpu=4 --mem-per-gpu=1G\n",
+	  "cpus:1000,mem_node:3,gpus_job:2" },
+	{ "so does what it says of GPUs", "cpus-per-gpu=4 mem-per-gpu=1G",
+	  "#SBATCH --gpus=1 -c2 --mem-per-cpu=3\n",
+	  "cpus:4000,mem:1024,gpus_job:1" },
+	{ "tasks for each GPU", "gpus=4 tasks-per-gpu=2", "",
+	  "tasks:8,gpus_job:4" },
+	{ "tasks for each GPU of a node", "gres=gpu:4 nodes=2 ntasks-per-gpu=1", "",
+	  "tasks:8,nodes:2,gpus_node:4" },
+	{ "GPUs for so many tasks", "tasks=8 tasks-per-gpu=4", "",
+	  "tasks:8,gpus_job:2" },
+
+	{ "no GPUs", "cpus-per-gpu=4", "", "!--cpus-per-gpu, but no GPUs are asked for" },
+	{ "no GPUs for memory", "mem-per-gpu=4", "", "!--mem-per-gpu, but no GPUs are asked for" },
+	{ "two ways of CPUs", "gpus=1 cpus-per-gpu=4 cpus-per-task=1", "",
+	  "!give only one of --cpus-per-task and --cpus-per-gpu" },
+	{ "two ways of memory", "gpus=1 mem-per-gpu=4 mem=1", "",
+	  "!give only one of --mem-per-task, --mem, --mem-per-cpu and --mem-per-gpu" },
+	{ "two ways of GPUs", "gpus-per-task=1 tasks-per-gpu=1", "",
+	  "!give only one of --gpus-per-task and --tasks-per-gpu" },
+	{ "tasks that do not match", "gpus=2 tasks=5 tasks-per-gpu=2", "",
+	  "!5 tasks are not 2 for each of 2 GPUs" },
+	{ "tasks of nothing", "tasks-per-gpu=2", "",
+	  "!--tasks-per-gpu: say how many --tasks or --gpus there are" },
+	{ "no memory", "mem-per-gpu=0", "", "!--mem-per-gpu: '0': say how much*" },
+};
+/* clang-format on */
+
+START_TEST(resolved_case)
+{
+	struct request req;
+	struct places p;
+	struct err err;
+	char *got;
+
+	places_init(&p);
+	if (take(&p, resolved[_i].options, "", resolved[_i].script, &err) < 0 ||
+	    submit_resolve(&p.submit, &req, &err) < 0)
+		got = xasprintf("!%s", err.text);
+	else
+		got = describe(&p.submit.spec);
+	ck_assert_msg(glob_match(resolved[_i].want, got), "%s: got %s",
+	              resolved[_i].name, got);
+	free(got);
+	places_fini(&p);
+}
+END_TEST
+
 START_TEST(whose_script_it_is)
 {
 	static const struct {
@@ -302,6 +373,7 @@ END_TEST
 SUITE(spec_opt)
 {
 	tcase_add_loop_test(tc, option_case, 0, ARRAY_SIZE(cases));
+	tcase_add_loop_test(tc, resolved_case, 0, (int)ARRAY_SIZE(resolved));
 	tcase_add_loop_test(tc, warning_case, 0, ARRAY_SIZE(warned));
 	tcase_add_test(tc, whose_script_it_is);
 	tcase_add_test(tc, behaviour);

@@ -14,6 +14,7 @@ static const struct step_request sample = {
 	.gpus = -1,
 	.limit_s = 60,
 	.umask = 022,
+	.rank = 2,
 	.task = { 1, STEP_ALL_TASKS, STEP_ALL_TASKS },
 	.name = "name",
 	.job_name = "",
@@ -46,6 +47,7 @@ START_TEST(a_request_arrives_as_it_was)
 	ck_assert_int_eq(got.gpus, -1);
 	ck_assert_int_eq(got.limit_s, 60);
 	ck_assert_int_eq(got.umask, 022);
+	ck_assert_int_eq(got.rank, 2);
 	ck_assert_int_eq(got.task[0], 1);
 	ck_assert_int_eq(got.argc, 3);
 	ck_assert_str_eq(got.name, "name");
@@ -96,7 +98,8 @@ static const struct {
 	{ "no tasks", { .tasks = 0 } },
 	{ "too many tasks", { .tasks = STEP_TASKS_MAX + 1 } },
 	BAD(flags, -1),
-	BAD(flags, 2 * STEP_GPUS_PER_TASK),
+	BAD(flags, 2 * STEP_AS_TASK),
+	BAD(rank, -1),
 	BAD(cpus, -1),
 	BAD(mem_mib, -1),
 	BAD(gpus, 65),

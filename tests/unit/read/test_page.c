@@ -18,10 +18,14 @@ static const char *key_of(size_t id)
 	return strcmp(keys[id], "-") != 0 ? keys[id] : "";
 }
 
+/* A sort that begins with '<' is turned round by "back". */
 static json_t *body(const char *sort, int limit, const char *after)
 {
-	return json_pack("{s:s*, s:i, s:s*, s:b}", "sort", sort, "limit", limit,
-	                 "after", after, "count", 1);
+	bool back = sort && *sort == '<';
+
+	return json_pack("{s:s*, s:i, s:s*, s:b, s:b}", "sort",
+	                 back ? sort + 1 : sort, "limit", limit, "after", after,
+	                 "count", 1, "back", back);
 }
 
 /* Offer all rows but one; append the ids of the page and return its cursor. */
@@ -64,6 +68,8 @@ static const struct {
 	{ NULL, " 1 2 3 4 5 6 7 8 9 10" },
 	{ "name", " 10 7 2 6 3 5 1 9 8 4" },
 	{ "-name", " 8 1 9 5 3 2 6 7 10 4" },
+	{ "<name", " 4 8 9 1 5 3 6 2 7 10" },
+	{ "<-name", " 4 10 7 6 2 3 5 9 1 8" },
 };
 
 /* Numbers by value, then texts, then what is empty; ties by id. */

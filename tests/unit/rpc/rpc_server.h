@@ -16,7 +16,6 @@
 #include "aischedd/rpc/rpc.h"
 #include "libcommon/buf.h"
 #include "libcommon/client/client.h"
-#include "libcommon/wire.h"
 #include "tests/unit/check.h"
 #include "tests/unit/rpc/munged.h"
 
@@ -60,21 +59,7 @@ unsigned sum(const void *data, size_t len);
 void ping_works(void);
 void release_held(void); /* answer the newest wait */
 
-/* A connection for handmade frames. */
-struct raw {
-	int fd;
-	char nonce[WIRE_NONCE + 1];
-};
-
 /* Change to this user for good, if root runs the test. */
 void as_uid(uid_t uid);
-
-struct raw raw_open(void);
-struct raw raw_open_tcp(void);
-void raw_ping(const struct raw *raw); /* its first request */
-void raw_send(int fd, const void *data, size_t len);
-json_t *raw_read(int fd, struct frame_head *ret); /* the next frame */
-void raw_refused(int fd, int code, const char *text);
-void raw_closed(int fd); /* by the server */
 
 #endif

@@ -18,6 +18,7 @@
 #include "libcommon/conf/conf.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
+#include "tests/unit/rpc/raw.h"
 #include "tests/unit/rpc/rpc_server.h"
 
 START_TEST(client_says_what_to_do_without_daemon)

@@ -35,7 +35,9 @@ static uint32_t add_nodes(struct dice *d, struct buf *t)
 		    t, "node n%u cpus=%s mem=%s%s%s%s%s%s%s%s\n", (unsigned)i,
 		    PICK(d, "4", "8", "8 threads=8 core=0*2,1*2,2*2,3*2",
 		         "6 threads=6 numa=0*3,1*3",
-		         "8 threads=8 numa=0*4,1*4 numa_mem=8G,8G"),
+		         "8 threads=8 numa=0*4,1*4 numa_mem=8G,8G",
+		         "9 threads=9 numa=0-8 "
+		         "numa_mem=2G,2G,1G,3G,2G,2G,2G,1G,1G"),
 		    PICK(d, "16G", "64G"),
 		    PICK(d, "", " gpus=4 gpu_link=0*2,1*2",
 		         " gpus=4 gpu_type=x*2,y*2", " gpus=2 gpu_type=x",

@@ -18,6 +18,7 @@ static const char whole[] =
     "license lic total=4\n"
     "node n0 cpus=4 mem=8G gpus=2 threads=4 features=f taints=t domain=z1\n"
     "node n1 cpus=4 mem=8G\n"
+    "node n2 cpus=1 threads=1 gpus=1 gpu_numa=1 numa_mem=1G,1G\n"
     "run 5 gpus=1 cpus=1 on=n0:g0:c0\n"
     "run 6 suspended on=n0\n"
     "run 7 min_tasks=1 tasks=2 on=n1 claim=n1\n"
@@ -45,10 +46,15 @@ static const struct {
 	{ "retry_at out of range", AT(node.retry_at, int64_t, 0, -2) },
 	{ "more than a GPU free", AT(gpu.free, uint16_t, 1, 1001) },
 	{ "unknown GPU type", AT(gpu.type, uint32_t, 0, 99) },
-	{ "more than a CPU free", AT(cpu.free, uint16_t, 3, 1001) },
+	{ "unknown NUMA node", AT(gpu.numa, uint8_t, 0, 32) },
+	{ "unknown NUMA node", AT(cpu.numa, uint8_t, 0, 32) },
+	{ "unknown NUMA node", AT(cpu.numa, uint8_t, 4, 2) },
+	{ "unknown NUMA node", AT(gpu.numa, uint8_t, 2, 2) },
+	{ "one CPU has more than 1000 thousandths free",
+	  AT(cpu.free, uint16_t, 3, 1001) },
 	{ "slices do not begin at 0", AT(node.gpu_first, uint32_t, 0, 1) },
 	{ "slice out of range", AT(node.gpu_first, uint32_t, 1, 3) },
-	{ "devices left over", AT(node.cpu_first, uint32_t, 2, 5) },
+	{ "devices left over", AT(node.cpu_first, uint32_t, 3, 6) },
 	{ "unknown word", AT(feature, uint32_t, 0, 99) },
 	{ "unknown word", AT(taint, uint32_t, 0, 99) },
 	{ "stands before its parent", AT(domain.parent, uint32_t, 0, 1) },
@@ -70,8 +76,8 @@ static const struct {
 	{ "rule is not well formed", AT(rule, int32_t, 0, RULE_AND) },
 	{ "rule is not well formed", AT(rule, int32_t, 2, 0) },
 	{ "rule is not well formed", AT(rule, int32_t, 1, 99) },
-	{ "unknown node", AT(want, uint32_t, 0, 2) },
-	{ "unknown node", AT(avoid, uint32_t, 0, 2) },
+	{ "unknown node", AT(want, uint32_t, 0, 3) },
+	{ "unknown node", AT(avoid, uint32_t, 0, 3) },
 	{ "licence out of range",
 	  AT(license_use, struct snap_license_use, 0, 7) },
 	{ "unknown request, queue or user", AT(run.req, uint32_t, 0, 99) },
@@ -88,7 +94,7 @@ static const struct {
 	{ "claims do not begin", AT(run.claim_first, uint32_t, 0, 1) },
 	{ "claims do not begin", AT(pend.claim_first, uint32_t, 0, 0) },
 	{ "claims out of range", AT(pend.claim_first, uint32_t, 1, 99) },
-	{ "claims an unknown node", AT(claim, uint32_t, 1, 2) },
+	{ "claims an unknown node", AT(claim, uint32_t, 1, 3) },
 	{ "more than one job has", AT(pend.claim_first, uint32_t, 2, 2) },
 	{ "now is out of range", offsetof(struct snap, now), 0, 0, -2 },
 	{ "policy is out of range", offsetof(struct snap, policy.age_weight), 0,
@@ -145,6 +151,12 @@ static const struct {
 	{ "node n0 cpus=1 gpus=65", "line 1: " },
 	{ "node n0 cpus=1 gpus=2 gpu_numa=0", "too few values from" },
 	{ "node n0 cpus=1 gpus=2 gpu_numa=0*3", "too many values from" },
+	{ "node n0 cpus=1 threads=1 numa=32 numa_mem=1G\nrun 1 on=n0:c0",
+	  "line 1: NUMA node above 31 in '32'" },
+	{ "node n0 cpus=1 gpus=2 gpu_numa=31-32 numa_mem=1G\nrun 1 on=n0:g0",
+	  "line 1: NUMA node above 31 in '31" },
+	{ "node n0 cpus=1 gpus=1 gpu_numa=1 numa_mem=1G",
+	  "node 0: unknown NUMA node" },
 	{ "node n0 cpus=1 threads=2 core=3-2", "bad range to '2'" },
 	{ "node n0 cpus=1 state=asleep", "bad value 'asleep'" },
 	{ "node n0 cpus=1 pool=p", "unknown pool 'p'" },
@@ -159,6 +171,8 @@ static const struct {
 	{ "run 1 on=n0", "unknown node 'n0'" },
 	{ "node n0 cpus=1\nrun 1 on=n0:g0", "fewer GPUs than" },
 	{ "node n0 cpus=1\nrun 1 on=n0:c0", "fewer CPUs than" },
+	{ "node n0 cpus=1 gpus=1\nrun 1 on=n0:g0/500\nrun 2 on=n0:g0/501",
+	  "line 3: tasks hold more than there is of GPU '0'" },
 	{ "node n0 cpus=1\nrun 1 on=n0:x", "bad devices 'x'" },
 	{ "node n0 cpus=1\nrun 1 on=n0*2:g-", "devices of many tasks: 'g-'" },
 	{ "node n0 cpus=1\nrun 1 on=n0\nrun 1 on=n0", "twice" },

@@ -378,7 +378,8 @@ START_TEST(trial)
 }
 END_TEST
 
-/* Returns the MiB for a CPU of a new job that asks for no memory. */
+/* Returns the memory per CPU, in MiB, that a new job gets if it asks for none.
+ */
 static int64_t memory_given(struct world *w)
 {
 	return state_job(w->state, world_submit(w, ""))->mem_default;

@@ -61,6 +61,27 @@ START_TEST(what_is_held_is_summed_until_now)
 }
 END_TEST
 
+/* A price is that of the time at which something is held. */
+START_TEST(what_is_held_costs)
+{
+	static const char *const before[] = { "submit cpus-per-task=2", "run",
+		                              "+10", NULL };
+	static const char *const after[] = { "+10", "end 1 0", "+50", NULL };
+	struct world w;
+
+	world_with_node(&w, WORLD_CONF "price { cpu = 3600 }\n");
+	world_play(&w, "dear", before);
+	ck_assert(held_until(held(&w), RATE_COST, w.now * S) == 3.6e9 * 2 * 10);
+	w.old_conf = w.conf;
+	w.conf = world_conf(WORLD_CONF "price { cpu = 1800 }\n");
+	ck_assert_int_eq(state_reconf(w.state, w.conf, w.now, &w.err), 0);
+	world_play(&w, "less", after);
+	ck_assert(held_until(held(&w), RATE_COST, w.now * S) ==
+	          3.6e9 * 2 * 10 + 1.8e9 * 2 * 10);
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(evictions_are_counted_with_what_they_cost)
 {
 	static const char *const steps[] = {
@@ -134,6 +155,7 @@ SUITE(counts)
 	tcase_add_test(tc, a_plan_of_other_queues_counts_nothing);
 	tcase_add_test(tc, each_attempt_is_a_start_but_one_wait);
 	tcase_add_test(tc, what_is_held_is_summed_until_now);
+	tcase_add_test(tc, what_is_held_costs);
 	tcase_add_test(tc, evictions_are_counted_with_what_they_cost);
 	tcase_add_test(tc, what_a_pass_found_is_said_of_all_of_a_row);
 }

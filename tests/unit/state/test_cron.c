@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aischedd/state/life/alarm.h"
+#include "aischedd/state/life/letter.h"
 #include "libcommon/cron/zones.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
@@ -12,7 +13,8 @@
 enum { HOUR = 3600, DAY = 24 * HOUR, NOTHING = -1 };
 
 static const char conf[] = "cron { min_period = \"1s\" max = 5 "
-			   "max_per_user = 3 max_runs = 3 }\n" WORLD_CONF;
+			   "max_per_user = 3 max_runs = 3 }\n" WORLD_CONF
+			   "mail { command = \"/sbin/sendmail\" }\n";
 
 /* A world with zones, in which time goes by. */
 struct cron_world {
@@ -428,13 +430,127 @@ START_TEST(a_refusal_is_told)
 	c.w.now = HOUR;
 	ck_assert(asks(&c, e));
 	ck_assert(state_cron_take(c.w.state, e, 0, HOUR, &time));
-	state_cron_refused(c.w.state, e, "queue 'batch' is closed");
+	state_cron_refused(c.w.state, e, "queue 'batch' is closed", c.w.now);
 	ck_assert_uint_eq(e->refused, 1);
 	ck_assert_str_eq(e->reason, "queue 'batch' is closed");
 	/* Only at the next time again. */
 	ck_assert_int_eq(at(&c, e, 2 * HOUR - 1), NOTHING);
 	ck_assert_int_eq(at(&c, e, 2 * HOUR), 2 * HOUR);
 	ck_assert_ptr_null(e->reason);
+	cron_world_fini(&c);
+}
+END_TEST
+
+/* An entry of every hour, a run at its first, and the mails after it comes to a
+ * time; step: what has become of the run by then. */
+static const struct {
+	const char *name, *options, *rule[4];
+	const char *step[4];
+	int64_t up_since, now;
+	const char *event, *reason;
+} skips[] = {
+	{ "overlap",
+	  "mail-type=CRON_SKIPPED",
+	  { "cron-policy", "forbid" },
+	  { "run" },
+	  0,
+	  2 * HOUR,
+	  "1.0.CRON_SKIPPED.7200",
+	  "skipped 1970-01-01T02:00:00+00:00: job 2 had not ended" },
+	{ "nobody asked",
+	  "mail-type=END",
+	  { "cron-policy", "forbid" },
+	  { "run" },
+	  0,
+	  2 * HOUR,
+	  NULL,
+	  "skipped 1970-01-01T02:00:00+00:00: job 2 had not ended" },
+	{ "it runs",
+	  "mail-type=CRON_SKIPPED",
+	  { "cron-policy", "allow" },
+	  { NULL },
+	  0,
+	  2 * HOUR,
+	  NULL,
+	  NULL },
+	{ "a late run stands for them",
+	  "mail-type=CRON_SKIPPED",
+	  { "cron-policy", "allow" },
+	  { NULL },
+	  5 * HOUR + 600,
+	  5 * HOUR + 600,
+	  NULL,
+	  NULL },
+	{ "missed and not made up for",
+	  "mail-type=CRON_SKIPPED",
+	  { "cron-policy", "allow", "cron-missed", "skip" },
+	  { NULL },
+	  5 * HOUR + 600,
+	  5 * HOUR + 600,
+	  "1.0.CRON_SKIPPED.18000",
+	  "missed 4 times, the last 1970-01-01T05:00:00+00:00: --cron-missed "
+	  "is skip" },
+	{ "too late",
+	  "mail-type=CRON_SKIPPED",
+	  { "cron-policy", "allow", "cron-late", "9m" },
+	  { NULL },
+	  2 * HOUR + 600,
+	  2 * HOUR + 600,
+	  "1.0.CRON_SKIPPED.7200",
+	  "missed 1 time, the last 1970-01-01T02:00:00+00:00: further back "
+	  "than --cron-late" },
+};
+
+START_TEST(a_skipped_time_is_mailed)
+{
+	const char *const *rule = skips[_i].rule;
+	struct changes changes;
+	struct cron_entry *e;
+	struct cron_world c;
+
+	cron_world_init(&c, 1000);
+	e = ADD(&c, skips[_i].options, "cron", "@hourly", rule[0], rule[1],
+	        rule[2], rule[3]);
+	ck_assert_int_eq(at(&c, e, HOUR), HOUR);
+	world_play(&c.w, skips[_i].name, skips[_i].step);
+	world_commit(&c.w);
+	c.up_since = skips[_i].up_since;
+	at(&c, e, skips[_i].now);
+	state_changes(c.w.state, &changes);
+	ck_assert_uint_eq(changes.nletters, skips[_i].event != NULL);
+	ck_assert_pstr_eq(e->reason, skips[_i].reason);
+	if (changes.nletters) {
+		ck_assert_str_eq(changes.letter[0].event, skips[_i].event);
+		ck_assert_str_eq(changes.letter[0].to, "ada");
+		ck_assert_ptr_nonnull(
+		    strstr(changes.letter[0].body, skips[_i].reason));
+	}
+	cron_world_fini(&c);
+}
+END_TEST
+
+START_TEST(a_refusal_is_mailed)
+{
+	struct changes changes;
+	struct cron_entry *e;
+	struct cron_world c;
+	int64_t time;
+
+	cron_world_init(&c, 1000);
+	e = ADD(&c, "mail-type=CRON_SKIPPED mail-user=x@y job-name=nightly",
+	        "cron", "@hourly");
+	c.w.now = HOUR;
+	ck_assert(asks(&c, e));
+	ck_assert(state_cron_take(c.w.state, e, 0, HOUR, &time));
+	state_cron_refused(c.w.state, e, "queue 'batch' is closed", c.w.now);
+	state_changes(c.w.state, &changes);
+	ck_assert_uint_eq(changes.nletters, 1);
+	ck_assert_str_eq(changes.letter[0].event, "1.0.CRON_SKIPPED.3600");
+	ck_assert_str_eq(changes.letter[0].to, "x@y");
+	ck_assert_str_eq(changes.letter[0].subject,
+	                 "aisched Cron_id=1 Name=nightly Skipped");
+	ck_assert_ptr_nonnull(strstr(
+	    changes.letter[0].body, "Reason:       queue 'batch' is closed\n"));
 	cron_world_fini(&c);
 }
 END_TEST
@@ -477,5 +593,7 @@ SUITE(cron)
 	tcase_add_test(tc, a_zone_goes_and_comes_back);
 	tcase_add_test(tc, an_owner_is_gone_until_the_next_time);
 	tcase_add_test(tc, a_refusal_is_told);
+	tcase_add_loop_test(tc, a_skipped_time_is_mailed, 0, ARRAY_SIZE(skips));
+	tcase_add_test(tc, a_refusal_is_mailed);
 	tcase_add_test(tc, limits);
 }

@@ -281,6 +281,57 @@ START_TEST(stale_reports_change_nothing)
 }
 END_TEST
 
+static int64_t waited(const struct world *w)
+{
+	const struct job *job = state_job(w->state, 1);
+
+	return job->eligible == NO_TIME ? -1 : w->now - job->eligible;
+}
+
+START_TEST(a_run_is_no_wait)
+{
+	static const enum event_kind how[] = { EV_requeue, EV_preempt };
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "");
+	for (size_t i = 0; i < ARRAY_SIZE(how); i++) {
+		w.now += 100;
+		world_run(&w);
+		w.now += 3000;
+		world_event(&w, 1, how[i]);
+		w.now += 20; /* it ends */
+		world_end(&w, 1, 143);
+		ck_assert_int_eq(waited(&w), 100 * ((int64_t)i + 1));
+	}
+	world_fini(&w);
+}
+END_TEST
+
+/* Nobody gets a better place by holding a job; an operator's hold is none of
+ * its user's doing. */
+START_TEST(a_job_that_its_user_holds_gets_no_older)
+{
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "");
+	w.now += 100;
+	world_event(&w, 1, EV_hold);
+	ck_assert_int_eq(waited(&w), -1);
+	w.now += 604800;
+	world_event(&w, 1, EV_release);
+	ck_assert_int_eq(waited(&w), 0);
+	w.now += 10;
+	w.who.operator_ = true;
+	world_event(&w, 1, EV_hold);
+	w.now += 10;
+	world_event(&w, 1, EV_release);
+	ck_assert_int_eq(waited(&w), 20);
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(replaced_tasks_are_counted)
 {
 	struct event_in ev = { .kind = EV_replaced,
@@ -440,6 +491,8 @@ SUITE(lifecycle)
 	tcase_add_loop_test(tc, each_event_in_each_state, 0, ARRAY_SIZE(table));
 	tcase_add_loop_test(tc, life, 0, ARRAY_SIZE(lives));
 	tcase_add_test(tc, stale_reports_change_nothing);
+	tcase_add_test(tc, a_run_is_no_wait);
+	tcase_add_test(tc, a_job_that_its_user_holds_gets_no_older);
 	tcase_add_test(tc, replaced_tasks_are_counted);
 	tcase_add_test(tc, what_holds_it_up_is_told);
 	tcase_add_test(tc, what_is_wrong_with_a_pool_is_no_fault_of_a_node);

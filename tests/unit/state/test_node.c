@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/cluster/pool.h"
 #include "aischedd/state/cluster/reconf.h"
 #include "aischedd/state/load.h"
 #include "aischedd/state/placement.h"
@@ -144,10 +145,34 @@ START_TEST(nodes_go_with_their_pool)
 }
 END_TEST
 
+START_TEST(nodes_of_a_pool_that_was_taken_out_go)
+{
+	struct world w;
+	struct placement *place;
+	int drained;
+
+	world_init(&w, CONF);
+	say(&w, "a/n0");
+	state_pool_ready(w.state, 0, false);
+	place = state_placement_parse(w.state, "old/n7:0:0:", NULL);
+	drained = state_node_expect(w.state, "n8");
+	state_drain(w.state, (uint32_t)drained, true, "disk", NULL);
+	ck_assert_int_ge(state_node_find(w.state, "n7"), 0);
+	state_pool_ready(w.state, 0, true);
+	ck_assert_int_lt(state_node_find(w.state, "n7"), 0);
+	ck_assert(state_node(w.state, place->task[0].node)->removed);
+	ck_assert_int_eq(state_node_find(w.state, "n8"), drained);
+	ck_assert_int_ge(state_node_find(w.state, "n0"), 0);
+	free(place);
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(node)
 {
 	tcase_add_loop_test(tc, play_case, 0, ARRAY_SIZE(plays));
 	tcase_add_test(tc, a_node_is_expected_in_no_pool_yet);
 	tcase_add_test(tc, a_placement_names_the_pool);
 	tcase_add_test(tc, nodes_go_with_their_pool);
+	tcase_add_test(tc, nodes_of_a_pool_that_was_taken_out_go);
 }

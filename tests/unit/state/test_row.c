@@ -19,19 +19,20 @@
 enum effect_on {
 	ALIKE, /* nothing that the scheduler sees */
 	WAITS, /* whether the job may be planned, but not its key */
-	ROW    /* the key, and what the scheduler sees */
+	WHOSE, /* the key, and what the scheduler sees, but not the request */
+	ROW    /* all of these */
 };
 
 /* clang-format off */
 
 /* A new field needs a line here with a value other than that of base_spec(). */
 #define OTHER_name            ALIKE, "other"
-#define OTHER_queue           ROW,   "other"
+#define OTHER_queue           WHOSE, "other"
 #define OTHER_account         ALIKE, "other"
-#define OTHER_class           ROW,   "inference"
+#define OTHER_class           WHOSE, "inference"
 #define OTHER_comment         ALIKE, "other"
-#define OTHER_priority        ROW,   "7"
-#define OTHER_nice            ROW,   "7"
+#define OTHER_priority        WHOSE, "7"
+#define OTHER_nice            WHOSE, "7"
 #define OTHER_tasks           ROW,   "5"
 #define OTHER_min_tasks       ROW,   "2"
 #define OTHER_nodes           ROW,   "2"
@@ -85,6 +86,10 @@ enum effect_on {
 #define OTHER_cron_time       ALIKE, "5000"
 #define OTHER_cron_last       ALIKE, "4000"
 #define OTHER_cron_missed     ALIKE, "2"
+#define OTHER_allocation      ROW,   "1"
+#define OTHER_mail_types      ALIKE, "2"
+#define OTHER_mail_user       ALIKE, "other"
+#define OTHER_labels          ALIKE, "a=other"
 
 static const struct {
 	enum effect_on effect;
@@ -104,9 +109,11 @@ static const char conf[] =
     "node \"n[0-1]\" { pool = here topology = z1/r1 }\n"
     "queue batch { }\nqueue other { }\n";
 
-/* The daemon's view of a request: the key of its row, and the snapshot. */
+/* The daemon's view of a request: the key of its row, the snapshot, and how
+ * many requests that has. */
 struct seen {
 	struct buf key, snap;
+	uint32_t nreqs;
 };
 
 static void seen_free(struct seen seen)
@@ -127,13 +134,16 @@ static struct seen look(struct world *w, const struct spec *spec)
 {
 	struct arena *arena = arena_new();
 	struct seen seen = { 0 };
+	const struct snap *snap;
 	uint32_t queue;
 	uint64_t id = state_take_ids(w->state, 1);
 
 	ck_assert_int_eq(submit_queue(w->state, spec, &queue, &w->err), 0);
 	state_submit(w->state, spec, &w->who, queue, 1, 2, id, w->now);
 	row_key_build(w->state, state_job(w->state, id), &seen.key);
-	snap_write(state_peek(w->state, w->now, arena), &seen.snap);
+	snap = state_peek(w->state, w->now, arena);
+	snap_write(snap, &seen.snap);
+	seen.nreqs = snap->req.n;
 	arena_free(arena);
 	return seen;
 }
@@ -141,11 +151,15 @@ static struct seen look(struct world *w, const struct spec *spec)
 /* Another waiting job keeps a dependency unmet. */
 static void begin(struct world *w)
 {
+	static const char *const reserve[] = {
+		"reserve maintenance 0 99999 n1 u", NULL
+	};
 	struct spec first;
 
 	world_init(w, conf);
 	world_node(w, "n0", 4, 4000, 2);
 	world_node(w, "n1", 4, 4000, 2);
+	world_play(w, "maintenance", reserve);
 	first = base_spec(w);
 	first.hold = 1;
 	seen_free(look(w, &first));
@@ -174,13 +188,18 @@ START_TEST(field_changes)
 	else
 		*spec_int(&spec, f) = strtoll(other[_i].value, NULL, 10);
 	is = look(&changed, &spec);
-	ck_assert_msg(is_same(&was.key, &is.key) == (other[_i].effect != ROW),
+	ck_assert_msg(is_same(&was.key, &is.key) == (other[_i].effect < WHOSE),
 	              "%s: the key of the row is %s", f->name,
-	              other[_i].effect == ROW ? "the same" : "another");
+	              other[_i].effect < WHOSE ? "another" : "the same");
 	ck_assert_msg(
 	    is_same(&was.snap, &is.snap) == (other[_i].effect == ALIKE),
 	    "%s: the snapshot is %s:\n%s", f->name,
 	    other[_i].effect == ALIKE ? "another" : "the same", is.snap.data);
+	seen_free(is);
+	is = look(&plain, &spec);
+	ck_assert_msg((is.nreqs == was.nreqs) == (other[_i].effect != ROW),
+	              "%s: beside the other job, its request is %s", f->name,
+	              other[_i].effect == ROW ? "the same" : "another");
 	seen_free(was);
 	seen_free(is);
 	world_fini(&plain);

@@ -206,33 +206,6 @@ START_TEST(a_test_is_a_submission_that_is_undone)
 }
 END_TEST
 
-/* A sweep of jobs: each has its own position. */
-static const struct {
-	const char *name;
-	const char *step[24];
-} cases[] = {
-	{ "alike jobs have a place and a start each",
-	  { "submit cpus-per-task=4 time=5", "submit cpus-per-task=4 time=5",
-	    "run", "submit cpus-per-task=4 time=5", "run",
-	    "submit cpus-per-task=4 time=5", "run", "turn 2 => 1 at 300",
-	    "turn 3 => 2 at 600", "turn 4 => 3 at 900" } },
-	{ "who is promised nothing has a place still",
-	  { "submit cpus-per-task=4", "run", "submit cpus-per-task=4",
-	    "submit cpus-per-task=4", "submit cpus-per-task=3 nice=1", "run",
-	    "submit cpus-per-task=4", "run", "turn 2 => 1", "turn 3 => 2",
-	    "turn 4 => 4", "turn 5 => 3" } },
-};
-
-START_TEST(turn_case)
-{
-	struct world w;
-
-	world_with_node(&w, NULL);
-	world_play(&w, cases[_i].name, cases[_i].step);
-	world_fini(&w);
-}
-END_TEST
-
 static bool in_team(const char *group, const void *arg)
 {
 	(void)arg;
@@ -259,6 +232,5 @@ SUITE(what_if)
 {
 	tcase_add_loop_test(tc, a_test_is_a_submission_that_is_undone, 0,
 	                    WORLDS);
-	tcase_add_loop_test(tc, turn_case, 0, (int)ARRAY_SIZE(cases));
 	tcase_add_test(tc, a_reservation_for_a_group);
 }

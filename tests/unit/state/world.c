@@ -719,12 +719,29 @@ static void check_rows(const struct state *state)
 	}
 }
 
+/* Rates of rollups agree with a look at all jobs. */
+static void check_rollups(const struct state *state)
+{
+	int64_t held[RATES] = { 0 };
+
+	for (struct job *job = state->records.placed; job; job = job->row_next)
+		for (int r = 0; r < RATES; r++)
+			held[r] += job->ledger->rate[r];
+	for (size_t i = 0; i < state->rollups.n; i++)
+		for (int r = 0; r < RATES; r++) {
+			ck_assert_int_ge(state->rollups.rollup[i]->rate[r], 0);
+			held[r] -= state->rollups.rollup[i]->rate[r];
+		}
+	for (int r = 0; r < RATES; r++)
+		ck_assert_int_eq(held[r], 0);
+}
+
 /* Counters for metrics agree with a look at all jobs. */
 static void check_happened(struct state *state)
 {
 	size_t nqueues = state->conf->nqueues;
 	struct queue_counts *seen = xcalloc(nqueues, sizeof(*seen));
-	int64_t held[RES_N] = { 0 };
+	int64_t held[RATES] = { 0 };
 
 	for (struct job *job = state->records.first; job; job = job->all_next) {
 		struct queue_counts *c = &seen[job->queue];
@@ -734,7 +751,7 @@ static void check_happened(struct state *state)
 		if (job->state == JOB_PENDING)
 			c->aside[state_ineligible(state, job)] +=
 			    job_count(job);
-		for (int r = 0; job->place && r < RES_N; r++)
+		for (int r = 0; job->place && r < RATES; r++)
 			held[r] += job->ledger->rate[r];
 	}
 	for (size_t q = 0; q < nqueues; q++) {
@@ -745,9 +762,9 @@ static void check_happened(struct state *state)
 		ck_assert_mem_eq(c->aside, seen[q].aside, sizeof(c->aside));
 	}
 	for (size_t i = 0; i < state->happened.nheld; i++)
-		for (int r = 0; r < RES_N; r++)
+		for (int r = 0; r < RATES; r++)
 			held[r] -= state->happened.held[i]->rate[r];
-	for (int r = 0; r < RES_N; r++)
+	for (int r = 0; r < RATES; r++)
 		ck_assert_int_eq(held[r], 0);
 	free(seen);
 }
@@ -784,4 +801,5 @@ void world_check(const struct world *w)
 		check_array(state, array);
 	check_rows(state);
 	check_happened(state);
+	check_rollups(state);
 }

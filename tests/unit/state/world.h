@@ -81,7 +81,7 @@ void world_decide(struct world *w, const char *text);
 /* A part of an array becomes a record of its own. */
 struct job *world_split(struct world *w, uint64_t array, const char *tasks);
 
-/* Everything is written: what has ended is past. */
+/* Commit all changes: jobs that have ended move to the history. */
 void world_commit(struct world *w);
 int world_past(uint64_t job, uint32_t task, struct past *ret, void *arg);
 

@@ -22,6 +22,8 @@
 #include "aischedd/store/audit.h"
 #include "aischedd/store/blob.h"
 #include "aischedd/store/ended.h"
+#include "aischedd/store/report.h"
+#include "aischedd/store/rollup_check.h"
 #include "libcommon/parse.h"
 #include "libcommon/spec.h"
 #include "libcommon/steps.h"
@@ -84,12 +86,33 @@ static void disk_fini(struct disk *d)
 	disk_remove(d);
 }
 
+static void say_wrong(const char *text, void *arg)
+{
+	(void)arg;
+	printf("# %s\n", text);
+}
+
+/* Rollups are what attempts and running jobs say. */
+static void check_rollups(struct disk *d)
+{
+	struct rollup_check check = { .said = say_wrong };
+
+	do {
+		ck_assert_msg(store_rollup_check(store_path(d->store), NULL,
+		                                 &check, &d->err) == 0,
+		              "%s", d->err.text);
+		ck_assert_uint_eq(check.wrong, 0);
+		check.from = check.next;
+	} while (check.next);
+}
+
 static void save(struct disk *d)
 {
 	ck_assert_msg(store_commit(d->store, d->w.state, &d->err) == 0, "%s",
 	              d->err.text);
 	ck_assert(!state_is_dirty(d->w.state));
 	world_check(&d->w);
+	check_rollups(d);
 }
 
 static void load(struct disk *d)
@@ -1177,6 +1200,209 @@ START_TEST(history_is_not_read_as_a_whole)
 }
 END_TEST
 
+START_TEST(how_an_array_ended_is_found_by_index)
+{
+	struct disk d;
+	struct past past;
+	uint64_t before;
+
+	disk_init(&d);
+	make_past(&d);
+	add_history(&d);
+	before = steps_so_far;
+	ck_assert_int_eq(store_past(1000, NO_TASK, &past, d.store), 0);
+	ck_assert_uint_lt(steps_so_far - before, STEPS_QUERY);
+	ck_assert_int_eq(past.state, JOB_COMPLETED);
+	ck_assert(!store_others_failed(d.store, 1000, 1000));
+	ck_assert_uint_lt(steps_so_far - before, 2 * STEPS_QUERY);
+	disk_fini(&d);
+}
+END_TEST
+
+static const char rollups[] =
+    "SELECT level, start, user, pool, held_cpu / 1000, held_gpu / 1000, jobs,"
+    " wait_ms, attempts, completed FROM rollup JOIN rollup_key ON id = key"
+    " ORDER BY level, start, key";
+
+START_TEST(use_is_kept_by_the_hour)
+{
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit cpus-per-task=2 gpus=1", "+100", "run", "+3000");
+	come_back(&d, "an hour has passed");
+	ck_assert_str_eq(rows(&d, rollups), "0 0 ada here 0 0 1 100000 0 0\n"
+	                                    "1 0 ada here 0 0 1 100000 0 0\n"
+	                                    "2 0 ada here 0 0 1 100000 0 0\n");
+	PLAY(&d, "end 1 0");
+	save(&d);
+	ck_assert_str_eq(rows(&d, rollups),
+	                 "0 0 ada here 5000000 2500000 1 100000 0 0\n"
+	                 "0 3600 ada here 1000000 500000 0 0 1 1\n"
+	                 "1 0 ada here 6000000 3000000 1 100000 1 1\n"
+	                 "2 0 ada here 6000000 3000000 1 100000 1 1\n");
+	ck_assert_str_eq(rows(&d, "SELECT bucket, n FROM rollup_wait"
+	                          " WHERE level = 0"),
+	                 "49 1\n");
+	disk_fini(&d);
+}
+END_TEST
+
+/* One job's news books the other's time, too; then the end of that one, which
+ * was earlier, is told. */
+START_TEST(late_news_are_taken_off)
+{
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit", "submit", "run", "+3000", "end 1 0", "+100");
+	state_book_some(d.w.state, 5000000);
+	save(&d);
+	ck_assert_str_eq(rows(&d, rollups),
+	                 "0 0 ada here 5200000 0 2 0 0 0\n"
+	                 "0 3600 ada here 1800000 0 0 0 1 1\n"
+	                 "1 0 ada here 7000000 0 2 0 1 1\n"
+	                 "2 0 ada here 7000000 0 2 0 1 1\n");
+	again(&d, NULL);
+	d.w.now = 1010;
+	PLAY(&d, "end 2 0");
+	save(&d);
+	ck_assert_str_eq(rows(&d, rollups), "0 0 ada here 2610000 0 2 0 1 1\n"
+	                                    "0 3600 ada here 400000 0 0 0 1 1\n"
+	                                    "1 0 ada here 3010000 0 2 0 2 2\n"
+	                                    "2 0 ada here 3010000 0 2 0 2 2\n");
+	disk_fini(&d);
+}
+END_TEST
+
+/* Book by and by; returns the most rows of hours that one commit adds to. */
+static size_t book_all(struct disk *d, int64_t now_ms)
+{
+	size_t most = 0;
+	bool more;
+
+	do {
+		struct changes changes;
+		size_t n = 0;
+
+		more = state_book_some(d->w.state, now_ms);
+		state_changes(d->w.state, &changes);
+		for (size_t i = 0; i < changes.nrollups; i++)
+			n += changes.rollup[i]->ndue;
+		most = n > most ? n : most;
+		ck_assert_int_eq(store_commit(d->store, d->w.state, &d->err),
+		                 0);
+	} while (more);
+	return most;
+}
+
+static enum report_part all_of_it(const struct rollup *rollup, void *arg)
+{
+	(void)rollup, (void)arg;
+	return REPORT_ROW;
+}
+
+/* Returns a sum over all time, as a report has it. */
+static int64_t reported(struct disk *d, enum rollup_sum sum)
+{
+	struct report r = { .until = d->w.now, .most = 1 };
+	int64_t total;
+
+	ck_assert_int_eq(report_begin(&r, d->w.state, store_path(d->store),
+	                              d->w.now * 1000, all_of_it, NULL,
+	                              &d->err),
+	                 0);
+	ck_assert_int_eq(report_run(&r, &d->err), 0);
+	total = (int64_t)r.total.sum[sum];
+	report_fini(&r);
+	return total;
+}
+
+static const char held[] =
+    "SELECT level, count(*), sum(c), sum(g), min(c), max(c), sum(j), sum(e)"
+    " FROM (SELECT level, sum(held_cpu) c, sum(held_gpu) g, sum(jobs) j,"
+    " sum(completed) e FROM rollup GROUP BY level, start) GROUP BY level";
+
+/* The clock goes 3 years ahead while a job runs; another ends then, and the
+ * daemon restarts half way. */
+START_TEST(a_leap_of_the_clock_is_booked_in_parts)
+{
+	const int64_t hours = 3 * 366 * 24, leap_s = hours * 3600;
+	struct rollup_check check = { .said = say_wrong };
+	char *sums;
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit cpus-per-task=2 gpus=1", "submit", "run");
+	save(&d);
+	d.w.now += leap_s;
+	PLAY(&d, "end 2 0");
+	ck_assert_int_eq(state_lag_hours(d.w.state), hours);
+	ck_assert_int_eq(store_commit(d.store, d.w.state, &d.err), 0);
+	for (int i = 0; i < 10; i++) {
+		state_book_some(d.w.state, d.w.now * 1000);
+		ck_assert_int_eq(store_commit(d.store, d.w.state, &d.err), 0);
+	}
+	ck_assert_int_eq(
+	    store_rollup_check(store_path(d.store), NULL, &check, &d.err), -1);
+	ck_assert_int_eq(d.err.code, EAGAIN);
+	again(&d, NULL);
+	ck_assert_int_gt(state_lag_hours(d.w.state), 0);
+	ck_assert_int_eq(reported(&d, SUM_held_cpu), leap_s * 3000000);
+	ck_assert_uint_le(book_all(&d, d.w.now * 1000), 1100);
+	ck_assert_int_eq(state_lag_hours(d.w.state), 0);
+	ck_assert_int_eq(reported(&d, SUM_held_cpu), leap_s * 3000000);
+	/* 3 CPUs and a GPU, all the time. */
+	sums = xasprintf("0 %lld %lld %lld 3000000000 10800000000 2 1\n",
+	                 (long long)hours + 1, (long long)leap_s * 3000000,
+	                 (long long)leap_s * 1000000);
+	ck_assert_msg(!strncmp(rows(&d, held), sums, strlen(sums)), "%s%s",
+	              sums, d.text.data);
+	free(sums);
+	save(&d);
+	disk_fini(&d);
+}
+END_TEST
+
+/* 8 PiB for a month: a row of a month does not fit 64 bits. */
+START_TEST(sums_that_do_not_fit_stay_at_the_most)
+{
+	const int64_t rate[RATES] = { [RES_MEM] = INT64_C(8) << 30 };
+	int64_t sum[ROLLUP_NSUMS] = { 0 };
+
+	rollup_add(sum, rate, 100);
+	ck_assert_int_eq(sum[SUM_held_mem], rate[RES_MEM] * 100);
+	rollup_add(sum, rate, INT64_C(31) * 86400000);
+	ck_assert_int_eq(sum[SUM_held_mem], INT64_MAX);
+	rollup_add(sum, rate, 1);
+	ck_assert_int_eq(sum[SUM_held_mem], INT64_MAX);
+	ck_assert_int_eq(rollup_sum(INT64_MIN, -1), INT64_MIN);
+	ck_assert_int_eq(rollup_sum(INT64_MAX, -1), INT64_MAX - 1);
+}
+END_TEST
+
+START_TEST(sums_of_the_database_stay_at_the_most)
+{
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit mem=100M", "run", "+10");
+	come_back(&d, NULL);
+	ck_assert_int_eq(
+	    try_sql(&d,
+	            "UPDATE rollup SET held_mem = 9223372036854775806"
+	            " WHERE level = 2",
+	            NULL, NULL),
+	    0);
+	PLAY(&d, "+10", "end 1 0");
+	save(&d);
+	ck_assert_str_eq(rows(&d, "SELECT typeof(held_mem), held_mem,"
+	                          " held_cpu FROM rollup WHERE level = 2"),
+	                 "integer 9223372036854775807 20000000\n");
+	disk_fini(&d);
+}
+END_TEST
+
 START_TEST(each_attempt_has_a_row)
 {
 	struct disk d;
@@ -1554,10 +1780,15 @@ START_TEST(old_schemas_are_read)
 	/* Ended jobs of old schemas become one attempt each. */
 	ck_assert_str_eq(
 	    rows(&d, "SELECT job, attempt, began_ms, ended_ms, ran_ms, state,"
-	             " held_cpu_ms, text FROM attempt JOIN name ON id = user"),
+	             " nullif(held_cpu_ms, 10000), text FROM attempt"
+	             " JOIN name ON id = user"),
 	    "1 1 1000000 1010000 10000 6 - ada\n"
 	    "4 1 1020000 1030000 10000 5 - ada\n"
 	    "5 1 1020000 1030000 10000 6 - ada\n");
+	if (_i >= 10) /* it counts in a rollup from when it was booked last */
+		ck_assert_ptr_nonnull(strstr(
+		    all_jobs(&d), ",1500,0,1000,300,0,1,1,1,0,1025000,0,0|"
+				  "5000*0 "));
 	PLAY(&d, _i < 4 ? "reservations =>"
 	                : "reservations => spare 970-1970 n0 ada+ada");
 	come_back(&d, "an old database");
@@ -1693,6 +1924,12 @@ SUITE(store)
 	tcase_add_test(tc, how_jobs_ended);
 	tcase_add_test(tc, history_is_asked);
 	tcase_add_test(tc, history_is_not_read_as_a_whole);
+	tcase_add_test(tc, how_an_array_ended_is_found_by_index);
+	tcase_add_test(tc, use_is_kept_by_the_hour);
+	tcase_add_test(tc, late_news_are_taken_off);
+	tcase_add_test(tc, a_leap_of_the_clock_is_booked_in_parts);
+	tcase_add_test(tc, sums_that_do_not_fit_stay_at_the_most);
+	tcase_add_test(tc, sums_of_the_database_stay_at_the_most);
 	tcase_add_test(tc, each_attempt_has_a_row);
 	tcase_add_test(tc, an_elastic_job_held_what_it_had);
 	tcase_add_test(tc, short_jobs_are_not_noise);
@@ -1703,6 +1940,6 @@ SUITE(store)
 	tcase_add_test(tc, attempts_are_listed);
 	tcase_add_test(tc, what_is_old_is_forgotten);
 	tcase_add_test(tc, a_blob_is_not_forgotten_while_it_is_lent);
-	tcase_add_loop_test(tc, old_schemas_are_read, 1, 10);
+	tcase_add_loop_test(tc, old_schemas_are_read, 1, 13);
 	tcase_add_test(tc, steps_of_an_attempt_go_with_their_job);
 }

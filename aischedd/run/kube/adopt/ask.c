@@ -30,6 +30,7 @@ static const struct {
 	[ADOPT_SUSPEND] = { KUBE_MERGE, KUBE_STOP, false, "" },
 	[ADOPT_EXPIRE] = { KUBE_MERGE, KUBE_STOP, false, "" },
 	[ADOPT_DELETE] = { KUBE_DELETE, KUBE_STOP, false, "" },
+	[ADOPT_VOLUME] = { KUBE_MERGE, KUBE_START, false, "" },
 	[ADOPT_BIND] = { KUBE_POST, KUBE_START, true, "/binding" },
 	[ADOPT_FORCE] = { KUBE_DELETE, KUBE_STOP, true, "" },
 };
@@ -78,9 +79,9 @@ static void on_refused(struct kube_adoptee *j, enum kube_adopt_kind kind,
 	/* Somebody else wrote first: the watch brings the new version. */
 	if (err->code == ESTALE || err->code == ENOENT)
 		return;
-	if (kind == ADOPT_CLAIM || kind == ADOPT_RESUME)
+	if (kind == ADOPT_CLAIM || kind == ADOPT_RESUME || kind == ADOPT_VOLUME)
 		kube_note(j, true, "Refused", err->text);
-	if (kind == ADOPT_RESUME)
+	if (kind == ADOPT_RESUME || kind == ADOPT_VOLUME)
 		kube_adopt_end_fail(j, FAULT_POOL, err->text);
 }
 
@@ -105,6 +106,8 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 		j->gone = true;
 	else if (err)
 		on_refused(j, kind, err);
+	else if (kind == ADOPT_VOLUME)
+		kube_claims_answered(j->kube, answer->body);
 	else if (kind != ADOPT_DELETE && !calls[kind].pod)
 		kube_adopt_look(j, answer->body);
 	/* The tick repeats a refused call, after a while. */
@@ -114,8 +117,10 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 
 /* --- asking --- */
 
+/* api, what: "/apis/batch/v1", "/jobs" and the like. */
 static void send_call(struct kube_adoptee *j, enum kube_adopt_kind kind,
-                      const struct kube_adopt_pod *pod, json_t *body)
+                      const struct kube_adopt_pod *pod, const char *api,
+                      const char *what, const char *name, json_t *body)
 {
 	struct adopt_call *call = xcalloc(1, sizeof(*call));
 	struct kube *kube = j->kube;
@@ -127,10 +132,10 @@ static void send_call(struct kube_adoptee *j, enum kube_adopt_kind kind,
 	call->pod = pod ? xstrdup(pod->pod.uid) : NULL;
 	TAILQ_INSERT_TAIL(&kube->adopt.calls, call, of_list);
 	j->asking[kind]++;
-	buf_printf(&path, "%s/namespaces", pod ? "/api/v1" : "/apis/batch/v1");
+	buf_printf(&path, "%s/namespaces", api);
 	kube_path_name(&path, kube->pool->namespace);
-	buf_puts(&path, pod ? "/pods" : "/jobs");
-	kube_path_name(&path, pod ? pod->pod.name : j->at.name);
+	buf_puts(&path, what);
+	kube_path_name(&path, name);
 	buf_puts(&path, calls[kind].sub);
 	kube_lease_send(kube->lease, &path, body,
 	                &(struct kube_request){ .method = calls[kind].method,
@@ -145,11 +150,22 @@ void kube_adopt_ask(struct kube_adoptee *j, enum kube_adopt_kind kind,
 	if (j->asking[kind])
 		json_decref(body);
 	else
-		send_call(j, kind, NULL, body);
+		send_call(j, kind, NULL, "/apis/batch/v1", "/jobs", j->at.name,
+		          body);
 }
 
 void kube_adopt_ask_pod(struct kube_adopt_pod *p, enum kube_adopt_kind kind,
                         json_t *body)
 {
-	send_call(p->of, kind, p, body);
+	send_call(p->of, kind, p, "/api/v1", "/pods", p->pod.name, body);
+}
+
+void kube_adopt_ask_volume(struct kube_adoptee *j, const char *claim,
+                           json_t *body)
+{
+	if (j->asking[ADOPT_VOLUME])
+		json_decref(body);
+	else
+		send_call(j, ADOPT_VOLUME, NULL, "/api/v1",
+		          "/persistentvolumeclaims", claim, body);
 }

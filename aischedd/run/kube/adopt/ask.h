@@ -17,8 +17,9 @@ enum kube_adopt_kind {
 	ADOPT_SUSPEND,
 	ADOPT_EXPIRE, /* fail it: its time limit has passed */
 	ADOPT_DELETE,
-	ADOPT_BIND,  /* bind a pod; the others below are about pods, too */
-	ADOPT_FORCE, /* delete a pod without waiting for its node */
+	ADOPT_VOLUME, /* say where the volume of a claim shall be made */
+	ADOPT_BIND,   /* bind a pod; the others below are about pods, too */
+	ADOPT_FORCE,  /* delete a pod without waiting for its node */
 	ADOPT_KINDS
 };
 
@@ -30,6 +31,8 @@ void kube_adopt_ask(struct kube_adoptee *j, enum kube_adopt_kind kind,
                     json_t *body);
 void kube_adopt_ask_pod(struct kube_adopt_pod *p, enum kube_adopt_kind kind,
                         json_t *body);
+void kube_adopt_ask_volume(struct kube_adoptee *j, const char *claim,
+                           json_t *body);
 void kube_adopt_ask_free_all(struct kube *kube);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "aischedd/run/kube/adopt/end.h"
 #include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/object/volume.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
@@ -26,6 +27,8 @@ void kube_adopt_run_reset(struct kube_adoptee *j)
 {
 	slots_free(&j->run);
 	free(j->run.lost);
+	free(j->run.mount);
+	free(j->run.wait);
 	kube_keep_free(j->run.keep);
 	j->run = (struct kube_adopt_run){ 0 };
 	kube_adopt_pod_count(j);
@@ -87,7 +90,37 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 	                                       slot->node));
 }
 
-/* At the start bind all pods or none; later each one as it comes. */
+/* Whether the volumes that it mounts are there, on its nodes; asks for those
+ * that are not. */
+static bool volumes_are_ready(struct kube_adoptee *j)
+{
+	struct kube_adopt_run *run = &j->run;
+	struct kube_claims_next next;
+	enum kube_claims_state state;
+	const char **node;
+
+	if (!run->mount || run->started)
+		return true;
+	node = xcalloc(run->nslots + 1, sizeof(*node));
+	for (uint32_t i = 0; i < run->nslots; i++)
+		node[i] = run->slot[i].node;
+	state = kube_claims_look(j->kube, run->mount, node, run->nslots,
+	                         run->refusals, &next);
+	if (run->refusals == UINT32_MAX)
+		run->refusals = next.refusals;
+	text_set(&run->wait, state == CLAIMS_WAIT ? next.text : NULL);
+	if (state == CLAIMS_ASK)
+		kube_adopt_ask_volume(j, next.claim,
+		                      kube_claim_select(next.uid, next.node));
+	if (state == CLAIMS_REFUSED) {
+		run->slot[0].failed = true;
+		kube_adopt_end_fail(j, FAULT_SYSTEM, next.text);
+	}
+	free(node);
+	return state == CLAIMS_READY;
+}
+
+/* Bind pods: at the start all or none, later each one as it comes. */
 static void bind_all(struct kube_adoptee *j)
 {
 	struct kube_adopt_run *run = &j->run;
@@ -96,6 +129,8 @@ static void bind_all(struct kube_adoptee *j)
 	for (uint32_t i = 0; i < run->nslots; i++)
 		there += run->slot[i].pod || run->slot[i].ran;
 	if (!run->started && there < run->nslots && there < j->at.rest)
+		return;
+	if (!volumes_are_ready(j))
 		return;
 	for (uint32_t i = 0; i < run->nslots && !kube_adopt_end_is_due(j); i++)
 		bind_one(j, &run->slot[i]);
@@ -136,14 +171,14 @@ static const char *first_wait(const struct kube_adoptee *j)
 	TAILQ_FOREACH(p, &j->pods, of_list)
 		if (p->slot && *p->pod.waits)
 			return p->pod.waits;
-	return NULL;
+	return j->run.wait;
 }
 
 static void check_timeout(struct kube_adoptee *j)
 {
 	int64_t s = j->kube->conf->scheduling.start_timeout;
 	const char *wait = first_wait(j);
-	char text[256];
+	char text[640];
 
 	if (j->run.started || s <= 0 ||
 	    clock_boot_ms() - j->run.since_ms < s * 1000)
@@ -223,6 +258,8 @@ static void order(struct kube_adoptee *j, const struct run_job *job)
 	run->ordered = true;
 	run->grace_s = job->grace;
 	run->nslots = job->ntasks;
+	run->refusals = UINT32_MAX;
+	text_set(&run->mount, job->spec->mount);
 	run->slot = xcalloc(job->ntasks, sizeof(*run->slot));
 	for (uint32_t i = 0; i < job->ntasks; i++)
 		run->slot[i].node = xstrdup(job->node_name[i]);

@@ -31,6 +31,9 @@ struct kube_adopt_run {
 	struct kube_adopt_slot *slot;
 	uint32_t nslots;
 	struct kube_amount most; /* requested for each pod */
+	char *mount;             /* its volume claims, or NULL */
+	uint32_t refusals;       /* as in struct kube_orders */
+	char *wait;              /* what its volumes wait for, or NULL */
 	int64_t grace_s;
 	int64_t since_ms; /* when it began */
 	bool on;          /* the Job was seen unsuspended */

@@ -302,8 +302,8 @@ static void set_times(struct kube_call *call)
 	kube_call_set_timer(call, 0);
 }
 
-/* When a server has vanished silently, so have its other connections: do not
- * reuse those from before the last failure. */
+/* Do not reuse connections from before the last failure: when a server has
+ * vanished silently, so have these. */
 static void avoid_dead_connections(struct kube_call *call)
 {
 	const struct kube_http *http = call->http;

@@ -60,7 +60,7 @@ void kube_call_rest(struct kube_call *call, int64_t ms);
 void kube_call_set_timer(struct kube_call *call,
                          int64_t at_ms); /* 0: no timer */
 
-/* The try is over, with any result. */
+/* End the try, with any result. */
 void kube_call_land(struct kube_call *call);
 
 /* Take it out of the list it is in. */

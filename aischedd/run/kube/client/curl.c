@@ -200,14 +200,14 @@ static bool is_loopback(const char *host)
 	       !strcmp(host, "[::1]");
 }
 
-/* As in Go, a SOCKS proxy resolves names. */
+/* Set the proxy. A SOCKS proxy resolves names itself, as in Go. */
 static void set_proxy(CURL *easy, const struct kube_config *c)
 {
 	static const char socks[] = "socks5://";
 	char *remote;
 
 	if (!c->proxy) {
-		/* Without a proxy here libcurl would ask the environment. */
+		/* If no proxy is set here, libcurl asks the environment. */
 		if (c->in_pod || is_loopback(c->host))
 			curl_easy_setopt(easy, CURLOPT_PROXY, "");
 		return;
@@ -235,7 +235,7 @@ static void set_tls(CURL *easy, const struct kube_config *c, const char *cert,
 {
 	curl_easy_setopt(easy, CURLOPT_SSLVERSION,
 	                 (long)CURL_SSLVERSION_TLSv1_2);
-	/* Without this the system's CA folder would be trusted beside ours. */
+	/* The system's CA folder would be trusted beside ours. */
 	curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	if (c->insecure) {
 		curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
@@ -296,7 +296,7 @@ void kube_transfer_init(struct kube_transfer *t,
 	*t = (struct kube_transfer){ .easy = easy };
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->error);
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	/* Without this removing a transfer waits for its name look-up. */
+	/* Removing a transfer must not wait for its name look-up. */
 	curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	/* One request at a time on a connection: a slow reader stops no other,

@@ -105,7 +105,7 @@ struct kube_http *kube_http_new(struct event_base *base, const char *path,
                                 const struct kube_limits *limits,
                                 kube_trouble_fn *fn, void *arg);
 
-/* Not allowed in a callback; done() is not called. */
+/* Free without calling done(); not allowed in a callback. */
 void kube_http_free(struct kube_http *http); /* NULL is allowed */
 
 /*

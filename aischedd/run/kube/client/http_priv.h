@@ -61,15 +61,15 @@ int64_t kube_http_guarded_ms(struct kube_http *http);
 /* Send waiting calls soon. */
 void kube_http_pump(struct kube_http *http);
 
-/* The server has answered a call. */
+/* Note that the server has answered a call. */
 void kube_http_recovered(struct kube_http *http);
 
-/* A try that began at started_ms showed that nothing works; wait_ms: the pause
- * that the server asked for, or -1. */
+/* Note a try, begun at started_ms, which showed that nothing works; wait_ms:
+ * the pause that the server asked for, or -1. */
 void kube_http_failed(struct kube_http *http, int64_t started_ms,
                       int64_t wait_ms, const struct err *err);
 
-/* The server asks for a pause. */
+/* Pause: the server asks for it. */
 void kube_http_busy(struct kube_http *http, int64_t wait_ms);
 
 /* Put the call into the queue of its rank; first: at the front. */

@@ -103,8 +103,8 @@ static int64_t number_scaled(const struct number *n, int scale)
 		                  power(less < TEN_MAX ? less : TEN_MAX));
 		return whole < INT64_MAX ? (int64_t)whole : INT64_MAX;
 	}
-	/* If this overflows, the result is far above INT64_MAX after the
-	 * division, too. */
+	/* The result is far above INT64_MAX after the division, too, if this
+	 * overflows. */
 	whole = power(ten < TEN_MAX ? ten : TEN_MAX) << n->two;
 	if (__builtin_mul_overflow(n->part, whole, &part) ||
 	    __builtin_mul_overflow(n->whole, whole, &whole))

@@ -37,8 +37,8 @@ int64_t kube_time(struct kube_reader *r, const char *path);
 int64_t kube_milli(struct kube_reader *r, const char *path, int64_t absent);
 int64_t kube_whole(struct kube_reader *r, const char *path, int64_t absent);
 
-/* Likewise for a value, as of a map of resources. Fails with EINVAL and quotes
- * it. */
+/* Returns a quantity that is a value itself, as of a map of resources. Fails
+ * with EINVAL and quotes it. */
 int kube_milli_of(const json_t *value, int64_t *ret, struct err *err);
 int kube_whole_of(const json_t *value, int64_t *ret, struct err *err);
 

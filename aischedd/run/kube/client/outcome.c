@@ -10,7 +10,8 @@
 
 enum { MAX_AGAIN = 5 /* tries, unless the whole server is in trouble */ };
 
-/* Without times and counts, so that the same trouble gives the same text. */
+/* Returns the error without times and counts, so that the same trouble gives
+ * the same text. */
 static const char *words(const struct kube_call *call, CURLcode code)
 {
 	long errnum = 0;

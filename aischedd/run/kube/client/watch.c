@@ -147,7 +147,7 @@ static int on_event(json_t *event, void *arg, struct err *err)
 	return 0; /* BOOKMARK */
 }
 
-/* At the first answer of a list, all objects known so far are in doubt. */
+/* Doubt all objects known so far, at the first answer of a list. */
 static int begin_list(struct kube_watch *w)
 {
 	if (w->step != STEP_LIST || w->got)
@@ -311,8 +311,8 @@ static char *step_path(struct kube_watch *w)
 		kube_path_query(&path, "watch", "1");
 		kube_path_query(&path, "allowWatchBookmarks", "true");
 		kube_path_query(&path, "resourceVersion", w->version);
-		/* Between once and twice that, so that not all end at one
-		 * time. */
+		/* Servers end it between once and twice that time, so that not
+		 * all end at one time. */
 		put_number(&path, "timeoutSeconds",
 		           kube_http_jitter(w->http, 4 * w->spec.renew_s) -
 		               3 * w->spec.renew_s);

@@ -9,7 +9,7 @@
 
 struct kube_http;
 
-/* The server rejected the credentials that had this badge: renew them. */
+/* Renew the credentials that had this badge, which the server rejected. */
 void kube_who_renew(struct kube_http *http, uint64_t badge);
 
 /* Whether a call can go out now; if not, obtains what is missing. */

@@ -19,12 +19,12 @@
 /* Options that can be given as a label or annotation: those that make sense for
  * pods whose containers are given. */
 static const char *const options[] = {
-	"account",        "begin",    "class",      "comment",
-	"constraint",     "deadline", "dependency", "exclude",
-	"exclusive",      "gpu-type", "hold",       "licenses",
-	"max-restarts",   "nice",     "no-requeue", "nodelist",
-	"nodes",          "priority", "requeue",    "reservation",
-	"tasks-per-node", "time",     "topology",
+	"account",     "begin",          "class",      "comment",
+	"constraint",  "deadline",       "dependency", "exclude",
+	"exclusive",   "gpu-type",       "hold",       "label",
+	"licenses",    "max-restarts",   "nice",       "no-requeue",
+	"nodelist",    "nodes",          "priority",   "requeue",
+	"reservation", "tasks-per-node", "time",       "topology",
 };
 
 /* Keys of ours, or not of concern here. */
@@ -83,7 +83,8 @@ static int64_t at_least_0(int64_t n)
 	return n > 0 ? n : 0;
 }
 
-/* Without completions the first success of any pod ends the Job. */
+/* Count pods. In a Job without completions the first success of any pod ends
+ * it. */
 static void look_at_pods(const json_t *obj, struct kube_foreign *ret)
 {
 	struct kube_reader r = { .obj = obj };
@@ -332,6 +333,24 @@ static void take_amounts(struct wish *w)
 		    use.gpus < INT64_MAX / 1000 ? use.gpus * 1000 : INT64_MAX;
 }
 
+/* Claims as --mount, so that volumes count; where containers mount them is not
+ * of concern here. */
+static void take_claims(struct wish *w)
+{
+	json_t *claims = kube_pod_claims(w->pod);
+	struct buf text = { 0 };
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach(claims, i, name)
+		buf_printf(&text, "%spvc:%s:/", text.len ? "," : "",
+		           json_string_value(name));
+	if (text.len)
+		w->submit.spec.mount = arena_strdup(w->arena, text.data);
+	buf_free(&text);
+	json_decref(claims);
+}
+
 static int take_times(struct wish *w, struct err *err)
 {
 	struct spec *spec = &w->submit.spec;
@@ -411,6 +430,7 @@ int kube_foreign_read(json_t *obj, const struct conf_pool *pool, int64_t now,
 	    take_times(&w, err) < 0 || take_user(&w, ret_user, err) < 0)
 		return -1;
 	take_selector(&w);
+	take_claims(&w);
 	take_amounts(&w);
 	spec->name = f.name;
 	spec->queue =

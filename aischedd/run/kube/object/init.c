@@ -2,12 +2,14 @@
 #include "aischedd/run/kube/object/init.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aischedd/run/kube/object/object.h"
 #include "aischedd/run/kube/object/output.h"
+#include "libcommon/clean.h"
 #include "libcommon/mem.h"
 
 static const char begin_script[] = ". " KUBE_JOB_DIR "/env\n"
@@ -28,7 +30,8 @@ static const char used_script[] =
     "} 2>/dev/null\n";
 
 static const char run_script[] =
-    "trap 'kill -TERM -1' TERM\n"
+    "aisched_ends=\n"
+    "trap 'aisched_ends=1; kill -TERM -1' TERM\n"
     "{\n"
     "\t[ ! -e " KUBE_JOB_DIR "/meet ] || . " KUBE_JOB_DIR
     "/meet >/dev/null 2>&1\n"
@@ -48,6 +51,13 @@ static const char run_script[] =
     "\tstatus=$?\n"
     "done\n"
     "aisched_used\n"
+    "# What outlives the script has the time of the job to end, too.\n"
+    "[ -z \"$aisched_ends\" ] || {\n"
+    "\twhile kill -0 -1; do\n"
+    "\t\tsleep 0.1 || sleep 1\n"
+    "\tdone\n"
+    "\taisched_used\n"
+    "}\n"
     "# What is in the pipe when the first process ends, some runtimes lose.\n"
     "[ -n \"$aisched_out\" ] && [ -n \"$aisched_err$aisched_join\" ] ||\n"
     "\tsleep 0.3 || sleep 1\n"
@@ -72,13 +82,62 @@ static const char *last_line(const char *text, const char *begin)
 	return found;
 }
 
+/* Users can write to that file: only fields of steps are taken, and names as
+ * terminals may have them. */
+static void add_step(struct buf *out, const char *text, size_t len)
+{
+	static const char *const numbers[] = {
+		"step",  "tasks", "cpus",      "mem_mib", "gpus",
+		"start", "end",   "exit_code", "signal"
+	};
+	static const char *const texts[] = { "name", "why" };
+	json_t *in = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+	json_t *to = json_object();
+	char *line;
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		json_t *n = json_object_get(in, numbers[i]);
+
+		if (json_is_integer(n) && json_integer_value(n) >= 0)
+			json_object_set(to, numbers[i], n);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		json_t *value = json_object_get(in, texts[i]);
+		char *clean = xstrdup(
+		    json_is_string(value) ? json_string_value(value) : "");
+
+		clean[text_clean(clean, strlen(clean))] = '\0';
+		if (json_is_string(value))
+			json_object_set_new(to, texts[i], json_string(clean));
+		free(clean);
+	}
+	line = json_dumps(to, JSON_COMPACT);
+	if (line && json_object_get(to, "step"))
+		buf_printf(out, "%s\n", line);
+	free(line);
+	json_decref(to);
+	json_decref(in);
+}
+
+static char *step_lines(const char *text)
+{
+	size_t mark = strlen(KUBE_LAST_STEP), len;
+	struct buf out = { 0 };
+	const char *line;
+
+	while (text && (line = text_line(&text, &len)))
+		if (len > mark && !strncmp(line, KUBE_LAST_STEP, mark))
+			add_step(&out, line + mark, len - mark);
+	return out.len ? buf_take(&out) : NULL;
+}
+
 void kube_last_read(const char *message, struct kube_last *ret)
 {
 	const char *unable = last_line(message, KUBE_LAST_UNABLE);
 	const char *used = last_line(message, KUBE_LAST_USED);
 	int64_t us, bytes;
 
-	*ret = (struct kube_last){ 0 };
+	*ret = (struct kube_last){ .steps = step_lines(message) };
 	if (unable)
 		ret->unable = xstrndup(unable, strcspn(unable, "\n"));
 	if (!used)

@@ -22,12 +22,14 @@
 #define KUBE_LAST_FILE   "/dev/termination-log"
 #define KUBE_LAST_UNABLE "aisched: unable: "
 #define KUBE_LAST_USED   "aisched: used: " /* CPU us, bytes; "?": not known */
+#define KUBE_LAST_STEP   "aisched: step: " /* JSON, as pod/agent.h has it */
 
 void kube_init_script(struct buf *out);
 
 struct kube_last {
 	char *unable;             /* on the heap; NULL: the script ran */
 	int64_t cpu_ms, peak_kib; /* 0: not known */
+	char *steps; /* lines of its steps, on the heap; NULL: none */
 };
 
 /* message may be NULL. */

@@ -5,8 +5,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "aischedd/run/kube/object/agent.h"
 #include "aischedd/run/kube/object/mount.h"
 #include "aischedd/run/kube/object/output.h"
+#include "libcommon/labels.h"
 
 enum {
 	/* the cluster gives up nodes this much later than we do */
@@ -104,6 +106,19 @@ static json_t *pull_secrets(const struct conf_pool *pool)
 	return list;
 }
 
+/* An agent runs what else is the first process. */
+static void add_agent(const struct kube_home *home, json_t *spec,
+                      struct kube_volumes *v)
+{
+	json_t *main = json_array_get(json_object_get(spec, "containers"), 0);
+
+	json_object_set_new(main, "command",
+	                    json_pack("[s, s, s, s]",
+	                              KUBE_AGENT_DIR "/aisched-pod", "run",
+	                              "/bin/sh", KUBE_JOB_DIR "/init"));
+	kube_agent_install(spec, main, v, home->pool->pod_agent_image);
+}
+
 static json_t *pod_spec(const struct kube_home *home, const struct run_job *job,
                         const char *image, struct kube_volumes *v)
 {
@@ -131,6 +146,8 @@ static json_t *pod_spec(const struct kube_home *home, const struct run_job *job,
 	    v->volumes, "securityContext", "runAsUser", (json_int_t)job->uid,
 	    "runAsGroup", (json_int_t)job->gid, "fsGroup", (json_int_t)job->gid,
 	    "runAsNonRoot", job->uid != 0);
+	if (kube_agent_is(home, job))
+		add_agent(home, spec, v);
 	if (kube_object_is_gang(job))
 		json_object_set_new(spec, "subdomain", json_string(name));
 	if (home->pool->priority_class)
@@ -157,10 +174,12 @@ static int check_job(const struct kube_home *home, const struct run_job *job,
 		               "pool '%s' does not run jobs of root (its "
 		               "run_as_root)",
 		               pool);
-	if (job->spec->launch_script == 1 && job->ntasks > 1)
+	if (job->spec->launch_script == 1 && job->ntasks > 1 &&
+	    !kube_agent_is(home, job))
 		return err_set(err, EINVAL,
-		               "--launch script with several tasks: in pool "
-		               "'%s' each is a pod that runs the script",
+		               "--launch script with several tasks: pool '%s' "
+		               "has no pod_agent_image, so each would be a "
+		               "pod that runs the script",
 		               pool);
 	return 0;
 }
@@ -172,7 +191,27 @@ uint32_t kube_object_job_replace(const struct spec *spec)
 	           : 0;
 }
 
-json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
+/* Returns the labels of the Job's pods. Labels of its user get a prefix: a
+ * Service of somebody may select pods by labels that have none. */
+static json_t *pod_labels(const struct kube_home *home,
+                          const struct run_job *job)
+{
+	json_t *labels = kube_object_labels(home, job);
+	const char *at = job->spec->labels;
+	struct label l;
+
+	while (labels_next(&at, &l)) {
+		char key[sizeof(KUBE_LABEL_USER) + LABEL_PART_MAX];
+
+		snprintf(key, sizeof(key), "%s%.*s", KUBE_LABEL_USER,
+		         (int)l.key_len, l.key);
+		json_object_set_new(labels, key,
+		                    json_stringn(l.value, l.value_len));
+	}
+	return labels;
+}
+
+static json_t *make_job(const struct kube_home *home, const struct run_job *job,
                         struct err *err)
 {
 	const char *image =
@@ -190,6 +229,8 @@ json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
 	notes =
 	    json_object_get(json_object_get(obj, "metadata"), "annotations");
 	kube_object_number(notes, KUBE_NOTE_TASKS, job->ntasks);
+	if (kube_agent_is(home, job))
+		json_object_set_new(notes, KUBE_NOTE_ONCE, json_string("true"));
 	pod_notes = kube_object_notes(home, job);
 	json_object_set_new(pod_notes,
 	                    "cluster-autoscaler.kubernetes.io/safe-to-evict",
@@ -207,10 +248,24 @@ json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
 	              "backoffLimitPerIndex",
 	              (int)kube_object_job_replace(job->spec),
 	              "podReplacementPolicy", "Failed", "template", "metadata",
-	              "labels", kube_object_labels(home, job), "annotations",
-	              pod_notes, "spec", pod_spec(home, job, image, &v)));
+	              "labels", pod_labels(home, job), "annotations", pod_notes,
+	              "spec", pod_spec(home, job, image, &v)));
 out:
 	json_decref(v.volumes);
 	json_decref(v.mounts);
+	return obj;
+}
+
+json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
+                        struct err *err)
+{
+	struct kube_agent_pods pods;
+	json_t *obj = NULL;
+
+	if (!kube_agent_is(home, job))
+		return make_job(home, job, err);
+	if (kube_agent_pods(job, &pods, err) == 0)
+		obj = make_job(home, &pods.job, err);
+	kube_agent_pods_free(&pods);
 	return obj;
 }

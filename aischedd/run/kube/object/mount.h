@@ -35,7 +35,8 @@ int kube_volumes_mount(struct kube_volumes *v, const struct conf_pool *pool,
  */
 const char *kube_volumes_workdir(struct kube_volumes *v, const char *path);
 
-/* Where a container's file is outside of it; both on the heap. */
+/* The place of a container's file outside of the container; both texts on the
+ * heap. */
 struct kube_mount_file {
 	char *file;  /* on its node, or as in the container */
 	char *claim; /* the volume claim it is in; NULL: a folder of the node */

@@ -21,6 +21,7 @@
 #define KUBE_LABEL_JOB     "aisched.io/job-id"
 #define KUBE_LABEL_QUEUE   "aisched.io/queue"
 #define KUBE_LABEL_CLUSTER "aisched.io/cluster"
+#define KUBE_LABEL_USER    "label.aisched.io/" /* before those of --label */
 #define KUBE_NOTE_ATTEMPT  "aisched.io/attempt"
 #define KUBE_NOTE_STORE    "aisched.io/store"
 #define KUBE_NOTE_POOL     "aisched.io/pool"

@@ -12,7 +12,7 @@
 #include "aischedd/run/output.h"
 #include "libcommon/mem.h"
 
-/* Later than the time of any file. */
+/* A time later than that of any file. */
 #define FOR_EVER "99999999999"
 
 /*

@@ -98,8 +98,8 @@ struct kube_amount kube_pod_use(const json_t *spec, const char *gpu)
 		init = most(init, with);
 	}
 	run = most(sum(run, stay), init);
-	/* Resources of the pod as a whole win; a bare limit only if no
-	 * container has any. */
+	/* Requests of the pod as a whole count in place of the sum; a limit
+	 * without request only if no container has any. */
 	requests = json_object_get(resources, "requests");
 	whole = asked(spec, gpu);
 	if (json_object_get(requests, "cpu") || !run.cpu_milli)
@@ -151,6 +151,8 @@ static void read_ended(struct kube_pod *pod, const json_t *ended)
 	kube_last_read(kube_text_at(ended, "message"), &last);
 	if (last.unable)
 		replace(&pod->unable, last.unable);
+	if (last.steps)
+		replace(&pod->steps, last.steps);
 	pod->cpu_ms = last.cpu_ms;
 	pod->peak_kib = last.peak_kib;
 	free(reason);
@@ -172,6 +174,19 @@ static void read_container(struct kube_pod *pod, const json_t *status)
 		replace(&pod->waits, text(waits, "reason"));
 		replace(&pod->waits_why, text(waits, "message"));
 	}
+}
+
+/* The container waits for the one that brings the agent, which may itself wait
+ * for its image. */
+static void read_init(struct kube_pod *pod, const json_t *status)
+{
+	const json_t *waits =
+	    json_object_get(json_object_get(status, "state"), "waiting");
+
+	if (strcmp(pod->waits, "PodInitializing") != 0 || !waits)
+		return;
+	replace(&pod->waits, text(waits, "reason"));
+	replace(&pod->waits_why, text(waits, "message"));
 }
 
 static enum kube_phase read_phase(const json_t *status)
@@ -197,6 +212,25 @@ static char *read_owner(const json_t *meta)
 		if (json_is_true(json_object_get(ref, "controller")))
 			return text(ref, "uid");
 	return xstrdup("");
+}
+
+json_t *kube_pod_claims(const json_t *spec)
+{
+	json_t *list = NULL;
+	const json_t *volume;
+	size_t i;
+
+	json_array_foreach(json_object_get(spec, "volumes"), i, volume) {
+		const char *name = kube_text_at(
+		    json_object_get(volume, "persistentVolumeClaim"),
+		    "claimName");
+
+		if (name && !list)
+			list = json_array();
+		if (name)
+			json_array_append_new(list, json_string(name));
+	}
+	return list;
 }
 
 static bool has_note(const json_t *meta, const char *key)
@@ -254,6 +288,7 @@ int kube_pod_read(json_t *obj, const char *gpu, struct kube_pod *ret,
 		.uid = text(meta, "uid"),
 		.owner = read_owner(meta),
 		.node = text(spec, "nodeName"),
+		.claims = kube_pod_claims(spec),
 		.to_files = has_note(meta, KUBE_NOTE_FILES),
 		.container = read_main(meta, spec),
 		.leave = read_note(meta, KUBE_NOTE_LEAVE),
@@ -265,9 +300,12 @@ int kube_pod_read(json_t *obj, const char *gpu, struct kube_pod *ret,
 		.waits = xstrdup(""),
 		.waits_why = xstrdup(""),
 		.unable = xstrdup(""),
+		.steps = xstrdup(""),
 		.use = kube_pod_use(spec, gpu),
 	};
 	read_container(ret, json_array_get(list, 0));
+	list = json_object_get(status, "initContainerStatuses");
+	read_init(ret, json_array_get(list, 0));
 	return 0;
 }
 
@@ -276,10 +314,12 @@ void kube_pod_fini(struct kube_pod *pod)
 	char *texts[] = { pod->namespace, pod->name,    pod->uid,
 		          pod->owner,     pod->node,    pod->leave,
 		          pod->reason,    pod->message, pod->waits,
-		          pod->waits_why, pod->unable,  pod->container };
+		          pod->waits_why, pod->unable,  pod->container,
+		          pod->steps };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free(texts[i]);
+	json_decref(pod->claims);
 	*pod = (struct kube_pod){ 0 };
 }
 

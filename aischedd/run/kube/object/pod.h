@@ -23,6 +23,7 @@ struct kube_pod {
 	char *namespace, *name, *uid;
 	char *owner;     /* uid of the controller; "": none */
 	char *node;      /* "": not bound */
+	json_t *claims;  /* names of volume claims; NULL: none */
 	bool to_files;   /* KUBE_NOTE_FILES */
 	char *container; /* the container whose output counts */
 	char *leave;     /* KUBE_NOTE_LEAVE; "": not told to end */
@@ -36,6 +37,8 @@ struct kube_pod {
 	bool ended, oom;
 	int exit_code;
 	char *unable; /* why its first process did not run the script; or "" */
+	char
+	    *steps; /* lines of its steps, as in the shepherd's record; or "" */
 	int64_t cpu_ms, peak_kib; /* used; 0: not known */
 	int64_t start, end;       /* unix seconds; 0: not known */
 	struct kube_amount use;
@@ -59,6 +62,9 @@ static inline bool kube_pod_is_over(const struct kube_pod *pod)
 
 /* Whether it ended for a reason other than the end of its process. */
 bool kube_pod_is_lost(const struct kube_pod *pod);
+
+/* Returns the names of the volume claims of a pod of this spec, or NULL. */
+json_t *kube_pod_claims(const json_t *spec);
 
 /* Returns the use of a pod of this spec. */
 struct kube_amount kube_pod_use(const json_t *spec, const char *gpu);

@@ -9,6 +9,7 @@
 
 #include "aischedd/run/kube/client/file.h"
 #include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/object/agent.h"
 #include "aischedd/run/kube/object/init.h"
 #include "aischedd/run/kube/object/output.h"
 #include "aischedd/run/shepherd/env.h"
@@ -166,7 +167,10 @@ static void env_file(struct buf *common, struct buf *own,
 			add_export(is_users(job, *var) ? common : own, *var,
 			           len);
 	}
-	add_ranks(own, home, job);
+	if (kube_agent_is(home, job))
+		kube_agent_env(own, home, job);
+	else
+		add_ranks(own, home, job);
 	add_signal(own, job);
 	kube_output_env(own, job, now);
 	if (job->spec->umask != SPEC_UNSET)
@@ -194,7 +198,13 @@ static json_t *secret_of(const struct kube_home *home,
 	kube_init_script(&init);
 	json_object_set_new(data, "env", base64(env->data, env->len));
 	json_object_set_new(data, "init", base64(init.data, init.len));
-	if (kube_object_is_gang(job))
+	if (kube_agent_is(home, job)) {
+		char *text = kube_agent_file(home, job);
+
+		json_object_set_new(data, KUBE_AGENT_KEY,
+		                    base64(text, strlen(text)));
+		free(text);
+	} else if (kube_object_is_gang(job))
 		json_object_set_new(
 		    data, "meet", base64(meet_script, sizeof(meet_script) - 1));
 	json_object_set_new(data, "script",
@@ -247,7 +257,8 @@ json_t *kube_object_secret(const struct kube_home *home,
 	env_file(&common, &own, home, job, now);
 	text = json_stringn(own.data, own.len);
 	*ret_own = NULL;
-	if (job->array_job && text) { /* else it is not UTF-8 */
+	/* Shared unless the text is not UTF-8, or has a key of its own. */
+	if (job->array_job && text && !kube_agent_is(home, job)) {
 		obj = shared_secret(home, job, &common);
 		*ret_own = buf_take(&own);
 	} else {

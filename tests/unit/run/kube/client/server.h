@@ -35,8 +35,8 @@ const char *server_ca(const struct kube_server *s);
 /* Make a certificate of a user and its key, base64 of PEM; heap strings. */
 void make_client(const char *user, char **ret_cert, char **ret_key);
 
-/* Queue a reply for a request that begins with start ("GET /api/v1/nodes?"):
- * these bytes. */
+/* Queue these bytes as the reply to a request that begins with start, as in
+ * "GET /api/v1/nodes?". */
 void server_raw(struct kube_server *s, const char *start, const char *bytes,
                 enum reply_then then);
 

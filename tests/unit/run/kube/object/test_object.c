@@ -24,7 +24,7 @@ static const struct conf_pool pool = { .name = "gpu",
 	                               .allow_mounts = { 2, allowed } };
 static const struct kube_home home = { &pool, "My.Cluster", "store1", 600 };
 static const char *const nodes[] = { "a", "b" };
-static const struct snap_task tasks[3];
+static const struct snap_task tasks[5]; /* the last one ends the lists */
 static struct spec spec;
 static struct request req;
 static struct run_job job;
@@ -624,7 +624,66 @@ START_TEST(last_words)
 	ck_assert_pstr_eq(last.unable, words[_i].unable);
 	ck_assert_int_eq(last.cpu_ms, words[_i].cpu_ms);
 	ck_assert_int_eq(last.peak_kib, words[_i].peak_kib);
+	ck_assert_ptr_null(last.steps);
 	free(last.unable);
+}
+END_TEST
+
+/* Whoever wrote them: they are told beside those of other jobs, on terminals.
+ */
+START_TEST(last_words_on_steps)
+{
+	struct kube_last last;
+
+	kube_last_read(
+	    "aisched: used: 1000 1024\n"
+	    "aisched: step: {\"step\":0,\"name\":\"a\\u001b[2Jb\",\"tasks\":-1}\n"
+	    "aisched: step: {\"job\":5}\n"
+	    "aisched: step: {\"step\":0,\"job\":5,\"end\":9,\"why\":1}\n"
+	    "aisched: step: nonsense\n",
+	    &last);
+	ck_assert_int_eq(last.cpu_ms, 1);
+	ck_assert_ptr_nonnull(last.steps);
+	ck_assert_ptr_null(strstr(last.steps, "\\u001b"));
+	ck_assert_ptr_null(strstr(last.steps, "job"));
+	ck_assert_ptr_nonnull(strstr(last.steps, "{\"step\":0,\"end\":9}\n"));
+	ck_assert_int_eq(strncmp(last.steps, "{\"step\":0,\"name\":\"a", 19),
+	                 0);
+	free(last.steps);
+}
+END_TEST
+
+START_TEST(a_script_that_runs_once_is_a_pod_for_each_node)
+{
+	static const char *const four[] = { "a", "a", "b", "b" };
+	struct conf_pool with = pool;
+	const struct kube_home there = { &with, "c", "s", 600 };
+	struct err err;
+	json_t *obj;
+	char *own;
+
+	spec.launch_script = 1;
+	ck_assert_ptr_null(kube_object_job(&there, &job, &err));
+	ck_assert_ptr_nonnull(strstr(err.text, "pod_agent_image"));
+	with.pod_agent_image = "agent:1";
+	job.node_name = four;
+	job.ntasks = req.tasks = 4;
+	obj = kube_object_job(&there, &job, &err);
+	ck_assert_msg(obj != NULL, "%s", err.text);
+	ck_assert_str_eq(
+	    kube_text_at(json_object_get(json_object_get(obj, "metadata"),
+	                                 "annotations"),
+	                 "aisched.io/tasks"),
+	    "2");
+	json_decref(obj);
+	obj = kube_object_secret(&there, &job, 1000, &own);
+	ck_assert_ptr_nonnull(at(obj, "data.pod"));
+	ck_assert_ptr_null(at(obj, "data.meet"));
+	json_decref(obj);
+	free(own);
+	job.ntasks = 3;
+	ck_assert_ptr_null(kube_object_job(&there, &job, &err));
+	ck_assert_ptr_nonnull(strstr(err.text, "--tasks-per-node"));
 }
 END_TEST
 
@@ -652,4 +711,6 @@ SUITE(kube_object)
 	tcase_add_loop_test(tc, pod_uses, 0, ARRAY_SIZE(uses));
 	tcase_add_loop_test(tc, pod_ends, 0, ARRAY_SIZE(ends));
 	tcase_add_loop_test(tc, last_words, 0, ARRAY_SIZE(words));
+	tcase_add_test(tc, last_words_on_steps);
+	tcase_add_test(tc, a_script_that_runs_once_is_a_pod_for_each_node);
 }

@@ -1,0 +1,85 @@
+/* exec.c - run a command in a job that runs */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aictl/command.h"
+#include "libcommon/client/exec.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+
+const struct opt exec_opts[] = { { 't', "tty", NULL, "on a terminal of its own",
+	                           opt_set_true,
+	                           .offset = offsetof(struct ctl, tty) },
+	                         OPT_END };
+
+/* Cut ".RANK" off; *ret_rank stays as it was without one. */
+static int take_rank(char *id, int64_t *ret_rank, struct err *err)
+{
+	char *dot = strrchr(id, '.');
+
+	if (!dot)
+		return 0;
+	*dot = '\0';
+	return parse_int(dot + 1, 0, INT32_MAX, ret_rank, err);
+}
+
+/* A line of a script must not eat the next ones. */
+static int open_input(const struct ctl *ctl)
+{
+	return ctl->line ? open("/dev/null", O_RDONLY | O_CLOEXEC)
+	                 : STDIN_FILENO;
+}
+
+static int run(struct ctl *ctl, const json_t *answer, int64_t rank,
+               char **command, struct err *err)
+{
+	const char *node = json_string_value(json_object_get(answer, "node"));
+	const char *path = json_string_value(json_object_get(answer, "socket"));
+	const json_t *uid = json_object_get(answer, "uid");
+	struct exec exec = { .socket = path ? path : "/",
+		             .rank = rank,
+		             .input = open_input(ctl),
+		             .tty = ctl->tty && !ctl->line,
+		             .foreign = json_integer_value(uid) !=
+		                        (json_int_t)geteuid() };
+	int status = exec_run(&exec, command, err);
+
+	if (status < 0 && err->code == ENOENT)
+		err_wrap(err,
+		         "the job has just ended, or node '%s' is another "
+		         "machine: run aictl there",
+		         node ? node : "?");
+	if (exec.input != STDIN_FILENO && exec.input >= 0)
+		close(exec.input);
+	return status;
+}
+
+int run_exec(struct ctl *ctl, int argc, char **argv)
+{
+	char *id = xstrdup(argv[1]);
+	json_t *req = NULL, *answer = NULL;
+	int status = -1;
+	int64_t rank = 0;
+	struct err why;
+
+	argv[argc] = NULL; /* options were taken out */
+	if (take_rank(id, &rank, &why) == 0) {
+		req = json_pack("{s:s, s:s}", "op", "exec", "id", id);
+		if (!req)
+			err_set(&why, EINVAL, "'%s' is not UTF-8", id);
+	}
+	if (req)
+		answer = ctl_call(ctl, req, NULL, NULL, &why);
+	/* The daemon hangs up on connections that say nothing for long. */
+	ctl_disconnect(ctl);
+	if (answer)
+		status = run(ctl, answer, rank, argv + 2, &why);
+	if (status < 0)
+		ctl_warn(ctl, "%s", why.text);
+	json_decref(req);
+	json_decref(answer);
+	free(id);
+	return status < 0 ? EXIT_FAILURE : status;
+}

@@ -1,0 +1,21 @@
+/*
+ * alloc.h - allocations: jobs without script, which a client waits for
+ */
+#ifndef AISCHEDD_OP_ALLOC_H
+#define AISCHEDD_OP_ALLOC_H
+
+#include "aischedd/daemon.h"
+
+/* Find those that wait already; call it once the state is loaded. */
+void daemon_new_allocs(struct daemon *d);
+void daemon_free_allocs(struct daemon *d);
+
+/* A job with ALLOCATION_HELD was submitted: cancel it later unless its client
+ * asks for it. */
+void daemon_add_alloc(struct daemon *d, uint64_t job);
+
+/* Answer clients whose jobs have started or ended, and cancel jobs whose
+ * clients are gone. Call it in the tell step. */
+void daemon_check_allocs(struct daemon *d);
+
+#endif

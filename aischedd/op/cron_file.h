@@ -1,0 +1,13 @@
+/*
+ * cron_file.h - requests for files of recurring work that wait until their
+ * owners are looked up
+ */
+#ifndef AISCHEDD_OP_CRON_FILE_H
+#define AISCHEDD_OP_CRON_FILE_H
+
+#include "aischedd/daemon.h"
+
+/* Call it after daemon_free_crons(), whose thread looks them up. */
+void daemon_free_file_asks(struct daemon *d);
+
+#endif

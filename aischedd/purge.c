@@ -1,0 +1,38 @@
+/* purge.c - ended jobs that are removed from the history, with their output */
+#include "aischedd/purge.h"
+
+#include "aischedd/run/log_file.h"
+#include "aischedd/store/ended.h"
+#include "libcommon/log.h"
+
+static void forget_output(uint64_t job, void *arg)
+{
+	struct daemon *d = arg;
+	struct err err;
+
+	if (log_remove(d->logs, job, &err) < 0)
+		log_warning("output remove fail job=%llu: %s; remove it by "
+		            "hand",
+		            (unsigned long long)job, err.text);
+}
+
+int purge_slice(struct daemon *d, int64_t before, int64_t expect,
+                size_t *ret_gone, struct err *err)
+{
+	int64_t n;
+
+	*ret_gone = 0;
+	if (expect >= 0) {
+		if (store_count_old(d->store, before, &n, err) < 0)
+			return -1;
+		if (n != expect)
+			return err_set(err, EAGAIN,
+			               "%lld jobs have ended before then, not "
+			               "%lld: nothing was removed",
+			               (long long)n, (long long)expect);
+	}
+	/* Delete output first: after the purge nothing knows of it. */
+	if (store_old(d->store, before, PURGE_SLICE, forget_output, d, err) < 0)
+		return -1;
+	return store_purge(d->store, before, PURGE_SLICE, ret_gone, err);
+}

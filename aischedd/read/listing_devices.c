@@ -1,0 +1,104 @@
+/* listing_devices.c - the devices of a job, in words */
+#include "aischedd/read/listing_devices.h"
+
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/job.h"
+#include "aischedd/state/state.h"
+#include "libcommon/runner_kind.h"
+
+/* Bits, as "0-3,6". */
+static void put_bits(struct buf *out, uint64_t bits)
+{
+	for (unsigned i = 0, end; i < 64; i = end) {
+		end = i + 1;
+		if (!(bits >> i & 1))
+			continue;
+		while (end < 64 && bits >> end & 1)
+			end++;
+		buf_printf(out, "%s%u",
+		           bits & ((UINT64_C(1) << i) - 1) ? "," : " ", i);
+		if (end > i + 1)
+			buf_printf(out, "-%u", end - 1);
+	}
+}
+
+/* The devices of the tasks on one node. */
+struct had {
+	uint64_t gpus, gpu_numas, links, cpu_numas;
+	uint32_t ncpus;
+	uint16_t part; /* thousandths of a GPU that is shared */
+};
+
+static void look_at(struct had *had, const struct placement *place, uint32_t i,
+                    const struct node *node)
+{
+	const struct snap_task *task = &place->task[i];
+
+	had->gpus |= task->gpus;
+	if (task->gpus && task->gpu_milli < 1000)
+		had->part = task->gpu_milli;
+	for (uint32_t g = 0; g < node->ngpus && g < 64; g++) {
+		if (!(task->gpus >> g & 1))
+			continue;
+		had->gpu_numas |= UINT64_C(1) << node_gpu_numa(node, g) % 64;
+		had->links |= UINT64_C(1) << node_gpu_link(node, g) % 64;
+	}
+	for (uint32_t c = task->cpu_first; c < task[1].cpu_first; c++) {
+		uint16_t cpu = place->cpu_use[c].cpu;
+
+		had->ncpus++;
+		if (cpu < node->ncpus)
+			had->cpu_numas |= UINT64_C(1)
+			                  << node->cpu_numa[cpu] % 64;
+	}
+}
+
+static void put_had(struct buf *out, const struct had *had, bool many)
+{
+	if (had->gpus) {
+		if (had->part)
+			buf_printf(out, " %g of", had->part / 1e3);
+		buf_puts(out, " GPU");
+		put_bits(out, had->gpus);
+		if (many) {
+			buf_puts(out, " (NUMA");
+			put_bits(out, had->gpu_numas);
+			buf_puts(out, ", links");
+			put_bits(out, had->links);
+			buf_addc(out, ')');
+		}
+	}
+	if (many && had->ncpus) {
+		buf_printf(out, "%s %u CPU%s (NUMA", had->gpus ? "," : "",
+		           had->ncpus, had->ncpus == 1 ? "" : "s");
+		put_bits(out, had->cpu_numas);
+		buf_addc(out, ')');
+	}
+}
+
+bool listing_devices(const struct state *state, const struct placement *place,
+                     struct buf *out)
+{
+	const struct conf *conf = state_conf(state);
+	size_t was = out->len;
+
+	for (uint32_t i = 0, end; i < place->ntasks; i = end) {
+		const struct node *node =
+		    state_node(state, place->task[i].node);
+		struct had had = { 0 };
+		bool many = node_nnumas(node) > 1;
+		bool binds =
+		    runner_traits(conf->pools[node->pool].runner)->binds;
+
+		for (end = i; end < place->ntasks &&
+		              place->task[end].node == place->task[i].node;
+		     end++)
+			look_at(&had, place, end, node);
+		if (!binds || (!had.gpus && !(many && had.ncpus)))
+			continue;
+		buf_printf(out, "%s%s:", out->len > was ? "; " : "",
+		           state_node_label(state, place->task[i].node));
+		put_had(out, &had, many);
+	}
+	return out->len > was;
+}

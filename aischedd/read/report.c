@@ -1,0 +1,311 @@
+/* report.c - use by user, queue, month ..., summed up on a thread */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/op/filter.h"
+#include "aischedd/op/op.h"
+#include "aischedd/store/report.h"
+#include "aischedd/thread.h"
+#include "libcommon/clock.h"
+#include "libcommon/cron/period.h"
+#include "libcommon/mem.h"
+#include "libcommon/report_fields.h"
+
+enum { ROWS = 5000, PIECE = 64 * 1024 };
+
+struct reporting {
+	struct thread_task task;
+	struct daemon *d;
+	struct kept_ask ask;
+	json_t *body;
+	struct filter part[PARTS];
+	struct veil veil;
+	struct report report;
+	int64_t since, until; /* as asked for */
+	char *currency;
+	struct buf rows; /* a JSON object a line */
+	json_t *answer;
+	int result;
+	struct err err;
+};
+
+/* --- columns ----------------------------------------------------------- */
+
+typedef double column_fn(const struct report_row *row);
+
+#define NOT_KNOWN (-1.0)
+
+static double sum_of(const struct report_row *row, enum rollup_sum sum)
+{
+	return (double)row->sum[sum];
+}
+
+/* Thousandths times milliseconds, as hours. */
+static double hours(const struct report_row *row, enum rollup_sum sum)
+{
+	return sum_of(row, sum) / 3.6e9;
+}
+
+static double ms_hours(const struct report_row *row, enum rollup_sum sum)
+{
+	return sum_of(row, sum) / 3.6e6;
+}
+
+static double ratio(const struct report_row *row, enum rollup_sum part,
+                    enum rollup_sum all)
+{
+	return row->sum[all] > 0 ? sum_of(row, part) / sum_of(row, all)
+	                         : NOT_KNOWN;
+}
+
+static double wait_of(const struct report_row *row, unsigned permille)
+{
+	return row->sum[SUM_waits] ? (double)report_wait(row, permille) / 1e3
+	                           : NOT_KNOWN;
+}
+
+#define COLUMN(name, value)                                  \
+	static double r_##name(const struct report_row *row) \
+	{                                                    \
+		return value;                                \
+	}
+COLUMN(jobs, sum_of(row, SUM_jobs))
+COLUMN(cpu_hours, hours(row, SUM_held_cpu))
+COLUMN(mem_gib_hours, sum_of(row, SUM_held_mem) / 1024 / 3.6e6)
+COLUMN(gpu_hours, hours(row, SUM_held_gpu))
+COLUMN(cpu_used_hours,
+       row->sum[SUM_cpu_known_ms] ? ms_hours(row, SUM_cpu_used_ms) : NOT_KNOWN)
+COLUMN(cpueff, ratio(row, SUM_cpu_used_ms, SUM_cpu_known_ms))
+COLUMN(memeff, ratio(row, SUM_mem_used_mib_s, SUM_mem_known_mib_s))
+/* Nothing measures GPUs yet. */
+COLUMN(gpu_busy_hours, ((void)row, NOT_KNOWN))
+COLUMN(gpueff, ((void)row, NOT_KNOWN))
+COLUMN(idle_gpu_hours, ((void)row, NOT_KNOWN))
+COLUMN(energy_kwh, ((void)row, NOT_KNOWN))
+COLUMN(evicted_gpu_hours, ms_hours(row, SUM_evicted_gpu_ms))
+COLUMN(failed_gpu_hours, ms_hours(row, SUM_failed_gpu_ms))
+COLUMN(cost, (double)row->cost / 3.6e6 / 1e6)
+COLUMN(wait_mean, row->sum[SUM_waits]
+                      ? sum_of(row, SUM_wait_ms) / 1e3 / sum_of(row, SUM_waits)
+                      : NOT_KNOWN)
+COLUMN(wait_p50, wait_of(row, 500))
+COLUMN(wait_p95, wait_of(row, 950))
+COLUMN(wait_max,
+       row->sum[SUM_waits] ? (double)row->wait_max_ms / 1e3 : NOT_KNOWN)
+COLUMN(completed, sum_of(row, SUM_completed))
+COLUMN(failed, sum_of(row, SUM_failed))
+COLUMN(cancelled, sum_of(row, SUM_cancelled))
+COLUMN(timeout, sum_of(row, SUM_timeout))
+COLUMN(preemptions, sum_of(row, SUM_evicted))
+
+static void put_columns(const struct report_row *row, struct buf *out)
+{
+	static const struct {
+		const char *name;
+		column_fn *fn;
+		int places;
+	} columns[] = {
+#define X(name, places, header, show) { #name, r_##name, places },
+		REPORT_FIELDS(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+		double value = columns[i].fn(row);
+
+		buf_printf(out, "%s\"%s\":", i ? "," : "", columns[i].name);
+		if (value < 0 && columns[i].places != 0)
+			buf_puts(out, "null");
+		else
+			buf_printf(out, "%.*f", columns[i].places, value);
+	}
+}
+
+static void put_period(const struct report *r, enum report_key key,
+                       int64_t period, struct buf *out)
+{
+	char text[ZONE_TEXT];
+	int len = key == REPORT_MONTH ? 7 : key == REPORT_HOUR ? ZONE_TEXT : 10;
+
+	zone_format(r->zone, period, text);
+	buf_printf(out, "%.*s", len, text);
+}
+
+static void put_row(const struct report *r, const struct report_row *row,
+                    struct buf *out)
+{
+	buf_addc(out, '{');
+	for (size_t i = 0; i < r->nby; i++) {
+		enum report_key key = r->by[i];
+
+		buf_printf(out, "\"%s\":", report_key_name(key));
+		if (key >= REPORT_HOUR) {
+			buf_addc(out, '"');
+			put_period(r, key, row->period, out);
+			buf_puts(out, "\",");
+		} else {
+			const char *part = row->rollup->part[key];
+			json_t *text = *part ? json_string(part) : json_null();
+			char *json = json_dumps(text, JSON_ENCODE_ANY);
+
+			buf_printf(out, "%s,", json);
+			free(json);
+			json_decref(text);
+		}
+	}
+	put_columns(row, out);
+	buf_puts(out, "}\n");
+}
+
+/* --- on the thread ----------------------------------------------------- */
+
+static void report_work_all(struct thread_task *task)
+{
+	struct reporting *g = (struct reporting *)(void *)task;
+	struct buf total = { 0 };
+
+	g->result = report_run(&g->report, &g->err);
+	if (g->result < 0)
+		return;
+	for (size_t i = 0; i < g->report.nrows; i++)
+		put_row(&g->report, g->report.row[i], &g->rows);
+	buf_addc(&total, '{');
+	put_columns(&g->report.total, &total);
+	buf_addc(&total, '}');
+	g->answer = json_pack("{s:I, s:o, s:I, s:I, s:s?}", "rows",
+	                      (json_int_t)g->report.nrows, "total",
+	                      json_loadb(total.data, total.len, 0, NULL),
+	                      "since", (json_int_t)g->since, "until",
+	                      (json_int_t)g->until, "currency", g->currency);
+	buf_free(&total);
+}
+
+static void reporting_free(struct reporting *g)
+{
+	for (int i = 0; i < PARTS; i++)
+		filter_fini(&g->part[i]);
+	veil_fini(&g->veil);
+	report_fini(&g->report);
+	free(g->currency);
+	json_decref(g->body);
+	json_decref(g->answer);
+	buf_free(&g->rows);
+	free(g);
+}
+
+static void report_done(struct thread_task *task)
+{
+	struct reporting *g = (struct reporting *)(void *)task;
+	size_t at = 0;
+
+	if (!daemon_is_open(g->d, &g->ask)) {
+		reporting_free(g);
+		return;
+	}
+	if (g->result < 0) {
+		daemon_refuse(g->d, g->ask.ask, &g->err);
+		reporting_free(g);
+		return;
+	}
+	for (size_t len; at < g->rows.len; at += len) {
+		len = g->rows.len - at < PIECE ? g->rows.len - at : PIECE;
+		rpc_part(g->ask.ask, g->rows.data + at, len);
+	}
+	daemon_say(g->d, g->ask.ask, json_incref(g->answer));
+	reporting_free(g);
+}
+
+/* --- the request ------------------------------------------------------- */
+
+static int take_keys(struct report *r, const json_t *by, struct err *err)
+{
+	const json_t *item;
+	bool timed = false;
+	size_t i;
+
+	json_array_foreach(by, i, item) {
+		const char *name = json_string_value(item);
+		int key = 0;
+
+		while (key < REPORT_NKEYS &&
+		       strcmp(name, report_key_name((enum report_key)key)) != 0)
+			key++;
+		if (key == REPORT_NKEYS)
+			return err_set(err, EINVAL, "no report is by '%s'",
+			               name);
+		if (key >= REPORT_HOUR && timed)
+			return err_set(err, EINVAL,
+			               "a report is by one of hour, day, week "
+			               "and month");
+		timed = timed || key >= REPORT_HOUR;
+		for (size_t k = 0; k < r->nby; k++)
+			if ((int)r->by[k] == key)
+				return err_set(err, EINVAL,
+				               "'%s' is given twice", name);
+		r->by[r->nby++] = (enum report_key)key;
+	}
+	return 0;
+}
+
+static enum report_part is_wanted(const struct rollup *rollup, void *arg)
+{
+	const struct reporting *g = arg;
+
+	for (int i = 0; i < PARTS; i++)
+		if (!filter_has(&g->part[i], rollup->part[i]))
+			return REPORT_NOT;
+	return veil_shows(&g->veil, rollup->part[PART_USER],
+	                  rollup->part[PART_QUEUE])
+	           ? REPORT_ROW
+	           : REPORT_TOTAL;
+}
+
+static void take_filters(struct reporting *g)
+{
+	static const char *const lists[PARTS] = {
+		[PART_USER] = "users",   [PART_ACCOUNT] = "accounts",
+		[PART_QUEUE] = "queues", [PART_CLASS] = "classes",
+		[PART_POOL] = "pools",   [PART_GPU] = "gpu_types",
+	};
+
+	for (int i = 0; i < PARTS; i++)
+		filter_init(&g->part[i], json_object_get(g->body, lists[i]));
+}
+
+int op_report(struct daemon *d, struct ask *ask, const struct request_in *in,
+              struct err *err)
+{
+	struct reporting *g = xcalloc(1, sizeof(*g));
+	int64_t now_ms = clock_wall_us() / 1000;
+	json_int_t since, until = now_ms / 1000;
+	int64_t month[2];
+
+	g->task = (struct thread_task){ .work = report_work_all,
+		                        .done = report_done };
+	g->d = d;
+	g->ask = daemon_keep(d, ask);
+	g->body = json_incref(in->body);
+	g->currency = xstrdup(d->conf->accounting.currency);
+	period_of(state_zone(d->state), PERIOD_MONTH, until, month);
+	since = month[0];
+	json_unpack(in->body, "{s?I, s?I}", "since", &since, "until", &until);
+	g->since = since;
+	g->until = until;
+	g->report.since = since;
+	g->report.until = until;
+	g->report.most = ROWS;
+	g->report.zone = state_zone(d->state);
+	take_filters(g);
+	veil_init(&g->veil, d, in->peer, "usage");
+	if (since < 0 || until < since || until > REPORT_LAST)
+		err_set(err, EINVAL, "the report ends before it begins");
+	else if (take_keys(&g->report, json_object_get(in->body, "by"), err) ==
+	             0 &&
+	         report_begin(&g->report, d->state, store_path(d->store),
+	                      now_ms, is_wanted, g, err) == 0) {
+		thread_do(d->history, &g->task);
+		return 0;
+	}
+	reporting_free(g);
+	return -1;
+}

@@ -1,0 +1,485 @@
+/* claims.c - volume claims: where they can be mounted, and their making */
+#include "aischedd/run/kube/claim/claims.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/object/volume.h"
+#include "libcommon/mem.h"
+
+/* An object as it was last seen. */
+struct seen {
+	char *name;
+	json_t *obj;
+	bool marked;       /* not yet seen in the list being read */
+	bool gone;         /* a claim: to be told */
+	char *told;        /* a claim: what was told; NULL: nothing */
+	uint32_t refusals; /* a claim: how often no volume was made */
+};
+
+static struct map *map_of(struct kube *kube, int what)
+{
+	return what == SEE_CLAIMS    ? &kube->claims.claims
+	       : what == SEE_VOLUMES ? &kube->claims.volumes
+	                             : &kube->claims.classes;
+}
+
+static const json_t *find(const struct map *map, const char *name)
+{
+	const struct seen *seen = map_find(map, kube_text_key(name));
+
+	return seen && !seen->gone ? seen->obj : NULL;
+}
+
+static void seen_free(struct seen *seen)
+{
+	json_decref(seen->obj);
+	free(seen->name);
+	free(seen->told);
+	free(seen);
+}
+
+/* --- news ----------------------------------------------------------------- */
+
+/* A provisioner that cannot make a volume there takes its node away. */
+static void count_refusal(struct seen *seen, const json_t *obj)
+{
+	struct kube_claim_said was, is;
+
+	kube_claim_read(seen->obj, &was);
+	kube_claim_read(obj, &is);
+	seen->refusals += *was.selected && !*is.selected && !is.bound;
+}
+
+static void on_object(struct kube *kube, int what, json_t *obj, bool deleted)
+{
+	struct map *map = map_of(kube, what);
+	const char *name =
+	    kube_text_at(json_object_get(obj, "metadata"), "name");
+	struct seen *seen = name ? map_find(map, kube_text_key(name)) : NULL;
+
+	if (!name || (!seen && deleted))
+		return;
+	if (!seen) {
+		seen = xcalloc(1, sizeof(*seen));
+		seen->name = xstrdup(name);
+		map_set(map, kube_text_key(name), seen);
+	} else if (what == SEE_CLAIMS) {
+		count_refusal(seen, obj);
+	}
+	json_decref(seen->obj);
+	seen->obj = json_incref(obj);
+	seen->marked = false;
+	seen->gone = deleted;
+}
+
+static void each(struct map *map, bool synced)
+{
+	struct seen *seen;
+	size_t at = 0;
+
+	while ((seen = map_each(map, &at))) {
+		seen->gone |= synced && seen->marked;
+		seen->marked = !synced;
+	}
+}
+
+void kube_claims_touch(struct kube *kube)
+{
+	kube->claims.changed = true;
+}
+
+void kube_claims_news(struct kube *kube, int what, enum kube_news news,
+                      json_t *obj)
+{
+	if (news == KUBE_RESET || news == KUBE_SYNCED)
+		each(map_of(kube, what), news == KUBE_SYNCED);
+	else if (news != KUBE_TROUBLE)
+		on_object(kube, what, obj, news == KUBE_DELETED);
+	kube_claims_touch(kube);
+}
+
+/* --- where a claim can be mounted ------------------------------------------
+ */
+
+/* The place of one claim; text: why there is none, else the nodes, comma after
+ * each. */
+struct reach {
+	bool no, anywhere;
+	enum volume_share share;
+	struct buf text;
+};
+
+struct walk {
+	const json_t *selector, *topologies;
+	struct buf *out;
+};
+
+static void add_node(const char *name, const json_t *features, void *arg)
+{
+	const struct walk *w = arg;
+
+	if (kube_selector_matches(w->selector, name, features) &&
+	    kube_topologies_match(w->topologies, features))
+		buf_printf(w->out, "%s,", name);
+}
+
+static void reach_nodes(struct kube *kube, const json_t *selector,
+                        const json_t *topologies, struct reach *ret)
+{
+	struct walk w = { selector, topologies, &ret->text };
+
+	ret->anywhere =
+	    !json_is_object(selector) && !json_array_size(topologies);
+	if (ret->anywhere)
+		return;
+	kube_nodes_each(kube->nodes, add_node, &w);
+	ret->no = !ret->text.len;
+	if (ret->no)
+		buf_printf(&ret->text,
+		           "is on a volume that no node of pool '%s' reaches",
+		           kube->pool->name);
+}
+
+static const json_t *affinity_of(const json_t *volume)
+{
+	const json_t *spec = json_object_get(volume, "spec");
+
+	return json_object_get(json_object_get(spec, "nodeAffinity"),
+	                       "required");
+}
+
+static void reach_bound(struct kube *kube, const struct kube_claim_said *c,
+                        struct reach *ret)
+{
+	const json_t *volume = find(&kube->claims.volumes, c->volume);
+
+	if (volume) {
+		reach_nodes(kube, affinity_of(volume), NULL, ret);
+		return;
+	}
+	ret->no = true;
+	buf_printf(&ret->text, "is bound to volume '%s', which is not there",
+	           c->volume);
+}
+
+/* A volume is made for it when its first pod has a node; or it waits for a
+ * volume that somebody else makes. */
+static void reach_unbound(struct kube *kube, const struct kube_claim_said *c,
+                          struct reach *ret)
+{
+	const json_t *class = find(&kube->claims.classes, c->class);
+	const char *mode = kube_text_at(class, "volumeBindingMode");
+	const char *maker = kube_text_at(class, "provisioner");
+
+	ret->no = true;
+	if (!*c->class)
+		buf_puts(&ret->text, "is not bound to a volume yet, and names "
+		                     "no StorageClass");
+	else if (!class)
+		buf_printf(&ret->text,
+		           "is not bound to a volume yet, and its StorageClass "
+		           "'%s' is not there",
+		           c->class);
+	else if (!mode || strcmp(mode, "WaitForFirstConsumer") != 0)
+		buf_printf(&ret->text,
+		           "is not bound to a volume yet: StorageClass '%s' "
+		           "makes one at once",
+		           c->class);
+	else if (!maker || !strcmp(maker, "kubernetes.io/no-provisioner"))
+		buf_printf(&ret->text,
+		           "is not bound to a volume yet, and StorageClass "
+		           "'%s' makes none: set its volumeName",
+		           c->class);
+	else
+		ret->no = false;
+	if (!ret->no)
+		reach_nodes(kube, NULL,
+		            json_object_get(class, "allowedTopologies"), ret);
+}
+
+/* Pods of others that mount it; those of our jobs are known to the daemon. */
+static void reach_with_others(struct kube *kube,
+                              const struct kube_claim_said *c,
+                              struct reach *ret)
+{
+	const char *pod, *node;
+
+	if (ret->no || ret->share == VOLUME_SHARED ||
+	    !kube_pods_mounting(kube, c->name, &pod, &node))
+		return;
+	buf_clear(&ret->text);
+	ret->no = ret->share == VOLUME_ONE_POD;
+	ret->anywhere = false;
+	if (ret->no)
+		buf_printf(&ret->text,
+		           "is ReadWriteOncePod, and pod '%s' uses it", pod);
+	else
+		buf_printf(&ret->text, "%s,", node);
+}
+
+static void reach_of(struct kube *kube, const struct seen *seen,
+                     struct reach *ret)
+{
+	struct kube_claim_said c;
+
+	kube_claim_read(seen->obj, &c);
+	*ret = (struct reach){ .share = c.share };
+	ret->no = c.deleting || c.lost;
+	if (c.lost)
+		buf_puts(&ret->text, "has lost its volume");
+	else if (c.deleting)
+		buf_puts(&ret->text, "is being deleted");
+	else if (c.bound)
+		reach_bound(kube, &c, ret);
+	else
+		reach_unbound(kube, &c, ret);
+	reach_with_others(kube, &c, ret);
+}
+
+/* --- tell ------------------------------------------------------------------
+ */
+
+/* Splits text, which has a comma after each word; the caller frees the list. */
+static const char **split(char *text, struct strlist *ret)
+{
+	const char **s = NULL;
+	size_t cap = 0;
+	char *word;
+
+	while ((word = strsep(&text, ",")))
+		if (*word) {
+			s = GROW(s, ret->n, &cap);
+			s[ret->n++] = word;
+		}
+	ret->s = s;
+	return s;
+}
+
+static void tell(struct kube *kube, const struct volume_info *info)
+{
+	kube->fn(&(struct run_event){ .kind = RUN_VOLUME, .volume = info },
+	         kube->arg);
+}
+
+static void tell_one(struct kube *kube, struct seen *seen)
+{
+	struct volume_info info = { .name = seen->name };
+	const char **list;
+	struct reach r;
+	char *now;
+
+	reach_of(kube, seen, &r);
+	now = xasprintf("%d %d %d %s", r.no, r.anywhere, r.share,
+	                r.text.len ? r.text.data : "");
+	if (seen->told && !strcmp(seen->told, now)) {
+		free(now);
+		buf_free(&r.text);
+		return;
+	}
+	free(seen->told);
+	seen->told = now;
+	info.why = r.no ? r.text.data : NULL;
+	info.share = r.share;
+	info.anywhere = r.anywhere;
+	list = r.no || !r.text.len ? NULL : split(r.text.data, &info.nodes);
+	tell(kube, &info);
+	free(list);
+	buf_free(&r.text);
+}
+
+static void drop(struct kube *kube, struct map *map)
+{
+	bool told = map == &kube->claims.claims;
+	struct seen **gone = xcalloc(map->n + 1, sizeof(struct seen *)), *seen;
+	size_t n = 0, at = 0;
+
+	while ((seen = map_each(map, &at)))
+		if (seen->gone)
+			gone[n++] = seen;
+	while (n--) {
+		if (told)
+			tell(kube, &(struct volume_info){ .name = gone[n]->name,
+			                                  .gone = true });
+		map_del(map, kube_text_key(gone[n]->name));
+		seen_free(gone[n]);
+	}
+	free(gone);
+}
+
+/* Whether all is known; else say once why not. */
+static bool is_listed(struct kube *kube)
+{
+	struct kube_claims *c = &kube->claims;
+	const char *why = NULL;
+
+	for (int i = SEE_CLAIMS; i < SEE_N; i++) {
+		if (kube->sight.synced[i])
+			continue;
+		if (!kube->sight.blind[i].code)
+			return false;
+		why = kube->sight.blind[i].text;
+	}
+	if (!why)
+		return true;
+	if (!c->blind.code || strcmp(c->blind.text, why) != 0) {
+		err_set(&c->blind, EACCES, "%s", why);
+		tell(kube, &(struct volume_info){ .why = why });
+	}
+	return false;
+}
+
+void kube_claims_tell(struct kube *kube)
+{
+	struct kube_claims *c = &kube->claims;
+	struct seen *seen;
+	size_t at = 0;
+
+	if (!c->changed || !is_listed(kube))
+		return;
+	c->changed = c->at_once = false;
+	drop(kube, &c->claims);
+	drop(kube, &c->volumes);
+	drop(kube, &c->classes);
+	while ((seen = map_each(&c->claims, &at)))
+		tell_one(kube, seen);
+	if (!c->listed || c->blind.code)
+		tell(kube, &(struct volume_info){ 0 });
+	c->listed = true;
+	c->blind.code = 0;
+}
+
+/* --- starts -----------------------------------------------------------------
+ */
+
+/* Look at one claim. */
+static enum kube_claims_state look_one(struct kube *kube, struct seen *seen,
+                                       const char *const *node, uint32_t n,
+                                       struct kube_claims_next *ret)
+{
+	struct kube_claim_said c;
+	const json_t *volume;
+
+	kube_claim_read(seen->obj, &c);
+	if (!c.bound && !strcmp(c.selected, node[0])) {
+		snprintf(ret->text, sizeof(ret->text),
+		         "volume claim '%s' waits for its volume on node '%s'",
+		         c.name, node[0]);
+		return CLAIMS_WAIT;
+	}
+	if (!c.bound) {
+		ret->claim = c.name;
+		ret->uid = c.uid;
+		ret->node = node[0];
+		return CLAIMS_ASK;
+	}
+	volume = find(&kube->claims.volumes, c.volume);
+	for (uint32_t i = 0; volume && i < n; i++) {
+		const json_t *features =
+		    kube_nodes_features(kube->nodes, node[i]);
+
+		if (kube_selector_matches(affinity_of(volume), node[i],
+		                          features))
+			continue;
+		snprintf(ret->text, sizeof(ret->text),
+		         "volume claim '%s' is on a volume that node '%s' does "
+		         "not reach",
+		         c.name, node[i]);
+		return CLAIMS_REFUSED;
+	}
+	return volume ? CLAIMS_READY : CLAIMS_WAIT;
+}
+
+/* The next claim in text, which is cut; NULL: there is none. */
+static char *next_claim(char **rest)
+{
+	char *word;
+
+	while ((word = strsep(rest, ",")))
+		if (!strncmp(word, "pvc:", 4)) {
+			word[4 + strcspn(word + 4, ":")] = '\0';
+			return word + 4;
+		}
+	return NULL;
+}
+
+enum kube_claims_state kube_claims_look(struct kube *kube, const char *mount,
+                                        const char *const *node, uint32_t n,
+                                        uint32_t refusals,
+                                        struct kube_claims_next *ret)
+{
+	char *copy = xstrdup(mount ? mount : ""), *rest = copy, *name;
+	enum kube_claims_state state = CLAIMS_READY;
+
+	*ret = (struct kube_claims_next){ 0 };
+	while (n && (name = next_claim(&rest))) {
+		struct seen *seen =
+		    map_find(&kube->claims.claims, kube_text_key(name));
+		enum kube_claims_state one = CLAIMS_WAIT;
+
+		if (seen && !seen->gone) {
+			ret->refusals += seen->refusals;
+			if (state == CLAIMS_READY)
+				one = look_one(kube, seen, node, n, ret);
+		} else {
+			snprintf(ret->text, sizeof(ret->text),
+			         "volume claim '%s' is not there", name);
+		}
+		if (state == CLAIMS_READY)
+			state = one;
+	}
+	free(copy);
+	if (state != CLAIMS_READY && refusals != UINT32_MAX &&
+	    ret->refusals > refusals) {
+		snprintf(ret->text, sizeof(ret->text),
+		         "no volume could be made for its claims on node '%s'",
+		         node[0]);
+		return CLAIMS_REFUSED;
+	}
+	return state;
+}
+
+static uint64_t version_of(const json_t *obj)
+{
+	const char *s =
+	    kube_text_at(json_object_get(obj, "metadata"), "resourceVersion");
+
+	return s ? strtoull(s, NULL, 10) : 0;
+}
+
+void kube_claims_answered(struct kube *kube, json_t *obj)
+{
+	const char *name =
+	    kube_text_at(json_object_get(obj, "metadata"), "name");
+	struct seen *seen =
+	    name ? map_find(&kube->claims.claims, kube_text_key(name)) : NULL;
+	struct kube_claim_said now;
+
+	if (!seen || seen->gone)
+		return;
+	if (version_of(obj) > version_of(seen->obj)) {
+		on_object(kube, SEE_CLAIMS, obj, false);
+		return;
+	}
+	/* The watch was faster: it may have brought the refusal already. */
+	kube_claim_read(seen->obj, &now);
+	seen->refusals += !*now.selected && !now.bound;
+}
+
+void kube_claims_free(struct kube_claims *claims)
+{
+	struct map *maps[] = { &claims->claims, &claims->volumes,
+		               &claims->classes };
+
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
+		struct seen *seen;
+		size_t at = 0;
+
+		while ((seen = map_each(maps[i], &at)))
+			seen_free(seen);
+		map_free(maps[i]);
+	}
+}

@@ -1,0 +1,246 @@
+/* agent.c - jobs whose script runs once, and takes steps */
+#include "aischedd/run/kube/object/agent.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "libcommon/mem.h"
+
+enum { KEY_BYTES = 32 };
+
+bool kube_agent_is(const struct kube_home *home, const struct run_job *job)
+{
+	return home->pool->pod_agent_image && *home->pool->pod_agent_image &&
+	       job->spec->launch_script == 1;
+}
+
+/* --- pods ----------------------------------------------------------------- */
+
+static uint32_t distinct_nodes(const struct run_job *job, const char **node,
+                               uint32_t *tasks)
+{
+	uint32_t n = 0, k;
+
+	for (uint32_t i = 0; i < job->ntasks; i++) {
+		for (k = 0; k < n; k++)
+			if (!strcmp(node[k], job->node_name[i]))
+				break;
+		if (k == n)
+			node[n++] = job->node_name[i];
+		tasks[k]++;
+	}
+	return n;
+}
+
+int kube_agent_pods(const struct run_job *job, struct kube_agent_pods *ret,
+                    struct err *err)
+{
+	uint32_t *tasks = xcalloc(job->ntasks + 1, sizeof(*tasks)), n;
+	int rc = 0;
+
+	*ret = (struct kube_agent_pods){ .job = *job, .req = *job->req };
+	ret->node = xcalloc(job->ntasks + 1, sizeof(*ret->node));
+	n = distinct_nodes(job, ret->node, tasks);
+	ret->tasks = tasks[0];
+	for (uint32_t i = 1; i < n && rc == 0; i++)
+		if (tasks[i] != tasks[0])
+			rc = err_set(
+			    err, EINVAL,
+			    "%" PRIu32 " tasks on node '%s' and %" PRIu32
+			    " on node '%s': the pods of a job ask for "
+			    "the same, so use --nodes and "
+			    "--tasks-per-node",
+			    tasks[0], ret->node[0], tasks[i], ret->node[i]);
+	free(tasks);
+	ret->job.ntasks = n;
+	ret->job.node_name = ret->node;
+	ret->job.req = &ret->req;
+	ret->req.tasks = ret->req.min_tasks = n;
+	ret->req.cpus_milli *= ret->tasks;
+	ret->req.mem_mib *= ret->tasks;
+	ret->req.gpus_milli *= ret->tasks;
+	return rc;
+}
+
+void kube_agent_pods_free(struct kube_agent_pods *pods)
+{
+	free(pods->node);
+	pods->node = NULL;
+}
+
+/* --- the program ---------------------------------------------------------- */
+
+static json_t *installer(const json_t *container, const char *image,
+                         const char *volume)
+{
+	return json_pack(
+	    "{s:s, s:s, s:s, s:[s, s, s], s:O, s:O, s:[{s:s,"
+	    " s:s}]}",
+	    "name", "aisched-pod", "image", image, "imagePullPolicy",
+	    "IfNotPresent", "command", KUBE_AGENT_FILE, "install",
+	    KUBE_AGENT_DIR, "resources",
+	    json_object_get(container, "resources"), "securityContext",
+	    json_object_get(container, "securityContext"), "volumeMounts",
+	    "name", volume, "mountPath", KUBE_AGENT_DIR);
+}
+
+void kube_agent_install(json_t *pod, const json_t *container,
+                        struct kube_volumes *v, const char *image)
+{
+	char name[16];
+
+	/* The name that it gets next. */
+	snprintf(name, sizeof(name), "v%u", v->n);
+	kube_volumes_add(v, KUBE_AGENT_DIR, "emptyDir", json_object(), true);
+	json_object_set_new(
+	    pod, "initContainers",
+	    json_pack("[o]", installer(container, image, name)));
+}
+
+/* --- what it knows -------------------------------------------------------- */
+
+/* Returns a name that resolves, as pod_job_node() in pod/job.c does. */
+static void node_name(char ret[2 * KUBE_NAME_SIZE + 16], const char *name,
+                      uint32_t pod, uint32_t pods)
+{
+	snprintf(ret, 2 * KUBE_NAME_SIZE + 16, "%s-%" PRIu32 "%s%s", name, pod,
+	         pods > 1 ? "." : "", pods > 1 ? name : "");
+}
+
+/* "name-[0-3].name" */
+static void node_list(struct buf *out, const char *name, uint32_t pods)
+{
+	if (pods > 1)
+		buf_printf(out, "%s-[0-%" PRIu32 "].%s", name, pods - 1, name);
+	else
+		buf_printf(out, "%s-0", name);
+}
+
+static void add(struct buf *out, const char *name, const char *value)
+{
+	buf_printf(out, "export SLURM_%s='%s' AISCHED_%s='%s'\n", name, value,
+	           name, value);
+}
+
+static void add_count(struct buf *out, const char *name, int64_t n)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRId64, n);
+	add(out, name, text);
+}
+
+/* "8(x4)" */
+static void add_each(struct buf *out, const char *name, int64_t n,
+                     uint32_t pods)
+{
+	char text[48];
+
+	snprintf(text, sizeof(text),
+	         pods > 1 ? "%" PRId64 "(x%" PRIu32 ")" : "%" PRId64, n, pods);
+	add(out, name, text);
+}
+
+/* Programs count whole CPUs; each task has one, at least. */
+static int64_t cpus_of(const struct kube_agent_pods *pods)
+{
+	int64_t whole = (pods->req.cpus_milli + 999) / 1000;
+
+	return whole < pods->tasks ? pods->tasks : whole;
+}
+
+void kube_agent_env(struct buf *out, const struct kube_home *home,
+                    const struct run_job *job)
+{
+	char name[KUBE_NAME_SIZE], first[2 * KUBE_NAME_SIZE + 16];
+	struct kube_agent_pods pods;
+	struct buf list = { 0 };
+	struct err err;
+	uint32_t n;
+
+	if (kube_agent_pods(job, &pods, &err) < 0)
+		errno = 0; /* the Job is not made */
+	n = pods.job.ntasks;
+	kube_object_name(name, home->cluster, job->job, job->attempt);
+	node_name(first, name, 0, n);
+	node_list(&list, name, n);
+	add(out, "JOB_NODELIST", list.data);
+	add(out, "NODELIST", list.data);
+	add_count(out, "JOB_NUM_NODES", n);
+	add_count(out, "NNODES", n);
+	add_each(out, "TASKS_PER_NODE", pods.tasks, n);
+	add_each(out, "JOB_CPUS_PER_NODE", cpus_of(&pods), n);
+	add_count(out, "CPUS_ON_NODE", cpus_of(&pods));
+	if (pods.req.gpus_milli)
+		add_count(out, "GPUS_ON_NODE",
+		          (pods.req.gpus_milli + 999) / 1000);
+	add_count(out, "PROCID", 0);
+	add_count(out, "NODEID", 0);
+	add_count(out, "LOCALID", 0);
+	add(out, "TOPOLOGY_ADDR", first);
+	buf_printf(out, "export SLURMD_NODENAME='%s' AISCHEDD_NODENAME='%s'\n",
+	           first, first);
+	if (job->req->tasks > 1)
+		buf_printf(out, "export MASTER_ADDR='%s'\n",
+		           n > 1 ? first : "127.0.0.1");
+	buf_puts(out, "export PATH=\"" KUBE_AGENT_DIR ":$PATH\"\n");
+	buf_free(&list);
+	kube_agent_pods_free(&pods);
+}
+
+static void new_key(char ret[2 * KEY_BYTES + 1])
+{
+	uint8_t key[KEY_BYTES];
+
+	if (getentropy(key, sizeof(key)) < 0)
+		assert(!"the kernel has random bytes");
+	for (size_t i = 0; i < KEY_BYTES; i++)
+		snprintf(ret + 2 * i, 3, "%02x", key[i]);
+}
+
+/* Say when its steps are signalled. If the script is signalled, too, its shell
+ * does that in its own pod. */
+static void add_signal(json_t *obj, const struct run_job *job)
+{
+	const struct spec *spec = job->spec;
+	int64_t after = job->time_limit - spec->signal_before;
+
+	if (spec->signal == SPEC_UNSET || job->time_limit == TIME_UNLIMITED ||
+	    spec_signal_scope(spec) == SIGNAL_script)
+		return;
+	json_object_set_new(obj, "signal", json_integer(spec->signal));
+	json_object_set_new(obj, "after", json_integer(after > 0 ? after : 0));
+	json_object_set_new(
+	    obj, "signal_first",
+	    json_boolean(spec_signal_scope(spec) == SIGNAL_steps));
+}
+
+char *kube_agent_file(const struct kube_home *home, const struct run_job *job)
+{
+	char name[KUBE_NAME_SIZE], key[2 * KEY_BYTES + 1];
+	struct kube_agent_pods pods;
+	struct err err;
+	json_t *obj;
+	char *text;
+
+	if (kube_agent_pods(job, &pods, &err) < 0)
+		errno = 0; /* the Job is not made */
+	kube_object_name(name, home->cluster, job->job, job->attempt);
+	new_key(key);
+	obj = json_pack(
+	    "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:s}", "job",
+	    (json_int_t)job->job, "pods", (json_int_t)pods.job.ntasks, "tasks",
+	    (json_int_t)pods.tasks, "cpus", (json_int_t)cpus_of(&pods), "mem",
+	    (json_int_t)pods.req.mem_mib, "gpus",
+	    (json_int_t)(pods.req.gpus_milli + 999) / 1000, "grace",
+	    (json_int_t)job->grace, "name", name, "key", key);
+	add_signal(obj, job);
+	text = json_dumps(obj, JSON_COMPACT);
+	json_decref(obj);
+	kube_agent_pods_free(&pods);
+	return text;
+}

@@ -1,0 +1,162 @@
+/* volume.c - read what says where a volume claim can be mounted */
+#include "aischedd/run/kube/object/volume.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/client/json.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+
+static const char *text_at(const json_t *obj, const char *path)
+{
+	struct kube_reader r = { .obj = obj };
+	const char *s = kube_text(&r, path);
+
+	return s ? s : "";
+}
+
+static bool has(const json_t *list, const char *word)
+{
+	const json_t *value;
+	size_t i;
+
+	json_array_foreach(list, i, value)
+		if (json_is_string(value) &&
+		    !strcmp(json_string_value(value), word))
+			return true;
+	return false;
+}
+
+void kube_claim_read(const json_t *obj, struct kube_claim_said *ret)
+{
+	const json_t *meta = json_object_get(obj, "metadata");
+	const json_t *modes =
+	    json_object_get(json_object_get(obj, "spec"), "accessModes");
+	const char *note = kube_text_at(json_object_get(meta, "annotations"),
+	                                KUBE_NOTE_SELECTED);
+	const char *phase = text_at(obj, "status.phase");
+
+	*ret = (struct kube_claim_said){
+		.name = text_at(meta, "name"),
+		.uid = text_at(meta, "uid"),
+		.volume = text_at(obj, "spec.volumeName"),
+		.class = text_at(obj, "spec.storageClassName"),
+		.selected = note ? note : "",
+		.bound = !strcmp(phase, "Bound"),
+		.lost = !strcmp(phase, "Lost"),
+		.deleting = json_object_get(meta, "deletionTimestamp") != NULL,
+		.share =
+		    has(modes, "ReadWriteMany") || has(modes, "ReadOnlyMany")
+			? VOLUME_SHARED
+		    : has(modes, "ReadWriteOncePod") ? VOLUME_ONE_POD
+						     : VOLUME_ONE_NODE,
+	};
+}
+
+/* Returns the value of a label, "" if it has none, or NULL. */
+static const char *label_of(const json_t *features, const char *key)
+{
+	size_t len = strlen(key), i;
+	const json_t *value;
+
+	json_array_foreach(features, i, value) {
+		const char *s = json_string_value(value);
+
+		if (s && !strncmp(s, key, len) && (!s[len] || s[len] == '='))
+			return s[len] ? s + len + 1 : "";
+	}
+	return NULL;
+}
+
+static bool compare(const char *label, const json_t *values, bool greater)
+{
+	const char *s = json_string_value(json_array_get(values, 0));
+	int64_t a, b;
+
+	if (!label || !s ||
+	    parse_int(label, INT64_MIN, INT64_MAX, &a, NULL) < 0 ||
+	    parse_int(s, INT64_MIN, INT64_MAX, &b, NULL) < 0)
+		return false;
+	return greater ? a > b : a < b;
+}
+
+/* NotIn and DoesNotExist hold where there is no such label. */
+static bool holds(const json_t *rule, const char *label)
+{
+	const json_t *values = json_object_get(rule, "values");
+	const char *op = text_at(rule, "operator");
+
+	if (!strcmp(op, "In"))
+		return label && has(values, label);
+	if (!strcmp(op, "NotIn"))
+		return !label || !has(values, label);
+	if (!strcmp(op, "Exists"))
+		return label;
+	if (!strcmp(op, "DoesNotExist"))
+		return !label;
+	if (!strcmp(op, "Gt") || !strcmp(op, "Lt"))
+		return compare(label, values, *op == 'G');
+	return false;
+}
+
+static bool term_holds(const json_t *term, const char *node,
+                       const json_t *features)
+{
+	const json_t *labels = json_object_get(term, "matchExpressions");
+	const json_t *fields = json_object_get(term, "matchFields"), *rule;
+	size_t i;
+
+	json_array_foreach(labels, i, rule)
+		if (!holds(rule, label_of(features, text_at(rule, "key"))))
+			return false;
+	json_array_foreach(fields, i, rule)
+		if (strcmp(text_at(rule, "key"), "metadata.name") != 0 ||
+		    !holds(rule, node))
+			return false;
+	/* An empty term matches nothing. */
+	return json_array_size(labels) || json_array_size(fields);
+}
+
+bool kube_selector_matches(const json_t *selector, const char *node,
+                           const json_t *features)
+{
+	const json_t *terms = json_object_get(selector, "nodeSelectorTerms");
+	const json_t *term;
+	size_t i;
+
+	if (!json_is_object(selector))
+		return true;
+	json_array_foreach(terms, i, term)
+		if (term_holds(term, node, features))
+			return true;
+	return false;
+}
+
+bool kube_topologies_match(const json_t *list, const json_t *features)
+{
+	const json_t *term, *rule;
+	size_t i, k;
+
+	json_array_foreach(list, i, term) {
+		bool all = true;
+
+		json_array_foreach(
+		    json_object_get(term, "matchLabelExpressions"), k, rule) {
+			const char *label =
+			    label_of(features, text_at(rule, "key"));
+
+			all &= label &&
+			       has(json_object_get(rule, "values"), label);
+		}
+		if (all)
+			return true;
+	}
+	return !json_array_size(list);
+}
+
+json_t *kube_claim_select(const char *uid, const char *node)
+{
+	return json_pack("{s:{s:s, s:{s:s}}}", "metadata", "uid", uid,
+	                 "annotations", KUBE_NOTE_SELECTED, node);
+}

@@ -1,0 +1,42 @@
+/*
+ * volume.h - read what says where a volume claim can be mounted
+ *
+ * Pure.
+ */
+#ifndef AISCHEDD_RUN_KUBE_OBJECT_VOLUME_H
+#define AISCHEDD_RUN_KUBE_OBJECT_VOLUME_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "aischedd/run/runner.h"
+
+/* Set on a claim: for which node its volume shall be made. */
+#define KUBE_NOTE_SELECTED "volume.kubernetes.io/selected-node"
+
+/* A PersistentVolumeClaim. Texts are borrowed from the object. */
+struct kube_claim_said {
+	const char *name, *uid;
+	const char *volume;   /* "": none yet */
+	const char *class;    /* of storage; "": none */
+	const char *selected; /* KUBE_NOTE_SELECTED, or "" */
+	bool bound, lost, deleting;
+	enum volume_share share;
+};
+
+void kube_claim_read(const json_t *obj, struct kube_claim_said *ret);
+
+/*
+ * Whether a NodeSelector of the API, like the nodeAffinity of a volume, matches
+ * a node of this name and these features, "label=value" each. NULL matches all.
+ */
+bool kube_selector_matches(const json_t *selector, const char *node,
+                           const json_t *features);
+
+/* Whether the allowedTopologies of a StorageClass match such a node. */
+bool kube_topologies_match(const json_t *list, const json_t *features);
+
+/* Returns the patch that says for which node the volume shall be made. */
+json_t *kube_claim_select(const char *uid, const char *node);
+
+#endif

@@ -1,0 +1,137 @@
+/* gpu_ask.c - ask the driver of GPUs, which may hang */
+#include "aischedd/run/local/gpu_ask.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libcommon/buf.h"
+#include "libcommon/clock.h"
+#include "libcommon/paths.h"
+
+enum { ANSWER_MAX = 1 << 20, NO_LIBRARY = 3, PAUSE_MS = 2 };
+
+extern char **environ;
+
+/* Start the program; its answers and errors come through out. */
+static int spawn(const char *program, int out, pid_t *ret, struct err *err)
+{
+	char verb[] = "list";
+	char *args[] = { (char *)(uintptr_t)program, verb, NULL };
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	int code;
+
+	sigemptyset(&none);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&files, out, 1);
+	posix_spawn_file_actions_adddup2(&files, out, 2);
+	code = posix_spawn(ret, program, &files, &attr, args, environ);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	errno = code;
+	return code ? err_sys(err, "cannot start '%s'", program) : 0;
+}
+
+/* Returns false if it is not over in time. */
+static bool read_all(int fd, int64_t end, struct buf *ret)
+{
+	int64_t left;
+
+	while ((left = end - clock_ms()) > 0 && ret->len < ANSWER_MAX) {
+		struct pollfd ready = { .fd = fd, .events = POLLIN };
+		ssize_t n;
+
+		if (poll(&ready, 1, (int)left) <= 0)
+			continue;
+		n = read(fd, buf_room(ret, 4096), 4096);
+		if (n <= 0)
+			return n == 0;
+		buf_grew(ret, (size_t)n);
+	}
+	return false;
+}
+
+/* Fail with the first line of the answer, without the name of the program. */
+static int refuse(struct buf *answer, int status, struct err *err)
+{
+	char *text = answer->data, *colon;
+
+	text[strcspn(text, "\n")] = '\0';
+	colon = strstr(text, ": ");
+	return err_set(err, status == NO_LIBRARY ? ENOENT : EIO, "%s",
+	               colon ? colon + 2 : "aisched-gpu fails");
+}
+
+/* A process may hang in the driver after it has closed its output. */
+static bool has_ended(pid_t pid, int64_t end, int *ret)
+{
+	pid_t is;
+
+	while ((is = waitpid(pid, ret, WNOHANG)) == 0 && clock_ms() < end)
+		poll(NULL, 0, PAUSE_MS);
+	return is == pid;
+}
+
+/* A process that hangs in a driver does not die at once: do not wait for that.
+ */
+static json_t *hear(pid_t pid, int fd, int ms, struct err *err)
+{
+	int64_t end = clock_ms() + ms;
+	struct buf answer = { 0 };
+	json_t *all = NULL;
+	int status;
+
+	buf_puts(&answer, "");
+	if (!read_all(fd, end, &answer) || !has_ended(pid, end, &status)) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, WNOHANG);
+		err_set(err, ETIMEDOUT, "the driver does not answer");
+	} else if (!WIFEXITED(status)) {
+		err_set(err, EIO, "aisched-gpu was killed");
+	} else if (WEXITSTATUS(status)) {
+		refuse(&answer, WEXITSTATUS(status), err);
+	} else {
+		all = json_loadb(answer.data, answer.len, 0, NULL);
+		if (!all)
+			err_set(err, EIO, "aisched-gpu prints no JSON");
+	}
+	buf_free(&answer);
+	return all;
+}
+
+json_t *gpu_ask(int ms, struct err *err)
+{
+	char *program = program_path("gpu", "aisched-gpu", err);
+	json_t *all = NULL;
+	int fd[2];
+	pid_t pid;
+
+	if (!program)
+		return NULL;
+	if (pipe2(fd, O_CLOEXEC) < 0) {
+		err_sys(err, "cannot make a pipe");
+	} else {
+		int failed = spawn(program, fd[1], &pid, err);
+
+		close(fd[1]);
+		if (!failed)
+			all = hear(pid, fd[0], ms, err);
+		close(fd[0]);
+	}
+	free(program);
+	return all;
+}

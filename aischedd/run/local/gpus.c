@@ -1,0 +1,376 @@
+/* gpus.c - find the GPUs of this machine */
+#include "aischedd/run/local/gpus.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aischedd/run/local/gpu_ask.h"
+#include "aischedd/run/local/numa.h"
+#include "libcommon/buf.h"
+
+#define PCI_CLASS_DISPLAY     0x03
+#define PCI_CLASS_ACCELERATOR 0x12
+#define PCI_VENDOR_NVIDIA     0x10de
+#define PCI_VENDOR_AMD        0x1002
+
+/* Returns its place, or NULL if there are too many. */
+static struct gpu_id *add(struct gpus *gpus, hwloc_topology_t topo,
+                          hwloc_obj_t near)
+{
+	struct gpu_id *id = &gpus->id[gpus->n];
+
+	if (gpus->n == LIMIT_GPUS)
+		return NULL;
+	*id = (struct gpu_id){ .minor = -1, .index = gpus->n };
+	gpus->numa[gpus->n++] = numa_of(topo, near, false);
+	return id;
+}
+
+/* "NVIDIA H100 80GB HBM3" -> "h100": the first word with a digit. */
+static const char *short_model(const char *model, struct arena *arena)
+{
+	char word[64];
+	size_t len;
+
+	for (const char *p = model; *p; p += len + strspn(p + len, " -\n")) {
+		len = strcspn(p, " -\n");
+		if (len >= sizeof(word) || !strpbrk(p, "0123456789"))
+			continue;
+		for (size_t i = 0; i < len; i++)
+			word[i] = (char)tolower((unsigned char)p[i]);
+		word[len] = '\0';
+		if (strpbrk(word, "0123456789"))
+			return arena_strdup(arena, word);
+	}
+	return NULL;
+}
+
+/* --- link groups ---------------------------------------------------------- */
+
+bool gpus_group(uint32_t n, const uint64_t *width, uint8_t *ret_link)
+{
+	uint64_t best = 0;
+	uint8_t ngroups = 0;
+
+	for (uint32_t i = 0; i < n * n; i++)
+		if (width[i] > best)
+			best = width[i];
+	if (!best)
+		return false;
+	memset(ret_link, UINT8_MAX, n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (ret_link[i] != UINT8_MAX)
+			continue;
+		ret_link[i] = ngroups;
+		for (uint32_t j = i + 1; j < n; j++) {
+			bool joined = ret_link[j] == UINT8_MAX;
+
+			for (uint32_t k = i; joined && k < j; k++)
+				joined = ret_link[k] != ngroups ||
+				         width[j * n + k] >= (best + 1) / 2;
+			if (joined)
+				ret_link[j] = ngroups;
+		}
+		ngroups++;
+	}
+	return true;
+}
+
+/* --- the driver's own words ----------------------------------------------- */
+
+static const char *text_of(const json_t *gpu, const char *key)
+{
+	const char *text = json_string_value(json_object_get(gpu, key));
+
+	return text ? text : "";
+}
+
+static hwloc_obj_t find_bus(hwloc_topology_t topo, const char *id)
+{
+	unsigned domain, bus, device, function;
+	hwloc_obj_t pci;
+
+	if (sscanf(id, "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4)
+		return NULL;
+	pci = hwloc_get_pcidev_by_busid(topo, domain, bus, device, function);
+	return pci ? hwloc_get_non_io_ancestor_obj(topo, pci) : NULL;
+}
+
+/* The GPUs that can be given out: their places in the list are in at. */
+static void take_gpus(struct gpus *gpus, const json_t *list, uint32_t *at,
+                      hwloc_topology_t topo, struct arena *arena)
+{
+	struct buf note = { 0 };
+	const json_t *gpu;
+	size_t i;
+
+	json_array_foreach(list, i, gpu) {
+		const json_t *minor = json_object_get(gpu, "minor");
+		const char *type = short_model(text_of(gpu, "name"), arena);
+		struct gpu_id *id;
+
+		if (json_is_true(json_object_get(gpu, "mig"))) {
+			buf_printf(&note,
+			           "%sGPU %zu is in MIG mode and is not given "
+			           "out",
+			           note.len ? "; " : "", i);
+			continue;
+		}
+		at[gpus->n] = (uint32_t)i;
+		id = add(gpus, topo, find_bus(topo, text_of(gpu, "bus_id")));
+		if (!id)
+			break;
+		id->index = (uint32_t)i;
+		if (json_is_integer(minor))
+			id->minor = (int32_t)json_integer_value(minor);
+		if (*text_of(gpu, "uuid"))
+			id->uuid = arena_strdup(arena, text_of(gpu, "uuid"));
+		if (!gpus->type)
+			gpus->type = type;
+		else if (type && strcmp(type, gpus->type))
+			buf_printf(&note,
+			           "%sGPU %zu is of type %s and counts "
+			           "as %s",
+			           note.len ? "; " : "", i, type, gpus->type);
+	}
+	if (note.len)
+		gpus->note = arena_strdup(arena, note.data);
+	buf_free(&note);
+}
+
+static bool group_as_told(struct gpus *gpus, const json_t *list,
+                          const uint32_t *at)
+{
+	uint64_t width[LIMIT_GPUS * LIMIT_GPUS];
+
+	for (uint32_t i = 0; i < gpus->n; i++)
+		for (uint32_t j = 0; j < gpus->n; j++) {
+			const json_t *links = json_object_get(
+			    json_array_get(list, at[i]), "links");
+
+			width[i * gpus->n + j] = (uint64_t)json_integer_value(
+			    json_array_get(links, at[j]));
+		}
+	return gpus_group(gpus->n, width, gpus->link);
+}
+
+/* Returns whether the link groups are known. */
+static bool ask_driver(struct gpus *gpus, hwloc_topology_t topo,
+                       struct arena *arena)
+{
+	struct err err = { 0 };
+	json_t *all = gpu_ask(GPUS_ASK_MS, &err);
+	const json_t *list = json_object_get(all, "gpus");
+	uint32_t at[LIMIT_GPUS + 1];
+	bool grouped;
+
+	if (!all && (err.code != ENOENT || !access("/dev/nvidia0", F_OK)))
+		gpus->note = arena_strdup(arena, err.text);
+	take_gpus(gpus, list, at, topo, arena);
+	grouped = gpus->n && group_as_told(gpus, list, at);
+	json_decref(all);
+	return grouped;
+}
+
+/* --- hwloc ---------------------------------------------------------------- */
+
+/* Find what hwloc knows from NVML, CUDA or ROCm, if it was built with them. */
+static void find_os_devices(struct gpus *gpus, hwloc_topology_t topo,
+                            hwloc_obj_t *ret_dev, struct arena *arena)
+{
+	static const char *const backends[] = { "NVML", "CUDA", "RSMI",
+		                                "LevelZero" };
+
+	for (size_t b = 0; b < ARRAY_SIZE(backends) && !gpus->n; b++) {
+		hwloc_obj_t dev = NULL;
+
+		while ((dev = hwloc_get_next_osdev(topo, dev))) {
+			const char *by =
+			    hwloc_obj_get_info_by_name(dev, "Backend");
+			const char *model =
+			    hwloc_obj_get_info_by_name(dev, "GPUModel");
+			const char *uuid =
+			    hwloc_obj_get_info_by_name(dev, "NVIDIAUUID");
+			struct gpu_id *id;
+
+			if (!by || strcmp(by, backends[b]))
+				continue;
+			id = add(gpus, topo,
+			         hwloc_get_non_io_ancestor_obj(topo, dev));
+			if (!id)
+				return;
+			ret_dev[id->index] = dev;
+			if (uuid)
+				id->uuid = arena_strdup(arena, uuid);
+			if (model && !gpus->type)
+				gpus->type = short_model(model, arena);
+		}
+	}
+}
+
+/* Returns which of the devices this is; n: none. */
+static uint32_t find_device(hwloc_obj_t obj, const hwloc_obj_t *dev, uint32_t n)
+{
+	uint32_t i = 0;
+
+	while (i < n && dev[i] != obj)
+		i++;
+	return i;
+}
+
+/* hwloc's NVLink matrix has ports of switches: join them, then what they join.
+ * Without switches the second step would clear the matrix. */
+static void join_switches(hwloc_topology_t topo, struct hwloc_distances_s *d)
+{
+	if (!hwloc_distances_transform(
+		topo, d, HWLOC_DISTANCES_TRANSFORM_MERGE_SWITCH_PORTS, NULL, 0))
+		hwloc_distances_transform(
+		    topo, d, HWLOC_DISTANCES_TRANSFORM_TRANSITIVE_CLOSURE, NULL,
+		    0);
+}
+
+static bool group_by_hwloc(struct gpus *gpus, hwloc_topology_t topo,
+                           const hwloc_obj_t *dev)
+{
+	static const char *const names[] = { "NVLinkBandwidth", "XGMIBandwidth",
+		                             "XeLinkBandwidth" };
+	uint64_t width[LIMIT_GPUS * LIMIT_GPUS] = { 0 };
+	uint32_t n = gpus->n;
+
+	for (size_t b = 0; b < ARRAY_SIZE(names); b++) {
+		struct hwloc_distances_s *d;
+		unsigned one = 1;
+
+		if (hwloc_distances_get_by_name(topo, names[b], &one, &d, 0) ||
+		    one == 0)
+			continue;
+		join_switches(topo, d);
+		for (unsigned i = 0; i < d->nbobjs; i++)
+			for (unsigned j = 0; j < d->nbobjs; j++) {
+				uint32_t a = find_device(d->objs[i], dev, n);
+				uint32_t c = find_device(d->objs[j], dev, n);
+
+				if (i != j && a < n && c < n)
+					width[a * n + c] =
+					    d->values[i * d->nbobjs + j];
+			}
+		hwloc_distances_release(topo, d);
+	}
+	return gpus_group(n, width, gpus->link);
+}
+
+/* --- files of the driver -------------------------------------------------- */
+
+static bool is_gpu(hwloc_obj_t pci, bool nvidia)
+{
+	unsigned kind = pci->attr->pcidev.class_id >> 8;
+
+	if (nvidia)
+		return pci->attr->pcidev.vendor_id == PCI_VENDOR_NVIDIA &&
+		       kind == PCI_CLASS_DISPLAY;
+	return pci->attr->pcidev.vendor_id == PCI_VENDOR_AMD &&
+	       (kind == PCI_CLASS_DISPLAY || kind == PCI_CLASS_ACCELERATOR);
+}
+
+/* Find GPUs on the PCI bus, in order of bus numbers, as the drivers number
+ * them. */
+static void find_pci(struct gpus *gpus, hwloc_topology_t topo, bool nvidia)
+{
+	hwloc_obj_t pci = NULL;
+
+	while ((pci = hwloc_get_next_pcidev(topo, pci))) {
+		hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topo, pci);
+
+		if (is_gpu(pci, nvidia))
+			add(gpus, topo, near);
+	}
+}
+
+/* Count the names in a folder that are the prefix and a number. */
+static uint32_t count_names(const char *folder, const char *prefix)
+{
+	DIR *dir = opendir(folder);
+	size_t len = strlen(prefix);
+	uint32_t n = 0;
+
+	if (!dir)
+		return 0;
+	for (struct dirent *e; (e = readdir(dir));) {
+		const char *p = e->d_name + len;
+
+		if (strncmp(e->d_name, prefix, len) || !isdigit(*p))
+			continue;
+		n += p[strspn(p, "0123456789")] == '\0';
+	}
+	closedir(dir);
+	return n < LIMIT_GPUS ? n : LIMIT_GPUS;
+}
+
+/* The driver's name of the first device; all of one machine are alike. */
+static const char *nvidia_model(struct arena *arena)
+{
+	DIR *dir = opendir("/proc/driver/nvidia/gpus");
+	const char *type = NULL;
+
+	if (!dir)
+		return NULL;
+	for (struct dirent *e; !type && (e = readdir(dir));) {
+		char path[320], line[256], model[128];
+		FILE *f;
+
+		snprintf(path, sizeof(path),
+		         "/proc/driver/nvidia/gpus/%s/information", e->d_name);
+		f = fopen(path, "re");
+		while (f && !type && fgets(line, sizeof(line), f))
+			if (sscanf(line, "Model: %127[^\n]", model) == 1)
+				type = short_model(model, arena);
+		if (f)
+			fclose(f);
+	}
+	closedir(dir);
+	return type;
+}
+
+/* Jobs cannot use a device without its driver. */
+static void find_files(struct gpus *gpus, hwloc_topology_t topo,
+                       struct arena *arena)
+{
+	uint32_t nvidia = count_names("/dev", "nvidia");
+	uint32_t amd = count_names("/dev/dri", "renderD");
+
+	if (nvidia) {
+		find_pci(gpus, topo, true);
+		while (gpus->n < nvidia && add(gpus, topo, NULL))
+			;
+		gpus->n = nvidia;
+		gpus->type = nvidia_model(arena);
+	} else if (amd && !access("/dev/kfd", F_OK)) {
+		find_pci(gpus, topo, false);
+		if (gpus->n > amd)
+			gpus->n = amd;
+	}
+}
+
+void gpus_find(struct gpus *ret, hwloc_topology_t topo, struct arena *arena)
+{
+	hwloc_obj_t dev[LIMIT_GPUS] = { 0 };
+	bool grouped = false;
+
+	*ret = (struct gpus){ 0 };
+	if (!getenv("HWLOC_XMLFILE"))
+		grouped = ask_driver(ret, topo, arena);
+	if (!ret->n) {
+		find_os_devices(ret, topo, dev, arena);
+		grouped = ret->n && group_by_hwloc(ret, topo, dev);
+	}
+	if (!ret->n && !getenv("HWLOC_XMLFILE"))
+		find_files(ret, topo, arena);
+	/* GPUs of one NUMA node count as joined if no links are known. */
+	if (!grouped)
+		memcpy(ret->link, ret->numa, ret->n);
+}

@@ -1,0 +1,14 @@
+/*
+ * allocation.h - the variables of a job for its client, which is no task of it
+ */
+#ifndef AISCHEDD_RUN_SHEPHERD_ALLOCATION_H
+#define AISCHEDD_RUN_SHEPHERD_ALLOCATION_H
+
+#include <jansson.h>
+
+#include "aischedd/run/shepherd/shepherd.h"
+
+/* Returns a new list of texts NAME=VALUE. */
+json_t *allocation_env(const struct shepherd *s);
+
+#endif

@@ -1,0 +1,76 @@
+/* amounts.c - what is free of CPUs and of the memory of NUMA nodes, worked out
+ * again from what runs */
+#include "aischedd/sched/check/amounts.h"
+
+static void take_threads(const struct snap *s, const struct snap_task *t,
+                         int64_t *thread)
+{
+	thread += s->node.cpu_first[t->node];
+	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++)
+		thread[s->cpu_use[i].cpu] -= s->cpu_use[i].milli;
+}
+
+void check_amounts_threads(const struct snap *s, int64_t *ret)
+{
+	for (uint32_t i = 0; i < s->cpu.n; i++)
+		ret[i] = 1000;
+	for (uint32_t run = 0; run < s->run.n; run++) {
+		for (uint32_t t = s->run.task_first[run];
+		     t < s->run.task_first[run + 1]; t++) {
+			if (!s->run.suspended[run])
+				take_threads(s, &s->task[t], ret);
+		}
+	}
+	/* Others may use it besides jobs. */
+	for (uint32_t i = 0; i < s->cpu.n; i++) {
+		if (s->cpu.free[i] < ret[i])
+			ret[i] = s->cpu.free[i];
+	}
+}
+
+void check_amounts_divide(const struct snap *s, uint32_t node, uint32_t numas,
+                          int64_t mem, int64_t ret[SNAP_NUMAS])
+{
+	const int64_t *size = s->numa_mem + s->node.numa_first[node];
+	uint32_t n = snap_node_nnumas(s, node);
+	int64_t all = 0, upto = 0, given = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		all += numas >> i & 1 ? size[i] : 0;
+	for (uint32_t i = 0; i < n; i++) {
+		ret[i] = 0;
+		if (!(numas >> i & 1))
+			continue;
+		/* Each has what those up to it have, rounded down, less what
+		 * those before it got. */
+		upto += size[i];
+		ret[i] = all ? (int64_t)((__int128)mem * upto / all) - given
+		             : mem - given;
+		given += ret[i];
+	}
+}
+
+void check_amounts_numas(const struct snap *s, bool bound, int64_t *ret)
+{
+	uint32_t n = s->node.n ? s->node.numa_first[s->node.n] : 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		ret[i] = s->numa_mem[i];
+	for (uint32_t run = 0; n && run < s->run.n; run++) {
+		uint32_t req = s->run.req[run];
+
+		for (uint32_t k = s->run.task_first[run];
+		     k < s->run.task_first[run + 1]; k++) {
+			const struct snap_task *t = &s->task[k];
+			int64_t part[SNAP_NUMAS];
+
+			if (bound && !snap_binds(s, req))
+				continue;
+			check_amounts_divide(s, t->node, t->numas,
+			                     s->req.mem[req], part);
+			for (uint32_t i = 0; i < snap_node_nnumas(s, t->node);
+			     i++)
+				ret[s->node.numa_first[t->node] + i] -= part[i];
+		}
+	}
+}

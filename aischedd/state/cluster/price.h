@@ -1,0 +1,22 @@
+/*
+ * price.h - what it costs to hold resources for an hour
+ *
+ * Whole numbers throughout: prices are millionths of the currency for an hour
+ * of a CPU, a GiB or a GPU.
+ */
+#ifndef AISCHEDD_STATE_CLUSTER_PRICE_H
+#define AISCHEDD_STATE_CLUSTER_PRICE_H
+
+#include <stdint.h>
+
+#include "libcommon/conf/conf.h"
+
+struct job;
+struct state;
+
+/* Returns what a job with a place costs by the present configuration, in
+ * millionths of the currency an hour, if it holds at these rates. */
+int64_t price_of(const struct state *state, const struct job *job,
+                 const int64_t rate[RES_N]);
+
+#endif

@@ -1,0 +1,203 @@
+/*
+ * rollup.h - use by the hour, of each user, account, queue and pool
+ *
+ * Each combination of user, account, queue, class, pool and type of GPU that
+ * jobs have had is a rollup: the rate at which its jobs hold resources now, and
+ * the time up to which that is booked.  Nothing is done while nothing changes;
+ * a span that is booked is divided exactly at the borders of hours.  Amounts
+ * are exact: thousandths of a CPU or GPU, or MiB, times milliseconds.
+ *
+ * Amounts booked since the last commit are due: the store adds them to its rows
+ * of hours, days and months.  News may be late, as an end that a shepherd
+ * reports after a restart: amounts booked in excess are then due as negative
+ * ones.
+ */
+#ifndef AISCHEDD_STATE_CLUSTER_ROLLUP_H
+#define AISCHEDD_STATE_CLUSTER_ROLLUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aischedd/sched/snap.h"
+#include "libcommon/map.h"
+
+struct attempt_row;
+struct job;
+struct state;
+struct zone;
+
+/* Rates: those of enum resource, and millionths of the currency an hour. */
+enum { RATE_COST = RES_N, RATES };
+
+/*
+ * Sums of a rollup in a period; the names are columns of the store.
+ *
+ * held_*      exact amounts; cost in millionths, and what is left in
+ *             3600000ths of those
+ * jobs        first starts;  waits, wait_ms, wait_max_ms  of those
+ * attempts …  attempts that are over, by the state of their job after it
+ * evicted_*   attempts that were evicted and came back;  *_gpu_ms what they
+ *             held;  failed_gpu_ms all attempts of failed jobs
+ * cpu_used_ms …  of attempts of which it is known, and what those held
+ */
+#define ROLLUP_SUMS(X)    \
+	X(held_cpu)       \
+	X(held_mem)       \
+	X(held_gpu)       \
+	X(cost)           \
+	X(cost_rest)      \
+	X(jobs)           \
+	X(waits)          \
+	X(wait_ms)        \
+	X(attempts)       \
+	X(completed)      \
+	X(failed)         \
+	X(cancelled)      \
+	X(timeout)        \
+	X(other)          \
+	X(evicted)        \
+	X(evicted_gpu_ms) \
+	X(failed_gpu_ms)  \
+	X(cpu_used_ms)    \
+	X(cpu_known_ms)   \
+	X(mem_used_mib_s) \
+	X(mem_known_mib_s)
+
+enum rollup_sum {
+#define X(name) SUM_##name,
+	ROLLUP_SUMS(X)
+#undef X
+	    ROLLUP_NSUMS
+};
+
+/* Waits are counted in buckets, each 10 % wider than the last. */
+enum { ROLLUP_BUCKETS = 160 };
+
+/* Sums to be added to the hour that begins then. */
+struct rollup_due {
+	int64_t hour; /* unix seconds */
+	int64_t sum[ROLLUP_NSUMS];
+	int64_t wait_max_ms;
+};
+
+struct rollup_wait {
+	int64_t hour;
+	uint32_t bucket, n;
+};
+
+enum rollup_part {
+	PART_USER,
+	PART_ACCOUNT,
+	PART_QUEUE,
+	PART_CLASS,
+	PART_POOL,
+	PART_GPU,
+	PARTS
+};
+
+struct rollup {
+	int64_t id; /* in the store */
+	uint64_t hash;
+	char *part[PARTS];   /* "": none */
+	struct rollup *next; /* of the same hash */
+	int64_t rate[RATES];
+	int64_t booked_ms;
+	struct rollup_due *due;
+	size_t ndue, due_cap;
+	struct rollup_wait *wait;
+	size_t nwait, wait_cap;
+	bool dirty;
+};
+
+/*
+ * A long span that is still to be divided into hours, at the rates held in it.
+ * A clock that goes decades ahead must not cost a turn of seconds: such a span
+ * is booked some hours a turn.
+ */
+struct rollup_lag {
+	struct rollup *rollup;
+	int64_t rate[RATES]; /* negative: late news */
+	int64_t from_ms, to_ms;
+};
+
+struct rollup_table {
+	struct map by_hash, by_id;
+	struct rollup **rollup; /* in order of ids */
+	size_t n, cap;
+	int64_t next_id;
+	const struct zone *zone; /* NULL: UTC */
+	int64_t hour[2];         /* the hour that was booked last */
+	size_t walk;             /* state_book_some() goes on here */
+	struct rollup **changed; /* since the last commit */
+	size_t nchanged, changed_cap;
+	struct rollup_lag *lag;
+	size_t nlags, lag_cap;
+	bool lags_changed; /* since the last commit */
+};
+
+/* Returns the bucket of a wait, and the wait that stands for a bucket: the
+ * middle of it. */
+uint32_t rollup_bucket(int64_t wait_ms);
+int64_t rollup_bucket_ms(uint32_t bucket);
+
+/* Add, up to the bounds of int64_t: memory of 3.4 PiB for a month is as much.
+ */
+int64_t rollup_sum(int64_t a, int64_t b);
+
+/* Add rates over a span of time, which is not divided, to sums. */
+void rollup_add(int64_t sum[ROLLUP_NSUMS], const int64_t rate[RATES],
+                int64_t ms);
+
+/* The rollups in order of their ids, and their number. */
+size_t state_nrollups(const struct state *state);
+const struct rollup *state_rollup(const struct state *state, size_t i);
+
+/* Borrowed: the zone in which hours, days and months begin; NULL: UTC. */
+void state_set_zone(struct state *state, const struct zone *zone);
+const struct zone *state_zone(const struct state *state);
+
+/*
+ * Book some rollups up to now, so that no commit has to book many hours of
+ * many.  Returns whether there are more.
+ */
+bool state_book_some(struct state *state, int64_t now_ms);
+
+/* Returns how many hours are left of long spans. */
+int64_t state_lag_hours(const struct state *state);
+
+/* Load one from the store; its rate comes from the jobs that hold it. */
+void state_load_rollup(struct state *state, int64_t id,
+                       const char *const part[PARTS], int64_t booked_ms);
+/* Load what is left of a long span; one of an unknown rollup is dropped. */
+void state_load_lag(struct state *state, int64_t id,
+                    const struct rollup_lag *lag);
+
+/* --- for this folder ---------------------------------------------------- */
+
+/* Returns the rollup that a job with a place is counted in. */
+struct rollup *rollup_of(struct state *state, const struct job *job);
+/* Returns it by its number in the store, or NULL. */
+struct rollup *rollup_find(const struct state *state, int64_t id);
+
+/* The rates count from this time on; sign -1: they no longer do. */
+void rollup_change(struct state *state, struct rollup *r,
+                   const int64_t rate[RATES], int sign, int64_t at_ms);
+
+/* A loaded job holds at these rates, which it did when the rollup was booked.
+ */
+void rollup_resume(struct rollup *r, const int64_t rate[RATES]);
+
+/* Count the first start of a job after so long a wait. */
+void rollup_started(struct state *state, struct rollup *r, int64_t at_ms,
+                    int64_t wait_ms);
+
+/* Count an attempt that is over; all_gpu_ms: held by all attempts of the
+ * job. */
+void rollup_ended(struct state *state, struct rollup *r,
+                  const struct attempt_row *row, int64_t all_gpu_ms);
+
+void rollups_committed(struct state *state);
+void rollups_free(struct state *state);
+
+#endif

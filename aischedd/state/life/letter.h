@@ -1,0 +1,70 @@
+/*
+ * letter.h - mails about jobs and cron entries, written as things happen
+ *
+ * A letter is made with the change that it tells of, and is committed with it;
+ * the daemon sends it afterwards. Without a command that sends mail none is
+ * made. An array has one when its first task starts and one at its end, unless
+ * its user wants those of each task.
+ */
+#ifndef AISCHEDD_STATE_LIFE_LETTER_H
+#define AISCHEDD_STATE_LIFE_LETTER_H
+
+#include <stdint.h>
+
+#include "libcommon/err.h"
+#include "libcommon/spec.h"
+
+struct array;
+struct cron_entry;
+struct job;
+struct state;
+struct unwritten;
+
+/* Owns its texts. */
+struct letter {
+	int64_t made; /* unix seconds */
+	uint32_t uid;
+	char *to;      /* a checked address */
+	char *event;   /* "12.1.END": no other letter has the same */
+	char *subject; /* one line */
+	char *body;
+};
+
+/* Write the letter of a job that runs. first: no task of its array has run
+ * before. */
+void letter_began(struct state *state, const struct job *job, bool first,
+                  int64_t now);
+
+/* The job has ended. */
+void letter_ended(struct state *state, const struct job *job, int64_t now);
+
+/* Write the letter of an array whose tasks have all ended, this one the
+ * last. */
+void letter_array_ended(struct state *state, const struct array *array,
+                        const struct job *last, int64_t now);
+
+/* Write the letter of an attempt that is over while the job comes back. */
+void letter_requeued(struct state *state, const struct job *job, int64_t now);
+
+/* Write the letter of a dependency that can no longer be met; once. */
+void letter_invalid(struct state *state, struct job *job, int64_t now);
+
+/* A time of recurring work, or several that were missed, had no run; the entry
+ * says why. */
+void letter_cron_skipped(struct state *state, const struct cron_entry *entry,
+                         int64_t now);
+
+/* Tell which part of the time limit of a running job is over, and set alarms
+ * for when that is due; limit_at: when all of it is. */
+void letter_limit(struct state *state, struct job *job, int64_t limit_at,
+                  int64_t now);
+void letter_arm(struct state *state, const struct job *job, int64_t limit_at);
+
+/* Check that mails may go where the job's would; user: its owner. */
+int letter_check(const struct state *state, const struct spec *spec,
+                 const char *user, struct err *err);
+
+/* They are written. */
+void letters_forget(struct unwritten *unwritten);
+
+#endif

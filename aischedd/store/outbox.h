@@ -1,0 +1,67 @@
+/*
+ * outbox.h - mails that have yet to be sent
+ *
+ * A mail is written in the commit of what it tells of, and removed when it was
+ * sent. Mails that a user may no longer have within the hour are held: they go
+ * out together.
+ */
+#ifndef AISCHEDD_STORE_OUTBOX_H
+#define AISCHEDD_STORE_OUTBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libcommon/err.h"
+
+struct changes;
+struct state;
+struct store;
+
+struct outbox_letter {
+	int64_t id, made, tries;
+	uint32_t uid;
+	bool held;
+	char *to, *event, *subject, *body;
+};
+void outbox_letter_fini(struct outbox_letter *letter);
+
+/* Find the first that is due and goes to none of these two (or NULL): returns
+ * 1, 0 if there is none, or -1. */
+int outbox_first(struct store *store, int64_t now, const char *const busy[2],
+                 struct outbox_letter *ret, struct err *err);
+
+/* When the next one is due; INT64_MAX: there is none. */
+int64_t outbox_next(struct store *store);
+
+/* Call fn with each held one to the same recipient as this letter, `most` at
+ * most; id is set to the last of them. */
+typedef void outbox_fn(int64_t made, const char *subject, void *arg);
+int outbox_held(struct store *store, struct outbox_letter *letter, size_t most,
+                outbox_fn *fn, void *arg, struct err *err);
+
+/* Hold all letters of this user until then. */
+int outbox_hold(struct store *store, uint32_t uid, int64_t until,
+                struct err *err);
+
+/* Remove a letter that was sent, or have it tried again then. If it is held, so
+ * is done with all up to it to the same recipient. */
+int outbox_sent(struct store *store, const struct outbox_letter *letter,
+                struct err *err);
+int outbox_retry(struct store *store, const struct outbox_letter *letter,
+                 int64_t due, struct err *err);
+
+/* How many there are; -1 if the database cannot be read. */
+int64_t outbox_size(struct store *store);
+
+/* Whether letters were committed since the last call; and how many found no
+ * place, in all. */
+bool outbox_has_news(struct store *store);
+uint64_t outbox_lost(const struct store *store);
+
+/* --- called by commits ------------------------------------------------- */
+
+int outbox_put(struct store *store, const struct state *state,
+               const struct changes *changes, struct err *err);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * list.h - the GPUs of this machine
+ */
+#ifndef GPU_LIST_H
+#define GPU_LIST_H
+
+#include <jansson.h>
+
+#include "gpu/nvml.h"
+
+/*
+ * In order of bus ids, as CUDA counts with CUDA_DEVICE_ORDER=PCI_BUS_ID:
+ *
+ *	{"driver": "550.54.15", "gpus": [{
+ *	 "uuid": "GPU-…", "minor": 0, "bus_id": "00000000:3b:00.0",
+ *	 "name": "NVIDIA A100-SXM4-40GB", "memory_mib": 40960, "mig": false,
+ *	 "instances": [{"uuid": "MIG-…", "name": "NVIDIA … MIG 1g.5gb",
+ *	                "memory_mib": 4864, "slices": 1, "start": 0, "size":
+ *1}], "links": [0, 4, …]}]}
+ *
+ * links: how many NVLinks lead to each GPU of the list, by a switch or
+ *straight. minor: of /dev/nvidiaN. What the driver does not tell is null. Owns:
+ *the caller frees it.
+ */
+json_t *list_gpus(const struct nvml *nvml);
+
+#endif

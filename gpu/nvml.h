@@ -1,0 +1,96 @@
+/*
+ * nvml.h - what we use of NVIDIA's management library
+ *
+ * It belongs to the driver and is loaded when it is there, so that nothing has
+ * to be built with it. Types and names are those of its API, which keeps them:
+ * https://docs.nvidia.com/deploy/nvml-api/
+ */
+#ifndef GPU_NVML_H
+#define GPU_NVML_H
+
+#include "libcommon/err.h"
+
+#define NVML_FUNCTION_NOT_FOUND (-1) /* this library is older */
+#define NVML_LINKS_MAX          36
+#define NVML_TEXT               96 /* bytes of a name or UUID */
+
+typedef struct nvmlDevice_st *nvmlDevice_t;
+typedef struct nvmlGpuInstance_st *nvmlGpuInstance_t;
+
+typedef struct {
+	char busIdLegacy[16];
+	unsigned domain, bus, device, pciDeviceId, pciSubSystemId;
+	char busId[32]; /* "00000000:3B:00.0" */
+} nvmlPciInfo_t;
+
+typedef struct {
+	unsigned long long total, free, used; /* bytes */
+} nvmlMemory_t;
+
+typedef struct {
+	unsigned start, size; /* memory slices */
+} nvmlGpuInstancePlacement_t;
+
+typedef struct {
+	nvmlDevice_t device;
+	unsigned id, profileId;
+	nvmlGpuInstancePlacement_t placement;
+} nvmlGpuInstanceInfo_t;
+
+typedef struct {
+	unsigned multiprocessorCount, sharedCopyEngineCount, sharedDecoderCount,
+	    sharedEncoderCount, sharedJpegCount, sharedOfaCount,
+	    gpuInstanceSliceCount, computeInstanceSliceCount;
+	unsigned long long memorySizeMB;
+} nvmlDeviceAttributes_t;
+
+enum { NVML_LINK_TO_GPU = 0, NVML_LINK_TO_SWITCH = 2 };
+
+/* Each returns 0, or an error; all take what they fill last. */
+#define NVML_FUNCTIONS(X)                                                      \
+	X(nvmlInit_v2, (void))                                                 \
+	X(nvmlShutdown, (void))                                                \
+	X(nvmlSystemGetDriverVersion, (char *text, unsigned size))             \
+	X(nvmlDeviceGetCount_v2, (unsigned *ret))                              \
+	X(nvmlDeviceGetHandleByIndex_v2, (unsigned index, nvmlDevice_t *ret))  \
+	X(nvmlDeviceGetName, (nvmlDevice_t device, char *text, unsigned size)) \
+	X(nvmlDeviceGetUUID, (nvmlDevice_t device, char *text, unsigned size)) \
+	X(nvmlDeviceGetMinorNumber, (nvmlDevice_t device, unsigned *ret))      \
+	X(nvmlDeviceGetPciInfo_v3, (nvmlDevice_t device, nvmlPciInfo_t * ret)) \
+	X(nvmlDeviceGetMemoryInfo, (nvmlDevice_t device, nvmlMemory_t * ret))  \
+	X(nvmlDeviceGetNvLinkState,                                            \
+	  (nvmlDevice_t device, unsigned link, unsigned *ret))                 \
+	X(nvmlDeviceGetNvLinkRemoteDeviceType,                                 \
+	  (nvmlDevice_t device, unsigned link, int *ret))                      \
+	X(nvmlDeviceGetNvLinkRemotePciInfo_v2,                                 \
+	  (nvmlDevice_t device, unsigned link, nvmlPciInfo_t *ret))            \
+	X(nvmlDeviceGetMigMode,                                                \
+	  (nvmlDevice_t device, unsigned *current, unsigned *pending))         \
+	X(nvmlDeviceGetMaxMigDeviceCount,                                      \
+	  (nvmlDevice_t device, unsigned *ret))                                \
+	X(nvmlDeviceGetMigDeviceHandleByIndex,                                 \
+	  (nvmlDevice_t device, unsigned index, nvmlDevice_t *ret))            \
+	X(nvmlDeviceGetGpuInstanceId, (nvmlDevice_t instance, unsigned *ret))  \
+	X(nvmlDeviceGetGpuInstanceById,                                        \
+	  (nvmlDevice_t device, unsigned id, nvmlGpuInstance_t *ret))          \
+	X(nvmlGpuInstanceGetInfo,                                              \
+	  (nvmlGpuInstance_t instance, nvmlGpuInstanceInfo_t * ret))           \
+	X(nvmlDeviceGetAttributes_v2,                                          \
+	  (nvmlDevice_t instance, nvmlDeviceAttributes_t * ret))
+
+struct nvml {
+	void *library;
+#define NVML_MEMBER(name, args) int(*name) args;
+	NVML_FUNCTIONS(NVML_MEMBER)
+#undef NVML_MEMBER
+};
+
+/*
+ * Load it and begin. A function that it lacks fails with
+ * NVML_FUNCTION_NOT_FOUND. Fails with ENOENT if there is no library, with EIO
+ * if it refuses: no driver, or another version.
+ */
+int nvml_open(struct nvml *ret, struct err *err);
+void nvml_close(struct nvml *nvml);
+
+#endif

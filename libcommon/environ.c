@@ -1,0 +1,103 @@
+/* environ.c - the environments of other processes */
+#include "libcommon/environ.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_BYTES  ((size_t)4 << 20)
+#define READ_BYTES ((size_t)128 << 10)
+
+/* Read a file of the process to its end; returns 0 or an errno. */
+static int slurp(pid_t pid, const char *name, size_t max, struct buf *ret)
+{
+	char path[40];
+	ssize_t n;
+	int fd, code;
+
+	buf_clear(ret);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? ESRCH : errno;
+	/* One read sees one program. */
+	do {
+		n = read(fd, buf_room(ret, READ_BYTES), READ_BYTES);
+		if (n > 0)
+			buf_grew(ret, (size_t)n);
+	} while (n > 0 && ret->len < max);
+	code = n < 0 ? errno : 0;
+	close(fd);
+	return code;
+}
+
+/* The fields of /proc/PID/stat, numbered as in proc(5). */
+enum { STATE = 3, VSIZE = 23, START_CODE = 26, ENV_START = 50, ENV_END = 51 };
+
+/* Whether this is all of its environment. */
+static bool is_whole(const struct buf *env, const struct buf *stat)
+{
+	uint64_t vsize = 0, code = 0, start = 0, end = 0;
+	/* The name in parentheses may contain anything, also parentheses. */
+	const char *p = stat->len ? strrchr(stat->data, ')') : NULL;
+
+	p = p ? p + 1 : NULL;
+	for (int field = STATE; p && field <= ENV_END; field++) {
+		uint64_t *number = field == VSIZE        ? &vsize
+		                   : field == START_CODE ? &code
+		                   : field == ENV_START  ? &start
+		                   : field == ENV_END    ? &end
+		                                         : NULL;
+
+		if (number)
+			sscanf(p, " %" SCNu64, number);
+		p = strchr(p + 1, ' ');
+	}
+	/* Zombies and threads of the kernel have none. */
+	if (!vsize)
+		return true;
+	/* Linux sets where the code is last, after the bounds of the
+	 * environment; gVisor has 0 there always. */
+	return code ? env->len == end - start : env->len > 0;
+}
+
+int environ_read(pid_t pid, struct buf *env)
+{
+	struct buf stat = { 0 };
+	int code = slurp(pid, "environ", MAX_BYTES, env);
+	bool whole;
+
+	if (code || env->len >= MAX_BYTES)
+		return code;
+	/* The program may have been replaced at any instant before: look
+	 * again. */
+	code = slurp(pid, "stat", MAX_BYTES, &stat);
+	whole = is_whole(env, &stat);
+	buf_free(&stat);
+	return code ? code : whole ? 0 : EAGAIN;
+}
+
+const char *environ_value(const struct buf *env, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t at = 0; at < env->len; at += strlen(env->data + at) + 1) {
+		const char *p = env->data + at;
+
+		if (!strncmp(p, name, len) && p[len] == '=')
+			return p + len + 1;
+	}
+	return NULL;
+}
+
+bool environ_has(const struct buf *env, const char *variable)
+{
+	for (size_t at = 0; at < env->len; at += strlen(env->data + at) + 1)
+		if (!strcmp(env->data + at, variable))
+			return true;
+	return false;
+}

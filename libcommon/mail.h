@@ -1,0 +1,55 @@
+/*
+ * mail.h - which events are mailed, and what may be in a mail
+ */
+#ifndef LIBCOMMON_MAIL_H
+#define LIBCOMMON_MAIL_H
+
+#include <stdint.h>
+
+#include "libcommon/buf.h"
+#include "libcommon/err.h"
+
+/* X(symbol, name): each is a bit; the bits are in databases, so new ones go to
+ * the end. */
+#define MAIL_TYPES(X)                       \
+	X(BEGIN, "BEGIN")                   \
+	X(END, "END")                       \
+	X(FAIL, "FAIL")                     \
+	X(REQUEUE, "REQUEUE")               \
+	X(INVALID_DEPEND, "INVALID_DEPEND") \
+	X(TIME_LIMIT, "TIME_LIMIT")         \
+	X(TIME_LIMIT_50, "TIME_LIMIT_50")   \
+	X(TIME_LIMIT_80, "TIME_LIMIT_80")   \
+	X(TIME_LIMIT_90, "TIME_LIMIT_90")   \
+	X(ARRAY_TASKS, "ARRAY_TASKS")       \
+	X(CRON_SKIPPED, "CRON_SKIPPED")
+
+enum mail_type {
+#define X(sym, name) MAIL_##sym,
+	MAIL_TYPES(X)
+#undef X
+	    MAIL_NTYPES
+};
+
+#define MAIL_BIT(type) ((int64_t)1 << (type))
+
+const char *mail_type_name(enum mail_type type);
+
+/* Parse "END,FAIL", "ALL" or "NONE", in capitals or not, into bits. */
+int mail_types_parse(const char *s, int64_t *ret, struct err *err);
+
+/* Append them as such a list; nothing if there are none. */
+void mail_types_format(int64_t types, struct buf *out);
+
+/* Check the address of one recipient: NAME@DOMAIN, or NAME of a local user.
+ * Names are atoms with dots; no quotes, no lists. */
+int mail_check_address(const char *s, struct err *err);
+
+/* Returns the domain of a checked address, or NULL. */
+const char *mail_domain(const char *address);
+
+/* Append a header, encoded (RFC 2047) and folded where its text is not plain
+ * ASCII, so that no text of a user can begin another one. */
+void mail_put_header(struct buf *out, const char *name, const char *text);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * job.h - what a pod knows of its job
+ *
+ * A file of the Job's Secret, JSON, which aischedd/run/kube/object/agent.c
+ * writes.
+ */
+#ifndef POD_JOB_H
+#define POD_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "libcommon/err.h"
+#include "pod/chan.h"
+
+#define POD_JOB_FILE "/aisched/job/pod"
+/* Another file, for tests. */
+#define POD_JOB_VAR "AISCHED_POD_JOB"
+
+enum { POD_PORT = 6819, POD_PODS_MAX = 4096, POD_NAME_MAX = 160 };
+
+struct pod_job {
+	int64_t id;
+	char *name; /* of its Job: pod I is NAME-I.NAME */
+	char *host; /* all pods are there, at ports from this on; NULL: no */
+	int64_t port;
+	int64_t pods;
+	/* Each pod: */
+	int64_t tasks, cpus, mem_mib, gpus;
+	int64_t grace; /* seconds from SIGTERM to SIGKILL */
+	/* Sent to steps so many seconds after the pod began; 0: none. */
+	int64_t signal, signal_after;
+	bool signal_first; /* by the first pod, too */
+	uint8_t key[POD_KEY];
+};
+
+int pod_job_read(struct pod_job *ret, struct err *err);
+void pod_job_free(struct pod_job *job);
+
+/* The name of a pod, by which the others find it. */
+void pod_job_node(const struct pod_job *job, int64_t pod,
+                  char ret[POD_NAME_MAX]);
+
+/* The number of this pod. */
+int64_t pod_job_self(const struct pod_job *job);
+
+/* Connect to the agent of a pod. Names are known a while after the pods run:
+ * tries again for that long. Returns a descriptor, or -1. */
+int pod_job_connect(const struct pod_job *job, int64_t pod, struct err *err);
+
+#endif

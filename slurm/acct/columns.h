@@ -1,0 +1,35 @@
+/*
+ * columns.h - tables as sacct, sstat, sshare and sacctmgr print them
+ */
+#ifndef SLURM_ACCT_COLUMNS_H
+#define SLURM_ACCT_COLUMNS_H
+
+#include "slurm/format.h"
+
+struct acct_column {
+	const struct slurm_field *field;
+	int width; /* negative: aligned left */
+};
+
+struct acct_columns {
+	const struct slurm_field *table; /* ends with a field without header */
+	unsigned of;                     /* which fields of the table count */
+	const char *delimiter;           /* NULL: | */
+	bool parsable, parsable2;        /* with and without one at the end */
+	bool no_header, no_convert;
+	struct acct_column *column;
+	size_t n, cap;
+};
+
+/* Add columns: "name,name%20,name%-20", in any case. Tells on stderr of one
+ * that is not known, and returns -1. */
+int columns_make(struct acct_columns *columns, const char *format);
+void columns_free(struct acct_columns *columns);
+
+void columns_header(const struct acct_columns *columns);
+void columns_row(const struct acct_columns *columns, const json_t *row);
+
+/* Print the names that there are. */
+void columns_help(const struct slurm_field *table, unsigned of);
+
+#endif

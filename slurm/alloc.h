@@ -1,0 +1,22 @@
+/*
+ * alloc.h - a job without script, which its client holds: salloc, and srun
+ * outside of jobs
+ *
+ * It is submitted as sbatch does, with nothing to run, and held as
+ * libcommon/client/held_job.h says.
+ */
+#ifndef SLURM_ALLOC_H
+#define SLURM_ALLOC_H
+
+#include "libcommon/client/held_job.h"
+#include "slurm/sbatch.h"
+
+/*
+ * Submit the job, wait until it has started, hold it, and set its variables.
+ * If kept, nobody holds it: scancel or its time limit ends it. Unless quiet,
+ * prints what the job waits for in the words of salloc or srun. Returns the
+ * status to exit with, 0 on success.
+ */
+int alloc_make(struct sbatch *sbatch, bool kept, struct held_job *ret);
+
+#endif

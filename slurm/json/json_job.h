@@ -1,0 +1,14 @@
+/*
+ * json_job.h - jobs as squeue --json tells them
+ */
+#ifndef SLURM_JSON_JSON_JOB_H
+#define SLURM_JSON_JSON_JOB_H
+
+#include <jansson.h>
+
+/* Fields that rows must have. */
+extern const char json_job_needs[];
+
+json_t *json_job(const json_t *row, const char *cluster);
+
+#endif

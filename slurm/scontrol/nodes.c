@@ -1,0 +1,279 @@
+/* nodes.c - everything about a partition, or a node */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/clean.h"
+#include "libcommon/hostlist.h"
+#include "libcommon/mem.h"
+#include "slurm/job.h"
+#include "slurm/rows.h"
+#include "slurm/scontrol/scontrol.h"
+#include "slurm/sinfo.h"
+#include "slurm/words.h"
+
+/* A line of Key=value; the first of a record stands at the margin. */
+__attribute__((format(printf, 3, 4))) static void put_line(
+    const struct scontrol *s, bool first, const char *fmt, ...)
+{
+	char text[4096];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (n >= (int)sizeof(text))
+		n = sizeof(text) - 1;
+	if (!first)
+		fputs(s->one_line ? " " : "\n   ", stdout);
+	fwrite(text, 1, n > 0 ? text_clean(text, (size_t)n) : 0, stdout);
+}
+
+static void end_record(const struct scontrol *s)
+{
+	fputs(s->one_line ? "\n" : "\n\n", stdout);
+}
+
+static char *clock_of(int64_t seconds, const char *none)
+{
+	struct buf text = { 0 };
+
+	if (seconds == ROW_NONE)
+		buf_puts(&text, none);
+	else
+		put_clock(seconds, &text);
+	return buf_take(&text);
+}
+
+/* --- partitions ----------------------------------------------------------- */
+
+/* Sums over the nodes of a partition. */
+struct node_sum {
+	int64_t n, cpus, mem_mib, gpus;
+	char *names;
+};
+
+static struct node_sum sum_of(const json_t *partition, const json_t *nodes)
+{
+	const char **name = xcalloc(json_array_size(nodes) + 1, sizeof(*name));
+	struct node_sum sum = { 0 };
+	struct buf text = { 0 };
+	const json_t *node;
+	size_t i;
+
+	json_array_foreach(nodes, i, node) {
+		if (!partition_has(partition, node))
+			continue;
+		name[sum.n++] = row_text(node, "name");
+		sum.cpus += row_int(node, "cpus");
+		sum.mem_mib += row_int(node, "memory_mib");
+		sum.gpus += row_int(node, "gpus");
+	}
+	if (sum.n)
+		hostlist_format(name, (size_t)sum.n, &text);
+	else
+		buf_puts(&text, "(null)");
+	sum.names = buf_take(&text);
+	free(name);
+	return sum;
+}
+
+/* Print a partition, with no value that is empty or has a blank: clients take
+ * the words apart. */
+static void print_partition(const struct scontrol *s, const json_t *p,
+                            const json_t *nodes)
+{
+	struct node_sum sum = sum_of(p, nodes);
+	char *usual = clock_of(row_int(p, "default_time"), "NONE");
+	char *most = clock_of(row_int(p, "max_time"), "UNLIMITED");
+	bool is_open = !strcmp(row_text(p, "state"), "open");
+	char gpus[48] = "";
+
+	if (sum.gpus)
+		snprintf(gpus, sizeof(gpus), ",gres/gpu=%lld",
+		         (long long)sum.gpus);
+	put_line(s, true, "PartitionName=%s", row_text(p, "name"));
+	put_line(s, false, "AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL");
+	put_line(s, false, "AllocNodes=ALL Default=%s QoS=N/A",
+	         row_int(p, "is_default") == 1 ? "YES" : "NO");
+	put_line(s, false,
+	         "DefaultTime=%s DisableRootJobs=NO ExclusiveUser=NO "
+	         "GraceTime=0 Hidden=NO",
+	         usual);
+	put_line(s, false,
+	         "MaxNodes=UNLIMITED MaxTime=%s MinNodes=0 LLN=NO "
+	         "MaxCPUsPerNode=UNLIMITED",
+	         most);
+	put_line(s, false, "Nodes=%s", sum.names);
+	put_line(s, false,
+	         "PriorityJobFactor=1 PriorityTier=1 RootOnly=NO ReqResv=NO "
+	         "OverSubscribe=NO");
+	put_line(s, false, "OverTimeLimit=NONE PreemptMode=OFF");
+	put_line(s, false,
+	         "State=%s TotalCPUs=%lld TotalNodes=%lld "
+	         "SelectTypeParameters=NONE",
+	         is_open ? "UP" : "DOWN", (long long)sum.cpus,
+	         (long long)sum.n);
+	put_line(s, false, "JobDefaults=(null)");
+	put_line(s, false, "DefMemPerNode=UNLIMITED MaxMemPerNode=UNLIMITED");
+	put_line(s, false, "TRES=cpu=%lld,mem=%lldM,node=%lld,billing=%lld%s",
+	         (long long)sum.cpus, (long long)sum.mem_mib, (long long)sum.n,
+	         (long long)sum.cpus, gpus);
+	end_record(s);
+	free(sum.names);
+	free(usual);
+	free(most);
+}
+
+/* --- nodes ---------------------------------------------------------------- */
+
+static char *state_of(const json_t *node)
+{
+	char *state = xstrdup(row_text(node, "state"));
+	bool busy = row_int(node, "jobs") > 0;
+	char *ret;
+
+	if (strncmp(state, "DRAIN", 5) != 0)
+		return state;
+	free(state);
+	ret = xasprintf("%s+DRAIN", busy ? "MIXED" : "IDLE");
+	return ret;
+}
+
+static char *partitions_of(const json_t *node, const json_t *partitions)
+{
+	struct buf text = { 0 };
+	const json_t *p;
+	size_t i;
+
+	json_array_foreach(partitions, i, p)
+		if (partition_has(p, node))
+			buf_printf(&text, "%s%s", text.len ? "," : "",
+			           row_text(p, "name"));
+	return buf_take(&text);
+}
+
+static char *features_of(const json_t *node)
+{
+	const json_t *list = json_object_get(node, "features"), *item;
+	struct buf text = { 0 };
+	size_t i;
+
+	json_array_foreach(list, i, item)
+		buf_printf(&text, "%s%s", i ? "," : "",
+		           json_string_value(item));
+	if (!text.len)
+		buf_puts(&text, "(null)");
+	return buf_take(&text);
+}
+
+static void put_tres(const struct scontrol *s, const json_t *node)
+{
+	int64_t cpus = row_int(node, "cpus"), gpus = row_int(node, "gpus");
+	int64_t mem = row_int(node, "memory_mib");
+	int64_t used_cpus = cpus - row_int(node, "cpus_free");
+	int64_t used_mem = mem - row_int(node, "memory_free_mib");
+	int64_t used_gpus = gpus - row_int(node, "gpus_free");
+	char all[48] = "", used[48] = "";
+
+	if (gpus > 0)
+		snprintf(all, sizeof(all), ",gres/gpu=%lld", (long long)gpus);
+	if (used_gpus > 0)
+		snprintf(used, sizeof(used), ",gres/gpu=%lld",
+		         (long long)used_gpus);
+	put_line(s, false, "CfgTRES=cpu=%lld,mem=%lldM,billing=%lld%s",
+	         (long long)cpus, (long long)mem, (long long)cpus, all);
+	if (row_int(node, "jobs") > 0)
+		put_line(s, false, "AllocTRES=cpu=%lld,mem=%lldM%s",
+		         (long long)used_cpus, (long long)used_mem, used);
+	else
+		put_line(s, false, "AllocTRES=");
+}
+
+static void print_node(const struct scontrol *s, const json_t *node,
+                       const json_t *partitions)
+{
+	const char *name = row_text(node, "name");
+	char *state = state_of(node), *features = features_of(node);
+	char *of = partitions_of(node, partitions);
+	int64_t cpus = row_int(node, "cpus");
+	int64_t mem = row_int(node, "memory_mib");
+	int64_t unused = row_int(node, "memory_free_mib");
+	struct buf gres = { 0 };
+
+	put_node_gres(node, &gres);
+	put_line(s, true, "NodeName=%s CoresPerSocket=%lld", name,
+	         (long long)cpus);
+	put_line(s, false,
+	         "CPUAlloc=%lld CPUEfctv=%lld CPUTot=%lld CPULoad=N/A",
+	         (long long)(cpus - row_int(node, "cpus_free")),
+	         (long long)cpus, (long long)cpus);
+	put_line(s, false, "AvailableFeatures=%s", features);
+	put_line(s, false, "ActiveFeatures=%s", features);
+	put_line(s, false, "Gres=%s", gres.len ? gres.data : "(null)");
+	put_line(s, false, "NodeAddr=%s NodeHostName=%s Version=%s", name, name,
+	         SLURM_VERSION);
+	put_line(
+	    s, false,
+	    "RealMemory=%lld AllocMem=%lld FreeMem=%lld Sockets=1 Boards=1",
+	    (long long)mem, (long long)(mem - unused), (long long)unused);
+	put_line(s, false,
+	         "State=%s ThreadsPerCore=1 TmpDisk=0 Weight=1 Owner=N/A "
+	         "MCS_label=N/A",
+	         state);
+	put_line(s, false, "Partitions=%s ", of);
+	put_tres(s, node);
+	if (*row_text(node, "reason"))
+		put_line(s, false, "Reason=%s", row_text(node, "reason"));
+	end_record(s);
+	buf_free(&gres);
+	free(state);
+	free(features);
+	free(of);
+}
+
+/* --- both ----------------------------------------------------------------- */
+
+static int show(struct scontrol *s, const char *what, bool partition)
+{
+	const char *kind = partition ? "Partition" : "Node";
+	json_t *partitions = NULL, *nodes = NULL, *row;
+	const char *call =
+	    partition ? "slurm_load_partitions" : "slurm_load_nodes";
+	struct err err;
+	bool any = false;
+	size_t i;
+
+	if (!scontrol_connect(s, call))
+		return EXIT_FAILURE;
+	if (partitions_read(s->client, &partitions, &nodes, &err) < 0) {
+		fprintf(stderr, "%s error: %s\n", call, words_of_job(&err));
+		return EXIT_FAILURE;
+	}
+	json_array_foreach(partition ? partitions : nodes, i, row) {
+		if (what && strcmp(what, row_text(row, "name")) != 0)
+			continue;
+		any = true;
+		if (partition)
+			print_partition(s, row, nodes);
+		else
+			print_node(s, row, partitions);
+	}
+	json_decref(partitions);
+	json_decref(nodes);
+	if (!any && what)
+		printf("%s %s not found\n", kind, what);
+	return any || !what ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int scontrol_show_partition(struct scontrol *s, const char *name)
+{
+	return show(s, name, true);
+}
+
+int scontrol_show_node(struct scontrol *s, const char *name)
+{
+	return show(s, name, false);
+}

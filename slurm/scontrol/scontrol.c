@@ -1,0 +1,299 @@
+/* scontrol.c - look at one thing, and change jobs */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "libcommon/idset.h"
+#include "libcommon/jobid.h"
+#include "libcommon/mem.h"
+#include "slurm/rows.h"
+#include "slurm/scontrol/scontrol.h"
+#include "slurm/words.h"
+
+#define AT(member) .offset = offsetof(struct scontrol, member)
+
+/* clang-format off */
+static const struct opt opts[] = {
+	{ 'a', "all", NULL, NULL, .set = command_ignore },
+	{ 'd', "details", NULL, NULL, .set = command_ignore },
+	{ 0, "hide", NULL, NULL, .set = command_ignore },
+	{ 'o', "oneliner", NULL, "a line for each record", opt_set_true, AT(one_line) },
+	{ 'Q', "quiet", NULL, "no messages", opt_set_true, AT(quiet) },
+	{ 'v', "verbose", NULL, NULL, .set = command_ignore },
+	OPT_END
+};
+/* clang-format on */
+
+static const struct command_line line = {
+	.name = "scontrol",
+	.usage = "[OPTION]... COMMAND",
+	.opts = opts,
+	.usage_status = 1,
+};
+
+bool scontrol_connect(struct scontrol *s, const char *what)
+{
+	struct err err;
+
+	if (!s->client)
+		s->client = command_connect(&err);
+	if (!s->client)
+		fprintf(stderr, "%s error: %s\n", what, words_of_job(&err));
+	return s->client != NULL;
+}
+
+/* --- hold, release, requeue ----------------------------------------------- */
+
+static bool is_id(const char *text)
+{
+	struct jobid id;
+
+	if (jobid_parse(&id, text, NULL) < 0)
+		return false;
+	idset_free(&id.tasks);
+	return true;
+}
+
+/* Slurm's word for what happened to one job. */
+static const char *words_of(const struct err *err, const char *action)
+{
+	if (err->code == EINVAL && !strncmp(action, "requeue", 7) &&
+	    strstr(err->text, "PENDING"))
+		return "Job is pending execution";
+	return words_of_job(err);
+}
+
+static int report(const struct scontrol *s, const json_t *answer,
+                  const char *action)
+{
+	const json_t *failed = json_object_get(answer, "failed"), *item;
+	const char *what =
+	    !strncmp(action, "requeue", 7) ? NULL : "slurm_suspend error";
+	size_t i;
+
+	json_array_foreach(failed, i, item) {
+		struct err err = { .code = (int)row_int(item, "code") };
+
+		snprintf(err.text, sizeof(err.text), "%s",
+		         row_text(item, "text"));
+		if (s->quiet)
+			continue;
+		/* An array as a whole is what was named. */
+		fprintf(stderr, "%s for job %.*s\n", words_of(&err, action),
+		        (int)(strstr(row_text(item, "job"), "_[")
+		                  ? strcspn(row_text(item, "job"), "_")
+		                  : strlen(row_text(item, "job"))),
+		        row_text(item, "job"));
+		if (what && err.code == ENOENT)
+			fprintf(stderr, "%s: %s\n", what, words_of_job(&err));
+	}
+	return json_array_size(failed) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+json_t *scontrol_ids(char *const *words)
+{
+	json_t *ids = json_array();
+
+	for (; *words; words++) {
+		const char *text = *words;
+		const char *equals = strchr(text, '=');
+		json_t *some = NULL, *item;
+		struct opt at = { .offset = 0 };
+		size_t i;
+
+		text = equals ? equals + 1 : text;
+		command_add_items(&some, &at, text, NULL);
+		json_array_foreach(some, i, item) {
+			if (is_id(json_string_value(item))) {
+				json_array_append(ids, item);
+				continue;
+			}
+			fprintf(stderr, "Invalid job id specified for job %s\n",
+			        json_string_value(item));
+			json_decref(some);
+			json_decref(ids);
+			return NULL;
+		}
+		json_decref(some);
+	}
+	return ids;
+}
+
+static int control(struct scontrol *s, const char *action, char **words)
+{
+	json_t *ids = scontrol_ids(words), *req, *answer;
+	int status = EXIT_FAILURE;
+	struct err err;
+
+	if (!ids || !scontrol_connect(s, "slurm_update")) {
+		json_decref(ids);
+		return EXIT_FAILURE;
+	}
+	/* A job that requeues itself is told to end before the answer comes. */
+	if (!strncmp(action, "requeue", 7))
+		signal(SIGTERM, SIG_IGN);
+	req = json_pack("{s:s, s:s, s:o}", "op", "control", "action", action,
+	                "ids", ids);
+	answer = client_call(s->client, req, NULL, 0, NULL, NULL, &err);
+	if (answer)
+		status = report(s, answer, action);
+	else
+		fprintf(stderr, "slurm_update error: %s\n", words_of_job(&err));
+	json_decref(req);
+	json_decref(answer);
+	return status;
+}
+
+static int do_control(struct scontrol *s, char **words)
+{
+	const char *action = words[0];
+
+	if (!words[1]) {
+		fprintf(stderr, "too few arguments for keyword:%s\n", action);
+		return EXIT_FAILURE;
+	}
+	if (!strcasecmp(action, "uhold"))
+		action = "hold";
+	return control(s, action, words + 1);
+}
+
+/* --- write batch_script --------------------------------------------------- */
+
+static int put_part(const void *data, size_t len, void *arg)
+{
+	return fwrite(data, 1, len, arg) == len ? 0 : -1;
+}
+
+static int do_write(struct scontrol *s, char **words)
+{
+	const char *id = words[1] ? words[2] : NULL;
+	const char *name = id ? words[3] : NULL;
+	char *file;
+	json_t *req, *answer;
+	FILE *out = stdout;
+	struct err err;
+
+	if (!id || strcasecmp(words[1], "batch_script") != 0 || !is_id(id)) {
+		fprintf(stderr, "invalid write argument: expected "
+		                "batch_script JOB [-|FILE]\n");
+		return EXIT_FAILURE;
+	}
+	if (!scontrol_connect(s, "job script retrieval failed"))
+		return EXIT_FAILURE;
+	file = name ? xstrdup(name) : xasprintf("slurm-%s.sh", id);
+	if (strcmp(file, "-") != 0)
+		out = fopen(file, "we");
+	if (!out) {
+		command_error("failed to open file `%s`: %m", file);
+		free(file);
+		return EXIT_FAILURE;
+	}
+	req = json_pack("{s:s, s:s}", "op", "script", "id", id);
+	answer = client_call(s->client, req, NULL, 0, put_part, out, &err);
+	json_decref(req);
+	if (out != stdout && fclose(out) != 0 && answer) {
+		command_error("failed to write file `%s`: %m", file);
+		json_decref(answer);
+		answer = NULL;
+	} else if (!answer) {
+		fprintf(stderr, "job script retrieval failed: %s\n",
+		        words_of_job(&err));
+	} else if (out != stdout) {
+		printf("batch script for job %s written to %s\n", id, file);
+	}
+	free(file);
+	json_decref(answer);
+	return answer ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* --- the rest ------------------------------------------------------------- */
+
+static int do_ping(struct scontrol *s, char **words)
+{
+	struct err err;
+	char host[256] = "localhost";
+
+	(void)words;
+	gethostname(host, sizeof(host) - 1);
+	if (!s->client)
+		s->client = command_connect(&err);
+	printf("Slurmctld(primary) at %s is %s\n", host,
+	       s->client ? "UP" : "DOWN");
+	return s->client ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int do_version(struct scontrol *s, char **words)
+{
+	(void)s, (void)words;
+	puts("slurm " SLURM_VERSION);
+	return EXIT_SUCCESS;
+}
+
+int scontrol_refuse(struct scontrol *s, char **words)
+{
+	(void)s;
+	command_error("%s is not supported: queues and nodes are in "
+	              "aischedd.conf, aictl(1) changes what runs",
+	              words[0]);
+	return EXIT_FAILURE;
+}
+
+static int refuse_notify(struct scontrol *s, char **words)
+{
+	(void)s, (void)words;
+	command_error("notify is not supported: nothing writes into the output "
+	              "of jobs but their own processes");
+	return EXIT_FAILURE;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(struct scontrol *s, char **words);
+} verbs[] = {
+	{ "show", scontrol_show },
+	{ "hold", do_control },
+	{ "uhold", do_control },
+	{ "release", do_control },
+	{ "requeue", do_control },
+	{ "requeuehold", do_control },
+	{ "suspend", do_control },
+	{ "resume", do_control },
+	{ "top", do_control },
+	{ "update", scontrol_update },
+	{ "write", do_write },
+	{ "ping", do_ping },
+	{ "version", do_version },
+	{ "create", scontrol_create },
+	{ "delete", scontrol_delete },
+	{ "notify", refuse_notify },
+	{ "reconfigure", scontrol_refuse },
+	{ "reboot", scontrol_refuse },
+	{ "shutdown", scontrol_refuse },
+	{ "takeover", scontrol_refuse },
+	{ "token", scontrol_refuse },
+	{ "setdebug", scontrol_refuse },
+};
+
+int scontrol_main(int argc, char **argv)
+{
+	struct scontrol s = { 0 };
+	int first = command_parse(&line, &s, argc, argv), status;
+	char **words = argv + first;
+
+	if (!*words) {
+		command_error("give a command: there is no prompt");
+		return EXIT_FAILURE;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		if (strcasecmp(verbs[i].name, *words) != 0)
+			continue;
+		status = verbs[i].run(&s, words);
+		client_close(s.client);
+		return status;
+	}
+	fprintf(stderr, "invalid keyword: %s\n", *words);
+	return EXIT_FAILURE;
+}

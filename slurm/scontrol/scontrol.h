@@ -1,0 +1,38 @@
+/*
+ * scontrol.h - what the files of scontrol share
+ */
+#ifndef SLURM_SCONTROL_SCONTROL_H
+#define SLURM_SCONTROL_SCONTROL_H
+
+#include <stdbool.h>
+
+#include "slurm/command.h"
+
+struct scontrol {
+	struct client *client; /* NULL until scontrol_connect() */
+	bool one_line, quiet;
+};
+
+/* Connect, if that was not done. what is the call of Slurm that fails without
+ * a daemon: "slurm_load_jobs". Prints why not, and returns false. */
+bool scontrol_connect(struct scontrol *s, const char *what);
+
+/*
+ * The jobs that words name: "12,13_4", "JobId=12". Returns NULL if one is no
+ * id, which was told.
+ */
+json_t *scontrol_ids(char *const *words);
+
+/* Each returns the exit status; words begin with the verb and end with NULL. */
+int scontrol_refuse(struct scontrol *s, char **words);
+int scontrol_update(struct scontrol *s, char **words);
+int scontrol_create(struct scontrol *s, char **words);
+int scontrol_delete(struct scontrol *s, char **words);
+int scontrol_show(struct scontrol *s, char **words);
+int scontrol_show_job(struct scontrol *s, const char *id);
+int scontrol_show_partition(struct scontrol *s, const char *name);
+int scontrol_show_node(struct scontrol *s, const char *name);
+int scontrol_show_reservation(struct scontrol *s, const char *name);
+int scontrol_show_step(struct scontrol *s, const char *what);
+
+#endif

@@ -1,0 +1,436 @@
+/* show.c - everything about a job, and what else can be shown */
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "libcommon/clean.h"
+#include "libcommon/hostlist.h"
+#include "libcommon/limits.h"
+#include "libcommon/mem.h"
+#include "libcommon/parse.h"
+#include "slurm/job.h"
+#include "slurm/rows.h"
+#include "slurm/scontrol/scontrol.h"
+#include "slurm/words.h"
+
+/* --- jobs ----------------------------------------------------------------- */
+
+/* A record in the making: lines of Key=value. */
+struct shown_job {
+	struct buf text;
+	bool one_line, begun;
+};
+
+static void new_line(struct shown_job *r)
+{
+	buf_puts(&r->text, r->one_line ? " " : "\n   ");
+	r->begun = false;
+}
+
+__attribute__((format(printf, 2, 3))) static void put(struct shown_job *r,
+                                                      const char *fmt, ...)
+{
+	char text[4096];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (r->begun)
+		buf_addc(&r->text, ' ');
+	r->begun = true;
+	if (n >= (int)sizeof(text))
+		n = sizeof(text) - 1;
+	buf_add(&r->text, text, n > 0 ? text_clean(text, (size_t)n) : 0);
+}
+
+static const char *or_null(const json_t *row, const char *key)
+{
+	const char *s = row_text(row, key);
+
+	return *s ? s : "(null)";
+}
+
+static void put_time(struct shown_job *r, const char *key, int64_t time,
+                     const char *none)
+{
+	struct buf text = { 0 };
+
+	put_moment(time, &text);
+	put(r, "%s=%s", key, text.len ? text.data : none);
+	buf_free(&text);
+}
+
+static void put_span(struct shown_job *r, const char *key, int64_t seconds)
+{
+	struct buf text = { 0 };
+
+	if (seconds == ROW_NONE)
+		buf_puts(&text, "UNLIMITED");
+	else
+		put_clock(seconds, &text);
+	put(r, "%s=%s", key, text.data);
+	buf_free(&text);
+}
+
+static void put_ids(struct shown_job *r, const json_t *row)
+{
+	int64_t array = row_int(row, "array_job_id");
+	int64_t task = row_int(row, "array_task_id");
+	const char *tasks = row_text(row, "array_tasks");
+	const char *limit = strchr(tasks, '%');
+
+	put(r, "JobId=%lld", (long long)row_int(row, "job_id"));
+	if (array != ROW_NONE && task != ROW_NONE)
+		put(r, "ArrayJobId=%lld ArrayTaskId=%lld", (long long)array,
+		    (long long)task);
+	else if (*tasks)
+		put(r, "ArrayJobId=%lld ArrayTaskId=%.*s", (long long)array,
+		    (int)strcspn(tasks, "%"), tasks);
+	if (limit)
+		put(r, "ArrayTaskThrottle=%s", limit + 1);
+	put(r, "JobName=%s", row_text(row, "name"));
+	new_line(r);
+}
+
+static void put_owner(struct shown_job *r, const json_t *row)
+{
+	int64_t gid = row_int(row, "gid"), nice = row_int(row, "nice");
+	struct buf group = { 0 };
+
+	put_group(gid, &group);
+	put(r, "UserId=%s(%lld) GroupId=%s(%lld) MCS_label=N/A",
+	    row_text(row, "user"), (long long)row_int(row, "uid"),
+	    group.len ? group.data : "", (long long)gid);
+	buf_free(&group);
+	new_line(r);
+	put(r, "Priority=%lld Nice=%lld Account=%s QOS=%s",
+	    (long long)row_int(row, "priority"),
+	    nice == ROW_NONE ? 0LL : (long long)nice, or_null(row, "account"),
+	    row_text(row, "class"));
+	new_line(r);
+}
+
+static void put_state(struct shown_job *r, const json_t *row)
+{
+	int64_t code = row_int(row, "exit_code"),
+		signal = row_int(row, "signal");
+	int64_t requeue = row_int(row, "requeue");
+
+	put(r, "JobState=%s Reason=%s Dependency=%s", row_text(row, "state"),
+	    job_reason(row), or_null(row, "dependency"));
+	new_line(r);
+	put(r,
+	    "Requeue=%d Restarts=%lld BatchFlag=1 Reboot=0 ExitCode=%lld:%lld",
+	    requeue != 0, (long long)row_int(row, "restarts"),
+	    signal > 0 || code < 0 ? 0 : (long long)code,
+	    signal > 0 ? (long long)signal : 0);
+	new_line(r);
+	put_span(r, "RunTime", row_int(row, "elapsed"));
+	put_span(r, "TimeLimit", row_int(row, "time_limit"));
+	put(r, "TimeMin=N/A");
+	new_line(r);
+	put_time(r, "SubmitTime", row_int(row, "submit_time"), "Unknown");
+	put_time(r, "EligibleTime", row_int(row, "eligible_time"), "Unknown");
+	new_line(r);
+	put(r, "AccrueTime=Unknown");
+	new_line(r);
+	put_time(r, "StartTime", job_start(row), "Unknown");
+	put_time(r, "EndTime", job_end(row), "Unknown");
+	put_time(r, "Deadline", row_int(row, "deadline"), "N/A");
+	new_line(r);
+}
+
+static void put_place(struct shown_job *r, const json_t *row)
+{
+	put(r, "Partition=%s AllocNode:Sid=%s:0", row_text(row, "queue"),
+	    or_null(row, "submit_host"));
+	new_line(r);
+	put(r, "ReqNodeList=%s ExcNodeList=%s", or_null(row, "req_nodes"),
+	    or_null(row, "exclude"));
+	new_line(r);
+	put(r, "NodeList=%s", row_text(row, "nodelist"));
+	new_line(r);
+	if (*row_text(row, "batch_host")) {
+		put(r, "BatchHost=%s", row_text(row, "batch_host"));
+		new_line(r);
+	}
+}
+
+static void put_resources(struct shown_job *r, const json_t *row)
+{
+	const struct style style = { 0 };
+	double cpus = row_real(row, "cpus");
+	struct buf tres = { 0 }, memory = { 0 };
+
+	put_job_tres(row, &style, &tres);
+	put_job_memory(row, &style, &memory);
+	put(r,
+	    "NumNodes=%lld NumCPUs=%lld NumTasks=%lld CPUs/Task=%lld "
+	    "ReqB:S:C:T=0:0:*:*",
+	    (long long)row_int(row, "num_nodes"), (long long)job_cpus(row),
+	    (long long)row_int(row, "tasks"), cpus < 1 ? 1LL : (long long)cpus);
+	new_line(r);
+	put(r, "TRES=%s", tres.data);
+	new_line(r);
+	put(r, "Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*");
+	new_line(r);
+	if (memory.data[memory.len - 1] == 'c')
+		put(r, "MinCPUsNode=1 MinMemoryCPU=%.*s MinTmpDiskNode=0",
+		    (int)memory.len - 1, memory.data);
+	else
+		put(r, "MinCPUsNode=1 MinMemoryNode=%s MinTmpDiskNode=0",
+		    memory.data);
+	new_line(r);
+	put(r, "Features=%s DelayBoot=00:00:00", or_null(row, "constraint"));
+	new_line(r);
+	if (*row_text(row, "reservation")) {
+		put(r, "Reservation=%s", row_text(row, "reservation"));
+		new_line(r);
+	}
+	put(r, "OverSubscribe=%s Contiguous=0 Licenses=%s Network=(null)",
+	    row_int(row, "exclusive") == 1 ? "NO" : "OK",
+	    or_null(row, "licenses"));
+	new_line(r);
+	buf_free(&tres);
+	buf_free(&memory);
+}
+
+static void put_files(struct shown_job *r, const json_t *row)
+{
+	const char *input = row_text(row, "input");
+	const char *error = row_text(row, "error");
+
+	put(r, "Command=%s", or_null(row, "command"));
+	new_line(r);
+	put(r, "WorkDir=%s", row_text(row, "workdir"));
+	new_line(r);
+	if (*row_text(row, "comment")) {
+		put(r, "Comment=%s", row_text(row, "comment"));
+		new_line(r);
+	}
+	put(r, "StdErr=%s", *error ? error : row_text(row, "output"));
+	new_line(r);
+	put(r, "StdIn=%s", *input ? input : "/dev/null");
+	new_line(r);
+	put(r, "StdOut=%s", row_text(row, "output"));
+}
+
+static void print_job(const struct scontrol *s, const json_t *row)
+{
+	struct shown_job r = { .one_line = s->one_line };
+
+	put_ids(&r, row);
+	put_owner(&r, row);
+	put_state(&r, row);
+	put_place(&r, row);
+	put_resources(&r, row);
+	put_files(&r, row);
+	printf("%s\n%s", r.text.data, s->one_line ? "" : "\n");
+	buf_free(&r.text);
+}
+
+static int print_jobs(const struct scontrol *s, const char *id,
+                      const json_t *rows)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+		print_job(s, row);
+	if (json_array_size(rows))
+		return EXIT_SUCCESS;
+	if (!id) {
+		puts("No jobs in the system");
+		return EXIT_SUCCESS;
+	}
+	fputs("slurm_load_jobs error: " WORDS_NO_JOB "\n", stderr);
+	return EXIT_FAILURE;
+}
+
+int scontrol_show_job(struct scontrol *s, const char *id)
+{
+	static const char needs[] =
+	    "job_id array_job_id array_task_id array_tasks name user uid gid "
+	    "nice priority account class state reason dependency requeue "
+	    "restarts exit_code signal elapsed time_limit submit_time "
+	    "eligible_time start_time expected_start end_time deadline queue "
+	    "submit_host req_nodes exclude nodelist batch_host num_nodes cpus "
+	    "tasks mem_mib mem_per_node mem_per_cpu gpus constraint "
+	    "reservation exclusive licenses command workdir comment error "
+	    "input output";
+	json_t *fields = json_array(), *rows = NULL, *req;
+	int status = EXIT_FAILURE;
+	struct err err;
+
+	if (!scontrol_connect(s, "slurm_load_jobs")) {
+		json_decref(fields);
+		return EXIT_FAILURE;
+	}
+	rows_add_fields(fields, needs);
+	req = json_pack("{s:s, s:b}", "op", "jobs", "all", 1);
+	if (id)
+		json_object_set_new(req, "ids", json_pack("[s]", id));
+	if (rows_read(s->client, req, fields, &rows, NULL, &err) == 0)
+		status = print_jobs(s, id, rows);
+	else
+		fprintf(stderr, "slurm_load_jobs error: %s\n",
+		        err.code == EINVAL ? WORDS_NO_JOB : words_of_job(&err));
+	json_decref(fields);
+	json_decref(rows);
+	return status;
+}
+
+/* --- names of hosts ------------------------------------------------------- */
+
+static const char *nodes_of_job(void)
+{
+	static const char *const names[] = { "SLURM_JOB_NODELIST",
+		                             "SLURM_NODELIST" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value && *value)
+			return value;
+	}
+	return NULL;
+}
+
+static int show_hostnames(struct scontrol *s, const char *list)
+{
+	struct hostlist hosts;
+	struct err err;
+
+	(void)s;
+	if (!list)
+		list = nodes_of_job();
+	if (!list || !*list) {
+		command_error("host list is empty");
+		return EXIT_SUCCESS;
+	}
+	if (hostlist_parse(&hosts, list, &err) < 0) {
+		command_error("Invalid hostlist: %s", list);
+		return EXIT_FAILURE;
+	}
+	for (size_t i = 0; i < hosts.n; i++)
+		puts(hosts.name[i]);
+	hostlist_free(&hosts);
+	return EXIT_SUCCESS;
+}
+
+static int show_hostlist(struct scontrol *s, const char *list)
+{
+	struct buf text = { 0 };
+	struct hostlist hosts;
+
+	(void)s;
+	if (!list || hostlist_parse(&hosts, list, NULL) < 0) {
+		command_error("Invalid hostlist: %s", list ? list : "");
+		return EXIT_FAILURE;
+	}
+	hostlist_format((const char *const *)hosts.name, hosts.n, &text);
+	puts(text.data ? text.data : "");
+	buf_free(&text);
+	hostlist_free(&hosts);
+	return EXIT_SUCCESS;
+}
+
+/* --- config --------------------------------------------------------------- */
+
+static int show_config(struct scontrol *s, const char *name)
+{
+	struct err err;
+	char host[256] = "localhost", *cluster;
+
+	(void)name;
+	if (!scontrol_connect(s, "slurm_load_ctl_conf"))
+		return EXIT_FAILURE;
+	cluster = command_cluster(s->client, &err);
+	if (!cluster) {
+		fprintf(stderr, "slurm_load_ctl_conf error: %s\n",
+		        words_of_job(&err));
+		return EXIT_FAILURE;
+	}
+	gethostname(host, sizeof(host) - 1);
+	printf("Configuration data as of aischedd\n");
+	printf("%-23s = %s\n", "AccountingStorageType",
+	       "accounting_storage/slurmdbd");
+	printf("%-23s = %s\n", "ClusterName", cluster);
+	printf("%-23s = %s\n", "JobAcctGatherType", "jobacct_gather/linux");
+	printf("%-23s = %d\n", "MaxArraySize", LIMIT_ARRAY);
+	printf("%-23s = %s\n", "MinJobAge", "300 sec");
+	printf("%-23s = %s\n", "SelectType", "select/cons_tres");
+	printf("%-23s = %s\n", "SLURM_VERSION", SLURM_VERSION);
+	printf("%-23s = %s\n", "SlurmctldHost[0]", host);
+	free(cluster);
+	return EXIT_SUCCESS;
+}
+
+/* --- show ----------------------------------------------------------------- */
+
+static int show_topology(struct scontrol *s, const char *what)
+{
+	(void)s, (void)what;
+	command_error("No topology information available");
+	return EXIT_SUCCESS;
+}
+
+static int refuse_show(struct scontrol *s, const char *what)
+{
+	(void)s, (void)what;
+	command_error("this is not supported: accounts are queues, and "
+	              "licences are in aischedd.conf");
+	return EXIT_FAILURE;
+}
+
+static const struct {
+	const char *name;
+	int (*show)(struct scontrol *s, const char *what);
+} kinds[] = {
+	{ "job", scontrol_show_job },
+	{ "jobs", scontrol_show_job },
+	{ "jobid", scontrol_show_job },
+	{ "hostname", show_hostnames },
+	{ "hostnames", show_hostnames },
+	{ "hostlist", show_hostlist },
+	{ "hostlistsorted", show_hostlist },
+	{ "config", show_config },
+	{ "node", scontrol_show_node },
+	{ "nodes", scontrol_show_node },
+	{ "partition", scontrol_show_partition },
+	{ "partitions", scontrol_show_partition },
+	{ "part", scontrol_show_partition },
+	{ "res", scontrol_show_reservation },
+	{ "reservation", scontrol_show_reservation },
+	{ "reservations", scontrol_show_reservation },
+	{ "step", scontrol_show_step },
+	{ "steps", scontrol_show_step },
+	{ "topology", show_topology },
+	{ "assoc_mgr", refuse_show },
+	{ "licenses", refuse_show },
+};
+
+/* "show job 12", "show job=12" */
+int scontrol_show(struct scontrol *s, char **words)
+{
+	const char *kind = words[1], *what = kind ? words[2] : NULL;
+	size_t len = kind ? strcspn(kind, "=") : 0;
+
+	if (!kind) {
+		fprintf(stderr, "too few arguments for keyword:show\n");
+		return EXIT_FAILURE;
+	}
+	if (kind[len])
+		what = kind + len + 1;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (!strncasecmp(kinds[i].name, kind, len) &&
+		    !kinds[i].name[len])
+			return kinds[i].show(s, what);
+	fprintf(stderr, "invalid entity:%s for keyword:show \n", kind);
+	return EXIT_FAILURE;
+}

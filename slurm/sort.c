@@ -1,0 +1,98 @@
+/* sort.c - rows in the order of -S */
+#include "slurm/sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/mem.h"
+#include "libcommon/names.h"
+#include "slurm/rows.h"
+
+/* Order by the values that a field is made of. */
+static int compare_by(const json_t *a, const json_t *b,
+                      const struct slurm_field *field)
+{
+	for (const char *s = field->needs; *s; s += strspn(s, " ")) {
+		size_t len = strcspn(s, " ");
+		char key[32];
+		const json_t *x, *y;
+		double difference;
+		int order;
+
+		snprintf(key, sizeof(key), "%.*s", (int)len, s);
+		s += len;
+		x = json_object_get(a, key);
+		y = json_object_get(b, key);
+		if (!strcmp(key, "state"))
+			order = job_state_parse(json_string_value(x)) -
+			        job_state_parse(json_string_value(y));
+		else if (!strcmp(key, "display_id") ||
+		         !strcmp(key, "state_letter"))
+			continue; /* the numbers behind them say it */
+		else if (json_is_string(x) && json_is_string(y))
+			order =
+			    strcmp(json_string_value(x), json_string_value(y));
+		else {
+			difference =
+			    json_number_value(x) - json_number_value(y);
+			order = (difference > 0) - (difference < 0);
+		}
+		if (order)
+			return order;
+	}
+	return 0;
+}
+
+/* qsort() has no argument for these. */
+static const struct slurm_field *sort_table;
+static const char *sort_order;
+static char sort_last;
+
+static int compare(const void *a, const void *b)
+{
+	const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
+
+	for (const char *s = sort_order; *s; s += *s == ',') {
+		bool down = *s == '-';
+		const struct slurm_field *field;
+		int order;
+
+		s += *s == '-' || *s == '+';
+		field = field_of_letter(sort_table, *s);
+		s += strcspn(s, ",");
+		order = field ? compare_by(x, y, field) : 0;
+		if (order)
+			return down ? -order : order;
+	}
+	return compare_by(x, y, field_of_letter(sort_table, sort_last));
+}
+
+void sort_needs(const struct slurm_field *table, const char *order, char last,
+                json_t *fields)
+{
+	rows_add_fields(fields, field_of_letter(table, last)->needs);
+	for (const char *s = order; *s; s += *s == ',') {
+		const struct slurm_field *field;
+
+		s += *s == '-' || *s == '+';
+		field = field_of_letter(table, *s);
+		if (field)
+			rows_add_fields(fields, field->needs);
+		s += strcspn(s, ",");
+	}
+}
+
+const json_t **sort_rows(const struct slurm_field *table, const char *order,
+                         char last, const json_t *rows)
+{
+	size_t n = json_array_size(rows);
+	const json_t **row = xcalloc(n + 1, sizeof(*row));
+
+	for (size_t i = 0; i < n; i++)
+		row[i] = json_array_get(rows, i);
+	sort_table = table;
+	sort_order = order;
+	sort_last = last;
+	qsort(row, n, sizeof(const json_t *), compare);
+	return row;
+}

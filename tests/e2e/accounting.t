@@ -1,0 +1,137 @@
+#!/bin/sh
+# Use is summed up by time, and the sums are those of the attempts.
+
+. "${top_srcdir:=.}/tests/e2e/lib.sh"
+. "$top_srcdir/tests/e2e/jobs.sh"
+
+stop_daemon
+configure 'queue batch { }
+pool here { runner = local }
+price { cpu = 3600 }
+accounting { time_zone = "Europe/Berlin" }'
+start_daemon
+
+# row FILTER OPTION...: of a report in JSON.
+row()
+{
+	filter=$1
+	shift
+	aiq --report --json "$@" | jq -r "$filter"
+}
+
+# NAME TEXT COMMAND...: a mistake of whoever typed it.
+mistaken()
+{
+	name=$1
+	text=$2
+	shift 2
+	run "$@"
+	# shellcheck disable=SC2154 # run() sets it
+	is "$name" "$rc $(printf '%s\n' "$err" | grep -cF -- "$text")" "2 1"
+}
+
+# N: add it to a sum of hours, days and months, while there is no daemon.
+add_to_sums()
+{
+	sqlite3 "$dir/state/aisched.db" \
+		"UPDATE rollup SET held_cpu = held_cpu + $1 WHERE key = 1 AND
+		start IN (SELECT max(start) FROM rollup GROUP BY level)"
+}
+
+# --- one job ---------------------------------------------------------------
+
+is "there is nothing at first" "$(row '.total.jobs, (.report | length)' |
+	xargs)" "0 0"
+gate a b c
+id=$(submit -c 2 -A vision --wrap "$(at_gate a)")
+wait_for is_state "$id" RUNNING
+is "a job that runs is in it" "$(row '.total.jobs')" 1
+ok "up to now" wait_for \
+	"aiq --report --json | jq -e '.total.cpu_hours > 0' >/dev/null"
+aictl requeue "$id"
+wait_for "[ \"\$(aiq -h -o attempt $id)\" = 2 ] && is_state $id RUNNING"
+open_gate a
+becomes "it ends" "$id" COMPLETED
+ok "the sums are those of the attempts" aictl accounting check
+is "two attempts are one job" "$(row '.total.jobs')" 1
+is "it is in its account" \
+	"$(row '.report[] | .account, .completed' --by account | xargs)" "vision 1"
+is "and in no other" "$(row '.total.jobs' -A other)" 0
+is "its cost is that of the time that it held" \
+	"$(row '(.total.cost - .total.cpu_hours * 3600) | fabs < 0.01')" true
+held=$(aiq --history --attempts --json "$id" |
+	jq '[.attempts[].held_cpu_seconds] | add')
+is "as its attempts say" \
+	"$(row "(.total.cpu_hours * 3600 - $held) | fabs < 0.01")" true
+is "rows add up" "$(row \
+	'([.report[].cpu_hours] | add) - .total.cpu_hours | fabs < 0.000002' \
+	--by user,queue,hour)" true
+
+# --- the daemon is killed --------------------------------------------------
+
+id=$(submit -A '=1+1,"x' --wrap "$(at_gate b)")
+wait_for is_state "$id" RUNNING
+kill_daemon
+start_daemon
+ok "after a crash as well" aictl accounting check
+open_gate b
+becomes "it ends" "$id" COMPLETED
+ok "and at its end" aictl accounting check
+like "a formula is none in CSV" \
+	"$(aiq --report --csv --by account -o jobs | tr -d '\r')" \
+	"^\"'=1\\+1,\"\"x\",1"
+is "the header names the columns" \
+	"$(aiq --report --csv --by account,queue -o jobs,cost | head -n 1 |
+	tr -d '\r')" "account,queue,jobs,cost"
+if command -v sqlite3 >/dev/null; then
+	stop_daemon
+	add_to_sums 1
+	start_daemon
+	fails "a sum that is wrong is found" 1 "held_cpu is 1 too much" \
+		aictl accounting check
+	stop_daemon
+	add_to_sums -1
+	start_daemon
+else
+	skip "a sum that is wrong is found" "takes sqlite3"
+fi
+
+# --- another price ---------------------------------------------------------
+
+# prints the cost of all queues, as Prometheus is told it
+counted()
+{
+	aictl metrics | awk '/^aisched_cost_total[{].*currency="EUR"/ { n += $2 }
+		END { printf "%.3f\n", n }'
+}
+counted=$(counted) past=$(row .total.cost)
+aiq --report --json --by queue >"$dir/before"
+id=$(submit --wrap "$(at_gate c)")
+wait_for is_state "$id" RUNNING
+sed -i 's/^price .*/price { cpu = 0 }/' "$conf"
+ok "a metric grows with what is held" wait_for \
+	"counted | awk '{ exit !(\$1 > $counted + 0.1) }'"
+ok "the price falls" aictl reload
+cost=$(row .total.cost)
+grown=$(counted)
+ok "by as much as the reports say" awk "BEGIN {
+	n = $grown - $counted - ($cost - $past)
+	exit !(n * n < 0.0001) }"
+open_gate c
+becomes "the job ends" "$id" COMPLETED
+is "what is past costs as before" "$(row .total.cost)" "$cost"
+
+# --- mistakes --------------------------------------------------------------
+
+mistaken "an unknown key" "no report is by 'colour'" aiq --report --by colour
+mistaken "a key twice" "'user' is given twice" aiq --report --by user,user
+mistaken "an unknown column" "no column 'colour'" aiq --report -o colour
+mistaken "time that runs backwards" "--since is after --until" \
+	aiq --report --since 2026-02-01 --until 2026-01-01
+is "before all data" "$(row .total.jobs --since 2001-01-01 \
+	--until 2001-02-01)" 0
+fails "an unknown check" 2 "accounting takes 'check'" aictl accounting audit
+fails "another zone takes a restart" 1 \
+	"changing accounting.time_zone needs a restart" \
+	sh -c "sed -i 's,Europe/Berlin,UTC,' '$conf'; aictl reload"
+done_testing

@@ -1,0 +1,220 @@
+#!/bin/sh
+# aictl exec: commands in jobs that run, with a terminal and without
+# shellcheck disable=SC2016,SC2119,SC2154 # jobs expand their own variables; run sets some
+
+# shellcheck source=tests/e2e/slurm.sh
+. "$top_srcdir/tests/e2e/slurm.sh"
+
+stop_daemon
+configure "
+queue default { grace = \"1s\" }
+pool here { runner = local }
+node \"$(uname -n)\" { pool = here  cpus = 8  memory = \"4G\" }"
+start_daemon || bail "aischedd does not start"
+
+mkdir work
+job=$(cd work && GIVEN=submitted submit -o out --wrap \
+	'cat /proc/self/cgroup >cgroup; : >ready; exec sleep 1000')
+wait_for test -e work/ready || bail "the job does not start"
+
+# PATTERN: no process has it in its command line
+gone()
+{
+	! pgrep -f "$1" >left.out
+}
+
+# --- what it is ------------------------------------------------------------------
+
+says "a command" 0 hello "" aictl exec "$job" echo hello
+run env GIVEN=called OTHER=called aictl exec "$job" sh -c \
+	'echo "$AISCHED_JOB_ID $SLURM_JOB_ID $GIVEN $OTHER."; pwd; id -un'
+is "has the environment, the folder and the user of the job" "$rc $out" \
+	"0 $job $job submitted .
+$PWD/work
+$(id -un)"
+is "and its control group" "$(aictl exec "$job" cat /proc/self/cgroup)" "$(cat work/cgroup)"
+is "input" "$(echo typed | aictl exec "$job" cat)" typed
+says "its status is passed on" 7 "" "" aictl exec "$job" sh -c 'exit 7'
+says "a signal" 137 "" "" aictl exec "$job" sh -c 'kill -9 $$'
+says "errors" 1 "" wrong aictl exec "$job" sh -c 'echo wrong >&2; exit 1'
+says "no such command" 127 "" "aisched: cannot run '/no/such': No such file or directory" \
+	aictl exec "$job" /no/such
+: >noexec
+says "one that cannot be run" 126 "" "aisched: cannot run '$PWD/noexec': Permission denied" \
+	aictl exec "$job" "$PWD/noexec"
+says "options are those of the command" 0 "-n --help --" "" \
+	aictl exec "$job" printf '%s %s %s' -n --help --
+says "after -- as well" 0 "-t" "" aictl exec "$job" -- echo -t
+run aictl exec "$job" sh -c 'echo "${#1}"' x "$(head -c 100000 /dev/zero | tr '\0' x)"
+is "a long argument" "$rc $out$err" "0 100000"
+like "it is a step of the job" "$(sacct -n -P -j "$job" -o JobID,JobName,State)" \
+	"^$job\.0\|echo\|COMPLETED\$"
+like "and audited" "$(aictl audit --act exec -j "$job" -n 1)" "exec +job $job"
+says "in a script its input is not the script's" 0 one "" sh -c "printf 'exec $job cat\nexec $job echo one\nexec $job true\n' | aictl"
+
+gang=$(submit -n 3 -o /dev/null --wrap ': >ready.$RANK; exec sleep 1000')
+wait_for 'test -e ready.0 && test -e ready.1 && test -e ready.2'
+is "as the first task" "$(aictl exec "$gang" sh -c 'echo $RANK $WORLD_SIZE $SLURM_PROCID')" "0 3 0"
+is "as another" "$(aictl exec "$gang.2" sh -c 'echo $RANK $WORLD_SIZE $SLURM_PROCID')" "2 3 2"
+says "as one that is not there" 1 "" "aictl: no task 3 of the job runs" aictl exec "$gang.3" true
+fails "as none" 1 "bad number 'x'" aictl exec "$gang.x" true
+aicancel "$gang"
+array=$(submit -a 4-5 -o /dev/null --wrap 'exec sleep 1000')
+wait_for is_state "${array}_5" RUNNING
+is "in a task of an array" "$(aictl exec "${array}_5" sh -c 'echo $SLURM_ARRAY_TASK_ID')" 5
+aicancel "$array"
+
+# --- on a terminal -----------------------------------------------------------------
+
+# Runs tty.sh, made from here, on a terminal of 33 lines that gets standard input.
+on_tty()
+{
+	timeout 300 script -qec "stty rows 33 cols 44; sh $PWD/tty.sh" /dev/null
+}
+
+cat >tty.sh <<END
+aictl exec -t $job sh -c 'tty; stty size; echo \$TERM; read x; echo "got \$x"; exit 5'
+echo status \$?
+END
+echo typed | TERM=vt100 on_tty >tty.out
+like "a terminal of its own" "$(tr -d '\r' <tty.out)" "^/dev/pts/[0-9]+\$"
+like "of the same size" "$(tr -d '\r' <tty.out)" "^33 44\$"
+like "of the same kind" "$(tr -d '\r' <tty.out)" "^vt100\$"
+like "what is typed" "$(tr -d '\r' <tty.out)" "^got typed\$"
+like "and its status" "$(tr -d '\r' <tty.out)" "^status 5\$"
+
+cat >winch.sh <<'END'
+trap 'stty size; exit 0' WINCH
+: >winch.ready
+while :; do sleep 0.05; done
+END
+cat >tty.sh <<END
+exec 3<&0
+aictl exec "$job" -t sh "$PWD/winch.sh" <&3 &
+while [ ! -e "$PWD/work/winch.ready" ]; do sleep 0.05; done
+stty rows 11 cols 22
+wait
+END
+gate winch
+# shellcheck disable=SC2002 # opening it blocks
+cat "$dir/gate.winch" | on_tty >winch.out &
+tty=$!
+wait_for grep -q "^11 22" winch.out
+like "it learns a new size" "$(tr -d '\r' <winch.out)" "^11 22\$"
+open_gate winch
+wait "$tty"
+
+cat >tty.sh <<END
+aictl exec -t $job sh -c 'echo \$\$ >int.pid; trap "echo interrupted" INT; : >int.ready; while :; do sleep 0.05; done'
+END
+gate typed
+gate hung
+(cat "$dir/gate.typed"; printf "\003"; cat "$dir/gate.hung") | on_tty >int.out &
+tty=$!
+wait_for test -e work/int.ready
+open_gate typed
+ok "Ctrl-C is for the command" wait_for grep -q "^.*interrupted" int.out
+# Its terminal hangs up.
+pkill -KILL -f "^script -qec stty rows 33 cols 44; sh $PWD/tty.sh"
+ok "a terminal that hangs up ends it" wait_for "! kill -0 \$(cat work/int.pid) 2>/dev/null"
+open_gate hung
+wait "$tty" 2>/dev/null
+
+says "without a terminal it goes on" 0 "not a tty" \
+	"aictl: standard input is no terminal: going on without one" \
+	sh -c "aictl exec -t $job sh -c 'tty; exit 0' </dev/null"
+
+# --- ends --------------------------------------------------------------------------
+
+# NAME STATUS COMMAND...: prints nothing; starts a command that waits, and does
+# COMMAND when it runs; $pid is that of aictl
+while_it_runs()
+{
+	wir_name=$1 wir_status=$2
+	shift 2
+	rm -f work/up
+	aictl exec "$job" sh -c 'setsid sleep 2222.'$$' & : >up; exec sleep 3333.'$$ \
+		>while.out 2>while.err &
+	pid=$!
+	wait_for test -e work/up
+	"$@"
+	wait "$pid" 2>/dev/null
+	is "$wir_name" "$?" "$wir_status"
+	ok "$wir_name: nothing is left of it" wait_for gone "sleep (2222|3333)[.]$$( |\$)"
+}
+
+signal()
+{
+	kill -"$1" "$pid"
+}
+
+while_it_runs "an interrupt is passed on" 130 signal INT
+while_it_runs "so is another signal" 138 signal USR1
+while_it_runs "a hang-up ends it" 143 signal HUP
+while_it_runs "SIGTERM, too" 143 signal TERM
+while_it_runs "if aictl is killed, the command ends" 137 signal KILL
+is "the job goes on" "$(state_of "$job")" RUNNING
+
+restart_under()
+{
+	kill_daemon
+	start_daemon || bail "aischedd does not start again"
+	aictl exec "$job" true || bail "no command runs after a restart"
+	kill -0 "$pid" && kill -INT "$pid"
+}
+while_it_runs "the command outlives the daemon" 130 restart_under
+
+end_job()
+{
+	aicancel "$job"
+}
+while_it_runs "the end of the job ends it" 143 end_job
+wait_for is_state "$job" CANCELLED
+
+# --- what is refused -----------------------------------------------------------------
+
+says "a job that has ended" 1 "" "aictl: job $job does not run" aictl exec "$job" true
+held=$(submit -H -o /dev/null --wrap true)
+says "one that waits" 1 "" "aictl: job $held has not started" aictl exec "$held" true
+aicancel "$held"
+stopped=$(sleeper -o /dev/null)
+wait_for is_state "$stopped" RUNNING
+if aictl suspend "$stopped" 2>/dev/null; then
+	wait_for is_state "$stopped" SUSPENDED
+	says "one that is suspended" 1 "" \
+		"aictl: job $stopped is suspended: no command runs in it until it resumes" \
+		aictl exec "$stopped" true
+	aictl resume "$stopped"
+	wait_for is_state "$stopped" RUNNING
+fi
+fails "no job" 1 "bad job id 'x'" aictl exec x true
+fails "no command" 2 "exec takes JOB[.RANK] COMMAND..." aictl exec "$stopped"
+fails "an unknown option" 2 "exec: " aictl exec --nosuch "$stopped" true
+for how in part loose fifo garbage huge many; do
+	is "a hostile client: $how" \
+		"$("$top_builddir/tests/e2e/step_hostile" "$dir/state/run/$stopped.1/step" "$how" 20)" 0
+	says "delays nobody: $how" 0 "" "" aictl exec "$stopped" true
+done
+
+if is_root; then
+	says "another's job" 1 "" "aictl: job $stopped is not yours: commands in it are for its owner and root" \
+		as_user nobody aictl exec "$stopped" true
+	theirs=$(cd / && as_user nobody aisub --parsable -o /dev/null --wrap 'exec sleep 1000')
+	wait_for is_state "$theirs" RUNNING
+	is "root is its user there" "$(aictl exec "$theirs" sh -c 'id -un; id -Gn')" \
+		"$(as_user nobody sh -c 'id -un; id -Gn')"
+	like "which is audited" "$(aictl audit --act exec -n 1)" "root +exec +job $theirs"
+	cat >tty.sh <<END
+echo typed | cat
+aictl exec $theirs sh -c 'for i in 0 1 2; do test -t \$i; echo "\$i \$?"; done; cat; echo all >&2'
+echo status \$?
+END
+	is "root's terminal is not for that user" \
+		"$(on_tty </dev/null | tr -d '\r' | xargs)" \
+		"typed 0 1 1 1 2 1 all status 0"
+	is "so is its user" "$(as_user nobody aictl exec "$theirs" id -un)" nobody
+	like "not by the socket either" \
+		"$(as_user daemon "$top_builddir/tests/e2e/step_hostile" \
+			"$dir/state/run/$theirs.1/step" many 1 2>&1)" "Permission denied|^0\$"
+fi
+done_testing

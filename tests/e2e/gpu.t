@@ -1,0 +1,157 @@
+#!/bin/sh
+# The GPUs of this machine, as a library tells of them that stands in for the
+# driver's (tests/gpu).
+# shellcheck disable=SC2016 # jobs expand their own variables
+
+. "$top_srcdir/tests/e2e/jobs.sh"
+
+LD_LIBRARY_PATH=$top_builddir/tests/gpu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+NVML_FILE=$PWD/gpus
+export LD_LIBRARY_PATH NVML_FILE
+
+# LINE...: begin anew on a machine whose driver tells this
+machine()
+{
+	stop_daemon
+	printf '%s\n' "$@" >gpus
+	start_daemon
+}
+
+gpu0='gpu GPU-0000 0 00000000:3B:00.0 81559 0 NVIDIA H100 80GB HBM3'
+gpu1='gpu GPU-0001 1 00000000:5E:00.0 81559 0 NVIDIA H100 80GB HBM3'
+gpu2='gpu GPU-0002 2 00000000:86:00.0 81559 0 NVIDIA H100 80GB HBM3'
+gpu3='gpu GPU-0003 3 00000000:AF:00.0 81559 0 NVIDIA H100 80GB HBM3'
+
+configure '
+queue default { grace = "1s" }
+pool here { runner = local }'
+seen='echo $CUDA_DEVICE_ORDER $CUDA_VISIBLE_DEVICES $AISCHED_GPU_UUIDS'
+
+machine "$gpu3" "$gpu1" "$gpu0" "$gpu2"
+is "aiq shows them" "$(aiq --nodes -h -o gpus,gpu_type | tr -s ' ')" "4 h100"
+unlike "nothing is wrong with them" "$(aictl status)" 'GPUs:'
+gate a
+first=$(submit -c 0.1 --mem 10M --gpus-per-task 1 --wrap "$seen; $(at_gate a)")
+wait_for [ -s "slurm-$first.out" ]
+like "aiq names it" "$(aiq "$first")" '^ *devices .*: GPU 0$'
+is "a job knows its GPU by number and by UUID" "$(cat "slurm-$first.out")" \
+	"PCI_BUS_ID 0 GPU-0000"
+id=$(submit -c 0.1 --mem 10M --gpus-per-task 3 --wrap "$seen")
+becomes "the next one" "$id" COMPLETED
+is "has others, in order of bus ids" "$(cat "slurm-$id.out")" \
+	"PCI_BUS_ID 1,2,3 GPU-0001,GPU-0002,GPU-0003"
+open_gate a
+wait_for is_state "$first" COMPLETED
+
+printf '#!/bin/sh\n#SBATCH --gpus=2 --cpus-per-gpu=0.1 --mem-per-gpu=5M -H\n' \
+	>per_gpu.sh
+id=$(submit per_gpu.sh)
+is "CPUs and memory for each GPU are those of its tasks" \
+	"$(aiq -h -o cpus,mem_mib,gpus "$id" | tr -s ' ' | sed 's/^ //')" \
+	"0.2 10M 2"
+aicancel "$id"
+
+# Two and two are linked, crosswise.
+machine "$gpu0" "$gpu1" "$gpu2" "$gpu3" \
+	'link 0 00000000:86:00.0' 'link 2 00000000:3B:00.0' \
+	'link 1 00000000:AF:00.0' 'link 3 00000000:5E:00.0'
+id=$(submit -c 0.1 --mem 10M --gpus-per-task 2 --wrap "$seen")
+becomes "a job with two" "$id" COMPLETED
+like "has two that are linked" "$(cat "slurm-$id.out")" \
+	'^PCI_BUS_ID (0,2 GPU-0000,GPU-0002|1,3 GPU-0001,GPU-0003)$'
+
+machine "$gpu0" "$(echo "$gpu1" | sed 's/ 0 NVIDIA/ 1 NVIDIA/')" "$gpu2" \
+	'instance 1 MIG-0001 7 0 1 9984 NVIDIA H100 80GB HBM3 MIG 1g.10gb'
+is "a GPU that is in parts is no whole one" "$(aiq --nodes -h -o gpus)" 2
+like "the admin is told" "$(aictl status)" \
+	'GPUs: GPU 1 is in MIG mode and is not given out\.'
+id=$(submit -c 0.1 --mem 10M --gpus-per-task 2 --wrap "$seen")
+becomes "a job that takes the others" "$id" COMPLETED
+is "does not name it" "$(cat "slurm-$id.out")" \
+	"PCI_BUS_ID 0,2 GPU-0000,GPU-0002"
+
+# Jobs that can open all GPUs count all of them.
+configure "
+queue default { grace = \"1s\" }
+pool here { runner = local  constrain_devices = yes }
+node \"$(uname -n)\" { pool = here  gpus = 2 }"
+machine
+like "what keeps the kernel from denying devices is told" "$(aictl status)" \
+	'GPUs: their driver does not tell their device files'
+gate b
+first=$(submit -c 0.1 --mem 10M --gpus-per-task 1 --wrap "$seen; $(at_gate b)")
+wait_for [ -s "slurm-$first.out" ]
+id=$(submit -c 0.1 --mem 10M --gpus-per-task 1 --wrap "$seen")
+becomes "a job with the second GPU" "$id" COMPLETED
+is "does not compute on the first" "$(cat "slurm-$id.out")" "PCI_BUS_ID 1"
+open_gate b
+wait_for is_state "$first" COMPLETED
+configure '
+queue default { grace = "1s" }
+pool here { runner = local }'
+
+# With minor numbers that no real device has.
+if [ "$(id -u)" = 0 ]; then
+	configure '
+queue default { grace = "1s" }
+pool here { runner = local  constrain_devices = yes }'
+	machine "$(echo "$gpu0" | sed 's/ 0 / 200 /')" \
+		"$(echo "$gpu1" | sed 's/ 1 / 201 /')" \
+		"$(echo "$gpu2" | sed 's/ 2 / 202 /')"
+	for minor in 200 201 202; do
+		mknod -m 666 "gpu$minor" c 195 $minor
+	done
+	opens='for i in 200 201 202; do
+		{ : <gpu$i; } 2>&1 | grep -o "Operation not permitted" || echo no driver
+	done'
+	unlike "the kernel can deny devices" "$(aictl status)" 'GPUs:'
+	gate a
+	first=$(submit -c 0.1 --mem 10M --gpus-per-task 1 --wrap "$(at_gate a)")
+	wait_for is_state "$first" RUNNING
+	id=$(submit -c 0.1 --mem 10M --gpus-per-task 1 \
+		--wrap "$opens; echo \$CUDA_VISIBLE_DEVICES \$SLURM_JOB_GPUS")
+	becomes "a job with the second GPU" "$id" COMPLETED
+	is "can open no other, and counts from 0" "$(cat "slurm-$id.out")" \
+		"Operation not permitted
+no driver
+Operation not permitted
+0 1"
+	id=$(submit -c 0.1 --mem 10M --wrap "$opens; echo =\$CUDA_VISIBLE_DEVICES")
+	becomes "a job without GPUs" "$id" COMPLETED
+	is "can open none" "$(cat "slurm-$id.out")" \
+		"Operation not permitted
+Operation not permitted
+Operation not permitted
+="
+	id=$(submit -n 3 --min-tasks 1 -c 0.1 --mem 10M --gpus-per-task 1 \
+		--wrap "if [ \$SLURM_PROCID = 2 ]; then $opens; echo end; fi; exec sleep 1000")
+	wait_for is_state "$id" RUNNING
+	open_gate a
+	wait_for is_state "$first" COMPLETED
+	wait_for has_line "slurm-$id.out" end
+	is "a job that grew can open all that it has" \
+		"$(tr '\n' ' ' <"slurm-$id.out")" "no driver no driver no driver end "
+	aicancel "$id"
+	wait_for is_state "$id" CANCELLED
+	configure '
+queue default { grace = "1s" }
+pool here { runner = local }'
+else
+	skip "jobs are kept from GPUs of others" "needs root"
+fi
+
+machine 'fail 9'
+is "without a driver there are none" "$(aiq --nodes -h -o gpus)" 0
+like "a driver that fails is told" "$(aictl status)" \
+	'GPUs: nvmlInit_v2\(\) of libnvidia-ml.so.1 fails with 9\.'
+
+machine 'hang'
+like "a driver that hangs keeps nobody waiting" "$(aictl status)" \
+	'GPUs: the driver does not answer\.'
+machine "$gpu0" 'hang at the end'
+like "nor one that hangs when it has answered" "$(aictl status)" \
+	'GPUs: the driver does not answer\.'
+id=$(submit -c 0.1 --mem 10M --wrap true)
+becomes "a job without GPUs" "$id" COMPLETED
+
+done_testing

@@ -1,0 +1,163 @@
+#!/bin/sh
+# Archive ended jobs, remove them, and read the archive.
+
+. "${top_srcdir:=.}/tests/e2e/lib.sh"
+. "$top_srcdir/tests/e2e/jobs.sh"
+
+db=$dir/state/aisched.db
+
+# Lines of an archive.
+lines()
+{
+	zcat "$1" | wc -l
+}
+
+ended()
+{
+	aiq --history -a -h -o display_id
+}
+
+# --- an archive ------------------------------------------------------------
+
+gate a
+one=$(submit -A vision -J first --wrap "$(at_gate a)")
+wait_for is_state "$one" RUNNING
+aictl requeue "$one"
+wait_for "[ \"\$(field $one attempt)\" = 2 ] && is_state $one RUNNING"
+open_gate a
+two=$(submit -J second --label run=2,team=nlp -a 0-1 --wrap 'exit 3')
+becomes "a job ends" "$one" COMPLETED
+becomes "an array fails" "${two}_1" FAILED
+wait_for is_state "${two}_0" FAILED
+three=$(submit -H -J "third" --wrap true)
+aicancel "$three"
+wait_for is_state "$three" CANCELLED
+alive=$(submit -H --wrap true)
+aiq --report --json | jq -c .report >"$dir/report"
+ended >"$dir/ended"
+aiq --history -a --json -o display_id,state,elapsed_all,nodelist >"$dir/json"
+aiq --history -a >"$dir/table"
+aiq --history -a --attempts >"$dir/attempts"
+csv=$(aiq --history -a --csv -o display_id,name,exit,start | tr '\r' .)
+is "CSV has the names of columns" "$(echo "$csv" | head -n 1)" \
+	"display_id,name,exit,start."
+is "and plain values" "$(echo "$csv" | sed '1d; s/,[0-9]\{10,\}/,TIME/' | sort |
+	xargs)" "$one,first,0,TIME. ${two}_0,second,3,TIME. ${two}_1,second,3,TIME. \
+$three,third,,."
+misuse "CSV and JSON" "exclude each other" aiq --history --csv --json
+cd "$dir/work" || exit 1
+is "an archive is made" "$(aictl history archive --before now a.gz)" \
+	"4 jobs and 4 attempts are in a.gz"
+is "its lines are the jobs and the attempts" "$(lines a.gz)" 9
+is "it is its maker's alone" "$(stat -c %a a.gz)" 600
+is "the history is empty" "$(ended)" ""
+is "what waits is not touched" "$(state_of "$alive")" PENDING
+is "sums of use are kept" "$(aiq --report --json | jq -c .report)" \
+	"$(cat "$dir/report")"
+ok "and can be checked" aictl accounting check
+fails "no file is written over" 1 "cannot make 'a.gz'" \
+	aictl history archive --before now a.gz
+is "who did it is known" "$(aictl audit --act purge | grep -c purge)" 1
+
+# --- reading it ------------------------------------------------------------
+
+is "the file is listed as the history was" \
+	"$(aiq --history -a --file a.gz)" "$(cat "$dir/table")"
+is "so are its attempts" "$(aiq --history -a --attempts --file a.gz)" \
+	"$(cat "$dir/attempts")"
+is "and as JSON" "$(aiq --history -a --json --file a.gz \
+	-o display_id,state,elapsed_all,nodelist | jq -c '.jobs[]')" \
+	"$(jq -c '.jobs[]' "$dir/json")"
+is "of an account" "$(aiq --history -A vision -h -o display_id --file a.gz)" \
+	"$one"
+is "of a name" "$(aiq --history -n second -h -o display_id --file a.gz |
+	sort | xargs)" "${two}_0 ${two}_1"
+is "of a label" "$(aiq --history -l team=nlp,run -h -o display_id --file a.gz |
+	sort | xargs)" "${two}_0 ${two}_1"
+is "of none" "$(aiq --history -l team=cv -h -o display_id --file a.gz)" ""
+is "in a state" "$(aiq --history -t CANCELLED -h -o display_id --file a.gz)" \
+	"$three"
+is "of a node" "$(aiq --history --node none -h --file a.gz)" ""
+is "one task" "$(aiq --history -h -o display_id --file a.gz "${two}_1")" \
+	"${two}_1"
+fails "an unknown job" 1 "no such job: '999'" aiq --history --file a.gz 999
+if is_root; then
+	is "others' are not listed unasked" \
+		"$(as_user nobody aiq --history -h --file /dev/stdin <a.gz)" ""
+fi
+head -c 200 a.gz >cut.gz
+fails "a file that was cut" 1 "it was cut" aiq --history -a --file cut.gz
+echo '{"jobs":[]}' >other
+fails "another file" 1 "other:1: not an archive" aiq --history --file other
+fails "no file" 1 "cannot read 'none'" aiq --history --file none
+misuse "a file of jobs that run" "--file goes with --history" aiq --file a.gz
+cat >sim.conf <<'END'
+queue default { }
+pool here { runner = local }
+node n0 { pool = here  cpus = 4  memory = "4G" }
+END
+is "aisim replays it" "$("$top_builddir/aisim/aisim" -c sim.conf \
+	--history a.gz | jq '.jobs')" 4
+
+# --- removing --------------------------------------------------------------
+
+for _ in 1 2 3; do
+	last=$(submit --wrap true)
+done
+becomes "more jobs end" "$last" COMPLETED
+wait_for "[ \$(aiq --history -a -h | wc -l) = 3 ]"
+is "they are removed" "$(aictl history purge --before now)" "3 jobs removed"
+is "and gone" "$(ended)" ""
+is "nothing is left to remove" \
+	"$(aictl --json history purge --before now)" '{"removed":0}'
+fails "a time to come" 2 "is to come" aictl history purge --before 2099-01-01
+fails "no time" 2 "--before TIME is missing" aictl history purge
+fails "a bad time" 2 "bad time 'soon'" aictl history purge --before soon
+fails "an unknown verb" 2 "history takes" aictl history shrink --before now
+fails "a folder that is not there" 1 "cannot make 'x/y.gz'" \
+	aictl history archive --before now x/y.gz
+if is_root; then
+	fails "who may not" 1 "an operator" as_user nobody "$dir/bin/aictl" \
+		history purge --before now
+fi
+
+# --- the daemon is killed meanwhile ----------------------------------------
+
+if command -v sqlite3 >/dev/null; then
+	last=$(submit --wrap true)
+	becomes "a job ends" "$last" COMPLETED
+	stop_daemon
+	sqlite3 "$db" 'UPDATE attempt SET ended_ms = ended_ms + 3600000'
+	start_daemon
+	aictl history archive --before now clock.gz >/dev/null
+	is "an attempt that ended before a clock was set back is archived" \
+		"$(zcat clock.gz | grep -c "^{\"attempt\":{\"job_id\":$last,")" 1
+	last=$(submit --wrap true)
+	becomes "a job ends" "$last" COMPLETED
+	stop_daemon
+	columns=$(sqlite3 "$db" 'PRAGMA table_info(job)' | cut -d'|' -f2 |
+		grep -vx id | paste -sd,)
+	sqlite3 "$db" "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL
+		SELECT i + 1 FROM n WHERE i < 20000)
+		INSERT INTO job (id, $columns) SELECT $last + 1000 + i, $columns
+		FROM job, n WHERE id = $last;
+		UPDATE meta SET value = $last + 30000 WHERE key = 'next_id'"
+	start_daemon
+	aictl history purge --before now >"$dir/said" 2>&1 &
+	purger=$!
+	# shellcheck disable=SC2016 # expanded while waiting
+	wait_for '[ "$(sqlite3 "$db" "SELECT count(*) FROM job
+		WHERE state >= 5")" -lt 20001 ]'
+	kill_daemon
+	wait "$purger"
+	left=$(sqlite3 "$db" 'SELECT count(*) FROM job WHERE state >= 5')
+	is "what is removed is removed in whole slices" \
+		"$(((20001 - left) % 1000 * left))" 0
+	start_daemon
+	ok "the sums are right" aictl accounting check
+	is "it may be repeated" "$(aictl history purge --before now)" \
+		"$left jobs removed"
+else
+	skip "a purge is killed" "takes sqlite3"
+fi
+done_testing

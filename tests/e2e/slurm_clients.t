@@ -1,0 +1,44 @@
+#!/bin/sh
+# programs that call Slurm's commands, each with its own workload
+# "tools/slurm-clients" installs them outside the tree; without them this is
+# skipped.
+# shellcheck disable=SC2016,SC2119 # conditions are for later, no options
+
+# shellcheck source=tests/e2e/slurm.sh
+. "$top_srcdir/tests/e2e/slurm.sh"
+
+clients=$("$top_srcdir/tools/slurm-clients" --where)
+python=$clients/bin/python
+[ -e "$clients/installed" ] || skip_all "tools/slurm-clients has not installed the programs"
+slurm_daemon
+export HOME="$dir/client_home" PYTHONDONTWRITEBYTECODE=1
+export PATH="$clients/bin:$PATH"
+mkdir -p "$HOME"
+
+# NAME FUNCTION: of slurm_clients.py
+check()
+{
+	"$python" "$top_srcdir/tests/e2e/slurm_clients.py" "$2" >"$2.out" 2>&1 </dev/null
+	result $? "$1" || {
+		diag "$(tail -n 30 "$2.out")"
+		squeue -a -t all | sed 's/^/#   /'
+	}
+	# One that failed leaves nothing to the next.
+	scancel --me
+	wait_for '[ -z "$(squeue -h)" ]'
+}
+
+check "submitit: a function" submitit_job
+check "submitit: an array" submitit_array
+check "submitit: an exception" submitit_failure
+check "submitit: tasks" submitit_tasks
+check "submitit: cancel" submitit_cancel
+check "submitit: checkpoint and requeue" submitit_requeue
+check "simple-slurm: sbatch and srun" simple_slurm
+check "simple-slurm: squeue and scancel" simple_slurm_queue
+check "executorlib in an allocation" executorlib_job
+check "dask: workers come and go" dask_cluster
+check "Parsl: 20 apps" parsl_apps
+check "Snakemake: rules, a group, a rule that fails" snakemake
+check "reportseff" reportseff
+done_testing

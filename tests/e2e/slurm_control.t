@@ -1,0 +1,145 @@
+#!/bin/sh
+# scontrol: update, requeuehold, reservations and steps, as Slurm 22.05 says it
+# shellcheck disable=SC2119 # slurm_daemon needs no options here
+
+# shellcheck source=tests/e2e/slurm.sh
+. "$top_srcdir/tests/e2e/slurm.sh"
+
+slurm_daemon
+me=$(id -un)
+node=$(uname -n)
+gate go steps
+runs=$(sbatch --parsable -n4 -t 10 -o /dev/null --wrap "$(at_gate go)")
+wait_for is_state "$runs" RUNNING
+waits=$(sbatch --parsable -n2 -t 10 -o /dev/null --wrap true)
+array=$(sbatch --parsable -H -a 0-3 -o /dev/null --wrap true)
+
+# JOB LETTERS
+show()
+{
+	squeue -h -j "$1" -o "$2"
+}
+
+# --- update ----------------------------------------------------------------------
+
+says "several at once" 0 "" "" scontrol update JobId="$waits" TimeLimit=20 Comment=hi Name=new
+is "are changed" "$(show "$waits" '%l %k %j')" "20:00 hi new"
+says "longer" 0 "" "" scontrol update job="$waits" TimeLimit+=5
+says "and shorter, by a short name" 0 "" "" scontrol update jobid="$waits" time=-1
+is "by minutes" "$(show "$waits" %l)" 24:00
+says "not below nothing" 1 "" "scontrol: error: TimeLimit decrement larger than current time limit (100 > 24)" \
+	scontrol update JobId="$waits" TimeLimit-=100
+says "no time" 1 "" "scontrol: error: Invalid TimeLimit value" scontrol update JobId="$waits" TimeLimit=x
+says "another partition" 0 "" "" scontrol update JobId="$waits" Partition=debug
+is "is that of squeue" "$(show "$waits" %P)" debug
+says "no partition" 1 "" "Invalid partition name specified for job $waits" \
+	scontrol update JobId="$waits" Partition=nope
+says "a dependency by its id" 0 "" "" scontrol update JobId="$waits" Dependency="$runs"
+is "is afterany" "$(show "$waits" %E)" "afterany:$runs(unfulfilled)"
+says "none" 0 "" "" scontrol update JobId="$waits" Dependency=
+says "nodes" 0 "" "" scontrol update JobId="$waits" NumNodes=1-2 Nice=7 ReqNodeList="$node"
+is "are the least" "$(show "$waits" '%D %y %n')" "1 7 $node"
+says "memory and tasks" 0 "" "" scontrol update JobId="$waits" MinMemoryNode=300 NumTasks=1 CPUsPerTask=3
+is "and their CPUs" "$(show "$waits" '%m %C')" "300M 3"
+says "the usual QOS" 0 "" "" scontrol update JobId="$waits" QOS=normal
+says "no QOS" 1 "" "Invalid qos specification for job $waits" scontrol update JobId="$waits" QOS=nope
+says "a begin" 0 "" "" scontrol update JobId="$waits" StartTime=now+1hour
+is "holds it back" "$(show "$waits" %r)" BeginTime
+says "an array" 0 "" "" scontrol update JobId="$array" ArrayTaskThrottle=2
+is "has a limit" "$(show "$array" %K)" "0-3%2"
+says "several jobs" 0 "" "" scontrol update JobId="$waits,$array" Comment=both
+is "of which each changes" "$(show "$waits,$array" %k | xargs)" "both both"
+says "by their name" 0 "" "" scontrol update JobName=new Comment=named
+is "only that" "$(show "$waits" %k) $(show "$array" %k)" "named both"
+says "one that runs" 0 "" "" scontrol update JobId="$runs" TimeLimit=9 Name=x Comment=c MailType=END MailUser=me
+is "changes, too" "$(show "$runs" '%l %j %k')" "9:00 x c"
+says "but not its nodes" 1 "" "Job is no longer pending execution for job $runs" \
+	scontrol update JobId="$runs" NumNodes=2
+says "what Slurm lacks" 1 "" "Update of this parameter is not supported: Bogus=1
+Request aborted" scontrol update JobId="$waits" Bogus=1
+says "what we lack" 1 "" "Update of this parameter is not supported: Contiguous=yes
+Request aborted" scontrol update JobId="$waits" Comment=no Contiguous=yes
+is "changes nothing" "$(show "$waits" %k)" named
+says "no such job" 1 "" "Invalid job id specified for job 99999999" scontrol update JobId=99999999 Comment=1
+says "no change" 1 "" "No changes specified" scontrol update JobId="$waits"
+says "nothing" 1 "" "too few arguments for update keyword" scontrol update
+fails "a partition" 1 "is not supported" scontrol update PartitionName=main State=down
+
+# --- requeuehold, notify ---------------------------------------------------------
+
+says "requeuehold of one that waits" 1 "" "Job is pending execution for job $waits" \
+	scontrol requeuehold "$waits"
+says "of one that runs" 0 "" "" scontrol requeuehold "$runs"
+ok "it is held then" wait_for "[ \"\$(show $runs '%t %r')\" = 'PD JobHeldAdmin' ] ||
+	[ \"\$(show $runs '%t %r')\" = 'PD JobHeldUser' ]"
+like "who did it is told" "$(aiq "$runs")" "\($me\); .aictl release $runs. lets it go on"
+says "released" 0 "" "" scontrol release "$runs"
+wait_for is_state "$runs" RUNNING
+ok "with aictl" aictl requeue --hold "$runs"
+ok "it is held as well" wait_for "show $runs '%t %r' | grep -q '^PD JobHeld'"
+is "the trail has both" "$(aictl audit --job "$runs" --act requeuehold | grep -c requeuehold)" 2
+done_job=$(sbatch --parsable -o /dev/null --wrap true)
+becomes "a job that has ended" "$done_job" COMPLETED
+says "waits again, held" 0 "" "" scontrol requeuehold "$done_job"
+like "and stays so" "$(show "$done_job" '%t %r')" "^PD JobHeld"
+says "no such job to requeue" 1 "" "Invalid job id specified for job 99999999" scontrol requeuehold 99999999
+says "notify" 1 "" "scontrol: error: notify is not supported: nothing writes into the output of jobs but their own processes" \
+	scontrol notify "$waits" hello
+aictl release "$runs"
+wait_for is_state "$runs" RUNNING
+open_gate go
+becomes "the first one ends" "$runs" COMPLETED
+
+# --- steps -----------------------------------------------------------------------
+
+says "no steps" 0 "No job steps in the system" "" scontrol show steps
+job=$(sbatch --parsable -n2 --mem=100M -o /dev/null --wrap "srun -n2 sh -c '$(at_gate steps)'")
+ok "a step" wait_for "[ \"\$(squeue -h -s -o %i | grep -c '^$job')\" = 1 ]"
+run scontrol show step "$job.0"
+is "as Slurm shows it" "$rc $(echo "$out" | sed 's/StartTime=[^ ]*/StartTime=T/')" \
+	"0 StepId=$job.0 UserId=$(id -u) StartTime=T TimeLimit=UNLIMITED
+   State=RUNNING Partition=main NodeList=$node
+   Nodes=1 CPUs=2 Tasks=2 Name=sh Network=(null)
+   TRES=cpu=2,mem=100M,node=1,billing=2
+   ResvPorts=(null)
+   CPUFreqReq=Default
+   SrunHost:Pid=(null):0"
+is "the script is one, too" "$(scontrol show steps "$job" | grep -o '^StepId=[^ ]*' | xargs)" \
+	"StepId=$job.batch StepId=$job.0"
+is "a line each" "$(scontrol -o show step | wc -l)" 2
+says "no such step" 1 "Job step $job.7 not found" "" scontrol show step "$job.7"
+says "of no job" 1 "" "slurm_get_job_steps error: Invalid job id specified" scontrol show step 99999999
+open_gate steps
+becomes "that job ends" "$job" COMPLETED
+
+# --- reservations and nodes ------------------------------------------------------
+
+says "no reservation" 0 "No reservations in the system" "" scontrol show reservation
+says "none of that name" 1 "Reservation nope not found" "" scontrol show reservation nope
+fails "to make one without an end" 1 "needs EndTime or Duration" \
+	scontrol create reservation ReservationName=r1 Users="$me" Nodes="$node"
+says "a reservation" 0 "Reservation created: r1" "" scontrol create reservation ReservationName=r1 \
+	StartTime=now+1day Duration=60 Users="$me" Nodes="$node"
+is "is shown" "$(scontrol show reservation r1 | sed -E 's/(Start|End)Time=[^ ]*/\1Time=T/g')" \
+	"ReservationName=r1 StartTime=T EndTime=T Duration=01:00:00
+   Nodes=$node NodeCnt=1 CoreCnt=4 Features=(null) PartitionName=(null) Flags=SPEC_NODES
+   TRES=cpu=4
+   Users=$me Groups=(null) Accounts=(null) Licenses=(null) State=INACTIVE BurstBuffer=(null) Watts=n/a
+   MaxStartDelay=(null)"
+is "on one line" "$(scontrol -o show reservation | wc -l)" 1
+says "deleted" 0 "" "" scontrol delete ReservationName=r1
+says "a node is drained" 0 "" "" scontrol update NodeName="$node" State=drain Reason="disk full"
+like "with its reason" "$(sinfo -h -o '%t %E')" "^drain disk full"
+says "and used again" 0 "" "" scontrol update NodeName="$node" State=resume
+is "idle" "$(sinfo -h -p main -o %t)" idle
+says "no such node" 1 "" "slurm_update error: Invalid node name specified" \
+	scontrol update NodeName=zz State=drain Reason=x
+says "no reservation to delete" 1 "" "delete_reservation reservation: Requested reservation is invalid" \
+	scontrol delete reservation nope
+says "a node without a reason" 1 "" "You must specify a reason when DOWNING or DRAINING a node. Request denied" \
+	scontrol update NodeName="$node" State=drain
+says "another state" 1 "" "Update of this parameter is not supported: State=down
+Request aborted" scontrol update NodeName="$node" State=down
+says "topology" 0 "" "scontrol: error: No topology information available" scontrol show topology
+fails "accounts" 1 "accounts are queues" scontrol show assoc_mgr
+done_testing

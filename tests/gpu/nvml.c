@@ -1,0 +1,249 @@
+/*
+ * nvml.c - stands in for NVIDIA's management library
+ *
+ * It answers from the lines of the file that NVML_FILE names:
+ *
+ *	gpu UUID MINOR BUS_ID MEMORY_MIB MIG NAME
+ *	link GPU switch|BUS_ID
+ *	instance GPU UUID ID START SIZE MEMORY_MIB NAME
+ *	hang
+ *	hang at the end
+ *	fail CODE
+ *
+ * "hang" and "fail" are what its begin does; "at the end", what its end does,
+ * when all has been printed. A list of GPUs is enough to test
+ * what becomes of the answers; that the real library gives such answers is not
+ * shown here.
+ */
+#include "gpu/nvml.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DECLARE(name, args) int name args;
+NVML_FUNCTIONS(DECLARE)
+
+enum { MAX = 64, NO = 3, UNKNOWN = 6 };
+
+struct nvmlDevice_st {
+	int gpu; /* -1: it is one itself */
+	unsigned minor, mig, id, start, size;
+	unsigned long long mib;
+	char uuid[NVML_TEXT], name[NVML_TEXT];
+	nvmlPciInfo_t pci;
+};
+
+static struct nvmlDevice_st gpu[MAX], inst[MAX];
+static struct {
+	unsigned gpu;
+	char to[32];
+} links[MAX * NVML_LINKS_MAX];
+static unsigned ngpus, ninsts, nlinks;
+static bool hangs_at_end;
+
+/* --- the file ------------------------------------------------------------- */
+
+static void read_bus(nvmlPciInfo_t *pci, const char *id)
+{
+	snprintf(pci->busId, sizeof(pci->busId), "%s", id);
+	sscanf(id, "%x:%x:%x", &pci->domain, &pci->bus, &pci->device);
+}
+
+static int read_line(const char *line)
+{
+	struct nvmlDevice_st *g = &gpu[ngpus], *i = &inst[ninsts];
+	char bus[32];
+	int code;
+
+	if (sscanf(line, "gpu %95s %u %31s %llu %u %95[^\n]", g->uuid,
+	           &g->minor, bus, &g->mib, &g->mig, g->name) == 6) {
+		g->gpu = -1;
+		read_bus(&g->pci, bus);
+		ngpus++;
+	} else if (sscanf(line, "instance %d %95s %u %u %u %llu %95[^\n]",
+	                  &i->gpu, i->uuid, &i->id, &i->start, &i->size,
+	                  &i->mib, i->name) == 7) {
+		ninsts++;
+	} else if (sscanf(line, "link %u %31s", &links[nlinks].gpu,
+	                  links[nlinks].to) == 2) {
+		nlinks++;
+	} else if (sscanf(line, "fail %d", &code) == 1) {
+		return code;
+	} else if (!strncmp(line, "hang at the end", 15)) {
+		hangs_at_end = true;
+	} else if (!strncmp(line, "hang", 4)) {
+		for (;;)
+			pause();
+	}
+	return 0;
+}
+
+int nvmlInit_v2(void)
+{
+	const char *path = getenv("NVML_FILE");
+	FILE *f = path ? fopen(path, "re") : NULL;
+	char line[512];
+	int status = f ? 0 : 9;
+
+	while (f && !status && fgets(line, sizeof(line), f))
+		status = read_line(line);
+	if (f)
+		fclose(f);
+	return status;
+}
+
+int nvmlShutdown(void)
+{
+	if (hangs_at_end) {
+		fclose(stdout);
+		fclose(stderr);
+	}
+	while (hangs_at_end)
+		pause();
+	return 0;
+}
+
+/* --- answers -------------------------------------------------------------- */
+
+static int tell(char *text, unsigned size, const char *value)
+{
+	snprintf(text, size, "%s", value);
+	return 0;
+}
+
+int nvmlSystemGetDriverVersion(char *text, unsigned size)
+{
+	return tell(text, size, "550.54.15");
+}
+
+int nvmlDeviceGetCount_v2(unsigned *ret)
+{
+	*ret = ngpus;
+	return 0;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t *ret)
+{
+	*ret = &gpu[index];
+	return index < ngpus ? 0 : UNKNOWN;
+}
+
+int nvmlDeviceGetName(nvmlDevice_t device, char *text, unsigned size)
+{
+	return tell(text, size, device->name);
+}
+
+int nvmlDeviceGetUUID(nvmlDevice_t device, char *text, unsigned size)
+{
+	return tell(text, size, device->uuid);
+}
+
+int nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned *ret)
+{
+	*ret = device->minor;
+	return 0;
+}
+
+int nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *ret)
+{
+	*ret = device->pci;
+	return 0;
+}
+
+int nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *ret)
+{
+	*ret = (nvmlMemory_t){ .total = device->mib << 20 };
+	return 0;
+}
+
+/* Returns the link of this number of a GPU, or NULL. */
+static const char *find_link(nvmlDevice_t device, unsigned number)
+{
+	for (unsigned i = 0; i < nlinks; i++)
+		if (&gpu[links[i].gpu] == device && !number--)
+			return links[i].to;
+	return NULL;
+}
+
+int nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link, unsigned *ret)
+{
+	*ret = find_link(device, link) != NULL;
+	return *ret ? 0 : NO;
+}
+
+int nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t device, unsigned link,
+                                        int *ret)
+{
+	*ret = !strcmp(find_link(device, link), "switch") ? NVML_LINK_TO_SWITCH
+	                                                  : NVML_LINK_TO_GPU;
+	return 0;
+}
+
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned link,
+                                        nvmlPciInfo_t *ret)
+{
+	read_bus(ret, find_link(device, link));
+	return 0;
+}
+
+int nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned *current,
+                         unsigned *pending)
+{
+	*current = *pending = device->mig;
+	return 0;
+}
+
+int nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned *ret)
+{
+	(void)device;
+	*ret = 7;
+	return 0;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned index,
+                                        nvmlDevice_t *ret)
+{
+	for (unsigned i = 0; i < ninsts; i++)
+		if (&gpu[inst[i].gpu] == device && !index--) {
+			*ret = &inst[i];
+			return 0;
+		}
+	return UNKNOWN;
+}
+
+int nvmlDeviceGetGpuInstanceId(nvmlDevice_t device, unsigned *ret)
+{
+	*ret = device->id;
+	return 0;
+}
+
+int nvmlDeviceGetGpuInstanceById(nvmlDevice_t device, unsigned id,
+                                 nvmlGpuInstance_t *ret)
+{
+	for (unsigned i = 0; i < ninsts; i++)
+		if (&gpu[inst[i].gpu] == device && inst[i].id == id) {
+			*ret = (nvmlGpuInstance_t)(void *)&inst[i];
+			return 0;
+		}
+	return UNKNOWN;
+}
+
+int nvmlGpuInstanceGetInfo(nvmlGpuInstance_t handle, nvmlGpuInstanceInfo_t *ret)
+{
+	const struct nvmlDevice_st *i = (const void *)handle;
+
+	*ret = (nvmlGpuInstanceInfo_t){
+		.id = i->id, .placement = { .start = i->start, .size = i->size }
+	};
+	return 0;
+}
+
+int nvmlDeviceGetAttributes_v2(nvmlDevice_t device, nvmlDeviceAttributes_t *ret)
+{
+	*ret = (nvmlDeviceAttributes_t){ .gpuInstanceSliceCount = device->size,
+		                         .memorySizeMB = device->mib };
+	return 0;
+}

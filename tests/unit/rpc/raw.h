@@ -1,0 +1,41 @@
+/* raw.h - connections to the server of a test, and frames made by hand */
+#ifndef TESTS_UNIT_RPC_RAW_H
+#define TESTS_UNIT_RPC_RAW_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libcommon/buf.h"
+#include "libcommon/wire.h"
+
+/* A connection for handmade frames. */
+struct raw {
+	int fd;
+	char nonce[WIRE_NONCE + 1];
+};
+
+struct raw raw_open(void);
+struct raw raw_open_tcp(void);
+void raw_ping(const struct raw *raw); /* its first request */
+void raw_send(int fd, const void *data, size_t len);
+json_t *raw_read(int fd, struct frame_head *ret); /* the next frame */
+void raw_refused(int fd, int code, const char *text);
+void raw_closed(int fd); /* by the server */
+
+/* Put a request with this credential behind what is there. */
+void raw_frame(struct buf *out, uint32_t seq, const char *cred,
+               const char *json);
+
+/* Returns a credential for a frame without raw bytes; the caller frees it. */
+char *raw_cred(enum frame_kind kind, const char *cluster, const char *nonce,
+               uint32_t seq, const char *json);
+
+/* Send a request with its credential, up to its raw bytes, which are zero. */
+void raw_request(const struct raw *raw, const char *json, size_t raw_len);
+
+/* Send head and body as they are; version 0: only the body. */
+void raw_bare(int fd, unsigned char version, const struct frame_head *head,
+              const char *body);
+
+#endif

@@ -1,0 +1,158 @@
+/*
+ * world.h - a runner of this machine with real jobs, for tests
+ *
+ * Each test runs in three ways: as the user who runs the tests; as root with a
+ * job of another user; and unprivileged, without cgroups. Tests wait for
+ * events, pipes and ends of processes, never for time:
+ *
+ *	LOCAL_TEST(a_job_ends)
+ *	{
+ *		lw_run_job(w, JOB(.script = "echo hello"));
+ *		ck_assert_str_eq(lw_content(w, "out"), "hello\n");
+ *	}
+ */
+#ifndef TESTS_UNIT_RUN_LOCAL_WORLD_H
+#define TESTS_UNIT_RUN_LOCAL_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "aischedd/run/runner.h"
+#include "aischedd/run/shepherd/record.h"
+#include "libcommon/mem.h"
+#include "tests/unit/check.h"
+
+#define LOCAL_NOBODY   65534
+#define LOCAL_PATIENCE 60 /* seconds until a test gives up on an event */
+#define LOCAL_EVENTS   1024
+/* Longer than a socket address. */
+#define LOCAL_STATE                                                        \
+	"state-of-a-daemon-in-a-folder-whose-name-is-so-long-that-it-was-" \
+	"surely-made-up-by-someone-who-wants-to-see-what-happens"
+
+enum local_mode { LOCAL_SELF, LOCAL_OTHER, LOCAL_PLAIN, LOCAL_MODES };
+
+struct local_seen {
+	enum run_event_kind kind;
+	uint64_t job;
+	uint32_t attempt, replaced, resize;
+	bool suspended, rebooted;
+	enum start_fault fault;
+	struct outcome out;
+	char text[400];
+};
+
+struct local_world {
+	enum local_mode mode;
+	char dir[64]; /* LOCAL_STATE below it is the daemon's, work the job's */
+	struct arena *arena;
+	struct event_base *base;
+	struct runner *r;
+	struct local_seen seen[LOCAL_EVENTS];
+	size_t n, taken;
+	uint32_t ncpus;
+	bool gave_up;
+};
+
+/* A job as the tests write it; the rest are defaults. */
+struct local_job {
+	uint64_t id;      /* 1 unless given */
+	uint32_t attempt; /* 1 unless given */
+	const char *script;
+	const char *env, *args, *output, *error, *input, *workdir, *rlimits;
+	uint32_t tasks; /* 1 unless given */
+	uint32_t most;  /* the most tasks; equal to tasks unless given */
+	uint32_t resize;
+	const char *on_task_failure;
+	int64_t cpus_milli, mem_mib, grace;
+	uint32_t cpu; /* its first CPU */
+	bool whole;   /* one process with the whole allocation */
+	bool append;
+	uint64_t array_job;
+	uint32_t array_task, restarts;
+};
+
+#define JOB(...) (&(struct local_job){ __VA_ARGS__ })
+
+/* Runs until it is killed; its processes hold "pipe" open, two of them in
+ * sessions of their own. */
+#define LOCAL_RUN_AWAY "exec 3>pipe; setsid sleep 1000 & setsid sleep 1000 & "
+
+/* A test that is given a world, w; skipped where its mode is not possible. */
+#define LOCAL_TEST(name)                               \
+	static void run_##name(struct local_world *w); \
+	START_TEST(name)                               \
+	{                                              \
+		lw_test(_i, run_##name);               \
+	}                                              \
+	END_TEST                                       \
+	static void run_##name(struct local_world *w)
+
+void lw_test(int mode, void (*fn)(struct local_world *w));
+
+/* Make folders and a runner. Returns false if this mode is not possible. */
+bool lw_begin(struct local_world *w, int mode);
+void lw_finish(struct local_world *w);
+
+/* --- the daemon --- */
+
+void lw_daemon_begins(struct local_world *w);
+void lw_daemon_ends(struct local_world *w);
+
+/* Name the first attempts of these jobs as the ones that the store knows. */
+void lw_recover(struct local_world *w, size_t n, const uint64_t *job);
+
+/* The three of them. */
+void lw_daemon_restarts(struct local_world *w, size_t n, const uint64_t *job);
+
+/* Returns the next event not taken yet. */
+const struct local_seen *lw_next(struct local_world *w);
+
+/* Returns the next event, which must be this one. */
+const struct local_seen *lw_expect(struct local_world *w,
+                                   enum run_event_kind kind, uint64_t job);
+
+/* --- jobs --- */
+
+/* fn: start or resize. */
+void lw_order(struct local_world *w, const struct local_job *j,
+              void (*fn)(struct runner *r, const struct run_job *job));
+void lw_start(struct local_world *w, const struct local_job *j);
+
+/* Start it, and wait until it has written a line to "pipe". */
+void lw_start_ready(struct local_world *w, const struct local_job *j);
+
+/* Returns how it ended. */
+const struct local_seen *lw_run_job(struct local_world *w,
+                                    const struct local_job *j);
+
+/* About the first attempt of a job; the last two of job 1. */
+void lw_stop(struct local_world *w, uint64_t job, enum stop_why why,
+             int64_t grace);
+void lw_forget(struct local_world *w, uint64_t job);
+void lw_signal(struct local_world *w, int signo, enum signal_scope scope);
+void lw_resume(struct local_world *w, uint16_t cpu);
+
+/* --- what they do --- */
+
+/* Returns the contents of a file in the job's folder; "" if there is none. */
+const char *lw_content(struct local_world *w, const char *name);
+
+/* Make a pipe in the job's folder, through which it reports. */
+void lw_make_pipe(struct local_world *w, const char *name);
+
+/* Wait until the job has written a line to it. */
+const char *lw_hear(struct local_world *w, const char *name);
+
+/* Wait until no process has this pipe open for writing. */
+void lw_wait_closed(struct local_world *w, const char *name);
+
+/* Read what the shepherd of the job claimed. */
+struct claim lw_read_claim(struct local_world *w, uint64_t job);
+
+/* Wait until the process has ended. */
+void lw_wait_gone(pid_t pid);
+
+#endif

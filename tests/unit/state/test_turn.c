@@ -1,0 +1,167 @@
+/* test_turn.c - jobs start in the order of the positions that users see */
+#include <stdlib.h>
+
+#include "aischedd/state/pass/why.h"
+#include "libcommon/mem.h"
+#include "tests/unit/check.h"
+#include "tests/unit/dice.h"
+#include "tests/unit/state/world.h"
+
+enum { WORLDS = 60, JOBS = 40 };
+
+static const char *const confs[] = {
+	WORLD_CONF,
+	"pool here { runner = local }\n"
+	"queue batch { default_time = 1h max_wait = 2h }\n",
+	"pool here { runner = local }\n"
+	"queue batch { }\n"
+	"scheduling { order = shortest }\n",
+	"pool here { runner = local }\n"
+	"queue batch { }\n"
+	"scheduling { backfill = no order = least_served }\n",
+};
+
+static const struct {
+	const char *name;
+	const char *step[24];
+} cases[] = {
+	{ "alike jobs have a place and a start each",
+	  { "submit cpus-per-task=4 time=5", "submit cpus-per-task=4 time=5",
+	    "run", "submit cpus-per-task=4 time=5", "run",
+	    "submit cpus-per-task=4 time=5", "run", "turn 2 => 1 at 300",
+	    "turn 3 => 2 at 600", "turn 4 => 3 at 900" } },
+	{ "who is promised nothing has a place still",
+	  { "submit cpus-per-task=4", "run", "submit cpus-per-task=4",
+	    "submit cpus-per-task=4", "submit cpus-per-task=3 nice=1", "run",
+	    "submit cpus-per-task=4", "run", "turn 2 => 1", "turn 3 => 2",
+	    "turn 4 => 4", "turn 5 => 3" } },
+	{ "a job that was held starts after those that have waited longer",
+	  { "submit cpus-per-task=4",
+	    "run",
+	    "submit cpus-per-task=4 hold",
+	    "+1000",
+	    "submit cpus-per-task=4",
+	    "+1000",
+	    "submit cpus-per-task=3",
+	    "+1000",
+	    "release 2",
+	    "run",
+	    "turn 3 => 1",
+	    "turn 4 => 2",
+	    "turn 2 => 3",
+	    "end 1 0",
+	    "run",
+	    "turn 4 => 1",
+	    "turn 2 => 2",
+	    "end 3 0",
+	    "run",
+	    "turn 2 => 1" } },
+};
+
+START_TEST(turn_case)
+{
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_play(&w, cases[_i].name, cases[_i].step);
+	world_fini(&w);
+}
+END_TEST
+
+/* Each job takes the node for itself, so that one runs at a time. */
+static void submit_some(struct world *w, struct dice *d)
+{
+	for (int i = 0; i < JOBS; i++) {
+		struct buf options = { 0 };
+		uint64_t id;
+
+		w->who.user = PICK(d, "ada", "bob");
+		w->who.uid = (uint32_t)*w->who.user;
+		buf_printf(&options, "cpus-per-task=%s time=%s nice=%s%s",
+		           PICK(d, "3", "4"), PICK(d, "10", "20"),
+		           PICK(d, "0", "0", "0", "1"),
+		           PICK(d, "", "", "", " hold", " begin=now+600",
+		                " array=0-2"));
+		buf_addc(&options, '\0');
+		id = world_submit(w, options.data);
+		buf_free(&options);
+		ck_assert_uint_ne(id, 0);
+		world_tick(w, roll(d, 900));
+		id = 1 + roll(d, (uint32_t)id);
+		if (state_job(w->state, id) &&
+		    state_job(w->state, id)->state == JOB_PENDING)
+			world_event(w, id, roll(d, 3) ? EV_release : EV_hold);
+		world_run(w);
+	}
+}
+
+static void settle(struct world *w)
+{
+	for (int i = 0; i < 20 && state_wants_plan(w->state); i++)
+		world_run(w);
+}
+
+/* Returns the job that is next, by what users see; 0: none. It has position 1,
+ * and no position is given twice. */
+static uint64_t next_of(const struct world *w)
+{
+	bool seen[4 * JOBS] = { false };
+	uint64_t ret = 0;
+
+	for (const struct job *job = state_first_job(w->state); job;
+	     job = job->all_next) {
+		uint32_t position;
+		int64_t expected;
+
+		if (job->state != JOB_PENDING)
+			continue;
+		state_why(w->state, job, w->now, NULL, &expected, &position);
+		ck_assert_uint_lt(position, ARRAY_SIZE(seen));
+		ck_assert_msg(!position || !seen[position],
+		              "two jobs have position %u", position);
+		seen[position] = true;
+		if (position == 1)
+			ret = job->id;
+	}
+	return ret;
+}
+
+static const struct job *running(const struct world *w)
+{
+	const struct job *job = state_first_job(w->state);
+
+	while (job && job->state != JOB_RUNNING)
+		job = job->all_next;
+	return job;
+}
+
+START_TEST(jobs_start_in_order)
+{
+	struct dice d = { 1 + (uint64_t)_i };
+	const struct job *job;
+	struct world w;
+
+	world_with_node(&w, confs[_i % (int)ARRAY_SIZE(confs)]);
+	submit_some(&w, &d);
+	settle(&w);
+	while ((job = running(&w)) != NULL) {
+		uint64_t next = next_of(&w);
+
+		world_end(&w, job->id, 0);
+		settle(&w);
+		job = running(&w);
+		ck_assert_msg(
+		    !next || (job && (job->id == next || job->array == next)),
+		    "job %llu was next, and %llu started",
+		    (unsigned long long)next,
+		    (unsigned long long)(job ? job->id : 0));
+	}
+	world_fini(&w);
+}
+END_TEST
+
+SUITE(turn)
+{
+	tcase_add_loop_test(tc, turn_case, 0, (int)ARRAY_SIZE(cases));
+	tcase_add_loop_test(tc, jobs_start_in_order, 0, WORLDS);
+}

@@ -1,0 +1,39 @@
+/* test_volume.c - jobs that mount volume claims */
+#include "aischedd/run/runner.h"
+#include "aischedd/state/cluster/volume.h"
+#include "tests/unit/check.h"
+#include "tests/unit/state/world.h"
+
+/* A start of a job that mounts a claim moves others, and not the job itself,
+ * which is still pending then. */
+START_TEST(a_claim_of_one_node_is_handed_on)
+{
+	struct volume_info data = { .name = "data",
+		                    .share = VOLUME_ONE_POD,
+		                    .anywhere = true };
+	struct world w;
+
+	world_with_node(&w, "pool here { runner = kubernetes }\n"
+	                    "queue batch { }\n");
+	state_volume_seen(w.state, 0, &data, w.now);
+	state_volume_seen(w.state, 0, &(struct volume_info){ 0 }, w.now);
+	for (int i = 0; i < 3; i++)
+		ck_assert_uint_ne(world_submit(&w, "mount=pvc:data:/data"), 0);
+	world_run(&w);
+	ck_assert_str_eq(world_jobs(&w), "1 R, 2 PD Volume, 3 PD Volume");
+	world_end(&w, 1, 0);
+	world_commit(&w);
+	world_run(&w);
+	ck_assert_str_eq(world_jobs(&w), "2 R, 3 PD Volume");
+	world_end(&w, 2, 0);
+	world_commit(&w);
+	world_run(&w);
+	ck_assert_str_eq(world_jobs(&w), "3 R");
+	world_fini(&w);
+}
+END_TEST
+
+SUITE(volume)
+{
+	tcase_add_test(tc, a_claim_of_one_node_is_handed_on);
+}
