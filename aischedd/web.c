@@ -7,7 +7,6 @@
 #include <netinet/in.h>
 #include <pwd.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,6 +19,7 @@
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
 #include "libcommon/paths.h"
+#include "libcommon/spawn.h"
 
 enum {
 	AGAIN_MS = 1000,      /* the first time that it ends */
@@ -165,37 +165,21 @@ static size_t arguments(const struct web *web, const char **args, char *number)
 	return n;
 }
 
-/* Give it these descriptors as 3, 4, ..., its errors, and no others. */
-static int spawn(struct web *web, const int *fd, int nfds, struct err *err)
+static int start_program(struct web *web, const int *fd, size_t nfd,
+                         struct err *err)
 {
-	const char *args[HOSTS_MAX + 10], *env[] = { "LC_ALL=C", NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t all, none;
+	const char *args[HOSTS_MAX + 10];
+	const struct spawn s = { .argv = args,
+		                 .env = (const char *[]){ "LC_ALL=C", NULL },
+		                 .fd = fd,
+		                 .nfd = nfd };
 	char number[12];
-	int code;
 
 	arguments(web, args, number);
-	sigfillset(&all);
-	sigemptyset(&none);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF |
-	                                    POSIX_SPAWN_SETSIGMASK);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDWR, 0);
-	posix_spawn_file_actions_adddup2(&files, 0, 1);
-	for (int i = 0; i < nfds; i++)
-		posix_spawn_file_actions_adddup2(&files, fd[i], FIRST_FD + i);
-	code = posix_spawn(&web->pid, web->program, &files, &attr,
-	                   (char **)(uintptr_t)args, (char **)(uintptr_t)env);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	if (!code)
+	errno = spawn(&s, &web->pid);
+	if (!errno)
 		return 0;
 	web->pid = 0;
-	errno = code;
 	return err_sys(err, "cannot start '%s'", web->program);
 }
 
@@ -204,11 +188,13 @@ static int pass(int fd)
 	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
 }
 
-/* Start the program with its ends of pair and pipe, and the listeners. */
+/* Start the program with our errors, its ends of pair and pipe, and the
+ * listeners. */
 static int start(struct web *web, struct err *err)
 {
-	int pair[2] = { -1, -1 }, life[2] = { -1, -1 }, give[LISTEN_MAX + 3];
-	int n = 0, rc = -1;
+	int pair[2] = { -1, -1 }, life[2] = { -1, -1 },
+	    give[LISTEN_MAX + FIRST_FD + 2] = { -1, -1, 2 };
+	int n = FIRST_FD, rc = -1;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
 	               pair) < 0 ||
@@ -219,9 +205,9 @@ static int start(struct web *web, struct err *err)
 		give[n++] = pass(life[1]);
 		for (int i = 0; i < web->nlisteners; i++)
 			give[n++] = pass(web->listener[i]);
-		rc = spawn(web, give, n, err);
+		rc = start_program(web, give, (size_t)n, err);
 	}
-	for (int i = 0; i < n; i++)
+	for (int i = FIRST_FD; i < n; i++)
 		close(give[i]);
 	close(pair[1]);
 	close(life[1]);

@@ -1,47 +1,88 @@
-/* spawn.c - start programs that an admin names */
+/* spawn.c - start programs */
 #include "libcommon/spawn.h"
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
-#include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-enum { ARGS_MAX = 8 };
+#include "libcommon/mem.h"
 
-int spawn_program(const char *const *argv, int in, int out, pid_t *ret)
+/* A shell sets PWD; the program gets it only from env. */
+static const char *const shell[] = { "/bin/sh", "-c",
+	                             "unset PWD; exec \"$0\" \"$@\"" };
+
+static const char **shell_argv(const char *const *argv)
 {
-	const char *args[ARGS_MAX + 4] = { "/bin/sh", "-c",
-		                           "unset PWD; exec \"$0\" \"$@\"" };
-	const char *const env[] = { "PATH=/usr/local/sbin:/usr/local/bin:"
-		                    "/usr/sbin:/usr/bin:/sbin:/bin",
-		                    NULL };
+	const char **ret;
+	size_t n = 0;
+
+	while (argv[n])
+		n++;
+	ret = xcalloc(ARRAY_SIZE(shell) + n + 1, sizeof(*ret));
+	memcpy(ret, shell, sizeof(shell));
+	memcpy(ret + ARRAY_SIZE(shell), argv, n * sizeof(*argv));
+	return ret;
+}
+
+static void add_files(const struct spawn *s, posix_spawn_file_actions_t *files)
+{
+	for (size_t i = 0; i < s->nfd; i++) {
+		if (s->fd[i] < 0)
+			posix_spawn_file_actions_addopen(
+			    files, (int)i, "/dev/null", O_RDWR, 0);
+		else
+			posix_spawn_file_actions_adddup2(files, s->fd[i],
+			                                 (int)i);
+	}
+	/* Duplicating it onto itself keeps it open across exec. */
+	if (s->keep)
+		posix_spawn_file_actions_adddup2(files, s->keep, s->keep);
+}
+
+int spawn(const struct spawn *s, pid_t *ret)
+{
+	const char **args = s->by_shell ? shell_argv(s->argv) : NULL;
+	const char *const *argv = args ? args : s->argv;
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
 	sigset_t all, none;
 	int code;
 
-	for (size_t i = 0; i < ARGS_MAX && argv[i]; i++)
-		args[3 + i] = argv[i];
 	sigfillset(&all);
 	sigemptyset(&none);
 	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP |
-	                                    POSIX_SPAWN_SETSIGDEF |
-	                                    POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setflags(
+	    &attr,
+	    (short)(s->group | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK));
 	posix_spawnattr_setsigdefault(&attr, &all);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawn_file_actions_init(&files);
-	if (in < 0)
-		posix_spawn_file_actions_addopen(&files, 0, "/dev/null",
-		                                 O_RDONLY, 0);
-	else
-		posix_spawn_file_actions_adddup2(&files, in, 0);
-	posix_spawn_file_actions_adddup2(&files, out, 1);
-	posix_spawn_file_actions_adddup2(&files, out, 2);
-	code = posix_spawn(ret, args[0], &files, &attr,
-	                   (char **)(uintptr_t)args, (char **)(uintptr_t)env);
+	add_files(s, &files);
+	code =
+	    posix_spawn(ret, argv[0], &files, &attr, (char **)(uintptr_t)argv,
+	                s->env ? (char **)(uintptr_t)s->env : environ);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attr);
+	free(args);
 	return code;
+}
+
+int spawn_program(const char *const *argv, int in, int out, pid_t *ret)
+{
+	static const char *const env[] = {
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:"
+		"/bin",
+		NULL
+	};
+	const struct spawn s = { .argv = argv,
+		                 .env = env,
+		                 .fd = (int[]){ in, out, out },
+		                 .nfd = 3,
+		                 .group = POSIX_SPAWN_SETPGROUP,
+		                 .by_shell = true };
+
+	return spawn(&s, ret);
 }

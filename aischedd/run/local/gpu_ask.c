@@ -5,9 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -16,34 +14,21 @@
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"
 #include "libcommon/paths.h"
+#include "libcommon/spawn.h"
 
 enum { ANSWER_MAX = 1 << 20, NO_LIBRARY = 3, PAUSE_MS = 2 };
 
-extern char **environ;
-
 /* Start the program; its answers and errors come through out. */
-static int spawn(const char *program, int out, pid_t *ret, struct err *err)
+static int begin(const char *program, int out, pid_t *ret, struct err *err)
 {
-	char verb[] = "list";
-	char *args[] = { (char *)(uintptr_t)program, verb, NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none;
-	int code;
+	const struct spawn s = {
+		.argv = (const char *[]){ program, "list", NULL },
+		.fd = (int[]){ -1, out, out },
+		.nfd = 3,
+	};
 
-	sigemptyset(&none);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&files, out, 1);
-	posix_spawn_file_actions_adddup2(&files, out, 2);
-	code = posix_spawn(ret, program, &files, &attr, args, environ);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	errno = code;
-	return code ? err_sys(err, "cannot start '%s'", program) : 0;
+	errno = spawn(&s, ret);
+	return errno ? err_sys(err, "cannot start '%s'", program) : 0;
 }
 
 /* Returns false if it is not over in time. */
@@ -125,7 +110,7 @@ json_t *gpu_ask(int ms, struct err *err)
 	if (pipe2(fd, O_CLOEXEC) < 0) {
 		err_sys(err, "cannot make a pipe");
 	} else {
-		int failed = spawn(program, fd[1], &pid, err);
+		int failed = begin(program, fd[1], &pid, err);
 
 		close(fd[1]);
 		if (!failed)

@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +22,7 @@
 #include "aischedd/run/local/local.h"
 #include "aischedd/run/shepherd/cgroup_find.h"
 #include "aischedd/run/shepherd/nursery.h"
+#include "libcommon/spawn.h"
 
 #define SCOPE_PATIENCE_MS 5000
 
@@ -44,10 +44,11 @@ static int spawn_nursery(struct local *l, int fd)
 	const char *args[ARRAY_SIZE(scope_command) + 4];
 	size_t n = 0;
 	char lock[12];
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t all, none;
-	int code;
+	const struct spawn s = { .argv = args,
+		                 .fd = (int[]){ fd, l->null_fd, l->null_fd },
+		                 .nfd = 3,
+		                 .keep = l->lock_fd,
+		                 .group = POSIX_SPAWN_SETSID };
 
 	for (; l->scope && n < ARRAY_SIZE(scope_command); n++)
 		args[n] = scope_command[n];
@@ -58,25 +59,7 @@ static int spawn_nursery(struct local *l, int fd)
 	            : l->ways.shepherds ? l->ways.shepherds
 	                                : "";
 	args[n] = NULL;
-	sigfillset(&all);
-	sigemptyset(&none);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID |
-	                                    POSIX_SPAWN_SETSIGDEF |
-	                                    POSIX_SPAWN_SETSIGMASK);
-	posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_adddup2(&files, fd, 0);
-	posix_spawn_file_actions_adddup2(&files, l->null_fd, 1);
-	posix_spawn_file_actions_adddup2(&files, l->null_fd, 2);
-	/* Duplicating it onto itself keeps it open across exec. */
-	posix_spawn_file_actions_adddup2(&files, l->lock_fd, l->lock_fd);
-	code = posix_spawn(&l->nursery_pid, args[0], &files, &attr,
-	                   (char *const *)(uintptr_t)args, environ);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	return code;
+	return spawn(&s, &l->nursery_pid);
 }
 
 void nursery_close(struct local *l)

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +18,11 @@
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
+#include "libcommon/spawn.h"
 
 #define MAX_OUTPUT ((size_t)1 << 20)
+
+enum { NOT_FOUND = 127 }; /* how a shell ends then */
 
 /* One of the outputs of the program. */
 struct plugin_stream {
@@ -31,7 +33,7 @@ struct plugin_stream {
 
 struct kube_plugin_run {
 	char *what; /* "kubeconfig 'F': user 'U': exec 'P'" */
-	char *api_version;
+	char *api_version, *hint;
 	kube_plugin_fn *fn;
 	void *arg;
 	pid_t pid;
@@ -115,44 +117,22 @@ static const char **make_env(const struct kube_config *c, const char *info)
 	return env;
 }
 
-static int spawn_with(const struct kube_config *c, const char **env, int out,
-                      int says, pid_t *ret)
-{
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t all, none;
-	int code;
-
-	sigfillset(&all);
-	sigemptyset(&none);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP |
-	                                    POSIX_SPAWN_SETSIGDEF |
-	                                    POSIX_SPAWN_SETSIGMASK);
-	posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&files, out, 1);
-	posix_spawn_file_actions_adddup2(&files, says, 2);
-	code = posix_spawnp(ret, c->plugin->argv[0], &files, &attr,
-	                    (char *const *)(uintptr_t)c->plugin->argv,
-	                    (char *const *)(uintptr_t)env);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	return code;
-}
-
 /* Returns an errno value; on success also the read ends of its outputs. */
-static int spawn(const struct kube_config *c, const char **env, pid_t *ret_pid,
+static int begin(const struct kube_config *c, const char **env, pid_t *ret_pid,
                  int *ret_pidfd, int *ret_out, int *ret_says)
 {
 	int out[2] = { -1, -1 }, says[2] = { -1, -1 }, code = 0;
+	struct spawn s = { .argv = c->plugin->argv,
+		           .env = env,
+		           .nfd = 3,
+		           .group = POSIX_SPAWN_SETPGROUP,
+		           .by_shell = true };
 
 	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(says, O_CLOEXEC) < 0)
 		code = errno;
+	s.fd = (int[]){ -1, out[1], says[1] };
 	if (!code)
-		code = spawn_with(c, env, out[1], says[1], ret_pid);
+		code = spawn(&s, ret_pid);
 	if (!code) {
 		*ret_pidfd = pidfd_open(*ret_pid, 0);
 		if (*ret_pidfd < 0) {
@@ -224,6 +204,7 @@ static void run_free(struct kube_plugin_run *run)
 	buf_free(&run->says.text);
 	free(run->what);
 	free(run->api_version);
+	free(run->hint);
 	free(run);
 }
 
@@ -270,7 +251,7 @@ static void last_line(struct buf *text, const char **ret, int *ret_len)
 static int read_result(struct kube_plugin_run *run, int status,
                        struct kube_credential *ret, struct err *err)
 {
-	const char *line;
+	const char *line, *hint = NULL;
 	int len;
 
 	if (run->out.fd >= 0)
@@ -282,8 +263,11 @@ static int read_result(struct kube_plugin_run *run, int status,
 		               WTERMSIG(status));
 	if (WEXITSTATUS(status)) {
 		last_line(&run->says.text, &line, &len);
-		return err_set(err, EACCES, "it ended with status %d%s%.*s",
-		               WEXITSTATUS(status), len ? ": " : "", len, line);
+		if (WEXITSTATUS(status) == NOT_FOUND)
+			hint = run->hint;
+		return err_set(err, EACCES, "it ended with status %d%s%.*s%s%s",
+		               WEXITSTATUS(status), len ? ": " : "", len, line,
+		               hint ? "; " : "", hint ? hint : "");
 	}
 	return kube_credential_parse(
 	    run->out.text.data ? run->out.text.data : "", run->out.text.len,
@@ -353,19 +337,18 @@ struct kube_plugin_run *kube_plugin_start(struct event_base *base,
 	int out, says, pidfd = -1, code;
 	pid_t pid;
 
-	code = spawn(config, env, &pid, &pidfd, &out, &says);
+	code = begin(config, env, &pid, &pidfd, &out, &says);
 	if (code) {
-		err_set(err, code,
-		        "%s: user '%s': cannot run exec '%s': %s%s%s",
+		err_set(err, code, "%s: user '%s': cannot run exec '%s': %s",
 		        config->source, config->user, plugin->argv[0],
-		        strerror(code), plugin->hint ? "; " : "",
-		        plugin->hint ? plugin->hint : "");
+		        strerror(code));
 	} else {
 		run = run_new(base, pid, pidfd, out, says);
 		run->what =
 		    xasprintf("%s: user '%s': exec '%s'", config->source,
 		              config->user, plugin->argv[0]);
 		run->api_version = xstrdup(plugin->api_version);
+		run->hint = plugin->hint ? xstrdup(plugin->hint) : NULL;
 		run->fn = fn;
 		run->arg = arg;
 		event_add(run->late, &after);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/unit/dead_mount.h"
 #include "tests/unit/run/local/world.h"
 
 enum { MANY = 400 };
@@ -250,22 +251,6 @@ LOCAL_TEST(a_start_that_hangs_ends_by_itself)
 	close(lease);
 }
 
-/* A file system whose server answers nothing; its connection, or -1. */
-static int mount_dead(const char *path)
-{
-	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-	char options[128];
-
-	snprintf(options, sizeof(options),
-	         "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fd);
-	if (fd < 0 || mkdir(path, 0777) < 0 ||
-	    mount("dead", path, "fuse", 0, options) < 0) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
 START_TEST(outputs_that_cannot_be_opened_end_the_start)
 {
 	char path[128];
@@ -274,14 +259,12 @@ START_TEST(outputs_that_cannot_be_opened_end_the_start)
 	int fuse;
 
 	/* It takes its time, and root alone may mount. */
-	if (_i != LOCAL_OTHER || geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
-	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	if (_i != LOCAL_OTHER || geteuid() != 0 || !dead_mount_may() ||
 	    !lw_begin(&w, _i))
 		return;
 	snprintf(path, sizeof(path), "%s/work/dead", w.dir);
-	fuse = mount_dead(path);
+	fuse = dead_mount(path);
 	if (fuse < 0) {
-		rmdir(path);
 		lw_finish(&w);
 		return;
 	}
