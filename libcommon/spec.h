@@ -122,6 +122,11 @@ extern const size_t spec_nfields;
 
 void spec_init(struct spec *spec); /* nothing given */
 
+static inline bool spec_is_set(int64_t number)
+{
+	return number != SPEC_UNSET;
+}
+
 const char **spec_text(struct spec *spec, const struct spec_field *field);
 int64_t *spec_int(struct spec *spec, const struct spec_field *field);
 

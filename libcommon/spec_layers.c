@@ -8,8 +8,7 @@
 #include "libcommon/spec_opt.h"
 #include "libcommon/spec_set.h"
 
-/* --- precedence
- * ------------------------------------------------------------ */
+/* --- precedence ----------------------------------------------------------- */
 
 void submit_init(struct submit *submit, struct arena *arena,
                  struct buf *warnings, int64_t now)
@@ -27,14 +26,23 @@ void submit_init(struct submit *submit, struct arena *arena,
 enum { OF_MEMORY, OF_CPUS };
 static const struct group {
 	size_t first, last;
+	size_t per_gpu; /* the same for each GPU, in struct submit; 0: none */
 } groups[] = {
 	[OF_MEMORY] = { offsetof(struct spec, mem),
-	                offsetof(struct spec, mem_cpu) },
-	[OF_CPUS] = { offsetof(struct spec, cpus),
-	              offsetof(struct spec, cpus) },
-	{ offsetof(struct spec, gpus), offsetof(struct spec, gpus_node) },
-	{ offsetof(struct spec, signal), offsetof(struct spec, signal_batch) },
+	                offsetof(struct spec, mem_cpu),
+	                offsetof(struct submit, per_gpu.mem) },
+	[OF_CPUS] = { offsetof(struct spec, cpus), offsetof(struct spec, cpus),
+	              offsetof(struct submit, per_gpu.cpus) },
+	{ offsetof(struct spec, gpus), offsetof(struct spec, gpus_node), 0 },
+	{ offsetof(struct spec, signal), offsetof(struct spec, signal_batch),
+	  0 },
 };
+
+static bool group_has(const struct group *group, size_t offset)
+{
+	return (offset >= group->first && offset <= group->last) ||
+	       (group->per_gpu && offset == group->per_gpu);
+}
 
 static bool is_given(struct spec *spec, const struct spec_field *field)
 {
@@ -45,8 +53,7 @@ static bool is_given(struct spec *spec, const struct spec_field *field)
 static bool group_is_given(struct spec *spec, const struct group *group)
 {
 	for (size_t i = 0; i < spec_nfields; i++)
-		if (spec_fields[i].offset >= group->first &&
-		    spec_fields[i].offset <= group->last &&
+		if (group_has(group, spec_fields[i].offset) &&
 		    is_given(spec, &spec_fields[i]))
 			return true;
 	return false;
@@ -74,12 +81,8 @@ void submit_clear(struct submit *submit, const struct opt *opt)
 
 	if (opt->set == spec_set_ignored)
 		return; /* options without effect */
-	if (opt->offset == offsetof(struct submit, per_gpu.mem))
-		first = groups[OF_MEMORY].first;
-	if (opt->offset == offsetof(struct submit, per_gpu.cpus))
-		first = groups[OF_CPUS].first;
 	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
-		if (first >= groups[g].first && first <= groups[g].last) {
+		if (group_has(&groups[g], opt->offset)) {
 			first = groups[g].first;
 			last = groups[g].last;
 			break;
@@ -98,8 +101,7 @@ static void spec_merge(struct spec *to, struct spec *from)
 		bool has = is_given(to, field);
 
 		for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
-			if (field->offset >= groups[g].first &&
-			    field->offset <= groups[g].last)
+			if (group_has(&groups[g], field->offset))
 				has = taken[g];
 		if (has)
 			continue;
@@ -153,28 +155,22 @@ void submit_merge(struct submit *to, struct submit *from)
 	to->test_only |= from->test_only;
 }
 
-/* --- amounts for each GPU --------------------------------------------------
- */
-
-static bool is_set(int64_t value)
-{
-	return value != SPEC_UNSET;
-}
+/* --- amounts for each GPU ------------------------------------------------- */
 
 /* Tasks for each GPU give the number of tasks from that of GPUs, or the other
  * way round. */
 static int divide_gpus(struct spec *spec, int64_t each, struct err *err)
 {
-	int64_t nodes = is_set(spec->nodes) ? spec->nodes : 1, gpus;
+	int64_t nodes = spec_is_set(spec->nodes) ? spec->nodes : 1, gpus;
 
-	if (is_set(spec->gpus))
+	if (spec_is_set(spec->gpus))
 		return err_set(err, EINVAL,
 		               "give only one of --gpus-per-task and "
 		               "--tasks-per-gpu");
-	if (is_set(spec->gpus_job) || is_set(spec->gpus_node)) {
-		gpus = is_set(spec->gpus_job) ? spec->gpus_job
-		                              : spec->gpus_node * nodes;
-		if (!is_set(spec->tasks))
+	if (spec_is_set(spec->gpus_job) || spec_is_set(spec->gpus_node)) {
+		gpus = spec_is_set(spec->gpus_job) ? spec->gpus_job
+		                                   : spec->gpus_node * nodes;
+		if (!spec_is_set(spec->tasks))
 			spec->tasks = gpus * each;
 		if (spec->tasks != gpus * each)
 			return err_set(err, EINVAL,
@@ -184,7 +180,7 @@ static int divide_gpus(struct spec *spec, int64_t each, struct err *err)
 			               (long long)gpus, gpus == 1 ? "" : "s");
 		return 0;
 	}
-	if (!is_set(spec->tasks))
+	if (!spec_is_set(spec->tasks))
 		return err_set(err, EINVAL,
 		               "--tasks-per-gpu: say how many --tasks or "
 		               "--gpus there are");
@@ -207,18 +203,18 @@ static int take_per_gpu(struct submit *submit, const struct request *req,
 	if (!req->gpus_milli)
 		return err_set(err, EINVAL,
 		               "--%s-per-gpu, but no GPUs are asked for",
-		               is_set(each->cpus) ? "cpus" : "mem");
-	if (is_set(each->cpus) && is_set(spec->cpus))
+		               spec_is_set(each->cpus) ? "cpus" : "mem");
+	if (spec_is_set(each->cpus) && spec_is_set(spec->cpus))
 		return err_set(err, EINVAL,
 		               "give only one of --cpus-per-task and "
 		               "--cpus-per-gpu");
-	if (is_set(each->mem) && group_is_given(spec, &groups[OF_MEMORY]))
+	if (spec_is_set(each->mem) && group_is_given(spec, &groups[OF_MEMORY]))
 		return err_set(err, EINVAL,
 		               "give only one of --mem-per-task, --mem, "
 		               "--mem-per-cpu and --mem-per-gpu");
-	if (is_set(each->cpus))
+	if (spec_is_set(each->cpus))
 		spec->cpus = part_of(each->cpus, req->gpus_milli);
-	if (is_set(each->mem))
+	if (spec_is_set(each->mem))
 		spec->mem = part_of(each->mem, req->gpus_milli);
 	return 0;
 }
@@ -227,13 +223,13 @@ int submit_resolve(struct submit *submit, struct request *ret, struct err *err)
 {
 	struct submit_gpu *each = &submit->per_gpu;
 
-	if (is_set(each->tasks) &&
+	if (spec_is_set(each->tasks) &&
 	    divide_gpus(&submit->spec, each->tasks, err) < 0)
 		return -1;
 	each->tasks = SPEC_UNSET;
 	if (spec_resolve(&submit->spec, 0, ret, err) < 0)
 		return -1;
-	if (!is_set(each->cpus) && !is_set(each->mem))
+	if (!spec_is_set(each->cpus) && !spec_is_set(each->mem))
 		return 0;
 	if (take_per_gpu(submit, ret, err) < 0)
 		return -1;

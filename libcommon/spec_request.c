@@ -13,11 +13,6 @@ int64_t spec_max_restarts(const struct spec *spec)
 	                                        : spec->max_restarts;
 }
 
-static bool is_set(int64_t value)
-{
-	return value != SPEC_UNSET;
-}
-
 /* Check that there is a task for each node that a constraint counts. */
 static int check_counts(const struct spec *spec, const struct request *req,
                         struct err *err)
@@ -43,12 +38,12 @@ static int check_counts(const struct spec *spec, const struct request *req,
 
 static int check_times(const struct spec *spec, struct err *err)
 {
-	int64_t begin = is_set(spec->begin) ? spec->begin : 0;
+	int64_t begin = spec_is_set(spec->begin) ? spec->begin : 0;
 	int64_t limit = spec->time_limit > 0 ? spec->time_limit : 0;
 
 	if (spec->time_limit == 0)
 		return err_set(err, EINVAL, "a time limit must be above 0");
-	if (is_set(spec->deadline) && begin + limit > spec->deadline)
+	if (spec_is_set(spec->deadline) && begin + limit > spec->deadline)
 		return err_set(err, EINVAL,
 		               "the deadline is earlier than the begin time "
 		               "plus the time limit");
@@ -67,12 +62,13 @@ static int check_restarts(const struct spec *spec, struct err *err)
 static int resolve_tasks(const struct spec *spec, struct request *req,
                          struct err *err)
 {
-	int64_t nodes = is_set(spec->nodes) ? spec->nodes : 0;
-	int64_t each = is_set(spec->tasks_per_node) ? spec->tasks_per_node : 0;
-	int64_t tasks = is_set(spec->tasks)
+	int64_t nodes = spec_is_set(spec->nodes) ? spec->nodes : 0;
+	int64_t each =
+	    spec_is_set(spec->tasks_per_node) ? spec->tasks_per_node : 0;
+	int64_t tasks = spec_is_set(spec->tasks)
 	                    ? spec->tasks
 	                    : (nodes ? nodes : 1) * (each ? each : 1);
-	int64_t least = is_set(spec->min_tasks) ? spec->min_tasks : tasks;
+	int64_t least = spec_is_set(spec->min_tasks) ? spec->min_tasks : tasks;
 
 	if (tasks > LIMIT_TASKS)
 		return err_set(err, EINVAL, "%lld tasks: a job has at most %d",
@@ -124,16 +120,17 @@ static int resolve_memory(const struct spec *spec, int64_t default_per_cpu,
 {
 	int64_t sharers = tasks_on_node(req);
 
-	if (is_set(spec->mem) + is_set(spec->mem_node) + is_set(spec->mem_cpu) >
+	if (spec_is_set(spec->mem) + spec_is_set(spec->mem_node) +
+	        spec_is_set(spec->mem_cpu) >
 	    1)
 		return err_set(err, EINVAL,
 		               "give only one of --mem-per-task, --mem and "
 		               "--mem-per-cpu");
-	if (is_set(spec->mem))
+	if (spec_is_set(spec->mem))
 		req->mem_mib = spec->mem;
-	else if (is_set(spec->mem_node))
+	else if (spec_is_set(spec->mem_node))
 		req->mem_mib = (spec->mem_node + sharers - 1) / sharers;
-	else if (is_set(spec->mem_cpu))
+	else if (spec_is_set(spec->mem_cpu))
 		req->mem_mib = mem_of_cpus(req, spec->mem_cpu);
 	else
 		req->mem_mib = mem_of_cpus(req, default_per_cpu);
@@ -162,8 +159,8 @@ static int divide_gpus(int64_t gpus, int64_t tasks, int64_t *ret_milli,
 static int resolve_gpus(const struct spec *spec, struct request *req,
                         struct err *err)
 {
-	int asked = is_set(spec->gpus) + is_set(spec->gpus_job) +
-	            is_set(spec->gpus_node);
+	int asked = spec_is_set(spec->gpus) + spec_is_set(spec->gpus_job) +
+	            spec_is_set(spec->gpus_node);
 
 	if (asked > 1)
 		return err_set(err, EINVAL,
@@ -173,13 +170,13 @@ static int resolve_gpus(const struct spec *spec, struct request *req,
 		return err_set(err, EINVAL,
 		               "--gpu-type '%s', but no GPUs are asked for",
 		               spec->gpu_type);
-	if (is_set(spec->gpus_job))
+	if (spec_is_set(spec->gpus_job))
 		return divide_gpus(spec->gpus_job, req->tasks, &req->gpus_milli,
 		                   err);
-	if (is_set(spec->gpus_node))
+	if (spec_is_set(spec->gpus_node))
 		return divide_gpus(spec->gpus_node, tasks_on_node(req),
 		                   &req->gpus_milli, err);
-	req->gpus_milli = is_set(spec->gpus) ? spec->gpus : 0;
+	req->gpus_milli = spec_is_set(spec->gpus) ? spec->gpus : 0;
 	if (req->gpus_milli > 1000 && req->gpus_milli % 1000)
 		return err_set(err, EINVAL,
 		               "--gpus-per-task must be a part of one GPU or a "
@@ -189,7 +186,7 @@ static int resolve_gpus(const struct spec *spec, struct request *req,
 
 static int64_t cpus_of(const struct spec *spec)
 {
-	return is_set(spec->cpus) ? spec->cpus : 1000;
+	return spec_is_set(spec->cpus) ? spec->cpus : 1000;
 }
 
 int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,

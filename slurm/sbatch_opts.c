@@ -436,17 +436,12 @@ void sbatch_from_script(struct sbatch *sbatch, const struct buf *script)
 
 /* --- what they come to ---------------------------------------------------- */
 
-static bool is_set(int64_t value)
-{
-	return value != SPEC_UNSET;
-}
-
 int sbatch_resolve(struct sbatch *sbatch, struct err *err)
 {
 	struct spec *spec = &sbatch->submit.spec;
 	struct request req;
 
-	if (is_set(spec->nodes) && is_set(spec->tasks) &&
+	if (spec_is_set(spec->nodes) && spec_is_set(spec->tasks) &&
 	    spec->nodes > spec->tasks) {
 		fprintf(stderr,
 		        "%s: warning: can't run %lld processes on %lld "

@@ -1,5 +1,5 @@
-/* amounts.c - what is free of CPUs and of the memory of NUMA nodes, worked out
- * again from what runs */
+/* amounts.c - the free devices and memory of NUMA nodes, worked out again from
+ * the runs */
 #include "aischedd/sched/check/amounts.h"
 
 static void take_threads(const struct snap *s, const struct snap_task *t,
@@ -10,7 +10,7 @@ static void take_threads(const struct snap *s, const struct snap_task *t,
 		thread[s->cpu_use[i].cpu] -= s->cpu_use[i].milli;
 }
 
-void check_amounts_threads(const struct snap *s, int64_t *ret)
+static void free_threads(const struct snap *s, int64_t *ret)
 {
 	for (uint32_t i = 0; i < s->cpu.n; i++)
 		ret[i] = 1000;
@@ -21,7 +21,7 @@ void check_amounts_threads(const struct snap *s, int64_t *ret)
 				take_threads(s, &s->task[t], ret);
 		}
 	}
-	/* Others may use it besides jobs. */
+	/* A snapshot may say that not only its runs use a CPU. */
 	for (uint32_t i = 0; i < s->cpu.n; i++) {
 		if (s->cpu.free[i] < ret[i])
 			ret[i] = s->cpu.free[i];
@@ -50,7 +50,8 @@ void check_amounts_divide(const struct snap *s, uint32_t node, uint32_t numas,
 	}
 }
 
-void check_amounts_numas(const struct snap *s, bool bound, int64_t *ret)
+/* bound: only the memory of tasks that are bound there is in use. */
+static void free_numas(const struct snap *s, bool bound, int64_t *ret)
 {
 	uint32_t n = s->node.n ? s->node.numa_first[s->node.n] : 0;
 
@@ -73,4 +74,23 @@ void check_amounts_numas(const struct snap *s, bool bound, int64_t *ret)
 				ret[s->node.numa_first[t->node] + i] -= part[i];
 		}
 	}
+}
+
+struct check_amounts check_amounts_now(const struct snap *s,
+                                       struct arena *arena)
+{
+	uint32_t nnumas = s->node.n ? s->node.numa_first[s->node.n] : 0;
+	struct check_amounts r = {
+		arena_array(arena, int64_t, s->gpu.n),
+		arena_array(arena, int64_t, s->cpu.n),
+		arena_array(arena, int64_t, nnumas),
+		arena_array(arena, int64_t, nnumas),
+	};
+
+	for (uint32_t i = 0; i < s->gpu.n; i++)
+		r.gpu[i] = s->gpu.free[i];
+	free_threads(s, r.thread);
+	free_numas(s, false, r.numa_mem);
+	free_numas(s, true, r.unbound);
+	return r;
 }

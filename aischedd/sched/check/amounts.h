@@ -1,18 +1,23 @@
 /*
- * amounts.h - what is free of CPUs and of the memory of NUMA nodes, worked out
- * again from what runs
+ * amounts.h - the free devices and memory of NUMA nodes, worked out again from
+ * the runs
  */
 #ifndef AISCHEDD_SCHED_CHECK_AMOUNTS_H
 #define AISCHEDD_SCHED_CHECK_AMOUNTS_H
 
 #include "aischedd/sched/snap.h"
 
-/* The free thousandths of each CPU of a slice. */
-void check_amounts_threads(const struct snap *s, int64_t *ret);
+/* The free amounts of devices, in thousandths, and of NUMA nodes, in MiB;
+ * indexed like those of the snapshot. */
+struct check_amounts {
+	int64_t *gpu, *thread;
+	int64_t *numa_mem; /* less the memory of all tasks there */
+	int64_t *unbound;  /* less that of tasks that are bound there */
+};
 
-/* The free MiB of each NUMA node, as numa_mem of the snapshot, less the memory
- * of all tasks, or (bound) of those that are bound there. */
-void check_amounts_numas(const struct snap *s, bool bound, int64_t *ret);
+/* Returns the amounts that are free now, in new arrays of the arena. */
+struct check_amounts check_amounts_now(const struct snap *s,
+                                       struct arena *arena);
 
 /* Divide a task's memory among its NUMA nodes in proportion to their sizes; ret
  * has an entry for each NUMA node whose memory is counted. */

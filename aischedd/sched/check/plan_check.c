@@ -54,13 +54,15 @@ static void begin_runs(struct check *c)
 static void begin(struct check *c)
 {
 	const struct snap *s = c->s;
-	uint32_t nnumas = s->node.n ? s->node.numa_first[s->node.n] : 0;
+	struct check_amounts now = check_amounts_now(s, c->arena);
 
 	c->cpu = arena_array(c->arena, int64_t, s->node.n);
 	c->mem = arena_array(c->arena, int64_t, s->node.n);
 	c->slot = arena_array(c->arena, int64_t, s->node.n);
-	c->gpu = arena_array(c->arena, int64_t, s->gpu.n);
-	c->thread = arena_array(c->arena, int64_t, s->cpu.n);
+	c->gpu = now.gpu;
+	c->thread = now.thread;
+	c->numa_mem = now.numa_mem;
+	c->unbound = now.unbound;
 	c->jobs_on = arena_array(c->arena, uint32_t, s->node.n);
 	c->mine = arena_array(c->arena, uint32_t, s->node.n);
 	c->closed = arena_array(c->arena, uint8_t, s->node.n);
@@ -70,13 +72,6 @@ static void begin(struct check *c)
 		c->mem[i] = s->node.mem_free[i];
 		c->slot[i] = s->node.slot_free[i];
 	}
-	for (uint32_t i = 0; i < s->gpu.n; i++)
-		c->gpu[i] = s->gpu.free[i];
-	check_amounts_threads(s, c->thread);
-	c->numa_mem = arena_array(c->arena, int64_t, nnumas);
-	c->unbound = arena_array(c->arena, int64_t, nnumas);
-	check_amounts_numas(s, false, c->numa_mem);
-	check_amounts_numas(s, true, c->unbound);
 	begin_runs(c);
 }
 

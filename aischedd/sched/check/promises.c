@@ -32,15 +32,10 @@ struct stay {
 	uint32_t promise;     /* in plan.promise, else SNAP_NONE */
 };
 
-/* The free amounts of all devices and NUMA nodes. */
-struct devices_free {
-	int64_t *gpu, *thread, *numa_mem;
-};
-
 struct future_check {
 	const struct audit *a;
 	const struct snap *s;
-	struct devices_free now, then; /* then: of one node at a time */
+	struct check_amounts now, then; /* then: of one node at a time */
 	struct stay *stay;
 	uint32_t n;
 	uint32_t *first;              /* by node: slice of stay */
@@ -229,23 +224,6 @@ static int by_node(const void *a, const void *b)
 	return (x->node > y->node) - (x->node < y->node);
 }
 
-static struct devices_free devices_free_now(const struct audit *a)
-{
-	const struct snap *s = a->s;
-	uint32_t nnumas = s->node.n ? s->node.numa_first[s->node.n] : 0;
-	struct devices_free r = {
-		arena_array(a->arena, int64_t, s->gpu.n),
-		arena_array(a->arena, int64_t, s->cpu.n),
-		arena_array(a->arena, int64_t, nnumas),
-	};
-
-	for (uint32_t i = 0; i < s->gpu.n; i++)
-		r.gpu[i] = s->gpu.free[i];
-	check_amounts_threads(s, r.thread);
-	check_amounts_numas(s, false, r.numa_mem);
-	return r;
-}
-
 static struct future_check future_check_new(const struct audit *a)
 {
 	const struct plan *plan = a->plan;
@@ -265,8 +243,8 @@ static struct future_check future_check_new(const struct audit *a)
 	f.first = arena_array(a->arena, uint32_t, s->node.n + 1);
 	f.by_row = arena_array(a->arena, uint32_t, s->run.n);
 	f.by_member = arena_array(a->arena, uint32_t, s->run.n);
-	f.now = devices_free_now(a);
-	f.then = devices_free_now(a);
+	f.now = check_amounts_now(s, a->arena);
+	f.then = check_amounts_now(s, a->arena);
 	add_runs(&f);
 	add_placed(&f);
 	add_claims(&f);

@@ -31,16 +31,17 @@ static struct free_room room_copy(const struct audit *a,
                                   const struct free_room *from)
 {
 	const struct snap *s = a->s;
-	struct free_room r;
-	uint32_t nnumas = s->node.n ? s->node.numa_first[s->node.n] : 0;
+	struct check_amounts now = check_amounts_now(s, a->arena);
+	struct free_room r = { .gpu = now.gpu,
+		               .thread = now.thread,
+		               .numa_mem = now.numa_mem,
+		               .unbound = now.unbound };
 
 	r.cpu = arena_array(a->arena, int64_t, s->node.n);
 	r.mem = arena_array(a->arena, int64_t, s->node.n);
 	r.slot = arena_array(a->arena, int64_t, s->node.n);
 	r.tasks = arena_array(a->arena, int64_t, s->node.n);
 	r.sealed = arena_array(a->arena, int64_t, s->node.n);
-	r.gpu = arena_array(a->arena, int64_t, s->gpu.n);
-	r.thread = arena_array(a->arena, int64_t, s->cpu.n);
 	for (uint32_t i = 0; i < s->node.n; i++) {
 		r.cpu[i] = from ? from->cpu[i] : s->node.cpu_free[i];
 		r.mem[i] = from ? from->mem[i] : s->node.mem_free[i];
@@ -48,19 +49,17 @@ static struct free_room room_copy(const struct audit *a,
 		r.tasks[i] = from ? from->tasks[i] : 0;
 		r.sealed[i] = from ? from->sealed[i] : 0;
 	}
+	if (!from)
+		return r;
 	for (uint32_t i = 0; i < s->gpu.n; i++)
-		r.gpu[i] = from ? from->gpu[i] : s->gpu.free[i];
-	r.numa_mem = arena_array(a->arena, int64_t, nnumas);
-	r.unbound = arena_array(a->arena, int64_t, nnumas);
-	check_amounts_numas(s, false, r.numa_mem);
-	check_amounts_numas(s, true, r.unbound);
-	for (uint32_t i = 0; from && i < nnumas; i++) {
+		r.gpu[i] = from->gpu[i];
+	for (uint32_t i = 0; i < s->cpu.n; i++)
+		r.thread[i] = from->thread[i];
+	for (uint32_t i = 0; s->node.n && i < s->node.numa_first[s->node.n];
+	     i++) {
 		r.numa_mem[i] = from->numa_mem[i];
 		r.unbound[i] = from->unbound[i];
 	}
-	check_amounts_threads(s, r.thread);
-	for (uint32_t i = 0; from && i < s->cpu.n; i++)
-		r.thread[i] = from->thread[i];
 	return r;
 }
 
