@@ -42,8 +42,7 @@ static const char *order(const struct live *live)
 	return live->aiq.history ? "-end_time" : "job_id";
 }
 
-/* --- asking ----------------------------------------------------------------
- */
+/* --- asking --------------------------------------------------------------- */
 
 static json_t *hidden_fields(const struct live *live)
 {
@@ -162,8 +161,7 @@ void live_round(struct live *live)
 		ask(live, STAGE_STATUS);
 }
 
-/* --- rows ------------------------------------------------------------------
- */
+/* --- rows ----------------------------------------------------------------- */
 
 static void free_rows(struct live *live)
 {
@@ -369,8 +367,7 @@ static void set_after(struct live *live, char *place)
 	live->seek_after = place;
 }
 
-/* --- search ----------------------------------------------------------------
- */
+/* --- search --------------------------------------------------------------- */
 
 static void found(struct live *live, const struct live_row *row)
 {
@@ -447,8 +444,7 @@ void live_find(struct live *live, const char *text, bool back)
 	ask(live, STAGE_SEEK);
 }
 
-/* --- answers ---------------------------------------------------------------
- */
+/* --- answers -------------------------------------------------------------- */
 
 static void queue_turn(struct live *live);
 
@@ -527,8 +523,7 @@ void live_answer(struct live *live)
 		ask(live, next);
 }
 
-/* --- keys ------------------------------------------------------------------
- */
+/* --- keys ----------------------------------------------------------------- */
 
 /* Show other rows, from the top. */
 static void begin_again(struct live *live)
@@ -705,8 +700,7 @@ void live_act(struct live *live, const char *action, const char *name)
 	live_round(live);
 }
 
-/* --- beginning and end ------------------------------------------------------
- */
+/* --- beginning and end ---------------------------------------------------- */
 
 void live_init(struct live *live, const struct aiq *aiq)
 {

@@ -65,8 +65,7 @@ static const char help[] =
     "space r    pause, ask now       + -  ask less often, more often\n"
     "q          leave this text, then the program: also Ctrl-C, Esc twice\n";
 
-/* --- drawing ---------------------------------------------------------------
- */
+/* --- drawing -------------------------------------------------------------- */
 
 static void draw_message(const struct view_state *v)
 {
@@ -215,8 +214,7 @@ static void draw(struct view_state *v)
 	screen_end();
 }
 
-/* --- the pane --------------------------------------------------------------
- */
+/* --- the pane ------------------------------------------------------------- */
 
 /* Run aiq with these words between spaces. */
 static void run_words(struct view_state *v, const char *words, bool grows)
@@ -309,8 +307,7 @@ static void open_help(struct view_state *v)
 	v->tail = false;
 }
 
-/* --- keys ------------------------------------------------------------------
- */
+/* --- keys ----------------------------------------------------------------- */
 
 /* Move in what is shown; returns whether the key does. */
 static bool key_moves(struct view_state *v, int key)
@@ -576,8 +573,7 @@ static void on_key(struct view_state *v, int key)
 	}
 }
 
-/* --- the loop --------------------------------------------------------------
- */
+/* --- the loop ------------------------------------------------------------- */
 
 static void round_begins(struct view_state *v)
 {

@@ -94,8 +94,7 @@ static int read_script(struct script *script, const char *name, struct err *err)
 	return rc < 0 ? -1 : check_script(script, err);
 }
 
-/* --- defaults
- * -------------------------------------------------------------- */
+/* --- defaults ------------------------------------------------------------- */
 
 static const char *default_name(const struct submit *submit,
                                 const struct script *script)

@@ -37,8 +37,7 @@ static bool is_salloc(void)
 	return !strcmp(command_name, "salloc");
 }
 
-/* --- before it starts ------------------------------------------------------
- */
+/* --- before it starts ----------------------------------------------------- */
 
 /* The connection is lost with us, and the job with it. */
 static void give_up(int signo)

@@ -17,8 +17,7 @@ struct salloc {
 	int kill; /* signal for the command when the job is revoked */
 };
 
-/* --- options ----------------------------------------------------------------
- */
+/* --- options -------------------------------------------------------------- */
 
 static int set_kill(void *ctx, const struct opt *opt, const char *value,
                     struct err *err)
@@ -79,8 +78,7 @@ static struct opt *make_options(void)
 	return all;
 }
 
-/* --- the command
- * -------------------------------------------------------------- */
+/* --- the command ---------------------------------------------------------- */
 
 static pid_t start(char **argv)
 {

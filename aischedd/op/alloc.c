@@ -63,8 +63,7 @@ static void abandon(struct daemon *d, struct job *job)
 	state_event(d->state, job, &ev, NULL);
 }
 
-/* --- without client --------------------------------------------------------
- */
+/* --- without client ------------------------------------------------------- */
 
 static void arm(struct daemon *d)
 {
@@ -116,8 +115,7 @@ static void orphans_due(evutil_socket_t fd, short what, void *arg)
 	arm(d);
 }
 
-/* --- with its client ---------------------------------------------------------
- */
+/* --- with its client ------------------------------------------------------ */
 
 /* A line as soon as a plan has found that it must wait. */
 static void tell_why(struct daemon *d, struct alloc_wait *a,
@@ -223,8 +221,7 @@ int op_alloc(struct daemon *d, struct ask *ask, const struct request_in *in,
 	return 0;
 }
 
-/* --- from the first turn to the last
- * ------------------------------------------ */
+/* --- from the first turn to the last -------------------------------------- */
 
 /* Clients of the last daemon come again. */
 void daemon_new_allocs(struct daemon *d)

@@ -82,8 +82,7 @@ int op_step(struct daemon *d, struct ask *ask, const struct request_in *in,
 	return 0;
 }
 
-/* --- exec ------------------------------------------------------------------
- */
+/* --- exec ----------------------------------------------------------------- */
 
 /* Operators may end the jobs of their queues, not act as their owners. */
 static int check_exec(const struct daemon *d, const struct peer *peer,

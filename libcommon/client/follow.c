@@ -169,8 +169,7 @@ static enum follow_end find_output(struct follow *f, struct err *err)
 	return v;
 }
 
-/* --- copy
- * ------------------------------------------------------------------ */
+/* --- copy ----------------------------------------------------------------- */
 
 /* A shorter file was truncated: begin anew. */
 static void check_truncated(struct follow *f)
@@ -198,8 +197,7 @@ static int copy(struct follow *f, struct err *err)
 	return 0;
 }
 
-/* --- follow to the end
- * ----------------------------------------------------- */
+/* --- follow to the end ---------------------------------------------------- */
 
 static enum follow_end ask_end(struct follow *f, struct err *err)
 {

@@ -14,8 +14,7 @@
 
 enum { PATIENCE_S = 60, END_PATIENCE_S = 5, PAUSE_US = 100000 };
 
-/* --- before it starts ------------------------------------------------------
- */
+/* --- before it starts ----------------------------------------------------- */
 
 /* Whether the daemon may be restarting. */
 static bool is_away(const struct held_job *a, int code)
@@ -62,8 +61,7 @@ int held_job_wait(struct held_job *a, held_job_waits_fn *waits, void *arg,
 	return 0;
 }
 
-/* --- once it has started ----------------------------------------------------
- */
+/* --- once it has started -------------------------------------------------- */
 
 static bool take_env(const json_t *env)
 {

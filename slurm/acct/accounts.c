@@ -85,8 +85,7 @@ struct accounts {
 	bool mine, everyone; /* of sshare */
 };
 
-/* --- rows -------------------------------------------------------------------
- */
+/* --- rows ----------------------------------------------------------------- */
 
 /* A row of ours with Slurm's names. */
 static json_t *usual(json_t *row, const char *cluster)
@@ -235,8 +234,7 @@ static void accounts_free(struct accounts *a)
 		letter, name, NULL, NULL, .set = command_ignore \
 	}
 
-/* --- sshare ------------------------------------------------------------------
- */
+/* --- sshare --------------------------------------------------------------- */
 
 /* clang-format off */
 static const struct opt share_opts[] = {
@@ -277,8 +275,7 @@ int sshare_main(int argc, char **argv)
 	return rc;
 }
 
-/* --- sacctmgr ----------------------------------------------------------------
- */
+/* --- sacctmgr ------------------------------------------------------------- */
 
 /* clang-format off */
 static const struct opt manager_opts[] = {

@@ -59,8 +59,7 @@ static void run_free(struct health_run *run)
 	free(run);
 }
 
-/* --- what it says ----------------------------------------------------------
- */
+/* --- what it says --------------------------------------------------------- */
 
 static void read_output(struct health_run *run)
 {
@@ -112,8 +111,7 @@ static char *result_of(const struct health_run *run, int status)
 	                       program, WEXITSTATUS(status));
 }
 
-/* --- a run -----------------------------------------------------------------
- */
+/* --- a run ---------------------------------------------------------------- */
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
@@ -227,8 +225,7 @@ static void on_next(evutil_socket_t fd, short what, void *arg)
 	start(arg);
 }
 
-/* --- the check -------------------------------------------------------------
- */
+/* --- the check ------------------------------------------------------------ */
 
 struct health *health_new(struct event_base *base, health_fn *fn, void *arg)
 {

@@ -19,8 +19,7 @@ static struct conf *must_parse(const char *text, struct buf *warnings)
 	return conf;
 }
 
-/* --- refused files
- * --------------------------------------------------------- */
+/* --- refused files -------------------------------------------------------- */
 
 static const struct {
 	const char *name, *text, *want;
@@ -267,8 +266,7 @@ START_TEST(bad_case)
 }
 END_TEST
 
-/* --- suspicious files
- * ------------------------------------------------------ */
+/* --- suspicious files ----------------------------------------------------- */
 
 static const struct {
 	const char *name, *text, *want;
@@ -810,8 +808,7 @@ START_TEST(no_such_file)
 }
 END_TEST
 
-/* --- man page and sample
- * --------------------------------------------------- */
+/* --- man page and sample -------------------------------------------------- */
 
 static char *read_source(const char *name)
 {

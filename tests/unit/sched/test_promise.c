@@ -39,8 +39,7 @@ struct promise_world {
 	struct test_job job[JOBS];
 };
 
-/* --- the world
- * ------------------------------------------------------------- */
+/* --- the world ------------------------------------------------------------ */
 
 static void add_nodes(struct promise_world *w)
 {
@@ -199,8 +198,7 @@ static void plan_world(struct promise_world *w)
 	arena_free(arena);
 }
 
-/* --- time
- * -------------------------------------------------------------------- */
+/* --- time ----------------------------------------------------------------- */
 
 static int64_t next_event(const struct promise_world *w)
 {

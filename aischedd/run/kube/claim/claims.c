@@ -102,8 +102,7 @@ void kube_claims_news(struct kube *kube, int what, enum kube_news news,
 	kube_claims_touch(kube);
 }
 
-/* --- where a claim can be mounted ------------------------------------------
- */
+/* --- where a claim can be mounted ----------------------------------------- */
 
 /* The place of one claim; text: why there is none, else the nodes, comma after
  * each. */
@@ -240,8 +239,7 @@ static void reach_of(struct kube *kube, const struct seen *seen,
 	reach_with_others(kube, &c, ret);
 }
 
-/* --- tell ------------------------------------------------------------------
- */
+/* --- tell ----------------------------------------------------------------- */
 
 /* Splits text, which has a comma after each word; the caller frees the list. */
 static const char **split(char *text, struct strlist *ret)
@@ -352,8 +350,7 @@ void kube_claims_tell(struct kube *kube)
 	c->blind.code = 0;
 }
 
-/* --- starts -----------------------------------------------------------------
- */
+/* --- starts --------------------------------------------------------------- */
 
 /* Look at one claim. */
 static enum kube_claims_state look_one(struct kube *kube, struct seen *seen,

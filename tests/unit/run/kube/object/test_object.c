@@ -13,8 +13,7 @@
 
 #define GPU "nvidia.com/gpu"
 
-/* --- objects of a job
- * ------------------------------------------------------ */
+/* --- objects of a job ----------------------------------------------------- */
 
 static const char *const allowed[] = { "pvc:data*", "/data" };
 static const struct conf_pool pool = { .name = "gpu",
@@ -481,8 +480,7 @@ START_TEST(secrets_of_others_are_not_shared)
 }
 END_TEST
 
-/* --- pods
- * ------------------------------------------------------------------ */
+/* --- pods ----------------------------------------------------------------- */
 
 #define ASKS(cpu, more) \
 	"{'resources': {'requests': {'cpu': '" cpu "'}}" more "}"

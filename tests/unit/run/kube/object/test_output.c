@@ -130,8 +130,7 @@ START_TEST(where_a_file_is_outside)
 }
 END_TEST
 
-/* --- what a shell does
- * ----------------------------------------------------- */
+/* --- what a shell does ---------------------------------------------------- */
 
 static char dir[] = "/tmp/test_kube_output.XXXXXX";
 
