@@ -6,12 +6,12 @@
  *	bench_kube fill KUBECONFIG NAMESPACE PODS NODES
  *
  * bound runs the command and waits until this many pods run. It prints pods
- *bound per second, and ms from the command to the median pod that runs, and to
- *the last; and ms of CPU that the process PID has used, a pod.
+ * bound per second; ms from the command to the median pod that runs, and to
+ * the last; and for each pod the ms of CPU that process PID used.
  *
  * stock makes this many Jobs of this many pods each, as aischedd makes them,
- *but for the scheduler of Kubernetes; fill makes pods that are already bound to
- * node-0, node-1 and so on.
+ * but for the scheduler of Kubernetes. fill makes pods that are already bound,
+ * to node-0, node-1 and so on.
  */
 #include <err.h>
 #include <event2/event.h>

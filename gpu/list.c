@@ -45,7 +45,7 @@ static bool same_bus(const nvmlPciInfo_t *a, const nvmlPciInfo_t *b)
 	       a->device == b->device;
 }
 
-/* Count the active links of a GPU to each other one, and to switches. */
+/* Count the active links from one GPU to each other one, and to switches. */
 static void count_links(const struct found *all, unsigned from, unsigned *to,
                         unsigned *to_switch)
 {
@@ -126,7 +126,7 @@ static void add_instances(const struct nvml *nvml, nvmlDevice_t gpu, json_t *to)
 	unsigned mode = 0, pending, n = 0;
 	nvmlDevice_t device;
 
-	/* Most GPUs have no such mode. */
+	/* Most GPUs have no MIG mode. */
 	nvml->nvmlDeviceGetMigMode(gpu, &mode, &pending);
 	if (mode)
 		nvml->nvmlDeviceGetMaxMigDeviceCount(gpu, &n);
@@ -188,7 +188,7 @@ json_t *list_gpus(const struct nvml *nvml)
 	for (unsigned i = 0; i < n && all.n < LIMIT_GPUS; i++) {
 		struct found_gpu *gpu = &all.gpu[all.n];
 
-		/* A GPU that fell off the bus cannot be asked. */
+		/* A GPU that fell off the bus does not answer. */
 		if (!nvml->nvmlDeviceGetHandleByIndex_v2(i, &gpu->device) &&
 		    !nvml->nvmlDeviceGetPciInfo_v3(gpu->device, &gpu->pci))
 			all.n++;

@@ -8,20 +8,24 @@
 
 #include "gpu/nvml.h"
 
+/* clang-format off */
 /*
- * In order of bus ids, as CUDA counts with CUDA_DEVICE_ORDER=PCI_BUS_ID:
+ * Returns the GPUs in order of their bus ids, as CUDA numbers them with
+ * CUDA_DEVICE_ORDER=PCI_BUS_ID:
  *
  *	{"driver": "550.54.15", "gpus": [{
  *	 "uuid": "GPU-…", "minor": 0, "bus_id": "00000000:3b:00.0",
  *	 "name": "NVIDIA A100-SXM4-40GB", "memory_mib": 40960, "mig": false,
  *	 "instances": [{"uuid": "MIG-…", "name": "NVIDIA … MIG 1g.5gb",
- *	                "memory_mib": 4864, "slices": 1, "start": 0, "size":
- *1}], "links": [0, 4, …]}]}
+ *	                "memory_mib": 4864, "slices": 1, "start": 0,
+ *	                "size": 1}],
+ *	 "links": [0, 4, …]}]}
  *
- * links: how many NVLinks lead to each GPU of the list, by a switch or
- *straight. minor: of /dev/nvidiaN. What the driver does not tell is null. Owns:
- *the caller frees it.
+ * links: how many NVLinks lead to each GPU of the list, through a switch or
+ * directly. minor: the N of /dev/nvidiaN. Values that the driver does not tell
+ * are null. The caller frees the object.
  */
+/* clang-format on */
 json_t *list_gpus(const struct nvml *nvml);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * aisched-gpu - tell the daemon of this machine's GPUs
+ * aisched-gpu - list this machine's GPUs for the daemon
  *
  *	aisched-gpu list
  *
- * A program of its own, because a driver may hang, or end who asks it. Prints
- * one JSON object (list.h). Exits with NO_LIBRARY where no driver is installed.
+ * A program of its own, because a driver may hang, or crash its caller. Prints
+ * one JSON object (list.h). Exits with NO_LIBRARY if no driver is installed.
  */
 #include <err.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 
 #include "libcommon/mem.h"
 
-/* Stands in for a function that the library lacks. */
+/* Stands in for a function that the installed library lacks. */
 #define LACKS(name, args)                       \
 	static int lacks_##name args            \
 	{                                       \

@@ -1,8 +1,8 @@
 /*
- * nvml.h - what we use of NVIDIA's management library
+ * nvml.h - the part of NVIDIA's management library that we use
  *
- * It belongs to the driver and is loaded when it is there, so that nothing has
- * to be built with it. Types and names are those of its API, which keeps them:
+ * The library belongs to the driver and is loaded at run time, so nothing is
+ * needed to build. Types and names are those of its stable API:
  * https://docs.nvidia.com/deploy/nvml-api/
  */
 #ifndef GPU_NVML_H
@@ -10,7 +10,7 @@
 
 #include "libcommon/err.h"
 
-#define NVML_FUNCTION_NOT_FOUND (-1) /* this library is older */
+#define NVML_FUNCTION_NOT_FOUND (-1) /* the installed library is older */
 #define NVML_LINKS_MAX          36
 #define NVML_TEXT               96 /* bytes of a name or UUID */
 
@@ -46,7 +46,7 @@ typedef struct {
 
 enum { NVML_LINK_TO_GPU = 0, NVML_LINK_TO_SWITCH = 2 };
 
-/* Each returns 0, or an error; all take what they fill last. */
+/* Each returns 0, or an error; the last argument is what it fills. */
 #define NVML_FUNCTIONS(X)                                                      \
 	X(nvmlInit_v2, (void))                                                 \
 	X(nvmlShutdown, (void))                                                \
@@ -86,9 +86,9 @@ struct nvml {
 };
 
 /*
- * Load it and begin. A function that it lacks fails with
- * NVML_FUNCTION_NOT_FOUND. Fails with ENOENT if there is no library, with EIO
- * if it refuses: no driver, or another version.
+ * Load and initialize the library. A function that it lacks is replaced by one
+ * that fails with NVML_FUNCTION_NOT_FOUND. Fails with ENOENT if there is no
+ * library, with EIO if it refuses: no driver, or another version.
  */
 int nvml_open(struct nvml *ret, struct err *err);
 void nvml_close(struct nvml *nvml);

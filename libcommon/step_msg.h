@@ -3,9 +3,9 @@
  *
  * srun connects to the socket `step` in the folder of the attempt, and sends
  * one message: the letter STEP_HELLO with four descriptors, which are a sealed
- * memory file with the request, stdin, stdout and stderr. The file is sealed so
- * that reading it never waits and its content never changes: JSON, a zero byte,
- * then texts, each ended by a zero byte.
+ * memory file with the request, stdin, stdout and stderr. The file is sealed
+ * so that reading it never waits and its content never changes: JSON, a zero
+ * byte, then texts, each ended by a zero byte.
  *
  * The shepherd answers with one JSON object a message:
  *
@@ -18,13 +18,14 @@
  *	{"end": N}                     nothing is left of it
  *	{"error": TEXT, "code": N}     it was refused
  *
- * and hears {"signal": N} for all its processes, and {"stop": SECONDS}:
- *SIGTERM, later SIGKILL. A connection that is lost is the latter.
+ * and hears {"signal": N}, for all processes of the step, and {"stop":
+ * SECONDS}: SIGTERM now, SIGKILL that much later. Losing the connection means
+ * stop, too.
  *
- * A client that holds an allocation sends the letter STEP_OWN alone instead,
- *and hears {"env": [TEXT, ...]}, the variables of the job, and {"ends": "job"}.
- *Its last word is {"status": N}, the exit status of the job, which ends then,
- *or when this connection is lost without it.
+ * A client that holds an allocation sends the letter STEP_OWN alone instead.
+ * It hears {"env": [TEXT, ...]}, the variables of the job, and {"ends":
+ * "job"}. Its last message is {"status": N}, the exit status of the job, which
+ * then ends, as it does when this connection is lost before.
  */
 #ifndef LIBCOMMON_STEP_MSG_H
 #define LIBCOMMON_STEP_MSG_H

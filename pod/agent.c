@@ -25,26 +25,26 @@
 enum {
 	OWN_FDS = 2,
 	CONNS_MAX = 512,
-	STRANGERS_MAX = 8, /* of one address, without proof of the key */
+	STRANGERS_MAX = 8, /* unproven connections from one address */
 	GREET_MS = 5000,
-	HOLD_MS = 4000, /* for which the room of a lost srun is kept, as its
-	                   tasks take long to end */
+	/* to keep the room of a lost srun, whose tasks take a while to end */
+	HOLD_MS = 4000,
 	STEPS_MAX = 40000,
 	BACKLOG = 128,
 	EXIT_FATAL = 71,
 	NAME_BYTES = 64,
-	LAST_BYTES = 3800 /* of 4096; the rest is for what the shell says */
+	LAST_BYTES = 3800 /* of 4096; the script's shell has the rest */
 };
 
 struct agent_conn {
 	struct pod_link link;
 	struct in6_addr peer;
 	bool proven, done;
-	int64_t until; /* monotonic ms: to prove itself; or room is held */
+	int64_t until; /* monotonic ms: its end, if unproven or lost; 0: none */
 	struct step_part *part;
 	struct room_claim *claim;
-	char *name;    /* of the step that room was asked for; NULL: none was */
-	json_t *begin; /* its line in the record; NULL: it has had no room */
+	char *name;    /* of the step that asks for room; NULL: none does */
+	json_t *begin; /* its line in the record; NULL: it has no room yet */
 	bool waits_told;
 };
 
@@ -58,13 +58,13 @@ struct agent {
 	struct agent_conn *conn[CONNS_MAX]; /* in the order of arrival */
 	size_t n;
 	int64_t next_step;
-	struct buf steps;  /* what the daemon is told of them at the end */
-	int64_t signal_at; /* monotonic ms: signal the steps; 0: not */
+	struct buf steps;  /* its lines for the daemon, written at the end */
+	int64_t signal_at; /* monotonic ms: when to signal steps; 0: never */
 };
 
 /* --- beginning ------------------------------------------------------------ */
 
-/* host: NULL: at all addresses. */
+/* host NULL: listen at all addresses. */
 static int listen_at(const char *host, int port, struct err *err)
 {
 	struct sockaddr_in6 all = { .sin6_family = AF_INET6,
@@ -80,7 +80,7 @@ static int listen_at(const char *host, int port, struct err *err)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 		rc = bind(fd, (struct sockaddr *)&all, sizeof(all));
-	} else { /* or a kernel without IPv6 */
+	} else { /* a kernel without IPv6 */
 		fd = socket(AF_INET, type, 0);
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 		rc = bind(fd, (struct sockaddr *)&all4, sizeof(all4));
@@ -162,8 +162,9 @@ static void remove_conn(struct agent *a, size_t at)
 	memmove(a->conn + at, a->conn + at + 1, (a->n - at) * sizeof(*a->conn));
 }
 
-/* Close a connection to make room for this one: of those of one address that
- * have not proved to have the key, only the newest are kept. */
+/* Close a connection to make room for a new one from peer: the oldest unproven
+ * one of that address if it has too many, or the oldest unproven one of all if
+ * no slot is free. */
 static void make_way(struct agent *a, const struct in6_addr *peer)
 {
 	size_t strangers = 0, oldest = a->n, any = a->n;
@@ -300,7 +301,7 @@ static size_t claims(const struct agent *a, struct room_claim **ret)
 	return n;
 }
 
-/* Give room to steps that wait, in order; only overlapping ones overtake one
+/* Give room to waiting steps in order; only overlapping steps may overtake one
  * that waits. */
 static void serve_waiting(struct agent *a)
 {
@@ -428,8 +429,9 @@ static void tell_end(struct agent_conn *c)
 		refuse_ended(c);
 }
 
-/* The script's shell passes it on to all processes of its pod, after their
- * srun could hear of it. */
+/* Tell all connections that the job ends, then end the script. Its shell passes
+ * the signal on to all processes of its pod; by then their srun has been told.
+ */
 static void terminate(struct agent *a)
 {
 	if (a->ends)
@@ -467,7 +469,7 @@ static void signal_steps(struct agent *a)
 
 /* --- the loop ------------------------------------------------------------- */
 
-/* Of times, -1 is never. */
+/* Returns the earlier of two times; -1 is never. */
 static int64_t sooner(int64_t a, int64_t b)
 {
 	return a < 0 || (b >= 0 && b < a) ? b : a;
@@ -554,13 +556,14 @@ static bool is_over(struct agent_conn *c, int64_t now)
 		return c->until && now >= c->until;
 	if (!c->claim || !c->claim->nparts)
 		return true;
-	/* srun is gone; its tasks take a moment. */
+	/* srun is gone, but its tasks take a while to end. */
 	if (!c->until)
 		c->until = now + HOLD_MS;
 	return now >= c->until;
 }
 
-/* A step that its srun did not end was ended with it. */
+/* Close a connection. A step that its srun did not end has been cancelled with
+ * it. */
 static void close_conn(struct agent *a, size_t at)
 {
 	struct agent_conn *c = a->conn[at];
@@ -602,8 +605,7 @@ static bool has_tasks(const struct agent *a)
 	return false;
 }
 
-/* The script decides in its pod; the others are there until they are told to
- * end. */
+/* In its pod the script decides; other pods run until they are told to end. */
 static bool goes_on(const struct agent *a)
 {
 	if (a->self == 0)
@@ -619,7 +621,8 @@ static int exit_status(const struct agent *a)
 	                              : WEXITSTATUS(a->status);
 }
 
-/* The container's last message, to which the script's shell has written. */
+/* Append the lines of steps to the container's last message, below what the
+ * script's shell wrote there. */
 static void leave_steps(struct agent *a)
 {
 	const char *path = getenv(POD_LAST_VAR);
@@ -629,7 +632,7 @@ static void leave_steps(struct agent *a)
 	             : -1;
 
 	if (fd >= 0 && write(fd, a->steps.data, a->steps.len) < 0)
-		errno = 0; /* nothing is remembered then */
+		errno = 0; /* the record is lost */
 	if (fd >= 0)
 		close(fd);
 	buf_free(&a->steps);

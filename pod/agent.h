@@ -1,21 +1,21 @@
 /*
  * agent.h - the first process of a pod
  *
- * It reaps, runs the script in the first pod, and hears srun: in the first pod
- * about room for steps, in each about tasks.
+ * It reaps processes, runs the script in the first pod, and serves srun: the
+ * first pod gives room to steps, each pod runs its tasks of them.
  */
 #ifndef POD_AGENT_H
 #define POD_AGENT_H
 
-/* The last message of the container; another file, for tests. Lines of steps
- * have the words of the shepherd's record behind the mark, which
+/* The last message of the container; tests name another file. Its lines about
+ * steps are in the format of the shepherd's record, after a mark that
  * aischedd/run/kube/object/init.h knows, too. */
 #define POD_LAST_FILE "/dev/termination-log"
 #define POD_LAST_VAR  "AISCHED_POD_LAST"
 #define POD_LAST_STEP "aisched: step: "
 
-/* argv: the program that runs the script; only the first pod runs it. Returns
- * the exit status of the pod. */
+/* argv: the program that runs the script, which only the first pod does.
+ * Returns the exit status of the pod. */
 int pod_agent(char *const *argv);
 
 #endif

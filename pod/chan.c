@@ -100,7 +100,7 @@ static uint32_t get_32(const uint8_t *from)
 	return n;
 }
 
-/* Begin the MAC of the frame of that number. */
+/* Begin the MAC of frame n. */
 static void count(struct hmac *h, const uint8_t key[POD_KEY], uint64_t n)
 {
 	uint8_t number[8];
@@ -134,7 +134,7 @@ void pod_chan_put(struct pod_chan *chan, struct buf *out, uint8_t type,
 	buf_add(out, mac, POD_MAC);
 }
 
-/* Compare in a time that does not tell where they differ. */
+/* Compare in a time that does not depend on where they differ. */
 static bool same(const uint8_t *a, const uint8_t *b, size_t len)
 {
 	uint8_t differs = 0;

@@ -1,16 +1,16 @@
 /*
  * chan.h - frames between the pods of a job, with a key
  *
- * Each side begins with POD_HELLO bytes: a magic word and a nonce. From both
- * nonces and the key of the job come two keys, one for each direction, so that
- * nothing recorded can be sent again. Then come frames:
+ * Each side begins with POD_HELLO bytes: a magic word and a nonce. Both nonces
+ * and the key of the job give two keys, one for each direction, so that nothing
+ * recorded can be sent again. Then come frames:
  *
  *	length of type and payload (4 bytes, big-endian) | type | payload | MAC
  *
- * The MAC (HMAC-SHA-256, cut to 16 bytes) covers how many frames went before,
+ * The MAC (HMAC-SHA-256, cut to 16 bytes) covers the number of earlier frames,
  * the length, type and payload. The first frame of each side is empty and
- * proves that it has the key; before it was heard, nothing longer is taken.
- * What is sent is not secret: who reads the network of the pods reads it.
+ * proves that it has the key; until then longer frames are refused. Frames are
+ * not encrypted: whoever can read the network of the pods can read them.
  *
  * Pure, but for the nonce.
  */
@@ -32,16 +32,16 @@ enum {
 
 /* From srun: */
 #define POD_PROOF  'K' /* empty; also the answer to it */
-#define POD_ASK    'A' /* JSON: room for a step, of the first pod */
+#define POD_ASK    'A' /* JSON: ask the first pod for room for a step */
 #define POD_LAUNCH 'L' /* JSON, zero byte, request of the step */
 #define POD_ORDER  'S' /* JSON: {"signal": N} or {"stop": SECONDS} */
-#define POD_INPUT  'I' /* rank (4 bytes), bytes; none: it ends */
+#define POD_INPUT  'I' /* rank (4 bytes), bytes; no bytes: it ends */
 #define POD_SIZE   'W' /* rows and columns of the terminal, 2 bytes each */
 #define POD_DONE   'D' /* empty: nothing is left of the step */
 /* To srun: */
 #define POD_ROOM   'H' /* JSON: {"waits": TEXT} or the layout of the step */
 #define POD_TELL   'T' /* JSON, as in libcommon/step_msg.h */
-#define POD_OUTPUT 'O' /* rank (4 bytes), 1 or 2, bytes; none: it ends */
+#define POD_OUTPUT 'O' /* rank (4 bytes), 1 or 2, bytes; no bytes: it ends */
 
 struct pod_chan {
 	uint8_t key[POD_KEY];
@@ -69,10 +69,9 @@ void pod_chan_put(struct pod_chan *chan, struct buf *out, uint8_t type,
                   size_t len);
 
 /*
- * Take what the other side sent, from data on: its hello, which is no frame,
- * or one frame, which borrows from data. Returns the bytes used, 0 if more are
- * needed, -1 if they are not from who has the key. ret->type is 0 for the
- * hello.
+ * Take what the other side sent, from data on: its hello, which is no frame, or
+ * one frame, which borrows from data. Returns the bytes used; 0 if more are
+ * needed; -1 if the sender does not have the key. ret->type is 0 for the hello.
  */
 long pod_chan_take(struct pod_chan *chan, const uint8_t *data, size_t len,
                    struct pod_frame *ret);

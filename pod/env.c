@@ -24,7 +24,7 @@ static void add(struct vars *v, const char *name, const char *value)
 	*(char **)arena_push(v->arena, &v->list, sizeof(char *)) = var;
 }
 
-/* Under both names. */
+/* Set AISCHED_NAME and SLURM_NAME. */
 static void twin(struct vars *v, const char *name, const char *value)
 {
 	char both[64];
@@ -63,7 +63,8 @@ void pod_env_mark(const struct pod_job *job, const struct pod_layout *layout,
 	buf_printf(out, POD_STEP_VAR "=%s:%" PRId64, name, layout->step);
 }
 
-/* Append the names of these pods; NULL: of all. "name-[0-2,4].name" */
+/* Append the names of these pods, or of all if pod is NULL:
+ * "name-[0-2,4].name". */
 static void nodes(const struct pod_job *job, const int64_t *pod, size_t n,
                   struct buf *out)
 {
@@ -130,7 +131,7 @@ static void of_step(struct vars *v, const struct pod_job *job,
 	buf_free(&counts);
 }
 
-/* The GPUs of a task, counted within the container. */
+/* List the GPUs of a task by their numbers in the container. */
 static void of_gpus(struct vars *v, const struct pod_layout *layout,
                     int64_t local)
 {

@@ -11,18 +11,20 @@
 #include "libcommon/step_msg.h"
 #include "pod/layout.h"
 
-/* The variable by which processes of the step are known in this pod. */
+/* Append the variable by which a step's processes in this pod are recognized.
+ */
 #define POD_STEP_VAR "AISCHED_POD_STEP"
 void pod_env_mark(const struct pod_job *job, const struct pod_layout *layout,
                   struct buf *out);
 
-/* Returns the environment of the local task, in the arena: what srun sent
- * (len bytes of texts, each ended by a zero byte), with ours in its place. */
+/* Returns the environment of a local task, in the arena: texts that srun sent
+ * (len bytes, each ended by a zero byte), but with our values for our
+ * variables. */
 char **pod_env(const struct pod_job *job, const struct pod_layout *layout,
                const struct step_request *req, int64_t local, const char *texts,
                size_t len, struct arena *arena);
 
-/* Append "3(x2),1": how Slurm writes the tasks of nodes. */
+/* Append task counts as Slurm writes them: "3(x2),1". */
 void pod_env_counts(const int64_t *count, size_t n, struct buf *out);
 
 #endif

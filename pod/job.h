@@ -14,38 +14,38 @@
 #include "pod/chan.h"
 
 #define POD_JOB_FILE "/aisched/job/pod"
-/* Another file, for tests. */
+/* Names another file, for tests. */
 #define POD_JOB_VAR "AISCHED_POD_JOB"
 
 enum { POD_PORT = 6819, POD_PODS_MAX = 4096, POD_NAME_MAX = 160 };
 
 struct pod_job {
 	int64_t id;
-	char *name; /* of its Job: pod I is NAME-I.NAME */
-	char *host; /* all pods are there, at ports from this on; NULL: no */
+	char *name; /* of its Job: pod I is called NAME-I.NAME */
+	char *host; /* where all pods are, at consecutive ports; or NULL */
 	int64_t port;
 	int64_t pods;
-	/* Each pod: */
+	/* In each pod: */
 	int64_t tasks, cpus, mem_mib, gpus;
 	int64_t grace; /* seconds from SIGTERM to SIGKILL */
-	/* Sent to steps so many seconds after the pod began; 0: none. */
+	/* Sent to steps this many seconds after the pod began; 0: none. */
 	int64_t signal, signal_after;
-	bool signal_first; /* by the first pod, too */
+	bool signal_first; /* the first pod sends it to its steps, too */
 	uint8_t key[POD_KEY];
 };
 
 int pod_job_read(struct pod_job *ret, struct err *err);
 void pod_job_free(struct pod_job *job);
 
-/* The name of a pod, by which the others find it. */
+/* Write the name by which the pods find each other. */
 void pod_job_node(const struct pod_job *job, int64_t pod,
                   char ret[POD_NAME_MAX]);
 
 /* The number of this pod. */
 int64_t pod_job_self(const struct pod_job *job);
 
-/* Connect to the agent of a pod. Names are known a while after the pods run:
- * tries again for that long. Returns a descriptor, or -1. */
+/* Connect to the agent of a pod. Tries again for a while, because names of pods
+ * are known only some time after these run. Returns a descriptor, or -1. */
 int pod_job_connect(const struct pod_job *job, int64_t pod, struct err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * layout.h - where the tasks of a step are
  *
- * The agent of the first pod makes it, srun hands it to the others. Pure.
+ * Made by the agent of the first pod; srun hands it to the other agents. Pure.
  */
 #ifndef POD_LAYOUT_H
 #define POD_LAYOUT_H
@@ -20,10 +20,10 @@ struct pod_layout {
 	int64_t *tasks;    /* [n] */
 	uint64_t *gpus;    /* [n] */
 	int64_t gpus_task; /* of each task; -1: all see those of the step */
-	bool has_gpus;     /* the step asked for a number */
+	bool has_gpus;     /* the step asked for a number of GPUs */
 };
 
-/* Read the JSON of a layout for so many tasks. Fails with EINVAL; free *ret
+/* Read the JSON of a layout for this many tasks. Fails with EINVAL; free *ret
  * with pod_layout_free() in any case. */
 int pod_layout_read(const struct pod_job *job, const char *text, int64_t tasks,
                     struct pod_layout *ret, struct err *err);

@@ -1,4 +1,4 @@
-/* link.c - a connection between pods that nobody waits for */
+/* link.c - a non-blocking connection between pods */
 #include "pod/link.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 enum { CHUNK = 65536, IDLE_S = 15, ASK_S = 5, ASKS = 3 };
 
-/* A machine that is gone says nothing: ask whether it is there. */
+/* Use keepalive: a machine that is gone closes no connection. */
 static void watch_over(int fd)
 {
 	static const struct {

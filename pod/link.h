@@ -1,5 +1,5 @@
 /*
- * link.h - a connection between pods that nobody waits for
+ * link.h - a non-blocking connection between pods
  */
 #ifndef POD_LINK_H
 #define POD_LINK_H
@@ -13,10 +13,11 @@ struct pod_link {
 	int fd; /* -1: lost */
 	struct pod_chan chan;
 	struct buf in, out;
-	size_t in_at, out_at; /* bytes of each that are done with */
+	size_t in_at, out_at; /* bytes already taken from in, sent from out */
 };
 
-/* What may wait to be sent before its sender is to wait. */
+/* With more unsent bytes than this the caller should stop reading its source.
+ */
 enum { POD_LINK_FULL = 1 << 20 };
 
 /* Take the descriptor, which becomes non-blocking, and send the hello. */
@@ -24,21 +25,22 @@ void pod_link_init(struct pod_link *link, int fd, const uint8_t key[POD_KEY],
                    bool client);
 void pod_link_fini(struct pod_link *link);
 
-/* Read what is there. Returns false if the connection has ended. */
+/* Read the bytes that have arrived. Returns false if the connection has ended.
+ */
 bool pod_link_read(struct pod_link *link);
 
-/* The next frame, which is valid until the next call for this link. Returns
- * false if there is none; fd is -1 then if what came is not to be believed. */
+/* Get the next frame, which is valid until the next call for this link. Returns
+ * false if there is none; the link is closed if what came cannot be trusted. */
 bool pod_link_next(struct pod_link *link, struct pod_frame *ret);
 
 void pod_link_put(struct pod_link *link, uint8_t type, const void *head,
                   size_t head_len, const void *data, size_t len);
-/* Takes the object. */
+/* Send JSON; takes the object. */
 void pod_link_tell(struct pod_link *link, uint8_t type, json_t *obj);
-/* Returns the object of a frame that is JSON; NULL if it is none. */
+/* Returns the JSON of a frame, or NULL if it has none. */
 json_t *pod_link_json(const struct pod_frame *frame);
 
-/* Send what can be sent; fd is -1 if the connection has ended. */
+/* Send as much as possible; closes the link if the connection has ended. */
 void pod_link_flush(struct pod_link *link);
 size_t pod_link_unsent(const struct pod_link *link);
 void pod_link_close(struct pod_link *link);

@@ -45,8 +45,8 @@ static const char *const *names_of_nodes(struct arena *arena)
 	return name;
 }
 
-/* Fill in the tasks: as many as the job has in its pods, unless srun says
- * more. */
+/* Fill in the tasks if srun does not say how many: one for each node, or as
+ * --ntasks-per-node says. */
 static void complete(struct srun *s)
 {
 	int64_t nodes = s->nodes ? s->nodes : job.pods;
@@ -84,7 +84,8 @@ static int find(struct srun *s, struct srun_job *ret)
 	return 0;
 }
 
-/* Run the step in the job of the pod, though its environment names none. */
+/* Run the step in the job of this pod, although srun's environment names no
+ * job. */
 static int alone(struct srun *s, char *const *argv)
 {
 	struct srun_job to;
@@ -202,7 +203,7 @@ int pod_install(const char *program, const char *folder)
 {
 	char *to = xasprintf("%s/aisched-pod", folder);
 
-	/* An init container may run again. */
+	/* An init container may run more than once. */
 	unlink(to);
 	if (copy(program, to) < 0)
 		goto failed;

@@ -1,17 +1,17 @@
 /*
  * names.h - Slurm's commands inside a pod
  *
- * srun runs steps; scontrol tells names of hosts; the others need the daemon,
- * which a pod does not reach, and say so.
+ * srun runs steps, and scontrol expands and folds host names. The other
+ * commands need the daemon, which pods cannot reach; they say so and fail.
  */
 #ifndef POD_NAMES_H
 #define POD_NAMES_H
 
-/* Run the command of that name. Returns its exit status, -1 if there is none.
- */
+/* Run the command with that name. Returns its exit status, or -1 if there is no
+ * such command. */
 int pod_command(const char *name, int argc, char **argv);
 
-/* Copy the program at that path to the folder, with links for all names. */
+/* Copy the program at path to the folder, and link all names to it. */
 int pod_install(const char *program, const char *folder);
 
 #endif

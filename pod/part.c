@@ -15,10 +15,11 @@
 
 enum {
 	CHUNK = 32768,
-	LOST_GRACE_S = 2, /* at most, if srun is gone */
+	LOST_GRACE_S = 2, /* at most, once srun is gone */
 	KILL_PAUSE_MS = 20,
-	LINGER_MS = 200, /* for what the tasks left behind */
-	LOOKS_MAX = 500, /* at processes that become other programs */
+	/* before SIGKILL, for processes that tasks left behind */
+	LINGER_MS = 200,
+	LOOKS_MAX = 500, /* at processes in the middle of an exec */
 	STREAMS = 3,
 	INPUT_MAX = 4 << 20
 };
@@ -26,18 +27,18 @@ enum {
 struct step_part {
 	const struct pod_job *job;
 	struct pod_link *link;
-	char *data; /* the launch: req and image borrow from it */
+	char *data; /* the launch, from which req and image borrow */
 	struct step_request req;
 	struct pod_layout layout;
 	struct pod_image image;
 	struct buf mark;
 	struct pod_task *task; /* [n] */
-	struct buf *input;     /* [n]: what the task has not read */
+	struct buf *input;     /* [n]: bytes that the task has not read yet */
 	bool *input_ends;      /* [n] */
 	pid_t *pid;            /* [n] */
 	size_t n, alive;
 	int64_t kill_at; /* monotonic ms; 0: not */
-	uint32_t looks;  /* for what the tasks left behind */
+	uint32_t looks;  /* at processes that tasks left behind */
 	bool stopping, clearing, by_job;
 };
 
@@ -85,8 +86,8 @@ static void tell(struct step_part *p, json_t *obj)
 	pod_link_tell(p->link, POD_TELL, obj);
 }
 
-/* Returns how many processes there are; those that are unclear count, some
- * times. */
+/* Signal all processes of the step. Returns how many there are; processes in
+ * the middle of an exec count for the first LOOKS_MAX times. */
 static size_t signal_all(struct step_part *p, int signo)
 {
 	size_t unclear, n;
@@ -209,7 +210,7 @@ static bool take_output(struct step_part *p, size_t i, uint8_t which, int *fd)
 	return n > 0;
 }
 
-/* A terminal is closed when nobody has it, not when input ends. */
+/* The descriptor to write input to. A terminal stays open when input ends. */
 static int input_fd(const struct step_part *p, size_t i)
 {
 	return p->req.flags & STEP_PTY ? p->task[i].out : p->task[i].in;
@@ -298,7 +299,7 @@ size_t part_most(const struct step_part *p)
 	return STREAMS * p->n;
 }
 
-/* Nothing is read while what was read cannot be sent. */
+/* Read no output while earlier output still waits to be sent. */
 size_t part_poll(const struct step_part *p, struct pollfd *ret)
 {
 	bool full = pod_link_unsent(p->link) > POD_LINK_FULL;
@@ -346,7 +347,7 @@ bool part_reaped(struct step_part *p, pid_t pid, int status)
 		t->ended = true;
 		t->status = status;
 		p->alive--;
-		/* What it wrote comes first. */
+		/* Send what the task wrote before its end is told. */
 		while (pod_link_unsent(p->link) <= POD_LINK_FULL &&
 		       take_output(p, i, 1, &t->out))
 			;
@@ -365,7 +366,8 @@ void part_signal(struct step_part *p, int signo)
 	signal_all(p, signo);
 }
 
-/* An srun in the script is signalled with the job, and asks for less time. */
+/* An srun in the script gets the job's signal, too, and may have asked to stop
+ * the step sooner: give its tasks the job's grace all the same. */
 void part_job_ends(struct step_part *p)
 {
 	if (p->by_job)
@@ -382,9 +384,9 @@ void part_end(struct step_part *p)
 	part_job_ends(p);
 }
 
-/* Whether a task's output is still to be read: all that tasks wrote before they
- * ended is, however slowly srun takes it. Who left the step may keep its pipes
- * open, and is not waited for. */
+/* Whether output of a task is still to be read. All that tasks wrote before
+ * they ended is, however slowly srun takes it. A process that has left the step
+ * may keep its pipes open, and is not waited for. */
 static bool has_output(const struct step_part *p)
 {
 	struct pollfd fd[2];

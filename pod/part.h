@@ -12,25 +12,25 @@
 
 struct step_part;
 
-/* The frame is a launch. Tasks are started at once. Returns NULL, and tells
- * srun why, if they cannot be. The link stays the caller's, and is there as
- * long as the part, even if it is lost. */
+/* Start the tasks that a launch frame asks for. If that fails, tells srun why
+ * and returns NULL. The link stays the caller's and outlives the part, even
+ * once its connection is lost. */
 struct step_part *part_new(const struct pod_job *job, struct pod_link *link,
                            const struct pod_frame *frame);
 void part_free(struct step_part *part);
 
-/* An order of srun, or input for a task. */
+/* Take an order of srun, or input for a task. */
 void part_hear(struct step_part *part, const struct pod_frame *frame);
 
 /* Whether the process was one of its tasks. */
 bool part_reaped(struct step_part *part, pid_t pid, int status);
 
-/* What to poll for: at most part_most() entries; returns how many. */
+/* Fill in what to poll for, at most part_most() entries; returns how many. */
 size_t part_most(const struct step_part *part);
 size_t part_poll(const struct step_part *part, struct pollfd *ret);
 void part_move(struct step_part *part, const struct pollfd *p, size_t n);
 
-/* What time brings. Returns false when nothing is left of it. */
+/* Do what is due. Returns false once nothing is left of the part. */
 bool part_step(struct step_part *part);
 /* Milliseconds until part_step() has something to do; -1: for ever. */
 int part_timeout(const struct step_part *part);
@@ -38,10 +38,11 @@ int part_timeout(const struct step_part *part);
 /* Signal all its processes. */
 void part_signal(struct step_part *part, int signo);
 
-/* The job ends: its tasks have the time that it has, whatever srun says. */
+/* The job ends: give the tasks the grace of the job, whatever srun says. */
 void part_job_ends(struct step_part *part);
 
-/* The job was about to end when they were launched: signal them, too. */
+/* End the tasks of a step that was launched while the job was already ending.
+ */
 void part_end(struct step_part *part);
 
 #endif

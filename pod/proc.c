@@ -24,7 +24,7 @@ static bool has_session(pid_t pid, const pid_t *task, size_t n)
 	return false;
 }
 
-/* A zombie is not there any longer. */
+/* A zombie counts as gone. */
 static bool is_zombie(pid_t pid)
 {
 	char path[32], text[512], *end;

@@ -40,7 +40,7 @@ struct relay_stream {
 struct relay_task {
 	struct relay_stream in, out[2];
 	bool told, ended;
-	int64_t node; /* of the layout */
+	int64_t node; /* its index in the layout */
 };
 
 struct relay_node {
@@ -60,7 +60,7 @@ struct relay {
 	struct relay_node *node;
 	size_t nnodes;
 	struct relay_task *task; /* [req.tasks] */
-	int terminal;            /* srun's, for its size; -1: none */
+	int terminal;            /* srun's, whose size tasks get; -1: none */
 	struct winsize size;
 	int64_t end_at; /* monotonic ms: the time limit of the step; 0: none */
 	int worst;      /* status as wait() has it */
@@ -127,7 +127,7 @@ static int read_raw(int fd, struct buf *ret)
 	return n < 0 || ret->len > STEP_REQUEST_MAX ? -1 : 0;
 }
 
-/* The first message of srun: its request, and its descriptors. */
+/* Read the first message of srun: its request and descriptors. */
 static void greet(struct relay *r)
 {
 	union {
@@ -201,8 +201,8 @@ static json_t *question(const struct relay *r, struct err *err)
 	json_t *pods = only(r, err);
 	int64_t gpus = s->gpus_per_task >= 0 ? -1 : s->gpus;
 
-	/* --gpus is of the step, --gres of each node: more than a node has must
-	 * be of the step. */
+	/* --gpus counts those of the step, --gres those of each node: a number
+	 * above a node's must be that of the step. */
 	if (gpus > r->job->gpus)
 		gpus = (gpus + (s->nodes ? s->nodes : r->job->pods) - 1) /
 		       (s->nodes ? s->nodes : r->job->pods);
@@ -219,8 +219,8 @@ static json_t *question(const struct relay *r, struct err *err)
 	            : NULL;
 }
 
-/* Wait until both have proved to have the key. Returns false if the other hangs
- * up before. */
+/* Wait until both sides have proved that they have the key. Returns false if
+ * the other side hangs up before. */
 static bool is_proved(struct relay *r, struct pod_link *link)
 {
 	struct pod_frame f;
@@ -238,8 +238,8 @@ static bool is_proved(struct relay *r, struct pod_link *link)
 	return true;
 }
 
-/* Connect to an agent and prove to have the key. Who floods the agent may push
- * us out: try again, some times. */
+/* Connect to an agent and prove to have the key. A peer that floods the agent
+ * may push us out, so this is tried several times. */
 static void meet(struct relay *r, struct pod_link *link, int64_t pod)
 {
 	char name[POD_NAME_MAX];
@@ -382,8 +382,8 @@ static void make_pipe(struct relay_stream *s, bool input, int *theirs)
 	fcntl(s->fd, F_SETFL, O_NONBLOCK);
 }
 
-/* Make what srun reads and writes in place of a terminal; the size of its own
- * comes in messages. */
+/* Make the socket that stands in for srun's terminal, whose size srun's
+ * messages tell. */
 static void make_terminal(struct relay_task *t, int *theirs)
 {
 	int fd[2];
@@ -527,8 +527,8 @@ static void task_ended(struct relay *r, int64_t rank, int status)
 	                  status));
 }
 
-/* Tell all agents that the job ends, so that no tasks end early for a signal
- * that srun got with the job. */
+/* Tell all agents that the job ends, lest tasks be ended early because srun got
+ * the job's signal. */
 static void job_ends(struct relay *r, const json_t *msg)
 {
 	if (r->job_ends)
@@ -561,7 +561,7 @@ static void hear_tell(struct relay *r, struct relay_node *n,
 	json_decref(msg);
 }
 
-/* The agent that gave room says when the job ends. */
+/* Hear the agent that gave room, which tells when the job ends. */
 static void hear_head(struct relay *r)
 {
 	struct pod_frame f;
@@ -577,7 +577,7 @@ static void hear_head(struct relay *r)
 	}
 }
 
-/* An agent is gone, and with it its tasks; the others are ended. */
+/* End the step, as an agent and its tasks are gone. */
 static void lose(struct relay *r, struct relay_node *n)
 {
 	char name[POD_NAME_MAX];
@@ -632,7 +632,7 @@ static void hear_srun(struct relay *r)
 
 /* --- the loop ------------------------------------------------------------- */
 
-/* Output that srun does not take is not read. */
+/* Whether to read no more output for now, as srun does not take it. */
 static bool is_full(const struct relay *r, const struct relay_node *n)
 {
 	size_t waits = 0;
@@ -799,7 +799,7 @@ int relay_start(const struct pod_job *job, const struct srun *srun,
 		return err_sys(err, "cannot start a process");
 	}
 	if (pid == 0) {
-		/* Signals are srun's. */
+		/* Leave all signals to srun. */
 		sigfillset(&all);
 		sigprocmask(SIG_BLOCK, &all, NULL);
 		signal(SIGPIPE, SIG_IGN);

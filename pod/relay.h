@@ -1,9 +1,9 @@
 /*
  * relay.h - between srun and the agents of the pods
  *
- * A process beside srun that speaks to it as a shepherd does
- * (libcommon/step_msg.h), and to agents in frames. It ends with srun, and what
- * srun has started ends when its connections do.
+ * A process beside srun. It speaks to srun as a shepherd does
+ * (libcommon/step_msg.h), and to agents in frames. It ends with srun; when its
+ * connections end, the agents end the tasks.
  */
 #ifndef POD_RELAY_H
 #define POD_RELAY_H
@@ -11,7 +11,7 @@
 #include "pod/job.h"
 #include "slurm/srun.h"
 
-/* Start it. Returns the end of the connection for srun. */
+/* Start the relay. Returns srun's end of the connection, or -1. */
 int relay_start(const struct pod_job *job, const struct srun *srun,
                 struct err *err);
 

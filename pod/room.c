@@ -1,4 +1,4 @@
-/* room.c - what steps have of the pods of their job */
+/* room.c - the resources that steps have in the pods of their job */
 #include "pod/room.h"
 
 #include <stdlib.h>
@@ -96,7 +96,7 @@ static int64_t pods_wanted(const struct pod_job *job,
 	return n < ask->tasks ? n : ask->tasks;
 }
 
-/* The most tasks a pod of this room can have. */
+/* The most tasks that a step can have in a pod. */
 static int64_t capacity(const struct room_want *ask,
                         const struct free_room *left)
 {
@@ -116,8 +116,8 @@ static int64_t capacity(const struct room_want *ask,
 	return ask->per_node && ask->per_node < n ? ask->per_node : n;
 }
 
-/* Spread as Slurm does: one for each pod, then the first pods are filled as far
- * as the job has tasks there, then as far as there is room. */
+/* Spread tasks as Slurm does: first one in each pod; then fill pods, the first
+ * ones first, up to the job's tasks there, and then up to their capacity. */
 static bool spread(const struct pod_job *job, const struct room_want *ask,
                    struct room_part *part, const int64_t *most, size_t n)
 {
@@ -159,8 +159,8 @@ static size_t choose(const struct pod_job *job, const struct room_want *ask,
 	return n == want ? n : 0;
 }
 
-/* Finds pods for all of its tasks, in what is left. Returns how many; 0: there
- * is no room. */
+/* Find pods for all tasks of a step, in what is left. Returns how many pods it
+ * takes; 0: they do not fit. */
 static size_t place(const struct pod_job *job, const struct room_want *ask,
                     const struct free_room *left, struct room_part *part)
 {

@@ -1,10 +1,10 @@
 /*
- * room.h - what steps have of the pods of their job
+ * room.h - the resources that steps have in the pods of their job
  *
- * Pure. The first pod of a job keeps it for all. A step that asks for nothing
- * in particular takes its pods whole; --exact takes what it asks for, --overlap
- * nothing. Who waits is served in order, and overtaken by overlapping steps
- * only.
+ * Pure. The first pod of a job keeps account for all. A step that asks for
+ * nothing in particular takes its pods whole; with --exact it takes what it
+ * asks for, with --overlap nothing. Steps are served in order; only overlapping
+ * steps overtake those that wait.
  */
 #ifndef POD_ROOM_H
 #define POD_ROOM_H
@@ -15,18 +15,18 @@
 #include "libcommon/err.h"
 #include "pod/job.h"
 
-/* What srun asks for. */
+/* The request of a step. */
 struct room_want {
-	int64_t tasks, nodes, per_node; /* nodes, per_node: 0: any */
+	int64_t tasks, nodes, per_node; /* 0: any number of nodes, per_node */
 	int64_t cpus;                   /* of each task; 0: not said */
 	int64_t mem_mib;                /* of the step; 0: not said */
 	int64_t gpus;                   /* of each pod; -1: not said */
 	int64_t gpus_task;              /* of each task; -1: not said */
 	int64_t flags;                  /* enum step_flag */
-	bool *only; /* [pods] that may be taken; NULL: all */
+	bool *only; /* [pods] those that may be used; NULL: all */
 };
 
-/* What a step has of a pod. */
+/* The resources of a step in one pod. */
 struct room_part {
 	int64_t pod, tasks, cpus, mem_mib;
 	uint64_t gpus;
@@ -44,12 +44,13 @@ int room_ask_read(const struct pod_job *job, const json_t *obj,
                   struct room_want *ret, struct err *err);
 void room_ask_free(struct room_want *ask);
 
-/* Fails with EINVAL, in Slurm's words, if an empty job has no room for it. */
+/* Check that the step fits into the empty job. Fails with EINVAL, in Slurm's
+ * words. */
 int room_check(const struct pod_job *job, const struct room_want *ask,
                struct err *err);
 
-/* Give it room beside the others that have some. Returns false if there is
- * none now. */
+/* Give the step room beside the others that have some. Returns false if there
+ * is not enough now. */
 bool room_take(const struct pod_job *job, struct room_claim *claim,
                struct room_claim *const *other, size_t n);
 void room_free(struct room_claim *claim);

@@ -34,7 +34,7 @@ __attribute__((noreturn, format(printf, 2, 3))) static void give_up(
 	_exit(code > 0 && code < 126 ? code : EXIT_LOST);
 }
 
-/* A task among many must not empty what another has written. */
+/* A task among many must not truncate what another has written. */
 static int open_flags(const struct step_request *req, const char *pattern)
 {
 	bool alone = req->tasks == 1 || strstr(pattern, "%t");
@@ -43,7 +43,7 @@ static int open_flags(const struct step_request *req, const char *pattern)
 	       (alone && !(req->flags & STEP_APPEND) ? O_TRUNC : 0);
 }
 
-/* %n and %N are those of this pod. */
+/* Expand what srun left: %t, %s and %J. */
 static void expand(const struct pod_image *image, const char *pattern,
                    int64_t rank, struct buf *out)
 {

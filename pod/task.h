@@ -15,7 +15,7 @@ struct pod_task {
 	bool ended;
 };
 
-/* What all tasks of the step in this pod are started from. */
+/* All that the tasks of a step in this pod have in common. */
 struct pod_image {
 	const struct pod_job *job;
 	const struct pod_layout *layout;

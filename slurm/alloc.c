@@ -1,4 +1,4 @@
-/* alloc.c - a job without script, which its client holds */
+/* alloc.c - a job without a script, held by its client */
 #include "slurm/alloc.h"
 
 #include <signal.h>
@@ -12,13 +12,14 @@
 
 enum { PATIENCE_S = 60 };
 
-/* A job that waits, for the words about it. */
+/* A pending job, for the messages about it. */
 struct waiting {
 	long long id;
 	bool quiet, told;
 };
 
-/* The job that a signal gives up, as text: handlers may not format. */
+/* The message about the job that a signal gives up; signal handlers may not
+ * format. */
 static char revoked[80];
 
 __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
@@ -39,7 +40,7 @@ static bool is_salloc(void)
 
 /* --- before it starts ----------------------------------------------------- */
 
-/* The connection is lost with us, and the job with it. */
+/* Leave; as the connection is lost, the job ends. */
 static void give_up(int signo)
 {
 	(void)signo;

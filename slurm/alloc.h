@@ -1,5 +1,5 @@
 /*
- * alloc.h - a job without script, which its client holds: salloc, and srun
+ * alloc.h - a job without a script, held by its client: salloc, and srun
  * outside of jobs
  *
  * It is submitted as sbatch does, with nothing to run, and held as
@@ -12,8 +12,8 @@
 #include "slurm/sbatch.h"
 
 /*
- * Submit the job, wait until it has started, hold it, and set its variables.
- * If kept, nobody holds it: scancel or its time limit ends it. Unless quiet,
+ * Submit the job, wait until it has started, hold it, and set its variables. If
+ * kept, it is not held, and ends by scancel or its time limit. Unless quiet,
  * prints what the job waits for in the words of salloc or srun. Returns the
  * status to exit with, 0 on success.
  */

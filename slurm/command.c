@@ -1,4 +1,4 @@
-/* command.c - command lines as Slurm's are */
+/* command.c - command lines that behave like Slurm's */
 #include "slurm/command.h"
 
 #include <ctype.h>
@@ -86,7 +86,7 @@ void command_apply(const struct command_line *line, const struct opt *opt,
 	exit(line->usage_status);
 }
 
-/* SQUEUE_STATES is --states; SQUEUE_FORMAT2 is --Format. */
+/* Take variables: SQUEUE_STATES is --states; SQUEUE_FORMAT2 is --Format. */
 static void take_variables(const struct command_line *line, void *ctx)
 {
 	for (const struct opt *opt = line->opts; !is_end(opt); opt++) {
@@ -142,7 +142,7 @@ const struct opt *command_find(const struct command_line *line,
 	return n == 1 ? begins : NULL;
 }
 
-/* The tables that getopt_long() wants. */
+/* The tables for getopt_long(). */
 struct getopt_tables {
 	struct buf letters;
 	struct option *longs;

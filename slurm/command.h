@@ -1,9 +1,9 @@
 /*
- * command.h - what the commands share: the table of them, and their options
+ * command.h - what the commands share: their table, and their options
  *
- * One program is all of them; the name it is called by decides.  Each
- * command is Slurm's in its options, its output and its exit statuses, and
- * makes the requests that aisub, aiq, aicancel and aictl make.
+ * All are one program, which the name it is called by turns into a command.
+ * Each has Slurm's options, output and exit statuses, and makes the same
+ * requests as aisub, aiq, aicancel and aictl.
  */
 #ifndef SLURM_COMMAND_H
 #define SLURM_COMMAND_H
@@ -15,7 +15,8 @@
 #include "libcommon/err.h"
 #include "libcommon/opt.h"
 
-#define SLURM_VERSION "24.05.0" /* whose words and formats these are */
+/* the version whose words and formats these are */
+#define SLURM_VERSION "24.05.0"
 
 struct slurm_command {
 	const char *name;
@@ -47,24 +48,25 @@ struct command_line {
 	const char *usage; /* "[OPTION]..." */
 	const struct opt *opts;
 	const char *env;  /* prefix of variables: "SQUEUE_"; NULL: none */
-	int usage_status; /* what a bad option exits with */
+	int usage_status; /* exit status after a bad option */
 	bool stop_at_operand;
-	/* Hands a value to an option in place of command_apply(); returns the
-	 * status to exit with, 0 to go on. NULL: none. */
+	/* Hands a value to an option in place of command_apply(). Returns the
+	 * status to exit with, or 0 to go on. NULL: none. */
 	int (*apply)(const struct opt *opt, void *ctx, const char *value);
 };
 
 /*
- * Take the variables, then the options, as getopt_long() does, which Slurm
- * uses, too: its messages are Slurm's.  Returns the index of the first
- * operand.  --help, --usage and --version print and exit 0.  A bad option, or
- * one whose set function fails, exits with the usage status.
+ * Take the variables, then the options. Uses getopt_long(), as Slurm does, so
+ * its messages are Slurm's. Returns the index of the first operand. --help,
+ * --usage and --version print and exit 0. A bad option, or one whose set
+ * function fails, exits with the usage status.
  */
 int command_parse(const struct command_line *line, void *ctx, int argc,
                   char **argv);
 
-/* Take the variables of the options only; name is what stands behind the prefix
- * for an option that is called otherwise there: { "TIMELIMIT", "time" }. */
+/* Take only the variables of options. special: options whose variables have
+ * other names: name is the part after the prefix, as in { "TIMELIMIT", "time"
+ * }. */
 struct command_variable {
 	const char *name, *option;
 };
@@ -75,8 +77,8 @@ void command_take_variables(const struct command_line *line,
 void command_apply(const struct command_line *line, const struct opt *opt,
                    void *ctx, const char *value);
 
-/* Returns the option of this name, or of which it is the start; NULL: none, or
- * several. */
+/* Returns the option of this name, or the only one that begins so; NULL: there
+ * is none, or several. */
 const struct opt *command_find(const struct command_line *line,
                                const char *name);
 
@@ -86,17 +88,17 @@ void command_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The name the command was called by. */
 extern const char *command_name;
 
-/* Set functions beside those of libcommon/opt.h and filter_opt.h: texts
- * separated by commas, of which none may be given, and options that are taken
- * without effect. */
+/* Set functions beside those of libcommon/opt.h and filter_opt.h: a list
+ * between commas, whose texts may not be empty, and an option without effect.
+ */
 opt_set_fn command_add_items, command_ignore;
 
-/* client_open() at the usual place; if there is no daemon, it fails with
- * ECONNREFUSED. */
+/* Call client_open() at the usual place; fails with ECONNREFUSED if there is no
+ * daemon. */
 struct client *command_connect(struct err *err);
 
-/* -M NAME,...: only this cluster, or all, can be meant. Fails with Slurm's
- * words. */
+/* Check -M NAME,...: only this cluster, or all, may be named. Fails with
+ * Slurm's words. */
 int command_check_clusters(struct client *client, const json_t *clusters,
                            struct err *err);
 /* The cluster's name; the caller frees it. */

@@ -17,7 +17,7 @@ static bool is_batch(const json_t *row)
 	return json_object_get(row, "batch") != NULL;
 }
 
-/* Steps are shown as scripts are, but for values of their own. */
+/* Steps are shown like scripts, except where they have values of their own. */
 static bool is_step(const json_t *row)
 {
 	return json_object_get(row, "step") != NULL;
@@ -40,7 +40,7 @@ static bool is_state(const json_t *row, const char *state)
 	                 const struct style *style, struct buf *out)
 #define UNUSED (void)row, (void)field, (void)style, (void)out
 
-/* The first field of the row that it needs, as it is. */
+/* The first field that it needs, unchanged. */
 VALUE(v_as_is)
 {
 	size_t len = strcspn(field->needs, " ");
@@ -56,7 +56,7 @@ VALUE(v_as_is)
 		buf_puts(out, row_text(row, key));
 }
 
-/* Always the same: what `none` says. */
+/* Always `none`. */
 VALUE(v_none)
 {
 	UNUSED;
@@ -132,7 +132,7 @@ VALUE(v_cpus)
 	buf_i64(out, job_cpus(row));
 }
 
-/* The least CPUs of a node: those of one task. */
+/* The fewest CPUs on a node: those of one task. */
 VALUE(v_min_cpus)
 {
 	UNUSED;
@@ -259,7 +259,7 @@ VALUE(v_input)
 
 /* --- values of sacct ------------------------------------------------------ */
 
-/* Fields that only jobs have. */
+/* Empty for the scripts and steps of jobs. */
 VALUE(v_of_job)
 {
 	if (!is_batch(row))
@@ -283,7 +283,7 @@ VALUE(v_name)
 	                              : row_text(row, "name"));
 }
 
-/* The user who cancelled it, else its owner. */
+/* The uid of the user who cancelled the job, else of its owner. */
 static int64_t canceller(const json_t *row)
 {
 	const json_t *acts = json_object_get(row, "acts"), *act;
@@ -309,7 +309,7 @@ VALUE(v_state)
 		buf_printf(out, " by %lld", (long long)canceller(row));
 }
 
-/* A job that was ended has 0:0, and its script the signal. */
+/* A job that was cancelled or timed out has 0:0; its script has the signal. */
 VALUE(v_exit)
 {
 	int64_t code = row_int(row, "exit_code"),
@@ -325,8 +325,7 @@ VALUE(v_exit)
 		           signal > 0 ? (long long)signal : 0);
 }
 
-/* A batch script can start when its job starts: Slurm has that time as its
- * submission. */
+/* Slurm's submit time of a batch script is the start of its job. */
 VALUE(v_acct_moment)
 {
 	UNUSED;
@@ -398,7 +397,7 @@ VALUE(v_alloc_nodes)
 	buf_i64(out, has_started(row) ? row_int(row, "num_nodes") : 0);
 }
 
-/* The script is one task; what jobs have are steps. */
+/* A script is one task, a step has its own number, a job has none. */
 VALUE(v_tasks)
 {
 	UNUSED;
@@ -529,7 +528,7 @@ VALUE(v_peak_node)
 	}
 }
 
-/* Columns of Slurm whose values nothing here knows. */
+/* Slurm's columns whose values are not known here. */
 #define EMPTY(name)                                           \
 	{                                                     \
 		0, name, name, "", v_none, NULL, OF_SACCT, 10 \

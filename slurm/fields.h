@@ -11,8 +11,8 @@
 
 enum { OF_SQUEUE = 1, OF_SACCT = 2 };
 
-/* All fields; those of sacct stand in the order of their names. Ends with one
- * without a header. */
+/* All fields; those of sacct are sorted by name. Ends with one without a
+ * header. */
 extern const struct slurm_field job_fields[];
 
 #endif

@@ -85,7 +85,7 @@ void format_letters(struct slurm_format *ret, const struct slurm_field *table,
 		added = add_column(ret, column.field);
 		added->width = column.width;
 		added->right = column.right;
-		/* The array may move: its end is where the next text goes. */
+		/* The array may move: set where the next text goes. */
 		where = &ret->column[ret->n - 1].after;
 	}
 	*where = buf_take(&literal);
@@ -180,7 +180,7 @@ static bool is_continuation(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Exactly as wide as asked, cut without a mark. */
+/* Print exactly as wide as asked, cut without a mark. */
 static void put(const struct slurm_column *column, const char *s, size_t len,
                 FILE *out)
 {

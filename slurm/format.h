@@ -18,7 +18,7 @@
 
 /* How values are written. */
 struct style {
-	bool no_convert; /* sizes in MiB, whatever they are */
+	bool no_convert; /* always MiB, whatever the size */
 };
 
 struct slurm_field;
@@ -31,11 +31,13 @@ struct slurm_field {
 	char letter;      /* of -o "%i"; 0: none */
 	const char *name; /* of -O; any case; NULL: none */
 	const char *header;
-	const char *needs; /* fields of the row, between blanks */
+	/* fields of the row that it uses, separated by blanks */
+	const char *needs;
 	field_value_fn *value;
-	const char *none; /* written in place of no value */
-	unsigned of;      /* the commands that have it, as the table says */
-	int width;        /* of sacct; negative: aligned left */
+	const char *none; /* written if the row has no value */
+	/* bits of the commands that have it, defined beside the table */
+	unsigned of;
+	int width; /* of sacct; negative: aligned left */
 };
 
 /* One column, with the text around it. */
@@ -53,25 +55,25 @@ struct slurm_format {
 };
 
 /*
- * -o "%.18i %t": a letter that is not known is told on stderr, and stands for
- * itself.  table ends with a field without a header.
+ * Parse -o "%.18i %t". An unknown letter is reported on stderr, and printed as
+ * itself. table ends with a field without a header.
  */
 void format_letters(struct slurm_format *ret, const struct slurm_field *table,
                     const char *text);
-/* -O "jobid:10,state": a name that is not known is told on stderr, and left
+/* Parse -O "jobid:10,state". An unknown name is reported on stderr, and left
  * out. */
 void format_names(struct slurm_format *ret, const struct slurm_field *table,
                   unsigned of, const char *text);
 void format_free(struct slurm_format *format);
 
-/* Add the fields that the columns need of the rows to a list. */
+/* Add to a list the fields of rows that the columns use. */
 void format_needs(const struct slurm_format *format, json_t *fields);
 
 void format_put_header(const struct slurm_format *format, FILE *out);
 void format_put_row(const struct slurm_format *format, const json_t *row,
                     const struct style *style, FILE *out);
 
-/* The format of -o or -O: the last one of all counts. */
+/* The format of -o or -O, whichever came last. */
 struct format_wish {
 	const char *letters, *names; /* one of them, or neither */
 };
@@ -80,8 +82,8 @@ int format_set_letters(void *ctx, const struct opt *opt, const char *value,
 int format_set_names(void *ctx, const struct opt *opt, const char *value,
                      struct err *err);
 
-/* Returns the field of a command by its name in any case; NULL: there is none.
- */
+/* Returns the field with this name, in any case, of a command; NULL: there is
+ * none. */
 const struct slurm_field *field_of_name(const struct slurm_field *table,
                                         unsigned of, const char *name);
 

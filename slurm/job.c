@@ -1,4 +1,4 @@
-/* job.c - what Slurm says of a job, made from rows of `jobs` */
+/* job.c - values of a job in Slurm's words, made from rows of `jobs` */
 #include "slurm/job.h"
 
 #include <grp.h>
@@ -163,7 +163,7 @@ void put_moment(int64_t t, struct buf *out)
 	localtime_r(&value, &tm);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	/* The user's own format, for the user's own terminal. */
+	/* The format is the user's own, and so is the terminal. */
 	if (strftime(text, sizeof(text), format, &tm))
 		buf_puts(out, text);
 #pragma GCC diagnostic pop

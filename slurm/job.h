@@ -1,5 +1,5 @@
 /*
- * job.h - what Slurm says of a job, made from rows of `jobs`
+ * job.h - values of a job in Slurm's words, made from rows of `jobs`
  */
 #ifndef SLURM_JOB_H
 #define SLURM_JOB_H
@@ -15,7 +15,8 @@ bool job_is_over(const json_t *row);
 /* Whether the job shows its reason where others show their nodes. */
 bool job_shows_reason(const json_t *row);
 const char *job_reason(const json_t *row);
-int64_t job_start(const json_t *row); /* planned, too; ROW_NONE: not known */
+/* also of a planned start; ROW_NONE: not known */
+int64_t job_start(const json_t *row);
 int64_t job_end(const json_t *row);
 int64_t job_cpus(const json_t *row);
 int64_t job_mem_mib(const json_t *row); /* of all tasks */
@@ -24,7 +25,7 @@ void put_job_tres(const json_t *row, const struct style *style,
                   struct buf *out);
 /* "100M", "2G": the largest unit of which it is a whole number. */
 void put_mib(int64_t mib, const struct style *style, struct buf *out);
-/* Print the request: "100M", or "100Mc" per CPU. */
+/* Print the requested memory: "100M", or "100Mc" per CPU. */
 void put_job_memory(const json_t *row, const struct style *style,
                     struct buf *out);
 void put_group(int64_t gid, struct buf *out);

@@ -14,7 +14,7 @@ enum { STATUS_USAGE = 255, STATUS_NO_COMMAND = 127 };
 struct salloc {
 	struct sbatch sbatch; /* first: its options set it */
 	bool no_shell;
-	int kill; /* signal for the command when the job is revoked */
+	int kill; /* signal to the command when the allocation is revoked */
 };
 
 /* --- options -------------------------------------------------------------- */
@@ -45,7 +45,7 @@ static const struct opt own[] = {
 };
 /* clang-format on */
 
-/* Options of sbatch that are about its script. */
+/* Options of sbatch that concern its script. */
 static const char *const of_scripts[] = {
 	"array",     "error",      "export",    "export-file", "ignore-pbs",
 	"input",     "no-requeue", "open-mode", "output",      "parsable",
@@ -60,7 +60,7 @@ static bool is_of_scripts(const struct opt *opt)
 	return false;
 }
 
-/* Owns: the caller frees it. */
+/* Returns the options of sbatch and salloc; the caller frees the table. */
 static struct opt *make_options(void)
 {
 	const struct opt *opt;
@@ -97,7 +97,7 @@ static pid_t start(char **argv)
 	_exit(STATUS_NO_COMMAND);
 }
 
-/* SIGINT and SIGQUIT of the terminal are for the command. */
+/* Leave SIGINT and SIGQUIT of the terminal to the command. */
 static int take_signals(void)
 {
 	static const int taken[] = { SIGCHLD, SIGTERM, SIGHUP, SIGINT,
@@ -131,7 +131,7 @@ static void revoked(const struct salloc *s, struct held_job *a, pid_t pid)
 	kill(pid, SIGCONT);
 }
 
-/* Returns the exit status. A signal that people end commands with is no
+/* Returns the exit status. Signals with which people end commands are no
  * failure, as in salloc. */
 static int status_of(int status)
 {

@@ -17,7 +17,7 @@ enum { PATIENCE_S = 30, STATUS_WAIT_LOST = 1 };
 
 /* --- the script ----------------------------------------------------------- */
 
-/* sbatch's rules, and its words. */
+/* Check the script by sbatch's rules, and in its words. */
 static bool check_script(const struct buf *script)
 {
 	if (!script->len) {
@@ -45,7 +45,7 @@ static bool check_script(const struct buf *script)
 	return true;
 }
 
-/* name NULL: standard input. */
+/* Read the script; name NULL: from standard input. */
 static bool read_script(struct buf *script, const char *name)
 {
 	int fd = name ? batch_open(name) : STDIN_FILENO;
@@ -77,8 +77,8 @@ static bool is_kept(const char *variable)
 	                strlen("AISCHED_MUNGE_SOCKET="));
 }
 
-/* Whether a list between c has an item that is this text, or begins with it and
- * '='. */
+/* Whether a list separated by c has this item; in a list of variables also as
+ * "text=...". */
 static bool has_item(const char *list, char c, const char *text, size_t len)
 {
 	const char end[] = { c, '\0' };
@@ -94,7 +94,8 @@ static bool has_item(const char *list, char c, const char *text, size_t len)
 	return false;
 }
 
-/* Returns the folder of our links; NULL: it has no srun. Owns: the caller. */
+/* Returns the folder of our links, which the caller frees; NULL: there is no
+ * srun in it. */
 static char *own_folder(void)
 {
 	char self[PATH_MAX], *folder, *srun;
@@ -115,8 +116,8 @@ static char *own_folder(void)
 	return NULL;
 }
 
-/* sbatch may be called by its path, or the job get other variables than ours:
- * its script finds srun all the same. */
+/* Let the script find srun even if sbatch was called by its path, or if the job
+ * gets other variables than ours. */
 static void lead_to_srun(struct submit *submit)
 {
 	const char *list = submit->export_env, *path = getenv("PATH");
@@ -138,8 +139,8 @@ static void lead_to_srun(struct submit *submit)
 	free(folder);
 }
 
-/* A list of variables leaves those of Slurm in, and what leads to the daemon.
- * With ALL everything is in already. */
+/* Add Slurm's variables, and those that lead to the daemon, to a list of
+ * variables to export. With ALL they are exported anyway. */
 static void keep_variables(struct submit *submit)
 {
 	const char *list = submit->export_env;
@@ -188,12 +189,11 @@ json_t *sbatch_send(struct retry *retry, struct sbatch *sbatch,
 	size_t len = script->len;
 	json_t *answer = batch_send(retry, &sbatch->submit, script, err);
 
-	script->len = len; /* without the environment */
+	script->len = len; /* remove the environment again */
 	return answer;
 }
 
-/* Returns when a job would start, as --test-only says: 0 is at once, INT64_MAX
- * nobody knows. */
+/* Returns the start that --test-only tells: 0 at once, INT64_MAX not known. */
 static int64_t start_of(const json_t *answer)
 {
 	const json_t *test =
@@ -371,7 +371,8 @@ static int run(struct sbatch *sbatch, struct buf *script)
 	return status;
 }
 
-/* The options in their order of precedence; false: the script is none. */
+/* Read options in their order of precedence, and the script. Returns false if
+ * that is none. */
 static bool read_options(struct sbatch *sbatch, struct buf *script,
                          const char *file)
 {

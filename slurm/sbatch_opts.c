@@ -1,4 +1,4 @@
-/* sbatch_opts.c - the options of sbatch, wherever they stand */
+/* sbatch_opts.c - the options of sbatch, from any place */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,7 +14,7 @@ enum { STATUS_USAGE = 255 };
 
 /* --- values that are not as aisub's --------------------------------------- */
 
-/* "2-4": the least of them. */
+/* Parse "2-4", and take the least. */
 static int set_nodes(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {
@@ -72,7 +72,7 @@ static int set_dependency(void *ctx, const struct opt *opt, const char *value,
 	return rc;
 }
 
-/* [R][B:]SIG[@s]: without B it is for steps. */
+/* Parse [R][B:]SIG[@s]; without B the signal is for steps. */
 static int set_signal(void *ctx, const struct opt *opt, const char *value,
                       struct err *err)
 {
@@ -213,7 +213,7 @@ static const struct opt opts[] = {
 	{ 'W', "wait", NULL, "wait for its end; exit with its status", opt_set_true, AT(submit.wait) },
 	{ 0, "wrap", "COMMAND", "run this shell command", spec_set_text, AT(submit.wrap) },
 
-	/* Taken without effect. */
+	/* Accepted without effect. */
 	IGNORED(0, "accel-bind", "HOW"), IGNORED(0, "acctg-freq", "HOW"),
 	IGNORED(0, "contiguous", NULL), IGNORED('S', "core-spec", "N"),
 	IGNORED(0, "cores-per-socket", "N"), IGNORED(0, "cpu-freq", "HOW"),
@@ -243,7 +243,7 @@ static const struct opt opts[] = {
 
 /* --- what is wrong with a value ------------------------------------------- */
 
-/* Options whose values the daemon of Slurm looks at, not sbatch. */
+/* Options whose values Slurm's daemon checks, not sbatch. */
 static const struct {
 	const char *name, *words;
 } judged[] = {
@@ -286,7 +286,7 @@ static int report(const struct opt *opt, const char *value,
 	return STATUS_USAGE;
 }
 
-/* Programs give empty values for what they do not want. */
+/* Ignore empty values, by which programs say that they want nothing. */
 int sbatch_apply(const struct opt *opt, void *ctx, const char *value)
 {
 	struct sbatch *sbatch = ctx;

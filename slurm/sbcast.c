@@ -47,7 +47,7 @@ static const struct command_line line = {
 
 /* --- the job -------------------------------------------------------------- */
 
-/* Slurm's word for why the job takes no file. */
+/* Slurm's words for why the job takes no file. */
 static const char *words_of(const struct err *err)
 {
 	switch (err->code) {
@@ -62,7 +62,8 @@ static const char *words_of(const struct err *err)
 	}
 }
 
-/* Returns the job's node. Owns: the caller. NULL: it was told why not. */
+/* Returns the job's node, which the caller frees. Returns NULL if there is
+ * none, and says why. */
 static char *find_node(const char *text)
 {
 	char *id = xstrndup(text, strcspn(text, ".")), *node = NULL;
@@ -89,7 +90,8 @@ static char *find_node(const char *text)
 
 /* --- the copy ------------------------------------------------------------- */
 
-/* A folder gets a file of the source's name. Owns: the caller. */
+/* Returns the path to write; a folder gets a file of the source's name. The
+ * caller frees it. */
 static char *full_name(const char *source, const char *dest)
 {
 	char *copy = xstrdup(source), *name;
@@ -128,7 +130,8 @@ static int finish(const struct sbcast *s, int fd, const struct stat *st,
 	return s->force ? rename(temp, name) : link(temp, name);
 }
 
-/* A reader sees the whole file or none. Returns 0 or the errno. */
+/* Replace the file, so that a reader sees all of it or nothing. Returns 0 or
+ * the errno. */
 static int copy_to(const struct sbcast *s, int from, const struct stat *st,
                    const char *name)
 {

@@ -84,7 +84,7 @@ static const struct command_line line = {
 	.usage_status = 1,
 };
 
-/* "12 13_4,14_[1-3]": 0, or the exit status. */
+/* Read "12 13_4,14_[1-3]". Returns 0, or the exit status. */
 static int read_ids(struct scancel *s, char **operand)
 {
 	for (; *operand; operand++) {
@@ -119,7 +119,7 @@ static int read_ids(struct scancel *s, char **operand)
 	return 0;
 }
 
-/* Waiting jobs come first, so that none of them starts in place of one that is
+/* Put waiting jobs first, so that none of them starts in place of one that is
  * cancelled before it. */
 static int by_state(const void *a, const void *b)
 {
@@ -143,7 +143,7 @@ static bool is_wanted(const struct scancel *s, const json_t *row)
 	return fgets(answer, sizeof(answer), stdin) && *answer == 'y';
 }
 
-/* The ids of the jobs that the filters choose. */
+/* Returns the ids of the jobs that the filters select. */
 static json_t *choose(const struct scancel *s, struct client *client,
                       struct err *err)
 {
@@ -161,7 +161,7 @@ static json_t *choose(const struct scancel *s, struct client *client,
 		if (row)
 			qsort(row, n, sizeof(json_t *), by_state);
 		for (size_t i = 0; row && i < n; i++) {
-			/* Without its limit: 12_[0-9%3]. */
+			/* Cut the array's limit: 12_[0-9%3]. */
 			char *id = strdup(row_text(row[i], "display_id"));
 			char *limit = id ? strchr(id, '%') : NULL;
 
@@ -192,7 +192,7 @@ static int report(const struct scancel *s, const json_t *answer)
 
 		snprintf(err.text, sizeof(err.text), "%s",
 		         row_text(item, "text"));
-		/* A job that has ended needs no end. */
+		/* A job that has ended need not be ended. */
 		if (err.code == ENOENT && !s->signo) {
 			if (s->verbose && !s->quiet)
 				command_error("Kill job error on job id %s: %s",
@@ -210,13 +210,13 @@ static int report(const struct scancel *s, const json_t *answer)
 	return status;
 }
 
-/* Slurm's own scopes; --full is for all processes. */
+/* Returns which processes to signal, in Slurm's scopes; --full means all. */
 static const char *scope_of(const struct scancel *s)
 {
 	return s->full ? "all" : s->batch ? "script" : "steps";
 }
 
-/* Takes the request. The first failure decides *status. */
+/* Send a request, which is taken. The first failure sets *status. */
 static int send_cancel(const struct scancel *s, struct client *client,
                        json_t *req, int *status, struct err *err)
 {
@@ -231,7 +231,7 @@ static int send_cancel(const struct scancel *s, struct client *client,
 	return 0;
 }
 
-/* Requests take this many ids. */
+/* Cancel jobs, LIMIT_IDS in each request. */
 static int cancel(const struct scancel *s, struct client *client,
                   const json_t *ids, struct err *err)
 {
@@ -313,7 +313,7 @@ int scancel_main(int argc, char **argv)
 		status = EXIT_FAILURE;
 		goto out;
 	}
-	/* SIGKILL for the whole job ends the job, as on Slurm. */
+	/* SIGKILL for a whole job ends the job, as in Slurm. */
 	if (s.signo == SIGKILL && !s.batch && !s.full &&
 	    !json_array_size(s.steps))
 		s.signo = 0;

@@ -1,8 +1,9 @@
-/* sdiag.c - what the daemon does, in the lines of Slurm that have a meaning
- * here
+/*
+ * sdiag.c - what the daemon does, in those lines of Slurm's sdiag that have a
+ * meaning here
  *
- * The counts are those of the metrics, which begin with the daemon. A pass does
- * the work of Slurm's main and backfilling schedulers at once.
+ * The counters are metrics, which start at 0 with the daemon. One pass does the
+ * work of both Slurm's main scheduler and its backfill scheduler.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static int keep_part(const void *data, size_t len, void *arg)
 	return 0;
 }
 
-/* The sum over all labels of a metric, or over those that have this text. */
+/* Sum up a metric over all labels, or over those that contain this text. */
 static double sum_of(const char *text, const char *metric, const char *label)
 {
 	size_t len = strlen(metric);

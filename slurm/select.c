@@ -1,4 +1,4 @@
-/* select.c - which jobs a command means: options of squeue and scancel */
+/* select.c - options of squeue and scancel that select jobs */
 #include "slurm/select.h"
 
 #include <pwd.h>
@@ -85,8 +85,8 @@ int select_add_states(void *ctx, const struct opt *opt, const char *value,
 	return rc;
 }
 
-/* Names and uids; one that this machine does not know is reported and selects
- * nobody. */
+/* Parse names and uids; one that is unknown on this machine is reported and
+ * selects nobody. */
 int select_add_users(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {
@@ -205,7 +205,8 @@ int select_read(const struct select *given, struct client *client,
 
 		if (rows_read(client, make_request(&by, first), fields, &rows,
 		              &answer, &why) < 0) {
-			/* No queue or node of this name: nothing is there. */
+			/* There is no queue or node of this name, so there are
+			 * no jobs. */
 			if (why.code == ENOENT)
 				break;
 			json_decref(by.users);

@@ -1,5 +1,5 @@
 /*
- * select.h - which jobs a command means: options of squeue and scancel
+ * select.h - options of squeue and scancel that select jobs
  */
 #ifndef SLURM_SELECT_H
 #define SLURM_SELECT_H
@@ -14,11 +14,12 @@
 /* Lists are arrays of texts, NULL: not given. */
 struct select {
 	json_t *ids, *users, *queues, *states, *names, *nodes;
-	json_t *accounts, *classes, *reservations; /* no filter of a request */
+	/* a request has no filter for these */
+	json_t *accounts, *classes, *reservations;
 	bool me, all_states;
 };
 
-/* Offset of a member, for tables of options whose ctx begins with a struct
+/* The offset of a member, for tables of options whose ctx begins with a struct
  * select. */
 #define SELECT_AT(member) .offset = offsetof(struct select, member)
 opt_set_fn select_add_states, select_add_users;

@@ -162,7 +162,7 @@ static bool wants_node(const struct sinfo *s, const json_t *node)
 	        has(s->states, node_state(node, false)));
 }
 
-/* Values that nodes of one row have in common, as text. */
+/* Returns the values that the nodes of one row have in common, as text. */
 static char *key_of(const struct sinfo *s, const struct slurm_format *format,
                     const json_t *row)
 {
@@ -202,7 +202,7 @@ static json_t *new_row(const json_t *partition, const json_t *node)
 	return row;
 }
 
-/* Add a node to the group of those like it. */
+/* Add a node to the group of nodes like it. */
 static void add_node(const struct sinfo *s, const struct slurm_format *format,
                      const json_t *partition, json_t *node, json_t *rows)
 {
@@ -295,7 +295,7 @@ static void make_format(const struct sinfo *s, const json_t *nodes,
 	free(text);
 }
 
-/* Whether a partition that is asked for has it. */
+/* Whether the node is in one of the requested partitions. */
 static bool is_in(const struct sinfo *s, const json_t *partitions,
                   const json_t *node)
 {

@@ -1,4 +1,4 @@
-/* sinfo_fields.c - what Slurm says of partitions and nodes */
+/* sinfo_fields.c - the columns of sinfo */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,7 +132,8 @@ VALUE(v_available)
 	                  : "up");
 }
 
-/* "infinite" without a limit; without hours it is still 0:00:00. */
+/* "infinite" if there is no limit; a limit is printed with its hours, even if
+ * these are 0. */
 VALUE(v_limit)
 {
 	int64_t s = row_int(row, field->needs);
@@ -180,7 +181,7 @@ VALUE(v_names)
 	free(name);
 }
 
-/* The least of all, "8+" if some have more. */
+/* Print the least of all, with a '+' if some have more: "8+". */
 static void put_least(const json_t *row, const char *key, struct buf *out)
 {
 	const json_t *node;

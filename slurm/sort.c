@@ -28,7 +28,7 @@ static int compare_by(const json_t *a, const json_t *b,
 			        job_state_parse(json_string_value(y));
 		else if (!strcmp(key, "display_id") ||
 		         !strcmp(key, "state_letter"))
-			continue; /* the numbers behind them say it */
+			continue; /* the numbers say the same */
 		else if (json_is_string(x) && json_is_string(y))
 			order =
 			    strcmp(json_string_value(x), json_string_value(y));
@@ -43,7 +43,7 @@ static int compare_by(const json_t *a, const json_t *b,
 	return 0;
 }
 
-/* qsort() has no argument for these. */
+/* Set by sort_rows() for compare(): qsort() passes no argument. */
 static const struct slurm_field *sort_table;
 static const char *sort_order;
 static char sort_last;

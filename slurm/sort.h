@@ -8,15 +8,15 @@
 
 #include "slurm/format.h"
 
-/* Add what the order needs of rows to a list of fields. last: see sort_rows().
- */
+/* Add to a list the fields of rows that the order uses. last: as for
+ * sort_rows(). */
 void sort_needs(const struct slurm_field *table, const char *order, char last,
                 json_t *fields);
 
 /*
- * Sort by the values that the fields of the letters are made of; equal rows go
- * by the letter last, which the table has. Letters that it lacks count for
- * nothing. Owns: the caller frees the array, the rows are borrowed.
+ * Sort by the values that make up the fields of the letters; equal rows are
+ * sorted by the letter last, which must be in the table. Unknown letters are
+ * ignored. The caller frees the array; the rows are borrowed.
  */
 const json_t **sort_rows(const struct slurm_field *table, const char *order,
                          char last, const json_t *rows);

@@ -25,9 +25,9 @@ struct squeue {
 	struct format_wish wish;
 	const char *sort;
 	json_t *clusters;
-	json_t *steps; /* -s: these, as "12.0" or "12"; empty: all */
+	json_t *steps; /* -s: ids as "12.0" or "12"; empty: all */
 	bool no_header, is_long, start, array, no_convert, json;
-	int64_t every; /* seconds; 0: once */
+	int64_t every; /* seconds; 0: print once */
 };
 
 #define USUAL  "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
@@ -196,7 +196,7 @@ static json_t *split_arrays(json_t *rows)
 	return ret;
 }
 
-/* Whether it is among those that were named, by itself or by its job. */
+/* Whether the step was named, by itself or by its job. */
 static bool is_wanted_step(const struct squeue *q, const char *job,
                            const char *step)
 {
@@ -210,7 +210,7 @@ static bool is_wanted_step(const struct squeue *q, const char *job,
 	return !json_array_size(q->steps);
 }
 
-/* Put the steps that run in the place of their jobs. */
+/* Replace jobs by their running steps. */
 static json_t *split_steps(const struct squeue *q, json_t *rows)
 {
 	json_t *ret = json_array(), *job, *step;
@@ -291,7 +291,7 @@ static int print_once(const struct squeue *q, struct client *client,
 	json_decref(fields);
 	if (rc < 0)
 		return -1;
-	/* Unknown ids among several are ignored, as in Slurm. */
+	/* Ignore unknown ids among several, as Slurm does. */
 	if (missing && json_array_size(q->by.ids) == 1 &&
 	    !json_array_size(rows)) {
 		json_decref(rows);
@@ -315,7 +315,8 @@ static int print_once(const struct squeue *q, struct client *client,
 	return 0;
 }
 
-/* The letters that steps have: as those of jobs, but for one header. */
+/* Returns the fields that steps have: those of jobs, with another header for
+ * the id. */
 static const struct slurm_field *step_fields(void)
 {
 	static const char letters[] = "ijPuMNST";

@@ -1,4 +1,4 @@
-/* srun.c - run a step in a job, whatever runs it */
+/* srun.c - run a step in a job, on any kind of runner */
 #include "slurm/srun.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ static bool is_kept(const char *var)
 	return !strncmp(var, "SLURM", 5) || !strncmp(var, "AISCHED_", 8);
 }
 
-/* NAME=VALUE, or a NAME of ours. */
+/* Add NAME=VALUE, or NAME with our value. */
 static void add_word(struct list *l, const char *word)
 {
 	const char *value = getenv(word);
@@ -42,7 +42,7 @@ static void add_word(struct list *l, const char *word)
 	}
 }
 
-/* The first of two variables of one name counts in the shepherd. */
+/* The shepherd takes the first of two variables with the same name. */
 char **srun_env(const char *export_env, struct arena *arena)
 {
 	struct list l = { .arena = arena };
@@ -68,7 +68,7 @@ char **srun_env(const char *export_env, struct arena *arena)
 	return l.vars.p;
 }
 
-/* Components of a heterogeneous job stand between colons. */
+/* Colons separate the components of a heterogeneous job. */
 static bool has_components(int argc, char **argv)
 {
 	for (int i = 1; i + 1 < argc; i++)

@@ -1,5 +1,5 @@
 /*
- * srun.h - what a step is asked for, and where it runs
+ * srun.h - the request for a step, and where it runs
  */
 #ifndef SLURM_SRUN_H
 #define SLURM_SRUN_H
@@ -22,12 +22,13 @@ struct srun {
 	int64_t limit_s, tasks_per_node, wait_s;
 	bool label, exact, overlap, overcommit, append, pty, quiet, verbose;
 	bool kill_on_bad_exit;
-	struct arena_list asked; /* struct srun_asked: for a job of its own */
+	/* struct srun_asked: options for a job of its own */
+	struct arena_list asked;
 };
 
-/* An option that sbatch has, too. */
+/* An option that srun shares with sbatch. */
 struct srun_asked {
-	const struct opt *opt; /* of sbatch */
+	const struct opt *opt; /* in sbatch's table */
 	const char *value;     /* NULL: none */
 };
 
@@ -35,30 +36,30 @@ struct srun_asked {
 struct srun_job {
 	int64_t id;
 	char *node, *socket;
-	/* Returns a connection as to a shepherd (libcommon/step_msg.h), or -1;
-	 * NULL: a shepherd's, at the socket. */
+	/* Connects as to a shepherd (libcommon/step_msg.h). Returns a
+	 * descriptor, or -1. NULL: connect to the shepherd at the socket. */
 	int (*connect)(const struct srun *srun, struct err *err);
-	/* Names of the nodes that tasks say they are on; NULL: all are on node.
-	 */
+	/* The node names that messages about tasks mention; NULL: all tasks are
+	 * on node. */
 	const char *const *nodes;
 	int64_t nnodes;
-	/* Tasks are elsewhere: nothing of srun's is handed to them. */
+	/* Tasks are elsewhere and cannot get srun's descriptors. */
 	bool remote;
 };
 
-/* How a program reaches jobs. */
+/* How a program finds and makes jobs. */
 struct srun_way {
-	/* Find the job that srun names, and fill in what is left open. Fails
-	 * with -1, and says why. */
+	/* Find the job that srun names, and fill in what the options leave
+	 * open. Prints why it failed, and returns -1. */
 	int (*find)(struct srun *srun, struct srun_job *ret);
 	/* Run the step in a job of its own. Returns the exit status. */
 	int (*alone)(struct srun *srun, char *const *argv);
 };
 
-/* srun, as a program. Returns its exit status. */
+/* Run srun as a program. Returns its exit status. */
 int srun_run(const struct srun_way *way, int argc, char **argv);
 
-/* Returns our environment as --export leaves it; ends with NULL, in the arena.
+/* Returns our environment as --export selects it, in the arena; ends with NULL.
  */
 char **srun_env(const char *export_env, struct arena *arena);
 

@@ -1,8 +1,8 @@
 /*
  * srun_files.c - the files of a step
  *
- * A name that is the same for all tasks is opened here, once; each task
- * opens a name with %t, %s or %J itself, because only it knows them.
+ * A file with the same name for all tasks is opened here, once. Each task opens
+ * a file with %t, %s or %J itself, because only it knows its name.
  */
 #include "slurm/srun_files.h"
 
@@ -24,7 +24,7 @@ static const char *variable(const char *name, const char *otherwise)
 	return value && *value ? value : otherwise;
 }
 
-/* The letters that mean the same in all tasks. */
+/* Expand letters that mean the same in all tasks. */
 static bool expand_one(char letter, int width, const struct srun_job *job,
                        struct buf *out)
 {
@@ -168,8 +168,8 @@ static int choose(const struct srun *srun, const struct srun_job *job, int i,
 		f->copies[2] = job->remote && f->copies[1];
 		return 0;
 	}
-	/* Root's terminal is not for the processes of a user, who could read
-	 * from it. */
+	/* Keep root's terminal from a user's processes, which could read from
+	 * it. */
 	if (job->remote || (geteuid() == 0 && !srun->pty && isatty(f->fd[i])))
 		f->copies[i] = !f->name[i].len && !is_null(f->fd[i]);
 	else if (i == 0)

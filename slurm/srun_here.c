@@ -14,8 +14,7 @@ enum { PATIENCE_MS = 9000, PAUSE_US = 100000 };
 
 /* --- the job -------------------------------------------------------------- */
 
-/* A step outlives a daemon; that srun comes just when one begins again is no
- * reason to fail. */
+/* Wait for a daemon that is just restarting: the step outlives daemons. */
 static struct client *connect_patiently(struct err *err)
 {
 	int64_t until = clock_ms() + PATIENCE_MS;
@@ -84,7 +83,7 @@ static bool is_node(const char *name, const char *node)
 	       !strcmp(name, "localhost");
 }
 
-/* A job of this machine has one node. */
+/* A job on this machine has one node. */
 static int check_nodes(const struct srun *s, const struct srun_job *job)
 {
 	if (s->nodes <= 1 && (!s->node || is_node(s->node, job->node)))
@@ -128,7 +127,7 @@ static int ask_as(const struct srun *s, struct sbatch *job, const char *program)
 	return status;
 }
 
-/* The step has all of its job. */
+/* Give the step all of its job. */
 static void take_all(struct srun *s, const struct spec *spec)
 {
 	if (!s->tasks && spec->tasks != SPEC_UNSET)

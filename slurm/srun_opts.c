@@ -20,7 +20,7 @@ static int set_count(void *ctx, const struct opt *opt, const char *value,
 	return parse_int(value, 1, STEP_TASKS_MAX, int_at(ctx, opt), err);
 }
 
-/* "2-4": the least of them. */
+/* Parse "2-4", and take the least. */
 static int set_nodes(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {
@@ -31,7 +31,7 @@ static int set_nodes(void *ctx, const struct opt *opt, const char *value,
 	return rc;
 }
 
-/* -c says what each task takes. */
+/* With -c a step takes CPUs for its tasks only. */
 static int set_cpus(void *ctx, const struct opt *opt, const char *value,
                     struct err *err)
 {
@@ -62,7 +62,7 @@ static int set_limit(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* "a100:2", "2"; --gres has "gpu:" before it, or is "none". */
+/* Parse "a100:2", "2"; --gres has "gpu:" before it, or is "none". */
 static int set_gpus(void *ctx, const struct opt *opt, const char *value,
                     struct err *err)
 {
@@ -80,7 +80,7 @@ static int set_gpus(void *ctx, const struct opt *opt, const char *value,
 		value = "1";
 	else if (colon)
 		value = colon + 1;
-	/* gpu:TYPE is one of that type. */
+	/* gpu:TYPE means one GPU of that type. */
 	if (gres && (*value < '0' || *value > '9'))
 		value = "1";
 	return parse_int(value, 0, 64, int_at(ctx, opt), err);
@@ -106,7 +106,7 @@ static int set_append(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* Outside of a job these are those of the job that srun makes. */
+/* Options that, outside of a job, are passed to the job that srun makes. */
 static const char *const of_jobs[] = {
 	"account",
 	"begin",
@@ -209,7 +209,7 @@ static const struct opt opts[] = {
 	{ 0, "container", "PATH", NULL, .set = refuse },
 	{ 0, "container-image", "IMAGE", NULL, .set = refuse },
 
-	/* Taken without effect. */
+	/* Accepted without effect. */
 	IGNORED(0, "accel-bind", "HOW"), IGNORED(0, "acctg-freq", "HOW"),
 	IGNORED('s', "oversubscribe", NULL),
 	IGNORED(0, "compress", NULL), IGNORED(0, "contiguous", NULL),
@@ -228,7 +228,7 @@ static const struct opt opts[] = {
 	IGNORED('u', "unbuffered", NULL), IGNORED(0, "use-min-nodes", NULL),
 	IGNORED(0, "wckey", "KEY"), IGNORED(0, "immediate", "SECONDS"),
 
-	/* Options of the job that srun makes if it is in none. */
+	/* Options for the job that srun makes outside of a job. */
 	{ 'A', "account", "NAME", "account of a job of its own", .set = command_ignore },
 	{ 0, "begin", "TIME", "start that job no earlier", .set = command_ignore },
 	{ 0, "comment", "TEXT", "its comment", .set = command_ignore },
@@ -280,7 +280,7 @@ const struct command_line srun_line = {
 	.apply = apply,
 };
 
-/* Variables that set an option: those of the job, too. */
+/* Variables that set an option; those that a job sets for srun, too. */
 static const struct {
 	const char *variable, *option;
 } variables[] = {

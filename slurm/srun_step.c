@@ -1,4 +1,4 @@
-/* srun_step.c - the life of a step, as its srun sees it */
+/* srun_step.c - the life of a step, as srun sees it */
 #include "slurm/srun_step.h"
 
 #include <poll.h>
@@ -44,9 +44,9 @@ struct run {
 	struct fate_of_task *task;
 	bool waited, ended, refused, aborted, by_signal, job_ends;
 	int status;
-	int64_t wait_at; /* -W: monotonic ms; 0: not begun */
+	int64_t wait_at; /* -W: monotonic ms; 0: not waiting */
 	int64_t first_exit_at;
-	int64_t interrupt_at; /* the last SIGINT */
+	int64_t interrupt_at; /* when the last SIGINT came */
 };
 
 /* --- words ---------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static void say_terminating(const struct run *r)
 	    (long long)r->job->id, r->id);
 }
 
-/* Those that run come first. */
+/* List the tasks, running ones first. */
 static void list_tasks(const struct run *r)
 {
 	for (enum fate fate = FATE_RUNS; fate <= FATE_EXITED; fate++)
@@ -131,8 +131,8 @@ static void report_group(const struct run *r, int64_t first)
 	idset_free(&set);
 }
 
-/* Print what tasks wrote before how they ended. Those that ended alike share a
- * line. */
+/* Report how tasks ended, after all that they wrote. Those that ended alike
+ * share a line. */
 static void report(struct run *r)
 {
 	bool caught_up = false;
@@ -244,7 +244,7 @@ static void obey(struct run *r, json_t *msg, const int *fd, int nfds)
 	}
 }
 
-/* Returns false if nothing more can be read for now. */
+/* Hear one message. Returns false if there is none for now. */
 static bool hear(struct run *r)
 {
 	int fd[STEP_FDS], nfds;
@@ -281,8 +281,8 @@ static void interrupted(struct run *r)
 	list_tasks(r);
 }
 
-/* The end of the job brings a signal to all of its processes, srun too: the
- * tasks have the time that the job has. */
+/* SIGTERM: stop the step, unless the job ends. Then each of its processes gets
+ * the signal, srun too, and tasks have the grace of the job. */
 static void terminated(struct run *r)
 {
 	if (r->job_ends)
@@ -300,7 +300,7 @@ static void take_signal(struct run *r)
 	if (read(r->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return;
 	if (r->id < 0) {
-		/* Nothing has begun: hanging up ends it. */
+		/* Nothing has begun; hanging up is enough. */
 		r->refused = true;
 		r->status = 128 + (int)info.ssi_signo;
 		return;
@@ -401,7 +401,7 @@ static int ask(struct run *r, char *const *argv, struct err *err)
 
 /* --- the loop ------------------------------------------------------------- */
 
-/* -W: the first task ended so long ago. */
+/* -W: end the step, as the first task ended that long ago. */
 static void check_wait(struct run *r)
 {
 	if (!r->wait_at || clock_ms() < r->wait_at || r->aborted)
@@ -424,9 +424,10 @@ static int timeout(const struct run *r)
 
 enum { OWN_FDS = 2, PTY_FDS = 2 };
 
-/* The shepherd tells of a step before anybody sees its tasks, and of the job's
- * end before it signals srun. A signal that poll() has seen came after what can
- * be heard by now, even if poll() looked at the connection too early. */
+/* Hear all messages before a signal is acted upon. The shepherd tells of a step
+ * before others see its tasks, and of the job's end before it signals srun; so
+ * whatever preceded a signal has arrived, even if poll() looked at the
+ * connection too early. */
 static void hear_all(struct run *r, bool any)
 {
 	while (any && r->conn >= 0 && hear(r))
@@ -456,8 +457,8 @@ static int turn(struct run *r, int wait_ms)
 	return ready;
 }
 
-/* Copy what the tasks wrote last. A process that has left the step may keep the
- * pipes open. */
+/* Copy the last output of the tasks. A process that has left the step may keep
+ * the pipes open. */
 static void drain(struct run *r)
 {
 	srun_streams_close_input(r->streams);

@@ -1,5 +1,5 @@
 /*
- * srun_step.h - the life of a step, as its srun sees it
+ * srun_step.h - the life of a step, as srun sees it
  */
 #ifndef SLURM_SRUN_STEP_H
 #define SLURM_SRUN_STEP_H

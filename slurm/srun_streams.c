@@ -1,8 +1,8 @@
 /*
  * srun_streams.c - copies between srun and the tasks
  *
- * Only where the tasks cannot have srun's own descriptors: lines with labels,
- * and one input for many tasks.
+ * Used only where tasks cannot have srun's own descriptors: for output with
+ * labels, and for one input that many tasks read.
  */
 #include "slurm/srun_streams.h"
 
@@ -18,10 +18,11 @@ enum { CHUNK = 65536, LINE_MAX_ = 65536 };
 struct stream {
 	int fd; /* -1: closed */
 	uint32_t rank;
-	int which;       /* STDIN_FILENO, ... */
-	struct buf text; /* an output: its last line; an input: what is left */
-	size_t at;       /* of the latter */
-	bool inside;     /* the line has its label */
+	int which; /* STDIN_FILENO, ... */
+	/* of an output: its last line; of an input: what is not written yet */
+	struct buf text;
+	size_t at;   /* bytes of an input that are written */
+	bool inside; /* its label is already written */
 };
 
 struct srun_streams {
@@ -29,9 +30,9 @@ struct srun_streams {
 	struct stream *stream;
 	size_t n, cap;
 	int64_t tasks;
-	int64_t inputs; /* how many tasks have their pipe */
-	bool input;     /* our stdin is still read */
-	int width;      /* of labels; 0: none */
+	int64_t inputs; /* how many tasks still take input */
+	bool input;     /* our stdin still has input */
+	int width;      /* of labels; 0: no labels */
 	char *chunk;
 };
 
@@ -138,7 +139,7 @@ static void write_all(int fd, const char *data, size_t len)
 	}
 }
 
-/* Print the line so far, and how it ends. */
+/* Print the line so far, then end. */
 static void put_line(struct srun_streams *s, struct stream *t, const char *end)
 {
 	struct buf out = { 0 };
@@ -176,7 +177,8 @@ static void take_output(struct srun_streams *s, struct stream *t)
 		else if (t->text.len >= LINE_MAX_)
 			put_line(s, t, "");
 	}
-	/* Lines of one task alone cannot mix; a progress bar never ends its. */
+	/* Print the incomplete line of a single task, as nothing can mix with
+	 * it: progress bars never end theirs. */
 	if (!s->width && t->text.len &&
 	    (s->tasks == 1 || memchr(t->text.data, '\r', t->text.len)))
 		put_line(s, t, "");

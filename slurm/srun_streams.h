@@ -13,7 +13,7 @@ struct srun_streams;
 struct srun_streams *srun_streams_new(const struct srun_files *files,
                                       int64_t tasks, bool label);
 void srun_streams_free(struct srun_streams *streams);
-/* Take the ends of the pipes of a task, in the order of its message. */
+/* Take our ends of a task's pipes, in the order of the message about it. */
 void srun_streams_add(struct srun_streams *streams, uint32_t rank,
                       const int *fd, int n);
 /* Fill in what to poll for, at most srun_streams_most(); returns how many. */
@@ -22,11 +22,11 @@ size_t srun_streams_poll(const struct srun_streams *streams,
 size_t srun_streams_most(const struct srun_streams *streams);
 void srun_streams_move(struct srun_streams *streams, const struct pollfd *p,
                        size_t n);
-/* Take what the tasks have written so far, up to 64 KiB of each. */
+/* Copy what the tasks have written so far, up to 64 KiB of each. */
 void srun_streams_catch_up(struct srun_streams *streams);
-/* Whether an output of a task can still say something. */
+/* Whether more output of a task may come. */
 bool srun_streams_open(const struct srun_streams *streams);
-/* Nothing more is copied to the tasks. */
+/* Copy no more input to the tasks. */
 void srun_streams_close_input(struct srun_streams *streams);
 
 #endif

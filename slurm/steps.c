@@ -46,7 +46,7 @@ static json_t *begin_row(const json_t *job, const json_t *line)
 	set_int(row, "mem_mib", row_int(line, "mem_mib"));
 	set_int(row, "gpus", row_int(line, "gpus"));
 	set_int(row, "start_time", start);
-	/* A step without an end: its shepherd was killed. */
+	/* A step without an end, because its shepherd was killed. */
 	json_object_set_new(row, "state",
 	                    json_string(over ? "CANCELLED" : "RUNNING"));
 	set_int(row, "exit_code", 0);
@@ -86,7 +86,8 @@ static int keep_part(const void *data, size_t len, void *arg)
 	return 0;
 }
 
-/* Numbers of steps are their places: lines come in the order of beginnings. */
+/* Take a line of the record. The line of an end follows that of its step's
+ * beginning; look from the last step on. */
 static void take_line(json_t *job, json_t *line)
 {
 	json_t *steps = json_object_get(job, "steps"), *row;
@@ -122,7 +123,7 @@ static void take_lines(struct steps_reading *r)
 	}
 }
 
-/* Read the steps of some of the ids, as many as one answer has. */
+/* Read the steps of as many of the ids as one answer has. */
 static int read_some(struct client *client, struct steps_reading *r,
                      json_t *ids, size_t *done, struct err *err)
 {

@@ -10,9 +10,9 @@
 #include "libcommon/err.h"
 
 /*
- * Give each row that has started a list "steps" of rows: copies of it, with
- * the values of the step where the job has its own, "step" (number),
- * "step_name" and "step_tasks". Rows need job_id, state and start_time.
+ * Give each row that has started a list "steps" of rows: copies of it with the
+ * step's own values, and with "step" (number), "step_name" and "step_tasks".
+ * Rows need job_id, state and start_time.
  */
 int steps_read(struct client *client, json_t *rows, struct err *err);
 

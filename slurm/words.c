@@ -38,10 +38,10 @@ const char *words_of_job(const struct err *err)
 	return err->text;
 }
 
-/* Parts of our texts; the first that is in it counts. */
+/* Parts of our error texts; the first one found decides. */
 static const struct {
 	const char *part, *words;
-	bool is_clear; /* our text would add nothing */
+	bool is_clear; /* Slurm's words say it all */
 } of_submit[] = {
 	{ "there is no queue", "Invalid partition name specified", true },
 	{ "no default: name one",

@@ -17,9 +17,9 @@ bool words_is_unreachable(const struct err *err);
  * has none. */
 const char *words_of_job(const struct err *err);
 
-/* Returns Slurm's text for a refused submission. *ret_first is a line to print
- * before it: our own text if Slurm's alone does not say what is wrong, else
- * NULL. */
+/* Returns Slurm's text for a refused submission. Sets *ret_first to a line to
+ * print before it, our own text, if Slurm's alone does not say what is wrong;
+ * else to NULL. */
 const char *words_of_submit(const struct err *err, const char **ret_first);
 
 #endif

@@ -16,7 +16,7 @@
 
 enum {
 	PARTS_MAX = 4 << 20, /* bytes of one answer */
-	SENT_MAX = 4         /* requests of one visitor that the daemon has */
+	SENT_MAX = 4 /* requests of one visitor, sent and not yet answered */
 };
 
 struct web_query {
@@ -25,7 +25,7 @@ struct web_query {
 	uint64_t visitor;
 	struct frame_head head; /* its number is 0 until it is sent */
 	struct buf text;        /* cookie and JSON until then */
-	web_answer_fn *fn;      /* NULL: forgotten */
+	web_answer_fn *fn;      /* NULL: the answer is no longer wanted */
 	void *arg;
 	struct web_answer answer;
 };
@@ -69,8 +69,8 @@ size_t web_link_count(const struct web_link *link, uint64_t visitor)
 	return n;
 }
 
-/* Send the oldest request of a visitor that waits, if the daemon has few of
- * this visitor. */
+/* Send the oldest waiting request of a visitor, unless SENT_MAX of them are
+ * already sent. */
 static void send_next(struct web_link *link, uint64_t visitor)
 {
 	struct web_query *q, *waits = NULL;
@@ -111,7 +111,7 @@ struct web_query *web_link_ask(struct web_link *link, json_t *req,
 	return q;
 }
 
-/* The answer to what was sent still comes, and counts until then. */
+/* Forget a sent request: its answer still comes, and it counts until then. */
 void web_query_forget(struct web_query *query)
 {
 	if (!query)
@@ -123,7 +123,7 @@ void web_query_forget(struct web_query *query)
 
 /* --- answers -------------------------------------------------------------- */
 
-/* Returns the request of this number, or NULL if none was sent. */
+/* Returns the sent request with this number, or NULL. */
 static struct web_query *find(const struct web_link *link, uint32_t seq)
 {
 	struct web_query *q;
@@ -167,7 +167,7 @@ static void take_part(struct web_query *q, const char *data, size_t len)
 		buf_add(&q->answer.parts, data, len);
 }
 
-/* Returns false if there is no whole frame. */
+/* Take a frame. Returns false if none is complete. */
 static bool take_frame(struct web_link *link)
 {
 	struct evbuffer *in = bufferevent_get_input(link->bev);

@@ -1,11 +1,11 @@
 /*
  * serve.c - HTTP: connections, and their requests as visits
  *
- * One request a connection: so what a connection may take is known, and its end
- * is near. A connection has VISIT_MS for its request, of which every byte
- * counts, and SERVE_SEND_MS to read the answer; then it is shut down. Of an
- * address that has too many the oldest one that has not been answered goes, or
- * the oldest one if all have, so whoever holds many open locks out nobody.
+ * Each connection serves one request, so what it may take is bounded, and it
+ * ends soon. It has VISIT_MS to send its request, to the last byte, and
+ * SERVE_SEND_MS to read the answer; then it is shut down. An address with too
+ * many connections loses its oldest unanswered one, or its oldest one if all
+ * are answered; so a visitor who holds many open locks nobody out.
  */
 #include "web/serve.h"
 
@@ -30,8 +30,8 @@ struct guest {
 	int fd;
 	uint64_t address;
 	bool loopback, proxied, trusted, shut;
-	size_t most;         /* guests of its address */
-	struct visit *visit; /* NULL: no whole header yet */
+	size_t most;         /* the most guests of its address */
+	struct visit *visit; /* NULL: its header is not complete yet */
 	int64_t began_ms, answered_ms;
 };
 
@@ -60,7 +60,7 @@ static void run(evutil_socket_t fd, short what, void *arg)
 		event_active(server->soon, EV_TIMEOUT, 0);
 }
 
-/* A shut connection ends as soon as the library looks at it. */
+/* Shut a connection down; the library ends it when it next looks at it. */
 static void shut(struct guest *guest)
 {
 	if (!guest->shut)
@@ -101,8 +101,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 
 /* --- connections ---------------------------------------------------------- */
 
-/* Note who the guest is: only the loop's own address is this machine for
- * sure. */
+/* Note who the guest is; only loopback addresses are surely this machine. */
 static void look_at(struct guest *guest, const struct sockaddr *addr)
 {
 	const struct sockaddr_in *in = (const void *)addr;
@@ -119,7 +118,7 @@ static void look_at(struct guest *guest, const struct sockaddr *addr)
 	}
 }
 
-/* Many users share a proxy. */
+/* Note that the guest is a proxy, which many users share. */
 static void look_at_proxy(struct guest *guest, const struct site *site)
 {
 	struct ucred cred = { .uid = (uid_t)-1 };
@@ -230,7 +229,7 @@ void visit_done(struct visit *v)
 {
 	v->query = NULL;
 	MHD_resume_connection(v->connection);
-	/* Soon, not here: the caller may still use the visit. */
+	/* Do it soon, not now: the caller may still use the visit. */
 	event_active(v->soon, EV_TIMEOUT, 0);
 }
 
@@ -316,8 +315,8 @@ static void add_body(struct visit *v, const char *data, size_t *size)
 	*size = 0;
 }
 
-/* Called once when the header is there, with each piece of a body, when all is
- * there, and again when the daemon has answered. */
+/* The library calls it when the header is complete, for each piece of a body,
+ * when all of it is there, and again when the daemon has answered. */
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection,
                                   const char *path, const char *method,
                                   const char *version, const char *data,

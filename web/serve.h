@@ -16,7 +16,7 @@ enum {
 	SERVE_SEND_MS = 30000 /* to read an answer */
 };
 
-/* Serve on a listening socket; if it is a Unix socket, a proxy comes there. */
+/* Serve on a listening socket; a Unix socket is for a proxy. */
 int serve_start(struct site *site, struct event_base *base, int fd,
                 struct err *err);
 

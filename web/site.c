@@ -1,4 +1,4 @@
-/* site.c - what is where */
+/* site.c - what each address shows */
 #include "web/site.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 enum {
 	ROWS_MAX = 200,
-	VISITS_MAX = 32 /* of one visitor, that wait for the daemon */
+	VISITS_MAX = 32 /* of one visitor, which wait for the daemon */
 };
 
 struct site {
@@ -28,13 +28,14 @@ struct site {
 
 /* An address, and the request that answers it. */
 struct site_route {
-	const char *path; /* ends with '/': a job's id follows */
+	const char *path; /* if it ends with '/', a job's id follows */
 	const char *op;
 	const char
-	    *rows; /* key of the rows; NULL: the last frame is the reply */
+	    /* key of the list of rows; NULL: the answer is the last frame */
+	    *rows;
 	const char *fixed;  /* fields that the request always has, as JSON */
 	const char *params; /* "name:field:kind"; see add_param() */
-	bool open;          /* takes no session */
+	bool open;          /* needs no session */
 	web_answer_fn *fn;
 };
 
@@ -57,7 +58,7 @@ static void refuse(struct visit *v, const struct err *err)
 	visit_error(v, status, "%s", err->text);
 }
 
-/* Append rows, one a line, as a list. */
+/* Append rows, one on each line, as a list. */
 static void put_rows(struct buf *out, const struct buf *rows)
 {
 	const char *at = rows->data, *line;
@@ -73,7 +74,7 @@ static void put_rows(struct buf *out, const struct buf *rows)
 	buf_addc(out, ']');
 }
 
-/* {"jobs": [...], and what the last frame says} */
+/* Append {"jobs": [...], and the members of the last frame}. */
 static void put_listing(struct buf *out, const char *key,
                         const struct web_answer *answer)
 {
@@ -107,7 +108,7 @@ static void on_answer(const struct web_answer *answer, void *arg)
 	visit_done(v);
 }
 
-/* A job that there is not is an error, not an empty list. */
+/* Answer about one job; an unknown job is an error, not an empty list. */
 static void on_job(const struct web_answer *answer, void *arg)
 {
 	struct visit *v = arg;
@@ -122,8 +123,8 @@ static void on_job(const struct web_answer *answer, void *arg)
 	visit_done(v);
 }
 
-/* Output as it is; the rest is in headers that JSON cannot spoil: in front, one
- * line of JSON. */
+/* Answer with a line of JSON and then output as it is, which so cannot spoil
+ * the JSON. */
 static void on_log(const struct web_answer *answer, void *arg)
 {
 	struct visit *v = arg;
@@ -168,7 +169,8 @@ static void on_health(const struct web_answer *answer, void *arg)
 	visit_done(v);
 }
 
-/* What a metric of 0 means; pools are named to this machine only. */
+/* Explain health: which metrics are 0. Only this machine is told names of
+ * pools. */
 static void add_reason(struct buf *out, const char *line, size_t len, bool told)
 {
 	static const char runner[] = "aisched_runner_up{pool=\"";
@@ -281,7 +283,7 @@ static const struct site_route routes[] = {
 
 /* --- requests ------------------------------------------------------------- */
 
-/* Returns whether the words of a session's cookie are one. */
+/* Whether this can be the token of a session's cookie. */
 static bool is_token(const char *s)
 {
 	return s && strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
@@ -301,8 +303,8 @@ static json_t *list_of(const char *value)
 	return list;
 }
 
-/* The value of a field, by its kind: t a text, l a list, i a number, n a number
- * of rows, b whether it is 1. NULL: not so. */
+/* Returns a parameter's value as JSON, by its kind: t a text, l a list, i a
+ * number, n a number of rows, b a flag (1). Returns NULL if it is invalid. */
 static json_t *value_of(char kind, const char *value)
 {
 	int64_t n;
@@ -330,7 +332,7 @@ struct params {
 };
 
 /* Called for each parameter of an address; returns MHD_NO at the first that is
- * wrong. */
+ * invalid. */
 static enum MHD_Result add_param(void *arg, enum MHD_ValueKind kind,
                                  const char *name, const char *value)
 {
@@ -362,7 +364,8 @@ static enum MHD_Result add_param(void *arg, enum MHD_ValueKind kind,
 	return MHD_NO;
 }
 
-/* Returns the request of an address, or NULL if the visit is answered. */
+/* Returns the request for an address, or NULL if the visit is already answered.
+ */
 static json_t *request_of(struct visit *v)
 {
 	const struct site_route *route = v->route;
@@ -387,8 +390,8 @@ static json_t *request_of(struct visit *v)
 	return NULL;
 }
 
-/* Whom the requests of a visit count for: a session or a user of the proxy,
- * else an address. */
+/* Returns for whom the requests of a visit count: a session, a user of the
+ * proxy, or else an address. */
 static uint64_t visitor_of(const struct visit *v)
 {
 	return *v->cookie ? hash_bytes(2, v->cookie, strlen(v->cookie))
@@ -441,7 +444,7 @@ static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind,
 	return MHD_YES;
 }
 
-/* Returns whether it may be the name of a user: printable, without spaces. */
+/* Whether this may be the name of a user: printable, without spaces. */
 static bool is_name(const char *s, size_t max_len)
 {
 	size_t len = 0;
@@ -451,7 +454,7 @@ static bool is_name(const char *s, size_t max_len)
 	return len && len <= max_len && !s[len];
 }
 
-/* A second header beside the proxy's own is one that it has let through. */
+/* Reject a second header: the proxy let it through beside its own. */
 static void name_user(struct visit *v)
 {
 	struct header h = { .name = v->site->conf.proxy_header };
@@ -486,8 +489,8 @@ static void on_named(const struct web_answer *answer, void *arg)
 
 /* --- requests of the API -------------------------------------------------- */
 
-/* The daemon forgets users whom the proxy names, so that it looks them up
- * again: name this one to it, and ask once more. */
+/* Tell the daemon to look up the user whom the proxy names, and ask once more.
+ * It forgets such users after a while. */
 static void on_routed(const struct web_answer *answer, void *arg)
 {
 	struct visit *v = arg;
@@ -530,7 +533,7 @@ static bool is_route(const struct site_route *route, const char *path)
 
 	if (route->path[len - 1] != '/')
 		return !strcmp(path, route->path);
-	/* Ids are digits, and of arrays 12_[1-5,9]. */
+	/* The ids of jobs are digits, those of arrays also 12_[1-5,9]. */
 	return !strncmp(path, route->path, len) && path[len] &&
 	       strspn(path + len, "0123456789_[]-,:%") == strlen(path + len) &&
 	       strlen(path + len) < 200;
@@ -555,8 +558,8 @@ static void get(struct visit *v)
 
 /* --- logging in ----------------------------------------------------------- */
 
-/* Requests that change something come from our own page: the browser says so,
- * and no other site can make it lie. */
+/* Accept requests that change something from our own page only. The browser
+ * tells where they come from, and other sites cannot forge that. */
 static bool is_ours(const struct visit *v)
 {
 	const char *site = MHD_lookup_connection_value(
@@ -599,7 +602,7 @@ static void post(struct visit *v)
 	    json_loadb(v->body.data ? v->body.data : "", v->body.len, 0, NULL);
 	k = in ? json_string_value(json_object_get(body, "k")) : v->cookie;
 	if (in && !guard_take(&v->site->logins, v->address, clock_ms())) {
-		v->retry_s = 12; /* one more is allowed after this */
+		v->retry_s = 12; /* by then one more is allowed */
 		visit_error(v, 429, "too many log-ins: wait a minute");
 	} else if (!is_token(k)) {
 		visit_error(v, 401,
@@ -648,8 +651,8 @@ static bool has(const struct visit *v, const char *header)
 	                                   header) != NULL;
 }
 
-/* The proxy's header is believed on its socket alone. Over TCP it is an attack,
- * or the proxy is set up wrongly. */
+/* Take the proxy's header on its socket only. Over TCP it is an attack, or the
+ * proxy is set up wrongly. */
 static bool comes_rightly(struct visit *v)
 {
 	const struct site *site = v->site;

@@ -1,8 +1,8 @@
 /*
- * site.h - what is where: pages, the API, metrics and health
+ * site.h - what each address shows: pages, the API, metrics and health
  *
- * Everything but the page itself, metrics and health takes a session. The API
- * only reads: each of its addresses is a request to the daemon, in the name of
+ * Everything but the page itself, metrics and health needs a session. The API
+ * only reads; each of its addresses is a request to the daemon in the name of
  * the session's user.
  */
 #ifndef WEB_SITE_H
@@ -16,13 +16,15 @@
 struct site_conf {
 	const char *metrics; /* "open", "loopback" or "none" */
 	const char
-	    *proxy_header;      /* in which a proxy names its user; "": none */
-	const char *proxy_uids; /* as whom it may run: ",33,1000,"; "" */
+	    /* header in which a proxy names its user; "": none */
+	    *proxy_header;
+	/* uids as which a proxy may run: ",33,1000,"; or "" */
+	const char *proxy_uids;
 	char **hosts; /* names that the Host header may have besides those of
 	                 loopback; NULL-terminated */
 };
 
-/* Borrows what conf points to. */
+/* conf must outlive the site. */
 struct site *site_new(struct web_link *link, const struct site_conf *conf);
 
 /* Returns whether a proxy may run as this user. */

@@ -1,7 +1,7 @@
 /*
  * visit.h - one request of a browser, until it is answered
  *
- * serve.c reads and answers HTTP; site.c decides what is said.
+ * serve.c reads and answers HTTP; site.c decides the answer.
  */
 #ifndef WEB_VISIT_H
 #define WEB_VISIT_H
@@ -37,17 +37,17 @@ struct visit {
 	bool too_long; /* the body */
 	bool asked;    /* the site has seen it */
 
-	char cookie[66]; /* of a session, or "=" and whom the proxy names; or ""
-	                  */
-	bool named;      /* the daemon has been told to look this user up */
+	/* of a session; or "=" and the user whom the proxy names; or "" */
+	char cookie[66];
+	bool named; /* the daemon has been told to look up this user */
 	struct web_query *query; /* while the daemon is asked */
 	const struct site_route *route;
 	struct event *soon; /* of serve.c */
 	int64_t began_ms;
 
-	/* The answer, once status is set. */
+	/* The answer; complete once status is set. */
 	unsigned status;
-	int retry_s;      /* of 429: when it may be asked again */
+	int retry_s;      /* of status 429: seconds until the next try */
 	const char *type; /* static */
 	const void *data; /* static, or owned by text */
 	size_t len;
@@ -66,8 +66,8 @@ void visit_text(struct visit *v, unsigned status, const char *type,
 void visit_error(struct visit *v, unsigned status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* serve.c calls it once, when the request is whole. It sets a status, or asks
- * the daemon and calls visit_done() later. */
+/* serve.c calls this once, when the request is complete. It sets a status, or
+ * asks the daemon and calls visit_done() later. */
 void site_visit(struct visit *v);
 void visit_done(struct visit *v);
 

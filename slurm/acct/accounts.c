@@ -1,8 +1,8 @@
 /*
  * accounts.c - sacctmgr and sshare, which only read
  *
- * Accounts of Slurm that have shares are queues here. The account of a job is
- * only text, to which no user belongs: users have no default account, and there
+ * Slurm's accounts with shares are queues here. The account of a job is only a
+ * text, to which no user belongs; so users have no default account, and there
  * are no associations.
  */
 #include <stdlib.h>
@@ -87,7 +87,7 @@ struct accounts {
 
 /* --- rows ----------------------------------------------------------------- */
 
-/* A row of ours with Slurm's names. */
+/* Add Slurm's names to a row of ours. */
 static json_t *usual(json_t *row, const char *cluster)
 {
 	json_object_set_new(row, "cluster", json_string(cluster));
@@ -136,7 +136,8 @@ static void print_shares(const struct accounts *a, const json_t *rows,
 	}
 }
 
-/* Print each user once: those who have or had jobs, or who are named. */
+/* Print each user once: those who have or had jobs, and those named on the
+ * command line. */
 static void print_users(const struct accounts *a, const json_t *rows,
                         const char *cluster)
 {
@@ -289,7 +290,7 @@ static const struct opt manager_opts[] = {
 /* clang-format on */
 
 static const struct entity {
-	const char *name; /* of which the start will do */
+	const char *name; /* may be shortened to its start */
 	unsigned of;
 	print_fn *print;
 	const char *format;
@@ -319,7 +320,7 @@ static void add_names(json_t **list, const char *text)
 	command_add_items(list, &opt, text, NULL);
 }
 
-/* "where", "format=a,b", "user=x", or a name. */
+/* Take "where", "format=a,b", "user=x", or a name. */
 static void take_word(struct accounts *a, const struct entity *e,
                       const char *word)
 {

@@ -13,23 +13,24 @@ struct acct_column {
 
 struct acct_columns {
 	const struct slurm_field *table; /* ends with a field without header */
-	unsigned of;                     /* which fields of the table count */
-	const char *delimiter;           /* NULL: | */
-	bool parsable, parsable2;        /* with and without one at the end */
+	unsigned of;           /* bits: which fields of the table count */
+	const char *delimiter; /* NULL: | */
+	/* a delimiter also behind the last column; or not */
+	bool parsable, parsable2;
 	bool no_header, no_convert;
 	struct acct_column *column;
 	size_t n, cap;
 };
 
-/* Add columns: "name,name%20,name%-20", in any case. Tells on stderr of one
- * that is not known, and returns -1. */
+/* Add columns: "name,name%20,name%-20", in any case. Reports an unknown name on
+ * stderr, and returns -1. */
 int columns_make(struct acct_columns *columns, const char *format);
 void columns_free(struct acct_columns *columns);
 
 void columns_header(const struct acct_columns *columns);
 void columns_row(const struct acct_columns *columns, const json_t *row);
 
-/* Print the names that there are. */
+/* Print the names of all columns. */
 void columns_help(const struct slurm_field *table, unsigned of);
 
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Read a file of a process whole, with a zero byte behind it. */
+/* Read a file of a process, and add a zero byte. */
 static bool slurp(const char *pid, const char *name, struct buf *out)
 {
 	char path[64], part[4096];
@@ -28,7 +28,8 @@ static bool slurp(const char *pid, const char *name, struct buf *out)
 	return out->len > 0;
 }
 
-/* Whether the environment has "name=number"; -1: whether it lacks the name. */
+/* Whether the environment has "name=number"; with number -1: whether name is
+ * not set. */
 static bool has(const struct buf *env, const char *name, int64_t number)
 {
 	size_t len = strlen(name);
@@ -49,7 +50,8 @@ static int64_t kib_of(const struct buf *status, const char *name)
 	return at ? strtoll(at + strlen(name), NULL, 10) : 0;
 }
 
-/* The four times of a process behind its name, which may have blanks. */
+/* Sum up the four times that follow the name of a process, which may have
+ * blanks. */
 static int64_t cpu_ms_of(const struct buf *stat)
 {
 	const char *at = strrchr(stat->data, ')');

@@ -13,13 +13,13 @@
 struct procs_use {
 	int64_t n;
 	int64_t cpu_ms;                /* with children that have ended */
-	int64_t rss_kib, vm_kib;       /* of all together, now */
-	int64_t peak_kib, vm_peak_kib; /* of the largest, so far */
+	int64_t rss_kib, vm_kib;       /* of all processes together, now */
+	int64_t peak_kib, vm_peak_kib; /* of the largest process so far */
 	struct buf pids;               /* "12,13" */
 };
 
 /* step -1: the script of the job. Processes that the caller may not look into
- * count for nothing. */
+ * are left out. */
 void procs_read(int64_t job, int64_t step, struct procs_use *ret);
 void procs_free(struct procs_use *use);
 

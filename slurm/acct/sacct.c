@@ -1,4 +1,4 @@
-/* sacct.c - list jobs of all times */
+/* sacct.c - list jobs, ended ones too */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@
 	"JobID,JobIDRaw,JobName,Partition,MaxVMSize,MaxRSS,AveRSS,AveCPU," \
 	"NTasks,AllocCPUS,Elapsed,State,ExitCode,ReqMem,AllocTRES"
 
-/* Fields that the rows must have for all columns. */
+/* Fields of rows that all columns together need. */
 static const char needs[] =
     "display_id job_id allocation array_job_id array_task_id array_tasks name user "
     "uid gid "
@@ -39,8 +39,9 @@ static const char needs[] =
     "command priority restarts constraint reservation output error cluster";
 
 struct sacct {
-	struct select by;        /* first: select.h */
-	json_t *clusters, *jobs; /* jobs: as given, with their steps */
+	struct select by; /* first: select.h */
+	/* jobs: the ids as given, perhaps with steps */
+	json_t *clusters, *jobs;
 	struct acct_columns columns;
 	const char *format;
 	int64_t since, until; /* ROW_NONE: not given */
@@ -230,8 +231,8 @@ static bool fits(const struct sacct *s, const json_t *row)
 	       has(s->by.classes, row_text(row, "class"));
 }
 
-/* Whether the job, or its part (".batch", ".0"), is among those that were
- * named; "": the job itself. */
+/* Whether the job, or its part (".batch", ".0"), was named; "" means the job
+ * itself. */
 static bool is_named(const struct sacct *s, const json_t *row, const char *part)
 {
 	const json_t *item;
@@ -257,7 +258,7 @@ static bool is_named(const struct sacct *s, const json_t *row, const char *part)
 	return all;
 }
 
-/* Its script, then its steps. */
+/* Print the script of a job, then its steps. */
 static void print_parts(const struct sacct *s, json_t *row)
 {
 	json_t *steps = json_object_get(row, "steps"), *step;
@@ -334,8 +335,8 @@ static void print_jobs(const struct sacct *s, const json_t *rows,
 	free(row);
 }
 
-/* Slurm does not account for the moment in which a job is about to run, and
- * programs take what they do not know for an end. */
+/* Show CONFIGURING jobs as RUNNING: Slurm's accounting does not know that
+ * state, and programs take unknown states for an end. */
 static void skip_configuring(json_t *rows)
 {
 	json_t *row;

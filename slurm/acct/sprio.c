@@ -1,8 +1,9 @@
-/* sprio.c - what gives waiting jobs their places
+/*
+ * sprio.c - what gives waiting jobs their order
  *
- * Points of ours are in the columns of the factors of Slurm that mean the same:
- * SITE is the priority that a job has by its class, --priority and --nice, AGE
- * its wait, FAIRSHARE its user's use, JOBSIZE what it asks for.
+ * Our points appear in the columns of Slurm's factors that mean the same: SITE
+ * is the priority that a job has by its class, --priority and --nice; AGE its
+ * wait; FAIRSHARE its user's use; JOBSIZE what it asks for.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -153,8 +154,8 @@ static const struct command_line line = {
 	.usage_status = 1,
 };
 
-/* The points of each job beside its other values; jobs that have none, such as
- * held ones, are left out, as in Slurm. */
+/* Add its points to each row. Jobs without points, such as held ones, are left
+ * out, as in Slurm. */
 static json_t *with_points(json_t *rows)
 {
 	json_t *ret = json_array(), *row, *score;

@@ -1,8 +1,9 @@
-/* sreport.c - what users and accounts have used
+/*
+ * sreport.c - what users and accounts have used
  *
- * The sums are those of `report`, by hours. An account is the text of a job, so
- * accounts have no tree: all of them stand below root, which is the sum.
- * How much a cluster could have given is not recorded, so there is no
+ * The sums are those of `report`, by hours. The account of a job is only a
+ * text, so accounts have no tree: all of them are children of root, which is
+ * the sum. The capacity of a cluster is not recorded, so there is no
  * utilization and no percentage.
  */
 #include <pwd.h>
@@ -73,7 +74,7 @@ struct sreport {
 	json_t *accounts, *users, *clusters;
 	int64_t since, until; /* whole hours */
 	int64_t top;
-	double unit; /* seconds of the time format */
+	double unit; /* seconds in one unit of -t */
 	const char *unit_name;
 };
 
@@ -109,7 +110,8 @@ static int set_unit(struct sreport *s)
 	return -1;
 }
 
-/* Columns of `report`, with the factor that makes them resource seconds. */
+/* The columns of `report`, with factors that turn them into resource seconds.
+ */
 static const struct tres {
 	const char *name, *key;
 	double factor;
@@ -131,7 +133,7 @@ static const struct tres *find_tres(const char *name, size_t len)
 
 /* --- rows ----------------------------------------------------------------- */
 
-/* A row for each of the resources that are asked for. */
+/* Append a row for each requested resource. */
 static void add_row(const struct sreport *s, const json_t *row,
                     const char *account, const char *cluster, json_t *to)
 {
@@ -190,7 +192,7 @@ static json_t *sum_up(const json_t *rows, const char *account)
 	return sum;
 }
 
-/* root, then each account before its users. */
+/* Append root, then each account, followed by its users. */
 static void tell_accounts(const struct sreport *s, const json_t *rows,
                           const char *cluster, json_t *to)
 {
@@ -231,7 +233,7 @@ typedef void tell_fn(const struct sreport *s, const json_t *rows,
                      const char *cluster, json_t *to);
 
 static const struct known_report {
-	const char *kind, *name; /* of which the start will do */
+	const char *kind, *name; /* may be shortened to their start */
 	const char *title, *format;
 	tell_fn *tell;
 	int (*order)(const void *a, const void *b);
@@ -247,7 +249,7 @@ static const struct known_report {
 	  by_use, TOP },
 };
 
-/* Reports of Slurm that need what is not recorded. */
+/* Slurm's reports that need what is not recorded here. */
 static const char *const refused[][2] = {
 	{ "cluster", "Utilization" },
 	{ "cluster", "UserUtilizationByWckey" },
@@ -350,7 +352,7 @@ static int set_top(struct sreport *s, const char *value)
 static int take_word(struct sreport *s, const char *word)
 {
 	static const struct {
-		const char *name; /* of which the start will do */
+		const char *name; /* may be shortened to its start */
 		condition_fn *set;
 	} known[] = {
 		{ "accounts", set_accounts }, { "clusters", set_clusters },
@@ -379,7 +381,7 @@ static int take_word(struct sreport *s, const char *word)
 	return rc;
 }
 
-/* Whole hours, and one at least. */
+/* Round to whole hours, at least one. */
 static void round_times(struct sreport *s)
 {
 	s->since -= s->since % HOUR;
@@ -388,7 +390,7 @@ static void round_times(struct sreport *s)
 		s->until = s->since + HOUR;
 }
 
-/* Names of columns may be short: "cl,used%12". */
+/* Names of columns may be shortened: "cl,used%12". */
 static int make_columns(struct sreport *s, const struct known_report *r)
 {
 	char *usual = xasprintf("%s%s", r->format,

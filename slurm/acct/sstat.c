@@ -1,4 +1,4 @@
-/* sstat.c - what steps that run use, on this machine */
+/* sstat.c - what running steps use, on this machine */
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,8 +139,8 @@ static void print_step(const struct sstat *s, const json_t *job, int64_t step,
 	free(id);
 }
 
-/* part: "" (the first step, or all), "batch" or a number. Returns how many
- * there were. */
+/* part: "batch", a number, or "": the first step, or all with --allsteps.
+ * Returns how many rows were printed. */
 static size_t print_steps(const struct sstat *s, const json_t *job,
                           const char *part)
 {

@@ -9,8 +9,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
-/* MMDD[YY] and MM/DD[/YY] as YYYY-MM-DD; anything else as it is, but that Slurm
- * takes a '-' before the hour, too. */
+/* Rewrite a date MMDD[YY] or MM/DD[/YY] as YYYY-MM-DD, and a '-' before the
+ * hour as 'T'; copy anything else. */
 static char *usual_time(const char *value, int64_t now)
 {
 	size_t digits = strspn(value, "0123456789");
@@ -25,7 +25,7 @@ static char *usual_time(const char *value, int64_t now)
 	else if (digits == 2 && value[2] == '/')
 		sscanf(value, "%2d/%2d%n/%2d%n", &month, &day, &end, &year,
 		       &end);
-	/* 2026-11-22 begins with no month. */
+	/* 2026-11-22 does not begin with a month. */
 	if (end && month <= 12 && (!value[end] || value[end] == '-')) {
 		localtime_r(&t, &tm);
 		return xasprintf("%04d-%02d-%02d%s%s",
@@ -49,7 +49,7 @@ int when_parse(const char *value, int64_t now, int64_t *ret, struct err *err)
 		*ret = WHEN_FIRST;
 		rc = 0;
 	}
-	/* 18:30 is the last one. */
+	/* 18:30 means the last 18:30. */
 	if (rc == 0 && *ret > now && strchr(text, ':') && !strchr(text, '-'))
 		*ret -= 24 * 60 * 60;
 	free(text);

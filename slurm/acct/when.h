@@ -8,11 +8,12 @@
 
 #include "libcommon/err.h"
 
-enum { WHEN_FIRST = 1 }; /* the earliest time that is asked for */
+enum { WHEN_FIRST = 1 }; /* the earliest time that can be asked for */
 
 /*
- * Parse what parse_time() takes, and MMDD[YY], MM/DD[/YY], and a '-' before the
- * hour. A time of day is the last one. Fails with EINVAL.
+ * Parse what parse_time() takes, and also MMDD[YY], MM/DD[/YY], and a '-'
+ * before the hour. A time of day means the last time it was that. Fails with
+ * EINVAL.
  */
 int when_parse(const char *text, int64_t now, int64_t *ret, struct err *err);
 

@@ -1,8 +1,8 @@
 /*
  * json.h - what --json of squeue, sacct and sinfo share
  *
- * One shape, that of Slurm 24.05 (v0.0.41), which does not change: names and
- * kinds that are printed stay, more may come.
+ * The output is that of Slurm 24.05 (data_parser v0.0.41) and stays stable:
+ * names and types that are printed today remain, new ones may be added.
  */
 #ifndef SLURM_JSON_JSON_H
 #define SLURM_JSON_JSON_H
@@ -12,13 +12,14 @@
 
 /* {"set": true, "infinite": false, "number": n}; ROW_NONE: not set. */
 json_t *json_number(int64_t n);
-/* The same, but that ROW_NONE is infinite. */
+/* As json_number(), but ROW_NONE is infinite. */
 json_t *json_limit(int64_t n);
-/* {"status": [...], "return_code": ..., "signal": ...} of a row of jobs. */
+/* The exit code of a row of jobs: {"status": [...], "return_code": ...,
+ * "signal": ...}. */
 json_t *json_exit(const json_t *row);
 /* Text of a row; "" if there is none. */
 json_t *json_text(const json_t *row, const char *key);
-/* Words between commas. */
+/* Words separated by commas. */
 json_t *json_words(const char *text);
 
 /* Print {name: list, "meta": ..., "errors": [], "warnings": []}. Takes list. */

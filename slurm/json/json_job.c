@@ -1,4 +1,4 @@
-/* json_job.c - jobs as squeue --json tells them */
+/* json_job.c - jobs as squeue --json prints them */
 #include "slurm/json/json_job.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ static json_t *minutes_of(const json_t *row)
 	return json_limit(limit == ROW_NONE ? limit : (limit + 59) / 60);
 }
 
-/* CPUs and memory go to nodes as evenly as they can. */
+/* Divide CPUs and memory among nodes as evenly as possible. */
 static json_t *resources_of(const json_t *row)
 {
 	const char *list = row_text(row, "nodelist");
@@ -120,7 +120,7 @@ static void set_numbers(json_t *to, const json_t *row)
 {
 	static const struct {
 		const char *name, *key;
-		bool plain; /* always a number */
+		bool plain; /* a plain number, not {"set": ...} */
 	} numbers[] = {
 		{ "array_job_id", "array_job_id", false },
 		{ "array_task_id", "array_task_id", false },

@@ -1,12 +1,12 @@
 /*
- * json_job.h - jobs as squeue --json tells them
+ * json_job.h - jobs as squeue --json prints them
  */
 #ifndef SLURM_JSON_JSON_JOB_H
 #define SLURM_JSON_JSON_JOB_H
 
 #include <jansson.h>
 
-/* Fields that rows must have. */
+/* The fields that rows must have. */
 extern const char json_job_needs[];
 
 json_t *json_job(const json_t *row, const char *cluster);

@@ -1,4 +1,4 @@
-/* json_node.c - nodes as sinfo --json tells them */
+/* json_node.c - nodes as sinfo --json prints them */
 #include "slurm/json/json_node.h"
 
 #include <math.h>

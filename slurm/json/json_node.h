@@ -1,12 +1,12 @@
 /*
- * json_node.h - nodes as sinfo --json tells them
+ * json_node.h - nodes as sinfo --json prints them
  */
 #ifndef SLURM_JSON_JSON_NODE_H
 #define SLURM_JSON_JSON_NODE_H
 
 #include <jansson.h>
 
-/* partitions: all there are. */
+/* partitions: all of the cluster. */
 json_t *json_node(const json_t *node, const json_t *partitions);
 
 #endif

@@ -1,4 +1,4 @@
-/* json_past.c - jobs and their steps as sacct --json tells them */
+/* json_past.c - jobs and their steps as sacct --json prints them */
 #include "slurm/json/json_past.h"
 
 #include <stdio.h>

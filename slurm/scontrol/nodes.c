@@ -1,4 +1,4 @@
-/* nodes.c - everything about a partition, or a node */
+/* nodes.c - show partitions and nodes */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "slurm/sinfo.h"
 #include "slurm/words.h"
 
-/* A line of Key=value; the first of a record stands at the margin. */
+/* Print a line of Key=value; the first line of a record is not indented. */
 __attribute__((format(printf, 3, 4))) static void put_line(
     const struct scontrol *s, bool first, const char *fmt, ...)
 {
@@ -80,8 +80,8 @@ static struct node_sum sum_of(const json_t *partition, const json_t *nodes)
 	return sum;
 }
 
-/* Print a partition, with no value that is empty or has a blank: clients take
- * the words apart. */
+/* Print a partition. No value may be empty or have a blank, because clients
+ * split lines at blanks. */
 static void print_partition(const struct scontrol *s, const json_t *p,
                             const json_t *nodes)
 {

@@ -1,4 +1,4 @@
-/* reserve.c - reservations shown, made and deleted */
+/* reserve.c - show, make and delete reservations */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -231,7 +231,7 @@ static int ask(struct scontrol *s, json_t *req, struct err *err)
 	return rc;
 }
 
-/* Returns NULL if nothing of what a reservation needs is missing. */
+/* Returns what a reservation lacks, or NULL if nothing is missing. */
 static const char *missing(const struct reservation_asked *a)
 {
 	if (!a->name)

@@ -1,4 +1,4 @@
-/* scontrol.c - look at one thing, and change jobs */
+/* scontrol.c - hold, release and requeue jobs, and print their scripts */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static bool is_id(const char *text)
 	return true;
 }
 
-/* Slurm's word for what happened to one job. */
+/* Slurm's words for what happened to one job. */
 static const char *words_of(const struct err *err, const char *action)
 {
 	if (err->code == EINVAL && !strncmp(action, "requeue", 7) &&
@@ -81,7 +81,7 @@ static int report(const struct scontrol *s, const json_t *answer,
 		         row_text(item, "text"));
 		if (s->quiet)
 			continue;
-		/* An array as a whole is what was named. */
+		/* Print only the array's id: the array as a whole was named. */
 		fprintf(stderr, "%s for job %.*s\n", words_of(&err, action),
 		        (int)(strstr(row_text(item, "job"), "_[")
 		                  ? strcspn(row_text(item, "job"), "_")
@@ -132,7 +132,7 @@ static int control(struct scontrol *s, const char *action, char **words)
 		json_decref(ids);
 		return EXIT_FAILURE;
 	}
-	/* A job that requeues itself is told to end before the answer comes. */
+	/* A job that requeues itself gets SIGTERM before the answer comes. */
 	if (!strncmp(action, "requeue", 7))
 		signal(SIGTERM, SIG_IGN);
 	req = json_pack("{s:s, s:s, s:o}", "op", "control", "action", action,

@@ -13,13 +13,14 @@ struct scontrol {
 	bool one_line, quiet;
 };
 
-/* Connect, if that was not done. what is the call of Slurm that fails without
- * a daemon: "slurm_load_jobs". Prints why not, and returns false. */
+/* Connect, unless that was done before. what is the call of Slurm that fails
+ * without a daemon: "slurm_load_jobs". Prints why it failed, and returns false.
+ */
 bool scontrol_connect(struct scontrol *s, const char *what);
 
 /*
- * The jobs that words name: "12,13_4", "JobId=12". Returns NULL if one is no
- * id, which was told.
+ * Returns the jobs that words name: "12,13_4", "JobId=12". Returns NULL if one
+ * is no id, after saying so.
  */
 json_t *scontrol_ids(char *const *words);
 

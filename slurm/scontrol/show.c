@@ -1,4 +1,4 @@
-/* show.c - everything about a job, and what else can be shown */
+/* show.c - show jobs, the configuration and lists of hosts */
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 
 /* --- jobs ----------------------------------------------------------------- */
 
-/* A record in the making: lines of Key=value. */
+/* The lines of Key=value of a job, while they are made. */
 struct shown_job {
 	struct buf text;
 	bool one_line, begun;

@@ -1,4 +1,4 @@
-/* step.c - the steps that run */
+/* step.c - show running steps */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static void print_step(const struct scontrol *s, const char *id,
 	buf_free(&tres);
 }
 
-/* part: "", or what stands behind the dot. Returns how many there were. */
+/* part: "", or what follows the dot. Returns how many were printed. */
 static size_t print_steps(const struct scontrol *s, const json_t *job,
                           const char *part)
 {

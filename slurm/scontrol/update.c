@@ -11,11 +11,11 @@
 #include "slurm/scontrol/scontrol.h"
 #include "slurm/words.h"
 
-enum { SHORTEST = 3 }; /* letters of a name that is cut short */
+enum { SHORTEST = 3 }; /* fewest letters of a shortened name */
 
 /* --- values --------------------------------------------------------------- */
 
-/* Append the value that our request takes. */
+/* Append the value in the form that our request takes. */
 typedef void convert_fn(const char *value, struct buf *out);
 
 static void as_is(const char *value, struct buf *out)
@@ -23,7 +23,7 @@ static void as_is(const char *value, struct buf *out)
 	buf_puts(out, value);
 }
 
-/* "2-4": the least. */
+/* Take the least of "2-4". */
 static void least(const char *value, struct buf *out)
 {
 	buf_add(out, value, strcspn(value, "-"));
@@ -42,8 +42,8 @@ static void time_limit(const char *value, struct buf *out)
 }
 
 static const struct {
-	const char *name;  /* of Slurm */
-	const char *field; /* of our request */
+	const char *name;  /* Slurm's name */
+	const char *field; /* its field in our request */
 	convert_fn *convert;
 } settings[] = {
 	{ "Account", "account", as_is },
@@ -83,10 +83,10 @@ static const struct {
 
 /* --- words ---------------------------------------------------------------- */
 
-/* A change in the making. */
+/* A change of jobs, while its words are read. */
 struct change_of_jobs {
-	char *ids[2];     /* JobId=..., as scontrol_ids() takes it */
-	const char *name; /* JobName=, if it says which jobs */
+	char *ids[2];     /* JobId=..., for scontrol_ids() */
+	const char *name; /* JobName=, if it selects the jobs */
 	json_t *set;
 	int sign; /* of TimeLimit+= or -=; 0: none */
 	int64_t minutes;
@@ -201,7 +201,7 @@ static int tell(const struct scontrol *s, const char *job,
 	return EXIT_FAILURE;
 }
 
-/* Put the limit that TimeLimit+= or -= comes to. */
+/* Add the time limit that TimeLimit+= or -= results in. */
 static int add_step(struct scontrol *s, const struct change_of_jobs *c,
                     const char *job, struct err *err)
 {
@@ -259,7 +259,7 @@ static int change_one(struct scontrol *s, const struct change_of_jobs *c,
 	return status;
 }
 
-/* The jobs of a name that have not ended, those of the caller. */
+/* Returns the jobs with this name that have not ended, only the caller's. */
 static json_t *ids_of_name(struct scontrol *s, const char *name)
 {
 	json_t *fields = json_pack("[s]", "job_id"), *rows = NULL, *row;

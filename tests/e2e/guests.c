@@ -8,9 +8,9 @@
  *	guests PORT stall N	the same, each asking for the page and reading
  *				nothing
  *	guests PORT few N	open N connections that say nothing, wait until
- *				the oldest of them are closed but for 32, then
- *ask on the others; print how many are answered guests PORT raw
- *send stdin, print what comes back
+ *				all but 32, the oldest ones, are closed, then
+ *				ask on those; print how many are answered
+ *	guests PORT raw		send stdin, print what comes back
  */
 #include <arpa/inet.h>
 #include <err.h>

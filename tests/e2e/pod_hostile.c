@@ -1,13 +1,13 @@
 /*
- * pod_hostile.c - somebody who connects to the agent of a pod, for pods.t
+ * pod_hostile.c - attack the agent of a pod, for pods.t
  *
  *	pod_hostile ADDRESS PORT HOW [KEY | N]
  *
- * HOW: types sends a frame of each kind, with a MAC by that key, each alone on
- *a connection; words says what is no hello; silent connects N times and waits
- * until it is hung up on; nonsense proves to have the key, then sends frames
- * that make no sense. Prints how often more came back than the hello, or with
- * the key, something other than a proof and a refusal.
+ * HOW: types sends a frame of each type with a MAC by KEY, each on a
+ * connection of its own; words sends what is no hello; silent connects N times
+ * and waits for the agent to hang up; nonsense proves to have the key, then
+ * sends frames that make no sense. Prints how many connections got more than a
+ * hello or, with the key, anything but a proof and a refusal.
  */
 #include <arpa/inet.h>
 #include <err.h>

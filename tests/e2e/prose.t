@@ -161,7 +161,8 @@ read_sh "$tmp/bad.sh" >"$tmp/bad"
 JOB: its state. Who waits is last  " ]
 result $? "comments of scripts are found" || diag "$(cat "$tmp/bad")"
 
-for folder in aicancel aictl aiq aischedd aisim aisub bench libcommon slurm tests; do
+for folder in aicancel aictl aiq aischedd aisim aisub bench gpu libcommon pod \
+	slurm tests web; do
 	find "$folder" -name '*.[ch]' | sort >"$tmp/files"
 	# shellcheck disable=SC2046 # names have no blanks
 	read_c $(cat "$tmp/files") >"$tmp/texts"
@@ -169,6 +170,9 @@ for folder in aicancel aictl aiq aischedd aisim aisub bench libcommon slurm test
 	[ -s "$tmp/texts" ] && [ ! -s "$tmp/found" ]
 	result $? "comments and strings of $folder" || diag "$(cat "$tmp/found")"
 done
+! grep -rn '^ \*[A-Za-z]' --include='*.[ch]' ai* bench gpu libcommon pod slurm \
+	tests web >"$tmp/found"
+result $? "no formatter has torn a comment" || diag "$(cat "$tmp/found")"
 find autogen.sh .ci bench contrib tests tools -type f ! -path '*/corpus/*' \
 	! -name '*.[ch]' -exec grep -lE '^#!/bin/(ba)?sh|^# shellcheck shell' {} + |
 	sort >"$tmp/files"
@@ -178,8 +182,8 @@ broken "$tmp/texts" >"$tmp/found"
 [ "$(wc -l <"$tmp/files")" -gt 60 ] && [ ! -s "$tmp/found" ]
 result $? "comments of scripts" || diag "$(cat "$tmp/found")"
 # shellcheck disable=SC2046 # names have no blanks
-read_text man/*.[1-8] etc/*.conf ./*.md $(find aischedd libcommon ai* bench tests \
-	-name '*.md') >"$tmp/texts"
+read_text man/*.[1-8] etc/*.conf ./*.md $(find ai* bench gpu libcommon pod slurm tests \
+	web -name '*.md') >"$tmp/texts"
 broken "$tmp/texts" >"$tmp/found"
 [ -s "$tmp/texts" ] && [ ! -s "$tmp/found" ]
 result $? "manual pages, READMEs and samples" || diag "$(cat "$tmp/found")"

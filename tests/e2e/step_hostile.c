@@ -1,14 +1,14 @@
 /*
- * step_hostile.c - a client of a shepherd that means no good, for slurm_steps.t
+ * step_hostile.c - attack the shepherd of a job, for slurm_steps.t
  *
  *	step_hostile SOCKET HOW [N]
  *
- * HOW: silent connects N times and says nothing, until it is hung up on; part
- * sends half a greeting; loose a request that is not sealed; fifo one that
- *would block; garbage a sealed file of nonsense; huge one that is too large;
- *own claims an allocation that is not free; many N connections one after the
- * other. Prints how often it was answered with something other than a refusal
- *or the end of the connection: always 0.
+ * HOW: silent connects N times and says nothing, until the shepherd hangs up;
+ * part sends half a greeting; loose sends a request that is not sealed, fifo
+ * one that would block, garbage a sealed file of nonsense, huge one that is
+ * too large; own claims an allocation that is not free; many connects N times,
+ * one after the other. Prints how many connections got anything but a refusal
+ * or their end: always 0.
  */
 #include <err.h>
 #include <errno.h>
