@@ -1,9 +1,9 @@
 /*
- * deny.h - keep a cgroup from devices
+ * deny.h - forbid the processes of a cgroup to open devices
  *
  * The kernel runs a program at each open() and mknod() in a v2 cgroup
- * (BPF_CGROUP_DEVICE), beside programs of others, and on a hybrid system, too.
- * Files that are open already stay open.
+ * (BPF_CGROUP_DEVICE), in addition to programs of others, and on hybrid
+ * systems, too. Files that are already open stay open.
  */
 #ifndef AISCHEDD_RUN_DENY_H
 #define AISCHEDD_RUN_DENY_H
@@ -20,14 +20,15 @@ struct device_list {
 };
 
 /*
- * Deny these to the group of a folder from now on, and no others that an
- * earlier call denied. *program is -1 at first, then the descriptor of what is
- * attached. Fails with the error of the system; then what was denied stays so.
+ * Deny these devices to the cgroup of a folder from now on, in place of those
+ * that an earlier call denied. *program is -1 at first, then the descriptor of
+ * the attached program. Fails with the error of the system; what was denied
+ * before then stays denied.
  */
 int deny_devices(const char *dir, const struct device_list *devices,
                  int *program);
 
-/* Whether the kernel takes such programs from us. */
+/* Whether the kernel lets us attach such programs. */
 bool deny_works(void);
 
 #endif

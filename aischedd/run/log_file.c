@@ -160,14 +160,14 @@ static int turn(struct log_writer *w, struct err *err)
 static int end_stamp(struct log_writer *w, struct err *err)
 {
 	w->in_stamp = false;
-	/* Switch between two lines if possible. */
+	/* Switch between two lines rather than within one, if possible. */
 	if (w->size[w->now] >= w->half - w->half / 8 && turn(w, err) < 0)
 		return -1;
 	return put(w, w->stamp, w->stamp_len, err);
 }
 
-/* Add as much of a line as there is room for; the rest goes to the other half,
- * with the time stamp again. */
+/* Add as much of a line as fits; the rest goes to the other half, with the time
+ * stamp again. */
 static int add_text(struct log_writer *w, const char *data, size_t len,
                     struct err *err)
 {

@@ -1,14 +1,13 @@
 /*
  * log_file.h - kept logs: one file for each task and attempt
  *
- * DIR/JOB/ATTEMPT.TASK.gz has lines with a time before each (log_lines.h), and
- * any gzip can read it; ATTEMPT.TASK.N.gz is of the Nth replacement within the
- * attempt. When more is written than the limit, the oldest goes; the comment of
- * the file's first member says how much. A file gets its name only when it is
- * complete, so writing one again after a crash is harmless. Nothing is synced:
- * a power failure may lose logs, not jobs.
- *
- * Only the daemon may read the files: it decides who else may.
+ * DIR/JOB/ATTEMPT.TASK.gz has lines with a time before each (log_lines.h); any
+ * gzip can read it. ATTEMPT.TASK.N.gz belongs to the Nth replacement within the
+ * attempt. If more is written than the limit, the oldest lines go; the comment
+ * of the file's first member says how much is missing. A file gets its name
+ * only when it is complete, so writing one again after a crash does no harm.
+ * Nothing is synced: a power failure may lose logs, not jobs. Only the daemon
+ * may read the files; it decides who else may.
  */
 #ifndef AISCHEDD_RUN_LOG_FILE_H
 #define AISCHEDD_RUN_LOG_FILE_H
@@ -55,8 +54,8 @@ void log_reader_close(struct log_reader *r); /* NULL is allowed */
 /* Bytes that were not kept, without times. */
 int64_t log_reader_omitted(const struct log_reader *r);
 
-/* Read at most len bytes, lines with their times; 0: the end. Fails with
- * EIO. */
+/* Read at most len bytes of lines with their times; 0: the end. Fails with EIO.
+ */
 ssize_t log_reader_read(struct log_reader *r, void *data, size_t len,
                         struct err *err);
 

@@ -59,14 +59,14 @@ void log_lines_begin(struct log_lines *l)
 
 /* --- one line --- */
 
-/* Whether the line that begins now was read before, all of it. */
+/* Whether the line that begins now was already read completely. */
 static bool is_old(struct log_lines *l)
 {
 	l->drop = 0;
 	if (!l->again)
 		return false;
 	if (l->now_us > l->last_us) {
-		/* A later line is new, also if the front of the log was cut off
+		/* A later line is new, even if the front of the log was cut off
 		 * meanwhile. */
 		l->again = false;
 		return false;
@@ -99,8 +99,8 @@ static void begin_line(struct log_lines *l, struct buf *out)
 	}
 }
 
-/* Collect "2026-11-22T01:02:03.123456789Z ", as far as it has come; decides
- * whether the line begins, or cannot. */
+/* Collect "2026-11-22T01:02:03.123456789Z ", as far as it has arrived; decides
+ * whether a line begins, or none can. */
 static void add_stamp(struct log_lines *l, char c, struct buf *out)
 {
 	bool whole = c == ' ';
@@ -126,8 +126,8 @@ static int refuse(const char *text, size_t len, struct err *err)
 	return err_set(err, ENODATA, "%.*s", (int)len, text);
 }
 
-/* End a line. A source that begins at a given second may begin inside of a line
- * longer than that second. */
+/* End a line. A source that begins at a given second may begin in the middle of
+ * a line older than that second. */
 static int end_line(struct log_lines *l, struct err *err)
 {
 	if (l->at == AT_ODD && !(l->first && l->again))
@@ -149,7 +149,8 @@ static void add_odd(struct log_lines *l, const char *data, size_t len)
 	l->odd_len += len;
 }
 
-/* Take text up to the end of its line; pass it on unless it was read before. */
+/* Take text up to the end of its line; pass it on unless it was already read.
+ */
 static void add_text(struct log_lines *l, const char *data, size_t len,
                      struct buf *out)
 {

@@ -1,13 +1,11 @@
 /*
  * log_lines.h - a log with a time before each line, as a cluster gives it
  *
- * By the times a line of a log is told from an error text of the API, and
- * reading goes on after a broken connection: since() is the second to ask from,
- * and what was read of it before is dropped. Lines can only be requested by the
- * second and may be a little out of order, so the last second but one is
- * requested again.
- *
- * Pure.
+ * The times distinguish lines of a log from an error text of the API, and allow
+ * reading to continue after a broken connection: since() is the second to ask
+ * from; what was already read of it is dropped. Lines can only be requested by
+ * the second and may be slightly out of order, so the second before the last
+ * one is requested again. Pure.
  */
 #ifndef AISCHEDD_RUN_LOG_LINES_H
 #define AISCHEDD_RUN_LOG_LINES_H
@@ -41,7 +39,7 @@ struct log_lines {
 
 	/* The current source. */
 	enum log_lines_at at;
-	bool again, first; /* past the repeated lines; nothing received yet */
+	bool again, first; /* in repeated lines; nothing received yet */
 	uint64_t skip;     /* complete lines to drop */
 	size_t drop;       /* bytes of this line to drop */
 	int64_t now_us;    /* time of this line */
@@ -51,7 +49,7 @@ struct log_lines {
 	size_t odd_len;
 };
 
-/* Begin another source: the whole log, or the part from since() on. */
+/* Begin another source: the whole log, or its part from since() on. */
 void log_lines_begin(struct log_lines *lines);
 
 /* The unix second to ask from; -1: from the beginning. */

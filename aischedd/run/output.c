@@ -50,7 +50,7 @@ static bool expand_one(char letter, int width, const struct output_name *name,
 	}
 }
 
-/* Returns the letter of the conversion that begins at a '%', or would. */
+/* Returns the letter of the conversion that begins at this '%'. */
 static const char *parse_one(const char *p, int *ret_width)
 {
 	int width = 0;

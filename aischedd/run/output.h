@@ -1,8 +1,8 @@
 /*
  * output.h - expand the names of a job's files: "slurm-%A_%a.out"
  *
- * Pure. Used by the shepherd that opens the files and by the daemon that tells
- * users where they are.
+ * Pure. Used by the shepherd, which opens the files, and by the daemon, which
+ * tells users where they are.
  */
 #ifndef AISCHEDD_RUN_OUTPUT_H
 #define AISCHEDD_RUN_OUTPUT_H

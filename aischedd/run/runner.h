@@ -3,7 +3,7 @@
  *
  * A runner serves one pool: this machine, or a cluster. Requests come only
  * after the commit that made them durable, may be repeated, and never block;
- * what happens comes back as events on the loop's thread. Every event names its
+ * results come back as events on the loop's thread. Every event names its
  * attempt; events of an older attempt are dropped.
  */
 #ifndef AISCHEDD_RUN_RUNNER_H
@@ -48,12 +48,13 @@ struct node_info {
 	uint32_t used_gpus, used_slots;
 };
 
-/* How many may mount a volume claim at a time. */
+/* How many nodes or pods may mount a volume claim at a time. */
 enum volume_share { VOLUME_SHARED, VOLUME_ONE_NODE, VOLUME_ONE_POD };
 
 /* A volume claim as its runner sees it. */
 struct volume_info {
-	const char *name; /* NULL: all claims have been told, unless why */
+	/* NULL: all claims are known now, or why says what prevents that */
+	const char *name;
 	bool gone;
 	const char *why; /* why it cannot be mounted now, or NULL */
 	enum volume_share share;
@@ -68,7 +69,7 @@ struct outcome {
 	bool oom;             /* a process was killed for memory */
 	int64_t start, end;   /* unix seconds */
 	int64_t cpu_ms;       /* all tasks together */
-	bool late;            /* it was ended for running too long */
+	bool late;            /* it was ended for exceeding its time limit */
 	int64_t peak_mem_kib; /* SPEC_UNSET: not known */
 	const char *text;     /* remark for the user, or NULL */
 };
@@ -103,14 +104,14 @@ struct adoption {
 	const char *uid;  /* by which the cluster knows it */
 	const char *name; /* "NAMESPACE/NAME", for the log */
 	const char *user;
-	const struct spec *spec;    /* NULL: it cannot be taken */
+	const struct spec *spec;    /* NULL: it cannot be adopted */
 	const char *priority_class; /* of its pods, or "" */
-	const char *why;            /* why not, then */
+	const char *why;            /* the reason, if spec is NULL */
 };
 
 /* The result of an adoption, or the state of the job later. */
 struct adopted {
-	const char *uid;      /* NULL: as told for this job before */
+	const char *uid;      /* NULL: the one told earlier for this job */
 	uint64_t job;         /* 0: it was refused */
 	enum job_state state; /* final: the last message about it */
 	const char *why;      /* refused */
@@ -137,7 +138,7 @@ struct run_event {
 
 typedef void run_event_fn(const struct run_event *ev, void *arg);
 
-/* Everything a start needs; borrowed for the call. */
+/* Everything that a start needs; borrowed for the call. */
 struct run_job {
 	uint64_t job;
 	uint32_t attempt;   /* from 1 on; also names the claim */
@@ -181,7 +182,7 @@ struct run_signal {
 	int signo;
 	enum signal_scope scope;
 	int64_t
-	    step; /* of SIGNAL_STEPS: this one, which signo 0 ends; -1: all */
+	    step; /* for SIGNAL_STEPS: this step, which signo 0 ends; -1: all */
 };
 
 /* Reading the output of a task. */
@@ -192,8 +193,8 @@ struct log_lines; /* run/log_lines.h */
 /* Called from the loop, after log_open() has returned. */
 struct run_reader {
 	void (*data)(const void *data, size_t len, void *arg);
-	/* All was read, or err says why not; frees the log. ESTALE: the rest
-	 * will be in the kept log. */
+	/* Everything was read, or err says why not; frees the log. ESTALE: the
+	 * rest will be in the kept log. */
 	void (*end)(const struct err *err, void *arg);
 	void *arg;
 };
@@ -232,13 +233,13 @@ struct runner_ops {
 	void (*recover)(struct runner *r, size_t n, const uint64_t *job,
 	                const uint32_t *attempt);
 	/*
-	 * Answer RUN_ADOPT after the commit. Also called for each such job
+	 * Answers RUN_ADOPT after the commit. Also called for each such job
 	 * after a start, before any news of the cluster, and for each that has
-	 * ended. May be repeated. Returns false if that was known. This and the
-	 * next two are NULL in a runner that does not need them.
+	 * ended. May be repeated. Returns false if that was already known. This
+	 * and the next two are NULL in a runner that does not need them.
 	 */
 	bool (*adopt)(struct runner *r, const struct adopted *what);
-	/* Tell those who look at such a job elsewhere why it waits. */
+	/* Explain why such a job waits, to those who look at it elsewhere. */
 	void (*explain)(struct runner *r, uint64_t job, const char *code,
 	                const char *text);
 	/* Keep everybody else off the node, too; reason NULL: no longer. */
@@ -247,20 +248,20 @@ struct runner_ops {
 	 * steps (libcommon/step_msg.h). NULL: this runner has no steps. */
 	void (*step_socket)(struct runner *r, uint64_t job, uint32_t attempt,
 	                    struct buf *out);
-	/* Append what is remembered of the steps of an attempt, from its start
-	 * until forget(); NULL as above. */
+	/* Append the record of the steps of an attempt, from its start until
+	 * forget(); NULL as above. */
 	void (*steps)(struct runner *r, uint64_t job, uint32_t attempt,
 	              struct buf *out);
 	/*
-	 * For output that this runner has, not a file of the user; NULL: it
-	 * never has. log_next() finds the first part of the attempt's output,
-	 * from id on, that can be read, and sets id to it; returns false if
-	 * there is none, or none yet. wait: a failed task is not skipped if it
-	 * will be replaced.
+	 * For output that this runner has itself, not in a file of the user;
+	 * NULL: it has none. log_next() finds the first part of the attempt's
+	 * output, from id on, that can be read, and sets id to it; returns
+	 * false if there is none, or none yet. wait: a failed task is not
+	 * skipped if it will be replaced.
 	 */
 	bool (*log_next)(struct runner *r, struct log_id *id, bool wait);
-	/* Read what is there; with follow, until the task has ended. Text
-	 * that `lines` has read before is not passed on again; the caller
+	/* Read the output so far; with follow, until the task has ended. Text
+	 * that `lines` has already read is not passed on again; the caller
 	 * keeps it. */
 	struct run_log *(*log_open)(struct runner *r, const struct log_id *id,
 	                            bool follow, struct log_lines *lines,
@@ -272,7 +273,7 @@ struct runner_ops {
 	 * next call. NULL: this runner needs nothing of it. */
 	void (*reconf)(struct runner *r, const struct conf *conf,
 	               const struct conf_pool *pool);
-	/* Returns the limits that this machine cannot enforce, one sentence
+	/* Returns the limits that this machine cannot enforce, a sentence for
 	 * each; "": it can enforce all. */
 	const char *(*shortcomings)(struct runner *r);
 	void (*free)(struct runner *r); /* jobs run on */
@@ -284,10 +285,10 @@ struct runner {
 
 /* The configuration of this machine's runner; borrowed. */
 struct runner_local_conf {
-	const char *state_dir;        /* attempts are in run/JOB.ATTEMPT */
-	const char *tmp_dir;          /* their temporary folders are here */
-	int64_t max_processes;        /* of a job, CONF_NONE: by the machine */
-	uint32_t rlimits;             /* of submitters that jobs get */
+	const char *state_dir; /* attempts are in run/JOB.ATTEMPT */
+	const char *tmp_dir;   /* their temporary folders are here */
+	int64_t max_processes; /* of a job, CONF_NONE: by the machine */
+	uint32_t rlimits;      /* which limits jobs get from their submitters */
 	bool constrain_devices;       /* jobs can open no GPUs of others */
 	struct rlimit files;          /* RLIMIT_NOFILE of processes below us */
 	const struct conf_node *node; /* the section of this host, or NULL */
@@ -295,9 +296,9 @@ struct runner_local_conf {
 };
 
 /*
- * Make the runner of this machine. It finds what the machine has and tells
+ * Make the runner of this machine. It finds the machine's resources and reports
  * RUN_NODE from the loop, then waits for recover(). Fails if there is no
- * shepherd program, or state_dir or tmp_dir is not usable.
+ * shepherd program, or if state_dir or tmp_dir cannot be used.
  */
 struct runner *runner_local_new(struct event_base *base,
                                 const struct runner_local_conf *conf,
@@ -307,7 +308,7 @@ struct runner *runner_local_new(struct event_base *base,
  * Make the runner of a cluster for a pool: Jobs in its namespace, on the nodes
  * that it selects. store: the id of the daemon's database; logs: the folder of
  * kept logs; both are copied, the rest is borrowed. Trouble of the cluster is
- * told later and does not make this fail.
+ * reported later and does not make this fail.
  */
 struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
                                const struct conf_pool *pool, const char *store,

@@ -1,4 +1,4 @@
-/* admit.c - limits that have nothing to do with nodes */
+/* admit.c - limits that do not depend on nodes */
 #include "aischedd/sched/admit.h"
 
 #include "aischedd/sched/pass.h"
@@ -70,7 +70,7 @@ static int over_limit(const int64_t limit[RES_N], const int64_t used[RES_N],
 	return RES_N;
 }
 
-/* Use at present, or once all evicted jobs have ended. */
+/* The use of a queue at present (now), or once all evicted jobs have ended. */
 static int64_t in_use(bool now, int64_t used, int64_t late)
 {
 	return now && late > 0 ? used + late : used;
@@ -177,7 +177,7 @@ static enum reason check_user(struct work *w, const struct demand *d, bool now,
 	return WHY_None;
 }
 
-/* The first queue, from this one up, whose limit the demand exceeds. */
+/* The first queue, from this one up, whose limit the demand would exceed. */
 static enum reason check_limits(const struct work *w, const struct demand *d,
                                 bool now, struct verdict *ret)
 {
@@ -199,8 +199,8 @@ static enum reason check_limits(const struct work *w, const struct demand *d,
 	return WHY_None;
 }
 
-/* The same with quotas. They count jobs that may not be preempted: such jobs
- * are never evicted, so their use is the same now and later. */
+/* The same with quotas. They only count jobs that may not be preempted: such
+ * jobs are never evicted, so their use is the same now and later. */
 static enum reason check_quotas(const struct work *w, const struct demand *d,
                                 struct verdict *ret)
 {
@@ -273,8 +273,8 @@ void admit_hold(struct work *w, const struct demand *d)
 	work_delay(w, d->queue, d->user, d->amount, d->starts, -1);
 }
 
-/* Each exceeded limit that a job has waited for too long is kept for that job.
- * Beyond this many limits in one pass, nothing is kept. */
+/* Each exceeded limit for which a job has waited too long is kept for that job.
+ * If a pass has more such limits than this, the rest are not kept. */
 enum { DUES_MAX = 64 };
 
 struct admit_due {
@@ -302,7 +302,8 @@ void admit_due_add(struct pass *p, uint32_t row, const struct verdict *limit)
 	};
 	const struct admit_due *had = p->due.p;
 
-	/* A limit below what the job needs is not kept: the job never fits. */
+	/* A limit below what the job needs is not kept, as the job never fits.
+	 */
 	if (limit->limit.need > limit->limit.max || p->due.n == DUES_MAX)
 		return;
 	for (size_t i = 0; i < p->due.n; i++) {

@@ -1,8 +1,8 @@
 /*
- * admit.h - limits that have nothing to do with nodes
+ * admit.h - limits that do not depend on nodes
  *
- * Limits of a queue and all its ancestors on resources and on running jobs,
- * of a user in them, and licences.
+ * Limits of a queue and all its ancestors on resources and on running jobs, of
+ * a user in them, and licences.
  */
 #ifndef AISCHEDD_SCHED_ADMIT_H
 #define AISCHEDD_SCHED_ADMIT_H
@@ -13,18 +13,19 @@
 /* The amounts that a claim adds to the use of its queue. */
 struct demand {
 	uint32_t queue, user, req;
-	bool firm;   /* may not be preempted: only within the quota */
-	bool starts; /* a job more, and its licences */
+	bool firm;   /* may not be preempted: must be within the quota */
+	bool starts; /* one more job, with its licences */
 	int64_t amount[RES_N];
 };
 
-/* A job of the row starts with this many tasks, or resumes with all that it
- * has; a running job gets this many more, or runs with this many elsewhere. */
+/* The demand of a job of the row that starts with this many tasks, or resumes
+ * with all that it has; of a running job that gets this many more; of a running
+ * job that moves this many. */
 struct demand admit_demand_start(const struct snap *snap, uint32_t row,
                                  uint32_t ntasks);
 struct demand admit_demand_more(const struct snap *snap, uint32_t run,
                                 size_t ntasks);
-/* A job of the row that has started gets one task more. */
+/* The demand of one more task of a job of the row that has started. */
 struct demand admit_demand_extra(const struct snap *snap, uint32_t row);
 
 /* These return WHY_None, or the reason against it with its numbers in *ret
@@ -48,10 +49,10 @@ void admit_charge(struct work *w, const struct demand *d, int sign);
 void admit_hold(struct work *w, const struct demand *d);
 
 /*
- * A job that waits for a limit, a count or a licence holds no other job back at
- * first: what is not enough for it may be enough for them.  Once it has waited
- * for too long (hold_after, man aischedd.conf), jobs behind it that would use
- * some of the same wait until it has started.
+ * A job that waits for a limit, a count or a licence at first holds no other
+ * job back: what is too little for it may be enough for them. Once it has
+ * waited too long (hold_after, man aischedd.conf), jobs behind it that would
+ * use some of the same wait until it has started.
  */
 struct pass;
 
@@ -59,8 +60,8 @@ struct pass;
  * verdict. */
 void admit_due_add(struct pass *p, uint32_t row, const struct verdict *limit);
 
-/* Returns WHY_Priority, and the job in *ret, if the demand would use some of
- * what is kept for another job; else WHY_None. */
+/* Returns WHY_Priority, and the job in *ret, if the demand would use some of a
+ * limit that is kept for another job; else WHY_None. */
 enum reason admit_due_check(const struct pass *p, const struct demand *d,
                             struct verdict *ret);
 

@@ -17,7 +17,7 @@ struct claim_holder {
 	/* The request of each task. */
 	bool typed, strict;
 	int64_t gpus, cpus;
-	bool over; /* it starts now, or its claim is void */
+	bool over; /* it starts now, or the claim is void */
 };
 
 /* The tasks of one holder on one node. */
@@ -26,7 +26,7 @@ struct want {
 	uint32_t next; /* on the same node, or SNAP_NONE */
 };
 
-/* All claims, and all runs that are ending. */
+/* All claims, and the runs that are ending. */
 struct settling {
 	struct pass *p;
 	struct claim_holder *holder;
@@ -96,7 +96,7 @@ static bool place_tasks(struct pass *p, const struct claim_holder *h)
 	return true;
 }
 
-/* The same for a job that grows: its GPUs are beside those that it has. */
+/* The same for a job that grows; its own GPUs on the node count for links. */
 static bool place_held(struct pass *p, const struct claim_holder *h)
 {
 	const struct snap *s = p->snap;
@@ -114,8 +114,8 @@ static bool place_held(struct pass *p, const struct claim_holder *h)
 	return placed;
 }
 
-/* A run that moves counts as a job at its new place; it has its licences
- * already. */
+/* A run that moves counts like a job that starts at its new place, but already
+ * has its licences. */
 static void count_mover(struct pass *p, const struct claim_holder *h, int sign)
 {
 	struct demand d = admit_demand_more(p->snap, h->run, h->n);
@@ -125,8 +125,8 @@ static void count_mover(struct pass *p, const struct claim_holder *h, int sign)
 	work_delay(p->place->work, d.queue, d.user, d.amount, true, -sign);
 }
 
-/* Whether the holder may have this much once all evicted jobs have ended, or
- * (now) at present as well. */
+/* Whether the holder may have this much once all evicted jobs have ended; with
+ * now, also at present. */
 static bool is_admitted(struct pass *p, const struct claim_holder *h, bool now)
 {
 	struct verdict v;
@@ -198,8 +198,8 @@ static bool leaves_room(const struct settling *c, const struct claim_holder *h,
 	return fit;
 }
 
-/* Try to start it now without taking from other holders of the same nodes.
- * Before all victims have ended it may get other devices than it would then. */
+/* Try to start the holder now without taking from other holders of its nodes.
+ * Before all victims have ended it may get other devices than later. */
 static bool place_now(const struct settling *c, const struct claim_holder *h)
 {
 	if (!is_admitted(c->p, h, true) || !place_held(c->p, h))
@@ -337,8 +337,8 @@ static int by_size(const struct claim_holder *x, const struct claim_holder *y)
 	return x->index < y->index ? -1 : 1;
 }
 
-/* First those for which devices are hardest to find: because of the type, or
- * because all must lie in one NUMA node. */
+/* Place those first whose devices are hardest to find: because of their type,
+ * or because all must be in one NUMA node. */
 static int by_type(const void *a, const void *b)
 {
 	const struct claim_holder *x = a, *y = b;
@@ -359,8 +359,8 @@ static int by_numa(const void *a, const void *b)
 	return by_type(a, b);
 }
 
-/* Order by decision: smaller requests may have been placed on parts of devices
- * that a larger one takes if it comes first. */
+/* Order by decision: smaller requests may have been placed on parts of devices,
+ * which a larger one would take if it came first. */
 static int by_index(const void *a, const void *b)
 {
 	const struct claim_holder *x = a, *y = b;
@@ -368,8 +368,8 @@ static int by_index(const void *a, const void *b)
 	return x->index < y->index ? -1 : 1;
 }
 
-/* Whether the holder may still use the nodes of its claim. If it would be
- * evicted at once, those that it would make way for get them. */
+/* Whether the holder may still use the nodes of its claim. Not if it would be
+ * evicted at once for another job, which then gets them. */
 static bool is_valid(struct pass *p, const struct claim_holder *h)
 {
 	const struct snap *s = p->snap;

@@ -26,7 +26,7 @@ static const uint32_t *sort_by(const uint32_t *key, uint32_t n, uint32_t nkeys,
 	return item;
 }
 
-/* Parents stand before their kids, so one walk sums up and one deals out. */
+/* Parents precede their kids, so one walk sums up and one distributes. */
 static void list_nodes(struct domains *d, const uint32_t *parent,
                        struct arena *arena)
 {
@@ -43,8 +43,8 @@ static void list_nodes(struct domains *d, const uint32_t *parent,
 	memcpy(end, own_end, (n + 1) * sizeof(*end));
 	for (uint32_t i = n; i-- > 0;)
 		end[parent[i]] += end[i];
-	/* Counts become positions: the nodes of the kids follow the domain's
-	 * own. */
+	/* Counts become positions: the nodes of the kids follow those of the
+	 * domain itself. */
 	next[n] = own_end[n];
 	for (uint32_t i = 0; i < n; i++) {
 		first[i] = next[parent[i]];

@@ -23,7 +23,8 @@ struct domains {
 	const uint32_t *node;
 	const uint32_t *first, *own_end, *end;
 	/* The domains of level l are at[at_first[l]] .. at[at_first[l + 1] -
-	 * 1], the kids of domain d are kid[kid_first[d]] .. likewise. */
+	 * 1]; the kids of domain d are kid[kid_first[d]] .. kid[kid_first[d +
+	 * 1] - 1]. */
 	const uint32_t *at, *at_first;
 	const uint32_t *kid, *kid_first;
 };

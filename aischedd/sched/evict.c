@@ -9,7 +9,7 @@
 /* fewest() does nothing if more runs than this are evicted. */
 enum { RUNS_MAX = 8 };
 
-/* A run that is only suspended still uses memory and GPUs of its queue. */
+/* A run that is only suspended still uses its memory and GPUs. */
 static void charge_kept(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
@@ -64,7 +64,7 @@ static void evict_run(struct evictor *e, uint32_t run)
 }
 
 /* Take back what the run holds: it is not free until the run has ended, and
- * counts as used until then; a run that is suspended gives up only its CPUs. */
+ * until then counts as used. A run that is suspended gives up only its CPUs. */
 static void occupy(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
@@ -126,7 +126,7 @@ static void claim_own(struct evictor *e, size_t from)
 	}
 }
 
-/* Count the tasks of the trial on nodes where promises do not hold. */
+/* Count the tasks of the trial on nodes where a promise is broken. */
 static size_t count_broken(const struct evictor *e, size_t from)
 {
 	const struct place *place = e->p->place;
@@ -141,8 +141,8 @@ static size_t count_broken(const struct evictor *e, size_t from)
 	return n;
 }
 
-/* Whether the moves break no promise beyond those that the claimant breaks
- * without them: it was placed as if no run moved to its nodes. */
+/* Whether the moves break only promises that the claimant breaks even without
+ * them: it was placed as if no run moved to its nodes. */
 static bool keeps_promises(struct evictor *e, size_t from)
 {
 	struct promises *promises = e->p->place->promises;
@@ -157,7 +157,7 @@ static bool keeps_promises(struct evictor *e, size_t from)
 	return after <= before;
 }
 
-/* Find the runs for which suspending is enough, given that all others go. */
+/* Find the runs that need only be suspended, given that all others end. */
 static void find_freezable(struct evictor *e)
 {
 	size_t mark = work_mark(e->w);
@@ -207,7 +207,8 @@ static void decide(struct evictor *e, const struct evict_mark *before)
 		                    e->s->run.queue[evict_step_at(e, i)->run]);
 }
 
-/* Whether the claimant may have the nodes that it got; a run that grows may. */
+/* Whether the claimant may have the nodes that it got; a run that grows always
+ * may. */
 static bool suits(struct evictor *e)
 {
 	struct place *place = e->p->place;
@@ -241,8 +242,8 @@ static bool finds_room_by_rules(struct evictor *e,
 		return true;
 	if (e->mode != MODE_STRICT)
 		return false;
-	/* A victim of the claimant's own queue that moves still counts in the
-	 * claimant's share: try again with no victim moved. */
+	/* A victim of the claimant's own queue that moves still counts against
+	 * the claimant's share: try again with no victim moved. */
 	evict_search_back(e, &placed);
 	evict_search_share(e, before);
 	return evict_rules_hold(e);
@@ -330,7 +331,7 @@ static bool fewest(struct evictor *e, const struct evict_mark *before)
 	e->chosen = true;
 	for (uint32_t i = n; i-- > 0;) {
 		e->only[run[i]] = 0;
-		/* Reject a trial that evicts another run whole instead. */
+		/* Reject a trial that evicts another run as a whole instead. */
 		e->only[run[i]] =
 		    !try_again(e, before) || (whole_of(e, run, n) & ~whole);
 	}
@@ -357,8 +358,9 @@ static bool attempt(struct evictor *e, enum evict_mode mode)
 		decide(e, &before);
 	} else {
 		evict_search_back(e, &before);
-		/* The trial placed runs that move last; now it is about the
-		 * claimant again, which is promised a start. */
+		/* The last runs that the trial placed are those that move; now
+		 * set it up for the claimant again, which is promised a start.
+		 */
 		evict_search_for_claimant(e);
 	}
 	if (e->c->run != SNAP_NONE)
@@ -376,7 +378,8 @@ static bool same_list(const uint32_t *first, const void *all, size_t size,
 	                      (const char *)all + first[b] * size, n * size));
 }
 
-/* Whether request b is request a with as much or more CPU and memory a task. */
+/* Whether request b is request a with as much or more CPU and memory for each
+ * task. */
 static bool asks_no_less(const struct snap *s, uint32_t b, uint32_t a)
 {
 	const struct snap_reqs *r = &s->req;
@@ -396,8 +399,8 @@ static bool asks_no_less(const struct snap *s, uint32_t b, uint32_t a)
 
 /*
  * Nothing becomes free during a pass. So if no move made room for one request,
- * none does for one that asks for at least as much. There may be thousands of
- * requests that differ in memory alone. The last few failures are remembered.
+ * none does for a request of at least as much. Thousands of requests may differ
+ * only in memory. The last few failures are remembered.
  */
 static bool is_futile(const struct evict_futile *vs, const struct snap *s,
                       const struct demand *d)
@@ -444,8 +447,8 @@ bool evict_for(struct pass *p, const struct claimant *c, bool scattered)
 	e->c = c;
 	if (!e->norder || e->looks >= LOOKS_MAX)
 		return false;
-	/* Never evict for a job that needs counts of certain nodes: it waits
-	 * for them. */
+	/* Never evict for a job whose constraint counts nodes: it waits for
+	 * them. */
 	if (match_req(p->place->match, c->req)->ncounts)
 		return false;
 	found = (scattered && p->snap->policy.consolidate && moves_others(e)) ||

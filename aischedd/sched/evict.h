@@ -1,11 +1,11 @@
 /*
  * evict.h - make room for a job: preempt, reclaim, consolidate
  *
- * A trial takes victims away in their order until the claimant fits, spares
- * those that it can do without, and finds other places for the rest.  If the
- * rules allow the loss of those that find none (man aischedd.conf, "Who may
- * take from whom"), all of them are evicted and their nodes are held for the
- * claimant.  Trials that only move jobs come first.
+ * A trial takes victims in their order until the claimant fits, spares those
+ * that it can do without, and looks for other places for the rest. If the rules
+ * allow the loss of those that find none (man aischedd.conf, "Who may take from
+ * whom"), all of them are evicted and their nodes are held for the claimant.
+ * Trials that only move jobs come first.
  */
 #ifndef AISCHEDD_SCHED_EVICT_H
 #define AISCHEDD_SCHED_EVICT_H
@@ -23,9 +23,9 @@ struct claimant {
 
 /*
  * Evict jobs for a claimant that cannot be placed or is over a limit of its
- * queue; scattered: what is free would be enough in one place.  Returns true if
- * the claimant has claims on nodes and is charged for them; else nothing has
- * changed.
+ * queue; scattered: enough is free, but in different places. Returns true if
+ * the claimant now has claims on nodes and is charged for them; else nothing
+ * has changed.
  */
 bool evict_for(struct pass *p, const struct claimant *c, bool scattered);
 

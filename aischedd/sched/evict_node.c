@@ -14,7 +14,8 @@ static bool fits(const struct evictor *e, uint32_t node)
 	return place_fits(e->p->place, e->c->req, node, evict_node_chunk(e));
 }
 
-/* Size of what moves with a task: the whole run if it has no task to spare. */
+/* Size of what moves with a task: the task itself, or the whole run if it has
+ * no surplus task. */
 static uint64_t size_of(const struct evictor *e, uint32_t run, bool whole)
 {
 	uint32_t req = e->s->run.req[run];
@@ -58,7 +59,7 @@ static uint32_t next_on(const struct evictor *e, uint32_t node, bool whole,
 }
 
 /* The cost of a node is that of its last victim: a whole run costs more than a
- * surplus task. Among equals, fewer evicted tasks cost less. */
+ * surplus task. Among equals, evicting fewer tasks costs less. */
 static uint64_t cost_of_turn(const struct evictor *e, uint32_t run, bool all,
                              uint64_t tasks)
 {
@@ -82,7 +83,7 @@ static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 			take(e, task);
 			if (fits(e, node))
 				return true;
-			/* Taking this one may have made others lawful. */
+			/* Taking this victim may have made others lawful. */
 			if (e->mode == MODE_STRICT)
 				i = e->first[node];
 		}
@@ -180,8 +181,8 @@ struct clearing {
 	size_t nsteps;
 };
 
-/* Whether a task taken back can stay: it was not evicted for another node, and
- * is not in the way on this one. */
+/* Whether a task that was taken can be given back: it was not evicted for
+ * another node, and does not prevent the claimant from fitting on this one. */
 static bool may_stay(void *arg, uint32_t task)
 {
 	const struct clearing *c = arg;
@@ -222,7 +223,7 @@ void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps)
 		evict_trial_tidy(e, nsteps);
 }
 
-/* Cost of moves: the size of what moves; among equals, the lower ranks cost
+/* The cost of moves is the size of what moves; among equals, lower ranks cost
  * less. */
 static uint64_t cost_of_moves(const struct evictor *e, size_t nsteps)
 {

@@ -1,8 +1,8 @@
 /*
- * evict_node.h - clear one node for a claimant, and at what cost
+ * evict_node.h - clear one node for a claimant, and what that costs
  *
  * Victims go in their order; in a trial of moves, the smaller ones first. They
- * are part of the trial.
+ * become part of the trial.
  */
 #ifndef AISCHEDD_SCHED_EVICT_NODE_H
 #define AISCHEDD_SCHED_EVICT_NODE_H
@@ -13,16 +13,16 @@
 int64_t evict_node_chunk(const struct evictor *e);
 
 /* Take victims from the node until the claimant fits; the cost is that of the
- * dearest.  Returns false if it never fits; the victims stay taken. */
+ * dearest one. Returns false if it never fits; the victims remain taken. */
 bool evict_node_clear(struct evictor *e, uint32_t node, uint64_t *ret_cost);
 
-/* In a trial of moves, take back those of the steps from this one on that the
- * claimant can do without, the last first; of an elastic run that is evicted
- * whole, those of its tasks. */
+/* In a trial of moves, give back victims of the steps from this one on without
+ * which the claimant fits, the last first; of an elastic run that is evicted as
+ * a whole, single tasks. */
 void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps);
 
-/* Write what it would cost to clear the node; returns false if that is
- * impossible. */
+/* Write what it would cost to clear the node; returns false if it cannot be
+ * cleared. */
 bool evict_node_cost(struct evictor *e, uint32_t node, uint64_t *ret_cost);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "aischedd/sched/order_service.h"
 
-/* Whether the claimant's demand on top of the use keeps within the share. */
+/* Whether the claimant's demand keeps within the share, on top of this use. */
 static bool is_within(const struct evictor *e, uint32_t queue)
 {
 	const int64_t *more = e->c->demand.amount;
@@ -44,7 +44,7 @@ static unsigned held_by(const struct evictor *e, uint32_t run)
 	return ret;
 }
 
-/* The child of the lowest queue above both, on the way to `from`. */
+/* The child, on the way to `from`, of the lowest queue above both. */
 static uint32_t branch_of(const struct evictor *e, uint32_t from)
 {
 	const uint32_t *parent = e->s->queue.parent;
@@ -56,7 +56,7 @@ static uint32_t branch_of(const struct evictor *e, uint32_t from)
 }
 
 /* The resources of which the branch of that queue uses more than its share, as
- * bits; 0 if the claimant may not reclaim from there now. */
+ * bits; 0 if the claimant may not reclaim from it now. */
 static unsigned may_reclaim(const struct evictor *e, uint32_t from)
 {
 	const uint32_t *parent = e->s->queue.parent;
@@ -105,7 +105,8 @@ bool evict_rules_allow_any(struct evictor *e)
 
 /* --- the whole set of victims ------------------------------------------ */
 
-/* Count a step's tasks as use again (sign 1), or no longer (-1). */
+/* Count the tasks of a step as used again (sign 1), or as no longer used (-1).
+ */
 static void count_step(struct evictor *e, const struct evict_step *step,
                        int sign)
 {
@@ -228,8 +229,8 @@ static void list_gains(struct evict_repeat *a)
 	}
 }
 
-/* Whether the row's next job is within the share of a queue. If it can evict
- * jobs of its own queue, count it alone. */
+/* Whether the row's next job is within the share of a queue; if it can evict
+ * jobs of that queue, count only the job itself. */
 static bool within_share(const struct evict_repeat *a, uint32_t queue,
                          uint32_t row)
 {

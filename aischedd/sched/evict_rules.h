@@ -16,23 +16,24 @@ bool evict_rules_allow(const struct evictor *e, uint32_t run);
 
 /*
  * Whether the rules hold, now that it is known which victims find another
- * place: each victim of another queue comes from a branch that is above its
- * share when its turn comes, and the claimant stays within its own share once
- * all of them have left.
+ * place: each victim of another queue must come from a branch that is above its
+ * share when it is taken, and the claimant must stay within its own share once
+ * all of them are gone.
  */
 bool evict_rules_hold(struct evictor *e);
 
 /*
  * After all claims: whether a waiting job may take from jobs that the pass
  * starts, which cannot be evicted in the same pass. A job that was refused
- * earlier may take from one by the rules, if that one brought its queue above
- * its share or returns after a move. No event would cause a pass for this, so
- * another pass is due at once. It finds less to start, so this comes to an end.
+ * earlier may by the rules take from one that brought its queue above its
+ * share, or that returns after a move. No event would cause a pass for this, so
+ * another pass is due at once. Each such pass finds less to start, so there is
+ * no endless loop.
  */
 bool evict_rules_repeat(const struct pass *p);
 
-/* Whether a job of higher standing waits, or has fewer tasks than it asks for,
- * in the queue of one that the pass starts. */
+/* Whether, in the queue of a job that the pass starts, a job of higher standing
+ * waits or has fewer tasks than it asks for. */
 bool evict_rules_doubt(const struct pass *p);
 
 #endif

@@ -68,7 +68,7 @@ static void offer_node(struct evictor *e, uint32_t node)
 		offer_push(e, offer);
 }
 
-/* The new steps also freed room on other nodes: offer these again. */
+/* The new steps also made room on other nodes: update their offers. */
 static void offer_again(struct evictor *e, size_t nsteps, uint32_t node)
 {
 	const struct snap *s = e->s;
@@ -85,8 +85,7 @@ static void offer_again(struct evictor *e, size_t nsteps, uint32_t node)
 	offer_node(e, node);
 }
 
-/* Count, or no longer count, the tasks of a run that grows as the claimant's
- * own. */
+/* Count the tasks of a growing run as the claimant's own, or no longer. */
 static void own_tasks(const struct evictor *e, bool own)
 {
 	if (e->c->run == SNAP_NONE)
@@ -192,7 +191,7 @@ static bool try_task(struct evictor *e, uint32_t run)
 	return found;
 }
 
-/* Whether everything that the step evicts fits elsewhere. */
+/* Whether all that the step evicts fits elsewhere. */
 static bool try_elsewhere(struct evictor *e, const struct evict_step *step)
 {
 	if (step->task != SNAP_NONE) {
@@ -222,7 +221,7 @@ static void move_step(struct evictor *e, const struct evict_step *step)
 	}
 }
 
-/* Tell the promises where the tasks of one run that moves will be. */
+/* Tell the promises where the tasks of a run that moves will be. */
 static void tell_moved(struct evictor *e, const struct evict_moved *m,
                        bool watched)
 {
@@ -297,8 +296,7 @@ void evict_search_for_claimant(const struct evictor *e)
 	own_tasks(e, true);
 }
 
-/* Count, or no longer count, the tasks placed in this trial as the claimant's
- * own. */
+/* Count the tasks placed in this trial as the claimant's own, or no longer. */
 static void count_trial(const struct evictor *e, bool own)
 {
 	struct place *place = e->p->place;
@@ -326,7 +324,7 @@ static bool settle_on(struct evictor *e, uint32_t node)
 	place_put(e->p->place, e->c->req, node, evict_node_chunk(e));
 	if (e->mode != MODE_MOVE)
 		return true;
-	/* Other runs are placed meanwhile. */
+	/* Other runs are placed in between. */
 	count_trial(e, false);
 	own_tasks(e, false);
 	moved = !evict_search_elsewhere(e, before.nsteps);
@@ -346,9 +344,8 @@ void evict_search_share(struct evictor *e, const struct evict_mark *before)
 	own_tasks(e, false);
 }
 
-/* Make offers of all these nodes; in MODE_STRICT mode again after each new
- * victim, which may have made others lawful. Returns false if there are none.
- */
+/* Make offers of all these nodes; in MODE_STRICT again after each new victim,
+ * which may have made others lawful. Returns false if there are none. */
 static bool offer_nodes(struct evictor *e, const uint32_t *node, uint32_t n,
                         size_t *steps_then)
 {
@@ -401,7 +398,7 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 /* --- where ------------------------------------------------------------- */
 
 /* Evict the first victim below a queue that holds some of the resource: a
- * surplus task, or (whole) the run. */
+ * surplus task, or with whole the run. */
 static bool take_below(struct evictor *e, uint32_t queue, int64_t resource,
                        bool whole)
 {
@@ -450,7 +447,8 @@ static bool clear_limits(struct evictor *e)
 	return why == WHY_None;
 }
 
-/* Place the claimant on some of these nodes and keep that in the trial. */
+/* Place the claimant on some of these nodes, and keep that as part of the
+ * trial. */
 static bool fill(struct evictor *e, const uint32_t *node, uint32_t n)
 {
 	struct evict_mark before = evict_search_mark(e);
@@ -464,7 +462,7 @@ static bool fill(struct evictor *e, const uint32_t *node, uint32_t n)
 	return false;
 }
 
-/* Place it in the domain of this level where that costs least. */
+/* Place it in the cheapest domain of this level. */
 static bool fill_domain(struct evictor *e, uint8_t level)
 {
 	const struct domains *d = e->domains;

@@ -2,10 +2,10 @@
  * evict_search.h - the nodes that cost a claimant least
  *
  * Each node is an offer: the cost of clearing it for one more task is that of
- * its dearest victim.  The cheapest offers are taken first, so that no job is
- * evicted while one before it in the order of victims would do.  Victims that
- * turn out not to be needed are spared.  n nodes with v victims each cost n * v
- * to look at, then log n for each task.
+ * its dearest victim. The cheapest offers are taken first, so that no job is
+ * evicted if one before it in the order of victims would do. Victims that turn
+ * out not to be needed are spared. To look at n nodes with v victims each takes
+ * n * v steps, then each task log n.
  */
 #ifndef AISCHEDD_SCHED_EVICT_SEARCH_H
 #define AISCHEDD_SCHED_EVICT_SEARCH_H
@@ -23,30 +23,29 @@ enum { LOOKS_MAX = 400000 };
  */
 bool evict_search_find(struct evictor *e);
 
-/* Let the trial place other jobs from now on, not the claimant. */
+/* Let the trial place jobs other than the claimant from now on. */
 struct evict_mark;
 void evict_search_share(struct evictor *e, const struct evict_mark *before);
 
 /* Tell the promises the new places of the claimant's tasks, from this one on,
- * and of all runs that move; watched: only on nodes that are watched. */
+ * and of all runs that move; watched: only on watched nodes. */
 void evict_search_tell(struct evictor *e, size_t from, bool watched);
 
-/* Find another place for the runs that are evicted by the steps from this one
- * on; in a trial of moves, for single tasks as well.  Returns how many find
- * none. */
+/* Find other places for the runs that the steps from this one on evict; in a
+ * trial of moves also for single tasks. Returns how many find none. */
 size_t evict_search_elsewhere(struct evictor *e, size_t from);
 
 /* Close the nodes of an exclusive claimant to others (sign 1), or open them
  * again (-1). */
 void evict_search_close(struct evictor *e, int sign);
 
-/* Whether a task that the trial placed belongs to a job that moves. */
+/* Whether a task that the trial placed belongs to a run that moves. */
 bool evict_search_is_moved(const struct evictor *e, size_t task);
 
 /* Let the trial place the claimant from now on. */
 void evict_search_for_claimant(const struct evictor *e);
 
-/* A state of the trial to return to. */
+/* A state of the trial to which it can return. */
 struct evict_mark {
 	size_t mark, nsteps, nmoved, ntasks, nuse;
 };

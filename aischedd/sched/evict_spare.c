@@ -1,4 +1,4 @@
-/* evict_spare.c - spare the victims that a claimant can do without */
+/* evict_spare.c - spare victims without which a claimant fits */
 #include "aischedd/sched/evict_spare.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct sparing {
 	struct snap_cpu_use *use; /* scratch: CPUs of one task */
 };
 
-/* Whether nothing on the node is held twice with this task there. */
+/* Whether no device of the node is held twice with this task there. */
 static bool is_sound(const struct evictor *e, uint32_t task)
 {
 	const struct snap_task *t = &e->s->task[task];
@@ -40,8 +40,8 @@ static bool is_sound(const struct evictor *e, uint32_t task)
 	return sound;
 }
 
-/* Whether the task and the claimant share a node that one of them wants
- * exclusively. */
+/* Whether the task and the claimant share a node that one of them needs for
+ * itself. */
 static bool is_alone(const struct evictor *e, uint32_t task)
 {
 	const struct snap *s = e->s;
@@ -145,8 +145,8 @@ static bool repack(struct sparing *sp, uint32_t node)
 	return true;
 }
 
-/* Restore the devices of tasks changed since then; the trail restores the
- * counters. */
+/* Restore the devices of tasks, back to this entry of the list; the trail
+ * restores the counters. */
 static void bring_back(struct sparing *sp, size_t to)
 {
 	struct place *place = sp->e->p->place;
@@ -168,8 +168,8 @@ static void bring_back(struct sparing *sp, size_t to)
 
 /* --- one step ---------------------------------------------------------- */
 
-/* Whether a promise keeps the claimant off the node of the task, if the task
- * stays there. */
+/* Whether a promise keeps the claimant off the task's node if the task stays
+ * there. */
 static bool breaks_promise(const struct evictor *e, uint32_t task)
 {
 	const struct place *place = e->p->place;
@@ -179,8 +179,8 @@ static bool breaks_promise(const struct evictor *e, uint32_t task)
 	       !place_keeps_promises(place, e->c->req, node, place->own[node]);
 }
 
-/* Whether the claimant still fits, and keeps within its limits, with a step of
- * the run taken back. */
+/* Whether the claimant still fits, within its limits, once a step of the run is
+ * taken back. */
 static bool is_spare(struct sparing *sp, uint32_t run)
 {
 	struct evictor *e = sp->e;
@@ -199,8 +199,7 @@ static bool is_spare(struct sparing *sp, uint32_t run)
 	return true;
 }
 
-/* Take a step back if the claimant can do without it; returns whether it
- * could. */
+/* Take a step back if the claimant fits without it; returns whether it does. */
 static bool can_stay(struct sparing *sp, size_t i)
 {
 	struct evictor *e = sp->e;
@@ -221,7 +220,7 @@ static bool can_stay(struct sparing *sp, size_t i)
 	return false;
 }
 
-/* Whether a task taken back can stay, if need be with other devices for the
+/* Whether a task can be given back, if need be with other devices for the
  * claimant. */
 static bool may_stay(void *arg, uint32_t task)
 {
@@ -260,7 +259,7 @@ static void shrink(struct sparing *sp, uint32_t run)
 	evict_trial_tell_run(e, run);
 }
 
-/* Try to do without each step, one after the other. */
+/* Try to take each step back, one after the other. */
 static void ask_all(struct sparing *sp, size_t first)
 {
 	struct evictor *e = sp->e;

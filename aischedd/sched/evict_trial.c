@@ -64,7 +64,7 @@ static void list_victims(struct evictor *e)
 	}
 }
 
-/* Put the tasks of a run before those listed for its nodes so far. */
+/* Insert the tasks of a run before those already listed for their nodes. */
 static void list_run(struct evictor *e, uint32_t run, uint32_t *end)
 {
 	const struct snap *s = e->s;
@@ -77,8 +77,8 @@ static void list_run(struct evictor *e, uint32_t run, uint32_t *end)
 	}
 }
 
-/* List the tasks on each node: of runs that are ending already, then of
- * possible victims in their order. */
+/* List the tasks on each node: first those of runs that are already ending,
+ * then those of possible victims in their order. */
 static void list_tasks(struct evictor *e)
 {
 	const struct snap *s = e->s;
@@ -154,7 +154,7 @@ static void tell(const struct evictor *e, uint32_t task, bool leaves)
 }
 
 /* Give back what a task holds on its node, or take it again. The index is
- * updated when the step is kept. */
+ * updated only when the step is kept. */
 static void move_task(struct evictor *e, uint32_t task, int64_t to)
 {
 	e->looks++;
@@ -163,8 +163,8 @@ static void move_task(struct evictor *e, uint32_t task, int64_t to)
 	work_add(e->w, &e->left[task], to - e->left[task]);
 }
 
-/* Give back what a task holds that is ending anyway, or take it again; one to
- * be suspended gives back CPUs only. */
+/* Give back what an ending task holds, or take it again; a task that is to be
+ * suspended gives back only its CPUs. */
 static void see_task(struct evictor *e, uint32_t task, int sign)
 {
 	const struct snap *s = e->s;

@@ -1,9 +1,9 @@
 /*
- * evict_trial.h - the victims in their order, and evictions on trial
+ * evict_trial.h - the order of victims, and evictions on trial
  *
  * Victims go in this order: the lowest standing, the least work lost, the
- * latest start, the latest submitted.  A trial is a list of steps, with the old
- * values on the trail of struct work; place_index hears of them when they are
+ * latest start, the latest submission. A trial is a list of steps, with the old
+ * values on the trail of struct work; place_index is updated when they are
  * kept.
  */
 #ifndef AISCHEDD_SCHED_EVICT_TRIAL_H
@@ -13,24 +13,27 @@
 
 /* The modes of a trial. */
 enum evict_mode {
-	MODE_MOVE,    /* move runs to other places; evict none for good */
-	MODE_RECLAIM, /* take from other queues, as the rules allow at first */
-	MODE_TAKE,    /* take from any queue, as the rules allow at first */
-	MODE_STRICT /* take from any queue, as the rules allow at each turn even
-	             * if no victim finds another place */
+	MODE_MOVE, /* move runs to other places; evict none for good */
+	/* take from other queues, as the rules allow before the trial */
+	MODE_RECLAIM,
+	/* take from any queue, as the rules allow before the trial */
+	MODE_TAKE,
+	/* take from any queue, as the rules allow at each turn, assuming that
+	 * no victim finds another place */
+	MODE_STRICT
 };
 
-/* Values of evictor.left, the fate of a task. FATE_GIVEN: evicted alone in this
- * trial; FATE_GONE: with all of its run. FATE_LEFT: being evicted for an
- * earlier claim; FATE_SEEN: that, and this trial uses what it holds. */
+/* Values of evictor.left, the fate of a task. FATE_GIVEN: evicted by itself in
+ * this trial; FATE_GONE: with all of its run. FATE_LEFT: being evicted for an
+ * earlier claim; FATE_SEEN: likewise, and this trial uses what it holds. */
 enum evict_fate { FATE_STAYS, FATE_GIVEN, FATE_GONE, FATE_LEFT, FATE_SEEN };
 
 /* Evict one task of a run, or all that it still has. */
 struct evict_step {
 	uint32_t run;
 	uint32_t task; /* index in snap.task; SNAP_NONE: all */
-	bool seen;     /* being evicted for an earlier claim already */
-	bool stays;    /* it is spared: until evict_trial_tidy() */
+	bool seen;     /* already being evicted for an earlier claim */
+	bool stays;    /* spared, until evict_trial_tidy() removes it */
 };
 
 /* A run, or one of its tasks, that moves to another place, which the trial
@@ -64,7 +67,7 @@ struct evictor {
 	                    are ending come first */
 	uint32_t *owner; /* by task: its run */
 	uint32_t *first, *at; /* by node: slice of tasks there, by rank */
-	int64_t *surplus;     /* by run: tasks it could give up */
+	int64_t *surplus;     /* by run: tasks above its minimum */
 	int64_t *whole;       /* by run: > 0 if evicted whole */
 	int64_t *left;        /* by task: FATE_STAYS, ... */
 	uint64_t looks;       /* how much was tried in this pass */
@@ -76,7 +79,7 @@ struct evictor {
 	struct arena_list evicted; /* runs */
 	struct evict_futile futile;
 
-	/* Valid during a trial. */
+	/* Valid only during a trial. */
 	const struct claimant *c;
 	enum evict_mode mode;
 	uint8_t *allowed; /* by queue: bits of the resources of which its branch
@@ -102,20 +105,20 @@ static inline struct evict_step *evict_step_at(const struct evictor *e,
 
 struct evictor *evict_trial_new(struct pass *p);
 
-/* Work out the order of victims and where their tasks are; does nothing the
- * second time. */
+/* Work out the order of victims and where their tasks are; does nothing when
+ * called again. */
 void evict_trial_list(struct evictor *e);
 
-/* Where the run, or the last of its tasks that moves, goes in this trial; NULL
- * if it does not move. */
+/* Returns the new place of the run, or of the last of its tasks that moves, in
+ * this trial; NULL if it does not move. */
 const struct evict_moved *evict_trial_moved_of(const struct evictor *e,
                                                uint32_t run);
 
 /* Whether all of the run moves to another place. */
 bool evict_trial_moves(const struct evictor *e, uint32_t run);
 
-/* How many of this many tasks a run could give up: none while it is
- * suspended. */
+/* How many of this many tasks are surplus of a run: none while it is suspended.
+ */
 static inline int64_t evict_trial_surplus(const struct snap *s, uint32_t run,
                                           int64_t ntasks)
 {
@@ -124,22 +127,23 @@ static inline int64_t evict_trial_surplus(const struct snap *s, uint32_t run,
 	           : ntasks - s->req.min_tasks[s->run.req[run]];
 }
 
-/* This many tasks of a run, or (whole) the job, count as use of its queue
+/* Count this many tasks of a run, or (whole) the job, as use of its queue
  * again, or (sign -1) no longer. */
 void evict_trial_charge(struct evictor *e, uint32_t run, int64_t tasks,
                         bool whole, int sign);
 
-/* Add a step: use what an ending task still holds, evict a task, or a run. */
+/* Add a step: use what an ending task still holds, evict a task, or evict a
+ * run. */
 void evict_trial_see_task(struct evictor *e, uint32_t task);
 void evict_trial_take_task(struct evictor *e, uint32_t task);
 void evict_trial_take(struct evictor *e, uint32_t run);
 
-/* Take step i back (which is on the trail, too); then forget it. */
+/* Take step i back (that is on the trail, too); then forget it. */
 void evict_trial_untake(struct evictor *e, size_t i);
 void evict_trial_drop(struct evictor *e, size_t i);
 
-/* Keep the tasks of an evicted run that may stay, if they are its minimum or
- * more; after evict_trial_tidy() the run only gives up the others. */
+/* Keep those tasks of an evicted run that may stay, if they are its minimum or
+ * more; after evict_trial_tidy() the run only loses the others. */
 typedef bool may_stay_fn(void *arg, uint32_t task);
 bool evict_trial_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay,
                         void *arg);
@@ -147,10 +151,10 @@ bool evict_trial_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay,
 /* Forget the steps from this one on that are spared. */
 void evict_trial_tidy(struct evictor *e, size_t first);
 
-/* Tell the promises that the tasks of the run are evicted after all. */
+/* Tell the promises that all tasks of the run are evicted after all. */
 void evict_trial_tell_run(const struct evictor *e, uint32_t run);
 
-/* Tell the promises that the tasks of a step are evicted, or stay. */
+/* Tell the promises that the tasks of a step are evicted, or that they stay. */
 void evict_trial_tell(const struct evictor *e, const struct evict_step *step,
                       bool leave);
 

@@ -22,7 +22,7 @@ static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
 
 /* --- link groups ------------------------------------------------------- */
 
-/* The fewest link groups for n GPUs of the request's type if all were free. */
+/* The fewest link groups for n GPUs of the request's type, if all were free. */
 static int64_t fewest_groups(const struct work *w, uint32_t req, uint32_t node,
                              int64_t n)
 {
@@ -30,8 +30,8 @@ static int64_t fewest_groups(const struct work *w, uint32_t req, uint32_t node,
 	                          (uint32_t)n);
 }
 
-/* The link groups above the fewest that the job would have on the node with
- * `more` GPUs besides its own, if it takes them from as few as it can. */
+/* How many more link groups than the fewest the job would need on the node for
+ * `more` GPUs besides its own. */
 static int64_t excess_of_links(const struct work *w, uint32_t req,
                                uint32_t node, int64_t more)
 {
@@ -45,8 +45,8 @@ static int64_t excess_of_links(const struct work *w, uint32_t req,
 
 /* --- tasks on trial ---------------------------------------------------- */
 
-/* The NUMA nodes of a task's memory: those that it keeps to; all, if it could
- * not keep to any; where its devices are, if it does not ask. */
+/* The NUMA nodes of a task's memory: those to which it keeps; all, if it could
+ * not keep to any; those of its devices, if it does not ask. */
 static uint32_t memory_of(const struct snap *s, uint32_t req,
                           const struct fit_where *at,
                           const struct snap_task *task,
@@ -96,8 +96,8 @@ static struct snap_cpu_use *scratch(struct work *w, uint32_t req)
 	return w->use;
 }
 
-/* Place n tasks, which fit by amounts, and undo that; returns for how many the
- * demands were met, and what they would not get. */
+/* Place n tasks, which fit by amounts, and undo that. Returns for how many the
+ * demands were met, and how far the others fell short. */
 static int64_t try_tasks(struct work *w, uint32_t req, uint32_t node, int64_t n,
                          struct fit_excess *ret)
 {
@@ -127,7 +127,7 @@ static int64_t try_tasks(struct work *w, uint32_t req, uint32_t node, int64_t n,
 
 /* --- how many ----------------------------------------------------------- */
 
-/* How many tasks fit with all that each has in one NUMA node. */
+/* How many tasks fit with all resources of each in one NUMA node. */
 static int64_t count_aligned(const struct work *w, uint32_t req, uint32_t node,
                              int64_t max)
 {
@@ -142,7 +142,7 @@ static int64_t count_aligned(const struct work *w, uint32_t req, uint32_t node,
 	return sum;
 }
 
-/* Whether the next task has what it demands, if it is the only one. */
+/* Whether the next task would have what it demands if it were the only one. */
 static bool has_demands(const struct work *w, uint32_t req, uint32_t node,
                         bool links)
 {
@@ -343,8 +343,9 @@ static bool has_threads(const struct work *w, uint32_t req,
 	return fit_align_cpus(w, req, had->node, numas, 1) > 0;
 }
 
-/* The NUMA nodes where a resumed task gets CPUs: those that it had, for its
- * memory is still there. A task that demands none takes others if it must. */
+/* The NUMA nodes from which a resumed task gets CPUs: those that it had,
+ * because its memory is still there. A task that does not demand this takes
+ * others if it must. */
 static uint32_t numas_again(const struct work *w, uint32_t req,
                             const struct snap_task *had)
 {
@@ -366,7 +367,7 @@ bool fit_cpus_again(const struct work *w, uint32_t req,
 	                 has_threads(w, req, had, numas_again(w, req, had)));
 }
 
-/* Whether the CPUs that a suspended task had are free now. */
+/* Whether the CPUs that a suspended task had are still free. */
 static bool had_are_free(const struct work *w, uint32_t req,
                          const struct snap_task *had)
 {

@@ -28,8 +28,8 @@
 int64_t fit_count(struct work *w, uint32_t req, uint32_t node, int64_t own,
                   int64_t max);
 
-/* The shortfall of a job that wishes for something: NUMA nodes above the
- * fewest, summed up over its tasks, and link groups above the fewest. */
+/* How far a job falls short of its wishes: NUMA nodes above the fewest, summed
+ * up over its tasks, and link groups above the fewest. */
 struct fit_excess {
 	int64_t numas, links;
 };
@@ -40,26 +40,26 @@ static inline bool fit_excess_is_less(const struct fit_excess *a,
 	return a->numas != b->numas ? a->numas < b->numas : a->links < b->links;
 }
 
-/* Whether the request wishes for something that nodes can lack. */
+/* Whether the request has wishes that a node may not meet. */
 bool fit_has_wishes(const struct work *w, uint32_t req);
 
-/* The shortfall of n more tasks, which fit, on the node. */
+/* The shortfall of n more tasks on the node, where they fit. */
 struct fit_excess fit_excess_of(struct work *w, uint32_t req, uint32_t node,
                                 int64_t n);
 
-/* GPUs and CPUs that are wholly free, and the memory, of the NUMA node with the
+/* Wholly free GPUs and CPUs, and the free memory, of the NUMA node with the
  * most; CPUs or memory are -1 if the node only counts them. */
 struct fit_numa {
 	int64_t gpus, cpus, mem;
 };
 
-/* Whether a NUMA node has more GPUs than another, else more CPUs or memory. */
+/* Whether a has more GPUs than b, else more CPUs or memory. */
 bool fit_numa_is_more(const struct fit_numa *a, const struct fit_numa *b);
 
 struct fit_numa fit_best_numa(const struct work *w, uint32_t req,
                               uint32_t node);
 
-/* GPUs wholly free in the link group with the most, and in all; and the fewest
+/* Wholly free GPUs in the link group with the most, and in all; and the fewest
  * groups for one task. */
 int64_t fit_best_links(const struct work *w, uint32_t req, uint32_t node,
                        int64_t *ret_groups, int64_t *ret_all);
@@ -80,7 +80,7 @@ uint32_t fit_task(struct work *w, uint32_t req, uint32_t node, int64_t left,
                   struct snap_task *ret, struct snap_cpu_use *use);
 
 /* Whether enough CPUs for a suspended task are free on its node again; and take
- * them: its old ones if they are free, else others. */
+ * CPUs: its old ones if they are free, else others. */
 bool fit_cpus_again(const struct work *w, uint32_t req,
                     const struct snap_task *had);
 uint32_t fit_resume(struct work *w, uint32_t req, const struct snap_task *had,

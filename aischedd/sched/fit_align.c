@@ -14,7 +14,7 @@ static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
 	return nfree < amount ? 0 : min(nfree / amount, max);
 }
 
-/* How many parts of a device are free. Less than none may be free while claims
+/* How many parts of a device are free. The amount may be negative while claims
  * wait for evicted jobs to end. */
 static int64_t parts_of(int64_t nfree, int64_t part)
 {
@@ -82,8 +82,8 @@ int64_t fit_align_cpus(const struct work *w, uint32_t req, uint32_t node,
 		fit_align_threads(w, node, numas, part, &idle, &shares);
 	if (!part)
 		return fit_amount(idle, whole, max);
-	/* n tasks take n * whole idle CPUs and one for each 1000 / part
-	 * fractions that the shared ones have no room for. */
+	/* How many idle CPUs n tasks take: their whole ones, and one for each
+	 * 1000 / part fractions that do not fit in shared ones. */
 	n = whole ? min(max, idle / whole)
 	          : min(max, shares + idle * (1000 / part));
 	while (n > shares &&
@@ -113,7 +113,7 @@ int64_t fit_align_mem(const struct work *w, uint32_t node, uint32_t numas)
 	return here - elsewhere;
 }
 
-/* How many tasks fit by the memory of these NUMA nodes, all of which each uses
+/* How many tasks fit in the memory of these NUMA nodes, all of which each uses
  * in proportion to their sizes. */
 static int64_t fit_mem(const struct work *w, uint32_t req, uint32_t node,
                        uint32_t numas, int64_t max)
@@ -166,7 +166,7 @@ uint32_t fit_align_next(uint32_t set, uint32_t n, uint32_t size)
 		up = set << 1;
 		return set >> (SNAP_NUMAS - 1) || (end && up >= end) ? 0 : up;
 	}
-	/* The next larger number of as many bits. */
+	/* The next larger number with the same number of bits. */
 	low = set & -set;
 	up = set + low;
 	up |= ((set ^ up) >> 2) / low;
@@ -283,7 +283,7 @@ static bool is_fitter(const struct fitness *a, const struct fitness *b)
 	return a->idle < b->idle;
 }
 
-/* Whether a task breaks up an idle CPU. It does so only if no shared CPU has
+/* Whether a task breaks up an idle CPU. It only does so if no shared CPU has
  * enough left, whatever it wishes for: fit_count() relies on that. */
 static bool breaks_cpu(const struct work *w, uint32_t req, uint32_t node,
                        uint32_t numas)
@@ -297,13 +297,13 @@ static bool breaks_cpu(const struct work *w, uint32_t req, uint32_t node,
 	return !here && all;
 }
 
-/* The most link groups that the job's GPUs may be in with those of this task
- * and with `more` for the tasks after it. */
+/* The most link groups in which the job's GPUs may be, with those of this task
+ * and `more` for the tasks after it. */
 struct link_bound {
 	uint32_t groups, more;
 };
 
-/* Whether the tasks after this one can keep the bound. */
+/* Whether the tasks after this one can still keep the bound. */
 static bool leaves_links(const struct work *w, uint32_t req, uint32_t node,
                          const struct fit_where *at,
                          const struct link_bound *bound)
@@ -391,8 +391,8 @@ static struct link_bound bound_of(const struct work *w, uint32_t req,
 	return ret;
 }
 
-/* The smallest set from one size to another, among the GPUs of *ret if that can
- * be; a smaller set counts more than the groups, unless these are demanded. */
+/* The smallest set between two sizes, if possible among the GPUs of *ret; a
+ * smaller set matters more than the groups, unless these are demanded. */
 static bool smallest_set(const struct work *w, uint32_t req, uint32_t node,
                          uint32_t from, uint32_t to, int64_t left,
                          struct fit_where *ret)

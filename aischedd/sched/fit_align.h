@@ -21,17 +21,17 @@ int64_t fit_align_room(const struct work *w, uint32_t req, uint32_t node,
 /* Whether the devices for a task can lie in one NUMA node or in several. */
 bool fit_align_has_devices(const struct work *w, uint32_t req, uint32_t node);
 
-/* The span of a task; 0: it does not fit on the empty node. */
+/* The span of a task; 0: it does not even fit on the empty node. */
 uint32_t fit_align_span(const struct work *w, uint32_t req, uint32_t node);
 
-/* The sets of this size of n NUMA nodes, one after the other; begin with 0.
+/* The sets of this size among n NUMA nodes, one after the other; begin with 0.
  * Returns 0 after the last. */
 uint32_t fit_align_next(uint32_t set, uint32_t n, uint32_t size);
 
 /*
  * Find the part of the node for one of `left` tasks: as its request demands,
- * and as it wishes as far as possible. Returns false if what it demands cannot
- * be had.
+ * and as far as possible as it wishes. Returns false if its demands cannot be
+ * met.
  */
 bool fit_align_choose(const struct work *w, uint32_t req, uint32_t node,
                       int64_t left, struct fit_where *ret);
@@ -40,16 +40,17 @@ bool fit_align_choose(const struct work *w, uint32_t req, uint32_t node,
 int64_t fit_align_cpus(const struct work *w, uint32_t req, uint32_t node,
                        uint32_t numas, int64_t max);
 
-/* Idle CPUs in a part of the node, and the parts of a CPU that fit into shared
- * ones. */
+/* Idle CPUs in a part of the node, and how many fractions of a CPU fit in
+ * shared ones. */
 void fit_align_threads(const struct work *w, uint32_t node, uint32_t numas,
                        int64_t part, int64_t *ret_idle, int64_t *ret_shares);
 
-/* The memory that tasks bound to the NUMA nodes can have there: what lies
- * elsewhere because its own NUMA node is full may lie in any. */
+/* The memory that tasks bound to these NUMA nodes can have there. Memory that
+ * is there because its own NUMA node is full does not count: it may be
+ * anywhere. */
 int64_t fit_align_mem(const struct work *w, uint32_t node, uint32_t numas);
 
-/* Whether the links of the request's GPUs count on this node. */
+/* Whether the links of the request's GPUs matter on this node. */
 bool fit_align_links(const struct work *w, uint32_t req, uint32_t node);
 
 #endif

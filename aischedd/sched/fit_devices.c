@@ -157,15 +157,15 @@ static bool is_cheaper(const struct price *a, const struct price *b)
 static uint64_t pick_in_group(const struct picking *p, uint64_t set,
                               uint32_t n);
 
-/* A part of the set, all GPUs of one number, to take n from. */
+/* A part of the set: GPUs with the same number, from which n are taken. */
 struct part {
 	uint64_t mask, chosen;
 	bool own, enough;
 	struct price price;
 };
 
-/* The best part first: of a group that the job has, for it costs nothing; with
- * enough, at the least price; else the largest. */
+/* The best part first: one of a group that the job already has, as it costs
+ * nothing; else one that is enough, at the lowest price; else the largest. */
 static bool is_better(const struct part *a, const struct part *b)
 {
 	if (!b->mask)
@@ -285,7 +285,7 @@ uint32_t fit_devices_fewest(const struct work *w, uint32_t node, uint64_t set,
 
 /* --- GPUs of a task ---------------------------------------------------- */
 
-/* Pick the fullest device with enough left; among equals, that in the link
+/* Pick the fullest device with enough left; among equals, the one in the link
  * group with the fewest free. Returns 0 if there is none. */
 static uint64_t pick_shared(const struct work *w, uint32_t req, uint32_t node,
                             const struct fit_where *at)
@@ -335,7 +335,7 @@ void fit_devices_gpus(const struct work *w, uint32_t req,
 
 /* --- CPUs of a task ---------------------------------------------------- */
 
-/* The NUMA node for n idle CPUs: near (if given) when it has enough, else the
+/* The NUMA node for n idle CPUs: near (if given) if it has enough, else the
  * smallest with enough, else near if it has any, else the largest. */
 static int best_numa(const uint32_t idle[SNAP_NUMAS], uint32_t n, int near)
 {
@@ -358,8 +358,9 @@ struct cpu_slice {
 	const uint16_t *id; /* of the core */
 	const uint8_t *numa;
 	struct work_core *core; /* idle counts, less the CPUs chosen so far */
-	uint32_t idle[SNAP_NUMAS]; /* likewise, where the task may go */
-	uint32_t numas;            /* bit i: the task may go to NUMA node i */
+	/* likewise in each NUMA node, if the task may go there */
+	uint32_t idle[SNAP_NUMAS];
+	uint32_t numas; /* bit i: the task may go to NUMA node i */
 	struct snap_cpu_use *use;
 	uint32_t nuse;
 };
@@ -396,7 +397,7 @@ static bool is_chosen(const struct cpu_slice *sl, uint32_t cpu)
 }
 
 /* The core for n CPUs: a whole one not larger than n, else the one with the
- * fewest idle CPUs that are enough, else the one with most. */
+ * fewest idle CPUs that are enough, else the one with the most. */
 static uint16_t best_core(const struct cpu_slice *sl, int numa, uint32_t n)
 {
 	uint32_t best = 0, had = 0;
@@ -417,7 +418,7 @@ static uint16_t best_core(const struct cpu_slice *sl, int numa, uint32_t n)
 	return sl->id[best];
 }
 
-/* Choose n of the idle CPUs of a core, and milli thousandths of each. */
+/* Choose n of the idle CPUs of a core, and take milli of each. */
 static void choose_in_core(struct cpu_slice *sl, uint16_t id, uint32_t n,
                            uint16_t milli)
 {
@@ -474,7 +475,8 @@ static int by_cpu(const void *a, const void *b)
 	return (x->cpu > y->cpu) - (x->cpu < y->cpu);
 }
 
-/* Choose n idle CPUs, divided among the NUMA nodes of the GPUs as these are. */
+/* Choose n idle CPUs from the NUMA nodes of the GPUs, in proportion to these.
+ */
 static void choose_near(struct cpu_slice *sl, const struct work *w,
                         const struct snap_task *t, uint32_t n)
 {

@@ -30,8 +30,8 @@ static inline bool fit_devices_is_type(const struct snap *s, uint32_t req,
 	       s->gpu.type[device] == s->req.gpu_type[req];
 }
 
-/* Look up one more than the highest number of a NUMA node on the node, and of a
- * link group. */
+/* Return one more than the highest number of a NUMA node, or of a link group,
+ * on the node. */
 void fit_devices_look_up(const struct work *w, uint32_t node);
 
 static inline uint32_t fit_devices_nnumas(const struct work *w, uint32_t node)
@@ -55,31 +55,32 @@ uint64_t fit_devices_all(const struct work *w, uint32_t req, uint32_t node);
 uint64_t fit_devices_whole(const struct work *w, uint32_t req, uint32_t node,
                            const struct fit_where *at);
 
-/* The blocks of 8, 4 and 2 that a choice takes beyond those it uses itself. */
+/* The blocks of 8, 4 and 2 that a choice breaks up beyond those it uses itself.
+ */
 enum { NBLOCKS = 3 };
 
 struct fit_damage {
 	uint32_t blocks[NBLOCKS]; /* the largest first */
 };
 
-/* Choose n of the GPUs in set, which has as many, for a job that has the own
- * ones: from the fewest link groups, then with the least damage. */
+/* Choose n GPUs of the set, which has enough, for a job that has the own ones:
+ * from the fewest link groups, then with the least damage. */
 uint64_t fit_devices_pick(const struct work *w, uint32_t node, uint64_t set,
                           uint64_t own, uint32_t n,
                           struct fit_damage *ret_damage);
 
-/* All GPUs of the set that are in a link group of one of these. */
+/* All GPUs of the set that are in a link group with one of these. */
 uint64_t fit_devices_linked(const struct work *w, uint32_t node, uint64_t set,
                             uint64_t to);
 
-/* The link groups that these GPUs are in; and the least number of groups that
- * n of the set could be in, in addition to those of the own ones. */
+/* The number of link groups of these GPUs; and of the fewest groups that n GPUs
+ * of the set could need in addition to those of the own ones. */
 uint32_t fit_devices_ngroups(const struct work *w, uint32_t node,
                              uint64_t gpus);
 uint32_t fit_devices_fewest(const struct work *w, uint32_t node, uint64_t set,
                             uint64_t own, uint32_t n);
 
-/* GPUs of the task on its node. */
+/* Choose GPUs for a task on its node. */
 void fit_devices_gpus(const struct work *w, uint32_t req,
                       const struct fit_where *at, struct snap_task *task);
 

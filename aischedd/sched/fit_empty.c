@@ -82,7 +82,7 @@ static uint32_t count_nodes(const struct fit_empty *e, uint32_t req,
 	return got;
 }
 
-/* How many tasks fit on the best n nodes, by the counts of count_class(). */
+/* How many tasks fit on the best n nodes, according to count_class(). */
 static uint32_t take_best(const struct fit_empty *e, uint32_t req)
 {
 	uint32_t tasks = e->snap->req.min_tasks[req],
@@ -95,7 +95,7 @@ static uint32_t take_best(const struct fit_empty *e, uint32_t req)
 		got += (uint64_t)k * fit;
 		n -= k;
 	}
-	/* Tasks for which the nodes are too few have no place. */
+	/* Too few nodes are left for some of the tasks. */
 	return (uint32_t)(got < tasks - n ? got : tasks - n);
 }
 
@@ -112,7 +112,7 @@ static uint32_t count_end(const struct fit_empty *e, uint32_t req, uint32_t got)
 	return e->snap->req.nodes[req] ? take_best(e, req) : got;
 }
 
-/* How many would fit in the domain of the level that holds most. */
+/* How many tasks would fit in the domain of the level that holds the most. */
 static uint32_t count_at(const struct fit_empty *e, uint32_t req, uint8_t level,
                          enum ever_nodes which)
 {
@@ -133,7 +133,7 @@ static uint32_t count_at(const struct fit_empty *e, uint32_t req, uint8_t level,
 	return best;
 }
 
-/* How many would fit in the pool that has these classes. */
+/* How many tasks would fit in the pool with these classes. */
 static uint32_t count_in_pool(const struct fit_empty *e, uint32_t req,
                               uint8_t level, const uint32_t *class, uint32_t n,
                               enum ever_nodes which)
@@ -153,8 +153,8 @@ static uint32_t count_in_pool(const struct fit_empty *e, uint32_t req,
 	return count_end(e, req, got);
 }
 
-/* How many of the request's tasks would fit in the pool that holds most, all
- * in one domain of the level (LEVEL_NONE: anywhere). */
+/* How many of the request's tasks would fit in the pool that holds the most,
+ * all in one domain of the level (LEVEL_NONE: anywhere). */
 static uint32_t count_tasks(const struct fit_empty *e, uint32_t req,
                             uint8_t level, enum ever_nodes which)
 {
@@ -182,7 +182,8 @@ static uint32_t count_tasks(const struct fit_empty *e, uint32_t req,
 	return best;
 }
 
-/* Nodes with room for a task that have a counted part of the constraint. */
+/* Count the nodes with room for a task that have a counted part of the
+ * constraint. */
 static uint32_t count_counted(const struct fit_empty *e, uint32_t req,
                               uint32_t part, enum ever_nodes which)
 {
@@ -253,8 +254,8 @@ static int64_t total_of(const struct snap *s, uint32_t node, enum resource res)
 	                        : (int64_t)1000 * snap_node_ngpus(s, node);
 }
 
-/* The largest amount that a node which the request may use has in total, and
- * the first such node; SNAP_NONE and 0 when it may use none. */
+/* The largest total amount of a node that the request may use, and the first
+ * such node; SNAP_NONE and 0 if it may use none. */
 static uint32_t largest(const struct fit_empty *e, uint32_t req,
                         enum resource res, int64_t *ret_amount)
 {
@@ -292,8 +293,8 @@ static uint32_t unready_pool(const struct snap *s, uint32_t req)
 	return SNAP_NONE;
 }
 
-/* Say that only NUMA alignment fails, and name the node with most on one NUMA
- * node; returns false if that is not the reason. */
+/* Report that only NUMA alignment fails, naming the node with the most on one
+ * NUMA node; returns false if that is not the reason. */
 static bool explain_numa(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	const struct allowed *a = match_req(e->match, req);
@@ -339,7 +340,7 @@ static bool needs_no_links(struct fit_empty *e, uint32_t req)
 	return fits;
 }
 
-/* Say which need of one task exceeds every node, even when empty. */
+/* Report the need of one task that exceeds every node, even an empty one. */
 static void explain_never(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	static const enum resource by_scarcity[] = { RES_GPU, RES_CPU,
@@ -391,7 +392,8 @@ static bool too_few_nodes(const struct fit_empty *e, uint32_t req,
 	return true;
 }
 
-/* Say which need of the whole job cannot be met, even when all is empty. */
+/* Report the need of the whole job that cannot be met, even if all nodes are
+ * empty. */
 static void explain(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	const struct allowed *a = match_req(e->match, req);
@@ -430,7 +432,7 @@ bool fit_empty_holds(struct fit_empty *e, uint32_t row, struct verdict *v)
 	v->lack.got = got;
 	v->why = WHY_NeverFits;
 	if (pool != SNAP_NONE) {
-		/* Nodes of this pool may not be known yet. */
+		/* Some nodes of this pool may not be known yet. */
 		v->why = WHY_RunnerDown;
 		v->name = pool;
 	} else {

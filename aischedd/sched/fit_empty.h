@@ -26,12 +26,13 @@ struct fit_empty *fit_empty_new(const struct snap *snap, struct match *match,
 
 /*
  * Whether the nodes of its pools, up or not, could hold the row's first job. If
- * not, *v is NeverFits with its numbers, or RunnerDown if a pool whose runner
+ * not, *v is NeverFits with its numbers; or RunnerDown if a pool whose runner
  * is not ready may have more nodes.
  */
 bool fit_empty_holds(struct fit_empty *e, uint32_t row, struct verdict *v);
 
-/* Whether the nodes that are up could; if not, *v is NodeDown or RunnerDown. */
+/* Whether those nodes that are up could hold it; if not, *v is NodeDown or
+ * RunnerDown. */
 bool fit_empty_holds_up(const struct fit_empty *e, uint32_t row,
                         struct verdict *v);
 

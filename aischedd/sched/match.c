@@ -7,9 +7,9 @@
 #include "libcommon/map.h"
 
 /*
- * The bits of a node describe all that a request can ask about. A word that
- * gives its size; the words it has as feature or taint, if a rule or a taint
- * names them; which of these are taints; and the GPU types that requests name.
+ * The bits of a node describe all that a request can ask about: one word for
+ * its size; the features and taints that rules or taints name; which of these
+ * are taints; and the GPU types that requests name.
  */
 struct match {
 	const struct snap *snap;
@@ -172,7 +172,7 @@ static void classify_nodes(struct match *m)
 	for (uint32_t i = 0; i < n; i++) {
 		memset(bits, 0, size);
 		node_bits(m, i, bits);
-		/* Nodes are often like the one before. */
+		/* A node is often like the one before. */
 		if (!i || memcmp(m->class[class].word, bits, size))
 			class = find_class(m, slot, nslots - 1, bits, size);
 		add_to_class(m, class, i);
@@ -306,7 +306,7 @@ static bool class_allows(const struct match *m, uint32_t req,
 	       tolerates(m, req, c->word);
 }
 
-/* Where the part of a rule begins that ends before `end`. */
+/* The index at which the part of a rule begins that ends before `end`. */
 static uint32_t part_start(const struct snap *s, uint32_t end)
 {
 	for (int parts = 1; parts > 0;) {

@@ -2,9 +2,9 @@
  * match.h - which nodes may run which request, whatever is free there
  *
  * Nodes of about the same size are one class if no request of the snapshot can
- * tell them apart by pool, features, taints and GPU types.  So a constraint is
- * evaluated once a class, not once a node.  Named nodes (--nodelist, --exclude)
- * are a bitmap on top.
+ * distinguish them by pool, features, taints and GPU types. So a constraint is
+ * evaluated once for each class, not for each node. Named nodes (--nodelist,
+ * --exclude) are a bitmap on top.
  */
 #ifndef AISCHEDD_SCHED_MATCH_H
 #define AISCHEDD_SCHED_MATCH_H
@@ -28,7 +28,8 @@ struct allowed {
 	bool known;
 	uint32_t nclasses;
 	const uint32_t *class; /* pools in order */
-	const uint64_t *only;  /* bit i: node i; NULL: all of the classes */
+	/* bit i: node i; NULL: all nodes of the classes */
+	const uint64_t *only;
 	/* Counts of its constraint: at least count[i] of its nodes are of
 	 * classes that have bit i. */
 	uint32_t ncounts;
@@ -42,11 +43,11 @@ struct match *match_new(const struct snap *snap, struct arena *arena);
 
 uint32_t match_nclasses(const struct match *m);
 const struct node_class *match_class(const struct match *m, uint32_t class);
-/* Whether only size tells nodes of the two classes apart. */
+/* Whether nodes of the two classes differ only in size. */
 bool match_same_kind(const struct match *m, uint32_t a, uint32_t b);
 uint32_t match_class_of(const struct match *m, uint32_t node);
 
-/* Worked out when first asked for. */
+/* Where a request may run; worked out when first asked for. */
 const struct allowed *match_req(struct match *m, uint32_t req);
 
 /* Whether no node of the class is large enough for a task. */

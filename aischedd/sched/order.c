@@ -1,4 +1,4 @@
-/* order.c - whose turn it is within a queue */
+/* order.c - the order in which jobs of a queue are served */
 #include "aischedd/sched/order.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "aischedd/sched/order_service.h"
 #include "libcommon/heap.h"
 
-/* More than all points that a job can have otherwise. */
+/* More than all other points of a job together. */
 static const int64_t boost = (int64_t)1 << 60;
 
 /* --- scores ------------------------------------------------------------ */
@@ -152,7 +152,7 @@ static void sink_grower(const struct row_order *o, struct order_heap *h,
 	growers_sink((struct ordered){ o, h->at }, h->n, i, it);
 }
 
-/* Put a grower behind the others. */
+/* Add a grower as the last of its heap. */
 static void push_grower(struct row_order *o, struct order_heap *h, uint32_t it)
 {
 	if (h->n == h->cap) {
@@ -174,7 +174,8 @@ static void drop_grower(const struct row_order *o, struct order_heap *h)
 
 /* --- rows -------------------------------------------------------------- */
 
-/* Go to the next job that may start; false when the row has none left. */
+/* Go to the next job that may start; returns false if there is none in the row.
+ */
 static bool advance(struct row_order *o, uint32_t row)
 {
 	uint32_t end = o->snap->pend.member_first[row + 1];
@@ -309,7 +310,8 @@ int order_compare(const struct row_order *o, uint32_t a, uint32_t b)
 	return compare_rows(o, o->rows[a].at[0], o->rows[b].at[0]);
 }
 
-/* A row judged by an earlier pass gets no turn, unless it holds others back. */
+/* A row judged by an earlier pass gets no turn, unless it holds other rows
+ * back. */
 static bool has_turn(const struct row_order *o, uint32_t row)
 {
 	switch (o->snap->pend.judged[row]) {

@@ -1,15 +1,13 @@
 /*
- * order.h - whose turn it is within a queue
+ * order.h - the order in which jobs of a queue are served
  *
  * Rows go by score and rank (order_score.h), then by the job id of their next
- * member: those that are equal take turns as they were submitted.  A job that
- * has waited for the max_wait of its queue goes before all others.  When no row
- * can go on, elastic jobs grow, the one with the fewest tasks above its minimum
- * first; those that start in the pass as well, so that they start with all that
- * fits.
- *
- * Heaps, one a leaf: there may be a million rows, and rows with as many
- * members.
+ * member, so equal rows take turns in the order of submission. A job that has
+ * waited for the max_wait of its queue goes before all others. When no row can
+ * go on, elastic jobs grow, first the one with the fewest tasks above its
+ * minimum; also jobs that start in this pass, so that they start with all tasks
+ * that fit. Each leaf has a heap: there may be a million rows, and rows with as
+ * many members.
  */
 #ifndef AISCHEDD_SCHED_ORDER_H
 #define AISCHEDD_SCHED_ORDER_H
@@ -31,8 +29,9 @@ struct order_elastic {
 	uint32_t ntasks; /* tasks that it starts with */
 	uint32_t extra;  /* the last task that it got later: in pass.extra,
 	                  * + 1; 0: none */
-	uint32_t full;   /* exclusive: nothing more fits on the nodes of its
-	                  * first tasks, this many */
+	/* exclusive: nothing else fits on the nodes of its first tasks, this
+	 * many */
+	uint32_t full;
 };
 
 /* The highest score goes first, then the lowest rank. */
@@ -77,7 +76,7 @@ struct row_order {
 	uint32_t *grown;   /* by run: tasks added */
 };
 
-/* The tasks that a run has and gets. */
+/* The tasks of a run, with those that it gets. */
 static inline uint32_t order_tasks(const struct row_order *o, uint32_t run)
 {
 	return snap_run_ntasks(o->snap, run) + o->grown[run];
@@ -103,7 +102,7 @@ void order_add_elastic(struct row_order *o, const struct order_elastic *e);
 
 bool order_has(const struct row_order *o, uint32_t queue);
 
-/* The next claim stays the same until one of the functions below is called. */
+/* The next claim; the same until one of the functions below is called. */
 struct turn order_first(const struct row_order *o, uint32_t queue);
 /* The amounts that the next claim asks for: a job at its minimum, or a task. */
 void order_next(const struct row_order *o, uint32_t queue, int64_t ret[RES_N]);
@@ -140,7 +139,7 @@ struct order_key order_key(const struct row_order *o, uint32_t row,
                            uint32_t member);
 
 /* The member that the verdict of a row is about: the first that waits for more
- * than its array's limit, or SNAP_NONE when all started. */
+ * than its array's limit, or SNAP_NONE if all start. */
 uint32_t order_waiting(const struct row_order *o, uint32_t row);
 
 #endif

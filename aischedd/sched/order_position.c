@@ -74,7 +74,8 @@ static bool is_before(const struct row_order *o, uint32_t row, uint32_t m,
 	return cmp ? cmp < 0 : o->snap->member[m].job < w->job;
 }
 
-/* The first of n waiters whose turn comes after that of a member; n: none. */
+/* The first of n waiters whose turn comes after that of a member; n if there is
+ * none. */
 static uint32_t first_after(const struct row_order *o,
                             const struct queued_row *w, uint32_t n,
                             uint32_t row, uint32_t m)
@@ -93,7 +94,7 @@ static uint32_t first_after(const struct row_order *o,
 }
 
 /* The first of a row's members, from this one on, whose turn comes after the
- * waiter's; binary search, as later members have waited no longer. */
+ * waiter's; found by binary search, as later members have waited no longer. */
 static uint32_t members_before(const struct row_order *o, uint32_t row,
                                uint32_t from, const struct queued_row *w)
 {
@@ -110,8 +111,8 @@ static uint32_t members_before(const struct row_order *o, uint32_t row,
 	return from;
 }
 
-/* Spread the jobs of each row over the gaps between the n waiters of one
- * queue. */
+/* Spread the jobs of each row over the gaps between the n waiters of a queue.
+ */
 static void count_between(const struct row_order *o, struct queued_row *w,
                           uint32_t n)
 {

@@ -1,10 +1,10 @@
 /*
  * order_position.h - how many jobs of its queue wait before another
  *
- * When all rows had their turn: the position of the first waiting job of each
- * row (0 where none waits), of the others that are promised a start, and of the
- * next LINE_ROW of each row, at most LINE_MAX in all.  Positions count from 1,
- * in the order in which jobs would be served now.
+ * Called when all rows have had their turn. Gives the position of the first
+ * waiting job of each row (0 if none waits), of the others that are promised a
+ * start, and of the next LINE_ROW of each row, at most LINE_MAX in all.
+ * Positions count from 1, in the order in which jobs would be served now.
  */
 #ifndef AISCHEDD_SCHED_ORDER_POSITION_H
 #define AISCHEDD_SCHED_ORDER_POSITION_H
@@ -14,7 +14,8 @@
 
 enum { LINE_ROW = 1000, LINE_MAX = 10000 };
 
-/* promised: struct promised; queued: struct queued, appended here. */
+/* Set the positions in promised (struct promised), append queued (struct
+ * queued). */
 void order_position_find(const struct row_order *o, struct verdict *verdict,
                          const struct arena_list *promised,
                          struct arena_list *queued, struct arena *arena);

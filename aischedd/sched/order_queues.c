@@ -46,7 +46,7 @@ static void ask_pending(struct order_queues *t, uint32_t row,
 	sum[RES_GPU] += tasks * s->req.gpus[req];
 }
 
-/* The demand of evicted jobs counts: they want to come back. */
+/* The demand of evicted jobs counts, as they will start again. */
 static void divide(struct order_queues *t, const struct tally *tally,
                    struct fit_empty *empty, struct arena *arena)
 {
@@ -79,8 +79,8 @@ static int ratio_cmp(const struct ratio *a, const struct ratio *b)
 	return (x > y) - (x < y);
 }
 
-/* How much of a resource a queue may call its own, or CONF_NONE; with `quota`
- * also its guarantee beyond what it asks for. */
+/* The guaranteed part of a resource of a queue, or CONF_NONE; with `quota` at
+ * least its quota, even if it asks for less. */
 static int64_t own_of(const struct order_queues *t, uint32_t queue, int r,
                       bool quota)
 {
@@ -96,8 +96,8 @@ static int64_t own_of(const struct order_queues *t, uint32_t queue, int r,
 	           : most;
 }
 
-/* Use by share, now (next NULL) or with this much more: the largest ratio of
- * all resources. */
+/* Use divided by share, now (next NULL) or with this much more: the largest
+ * ratio of all resources. */
 static struct ratio ratio_of(const struct order_queues *t, uint32_t queue,
                              const int64_t *next)
 {
@@ -115,7 +115,8 @@ static struct ratio ratio_of(const struct order_queues *t, uint32_t queue,
 		if (!one.use && (!rationed || !t->ask[queue][r]))
 			continue;
 		if (!one.use && !one.share)
-			one = (struct ratio){ 1, 1 }; /* using all of nothing */
+			/* all of a share of nothing is used */
+			one = (struct ratio){ 1, 1 };
 		if (ratio_cmp(&one, &most) > 0)
 			most = one;
 	}
@@ -131,8 +132,8 @@ static uint32_t leaf_of(const struct order_queues *t, uint32_t queue)
 }
 
 /* Whether the next claim of a queue keeps within its share. If not, the queue
- * comes last, because what it gets may be reclaimed at once; but not once that
- * claim has waited too long. */
+ * comes last, because what it gets may be reclaimed at once; unless that claim
+ * has waited too long. */
 static bool stays_within(const struct order_queues *t, uint32_t queue)
 {
 	return t->next[queue].use <= t->next[queue].share ||

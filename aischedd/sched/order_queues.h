@@ -1,14 +1,14 @@
 /*
  * order_queues.h - which queue is served next
  *
- * From the root down, the child is served that is furthest below its fair
- * share: its largest ratio of use to share, over the resources that it rations,
- * is the least.  A queue whose next claim would take it above its share comes
- * last, unless that claim has waited for too long.  Ties go to the queue with
- * the higher priority; then to one whose next job has waited for too long; then
- * to the one that its next claim takes least far above its share, or above its
- * quota if that is more; then to the better of the next claims.  A queue that
- * rations nothing is compared by its part of the whole cluster.  Shares are
+ * From the root down, the child that is furthest below its fair share is
+ * served: the one whose largest ratio of use to share, over the resources that
+ * it rations, is the least. A queue whose next claim would take it above its
+ * share comes last, unless that claim has waited too long. Ties go to the queue
+ * with the higher priority; then to one whose next job has waited too long;
+ * then to the one whose next claim takes it least far above its share, or above
+ * its quota if that is more; then to the better of the next claims. A queue
+ * that rations nothing is compared by its part of the whole cluster. Shares are
  * worked out once; use changes with each job that the pass places.
  */
 #ifndef AISCHEDD_SCHED_ORDER_QUEUES_H
@@ -43,7 +43,7 @@ struct order_queues *order_queues_new(const struct tally *tally,
                                       const int64_t capacity[RES_N],
                                       struct arena *arena);
 
-/* The leaf whose next claim is next; false if there is none. */
+/* The leaf whose next claim is to be served; false if there is none. */
 bool order_queues_first(const struct order_queues *t, uint32_t *ret_queue);
 
 /* Update the order after the use of a leaf, or its next claim, has changed. */

@@ -6,7 +6,7 @@
 enum {
 	DAY_S = 86400,
 	WAITED_MOST_S = 7 * DAY_S,
-	LIGHT_EQUAL = 500 /* of a user with the average use */
+	LIGHT_EQUAL = 500 /* for a user with average use */
 };
 
 /* Small enough for one CPU of the largest cluster to count, and longer than any
@@ -31,7 +31,7 @@ int64_t order_score_overdue(uint8_t order, int64_t hold_after)
 	           : hold_after;
 }
 
-/* Returns the max_wait of the queue or its next ancestor that has one. */
+/* Returns the max_wait of the queue or of its nearest ancestor that has one. */
 static int64_t max_wait(const struct snap *s, uint32_t queue)
 {
 	for (; queue != SNAP_NONE; queue = s->queue.parent[queue]) {

@@ -33,7 +33,7 @@ int64_t order_score_age(const struct snap_policy *policy, int64_t waited);
 /* Whether the user has used more of the queue than its users on average. */
 bool order_score_is_above(const struct snap_policy *policy, uint32_t light);
 
-/* Whether jobs of the user are not overdue, however long they wait: those of
+/* Whether jobs of the user are never overdue, however long they wait: those of
  * users above the average, unless the queue has a max_wait, which is a promise.
  */
 bool order_score_yields(const struct snap *snap, uint32_t queue,
@@ -57,8 +57,8 @@ static inline int64_t order_score_sum(const struct order_score *s)
 }
 
 /* The wait after which a job of a queue without max_wait goes before all that
- * have waited less, or CONF_NONE. With points that is a week more than
- * hold_after, as its age adds points for that long. */
+ * have waited less, or CONF_NONE. In the order of points it is a week more than
+ * hold_after, because for a week its age still adds points. */
 int64_t order_score_overdue(uint8_t order, int64_t hold_after);
 
 /* The wait after which a job of the queue holds back those behind it; and the

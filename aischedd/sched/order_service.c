@@ -1,4 +1,4 @@
-/* order_service.c - turns between jobs that take long */
+/* order_service.c - turns between long jobs */
 #include "aischedd/sched/order_service.h"
 
 #include "aischedd/sched/order_score.h"

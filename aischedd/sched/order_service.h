@@ -1,16 +1,14 @@
 /*
- * order_service.h - turns between jobs that take long
+ * order_service.h - turns between long jobs
  *
- * In two orders a job can be preempted by jobs of its queue and priority that
- * are on a lower rung: those that were served less so far (rungs end at 10
- * hours of a GPU, 100, 1000, ...), or that have less left to do (eight rungs
- * for each doubling).  The steps keep a job from being evicted for one that is
- * hardly better off.  Service only grows and what is left only shrinks, so an
- * evicted job takes its place back once the other has had ten times as much, or
- * never: there is no loop.
- *
- * Service is counted in seconds times the GPUs of the fewest tasks that the job
- * runs with, or times their CPUs if it asks for no GPU.
+ * In two orders a job can be preempted by jobs of its queue and priority on a
+ * lower rung: those that were served less so far (rungs end at 10 hours of a
+ * GPU, 100, 1000, ...), or that have less left to do (eight rungs for each
+ * doubling). The steps prevent that a job is evicted for one that is hardly
+ * better off. Service only grows and the rest only shrinks, so an evicted job
+ * returns once the other has had ten times as much, or never: there is no loop.
+ * Service is counted in seconds times the GPUs of the job's minimum of tasks,
+ * or times their CPUs if it asks for no GPU.
  */
 #ifndef AISCHEDD_SCHED_ORDER_SERVICE_H
 #define AISCHEDD_SCHED_ORDER_SERVICE_H
@@ -31,7 +29,8 @@ int64_t order_rung_rank(const struct snap *snap, uint32_t row);
 /* An upper bound of the number of rungs. */
 enum { RUNGS = 1024 };
 
-/* A job may take from one with a lower standing: priority, then rung. */
+/* The standing of a job, which may take from one with a lower standing: by
+ * priority, then by rung. */
 int64_t order_standing_of_row(const struct snap *snap, uint32_t row);
 int64_t order_rung_of_run(const struct snap *snap, uint32_t run);
 
@@ -45,13 +44,13 @@ static inline int64_t order_standing_of_run(const struct snap *s, uint32_t run)
 
 /*
  * A job that starts because it is overdue (order_score.h) keeps its place in
- * its queue for as long as it had waited: else the jobs of higher standing that
- * it overtook preempt it at once. Returns until when; a time that is not after
- * now: it does not.
+ * its queue for as long as it had waited: otherwise the jobs of higher standing
+ * that it overtook would preempt it at once. Returns until when; a time that is
+ * not after now means that it does not.
  */
 int64_t order_kept_until(const struct snap *snap, uint32_t run);
 
-/* The standing below which the run is for jobs of its queue no victim. */
+/* The standing below which jobs of its queue may not evict the run. */
 static inline int64_t order_standing_kept(const struct snap *s, uint32_t run)
 {
 	return s->run.waited[run] && order_kept_until(s, run) > s->now

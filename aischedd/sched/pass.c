@@ -1,4 +1,4 @@
-/* pass.c - what a pass decides: starts, more tasks, nodes that are held */
+/* pass.c - the decisions of a pass: starts, more tasks, claims */
 #include "aischedd/sched/pass.h"
 
 #include <string.h>
@@ -70,8 +70,8 @@ static void own_task(struct place *place, uint32_t task, bool own)
 		place_disown(place, place->task[task].node);
 }
 
-/* Count the tasks that it has as those of the job that is placed, or no
- * longer. */
+/* Count the tasks of the start as those of the job being placed, or no longer.
+ */
 static void own_start(struct pass *p, const struct order_elastic *e, bool own)
 {
 	const struct start *start = (struct start *)p->start.p + e->start;
@@ -84,8 +84,8 @@ static void own_start(struct pass *p, const struct order_elastic *e, bool own)
 		own_task(p->place, start->task_first + i, own);
 }
 
-/* Try a node that the job has for itself: the last one that it got, else the
- * first ones. */
+/* Try a node that the job already has: the last one that it got, else the first
+ * ones. */
 static bool try_own_nodes(struct pass *p, struct order_elastic *e)
 {
 	const struct start *start = (struct start *)p->start.p + e->start;
@@ -173,8 +173,8 @@ static void lay(struct place *to, const struct place *from, uint32_t task)
 	to->nuse += ncpus;
 }
 
-/* Lay out a start and the tasks that it got later. The list of these begins
- * with the last one. */
+/* Lay out a start and the tasks that it got later, whose list begins with the
+ * last one. */
 static void lay_start(const struct pass *p, struct place *to,
                       struct start *start, const struct order_elastic *e)
 {

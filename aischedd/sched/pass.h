@@ -16,8 +16,8 @@
 #include "aischedd/sched/plan.h"
 #include "aischedd/sched/promise.h"
 
-/* Limits of a row: this many of its jobs start at most, for the sake of the job
- * `by` (0: any number), which would evict the others; rehearse.h. */
+/* Limits of a row: only this many of its jobs start, as `by` would evict the
+ * others (0: any number start); rehearse.h. */
 struct vain {
 	uint32_t most;
 	uint64_t by;
@@ -34,7 +34,7 @@ struct pass {
 	struct fit_empty *empty;
 	struct evictor *evict;   /* made when a claimant first needs room */
 	struct verdict *verdict; /* by row */
-	/* by row: 1 if it is checked that it could ever start */
+	/* by row: 1 if checked whether it could ever start */
 	uint8_t *looked_at;
 	uint32_t *failed; /* by request: a row for which it failed */
 	uint8_t *settled; /* by run: 1 if it grows or resumes: not to be evicted
@@ -45,9 +45,9 @@ struct pass {
 	                   counts between its trials; 0: none */
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
 	int64_t wake;
-	/* starts on claims of earlier plans; they come first */
+	/* starts on claims of earlier plans, which come first */
 	const struct vain *vain; /* by row, or NULL */
-	bool held_back;          /* a row was, for the sake of another */
+	bool held_back; /* a row did not start because of another one */
 	size_t nsettled;
 	int64_t spent; /* part of the budget used up */
 
@@ -77,23 +77,23 @@ struct pass *pass_new(const struct snap *snap, struct arena *arena);
 void pass_wake(struct pass *p, int64_t at);
 
 /* Make the trial in p->place the start of the row's next job, more tasks of a
- * run, or one more task of a starting job; charge the claimant. */
+ * run, or one more task of a job that starts; charge the claimant. */
 void pass_start(struct pass *p, uint32_t row);
 void pass_grow(struct pass *p, uint32_t run);
 void pass_extra(struct pass *p, struct order_elastic *e);
 
-/* Try to place one task more of a start. */
+/* Try to place one more task of a start. */
 bool pass_try_extra(struct pass *p, struct order_elastic *e);
 
-/* Called before any other trial: forget the tasks of the start whose trial was
- * the last, unless it is this one. */
+/* Called before any other trial: forget the tasks of the start that the last
+ * trial was for, unless this one is for it, too. */
 void pass_disown(struct pass *p, const struct order_elastic *but);
 
-/* Put the tasks of each start beside each other. */
+/* Make the tasks of each start adjacent. */
 void pass_lay_out(struct pass *p);
 
-/* Count the tasks that a run has or gets by this plan as tasks of the job being
- * placed (place->own), or no longer. */
+/* Count the tasks of a run, with those that it gets by this plan, as tasks of
+ * the job being placed (place->own), or no longer. */
 void pass_own(struct pass *p, uint32_t run, bool own);
 
 /* Add a claim of the row's next job, or (row SNAP_NONE) of a run; its nodes

@@ -39,7 +39,7 @@ struct place *place_new(const struct snap *snap, const struct tally *tally,
 	return p;
 }
 
-/* The end of a job of this length that starts now, or SNAP_NEVER. */
+/* The end of a job of this length if it starts now, or SNAP_NEVER. */
 static int64_t end_of(const struct snap *s, int64_t length)
 {
 	return length == SNAP_NEVER || length == CONF_NONE ? SNAP_NEVER
@@ -124,7 +124,7 @@ bool place_may_use(const struct place *p, uint32_t req, uint32_t node)
 	       place_index_tree(p->index, node) == TREE_OPEN;
 }
 
-/* The index of a node's class in those of the request. */
+/* The index of a node's class among those of the request. */
 static uint32_t class_at(const struct place *p, const struct allowed *a,
                          uint32_t node)
 {
@@ -135,7 +135,7 @@ static uint32_t class_at(const struct place *p, const struct allowed *a,
 	return i;
 }
 
-/* Whether enough of these nodes have each counted part. */
+/* Whether enough of these nodes have each counted part of the constraint. */
 static bool has_counts(const struct place *p, const struct allowed *a,
                        const uint32_t *node, uint32_t n)
 {
@@ -191,8 +191,8 @@ bool place_keeps_promises(const struct place *p, uint32_t req, uint32_t node,
 	return promise_allows(p->promises, req, node, n - p->had[node].tasks);
 }
 
-/* A job on an exact number of nodes puts all tasks of a node there at once;
- * one that grows stays on its nodes. */
+/* A job on an exact number of nodes places all tasks of a node at once; one
+ * that grows stays on its nodes. */
 static bool may_add_node(const struct place *p, uint32_t req, uint32_t own)
 {
 	return !p->snap->req.nodes[req] || p->grows == (own > 0);
@@ -225,7 +225,7 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
 	max = max > 0 ? fit_count(p->work, req, node, own, max) : 0;
 	if (!max || place_keeps_promises(p, req, node, own + max))
 		return max;
-	/* Some tasks fit, max do not. */
+	/* It is known that some tasks fit, and that max do not. */
 	while (max - some > 1) {
 		int64_t n = some + (max - some) / 2;
 

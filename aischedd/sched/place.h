@@ -13,7 +13,7 @@
 #include "aischedd/sched/place_index.h"
 #include "libcommon/names.h"
 
-/* The tasks and GPUs that the job being placed has on a node already. */
+/* The tasks and GPUs that the job being placed already has on a node. */
 struct place_had {
 	uint32_t tasks;
 	uint64_t gpus;
@@ -78,13 +78,12 @@ struct place *place_new(const struct snap *snap, const struct tally *tally,
 
 /*
  * Place this job of the row from now on, or more tasks of the run. A job ends
- * by its time limit or the assumed_time of its queue; a run ends when it would
- * anyway.
+ * by its time limit or the assumed_time of its queue; a run ends as before.
  */
 void place_for(struct place *p, uint32_t row, uint64_t job);
 void place_for_run(struct place *p, uint32_t run);
-/* Count a task as one of the job that is being placed, which may run or start
- * already (had); no longer count those on a node. */
+/* Count a task as one of the job being placed, which may already run or start
+ * (had); or no longer count those on a node. */
 static inline void place_own(struct place *p, const struct snap_task *task,
                              bool had)
 {
@@ -97,7 +96,7 @@ static inline void place_own(struct place *p, const struct snap_task *task,
 			                p->work->own_gpus[task->node] };
 }
 
-/* How many of n nodes are the same as the first: their tasks are placed
+/* How many of n nodes are the same as the first one; their tasks are placed
  * together. */
 static inline uint32_t place_same(const uint32_t *node, uint32_t n)
 {
@@ -115,16 +114,16 @@ static inline void place_disown(struct place *p, uint32_t node)
 	p->work->own_gpus[node] = 0;
 }
 
-/* Place a run that starts again elsewhere: its time limit begins anew. */
+/* Place a run that starts again elsewhere: its time limit starts anew. */
 void place_for_moved(struct place *p, uint32_t run);
 
 /* The trees (IN_*) that hold nodes which the request may use. */
 unsigned place_trees(const struct place *p, uint32_t req);
 
 /*
- * Try to place this many tasks of the request on nodes that are in one of the
- * trees (IN_*).  On failure nothing has changed and *ret_lack (unless NULL)
- * says why.  A trial may follow another: undo goes back to where it began.
+ * Try to place this many tasks of the request on nodes in one of the trees
+ * (IN_*). On failure nothing has changed, and *ret_lack (unless NULL) says why.
+ * Trials may follow each other: undo goes back to where the first began.
  */
 bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
                struct place_lack *ret_lack);
@@ -134,31 +133,31 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 bool place_try_resume(struct place *p, uint32_t run,
                       struct place_lack *ret_lack);
 
-/* Whether the request may run on the node at all: it is up and allowed. */
+/* Whether the request may run on the node: it is up and allowed. */
 bool place_may_use(const struct place *p, uint32_t req, uint32_t node);
 
-/* Whether these nodes, one a task, suit a job of the request: their pool and
- * domain, their number, and the counted parts of its constraint. */
+/* Whether these nodes, one for each task, suit a job of the request: pool,
+ * domain, number, and the counted parts of its constraint. */
 bool place_suits(struct place *p, uint32_t req, const uint32_t *node,
                  uint32_t n);
 
-/* Whether n tasks of the job for which place_for() was called, those included
- * that it has on the node already, break no promise there. */
+/* Whether n tasks of the job for which place_for() was called, including those
+ * that it already has on the node, break no promise there. */
 bool place_keeps_promises(const struct place *p, uint32_t req, uint32_t node,
                           int64_t n);
 
 /* How many more tasks fit on a node that may be used, at most max; and whether
- * n more do. */
+ * n more fit. */
 int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
                    int64_t max);
 bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n);
 
 /* Place one more task of a running job, beside those it has (own); or of a job
- * whose first task is on the node. */
+ * that starts, whose first tasks are placed. */
 bool place_try_grow(struct place *p, uint32_t run, struct place_lack *ret_lack);
 bool place_try_more(struct place *p, uint32_t req, uint32_t node,
                     struct place_lack *ret_lack);
-/* The same on a node that an exclusive job has for itself. */
+/* The same on a node that an exclusive job already has for itself. */
 bool place_try_beside(struct place *p, uint32_t req, uint32_t node);
 
 /* A trial by hand: place n tasks on a node on which they fit. */

@@ -1,11 +1,11 @@
-/* place_index.c - nodes in the order in which their pool fills them */
+/* place_index.c - nodes in the order in which their pool is filled */
 #include "aischedd/sched/place_index.h"
 
 #include <assert.h>
 
 typedef __int128 wide;
 
-/* Above this worth a CPU hardly matters. */
+/* If a CPU is worth more GPUs than this, the excess hardly matters. */
 static const int64_t WORTH_MOST = (int64_t)1 << 36;
 
 /* The free amounts of a node when it was put on the index, and its sort keys,
@@ -44,7 +44,7 @@ static int64_t shared_part(const struct work *w, uint32_t node)
 	return most;
 }
 
-/* How many GPUs these CPUs are worth, less these GPUs, in thousandths. */
+/* How many GPUs these CPUs are worth, less these GPUs; in thousandths. */
 static int64_t excess(int64_t worth, int64_t cpu, int64_t gpu)
 {
 	return worth ? (cpu * worth >> 20) - gpu : 0;
@@ -56,8 +56,8 @@ int64_t place_index_balance(const struct place_index *index, int64_t cpu,
 	return excess(index->worth, cpu, gpu);
 }
 
-/* Percentage free compared with the largest node of the pool: the mean of CPUs
- * and GPUs, rounded up. */
+/* Percentage of free room compared with the largest node of the pool: the mean
+ * of CPUs and GPUs, rounded up. */
 static int64_t free_percent(const struct place_index *index, uint32_t node)
 {
 	const struct work *w = index->work;
@@ -391,7 +391,7 @@ static enum place_tree first_tree(const struct snap *s, uint32_t node)
 	return s->node.retry_at[node] > s->now ? TREE_LATE : TREE_OPEN;
 }
 
-/* Well spread and the same on every machine. */
+/* Well spread, and the same on every machine. */
 static uint32_t rank_of(uint32_t node)
 {
 	uint64_t x = (node + 1) * (uint64_t)0x9e3779b97f4a7c15;

@@ -1,14 +1,14 @@
 /*
- * place_index.h - nodes in the order in which their pool fills them, by free
- * room
+ * place_index.h - nodes by free room, in the order in which their pool is
+ * filled
  *
- * Each class of nodes (match.h) has a few balanced trees (treaps) in the
- * order of its pool: tightest first to pack, emptiest first to spread, least
- * free in percent for best fit, the lower node index first among equals.  A
- * subtree knows the most of each resource that a node in it has free.  So the
- * first node with enough is found without a look at nodes without, and a
- * request that fits nowhere fails at the root.  Call place_index_refresh() when
- * the counters of a node have changed.
+ * Each class of nodes (match.h) has a few balanced trees (treaps) in the order
+ * of its pool: tightest first to pack, emptiest first to spread, least free in
+ * percent for best fit, the lower node index first among equals. A subtree
+ * knows the most of each resource that one of its nodes has free. So the first
+ * node with enough is found without looking at those without, and a request
+ * that fits nowhere fails at the root. Call place_index_refresh() whenever the
+ * counters of a node have changed.
  */
 #ifndef AISCHEDD_SCHED_PLACE_INDEX_H
 #define AISCHEDD_SCHED_PLACE_INDEX_H
@@ -39,7 +39,7 @@ struct place_need {
 	int64_t part;  /* free thousandths of one GPU that is shared */
 	int64_t empty; /* 1: no task may be there */
 	/* GPUs that its CPUs are worth beyond those it has, and GPUs beyond
-	 * its CPUs: place_index_worth(). */
+	 * what its CPUs are worth: place_index_worth(). */
 	int64_t more_cpu, more_gpu;
 };
 
@@ -59,10 +59,10 @@ enum place_dim {
 struct place_index;
 
 /*
- * GPUs that a CPU is worth, in 2^20ths, by how much of both running and waiting
- * jobs ask for; 0: none asks for both. GPUs on a node whose CPUs are used up
- * are of no use, nor are CPUs where no GPU is left. So both are counted in
- * GPUs.
+ * GPUs that a CPU is worth, in 2^20ths: the ratio of both in all that running
+ * and waiting jobs ask for; 0: they do not ask for both. GPUs on a node whose
+ * CPUs are used up are useless, and so are CPUs if no GPU is left; so both are
+ * counted in GPUs.
  */
 int64_t place_index_worth(const struct snap *snap, const struct tally *tally);
 
@@ -87,8 +87,8 @@ uint32_t place_index_find(const struct place_index *index, uint32_t class,
                           enum place_tree tree, const struct place_need *need,
                           place_index_accept_fn *accept, void *arg);
 
-/* Returns how much of more_cpu (> 0) or more_gpu (< 0) a request for this much
- * uses up. */
+/* Returns how much of more_cpu (> 0) or more_gpu (< 0) such a request uses up.
+ */
 int64_t place_index_balance(const struct place_index *index, int64_t cpu,
                             int64_t gpu);
 
@@ -96,7 +96,8 @@ int64_t place_index_balance(const struct place_index *index, int64_t cpu,
 bool place_index_has(const struct place_index *index, uint32_t node,
                      const struct place_need *need);
 
-/* How much of one thing the node has free; -1 where an exclusive job runs. */
+/* How much of one thing the node has free; -1 if an exclusive job runs there.
+ */
 int64_t place_index_have(const struct place_index *index, uint32_t node,
                          enum place_dim dim);
 
@@ -104,8 +105,8 @@ int64_t place_index_have(const struct place_index *index, uint32_t node,
 bool place_index_before(const struct place_index *index, uint32_t a,
                         uint32_t b);
 
-/* The most that a node of the tree has of one thing, and (ret_node unless
- * NULL) the first node that has it; -1 when the tree is empty. */
+/* The most of one thing that a node of the tree has, and (unless ret_node is
+ * NULL) the first node that has it; -1 if the tree is empty. */
 int64_t place_index_most(const struct place_index *index, uint32_t class,
                          enum place_tree tree, enum place_dim dim,
                          uint32_t *ret_node);
@@ -113,8 +114,8 @@ int64_t place_index_most(const struct place_index *index, uint32_t class,
 /* Sums of what all nodes of the class, in all trees, have free. */
 const int64_t *place_index_sum(const struct place_index *index, uint32_t class);
 
-/* Sums of what the nodes of a domain of the topology have free, and when that
- * changed last, as a count of all changes. */
+/* Sums of what the nodes of a topology domain have free, and when that last
+ * changed, as a count of all changes. */
 const int64_t *place_index_domain_sum(const struct place_index *index,
                                       uint32_t domain);
 uint64_t place_index_domain_changed(const struct place_index *index,

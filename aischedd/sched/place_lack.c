@@ -1,4 +1,4 @@
-/* place_lack.c - why a job does not fit: what is lacking, and where */
+/* place_lack.c - why a job does not fit: what it lacks, and where */
 #include "aischedd/sched/place_lack.h"
 
 #include "aischedd/sched/fit.h"
@@ -6,7 +6,7 @@
 #include "aischedd/sched/place_topology.h"
 #include "aischedd/sched/verdict.h"
 
-/* Nodes that are compared to say which comes closest. */
+/* How many nodes are compared to tell which comes closest. */
 enum { LOOKS = 256 };
 
 /* The needs of a task and the free amounts of a node, in the units of the
@@ -20,7 +20,8 @@ static int64_t need_of(const struct place_trial *t, enum resource res)
 	                        : r->gpus[t->req];
 }
 
-/* Free GPUs of the type it needs; for a part of one, the largest part free. */
+/* Free GPUs of the type that it needs; for a part of one GPU, the largest free
+ * part. */
 static int64_t typed_gpus(const struct place_trial *t, uint32_t node)
 {
 	const struct snap *s = t->p->snap;
@@ -72,7 +73,7 @@ static bool in_trees(const struct place_trial *t, uint32_t node)
 	       match_allows(t->allowed, node);
 }
 
-/* Whether the sums and maxima of a class say nothing about the request. */
+/* Whether the sums and maxima of a class do not apply to the request. */
 static bool look_at_each(const struct place_trial *t, uint32_t class)
 {
 	return t->allowed->only ||
@@ -142,7 +143,7 @@ static int64_t node_total(const struct snap *s, uint32_t node,
 	                        : (int64_t)1000 * snap_node_ngpus(s, node);
 }
 
-/* Scarcest first: if no node has enough GPUs for a task, say that. */
+/* Check the scarcest first: if no node has enough GPUs for a task, say that. */
 static const enum resource by_scarcity[] = { RES_GPU, RES_CPU, RES_MEM };
 
 static void lack_at(const struct place_trial *t, uint32_t node,
@@ -196,7 +197,8 @@ static struct place_lack lack_of(const struct place_trial *t)
 			return ret;
 		}
 	}
-	/* Each amount is free somewhere, but not on one node: look at one. */
+	/* Each amount is free somewhere, but not all on one node: take one
+	 * node. */
 	node = richest(t, need_of(t, RES_GPU) ? RES_GPU : RES_CPU);
 	for (size_t i = 0; node != SNAP_NONE && i < ARRAY_SIZE(by_scarcity);
 	     i++) {
@@ -246,7 +248,7 @@ static void sum_free(const struct place_trial *t, int64_t ret[RES_N])
 	}
 }
 
-/* Called after undo: whether the sums would be enough for all tasks. */
+/* Called after undo: whether the sums are enough for all tasks. */
 static void lack_sum(const struct place_trial *t, struct place_lack *lack)
 {
 	int64_t sum[RES_N] = { 0 }, tasks = t->tasks;
@@ -260,7 +262,7 @@ static void lack_sum(const struct place_trial *t, struct place_lack *lack)
 }
 
 /* Whether it would fit without these demands; if so, *ret_node is a node on
- * which it would. */
+ * which it does. */
 static bool fits_loosely(struct place_trial *t, unsigned loose,
                          uint32_t *ret_node)
 {
@@ -287,8 +289,8 @@ static bool demands_links(const struct snap *s, uint32_t req)
 	return s->req.links[req] == LINKS_STRICT && s->req.gpus[req] >= 1000;
 }
 
-/* Say what the best NUMA node has: of the node that would do but for its NUMA
- * nodes, and of the first others that would. */
+/* Report the best NUMA node: of the node that only lacks in NUMA nodes, and of
+ * the first others like it. */
 static void lack_numa(const struct place_trial *t, struct place_lack *ret)
 {
 	const struct match *m = t->p->match;
@@ -322,8 +324,8 @@ static void lack_numa(const struct place_trial *t, struct place_lack *ret)
 	ret->sum = best.mem;
 }
 
-/* Whether only what it demands of NUMA nodes or links is short; if so, say
- * which, and where it is closest. */
+/* Whether only demands of NUMA nodes or links cannot be met; if so, report
+ * which, and where it comes closest. */
 static bool lacks_alignment(struct place_trial *t, struct place_lack *ret)
 {
 	const struct snap *s = t->p->snap;

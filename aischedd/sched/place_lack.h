@@ -1,5 +1,5 @@
 /*
- * place_lack.h - why a job does not fit: what is lacking, and where
+ * place_lack.h - why a job does not fit: what it lacks, and where
  */
 #ifndef AISCHEDD_SCHED_PLACE_LACK_H
 #define AISCHEDD_SCHED_PLACE_LACK_H

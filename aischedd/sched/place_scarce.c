@@ -15,8 +15,9 @@ struct seekers {
 };
 
 enum {
-	KINDS = 64,   /* where there are more, nothing is weighed */
-	SEEKERS = 64, /* jobs of more count as if they could use any node */
+	KINDS = 64, /* if there are more, nothing is weighed */
+	/* jobs of more groups count as if they could use any node */
+	SEEKERS = 64,
 	SLOTS = 4 * SEEKERS
 };
 
@@ -163,7 +164,7 @@ struct place_scarce *place_scarce_new(const struct snap *s, struct match *m,
 	return c;
 }
 
-/* Spread what the seekers ask for over the GPUs that are free for it. */
+/* Spread the demand of the seekers over the free GPUs that it may use. */
 static void press(struct place_scarce *c, const struct seekers *p, int64_t all)
 {
 	int64_t has = 0;

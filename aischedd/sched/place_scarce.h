@@ -1,12 +1,12 @@
 /*
- * place_scarce.h - how much others need the GPUs of a node
+ * place_scarce.h - how much other jobs need the GPUs of a node
  *
  * Nodes are of one kind if no constraint, GPU type or taint in the snapshot
- * tells them apart, whatever their size.  Assume that the jobs to come ask for
- * what those that run and wait ask for, and that each spreads over the free
- * GPUs that it may use.  Then the pressure on a kind is the number of GPUs that
- * are asked for, divided by the number that are free there. It is high where
- * many jobs need a scarce type, and low where all jobs could go elsewhere.
+ * distinguishes them, whatever their size. Assume that future jobs ask for what
+ * running and waiting jobs ask for, and that each spreads over the free GPUs
+ * that it may use. Then the pressure on a kind is the number of GPUs asked for,
+ * divided by the number that are free there. It is high where many jobs need a
+ * scarce type, and low where all jobs could go elsewhere.
  */
 #ifndef AISCHEDD_SCHED_PLACE_SCARCE_H
 #define AISCHEDD_SCHED_PLACE_SCARCE_H
@@ -15,8 +15,8 @@
 
 struct place_scarce;
 
-/* gpus: what runs holds, by request.  Returns NULL if all jobs with GPUs can
- * use the same nodes. */
+/* gpus: what runs hold, by request. Returns NULL if all jobs with GPUs can use
+ * the same nodes. */
 struct place_scarce *place_scarce_new(const struct snap *snap,
                                       struct match *match,
                                       const struct place_index *index,

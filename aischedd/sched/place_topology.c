@@ -1,11 +1,11 @@
 /*
  * place_topology.c - place a gang in one domain of the topology
  *
- * Of the domains of a level that hold the whole gang, choose the one with the
- * least room. Within it do the same: the tightest part that holds all; if none
- * does, the parts with most room, and for the rest the tightest. Tasks are
- * counted node by node, but only where the sum of what is free in a domain is
- * enough.
+ * Among the domains of a level that can hold the whole gang, choose the one
+ * with the least room. Within it do the same: the tightest part that holds all;
+ * if none does, the parts with the most room, and the tightest part for the
+ * rest. Tasks are counted node by node, but only if the sum of what is free in
+ * a domain is enough.
  */
 #include <string.h>
 
@@ -14,8 +14,8 @@
 
 enum {
 	MOST_TASKS = 1 << 20, /* an upper bound of tasks counted on one node */
-	/* Skipping the nodes of other domains costs less in a larger domain
-	 * than this than putting its own aside. */
+	/* In a domain larger than this, skipping the nodes of other domains
+	 * costs less than putting its own aside. */
 	LARGE_DOMAIN = 128
 };
 
@@ -38,10 +38,10 @@ struct place_topology {
 	uint8_t *from;   /* by node: the tree to which it goes back */
 	uint8_t *usable; /* by class */
 	struct counted_for counted;
-	/* Any division of the tasks among nodes will do: the gang says nothing
-	 * about its nodes. */
+	/* Any division of the tasks among nodes will do, as the request does
+	 * not mention nodes. */
 	bool divisible;
-	bool spread; /* the pool spreads: evenly over all nodes of a domain */
+	bool spread; /* the pool spreads: use all nodes of a domain evenly */
 };
 
 struct place_topology *place_topology_new(struct place *p)
@@ -109,7 +109,7 @@ static void gather_done(struct place_topology *g)
 
 	for (uint32_t c = t->class; c < t->class_end; c++)
 		g->usable[t->allowed->class[c]] = 0;
-	/* The job's own tasks were counted as well: forget. */
+	/* The tasks that the job already has were counted, too: forget. */
 	if (g->p->within != SNAP_NONE)
 		g->counted.req = SNAP_NONE;
 }
@@ -239,7 +239,7 @@ static bool fill_nodes(struct place_topology *g, uint32_t domain, uint32_t end,
 }
 
 /* Whether a domain where `room` tasks fit is better for n tasks than another:
- * the one with the least to spare, else the one where most fit. */
+ * one with the least to spare, else one where the most fit. */
 static bool is_better(int64_t room, int64_t other, int64_t n)
 {
 	if ((room >= n) != (other >= n))
@@ -331,8 +331,8 @@ static bool place_in(struct place_topology *g, uint32_t domain)
 	return fill_nodes(g, domain, g->d->end[domain], n);
 }
 
-/* Whether the domain is one of the level that the job needs, or in one. Nodes
- * of a cluster may have the label of a rack and none of a zone. */
+/* Whether the domain is one of the needed level, or within one. Nodes of a
+ * cluster may have the label of a rack but none of a zone. */
 static bool is_where_needed(const struct place_topology *g, uint32_t domain)
 {
 	const struct snap *s = g->p->snap;

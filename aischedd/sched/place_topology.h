@@ -8,8 +8,8 @@
 
 struct place_topology *place_topology_new(struct place *p);
 
-/* Place all tasks in the narrowest domain that the request prefers and can
- * have; or in this one. */
+/* Place all tasks in the narrowest domain that the request prefers and that has
+ * room; or in this domain. */
 bool place_topology_fill(struct place_trial *t);
 bool place_topology_fill_in(struct place_trial *t, uint32_t domain);
 

@@ -24,8 +24,8 @@ static bool leaves_shares(const struct place *p, uint32_t req, uint32_t node,
 	       mem * all >= s->node.mem_total[node] * nfree;
 }
 
-/* Whether the node lacks no more of what the job wishes for than others do;
- * while the least is sought, whether it lacks nothing. */
+/* Whether the node falls short of the job's wishes by no more than allowed;
+ * while the least shortfall is sought, whether it meets them all. */
 static bool has_wish(struct place_trial *t, uint32_t node)
 {
 	struct fit_excess has;
@@ -60,8 +60,8 @@ enum node_order place_trial_order(const struct place_trial *t)
 	    t->p->snap->pool.order[match_class(t->p->match, class)->pool];
 }
 
-/* Whether node a is better than b: in the order of the pool, but a job without
- * GPUs prefers nodes without GPUs. */
+/* Whether node a is better than b: in the order of the pool, but jobs without
+ * GPUs prefer nodes without GPUs. */
 static bool better(const struct place_trial *t, uint32_t a, uint32_t b)
 {
 	const struct snap *s = t->p->snap;
@@ -115,7 +115,7 @@ uint8_t place_trial_counted_on(const struct place_trial *t, uint32_t node)
 	return 0;
 }
 
-/* A job that names its nodes looks at these only. */
+/* A job that names its nodes looks only at these. */
 static uint32_t best_named(struct place_trial *t, const struct place_need *need)
 {
 	struct place *p = t->p;
@@ -148,11 +148,11 @@ static uint32_t best_with(struct place_trial *t, const struct place_need *need)
 }
 
 /*
- * The node that is left with the best balance of CPUs and GPUs. A job that
- * takes more CPUs than go with its GPUs goes where CPUs are to spare, one that
- * takes less where GPUs are. The steps are coarse, so that the order of the
- * pool decides among nodes that are about as good. ret_lost: what the node
- * lacks, in steps.
+ * The node that is left with the best balance of CPUs and GPUs: a job with more
+ * CPUs than go with its GPUs goes where CPUs are plentiful, one with fewer
+ * where GPUs are. The steps are coarse, so that the order of the pool decides
+ * among nodes that are about as good. ret_lost: the imbalance of the node, in
+ * steps.
  */
 static uint32_t best_balanced(struct place_trial *t, struct place_need *need,
                               int64_t *ret_lost)
@@ -169,7 +169,7 @@ static uint32_t best_balanced(struct place_trial *t, struct place_need *need,
 	if (!top || node == SNAP_NONE)
 		return node;
 	lo = place_index_have(index, node, dim) / BALANCE_STEP;
-	/* Some node has lo, none has hi. */
+	/* Some node has lo; none has hi. */
 	for (; hi - lo > 1; at = lo + (hi - lo) / 2) {
 		*more = at * BALANCE_STEP;
 		found = best_with(t, need);
@@ -185,8 +185,8 @@ static uint32_t best_balanced(struct place_trial *t, struct place_need *need,
 	return node;
 }
 
-/* Returns the node where placing the task costs other jobs the fewest GPUs.
- * GPUs that are left without CPUs are lost to them, as are scarce ones. */
+/* Returns the node where placing the task costs other jobs the fewest GPUs:
+ * GPUs left without CPUs are lost to them, and scarce ones are missed. */
 static uint32_t best_weighed(struct place_trial *t, struct place_need *need)
 {
 	struct place_scarce *scarce = t->p->scarce;
@@ -255,9 +255,8 @@ static uint32_t best_packed(struct place_trial *t)
 	return best_in_order(t, &need);
 }
 
-/* The best node that lacks less than `has` of what the job wishes for, and as
- * little as any; if possible, one that leaves GPUs their share. SNAP_NONE: each
- * lacks as much. */
+/* The best node with a smaller shortfall than `has`, the smallest of all; if
+ * possible, one that leaves GPUs their share. SNAP_NONE: none is smaller. */
 static uint32_t best_wished(struct place_trial *t, const struct fit_excess *has)
 {
 	struct place_need need = need_of(t);
@@ -281,8 +280,8 @@ static uint32_t best_wished(struct place_trial *t, const struct fit_excess *has)
 	return node;
 }
 
-/* The best node for t->ask tasks, or SNAP_NONE: wishes count before the
- * order. Usually the first node lacks nothing. */
+/* The best node for t->ask tasks, or SNAP_NONE: wishes matter more than the
+ * order. Usually the first node meets all of them. */
 static uint32_t best_node(struct place_trial *t)
 {
 	uint32_t node = best_packed(t), wished;
@@ -342,7 +341,7 @@ enum fill {
 	FILL_ONE   /* one by one */
 };
 
-/* The best of the nodes on which most tasks fit, counting up to max. */
+/* The best of the nodes on which the most tasks fit, counting up to max. */
 static uint32_t seek_most(struct place_trial *t, int64_t max)
 {
 	int64_t lo = 0, hi = smaller(max, t->most);
@@ -350,7 +349,7 @@ static uint32_t seek_most(struct place_trial *t, int64_t max)
 
 	if (node != SNAP_NONE)
 		return node;
-	/* lo tasks fit on some node (or lo is 0), hi on none. */
+	/* lo tasks fit on some node (or lo is 0); hi tasks fit on none. */
 	while (hi - lo > 1) {
 		int64_t mid = lo + (hi - lo) / 2;
 
@@ -375,7 +374,7 @@ static int64_t count_wanted(const struct place_trial *t)
 	return sum;
 }
 
-/* The number of nodes that the job asks for; more tasks go to those that it
+/* The number of nodes that the job asks for; further tasks go to nodes that it
  * has. */
 static uint32_t nodes_wanted(const struct place_trial *t)
 {
@@ -397,13 +396,13 @@ static uint32_t seek(struct place_trial *t, enum fill how)
 		max = smaller(max, r->tasks_per_node[t->req]);
 	if (how == FILL_ONE)
 		return place_trial_best(t, 1);
-	/* Keep a task for each further node that the constraint still wants. */
+	/* Save a task for each further node that the constraint needs. */
 	if (t->wanted)
 		max = smaller(max, at_least_one(t->left - count_wanted(t) + 1));
 	if (nodes_wanted(t)) {
 		if (!t->nodes_left)
 			return SNAP_NONE;
-		/* Keep a task for each further node. */
+		/* Save a task for each further node. */
 		max = smaller(max, (int64_t)t->left - t->nodes_left + 1);
 	}
 	if (how == FILL_EVEN) {
@@ -427,8 +426,7 @@ static bool is_picky(const struct place_trial *t)
 	return nodes_wanted(t) || t->allowed->ncounts;
 }
 
-/* The next node; as long as there is one, a node that leaves GPUs their share
- * of CPUs. */
+/* The next node; preferably one that leaves GPUs their share of CPUs. */
 static uint32_t seek_sparing(struct place_trial *t, enum fill how)
 {
 	uint32_t node = seek(t, how);
@@ -440,8 +438,8 @@ static uint32_t seek_sparing(struct place_trial *t, enum fill how)
 	return seek(t, how);
 }
 
-/* A node with this counted part; if possible, one with all parts still
- * wanted. */
+/* A node with this counted part; preferably one with all parts that are still
+ * needed. */
 static uint32_t seek_counted(struct place_trial *t, enum fill how,
                              uint32_t part)
 {
@@ -502,7 +500,7 @@ static bool fill(struct place_trial *t, enum fill how)
 	return !t->nodes_left;
 }
 
-/* Fill as the request says, or else as the pool does. */
+/* Fill nodes as the request says, or else as the pool does. */
 static bool fill_somehow(struct place_trial *t)
 {
 	const struct snap *s = t->p->snap;
@@ -532,7 +530,7 @@ bool place_trial_fill(struct place_trial *t)
 	return fill_somehow(t);
 }
 
-/* Whether all tasks are on one node: nothing is nearer. */
+/* Whether all tasks are on one node, so no placement is nearer. */
 static bool is_on_one(const struct place *p)
 {
 	for (size_t i = p->first_task; i < p->ntasks; i++) {
@@ -542,7 +540,7 @@ static bool is_on_one(const struct place *p)
 	return true;
 }
 
-/* Whether tasks that may be anywhere should be near each other. */
+/* Whether tasks that may be anywhere should still be near each other. */
 static bool is_for_gathering(const struct place_trial *t)
 {
 	const struct snap *s = t->p->snap;

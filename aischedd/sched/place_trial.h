@@ -28,26 +28,26 @@ struct place_trial {
 	uint32_t
 	    kind; /* only nodes of this kind (place_scarce.h), or SNAP_NONE */
 	uint32_t inside; /* only in this domain, or SNAP_NONE */
-	/* Only nodes that lack no more of what the job wishes for than this;
-	 * or (seeks) no node: find the least that one lacks. */
-	bool wishes; /* the job wishes for something that nodes can lack */
+	/* Use only nodes with at most this shortfall of wishes; or (seeks) use
+	 * none: find the least shortfall. */
+	bool wishes; /* the job has wishes that a node may not meet */
 	enum { WISH_NONE, WISH_LIMIT, WISH_SEEK } wish;
 	struct fit_excess excess;
-	/* Leave each free GPU its share of CPUs and memory: tried first, and
-	 * given up when that fails. */
+	/* Leave each free GPU its share of CPUs and memory; tried first, and
+	 * given up if it fails. */
 	bool sparing, spare;
 };
 
 /* The best node for this many tasks (they become t->ask), or SNAP_NONE. */
 uint32_t place_trial_best(struct place_trial *t, int64_t ask);
 
-/* An upper bound of tasks on one node, if proven; else max. */
+/* An upper bound of tasks on one node, if one is proven; else max. */
 int64_t place_trial_most(const struct place_trial *t, int64_t max);
 
 /* The counted parts of the constraint that hold on a node, as bits. */
 uint8_t place_trial_counted_on(const struct place_trial *t, uint32_t node);
 
-/* The order in which the pool is filled. */
+/* The order in which the pool is filled for this trial. */
 enum node_order place_trial_order(const struct place_trial *t);
 
 static inline int64_t smaller(int64_t a, int64_t b)
@@ -55,8 +55,7 @@ static inline int64_t smaller(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Place all tasks: by what the request needs and prefers; or wherever they
- * fit. */
+/* Place all tasks as the request needs and prefers; or wherever they fit. */
 bool place_trial_all(struct place_trial *t);
 bool place_trial_fill(struct place_trial *t);
 

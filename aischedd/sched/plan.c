@@ -1,4 +1,4 @@
-/* plan.c - the pass: claim after claim, in their order; then the plan */
+/* plan.c - the pass: serve claims in their order; then write the plan */
 #include "aischedd/sched/plan.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ static struct verdict *verdicts_new(const struct snap *snap,
 	return v;
 }
 
-/* A claim that looks at more nodes than this counts as more than one. */
+/* A claim that looks at more nodes than this counts more than once. */
 enum { LOOKS_A_CLAIM = 64 };
 
 static int64_t count_looks(const struct pass *p)
@@ -80,7 +80,7 @@ static void serve(struct pass *p, uint32_t queue)
 	order_queues_update(p->queues, queue);
 }
 
-/* Name a job that blocks each row whose verdict names none yet. */
+/* Name a job that blocks each row whose verdict does not name one yet. */
 static void name_blockers(struct pass *p)
 {
 	for (uint32_t row = 0; row < p->snap->pend.n; row++) {
@@ -110,7 +110,7 @@ static void say_unevaluated(struct pass *p)
 	}
 }
 
-/* Add what is known only once all rows had their turn. */
+/* Add what is only known once all rows have had their turn. */
 static void complete_verdicts(struct pass *p)
 {
 	const struct snap *s = p->snap;
@@ -195,8 +195,8 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	return plan;
 }
 
-/* Plan once.  vain: by row, or NULL.  *ret_doubtful: the next plan may evict
- * what this one starts. */
+/* Plan once. vain: by row, or NULL. *ret_doubtful: the next plan may evict jobs
+ * that this one starts. */
 static const struct plan *plan_once(const struct snap *snap,
                                     const struct vain *vain,
                                     struct arena *arena, bool *ret_doubtful)
@@ -223,8 +223,8 @@ static const struct plan *plan_once(const struct snap *snap,
 	return plan;
 }
 
-/* Note in *vain which starts of the plan the next one, made on the snapshot
- * `then`, evicts; returns whether there are any. */
+/* Note in *vain which starts the next plan, made on the snapshot `then`,
+ * evicts; returns whether there are any. */
 static bool find_vain(const struct snap *snap, const struct plan *plan,
                       const struct snap *then, const struct plan *next,
                       struct vain *vain)
@@ -249,7 +249,8 @@ static bool find_vain(const struct snap *snap, const struct plan *plan,
 	return any;
 }
 
-/* Whether the jobs for which others do not start get something by the plan. */
+/* Whether the jobs for whose sake others do not start get something by the
+ * plan. */
 static bool is_of_use(const struct snap *snap, const struct plan *plan,
                       const struct vain *vain)
 {
@@ -275,7 +276,7 @@ static bool is_of_use(const struct snap *snap, const struct plan *plan,
 
 /* A plan that may be improved by rehearsals. */
 struct draft {
-	const struct snap *origin, *snap; /* the latter with granted claims */
+	const struct snap *origin, *snap; /* snap: origin with granted claims */
 	const struct plan *plan;
 	struct vain *vain; /* by row */
 	bool doubtful;
@@ -286,8 +287,7 @@ static uint32_t nclaims_of(const uint32_t *first, uint32_t i)
 	return first[i + 1] - first[i];
 }
 
-/* Whether the plan starts or grows all jobs that have more claims now than
- * before. */
+/* Whether the plan starts or grows all jobs that were granted claims. */
 static bool serves_claims(const struct snap *s, const struct snap *before,
                           const struct plan *plan)
 {
@@ -329,8 +329,8 @@ static bool is_granted_beside(const struct snap *s, const struct snap *before,
 	return false;
 }
 
-/* Whether no job is promised a later start than by the last plan for one of its
- * queue: what is granted comes before jobs that are ahead. */
+/* Whether no job is promised a later start than in the last plan for the sake
+ * of its own queue: granted claims are served before jobs that are ahead. */
 static bool keeps_promises(const struct snap *s, const struct snap *before,
                            const struct plan *plan)
 {
@@ -345,8 +345,8 @@ static bool keeps_promises(const struct snap *s, const struct snap *before,
 	return true;
 }
 
-/* Plan without the starts that the next plan evicts, if those for whom they
- * are evicted get something instead. */
+/* Plan without the starts that the next plan evicts, if the jobs for which they
+ * are evicted then get something. */
 static bool leave_out(struct draft *d, const struct vain *vain,
                       struct arena *arena)
 {
@@ -362,8 +362,9 @@ static bool leave_out(struct draft *d, const struct vain *vain,
 	return true;
 }
 
-/* Plan with what the next plan claims already granted: jobs that would only
- * have their turn later, as those that grow, need not wait for the eviction. */
+/* Plan with the claims of the next plan already granted; so jobs that would
+ * have their turn later, such as those that grow, need not wait for the
+ * eviction. */
 static bool grant(struct draft *d, const struct snap *then,
                   const struct plan *next, const struct vain *vain,
                   struct arena *arena, struct arena *scratch)
@@ -377,8 +378,8 @@ static bool grant(struct draft *d, const struct snap *then,
 
 	if (!snap)
 		return false;
-	/* A claim of an earlier plan is in the way of what is granted: leave
-	 * the start on it out. */
+	/* A claim of an earlier plan prevents a granted one: leave out the
+	 * start on it. */
 	for (uint32_t i = 0; i < s->pend.n; i++)
 		out[i] =
 		    nclaims_of(s->pend.claim_first, i) ? vain[i] : d->vain[i];
@@ -414,7 +415,8 @@ static bool improve(struct draft *d, struct arena *arena, struct arena *scratch)
 	        grant(d, then, next, vain, arena, scratch));
 }
 
-/* Rehearsals cost as much as passes: of many rows and runs there are few. */
+/* A rehearsal costs as much as a pass: only rehearse if there are few rows and
+ * runs. */
 enum { FEW = 3, MANY = 12, FEW_ROWS = 2000 };
 
 const struct plan *sched_plan(const struct snap *snap, struct arena *arena)

@@ -1,9 +1,9 @@
 /*
  * plan.h - what the scheduler decided, as a value
  *
- * One verdict per pending row, in the order of the rows; starts in the order
- * in which they were decided.  Applying it is not the core's business: state
- * checks each start against the present and drops what is stale.
+ * One verdict for each pending row, in the order of the rows; starts in the
+ * order of decision. Applying the plan is not the core's business: state checks
+ * each start against the present and drops stale ones.
  */
 #ifndef AISCHEDD_SCHED_PLAN_H
 #define AISCHEDD_SCHED_PLAN_H
@@ -17,12 +17,12 @@
 struct promised {
 	uint32_t row;
 	uint32_t member;   /* index in snap.member */
-	uint32_t position; /* as in the verdict, and so on */
+	uint32_t position; /* this and the next two as in the verdict */
 	int64_t expected;
 	uint64_t job;
 };
 
-/* Another one that is promised nothing: only the first of each row are
+/* Another one that is not promised a start: only the first of each row are
  * listed. */
 struct queued {
 	uint32_t row, member, position;
@@ -102,7 +102,7 @@ struct plan {
 	               start */
 	int64_t wake; /* plan again at this time even if nothing changed, or
 	                 SNAP_NEVER */
-	const struct snap_task *task; /* one more than used */
+	const struct snap_task *task; /* one more than used: ends cpu_use */
 	const struct snap_cpu_use *cpu_use;
 };
 
@@ -114,7 +114,7 @@ const struct plan *sched_plan(const struct snap *snap, struct arena *arena);
 
 /*
  * Check that the row's first job would fit if nothing ran; for refusals at
- * submission. Fails with EINVAL and says what the largest would be.
+ * submission. Fails with EINVAL and says what would fit at most.
  */
 int sched_could_fit(const struct snap *snap, uint32_t row, struct err *err);
 

@@ -10,7 +10,7 @@
 #include "aischedd/sched/promise_start.h"
 #include "aischedd/sched/verdict.h"
 
-/* A job that jobs behind it may not pass on certain nodes. */
+/* A job that later jobs may not overtake on certain nodes. */
 struct barred {
 	uint32_t req;
 	uint64_t job;
@@ -25,7 +25,7 @@ struct bar {
 /* Why the last trial was refused on a node. */
 struct promise_refusal {
 	bool is;
-	uint64_t bar; /* the job that it may not pass, or 0 */
+	uint64_t bar; /* the job that may not be overtaken, or 0 */
 	uint32_t node;
 	const struct future_due *due;
 };
@@ -286,7 +286,7 @@ int64_t promise_make(struct promises *ps, uint32_t row,
 	return at;
 }
 
-/* Try the row as if nothing were promised. */
+/* Try to place the row as if nothing were promised. */
 static bool try_anyway(struct promises *ps, uint32_t row)
 {
 	struct place *p = ps->p;

@@ -3,13 +3,12 @@
  *
  * Backfill: the first jobs that do not fit are promised a start, each at the
  * earliest time at which it fits beside the promises before it, given when the
- * running jobs must end.  From then on no job behind takes a node if that would
- * break a promise: place.c asks here about each node that is watched.  With one
- * promise this is EASY backfill, with many conservative backfill.  A
- * reservation is a promise to its users with a fixed time and whole nodes.
- *
- * A job that cannot be promised a start, because the jobs that block it have no
- * known end, holds no job back.
+ * running jobs must end. After that no later job takes a node if that would
+ * break a promise: place.c asks here about each watched node. With one promise
+ * this is EASY backfill, with many conservative backfill. A reservation is a
+ * promise to its users with a fixed time and whole nodes. A job that cannot be
+ * promised a start, because the jobs that block it have no known end, holds no
+ * job back.
  */
 #ifndef AISCHEDD_SCHED_PROMISE_H
 #define AISCHEDD_SCHED_PROMISE_H
@@ -36,15 +35,15 @@ int64_t promise_make(struct promises *ps, uint32_t row,
 void promise_made(const struct promises *ps, const struct arena_list **ret,
                   const struct arena_list **ret_node);
 
-/* Let no job behind this one, of its queue or (SNAP_NONE) of any, take a node
- * that this one could use. */
+/* Let no later job, of its queue or (SNAP_NONE) of any, take a node that this
+ * one could use. */
 void promise_bar(struct promises *ps, uint32_t queue, uint32_t req,
                  uint64_t job);
 
 /*
  * After a trial (place_try, place_try_resume) for the row has failed: whether
- * it fails because of promises.  Then *v is Priority and says whose, where and
- * for when.
+ * promises are the reason. Then *v is Priority and says whose, where and for
+ * when.
  */
 bool promise_explains(struct promises *ps, uint32_t row, struct verdict *v);
 
@@ -55,13 +54,13 @@ bool promise_explains(struct promises *ps, uint32_t row, struct verdict *v);
 bool promise_is_open(const struct snap *snap, uint32_t row, struct verdict *v);
 
 /*
- * Note that a trial evicts a task of a running job (index in snap.task), or no
- * longer does. Jobs that an earlier plan evicted are known.
+ * Note that a trial evicts a task of a running job (index in snap.task), or
+ * does so no longer. Jobs that an earlier plan evicted are known.
  */
 void promise_leave(struct promises *ps, uint32_t task, bool leaves);
 
 /* Returns the first job to end on the node that holds some of the lacking
- * resource (enum resource or WHAT_*; CPUs for most of these), or 0. */
+ * resource (enum resource or WHAT_*; CPUs for most of the latter), or 0. */
 uint64_t promise_blocker(struct promises *ps, uint32_t node, int64_t what);
 
 /* The next time at which a reservation begins or ends, or SNAP_NEVER. */
@@ -78,23 +77,23 @@ bool promise_allows(struct promises *ps, uint32_t req, uint32_t node,
                     int64_t n);
 
 /* Whether the trial in place, by which a job resumes, may be on a watched node:
- * its CPUs are those of the NUMA nodes that it had, and not any. */
+ * its CPUs must come from the NUMA nodes that it had. */
 bool promise_allows_resumed(struct promises *ps, uint32_t req);
 
 /* Note that the trial in place is part of the plan.  Calling it twice is
  * harmless. */
 void promise_started(struct promises *ps, uint32_t req);
 
-/* One task (index in place->task) of the job that is placed has a claim on its
- * node. */
+/* Note that one task (index in place->task) of the job being placed has a claim
+ * on its node. */
 void promise_claimed(struct promises *ps, uint32_t req, size_t task);
 
 /* Forget the tasks that were claimed since the mark was taken. */
 size_t promise_mark(const struct promises *ps);
 void promise_back(struct promises *ps, size_t mark);
 
-/* Whether all that is promised on the node has room beside all that is known
- * to be there. */
+/* Whether all that is promised on the node fits beside all that is known to be
+ * there. */
 bool promise_holds(struct promises *ps, uint32_t node);
 
 #endif

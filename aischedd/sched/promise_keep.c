@@ -49,7 +49,7 @@ static uint32_t list_room(struct promise_seek *sk, struct promise_room **ret)
 }
 
 /* If the nodes of the last promise have enough room, reduce the list to them
- * and return how many they are; else return 0. */
+ * and return their number; else return 0. */
 static uint32_t choose_last(const struct promise_seek *sk,
                             struct promise_room *room, uint32_t n)
 {
@@ -78,7 +78,7 @@ static uint32_t choose_last(const struct promise_seek *sk,
 	return used;
 }
 
-/* Choose the nodes with the most free first, and the tasks for each; returns
+/* Choose the nodes with the most room first, and the tasks for each; returns
  * the number of nodes. */
 static uint32_t choose(const struct promise_seek *sk, struct promise_room *room,
                        uint32_t n)
@@ -138,8 +138,8 @@ static int64_t keep_room(struct promise_seek *sk, int64_t at,
 		if (job && (!*ret_blocker || job < *ret_blocker))
 			*ret_blocker = job;
 	}
-	/* The job would fit now and did not start, for a reason not known
-	 * here. */
+	/* The job would fit now but did not start, for a reason not known here.
+	 */
 	if (at == sr->s->now && !*ret_blocker)
 		return SNAP_NEVER;
 	for (uint32_t i = 0; i < n; i++)
@@ -197,7 +197,7 @@ static bool goes_on(struct promise_seek *sk, uint32_t node, int64_t n,
 	return true;
 }
 
-/* Count its tasks on each node; returns how many nodes. */
+/* Count its tasks on each node; returns the number of nodes. */
 static uint32_t count_tasks(const struct promise_seek *sk, uint32_t run,
                             struct promise_room **ret)
 {

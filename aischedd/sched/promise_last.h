@@ -1,9 +1,9 @@
 /*
  * promise_last.h - starts that the last plan promised
  *
- * A pass works out all promises anew.  Among nodes that allow the same start it
- * keeps those of the last plan, and a job whose time has come starts on them:
- * else each choice between equal nodes would move the jobs behind it.
+ * A pass works out all promises anew. Among nodes that allow the same start it
+ * keeps those of the last plan, and a job whose time has come starts on them.
+ * Otherwise each choice between equal nodes would move the jobs behind it.
  */
 #ifndef AISCHEDD_SCHED_PROMISE_LAST_H
 #define AISCHEDD_SCHED_PROMISE_LAST_H
@@ -15,8 +15,8 @@
 const struct snap_promise *promise_last(const struct snap *snap, uint64_t job,
                                         uint32_t nth);
 
-/* Try to place the job, for which place_for() was called, where it was
- * promised. */
+/* Try to place the job, for which place_for() was called, where the last plan
+ * promised it a start. */
 bool promise_last_try(struct place *place, uint32_t req,
                       const struct snap_promise *promise);
 

@@ -53,7 +53,7 @@ static int by_time(const void *a, const void *b)
 	return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Whether an exact number of nodes, those with most room, is enough. */
+/* Whether an exact number of nodes, those with the most room, is enough. */
 static bool best_have_room(const struct promise_seek *sk)
 {
 	int64_t nodes = sk->nodes, sum = 0;
@@ -110,7 +110,7 @@ static void tighten(struct promise_seek *sk)
 }
 
 /* Tighten if there may be enough room: at the first node for a single task,
- * else each time the number of steps has doubled. */
+ * else whenever the number of steps has doubled. */
 static void tighten_now_and_then(struct promise_seek *sk)
 {
 	if (sk->room < sk->tasks || sk->nsteps < sk->next_tighten)
@@ -182,7 +182,7 @@ static int64_t room_for(struct promise_seek *sk, const struct kept *k,
 
 /* Find the next time at which the number of tasks that fit for the whole length
  * may change: more fit from then on, or a decrease begins to lie within the
- * length. Where amounts do not decide, any point may be one: a job that begins
+ * length. If amounts do not decide, that may be any point, as a job that begins
  * there has its devices then. */
 static bool next_change(const struct promise_seek *sk, struct kept *k,
                         int64_t *ret)
@@ -267,7 +267,8 @@ static void look_begin(struct promise_seek *sk)
 	sk->room = 0;
 }
 
-/* Keep what was found as the best so far; search on for an earlier start. */
+/* Keep the result as the best so far, and go on to search for an earlier start.
+ */
 static void look_end(struct promise_seek *sk)
 {
 	int64_t at = first_time(sk);
@@ -292,7 +293,8 @@ static bool may_be_used(const struct promise_seek *sk, uint32_t node)
 	       sr->s->node.state[node] == NODE_UP && match_allows(a, node);
 }
 
-/* Look at all nodes of a pool together, those that could have room first. */
+/* Look at all nodes of a pool together, first those that could have room first.
+ */
 static void look_in_pool(struct promise_seek *sk)
 {
 	struct future_nodes *soon = future_nodes_of(sk->sr->future);
@@ -333,7 +335,7 @@ static void look_in_domains(struct promise_seek *sk, uint8_t level)
 	}
 }
 
-/* The resource of which a task needs the largest fraction of all there is. */
+/* The resource of which a task needs the largest fraction of the total. */
 static enum resource scarcest(const struct promise_seeker *sr,
                               const int64_t *need)
 {

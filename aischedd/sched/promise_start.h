@@ -1,8 +1,8 @@
 /*
  * promise_start.h - the earliest start of a job, and room kept for it
  *
- * promise_start.c finds the time, promise_keep.c the nodes; promise.c says for
- * whom.
+ * promise_start.c finds the time, promise_keep.c the nodes; promise.c decides
+ * for which jobs.
  */
 #ifndef AISCHEDD_SCHED_PROMISE_START_H
 #define AISCHEDD_SCHED_PROMISE_START_H
@@ -69,8 +69,8 @@ void *promise_start_reserve(struct promise_seeker *sr,
 struct promise_seeker *promise_start_new(struct place *place,
                                          struct future *future);
 
-/* When a job that is placed now has ended: `until`, or without a time limit the
- * end of the reservation that it names. */
+/* When a job that is placed now ends: `until`, or without a time limit the end
+ * of the reservation that it names. */
 int64_t promise_start_ends_by(const struct snap *s, uint32_t req,
                               int64_t until);
 

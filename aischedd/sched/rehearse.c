@@ -1,16 +1,16 @@
-/* rehearse.c - a plan whose starts the next plan would evict is not made */
+/* rehearse.c - drop a plan whose starts the next plan would evict */
 #include "aischedd/sched/rehearse.h"
 
 #include <string.h>
 
 #include "aischedd/sched/pass.h"
 
-/* A rehearsal costs as much as a pass: of more rows and runs it would be felt.
- */
+/* A rehearsal costs as much as a pass: with more rows and runs it would be
+ * felt. */
 enum { ROWS_MAX = 20000 };
 
-/* Whether a claim of the row, or of a run, can be in a snapshot: such a row is
- * one job. */
+/* Whether a snapshot can hold a claim of the row, or of a run: such a row must
+ * be one job. */
 static bool may_claim(const struct snap *s, uint32_t row)
 {
 	uint32_t first;
@@ -224,8 +224,8 @@ static void add_node(struct rehearsed_claims *c, uint32_t node)
 	*(uint32_t *)arena_push(c->arena, &c->node, sizeof(node)) = node;
 }
 
-/* Add the nodes that the plan claims for a row, or else a run. use: by claim,
- * or NULL for all. */
+/* Add the nodes that the plan claims for a row, or for a run. use: by claim, or
+ * NULL for all. */
 static void add_claims(struct rehearsed_claims *list, const struct plan *plan,
                        const uint8_t *use, uint32_t row, uint32_t run)
 {
@@ -300,7 +300,7 @@ const struct snap *rehearse_after(const struct snap *s, const struct plan *plan,
 	return then;
 }
 
-/* --- claims that are served at once ------------------------------------- */
+/* --- claims that are served at once --------------------------------------- */
 
 static bool is_on(const struct snap *s, uint32_t run, const uint32_t *node,
                   uint32_t n)
@@ -315,8 +315,8 @@ static bool is_on(const struct snap *s, uint32_t run, const uint32_t *node,
 	return false;
 }
 
-/* Whether all that is evicted from these nodes for the job is what the first
- * plan starts. */
+/* Whether all jobs that are evicted from these nodes for the job are starts of
+ * the first plan. */
 static bool takes_starts(const struct snap *s, const struct snap *then,
                          const struct plan *next, uint64_t job,
                          const uint32_t *node, uint32_t n)
@@ -377,8 +377,8 @@ const struct snap *rehearse_grant(const struct snap *s, const struct snap *then,
 	}
 	row[0] = run[s->run.n];
 	for (uint32_t i = 0; i < s->pend.n; i++) {
-		/* Forget grants to starts that are evicted in turn,
-		 * but no claims of earlier plans. */
+		/* Forget grants to starts that are themselves evicted, but no
+		 * claims of earlier plans. */
 		const struct snap *old = vain[i].by ? origin : s;
 
 		for (uint32_t k = old->pend.claim_first[i];

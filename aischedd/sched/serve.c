@@ -1,4 +1,4 @@
-/* serve.c - one claim: admit, place, evict, promise, say why not */
+/* serve.c - serve one claim: admit, place, evict, promise, or say why not */
 #include "aischedd/sched/serve.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static bool could_start(struct pass *p, uint32_t row)
 	       fit_empty_holds(p->empty, row, v);
 }
 
-/* Say that others are evicted for the row: its claim is the last one. */
+/* Note that others are evicted for the row: its claim is the last one. */
 static void say_preempting(struct pass *p, uint32_t row)
 {
 	const struct plan_claim *claim = p->claim.p;
@@ -169,7 +169,8 @@ static bool evicts(struct pass *p, uint32_t row, bool scattered)
 	return true;
 }
 
-/* Say why the first job of a row does not fit, given that no job is evicted. */
+/* Note why the first job of a row does not fit, although no job is evicted for
+ * it. */
 static void say_blocked(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;
@@ -192,7 +193,8 @@ static void say_blocked(struct pass *p, uint32_t row)
 		say_lack(p, row, &lack);
 }
 
-/* Whether what held for row a holds for row b, which has the same request. */
+/* Whether a verdict on row a also holds for row b, which has the same request.
+ */
 static bool is_alike(const struct snap *s, uint32_t a, uint32_t b)
 {
 	return s->queue.assumed_time[s->pend.queue[a]] ==
@@ -309,7 +311,8 @@ static void hold_limit(struct pass *p, uint32_t row,
 		pass_wake(p, since + wait);
 }
 
-/* The last pass said that the job waits; decide again for what. */
+/* The last pass decided that the job waits; find out again what it waits for.
+ */
 static enum serve_answer hold_again(struct pass *p, uint32_t row,
                                     const struct demand *d)
 {

@@ -1,8 +1,8 @@
 /*
  * serve.h - one claim of a pass, and its answer
  *
- * Limits are checked first.  Then the claim is placed in what is free; else
- * jobs are evicted for it; else it is promised a start, or holds back those
+ * Limits are checked first. Then the claim is placed in what is free; else jobs
+ * are evicted for it; else it is promised a start, or holds back the jobs
  * behind it.
  */
 #ifndef AISCHEDD_SCHED_SERVE_H

@@ -1,4 +1,5 @@
-/* share.c - what each queue may call its own: fair-share division */
+/* share.c - fair-share division: the part of the cluster that each queue may
+ * use */
 #include "aischedd/sched/share.h"
 
 #include <stdlib.h>
@@ -81,7 +82,7 @@ static void by_weight(struct share_claim *c, size_t n, int64_t one,
 	size_t k;
 
 	/* A claim that needs no more than its part is satisfied; that only
-	 * makes the other parts larger. */
+	 * enlarges the other parts. */
 	do {
 		k = needy(c, n, &weight);
 		whole = *left;

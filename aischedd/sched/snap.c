@@ -1,5 +1,5 @@
-/* snap.c - check once that a snapshot is consistent, so that the core need
- * not */
+/* snap.c - check once that a snapshot is consistent, so that the core can rely
+ * on it */
 #include "aischedd/sched/snap.h"
 
 #include <stdbool.h>
@@ -182,7 +182,7 @@ static int check_nodes(const struct snap *s, struct err *err)
 }
 
 /* Check the part of a postfix rule that ends before *end, which moves to its
- * start; top: a count is allowed here. */
+ * start. top: a count is allowed here. */
 static bool part_ok(const struct snap *s, uint32_t from, uint32_t *end,
                     bool top)
 {
@@ -379,8 +379,8 @@ static int check_run(const struct snap *s, struct err *err)
 	return 0;
 }
 
-/* Whether the member has waited less than the one before it, or as long and was
- * submitted later. */
+/* Whether the member has waited less than the one before it; or as long, but
+ * was submitted later. */
 static bool comes_after(const struct snap_member *m)
 {
 	return m->since > m[-1].since ||
@@ -513,7 +513,7 @@ int64_t snap_numa_share(const struct snap *s, uint32_t node, uint32_t numas,
 		return 0;
 	if (!all)
 		return numa == (uint32_t)__builtin_ctz(numas) ? mem : 0;
-	/* The rounded parts add up to the whole. */
+	/* Rounded so that all parts add up to the whole. */
 	return (int64_t)((__int128)mem * (before + total[numa]) / all -
 	                 (__int128)mem * before / all);
 }

@@ -26,21 +26,22 @@
 
 enum node_state { NODE_UP, NODE_DRAIN, NODE_DOWN };
 
-/* The demand of a request on the NUMA nodes of each of its tasks.  The least
- * number that a task could have on a node if that were empty is its span. */
+/* The demands or wishes of a request for the NUMA nodes of each of its tasks.
+ * The span of a task is the least number it could have on the node if that were
+ * empty. */
 enum numa {
 	NUMA_ANY,
-	NUMA_PREFER, /* as near to its span as can be had */
+	NUMA_PREFER, /* as close to its span as possible */
 	NUMA_STRICT, /* one */
-	NUMA_TIGHT   /* its span */
+	NUMA_TIGHT   /* exactly its span */
 };
 
-/* Likewise of the link groups of the GPUs that all its tasks on a node have
- * together. */
+/* Likewise of the link groups of all GPUs that its tasks have together on a
+ * node. */
 enum links {
-	LINKS_PREFER, /* as near to the least number as can be had */
+	LINKS_PREFER, /* as close to the least number as possible */
 	LINKS_ANY,
-	LINKS_STRICT /* the least number */
+	LINKS_STRICT /* exactly the least number */
 };
 
 /* The scheduling section of the configuration. */
@@ -169,7 +170,7 @@ struct snap_licenses {
 	X(uint32_t, reservation)
 /* clang-format on */
 
-/* Shapes: what a job asks for; jobs that ask for the same share one. */
+/* Requests: what a job asks for; jobs that ask for the same share one. */
 struct snap_reqs {
 	uint32_t n;
 	const uint32_t *tasks;
@@ -190,22 +191,24 @@ struct snap_license_use {
 
 /*
  * The decision of an earlier pass for a row, if that pass stopped before all
- * rows had their turn. The next pass goes on from there and does not ask again.
+ * rows had their turn. The next pass continues from there and does not decide
+ * again.
  */
 enum judged {
 	JUDGED_NO,
-	JUDGED_WAITS,   /* it waits for something that no other row could use */
+	JUDGED_WAITS,   /* it waits for something that no other row can use */
 	JUDGED_BLOCKED, /* it does not fit, or is over a limit */
-	JUDGED_PROMISED /* it was promised a start: asked again for the same
-	                   promise, not counted against the budget */
+	/* it was promised a start: decided again for the same promise, without
+	 * using the budget */
+	JUDGED_PROMISED
 };
 
 /*
- * Waiting jobs that are alike in all that the policy looks at are one row.
- * Those that have waited longer are its first members, among equals those that
- * were submitted earlier; an array is one member that counts its unstarted
- * tasks.  Only eligible jobs are here: held, dependent and future ones have
- * their reason already.
+ * Waiting jobs that are alike in all that the policy looks at are one row. The
+ * members that have waited longest come first; among equals, those submitted
+ * earlier. An array is one member that counts its unstarted tasks. Only
+ * eligible jobs are here: held, dependent and future jobs already have their
+ * reason.
  */
 struct snap_pend {
 	uint32_t n;
@@ -213,16 +216,17 @@ struct snap_pend {
 	const uint32_t *req, *queue, *user;
 	const int64_t *priority; /* class + own - nice; higher first */
 	const uint32_t *member_first;
-	/* A suspended job that is to resume: the index of its run, which keeps
-	 * memory and GPUs and needs CPUs back on the same nodes. */
+	/* If the row is a suspended job that is to resume: the index of its
+	 * run, which keeps memory and GPUs and needs CPUs again on the same
+	 * nodes. */
 	const uint32_t *resumes;    /* index in run, or SNAP_NONE */
 	const uint8_t *preemptible; /* 0: may use only the quota */
 	/* 1: its last start failed: evict no job for it */
 	const uint8_t *barred;
 	const uint16_t *light; /* 0 .. 1000: its user has used nothing */
 	const int64_t *served; /* seconds that it ran before; order_service.h */
-	/* Nodes held for it, one a task, from which others are evicted; such a
-	 * row has one member. Slice of claim. */
+	/* Nodes held for it, one for each task, from which others are evicted;
+	 * such a row has one member. Slice of claim. */
 	const uint32_t *claim_first;
 };
 
@@ -234,7 +238,7 @@ struct snap_member {
 };
 
 /*
- * All jobs that hold something. An elastic job that is losing tasks is here
+ * All jobs that hold resources. An elastic job that is losing tasks is here
  * twice: the tasks that stay, then those that are ending.
  */
 struct snap_run {
@@ -246,15 +250,16 @@ struct snap_run {
 	const uint8_t *suspended; /* holds memory and GPUs, no CPUs */
 	const uint8_t *preemptible;
 	/* 1: it is ending because an earlier plan evicted it; others have
-	 * claims on its place. Its queue no longer counts it. */
+	 * claims on its nodes. Its queue no longer counts it. */
 	const uint8_t *ending;
-	const uint8_t *freezable;    /* can be suspended in place */
-	const int64_t *safe_until;   /* may not be evicted before this time */
-	const int64_t *waited;       /* seconds, before it started */
-	const int64_t *served;       /* seconds it has run so far */
-	const uint32_t *task_first;  /* slice of task */
-	const uint32_t *claim_first; /* slice of claim: nodes held for tasks by
-	                                which it grows, or for its new place */
+	const uint8_t *freezable;   /* can be suspended in place */
+	const int64_t *safe_until;  /* may not be evicted before this time */
+	const int64_t *waited;      /* seconds, before it started */
+	const int64_t *served;      /* seconds that it has run so far */
+	const uint32_t *task_first; /* slice of task */
+	/* slice of claim: nodes held for tasks by which it grows, or for its
+	 * new place */
+	const uint32_t *claim_first;
 };
 
 /* Where one task runs and what it holds there. */
@@ -273,8 +278,8 @@ struct snap_cpu_use {
 	uint16_t milli; /* 1000: alone */
 };
 
-/* A start that the last plan promised to a job, and its nodes, one a task.
- * Sorted by job; those of one array record are in order. */
+/* A start that the last plan promised to a job, and its nodes, one for each
+ * task. Sorted by job; those of one array record are in order. */
 struct snap_promise {
 	uint64_t job;
 	int64_t start;
@@ -317,8 +322,9 @@ struct snap {
 	const struct snap_cpu_use *cpu_use;
 };
 
-/* RULE_OR - n, n > 0, follows what at least n of the job's nodes must have and
- * not all; only at the top, joined by RULE_AND: libcommon/constraint.h. */
+/* RULE_OR - n, n > 0, applies to the part before it: at least n of the job's
+ * nodes must have it, not all; only at the top, joined by RULE_AND: see
+ * libcommon/constraint.h. */
 enum { RULE_AND = -1, RULE_OR = -2 };
 
 static inline uint32_t rule_count(int32_t item)
@@ -373,8 +379,8 @@ static inline uint32_t snap_run_ntasks(const struct snap *s, uint32_t run)
  * is wrong. */
 int snap_check(const struct snap *snap, struct err *err);
 
-/* Find the free thousandths of each CPU. They are below 0 where a suspended job
- * is ending whose CPUs other jobs use by now. */
+/* Find the free thousandths of each CPU. They are below 0 if other jobs already
+ * use the CPUs of a suspended job that is ending. */
 void snap_threads(const struct snap *snap, int64_t *ret);
 
 /*
@@ -384,8 +390,8 @@ void snap_threads(const struct snap *snap, int64_t *ret);
 int64_t snap_numa_share(const struct snap *snap, uint32_t node, uint32_t numas,
                         int64_t mem, uint32_t numa);
 
-/* Where its memory is not known, it is in the NUMA nodes of the task's CPUs,
- * else of its GPUs, else in all. */
+/* The NUMA nodes of a task's memory if they are not known: those of its CPUs,
+ * else of its GPUs, else all. */
 uint32_t snap_task_numas(const struct snap *snap, const struct snap_task *task,
                          const struct snap_cpu_use *use);
 
@@ -396,8 +402,9 @@ static inline bool snap_binds(const struct snap *s, uint32_t req)
 	       s->req.numa[req] == NUMA_TIGHT;
 }
 
-/* Free MiB by NUMA node, as numa_mem: below 0 where tasks that may have memory
- * elsewhere have it elsewhere; or (bound) what no task is bound to. */
+/* Find the free MiB of each NUMA node, as numa_mem. They are below 0 if tasks
+ * that may have memory elsewhere do; or with bound, what no task is bound to.
+ */
 void snap_numas(const struct snap *snap, bool bound, int64_t *ret);
 
 /* The sums of all nodes that are not down. */

@@ -1,4 +1,4 @@
-/* tally.c - all that runs, summed up */
+/* tally.c - sums over all running jobs */
 #include "aischedd/sched/tally.h"
 
 #include "aischedd/sched/future/runs.h"
@@ -7,14 +7,14 @@
 
 enum { ENDING = 1, SUSPENDED = 2, FIRM = 4, PART = 8, SAFE = 16 };
 
-/* Runs that are alike; counted first, then summed up. */
+/* Runs that are alike; counted here, then added to the sums. */
 struct kind {
 	int64_t standing;
 	uint32_t queue, req, tasks, flags;
 	int64_t runs;
 };
 
-/* Kinds that are counted at a time; others replace them. */
+/* Kinds that are counted at a time; a new one replaces another. */
 enum { KINDS = 256 };
 
 static void add(int64_t sum[RES_N], int64_t n, const int64_t each[RES_N])
@@ -41,8 +41,8 @@ static void add_used(const struct snap *s, const struct kind *k,
 		add(q->late, tasks, held);
 		q->late_jobs += k->flags & PART ? 0 : k->runs;
 	}
-	/* The part that an elastic job loses is asked for by its first
-	 * entry. */
+	/* The first entry of a shrinking elastic job also asks for the part
+	 * that it loses. */
 	if (!(k->flags & PART))
 		add(q->ask, k->runs * s->req.tasks[k->req], each);
 	if (each[RES_GPU]) {
@@ -83,8 +83,8 @@ static uint32_t flags_of(const struct snap *s, uint32_t run)
 	return flags;
 }
 
-/* Count one more of its kind; a different kind in that slot is summed up
- * first. */
+/* Count a run with its kind; if another kind is in that slot, add that to the
+ * sums first. */
 static void add_run(const struct snap *s, uint32_t run, uint32_t flags,
                     struct kind *kind, struct tally *t)
 {

@@ -1,8 +1,8 @@
 /*
- * tally.h - all that runs, summed up
+ * tally.h - sums over all running jobs
  *
- * A pass looks at more runs than anything else, so it goes through them once,
- * for every sum that is needed.
+ * A pass looks at more runs than at anything else, so it goes through them
+ * once, for all sums that it needs.
  */
 #ifndef AISCHEDD_SCHED_TALLY_H
 #define AISCHEDD_SCHED_TALLY_H
@@ -16,7 +16,7 @@ struct tally_queue {
 	int64_t jobs;        /* jobs that are not ending */
 	int64_t late[RES_N]; /* used by those that are ending */
 	int64_t late_jobs;   /* jobs that are ending as a whole */
-	int64_t ask[RES_N];  /* what all would have with all their tasks */
+	int64_t ask[RES_N];  /* what all would use with all their tasks */
 	uint32_t growers;    /* runs that may get more tasks */
 	int64_t lowest;      /* least standing of those that may be evicted;
 	                        INT64_MAX: none */
@@ -29,8 +29,8 @@ struct tally {
 	/* when the set of evictable runs changes, or SNAP_NEVER */
 	int64_t wake;
 	int64_t cpus, gpus; /* of jobs that have GPUs */
-	int64_t *req_gpus;  /* the latter, by request */
-	bool ends;          /* one of them ends at a known time */
+	int64_t *req_gpus;  /* gpus, by request */
+	bool ends;          /* one of them has a known end */
 };
 
 struct tally *tally_new(const struct snap *snap, struct arena *arena);

@@ -63,7 +63,8 @@ static void put_nodes(const struct verdict *v, struct buf *out)
 	           v->lack.need == 1 ? "" : "s");
 }
 
-/* "2 nodes, and fits on 1": they are too few of the kind, if one is given. */
+/* "2 nodes, and fits on 1"; or that there are too few nodes of the given kind.
+ */
 static void put_fewer_nodes(const struct verdict *v, const char *kind,
                             struct buf *out)
 {
@@ -71,7 +72,7 @@ static void put_fewer_nodes(const struct verdict *v, const char *kind,
 	buf_printf(out, "%s, and fits on %lld", kind, (long long)v->lack.have);
 }
 
-/* Whether the job as a whole lacks something, not one task. */
+/* Whether the job as a whole lacks it, rather than one task. */
 static bool is_of_job(const struct snap *s, uint32_t req,
                       const struct verdict *v)
 {
@@ -522,7 +523,7 @@ static void put_reserved(const struct snap *s, const struct verdict *v,
 	put_span(out, s->resv.start[resv] - s->now);
 }
 
-/* Say for whom a node is kept on which the job would fit. */
+/* Say for whom a node is kept on which the job would otherwise fit. */
 static void put_way(const struct snap *s, const struct verdict *v,
                     struct buf *out)
 {

@@ -25,7 +25,7 @@ enum {
 	WHAT_LINKS        /* GPUs in the fewest link groups */
 };
 
-/* The one for whom a node or a limit is kept. */
+/* For whom a node or a limit is kept. */
 enum kept_for {
 	KEPT_PROMISE,     /* a job that is promised a start there */
 	KEPT_WAITER,      /* a job that has waited for the node for long */
@@ -45,13 +45,14 @@ enum resv_fault { RESV_BEGINS, RESV_IS_OVER, RESV_OF_OTHERS };
  */
 struct verdict {
 	enum reason why;
-	uint32_t started; /* jobs of the row that start in this plan */
+	uint32_t started; /* how many jobs of the row start in this plan */
 	uint64_t first;   /* the waiting job that this is about, 0: none */
 	uint64_t job;     /* the job that it waits for, 0: none in particular */
 	int64_t expected; /* expected start, SNAP_NEVER: cannot be known */
 	uint32_t position; /* 1: the next of its queue */
-	bool kept; /* an earlier pass judged the row, and that holds still; why
-	              is WHY_Unevaluated */
+	/* an earlier pass judged the row and its verdict still holds; why is
+	 * WHY_Unevaluated */
+	bool kept;
 	uint32_t name; /* node, queue, pool, licence or reservation that
 	                * the sentence names, or SNAP_NONE */
 	int what;      /* enum resource or WHAT_*: short or limited */
@@ -64,8 +65,8 @@ struct verdict {
 			 * nodes */
 			int64_t need;
 			union {
-				int64_t have;      /* free on node `name`;
-				                    * NeverFits: there at all */
+				/* free on node `name`; NeverFits: its total */
+				int64_t have;
 				int64_t numa_gpus; /* on the best NUMA node */
 				int64_t link_gpus; /* in the best group */
 			};
@@ -93,12 +94,11 @@ struct verdict {
 			int64_t start; /* KEPT_PROMISE: promised for then */
 			int64_t end;   /* KEPT_RESERVATION: when the waiting job
 			                * would end, or SNAP_NEVER */
-			bool license;  /* KEPT_LIMIT: `name` is a licence, not a
-			                * queue */
+			bool license;  /* KEPT_LIMIT: `name` is a licence */
 		} keep;
 		enum resv_fault resv; /* Reservation */
 		int64_t retry_at;     /* StartFailed: time of the next try */
-		uint32_t held; /* Preempting: tasks for which a place is held */
+		uint32_t held; /* Preempting: tasks for which nodes are held */
 	};
 };
 

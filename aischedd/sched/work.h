@@ -27,9 +27,9 @@ struct work {
 	const struct snap *snap;
 	struct arena *arena;
 
-	/* By node. */
+	/* By node: */
 	int64_t *cpu, *mem; /* free; may be < 0 */
-	int64_t *slot;      /* how many more tasks it may have; may be < 0 */
+	int64_t *slot;      /* how many more tasks it takes; may be < 0 */
 	int64_t *gpu;       /* free thousandths of all devices together */
 	int64_t *whole;     /* devices wholly free */
 	int64_t *idle;      /* CPUs of its slice wholly free */
@@ -40,7 +40,8 @@ struct work {
 	int64_t *thread;           /* one a CPU of a slice: free thousandths */
 	const int64_t *thread_now; /* as in the snapshot */
 	int64_t *numa_mem;         /* one a NUMA node: free; may be < 0 */
-	int64_t *numa_bound; /* one a NUMA node: what no task is bound to */
+	/* one a NUMA node: less the tasks that are bound */
+	int64_t *numa_bound;
 	const int64_t *numa_now, *bound_now; /* as in the snapshot */
 	struct work_core *core; /* scratch of fit.c, by core number */
 
@@ -48,9 +49,9 @@ struct work {
 	int64_t (*used)[RES_N]; /* one a queue: by it and all below it */
 	int64_t (*firm)[RES_N]; /* part of used: by jobs not preemptible */
 	int64_t *jobs;          /* one a queue: running, likewise */
-	/* The counts above are those once all evicted jobs have ended and all
-	 * claimants have started.  At present more is used, one a queue: by
-	 * the evicted jobs, less the claims; may be < 0. */
+	/* The counters above show the time when all evicted jobs have ended and
+	 * all claimants have started. At present, by queue, this much more is
+	 * used: by the evicted jobs, less the claims; may be < 0. */
 	int64_t (*late)[RES_N];
 	int64_t *late_jobs;
 
@@ -70,7 +71,7 @@ struct work {
 	size_t use_cap;
 
 	bool grouped; /* some node has more than one link group of GPUs */
-	/* Tasks that are not bound may have their memory in other NUMA nodes:
+	/* Tasks that are not bound may have their memory in other NUMA nodes;
 	 * for claims, which were granted before such tasks came. */
 	bool fluid;
 	unsigned loose; /* LOOSE_*: demands that are ignored, to explain why a
@@ -87,9 +88,9 @@ enum user_count { USER_JOBS, USER_GPUS, USER_LATE_JOBS, USER_LATE_GPUS };
 struct work *work_new(const struct snap *snap, const struct tally *tally,
                       struct arena *arena);
 
-/* Counters without queues and users, filled in node by node: with what is free
- * now, or as if nothing ran; tasks are not counted. like: a full one of the
- * same snapshot, or NULL if only the latter is asked for. */
+/* Counters without queues and users, filled in node by node: as free now, or as
+ * if nothing ran; tasks are not counted. like: full counters of the same
+ * snapshot; may be NULL if only the latter are needed. */
 enum work_kind { WORK_NOW, WORK_EMPTY };
 
 struct work *work_new_blank(const struct snap *snap, const struct work *like,
@@ -106,8 +107,8 @@ void work_undo(struct work *w, size_t mark);
 void work_commit(struct work *w); /* forget the trail */
 
 /*
- * A task of req takes (sign -1) or gives back (sign +1) what it holds on its
- * node: its CPUs (counter and nuse CPUs of the slice), and all the rest.
+ * A task of req takes (sign -1) or gives back (1) what it holds on its node:
+ * its CPUs (the counter, and nuse CPUs of the slice), or everything else.
  */
 void work_cpus(struct work *w, uint32_t req, uint32_t node,
                const struct snap_cpu_use *use, uint32_t nuse, int sign);
@@ -122,20 +123,20 @@ void work_run_task(struct work *w, uint32_t run, uint32_t t, int sign);
 /* Whether no other task holds something that this task holds. */
 bool work_is_sound(const struct work *w, const struct snap_task *task);
 
-/* Add a job (sign 1) to the use of its queue and all ancestors, or take it back
- * (-1): resources, and (whole) one of the jobs of queue and user. */
+/* Add a job (sign 1) to the use of its queue and all ancestors, or remove it
+ * (-1): its resources, and (whole) one of the jobs of queue and user. */
 void work_charge(struct work *w, uint32_t queue, const int64_t amount[RES_N],
                  bool firm, int sign);
 void work_charge_job(struct work *w, uint32_t queue, uint32_t user,
                      int64_t gpus, bool whole, int sign);
 
-/* Count what a job that is evicted uses until it has ended (sign 1), or what a
- * claim does not use until then (-1); whole: as for work_charge_job(). */
+/* Count what an evicted job uses until it has ended (sign 1), or what a claim
+ * does not use until then (-1); whole: as for work_charge_job(). */
 void work_delay(struct work *w, uint32_t queue, uint32_t user,
                 const int64_t amount[RES_N], bool whole, int sign);
 
-/* The amounts that this many tasks of a running job count for; CPUs only unless
- * it is suspended. */
+/* The amounts that this many tasks of a running job count for; CPUs only if it
+ * is not suspended. */
 void work_amount(const struct snap *s, uint32_t run, int64_t tasks,
                  int64_t ret[RES_N]);
 

@@ -26,8 +26,8 @@ static void refused(struct kube_attempt *a, const struct err *err)
 	              err->text);
 }
 
-/* Whether a running attempt makes a forbidden call again later, as it may be
- * allowed then. The watch tells if the object is gone. */
+/* Whether a running attempt repeats a forbidden call later, as it may be
+ * allowed then. If the object is gone, the watch tells. */
 static bool is_to_rest(struct kube_attempt *a, const struct err *err)
 {
 	if (!err || err->code == ENOENT || is_worth_another(err))
@@ -61,8 +61,8 @@ static void have_job(struct kube_attempt *a, json_t *obj)
 	a->make.job = NULL;
 }
 
-/* The name is made of job and attempt, or of the content: an existing object is
- * that of an earlier call. */
+/* The name comes from job and attempt, or from the content; so an object that
+ * exists was made by an earlier call. */
 static void on_object(struct kube_attempt *a, json_t **obj,
                       const struct err *err)
 {
@@ -90,7 +90,7 @@ static void on_job(struct kube_attempt *a, struct kube_task *task,
 		refused(a, answer->err);
 }
 
-/* Deleted since: make it again. */
+/* The object was deleted since: make it again. */
 static void on_look(struct kube_attempt *a, struct kube_task *task,
                     const struct kube_answer *answer)
 {
@@ -135,7 +135,7 @@ static void on_claim(struct kube_attempt *a, struct kube_task *task,
 		refused(a, answer->err);
 }
 
-/* The watch tells if the pod is gone, or bound by now. */
+/* If the pod is gone, or already bound, the watch tells. */
 static void on_bind(struct kube_attempt *a, struct kube_task *task,
                     const struct kube_answer *answer)
 {
@@ -149,7 +149,7 @@ static void on_bind(struct kube_attempt *a, struct kube_task *task,
 		refused(a, err);
 }
 
-/* A pod that is gone need not be told again. */
+/* A pod that is gone need not be told to leave. */
 static void on_leave(struct kube_attempt *a, struct kube_task *task,
                      const struct kube_answer *answer)
 {

@@ -1,9 +1,9 @@
 /*
  * answer.h - apply the answers to calls about an attempt
  *
- * A refused call that may be granted later is made again by a tick. If a start
- * is refused for good what it needs, it fails; a running attempt waits
- * KUBE_REST_MS and asks again.
+ * A refused call that may succeed later is repeated by a tick. If an object
+ * that a start needs is refused for good, the start fails; a running attempt
+ * waits KUBE_REST_MS and asks again.
  */
 #ifndef AISCHEDD_RUN_KUBE_ANSWER_H
 #define AISCHEDD_RUN_KUBE_ANSWER_H

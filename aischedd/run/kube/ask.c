@@ -76,13 +76,13 @@ static void on_removed(struct kube_ask *ask, const struct kube_answer *answer)
 	struct kube_job *job =
 	    map_find(&ask->kube->jobs, kube_text_key(ask->of));
 
-	/* The Job is gone, or another one of that name; on any other error a
-	 * sweep asks again. */
+	/* The Job is gone, or there is another one of that name; after any
+	 * other error a sweep asks again. */
 	if (job && answer->err && answer->err->code != ENOENT)
 		kube_jobs_remove_later(job);
 }
 
-/* Note an error that an admin may mend, until calls of that kind succeed. */
+/* Note an error that an admin can mend, until calls of that kind succeed. */
 static void mind(struct kube_ask *ask, const struct kube_answer *answer)
 {
 	struct kube_refused *refusal = &ask->kube->asks.refused[ask->kind];

@@ -72,7 +72,7 @@ void kube_ask_remove(struct kube *kube, struct kube_job *job);
 /* Make the Secret, for a; or (a NULL) delete it. */
 void kube_ask_shared(struct kube_shared *shared, struct kube_attempt *a);
 
-/* Read the Events about Jobs for which no pods can be made. */
+/* Read the Events that say why Jobs have no pods. */
 void kube_ask_why(struct kube *kube);
 
 void kube_ask_free_all(struct kube *kube);

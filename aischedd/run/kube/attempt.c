@@ -45,9 +45,9 @@ void kube_attempt_touch(struct kube_attempt *a)
 	event_active(a->kube->soon, EV_TIMEOUT, 0);
 }
 
-/* Whether this pod counts and not the other one of its index: the newest that
- * stays does. They may arrive in any order; a pod that is over is older than
- * one that is not. */
+/* Whether this pod counts in place of the other one of its index: the newest
+ * pod that stays does. They may arrive in any order; a pod that is over is
+ * older than one that is not. */
 static bool counts_before(const struct kube_pod *pod,
                           const struct kube_pod *was)
 {
@@ -115,7 +115,8 @@ void kube_attempt_link(struct kube_attempt *a, struct kube_task *task)
 	TAILQ_REMOVE(&a->kube->pods.loose, task, of_list);
 	TAILQ_INSERT_TAIL(&a->tasks, task, of_list);
 	task->attempt = a;
-	a->start.why_ms = 0; /* pods do come: no need to ask why */
+	/* pods do appear: no need to ask why they are missing */
+	a->start.why_ms = 0;
 	set_at(a, task);
 	kube_task_count(a->kube, task);
 }

@@ -103,7 +103,7 @@ static json_t *patch_of(const struct kube *kube, const struct drain_node *d)
 	              reason ? kube->pool->name : NULL);
 
 	/* If only the reason changed, do not cordon again: somebody may have
-	 * uncordoned it. */
+	 * uncordoned the node. */
 	if (!reason || !d->noted)
 		json_object_set_new(
 		    patch, "spec",
@@ -133,7 +133,7 @@ static void ask(struct kube *kube, struct drain_node *d)
 
 /* --- compare --- */
 
-/* A node that others cordoned stays as it is; they may uncordon it. */
+/* Leave a node as it is that others cordoned; they may uncordon it. */
 static bool is_as_wanted(const struct drain_node *d)
 {
 	if (d->reason && d->noted)

@@ -12,7 +12,8 @@
 #include "libcommon/mem.h"
 
 enum {
-	SLACK_MS = 15000 /* what is late by more will not happen by itself */
+	/* what takes longer than this will not happen by itself */
+	SLACK_MS = 15000
 };
 
 void kube_end_leave(struct kube_attempt *a, struct kube_task *task,
@@ -79,6 +80,6 @@ void kube_end_fail(struct kube_attempt *a, enum start_fault whose,
 	err_set(&a->end.fault, EIO, "%s", text);
 	if (a->make.shared)
 		a->make.shared->there =
-		    false; /* if the start failed because it was missing */
+		    false; /* if the start failed because the Job was missing */
 	a->end.whose = whose;
 }

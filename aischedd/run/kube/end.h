@@ -34,7 +34,7 @@ void kube_end_leave(struct kube_attempt *a, struct kube_task *task,
 /* Tell all of its pods to end; delete the Job if that takes too long. */
 void kube_end_take_down(struct kube_attempt *a);
 
-/* Delete pods for good whose kubelet will not report their end. */
+/* Delete pods for good whose end no kubelet will report. */
 void kube_end_fence(struct kube_attempt *a);
 
 /* Note that it cannot start; the first reason counts. */

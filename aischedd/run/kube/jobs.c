@@ -42,7 +42,7 @@ static void job_lose(struct kube *kube, struct kube_job *job)
 	job_free(job);
 }
 
-/* Returns NULL if its pods do not look for each other. */
+/* Returns the queue of a Job whose pods look for each other, else NULL. */
 static char *queue_of(const json_t *obj)
 {
 	const json_t *pods = json_object_get(

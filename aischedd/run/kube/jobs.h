@@ -21,10 +21,10 @@ struct kube_job {
 	char *queue; /* if its pods are to find each other; else NULL */
 	struct kube_owner owner;
 	uint32_t indexes, tasks; /* indexes now; tasks at its start */
-	uint32_t replace;        /* pods of each index that may fail */
-	bool once;               /* KUBE_NOTE_ONCE */
-	bool marked;             /* not yet seen in the list being read */
-	bool deleting, removing; /* by anybody; by us */
+	uint32_t replace; /* pods of each index that may fail and be replaced */
+	bool once;        /* KUBE_NOTE_ONCE */
+	bool marked;      /* not yet seen in the list being read */
+	bool deleting, removing; /* by anyone; by us */
 	int64_t rest_ms; /* if removal was refused: not before this time */
 };
 

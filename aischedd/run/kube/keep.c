@@ -1,11 +1,12 @@
 /*
  * keep.c - keep the logs of pods before the pods go
  *
- * A log goes to a file of log_file.h. The log of a pod that has ended is read,
- * a few at a time for all attempts. The log of a pod that is about to end is
- * followed, because it is gone soon after its last line. A broken call is made
- * again and goes on where it was; if that does not help, the end of the job
- * says so and does not wait. A server that cannot be reached is waited for.
+ * Each log goes to a file of log_file.h. The logs of ended pods are read, a few
+ * at a time for all attempts. The log of a pod that is about to end is
+ * followed, because it is gone soon after its last line. A broken call is
+ * repeated and continues where it was; if that does not help, the end of the
+ * job says so and does not wait. While the server cannot be reached, the end
+ * waits.
  */
 #include "aischedd/run/kube/keep.h"
 
@@ -24,9 +25,10 @@
 #include "libcommon/mem.h"
 
 enum {
-	READERS = 8,         /* logs of ended pods read at a time */
-	FOLLOWERS = 256,     /* logs followed at a time */
-	SILENCE_MS = 10000,  /* after which a node does not answer */
+	READERS = 8,     /* logs of ended pods read at a time */
+	FOLLOWERS = 256, /* logs followed at a time */
+	/* a node that answers nothing for so long is given up */
+	SILENCE_MS = 10000,
 	FOLLOW_MS = 3600000, /* likewise for a followed log */
 	WHOLE_MS = 60000,    /* for one whole log */
 	LINGER_MS = 3000,    /* of a stream after its pod has ended */
@@ -88,7 +90,8 @@ static void kept_free(struct kube_kept *k)
 	free(k);
 }
 
-/* The log is read, or given up (err says why); keep what there is of it. */
+/* Finish a log that was read, or given up (err says why); keep what has been
+ * read of it. */
 static void finish(struct kube_kept *k, const struct err *err)
 {
 	struct kube_keep *keep = k->keep;
@@ -208,7 +211,7 @@ static void ask(struct kube *kube, struct kube_kept *k, bool follow)
 
 /* --- steps --- */
 
-/* Whether the stream goes on too long after its pod has ended. */
+/* Whether the stream lasts too long after its pod has ended. */
 static bool lingers(struct kube_kept *k)
 {
 	int64_t now = clock_boot_ms();

@@ -17,18 +17,18 @@ struct kube_keeps {
 	unsigned nreading, nfollowing; /* calls in progress */
 };
 
-/* Make one for the logs of an attempt; none is read yet. */
+/* Make one for the logs of an attempt; reads none yet. */
 struct kube_keep *kube_keep_new(struct kube *kube,
                                 const struct kube_owner *owner);
 
 /*
- * Keep the logs of the attempt's pods that are being deleted, or of all. May be
- * repeated. When all are kept, the attempt is stepped.
+ * Keep the logs of those pods of the attempt that are being deleted, or of all.
+ * May be repeated. Once all are kept, the attempt is stepped.
  */
 void kube_keep_add(struct kube_keep *keep, bool all);
 bool kube_keep_is_done(const struct kube_keep *keep);
 
-/* Whether the pods can go without losing what they print from now on. */
+/* Whether the pods can go without losing any of their output. */
 bool kube_keep_is_reading(const struct kube_keep *keep);
 
 /* Called soon after pods have changed, and each second. */

@@ -38,7 +38,7 @@ static void on_trouble(const struct err *err, void *arg)
 
 /* --- watches ----------------------------------------------------------- */
 
-/* News end the trouble of a watch. When the last watch has synced, or is known
+/* News end the trouble of a watch. Once the last watch has synced, or is known
  * to be refused, recover() can be answered. */
 static void heard(struct kube *kube, int what, enum kube_news news,
                   const struct err *err)
@@ -216,8 +216,8 @@ static void on_lease(void *arg)
 
 /* --- begin and end --------------------------------------------------- */
 
-/* Containers cannot be signalled or frozen from outside: the state does not ask
- * for that. */
+/* The state never asks for it: containers cannot be signalled or frozen from
+ * outside. */
 static void no_signal(struct runner *r, uint64_t job, uint32_t attempt,
                       const struct run_signal *what)
 {

@@ -1,10 +1,10 @@
 /*
  * kube.h - the runner of a cluster
  *
- * kube.c watches nodes, pods and Jobs and hands what it hears to nodes.c,
- * pods.c and jobs.c. life.c acts: life.h has the life of an attempt. A call
+ * kube.c watches nodes, pods and Jobs, and passes what it learns to nodes.c,
+ * pods.c and jobs.c. life.c acts: life.h tells the life of an attempt. A call
  * changes nothing here until its answer or a watch reports the change, and only
- * the holder of the Lease makes calls. README.md has a list of the files.
+ * the holder of the Lease makes calls. README.md lists the files.
  */
 #ifndef AISCHEDD_RUN_KUBE_KUBE_H
 #define AISCHEDD_RUN_KUBE_KUBE_H
@@ -41,7 +41,7 @@ enum {
 	SEE_NODES,
 	SEE_PODS,
 	SEE_JOBS,
-	SEE_CLAIMS, /* from here on: jobs without volumes need them not */
+	SEE_CLAIMS, /* from here on: not needed by jobs without volumes */
 	SEE_VOLUMES,
 	SEE_CLASSES,
 	SEE_N

@@ -1,10 +1,11 @@
 /*
  * lease.h - a Lease decides which daemon acts in a cluster
  *
- * The holder is named by the id of a store. The holder renews the Lease; any
- * other daemon waits until it has not changed for as long as it says. Time is
- * counted by each process itself, since it last saw a change: clocks need not
- * agree, and a process that slept finds that it no longer holds the Lease.
+ * The holder is named by the id of its store and renews the Lease. Any other
+ * daemon waits until the Lease has not changed for as long as it says. Each
+ * process measures that time itself, from the last change that it saw: clocks
+ * need not agree, and a process that was asleep finds that it no longer holds
+ * the Lease.
  */
 #ifndef AISCHEDD_RUN_KUBE_LEASE_H
 #define AISCHEDD_RUN_KUBE_LEASE_H
@@ -26,20 +27,20 @@ struct kube_lease *kube_lease_new(struct event_base *base,
                                   struct kube_http *http, const char *namespace,
                                   const char *name, const char *holder,
                                   kube_lease_fn *fn, void *arg);
-/* Call it before http is freed; no callbacks follow. NULL is allowed. */
+/* Must be called before http is freed; no callbacks follow. NULL is allowed. */
 void kube_lease_free(struct kube_lease *lease);
 
 /* Returns for how many ms from now on we may act; 0: not at all. */
 int64_t kube_lease_left_ms(const struct kube_lease *lease);
 
 /*
- * Send a request that only the holder may send: if the Lease is lost first, it
- * never goes out. path and body replace those of the request, and are taken.
+ * Send a request as the holder of the Lease: it never goes out if the Lease is
+ * lost first. path and body replace those of the request, and are taken.
  */
 void kube_lease_send(const struct kube_lease *lease, struct buf *path,
                      json_t *body, const struct kube_request *request);
 
-/* Returns why we do not hold it, one sentence; NULL: we do, or have not tried
+/* Returns one sentence on why we do not hold it; NULL: we do, or have not tried
  * yet. */
 const char *kube_lease_trouble(const struct kube_lease *lease);
 

@@ -16,8 +16,8 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* "2 of 8 pods did not run within 300 s, the first aj-c-7-1-3-x on node n3":
- * blames their nodes. */
+/* Return "2 of 8 pods did not run within 300 s, the first aj-c-7-1-3-x on node
+ * n3", and note their nodes as those to blame. */
 static char *late_text(struct kube_attempt *a, int64_t s)
 {
 	const struct kube_slot *first = NULL;
@@ -146,7 +146,7 @@ static void (*const act[])(struct kube_attempt *a) = {
 
 /* --- pods and end --- */
 
-/* all: not only of pods that are being deleted. */
+/* all: of all pods, not only of those being deleted. */
 static void keep_logs(struct kube_attempt *a, bool all)
 {
 	if (!a->end.keep)
@@ -154,7 +154,7 @@ static void keep_logs(struct kube_attempt *a, bool all)
 	kube_keep_add(a->end.keep, all);
 }
 
-/* Look at its pods; what they show may end it. */
+/* Look at its pods, whose state may end it. */
 static struct kube_look look_at(struct kube_attempt *a)
 {
 	struct kube_look seen;
@@ -171,7 +171,7 @@ static struct kube_look look_at(struct kube_attempt *a)
 	return seen;
 }
 
-/* Whether none of its pods holds a node, or will. */
+/* Whether none of its pods holds a node, or will hold one. */
 static bool is_quiet(struct kube_attempt *a, const struct kube_look *look)
 {
 	enum life life = life_of(a);

@@ -73,7 +73,7 @@ static void end(struct run_log *log, const struct err *err)
 	reader.end(err, reader.arg);
 }
 
-/* The pod was deleted before all was read. */
+/* The pod was deleted before all of its log was read. */
 static void end_stale(struct run_log *log)
 {
 	struct err err;
@@ -111,7 +111,7 @@ static int on_data(const void *data, size_t len, void *arg, struct err *err)
 	return 0;
 }
 
-/* Whether asking again, or waiting, may help. */
+/* Whether it may help to ask again, or to wait. */
 static bool may_help(const struct err *err)
 {
 	return err->code != EPERM && err->code != EACCES;
@@ -131,7 +131,7 @@ static void on_done(const struct kube_answer *answer, void *arg)
 		end_stale(log);
 	else if (log->last || (err.code && !may_help(&err)))
 		end(log, err.code ? &err : NULL);
-	else /* ended with its container, or cut off: ask the pod */
+	else /* the container ended, or the stream was cut: ask the pod */
 		log->again_ms = clock_boot_ms() + PAUSE_MS;
 }
 
@@ -159,7 +159,7 @@ static void ask(struct run_log *log, const struct kube_pod *pod)
 	buf_free(&path);
 }
 
-/* Whether the stream goes on too long after its pod has ended. */
+/* Whether the stream lasts too long after its pod has ended. */
 static bool lingers(struct run_log *log)
 {
 	int64_t now = clock_boot_ms();

@@ -17,7 +17,7 @@ struct kube;
 struct kube_log_pod {
 	struct log_id id;
 	const struct kube_pod *pod; /* borrowed */
-	bool gone;                  /* its output can no longer be read */
+	bool gone;                  /* its output cannot be read any longer */
 };
 
 /* Lists the pods of an attempt that run or have run, in the order of their

@@ -22,7 +22,7 @@ static void tell_wait(struct kube_attempt *a, const struct kube_pod *pod)
 	free(text);
 }
 
-/* Whether a container waits for something that will not change by itself. */
+/* Whether a container waits for something that will never change by itself. */
 static bool is_stuck(struct kube_attempt *a, const struct kube_pod *pod)
 {
 	static const char *const fatal[] = { "InvalidImageName",
@@ -75,8 +75,8 @@ static void lose(struct kube_slot *slot, const struct kube_pod *pod)
 	free(why);
 }
 
-/* Let the other pods go when the one that runs the script has ended well; how
- * they end does not count. */
+/* Once the pod that runs the script has ended well, tell the others to end;
+ * their ends do not count. */
 static void dismiss(struct kube_attempt *a)
 {
 	const struct kube_task *first = kube_attempt_at(a, 0);

@@ -17,7 +17,7 @@ struct kube_look {
 	int64_t start;  /* unix seconds when the last pod started; 0: none */
 };
 
-/* Look at each slot; notes what was lost and why the start failed. */
+/* Look at each slot. Notes which pods were lost and why the start failed. */
 struct kube_look kube_look_at(struct kube_attempt *a);
 
 #endif

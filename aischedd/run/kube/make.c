@@ -51,7 +51,7 @@ bool kube_make_is_done(struct kube_attempt *a)
 	return true;
 }
 
-/* Whether the volumes that it mounts are there, on its nodes; asks for those
+/* Whether the volumes that it mounts are ready on its nodes; asks for those
  * that are not. */
 static bool volumes_are_ready(struct kube_attempt *a)
 {

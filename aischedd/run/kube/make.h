@@ -14,12 +14,13 @@ struct kube_shared;
 struct kube_orders {
 	json_t *job, *secret, *service; /* still to be made; NULL: done */
 	struct kube_shared *shared;     /* the shared Secret; NULL: its own */
-	bool once;         /* the pod of index 0 runs the script, and ends it */
-	uint32_t replace;  /* failed pods that are replaced before all end */
-	char *mount;       /* what it mounts; NULL: nothing */
-	char *wait;        /* what its volumes wait for, or NULL */
-	uint32_t refusals; /* of its claims before the start; UINT32_MAX: not
-	                      counted yet */
+	bool once; /* index 0 runs the script, and its end ends the Job */
+	uint32_t replace; /* failed pods that are replaced before all end */
+	char *mount;      /* what it mounts; NULL: nothing */
+	char *wait;       /* what its volumes wait for, or NULL */
+	/* refusals of its claims before the start; UINT32_MAX: not counted
+	 * yet */
+	uint32_t refusals;
 };
 
 /* Ask for the Job, then for its Secret and for more indexes. */
@@ -27,7 +28,7 @@ void kube_make_objects(struct kube_attempt *a);
 
 /*
  * Ask for the Service by which its pods find each other, once all of them run:
- * for each address that is added later, the cluster writes all addresses again.
+ * whenever an address is added, the cluster writes all addresses again.
  */
 void kube_make_service(struct kube_attempt *a);
 

@@ -28,7 +28,7 @@ void kube_nodes_free(struct kube_nodes *nodes); /* NULL is allowed */
 void kube_nodes_news(struct kube_nodes *nodes, enum kube_news news,
                      json_t *obj);
 
-/* A foreign pod uses this on its node (on), or no longer. */
+/* Note that a foreign pod uses this on its node (on), or no longer does. */
 void kube_nodes_use(struct kube_nodes *nodes, const char *node,
                     const struct kube_amount *use, bool on);
 
@@ -41,12 +41,14 @@ bool kube_nodes_is_up(const struct kube_nodes *nodes, const char *node);
 /* Returns for how many ms it has not been ready, as far as we saw; 0: it is. */
 int64_t kube_nodes_down_ms(const struct kube_nodes *nodes, const char *node);
 
-/* Tell its state again although nothing changed: the receiver forgot it. */
+/* Report its state again, although it has not changed: the receiver forgot it.
+ */
 void kube_nodes_retell(struct kube_nodes *nodes, const char *name);
 
 bool kube_nodes_is_there(const struct kube_nodes *nodes, const char *node);
 
-/* Call fn for each node of the pool, with its labels, "label=value" each. */
+/* Call fn for each node of the pool, with its labels in the form "label=value".
+ */
 typedef void kube_nodes_fn(const char *name, const json_t *features, void *arg);
 void kube_nodes_each(const struct kube_nodes *nodes, kube_nodes_fn *fn,
                      void *arg);

@@ -115,7 +115,7 @@ static void on_posted(const struct kube_answer *answer, void *arg)
 
 /* --- write --- */
 
-/* The length to which to cut a text, between characters. */
+/* The length at which to cut a text, between two characters. */
 static size_t fitting(const char *text)
 {
 	size_t len = strlen(text);

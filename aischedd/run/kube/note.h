@@ -1,8 +1,8 @@
 /*
  * note.h - write Events, for `kubectl describe` of a Job that others made
  *
- * Of each Job the last Event is kept until it can be written; the same Event
- * again becomes a series. A few go out at a time, after all other calls.
+ * The last Event of each Job is kept until it can be written; repeated Events
+ * become a series. They go out a few at a time, after all other calls.
  */
 #ifndef AISCHEDD_RUN_KUBE_NOTE_H
 #define AISCHEDD_RUN_KUBE_NOTE_H

@@ -31,7 +31,7 @@ static struct kube_task *task_seen(struct kube *kube, struct kube_pod *pod,
 		TAILQ_INSERT_TAIL(&kube->pods.loose, task, of_list);
 		map_set(&kube->pods.ours, key, task);
 	} else {
-		pod->index = task->pod.index; /* ignore changes of its labels */
+		pod->index = task->pod.index; /* ignore changed labels */
 		kube_pod_fini(&task->pod);
 	}
 	task->pod = *pod;
@@ -199,7 +199,7 @@ static void on_pod(struct kube *kube, json_t *obj, bool deleted)
 	}
 	key = kube_text_key(pod.uid);
 	if (kube_adopt_pod_seen(kube, &pod, deleted)) {
-		other_free(kube, key); /* if its Job was not known before */
+		other_free(kube, key); /* it came before its Job was known */
 		return;
 	}
 	on_other(kube, &pod, deleted);

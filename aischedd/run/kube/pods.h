@@ -21,8 +21,8 @@ struct kube_pods {
 
 /* Handle what the watch of all pods reports; obj is NULL if there is none. */
 void kube_pods_news(struct kube *kube, enum kube_news news, json_t *obj);
-/* Returns a pod of others that mounts the claim of our namespace, on a node;
- * false: none does. */
+/* Find a pod of others on a node that mounts this claim of our namespace;
+ * false: there is none. */
 bool kube_pods_mounting(const struct kube *kube, const char *claim,
                         const char **ret_pod, const char **ret_node);
 void kube_pods_free(struct kube *kube);

@@ -43,9 +43,9 @@ static struct kube_task *before(struct kube_attempt *a,
 }
 
 /*
- * Find its tasks: those it was started with, less those that left, plus those
- * that joined. Returns false if one of the first did not run: the start was
- * under way, or broken.
+ * Find its tasks: those with which it started, less those that left, plus those
+ * that joined. Returns false if one of the first tasks did not run: the start
+ * was incomplete, or failed.
  */
 static bool find_slots(struct kube_attempt *a, uint32_t started)
 {
@@ -111,7 +111,7 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 		                                    .attempt = id->attempt,
 		                                    .queue = job->queue });
 	answer(kube, id, RUN_STARTED, start);
-	/* Tell now if it has ended meanwhile. */
+	/* It may have ended meanwhile: tell at once. */
 	kube_life_step(a);
 }
 

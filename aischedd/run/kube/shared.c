@@ -17,10 +17,11 @@
 /* --- find them after a restart --- */
 
 /*
- * A Secret is made after the first Job that names it and deleted before the
- * last one. So after a restart Jobs tell which Secrets there may be, unless
+ * A Secret is made after the first Job that names it, and deleted before the
+ * last one. So after a restart Jobs tell which Secrets may exist, unless
  * somebody deleted all these Jobs meanwhile. Secrets cannot be listed without
- * the right to read those of others; so an empty file notes the name of each.
+ * the right to read those of others; therefore an empty file notes the name of
+ * each.
  */
 static char *folder_of(const struct kube *kube)
 {
@@ -42,8 +43,8 @@ static char *file_of(const struct kube_shared *shared)
 	return file;
 }
 
-/* Called before it is made. A name that cannot be noted is found by its Jobs
- * only. */
+/* Called before the Secret is made. If the name cannot be noted, only its Jobs
+ * lead to it. */
 static void note(const struct kube_shared *shared)
 {
 	char *file = file_of(shared);

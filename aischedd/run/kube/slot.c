@@ -46,7 +46,7 @@ static bool index_is_taken(struct kube_attempt *a, const struct kube_slot *slot,
 	                kube_pod_is_over(&task->pod));
 }
 
-/* Keep the slots of pods whose nodes are among the names not taken yet. */
+/* Keep the slots of pods on those named nodes that are not taken yet. */
 static void keep_slots(struct kube_attempt *a, struct kube_slot *to, uint32_t n,
                        const char *const *name)
 {

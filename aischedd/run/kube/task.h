@@ -33,17 +33,17 @@ TAILQ_HEAD(kube_tasks, kube_task);
 
 bool kube_task_is_bound(const struct kube_task *task);
 
-/* Whether the script ended badly, other than by being told to end. */
+/* Whether the script failed, other than by being told to end. */
 bool kube_task_has_failed(const struct kube_task *task);
 
 /* Whether it holds its node. */
 bool kube_task_is_alive(const struct kube_task *task);
 
-/* Whether it was deleted for good on a node that cannot report its end any
- * more: the object goes with its Job. */
+/* Whether it was deleted for good on a node that can no longer report its end:
+ * its object is deleted with its Job. */
 bool kube_task_is_given_up(const struct kube_task *task);
 
-/* Returns why a pod is gone that should have stayed. */
+/* Returns why a pod has gone that should have stayed. */
 const char *kube_task_loss(const struct kube_attempt *a,
                            const struct kube_task *task);
 

@@ -35,7 +35,7 @@ static void tell_last(struct kube_attempt *a, struct run_event *ev)
 	kube_tell(a, ev);
 }
 
-/* A shell returns 128 plus the number of the signal. */
+/* A shell returns 128 plus the signal's number. */
 static void status_of(const struct kube_pod *pod, int *ret_exit, int *ret_signo)
 {
 	bool by_signal =
@@ -67,7 +67,7 @@ void kube_tell_replaced(struct kube_attempt *a, uint32_t n,
 	buf_free(&text);
 }
 
-/* Whether pod is worse: the first task that ended badly is the worst. */
+/* Whether pod is worse: the one that failed first is the worst. */
 static bool is_worse(const struct kube_pod *pod, const struct kube_pod *worst)
 {
 	bool bad = pod->exit_code || pod->oom;
@@ -76,8 +76,8 @@ static bool is_worse(const struct kube_pod *pod, const struct kube_pod *worst)
 	return !worst || (bad && !was) || (bad && pod->end < worst->end);
 }
 
-/* Add up the CPU time of all that ran; if pods replaced each other, the memory
- * of the last one counts. */
+/* Add up the CPU time of all pods that ran; of pods that replaced each other,
+ * the last one's memory counts. */
 static void add_use(struct kube_attempt *a, struct outcome *o)
 {
 	const struct kube_task *task;

@@ -20,17 +20,17 @@ struct kube_telling {
 /* Fills in job and attempt. */
 void kube_tell(struct kube_attempt *a, struct run_event *ev);
 
-/* Tell what delays it; NULL: nothing does any longer. */
+/* Report what delays the job; NULL: nothing any longer. */
 void kube_tell_note(struct kube_attempt *a, const char *text);
 
-/* Tell how many of its pods have failed so far; last: the latest. */
+/* Report how many of its pods have failed so far; last: the latest one. */
 void kube_tell_replaced(struct kube_attempt *a, uint32_t n,
                         const struct kube_task *last);
 
-/* Tell the last event: nothing of it runs any longer, or will. */
+/* Report the last event: nothing of it runs any longer, or will run. */
 void kube_tell_end(struct kube_attempt *a);
 
-/* See runner_ops: known when the pod that ran the script has ended. */
+/* See runner_ops: known once the pod that ran the script has ended. */
 void kube_tell_steps(struct runner *r, uint64_t job, uint32_t attempt,
                      struct buf *out);
 

@@ -1,4 +1,4 @@
-/* trouble.c - tell what holds the pool up, and what its nodes lack */
+/* trouble.c - report what holds the pool up, and what its nodes lack */
 #include "aischedd/run/kube/trouble.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static const char *refusal(const struct kube *kube)
 	return kube->notes.mute.code ? kube->notes.mute.text : NULL;
 }
 
-/* Returns why the first of these that is blind cannot be watched, or NULL. */
+/* Returns why the first of these watches that fails is not working, or NULL. */
 static const char *blind(const struct kube *kube, int from, int end)
 {
 	for (int i = from; i < end; i++)
@@ -46,7 +46,7 @@ static const char *trouble(const struct kube *kube)
 	return text ? text : blind(kube, SEE_CLAIMS, SEE_N);
 }
 
-/* Tell only changes. */
+/* Report only changes. */
 static void tell(struct kube *kube, enum run_event_kind kind, const char *text,
                  struct buf *told)
 {
@@ -69,8 +69,8 @@ void kube_trouble_tell_lacks(struct kube *kube)
 {
 	if (!kube->recovery.done)
 		return;
-	/* Tell nodes first: the state must not lag behind what the log says of
-	 * them. */
+	/* Report nodes first: the state must not lag behind what the log says
+	 * about them. */
 	kube_nodes_flush(kube->nodes);
 	tell(kube, RUN_LACKS, kube_nodes_lacks(kube->nodes), &kube->told.lacks);
 }

@@ -1,5 +1,5 @@
 /*
- * trouble.h - tell what holds the pool up, and what its nodes lack
+ * trouble.h - report what holds the pool up, and what its nodes lack
  */
 #ifndef AISCHEDD_RUN_KUBE_TROUBLE_H
 #define AISCHEDD_RUN_KUBE_TROUBLE_H
@@ -14,7 +14,7 @@ struct kube_told {
 	struct buf shortcomings;   /* result of shortcomings() */
 };
 
-/* Tell what holds the pool up, when it begins, changes and ends. */
+/* Report what holds the pool up, when that begins, changes or ends. */
 void kube_trouble_tell(struct kube *kube);
 
 /* Likewise for what nodes lack. */

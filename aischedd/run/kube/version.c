@@ -8,8 +8,8 @@
 #include "libcommon/clock.h"
 
 enum {
-	/* Older servers drop backoffLimitPerIndex: the first failed task would
-	 * end all tasks. */
+	/* Older servers drop backoffLimitPerIndex, so the first failed task
+	 * would end all tasks. */
 	MAJOR = 1,
 	MINOR = 29,
 	AGAIN_MS = 5000 /* pause before an old server is asked again */

@@ -31,8 +31,8 @@ void kube_why_look(struct kube_attempt *a)
 	kube_ask_why(kube);
 }
 
-/* Fail the start, which is tried again as a whole: the quota may have room
- * then, and other jobs may use the nodes meanwhile. */
+/* Fail the start, which is repeated as a whole: by then the quota may allow it,
+ * and meanwhile other jobs can use the nodes. */
 static void tell(struct kube *kube, const json_t *event)
 {
 	const json_t *about = json_object_get(event, "involvedObject");

@@ -1,8 +1,9 @@
 /*
  * ask.c - requests to the runner of this machine
  *
- * A start costs the loop no file and no wait: the nursery is sent one end of a
- * socket pair and a memory file with the order, and forks the shepherd.
+ * A start makes the loop write no file and wait for nothing: the nursery gets
+ * one end of a socket pair and a memory file with the order, and forks the
+ * shepherd.
  */
 #include "aischedd/run/local/ask.h"
 
@@ -21,7 +22,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/step_msg.h"
 
-#define STEPS_BYTES ((size_t)16 << 20) /* of 40,000 steps, and more */
+#define STEPS_BYTES ((size_t)16 << 20) /* enough for 40,000 steps */
 
 /* --- start --- */
 
@@ -154,7 +155,7 @@ void local_stop(struct runner *r, uint64_t job, uint32_t attempt,
 	                         words[why], "grace", (json_int_t)grace));
 }
 
-/* Shepherds of versions without steps read script_only. */
+/* Shepherds of older versions, without steps, read script_only. */
 void local_signal(struct runner *r, uint64_t job, uint32_t attempt,
                   const struct run_signal *what)
 {
@@ -177,7 +178,7 @@ void local_suspend(struct runner *r, uint64_t job, uint32_t attempt)
 		attempt_send(a, json_pack("{s:s}", "do", "suspend"));
 }
 
-/* A place in the form that shepherds read. */
+/* Returns a placement in the form that shepherds read. */
 static json_t *place_to_json(struct local *l, uint32_t ntasks,
                              const struct snap_task *task,
                              const struct snap_cpu_use *cpu_use)

@@ -68,7 +68,7 @@ void attempt_free(struct attempt *a)
 	free(a);
 }
 
-/* Remove what a killed shepherd left; returns as tree_remove(). */
+/* Remove what a killed shepherd left; returns as tree_remove() does. */
 static bool remove_tmp(int dirfd, const char *name)
 {
 	int fd = openat(dirfd, name,
@@ -94,8 +94,8 @@ bool attempt_remove(struct attempt *a)
 	char name[48];
 
 	local_name(name, a->job, a->attempt);
-	/* The next daemon removes the rest if the user makes files faster than
-	 * they are removed. */
+	/* The next daemon removes the rest, if the user makes files faster than
+	 * they can be removed. */
 	if (remove_files(l->dirfd, name) && ++a->slices < REMOVE_SLICES)
 		return false;
 	map_del(&l->attempts, key(a->job, a->attempt));
@@ -223,8 +223,8 @@ static void on_message(struct attempt *a, const char *text, size_t len)
 	json_decref(msg);
 }
 
-/* Read the record for what the shepherd did not say; also when it found that
- * another shepherd has the attempt. */
+/* Read from the record what the shepherd did not say; also if another shepherd
+ * turned out to own the attempt. */
 static void on_hang_up(struct attempt *a)
 {
 	attempt_hang_up(a);
@@ -249,8 +249,8 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 }
 
 /*
- * A shepherd reads at once unless somebody stopped it; then messages beyond the
- * socket's buffer, some hundred, are lost.
+ * A shepherd reads at once unless somebody stopped it; then messages that do
+ * not fit the socket's buffer (some hundreds) are lost.
  */
 void attempt_send(struct attempt *a, json_t *msg)
 {
@@ -258,7 +258,7 @@ void attempt_send(struct attempt *a, json_t *msg)
 
 	if (a->fd >= 0 && text &&
 	    send(a->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-		/* the reader notices that it has ended */
+		/* the reader will notice that it has ended */
 	}
 	free(text);
 	json_decref(msg);

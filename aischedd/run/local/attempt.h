@@ -1,5 +1,5 @@
 /*
- * attempt.h - one attempt: what its shepherd says and is told, and its removal
+ * attempt.h - one attempt: messages from and to its shepherd, and its removal
  */
 #ifndef AISCHEDD_RUN_LOCAL_ATTEMPT_H
 #define AISCHEDD_RUN_LOCAL_ATTEMPT_H
@@ -18,7 +18,8 @@ void attempt_send(struct attempt *a, json_t *msg);
 void attempt_insist(struct attempt *a, json_t **kept, json_t *msg);
 /* Handle it at the next tick. */
 void attempt_queue(struct attempt *a);
-/* Fill in job and attempt and deliver; answers of recover() are counted. */
+/* Fill in job and attempt, and deliver the event; counts the answers of
+ * recover(). */
 void attempt_tell(struct attempt *a, struct run_event *ev);
 /* Note that the last event of the attempt was told; remove the attempt if it is
  * stray or forgotten. */

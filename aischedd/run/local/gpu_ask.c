@@ -18,7 +18,7 @@
 
 enum { ANSWER_MAX = 1 << 20, NO_LIBRARY = 3, PAUSE_MS = 2 };
 
-/* Start the program; its answers and errors come through out. */
+/* Start the program; out receives its answers and errors. */
 static int begin(const char *program, int out, pid_t *ret, struct err *err)
 {
 	const struct spawn s = {
@@ -31,7 +31,7 @@ static int begin(const char *program, int out, pid_t *ret, struct err *err)
 	return errno ? err_sys(err, "cannot start '%s'", program) : 0;
 }
 
-/* Returns false if it is not over in time. */
+/* Read all output. Returns false if that takes too long. */
 static bool read_all(int fd, int64_t end, struct buf *ret)
 {
 	int64_t left;
@@ -71,8 +71,7 @@ static bool has_ended(pid_t pid, int64_t end, int *ret)
 	return is == pid;
 }
 
-/* A process that hangs in a driver does not die at once: do not wait for that.
- */
+/* A process that hangs in a driver does not die at once: do not wait for it. */
 static json_t *hear(pid_t pid, int fd, int ms, struct err *err)
 {
 	int64_t end = clock_ms() + ms;

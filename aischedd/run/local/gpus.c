@@ -18,7 +18,7 @@
 #define PCI_VENDOR_NVIDIA     0x10de
 #define PCI_VENDOR_AMD        0x1002
 
-/* Returns its place, or NULL if there are too many. */
+/* Add a GPU. Returns its entry, or NULL if there are too many. */
 static struct gpu_id *add(struct gpus *gpus, hwloc_topology_t topo,
                           hwloc_obj_t near)
 {
@@ -101,7 +101,7 @@ static hwloc_obj_t find_bus(hwloc_topology_t topo, const char *id)
 	return pci ? hwloc_get_non_io_ancestor_obj(topo, pci) : NULL;
 }
 
-/* The GPUs that can be given out: their places in the list are in at. */
+/* The GPUs that can be allocated; at: their places in the list. */
 static void take_gpus(struct gpus *gpus, const json_t *list, uint32_t *at,
                       hwloc_topology_t topo, struct arena *arena)
 {
@@ -179,7 +179,7 @@ static bool ask_driver(struct gpus *gpus, hwloc_topology_t topo,
 
 /* --- hwloc ---------------------------------------------------------------- */
 
-/* Find what hwloc knows from NVML, CUDA or ROCm, if it was built with them. */
+/* Read what hwloc knows from NVML, CUDA or ROCm, if it was built with them. */
 static void find_os_devices(struct gpus *gpus, hwloc_topology_t topo,
                             hwloc_obj_t *ret_dev, struct arena *arena)
 {
@@ -223,8 +223,9 @@ static uint32_t find_device(hwloc_obj_t obj, const hwloc_obj_t *dev, uint32_t n)
 	return i;
 }
 
-/* hwloc's NVLink matrix has ports of switches: join them, then what they join.
- * Without switches the second step would clear the matrix. */
+/* hwloc's NVLink matrix has the ports of switches: first join these, then the
+ * GPUs that they join. Without switches the second step would clear the matrix.
+ */
 static void join_switches(hwloc_topology_t topo, struct hwloc_distances_s *d)
 {
 	if (!hwloc_distances_transform(
@@ -311,7 +312,8 @@ static uint32_t count_names(const char *folder, const char *prefix)
 	return n < LIMIT_GPUS ? n : LIMIT_GPUS;
 }
 
-/* The driver's name of the first device; all of one machine are alike. */
+/* Returns the driver's name of the first device; all of one machine are alike.
+ */
 static const char *nvidia_model(struct arena *arena)
 {
 	DIR *dir = opendir("/proc/driver/nvidia/gpus");

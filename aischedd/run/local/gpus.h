@@ -14,8 +14,8 @@
 /* A GPU as its driver knows it. */
 struct gpu_id {
 	const char *uuid; /* NULL: not known */
-	int32_t minor;    /* of /dev/nvidiaN; -1: not known */
-	uint32_t index;   /* as CUDA counts, in order of bus ids */
+	int32_t minor;    /* the N of /dev/nvidiaN; -1: not known */
+	uint32_t index;   /* as CUDA numbers them in order of bus ids */
 };
 
 struct gpus {
@@ -28,19 +28,20 @@ struct gpus {
 };
 
 /*
- * Asks, until one answers: aisched-gpu, which asks the driver; hwloc, if it was
- * built with NVML, CUDA or ROCm; the files of the driver. With HWLOC_XMLFILE
- * set only hwloc. A driver that hangs costs GPUS_ASK_MS. Does not fail.
+ * Asks in turn, until one answers: aisched-gpu, which asks the driver; hwloc,
+ * if built with NVML, CUDA or ROCm; the driver's files. With HWLOC_XMLFILE set,
+ * only hwloc. A driver that hangs costs GPUS_ASK_MS. Does not fail.
  */
 void gpus_find(struct gpus *ret, hwloc_topology_t topo, struct arena *arena);
 
 enum { GPUS_ASK_MS = 10000 };
 
 /*
- * Divide n GPUs into groups any two of which are joined at half the best
- * bandwidth of the node or more; where that is not transitive, into disjoint
- * cliques in order of their numbers. width[i * n + j]: any unit, the same in
- * both directions. Returns false, and no groups, if none are joined.
+ * Divide n GPUs into groups; within a group any two are joined with at least
+ * half the best bandwidth of the node. Where that relation is not transitive,
+ * groups are disjoint cliques in order of their numbers. width[i * n + j]: any
+ * unit, the same in both directions. Returns false, and no groups, if no two
+ * are joined.
  */
 bool gpus_group(uint32_t n, const uint64_t *width, uint8_t *ret_link);
 

@@ -1,4 +1,4 @@
-/* health.c - run the admin's program that says whether this machine is well */
+/* health.c - run the admin's program that checks this machine */
 #include "aischedd/run/local/health.h"
 
 #include <event2/event.h>
@@ -72,7 +72,8 @@ static void read_output(struct health_run *run)
 			buf_add(&run->text, part, (size_t)n);
 	}
 	if (n == 0)
-		event_del(run->readable); /* closed: else it is always so */
+		/* closed; else it would be readable for ever */
+		event_del(run->readable);
 }
 
 /* Returns the first line that is not blank, or NULL; the caller frees it. */
@@ -128,7 +129,8 @@ static void on_ended(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	/* Kill the rest of its group while the number is not another's yet. */
+	/* Kill the rest of its group, while no other process can have its
+	 * number. */
 	kill(-run->pid, SIGKILL);
 	waitpid(run->pid, &status, 0);
 	if (h) {
@@ -146,8 +148,8 @@ static void on_ended(evutil_socket_t fd, short what, void *arg)
 	run_free(run);
 }
 
-/* A program that hangs on a broken device does not die at once: tell what is
- * wrong now, and go on when it has ended. */
+/* A program that hangs on a broken device does not die at once: report the
+ * failure now, and go on when it has ended. */
 static void on_late(evutil_socket_t fd, short what, void *arg)
 {
 	struct health_run *run = arg;
@@ -173,8 +175,7 @@ static struct health_run *run_new(struct health *h)
 
 	if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) < 0)
 		return NULL;
-	/* Programs do not expect an output that does not block: only our end is
-	 * one. */
+	/* Programs do not expect non-blocking output: only our end is. */
 	fcntl(pipe[1], F_SETFL, 0);
 	code = spawn_program((const char *[]){ h->program, NULL }, -1, pipe[1],
 	                     &pid);

@@ -1,9 +1,9 @@
 /*
- * health.h - run the admin's program that says whether this machine is well
+ * health.h - run the admin's program that checks this machine
  *
  * The loop never waits for the program. It is a child in a process group of its
- * own, killed when it is late; the next run begins only after the last one has
- * ended, so one that cannot be killed is not started twice.
+ * own, and is killed when it is late. The next run begins only after the last
+ * one has ended, so a program that cannot be killed is not started twice.
  */
 #ifndef AISCHEDD_RUN_LOCAL_HEALTH_H
 #define AISCHEDD_RUN_LOCAL_HEALTH_H
@@ -22,7 +22,7 @@ struct health *health_new(struct event_base *base, health_fn *fn, void *arg);
 /*
  * Run this program from now on; the configuration is borrowed for the call.
  * Returns whether its first result is still to come: a new program is started
- * at once. Without a program the machine is well, which fn is not told.
+ * at once. Without a program the machine counts as well, and fn is not called.
  */
 bool health_conf(struct health *health, const struct conf_health *conf);
 void health_free(struct health *health); /* NULL is allowed */

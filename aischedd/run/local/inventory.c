@@ -101,8 +101,8 @@ static void find_numa_memory(struct machine *m, hwloc_topology_t topo,
 
 /* --- all --- */
 
-/* The configuration says how many there are; those beyond what was found are
- * of no NUMA node in particular. */
+/* The configuration says how many GPUs there are; those beyond the number found
+ * belong to no NUMA node in particular. */
 static void note_gpus(struct machine *m, const struct conf_node *conf,
                       struct arena *arena)
 {

@@ -1,5 +1,5 @@
 /*
- * local.c - the runner of this machine: begin, tick and end
+ * local.c - the runner of this machine: its begin, its ticks and its end
  *
  * attempt.c talks to shepherds, ask.c serves requests of the daemon.
  */
@@ -152,8 +152,8 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 
 /* --- begin --- */
 
-/* Returns why a job could open the GPUs of others though it should not, or
- * NULL. */
+/* Returns why jobs cannot be kept from GPUs of others, although they should be;
+ * or NULL. */
 static const char *cannot_constrain(const struct local *l)
 {
 	uint32_t known = 0;
@@ -201,7 +201,7 @@ static void note_shortcomings(struct local *l)
 		buf_printf(&l->shortcomings, "%sGPUs: %s.",
 		           l->shortcomings.len ? " " : "",
 		           l->machine.gpus.note);
-	/* A job that can open all GPUs counts all of them. */
+	/* A job that can open all GPUs must find its own among all. */
 	l->constrain_devices = l->constrain_devices && !why;
 	if (why)
 		buf_printf(&l->shortcomings,
@@ -211,7 +211,7 @@ static void note_shortcomings(struct local *l)
 
 static int open_dir(struct local *l, const char *state_dir, struct err *err)
 {
-	/* Other users' jobs reach their scripts through it. */
+	/* Other users' jobs reach their scripts through this folder. */
 	mode_t mode = geteuid() == 0 ? 0711 : 0700;
 
 	l->dir = xasprintf("%s/run", state_dir);
@@ -249,8 +249,8 @@ static int64_t read_limit(const char *file)
 	return n > 0 ? n : INT64_MAX;
 }
 
-/* A quarter of what the machine allows: several runaway jobs must not keep
- * everybody from logging in. */
+/* A quarter of what the machine allows, so that several runaway jobs cannot
+ * keep everybody from logging in. */
 static int64_t default_max_processes(void)
 {
 	int64_t pids = read_limit("pid_max"), all = read_limit("threads-max");
@@ -270,8 +270,8 @@ static void take_conf(struct local *l, const char *tmp_dir,
 	                                              : default_max_processes();
 }
 
-/* Begin to run the program; nothing starts before it has said for the first
- * time that the machine is well. */
+/* Begin to run the program; nothing starts before its first verdict that the
+ * machine is well. */
 static void check_health(struct local *l, const struct conf_health *conf)
 {
 	if (health_conf(l->health, conf))

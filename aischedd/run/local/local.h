@@ -36,7 +36,7 @@ struct attempt {
 	uint64_t job;
 	uint32_t attempt;
 	enum attempt_state state;
-	bool stray;   /* unknown to the daemon: ended, not told */
+	bool stray;   /* unknown to the daemon, which names no such attempt */
 	bool awaited; /* recover() waits for its answer */
 	bool started; /* RUN_STARTED was told */
 	bool forgotten;
@@ -67,14 +67,15 @@ struct local {
 	char *dir;     /* state_dir/run */
 	char *tmp_dir; /* each attempt has its temporary folder below it */
 	int64_t max_processes;
-	uint32_t rlimits; /* of submitters that jobs get */
+	uint32_t rlimits; /* which limits jobs get from their submitters */
 	bool constrain_devices;
-	struct rlimit files; /* RLIMIT_NOFILE that others have from us */
+	/* RLIMIT_NOFILE that other processes inherit from us */
+	struct rlimit files;
 	int dirfd, null_fd;
 	int lock_fd; /* of dir/lock: see local_lock() */
 	bool locked;
 	char *shepherd; /* path of the program */
-	int nursery_fd; /* -1: to be started first */
+	int nursery_fd; /* -1: not started */
 	pid_t nursery_pid;
 	struct arena *arena;
 	struct machine machine;
@@ -84,7 +85,7 @@ struct local {
 	struct buf shortcomings;
 
 	struct health *health;
-	char *unwell; /* what its program says; NULL: nothing is wrong */
+	char *unwell; /* the program's verdict; NULL: the machine is well */
 
 	struct map attempts;
 	DIR *proc;            /* a scan for processes of those that are dying */
@@ -104,8 +105,8 @@ static inline struct local *local_of(struct runner *r)
 }
 
 /*
- * Look at some processes of the machine, and kill those of attempts that are
- * dying.  One scan of /proc is for all of them, and is spread over turns.
+ * Look at some processes of the machine, and kill those of dying attempts. One
+ * scan of /proc serves all of them, and is spread over turns.
  */
 void local_scan(struct local *l);
 

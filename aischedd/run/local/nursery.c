@@ -1,9 +1,9 @@
 /*
  * nursery.c - the daemon's side of the nursery
  *
- * Under a user manager, the nursery and all below it are in a scope that the
- * manager delegates: its cgroup outlives the session and the daemon, and has
- * controllers.
+ * Under a user manager, the nursery and all its children are in a scope that
+ * the manager delegates: its cgroup has controllers, and outlives the session
+ * and the daemon.
  */
 #include "aischedd/run/local/nursery.h"
 
@@ -26,7 +26,7 @@
 
 #define SCOPE_PATIENCE_MS 5000
 
-/* Gives the nursery a cgroup to divide, under a user manager. */
+/* Makes a cgroup that the nursery divides, under a user manager. */
 static const char *const scope_command[] = {
 	"/usr/bin/systemd-run",
 	"--user",
@@ -38,7 +38,8 @@ static const char *const scope_command[] = {
 	"--",
 };
 
-/* Start the nursery: a shepherd program that waits; see nursery.h. */
+/* Start the nursery: a shepherd program that waits for orders; see nursery.h.
+ */
 static int spawn_nursery(struct local *l, int fd)
 {
 	const char *args[ARRAY_SIZE(scope_command) + 4];
@@ -90,8 +91,8 @@ static int connect_nursery(struct local *l, struct err *err)
 	return 0;
 }
 
-/* Whether the nursery got a scope: it says what that lets it limit, or ends.
- * Asked once per daemon. */
+/* Whether the nursery got a scope: it reports which limits that allows, or
+ * ends. Asked once per daemon. */
 static bool scope_works(struct local *l)
 {
 	struct pollfd p = { .fd = l->nursery_fd, .events = POLLIN };
@@ -137,7 +138,8 @@ int nursery_open(struct local *l, struct err *err)
 	return connect_nursery(l, err);
 }
 
-/* Fails with EAGAIN if it has many to start already; else it is dead. */
+/* Fails with EAGAIN if it has too many to start already; any other failure
+ * means that it is dead. */
 static int send_birth(struct local *l, const struct attempt *a)
 {
 	union {

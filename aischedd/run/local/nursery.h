@@ -9,8 +9,8 @@
 /* Start the nursery, and find the cgroups that are available. */
 int nursery_open(struct local *l, struct err *err);
 void nursery_close(struct local *l);
-/* Hand over child_fd and order_fd. Returns 1 if done, 0 if there is no room
- * now, -1 on failure. */
+/* Hand over child_fd and order_fd. Returns 1 if done, 0 if the nursery takes
+ * none now, -1 on failure. */
 int nursery_send(struct local *l, const struct attempt *a, struct err *err);
 
 #endif

@@ -117,8 +117,8 @@ static void end_scan(struct local *l)
 		a->scanned = a->state == ATTEMPT_DYING && a->scan == l->scan;
 }
 
-/* Kill the process if it is of an attempt that is looked for. One that becomes
- * another program may be of any; a cgroup knows its own. */
+/* Kill the process if it belongs to an attempt that is looked for. A process in
+ * the middle of an exec may belong to any; a cgroup knows its own. */
 static void scan_one(struct local *l, pid_t pid, struct buf *env)
 {
 	bool unclear = environ_read(pid, env) == EAGAIN;
@@ -171,7 +171,8 @@ static bool bury(struct attempt *a)
 		if (!a->scanned)
 			return false;
 		a->scanned = false;
-		/* The run id finds processes of jobs without cgroup, too. */
+		/* Look for the run id, too, which also finds processes without
+		 * a cgroup. */
 		all = cgroup_remove(&a->claim.cgroup) == 0 && !a->left;
 	}
 	if (!all && time(NULL) - a->dying_since < GIVE_UP_S)

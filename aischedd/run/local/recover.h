@@ -7,9 +7,9 @@
 #include "aischedd/run/local/local.h"
 
 /*
- * Each shepherd inherits the daemon's lock and releases it once it has claimed
- * its attempt. So whoever gets the lock knows that no start of an earlier
- * daemon is still in progress.
+ * Take the daemon's lock. Each shepherd inherits it, and releases it once it
+ * has claimed its attempt; so whoever gets the lock knows that no start of an
+ * earlier daemon is still under way.
  */
 bool local_lock(struct local *l);
 void local_recover(struct runner *r, size_t n, const uint64_t *job,

@@ -1,5 +1,5 @@
-/* allocation.c - the variables of a job for its client, which is no task of it
- */
+/* allocation.c - the variables of a job for its client, which is none of its
+ * tasks */
 #include "aischedd/run/shepherd/allocation.h"
 
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "aischedd/run/shepherd/vars.h"
 #include "libcommon/mem.h"
 
-/* Ends of names that say which process one is, or would make it one of the
- * job's. */
+/* Ends of names of variables that identify a process, or would make it one of
+ * the job's. */
 static const char *const withheld[] = {
 	"RUN_ID",        "NODEID",
 	"PROCID",        "LOCALID",

@@ -1,5 +1,6 @@
 /*
- * allocation.h - the variables of a job for its client, which is no task of it
+ * allocation.h - the variables of a job for its client, which is none of its
+ * tasks
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_ALLOCATION_H
 #define AISCHEDD_RUN_SHEPHERD_ALLOCATION_H

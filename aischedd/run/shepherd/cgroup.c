@@ -51,9 +51,9 @@ int cgroup_limit_memory(const struct cgroup *cg, int64_t mib)
 		return cgroup_file_write_number(dir, "memory.max", bytes);
 	}
 	dir = cg->dir[CG_MEMORY];
-	/* The limit with swap must not be below the other one: raise it before,
-	 * lower it after. It is missing if the kernel does not account for
-	 * swap. */
+	/* The limit with swap must not be below the one without: raise it
+	 * first, lower it last. It is missing if the kernel does not account
+	 * for swap. */
 	if (dir)
 		cgroup_file_write_number(dir, "memory.memsw.limit_in_bytes",
 		                         bytes);
@@ -130,7 +130,7 @@ pid_t cgroup_fork(struct cgroup *cg)
 		pid = fork_into(cg->dir[CG_V2]);
 	if (pid >= 0)
 		return pid;
-	/* Some containers forbid it, old kernels lack it. */
+	/* Some containers forbid it; old kernels lack it. */
 	cg->born_inside = false;
 	return fork();
 }
@@ -209,7 +209,7 @@ bool cgroup_has(const struct cgroup *cg, pid_t pid)
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	cgroup_file_read(path, "cgroup", &text);
-	/* The name of the group has the run id, which no other group has. */
+	/* The group's name has the run id, so no other group has it. */
 	for (const char *p = text.data; text.len && *p && !has;) {
 		size_t len = strcspn(p, "\n"), n = strlen(name);
 

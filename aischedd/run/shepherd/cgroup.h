@@ -1,10 +1,10 @@
 /*
- * cgroup.h - one cgroup for each attempt, where the system can
+ * cgroup.h - one cgroup for each attempt, if the system allows it
  *
  * Version 2 holds, freezes and kills the processes, also on a hybrid system
- * whose v2 tree has no controllers; each controller (memory, cpu, pids, cpuset)
- * is v2's if that has it, else that of version 1, else missing. An attempt has
- * a directory of the same name in each tree that is used.
+ * whose v2 tree has no controllers. Each controller (memory, cpu, pids, cpuset)
+ * is v2's if v2 has it, else that of version 1, else missing. An attempt has a
+ * directory of the same name in each tree in use.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_CGROUP_H
 #define AISCHEDD_RUN_SHEPHERD_CGROUP_H
@@ -64,8 +64,8 @@ int cgroup_set_cpus(const struct cgroup *cg, const char *cpus,
 /*
  * Like fork(); the child must call cgroup_join() at once, while it has one
  * thread. Moving a whole process between groups takes a lock for which the
- * kernel waits ten milliseconds and more; so the child is born in its v2 group
- * and moves its only thread in the v1 trees.
+ * kernel waits ten milliseconds and more; so the child is born in its v2 group,
+ * and moves only its thread in the v1 trees.
  */
 pid_t cgroup_fork(struct cgroup *cg);
 int cgroup_join(const struct cgroup *cg, struct err *err);

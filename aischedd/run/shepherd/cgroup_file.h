@@ -1,7 +1,7 @@
 /*
  * cgroup_file.h - files in the kernel's folders
  *
- * Small texts and numbers, read and written in one call.
+ * Small texts and numbers, each read or written in one call.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_CGROUP_FILE_H
 #define AISCHEDD_RUN_SHEPHERD_CGROUP_FILE_H

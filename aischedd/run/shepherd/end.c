@@ -18,8 +18,9 @@
 #include "libcommon/clock.h"
 #include "libcommon/parse.h"
 
-#define LINGER_MS         1000 /* for what is left when the script has ended */
-#define KILL_PAUSE_MS     5    /* doubled each round */
+/* for processes left when the script has ended */
+#define LINGER_MS         1000
+#define KILL_PAUSE_MS     5 /* doubled each round */
 #define KILL_PAUSE_MAX_MS 1000
 #define LOOK_MS           500
 #define LOOK_CLOSE_MS     100 /* if memory is above half of the limit */
@@ -77,7 +78,8 @@ void job_suspend(struct shepherd *s)
 	s->frozen = cgroup_freeze(&s->cg, true) == 0;
 	if (s->frozen)
 		return;
-	/* Repeat until a round finds no process born during the last one. */
+	/* Repeat until a round finds no process that was born during the
+	 * previous one. */
 	for (int round = 0; round < STOP_ROUNDS; round++) {
 		before = n;
 		n = signal_each(s, SIGSTOP);
@@ -131,7 +133,8 @@ static void kill_one(pid_t pid, void *arg)
 static void kill_round(struct shepherd *s)
 {
 	cgroup_kill(&s->cg);
-	/* Kill processes that left the group, too, or all if there is none. */
+	/* Kill processes that have left the group, too, or all if there is no
+	 * group. */
 	proc_descendants(getpid(), kill_one, NULL);
 	s->kill_pause = s->kill_pause ? s->kill_pause * 2 : KILL_PAUSE_MS;
 	if (s->kill_pause > KILL_PAUSE_MAX_MS)

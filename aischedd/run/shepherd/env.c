@@ -12,7 +12,7 @@
 
 /*
  * Whether a variable of the submitter is dropped even if we do not set it:
- * variables of one job must not reach a job submitted from inside it.
+ * variables of one job must not reach jobs submitted from within it.
  */
 static bool is_stale(const char *var, size_t len)
 {
@@ -28,7 +28,7 @@ struct env {
 	char **var;
 	size_t n, cap;
 	struct map names; /* hash of a name -> its variable */
-	uint64_t seed;    /* so that submitters cannot make names collide */
+	uint64_t seed;    /* lest submitters make names collide */
 	struct arena *arena;
 };
 

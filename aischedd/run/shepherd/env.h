@@ -13,13 +13,13 @@
 
 #include "aischedd/run/shepherd/order.h"
 
-/* Has the pid of the task: by this its processes are told from others. */
+/* Has the pid of the task, and so distinguishes its processes from others. */
 #define TASK_PID_VAR  "AISCHED_TASK_PID"
 #define TASK_PID_TWIN "SLURM_TASK_PID"
 /* The value until env_set_pid() sets it. */
 #define TASK_PID_ROOM "0000000000"
 
-/* Processes are told by it that belong to a step and left its sessions. */
+/* Identifies processes that belong to a step but left its sessions. */
 #define STEP_ID_VAR "AISCHED_STEP_ID"
 
 /* The step that a process belongs to; libcommon/step_msg.h. */

@@ -1,12 +1,12 @@
-/* fault.c - whose fault it is that something of the user's cannot be used */
+/* fault.c - whose fault it is if a file of the user's cannot be used */
 #include "aischedd/run/shepherd/fault.h"
 
 #include <errno.h>
 
 #include "libcommon/mem.h"
 
-/* Errors of the machine or of a file server.  All others are the user's, a full
- * disk, a quota and too many open files included. */
+/* Errors of the machine or of a file server. All others are the user's fault,
+ * including a full disk, a quota and too many open files. */
 static const int system_codes[] = { EIO,    ENFILE,    ENOMEM,
 	                            ESTALE, EHOSTDOWN, ETIMEDOUT };
 

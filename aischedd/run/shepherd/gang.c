@@ -1,9 +1,9 @@
 /*
- * gang.c - tasks that come, fail and leave while the others run
+ * gang.c - tasks that are added, fail and end while others run
  *
  * Tasks are alike except for their ranks and GPUs, which a process cannot
- * change. A new place is dealt out to the running tasks, the lowest rank first,
- * so that the highest ranks leave. A new task gets the lowest free rank.
+ * change. A new placement is dealt out to the running tasks from the lowest
+ * rank up, so the highest ranks end. A new task gets the lowest free rank.
  */
 #include "aischedd/run/shepherd/gang.h"
 
@@ -38,9 +38,9 @@ static void pid_format(char ret[PID_SIZE], pid_t pid)
 	snprintf(ret, PID_SIZE, "%d", (int)pid);
 }
 
-/* Whether the process is of the task: it has its session or, if it began a
- * session, still its environment. A process that hides from both stays until
- * the job ends. */
+/* Whether the process belongs to the task: it is in its session or, if it began
+ * a session, still has its environment. A process that hides from both stays
+ * until the job ends. */
 static bool is_of(const struct task *t, const char *pid_text, pid_t pid,
                   bool *unclear)
 {
@@ -74,8 +74,8 @@ static void signal_if_of(pid_t pid, void *arg)
 		proc_signal(pid, e->signo, is_of_both, e);
 }
 
-/* Signal the task and all it started; returns how many processes there are,
- * with those that become another program and may be of it. */
+/* Signal the task and all it started. Returns how many processes there are,
+ * including those in the middle of an exec, which may belong to it. */
 static size_t task_signal(struct shepherd *s, const struct task *t, int signo)
 {
 	struct each e = { .shepherd = s, .task = t, .signo = signo };
@@ -101,7 +101,7 @@ static bool kill_round(struct shepherd *s, struct task *t, int64_t now)
 
 /* --- failing ----------------------------------------------------------- */
 
-/* The first task that fails decides how the job ends. */
+/* The first task that failed decides how the job ends. */
 static void end_all(struct shepherd *s, const struct task *t, int exit_code,
                     int signo)
 {
@@ -191,7 +191,7 @@ static void task_over(struct shepherd *s, struct task *t, int status)
 	}
 }
 
-/* Give processes that it left behind a moment to end. */
+/* Give processes that a leaving task left behind a moment to end. */
 static void leaver_over(struct shepherd *s, struct task *t)
 {
 	int64_t now = clock_ms();
@@ -240,8 +240,8 @@ static void stop_unless_leaving(pid_t pid, void *arg)
 	proc_signal(pid, SIGSTOP, job_has, s);
 }
 
-/* A group is frozen as a whole: stop the other tasks one by one before it
- * thaws, so that those that leave get their signal. */
+/* The cgroup can only be frozen as a whole: stop the other tasks one by one
+ * before it thaws, so that leaving tasks get their signal. */
 static void thaw_leavers(struct shepherd *s)
 {
 	if (!s->frozen)
@@ -335,7 +335,8 @@ static uint32_t find(const struct deal *d, uint32_t old, bool cpus)
 	return k;
 }
 
-/* Choose who stays: as many as there are new tasks with the same GPUs. */
+/* Choose the running tasks that stay, by ascending rank: each must match a new
+ * task with the same GPUs. The others leave. */
 static void choose(struct shepherd *s, struct deal *d)
 {
 	bool *seen = xcalloc(s->ntasks, sizeof(*seen));
@@ -360,7 +361,8 @@ static void choose(struct shepherd *s, struct deal *d)
 	free(seen);
 }
 
-/* Keep tasks on their CPUs if possible: their memory is near. */
+/* Match the tasks that stay with new tasks; with cpus only with those on the
+ * same CPUs, where their memory is near. */
 static void settle(struct shepherd *s, struct deal *d, bool cpus)
 {
 	uint32_t left = 0;
@@ -459,7 +461,7 @@ static void start_due(struct shepherd *s, uint32_t i, int64_t now)
 	struct task *t = &s->task[i];
 	struct err why;
 
-	/* First kill what it left behind when it failed. */
+	/* First kill what the task left behind when it failed. */
 	if (t->pid && !kill_round(s, t, now))
 		return;
 	if (task_start(s, i, &why) < 0)

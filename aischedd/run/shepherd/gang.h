@@ -1,5 +1,5 @@
 /*
- * gang.h - tasks that come, fail and leave
+ * gang.h - tasks that are added, fail and end while others run
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_GANG_H
 #define AISCHEDD_RUN_SHEPHERD_GANG_H
@@ -7,8 +7,8 @@
 #include "aischedd/run/shepherd/shepherd.h"
 
 /*
- * Go on with the tasks and CPUs of a new place: running tasks without a match
- * there leave, missing ones are started.
+ * Continue with the tasks and CPUs of a new placement: running tasks without a
+ * match leave, missing ones are started.
  */
 void gang_place(struct shepherd *s, json_t *place);
 /* Note that a process has ended, with this status of wait(). */

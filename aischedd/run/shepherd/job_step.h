@@ -11,7 +11,7 @@ enum step_state {
 	STEP_GREETS, /* connected, without request */
 	STEP_WAITS,  /* for room */
 	STEP_RUNS,
-	STEP_CLEARS, /* its tasks have ended; what they left behind is killed */
+	STEP_CLEARS, /* its tasks have ended; what they left is being killed */
 	STEP_DONE,   /* all is told; it ends when the client hangs up */
 	STEP_OWNS    /* no step: the client of an allocation */
 };
@@ -34,13 +34,13 @@ struct job_step {
 	int fd[3];          /* stdin, stdout, stderr of srun */
 	int give[STEP_FDS]; /* descriptors of the last task, for srun */
 	int ngive;
-	bool gives; /* the last task is not told yet */
+	bool gives; /* srun is still to be told of the last task */
 	bool waits_told;
 	uint32_t id;
 	struct step_task *task; /* [req.tasks] */
 	uint32_t begun, alive;
 	bool no_more; /* start no more tasks */
-	/* what it has of the job; see step_room.h */
+	/* its part of the job; see step_room.h */
 	int64_t cpus_milli, mem_mib;
 	uint64_t gpus;
 	uint16_t *cpu; /* [ncpus] by the kernel's numbers; NULL: any */
@@ -48,7 +48,8 @@ struct job_step {
 	int64_t end_at;  /* monotonic ms: its time limit; 0: none */
 	int64_t kill_at; /* monotonic ms: the next SIGKILL; 0: never */
 	int64_t kill_pause;
-	int64_t look_at; /* monotonic ms: look again who belongs to it */
+	/* monotonic ms: look again for processes that belong to it */
+	int64_t look_at;
 	uint32_t looks;
 	bool stopping, by_time, by_job, recorded;
 	int64_t start; /* unix seconds */

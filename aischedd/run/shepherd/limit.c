@@ -35,7 +35,7 @@ static void cpus_of(const struct shepherd *s, uint32_t i, uint32_t *ret_first,
 struct cpu_sum {
 	struct buf list; /* "0,4", as the kernel reads it */
 	int64_t milli;
-	bool whole, part; /* has some CPUs of its own, some that are shared */
+	bool whole, part; /* has CPUs of its own; has some that are shared */
 };
 
 static void cpu_sum(const struct shepherd *s, struct cpu_sum *ret)
@@ -58,10 +58,10 @@ static void cpu_sum(const struct shepherd *s, struct cpu_sum *ret)
 	ret->part = true;
 }
 
-/* Whole CPUs limit by themselves; if one is shared, limit the time. */
+/* Whole CPUs are a limit in themselves; if one is shared, limit the time. */
 static void limit_cpus(struct shepherd *s, struct cpu_sum *sum)
 {
-	/* Tasks that leave keep theirs until then; a CPU may be listed
+	/* Tasks that leave keep their CPUs until then; a CPU may be listed
 	 * twice. */
 	if (s->nleaving && s->cpus.len && sum->whole)
 		buf_printf(&sum->list, ",%s", s->cpus.data);
@@ -90,7 +90,8 @@ static void limit_devices(struct shepherd *s)
 	if ((!s->cg.dir[CG_V2] ||
 	     deny_devices(s->cg.dir[CG_V2], &others, &s->deny_fd) < 0) &&
 	    s->deny_fd < 0)
-		o->constrain_devices = false; /* it can open, and counts, all */
+		/* it can open all GPUs, so it counts all */
+		o->constrain_devices = false;
 }
 
 void limits_make(struct shepherd *s)
@@ -98,8 +99,8 @@ void limits_make(struct shepherd *s)
 	struct cpu_sum sum;
 
 	cpu_sum(s, &sum);
-	/* A directory costs a short job a noticeable part of its time: have
-	 * none that is not needed. */
+	/* A directory costs a short job a noticeable part of its time: make
+	 * only those that are needed. */
 	if (!sum.whole)
 		s->cg.dir[CG_CPUSET] = NULL;
 	if (!sum.part)
@@ -127,7 +128,7 @@ void limits_change(struct shepherd *s)
 
 /*
  * CPUs by the kernel's numbers, which the daemon got from hwloc: loading a
- * topology in each shepherd takes longer than many a job.
+ * topology in each shepherd takes longer than many jobs.
  */
 struct cpus {
 	cpu_set_t *set;

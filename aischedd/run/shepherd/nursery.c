@@ -12,8 +12,8 @@
 #include "aischedd/run/shepherd/cgroup_find.h"
 #include "libcommon/mem.h"
 
-/* Receive one request: its directory and descriptors. Returns 0 if the daemon
- * is gone. */
+/* Receive a request: its directory and descriptors. Returns 0 if the daemon is
+ * gone. */
 static int take(struct birth *ret)
 {
 	union {

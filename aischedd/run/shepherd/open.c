@@ -1,4 +1,4 @@
-/* open.c - the job's outputs and input are opened by its user */
+/* open.c - open the job's outputs and input as its user */
 #include "aischedd/run/shepherd/open.h"
 
 #include <fcntl.h>
@@ -85,8 +85,8 @@ static struct buf file_path(const struct shepherd *s, const char *pattern,
 	return path;
 }
 
-/* Refuse /proc: it would show what the shepherd has, such as where its memory
- * is. */
+/* Refuse /proc, which would show what the shepherd has, for instance where its
+ * memory is. */
 static bool is_of_proc(int fd)
 {
 	struct statfs fs;
@@ -140,8 +140,8 @@ struct reply {
 };
 
 /*
- * O_NONBLOCK belongs to the open file, which the tasks share: open once more
- * what a writer may have to wait for.
+ * O_NONBLOCK belongs to the open file, which the tasks share; so open files
+ * again for which a writer may have to wait.
  */
 static int open_to_say(int fd)
 {
@@ -154,7 +154,7 @@ static int open_to_say(int fd)
 	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* Send an open file, and beside it what open_to_say() opened unless that is the
+/* Send an open file, and also what open_to_say() opened, unless that is the
  * same. */
 static void send_file(int to, int fd, int say_fd)
 {
@@ -177,14 +177,16 @@ static void send_file(int to, int fd, int say_fd)
 	c->cmsg_len = CMSG_LEN(size);
 	memcpy(CMSG_DATA(c), fds, size);
 	while (sendmsg(to, &msg, MSG_NOSIGNAL) < 0) {
-		/* The kernel bounds what a user has under way in all. */
+		/* The kernel bounds how many descriptors a user has in flight.
+		 */
 		if (errno != ETOOMANYREFS)
 			_exit(126);
 		poll(NULL, 0, 1);
 	}
 }
 
-/* The #! line names the interpreter; without one exec reports the error. */
+/* The #! line names the interpreter; if there is none, exec reports the error.
+ */
 static int check_interpreter(struct shepherd *s, enum start_fault *ret_fault,
                              struct err *err)
 {
@@ -230,10 +232,10 @@ static int check_user_side(struct shepherd *s, enum start_fault *ret_fault,
 	return 0;
 }
 
-/* The tasks from first to end, in the order in which they are awaited. */
+/* Tasks whose files are being opened, from first to end. */
 struct opening {
 	uint32_t first, end;
-	bool check; /* also that the user can reach the script */
+	bool check; /* whether the user can reach the script, too */
 	int conn, pid;
 	int64_t until;
 };
@@ -255,7 +257,7 @@ static struct file *add_file(struct shepherd *s, char *path, int fd, int say_fd)
 	return &s->file[s->nfiles++];
 }
 
-/* Fill in *ret for a file that no task before had. */
+/* Fill in *ret for a file that no earlier task had. */
 typedef int get_file_fn(struct shepherd *s, struct opening *o, char *path,
                         struct file *ret, enum start_fault *ret_fault,
                         struct err *err);
@@ -380,7 +382,8 @@ static int get_from_opener(struct shepherd *s, struct opening *o, char *path,
 	}
 	c = CMSG_FIRSTHDR(&msg);
 	if (!c || c->cmsg_type != SCM_RIGHTS || msg.msg_flags & MSG_CTRUNC) {
-		/* The kernel leaves out what this process may not have. */
+		/* The kernel drops descriptors that this process may not have.
+		 */
 		*ret_fault = FAULT_USER;
 		return err_set(err, EMFILE,
 		               "the job has more outputs than files may be "
@@ -436,8 +439,7 @@ static int open_by_user(struct shepherd *s, struct opening *o,
 	o->until = clock_ms() + OPEN_MS;
 	status = each_output(s, o, get_from_opener, ret_fault, err);
 	close(o->conn);
-	/* The process has not been waited for, so the number is its own
-	 * still. */
+	/* The process has not been reaped, so the number is still its own. */
 	if (status < 0)
 		kill(o->pid, SIGKILL);
 	return status;

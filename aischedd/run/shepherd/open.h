@@ -1,10 +1,10 @@
 /*
- * open.h - the job's outputs and input are opened by its user
+ * open.h - open the job's outputs and input as its user
  *
- * What is at their paths may not answer, such as a file server that is down or
- * a file system that the user provides.  So the shepherd opens none: a process
- * that has become the user does, hands over what it opened, and is killed if
- * that takes too long.
+ * What is at their paths may not answer, such as a file server that is down, or
+ * a file system that the user provides. So the shepherd opens none of them: a
+ * process that has become the user does, hands over what it opened, and is
+ * killed if that takes too long.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_OPEN_H
 #define AISCHEDD_RUN_SHEPHERD_OPEN_H
@@ -13,7 +13,7 @@
 
 /*
  * Open the outputs of all tasks, and check as the user that folder, interpreter
- * and script can be used.  Fails with what the user's process says, or with
+ * and script can be used. Fails with the error of the user's process, or with
  * ETIMEDOUT.
  */
 int open_outputs(struct shepherd *s, enum start_fault *ret_fault,

@@ -10,7 +10,7 @@
 
 #define ORDER_VERSION 4
 
-/* Comes before the JSON. */
+/* Precedes the JSON. */
 struct head {
 	uint32_t version, reserved;
 	uint64_t json_len, script_len, env_len;

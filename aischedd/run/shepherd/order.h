@@ -25,12 +25,12 @@ struct order {
 	const char *host;
 	const char *tmp_dir;   /* parent of its temporary folder */
 	int64_t max_processes; /* processes and threads of the whole job */
-	uint32_t rlimits;      /* which of the submitter's it has */
+	uint32_t rlimits;      /* which limits it gets from its submitter */
 	uint32_t node_cpus, node_gpus;
 	const char *gpu_uuid[LIMIT_GPUS]; /* NULL: not known */
-	uint8_t gpu_index[LIMIT_GPUS];    /* as CUDA counts by bus id */
+	uint8_t gpu_index[LIMIT_GPUS];    /* as CUDA numbers them by bus id */
 	int32_t gpu_minor[LIMIT_GPUS];    /* of /dev/nvidiaN; -1: not known */
-	bool constrain_devices;           /* it can open no GPU of others */
+	bool constrain_devices;           /* it cannot open GPUs of others */
 	const uint8_t *cpu_numa; /* [uses] OS NUMA node; NULL: only one */
 	bool bind;               /* false: the machine cannot bind */
 	struct cgroup_ways ways;
@@ -56,7 +56,7 @@ int order_write(const struct order *order, struct err *err);
 
 /*
  * Read it back. It lives as long as the arena, its texts and the mapping of the
- * file. Fails with EINVAL if it is of another version.
+ * file. Fails with EINVAL if another version wrote it.
  */
 int order_read(int fd, struct order *ret, struct arena *arena, struct err *err);
 

@@ -1,8 +1,8 @@
 /*
  * proc.h - the processes of this machine, from /proc
  *
- * Without cgroup the processes of a job are the descendants of its shepherd. It
- * is their subreaper: whatever they do, they stay its descendants.
+ * Without a cgroup, the processes of a job are the descendants of its shepherd.
+ * As it is their subreaper, they remain its descendants whatever they do.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_PROC_H
 #define AISCHEDD_RUN_SHEPHERD_PROC_H
@@ -18,13 +18,13 @@ typedef void proc_fn(pid_t pid, void *arg);
 /* Call fn for each descendant of root, parents first; returns how many. */
 size_t proc_descendants(pid_t root, proc_fn *fn, void *arg);
 
-/* Whether root is among the parents of the process. */
+/* Whether root is an ancestor of the process. */
 bool proc_is_below(pid_t pid, pid_t root);
 
 /*
- * Send the signal if is() says that the process is one of those meant.  It is
- * asked while the process is held by a pidfd, so that a process which got this
- * number from one that has ended is never hit.
+ * Send the signal if is() says that it is meant for this process. is() is asked
+ * while a pidfd holds the process; so a process that got the number of one
+ * which has ended is never hit.
  */
 typedef bool proc_is_fn(pid_t pid, const void *arg);
 void proc_signal(pid_t pid, int signo, proc_is_fn *is, const void *arg);
@@ -36,15 +36,15 @@ void proc_threads(pid_t pid, proc_fn *fn, void *arg);
  * counted in full; 0 if it is gone. */
 int64_t proc_memory_kib(pid_t pid);
 
-/* Likewise, but shared pages are divided among those who share them; slower.
- * Falls back to proc_memory_kib() if that may not be read. */
+/* Likewise, but shared pages are divided among the processes that share them;
+ * slower. Falls back to proc_memory_kib() if that may not be read. */
 int64_t proc_memory_exact_kib(pid_t pid);
 
 /* Returns the next process of an open /proc, 0 at the end. */
 pid_t proc_next(DIR *dir);
 
-/* Whether the environment with which it began its program has this variable
- * with this value. unclear, unless NULL, is set while nobody can tell; see
+/* Whether the environment with which its program began has this variable with
+ * this value. unclear, unless NULL, is set if that cannot be told now; see
  * environ_read(). */
 bool proc_has_env(pid_t pid, const char *name, const char *value,
                   bool *unclear);

@@ -115,7 +115,8 @@ void outcome_of_task(struct buf *out, uint32_t rank, int exit_code, int signo)
 		buf_printf(out, " ended with exit status %d", exit_code);
 }
 
-/* Write any text: without its record the job would run again. */
+/* Write any text, even an invalid one: without its record the job would run
+ * again. */
 static json_t *text_to_json(const char *text)
 {
 	char *utf8 = xstrdup(text);
@@ -265,7 +266,7 @@ void record_read(int dirfd, struct record *ret, struct arena *arena)
 	*ret = (struct record){ .state = RECORD_NONE };
 	if (fd < 0)
 		return;
-	/* Ask before reading: a shepherd that ends later has written by
+	/* Ask before reading: a shepherd that ends later has written it by
 	 * then. */
 	alive = is_locked(fd);
 	while ((n = read(fd, buf_room(&text, 4096), 4096)) > 0)

@@ -3,9 +3,9 @@
  *
  * The shepherd that owns an attempt creates state_dir/run/JOB.ATTEMPT/claim
  * exclusively, before anything of the job runs. The first line names the
- * shepherd; the second, once there, says how the attempt ended. Each is on disk
- * before anybody is told. The shepherd holds a lock on the file all its life (a
- * POSIX record lock: the job's processes do not inherit it).
+ * shepherd; the second one, once written, says how the attempt ended. Each line
+ * is on disk before anybody is told. The shepherd holds a lock on the file all
+ * its life (a POSIX record lock, which the job's processes do not inherit).
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_RECORD_H
 #define AISCHEDD_RUN_SHEPHERD_RECORD_H
@@ -21,8 +21,8 @@
 #include "libcommon/mem.h"
 
 #define RUN_ID_LEN 32 /* hexadecimal digits */
-/* In the environment of each process of the attempt: finds them if there is no
- * cgroup and the shepherd was killed. */
+/* In the environment of each process of the attempt: identifies them if there
+ * is no cgroup and the shepherd was killed. */
 #define RUN_ID_VAR "AISCHED_RUN_ID"
 
 #define BOOT_ID_SIZE 40

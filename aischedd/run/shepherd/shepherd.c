@@ -38,7 +38,7 @@
 
 /* --- messages --- */
 
-/* Tell the daemon; one that is gone will ask later, or read the record. */
+/* Tell the daemon; if it is gone, it will ask later, or read the record. */
 static void tell(struct shepherd *s, json_t *event)
 {
 	char *text = json_dumps(event, JSON_COMPACT);
@@ -98,9 +98,8 @@ static void do_stop(struct shepherd *s, const char *why, int64_t grace)
 	job_end(s, grace);
 }
 
-/* Signal the processes that the scope means. While steps run, a signal for the
- * job goes to them alone: the shell that waits for them would only die of it.
- */
+/* Signal the processes in the scope. While steps run, a signal for the job goes
+ * only to them: the shell that waits for them would just die of it. */
 static void do_signal(struct shepherd *s, int signo, enum signal_scope scope)
 {
 	if (order_is_allocation(&s->order) && signo == SIGKILL &&
@@ -202,7 +201,7 @@ static void hear(struct shepherd *s)
 	buf_free(&buf);
 }
 
-/* Accept a daemon that came back; only one at a time, and only of our user. */
+/* Accept a daemon that came back; one at a time, and only from our user. */
 static void welcome(struct shepherd *s)
 {
 	int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC);
@@ -272,8 +271,8 @@ static void wait_event(struct shepherd *s, int timeout_ms)
 	steps_hear(s, p + OWN_FDS, nsteps);
 }
 
-/* Remove the temporary folder; the next daemon removes the rest if a user makes
- * files faster than they are removed. */
+/* Remove the temporary folder; the next daemon removes the rest, if a user
+ * makes files faster than they can be removed. */
 static void remove_tmp(struct shepherd *s)
 {
 	int64_t until = clock_ms() + CLEAN_MS;
@@ -308,7 +307,7 @@ static void finish(struct shepherd *s)
 	tell_ended(s);
 }
 
-/* Messages of the daemon are handled meanwhile, and may end the tasks. */
+/* The daemon's messages are handled meanwhile, and may end the tasks. */
 static int await_tasks(struct shepherd *s, enum start_fault *ret_fault,
                        struct err *err)
 {

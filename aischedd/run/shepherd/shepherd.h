@@ -1,9 +1,9 @@
 /*
  * shepherd.h - the program that runs one attempt of a job
  *
- * Started by the daemon, independent of it once it has claimed the attempt: it
- * lives until nothing of the job is left and the outcome is on disk, whatever
- * becomes of the daemon. One thread, one poll loop.
+ * Started by the daemon, but independent of it once it has claimed the attempt:
+ * it lives until nothing of the job is left and the outcome is on disk,
+ * whatever becomes of the daemon. One thread, one poll loop.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_SHEPHERD_H
 #define AISCHEDD_RUN_SHEPHERD_SHEPHERD_H
@@ -29,13 +29,14 @@ enum task_state {
 struct task {
 	uint32_t rank;
 	enum task_state state;
-	bool moved;      /* its CPUs have changed */
-	pid_t pid;       /* of its last process, 0: none yet */
-	int out, err;    /* stdout and stderr; shared by tasks of one name */
+	bool moved; /* its CPUs have changed */
+	pid_t pid;  /* of its last process, 0: none yet */
+	/* stdout and stderr; tasks with the same name share them */
+	int out, err;
 	int report;      /* pipe for its error if exec fails, or -1 */
 	int64_t exec_by; /* monotonic ms: deadline of its exec */
-	bool late;       /* it missed that and was killed */
-	/* monotonic ms: when to start it; if it leaves: to kill it */
+	bool late;       /* it missed that deadline and was killed */
+	/* monotonic ms: when to start it, or to kill it if it leaves */
 	int64_t at;
 	int64_t pause; /* ms between two rounds of SIGKILL */
 };
@@ -54,7 +55,7 @@ struct shepherd {
 	int dirfd, claim_fd;
 	const char *tmpdir; /* the job's own */
 	struct claim claim;
-	struct cgroup cg; /* claim.cgroup, as far as it could be made */
+	struct cgroup cg; /* the part of claim.cgroup that could be made */
 
 	/* Credentials of the job's processes, if not ours. */
 	bool other_user;
@@ -62,8 +63,7 @@ struct shepherd {
 	int ngroups;
 	const char *home, *shell;
 
-	/* has the tasks and CPUs of the order; NULL: they are those it began
-	 * with */
+	/* the tasks and CPUs as an order changed them; NULL: as they began */
 	struct arena *place;
 
 	struct task *task; /* [ntasks] as in the order, or one for all */

@@ -1,4 +1,4 @@
-/* step_record.c - what is remembered of steps */
+/* step_record.c - the record of a job's steps */
 #include "aischedd/run/shepherd/step_record.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 enum { NAME_BYTES = 64 };
 
-/* On a full disk the line is lost, and nothing else. */
+/* On a full disk only the line is lost. */
 static void add_line(const struct shepherd *s, json_t *obj)
 {
 	int fd = openat(s->dirfd, STEP_RECORD,
@@ -44,7 +44,7 @@ void step_record_begin(const struct shepherd *s, const struct job_step *step)
 	free(name);
 }
 
-/* The task that ended worst, as srun has it. */
+/* The status of the task that ended worst, by srun's measure. */
 static int worst_status(const struct job_step *step)
 {
 	int worst = 0, code = 0;

@@ -1,4 +1,4 @@
-/* step_room.c - what steps have of their job */
+/* step_room.c - the resources that steps have in their job */
 #include "aischedd/run/shepherd/step_room.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static struct step_room room_of_job(const struct shepherd *s)
 	return room;
 }
 
-/* Programs count whole CPUs: part of one counts as one. */
+/* Each task counts as one CPU unless the step says more. */
 static int64_t cpus_asked(const struct step_request *req)
 {
 	return req->tasks * (req->cpus ? req->cpus : 1);
@@ -118,7 +118,7 @@ static int64_t at_most(int64_t n, int64_t max)
 	return n < max ? n : max;
 }
 
-/* Memory that is not asked for goes by the CPUs. */
+/* Without a request a step gets memory in proportion to its CPUs. */
 static void want_exactly(const struct step_room *all, struct job_step *step,
                          int64_t *ret_gpus)
 {

@@ -1,8 +1,8 @@
 /*
  * step_task.c - from the request of a step to its running processes
  *
- * The request is read by the process that becomes the task, and files are
- * opened there, as the user: what is in it costs the shepherd nothing.
+ * The process that becomes the task reads the request, and opens files as the
+ * user: so neither costs the shepherd anything.
  */
 #include "aischedd/run/shepherd/step_task.h"
 
@@ -71,7 +71,7 @@ static int make_pipe(struct job_step *step, int i, struct ends *e,
 	return 0;
 }
 
-/* The user's terminal, of which srun has the other end. */
+/* Make the user's terminal; srun gets its other end. */
 static int make_pty(const struct shepherd *s, struct job_step *step,
                     struct ends *e, struct err *err)
 {
@@ -149,7 +149,7 @@ __attribute__((noreturn, format(printf, 2, 3))) static void give_up(
 	_exit(code > 0 && code < 126 ? code : EXIT_LOST);
 }
 
-/* Exit as a shell does that cannot run a command. */
+/* Exit like a shell that cannot run a command. */
 __attribute__((noreturn)) static void not_run(const char *command)
 {
 	int code = errno;
@@ -261,8 +261,8 @@ static int pass_on(const struct job_step *step, uint32_t rank,
 	return e->pty < 0 ? 0 : ioctl(STDIN_FILENO, TIOCSCTTY, 0);
 }
 
-/* Do all that takes the shepherd's rights: nothing here is written to
- * descriptors of the user, and nothing of the user's is opened. */
+/* Do all that needs the shepherd's rights; write to no descriptor of the user,
+ * and open none of the user's files. */
 static bool prepare_as_shepherd(struct shepherd *s, struct job_step *step,
                                 uint32_t rank, const struct ends *e)
 {
@@ -272,7 +272,7 @@ static bool prepare_as_shepherd(struct shepherd *s, struct job_step *step,
 		return false;
 	task_reset_oom_score();
 	bind_cpus(step);
-	/* The shepherd's own are closed by exec; a descriptor of srun may have
+	/* exec closes the shepherd's own descriptors; those of srun may have
 	 * any number above 2. */
 	if (pass_on(step, rank, e) < 0)
 		return false;
@@ -281,7 +281,7 @@ static bool prepare_as_shepherd(struct shepherd *s, struct job_step *step,
 	return user_become(s, &err) == 0;
 }
 
-/* A task among many must not empty what another has written. */
+/* A task among many must not truncate what another has written. */
 static int open_flags(const struct step_request *req, const char *pattern)
 {
 	bool alone = req->tasks == 1 || strstr(pattern, "%t");

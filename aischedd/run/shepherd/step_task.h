@@ -7,18 +7,18 @@
 #include "aischedd/run/shepherd/job_step.h"
 
 /*
- * Start the next task of the step. The ends of its pipes and its terminal that
- * srun shall have are in step->give then.
+ * Start the next task of the step. step->give then has srun's ends of its pipes
+ * and its terminal.
  */
 int step_task_start(struct shepherd *s, struct job_step *step, struct err *err);
 
-/* Returns where the order has the task of this rank that a step is to be like;
- * -1: it does not run. */
+/* Returns the index of the order's task with this rank, which a step is to
+ * resemble; -1: it does not run. */
 int64_t step_task_slot(const struct shepherd *s, int64_t rank);
 
-/* Close what only starting tasks need. */
+/* Close what is only needed to start tasks. */
 void step_task_close(struct job_step *step);
-/* Close what was for srun. */
+/* Close the descriptors that srun has got. */
 void step_task_given(struct job_step *step);
 
 #endif

@@ -28,8 +28,8 @@
 #define LOST_GRACE_S      2    /* at most, if srun is gone */
 #define KILL_PAUSE_MS     5    /* doubled each round */
 #define KILL_PAUSE_MAX_MS 1000
-#define LINGER_MS         200  /* for what the tasks left behind */
-#define LOOKS_MAX         1000 /* at processes that become other programs */
+#define LINGER_MS         200  /* for processes that tasks left behind */
+#define LOOKS_MAX         1000 /* at processes in the middle of an exec */
 #define STEPS_MAX         40000
 #define OWNER_MS          30000 /* for the client of an allocation to come */
 #define SEND_BYTES        (1 << 20)
@@ -40,9 +40,9 @@ struct steps {
 	size_t n;
 	uint32_t next_id;
 	bool job_ends;
-	bool owned;       /* a client holds the allocation */
-	int64_t owner_by; /* monotonic ms: a client must come by then; 0: none
-	                     must */
+	bool owned; /* a client holds the allocation */
+	/* monotonic ms: a client must come by then; 0: need not */
+	int64_t owner_by;
 };
 
 /* --- messages ------------------------------------------------------------- */
@@ -152,8 +152,8 @@ static void signal_if_of_step(pid_t pid, void *arg)
 		proc_signal(pid, e->signo, is_of_step_now, e);
 }
 
-/* Returns how many processes the step has; those that are unclear are looked at
- * again, some times. */
+/* Returns how many processes the step has. Processes in the middle of an exec
+ * count, for a limited number of looks. */
 static size_t signal_step(struct shepherd *s, struct job_step *step, int signo)
 {
 	struct step_each e = { .shepherd = s, .step = step, .signo = signo };
@@ -248,7 +248,8 @@ static void accept_step(struct shepherd *s)
 	steps->step[steps->n++] = step_new(fd);
 }
 
-/* A file that its sender can no longer change, reading which never waits. */
+/* Whether the file is sealed: its sender can no longer change it, and reading
+ * it never waits. */
 static bool is_sealed(int fd)
 {
 	const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
@@ -304,8 +305,8 @@ static int64_t lost_grace(const struct shepherd *s)
 	                                         : LOST_GRACE_S;
 }
 
-/* A client of the allocation has come. One that is kept needs none to hold it:
- * the client only gets the variables. */
+/* Serve a client of the allocation. If the job is kept, no client has to hold
+ * it; the client just gets the variables. */
 static void own(struct shepherd *s, struct job_step *step)
 {
 	struct steps *steps = s->steps;
@@ -322,7 +323,7 @@ static void own(struct shepherd *s, struct job_step *step)
 	tell(step, json_pack("{s:o}", "env", allocation_env(s)));
 }
 
-/* The client has ended, or is gone without a word (status -1). */
+/* The client has ended, or has vanished (status -1). */
 static void release(struct shepherd *s, int status)
 {
 	if (s->ending)
@@ -347,7 +348,7 @@ static void obey_owner(struct shepherd *s, const char *text, size_t len)
 
 /* --- the first message ---------------------------------------------------- */
 
-/* The first message; a client that sends anything else is hung up on. */
+/* Take the first message; hang up on a client that sends anything else. */
 static void greet(struct shepherd *s, struct job_step *step)
 {
 	union {
@@ -430,7 +431,7 @@ int steps_open(struct shepherd *s, struct err *err)
 	unlinkat(s->dirfd, STEP_SOCKET, 0);
 	steps->listen_fd =
 	    socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* The mask of the shepherd leaves it to its owner alone. */
+	/* The shepherd's umask lets only the owner use it. */
 	if (steps->listen_fd < 0 ||
 	    bind(steps->listen_fd, (struct sockaddr *)&addr, sizeof(addr)) <
 	        0 ||
@@ -494,7 +495,7 @@ static void begin(struct shepherd *s, struct job_step *step)
 	tell(step, json_pack("{s:I}", "step", (json_int_t)step->id));
 }
 
-/* Start steps that wait, in order; only overlapping ones overtake one that
+/* Start waiting steps in order; only overlapping steps may overtake one that
  * waits. */
 static void begin_waiting(struct shepherd *s)
 {
@@ -604,7 +605,7 @@ static void run_step(struct shepherd *s, struct job_step *step, int64_t now)
 	step->kill_at = now + (step->stopping ? 0 : LINGER_MS);
 }
 
-/* Wait for what the tasks left behind, then kill it. */
+/* Wait for processes that the tasks left behind, then kill them. */
 static void clear_step(struct shepherd *s, struct job_step *step, int64_t now)
 {
 	size_t left = now >= step->kill_at ? kill_step_round(s, step, now)

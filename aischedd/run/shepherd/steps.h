@@ -3,9 +3,9 @@
  *
  * srun of the job's user, or of root, connects to the socket `step` in the
  * folder of the attempt and hands over a request with its descriptors
- * (libcommon/step_msg.h). Nothing that a client does or leaves undone makes the
- * shepherd wait. A step that finds no room in the job waits, the first come
- * first. The daemon has no part in it.
+ * (libcommon/step_msg.h). Nothing that a client does or omits makes the
+ * shepherd wait. Steps for which the job has too little room wait in order of
+ * arrival. The daemon has no part in it.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_STEPS_H
 #define AISCHEDD_RUN_SHEPHERD_STEPS_H
@@ -23,7 +23,7 @@ enum {
 /* Listen. Without it the job has no steps. */
 int steps_open(struct shepherd *s, struct err *err);
 
-/* If a client is to hold the allocation, wait for that, and end the job when it
+/* If a client is to hold the allocation, wait for one, and end the job once it
  * is gone. */
 void steps_await_owner(struct shepherd *s);
 
@@ -41,7 +41,7 @@ int64_t steps_due(const struct shepherd *s);
 
 /* Signal the processes of all steps. */
 void steps_signal(struct shepherd *s, int signo);
-/* Signal those of one; returns false if it does not run. */
+/* Signal those of one step; returns false if it does not run. */
 bool steps_signal_one(struct shepherd *s, uint32_t id, int signo);
 /* Whether some step runs. */
 bool steps_run(const struct shepherd *s);

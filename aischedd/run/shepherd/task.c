@@ -41,11 +41,10 @@ struct failure {
 /* Program and arguments of a task. */
 struct image {
 	char **argv, **env;
-	const struct rlimits *limits; /* NULL: those that it has from us */
+	const struct rlimits *limits; /* NULL: inherited from us */
 };
 
-/* A process that has the limits of its submitter lacks memory because of
- * them. */
+/* If a process has its submitter's limits, it lacks memory because of them. */
 static enum start_fault exec_failed(const struct image *image, struct err *err)
 {
 	enum start_fault fault =
@@ -126,8 +125,8 @@ void task_unblock_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Done with the shepherd's rights. Everything slow comes before this: once the
- * process is the user's, the user can stop it. */
+/* Last act with the shepherd's rights. Everything slow comes before it: once
+ * the process belongs to the user, the user can stop it. */
 static int prepare_as_shepherd(struct shepherd *s, uint32_t i, struct err *err)
 {
 	const struct task *t = &s->task[i];
@@ -145,8 +144,8 @@ static int prepare_as_shepherd(struct shepherd *s, uint32_t i, struct err *err)
 	return user_become(s, err);
 }
 
-/* Done with the user's rights. If the shepherd is killed, the daemon finds the
- * rest. */
+/* Last act with the user's rights. If the shepherd is killed, the daemon finds
+ * the process. */
 static int prepare_as_user(struct shepherd *s, uint32_t i,
                            enum start_fault *ret_fault, struct err *err)
 {
@@ -271,8 +270,8 @@ int tasks_started(struct shepherd *s, enum start_fault *ret_fault,
 	return 1;
 }
 
-/* An allocation has no task: it lives until its client or the daemon ends
- * it. */
+/* An allocation has no task: it lives until its client or the daemon ends it.
+ */
 static int begin_allocation(struct shepherd *s)
 {
 	s->outcome.start = time(NULL);
@@ -309,7 +308,7 @@ int tasks_start(struct shepherd *s, enum start_fault *ret_fault,
 	return holds ? begin_allocation(s) : launch(s, err);
 }
 
-/* Start one task while others run: its error is read when it has ended. */
+/* Start one task while others run: its error is read once it has ended. */
 int task_start(struct shepherd *s, uint32_t i, struct err *err)
 {
 	enum start_fault fault;
@@ -337,7 +336,7 @@ void task_check(struct task *t, int64_t now)
 
 	if (t->report < 0 || t->state != TASK_RUNS || now < t->exec_by)
 		return;
-	/* The process has become the script, or has written why not and
+	/* The process has become the script; or it has written why not, and
 	 * ends. */
 	if (poll(&p, 1, 0) == 1) {
 		t->exec_by = INT64_MAX;
@@ -387,7 +386,8 @@ static void say_to_each(const struct shepherd *s, const struct buf *line)
 	}
 }
 
-/* A file may be on a server that does not answer: then without the line. */
+/* The file may be on a server that does not answer; do without the line then.
+ */
 static void say_by_child(const struct shepherd *s, const struct buf *line)
 {
 	int done[2];

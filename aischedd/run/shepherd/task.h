@@ -13,9 +13,9 @@
 int tasks_start(struct shepherd *s, enum start_fault *ret_fault,
                 struct err *err);
 /*
- * Returns 1 once all have become the script, 0 while one has not. Fails with
- * the error of one of them, or if one takes too long: its user can stop it
- * before that, and its files may be on a server that does not answer.
+ * Returns 1 once all tasks run the script, 0 while one does not yet. Fails with
+ * the error of one of them, or if one takes too long: users can stop their
+ * tasks before that, and files may be on a server that does not answer.
  */
 int tasks_started(struct shepherd *s, enum start_fault *ret_fault,
                   struct err *err);
@@ -24,10 +24,10 @@ int tasks_started(struct shepherd *s, enum start_fault *ret_fault,
 int task_start(struct shepherd *s, uint32_t i, struct err *err);
 /* Kill it if it missed the deadline of its exec. */
 void task_check(struct task *t, int64_t now);
-/* Returns 1 if it could not become the script, with why; else 0. */
+/* Returns 1, and why, if it could not become the script; else 0. */
 int task_report(struct task *t, struct err *err);
-/* Undo, in a process that becomes a task, what it has from the shepherd: OOM
- * score, signal mask, limits. */
+/* Undo, in a process that becomes a task, what it inherits from the shepherd:
+ * OOM score, signal mask, limits. */
 void task_reset_oom_score(void);
 void task_unblock_signals(void);
 void task_limits(struct shepherd *s);

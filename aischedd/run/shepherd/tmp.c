@@ -13,7 +13,7 @@
 #define LINK "tmp"
 
 /* Whether we made the folder: if others can write to its parent, somebody may
- * have made one of this name. */
+ * have made a folder of this name. */
 static bool is_ours(int fd)
 {
 	struct stat st;

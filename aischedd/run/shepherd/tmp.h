@@ -2,8 +2,8 @@
  * tmp.h - the temporary folder of an attempt
  *
  * It is in the configured tmp_dir, away from the daemon's database, whose disk
- * a job must not fill. "tmp" in the attempt's own folder, a link that is made
- * first, says where, for the removal.
+ * a job must not fill. A link "tmp" in the attempt's own folder, made first,
+ * says where it is, so that it can be removed.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_TMP_H
 #define AISCHEDD_RUN_SHEPHERD_TMP_H
@@ -19,8 +19,8 @@
  */
 int tmp_make(int dirfd, const char *path, struct err *err);
 
-/* Remove at most this many of its files, and at last the link. Returns as
- * tree_remove(). */
+/* Remove at most this many of its files, and finally the link. Returns as
+ * tree_remove() does. */
 bool tmp_remove(int dirfd, size_t most);
 
 #endif

@@ -52,8 +52,8 @@ static int open_beneath(int dirfd, const char *name, int flags)
 }
 
 /* Give ourselves permissions that the owner of the folder may have removed.
- * Root needs none, and must not change the mode of what a link points to by
- * now. */
+ * Root needs none, and must not change the mode of a file to which a link may
+ * point by now. */
 static void restore_rights(int dirfd, const char *name)
 {
 	if (geteuid() != 0 && fchmodat(dirfd, name, 0700, 0) < 0)

@@ -1,8 +1,8 @@
 /*
  * tree.h - remove a folder and everything in it
  *
- * A folder that is not empty is moved up, to below the one to be removed, so
- * that any depth takes two open files and each folder is moved at most once.
+ * A folder that is not empty is moved up, directly below the one to be removed;
+ * so any depth takes two open files, and each folder is moved at most once.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_TREE_H
 #define AISCHEDD_RUN_SHEPHERD_TREE_H
@@ -15,9 +15,9 @@
 
 /*
  * Remove at most this many entries. Never follows a link or enters another
- * mount, also if another user changes the tree meanwhile. Returns true if
- * another call can remove more; false once name is gone or only what cannot be
- * removed is left.
+ * mount, even if another user changes the tree meanwhile. Returns true if
+ * another call can remove more; false once name is gone, or if what is left
+ * cannot be removed.
  */
 bool tree_remove(int dirfd, const char *name, size_t most);
 

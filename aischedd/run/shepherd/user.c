@@ -1,4 +1,4 @@
-/* user.c - become the job's user; the job's script and folder */
+/* user.c - become the job's user; make the job's script and folder */
 #include "aischedd/run/shepherd/user.h"
 
 #include <fcntl.h>
@@ -149,8 +149,8 @@ static int make_tmp(struct shepherd *s, struct err *err)
 int files_make(struct shepherd *s, enum start_fault *ret_fault, struct err *err)
 {
 	*ret_fault = FAULT_SYSTEM;
-	/* Other users' jobs reach their script through it, but cannot list
-	 * it. */
+	/* Other users' jobs reach their scripts through it, but cannot list it.
+	 */
 	if (s->other_user && fchmod(s->dirfd, 0711) < 0)
 		return err_sys(err, "cannot open up '%s'", s->dir);
 	if (write_script(s, err) < 0)

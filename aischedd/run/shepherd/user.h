@@ -1,18 +1,19 @@
 /*
- * user.h - becoming the job's user, and the job's script and folder
+ * user.h - become the job's user; make the job's script and folder
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_USER_H
 #define AISCHEDD_RUN_SHEPHERD_USER_H
 
 #include "aischedd/run/shepherd/shepherd.h"
 
-/* Find groups and home of the user. Fails if it cannot become that user. */
+/* Find groups and home of the user. Fails if this process cannot become that
+ * user. */
 int user_find(struct shepherd *s, enum start_fault *ret_fault, struct err *err);
 mode_t user_umask(const struct shepherd *s);
 /* Become the user for good, in the process that becomes a task. */
 int user_become(const struct shepherd *s, struct err *err);
 
-/* Script and temporary folder, in dir. */
+/* Make the script and the temporary folder in dir. */
 int files_make(struct shepherd *s, enum start_fault *ret_fault,
                struct err *err);
 

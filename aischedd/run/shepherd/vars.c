@@ -8,7 +8,7 @@
 #include "aischedd/run/shepherd/record.h"
 #include "libcommon/parse.h"
 
-/* Below the ports that systems assign by themselves. */
+/* Below the ports that systems assign automatically. */
 #define MASTER_PORT_FIRST 10000
 #define MASTER_PORTS      20000
 
@@ -362,7 +362,7 @@ static bool visible_gpus(const struct env_of *e, struct buf *out)
 	return true;
 }
 
-/* The kernel's numbers of the NUMA nodes that its CPUs are in. */
+/* The kernel's numbers of the NUMA nodes that have its CPUs. */
 static bool numa_nodes(const struct env_of *e, struct buf *out)
 {
 	const struct order *o = e->order;

@@ -9,8 +9,8 @@ enum {
 	SETS_MAX = SNAP_NUMAS * (SNAP_NUMAS + 1) / 2
 };
 
-/* The sets of NUMA nodes that tasks are given: any of up to eight NUMA nodes,
- * of more only neighbours by number. */
+/* The sets of NUMA nodes that a task can get: any set if there are up to eight
+ * NUMA nodes; of more, only neighbours by number. */
 struct numa_sets {
 	uint32_t n, set[SETS_MAX];
 };
@@ -110,8 +110,8 @@ static bool has_cpus(const struct snap *s, uint32_t req, uint32_t node,
 	return !snap_node_ncpus(s, node) || 1000 * idle >= s->req.cpus[req];
 }
 
-/* Whether the memory of a task fits in all NUMA nodes of the set, beside what
- * others have there because theirs are full. */
+/* Whether the memory of a task fits in all NUMA nodes of the set, beside memory
+ * that others have there because their own are full. */
 static bool has_mem(const struct snap *s, uint32_t req, uint32_t node,
                     const int64_t *mem, uint32_t set)
 {

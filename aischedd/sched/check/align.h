@@ -25,8 +25,8 @@ struct align_best check_align_best(const struct snap *s, uint32_t req,
 /* Whether a request demands something of NUMA nodes or links. */
 bool check_align_demands(const struct snap *s, uint32_t req);
 
-/* The least number of NUMA nodes for a task on the empty node, 0: none; the
- * least number of link groups for n GPUs there. */
+/* The fewest NUMA nodes for a task on the empty node, 0: it does not fit; the
+ * fewest link groups for n GPUs there. */
 uint32_t check_align_span(const struct snap *s, uint32_t req, uint32_t node);
 uint32_t check_align_groups(const struct snap *s, uint32_t req, uint32_t node,
                             uint32_t n);
@@ -39,17 +39,17 @@ uint32_t check_align_numas(const struct snap *s, const struct snap_task *t,
 uint32_t check_align_links(const struct snap *s, uint32_t node, uint64_t gpus);
 
 /*
- * Take the memory of a task from the free memory of its NUMA nodes, and check
- * that it is in as few NUMA nodes as it must be, and that all that is bound
- * there has room: beside all other memory, unless bound_only.
+ * Take the memory of a task from the free memory of its NUMA nodes. Check that
+ * it is in as few NUMA nodes as it must be, and that all memory that is bound
+ * there fits: beside all other memory, unless bound_only.
  */
 int check_align_task(const struct audit *a, uint32_t req, uint64_t job,
                      const struct snap_task *t, bool bound_only,
                      int64_t *numa_mem, int64_t *unbound);
 
-/* Check that the GPUs that a job with --links strict has on each node are in as
- * few groups as they can be: of n tasks that it gets, and those of the run that
- * it keeps (SNAP_NONE: none). */
+/* Check that, on each node, a job with --links strict has its GPUs in as few
+ * groups as possible: those of n new tasks, and those that the run keeps
+ * (SNAP_NONE: none). */
 int check_align_job(const struct audit *a, uint32_t req, uint64_t job,
                     const struct snap_task *t, uint32_t n, uint32_t run);
 

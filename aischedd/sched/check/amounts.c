@@ -21,7 +21,7 @@ static void free_threads(const struct snap *s, int64_t *ret)
 				take_threads(s, &s->task[t], ret);
 		}
 	}
-	/* A snapshot may say that not only its runs use a CPU. */
+	/* A CPU may be used by others than the runs of the snapshot. */
 	for (uint32_t i = 0; i < s->cpu.n; i++) {
 		if (s->cpu.free[i] < ret[i])
 			ret[i] = s->cpu.free[i];
@@ -41,7 +41,7 @@ void check_amounts_divide(const struct snap *s, uint32_t node, uint32_t numas,
 		ret[i] = 0;
 		if (!(numas >> i & 1))
 			continue;
-		/* Each has what those up to it have, rounded down, less what
+		/* Each gets its part of all up to it, rounded down, less what
 		 * those before it got. */
 		upto += size[i];
 		ret[i] = all ? (int64_t)((__int128)mem * upto / all) - given

@@ -11,8 +11,8 @@
  * indexed like those of the snapshot. */
 struct check_amounts {
 	int64_t *gpu, *thread;
-	int64_t *numa_mem; /* less the memory of all tasks there */
-	int64_t *unbound;  /* less that of tasks that are bound there */
+	int64_t *numa_mem; /* less the memory of all tasks */
+	int64_t *unbound;  /* less the memory of tasks that are bound there */
 };
 
 /* Returns the amounts that are free now, in new arrays of the arena. */

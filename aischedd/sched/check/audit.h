@@ -39,8 +39,8 @@ int check_rules(struct audit *a);
 int check_room(struct audit *a);
 int check_promises(struct audit *a);
 
-/* Whether the only claimant of the plan is surely within limits and shares if
- * a run keeps this many of the tasks that it loses. */
+/* Whether the plan's only claimant would surely be within limits and shares if
+ * a run kept this many of the tasks that it loses. */
 bool check_could_keep(const struct audit *a, uint32_t run, uint32_t tasks);
 
 /* A claimant, or a job named in an eviction. */

@@ -146,7 +146,8 @@ static bool same_nodes(const struct audit *a, const struct plan_claim *c,
 	return c->n == n;
 }
 
-/* An evicted run starts again elsewhere, or a run grows. */
+/* Check the claim of an evicted run that starts again elsewhere, or of a run
+ * that grows. */
 static int check_run_claim(struct audit *a, const struct plan_claim *c)
 {
 	const struct snap *s = a->s;

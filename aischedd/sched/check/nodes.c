@@ -21,7 +21,8 @@ static bool has_word(const struct snap *s, uint32_t node, uint32_t word)
 	             s->node.taint_first[node + 1], word);
 }
 
-/* The value of the rule that ends before *end, which moves to its start. */
+/* Evaluate the part of a rule that ends before *end, which moves to its start.
+ */
 static bool rule_value(const struct snap *s, uint32_t node, uint32_t *end)
 {
 	int32_t item = s->rule[--*end];
@@ -96,7 +97,7 @@ static bool is_together(const struct snap *s, uint32_t req,
 }
 
 /* Whether each counted part of the constraint holds on as many nodes as it
- * says. Tasks on one node need not follow each other. */
+ * says. Tasks of one node need not be adjacent. */
 static bool has_counted(const struct snap *s, uint32_t req,
                         const struct snap_task *t, uint32_t n)
 {
@@ -118,7 +119,7 @@ static bool has_counted(const struct snap *s, uint32_t req,
 	return true;
 }
 
-/* How many nodes, and the most tasks on one of them. */
+/* Count the nodes, and the most tasks on one of them. */
 static uint32_t count_nodes(const struct audit *a, const struct snap_task *t,
                             uint32_t n, uint32_t *ret_most)
 {

@@ -12,8 +12,8 @@ const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node);
 /* The domain of this level that contains the node, or SNAP_NONE. */
 uint32_t check_domain(const struct snap *s, uint32_t node, uint8_t level);
 
-/* Check that a job may have these nodes, one a task; and that a run may have
- * the nodes by which it grows. */
+/* Check that a job may have these nodes, one for each task; and that a run may
+ * have the nodes on which it grows. */
 int check_nodes(const struct audit *a, uint32_t req, uint64_t job,
                 const struct snap_task *t, uint32_t n);
 int check_growth(const struct audit *a, uint32_t run);

@@ -30,8 +30,8 @@ struct check {
 	uint32_t *jobs_on, *mine; /* by node: tasks of all jobs, of this job */
 	uint8_t *closed;          /* by node: 1 if an exclusive job is there */
 	uint32_t *row_started;    /* by row */
-	/* A start has tasks above its least number: these were added after
-	 * later starts. */
+	/* A start has tasks above its minimum, which were added after later
+	 * starts. */
 	bool grew;
 	uint32_t wishes; /* starts that were compared with others */
 };
@@ -197,9 +197,9 @@ static bool has_cpus(const struct check *c, uint32_t req, uint32_t node,
 	return idle >= s->req.cpus[req] / 1000 + (part && !shares);
 }
 
-/* A resumed task gets CPUs of the NUMA nodes that it had, for its memory is
- * there. One that demands none gets others if there are too few, which can only
- * be told if nothing else may have taken CPUs before it. */
+/* A resumed task gets CPUs of the NUMA nodes that it had, because its memory is
+ * there. A task that does not demand this gets others if too few are free; that
+ * can only be told if nothing else may have taken CPUs before it. */
 static bool strays(const struct check *c, uint32_t req,
                    const struct snap_task *had, const struct snap_task *t)
 {
@@ -302,7 +302,7 @@ static bool tasks_fit(const struct check *c, uint32_t req, uint32_t node,
 	       idle >= n * (cpus / 1000) + broken;
 }
 
-/* Whether nothing but room decides where jobs start: no place is kept. */
+/* Whether jobs start wherever there is room, as no place is held for others. */
 static bool can_judge_wishes(const struct check *c)
 {
 	const struct snap *s = c->s;
@@ -318,7 +318,7 @@ static bool can_judge_wishes(const struct check *c)
 	return true;
 }
 
-/* How much the devices of a task lack of its wishes: NUMA nodes above the
+/* How much the devices of a task fall short of its wishes: NUMA nodes above the
  * fewest; among equals, link groups above the fewest. */
 static uint64_t excess_of(const struct snap *s, uint32_t req, uint32_t node,
                           uint32_t numas, uint32_t groups)
@@ -334,8 +334,8 @@ static uint64_t excess_of(const struct snap *s, uint32_t req, uint32_t node,
 	return (uint64_t)(numas - span) << 32 | (cares ? groups - least : 0);
 }
 
-/* Check that a start of one task has what it wishes for, as far as another node
- * that it may use could have given it; called before the task is taken. */
+/* Check a start of one task: no other node that it may use could have met its
+ * wishes better. Called before the task is taken. */
 static int check_wish(struct check *c, uint32_t req, const struct snap_task *t,
                       uint32_t n, uint64_t job)
 {
@@ -436,8 +436,8 @@ static int take_grow(struct check *c, const struct grow *grow)
 	return status;
 }
 
-/* How many tasks of the request surely fit on the node; of those that demand
- * something of NUMA nodes or links, one at most. */
+/* How many tasks of the request surely fit on the node; at most one of those
+ * that demand something of NUMA nodes or links. */
 static uint32_t room_on(const struct check *c, uint32_t req, uint32_t node)
 {
 	const struct snap *s = c->s;
@@ -504,7 +504,7 @@ static bool job_fits_somewhere(const struct check *c, uint32_t req,
 	return false;
 }
 
-/* Whether room_on() considers all that the request says of nodes. */
+/* Whether room_on() considers all that the request demands of nodes. */
 static bool is_plain(const struct snap *s, uint32_t req)
 {
 	bool counts = false;

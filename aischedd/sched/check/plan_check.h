@@ -1,5 +1,5 @@
 /*
- * plan_check.h - a plan is verified by code that shares none with the planner
+ * plan_check.h - verify plans, without code of the planner
  */
 #ifndef AISCHEDD_SCHED_CHECK_PLAN_CHECK_H
 #define AISCHEDD_SCHED_CHECK_PLAN_CHECK_H

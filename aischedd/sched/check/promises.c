@@ -1,10 +1,9 @@
 /*
- * promises.c - promised starts can be kept, and none is put off for a job
- * behind
+ * promises.c - promised starts can be kept, and are not put off for later jobs
  *
- * All that is known of the time to come is a list of tasks, each on its node
- * from one time until another: what runs, what the plan starts, moves and
- * claims, and what it promises.  Amounts are summed up where a promised job is,
+ * The future is known as a list of tasks, each on its node from one time until
+ * another: those that run, those that the plan starts, moves and claims, and
+ * those that it promises. Amounts are summed up on the nodes of a promised job,
  * at each time at which they can change.
  */
 #include <stdlib.h>
@@ -21,13 +20,13 @@ static const int64_t FOREVER = INT64_MAX;
 struct stay {
 	uint32_t node, req;
 	int64_t from, until;
-	bool runs;    /* it is there now, and counted in what is free */
-	bool floats;  /* its devices are not known yet */
-	bool no_cpus; /* it is suspended */
-	bool no_rest; /* it resumes: memory and GPUs are its own already */
-	uint32_t run, task; /* what it has: in the snapshot */
+	bool runs;          /* it is there now, and counted in what is free */
+	bool floats;        /* its devices are not known yet */
+	bool no_cpus;       /* it is suspended */
+	bool no_rest;       /* it resumes, and still has its memory and GPUs */
+	uint32_t run, task; /* its task in the snapshot, if it runs */
 	const struct snap_task
-	    *on;              /* what a start gets: in the plan, or NULL */
+	    *on;              /* its task in the plan, if it starts; or NULL */
 	uint32_t row, member; /* of a job that waits, else SNAP_NONE */
 	uint32_t promise;     /* in plan.promise, else SNAP_NONE */
 };
@@ -146,7 +145,7 @@ static void add_placed(struct future_check *f)
 	}
 }
 
-/* A job that moves begins anew; one that grows ends as it would. */
+/* A job that moves starts anew; one that grows ends as before. */
 static void add_claims(struct future_check *f)
 {
 	const struct plan *plan = f->a->plan;
@@ -176,7 +175,7 @@ static void add_claims(struct future_check *f)
 	}
 }
 
-/* The waiting job of an id; false: there is none. */
+/* Find the waiting job of an id; returns false if there is none. */
 static bool find_job(const struct snap *s, uint64_t job, uint32_t *row,
                      uint32_t *member)
 {
@@ -266,7 +265,7 @@ static struct future_check future_check_new(const struct audit *a)
 
 /* --- who is behind ----------------------------------------------------- */
 
-/* A waiting job.  alone: only jobs that may be ahead of it count. */
+/* A waiting job. alone: count only jobs that may be ahead of it. */
 struct one {
 	uint32_t row, member;
 	bool alone;
@@ -298,9 +297,9 @@ static bool is_behind(const struct snap *s, const struct one *p, uint32_t row,
 	             s->req.tasks[a] * s->req.gpus[a]));
 }
 
-/* Whether it is there at a time, as far as the job cares. p->alone: jobs behind
- * this one do not count, nor do evictions, which may have been decided later.
- */
+/* Whether the task is on its node at a time, in the eyes of a job. p->alone:
+ * ignore jobs behind that one, and evictions, which may have been decided
+ * later. */
 static bool is_there(const struct future_check *f, const struct one *p,
                      const struct stay *it, int64_t at)
 {
@@ -312,7 +311,7 @@ static bool is_there(const struct future_check *f, const struct one *p,
 		return false;
 	if (p->alone && is_behind(f->s, p, it->row, it->member))
 		return false;
-	/* A job that moves for one behind it stays where it is. */
+	/* A job that would move for one behind it stays. */
 	if (p->alone && !it->runs && it->run != SNAP_NONE &&
 	    is_behind(f->s, p, f->by_row[it->run], f->by_member[it->run]))
 		return false;
@@ -343,8 +342,8 @@ static void count(const struct future_check *f, const struct one *p,
 	int sign = there ? -1 : 1;
 
 	if (it->runs == there) {
-		/* No change: it is in what is free now already, or absent
-		 * still. */
+		/* No change: it is already counted in what is free now, or is
+		 * absent at both times. */
 	} else {
 		left->cpu += it->no_cpus ? 0 : sign * s->req.cpus[it->req];
 		if (!it->no_rest) {
@@ -371,7 +370,7 @@ static bool has(int64_t left, int64_t need)
 }
 
 /* Whether this many tasks of the job fit on the node, beside all that is there
- * at a time; of its own promise none is counted. */
+ * at a time, except for what its own promise keeps. */
 static bool fits_at(const struct future_check *f, const struct one *p,
                     uint32_t node, int64_t n, int64_t at)
 {
@@ -436,7 +435,7 @@ static bool fits_from(const struct future_check *f, const struct one *p,
 	return true;
 }
 
-/* The promise that the job got, if it is one job and got one. */
+/* Returns the promise to the job, if it is a single job with one promise. */
 static const struct snap_promise *only(const struct snap_promise *promise,
                                        uint32_t n, uint64_t job)
 {
@@ -452,8 +451,8 @@ static const struct snap_promise *only(const struct snap_promise *promise,
 	return found;
 }
 
-/* Whether jobs that wait for too long keep others from nodes, or are served out
- * of the order of their points. */
+/* Whether jobs that have waited too long keep others from nodes, or are served
+ * out of the order of points. */
 static bool is_any_due(const struct snap *s)
 {
 	for (uint32_t row = 0; row < s->pend.n; row++) {
@@ -475,10 +474,9 @@ static bool is_any_due(const struct snap *s)
 	return false;
 }
 
-/* Whether amounts tell for sure that the job fits on the node from a time on,
- * and leaves the others there what they need. Whether a job that comes later
- * and demands something of NUMA nodes or links still has it depends on the
- * devices that all others get. */
+/* Whether amounts alone show that the job fits on the node from a time on, and
+ * leaves others there what they need. If a later job demands something of NUMA
+ * nodes or links, that also depends on the devices of all others. */
 static bool is_plain(const struct future_check *f, const struct one *p,
                      uint32_t node, int64_t at)
 {
@@ -501,8 +499,8 @@ static bool is_plain(const struct future_check *f, const struct one *p,
 	return plain;
 }
 
-/* A job is promised no later start than by the last plan, if only jobs behind
- * it are in the way of that. */
+/* Check that a job is promised no later start than in the last plan, if only
+ * jobs behind it prevent that start. */
 static int check_later(const struct future_check *f,
                        const struct snap_promise *last)
 {
@@ -532,8 +530,8 @@ static int check_later(const struct future_check *f,
 	                 (long long)next->start, (long long)then);
 }
 
-/* Whether parts of bound CPUs are used on one of the nodes: which CPUs are free
- * then depends on which tasks get which, and is not known. */
+/* Whether parts of bound CPUs are used on one of the nodes. Then it is not
+ * known which CPUs are free: that depends on which tasks get which. */
 static bool any_shares_cpus(const struct future_check *f, const uint32_t *node,
                             uint32_t n)
 {
@@ -588,9 +586,9 @@ static void give_devices(const struct future_check *f, const struct stay *it,
 		    sign * part[i];
 }
 
-/* Whether a task, the only one of its job on the node, then has what it demands
- * of NUMA nodes and links. That cannot be told while it is not known which
- * devices others have. */
+/* Whether a task, the only one of its job on the node, has then what it demands
+ * of NUMA nodes and links. Returns true if that cannot be told, because the
+ * devices of others are not known. */
 static bool is_aligned_at(const struct future_check *f, const struct one *p,
                           uint32_t node, int64_t at)
 {
@@ -613,7 +611,7 @@ static bool is_aligned_at(const struct future_check *f, const struct one *p,
 	return best.fits || !best.known;
 }
 
-/* Check that a job has what it demands of devices at its promised start, on
+/* Check that a job has the devices that it demands at its promised start, on
  * nodes with one of its tasks. */
 static int check_aligned(const struct future_check *f, const struct one *p,
                          const struct snap_promise *promise)

@@ -2,7 +2,7 @@
  * room.c - claims, at the time when all evicted jobs have ended
  *
  * Each claim fits beside all others and beside what starts and grows now; and
- * no job is evicted without which all claims would fit as well.
+ * no job is evicted that could stay without making a claim fail.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 enum {
 	TRIES = 4096,   /* to pack tasks onto the devices of a node */
-	VICTIMS_MAX = 8 /* evictions that are tried without */
+	VICTIMS_MAX = 8 /* evictions that are left out, one at a time */
 };
 
 /* The amounts that are free. */
@@ -63,7 +63,8 @@ static struct free_room room_copy(const struct audit *a,
 	return r;
 }
 
-/* A task takes (sign -1) or gives back its CPUs, or all the rest. */
+/* Give back the CPUs of a task, or all its other resources (sign -1: take
+ * them). */
 static void give_cpus(const struct snap *s, const struct free_room *r,
                       uint32_t req, const struct snap_task *t,
                       const struct snap_cpu_use *use, int sign)
@@ -109,7 +110,7 @@ static void give_task(const struct audit *a, const struct free_room *r,
 		give_rest(s, r, req, t, sign);
 }
 
-/* Give back what a run loses, by this plan or by an earlier one. */
+/* Give back what a run loses by this plan or by an earlier one. */
 static void give_lost(const struct audit *a, const struct free_room *r,
                       uint32_t run, int sign)
 {
@@ -290,7 +291,7 @@ static enum room_answer pack_node(const struct audit *a,
 	return pack_all(&p);
 }
 
-/* The tasks that a run which grows on the node already has there. */
+/* The tasks that a growing run already has on the node. */
 static int64_t own_tasks(const struct audit *a, const struct plan_claim *c,
                          uint32_t node)
 {
@@ -305,7 +306,7 @@ static int64_t own_tasks(const struct audit *a, const struct plan_claim *c,
 	return n;
 }
 
-/* Whether no exclusive job shares the node. */
+/* Whether no exclusive job shares the node with others. */
 static bool is_alone(const struct audit *a, const struct free_room *r,
                      const struct room_held *h, uint32_t n)
 {
@@ -328,8 +329,8 @@ static bool is_alone(const struct audit *a, const struct free_room *r,
 }
 
 /* Whether a task of a claim, alone on its node, can have what it demands of
- * NUMA nodes and links. Surely not if it cannot even when only tasks that are
- * bound are there. A job that grows has GPUs there already. */
+ * NUMA nodes and links. Surely not if it cannot even when only bound tasks are
+ * there. A job that grows already has GPUs there. */
 static enum room_answer is_aligned(const struct audit *a,
                                    const struct free_room *r,
                                    const struct room_held *h)
@@ -411,7 +412,7 @@ static struct claims claims_by_node(const struct audit *a)
 	return all;
 }
 
-/* Whether all claims fit; the claim of `but`, if not NULL, is left out. */
+/* Whether all claims fit, except for the claim `but`, if not NULL. */
 static enum room_answer claims_fit(const struct audit *a,
                                    const struct free_room *r,
                                    const struct claims *all,
@@ -442,8 +443,8 @@ static enum room_answer claims_fit(const struct audit *a,
 
 /* --- no needless evictions ------------------------------------------- */
 
-/* Whether only room decides: all evictions are for one claim, and no job has a
- * promised start or waits for one. */
+/* Whether claims depend on room alone: all evictions are for one claim, and no
+ * job has a promised start or waits for one. */
 static bool can_judge(const struct audit *a)
 {
 	const struct plan *plan = a->plan;
@@ -469,8 +470,8 @@ static bool can_judge(const struct audit *a)
 	return true;
 }
 
-/* The claim for the place to which a run, or the first of its tasks, moves; or
- * NULL. */
+/* Returns the claim for the place to which a run, or the first of its tasks,
+ * moves; or NULL. */
 static const struct plan_claim *claim_of_run(const struct audit *a,
                                              uint32_t run)
 {
@@ -500,8 +501,8 @@ static int check_needed(struct audit *a, const struct free_room *then,
 			stay++;
 			continue;
 		}
-		/* A task that moves has a claim of its own, and claims_fit()
-		 * leaves out one claim: so put back one task only. */
+		/* A task that moves has a claim of its own; claims_fit() leaves
+		 * out only one, so put back one task only. */
 		if (moved && !check_is_whole(a, e->run) && kept)
 			break;
 		give_task(a, &r, e->run, t, -1);

@@ -1,9 +1,9 @@
 /*
  * rules.c - limits and quotas, and who may take from whom
  *
- * A plan does not tell the order of its decisions. So shares are compared with
- * the least that the taking queue and the most that the losing queue can have
- * used at the time.
+ * A plan does not tell in which order it was decided. So shares are compared
+ * with the least that the taking queue can have used at the time, and the most
+ * that the losing queue can have used.
  */
 #include "aischedd/sched/check/audit.h"
 #include "aischedd/sched/check/lists.h"
@@ -164,7 +164,7 @@ static void use_run(const struct audit *a, struct use *u, uint32_t run)
 	amount_of_run(s, run, check_ntasks(s, run), amount);
 	add_now(a, u, queue, s->run.user[run],
 	        !run || s->run.job[run - 1] != s->run.job[run], amount);
-	/* A run that an earlier plan evicted counts only until it has ended. */
+	/* A run that an earlier plan evicted only counts until it has ended. */
 	if (s->run.ending[run])
 		return;
 	add_up(s, u->base, queue, amount);
@@ -391,7 +391,7 @@ static bool is_below(const struct snap *s, uint32_t queue, uint32_t top)
 	return queue == top;
 }
 
-/* Returns the child of the lowest queue above both, on the way to `from`. */
+/* Returns the child, on the way to `from`, of the lowest queue above both. */
 static uint32_t branch(const struct snap *s, uint32_t from, uint32_t by)
 {
 	while (s->queue.parent[from] != SNAP_NONE &&
@@ -400,12 +400,12 @@ static uint32_t branch(const struct snap *s, uint32_t from, uint32_t by)
 	return from;
 }
 
-/* Amounts taken by reclaiming, by queue. */
+/* Amounts that queues reclaim from each other. */
 struct taken {
-	int64_t (*from)[RES_N];    /* lost by it as a branch */
+	int64_t (*from)[RES_N];    /* lost by the branch of a queue */
 	int64_t (*largest)[RES_N]; /* the largest loss of one run */
 	uint8_t (*loses)[RES_N];   /* 1: a run below it loses some, or moves */
-	int64_t (*by)[RES_N];      /* others lost it for claimants below it */
+	int64_t (*by)[RES_N]; /* taken from others for claimants below it */
 };
 
 static int check_preempt(const struct audit *a, const struct eviction *e,
@@ -464,7 +464,7 @@ static int check_move(const struct audit *a, const struct eviction *e)
 	return 0;
 }
 
-/* Count the claimant once, in all its queues below those that it shares with
+/* Count the claimant once, in all its queues below the one that it shares with
  * its victims. */
 static void note_taker(const struct audit *a, uint32_t first, struct taken *t)
 {
@@ -495,7 +495,7 @@ static void note_taker(const struct audit *a, uint32_t first, struct taken *t)
 	}
 }
 
-/* Check that the branch was above its share before its last victim was taken,
+/* Check that each branch was above its share before its last victim was taken,
  * and that the claimants' queues are within theirs. */
 static int check_taken(const struct audit *a, uint32_t q, const struct taken *t)
 {

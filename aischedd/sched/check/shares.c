@@ -1,4 +1,4 @@
-/* shares.c - whether shares are fair, by what must hold of any fair share */
+/* shares.c - whether shares are fair, by properties of every fair division */
 #include <stdlib.h>
 
 #include "aischedd/sched/check/audit.h"
@@ -47,8 +47,8 @@ static int64_t *asks(const struct audit *a, int r)
 	for (uint32_t i = 0; i < s->run.n; i++) {
 		uint32_t req = s->run.req[i];
 
-		/* An elastic job that shrinks has two entries: count the first
-		 * only. */
+		/* An elastic job that shrinks has two entries: count only the
+		 * first. */
 		if (i && s->run.job[i] == s->run.job[i - 1])
 			continue;
 		ask[s->run.queue[i]] += s->req.tasks[req] * need_of(s, req, r);
@@ -196,8 +196,8 @@ static int check_resource(struct audit *a, int r)
 	return 0;
 }
 
-/* Demand cannot be judged while a row waits for a runner (of one pool, or of
- * all) or has no verdict. */
+/* Demand is not known while a row waits for a runner (of one pool, or of all)
+ * or has no verdict. */
 static bool can_judge(const struct audit *a)
 {
 	for (uint32_t row = 0; row < a->plan->nverdicts; row++) {

@@ -1,5 +1,5 @@
 /*
- * standing.c - who may preempt whom in a queue, reckoned anew
+ * standing.c - who may preempt whom in a queue, calculated independently
  *
  * order_service.h has the rule: the higher priority, then the lower rung.
  */
@@ -67,8 +67,8 @@ int64_t check_standing_of_row(const struct snap *s, uint32_t row)
 	                                                   s->pend.served[row]);
 }
 
-/* Whether it started because it had waited for too long, and has not run for as
- * long since. */
+/* Whether the job started because it had waited too long, and has not yet run
+ * for as long as it had waited. */
 static bool is_kept(const struct snap *s, uint32_t run)
 {
 	int64_t wait = CONF_NONE;

@@ -5,7 +5,7 @@
 
 #include "aischedd/sched/fit.h"
 
-/* Points that one pass may look at: some 30 ms. Work is counted, not time, so
+/* How many points a pass may look at: some 30 ms. Work is counted, not time, so
  * that a plan is the same on every machine. */
 enum { PATIENCE = 6000000 };
 
@@ -263,7 +263,8 @@ static bool is_before(int64_t at, int64_t until)
 	return until == SNAP_NEVER || at < until;
 }
 
-/* Go on until the last entry has begun, or one has found too little. */
+/* Continue until the last entry has begun, or until one has found too little.
+ */
 static void walk_dues(struct future_walk *w)
 {
 	int64_t last = INT64_MIN;
@@ -301,9 +302,9 @@ static struct future_due **put_trial(struct future *a, uint32_t node,
 	return at;
 }
 
-/* Keep room for the tasks on trial. *ret is a job that has too little of the
- * room kept for it then, until they end or later: which devices the jobs in
- * between get depends on them. */
+/* Keep room for the tasks on trial. *ret is a job that then has too little of
+ * the room kept for it, until they end or later: the devices of the jobs in
+ * between depend on them. */
 static bool try_it(struct future *a, uint32_t node,
                    const struct future_ask *ask, int64_t n, int64_t from,
                    int64_t until, const struct future_due **ret)
@@ -322,8 +323,8 @@ static bool try_it(struct future *a, uint32_t node,
 	future_walk_begin(&w, a, node);
 	walk_dues(&w);
 	/* If no room is kept then, others decide whether the tasks fit. An
-	 * entry may be void without them: once others are evicted, more devices
-	 * are free, and jobs before it get other ones. */
+	 * entry may be void even without them: once others are evicted, more
+	 * devices are free, and earlier jobs get other ones. */
 	while (w.cut && (w.cut->is_void || (w.cut == &a->trial && !due))) {
 		w.cut = NULL;
 		walk_dues(&w);
@@ -415,7 +416,7 @@ void future_add(struct future *a, uint32_t req)
 {
 	const struct place *p = a->p;
 
-	/* A job that resumes has an end again. */
+	/* A job that resumes has a known end again. */
 	if (p->run != SNAP_NONE)
 		future_runs_change(future_walk_runs(a), a->s, p->run, p->until);
 	a->changes |= p->until != SNAP_NEVER;

@@ -26,7 +26,8 @@ enum future_dim {
 /* The users of a node at a time: the index of a reservation, or one of
  * these. */
 #define FUTURE_ANYBODY SNAP_NONE
-#define FUTURE_NOBODY  (SNAP_NONE - 1) /* starts fail there at present */
+/* starts fail there at present: nobody may use it */
+#define FUTURE_NOBODY (SNAP_NONE - 1)
 
 struct future_point {
 	int64_t have[FUTURE_N]; /* -1: an exclusive job has all of it */
@@ -58,8 +59,8 @@ struct future_due {
 	struct snap_cpu_use *use;
 	uint64_t own;       /* GPUs that the job has there already */
 	uint32_t nwithheld; /* tasks for which only amounts are kept */
-	bool lacks;         /* it found less than was kept for it */
-	bool is_void;       /* it does so whatever is tried: see try_it() */
+	bool lacks;         /* it found less than what is kept for it */
+	bool is_void;       /* it would without the trial, too: see try_it() */
 };
 
 /* The needs of one task, to be compared with points. */
@@ -69,11 +70,11 @@ struct future_ask {
 	int64_t most;   /* count no more than this on one node */
 	uint32_t whose; /* the reservation it names, or FUTURE_ANYBODY */
 	bool exclusive;
-	bool goes_on; /* it resumes: memory and GPUs are its own already */
+	bool goes_on; /* it resumes, and still has its memory and GPUs */
 	bool odd;     /* amounts alone do not decide whether it fits */
 };
 
-/* How many tasks fit at a point. */
+/* How many tasks fit at one point. */
 static inline int64_t future_ask_count(const struct future_ask *ask,
                                        const struct future_point *pt)
 {
@@ -118,17 +119,17 @@ struct future *future_new(struct place *place, bool changes);
 /* Whether any running job ends at a known time. */
 bool future_changes(const struct future *a);
 
-/* How many looks are left in this pass; and use some up. */
+/* How many looks are left in this pass; use some up. */
 int64_t future_patience(const struct future *a);
 void future_spend(struct future *a, size_t points);
 
-/* Which nodes could have room first, evictions of this pass included. */
+/* Which nodes could have room first, with the evictions of this pass. */
 struct future_nodes *future_nodes_of(struct future *a);
 
 struct future_ask future_ask_of(const struct future *a, uint32_t req,
                                 int64_t most);
 
-/* A suspended job needs only its CPUs: it has kept the rest. */
+/* A suspended job needs only its CPUs: it has kept everything else. */
 static inline void future_ask_go_on(struct future_ask *ask)
 {
 	ask->need[FUTURE_MEM] = ask->need[FUTURE_SLOT] = 0;
@@ -140,7 +141,7 @@ static inline void future_ask_go_on(struct future_ask *ask)
 bool future_is_odd(const struct future *a, uint32_t node,
                    const struct future_ask *ask);
 
-/* Valid until something is added to the node. */
+/* The points of a node; valid until something is added to it. */
 struct future_course future_course_of(struct future *a, uint32_t node);
 
 /* Returns by point of a node how many tasks fit there then, at most
@@ -151,7 +152,7 @@ const int64_t *future_counts(struct future *a, uint32_t node,
 /*
  * Whether n tasks can be on the node from one time until another (SNAP_NEVER:
  * for ever) beside what is kept for other jobs; if not, *ret is what forbids
- * it. For the present, only what is kept counts, not what is free.
+ * it. At present only what is kept counts, not what is free.
  */
 bool future_allows(struct future *a, uint32_t node,
                    const struct future_ask *ask, int64_t n, int64_t from,
@@ -164,15 +165,14 @@ void future_keep(struct future *a, uint32_t node, const struct future_due *due);
 void future_add(struct future *a, uint32_t req);
 /* The same for one task, index in place->task. */
 void future_add_task(struct future *a, uint32_t req, size_t task);
-/* How many tasks were added; and drop all but the first n of them. */
+/* How many tasks were added; drop all but the first n of them. */
 size_t future_added(const struct future *a);
 void future_drop(struct future *a, size_t n);
 
-/* Returns the first entry of what is kept on the node that does not fit, or
- * NULL. */
+/* Returns the first entry kept on the node that does not fit, or NULL. */
 const struct future_due *future_lacking(struct future *a, uint32_t node);
 
-/* Note that a task of a running job is evicted, or no longer is. */
+/* Note that a task of a running job is evicted, or is not after all. */
 void future_leave(struct future *a, uint32_t task, bool leaves);
 
 #endif

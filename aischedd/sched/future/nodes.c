@@ -2,8 +2,8 @@
 #include "aischedd/sched/future/nodes.h"
 #include "libcommon/heap.h"
 
-/* Levels of one resource: nothing, less than one unit, each unit up to eight,
- * then alternately one and a half times and twice the last power of two. */
+/* Levels of one resource: nothing, less than one unit, each unit up to eight;
+ * then powers of two, and one and a half times each. */
 enum { LEVELS = 64, UNIT = 1000, EACH_UP_TO = 8 };
 
 /* Sort keys hold the seconds from now and the node. Clamp times that do not fit
@@ -18,7 +18,7 @@ struct future_nodes_order {
 	const uint32_t *in;
 };
 
-/* One node in this many is looked at to guess which come first. */
+/* Look at one node in this many to guess which come first. */
 enum { SAMPLE = 64, FIRST = 4 };
 
 /* One resource. */

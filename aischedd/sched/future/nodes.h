@@ -3,9 +3,9 @@
  *
  * For an amount of CPUs, memory or GPUs, each node has a time before which it
  * certainly does not have that much free: enough of its tasks must have ended.
- * Nodes are handed out in the order of these times, sorted only as far as they
- * are asked for, so that the earliest start of a job is found on the few nodes
- * that come first.  Amounts of about the same size share an order.
+ * Nodes are returned in the order of these times, sorted only as far as needed;
+ * so the earliest start of a job is found on the few nodes that come first.
+ * Amounts of about the same size share an order.
  */
 #ifndef AISCHEDD_SCHED_FUTURE_NODES_H
 #define AISCHEDD_SCHED_FUTURE_NODES_H
@@ -29,8 +29,8 @@ struct future_nodes_order *future_nodes_order_for(struct future_nodes *soon,
                                                   int64_t amount,
                                                   bool *ret_new);
 
-/* The node at place i of the order (from 0; SNAP_NONE: it was handed out
- * before); false if it cannot have that much by then. */
+/* The node at place i of the order (from 0; SNAP_NONE: it was returned before);
+ * false if it cannot have that much by then. */
 bool future_nodes_get(struct future_nodes *soon,
                       struct future_nodes_order *order, uint32_t i, int64_t by,
                       uint32_t *ret_node);

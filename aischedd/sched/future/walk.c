@@ -54,8 +54,8 @@ static void release(struct future_walk *w, const struct future_run *stay)
 	          a->s->cpu_use, !a->s->run.suspended[stay->run], true, 1);
 }
 
-/* Keep amounts for tasks that find no devices, as the devices may yet turn out
- * to be others; n = 0: no longer. */
+/* Keep only amounts for tasks that find no devices, as others may free theirs;
+ * n = 0: no longer. */
 static void withhold(struct future_walk *w, struct future_due *d, uint32_t n)
 {
 	struct future_ask ask = future_ask_of(w->a, d->req, 1);
@@ -129,7 +129,7 @@ static void place_due(struct future_walk *w, struct future_due *d)
 		work_add(then, &then->sealed[w->node], n);
 }
 
-/* Bring the counters to what they are at this time. */
+/* Set the counters to this time. */
 static void arrive(struct future_walk *w, int64_t at)
 {
 	struct future *a = w->a;
@@ -225,8 +225,8 @@ static void fill_node(struct future *a, uint32_t node)
 	}
 }
 
-/* A start takes devices that are free at present, not those of runs that are
- * ending: place tasks on trial before these are released. */
+/* A start takes devices that are free at present, not those of ending runs:
+ * place tasks on trial before these are released. */
 static void place_start(struct future_walk *w, struct future_due *d)
 {
 	struct future *a = w->a;

@@ -1,9 +1,9 @@
 /*
  * walk.h - a walk through the times of one node
  *
- * From now on, from one time at which something changes to the next: the
- * counters of the node (future.then) are as they will be then.  Shared by
- * future.c, which makes lists of points of such walks.
+ * A walk goes from now to one time after another at which something changes;
+ * the counters of the node (future.then) are as they will be then. Used by
+ * future.c, which makes the lists of points from such walks.
  */
 #ifndef AISCHEDD_SCHED_FUTURE_WALK_H
 #define AISCHEDD_SCHED_FUTURE_WALK_H
@@ -17,7 +17,7 @@ struct future_added {
 	int64_t end;
 	uint32_t req;
 	uint32_t task; /* in place->task */
-	bool goes_on;  /* it resumes: memory and GPUs are its own already */
+	bool goes_on;  /* it resumes, and still has its memory and GPUs */
 	uint32_t next; /* of the node, + 1; 0: none */
 };
 
@@ -63,14 +63,14 @@ struct future_walk {
 	struct future *a;
 	uint32_t node;
 	int64_t at;
-	const struct future_run *stay; /* what ends, in this order */
+	const struct future_run *stay; /* what ends, and in which order */
 	size_t nstays, next;
 	uint32_t whose, nkept;
-	/* found less than was kept for it, or NULL */
+	/* found less than what is kept for it, or NULL */
 	const struct future_due *cut;
 };
 
-/* i: index + 1, as in lists. */
+/* i: index + 1, as lists have it. */
 static inline const struct future_added *future_added_at(const struct future *a,
                                                          uint32_t i)
 {
@@ -88,7 +88,7 @@ struct future_runs *future_walk_runs(struct future *a);
 /* The node as it is now. */
 void future_walk_begin(struct future_walk *w, struct future *a, uint32_t node);
 
-/* When something changes next, or INT64_MAX. */
+/* The time of the next change, or INT64_MAX. */
 int64_t future_walk_next(const struct future_walk *w);
 
 /* Go to that time; false if nothing changes any more. */
@@ -100,7 +100,7 @@ void future_walk_end(struct future_walk *w);
  * room is kept until then, or 0. */
 uint64_t future_walk_ends(struct future *a, uint32_t node, int64_t at);
 
-/* Returns the first job to end on the node that holds some of this (enum
+/* Returns the first job on the node to end that holds some of this (enum
  * resource or WHAT_SLOT; else CPUs), or 0. */
 uint64_t future_walk_blocker(struct future *a, uint32_t node, int64_t what);
 

@@ -1,4 +1,4 @@
-/* fields.c - the columns of a snapshot that are one value a row */
+/* fields.c - the columns of a snapshot that have one value for each row */
 #include "aischedd/sched/text/fields.h"
 
 #include <string.h>
@@ -142,7 +142,7 @@ static const struct snap_field pend_fields[] = {
 	VALUE("served", FIELD_I64, pend.served, 0),
 };
 
-/* Does not compile if a section has more fields than a reader holds. */
+/* Fails to compile if a section has more fields than a reader holds. */
 #define COUNT(fields)         \
 	(ARRAY_SIZE(fields) + \
 	 0 * sizeof(char[ARRAY_SIZE(fields) <= MAX_FIELDS ? 1 : -1]))

@@ -1,7 +1,7 @@
 /*
- * fields.h - the columns of a snapshot that are one value a row
+ * fields.h - the columns of a snapshot that have one value for each row
  *
- * One table for the reader and the writer of text.  Lists of varying length
+ * One table for the reader and the writer of text. Lists of varying length
  * (devices, words, tasks, members) are handled by each of the two.
  */
 #ifndef AISCHEDD_SCHED_TEXT_FIELDS_H

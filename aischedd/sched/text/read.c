@@ -179,7 +179,7 @@ static int read_line(struct snap_reader *r, char *line)
 	return reader_bad(r, "unknown keyword", keyword);
 }
 
-/* Copy a column to the arena, one element longer than it was. */
+/* Copy a column, with one element more, to the arena. */
 static const void *keep(const struct snap_reader *r, const struct buf *column)
 {
 	void *p = arena_alloc(r->arena, column->len + sizeof(int64_t), 1);
@@ -306,7 +306,7 @@ static void keep_claims(struct snap_reader *r)
 	r->snap->claim = keep(r, &r->run_claim);
 }
 
-/* A task that does not say where its memory is has it where its CPUs are. */
+/* Unless a task says where its memory is, it is where its CPUs are. */
 static void keep_tasks(struct snap_reader *r)
 {
 	struct snap *s = r->snap;
@@ -460,7 +460,7 @@ static void reader_fini(struct snap_reader *r)
 	map_free(&r->shapes);
 }
 
-/* Check that each job stands once: it runs, or it waits in one row. */
+/* Check that each job appears once: it runs, or it waits in one row. */
 static int check_jobs(const struct snap *s, struct err *err)
 {
 	const struct snap_pend *p = &s->pend;

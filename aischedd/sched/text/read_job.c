@@ -11,7 +11,7 @@ struct req_line {
 	struct buf rules, wants, avoids, uses;
 };
 
-/* Returns 1 if it is a key of a request, which was read then. */
+/* Read a key of a request. Returns 1 if it is one. */
 static int try_req_key(struct snap_reader *r, struct req_line *line,
                        const char *key, char *text)
 {
@@ -83,7 +83,7 @@ static void append_key(struct buf *key, const struct buf *list)
 	reader_append(key, list);
 }
 
-/* Returns the request of this line; an equal one is used again. */
+/* Returns the request of this line; equal requests are shared. */
 static uint32_t intern_req(struct snap_reader *r, const struct req_line *line)
 {
 	struct buf key = { 0 };
@@ -285,7 +285,7 @@ static int read_task_numas(struct snap_reader *r, struct task_line *t,
 	return 0;
 }
 
-/* The devices "g0-3", "c0-7" or "m0" of a task. */
+/* Read the devices "g0-3", "c0-7" or "m0" of a task. */
 static int read_task_part(struct snap_reader *r, struct task_line *t,
                           char *text)
 {
@@ -301,7 +301,7 @@ static int read_task_part(struct snap_reader *r, struct task_line *t,
 	}
 }
 
-/* Give a task that does not name devices the lowest ones that fit. */
+/* Give the lowest devices that fit to a task that does not name any. */
 static void choose_devices(struct snap_reader *r, struct task_line *t,
                            bool suspended)
 {
@@ -365,14 +365,14 @@ static void user_if_unsaid(struct snap_reader *r, int section)
 		user->v[0] = index;
 }
 
-/* A key of run or pend lines that is neither a field nor of the request, and
- * its value; a flag is its own value. */
+/* A key of run or pend lines that is neither a field nor part of the request,
+ * and its value; a flag is its own value. */
 struct own_key {
 	const char *word;
 	char *text;
 };
 
-/* Returns 1 if it is one of them. */
+/* Read such a key. Returns 1 if it is one. */
 static int try_own_key(struct own_key *own, char *key, char *text)
 {
 	for (; own->word; own++) {

@@ -12,7 +12,7 @@
 #include "libcommon/buf.h"
 #include "libcommon/map.h"
 
-/* A few bytes of text must not become gigabytes of snapshot. */
+/* Bounds, because a few bytes of text must not become gigabytes of snapshot. */
 enum { MAX_DEVICES = 1 << 22, MAX_TASKS = 1 << 20, MAX_MEMBERS = 1 << 22 };
 
 struct snap_name {
@@ -23,7 +23,7 @@ struct snap_name {
 
 /* A request and its text, by which equal ones are found. */
 struct shape {
-	struct shape *next; /* of the same hash */
+	struct shape *next; /* next with the same hash */
 	const char *key;
 	size_t len;
 	uint32_t index;
@@ -64,14 +64,14 @@ struct snap_reader {
 	struct buf run_claim_first, run_claim, pend_claim_first, pend_claim;
 	struct buf resv_node_first, resv_node, resv_user_first, resv_user;
 
-	/* Left of devices after the running tasks read so far. */
+	/* Left over from devices by the running tasks read so far. */
 	struct buf gpu_left, thread_left;
 };
 
 #define APPEND(buf, type, value) buf_add((buf), &(type){ value }, sizeof(type))
 #define COUNT(buf, type)         ((uint32_t)((buf)->len / sizeof(type)))
 
-/* A count that the reader derives from what runs, see snap_free_derive(). */
+/* A count that the reader derives from the runs, see snap_free_derive(). */
 #define FREE_DERIVED UINT16_MAX
 
 int reader_bad(const struct snap_reader *r, const char *what, const char *text);
@@ -82,12 +82,12 @@ int reader_in_line(const struct snap_reader *r);
 /* Returns the next part of *list up to sep, or NULL; cuts *list. */
 char *reader_part(char **list, char sep);
 
-/* The name if it is known, or NULL. */
+/* Returns the name if it is known, or NULL. */
 const struct snap_name *reader_find(const struct snap_reader *r,
                                     enum name_space space, const char *text);
 
-/* Read the index of a name; text is unescaped in place. Words and users come
- * into being when named, all others must be known. */
+/* Read the index of a name; text is unescaped in place. Words and users are
+ * created when first named; all others must be known. */
 int reader_name(struct snap_reader *r, enum name_space space, char *text,
                 uint32_t *ret);
 

@@ -125,7 +125,7 @@ void plan_write(const struct snap *s, const struct plan *plan, struct buf *out)
 
 		put_held(s, plan, c, out);
 		/* If other jobs of the row wait as well, the verdict is about
-		 * them. */
+		 * those. */
 		if (c->row < plan->nverdicts &&
 		    plan->verdict[c->row].why != WHY_Preempting)
 			started[c->member]++;

@@ -31,9 +31,10 @@ struct kube;
 struct kube_adoptee {
 	struct kube *kube;
 	struct kube_foreign at; /* owns its strings */
-	bool seen; /* by the watch; else only the daemon named it */
+	bool seen; /* the watch has shown it; else only the daemon named it */
 	bool gone, marked;
-	json_t *obj;        /* the object to offer; NULL: taken, or not to be */
+	/* the object to offer; NULL: taken, or not to be offered */
+	json_t *obj;
 	int64_t offered_ms; /* 0: not in its present version */
 	bool offering;
 	char *refused; /* why it was refused, or NULL */
@@ -69,7 +70,7 @@ struct kube_adoptee *kube_adopt_of(struct kube *kube, uint64_t job);
 void kube_adopt_look(struct kube_adoptee *j, json_t *obj);
 bool kube_adopt_is_over(const struct kube_adoptee *j);
 
-/* Write our claim on the object; returns true if it is there already. */
+/* Write our claim on the object; returns true if it is already there. */
 bool kube_adopt_claim(struct kube_adoptee *j);
 
 /* Tell the daemon; fills in job and attempt. */

@@ -9,8 +9,9 @@
 #include "libcommon/mem.h"
 
 enum {
-	KEEP_MS = 5000,   /* time to begin to follow its logs before it goes */
-	SLACK_MS = 15000, /* what is late by more will not happen by itself */
+	KEEP_MS = 5000, /* time to begin to follow its logs before it goes */
+	/* what takes longer than this will not happen by itself */
+	SLACK_MS = 15000,
 	EXIT_SIGNAL = 128 /* added to a signal for a shell's exit status */
 };
 
@@ -27,7 +28,7 @@ static bool is_late(const struct kube_adoptee *j, int64_t since_ms)
 	       clock_boot_ms() - since_ms > j->run.grace_s * 1000 + SLACK_MS;
 }
 
-/* Pods stay on a lost node, and when their Job was deleted without them. */
+/* Pods stay if their node is lost, or if their Job was deleted without them. */
 void kube_adopt_end_fence(struct kube_adoptee *j)
 {
 	const struct kube_nodes *nodes = j->kube->nodes;
@@ -109,7 +110,7 @@ void kube_adopt_end_fail(struct kube_adoptee *j, enum start_fault whose,
 	kube_note(j, true, "StartFailed", text);
 }
 
-/* Returns the last pod that ended badly: the Job gave up because of it. */
+/* Returns the last pod that failed; because of it the Job gave up. */
 static const struct kube_pod *worst_pod(const struct kube_adoptee *j)
 {
 	const struct kube_pod *worst = NULL;

@@ -20,7 +20,7 @@ void kube_adopt_end_fail(struct kube_adoptee *j, enum start_fault whose,
 /* Suspend its Job, or delete it. */
 void kube_adopt_end_take_down(struct kube_adoptee *j);
 
-/* Delete for good the pods whose end nobody will report. */
+/* Delete for good the pods whose end no kubelet will report. */
 void kube_adopt_end_fence(struct kube_adoptee *j);
 
 /* Keep the logs of its pods that are being deleted, or of all. */

@@ -30,7 +30,7 @@ struct kube_adopt_pod {
 
 TAILQ_HEAD(kube_adopt_pods, kube_adopt_pod);
 
-/* Takes the pod if it is of such a Job; else returns false. */
+/* Take the pod if it belongs to such a Job; else return false. */
 bool kube_adopt_pod_seen(struct kube *kube, struct kube_pod *pod, bool deleted);
 void kube_adopt_pod_news(struct kube *kube, enum kube_news news);
 void kube_adopt_pod_free(struct kube_adopt_pod *p);
@@ -41,7 +41,7 @@ struct kube_adopt_pod *kube_adopt_pod_find(struct kube_adoptee *j,
 bool kube_adopt_pod_is_alive(const struct kube_adopt_pod *p);
 bool kube_adopt_pod_any_alive(const struct kube_adoptee *j);
 
-/* Give free slots to its pods. */
+/* Assign free slots to its pods. */
 void kube_adopt_pod_deal(struct kube_adoptee *j);
 
 /* Count its nodes as used by others while no attempt accounts for them. */

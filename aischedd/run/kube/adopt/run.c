@@ -90,7 +90,7 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 	                                       slot->node));
 }
 
-/* Whether the volumes that it mounts are there, on its nodes; asks for those
+/* Whether the volumes that it mounts are ready on its nodes; asks for those
  * that are not. */
 static bool volumes_are_ready(struct kube_adoptee *j)
 {
@@ -120,7 +120,7 @@ static bool volumes_are_ready(struct kube_adoptee *j)
 	return state == CLAIMS_READY;
 }
 
-/* Bind pods: at the start all or none, later each one as it comes. */
+/* Bind pods: at the start all or none, later each one when it appears. */
 static void bind_all(struct kube_adoptee *j)
 {
 	struct kube_adopt_run *run = &j->run;
@@ -269,7 +269,7 @@ static void order(struct kube_adoptee *j, const struct run_job *job)
 		                  .gpus = (job->req->gpus_milli + 999) / 1000 };
 }
 
-/* Separate its pods from the attempt that begins. */
+/* Detach its pods from the attempt that begins. */
 static void leave_behind(struct kube_adoptee *j)
 {
 	struct kube_adopt_pod *p, *next;
@@ -283,7 +283,7 @@ static void leave_behind(struct kube_adoptee *j)
 	}
 }
 
-/* Serves start() and resize(): such a job keeps its tasks. */
+/* Serves both start() and resize(), because such a job keeps its tasks. */
 bool kube_adopt_run_start(struct kube *kube, const struct run_job *job)
 {
 	struct kube_adoptee *j = kube_adopt_of(kube, job->job);

@@ -49,8 +49,8 @@ struct kube_adopt_run {
 	bool over;              /* its last event was told */
 };
 
-/* See runner_ops; start() is resize(), too. Return false if the job is not one
- * that others made. */
+/* See runner_ops; start() serves resize(), too. Return false if others did not
+ * make the job. */
 bool kube_adopt_run_start(struct kube *kube, const struct run_job *job);
 bool kube_adopt_run_stop(struct kube *kube, uint64_t job, uint32_t attempt,
                          enum stop_why why, int64_t grace);

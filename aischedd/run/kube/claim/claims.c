@@ -1,4 +1,4 @@
-/* claims.c - volume claims: where they can be mounted, and their making */
+/* claims.c - volume claims: where they can be mounted; making their volumes */
 #include "aischedd/run/kube/claim/claims.h"
 
 #include <stdio.h>
@@ -14,9 +14,9 @@
 struct seen {
 	char *name;
 	json_t *obj;
-	bool marked;       /* not yet seen in the list being read */
-	bool gone;         /* a claim: to be told */
-	char *told;        /* a claim: what was told; NULL: nothing */
+	bool marked; /* not yet seen in the list being read */
+	bool gone;   /* a claim that the daemon is still to be told about */
+	char *told;  /* a claim: what the daemon was told; NULL: nothing */
 	uint32_t refusals; /* a claim: how often no volume was made */
 };
 
@@ -44,7 +44,7 @@ static void seen_free(struct seen *seen)
 
 /* --- news ----------------------------------------------------------------- */
 
-/* A provisioner that cannot make a volume there takes its node away. */
+/* A provisioner that cannot make a volume on a node removes the annotation. */
 static void count_refusal(struct seen *seen, const json_t *obj)
 {
 	struct kube_claim_said was, is;
@@ -104,8 +104,8 @@ void kube_claims_news(struct kube *kube, int what, enum kube_news news,
 
 /* --- where a claim can be mounted ----------------------------------------- */
 
-/* The place of one claim; text: why there is none, else the nodes, comma after
- * each. */
+/* Where one claim can be mounted. text: if no, the reason; else the nodes, each
+ * followed by a comma. */
 struct reach {
 	bool no, anywhere;
 	enum volume_share share;
@@ -165,8 +165,8 @@ static void reach_bound(struct kube *kube, const struct kube_claim_said *c,
 	           c->volume);
 }
 
-/* A volume is made for it when its first pod has a node; or it waits for a
- * volume that somebody else makes. */
+/* Its volume is made once its first pod has a node; or it waits for a volume
+ * that somebody else makes. */
 static void reach_unbound(struct kube *kube, const struct kube_claim_said *c,
                           struct reach *ret)
 {
@@ -200,7 +200,7 @@ static void reach_unbound(struct kube *kube, const struct kube_claim_said *c,
 		            json_object_get(class, "allowedTopologies"), ret);
 }
 
-/* Pods of others that mount it; those of our jobs are known to the daemon. */
+/* Count pods of others that mount it; the daemon knows those of our jobs. */
 static void reach_with_others(struct kube *kube,
                               const struct kube_claim_said *c,
                               struct reach *ret)
@@ -308,7 +308,7 @@ static void drop(struct kube *kube, struct map *map)
 	free(gone);
 }
 
-/* Whether all is known; else say once why not. */
+/* Whether all claims have been listed; else say once why not. */
 static bool is_listed(struct kube *kube)
 {
 	struct kube_claims *c = &kube->claims;
@@ -390,7 +390,7 @@ static enum kube_claims_state look_one(struct kube *kube, struct seen *seen,
 	return volume ? CLAIMS_READY : CLAIMS_WAIT;
 }
 
-/* The next claim in text, which is cut; NULL: there is none. */
+/* Returns the next claim in text, which is cut; NULL: there is none. */
 static char *next_claim(char **rest)
 {
 	char *word;
@@ -461,7 +461,7 @@ void kube_claims_answered(struct kube *kube, json_t *obj)
 		on_object(kube, SEE_CLAIMS, obj, false);
 		return;
 	}
-	/* The watch was faster: it may have brought the refusal already. */
+	/* The watch was faster and may have brought the refusal already. */
 	kube_claim_read(seen->obj, &now);
 	seen->refusals += !*now.selected && !now.bound;
 }

@@ -1,11 +1,11 @@
 /*
- * claims.h - volume claims: where they can be mounted, and their making
+ * claims.h - volume claims: where they can be mounted; making their volumes
  *
  * Fed by the watches of PersistentVolumeClaims, PersistentVolumes and
- * StorageClasses. The daemon is told of each claim whose state has changed,
- * once a tick. A claim without a volume, of a StorageClass that waits for its
- * first consumer, gets the node of the plan as an annotation; its provisioner
- * makes the volume there, and the pods are bound after that.
+ * StorageClasses. Once a tick the daemon is told of each claim whose state has
+ * changed. A claim without a volume whose StorageClass waits for the first
+ * consumer gets the node of the plan as an annotation. Its provisioner makes
+ * the volume there; after that the pods are bound.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLAIM_CLAIMS_H
 #define AISCHEDD_RUN_KUBE_CLAIM_CLAIMS_H
@@ -22,10 +22,10 @@ struct kube;
 
 struct kube_claims {
 	struct map claims, volumes, classes; /* by name */
-	bool changed;                        /* something is to be told, */
-	bool at_once;                        /* before anything starts */
-	bool listed;      /* the claims were told to be all */
-	struct err blind; /* as told; code 0: the claims can be watched */
+	bool changed;     /* the daemon is to be told of changes, */
+	bool at_once;     /* before anything starts */
+	bool listed;      /* the daemon was told that it knows all claims */
+	struct err blind; /* as told; code 0: claims can be watched */
 };
 
 /* what: SEE_CLAIMS, SEE_VOLUMES or SEE_CLASSES. */
@@ -42,20 +42,21 @@ void kube_claims_tell(struct kube *kube);
 enum kube_claims_state {
 	CLAIMS_READY,
 	CLAIMS_ASK,    /* say for which node a volume shall be made */
-	CLAIMS_WAIT,   /* until that is done */
-	CLAIMS_REFUSED /* it was not, or it is elsewhere */
+	CLAIMS_WAIT,   /* wait for that */
+	CLAIMS_REFUSED /* the volume was not made, or is on another node */
 };
 
 /* The next step of a start. */
 struct kube_claims_next {
 	const char *claim, *uid, *node; /* borrowed */
-	uint32_t refusals; /* of all its claims, since they were made */
-	char text[512];    /* unless it is ready */
+	/* refusals of all its claims, since they were made */
+	uint32_t refusals;
+	char text[512]; /* unless it is ready */
 };
 
 /*
  * Look whether the claims of --mount have volumes that reach these nodes.
- * refusals: ret->refusals of the first call for this start; UINT32_MAX in that
+ * refusals: UINT32_MAX in the first call of a start, then ret->refusals of that
  * call.
  */
 enum kube_claims_state kube_claims_look(struct kube *kube, const char *mount,
@@ -63,8 +64,8 @@ enum kube_claims_state kube_claims_look(struct kube *kube, const char *mount,
                                         uint32_t refusals,
                                         struct kube_claims_next *ret);
 
-/* Take over a claim as the answer to a patch has it: the watch brings the same
- * later, and nobody shall ask twice. */
+/* Take over a claim as a PATCH returned it. The watch brings the same later;
+ * until then nobody shall ask again. */
 void kube_claims_answered(struct kube *kube, json_t *obj);
 void kube_claims_free(struct kube_claims *claims);
 

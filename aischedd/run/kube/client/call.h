@@ -66,7 +66,7 @@ void kube_call_land(struct kube_call *call);
 /* Take it out of the list it is in. */
 void kube_call_leave(struct kube_call *call);
 
-/* Whether its time is up; asks the guard, which may give more than before. */
+/* Whether its time is up; asks the guard, which may meanwhile allow more. */
 bool kube_call_is_late(struct kube_call *call);
 
 /* Tell the caller and free the call, which is in no list. */

@@ -72,8 +72,8 @@ void kube_http_failed(struct kube_http *http, int64_t started_ms,
 	bool news =
 	    !http->trouble.code || strcmp(http->trouble.text, err->text);
 
-	/* Requests sent together fail together: count them once. A Lease call
-	 * that fails during a pause does not extend it. */
+	/* Requests that were sent together fail together: count them once. A
+	 * Lease call that fails during a pause does not extend it. */
 	if (!http->failures ||
 	    (started_ms >= http->failed_ms && now >= http->closed_until)) {
 		http->failures++;
@@ -112,7 +112,7 @@ int64_t kube_http_guarded_ms(struct kube_http *http)
 
 /* --- the queues --- */
 
-/* Calls go in the order of arrival plus these ms. */
+/* Ranks delay calls: they go in order of arrival plus these ms. */
 static const int64_t patience[KUBE_NRANKS] = {
 	[KUBE_LEASE] = -1000, [KUBE_STOP] = 0,     [KUBE_START] = 500,
 	[KUBE_READ] = 1000,   [KUBE_CLEAN] = 4000, [KUBE_NOTE] = 8000,
@@ -133,7 +133,8 @@ void kube_http_enqueue(struct kube_call *call, bool first)
 	kube_http_pump(http);
 }
 
-/* Whether this call may go out; a Lease call always may. */
+/* Whether this call may go out now. Only a Lease call may go out during a
+ * pause. */
 static bool may_go(const struct kube_http *http, const struct kube_call *call,
                    int64_t now)
 {

@@ -77,23 +77,25 @@ struct kube_request {
 	enum kube_rank rank;
 	const char *path;   /* "/api/v1/nodes?limit=5" */
 	const json_t *body; /* or NULL */
-	/* For all tries and waiting together; 0: no deadline. */
+	/* For all tries, with waiting; 0: no deadline. */
 	int64_t deadline_ms;
 	bool guarded; /* only while kube_http_guard() allows it */
 	bool once;    /* the first answer counts; no second try */
-	/* For a watch, list or followed log: it does not count as in flight and
-	 * is dead after this much silence. 0: an ordinary request. */
+	/* For a watch, list or followed log: it does not count as in flight,
+	 * and is taken for dead after this much silence. 0: an ordinary
+	 * request. */
 	int64_t silence_ms;
 	bool gzip; /* compress the body, which may be large */
-	/* The server relays the answer, of any type, from a node: silence is no
-	 * trouble of the server. */
+	/* The server relays the answer, of any type, from a node; so silence
+	 * does not mean that the server is in trouble. */
 	bool relayed;
 	kube_data_fn *data; /* NULL: pass the body, JSON, to done() */
 	kube_done_fn *done;
 	void *arg;
 };
 
-/* Called when all requests are held back; NULL: no longer. For the log. */
+/* Called when all requests are held back, with the reason; with NULL once they
+ * no longer are. For the log. */
 typedef void kube_trouble_fn(const struct err *err, void *arg);
 
 /*

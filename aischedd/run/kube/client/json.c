@@ -56,7 +56,7 @@ static bool take_suffix(const char *s, struct number *n)
 	return at && *s != ' ' && !s[1];
 }
 
-/* Digits below 10^-15 add one unit of these: numbers are rounded up. */
+/* Digits below 10^-15 round up: they add one unit. */
 static bool take_quantity(const char *s, struct number *n)
 {
 	const wide enough = power(22);
@@ -103,8 +103,8 @@ static int64_t number_scaled(const struct number *n, int scale)
 		                  power(less < TEN_MAX ? less : TEN_MAX));
 		return whole < INT64_MAX ? (int64_t)whole : INT64_MAX;
 	}
-	/* The result is far above INT64_MAX after the division, too, if this
-	 * overflows. */
+	/* If this overflows, the result is far above INT64_MAX even after the
+	 * division. */
 	whole = power(ten < TEN_MAX ? ten : TEN_MAX) << n->two;
 	if (__builtin_mul_overflow(n->part, whole, &part) ||
 	    __builtin_mul_overflow(n->whole, whole, &whole))

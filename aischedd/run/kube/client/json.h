@@ -49,7 +49,7 @@ static inline const char *kube_text_at(const json_t *map, const char *key)
 	return json_string_value(json_object_get(map, key));
 }
 
-/* Bytes as MiB, rounded up for requests and down for what there is. */
+/* Bytes as MiB, rounded up for requests, down for capacities. */
 static inline int64_t kube_mib_up(int64_t bytes)
 {
 	return (bytes >> 20) + ((bytes & ((1 << 20) - 1)) != 0);

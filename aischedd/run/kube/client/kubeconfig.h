@@ -28,7 +28,7 @@ struct kube_plugin {
 	const char *const *env;  /* NAME=VALUE to add */
 	const char *api_version;
 	const char *hint;   /* how to install it, or NULL */
-	bool wants_cluster; /* wants to be told server and CA */
+	bool wants_cluster; /* wants to know the server and CA */
 };
 
 struct kube_config {

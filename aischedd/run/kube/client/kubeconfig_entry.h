@@ -43,7 +43,7 @@ const char *kube_config_keep(struct kube_config_loader *l, const char *s);
 int kube_config_find_context(struct kube_config_loader *l, const char *name,
                              struct kube_config_entry *ret);
 
-/* Find the entry that the context names. */
+/* Find the entry to which the context refers. */
 int kube_config_find_named(struct kube_config_loader *l,
                            const struct kube_config_entry *context,
                            const char *list, const char *kind,

@@ -30,7 +30,8 @@ static int read_token(struct kube_config_loader *l,
 	return kube_config_entry_wrong(l, e);
 }
 
-/* Refuse options that would make us another user than the entry names. */
+/* Refuse options that would turn us into a user whom the entry does not name.
+ */
 static int check_user(struct kube_config_loader *l,
                       const struct kube_config_entry *e)
 {

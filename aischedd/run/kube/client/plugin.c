@@ -50,7 +50,8 @@ static void put_text(json_t *obj, const char *key, const char *value)
 		json_object_set_new(obj, key, json_string(value));
 }
 
-/* The value of KUBERNETES_EXEC_INFO, which tells the program its task. */
+/* Returns the value of KUBERNETES_EXEC_INFO, which tells the program what is
+ * asked of it. */
 static char *exec_info(const struct kube_config *c)
 {
 	json_t *spec = json_pack("{s:b}", "interactive", 0);
@@ -209,8 +210,8 @@ static void run_free(struct kube_plugin_run *run)
 }
 
 /*
- * Kill it and all it started, without waiting: a program that hangs on a dead
- * file server does not die at once. on_ended() cleans up.
+ * Kill the program and all that it started, without waiting: a program that
+ * hangs on a dead file server does not die at once. on_ended() cleans up.
  */
 static void run_kill(struct kube_plugin_run *run)
 {

@@ -68,8 +68,8 @@ static size_t trim(const struct buf *text, size_t len)
 	return len;
 }
 
-/* Whether the '[' that comes next begins the items: it must follow their name,
- * and a comma or brace before it shows that it is a name, not a value. */
+/* Whether the next '[' begins the items: it must follow their name. A comma or
+ * brace before the name shows that it is a name, not a value. */
 static bool begins_items(const struct kube_split *split)
 {
 	static const char name[] = "\"items\"";
@@ -129,8 +129,8 @@ static const char *skip_list(const char *text, const char *end)
 }
 
 /*
- * managedFields is up to half of an object, and not used here. Quotes inside of
- * strings have a backslash, so a match is a key.
+ * Skip managedFields, which may be half of an object and is not used here.
+ * Quotes within strings have a backslash, so a match is a key.
  */
 static void drop_managed_fields(struct buf *text)
 {

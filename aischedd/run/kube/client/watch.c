@@ -17,7 +17,7 @@
 enum {
 	BACKOFF_MS = 800,
 	BACKOFF_MAX_MS = 30000,
-	/* a watch that lasted this long may restart at once */
+	/* a watch that lasted this long restarts at once */
 	HEALTHY_MS = 1000,
 	BAD_MAX = 3 /* failures after which a list begins anew */
 };
@@ -147,7 +147,8 @@ static int on_event(json_t *event, void *arg, struct err *err)
 	return 0; /* BOOKMARK */
 }
 
-/* Doubt all objects known so far, at the first answer of a list. */
+/* Announce a reset, with the first answer of a list: all objects known so far
+ * are in doubt. */
 static int begin_list(struct kube_watch *w)
 {
 	if (w->step != STEP_LIST || w->got)
@@ -311,8 +312,8 @@ static char *step_path(struct kube_watch *w)
 		kube_path_query(&path, "watch", "1");
 		kube_path_query(&path, "allowWatchBookmarks", "true");
 		kube_path_query(&path, "resourceVersion", w->version);
-		/* Servers end it between once and twice that time, so that not
-		 * all end at one time. */
+		/* Servers end a watch after once to twice that time, so that
+		 * not all end together. */
 		put_number(&path, "timeoutSeconds",
 		           kube_http_jitter(w->http, 4 * w->spec.renew_s) -
 		               3 * w->spec.renew_s);

@@ -1,15 +1,14 @@
 /*
  * watch.h - list and watch all objects of one kind
  *
- * Lists in pages, then watches from there, for ever: a watch that ends, is cut
- * off, falls silent or is too old goes on or begins again by itself. Objects
- * are handed over one at a time and not kept here.
- *
- * The receiver should: at KUBE_RESET mark all it has; at KUBE_ADDED and
- * KUBE_MODIFIED replace or add (the same object may come again) and unmark; at
- * KUBE_DELETED remove; at KUBE_SYNCED remove all that are still marked. Between
- * a reset and its sync it knows less than the server does. The uid tells an
- * object from an earlier one of the same name.
+ * Lists in pages, then watches from there on, for ever: a watch that ends, is
+ * cut off, falls silent or is too old continues or restarts by itself. Objects
+ * are handed over one at a time and not kept here. The receiver should: at
+ * KUBE_RESET mark all it has; at KUBE_ADDED and KUBE_MODIFIED replace or add
+ * (the same object may come again) and unmark; at KUBE_DELETED remove; at
+ * KUBE_SYNCED remove all that are still marked. Between a reset and its sync it
+ * knows less than the server does. The uid distinguishes an object from an
+ * earlier one with the same name.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_WATCH_H
 #define AISCHEDD_RUN_KUBE_CLIENT_WATCH_H
@@ -27,7 +26,7 @@ enum kube_news {
 	KUBE_MODIFIED,
 	KUBE_DELETED, /* obj is its last state */
 	KUBE_SYNCED,
-	KUBE_TROUBLE, /* err: why it is slow; it goes on by itself */
+	KUBE_TROUBLE, /* err: what delays it; the watch goes on by itself */
 };
 
 /* obj: borrowed; of ADDED, MODIFIED and DELETED. err: of TROUBLE. Called from

@@ -45,7 +45,7 @@ static void load(struct kube_http *http)
 	kube_credential_fini(&http->credential);
 }
 
-/* Renew some seconds before it expires, if it lasts long enough. */
+/* Renew some seconds before the credential expires, if it lasts long enough. */
 static int64_t renew_time(const struct kube_credential *cred, int64_t now)
 {
 	int64_t half = (cred->expires - now) / 2;

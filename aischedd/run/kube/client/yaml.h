@@ -2,9 +2,9 @@
  * yaml.h - parse the YAML of a kubeconfig into a tree of jansson
  *
  * Maps, lists and scalars; every scalar but null is a string, so that a token
- * of digits stays one. JSON is YAML, too. Refused, with `line N: what`:
- * aliases, duplicate keys, several documents, and what is too large, too deep
- * or too many.
+ * made of digits stays a string. JSON is YAML, too. Refused with `line N:
+ * what`: aliases, duplicate keys, several documents, and files that are too
+ * large, too deep or have too many values.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_YAML_H
 #define AISCHEDD_RUN_KUBE_CLIENT_YAML_H

@@ -93,7 +93,7 @@ void kube_agent_install(json_t *pod, const json_t *container,
 {
 	char name[16];
 
-	/* The name that it gets next. */
+	/* The name that kube_volumes_add() will give. */
 	snprintf(name, sizeof(name), "v%u", v->n);
 	kube_volumes_add(v, KUBE_AGENT_DIR, "emptyDir", json_object(), true);
 	json_object_set_new(
@@ -103,7 +103,7 @@ void kube_agent_install(json_t *pod, const json_t *container,
 
 /* --- what it knows -------------------------------------------------------- */
 
-/* Returns a name that resolves, as pod_job_node() in pod/job.c does. */
+/* Write a name that resolves, as pod_job_node() in pod/job.c does. */
 static void node_name(char ret[2 * KUBE_NAME_SIZE + 16], const char *name,
                       uint32_t pod, uint32_t pods)
 {
@@ -145,7 +145,7 @@ static void add_each(struct buf *out, const char *name, int64_t n,
 	add(out, name, text);
 }
 
-/* Programs count whole CPUs; each task has one, at least. */
+/* Programs count whole CPUs; a task has one at least. */
 static int64_t cpus_of(const struct kube_agent_pods *pods)
 {
 	int64_t whole = (pods->req.cpus_milli + 999) / 1000;
@@ -202,8 +202,8 @@ static void new_key(char ret[2 * KEY_BYTES + 1])
 		snprintf(ret + 2 * i, 3, "%02x", key[i]);
 }
 
-/* Say when its steps are signalled. If the script is signalled, too, its shell
- * does that in its own pod. */
+/* Tell when its steps are to be signalled. If the script is to be signalled,
+ * too, its shell signals the steps in its own pod. */
 static void add_signal(json_t *obj, const struct run_job *job)
 {
 	const struct spec *spec = job->spec;

@@ -1,8 +1,8 @@
 /*
  * agent.h - jobs whose script runs once, and takes steps (pod/README.md)
  *
- * Such a job is one pod for each of its nodes, with an agent in each. Pure, but
- * for the key.
+ * Such a job has one pod for each of its nodes, with an agent in each. Pure,
+ * but for the key.
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_AGENT_H
 #define AISCHEDD_RUN_KUBE_OBJECT_AGENT_H
@@ -11,19 +11,19 @@
 #include "aischedd/run/kube/object/object.h"
 #include "libcommon/buf.h"
 
-/* On a Job: the pod of index 0 runs the script, and ends the Job. */
+/* On a Job: the pod of index 0 runs the script, and its end ends the Job. */
 #define KUBE_NOTE_ONCE "aisched.io/once"
 
 #define KUBE_AGENT_DIR "/aisched/bin"
-/* The program in the image of the pool's pod_agent_image. */
+/* Where the program is in the image of the pool's pod_agent_image. */
 #define KUBE_AGENT_FILE "/usr/libexec/aisched/aisched-pod"
-/* The file of the Secret with what the pods know of the job. */
+/* The file of the Secret that tells the pods about the job. */
 #define KUBE_AGENT_KEY "pod"
 
-/* Whether the job runs that way. */
+/* Whether the job runs in this way. */
 bool kube_agent_is(const struct kube_home *home, const struct run_job *job);
 
-/* A job, with a pod in place of the tasks of each node. */
+/* The request of a job with one pod for all tasks of a node. */
 struct kube_agent_pods {
 	struct run_job job;
 	struct request req;
@@ -31,13 +31,14 @@ struct kube_agent_pods {
 	uint32_t tasks; /* of each pod */
 };
 
-/* Free it with kube_agent_pods_free(). Fails with EINVAL if the nodes do not
- * have equally many tasks: all pods of a Job ask for the same. */
+/* Free it with kube_agent_pods_free(). Fails with EINVAL if nodes have
+ * different numbers of tasks: all pods of a Job are alike. */
 int kube_agent_pods(const struct run_job *job, struct kube_agent_pods *ret,
                     struct err *err);
 void kube_agent_pods_free(struct kube_agent_pods *pods);
 
-/* Have the program brought into a pod, whose container is like this one. */
+/* Add an init container that brings the program into a pod. It resembles this
+ * container. */
 void kube_agent_install(json_t *pod, const json_t *container,
                         struct kube_volumes *v, const char *image);
 

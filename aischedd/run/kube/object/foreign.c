@@ -1,4 +1,4 @@
-/* foreign.c - read a Job that others made as a request */
+/* foreign.c - read Jobs of others as requests */
 #include "aischedd/run/kube/object/foreign.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #define PREFIX "aisched.io/"
 
 /* Options that can be given as a label or annotation: those that make sense for
- * pods whose containers are given. */
+ * pods with given containers. */
 static const char *const options[] = {
 	"account",     "begin",          "class",      "comment",
 	"constraint",  "deadline",       "dependency", "exclude",
@@ -83,8 +83,8 @@ static int64_t at_least_0(int64_t n)
 	return n > 0 ? n : 0;
 }
 
-/* Count pods. In a Job without completions the first success of any pod ends
- * it. */
+/* Count the pods that run at once and those still to succeed. In a Job without
+ * completions the first success of any pod ends it. */
 static void look_at_pods(const json_t *obj, struct kube_foreign *ret)
 {
 	struct kube_reader r = { .obj = obj };
@@ -296,7 +296,8 @@ static int check_template(const struct wish *w, struct err *err)
 	return check_rules(w, err);
 }
 
-/* Node labels are features: its own constraint and the selector both hold. */
+/* Node labels are features; both the job's own constraint and the selector must
+ * hold. */
 static void take_selector(struct wish *w)
 {
 	struct spec *spec = &w->submit.spec;
@@ -333,8 +334,8 @@ static void take_amounts(struct wish *w)
 		    use.gpus < INT64_MAX / 1000 ? use.gpus * 1000 : INT64_MAX;
 }
 
-/* Claims as --mount, so that volumes count; where containers mount them is not
- * of concern here. */
+/* Turn claims into --mount, so that their volumes count; where containers mount
+ * them does not matter here. */
 static void take_claims(struct wish *w)
 {
 	json_t *claims = kube_pod_claims(w->pod);
@@ -391,7 +392,7 @@ static int take_user(const struct wish *w, const char **ret, struct err *err)
 	return 0;
 }
 
-/* Check it like a request of aisub: no more rights than that. */
+/* Check the request like one of aisub, with no more rights. */
 static int check_spec(const struct wish *w, struct spec *ret, struct err *err)
 {
 	json_t *obj = spec_to_json(&w->submit.spec);

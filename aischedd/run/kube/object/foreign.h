@@ -1,10 +1,10 @@
 /*
- * foreign.h - read a Job that others made as a request
+ * foreign.h - read Jobs of others as requests
  *
- * Pure. A Job made with kubectl, suspended, with a queue in its label
- * aisched.io/queue and our schedulerName, is a job like any other. A task asks
- * for as much as its pods request, counted as Kubernetes counts; labels or
- * annotations aisched.io/OPTION stand for options of aisub.
+ * Pure. A suspended Job that was made with kubectl and has our schedulerName
+ * and a queue in its label aisched.io/queue is a job like any other. A task
+ * asks for as much as its pod requests, counted as Kubernetes counts it; labels
+ * or annotations aisched.io/OPTION stand for options of aisub.
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_FOREIGN_H
 #define AISCHEDD_RUN_KUBE_OBJECT_FOREIGN_H
@@ -21,8 +21,8 @@
 #define KUBE_SCHEDULER "aisched"
 #define KUBE_NOTE_USER "aisched.io/user"
 
-/* Prefix of the name of a user of a cluster, who is not the user of that name
- * on this machine. No namespace has such a name. */
+/* Prefix of the name of a user of a cluster, to tell them from a user of this
+ * machine with that name. No namespace has such a name. */
 #define KUBE_USER_PREFIX "k8s:user:"
 
 enum { KUBE_USER_MAX = 253 };
@@ -35,12 +35,12 @@ struct kube_foreign {
 	bool suspended; /* spec.suspend is set */
 	bool deleting;
 	bool complete, failed;
-	bool late;                    /* it failed by its time limit */
+	bool late;                    /* it failed at its time limit */
 	const char *reason, *message; /* of its end, or "" */
 	const char *priority_class;   /* of its pods, or "" */
 	uint32_t width;               /* pods that run at once at its start */
 	int64_t rest; /* pods still to succeed; INT64_MAX: any number */
-	/* Written on it by a daemon that took it. */
+	/* A daemon has written on it that it took it. */
 	bool taken, ours;
 	uint64_t job; /* if ours: its job, 0: none */
 };
@@ -65,7 +65,7 @@ json_t *kube_foreign_claim(const struct kube_home *home, const char *uid,
 /* PATCH: let it run, or suspend it. */
 json_t *kube_foreign_suspend(const char *uid, bool suspend);
 
-/* PATCH: fail it by its time limit. */
+/* PATCH: fail it for its time limit. */
 json_t *kube_foreign_expire(const char *uid);
 
 #endif

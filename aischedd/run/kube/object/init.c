@@ -82,8 +82,8 @@ static const char *last_line(const char *text, const char *begin)
 	return found;
 }
 
-/* Users can write to that file: only fields of steps are taken, and names as
- * terminals may have them. */
+/* Users can write to that file: take only the fields of steps, and clean names
+ * for terminals. */
 static void add_step(struct buf *out, const char *text, size_t len)
 {
 	static const char *const numbers[] = {

@@ -1,12 +1,12 @@
 /*
  * init.h - the first process of a container, and its last message
  *
- * Pure. It is a shell that runs the script as its child: a first process gets
- * no signal that it does not trap, and does not pass signals on. So this shell
+ * Pure. It is a shell that runs the script as its child. A first process gets
+ * no signal that it does not trap, and does not pass signals on; so this shell
  * sends TERM to all processes in the container, and ends as the script has
- * ended. To the container's termination message it writes, as lines that begin
- * with a mark, why the script did not run at all, or how much was used. If it
- * is killed, there is no message.
+ * ended. It writes lines that begin with a mark to the container's termination
+ * message: why the script did not run, or how much it used. If it is killed,
+ * there is no message.
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_INIT_H
 #define AISCHEDD_RUN_KUBE_OBJECT_INIT_H
@@ -15,7 +15,7 @@
 
 #include "libcommon/buf.h"
 
-/* The variable with shell text that is not shared with other tasks. */
+/* The variable with that shell text which tasks do not share. */
 #define KUBE_OWN_VAR "AISCHED_OWN_ENV"
 
 /* Scripts may write to this file, too. */

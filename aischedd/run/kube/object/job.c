@@ -11,7 +11,7 @@
 #include "libcommon/labels.h"
 
 enum {
-	/* the cluster gives up nodes this much later than we do */
+	/* the cluster gives up nodes this much later than we would */
 	LATER_S = 60,
 	MODE_RX = 0555
 };
@@ -77,9 +77,9 @@ static json_t *container_of(const struct kube_home *home,
 	    "terminationMessagePolicy", "File");
 }
 
-/* A cluster deletes the pods of a silent node after 5 minutes, unless they say
- * otherwise. Wait longer, as we decide that; it happens only if no daemon is
- * there. */
+/* A cluster deletes the pods of a silent node after 5 minutes unless they say
+ * otherwise. Make it wait longer, as that is our decision; the cluster acts
+ * only if no daemon is there. */
 static json_t *tolerations(const struct kube_home *home)
 {
 	static const char *const keys[] = { "node.kubernetes.io/not-ready",
@@ -106,7 +106,7 @@ static json_t *pull_secrets(const struct conf_pool *pool)
 	return list;
 }
 
-/* An agent runs what else is the first process. */
+/* Let an agent be the first process and run the shell that otherwise is. */
 static void add_agent(const struct kube_home *home, json_t *spec,
                       struct kube_volumes *v)
 {
@@ -191,8 +191,8 @@ uint32_t kube_object_job_replace(const struct spec *spec)
 	           : 0;
 }
 
-/* Returns the labels of the Job's pods. Labels of its user get a prefix: a
- * Service of somebody may select pods by labels that have none. */
+/* Returns the labels of the Job's pods. Labels chosen by its user get a prefix,
+ * lest they be selected by a Service of somebody else. */
 static json_t *pod_labels(const struct kube_home *home,
                           const struct run_job *job)
 {
@@ -238,7 +238,7 @@ static json_t *make_job(const struct kube_home *home, const struct run_job *job,
 	if (kube_output_all_files(job))
 		json_object_set_new(pod_notes, KUBE_NOTE_FILES,
 		                    json_string("true"));
-	/* We decide what a failed pod means for the others; but only the
+	/* We decide how a failed pod affects the others, but only the
 	 * controller can make another pod of its index. */
 	json_object_set_new(
 	    obj, "spec",

@@ -69,8 +69,8 @@ static bool is_allowed(const struct strlist *allowed, const char *source,
 }
 
 /*
- * Users may make links in an allowed folder. So that folder is the volume, and
- * the rest a subPath: the kubelet ensures that it does not lead out of the
+ * Users can make links in an allowed folder. So that folder is the volume, and
+ * the rest is a subPath: the kubelet ensures that it does not lead out of the
  * volume.
  */
 static void add_folder(struct kube_volumes *v, const char *source, size_t top,
@@ -87,7 +87,7 @@ static void add_folder(struct kube_volumes *v, const char *source, size_t top,
 	free(folder);
 }
 
-/* A mount of the list; source and path point into the text, which the caller
+/* A mount of the list. source and path point into the list, which the caller
  * frees. */
 struct wanted_mount {
 	const char *source, *path;
@@ -103,7 +103,7 @@ static bool goes_up(const char *path)
 	return false;
 }
 
-/* Parse "/data", "/data:/mnt", "pvc:NAME:/mnt", each with ":ro" allowed. Cuts
+/* Parse "/data", "/data:/mnt", "pvc:NAME:/mnt", each perhaps with ":ro". Cuts
  * text; returns false if it is no mount. */
 static bool parse_mount(char *text, struct wanted_mount *ret)
 {

@@ -30,20 +30,21 @@ int kube_volumes_mount(struct kube_volumes *v, const struct conf_pool *pool,
                        const char *list, struct err *err);
 
 /*
- * Provide the working directory of that name: in a mount, else an empty folder,
- * unless that would hide what the image needs. Returns where the script begins.
+ * Provide the working directory of that name: in a mount, else as an empty
+ * folder, unless that would hide a folder that the image needs. Returns where
+ * the script begins.
  */
 const char *kube_volumes_workdir(struct kube_volumes *v, const char *path);
 
-/* The place of a container's file outside of the container; both texts on the
+/* Where a container's file is, outside of the container; both texts are on the
  * heap. */
 struct kube_mount_file {
-	char *file;  /* on its node, or as in the container */
+	char *file;  /* on its node; or the name in the container */
 	char *claim; /* the volume claim it is in; NULL: a folder of the node */
 };
 
 /*
- * Whether that name in a container is below a writable mount of the list; the
+ * Whether the path in a container is below a writable mount of the list; the
  * innermost mount decides.
  */
 bool kube_mount_find(const char *list, const char *path,

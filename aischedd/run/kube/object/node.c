@@ -52,7 +52,7 @@ static json_t *read_features(const json_t *labels)
 	return list;
 }
 
-/* Conditions under which the kubelet evicts pods, or pods reach nobody. */
+/* Conditions in which the kubelet evicts pods, or pods have no network. */
 static const char *const pressures[] = { "MemoryPressure", "DiskPressure",
 	                                 "PIDPressure", "NetworkUnavailable" };
 
@@ -88,8 +88,8 @@ static char *read_hindrance(const json_t *status, const struct conf_pool *pool)
 }
 
 /*
- * Taints that keep pods away. A node kept for us has a taint of ours, which is
- * left out; those of cordon, of conditions and of a lost node are told as such.
+ * Taints that keep pods away. Our own taint, on a node kept for us, is left
+ * out; taints of cordon, of conditions and of a lost node are reported as such.
  */
 static json_t *read_taints(const json_t *spec)
 {

@@ -31,14 +31,14 @@
 #define KUBE_NOTE_LEAVE  "aisched.io/leave"  /* on a pod: why it is to end */
 #define KUBE_NOTE_SECRET "aisched.io/secret" /* name of a shared Secret */
 
-/* The job goes on without this pod, whose outcome does not count. */
+/* Says that the job goes on without this pod, whose outcome does not count. */
 #define KUBE_LEAVE_SHRINK "shrink"
 
 /* The folder of the Secret in a container. */
 #define KUBE_JOB_DIR "/aisched/job"
 
-/* Shorter than a name may be: the Job controller appends "-INDEX" for host
- * names. */
+/* Shorter than names may be, because the Job controller appends "-INDEX" for
+ * host names. */
 enum { KUBE_NAME_SIZE = 64 };
 
 /* Where and for whom objects are made; borrowed. */
@@ -71,27 +71,28 @@ json_t *kube_object_new(const struct kube_home *home, const struct run_job *job,
                         const char *version, const char *kind);
 
 /* Returns a string that the kubelet leaves as it is: in arguments and
- * environment it replaces "$(NAME)" by the value of that variable, and "$$" by
- * "$". */
+ * environment it replaces "$(NAME)" with the value of that variable, and "$$"
+ * with "$". */
 json_t *kube_object_literal(const char *text);
 
-/* Make the Job of this name and uid the owner of obj, which then goes with
- * it. */
+/* Make the Job of this name and uid the owner of obj, so that deleting the Job
+ * deletes obj. */
 void kube_object_own(json_t *obj, const char *name, const char *uid);
 
 /*
- * Whether the object (a Job or a pod) is of this store and pool. Anybody who
- * may make Jobs there can copy our labels, which only gets their object
- * deleted: while we know the uid of a Job no other object counts as ours. After
- * a restart an attempt has started only if its pods ran, and only we bind pods,
- * with a Secret that went with the first Job.
+ * Whether the object (a Job or a pod) belongs to this store and pool. Whoever
+ * may make Jobs there can copy our labels, but only gets their object deleted:
+ * once we know the uid of a Job, no other object counts as ours. After a
+ * restart an attempt counts as started only if its pods ran; only we bind pods,
+ * with a Secret that is deleted with the first Job.
  */
 bool kube_object_is_ours(const json_t *obj, const struct kube_home *home,
                          struct kube_owner *ret);
 
 /* --- Service --- */
 
-/* Whether its tasks look for each other, by the names that a Service gives. */
+/* Whether its tasks look for each other by the names that a Service gives them.
+ */
 static inline bool kube_object_is_gang(const struct run_job *job)
 {
 	return job->ntasks > 1 || job->req->tasks > 1;

@@ -16,10 +16,10 @@
 #define FOR_EVER "99999999999"
 
 /*
- * Like the local runner: missing folders are made, and a file that cannot be
+ * As in the local runner, missing folders are made, and a file that cannot be
  * opened is a fault of the user. A file is truncated if it is older than the
- * attempt, so that pods which share one, and a pod that replaces another, do
- * not lose each other's lines.
+ * attempt; so pods that share one, or replace each other, do not lose each
+ * other's lines.
  */
 const char kube_output_script[] =
     "aisched_fail()\n"
@@ -113,8 +113,8 @@ static void add_quoted(struct buf *out, const char *text)
 	buf_addc(out, '\'');
 }
 
-/* Append a piece without %t; made absolute, or the folder would be put before
- * it twice. */
+/* Append a part of a pattern without %t. A '/' is put before it, lest expand()
+ * put the folder before it again. */
 static void add_piece(struct buf *out, const char *pattern, size_t len,
                       const struct run_job *job)
 {
@@ -127,8 +127,8 @@ static void add_piece(struct buf *out, const char *pattern, size_t len,
 	free(piece);
 }
 
-/* "aisched_out='/data/7-'"$(printf %02d "$JOB_COMPLETION_INDEX")": only the
- * container knows its task. */
+/* Append "aisched_out='/data/7-'"$(printf %02d "$JOB_COMPLETION_INDEX")": only
+ * the container knows its task. */
 static void add_name(struct buf *out, const char *var, const char *pattern,
                      const struct run_job *job)
 {

@@ -17,7 +17,7 @@
 /* Whether output to that name goes to a file, or nowhere, as requested. */
 bool kube_output_is_file(const struct spec *spec, const char *path);
 
-/* Whether the daemon has no output of it to keep. */
+/* Whether the daemon keeps no output of the job. */
 bool kube_output_all_files(const struct run_job *job);
 
 /* Append shell text that tells the first processes about it; now: unix seconds

@@ -98,8 +98,8 @@ struct kube_amount kube_pod_use(const json_t *spec, const char *gpu)
 		init = most(init, with);
 	}
 	run = most(sum(run, stay), init);
-	/* Requests of the pod as a whole count in place of the sum; a limit
-	 * without request only if no container has any. */
+	/* Requests for the pod as a whole replace the sum; limits without
+	 * requests only if no container has any. */
 	requests = json_object_get(resources, "requests");
 	whole = asked(spec, gpu);
 	if (json_object_get(requests, "cpu") || !run.cpu_milli)
@@ -143,8 +143,8 @@ static void read_ended(struct kube_pod *pod, const json_t *ended)
 
 	pod->ended = pod->ran = true;
 	pod->exit_code = (int)kube_int(&r, "exitCode", 0);
-	/* A process was killed for memory, whatever the script did about
-	 * that. */
+	/* A process was killed for lack of memory, even if the script went on.
+	 */
 	pod->oom = !strcmp(reason, "OOMKilled");
 	pod->start = seconds(ended, "startedAt");
 	pod->end = seconds(ended, "finishedAt");
@@ -176,7 +176,7 @@ static void read_container(struct kube_pod *pod, const json_t *status)
 	}
 }
 
-/* The container waits for the one that brings the agent, which may itself wait
+/* This container waits for the one that brings the agent, which may still wait
  * for its image. */
 static void read_init(struct kube_pod *pod, const json_t *status)
 {

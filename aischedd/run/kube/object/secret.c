@@ -20,10 +20,10 @@
 
 /*
  * How tasks find each other. The kubelet puts the full name of a pod into its
- * /etc/hosts: by that rank 0 knows without DNS that it is the master, and the
- * others know the domain. DNS has all names at once, soon after the last pod
- * runs; this waits for that, if there is a program to ask with, as scripts may
- * not try again.
+ * /etc/hosts: so rank 0 knows without DNS that it is the master, and the others
+ * know the domain. DNS has all names at once, soon after the last pod runs. As
+ * scripts may not try again, wait for that, if there is a program to ask DNS
+ * with.
  */
 static const char meet_script[] =
     "aisched_zone= aisched_tries=20\n"
@@ -119,13 +119,13 @@ static void add_ranks(struct buf *out, const struct kube_home *home,
 	           job->ntasks, name, name, name);
 }
 
-/* Signals cannot be sent from outside: set a timer at the start of the job. */
+/* Signals cannot be sent from outside: set a timer when the job starts. */
 static void add_signal(struct buf *out, const struct run_job *job)
 {
 	const struct spec *spec = job->spec;
 	int64_t after = job->time_limit - spec->signal_before;
 
-	/* There are no steps in a cluster. */
+	/* Agents signal the steps of a job themselves. */
 	if (spec->signal == SPEC_UNSET || job->time_limit == TIME_UNLIMITED ||
 	    spec_signal_scope(spec) == SIGNAL_steps)
 		return;
@@ -146,7 +146,7 @@ static bool is_users(const struct run_job *job, const char *var)
 	return false;
 }
 
-/* common gets what is the same for all tasks of an array. */
+/* common gets the variables that are the same for all tasks of an array. */
 static void env_file(struct buf *common, struct buf *own,
                      const struct kube_home *home, const struct run_job *job,
                      int64_t now)
@@ -257,7 +257,8 @@ json_t *kube_object_secret(const struct kube_home *home,
 	env_file(&common, &own, home, job, now);
 	text = json_stringn(own.data, own.len);
 	*ret_own = NULL;
-	/* Shared unless the text is not UTF-8, or has a key of its own. */
+	/* The Secret is shared unless its text is not UTF-8, or the job has a
+	 * key of its own. */
 	if (job->array_job && text && !kube_agent_is(home, job)) {
 		obj = shared_secret(home, job, &common);
 		*ret_own = buf_take(&own);

@@ -14,17 +14,18 @@
 #include "aischedd/run/runner.h"
 
 /*
- * Tasks of an array share one Secret, with what is the same for all of them.
- * *ret_own is the rest for each task, for kube_object_secret_share(); owns: the
- * caller. The name of such a Secret is made from its content, so other content
- * is another Secret. *ret_own is NULL if the Secret is the Job's alone. now:
- * unix seconds at which the attempt begins.
+ * Tasks of an array share one Secret, with all that they have in common.
+ * *ret_own is the rest, for kube_object_secret_share(); owned by the caller.
+ * The name of such a Secret is made from its content, so other content is
+ * another Secret. *ret_own is NULL if the Secret is the Job's alone. now: unix
+ * seconds at which the attempt begins.
  */
 json_t *kube_object_secret(const struct kube_home *home,
                            const struct run_job *job, int64_t now,
                            char **ret_own);
 
-/* Let the Job use that shared Secret, and give its pods their own text. */
+/* Let the Job use that shared Secret, and give its pods the text of their own.
+ */
 void kube_object_secret_share(json_t *obj, const char *secret, const char *own);
 
 /* Whether a Secret of that name can be a shared one of this cluster. */

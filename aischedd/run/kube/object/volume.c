@@ -1,4 +1,4 @@
-/* volume.c - read what says where a volume claim can be mounted */
+/* volume.c - read where a volume claim can be mounted */
 #include "aischedd/run/kube/object/volume.h"
 
 #include <stdlib.h>

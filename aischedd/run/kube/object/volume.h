@@ -1,5 +1,5 @@
 /*
- * volume.h - read what says where a volume claim can be mounted
+ * volume.h - read where a volume claim can be mounted
  *
  * Pure.
  */
@@ -11,7 +11,7 @@
 
 #include "aischedd/run/runner.h"
 
-/* Set on a claim: for which node its volume shall be made. */
+/* On a claim: the node for which its volume is to be made. */
 #define KUBE_NOTE_SELECTED "volume.kubernetes.io/selected-node"
 
 /* A PersistentVolumeClaim. Texts are borrowed from the object. */
@@ -27,8 +27,9 @@ struct kube_claim_said {
 void kube_claim_read(const json_t *obj, struct kube_claim_said *ret);
 
 /*
- * Whether a NodeSelector of the API, like the nodeAffinity of a volume, matches
- * a node of this name and these features, "label=value" each. NULL matches all.
+ * Whether a NodeSelector of the API, such as the nodeAffinity of a volume,
+ * matches a node with this name and these features ("label=value"). NULL
+ * matches all nodes.
  */
 bool kube_selector_matches(const json_t *selector, const char *node,
                            const json_t *features);
@@ -36,7 +37,7 @@ bool kube_selector_matches(const json_t *selector, const char *node,
 /* Whether the allowedTopologies of a StorageClass match such a node. */
 bool kube_topologies_match(const json_t *list, const json_t *features);
 
-/* Returns the patch that says for which node the volume shall be made. */
+/* Returns the patch that names the node for which the volume is to be made. */
 json_t *kube_claim_select(const char *uid, const char *node);
 
 #endif
