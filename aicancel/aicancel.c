@@ -114,7 +114,7 @@ static int run(const struct cancel *cancel, json_t *ids, int *status,
 		retry_close(&retry);
 		return -1;
 	}
-	/* Only waiting may be repeated: a signal must be sent once. */
+	/* Only the wait may be repeated: a signal must be sent once. */
 	req = make_request(cancel, ids);
 	answer = client_call(retry.client, req, NULL, 0, NULL, NULL, err);
 	json_decref(req);

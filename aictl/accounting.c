@@ -1,4 +1,4 @@
-/* accounting.c - check that the sums of use are those of the attempts */
+/* accounting.c - check that the sums of use agree with the attempts */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static json_int_t number(const json_t *answer, const char *key)
 	return json_integer_value(json_object_get(answer, key));
 }
 
-/* Say on a terminal how far it is; the line is written over. */
+/* Show the progress on a terminal, on a line that is overwritten. */
 static void show_progress(const json_t *answer)
 {
 	json_int_t first = number(answer, "first");

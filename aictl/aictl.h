@@ -63,7 +63,7 @@ struct command {
 	int (*run)(struct ctl *ctl, int argc, char **argv);
 	const struct opt *opts; /* its own options; NULL: none */
 	int least, most;        /* operands */
-	/* Index of the operand with which a command of the user's begins, whose
+	/* Index of the operand at which the user's own command begins, whose
 	 * options are not ours; 0: there is none. */
 	int theirs;
 	enum words_kind kind;

@@ -91,8 +91,7 @@ static int take_option(struct ctl *ctl, const struct command *cmd,
 	return rc;
 }
 
-/* Returns where options end: at "--", or where the user's own command begins.
- */
+/* Returns where options end: at "--", or at the user's own command. */
 static int options_end(const struct command *cmd, int argc, char **argv)
 {
 	int operands = 0, i;

@@ -17,8 +17,8 @@ int command_help(const struct ctl *ctl, const char *name);
 int command_run(struct ctl *ctl, int argc, char **argv);
 
 /* For commands: send req (taken) and print the answer if JSON is wanted; NULL:
- * failed and reported. ctl_finish() takes an answer and returns the exit
- * status. */
+ * it failed, which is reported. ctl_finish() takes an answer and returns the
+ * exit status. */
 json_t *ctl_ask(struct ctl *ctl, json_t *req);
 int ctl_finish(struct ctl *ctl, json_t *answer);
 
@@ -26,8 +26,8 @@ int ctl_finish(struct ctl *ctl, json_t *answer);
 void ctl_warn(const struct ctl *ctl, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Send one request, connecting if need be; a connection that fails is closed,
- * so that the next request makes a new one. */
+/* Send a request, and connect first if need be; a connection that fails is
+ * closed, so that the next request makes a new one. */
 json_t *ctl_call(struct ctl *ctl, json_t *req, client_part_fn *part, void *arg,
                  struct err *err);
 /* The same with raw bytes beside the request. */

@@ -52,13 +52,13 @@ static int control(struct ctl *ctl, const char *action, int n, char **word)
 	return status;
 }
 
-/* hold, release, ...: argv[0] is the action. */
+/* Run hold, release, ...: argv[0] is the action. */
 static int run_action(struct ctl *ctl, int argc, char **argv)
 {
 	return control(ctl, argv[0], argc - 1, argv + 1);
 }
 
-/* A job that requeues itself is told to end before the answer comes. */
+/* A job that requeues itself gets SIGTERM before the answer comes. */
 static int run_requeue(struct ctl *ctl, int argc, char **argv)
 {
 	signal(SIGTERM, SIG_IGN);
@@ -172,7 +172,7 @@ static int run_reload(struct ctl *ctl, int argc, char **argv)
 	return ctl_finish(ctl, answer);
 }
 
-/* Ask until the daemon answers, or time is up. */
+/* Ask until the daemon answers, or until time is up. */
 static json_t *ping(struct ctl *ctl, struct err *err)
 {
 	const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };

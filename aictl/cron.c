@@ -1,4 +1,4 @@
-/* cron.c - recurring work: its commands; the times of a schedule */
+/* cron.c - the commands of recurring work; the times of a schedule */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,8 +58,8 @@ static bool take_offset(char *text, int64_t *ret)
 	return true;
 }
 
-/* Parse a time as the clock of the zone shows it, by moving this process there:
- * in UTC the local time is the number itself. */
+/* Parse a time as the clock of the zone shows it, with this process in UTC:
+ * then the local time is the number itself. */
 static int parse_local(const char *text, int64_t now, int64_t *ret,
                        struct err *err)
 {
@@ -78,8 +78,8 @@ static int parse_local(const char *text, int64_t now, int64_t *ret,
 	return rc;
 }
 
-/* A time without an offset is local time of the zone; one that its clock skips
- * counts on from before the gap. */
+/* A time without an offset is local time of the zone; if its clock skips that,
+ * it is counted from before the gap. */
 static int parse_from(const char *from, const struct zone *zone, int64_t now,
                       int64_t *ret, struct err *err)
 {
@@ -146,7 +146,7 @@ static void print(const struct ctl *ctl, const json_t *times)
 		puts(json_string_value(json_object_get(one, "time")));
 }
 
-/* Without the daemon. */
+/* Print the times of a schedule, without the daemon. */
 static int run_next(struct ctl *ctl, int argc, char **argv)
 {
 	json_t *times = json_array();

@@ -40,8 +40,8 @@ static int add_text(const void *data, size_t len, void *arg)
 	return 0;
 }
 
-/* Send a request whose answer is rows of JSON. Owns: the caller, the array;
- * NULL: it failed, which is reported. */
+/* Send a request whose answer is rows of JSON. The caller owns the array; NULL:
+ * it failed, which is reported. */
 static json_t *ask_rows(struct ctl *ctl, json_t *req)
 {
 	struct buf text = { 0 };
@@ -69,7 +69,8 @@ static void print_json(const json_t *value)
 
 /* --- list --------------------------------------------------------------- */
 
-/* A column of a table; tabs and newlines in a text would end it. */
+/* Put a column of a table; control characters, which would end it, become "?".
+ */
 static void put_text(struct buf *out, const char *text)
 {
 	for (; *text; text++)

@@ -105,7 +105,7 @@ static int send_file(struct ctl *ctl, const char *name, const struct buf *text,
 	return status;
 }
 
-/* Put a file in the place of the one before: all of it or nothing. */
+/* Replace the file by another one: all of it or nothing. */
 static int put_file(struct ctl *ctl, const char *name, const struct buf *text)
 {
 	struct crontab_user user;
@@ -222,7 +222,7 @@ static int write_all(int fd, const struct buf *text)
 	return 0;
 }
 
-/* Make a private copy. Owns: the caller, its name. */
+/* Make a private copy; the caller owns its name. */
 static char *make_copy(const struct buf *text, struct err *err)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -282,7 +282,7 @@ static bool wants_again(void)
 	       (*answer == 'y' || *answer == 'Y');
 }
 
-/* Edit until it is taken; returns the exit status. */
+/* Edit until the file is accepted; returns the exit status. */
 static int edit_copy(struct ctl *ctl, const char *path, const struct buf *was)
 {
 	struct buf text = { 0 };

@@ -28,7 +28,7 @@ struct reading_tab {
 	const char *mail_user; /* of MAILTO, or NULL */
 	struct submit options; /* for the entry below */
 	struct buf warnings;
-	bool bad_options; /* reported: the entry is not looked at */
+	bool bad_options; /* reported: the entry is skipped */
 };
 
 static void fail(struct reading_tab *r, const struct err *err)
@@ -115,7 +115,7 @@ static bool take_variable(struct reading_tab *r, const char *line)
 
 /* --- options ------------------------------------------------------------ */
 
-/* Take one word, and the next if it is its value; returns how many. */
+/* Take one word, and the next one if that is its value; returns how many. */
 static int take_option(struct reading_tab *r, const char *word,
                        const char *next, struct err *err)
 {
@@ -192,7 +192,7 @@ static size_t schedule_len(const char *line)
 	return (size_t)(s - line);
 }
 
-/* Take \% for %. Fails if there is another %. */
+/* Replace \% by %. Fails if there is another %. */
 static char *command_of(const char *text, struct err *err)
 {
 	struct buf out = { 0 };
@@ -211,8 +211,8 @@ static char *command_of(const char *text, struct err *err)
 	return buf_take(&out);
 }
 
-/* Set the defaults of what no option said. They depend on the line alone, so
- * that the same line is the same entry in each session. */
+/* Set the defaults of what no option said. They depend only on the line, so the
+ * same line is the same entry in each session. */
 static void complete(struct reading_tab *r, const char *command)
 {
 	struct spec *spec = &r->options.spec;
@@ -250,7 +250,8 @@ static int check_entry(struct reading_tab *r, const char *schedule,
 	return submit_resolve(&r->options, &req, err);
 }
 
-/* Add an entry to the request: its script and environment behind it. */
+/* Add an entry to the request, and its script and environment to the raw bytes.
+ */
 static int put_entry(struct reading_tab *r, const char *command,
                      struct err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * crontab.h - a file of recurring work, as scrontab has it, made into entries
+ * crontab.h - read a file of recurring work, in the syntax of scrontab
  *
  * Comments; NAME=value for the environment of the entries below; options on
  * #SCRON or #AISUB lines for the one entry below them; entries: five fields or

@@ -1,4 +1,4 @@
-/* exec.c - run a command in a job that runs */
+/* exec.c - run a command in a running job */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static int take_rank(char *id, int64_t *ret_rank, struct err *err)
 	return parse_int(dot + 1, 0, INT32_MAX, ret_rank, err);
 }
 
-/* A line of a script must not eat the next ones. */
+/* A line of a script must not read the following ones as input. */
 static int open_input(const struct ctl *ctl)
 {
 	return ctl->line ? open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -64,7 +64,7 @@ int run_exec(struct ctl *ctl, int argc, char **argv)
 	int64_t rank = 0;
 	struct err why;
 
-	argv[argc] = NULL; /* options were taken out */
+	argv[argc] = NULL; /* options were removed */
 	if (take_rank(id, &rank, &why) == 0) {
 		req = json_pack("{s:s, s:s}", "op", "exec", "id", id);
 		if (!req)
@@ -72,7 +72,7 @@ int run_exec(struct ctl *ctl, int argc, char **argv)
 	}
 	if (req)
 		answer = ctl_call(ctl, req, NULL, NULL, &why);
-	/* The daemon hangs up on connections that say nothing for long. */
+	/* The daemon hangs up on idle connections. */
 	ctl_disconnect(ctl);
 	if (answer)
 		status = run(ctl, answer, rank, argv + 2, &why);

@@ -114,7 +114,8 @@ static int put_jobs(struct ctl *ctl, struct archive *a, int64_t before,
 	return answer ? 0 : -1;
 }
 
-/* List all: where a clock was set back an attempt may end after its job. */
+/* List all attempts: if a clock was set back, an attempt may end after its job.
+ */
 static int put_attempts(struct ctl *ctl, struct archive *a, struct err *err)
 {
 	json_t *req = json_pack("{s:s, s:b, s:s}", "op", "attempts", "all", 1,
@@ -141,7 +142,7 @@ static int sync_folder(const char *path, struct err *err)
 	return rc;
 }
 
-/* Write all, on the disk when it returns 0. */
+/* Write everything; it is on the disk when this returns 0. */
 static int fill(struct ctl *ctl, struct archive *a, int fd, int64_t before,
                 struct err *err)
 {

@@ -16,7 +16,7 @@
 
 enum { HISTORY_LINES = 1000, CACHE_S = 5 };
 
-/* The names last asked from the daemon: Tab is often pressed twice. */
+/* The names last received from the daemon: Tab is often pressed twice. */
 struct cache {
 	struct ctl *ctl;
 	enum words_kind kind;

@@ -30,7 +30,7 @@ static int check_page(const struct aiq *aiq, bool jobs, struct err *err)
 	return 0;
 }
 
-/* Check what goes with --report, and what with it alone. */
+/* Check --report, and the options that need it. */
 static int check_report(const struct aiq *aiq, struct err *err)
 {
 	if (!aiq->report) {

@@ -92,10 +92,10 @@ struct aiq {
 
 extern const struct opt_prog aiq_prog;
 
-/* Show everything about the named jobs; fails as list_print(). */
+/* Show everything about the named jobs. Fails as list_print(). */
 int show_jobs(const struct aiq *aiq, struct client *client, struct err *err);
 
-/* Do what --web asks for. */
+/* Carry out --web. */
 int link_run(const struct aiq *aiq, struct client *client, struct err *err);
 
 /* Seconds between two rounds of --watch. */

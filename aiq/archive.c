@@ -1,4 +1,4 @@
-/* archive.c - jobs of a file that `aictl history archive` made */
+/* archive.c - jobs in a file that `aictl history archive` made */
 #include "aiq/archive.h"
 
 #include <pwd.h>
@@ -91,7 +91,7 @@ static bool has_labels(const json_t *labels, const json_t *wanted)
 	return true;
 }
 
-/* Whether an operand names it, or there is none. */
+/* Whether an operand names it, or there are none. */
 static bool is_named(struct unpacking *r, const json_t *row)
 {
 	int64_t job = int_of(row, "job_id");
@@ -293,7 +293,7 @@ static json_t *answer_of(const struct unpacking *r)
 	                 missing);
 }
 
-/* Returns whose jobs are listed; NULL: everyone's. */
+/* Returns the user whose jobs are listed; NULL: everyone's. */
 static const char *only_user(const struct aiq *aiq)
 {
 	const struct passwd *pw;

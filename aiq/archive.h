@@ -1,5 +1,5 @@
 /*
- * archive.h - jobs of a file that `aictl history archive` made
+ * archive.h - jobs in a file that `aictl history archive` made
  */
 #ifndef AIQ_ARCHIVE_H
 #define AIQ_ARCHIVE_H

@@ -8,7 +8,7 @@
 
 /*
  * Parse "name,state,+limit" or squeue's template; NULL is the view's standard.
- * Fails with EINVAL; says what is not known, and what is.
+ * Fails with EINVAL, naming the unknown column and all known ones.
  */
 int format_parse(struct format *ret, const struct view *view, const char *text,
                  struct err *err);

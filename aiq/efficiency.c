@@ -1,4 +1,4 @@
-/* efficiency.c - what jobs used of what they held and asked for */
+/* efficiency.c - compare what jobs used with what they held and asked for */
 #include "aiq/efficiency.h"
 
 #include <stdlib.h>

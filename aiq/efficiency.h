@@ -1,12 +1,12 @@
 /*
- * efficiency.h - what jobs used of what they held and asked for
+ * efficiency.h - compare what jobs used with what they held and asked for
  */
 #ifndef AIQ_EFFICIENCY_H
 #define AIQ_EFFICIENCY_H
 
 #include "aiq/aiq.h"
 
-/* Check --efficiency and what goes with it.  Fails with EINVAL. */
+/* Check --efficiency and its other options. Fails with EINVAL. */
 int efficiency_check(const struct aiq *aiq, struct err *err);
 
 /* Get the jobs and print them.  Fails as client_call(), or if a named job is

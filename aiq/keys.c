@@ -23,7 +23,7 @@ static int take(struct keys *keys, size_t n, int key)
 	return key;
 }
 
-/* ESC [ A, ESC O A; ESC [ 5 ~, whose number is before its last byte. */
+/* Take ESC [ A, ESC O A; ESC [ 5 ~, with the number before its last byte. */
 static int meaning(char last, int number)
 {
 	static const struct {

@@ -1,9 +1,9 @@
 /*
- * keys.h - decode what a terminal sends for keys
+ * keys.h - decode the bytes that a terminal sends for keys
  *
- * A sequence may arrive in several reads: it waits until it is complete. An ESC
- * that nothing follows is the key Esc; only the caller knows how long it has
- * waited.
+ * A sequence may arrive in several reads, and waits until it is complete. An
+ * ESC that is not followed by anything is the key Esc; only the caller knows
+ * how long it has waited.
  */
 #ifndef AIQ_KEYS_H
 #define AIQ_KEYS_H
@@ -35,8 +35,8 @@ struct keys {
 /* Add what was read; bytes that do not fit are lost. */
 void keys_add(struct keys *keys, const char *bytes, size_t n);
 
-/* Returns the next key, or KEY_NONE if there is none that is complete. late:
- * nothing more is coming, so an ESC stands for itself. */
+/* Returns the next key, or KEY_NONE if none is complete. late: nothing more is
+ * coming, so an ESC stands for itself. */
 int keys_next(struct keys *keys, bool late);
 
 #endif

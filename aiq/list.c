@@ -481,7 +481,8 @@ static bool wants_colour(void)
 	       (!term || strcmp(term, "dumb") != 0);
 }
 
-/* Returns the header of a column; the one that sorts a live view is marked. */
+/* Returns the header of a column; that of the column which sorts a live view is
+ * marked. */
 static const char *header_of(struct sink *sink, const struct aiq *aiq,
                              const struct column *column)
 {

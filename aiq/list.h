@@ -1,5 +1,5 @@
 /*
- * list.h - tables, templates and JSON of what is listed
+ * list.h - print listings as tables, templates or JSON
  */
 #ifndef AIQ_LIST_H
 #define AIQ_LIST_H
@@ -7,7 +7,7 @@
 #include "aiq/aiq.h"
 
 /*
- * List what the command line asks for to out, as a table at most width wide (0:
+ * List to out what the command line asks for, as a table at most width wide (0:
  * any), a template or JSON. Also fails if a named job is not known; the known
  * ones are listed.
  */

@@ -1,4 +1,4 @@
-/* live.c - the rows of a live view, and the requests that bring them */
+/* live.c - the rows of a live view, and the requests for them */
 #include "aiq/live.h"
 
 #include <stdio.h>
@@ -175,8 +175,7 @@ static void free_rows(struct live *live)
 	live->n = 0;
 }
 
-/* Returns the next value of a line, without its escapes; moves *at behind it.
- */
+/* Returns the next value of a line, without escapes; moves *at behind it. */
 static char *take_value(const char **at, const char *end)
 {
 	struct buf value = { 0 };
@@ -249,7 +248,8 @@ static void cron_rows(struct live *live)
 	live->raw = rows;
 }
 
-/* Take the rows apart: ids into live->row, the rest as the listing shows it. */
+/* Take the rows apart: ids into live->row, the rest in the form of the listing.
+ */
 static void read_rows(struct live *live, struct buf *rest)
 {
 	size_t cap = 0;
@@ -343,7 +343,7 @@ static void on_rows(struct live *live, const json_t *answer)
 	live->owed = 0;
 	if (owed)
 		live_move(live, owed);
-	/* No row behind the place is left: begin at the top. */
+	/* No row is left behind that place: begin at the top. */
 	if (!live->n && live->base && live->count) {
 		free(live->base);
 		live->base = NULL;
@@ -351,7 +351,7 @@ static void on_rows(struct live *live, const json_t *answer)
 	}
 }
 
-/* Begin the window behind the last of the rows before it, which have come. */
+/* Begin the window behind the last of the rows that came before it. */
 static void on_base(struct live *live, const json_t *answer)
 {
 	const char *after = json_string_value(json_object_get(answer, "after"));
@@ -409,7 +409,7 @@ static void on_seek(struct live *live, const json_t *answer)
 	live->next = STAGE_SEEK;
 }
 
-/* Look in rows that are all here. */
+/* Search in rows that are all here. */
 static void find_here(struct live *live, bool back)
 {
 	for (size_t i = 1; i <= live->n; i++) {
@@ -592,7 +592,7 @@ static const char *sort_field(const struct column *column)
 	return column->field[0] ? column->field[0] : column->name;
 }
 
-/* Returns the column that sorts now; n: none of them. */
+/* Returns the index of the column that sorts now; n if none does. */
 static size_t sort_at(const struct live *live)
 {
 	const char *now = order(live) + (*order(live) == '-');
@@ -657,7 +657,8 @@ void live_queue(struct live *live, int step)
 		queue_turn(live);
 }
 
-/* Returns the id as commands take it: "12_[3-9%2]" without its limit. */
+/* Returns the id in the form that commands take: "12_[3-9%2]" without its
+ * limit. */
 static char *id_of(const char *name)
 {
 	char *id = xstrdup(name), *percent = strchr(id, '%');

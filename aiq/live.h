@@ -1,10 +1,10 @@
 /*
- * live.h - the rows of a live view, and the requests that bring them
+ * live.h - the rows of a live view, and the requests for them
  *
- * Of jobs only some rows around the cursor are fetched, a few screens of them:
- * the window. It begins behind a place, as listings with --after do. One
- * request is in flight at any time, and nothing waits for it: keys move the
- * cursor in the rows that are there.
+ * Only some rows of jobs are fetched, a few screens around the cursor: the
+ * window. It begins behind a place, like listings with --after. One request is
+ * in flight at any time, and nothing waits for it: meanwhile keys move the
+ * cursor among the rows that are there.
  */
 #ifndef AIQ_LIVE_H
 #define AIQ_LIVE_H
@@ -18,18 +18,18 @@
 #include "libcommon/buf.h"
 
 struct live_row {
-	char *id, *key; /* what it is, and where in the order */
+	char *id, *key; /* which row, and its place in the order */
 	char *name;     /* as commands take it */
 };
 
 /* Requests, one after another. */
 enum live_stage {
 	STAGE_IDLE,
-	STAGE_STATUS, /* for the head; then METRICS, then ROWS */
+	STAGE_STATUS, /* for the head; followed by METRICS, ROWS */
 	STAGE_METRICS,
 	STAGE_ROWS,   /* the window */
-	STAGE_BASE,   /* rows before one, to know where the window begins */
-	STAGE_SEEK,   /* rows that may have the text sought */
+	STAGE_BASE,   /* rows before one, to find out where the window begins */
+	STAGE_SEEK,   /* rows that may have the text being searched for */
 	STAGE_QUEUES, /* names of queues */
 };
 
@@ -42,17 +42,17 @@ struct live {
 	size_t tab;
 	struct client *client;
 	enum live_stage stage, next; /* next: to be asked afterwards */
-	bool stale;                  /* the answer to come is not wanted */
+	bool stale; /* the answer to come is no longer wanted */
 	int64_t asked_ms;
 	struct buf raw; /* of the answer so far */
 
-	size_t span; /* rows of the screen */
+	size_t span; /* rows on the screen */
 	char *base;  /* the window begins behind this place; NULL: at the top */
 	bool more;   /* there are rows behind the window */
 	int64_t count;
 	struct live_row *row;
 	size_t n, at;
-	long owed;          /* rows that the cursor moves once they are here */
+	long owed; /* rows by which to move the cursor once they are here */
 	char *text, **line; /* header and rows */
 	enum live_go go;
 	char *go_id;
@@ -66,14 +66,14 @@ struct live {
 	int queue_step;
 
 	struct live_head head;
-	bool lost;         /* what is shown is old */
+	bool lost;         /* what is shown is out of date */
 	char message[512]; /* below the rows; "": none */
 };
 
 void live_init(struct live *live, const struct aiq *aiq);
 void live_free(struct live *live);
 
-/* Ask for everything that is shown, unless an answer is awaited. */
+/* Request everything that is shown, unless an answer is pending. */
 void live_round(struct live *live);
 /* Take the answer; call it when the client's descriptor is readable. */
 void live_answer(struct live *live);
@@ -87,8 +87,8 @@ void live_all(struct live *live);
 void live_queue(struct live *live, int step);
 void live_find(struct live *live, const char *text, bool back);
 
-/* Ask for an action upon the job of that name, and say what became of it.
- * action: of the request control, or cancel. */
+/* Request an action upon the job with this name, and report the result. action:
+ * of the request control, or cancel. */
 void live_act(struct live *live, const char *action, const char *name);
 
 enum { TABS = 6 };

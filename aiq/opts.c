@@ -43,7 +43,8 @@ static int set_view(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* Like parse_time(), but looking back: 18:30 is the last one, now-2d works. */
+/* Like parse_time(), but looking back: 18:30 is the last 18:30, now-2d is
+ * allowed. */
 static int set_past(void *ctx, const struct opt *opt, const char *value,
                     struct err *err)
 {
@@ -131,7 +132,7 @@ static int set_me(void *ctx, const struct opt *opt, const char *value,
 
 #define STARTS "display_id,queue,name,user,state_letter,start,num_nodes,where"
 
-/* Columns and jobs that other options have named stay. */
+/* Keep columns and jobs that other options have chosen. */
 static int set_start(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {

@@ -1,4 +1,4 @@
-/* pane.c - what another aiq prints, as lines: a job, its output */
+/* pane.c - the output of another aiq, as lines: a job, a log */
 #include "aiq/pane.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ int pane_start(struct pane *pane, const char *const *word, bool grows,
 	return 0;
 }
 
-/* Add text, each line cleaned on its own; keep the end of what is too much. */
+/* Add text, each line cleaned on its own; if it is too much, keep its end. */
 static void add_clean(struct buf *to, char *text, size_t len)
 {
 	while (len) {
@@ -96,7 +96,7 @@ static void add_clean(struct buf *to, char *text, size_t len)
 	}
 }
 
-/* Bytes of a character that has begun at the end of the text. */
+/* Count the bytes of an incomplete character at the end of the text. */
 static size_t begun(const struct buf *text)
 {
 	for (size_t n = 1; n <= 3 && n <= text->len; n++) {

@@ -1,8 +1,8 @@
 /*
- * pane.h - what another aiq prints, as lines: a job, its output
+ * pane.h - the output of another aiq, as lines: a job, a log
  *
- * The text comes from a program of its own, so whatever it waits for does not
- * hold up the view.
+ * The text comes from a program of its own, so the view is never held up by
+ * what that waits for.
  */
 #ifndef AIQ_PANE_H
 #define AIQ_PANE_H
@@ -18,8 +18,9 @@ struct pane {
 	pid_t pid;
 	struct buf text; /* clean: without what a terminal obeys */
 	struct buf next; /* read, but not in text yet */
-	bool grows;      /* text is added as it comes: the program follows */
-	int status;      /* of the program that ended last */
+	/* text is added as it arrives, because the program follows */
+	bool grows;
+	int status; /* of the program that ended last */
 };
 
 /* Begin to run this program with the words, NULL at the end; grows: as above.
@@ -28,7 +29,7 @@ struct pane {
 int pane_start(struct pane *pane, const char *const *word, bool grows,
                struct err *err);
 
-/* Read what has come; returns whether the text is another one now. */
+/* Read what has arrived; returns whether the text has changed. */
 bool pane_read(struct pane *pane);
 
 /* End the program and forget its text. */

@@ -65,7 +65,7 @@ static void on_end(int signo)
 	_exit(EXIT_SUCCESS);
 }
 
-/* Set when nothing of the last picture can be relied on. */
+/* Set if nothing of the last picture can be relied on. */
 static volatile sig_atomic_t lost;
 
 /* Ctrl-Z: restore the terminal until somebody continues us. */
@@ -164,7 +164,7 @@ static size_t character(const char *s, int *ret_width)
 	return len;
 }
 
-/* Add what is visible from column skip on; *ret_width columns. */
+/* Add the visible part from column skip on, *ret_width columns. */
 static void add_visible(struct buf *out, const char *text, int skip, bool plain)
 {
 	int at = 0, width;

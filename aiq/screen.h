@@ -15,7 +15,8 @@
 
 /*
  * Take the terminal. Signals that would disturb drawing are blocked, except in
- * ppoll() with *ret_unblocked. Fails with ENOTTY if stdin or stdout is none.
+ * ppoll() with *ret_unblocked. Fails with ENOTTY if stdin or stdout is not a
+ * terminal.
  */
 int screen_open(sigset_t *ret_unblocked, struct err *err);
 void screen_close(void);

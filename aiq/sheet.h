@@ -32,16 +32,15 @@ struct sheet_column {
 const char *sheet_word(const char **list, size_t *ret_len);
 
 /*
- * Choose the columns that a list with commas names among n; ret has room for
- * `most`.  Returns how many.  Fails with EINVAL; the error calls a column
- * `what`.
+ * Choose from n columns those that a list with commas names; ret has room for
+ * `most`. Returns how many. Fails with EINVAL; the error calls a column `what`.
  */
 int sheet_choose(const struct sheet_column *column, size_t n, const char *list,
                  const char *what, struct sheet_column *ret, size_t most,
                  struct err *err);
 
-/* Sort the rows by a column, downwards if '-' stands before it; what is not
- * known comes last.  Returns a new array of the first rows; top -1: all. */
+/* Sort the rows by a column, descending if '-' precedes it; unknown values come
+ * last. Returns a new array of the first `top` rows; -1: all. */
 json_t *sheet_arrange(const json_t *rows, const char *sort, int64_t top);
 
 /* Append a text for CSV (RFC 4180); one that a spreadsheet would take for a
@@ -53,7 +52,7 @@ void sheet_put_text(struct buf *out, const char *s);
 void sheet_csv(const struct sheet_column *column, size_t n, const json_t *rows,
                bool header);
 
-/* total: a last row, in which columns of text are empty, or NULL. */
+/* total: a last row, in which text columns are empty, or NULL. */
 void sheet_table(const struct sheet_column *column, size_t n,
                  const json_t *rows, const json_t *total, bool header);
 

@@ -136,7 +136,7 @@ static void show_score(const json_t *job)
 		    overdue ? "; it has waited too long and goes first" : "");
 }
 
-/* Show why it waits and until when; or how it ended. */
+/* Show why a job waits and until when; or how it ended. */
 void show_why(const json_t *job)
 {
 	const char *state = show_text_of(job, "state");
@@ -152,7 +152,7 @@ void show_why(const json_t *job)
 	         !(show_int_of(job, "replaced_tasks", &n) && n))
 		show_line("held up", "%s", because); /* its start, or its end */
 	if (!state || strcmp(state, job_state_name(JOB_PENDING)) != 0)
-		return; /* the sentence of a suspended job says when */
+		return; /* the reason of a suspended job says when */
 	if (show_int_of(job, "expected_start", &t)) {
 		format_time(&text, t);
 		if (t > now) {
@@ -282,7 +282,7 @@ double show_memory_of(const json_t *job)
 	return resource_of(job, "memory_mib") * most_tasks(job);
 }
 
-/* Show use against allocation, so that waste is visible. */
+/* Show use beside allocation, so that waste is visible. */
 static void show_usage(const json_t *job)
 {
 	struct buf text = { 0 };
@@ -315,7 +315,7 @@ static void show_usage(const json_t *job)
 	buf_free(&text);
 }
 
-/* Say of a running job how many tasks were replaced, and how the last of them
+/* For a running job say how many tasks were replaced, and how the last of them
  * failed. */
 static void show_replaced(const json_t *job)
 {

@@ -14,7 +14,7 @@
 const char *show_text_of(const json_t *job, const char *key);
 bool show_int_of(const json_t *job, const char *key, int64_t *ret);
 
-/* Returns the memory, in MiB, that a job has on the node with most of its
+/* Returns the memory, in MiB, that a job has on the node with the most of its
  * tasks; 0: not known. */
 double show_memory_of(const json_t *job);
 

@@ -1,5 +1,5 @@
 /*
- * watch.c - a live view of jobs, queues, nodes on the whole terminal
+ * watch.c - a live view of jobs, queues and nodes on the whole terminal
  *
  * One loop waits for keys, the daemon's answer and the program in the pane, and
  * draws a picture after each. See live.h for where rows come from, screen.h for
@@ -47,7 +47,7 @@ struct view_state {
 	char *words;     /* of the pane's program, to run it again; NULL: no */
 	struct buf input;
 	const char *action; /* to be confirmed */
-	char *asked; /* the job to which it is done, wherever the cursor is */
+	char *asked;        /* the job that it is for, wherever the cursor is */
 };
 
 static const char help[] =
@@ -121,7 +121,7 @@ static void draw_head(const struct view_state *v)
 	buf_free(&line);
 }
 
-/* Lines of the head; those of the list are left. */
+/* Returns how many lines the head has; the list has the rest. */
 static int head_lines(const struct view_state *v)
 {
 	size_t bars = (size_t)v->rows / SMALL;
@@ -269,7 +269,7 @@ static bool is_jobs(const struct view_state *v)
 	return v->live.tab == 0 || v->live.tab + 1 == TABS;
 }
 
-/* Enter: what the row stands for. */
+/* Enter: open what the row stands for. */
 static void open_row(struct view_state *v)
 {
 	static const char *const words[TABS] = {
@@ -309,7 +309,7 @@ static void open_help(struct view_state *v)
 
 /* --- keys ----------------------------------------------------------------- */
 
-/* Move in what is shown; returns whether the key does. */
+/* Move in what is shown; returns whether the key is for that. */
 static bool key_moves(struct view_state *v, int key)
 {
 	long page = v->rows > 6 ? v->rows - 6 : 1, by = 0;
@@ -373,7 +373,7 @@ static void set_period(struct view_state *v, int64_t by)
 	         (long long)v->period_s);
 }
 
-/* Keys of the list that choose which rows there are. */
+/* Handle keys of the list that choose which rows are shown. */
 static bool key_chooses(struct view_state *v, int key)
 {
 	struct live *live = &v->live;
@@ -416,7 +416,7 @@ static bool key_chooses(struct view_state *v, int key)
 	return true;
 }
 
-/* Keys that act upon the row, or on the view. */
+/* Handle keys that act upon the row, or on the view. */
 static void key_acts(struct view_state *v, int key)
 {
 	switch (key) {
@@ -486,7 +486,7 @@ static void key_in_pane(struct view_state *v, int key)
 		key_common(v, key);
 }
 
-/* Replace this program by one with the options typed, if they are good. */
+/* Restart with the options that were typed, if they are valid. */
 static void filter(struct view_state *v)
 {
 	char *words = xasprintf("--watch=%lld %s", (long long)v->period_s,
@@ -496,7 +496,7 @@ static void filter(struct view_state *v)
 	char *save = NULL;
 	size_t n = 1;
 
-	/* Without a terminal aiq says what is wrong with the words, or else
+	/* Without a terminal aiq reports what is wrong with the words, or else
 	 * that it needs a terminal. */
 	run_words(v, words, false);
 	while (v->pane.fd >= 0) {
@@ -585,15 +585,14 @@ static void round_begins(struct view_state *v)
 		run_words(v, v->words, false);
 }
 
-/* Returns how long to wait for something to do. */
+/* Returns how long to wait for the next thing to do. */
 static int64_t patience(const struct view_state *v)
 {
 	int64_t left = v->next_ms - clock_ms();
 
 	if (v->keys.len)
 		return ESC_MS;
-	/* The clock, and for how long there is no answer, change once a
-	 * second. */
+	/* The clock, and the time without an answer, change once a second. */
 	return left < 0 ? 0 : left > 1000 ? 1000 : left;
 }
 

@@ -115,7 +115,7 @@ static void book_hour(evutil_socket_t fd, short what, void *arg)
 
 static int make_dirs(const char *path, struct err *err)
 {
-	/* Other users' jobs reach their scripts below it. */
+	/* Other users' jobs reach their scripts below this folder. */
 	mode_t last = geteuid() == 0 ? 0711 : 0700;
 	char *copy = xstrdup(path);
 	int result = 0;
@@ -171,8 +171,8 @@ static struct event_base *new_base(struct err *err)
 	return base;
 }
 
-/* Wait for the wall clock to be set, which also says that the machine slept:
- * timers of the loop run by another clock. */
+/* Wait for the wall clock to be set, which also happens when the machine wakes
+ * up: timers of the loop use another clock. */
 static void arm_clock(struct daemon *d)
 {
 	const struct itimerspec never = { .it_value.tv_sec = INT32_MAX };
@@ -182,7 +182,7 @@ static void arm_clock(struct daemon *d)
 	                NULL);
 }
 
-/* The turn that follows looks at what is due by the new time. */
+/* The turn that follows handles what is due by the new time. */
 static void on_clock(evutil_socket_t fd, short what, void *arg)
 {
 	struct daemon *d = arg;
@@ -263,7 +263,7 @@ static int build(struct daemon *d, bool accept_loss, struct err *err)
 }
 
 /* Connections need many descriptors; the database and the runners need some,
- * too. Clamp to what is allowed. Jobs do not inherit it. */
+ * too. Limit them to what the system allows. Jobs do not inherit this. */
 static void raise_files(struct rlimit *ret_had)
 {
 	struct rlimit limit;
@@ -319,7 +319,7 @@ void daemon_free(struct daemon *d)
 		if (d->answer[i].ask)
 			json_decref(d->answer[i].body);
 	d->nanswers =
-	    0; /* asks that rpc_free() reports as gone need no answer */
+	    0; /* asks that rpc_free() reports as gone get no answer */
 	daemon_free_crons(d);
 	daemon_free_reservings(d);
 	daemon_free_file_asks(d);

@@ -1,4 +1,4 @@
-/* check.c - warn of a configuration that does not match this machine */
+/* check.c - warn if the configuration does not match this machine */
 #include "aischedd/check.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static void names_free(struct names *names)
 	free(names);
 }
 
-/* A name is missing only if the service says so, not if it fails. */
+/* A name is missing only if the name service says so, not if it fails. */
 static void *look_up(void *arg)
 {
 	struct names *names = arg;
@@ -69,7 +69,7 @@ static void *look_up(void *arg)
 	return NULL;
 }
 
-/* Returns false if the service hangs; the thread then still uses the names. */
+/* Returns false if the service hangs; then the thread still uses the names. */
 static bool look_up_in_time(struct names *names)
 {
 	int64_t us = clock_wall_us();

@@ -1,8 +1,9 @@
 /*
- * check.h - warn of a configuration that does not match this machine
+ * check.h - warn if the configuration does not match this machine
  *
- * A file may be valid and yet lock users out or have no effect: a group that
- * does not exist, a node that is another machine, more CPUs than there are.
+ * A file may be valid and yet lock users out or have no effect: a group does
+ * not exist, a node is another machine, or a node has fewer CPUs than
+ * configured.
  */
 #ifndef AISCHEDD_CHECK_H
 #define AISCHEDD_CHECK_H

@@ -251,7 +251,7 @@ static void set_full(struct daemon *d, bool full, const char *why)
 	daemon_arm(d->retry, RETRY_FULL_MS);
 }
 
-/* Returns whether everything so far is on disk. */
+/* Commit. Returns whether everything so far is on disk. */
 static bool commit(struct daemon *d)
 {
 	struct err err;
@@ -264,7 +264,7 @@ static bool commit(struct daemon *d)
 		return true;
 	}
 	if (err.code != ENOSPC) {
-		/* Memory is ahead of the disk: restart from what is there. */
+		/* Memory is ahead of the disk: restart from the database. */
 		log_err("%s", err.text);
 		_exit(1);
 	}
@@ -307,8 +307,8 @@ static void tell(struct daemon *d)
 	daemon_check_allocs(d);
 }
 
-/* Stop and signal jobs although that cannot be written. After a crash a time
- * limit is due again, and a cancel was not confirmed. */
+/* Carry out stops and signals although they cannot be written. After a crash a
+ * time limit is due again, and a cancel was not confirmed. */
 static void carry_out_stops(struct daemon *d)
 {
 	const struct effect *effect;
@@ -319,8 +319,8 @@ static void carry_out_stops(struct daemon *d)
 			daemon_do_effect(d, &effect[d->nstops]);
 }
 
-/* Answer whoever stops jobs: they must not wait for space that these jobs may
- * occupy. Other requests wait until they are stored. */
+/* Answer whoever stops jobs, because they must not wait for space that these
+ * jobs may occupy. Other answers wait until their requests are stored. */
 static void answer_stops(struct daemon *d)
 {
 	struct err err;
@@ -370,8 +370,8 @@ static void turn(struct daemon *d)
 	run_laters(d);
 	daemon_slice_readings(d);
 	daemon_check_logs(d);
-	/* The tell step may have changed the state: commit that in the next
-	 * turn. */
+	/* The tell step may have changed the state; the next turn commits that.
+	 */
 	if (!d->unwritten && state_is_dirty(d->state))
 		daemon_arm(d->again, 0);
 	else if (!d->full && !d->pass && state_wants_plan(d->state))
@@ -426,7 +426,7 @@ static void reload_on_hup(struct daemon *d)
 	buf_free(&warnings);
 }
 
-/* Give answers some time to be sent to peers that still read. */
+/* Give peers that still read some time to get their answers. */
 static void say_last_words(struct daemon *d)
 {
 	double until = clock_fine_ms() + LAST_WORDS_MS;

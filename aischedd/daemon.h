@@ -65,7 +65,7 @@ struct pool_runner {
 	bool recovered;
 };
 
-/* A job that others made, and what its owner was told of it. */
+/* An adopted job, and what its owner was last told. */
 struct adoptee {
 	uint64_t job;
 	enum reason told;
@@ -101,8 +101,8 @@ struct daemon {
 	bool quit, reload;
 	bool full;      /* on a full disk: nothing is accepted or started */
 	bool unwritten; /* full, and the last commit failed */
-	/* When unwritten: effects whose stops were carried out; the time until
-	 * the next try. */
+	/* When unwritten: effects whose stops were carried out, and the time
+	 * until the next try. */
 	size_t nstops;
 	double retry_ms;
 	struct err full_err;
@@ -141,7 +141,7 @@ struct daemon {
 	struct pass_stats stats;
 	uint64_t turns;
 	struct histogram turn_s;
-	/* Requests, by what became of them. */
+	/* How many requests of each kind had which result. */
 	uint64_t asked[OP_N][ASK_RESULTS];
 	uint64_t steps,
 	    steps_max; /* count at the end of the last turn; most in one turn */
@@ -162,7 +162,7 @@ void daemon_later(struct daemon *d, later_fn *fn, struct ask *ask, void *arg);
 void daemon_go_on(struct daemon *d);
 /* Forget the requests of an ask whose peer has disconnected. */
 void daemon_ask_gone(struct ask *ask, void *arg);
-/* An ask as it is kept while others come and go: the next one may have its
+/* An ask that is kept while others come and go: the next one may have its
  * address. */
 struct kept_ask daemon_keep(const struct daemon *d, struct ask *ask);
 /* Whether this ask can still be answered. */

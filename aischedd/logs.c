@@ -144,7 +144,7 @@ static void begin_live(struct logging *l, const struct log_id *id)
 
 /* --- from files -------------------------------------------------------- */
 
-/* Open a kept file and skip what was sent already; returns false if it cannot
+/* Open a kept file and skip what was already sent; returns false if it cannot
  * be opened. */
 static bool begin_kept(struct logging *l, const struct log_id *id)
 {
@@ -214,7 +214,7 @@ struct runner *logs_runner(const struct daemon *d, const struct job *job)
 }
 
 /* Find a running attempt. Until all of its tasks run, the first running task
- * need not be the first task. */
+ * may not be the first task. */
 static bool find_live(struct logging *l, struct log_id *ret)
 {
 	const struct job *job = state_job(l->d->state, l->wish.job);
@@ -234,7 +234,7 @@ static bool find_live(struct logging *l, struct log_id *ret)
 	       is_wanted(l, ret);
 }
 
-/* Wait or end: there is no output now, or ever. */
+/* Nothing can be read now: wait for more, or end if there will be none. */
 static void stop_seeking(struct logging *l)
 {
 	const struct job *job = state_job(l->d->state, l->wish.job);
@@ -355,6 +355,6 @@ int logs_begin(struct daemon *d, struct ask *ask, const struct logs_wish *wish,
 	if (l->wish.skip < 0)
 		l->wish.skip = 0;
 	l->next = d->loggings;
-	d->loggings = l; /* this turn begins with it */
+	d->loggings = l; /* this turn continues with it */
 	return 0;
 }

@@ -39,7 +39,7 @@ struct sending {
 	struct mailer *mailer;
 	struct outbox_letter letter; /* id 0: none */
 	pid_t pid;
-	int pidfd, says; /* says: what it writes */
+	int pidfd, says; /* says: reads the command's output */
 	bool was_late;
 	struct event *ended, *late;
 };
@@ -55,7 +55,7 @@ struct mailer {
 	struct event *timer;
 	struct map budgets;
 	struct mailer_counts counts;
-	uint64_t lost;   /* mails without place that a warning told of */
+	uint64_t lost;   /* dropped mails that a warning has reported */
 	int64_t told_ms; /* when */
 };
 
@@ -109,7 +109,7 @@ static void add_to_digest(int64_t made, const char *subject, void *arg)
 	digest->n++;
 }
 
-/* Make a digest of all that is held for this user, if that is more than one. */
+/* Make a digest of all mails held for this user, if there is more than one. */
 static int gather(struct mailer *m, struct outbox_letter *l, struct err *err)
 {
 	struct digest digest = { 0 };
@@ -217,7 +217,8 @@ static void sending_fini(struct sending *s)
 
 /* --- what becomes of a mail --------------------------------------------- */
 
-/* The outbox cannot be written: the mail would be sent again and again. */
+/* The outbox cannot be written. Stop, or the mail would be sent again and
+ * again. */
 static void stuck(struct mailer *m, const struct err *err)
 {
 	log_warning("mail outbox fail: %s", err->text);
@@ -233,7 +234,7 @@ static int64_t retry_s(int64_t tries)
 	return s < RETRY_MAX_S ? s : RETRY_MAX_S;
 }
 
-/* Returns 0 if the outbox was written. */
+/* Returns 0 if the outbox could be written. */
 static int failed(struct mailer *m, const struct outbox_letter *l,
                   const char *why, struct err *err)
 {
@@ -252,7 +253,7 @@ static int failed(struct mailer *m, const struct outbox_letter *l,
 	return outbox_retry(m->d->store, l, now + wait, err);
 }
 
-/* Returns the first line that the command said, for an error. */
+/* Returns the first line of the command's output, for an error. */
 static void first_line(int fd, char ret[SAYS_MAX])
 {
 	ssize_t n = pread(fd, ret, SAYS_MAX - 1, 0);
@@ -336,7 +337,7 @@ static struct sending *idle(struct mailer *m)
 	return NULL;
 }
 
-/* Begin to send this one, or hold it: takes the letter. */
+/* Begin to send a letter, which is taken, or hold it. */
 static int take(struct mailer *m, struct sending *s, struct outbox_letter *l,
                 struct err *err)
 {
@@ -386,8 +387,8 @@ static void arm(struct mailer *m)
 {
 	int64_t at = outbox_next(m->d->store), now = clock_wall_s();
 
-	/* A mail that is due may be for somebody to whom one is being sent: it
-	 * waits for that one. */
+	/* A mail that is due may be for somebody to whom another is being sent:
+	 * it waits for that one. */
 	if (at > now && at < INT64_MAX)
 		daemon_arm(m->timer, (double)(at - now) * 1e3);
 }
@@ -401,7 +402,7 @@ static void go(struct mailer *m)
 
 	if (!*m->d->conf->mail.command)
 		return;
-	/* A full disk would not let us note that a mail was sent. */
+	/* A full disk would not let us note that a mail has been sent. */
 	if (m->d->full || m->d->unwritten) {
 		daemon_arm(m->timer, STUCK_MS);
 		return;
@@ -456,7 +457,7 @@ struct mailer *mailer_new(struct daemon *d)
 	for (int i = 0; i < SENDING; i++)
 		m->sending[i].mailer = m;
 	m->timer = evtimer_new(d->base, on_timer, m);
-	daemon_arm(m->timer, 0); /* what an earlier daemon left */
+	daemon_arm(m->timer, 0); /* send what an earlier daemon left */
 	return m;
 }
 

@@ -2,9 +2,9 @@
  * mailer.h - send the mails of the outbox
  *
  * A mail is given to the command of `mail` as its standard input, two at a
- * time, and is removed from the outbox when the command says that it has it: a
- * daemon that is killed before that sends it again, with the same Message-ID.
- * A command that fails or hangs is tried again for a day, at growing intervals.
+ * time, and is removed from the outbox once the command has taken it. A daemon
+ * that is killed before that sends it again, with the same Message-ID. A
+ * command that fails or hangs is tried again for a day, at growing intervals.
  */
 #ifndef AISCHEDD_MAILER_H
 #define AISCHEDD_MAILER_H
@@ -16,9 +16,10 @@ struct mailer;
 
 /* Since the daemon started. */
 struct mailer_counts {
-	uint64_t sent;    /* mails; a digest is one */
-	uint64_t failed;  /* commands that did not take a mail */
-	uint64_t dropped; /* mails tried for a day, or without a place */
+	uint64_t sent;   /* mails; a digest is one */
+	uint64_t failed; /* commands that did not take a mail */
+	/* mails tried for a day, or without room in the outbox */
+	uint64_t dropped;
 };
 
 struct mailer *mailer_new(struct daemon *d);

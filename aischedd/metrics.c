@@ -56,7 +56,7 @@ static json_t *get_shortcomings(const struct metrics_seen *seen)
 	return list;
 }
 
-/* GET(getter, kind of JSON value, expression of d and store) */
+/* GET(getter, kind of JSON value, expression using d and store) */
 #define GET(name, kind, value)                                     \
 	static json_t *get_##name(const struct metrics_seen *seen) \
 	{                                                          \

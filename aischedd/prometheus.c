@@ -1,4 +1,4 @@
-/* prometheus.c - the metrics as Prometheus reads them */
+/* prometheus.c - the metrics, in the format of Prometheus */
 #include "aischedd/prometheus.h"
 
 #include <dirent.h>
@@ -30,7 +30,7 @@ enum {
 	SERIES_OF_QUEUE = 75
 };
 
-/* States that divide what the nodes of a pool have. */
+/* States of the resources of a pool's nodes. */
 enum part {
 	PART_ALLOCATED,
 	PART_RESERVED,
@@ -46,11 +46,12 @@ static const char *const part_name[POOL_PARTS] = { "allocated", "reserved",
 	                                           "drained",   "down" };
 
 struct pool_parts {
-	const char *gpu_type; /* NULL: of all types: CPUs, memory, nodes */
+	/* NULL: CPUs, memory, nodes, or GPUs of all types */
+	const char *gpu_type;
 	uint32_t pool;
 	int64_t part[POOL_PARTS][RES_N];
 	uint64_t nodes[POOL_PARTS];
-	int64_t stranded; /* idle GPUs where no CPU is */
+	int64_t stranded; /* idle GPUs on nodes without idle CPUs */
 };
 
 enum sum_kind {
@@ -63,22 +64,23 @@ enum sum_kind {
 	SUMS
 };
 
-/* Sums of what jobs held of a pool up to now: seconds, byte seconds, money. */
+/* Sums of what jobs have held of a pool so far: seconds, byte seconds, money.
+ */
 struct held_sum {
 	uint32_t queue, pool;
 	const char *gpu_type; /* "": none */
 	double s[SUMS];
 };
 
-/* Figures of one moment, which the families print. */
+/* Figures taken at one moment, from which the families are printed. */
 struct prom {
 	const struct daemon *d;
 	struct buf *out;
 	const char *name; /* of the family */
 	int64_t now, now_ms;
 	struct store_stats store;
-	/* By queue, with folded queues below it included. shown: the queue that
-	 * has the numbers of this one: itself, or one above it. */
+	/* By queue, including queues below it that are folded. shown: the queue
+	 * that shows the numbers of this one: itself, or an ancestor. */
 	struct queue_counts *queue;
 	uint32_t *shown;
 	bool folded;
@@ -130,7 +132,7 @@ static void put(struct prom *p, double value, ...)
 	buf_printf(p->out, " %.15g\n", value);
 }
 
-/* queue NULL: of no queue */
+/* queue NULL: without the label. */
 static void put_histogram(struct prom *p, const struct histogram *h,
                           const double *bounds, const char *queue)
 {
@@ -436,7 +438,7 @@ static void put_open(struct prom *p)
 	    NULL);
 }
 
-/* aisched_queue_quota_cpus and so on: the name says of what. */
+/* The resource in names such as aisched_queue_quota_cpus. */
 static int resource_of(const char *name)
 {
 	return strstr(name, "_cpus")   ? RES_CPU
@@ -512,7 +514,7 @@ static void collect_held(struct prom *p)
 	qsort(p->held_sum, p->nheld_sums, sizeof(*p->held_sum), by_labels);
 }
 
-/* The sums of all that have the same labels. */
+/* Print the sums, added up over equal labels. */
 static void put_held(struct prom *p, enum sum_kind which, bool by_type)
 {
 	const struct held_sum *h = p->held_sum, *end = h + p->nheld_sums;
@@ -600,7 +602,7 @@ static struct pool_parts *parts_of(struct prom *p, uint32_t pool,
 	return parts;
 }
 
-/* State of what no job holds of the node. */
+/* The state of the part of a node that no job holds. */
 static enum part rest_of(const struct prom *p, uint32_t i)
 {
 	const struct node *node = state_node(p->d->state, i);
@@ -696,8 +698,7 @@ static void put_stranded(struct prom *p)
 			    "pool", pool_name(p, p->parts[i].pool), NULL);
 }
 
-/* There are no nodes of "others": that part is of CPUs, memory and GPUs
- * only. */
+/* Nodes cannot be in part "others": only CPUs, memory and GPUs can. */
 static void put_nodes(struct prom *p)
 {
 	for (size_t i = 0; i < p->nparts; i++)
@@ -841,7 +842,7 @@ static uint32_t depth_of(const struct conf *conf, uint32_t queue)
 	return depth;
 }
 
-/* Show queues no deeper than the series allow. */
+/* Show queues only as deep as the number of series allows. */
 static void fold_queues(struct prom *p)
 {
 	const struct conf *conf = p->d->conf;

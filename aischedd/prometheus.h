@@ -1,12 +1,13 @@
 /*
- * prometheus.h - the metrics as Prometheus reads them
+ * prometheus.h - the metrics, in the format of Prometheus
  *
  * Text format 0.0.4:
- * https://prometheus.io/docs/instrumenting/exposition_formats Names and labels
- * are a contract: none is renamed and no label is added.  No label is a job, a
- * user, a node or a command, so the number of series depends on queues and
- * pools only; see metrics_max_series.  Everything was counted as it happened:
- * no waiting job is looked at.
+ * https://prometheus.io/docs/instrumenting/exposition_formats
+ *
+ * Names and labels are a contract: none is renamed and no label is added. No
+ * label is a job, a user, a node or a command, so the number of series depends
+ * only on queues and pools; see metrics_max_series. Everything is counted when
+ * it happens: no waiting job is looked at.
  */
 #ifndef AISCHEDD_PROMETHEUS_H
 #define AISCHEDD_PROMETHEUS_H
@@ -15,7 +16,7 @@
 
 struct daemon;
 
-/* Append all of it. */
+/* Append all metrics. */
 void prometheus_text(const struct daemon *d, struct buf *out);
 
 #endif

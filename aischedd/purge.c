@@ -1,4 +1,4 @@
-/* purge.c - ended jobs that are removed from the history, with their output */
+/* purge.c - remove ended jobs from the history, with their output */
 #include "aischedd/purge.h"
 
 #include "aischedd/run/log_file.h"
@@ -31,7 +31,7 @@ int purge_slice(struct daemon *d, int64_t before, int64_t expect,
 			               "%lld: nothing was removed",
 			               (long long)n, (long long)expect);
 	}
-	/* Delete output first: after the purge nothing knows of it. */
+	/* Delete the output first: after the purge nothing refers to it. */
 	if (store_old(d->store, before, PURGE_SLICE, forget_output, d, err) < 0)
 		return -1;
 	return store_purge(d->store, before, PURGE_SLICE, ret_gone, err);

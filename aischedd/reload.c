@@ -30,7 +30,7 @@ static int same_list(const char *key, const struct strlist *a,
 	return 0;
 }
 
-/* Check what tells where a cluster is, and which part of it is ours. */
+/* Check the keys that say where a cluster is, and which part of it is ours. */
 static int check_cluster(const struct conf_pool *old,
                          const struct conf_pool *pool, struct err *err)
 {
@@ -122,8 +122,8 @@ static void reopen_log(const struct conf *conf)
 
 int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err)
 {
-	/* Read the file that the daemon found at its start, so that its removal
-	 * is an error. */
+	/* Read the file that the daemon found when it started, so that its
+	 * removal is an error. */
 	const char *path = d->conf_path ? d->conf_path : d->conf->path;
 	struct conf *conf = conf_load(path, warnings, err);
 

@@ -52,7 +52,8 @@ void daemon_steps(const struct daemon *d, const struct job *job,
 		r->ops->steps(r, job->id, job->attempt, out);
 }
 
-/* The record goes with the attempt: keep it in the commit of its end. */
+/* The record of steps is deleted with the attempt: keep it in the commit of the
+ * attempt's end. */
 static void keep_steps(struct daemon *d, const struct job *job,
                        const struct run_event *ev)
 {
@@ -83,7 +84,8 @@ static void recover(struct pool_runner *p)
 	free(attempt);
 }
 
-/* node=, tasks=: the first node to blame, and how many tasks did not start. */
+/* Write node= and tasks=: the first node to blame, and how many tasks did not
+ * start. */
 static void log_start_failed(const struct run_event *ev)
 {
 	struct buf nodes = { 0 };
@@ -175,7 +177,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		log_retry(d->state, ev->job, in.now);
 }
 
-/* Use by foreign processes changes all the time: do not log it. */
+/* Foreign processes change their use all the time: do not log that. */
 static void node_event(struct pool_runner *p, const struct node_info *info)
 {
 	struct state *state = p->daemon->state;
@@ -198,7 +200,7 @@ static void node_event(struct pool_runner *p, const struct node_info *info)
 		           info->reason ? info->reason : "");
 }
 
-/* Warn of drained nodes that the pool turns out not to have. */
+/* Warn of drained nodes that the pool does not have after all. */
 static void warn_of_gone(const struct pool_runner *p)
 {
 	struct state *state = p->daemon->state;
@@ -335,7 +337,7 @@ void daemon_do_effect(struct daemon *d, const struct effect *e)
 			do_drain(d, r, e->node);
 		return;
 	}
-	/* The effect is void if the state has moved on since. */
+	/* The effect is void if the state has changed since. */
 	if (!job || !job->place || job->attempt != e->attempt)
 		return;
 	r = runner_of(d, job->place->task[0].node);
@@ -399,7 +401,7 @@ static struct runner *new_local(struct pool_runner *p, struct err *err)
 }
 
 /* Show the nodes of a pool without runner, of which only the configuration
- * tells. */
+ * knows. */
 static void see_sections(struct daemon *d, uint32_t pool)
 {
 	const struct conf *conf = d->conf;

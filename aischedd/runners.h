@@ -9,7 +9,7 @@
 /* Make a runner for each pool that has one. */
 int daemon_new_runners(struct daemon *d, struct err *err);
 
-/* Show the nodes of pools without runner as the configuration has them now. */
+/* Show the nodes of pools without runner as they are configured now. */
 void daemon_see_sections(struct daemon *d);
 
 /* Append the path of the socket where the job, which has nodes, takes steps.
@@ -17,11 +17,11 @@ void daemon_see_sections(struct daemon *d);
 int daemon_step_socket(const struct daemon *d, const struct job *job,
                        struct buf *out, struct err *err);
 
-/* Append what is remembered of the steps of a job that has nodes. */
+/* Append the record of the steps of a job that has nodes. */
 void daemon_steps(const struct daemon *d, const struct job *job,
                   struct buf *out);
 
-/* Carry out one effect of the state; it may be repeated. */
+/* Carry out one effect of the state; effects may be repeated. */
 void daemon_do_effect(struct daemon *d, const struct effect *e);
 
 #endif

@@ -4,13 +4,14 @@
  * A link is used once, within LINK_MS, and begins a session, which a cookie
  * names. Only SHA-256 of both is kept, in memory: a restart of the daemon logs
  * everybody out, a restart of the web program does not. A user has at most
- * SESSIONS_USER links and as many sessions, all users SESSIONS_MAX of each; the
- * oldest is dropped. A session keeps the groups that its user had when the
- * link was made; each request looks up what these groups may do then.
+ * SESSIONS_USER links and as many sessions, all users together SESSIONS_MAX of
+ * each; the oldest is dropped. A session keeps the groups that its user had
+ * when the link was made; what these groups may do is looked up for each
+ * request.
  *
- * Users whom a proxy names are remembered by their names, apart from these and
- * for NAMED_MS only: so a user who has left a group, or the machine, is soon
- * noticed. The web program may ask for any of them, so they have no secret.
+ * Users whom a proxy names are remembered by their names, separately and for
+ * NAMED_MS only, so it is soon noticed if a user has left a group or the
+ * machine. The web program may ask for any of them, so they have no secret.
  */
 #ifndef AISCHEDD_SESSION_H
 #define AISCHEDD_SESSION_H
@@ -37,8 +38,8 @@ void sessions_free(struct sessions *s); /* NULL is allowed */
 void session_link(struct sessions *s, const struct peer *peer, int64_t now_ms,
                   char ret[SESSION_TEXT + 1]);
 
-/* Use a link: returns its user and the cookie of a new session, or NULL if
- * there is no such link or it is too old. */
+/* Use a link: returns its user and the cookie of a new session; NULL if there
+ * is no such link or it is too old. */
 const struct peer *session_begin(struct sessions *s, const char *token,
                                  int64_t now_ms, int64_t life_ms,
                                  char ret[SESSION_TEXT + 1]);

@@ -25,7 +25,7 @@ struct thread *thread_new(struct event_base *base, struct err *err);
  * NULL is allowed. */
 void thread_free(struct thread *thread);
 
-/* Do a task, which stays the caller's and must live until done. */
+/* Do a task, which remains the caller's and must live until done. */
 void thread_do(struct thread *thread, struct thread_task *task);
 
 #endif

@@ -22,19 +22,19 @@
 #include "libcommon/spawn.h"
 
 enum {
-	AGAIN_MS = 1000,      /* the first time that it ends */
-	AGAIN_MAX_MS = 60000, /* doubled up to this */
-	FINE_MS = 60000,      /* it ran so long: begin anew */
+	AGAIN_MS = 1000,      /* until it is started again the first time */
+	AGAIN_MAX_MS = 60000, /* doubles up to this */
+	FINE_MS = 60000,      /* after running this long: AGAIN_MS again */
 	HIGH_FD = 64,         /* above what the program gets */
-	FIRST_FD = 3,         /* its end of the pair, a pipe, then listeners */
-	HOSTS_MAX = 64        /* names that it is told */
+	FIRST_FD = 3,  /* its end of the pair, a pipe, then listening sockets */
+	HOSTS_MAX = 64 /* names that it is told */
 };
 
 struct web {
 	struct daemon *d;
 	char *program, *url;   /* url: NULL without http */
 	const char *socket;    /* for the proxy, of first_conf; NULL: none */
-	char uid[16], gid[16]; /* "": ours */
+	char uid[16], gid[16]; /* "": that of the daemon */
 	char *proxies;         /* uids of web_proxy_users: ",33,1000," */
 	int listener[LISTEN_MAX + 1];
 	int nlisteners;
@@ -120,7 +120,7 @@ static int find_proxies(struct web *web, gid_t *ret_gid, struct err *err)
 	return 0;
 }
 
-/* The mode keeps most others out; the program looks at the uid of whoever
+/* The mode keeps most others out; the program checks the uid of whoever
  * connects. */
 static int listen_proxy(struct web *web, struct err *err)
 {
@@ -233,7 +233,7 @@ static void end(struct web *web)
 	web->died = NULL;
 	if (web->pid <= 0)
 		return;
-	/* The program has closed the pipe, so it has ended or is at fault. */
+	/* The program has closed the pipe; so it has ended or is at fault. */
 	kill(web->pid, SIGKILL);
 	waitpid(web->pid, NULL, 0);
 	web->pid = 0;

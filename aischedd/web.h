@@ -1,9 +1,9 @@
 /*
  * web.h - start the web program, and start it again
  *
- * The daemon listens and hands over its sockets with one end of a socket pair
+ * The daemon listens, and hands its sockets over with one end of a socket pair
  * (rpc_add_web()); the program gives up its privileges before it reads a byte.
- * When it ends it is started again, after a second at first, then after up to a
+ * When it ends it is started again: first after a second, later after up to a
  * minute. It ends when the daemon does.
  */
 #ifndef AISCHEDD_WEB_H
@@ -15,8 +15,8 @@
 struct web;
 
 /* Returns NULL without an error if the configuration has neither http nor
- * http_socket. Fails as listen_tcp() and listen_unix(), with ENOENT if there is
- * no such program, user or group. */
+ * http_socket. Fails as listen_tcp() and listen_unix(), or with ENOENT if there
+ * is no such program, user or group. */
 int web_new(struct web **ret, struct daemon *d, struct err *err);
 void web_free(struct web *web); /* NULL is allowed */
 

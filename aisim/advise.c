@@ -62,8 +62,8 @@ void advise_sum(const struct sim *sim, struct advise_sums *ret)
 
 /* --- words ------------------------------------------------------------- */
 
-/* The replay in which most jobs ended; of these, that with the least mean
- * slowdown; of these, what is configured. */
+/* The replay in which the most jobs ended; among these, the one with the least
+ * mean slowdown; among these, the configured order. */
 static int best_of(const struct conf *configured,
                    const struct advise_sums *sums)
 {

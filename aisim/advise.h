@@ -2,7 +2,7 @@
  * advise.h - which order of jobs would have served a history best
  *
  * The same jobs are replayed in each order, once with the hold_after of the
- * configuration and once without: it matters as much as the order.
+ * configuration and once without, because it matters as much as the order.
  */
 #ifndef AISIM_ADVISE_H
 #define AISIM_ADVISE_H

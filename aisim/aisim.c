@@ -20,7 +20,7 @@ struct args {
 	const char *events, *summary;
 	int64_t until;
 	bool check, shares, advise, json;
-	bool replayed; /* what is wrong with the jobs was said */
+	bool replayed; /* mistakes in the jobs have been reported */
 };
 
 static struct args arg = { .until = TRACE_NEVER };
@@ -161,7 +161,7 @@ static void print_summary(const struct sim *sim)
 	close_output(out, path);
 }
 
-/* Say why the first job did not start if none did: that is seldom meant. */
+/* If no job started, say why the first one did not: that is seldom intended. */
 static void warn_if_none_started(const struct sim *sim)
 {
 	const struct job *job = state_first_job(sim->state);
@@ -197,7 +197,7 @@ static int run(struct sim *sim, FILE *events, struct err *err)
 	return sim_run(sim, arg.until, err);
 }
 
-/* Keep freed memory: each pass needs as much as the last, and this saves a
+/* Keep freed memory: each pass needs as much as the last one, and this saves a
  * tenth of the time. */
 static void keep_memory(void)
 {

@@ -1,4 +1,4 @@
-/* calendar.c - what will happen to running jobs, the earliest first */
+/* calendar.c - future events of running jobs, the earliest first */
 #include "aisim/calendar.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
- * calendar.h - what will happen to running jobs, the earliest first
+ * calendar.h - future events of running jobs, the earliest first
  *
- * A heap.  Stale entries stay in it (the job was evicted before its end): the
+ * A heap. Stale entries stay in it (the job was evicted before its end): the
  * reader recognises them by their old turn.
  */
 #ifndef AISIM_CALENDAR_H

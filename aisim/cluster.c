@@ -1,4 +1,4 @@
-/* cluster.c - the nodes of the configuration, as a runner would report them */
+/* cluster.c - the nodes of the configuration, in place of a runner's report */
 #include "aisim/cluster.h"
 
 #include <stdlib.h>
@@ -161,8 +161,8 @@ struct cpu_list {
 	size_t n, cap;
 };
 
-/* Take the fullest CPU with enough left; for a whole one, the first idle one:
- * in these NUMA nodes. */
+/* Take the fullest CPU with enough left or, for a whole one, the first idle
+ * one; in these NUMA nodes. */
 static bool take_cpu(struct room_node *node, uint32_t numas, uint16_t milli,
                      struct cpu_list *list)
 {
@@ -194,7 +194,7 @@ static bool take_cpus(struct room_node *node, uint32_t numas, int64_t milli,
 	       (!milli || take_cpu(node, numas, (uint16_t)milli, list));
 }
 
-/* Take the devices that are given. */
+/* Take the given devices. */
 static bool take_given(struct room_node *node, uint16_t milli, uint64_t gpus)
 {
 	for (uint64_t left = gpus; left; left &= left - 1) {
@@ -219,7 +219,7 @@ static bool take_gpus(struct room_node *node, const struct room_ask *ask,
 	return take_whole(node, gpus / 1000, &ret->gpus);
 }
 
-/* The NUMA nodes that a task must keep to. */
+/* The NUMA nodes to which a task is restricted. */
 static uint32_t numas_of(const struct room_node *node,
                          const struct room_ask *ask,
                          const struct snap_task *task)
@@ -252,8 +252,8 @@ static bool take_task(struct room_node *node, const struct room_ask *ask,
 	return take_cpus(node, numas, req->cpus_milli, list);
 }
 
-/* Check that a task may have the devices that are given: as many as it asks
- * for, of its type, and in one NUMA node if it demands that. */
+/* Check that a task may have the given devices: as many as it asks for, of its
+ * type, and in one NUMA node if it demands that. */
 static int check_given(const struct room_node *node, const struct room_ask *ask,
                        uint32_t i, struct err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * cluster.h - the nodes of the configuration, as a runner would report them
+ * cluster.h - the nodes of the configuration, in place of a runner's report
  *
  * Their CPUs are counted, not bound one by one, unless the configuration gives
  * their sockets.
@@ -22,7 +22,7 @@ int64_t cluster_gpus(struct state *state);
 /* Returns the CPUs of all nodes, in thousandths. */
 int64_t cluster_cpus(const struct state *state);
 
-/* The free amounts beside the jobs that run from the beginning. */
+/* The amounts left by the jobs that run from the beginning. */
 struct room;
 
 struct room *room_new(struct state *state);
@@ -38,11 +38,11 @@ struct room_ask {
 };
 
 /*
- * Place the tasks of such a job on its nodes: on the devices that are given,
- * else a part of a device on the fullest that holds it, whole devices on the
- * first idle ones; CPUs likewise, of the NUMA nodes of its devices if it
- * demands these.  Owns: the caller, free().  Fails with EBUSY, naming the node
- * that is full, or EINVAL if it may not have the devices.
+ * Place the tasks of such a job on its nodes: on the given devices; else a part
+ * of a device on the fullest one that holds it, whole devices on the first idle
+ * ones. CPUs likewise, in the NUMA nodes of its devices if it demands that. The
+ * caller frees the result. Fails with EBUSY, naming the full node, or EINVAL if
+ * it may not have the devices.
  */
 struct placement *room_take(struct room *room, const struct room_ask *ask,
                             struct err *err);

@@ -1,4 +1,4 @@
-/* shares.c - print what each queue may call its own, as JSON */
+/* shares.c - print the fair share of each queue, as JSON */
 #include "aisim/shares.h"
 
 #include "aischedd/state/cluster/used.h"

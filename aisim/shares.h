@@ -1,5 +1,5 @@
 /*
- * shares.h - print what each queue may call its own, as JSON
+ * shares.h - print the fair share of each queue, as JSON
  */
 #ifndef AISIM_SHARES_H
 #define AISIM_SHARES_H

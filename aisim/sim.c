@@ -19,8 +19,9 @@
 #include "libcommon/topology.h"
 
 enum {
-	PASSES_MAX = 100000, /* of one second, before it counts as a loop */
-	RETRIES_MAX = 300    /* starts that fail while nothing else happens */
+	/* passes of one second, before they count as a loop */
+	PASSES_MAX = 100000,
+	RETRIES_MAX = 300 /* starts that fail while nothing else happens */
 };
 
 static struct sim_job *of(struct sim *sim, const struct job *job)
@@ -42,7 +43,8 @@ static void happen(struct sim *sim, struct job *job, struct event_in ev)
 
 /* --- work -------------------------------------------------------------- */
 
-/* Begin work: the job runs until its work is done or its time limit is up. */
+/* Begin work: the job runs until its work is done or its time limit is reached.
+ */
 static void go_on(struct sim *sim, const struct job *job)
 {
 	struct sim_job *sj = of(sim, job);
@@ -129,8 +131,8 @@ static void start(struct sim *sim, struct job *job)
 	go_on(sim, job);
 }
 
-/* An evicted job may take its grace to end; a job at its time limit is done
- * at once. */
+/* An evicted job may use its grace to end; a job at its time limit ends at
+ * once. */
 static void stop(struct sim *sim, struct job *job, enum stop_why why)
 {
 	int64_t grace = asked(sim, job)->grace;
@@ -158,8 +160,8 @@ static void shrunk(struct sim *sim, struct job *job, uint32_t ntasks)
 	       (struct event_in){ .kind = EV_shrunk, .nlosses = ntasks });
 }
 
-/* Tasks that are taken away use the grace of the job.  New tasks work at
- * once; the job does not end sooner because of them. */
+/* Tasks that are taken away use the grace of the job. New tasks work at once,
+ * but do not make the job end sooner. */
 static void resize(struct sim *sim, struct job *job)
 {
 	struct sim_job *sj = of(sim, job);
@@ -212,7 +214,7 @@ static void act_on(struct sim *sim, const struct effect *effect)
 	}
 }
 
-/* Tell what has changed and do what follows, until nothing more does. */
+/* Carry out effects and report changes, until nothing is left to do. */
 static void settle(struct sim *sim)
 {
 	const struct effect *effect;
@@ -354,8 +356,8 @@ static struct job *admit(struct sim *sim, uint64_t id)
 	job = state_make_job(sim->state, &spec, &who, tj->queue, id, submit);
 	if (tj->preemptible >= 0)
 		job->preemptible = tj->preemptible;
-	/* A simulated job cannot be suspended in place: it ends, and is
-	 * requeued or not. */
+	/* A simulated job cannot be suspended in place: it ends, and may be
+	 * requeued. */
 	job->on_preempt =
 	    tj->on_evict == ON_EVICT_END ? PREEMPT_CANCEL : PREEMPT_REQUEUE;
 	sim->job[id - 1] = (struct sim_job){
@@ -404,7 +406,7 @@ static void node_down(struct sim *sim, uint32_t node)
 		if (!is_on(job, node))
 			continue;
 		evicted(sim, job);
-		of(sim, job)->turn++; /* nor is it in its grace */
+		of(sim, job)->turn++; /* events of its grace are void, too */
 		happen(sim, job,
 		       (struct event_in){ .kind = EV_lost,
 		                          .attempt = job->attempt,
@@ -486,7 +488,7 @@ static int happenings(struct sim *sim, struct err *err)
 
 /* --- time -------------------------------------------------------------- */
 
-/* Place a job that runs when time begins, and has done so for a while. */
+/* Place a job that runs from the beginning, and has already run for a while. */
 static int begin_running(struct sim *sim, struct room *room, uint64_t id,
                          struct err *err)
 {

@@ -1,11 +1,11 @@
 /*
  * sim.h - the scheduling core and the state, driven by a virtual clock
  *
- * A runner of its own kind: a start happens at once, a job ends when its work
- * is done, and an evicted job has ended when its grace is over. A second is
- * applied in this order: all ends, then passes until nothing changes; then
- * events of nodes, jobs that arrive, jobs that are cancelled, and what the
- * state's own clock brings; then passes again.
+ * It is a runner of its own kind: a start happens at once, a job ends when its
+ * work is done, and an evicted job has ended when its grace is over. Each
+ * second is applied in this order: all ends, then passes until nothing changes;
+ * then events of nodes, arriving jobs, cancelled jobs, and what is due by the
+ * state's own clock; then passes again.
  */
 #ifndef AISIM_SIM_H
 #define AISIM_SIM_H
@@ -21,9 +21,9 @@
 
 /* One job of the trace, at index id - 1. Times are the state's clock. */
 struct sim_job {
-	/* what the events written so far say it holds, or NULL */
+	/* its tasks according to the events written so far, or NULL */
 	struct placement *shown;
-	uint32_t attempt;  /* attempt of that */
+	uint32_t attempt;  /* the attempt to which these belong */
 	uint32_t turn;     /* calendar entries with another turn are stale */
 	uint32_t nleaving; /* evicted tasks in the calendar */
 	int64_t left;      /* seconds of work left, or TRACE_NEVER */
@@ -37,7 +37,7 @@ struct sim {
 	struct trace *trace;
 	struct sim_job *job; /* [trace->njobs] */
 	struct calendar calendar;
-	size_t next_job, next_act; /* of the trace, still to come */
+	size_t next_job, next_act; /* next in the trace */
 	int64_t now;               /* now, by the state's clock */
 	unsigned retries; /* failed starts since anything else happened */
 	bool check;       /* run plan_check() on every plan */

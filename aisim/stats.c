@@ -31,8 +31,8 @@ void stats_promise(struct job_stats *job, int64_t start, int64_t now)
 	job->promised_at = now;
 }
 
-/* Whether something came in between since the promise: an event from outside,
- * or a job ahead that evicted others. */
+/* Whether something intervened since the promise: an event from outside, or a
+ * job ahead that evicted others. */
 static bool is_overtaken(const struct stats *stats, const struct job_stats *job,
                          uint64_t id)
 {
@@ -49,7 +49,7 @@ static bool is_overtaken(const struct stats *stats, const struct job_stats *job,
 	return false;
 }
 
-/* Check whether it starts as promised. */
+/* Check whether the job starts as promised. */
 static void settle_promise(struct stats *stats, struct job_stats *job,
                            uint64_t id, int64_t now)
 {
@@ -77,7 +77,7 @@ void stats_start(struct stats *stats, struct job_stats *job, uint64_t id,
 		stats->first_start = now;
 	if (job->first_start == NO_TIME)
 		job->first_start = now;
-	/* Placed elsewhere before the eviction was over: it moved. */
+	/* It was placed elsewhere before its eviction was over: it moved. */
 	if (job->evicted != NO_TIME && job->evicted + job->grace >= now)
 		stats->moved++;
 	job->evicted = NO_TIME;

@@ -35,9 +35,9 @@ struct stats {
 		uint64_t by;
 	} * evicted; /* by time */
 	size_t nevicted, evicted_cap;
-	uint64_t promises, overtaken; /* promised starts; late ones with
-	                                 something in between */
-	double *late_s;               /* of the other late ones */
+	/* promised starts; late ones for which something intervened */
+	uint64_t promises, overtaken;
+	double *late_s; /* of the other late ones */
 	size_t nlate, late_cap;
 
 	double *pass_ms;
@@ -61,7 +61,8 @@ void stats_end(struct stats *stats, struct job_stats *job, int64_t now);
 /* ms: snapshot and plan; core_ms: the plan alone. */
 void stats_pass(struct stats *stats, double ms, double core_ms);
 
-/* Time from arrival to end over the time it ran; the job has ended. */
+/* Returns the time from arrival to end, divided by the time that the job ran;
+ * it must have ended. */
 double stats_slowdown(const struct job_stats *job);
 
 double stats_mean(const double *v, size_t n);

@@ -108,7 +108,7 @@ static void compared(struct tell *tell)
 	tell->ntouched = 0;
 }
 
-/* Write tasks by node: those that stay, or all that are there afterwards. */
+/* Write tasks by node: those that stay, or all that exist afterwards. */
 static void put_nodes(struct sim *sim, bool only_old)
 {
 	struct tell *tell = &sim->tell;
@@ -169,8 +169,8 @@ static void put_node(struct sim *sim, uint32_t node, const char **between)
 	*between = ",";
 }
 
-/* Whether a task is told of: only_old leaves out tasks above those that were on
- * its node before; ntold: told of there so far. */
+/* Whether to write a task: only_old leaves out tasks beyond those that were on
+ * its node before; ntold: written for that node so far. */
 static bool is_told(const struct tell_node *t, bool only_old, uint32_t ntold)
 {
 	return !only_old || t->before >= t->after || ntold < t->before;
@@ -200,8 +200,8 @@ static void put_gpus(struct sim *sim, const struct placement *place,
 	buf_addc(&tell->line, '}');
 }
 
-/* Write the NUMA nodes of each task, where there are several, or if the job
- * asks for them. */
+/* Write the NUMA nodes of each task, if there are several, or if the job asks
+ * for them. */
 static void put_numas(struct sim *sim, const struct job *job, bool only_old)
 {
 	const struct placement *place = job->place;
@@ -258,7 +258,7 @@ void tell_start_failed(struct sim *sim, const struct job *job)
 	compared(&sim->tell);
 }
 
-/* Note what the events have told of the job so far. */
+/* Note the tasks of the job that the events have shown. */
 static void show(struct sim *sim, const struct job *job, bool runs)
 {
 	struct sim_job *sj = &sim->job[job->id - 1];
@@ -312,7 +312,7 @@ static void tell_end(struct sim *sim, const struct job *job)
 	end(sim);
 }
 
-/* Tell of a job that resumes with other tasks: first those lost, then those
+/* Write that a job resumes with other tasks: first those it lost, then those it
  * gained. */
 static void tell_resize(struct sim *sim, const struct job *job)
 {
@@ -394,8 +394,8 @@ static const char *find_id(const char *text)
 	return first;
 }
 
-/* Sentences of the state have ids of jobs: replace these by the trace's
- * names. */
+/* Sentences of the state contain job ids: replace these by the trace's names.
+ */
 static void put_text(struct sim *sim, const char *text, struct buf *out)
 {
 	const char *at;

@@ -1,8 +1,8 @@
 /*
  * tell.h - write events, one JSON object a line
  *
- * The events follow from the state alone: what a job held when it was last told
- * of is compared with what it holds now.
+ * The events follow from the state alone: what a job held according to its last
+ * event is compared with what it holds now.
  */
 #ifndef AISIM_TELL_H
 #define AISIM_TELL_H
@@ -34,13 +34,13 @@ void tell_fini(struct tell *tell);
 void tell_submit(struct sim *sim, const struct job *job);
 void tell_start_failed(struct sim *sim, const struct job *job);
 
-/* Tell all that has changed about the job since the last call, and count it. */
+/* Write all changes of the job since the last call, and count it. */
 void tell_job(struct sim *sim, const struct job *job);
 
 /* Note a job that runs from the beginning; no event is written. */
 void tell_nothing_of(struct sim *sim, const struct job *job);
 
-/* Tell why each job that has not started waits; called at the end. */
+/* Write why each job that has not started waits; called at the end. */
 void tell_waits(struct sim *sim);
 
 #endif

@@ -21,10 +21,10 @@
 #define TRACE_MAX_S ((int64_t)1 << 40)    /* no time is later */
 #define TRACE_MIN_S (-(int64_t)900000000) /* or earlier */
 
-/* The cost of an eviction for a job. */
+/* The price that a job pays for an eviction. */
 enum on_evict {
 	ON_EVICT_RESUME,  /* it resumes where it was */
-	ON_EVICT_RESTART, /* it begins again */
+	ON_EVICT_RESTART, /* it starts again */
 	ON_EVICT_END      /* it ends */
 };
 
@@ -78,7 +78,7 @@ struct trace {
 	size_t nusers, user_cap;
 	struct map names, users; /* hash -> number + 1 */
 
-	/* Jobs of a history that this cluster cannot take. */
+	/* Jobs of a history that do not suit this cluster. */
 	size_t nleft_out;
 	struct err left_out; /* the first one's reason */
 };
@@ -90,7 +90,7 @@ void trace_free(struct trace *trace); /* NULL is allowed */
 /*
  * Add the jobs of a file. Fails with EINVAL and the like, "FILE:LINE: what": in
  * JSON lines for any wrong line, in the other formats for lines that cannot be
- * read; jobs that this cluster cannot take are skipped and counted.
+ * read; jobs that do not suit this cluster are skipped and counted.
  */
 int trace_read_jobs(struct trace *trace, struct err *err);
 int trace_read_swf(struct trace *trace, struct err *err);

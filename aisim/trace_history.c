@@ -1,8 +1,8 @@
 /*
  * trace_history.c - read the output of `aiq --history --json`, or an archive
  *
- * One large object, or an object a line; jobs are read one by one, so that a
- * long history needs no tree of its own.
+ * One large object, or an object on each line; jobs are read one by one, so
+ * that a long history needs no tree of its own.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -120,8 +120,7 @@ static void skip_space(struct reader *r)
 		r->line += *r->text == '\n';
 }
 
-/* Take these characters, apart from spaces; returns false if the text is
- * different. */
+/* Take these characters, ignoring spaces; returns false if the text differs. */
 static bool take(struct reader *r, const char *tokens)
 {
 	for (; *tokens; tokens++) {
@@ -165,7 +164,7 @@ static int read_list(struct reader *r, struct err *err)
 	return 0;
 }
 
-/* The lines of `aictl history archive`; attempts are passed over. */
+/* Read the lines of `aictl history archive`; attempts are skipped. */
 static int read_archive(struct reader *r, struct err *err)
 {
 	static const char key[] = "{\"job\":";
@@ -205,7 +204,7 @@ static int read_text(struct reader *r, struct err *err)
 	               "{\"jobs\":[...]}, or an archive of `aictl history`");
 }
 
-/* The first job arrives in second 0. */
+/* Shift all times so that the first job arrives in second 0. */
 static void shift(struct trace *trace)
 {
 	int64_t first = INT64_MAX;
@@ -219,7 +218,7 @@ static void shift(struct trace *trace)
 		trace->act[i].at -= first;
 }
 
-/* Read a file, which gzip may have packed. */
+/* Read a file, which may be compressed with gzip. */
 static int read_all(const char *path, struct buf *ret, struct err *err)
 {
 	gzFile file = gzopen(path, "rb");

@@ -282,7 +282,7 @@ static int read_job(struct trace *trace, json_t *obj, uint32_t number,
 		if (!key)
 			return err_set(err, EINVAL, "a job has no key '%s'",
 			               name);
-		/* Treat null as absent. */
+		/* null means absent. */
 		if (!json_is_null(value) &&
 		    key->set(&line, key, value, err) < 0)
 			return err_wrap(err, "%s", name);

@@ -2,9 +2,9 @@
  * trace_swf.c - read the Standard Workload Format
  *
  * The format of the Parallel Workloads Archive. A processor is a task of one
- * CPU. Errors of the logs are corrected as is usual: a job without run time or
- * processors ran for a second on one; it ran no longer than it asked for, and
- * asked for no less than it ran.
+ * CPU. Errors of the logs are corrected as usual: a job without run time or
+ * processors ran for a second on one; a job ran no longer than it asked for,
+ * and asked for no less than it ran.
  */
 #include <math.h>
 #include <stdio.h>

@@ -43,7 +43,7 @@ struct script {
 
 /* --- the script ----------------------------------------------------------- */
 
-/* The rules of sbatch. */
+/* Check the script by the rules of sbatch. */
 static int check_script(const struct script *script, struct err *err)
 {
 	const char *name = script->name, *text = script->text.data;
@@ -350,7 +350,7 @@ static int submit_job(const struct submit *submit, struct script *script)
 	return status;
 }
 
-/* Options of variables that are about scripts mean nothing here. */
+/* Ignore variables for options that need a script. */
 static int run_pty(struct submit *submit, char **command)
 {
 	struct err why;

@@ -116,7 +116,7 @@ struct waiting {
 /* Formatted before a signal can come: a handler must not format text. */
 static char given_up[80];
 
-/* The connection is lost with us, and the job with it. */
+/* Our connection is lost, and so the job ends. */
 static void give_up(int signo)
 {
 	ssize_t n = write(STDERR_FILENO, given_up, strlen(given_up));

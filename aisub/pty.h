@@ -6,7 +6,7 @@
 
 #include "libcommon/spec_opt.h"
 
-/* Check that no option is given that needs a script or an end to wait for.
+/* Check that no option is given that needs a script, or an end to wait for.
  * Fails with EINVAL. */
 int pty_check(const struct submit *submit, struct err *err);
 

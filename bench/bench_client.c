@@ -2,8 +2,8 @@
  * bench_client - how fast the daemon takes, lists and runs jobs
  *
  * Each command measures one thing and prints one number; bench/run puts them
- * together. The same run measures how fast the machine starts processes and its
- * disk takes writes, to compare with.
+ * together. For comparison it also measures how fast the machine starts
+ * processes and how fast its disk takes writes.
  */
 #include <err.h>
 #include <fcntl.h>

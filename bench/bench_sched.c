@@ -65,8 +65,8 @@ static struct buf world_with_racks(uint32_t nodes)
 	return text;
 }
 
-/* Each GPU has a job of its own, except the first ones; the jobs end one after
- * the other, all over the cluster, or never. */
+/* Each GPU has a job of its own, except for the first ones; the jobs end one
+ * after the other, all over the cluster, or never. */
 static void fill_nodes(struct buf *text, uint32_t nodes, const char *queue,
                        bool ends, uint32_t but)
 {
@@ -216,8 +216,7 @@ static void bench_full(uint32_t nodes, uint32_t jobs, uint32_t shapes,
 	       r.promises, r.took * 1e3);
 }
 
-/* One job has ended since: its GPU is free, and the first waiting job gets
- * it. */
+/* One job has ended: its GPU is free, and the first waiting job gets it. */
 static void bench_ended(uint32_t nodes, uint32_t jobs, uint32_t shapes,
                         bool ends)
 {
@@ -233,8 +232,8 @@ static void bench_ended(uint32_t nodes, uint32_t jobs, uint32_t shapes,
 	       r.promises, r.took * 1e3);
 }
 
-/* As KAI measures: 1-GPU jobs of one queue have everything; another queue,
- * within its quota, asks for a gang of a task of 4 GPUs a node. */
+/* As KAI measures it: 1-GPU jobs of one queue have everything; another queue,
+ * within its quota, asks for a gang with a task of 4 GPUs on each node. */
 static void bench_reclaim(uint32_t nodes)
 {
 	struct buf queues = { 0 }, text;

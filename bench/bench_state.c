@@ -1,5 +1,5 @@
-/* bench_state - what of a pass the loop does itself: it copies pending jobs
- * before, and applies the plan after; one line a number */
+/* bench_state - the part of a pass that runs on the loop: copying pending jobs
+ * before it, applying the plan after it; one line a number */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,8 +129,8 @@ static const struct zone *get_zone(const char *name, struct err *err, void *arg)
 	return zones_get(arg, name, err);
 }
 
-/* The next time of every schedule that is alike in shape to those in use, over
- * four years. */
+/* Find the next time, again and again, of schedules like those in use: the mean
+ * and the longest of these searches. */
 static void bench_next(struct zones *zones)
 {
 	static const char *const specs[] = { "*/5 * * * *", "30 2 * * *",

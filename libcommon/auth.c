@@ -6,9 +6,9 @@
 #include <string.h>
 
 /*
- * Seconds from encoding to decoding, with the difference of two clocks. munged
- * remembers each credential this long, and a nonce protects us anyway, so short
- * is cheap and safe.
+ * Seconds from encoding to decoding, including the difference of two clocks.
+ * munged remembers each credential for that long, and a nonce protects us
+ * anyway, so a short time is cheap and safe.
  */
 enum { CRED_TTL_S = 60 };
 

@@ -18,7 +18,7 @@ int64_t clock_wall_us(void);
 int64_t clock_ms(void);
 double clock_fine_ms(void);
 
-/* Monotonic, and goes on while the machine sleeps. */
+/* Monotonic, and continues while the machine sleeps. */
 int64_t clock_boot_ms(void);
 
 #endif

@@ -6,7 +6,7 @@
 
 enum {
 	DEPTH = 64, /* nested parentheses */
-	/* Each level has at most one value pending for | and one for &. */
+	/* Each level has at most one pending value for | and one for &. */
 	STACK = 2 * (DEPTH + 1) + 1
 };
 

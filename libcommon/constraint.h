@@ -33,7 +33,7 @@ static inline int32_t constraint_count(int32_t token)
 	return token < CONSTRAINT_OR ? CONSTRAINT_OR - token : 0;
 }
 
-/* Returns the caller's number (>= 0) of the word of len bytes. */
+/* Returns the number (>= 0) that the caller gives to the word of len bytes. */
 typedef int32_t constraint_word_fn(const char *word, size_t len, void *arg);
 
 /*

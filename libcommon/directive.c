@@ -31,7 +31,7 @@ static const char *words_get(const struct line_words *w, size_t i)
 }
 
 /* Take the word that starts at p; returns what follows it, or NULL if a quote
- * has no end. */
+ * is not closed. */
 static const char *words_take(struct line_words *w, const char *p,
                               const char *end)
 {

@@ -16,7 +16,7 @@ struct directive {
 	const char *value;  /* NULL: not given */
 };
 
-/* DIRECTIVE_UNKNOWN takes the next word unless that looks like an option. */
+/* DIRECTIVE_UNKNOWN takes the next word unless it looks like an option. */
 enum directive_takes {
 	DIRECTIVE_UNKNOWN,
 	DIRECTIVE_FLAG,
@@ -30,10 +30,11 @@ struct directive_handler {
 	/* Called for each option, in order; its strings are valid during the
 	 * call. Returns -1 with *err to stop. */
 	int (*option)(const struct directive *d, void *arg, struct err *err);
-	/* A word that is no option; NULL: it is an error.  Returns -1 with *err
-	 * to stop. */
+	/* Called for a word that is no option; NULL: such a word is an error.
+	 * Returns -1 with *err to stop. */
 	int (*word)(const char *word, bool slurm, void *arg, struct err *err);
-	/* The first line like a directive after the first command. */
+	/* Called for the first line that looks like a directive but comes after
+	 * the first command. */
 	void (*late)(int line, void *arg);
 	void *arg;
 };

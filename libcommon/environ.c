@@ -24,7 +24,7 @@ static int slurp(pid_t pid, const char *name, size_t max, struct buf *ret)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? ESRCH : errno;
-	/* One read sees one program. */
+	/* A single read sees a single program. */
 	do {
 		n = read(fd, buf_room(ret, READ_BYTES), READ_BYTES);
 		if (n > 0)
@@ -57,11 +57,11 @@ static bool is_whole(const struct buf *env, const struct buf *stat)
 			sscanf(p, " %" SCNu64, number);
 		p = strchr(p + 1, ' ');
 	}
-	/* Zombies and threads of the kernel have none. */
+	/* Zombies and kernel threads have none. */
 	if (!vsize)
 		return true;
-	/* Linux sets where the code is last, after the bounds of the
-	 * environment; gVisor has 0 there always. */
+	/* During exec Linux sets the bounds of the code last, after those of
+	 * the environment; gVisor always has 0 there. */
 	return code ? env->len == end - start : env->len > 0;
 }
 

@@ -10,9 +10,9 @@
 #include "libcommon/buf.h"
 
 /*
- * Read the environment with which a process began its program into env, at most
- * 4 MiB of it. Returns 0, or an errno: EAGAIN while the process becomes another
- * program, for its environment reads as empty then; ESRCH if it is gone.
+ * Read the environment with which a process began its program, at most 4 MiB of
+ * it, into env. Returns 0, or an errno: EAGAIN in the middle of an exec, when
+ * an environment reads as empty; ESRCH if the process is gone.
  */
 int environ_read(pid_t pid, struct buf *env);
 

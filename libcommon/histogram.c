@@ -1,4 +1,4 @@
-/* histogram.c - how often a value lay below each of some bounds */
+/* histogram.c - count values in buckets */
 #include "libcommon/histogram.h"
 
 const double histogram_jobs[HISTOGRAM_MOST] = {

@@ -1,8 +1,8 @@
 /*
- * histogram.h - how often a value lay below each of some bounds
+ * histogram.h - count values in buckets
  *
- * As Prometheus has it: buckets are cumulative when they are printed, and sum
- * and count go with them.
+ * As for Prometheus: buckets are cumulative when they are printed, with a sum
+ * and a count.
  */
 #ifndef LIBCOMMON_HISTOGRAM_H
 #define LIBCOMMON_HISTOGRAM_H
@@ -25,7 +25,7 @@ struct histogram {
 /* Count x, which is compared with these bounds. */
 void histogram_add(struct histogram *h, const double *bounds, double x);
 
-/* Add all that `from` has counted by the same bounds. */
+/* Add everything that `from` has counted with the same bounds. */
 void histogram_merge(struct histogram *h, const struct histogram *from);
 
 size_t histogram_nbounds(const double *bounds);

@@ -81,8 +81,8 @@ static int take_range(struct expansion *x, const char **p, uint32_t *ret_lo,
 	return 0;
 }
 
-/* Add all names that begin with the len bytes of x->name and go on as p says,
- * up to the comma or the end. */
+/* Add all names that begin with the len bytes of x->name and continue as p
+ * says, up to the comma or the end. */
 static int expand(struct expansion *x, size_t len, const char *p)
 {
 	const char *close;

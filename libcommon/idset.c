@@ -67,8 +67,8 @@ static void drop(struct idset *set, size_t i)
 		idset_free(set);
 }
 
-/* Merge ranges i and i + 1 if they are one progression. Two single ids always
- * are, unless the upper one continues better with what follows. */
+/* Merge ranges i and i + 1 if they form one progression. Two single ids always
+ * do, unless the upper one continues better with what follows. */
 static void join(struct idset *set, size_t i)
 {
 	struct idrange *a, *b;
@@ -166,8 +166,7 @@ static void gather_each(struct idset *set, const struct idset *terms,
 }
 
 /* Gather in one pass, as long as overlapping ranges have no steps. Returns
- * false if they overlap and name more ids than an array has, counted with
- * repetitions. */
+ * false if they overlap and together name more ids than an array may have. */
 static bool gather(struct idset *set, struct idset *terms)
 {
 	uint32_t max = 0;
@@ -363,9 +362,9 @@ static void append_before(struct idset *set, const struct idrange *r,
 		       range_of((uint32_t)lo, (uint32_t)id - r->step, r->step));
 }
 
-/* Divide the members of r between those that `which` has, and the rest. Go from
- * each member of the one to the next that the other may have: the work is that
- * of the smaller set. */
+/* Divide the members of r into those that `which` has, and the rest. Advance
+ * from each member of one set to the next that the other may have, so the work
+ * is that of the smaller set. */
 static void divide(const struct idrange *r, const struct idset *which,
                    struct idset *taken, struct idset *rest)
 {
@@ -412,7 +411,8 @@ static int64_t range_from(const struct idrange *r, int64_t id)
 	           : r->lo + (id - r->lo + r->step - 1) / r->step * r->step;
 }
 
-/* Steps repeat after their product: if nothing met by then, nothing will. */
+/* Two steps repeat after their product: if no member is common by then, none
+ * is. */
 static bool ranges_meet(const struct idrange *a, const struct idrange *b)
 {
 	const struct idrange *wide = a->step > b->step ? a : b;

@@ -43,7 +43,7 @@ void idset_add(struct idset *set, uint32_t id);
 bool idset_del(struct idset *set,
                uint32_t id); /* returns false if it was not there */
 
-/* Move what is in both from set to *ret (overwritten). */
+/* Move the members that both sets have from set to *ret (overwritten). */
 void idset_take(struct idset *set, const struct idset *which,
                 struct idset *ret);
 /* Whether they have a member in common. */

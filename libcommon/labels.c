@@ -1,4 +1,4 @@
-/* labels.c - what users call jobs by: `run=3,team=nlp` */
+/* labels.c - labels that users give to jobs: `run=3,team=nlp` */
 #include "libcommon/labels.h"
 
 #include <ctype.h>
@@ -62,7 +62,7 @@ static int by_key(const struct label *a, const struct label *b)
 	                                 : a->key_len > b->key_len;
 }
 
-/* Put a label in its place; returns false if there are too many. */
+/* Insert or replace a label; returns false if there are too many. */
 static bool insert(struct label list[LABELS_MAX], size_t *n,
                    const struct label *l)
 {

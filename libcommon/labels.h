@@ -1,5 +1,5 @@
 /*
- * labels.h - what users call jobs by: `run=3,team=nlp`
+ * labels.h - labels that users give to jobs: `run=3,team=nlp`
  *
  * A key and a value have the syntax of a Kubernetes label without prefix: up to
  * 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends; a
@@ -22,8 +22,8 @@ struct label {
 	size_t key_len, value_len;
 };
 
-/* Returns the next label of a text that was checked, and moves *at, which may
- * be NULL, behind it; false at the end. */
+/* Returns the next label of a checked text, and moves *at, which may be NULL,
+ * behind it; false at the end. */
 bool labels_next(const char **at, struct label *ret);
 
 /* Write the labels of a text (or NULL) with these added; one with the same key
@@ -34,11 +34,11 @@ int labels_add(struct buf *ret, const char *labels, const char *more,
 /* Check a text; its order does not matter. Fails with EINVAL. */
 int labels_check(const char *labels, struct err *err);
 
-/* Check what labels_have() is asked: `team=nlp` or `team`. Fails with EINVAL.
- */
+/* Check what can be passed to labels_have(): `team=nlp` or `team`. Fails with
+ * EINVAL. */
 int labels_check_wanted(const char *wanted, struct err *err);
 
-/* Whether one of them is this one; without a value it may have any. */
+/* Whether one of them is this label; without a value, any value will do. */
 bool labels_have(const char *labels, const char *wanted);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * limits.h - bounds of everything that a peer can make us hold
  *
- * A test covers each. If the configuration can set one, this is the default or
- * the ceiling, as its comment says.
+ * Each is covered by a test. If the configuration can set one, the value here
+ * is its default or its ceiling, as the comment says.
  */
 #ifndef LIBCOMMON_LIMITS_H
 #define LIBCOMMON_LIMITS_H

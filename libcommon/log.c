@@ -24,7 +24,7 @@ enum {
 static enum log_level least_level = LOG_INFO_;
 static bool to_journal;
 
-/* A file keeps this number when it is opened again. */
+/* A log file keeps this number when it is reopened. */
 static _Atomic int log_fd = STDERR_FILENO;
 
 static const char *const level_name[] = { "err", "warning", "notice", "info",
@@ -66,8 +66,8 @@ int log_open(const char *path, struct err *err)
 		log_fd = fd;
 		return 0;
 	}
-	/* Other threads write meanwhile: dup3() leaves no moment in which the
-	 * number is closed. */
+	/* Other threads are writing meanwhile: dup3() never leaves the number
+	 * closed. */
 	dup3(fd, log_fd, O_CLOEXEC);
 	close(fd);
 	return 0;
@@ -109,8 +109,8 @@ __attribute__((format(printf, 2, 0))) static void log_line(enum log_level level,
 		if ((unsigned char)line[i] < ' ' || line[i] == 127)
 			line[i] = '?';
 	line[len++] = '\n';
-	/* One write, so that lines of several threads do not mix. If it fails,
-	 * nobody can be told. */
+	/* A single write, so that lines of several threads do not mix. If it
+	 * fails, nobody can be told. */
 	(void)!write(log_fd, line, len);
 	errno = saved;
 }

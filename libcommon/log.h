@@ -18,9 +18,9 @@ enum log_level { LOG_ERR_, LOG_WARNING_, LOG_NOTICE_, LOG_INFO_, LOG_DEBUG_ };
 void log_init(enum log_level least);
 
 /*
- * Append to the file at path from now on; if it is open already, close it and
+ * Append to the file at path from now on; if it is already open, close it and
  * open it by its name again. Only one thread may call this. Fails with an errno
- * of open(2), and then lines go where they went before.
+ * of open(2); lines then go where they went before.
  */
 int log_open(const char *path, struct err *err);
 
@@ -30,8 +30,8 @@ void log_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Returns true at most once a minute for each place that has a struct of its
- * own; *ret_skipped is how often it returned false since. */
+/* Returns true at most once a minute for each caller, which has a struct of its
+ * own; *ret_skipped is how often it has returned false since. */
 struct log_limit {
 	int64_t last;
 	unsigned skipped;

@@ -1,4 +1,4 @@
-/* mail.c - which events are mailed, and what may be in a mail */
+/* mail.c - types, addresses and headers of mails */
 #include "libcommon/mail.h"
 
 #include <ctype.h>
@@ -91,8 +91,8 @@ void mail_types_format(int64_t types, struct buf *out)
 
 /* --- addresses ---------------------------------------------------------- */
 
-/* Atoms with dots between them, as in RFC 5321; none begins with '-', which
- * programs take for an option. */
+/* Atoms with dots between them, as in RFC 5321; none may begin with '-', lest
+ * programs take it for an option. */
 static bool is_local_part(const char *s, size_t len)
 {
 	if (!len || len > LOCAL_MAX || *s == '-')
@@ -178,7 +178,8 @@ static void put_base64(struct buf *out, const unsigned char *s, size_t len)
 	}
 }
 
-/* Returns how many bytes go into one word: none ends inside a letter. */
+/* Returns how many bytes go into one word, which must not end inside a letter.
+ */
 static size_t word_len(const char *s, size_t len)
 {
 	size_t n = len < WORD_BYTES ? len : WORD_BYTES;

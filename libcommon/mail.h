@@ -1,5 +1,5 @@
 /*
- * mail.h - which events are mailed, and what may be in a mail
+ * mail.h - types, addresses and headers of mails
  */
 #ifndef LIBCOMMON_MAIL_H
 #define LIBCOMMON_MAIL_H
@@ -48,8 +48,8 @@ int mail_check_address(const char *s, struct err *err);
 /* Returns the domain of a checked address, or NULL. */
 const char *mail_domain(const char *address);
 
-/* Append a header, encoded (RFC 2047) and folded where its text is not plain
- * ASCII, so that no text of a user can begin another one. */
+/* Append a header, encoded (RFC 2047) and folded unless its text is plain
+ * ASCII, so that no text of a user can begin another header. */
 void mail_put_header(struct buf *out, const char *name, const char *text);
 
 #endif

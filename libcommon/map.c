@@ -87,7 +87,7 @@ void *map_del(struct map *map, uint64_t key)
 	for (i = (hole + 1) & mask; map->slot[i].value; i = (i + 1) & mask) {
 		size_t home = mix(map->slot[i].key) & mask;
 
-		/* Move it back unless its home is after the hole. */
+		/* Move it back unless its home is behind the hole. */
 		if (((i - home) & mask) >= ((i - hole) & mask)) {
 			map->slot[hole] = map->slot[i];
 			hole = i;
@@ -117,8 +117,8 @@ void *map_each(const struct map *map, size_t *at)
 uint64_t hash_bytes(uint64_t seed, const void *data, size_t len)
 {
 	const unsigned char *p = data;
-	/* Mix the seed first: else swapping it with the first byte would give
-	 * the same hash. */
+	/* Mix the seed first; otherwise swapping it with the first byte would
+	 * give the same hash. */
 	uint64_t h = mix(seed) ^ 0xcbf29ce484222325u;
 
 	for (size_t i = 0; i < len; i++)

@@ -22,14 +22,14 @@ struct map {
 
 void *map_find(const struct map *map,
                uint64_t key); /* returns NULL if absent */
-/* Fetch the place of a key into the cache: it will be looked up soon. */
+/* Prefetch the place of a key into the cache: it will be looked up soon. */
 void map_prefetch(const struct map *map, uint64_t key);
 void map_set(struct map *map, uint64_t key,
              void *value); /* value must not be NULL */
 /* Returns the place of a key's value; if that is NULL, the caller must set it
  * at once. */
 void **map_at(struct map *map, uint64_t key);
-/* Make room for n keys in all, so that the map need not grow step by step. */
+/* Make room for n keys in all, so that the map need not grow in steps. */
 void map_reserve(struct map *map, size_t n);
 void *map_del(struct map *map,
               uint64_t key);    /* returns what was there, or NULL */

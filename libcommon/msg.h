@@ -111,8 +111,8 @@
 
 enum role { ROLE_NOBODY, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
 
-/* X(name, least role). ROLE_USER: users on their own jobs, operators on those
- * of their queues, admins on all. */
+/* X(name, least role). ROLE_USER: users for their own jobs, operators for those
+ * of their queues, admins for all. */
 #define OPS(X)                      \
 	X(ping, ROLE_NOBODY)        \
 	X(submit, ROLE_USER)        \

@@ -1,10 +1,10 @@
 /*
  * opt.h - parse command lines by a table
  *
- * One table per program gives the parser, --help, the completion and the
+ * One table for each program gives the parser, --help, the completion and the
  * man-page check. --help and --version are in every program and not in the
- * tables. Long options may be abbreviated while that is unambiguous, values may
- * be joined (--opt=v, -ov) or follow.
+ * tables. Long options may be abbreviated if that is unambiguous; values may be
+ * joined (--opt=v, -ov) or follow.
  */
 #ifndef LIBCOMMON_OPT_H
 #define LIBCOMMON_OPT_H

@@ -27,8 +27,8 @@ bool take_number(const char **s, int64_t max, int64_t *ret)
 	return true;
 }
 
-/* Take ".5" as 500 of scale 1000; digits below the scale are dropped, and
- * *ret_dropped says so. No fraction at *s is 0. */
+/* Take ".5" as 500 of scale 1000; digits below the scale are dropped, which
+ * *ret_dropped tells. If *s has no fraction, it is 0. */
 static bool take_fraction(const char **s, int64_t scale, int64_t *ret,
                           bool *ret_dropped)
 {
@@ -315,7 +315,7 @@ bool glob_match(const char *pattern, const char *name)
 			pattern++;
 			name++;
 		} else if (star) {
-			/* Let the last star match one character more. */
+			/* Let the last star match one more character. */
 			pattern = star;
 			name = ++again;
 		} else {

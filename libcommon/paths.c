@@ -1,4 +1,4 @@
-/* paths.c - addresses of the daemon, and programs of ours */
+/* paths.c - addresses of the daemon, and our own helper programs */
 #include "libcommon/paths.h"
 
 #include <libgen.h>
@@ -67,8 +67,8 @@ int address_parse(const char *address, char **ret_host, char **ret_port,
 
 char *program_path(const char *folder, const char *name, struct err *err)
 {
-	/* Ways up from the daemon's folder of the build, and from
-	 * tests/unit. */
+	/* Ways from the daemon's folder of the build, or from tests/unit, to
+	 * its top. */
 	static const char *const up[] = { "..", "../.." };
 	char self[PATH_MAX], *dir, *path;
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);

@@ -1,8 +1,8 @@
 /*
- * paths.h - addresses of the daemon, and programs of ours
+ * paths.h - addresses of the daemon, and our own helper programs
  *
- * conf_default_socket(), declared in conf.h, is here, too: tools do not link
- * the configuration's parser.
+ * conf_default_socket(), declared in conf.h, is here, too, because tools do not
+ * link the configuration's parser.
  */
 #ifndef LIBCOMMON_PATHS_H
 #define LIBCOMMON_PATHS_H
@@ -18,8 +18,8 @@ int address_parse(const char *address, char **ret_host, char **ret_port,
                   struct err *err);
 
 /*
- * Returns the path of a program that no user calls: installed beside ours, in
- * libexec/aisched, or in that folder of the build. Owns: the caller frees it.
+ * Returns the path of a program that users do not call: installed beside ours,
+ * in libexec/aisched, or in that folder of the build. The caller frees it.
  * Fails with ENOENT.
  */
 char *program_path(const char *folder, const char *name, struct err *err);

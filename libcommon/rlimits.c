@@ -114,8 +114,8 @@ void rlimits_set(const struct rlimits *limits, uint32_t which)
 			l.rlim_max = has.rlim_max;
 		if (l.rlim_cur > l.rlim_max)
 			l.rlim_cur = l.rlim_max;
-		/* Anybody may lower both, or raise the soft one up to its hard
-		 * one. */
+		/* Anybody may lower both limits, or raise the soft one up to
+		 * the hard one. */
 		setrlimit(resource, &l);
 	}
 }

@@ -47,7 +47,7 @@ int rlimits_parse(struct rlimits *ret, const char *s, struct err *err);
 
 /*
  * Set those limits of this process whose bits, 1 << enum rlimit_id, are in
- * which. No hard limit is raised: a value above it is cut to it.
+ * which. No hard limit is raised: a higher value is reduced to it.
  */
 void rlimits_set(const struct rlimits *limits, uint32_t which);
 

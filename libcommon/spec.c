@@ -184,7 +184,7 @@ int spec_from_json(struct spec *ret, json_t *obj, struct arena *arena,
 	if (!spec.name || !spec.output || !spec.workdir)
 		return err_set(err, EINVAL,
 		               "a job needs name, output and workdir");
-	/* Only simulations can ask for none: they make specs themselves. */
+	/* Only simulations, which make specs themselves, can ask for none. */
 	if (spec.mem == 0)
 		return err_set(err, EINVAL, "a job needs some memory");
 	*ret = spec;

@@ -39,7 +39,7 @@
 	I(nice)           /* subtracted from the priority */                 \
 	I(tasks)          /* 1 .. LIMIT_TASKS */                             \
 	I(min_tasks)      /* <= tasks */                                     \
-	I(nodes)          /* as many nodes exactly */                        \
+	I(nodes)          /* exactly this many nodes */                      \
 	I(tasks_per_node) /* at most this many on each */                    \
 	I(cpus)           /* milli-CPUs a task */                            \
 	I(mem)            /* MiB a task; one of mem, mem_node, mem_cpu */    \
@@ -82,13 +82,14 @@
 	S(args) /* the script's arguments: a JSON array of texts */          \
 	S(submit_host)                                                       \
 	S(on_task_failure) /* "end", "restart" or "replace" */               \
-	S(kube_uid) /* the Job of a cluster that it is; aisub sets none */   \
+	S(kube_uid) /* the cluster's Job that it was made from; aisub sets   \
+	               none */                                               \
 	S(command)  /* for people: the script's name, or what --wrap says */ \
 	S(rlimits)  /* of the submitter, as in rlimits.h */                  \
 	I(cron_id)                                                           \
-	I(cron_time)   /* of a run of recurring work: the time it is for */  \
-	I(cron_last)   /* the time of the run before */                      \
-	I(cron_missed) /* times between the two, at which nothing ran */     \
+	I(cron_time)   /* of a run of recurring work: its time */            \
+	I(cron_last)   /* the time of the previous run */                    \
+	I(cron_missed) /* times between the two without a run */             \
 	S(links)       /* "strict", "prefer" or "any"; NULL: prefer */       \
 	I(allocation)  /* enum allocation; not given: it has a script */     \
 	I(mail_types)  /* bits of enum mail_type */                          \

@@ -122,7 +122,7 @@ static void cron_merge(struct submit_cron *to, const struct submit_cron *from)
 			at[i] = other[i];
 }
 
-/* An amount for each GPU says the same as one for each task. */
+/* An amount for each GPU replaces one for each task. */
 static void merge_per_gpu(struct submit *to, struct submit *from,
                           const struct group *group, int64_t *each,
                           int64_t other)
@@ -157,8 +157,7 @@ void submit_merge(struct submit *to, struct submit *from)
 
 /* --- amounts for each GPU ------------------------------------------------- */
 
-/* Tasks for each GPU give the number of tasks from that of GPUs, or the other
- * way round. */
+/* Derive the number of tasks from that of GPUs, or the other way round. */
 static int divide_gpus(struct spec *spec, int64_t each, struct err *err)
 {
 	int64_t nodes = spec_is_set(spec->nodes) ? spec->nodes : 1, gpus;
@@ -193,7 +192,7 @@ static int64_t part_of(int64_t each, int64_t gpus_milli)
 	return (each * gpus_milli + 999) / 1000;
 }
 
-/* Take amounts for each GPU as those for the GPUs of a task. */
+/* Turn amounts for each GPU into amounts for each task. */
 static int take_per_gpu(struct submit *submit, const struct request *req,
                         struct err *err)
 {
@@ -239,7 +238,7 @@ int submit_resolve(struct submit *submit, struct request *ret, struct err *err)
 
 /* --- other places --------------------------------------------------------- */
 
-/* Whether the option makes sense on the command line only. */
+/* Whether the option is only valid on the command line. */
 static bool is_private(const struct opt *opt)
 {
 	return opt->offset == offsetof(struct submit, wrap) ||

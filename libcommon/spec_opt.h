@@ -1,10 +1,11 @@
 /*
  * spec_opt.h - the options of aisub: one table for all four places
  *
- * Command line, AISUB_* variables (AISUB_CPUS_PER_TASK for
- * --cpus-per-task), #AISUB lines and #SBATCH lines set the same struct
- * submit; the first of these that sets an option wins.  Options that say the
- * same in several ways (--mem and --mem-per-cpu, ...) count as one for that.
+ * The command line, AISUB_* variables (AISUB_CPUS_PER_TASK for
+ * --cpus-per-task), #AISUB lines and #SBATCH lines set the same struct submit;
+ * the first of these places that sets an option wins. Options that express the
+ * same in several ways (--mem and --mem-per-cpu, ...) count as one option for
+ * that.
  */
 #ifndef LIBCOMMON_SPEC_OPT_H
 #define LIBCOMMON_SPEC_OPT_H
@@ -16,15 +17,15 @@
 #include "libcommon/opt.h"
 #include "libcommon/spec.h"
 
-/* The options of recurring work, as texts that were checked; NULL: not given.
- * In the order of cron_fields. */
+/* The options of recurring work, as checked texts; NULL: not given. In the
+ * order of cron_fields. */
 struct submit_cron {
 	const char *schedule, *policy, *missed, *late, *tz, *jitter;
 	const char *until; /* "@UNIX" */
 };
 
-/* Amounts for each GPU; SPEC_UNSET: not given. submit_resolve() makes those of
- * each task of them. */
+/* Amounts for each GPU; SPEC_UNSET: not given. submit_resolve() turns them into
+ * amounts for each task. */
 struct submit_gpu {
 	int64_t cpus, mem, tasks; /* milli-CPUs, MiB */
 };
@@ -51,7 +52,7 @@ extern const struct opt spec_opts[]; /* ends with OPT_END; ctx: the submit */
 void submit_init(struct submit *submit, struct arena *arena,
                  struct buf *warnings, int64_t now);
 
-/* Unset the field of this option, and those that say the same in another
+/* Unset the field of this option, and those that express the same in another
  * way. */
 void submit_clear(struct submit *submit, const struct opt *opt);
 
@@ -59,8 +60,8 @@ void submit_clear(struct submit *submit, const struct opt *opt);
  * that are not taken. */
 void submit_merge(struct submit *to, struct submit *from);
 
-/* Divide what was asked for each GPU among the tasks, then spec_resolve() with
- * no default of memory. Fails with EINVAL or ERANGE. */
+/* Divide what was requested for each GPU among the tasks, then call
+ * spec_resolve() without a default of memory. Fails with EINVAL or ERANGE. */
 int submit_resolve(struct submit *submit, struct request *ret, struct err *err);
 
 /* Take AISUB_* variables for fields that are not set yet.  Fails with EINVAL

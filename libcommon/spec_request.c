@@ -5,7 +5,7 @@
 #include "libcommon/limits.h"
 #include "libcommon/spec.h"
 
-enum { RESTARTS_DEFAULT = 5 }; /* of jobs that may restart and give no number */
+enum { RESTARTS_DEFAULT = 5 }; /* if a job may restart and gives no number */
 
 int64_t spec_max_restarts(const struct spec *spec)
 {
@@ -137,8 +137,8 @@ static int resolve_memory(const struct spec *spec, int64_t default_per_cpu,
 	return 0;
 }
 
-/* Divide whole devices among tasks: several for each, or several tasks on
- * each. */
+/* Divide whole devices among tasks: several devices for each task, or one for
+ * several tasks. */
 static int divide_gpus(int64_t gpus, int64_t tasks, int64_t *ret_milli,
                        struct err *err)
 {

@@ -1,4 +1,4 @@
-/* spec_set.c - options of aisub into fields of a request */
+/* spec_set.c - set the fields of a request from options of aisub */
 #include "libcommon/spec_set.h"
 #include "libcommon/labels.h"
 
@@ -70,7 +70,7 @@ int spec_set_text(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* Several add up. */
+/* Several --labels add up. */
 int spec_set_labels(void *ctx, const struct opt *opt, const char *value,
                     struct err *err)
 {
@@ -333,7 +333,8 @@ int spec_set_launch(void *ctx, const struct opt *opt, const char *value,
 	return spec_set_text(ctx, opt, value, err);
 }
 
-/* Check now, so that the error names the place; used when the job is sent. */
+/* Check now, so that the error names the right place; used when the job is
+ * sent. */
 int spec_set_export(void *ctx, const struct opt *opt, const char *value,
                     struct err *err)
 {

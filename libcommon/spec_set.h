@@ -1,8 +1,8 @@
 /*
- * spec_set.h - options of aisub into fields of a request
+ * spec_set.h - set the fields of a request from options of aisub
  *
  * Set functions for the table of aisub's options (spec_opt.c): ctx is a struct
- * submit, the offset that of the member in it.
+ * submit, offset that of the member in it.
  */
 #ifndef LIBCOMMON_SPEC_SET_H
 #define LIBCOMMON_SPEC_SET_H

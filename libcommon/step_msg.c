@@ -1,4 +1,4 @@
-/* step_msg.c - what srun asks of the shepherd of a job */
+/* step_msg.c - requests for steps, from srun to the shepherd of a job */
 #include "libcommon/step_msg.h"
 
 #include <inttypes.h>

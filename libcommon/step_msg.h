@@ -40,7 +40,7 @@
 #define STEP_HELLO  'S'
 #define STEP_OWN    'A'
 #define STEP_SOCKET "step"
-#define STEP_RECORD "steps" /* what is remembered, in the same folder */
+#define STEP_RECORD "steps" /* the record of steps, in the same folder */
 
 enum {
 	STEP_FDS = 4,
@@ -53,8 +53,8 @@ enum step_flag {
 	STEP_EXACT = 1,      /* takes only what it asks for */
 	STEP_OVERLAP = 2,    /* takes nothing */
 	STEP_OVERCOMMIT = 4, /* may have more tasks than CPUs */
-	STEP_PIPE_IN = 8,    /* a pipe for each task in place of the */
-	STEP_PIPE_OUT = 16,  /* descriptor; its other end is for srun */
+	STEP_PIPE_IN = 8,    /* a pipe for each task in place of srun's */
+	STEP_PIPE_OUT = 16,  /* descriptor; srun gets its other end */
 	STEP_PIPE_ERR = 32,
 	STEP_PTY = 64,            /* a terminal for task 0 */
 	STEP_APPEND = 128,        /* to files that the tasks open */
@@ -90,19 +90,18 @@ void step_request_pack(const struct step_request *req, char *const *argv,
                        char *const *env, struct buf *out);
 
 /*
- * Read the beginning of a request, of which len bytes are here: all but texts.
- * Borrows from data. Fails with EINVAL.
+ * Read the beginning of a request, all but its texts, of which len bytes are
+ * here. Borrows from data. Fails with EINVAL.
  */
 int step_request_parse(const char *data, size_t len, struct step_request *ret,
                        struct err *err);
 
-/* Find the text behind this one; NULL if it is not ended. */
+/* Returns the next text of a request, or NULL if it has no end. */
 const char *step_next_text(const char **at, const char *end);
 
 /*
- * Expand the patterns in the name of a file that srun cannot know:
- * %t the task, %s the step, %J job and step; a width pads with zeros, %% is a
- * percent sign.
+ * Expand the parts of a file's name that srun does not know: %t the task, %s
+ * the step, %J job and step; a width pads with zeros, %% is a percent sign.
  */
 void step_file_expand(const char *pattern, uint64_t job, uint32_t step,
                       uint32_t task, struct buf *out);

@@ -21,19 +21,20 @@ bool access_job(const struct daemon *d, const struct peer *peer,
 bool access_read(const struct daemon *d, const struct peer *peer, uint32_t uid,
                  int queue);
 
-/* Refuse it for a job that they may not read: EPERM, or ENOENT as if there were
- * no such job where others' are hidden from the peer. Returns -1. */
+/* Refuse it because the peer may not read the job: with EPERM, or with ENOENT
+ * as if there were no such job if others' jobs are hidden from the peer.
+ * Returns -1. */
 int access_refuse(const struct daemon *d, const struct peer *peer,
                   const char *job, struct err *err);
 
-/* Whether the configuration hides others' jobs or use ("jobs", "usage") from
- * the peer; operators of a queue see those of their queue. */
+/* Whether the configuration hides the jobs or use of others ("jobs", "usage")
+ * from the peer; operators of a queue see those of their queue. */
 bool access_hides(const struct daemon *d, const struct peer *peer,
                   const char *what);
 
 /* Whether the peer may know of the job, or of this task of an array (NO_TASK:
- * of all of it), where others' jobs are hidden. An ended job is seen by its
- * user alone. */
+ * of the whole array), if the jobs of others are hidden. An ended job is seen
+ * only by its user. */
 bool access_sees(const struct daemon *d, const struct peer *peer, uint64_t id,
                  uint32_t task);
 

@@ -1,4 +1,4 @@
-/* adopt.c - take jobs that others made in a cluster, follow and explain them */
+/* adopt.c - take jobs that others made in a cluster, run them, explain them */
 #include "aischedd/op/adopt.h"
 
 #include <event2/event.h>
@@ -33,7 +33,7 @@ static bool no_group(const char *group, const void *arg)
 	return false;
 }
 
-/* The key of the submission is the Job's uid, so it is not taken twice. */
+/* The token of the submission is the Job's uid, so it is not taken twice. */
 static bool find(struct daemon *d, const char *uid, uint32_t owner,
                  uint64_t *ret)
 {
@@ -53,7 +53,7 @@ static void keep(struct daemon *d, const char *uid, uint32_t owner,
 	store_token(d->store, token, owner, job, 1, now);
 }
 
-/* Returns the class that stands for a PriorityClass, or NULL. */
+/* Returns the class to which a PriorityClass corresponds, or NULL. */
 static const char *class_of(const struct conf *conf, const char *priority_class)
 {
 	for (size_t i = 0; *priority_class && i < conf->nclasses; i++) {
@@ -112,7 +112,7 @@ static void say_over(const struct pool_runner *p, const char *uid, uint64_t id)
 	struct adopted over = { .uid = uid, .job = id };
 	struct past past;
 
-	/* A job that the history has forgotten is not run again. */
+	/* A job that is no longer in the history is not run again. */
 	over.state = JOB_CANCELLED;
 	if (store_past(id, NO_TASK, &past, p->daemon->store) == 0)
 		over.state = past.state;

@@ -1,11 +1,11 @@
 /*
- * alloc.c - allocations: jobs without script, which a client waits for
+ * alloc.c - allocations: jobs without a script, whose clients wait for them
  *
- * While one waits to start, the connection of its client stands for the client:
- * if it is lost, the job is cancelled. Once it has started, the client is
- * connected to the job's shepherd instead, which knows when it is gone. An
- * allocation that no client asks for, because its client died or the daemon was
- * away, is cancelled after ORPHAN_S.
+ * While an allocation waits to start, the connection of its client stands for
+ * the client: if it is lost, the job is cancelled. Once the job has started,
+ * the client is connected to its shepherd instead, which notices when the
+ * client is gone. An allocation for which no client asks, because its client
+ * died or the daemon was away, is cancelled after ORPHAN_S.
  */
 #include "aischedd/op/alloc.h"
 
@@ -26,7 +26,7 @@
 
 enum { ORPHAN_S = 15 };
 
-/* An allocation that has not started, with its client or without. */
+/* An allocation that has not started, with or without its client. */
 struct alloc_wait {
 	TAILQ_ENTRY(alloc_wait) next;
 	uint64_t job;
@@ -117,7 +117,7 @@ static void orphans_due(evutil_socket_t fd, short what, void *arg)
 
 /* --- with its client ------------------------------------------------------ */
 
-/* A line as soon as a plan has found that it must wait. */
+/* Tell the client why the job waits, as soon as a plan has found out. */
 static void tell_why(struct daemon *d, struct alloc_wait *a,
                      const struct job *job)
 {
@@ -223,7 +223,7 @@ int op_alloc(struct daemon *d, struct ask *ask, const struct request_in *in,
 
 /* --- from the first turn to the last -------------------------------------- */
 
-/* Clients of the last daemon come again. */
+/* Clients of the previous daemon connect again. */
 void daemon_new_allocs(struct daemon *d)
 {
 	const struct job *job = state_first_job(d->state);

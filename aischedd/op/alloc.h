@@ -1,12 +1,12 @@
 /*
- * alloc.h - allocations: jobs without script, which a client waits for
+ * alloc.h - allocations: jobs without a script, whose clients wait for them
  */
 #ifndef AISCHEDD_OP_ALLOC_H
 #define AISCHEDD_OP_ALLOC_H
 
 #include "aischedd/daemon.h"
 
-/* Find those that wait already; call it once the state is loaded. */
+/* Find those that are already waiting; call it once the state is loaded. */
 void daemon_new_allocs(struct daemon *d);
 void daemon_free_allocs(struct daemon *d);
 

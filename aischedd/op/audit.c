@@ -1,4 +1,4 @@
-/* audit.c - who did what: note acts, and list them from a thread */
+/* audit.c - note who did what, and list it from a thread */
 #include "aischedd/op/audit.h"
 
 #include <stdlib.h>
@@ -136,8 +136,8 @@ static void list_queues(const struct daemon *d, const struct peer *peer,
 			buf_printf(out, "%s,", d->conf->queues[i].name);
 }
 
-/* Users see their own acts and acts on their jobs; operators also acts on their
- * queues and the jobs there; admins all. */
+/* Users see their own acts and acts on their jobs; operators also see acts on
+ * their queues and the jobs there; admins see all. */
 int op_audit(struct daemon *d, struct ask *ask, const struct request_in *in,
              struct err *err)
 {

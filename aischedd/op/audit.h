@@ -14,7 +14,7 @@ void audit_job(struct daemon *d, const struct peer *peer, const char *act,
 void audit_act(struct daemon *d, const struct peer *peer, const char *act,
                const char *what, const char *name, const char *text);
 
-/* Note what a signal did, which root or the daemon's own user sent. */
+/* Note the effect of a signal, which root or the daemon's own user sent. */
 void daemon_note_signal(struct daemon *d, const char *act, const char *what,
                         const char *signal);
 

@@ -21,7 +21,7 @@
 enum {
 	NEXT_TIMES = 5,
 	NAMED_MAX = 50,   /* entries of one request by their ids */
-	STEPS_ENTRY = 100 /* to write one as JSON */
+	STEPS_ENTRY = 100 /* to write an entry as JSON */
 };
 
 /* --- an entry as JSON --------------------------------------------------- */
@@ -71,7 +71,7 @@ static json_t *time_or_null(int64_t time)
 	                                                 : json_integer(time);
 }
 
-/* Append the next times after one, as the zone's clock shows them. */
+/* Append the times after the next one, as the zone's clock shows them. */
 static json_t *next_times(const struct schedule *schedule,
                           const struct zone *zone, int64_t created, int64_t at,
                           int64_t until, int64_t shift)
@@ -172,7 +172,7 @@ void cron_row(struct daemon *d, const struct cron_entry *e, bool full,
 	json_decref(json);
 }
 
-/* Whether the peer may change the entry, but for its request. */
+/* Whether the peer may change the entry, except for its request. */
 static bool may_act(const struct daemon *d, const struct peer *peer,
                     const struct cron_entry *e)
 {
@@ -185,7 +185,7 @@ static bool may_act(const struct daemon *d, const struct peer *peer,
 	       (q >= 0 && access_operates(d, peer, (uint32_t)q));
 }
 
-/* Find the entry that a peer names, if they may know of it. */
+/* Find the entry that a peer names, if they may know about it. */
 static struct cron_entry *find_entry(const struct daemon *d,
                                      const struct peer *peer, const char *text,
                                      struct err *err)
@@ -222,7 +222,7 @@ static int read_ids(const json_t *ids, const char *ret[NAMED_MAX],
 	return (int)filter_unique(ids, ret);
 }
 
-/* Entries by their ids, in words and with their next times. */
+/* Append entries by their ids, in words and with their next times. */
 static int put_named(struct daemon *d, const struct peer *peer,
                      const char *const *id, int n, struct buf *out,
                      struct err *err)
@@ -295,7 +295,7 @@ static bool is_cron_field(const char *field)
 	return false;
 }
 
-/* Options of aisub by their long names, as `aictl update` takes them. */
+/* Options of aisub by their long names, as for `aictl update`. */
 static int set_option(struct submit *submit, const char *field,
                       const char *value, struct err *err)
 {
@@ -461,7 +461,8 @@ static int act_by_id(struct daemon *d, const struct request_in *in,
 	return 0;
 }
 
-/* A run asks for the owner first, so that there is one in a request. */
+/* Wait for a run: the owner is looked up first, so the request is not answered
+ * yet. */
 static int run_one(struct daemon *d, struct ask *ask,
                    const struct request_in *in, const json_t *ids,
                    struct err *err)

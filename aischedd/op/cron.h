@@ -21,10 +21,10 @@ const char *cron_queue(const struct daemon *d, const struct cron_entry *entry);
 json_t *cron_next_json(struct daemon *d, const struct cron_rule *rule);
 
 /* Read a rule from {"cron": text, ...}, whose texts are borrowed. Fails with
- * EINVAL, naming the field. */
+ * EINVAL and names the field. */
 int cron_read_rule(struct cron_rule *ret, json_t *set, struct err *err);
 
-/* Check that a request can recur: nothing in it may name a moment. */
+/* Check that a request can recur: it must not name a point in time. */
 int cron_check_spec(const struct spec *spec, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* cron_file.c - the entries of recurring work that a user keeps in a file */
+/* cron_file.c - recurring work that a user keeps in a file */
 #include "aischedd/op/cron_file.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-/* One entry of a file, and the entry that is the same already. */
+/* An entry of the file, and the existing entry that equals it. */
 struct file_entry {
 	json_int_t line;
 	struct spec spec;
@@ -32,7 +32,7 @@ struct file_entry {
 	struct cron_entry *same;
 };
 
-/* An import: all of it, or nothing. */
+/* An import: the whole file, or nothing. */
 struct import {
 	struct daemon *d;
 	const struct peer *owner;
@@ -176,7 +176,7 @@ static bool is_of_file(const struct import *m, const struct cron_entry *e)
 	return e->imported && e->uid == m->owner->uid;
 }
 
-/* Check how many entries there will be before the work on each begins. */
+/* Check how many entries there will be before doing work for each. */
 static int check_count(const struct import *m, struct err *err)
 {
 	const struct cron_entry *e = state_first_cron(m->d->state);
@@ -218,7 +218,8 @@ static uint64_t hash_of(const char *packed, const struct cron_rule *rule)
 	return hash_bytes(hash, numbers, sizeof(numbers));
 }
 
-/* The first of the file is the first to be found. */
+/* Add entries from the last to the first, so that the first of equal ones is
+ * found first. */
 static void hash_entries(struct import *m)
 {
 	for (size_t i = m->n; i-- > 0;) {
@@ -232,8 +233,8 @@ static void hash_entries(struct import *m)
 	}
 }
 
-/* Returns the entry of the file that this one is, or NULL. Entries that are
- * alike are matched one by one. */
+/* Returns the entry of the file that equals this one, or NULL. Equal entries
+ * are matched one by one. */
 static struct file_entry *take_same(struct import *m, struct cron_entry *e)
 {
 	uint64_t hash = hash_of(e->packed, &e->rule);
@@ -311,7 +312,7 @@ static void make(struct import *m)
 	}
 }
 
-/* Put the file in the place of the one before. */
+/* Store the file in place of the previous one. */
 static int replace(struct import *m, struct err *err)
 {
 	int64_t text = 0;
@@ -394,7 +395,7 @@ static int serve(struct daemon *d, struct ask *ask, const struct request_in *in,
 
 /* --- the file of another ------------------------------------------------ */
 
-/* A request for the file of a user who is being looked up, which may take a
+/* A request for the file of a user who is being looked up; that may take a
  * while. */
 struct file_ask {
 	struct thread_task task;
@@ -429,7 +430,7 @@ static void look_up(struct thread_task *task)
 	f->owner = ident_named(user_of(f->body), &f->err);
 }
 
-/* Serve the request; if its sender has gone, nothing is done. */
+/* Serve the request; does nothing if its sender has gone. */
 static void looked_up(struct thread_task *task)
 {
 	struct file_ask *f = (struct file_ask *)(void *)task, **at;

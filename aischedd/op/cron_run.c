@@ -1,4 +1,4 @@
-/* cron_run.c - runs of recurring work, submitted as their owners are by now */
+/* cron_run.c - submit runs of recurring work in the name of their owners */
 #include "aischedd/op/cron_run.h"
 
 #include <stdlib.h>
@@ -19,11 +19,12 @@
 #include "libcommon/mem.h"
 
 enum {
-	BATCH = 200,  /* runs in one turn, so that others need not wait */
-	RETRY_S = 10, /* after the disk was full, or nobody knew the owner */
+	BATCH = 200, /* runs in one turn, so that others need not wait */
+	/* after the disk was full, or the owner could not be looked up */
+	RETRY_S = 10,
 };
 
-/* A run that is due; first its owner is asked for. */
+/* A run that is due; its owner is looked up first. */
 struct cron_due {
 	uint64_t entry;
 	bool by_hand;
@@ -70,7 +71,7 @@ void cron_end_runs(struct daemon *d, struct cron_entry *e)
 		end_run(d, run[i], now);
 }
 
-/* The limit may be lower than when the entry was made. */
+/* The limit may have been lowered since the entry was made. */
 static int check_script(struct daemon *d, const struct cron_entry *e,
                         struct err *err)
 {
@@ -122,7 +123,7 @@ static void refused(struct daemon *d, struct cron_entry *e,
 	state_cron_refused(d->state, e, err->text, now);
 }
 
-/* A time has come: all of it is settled in this turn. */
+/* Settle a time that has come, completely in this turn. */
 static void run_due(struct daemon *d, struct cron_entry *e,
                     const struct cron_due *due)
 {

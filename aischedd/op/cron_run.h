@@ -1,8 +1,8 @@
 /*
- * cron_run.h - runs of recurring work, submitted as their owners are by now
+ * cron_run.h - submit runs of recurring work in the name of their owners
  *
- * The name service is asked on a thread of its own; the run is settled in one
- * turn after that.
+ * A separate thread asks the name service for an owner; then the run is settled
+ * in one turn.
  */
 #ifndef AISCHEDD_OP_CRON_RUN_H
 #define AISCHEDD_OP_CRON_RUN_H
@@ -18,17 +18,17 @@ void daemon_free_crons(struct daemon *d);
 /* Start the next run of an entry: EFFECT_CRON. */
 void daemon_cron_due(struct daemon *d, uint64_t entry);
 
-/* Run an entry now, whatever its schedule says, and answer then. */
+/* Run an entry now, whatever its schedule; answers then. */
 void cron_run_by_hand(struct daemon *d, struct cron_entry *entry,
                       struct ask *ask);
 
 /* End the runs that have not ended. */
 void cron_end_runs(struct daemon *d, struct cron_entry *entry);
 
-/* Returns the thread that asks the name service, for other requests. */
+/* Returns the thread that asks the name service, for use by other requests. */
 struct thread *cron_names(const struct daemon *d);
 
-/* Look at the files of time zones again, and at the queues of entries. */
+/* Look again at the files of time zones, and at the queues of entries. */
 void daemon_cron_recheck(struct daemon *d);
 
 #endif

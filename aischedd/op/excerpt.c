@@ -3,8 +3,8 @@
  *
  * Outputs are files of their users, which the web program cannot read. A thread
  * of the daemon opens them with the rights of whoever asks, as `aiq --log` does
- * in their own process: a link to another file shows nothing that they could
- * not read. A file system that hangs holds up this thread alone.
+ * in the user's own process: so a link to another file shows nothing that the
+ * user could not read. A file system that hangs only holds up this thread.
  */
 #include <fcntl.h>
 #include <stddef.h>
@@ -44,9 +44,9 @@ static void excerpt_free(struct excerpt *e)
 	free(e);
 }
 
-/* Take the rights of a user to files, for this thread alone: the calls of libc
+/* Take a user's rights to files for this thread only: the functions of libc
  * that take them for the whole process are not used. Returns whether it has
- * them; a daemon that is not root's has its own only. */
+ * them; a daemon that does not run as root only has its own. */
 static bool take_rights(const struct peer *peer)
 {
 	if (geteuid() != 0)
@@ -55,7 +55,7 @@ static bool take_rights(const struct peer *peer)
 		return false;
 	setfsgid(peer->gid);
 	setfsuid(peer->uid);
-	/* Both return the id that was in force, and change nothing with -1. */
+	/* Both return the previous id; -1 changes nothing. */
 	return (gid_t)setfsgid((gid_t)-1) == peer->gid &&
 	       (uid_t)setfsuid((uid_t)-1) == peer->uid;
 }
@@ -114,7 +114,8 @@ static int open_as_peer(const struct excerpt *e, struct err *err)
 		        "the rights of '%s'; use `aiq --log`",
 		        e->path, e->peer->user);
 	give_rights_back(nmine > 0 ? (size_t)nmine : 0, mine);
-	/* The reader is known: it is the file that they may not read. */
+	/* The requester may know that it is this file which they may not read.
+	 */
 	if (fd < 0 && err->code == EACCES)
 		err->code = EPERM;
 	return fd;

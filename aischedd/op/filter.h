@@ -19,11 +19,11 @@ struct filter {
 	const char **text;
 };
 
-/* The rows shown to a peer from whom others' are hidden. */
+/* Limits the rows that a peer may see if others' jobs or use are hidden. */
 struct veil {
 	bool hides;
-	char *user;    /* theirs are shown */
-	json_t *names; /* of the queues that they operate */
+	char *user;    /* whose rows are shown */
+	json_t *names; /* queues that the peer operates */
 	struct filter queues;
 };
 
@@ -52,9 +52,9 @@ bool filter_has(const struct filter *f, const char *text);
 bool filter_has_part(const struct filter *f, const char *text, size_t len);
 bool filter_has_state(const struct filters *f, enum job_state state);
 
-/* Whether these labels have all that are wanted; see labels.h. */
+/* Whether these labels include all wanted ones; see labels.h. */
 bool filter_labels(const struct filters *f, const char *labels);
-/* Check the syntax of those that are wanted. Fails with EINVAL. */
+/* Check the syntax of the wanted labels. Fails with EINVAL. */
 int filter_check_labels(const struct filters *f, struct err *err);
 
 /* Check that the named queues and nodes exist. Fails with ENOENT. */
@@ -65,8 +65,8 @@ int filter_check(const struct daemon *d, const struct filters *f,
  * hold all of them. */
 size_t filter_unique(const json_t *list, const char **ret);
 
-/* Go on with job `next` in the list of all jobs after a slice; `next` and
- * `last`, the one before, may be gone. Returns NULL at the end. */
+/* Continue at job `next` in the list of all jobs after a slice; `next`, and
+ * `last` before it, may be gone. Returns NULL at the end. */
 struct job *filter_resume(const struct state *state, uint64_t next,
                           uint64_t last);
 

@@ -1,4 +1,5 @@
-/* history.c - ended jobs removed, when they were archived or are not wanted */
+/* history.c - remove ended jobs that were archived or are not wanted any more
+ */
 #include "aischedd/op/audit.h"
 #include "aischedd/op/op.h"
 #include "aischedd/purge.h"

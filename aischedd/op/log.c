@@ -18,7 +18,7 @@
  * that never started. */
 enum { ROWS_MAX = 1000 };
 
-/* A container writes to a file of the user where a volume is mounted, which may
+/* If a volume is mounted, a container writes to a file of the user, which may
  * have another name outside. Adopted Jobs name no files. */
 static bool is_file(struct found_log *f, const struct job *job,
                     const char *node)
@@ -61,8 +61,7 @@ static void past_log(const struct past_job *past, void *arg)
 	struct found_log *f = arg;
 	const char *place = past->place ? past->place : "";
 
-	/* All parts of an array are passed to this function, whatever their
-	 * tasks. */
+	/* Called for all parts of an array, whatever tasks they have. */
 	if (f->found || (f->id->tasks.n && job->tasks.n &&
 	                 !idset_has(&job->tasks, idset_min(&f->id->tasks))))
 		return;

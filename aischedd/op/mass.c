@@ -23,14 +23,15 @@
 #include "libcommon/steps.h"
 
 enum {
-	STEPS_JOB = 20,          /* to find and change a job, at least */
-	PIECE = STEPS_SLICE / 4, /* of one request before the next one's turn */
+	STEPS_JOB = 20, /* to find and change a job, at least */
+	/* of one request, before the next one gets a turn */
+	PIECE = STEPS_SLICE / 4,
 	ENDED_MAX = 100 /* ended jobs per request to look up in the history */
 };
 
 enum mass_kind { MASS_CANCEL, MASS_SIGNAL, MASS_CONTROL, MASS_UPDATE };
 
-/* One request over many jobs. It goes on if the peer disconnects: what was
+/* One request over many jobs. It continues if the peer disconnects: what was
  * begun is finished. */
 struct mass {
 	struct slice slice;
@@ -118,7 +119,7 @@ static void mass_fail(struct mass *m, const char *job, const struct err *err)
 	                                err->code, "text", err->text));
 }
 
-/* Whether hold or release means only what waits of an array. */
+/* Whether hold or release means only the waiting part of an array. */
 static bool wants_waiting(const struct mass *m, const struct array *array)
 {
 	const struct job *job = array->first;
@@ -131,8 +132,8 @@ static bool wants_waiting(const struct mass *m, const struct array *array)
 	return job != NULL;
 }
 
-/* Add all records of an array, or those of some tasks; unstarted tasks among
- * these become a record of their own. */
+/* Add all records of an array, or only those of some tasks; unstarted tasks
+ * among these become a record of their own. */
 static bool add_array(struct daemon *d, struct mass *m,
                       const struct array *array, const struct idset *tasks)
 {
@@ -184,7 +185,7 @@ static const char *act_name(const struct mass *m)
 	                               : names[m->kind];
 }
 
-/* Operators who hold their own job place a user's hold; root does not. */
+/* An operator who holds their own job places a user's hold; root does not. */
 static bool holds_as_operator(const struct daemon *d, const struct mass *m,
                               const struct job *job)
 {
@@ -192,8 +193,8 @@ static bool holds_as_operator(const struct daemon *d, const struct mass *m,
 	       (job->uid != m->peer.uid || m->peer.uid == 0);
 }
 
-/* Note who requeued the job, which is in the state again, and hold it if they
- * want that. */
+/* Note who requeued the job, which is back in the state, and hold it if they
+ * asked for that. */
 static void note_requeue(struct daemon *d, const struct mass *m, uint64_t id,
                          uint32_t task)
 {
@@ -236,7 +237,8 @@ static void requeue_past(struct daemon *d, struct mass *m, const char *text,
 	note_requeue(d, m, id, task);
 }
 
-/* Requeue the meant jobs that have ended; returns whether some have not. */
+/* Requeue those of the named jobs that have ended; returns whether some have
+ * not. */
 static bool requeue_ended_of(struct daemon *d, struct mass *m, const char *text,
                              const struct jobid *id)
 {
@@ -432,7 +434,7 @@ static int mass_one(struct daemon *d, const struct mass *m, struct job *job,
 }
 
 /* Apply the action and note who did it. If the record is split, the new records
- * have the note, too. */
+ * get the note, too. */
 static int act_on(struct daemon *d, const struct mass *m, struct job *job,
                   const char *display_id, struct err *err)
 {
@@ -550,7 +552,7 @@ static void read_ids(struct mass *m, const json_t *ids)
 	m->ntexts = filter_unique(ids, m->text);
 }
 
-/* Select by filters. Without one on users: the user's own jobs, or with --all
+/* Select by filters. Unless they name users: the user's own jobs, or with --all
  * of an admin everybody's. */
 static int read_matching(struct daemon *d, struct mass *m, struct err *err)
 {

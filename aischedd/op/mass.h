@@ -6,7 +6,7 @@
 
 #include "aischedd/daemon.h"
 
-/* Go on with those in progress, a slice of one after the other. */
+/* Continue with those in progress, a slice of each in turn. */
 void daemon_slice_masses(struct daemon *d);
 void daemon_free_masses(struct daemon *d);
 

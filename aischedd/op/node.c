@@ -10,8 +10,8 @@
 #include "libcommon/hostlist.h"
 #include "libcommon/log.h"
 
-/* Check all nodes, which must be known or may still come to be, before the
- * first one is changed. */
+/* Check all nodes, which must be known or may still appear, before the first
+ * one is changed. */
 static int find_nodes(struct daemon *d, const struct hostlist *list,
                       struct err *err)
 {

@@ -99,8 +99,9 @@ static int op_shutdown(struct daemon *d, struct ask *ask,
 #define FILTERS "users=l queues=l states=l names=l labels=l "
 #define LISTING "fields=l format=t "
 
-/* writes: it is refused on a full disk. Cancels are not, as they make room;
- * op_submit() decides for itself, as a submission may be known already. */
+/* It writes, so it is refused on a full disk. Cancels do not count, as they
+ * make room; op_submit() decides for itself, as it may already know a
+ * submission. */
 static const struct {
 	op_fn *fn;
 	bool writes;

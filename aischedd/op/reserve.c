@@ -15,7 +15,7 @@
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
 
-/* A request whose users are being looked up, which may take a while. */
+/* A request whose users are being looked up; that may take a while. */
 struct reserving {
 	struct thread_task task;
 	struct reserving *next;

@@ -1,4 +1,4 @@
-/* step.c - where a job takes steps, and commands */
+/* step.c - where a job takes steps and commands */
 #include "aischedd/op/step.h"
 
 #include "aischedd/op/access.h"
@@ -10,8 +10,8 @@
 #include "libcommon/idset.h"
 #include "libcommon/jobid.h"
 
-/* A number may be that of an array and of one of its tasks: a job that runs
- * knows itself by the latter. */
+/* A number may be that of an array or of one of its tasks; a running job knows
+ * itself by the latter. */
 int step_find(const struct daemon *d, const char *text, const struct job **ret,
               struct err *err)
 {
@@ -84,7 +84,7 @@ int op_step(struct daemon *d, struct ask *ask, const struct request_in *in,
 
 /* --- exec ----------------------------------------------------------------- */
 
-/* Operators may end the jobs of their queues, not act as their owners. */
+/* Operators may end the jobs of their queues, but not act as their owners. */
 static int check_exec(const struct daemon *d, const struct peer *peer,
                       const struct job *job, const char *text, struct err *err)
 {

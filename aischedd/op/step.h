@@ -12,8 +12,8 @@ int step_find(const struct daemon *d, const char *text, const struct job **ret,
               struct err *err);
 
 /* Returns the answer for a job that has started: its number, its node and the
- * socket of its shepherd. Fails with ESHUTDOWN if it ends, EOPNOTSUPP if its
- * runner takes no steps. */
+ * socket of its shepherd. Fails with ESHUTDOWN if it is ending, EOPNOTSUPP if
+ * its runner takes no steps. */
 json_t *step_answer(const struct daemon *d, const struct job *job,
                     struct err *err);
 

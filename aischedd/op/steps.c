@@ -8,7 +8,7 @@
 
 enum {
 	JOBS_MAX = 256,        /* of one answer */
-	ANSWER_BYTES = 4 << 20 /* begun jobs are told whole */
+	ANSWER_BYTES = 4 << 20 /* a job is never divided between answers */
 };
 
 static int read_one(struct daemon *d, const struct peer *peer, uint64_t id,

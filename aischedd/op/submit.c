@@ -18,7 +18,8 @@
 
 enum { STEPS_SPEC = 25 }; /* for a job without dependencies */
 
-/* All jobs of one submit request, checked before the first is taken. */
+/* All jobs of a submit request, which are checked before the first one is
+ * taken. */
 struct batch {
 	struct arena *arena;
 	size_t n;
@@ -267,7 +268,7 @@ static int cron_check(struct daemon *d, const struct peer *peer,
 	                        clock_wall_s(), err);
 }
 
-/* The same submission may have been answered before, and the entry be gone. */
+/* The same submission may already have been answered, and its entry be gone. */
 static json_t *cron_answer(struct daemon *d, uint64_t id)
 {
 	const struct cron_entry *e = state_cron(d->state, id);

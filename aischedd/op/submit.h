@@ -1,5 +1,5 @@
 /*
- * submit.h - whether the daemon takes a request
+ * submit.h - whether the daemon accepts a request
  */
 #ifndef AISCHEDD_OP_SUBMIT_H
 #define AISCHEDD_OP_SUBMIT_H

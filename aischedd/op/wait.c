@@ -33,7 +33,7 @@ struct waiter {
 	struct target target[];
 };
 
-/* Whether a task has ended. A task found to have ended is not looked at
+/* Whether a task has ended. One that was found to have ended is not checked
  * again. */
 static bool task_is_over(const struct daemon *d, struct target *t,
                          uint32_t task)
@@ -74,7 +74,7 @@ static void waiter_free(struct waiter *w)
 	free(w);
 }
 
-/* Append how a job ended, unless the history has forgotten it. */
+/* Append how a job ended, unless it is no longer in the history. */
 static void add_answer(struct waiter *w, const struct target *t)
 {
 	const struct ended *e = &t->ended;
@@ -88,8 +88,8 @@ static void add_answer(struct waiter *w, const struct target *t)
 		                       e->exit_code, "signal", e->signal));
 }
 
-/* Ask the history about those that have ended: of a long array, some of its
- * tasks at a time. */
+/* Look up in the history how they ended; for a long array, some of its tasks at
+ * a time. */
 static void make_answer(struct daemon *d, struct waiter *w, uint64_t until)
 {
 	while (w->told < w->n && steps_so_far < until) {
@@ -167,8 +167,8 @@ static bool go_on(struct daemon *d, struct waiter *w, uint64_t until)
 	return true;
 }
 
-/* Call it after the commit, with which ended jobs leave the state. Waiters that
- * the slice does not reach come first in the next turn. */
+/* Call it after the commit, with which ended jobs leave the state. Waiters not
+ * reached in this slice come first in the next turn. */
 void daemon_check_waiters(struct daemon *d)
 {
 	uint64_t until = steps_so_far + STEPS_SLICE;

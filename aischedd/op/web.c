@@ -98,7 +98,7 @@ static int log_in(struct daemon *d, struct ask *ask, const char *token,
 	return 0;
 }
 
-/* A user whom the proxy names, while the name service is asked. */
+/* A user named by the proxy, while the name service is asked. */
 struct proxied {
 	struct thread_task task;
 	struct daemon *d;
@@ -137,7 +137,7 @@ static void looked_up(struct thread_task *task)
 	free(p);
 }
 
-/* Look up a user whom the proxy names, and remember them for a while. */
+/* Look up a user named by the proxy, and remember them for a while. */
 static int believe(struct daemon *d, struct ask *ask, const char *user,
                    struct err *err)
 {

@@ -1,4 +1,4 @@
-/* dump.c - send what the scheduler sees, as text */
+/* dump.c - send the scheduler's snapshot, as text */
 #include "aischedd/op/op.h"
 #include "aischedd/sched/text/text.h"
 #include "aischedd/state/pass/snapshot.h"

@@ -10,9 +10,9 @@
 #include "libcommon/buf.h"
 
 /*
- * Append "n3: GPU 4-7 (NUMA 1, links 1), 32 CPUs (NUMA 1); n4: ...": what the
- * runner binds and there was a choice of, on nodes with GPUs or with several
- * NUMA nodes. Returns false if there is nothing to say.
+ * Append "n3: GPU 4-7 (NUMA 1, links 1), 32 CPUs (NUMA 1); n4: ...": the
+ * devices that the runner binds, on nodes with GPUs or several NUMA nodes,
+ * where there was a choice. Returns false if there are none.
  */
 bool listing_devices(const struct state *state, const struct placement *place,
                      struct buf *out);

@@ -72,7 +72,7 @@ static const char *class_of(const struct row_view *v)
 
 static void j_job_id(struct row_view *v)
 {
-	/* Unstarted tasks have the id of their array, in one record or
+	/* Unstarted tasks appear under the id of their array, in one record or
 	 * several. */
 	put_int(v, (int64_t)(v->job->tasks.n ? v->job->array : v->job->id));
 }
@@ -113,7 +113,7 @@ static void j_position(struct row_view *v)
 	put_int_or(v, v->position, 0);
 }
 
-/* Show how its position in the queue comes about; in a column, one number. */
+/* Explain its position in the queue; in a column, just the number. */
 static void j_score(struct row_view *v)
 {
 	struct order_score s;

@@ -6,7 +6,7 @@
 
 #include "aischedd/read/listing.h"
 
-/* A row being written, and what several fields need, made once. */
+/* A row being written, and values that several fields need, made once. */
 struct row_view {
 	struct buf *out;
 	bool json;
@@ -58,7 +58,8 @@ void put_int(struct row_view *v, int64_t value);
 void put_int_or(struct row_view *v, int64_t value, int64_t none);
 void put_text(struct row_view *v, const char *s);
 void put_milli(struct row_view *v, int64_t milli);
-/* Put around text that needs no escapes and goes straight into the row. */
+/* Put in front of and behind text that needs no escapes and goes straight into
+ * the row. */
 void put_quote(struct row_view *v);
 void put_buf(struct row_view *v, struct buf *text);
 /* {"cpus":..,...}; null where it is not rationed. */

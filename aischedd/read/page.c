@@ -25,7 +25,7 @@ static size_t key_len(const char *key)
 	return len;
 }
 
-/* A key as it is compared; its text is put into ret_key. */
+/* Returns a key in the form that is compared; its text is put into ret_key. */
 static struct page_row look_at(const char *key, uint64_t id,
                                char ret_key[PAGE_KEY + 1])
 {

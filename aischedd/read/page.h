@@ -64,14 +64,14 @@ int page_init(struct page *page, const json_t *body, struct err *err);
 void page_fini(struct page *page);
 
 /*
- * Offer a row that fits; returns whether the page takes it. If so, a page
- * without a sort has it written at once. One with a sort is given the row by
- * page_keep(), with its text, or NULL if it can be written later.
+ * Offer a row that fits; returns whether the page takes it. If so, and the page
+ * has no sort, the row is written at once. A page with a sort gets it by
+ * page_keep(): its text, or NULL if it can be written later.
  */
 bool page_offer(struct page *page, const char *key, uint64_t id);
 void page_keep(struct page *page, char *text);
 
-/* Whether the rest of the listing changes neither page nor count. */
+/* Whether the rest of the listing can change neither page nor count. */
 bool page_is_full(const struct page *page);
 
 /* Sort a piece of what is kept; returns whether there is more to do. */

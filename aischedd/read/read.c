@@ -173,7 +173,7 @@ static int64_t time_of(json_t *body, const char *key)
 }
 
 /* Read which page of the listing is wanted. Ended jobs are stored in the order
- * of their ends, so a page of them in that order is read as it is. */
+ * of their ends; so a page in that order is read as it is. */
 static int read_page(struct reading *r, struct err *err)
 {
 	struct err none;

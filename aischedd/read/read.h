@@ -1,8 +1,8 @@
 /*
  * read.h - one listing in progress
  *
- * read.c takes the request and goes from piece to piece; state.c writes rows of
- * the state, on the loop's thread, past.c those of the history, on another
+ * read.c takes the request and goes from piece to piece. state.c writes rows of
+ * the state, on the loop's thread; past.c rows of the history, on another
  * thread.
  */
 #ifndef AISCHEDD_READ_READ_H

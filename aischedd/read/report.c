@@ -1,4 +1,4 @@
-/* report.c - use by user, queue, month ..., summed up on a thread */
+/* report.c - sum up use by user, queue, month ..., on a thread */
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,7 +77,7 @@ COLUMN(cpu_used_hours,
        row->sum[SUM_cpu_known_ms] ? ms_hours(row, SUM_cpu_used_ms) : NOT_KNOWN)
 COLUMN(cpueff, ratio(row, SUM_cpu_used_ms, SUM_cpu_known_ms))
 COLUMN(memeff, ratio(row, SUM_mem_used_mib_s, SUM_mem_known_mib_s))
-/* Nothing measures GPUs yet. */
+/* GPU utilization is not measured yet. */
 COLUMN(gpu_busy_hours, ((void)row, NOT_KNOWN))
 COLUMN(gpueff, ((void)row, NOT_KNOWN))
 COLUMN(idle_gpu_hours, ((void)row, NOT_KNOWN))

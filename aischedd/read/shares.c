@@ -1,4 +1,4 @@
-/* shares.c - what queues and users hold, may have and have used */
+/* shares.c - what queues and users hold, may use and have used */
 #include "aischedd/read/shares.h"
 
 #include <stdlib.h>

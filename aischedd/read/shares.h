@@ -1,5 +1,5 @@
 /*
- * shares.h - what queues and users hold, may have and have used
+ * shares.h - what queues and users hold, may use and have used
  *
  * One row for each queue, and one for each of its users who has or had jobs
  * there. The decayed usage comes from the state, lifetime totals from the

@@ -177,7 +177,7 @@ static void write_share(struct reading *r, const struct share_row *row)
 	r->rows++;
 }
 
-/* Write all rows at once: users come and go between turns. */
+/* Write all rows at once, because users come and go between turns. */
 static int write_shares(struct reading *r, struct err *err)
 {
 	const struct conf *conf = r->d->conf;

@@ -1,15 +1,15 @@
 /*
  * answer.c - answers of a connection
  *
- * They go out in the order of its requests. The requests of the web program are
- * of many people: its answers go out as they come, so that what takes long for
- * one delays no other.
+ * Answers go out in the order of requests. The requests of the web program come
+ * from many people, so its answers go out as soon as they are ready: what takes
+ * long for one person delays nobody else.
  *
  * Over TCP each frame waits for a credential that binds it to its request, so
  * that the client knows who answers. On a Unix socket there is none: whoever
  * can put a socket at that path is the daemon as far as the client can tell.
- * Answers to a ping and to unknown peers carry none either, as munged may be
- * what is broken.
+ * Answers to a ping and to unknown peers have none either, because munged may
+ * be the very thing that is broken.
  */
 #include "aischedd/rpc/answer.h"
 
@@ -53,8 +53,8 @@ static void frame_send(struct frame *f)
 	frame_free(f);
 }
 
-/* Send the frames of an ask that are ready; returns true if it was the last
- * one. */
+/* Send the frames of an ask that are ready; returns true if its last one was
+ * sent. */
 static bool send_ready(struct ask *ask)
 {
 	struct frame *f;
@@ -78,16 +78,16 @@ void answer_flush(struct conn *conn)
 			break;
 		}
 	}
-	/* Trigger from the loop: our caller may be the handler. The event also
-	 * finds connections that are drained by now. */
+	/* Trigger the event from the loop, as our caller may be the handler.
+	 * The event also finds connections that are drained by now. */
 	if (fewer)
 		bufferevent_trigger(conn->bev, EV_READ,
 		                    BEV_TRIG_IGNORE_WATERMARKS |
 		                        BEV_TRIG_DEFER_CALLBACKS);
 }
 
-/* Returns the ask whose answer goes on next: the one that has sent least of
- * those that may send, or NULL. */
+/* Returns the ask whose answer continues next: of those that may send, the one
+ * that has sent least; or NULL. */
 static struct ask *find_drained(const struct conn *conn)
 {
 	struct ask *found = NULL, *ask;

@@ -1,5 +1,5 @@
 /*
- * answer.h - frames of answers
+ * answer.h - send the frames of answers
  */
 #ifndef AISCHEDD_RPC_ANSWER_H
 #define AISCHEDD_RPC_ANSWER_H

@@ -13,7 +13,7 @@
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
-/* No uid. */
+/* Not a valid uid. */
 #define WEB_ORIGIN ((uint64_t)-2)
 
 size_t ask_body_len(const struct ask *ask)
@@ -137,8 +137,7 @@ void conn_fail(struct conn *conn, struct ask *ask, const struct err *err)
 		ask_free(later);
 	conn->reading = NULL;
 	conn->ending = true;
-	/* The credential no longer matters: answer without waiting for
-	 * munged. */
+	/* Credentials no longer matter: answer without waiting for munged. */
 	workers_forget(conn->all->workers, ask->work);
 	ask->work = NULL;
 	free(ask->peer);

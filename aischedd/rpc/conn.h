@@ -88,8 +88,9 @@ struct ask {
 	struct frame_hash hash;
 	char *body; /* JSON and raw; NULL: not begun, or handed over already */
 	size_t got; /* bytes of body read */
-	/* Bytes counted against the limits until it is answered: those of the
-	 * body, then of the JSON alone, for what the handler keeps of it. */
+	/* Bytes counted against the limits until it is answered: first those of
+	 * the body, then of the JSON alone, for what the handler keeps of it.
+	 */
 	size_t charged;
 
 	/* The answer. */
@@ -129,7 +130,8 @@ struct conn {
 void conns_init(struct conns *all); /* the lists of struct conns */
 void conns_fini(struct conns *all); /* closes all connections */
 void conn_new(struct conns *all, int fd, bool tcp, uint64_t origin);
-/* The web program's, which is nobody's and is not closed for others. */
+/* Begin the connection of the web program, which belongs to no user and is not
+ * closed in favour of others. */
 void conn_new_web(struct conns *all, int fd);
 void conn_close(struct conn *conn);
 

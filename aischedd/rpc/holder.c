@@ -6,8 +6,8 @@
 #include "aischedd/rpc/conn.h"
 #include "libcommon/mem.h"
 
-/* No user has this uid: the connection of the web program, which is all
- * visitors', counts under it. */
+/* No user has this uid: it stands for the connection of the web program, which
+ * all visitors share. */
 #define WEB_UID ((uid_t)-3)
 
 /* --- strangers --------------------------------------------------------- */
@@ -32,7 +32,7 @@ static void origin_add(struct strangers *s, uint64_t origin, int n)
 		map_del(&s->origins, origin);
 }
 
-/* Returns the oldest connection of the origin that has most. */
+/* Returns the oldest connection of the origin that has the most. */
 static struct conn *find_superfluous(const struct strangers *s)
 {
 	struct conn *found = NULL, *conn;
@@ -90,7 +90,7 @@ void holder_remove(struct conn *conn)
 }
 
 /* Returns the longest idle connection without unanswered requests; of: of this
- * user, NULL: of any. */
+ * user, NULL: of anyone. */
 static struct conn *find_idle(const struct conns *all, const struct holder *of)
 {
 	struct conn *conn;
@@ -102,8 +102,8 @@ static struct conn *find_idle(const struct conns *all, const struct holder *of)
 	return NULL;
 }
 
-/* Returns the longest idle connection of the user who has most, if more than
- * this many. */
+/* Returns the longest idle connection of the user who has the most, if that is
+ * more than this number. */
 static struct conn *find_greedy(const struct conns *all, size_t than)
 {
 	const struct holder *most = NULL, *h;

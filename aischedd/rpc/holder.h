@@ -1,13 +1,13 @@
 /*
  * holder.h - how much each user holds of what connections share
  *
- * A connection is a stranger's until its first valid credential. Each kind of
- * socket has a number of connections for strangers; when all are taken, the
- * origin (uid on a Unix socket, address over TCP) that has most of them loses
- * its oldest one. Afterwards a connection belongs to a user. The number for
- * each user is limited, and some are kept for root and admins. When all others
- * are taken, an idle one is closed; if there is none, the user who has most of
- * them loses one to a user who has fewer.
+ * A connection belongs to a stranger until its first valid credential. Each
+ * kind of socket has a number of connections for strangers; when all are taken,
+ * the origin (uid on a Unix socket, address over TCP) that has the most of them
+ * loses its oldest one. Afterwards a connection belongs to a user. The number
+ * for each user is limited, and some are kept for root and admins. When all
+ * others are taken, an idle one is closed; if none is idle, the user who has
+ * the most loses one to a user who has fewer.
  */
 #ifndef AISCHEDD_RPC_HOLDER_H
 #define AISCHEDD_RPC_HOLDER_H
@@ -33,12 +33,13 @@ struct holder {
 	size_t body_bytes;
 };
 
-/* Count a new connection as a stranger's; may close another stranger's. */
+/* Count a new connection as a stranger's; may close that of another stranger.
+ */
 void holder_add_stranger(struct conn *conn);
 
 /*
  * Count the connection as this peer's from now on. Fails with EBUSY if the user
- * has as many as one may have and each waits for an answer.
+ * has as many as allowed and each waits for an answer.
  */
 int holder_admit(struct conn *conn, const struct peer *peer, struct err *err);
 
@@ -52,8 +53,8 @@ bool holder_may_ask(const struct conn *conn);
 /* Call it before the connection is closed. */
 void holder_remove(struct conn *conn);
 
-/* Close the connection that is needed least; returns false if all wait for an
- * answer. */
+/* Close the least needed connection; returns false if all wait for an answer.
+ */
 bool holder_make_room(struct conns *all);
 
 /* Whether a body of this many bytes may be received now. */

@@ -21,15 +21,15 @@ struct peer *ident_copy(const struct peer *peer);
  * without a name is called by its number and has one group. */
 struct peer *ident_get(struct idents *idents, uid_t uid, gid_t gid);
 
-/* Check that there is such a user, or "@" and a group. Fails with ENOENT (there
- * is not), EIO (the name service does not say). */
+/* Check that there is such a user, or, after "@", such a group. Fails with
+ * ENOENT (there is not), EIO (the name service does not say). */
 int ident_check(const char *name, struct err *err);
 
 /*
- * Returns the user of this uid as they are now, if that is still their name:
+ * Returns the user with this uid as they are now, if that is still their name:
  * one block, as above. Their group is gid if they are still in it, else their
- * primary one. Not cached. Fails with ENOENT (no such user, or another), EIO
- * (the name service does not say).
+ * primary one. Not cached. Fails with ENOENT (no such user, or another one),
+ * EIO (the name service does not say).
  */
 struct peer *ident_owner(uid_t uid, gid_t gid, const char *name,
                          struct err *err);

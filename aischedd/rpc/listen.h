@@ -12,10 +12,10 @@
 enum { LISTEN_MAX = 8 }; /* addresses of one host name */
 
 /*
- * Listen at path, for those whom mode lets in; gid: the group of the socket,
- * -1: ours. Makes its folder if it is missing, and replaces a socket file on
- * which nobody answers. Returns the descriptor, or -1. Fails with EADDRINUSE if
- * somebody answers, or errno.
+ * Listen at path; mode says who may connect; gid: the group of the socket, -1:
+ * ours. Makes its folder if it is missing, and replaces a socket file on which
+ * nobody answers. Returns the descriptor, or -1. Fails with EADDRINUSE if
+ * somebody answers, or with errno.
  */
 int listen_unix(const char *path, mode_t mode, gid_t gid, struct err *err);
 

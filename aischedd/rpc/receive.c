@@ -91,7 +91,7 @@ static bool takes_raw(enum op op)
 	return op == OP_submit || op == OP_cron || op == OP_cron_file;
 }
 
-/* Check that the sender may ask this; if not, the connection goes on. */
+/* Check that the sender may ask this; if not, the connection continues. */
 static int check_right(const struct request_in *in, struct err *err)
 {
 	if (!in->peer->known && op_role(in->op) != ROLE_NOBODY &&
@@ -105,8 +105,8 @@ static int check_right(const struct request_in *in, struct err *err)
 	return 0;
 }
 
-/* Returns how many values a request may have: only one with raw bytes beside it
- * may be large. */
+/* Returns how many values a request may have: many only if raw bytes may come
+ * beside it. */
 static size_t max_values(const struct ask *ask)
 {
 	return ask->head.raw_len ? LIMIT_VALUES_SUBMIT : LIMIT_VALUES;
@@ -298,7 +298,7 @@ static void on_decoded(struct cred_work *work, void *arg)
 	receive(conn);
 }
 
-/* A request of the web program is that of a session's user, or of nobody. */
+/* A request of the web program is made for a session's user, or for nobody. */
 static void log_in(struct ask *ask, const char *cookie, size_t len)
 {
 	const struct rpc_calls *calls = &ask->conn->all->calls;

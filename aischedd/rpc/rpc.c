@@ -176,8 +176,7 @@ void rpc_add_web(struct rpc *rpc, int fd)
 	conn_new_web(&rpc->conns, fd);
 }
 
-/* Metrics tell nothing of a user; the page
- * decides who may read them. */
+/* Metrics say nothing about users; the page decides who may read them. */
 bool rpc_is_open(enum op op)
 {
 	return op == OP_session || op == OP_metrics;

@@ -30,7 +30,7 @@ struct rpc;
 /* The sender; known is false for op ping, which needs no credential. */
 struct peer {
 	bool known;
-	bool plain; /* only a user, even if an operator or an admin */
+	bool plain; /* counts only as a user, even if an operator or an admin */
 	uid_t uid;
 	gid_t gid;
 	const char *user; /* "1234" if the uid has no name */
@@ -53,11 +53,12 @@ struct ask;
 
 /* Called by rpc on the loop's thread. */
 struct rpc_calls {
-	/* A request came. `in` is borrowed for the call, its peer until the ask
-	 * is answered or gone. */
+	/* Called for a request. `in` is borrowed for the call, its peer until
+	 * the ask is answered or gone. */
 	void (*handler)(struct ask *ask, const struct request_in *in,
 	                void *arg);
-	/* The peer disconnected before it was answered: forget the ask. */
+	/* Called if the peer disconnected before it was answered: forget the
+	 * ask. */
 	void (*gone)(struct ask *ask, void *arg);
 	/* Whether this peer may use the connections kept for admins. */
 	bool (*is_admin)(const struct peer *peer, void *arg);
@@ -80,12 +81,12 @@ void rpc_free(struct rpc *rpc);
 
 /*
  * Serve the web program at this end of a socket pair. Its requests carry the
- * cookie of a session in the place of a credential, or nothing if nobody has
- * logged in; so it can only act for users who have.
+ * cookie of a session in place of a credential, or nothing if nobody has logged
+ * in; so it can only act for users who have logged in.
  */
 void rpc_add_web(struct rpc *rpc, int fd);
 
-/* Whether the web program may ask this for nobody. */
+/* Whether the web program may ask this without a session. */
 bool rpc_is_open(enum op op);
 
 /* Send the last frame, and free the ask; takes the body. */
@@ -109,8 +110,8 @@ uint64_t rpc_auth_failures(const struct rpc *rpc);
 
 /*
  * Take no more connections and requests, as the daemon ends. Returns false
- * while answers are not wholly sent: let the loop turn, not for long, and call
- * again. Unanswered requests are not waited for.
+ * while answers are still being sent: let the loop turn for a short time, and
+ * call again. Unanswered requests are not waited for.
  */
 bool rpc_stop(struct rpc *rpc);
 

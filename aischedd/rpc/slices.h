@@ -2,7 +2,8 @@
  * slices.h - long requests take turns
  *
  * A request that needs more than a slice of a turn waits here for its next one.
- * The user who has had least goes first, whatever the number of requests.
+ * The user who has had the fewest steps goes first, whatever the number of
+ * requests.
  */
 #ifndef AISCHEDD_RPC_SLICES_H
 #define AISCHEDD_RPC_SLICES_H
@@ -32,8 +33,8 @@ void slices_fini(struct slices *s);
 void slices_add(struct slices *s, struct slice *slice); /* at the end */
 void slices_remove(struct slices *s, struct slice *slice);
 
-/* Take out the first slice of the user who has had least; returns NULL if none
- * waits. */
+/* Take out the first slice of the user who has had the fewest steps; returns
+ * NULL if none waits. */
 struct slice *slices_take(struct slices *s);
 
 /* Note that a slice of this user took this many steps. */

@@ -20,9 +20,9 @@ enum { NTHREADS = 4 };
 TAILQ_HEAD(works, cred_work);
 
 /*
- * A work goes from queue to a thread to done. While the loop waits for it, it
- * is also in alive, oldest first, as all have the same deadline. The number of
- * works is bounded by connections and their requests in flight.
+ * A work passes from queue to a thread to done. As long as the loop waits for
+ * it, it is also in alive, oldest first, as all have the same deadline. The
+ * number of works is bounded by connections and their requests in flight.
  */
 struct workers {
 	char *munge_socket;

@@ -30,7 +30,7 @@ bool acts_next(const char **at, struct act *ret);
 /* Find the last act of this name; returns false if there is none. */
 bool acts_last(const char *acts, const char *name, struct act *ret);
 
-/* Mark the job's acts to be written; the job may no longer exist. */
+/* Mark the job's acts as to be written; the job may no longer exist. */
 void acts_changed(struct state *state, uint64_t job);
 
 #endif

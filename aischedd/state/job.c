@@ -125,7 +125,8 @@ int64_t job_limit_at(const struct job *job)
 {
 	if (job->resumed == NO_TIME || job->time_limit == TIME_UNLIMITED)
 		return NO_TIME;
-	/* The job began at some point of that second: do not stop it early. */
+	/* The job began at some point within that second: do not stop it early.
+	 */
 	return job_due(job) + 1;
 }
 

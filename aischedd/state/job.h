@@ -1,12 +1,11 @@
 /*
  * job.h - one job, as the daemon remembers it
  *
- * A record is one job: a plain one, one task of an array, or that part of an
- * array which has not started (tasks not empty), whatever its size. Tasks of a
- * part that start, or that are treated apart, become new records.
- *
- * The request is kept packed, with the given fields only, because a million
- * jobs may wait.
+ * A record is one job: a plain one, one task of an array, or the part of an
+ * array that has not started (tasks not empty), whatever its size. Tasks of
+ * that part become new records when they start or are treated separately. The
+ * request is kept packed, with the given fields only, because a million jobs
+ * may wait.
  */
 #ifndef AISCHEDD_STATE_JOB_H
 #define AISCHEDD_STATE_JOB_H
@@ -34,7 +33,7 @@ enum cause {
 	CAUSE_REQUEUE,
 	CAUSE_PREEMPT,
 	CAUSE_DEADLINE,
-	CAUSE_FAILURE /* it or its node failed, and it is requeued */
+	CAUSE_FAILURE /* it or its node failed, and it is to be requeued */
 };
 
 /* Where the tasks of a job run and what they hold; one allocation. */
@@ -62,13 +61,13 @@ struct row;
 struct placed_key;
 
 struct job {
-	/* First what each pass reads of each pending job: there may be a
-	 * million, and each cache line counts. */
+	/* The fields that each pass reads of each pending job come first: there
+	 * may be a million jobs, and each cache line counts. */
 	uint64_t id;
 	uint64_t array;     /* id of the array, 0: none */
 	struct idset tasks; /* the unstarted part of an array; empty: one job */
-	/* waits since then, less the time it ran; NO_TIME: not yet, or kept
-	 * back by its user */
+	/* waits since then, less the time it ran; NO_TIME: not eligible yet, or
+	 * held by its user */
 	int64_t eligible;
 	uint32_t slot;        /* slot of its row; 0: it is in no row */
 	uint32_t task;        /* its index in the array, or NO_TASK */
@@ -84,7 +83,7 @@ struct job {
 	uint8_t state, hold, cause,
 	    why; /* enums; why: the reason of an ended job */
 	bool dirty, is_new, wants_resume, signalled;
-	bool came_back;     /* 1: it had ended, which the store has counted */
+	bool came_back;     /* 1: it had ended, and is counted in the store */
 	bool reserved;      /* 1: it names a reservation */
 	bool claims;        /* 1: it mounts volume claims */
 	bool adopted;       /* 1: others made it as a Job in its cluster */
@@ -97,9 +96,10 @@ struct job {
 
 	uint32_t attempt; /* counts from 1; 0: never started */
 	uint32_t restarts, preemptions, start_fails;
-	uint32_t replaced;  /* failed tasks of this attempt that run again */
-	uint32_t mailed;    /* bits of the mail types that this attempt has had,
-	                       of those that it has once */
+	uint32_t replaced; /* failed tasks of this attempt that run again */
+	/* bits of the mail types already sent for this attempt, of those sent
+	 * only once */
+	uint32_t mailed;
 	int64_t priority;   /* of its class or as asked, less nice */
 	int64_t time_limit; /* seconds or TIME_UNLIMITED */
 	int64_t grace;      /* seconds */
@@ -139,11 +139,12 @@ struct job {
 	uint64_t name_key;
 };
 
-/* Pack the given fields into one heap block; strings end with a zero. */
+/* Pack the given fields into one block of the heap; texts end with a zero byte.
+ */
 char *spec_pack(const struct spec *spec);
 
-/* The packed bytes that the store keeps: their number, and whether given bytes
- * are valid. */
+/* For the store: the number of the packed bytes; whether given bytes are valid.
+ */
 size_t spec_packed_size(const char *packed);
 bool spec_packed_check(const void *data, size_t size);
 
@@ -156,14 +157,14 @@ uint32_t job_count(const struct job *job);
 /* Whether it holds nodes. */
 bool job_is_placed(const struct job *job);
 
-/* When its time limit is over, for plans, or NO_TIME. */
+/* When its time limit ends, for plans, or NO_TIME. */
 int64_t job_due(const struct job *job);
 
 /* When this attempt is stopped for its time limit, or NO_TIME. */
 int64_t job_limit_at(const struct job *job);
 
 /* The last time at which it can still meet its deadline, or NO_TIME: a pending
- * job needs its time limit before that. */
+ * job must be able to run for its time limit before that. */
 int64_t job_latest_at(const struct job *job);
 
 /* Seconds it ran up to now or its end, without suspension. */

@@ -1,4 +1,4 @@
-/* load.c - load the state from the store; what runners are told of it */
+/* load.c - load the state from the store; describe jobs to runners */
 #include "aischedd/state/load.h"
 
 #include <stdlib.h>
@@ -224,7 +224,7 @@ void state_loaded(struct state *state, int64_t now)
 			ledger_join(state, job);
 			state_touch(state, job);
 		}
-		/* Grace begins anew. */
+		/* The grace begins again. */
 		if (job->leaving || evict_is_ending(job))
 			evict_watch(state, job, now);
 	}

@@ -1,5 +1,5 @@
 /*
- * load.h - load the state from the store; what runners are told of it
+ * load.h - load the state from the store; describe jobs to runners
  */
 #ifndef AISCHEDD_STATE_LOAD_H
 #define AISCHEDD_STATE_LOAD_H
@@ -34,8 +34,8 @@ void state_load_array(struct state *state, const struct array *array);
 void state_load_node(struct state *state, const char *name, const char *pool,
                      bool drained, const char *reason);
 
-/* configured: what the configuration said when `open` was stored; if it says
- * otherwise now, the configuration wins. */
+/* configured: what the configuration said when `open` was stored; if it has
+ * changed since, the configuration wins. */
 void state_load_queue(struct state *state, const char *name, bool open,
                       bool configured);
 void state_load_next_id(struct state *state, uint64_t next_id);

@@ -11,8 +11,8 @@
 struct state;
 
 /* Format NODE:GPUS:MILLI:CPU/MILLI,... joined by ';', one for each task; GPUS
- * is a hexadecimal mask. by_pool: each NODE is "POOL/NAME", as
- * state_placement_parse() needs it where pools have nodes of the same name. */
+ * is a hexadecimal mask. by_pool: each NODE is "POOL/NAME", which
+ * state_placement_parse() needs if pools have nodes with the same name. */
 void state_placement_format(const struct state *state,
                             const struct placement *place, bool by_pool,
                             struct buf *out);

@@ -1,4 +1,4 @@
-/* state.c - the truth in memory: records, lists, what is to be written */
+/* state.c - the truth in memory: records, lists, pending writes */
 #include "aischedd/state/state.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 	    xcalloc(conf->nqueues, sizeof(*state->queues.queue));
 	for (size_t i = 0; i < conf->nqueues; i++)
 		state->queues.queue[i].closed = conf->queues[i].closed;
-	/* A pool whose runner does not report needs no waiting. */
+	/* Do not wait for a pool whose runner reports nothing. */
 	for (size_t i = 0; i < conf->npools; i++)
 		state->pools.ready[i] =
 		    !runner_traits(conf->pools[i].runner)->runs;
@@ -124,7 +124,7 @@ struct job *state_task(const struct state *state, uint64_t array, uint32_t task)
 
 	if (job || !state_array(state, array))
 		return job;
-	/* Not started: look in the parts. */
+	/* Not started: look in the unstarted parts. */
 	for (job = state_array(state, array)->first; job;
 	     job = job->array_next) {
 		steps_add(1);

@@ -1,13 +1,11 @@
 /*
  * state.h - the truth in memory
  *
- * Jobs, arrays, nodes and queues.  Changed only by the calls below, on the
- * loop's thread; each leaves behind what is to be written (changes) and what
- * is to be done (effects).  The daemon writes the first, then does the
- * second: nothing here does I/O or reads a clock.
- *
- * Ended jobs stay until state_committed(); after that they live in the store
- * alone.
+ * Jobs, arrays, nodes and queues. Changed only by the calls below, on the
+ * loop's thread; each leaves behind changes, to be written, and effects, to be
+ * carried out. The daemon first writes the changes, then carries out the
+ * effects: nothing here does I/O or reads a clock. Ended jobs stay until
+ * state_committed(); then only the store has them.
  */
 #ifndef AISCHEDD_STATE_STATE_H
 #define AISCHEDD_STATE_STATE_H
@@ -47,11 +45,13 @@ enum effect_kind {
 	EFFECT_SIGNAL,
 	EFFECT_SUSPEND,
 	EFFECT_RESUME,
-	EFFECT_RESIZE, /* to the tasks that it has when this is carried out */
+	/* to the tasks that the job has when it is carried out */
+	EFFECT_RESIZE,
 	EFFECT_FORGET,
-	EFFECT_CRON, /* job: an entry of recurring work of which a run is due */
-	EFFECT_ADOPT, /* tell the state of a job that is a Job of its cluster */
-	EFFECT_DRAIN  /* tell whether a node is drained */
+	/* job: an entry of recurring work with a run that is due */
+	EFFECT_CRON,
+	EFFECT_ADOPT, /* tell the owner's cluster the state of an adopted job */
+	EFFECT_DRAIN  /* tell the runner whether a node is drained */
 };
 
 struct effect {
@@ -61,7 +61,7 @@ struct effect {
 	enum stop_why why;
 	int64_t grace;            /* of STOP: seconds */
 	struct run_signal signal; /* of SIGNAL */
-	/* of DRAIN, and of FORGET, as the job may be freed by then */
+	/* of DRAIN; and of FORGET, as the job may be freed by then */
 	uint32_t node;
 	uint32_t pool;        /* ADOPT */
 	enum job_state state; /* of ADOPT: likewise */
@@ -86,7 +86,8 @@ const struct conf *state_conf(const struct state *state);
 
 struct job *state_job(const struct state *state, uint64_t id);
 struct array *state_array(const struct state *state, uint64_t id);
-/* Returns the record of one task of an array: its own, or the part it is in. */
+/* Returns the record of one task of an array: its own, or the part that has it.
+ */
 struct job *state_task(const struct state *state, uint64_t array,
                        uint32_t task);
 
@@ -122,7 +123,7 @@ struct changes {
 	const struct letter *letter; /* letter.h */
 	size_t nletters;
 	uint64_t next_id;
-	struct rollup *const *rollup; /* what is due: rollup.h */
+	struct rollup *const *rollup; /* amounts that are due: rollup.h */
 	size_t nrollups;
 	const struct rollup_lag *lag;
 	size_t nlags;
@@ -134,7 +135,7 @@ struct changes {
 void state_changes(const struct state *state, struct changes *ret);
 bool state_is_dirty(const struct state *state);
 
-/* Call it when they are written: forgets them, and ended jobs. */
+/* Call it once they are written: forgets them, and ended jobs. */
 void state_committed(struct state *state);
 
 /* Returns what the next state_take_effects() will return; borrowed until the

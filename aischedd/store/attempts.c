@@ -35,7 +35,7 @@ static char *sql_of(const struct history_query *q)
 	return buf_take(&sql);
 }
 
-/* The columns in the order of the query; texts are borrowed. */
+/* Read the columns in the order of the query; texts are borrowed. */
 static void row_of(const struct stmt *s, struct past_attempt *ret)
 {
 	int c = 0;
@@ -73,7 +73,8 @@ static void row_of(const struct stmt *s, struct past_attempt *ret)
 #undef TEXT
 }
 
-/* Refuse what is not a row of ours: others print and filter by these. */
+/* Refuse a row that we did not write: other code prints and filters by these
+ * texts. */
 static int check(const struct past_attempt *row, struct err *err)
 {
 	if (row->user && row->queue && row->state >= 0 &&

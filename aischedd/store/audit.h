@@ -27,7 +27,7 @@ struct audit_row {
 /* Keep a row for the next commit; strings are copied. */
 void store_audit(struct store *store, const struct audit_row *row);
 
-/* Selects rows; NULL, 0 and NO_TIME: any. */
+/* Selects rows; NULL, 0 and NO_TIME match any. */
 struct audit_query {
 	const char *user, *act;
 	const char *about;  /* acts of this user, or on jobs of this user, */

@@ -9,7 +9,8 @@
 #include "aischedd/store/store.h"
 #include "libcommon/buf.h"
 
-/* Returns the id of these bytes, which are copied unless they are known. */
+/* Returns the id of these bytes; they are copied unless they are already known.
+ */
 int64_t store_blob(struct store *store, const void *data, size_t len,
                    struct err *err);
 
@@ -25,7 +26,7 @@ int store_blob_get(struct store *store, int64_t id, struct buf *ret,
 bool store_token_find(struct store *store, const char *token, uint32_t uid,
                       uint64_t *ret_first, uint32_t *ret_count);
 
-/* Write what waits for the commit; forget it once that is done. */
+/* Write new blobs and tokens in the commit; forget them once that is done. */
 int blob_put_new(struct store *store, struct err *err);
 void blob_forget_new(struct store *store);
 

@@ -1,4 +1,4 @@
-/* checkpoint.c - a thread moves the log of changes into the database */
+/* checkpoint.c - move the log of changes into the database, on a thread */
 #include "aischedd/store/checkpoint.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /*
- * checkpoint.h - a thread moves the log of changes into the database, with a
+ * checkpoint.h - move the log of changes into the database, on a thread with a
  * connection of its own, so that no turn waits for it
  */
 #ifndef AISCHEDD_STORE_CHECKPOINT_H
@@ -9,11 +9,11 @@
 
 struct checkpoints;
 
-/* Make checkpoints whenever the writes of sql have made the log long. path: the
+/* Make a checkpoint whenever writes of sql have made the log long. path: the
  * database of sql. */
 struct checkpoints *checkpoints_start(sqlite3 *sql, const char *path);
 
-/* Make one now, whatever the length of the log is. */
+/* Make one now, however short the log is. */
 void checkpoints_now(struct checkpoints *checkpoints);
 
 /* Call it before sql is closed. NULL is allowed. */

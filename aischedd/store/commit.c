@@ -1,4 +1,4 @@
-/* commit.c - write all that changed in a turn, in one transaction */
+/* commit.c - write all changes of a turn, in one transaction */
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/queue.h"
 #include "aischedd/state/cluster/usage.h"
@@ -15,7 +15,7 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* The totals count each job once: one that comes back has yet to end. */
+/* The totals count each job once: a requeued job has yet to end. */
 static int count_jobs(struct store *store, const struct state *state,
                       const struct job *job, int64_t n, struct err *err)
 {
@@ -272,7 +272,7 @@ int store_commit(struct store *store, struct state *state, struct err *err)
 			db_exec(&store->db, "ROLLBACK", NULL);
 		store->outbox_known = false;
 		attempt_forget_names(
-		    store); /* names added by it were rolled back */
+		    store); /* names that it added were rolled back */
 		return err_wrap(err, "database '%s'", store->path);
 	}
 	store->commits++;

@@ -10,7 +10,7 @@
 /* No count, sum or time exceeds this. */
 #define MOST ((int64_t)1 << 60)
 
-/* SCHEDULE_NEVER and NO_TIME are nulls. */
+/* SCHEDULE_NEVER and NO_TIME are stored as null. */
 static void put_time(struct stmt *s, int column, int64_t time)
 {
 	if (time == SCHEDULE_NEVER || time == NO_TIME)

@@ -6,7 +6,8 @@
 #include "libcommon/limits.h"
 
 enum {
-	AUDIT_PURGED = 10,   /* rows of the audit purged per job that may be */
+	/* rows of the audit purged for each job that may be */
+	AUDIT_PURGED = 10,
 	TASKS_AT_ONCE = 5000 /* of an array, in one question */
 };
 
@@ -95,7 +96,7 @@ static void add_ended(struct ended *ended, const struct stmt *s)
 		*ended = e;
 }
 
-/* Returns how many rows there were. */
+/* Add all rows of a query; returns how many there were. */
 static int add_all(struct store *store, struct stmt *s,
                    const struct idset *tasks, struct ended *e)
 {
@@ -109,7 +110,7 @@ static int add_all(struct store *store, struct stmt *s,
 	return n;
 }
 
-/* Whether the id is that of an ended job which is no array. */
+/* Whether the id belongs to an ended job that is not an array. */
 static bool is_one_job(struct store *store, uint64_t job, struct ended *e)
 {
 	struct stmt s = db_use(&store->db, ENDED_JOB);
@@ -246,7 +247,8 @@ static int purge_all(struct store *store, int64_t before, int64_t limit,
 		return -1;
 	if (!*ret_gone || *ret_gone == (size_t)limit || store->blob_lent)
 		return 0;
-	/* The last ones went: delete scripts that no other job uses. */
+	/* Those were the last ones: delete scripts that no job uses any longer.
+	 */
 	return db_exec(&store->db, store->db.text[PURGE_BLOBS], err);
 }
 

@@ -1,5 +1,5 @@
 /*
- * ended.h - questions about jobs that have ended, and their removal
+ * ended.h - queries about ended jobs, and their removal
  */
 #ifndef AISCHEDD_STORE_ENDED_H
 #define AISCHEDD_STORE_ENDED_H
@@ -15,13 +15,13 @@ struct ended {
 	bool found;
 	enum job_state state;
 	int exit_code, signal;
-	uint32_t from; /* tasks below are looked at */
+	uint32_t from; /* tasks below this one are already looked at */
 };
 
 /*
  * Look at some more tasks of an array (those of the set; all if it is empty),
- * or at a job that is none. All of *e is zero before the first call. Returns
- * whether nothing is left to look at.
+ * or at a plain job. *e must be zero before the first call. Returns whether
+ * nothing is left to look at.
  */
 bool store_ended(struct store *store, uint64_t job, const struct idset *tasks,
                  struct ended *e);
@@ -48,7 +48,7 @@ int store_count_old(struct store *store, int64_t before, int64_t *ret,
                     struct err *err);
 
 /* Forget at most `limit` jobs that ended before then; *ret_gone: how many.
- * All of it or nothing; the sums of use that they were in can no longer be
+ * Forgets all of them or none; sums of use that include them can no longer be
  * checked. */
 int store_purge(struct store *store, int64_t before, size_t limit,
                 size_t *ret_gone, struct err *err);

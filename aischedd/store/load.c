@@ -15,7 +15,8 @@
 /* No count, sum or time exceeds this. */
 #define MOST ((int64_t)1 << 60)
 
-/* Load one row; the first that cannot be read is named and stops the load. */
+/* Load rows one by one; the first that cannot be read is named and stops the
+ * load. */
 typedef int row_fn(struct state *state, const struct stmt *s, struct err *err);
 
 static int load_rows(struct store *store, enum sql which, const char *what,
@@ -35,7 +36,7 @@ static int load_rows(struct store *store, enum sql which, const char *what,
 	return more;
 }
 
-/* Never give an id twice, whatever the row says. */
+/* Never give out an id twice, whatever the row says. */
 static int load_meta(struct store *store, struct state *state, struct err *err)
 {
 	struct stmt s = db_use(&store->db, GET_META);
@@ -247,7 +248,7 @@ static int load_job(struct state *state, const struct stmt *s, struct err *err)
 	return state_load_job(state, &job, &texts, err);
 }
 
-/* Find rows that no query would, because their state is out of range. */
+/* Find rows that no query returns, because their state is out of range. */
 static int find_lost_rows(struct store *store, struct err *err)
 {
 	struct stmt s = db_use(&store->db, LOST_JOBS);

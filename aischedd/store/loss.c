@@ -1,4 +1,4 @@
-/* loss.c - whether the database lacks what was once committed */
+/* loss.c - whether the database lacks something that was once committed */
 #include "aischedd/store/loss.h"
 
 #include <ctype.h>
@@ -41,7 +41,7 @@ void loss_note(struct store *store)
 
 	snprintf(text, sizeof(text), "%0*lld\n", DIGITS,
 	         (long long)store->commits);
-	/* A stale number detects less; that is no reason to fail. */
+	/* A stale number only detects less; that is no reason to fail. */
 	(void)!pwrite(store->commits_fd, text, DIGITS + 1, 0);
 }
 

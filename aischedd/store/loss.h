@@ -1,12 +1,12 @@
 /*
- * loss.h - whether the database lacks what was once committed
+ * loss.h - whether the database lacks something that was once committed
  *
  * Each commit has a number, kept in the database and, after the commit, in
  * state_dir/commits. A database behind that number is an old copy, has lost its
  * -wal file, or is new in a folder that is not. A power failure may leave the
  * file behind the database, never ahead of it. If the file is lost as well,
- * attempts in run/ of jobs with higher ids than the database gave out show the
- * loss.
+ * attempts in run/ of jobs with higher ids than the database ever gave out show
+ * the loss.
  */
 #ifndef AISCHEDD_STORE_LOSS_H
 #define AISCHEDD_STORE_LOSS_H

@@ -1,8 +1,8 @@
 /*
  * outbox.h - mails that have yet to be sent
  *
- * A mail is written in the commit of what it tells of, and removed when it was
- * sent. Mails that a user may no longer have within the hour are held: they go
+ * A mail is written in the commit of the change that it reports, and removed
+ * once it was sent. Mails beyond a user's budget for an hour are held: they go
  * out together.
  */
 #ifndef AISCHEDD_STORE_OUTBOX_H
@@ -26,16 +26,16 @@ struct outbox_letter {
 };
 void outbox_letter_fini(struct outbox_letter *letter);
 
-/* Find the first that is due and goes to none of these two (or NULL): returns
- * 1, 0 if there is none, or -1. */
+/* Find the first mail that is due, not addressed to either of these two (or
+ * NULL). Returns 1, 0 if there is none, or -1. */
 int outbox_first(struct store *store, int64_t now, const char *const busy[2],
                  struct outbox_letter *ret, struct err *err);
 
 /* When the next one is due; INT64_MAX: there is none. */
 int64_t outbox_next(struct store *store);
 
-/* Call fn with each held one to the same recipient as this letter, `most` at
- * most; id is set to the last of them. */
+/* Call fn with each held mail to the recipient of this letter, at most `most`;
+ * id is set to the last of them. */
 typedef void outbox_fn(int64_t made, const char *subject, void *arg);
 int outbox_held(struct store *store, struct outbox_letter *letter, size_t most,
                 outbox_fn *fn, void *arg, struct err *err);
@@ -44,8 +44,8 @@ int outbox_held(struct store *store, struct outbox_letter *letter, size_t most,
 int outbox_hold(struct store *store, uint32_t uid, int64_t until,
                 struct err *err);
 
-/* Remove a letter that was sent, or have it tried again then. If it is held, so
- * is done with all up to it to the same recipient. */
+/* Remove a letter that was sent; or have it tried again at that time. If it is
+ * held, this also applies to all earlier ones to the same recipient. */
 int outbox_sent(struct store *store, const struct outbox_letter *letter,
                 struct err *err);
 int outbox_retry(struct store *store, const struct outbox_letter *letter,
@@ -54,8 +54,8 @@ int outbox_retry(struct store *store, const struct outbox_letter *letter,
 /* How many there are; -1 if the database cannot be read. */
 int64_t outbox_size(struct store *store);
 
-/* Whether letters were committed since the last call; and how many found no
- * place, in all. */
+/* Whether letters were committed since the last call; and how many were dropped
+ * for lack of room, in all. */
 bool outbox_has_news(struct store *store);
 uint64_t outbox_lost(const struct store *store);
 

@@ -133,8 +133,8 @@ struct store {
 	int64_t next_blob;
 	struct new_blob *blob;
 	size_t nblobs, blob_cap;
-	bool blob_lent; /* a known blob was given to a job that is not written
-	                   yet */
+	/* a known blob was used for a job that is not written yet */
+	bool blob_lent;
 	struct audit_row *audit;
 	size_t naudits, audit_cap;
 	struct new_steps *steps;
@@ -142,7 +142,7 @@ struct store {
 	struct new_token *token;
 	size_t ntokens, token_cap;
 	struct last_name name[NAMES]; /* of the last attempt */
-	bool outbox_known;            /* the two that follow are */
+	bool outbox_known;            /* the two that follow are known */
 	bool outbox_news;             /* letters since the last look */
 	int64_t letters;              /* in the outbox */
 	uint64_t letters_lost;        /* it was full */

@@ -1,5 +1,5 @@
 /*
- * past.h - a query of the history, with a connection of its own
+ * past.h - run a query of the history, with a connection of its own
  *
  * Parameters stand for members of struct history_query: ?1 id, ?2 task, ?3
  * since, ?4 until, ?5 after, ?6 after_id, ?7 after_attempt, ?8 limit.
@@ -10,7 +10,7 @@
 #include "aischedd/store/db.h"
 #include "aischedd/store/store.h"
 
-/* Take one row. Fails with EINVAL if it is not one of ours. */
+/* Take one row. Fails with EINVAL if this program did not write it. */
 typedef int past_row_fn(const struct stmt *s, void *ctx, struct err *err);
 
 /* Read the rows of sql, which is freed. Thread safe. */

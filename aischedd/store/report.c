@@ -1,4 +1,4 @@
-/* report.c - use over a range of time, summed up by user, queue, month ... */
+/* report.c - sum up use over a range of time, by user, queue, month ... */
 #include "aischedd/store/report.h"
 
 #include <stdlib.h>
@@ -188,7 +188,7 @@ static void add_sums(struct report_row *to, const int64_t sum[ROLLUP_NSUMS],
 		to->wait_max_ms = wait_max_ms;
 }
 
-/* Count in the group and in the total. */
+/* Count the row in its group and in the total. */
 static int add(struct report *r, const struct report_copy *c, int64_t at,
                const int64_t sum[ROLLUP_NSUMS], int64_t wait_max_ms,
                struct err *err)
@@ -266,7 +266,7 @@ static int read_waits(struct report *r, enum period level, int64_t from,
 	return more;
 }
 
-/* The largest level that groups by time leave whole. */
+/* The largest level whose rows need not be divided for groups by time. */
 static enum period most_level(const struct report *r)
 {
 	enum period most = PERIOD_MONTH;
@@ -336,7 +336,7 @@ static int add_due(struct report *r, const struct report_copy *c,
 	return 0;
 }
 
-/* Add amounts held in a span that is not booked. */
+/* Add amounts held in a span that is not yet booked. */
 static int add_held(struct report *r, const struct report_copy *c,
                     const int64_t rate[RATES], int64_t from, int64_t to,
                     struct err *err)

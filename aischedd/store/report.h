@@ -1,10 +1,10 @@
 /*
- * report.h - use over a range of time, summed up by user, queue, month ...
+ * report.h - sum up use over a range of time, by user, queue, month ...
  *
  * Whole months are read as rows of months, the rest of the range as days, its
- * edges as hours.  Amounts that are not in the database yet come from a copy of
+ * edges as hours. Amounts that are not in the database yet come from a copy of
  * the state; the transaction that reads the rows begins when the copy is made,
- * so that nothing is missed or counted twice.
+ * so nothing is missed or counted twice.
  */
 #ifndef AISCHEDD_STORE_REPORT_H
 #define AISCHEDD_STORE_REPORT_H
@@ -45,8 +45,9 @@ const char *report_key_name(enum report_key key);
 /* A group; sums as in a rollup, cost in one number of 3600000ths of a
  * millionth. */
 struct report_row {
-	const struct rollup *rollup; /* one of the group: it has the parts */
-	int64_t period;              /* its first second; 0: not by time */
+	/* one rollup of the group, for its parts */
+	const struct rollup *rollup;
+	int64_t period; /* its first second; 0: not by time */
 	__int128 sum[ROLLUP_NSUMS], cost;
 	int64_t wait_max_ms;
 	uint64_t bucket[ROLLUP_BUCKETS];
@@ -77,14 +78,14 @@ struct report {
 
 enum report_part {
 	REPORT_NOT,   /* it does not */
-	REPORT_TOTAL, /* in the total only, as it is not for who asks */
+	REPORT_TOTAL, /* only in the total, as the requester may not see it */
 	REPORT_ROW
 };
 typedef enum report_part report_wanted_fn(const struct rollup *rollup,
                                           void *arg);
 
 /*
- * Copy from the state, and open the database: call it on the loop's thread.
+ * Copy from the state, and open the database; call it on the loop's thread.
  * wanted says how a rollup counts.
  */
 int report_begin(struct report *r, const struct state *state, const char *path,

@@ -44,7 +44,7 @@ static void add_due(struct rollup_due *to, const struct rollup_due *due)
 		to->wait_max_ms = due->wait_max_ms;
 }
 
-/* Hours in a row that are of one day or month are one row of it. */
+/* Consecutive hours of the same day or month are added to one row of it. */
 static int put_level(struct store *store, const struct state *state,
                      const struct rollup *r, enum period level, struct err *err)
 {
@@ -103,7 +103,7 @@ int rollup_put(struct store *store, const struct state *state,
 
 /* --- long spans --------------------------------------------------------- */
 
-/* The row of meta that has them: "ID FROM TO RATE ...;" for each. */
+/* The row of meta that has the long spans: "ID FROM TO RATE ...;" for each. */
 static const char lags_key[] = "rollup_lags";
 
 int rollup_put_lags(struct store *store, const struct changes *changes,

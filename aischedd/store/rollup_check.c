@@ -1,4 +1,4 @@
-/* rollup_check.c - compare rollups with the attempts that they sum up */
+/* rollup_check.c - compare rollups with the attempts that they should sum up */
 #include "aischedd/store/rollup_check.h"
 
 #include <stdlib.h>
@@ -16,11 +16,11 @@ enum { WINDOW_DAYS = 7, DAY_S = 86400, SAID_MOST = 20, HOUR_MS = 3600000 };
 
 typedef __int128 wide;
 
-/* The sums of a key in a period; cost is in them as one number. */
+/* The sums of a key in a period; cost is one number. */
 struct sums {
 	int64_t key, start;
 	wide sum[ROLLUP_NSUMS], cost;
-	uint32_t full; /* a bit for each sum that does not fit its column */
+	uint32_t full; /* bits: which sums do not fit their column */
 };
 
 struct checking {
@@ -52,7 +52,7 @@ static const char *const texts[NSQL_CHECK] = {
 	    " WHERE key = 'accounting_from') FROM rollup WHERE level = 0",
 	[LAGS] = "SELECT count(*) FROM meta WHERE key = 'rollup_lags'"
 		 " AND value <> ''",
-	/* Attempts of older schemas have no pieces, and are in no sum. */
+	/* Attempts of older schemas have no pieces, and are not in any sum. */
 	[ATTEMPTS] =
 	    "SELECT u.text, coalesce(c.text, ''), q.text, coalesce(k.text, ''),"
 	    " p.text, coalesce(g.text, ''), pieces, began_ms, ended_ms, state,"
@@ -329,7 +329,7 @@ static void say(struct checking *c, enum period level, const struct sums *s,
 	buf_free(&text);
 }
 
-/* Compare what is left of the sums after what there is was taken off. */
+/* Compare what is left of the sums after all known amounts were subtracted. */
 static void compare(struct checking *c, enum period level, struct map *map)
 {
 	static const char *const names[] = {
@@ -350,7 +350,7 @@ static void compare(struct checking *c, enum period level, struct map *map)
 	}
 }
 
-/* Read the rows of a level; sign -1 takes them off, and with `into` they count
+/* Read the rows of a level; sign -1 subtracts them, and with `into` they count
  * in the period of that level. */
 static int add_rows(struct checking *c, struct map *map, enum period level,
                     enum period into, int sign, struct err *err)
@@ -439,7 +439,7 @@ static int load_keys(struct checking *c, struct err *err)
 	return more;
 }
 
-/* Fails with EAGAIN while long spans are booked by and by. */
+/* Fails with EAGAIN while long spans are still being booked. */
 static int check_lags(struct checking *c, struct err *err)
 {
 	struct stmt row = db_use(&c->db, LAGS);
@@ -490,7 +490,7 @@ static int check_window(struct checking *c, struct err *err)
 	}
 	if (check_hours(c, err) < 0)
 		return -1;
-	/* A first day of which hours are not compared begins before them. */
+	/* If hours of the first day are not compared, it begins before them. */
 	period_of(c->zone, PERIOD_DAY, c->since, span);
 	c->since = span[0];
 	if (check_level(c, PERIOD_HOUR, PERIOD_DAY, err) < 0)

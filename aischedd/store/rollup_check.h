@@ -1,9 +1,9 @@
 /*
- * rollup_check.h - compare rollups with the attempts that they sum up
+ * rollup_check.h - compare rollups with the attempts that they should sum up
  *
- * What attempts and running jobs held is worked out again from their pieces,
- * and how they ended from their rows; hours must equal that, days the sum of
- * their hours, months that of their days: to the last unit.  History that was
+ * What attempts and running jobs held is calculated again from their pieces,
+ * and how attempts ended from their rows. Hours must equal that, days the sum
+ * of their hours, months that of their days: to the last unit. History that was
  * purged cannot be compared: hours count from the end of the last attempt that
  * is gone.
  */
@@ -18,12 +18,12 @@ struct zone;
 
 /* A slice of the comparison: some days, and at the end all months. */
 struct rollup_check {
-	int64_t from;            /* in: go on here, unix seconds; 0: begin */
-	int64_t first, last;     /* out: all that can be compared */
-	int64_t next;            /* out: where to go on, 0: it is done */
-	uint64_t attempts, sums; /* out: looked at in this slice */
+	int64_t from;            /* in: continue here, unix seconds; 0: begin */
+	int64_t first, last;     /* out: the range that can be compared */
+	int64_t next;            /* out: where to continue, 0: it is done */
+	uint64_t attempts, sums; /* out: compared in this slice */
 	uint64_t wrong;          /* out: sums that are wrong */
-	/* Called for each of the first wrong ones. */
+	/* Called for each of the first wrong sums. */
 	void (*said)(const char *text, void *arg);
 	void *arg;
 };

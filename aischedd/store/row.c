@@ -23,9 +23,10 @@ enum kind {
 #define MOST ((int64_t)1 << 60)
 
 /*
- * Numbers of struct job and their bounds. Then come the texts, see enum
- * text_column, and the packed request: a column for each of its fields, most of
- * them null, would take half of the time in which a million jobs are loaded.
+ * Numbers of struct job and their bounds. They are followed by the texts, see
+ * enum text_column, and the packed request: a column for each of its fields,
+ * most of them null, would take half of the time in which a million jobs are
+ * loaded.
  */
 static const struct job_column {
 	const char *name;
@@ -133,7 +134,7 @@ const char *row_marks(void)
 	return marks.data;
 }
 
-/* The value for which null stands; it is below the bounds of the others. */
+/* The value that null stands for; it is below the bounds of the others. */
 static int64_t null_of(const struct job_column *c)
 {
 	return c->kind == TIME   ? NO_TIME
@@ -198,7 +199,7 @@ static void set(struct job *job, const struct job_column *c, int64_t value)
 	}
 }
 
-/* Append a text that has to be formatted; nothing if there is none. */
+/* Append a text that must be formatted; nothing if there is none. */
 static void put_text(const struct state *state, const struct job *job,
                      enum text_column which, struct buf *out)
 {

@@ -8,9 +8,9 @@
 #include "aischedd/store/store.h"
 
 /*
- * Which rows are meant: those of array ?1, of job or array ?1, of its task ?2
- * and of the parts of it that never started.  "> 0" is the condition of the
- * index job_array: a query that lacks it reads the whole history.
+ * Conditions: the rows of array ?1; of job or array ?1; of its task ?2 and of
+ * those of its parts that never started. "> 0" is the condition of the index
+ * job_array: a query without it reads the whole history.
  */
 #define SQL_OF_ARRAY "array_id = ?1 AND array_id > 0"
 #define SQL_OF_JOB   "(id = ?1 OR (" SQL_OF_ARRAY "))"

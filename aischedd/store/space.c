@@ -1,4 +1,4 @@
-/* space.c - jobs can be ended on a full disk */
+/* space.c - keep room in which jobs can be ended on a full disk */
 #include "aischedd/store/space.h"
 
 #include <fcntl.h>
@@ -44,7 +44,7 @@ void space_in_chunks(sqlite3 *sql, const char *path)
 	sqlite3_file_control(sql, "main", SQLITE_FCNTL_CHUNK_SIZE, &chunk);
 }
 
-/* The next checkpoints need at most some pages more than there are. */
+/* The next checkpoints need at most a few pages more than there are now. */
 static void reserve_pages(const struct store *store)
 {
 	struct stat st;
@@ -64,7 +64,7 @@ static void reserve_log(const struct store *store)
 	int64_t size = RESERVE;
 	struct statvfs fs;
 
-	/* SQLite holds no locks on this file that closing could drop. */
+	/* SQLite holds no locks on this file that closing could release. */
 	if (fd >= 0 && fstatvfs(fd, &fs) == 0) {
 		if (size > bytes_free(&fs) / RESERVE_PART)
 			size = bytes_free(&fs) / RESERVE_PART;

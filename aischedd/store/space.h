@@ -1,12 +1,12 @@
 /*
- * space.h - jobs can be ended on a full disk
+ * space.h - keep room in which jobs can be ended on a full disk
  *
- * SQLite appends commits to the -wal file and begins it anew after a
- * checkpoint. Blocks are allocated to that file beyond its end, more than it
- * grows to between two checkpoints. So ends, cancels and limits can be
- * committed when others have filled the disk: nobody else can take what is
- * allocated to a file, unlike the blocks of a reserve that is released. The
- * database grows in large chunks, so that a checkpoint has room, too.
+ * SQLite appends commits to the -wal file and restarts it after a checkpoint.
+ * Blocks are allocated to that file beyond its end, more than it grows between
+ * two checkpoints. So ends, cancels and limits can be committed even if others
+ * have filled the disk: nobody else can take blocks that are allocated to a
+ * file, unlike those of a reserve that is released. The database grows in large
+ * chunks, so that a checkpoint has room, too.
  */
 #ifndef AISCHEDD_STORE_SPACE_H
 #define AISCHEDD_STORE_SPACE_H
@@ -16,7 +16,7 @@
 
 struct store;
 
-/* Have this connection to the database at path grow it in chunks. Call it for
+/* Make this connection to the database at path grow it in chunks. Call it for
  * each connection that may make a checkpoint. */
 void space_in_chunks(sqlite3 *sql, const char *path);
 
@@ -24,9 +24,8 @@ void space_in_chunks(sqlite3 *sql, const char *path);
  * and when there is room again. */
 void space_reserve(const struct store *store);
 
-/* Have SQLite begin the -wal file anew, so that the next commits write where it
- * has blocks already. Call it on a full disk after each commit that succeeded
- * or failed. */
+/* Make SQLite restart the -wal file, so that the next commits use its allocated
+ * blocks. Call it on a full disk after each commit, successful or not. */
 void space_reuse(const struct store *store);
 
 /* Whether the disk is nearly full. A commit may still succeed. */

@@ -1,5 +1,5 @@
 /*
- * steps.h - the steps of attempts: the shepherd's record of them, as it is
+ * steps.h - the records of steps that shepherds wrote, unchanged
  */
 #ifndef AISCHEDD_STORE_STEPS_H
 #define AISCHEDD_STORE_STEPS_H

@@ -22,8 +22,8 @@
 	" imported, reason"
 #define COLUMN(name) ", " #name
 #define MARK(name)   ",?"
-/* A sum that does not fit becomes a float; it stays at the bounds of int64_t.
- */
+/* A sum that does not fit in an integer becomes a float; keep it at the bounds
+ * of int64_t. */
 #define SUM(name)                                              \
 	"," #name " = max(min(" #name " + excluded." #name "," \
 	" 9223372036854775807), -9223372036854775807)"
@@ -70,7 +70,8 @@ static const char *const fixed_sql[NSQL] = {
 	    "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[COUNT_OLD] = "SELECT count(*) FROM job WHERE state >= 5"
 		      " AND end_time < ?",
-	/* Sums of use are checked from the last attempt that is gone. */
+	/* Sums of use are only checked after the last attempt that was purged.
+	 */
 	[NOTE_PURGE] =
 	    "INSERT INTO meta (key, value)"
 	    " SELECT 'accounting_from', coalesce(max(ended_ms), 0) FROM attempt"
@@ -167,8 +168,8 @@ static const char *const fixed_sql[NSQL] = {
 		       " VALUES (?1,?1,0,0,?2,?3,?4,?5,?6)",
 	[COUNT_LETTERS] = "SELECT count(*) FROM outbox",
 	[COUNT_USER_LETTERS] = "SELECT count(*) FROM outbox WHERE uid = ?",
-	/* A mail that is due in more than two hours is due now: the clock was
-	 * set back. */
+	/* If a mail is due in more than two hours, the clock was set back: it
+	 * is due now. */
 	[DUE_LETTERS] = "SELECT id, made, tries, held, uid, recipient, event,"
 			" subject, body FROM outbox"
 			" WHERE (due <= ?1 OR due > ?1 + 7200)"

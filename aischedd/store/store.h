@@ -1,14 +1,14 @@
 /*
  * store.h - what must survive: one SQLite database, one transaction a turn
  *
- * WAL, synchronous=FULL: what store_commit() wrote is on disk when it
- * returns.  Used by the loop's thread, but for store_history(), which opens
- * a connection of its own, and the checkpoints, which a thread of the store
+ * WAL, synchronous=FULL: what store_commit() wrote is on disk when it returns.
+ * Used by the loop's thread, except for store_history(), which opens a
+ * connection of its own, and for checkpoints, which a thread of the store
  * makes.
  *
  * Tables: job (one row a record, active or ended), array, blob (scripts and
- * environments by content), token (submissions by their client's token),
- * node, queue, usage, reservation, meta.  Migrations are numbered (migrate.c).
+ * environments by content), token (submissions by their client's token), node,
+ * queue, usage, reservation, meta. Migrations are numbered (migrate.c).
  */
 #ifndef AISCHEDD_STORE_STORE_H
 #define AISCHEDD_STORE_STORE_H
@@ -26,15 +26,15 @@ struct store;
 
 /*
  * Open or make state_dir/aisched.db, bring it to this version's schema and
- * check it. accept_loss: also take a database that lacks what was once
- * committed. Fails with EINVAL if it is not our database, corrupt, newer than
- * this program, or older than what it last held; EIO, EACCES or ENOSPC.
+ * check it. accept_loss: also open a database that lacks something that was
+ * once committed. Fails with EINVAL if it is not our database, corrupt, newer
+ * than this program, or older than its last state; EIO, EACCES or ENOSPC.
  */
 struct store *store_open(const char *state_dir, bool accept_loss,
                          struct err *err);
 void store_close(struct store *store); /* NULL is allowed */
 
-/* Returns what tells this database from all others; valid while the store is
+/* Returns the id of this database, which no other has; valid while the store is
  * open. */
 const char *store_id(const struct store *store);
 
@@ -45,10 +45,10 @@ int store_load(struct store *store, struct state *state, int64_t now,
 /* --- during a turn: kept for store_commit() ----------------------------- */
 
 /*
- * Write all of it and what changed in the state, and tell the state
- * (state_committed()). On failure nothing is written and everything is kept for
- * the next call. Fails with ENOSPC; after any other failure the next call would
- * fail, too.
+ * Write what the calls above kept and what changed in the state, and tell the
+ * state (state_committed()). On failure nothing is written and everything is
+ * kept for the next call. Fails with ENOSPC; after any other failure the next
+ * call would fail, too.
  */
 int store_commit(struct store *store, struct state *state, struct err *err);
 

@@ -1,4 +1,4 @@
-/* batch.c - a script, and a job to run it, on their way to the daemon */
+/* batch.c - prepare and send a script and the job that runs it */
 #include "libcommon/client/batch.h"
 
 #include <ctype.h>
@@ -62,7 +62,7 @@ int batch_read(int fd, const char *name, struct buf *ret, struct err *err)
 	}
 }
 
-/* Text that `aiq JOB` shows as the command: on one line, and cut when it is
+/* Returns the text that `aiq JOB` shows as the command: one line, cut if it is
  * long. NULL: the script came from standard input, or its name is not UTF-8. */
 static const char *command_of(const struct submit *submit, const char *text)
 {
@@ -88,7 +88,8 @@ static const char *command_of(const struct submit *submit, const char *text)
 	return ret;
 }
 
-/* --chdir may be relative to the current folder, which is the default. */
+/* Make --chdir absolute; it may be relative to the current folder, which is its
+ * default. */
 static int set_workdir(struct submit *submit, struct err *err)
 {
 	const char *dir = submit->spec.workdir;
@@ -164,7 +165,7 @@ int batch_complete(struct submit *submit, const struct batch_job *job,
 	return set_workdir(submit, err);
 }
 
-/* A daemon on another machine may have other folders. */
+/* Whether the daemon may be on another machine, with other folders. */
 static bool is_remote(const struct submit *submit)
 {
 	const char *address =
@@ -183,13 +184,13 @@ int batch_check_files(const struct submit *submit, struct err *err)
 	const struct spec *spec = &submit->spec;
 
 	if (is_remote(submit) || spec->mount)
-		return 0; /* with mounts, names are those in containers */
+		return 0; /* with mounts, names are those inside containers */
 	if (folder_check(spec->workdir, spec->output, err) < 0)
 		return -1;
 	return spec->error ? folder_check(spec->workdir, spec->error, err) : 0;
 }
 
-/* The same in every repetition: the daemon takes each token once. */
+/* The same token in every repetition: the daemon takes each only once. */
 static int make_token(char ret[33], struct err *err)
 {
 	unsigned char bytes[16];

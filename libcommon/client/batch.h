@@ -1,7 +1,7 @@
 /*
- * batch.h - a script, and a job to run it, on their way to the daemon
+ * batch.h - prepare and send a script and the job that runs it
  *
- * What aisub and sbatch do alike, once the options are known.
+ * The part that aisub and sbatch share, once the options are known.
  */
 #ifndef LIBCOMMON_CLIENT_BATCH_H
 #define LIBCOMMON_CLIENT_BATCH_H
@@ -22,7 +22,7 @@ int batch_open(const char *name);
  * E2BIG or as read(). */
 int batch_read(int fd, const char *name, struct buf *ret, struct err *err);
 
-/* Facts about a job beside its options. */
+/* Facts about a job that are not options. */
 struct batch_job {
 	const char *name;    /* unless an option gives one */
 	const char *command; /* for people; NULL: none */
@@ -30,25 +30,25 @@ struct batch_job {
 	char **args;         /* of the script; ends with NULL */
 };
 
-/* Set what no option said.  Fails with EINVAL if an argument is not UTF-8, or
- * as getcwd(). */
+/* Set what the options left open. Fails with EINVAL if an argument is not
+ * UTF-8, or as getcwd(). */
 int batch_complete(struct submit *submit, const struct batch_job *job,
                    struct err *err);
 
 /* Check that the files of the job could be made; as folder_check(). */
 int batch_check_files(const struct submit *submit, struct err *err);
 
-/* Check that the options of recurring work go with the others. Fails with
- * EINVAL. */
+/* Check that the options of recurring work are compatible with the others.
+ * Fails with EINVAL. */
 int batch_check_cron(const struct submit *submit, struct err *err);
 
-/* Returns these options as the daemon takes them: {"cron": text, ...}. */
+/* Returns these options in the daemon's form: {"cron": text, ...}. */
 json_t *batch_cron(const struct submit_cron *cron);
 
 /*
- * Send the job with its script, behind which the environment is put.  It is
- * submitted once, however often the connection is lost.
- * Fails as retry_call() and export_env() do.
+ * Send the job with its script, to which the environment is appended. It is
+ * submitted once, however often the connection is lost. Fails as retry_call()
+ * and export_env() do.
  */
 json_t *batch_send(struct retry *retry, const struct submit *submit,
                    struct buf *script, struct err *err);

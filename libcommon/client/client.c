@@ -36,7 +36,7 @@ struct client {
 	uint32_t bare;           /* the last one sent without credential */
 	struct buf in;           /* bytes read; used up to `at` */
 	size_t at;
-	int64_t tell_ms; /* when to say that no answer came; -1: never */
+	int64_t tell_ms; /* when to report that no answer has come; -1: never */
 };
 
 /* One frame; its bodies are in client->in until the next one is read. */
@@ -52,8 +52,8 @@ static int lost(const struct client *client, const char *how, struct err *err)
 	               client->address, how);
 }
 
-/* Say once that the answer is late: on a full disk the daemon cannot confirm a
- * request before there is room. Returns for how long to wait; -1: for ever. */
+/* Report once that the answer is late: on a full disk the daemon cannot confirm
+ * a request before there is room. Returns how long to wait; -1: for ever. */
 static int64_t tell_late(struct client *client)
 {
 	int64_t left = client->tell_ms - clock_ms();
@@ -94,8 +94,8 @@ static int fill(struct client *client, int64_t deadline_ms, struct err *err)
 	}
 }
 
-/* Read while sending: the daemon may wait until we take its answer before it
- * reads on, and then both would wait for ever. */
+/* Read while sending: the daemon may read on only after we have taken its
+ * answer; otherwise both would wait for ever. */
 static int send_all(struct client *client, const char *data, size_t len,
                     struct err *err)
 {

@@ -1,4 +1,4 @@
-/* exec.c - run a command in a job that runs on this machine */
+/* exec.c - run a command in a running job on this machine */
 #include "libcommon/client/exec.h"
 
 #include <err.h>
@@ -25,8 +25,8 @@ enum { OUTPUTS = 2 }; /* stdout and stderr */
 struct running {
 	int conn, signals;
 	struct terminal terminal;
-	bool copies[OUTPUTS]; /* an output is copied to ours, */
-	int from[OUTPUTS];    /* from here; -1: not yet, or no longer */
+	bool copies[OUTPUTS]; /* an output is copied to ours; */
+	int from[OUTPUTS];    /* its descriptor; -1: not yet, or no longer */
 	bool began, ended, exited, failed;
 	int status;
 	struct err *err; /* why it failed */
@@ -98,7 +98,8 @@ static bool hear(struct running *r)
 
 /* --- signals -------------------------------------------------------------- */
 
-/* A signal that hangs us up ends the command, others are passed on to it. */
+/* A signal that would hang us up ends the command; others are passed on to it.
+ */
 static void take_signal(struct running *r)
 {
 	struct signalfd_siginfo info;
@@ -179,8 +180,8 @@ static void live(struct running *r)
 {
 	while (!r->ended)
 		turn(r, -1);
-	/* Print what it wrote last. A process that has left the step may keep
-	 * its end open. */
+	/* Print the last output. A process that has left the step may keep its
+	 * end open. */
 	while (is_open(r) && turn(r, 0) > 0)
 		;
 	terminal_end(&r->terminal);
@@ -237,7 +238,7 @@ static int run(struct running *r, const struct exec *e, char *const *argv,
 	return rc < 0 || r->failed ? -1 : r->status;
 }
 
-/* Another user's process could read from our terminal, even after the command
+/* Another user's process could read from our terminal even after the command
  * has ended, and write to it. */
 static int run_foreign(struct running *r, const struct exec *e,
                        char *const *argv, struct err *err)

@@ -1,8 +1,8 @@
 /*
- * exec.h - run a command in a job that runs on this machine
+ * exec.h - run a command in a running job on this machine
  *
- * It is a step that overlaps all others, with the environment and the folder of
- * one of the job's own tasks. It ends with us, however we end.
+ * The command is a step that overlaps all others, with the environment and the
+ * folder of one of the job's own tasks. It ends when we do, however we end.
  */
 #ifndef LIBCOMMON_CLIENT_EXEC_H
 #define LIBCOMMON_CLIENT_EXEC_H
@@ -14,12 +14,13 @@
 
 struct exec {
 	const char *socket; /* of the job's shepherd */
-	int64_t rank;       /* the task that it is like */
+	int64_t rank;       /* the task whose environment and folder it gets */
 	int input;          /* its standard input, unless on a terminal */
-	bool tty;           /* on a terminal of its own; without one here, warn
-	                       and go on */
-	bool foreign; /* for another user, who gets no terminal of ours: it
-	                 reads nothing there, and what it writes is copied */
+	/* on a terminal of its own; if we have none, warn and continue */
+	bool tty;
+	/* for another user, who does not get our terminal: the command cannot
+	 * read from it, and its output is copied */
+	bool foreign;
 };
 
 /*

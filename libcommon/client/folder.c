@@ -1,4 +1,4 @@
-/* folder.c - whether the files of a job could be made at all */
+/* folder.c - check that the files of a job can be made */
 #include "libcommon/client/folder.h"
 
 #include <stdbool.h>
@@ -50,7 +50,7 @@ int folder_check(const char *workdir, const char *file, struct err *err)
 	int result = 0;
 
 	if (pattern)
-		*pattern = '\0'; /* its value is not known yet */
+		*pattern = '\0'; /* this part is not known yet */
 	if ((pattern || access(path, F_OK) < 0) && go_up(path))
 		result = check_deepest(path, err);
 	free(path);

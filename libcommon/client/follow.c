@@ -1,4 +1,4 @@
-/* follow.c - copy a job's output, also while it is written */
+/* follow.c - copy a job's output, even while it is being written */
 #include "libcommon/client/follow.h"
 
 #include <err.h>
@@ -129,7 +129,7 @@ static json_t *ask_log(struct follow *f, struct err *err)
 	return answer;
 }
 
-/* Say how much the daemon did not keep. */
+/* Report how much output the daemon did not keep. */
 static void say_omitted(const struct follow *f, const json_t *answer)
 {
 	json_int_t n = json_integer_value(json_object_get(answer, "omitted"));
@@ -171,7 +171,7 @@ static enum follow_end find_output(struct follow *f, struct err *err)
 
 /* --- copy ----------------------------------------------------------------- */
 
-/* A shorter file was truncated: begin anew. */
+/* The file is shorter, so it was truncated: start again. */
 static void check_truncated(struct follow *f)
 {
 	struct stat st;
@@ -287,7 +287,7 @@ int follow_job(const char *address, const char *job, long task, bool follow,
 	int rc = 0;
 
 	fflush(stdout);
-	/* Wait for a missing socket only if it worked once. */
+	/* Wait for a missing socket only if it has worked once. */
 	f.ask = client_open(address, err);
 	if (!f.ask)
 		return -1;

@@ -1,5 +1,5 @@
 /*
- * follow.h - copy a job's output, also while it is written
+ * follow.h - copy a job's output, even while it is being written
  */
 #ifndef LIBCOMMON_CLIENT_FOLLOW_H
 #define LIBCOMMON_CLIENT_FOLLOW_H
@@ -9,13 +9,13 @@
 #include "libcommon/err.h"
 
 /*
- * Copy the output of a job ("12", "12_3") to stdout; task: of this rank, -1 if
- * there is only one. With follow, wait for its start and go on until it has
- * ended, also while the daemon restarts. address: as for client_open(). The
- * daemon sends output that it keeps itself, and otherwise names the file. Fails
- * with EAGAIN if the job has not started (without follow), ENODATA if its
- * output is not kept (/dev/null, a pipe) or it ended without any, an errno of
- * open(), or the daemon's refusal.
+ * Copy the output of a job ("12", "12_3") to stdout; task: the rank, -1 if
+ * there is only one. With follow, wait for its start and continue until it has
+ * ended, even if the daemon restarts. address: as for client_open(). The daemon
+ * sends output that it keeps itself, and otherwise names the file. Fails with
+ * EAGAIN if the job has not started (without follow), ENODATA if its output is
+ * not kept (/dev/null, a pipe) or it ended without any, an errno of open(), or
+ * the daemon's refusal.
  */
 int follow_job(const char *address, const char *job, long task, bool follow,
                struct err *err);

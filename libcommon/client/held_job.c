@@ -1,4 +1,4 @@
-/* held_job.c - a job without script, which its client holds */
+/* held_job.c - a job without a script, held by its client */
 #include "libcommon/client/held_job.h"
 
 #include <stdio.h>
@@ -128,8 +128,8 @@ void held_job_free(struct held_job *a)
 	free(a->socket);
 }
 
-/* Wait until the job has ended, so that its room is free for what comes
- * next. */
+/* Wait until the job has ended, so that the next one finds its resources free.
+ */
 static void wait_for_end(struct held_job *a)
 {
 	json_t *req = json_pack("{s:s, s:[o]}", "op", "wait", "ids",

@@ -1,9 +1,10 @@
 /*
- * held_job.h - a job without script, which its client holds: srun and salloc
+ * held_job.h - a job without a script, held by its client: srun and salloc
  * outside of jobs, aisub --pty
  *
- * While it waits, our connection to the daemon stands for us; once it has
- * started, that to the job's shepherd. So it ends with us, however we end.
+ * While the job waits, our connection to the daemon stands for us; once it has
+ * started, our connection to its shepherd. So the job ends when we do, however
+ * we end.
  */
 #ifndef LIBCOMMON_CLIENT_HELD_JOB_H
 #define LIBCOMMON_CLIENT_HELD_JOB_H
@@ -22,15 +23,15 @@ struct held_job {
 /* Called with a line {"waits": reason} if it cannot start at once. */
 typedef client_part_fn held_job_waits_fn;
 
-/* Wait until a job that was submitted has started; a daemon that goes away
- * meanwhile is waited for. Fails as client_call(); with ESHUTDOWN if the job
- * has ended. */
+/* Wait until a submitted job has started; if the daemon goes away meanwhile,
+ * wait for that, too. Fails as client_call(); with ESHUTDOWN if the job has
+ * ended. */
 int held_job_wait(struct held_job *a, held_job_waits_fn *waits, void *arg,
                   struct err *err);
 
-/* Hold it, and set its variables in our environment. If kept, only do the
- * latter: scancel or its time limit ends it. Fails with ECONNRESET if the job
- * ends. */
+/* Hold the job, and set its variables in our environment. If it is kept, only
+ * set the variables: scancel or its time limit ends it. Fails with ECONNRESET
+ * if the job ends. */
 int held_job_hold(struct held_job *a, bool kept, struct err *err);
 
 /* Returns false once the shepherd has said that the job ends, or is gone; to be

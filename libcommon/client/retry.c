@@ -1,4 +1,4 @@
-/* retry.c - requests that outlive a restart of the daemon */
+/* retry.c - requests that survive a restart of the daemon */
 #include "libcommon/client/retry.h"
 
 #include <err.h>

@@ -1,5 +1,5 @@
 /*
- * retry.h - requests that outlive a restart of the daemon
+ * retry.h - requests that survive a restart of the daemon
  */
 #ifndef LIBCOMMON_CLIENT_RETRY_H
 #define LIBCOMMON_CLIENT_RETRY_H
@@ -30,10 +30,10 @@ json_t *retry_call(struct retry *retry, json_t *req, const struct buf *raw,
 void retry_close(struct retry *retry);
 
 /*
- * Wait until the jobs have ended, however long that takes; a daemon that goes
- * away meanwhile is waited for, with one line on stderr. Returns the exit
- * status for them: the highest of theirs, 128+n for a signal, 1 for a job that
- * ended other than COMPLETED with a status of 0; -1 on failure.
+ * Wait until the jobs have ended, however long that takes; if the daemon goes
+ * away, wait for it, with one line on stderr. Returns an exit status: the
+ * highest of theirs, 128+n for a signal, 1 for a job that ended other than
+ * COMPLETED with a status of 0; -1 on failure.
  */
 int retry_wait(struct retry *retry, const char *const *jobs, size_t n,
                struct err *err);

@@ -137,7 +137,7 @@ int step_call_hear(int conn, json_t **ret, int fd[STEP_FDS], int *ret_nfds)
 	return 1;
 }
 
-/* The tasks get the mask of the client from the shepherd, which has none. */
+/* The shepherd gives the tasks the client's umask; it has none of its own. */
 int step_call_signals(sigset_t *ret_before)
 {
 	static const int taken[] = { SIGINT,  SIGTERM,  SIGHUP,

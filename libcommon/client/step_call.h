@@ -20,12 +20,12 @@ int step_call_connect(const char *path, struct err *err);
 int step_call_send(int conn, const struct buf *request, const int *stream,
                    struct err *err);
 
-/* Send a message (taken). If the shepherd is gone, that is heard. */
+/* Send a message (taken). If the shepherd is gone, the next read tells. */
 void step_call_tell(int conn, json_t *msg);
 
 /*
- * Take the next message, with the descriptors beside it, which the caller owns.
- * Returns 1 with *ret, NULL if it is no JSON; 0 if there is none yet; -1 if the
+ * Take the next message, with its descriptors, which the caller owns. Returns 1
+ * with *ret, which is NULL if it is no JSON; 0 if there is none yet; -1 if the
  * connection is lost.
  */
 int step_call_hear(int conn, json_t **ret, int fd[STEP_FDS], int *ret_nfds);

@@ -92,7 +92,7 @@ static void end_cell(struct table *table)
 	size_t len = table->data.len - table->start;
 	uint32_t width;
 
-	/* Let nothing through that a terminal obeys. */
+	/* Pass nothing on that a terminal would obey. */
 	if (len)
 		len = text_clean(text, len);
 	table->data.len = table->start + len;

@@ -109,7 +109,7 @@ static void pass_on(struct terminal *t)
 	memmove(t->typed, t->typed + n, t->len);
 }
 
-/* The end of our input becomes the character that means it. */
+/* Turn the end of our input into the character that means it. */
 static void take(struct terminal *t)
 {
 	ssize_t n = read(STDIN_FILENO, t->typed, sizeof(t->typed));
@@ -127,7 +127,7 @@ static void take(struct terminal *t)
 
 void terminal_move(struct terminal *t, const struct pollfd p[2])
 {
-	/* A terminal that nobody has open any longer is at its end. */
+	/* If nobody has the terminal open any longer, it is at its end. */
 	if (p[1].revents & (POLLIN | POLLHUP | POLLERR) && !print(t))
 		hang_up(t);
 	if (p[0].revents && t->fd >= 0)

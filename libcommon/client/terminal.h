@@ -2,8 +2,8 @@
  * terminal.h - our terminal, for a task of a step that has one of its own
  *
  * The shepherd makes the task's terminal; its other end is here, so that the
- * task's terminal hangs up when we end. Ours is raw meanwhile: what is typed,
- * Ctrl-C too, is for the task.
+ * task's terminal hangs up when we end. Meanwhile ours is raw: whatever is
+ * typed, even Ctrl-C, goes to the task.
  */
 #ifndef LIBCOMMON_CLIENT_TERMINAL_H
 #define LIBCOMMON_CLIENT_TERMINAL_H

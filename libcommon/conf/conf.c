@@ -62,8 +62,8 @@ static int check_limits(struct conf_build *b)
 	return err_wrap(b->err, "%s:%d: propagate_limits", at->file, at->line);
 }
 
-/* A page that others reach takes a word more: its users' cookies travel in
- * plain text. */
+/* A page that others can reach needs http_open, because its users' cookies
+ * travel in plain text. */
 static int check_http(struct conf_build *b)
 {
 	static const char *const loopback[] = { "127.",
@@ -82,7 +82,7 @@ static int check_http(struct conf_build *b)
 	                  conf->http);
 }
 
-/* A socket needs a header, or nobody there would have a name. */
+/* A proxy's socket needs a header, or its users would have no names. */
 static int check_proxy(struct conf_build *b)
 {
 	bool socket = *b->conf->http_socket,
@@ -274,8 +274,8 @@ struct conf *conf_parse(const char *text, const char *name,
 	return load(name, text, warnings, err);
 }
 
-/* Returns the disk of a path; if it does not exist yet, of the place where it
- * will be made. */
+/* Returns the disk of a path; if the path does not exist yet, of the folder in
+ * which it will be made. */
 static dev_t disk_of(const char *path)
 {
 	char *at = xstrdup(path);

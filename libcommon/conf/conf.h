@@ -185,7 +185,8 @@ enum charge { CHARGE_SUM, CHARGE_MAX };
 struct conf_accounting {
 	const char *time_zone; /* of days and months; NULL: the daemon's */
 	const char *currency;
-	enum charge charge; /* for all resources, or the dearest only */
+	/* for the sum of all resources, or only the dearest one */
+	enum charge charge;
 };
 
 struct conf {
@@ -210,7 +211,7 @@ struct conf {
 	int64_t max_user_jobs; /* the same for one user */
 	int64_t metrics_max_series;
 	int64_t max_processes; /* of a job; CONF_NONE: by the machine */
-	struct strlist propagate_limits; /* names, and the same as */
+	struct strlist propagate_limits; /* names of limits, and the same as */
 	uint32_t rlimits;                /* bits of rlimits_select() */
 	struct strlist topology_levels;
 
@@ -266,7 +267,7 @@ int conf_queue_without_class(const struct conf *conf, int queue,
 /* Returns the queue of a job that names none, or -1. */
 int conf_default_queue(const struct conf *conf);
 
-/* Returns the default socket of this uid's daemon, which tools try if none is
+/* Returns the default socket of this user's daemon, which tools try if none is
  * given. */
 char *conf_default_socket(void);
 

@@ -48,7 +48,8 @@ struct conf_key {
 	bool inert;   /* checked and kept, but without effect in this version */
 	bool special; /* for some sections only: printed if not the default */
 	bool inherited; /* of a queue: inherited from its parent if not given */
-	const struct conf_key_table *table; /* keys of a section */
+	/* only some sections have it: printed unless it is the default */
+	const struct conf_key_table *table;
 };
 
 struct conf_key_table {

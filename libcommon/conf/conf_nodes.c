@@ -85,7 +85,7 @@ static int check_numbers(struct nodes *nodes, cfg_t *section,
 	return check_devices(nodes, section, node);
 }
 
-/* Nodes without pool are in the only one. */
+/* Nodes without a pool are in the only pool. */
 static int check_pool(struct nodes *nodes, cfg_t *section,
                       struct conf_node *node)
 {
@@ -237,7 +237,7 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (x > y) - (x < y);
 }
 
-/* Returns the first node of the file whose name an earlier node has, or
+/* Returns the first node of the file that has the name of an earlier one, or
  * NULL. */
 static const struct conf_node *find_twice(const struct nodes *nodes)
 {
@@ -274,7 +274,7 @@ static int check_names(struct conf_build *b, const struct conf_value *at)
 	return 0;
 }
 
-/* Whether labels of nodes may say where they are. */
+/* Whether labels of nodes can tell where they are. */
 static bool may_have_labels(const struct conf *conf)
 {
 	for (size_t i = 0; i < conf->npools; i++)

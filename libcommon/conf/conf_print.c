@@ -94,7 +94,7 @@ static bool is_same_node(struct printer *p, const struct conf_node *a,
 	bool same = true;
 
 	for (size_t i = 0; same && i < table->n; i++) {
-		/* The last byte says whether there is a value. */
+		/* The last byte tells whether there is a value. */
 		x.len = y.len = 0;
 		buf_addc(&x, key_format(&table->key[i], a, p->conf, &x));
 		buf_addc(&y, key_format(&table->key[i], b, p->conf, &y));

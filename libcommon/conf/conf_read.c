@@ -211,8 +211,8 @@ static int on_include(cfg_t *cfg, cfg_opt_t *opt, int argc, const char **argv)
 		free(pattern);
 		return -1;
 	}
-	/* GLOB_NOMAGIC: a plain name is kept if it does not exist, and then
-	 * cannot be opened; a pattern may match nothing. */
+	/* GLOB_NOMAGIC keeps a plain name that does not exist, so opening it
+	 * fails; a pattern may match nothing. */
 	status = glob(pattern, GLOB_NOMAGIC, on_glob_error, &found);
 	if (status && status != GLOB_NOMATCH)
 		cfg_error(cfg, "cannot read the folder of '%s': %s", pattern,
@@ -299,9 +299,9 @@ static int check_titles(const struct kept *kept)
 
 /*
  * Returns libconfuse's options for a table. libconfuse remembers where a
- * section ends, not where it begins; but at its beginning it parses the
+ * section ends, not where it begins; but at the beginning it parses the
  * defaults of options. So option 0 has a name that cannot be written, and its
- * default brings on_value() the line.
+ * default tells on_value() the line.
  */
 static cfg_opt_t *make_options(const struct conf_key_table *table, bool top)
 {

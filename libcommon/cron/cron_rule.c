@@ -1,4 +1,4 @@
-/* cron_rule.c - the options of recurring work: when, and what else */
+/* cron_rule.c - the options of recurring work */
 #include "libcommon/cron/cron_rule.h"
 
 #include <string.h>

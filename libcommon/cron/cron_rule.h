@@ -1,8 +1,8 @@
 /*
- * cron_rule.h - the options of recurring work: when, and what else
+ * cron_rule.h - the options of recurring work
  *
  * aisub takes them as --cron and --cron-*, the daemon as texts under the same
- * names, also when they change.
+ * names, for updates, too.
  */
 #ifndef LIBCOMMON_CRON_CRON_RULE_H
 #define LIBCOMMON_CRON_CRON_RULE_H
@@ -13,8 +13,8 @@
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
 
-/* Choices for a time at which an earlier run has not ended: no run, one more,
- * or one in place of the earlier ones. */
+/* Choices for a time at which an earlier run has not ended: no run, one more
+ * run, or one that replaces the earlier ones. */
 enum cron_policy { CRON_FORBID, CRON_ALLOW, CRON_REPLACE, CRON_POLICIES };
 
 enum { CRON_JITTER_MAX_S = 3600 };
@@ -23,10 +23,10 @@ struct cron_rule {
 	const char *schedule; /* schedule_parse() */
 	const char *zone;     /* a name of tzdata, "": the configured one */
 	enum cron_policy policy;
-	bool make_up;     /* run once for times that were missed */
-	int64_t late_s;   /* a missed time further back does not run;
-	                     SCHEDULE_NEVER: any does */
-	int64_t jitter_s; /* each run is later by less than this */
+	bool make_up; /* run once for times that were missed */
+	/* missed times further back do not run; SCHEDULE_NEVER: all may */
+	int64_t late_s;
+	int64_t jitter_s; /* each run is delayed by less than this */
 	int64_t until;    /* no time after this one, or SCHEDULE_NEVER */
 };
 

@@ -1,9 +1,9 @@
 /*
  * due.h - find the time of recurring work that runs now
  *
- * A time is missed when nobody looked at it in time: the daemon was away, the
- * machine slept, or the clock jumped over it.  Only the latest of all missed
- * times may run, and only if the work says so; the others are counted.
+ * A time is missed if nobody looked at it in time: the daemon was away, the
+ * machine slept, or the clock jumped over it. Only the latest of all missed
+ * times may run, and only if the work allows it; the others are counted.
  */
 #ifndef LIBCOMMON_CRON_DUE_H
 #define LIBCOMMON_CRON_DUE_H
@@ -17,16 +17,16 @@ struct due_rule {
 	const struct schedule *schedule;
 	const struct zone *zone;
 	int64_t created;
-	int64_t until;  /* no time after this; SCHEDULE_NEVER: for ever */
-	int64_t shift;  /* each time is due this much later: due_shift() */
-	int64_t late_s; /* a missed time that is further back does not run;
-	                 * SCHEDULE_NEVER: however far */
-	bool make_up;   /* a missed time may run at all */
+	int64_t until; /* no time after this; SCHEDULE_NEVER: for ever */
+	int64_t shift; /* each time is delayed by this: due_shift() */
+	/* missed times further back do not run; SCHEDULE_NEVER: all may */
+	int64_t late_s;
+	bool make_up; /* a missed time may still run */
 };
 
 struct due {
 	int64_t time;    /* of the schedule, to run now; or SCHEDULE_NEVER */
-	int64_t last;    /* all times up to this one are over */
+	int64_t last;    /* all times up to this one are settled */
 	int64_t next;    /* of the schedule; SCHEDULE_NEVER: there is none */
 	int64_t wake;    /* when that is due, likewise */
 	uint64_t missed; /* times since the last one that do not run */
@@ -37,8 +37,8 @@ struct due {
 void due_look(const struct due_rule *rule, int64_t last, int64_t up_since,
               int64_t now, struct due *ret);
 
-/* Returns how much later this work runs, below `most`: the same after each
- * start. @every is never shifted. */
+/* Returns by how much this work is delayed, less than `most`: the same after
+ * each restart. @every is never delayed. */
 int64_t due_shift(const struct schedule *schedule, const char *cluster,
                   uint64_t id, int64_t most);
 

@@ -20,8 +20,8 @@ static int64_t midnight(const struct zone *zone, int64_t days)
 	return at;
 }
 
-/* The days since 1970-01-01 on which the period of a day begins and the next
- * one does. */
+/* Get the first day of the period that contains this day, and that of the next
+ * period; as days since 1970-01-01. */
 static void days_of(enum period period, int64_t day, int64_t ret[2])
 {
 	struct civil c = civil_of_days(day);

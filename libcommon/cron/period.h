@@ -1,9 +1,9 @@
 /*
  * period.h - hours, days, weeks and months of a time zone
  *
- * A day begins at the first instant that shows its midnight, or at the end of
- * the gap if the clock skips that.  Hours are counted from there in real time:
- * a day has 23 to 25 of them, and the last may be shorter.  Weeks begin on
+ * A day begins at the first instant that shows its midnight or, if the clock
+ * skips that, at the end of the gap. Hours are counted from there in real time:
+ * a day has 23 to 25 of them, and the last may be shorter. Weeks begin on
  * Monday.
  */
 #ifndef LIBCOMMON_CRON_PERIOD_H

@@ -25,8 +25,7 @@ static const struct cron_field {
 	const char *name;
 	int min, max;
 	const char *const *names; /* of min, min + 1, ...; or NULL */
-	int last;                 /* where "*" and "n/step" end: 7 is Sunday
-	                           * once more */
+	int last; /* end of "*" and "n/step": 7 is Sunday again */
 } fields[] = {
 	{ "minute", 0, 59, NULL, 59 },
 	{ "hour", 0, 23, NULL, 23 },
@@ -55,7 +54,7 @@ static int bad_field(const struct cron_field *f, const char *text, size_t len,
 	                        : "");
 }
 
-/* Take a number, or a name where the field has names. */
+/* Take a number, or a name if the field has names. */
 static bool take_value(const struct cron_field *f, const char **s, int *ret)
 {
 	const char *begin = *s;
@@ -77,7 +76,7 @@ static bool take_value(const struct cron_field *f, const char **s, int *ret)
 	return *s > begin && *s - begin < 4 && *ret >= f->min && *ret <= f->max;
 }
 
-/* Take "*", "n", "a-b", each with "/step" unless it has names. */
+/* Take "*", "n", "a-b"; each also with "/step", except names. */
 static bool take_part(const struct cron_field *f, const char **s, uint64_t *set)
 {
 	static const struct cron_field steps = { "step", 1, 999, NULL, 999 };
@@ -248,7 +247,7 @@ static int minute_from(const struct schedule *s, int minute)
 }
 
 /* The first matching local time from `from` on and before `before`, at the
- * begin of its minute; or SCHEDULE_NEVER. */
+ * beginning of its minute; or SCHEDULE_NEVER. */
 static int64_t local_from(const struct schedule *s, int64_t from,
                           int64_t before)
 {
@@ -262,7 +261,7 @@ static int64_t local_from(const struct schedule *s, int64_t from,
 
 		steps_add(days % 8 == 0); /* eight looks take a step */
 		if (!(s->months >> c.month & 1)) {
-			/* Go on with the last day of the month. */
+			/* Continue with the last day of the month. */
 			days += civil_month_days(c.year, c.month) - c.day;
 			continue;
 		}
@@ -366,7 +365,7 @@ int64_t schedule_period(const struct schedule *s)
 
 /* --- counting ---------------------------------------------------------- */
 
-/* Matching minutes of a day from one on and before another. */
+/* Count the matching minutes of a day from one on and before another. */
 static uint64_t minutes_between(const struct schedule *s, int from, int before)
 {
 	uint64_t n = 0;
@@ -391,7 +390,7 @@ static int64_t divide_up(int64_t a, int64_t b)
 	return a / b + (a % b > 0);
 }
 
-/* Matching local times from one on and before another. */
+/* Count the matching local times from one on and before another. */
 static uint64_t locals_between(const struct schedule *s, int64_t from,
                                int64_t before)
 {
@@ -417,8 +416,8 @@ static uint64_t locals_between(const struct schedule *s, int64_t from,
 	return (uint64_t)n;
 }
 
-/* The times from one instant on and before another, a span with one offset;
- * `was`: the offset before, if the first of them is a transition. */
+/* Count the times from one instant on and before another, a span with one
+ * offset; `was`: the offset before, if the span begins with a transition. */
 static uint64_t count_stretch(const struct schedule *s, const struct zone *zone,
                               int64_t from, int64_t before, int32_t was)
 {
@@ -426,8 +425,8 @@ static uint64_t count_stretch(const struct schedule *s, const struct zone *zone,
 	int64_t local = from + offset, end = before + offset, first;
 	uint64_t n = 0;
 
-	/* A fixed schedule has already run at the times that a clock which is
-	 * set back shows again. */
+	/* A fixed schedule has already run at the times that the clock shows
+	 * again after being set back. */
 	if (s->fixed && was > offset)
 		local = from + was < end ? from + was : end;
 	else if (was < offset && skips_time(s, zone, from) &&
@@ -460,7 +459,8 @@ uint64_t schedule_count(const struct schedule *s, const struct zone *zone,
                         int64_t *ret_last)
 {
 	int64_t from =
-	    after + 1 - 2 * DAY_S; /* what repeats lies at most so far back */
+	    /* repeated times are at most this far back */
+	    after + 1 - 2 * DAY_S;
 	uint64_t n = 0;
 
 	*ret_last = SCHEDULE_NEVER;

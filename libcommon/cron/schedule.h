@@ -22,8 +22,8 @@
 #include "libcommon/cron/zone.h"
 #include "libcommon/err.h"
 
-/* A schedule must have a time within this many years: 29 February in 2096 and
- * 2104 are 8 apart. */
+/* A schedule must have a time within this many years, for 29 February: 2096 and
+ * 2104 are 8 years apart. */
 #define SCHEDULE_YEARS 8
 #define SCHEDULE_NEVER INT64_MAX
 
@@ -51,14 +51,14 @@ int schedule_parse(struct schedule *ret, const char *text, struct err *err);
 int64_t schedule_next(const struct schedule *schedule, const struct zone *zone,
                       int64_t created, int64_t after);
 
-/* Returns the least time between two of its times on a day without a change
- * of the clock, and on the next, in seconds. */
+/* Returns the shortest interval between two of its times, on a day without a
+ * change of the clock and the day after, in seconds. */
 int64_t schedule_period(const struct schedule *schedule);
 
 /*
- * Returns how many times there are after one instant and up to another; gets
- * the last of them, or SCHEDULE_NEVER.  Counted by days, not one by one: a year
- * of minutes takes less than a millisecond.
+ * Returns how many times there are after one instant and up to another, and
+ * gets the last of them, or SCHEDULE_NEVER. Counted by days, not one by one: a
+ * year of minutes takes less than a millisecond.
  */
 uint64_t schedule_count(const struct schedule *schedule,
                         const struct zone *zone, int64_t created, int64_t after,

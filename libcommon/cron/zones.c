@@ -1,4 +1,4 @@
-/* zones.c - time zones that were read, until their files change */
+/* zones.c - a cache of time zones, until their files change */
 #include "libcommon/cron/zones.h"
 
 #include <stdlib.h>

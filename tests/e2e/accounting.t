@@ -11,7 +11,7 @@ price { cpu = 3600 }
 accounting { time_zone = "Europe/Berlin" }'
 start_daemon
 
-# row FILTER OPTION...: of a report in JSON.
+# row FILTER OPTION...: prints a part of a report in JSON
 row()
 {
 	filter=$1
@@ -19,7 +19,7 @@ row()
 	aiq --report --json "$@" | jq -r "$filter"
 }
 
-# NAME TEXT COMMAND...: a mistake of whoever typed it.
+# NAME TEXT COMMAND...: it exits as for a mistake on the command line, with TEXT
 mistaken()
 {
 	name=$1
@@ -30,7 +30,7 @@ mistaken()
 	is "$name" "$rc $(printf '%s\n' "$err" | grep -cF -- "$text")" "2 1"
 }
 
-# N: add it to a sum of hours, days and months, while there is no daemon.
+# N: adds it to a sum of hours, days and months, while no daemon runs
 add_to_sums()
 {
 	sqlite3 "$dir/state/aisched.db" \
@@ -98,7 +98,7 @@ fi
 
 # --- another price ---------------------------------------------------------
 
-# prints the cost of all queues, as Prometheus is told it
+# prints the cost of all queues, according to the metrics
 counted()
 {
 	aictl metrics | awk '/^aisched_cost_total[{].*currency="EUR"/ { n += $2 }

@@ -28,8 +28,8 @@ for case in "$cases"/*.sim; do
 	diff "$dir/want" "$dir/got" | cat "$dir/out" - | sed 's/^/# /'
 done
 
-# STATUS TEXT [WORD]...: aisim with these options exits with STATUS, says TEXT,
-# and prints nothing to stdout
+# STATUS TEXT [WORD]...: aisim with these options exits with STATUS, prints a
+# line with TEXT to stderr, and nothing to stdout
 bad()
 {
 	status=$1
@@ -151,7 +151,7 @@ result $? "its sums are right"
 [ "$("$aisim" -c "$dir/conf" --swf "$dir/swf" 2>/dev/null | wc -l)" -eq 1 ]
 result $? "it is printed when nothing else is asked for"
 
-# All that ends in one second is one round, however many jobs that are.
+# All jobs that end in the same second are one round, however many there are.
 printf 'pool sim { }\nqueue q { }\nnode n[1-20] { pool = sim  cpus = 1000 }\n' \
 	>"$dir/wide"
 awk 'BEGIN { for (i = 0; i < 20000; i++)
@@ -162,7 +162,7 @@ grep -q '"ended":20000,' "$dir/sum" && [ "$passes" -le 10 ]
 result $? "20,000 jobs that end in one second take $passes passes"
 
 # Jobs of a history: two long ones, and short ones that wait for them. The
-# orders differ in whom they let wait.
+# orders differ in which jobs wait.
 past()
 {
 	printf '{"job_id":%d,"user":"u","queue":"q","class":"train",' "$1"

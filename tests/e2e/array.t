@@ -4,7 +4,7 @@
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# ARRAY: prints "0:R 1:CD ..." of its tasks that have begun
+# ARRAY: prints "0:R 1:CD ..." of its tasks that have started
 tasks()
 {
 	aiq --no-header -o array_task_id,state_letter "$1" 2>/dev/null |

@@ -67,7 +67,7 @@ static void copy_cron(sqlite3 *db)
 	sql(db, "DROP TABLE t");
 }
 
-/* As many users who had jobs once. */
+/* Add this many users who once had jobs. */
 static void copy_usage(sqlite3 *db)
 {
 	char *text = xasprintf(
@@ -103,7 +103,7 @@ static void fill(const char *path)
 static const char *live, *past, *entry;
 static struct client *client;
 
-/* As many texts as a request may have; each uses i. */
+/* As many texts as a request may have; each depends on i. */
 #define TEXTS(name, ...)                                                  \
 	static json_t *name(void)                                         \
 	{                                                                 \
@@ -179,7 +179,7 @@ static json_t *page(const char *sort, int limit, const char *after,
 	                 "limit", limit, "after", after);
 }
 
-/* A file of entries that have a time each 28 years. */
+/* A file of entries that are due once in 28 years. */
 static json_t *crontab(void)
 {
 	json_t *list = json_array();

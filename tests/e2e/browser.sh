@@ -13,7 +13,7 @@ has_browser()
 		command -v jq >/dev/null && command -v curl >/dev/null
 }
 
-# METHOD PATH [OPTION]...: what the driver answers
+# METHOD PATH [OPTION]...: prints the driver's answer
 driver()
 {
 	driver_method=$1
@@ -68,13 +68,13 @@ js()
 		jq -r .value
 }
 
-# EXPRESSION VALUE: it comes to be
+# EXPRESSION VALUE: waits until it has that value
 shows()
 {
 	wait_for "[ \"\$(js 'return $1')\" = \"$2\" ]"
 }
 
-# KEY...: as if typed where the focus is
+# KEY...: presses keys where the focus is
 press()
 {
 	for key; do
@@ -90,7 +90,7 @@ window()
 		"{\"width\":$1,\"height\":$2,\"deviceScaleFactor\":1,\"mobile\":false}"
 }
 
-# light|dark
+# light|dark: sets the colour scheme
 scheme()
 {
 	devtools Emulation.setEmulatedMedia \
@@ -110,7 +110,7 @@ accessible()
 		v => v.id + ": " + v.nodes.map(n => n.html).join(" ")).join("\n"))')" ""
 }
 
-# NAME: a picture below the build folder
+# NAME: takes a picture below the build folder
 shoot()
 {
 	mkdir -p "$shots"

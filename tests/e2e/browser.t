@@ -8,7 +8,7 @@
 
 has_browser || skip_all "chromium, chromedriver, curl or jq is not installed"
 
-# FRAGMENT: that page, drawn
+# FRAGMENT: opens that page and waits until it is drawn
 page()
 {
 	js "document.querySelector('main').setAttribute('aria-busy', 'true'); location.hash = '#/$1'" >/dev/null

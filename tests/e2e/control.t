@@ -211,7 +211,7 @@ is "the others are done all the same" "$rc $(grep -c . "$dir/run.err")" "1 2"
 
 # --- labels ----------------------------------------------------------------
 
-# FILTER...: the jobs that it finds
+# FILTER...: prints the jobs that it finds
 found()
 {
 	aiq -h -o display_id --sort job_id "$@" | xargs

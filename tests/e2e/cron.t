@@ -64,7 +64,7 @@ fails "a word too much" 2 "cron list takes no words" aictl cron list x
 configure "cron { min_period = \"1s\" }$default_config"
 restart || bail "aischedd does not start"
 
-# ID KEY: of an entry
+# ID KEY: prints a value of an entry
 entry()
 {
 	aictl cron show "$1" --json | jq -r ".$2"
@@ -79,13 +79,13 @@ times_of()
 	} | jq -r '.jobs[].cron_time' | sort -u
 }
 
-# ID N: it has had at least N runs
+# ID N: whether it has had N runs or more
 has_runs()
 {
 	[ "$(entry "$1" runs)" -ge "$2" ]
 }
 
-# ID KEY LEAST
+# ID KEY LEAST: whether the value is at least that
 has_at_least()
 {
 	[ "$(entry "$1" "$2")" -ge "$3" ]

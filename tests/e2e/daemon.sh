@@ -1,10 +1,10 @@
 # shellcheck shell=sh
 # daemon.sh - a munged and an aischedd of one's own, for tests and tools
 #
-# Needs $top_builddir.  Everything lives in $dir and ends with the script,
-# however it ends: the daemon, munged, jobs and the folder.  The tools are in
-# PATH and talk to this daemon.  Nothing sleeps for a fixed time: wait_for
-# looks until it is so.
+# Needs $top_builddir. Everything is in $dir and ends with the script, however
+# it ends: the daemon, munged, jobs and the folder. The tools are in PATH and
+# use this daemon. Nothing sleeps for a fixed time: wait_for repeats a command
+# until it succeeds.
 
 # Patience with what will certainly happen: only a failure takes this long.
 : "${deadline_s:=60}"
@@ -59,8 +59,8 @@ queue default { grace = \"2s\" }
 pool here { runner = local }
 node \"$(uname -n)\" { pool = here  cpus = 4  memory = \"4G\" }"
 
-# [TEXT]: write the configuration: what every test needs, and TEXT or
-# $default_config.
+# [TEXT]: writes the configuration: the part that every test needs, and TEXT or
+# $default_config
 # shellcheck disable=SC2120 # tests pass it
 configure()
 {
@@ -147,8 +147,8 @@ stop_munged()
 	munged_pid=
 }
 
-# Every process with $dir in its arguments or its environment is of this test:
-# shepherds, and the jobs they run.
+# Every process with $dir in its arguments or its environment belongs to this
+# test: shepherds, and the jobs they run.
 kill_leftovers()
 {
 	for try in 1 2 3 4 5; do

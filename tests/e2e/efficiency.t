@@ -4,7 +4,7 @@
 . "${top_srcdir:=.}/tests/e2e/lib.sh"
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# FILTER OPTION...: of the rows in JSON.
+# FILTER OPTION...: prints rows in JSON
 rows()
 {
 	filter=$1
@@ -12,7 +12,7 @@ rows()
 	aiq --efficiency --json "$@" | jq -r ".efficiency$filter"
 }
 
-# JOB MS: it has run for so long in all.
+# JOB MS: whether all its runs took that long together
 has_run()
 {
 	[ "$(field "$1" elapsed_ms)" -ge "$2" ]

@@ -26,7 +26,7 @@ has_tasks()
 }
 
 # JOB N: whether that many of its tasks printed that they began; has_left()
-# below: that they end
+# below: that they ended
 has_begun()
 {
 	[ "$(grep -c ' of ' "slurm-$1.out")" -eq "$2" ]

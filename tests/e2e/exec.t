@@ -17,7 +17,7 @@ job=$(cd work && GIVEN=submitted submit -o out --wrap \
 	'cat /proc/self/cgroup >cgroup; : >ready; exec sleep 1000')
 wait_for test -e work/ready || bail "the job does not start"
 
-# PATTERN: no process has it in its command line
+# PATTERN: whether no process has it in its command line
 gone()
 {
 	! pgrep -f "$1" >left.out
@@ -126,8 +126,8 @@ says "without a terminal it goes on" 0 "not a tty" \
 
 # --- ends --------------------------------------------------------------------------
 
-# NAME STATUS COMMAND...: prints nothing; starts a command that waits, and does
-# COMMAND when it runs; $pid is that of aictl
+# NAME STATUS COMMAND...: starts a command that waits, and runs COMMAND once it
+# runs; $pid is that of aictl
 while_it_runs()
 {
 	wir_name=$1 wir_status=$2

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The GPUs of this machine, as a library tells of them that stands in for the
+# The GPUs of this machine, according to a library that stands in for the
 # driver's (tests/gpu).
 # shellcheck disable=SC2016 # jobs expand their own variables
 
@@ -9,7 +9,7 @@ LD_LIBRARY_PATH=$top_builddir/tests/gpu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 NVML_FILE=$PWD/gpus
 export LD_LIBRARY_PATH NVML_FILE
 
-# LINE...: begin anew on a machine whose driver tells this
+# LINE...: starts again on a machine whose driver reports this
 machine()
 {
 	stop_daemon
@@ -70,7 +70,7 @@ becomes "a job that takes the others" "$id" COMPLETED
 is "does not name it" "$(cat "slurm-$id.out")" \
 	"PCI_BUS_ID 0,2 GPU-0000,GPU-0002"
 
-# Jobs that can open all GPUs count all of them.
+# A job that can open all GPUs must find its own among all.
 configure "
 queue default { grace = \"1s\" }
 pool here { runner = local  constrain_devices = yes }

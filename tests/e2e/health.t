@@ -1,5 +1,5 @@
 #!/bin/sh
-# health_check says whether this machine is well; nodes that have no runner.
+# health_check tells whether this machine is well; nodes that have no runner.
 # shellcheck disable=SC2016,SC2119 # wait_for expands; configure has a default
 
 . "$top_srcdir/tests/e2e/lib.sh"
@@ -34,7 +34,7 @@ cat >"$dir/check" <<-END
 END
 chmod 755 "$dir/check"
 
-# CODE TEXT: what it finds from now on
+# CODE TEXT: what the program reports from now on
 finds()
 {
 	printf '%s' "$2" >"$dir/says"
@@ -118,7 +118,7 @@ aicancel --wait "$id"
 
 # --- nodes that have no runner ------------------------------------------------
 
-# COLUMN...: prints these of all nodes, spaces squeezed
+# COLUMN...: prints these columns of all nodes, spaces squeezed
 nodes()
 {
 	aiq --nodes -h -o "$1" | tr -s ' '

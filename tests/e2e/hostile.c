@@ -132,7 +132,7 @@ static void long_filters(void)
 	try(json_pack("{s:s, s:o}", "op", "cancel", "names", names(LIMIT_IDS)));
 }
 
-/* Name an array of one's own, and whatever others have. */
+/* Name an array of its own, and all jobs of others. */
 static void repeated_ids(void)
 {
 	static json_int_t array;
@@ -286,7 +286,7 @@ static json_t *timed(json_t *req, struct slowest *slowest)
 	return answer;
 }
 
-/* No request can be faster than this. */
+/* Measure munged, because no request can be faster. */
 static void time_munge(struct slowest *slowest)
 {
 	unsigned char digest[WIRE_DIGEST] = { 0 };

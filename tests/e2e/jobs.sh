@@ -26,7 +26,7 @@ field()
 	aiq --no-header -o "$2" "$1"
 }
 
-# NAME JOB STATE: the job reaches the state
+# NAME JOB STATE: waits until the job has the state
 becomes()
 {
 	if wait_for is_state "$2" "$3"; then
@@ -38,22 +38,21 @@ becomes()
 	return 1
 }
 
-# JOB WORD: whether this is the reason why it waits, or ended
+# JOB WORD: whether this is the reason why it waits or ended
 has_reason()
 {
 	[ "$(field "$1" reason)" = "$2" ]
 }
 
-# JOB WORD: like has_reason(), and keeps the sentence of the same moment in
-# $told
+# JOB WORD: like has_reason(), and keeps the sentence printed with it in $told
 told()
 {
 	told=$(field "$1" reason,reason_text)
 	[ "${told%% *}" = "$2" ]
 }
 
-# NAME JOB WORD SENTENCE: the job waits for that reason, in both forms; SENTENCE
-# is a regular expression
+# NAME JOB WORD SENTENCE: waits until the job has that reason, in both forms;
+# SENTENCE is a regular expression
 waits()
 {
 	wait_for told "$2" "$3"
@@ -108,7 +107,7 @@ has_line()
 	grep -qF -- "$2" "$1"
 }
 
-# Prints a TCP port that nobody uses and that no outgoing connection is given.
+# Prints a TCP port that nobody uses, and that outgoing connections do not get.
 free_port()
 {
 	port=$((20000 + $$ % 12000))

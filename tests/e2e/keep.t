@@ -62,7 +62,7 @@ fi
 
 # --- the log, and starting without systemd ----------------------------------
 
-# WORD...: lines of the log file that have them.
+# WORD...: prints the lines of the log file that have them
 logged()
 {
 	grep -c -- "$*" "$own_log"

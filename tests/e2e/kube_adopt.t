@@ -40,7 +40,7 @@ has_id()
 	[ -n "$id" ]
 }
 
-# NAME: waits until it has a number
+# NAME: waits until it has a job number
 id_of()
 {
 	wait_for has_id "$1" && echo "$id"
@@ -142,7 +142,7 @@ ok "and stays to be looked at" wait_for has_succeeded one
 
 # --- priorities ---------------------------------------------------------------
 
-# JOB TEXT: `aiq JOB` has it.
+# JOB TEXT: whether `aiq JOB` has it
 tells()
 {
 	aiq "$1" | grep -q "$2"

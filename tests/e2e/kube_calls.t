@@ -1,6 +1,6 @@
 #!/bin/sh
 # The calls that aischedd makes, counted by the API server: a fixed number for
-# each job and pod, and none to see whether something has changed.
+# each job and pod, and none just to look for changes.
 # aischedd/run/kube/README.md has the table.
 
 . "$top_srcdir/tests/e2e/lib.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The client of the API against a real API server: it reads, writes and watches,
-# and says what is wrong.
+# and reports what is wrong.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"

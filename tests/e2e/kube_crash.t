@@ -1,7 +1,7 @@
 #!/bin/sh
-# The daemon is killed between any two of its calls to a cluster: as the call
+# The daemon is killed between any two of its calls to a cluster: when the call
 # arrives, or when it has been carried out but not answered. When the daemon is
-# back, everything goes on: nothing is lost, doubled or left behind.
+# back, everything continues: nothing is lost, doubled or left behind.
 # KILL_WHEN=after runs one half of this.
 
 . "$top_srcdir/tests/e2e/lib.sh"
@@ -64,7 +64,7 @@ arm()
 }
 
 # WHAT GOAL [WORD]...: WHAT, begun under arm(), reaches the goal, though the
-# daemon may have to begin again. Sets $more if it had to.
+# daemon may have to start again. Sets $more if it had to.
 reaches()
 {
 	what=$1

@@ -86,7 +86,7 @@ is "without a note" "$(note gpu-0)" ""
 
 # --- conditions ---------------------------------------------------------------
 
-# NODE TYPE STATUS MESSAGE: its kubelet or a detector says so.
+# NODE TYPE STATUS MESSAGE: sets a condition, as its kubelet or a detector would
 condition()
 {
 	kube patch node "$1" --subresource=status --type=strategic -p \

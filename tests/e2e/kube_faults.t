@@ -1,6 +1,6 @@
 #!/bin/sh
 # Failures around a cluster: the admin and the job's user are told, other jobs
-# go on, and everything recovers.
+# continue, and everything recovers.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -25,7 +25,7 @@ well()
 	! status_has "Pool 'gpu'"
 }
 
-# JOB TEXT: whether aiq says that of the job
+# JOB TEXT: whether aiq prints that about the job
 says()
 {
 	aiq "$1" | grep -qF -- "$2"
@@ -65,7 +65,7 @@ allow()
 		$k create rolebinding "$1" --role="$1" --user=little >/dev/null
 }
 
-# JOB: it ends, and everything made for it is deleted
+# JOB: waits until it has ended, and everything made for it is deleted
 end()
 {
 	aicancel "$1"
@@ -186,7 +186,7 @@ called()
 	[ "$(wc -l <"$kube/between.calls")" -ge "$1" ]
 }
 
-# The watch says nothing from now on, until it has been silent for too long.
+# The watch is silent from now on, for longer than it may be.
 between mute "GET /api/v1/nodes?watch"
 kube cordon gpu-1 >/dev/null
 ok "the watch of nodes says nothing any more" wait_for called 1

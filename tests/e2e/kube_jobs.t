@@ -1,6 +1,7 @@
 #!/bin/sh
 # Jobs as pods of a real control plane, on nodes that only pretend: which
-# objects are made, where pods are bound, how they end, and that nothing stays.
+# objects are made, where pods are bound, how they end, and that nothing is
+# left.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"

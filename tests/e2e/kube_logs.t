@@ -18,7 +18,7 @@ nothing_is_left()
 		-l aisched.io/cluster=test -o name)" ]
 }
 
-# FILE TEXT: whether all of it is there
+# FILE TEXT: whether that is the whole file
 has()
 {
 	grep -qF -- "$2" "$1"
@@ -130,7 +130,7 @@ fails "an array has none" 1 "name one task" aiq --log "$id"
 
 # --- much of it ------------------------------------------------------------------
 
-# Its last line is there, though a runtime may lose what is in a pipe when the
+# Its last line is kept, though a runtime may lose what is in a pipe when the
 # first process of a container ends.
 id=$(sub --wrap "seq 100000")
 ok "a job prints more than is kept" wait_for is_state "$id" COMPLETED

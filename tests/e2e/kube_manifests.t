@@ -1,7 +1,7 @@
 #!/bin/sh
-# The manifests of contrib/kubernetes: the API server takes them, their policies
-# keep others from getting past the queue, and they allow the daemon all it
-# needs and nothing else.
+# The manifests of contrib/kubernetes: the API server accepts them, their
+# policies keep others from bypassing the queue, and they allow the daemon
+# exactly what it needs.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -134,7 +134,7 @@ queue='"aisched.io/queue": "vision"'
 suspend='"suspend": true,'
 ours='"schedulerName": "aisched",'
 
-# A pod of a Job, as far as the policies can see; it waits for ever.
+# A pod of a Job, for all that the policies can tell; it waits for ever.
 controller=system:serviceaccount:kube-system:job-controller
 kube --namespace "$ns" --as "$controller" create -f - >/dev/null <<-END
 	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "waits"},

@@ -94,7 +94,7 @@ is "whatever is in them" "$(cat words.out)" '<$(HOME)>
 
 # --- a volume that is made for it ----------------------------------------------
 
-# The provisioner is these lines: a folder of the node the claim is told.
+# These lines are the provisioner: the volume is a folder of the claim's node.
 made_for()
 {
 	kube --namespace "$ns" get pvc scratch -o \

@@ -118,7 +118,7 @@ step_runs()
 	[ "$(grep -c ready "$work/$1.out")" = 2 ]
 }
 
-# Names of containers do not matter: what is left shows in the node's processes.
+# Containers need no names: the node's processes show what is left.
 nothing_runs()
 {
 	! pgrep -f "^sleep 4[0-9]{3}[.]$$"
@@ -151,7 +151,7 @@ for how in cancel end; do
 	is "$how: no pod runs" "$(pods_of "$id")" 0
 done
 
-# The script ends at once, and its tasks need longer.
+# The script ends at once, but its tasks need longer.
 id=$(sub saves --grace 60s <<-END
 	#!/bin/sh
 	#SBATCH -N 2 --ntasks-per-node=1

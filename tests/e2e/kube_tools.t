@@ -5,8 +5,8 @@
 . "$top_srcdir/tests/kube/control_plane.sh"
 . "$top_srcdir/tests/kube/node.sh"
 
-# NAME TASKS NODE SCRIPT: creates a Job with a name for each task, its pods
-# bound to NODE
+# NAME TASKS NODE SCRIPT: creates a Job whose tasks have DNS names, with its
+# pods bound to NODE
 run_job()
 {
 	kube create --filename - >/dev/null <<-END || return 1
@@ -52,7 +52,7 @@ has_phase()
 	end_of "$1" | grep -q "^$2"
 }
 
-# NAME JOB WANT: the pods of the job end like that
+# NAME JOB WANT: waits until the pods of the job end like that
 ends()
 {
 	wait_for "end_of $2 | awk '!/^(Succeeded|Failed)/ { runs = 1 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Volumes of jobs: where claims can be mounted, by how many, and claims whose
-# volume is made when the node is known.  The provisioner is a few lines here.
+# volume is made once the node is known. The provisioner is a few lines here.
 # shellcheck disable=SC2016 # wait_for expands
 
 . "$top_srcdir/tests/e2e/lib.sh"
@@ -76,7 +76,7 @@ sub()
 	aisub --parsable --mount "pvc:$sub_claim:/data" "$@" --wrap true
 }
 
-# JOB TEXT: whether it waits for a volume, in these words
+# JOB TEXT: whether it waits for a volume with that text
 waits_for()
 {
 	[ "$(aiq -h -o reason "$1")" = Volume ] && aiq "$1" | grep -qF -- "$2"

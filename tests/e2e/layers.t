@@ -1,5 +1,5 @@
 #!/bin/sh
-# The layers hold: what a folder includes and links, what the core may call.
+# The layers hold: what a folder includes and links, and what the core may call.
 
 : "${top_srcdir:=.}" "${top_builddir:=.}" "${CC:=cc}"
 top_builddir=$(cd "$top_builddir" && pwd)
@@ -8,11 +8,11 @@ cd "$top_srcdir" || exit 1
 # shellcheck source=tests/e2e/tap.sh
 . tests/e2e/tap.sh
 
-# Each folder and the folders that it knows.  A folder without a row here belongs
-# to the one above it.  A header allows that header and what the .c file of its
-# name defines.  The state
-# and the runners share one: what a job's end and a node are.  The checker of
-# plans knows the snapshot and the plan, so it shares no code with the planner.
+# Each folder and the folders that it may know. A folder without a row belongs
+# to the one above it. To allow a header allows that header and the functions of
+# the .c file with its name. The state and the runners share one: what a job's
+# end and a node are. The checker of plans only knows the snapshot and the plan,
+# so it shares no code with the planner.
 layers='
 libcommon
 libcommon/client          libcommon
@@ -164,8 +164,8 @@ none "the core has no variables" "$(
 		grep -E '\|\.(bss|data)(\.[^r][^|]*)?$' | grep -vE '^_*(odr_)?asan'
 )"
 
-# A directory that hangs must not hang the loop: rpc/ident.c asks it on threads,
-# the web program is set up before the loop begins.
+# A name service that hangs must not hang the loop: rpc/ident.c asks it on
+# threads; the web program is set up before the loop begins.
 none "no request asks the name service on the loop" "$(
 	for folder in op read state store; do
 		nm -A -u "$top_builddir"/aischedd/$folder/*.o

@@ -41,8 +41,8 @@ done_testing()
 	[ -z "$daemon_pid" ] || [ -z "$daemon_killed" ] ||
 		ok "use is summed up as before the kill" aictl accounting check
 	[ -z "$daemon_pid" ] || ok "the daemon ends cleanly" stop_daemon
-	# A process that is killed while it looks for leaks says that it lost a
-	# thread; that is no finding.
+	# A process that is killed while it looks for leaks reports that it lost
+	# a thread; that is not a finding.
 	found=$({
 		cat "$dir"/sanitizers/* |
 			grep -v 'Unable to get registers from thread'
@@ -61,8 +61,9 @@ done_testing()
 
 # --- users -----------------------------------------------------------------
 
-# USER COMMAND [WORD]...: as root only; the tools that they need are in
-# $dir/bin, because they may not see into the folder of the build.
+# USER COMMAND [WORD]...: runs it as that user, for root only; the tools that it
+# needs are in $dir/bin, because other users may not reach the folder of the
+# build
 as_user()
 {
 	as_uid=$(id -u "$1") || return 1

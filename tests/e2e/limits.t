@@ -1,5 +1,5 @@
 #!/bin/sh
-# The resources that jobs may have and get, and why they wait.
+# The resources that jobs may request and get, and why they wait.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 # shellcheck disable=SC3045 # dash, bash and others have ulimit -S and -H
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Mails about jobs: what is told, to whom, once, and in spite of what happens.
+# Mails about jobs: which are sent, to whom, once, and despite failures.
 # shellcheck disable=SC2016,SC2119 # wait_for expands; configure has a default
 
 . "${top_srcdir:=.}/tests/e2e/lib.sh"
@@ -7,7 +7,7 @@
 
 me=$(id -un)
 mkdir "$dir/box"
-# A sendmail that keeps mails in $dir/box, or does what $dir/mode says.
+# A sendmail that keeps mails in $dir/box, or behaves as $dir/mode says
 cat >"$dir/sendmail" <<-END
 	#!/bin/sh
 	echo "\$*" >"$dir/args"
@@ -35,14 +35,14 @@ got()
 	[ "$(cat "$dir"/box/*.mail 2>/dev/null | grep -c -e "$2")" = "$1" ]
 }
 
-# PATTERN: what the last mail that has such a line says
+# PATTERN: prints the last mail that has such a line
 mail_of()
 {
 	grep -l -e "$1" "$dir"/box/*.mail | tail -n 1 | xargs cat
 }
 
-# Mails to the same recipient are sent in their order: when this one is there,
-# all earlier ones are.
+# Mails to the same recipient are sent in order: when this one is there, all
+# earlier ones are.
 sentinel()
 {
 	last=$(submit -J sentinel --mail-type END --wrap true)
@@ -54,7 +54,8 @@ sql()
 	sqlite3 "$dir/state/aisched.db" "$1"
 }
 
-# prints how many wait, were sent, failed and were dropped, by the metrics
+# prints how many mails wait, were sent, failed and were dropped, according to
+# the metrics
 counted()
 {
 	aictl metrics | sed -n 's/^aisched_mail_[^ ]* //p' | xargs

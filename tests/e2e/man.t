@@ -1,5 +1,5 @@
 #!/bin/sh
-# The manual pages have all that the programs, the headers and the tables have.
+# The manual pages cover everything in the programs, the headers and the tables.
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 man=$top_srcdir/man
@@ -98,7 +98,7 @@ has_words slurm.7 $(sed -n 's/^SLURM_COMMANDS = //p' "$top_srcdir/Makefile.am") 
 
 check_names
 
-# Each command of aictl, with what it takes.
+# Each command of aictl, with its arguments
 text=$(page aictl.1)
 usages=$("$top_builddir/aictl/aictl" help </dev/null | sed 's/^  //; s/  .*//')
 echo "$usages" | {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The places where the output of jobs goes.
+# Where the output of jobs goes.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"

@@ -44,7 +44,7 @@ static const struct {
 };
 static struct sockaddr_in to = { .sin_family = AF_INET };
 
-/* From an address of its own, as another pod has. */
+/* Connect from an address of its own, like another pod. */
 static int call(void)
 {
 	struct sockaddr_in from = { .sin_family = AF_INET,
@@ -57,7 +57,7 @@ static int call(void)
 	return fd;
 }
 
-/* Returns what came before it hung up. */
+/* Returns everything received until the agent hung up. */
 static struct buf hear_all(int fd)
 {
 	struct pollfd p = { fd, POLLIN, 0 };

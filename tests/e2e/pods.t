@@ -28,13 +28,13 @@ agent()
 	echo $! >"agent$1.pid"
 }
 
-# ... of each agent
+# starts all agents
 agents()
 {
 	cat agent0.pid agent1.pid agent2.pid
 }
 
-# A process that is not to be there: its argument has our process id.
+# A process that must be gone at the end: its argument has our process id.
 left()
 {
 	pgrep -f "^sleep 3[0-9]{3}[.]$$"
@@ -51,8 +51,8 @@ run_now()
 	[ "$(left | wc -l)" = "$1" ]
 }
 
-# NAME STATUS STDOUT STDERR OPTION...: of srun; STEP and DATE stand for what
-# differs
+# NAME STATUS STDOUT STDERR OPTION...: compares the results of srun; STEP and
+# DATE stand for what differs
 steps()
 {
 	steps_name=$1

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Important jobs take resources from jobs that may be preempted, and those come
-# back.
+# Important jobs take resources from jobs that may be preempted, and those are
+# requeued.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"

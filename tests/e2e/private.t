@@ -60,7 +60,8 @@ fails "who may not change them does not learn of them" 1 \
 is "the operator of their queue sees them" \
 	"$(as_user bin aictl cron show "$cron" --json | jq .cron_id)" "$cron"
 is "use is not" "$(guest aiq --shares -h -o user | grep -c daemon)" 1
-# WORDS COMMAND...: what is said of another's job is what is said of none
+# WORDS COMMAND...: the answer about another's job equals the answer about a job
+# that does not exist
 knows_nothing()
 {
 	never=$1

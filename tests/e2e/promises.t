@@ -91,8 +91,7 @@ numa_world()
 	}'
 }
 
-# Every plan is right: there is room for each promise, and no job behind makes
-# one later.
+# Every plan is right: each promise has room, and no later job delays one.
 numa_worlds()
 {
 	seed=0

@@ -18,7 +18,7 @@ on_tty()
 	timeout 300 script -qec "stty rows 33 cols 44; sh $PWD/tty.sh" /dev/null
 }
 
-# PATTERN: no process has it in its command line
+# PATTERN: whether no process has it in its command line
 gone()
 {
 	! pgrep -f "$1" >gone.out
@@ -108,7 +108,7 @@ while_it_waits KILL 137
 
 # --- ends --------------------------------------------------------------------------
 
-# NAME STATUS STATE COMMAND...: does COMMAND while the job of $pid runs
+# NAME STATUS STATE COMMAND...: runs COMMAND while the job of $pid runs
 while_it_runs()
 {
 	wir_name=$1 wir_status=$2 wir_state=$3

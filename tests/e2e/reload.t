@@ -1,5 +1,6 @@
 #!/bin/sh
-# aictl reload and SIGHUP: a good file whole, a bad one not at all.
+# aictl reload and SIGHUP: a good file is applied as a whole, a bad one not at
+# all.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"

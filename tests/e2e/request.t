@@ -1,5 +1,5 @@
 #!/bin/sh
-# Requests made by hand: which fields each may have.
+# Requests made by hand: which fields each one may have.
 # shellcheck disable=SC2119 # start_daemon takes options
 
 . "$top_srcdir/tests/e2e/jobs.sh"

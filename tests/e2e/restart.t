@@ -1,5 +1,5 @@
 #!/bin/sh
-# The daemon, shepherds, disks and machines fail and come back.
+# The daemon, shepherds, disks and machines fail and recover.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
@@ -128,7 +128,7 @@ aicancel --all
 
 # --- the database ----------------------------------------------------------
 
-# NAME TEXT: the daemon does not start, and says TEXT
+# NAME TEXT: the daemon does not start, and prints TEXT
 no_start()
 {
 	fails "$1" 1 "database '$dir/state/aisched.db': $2" \
@@ -221,7 +221,7 @@ if is_root && command -v sqlite3 >/dev/null &&
 	like "submissions are taken" "$(submit -H --wrap true)" '^[0-9]+$'
 	ok "sums of use lack nothing" aictl accounting check
 
-	# A reader keeps SQLite from using the reserve again, so it is used up.
+	# A reader keeps SQLite from reusing the reserve, so it is used up.
 	mkfifo reader
 	sqlite3 "$dir/state/aisched.db" <reader >seen &
 	exec 7>reader

@@ -39,9 +39,9 @@ update='{"op": "update", "ids": ["ID"], "set": {%s}}'
 cancel='{"op": "cancel", "ids": ["ID"]%s}'
 log='{"op": "log", "id": "ID"%s}'
 
-# Each line: the request, how it differs from a plain one, then for plain, lead
-# and boss the answers on one's own job, on another's, and on another's in queue
-# led.
+# Each line has a request and how it differs from a plain one; then, for plain,
+# lead and boss, the answers for one's own job, for another's, and for another's
+# in queue led.
 while read -r request what as_plain as_lead as_boss; do
 	[ -n "$request" ] || continue
 	for role in plain lead boss; do
@@ -87,8 +87,8 @@ update "queue":"led","priority":"999999" no/no/no no/no/yes yes/yes/yes
 update "queue":"led","nice":"-5" no/no/no no/no/yes yes/yes/yes
 END
 
-# A value that an operator set in one queue does not move into another with the
-# job.
+# A value that an operator set in one queue does not move to another one with
+# the job.
 id=$(as_user "$owner" aisub --parsable -H -q led -o /dev/null --wrap true)
 as_user "$lead" aictl update "$id" priority=999999 >/dev/null
 fails "a priority is not carried into another queue" 1 \
@@ -109,7 +109,7 @@ for line in "plain led no" "plain third no" "lead led yes" "lead third no" \
 	done
 done
 
-# Operators of a queue and admins see what was done to its jobs.
+# Operators of a queue and admins see the acts on its jobs.
 in_led=$(as_user "$owner" aisub --parsable -H -q led -o /dev/null --wrap true)
 in_third=$(as_user "$owner" aisub --parsable -H -q third -o /dev/null --wrap true)
 for id in "$in_led" "$in_third"; do

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The usage of users: it grows while jobs run, survives the daemon, and decides
-# whose job comes first.
+# whose job starts first.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
@@ -21,13 +21,13 @@ config()
 		scheduling { $1 }"
 }
 
-# COLUMN [QUEUE]: prints it for the user of the test
+# COLUMN [QUEUE]: prints the value for the user of the test
 mine()
 {
 	aiq -h --shares -u "$me" -q "${2:-a}" -o "$1"
 }
 
-# NUMBER RELATION NUMBER: whether it holds
+# NUMBER RELATION NUMBER: whether the relation holds
 holds()
 {
 	awk "BEGIN { exit !($1 $2 $3) }"

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# sim.sh - what tests of aisim share: its path, a folder, their results; no
+# sim.sh - shared by tests of aisim: its path, a folder, their results; no
 # daemon
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# slurm.sh - what tests of Slurm's commands share: the commands in PATH
+# slurm.sh - shared by tests of Slurm's commands: the commands in PATH
 #
 #	. "$top_srcdir/tests/e2e/slurm.sh"
 #
@@ -9,7 +9,7 @@
 # shellcheck source=tests/e2e/jobs.sh
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# Copies, like those of daemon.sh, so that other users can run them.
+# Copies, as in daemon.sh, so that other users can run them
 mkdir -p "$dir/slurm/bin"
 cp "$top_builddir/slurm/slurm" "$dir/slurm/slurm" || exit 1
 for link in "$top_builddir"/slurm/bin/*; do
@@ -20,7 +20,8 @@ for name in $(env | sed -nE 's/^((SQUEUE|SBATCH|SCANCEL|SLURM|SACCT|SINFO)_[A-Z0
 	unset "$name"
 done
 
-# [OPTION...]: a daemon with partitions main and debug; what the node has besides
+# [OPTION...]: starts a daemon with partitions main and debug; the options are
+# keys of its node
 slurm_daemon()
 {
 	stop_daemon

@@ -114,7 +114,7 @@ ask_for()
 	"$top_builddir/tests/e2e/ask" "{\"op\": \"alloc\", \"id\": \"$1\"}" </dev/null 2>&1
 }
 
-# NAME SIGNAL: a srun that waits ends of it, and its job with it
+# NAME SIGNAL: the signal ends a waiting srun, and its job
 waiting()
 {
 	rm -f kill.err
@@ -169,7 +169,7 @@ wait "$pid"
 is "and the command of its salloc" "$? $(cat revoked.err)" "0 salloc: Granted job allocation $id
 salloc: Job allocation $id has been revoked."
 
-# The daemon is killed while a client waits, which is killed, too.
+# The daemon is killed while a client waits, which is then killed, too.
 srun -H true 2>orphan.err &
 pid=$!
 wait_for grep -q queued orphan.err

@@ -23,7 +23,7 @@ check()
 		diag "$(tail -n 30 "$2.out")"
 		squeue -a -t all | sed 's/^/#   /'
 	}
-	# One that failed leaves nothing to the next.
+	# A failed one leaves nothing behind for the next.
 	scancel --me
 	wait_for '[ -z "$(squeue -h)" ]'
 }

@@ -13,7 +13,7 @@ pool here { runner = local }
 node \"$(uname -n)\" { pool = here  cpus = 16  memory = \"4G\" }"
 start_daemon || bail "aischedd does not start"
 
-# Tasks that save what they have for longer than srun gives a step of its own.
+# Tasks that need longer to save their work than srun gives a step.
 cat >task.sh <<'END'
 #!/bin/sh
 trap 'trap "echo again >>\"$1.again\"" TERM; sleep 4; echo saved >>"$1.saved"; exit 0' TERM
@@ -22,7 +22,7 @@ while :; do sleep 0.1; done
 END
 chmod +x task.sh
 
-# A script that the signal ends, and one that passes it on
+# A script that ends at the signal, and one that passes it on
 printf '#!/bin/bash\nsrun -n1 ./task.sh "$1"\n' >plain
 cat >trapped <<'END'
 #!/bin/bash

@@ -68,7 +68,7 @@ for round in 1 2 3 4 5 6; do
 		continue
 		;;
 	3)
-		# A step and its srun go, the others go on.
+		# A step is killed with its srun; the others continue.
 		# shellcheck disable=SC2046 # words are wanted
 		kill -KILL $(pgrep -f "exact $PWD/task.sh" | head -n 2) 2>/dev/null
 		;;

@@ -58,7 +58,7 @@ is "its header" "$(sshare -P -A main -o account,fairshare | head -n1)" "Account|
 
 # --- sprio ------------------------------------------------------------------------
 
-# squeue and scontrol hold it; nothing else waits.
+# squeue and scontrol hold the only waiting job.
 is "no waiting job" "$(sprio)" \
 	"          JOBID PARTITION   PRIORITY       SITE        AGE  FAIRSHARE    JOBSIZE"
 aicancel "$held"
@@ -193,7 +193,7 @@ is "the usual ones" "$(sstat -j "$id" 2>/dev/null | head -n1 | cut -c1-70)" \
 day="$(date +%Y-%m-%d)"
 id=$(sbatch --parsable -A sci -n2 -o /dev/null --wrap true)
 becomes "a job of an account" "$id" COMPLETED
-# The sums of this test's few seconds are told in seconds.
+# This test lasts a few seconds, so its sums are printed in seconds.
 sreport -n -P -t Seconds cluster AccountUtilizationByUser start="$day" end=now+1hour \
 	format=Cluster,Account,Login,Used >"$dir/report"
 is "accounts and their users" "$(cut -d'|' -f1-3 "$dir/report")" "test|root|

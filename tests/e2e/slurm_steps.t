@@ -22,8 +22,8 @@ wait_all()
 	later=
 }
 
-# One job for all steps but those that end it. Its own variables are those of
-# srun, too.
+# One job for all steps, except for those that end their job. Its own variables
+# are also those of srun.
 job=$(sbatch --parsable -n4 --mem=400M --wrap 'env | grep -E "^(SLURM|AISCHED)" >vars; exec sleep 1000')
 wait_for test -s vars || bail "the job does not start"
 becomes "a job for steps" "$job" RUNNING
@@ -273,7 +273,7 @@ wait "$pid" 2>/dev/null
 
 # --- signals for jobs ------------------------------------------------------------------
 
-# A script that a signal would end, as it ends bash, and a step that takes it:
+# A script that a signal would end, as it ends bash, and a step that handles it:
 # both write what they got.
 cat >scopes.sh <<'END'
 #!/bin/bash
@@ -290,8 +290,8 @@ while :; do sleep 0.05; done
 END
 chmod +x scope_step.sh
 
-# NAME WANT COMMAND...: what the job has got of a signal; the next one, to all,
-# shows that nothing else came
+# NAME WANT COMMAND...: compares the signals that the job received; a final one,
+# to all, shows that no more came
 gets()
 {
 	gets_name=$1
@@ -449,7 +449,7 @@ is "and its step is remembered" "$(sacct -n -P -j "$job.0" -o JobID,JobName,Stat
 
 # --- whose terminal ----------------------------------------------------------------
 
-# Root's is not for the processes of a user.
+# Processes of a user must not get root's terminal.
 job=$(sbatch --parsable --wrap 'exec sleep 1000')
 wait_for is_state "$job" RUNNING
 echo "srun --jobid=$job --overlap -n1 sh -c 'for i in 0 1 2; do test -t \$i; echo \$i \$?; done'" >tty.sh

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sbatch: what Slurm 22.05 takes and prints, word for word
+# sbatch: what Slurm 22.05 accepts and prints, word for word
 # shellcheck disable=SC2016 # jobs expand their own variables
 
 # shellcheck source=tests/e2e/slurm.sh
@@ -18,8 +18,8 @@ script()
 	} >job.sh
 }
 
-# NAME OPTION...: compares stdin with what squeue -o says of a held job with
-# these options
+# NAME OPTION...: compares stdin with what squeue -o prints about a held job
+# with these options
 asks()
 {
 	asks_name=$1
@@ -145,7 +145,7 @@ like "a signal for steps" "$(sbatch -H --signal=USR2@90 --wrap true 2>&1)" \
 
 # --- what is wrong -----------------------------------------------------------------
 
-# NAME STATUS STDERR OPTION...: sbatch fails so
+# NAME STATUS STDERR OPTION...: sbatch fails with this status and text
 wrong()
 {
 	wrong_name=$1

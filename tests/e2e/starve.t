@@ -23,7 +23,8 @@ config()
 	END
 }
 
-# SEED: prints waiting jobs, each of another kind, and jobs that would pass them
+# SEED: prints waiting jobs, each of another kind, and jobs that would overtake
+# them
 jobs()
 {
 	awk -v seed="$1" -v until=$until -v longest=$longest '
@@ -57,10 +58,10 @@ jobs()
 		}'
 }
 
-# Compares the GPU seconds of later jobs started before each waiting job with
-# its bound: the GPUs times the time after which it holds the others back and
-# the longest job, once for itself and once for each job that was ahead of it
-# and still waited.
+# Compares the GPU seconds of later jobs that started before each waiting job
+# with its bound: the number of GPUs times the sum of the time after which it
+# holds them back and the longest job; once for itself, and once for each job
+# that was ahead of it and still waited.
 check()
 {
 	awk -F'"' -v wait=$wait -v longest=$longest -v gpus=$gpus -v until=$until '

@@ -119,7 +119,7 @@ static int try(const char *path, const char *how)
 		claim(conn);
 	else if (strcmp(how, "silent") != 0)
 		errx(EXIT_FAILURE, "bad HOW '%s'", how);
-	/* A refusal is followed by the end only when we hang up. */
+	/* After a refusal the shepherd only hangs up once we do. */
 	if (strcmp(how, "silent") != 0)
 		shutdown(conn, SHUT_WR);
 	bad = answer(conn);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The input, output and exit status of aisub, and what a job finds.
+# The input, output and exit status of aisub, and the environment of a job.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 # shellcheck disable=SC3045 # dash, bash and others have ulimit -S and -H
 

@@ -10,7 +10,7 @@ diag()
 	printf '%s\n' "$*" | sed 's/^/# /'
 }
 
-# STATUS NAME: counts the result and prints it; diag() tells what went wrong
+# STATUS NAME: counts the result and prints it; diag() explains a failure
 result()
 {
 	tests_run=$((tests_run + 1))
@@ -89,8 +89,9 @@ run()
 	return "$rc"
 }
 
-# NAME STATUS TEXT COMMAND [WORD]...: it exits with STATUS and one line on
-# stderr that has TEXT; warnings, as of a configuration, may come before it.
+# NAME STATUS TEXT COMMAND [WORD]...: it exits with STATUS and prints one line
+# with TEXT to stderr; warnings, for instance about a configuration, may precede
+# it
 fails()
 {
 	fails_name=$1

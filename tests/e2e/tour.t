@@ -1,5 +1,5 @@
 #!/bin/sh
-# A newcomer's first hour, as README.md has it: each command there is run.
+# A newcomer's first hour, according to README.md: each command there is run.
 # shellcheck disable=SC2119
 
 . "$top_srcdir/tests/e2e/lib.sh"
@@ -23,8 +23,8 @@ is "README.md has the parts that are walked here" "$parts" 4
 
 # --- a daemon of one's own -------------------------------------------------
 
-# Only the path of munged and the socket differ from a machine where nothing
-# else runs.
+# Only the path of munged and the socket differ from a machine that runs nothing
+# else.
 part 1 >daemon.sh
 like "it begins with a configuration" "$(sed -n 1p daemon.sh)" \
 	'^echo "state_dir = .*" >aischedd.conf$'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Three equal users of one queue each request all GPUs, for weeks: two
+# Three equal users of one queue each request all GPUs, for weeks. Two
 # half-lives after the last of them came, each has a third, in whole GPUs,
 # however long their jobs have waited.
 
@@ -16,8 +16,9 @@ cat >"$dir/conf" <<-END
 	scheduling { fairshare_half_life = "${half}s"  hold_after = "1h" }
 END
 
-# Jobs of one to two hours. Each user requests more than there is, one more than
-# another, so that their oldest jobs differ in age, at last by more than a week.
+# Jobs of one to two hours. Each user requests more than there is, each a
+# different amount, so that their oldest jobs differ in age, in the end by more
+# than a week.
 awk -v gpus=$gpus -v end=$end -v last=$last '
 	function rnd() {
 		seed = seed * 16807 % 2147483647

@@ -12,8 +12,9 @@ not()
 	! "$@"
 }
 
-# The shell in the terminal: its own prompt, nothing of the user's files. tmux
-# runs it by $SHELL or the shell of the account; that of nobody lets none in.
+# The shell in the terminal has its own prompt and reads no file of the user.
+# tmux starts it by $SHELL or the shell of the account; that of nobody refuses
+# logins.
 term()
 {
 	SHELL=/bin/sh tmux -S "$dir/tmux" -f /dev/null "$@"

@@ -1,12 +1,12 @@
 #!/bin/sh
-# The web program: who gets in, what it tells, and what attacks come to.
+# The web program: who gets in, what it shows, and how attacks fail.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
 command -v curl >/dev/null || skip_all "curl is not installed"
 
-# Pages on the port that the daemon was given before; the first time any.
+# Use the port that the daemon had before; the first time, any port.
 begin()
 {
 	configure "http = \"127.0.0.1:0\"
@@ -18,7 +18,7 @@ begin()
 	port=${port%/}
 }
 
-# [OPTION]... PATH: the status
+# [OPTION]... PATH: prints the status
 status_of()
 {
 	left=$#
@@ -30,7 +30,7 @@ status_of()
 	curl -s -m 30 -o "$dir/said" -w '%{http_code}' "$@" "$url${arg#/}"
 }
 
-# TOKEN [OPTION]...: the status of a log-in
+# TOKEN [OPTION]...: prints the status of a log-in
 use_token()
 {
 	token=$1
@@ -47,7 +47,7 @@ raw()
 		head -n 1 | tr -d '\r'
 }
 
-# PATH [OPTION]...: the body, as this user
+# PATH [OPTION]...: prints the body, as this user
 get()
 {
 	path=$1
@@ -316,25 +316,25 @@ ok "the daemon notices nothing" aictl ping
 
 # --- behind a proxy ---------------------------------------------------------
 
-# [OPTION]... PATH: the status, through the socket
+# [OPTION]... PATH: prints the status, through the socket
 proxied()
 {
 	status_of --unix-socket "$dir/web.sock" "$@"
 }
 
-# USER PATH: the body
+# USER PATH: prints the body
 as_proxied()
 {
 	curl -s -m 30 --unix-socket "$dir/web.sock" -H "X-Remote-User: $1" "$url$2"
 }
 
-# The user behind the proxy: root never is.
+# The user behind the proxy, who is never root.
 me=$(id -un)
 who=$me
 ! is_root || who=nobody
 behind="X-Remote-User: $who"
 
-# LINE: of the configuration
+# LINE: begins with this line of the configuration
 begin_proxy()
 {
 	stop_daemon
@@ -353,7 +353,7 @@ is "the socket is for the group of the proxy" "$(stat -c '%a %G' "$dir/web.sock"
 begin_proxy "http_group = \"$(id -gn "$who")\""
 is "or for a group that is named" "$(stat -c '%a %G' "$dir/web.sock")" "660 $(id -gn "$who")"
 
-# While the daemon answers nothing, requests wait.
+# While the daemon does not answer, requests wait.
 kill -STOP "$daemon_pid"
 curl -s -Z --parallel-immediate --parallel-max 40 -m 60 -o "$dir/many.#1" -H "$behind" \
 	--unix-socket "$dir/web.sock" "${url}api/1/jobs?limit=[1-40]" &

@@ -1,8 +1,8 @@
 /*
- * fuzz.h - one function per fuzz target
+ * fuzz.h - one function for each fuzz target
  *
- * With --enable-fuzzing libFuzzer calls it; otherwise replay.c does, with
- * each file of tests/fuzz/corpus/NAME/ for tests/fuzz/fuzz_NAME.
+ * With --enable-fuzzing libFuzzer calls it; otherwise replay.c does, with each
+ * file of tests/fuzz/corpus/NAME/ for tests/fuzz/fuzz_NAME.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H

@@ -1,4 +1,4 @@
-/* Frames that agents hear, before and after their MACs are looked at. */
+/* Frames that agents receive, before and after their MACs are checked. */
 #include <assert.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static const struct pod_job job = {
 	.pods = 3, .tasks = 2, .cpus = 4, .mem_mib = 1000, .gpus = 2
 };
 
-/* Nobody finds a MAC by chance. */
+/* No input has a valid MAC by chance. */
 static void hear(const uint8_t *data, size_t size)
 {
 	static const uint8_t key[POD_KEY];

@@ -1,4 +1,4 @@
-/* Requests for steps, as srun sends them. */
+/* Requests for steps, in the form that srun sends. */
 #include <assert.h>
 #include <stdlib.h>
 

@@ -29,7 +29,7 @@ NVML_FUNCTIONS(DECLARE)
 enum { MAX = 64, NO = 3, UNKNOWN = 6 };
 
 struct nvmlDevice_st {
-	int gpu; /* -1: it is one itself */
+	int gpu; /* of an instance: its GPU; -1: it is a GPU */
 	unsigned minor, mig, id, start, size;
 	unsigned long long mib;
 	char uuid[NVML_TEXT], name[NVML_TEXT];

@@ -149,7 +149,8 @@ static void unlock(void)
 	lock = -1;
 }
 
-/* The next process that gets the lock of the log finds the daemon dead. */
+/* The next process that gets the lock of the log finds that the daemon is dead.
+ */
 static void kill_daemon(const struct rule *rule)
 {
 	int fd = (int)syscall(SYS_pidfd_open, (pid_t)rule->pid, 0);
@@ -273,9 +274,9 @@ static void hear_client(struct buf *in)
 		usleep((useconds_t)rule.n * 1000);
 	if (is_effect()) {
 		count();
-		rule = rule_read(); /* it may have changed since */
-		/* Kill now, so that what it sent meanwhile has no effect
-		 * either. */
+		rule = rule_read(); /* the rule may have changed since */
+		/* Kill now, so that what the daemon has sent meanwhile has no
+		 * effect either. */
 		if (rule.kind == RULE_KILL && number >= rule.n + rule.after)
 			kill_daemon(&rule);
 	}

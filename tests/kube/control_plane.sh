@@ -7,15 +7,16 @@
 #	kwok_start && kube_nodes 16 gpu 8
 #	kube get nodes
 #
-# Without its programs (make kube-tools) a test that reads this is skipped.
+# A test that reads this is skipped if its programs are missing (make
+# kube-tools).
 #
-# Everything lives in $dir/kube.  The kernel ends all parts with the shell that
-# started them, however it ends, so never start one in a subshell.  Each shell
+# Everything is in $dir/kube. The kernel ends all parts with the shell that
+# started them, however it ends, so never start one in a subshell. Each shell
 # has an address of its own in 127/8, made from its process id: ports are
 # constants, and any number of control planes run side by side.
 #
 # Parts are etcd, apiserver, controllers, scheduler, kwok; part_kill, part_hang
-# and part_wake say what happens to one of them, and NAME_start starts it again.
+# and part_wake act on one of them, and NAME_start starts it again.
 
 kube_bin=$("${top_srcdir:?}/tests/kube/tools" --find 2>/dev/null) ||
 	skip_all "no Kubernetes: make kube-tools"
@@ -166,7 +167,7 @@ kube_failed()
 	return 1
 }
 
-# Nothing here need survive a crash of the machine, so nothing is synced.
+# Nothing here has to survive a crash of the machine, so nothing is synced.
 etcd_start()
 {
 	part_start etcd "$kube_bin/etcd" --data-dir "$kube/etcd" \

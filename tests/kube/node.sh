@@ -10,10 +10,10 @@
 # aisched-pod. No image is pulled. A second name after the first starts a second
 # kubelet with a containerd of its own, whose pods are in the same network.
 #
-# All of it lives in namespaces of its own (node_main), so that processes,
-# mounts, containers and their network end with this shell, however it ends.
-# Its cgroups are removed by node_stop(), else by the next node that starts.
-# Pods reach each other, by name, too, and nothing else.
+# All of it is in namespaces of its own (node_main), so that processes, mounts,
+# containers and their network end with this shell, however it ends. Its cgroups
+# are removed by node_stop(), else by the next node that starts. Pods reach each
+# other, also by name, and nothing else.
 
 node_dir=${kube:?}/node
 node_cgroup=aisched-kube-$$
@@ -146,8 +146,8 @@ node_configure()
 
 # --- images ----------------------------------------------------------------
 
-# Images of busybox: one that jobs name, one that holds a pod together, one that
-# has the program for pods.
+# Images made from busybox: one that jobs name, one for the pause container, one
+# that has the program for pods.
 node_images()
 {
 	node_image box '["sh"]'

@@ -25,7 +25,7 @@ static inline const char *pick(struct dice *d, const char *const *word)
 	return word[roll(d, n)];
 }
 
-/* One of these words. */
+/* Pick one of these words. */
 #define PICK(d, ...) pick(d, (const char *const[]){ __VA_ARGS__, NULL })
 
 #endif

@@ -1,4 +1,4 @@
-/* counts.c - what has happened in queues and pools since the daemon began */
+/* counts.c - counters of queues and pools since the daemon began */
 #include "aischedd/state/cluster/counts.h"
 
 #include <stdlib.h>
@@ -298,7 +298,7 @@ void counts_free(struct state *state)
 	map_free(&t->held_by_key);
 }
 
-/* Jobs by state and the findings of passes are counted anew. */
+/* Counts of jobs by state, and findings of passes, are made anew. */
 static void move_queues(struct count_table *t, const struct conf *old,
                         const struct conf *conf, const uint32_t *queue_to)
 {

@@ -1,10 +1,10 @@
 /*
  * counts.h - counters of queues and pools since the daemon began
  *
- * Metrics read them without a look at any job.  An amount that jobs hold is a
- * rate, and the sum up to the time of its last change.  Findings of a pass are
- * as of the last pass.  None of it is kept over a restart; Prometheus expects
- * that of counters.
+ * Metrics read them without looking at any job. For an amount that jobs hold
+ * there is a rate, and the sum up to its last change. Findings of a pass are
+ * those of the last pass. Nothing is kept over a restart, which Prometheus
+ * expects of counters.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_COUNTS_H
 #define AISCHEDD_STATE_CLUSTER_COUNTS_H
@@ -27,7 +27,7 @@ struct state;
 
 enum { EVICT_KINDS = EVICT_NODE_DOWN + 1, FAULT_KINDS = FAULT_POOL + 1 };
 
-/* Why a job that had started waits again, but for evictions. */
+/* Why a job that had started waits again; evictions are counted apart. */
 enum requeue_why {
 	REQUEUE_USER,    /* somebody asked for it */
 	REQUEUE_FAILURE, /* it failed, and is run again */
@@ -50,11 +50,12 @@ struct queue_counts {
 
 /* Amounts that jobs of a queue hold of a pool, on nodes with GPUs of a type. */
 struct held_counts {
-	uint32_t queue, pool; /* queue COUNTS_GONE: of no queue any longer */
-	char *gpu_type;       /* NULL: none */
+	/* queue COUNTS_GONE: the queue no longer exists */
+	uint32_t queue, pool;
+	char *gpu_type;           /* NULL: none */
 	struct held_counts *next; /* same queue and pool, another type */
 	int64_t rate[RATES];      /* as of a rollup */
-	int64_t at_ms;            /* the sums are up to here */
+	int64_t at_ms;            /* the sums reach up to here */
 	double sum[RATES];        /* rates times seconds */
 	double cpu_used_s;        /* by attempts that are over */
 	double gpu_evicted_s;     /* held by attempts that were evicted */
@@ -82,16 +83,16 @@ double held_until(const struct held_counts *held, int r, int64_t now_ms);
 void counts_init(struct state *state);
 void counts_free(struct state *state);
 
-/* Renumber the queues as another configuration is about to be taken over:
- * queue_to as in usage_reconf().  Jobs are counted again after it. */
+/* Renumber the queues just before another configuration is taken over: queue_to
+ * as in usage_reconf(). Jobs are counted again afterwards. */
 void counts_reconf(struct state *state, const struct conf *conf,
                    const uint32_t *queue_to);
 
-/* Count n jobs that came into or left the state that the job has now. */
+/* Count n jobs that entered or left their present state. */
 void counts_jobs(struct state *state, const struct job *job, uint64_t n);
 
-/* The job was submitted; it has come from another state into its present one;
- * it, or some of its tasks, were evicted. */
+/* Count a submission; a change from another state into the present one; an
+ * eviction of the job or some of its tasks. */
 void counts_submitted(struct state *state, const struct job *job);
 void counts_became(struct state *state, const struct job *job,
                    enum job_state from);
@@ -99,16 +100,15 @@ void counts_evicted(struct state *state, const struct job *job, enum evict why);
 void counts_start_failed(struct state *state, const struct job *job,
                          enum start_fault fault);
 
-/* Count what the job holds by its ledger from now on; stop counting it, before
- * each change of the ledger. */
+/* Count what the job holds according to its ledger from now on; stop counting
+ * it, before each change of the ledger. */
 void counts_hold(struct state *state, struct job *job, int64_t now_ms);
 void counts_release(struct job *job, int64_t now_ms);
 
 /* Count an attempt that is over, while the job still holds what it held. */
 void counts_attempt(const struct job *job, bool evicted);
 
-/* Count what a plan found, which was made of the snapshot and has been
- * applied. */
+/* Count what a plan found, after it has been applied; snap: its snapshot. */
 void counts_plan(struct state *state, const struct snap *snap,
                  const struct plan *plan);
 

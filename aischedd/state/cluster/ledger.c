@@ -13,7 +13,7 @@
 
 typedef unsigned __int128 wide;
 
-enum { PIECES_MERGED = 64 }; /* with so many, they are merged */
+enum { PIECES_MERGED = 64 }; /* this many are merged */
 
 void state_clock(struct state *state, int64_t wall_ms)
 {
@@ -125,7 +125,7 @@ static void note_wait(struct state *state, const struct job *job)
 	rollup_started(state, l->rollup, l->began_ms, l->wait_ms);
 }
 
-/* The rates have changed; nothing is held of other ones any longer. */
+/* The rates have changed: count the job for these only. */
 static void hold(struct state *state, struct job *job,
                  const int64_t rate[RATES])
 {
@@ -151,7 +151,7 @@ void ledger_book(struct state *state, struct job *job, int64_t now)
 	bool first = !l || !l->began_ms;
 
 	if (!job->place)
-		return; /* not placed: ledger_close() has booked all */
+		return; /* not placed: ledger_close() has booked everything */
 	if (first)
 		l = begin(job, ms);
 	book_until(l, ms);
@@ -240,7 +240,7 @@ int64_t ledger_longest(const struct job *job, int64_t now_ms)
 
 /* --- the end of an attempt --------------------------------------------- */
 
-/* Name the nodes, "n[0-3]". */
+/* Append the names of the nodes, "n[0-3]". */
 static char *nodes_of(const struct state *state, const struct job *job)
 {
 	uint32_t n = job->place->ntasks;
@@ -259,7 +259,7 @@ static char *part_of(const struct rollup *r, enum rollup_part part)
 	return *r->part[part] ? xstrdup(r->part[part]) : NULL;
 }
 
-/* The parts are those of its rollup, whatever has changed since it began. */
+/* Name the parts of its rollup, even if they have changed since it began. */
 static void put_parts(const struct ledger *l, struct attempt_row *row)
 {
 	row->queue = part_of(l->rollup, PART_QUEUE);
@@ -472,7 +472,7 @@ static bool parse_pieces(const char *text, struct ledger *l)
 	return true;
 }
 
-/* Returns how many numbers there are; *text is then at what follows them. */
+/* Returns how many numbers there are; *text then is what follows them. */
 static int parse_numbers(const char **text, int64_t *number[NUMBERS])
 {
 	const char *s = *text;

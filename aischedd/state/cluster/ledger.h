@@ -1,13 +1,12 @@
 /*
  * ledger.h - what a job held and how long it ran, in milliseconds
  *
- * A job holds its nodes from the commit of a start until they are free again;
- * it runs from when its processes begin until they have ended, suspension
- * left out.  CPU is not held while it is suspended.  An elastic job holds
- * what it has at each instant.  The rates are known at each instant, so
- * nothing is done while nothing changes.
- *
- * When an attempt is over, a row of it is left for the store.
+ * A job holds its nodes from the commit of a start until they are free again.
+ * It runs from when its processes begin until they have ended, without the time
+ * of suspensions. CPUs are not held while it is suspended. An elastic job holds
+ * what it has at each instant. As the rates are known at each instant, nothing
+ * is done while nothing changes. When an attempt is over, a row about it is
+ * left for the store.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_LEDGER_H
 #define AISCHEDD_STATE_CLUSTER_LEDGER_H
@@ -32,9 +31,9 @@ struct ledger_sum {
 };
 
 /*
- * A span of an attempt: how long, and the rates; or, if it is mixed, amounts,
- * as of rollup_add() but for the cost, which is rate times milliseconds.  A
- * mixed piece does not reach over the border of an hour.
+ * A span of an attempt: how long it is, and the rates; or, if it is mixed,
+ * amounts as those of rollup_add(), except for the cost, which is rate times
+ * milliseconds. A mixed piece does not cross the border of an hour.
  */
 struct ledger_piece {
 	int64_t ms;
@@ -54,13 +53,13 @@ struct ledger {
 	uint32_t most_tasks;      /* the most in this attempt */
 	int64_t cpu_ms,
 	    peak_kib;    /* used by this attempt; SPEC_UNSET: not known */
-	int64_t wait_ms; /* before a first attempt, else SPEC_UNSET */
+	int64_t wait_ms; /* before the first attempt; later SPEC_UNSET */
 	struct ledger_piece *piece; /* of this attempt, up to piece_ms */
 	size_t npieces, piece_cap;
 	int64_t piece_ms;            /* the rates have not changed since then */
 	struct held_counts *counted; /* its rate is among these, or NULL */
-	struct rollup *rollup; /* of the whole attempt; its rate is here */
-	int64_t rollup_id;     /* of a loaded one: which it is */
+	struct rollup *rollup;       /* of the whole attempt; counts its rate */
+	int64_t rollup_id;           /* of a loaded one: which it is */
 };
 
 /* An attempt that is over; owns its strings. */
@@ -89,7 +88,8 @@ void ledger_book(struct state *state, struct job *job, int64_t now);
 /* Set the final numbers of what the attempt used. */
 void ledger_used(struct job *job, int64_t cpu_ms, int64_t peak_kib);
 
-/* Close an attempt that still has its place; `to` is the job's next state. */
+/* Close an attempt of a job that still has its nodes; `to` is its next state.
+ */
 void ledger_close(struct state *state, struct job *job, enum job_state to,
                   enum reason why, int64_t now);
 
@@ -100,18 +100,19 @@ void ledger_total(const struct job *job, int64_t now_ms,
 /* The longest attempt, of those that are over and the present one. */
 int64_t ledger_longest(const struct job *job, int64_t now_ms);
 
-/* Begin the ledger of a loaded job that has a place: where none says otherwise,
- * it has held that place since its start. */
+/* Begin the ledger of a loaded job with nodes; unless there is another record,
+ * it has held them since its start. */
 void ledger_begin(struct state *state, struct job *job);
 
-/* All is loaded, and the ledger has no rollup: it was written before there were
- * any.  It counts in one from the time up to which it is booked. */
+/* All is loaded, and the ledger has no rollup, because it was written before
+ * there were any. Count it in one from the time up to which it is booked. */
 void ledger_join(struct state *state, struct job *job);
 
 /*
- * Pieces as text, "5034*1000,100;12=9000,40": milliseconds, then rates after
- * '*' or amounts after '=', without zeros at the end.  Parsing goes on at *text
- * and returns false at its end, or, with *text at it, at what is no piece.
+ * Format pieces as text, "5034*1000,100;12=9000,40": milliseconds, then rates
+ * after '*' or amounts after '=', without zeros at the end. Parsing starts at
+ * *text and returns false at its end, or at a piece that is invalid; then *text
+ * is there.
  */
 void ledger_piece_format(const struct ledger_piece *piece, struct buf *out);
 bool ledger_piece_parse(const char **text, struct ledger_piece *ret);

@@ -1,4 +1,4 @@
-/* node.c - nodes: as their runners see them, as configured, drained */
+/* node.c - nodes: reported by their runners, configured, drained */
 #include "aischedd/state/cluster/node.h"
 
 #include <stdlib.h>
@@ -51,7 +51,8 @@ static bool is_meant(const struct node *node, const char *text)
 	return !strcmp(name_in(text) == text ? node->name : node->full, text);
 }
 
-/* Returns the first node from this one on (an index plus one) that is meant. */
+/* Returns the first node from this one on (an index plus one) that the text
+ * means. */
 static int from(const struct state *state, uintptr_t next, const char *text)
 {
 	while (next && !is_meant(&state->nodes.node[next - 1], text))
@@ -161,7 +162,7 @@ int state_node_expect(struct state *state, const char *text)
 	return node;
 }
 
-/* Returns the node of a pool that has listed it; adds an unknown one. */
+/* Returns the node of a pool that has been listed; adds an unknown one. */
 static uint32_t seen(struct state *state, uint32_t pool, const char *name)
 {
 	int n = state_node_of(state, pool, name);
@@ -295,8 +296,8 @@ uint8_t node_gpu_link(const struct node *node, uint32_t gpu)
 	           : node->gpu_link[gpu];
 }
 
-/* Returns how many NUMA nodes the configuration gives to a node; 0: it says
- * nothing of them. */
+/* Returns how many NUMA nodes the configuration gives to a node; 0: it does not
+ * say. */
 static int64_t count_numas(const struct conf_node *conf)
 {
 	int64_t n = 0;
@@ -326,7 +327,7 @@ static int64_t numa_size(const struct node *node, uint32_t i, uint32_t n)
 }
 
 /* Divide the memory for jobs among the NUMA nodes: what is kept for the system
- * is taken from all evenly. */
+ * is taken from all of them evenly. */
 static void deal_memory(const struct state *state, struct node *node)
 {
 	const struct conf_pool *pool = &state->conf->pools[node->pool];

@@ -1,5 +1,5 @@
 /*
- * node.h - nodes: as their runners see them, as configured, drained
+ * node.h - nodes: reported by their runners, configured, drained
  */
 #ifndef AISCHEDD_STATE_CLUSTER_NODE_H
 #define AISCHEDD_STATE_CLUSTER_NODE_H
@@ -21,8 +21,8 @@ struct node {
 	const char *full; /* "POOL/NAME"; the table owns it */
 	const char *name;
 	uint32_t pool;
-	uint32_t namesake; /* another one of this name, plus one; 0: none */
-	bool expected;     /* it was named, and its pool is a guess */
+	uint32_t namesake; /* another node with this name, plus one; 0: none */
+	bool expected;     /* a text named it, and its pool is a guess */
 	bool removed;      /* its pool is no longer configured */
 	bool gone;         /* its runner no longer has it */
 	bool down;         /* by its runner */
@@ -54,9 +54,9 @@ struct node {
 	uint32_t gpus_others, slots_others;
 	/* its section of the configuration, or NULL */
 	const struct conf_node *conf;
-	/* When starts of different jobs fail in a row, nothing starts here
+	/* After starts of different jobs failed in a row, nothing starts here
 	 * until retry_at. */
-	uint64_t failed_job; /* whose start was the last and failed; 0: none */
+	uint64_t failed_job; /* the job whose start failed last; 0: none */
 	uint32_t fails;
 	int64_t retry_at;
 };
@@ -64,9 +64,9 @@ struct node {
 struct node_table {
 	struct node *node;
 	size_t n, cap;
-	struct arena *names; /* snapshots refer to them */
+	struct arena *names; /* snapshots refer to these */
 	struct map by_name;  /* the newest of a name, plus one */
-	bool namesakes;      /* some have the name of another one */
+	bool namesakes;      /* some nodes have the same name */
 	struct map sections; /* sections of the configuration by node name */
 	struct map fits;     /* hashes of shapes that fit the empty cluster */
 	bool dirty;          /* some nodes are to be written */
@@ -75,8 +75,8 @@ struct node_table {
 size_t state_nnodes(const struct state *state);
 struct node *state_node(const struct state *state, uint32_t node);
 
-/* Nodes that a text means: "NAME" all of that name, "POOL/NAME" that one.
- * Returns the index of the first of them, or of the next after another, or
+/* Find the nodes that a text means: "NAME" all with that name, "POOL/NAME" one.
+ * Returns the index of the first of them, or of the next one after another, or
  * -1. */
 int state_node_find(const struct state *state, const char *text);
 int state_node_next(const struct state *state, const char *text, int after);
@@ -85,23 +85,23 @@ int state_node_next(const struct state *state, const char *text, int after);
 int state_node_of(const struct state *state, uint32_t pool, const char *name);
 
 /* Like state_node_find(), but as long as some pool has not listed its nodes, an
- * unknown one is added, as gone: it may be one of them. */
+ * unknown node is added, as gone: it may be one of these. */
 int state_node_expect(struct state *state, const char *text);
 
-/* Returns what to call it: "NAME", or "POOL/NAME" if several pools have such a
+/* Returns how to name it: "NAME", or "POOL/NAME" if several pools have such a
  * node. */
 const char *state_node_label(const struct state *state, uint32_t node);
 
-/* Why the node is down, drained or avoided, or NULL.  If it is down or gone,
- * the admin's reason is kept for later. */
+/* Returns why the node is down, drained or avoided, or NULL. If it is down or
+ * gone, the admin's reason is kept for later. */
 const char *node_reason(const struct node *node);
 
-/* Take over what the node's runner found; corrections of the configuration
- * are applied. */
+/* Take over what the node's runner reports, with corrections of the
+ * configuration. */
 void state_node_seen(struct state *state, uint32_t pool,
                      const struct node_info *info);
 
-/* Drain the node or end that. Fails with EINVAL if a drain has no reason. */
+/* Drain the node, or end that. Fails with EINVAL if a drain has no reason. */
 int state_drain(struct state *state, uint32_t node, bool drained,
                 const char *reason, struct err *err);
 
@@ -111,12 +111,13 @@ int state_drain(struct state *state, uint32_t node, bool drained,
  * earlier versions wrote; adds an unknown one, as gone. */
 uint32_t node_intern(struct state *state, const char *text);
 
-/* Give each node the number of its pool in a new configuration. Those whose
+/* Give each node the number of its pool in a new configuration. Nodes whose
  * pool it lacks stay as removed: nothing finds them. */
 void nodes_reconf(struct state *state, const struct conf *conf);
 
-/* Remove the nodes that were only named, now that all pools have listed theirs,
- * as by jobs of a pool that is no longer configured. An admin's drain stays. */
+/* Remove nodes that were only named (by jobs of a pool that is no longer
+ * configured, for instance), now that all pools have listed theirs. Nodes that
+ * an admin drained stay. */
 void nodes_drop_expected(struct state *state);
 void node_apply_conf(struct state *state, struct node *node);
 

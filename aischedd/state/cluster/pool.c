@@ -1,4 +1,4 @@
-/* pool.c - pools: what their runners report, and which may take a job */
+/* pool.c - pools: reports of their runners, and which may take a job */
 #include "aischedd/state/cluster/pool.h"
 
 #include "aischedd/state/cluster/node.h"
@@ -55,7 +55,7 @@ void state_pool_trouble(struct state *state, uint32_t pool, const char *text)
 	text_set(&state->pools.trouble[pool], text);
 }
 
-/* The pools whose kind of runner can run such a request. */
+/* Returns the pools whose kind of runner can run such a request. */
 static uint64_t runner_pools(const struct conf *conf, const struct spec *spec)
 {
 	bool contained = spec->image || spec->mount;

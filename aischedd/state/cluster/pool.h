@@ -1,5 +1,5 @@
 /*
- * pool.h - pools: what their runners report, and which may take a job
+ * pool.h - pools: reports of their runners, and which may take a job
  */
 #ifndef AISCHEDD_STATE_CLUSTER_POOL_H
 #define AISCHEDD_STATE_CLUSTER_POOL_H
@@ -16,7 +16,7 @@ struct state;
 /* Sums over the nodes of a pool. */
 struct pool_sum {
 	int64_t total[RES_N];
-	/* MiB on the node with least; INT64_MAX: no CPUs */
+	/* MiB on the node with the least; INT64_MAX: no CPUs */
 	int64_t mem_per_cpu;
 };
 
@@ -31,14 +31,14 @@ struct pool_table {
 void state_pool_ready(struct state *state, uint32_t pool, bool ready);
 bool state_pool_is_ready(const struct state *state, uint32_t pool);
 
-/* Returns the first pool whose runner has not, or -1. */
+/* Returns the first pool whose runner has not done so, or -1. */
 int state_pool_unready(const struct state *state);
 
 /* End jobs on nodes of the pool that are gone. */
 void state_lose_orphans(struct state *state, uint32_t pool, int64_t now);
 
-/* Say why the pool's runner cannot go on, for the reasons of its jobs; NULL:
- * nothing is wrong. */
+/* Note why the pool's runner cannot go on, for the reasons of its jobs; NULL:
+ * it can. */
 void state_pool_trouble(struct state *state, uint32_t pool, const char *text);
 bool state_pool_has_trouble(const struct state *state, uint32_t pool);
 
@@ -51,8 +51,8 @@ uint64_t spec_pools(const struct state *state, const struct spec *spec,
 /* The sums of each pool; borrowed until nodes change. */
 const struct pool_sum *pool_sums(struct state *state);
 
-/* Returns the MiB for each CPU of a job that asks for no memory and may run in
- * any of these pools. */
+/* Returns the MiB per CPU of a job that asks for no memory and may run in any
+ * of these pools. */
 int64_t state_default_mem(struct state *state, uint64_t pools);
 
 #endif

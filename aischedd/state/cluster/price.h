@@ -14,8 +14,8 @@
 struct job;
 struct state;
 
-/* Returns what a job with a place costs by the present configuration, in
- * millionths of the currency an hour, if it holds at these rates. */
+/* Returns what a job with nodes costs under the present configuration if it
+ * holds at these rates, in millionths of the currency an hour. */
 int64_t price_of(const struct state *state, const struct job *job,
                  const int64_t rate[RES_N]);
 

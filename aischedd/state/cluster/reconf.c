@@ -124,7 +124,7 @@ int state_reconf(struct state *state, const struct conf *conf, int64_t now,
 		if (job->state == JOB_PENDING)
 			state_reindex(state, job, now);
 	}
-	/* Prices may have changed: what was held until now costs the old
+	/* Prices may have changed: book what was held until now at the old
 	 * ones. */
 	for (struct job *job = state->records.placed; job; job = job->row_next)
 		ledger_book(state, job, now);

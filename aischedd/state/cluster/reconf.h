@@ -13,7 +13,7 @@ struct state;
 
 /*
  * Use another configuration from now on; conf is borrowed. Fails with EBUSY,
- * and changes nothing, if it lacks a queue, pool or node that jobs are in.
+ * and changes nothing, if it lacks a queue, pool or node that has jobs.
  */
 int state_reconf(struct state *state, const struct conf *conf, int64_t now,
                  struct err *err);

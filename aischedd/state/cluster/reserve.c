@@ -109,7 +109,7 @@ void reserve_arm(struct state *state, int64_t now)
 	}
 }
 
-/* Call after each change: plans begun before it are stale. */
+/* Call it after each change: plans begun before are stale. */
 static void changed(struct state *state, int64_t now)
 {
 	state->reservations.dirty = true;
@@ -205,7 +205,7 @@ static void mark(const struct placement *p, bool *busy)
 		busy[p->task[i].node] = true;
 }
 
-/* Rank nodes by how little they suit: not usable, or in use at the start. */
+/* Rank nodes by how unsuitable they are: unusable, or in use at the start. */
 static int *rank_nodes(const struct state *state, int64_t start)
 {
 	int *rank = xcalloc(state->nodes.n + 1, sizeof(*rank));

@@ -2,13 +2,12 @@
  * reserve.h - nodes kept for some users, or for nobody, for a while
  *
  * From start until before end only jobs that name the reservation run on its
- * nodes; the scheduler sees it coming and starts no job there that would run
- * into it. No two keep the same node at the same time. One that repeats has its
- * next window as soon as one is over: at the same time of the day, in local
- * time.
- *
- * Only the submitter's connection knows their groups: a user who submits as
- * member of a named group is remembered as a guest.
+ * nodes; the scheduler knows it beforehand and starts no job there that would
+ * run into it. No two reservations keep the same node at the same time. A
+ * reservation that repeats has its next window as soon as one is over: at the
+ * same time of the day, in local time. Only the submitter's connection knows
+ * their groups; so a user who submits as a member of a named group is
+ * remembered as a guest.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_RESERVE_H
 #define AISCHEDD_STATE_CLUSTER_RESERVE_H
@@ -28,7 +27,7 @@ struct reservation {
 	int64_t start, end; /* of the current or the next window */
 	enum repeat repeat;
 	char *users;    /* "ann,@ml"; empty: for maintenance */
-	char *guests;   /* "bob": members of its groups who submitted */
+	char *guests;   /* "bob": members of these groups who have submitted */
 	uint32_t *node; /* ascending */
 	uint32_t nnodes;
 };
@@ -61,7 +60,7 @@ struct reserve_ask {
 int state_reserve(struct state *state, const struct reserve_ask *ask,
                   int64_t now, struct err *err);
 
-/* Delete a reservation. Pending jobs that name it wait until there is one of
+/* Delete a reservation. Pending jobs that name it wait until there is one with
  * that name again. Fails with ENOENT. */
 int state_unreserve(struct state *state, const char *name, int64_t now,
                     struct err *err);
@@ -90,7 +89,7 @@ struct reservation *reserve_find(const struct state *state, const char *name);
 /* Handle reservations that begin or end by now. */
 void reserve_tick(struct state *state, int64_t now);
 
-/* Work out when the next one begins or ends. */
+/* Find out when the next one begins or ends. */
 void reserve_arm(struct state *state, int64_t now);
 void reserve_free(struct state *state);
 

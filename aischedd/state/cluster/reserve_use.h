@@ -21,11 +21,11 @@ struct state;
 int reserve_check(const struct state *state, const struct spec *spec,
                   const struct submitter *who, int64_t limit, struct err *err);
 
-/* Remember a submitter who may use the reservation through a group. */
+/* Remember a submitter who may use the reservation as a member of a group. */
 void reserve_admit(struct state *state, const struct spec *spec,
                    const struct submitter *who);
 
-/* Whether the job names a reservation that is over or was deleted. */
+/* Whether the job names a reservation that is over, or was deleted. */
 bool reserve_is_gone(const struct state *state, const struct job *job);
 
 #endif

@@ -12,7 +12,7 @@
 
 enum {
 	HOURS_AT_ONCE = 1000, /* in a turn */
-	HOURS_LONG = 48,      /* a longer span is booked by and by */
+	HOURS_LONG = 48,      /* a longer span is booked in several turns */
 	HOUR_MS = 3600000
 };
 
@@ -85,7 +85,7 @@ static void touch(struct state *state, struct rollup *r)
 	t->changed[t->nchanged++] = r;
 }
 
-/* Returns the hour of a time, as it stays in the table until the next call. */
+/* Returns the hour of a time; the table keeps it until the next call. */
 static const int64_t *hour_of(struct state *state, int64_t at_ms)
 {
 	struct rollup_table *t = &state->rollups;
@@ -96,8 +96,8 @@ static const int64_t *hour_of(struct state *state, int64_t at_ms)
 	return t->hour;
 }
 
-/* Find the sums of an hour. They are in order of time, and mostly the last is
- * meant. */
+/* Find the sums of an hour. They are in order of time, and mostly the last one
+ * is meant. */
 static struct rollup_due *due_of(struct state *state, struct rollup *r,
                                  int64_t at_ms)
 {
@@ -148,7 +148,7 @@ static void add_lag(struct rollup_table *t, const struct rollup_lag *lag)
 	t->lag[t->nlags++] = *lag;
 }
 
-/* Add a span now, or a long one by and by. */
+/* Add a span now; a long one, in several turns. */
 static void add_span(struct state *state, struct rollup *r,
                      const int64_t rate[RATES], int64_t from, int64_t to)
 {

@@ -3,13 +3,12 @@
  *
  * Each combination of user, account, queue, class, pool and type of GPU that
  * jobs have had is a rollup: the rate at which its jobs hold resources now, and
- * the time up to which that is booked.  Nothing is done while nothing changes;
- * a span that is booked is divided exactly at the borders of hours.  Amounts
- * are exact: thousandths of a CPU or GPU, or MiB, times milliseconds.
- *
- * Amounts booked since the last commit are due: the store adds them to its rows
- * of hours, days and months.  News may be late, as an end that a shepherd
- * reports after a restart: amounts booked in excess are then due as negative
+ * the time up to which that is booked. Nothing is done while nothing changes; a
+ * span that is booked is divided exactly at the borders of hours. Amounts are
+ * exact: thousandths of a CPU or GPU, or MiB, times milliseconds. Amounts
+ * booked since the last commit are due: the store adds them to its rows of
+ * hours, days and months. News may be late, for instance an end that a shepherd
+ * reports after a restart; then amounts booked in excess are due as negative
  * ones.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_ROLLUP_H
@@ -112,8 +111,8 @@ struct rollup {
 
 /*
  * A long span that is still to be divided into hours, at the rates held in it.
- * A clock that goes decades ahead must not cost a turn of seconds: such a span
- * is booked some hours a turn.
+ * A clock that jumps decades ahead must not make a turn last seconds: such a
+ * span is booked some hours a turn.
  */
 struct rollup_lag {
 	struct rollup *rollup;
@@ -136,16 +135,16 @@ struct rollup_table {
 	bool lags_changed; /* since the last commit */
 };
 
-/* Returns the bucket of a wait, and the wait that stands for a bucket: the
- * middle of it. */
+/* Returns the bucket of a wait; and the wait that stands for a bucket, its
+ * middle. */
 uint32_t rollup_bucket(int64_t wait_ms);
 int64_t rollup_bucket_ms(uint32_t bucket);
 
-/* Add, up to the bounds of int64_t: memory of 3.4 PiB for a month is as much.
- */
+/* Add without exceeding the bounds of int64_t: 3.4 PiB of memory for a month
+ * reach them. */
 int64_t rollup_sum(int64_t a, int64_t b);
 
-/* Add rates over a span of time, which is not divided, to sums. */
+/* Add rates over a span of time, without dividing it, to sums. */
 void rollup_add(int64_t sum[ROLLUP_NSUMS], const int64_t rate[RATES],
                 int64_t ms);
 
@@ -158,8 +157,8 @@ void state_set_zone(struct state *state, const struct zone *zone);
 const struct zone *state_zone(const struct state *state);
 
 /*
- * Book some rollups up to now, so that no commit has to book many hours of
- * many.  Returns whether there are more.
+ * Book some rollups up to now, so that no commit has to book many hours of many
+ * rollups. Returns whether there are more.
  */
 bool state_book_some(struct state *state, int64_t now_ms);
 
@@ -169,7 +168,7 @@ int64_t state_lag_hours(const struct state *state);
 /* Load one from the store; its rate comes from the jobs that hold it. */
 void state_load_rollup(struct state *state, int64_t id,
                        const char *const part[PARTS], int64_t booked_ms);
-/* Load what is left of a long span; one of an unknown rollup is dropped. */
+/* Load what is left of a long span; it is dropped if its rollup is unknown. */
 void state_load_lag(struct state *state, int64_t id,
                     const struct rollup_lag *lag);
 
@@ -180,15 +179,15 @@ struct rollup *rollup_of(struct state *state, const struct job *job);
 /* Returns it by its number in the store, or NULL. */
 struct rollup *rollup_find(const struct state *state, int64_t id);
 
-/* The rates count from this time on; sign -1: they no longer do. */
+/* Count these rates from this time on; sign -1: no longer. */
 void rollup_change(struct state *state, struct rollup *r,
                    const int64_t rate[RATES], int sign, int64_t at_ms);
 
-/* A loaded job holds at these rates, which it did when the rollup was booked.
- */
+/* A loaded job holds at these rates; it did so already when the rollup was
+ * booked. */
 void rollup_resume(struct rollup *r, const int64_t rate[RATES]);
 
-/* Count the first start of a job after so long a wait. */
+/* Count the first start of a job after this wait. */
 void rollup_started(struct state *state, struct rollup *r, int64_t at_ms,
                     int64_t wait_ms);
 

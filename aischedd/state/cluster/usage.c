@@ -99,7 +99,7 @@ uint16_t usage_light(int64_t used, int64_t all, uint32_t users)
 
 /* --- what a job is charged --------------------------------------------- */
 
-/* Count what the job keeps from others on the node of one task. */
+/* Count the resources of one task's node that the job keeps from others. */
 static void hold_task(const struct state *state, const struct job *job,
                       const struct row_key *req, uint32_t task,
                       int64_t held[RES_N])

@@ -39,7 +39,7 @@ struct usage {
 	int64_t rate, amount, at;
 	bool dirty; /* rate or amount is to be written */
 	/* As of the last snapshot: usage, its fraction of the queue's usage in
-	 * millionths, and how light a user this is. */
+	 * millionths, and the user's lightness. */
 	int64_t used;
 	uint32_t part;
 	uint16_t light; /* 0 .. LIGHT_MOST */
@@ -56,12 +56,12 @@ struct usage_table {
 /* The usage at that time, which is not before u->at. */
 int64_t usage_at(const struct usage *u, int64_t half_life, int64_t when);
 
-/* Change the rate by this much, as of `when`, which may be before u->at. */
+/* Change the rate by this much from `when` on, which may be before u->at. */
 void usage_change(struct usage *u, int64_t half_life, int64_t by, int64_t when);
 
 /*
- * 1000 * 2^(-used/all * users): 500 for a user whose usage is the mean of those
- * who share the queue's usage.
+ * Returns 1000 * 2^(-used/all * users): 500 for a user whose usage is the mean
+ * of all who share the queue's usage.
  */
 uint16_t usage_light(int64_t used, int64_t all, uint32_t users);
 
@@ -83,15 +83,15 @@ struct usage *usage_find(const struct state *state, uint32_t queue,
                          uint32_t user);
 struct usage *usage_of(struct state *state, uint32_t queue, uint32_t user);
 
-/* Returns what a job with a place keeps from others: milli-CPUs, MiB,
- * milli-GPUs; no CPUs while it is suspended. */
+/* Returns what a job with nodes keeps from others: milli-CPUs, MiB, milli-GPUs;
+ * no CPUs while it is suspended. */
 void usage_held(const struct state *state, struct job *job, int64_t ret[RES_N]);
 
 /* Charge the job for what it holds from now on: call it after each change of
  * its place, and after suspend and resume. */
 void usage_charge(struct state *state, struct job *job, int64_t now);
 
-/* Correct the charge: the job holds its place since `to`, not `from`. */
+/* Correct the charge: the job has held its nodes since `to`, not `from`. */
 void usage_backdate(struct state *state, struct job *job, int64_t from,
                     int64_t to);
 

@@ -21,7 +21,7 @@ static void ask_of(const struct job *job, int64_t ret[RES_N])
 	ret[RES_GPU] = req.gpus_milli;
 }
 
-/* last: by node, the job counted there last. */
+/* last: by node, the job that was counted there last. */
 static void take(struct node_left *left, const struct job **last,
                  const struct job *job, const struct placement *p,
                  const int64_t task[RES_N])
@@ -51,7 +51,7 @@ void state_nodes_left(const struct state *state, struct node_left *ret)
 			          [RES_GPU] = gpus * 1000 },
 		};
 	}
-	/* Tasks that are ending still hold what they have. */
+	/* Ending tasks still hold their resources. */
 	for (const struct job *job = state->records.placed; job;
 	     job = job->row_next) {
 		int64_t task[RES_N];

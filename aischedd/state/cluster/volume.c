@@ -26,7 +26,7 @@ static uint64_t text_key(uint64_t seed, const char *s, size_t len)
 
 /* --- names --------------------------------------------------------------- */
 
-/* Find the next claim of --mount: returns its name and moves on, or NULL. */
+/* Find the next claim of --mount: returns its name and advances, or NULL. */
 static const char *next_claim(const char **mount, size_t *ret_len)
 {
 	const char *s = *mount;
@@ -83,8 +83,8 @@ static void volume_free(struct volume *v)
 	free(v);
 }
 
-/* Move jobs to the rows where they belong now. One that is being placed is in
- * none any longer, though it is still pending. */
+/* Move jobs to the rows where they belong now. A job that is being placed is in
+ * no row any longer, though still pending. */
 static void changed(struct state *state, int64_t now)
 {
 	for (struct job *job = state->records.first; job; job = job->all_next) {
@@ -183,14 +183,15 @@ static bool names_node(const char *text, const struct node *node)
 	return has;
 }
 
-/* Whether the job names its nodes, and this is none of them. */
+/* Whether the job names nodes, and this is none of them. */
 static bool keeps_off(const struct spec *spec, const struct node *node)
 {
 	return (spec->exclude && names_node(spec->exclude, node)) ||
 	       (spec->nodelist && !names_node(spec->nodelist, node));
 }
 
-/* Say why the job cannot mount the claim in that pool; false: it can. */
+/* Say why the job cannot mount the claim in that pool; returns false if it can.
+ */
 static bool hinders_one(const struct state *state, const struct job *job,
                         const struct spec *spec, uint32_t pool,
                         const char *name, size_t len, struct buf *text)
@@ -310,7 +311,7 @@ static bool reaches_one(const struct state *state, const char *name, size_t len,
 	                 text_key(0, node->name, strlen(node->name))));
 }
 
-/* Whether no other job has the volume on another node only. */
+/* Whether no job has the volume on another node exclusively. */
 static bool is_free_for(const struct state *state, const char *name, size_t len,
                         uint32_t n, const struct job *but)
 {

@@ -1,9 +1,9 @@
 /*
  * volume.h - the volume claims of pools, and where jobs that mount them may run
  *
- * A runner tells of each claim whether it can be mounted, by how many, and on
- * which nodes. The use by our own jobs is known here at once, before their pods
- * are there.
+ * A runner reports for each claim whether it can be mounted, by how many, and
+ * on which nodes. Use by our own jobs is known here at once, before their pods
+ * exist.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_VOLUME_H
 #define AISCHEDD_STATE_CLUSTER_VOLUME_H
@@ -23,12 +23,12 @@ struct state;
 
 struct volume_table {
 	struct map claims;        /* by pool and name */
-	bool listed[LIMIT_POOLS]; /* the runner has told of all */
-	char *blind[LIMIT_POOLS]; /* why it cannot, or NULL */
+	bool listed[LIMIT_POOLS]; /* the runner has reported all claims */
+	char *blind[LIMIT_POOLS]; /* why it cannot report them, or NULL */
 };
 
-/* Take over what a runner tells of a claim; or, without a name, whether it has
- * told of all claims of the pool. */
+/* Take over a runner's report about a claim; or, without a name, whether it has
+ * reported all claims of the pool. */
 void state_volume_seen(struct state *state, uint32_t pool,
                        const struct volume_info *info, int64_t now);
 
@@ -40,8 +40,8 @@ bool volume_is_named(const char *mount);
 /* Append the claims of --mount, each ended by a comma. */
 void volume_names(const char *mount, struct buf *out);
 
-/* Whether no pool of the job can mount its claims now; text, which may be NULL,
- * gets why the first one cannot. */
+/* Whether no pool of the job can mount its claims now; text, unless NULL, gets
+ * the reason of the first one that cannot. */
 bool volume_hinders(const struct state *state, const struct job *job,
                     struct buf *text);
 
@@ -49,13 +49,13 @@ bool volume_hinders(const struct state *state, const struct job *job,
 bool volume_wants_one_node(const struct state *state, const char *names,
                            uint64_t pools);
 
-/* Whether the volumes of all these claims reach the node; now: and jobs have
- * none of them on another node only. */
+/* Whether the volumes of all these claims reach the node; with now: and no job
+ * has one of them on another node exclusively. */
 bool volume_reaches(const struct state *state, const char *names, uint32_t node,
                     bool now);
 
-/* Whether the job may start there: others that were started since it was
- * planned may have the volume. */
+/* Whether the job may start on the nodes of these tasks: a job started since
+ * the plan was made may have the volume. */
 bool volume_still_fits(const struct state *state, const struct job *job,
                        const struct snap_task *task, uint32_t ntasks);
 

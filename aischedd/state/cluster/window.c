@@ -6,8 +6,8 @@
 
 #include "libcommon/mem.h"
 
-/* How many windows are compared: a year of days. If both repeat, each week is
- * like the next, and fewer do. */
+/* How many windows are compared: a year of days. If both repeat, weeks are
+ * alike, and fewer are enough. */
 enum { STEPS = 400, STEPS_REPEATED = 20 };
 
 static const struct {
@@ -47,8 +47,7 @@ bool window_next(struct window *w)
 		return false;
 	localtime_r(&at, &tm);
 	tm.tm_mday += repeats[w->repeat].days;
-	tm.tm_isdst =
-	    -1; /* the same clock time, whatever daylight saving says */
+	tm.tm_isdst = -1; /* the same clock time, despite daylight saving */
 	w->start = mktime(&tm);
 	w->end = w->start + length;
 	return true;

@@ -93,8 +93,8 @@ static struct alarm pop_alarm(struct state *state)
 }
 
 /*
- * An alarm only says that something of this job may be due; the job knows what.
- * A stale alarm finds nothing to do.
+ * An alarm only means that something of this job may be due; the job knows
+ * what. A stale alarm finds nothing to do.
  */
 static void tick_job(struct state *state, struct job *job, int64_t now)
 {

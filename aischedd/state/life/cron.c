@@ -183,8 +183,8 @@ static void arm(struct state *state, struct cron_entry *e)
 		state_alarm(state, e->next_at, e->id);
 }
 
-/* Block the entry if its zone or queue is gone, and no longer if they are
- * back. An owner is asked for again at the next time. */
+/* Block the entry if its zone or queue is gone; unblock it if they are back. An
+ * owner is looked up again at the next time. */
 static void judge(struct state *state, struct cron_entry *e)
 {
 	bool there;
@@ -208,7 +208,7 @@ void state_cron_recheck(struct state *state, int64_t now)
 	}
 }
 
-/* An alarm only says that something may be due; a stale one finds nothing. */
+/* An alarm only means that something may be due; a stale one finds nothing. */
 void cron_tick(struct state *state, struct cron_entry *e, int64_t now)
 {
 	if (e->next_at == NO_TIME && e->rule.until != SCHEDULE_NEVER &&
@@ -324,7 +324,8 @@ void state_cron_change(struct state *state, struct cron_entry *e,
 	schedule_parse(&e->schedule, e->rule.schedule, NULL);
 	e->script = script ? script : e->script;
 	e->env = env ? env : e->env;
-	/* Times of the new schedule that have passed were never promised. */
+	/* Drop times of the new schedule that have passed: they were never
+	 * promised. */
 	if (other && e->looked < now)
 		e->looked = now;
 	touch(state, e);
@@ -404,7 +405,7 @@ static void skip(struct state *state, struct cron_entry *e, enum cron_skip why,
 	state->crons.skips[why] += n;
 }
 
-/* Say why times that were missed have no run, not even a late one. */
+/* Say why missed times have no run, not even a late one. */
 static void explain_missed(const struct state *state, struct cron_entry *e,
                            const struct due *due, bool late)
 {

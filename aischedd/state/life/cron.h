@@ -2,13 +2,12 @@
  * cron.h - recurring work: its entries, and what is due of them
  *
  * An entry is a request with a schedule; each of its runs is a job of its own.
- * When a time comes, an alarm leaves EFFECT_CRON: the daemon asks who the owner
- * is by now, checks the request as for any submission, and calls
+ * When a time comes, an alarm leaves EFFECT_CRON. The daemon looks up the owner
+ * as they are now, checks the request like any submission, and calls
  * state_cron_take() and state_submit() in one turn. So the job and the mark of
- * the entry are in one commit, and each time has exactly one run.
- *
- * A state of an entry: paused (by a user), blocked (its zone, queue or owner is
- * gone; `blocked` says why), or active.
+ * the entry are in one commit, and each time has exactly one run. An entry is
+ * paused (by a user), blocked (its zone, queue or owner is gone; `blocked` says
+ * why), or active.
  */
 #ifndef AISCHEDD_STATE_LIFE_CRON_H
 #define AISCHEDD_STATE_LIFE_CRON_H
@@ -32,7 +31,7 @@ enum cron_skip {
 	CRON_SKIP_LATE,    /* further back than --cron-late */
 	CRON_SKIP_MISSED,
 	CRON_SKIP_REFUSED, /* the daemon would not take the request */
-	CRON_SKIP_LIMIT,   /* cron.max_runs have not ended */
+	CRON_SKIP_LIMIT,   /* cron.max_runs of its runs have not ended */
 	CRON_SKIPS
 };
 
@@ -45,18 +44,18 @@ struct cron_entry {
 	struct cron_rule rule;   /* its texts are the entry's own */
 	struct schedule schedule;
 	int64_t created;
-	int64_t looked;  /* all times up to this one are over */
+	int64_t looked;  /* all times up to this one are settled */
 	int64_t next_at; /* when the next run is due, or NO_TIME */
 	int64_t last;    /* the time of the last run, or NO_TIME */
 	uint64_t last_job;
 	uint64_t runs, skipped, missed, refused;
 	bool paused, imported;
-	bool asking;    /* its owner is being asked for */
-	bool ownerless; /* blocked, as its owner was gone at the last time */
+	bool asking;    /* its owner is being looked up */
+	bool ownerless; /* blocked, as its owner was not found the last time */
 	bool is_dirty;  /* to be written */
 	char *blocked;  /* why, or NULL */
 	char *reason;   /* why the last time had no run, or NULL */
-	uint64_t *run;  /* jobs and arrays; some may have ended */
+	uint64_t *run;  /* jobs and arrays that may still run */
 	size_t nruns, run_cap;
 };
 
@@ -107,7 +106,7 @@ const struct zone *state_cron_zone(const struct state *state,
                                    const struct cron_rule *rule,
                                    struct err *err);
 
-/* Returns by how much each of its runs is later, for jitter. */
+/* Returns by how much each of its runs is delayed, for jitter. */
 int64_t state_cron_shift(const struct state *state,
                          const struct cron_entry *entry);
 
@@ -116,7 +115,7 @@ int64_t state_cron_shift(const struct state *state,
 int state_cron_check(const struct state *state, const struct cron_rule *rule,
                      uint32_t uid, uint32_t more, int64_t now, struct err *err);
 
-/* Check that a user may have this many more. Fails with EAGAIN. */
+/* Check that a user may have this many more entries. Fails with EAGAIN. */
 int state_cron_check_count(const struct state *state, uint32_t uid,
                            uint32_t more, struct err *err);
 
@@ -142,20 +141,20 @@ size_t state_cron_live(struct state *state, struct cron_entry *entry,
                        const uint64_t **ret);
 
 /*
- * Take what is due: all times up to now are over then, whether they run or not.
- * Returns true if there is a run for the time *ret. up_since: when the daemon
- * began.
+ * Take what is due: all times up to now are settled then, whether they run or
+ * not. Returns true if there is a run, for the time *ret. up_since: when the
+ * daemon began.
  */
 bool state_cron_take(struct state *state, struct cron_entry *entry,
                      int64_t up_since, int64_t now, int64_t *ret);
 
-/* Note what became of it: a job, or why there is none. */
+/* Note the result of a run that was due: a job, or why there is none. */
 void state_cron_ran(struct state *state, struct cron_entry *entry, uint64_t job,
                     int64_t time);
 void state_cron_refused(struct state *state, struct cron_entry *entry,
                         const char *why, int64_t now);
 
-/* Look again then: the owner could not be asked for. */
+/* Try again at that time: the owner could not be looked up. */
 void state_cron_later(struct state *state, struct cron_entry *entry,
                       int64_t at);
 
@@ -163,11 +162,11 @@ void state_cron_later(struct state *state, struct cron_entry *entry,
 void state_cron_block(struct state *state, struct cron_entry *entry,
                       const char *why);
 
-/* Put the time of a run, and of the one before, into its request. */
+/* Put the time of a run, and that of the previous one, into its request. */
 void state_cron_spec(const struct state *state, const struct cron_entry *entry,
                      int64_t time, struct spec *spec);
 
-/* Work out what is next again: the configuration or a zone has changed. */
+/* Find out again what is next: the configuration or a zone has changed. */
 void state_cron_recheck(struct state *state, int64_t now);
 
 /* --- files -------------------------------------------------------------- */
@@ -187,11 +186,11 @@ void state_load_cron_file(struct state *state, uint32_t uid, int64_t text);
 
 void cron_free(struct state *state);
 void cron_committed(struct state *state);
-/* Set all alarms, when all is loaded. */
+/* Set all alarms once all is loaded. */
 void cron_loaded(struct state *state, int64_t now);
-/* An alarm of the entry. */
+/* Handle an alarm of the entry. */
 void cron_tick(struct state *state, struct cron_entry *entry, int64_t now);
-/* Note a job that may be a run. */
+/* Note a job if it is a run of an entry. */
 void cron_note_run(struct state *state, const struct job *job);
 
 #endif

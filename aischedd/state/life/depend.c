@@ -153,8 +153,8 @@ static bool alone(const struct state *state, const struct job *job)
 {
 	const struct job *first = map_find(&state->waits.names, job->name_key);
 
-	/* Newest first: the jobs behind it on the list are nearly always
-	 * older. */
+	/* Newest first: the jobs after it in the list are nearly always older.
+	 */
 	for (const struct job *o = job->name_next; o; o = o->name_next) {
 		steps_add(1);
 		if (is_older(o, job))
@@ -177,7 +177,7 @@ static enum met judge(struct state *state, struct job *job, struct dep *dep,
 	if (dep->kind == DEP_SINGLETON)
 		return alone(state, job) ? MET : NOT_YET;
 	if (dep->kind == DEP_CORR && job->tasks.n)
-		return NOT_YET; /* judged task by task, see deps_divide() */
+		return NOT_YET; /* judged task by task: see deps_divide() */
 	see(state, dep->job, dep->kind == DEP_CORR ? job->task : dep->task,
 	    &seen);
 	switch ((enum dep_kind)dep->kind) {
@@ -209,7 +209,7 @@ static const struct dep *corresponds(const struct job *job)
 }
 
 /* Split one task off an array once the task of the same index in the other
- * array has ended, whether that meets the condition or not. */
+ * array has ended, whether or not that meets the condition. */
 void deps_divide(struct state *state, struct job *job, uint32_t task,
                  int64_t now)
 {

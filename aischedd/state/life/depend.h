@@ -33,17 +33,17 @@ void deps_judge(struct state *state, struct job *job, int64_t now);
 /* Watch and judge a job that is new in the state, then put it in its row. */
 void deps_begin(struct state *state, struct job *job, int64_t now);
 
-/* Judge a job that is not in the state as if it were new. */
+/* Judge a job that is not in the state as if it were. */
 void deps_try(struct state *state, struct job *job, int64_t now);
 
 /* Free the job's conditions and stop watching for them. */
 void deps_forget(struct state *state, struct job *job);
 
 /* Judge the job again, because something happened to a job that it waits for:
- * to this task of an array, or NO_TASK. */
+ * to this task of an array, or (NO_TASK) to the job itself. */
 void deps_hear(struct state *state, uint64_t id, uint32_t task, int64_t now);
 
-/* Split this task off if the task of the same index that it waits for has
+/* Split this task off if the task that it waits for, of the same index, has
  * ended. May remove the record. */
 void deps_divide(struct state *state, struct job *job, uint32_t task,
                  int64_t now);

@@ -1,4 +1,4 @@
-/* depend_watch.c - who is told when a job starts or ends */
+/* depend_watch.c - which jobs to judge again when a job starts or ends */
 #include "aischedd/state/life/depend_watch.h"
 
 #include <stdlib.h>
@@ -15,9 +15,9 @@ struct dep_watch {
 	uint64_t job; /* the job that waits */
 };
 
-/* The list of jobs that wait for this. Single tasks of arrays have lists of
- * their own, and so have aftercorr conditions on arrays. A condition on a task
- * of a plain job is on that job. */
+/* The list of jobs that wait for this one. Single tasks of arrays have lists of
+ * their own, as have aftercorr conditions on arrays. A condition on a task of a
+ * plain job is on that job. */
 static struct map *list_of(struct state *state, const struct dep *dep,
                            uint64_t *ret_key)
 {
@@ -165,7 +165,7 @@ void deps_go_on(struct state *state, int64_t now)
 	struct dep_lists *q = &state->watches;
 
 	if (q->busy)
-		return; /* a caller of this call goes on */
+		return; /* the outer call continues */
 	q->busy = true;
 	while (q->at < q->n && q->left > 0) {
 		uint64_t before = steps_so_far;

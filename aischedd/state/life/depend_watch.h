@@ -1,10 +1,10 @@
 /*
- * depend_watch.h - who is told when a job starts or ends
+ * depend_watch.h - which jobs to judge again when a job starts or ends
  *
  * Each condition is on a list of the job that it names, or of that task of an
  * array. A job that starts or ends is put in a queue, and its list is judged a
- * slice a turn, because it may be as long as all jobs. None of this is stored:
- * after a restart all conditions are judged anew.
+ * slice a turn, because it may have as many entries as there are jobs. None of
+ * this is stored: after a restart all conditions are judged again.
  */
 #ifndef AISCHEDD_STATE_LIFE_DEPEND_WATCH_H
 #define AISCHEDD_STATE_LIFE_DEPEND_WATCH_H
@@ -46,7 +46,8 @@ struct dep_lists {
 void deps_init(struct dep_lists *lists);
 void deps_fini(struct dep_lists *lists);
 
-/* Tell the job from now on what happens to the job that dep names. */
+/* From now on judge the job whenever something happens to the job that dep
+ * names. */
 void dep_watch(struct state *state, struct dep *dep, uint64_t job);
 void dep_unwatch(struct state *state, struct dep *dep);
 

@@ -19,7 +19,7 @@ enum {
 	NAMED = 4 /* jobs and nodes that a sentence names at most */
 };
 
-/* Later than any clock we meet. */
+/* Later than any real clock. */
 #define FOR_EVER ((int64_t)1 << 52)
 
 int64_t backoff_s(uint32_t fails)
@@ -89,7 +89,7 @@ static void drop_and_wait(struct state *state, struct job *job, int64_t now)
 		state_reindex(state, job, now);
 }
 
-/* Plans leave out pools that are not ready: keep claims there, so that they
+/* Plans leave out pools that are not ready; keep the claims there, so that they
  * survive a restart. */
 static bool is_out_of_sight(const struct state *state, const struct held *claim)
 {
@@ -149,7 +149,7 @@ static void note_time(struct job *job, int64_t now)
 void evict_note(struct state *state, struct job *job, const struct event_in *ev,
                 bool whole)
 {
-	/* An operator's `preempt` is for nobody in particular. */
+	/* An operator's `preempt` is not for the sake of a job. */
 	counts_evicted(state, job,
 	               ev->evict == EVICT_NONE ? EVICT_PREEMPT : ev->evict);
 	job->evict = (uint8_t)ev->evict;

@@ -45,15 +45,15 @@ void claim_drop(struct state *state, struct job *job);
 void evict_note(struct state *state, struct job *job, const struct event_in *ev,
                 bool whole);
 
-/* The seconds that the job has to make room for others: its grace, but no more
+/* The seconds that the job gets to make room for others: its grace, but no more
  * than evict_timeout. */
 int64_t evict_grace(const struct state *state, const struct job *job);
 
 /* Set the time by which the evicted job should be gone. */
 void evict_watch(struct state *state, struct job *job, int64_t now);
 
-/* The job has not ended in time: avoid its nodes and drop the claims on
- * them. */
+/* The job has not ended in time: avoid its nodes, and drop the claims on them.
+ */
 void evict_overdue(struct state *state, struct job *job, int64_t now);
 
 /* Whether all of the job is being evicted. */
@@ -62,15 +62,15 @@ bool evict_is_ending(const struct job *job);
 /* Returns the time before which the job must not be evicted again. */
 int64_t evict_safe_until(const struct state *state, const struct job *job);
 
-/* Note a failed start on these nodes of the job (none named: all). */
+/* Note a failed start on these nodes of the job (none named: all of them). */
 void nodes_blame(struct state *state, const struct job *job,
                  const struct strlist *whose, int64_t now);
 
 /* Forget failed starts on the job's nodes: a start succeeded. */
 void nodes_absolve(struct state *state, const struct job *job);
 
-/* Append the sentence on a job that has a claim; raise the expected start to
- * when its victims should be gone. */
+/* Append the sentence about a job that has a claim; move the expected start to
+ * the time by which its victims should be gone. */
 void evict_why(const struct state *state, const struct job *job,
                struct buf *text, int64_t *ret_expected);
 

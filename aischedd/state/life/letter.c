@@ -1,4 +1,4 @@
-/* letter.c - mails about jobs and cron entries, written as things happen */
+/* letter.c - mails about jobs and cron entries */
 #include "aischedd/state/life/letter.h"
 
 #include <stdlib.h>
@@ -12,7 +12,8 @@
 #include "libcommon/mail.h"
 #include "libcommon/mem.h"
 
-enum { VALUE_MAX = 400 }; /* bytes of a user's text on a line: 998 may be */
+/* bytes of a user's text on a line, which may have 998 */
+enum { VALUE_MAX = 400 };
 
 /* Events that tell what part of a time limit is over. */
 static const struct {
@@ -49,7 +50,7 @@ static void put_span(struct buf *out, int64_t s)
 	           (int)(s / 60 % 60), (int)(s % 60));
 }
 
-/* Append a text, without what does not fit on a line. */
+/* Append a text, shortened to fit on a line. */
 static void put_value(struct buf *out, const char *s)
 {
 	size_t len = strlen(s);
@@ -182,7 +183,7 @@ static int64_t wanted(const struct state *state, const char *packed,
 	return ret->mail_types == SPEC_UNSET ? 0 : ret->mail_types;
 }
 
-/* Whether its mails are those of its array as a whole. */
+/* Whether its mails are sent for its array as a whole. */
 static bool is_one_of_many(const struct job *job, int64_t types)
 {
 	return job->array && !(types & MAIL_BIT(MAIL_ARRAY_TASKS));
@@ -199,7 +200,7 @@ static void add_to(struct state *state, uint32_t user_index,
 	struct err err;
 
 	if (mail_check_address(to, &err) < 0) {
-		/* The name of a user need not be an address. */
+		/* The name of a user may not be an address. */
 		free(event);
 		buf_free(subject);
 		free(body);
@@ -216,7 +217,7 @@ static void add_to(struct state *state, uint32_t user_index,
 	};
 }
 
-/* Add a letter about a job; takes subject and body. */
+/* Add a mail about a job; takes subject and body. */
 static void add(struct state *state, const struct job *job,
                 const struct spec *spec, const char *event, struct buf *subject,
                 char *body, int64_t now)
@@ -390,7 +391,7 @@ void letter_cron_skipped(struct state *state, const struct cron_entry *e,
 	           "aisched Cron_id=%llu Name=", (unsigned long long)e->id);
 	put_value(&subject, spec.name);
 	buf_puts(&subject, " Skipped");
-	/* Each time is over once, so no other letter has the same event. */
+	/* Each time is settled once, so no other mail has the same event. */
 	add_to(state, e->user, &spec,
 	       xasprintf("%llu.0.%s.%lld", (unsigned long long)e->id, event,
 	                 (long long)e->looked),
@@ -404,7 +405,7 @@ static int64_t mark_at(const struct job *job, size_t mark, int64_t limit_at)
 	return limit_at - job->time_limit * (100 - marks[mark].percent) / 100;
 }
 
-/* Returns the marks that the job's user wants to know of and does not. */
+/* Returns the marks that the job's user wants mails about but has not had. */
 static int64_t marks_of(const struct state *state, const struct job *job,
                         struct spec *ret)
 {
@@ -442,7 +443,8 @@ void letter_limit(struct state *state, struct job *job, int64_t limit_at,
 		}
 	if (first == ARRAY_SIZE(marks))
 		return;
-	/* The daemon may have been away: only the last is news. */
+	/* If the daemon was away, several marks have passed: only the last is
+	 * news. */
 	state_touch(state, job);
 	add_plain(state, job, &spec, marks[first].type, marks[first].words,
 	          now);

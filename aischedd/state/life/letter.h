@@ -1,9 +1,9 @@
 /*
- * letter.h - mails about jobs and cron entries, written as things happen
+ * letter.h - mails about jobs and cron entries
  *
- * A letter is made with the change that it tells of, and is committed with it;
- * the daemon sends it afterwards. Without a command that sends mail none is
- * made. An array has one when its first task starts and one at its end, unless
+ * A mail is made and committed together with the change that it reports; the
+ * daemon sends it afterwards. Without a command that sends mail none is made.
+ * An array has one mail when its first task starts and one at its end, unless
  * its user wants those of each task.
  */
 #ifndef AISCHEDD_STATE_LIFE_LETTER_H
@@ -43,7 +43,7 @@ void letter_ended(struct state *state, const struct job *job, int64_t now);
 void letter_array_ended(struct state *state, const struct array *array,
                         const struct job *last, int64_t now);
 
-/* Write the letter of an attempt that is over while the job comes back. */
+/* Write the mail about an attempt that has ended while its job is requeued. */
 void letter_requeued(struct state *state, const struct job *job, int64_t now);
 
 /* Write the letter of a dependency that can no longer be met; once. */
@@ -54,13 +54,13 @@ void letter_invalid(struct state *state, struct job *job, int64_t now);
 void letter_cron_skipped(struct state *state, const struct cron_entry *entry,
                          int64_t now);
 
-/* Tell which part of the time limit of a running job is over, and set alarms
- * for when that is due; limit_at: when all of it is. */
+/* Report which part of a running job's time limit is over, and set alarms for
+ * the next ones; limit_at: when all of it is over. */
 void letter_limit(struct state *state, struct job *job, int64_t limit_at,
                   int64_t now);
 void letter_arm(struct state *state, const struct job *job, int64_t limit_at);
 
-/* Check that mails may go where the job's would; user: its owner. */
+/* Check that mails may go to the job's address; user: its owner. */
 int letter_check(const struct state *state, const struct spec *spec,
                  const char *user, struct err *err);
 

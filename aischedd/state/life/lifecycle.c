@@ -1,4 +1,4 @@
-/* lifecycle.c - what happens to a job: one table of job state x event */
+/* lifecycle.c - the life of a job: one table of job state x event */
 #include "aischedd/state/life/lifecycle.h"
 
 #include "aischedd/state/life/lifecycle_end.h"
@@ -79,7 +79,7 @@ static int nothing(struct state *state, struct job *job,
 	return 0;
 }
 
-/* Note what delays the start or the end of a job. */
+/* Note what delays the start or end of a job. */
 static int noted(struct state *state, struct job *job,
                  const struct event_in *ev, struct err *err)
 {
@@ -180,8 +180,8 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
 	[JOB_BOOT_FAIL] = { ENDED },
 };
 
-/* Why a request is refused in a state that the table has no entry for. Other
- * events without an entry are late or repeated reports: ignored. */
+/* Why a request is refused in a state for which the table has no entry. Other
+ * events without an entry are late or repeated reports, and ignored. */
 static const char *const refusal[EV_N] = {
 	[EV_hold] = "only a pending job can be held",
 	[EV_release] = "only a pending job can be released",

@@ -57,10 +57,11 @@ struct event_in {
 	enum evict evict;         /* of preempt, suspend, shrink */
 	uint64_t evict_by;        /* likewise: for which job; 0: none */
 	const uint32_t *loss;     /* of shrink: tasks, ascending; not all */
-	uint32_t nlosses;  /* of shrunk: how many of the tasks that were told to
-	                      end have ended, in that order; 0: all */
-	uint32_t resize;   /* of shrunk: the request it answers; 0: none */
-	uint32_t replaced; /* of replaced: how many by now */
+	/* of shrunk: how many of the tasks told to end have ended, in the order
+	 * in which they were told; 0: all */
+	uint32_t nlosses;
+	uint32_t resize;        /* of shrunk: the request it answers; 0: none */
+	uint32_t replaced;      /* of replaced: how many by now */
 	enum start_fault fault; /* start_failed */
 	struct strlist nodes;   /* start_failed: on these; none: on all */
 	int64_t time;           /* started */

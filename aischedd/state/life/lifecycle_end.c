@@ -1,4 +1,4 @@
-/* lifecycle_end.c - how a job ends, and whether it comes back */
+/* lifecycle_end.c - how a job ends, and whether it is requeued */
 #include "aischedd/state/life/lifecycle_end.h"
 #include "aischedd/state/cluster/counts.h"
 
@@ -43,7 +43,7 @@ static void keep_place(const struct state *state, struct job *job)
 }
 
 /* Keep the class for the history, as the queue may change its class later. The
- * default "train" is not stored. */
+ * default class, "train", is not stored. */
 static void keep_class(const struct state *state, struct job *job)
 {
 	char *packed = job->packed;
@@ -138,7 +138,7 @@ static enum reason why_it_came_back(const struct job *job)
 	}
 }
 
-/* The time that it ran is no time that it waited. */
+/* The time that it ran does not count as waiting. */
 static void wait_on(struct job *job, int64_t now)
 {
 	if (job->eligible != NO_TIME && job->start != NO_TIME &&
@@ -231,7 +231,7 @@ int life_ended(struct state *state, struct job *job, const struct event_in *ev,
 	if (job->start == NO_TIME || job->state == JOB_CONFIGURING)
 		job->start = job->resumed = o->start;
 	if (to != JOB_COMPLETED && comes_back(job, false)) {
-		/* Delay the next attempt: a job that fails at once would
+		/* Delay the next attempt, or a job that fails at once would
 		 * loop. */
 		job->retry_at = ev->now + backoff_s(job->restarts);
 		job->cause = CAUSE_FAILURE;

@@ -1,5 +1,5 @@
 /*
- * lifecycle_end.h - an attempt is over: the job ends or waits again
+ * lifecycle_end.h - the end of an attempt: the job ends or waits again
  */
 #ifndef AISCHEDD_STATE_LIFE_LIFECYCLE_END_H
 #define AISCHEDD_STATE_LIFE_LIFECYCLE_END_H
@@ -16,8 +16,8 @@ void life_set_text(struct job *job, const char *text);
 void life_back_to_queue(struct state *state, struct job *job, int64_t now);
 
 /*
- * The attempt has no processes left. If it was stopped, the cause decides what
- * comes next, else `to` and `why`, which say how it ended.
+ * The attempt has no processes left. If the job was stopped, the cause decides
+ * what comes next; else `to` and `why`, which say how it ended.
  */
 void life_settle(struct state *state, struct job *job, enum job_state to,
                  enum reason why, int64_t now);

@@ -1,4 +1,4 @@
-/* lifecycle_stop.c - what is asked of a job that runs */
+/* lifecycle_stop.c - stop, signal, suspend and resume a running job */
 #include "aischedd/state/life/lifecycle_stop.h"
 
 #include <signal.h>
@@ -58,8 +58,8 @@ int life_cancel(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-/* A job to be requeued ends instead, and its grace continues. A job that is
- * ending already is killed: the second request means at once. */
+/* A job that was to be requeued ends instead, and its grace continues. A job
+ * that is already ending is killed: the second request means at once. */
 int life_cancel_completing(struct state *state, struct job *job,
                            const struct event_in *ev, struct err *err)
 {
@@ -76,8 +76,8 @@ int life_cancel_completing(struct state *state, struct job *job,
 	return 0;
 }
 
-/* The grace has begun with a signal to all processes; only SIGKILL may come
- * before its end. */
+/* The grace has begun with a signal to all processes; before its end only
+ * SIGKILL may be sent. */
 int life_signal_completing(struct state *state, struct job *job,
                            const struct event_in *ev, struct err *err)
 {
@@ -143,8 +143,8 @@ int life_preempt(struct state *state, struct job *job,
 	return 0;
 }
 
-/* A container cannot be signalled from outside; the container itself sends what
- * --signal of aisub asks for. */
+/* A container cannot be signalled from outside; it sends itself the signal of
+ * aisub's --signal. */
 int life_signal(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * lifecycle_stop.h - what is asked of a job while it runs
+ * lifecycle_stop.h - stop, signal, suspend and resume a running job
  */
 #ifndef AISCHEDD_STATE_LIFE_LIFECYCLE_STOP_H
 #define AISCHEDD_STATE_LIFE_LIFECYCLE_STOP_H
@@ -17,7 +17,7 @@ void life_effect_stop(struct state *state, const struct job *job);
 void life_effect_suspend(struct state *state, const struct job *job,
                          enum effect_kind kind);
 
-/* Whether the job's runner can stop its processes in place.  The job holds
+/* Whether the job's runner can stop its processes in place. The job must hold
  * nodes. */
 bool job_can_freeze(const struct state *state, const struct job *job);
 

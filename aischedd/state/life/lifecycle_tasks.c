@@ -1,4 +1,4 @@
-/* lifecycle_tasks.c - tasks that come and go while a job runs */
+/* lifecycle_tasks.c - tasks added to and removed from a running job */
 #include "aischedd/state/life/lifecycle_tasks.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static void effect_resize(struct state *state, const struct job *job)
 	                                     .attempt = job->attempt });
 }
 
-/* Give the job its new placement; others may use what it gave up. */
+/* Give the job its new placement; others may use what it has given up. */
 static void resized(struct state *state, struct job *job,
                     struct placement *place, int64_t now)
 {
@@ -51,8 +51,8 @@ int life_shrink(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-/* Take up that tasks have ended, unless more were told to end since the report
- * was made. */
+/* Note that tasks have ended, unless more tasks were told to end since the
+ * report was made. */
 int life_shrunk(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err)
 {
@@ -108,8 +108,8 @@ int life_found_running(struct state *state, struct job *job,
 {
 	(void)err;
 	usage_charge(state, job, ev->now); /* its nodes may have changed */
-	/* The runner also learns the placement of an adopted Job, which does
-	 * not say where its tasks are. */
+	/* Tell the runner the placement, too: an adopted Job does not say where
+	 * its tasks are. */
 	if (is_elastic(job) || job->adopted)
 		effect_resize(state, job);
 	if (ev->suspended)

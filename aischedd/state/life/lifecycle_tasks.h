@@ -1,5 +1,5 @@
 /*
- * lifecycle_tasks.h - tasks that come and go while their job runs
+ * lifecycle_tasks.h - tasks added to and removed from a running job
  */
 #ifndef AISCHEDD_STATE_LIFE_LIFECYCLE_TASKS_H
 #define AISCHEDD_STATE_LIFE_LIFECYCLE_TASKS_H

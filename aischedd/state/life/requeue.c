@@ -1,4 +1,4 @@
-/* requeue.c - queue an ended job again under its id */
+/* requeue.c - requeue an ended job under its id */
 #include "aischedd/state/life/requeue.h"
 
 #include "aischedd/state/cluster/ledger.h"
@@ -85,7 +85,8 @@ static struct job *make_again(struct state *state, const struct job *old,
 	return job;
 }
 
-/* Restore the array of a task; it is gone once all tasks have ended. */
+/* Restore the array of a task; it was removed once all of its tasks had ended.
+ */
 static void reopen_array(struct state *state, const struct requeue *what,
                          const struct spec *spec)
 {

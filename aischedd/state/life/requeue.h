@@ -1,5 +1,5 @@
 /*
- * requeue.h - queue an ended job again under its id
+ * requeue.h - requeue an ended job under its id
  */
 #ifndef AISCHEDD_STATE_LIFE_REQUEUE_H
 #define AISCHEDD_STATE_LIFE_REQUEUE_H
@@ -11,20 +11,21 @@
 struct requeue {
 	const struct job *job;
 	const char *user, *queue;
-	/* Whether another task of the array failed: asked when none of it is
-	 * in the state, as all its tasks are read. */
+	/* Whether another task of the array failed; asked if none of them is in
+	 * the state, because that reads all of them. */
 	bool (*others_failed)(uint64_t array, uint64_t job, void *arg);
 	void *arg;
-	/* The user who asks; their groups count if the job is their own. */
+	/* The user who asks; their groups count only if the job is their own.
+	 */
 	const struct submitter *who;
 };
 
 /*
  * Make the job pending again with its script, environment and options, without
- * its --begin, --dependency and --hold. Fails with ENOENT if its queue is gone,
- * EACCES or EAGAIN as a submission, EPERM if it says --no-requeue, EINVAL if it
- * can never run here, its deadline has passed, or it is a part of an array that
- * never started, or a Job that others made.
+ * its --begin, --dependency and --hold. Fails with ENOENT if its queue is gone;
+ * EACCES or EAGAIN as a submission; EPERM if it says --no-requeue; EINVAL if it
+ * can never run here, if its deadline has passed, or if it is a part of an
+ * array that never started or a Job that others made.
  */
 int requeue_ended(struct state *state, const struct requeue *what, int64_t now,
                   struct err *err);

@@ -9,7 +9,7 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
-/* Returns a copy that waits as the old record does, without tasks yet. */
+/* Returns a copy that waits like the old record does, without tasks yet. */
 static struct job *sibling(struct state *state, const struct job *job)
 {
 	uint64_t id = state_take_ids(state, 1);
@@ -23,7 +23,7 @@ static struct job *sibling(struct state *state, const struct job *job)
 	copy->tasks = (struct idset){ 0 };
 	copy->text = job->text ? xstrdup(job->text) : NULL;
 	copy->acts = job->acts ? xstrdup(job->acts) : NULL;
-	copy->ledger = NULL; /* pending: it has none */
+	copy->ledger = NULL; /* pending, so it has none */
 	spec_unpack(&spec, job->packed);
 	copy->packed = spec_pack(&spec);
 	copy->row = NULL;

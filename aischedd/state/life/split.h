@@ -11,8 +11,8 @@
 struct job;
 struct state;
 
-/* Make a record of the part of an array record that `which` names. Returns the
- * record itself if that is all of it, NULL if it is nothing. */
+/* Make a record of the tasks `which` of an array record. Returns the record
+ * itself if these are all of its tasks, NULL if it has none of them. */
 struct job *state_split(struct state *state, struct job *job,
                         const struct idset *which, int64_t now);
 

@@ -18,8 +18,8 @@ struct submitter {
 	const char *user;
 	bool operator_; /* may raise priorities: admin, or operator of the queue
 	                 */
-	/* Whether the user operates another queue, too, to which a job is to
-	 * move; NULL: no. */
+	/* Whether the user operates another queue, too, to which a job is to be
+	 * moved; NULL: no. */
 	bool (*operates)(uint32_t queue, const void *arg);
 	const void *operates_arg;
 	/* Whether the submitter is in this group. */

@@ -190,8 +190,8 @@ static int check_hosts(const struct state *state, const char *pool,
 	struct hostlist list;
 	int result = 0;
 
-	/* Right after a start not all nodes are known: a job that names a node
-	 * that never appears waits as NeverFits. */
+	/* Not all nodes are known just after a start: a job that names a node
+	 * which never appears waits as NeverFits. */
 	if (!text || may_still_come(state, pool))
 		return 0;
 	if (hostlist_parse(&list, text, err) < 0)

@@ -1,7 +1,7 @@
 /*
  * submit_check.h - whether a request is allowed and possible
  *
- * For updates, too. Each check says why not.
+ * Used for updates, too. Each check says why not.
  */
 #ifndef AISCHEDD_STATE_LIFE_SUBMIT_CHECK_H
 #define AISCHEDD_STATE_LIFE_SUBMIT_CHECK_H
@@ -12,11 +12,11 @@
 #include "libcommon/err.h"
 
 /*
- * Check everything and change nothing. *ret_queue is where the job would go.
- * *ahead: jobs of the same message that were checked before; those of this
- * request are added. Fails with EINVAL (never fits, contradictions), EACCES
- * (queue not for this user), ENOENT (no such queue, pool, job of a dependency),
- * EAGAIN (a limit on submitted jobs, queue closed).
+ * Check everything and change nothing. *ret_queue is the queue that the job
+ * would join. *ahead: jobs of the same message that were checked before; those
+ * of this request are added. Fails with EINVAL (never fits, contradictions),
+ * EACCES (queue not for this user), ENOENT (no such queue, pool, job of a
+ * dependency), EAGAIN (a limit on submitted jobs, queue closed).
  */
 int state_check_submit(struct state *state, const struct spec *spec,
                        const struct submitter *who, int64_t now,
@@ -57,7 +57,8 @@ int submit_check_grace(const struct state *state, const struct spec *spec,
                        uint32_t queue, const struct submitter *who,
                        struct err *err);
 
-/* Returns the grace, in seconds, of jobs in the queue that name none. */
+/* Returns the grace, in seconds, of jobs in the queue that do not ask for one.
+ */
 int64_t submit_grace(const struct state *state, uint32_t queue);
 
 int submit_time_limit(const struct state *state, const struct spec *spec,

@@ -19,7 +19,7 @@
 #include "libcommon/parse.h"
 #include "libcommon/spec_opt.h"
 
-/* One more than the points that anything but priority can add for a job. */
+/* More than everything but the priority can add to a job's points. */
 static int64_t margin(const struct conf_scheduling *c)
 {
 	return 7 * c->age_weight + c->size_weight + c->fairshare_weight + 1;
@@ -72,7 +72,7 @@ static bool is_option(const struct opt *opt, const char *name)
 	return !strcmp(opt->name, name);
 }
 
-/* Whether the option may change after the job has started. */
+/* Whether the option may be changed after the job has started. */
 static bool is_harmless(const struct opt *opt)
 {
 	static const char *const names[] = {
@@ -207,8 +207,8 @@ static bool other_priority(const struct change *c)
 	       spec->nice != c->old.nice || differs(spec->class, c->old.class);
 }
 
-/* The submitter, with an operator's rights if the priority is unchanged, as an
- * operator may have set it. A job that is moved keeps unusual values only if
+/* The submitter, with an operator's rights if the priority does not change, as
+ * an operator may have set it. A job that is moved keeps unusual values only if
  * the user operates both queues. */
 static struct submitter asking(const struct change *c)
 {
@@ -221,8 +221,7 @@ static struct submitter asking(const struct change *c)
 	return who;
 }
 
-/* Check a grace that changes; an unchanged one may have been set by an
- * operator. */
+/* Check a grace that changes; if unchanged, an operator may have set it. */
 static int check_grace(const struct change *c, struct err *err)
 {
 	const struct spec *spec = &c->submit.spec;
@@ -363,7 +362,7 @@ static void take_spec(struct change *c)
 	state_arm(c->state, job);
 }
 
-/* Conditions that were met before count anew. */
+/* Conditions that were already met count again. */
 static void take_dependency(struct change *c, const char *text)
 {
 	deps_forget(c->state, c->job);

@@ -10,7 +10,8 @@
 #include "aischedd/state/life/submit.h"
 #include "libcommon/err.h"
 
-/* Put the job ahead of all that wait in its queue, by its priority. */
+/* Put the job ahead of all jobs that wait in its queue, by raising its
+ * priority. */
 int state_top(struct state *state, struct job *job, struct err *err);
 
 struct assignment {
@@ -20,7 +21,7 @@ struct assignment {
 /*
  * Change fields of a job, all of them or none: any option of aisub by its long
  * name ('_' for '-' is allowed), or array_limit. An empty value unsets the
- * option. For a started job only those are allowed that do not touch what it
+ * option. For a started job only options are allowed that do not affect what it
  * holds. May free the record. Fails with EINVAL, EPERM or ENOENT.
  */
 int state_update(struct state *state, struct job *job,

@@ -25,7 +25,7 @@ struct apply {
 	bool *as_planned; /* by run of the plan: 1 if it still holds the same */
 	bool more;        /* applying left more to decide */
 	/* When the first task of an array gets a claim it becomes a record of
-	 * its own; what the plan says of the array is meant for that task. */
+	 * its own; decisions about the array then apply to that task. */
 	uint64_t *array, *task;
 	size_t nsplits, array_cap, task_cap;
 };
@@ -114,7 +114,8 @@ static void apply_start(struct apply *a, const struct start *start)
 	         !nodes_are_up(state, task, start->ntasks))
 		return;
 	if (!volume_still_fits(state, job, task, start->ntasks)) {
-		a->more = true; /* a start before this one has its volume */
+		/* a job started before this one has its volume */
+		a->more = true;
 		return;
 	}
 	array = job->array ? state_array(state, job->array) : NULL;
@@ -201,7 +202,7 @@ static void apply_run_claim(struct apply *a, uint32_t claim)
 	struct job *job = state_job(a->state, a->snap->run.job[run]);
 	struct buf node = { 0 };
 
-	/* The job has ended its attempt meanwhile and is pending: keep its
+	/* The attempt has ended meanwhile and the job is pending: keep its
 	 * claim. */
 	if (job && job->state == JOB_PENDING && job->claim)
 		job->claim->serial = a->state->last_plan.serial;
@@ -322,7 +323,8 @@ static void keep_promises(struct state *state, const struct plan *plan)
 	qsort(last->promise, n, sizeof(*last->promise), by_job);
 }
 
-/* Keep what outlives the plan, without its rows: a million may wait. */
+/* Keep the parts of the plan that outlive it, without its rows: a million jobs
+ * may wait. */
 static void keep_verdicts(struct state *state, const struct snap *snap,
                           const struct plan *plan)
 {
@@ -358,7 +360,7 @@ void state_apply_plan(struct state *state, const struct snap *snap,
 
 	state_forget_plan(state);
 	keep_verdicts(state, snap, plan);
-	if (plan->gen == state->gen) { /* else queues may be others by now */
+	if (plan->gen == state->gen) { /* otherwise queues may have changed */
 		apply_all(&a);
 		counts_plan(state, snap, plan);
 	}

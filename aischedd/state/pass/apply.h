@@ -12,8 +12,8 @@
 struct arena;
 struct state;
 
-/* Kept of the last plan: its verdicts, and a snapshot without jobs that has the
- * names in them. */
+/* The parts of the last plan that are kept: its verdicts, and a snapshot
+ * without jobs for the names in them. */
 struct last_plan {
 	struct arena *arena;
 	const struct snap *names;

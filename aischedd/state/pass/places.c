@@ -35,8 +35,8 @@ static uint32_t intern(struct places *p, const char *path, size_t len,
 	return p->n - 1;
 }
 
-/* Returns the smallest domain of a path. A part is empty if a node of a cluster
- * lacks that label. */
+/* Returns the smallest domain of a path. If a node of a cluster lacks a label,
+ * that part of the path is empty. */
 static uint32_t follow(struct places *p, const char *path, size_t nlevels)
 {
 	uint32_t domain = SNAP_NONE;

@@ -1,4 +1,4 @@
-/* round.c - passes that go on where the last one stopped */
+/* round.c - passes that continue where the last one stopped */
 #include "aischedd/state/pass/round.h"
 
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /*
- * round.h - passes that go on where the last one stopped
+ * round.h - passes that continue where the last one stopped
  *
  * A pass that spends its budget leaves rows without a turn. The next pass
- * follows at once and serves these first: a row that was found to wait is
- * marked so in the snapshot, keeps its verdict, and is not asked again. In the
- * end every row has had its turn, however short a pass is. The next round sees
- * what has changed meanwhile.
+ * follows at once and serves these first: a row that is known to wait is marked
+ * in the snapshot, keeps its verdict, and is not tried again. In the end every
+ * row has had its turn, however short passes are. The next round sees what has
+ * changed meanwhile.
  */
 #ifndef AISCHEDD_STATE_PASS_ROUND_H
 #define AISCHEDD_STATE_PASS_ROUND_H
@@ -30,14 +30,14 @@ struct round {
 void round_init(struct round *round);
 void round_fini(struct round *round);
 
-/* Tell the next pass, in its snapshot, its budget and what earlier passes of
+/* Put into the snapshot of the next pass its budget, and what earlier passes of
  * the round decided. */
 void round_begin(struct state *state, struct snap *snap, struct arena *arena);
 
 /* Replace kept verdicts by the earlier ones that they stand for. */
 void round_keep(struct state *state, struct verdict *verdict, uint32_t n);
 
-/* Call it when the plan was applied; more: there is more to decide. Returns
+/* Call it after the plan was applied; more: there is more to decide. Returns
  * whether another pass is to follow. */
 bool round_end(struct state *state, const struct plan *plan, bool more);
 

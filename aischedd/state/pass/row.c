@@ -41,7 +41,7 @@ static void add_text(struct buf *out, const char *s)
 	buf_add(out, s ? s : "", s ? strlen(s) + 1 : 1);
 }
 
-/* Ask for one node if a volume that only one node may have is mounted. */
+/* Ask for one node if the job mounts a volume that only one node may have. */
 static void key_volumes(const struct state *state, const char *names,
                         struct row_key *key)
 {
@@ -247,8 +247,8 @@ void row_remove(struct state *state, struct job *job)
 		row_free(state, row);
 }
 
-/* Whether the plan in force says why one more job of this row would wait, and
- * the row is too long for the job to get a position. */
+/* Whether the plan in force already says why one more job of this row waits,
+ * and the row is too long for the job to get a position. */
 static bool row_waits(const struct state *state, const struct row *row)
 {
 	enum reason why;
@@ -286,7 +286,7 @@ static struct row *row_for(struct state *state, const struct job *job)
 	return row;
 }
 
-/* Count it under why it is in no row, from now on. */
+/* Count the job by the reason why it is in no row, from now on. */
 static void put_aside(struct state *state, struct job *job, enum reason why)
 {
 	if (job->aside == why)
@@ -296,8 +296,8 @@ static void put_aside(struct state *state, struct job *job, enum reason why)
 	counts_jobs(state, job, job_count(job));
 }
 
-/* Jobs that their users keep back do not grow older: nobody gets a better place
- * by holding jobs for a week. */
+/* Jobs held by their users do not age: nobody gets a better place by holding
+ * jobs for a week. */
 static bool is_kept_back(enum reason why)
 {
 	switch (why) {
@@ -336,7 +336,7 @@ void state_reindex(struct state *state, struct job *job, int64_t now)
 	}
 	age(state, job, now);
 	row = row_for(state, job);
-	/* One more job in a row that waits changes nothing for others. */
+	/* One more job in a waiting row does not change anything for others. */
 	if (job->row || !row_waits(state, row))
 		state_replan(state);
 	if (row == job->row)

@@ -25,12 +25,12 @@ struct row {
 	uint64_t planned;   /* serial of the plan that judged it */
 	uint32_t verdict;   /* its row in that plan */
 	uint32_t njobs, at; /* number of jobs; index in state->rows.row */
-	uint32_t slot;      /* > 0, the same while the row exists */
+	uint32_t slot;      /* > 0; the same as long as the row exists */
 	uint32_t key_len;
 	_Alignas(uint64_t) char key[];
 };
 
-/* All rows. A slot is a small number that a row keeps while it exists. */
+/* All rows. A slot is a small number that a row keeps as long as it exists. */
 struct row_index {
 	struct map by_hash; /* by hash of the key */
 	struct row **row;
@@ -39,8 +39,8 @@ struct row_index {
 	size_t nfree_slots, slot_cap;
 };
 
-/* The request comes first, then who asks: jobs that ask for the same share a
- * request in snapshots, whoever they are of. */
+/* The request comes first, then whose it is: jobs with the same request share
+ * one in snapshots, whoever owns them. */
 struct row_key {
 	uint32_t tasks, min_tasks, nodes, tasks_per_node;
 	int64_t cpus, mem, gpus, time_limit;
@@ -48,7 +48,7 @@ struct row_key {
 	uint8_t exclusive, one_process;
 	uint8_t need, like, numa, links; /* as in struct snap_reqs */
 	uint8_t pad[2];
-	/* whose, from queue on: row_req_hash() leaves it out */
+	/* The owner, from queue on: row_req_hash() leaves this part out. */
 	uint32_t queue, user;
 	int64_t priority;
 	int64_t served;   /* 0 unless the order of jobs uses it */

@@ -81,8 +81,8 @@ static void push_claim(struct build *b, const struct held *claim)
 		    claim->node[i];
 }
 
-/* Put the memory of the tasks where their CPUs are if the NUMA nodes of their
- * node have changed. */
+/* If the NUMA nodes of their node have changed, assume the memory of tasks
+ * where their CPUs are. */
 static void set_numas(const struct snap *snap, struct snap_task *task,
                       const struct snap_cpu_use *use, uint32_t end)
 {
@@ -111,7 +111,8 @@ static void run_tasks(const struct build *b, struct run_columns *c,
 	}
 }
 
-/* 0 unless the order uses it, as jobs of one row may differ in it. */
+/* 0 unless the order of jobs uses it, because jobs of one row may differ in it.
+ */
 static int64_t served(const struct build *b, const struct job *job)
 {
 	return order_rung_counts(b->state->conf->scheduling.order)
@@ -151,7 +152,7 @@ static void run_row(struct build *b, struct run_columns *c, struct job *job,
 	c->served[i] = served(b, job);
 	c->first[i] = (uint32_t)c->ntasks;
 	c->claim[i] = (uint32_t)b->claims.n;
-	/* The claim of a suspended job is in its pending row. */
+	/* The claim of a suspended job belongs to its pending row. */
 	if (p == job->place && job->state != JOB_SUSPENDED)
 		push_claim(b, job->claim);
 	run_tasks(b, c, p);
@@ -216,8 +217,8 @@ static void count_claims(struct build *b)
 	}
 }
 
-/* Returns how many more tasks of the array may run, not counting those with
- * claims, which come first. */
+/* Returns how many more tasks of the array may run, besides those with claims,
+ * which come first. */
 static uint32_t array_room(const struct build *b, const struct array *array,
                            const struct job *job)
 {
@@ -272,7 +273,8 @@ static struct pend_columns pend_columns(struct build *b, size_t rows,
 	return c;
 }
 
-/* Add a row; of the key only its second part, which says whose it is. */
+/* Add a row. Only the second part of the key is used, which says whose it is.
+ */
 static void pend_row(struct build *b, struct pend_columns *c,
                      const struct row_key *key, const struct held *claim,
                      uint32_t req, uint32_t resumes)
@@ -312,10 +314,10 @@ static void pend_row_of(struct build *b, struct pend_columns *c,
 enum { AHEAD = 16, LINE = 64, ROW_BYTES = 4 * LINE };
 
 /*
- * Guess the address of a job far down the list and prefetch it: jobs submitted
- * one after the other mostly lie so in memory. Without this, walking a million
- * jobs takes three times as long on processors that do not guess the pattern
- * themselves.
+ * Guess the address of a job further down the list and prefetch it: jobs
+ * submitted one after the other mostly lie in memory that way. Without this,
+ * walking a million jobs takes three times as long on processors that do not
+ * detect the pattern themselves.
  */
 static void fetch_ahead(const struct job *job)
 {
@@ -328,7 +330,7 @@ static void fetch_ahead(const struct job *job)
 }
 
 /* List the members of all rows in one walk by id, which is the order of each
- * row and mostly that of memory. A walk row by row would miss the cache each
+ * row and mostly that of memory. Walking row by row would miss the cache each
  * time. */
 static void list_members(struct build *b, const struct pend_columns *c,
                          const struct job *extra, uint32_t slot)
@@ -374,7 +376,7 @@ static void sort_members(const struct pend_columns *c)
 	}
 }
 
-/* Add a row for one job by itself. */
+/* Add a row for a single job. */
 static void alone_row(struct build *b, struct pend_columns *c,
                       const struct job *job)
 {
@@ -382,8 +384,8 @@ static void alone_row(struct build *b, struct pend_columns *c,
 	c->member[c->nmembers++] = member_of(b, job);
 }
 
-/* Prefetch a row and its place among the requests. With a million rows each
- * read of these misses the cache otherwise. */
+/* Prefetch a row and its entry among the requests. With a million rows each
+ * read of these otherwise misses the cache. */
 static void fetch_row_ahead(const struct build *b, size_t i)
 {
 	const struct row_index *rows = &b->state->rows;
@@ -394,7 +396,7 @@ static void fetch_row_ahead(const struct build *b, size_t i)
 		map_prefetch(&b->req_of, rows->row[i + AHEAD / 2]->req_hash);
 }
 
-/* Add all rows, with the extra job in the row that is like it. */
+/* Add all rows; the extra job joins the row that is like it. */
 static void list_rows(struct build *b, struct pend_columns *c,
                       const struct job *extra, const struct row *like)
 {

@@ -27,8 +27,8 @@ uint8_t node_status(const struct node *node)
 	                                         : NODE_UP;
 }
 
-/* The columns being written, with those of GPUs and CPUs; running jobs are
- * taken off what is free at the end. */
+/* The columns being written, with those of GPUs and CPUs; what running jobs
+ * hold is subtracted at the end. */
 struct columns {
 	const char **name;
 	uint32_t *pool, *gpu_first, *cpu_first, *feature_first, *taint_first;
@@ -46,7 +46,7 @@ struct columns {
 	uint32_t ngpus, ncpus, nnumas;
 };
 
-/* Saturates: another job may have the CPUs of a suspended job that is
+/* Does not go below 0: another job may have the CPUs of a suspended job that is
  * ending. */
 static void take_thread(uint16_t *nfree, uint16_t milli)
 {

@@ -58,8 +58,8 @@ static void push_hosts(struct build *b, struct arena_list *v, const char *text)
 	hostlist_free(&list);
 }
 
-/* Volumes keep a job off the nodes that they do not reach. If they reach none,
- * the job is in no row, and its size is judged as if they reached all. */
+/* Exclude nodes that the job's volumes do not reach. If they reach none, the
+ * job is in no row, and its size is judged as if they reached all nodes. */
 static void push_unreached(struct build *b, const char *claims, uint64_t pools)
 {
 	const struct state *state = b->state;

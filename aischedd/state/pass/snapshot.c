@@ -1,4 +1,4 @@
-/* snapshot.c - what the scheduler sees */
+/* snapshot.c - the scheduler's view of the state */
 #include "aischedd/state/pass/snapshot.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * snapshot.h - what the scheduler sees
+ * snapshot.h - the scheduler's view of the state
  */
 #ifndef AISCHEDD_STATE_PASS_SNAPSHOT_H
 #define AISCHEDD_STATE_PASS_SNAPSHOT_H
@@ -24,7 +24,7 @@ const struct snap *state_peek(struct state *state, int64_t now,
 
 /* --- for this folder ---------------------------------------------------- */
 
-/* Build a snapshot with one more pending job, extra, if not NULL, as the last
+/* Build a snapshot with one more pending job, extra (unless NULL), as the last
  * of its row; only: leave out all running and other pending jobs. */
 const struct snap *snap_build(const struct state *state, int64_t now,
                               struct arena *arena, const struct job *extra,

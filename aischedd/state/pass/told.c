@@ -1,4 +1,4 @@
-/* told.c - what a plan says of single jobs, beyond their rows */
+/* told.c - what a plan says about jobs that are not the first of their row */
 #include "aischedd/state/pass/told.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ struct verdict told_verdict(const struct turns_told *told, uint64_t job,
 		turn = bsearch(&key, told->turn, told->n, sizeof(key), by_job);
 	own.expected = turn ? turn->expected : SNAP_NEVER;
 	own.position = turn ? turn->position : 0;
-	/* The job of a row that waits as Priority is the one for which a node
+	/* If a job of a row waits as Priority, it is the one for which a node
 	 * is kept: do not replace it. */
 	if (turn && turn->behind && row->why != WHY_Priority)
 		own.job = turn->behind;

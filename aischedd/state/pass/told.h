@@ -1,5 +1,5 @@
 /*
- * told.h - what a plan says of jobs that are not the first of their row
+ * told.h - what a plan says about jobs that are not the first of their row
  */
 #ifndef AISCHEDD_STATE_PASS_TOLD_H
 #define AISCHEDD_STATE_PASS_TOLD_H
@@ -19,7 +19,7 @@ struct turns_told {
 	uint32_t n;
 };
 
-/* List what the plan says of single jobs, allocated in the arena. */
+/* List what the plan says about single jobs, in the arena. */
 struct turns_told told_list(const struct snap *snap, const struct plan *plan,
                             struct arena *arena);
 

@@ -20,7 +20,7 @@
 #include "libcommon/steps.h"
 
 enum {
-	STEPS_PLAN = 500,  /* of a pass over nothing */
+	STEPS_PLAN = 500,  /* of a pass that has nothing to do */
 	STEPS_PLANNED = 10 /* of a row, a run or a node in a pass */
 };
 

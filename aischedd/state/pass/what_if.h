@@ -1,5 +1,5 @@
 /*
- * what_if.h - plans for jobs that do not exist
+ * what_if.h - plans for requests that were not submitted
  */
 #ifndef AISCHEDD_STATE_PASS_WHAT_IF_H
 #define AISCHEDD_STATE_PASS_WHAT_IF_H
@@ -23,14 +23,14 @@ struct what_if {
 	size_t nevicts;
 };
 
-/* Say what the plan would decide for the request if it were submitted now
+/* Say what the plan would decide if the request were submitted now
  * (--test-only); the state does not change. Appends the sentence to text. */
 void state_test_submit(struct state *state, const struct spec *spec,
                        const struct submitter *who, uint32_t queue, int64_t now,
                        struct what_if *ret, struct buf *text);
 
-/* Check that the job would fit if nothing ran. It passes while the nodes of its
- * pools are not known. */
+/* Check that the job would fit if nothing ran. Passes as long as the nodes of
+ * its pools are not known. */
 int state_check_fit(struct state *state, const struct job *job,
                     struct err *err);
 

@@ -101,7 +101,7 @@ static void planned_text(const struct state *state, const struct job *job,
 	arena_free(arena);
 }
 
-/* Name the trouble of a pool, so that users see what the admin sees. */
+/* Name the trouble of a pool, so that users know what the admin knows. */
 static void trouble_text(const struct state *state, size_t pool,
                          const char *before, struct buf *text)
 {
@@ -257,7 +257,7 @@ enum reason state_why(const struct state *state, const struct job *job,
 	return why;
 }
 
-/* light: of its user; users above the average have no overdue jobs where no
+/* light: of its user. For users above the average no job is overdue, unless a
  * max_wait promises it. */
 static bool is_overdue(const struct conf *conf, const struct job *job,
                        const struct snap_policy *policy, uint32_t light,

@@ -23,8 +23,8 @@ enum reason state_why(const struct state *state, const struct job *job,
                       int64_t now, struct buf *text, int64_t *ret_expected,
                       uint32_t *ret_position);
 
-/* Explain the job's position among those that wait in its queue. Returns false
- * if it does not wait for its turn, or the last plan did not see it. */
+/* Explain the job's position among the jobs that wait in its queue. Returns
+ * false if it does not wait for its turn, or was not in the last plan. */
 bool state_score(const struct state *state, const struct job *job, int64_t now,
                  struct order_score *ret);
 

@@ -72,7 +72,7 @@ START_TEST(missed_are_skipped)
 	ck_assert_int_eq(due.time, SCHEDULE_NEVER);
 	ck_assert_uint_eq(due.missed, 4);
 	ck_assert_int_eq(due.last, 5 * HOUR);
-	/* The machine slept, the daemon did not end. */
+	/* The machine slept, but the daemon did not end. */
 	due = look(&r, HOUR, 0, 5 * HOUR + DUE_SLACK_S + 1);
 	ck_assert_int_eq(due.time, SCHEDULE_NEVER);
 	/* It was busy for a moment. */

@@ -71,9 +71,9 @@ static const struct {
 	const char *ours, *theirs, *get;
 } sets[] = {
 	{ "NOFILE=64:128", "NOFILE=32:100", "NOFILE=32:100" },
-	/* A soft limit goes up as far as the hard one lets it. */
+	/* A soft limit rises as far as the hard one allows. */
 	{ "NOFILE=64:128", "NOFILE=100:128", "NOFILE=100:128" },
-	/* A forged one is cut at what we may have. */
+	/* A forged limit is reduced to what we may have. */
 	{ "NOFILE=64:128", "NOFILE=100:4096", "NOFILE=100:128" },
 	{ "NOFILE=64:128", "NOFILE=1000:4096", "NOFILE=128:128" },
 	{ "NOFILE=64:128", "CORE=0:0", "NOFILE=128:128" },

@@ -198,7 +198,7 @@ END_TEST
 static bool matches(const struct schedule *s, int64_t local)
 {
 	static struct tm tm;
-	static int64_t day = -1; /* day of tm */
+	static int64_t day = -1; /* the day for which tm was made */
 	int64_t minute = local / 60 % 1440;
 	bool in_month, in_week;
 

@@ -16,7 +16,8 @@ static const struct pod_job job = {
 
 static const struct {
 	struct room_want ask;
-	int64_t tasks[3]; /* of each pod; none at all: refused as why says */
+	/* of each pod; all 0: refused, and why is the error */
+	int64_t tasks[3];
 	const char *why;
 } cases[] = {
 	{ { .tasks = 6, ANY }, { 2, 2, 2 }, NULL },

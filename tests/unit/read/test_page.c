@@ -12,13 +12,13 @@ static const char *const keys[] = {
 	"", "bob", "9", "10", "-", "alice", "9", "2.5", "empty", "bob", "-3",
 };
 
-/* A row that has "-" here has an empty key. */
+/* A row with "-" here has an empty key. */
 static const char *key_of(size_t id)
 {
 	return strcmp(keys[id], "-") != 0 ? keys[id] : "";
 }
 
-/* A sort that begins with '<' is turned round by "back". */
+/* A sort that begins with '<' is reversed by "back". */
 static json_t *body(const char *sort, int limit, const char *after)
 {
 	bool back = sort && *sort == '<';

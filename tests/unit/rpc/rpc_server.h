@@ -41,7 +41,7 @@ void server_start(const struct rpc_limits *limits);
 void server_stop(void);
 void server_restart(const struct rpc_limits *limits);
 
-/* Another server of the same kind, which nobody runs. */
+/* Another server of the same kind, which is not running. */
 struct rpc *listen_at(const char *const *address, size_t n, struct err *err);
 char *free_port(void); /* "tcp://127.0.0.1:N", free a moment ago */
 

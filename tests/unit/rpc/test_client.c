@@ -1,4 +1,4 @@
-/* test_client.c - the client without a daemon, or with a false one */
+/* test_client.c - the client without a daemon, or with an impostor */
 #include "libcommon/client/client.h"
 
 #include <netinet/in.h>
@@ -182,7 +182,7 @@ static void impostor_stop(struct impostor *imp)
 	free(imp->address);
 }
 
-/* A daemon that cannot commit keeps its answers. */
+/* A daemon that cannot commit keeps its answers back. */
 START_TEST(client_says_that_an_answer_is_late)
 {
 	struct impostor imp = { .proof = PROOF };

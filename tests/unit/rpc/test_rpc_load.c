@@ -322,7 +322,7 @@ START_TEST(large_request_waits_for_memory)
 }
 END_TEST
 
-/* Requests of one user that are stuck delay no other user. */
+/* Stuck requests of one user do not delay other users. */
 START_TEST(stalled_request_delays_its_user_alone)
 {
 	struct rpc_limits limits = patient;

@@ -1,4 +1,4 @@
-/* test_align.c - the verifier of plans sees tasks that are not aligned */
+/* test_align.c - the verifier of plans finds tasks that are not aligned */
 #include <string.h>
 
 #include "aischedd/sched/check/plan_check.h"
@@ -175,7 +175,7 @@ START_TEST(verifier_aligns)
 }
 END_TEST
 
-/* Plans that are as they should be, where what is wished for cannot be had. */
+/* Good plans, in which wishes cannot be met. */
 static const char *const lawful[] = {
 	/* no set of NUMA nodes has the memory that 20 claims */
 	"now 1000\nqueue q\nnode n0 cpus=4 threads=4 numa=0*2,1*2 mem=8G "

@@ -415,19 +415,18 @@ static const struct {
 static const struct {
 	const char *easy, *line, *why;
 } promising[] = {
-	/* Running jobs are not over by then. */
+	/* Running jobs have not ended by then. */
 	{ PROMISE("2000") "run 12 cpus=2 on=n1\npend 20 cpus=2",
 	  PROMISE("2001") "run 12 cpus=2 on=n1\npend 20 cpus=2",
 	  "job 20: is promised 2000, when there is no room for it" },
-	/* Jobs that start before are not, either: 21 has no time limit there.
-	 */
+	/* Nor have jobs that start before: 21 has no time limit there. */
 	{ PROMISE("2000") "run 12 cpus=1 on=n1\npend 20 cpus=2\n"
 	                  "pend 21 cpus=1 want=n1",
 	  "now 1000\nqueue q\nnode n0 cpus=2\nnode n1 cpus=2\n"
 	  "run 11 cpus=1 time=1500 start=500 end=2000 on=n1\n"
 	  "run 12 cpus=1 on=n0\npend 20 cpus=2\npend 21 cpus=1 want=n1",
 	  "job 20: is promised 2000, when there is no room for it" },
-	/* Nor is what moves for a job behind, whose limit begins anew. */
+	/* Nor has a job that moves for a later one, whose limit starts anew. */
 	{ "now 1000\nqueue q\nnode n0 cpus=4\nnode n1 cpus=2\nnode n2 cpus=3\n"
 	  "run 11 cpus=3 time=1500 start=500 end=2000 on=n0\n"
 	  "run 12 cpus=1 time=900 preemptible start=500 end=1400 on=n1\n"
@@ -437,7 +436,7 @@ static const struct {
 	  "run 12 cpus=1 time=2900 preemptible start=500 end=3400 on=n1\n"
 	  "run 13 cpus=2 on=n2\npend 20 cpus=4\npend 21 cpus=2",
 	  "job 20: is promised 2000, when there is no room for it" },
-	/* Only 21 is in the way of what the last plan promised. */
+	/* Only 21 prevents what the last plan promised. */
 	{ PROMISE("2000") "run 12 cpus=2 on=n1\npend 20 cpus=2\npend 21 cpus=2",
 	  PROMISE("2000") "run 12 cpus=2 time=500 start=500 end=1500 on=n1\n"
 	                  "pend 20 cpus=2\npend 21 cpus=2\npromise 20 1500 n1",

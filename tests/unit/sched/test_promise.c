@@ -2,9 +2,9 @@
  * test_promise.c - promised starts, in simulated worlds
  *
  * Jobs arrive and end, and after each of these events the plan's starts are
- * carried out. A promise is never put off: to the first waiting job on any
- * cluster, to all on one node if no job takes parts of devices. With nothing
- * but CPUs and one promise, the starts are those of EASY backfill.
+ * carried out. Promises are never put off: for the first waiting job on any
+ * cluster; for all on one node if no job takes parts of devices. With only CPUs
+ * and one promise, the starts are those of EASY backfill.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static void add_nodes(struct promise_world *w)
 static void add_job(struct promise_world *w, struct test_job *job)
 {
 	struct dice *d = &w->d;
-	bool part = !w->all; /* of a GPU, of a CPU */
+	bool part = !w->all; /* parts of a GPU, of a CPU */
 
 	job->arrives = 1000 + roll(d, 3) * roll(d, 600);
 	job->lasts = roll(d, 10) ? 10 * (1 + roll(d, 60)) : 0;
@@ -282,7 +282,7 @@ static uint32_t free_at(const struct promise_world *w, int64_t at)
 	return n;
 }
 
-/* Returns when this many CPUs are free, at the end of a running job. */
+/* Returns when this many CPUs are free: at the end of a running job. */
 static int64_t shadow_time(const struct promise_world *w, uint32_t cpus)
 {
 	int64_t first = INT64_MAX;

@@ -82,7 +82,8 @@ static void add_queues(struct dice *d, struct buf *t)
 
 static void add_shape(struct dice *d, struct buf *t)
 {
-	/* Some ask for little: a victim must have fitted in the first place. */
+	/* Some ask for little, because a victim must have fitted in the first
+	 * place. */
 	if (!roll(d, 3)) {
 		buf_printf(t, " cpus=%s gpus=%s queue=%s user=%s",
 		           PICK(d, "1", "2", "3"), PICK(d, "0", "0", "1"),

@@ -3,9 +3,9 @@
  *
  * Random clusters, queues and jobs. Each plan is checked and carried out, as
  * text for the next one: evicted jobs end at once or some rounds later, claims
- * are carried on. When nothing arrives or ends any longer, the plans must come
- * to rest: no job is evicted for ever, each job with a claim has started, and
- * no claim was ever given up.
+ * are kept. Once nothing arrives or ends any longer, the plans must come to
+ * rest: no job is evicted for ever, each job with a claim has started, and no
+ * claim was ever given up.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ enum {
 	TESTS = 16, /* of these */
 	BUSY_ROUNDS = 14,
 	REST_ROUNDS = 40,
-	QUIET_ROUNDS = 4, /* without changes at the end */
+	QUIET_ROUNDS = 4, /* at the end, without changes */
 	TWICE_WORLDS = 400,
 	TWICE_MOST = 80, /* evictions at once in all these worlds */
 	JOBS_MAX = 160,
@@ -56,7 +56,7 @@ struct batch {
 	struct buf shape; /* words of its request and queue */
 	bool preemptible, freezable;
 	int64_t lasts;  /* 0: for ever */
-	int64_t served; /* seconds served before it came */
+	int64_t served; /* seconds served before it arrived */
 };
 
 struct soak {
@@ -188,8 +188,8 @@ static void finish(struct soak *w)
 
 /* --- snapshot ---------------------------------------------------------- */
 
-/* Once nothing arrives, no job's service counts on: else jobs would go on
- * taking turns, rarely, for ever. */
+/* Once nothing arrives, stop counting service, or jobs would go on taking
+ * turns, though rarely, for ever. */
 static int64_t served(const struct soak *w, const struct soak_job *job)
 {
 	int64_t until = w->rest ? w->rest : w->now;
@@ -356,7 +356,8 @@ static void do_evictions(struct soak *w, const struct snap *s,
 			w->undone +=
 			    e->why != EVICT_CONSOLIDATE && job->start == w->now;
 		}
-		/* Tasks of the run, in order, are those that stayed so far. */
+		/* The tasks of a run are those that have stayed so far, in
+		 * order. */
 		for (uint32_t t = 0, k = 0; t < job->ntasks; t++) {
 			if (job->task[t].leaves)
 				continue;

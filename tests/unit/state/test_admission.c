@@ -407,8 +407,8 @@ START_TEST(memory_of_a_job_that_does_not_say)
 }
 END_TEST
 
-/* A thousand jobs that are alike get a position each; beyond these one more
- * needs no pass. */
+/* The first thousand jobs that are alike get positions; one more needs no
+ * pass. */
 START_TEST(one_more_that_waits_needs_no_pass)
 {
 	struct world w;

@@ -1,4 +1,4 @@
-/* test_cron.c - recurring work: what is due, and what becomes of it */
+/* test_cron.c - recurring work: what is due, and what follows */
 #include "aischedd/state/life/cron.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ static const char conf[] = "cron { min_period = \"1s\" max = 5 "
 			   "max_per_user = 3 max_runs = 3 }\n" WORLD_CONF
 			   "mail { command = \"/sbin/sendmail\" }\n";
 
-/* A world with zones, in which time goes by. */
+/* A world with zones and a clock that advances. */
 struct cron_world {
 	struct world w;
 	struct zones *zones;
@@ -49,8 +49,8 @@ static void cron_world_fini(struct cron_world *c)
 	zones_free(c->zones);
 }
 
-/* Make an entry from options: "cron=@hourly", "cron-tz=UTC", ..., NULL; all
- * others are those of its runs. */
+/* Make an entry from options: "cron=@hourly", "cron-tz=UTC", ..., NULL; other
+ * options are those of its runs. */
 static struct cron_entry *add(struct cron_world *c, const char *options,
                               const char *const *rule_text)
 {
@@ -80,7 +80,7 @@ static struct cron_entry *add(struct cron_world *c, const char *options,
 #define ADD(c, options, ...) \
 	add(c, options, (const char *const[]){ __VA_ARGS__, NULL })
 
-/* Whether its owner is to be asked for, as the daemon would do. */
+/* Whether its owner is to be looked up, as the daemon would do. */
 static bool asks(struct cron_world *c, const struct cron_entry *e)
 {
 	const struct effect *effect;
@@ -108,7 +108,7 @@ static uint64_t start(struct cron_world *c, struct cron_entry *e, int64_t time)
 	return id;
 }
 
-/* Go to a time; returns that for which there is a run then, or NOTHING. */
+/* Advance to a time; returns the time for which a run is due, or NOTHING. */
 static int64_t at(struct cron_world *c, struct cron_entry *e, int64_t now)
 {
 	int64_t time;
@@ -441,8 +441,8 @@ START_TEST(a_refusal_is_told)
 }
 END_TEST
 
-/* An entry of every hour, a run at its first, and the mails after it comes to a
- * time; step: what has become of the run by then. */
+/* An hourly entry, a run at its first time, and the mails after the time it
+ * comes to; step: what has become of the run by then. */
 static const struct {
 	const char *name, *options, *rule[4];
 	const char *step[4];

@@ -239,7 +239,7 @@ START_TEST(many_hear_of_many_in_slices)
 }
 END_TEST
 
-/* The store is asked once for each job that only it knows. */
+/* The store is asked once about each job that only it knows. */
 START_TEST(what_has_gone_is_asked_for_once)
 {
 	struct world w;

@@ -177,7 +177,7 @@ START_TEST(evict_case)
 }
 END_TEST
 
-/* It starts with less than it wants and asks for another pass. */
+/* It starts with fewer tasks than it wants and asks for another pass. */
 START_TEST(elastic_jobs_grow_in_the_next_pass)
 {
 	static const char *const steps[] = { "submit tasks=3 min-tasks=2",

@@ -1,4 +1,4 @@
-/* test_letter.c - which mails a job's events make */
+/* test_letter.c - the mails about a job's events */
 #include "aischedd/state/life/letter.h"
 
 #include <string.h>
@@ -102,7 +102,7 @@ START_TEST(events)
 }
 END_TEST
 
-/* A name of any length, and what a user may write in it, stay on their line. */
+/* A long name, and anything that a user may write in it, stay on one line. */
 START_TEST(long_names)
 {
 	char options[1200] = "mail-type=END job-name=";

@@ -308,8 +308,8 @@ START_TEST(a_run_is_no_wait)
 }
 END_TEST
 
-/* Nobody gets a better place by holding a job; an operator's hold is none of
- * its user's doing. */
+/* Nobody gets a better place by holding a job; an operator's hold is not the
+ * user's fault. */
 START_TEST(a_job_that_its_user_holds_gets_no_older)
 {
 	struct world w;

@@ -76,7 +76,7 @@ START_TEST(a_node_is_expected_in_no_pool_yet)
 	ck_assert_int_eq(state_drain(w.state, (uint32_t)n, true, "disk", NULL),
 	                 0);
 	ck_assert_int_lt(state_node_expect(w.state, "d/n0"), 0);
-	/* It is of the pool that lists it first. */
+	/* It belongs to the pool that lists it first. */
 	say(&w, "c/n0");
 	say(&w, "b/n0");
 	ck_assert_int_eq(state_node_of(w.state, 2, "n0"), n);
@@ -109,7 +109,7 @@ START_TEST(a_placement_names_the_pool)
 	place = state_placement_parse(w.state, text.data, NULL);
 	ck_assert_uint_eq(place->task[0].node, job->place->task[0].node);
 	free(place);
-	/* A pool that is no longer configured: by name, as before. */
+	/* In a pool that is no longer configured: by name, as before. */
 	place = state_placement_parse(w.state, "old/n7:0:0:", NULL);
 	ck_assert(state_node(w.state, place->task[0].node)->expected);
 	free(place);

@@ -131,7 +131,7 @@ START_TEST(reserve_case)
 }
 END_TEST
 
-/* A plan begun before is void. */
+/* A plan that was begun before is void. */
 START_TEST(a_plan_that_does_not_know_it_is_void)
 {
 	static const char *const before[] = { "submit", "look", NULL };

@@ -1,4 +1,4 @@
-/* test_round.c - passes that go on where the last one stopped */
+/* test_round.c - passes that continue where the last one stopped */
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 

@@ -1,9 +1,10 @@
 /*
  * test_row.c - which fields of a request are in a row's key
  *
- * Jobs with equal keys form one row, which is planned once: a field that
- * matters to the scheduler and is missing from the key would merge jobs that
- * differ. So each field of a request says here what another value changes.
+ * Jobs with equal keys form one row, which is planned once: if a field that
+ * matters to the scheduler were missing from the key, jobs that differ would be
+ * merged. So each field of a request says here what another value of it
+ * changes.
  */
 #include "aischedd/state/pass/row.h"
 

@@ -274,7 +274,7 @@ START_TEST(light_users_are_seen_in_the_snapshot)
 }
 END_TEST
 
-/* The time a job ran counts when an eviction ended it, else not. */
+/* The time that a job ran counts if an eviction ended it, else not. */
 START_TEST(served_is_what_ran_before_others_needed_the_room)
 {
 	struct world w;
@@ -289,7 +289,7 @@ START_TEST(served_is_what_ran_before_others_needed_the_room)
 }
 END_TEST
 
-/* Ada has used the queue and bob has not; she was there first. */
+/* Ada has used the queue and bob has not; she came first. */
 START_TEST(light_users_go_first_but_not_before_the_top)
 {
 	for (int top = 0; top < 2; top++) {

@@ -145,7 +145,7 @@ static void random_event(struct world *w, struct dice *d)
 		world_event(w, id, EV_cancel);
 }
 
-/* Run all that would follow in this second. */
+/* Run everything that follows within this second. */
 static void settle(struct world *w)
 {
 	for (int i = 0; i < 20 && state_wants_plan(w->state); i++)
@@ -212,7 +212,8 @@ static bool in_team(const char *group, const void *arg)
 	return !strcmp(group, "team");
 }
 
-/* A user who may use a reservation through a group learns when it begins. */
+/* A user who may use a reservation as a member of a group learns when it
+ * begins. */
 START_TEST(a_reservation_for_a_group)
 {
 	static const char *const steps[] = { "reserve mine 0 3600 n0 @team",

@@ -59,7 +59,7 @@ struct spec world_spec(struct world *w, const char *options);
 
 /* One pass of the scheduler; whatever starts is CONFIGURING. */
 void world_plan(struct world *w);
-/* One pass, and the runner says that everything started. */
+/* One pass; then the runner reports that everything started. */
 void world_run(struct world *w);
 
 /* -1: refused, see w->err. */
@@ -81,7 +81,7 @@ void world_decide(struct world *w, const char *text);
 /* A part of an array becomes a record of its own. */
 struct job *world_split(struct world *w, uint64_t array, const char *tasks);
 
-/* Commit all changes: jobs that have ended move to the history. */
+/* Commit all changes: ended jobs move to the history. */
 void world_commit(struct world *w);
 int world_past(uint64_t job, uint32_t task, struct past *ret, void *arg);
 

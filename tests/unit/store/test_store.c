@@ -92,7 +92,7 @@ static void say_wrong(const char *text, void *arg)
 	printf("# %s\n", text);
 }
 
-/* Rollups are what attempts and running jobs say. */
+/* Check that rollups agree with attempts and running jobs. */
 static void check_rollups(struct disk *d)
 {
 	struct rollup_check check = { .said = say_wrong };
@@ -140,7 +140,7 @@ static void play(struct disk *d, const char *const *step)
 
 #define PLAY(d, ...) play(d, (const char *const[]){ __VA_ARGS__, NULL })
 
-/* Change the closed database behind its back. */
+/* Change the closed database directly. */
 static void sql(const struct disk *d, const char *text)
 {
 	char *path = xasprintf("%s/aisched.db", d->dir), *why = NULL;
@@ -273,7 +273,7 @@ static const char *all_jobs(struct disk *d)
 	return d->text.data;
 }
 
-/* Save, forget, load: all must be as before. */
+/* Save, stop, load: everything must be as before. */
 static void come_back(struct disk *d, const char *name)
 {
 	uint64_t next_id = state_next_id(d->w.state);
@@ -641,8 +641,8 @@ static int use(struct disk *d)
 	return result;
 }
 
-/* Whatever a disk or a person made of a row: it is refused, or accepted without
- * harm; bytes instead of a number are refused by name. */
+/* Whatever a disk or a person made of a row, it is refused or accepted without
+ * harm; bytes in place of a number are refused by name. */
 static void use_with(struct disk *d, const char *table, const char *column,
                      const char *type, const char *value)
 {
@@ -1248,8 +1248,8 @@ START_TEST(use_is_kept_by_the_hour)
 }
 END_TEST
 
-/* One job's news books the other's time, too; then the end of that one, which
- * was earlier, is told. */
+/* News about one job also book the other's time; then the end of that one,
+ * which was earlier, is reported. */
 START_TEST(late_news_are_taken_off)
 {
 	struct disk d;
@@ -1275,7 +1275,8 @@ START_TEST(late_news_are_taken_off)
 }
 END_TEST
 
-/* Book by and by; returns the most rows of hours that one commit adds to. */
+/* Book in several turns; returns the most rows of hours to which one commit
+ * adds. */
 static size_t book_all(struct disk *d, int64_t now_ms)
 {
 	size_t most = 0;
@@ -1323,8 +1324,8 @@ static const char held[] =
     " FROM (SELECT level, sum(held_cpu) c, sum(held_gpu) g, sum(jobs) j,"
     " sum(completed) e FROM rollup GROUP BY level, start) GROUP BY level";
 
-/* The clock goes 3 years ahead while a job runs; another ends then, and the
- * daemon restarts half way. */
+/* The clock jumps 3 years ahead while a job runs; then another one ends, and
+ * the daemon restarts half way. */
 START_TEST(a_leap_of_the_clock_is_booked_in_parts)
 {
 	const int64_t hours = 3 * 366 * 24, leap_s = hours * 3600;
@@ -1496,7 +1497,7 @@ START_TEST(attempts_are_listed)
 }
 END_TEST
 
-/* Two tasks, of which one leaves: it held what it had. */
+/* One of two tasks leaves: the job held what it had at each time. */
 START_TEST(an_elastic_job_held_what_it_had)
 {
 	struct disk d;
@@ -1728,7 +1729,7 @@ START_TEST(steps_of_an_attempt_go_with_their_job)
 	buf_puts(&text, "{\"step\":0}\n");
 	PLAY(&d, "submit", "run");
 	save(&d);
-	/* An outcome may be told again: its steps count once. */
+	/* An outcome may be reported again: its steps count once. */
 	store_steps(d.store, 1, 1, &text);
 	store_steps(d.store, 1, 1, &text);
 	PLAY(&d, "end 1 0");
@@ -1785,7 +1786,7 @@ START_TEST(old_schemas_are_read)
 	    "1 1 1000000 1010000 10000 6 - ada\n"
 	    "4 1 1020000 1030000 10000 5 - ada\n"
 	    "5 1 1020000 1030000 10000 6 - ada\n");
-	if (_i >= 10) /* it counts in a rollup from when it was booked last */
+	if (_i >= 10) /* counts in a rollup from its last booking on */
 		ck_assert_ptr_nonnull(strstr(
 		    all_jobs(&d), ",1500,0,1000,300,0,1,1,1,0,1025000,0,0|"
 				  "5000*0 "));
@@ -1828,8 +1829,8 @@ static struct cron_entry *add_cron(struct disk *d, const char *schedule)
 	                      d->w.now);
 }
 
-/* An entry comes back as it was, with its mark, and so does its run; what its
- * blobs need is kept while it is there. */
+/* An entry comes back as it was, with its mark, and so does its run; the blobs
+ * that it needs are kept as long as it exists. */
 START_TEST(recurring_work_comes_back)
 {
 	struct buf script = { 0 };

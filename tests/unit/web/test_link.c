@@ -124,9 +124,9 @@ static void tear_down(void)
 
 /* --- a visitor's requests ------------------------------------------------- */
 
-/* An answer, when it comes. */
+/* An answer, once it has come. */
 struct got {
-	int nth; /* the how many-th of all; 0: not yet */
+	int nth; /* its place among all answers; 0: not yet */
 	int code;
 	size_t len;
 	bool whole;
@@ -161,7 +161,8 @@ static void wait_for(const struct got *got)
 		event_base_loop(base, EVLOOP_ONCE);
 }
 
-/* All that was sent has reached the daemon, and its answers have come. */
+/* Wait until the daemon has everything that was sent, and its answers have
+ * come. */
 static void settle(void)
 {
 	struct got got;
@@ -296,7 +297,7 @@ START_TEST(too_long_answer_is_refused_alone)
 }
 END_TEST
 
-/* The daemon answers what nobody asked: whoever it is, it is none. */
+/* An answer that nobody requested ends the link. */
 START_TEST(answer_to_nothing_ends_the_link)
 {
 	const struct frame_head head = { .kind = FRAME_REPLY,

@@ -79,7 +79,7 @@ START_TEST(session_ends)
 }
 END_TEST
 
-/* Whoever makes many of their own takes none of others. */
+/* A user who makes many sessions takes none from others. */
 START_TEST(oldest_of_the_same_user_goes)
 {
 	char first[SESSION_TEXT + 1], of_bob[SESSION_TEXT + 1];

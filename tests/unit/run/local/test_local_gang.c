@@ -1,4 +1,4 @@
-/* test_local_gang.c - tasks that fail, are replaced, come and go */
+/* test_local_gang.c - tasks that fail, are replaced, are added and end */
 #include <signal.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ LOCAL_TEST(a_gang_ends_with_its_first_failure)
 LOCAL_TEST(a_task_that_succeeds_ends_nobody)
 {
 	lw_make_pipe(w, "go");
-	/* The first one is gone when the second one begins to wait. */
+	/* The first task is gone when the second one begins to wait. */
 	lw_start(w, JOB(.tasks = 2, .cpus_milli = 500,
 	                .script = "[ $RANK = 1 ] || { echo $$ >go; "
 	                          "exit 0; }; read pid <go; "
@@ -80,9 +80,9 @@ LOCAL_TEST(as_many_are_replaced_as_may_be)
 	ck_assert_str_eq(s->text, "task 1 was ended by SIGKILL");
 }
 
-/* A child reports on a pipe that the task is there: signals end it at any time,
- * but not always what a shell has only just forked. And wait sleeps only if no
- * signal has come by then; other commands that wait would check before. */
+/* A child reports on a pipe that the task is there: signals end that at any
+ * time, but not always what a shell has just forked. And wait only sleeps if no
+ * signal has come before; other commands that wait would check earlier. */
 #define ELASTIC                                          \
 	"trap 'echo $RANK left >>log; exit 0' TERM; "    \
 	"echo $RANK/$WORLD_SIZE >>log; "                 \
@@ -140,7 +140,7 @@ LOCAL_TEST(who_leaves_a_suspended_job_hears_of_it)
 	w->r->ops->suspend(w->r, 1, 1);
 	resize(w, 1, 1);
 	ck_assert_ptr_nonnull(strstr(lw_content(w, "log"), "1 left\n"));
-	/* The other stood still, and ends as soon as it resumes. */
+	/* The other task was stopped, and ends as soon as it resumes. */
 	lw_signal(w, SIGTERM, SIGNAL_job);
 	resize(w, 1, 2);
 	ck_assert_ptr_null(strstr(lw_content(w, "log"), "0 left\n"));

@@ -1,5 +1,5 @@
-/* test_local_recover.c - jobs outlive daemons, and no shepherd takes others
- * along */
+/* test_local_recover.c - jobs outlive daemons, and a dead shepherd takes only
+ * its own job along */
 #include <event2/event.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -133,7 +133,7 @@ START_TEST(a_full_disk_of_the_user_is_not_the_nodes_fault)
 }
 END_TEST
 
-/* So little that nothing can become the script, or it ends at once. */
+/* So little memory that the script cannot be started, or ends at once. */
 static const char *const little[] = { "AS=1:1",   "DATA=0:0",   "STACK=0:0",
 	                              "CPU=0:0",  "NOFILE=0:0", "NPROC=0:0",
 	                              "FSIZE=0:0" };
@@ -258,7 +258,7 @@ START_TEST(outputs_that_cannot_be_opened_end_the_start)
 	struct local_world w;
 	int fuse;
 
-	/* It takes its time, and root alone may mount. */
+	/* It takes long, and only root may mount. */
 	if (_i != LOCAL_OTHER || geteuid() != 0 || !dead_mount_may() ||
 	    !lw_begin(&w, _i))
 		return;

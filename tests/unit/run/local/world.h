@@ -101,10 +101,11 @@ void lw_finish(struct local_world *w);
 void lw_daemon_begins(struct local_world *w);
 void lw_daemon_ends(struct local_world *w);
 
-/* Name the first attempts of these jobs as the ones that the store knows. */
+/* Name the first attempts of these jobs to recover(), as those that the store
+ * knows. */
 void lw_recover(struct local_world *w, size_t n, const uint64_t *job);
 
-/* The three of them. */
+/* Restart the daemon: the three calls above. */
 void lw_daemon_restarts(struct local_world *w, size_t n, const uint64_t *job);
 
 /* Returns the next event not taken yet. */
@@ -128,7 +129,7 @@ void lw_start_ready(struct local_world *w, const struct local_job *j);
 const struct local_seen *lw_run_job(struct local_world *w,
                                     const struct local_job *j);
 
-/* About the first attempt of a job; the last two of job 1. */
+/* For the first attempt of a job; the last two for job 1. */
 void lw_stop(struct local_world *w, uint64_t job, enum stop_why why,
              int64_t grace);
 void lw_forget(struct local_world *w, uint64_t job);

@@ -256,7 +256,7 @@ START_TEST(each_task_of_a_gang_has_its_rank)
 	                                    { "SLURM_JOB_GPUS", "0,1,2" },
 	                                    { "CUDA_VISIBLE_DEVICES", "1,2" },
 	                                    { NULL, NULL } });
-	/* A script that runs once has all of them and starts the ranks. */
+	/* A script that runs once has all tasks and starts the ranks. */
 	f.spec.launch_script = 1;
 	f.e.slot = f.e.rank = 0;
 	check(&f, (const char *const[][2]){ { "RANK", "unset" },
@@ -270,7 +270,7 @@ START_TEST(each_task_of_a_gang_has_its_rank)
 }
 END_TEST
 
-/* It may be alone for now; it learns of tasks that come later. */
+/* It may still be alone, but learns of tasks that are added later. */
 START_TEST(a_task_of_an_elastic_job_has_its_rank)
 {
 	struct fixture f;
@@ -590,7 +590,7 @@ static void folder_fini(struct folder *d)
 	ck_assert_int_eq(access(d->path, F_OK), -1);
 }
 
-/* Look from another process: our own lock does not show to us. */
+/* Look from another process, because our own lock does not show to us. */
 static enum record_state state_of(struct folder *d)
 {
 	struct record rec;

@@ -1,4 +1,4 @@
-/* server.c - an API server that answers as a test tells it to */
+/* server.c - an API server whose answers a test decides */
 #include "tests/unit/run/kube/client/server.h"
 
 #include <arpa/inet.h>

@@ -1,8 +1,8 @@
 /*
- * server.h - an API server that answers as a test tells it to
+ * server.h - an API server whose answers a test decides
  *
  * It runs on the test's own loop, on a free loopback port. A test queues
- * replies; each request takes the first one meant for it and fails the test if
+ * replies; each request takes the first one meant for it, and fails the test if
  * there is none.
  */
 #ifndef TESTS_UNIT_RUN_KUBE_CLIENT_SERVER_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The name in its certificate, which has no address. */
+/* The name in its certificate, which has no address */
 #define SERVER_NAME "kube.test"
 
 enum reply_then {
@@ -50,7 +50,7 @@ void server_push(struct kube_server *s, const char *bytes);
 void server_end(struct kube_server *s,
                 enum reply_then then); /* KEEP: complete */
 
-/* How many there were so far. */
+/* The number of requests so far. */
 unsigned server_requests(const struct kube_server *s);
 unsigned server_connections(const struct kube_server *s);
 size_t server_waiting(const struct kube_server *s); /* replies left */

@@ -162,7 +162,7 @@ START_TEST(the_urgent_goes_first)
 		    (struct kube_request){ .path = "/", .rank = asks[i].rank });
 	}
 	ck_assert_uint_eq(kube_http_backlog(w.http), 5);
-	/* The lease has a place of its own. */
+	/* The Lease has a slot of its own. */
 	world_run(&w, &r[4].done);
 	ck_assert(!r[3].done);
 	server_push(w.server, "{}");
@@ -512,7 +512,7 @@ START_TEST(what_is_guarded_waits_while_it_may)
 }
 END_TEST
 
-/* Like a process that was stopped so long that its turn comes before its
+/* Simulates a process that was stopped so long that its turn comes before its
  * timers. */
 START_TEST(what_may_not_go_out_does_not)
 {
@@ -615,7 +615,8 @@ static int on_data(const void *data, size_t len, void *arg, struct err *err)
 	return 0;
 }
 
-/* result_send() passes its result as arg: the stream follows it in memory. */
+/* result_send() passes the result as arg, so the stream must follow it in
+ * memory. */
 static struct {
 	struct result r;
 	struct stream s;
@@ -807,8 +808,8 @@ END_TEST
 /* --- names --- */
 
 /*
- * Replaces the program's, also for libcurl: it takes as long as the test wants,
- * like a look-up without a name server.
+ * Replaces the function of libc, for libcurl, too: it takes as long as the test
+ * wants, like a look-up without a name server.
  */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 

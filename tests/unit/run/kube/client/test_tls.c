@@ -53,7 +53,8 @@ START_TEST(the_name_may_be_another_than_the_address)
 }
 END_TEST
 
-/* Expect a refusal without anything sent, and success once it is mended. */
+/* Expect a refusal without anything sent, and success once the problem is
+ * solved. */
 static void expect_refused(const char *why)
 {
 	struct result r;
@@ -250,7 +251,8 @@ END_TEST
 
 /* --- a program --- */
 
-/* The program prints "T1", then "T2" …; more is added to its status. */
+/* The program prints "T1", then "T2", and so on; more is added to its status.
+ */
 static void set_plugin(const char *more)
 {
 	char *script = xasprintf(

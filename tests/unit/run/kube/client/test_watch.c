@@ -15,8 +15,8 @@
 
 static struct kube_world w;
 static struct kube_watch *watch;
-static struct buf story;    /* what was told, one word each */
-static const char *free_at; /* the watch is freed when this is told */
+static struct buf story;    /* the news received, one word each */
+static const char *free_at; /* free the watch at this news */
 
 static void note(enum kube_news news, json_t *obj, const struct err *err,
                  void *arg)
@@ -163,7 +163,7 @@ START_TEST(a_watch_that_ends_goes_on_from_there)
 }
 END_TEST
 
-/* How a watch may be cut off after an event of version 8: the next one begins
+/* How a watch may be cut off after an event of version 8; the next one begins
  * there, without a message. */
 static const struct {
 	const char *name, *last;

@@ -119,7 +119,7 @@ START_TEST(counts_as_kubernetes_counts)
 }
 END_TEST
 
-/* As the API server fills in for pods, but not for templates. */
+/* As the API server fills it in for pods, but not for templates. */
 START_TEST(what_is_only_limited_is_asked_for)
 {
 	must_read(job_of("{'containers': [{'resources': {'limits': {'cpu': '2',"

@@ -627,7 +627,7 @@ START_TEST(last_words)
 }
 END_TEST
 
-/* Whoever wrote them: they are told beside those of other jobs, on terminals.
+/* Whoever wrote them, they are printed on terminals beside those of other jobs.
  */
 START_TEST(last_words_on_steps)
 {

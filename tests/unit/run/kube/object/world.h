@@ -14,7 +14,7 @@ struct kube_world {
 	struct kube_limits limits; /* short times; change before world_http() */
 	char folder[32], conf[48];
 	struct err trouble; /* code 0: none now */
-	unsigned ntroubles; /* how often trouble was told */
+	unsigned ntroubles; /* how often trouble was reported */
 	bool late;
 };
 
