@@ -16,9 +16,9 @@ int64_t evict_node_chunk(const struct evictor *e);
  * dearest one. Returns false if it never fits; the victims remain taken. */
 bool evict_node_clear(struct evictor *e, uint32_t node, uint64_t *ret_cost);
 
-/* In a trial of moves, give back victims of the steps from this one on without
- * which the claimant fits, the last first; of an elastic run that is evicted as
- * a whole, single tasks. */
+/* In a trial of moves, give back those victims that the claimant can do
+ * without, of the steps from this one on, the last first. An elastic run that
+ * is evicted as a whole gives back single tasks. */
 void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps);
 
 /* Write what it would cost to clear the node; returns false if it cannot be

@@ -419,7 +419,8 @@ static const struct {
 	{ PROMISE("2000") "run 12 cpus=2 on=n1\npend 20 cpus=2",
 	  PROMISE("2001") "run 12 cpus=2 on=n1\npend 20 cpus=2",
 	  "job 20: is promised 2000, when there is no room for it" },
-	/* Nor have jobs that start before: 21 has no time limit there. */
+	/* Jobs that start earlier have not ended by then, either: 21 has no
+	 * time limit there. */
 	{ PROMISE("2000") "run 12 cpus=1 on=n1\npend 20 cpus=2\n"
 	                  "pend 21 cpus=1 want=n1",
 	  "now 1000\nqueue q\nnode n0 cpus=2\nnode n1 cpus=2\n"

@@ -1,9 +1,9 @@
 /*
  * split.h - cut objects out of a stream of JSON, however it is chunked
  *
- * Of a watch every document is an object; of a list every item is one, and the
- * list without its items remains. Holds one object in memory at a time. Objects
- * come without their managedFields.
+ * In the stream of a watch every document is an object; in that of a list every
+ * item is one, and the list without its items remains. Holds one object in
+ * memory at a time. Objects come without their managedFields.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_SPLIT_H
 #define AISCHEDD_RUN_KUBE_CLIENT_SPLIT_H
