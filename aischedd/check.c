@@ -14,6 +14,7 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
+#include "libcommon/runner_kind.h"
 
 enum { NAMES_WAIT_S = 2 }; /* patience with the name service */
 
@@ -134,7 +135,7 @@ static void check_names(const struct conf *conf, const char *file,
 
 static bool is_local(const struct conf *conf, const struct conf_node *node)
 {
-	return conf->pools[node->pool].runner == RUNNER_LOCAL;
+	return runner_traits(conf->pools[node->pool].runner)->is_here;
 }
 
 static bool is_this_machine(const struct conf_node *node)
@@ -246,7 +247,7 @@ static void check_quotas(const struct conf *conf, const char *file,
 	int64_t have[RES_N] = { 0 };
 
 	for (size_t i = 0; i < conf->npools; i++)
-		if (conf->pools[i].runner != RUNNER_LOCAL)
+		if (!runner_traits(conf->pools[i].runner)->is_here)
 			return;
 	if (!has_quota(conf) || local_amounts(conf, have) < 0)
 		return;

@@ -47,20 +47,6 @@ json_t *json_text(const json_t *row, const char *key)
 	return json_string(row_text(row, key));
 }
 
-json_t *json_words(const char *text)
-{
-	json_t *list = json_array();
-
-	for (const char *s = text; *s; s += *s == ',') {
-		size_t len = strcspn(s, ",");
-
-		if (len)
-			json_array_append_new(list, json_stringn(s, len));
-		s += len;
-	}
-	return list;
-}
-
 void json_print(const char *name, json_t *list, const char *cluster)
 {
 	json_t *all = json_pack(

@@ -19,8 +19,6 @@ json_t *json_limit(int64_t n);
 json_t *json_exit(const json_t *row);
 /* Text of a row; "" if there is none. */
 json_t *json_text(const json_t *row, const char *key);
-/* Words separated by commas. */
-json_t *json_words(const char *text);
 
 /* Print {name: list, "meta": ..., "errors": [], "warnings": []}. Takes list. */
 void json_print(const char *name, json_t *list, const char *cluster);
