@@ -101,8 +101,10 @@
  *           until then go; expect (only if they
  *           are so many)
  * report    by [key], since, until, users,        parts: rows, one a line;
- *           accounts, queues, classes, pools,     rows (count), total {..},
- *           gpu_types                             since, until, currency
+ *           accounts, queues, classes, pools,     (start, end in unix s if a
+ *           gpu_types                             key is a time); rows (count),
+ *                                                 total {..}, since, until,
+ *                                                 currency
  * dump      -                                     parts: the snapshot's text
  * shutdown  -                                     -
  */

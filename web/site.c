@@ -267,14 +267,20 @@ static const struct site_route routes[] = {
 	{ "/api/1/users", "shares", "shares",
 	  .params = "user:users:l queue:queues:l", .fn = on_answer },
 	{ "/api/1/reservations", "reservations", .fn = on_answer },
+	{ "/api/1/crons", "crons", "crons", .fixed = "{\"all\":true}",
+	  .params = "user:users:l queue:queues:l", .fn = on_answer },
+	{ "/api/1/report", "report", "report",
+	  .params = "by:by:l since:since:i until:until:i", .fn = on_answer },
 	{ "/api/1/jobs", "jobs", "jobs",
 	  .fixed = "{\"all\":true,\"count\":true,\"fields\":[" JOB_ROW "]}",
 	  .params = "queue:queues:l user:users:l state:states:l name:names:l "
 		    "node:nodes:l history:history:b since:since:i "
-		    "until:until:i sort:sort:t after:after:t limit:limit:n",
+		    "until:until:i sort:sort:t after:after:t limit:limit:n "
+		    "cron:cron:i",
 	  .fn = on_answer },
 	{ "/api/1/job/", "jobs", "jobs", .fn = on_job },
 	{ "/api/1/attempts/", "attempts", "attempts", .fn = on_answer },
+	{ "/api/1/cron/", "crons", "crons", .fn = on_answer },
 	{ "/api/1/log/", "excerpt",
 	  .params = "task:task:i stream:stream:t from:from:i len:len:i",
 	  .fn = on_log },

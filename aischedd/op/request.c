@@ -158,7 +158,7 @@ static const struct {
 	[OP_alloc] = { op_alloc, false, "id=t", false },
 	[OP_exec] = { op_exec, false, "id=t", false },
 	[OP_steps] = { op_steps, false, "ids=l", false },
-	[OP_crons] = { op_crons, false, "ids=l users=l queues=l all=b", false },
+	[OP_crons] = { op_crons, false, "ids=l users=l queues=l all=b", true },
 	[OP_cron] = { op_cron, true, "action=t ids=l cancel=b set=o", false },
 	[OP_cron_file] = { op_cron_file, false, "user=t entries=j text_len=i",
 	                   false },
@@ -167,7 +167,7 @@ static const struct {
 	[OP_report] = { op_report, false,
 	                "by=l since=i until=i users=l accounts=l queues=l "
 	                "classes=l pools=l gpu_types=l",
-	                false },
+	                true },
 	[OP_audit] = { op_audit, false,
 	               "user=t act=t job=i since=i until=i limit=i", false },
 };

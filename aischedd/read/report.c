@@ -126,9 +126,12 @@ static void put_period(const struct report *r, enum report_key key,
 {
 	char text[ZONE_TEXT];
 	int len = key == REPORT_MONTH ? 7 : key == REPORT_HOUR ? ZONE_TEXT : 10;
+	int64_t span[2];
 
+	period_of(r->zone, (enum period)(key - REPORT_HOUR), period, span);
 	zone_format(r->zone, period, text);
-	buf_printf(out, "%.*s", len, text);
+	buf_printf(out, "\"%.*s\",\"start\":%lld,\"end\":%lld,", len, text,
+	           (long long)span[0], (long long)span[1]);
 }
 
 static void put_row(const struct report *r, const struct report_row *row,
@@ -140,9 +143,7 @@ static void put_row(const struct report *r, const struct report_row *row,
 
 		buf_printf(out, "\"%s\":", report_key_name(key));
 		if (key >= REPORT_HOUR) {
-			buf_addc(out, '"');
 			put_period(r, key, row->period, out);
-			buf_puts(out, "\",");
 		} else {
 			const char *part = row->rollup->part[key];
 			json_t *text = *part ? json_string(part) : json_null();

@@ -66,6 +66,11 @@ is "as its attempts say" \
 is "rows add up" "$(row \
 	'([.report[].cpu_hours] | add) - .total.cpu_hours | fabs < 0.000002' \
 	--by user,queue,hour)" true
+for period in hour:3600 day:86400 week:604800; do # days may have 23 or 25 hours
+	is "rows say when their ${period%:*} is" "$(row '.report[0] |
+		.end - .start - '"${period#*:} | fabs <= 3600" --by "${period%:*}")" true
+done
+is "an hour has 3600 s" "$(row '.report[0] | .end - .start' --by hour)" 3600
 
 # --- the daemon is killed --------------------------------------------------
 

@@ -97,13 +97,39 @@ scheme()
 		"{\"features\":[{\"name\":\"prefers-color-scheme\",\"value\":\"$1\"}]}"
 }
 
-# NAME: axe-core finds nothing wrong with what is shown.  Only if $AXE_CORE is
-# its axe.min.js: it is no package of the system.
+# USER QUEUE GPUS: what they held of the local pool in the last week, up to so
+# many GPUs, in a wave a day; while no daemon runs
+past_use()
+{
+	sqlite3 "$dir/state/aisched.db" "
+		INSERT INTO rollup_key SELECT coalesce(max(id), 0) + 1, '$1', '',
+			'$2', 'batch', 'here', 'a100', unixepoch() * 1000 FROM rollup_key;
+		CREATE TEMP TABLE hours AS WITH RECURSIVE
+			last(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM last WHERE n < 168)
+			SELECT unixepoch() / 3600 * 3600 - n * 3600 AS at FROM last;
+		CREATE TEMP TABLE held AS SELECT at, round(3600000000 * $3 *
+			(1 - 0.7 * abs(at % 86400 - 50400) / 50400.0)) AS gpu FROM hours;
+		CREATE TEMP TABLE sums AS
+			SELECT 0 AS level, at AS start, gpu FROM held
+			UNION ALL SELECT 1, at / 86400 * 86400, gpu FROM held
+			UNION ALL SELECT 2, unixepoch(at, 'unixepoch', 'start of month'),
+				gpu FROM held;
+		INSERT INTO rollup SELECT level, start, (SELECT max(id) FROM rollup_key),
+			0, sum(gpu), 0, sum(gpu), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+			0, 0, 0 FROM sums GROUP BY level, start;"
+}
+
+# The path of axe-core, if tools/axe-core has fetched it: it is no package of the
+# system.
+axe_core=$("$top_srcdir/tools/axe-core" --where)
+[ -r "$axe_core" ] || axe_core=
+
+# NAME: axe-core finds nothing wrong with what is shown
 accessible()
 {
-	[ -n "${AXE_CORE-}" ] || return 0
+	[ -n "$axe_core" ] || return 0
 	[ -e "$dir/axe.json" ] ||
-		jq -n --rawfile script "$AXE_CORE" '{script: $script, args: []}' >"$dir/axe.json"
+		jq -n --rawfile script "$axe_core" '{script: $script, args: []}' >"$dir/axe.json"
 	[ "$(js 'return typeof axe')" != undefined ] ||
 		driver POST "/session/$browser/execute/sync" -d @"$dir/axe.json" >/dev/null
 	is "$1: no rule of axe-core is broken" "$(js 'return axe.run().then(r => r.violations.map(

@@ -90,7 +90,8 @@ ok "and serves" wait_for '[ "$(status_of /healthz)" = 200 ]'
 # --- who gets in -----------------------------------------------------------
 
 for path in api/1/jobs api/1/me api/1/queues api/1/nodes api/1/users api/1/health \
-	api/1/summary api/1/reservations api/1/job/1 api/1/attempts/1 api/1/log/1; do
+	api/1/summary api/1/reservations api/1/job/1 api/1/attempts/1 api/1/log/1 \
+	api/1/crons api/1/cron/1 api/1/report; do
 	is "/$path takes a session" "$(status_of "/$path")" 401
 done
 is "a made-up session is none" \
@@ -190,6 +191,10 @@ unlike "no HTTP" "$(raw 'AISC\001\002\000\000')" ' 200 '
 is "a bad number" "$(status_of -b "$dir/jar" '/api/1/jobs?limit=x')" 400
 is "no parameter" "$(status_of -b "$dir/jar" '/api/1/jobs?op=shutdown')" 400
 is "no sort" "$(status_of -b "$dir/jar" '/api/1/jobs?sort=nosuch')" 400
+is "no key of a report" "$(status_of -b "$dir/jar" '/api/1/report?by=colour')" 400
+is "nor two times" "$(status_of -b "$dir/jar" '/api/1/report?by=hour,day')" 400
+like "use by hour" "$(get 'api/1/report?by=hour')" '^[{]"report":\[.*"since":[0-9]+'
+is "a cron entry that there is not" "$(status_of -b "$dir/jar" /api/1/cron/999999)" 404
 is "no cursor" "$(status_of -b "$dir/jar" '/api/1/jobs?after=x')" 400
 is "a job that there is not" "$(status_of -b "$dir/jar" /api/1/job/999999)" 404
 is "in words" "$(cat "$dir/said")" '{"error":"there is no job 999999"}'

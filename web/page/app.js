@@ -138,6 +138,20 @@ function table(columns, rows, options = {}) {
 	return h("div", { class: "scroll", tabindex }, h("table", { class: wide && "wide" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
 }
 
+// Bars over time: [from, until, amount, words]. The top is what there is, or the
+// highest bar.
+function chart(name, from, until, most, bars, marks) {
+	const top = Math.max(most, ...bars.map(b => b[2])) || 1, x = t => 1000 * (Math.max(from, Math.min(until, t)) - from) / (until - from);
+	const gap = bars.length > 60 ? 0 : 3, line = y => svg("path", { class: "grid", d: "M0 " + y + "H1000", "vector-effect": "non-scaling-stroke" });
+	return h("div", { class: "chart" },
+		h("div", { class: "y" }, h("span", {}, +top.toFixed(1)), h("span", {}, +(top / 2).toFixed(2)), h("span", {}, "0")),
+		svg("svg", { role: "img", "aria-label": name, viewBox: "0 0 1000 100", preserveAspectRatio: "none" },
+			line(0.5), line(50), line(99.5),
+			bars.map(([a, b, n, words]) => svg("rect", { class: "f-held", x: x(a), width: Math.max(1, x(b) - x(a) - gap), y: 100 - 100 * n / top, height: 100 * n / top }, svg("title", {}, words))),
+			most < top && svg("path", { class: "most", d: "M0 " + (100 - 100 * most / top) + "H1000", "vector-effect": "non-scaling-stroke" }, svg("title", {}, "there are " + most))),
+		h("div", { class: "x", "aria-hidden": true }, marks.map(m => h("span", {}, m))));
+}
+
 // Show what was drawn, with focus, cursor and scrolling where they were.
 function show(title, ...kids) {
 	const at = main.querySelector("tr.at")?.dataset.open;
@@ -184,7 +198,7 @@ function pools(nodes) {
 function poolCard(p) {
 	const line = (name, r, text) => r.all > 0 && bar(name, r.all,
 		[["held", r.held, "held"], ["drain", r.drain, "drained"], ["down", r.down, "down"]],
-		text(r.held) + " / " + text(r.all) + "  " + Math.round(100 * r.held / r.all) + " %");
+		text(r.held) + " / " + text(r.all) + ", " + Math.round(100 * r.held / r.all) + " %");
 	const plain = n => String(+n.toFixed(2));
 	return card("Pool " + p.name + ", " + p.nodes + (p.nodes === 1 ? " node" : " nodes"),
 		line("GPUs", p.gpus, plain), line("CPUs", p.cpus, plain), line("Memory", p.memory, size),
@@ -197,11 +211,62 @@ const jobLink = j => link("job/" + (j.array_task_id === null || j.array_job_id =
 const jobsIn = text => text.split(/\b(job \d+(?:_\d+)?)/).map((part, i) => i % 2 ? link("job/" + part.slice(4), part) : part);
 const openJob = j => jobLink(j).getAttribute("href");
 
+// Use over time, as reports sum it up: asked for once a minute.
+const day = (t, o) => new Date(t * 1000).toLocaleDateString("en-GB", o), hour = t => new Date(t * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+const ranges = {
+	day: ["1 day", 86400, "hour", 4, hour],
+	week: ["7 days", 7 * 86400, "hour", 7, t => day(t, { weekday: "short" })],
+	month: ["30 days", 30 * 86400, "day", 5, t => day(t, { day: "numeric", month: "short" })],
+	year: ["1 year", 364 * 86400, "week", 6, t => day(t, { month: "short" })],
+};
+
+const use = {
+	open: false, asked: 0,
+	async read(name) {
+		const [, span, by] = ranges[name];
+		if (this.name === name && Date.now() - this.asked < 60000)
+			return;
+		const until = Math.ceil(Date.now() / 3600000) * 3600, since = until - span;
+		const [times, queues] = await Promise.all([api("report?" + query({ by, since, until })), api("report?" + query({ by: "queue", since, until }))]);
+		Object.assign(this, { name, since, until, rows: times.report, queues: queues.report, currency: times.currency, asked: Date.now(),
+			hidden: times.report.reduce((n, r) => n - r.cpu_hours, times.total.cpu_hours) > 0.01 });
+	},
+	// The mean of each period that has gone by, in part or as a whole.
+	bars(key, most) {
+		const now = Date.now() / 1000;
+		return this.rows.map(r => {
+			const from = Math.max(r.start, this.since), until = Math.min(r.end, this.until), mean = 3600 * r[key] / Math.max(60, Math.min(until, now) - from);
+			return [from, until, mean, this.word(r) + ": " + mean.toFixed(1) + (most ? " of " + most + ", " + Math.round(100 * mean / most) + " %" : "")];
+		});
+	},
+	word(r) {
+		return r.hour ? day(r.start, { weekday: "short", day: "numeric", month: "short" }) + ", " + hour(r.start) : (r.week ? "week of " : "") + day((r.start + r.end) / 2 - (r.week ? 3 * 86400 : 0), { day: "numeric", month: "short", year: "numeric" });
+	},
+	chart(key, title, most) {
+		const [words, , , cells, mark] = ranges[this.name], all = this.rows.reduce((n, r) => n + r[key], 0);
+		const mean = all / ((Math.min(this.until, Date.now() / 1000) - this.since) / 3600), marks = Array.from({ length: cells }, (_, i) => mark(this.since + (this.until - this.since) * i / cells));
+		const told = title + " held, mean of " + words + ": " + mean.toFixed(1) + (most ? " of " + number(most) + " (" + Math.round(100 * mean / most) + " %)" : "");
+		return h("figure", {}, h("figcaption", {}, told), chart(told, this.since, this.until, most, this.bars(key, most), marks));
+	},
+	card(gpus, cpus) {
+		const numbers = h("details", { open: this.open, ontoggle: e => { this.open = e.target.open; } }, h("summary", { id: "numbers" }, "As numbers"),
+			table([["Time", r => this.word(r)], ["GPU hours", r => r.gpu_hours.toFixed(1), "n"], ["CPU hours", r => r.cpu_hours.toFixed(1), "n"], ["Jobs started", r => number(r.jobs), "n"], ["Evictions", r => number(r.preemptions), "n"]],
+				[...this.rows].reverse(), { none: "No job has held anything in this time." }));
+		return card("Use over time", h("p", { class: "ranges" }, Object.entries(ranges).map(([name, [words]]) => h("a", { href: "#/?range=" + name, "aria-current": name === this.name ? "true" : null }, words))),
+			this.hidden && h("p", { class: "dim" }, "Only your own use is shown: that of others is private here."),
+			h("div", { class: "charts" }, gpus > 0 && this.chart("gpu_hours", "GPUs", gpus), this.chart("cpu_hours", "CPUs", cpus)), numbers,
+			this.queues.length > 0 && [h("h3", {}, "By queue"), table([["Queue", q => link("jobs?queue=" + encodeURIComponent(q.queue), q.queue)], ["GPU hours", q => q.gpu_hours.toFixed(1), "n"], ["CPU hours", q => q.cpu_hours.toFixed(1), "n"],
+				this.queues.some(q => q.cost) && ["Cost, " + this.currency, q => q.cost.toFixed(2), "n"], ["Jobs started", q => number(q.jobs), "n"], ["Half waited at most", q => span(q.wait_p50), "n"], ["95 % waited at most", q => span(q.wait_p95), "n"], ["Evictions", q => number(q.preemptions), "n"]].filter(Boolean), this.queues)]);
+	},
+};
+
 const overview = {
 	name: "Overview", key: "o",
-	async draw() {
+	async draw(args) {
+		const range = ranges[args.get("range")] ? args.get("range") : "day";
 		const [sum, nodes, next, ended, res] = await Promise.all([api("summary"), api("nodes"),
-			api("jobs?state=PENDING&sort=expected_start&limit=6"), api("jobs?history=1&sort=-end_time&limit=6"), api("reservations")]);
+			api("jobs?state=PENDING&sort=expected_start&limit=6"), api("jobs?history=1&sort=-end_time&limit=6"), api("reservations"), use.read(range)]);
+		const there = key => nodes.nodes.reduce((n, x) => n + (x[key] || 0), 0);
 		const bad = nodes.nodes.filter(n => isDown(n) || isDrained(n));
 		const attention = [
 			!sum.space_left && "The disk of the daemon is full: nothing is taken or started.",
@@ -215,6 +280,7 @@ const overview = {
 				h("a", { class: "tile", href: "#/nodes" }, h("b", {}, number(sum.nodes)), h("span", {}, "nodes")))),
 			h("div", { class: "cards" }, pools(nodes.nodes).map(poolCard)),
 			told.length > 0 && card("Needs attention", h("ul", { class: "plain" }, told.map(t => h("li", {}, t)))),
+			use.card(there("gpus"), there("cpus")),
 			h("div", { class: "cards" },
 				card("Next to start", table([["Job", jobLink], ["Name", j => j.name, "name"], ["User", j => j.user], ["Expected", j => j.expected_start ? soon(j.expected_start) : h("span", { class: "dim" }, "not known")]],
 					next.jobs, { open: openJob, none: "Nothing waits." })),
@@ -356,7 +422,7 @@ const job = {
 			["CPU time", j.held_cpu_seconds > 0 ? span(j.cpu_seconds) + " of " + span(j.held_cpu_seconds) + " held (" + Math.round(100 * j.cpu_seconds / j.held_cpu_seconds) + " %)" : null],
 			["Peak memory", j.peak_mem_mib ? size(j.peak_mem_mib) + (j.resources.memory_mib ? " of " + size(j.resources.memory_mib) : "") : null],
 			["GPU time held", j.held_gpu_seconds > 0 ? span(j.held_gpu_seconds) : null],
-			["Restarts", j.restarts || null], ["Preemptions", j.preemptions || null], ["Depends on", j.dependency], ["Comment", j.comment],
+			["Restarts", j.restarts || null], ["Preemptions", j.preemptions || null], ["Depends on", j.dependency], ["Cron entry", j.cron_id ? link("cron/" + j.cron_id, j.cron_id) : null], ["Comment", j.comment],
 			["Folder", j.workdir], ["Output", [j.output, " ", link("job/" + id + "/log", "show")]]];
 		return [h("h1", {}, "Job " + id + " ", h("span", { class: "dim" }, j.name)),
 			waits && h("div", { class: "note" }, h("b", {}, "It waits: "), jobsIn(j.reason_text || j.reason), ".", j.expected_start ? [" Expected start: ", until(j.expected_start), "."] : ""),
@@ -497,6 +563,42 @@ const users = {
 	},
 };
 
+const cronState = e => state(e.state);
+const cronWhy = e => e.reason_text ? e.reason_text[0].toUpperCase() + e.reason_text.slice(1) : "";
+const without = e => e.skipped + e.missed + e.refused;
+
+const crons = {
+	name: "Cron", key: "c", every: 10000,
+	async draw(args) {
+		const user = args.get("user"), list = (await api("crons?" + query({ user, queue: args.get("queue") }))).crons, open = e => "#/cron/" + e.cron_id;
+		return () => show("Cron", h("h1", {}, "Cron"), h("p", { class: "dim" }, "Work that recurs, as ", h("code", {}, "aisub --cron"), " and ", h("code", {}, "aictl cron"), " set it up. ",
+			user ? link("cron", "All entries") : link("cron?user=" + encodeURIComponent(me.user), "Mine"), "."),
+			card(null, table([["Entry", e => h("a", { href: open(e) }, e.cron_id)], ["Name", e => e.name, "name"], ["User", e => link("cron?user=" + encodeURIComponent(e.user), e.user)], ["Queue", e => e.queue],
+				["Schedule", e => h("code", {}, e.schedule)], ["State", cronState], ["Next", e => e.next_time ? soon(e.next_time) : ""],
+				["Last run", e => e.last_job_id ? link("job/" + e.last_job_id, [e.last_job_id, " ", e.last_state && state(e.last_state)]) : h("span", { class: "dim" }, "none yet")], ["At", e => when(e.last_time)],
+				["Runs", e => number(e.runs), "n"], ["Without a run", e => number(without(e)), "n"], ["Why the last time had none", cronWhy, "w"]],
+				list.slice(0, ROWS), { wide: true, open, none: "No work recurs here." })),
+			list.length > ROWS && h("p", { class: "dim" }, "The first " + ROWS + " of " + number(list.length) + " are shown: choose a user."));
+	},
+};
+
+const cron = {
+	async draw(args, id) {
+		const [{ crons: [e] }, live, ended] = await Promise.all([api("cron/" + id), api("jobs?" + query({ cron: id, sort: "-job_id", limit: 20 })), api("jobs?" + query({ cron: id, history: 1, sort: "-end_time", limit: 20 }))]);
+		const zone = t => { const e = when(t.unix); e.title = t.time; return e; };
+		const rows = [["State", cronState(e)], ["Schedule", [h("code", {}, e.schedule), " ", e.time_zone]], ["User", e.user], ["Queue", e.queue], ["Account", e.account],
+			["If the last run goes on", { forbid: "skip that time", replace: "end that run", allow: "run beside it" }[e.policy] + " (" + e.policy + ")"], ["Missed times", e.missed_policy === "run" ? "run once" : "skip"], ["At most late by", e.late === null ? null : span(e.late)], ["Jitter", e.jitter ? span(e.jitter) : null],
+			["Until", e.until === null ? null : when(e.until)], ["Runs", number(e.runs)], ["Times without a run", without(e) ? [e.skipped && e.skipped + " skipped", e.missed && e.missed + " missed", e.refused && e.refused + " refused"].filter(Boolean).join(", ") : "none"],
+			["Created", [when(e.created), e.imported ? ", from a file" : ""]]];
+		return () => show("Cron entry " + id, h("h1", {}, "Cron entry " + id + " ", h("span", { class: "dim" }, e.name)),
+			e.reason_text && h("div", { class: "note" + (e.state === "blocked" ? " bad" : "") }, h("b", {}, e.state === "blocked" ? "It is blocked: " : "The last time had no run: "), jobsIn(e.reason_text), "."),
+			h("div", { class: "cards" }, card(null, h("dl", {}, rows.filter(([, v]) => v).map(([k, v]) => [h("dt", {}, k), h("dd", {}, v)]))),
+				card("Next times", e.next.length && e.state !== "paused" ? h("ul", { class: "plain" }, e.next.map(t => h("li", {}, zone(t), h("span", { class: "dim" }, " in " + span(Math.max(0, t.unix - Date.now() / 1000)))))) : h("p", { class: "dim" }, e.state === "paused" ? "None: it is paused." : "None."))),
+			card("Last runs", table([["Job", jobLink], ["State", j => state(j.state)], ["Started", j => when(j.start_time)], ["Ended", j => when(j.end_time)], ["Ran", j => j.state === "PENDING" ? "" : span(j.elapsed), "n"], ["Exit status", j => j.exit_code === null ? "" : j.exit_code, "n"], ["Where, or why it waits", why, "w"]],
+				[...live.jobs, ...ended.jobs], { open: openJob, none: "It has not run yet." })));
+	},
+};
+
 const health = {
 	name: "Health", key: "h",
 	async draw() {
@@ -511,14 +613,14 @@ const health = {
 	},
 };
 
-const pages = { "": overview, queues, jobs, nodes, users, health };
+const pages = { "": overview, queues, jobs, nodes, users, cron: crons, health };
 
 // --- which page -------------------------------------------------------------
 
 function where() {
 	const [path, args] = location.hash.replace(/^#\/?/, "").split("?"), [first, second, third] = path.split("/");
 	const to = { args: new URLSearchParams(args || ""), id: second ? decodeURIComponent(second) : null };
-	to.page = first === "job" && second ? third === "log" ? log : job : first === "node" && second ? node : pages[first] || overview;
+	to.page = first === "job" && second ? third === "log" ? log : job : first === "node" && second ? node : first === "cron" && second ? cron : pages[first] || overview;
 	return to;
 }
 
@@ -557,7 +659,7 @@ async function refresh() {
 			failed(e);
 	}
 	if (mine === generation && !paused && me)
-		timer = setTimeout(refresh, at.page === log ? 2000 : EVERY_MS);
+		timer = setTimeout(refresh, at.page === log ? 2000 : at.page.every || EVERY_MS);
 }
 
 function arrive() {
@@ -570,7 +672,7 @@ function arrive() {
 	page = at.page;
 	for (const a of $("nav").children)
 		{
-		const on = a.page === (at.page === job || at.page === log ? jobs : at.page === node ? nodes : at.page);
+		const on = a.page === (at.page === job || at.page === log ? jobs : at.page === node ? nodes : at.page === cron ? crons : at.page);
 		on ? a.setAttribute("aria-current", "page") : a.removeAttribute("aria-current");
 	}
 	main.setAttribute("aria-busy", "true");
@@ -644,14 +746,14 @@ function turnPage(f) {
 const opened = () => main.querySelector("tr.at")?.dataset.open;
 const keys = [
 	["?", "these keys", () => $("keys").showModal()],
-	["g", "then o q j n u h: overview, queues, jobs, nodes, users, health", () => { goes = Date.now(); }],
+	["g", "then o q j n u c h: overview, queues, jobs, nodes, users, cron, health", () => { goes = Date.now(); }],
 	["/", "filter", () => ($("f-name") || (location.hash = "#/jobs", null))?.focus()],
 	["j", "next row; also ↓", () => move(1)], ["k", "row before; also ↑", () => move(-1)],
 	["Enter", "open it", () => { if (opened()) location.hash = opened(); }],
 	["l", "its output", () => { const to = opened() || location.hash; if (/^#\/job\/[^/]+$/.test(to)) location.hash = to + "/log"; }],
 	["[", "page before", () => turnPage(() => jobs.back())], ["]", "next page", () => turnPage(() => jobs.on())],
 	["Home", "first page", () => turnPage(() => jobs.home())], ["End", "last page", () => turnPage(() => jobs.end())],
-	["r", "look again now", () => refresh()], ["p", "pause", pause], ["t", "light or dark", () => theme(true)], ["Escape", "back", () => history.back()],
+	["r", "look again now", () => { use.asked = 0; refresh(); }], ["p", "pause", pause], ["t", "light or dark", () => theme(true)], ["Escape", "back", () => history.back()],
 ];
 
 document.addEventListener("keydown", e => {
