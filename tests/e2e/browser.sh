@@ -74,13 +74,17 @@ shows()
 	wait_for "[ \"\$(js 'return $1')\" = \"$2\" ]"
 }
 
-# KEY...: presses keys where the focus is
+# KEY...: presses keys where the focus is, each right after the one before: those of
+# two letters must come soon
 press()
 {
+	keys=
 	for key; do
-		js "(document.activeElement || document.body).dispatchEvent(new KeyboardEvent('keydown',
-			{key: '$key', bubbles: true, cancelable: true}))" >/dev/null
+		keys="$keys'$key',"
 	done
+	js "for (const key of [$keys])
+		(document.activeElement || document.body).dispatchEvent(new KeyboardEvent('keydown',
+			{key, bubbles: true, cancelable: true}))" >/dev/null
 }
 
 # WIDTH HEIGHT
