@@ -20,15 +20,11 @@
 #include "aischedd/state/cluster/used.h"
 #include "aischedd/state/life/cron.h"
 #include "aischedd/store/outbox.h"
+#include "aischedd/user_sums.h"
+#include "aischedd/web.h"
 #include "config.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
-
-enum {
-	SERIES_OF_ALL = 150, /* at most, without queues and pools */
-	SERIES_OF_POOL = 60,
-	SERIES_OF_QUEUE = 75
-};
 
 /* States of the resources of a pool's nodes. */
 enum part {
@@ -39,6 +35,20 @@ enum part {
 	PART_DRAINED,
 	PART_DOWN,
 	POOL_PARTS
+};
+
+/*
+ * Numbers of series, at most. A queue has 5 states of jobs, 9 of ended ones, 3
+ * of submissions and starts, 7 of requeues and evictions, two histograms of 13,
+ * 15 amounts and 4 others, besides one for each reason of its pending jobs. A
+ * pool has 12 of CPUs and memory, 5 of nodes and 5 others.
+ */
+enum {
+	SERIES_OF_ALL = 130 + OP_N * ASK_RESULTS, /* of no queue, no pool */
+	SERIES_OF_QUEUE = 69,
+	SERIES_OF_POOL = 22,
+	SERIES_OF_TYPE = POOL_PARTS, /* a type of GPU in a pool */
+	SERIES_OF_HELD = 5 /* what a queue has held of a pool and a type */
 };
 
 static const char *const part_name[POOL_PARTS] = { "allocated", "reserved",
@@ -89,6 +99,8 @@ struct prom {
 	size_t nheld_sums;
 	struct pool_parts *parts;
 	size_t nparts, parts_cap;
+	struct user_sum *user; /* if users are named */
+	size_t nusers;
 };
 
 /* --- text --------------------------------------------------------------- */
@@ -258,6 +270,14 @@ static void put_web_sessions(struct prom *p)
 		    NULL);
 }
 
+static void put_web_requests(struct prom *p)
+{
+	if (p->d->web)
+		for (size_t i = 0; i < web_ncodes; i++)
+			put(p, (double)web_answered(p->d->web, i), "code",
+			    web_codes[i], NULL);
+}
+
 static void put_requests(struct prom *p)
 {
 	static const char *const result[ASK_RESULTS] = { "ok", "refused",
@@ -338,6 +358,12 @@ static void put_started(struct prom *p)
 	put(p, (double)c->started, "queue", queue_name(p, q), NULL);
 }
 
+static void put_backfilled(struct prom *p)
+{
+	EACH_QUEUE(p, q, c)
+	put(p, (double)c->backfilled, "queue", queue_name(p, q), NULL);
+}
+
 static void put_ended(struct prom *p)
 {
 	EACH_QUEUE(p, q, c)
@@ -401,6 +427,12 @@ static void put_oldest(struct prom *p)
 	        ? 0
 	        : (double)(p->now - c->oldest),
 	    "queue", queue_name(p, q), NULL);
+}
+
+static void put_overdue(struct prom *p)
+{
+	EACH_QUEUE(p, q, c)
+	put(p, (double)c->overdue.n, "queue", queue_name(p, q), NULL);
 }
 
 static void put_crons(struct prom *p)
@@ -574,6 +606,43 @@ static void put_cost(struct prom *p)
 		put(p, sum, "queue", queue_name(p, queue), "currency",
 		    p->d->conf->accounting.currency, NULL);
 	}
+}
+
+/* --- users -------------------------------------------------------------- */
+
+/* The users with the most of it; a user who is called "other" is not named, as
+ * that is what all others are called. */
+static void put_users(struct prom *p, bool gpus)
+{
+	int64_t named = p->d->conf->metrics_users;
+	double others = 0;
+
+	if (!named)
+		return;
+	user_sums_sort(p->user, p->nusers, gpus);
+	for (size_t i = 0; i < p->nusers; i++) {
+		const struct user_sum *u = &p->user[i];
+		double value = gpus ? in_unit(RES_GPU, (double)u->gpus)
+		                    : (double)u->pending;
+
+		if (named && value > 0 && strcmp(u->name, "other") != 0) {
+			put(p, value, "user", u->name, NULL);
+			named--;
+		} else {
+			others += value;
+		}
+	}
+	put(p, others, "user", "other", NULL);
+}
+
+static void put_user_gpus(struct prom *p)
+{
+	put_users(p, true);
+}
+
+static void put_user_pending(struct prom *p)
+{
+	put_users(p, false);
 }
 
 /* --- pools -------------------------------------------------------------- */
@@ -781,6 +850,7 @@ M("aisched_store_writable", gauge, writable, "0 if the disk is full: no job is a
 M("aisched_config_last_reload_successful", gauge, reloaded, "0 if the last reload was refused") \
 M("aisched_config_last_reload_success_timestamp_seconds", gauge, reloaded_at, "when the configuration in force was read") \
 M("aisched_web_sessions", gauge, web_sessions, "log-ins to the page that hold") \
+M("aisched_web_requests_total", counter, web_requests, "requests to the page and to /metrics, by the status of the answer") \
 M("aisched_connections", gauge, connections, "open connections") \
 M("aisched_requests_total", counter, requests, "requests; failed: the peer left before the answer") \
 M("aisched_authentication_failures_total", counter, auth_failures, "credentials that were refused") \
@@ -788,6 +858,7 @@ M("aisched_jobs", gauge, jobs, "jobs that have not ended; each task of an array 
 M("aisched_jobs_waiting", gauge, waiting, "pending jobs, by the reason that the last pass gave") \
 M("aisched_jobs_submitted_total", counter, submitted, "jobs that were submitted") \
 M("aisched_jobs_started_total", counter, started, "starts of jobs") \
+M("aisched_jobs_backfilled_total", counter, backfilled, "starts of jobs while one before them waited for a promised start in that pool") \
 M("aisched_jobs_ended_total", counter, ended, "jobs that have ended") \
 M("aisched_jobs_requeued_total", counter, requeued, "jobs requeued after a start, without evictions") \
 M("aisched_evictions_total", counter, evictions, "evictions of jobs from all or some of their nodes") \
@@ -796,6 +867,7 @@ M("aisched_job_wait_seconds", histogram, wait, "from eligible to the first start
 M("aisched_job_run_seconds", histogram, run, "run time of jobs that have ended, all attempts") \
 M("aisched_promise_slip_seconds", histogram, slip, "start less promised start; an earlier start counts as 0") \
 M("aisched_oldest_wait_seconds", gauge, oldest, "how long the longest waiting job has been eligible") \
+M("aisched_overdue_jobs", gauge, overdue, "pending jobs that have waited longer than max_wait or hold_after") \
 M("aisched_queue_open", gauge, open, "whether the queue takes jobs") \
 QUEUE_AMOUNT(M, "quota", "quota of the queue") \
 QUEUE_AMOUNT(M, "limit", "limit of the queue") \
@@ -819,6 +891,8 @@ M("aisched_cron_runs_total", counter, cron_runs, "runs of recurring work") \
 M("aisched_cron_skipped_total", counter, cron_skips, "times of recurring work that had no run") \
 M("aisched_mail_queue", gauge, mail_queue, "mails that have yet to be sent") \
 M("aisched_mail_total", counter, mails, "mails; failed: tries that are repeated") \
+M("aisched_user_gpus", gauge, user_gpus, "GPUs that jobs of the user hold; only with metrics_users") \
+M("aisched_user_pending_jobs", gauge, user_pending, "pending jobs of the user; only with metrics_users") \
 M("aisched_metrics_folded", gauge, folded, "1 if queues are counted in the queue above, for metrics_max_series")
 
 #define M(name, type, get, help) { name, #type, help, put_##get },
@@ -842,20 +916,55 @@ static uint32_t depth_of(const struct conf *conf, uint32_t queue)
 	return depth;
 }
 
-/* Show queues only as deep as the number of series allows. */
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Returns the number of series, at most, if this many queues are shown. */
+static int64_t series_with(const struct prom *p, int64_t nqueues,
+                           int64_t nwaiting)
+{
+	const struct conf *conf = p->d->conf;
+	int64_t npools = (int64_t)conf->npools, nparts = (int64_t)p->nparts;
+	int64_t nheld = (int64_t)state_count_table(p->d->state)->nheld;
+
+	return SERIES_OF_ALL + 2 * (conf->metrics_users + 1) +
+	       npools * SERIES_OF_POOL + (nparts - npools) * SERIES_OF_TYPE +
+	       nqueues * SERIES_OF_QUEUE +
+	       least(nwaiting, nqueues * (WHY_NREASONS - 1)) +
+	       least(nheld, nqueues * nparts) * SERIES_OF_HELD;
+}
+
+/* Returns how many pairs of a queue and a reason there are. */
+static int64_t count_waiting(const struct prom *p)
+{
+	int64_t n = 0;
+
+	for (uint32_t q = 0; q < p->d->conf->nqueues; q++) {
+		const struct queue_counts *c =
+		    state_queue_counts(p->d->state, q);
+
+		for (int why = WHY_None + 1; why < WHY_NREASONS; why++)
+			n += c->aside[why] + c->judged[why] > 0;
+	}
+	return n;
+}
+
+/* Show queues only as deep as the number of series allows; those at the top
+ * always are. */
 static void fold_queues(struct prom *p)
 {
 	const struct conf *conf = p->d->conf;
-	int64_t room = conf->metrics_max_series - SERIES_OF_ALL -
-	               (int64_t)conf->npools * SERIES_OF_POOL;
 	size_t n = conf->nqueues, *level = xcalloc(n + 1, sizeof(*level));
+	int64_t nwaiting = count_waiting(p);
 	uint32_t deepest = 0;
 
 	for (uint32_t q = 0; q < n; q++)
 		level[depth_of(conf, q)]++;
 	for (int64_t sum = (int64_t)level[0]; deepest + 1 < n; deepest++) {
 		sum += (int64_t)level[deepest + 1];
-		if (sum * SERIES_OF_QUEUE > room)
+		if (series_with(p, sum, nwaiting) > conf->metrics_max_series)
 			break;
 	}
 	for (uint32_t q = 0; q < n; q++) {
@@ -868,7 +977,8 @@ static void fold_queues(struct prom *p)
 	free(level);
 }
 
-static void add_counts(struct queue_counts *to, const struct queue_counts *c)
+static void add_counts(struct queue_counts *to, const struct queue_counts *c,
+                       int64_t now)
 {
 	for (int i = 0; i < JOB_NSTATES; i++) {
 		to->jobs[i] += c->jobs[i];
@@ -884,6 +994,8 @@ static void add_counts(struct queue_counts *to, const struct queue_counts *c)
 		to->evicted[i] += c->evicted[i];
 	to->submitted += c->submitted;
 	to->started += c->started;
+	to->backfilled += c->backfilled;
+	to->overdue.n += counts_overdue(c, now);
 	histogram_merge(&to->wait, &c->wait);
 	histogram_merge(&to->run, &c->run);
 	if (c->oldest != NO_TIME &&
@@ -911,7 +1023,7 @@ static void collect_queues(struct prom *p)
 		const struct queue_counts *c =
 		    state_queue_counts(p->d->state, q);
 
-		add_counts(&p->queue[p->shown[q]], c);
+		add_counts(&p->queue[p->shown[q]], c, p->now);
 		add_up(conf, q, c->pending, p->pending);
 	}
 	for (size_t i = 0; i < t->nheld; i++)
@@ -935,10 +1047,12 @@ void prometheus_text(const struct daemon *d, struct buf *out)
 	};
 
 	store_stats(d->store, &p.store);
+	if (d->conf->metrics_users)
+		p.nusers = user_sums(d->state, &p.user);
+	collect_pools(&p);
 	fold_queues(&p);
 	collect_queues(&p);
 	collect_held(&p);
-	collect_pools(&p);
 	for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
 		p.name = families[i].name;
 		buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", p.name,
@@ -951,4 +1065,5 @@ void prometheus_text(const struct daemon *d, struct buf *out)
 	free(p.held);
 	free(p.held_sum);
 	free(p.parts);
+	free(p.user);
 }

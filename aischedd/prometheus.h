@@ -5,8 +5,9 @@
  * https://prometheus.io/docs/instrumenting/exposition_formats
  *
  * Names and labels are a contract: none is renamed and no label is added. No
- * label is a job, a user, a node or a command, so the number of series depends
- * only on queues and pools; see metrics_max_series. Everything is counted when
+ * label is a job, a node or a command, and metrics_users says how many users
+ * are named, so the number of series depends only on queues and pools; see
+ * metrics_max_series. Everything is counted when
  * it happens: no waiting job is looked at.
  */
 #ifndef AISCHEDD_PROMETHEUS_H

@@ -18,6 +18,7 @@
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
+#include "libcommon/parse.h"
 #include "libcommon/paths.h"
 #include "libcommon/spawn.h"
 
@@ -26,9 +27,16 @@ enum {
 	AGAIN_MAX_MS = 60000, /* doubles up to this */
 	FINE_MS = 60000,      /* after running this long: AGAIN_MS again */
 	HIGH_FD = 64,         /* above what the program gets */
-	FIRST_FD = 3,  /* its end of the pair, a pipe, then listening sockets */
-	HOSTS_MAX = 64 /* names that it is told */
+	FIRST_FD = 3, /* its end of the pair, a pipe, then listening sockets */
+	HOSTS_MAX = 64,       /* names that it is told */
+	ANSWERS_MAX = 1000000 /* with one status, that it tells at once */
 };
+
+const char *const web_codes[] = { "200", "204", "400", "401",  "403",
+	                          "404", "405", "413", "421",  "429",
+	                          "500", "503", "504", "other" };
+enum { WEB_NCODES = ARRAY_SIZE(web_codes) };
+const size_t web_ncodes = WEB_NCODES;
 
 struct web {
 	struct daemon *d;
@@ -42,6 +50,7 @@ struct web {
 	int life; /* read end of a pipe that only the program writes to */
 	struct event *died, *again;
 	int64_t began_ms, wait_ms;
+	uint64_t answered[WEB_NCODES];
 };
 
 /* --- begin ---------------------------------------------------------------- */
@@ -323,4 +332,33 @@ void web_free(struct web *web)
 const char *web_url(const struct web *web)
 {
 	return web->url;
+}
+
+/* --- what it has answered ------------------------------------------------- */
+
+int web_add_answers(struct web *web, const json_t *codes, struct err *err)
+{
+	uint64_t more[WEB_NCODES] = { 0 };
+	const char *code;
+	json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)codes, code, value) {
+		size_t i = 0;
+		int64_t n;
+
+		if (parse_int(json_string_value(value), 0, ANSWERS_MAX, &n,
+		              err) < 0)
+			return err_wrap(err, "session: answers of %.10s", code);
+		while (i + 1 < WEB_NCODES && strcmp(code, web_codes[i]) != 0)
+			i++;
+		more[i] += (uint64_t)n;
+	}
+	for (size_t i = 0; i < WEB_NCODES; i++)
+		web->answered[i] += more[i];
+	return 0;
+}
+
+uint64_t web_answered(const struct web *web, size_t i)
+{
+	return web->answered[i];
 }

@@ -90,7 +90,8 @@
  *                                                 sessions [{began, until}];
  *                                                 count
  * session   action "login", k (the token) |       cookie, user; user, role,
- *           "who" | "logout", k (the cookie);     cluster, time; -
+ *           "who" | "logout", k (the cookie) |    cluster, time; -; -
+ *           "answers", codes {status: count};
  *           of the web program only
  * excerpt   id, task, stream "out"|"err", from    part: the bytes; path, size
  *           (-1: the last ones), len (at most     (of all), from, state, where

@@ -96,6 +96,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 		next = TAILQ_NEXT(guest, next);
 		time_out(guest, now);
 	}
+	site_tell(server->site);
 	run(fd, what, server);
 }
 
@@ -256,6 +257,7 @@ static enum MHD_Result answer(struct visit *v)
 	enum MHD_Result result;
 	char retry[12];
 
+	site_count(v->site, v->status);
 	snprintf(retry, sizeof(retry), "%d", v->retry_s);
 	for (size_t i = 0; i < ARRAY_SIZE(headers); i++)
 		MHD_add_response_header(r, headers[i][0], headers[i][1]);

@@ -16,7 +16,9 @@
 
 enum {
 	ROWS_MAX = 200,
-	VISITS_MAX = 32 /* of one visitor, which wait for the daemon */
+	VISITS_MAX = 32, /* of one visitor, which wait for the daemon */
+	STATUS_MAX = 599,
+	TELL_MS = 1000
 };
 
 struct site {
@@ -24,6 +26,10 @@ struct site {
 	struct site_conf conf;
 	bool metrics_open, metrics_loopback;
 	struct guard sessions, logins; /* of a session, of an address */
+	/* Answers by status, and when the daemon was told of them. */
+	int64_t answered[STATUS_MAX + 1];
+	bool untold, telling;
+	int64_t told_ms;
 };
 
 /* An address, and the request that answers it. */
@@ -702,6 +708,49 @@ void site_visit(struct visit *v)
 		post(v);
 	else
 		visit_error(v, 405, "this page only reads");
+}
+
+/* --- counts --------------------------------------------------------------- */
+
+void site_count(struct site *site, unsigned status)
+{
+	site->answered[status <= STATUS_MAX ? status : 0]++;
+	site->untold = true;
+}
+
+static void on_told(const struct web_answer *answer, void *arg)
+{
+	struct site *site = arg;
+
+	(void)answer;
+	site->telling = false;
+}
+
+void site_tell(struct site *site)
+{
+	int64_t now = clock_ms();
+	json_t *codes;
+	char code[12], count[24];
+
+	if (!site->untold || site->telling || now - site->told_ms < TELL_MS)
+		return;
+	codes = json_object();
+	for (unsigned i = 0; i <= STATUS_MAX; i++) {
+		if (!site->answered[i])
+			continue;
+		snprintf(code, sizeof(code), "%u", i);
+		snprintf(count, sizeof(count), "%lld",
+		         (long long)site->answered[i]);
+		json_object_set_new(codes, code, json_string(count));
+		site->answered[i] = 0;
+	}
+	site->untold = false;
+	site->telling = true;
+	site->told_ms = now;
+	web_link_ask(site->link,
+	             json_pack("{s:s, s:s, s:o}", "op", "session", "action",
+	                       "answers", "codes", codes),
+	             NULL, 0, on_told, site);
 }
 
 bool site_trusts(const struct site *site, uid_t uid)

@@ -27,6 +27,11 @@ struct site_conf {
 /* conf must outlive the site. */
 struct site *site_new(struct web_link *link, const struct site_conf *conf);
 
+/* Count an answer, for the metrics; tell the daemon of those that it has not
+ * been told of: call it now and then. */
+void site_count(struct site *site, unsigned status);
+void site_tell(struct site *site);
+
 /* Returns whether a proxy may run as this user. */
 bool site_trusts(const struct site *site, uid_t uid);
 

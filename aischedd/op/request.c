@@ -148,7 +148,7 @@ static const struct {
 	                  "all=b since=i until=i",
 	                  true },
 	[OP_web] = { op_web, false, "action=t", false },
-	[OP_session] = { op_session, false, "action=t k=t", true },
+	[OP_session] = { op_session, false, "action=t k=t codes=o", true },
 	[OP_excerpt] = { op_excerpt, false, "id=t task=i stream=t from=i len=i",
 	                 true },
 	[OP_dump] = { op_dump, false, "", false },

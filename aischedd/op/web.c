@@ -181,6 +181,13 @@ int op_session(struct daemon *d, struct ask *ask, const struct request_in *in,
 		return log_in(d, ask, k, err);
 	if (action && !strcmp(action, "proxy") && k)
 		return believe(d, ask, k, err);
+	if (action && !strcmp(action, "answers")) {
+		if (web_add_answers(d->web, json_object_get(in->body, "codes"),
+		                    err) < 0)
+			return -1;
+		daemon_say(d, ask, json_object());
+		return 0;
+	}
 	if (!in->peer->known)
 		return err_set(err, EACCES, "nobody has logged in");
 	if (action && !strcmp(action, "logout") && k) {
@@ -191,7 +198,8 @@ int op_session(struct daemon *d, struct ask *ask, const struct request_in *in,
 	if (action && !strcmp(action, "who"))
 		return say_who(d, ask, in->peer);
 	return err_set(err, EINVAL,
-	               "session: action must be login, proxy, who or logout");
+	               "session: action must be login, proxy, answers, who or "
+	               "logout");
 }
 
 struct peer *daemon_session(const char *cookie, size_t len, void *arg)

@@ -18,6 +18,7 @@ struct pass *pass_new(const struct snap *snap, struct arena *arena)
 	    fit_empty_new(snap, p->place->match, p->place->domains, arena);
 	p->looked_at = arena_array(arena, uint8_t, snap->pend.n);
 	p->failed = arena_array(arena, uint32_t, snap->req.n);
+	p->promised_in = arena_array(arena, uint8_t, snap->pool.n);
 	p->settled = arena_array(arena, uint8_t, snap->run.n);
 	p->more = arena_array(arena, uint32_t, snap->run.n);
 	p->wake = promise_wake(snap);
@@ -36,6 +37,7 @@ void pass_start(struct pass *p, uint32_t row)
 {
 	struct place *place = p->place;
 	uint32_t ntasks = (uint32_t)(place->ntasks - place->first_task);
+	uint32_t node = place->task[place->first_task].node;
 	struct demand d = admit_demand_start(p->snap, row, ntasks);
 	struct start *start =
 	    arena_push(p->arena, &p->start, sizeof(struct start));
@@ -47,6 +49,7 @@ void pass_start(struct pass *p, uint32_t row)
 		.member = p->order->next[row],
 		.task_first = (uint32_t)place->first_task,
 		.ntasks = ntasks,
+		.backfilled = p->promised_in[p->snap->node.pool[node]],
 	};
 	admit_charge(place->work, &d, 1);
 	promise_started(p->promises, d.req);

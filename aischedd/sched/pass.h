@@ -37,6 +37,8 @@ struct pass {
 	/* by row: 1 if checked whether it could ever start */
 	uint8_t *looked_at;
 	uint32_t *failed; /* by request: a row for which it failed */
+	uint8_t
+	    *promised_in; /* by pool: 1 if a job is promised a start there */
 	uint8_t *settled; /* by run: 1 if it grows or resumes: not to be evicted
 	                     in this pass */
 	uint32_t *more; /* by run: index in more_node, + 1, of the last node by

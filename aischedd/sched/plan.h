@@ -33,6 +33,7 @@ struct start {
 	uint32_t row;
 	uint32_t member;             /* index in snap.member */
 	uint32_t task_first, ntasks; /* slice of the plan's tasks */
+	bool backfilled; /* a job before it is promised a start in that pool */
 };
 
 /* A running job gets more tasks. */

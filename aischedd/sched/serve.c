@@ -124,6 +124,21 @@ static const struct snap_promise *last_promise(const struct pass *p,
 	                    p->order->begun[row]);
 }
 
+/* Note the pool where the row's next job has just been promised a start. */
+static void note_pool(struct pass *p, uint32_t row)
+{
+	const struct snap *s = p->snap;
+	uint32_t run = s->pend.resumes[row], node;
+	const struct arena_list *made, *made_node;
+
+	promise_made(p->promises, &made, &made_node);
+	if (run != SNAP_NONE)
+		node = s->task[s->run.task_first[run]].node;
+	else
+		node = ((uint32_t *)made_node->p)[made_node->n - 1];
+	p->promised_in[s->node.pool[node]] = 1;
+}
+
 /* Promise a start to the row's next job, if a time is known. */
 static enum serve_answer promise(struct pass *p, uint32_t row)
 {
@@ -134,6 +149,8 @@ static enum serve_answer promise(struct pass *p, uint32_t row)
 	if (!p->snap->policy.backfill)
 		return hold_back(p, row);
 	at = promise_make(p->promises, row, last_promise(p, row), &blocker);
+	if (at != SNAP_NEVER)
+		note_pool(p, row);
 	if (!order_is_waiting(p->order, row)) {
 		v->expected = at;
 		if (blocker && v->why != WHY_Priority)

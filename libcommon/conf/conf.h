@@ -210,6 +210,7 @@ struct conf {
 	int64_t max_jobs; /* most jobs that have not ended, in all queues */
 	int64_t max_user_jobs; /* the same for one user */
 	int64_t metrics_max_series;
+	int64_t metrics_users; /* named in metrics; 0: none */
 	int64_t max_processes; /* of a job; CONF_NONE: by the machine */
 	struct strlist propagate_limits; /* names of limits, and the same as */
 	uint32_t rlimits;                /* bits of rlimits_select() */

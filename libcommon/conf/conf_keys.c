@@ -423,6 +423,8 @@ static const struct conf_key top_keys[] = {
 	    RANGE(1, KEY_MAX_COUNT)),
 	KEY("metrics_max_series", INT, metrics_max_series, .initial = "20000",
 	    RANGE(1000, KEY_MAX_COUNT)),
+	KEY("metrics_users", INT, metrics_users, .initial = "0",
+	    RANGE(0, 1000)),
 	KEY("max_processes", INT, max_processes, RANGE(1, KEY_MAX_COUNT)),
 	KEY("propagate_limits", LIST, propagate_limits, .initial = "ALL"),
 	KEY("licenses", FREE, licenses, RANGE(0, KEY_MAX_COUNT),

@@ -55,7 +55,7 @@ wait_for told "$waiting" Resources
 
 aictl metrics >metrics
 is "the text is well formed" "$(check_text <metrics)" ""
-is "no label is a user or a node" \
+is "no label is a user or a node, unless so configured" \
 	"$(grep -cE "\"($(uname -n)|$(id -un))\"" metrics)" 0
 is "running" "$(value 'aisched_jobs{queue="default",state="RUNNING"}')" 1
 is "pending, tasks of arrays counted" \
@@ -93,8 +93,53 @@ aictl update 999 limit=1 2>/dev/null
 is "requests by what became of them" \
 	"$(value 'aisched_requests_total{op="drain",result="ok"}')" 1
 
+# --- backfill, jobs that wait for too long ----------------------------------
+
+first=$(sleeper -c 3 -t 60)
+becomes "one runs again" "$first" RUNNING
+large=$(submit -c 4 --wrap true)
+wait_for told "$large" Resources
+small=$(submit -c 1 -t 1 --wrap true)
+becomes "a small job goes before a large one" "$small" COMPLETED
+is "which is backfill" "$(value 'aisched_jobs_backfilled_total{queue="default"}')" 1
+is "nobody has waited for too long" "$(value 'aisched_overdue_jobs{queue="default"}')" 0
+configure "queue default { grace = \"2s\"  max_wait = \"1s\" }
+	metrics_users = 1
+	pool here { runner = local }
+	node \"$(uname -n)\" { pool = here  cpus = 4  memory = \"4G\" }"
+aictl reload
+ok "then the large one has" wait_for has_value 'aisched_overdue_jobs{queue="default"}' 1
+
+# --- users ---------------------------------------------------------------------
+
+me=$(id -un)
+is "whose it is" "$(value "aisched_user_pending_jobs{user=\"$me\"}")" 1
+is "nobody holds a GPU" "$(value 'aisched_user_gpus{user="other"}')" 0
+if is_root; then
+	theirs=$(as_user nobody aisub --parsable -D "$dir/tmp" -c 4 --array 0-2 --wrap true)
+	is "those who have the most are named" \
+		"$(value 'aisched_user_pending_jobs{user="nobody"}')" 3
+	is "others are one" "$(value 'aisched_user_pending_jobs{user="other"}')" 1
+	is "there are no more series" "$(aictl metrics | grep -c '^aisched_user_pending_jobs{')" 2
+	aicancel --wait "$theirs"
+fi
+aicancel --wait "$first" "$large"
+
+# --- how many series there are ---------------------------------------------------
+
+is "no queue has more series than was counted on" "$(aictl metrics |
+	grep 'queue="default"' | grep -vcE 'pool="|^aisched_jobs_waiting' |
+	awk '{ print $1 <= 69 }')" 1
+is "nor has a pool" "$(aictl metrics | grep 'pool="here"' |
+	grep -vcE 'queue="|gpu_type="' | awk '{ print $1 <= 22 }')" 1
+is "nor what a queue held of it" "$(aictl metrics | grep 'pool="here"' |
+	grep -cE 'queue="' | awk '{ print $1 <= 5 }')" 1
+is "nor all the rest" "$(aictl metrics | grep -vcE '^#|^aisched_requests_total|queue="|pool="|user="' |
+	awk '{ print $1 <= 130 }')" 1
+
 # --- reload, many queues ---------------------------------------------------
 
+submitted=$(value 'aisched_jobs_submitted_total{queue="default"}')
 cp "$conf" good
 echo 'nonsense' >>"$conf"
 aictl reload 2>/dev/null
@@ -111,7 +156,7 @@ ok "400 queues" aictl reload
 is "another reload" "$(value aisched_config_last_reload_successful)" 1
 aictl metrics >metrics
 is "what was counted stays" \
-	"$(value 'aisched_jobs_submitted_total{queue="default"}')" 8
+	"$(value 'aisched_jobs_submitted_total{queue="default"}')" "$submitted"
 is "queues are folded" "$(value aisched_metrics_folded)" 1
 ok "so there are not too many series" test \
 	"$(grep -vc '^#' metrics)" -le 20000

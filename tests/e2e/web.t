@@ -191,6 +191,15 @@ unlike "no HTTP" "$(raw 'AISC\001\002\000\000')" ' 200 '
 is "a bad number" "$(status_of -b "$dir/jar" '/api/1/jobs?limit=x')" 400
 is "no parameter" "$(status_of -b "$dir/jar" '/api/1/jobs?op=shutdown')" 400
 is "no sort" "$(status_of -b "$dir/jar" '/api/1/jobs?sort=nosuch')" 400
+value()
+{
+	aictl metrics | awk -v sample="$1" '$1 == sample { print $2 }'
+}
+status_of /nothing/here >"$dir/code"
+ok "answers are counted by their status" wait_for \
+	'[ "$(value "aisched_web_requests_total{code=\"404\"}")" -ge 1 ]'
+like "what is told nobody else is" "$(ask_web '{"op":"session","action":"answers","codes":{"200":"5"}}')" \
+	'request of the web program'
 is "no key of a report" "$(status_of -b "$dir/jar" '/api/1/report?by=colour')" 400
 is "nor two times" "$(status_of -b "$dir/jar" '/api/1/report?by=hour,day')" 400
 like "use by hour" "$(get 'api/1/report?by=hour')" '^[{]"report":\[.*"since":[0-9]+'

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/sched/order_score.h"
 #include "aischedd/state/cluster/ledger.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
@@ -204,6 +205,44 @@ void counts_attempt(const struct job *job, bool evicted)
 
 /* --- what a pass finds ------------------------------------------------- */
 
+/* Count the jobs of the row by when they have waited for longer than their
+ * queue allows; those that start are the first of them. */
+static void count_overdue(struct overdue *o, const struct snap *s, uint32_t row,
+                          uint64_t started)
+{
+	uint32_t queue = s->pend.queue[row];
+	int64_t most = order_score_overdue_in(s, queue);
+
+	if (most == CONF_NONE ||
+	    order_score_yields(s, queue, s->pend.light[row]))
+		return;
+	o->most_s = most;
+	o->at = s->now;
+	for (uint32_t m = s->pend.member_first[row];
+	     m < s->pend.member_first[row + 1]; m++) {
+		int64_t left = most - (s->now - s->member[m].since);
+		uint64_t n = s->member[m].count;
+		uint64_t gone = started < n ? started : n;
+
+		started -= gone;
+		if (left <= 0)
+			o->n += n - gone;
+		else if (left <= most)
+			o->later[(left - 1) * OVERDUE_PARTS / most] += n - gone;
+	}
+}
+
+uint64_t counts_overdue(const struct queue_counts *counts, int64_t now)
+{
+	const struct overdue *o = &counts->overdue;
+	uint64_t n = o->n;
+
+	for (int i = 0; i < OVERDUE_PARTS; i++)
+		if ((now - o->at) * OVERDUE_PARTS >= (i + 1) * o->most_s)
+			n += o->later[i];
+	return n;
+}
+
 static void count_row(struct state *state, const struct snap *snap,
                       uint32_t row, uint64_t started)
 {
@@ -221,6 +260,7 @@ static void count_row(struct state *state, const struct snap *snap,
 	n -= started < n ? started : n;
 	if (!n)
 		return;
+	count_overdue(&c->overdue, snap, row, started);
 	c->judged[verdict_reason(&state->last_plan.verdict[row])] += n;
 	c->pending[RES_CPU] += (int64_t)n * req->tasks[k] * req->cpus[k];
 	c->pending[RES_MEM] += (int64_t)n * req->tasks[k] * req->mem[k];
@@ -240,12 +280,18 @@ void counts_plan(struct state *state, const struct snap *snap,
 		memset(c->judged, 0, sizeof(c->judged));
 		memset(c->pending, 0, sizeof(c->pending));
 		c->oldest = NO_TIME;
+		c->overdue = (struct overdue){ 0 };
 	}
 	for (uint32_t i = 0; i < plan->nstarts; i++)
 		started[plan->start[i].row]++;
 	for (uint32_t i = 0; i < snap->pend.n; i++)
 		count_row(state, snap, i, started[i]);
 	free(started);
+}
+
+void counts_backfilled(struct state *state, const struct job *job)
+{
+	counts_of(state, job)->backfilled++;
 }
 
 static int by_job(const void *job, const void *promise)

@@ -27,6 +27,8 @@ struct state;
 
 enum { EVICT_KINDS = EVICT_NODE_DOWN + 1, FAULT_KINDS = FAULT_POOL + 1 };
 
+enum { OVERDUE_PARTS = 60 };
+
 /* Why a job that had started waits again; evictions are counted apart. */
 enum requeue_why {
 	REQUEUE_USER,    /* somebody asked for it */
@@ -43,7 +45,14 @@ struct queue_counts {
 	int64_t pending[RES_N]; /* they ask for; units of enum resource */
 	int64_t oldest; /* the oldest of those has been eligible since then;
 	                   NO_TIME: none */
-	uint64_t submitted, started, ended[JOB_NSTATES];
+	/* Pending jobs that have waited longer than the queue allows (most_s)
+	 * when the pass was made (at). Others will have later: the rest of
+	 * their wait is within such a part of most_s. */
+	struct overdue {
+		uint64_t n, later[OVERDUE_PARTS];
+		int64_t most_s, at;
+	} overdue;
+	uint64_t submitted, started, backfilled, ended[JOB_NSTATES];
 	uint64_t requeued[REQUEUE_KINDS], evicted[EVICT_KINDS];
 	struct histogram wait, run; /* histogram_jobs */
 };
@@ -74,6 +83,10 @@ struct count_table {
 const struct queue_counts *state_queue_counts(const struct state *state,
                                               uint32_t queue);
 const struct count_table *state_count_table(const struct state *state);
+
+/* Returns how many pending jobs of the queue have waited by now for longer than
+ * it allows. It may be late by a part of that time. */
+uint64_t counts_overdue(const struct queue_counts *counts, int64_t now);
 
 /* Returns the sum of a rate up to now. */
 double held_until(const struct held_counts *held, int r, int64_t now_ms);
@@ -116,5 +129,8 @@ void counts_plan(struct state *state, const struct snap *snap,
  * promise. */
 void counts_slip(struct state *state, const struct snap *snap, uint64_t job,
                  int64_t now);
+
+/* The job has started, while one before it waits for its promised start. */
+void counts_backfilled(struct state *state, const struct job *job);
 
 #endif

@@ -127,6 +127,8 @@ static void apply_start(struct apply *a, const struct start *start)
 	place = placement_new(start->ntasks, task, a->plan->cpu_use);
 	ev.place = place;
 	counts_slip(state, a->snap, a->snap->member[start->member].job, a->now);
+	if (start->backfilled && ev.kind == EV_start)
+		counts_backfilled(state, job);
 	happen(a, job, ev);
 	free(place);
 	a->more |= is_elastic(a->snap, a->snap->pend.req[start->row]);

@@ -647,6 +647,7 @@ START_TEST(print_is_for_people)
 	    "max_jobs = 4000000\n"
 	    "max_user_jobs = 1000000\n"
 	    "metrics_max_series = 20000\n"
+	    "metrics_users = 0\n"
 	    "propagate_limits = {\"ALL\"}\n"
 	    "scheduling {\n"
 	    "\torder = points\n"

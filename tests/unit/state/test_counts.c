@@ -126,6 +126,79 @@ START_TEST(what_a_pass_found_is_said_of_all_of_a_row)
 }
 END_TEST
 
+START_TEST(starts_before_a_promised_one_are_backfilled)
+{
+	static const char *const steps[] = { "submit cpus-per-task=3 time=60",
+		                             "run",
+		                             "submit cpus-per-task=4",
+		                             "submit cpus-per-task=1 time=10",
+		                             "run",
+		                             "jobs => 1 R, 2 PD Resources, 3 R",
+		                             NULL };
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_play(&w, "backfill", steps);
+	ck_assert_uint_eq(of_queue(&w)->started, 2);
+	ck_assert_uint_eq(of_queue(&w)->backfilled, 1);
+	world_fini(&w);
+}
+END_TEST
+
+/* A job that waits in one pool is not before a start in another. */
+START_TEST(a_start_in_another_pool_is_not)
+{
+	static const char *const steps[] = {
+		"submit queue=a cpus-per-task=3 time=60",
+		"run",
+		"submit queue=a cpus-per-task=4",
+		"submit queue=b cpus-per-task=1 time=10",
+		"run",
+		"jobs => 1 R, 2 PD Resources, 3 R",
+		NULL
+	};
+	struct world w;
+
+	world_with_node(&w, "pool here { runner = local }\n"
+	                    "pool there { runner = kubernetes }\n"
+	                    "queue a { pools = {\"here\"} }\n"
+	                    "queue b { pools = {\"there\"} }\n");
+	world_node(&w, "there/n1", 4, 4000, 0);
+	world_play(&w, "pools", steps);
+	ck_assert_uint_eq(state_queue_counts(w.state, 1)->started, 1);
+	ck_assert_uint_eq(state_queue_counts(w.state, 1)->backfilled, 0);
+	world_fini(&w);
+}
+END_TEST
+
+/* Also if no pass looks at them again. */
+START_TEST(jobs_are_overdue_after_the_wait_of_their_queue)
+{
+	static const char *const steps[] = { "submit cpus-per-task=4",
+		                             "run",
+		                             "submit cpus-per-task=4",
+		                             "submit cpus-per-task=4",
+		                             "+10",
+		                             "submit cpus-per-task=4",
+		                             "run",
+		                             NULL };
+	static const char *const later[] = { "+50", "end 1 0", "run", NULL };
+	struct world w;
+
+	world_with_node(&w, "pool here { runner = local }\n"
+	                    "queue batch { max_wait = \"1m\" }\n");
+	world_play(&w, "before", steps);
+	ck_assert_uint_eq(counts_overdue(of_queue(&w), w.now + 49), 0);
+	ck_assert_uint_eq(counts_overdue(of_queue(&w), w.now + 50), 2);
+	ck_assert_uint_eq(counts_overdue(of_queue(&w), w.now + 59), 2);
+	ck_assert_uint_eq(counts_overdue(of_queue(&w), w.now + 60), 3);
+	world_play(&w, "later", later);
+	ck_assert_uint_eq(counts_overdue(of_queue(&w), w.now), 1);
+	ck_assert_uint_eq(counts_overdue(of_queue(&w), w.now + 10), 2);
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(a_plan_of_other_queues_counts_nothing)
 {
 	static const char *const before[] = { "submit queue=b cpus-per-task=4",
@@ -152,6 +225,9 @@ END_TEST
 
 SUITE(counts)
 {
+	tcase_add_test(tc, starts_before_a_promised_one_are_backfilled);
+	tcase_add_test(tc, a_start_in_another_pool_is_not);
+	tcase_add_test(tc, jobs_are_overdue_after_the_wait_of_their_queue);
 	tcase_add_test(tc, a_plan_of_other_queues_counts_nothing);
 	tcase_add_test(tc, each_attempt_is_a_start_but_one_wait);
 	tcase_add_test(tc, what_is_held_is_summed_until_now);
