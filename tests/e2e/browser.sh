@@ -87,11 +87,11 @@ press()
 			{key, bubbles: true, cancelable: true}))" >/dev/null
 }
 
-# WIDTH HEIGHT
+# WIDTH HEIGHT [SCALE]
 window()
 {
 	devtools Emulation.setDeviceMetricsOverride \
-		"{\"width\":$1,\"height\":$2,\"deviceScaleFactor\":1,\"mobile\":false}"
+		"{\"width\":$1,\"height\":$2,\"deviceScaleFactor\":${3:-1},\"mobile\":false}"
 }
 
 # light|dark: sets the colour scheme
