@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "libcommon/parse.h"
+
 enum {
 	DEPTH = 64, /* nested parentheses */
 	/* Each level has at most one pending value for | and one for &. */
@@ -18,6 +20,7 @@ struct parser {
 	size_t n, cap;
 	int depth, ncounts;
 	bool bracket; /* inside of [] */
+	bool negated; /* by an odd number of ! around it */
 	struct err *err;
 };
 
@@ -37,6 +40,12 @@ static int put(struct parser *x, int32_t token)
 		               x->text, x->cap);
 	x->rule[x->n++] = token;
 	return 0;
+}
+
+/* Join two parts: by de Morgan's laws if ! is before both. */
+static int put_joined(struct parser *x, bool by_and)
+{
+	return put(x, by_and != x->negated ? CONSTRAINT_AND : CONSTRAINT_OR);
 }
 
 static int parse_any(struct parser *x);
@@ -63,6 +72,8 @@ static int parse_bracket(struct parser *x)
 
 	if (x->depth || x->bracket)
 		return bad(x, "'[' inside of other parts");
+	if (x->negated)
+		return bad(x, "'!' before '['");
 	x->p++;
 	x->bracket = true;
 	if (parse_all(x) < 0)
@@ -76,22 +87,51 @@ static int parse_bracket(struct parser *x)
 	return 0;
 }
 
-/* Parse a word, or an expression in parentheses. */
-static int parse_one(struct parser *x)
+/* Whether what begins there and has len bytes is an integer. */
+static bool is_integer(const char *s, size_t len)
+{
+	char copy[24];
+	int64_t n;
+
+	if (len >= sizeof(copy))
+		return false;
+	memcpy(copy, s, len);
+	copy[len] = '\0';
+	return parse_int(copy, INT64_MIN, INT64_MAX, &n, NULL) == 0;
+}
+
+static int parse_word(struct parser *x)
 {
 	const char *start = x->p;
+	size_t len, key;
 
-	if (*x->p == '(')
-		return parse_nested(x);
-	if (*x->p == '[')
-		return parse_bracket(x);
 	while ((unsigned char)*x->p > ' ' && *x->p != 127 &&
 	       !strchr("&|()[]*!,", *x->p))
 		x->p++;
-	if (x->p == start)
+	len = (size_t)(x->p - start);
+	key = strcspn(start, "<>");
+	if (!len || !key)
 		return bad(x, "a feature is missing");
-	return put(x, x->word ? x->word(start, (size_t)(x->p - start), x->arg)
-	                      : 0);
+	if (key < len && !is_integer(start + key + 1, len - key - 1))
+		return bad(x, "no integer after '<' or '>'");
+	if (put(x, x->word ? x->word(start, len, x->arg) : 0) < 0)
+		return -1;
+	return x->negated ? put(x, CONSTRAINT_NOT) : 0;
+}
+
+/* Parse a word, or an expression in parentheses, and the ! before it. */
+static int parse_one(struct parser *x)
+{
+	bool before = x->negated;
+	int rc;
+
+	for (; *x->p == '!'; x->p++)
+		x->negated = !x->negated;
+	rc = *x->p == '('   ? parse_nested(x)
+	     : *x->p == '[' ? parse_bracket(x)
+	                    : parse_word(x);
+	x->negated = before;
+	return rc;
 }
 
 /* Parse "*2" after a part. */
@@ -122,7 +162,7 @@ static int parse_all(struct parser *x)
 	while (*x->p == '&') {
 		x->p++;
 		if (parse_one(x) < 0 || parse_count(x) < 0 ||
-		    put(x, CONSTRAINT_AND) < 0)
+		    put_joined(x, true) < 0)
 			return -1;
 	}
 	return 0;
@@ -136,7 +176,7 @@ static int parse_any(struct parser *x)
 		if (!x->depth && x->ncounts)
 			return bad(x, "'|' beside a count");
 		x->p++;
-		if (parse_all(x) < 0 || put(x, CONSTRAINT_OR) < 0)
+		if (parse_all(x) < 0 || put_joined(x, false) < 0)
 			return -1;
 		if (!x->depth && x->ncounts)
 			return bad(x, "a count beside '|'");
@@ -163,6 +203,25 @@ int constraint_parse(const char *s, constraint_word_fn *word, void *arg,
 	return 0;
 }
 
+bool constraint_word_holds(const char *word, const char *feature)
+{
+	size_t key = strcspn(word, "=<>");
+	const char *value = feature + key;
+	int64_t have, want;
+
+	if (strncmp(word, feature, key) != 0 || (*value && *value != '='))
+		return false;
+	value += *value == '=';
+	if (!word[key])
+		return true;
+	if (word[key] == '=')
+		return !strcmp(word + key + 1, value);
+	if (parse_int(value, INT64_MIN, INT64_MAX, &have, NULL) < 0 ||
+	    parse_int(word + key + 1, INT64_MIN, INT64_MAX, &want, NULL) < 0)
+		return false;
+	return word[key] == '<' ? have < want : have > want;
+}
+
 bool constraint_holds(const int32_t *rule, size_t n,
                       bool (*has)(int32_t word, const void *arg),
                       const void *arg)
@@ -176,9 +235,10 @@ bool constraint_holds(const int32_t *rule, size_t n,
 			stack[top++] = has(rule[i], arg);
 			continue;
 		}
-		if (constraint_count(rule[i])) {
+		if (constraint_count(rule[i]) || rule[i] == CONSTRAINT_NOT) {
 			assert(top >= 1);
-			stack[top - 1] = true;
+			stack[top - 1] =
+			    rule[i] != CONSTRAINT_NOT || !stack[top - 1];
 			continue;
 		}
 		assert(top >= 2);

@@ -3,7 +3,11 @@
  *
  * Slurm's grammar: names, & (binds tighter), |, parentheses; and counts,
  * "ib&[rack1*2&rack2*4]": all nodes have ib, at least two are in rack1 and four
- * in rack2. The brackets may be left out.
+ * in rack2. The brackets may be left out. Besides, ! before a word or
+ * parentheses: not. A word holds on a node that has the feature of that name.
+ * Labels of clusters are features too, with a value: "zone=a" is that label,
+ * "zone=" the label without a value, "zone" the label with any value or none,
+ * "cores>8" and "cores<8" the label with a larger or smaller integer.
  */
 #ifndef LIBCOMMON_CONSTRAINT_H
 #define LIBCOMMON_CONSTRAINT_H
@@ -17,6 +21,7 @@
 enum {
 	CONSTRAINT_AND = -1,
 	CONSTRAINT_OR = -2,
+	CONSTRAINT_NOT = -3,          /* follows a word, nothing else */
 	CONSTRAINT_MAX_COUNTS = 8,    /* counts in one expression */
 	CONSTRAINT_MAX_COUNT = 100000 /* nodes of one count */
 };
@@ -25,12 +30,12 @@ enum {
  * is no count. */
 static inline int32_t constraint_token(int32_t count)
 {
-	return CONSTRAINT_OR - count;
+	return CONSTRAINT_NOT - count;
 }
 
 static inline int32_t constraint_count(int32_t token)
 {
-	return token < CONSTRAINT_OR ? CONSTRAINT_OR - token : 0;
+	return token < CONSTRAINT_NOT ? CONSTRAINT_NOT - token : 0;
 }
 
 /* Returns the number (>= 0) that the caller gives to the word of len bytes. */
@@ -38,8 +43,9 @@ typedef int32_t constraint_word_fn(const char *word, size_t len, void *arg);
 
 /*
  * Translate to postfix: numbers of words, CONSTRAINT_* and counts, at most cap
- * of them. word NULL: every word is 0. Fails with EINVAL and the position, or
- * with ERANGE if cap is too small.
+ * of them. Each ! is moved to the words: "!(a&b)" becomes "!a|!b". word NULL:
+ * every word is 0. Fails with EINVAL and the position, or with ERANGE if cap is
+ * too small.
  */
 int constraint_parse(const char *s, constraint_word_fn *word, void *arg,
                      int32_t *ret, size_t cap, size_t *ret_n, struct err *err);
@@ -49,5 +55,8 @@ int constraint_parse(const char *s, constraint_word_fn *word, void *arg,
 bool constraint_holds(const int32_t *rule, size_t n,
                       bool (*has)(int32_t word, const void *arg),
                       const void *arg);
+
+/* Whether a word holds on a node because of this feature. */
+bool constraint_word_holds(const char *word, const char *feature);
 
 #endif

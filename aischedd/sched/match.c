@@ -8,14 +8,19 @@
 
 /*
  * The bits of a node describe all that a request can ask about: one word for
- * its size; the features and taints that rules or taints name; which of these
- * are taints; and the GPU types that requests name.
+ * its size; the words that hold because of its features and taints, if rules or
+ * taints name them; which of these are taints; and the GPU types that requests
+ * name.
  */
 struct match {
 	const struct snap *snap;
 	struct arena *arena;
 	uint32_t *word_bit; /* by word; SNAP_NONE: no request asks */
 	uint32_t *type_bit; /* likewise */
+	uint32_t *word_of;  /* by bit */
+	/* Words of rules that may hold because of features of other names, in
+	 * chains by key; NULL: there are none. */
+	uint32_t *ask_first, *ask_next; /* by word: of its key; of this one */
 	uint32_t nwords, ntypes;
 	size_t taints, types,
 	    nbits; /* first bit of taints, of types, and one past the last */
@@ -46,8 +51,51 @@ static void name_word(uint32_t *bit, uint32_t *n, uint32_t word)
 		bit[word] = (*n)++;
 }
 
-/* Give a bit to each word that a rule or a taint names. */
-static void number_words(struct match *m)
+/* Whether a word is about features of other names: not "key=value". */
+static bool asks(const char *word)
+{
+	size_t key = strcspn(word, "=<>");
+
+	return word[key] != '=' || !word[key + 1];
+}
+
+static size_t key_hash(const char *word)
+{
+	return hash_bytes(0, word, strcspn(word, "=<>"));
+}
+
+/* Chain the words of rules by their key, and give each word the chain of its
+ * key, or of another one with the same hash. */
+static void chain_asks(struct match *m)
+{
+	const struct snap *s = m->snap;
+	uint32_t *bucket, n = 0;
+	size_t nbuckets = 16;
+
+	for (uint32_t i = 0; i < s->nwords; i++)
+		n += m->word_bit[i] != SNAP_NONE && asks(s->word[i]);
+	if (!n)
+		return;
+	while (nbuckets < n)
+		nbuckets *= 2;
+	bucket = arena_array(m->arena, uint32_t, nbuckets);
+	memset(bucket, 0xff, nbuckets * sizeof(*bucket));
+	m->ask_first = arena_array(m->arena, uint32_t, s->nwords);
+	m->ask_next = arena_array(m->arena, uint32_t, s->nwords);
+	for (uint32_t i = 0; i < s->nwords; i++) {
+		uint32_t *first = &bucket[key_hash(s->word[i]) % nbuckets];
+
+		if (m->word_bit[i] == SNAP_NONE || !asks(s->word[i]))
+			continue;
+		m->ask_next[i] = *first;
+		*first = i;
+	}
+	for (uint32_t i = 0; i < s->nwords; i++)
+		m->ask_first[i] = bucket[key_hash(s->word[i]) % nbuckets];
+}
+
+/* Give a bit to each word that a rule names. */
+static uint32_t number_asked(struct match *m)
 {
 	const struct snap *s = m->snap;
 	uint32_t longest = 0;
@@ -70,9 +118,24 @@ static void number_words(struct match *m)
 		if (s->req.gpu_type[r] != SNAP_NONE)
 			name_word(m->type_bit, &m->ntypes, s->req.gpu_type[r]);
 	}
+	return longest;
+}
+
+/* Give a bit to each word that a rule or a taint names. */
+static void number_words(struct match *m)
+{
+	const struct snap *s = m->snap;
+	uint32_t longest = number_asked(m);
+
+	chain_asks(m);
 	for (uint32_t i = 0; s->node.n && i < s->node.taint_first[s->node.n];
 	     i++)
 		name_word(m->word_bit, &m->nwords, s->taint[i]);
+	m->word_of = arena_array(m->arena, uint32_t, m->nwords);
+	for (uint32_t i = 0; i < s->nwords; i++) {
+		if (m->word_bit[i] != SNAP_NONE)
+			m->word_of[m->word_bit[i]] = i;
+	}
 	m->taints = 64 + (size_t)m->nwords;
 	m->types = m->taints + m->nwords;
 	m->nbits = m->types + m->ntypes;
@@ -88,6 +151,22 @@ static uint64_t size_of(int64_t amount)
 	                : (uint64_t)high << 3 | ((amount >> (high - 3)) & 7);
 }
 
+/* Set the bits of the words that hold because of a feature or taint. */
+static void set_words(const struct match *m, uint32_t word, uint64_t *ret)
+{
+	const struct snap *s = m->snap;
+
+	if (m->word_bit[word] != SNAP_NONE)
+		bit_set(ret, 64 + m->word_bit[word]);
+	if (!m->ask_first)
+		return;
+	for (uint32_t i = m->ask_first[word]; i != SNAP_NONE;
+	     i = m->ask_next[i]) {
+		if (constraint_word_holds(s->word[i], s->word[word]))
+			bit_set(ret, 64 + m->word_bit[i]);
+	}
+}
+
 static void node_bits(const struct match *m, uint32_t node, uint64_t *ret)
 {
 	const struct snap *s = m->snap;
@@ -97,13 +176,11 @@ static void node_bits(const struct match *m, uint32_t node, uint64_t *ret)
 	         size_of(n->mem_total[node]) << 24 |
 	         (uint64_t)(n->gpu_first[node + 1] - n->gpu_first[node]) << 40;
 	for (uint32_t i = n->feature_first[node];
-	     i < n->feature_first[node + 1]; i++) {
-		if (m->word_bit[s->feature[i]] != SNAP_NONE)
-			bit_set(ret, 64 + m->word_bit[s->feature[i]]);
-	}
+	     i < n->feature_first[node + 1]; i++)
+		set_words(m, s->feature[i], ret);
 	for (uint32_t i = n->taint_first[node]; i < n->taint_first[node + 1];
 	     i++) {
-		bit_set(ret, 64 + m->word_bit[s->taint[i]]);
+		set_words(m, s->taint[i], ret);
 		bit_set(ret, m->taints + m->word_bit[s->taint[i]]);
 	}
 	for (uint32_t i = n->gpu_first[node];
@@ -259,6 +336,10 @@ static bool rule_holds(const struct match *m, uint32_t from, uint32_t to,
 			m->stack[n - 1] = true; /* does not hold on each node */
 			continue;
 		}
+		if (s->rule[i] == RULE_NOT) {
+			m->stack[n - 1] = !m->stack[n - 1];
+			continue;
+		}
 		n--;
 		if (s->rule[i] == RULE_AND)
 			m->stack[n - 1] &= m->stack[n];
@@ -268,21 +349,30 @@ static bool rule_holds(const struct match *m, uint32_t from, uint32_t to,
 	return !n || m->stack[0];
 }
 
-/* Whether the request names the words of all taints of the node. */
-static bool tolerates(const struct match *m, uint32_t req, const uint64_t *bits)
+/* Whether a word of the rule holds because of the taint. Words that RULE_NOT
+ * follows do not count: "not x" does not mean that x is welcome. */
+static bool names(const struct match *m, uint32_t req, uint32_t taint)
 {
 	const struct snap *s = m->snap;
+	uint32_t end = s->req.rule_first[req + 1];
 
-	for (uint32_t bit = 0; bit < m->nwords; bit++) {
-		bool named = false;
-
-		if (!bit_get(bits, m->taints + bit))
+	for (uint32_t i = s->req.rule_first[req]; i < end; i++) {
+		if (s->rule[i] < 0 ||
+		    (i + 1 < end && s->rule[i + 1] == RULE_NOT))
 			continue;
-		for (uint32_t i = s->req.rule_first[req];
-		     i < s->req.rule_first[req + 1]; i++)
-			named |=
-			    s->rule[i] >= 0 && m->word_bit[s->rule[i]] == bit;
-		if (!named)
+		if ((uint32_t)s->rule[i] == taint ||
+		    constraint_word_holds(s->word[s->rule[i]], s->word[taint]))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the request names all taints of the node. */
+static bool tolerates(const struct match *m, uint32_t req, const uint64_t *bits)
+{
+	for (uint32_t bit = 0; bit < m->nwords; bit++) {
+		if (bit_get(bits, m->taints + bit) &&
+		    !names(m, req, m->word_of[bit]))
 			return false;
 	}
 	return true;
@@ -314,7 +404,7 @@ static uint32_t part_start(const struct snap *s, uint32_t end)
 
 		if (item >= 0)
 			parts--;
-		else if (!rule_count(item))
+		else if (item == RULE_AND || item == RULE_OR)
 			parts++;
 	}
 	return end;

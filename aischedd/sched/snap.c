@@ -195,6 +195,9 @@ static bool part_ok(const struct snap *s, uint32_t from, uint32_t *end,
 		return (uint32_t)item < s->nwords;
 	if (rule_count(item))
 		return top && part_ok(s, from, end, false);
+	if (item == RULE_NOT)
+		return *end > from && s->rule[*end - 1] >= 0 &&
+		       part_ok(s, from, end, false);
 	top &= item == RULE_AND;
 	return part_ok(s, from, end, top) && part_ok(s, from, end, top);
 }

@@ -322,14 +322,14 @@ struct snap {
 	const struct snap_cpu_use *cpu_use;
 };
 
-/* RULE_OR - n, n > 0, applies to the part before it: at least n of the job's
- * nodes must have it, not all; only at the top, joined by RULE_AND: see
- * libcommon/constraint.h. */
-enum { RULE_AND = -1, RULE_OR = -2 };
+/* RULE_NOT follows a word. RULE_NOT - n, n > 0, applies to the part before it:
+ * at least n of the job's nodes must have it, not all; only at the top, joined
+ * by RULE_AND: see libcommon/constraint.h. */
+enum { RULE_AND = -1, RULE_OR = -2, RULE_NOT = -3 };
 
 static inline uint32_t rule_count(int32_t item)
 {
-	return item < RULE_OR ? (uint32_t)RULE_OR - (uint32_t)item : 0;
+	return item < RULE_NOT ? (uint32_t)RULE_NOT - (uint32_t)item : 0;
 }
 
 /* Whether a run is the ending part of the run before it. */

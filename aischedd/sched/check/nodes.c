@@ -1,6 +1,12 @@
 /* nodes.c - whether the nodes of a job are those that it asks for */
 #include "aischedd/sched/check/nodes.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "aischedd/sched/check/audit.h"
 #include "aischedd/sched/check/lists.h"
 
@@ -13,12 +19,54 @@ static bool among(const uint32_t *list, uint32_t from, uint32_t to, uint32_t x)
 	return false;
 }
 
+/* An integer: digits, with a sign or not, that end the text. */
+static bool read_number(const char *s, long long *ret)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)s[*s == '-']))
+		return false;
+	errno = 0;
+	*ret = strtoll(s, &end, 10);
+	return !errno && !*end && *ret != LLONG_MIN;
+}
+
+/* Whether a word is about this feature: "k" and "k=v" about "k=v", "k" and "k="
+ * about "k", "k>1" and "k<3" about "k=2". */
+static bool is_about(const struct snap *s, uint32_t word, uint32_t feature)
+{
+	const char *ask = s->word[word], *have = s->word[feature];
+	const char *op = strpbrk(ask, "=<>"), *eq = strchr(have, '=');
+	size_t key = eq ? (size_t)(eq - have) : strlen(have);
+	long long value, bound;
+
+	if (word == feature)
+		return true;
+	if (!op || *op == '=')
+		return !strncmp(ask, have, key) &&
+		       (eq ? !ask[key] : !strcmp(ask + key, "="));
+	if (!eq || (size_t)(op - ask) != key || strncmp(ask, have, key) != 0)
+		return false;
+	return read_number(eq + 1, &value) && read_number(op + 1, &bound) &&
+	       (*op == '<' ? value < bound : value > bound);
+}
+
+static bool any_is_asked(const struct snap *s, const uint32_t *list,
+                         uint32_t from, uint32_t to, uint32_t word)
+{
+	for (uint32_t i = from; i < to; i++) {
+		if (is_about(s, word, list[i]))
+			return true;
+	}
+	return false;
+}
+
 static bool has_word(const struct snap *s, uint32_t node, uint32_t word)
 {
-	return among(s->feature, s->node.feature_first[node],
-	             s->node.feature_first[node + 1], word) ||
-	       among(s->taint, s->node.taint_first[node],
-	             s->node.taint_first[node + 1], word);
+	return any_is_asked(s, s->feature, s->node.feature_first[node],
+	                    s->node.feature_first[node + 1], word) ||
+	       any_is_asked(s, s->taint, s->node.taint_first[node],
+	                    s->node.taint_first[node + 1], word);
 }
 
 /* Evaluate the part of a rule that ends before *end, which moves to its start.
@@ -33,6 +81,8 @@ static bool rule_value(const struct snap *s, uint32_t node, uint32_t *end)
 	b = rule_value(s, node, end);
 	if (rule_count(item))
 		return true; /* has_counted() checks these */
+	if (item == RULE_NOT)
+		return !b;
 	a = rule_value(s, node, end);
 	return item == RULE_AND ? a && b : a || b;
 }
@@ -57,8 +107,11 @@ const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node)
 	     i < s->node.taint_first[node + 1]; i++) {
 		bool named = false;
 
+		/* A word after which RULE_NOT comes names no taint. */
 		for (uint32_t k = from; k < to; k++)
-			named |= s->rule[k] == (int32_t)s->taint[i];
+			named |= s->rule[k] >= 0 &&
+			         (k + 1 == to || s->rule[k + 1] != RULE_NOT) &&
+			         is_about(s, (uint32_t)s->rule[k], s->taint[i]);
 		if (!named)
 			return "tainted";
 	}

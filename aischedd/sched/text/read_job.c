@@ -43,13 +43,18 @@ static int read_rule(struct snap_reader *r, char *text, struct buf *ret)
 			APPEND(ret, int32_t, RULE_AND);
 		} else if (!strcmp(part, "|")) {
 			APPEND(ret, int32_t, RULE_OR);
+		} else if (!strcmp(part, "!")) {
+			APPEND(ret, int32_t, RULE_NOT);
 		} else if (*part == '*') {
 			uint32_t n;
 
 			if (reader_u32(r, part + 1, CONSTRAINT_MAX_COUNT, &n) <
 			    0)
 				return -1;
-			APPEND(ret, int32_t, RULE_OR - (int32_t)n);
+			if (!n)
+				return reader_bad(
+				    r, "rule is not well formed:", part);
+			APPEND(ret, int32_t, RULE_NOT - (int32_t)n);
 		} else {
 			if (reader_name(r, SPACE_WORD, part, &word) < 0)
 				return -1;

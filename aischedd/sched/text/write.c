@@ -340,7 +340,9 @@ static void put_rule(const struct writer *w, uint32_t req)
 			buf_printf(w->out, "*%u",
 			           (unsigned)rule_count(s->rule[i]));
 		else
-			buf_addc(w->out, s->rule[i] == RULE_AND ? '&' : '|');
+			buf_addc(w->out, s->rule[i] == RULE_AND  ? '&'
+			                 : s->rule[i] == RULE_OR ? '|'
+			                                         : '!');
 	}
 }
 

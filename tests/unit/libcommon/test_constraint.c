@@ -25,18 +25,43 @@ static const struct {
 	const char *rule, *features;
 	bool holds;
 } cases[] = {
-	{ "a", "a", true },           { "a", "b", false },
-	{ "a&b", "ab", true },        { "a&b", "a", false },
-	{ "a|b", "b", true },         { "a|b", "c", false },
+	{ "a", "a", true },
+	{ "a", "b", false },
+	{ "a&b", "ab", true },
+	{ "a&b", "a", false },
+	{ "a|b", "b", true },
+	{ "a|b", "c", false },
 	{ "a|b&c", "a", true }, /* & binds tighter */
-	{ "a|b&c", "b", false },      { "(a|b)&c", "a", false },
-	{ "(a|b)&c", "bc", true },    { "a&(b|c)&d", "acd", true },
-	{ "a&(b|c)&d", "ad", false }, { "((a))", "a", true },
-	{ "a&b|c&d", "cd", true },    { "a&b|c&d", "bc", false },
-	{ "key=value", "z", true },   { "h100-sxm.v2", "z", true },
+	{ "a|b&c", "b", false },
+	{ "(a|b)&c", "a", false },
+	{ "(a|b)&c", "bc", true },
+	{ "a&(b|c)&d", "acd", true },
+	{ "a&(b|c)&d", "ad", false },
+	{ "((a))", "a", true },
+	{ "a&b|c&d", "cd", true },
+	{ "a&b|c&d", "bc", false },
+	{ "key=value", "z", true },
+	{ "h100-sxm.v2", "z", true },
 	{ "a*2", "", true }, /* not all nodes need it */
-	{ "a&b*2", "a", true },       { "a&b*2", "b", false },
-	{ "a*2&b", "a", false },      { "[a*1&(b|c)*3]&d", "d", true },
+	{ "a&b*2", "a", true },
+	{ "a&b*2", "b", false },
+	{ "a*2&b", "a", false },
+	{ "[a*1&(b|c)*3]&d", "d", true },
+	{ "!a", "b", true },
+	{ "!a", "a", false },
+	{ "!!a", "a", true },
+	{ "a&!b", "a", true },
+	{ "a&!b", "ab", false }, /* ! binds tightest */
+	{ "!a&b", "b", true },
+	{ "!a&b", "", false },
+	{ "!(a&b)", "a", true },
+	{ "!(a&b)", "ab", false },
+	{ "!(a|b)", "c", true },
+	{ "!(a|b)", "b", false },
+	{ "!(a&!(b|c))", "ac", true },
+	{ "!(a&!(b|c))", "a", false },
+	{ "!a*2&b", "b", true },
+	{ "c|!(!a|!b)", "ab", true },
 };
 
 START_TEST(holds)
@@ -57,18 +82,39 @@ END_TEST
 static const struct {
 	const char *rule, *where;
 } refused[] = {
-	{ "", "character 1" },        { "a&", "character 3" },
-	{ "&a", "character 1" },      { "a||b", "character 3" },
-	{ "(a", "character 3" },      { "a)", "character 2" },
-	{ "()", "character 2" },      { "a b", "character 2" },
-	{ "a,b", "character 2" },     { "a*", "character 3" },
-	{ "a*0", "character 4" },     { "a*2x", "character 4" },
-	{ "a*2|b", "character 4" },   { "a|b*2", "character 6" },
-	{ "(a*2)", "character 3" },   { "a*100001", "character 8" },
-	{ "[a]", "character 3" },     { "[a|b]", "character 3" },
-	{ "[a*2", "character 5" },    { "[[a*2]]", "character 2" },
-	{ "([a*2])", "character 2" }, { "!a", "character 1" },
+	{ "", "character 1" },
+	{ "a&", "character 3" },
+	{ "&a", "character 1" },
+	{ "a||b", "character 3" },
+	{ "(a", "character 3" },
+	{ "a)", "character 2" },
+	{ "()", "character 2" },
+	{ "a b", "character 2" },
+	{ "a,b", "character 2" },
+	{ "a*", "character 3" },
+	{ "a*0", "character 4" },
+	{ "a*2x", "character 4" },
+	{ "a*2|b", "character 4" },
+	{ "a|b*2", "character 6" },
+	{ "(a*2)", "character 3" },
+	{ "a*100001", "character 8" },
+	{ "[a]", "character 3" },
+	{ "[a|b]", "character 3" },
+	{ "[a*2", "character 5" },
+	{ "[[a*2]]", "character 2" },
+	{ "([a*2])", "character 2" },
+	{ "!", "character 2" },
 	{ "a(b)", "character 2" },
+	{ "a!b", "character 2" },
+	{ "![a*2]", "character 2" },
+	{ "!(a*2)", "character 4" },
+	{ "!&a", "character 2" },
+	{ "k>", "character 3" },
+	{ "k>=2", "character 5" },
+	{ "k<2x", "character 5" },
+	{ ">2", "character 3" },
+	{ "k>2>3", "character 6" },
+	{ "k>99999999999999999999999", "character 26" },
 };
 
 START_TEST(errors_say_where)
@@ -87,6 +133,30 @@ START_TEST(errors_say_where)
 }
 END_TEST
 
+static const struct {
+	const char *word, *feature;
+	bool holds;
+} words[] = {
+	{ "ib", "ib", true },           { "ib", "i", false },
+	{ "ib", "ibx", false },         { "zone", "zone=a", true },
+	{ "zone", "zones=a", false },   { "zone=a", "zone=a", true },
+	{ "zone=a", "zone=ab", false }, { "zone=a", "zone", false },
+	{ "zone=", "zone", true },      { "zone=", "zone=a", false },
+	{ "n>4", "n=5", true },         { "n>4", "n=4", false },
+	{ "n<4", "n=3", true },         { "n<4", "n=4", false },
+	{ "n>-1", "n=0", true },        { "n>9", "n=10", true },
+	{ "n>4", "n=x", false },        { "n<4", "n", false },
+	{ "n>4", "m=5", false },
+};
+
+START_TEST(words_ask_for_values_too)
+{
+	ck_assert_msg(constraint_word_holds(
+			  words[_i].word, words[_i].feature) == words[_i].holds,
+	              "%s on %s", words[_i].word, words[_i].feature);
+}
+END_TEST
+
 /* Show a letter for a word, a digit for a count. */
 static void in_letters(const int32_t *rule, size_t n, char *ret)
 {
@@ -96,7 +166,9 @@ static void in_letters(const int32_t *rule, size_t n, char *ret)
 		else if (constraint_count(rule[i]))
 			*ret++ = (char)('0' + constraint_count(rule[i]));
 		else
-			*ret++ = rule[i] == CONSTRAINT_AND ? '&' : '|';
+			*ret++ = rule[i] == CONSTRAINT_AND  ? '&'
+			         : rule[i] == CONSTRAINT_OR ? '|'
+			                                    : '!';
 	}
 	*ret = '\0';
 }
@@ -112,6 +184,22 @@ START_TEST(counts_follow_what_they_count)
 	                 0);
 	in_letters(rule, n, text);
 	ck_assert_str_eq(text, "abc|2d4&&");
+}
+END_TEST
+
+START_TEST(not_follows_words_only)
+{
+	int32_t rule[CAP];
+	char text[CAP];
+	size_t n;
+
+	ck_assert_int_eq(constraint_parse("!(a|!b&c)&d*1", letter, NULL, rule,
+	                                  CAP, &n, NULL),
+	                 0);
+	in_letters(rule, n, text);
+	ck_assert_str_eq(text, "a!bc!|&d1&");
+	ck_assert_int_eq(constraint_count(CONSTRAINT_NOT), 0);
+	ck_assert_int_eq(constraint_token(1), CONSTRAINT_NOT - 1);
 }
 END_TEST
 
@@ -169,7 +257,9 @@ SUITE(constraint)
 {
 	tcase_add_loop_test(tc, holds, 0, ARRAY_SIZE(cases));
 	tcase_add_loop_test(tc, errors_say_where, 0, ARRAY_SIZE(refused));
+	tcase_add_loop_test(tc, words_ask_for_values_too, 0, ARRAY_SIZE(words));
 	tcase_add_test(tc, counts_follow_what_they_count);
+	tcase_add_test(tc, not_follows_words_only);
 	tcase_add_test(tc, too_long);
 	tcase_add_test(tc, depth_is_limited);
 	tcase_add_test(tc, no_rule_holds);
