@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/object/affinity.h"
 #include "aischedd/run/kube/object/pod.h"
 #include "libcommon/buf.h"
 #include "libcommon/limits.h"
@@ -242,8 +243,7 @@ static int check_containers(const struct wish *w, const char *list,
 /* Refuse rules about nodes that we cannot keep. */
 static int check_rules(const struct wish *w, struct err *err)
 {
-	static const char *const rules[] = { "nodeAffinity", "podAffinity",
-		                             "podAntiAffinity" };
+	static const char *const rules[] = { "podAffinity", "podAntiAffinity" };
 	const json_t *affinity = json_object_get(w->pod, "affinity");
 	const json_t *c;
 	size_t i;
@@ -253,8 +253,7 @@ static int check_rules(const struct wish *w, struct err *err)
 			json_object_get(affinity, rules[i]),
 			"requiredDuringSchedulingIgnoredDuringExecution"))
 			return err_set(err, EINVAL,
-			               "%s is not supported: use nodeSelector, "
-			               "or " PREFIX "constraint and " PREFIX
+			               "%s is not supported: use " PREFIX
 			               "topology",
 			               rules[i]);
 	json_array_foreach(json_object_get(w->pod, "topologySpreadConstraints"),
@@ -296,27 +295,17 @@ static int check_template(const struct wish *w, struct err *err)
 	return check_rules(w, err);
 }
 
-/* Node labels are features; both the job's own constraint and the selector must
- * hold. */
-static void take_selector(struct wish *w)
+/* Both the job's own constraint and what its pods say of nodes must hold. */
+static int take_constraint(struct wish *w, struct err *err)
 {
 	struct spec *spec = &w->submit.spec;
 	struct buf text = { 0 };
-	const char *key;
-	json_t *value;
+	int rc = kube_affinity_constraint(w->pod, spec->constraint, &text, err);
 
-	if (spec->constraint)
-		buf_printf(&text, "(%s)", spec->constraint);
-	json_object_foreach(json_object_get(w->pod, "nodeSelector"), key,
-	                    value) {
-		const char *s = json_string_value(value);
-
-		buf_printf(&text, "%s%s%s%s", text.len ? "&" : "", key,
-		           s && *s ? "=" : "", s ? s : "");
-	}
-	if (text.len)
+	if (rc == 0 && text.len)
 		spec->constraint = arena_strdup(w->arena, text.data);
 	buf_free(&text);
+	return rc;
 }
 
 /* The queue's defaults apply to amounts that are not requested. */
@@ -428,9 +417,9 @@ int kube_foreign_read(json_t *obj, const struct conf_pool *pool, int64_t now,
 	if (check_template(&w, err) < 0 ||
 	    take_options(&w, "labels", err) < 0 ||
 	    take_options(&w, "annotations", err) < 0 ||
-	    take_times(&w, err) < 0 || take_user(&w, ret_user, err) < 0)
+	    take_times(&w, err) < 0 || take_user(&w, ret_user, err) < 0 ||
+	    take_constraint(&w, err) < 0)
 		return -1;
-	take_selector(&w);
 	take_claims(&w);
 	take_amounts(&w);
 	spec->name = f.name;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/object/affinity.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
@@ -90,6 +91,7 @@ static char *read_hindrance(const json_t *status, const struct conf_pool *pool)
 /*
  * Taints that keep pods away. Our own taint, on a node kept for us, is left
  * out; taints of cordon, of conditions and of a lost node are reported as such.
+ * A taint that evicts has another word, as the kubelet asks for a toleration.
  */
 static json_t *read_taints(const json_t *spec)
 {
@@ -107,8 +109,10 @@ static json_t *read_taints(const json_t *spec)
 		    !strcmp(name, DEDICATED) ||
 		    !strncmp(name, "node.kubernetes.io/", 19))
 			continue;
-		word = value && *value ? xasprintf("%s=%s", name, value)
-		                       : xstrdup(name);
+		word = xasprintf(
+		    "%s%s%s%s", name,
+		    !strcmp(effect, "NoExecute") ? KUBE_TAINT_EVICTS : "",
+		    value && *value ? "=" : "", value ? value : "");
 		json_array_append_new(list, json_string(word));
 		free(word);
 	}

@@ -1,0 +1,115 @@
+#!/bin/sh
+# Jobs made with kubectl run where their pods say: selectors, required affinity
+# and tolerations; what cannot be kept is refused by name.
+
+. "$top_srcdir/tests/e2e/lib.sh"
+. "$top_srcdir/tests/kube/control_plane.sh"
+
+k="kube --namespace jobs"
+
+# NAME POD [ANNOTATIONS [SPEC]]: creates a Job in queue "team"
+make_job()
+{
+	$k create -f - >/dev/null <<-END
+		{"apiVersion": "batch/v1", "kind": "Job",
+		"metadata": {"name": "$1", "labels": {
+			"aisched.io/queue": "team"}, "annotations": {${3-}}},
+		"spec": {"suspend": true, ${4-} "template": {
+			"metadata": {"labels": {"app": "$1"}},
+			"spec": {"restartPolicy": "Never",
+			"terminationGracePeriodSeconds": 1, $2
+			"schedulerName": "aisched", "containers": [
+			{"name": "a", "image": "a"}]}}}}
+	END
+}
+
+# EXPRESSIONS: prints required node affinity
+required()
+{
+	echo "\"affinity\": {\"nodeAffinity\": {
+		\"requiredDuringSchedulingIgnoredDuringExecution\": {
+		\"nodeSelectorTerms\": [{\"matchExpressions\": [$1]}]}}},"
+}
+
+# NAME NODE: whether its pods run there
+is_on()
+{
+	[ "$($k get pods -l "app=$1" -o jsonpath='{range .items[*]}
+{.status.phase} {.spec.nodeName}{end}' | grep . | sort -u)" = "Running $2" ]
+}
+
+# NAME: whether an Event says that it is refused; $note is its message
+refused()
+{
+	note=$($k get events.events.k8s.io -o json | jq -r --arg job "$1" \
+		'[.items[] | select(.regarding.kind == "Job" and
+		.regarding.name == $job and .reason == "Refused") | .note] |
+		last // ""')
+	[ -n "$note" ]
+}
+
+ok "a control plane starts" kube_start || bail "there is no control plane"
+ok "with nodes" eval "kwok_start && kube_nodes 1 old 0 cores=8 tier= &&
+	kube_nodes 1 new 0 cores=64 tier=fast"
+kube_taints='{"key": "team", "value": "ml", "effect": "NoSchedule"}'
+ok "and one that is tainted" kube_nodes 1 kept 0 cores=128
+kube create namespace jobs >/dev/null
+configure "
+queue team { grace = \"1s\"  users = {\"k8s:jobs\"} }
+queue own { grace = \"1s\" }
+pool k { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
+	namespace = \"jobs\"  image = \"local/box:1\"  run_as_root = yes }
+scheduling { start_timeout = \"120s\" }"
+start_daemon || bail "aischedd does not start"
+has_nodes()
+{
+	[ "$(aiq --nodes --no-header -o state | grep -ci idle)" = 3 ]
+}
+ok "its nodes are seen" wait_for has_nodes
+
+# --- where they run ------------------------------------------------------------
+
+# Two pods each, so that a wrong rule shows: no node is chosen by chance.
+two='"parallelism": 2, "completions": 2,'
+make_job in "$(required '{"key": "cores", "operator": "In",
+	"values": ["64", "65"]}')" '' "$two"
+make_job notin "$(required '{"key": "tier", "operator": "NotIn",
+	"values": ["fast"]}')" '' "$two"
+make_job exists "$(required '{"key": "tier", "operator": "Exists"},
+	{"key": "cores", "operator": "Gt", "values": ["8"]}')" '' "$two"
+make_job lacks "$(required '{"key": "tier", "operator": "DoesNotExist"}')
+	\"tolerations\": [{\"key\": \"team\", \"operator\": \"Exists\"}]," '' "$two"
+make_job less "$(required '{"key": "cores", "operator": "Lt",
+	"values": ["9"]}')" '' "$two"
+make_job empty '"nodeSelector": {"tier": ""},' '' "$two"
+make_job counts '"nodeSelector": {"kubernetes.io/os": "linux"},' \
+	'"aisched.io/constraint": "cores=8*1&cores=64*1"' "$two"
+ok "In" wait_for is_on in new-0
+ok "NotIn, but not on a tainted node" wait_for is_on notin old-0
+ok "Exists and Gt" wait_for is_on exists new-0
+ok "DoesNotExist, on a taint that is tolerated" wait_for is_on lacks kept-0
+ok "Lt" wait_for is_on less old-0
+ok "a label without a value" wait_for is_on empty old-0
+ok "counts beside a selector" wait_for is_on counts "new-0
+Running old-0"
+
+id=$(aisub --parsable -q own -C '!tier=fast&cores<128' --wrap true)
+ok "jobs of aisub say it, too" wait_for is_state "$id" RUNNING
+is "and run there" "$(aiq --no-header -o nodelist "$id")" old-0
+
+# --- what is refused -------------------------------------------------------------
+
+make_job fields '"affinity": {"nodeAffinity": {
+	"requiredDuringSchedulingIgnoredDuringExecution": {
+	"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name",
+	"operator": "In", "values": ["old-0"]}]}]}}},'
+ok "fields are refused" wait_for refused fields
+like "by name" "$note" "matchFields is not supported"
+make_job any '"tolerations": [{"operator": "Exists"}],'
+ok "a toleration of every taint, too" wait_for refused any
+like "which is told" "$note" "tolerations: one is of every taint"
+make_job never "$(required '{"key": "cores", "operator": "Gt",
+	"values": ["64"]}')"
+ok "and what no node has that may be used" wait_for refused never
+
+done_testing

@@ -1,0 +1,292 @@
+/* test_affinity.c - the nodes that a pod may use, as a constraint */
+#include "aischedd/run/kube/object/affinity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/object/node.h"
+#include "aischedd/run/kube/object/volume.h"
+#include "libcommon/constraint.h"
+#include "libcommon/mem.h"
+#include "tests/unit/check.h"
+
+/* JSON with ' for ". */
+static json_t *json_of(const char *text)
+{
+	char *copy = xstrdup(text);
+	json_error_t e;
+	json_t *obj;
+
+	for (char *p = copy; *p; p++)
+		*p = *p == '\'' ? '"' : *p;
+	obj = json_loads(copy, 0, &e);
+	ck_assert_msg(obj != NULL, "%s: %s", text, e.text);
+	free(copy);
+	return obj;
+}
+
+#define REQUIRED "'requiredDuringSchedulingIgnoredDuringExecution'"
+
+/* A pod with required node affinity: the list of its terms. */
+static json_t *pod_with(const char *terms)
+{
+	struct buf text = { 0 };
+	json_t *obj;
+
+	buf_printf(&text,
+	           "{'affinity': {'nodeAffinity': {" REQUIRED
+	           ": {'nodeSelectorTerms': %s}}}}",
+	           terms);
+	obj = json_of(text.data);
+	buf_free(&text);
+	return obj;
+}
+
+static const struct {
+	const char *pod, *own, *constraint;
+} cases[] = {
+	{ "{}", NULL, "" },
+	{ "{}", "a|b", "(a|b)" },
+	{ "{'nodeSelector': {'disk': 'ssd'}}", "a|b", "(a|b)&disk=ssd" },
+	{ "{'nodeSelector': {'disk': 'ssd'}}", "(a|b)&c", "(a|b)&c&disk=ssd" },
+	/* Counts can stand in no parentheses. */
+	{ "{'nodeSelector': {'disk': 'ssd'}}", "rack1*2&rack2*4",
+	  "rack1*2&rack2*4&disk=ssd" },
+	{ "{'nodeSelector': {'disk': 'ssd'}}", "ib&[a*1&b*1]",
+	  "ib&[a*1&b*1]&disk=ssd" },
+	/* A label without a value, not one with any value. */
+	{ "{'nodeSelector': {'node-role.kubernetes.io/gpu': ''}}", NULL,
+	  "node-role.kubernetes.io/gpu=" },
+	{ "{'tolerations': [{'key': 'k', 'value': 'v',"
+	  " 'effect': 'NoSchedule'}]}",
+	  NULL, "(k=v|!k=v)" },
+	{ "{'tolerations': [{'key': 'k', 'operator': 'Exists',"
+	  " 'effect': 'NoExecute', 'tolerationSeconds': 3600}]}",
+	  NULL, "(k:NoExecute|!k:NoExecute)" },
+	{ "{'tolerations': [{'key': 'k', 'operator': 'Equal'}]}", "a",
+	  "a&(k=|!k=)&(k:NoExecute=|!k:NoExecute=)" },
+	{ "{'tolerations': [{'key': 'k', 'operator': 'Exists',"
+	  " 'effect': 'PreferNoSchedule'},"
+	  " {'key': 'node.kubernetes.io/not-ready', 'operator': 'Exists'}]}",
+	  NULL, "" },
+};
+
+START_TEST(a_pod_says_which_nodes)
+{
+	json_t *pod = json_of(cases[_i].pod);
+	struct buf text = { 0 };
+	struct err err;
+
+	ck_assert_msg(
+	    !kube_affinity_constraint(pod, cases[_i].own, &text, &err), "%s",
+	    err.text);
+	ck_assert_str_eq(text.data ? text.data : "", cases[_i].constraint);
+	buf_free(&text);
+	json_decref(pod);
+}
+END_TEST
+
+#define IN(key, values) \
+	"{'key': '" key "', 'operator': 'In', 'values': " values "}"
+#define NOT_IN(key, values) \
+	"{'key': '" key "', 'operator': 'NotIn', 'values': " values "}"
+#define OP(key, op) "{'key': '" key "', 'operator': '" op "'}"
+#define BOUND(key, op, n) \
+	"{'key': '" key "', 'operator': '" op "', 'values': ['" n "']}"
+#define TERM(list) "{'matchExpressions': [" list "]}"
+
+static const struct {
+	const char *terms, *constraint;
+} terms[] = {
+	{ "[" TERM(IN("zone", "['a']")) "]", "(zone=a)" },
+	{ "[" TERM(IN("zone", "['a', 'b']")) "]", "((zone=a|zone=b))" },
+	{ "[" TERM(NOT_IN("zone", "['a', 'b']")) "]", "(!(zone=a|zone=b))" },
+	{ "[" TERM(IN("zone", "['']")) "]", "(zone=)" },
+	{ "[" TERM(OP("gpu", "Exists") ", " OP("zone", "DoesNotExist")) "]",
+	  "(gpu&!zone)" },
+	{ "[" TERM(OP("gpu", "DoesNotExist")) "]", "(!gpu)" },
+	{ "[" TERM(BOUND("cores", "Gt", "16")) "]", "(cores>16)" },
+	{ "[" TERM(BOUND("cores", "Lt", "-3")) "]", "(cores<-3)" },
+	{ "[" TERM(BOUND("cores", "Gt", "8") ", " NOT_IN(
+	      "zone",
+	      "['c']")) ", " TERM(IN("zone",
+	                             "['a', 'b']") ", " OP("gpu",
+	                                                   "DoesNotExist")) "]",
+	  "(cores>8&!zone=c|(zone=a|zone=b)&!gpu)" },
+	/* An empty term matches nothing, beside others. */
+	{ "[{}, " TERM(IN("zone", "['b']")) "]", "(zone=b)" },
+};
+
+/* Nodes as lists of features. */
+static const char *const nodes[] = {
+	"[]",
+	"['zone=a', 'gpu']",
+	"['zone=b', 'gpu=true', 'cores=8']",
+	"['zone=c', 'cores=16']",
+	"['zone', 'cores=17']",
+	"['zones=a', 'cores=many']",
+	"['zone=a', 'cores=-4']",
+};
+
+struct asked {
+	char *word[64];
+	int32_t n;
+	const json_t *features;
+};
+
+static int32_t number(const char *word, size_t len, void *arg)
+{
+	struct asked *a = arg;
+
+	a->word[a->n] = xcalloc(1, len + 1);
+	memcpy(a->word[a->n], word, len);
+	return a->n++;
+}
+
+static bool has(int32_t word, const void *arg)
+{
+	const struct asked *a = arg;
+	const json_t *feature;
+	size_t i;
+
+	json_array_foreach(a->features, i, feature)
+		if (constraint_word_holds(a->word[word],
+		                          json_string_value(feature)))
+			return true;
+	return false;
+}
+
+static bool constraint_allows(const char *text, const json_t *features)
+{
+	struct asked a = { .features = features };
+	int32_t rule[256];
+	bool holds;
+	struct err err;
+	size_t n;
+
+	ck_assert_msg(!constraint_parse(text, number, &a, rule, 256, &n, &err),
+	              "%s", err.text);
+	holds = constraint_holds(rule, n, has, &a);
+	while (a.n--)
+		free(a.word[a.n]);
+	return holds;
+}
+
+/* The constraint allows the nodes that the affinity of a volume with the same
+ * words would: that is read by other code. */
+START_TEST(an_affinity_allows_the_same_nodes)
+{
+	json_t *pod = pod_with(terms[_i].terms);
+	json_t *list = json_of(terms[_i].terms);
+	json_t *selector = json_pack("{s:o}", "nodeSelectorTerms", list);
+	struct buf text = { 0 };
+	struct err err;
+
+	ck_assert_msg(!kube_affinity_constraint(pod, NULL, &text, &err), "%s",
+	              err.text);
+	ck_assert_str_eq(text.data, terms[_i].constraint);
+	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
+		json_t *node = json_of(nodes[i]);
+
+		ck_assert_msg(constraint_allows(text.data, node) ==
+		                  kube_selector_matches(selector, "n", node),
+		              "%s on %s", text.data, nodes[i]);
+		json_decref(node);
+	}
+	buf_free(&text);
+	json_decref(selector);
+	json_decref(pod);
+}
+END_TEST
+
+static const struct {
+	const char *terms, *why;
+} refused[] = {
+	{ "[]", "none of its nodeSelectorTerms" },
+	{ "[{}]", "none of its nodeSelectorTerms" },
+	{ "[{'matchFields': [" IN("metadata.name", "['n1']") "]}]",
+	  "matchFields is not supported" },
+	{ "[" TERM(OP("a", "Near")) "]", "operator 'Near'" },
+	{ "[" TERM(BOUND("a", "Gt", "many")) "]", "'a' is compared" },
+	{ "[" TERM(OP("a", "Lt")) "]", "'a' is compared" },
+	{ "[" TERM(OP("a", "In")) "]", "no values of 'a'" },
+	{ "[" TERM(OP("", "Exists")) "]", "a key is missing" },
+	{ "[" TERM(IN("a", "['x|y']")) "]", "'x|y'" },
+	{ "[" TERM(OP("a)|(b", "Exists")) "]", "'a)|(b'" },
+};
+
+START_TEST(what_a_constraint_cannot_say_is_refused)
+{
+	json_t *pod = pod_with(refused[_i].terms);
+	struct buf text = { 0 };
+	struct err err;
+
+	ck_assert_int_lt(kube_affinity_constraint(pod, NULL, &text, &err), 0);
+	ck_assert_msg(strstr(err.text, refused[_i].why) != NULL, "%s",
+	              err.text);
+	buf_free(&text);
+	json_decref(pod);
+}
+END_TEST
+
+static const struct {
+	const char *pod, *own, *why;
+} bad[] = {
+	{ "{}", "a)&(b", "bad constraint 'a)&(b'" },
+	{ "{'nodeSelector': {'a': 'x y'}}", NULL, "nodeSelector: 'x y'" },
+	{ "{'tolerations': [{'operator': 'Exists'}]}", NULL,
+	  "tolerations: one is of every taint" },
+	{ "{'tolerations': [{'key': 'a', 'operator': 'Gt', 'value': '1'}]}",
+	  NULL, "operator 'Gt'" },
+	{ "{'tolerations': [{'key': 'a&b', 'operator': 'Exists'}]}", NULL,
+	  "'a&b'" },
+};
+
+START_TEST(bad_words_are_refused)
+{
+	json_t *pod = json_of(bad[_i].pod);
+	struct buf text = { 0 };
+	struct err err;
+
+	ck_assert_int_lt(
+	    kube_affinity_constraint(pod, bad[_i].own, &text, &err), 0);
+	ck_assert_msg(strstr(err.text, bad[_i].why) != NULL, "%s", err.text);
+	buf_free(&text);
+	json_decref(pod);
+}
+END_TEST
+
+/* A toleration of one effect does not open a node with the other one. */
+START_TEST(taints_that_evict_have_words_of_their_own)
+{
+	static const struct conf_pool pool = { .gpu_resource = "g" };
+	static const struct strlist none;
+	json_t *node =
+	    json_of("{'spec': {'taints': ["
+	            " {'key': 'k', 'value': 'v', 'effect': 'NoSchedule'},"
+	            " {'key': 'k', 'value': 'v', 'effect': 'NoExecute'},"
+	            " {'key': 'e', 'effect': 'NoExecute'},"
+	            " {'key': 'p', 'effect': 'PreferNoSchedule'}]}}");
+	json_t *want = json_of("['k=v', 'k:NoExecute=v', 'e:NoExecute']");
+	struct kube_node_said said;
+
+	kube_node_read(node, &pool, &none, &said);
+	ck_assert(json_equal(said.taints, want));
+	ck_assert(!constraint_word_holds("k", "k:NoExecute=v"));
+	ck_assert(constraint_word_holds("k:NoExecute", "k:NoExecute=v"));
+	kube_node_said_fini(&said);
+	json_decref(want);
+	json_decref(node);
+}
+END_TEST
+
+SUITE(kube_affinity)
+{
+	tcase_add_loop_test(tc, a_pod_says_which_nodes, 0, ARRAY_SIZE(cases));
+	tcase_add_loop_test(tc, an_affinity_allows_the_same_nodes, 0,
+	                    ARRAY_SIZE(terms));
+	tcase_add_loop_test(tc, what_a_constraint_cannot_say_is_refused, 0,
+	                    ARRAY_SIZE(refused));
+	tcase_add_test(tc, taints_that_evict_have_words_of_their_own);
+	tcase_add_loop_test(tc, bad_words_are_refused, 0, ARRAY_SIZE(bad));
+}
