@@ -74,6 +74,7 @@ static const struct column job_columns[] = {
 	{ "exclude", "EXCLUDE", .letter = 'x' },
 	{ "constraint", "FEATURES", .letter = 'f' },
 	{ "topology", "TOPOLOGY", .show = SHOW_TEXT },
+	{ "segment", "SEGMENT", .right = true },
 	{ "numa", "NUMA", .show = SHOW_TEXT },
 	{ "links", "LINKS", .show = SHOW_TEXT },
 	{ "licenses", "LICENSES", .letter = 'W' },

@@ -175,7 +175,7 @@ void show_request(const json_t *job)
 	double mem = resource_of(job, "memory_mib");
 	double gpus = resource_of(job, "gpus");
 	struct buf text = { 0 };
-	int64_t tasks, min_tasks, running;
+	int64_t tasks, min_tasks, running, n;
 
 	show_int_of(job, "tasks", &tasks);
 	add_plural(&text, (double)tasks, "task");
@@ -200,6 +200,8 @@ void show_request(const json_t *job)
 	show_text(job, "not on nodes", "exclude");
 	show_text(job, "with features", "constraint");
 	show_text(job, "topology", "topology");
+	if (show_int_of(job, "segment", &n))
+		show_line("in segments of", "%lld", (long long)n);
 	show_text(job, "NUMA", "numa");
 	show_text(job, "Links", "links");
 	show_text(job, "licences", "licenses");

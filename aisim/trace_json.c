@@ -247,6 +247,7 @@ static const struct key keys[] = {
 	JOB("queue", set_text, spec.queue),
 	JOB("reservation", set_text, spec.reservation),
 	JOB("resume_cost", set_duration, job.resume_cost),
+	JOB("segment", set_number, spec.segment),
 	JOB("start_fails", set_flag, start_fails),
 	JOB("started", set_time, job.started),
 	JOB("submit", set_time, job.submit),

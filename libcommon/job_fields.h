@@ -80,6 +80,7 @@
 	X(on_task_failure, false, true)  \
 	X(constraint, false, true)       \
 	X(topology, false, true)         \
+	X(segment, false, true)          \
 	X(numa, false, true)             \
 	X(links, false, true)            \
 	X(req_nodes, false, true)        \

@@ -41,6 +41,7 @@
 #define RANGE_launch_script  0, 1
 #define RANGE_allocation     1, 2
 #define RANGE_mail_types     0, MAIL_BIT(MAIL_NTYPES) - 1
+#define RANGE_segment        1, LIMIT_TASKS
 #define RANGE_cron_id        1, MAX_SECONDS
 #define RANGE_cron_time      0, MAX_SECONDS
 #define RANGE_cron_last      0, MAX_SECONDS

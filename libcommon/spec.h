@@ -94,7 +94,8 @@
 	I(allocation)  /* enum allocation; not given: it has a script */     \
 	I(mail_types)  /* bits of enum mail_type */                          \
 	S(mail_user)   /* address; NULL: that of its user */                 \
-	S(labels)      /* see labels.h */
+	S(labels)      /* see labels.h */                                    \
+	I(segment)     /* nodes or tasks of each run in one domain */
 
 struct spec {
 #define S(name) const char *name;
@@ -171,6 +172,7 @@ struct request {
 	uint32_t tasks, min_tasks;
 	uint32_t nodes;          /* 0: any number */
 	uint32_t tasks_per_node; /* 0: as many as fit */
+	uint32_t segment;        /* tasks of each run; 0: no runs */
 	int64_t cpus_milli, mem_mib, gpus_milli;
 };
 

@@ -107,6 +107,8 @@ const struct opt spec_opts[] = {
 	{ 0, "topology", "LEVEL[,LEVEL:preferred]",
 	  "all tasks in one domain of the level",
 	  spec_set_text, AT(spec.topology), false },
+	{ 0, "segment", "N", "runs of N tasks or nodes, each in one domain",
+	  spec_set_int, AT(spec.segment), false },
 	{ 0, "numa", "strict|tight|prefer",
 	  "each task in one NUMA node, or as few as possible",
 	  spec_set_text, AT(spec.numa), false },

@@ -4,6 +4,7 @@
 #include "libcommon/constraint.h"
 #include "libcommon/limits.h"
 #include "libcommon/spec.h"
+#include "libcommon/topology.h"
 
 enum { RESTARTS_DEFAULT = 5 }; /* if a job may restart and gives no number */
 
@@ -96,6 +97,78 @@ static int resolve_tasks(const struct spec *spec, struct request *req,
 	req->min_tasks = (uint32_t)least;
 	req->nodes = (uint32_t)nodes;
 	req->tasks_per_node = (uint32_t)each;
+	return 0;
+}
+
+/* Check what a job of segments must be otherwise. */
+static int check_segment(const struct spec *spec, const struct request *req,
+                         struct err *err)
+{
+	struct topology t = { -1, -1 };
+	int32_t rule[LIMIT_TEXT];
+	size_t n = 0;
+
+	if (spec->topology && topology_parse(spec->topology, NULL, &t, err) < 0)
+		return -1;
+	if (t.need < 0 || t.like >= 0)
+		return err_set(err, EINVAL,
+		               "--segment: give one level of the topology "
+		               "that each segment must be in, as --topology "
+		               "LEVEL");
+	if (req->min_tasks < req->tasks)
+		return err_set(err, EINVAL,
+		               "--segment and --min-tasks: give only one; a "
+		               "job of segments has a fixed size");
+	if (spec_task_failure(spec) == FAILURE_REPLACES)
+		return err_set(err, EINVAL,
+		               "--segment: --on-task-failure=replace may take "
+		               "a task out of its segment; use restart");
+	if (spec->constraint &&
+	    constraint_parse(spec->constraint, NULL, NULL, rule,
+	                     ARRAY_SIZE(rule), &n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (constraint_count(rule[i]))
+			return err_set(err, EINVAL,
+			               "--segment: constraint '%s' counts "
+			               "nodes, which segments do not; leave "
+			               "the count out",
+			               spec->constraint);
+	return 0;
+}
+
+/* Resolve a segment to tasks. It is given in nodes if the job is; each node
+ * then has as many tasks. */
+static int resolve_segment(const struct spec *spec, struct request *req,
+                           struct err *err)
+{
+	uint32_t each = 1, all = req->tasks;
+
+	if (!spec_is_set(spec->segment))
+		return 0;
+	if (check_segment(spec, req, err) < 0)
+		return -1;
+	if (req->nodes || req->tasks_per_node) {
+		each = req->tasks_per_node;
+		if (req->nodes || each > req->tasks)
+			each = req->tasks / (req->nodes ? req->nodes : 1);
+		if (req->tasks % each ||
+		    (req->nodes && req->nodes * each != req->tasks))
+			return err_set(err, EINVAL,
+			               "--segment: %u tasks do not divide "
+			               "evenly among the nodes; each must "
+			               "have as many",
+			               (unsigned)req->tasks);
+		all = req->nodes = req->tasks / each;
+		req->tasks_per_node = each;
+	}
+	if (all % (uint32_t)spec->segment)
+		return err_set(err, EINVAL,
+		               "--segment %lld does not divide the %u %s of "
+		               "the job",
+		               (long long)spec->segment, (unsigned)all,
+		               req->nodes ? "nodes" : "tasks");
+	req->segment = (uint32_t)spec->segment * each;
 	return 0;
 }
 
@@ -197,6 +270,7 @@ int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 	if (spec_check(spec, err) < 0 || check_times(spec, err) < 0 ||
 	    check_restarts(spec, err) < 0 ||
 	    resolve_tasks(spec, &req, err) < 0 ||
+	    resolve_segment(spec, &req, err) < 0 ||
 	    check_counts(spec, &req, err) < 0 ||
 	    resolve_memory(spec, default_mem_per_cpu_mib, &req, err) < 0 ||
 	    resolve_gpus(spec, &req, err) < 0)
@@ -210,6 +284,7 @@ void spec_request(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 {
 	*ret = (struct request){ .cpus_milli = cpus_of(spec) };
 	if (resolve_tasks(spec, ret, NULL) < 0 ||
+	    resolve_segment(spec, ret, NULL) < 0 ||
 	    resolve_memory(spec, default_mem_per_cpu_mib, ret, NULL) < 0 ||
 	    resolve_gpus(spec, ret, NULL) < 0)
 		assert(!"a spec that was checked");

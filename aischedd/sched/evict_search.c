@@ -363,12 +363,16 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 {
 	size_t steps_then = SIZE_MAX;
 
-	e->todo = e->c->tasks;
+	e->todo = e->segment ? e->segment : e->c->tasks;
 	e->nodes_left = e->s->req.nodes[e->c->req];
+	if (e->segment && e->nodes_left)
+		e->nodes_left = e->segment / snap_segment_part(e->s, e->c->req);
 	e->offers.n = 0;
 	e->worst = 0;
 	for (uint32_t i = 0; i < n; i++)
-		e->reach[node[i]] = may_be_used(e, node[i]);
+		e->reach[node[i]] = may_be_used(e, node[i]) &&
+		                    (e->pool == SNAP_NONE ||
+		                     e->pool == e->s->node.pool[node[i]]);
 	while (e->todo > 0 && e->looks < LOOKS_MAX &&
 	       (e->offers.n || offer_nodes(e, node, n, &steps_then))) {
 		struct offer offer = offer_pop(e);
@@ -447,8 +451,19 @@ static bool clear_limits(struct evictor *e)
 	return why == WHY_None;
 }
 
-/* Place the claimant on some of these nodes, and keep that as part of the
- * trial. */
+/* Undo a part of the trial; the segments placed before it remain, on nodes that
+ * the part may have used, too. */
+static void go_back(struct evictor *e, const struct evict_mark *to)
+{
+	evict_search_back(e, to);
+	if (!e->segment)
+		return;
+	count_trial(e, false);
+	count_trial(e, true);
+}
+
+/* Place the claimant, or its next segment, on some of these nodes and keep that
+ * in the trial. */
 static bool fill(struct evictor *e, const uint32_t *node, uint32_t n)
 {
 	struct evict_mark before = evict_search_mark(e);
@@ -458,7 +473,7 @@ static bool fill(struct evictor *e, const uint32_t *node, uint32_t n)
 			evict_spare_steps(e, before.nsteps);
 		return true;
 	}
-	evict_search_back(e, &before);
+	go_back(e, &before);
 	return false;
 }
 
@@ -475,7 +490,7 @@ static bool fill_domain(struct evictor *e, uint8_t level)
 
 		if (!fill(e, d->node + d->first[at], d->end[at] - d->first[at]))
 			continue;
-		evict_search_back(e, &before);
+		go_back(e, &before);
 		if (e->worst < least) {
 			least = e->worst;
 			best = at;
@@ -483,6 +498,41 @@ static bool fill_domain(struct evictor *e, uint8_t level)
 	}
 	return best != SNAP_NONE &&
 	       fill(e, d->node + d->first[best], d->end[best] - d->first[best]);
+}
+
+/* Place each segment in the domain where that costs least, all of them in this
+ * pool. */
+static bool fill_segments(struct evictor *e, uint32_t pool)
+{
+	struct evict_mark before = evict_search_mark(e);
+	uint32_t req = e->c->req, tasks = e->s->req.tasks[req], placed = 0;
+
+	e->pool = pool;
+	e->segment = e->s->req.segment[req];
+	while (placed < tasks && fill_domain(e, e->s->req.need[req]))
+		placed += e->segment;
+	e->pool = SNAP_NONE;
+	e->segment = 0;
+	if (placed == tasks)
+		return true;
+	evict_search_back(e, &before);
+	return false;
+}
+
+static bool fill_segments_somewhere(struct evictor *e)
+{
+	const struct match *match = e->p->place->match;
+	const struct allowed *a = match_req(e->p->place->match, e->c->req);
+	uint32_t last = SNAP_NONE;
+
+	for (uint32_t c = 0; c < a->nclasses; c++) {
+		uint32_t pool = match_class(match, a->class[c])->pool;
+
+		if (pool != last && fill_segments(e, pool))
+			return true;
+		last = pool;
+	}
+	return false;
 }
 
 /* Place it in the first pool in which it fits. */
@@ -521,6 +571,8 @@ bool evict_search_find(struct evictor *e)
 
 	if (e->c->run != SNAP_NONE)
 		return fill_pool(e);
+	if (e->s->req.segment[e->c->req])
+		return fill_segments_somewhere(e);
 	for (int level = narrow; narrow != LEVEL_NONE && level >= wide;
 	     level--) {
 		if (fill_domain(e, (uint8_t)level))

@@ -116,6 +116,7 @@ struct evictor *evict_trial_new(struct pass *p)
 	e->w = p->place->work;
 	e->allowed = arena_array(p->arena, uint8_t, s->queue.n);
 	e->norder = p->tally->victims;
+	e->pool = SNAP_NONE;
 	pass_wake(p, p->tally->wake);
 	return e;
 }

@@ -95,6 +95,8 @@ struct evictor {
 	struct snap_cpu_use *use; /* scratch: CPUs of one task */
 	int64_t todo; /* tasks to place; nodes to use, 0: any number */
 	uint32_t nodes_left;
+	uint32_t segment; /* tasks of the segment to place; 0: the whole job */
+	uint32_t pool;    /* use only this one, or SNAP_NONE */
 };
 
 static inline struct evict_step *evict_step_at(const struct evictor *e,

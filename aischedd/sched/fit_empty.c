@@ -112,7 +112,21 @@ static uint32_t count_end(const struct fit_empty *e, uint32_t req, uint32_t got)
 	return e->snap->req.nodes[req] ? take_best(e, req) : got;
 }
 
-/* How many tasks would fit in the domain of the level that holds the most. */
+/* The tasks of whole segments for which count_nodes() found room. */
+static uint32_t count_segments(const struct fit_empty *e, uint32_t req,
+                               uint32_t got)
+{
+	const struct snap *s = e->snap;
+	uint32_t part = snap_segment_part(s, req);
+
+	/* No more than a part fits on a node, and less is of no use. */
+	if (s->req.nodes[req])
+		got = e->nodes_with[part] * part;
+	return (uint32_t)snap_segments(s, req, got);
+}
+
+/* How many would fit in the domain of the level that holds most; of segments,
+ * in all of them. */
 static uint32_t count_at(const struct fit_empty *e, uint32_t req, uint8_t level,
                          enum ever_nodes which)
 {
@@ -125,12 +139,16 @@ static uint32_t count_at(const struct fit_empty *e, uint32_t req, uint8_t level,
 		uint32_t got;
 
 		count_begin(e, req);
-		got = count_end(e, req,
-		                count_nodes(e, req, d->node + first,
-		                            end - first, which, 0));
+		got =
+		    count_nodes(e, req, d->node + first, end - first, which, 0);
+		if (e->snap->req.segment[req]) {
+			best += count_segments(e, req, got);
+			continue;
+		}
+		got = count_end(e, req, got);
 		best = got > best ? got : best;
 	}
-	return best;
+	return best < tasks ? best : tasks;
 }
 
 /* How many tasks would fit in the pool with these classes. */

@@ -157,23 +157,36 @@ static bool has_counts(const struct place *p, const struct allowed *a,
 	return true;
 }
 
+/* Whether all tasks, or those of each segment, are in one domain of the level
+ * that the request needs. */
+static bool is_near(const struct snap *s, uint32_t req, const uint32_t *node,
+                    uint32_t n)
+{
+	uint8_t need = s->req.need[req];
+	uint32_t segment = s->req.segment[req] ? s->req.segment[req] : n;
+
+	for (uint32_t i = 0; need != LEVEL_NONE && i < n; i++) {
+		uint32_t domain = domain_of(s, node[i], need);
+		uint32_t first = node[i - i % segment];
+
+		if (domain == SNAP_NONE || domain != domain_of(s, first, need))
+			return false;
+	}
+	return true;
+}
+
 bool place_suits(struct place *p, uint32_t req, const uint32_t *node,
                  uint32_t n)
 {
 	const struct snap *s = p->snap;
-	uint8_t need = s->req.need[req];
 	uint32_t nodes = 0, most = 0;
-	bool near = true;
+	bool near = is_near(s, req, node, n);
 
 	for (uint32_t i = 0; i < n; i++) {
 		nodes += !p->own[node[i]]++;
 		if (p->own[node[i]] > most)
 			most = p->own[node[i]];
 		near &= s->node.pool[node[i]] == s->node.pool[node[0]];
-		near &= need == LEVEL_NONE ||
-		        (domain_of(s, node[i], need) != SNAP_NONE &&
-		         domain_of(s, node[i], need) ==
-		             domain_of(s, node[0], need));
 	}
 	for (uint32_t i = 0; i < n; i++)
 		p->own[node[i]] = 0;
@@ -327,6 +340,7 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 	struct place_trial t = { .p = p,
 		                 .req = req,
 		                 .tasks = tasks,
+		                 .nodes = p->snap->req.nodes[req],
 		                 .trees = trees,
 		                 .kind = SNAP_NONE,
 		                 .inside = SNAP_NONE,

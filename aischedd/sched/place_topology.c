@@ -6,6 +6,10 @@
  * if none does, the parts with the most room, and the tightest part for the
  * rest. Tasks are counted node by node, but only if the sum of what is free in
  * a domain is enough.
+ *
+ * A gang of segments needs a domain for each of them. All segments are alike,
+ * so a domain counts with the whole ones that it holds: the narrowest domain
+ * that holds all is chosen, and in it as few of the needed level as possible.
  */
 #include <string.h>
 
@@ -148,6 +152,18 @@ static int64_t room_on(const struct place_topology *g, uint32_t node)
 	return place_room(g->p, t->req, node, most_tasks(g->p->snap, t->req));
 }
 
+/* The tasks on a node that count for its domain: a segment is of full nodes if
+ * the job has a number of nodes. */
+static int64_t counted_on(const struct place_topology *g, uint32_t node)
+{
+	const struct snap *s = g->p->snap;
+	int64_t room = room_on(g, node);
+
+	if (s->req.segment[g->t->req] && room < snap_segment_part(s, g->t->req))
+		return 0;
+	return room;
+}
+
 /* Count the domain's own nodes. If room is kept on one of them for other jobs,
  * the answer depends on the time, and promises must see each question: do not
  * remember it. */
@@ -159,7 +175,7 @@ static void count_own(struct place_topology *g, uint32_t domain)
 
 	for (uint32_t i = d->first[domain]; any && i < d->own_end[domain];
 	     i++) {
-		sum += room_on(g, d->node[i]);
+		sum += counted_on(g, d->node[i]);
 		watched |= g->p->watched[d->node[i]];
 	}
 	g->own[domain] = sum;
@@ -258,21 +274,27 @@ static bool is_fuller(const struct place_topology *g, uint32_t a, uint32_t b)
 	return x[RES_CPU] < y[RES_CPU];
 }
 
+/* The better one for n tasks of domain d and the best so far, or SNAP_NONE. */
+static uint32_t better_of(const struct place_topology *g, uint32_t d,
+                          uint32_t best, int64_t n)
+{
+	const int64_t *room = g->room;
+
+	if (room[d] > 0 &&
+	    (best == SNAP_NONE || is_better(room[d], room[best], n) ||
+	     (room[d] == room[best] && is_fuller(g, d, best))))
+		return d;
+	return best;
+}
+
 /* The best of some domains for n tasks; SNAP_NONE if none fits in any. */
 static uint32_t best_of(const struct place_topology *g, const uint32_t *domain,
                         uint32_t ndomains, int64_t n)
 {
-	const int64_t *room = g->room;
 	uint32_t best = SNAP_NONE;
 
-	for (uint32_t i = 0; i < ndomains; i++) {
-		uint32_t d = domain[i];
-
-		if (room[d] > 0 &&
-		    (best == SNAP_NONE || is_better(room[d], room[best], n) ||
-		     (room[d] == room[best] && is_fuller(g, d, best))))
-			best = d;
-	}
+	for (uint32_t i = 0; i < ndomains; i++)
+		best = better_of(g, domain[i], best, n);
 	return best;
 }
 
@@ -364,6 +386,140 @@ static bool place_at(struct place_topology *g, uint8_t level)
 	return false;
 }
 
+/* --- segments ---------------------------------------------------------- */
+
+/* Count the tasks of whole segments in each domain of the needed level, and
+ * their sums in wider ones. */
+static void count_segments(struct place_topology *g)
+{
+	const struct snap *s = g->p->snap;
+	uint32_t req = g->t->req, end = g->d->at_first[s->req.need[req] + 1];
+
+	for (uint32_t i = 0; i < g->d->at_first[s->req.need[req]]; i++)
+		g->room[g->d->at[i]] = 0;
+	g->room[s->domain.n] = 0;
+	for (uint32_t i = g->d->at_first[s->req.need[req]]; i < end; i++) {
+		uint32_t at = g->d->at[i];
+		int64_t n = snap_segments(s, req, count(g, at));
+
+		g->room[at] = n;
+		g->room[s->domain.n] += n;
+		for (uint32_t d = s->domain.parent[at]; d != SNAP_NONE;
+		     d = s->domain.parent[d])
+			g->room[d] += n;
+	}
+}
+
+/* Place n tasks, whole segments, in a domain, beside those of the trial that
+ * are elsewhere. */
+static bool place_segments_in(struct place_topology *g, uint32_t domain,
+                              int64_t n)
+{
+	struct place *p = g->p;
+	struct place_trial *all = g->t, part = *all;
+	size_t task = p->first_task, use = p->first_use, mark = p->mark;
+	bool placed;
+
+	part.tasks = (uint32_t)n;
+	if (part.nodes)
+		part.nodes = part.tasks / snap_segment_part(p->snap, part.req);
+	g->t = &part;
+	place_begin(p);
+	placed = place_in(g, domain);
+	g->t = all;
+	p->first_task = task;
+	p->first_use = use;
+	p->mark = mark;
+	return placed;
+}
+
+/* The best domain of the needed level, within a wider one, for n tasks. */
+static uint32_t best_in(const struct place_topology *g, uint32_t wide,
+                        int64_t n)
+{
+	const struct snap *s = g->p->snap;
+	uint8_t need = s->req.need[g->t->req];
+	uint32_t best = SNAP_NONE;
+
+	for (uint32_t i = g->d->at_first[need]; i < g->d->at_first[need + 1];
+	     i++) {
+		uint32_t at = g->d->at[i];
+
+		if (wide == s->domain.n ||
+		    domain_above(s, at, s->domain.level[wide]) == wide)
+			best = better_of(g, at, best, n);
+	}
+	return best;
+}
+
+/* Place all segments in a domain of the needed level or a wider one, in as few
+ * of the needed level as possible. */
+static bool place_segments_within(struct place_topology *g, uint32_t wide)
+{
+	int64_t left = g->t->tasks, here;
+
+	for (; left; left -= here) {
+		uint32_t at = best_in(g, wide, left);
+
+		if (at == SNAP_NONE)
+			return false;
+		here = smaller(g->room[at], left);
+		g->room[at] = 0;
+		if (!place_segments_in(g, at, here))
+			return false;
+	}
+	return true;
+}
+
+/* Place all segments in the narrowest domain that has room for them. */
+static bool place_segments(struct place_topology *g)
+{
+	const struct snap *s = g->p->snap;
+	int64_t tasks = g->t->tasks;
+
+	for (int level = s->req.need[g->t->req]; level >= 0; level--) {
+		const uint32_t *at = g->d->at + g->d->at_first[level];
+		uint32_t n = g->d->at_first[level + 1] - g->d->at_first[level];
+		uint32_t best;
+
+		count_segments(g);
+		best = best_of(g, at, n, tasks);
+		if (best == SNAP_NONE || g->room[best] < tasks)
+			continue;
+		if (place_segments_within(g, best))
+			return true;
+		place_undo(g->p);
+	}
+	count_segments(g);
+	return g->room[s->domain.n] >= tasks &&
+	       place_segments_within(g, s->domain.n);
+}
+
+/* Write how many tasks of whole segments fit, and the domain with most room
+ * for a part of another. */
+static void lack_segments(struct place_topology *g, struct place_lack *lack)
+{
+	const struct snap *s = g->p->snap;
+	uint32_t req = g->t->req;
+	uint8_t need = s->req.need[req];
+	int64_t got = 0;
+
+	lack->have = 0;
+	lack->domain = SNAP_NONE;
+	for (uint32_t i = g->d->at_first[need]; i < g->d->at_first[need + 1];
+	     i++) {
+		int64_t n = count(g, g->d->at[i]);
+		int64_t whole = snap_segments(s, req, n);
+
+		got += whole;
+		if (n - whole <= lack->have)
+			continue;
+		lack->have = n - whole;
+		lack->domain = g->d->at[i];
+	}
+	lack->got = (uint32_t)smaller(got, g->t->tasks);
+}
+
 /* Try the levels from the narrowest preferred to the widest allowed. */
 static bool place_upwards(struct place_topology *g)
 {
@@ -374,6 +530,8 @@ static bool place_upwards(struct place_topology *g)
 	                                : (int)s->nlevels - 1;
 	int to = need != LEVEL_NONE ? need : 0;
 
+	if (s->req.segment[g->t->req])
+		return place_segments(g);
 	for (int level = from; level >= to; level--) {
 		if (place_at(g, (uint8_t)level))
 			return true;
@@ -412,6 +570,11 @@ void place_topology_lack(struct place_trial *t, struct place_lack *lack)
 	uint32_t n = g->d->at_first[level + 1] - g->d->at_first[level];
 	int64_t room;
 
+	if (t->p->snap->req.segment[t->req]) {
+		lack_segments(g, lack);
+		gather_done(g);
+		return;
+	}
 	for (uint32_t i = 0; i < n; i++)
 		count(g, at[i]);
 	lack->domain = best_of(g, at, n, INT64_MAX);

@@ -374,11 +374,10 @@ static int64_t count_wanted(const struct place_trial *t)
 	return sum;
 }
 
-/* The number of nodes that the job asks for; further tasks go to nodes that it
- * has. */
+/* The number of nodes to use; more tasks of a job go to those that it has. */
 static uint32_t nodes_wanted(const struct place_trial *t)
 {
-	return t->p->grows ? 0 : t->p->snap->req.nodes[t->req];
+	return t->p->grows ? 0 : t->nodes;
 }
 
 static int64_t at_least_one(int64_t n)

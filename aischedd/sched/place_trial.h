@@ -13,6 +13,7 @@
 struct place_trial {
 	struct place *p;
 	uint32_t req, tasks;
+	uint32_t nodes; /* an exact number of nodes for them, or 0 */
 	unsigned trees;
 	const struct allowed *allowed;
 	uint32_t class,

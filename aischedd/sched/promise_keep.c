@@ -41,8 +41,9 @@ static uint32_t list_room(struct promise_seek *sk, struct promise_room **ret)
 	for (size_t i = 0; i < sk->nbest; i++) {
 		if ((!i || sk->best[i].node != sk->best[i - 1].node) &&
 		    sk->best[i].is)
-			room[n++] = (struct promise_room){ sk->best[i].node,
-				                           sk->best[i].is };
+			room[n++] =
+			    (struct promise_room){ .node = sk->best[i].node,
+				                   .n = sk->best[i].is };
 	}
 	*ret = room;
 	return n;
@@ -73,7 +74,8 @@ static uint32_t choose_last(const struct promise_seek *sk,
 			tasks += node[k] == room[i].node;
 		if (tasks)
 			room[used++] =
-			    (struct promise_room){ room[i].node, tasks };
+			    (struct promise_room){ .node = room[i].node,
+				                   .n = tasks };
 	}
 	return used;
 }
@@ -98,6 +100,119 @@ static uint32_t choose(const struct promise_seek *sk, struct promise_room *room,
 			room[used].n = least(room[used].n, left - rest);
 		left -= room[used].n;
 	}
+	return used;
+}
+
+/* Order by domain; in each, the node with the most room first. */
+static int by_domain(const void *a, const void *b)
+{
+	const struct promise_room *x = a, *y = b;
+
+	if (x->domain != y->domain)
+		return x->domain < y->domain ? -1 : 1;
+	return by_room(a, b);
+}
+
+/* The tasks of whole segments, at most `left`, that fit on the nodes of the
+ * first domain of a list; *ret_n: how many nodes these are. */
+static int64_t in_first_domain(const struct promise_seek *sk,
+                               const struct promise_room *room, uint32_t n,
+                               int64_t left, uint32_t *ret_n)
+{
+	int64_t sum = 0;
+	uint32_t i = 0;
+
+	for (; i < n && room[i].domain == room->domain; i++)
+		sum += room[i].n;
+	*ret_n = i;
+	return least(snap_segments(sk->sr->s, sk->ask.req, sum), left);
+}
+
+/* Find the domain that has room for all `left` tasks and the least to spare,
+ * or else the one with most: where its nodes begin in the list. */
+static uint32_t best_domain(const struct promise_seek *sk,
+                            const struct promise_room *room, uint32_t n,
+                            int64_t left)
+{
+	int64_t best_n = 0;
+	uint32_t best = n, nodes;
+
+	for (uint32_t i = 0; i < n; i += nodes) {
+		int64_t has =
+		    in_first_domain(sk, room + i, n - i, INT64_MAX, &nodes);
+		bool better =
+		    has >= left ? best_n < left || has < best_n : has > best_n;
+
+		if (!better)
+			continue;
+		best = i;
+		best_n = has;
+	}
+	return best;
+}
+
+/* Choose domains for all segments, and nodes in them, those of a segment
+ * together; returns the number of nodes. */
+static uint32_t choose_segments(struct promise_seek *sk,
+                                struct promise_room **room, uint32_t n)
+{
+	const struct snap *s = sk->sr->s;
+	int64_t part = snap_segment_part(s, sk->ask.req), left = sk->tasks;
+	struct promise_room *from = *room;
+	struct promise_room *to =
+	    arena_array(sk->sr->p->arena, struct promise_room, n);
+	uint32_t used = 0, nodes;
+
+	for (uint32_t i = 0; i < n; i++) {
+		from[i].domain =
+		    domain_of(s, from[i].node, s->req.need[sk->ask.req]);
+		from[i].n -= from[i].n % part;
+	}
+	qsort(from, n, sizeof(*from), by_domain);
+	while (left) {
+		uint32_t i = best_domain(sk, from, n, left);
+		int64_t here =
+		    in_first_domain(sk, from + i, n - i, left, &nodes);
+
+		assert(here);
+		left -= here;
+		for (uint32_t k = i; k < i + nodes; k++) {
+			int64_t tasks = least(from[k].n, here);
+
+			if (tasks)
+				to[used++] =
+				    (struct promise_room){ .node = from[k].node,
+					                   .n = tasks };
+			here -= tasks;
+			from[k].n = 0;
+		}
+	}
+	*room = to;
+	return used;
+}
+
+/* The nodes of the last promise of a job of segments follow each other by
+ * segment; returns how many, or 0 if one of them has less room. */
+static uint32_t choose_last_segments(const struct promise_seek *sk,
+                                     struct promise_room **room, uint32_t n)
+{
+	const uint32_t *node = sk->sr->s->promise_node + sk->last->node_first;
+	struct promise_room *to =
+	    arena_array(sk->sr->p->arena, struct promise_room, sk->last->n);
+	uint32_t used = 0, same;
+
+	for (uint32_t i = 0; i < sk->last->n; i += same) {
+		uint32_t k = 0;
+
+		same = place_same(node + i, sk->last->n - i);
+		while (k < n && (*room)[k].node != node[i])
+			k++;
+		if (k == n || (*room)[k].n < same)
+			return 0;
+		to[used++] =
+		    (struct promise_room){ .node = node[i], .n = same };
+	}
+	*room = to;
 	return used;
 }
 
@@ -128,9 +243,11 @@ static int64_t keep_room(struct promise_seek *sk, int64_t at,
 	uint32_t nroom = list_room(sk, &room), n = 0;
 
 	if (sk->last && sk->last->n == sk->tasks && sk->last->start >= at)
-		n = choose_last(sk, room, nroom);
+		n = sk->segment ? choose_last_segments(sk, &room, nroom)
+		                : choose_last(sk, room, nroom);
 	if (!n)
-		n = choose(sk, room, nroom);
+		n = sk->segment ? choose_segments(sk, &room, nroom)
+		                : choose(sk, room, nroom);
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t job = future_walk_ends(sr->future, room[i].node, at);
@@ -167,6 +284,10 @@ static int64_t seek_room(struct promise_seek *sk, uint64_t *ret_blocker)
 	if (per_node && per_node < sk->tasks)
 		sk->ask.most = per_node;
 	sk->with = RESERVE(sk->sr, with, int64_t, (size_t)sk->ask.most + 1);
+	if (s->req.segment[req]) {
+		sk->segment = s->req.segment[req] / snap_segment_part(s, req);
+		sk->parts = RESERVE(sk->sr, parts, int64_t, s->domain.n);
+	}
 	promise_start_search(sk);
 	if (!sk->nbest || future_patience(sk->sr->future) <= 0)
 		return SNAP_NEVER;

@@ -67,6 +67,43 @@ static bool best_have_room(const struct promise_seek *sk)
 	return !nodes && sum >= sk->tasks;
 }
 
+/* The parts of a segment for which a node has room, if n tasks fit. */
+static int64_t parts_of(const struct promise_seek *sk, int64_t n)
+{
+	return n / snap_segment_part(sk->sr->s, sk->ask.req);
+}
+
+/* Take the change of a node; returns how many more segments fit then in its
+ * domain. */
+static int64_t take_step(struct promise_seek *sk, const struct promise_step *it)
+{
+	const struct snap *s = sk->sr->s;
+	uint8_t level = s->req.need[sk->ask.req];
+	int64_t *parts = &sk->parts[domain_of(s, it->node, level)];
+	int64_t before = *parts / sk->segment;
+
+	*parts += parts_of(sk, it->is) - parts_of(sk, it->was);
+	return *parts / sk->segment - before;
+}
+
+/* The first time at which the steps, in order, give room for all segments. */
+static int64_t first_time_of_segments(struct promise_seek *sk)
+{
+	const struct snap *s = sk->sr->s;
+	int64_t left = sk->tasks / s->req.segment[sk->ask.req];
+
+	memset(sk->parts, 0, s->domain.n * sizeof(*sk->parts));
+	future_spend(sk->sr->future, s->domain.n);
+	for (size_t i = 0; i < sk->nsteps; i++) {
+		const struct promise_step *it = &sk->step[i];
+
+		left -= take_step(sk, it);
+		if (left <= 0 && (i + 1 == sk->nsteps || it[1].at != it->at))
+			return it->at;
+	}
+	return SNAP_NEVER;
+}
+
 /* The first time at which the nodes seen so far have enough room, or
  * SNAP_NEVER. */
 static int64_t first_time(struct promise_seek *sk)
@@ -77,6 +114,8 @@ static int64_t first_time(struct promise_seek *sk)
 		return SNAP_NEVER;
 	future_spend(sk->sr->future, 8 * sk->nsteps);
 	qsort(sk->step, sk->nsteps, sizeof(*sk->step), by_time);
+	if (sk->segment)
+		return first_time_of_segments(sk);
 	if (sk->nodes)
 		memset(sk->with, 0,
 		       ((size_t)sk->ask.most + 1) * sizeof(*sk->with));
@@ -283,12 +322,16 @@ static void look_end(struct promise_seek *sk)
 	memcpy(sk->best, sk->step, sk->nsteps * sizeof(*sk->step));
 }
 
-/* Whether the request may use the node, in a pool that is ready. */
+/* Whether the request may use the node, in a pool that is ready; segments must
+ * be in a domain. */
 static bool may_be_used(const struct promise_seek *sk, uint32_t node)
 {
 	const struct promise_seeker *sr = sk->sr;
 	const struct allowed *a = match_req(sr->p->match, sk->ask.req);
 
+	if (sk->segment &&
+	    domain_of(sr->s, node, sr->s->req.need[sk->ask.req]) == SNAP_NONE)
+		return false;
 	return sr->usable[match_class_of(sr->p->match, node)] &&
 	       sr->s->node.state[node] == NODE_UP && match_allows(a, node);
 }
@@ -374,7 +417,7 @@ void promise_start_search(struct promise_seek *sk)
 		       match_class(m, a->class[c])->pool == pool;
 		     c++)
 			sr->usable[a->class[c]] = s->pool.ready[pool];
-		if (level == LEVEL_NONE)
+		if (level == LEVEL_NONE || sk->segment)
 			look_in_pool(sk);
 		else
 			look_in_domains(sk, level);

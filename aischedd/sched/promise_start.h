@@ -22,7 +22,7 @@ struct promise_seeker {
 	struct future *future;
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
 	uint8_t *usable;         /* by class: 1 if of the pool being searched */
-	struct promise_scratch step, best, with, room;
+	struct promise_scratch step, best, with, room, parts;
 	struct arena_list made, made_node; /* promises: promise_made() */
 };
 
@@ -43,6 +43,10 @@ struct promise_seek {
 	size_t nbest;
 	const struct snap_promise *last; /* the last plan's promise, or NULL */
 	int64_t *with; /* by number of tasks: nodes on which as many fit */
+	/* The parts of segments (snap_segment_part()) for which there is room,
+	 * by domain, and how many of them a segment needs. */
+	int64_t *parts;
+	uint32_t segment; /* 0: the job has no segments */
 };
 
 /* A change of the number of tasks that fit on a node. */
@@ -55,6 +59,7 @@ struct promise_step {
 /* Room on one node. */
 struct promise_room {
 	uint32_t node;
+	uint32_t domain; /* of the level that segments need */
 	int64_t n;
 };
 

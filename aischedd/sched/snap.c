@@ -249,6 +249,33 @@ static int check_reservations(const struct snap *s, struct err *err)
 	return 0;
 }
 
+static bool counts_nodes(const struct snap *s, uint32_t req)
+{
+	bool counts = false;
+
+	for (uint32_t k = s->req.rule_first[req];
+	     k < s->req.rule_first[req + 1]; k++)
+		counts |= rule_count(s->rule[k]) > 0;
+	return counts;
+}
+
+/* Whether all segments are alike, and each is a number of nodes if the job
+ * is. */
+static bool segment_ok(const struct snap *s, uint32_t i)
+{
+	const struct snap_reqs *r = &s->req;
+	uint64_t each = r->tasks_per_node[i], nodes = r->nodes[i];
+	uint32_t segment = r->segment[i];
+
+	if (!segment)
+		return true;
+	return r->need[i] != LEVEL_NONE && r->like[i] == LEVEL_NONE &&
+	       r->min_tasks[i] == r->tasks[i] && segment < r->tasks[i] &&
+	       r->tasks[i] % segment == 0 && !counts_nodes(s, i) &&
+	       (!nodes ||
+	        (each && nodes * each == r->tasks[i] && segment % each == 0));
+}
+
 static int check_req(const struct snap *s, uint32_t i, struct err *err)
 {
 	const struct snap_reqs *r = &s->req;
@@ -277,6 +304,8 @@ static int check_req(const struct snap *s, uint32_t i, struct err *err)
 	if (!nodes_ok(s, s->want, r->want_first[i], r->want_first[i + 1]) ||
 	    !nodes_ok(s, s->avoid, r->avoid_first[i], r->avoid_first[i + 1]))
 		return bad(err, "request", i, "unknown node");
+	if (!segment_ok(s, i))
+		return bad(err, "request", i, "segments do not divide it");
 	for (uint32_t k = r->license_first[i]; k < r->license_first[i + 1];
 	     k++) {
 		if (s->license_use[k].license >= s->license.n ||

@@ -157,6 +157,10 @@ struct snap_licenses {
  * time_limit      seconds, SNAP_NEVER: none
  * need            all tasks in one domain of this level, LEVEL_NONE: anywhere
  * like            if possible, in one of this level or narrower
+ * segment         not 0: each run of as many ranks is in one domain of the
+ *                 needed level, and not all tasks; runs may share a domain. The
+ *                 job has a fixed size; if it has a number of nodes, each of
+ *                 these has tasks_per_node tasks
  * numa            enum numa
  * links           enum links
  * reservation     it runs in this one, or SNAP_NONE
@@ -166,8 +170,8 @@ struct snap_licenses {
 	X(uint32_t, min_tasks) X(uint32_t, nodes) X(uint32_t, tasks_per_node) \
 	X(int64_t, gpus) X(uint32_t, gpu_type) X(uint64_t, pools)           \
 	X(uint8_t, exclusive) X(uint8_t, one_process) X(int64_t, time_limit) \
-	X(uint8_t, need) X(uint8_t, like) X(uint8_t, numa) X(uint8_t, links) \
-	X(uint32_t, reservation)
+	X(uint8_t, need) X(uint8_t, like) X(uint32_t, segment)              \
+	X(uint8_t, numa) X(uint8_t, links) X(uint32_t, reservation)
 /* clang-format on */
 
 /* Requests: what a job asks for; jobs that ask for the same share one. */
@@ -330,6 +334,20 @@ enum { RULE_AND = -1, RULE_OR = -2, RULE_NOT = -3 };
 static inline uint32_t rule_count(int32_t item)
 {
 	return item < RULE_NOT ? (uint32_t)RULE_NOT - (uint32_t)item : 0;
+}
+
+/* The parts that a segment consists of: ranks, or (of a job that has a number
+ * of nodes) nodes with this many ranks each. */
+static inline uint32_t snap_segment_part(const struct snap *s, uint32_t req)
+{
+	return s->req.nodes[req] ? s->req.tasks_per_node[req] : 1;
+}
+
+/* The ranks of whole segments among n for which a domain has room. */
+static inline int64_t snap_segments(const struct snap *s, uint32_t req,
+                                    int64_t n)
+{
+	return n - n % s->req.segment[req];
 }
 
 /* Whether a run is the ending part of the run before it. */

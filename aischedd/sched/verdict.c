@@ -203,6 +203,36 @@ static void put_resources(const struct snap *s, uint32_t row,
 	put_blocker(s, v, out);
 }
 
+static void put_parts(const struct snap *s, uint32_t req, int64_t tasks,
+                      struct buf *out)
+{
+	int64_t n = tasks / snap_segment_part(s, req);
+
+	buf_printf(out, "%lld %s%s", (long long)n,
+	           s->req.nodes[req] ? "node" : "task", n == 1 ? "" : "s");
+}
+
+/* "its 2 segments of 4 tasks need one rack each; 1 would fit, and r3 has room
+ * for 2 tasks of another" */
+static void put_segments(const struct snap *s, uint32_t req,
+                         const struct verdict *v, struct buf *out)
+{
+	uint32_t segment = s->req.segment[req];
+
+	buf_printf(out, "its %u segments of ",
+	           (unsigned)(s->req.tasks[req] / segment));
+	put_parts(s, req, segment, out);
+	buf_printf(out, " need one %s each; %u would fit",
+	           s->level[s->req.need[req]],
+	           (unsigned)(v->lack.got / segment));
+	if (!v->lack.have)
+		return;
+	buf_printf(out, ", and %s has room for ",
+	           s->domain.name[v->lack.domain]);
+	put_parts(s, req, v->lack.have, out);
+	buf_puts(out, " of another");
+}
+
 /* "its 4 tasks fit in no rack; z1/b1/r3 would hold 2" */
 static void put_topology(const struct snap *s, uint32_t row,
                          const struct verdict *v, struct buf *out)
@@ -211,6 +241,11 @@ static void put_topology(const struct snap *s, uint32_t row,
 	uint32_t domain = v->lack.domain;
 	const char *level = s->level[s->req.need[req]];
 
+	if (s->req.segment[req]) {
+		put_segments(s, req, v, out);
+		put_blocker(s, v, out);
+		return;
+	}
 	if (tasks == 1)
 		buf_printf(out, "fits in no %s, only on other nodes", level);
 	else if (!v->lack.got)
@@ -334,7 +369,14 @@ static void put_never_together(const struct snap *s, uint32_t row,
 	const char *level = s->level[s->req.need[req]];
 
 	buf_puts(out, "even if all nodes were empty, ");
-	if (v->lack.got)
+	if (s->req.segment[req])
+		buf_printf(out,
+		           "only %u of its %u segments would fit, each in one "
+		           "%s",
+		           (unsigned)(v->lack.got / s->req.segment[req]),
+		           (unsigned)(s->req.tasks[req] / s->req.segment[req]),
+		           level);
+	else if (v->lack.got)
 		buf_printf(out,
 		           "at most %lld of its %u tasks would fit in one %s",
 		           (long long)v->lack.got,

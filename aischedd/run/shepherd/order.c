@@ -289,13 +289,13 @@ static int read_job(struct run_job *ret, json_t *obj, struct arena *arena,
 		return bad(err, &why);
 	if (spec_from_json(spec, s, arena, err) < 0)
 		return -1;
-	*req = (struct request){ (uint32_t)r[0],
-		                 (uint32_t)r[1],
-		                 (uint32_t)r[2],
-		                 (uint32_t)r[3],
-		                 r[4],
-		                 r[5],
-		                 r[6] };
+	*req = (struct request){ .tasks = (uint32_t)r[0],
+		                 .min_tasks = (uint32_t)r[1],
+		                 .nodes = (uint32_t)r[2],
+		                 .tasks_per_node = (uint32_t)r[3],
+		                 .cpus_milli = r[4],
+		                 .mem_mib = r[5],
+		                 .gpus_milli = r[6] };
 	ret->job = (uint64_t)n[0];
 	ret->attempt = (uint32_t)n[1];
 	ret->array_job = (uint64_t)n[2];

@@ -132,21 +132,22 @@ uint32_t check_domain(const struct snap *s, uint32_t node, uint8_t level)
 	return d;
 }
 
-/* Whether all tasks are in one domain of the level that the job needs. */
+/* Whether all tasks, or those of each segment in the order of ranks, are in one
+ * domain of the level that the job needs. */
 static bool is_together(const struct snap *s, uint32_t req,
                         const struct snap_task *t, uint32_t n)
 {
 	uint8_t level = s->req.need[req];
-	uint32_t domain;
+	uint32_t domain = SNAP_NONE, segment = s->req.segment[req];
 
-	if (level == LEVEL_NONE)
-		return true;
-	domain = check_domain(s, t[0].node, level);
-	for (uint32_t i = 0; i < n; i++) {
-		if (check_domain(s, t[i].node, level) != domain)
+	for (uint32_t i = 0; level != LEVEL_NONE && i < n; i++) {
+		if (!i || (segment && i % segment == 0))
+			domain = check_domain(s, t[i].node, level);
+		if (domain == SNAP_NONE ||
+		    check_domain(s, t[i].node, level) != domain)
 			return false;
 	}
-	return domain != SNAP_NONE;
+	return true;
 }
 
 /* Whether each counted part of the constraint holds on as many nodes as it
@@ -212,7 +213,9 @@ int check_nodes(const struct audit *a, uint32_t req, uint64_t job,
 		return check_bad(a, job, "has %u tasks on one node",
 		                 (unsigned)most);
 	if (!is_together(s, req, t, n))
-		return check_bad(a, job, "is not in one %s",
+		return check_bad(a, job, "%s not in one %s",
+		                 s->req.segment[req] ? "has a segment that is"
+		                                     : "is",
 		                 s->level[s->req.need[req]]);
 	if (!has_counted(s, req, t, n))
 		return check_bad(a, job, "has too few nodes of some kind");

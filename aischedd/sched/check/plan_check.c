@@ -489,11 +489,35 @@ static bool job_fits(const struct check *c, uint32_t req, uint32_t pool,
 	return total >= s->req.min_tasks[req] && n >= nodes;
 }
 
+/* Whether the domains of a pool have room for all segments of the job. */
+static bool segments_fit(const struct check *c, uint32_t req, uint32_t pool)
+{
+	const struct snap *s = c->s;
+	uint32_t each = s->req.nodes[req] ? s->req.tasks_per_node[req] : 1;
+	uint32_t left = s->req.tasks[req] / s->req.segment[req];
+
+	for (uint32_t d = 0; left && d < s->domain.n; d++) {
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < s->node.n; i++) {
+			if (s->domain.level[d] == s->req.need[req] &&
+			    s->node.pool[i] == pool &&
+			    check_domain(s, i, s->domain.level[d]) == d)
+				n += room_on(c, req, i) / each * each;
+		}
+		n /= s->req.segment[req];
+		left -= n < left ? n : left;
+	}
+	return !left;
+}
+
 static bool job_fits_somewhere(const struct check *c, uint32_t req,
                                uint32_t pool)
 {
 	const struct snap *s = c->s;
 
+	if (s->req.segment[req])
+		return segments_fit(c, req, pool);
 	if (s->req.need[req] == LEVEL_NONE)
 		return job_fits(c, req, pool, SNAP_NONE);
 	for (uint32_t d = 0; d < s->domain.n; d++) {

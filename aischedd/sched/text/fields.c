@@ -111,6 +111,7 @@ static const struct snap_field req_fields[] = {
 	VALUE("time", FIELD_I64, req.time_limit, SNAP_NEVER),
 	LEVEL("need", req.need, LEVEL_NONE),
 	LEVEL("like", req.like, LEVEL_NONE),
+	VALUE("segment", FIELD_U32, req.segment, 0),
 	NAME("numa", req.numa, NUMA_ANY, numa_names),
 	NAME("links", req.links, LINKS_PREFER, links_names),
 	REF("reservation", req.reservation, SNAP_NONE, SPACE_RESV),

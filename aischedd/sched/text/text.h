@@ -51,7 +51,7 @@
  * REQUEST: tasks= min_tasks= nodes= tasks_per_node= cpus= mem= gpus=
  *	gpu_type= pools=NAMES time= exclusive one_process rule=WORDS
  *	want=NODES avoid=NODES licenses=NAME:N,... need=LEVEL like=LEVEL
- *	numa=prefer|strict|tight links=any|strict reservation=NAME
+ *	segment= numa=prefer|strict|tight links=any|strict reservation=NAME
  *	(rule is postfix: ib,h100,a100,|,&; a,*2 is a on two nodes or more)
  */
 #ifndef AISCHEDD_SCHED_TEXT_TEXT_H

@@ -62,6 +62,9 @@ static void key_topology(const struct state *state, const struct spec *spec,
 		key->pools = 0;
 	key->need = t.need < 0 ? LEVEL_NONE : (uint8_t)t.need;
 	key->like = t.like <= t.need ? LEVEL_NONE : (uint8_t)t.like;
+	/* Tasks on one node are in one domain. */
+	if (t.need < 0 || key->nodes == 1 || key->segment == key->tasks)
+		key->segment = 0;
 }
 
 void row_key_build(const struct state *state, const struct job *job,
@@ -82,6 +85,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	key.min_tasks = req.min_tasks;
 	key.nodes = req.nodes;
 	key.tasks_per_node = req.tasks_per_node;
+	key.segment = req.segment;
 	key.cpus = req.cpus_milli;
 	key.mem = req.mem_mib;
 	key.gpus = req.gpus_milli;
@@ -91,10 +95,10 @@ void row_key_build(const struct state *state, const struct job *job,
 	key.one_process = spec.launch_script == 1;
 	key.numa = (uint8_t)numa_parse(spec.numa);
 	key.links = (uint8_t)links_parse(spec.links);
-	key_topology(state, &spec, &key);
 	buf_puts(&claims, "");
 	volume_names(spec.mount, &claims);
 	key_volumes(state, claims.data, &key);
+	key_topology(state, &spec, &key);
 	key.queue = job->queue;
 	key.user = job->user;
 	key.priority = job->priority;

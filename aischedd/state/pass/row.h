@@ -42,7 +42,7 @@ struct row_index {
 /* The request comes first, then whose it is: jobs with the same request share
  * one in snapshots, whoever owns them. */
 struct row_key {
-	uint32_t tasks, min_tasks, nodes, tasks_per_node;
+	uint32_t tasks, min_tasks, nodes, tasks_per_node, segment;
 	int64_t cpus, mem, gpus, time_limit;
 	uint64_t pools;
 	uint8_t exclusive, one_process;

@@ -39,6 +39,7 @@ struct req_row {
 	X(uint32_t, license_first, r->license)              \
 	X(uint8_t, need, r->key->need)                      \
 	X(uint8_t, like, r->key->like)                      \
+	X(uint32_t, segment, r->key->segment)               \
 	X(uint8_t, numa, r->key->numa)                      \
 	X(uint8_t, links, r->key->links)                    \
 	X(uint32_t, reservation, r->reservation)

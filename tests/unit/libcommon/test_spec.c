@@ -306,6 +306,66 @@ START_TEST(resolve_case)
 }
 END_TEST
 
+#define RACK ",\"topology\":\"rack\""
+
+/* want: tasks of a segment, nodes, tasks on each; or the error. */
+static const struct {
+	const char *json, *want;
+} segments[] = {
+	{ RACK ",\"tasks\":8,\"segment\":4", "4 0 0" },
+	{ RACK ",\"nodes\":8,\"segment\":4", "4 8 1" },
+	{ RACK ",\"nodes\":8,\"tasks\":16,\"segment\":4", "8 8 2" },
+	{ RACK ",\"nodes\":8,\"tasks_per_node\":3,\"segment\":2", "6 8 3" },
+	{ RACK ",\"tasks\":8,\"tasks_per_node\":2,\"segment\":2", "4 4 2" },
+	{ RACK ",\"tasks\":3,\"tasks_per_node\":8,\"segment\":1", "3 1 3" },
+	{ RACK ",\"tasks\":4,\"segment\":4", "4 0 0" },
+	{ RACK ",\"tasks\":6,\"segment\":4",
+	  "--segment 4 does not divide the 6 tasks of the job" },
+	{ RACK ",\"nodes\":6,\"segment\":4",
+	  "--segment 4 does not divide the 6 nodes of the job" },
+	{ RACK ",\"nodes\":4,\"tasks\":6,\"segment\":2",
+	  "--segment: 6 tasks do not divide evenly among the nodes*" },
+	{ RACK ",\"tasks\":6,\"tasks_per_node\":4,\"segment\":1",
+	  "--segment: 6 tasks do not divide evenly among the nodes*" },
+	{ RACK ",\"nodes\":2,\"tasks\":4,\"tasks_per_node\":4,\"segment\":1",
+	  "2 2 2" },
+	{ ",\"tasks\":4,\"segment\":2", "--segment: give one level *" },
+	{ ",\"topology\":\"rack:preferred\",\"tasks\":4,\"segment\":2",
+	  "--segment: give one level *" },
+	{ ",\"topology\":\"zone,rack:preferred\",\"tasks\":4,\"segment\":2",
+	  "--segment: give one level *" },
+	{ RACK ",\"tasks\":4,\"min_tasks\":2,\"segment\":2",
+	  "--segment and --min-tasks: give only one; *" },
+	{ RACK ",\"tasks\":4,\"segment\":2,\"on_task_failure\":\"replace\"",
+	  "--segment: --on-task-failure=replace may *" },
+	{ RACK ",\"tasks\":4,\"segment\":2,\"constraint\":\"[a*1&b*2]\"",
+	  "--segment: constraint * counts nodes, *" },
+	{ RACK ",\"tasks\":4,\"segment\":0",
+	  "field 'segment': 0 is not from 1 *" },
+};
+
+START_TEST(segment_case)
+{
+	struct arena *arena = arena_new();
+	char *json = xasprintf(JOB("%s"), segments[_i].json);
+	struct spec *spec;
+	struct request req;
+	char got[sizeof(((struct err *)0)->text)];
+	struct err err;
+
+	spec = from_text(arena, json, &err);
+	if (!spec || spec_resolve(spec, 100, &req, &err) < 0)
+		snprintf(got, sizeof(got), "%s", err.text);
+	else
+		snprintf(got, sizeof(got), "%u %u %u", req.segment, req.nodes,
+		         req.tasks_per_node);
+	ck_assert_msg(glob_match(segments[_i].want, got), "%s: got %s", json,
+	              got);
+	free(json);
+	arena_free(arena);
+}
+END_TEST
+
 START_TEST(workdir_is_absolute)
 {
 	struct arena *arena = arena_new();
@@ -332,5 +392,6 @@ SUITE(spec)
 	tcase_add_loop_test(tc, refused_json, 0, ARRAY_SIZE(refused));
 	tcase_add_test(tc, text_limit);
 	tcase_add_loop_test(tc, resolve_case, 0, ARRAY_SIZE(resolved));
+	tcase_add_loop_test(tc, segment_case, 0, ARRAY_SIZE(segments));
 	tcase_add_test(tc, workdir_is_absolute);
 }

@@ -112,6 +112,23 @@ static void add_shape(struct dice *d, struct buf *t)
 	    PICK(d, "l", "r", "o"), PICK(d, "u", "v"));
 }
 
+/* A job of segments has a fixed size, and one need of the topology. */
+static void add_segments(struct dice *d, struct buf *t)
+{
+	buf_printf(t, " cpus=%s gpus=%s%s need=%s%s%s queue=%s user=%s",
+	           PICK(d, "1", "2", "0.5"), PICK(d, "0", "1", "2", "0.5"),
+	           PICK(d, "", "", " numa=strict", " links=strict"),
+	           PICK(d, "zone", "rack", "rack"),
+	           PICK(d, " tasks=4 segment=2", " tasks=6 segment=2",
+	                " tasks=6 segment=3", " tasks=3 segment=1",
+	                " tasks=4 segment=2 tasks_per_node=3",
+	                " tasks=4 segment=2 nodes=2 tasks_per_node=2",
+	                " tasks=3 segment=1 nodes=3 tasks_per_node=1",
+	                " tasks=8 segment=4 nodes=4 tasks_per_node=2"),
+	           PICK(d, "", "", "", " exclusive", " time=600"),
+	           PICK(d, "l", "r", "o"), PICK(d, "u", "v"));
+}
+
 /* Add jobs that run or are ending, on any nodes, whether they fit or not. */
 static void add_runs(struct dice *d, struct buf *t, uint32_t nnodes)
 {
@@ -160,15 +177,20 @@ static void add_rows(struct dice *d, struct buf *t, uint32_t nnodes)
 		for (uint32_t k = 1; k < n; k++, job += 1 + roll(d, 3))
 			buf_printf(t, ",%u%s", (unsigned)job,
 			           PICK(d, "", "", "", "*3/1", "*4"));
-		add_shape(d, t);
-		buf_printf(
-		    t, " priority=%s%s%s%s%s%s\n", PICK(d, "0", "5", "9"),
-		    PICK(d, "", "", " served=50000", " served=500"),
-		    PICK(d, "", "", " tasks=2", " tasks=5", " tasks=4 nodes=2",
-		         " tasks=3 nodes=3", " tasks=4 min_tasks=1"),
-		    PICK(d, "", "", " tasks_per_node=1", " tasks_per_node=2"),
-		    PICK(d, "", "", "", " nonpreemptible"),
-		    PICK(d, "", "", "", "", "", " barred"));
+		if (!roll(d, 6)) {
+			add_segments(d, t);
+		} else {
+			add_shape(d, t);
+			buf_puts(t, PICK(d, "", "", " tasks=2", " tasks=5",
+			                 " tasks=4 nodes=2", " tasks=3 nodes=3",
+			                 " tasks=4 min_tasks=1"));
+			buf_puts(t, PICK(d, "", "", " tasks_per_node=1",
+			                 " tasks_per_node=2"));
+		}
+		buf_printf(t, " priority=%s%s%s%s\n", PICK(d, "0", "5", "9"),
+		           PICK(d, "", "", " served=50000", " served=500"),
+		           PICK(d, "", "", "", " nonpreemptible"),
+		           PICK(d, "", "", "", "", "", " barred"));
 	}
 }
 

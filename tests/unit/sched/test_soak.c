@@ -137,21 +137,30 @@ static void add_batch(struct soak *w)
 	b->served = roll(d, 2) ? 0 : 300 + 30000 * roll(d, 2);
 	buf_printf(&b->shape,
 	           " queue=%s user=%s priority=%s cpus=%s mem=%s "
-	           "gpus=%s%s%s%s%s",
+	           "gpus=%s%s%s",
 	           w->leaf[roll(d, w->nleaves)], PICK(d, "u", "v"),
 	           PICK(d, "0", "0", "5", "10"),
 	           PICK(d, "1", "2", "0.5", "4", "0", "1.5"),
 	           PICK(d, "0", "1G", "6G"),
 	           PICK(d, "0", "0", "1", "1", "2", "0.5", "0.3", "4"),
-	           PICK(d, "", "", "", " tasks=2", " tasks=3",
-	                " tasks=4 min_tasks=1", " tasks=6 min_tasks=2"),
-	           PICK(d, "", "", "", "", "", "", " exclusive",
-	                " licenses=lic", " tasks_per_node=1", " gpu_type=x",
-	                " need=rack", " like=rack", " numa=strict"),
 	           PICK(d, "", "", "", "", " numa=strict", " numa=tight",
 	                " numa=prefer", " links=strict", " links=any",
 	                " numa=strict links=strict"),
 	           b->lasts && roll(d, 2) ? " time=600" : "");
+	if (roll(d, 12)) {
+		buf_puts(&b->shape,
+		         PICK(d, "", "", "", " tasks=2", " tasks=3",
+		              " tasks=4 min_tasks=1", " tasks=6 min_tasks=2"));
+		buf_puts(&b->shape,
+		         PICK(d, "", "", "", "", "", "", " exclusive",
+		              " licenses=lic", " tasks_per_node=1",
+		              " gpu_type=x", " need=rack", " like=rack"));
+	} else {
+		buf_puts(&b->shape, PICK(d, " tasks=4 segment=2 need=rack",
+		                         " tasks=2 segment=1 need=rack",
+		                         " tasks=4 segment=2 need=rack nodes=2 "
+		                         "tasks_per_node=2"));
+	}
 	for (uint32_t n = 1 + roll(d, 5); n && w->njobs < JOBS_MAX; n--)
 		w->job[w->njobs++] = (struct soak_job){ .batch = w->nbatches,
 			                                .since = w->now,

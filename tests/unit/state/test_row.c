@@ -65,6 +65,7 @@ enum effect_on {
 #define OTHER_exclude         ROW,   "n1"
 #define OTHER_pool            ROW,   "here"
 #define OTHER_topology        ROW,   "rack"
+#define OTHER_segment         ROW,   "2"
 #define OTHER_numa            ROW,   "strict"
 #define OTHER_links           ROW,   "strict"
 #define OTHER_reservation     ROW,   "maintenance"
@@ -176,12 +177,14 @@ START_TEST(field_changes)
 	const struct spec_field *f = &spec_fields[_i];
 	struct world plain, changed;
 	bool is_gpu_type = !strcmp(f->name, "gpu_type");
+	bool is_segment = !strcmp(f->name, "segment");
 	struct seen was, is;
 	struct spec spec;
 
 	begin(&plain);
 	spec = base_spec(&plain);
 	spec.gpus = is_gpu_type ? 1000 : SPEC_UNSET;
+	spec.topology = is_segment ? "rack" : NULL;
 	was = look(&plain, &spec);
 	begin(&changed);
 	if (f->is_text)
