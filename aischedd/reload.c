@@ -66,8 +66,10 @@ static int check_pool(const struct conf *old, const struct conf *conf, size_t i,
 	if (!runner_traits(was->runner)->has_api)
 		return 0;
 	/* The nodes of a cluster are read only once, with these. */
-	if (same_list("topology.levels", &old->topology_levels,
-	              &conf->topology_levels, err) < 0 ||
+	if (same_list("topology.levels", &old->topology.levels,
+	              &conf->topology.levels, err) < 0 ||
+	    same_list("topology.labels", &old->topology.labels,
+	              &conf->topology.labels, err) < 0 ||
 	    same_list("drain_conditions", &was->drain_conditions,
 	              &is->drain_conditions, err) < 0)
 		return -1;

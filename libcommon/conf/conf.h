@@ -189,6 +189,12 @@ struct conf_accounting {
 	enum charge charge;
 };
 
+struct conf_topology {
+	struct strlist levels; /* widest first */
+	struct strlist labels; /* "level=label", where their names differ */
+	struct strlist keys;   /* by level: its name, or that label */
+};
+
 struct conf {
 	struct arena *arena; /* owns everything here */
 	const char *path;    /* absolute; NULL for the built-in configuration */
@@ -214,7 +220,7 @@ struct conf {
 	int64_t max_processes; /* of a job; CONF_NONE: by the machine */
 	struct strlist propagate_limits; /* names of limits, and the same as */
 	uint32_t rlimits;                /* bits of rlimits_select() */
-	struct strlist topology_levels;
+	struct conf_topology topology;
 
 	size_t nclasses, npools, nnodes, nqueues, nlicenses;
 	const struct conf_class *classes;

@@ -116,6 +116,15 @@ static int check_feature(const char *s, struct err *err)
 	               s);
 }
 
+static int check_level_label(const char *s, struct err *err)
+{
+	const char *is = strchr(s, '=');
+
+	if (!is || is == s || !is[1])
+		return err_set(err, EINVAL, "'%s': use LEVEL=LABEL", s);
+	return check_feature(is + 1, err);
+}
+
 static int check_taint(const char *s, struct err *err)
 {
 	if (is_made_of(s, NODE_NAME_MAX_LEN, "._-/=") &&
@@ -378,9 +387,12 @@ static const struct conf_key mail_keys[] = {
 };
 #undef AT
 
+#define AT(member) offsetof(struct conf_topology, member)
 static const struct conf_key topology_keys[] = {
-	{ .name = "levels", .kind = KEY_LIST, .check = check_feature },
+	KEY("levels", LIST, levels, .check = check_feature),
+	KEY("labels", LIST, labels, .check = check_level_label),
 };
+#undef AT
 
 #define AT(member) offsetof(struct conf, member)
 static const struct conf_key top_keys[] = {
@@ -431,8 +443,8 @@ static const struct conf_key top_keys[] = {
 	    .table =
 	        &(const struct conf_key_table){ NULL, 0,
 	                                        sizeof(struct conf_license) }),
-	KEY("topology", GROUP, topology_levels,
-	    .table = TABLE(topology_keys, struct strlist)),
+	KEY("topology", GROUP, topology,
+	    .table = TABLE(topology_keys, struct conf_topology)),
 	KEY("scheduling", GROUP, scheduling,
 	    .table = TABLE(scheduling_keys, struct conf_scheduling)),
 	KEY("cron", GROUP, cron, .table = TABLE(cron_keys, struct conf_cron)),

@@ -116,7 +116,7 @@ static size_t count_parts(const char *path)
 static int check_path(struct nodes *nodes, cfg_t *section, const char *path)
 {
 	const struct conf_value *at = build_place(section, "topology");
-	size_t n = count_parts(path), max = nodes->b->conf->topology_levels.n;
+	size_t n = count_parts(path), max = nodes->b->conf->topology.levels.n;
 
 	if (!n)
 		return build_fail(nodes->b, at,
@@ -259,7 +259,7 @@ static const struct conf_node *find_twice(const struct nodes *nodes)
 
 static int check_names(struct conf_build *b, const struct conf_value *at)
 {
-	const struct strlist *levels = &b->conf->topology_levels;
+	const struct strlist *levels = &b->conf->topology.levels;
 
 	if (levels->n > LIMIT_LEVELS)
 		return build_fail(b, at, "topology.levels: at most %d levels",
@@ -283,6 +283,52 @@ static bool may_have_labels(const struct conf *conf)
 	return false;
 }
 
+/* Returns the index of the level whose label a text says, or n. */
+static size_t labelled(const struct strlist *levels, const char *text)
+{
+	size_t len = strcspn(text, "="), i = 0;
+
+	while (i < levels->n && (strlen(levels->s[i]) != len ||
+	                         strncmp(levels->s[i], text, len) != 0))
+		i++;
+	return i;
+}
+
+/* Work out the label of each level. */
+static int build_labels(struct conf_build *b)
+{
+	struct conf_topology *t = &b->conf->topology;
+	const struct conf_value *at = NULL;
+	const char **key =
+	    arena_array(b->conf->arena, const char *, t->levels.n);
+
+	for (size_t i = 0; i < t->levels.n; i++)
+		key[i] = t->levels.s[i];
+	if (t->labels.n)
+		at = build_place(build_section(b, "topology", 0), "labels");
+	if (t->labels.n && !may_have_labels(b->conf))
+		build_warn(b, at,
+		           "topology.labels: no pool has nodes with labels");
+	for (size_t i = 0; i < t->labels.n; i++) {
+		const char *text = t->labels.s[i];
+		size_t level = labelled(&t->levels, text);
+
+		if (level == t->levels.n)
+			return build_fail(b, at,
+			                  "topology.labels: '%s': there is no "
+			                  "such level",
+			                  text);
+		if (key[level] != t->levels.s[level])
+			return build_fail(b, at,
+			                  "topology.labels: '%s' is given a "
+			                  "label twice",
+			                  t->levels.s[level]);
+		key[level] = strchr(text, '=') + 1;
+	}
+	t->keys = (struct strlist){ t->levels.n, key };
+	return 0;
+}
+
 /* Check that each level has a node. */
 static int check_levels(struct conf_build *b)
 {
@@ -290,7 +336,9 @@ static int check_levels(struct conf_build *b)
 	const struct conf_value *at;
 	size_t most = 0;
 
-	if (!conf->topology_levels.n)
+	if (build_labels(b) < 0)
+		return -1;
+	if (!conf->topology.levels.n)
 		return 0;
 	at = build_place(build_section(b, "topology", 0), "levels");
 	if (check_names(b, at) < 0)
@@ -301,12 +349,12 @@ static int check_levels(struct conf_build *b)
 		if (path && count_parts(path) > most)
 			most = count_parts(path);
 	}
-	if (most == conf->topology_levels.n || may_have_labels(conf))
+	if (most == conf->topology.levels.n || may_have_labels(conf))
 		return 0;
 	if (conf->nnodes)
 		return build_fail(b, at,
 		                  "topology.levels: no node has the level '%s'",
-		                  conf->topology_levels.s[most]);
+		                  conf->topology.levels.s[most]);
 	build_warn(b, at, "topology.levels: no node has them");
 	return 0;
 }

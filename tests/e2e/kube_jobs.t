@@ -55,7 +55,7 @@ ok "with nodes" eval "kwok_start && kube_nodes 4 gpu 8 pool=gpu"
 kube create namespace "$ns" >/dev/null
 
 configure "
-topology { levels = {\"zone\", \"rack\"} }
+topology { levels = {\"hall\", \"rack\"} labels = {\"hall=topology.kubernetes.io/zone\"} }
 default_queue = \"default\"
 queue default { grace = \"2s\" }
 queue red { grace = \"2s\"  quota { gpus = 16 } }
@@ -346,7 +346,9 @@ fails "which nodes are ours" 1 \
 	"changing node_selector of pool 'gpu' needs a restart" \
 	reload 's/pool=gpu/pool=cpu/'
 fails "or what they are asked for" 1 "changing topology.levels needs a restart" \
-	reload 's/"zone", "rack"/"zone"/'
+	reload 's/"hall", "rack"/"hall"/'
+fails "and by which labels" 1 "changing topology.labels needs a restart" \
+	reload 's|kubernetes.io/zone|kubernetes.io/region|'
 reload 's/"20s"/"7s"/'
 part_hang kwok
 late=$(aisub --parsable --wrap true)

@@ -339,8 +339,7 @@ struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
 	kube->log.folder = xstrdup(logs);
 	TAILQ_INIT(&kube->log.readers);
 	TAILQ_INIT(&kube->keep.list);
-	kube->nodes =
-	    kube_nodes_new(base, pool, &conf->topology_levels, fn, arg);
+	kube->nodes = kube_nodes_new(base, pool, &conf->topology, fn, arg);
 	kube->http = kube_http_new(base, pool->kubeconfig, pool->context, NULL,
 	                           on_trouble, kube);
 	kube->lease =

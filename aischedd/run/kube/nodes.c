@@ -33,7 +33,7 @@ struct kube_node {
 
 struct kube_nodes {
 	const struct conf_pool *pool;
-	const struct strlist *levels;
+	const struct conf_topology *topology;
 	run_event_fn *fn;
 	void *arg;
 	struct map by_name;
@@ -228,7 +228,8 @@ static void node_seen(struct kube_nodes *nodes, const json_t *obj, bool deleted)
 	node->there = here;
 	node->marked = false;
 	if (here || was_there)
-		kube_node_read(obj, nodes->pool, nodes->levels, &node->said);
+		kube_node_read(obj, nodes->pool, &nodes->topology->keys,
+		               &node->said);
 	else
 		kube_node_read_health(obj, nodes->pool, &node->said);
 	if (!was.down)
@@ -279,7 +280,7 @@ const char *kube_nodes_lacks(struct kube_nodes *nodes)
 	buf_clear(&nodes->lacks);
 	while ((node = map_each(&nodes->by_name, &at))) {
 		if (!node->there ||
-		    kube_node_depth(&node->said) >= nodes->levels->n)
+		    kube_node_depth(&node->said) >= nodes->topology->levels.n)
 			continue;
 		if (n++ == 0 || strcmp(node->name, first->name) < 0)
 			first = node;
@@ -288,7 +289,7 @@ const char *kube_nodes_lacks(struct kube_nodes *nodes)
 		return NULL;
 	buf_printf(&nodes->lacks, "node '%s' has no label for level '%s'",
 	           first->name,
-	           nodes->levels->s[kube_node_depth(&first->said)]);
+	           nodes->topology->levels.s[kube_node_depth(&first->said)]);
 	if (n > 1)
 		buf_printf(&nodes->lacks, ", and %zu more lack some", n - 1);
 	return nodes->lacks.data;
@@ -296,13 +297,13 @@ const char *kube_nodes_lacks(struct kube_nodes *nodes)
 
 struct kube_nodes *kube_nodes_new(struct event_base *base,
                                   const struct conf_pool *pool,
-                                  const struct strlist *levels,
+                                  const struct conf_topology *topology,
                                   run_event_fn *fn, void *arg)
 {
 	struct kube_nodes *nodes = xcalloc(1, sizeof(*nodes));
 
 	nodes->pool = pool;
-	nodes->levels = levels;
+	nodes->topology = topology;
 	nodes->fn = fn;
 	nodes->arg = arg;
 	nodes->later = evtimer_new(base, on_later, nodes);

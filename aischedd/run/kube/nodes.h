@@ -17,10 +17,10 @@
 struct event_base;
 struct kube_nodes;
 
-/* levels: of the topology, widest first; pool and levels are borrowed. */
+/* Borrowed: pool and topology. */
 struct kube_nodes *kube_nodes_new(struct event_base *base,
                                   const struct conf_pool *pool,
-                                  const struct strlist *levels,
+                                  const struct conf_topology *topology,
                                   run_event_fn *fn, void *arg);
 void kube_nodes_free(struct kube_nodes *nodes); /* NULL is allowed */
 

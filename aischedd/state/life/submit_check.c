@@ -253,7 +253,7 @@ static int check_texts(const struct state *state, const struct spec *spec,
 	                     ARRAY_SIZE(rule), &n, err) < 0)
 		return err_wrap(err, "constraint '%s'", spec->constraint);
 	if (spec->topology &&
-	    topology_parse(spec->topology, &state->conf->topology_levels,
+	    topology_parse(spec->topology, &state->conf->topology.levels,
 	                   &topology, err) < 0)
 		return err_wrap(err, "--topology");
 	if (spec->pool && conf_pool_find(state->conf, spec->pool) < 0)

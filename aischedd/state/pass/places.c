@@ -64,7 +64,7 @@ static const char *node_place(const struct node *node)
 uint32_t *places_build(const struct state *state, struct snap *snap,
                        struct arena *arena)
 {
-	const struct strlist *levels = &state->conf->topology_levels;
+	const struct strlist *levels = &state->conf->topology.levels;
 	size_t most = levels->n * state->nodes.n + 1;
 	uint32_t *of_node = arena_array(arena, uint32_t, state->nodes.n + 1);
 	const char **level = arena_array(arena, const char *, levels->n + 1);

@@ -57,7 +57,7 @@ static void key_topology(const struct state *state, const struct spec *spec,
 	struct topology t = { -1, -1 };
 
 	if (spec->topology &&
-	    topology_parse(spec->topology, &state->conf->topology_levels, &t,
+	    topology_parse(spec->topology, &state->conf->topology.levels, &t,
 	                   NULL) < 0)
 		key->pools = 0;
 	key->need = t.need < 0 ? LEVEL_NONE : (uint8_t)t.need;

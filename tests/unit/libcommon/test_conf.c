@@ -237,6 +237,19 @@ static const struct {
 	{ "a level that is there twice",
 	  "topology { levels = {rack, zone, rack} }",
 	  "t:1: topology.levels: 'rack' is given twice" },
+	{ "a label of no level",
+	  "topology { levels = {rack} labels = {\"row=a/b\"} }",
+	  "t:1: topology.labels: 'row=a/b': there is no such level" },
+	{ "two labels of a level",
+	  "topology { levels = {rack}\n labels = {\"rack=a\", \"rack=b\"} }",
+	  "t:2: topology.labels: 'rack' is given a label twice" },
+	{ "a level without a label",
+	  "topology { levels = {rack} labels = {rack} }",
+	  "t:1: topology.labels: 'rack': use LEVEL=LABEL" },
+	{ "a label with a space",
+	  "topology { levels = {rack} labels = {\"rack=a b\"} }",
+	  "t:1: topology.labels: bad word 'a b': use letters, digits, '.', "
+	  "'_', '-' and '/', a letter or digit first" },
 	{ "more sockets than CPUs", "node n { cpus = 1 sockets = 2 }",
 	  "t:1: node 'n': more sockets than cpus" },
 	{ "a NUMA node for each GPU but one",
@@ -278,6 +291,10 @@ static const struct {
 	  "topology { levels = {\"topology.kubernetes.io/zone\", rack} }\n"
 	  "pool p { runner = kubernetes } node n { topology = z }",
 	  "" },
+	{ "labels that no node can have",
+	  "topology { levels = {rack} labels = {\"rack=a/b\"} }\n"
+	  "node n { topology = r }",
+	  "t:1: topology.labels: no pool has nodes with labels\n" },
 	{ "a pool of Kubernetes",
 	  "pool p { runner = kubernetes\n log_limit = 1M }", "" },
 	{ "a page", "http = \"127.0.0.1:1\"", "" },
@@ -351,7 +368,8 @@ static const char full[] =
     "default_queue = b state_dir = '/s p \\'\"$' munge_socket = /m\n"
     "class train { priority = 60 } class own { preemptible = yes }\n"
     "licenses { matlab = 4 ansys = 0 }\n"
-    "topology { levels = {zone, block, rack} }\n"
+    "topology { levels = {zone, block, rack} "
+    "labels = {\"block=example.com/pod\"} }\n"
     "pool sim { order = spread default_memory_per_cpu = 1.5G }\n"
     "pool k8s { runner = kubernetes allow_mounts = {\"pvc:*\", \"/${x}\"}\n"
     "  log_limit = 100 run_as_root = yes }\n"
@@ -442,6 +460,10 @@ START_TEST(nodes_are_expanded_and_dealt_out)
 	ck_assert_uint_eq(conf->nnodes, 10);
 	ck_assert_str_eq(n[0].name, "n00");
 	ck_assert_str_eq(n[7].name, "n07");
+	ck_assert_uint_eq(conf->topology.keys.n, 3);
+	ck_assert_str_eq(conf->topology.keys.s[0], "zone");
+	ck_assert_str_eq(conf->topology.keys.s[1], "example.com/pod");
+	ck_assert_str_eq(conf->topology.keys.s[2], "rack");
 	ck_assert_str_eq(n[1].topology, "z1/b1/r0");
 	ck_assert_str_eq(n[2].topology, "z1/b1/r1");
 	ck_assert_str_eq(n[7].topology, "z1/b1/r3");

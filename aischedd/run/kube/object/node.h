@@ -28,8 +28,8 @@ struct kube_node_said {
 /* Whether it has all labels of "pool=gpu,disk"; NULL: any node does. */
 bool kube_node_matches(const json_t *obj, const char *selector);
 
-/* levels: widest first. health: read only down, cordoned and the reason. Free
- * ret with kube_node_said_fini(). */
+/* levels: the labels of the levels, widest first. health: read only down,
+ * cordoned and the reason. Free ret with kube_node_said_fini(). */
 void kube_node_read_health(const json_t *obj, const struct conf_pool *pool,
                            struct kube_node_said *ret);
 void kube_node_read(const json_t *obj, const struct conf_pool *pool,
