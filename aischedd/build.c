@@ -189,8 +189,7 @@ static void on_clock(evutil_socket_t fd, short what, void *arg)
 	uint64_t times;
 
 	(void)what;
-	if (read(fd, &times, sizeof(times)) < 0 && errno == ECANCELED)
-		log_notice("clock set");
+	(void)!read(fd, &times, sizeof(times));
 	daemon_arm(d->booking, 0);
 	arm_clock(d);
 }
@@ -294,6 +293,7 @@ struct daemon *daemon_new(struct conf **conf, const char *conf_path,
 	d->logs = xasprintf("%s/logs", d->state_dir);
 	d->lock_fd = d->clock_fd = -1;
 	d->started = d->reloaded = clock_wall_s();
+	d->ahead_ms = clock_wall_us() / 1000 - clock_boot_ms();
 	d->check_plans = getenv("AISCHED_CHECK_PLANS") != NULL;
 	*conf = NULL;
 	raise_files(&d->files);

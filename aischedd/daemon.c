@@ -166,6 +166,27 @@ static void pass_work(struct thread_task *task)
 	}
 }
 
+/* Smaller steps are those of a clock that is kept right. */
+enum { CLOCK_STEP_MS = 10000 };
+
+void daemon_clock(struct daemon *d)
+{
+	int64_t boot_ms, wall_ms, by;
+
+	/* A pause between the two readings would look like a step. */
+	do {
+		boot_ms = clock_boot_ms();
+		wall_ms = clock_wall_us() / 1000;
+	} while (clock_boot_ms() - boot_ms > CLOCK_STEP_MS / 10);
+	state_clock(d->state, wall_ms);
+	by = wall_ms - boot_ms - d->ahead_ms;
+	d->ahead_ms += by;
+	if (by > -CLOCK_STEP_MS && by < CLOCK_STEP_MS)
+		return;
+	log_notice("clock set by_s=%lld", (long long)(by / 1000));
+	state_clock_set(d->state, by, wall_ms);
+}
+
 static void pass_done(struct thread_task *task)
 {
 	struct planning *pass = (struct planning *)(void *)task;
@@ -173,7 +194,7 @@ static void pass_done(struct thread_task *task)
 	double rest = pass->took_ms * PASS_SHARE;
 
 	d->stats.rows = pass->snap->pend.n;
-	state_clock(d->state, clock_wall_us() / 1000);
+	daemon_clock(d);
 	state_apply_plan(d->state, pass->snap, pass->plan, &pass->arena,
 	                 clock_wall_s());
 	d->stats.passes++;
@@ -210,7 +231,7 @@ static void plan(struct daemon *d)
 
 static void think(struct daemon *d)
 {
-	state_clock(d->state, clock_wall_us() / 1000);
+	daemon_clock(d);
 	state_tick(d->state, clock_wall_s());
 	daemon_slice_masses(d);
 	if (d->full || d->pass || !state_wants_plan(d->state))

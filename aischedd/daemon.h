@@ -134,7 +134,8 @@ struct daemon {
 	bool booking_long;   /* long spans of use are being booked */
 	struct event *clock; /* the wall clock was set */
 	int clock_fd;
-	struct zone *zone;               /* of days and months */
+	int64_t ahead_ms;  /* the wall clock of the one since boot */
+	struct zone *zone; /* of days and months */
 	struct event *term, *intr, *hup; /* signals */
 	double next_pass_ms;
 	bool check_plans; /* $AISCHED_CHECK_PLANS: verify each plan */
@@ -146,6 +147,9 @@ struct daemon {
 	uint64_t steps,
 	    steps_max; /* count at the end of the last turn; most in one turn */
 };
+
+/* Tell the state the time, and when the clock was set. */
+void daemon_clock(struct daemon *d);
 
 /* Arm a timer; a negative delay fires immediately. */
 void daemon_arm(struct event *event, double ms);

@@ -170,7 +170,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 	};
 
 	log_outcome(ev);
-	state_clock(d->state, clock_wall_us() / 1000);
+	daemon_clock(d);
 	if (job)
 		keep_steps(d, job, ev);
 	if (job && state_event(d->state, job, &in, NULL) == 0)

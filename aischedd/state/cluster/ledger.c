@@ -171,6 +171,32 @@ void ledger_book(struct state *state, struct job *job, int64_t now)
 		l->most_tasks = job->place->ntasks;
 }
 
+void ledger_pause(struct state *state, struct job *job, int64_t ms)
+{
+	if (!job->place || !job->ledger->began_ms)
+		return;
+	book_until(job->ledger, ms);
+	counts_release(job, ms);
+	release(state, job->ledger);
+}
+
+void ledger_go_on(struct state *state, struct job *job, int64_t ms)
+{
+	struct ledger *l = job->ledger;
+	int64_t rate[RATES];
+
+	if (!job->place || !l->began_ms)
+		return;
+	memcpy(rate, l->rate, sizeof(rate));
+	memset(l->rate, 0, sizeof(l->rate));
+	if (ms > l->booked_ms)
+		l->booked_ms = ms;
+	end_piece(state, l);
+	hold(state, job, rate);
+	counts_hold(state, job, ms);
+	state_touch(state, job);
+}
+
 void ledger_join(struct state *state, struct job *job)
 {
 	struct ledger *l = job->ledger;

@@ -85,6 +85,15 @@ void state_clock(struct state *state, int64_t wall_ms);
  * changed, or is about to. */
 void ledger_book(struct state *state, struct job *job, int64_t now);
 
+/*
+ * The wall clock was set. Jobs did not run in the time that it left out: call
+ * ledger_pause() of all jobs with the last time of the old clock, then
+ * ledger_go_on() with the first of the new one. If it was set back, nothing is
+ * booked until it is that late again.
+ */
+void ledger_pause(struct state *state, struct job *job, int64_t ms);
+void ledger_go_on(struct state *state, struct job *job, int64_t ms);
+
 /* Set the final numbers of what the attempt used. */
 void ledger_used(struct job *job, int64_t cpu_ms, int64_t peak_kib);
 

@@ -68,6 +68,43 @@ void state_arm(struct state *state, const struct job *job)
 		state_alarm(state, limit_at - spec.signal_before, job->id);
 }
 
+/* A job that began later than the old clock says was started by another clock,
+ * perhaps before the machine booted: leave its time. */
+static void shift(struct state *state, struct job *job, int64_t by, int64_t now)
+{
+	if (job->place && by > 0)
+		usage_backdate(state, job, now - by, now);
+	if (job->resumed != NO_TIME && job->resumed <= now - by)
+		job->resumed += by;
+	if (job->leave_by != NO_TIME)
+		job->leave_by += by;
+	if (job->retry_at != NO_TIME)
+		job->retry_at = now;
+	state_touch(state, job);
+	state_arm(state, job);
+}
+
+void state_clock_set(struct state *state, int64_t by_ms, int64_t now_ms)
+{
+	int64_t by = (by_ms + (by_ms < 0 ? -500 : 500)) / 1000;
+	int64_t now = now_ms / 1000;
+
+	for (struct job *job = state_first_job(state); job; job = job->all_next)
+		if (job->place)
+			ledger_pause(state, job, now_ms - by_ms);
+	for (struct job *job = state_first_job(state); job;
+	     job = job->all_next) {
+		if (job->place)
+			ledger_go_on(state, job, now_ms);
+		if (job->place || job->retry_at != NO_TIME)
+			shift(state, job, by, now);
+	}
+	for (size_t i = 0; i < state->nodes.n; i++)
+		if (state->nodes.node[i].retry_at > now)
+			state->nodes.node[i].retry_at = now;
+	state_alarm(state, now, 0);
+}
+
 int64_t state_next_tick(const struct state *state)
 {
 	int64_t at = state->alarms.n ? state->alarms.heap[0].at : NO_TIME;

@@ -27,6 +27,13 @@ int64_t state_next_tick(const struct state *state);
  * are due by now. */
 void state_tick(struct state *state, int64_t now);
 
+/*
+ * The wall clock was set by_ms ahead (negative: back) and is now_ms. Move the
+ * ends of time limits and graces with it, and try at once what was to be tried
+ * again. Times that users named stay.
+ */
+void state_clock_set(struct state *state, int64_t by_ms, int64_t now_ms);
+
 /* Set an alarm: check the job at that time; NO_TIME: never. */
 void state_alarm(struct state *state, int64_t at, uint64_t job);
 

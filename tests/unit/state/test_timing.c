@@ -83,6 +83,18 @@ static const struct {
 	{ "the clock of an attempt begins when it has started",
 	  { "submit time=60s", "plan", "+1000", "started", "+60", "jobs => 1 R",
 	    "+1", "jobs => 1 CG" } },
+	{ "a clock that is set ahead ends no job",
+	  { "submit time=60s", "run", "tell", "+40", "leap 86400",
+	    "jobs => 1 R", "+20", "jobs => 1 R", "+1", "jobs => 1 CG" } },
+	{ "a clock that is set back spares none",
+	  { "submit time=60s", "run", "tell", "+40", "leap -86400", "+20",
+	    "jobs => 1 R", "+1", "jobs => 1 CG" } },
+	{ "a clock that is set begins what may begin by then",
+	  { "submit begin=now+3600", "plan", "jobs => 1 PD BeginTime",
+	    "leap 3600", "+0", "run", "jobs => 1 R" } },
+	{ "a clock that is set leaves the grace",
+	  { "submit time=60s grace=30s", "run", "tell", "cancel 1", "tell",
+	    "leap 86400", "jobs => 1 CG" } },
 };
 
 START_TEST(timing_case)

@@ -549,6 +549,13 @@ static const char *play(struct world *w, const char *verb, const char *object,
 
 	if (*verb == '+')
 		return world_tick(w, strtoll(verb + 1, NULL, 10)), "";
+	if (!strcmp(verb, "leap")) {
+		int64_t by = strtoll(object, NULL, 10);
+
+		w->now += by;
+		state_clock_set(w->state, by * 1000, w->now * 1000);
+		return "";
+	}
 	if (!strcmp(verb, "plan"))
 		return world_plan(w), "";
 	if (!strcmp(verb, "run"))
