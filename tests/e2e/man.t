@@ -68,6 +68,8 @@ check_names()
 		'^\tTWIN\("(\w+)".*' | sed s/^/AISCHED_/)
 	has_words aisched.7 $(names aischedd/run/shepherd/vars.c \
 		'^\t\{ "([A-Z_]+)", .*')
+	has_words aictl.1 $(names aischedd/reload.c '.*same\w*\("([a-z_.]+)".*') \
+		$(names aischedd/reload.c '^\t\t\{ "(\w+)", old->.*')
 }
 
 command -v mandoc >/dev/null || {
