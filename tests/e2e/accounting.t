@@ -1,8 +1,7 @@
 #!/bin/sh
 # Use is summed up by time, and the sums are those of the attempts.
 
-. "${top_srcdir:=.}/tests/e2e/lib.sh"
-. "$top_srcdir/tests/e2e/jobs.sh"
+. "${top_srcdir:=.}/tests/e2e/jobs.sh"
 
 stop_daemon
 configure 'queue batch { }

@@ -10,6 +10,10 @@
 : "${deadline_s:=60}"
 : "${aischedd:=$top_builddir/aischedd/aischedd}"
 
+# Once is enough: a second time would lose the munged and the folder of the first.
+[ -z "${daemon_sh_is_here-}" ] || return 0
+daemon_sh_is_here=yes
+
 umask 022
 daemon_pid=
 daemon_killed=

@@ -1,8 +1,7 @@
 #!/bin/sh
 # Show what jobs used of what they held and asked for.
 
-. "${top_srcdir:=.}/tests/e2e/lib.sh"
-. "$top_srcdir/tests/e2e/jobs.sh"
+. "${top_srcdir:=.}/tests/e2e/jobs.sh"
 
 # FILTER OPTION...: prints rows in JSON
 rows()

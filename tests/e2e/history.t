@@ -1,8 +1,7 @@
 #!/bin/sh
 # Archive ended jobs, remove them, and read the archive.
 
-. "${top_srcdir:=.}/tests/e2e/lib.sh"
-. "$top_srcdir/tests/e2e/jobs.sh"
+. "${top_srcdir:=.}/tests/e2e/jobs.sh"
 
 db=$dir/state/aisched.db
 

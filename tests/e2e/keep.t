@@ -2,10 +2,8 @@
 # keep.t - the chapters of aischedd(8): backup, restore, moving, upgrading, the
 # log and its rotation, starting without systemd; and where TMPDIR is
 
-# shellcheck source=tests/e2e/lib.sh
-. "${top_srcdir:=.}/tests/e2e/lib.sh"
 # shellcheck source=tests/e2e/jobs.sh
-. "$top_srcdir/tests/e2e/jobs.sh"
+. "${top_srcdir:=.}/tests/e2e/jobs.sh"
 
 db=$dir/state/aisched.db
 

@@ -2,8 +2,7 @@
 # Mails about jobs: which are sent, to whom, once, and despite failures.
 # shellcheck disable=SC2016,SC2119 # wait_for expands; configure has a default
 
-. "${top_srcdir:=.}/tests/e2e/lib.sh"
-. "$top_srcdir/tests/e2e/jobs.sh"
+. "${top_srcdir:=.}/tests/e2e/jobs.sh"
 
 me=$(id -un)
 mkdir "$dir/box"

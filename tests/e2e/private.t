@@ -1,8 +1,7 @@
 #!/bin/sh
 # Others' jobs and use are hidden where the configuration says so.
 
-. "${top_srcdir:=.}/tests/e2e/lib.sh"
-. "$top_srcdir/tests/e2e/jobs.sh"
+. "${top_srcdir:=.}/tests/e2e/jobs.sh"
 
 if ! is_root; then
 	echo "1..0 # SKIP takes other users"
