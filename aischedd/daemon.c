@@ -139,17 +139,57 @@ struct planning {
 	struct thread_task task;
 	struct daemon *d;
 	struct arena *arena;
+	struct build *taken; /* NULL as soon as the plan is there */
 	const struct snap *snap;
 	const struct plan *plan;
+	bool on_thread;
 	double began_ms, took_ms;
 };
+
+static void end_snapshot(struct planning *pass)
+{
+	if (pass->taken)
+		state_end_snapshot(pass->d->state, pass->taken);
+	pass->taken = NULL;
+}
 
 static void pass_free(struct planning *pass)
 {
 	if (!pass)
 		return;
+	end_snapshot(pass);
 	arena_free(pass->arena);
 	free(pass);
+}
+
+static void over_work(struct thread_task *task)
+{
+	struct planning *pass = (struct planning *)(void *)task;
+
+	arena_free(pass->arena);
+	pass->arena = NULL;
+}
+
+static void over_done(struct thread_task *task)
+{
+	struct planning *pass = (struct planning *)(void *)task;
+
+	pass->d->over = NULL;
+	pass_free(pass);
+}
+
+/* Free a large pass on the planner's thread, too. */
+static void pass_over(struct daemon *d, struct planning *pass)
+{
+	d->pass = NULL;
+	if (!pass->on_thread) {
+		pass_free(pass);
+		return;
+	}
+	pass->task =
+	    (struct thread_task){ .work = over_work, .done = over_done };
+	d->over = pass;
+	thread_do(d->planner, &pass->task);
 }
 
 static void pass_work(struct thread_task *task)
@@ -157,6 +197,7 @@ static void pass_work(struct thread_task *task)
 	struct planning *pass = (struct planning *)(void *)task;
 	struct err err;
 
+	pass->snap = snapshot_finish(pass->taken);
 	pass->plan = sched_plan(pass->snap, pass->arena);
 	pass->took_ms = clock_fine_ms() - pass->began_ms;
 	if (pass->d->check_plans &&
@@ -193,10 +234,11 @@ static void pass_done(struct thread_task *task)
 	struct daemon *d = pass->d;
 	double rest = pass->took_ms * PASS_SHARE;
 
+	end_snapshot(pass);
 	d->stats.rows = pass->snap->pend.n;
 	daemon_clock(d);
-	state_apply_plan(d->state, pass->snap, pass->plan, &pass->arena,
-	                 clock_wall_s());
+	state_use_plan(d->state, pass->snap, pass->plan, pass->arena,
+	               clock_wall_s());
 	d->stats.passes++;
 	histogram_add(&d->stats.pass_s, histogram_steps, pass->took_ms / 1e3);
 	d->stats.last_ms = pass->took_ms;
@@ -205,8 +247,7 @@ static void pass_done(struct thread_task *task)
 		d->stats.max_ms = pass->took_ms;
 	d->next_pass_ms = clock_fine_ms() +
 	                  (rest < PASS_MAX_WAIT_MS ? rest : PASS_MAX_WAIT_MS);
-	pass_free(pass);
-	d->pass = NULL;
+	pass_over(d, pass);
 	daemon_explain_soon(d);
 }
 
@@ -219,9 +260,11 @@ static void plan(struct daemon *d)
 	pass->d = d;
 	pass->arena = arena_new();
 	pass->began_ms = clock_fine_ms();
-	pass->snap = state_snapshot(d->state, clock_wall_s(), pass->arena);
+	pass->taken =
+	    state_take_snapshot(d->state, clock_wall_s(), pass->arena);
 	d->pass = pass;
-	if (pass->snap->pend.n + pass->snap->node.n > PASS_INLINE) {
+	pass->on_thread = snapshot_size(pass->taken) > PASS_INLINE;
+	if (pass->on_thread) {
 		thread_do(d->planner, &pass->task);
 		return;
 	}
@@ -245,6 +288,7 @@ static void think(struct daemon *d)
 void daemon_free_pass(struct daemon *d)
 {
 	pass_free(d->pass);
+	pass_free(d->over);
 }
 
 /* --- commit ------------------------------------------------------------ */

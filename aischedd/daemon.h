@@ -92,6 +92,7 @@ struct daemon {
 	struct thread *excerpts;
 	struct thread *history, *planner;
 	struct planning *pass; /* a pass in progress on the planner's thread */
+	struct planning *over; /* the one before, while that thread frees it */
 	struct pool_runner *pool; /* [npools of the first configuration] */
 	size_t npools;
 

@@ -119,22 +119,23 @@ static void chunk_add(struct arena *arena, struct chunk *c, size_t size)
 	arena->chunk = c;
 }
 
+/* Add a chunk without room behind the one in use, if any. */
+static void add_full(struct arena *arena, struct chunk *c)
+{
+	struct chunk **at = arena->chunk ? &arena->chunk->next : &arena->chunk;
+
+	c->next = *at;
+	*at = c;
+}
+
 /* calloc() maps large chunks lazily: pages are made when used. */
 static void *alloc_large(struct arena *arena, size_t bytes, bool zeroed)
 {
 	struct chunk *c = zeroed ? xcalloc(1, sizeof(*c) + bytes)
 	                         : xmalloc(sizeof(*c) + bytes);
-	struct chunk *was = arena->chunk;
-
-	chunk_add(arena, c, bytes);
-	c->used = bytes;
+	c->size = c->used = bytes;
 	arena->used += bytes;
-	/* Keep the current chunk in use. */
-	if (was) {
-		c->next = was->next;
-		was->next = c;
-		arena->chunk = was;
-	}
+	add_full(arena, c);
 	return c->data;
 }
 
@@ -189,6 +190,35 @@ char *arena_strdup(struct arena *arena, const char *s)
 size_t arena_used(const struct arena *arena)
 {
 	return arena->used;
+}
+
+void arena_join(struct arena *to, struct arena *from)
+{
+	if (!from)
+		return;
+	for (struct chunk *c = from->chunk, *next; c; c = next) {
+		next = c->next;
+		add_full(to, c);
+	}
+	to->used += from->used;
+	free(from);
+}
+
+void *arena_move(struct arena *to, struct arena *from, void *p, size_t size)
+{
+	size_t bytes = aligned(size);
+	struct chunk **at = &from->chunk, *c;
+
+	while (*at && (void *)(*at)->data != p)
+		at = &(*at)->next;
+	c = *at;
+	if (!c || bytes <= CHUNK_MAX_BYTES)
+		return size ? memcpy(arena_alloc_raw(to, size, 1), p, size) : p;
+	*at = c->next;
+	from->used -= bytes;
+	to->used += bytes;
+	add_full(to, c);
+	return p;
 }
 
 void *arena_push(struct arena *arena, struct arena_list *list, size_t size)

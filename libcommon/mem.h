@@ -39,6 +39,14 @@ void *arena_alloc_raw(struct arena *arena, size_t n, size_t size);
 char *arena_strdup(struct arena *arena, const char *s);
 size_t arena_used(const struct arena *arena); /* bytes handed out */
 
+/* Let all blocks belong to another arena, and free this one; NULL is allowed.
+ */
+void arena_join(struct arena *to, struct arena *from);
+
+/* Let the block belong to another arena: a large one stays where it is, a small
+ * one is copied. Returns where it is; `size` bytes were allocated. */
+void *arena_move(struct arena *to, struct arena *from, void *p, size_t size);
+
 #define arena_array(arena, type, n) \
 	((type *)arena_alloc((arena), (n), sizeof(type)))
 #define arena_array_raw(arena, type, n) \

@@ -45,7 +45,8 @@ static bool nodes_are_up(const struct state *state,
 static bool waits_as_planned(const struct state *state, const struct job *job,
                              uint32_t planned_row)
 {
-	const struct row *row = job->row;
+	const struct row_brief *row =
+	    job->row ? &state->rows.brief[job->row->at] : NULL;
 
 	return row && row->planned == state->last_plan.serial &&
 	       row->verdict == planned_row;
@@ -272,9 +273,13 @@ static void apply_all(struct apply *a)
 	free(a->task);
 }
 
-void state_forget_plan(struct state *state)
+/* Returns what is to be freed, or NULL. */
+static struct arena *forget_plan(struct state *state)
 {
-	arena_free(state->last_plan.arena);
+	struct arena *arena = state->last_plan.arena;
+
+	if (round_holds(&state->round, arena))
+		arena = NULL;
 	state->last_plan.arena = NULL;
 	state->last_plan.names = NULL;
 	state->last_plan.verdict = NULL;
@@ -283,6 +288,12 @@ void state_forget_plan(struct state *state)
 	state->last_plan.promise = NULL;
 	state->last_plan.npromises = 0;
 	state->last_plan.serial++;
+	return arena;
+}
+
+void state_forget_plan(struct state *state)
+{
+	arena_free(forget_plan(state));
 }
 
 static void keep_shares(struct state *state, const struct plan *plan)
@@ -328,7 +339,7 @@ static void keep_promises(struct state *state, const struct plan *plan)
 /* Keep the parts of the plan that outlive it, without its rows: a million jobs
  * may wait. */
 static void keep_verdicts(struct state *state, const struct snap *snap,
-                          const struct plan *plan)
+                          const struct plan *plan, struct arena *arena)
 {
 	struct verdict *v;
 	struct snap *names;
@@ -339,11 +350,10 @@ static void keep_verdicts(struct state *state, const struct snap *snap,
 	    *snap_build(state, snap->now, state->last_plan.arena, NULL, true);
 	snap_keep_reservations(names, snap, state->last_plan.arena);
 	state->last_plan.names = names;
-	v = arena_array(state->last_plan.arena, struct verdict,
-	                plan->nverdicts);
-	if (plan->nverdicts)
-		memcpy(v, plan->verdict, plan->nverdicts * sizeof(*v));
-	round_keep(state, v, plan->nverdicts);
+	v = arena_move(state->last_plan.arena, arena,
+	               (struct verdict *)plan->verdict,
+	               plan->nverdicts * sizeof(*v));
+	round_keep(state, v, plan->nverdicts, arena);
 	state->last_plan.verdict = v;
 	state->last_plan.told = told_list(snap, plan, state->last_plan.arena);
 	snap_capacity(snap, state->last_plan.capacity);
@@ -351,17 +361,16 @@ static void keep_verdicts(struct state *state, const struct snap *snap,
 	keep_promises(state, plan);
 }
 
-void state_apply_plan(struct state *state, const struct snap *snap,
-                      const struct plan *plan, struct arena **arena,
-                      int64_t now)
+void state_use_plan(struct state *state, const struct snap *snap,
+                    const struct plan *plan, struct arena *arena, int64_t now)
 {
 	struct apply a = {
 		.state = state, .snap = snap, .plan = plan, .now = now
 	};
 	bool changed = state->want_plan || plan->gen != state->gen;
 
-	state_forget_plan(state);
-	keep_verdicts(state, snap, plan);
+	arena_join(arena, forget_plan(state));
+	keep_verdicts(state, snap, plan, arena);
 	if (plan->gen == state->gen) { /* otherwise queues may have changed */
 		apply_all(&a);
 		counts_plan(state, snap, plan);
@@ -373,6 +382,13 @@ void state_apply_plan(struct state *state, const struct snap *snap,
 	/* Changes made by applying the plan do not by themselves require
 	 * another pass. */
 	state->want_plan = round_end(state, plan, changed || a.more);
+}
+
+void state_apply_plan(struct state *state, const struct snap *snap,
+                      const struct plan *plan, struct arena **arena,
+                      int64_t now)
+{
+	state_use_plan(state, snap, plan, *arena, now);
 	arena_free(*arena);
 	*arena = NULL;
 }

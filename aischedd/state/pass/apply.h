@@ -36,6 +36,11 @@ void state_apply_plan(struct state *state, const struct snap *snap,
                       const struct plan *plan, struct arena **arena,
                       int64_t now);
 
+/* The same, but leave the arena to the caller, with what was kept of the plan
+ * before: a million rows take long to free. */
+void state_use_plan(struct state *state, const struct snap *snap,
+                    const struct plan *plan, struct arena *arena, int64_t now);
+
 /* Drop what is kept of the last plan. */
 void state_forget_plan(struct state *state);
 

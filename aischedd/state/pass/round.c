@@ -14,9 +14,26 @@ void round_init(struct round *r)
 	*r = (struct round){ .budget = BUDGET };
 }
 
+/* Forget what the last plan said. */
+static void let_go(struct round *r)
+{
+	arena_free(r->was_arena);
+	r->was = NULL;
+	r->was_at = NULL;
+	r->was_arena = NULL;
+}
+
 void round_fini(struct round *r)
 {
-	free(r->was);
+	let_go(r);
+}
+
+bool round_holds(struct round *r, struct arena *last)
+{
+	if (!r->was || r->was_arena)
+		return false;
+	r->was_arena = last;
+	return true;
 }
 
 static enum judged judged(const struct verdict *v)
@@ -41,54 +58,74 @@ static enum judged judged(const struct verdict *v)
 	abort();
 }
 
-/* Recall the last verdicts, by row of this snapshot. */
-static const uint8_t *recall(struct state *state, const struct snap *snap,
-                             struct arena *arena)
+/* Note the places of the last verdicts, by row of this snapshot. */
+static void recall(struct state *state, struct arena *arena,
+                   struct judgements *ret)
 {
-	uint8_t *ret = arena_array(arena, uint8_t, snap->pend.n + 1);
+	struct round *r = &state->round;
+	size_t n = state->rows.n;
+	uint32_t *at = arena_array_raw(arena, uint32_t, n + 1);
 
-	state->round.was = xcalloc(state->rows.n + 1, sizeof(struct verdict));
-	for (size_t i = 0; i < state->rows.n; i++) {
-		const struct row *row = state->rows.row[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct row_brief *row = &state->rows.brief[i];
 
-		if (row->planned != state->last_plan.serial)
-			continue;
-		state->round.was[i] = state->last_plan.verdict[row->verdict];
-		ret[i] = (uint8_t)judged(&state->round.was[i]);
+		at[i] = row->planned == state->last_plan.serial ? row->verdict
+		                                                : SNAP_NONE;
 	}
-	/* Suspended jobs that are to resume come last: each pass plans them. */
-	for (size_t i = state->rows.n; i < snap->pend.n; i++)
-		ret[i] = JUDGED_PROMISED;
-	return ret;
+	r->was = state->last_plan.verdict;
+	r->was_at = at;
+	*ret = (struct judgements){ r->was, at, (uint32_t)n };
 }
 
-void round_begin(struct state *state, struct snap *snap, struct arena *arena)
+void round_begin(struct state *state, struct snap *snap, struct arena *arena,
+                 struct judgements *ret)
 {
 	struct round *r = &state->round;
 
+	let_go(r); /* of a pass that was given up */
 	r->goes_on &= state->last_plan.verdict && r->gen == state->gen;
 	r->stale = r->goes_on && (r->stale || r->noted != state->nchanges);
 	r->noted = state->nchanges;
 	snap->policy.budget = r->budget;
 	if (r->goes_on)
-		snap->pend.judged = recall(state, snap, arena);
+		recall(state, arena, ret);
 }
 
-void round_keep(struct state *state, struct verdict *verdict, uint32_t n)
+void round_judge(const struct judgements *j, struct snap *snap,
+                 struct arena *arena)
 {
+	uint8_t *to = arena_array(arena, uint8_t, snap->pend.n + 1);
+
+	snap->pend.judged = to;
+	if (!j->was)
+		return;
+	for (uint32_t i = 0; i < j->n; i++)
+		if (j->at[i] != SNAP_NONE)
+			to[i] = (uint8_t)judged(&j->was[j->at[i]]);
+	/* Suspended jobs that are to resume come last: each pass plans them. */
+	for (uint32_t i = j->n; i < snap->pend.n; i++)
+		to[i] = JUDGED_PROMISED;
+}
+
+void round_keep(struct state *state, struct verdict *verdict, uint32_t n,
+                struct arena *arena)
+{
+	struct round *r = &state->round;
+
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t position = verdict[i].position;
 		uint64_t first = verdict[i].first;
 
 		if (!verdict[i].kept)
 			continue;
-		verdict[i] = state->round.was[i];
+		verdict[i] = r->was[r->was_at[i]];
 		verdict[i].position = position;
 		verdict[i].first = first;
 		verdict[i].started = 0;
 	}
-	free(state->round.was);
-	state->round.was = NULL;
+	arena_join(arena, r->was_arena);
+	r->was_arena = NULL;
+	let_go(r);
 }
 
 bool round_end(struct state *state, const struct plan *plan, bool more)

@@ -19,23 +19,46 @@ struct snap;
 struct state;
 struct verdict;
 
+/* The last verdicts on the first n rows of a snapshot. */
+struct judgements {
+	const struct verdict *was; /* NULL: the round begins with this pass */
+	const uint32_t *at;
+	uint32_t n;
+};
+
 struct round {
 	int64_t budget;      /* claims per pass */
 	bool goes_on;        /* the last pass left rows without a turn */
 	bool stale;          /* something changed since the round began */
 	uint64_t gen, noted; /* of the state after the last pass */
-	struct verdict *was; /* by row: the last verdicts, while a pass runs */
+	/* While a pass runs: the last verdicts, or NULL; by row the place of
+	 * its own, or UINT32_MAX; what holds them when another plan is in
+	 * force. */
+	const struct verdict *was;
+	const uint32_t *was_at;
+	struct arena *was_arena;
 };
 
 void round_init(struct round *round);
 void round_fini(struct round *round);
 
-/* Put into the snapshot of the next pass its budget, and what earlier passes of
- * the round decided. */
-void round_begin(struct state *state, struct snap *snap, struct arena *arena);
+/* Put the budget of the next pass into its snapshot, and note what earlier
+ * passes of the round decided. */
+void round_begin(struct state *state, struct snap *snap, struct arena *arena,
+                 struct judgements *ret);
 
-/* Replace kept verdicts by the earlier ones that they stand for. */
-void round_keep(struct state *state, struct verdict *verdict, uint32_t n);
+/* Write the column `judged`, on any thread. */
+void round_judge(const struct judgements *judgements, struct snap *snap,
+                 struct arena *arena);
+
+/* The last plan is about to be forgotten: take its arena if the pass under way
+ * reads its verdicts. Returns whether it was taken. */
+bool round_holds(struct round *round, struct arena *last);
+
+/* Replace kept verdicts by the earlier ones that they stand for, and leave
+ * those in `arena`. */
+void round_keep(struct state *state, struct verdict *verdict, uint32_t n,
+                struct arena *arena);
 
 /* Call it after the plan was applied; more: there is more to decide. Returns
  * whether another pass is to follow. */

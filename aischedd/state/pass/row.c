@@ -168,6 +168,31 @@ static struct row *row_find(const struct state *state, uint64_t hash,
 	return row;
 }
 
+/* Whether the nodes, the licences or the volumes of the state say what the key
+ * means. */
+static bool names_some(const char *key)
+{
+	const char *text[KEY_TEXTS];
+
+	row_key_texts(key, text);
+	return *text[KEY_WANT] || *text[KEY_AVOID] || *text[KEY_LICENSES] ||
+	       *text[KEY_CLAIMS];
+}
+
+/* Add the row at the end. */
+static void index_row(struct row_index *rows, struct row *row)
+{
+	rows->row = GROW(rows->row, rows->n, &rows->cap);
+	rows->brief = GROW(rows->brief, rows->n, &rows->brief_cap);
+	row->at = (uint32_t)rows->n;
+	rows->row[rows->n] = row;
+	rows->brief[rows->n++] = (struct row_brief){
+		.slot = rows->nfree_slots ? rows->slot[--rows->nfree_slots]
+		                          : ++rows->nslots,
+		.names = names_some(row->key),
+	};
+}
+
 static struct row *row_new(struct state *state, uint64_t hash,
                            const struct buf *key)
 {
@@ -179,14 +204,41 @@ static struct row *row_new(struct state *state, uint64_t hash,
 	memcpy(row->key, key->data, key->len);
 	row->chain = map_find(&state->rows.by_hash, hash);
 	map_set(&state->rows.by_hash, hash, row);
-	state->rows.row =
-	    GROW(state->rows.row, state->rows.n, &state->rows.cap);
-	row->at = (uint32_t)state->rows.n;
-	state->rows.row[state->rows.n++] = row;
-	row->slot = state->rows.nfree_slots
-	                ? state->rows.slot[--state->rows.nfree_slots]
-	                : ++state->rows.nslots;
+	index_row(&state->rows, row);
 	return row;
+}
+
+/* Put the last row in its place. */
+static void unindex_row(struct row_index *rows, struct row *row)
+{
+	uint32_t slot = rows->brief[row->at].slot;
+
+	rows->n--;
+	rows->row[row->at] = rows->row[rows->n];
+	rows->brief[row->at] = rows->brief[rows->n];
+	rows->row[row->at]->at = row->at;
+	rows->slot = GROW(rows->slot, rows->nfree_slots, &rows->slot_cap);
+	rows->slot[rows->nfree_slots++] = slot;
+}
+
+static void drop_all(struct row_index *rows)
+{
+	for (struct row *row = rows->dropped, *next; row; row = next) {
+		next = row->chain;
+		free(row);
+	}
+	rows->dropped = NULL;
+}
+
+void rows_pin(struct row_index *rows)
+{
+	rows->pins++;
+}
+
+void rows_unpin(struct row_index *rows)
+{
+	if (--rows->pins == 0)
+		drop_all(rows);
 }
 
 static void row_free(struct state *state, struct row *row)
@@ -203,17 +255,17 @@ static void row_free(struct state *state, struct row *row)
 	} else {
 		map_del(&state->rows.by_hash, row->hash);
 	}
-	state->rows.row[row->at] = state->rows.row[--state->rows.n];
-	state->rows.row[row->at]->at = row->at;
-	state->rows.slot = GROW(state->rows.slot, state->rows.nfree_slots,
-	                        &state->rows.slot_cap);
-	state->rows.slot[state->rows.nfree_slots++] = row->slot;
-	free(row);
+	unindex_row(&state->rows, row);
+	row->chain = state->rows.dropped;
+	state->rows.dropped = row;
+	if (!state->rows.pins)
+		drop_all(&state->rows);
 }
 
 /* Insert by id; almost always at the end, or next to the last insertion. */
-static void row_insert(struct row *row, struct job *job)
+static void row_insert(struct state *state, struct row *row, struct job *job)
 {
+	struct row_brief *brief = &state->rows.brief[row->at];
 	struct job *after = row->tail;
 
 	if (after && after->id > job->id && row->hint)
@@ -223,13 +275,13 @@ static void row_insert(struct row *row, struct job *job)
 	while (after && after->id > job->id)
 		after = after->row_prev;
 	job->row = row;
-	job->slot = row->slot;
+	job->slot = brief->slot;
 	job->row_prev = after;
 	job->row_next = after ? after->row_next : row->head;
 	*(job->row_prev ? &job->row_prev->row_next : &row->head) = job;
 	*(job->row_next ? &job->row_next->row_prev : &row->tail) = job;
 	row->hint = job;
-	row->njobs++;
+	brief->njobs++;
 }
 
 void row_remove(struct state *state, struct job *job)
@@ -247,21 +299,29 @@ void row_remove(struct state *state, struct job *job)
 	job->row = NULL;
 	job->slot = 0;
 	job->row_prev = job->row_next = NULL;
-	if (--row->njobs == 0)
+	if (--state->rows.brief[row->at].njobs == 0)
 		row_free(state, row);
+}
+
+const struct verdict *row_verdict(const struct state *state,
+                                  const struct row *row)
+{
+	const struct row_brief *brief = &state->rows.brief[row->at];
+
+	return state->last_plan.verdict &&
+	               brief->planned == state->last_plan.serial
+	           ? &state->last_plan.verdict[brief->verdict]
+	           : NULL;
 }
 
 /* Whether the plan in force already says why one more job of this row waits,
  * and the row is too long for the job to get a position. */
 static bool row_waits(const struct state *state, const struct row *row)
 {
-	enum reason why;
+	const struct verdict *v = row_verdict(state, row);
 
-	if (!state->last_plan.verdict ||
-	    row->planned != state->last_plan.serial || row->njobs < LINE_ROW)
-		return false;
-	why = state->last_plan.verdict[row->verdict].why;
-	return why != WHY_None && why != WHY_ArrayLimit;
+	return v && state->rows.brief[row->at].njobs >= LINE_ROW &&
+	       v->why != WHY_None && v->why != WHY_ArrayLimit;
 }
 
 const struct row *row_like(const struct state *state, const struct job *job)
@@ -346,7 +406,7 @@ void state_reindex(struct state *state, struct job *job, int64_t now)
 	if (row == job->row)
 		return;
 	row_remove(state, job);
-	row_insert(row, job);
+	row_insert(state, row, job);
 }
 
 void rows_free(struct row_index *rows)
@@ -354,7 +414,9 @@ void rows_free(struct row_index *rows)
 	for (size_t i = 0; i < rows->n; i++) {
 		free(rows->row[i]);
 	}
+	drop_all(rows);
 	free(rows->row);
+	free(rows->brief);
 	free(rows->slot);
 	map_free(&rows->by_hash);
 }

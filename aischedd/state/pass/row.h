@@ -21,22 +21,32 @@ struct row {
 	struct row *chain;       /* next row with the same hash */
 	uint64_t hash, req_hash; /* of the key; of the request's part of it */
 	struct job *head, *tail,
-	    *hint;          /* its jobs by id; hint: the last one inserted */
-	uint64_t planned;   /* serial of the plan that judged it */
-	uint32_t verdict;   /* its row in that plan */
-	uint32_t njobs, at; /* number of jobs; index in state->rows.row */
-	uint32_t slot;      /* > 0; the same as long as the row exists */
+	    *hint;   /* its jobs by id; hint: the last one inserted */
+	uint32_t at; /* index in state->rows */
 	uint32_t key_len;
 	_Alignas(uint64_t) char key[];
+};
+
+/* The part of a row that each snapshot reads at once. It lies beside that of
+ * the next row, so that reading a million of them does not miss the cache. */
+struct row_brief {
+	uint64_t planned; /* serial of the plan that judged it */
+	uint32_t verdict; /* its row in that plan */
+	uint32_t slot;    /* > 0; the same as long as the row exists */
+	uint32_t njobs : 31;
+	uint32_t names : 1; /* 1: its key names nodes, licences or volumes */
 };
 
 /* All rows. A slot is a small number that a row keeps as long as it exists. */
 struct row_index {
 	struct map by_hash; /* by hash of the key */
 	struct row **row;
-	size_t n, cap;
+	struct row_brief *brief; /* by index of the row */
+	size_t n, cap, brief_cap;
 	uint32_t nslots, *slot; /* slots ever used; those free now */
 	size_t nfree_slots, slot_cap;
+	uint32_t pins;       /* snapshots that read keys on another thread */
+	struct row *dropped; /* rows to free when there is none */
 };
 
 /* The request comes first, then whose it is: jobs with the same request share
@@ -77,6 +87,15 @@ struct placed_key {
 };
 
 void rows_free(struct row_index *rows);
+
+/* Returns the row's verdict in the last plan, or NULL. */
+const struct verdict *row_verdict(const struct state *state,
+                                  const struct row *row);
+
+/* Keep the keys of all rows where they are until rows_unpin(): a snapshot is
+ * finished on another thread. */
+void rows_pin(struct row_index *rows);
+void rows_unpin(struct row_index *rows);
 
 /* Returns why the job may not be planned, or WHY_None. */
 enum reason state_ineligible(const struct state *state, const struct job *job);

@@ -3,17 +3,37 @@
  *
  * snapshot.c puts the pieces together: snap_node.c makes nodes and
  * reservations, snap_req.c requests, snap_job.c running and pending jobs.
+ *
+ * First all is taken that may change; then what rows ask for is read from their
+ * keys, which do not change, and that may happen on another thread.
  */
 #ifndef AISCHEDD_STATE_PASS_SNAP_BUILD_H
 #define AISCHEDD_STATE_PASS_SNAP_BUILD_H
 
 #include <stddef.h>
 
+#include "aischedd/state/pass/round.h"
 #include "aischedd/state/state_priv.h"
 
+struct row;
+struct pend_columns;
+
+/* Rows as they were taken. */
+struct taken_rows {
+	size_t n;
+	const struct row **row;
+	struct pend_columns *to; /* rows 0 to n - 1 of these are still empty */
+	struct map light;        /* queue and user -> lightness + 1 */
+	/* Rows for which nodes are held, in order, each with the end of its
+	 * slice of claims. */
+	struct row_claim *claimant;
+	size_t nclaimants;
+	uint32_t first_claim;
+};
+
 struct build {
-	const struct state *state;
-	struct job *placed; /* placed jobs to include */
+	const struct state *state; /* NULL after all is taken */
+	struct job *placed;        /* placed jobs to include */
 	struct arena *arena;
 	struct arena *scratch; /* freed when the snapshot is built */
 	struct snap *snap;
@@ -22,6 +42,8 @@ struct build {
 	struct arena_list words, features, taints, rules, wants, avoids, uses;
 	struct arena_list claims, guests; /* claims; users of reservations */
 	struct arena_list reqs;           /* list in scratch */
+	struct taken_rows rows;
+	struct judgements judged;
 };
 
 /* Allocate a column to write: the snapshot's own are const. */

@@ -2,6 +2,7 @@
 #include "aischedd/state/pass/snap_job.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "aischedd/state/cluster/usage.h"
 #include "aischedd/state/life/evict.h"
@@ -273,31 +274,26 @@ static struct pend_columns pend_columns(struct build *b, size_t rows,
 	return c;
 }
 
-/* Add a row. Only the second part of the key is used, which says whose it is.
+/* Write a row. Only the second part of the key is used, which says whose it is.
  */
-static void pend_row(struct build *b, struct pend_columns *c,
-                     const struct row_key *key, const struct held *claim,
-                     uint32_t req, uint32_t resumes)
+static void pend_row(struct pend_columns *c, size_t i,
+                     const struct row_key *key, uint32_t req, uint16_t light)
 {
-	const struct usage *usage = usage_find(b->state, key->queue, key->user);
-
-	c->req[c->n] = req;
-	c->queue[c->n] = key->queue;
-	c->user[c->n] = key->user;
-	c->priority[c->n] = key->priority;
-	c->served[c->n] = key->served;
-	c->resumes[c->n] = resumes;
-	c->preemptible[c->n] = key->preemptible;
-	c->barred[c->n] = key->barred;
-	c->light[c->n] = usage ? usage->light : LIGHT_MOST;
-	c->claim[c->n] = (uint32_t)b->claims.n;
-	push_claim(b, claim);
-	c->first[c->n++] = (uint32_t)c->nmembers;
+	c->req[i] = req;
+	c->queue[i] = key->queue;
+	c->user[i] = key->user;
+	c->priority[i] = key->priority;
+	c->served[i] = key->served;
+	c->resumes[i] = SNAP_NONE;
+	c->preemptible[i] = key->preemptible;
+	c->barred[i] = key->barred;
+	c->light[i] = light;
 }
 
 /* Add a row for a job that is in none. */
 static void pend_row_of(struct build *b, struct pend_columns *c,
-                        const struct job *job, uint32_t req, uint32_t resumes)
+                        const struct job *job, uint32_t req, uint32_t resumes,
+                        struct snap_member member)
 {
 	const struct row_key key = { .queue = job->queue,
 		                     .user = job->user,
@@ -306,7 +302,15 @@ static void pend_row_of(struct build *b, struct pend_columns *c,
 		                     .preemptible = job->preemptible,
 		                     .barred = job->start_fails > 0 };
 
-	pend_row(b, c, &key, job->claim, req, resumes);
+	const struct usage *usage = usage_find(b->state, job->queue, job->user);
+	size_t i = c->n++;
+
+	pend_row(c, i, &key, req, usage ? usage->light : LIGHT_MOST);
+	c->resumes[i] = resumes;
+	c->claim[i] = (uint32_t)b->claims.n;
+	push_claim(b, job->claim);
+	c->first[i] = (uint32_t)c->nmembers;
+	c->member[c->nmembers++] = member;
 }
 
 /* How many rows ahead to prefetch, how much of each, and of what size a line of
@@ -341,7 +345,7 @@ static void list_members(struct build *b, const struct pend_columns *c,
 	const struct job *job;
 
 	for (size_t i = 0; i < state->rows.n; i++)
-		next[state->rows.row[i]->slot] = c->first[i];
+		next[state->rows.brief[i].slot] = c->first[i];
 	for (job = state_first_job(state); job; job = job->all_next) {
 		fetch_ahead(job);
 		if (job->slot)
@@ -376,19 +380,145 @@ static void sort_members(const struct pend_columns *c)
 	}
 }
 
-/* Add a row for a single job. */
-static void alone_row(struct build *b, struct pend_columns *c,
-                      const struct job *job)
+/* --- taken on the loop's thread ----------------------------------------- */
+
+/* A row for which nodes are held, and where its slice of claims ends. */
+struct row_claim {
+	uint32_t row, end;
+	const struct held *claim;
+};
+
+static int by_row(const void *a, const void *b)
 {
-	pend_row_of(b, c, job, snapshot_req_of_other(b, job), SNAP_NONE);
-	c->member[c->nmembers++] = member_of(b, job);
+	const struct row_claim *x = a, *y = b;
+
+	return x->row < y->row ? -1 : x->row > y->row;
 }
+
+/* Copy the claims of all rows, in their order. */
+static void take_claims(struct build *b)
+{
+	const struct claim_list *claims = &b->state->claims;
+	struct taken_rows *rows = &b->rows;
+
+	rows->first_claim = (uint32_t)b->claims.n;
+	rows->claimant =
+	    arena_array(b->scratch, struct row_claim, claims->n + 1);
+	for (size_t i = 0; i < claims->n; i++) {
+		const struct job *job = claims->holder[i];
+
+		if (!job->row ||
+		    !((const struct row_key *)(const void *)job->row->key)
+		         ->claimer)
+			continue;
+		rows->claimant[rows->nclaimants++] =
+		    (struct row_claim){ .row = job->row->at,
+			                .claim = job->claim };
+	}
+	if (rows->nclaimants)
+		qsort(rows->claimant, rows->nclaimants,
+		      sizeof(struct row_claim), by_row);
+	for (size_t i = 0; i < rows->nclaimants; i++) {
+		push_claim(b, rows->claimant[i].claim);
+		rows->claimant[i].end = (uint32_t)b->claims.n;
+		rows->claimant[i].claim = NULL;
+	}
+}
+
+static uint64_t light_key(uint32_t queue, uint32_t user)
+{
+	return (uint64_t)queue << 32 | user;
+}
+
+/* Note how light each user is who has jobs. */
+static void take_light(struct build *b)
+{
+	const struct usage_table *t = &b->state->usages;
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct usage *u = t->usage[i];
+
+		if (u->jobs)
+			map_set(&b->rows.light, light_key(u->queue, u->user),
+			        (void *)((uintptr_t)u->light + 1));
+	}
+}
+
+/* Take all rows, with the extra job in the row that is like it. */
+static void take_rows(struct build *b, struct pend_columns *c,
+                      const struct job *extra, const struct row *like)
+{
+	const struct row_index *rows = &b->state->rows;
+
+	b->rows.n = rows->n;
+	b->rows.row =
+	    arena_array_raw(b->scratch, const struct row *, rows->n + 1);
+	if (rows->n)
+		memcpy(b->rows.row, rows->row, rows->n * sizeof(*rows->row));
+	for (size_t i = 0; i < rows->n; i++) {
+		c->first[i] = (uint32_t)c->nmembers;
+		c->nmembers += rows->brief[i].njobs;
+		c->nmembers += rows->row[i] == like;
+		if (rows->brief[i].names)
+			snapshot_req(b, rows->row[i]->key,
+			             rows->row[i]->req_hash);
+	}
+	c->n = rows->n;
+	take_light(b);
+	take_claims(b);
+	list_members(b, c, extra, like ? rows->brief[like->at].slot : 0);
+}
+
+static void take_resuming(struct build *b, struct pend_columns *c)
+{
+	uint32_t run = 0;
+
+	for (const struct job *job = b->placed; job;
+	     run += job->leaving ? 2 : 1, job = job->row_next)
+		if (job->wants_resume)
+			pend_row_of(b, c, job, b->snap->run.req[run], run,
+			            (struct snap_member){ job->id, 1, 1,
+			                                  job->eligible });
+}
+
+void snapshot_take_pend(struct build *b, const struct job *extra, bool only)
+{
+	const struct state *state = b->state;
+	const struct row *like = extra && !only ? row_like(state, extra) : NULL;
+	size_t rows = extra ? 1 : 0, members = rows;
+	struct pend_columns *c =
+	    arena_array(b->scratch, struct pend_columns, 1);
+
+	for (size_t i = 0; !only && i < state->rows.n; i++)
+		members += state->rows.brief[i].njobs;
+	rows += only ? 0 : state->rows.n + b->snap->run.n;
+	members += only ? 0 : b->snap->run.n;
+	*c = pend_columns(b, rows, members);
+	b->rows.to = c;
+	if (!only) {
+		count_claims(b);
+		take_rows(b, c, extra, like);
+		take_resuming(b, c);
+	}
+	if (extra && !like)
+		pend_row_of(b, c, extra, snapshot_req_of_other(b, extra),
+		            SNAP_NONE, member_of(b, extra));
+	map_free(&b->array_claims);
+	c->first[c->n] = (uint32_t)c->nmembers;
+	c->claim[c->n] = (uint32_t)b->claims.n;
+	b->snap->pend.n = (uint32_t)c->n;
+
+	b->snap->claim = b->claims.n ? b->claims.p : COLUMN(uint32_t, 0);
+	b->snap->member = c->member;
+}
+
+/* --- read from keys, on any thread --------------------------------------- */
 
 /* Prefetch a row and its entry among the requests. With a million rows each
  * read of these otherwise misses the cache. */
 static void fetch_row_ahead(const struct build *b, size_t i)
 {
-	const struct row_index *rows = &b->state->rows;
+	const struct taken_rows *rows = &b->rows;
 
 	for (size_t at = 0; i + AHEAD < rows->n && at < ROW_BYTES; at += LINE)
 		__builtin_prefetch((const char *)rows->row[i + AHEAD] + at);
@@ -396,77 +526,56 @@ static void fetch_row_ahead(const struct build *b, size_t i)
 		map_prefetch(&b->req_of, rows->row[i + AHEAD / 2]->req_hash);
 }
 
-/* Add all rows; the extra job joins the row that is like it. */
-static void list_rows(struct build *b, struct pend_columns *c,
-                      const struct job *extra, const struct row *like)
+static uint16_t light_of(const struct build *b, const struct row_key *key)
 {
-	const struct state *state = b->state;
+	uintptr_t light = (uintptr_t)map_find(&b->rows.light,
+	                                      light_key(key->queue, key->user));
 
-	for (size_t i = 0; i < state->rows.n; i++) {
-		const struct row *row = state->rows.row[i];
+	return light ? (uint16_t)(light - 1) : LIGHT_MOST;
+}
+
+static void read_rows(struct build *b)
+{
+	const struct taken_rows *rows = &b->rows;
+	const struct row_claim *claimant = rows->claimant;
+	const struct row_claim *end = claimant + rows->nclaimants;
+	uint32_t claims = rows->first_claim;
+
+	map_reserve(&b->req_of, b->req_of.n + rows->n);
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct row *row = rows->row[i];
 		const struct row_key *key = (const void *)row->key;
 
 		fetch_row_ahead(b, i);
-		pend_row(b, c, key, key->claimer ? row->head->claim : NULL,
-		         snapshot_req(b, row->key, row->req_hash), SNAP_NONE);
-		c->nmembers += row->njobs + (row == like);
+		pend_row(rows->to, i, key,
+		         snapshot_req(b, row->key, row->req_hash),
+		         light_of(b, key));
+		rows->to->claim[i] = claims;
+		if (claimant < end && claimant->row == i)
+			claims = claimant++->end;
 	}
-	list_members(b, c, extra, like ? like->slot : 0);
+}
+
+void snapshot_pend(struct build *b)
+{
+	const struct pend_columns *c = b->rows.to;
+
+	read_rows(b);
 	sort_members(c);
-}
-
-static void list_resuming(struct build *b, struct pend_columns *c)
-{
-	uint32_t run = 0;
-
-	for (const struct job *job = b->placed; job;
-	     run += job->leaving ? 2 : 1, job = job->row_next) {
-		if (!job->wants_resume)
-			continue;
-		pend_row_of(b, c, job, b->snap->run.req[run], run);
-		c->member[c->nmembers++] =
-		    (struct snap_member){ job->id, 1, 1, job->eligible };
-	}
-}
-
-void snapshot_pend(struct build *b, const struct job *extra, bool only)
-{
-	const struct state *state = b->state;
-	const struct row *like = extra && !only ? row_like(state, extra) : NULL;
-	size_t rows = extra ? 1 : 0, members = rows;
-	struct pend_columns c;
-
-	for (size_t i = 0; !only && i < state->rows.n; i++)
-		members += state->rows.row[i]->njobs;
-	map_reserve(&b->req_of, b->req_of.n + state->rows.n);
-	rows += only ? 0 : state->rows.n + b->snap->run.n;
-	members += only ? 0 : b->snap->run.n;
-	c = pend_columns(b, rows, members);
-	if (!only) {
-		count_claims(b);
-		list_rows(b, &c, extra, like);
-		list_resuming(b, &c);
-	}
-	if (extra && !like)
-		alone_row(b, &c, extra);
-	map_free(&b->array_claims);
-	c.first[c.n] = (uint32_t)c.nmembers;
-	c.claim[c.n] = (uint32_t)b->claims.n;
+	map_free(&b->rows.light);
 	b->snap->pend = (struct snap_pend){
-		.n = (uint32_t)c.n,
-		.judged = COLUMN(uint8_t, rows),
-		.req = c.req,
-		.queue = c.queue,
-		.user = c.user,
-		.priority = c.priority,
-		.member_first = c.first,
-		.resumes = c.resumes,
-		.preemptible = c.preemptible,
-		.barred = c.barred,
-		.light = c.light,
-		.served = c.served,
-		.claim_first = c.claim,
+		.n = b->snap->pend.n,
+
+		.req = c->req,
+		.queue = c->queue,
+		.user = c->user,
+		.priority = c->priority,
+		.member_first = c->first,
+		.resumes = c->resumes,
+		.preemptible = c->preemptible,
+		.barred = c->barred,
+		.light = c->light,
+		.served = c->served,
+		.claim_first = c->claim,
 	};
-	b->snap->claim = b->claims.n ? b->claims.p : COLUMN(uint32_t, 0);
-	b->snap->member = c.member;
 }

@@ -10,8 +10,11 @@
 
 void snapshot_run(struct build *b);
 
-/* Add all rows, then suspended jobs that are to resume, then `extra` unless a
+/* Take all rows, then suspended jobs that are to resume, then `extra` unless a
  * row has it. */
-void snapshot_pend(struct build *b, const struct job *extra, bool only);
+void snapshot_take_pend(struct build *b, const struct job *extra, bool only);
+
+/* Read the keys of the rows taken. */
+void snapshot_pend(struct build *b);
 
 #endif

@@ -67,7 +67,9 @@ static void push_unreached(struct build *b, const char *claims, uint64_t pools)
 	size_t before = b->avoids.n;
 	bool any = false;
 
-	for (uint32_t i = 0; *claims && i < state->nodes.n; i++) {
+	if (!*claims)
+		return;
+	for (uint32_t i = 0; i < state->nodes.n; i++) {
 		if (!(pools >> state->nodes.node[i].pool & 1))
 			continue;
 		if (volume_reaches(state, claims, i, b->placed != NULL))
@@ -98,7 +100,7 @@ static void push_licenses(struct build *b, const char *text)
 	struct snap_license_use use[MAX_LICENSES];
 	size_t n;
 
-	if (licenses_parse(b->state->conf, text, use, &n, NULL) < 0)
+	if (!*text || licenses_parse(b->state->conf, text, use, &n, NULL) < 0)
 		return;
 	for (size_t i = 0; i < n; i++)
 		*(struct snap_license_use *)snapshot_push(
@@ -152,8 +154,14 @@ uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash)
 uint32_t snapshot_req_of_placed(struct build *b, struct job *job)
 {
 	const struct placed_key *key = placed_key(b->state, job);
+	char *copy;
 
-	return snapshot_req(b, key->text, key->req_hash);
+	if (map_find(&b->req_of, key->req_hash))
+		return snapshot_req(b, key->text, key->req_hash);
+	/* The job may end before the key is read for the last time. */
+	copy = arena_alloc_raw(b->scratch, key->len, 1);
+	memcpy(copy, key->text, key->len);
+	return snapshot_req(b, copy, key->req_hash);
 }
 
 /* Returns the request of a job that is in no row. */

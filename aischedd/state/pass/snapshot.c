@@ -165,51 +165,64 @@ static void build_promises(struct build *b)
 	b->snap->promise_node = node;
 }
 
-/* Store the words and requests, now that their number is known. */
-static void finish(struct build *b)
+static void free_maps(struct build *b)
 {
+	map_free(&b->word_of);
+	map_free(&b->req_of);
+	map_free(&b->rows.light);
+	arena_free(b->scratch);
+	b->scratch = NULL;
+}
+
+/* Read the rows, and store the words and requests, as their number is known
+ * then. */
+static struct snap *finish(struct build *b)
+{
+	snapshot_pend(b);
+	round_judge(&b->judged, b->snap, b->arena);
 	snapshot_reqs(b);
 	b->snap->nwords = (uint32_t)b->words.n;
 	b->snap->word = b->words.p;
-	map_free(&b->word_of);
-	map_free(&b->req_of);
-	arena_free(b->scratch);
+	free_maps(b);
+	return b->snap;
 }
 
-static struct snap *build(const struct state *state, int64_t now,
+/* Take all that may change. */
+static struct build *take(const struct state *state, int64_t now,
                           struct arena *arena, const struct job *extra,
                           bool only)
 {
-	struct build b = { .state = state,
-		           .placed = only ? NULL : state->records.placed,
-		           .arena = arena,
-		           .scratch = arena_new() };
+	struct build *b = arena_array(arena, struct build, 1);
 
-	b.snap = arena_alloc(arena, 1, sizeof(*b.snap));
-	b.snap->now = now;
-	b.snap->gen = state->gen;
-	build_policy(&b);
-	build_pools(&b);
-	snapshot_nodes(&b);
-	snapshot_reservations(&b);
-	build_queues(&b);
-	build_users(&b);
-	build_licenses(&b);
-	snapshot_run(&b);
-	snapshot_pend(&b, extra, only);
+	*b = (struct build){ .state = state,
+		             .placed = only ? NULL : state->records.placed,
+		             .arena = arena,
+		             .scratch = arena_new() };
+	b->snap = arena_alloc(arena, 1, sizeof(*b->snap));
+	b->snap->now = now;
+	b->snap->gen = state->gen;
+	build_policy(b);
+	build_pools(b);
+	snapshot_nodes(b);
+	snapshot_reservations(b);
+	build_queues(b);
+	build_users(b);
+	build_licenses(b);
+	snapshot_run(b);
+	snapshot_take_pend(b, extra, only);
 	if (!only)
-		build_promises(&b);
-	b.snap->feature = b.features.p;
-	b.snap->taint = b.taints.p;
-	finish(&b);
-	return b.snap;
+		build_promises(b);
+	b->snap->feature = b->features.p;
+	b->snap->taint = b->taints.p;
+	b->state = NULL;
+	return b;
 }
 
 const struct snap *snap_build(const struct state *state, int64_t now,
                               struct arena *arena, const struct job *extra,
                               bool only)
 {
-	return build(state, now, arena, extra, only);
+	return finish(take(state, now, arena, extra, only));
 }
 
 const struct snap *snap_of_job(const struct state *state,
@@ -222,24 +235,51 @@ const struct snap *snap_of_job(const struct state *state,
 
 	b.snap = arena_alloc(arena, 1, sizeof(*b.snap));
 	*b.snap = *names;
-	snapshot_pend(&b, job, true);
-	finish(&b);
-	return b.snap;
+	snapshot_take_pend(&b, job, true);
+	return finish(&b);
+}
+
+struct build *state_take_snapshot(struct state *state, int64_t now,
+                                  struct arena *arena)
+{
+	struct build *b;
+
+	state_judge_usage(state, now);
+	b = take(state, now, arena, NULL, false);
+	round_begin(state, b->snap, arena, &b->judged);
+	for (size_t i = 0; i < state->rows.n; i++) {
+		state->rows.brief[i].planned = state->last_plan.serial + 1;
+		state->rows.brief[i].verdict = (uint32_t)i;
+	}
+	state->want_plan = false;
+	rows_pin(&state->rows);
+	return b;
+}
+
+size_t snapshot_size(const struct build *taken)
+{
+	return (size_t)taken->snap->pend.n + taken->snap->node.n;
+}
+
+const struct snap *snapshot_finish(struct build *taken)
+{
+	return finish(taken);
+}
+
+void state_end_snapshot(struct state *state, struct build *taken)
+{
+	if (taken->scratch)
+		free_maps(taken);
+	rows_unpin(&state->rows);
 }
 
 const struct snap *state_snapshot(struct state *state, int64_t now,
                                   struct arena *arena)
 {
-	struct snap *snap;
+	struct build *taken = state_take_snapshot(state, now, arena);
+	const struct snap *snap = snapshot_finish(taken);
 
-	state_judge_usage(state, now);
-	snap = build(state, now, arena, NULL, false);
-	round_begin(state, snap, arena);
-	for (size_t i = 0; i < state->rows.n; i++) {
-		state->rows.row[i]->planned = state->last_plan.serial + 1;
-		state->rows.row[i]->verdict = (uint32_t)i;
-	}
-	state->want_plan = false;
+	state_end_snapshot(state, taken);
 	return snap;
 }
 

@@ -18,6 +18,20 @@ struct state;
 const struct snap *state_snapshot(struct state *state, int64_t now,
                                   struct arena *arena);
 
+/*
+ * The same in two steps, so that a million rows do not hold up the loop: the
+ * first takes all that may change, the second may be done by another thread
+ * meanwhile. It may be left out. The third is done when nobody reads what was
+ * taken, before the arena is freed.
+ */
+struct build *state_take_snapshot(struct state *state, int64_t now,
+                                  struct arena *arena);
+const struct snap *snapshot_finish(struct build *taken);
+void state_end_snapshot(struct state *state, struct build *taken);
+
+/* Returns how many rows and nodes it has. */
+size_t snapshot_size(const struct build *taken);
+
 /* Build a snapshot for listings: the last plan stays in force. */
 const struct snap *state_peek(struct state *state, int64_t now,
                               struct arena *arena);

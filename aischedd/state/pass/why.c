@@ -133,13 +133,10 @@ static bool is_want_of_room(enum reason why)
 static const struct verdict *verdict_on(const struct state *state,
                                         const struct job *job)
 {
-	const struct verdict *v;
+	const struct verdict *v =
+	    job->row ? row_verdict(state, job->row) : NULL;
 
-	if (!job->row || !state->last_plan.verdict ||
-	    job->row->planned != state->last_plan.serial)
-		return NULL;
-	v = &state->last_plan.verdict[job->row->verdict];
-	return v->why == WHY_None ? NULL : v;
+	return !v || v->why == WHY_None ? NULL : v;
 }
 
 /* Say why a job waits for its turn, from the last plan and later events. */

@@ -69,6 +69,33 @@ START_TEST(arena_is_zeroed_and_aligned)
 }
 END_TEST
 
+START_TEST(blocks_move_to_another_arena)
+{
+	struct arena *from = arena_new(), *to = arena_new();
+	size_t large = (size_t)4 << 20;
+	char *small = arena_strdup(from, "small"), *big, *moved;
+
+	big = arena_alloc(from, large, 1);
+	arena_strdup(from, "more");
+	memcpy(big, "big", 4);
+	moved = arena_move(to, from, small, strlen(small) + 1);
+	ck_assert_ptr_ne(moved, small);
+	ck_assert_str_eq(moved, "small");
+	ck_assert_ptr_eq(arena_move(to, from, big, large), big);
+	ck_assert_uint_lt(arena_used(from), large);
+	arena_free(from);
+	ck_assert_str_eq(big, "big");
+	from = arena_new();
+	small = arena_strdup(from, "joined");
+	arena_join(from, NULL);
+	arena_join(to, from);
+	ck_assert_str_eq(small, "joined");
+	ck_assert_str_eq(arena_strdup(to, "and used"), "and used");
+	ck_assert_uint_gt(arena_used(to), large);
+	arena_free(to);
+}
+END_TEST
+
 START_TEST(arena_counts_what_it_gave)
 {
 	struct arena *arena = arena_new();
@@ -90,5 +117,6 @@ SUITE(mem)
 	tcase_add_test_raise_signal(tc, too_large_ends_the_process, SIGABRT);
 	tcase_add_test(tc, arrays_grow);
 	tcase_add_test(tc, arena_is_zeroed_and_aligned);
+	tcase_add_test(tc, blocks_move_to_another_arena);
 	tcase_add_test(tc, arena_counts_what_it_gave);
 }

@@ -1,9 +1,12 @@
-/* test_what_if.c - --test-only says what aiq says after a submission */
+/* test_what_if.c - --test-only says what aiq says after a submission, and what
+ * happens while a snapshot is made is not in it */
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/sched/text/text.h"
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/life/submit_check.h"
+#include "aischedd/state/pass/snapshot.h"
 #include "aischedd/state/pass/what_if.h"
 #include "aischedd/state/pass/why.h"
 #include "libcommon/mem.h"
@@ -206,6 +209,78 @@ START_TEST(a_test_is_a_submission_that_is_undone)
 }
 END_TEST
 
+/* Both as text, without the budget, which only a pass has. */
+static char *snap_text(const struct snap *snap)
+{
+	struct snap copy = *snap;
+	struct buf text = { 0 };
+
+	copy.policy.budget = CONF_NONE;
+	snap_write(&copy, &text);
+	return buf_take(&text);
+}
+
+static void submit_some(struct world *w, struct dice *d, bool two_queues)
+{
+	struct buf options = { 0 };
+
+	for (uint32_t n = roll(d, 6); n > 0; n--) {
+		random_options(d, two_queues, &options);
+		options.len--;
+		if (!roll(d, 6))
+			buf_puts(&options, PICK(d, " nodelist=n1",
+			                        " exclude=n0", " exclude=n1"));
+		world_submit(w, options.data);
+	}
+	buf_free(&options);
+}
+
+/* Take a snapshot, and finish it when much has changed. */
+static void finish_later(struct world *w, struct dice *d, bool two_queues)
+{
+	struct arena *arena = arena_new(), *twin = arena_new();
+	char *at_once = snap_text(state_peek(w->state, w->now, twin)), *later;
+	struct build *taken = state_take_snapshot(w->state, w->now, arena);
+
+	for (uint32_t n = roll(d, 30); n > 0; n--)
+		random_event(w, d);
+	submit_some(w, d, two_queues);
+	world_commit(w);
+	later = snap_text(snapshot_finish(taken));
+	state_end_snapshot(w->state, taken);
+	ck_assert_str_eq(later, at_once);
+	free(later);
+	free(at_once);
+	arena_free(arena);
+	arena_free(twin);
+}
+
+START_TEST(a_snapshot_is_of_when_it_was_taken)
+{
+	struct dice d = { 7700 + (uint64_t)_i };
+	const char *conf = confs[_i % (int)ARRAY_SIZE(confs)];
+	bool two_queues = strstr(conf, "other");
+	struct arena *arena = arena_new();
+	struct world w;
+
+	world_with_node(&w, conf);
+	world_node(&w, "n1", 4, 4000, 0);
+	for (int i = 0; i < SUBMITS / 4; i++) {
+		w.who.user = PICK(&d, "ada", "bob", "eve");
+		w.who.uid = (uint32_t)*w.who.user;
+		random_event(&w, &d);
+		submit_some(&w, &d, two_queues);
+		finish_later(&w, &d, two_queues);
+		if (roll(&d, 2))
+			world_run(&w);
+	}
+	/* One that is never finished, as when the daemon ends. */
+	state_end_snapshot(w.state, state_take_snapshot(w.state, w.now, arena));
+	arena_free(arena);
+	world_fini(&w);
+}
+END_TEST
+
 static bool in_team(const char *group, const void *arg)
 {
 	(void)arg;
@@ -233,5 +308,6 @@ SUITE(what_if)
 {
 	tcase_add_loop_test(tc, a_test_is_a_submission_that_is_undone, 0,
 	                    WORLDS);
+	tcase_add_loop_test(tc, a_snapshot_is_of_when_it_was_taken, 0, WORLDS);
 	tcase_add_test(tc, a_reservation_for_a_group);
 }

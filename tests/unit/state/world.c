@@ -720,7 +720,7 @@ static void check_rows(const struct state *state)
 			ck_assert(!job->row_next ||
 			          job->row_next->id > job->id);
 		}
-		ck_assert_uint_eq(state->rows.row[i]->njobs, n);
+		ck_assert_uint_eq(state->rows.brief[i].njobs, n);
 		ck_assert_uint_gt(n, 0);
 		ck_assert_uint_eq(state->rows.row[i]->at, i);
 	}
