@@ -22,6 +22,7 @@ void reading_free(struct reading *r)
 	free(r->wanted);
 	free(r->active);
 	free(r->left);
+	shares_fini(&r->shares);
 	map_free(&r->active_told);
 	map_free(&r->taken);
 	slices_remove(&r->d->listings, &r->slice);
@@ -97,11 +98,16 @@ static void step(struct reading *r)
 {
 	size_t npast = r->wanted ? r->nwanted : 1;
 	struct err err;
+	int result = r->begun ? 0 : read_begin(r, &err);
 	bool more;
 
-	if (!r->begun && read_begin(r, &err) < 0) {
+	if (result < 0) {
 		daemon_refuse(r->d, r->ask, &err);
 		reading_free(r);
+		return;
+	}
+	if (result) {
+		slices_add(&r->d->listings, &r->slice);
 		return;
 	}
 	r->begun = true;

@@ -12,6 +12,7 @@
 #include "aischedd/op/filter.h"
 #include "aischedd/read/listing.h"
 #include "aischedd/read/page.h"
+#include "aischedd/read/shares.h"
 #include "aischedd/thread.h"
 #include "libcommon/jobid.h"
 #include "libcommon/map.h"
@@ -49,6 +50,10 @@ struct reading {
 	size_t nactive, active_at, active_cap;
 	struct map taken;       /* the ids in active */
 	struct node_left *left; /* by node, at the beginning of the listing */
+	struct shares shares;
+	uint32_t share_queue; /* the next row of shares */
+	bool queue_told;
+	size_t share_user;
 	/* If all jobs are wanted: the next one, 0: none; the first one that
 	 * came after the listing began; the last one written. */
 	uint64_t next_job, end_job, last_job;
@@ -87,7 +92,8 @@ void reading_flush(struct reading *r);
 void reading_free(struct reading *r);
 
 /* state.c */
-/* Prepare the listing. Fails as the store does. */
+/* Prepare the listing; returns whether there is more to prepare. Fails as the
+ * store does. */
 int read_begin(struct reading *r, struct err *err);
 /* Write a piece; returns whether there is more. */
 bool read_piece(struct reading *r);

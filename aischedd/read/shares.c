@@ -7,26 +7,41 @@
 #include "aischedd/state/cluster/usage.h"
 #include "aischedd/state/cluster/used.h"
 #include "aischedd/store/ended.h"
+#include "libcommon/heap.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
 
-static struct share_row *add(struct shares *s, uint32_t queue, const char *user)
+enum {
+	STEPS_JUDGE = 6, /* to work out what a user has used by now */
+	STEPS_ADD = 3,   /* to add to the row of a user */
+	STEPS_TOTAL = 5, /* to read a total */
+	TOTALS = 1000    /* read at once */
+};
+
+static struct share_row *row_of(struct shares *s, uint32_t queue,
+                                const char *user)
 {
-	struct share_row *row;
+	void **at =
+	    map_at(&s->row_of, hash_bytes(queue + 1, user, strlen(user)));
 
+	steps_add(STEPS_ADD);
+	if (*at)
+		return &s->user[(uintptr_t)*at - 1];
 	s->user = GROW(s->user, s->nusers, &s->cap);
-	row = &s->user[s->nusers++];
-	*row = (struct share_row){ .queue = queue,
-		                   .user = user,
-		                   .light = LIGHT_MOST };
-	return row;
+	s->user[s->nusers++] =
+	    (struct share_row){ .queue = queue,
+		                .user = arena_strdup(s->arena, user),
+		                .light = LIGHT_MOST };
+	*at = (void *)(uintptr_t)s->nusers;
+	return &s->user[s->nusers - 1];
 }
 
-static void add_usages(struct shares *s)
+static void add_usages(struct shares *s, const struct state *state)
 {
-	for (size_t i = 0; i < state_nusages(s->state); i++) {
-		const struct usage *u = state_usage(s->state, i);
+	for (size_t i = 0; i < state_nusages(state); i++) {
+		const struct usage *u = state_usage(state, i);
 		struct share_row *row =
-		    add(s, u->queue, state_user(s->state, u->user)->name);
+		    row_of(s, u->queue, state_user(state, u->user)->name);
 
 		row->used = u->used;
 		row->part = u->part;
@@ -36,19 +51,81 @@ static void add_usages(struct shares *s)
 	}
 }
 
+/* Copy what a reload may change while the rows are joined. */
+static void add_queues(struct shares *s, const struct state *state)
+{
+	const struct conf *conf = state_conf(state);
+	int64_t(*held)[RES_N] = xcalloc(conf->nqueues, sizeof(*held));
+	size_t n = conf->nqueues;
+
+	state_queues_used(state, held);
+	s->nqueues = (uint32_t)n;
+	s->name = arena_array(s->arena, const char *, n);
+	s->parent = arena_array(s->arena, int, n);
+	s->queue = arena_array(s->arena, struct share_row, n);
+	for (size_t q = 0; q < n; q++) {
+		const char *name = conf->queues[q].name;
+
+		s->name[q] = arena_strdup(s->arena, name);
+		s->parent[q] = conf->queues[q].parent;
+		s->queue[q].queue = (uint32_t)q;
+		memcpy(s->queue[q].held, held[q], sizeof(*held));
+		map_set(&s->queue_of, hash_bytes(0, name, strlen(name)),
+		        (void *)(uintptr_t)(q + 1));
+	}
+	free(held);
+}
+
+void shares_init(struct shares *s, struct state *state, int64_t now)
+{
+	*s = (struct shares){ .arena = arena_new() };
+	steps_add(STEPS_JUDGE * state_nusages(state));
+	state_judge_usage(state, now);
+	add_queues(s, state);
+	add_usages(s, state);
+}
+
+/* --- totals ------------------------------------------------------------ */
+
+struct some_totals {
+	struct shares *s;
+	size_t n;
+};
+
 static void add_total(const struct total *total, void *arg)
 {
-	struct shares *s = arg;
-	int queue = conf_queue_find(state_conf(s->state), total->queue);
+	struct some_totals *some = arg;
+	struct shares *s = some->s;
+	uintptr_t queue = (uintptr_t)map_find(
+	    &s->queue_of, hash_bytes(0, total->queue, strlen(total->queue)));
 	struct share_row *row;
 
-	if (queue < 0)
+	steps_add(STEPS_TOTAL);
+	if (++some->n == TOTALS) {
+		s->last_user = arena_strdup(s->arena, total->user);
+		s->last_queue = arena_strdup(s->arena, total->queue);
+	}
+	if (!queue)
 		return;
-	row = add(s, (uint32_t)queue, arena_strdup(s->arena, total->user));
-	row->cpu_ms = total->cpu_ms;
-	row->gpu_ms = total->gpu_ms;
-	row->jobs = total->jobs;
+	row = row_of(s, (uint32_t)queue - 1, total->user);
+	row->cpu_ms += total->cpu_ms;
+	row->gpu_ms += total->gpu_ms;
+	row->jobs += total->jobs;
 }
+
+static int read_totals(struct shares *s, struct store *store, struct err *err)
+{
+	struct some_totals some = { .s = s };
+
+	steps_add(STEPS_QUERY);
+	if (store_totals(store, s->last_user, s->last_queue, TOTALS, add_total,
+	                 &some, err) < 0)
+		return -1;
+	s->has_totals = some.n < TOTALS;
+	return 0;
+}
+
+/* --- sums and order ---------------------------------------------------- */
 
 static void add_to(struct share_row *to, const struct share_row *row)
 {
@@ -62,79 +139,70 @@ static void add_to(struct share_row *to, const struct share_row *row)
 	to->jobs += row->jobs;
 }
 
-static int by_name(const void *a, const void *b)
+static void sum_user(struct shares *s, const struct share_row *row)
 {
-	const struct share_row *x = a, *y = b;
+	for (int q = (int)row->queue; q >= 0; q = s->parent[q]) {
+		add_to(&s->queue[q], row);
+		steps_add(1);
+	}
+}
 
+static bool is_before(const struct shares *s, uint32_t a, uint32_t b)
+{
+	const struct share_row *x = &s->user[a], *y = &s->user[b];
+
+	steps_add(1);
 	if (x->queue != y->queue)
-		return x->queue < y->queue ? -1 : 1;
-	return strcmp(x->user, y->user);
+		return x->queue < y->queue;
+	if (x->used != y->used)
+		return x->used > y->used;
+	return strcmp(x->user, y->user) < 0;
 }
 
-static int by_use(const void *a, const void *b)
-{
-	const struct share_row *x = a, *y = b;
+#define AT(s, i)        (s)->order[i]
+#define LATER(s, a, b)  is_before(s, b, a)
+#define PUT(s, i, item) ((s)->order[i] = (item))
+HEAP(rank, uint32_t, struct shares *, AT, LATER, PUT)
 
-	if (x->queue == y->queue && x->used != y->used)
-		return x->used > y->used ? -1 : 1;
-	return by_name(a, b);
+/* Put the last of those that are not sorted behind the others. */
+static void sort_one(struct shares *s)
+{
+	size_t end = --s->unsorted;
+	uint32_t last = s->order[0];
+
+	rank_sink(s, end, 0, s->order[end]);
+	s->order[end] = last;
 }
 
-/* Merge the state's and the store's rows of the same user. */
-static void join(struct shares *s)
+int shares_step(struct shares *s, struct store *store, uint64_t until,
+                struct err *err)
 {
-	size_t n = 0;
-
-	if (s->nusers)
-		qsort(s->user, s->nusers, sizeof(*s->user), by_name);
-	for (size_t i = 0; i < s->nusers; i++) {
-		if (n && !by_name(&s->user[n - 1], &s->user[i]))
-			add_to(&s->user[n - 1], &s->user[i]);
-		else
-			s->user[n++] = s->user[i];
+	for (; !s->has_totals; steps_add(1)) {
+		if (steps_so_far >= until)
+			return 1;
+		if (read_totals(s, store, err) < 0)
+			return -1;
 	}
-	s->nusers = n;
-	if (n)
-		qsort(s->user, n, sizeof(*s->user), by_use);
-}
-
-static void sum_queues(struct shares *s)
-{
-	const struct conf *conf = state_conf(s->state);
-
-	int64_t(*held)[RES_N] = xcalloc(conf->nqueues, sizeof(*held));
-
-	state_queues_used(s->state, held);
-	s->queue = xcalloc(conf->nqueues, sizeof(*s->queue));
-	for (size_t q = 0; q < conf->nqueues; q++) {
-		s->queue[q].queue = (uint32_t)q;
-		memcpy(s->queue[q].held, held[q], sizeof(*held));
+	if (!s->order)
+		s->order = xcalloc(s->nusers + 1, sizeof(*s->order));
+	for (; s->ranked < s->nusers; s->ranked++) {
+		if (steps_so_far >= until)
+			return 1;
+		sum_user(s, &s->user[s->ranked]);
+		rank_rise(s, s->ranked, (uint32_t)s->ranked);
+		s->unsorted = s->ranked + 1;
 	}
-	free(held);
-	for (size_t i = 0; i < s->nusers; i++)
-		for (int q = (int)s->user[i].queue; q >= 0;
-		     q = conf->queues[q].parent)
-			add_to(&s->queue[q], &s->user[i]);
-}
-
-int shares_init(struct shares *s, struct state *state, struct store *store,
-                int64_t now, struct err *err)
-{
-	*s = (struct shares){ .state = state, .arena = arena_new() };
-	state_judge_usage(state, now);
-	add_usages(s);
-	if (store_totals(store, add_total, s, err) < 0) {
-		shares_fini(s);
-		return -1;
-	}
-	join(s);
-	sum_queues(s);
+	for (; s->unsorted > 1; sort_one(s))
+		if (steps_so_far >= until)
+			return 1;
 	return 0;
 }
 
 void shares_fini(struct shares *s)
 {
 	free(s->user);
-	free(s->queue);
+	free(s->order);
+	map_free(&s->queue_of);
+	map_free(&s->row_of);
 	arena_free(s->arena);
 }

@@ -1,15 +1,17 @@
 /*
- * shares.h - what queues and users hold, may use and have used
+ * shares.h - what queues and their users hold, may use and have used
  *
  * One row for each queue, and one for each of its users who has or had jobs
  * there. The decayed usage comes from the state, lifetime totals from the
- * store.
+ * store. There may be very many users: after the first step, which sees the
+ * state as it is then, the rows are joined, summed and sorted in slices.
  */
 #ifndef AISCHEDD_READ_SHARES_H
 #define AISCHEDD_READ_SHARES_H
 
 #include "aischedd/state/state.h"
 #include "aischedd/store/store.h"
+#include "libcommon/map.h"
 
 struct share_row {
 	uint32_t queue;
@@ -22,16 +24,29 @@ struct share_row {
 };
 
 struct shares {
-	const struct state *state;
 	struct arena *arena;
-	struct share_row *queue; /* by queue, each with those below it */
-	struct share_row *user;  /* in order of queues, then of usage */
+	uint32_t nqueues; /* as the configuration was at the beginning */
+	const char **name;
+	int *parent;
+	struct share_row *queue; /* each with those below it */
+	struct share_row *user;
 	size_t nusers, cap;
+	struct map queue_of, row_of; /* name; queue and user: index + 1 */
+	/* Owner of the last total that was read; NULL: none yet. */
+	const char *last_user, *last_queue;
+	bool has_totals;
+	/* Users in order of queues, then of usage, when all is done. Those
+	 * before `ranked` are a heap until `unsorted` counts down to 1. */
+	uint32_t *order;
+	size_t ranked, unsorted;
 };
 
-/* Fails as store_totals(). */
-int shares_init(struct shares *s, struct state *state, struct store *store,
-                int64_t now, struct err *err);
-void shares_fini(struct shares *s);
+void shares_init(struct shares *s, struct state *state, int64_t now);
+
+/* Go on until this number of steps is reached. Returns 1 if there is more to
+ * do, 0 if not; fails as store_totals(). */
+int shares_step(struct shares *s, struct store *store, uint64_t until_steps,
+                struct err *err);
+void shares_fini(struct shares *s); /* all zero is allowed */
 
 #endif

@@ -170,36 +170,67 @@ static int take_crons(struct reading *r, struct err *err)
 	return 0;
 }
 
+/* Prepare rows of what is there now, because users come and go between turns.
+ */
+static int prepare_shares(struct reading *r, struct err *err)
+{
+	uint64_t until = steps_so_far + READ_STEPS;
+
+	if (!r->shares.arena)
+		shares_init(&r->shares, r->d->state, clock_wall_s());
+	return shares_step(&r->shares, r->d->store, until, err);
+}
+
+/* Write a row of a queue, or of a user if that is not NULL. */
 static void write_share(struct reading *r, const struct share_row *row)
 {
-	listing_share(&r->listing, r->d->state, row, &r->out);
+	const struct conf *conf = r->d->conf;
+	const char *name = r->shares.name[row->queue];
+	struct share_row now = *row;
+
+	steps_add(1);
+	if (now.queue >= conf->nqueues ||
+	    strcmp(conf->queues[now.queue].name, name) != 0) {
+		int found = conf_queue_find(conf, name); /* after a reload */
+
+		if (found < 0)
+			return;
+		now.queue = (uint32_t)found;
+	}
+	if (!filter_has(&r->by.queues, name) ||
+	    (row->user ? !filter_has(&r->by.users, row->user) ||
+	                     !veil_shows(&r->veil, row->user, name)
+	               : !r->by.users.all))
+		return;
+	listing_share(&r->listing, r->d->state, &now, &r->out);
 	steps_add(STEPS_SHARE);
 	r->rows++;
 }
 
-/* Write all rows at once, because users come and go between turns. */
-static int write_shares(struct reading *r, struct err *err)
+/* Write queues in their order, each before its users. Returns whether there is
+ * more. */
+static bool write_shares(struct reading *r, uint64_t until)
 {
-	const struct conf *conf = r->d->conf;
-	struct shares s;
-	size_t at = 0;
+	const struct shares *s = &r->shares;
 
-	if (shares_init(&s, r->d->state, r->d->store, clock_wall_s(), err) < 0)
-		return -1;
-	for (uint32_t q = 0; q < conf->nqueues; q++) {
-		bool wanted = filter_has(&r->by.queues, conf->queues[q].name);
+	while (r->share_queue < s->nqueues && r->out.len < READ_PIECE &&
+	       steps_so_far < until) {
+		const struct share_row *user =
+		    r->share_user < s->nusers
+			? &s->user[s->order[r->share_user]]
+			: NULL;
 
-		if (wanted && r->by.users.all)
-			write_share(r, &s.queue[q]);
-		for (; at < s.nusers && s.user[at].queue == q; at++)
-			if (wanted &&
-			    filter_has(&r->by.users, s.user[at].user) &&
-			    veil_shows(&r->veil, s.user[at].user,
-			               conf->queues[q].name))
-				write_share(r, &s.user[at]);
+		if (!r->queue_told)
+			write_share(r, &s->queue[r->share_queue]);
+		r->queue_told = user && user->queue == r->share_queue;
+		if (r->queue_told) {
+			write_share(r, user);
+			r->share_user++;
+		} else {
+			r->share_queue++;
+		}
 	}
-	shares_fini(&s);
-	return 0;
+	return r->share_queue < s->nqueues;
 }
 
 int read_begin(struct reading *r, struct err *err)
@@ -215,7 +246,7 @@ int read_begin(struct reading *r, struct err *err)
 		take_queues(r);
 		break;
 	case LIST_SHARES:
-		return write_shares(r, err);
+		return prepare_shares(r, err);
 	case LIST_CRONS:
 		return take_crons(r, err);
 	case LIST_ATTEMPTS:
@@ -371,6 +402,8 @@ bool read_piece(struct reading *r)
 {
 	uint64_t until = steps_so_far + READ_STEPS;
 
+	if (r->listing.kind == LIST_SHARES)
+		return write_shares(r, until);
 	while (r->taken_at < r->nwanted && steps_so_far < until)
 		take_wanted(r, &r->wanted[r->taken_at++]);
 	if (r->next_job)

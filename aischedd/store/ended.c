@@ -173,13 +173,17 @@ bool store_others_failed(struct store *store, uint64_t array, uint64_t job)
 	return any;
 }
 
-int store_totals(struct store *store,
+int store_totals(struct store *store, const char *after_user,
+                 const char *after_queue, size_t limit,
                  void (*fn)(const struct total *total, void *arg), void *arg,
                  struct err *err)
 {
 	struct stmt s = db_use(&store->db, LOAD_TOTALS);
 	int more;
 
+	db_text(&s, 1, after_user ? after_user : "");
+	db_text(&s, 2, after_queue ? after_queue : "");
+	db_i64(&s, 3, (int64_t)limit);
 	while ((more = db_step(&store->db, &s, err)) > 0) {
 		struct total total = {
 			.user = db_col_text(&s, 0),

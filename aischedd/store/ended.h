@@ -35,7 +35,11 @@ struct total {
 	int64_t cpu_ms, gpu_ms; /* allocated, not consumed */
 	int64_t jobs;
 };
-int store_totals(struct store *store,
+
+/* List at most `limit` of them, in order of users and queues, after this user
+ * and queue; both may be NULL. */
+int store_totals(struct store *store, const char *after_user,
+                 const char *after_queue, size_t limit,
                  void (*fn)(const struct total *total, void *arg), void *arg,
                  struct err *err);
 

@@ -109,7 +109,9 @@ static const char *const fixed_sql[NSQL] = {
 		      " VALUES (?1,?2,?3,?4,?5) ON CONFLICT DO UPDATE SET"
 		      " cpu_ms = cpu_ms + ?3, gpu_ms = gpu_ms + ?4,"
 		      " jobs = jobs + ?5",
-	[LOAD_TOTALS] = "SELECT user, queue, cpu_ms, gpu_ms, jobs FROM usage",
+	[LOAD_TOTALS] = "SELECT user, queue, cpu_ms, gpu_ms, jobs FROM usage"
+			" WHERE (user, queue) > (?1, ?2)"
+			" ORDER BY user, queue LIMIT ?3",
 	[PUT_USAGE] = "INSERT INTO usage (user, queue, cpu_ms, gpu_ms, jobs,"
 		      " uid, amount, time) VALUES (?1,?2,0,0,0,?3,?4,?5)"
 		      " ON CONFLICT DO UPDATE SET uid = ?3, amount = ?4,"

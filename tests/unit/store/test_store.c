@@ -1425,7 +1425,9 @@ START_TEST(each_attempt_has_a_row)
 	    "1 1 1000000 1013000 11000 0 3 143 26000 1300 13000 batch n0\n"
 	    "1 2 1013000 1028000 8000 5 0 0 16000 1500 15000 batch n0\n");
 	buf_clear(&d.text);
-	ck_assert_int_eq(store_totals(d.store, put_total, &d.text, &d.err), 0);
+	ck_assert_int_eq(
+	    store_totals(d.store, NULL, NULL, 9, put_total, &d.text, &d.err),
+	    0);
 	ck_assert_str_eq(d.text.data, "ada batch 42000 28000 1\n");
 	disk_fini(&d);
 }
@@ -1647,10 +1649,22 @@ START_TEST(totals_add_up)
 	     "+7", "end 7 0");
 	save(&d);
 	buf_clear(&d.text);
-	ck_assert_int_eq(store_totals(d.store, put_total, &d.text, &d.err), 0);
+	ck_assert_int_eq(
+	    store_totals(d.store, NULL, NULL, 9, put_total, &d.text, &d.err),
+	    0);
 	/* 10 s on 2 CPUs, two tasks of 10 s, 7 s of a gang; seven jobs, four of
 	 * which never began. */
 	ck_assert_str_eq(d.text.data, "ada batch 47000 14000 8\n");
+	buf_clear(&d.text);
+	ck_assert_int_eq(
+	    store_totals(d.store, "ada", "a", 1, put_total, &d.text, &d.err),
+	    0);
+	ck_assert_str_eq(d.text.data, "ada batch 47000 14000 8\n");
+	buf_clear(&d.text);
+	ck_assert_int_eq(store_totals(d.store, "ada", "batch", 1, put_total,
+	                              &d.text, &d.err),
+	                 0);
+	ck_assert_uint_eq(d.text.len, 0);
 	disk_fini(&d);
 }
 END_TEST
