@@ -67,6 +67,8 @@ static const struct column job_columns[] = {
 	  .field = { "cpus", "tasks" } },
 	{ "total_gpus", "GPUS",
 	  .right = true, .show = SHOW_PRODUCT, .field = { "gpus", "tasks" } },
+	{ "alloc_cpus", "ALLOC_CPUS", .right = true },
+	{ "alloc_mem_mib", "ALLOC_MEM", .right = true, .show = SHOW_MIB },
 	{ "num_nodes", "NODES", .letter = 'D', .right = true },
 	{ "nodelist", "NODELIST", .letter = 'N' },
 	{ "where", "NODELIST(REASON)", .letter = 'R' },

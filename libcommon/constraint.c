@@ -4,12 +4,14 @@
 #include <assert.h>
 #include <string.h>
 
+#include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
 enum {
 	DEPTH = 64, /* nested parentheses */
-	/* Each level has at most one pending value for | and one for &. */
-	STACK = 2 * (DEPTH + 1) + 1
+	/* Each level has at most one value pending for | and one for &, and so
+	 * have brackets. */
+	STACK = 2 * (DEPTH + 2) + 1
 };
 
 struct parser {
@@ -21,6 +23,7 @@ struct parser {
 	int depth, ncounts;
 	bool bracket; /* inside of [] */
 	bool negated; /* by an odd number of ! around it */
+	bool either;  /* [a|b] was there */
 	struct err *err;
 };
 
@@ -66,6 +69,22 @@ static int parse_nested(struct parser *x)
 	return 0;
 }
 
+/* Parse "|b" behind "[a". */
+static int parse_alternatives(struct parser *x, int counts)
+{
+	if (x->either)
+		return bad(x, "a second choice in '[]'");
+	x->either = true;
+	while (*x->p == '|') {
+		x->p++;
+		if (parse_all(x) < 0 || put(x, CONSTRAINT_OR) < 0)
+			return -1;
+	}
+	if (x->ncounts != counts)
+		return bad(x, "a count beside '|'");
+	return 0;
+}
+
 static int parse_bracket(struct parser *x)
 {
 	int before = x->ncounts;
@@ -78,6 +97,11 @@ static int parse_bracket(struct parser *x)
 	x->bracket = true;
 	if (parse_all(x) < 0)
 		return -1;
+	if (*x->p == '|' && x->ncounts == before) {
+		if (parse_alternatives(x, before) < 0)
+			return -1;
+		before--; /* nothing need be counted */
+	}
 	x->bracket = false;
 	if (*x->p != ']')
 		return bad(x, "a ']' is missing");
@@ -250,4 +274,46 @@ bool constraint_holds(const int32_t *rule, size_t n,
 	}
 	assert(top == (n > 0));
 	return !n || stack[0];
+}
+
+/* Returns where the alternative at s ends: at a '|' or the ']'. */
+static const char *alternative_end(const char *s)
+{
+	int depth = 0;
+
+	for (; *s && *s != ']' && (depth || *s != '|'); s++)
+		depth += (*s == '(') - (*s == ')');
+	return s;
+}
+
+/* Returns the inside of the brackets that have a choice; NULL: none have. */
+static const char *choice(const char *s)
+{
+	while ((s = strchr(s, '[')) && *alternative_end(s + 1) != '|')
+		s++;
+	return s ? s + 1 : NULL;
+}
+
+size_t constraint_alternatives(const char *s)
+{
+	const char *at = choice(s);
+	size_t n = 0;
+
+	for (; at; at = *at == '|' ? at + 1 : NULL) {
+		at = alternative_end(at);
+		n++;
+	}
+	return n;
+}
+
+char *constraint_choose(const char *s, size_t k)
+{
+	const char *begin = choice(s), *at = begin, *end;
+
+	while (k-- && *alternative_end(at) == '|')
+		at = alternative_end(at) + 1;
+	end = begin + strcspn(begin, "]");
+	return xasprintf("%.*s%.*s%s", (int)(begin - 1 - s), s,
+	                 (int)(alternative_end(at) - at), at,
+	                 *end ? end + 1 : end);
 }

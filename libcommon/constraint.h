@@ -3,11 +3,12 @@
  *
  * Slurm's grammar: names, & (binds tighter), |, parentheses; and counts,
  * "ib&[rack1*2&rack2*4]": all nodes have ib, at least two are in rack1 and four
- * in rack2. The brackets may be left out. Besides, ! before a word or
- * parentheses: not. A word holds on a node that has the feature of that name.
- * Labels of clusters are features too, with a value: "zone=a" is that label,
- * "zone=" the label without a value, "zone" the label with any value or none,
- * "cores>8" and "cores<8" the label with a larger or smaller integer.
+ * in rack2. The brackets may be left out. "ib&[a|b]": all nodes have the same
+ * of a and b, which is the same as "ib&(a|b)" on one node. Besides, ! before a
+ * word or parentheses: not. A word holds on a node that has the feature of that
+ * name. Labels of clusters are features too, with a value: "zone=a" is that
+ * label, "zone=" the label without a value, "zone" the label with any value or
+ * none, "cores>8" and "cores<8" the label with a larger or smaller integer.
  */
 #ifndef LIBCOMMON_CONSTRAINT_H
 #define LIBCOMMON_CONSTRAINT_H
@@ -49,6 +50,13 @@ typedef int32_t constraint_word_fn(const char *word, size_t len, void *arg);
  */
 int constraint_parse(const char *s, constraint_word_fn *word, void *arg,
                      int32_t *ret, size_t cap, size_t *ret_n, struct err *err);
+
+/* Returns how many alternatives the brackets of an expression have, as in
+ * "[a|b]"; 0: none. */
+size_t constraint_alternatives(const char *s);
+/* Returns the expression with the k-th of them in place of the brackets; the
+ * caller frees it. */
+char *constraint_choose(const char *s, size_t k);
 
 /* Whether the expression holds on a node; has() tells whether the node has a
  * word.  Counted terms always hold, and so does an empty rule. */

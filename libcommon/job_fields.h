@@ -65,6 +65,8 @@
 	X(cpus, false, false)            \
 	X(mem_mib, false, false)         \
 	X(gpus, false, false)            \
+	X(alloc_cpus, false, false)      \
+	X(alloc_mem_mib, false, false)   \
 	X(num_nodes, false, true)        \
 	X(elapsed, false, true)          \
 	X(time, false, false)            \

@@ -20,7 +20,7 @@
 #define RANGE_tasks_per_node 1, LIMIT_TASKS
 #define RANGE_cpus           0, LIMIT_CPUS * 1000
 #define RANGE_mem            0, MAX_MIB
-#define RANGE_mem_node       1, MAX_MIB
+#define RANGE_mem_node       0, MAX_MIB
 #define RANGE_mem_cpu        1, MAX_MIB
 #define RANGE_gpus           0, LIMIT_GPUS * 1000
 #define RANGE_gpus_job       0, LIMIT_GPUS * LIMIT_NODES
@@ -46,6 +46,8 @@
 #define RANGE_cron_time      0, MAX_SECONDS
 #define RANGE_cron_last      0, MAX_SECONDS
 #define RANGE_cron_missed    0, MAX_SECONDS
+#define RANGE_has_cpus       0, INT64_MAX
+#define RANGE_has_mem        0, INT64_MAX
 
 #define S(name) { #name, true, offsetof(struct spec, name), 0, 0 },
 #define I(name) { #name, false, offsetof(struct spec, name), RANGE_##name },

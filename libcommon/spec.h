@@ -43,7 +43,7 @@
 	I(tasks_per_node) /* at most this many on each */                    \
 	I(cpus)           /* milli-CPUs a task */                            \
 	I(mem)            /* MiB a task; one of mem, mem_node, mem_cpu */    \
-	I(mem_node)       /* MiB a node */                                   \
+	I(mem_node)       /* MiB a node; 0: all that it has */               \
 	I(mem_cpu)        /* MiB a CPU */                                    \
 	I(gpus)           /* milli-GPUs a task; one of gpus, gpus_* */       \
 	I(gpus_job)       /* whole GPUs for all tasks together */            \
@@ -95,7 +95,10 @@
 	I(mail_types)  /* bits of enum mail_type */                          \
 	S(mail_user)   /* address; NULL: that of its user */                 \
 	S(labels)      /* see labels.h */                                    \
-	I(segment)     /* nodes or tasks of each run in one domain */
+	I(segment)     /* nodes or tasks of each run in one domain */        \
+	I(has_cpus)    /* milli-CPUs and MiB of a job that has whole nodes;  \
+	                * the daemon sets them when it starts */             \
+	I(has_mem)
 
 struct spec {
 #define S(name) const char *name;
@@ -190,6 +193,26 @@ int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
  * fail. */
 void spec_request(const struct spec *spec, int64_t default_mem_per_cpu_mib,
                   struct request *ret);
+
+/* Whether no other job may be on its nodes: it says so, or has all memory of
+ * them. */
+bool spec_takes_nodes(const struct spec *spec);
+
+/* Whether it may be on several nodes. */
+bool spec_may_spread(const struct spec *spec);
+
+/* Amounts of CPUs and memory that a job has, of all its tasks and nodes. */
+struct request_sum {
+	int64_t cpus_milli, mem_mib;
+};
+
+/*
+ * Returns what `tasks` tasks have together: all CPUs of their nodes if the job
+ * is exclusive, all memory if it asks for that. whole: what these nodes have.
+ */
+struct request_sum spec_has(const struct spec *spec, const struct request *req,
+                            int64_t default_mem_per_cpu_mib, uint32_t tasks,
+                            uint32_t nodes, const struct request_sum *whole);
 
 /* The processes that --signal is for. */
 enum signal_scope spec_signal_scope(const struct spec *spec);

@@ -15,6 +15,7 @@ void submit_init(struct submit *submit, struct arena *arena,
 {
 	*submit =
 	    (struct submit){ .per_gpu = { SPEC_UNSET, SPEC_UNSET, SPEC_UNSET },
+		             .max_nodes = SPEC_UNSET,
 		             .now = now,
 		             .arena = arena,
 		             .warnings = warnings };
@@ -81,6 +82,8 @@ void submit_clear(struct submit *submit, const struct opt *opt)
 
 	if (opt->set == spec_set_ignored)
 		return; /* options without effect */
+	if (opt->offset == offsetof(struct submit, spec.nodes))
+		submit->max_nodes = SPEC_UNSET;
 	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
 		if (group_has(&groups[g], opt->offset)) {
 			first = groups[g].first;
@@ -141,6 +144,8 @@ void submit_merge(struct submit *to, struct submit *from)
 	              from->per_gpu.cpus);
 	if (to->per_gpu.tasks == SPEC_UNSET)
 		to->per_gpu.tasks = from->per_gpu.tasks;
+	if (to->spec.nodes == SPEC_UNSET)
+		to->max_nodes = from->max_nodes;
 	spec_merge(&to->spec, &from->spec);
 	if (!to->export_env)
 		to->export_env = from->export_env;

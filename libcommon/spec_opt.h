@@ -34,6 +34,7 @@ struct submit_gpu {
 struct submit {
 	struct spec spec;
 	struct submit_gpu per_gpu;
+	int64_t max_nodes; /* -N MIN-MAX; spec.nodes is MIN */
 	const char *socket, *wrap;
 	const char *export_env; /* ALL, NONE or a list; NULL: ALL */
 	const char *launch;     /* "tasks", "script"; NULL: not given */

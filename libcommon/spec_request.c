@@ -201,6 +201,8 @@ static int resolve_memory(const struct spec *spec, int64_t default_per_cpu,
 		               "--mem-per-cpu");
 	if (spec_is_set(spec->mem))
 		req->mem_mib = spec->mem;
+	else if (spec->mem_node == 0)
+		req->mem_mib = 1; /* nobody else is there to take the rest */
 	else if (spec_is_set(spec->mem_node))
 		req->mem_mib = (spec->mem_node + sharers - 1) / sharers;
 	else if (spec_is_set(spec->mem_cpu))
@@ -288,4 +290,50 @@ void spec_request(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 	    resolve_memory(spec, default_mem_per_cpu_mib, ret, NULL) < 0 ||
 	    resolve_gpus(spec, ret, NULL) < 0)
 		assert(!"a spec that was checked");
+}
+
+bool spec_takes_nodes(const struct spec *spec)
+{
+	return spec->exclusive == 1 || spec->mem_node == 0;
+}
+
+bool spec_may_spread(const struct spec *spec)
+{
+	struct request req;
+
+	spec_request(spec, 0, &req);
+	return req.tasks > 1 && req.nodes != 1;
+}
+
+static int64_t exclusive_memory(const struct spec *spec,
+                                const struct request *req, int64_t per_cpu,
+                                uint32_t tasks, uint32_t nodes,
+                                const struct request_sum *whole)
+{
+	int64_t mib = (whole->cpus_milli * per_cpu + 999) / 1000;
+
+	if (spec_is_set(spec->mem))
+		return req->mem_mib * tasks;
+	if (spec_is_set(spec->mem_node))
+		return spec->mem_node * nodes;
+	return mib < whole->mem_mib ? mib : whole->mem_mib;
+}
+
+struct request_sum spec_has(const struct spec *spec, const struct request *req,
+                            int64_t default_mem_per_cpu_mib, uint32_t tasks,
+                            uint32_t nodes, const struct request_sum *whole)
+{
+	int64_t per_cpu = spec_is_set(spec->mem_cpu) ? spec->mem_cpu
+	                                             : default_mem_per_cpu_mib;
+	struct request_sum has = { req->cpus_milli * tasks,
+		                   req->mem_mib * tasks };
+
+	if (spec->exclusive == 1) {
+		has.cpus_milli = whole->cpus_milli;
+		has.mem_mib =
+		    exclusive_memory(spec, req, per_cpu, tasks, nodes, whole);
+	}
+	if (spec->mem_node == 0)
+		has.mem_mib = whole->mem_mib;
+	return has;
 }

@@ -12,6 +12,7 @@
 
 #include "libcommon/export.h"
 #include "libcommon/idset.h"
+#include "libcommon/limits.h"
 #include "libcommon/mail.h"
 #include "libcommon/parse.h"
 #include "libcommon/spec_opt.h"
@@ -117,17 +118,20 @@ int spec_set_int(void *ctx, const struct opt *opt, const char *value,
 int spec_set_nodes(void *ctx, const struct opt *opt, const char *value,
                    struct err *err)
 {
-	const char *dash = strchr(value, '-');
-	size_t len = dash ? (size_t)(dash - value) : strlen(value);
+	size_t len = strcspn(value, "-");
+	char *least = xstrndup(value, len);
+	struct submit *submit = ctx;
+	int64_t most = SPEC_UNSET;
+	int rc = spec_set_int(ctx, opt, least, err);
 
-	if (len && dash && !strncmp(value, dash + 1, len) && !dash[1 + len])
-		value = dash + 1;
-	else if (len && dash)
-		return err_set(err, EINVAL,
-		               "'%s': ranges are not supported, give one "
-		               "number of nodes",
-		               value);
-	return spec_set_int(ctx, opt, value, err);
+	free(least);
+	if (rc < 0)
+		return -1;
+	if (value[len] && parse_int(value + len + 1, submit->spec.nodes,
+	                            LIMIT_NODES, &most, err) < 0)
+		return err_wrap(err, "bad range of nodes '%s'", value);
+	submit->max_nodes = most == submit->spec.nodes ? SPEC_UNSET : most;
+	return 0;
 }
 
 /* Slurm's plain --nice is 100. */
@@ -157,6 +161,11 @@ int spec_set_mib(void *ctx, const struct opt *opt, const char *value,
 
 	if (parse_mib(value, 'M', &mib, err) < 0)
 		return -1;
+	if (!mib && (opt->offset == offsetof(struct submit, spec.mem_node) ||
+	             opt->offset == offsetof(struct submit, spec.mem_cpu))) {
+		((struct submit *)ctx)->spec.mem_node = 0;
+		return 0;
+	}
 	if (!mib)
 		return err_set(err, EINVAL,
 		               "'%s': say how much memory is needed", value);

@@ -469,9 +469,12 @@ static void put_tres(const json_t *row, const struct style *style,
 	buf_printf(out, "cpu=%lld,", (long long)job_cpus(row));
 	if (gpus > 0)
 		buf_printf(out, "gres/gpu=%lld,", (long long)ceil(gpus));
-	buf_puts(out, "mem=");
-	put_mib(job_mem_mib(row), style, out);
-	buf_printf(out, ",node=%lld", (long long)(nodes < 1 ? 1 : nodes));
+	if (job_mem_mib(row)) {
+		buf_puts(out, "mem=");
+		put_mib(job_mem_mib(row), style, out);
+		buf_addc(out, ',');
+	}
+	buf_printf(out, "node=%lld", (long long)(nodes < 1 ? 1 : nodes));
 }
 
 VALUE(v_alloc_tres)
@@ -535,7 +538,8 @@ VALUE(v_peak_node)
 	}
 
 #define TIMES  "start_time expected_start end_time time_limit state"
-#define MEMORY "mem_per_node mem_per_cpu mem_mib tasks num_nodes"
+#define MEMORY "mem_per_node mem_per_cpu alloc_mem_mib tasks num_nodes"
+#define TRES   "alloc_cpus alloc_mem_mib gpus tasks num_nodes"
 
 /* clang-format off */
 const struct slurm_field job_fields[] = {
@@ -544,7 +548,7 @@ const struct slurm_field job_fields[] = {
 	{ 'b', "tres-per-node", "TRES_PER_NODE", "gpus_per_node gpu_type", v_node_gpus, "N/A", OF_SQUEUE, 0 },
 	{ 'B', "BatchHost", "EXEC_HOST", "batch_host", v_as_is, "n/a", OF_SQUEUE, 0 },
 	{ 'c', "MinCpus", "MIN_CPUS", "cpus", v_min_cpus, NULL, OF_SQUEUE, 0 },
-	{ 'C', "NumCPUs", "CPUS", "cpus tasks", v_cpus, NULL, OF_SQUEUE, 0 },
+	{ 'C', "NumCPUs", "CPUS", "alloc_cpus", v_cpus, NULL, OF_SQUEUE, 0 },
 	{ 'd', "MinTmpDisk", "MIN_TMP_DISK", "", v_none, "0", OF_SQUEUE, 0 },
 	{ 'D', "NumNodes", "NODES", "num_nodes", v_as_is, NULL, OF_SQUEUE, 0 },
 	{ 'e', "EndTime", "END_TIME", TIMES, v_end, "N/A", OF_SQUEUE, 0 },
@@ -613,7 +617,7 @@ const struct slurm_field job_fields[] = {
 	{ 0, "STDERR", "STDERR", "error output", v_error, NULL, OF_SQUEUE, 0 },
 	{ 0, "STDIN", "STDIN", "input", v_input, NULL, OF_SQUEUE, 0 },
 	{ 0, "STDOUT", "STDOUT", "output", v_as_is, NULL, OF_SQUEUE, 0 },
-	{ 0, "tres-alloc", "TRES_ALLOC", "cpus tasks mem_mib gpus num_nodes", v_tres, NULL, OF_SQUEUE, 0 },
+	{ 0, "tres-alloc", "TRES_ALLOC", TRES, v_tres, NULL, OF_SQUEUE, 0 },
 	{ 0, "tres-per-job", "TRES_PER_JOB", "gpus_per_job gpu_type", v_job_gpus, "N/A", OF_SQUEUE, 0 },
 	{ 0, "tres-per-socket", "TRES_PER_SOCKET", "", v_none, "N/A", OF_SQUEUE, 0 },
 	{ 0, "tres-per-task", "TRES_PER_TASK", "gpus gpu_type", v_task_gpus, "N/A", OF_SQUEUE, 0 },

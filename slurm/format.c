@@ -118,9 +118,7 @@ static void add_name(struct slurm_format *format,
 		column->right = *s == '.';
 		s += column->right;
 		has_width = isdigit((unsigned char)*s);
-		column->width = has_width ? take_width(&s)
-		                : *s      ? 0
-		                          : NAME_WIDTH;
+		column->width = has_width || column->right ? take_width(&s) : 0;
 		column->after = xstrdup(s);
 	}
 	free(name);

@@ -73,15 +73,14 @@ static int64_t tasks_of(const json_t *row)
 
 int64_t job_cpus(const json_t *row)
 {
-	return (int64_t)ceil(row_real(row, "cpus") * (double)tasks_of(row) -
-	                     1e-9);
+	return (int64_t)ceil(row_real(row, "alloc_cpus") - 1e-9);
 }
 
 int64_t job_mem_mib(const json_t *row)
 {
-	int64_t mib = row_int(row, "mem_mib");
+	int64_t mib = row_int(row, "alloc_mem_mib");
 
-	return mib == ROW_NONE ? 0 : mib * tasks_of(row);
+	return mib == ROW_NONE ? 0 : mib;
 }
 
 void put_mib(int64_t mib, const struct style *style, struct buf *out)
@@ -93,7 +92,8 @@ void put_mib(int64_t mib, const struct style *style, struct buf *out)
 		unit++;
 	}
 	buf_i64(out, mib);
-	buf_addc(out, *unit);
+	if (mib)
+		buf_addc(out, *unit);
 }
 
 void put_job_memory(const json_t *row, const struct style *style,
@@ -121,8 +121,11 @@ void put_job_tres(const json_t *row, const struct style *style, struct buf *out)
 	int64_t cpus = job_cpus(row), nodes = row_int(row, "num_nodes");
 	double gpus = row_real(row, "gpus") * (double)tasks_of(row);
 
-	buf_printf(out, "cpu=%lld,mem=", (long long)cpus);
-	put_mib(job_mem_mib(row), style, out);
+	buf_printf(out, "cpu=%lld", (long long)cpus);
+	if (job_mem_mib(row)) {
+		buf_puts(out, ",mem=");
+		put_mib(job_mem_mib(row), style, out);
+	}
 	buf_printf(out, ",node=%lld,billing=%lld",
 	           (long long)(nodes < 1 ? 1 : nodes), (long long)cpus);
 	if (gpus > 0)

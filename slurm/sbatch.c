@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "libcommon/client/batch.h"
+#include "libcommon/client/choose.h"
 #include "libcommon/limits.h"
 #include "slurm/rows.h"
 #include "slurm/sbatch.h"
@@ -193,18 +194,6 @@ json_t *sbatch_send(struct retry *retry, struct sbatch *sbatch,
 	return answer;
 }
 
-/* Returns the start that --test-only tells: 0 at once, INT64_MAX not known. */
-static int64_t start_of(const json_t *answer)
-{
-	const json_t *test =
-	    json_array_get(json_object_get(answer, "tests"), 0);
-	int64_t expected = row_int(test, "expected_start");
-
-	if (json_is_true(json_object_get(test, "starts")))
-		return 0;
-	return expected == ROW_NONE ? INT64_MAX : expected;
-}
-
 int sbatch_choose_queue(struct retry *retry, struct sbatch *sbatch,
                         struct buf *script, struct err *err)
 {
@@ -225,8 +214,8 @@ int sbatch_choose_queue(struct retry *retry, struct sbatch *sbatch,
 		free(name);
 		s += len;
 		answer = sbatch_send(retry, sbatch, script, err);
-		if (answer && (!best || start_of(answer) < first)) {
-			first = start_of(answer);
+		if (answer && (!best || choose_start(answer) < first)) {
+			first = choose_start(answer);
 			best = submit->spec.queue;
 		}
 		json_decref(answer);
@@ -258,7 +247,7 @@ static int print_test(const struct submit *submit, const json_t *answer)
 {
 	const json_t *test =
 	    json_array_get(json_object_get(answer, "tests"), 0);
-	int64_t start = start_of(answer);
+	int64_t start = choose_start(answer);
 	struct buf when = { 0 };
 	struct request req;
 

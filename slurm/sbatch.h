@@ -32,6 +32,11 @@ int sbatch_resolve(struct sbatch *sbatch, struct err *err);
  * go on. */
 int sbatch_apply(const struct opt *opt, void *ctx, const char *value);
 
+/* "MIN[-MAX]" of nodes. Fails with EINVAL, or with ERANGE if they are none, in
+ * Slurm's words. */
+int sbatch_parse_nodes(const char *value, int64_t *ret_least, int64_t *ret_most,
+                       struct err *err);
+
 /* Append a list of dependencies in the syntax of aisub: a bare id means
  * afterany. */
 void sbatch_put_dependency(const char *value, struct buf *out);

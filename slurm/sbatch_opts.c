@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "libcommon/directive.h"
+#include "libcommon/limits.h"
+#include "libcommon/mem.h"
 #include "libcommon/parse.h"
 #include "libcommon/spec_set.h"
 #include "slurm/sbatch.h"
@@ -14,28 +16,62 @@ enum { STATUS_USAGE = 255 };
 
 /* --- values that are not as aisub's --------------------------------------- */
 
-/* Parse "2-4", and take the least. */
+/* "4", "1k": how many nodes; 0 if it is no number. */
+static int64_t count_nodes(const char *text, size_t len)
+{
+	static const char units[] = "kKmM";
+	int64_t n = 0, unit = 1;
+	char *digits;
+
+	if (len && strchr(units, text[len - 1])) {
+		unit = text[len - 1] == 'k' || text[len - 1] == 'K'
+		           ? 1024
+		           : 1024 * 1024;
+		len--;
+	}
+	digits = xstrndup(text, len);
+	if (parse_int(digits, 0, LIMIT_NODES, &n, NULL) < 0)
+		n = -1;
+	free(digits);
+	return n < 0 ? -1 : n * unit;
+}
+
+int sbatch_parse_nodes(const char *value, int64_t *ret_least, int64_t *ret_most,
+                       struct err *err)
+{
+	size_t len = strcspn(value, "-");
+	const char *second = value[len] ? value + len + 1 : NULL;
+	int64_t least = count_nodes(value, len);
+	int64_t most = second ? count_nodes(second, strlen(second)) : least;
+
+	if (least < 0 || most < 0 || most > LIMIT_NODES || least > LIMIT_NODES)
+		return err_set(err, EINVAL, "\"%s\" is not a valid node count",
+		               least < 0 || !second ? value : second);
+	if (most < least)
+		return err_set(err, EINVAL,
+		               "Maximum node count %lld is less than minimum "
+		               "node count %lld",
+		               (long long)most, (long long)least);
+	if (!least)
+		return err_set(err, ERANGE, "Node count specification invalid");
+	*ret_least = least;
+	*ret_most = most;
+	return 0;
+}
+
+/* MIN[-MAX] */
 static int set_nodes(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {
-	char *least = xstrndup(value, strcspn(value, "-"));
-	int rc = spec_set_int(ctx, opt, least, err);
+	struct submit *submit = &((struct sbatch *)ctx)->submit;
+	int64_t least, most;
 
-	free(least);
-	return rc;
-}
-
-static int set_mem(void *ctx, const struct opt *opt, const char *value,
-                   struct err *err)
-{
-	int64_t mib;
-
-	if (parse_mib(value, 'M', &mib, NULL) == 0 && !mib)
-		return err_set(err, EOPNOTSUPP,
-		               "--%s=0: all the memory of a node cannot be "
-		               "asked for yet; say how much",
-		               opt->name);
-	return spec_set_mib(ctx, opt, value, err);
+	(void)opt;
+	if (sbatch_parse_nodes(value, &least, &most, err) < 0)
+		return -1;
+	submit->spec.nodes = least;
+	submit->max_nodes = most > least ? most : SPEC_UNSET;
+	return 0;
 }
 
 static int set_qos(void *ctx, const struct opt *opt, const char *value,
@@ -186,12 +222,12 @@ static const struct opt opts[] = {
 	{ 'L', "licenses", "NAME[:N],...", "licences it holds", spec_set_text, SPEC(licenses) },
 	{ 0, "mail-type", "TYPE,...", "mail when it begins, ends, ...", spec_set_mail_types, SPEC(mail_types) },
 	{ 0, "mail-user", "ADDRESS", "recipient of these mails", spec_set_text, SPEC(mail_user) },
-	{ 0, "mem", "SIZE", "memory on each node", set_mem, SPEC(mem_node) },
-	{ 0, "mem-per-cpu", "SIZE", "memory for each CPU", set_mem, SPEC(mem_cpu) },
+	{ 0, "mem", "SIZE", "memory on each node", spec_set_mib, SPEC(mem_node) },
+	{ 0, "mem-per-cpu", "SIZE", "memory for each CPU", spec_set_mib, SPEC(mem_cpu) },
 	{ 0, "mem-per-gpu", "SIZE", "memory for each GPU", spec_set_mib, AT(submit.per_gpu.mem) },
 	{ 0, "nice", "N", "reduce its priority by N", spec_set_nice, SPEC(nice), .optional = true },
 	{ 'w', "nodelist", "NODES", "on these nodes only", spec_set_text, SPEC(nodelist) },
-	{ 'N', "nodes", "MIN[-MAX]", "spread over MIN nodes", set_nodes, SPEC(nodes) },
+	{ 'N', "nodes", "MIN[-MAX]", "spread over MIN to MAX nodes", set_nodes, SPEC(nodes) },
 	{ 0, "no-requeue", "yes", "never run it again", spec_set_no_requeue, SPEC(requeue), .optional = true },
 	{ 'n', "ntasks", "N", "number of tasks", spec_set_int, SPEC(tasks) },
 	{ 0, "ntasks-per-gpu", "N", "tasks for each GPU", spec_set_int, AT(submit.per_gpu.tasks) },
@@ -276,8 +312,15 @@ static int report(const struct opt *opt, const char *value,
 		command_error("%s: %s", sbatch_failed(), judged[i].words);
 		return EXIT_FAILURE;
 	}
-	if (opt->set == spec_set_int || opt->set == set_nodes ||
-	    opt->set == spec_set_cpus) {
+	if (opt->set == set_nodes && err->code == ERANGE) {
+		command_error("%s: %s", sbatch_failed(), err->text);
+		return EXIT_FAILURE;
+	}
+	if (opt->set == set_nodes) {
+		command_error("%s", err->text);
+		return STATUS_USAGE;
+	}
+	if (opt->set == spec_set_int || opt->set == spec_set_cpus) {
 		command_error("Invalid numeric value \"%s\" for --%s.", value,
 		              opt->name);
 		return EXIT_FAILURE;

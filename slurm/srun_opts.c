@@ -20,15 +20,13 @@ static int set_count(void *ctx, const struct opt *opt, const char *value,
 	return parse_int(value, 1, STEP_TASKS_MAX, int_at(ctx, opt), err);
 }
 
-/* Parse "2-4", and take the least. */
+/* A step needs the least of them. */
 static int set_nodes(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {
-	char *least = xstrndup(value, strcspn(value, "-"));
-	int rc = set_count(ctx, opt, least, err);
+	int64_t most;
 
-	free(least);
-	return rc;
+	return sbatch_parse_nodes(value, int_at(ctx, opt), &most, err);
 }
 
 /* With -c a step takes CPUs for its tasks only. */
@@ -261,8 +259,15 @@ static int apply(const struct opt *opt, void *ctx, const char *value)
 		command_error("%s", err.text);
 		return EXIT_FAILURE;
 	}
-	if (opt->set == set_count || opt->set == set_nodes ||
-	    opt->set == set_cpus || opt->set == set_seconds) {
+	if (opt->set == set_nodes) {
+		command_error(
+		    "%s%s",
+		    err.code == ERANGE ? "Unable to allocate resources: " : "",
+		    err.text);
+		return err.code == ERANGE ? EXIT_FAILURE : STATUS_USAGE;
+	}
+	if (opt->set == set_count || opt->set == set_cpus ||
+	    opt->set == set_seconds) {
 		command_error("Invalid numeric value \"%s\" for --%s.", value,
 		              opt->name);
 		return EXIT_FAILURE;

@@ -42,8 +42,8 @@ static json_t *begin_row(const json_t *job, const json_t *line)
 	                    json_string(row_text(line, "name")));
 	set_int(row, "step_tasks", row_int(line, "tasks"));
 	set_int(row, "tasks", 1);
-	set_int(row, "cpus", row_int(line, "cpus"));
-	set_int(row, "mem_mib", row_int(line, "mem_mib"));
+	set_int(row, "alloc_cpus", row_int(line, "cpus"));
+	set_int(row, "alloc_mem_mib", row_int(line, "mem_mib"));
 	set_int(row, "gpus", row_int(line, "gpus"));
 	set_int(row, "start_time", start);
 	/* A step without an end, because its shepherd was killed. */

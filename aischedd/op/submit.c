@@ -68,6 +68,10 @@ static int check_spec(const struct batch *b, const struct spec *spec,
 	if (spec->cron_id != SPEC_UNSET)
 		return err_set(err, EPERM,
 		               "cron_id: only recurring work has such runs");
+	if (spec->has_cpus != SPEC_UNSET || spec->has_mem != SPEC_UNSET)
+		return err_set(err, EPERM,
+		               "has_cpus, has_mem: they are known when a job "
+		               "starts");
 	if (spec->allocation == SPEC_UNSET)
 		return b->script_len
 		           ? 0

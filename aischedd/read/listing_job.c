@@ -393,6 +393,33 @@ static int64_t longest_of(const struct row_view *v)
 	                      : 1000 * job_elapsed(v->job, v->now);
 }
 
+/* Whether it has whole nodes, or had; only then their size is known. */
+static bool has_nodes(const struct row_view *v)
+{
+	return v->spec.has_mem != SPEC_UNSET && state_of(v) != JOB_PENDING;
+}
+
+static uint32_t tasks_of(const struct row_view *v)
+{
+	return v->nnodes ? v->nnodes : v->req.tasks;
+}
+
+static void j_alloc_cpus(struct row_view *v)
+{
+	put_milli(v, has_nodes(v) ? v->spec.has_cpus
+	                          : v->req.cpus_milli * tasks_of(v));
+}
+
+static void j_alloc_mem_mib(struct row_view *v)
+{
+	if (has_nodes(v))
+		put_int(v, v->spec.has_mem);
+	else if (v->spec.mem_node == 0)
+		put_null(v);
+	else
+		put_int(v, v->req.mem_mib * tasks_of(v));
+}
+
 /* The node of its first task. */
 static void j_batch_host(struct row_view *v)
 {

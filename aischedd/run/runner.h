@@ -154,6 +154,8 @@ struct run_job {
 	const char *cluster;
 	int64_t time_limit; /* seconds or TIME_UNLIMITED */
 	int64_t grace;      /* seconds from SIGTERM to SIGKILL */
+	/* All that it has, whatever its tasks ask for; 0: what they ask for. */
+	struct request_sum whole;
 	uint32_t ntasks;
 	const struct snap_task *task; /* [ntasks], plus one that ends cpu_use */
 	const struct snap_cpu_use *cpu_use;

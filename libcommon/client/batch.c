@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libcommon/client/choose.h"
 #include "libcommon/client/folder.h"
 #include "libcommon/cron/cron_rule.h"
 #include "libcommon/export.h"
@@ -246,8 +247,8 @@ static void add_cron(json_t *req, const struct submit_cron *cron)
 		json_object_set_new(req, "cron", batch_cron(cron));
 }
 
-json_t *batch_send(struct retry *retry, const struct submit *submit,
-                   struct buf *script, struct err *err)
+static json_t *send_one(struct retry *retry, const struct submit *submit,
+                        struct buf *script, struct err *err)
 {
 	size_t script_len = script->len;
 	json_t *req, *answer;
@@ -265,4 +266,34 @@ json_t *batch_send(struct retry *retry, const struct submit *submit,
 	answer = retry_call(retry, req, script, NULL, err);
 	json_decref(req);
 	return answer;
+}
+
+struct trial {
+	struct retry *retry;
+	struct buf *script;
+};
+
+static json_t *try_one(const struct submit *submit, void *arg, struct err *err)
+{
+	struct submit test = *submit;
+	struct trial *t = arg;
+	size_t len = t->script->len;
+	json_t *answer;
+
+	test.test_only = true;
+	answer = send_one(t->retry, &test, t->script, err);
+	t->script->len = len;
+	return answer;
+}
+
+json_t *batch_send(struct retry *retry, const struct submit *submit,
+                   struct buf *script, struct err *err)
+{
+	struct trial t = { retry, script };
+	struct submit chosen = *submit;
+
+	if (choose_needed(submit) &&
+	    choose_shape(&chosen, try_one, &t, err) < 0)
+		return NULL;
+	return send_one(retry, &chosen, script, err);
 }

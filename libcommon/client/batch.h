@@ -46,9 +46,9 @@ int batch_check_cron(const struct submit *submit, struct err *err);
 json_t *batch_cron(const struct submit_cron *cron);
 
 /*
- * Send the job with its script, to which the environment is appended. It is
- * submitted once, however often the connection is lost. Fails as retry_call()
- * and export_env() do.
+ * Choose what the request leaves open, see choose.h, and send the job with its
+ * script, behind which the environment is put.  It is submitted once, however
+ * often the connection is lost.  Fails as retry_call() and export_env() do.
  */
 json_t *batch_send(struct retry *retry, const struct submit *submit,
                    struct buf *script, struct err *err);

@@ -34,8 +34,8 @@ static const char needs[] =
     "uid gid "
     "account "
     "queue class state acts exit_code signal reason submit_time eligible_time "
-    "start_time expected_start end_time elapsed time_limit cpus tasks gpus "
-    "mem_mib num_nodes peak_mem_mib cpu_seconds nodelist workdir comment "
+    "start_time expected_start end_time elapsed time_limit alloc_cpus tasks "
+    "gpus alloc_mem_mib num_nodes peak_mem_mib cpu_seconds nodelist workdir comment "
     "command priority restarts constraint reservation output error cluster";
 
 struct sacct {

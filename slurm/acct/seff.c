@@ -4,6 +4,7 @@
 
 #include "libcommon/mem.h"
 #include "slurm/command.h"
+#include "slurm/job.h"
 #include "slurm/rows.h"
 #include "slurm/words.h"
 
@@ -54,8 +55,7 @@ static void put_cpu(const json_t *row, int64_t cpus)
 
 static void put_memory(const json_t *row)
 {
-	double had = row_real(row, "mem_mib") *
-	             (double)at_least_0(row_int(row, "tasks"));
+	double had = row_real(row, "alloc_mem_mib");
 	double used = row_real(row, "peak_mem_mib");
 
 	printf("Memory Utilized: ");
@@ -67,9 +67,7 @@ static void put_memory(const json_t *row)
 
 static void put_job(const json_t *row, const char *cluster)
 {
-	double milli =
-	    row_real(row, "cpus") * (double)at_least_0(row_int(row, "tasks"));
-	int64_t cpus = (int64_t)(milli + 0.999);
+	int64_t cpus = job_cpus(row);
 	const char *state = row_text(row, "state");
 
 	printf("Job ID: %lld\n", (long long)row_int(row, "job_id"));
@@ -105,7 +103,7 @@ static int show(const char *id, struct err *err)
 	int rc = -1;
 
 	rows_add_fields(fields, "job_id array_job_id display_id user state "
-	                        "exit_code cpus tasks mem_mib elapsed "
+	                        "exit_code alloc_cpus alloc_mem_mib elapsed "
 	                        "cpu_seconds peak_mem_mib");
 	if (!cluster)
 		json_decref(req);

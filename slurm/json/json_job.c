@@ -12,8 +12,8 @@
 
 const char json_job_needs[] =
     "account array_job_id array_task_id array_tasks batch_host class command "
-    "comment constraint cpus dependency eligible_time end_time error exclude "
-    "exclusive exit_code expected_start gid gpus job_id licenses mem_mib "
+    "alloc_cpus alloc_mem_mib comment constraint cpus dependency eligible_time end_time error exclude "
+    "exclusive exit_code expected_start gid gpus job_id licenses "
     "mem_per_cpu mem_per_node name nice nodelist num_nodes output input "
     "priority queue reason req_nodes reservation restarts signal start_time "
     "state submit_host submit_time tasks time_limit uid user workdir display_id";

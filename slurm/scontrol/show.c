@@ -260,7 +260,7 @@ int scontrol_show_job(struct scontrol *s, const char *id)
 	    "restarts exit_code signal elapsed time_limit submit_time "
 	    "eligible_time start_time expected_start end_time deadline queue "
 	    "submit_host req_nodes exclude nodelist batch_host num_nodes cpus "
-	    "tasks mem_mib mem_per_node mem_per_cpu gpus constraint "
+	    "alloc_cpus tasks alloc_mem_mib mem_per_node mem_per_cpu gpus constraint "
 	    "reservation exclusive licenses command workdir comment error "
 	    "input output";
 	json_t *fields = json_array(), *rows = NULL, *req;

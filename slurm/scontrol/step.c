@@ -24,7 +24,7 @@ static void print_step(const struct scontrol *s, const char *id,
 	printf("State=RUNNING Partition=%s NodeList=%s%s",
 	       row_text(job, "queue"), row_text(job, "nodelist"), next);
 	printf("Nodes=1 CPUs=%lld Tasks=%lld Name=%s Network=(null)%s",
-	       step ? (long long)row_int(step, "cpus") : 0LL,
+	       step ? (long long)job_cpus(step) : 0LL,
 	       step ? (long long)row_int(step, "step_tasks") : 1LL,
 	       step ? row_text(step, "step_name") : "batch", next);
 	printf("TRES=%s%sResvPorts=(null)%sCPUFreqReq=Default%s"
@@ -71,10 +71,11 @@ static int read_jobs(struct scontrol *s, const char *job, json_t **ret,
 	                        "states", "RUNNING", "COMPLETING");
 	int rc;
 
-	rows_add_fields(fields,
-	                "job_id display_id allocation uid queue nodelist state "
-	                "start_time end_time cpus tasks mem_mib gpus num_nodes "
-	                "elapsed");
+	rows_add_fields(
+	    fields,
+	    "job_id display_id allocation uid queue nodelist state "
+	    "start_time end_time alloc_cpus tasks alloc_mem_mib gpus num_nodes "
+	    "elapsed");
 	if (job) {
 		json_object_del(req, "states");
 		json_object_set_new(req, "ids", json_pack("[s]", job));

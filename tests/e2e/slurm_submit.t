@@ -7,7 +7,7 @@
 
 me=$(id -un)
 node=$(uname -n)
-slurm_daemon ""
+slurm_daemon 'features = {"a100", "ib"}'
 
 # LINE...: writes job.sh with these lines behind #!/bin/sh
 script()
@@ -98,6 +98,58 @@ id=$(SBATCH_MEM_PER_NODE=100M sbatch --parsable -H --mem-per-cpu=50M job.sh)
 is "also when it says the same in another way" "$(squeue -h -j "$id" -o '%m')" \
 	50Mc
 
+# --- whole nodes ----------------------------------------------------------------
+
+# Prints what a job with these options has, in it, in squeue and in sacct.
+has()
+{
+	sbatch -Q -W -o has "$@" --wrap 'echo $SLURM_CPUS_ON_NODE $SLURM_JOB_CPUS_PER_NODE $SLURM_MEM_PER_NODE
+scontrol show job $SLURM_JOB_ID | grep -oE "(NumCPUs|TRES)=[^ ]*"
+squeue -h -j $SLURM_JOB_ID -o "%C %m"
+sinfo -h -p main -O cpusstate:,allocmem:
+sacct -nX -j $SLURM_JOB_ID -P -o AllocCPUS,ReqMem,AllocTRES'
+	cat has
+}
+is "--mem=0 has all memory of its node" "$(has --mem=0)" "1 1
+NumCPUs=1
+TRES=cpu=1,mem=4G,node=1,billing=1
+1 0
+1/3/0/44096
+1|4G|billing=1,cpu=1,mem=4G,node=1"
+is "--exclusive has all CPUs" "$(has --exclusive --mem=100M)" "4 4 100
+NumCPUs=4
+TRES=cpu=4,mem=100M,node=1,billing=4
+4 100M
+4/0/0/4100
+4|100M|billing=4,cpu=4,mem=100M,node=1"
+is "its steps, too" "$(salloc -Q --exclusive -n1 --mem=0 srun -n4 sh -c 'echo $SLURM_CPUS_ON_NODE')" \
+	"4
+4
+4
+4"
+one=$(sbatch --parsable --mem=0 --wrap 'exec sleep 1000')
+becomes "a job has all memory" "$one" RUNNING
+other=$(sbatch --parsable --mem=1M --wrap true)
+waits "another waits for some of it" "$other" Resources ""
+restart || bail "aischedd does not start"
+is "a daemon that comes back knows what it has" \
+	"$(squeue -h -j "$one" -O tres-alloc:)" "cpu=1,mem=4G,node=1,billing=1"
+scancel "$one"
+becomes "until it ends" "$other" COMPLETED
+is "what it had" "$(sacct -nXP -j "$one" -o AllocTRES)" "billing=1,cpu=1,mem=4G,node=1"
+
+# --- what is chosen when it is submitted ------------------------------------------
+
+is "nodes between two numbers" "$(srun -N 1-3 -n 2 sh -c 'echo $SLURM_NNODES')" "1
+1"
+is "the features that nodes have" \
+	"$(srun -n2 -N 1-2 -C '[h100|a100]' sh -c 'squeue -h -j $SLURM_JOB_ID -o %f')" "a100
+a100"
+one=$(aisub --parsable -N 1-2 -n 2 -C 'ib&[h100|a100]' --mem 0 --wrap true)
+becomes "the same for aisub" "$one" COMPLETED
+is "what it chose" "$(field "$one" num_nodes,constraint,alloc_mem_mib | tr -s ' ')" \
+	"1 ib&a100 4G"
+
 # --- options --------------------------------------------------------------------
 
 asks "a time in seconds" %l 1-00:00:00 --time=0:86400
@@ -114,6 +166,9 @@ asks "options without effect" %P main -s -O -k -m block -S 0 --hint=nomultithrea
 	--wckey=x --get-user-env=L --ntasks-per-core=1
 asks "mails" %P main --mail-type=ALL,TIME_LIMIT_80 --mail-user="$me"
 asks "an account" %a sci -A sci
+asks "all the memory of a node" '%m %C' "0 1" --mem=0
+asks "all of it for each CPU" %m 0 --mem-per-cpu=0
+asks "one of two features" %f '[a100|h100]' -C '[a100|h100]'
 asks "exclusive" %h NO --exclusive=user
 asks "tasks on too many nodes" '%D %C' "sbatch: warning: can't run 1 processes on 2 nodes, setting nnodes to 11 1" -n1 -N2
 asks "the queue where it starts first" %P debug -p nosuch,debug
@@ -174,7 +229,13 @@ wrong "no such class" 1 "$failed Invalid qos specification" --qos=bogus
 wrong "no such job to wait for" 1 "$failed Job dependency problem" \
 	-d afterok:99999999
 wrong "a bad array" 1 "$failed Invalid job array specification" -a 5-1
-wrong "all the memory" 1 "sbatch: error: --mem=0: all the memory of a node cannot be asked for yet; say how much" --mem=0
+wrong "a range that ends below its beginning" 255 \
+	"sbatch: error: Maximum node count 1 is less than minimum node count 2" -N 2-1
+wrong "a range without an end" 255 \
+	'sbatch: error: "bogus" is not a valid node count' -N 2-bogus
+wrong "no nodes" 1 "$failed Node count specification invalid" -N 0
+wrong "alternatives of which none ends" 1 "$failed Invalid feature specification" \
+	-C '[a100|'
 run sbatch -c 999 --wrap true
 like "too much" "$rc $(tail -n 1 "$dir/run.err")" \
 	"^1 $failed Requested node configuration is not available\$"

@@ -41,7 +41,8 @@ static void order_place(struct local *l, struct order *order,
 		task[i] = job->task[i];
 		task[i].cpu_first -= first;
 	}
-	order->bind = l->machine.node.ncpus > 0;
+	/* An exclusive job has all CPUs. */
+	order->bind = l->machine.node.ncpus > 0 && !job->whole.cpus_milli;
 	for (uint32_t i = 0; i < n; i++) {
 		uint16_t cpu = job->cpu_use[first + i].cpu;
 

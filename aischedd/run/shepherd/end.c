@@ -29,7 +29,11 @@
 
 int64_t job_mem_mib(const struct shepherd *s)
 {
-	return s->order.job.req->mem_mib * (s->order.job.ntasks + s->nleaving);
+	const struct run_job *job = &s->order.job;
+
+	return job->whole.mem_mib
+	           ? job->whole.mem_mib
+	           : job->req->mem_mib * (job->ntasks + s->nleaving);
 }
 
 size_t job_each(struct shepherd *s, proc_fn *fn, void *arg)

@@ -54,7 +54,9 @@ static void cpu_sum(const struct shepherd *s, struct cpu_sum *ret)
 	}
 	if (n)
 		return;
-	ret->milli += job->req->cpus_milli * job->ntasks;
+	ret->milli = job->whole.cpus_milli
+	                 ? job->whole.cpus_milli
+	                 : ret->milli + job->req->cpus_milli * job->ntasks;
 	ret->part = true;
 }
 

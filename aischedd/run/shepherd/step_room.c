@@ -14,11 +14,14 @@ struct step_room {
 static struct step_room room_of_job(const struct shepherd *s)
 {
 	const struct run_job *job = &s->order.job;
-	struct step_room room = { .cpus_milli =
-		                      job->req->cpus_milli * job->ntasks,
-		                  .mem_mib = job->req->mem_mib * job->ntasks,
+	struct step_room room = { .cpus_milli = job->whole.cpus_milli,
+		                  .mem_mib = job->whole.mem_mib,
 		                  .whole = true };
 
+	if (!room.cpus_milli)
+		room.cpus_milli = job->req->cpus_milli * job->ntasks;
+	if (!room.mem_mib)
+		room.mem_mib = job->req->mem_mib * job->ntasks;
 	for (uint32_t i = 0; i < job->ntasks; i++)
 		room.gpus |= job->task[i].gpus;
 	return room;

@@ -76,7 +76,9 @@ static void gpu_list(const struct env_of *e, struct buf *out, uint64_t gpus)
 
 static int64_t cpus_of_job(const struct run_job *job)
 {
-	return whole(job->req->cpus_milli * job->ntasks);
+	return whole(job->whole.cpus_milli
+	                 ? job->whole.cpus_milli
+	                 : job->req->cpus_milli * job->ntasks);
 }
 
 static bool job_id(const struct env_of *e, struct buf *out)
@@ -219,7 +221,9 @@ static bool mem_per_task(const struct env_of *e, struct buf *out)
 
 static bool mem_per_node(const struct env_of *e, struct buf *out)
 {
-	return echo(out, e->order->job.spec->mem_node);
+	int64_t mib = e->order->job.spec->mem_node;
+
+	return mib && echo(out, mib); /* 0: all of it, as in Slurm */
 }
 
 static bool mem_per_cpu(const struct env_of *e, struct buf *out)

@@ -9,28 +9,41 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
-static void ask_of(const struct job *job, int64_t ret[RES_N])
+/* Amounts that a job holds on each of its nodes. */
+struct holding {
+	int64_t task[RES_N];       /* for each task there */
+	bool all_cpus, all_memory; /* instead of that */
+};
+
+static void ask_of(const struct job *job, struct holding *ret)
 {
+	bool suspended = job->state == JOB_SUSPENDED;
 	struct request req;
 	struct spec spec;
 
 	spec_unpack(&spec, job->packed);
 	spec_request(&spec, job->mem_default, &req);
-	ret[RES_CPU] = job->state == JOB_SUSPENDED ? 0 : req.cpus_milli;
-	ret[RES_MEM] = req.mem_mib;
-	ret[RES_GPU] = req.gpus_milli;
+	ret->task[RES_CPU] = suspended ? 0 : req.cpus_milli;
+	ret->task[RES_MEM] = req.mem_mib;
+	ret->task[RES_GPU] = req.gpus_milli;
+	ret->all_cpus = spec.exclusive == 1 && !suspended;
+	ret->all_memory = spec.mem_node == 0;
 }
 
 /* last: by node, the job that was counted there last. */
 static void take(struct node_left *left, const struct job **last,
                  const struct job *job, const struct placement *p,
-                 const int64_t task[RES_N])
+                 const struct holding *hold)
 {
 	for (uint32_t i = 0; p && i < p->ntasks; i++) {
 		uint32_t n = p->task[i].node;
 
 		for (int r = 0; r < RES_N; r++)
-			left[n].free[r] -= task[r];
+			left[n].free[r] -= hold->task[r];
+		if (hold->all_cpus)
+			left[n].free[RES_CPU] = 0;
+		if (hold->all_memory)
+			left[n].free[RES_MEM] = 0;
 		left[n].jobs += last[n] != job;
 		last[n] = job;
 	}
@@ -54,24 +67,25 @@ void state_nodes_left(const struct state *state, struct node_left *ret)
 	/* Ending tasks still hold their resources. */
 	for (const struct job *job = state->records.placed; job;
 	     job = job->row_next) {
-		int64_t task[RES_N];
+		struct holding hold;
 
-		ask_of(job, task);
-		take(ret, last, job, job->place, task);
-		take(ret, last, job, job->leaving, task);
+		ask_of(job, &hold);
+		take(ret, last, job, job->place, &hold);
+		take(ret, last, job, job->leaving, &hold);
 	}
 	free(last);
 }
 
 static void add_used(const struct job *job, int64_t ret[RES_N])
 {
-	int64_t n = job->place->ntasks, task[RES_N];
+	int64_t n = job->place->ntasks;
+	struct holding hold;
 
 	if (job->leaving)
 		n += job->leaving->ntasks;
-	ask_of(job, task);
+	ask_of(job, &hold);
 	for (int r = 0; r < RES_N; r++)
-		ret[r] += n * task[r];
+		ret[r] += n * hold.task[r];
 }
 
 void state_queues_used(const struct state *state, int64_t (*ret)[RES_N])

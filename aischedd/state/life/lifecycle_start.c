@@ -14,6 +14,36 @@
 #include "aischedd/state/pass/row.h"
 #include "aischedd/state/state_priv.h"
 
+void life_count_nodes(struct state *state, struct job *job)
+{
+	struct request_sum whole = { 0 }, sum;
+	const struct placement *p = job->place;
+	struct request req;
+	struct spec spec;
+	uint32_t nodes = 0;
+	char *packed;
+
+	spec_unpack(&spec, job->packed);
+	if (!spec_takes_nodes(&spec))
+		return;
+	for (uint32_t i = 0; i < p->ntasks; i++) {
+		const struct node *node = &state->nodes.node[p->task[i].node];
+
+		if (i && p->task[i - 1].node == p->task[i].node)
+			continue;
+		nodes++;
+		whole.cpus_milli += node->cpu_milli;
+		whole.mem_mib += node->mem_mib;
+	}
+	spec_request(&spec, job->mem_default, &req);
+	sum = spec_has(&spec, &req, job->mem_default, p->ntasks, nodes, &whole);
+	spec.has_cpus = sum.cpus_milli;
+	spec.has_mem = sum.mem_mib;
+	packed = spec_pack(&spec);
+	free(job->packed);
+	job->packed = packed;
+}
+
 void life_place(struct state *state, struct job *job, const struct placement *p,
                 int64_t now)
 {
@@ -25,6 +55,7 @@ void life_place(struct state *state, struct job *job, const struct placement *p,
 	if (state->records.placed)
 		state->records.placed->row_prev = job;
 	state->records.placed = job;
+	life_count_nodes(state, job);
 	usage_charge(state, job, now);
 	if (job->array)
 		state_array(state, job->array)->running++;

@@ -7,6 +7,7 @@
 #include "aischedd/state/life/evict.h"
 #include "aischedd/state/life/lifecycle.h"
 #include "aischedd/state/life/lifecycle_end.h"
+#include "aischedd/state/life/lifecycle_start.h"
 #include "aischedd/state/life/lifecycle_stop.h"
 #include "aischedd/state/state_priv.h"
 
@@ -23,6 +24,7 @@ static void resized(struct state *state, struct job *job,
 {
 	free(job->place);
 	job->place = place;
+	life_count_nodes(state, job);
 	usage_charge(state, job, now);
 	state_touch(state, job);
 	state_replan(state);

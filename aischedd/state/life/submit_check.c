@@ -252,6 +252,12 @@ static int check_texts(const struct state *state, const struct spec *spec,
 	    constraint_parse(spec->constraint, NULL, NULL, rule,
 	                     ARRAY_SIZE(rule), &n, err) < 0)
 		return err_wrap(err, "constraint '%s'", spec->constraint);
+	if (spec->constraint && constraint_alternatives(spec->constraint) &&
+	    spec_may_spread(spec))
+		return err_set(err, EINVAL,
+		               "constraint '%s': several nodes must all have "
+		               "the same of these features; name it",
+		               spec->constraint);
 	if (spec->topology &&
 	    topology_parse(spec->topology, &state->conf->topology.levels,
 	                   &topology, err) < 0)

@@ -151,8 +151,13 @@ static int take_value(struct change *c, const struct opt *opt,
 		value = NULL;
 	}
 	submit_clear(&c->submit, opt);
-	return yes ? opt_apply(spec_opts, &c->submit, opt->name, value, err)
-	           : 0;
+	if (yes && opt_apply(spec_opts, &c->submit, opt->name, value, err) < 0)
+		return -1;
+	if (c->submit.max_nodes != SPEC_UNSET)
+		return err_set(err, EINVAL,
+		               "nodes: a range is chosen from when a job is "
+		               "submitted; give one number");
+	return 0;
 }
 
 static int take_array_limit(struct change *c, const char *value,

@@ -91,7 +91,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	key.gpus = req.gpus_milli;
 	key.time_limit = job->time_limit;
 	key.pools = spec_pools(state, &spec, job->queue);
-	key.exclusive = spec.exclusive == 1;
+	key.exclusive = spec_takes_nodes(&spec);
 	key.one_process = spec.launch_script == 1;
 	key.numa = (uint8_t)numa_parse(spec.numa);
 	key.links = (uint8_t)links_parse(spec.links);

@@ -2,6 +2,7 @@
 #include "libcommon/constraint.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libcommon/mem.h"
@@ -62,6 +63,10 @@ static const struct {
 	{ "!(a&!(b|c))", "a", false },
 	{ "!a*2&b", "b", true },
 	{ "c|!(!a|!b)", "ab", true },
+	{ "c&[a|b]", "bc", true },
+	{ "c&[a|b]", "c", false },
+	{ "[a&b|c]", "ab", true },
+	{ "[a&b|c]", "a", false },
 };
 
 START_TEST(holds)
@@ -99,7 +104,7 @@ static const struct {
 	{ "(a*2)", "character 3" },
 	{ "a*100001", "character 8" },
 	{ "[a]", "character 3" },
-	{ "[a|b]", "character 3" },
+	{ "[a|b]&[c|d]", "character 9" },
 	{ "[a*2", "character 5" },
 	{ "[[a*2]]", "character 2" },
 	{ "([a*2])", "character 2" },
@@ -116,6 +121,32 @@ static const struct {
 	{ "k>2>3", "character 6" },
 	{ "k>99999999999999999999999", "character 26" },
 };
+
+static const struct {
+	const char *rule, *chosen; /* one for each alternative */
+} choices[] = {
+	{ "a", "" },
+	{ "a|b", "" },
+	{ "[a*2&b]", "" },
+	{ "[a|b]", "a b " },
+	{ "c&[a&d|(b|e)]&f", "c&a&d&f c&(b|e)&f " },
+};
+
+START_TEST(alternatives)
+{
+	const char *rule = choices[_i].rule;
+	char all[64] = "";
+
+	for (size_t k = 0; k < constraint_alternatives(rule); k++) {
+		char *one = constraint_choose(rule, k);
+
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s ",
+		         one);
+		free(one);
+	}
+	ck_assert_str_eq(all, choices[_i].chosen);
+}
+END_TEST
 
 START_TEST(errors_say_where)
 {
@@ -258,6 +289,7 @@ SUITE(constraint)
 	tcase_add_loop_test(tc, holds, 0, ARRAY_SIZE(cases));
 	tcase_add_loop_test(tc, errors_say_where, 0, ARRAY_SIZE(refused));
 	tcase_add_loop_test(tc, words_ask_for_values_too, 0, ARRAY_SIZE(words));
+	tcase_add_loop_test(tc, alternatives, 0, ARRAY_SIZE(choices));
 	tcase_add_test(tc, counts_follow_what_they_count);
 	tcase_add_test(tc, not_follows_words_only);
 	tcase_add_test(tc, too_long);

@@ -165,6 +165,8 @@ static const struct {
 	  "1/1 0 0 1500 11 0" },
 	{ "memory a task", ",\"mem\":7,\"tasks\":2", "2/2 0 0 1000 7 0" },
 	{ "memory a CPU", ",\"mem_cpu\":7,\"cpus\":3000", "1/1 0 0 3000 21 0" },
+	{ "all memory of a node", ",\"mem_node\":0,\"tasks\":2",
+	  "2/2 0 0 1000 1 0" },
 	{ "memory a node, for the only task", ",\"mem_node\":7",
 	  "1/1 0 0 1000 7 0" },
 	{ "memory a node, among all tasks", ",\"mem_node\":7,\"tasks\":2",

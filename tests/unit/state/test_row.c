@@ -92,6 +92,8 @@ enum effect_on {
 #define OTHER_mail_types      ALIKE, "2"
 #define OTHER_mail_user       ALIKE, "other"
 #define OTHER_labels          ALIKE, "a=other"
+#define OTHER_has_cpus        ALIKE, "4000"
+#define OTHER_has_mem         ALIKE, "100"
 
 static const struct {
 	enum effect_on effect;

@@ -19,7 +19,7 @@ enum {
 static json_t *resources_of(const struct kube_home *home,
                             const struct run_job *job)
 {
-	json_t *list = json_object();
+	json_t *list = json_object(), *limits;
 	char text[32];
 
 	snprintf(text, sizeof(text), "%" PRId64 "m", job->req->cpus_milli);
@@ -32,7 +32,10 @@ static json_t *resources_of(const struct kube_home *home,
 		json_object_set_new(list, home->pool->gpu_resource,
 		                    json_string(text));
 	}
-	return json_pack("{s:O, s:o}", "requests", list, "limits", list);
+	limits = json_copy(list);
+	if (job->spec->mem_node == 0)
+		json_object_del(limits, "memory"); /* all of the node's */
+	return json_pack("{s:o, s:o}", "requests", list, "limits", limits);
 }
 
 static json_t *args_of(const struct run_job *job)
