@@ -25,6 +25,7 @@ enum show {
 	SHOW_SPAN,    /* seconds: 1-02:03:04 */
 	SHOW_MS,      /* milliseconds, likewise */
 	SHOW_MIB,     /* 1.5G */
+	SHOW_RATIO,   /* 40 % */
 	SHOW_EXIT,    /* of exit_code and signal: "3" or "TERM" */
 	SHOW_PRODUCT, /* of two fields: the amount of all tasks together */
 };

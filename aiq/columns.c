@@ -98,6 +98,11 @@ static const struct column job_columns[] = {
 	{ "held_cpu_seconds", "CPU_HELD", .right = true, .show = SHOW_SPAN },
 	{ "held_gpu_seconds", "GPU_HELD", .right = true, .show = SHOW_SPAN },
 	{ "peak_mem_mib", "PEAKMEM", .right = true, .show = SHOW_MIB },
+	{ "gpu_util", "GPUEFF", .right = true, .show = SHOW_RATIO },
+	{ "gpu_busy_seconds", "GPU_BUSY", .right = true, .show = SHOW_SPAN },
+	{ "gpu_known_seconds", "GPU_KNOWN", .right = true, .show = SHOW_SPAN },
+	{ "gpu_mem_mib", "GPUMEM", .right = true, .show = SHOW_MIB },
+	{ "gpu_mem_total_mib", "GPUMEM_OF", .right = true, .show = SHOW_MIB },
 	{ "workdir", "WORK_DIR", .letter = 'Z' },
 	{ "output", "OUTPUT", .show = SHOW_TEXT },
 	{ "error", "ERROR", .show = SHOW_TEXT },
@@ -173,6 +178,11 @@ static const struct column attempt_columns[] = {
 	{ "held_mem_mib_seconds", "MEM_HELD", .right = true },
 	{ "held_gpu_seconds", "GPU_HELD", .right = true, .show = SHOW_SPAN },
 	{ "peak_mem_mib", "PEAKMEM", .right = true, .show = SHOW_MIB },
+	{ "gpu_util", "GPUEFF", .right = true, .show = SHOW_RATIO },
+	{ "gpu_busy_seconds", "GPU_BUSY", .right = true, .show = SHOW_SPAN },
+	{ "gpu_known_seconds", "GPU_KNOWN", .right = true, .show = SHOW_SPAN },
+	{ "gpu_mem_mib", "GPUMEM", .right = true, .show = SHOW_MIB },
+	{ "gpu_mem_total_mib", "GPUMEM_OF", .right = true, .show = SHOW_MIB },
 };
 
 static const struct column queue_columns[] = {

@@ -33,13 +33,32 @@ static const char standard[] =
 
 /* Asked of the daemon. */
 static const char *const fields[] = {
-	"display_id",  "array_job_id", "name",
-	"user",        "account",      "queue",
-	"state",       "start_time",   "elapsed_ms",
-	"longest_ms",  "end_time",     "time_limit",
-	"cpu_seconds", "peak_mem_mib", "held_cpu_seconds",
-	"resources",   "nodes",
+	"display_id",
+	"array_job_id",
+	"name",
+	"user",
+	"account",
+	"queue",
+	"state",
+	"start_time",
+	"elapsed_ms",
+	"longest_ms",
+	"end_time",
+	"time_limit",
+	"cpu_seconds",
+	"peak_mem_mib",
+	"held_cpu_seconds",
+	"resources",
+	"nodes",
+	"held_gpu_seconds",
+	"gpu_busy_seconds",
+	"gpu_known_seconds",
+	"gpu_mem_mib",
+	"gpu_mem_total_mib",
 };
+
+/* The part of the GPU time held for which a ratio means something. */
+#define LEAST_KNOWN 0.9
 
 /* A row of the output: a job, or the listed tasks of an array. */
 struct group {
@@ -49,6 +68,8 @@ struct group {
 	double elapsed, longest, limit; /* s; limit < 0: a job has none */
 	double cpu_used, cpu_held;      /* of those whose use is known */
 	double mem;                     /* the highest share; < 0: not known */
+	double gpu_busy, gpu_known, gpu_held;
+	double gpu_mem; /* as mem */
 };
 
 struct groups {
@@ -111,7 +132,7 @@ static struct group *new_group(struct groups *g, json_t *job, int64_t array)
 
 	group->array = array;
 	group->first = json_incref(job);
-	group->mem = -1;
+	group->mem = group->gpu_mem = -1;
 	g->group = GROW(g->group, g->n, &g->cap);
 	g->group[g->n++] = group;
 	return group;
@@ -130,6 +151,24 @@ static struct group *group_of(struct groups *g, json_t *job)
 		map_set(&g->arrays, (uint64_t)array, group);
 	}
 	return group;
+}
+
+/* Known of running jobs, too. */
+static void add_gpus(struct group *group, const json_t *job)
+{
+	double busy, known, held, mem, total;
+
+	if (number_of(job, "held_gpu_seconds", &held))
+		group->gpu_held += held;
+	if (number_of(job, "gpu_busy_seconds", &busy) &&
+	    number_of(job, "gpu_known_seconds", &known)) {
+		group->gpu_busy += busy;
+		group->gpu_known += known;
+	}
+	if (number_of(job, "gpu_mem_mib", &mem) &&
+	    number_of(job, "gpu_mem_total_mib", &total) && total > 0 &&
+	    mem / total > group->gpu_mem)
+		group->gpu_mem = mem / total;
 }
 
 static void add_job(struct groups *g, json_t *job)
@@ -152,8 +191,10 @@ static void add_job(struct groups *g, json_t *job)
 		group->limit = -1;
 	else if (group->limit >= 0)
 		group->limit += value;
+	add_gpus(group, job);
 	if (!number_of(job, "end_time", &value))
-		return; /* the use of a running attempt is not known */
+		return; /* the rest of the use of a running attempt is not known
+		         */
 	if (number_of(job, "cpu_seconds", &value) &&
 	    number_of(job, "held_cpu_seconds", &held)) {
 		group->cpu_used += value;
@@ -213,6 +254,8 @@ static void add_text(struct buf *out, const json_t *job, const char *key)
 static json_t *row_of(const struct group *group)
 {
 	const json_t *job = group->first;
+	bool gpus = group->gpu_known > 0 &&
+	            group->gpu_known >= LEAST_KNOWN * group->gpu_held;
 	struct buf id = { 0 }, state = { 0 };
 	json_t *row;
 
@@ -226,7 +269,7 @@ static json_t *row_of(const struct group *group)
 		add_text(&state, job, "state");
 	}
 	row = json_pack(
-	    "{s:s, s:O, s:O, s:O, s:O, s:s, s:f, s:o, s:o, s:o, s:n, s:n}",
+	    "{s:s, s:O, s:O, s:O, s:O, s:s, s:f, s:o, s:o, s:o, s:o, s:o}",
 	    "jobid", id.data, "name", json_object_get(job, "name"), "user",
 	    json_object_get(job, "user"), "account",
 	    json_object_get(job, "account"), "queue",
@@ -234,7 +277,9 @@ static json_t *row_of(const struct group *group)
 	    group->elapsed / (double)group->n, "timeeff",
 	    ratio(group->longest, group->limit), "cpueff",
 	    ratio(group->cpu_used, group->cpu_held), "memeff",
-	    ratio(group->mem, group->mem >= 0), "gpueff", "gpumem");
+	    ratio(group->mem, group->mem >= 0), "gpueff",
+	    ratio(group->gpu_busy, gpus ? group->gpu_known : 0), "gpumem",
+	    ratio(group->gpu_mem, gpus && group->gpu_mem >= 0));
 	json_object_set_new(row, "hint", hints_of(row));
 	buf_free(&id);
 	buf_free(&state);

@@ -110,6 +110,10 @@ static void add_value(struct buf *out, enum show show, struct value a,
 		if (a.len)
 			format_mib(out, (int64_t)number(a));
 		break;
+	case SHOW_RATIO:
+		if (a.len)
+			buf_printf(out, "%.0f %%", 100 * number(a));
+		break;
 	case SHOW_EXIT:
 		add_exit(out, a, b);
 		break;

@@ -284,6 +284,38 @@ double show_memory_of(const json_t *job)
 	return resource_of(job, "memory_mib") * most_tasks(job);
 }
 
+static void show_gpus(const json_t *job)
+{
+	double held =
+	    json_number_value(json_object_get(job, "held_gpu_seconds"));
+	const json_t *util = json_object_get(job, "gpu_util");
+	struct buf text = { 0 };
+	int64_t busy, mem, total;
+
+	if (held <= 0)
+		return;
+	if (show_int_of(job, "gpu_busy_seconds", &busy)) {
+		format_duration(&text, busy);
+		buf_puts(&text, " of ");
+		format_duration(&text, (int64_t)held);
+		if (json_is_number(util))
+			buf_printf(&text, " (%.0f %%)",
+			           100 * json_number_value(util));
+		show_line("GPU time", "%s", text.data);
+		buf_clear(&text);
+	}
+	if (show_int_of(job, "gpu_mem_mib", &mem) &&
+	    show_int_of(job, "gpu_mem_total_mib", &total) && total > 0) {
+		format_mib(&text, mem);
+		buf_puts(&text, " of ");
+		format_mib(&text, total);
+		buf_printf(&text, " (%.0f %%)",
+		           100 * (double)mem / (double)total);
+		show_line("GPU memory", "%s", text.data);
+	}
+	buf_free(&text);
+}
+
 /* Show use beside allocation, so that waste is visible. */
 static void show_usage(const json_t *job)
 {
@@ -315,6 +347,7 @@ static void show_usage(const json_t *job)
 		show_line("peak memory", "%s", text.data);
 	}
 	buf_free(&text);
+	show_gpus(job);
 }
 
 /* For a running job say how many tasks were replaced, and how the last of them

@@ -150,6 +150,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		[RUN_UNKNOWN] = EV_unknown,
 		[RUN_RESIZED] = EV_shrunk,
 		[RUN_REPLACED] = EV_replaced,
+		[RUN_USED] = EV_used,
 		[RUN_NOTED] = EV_noted,
 		[RUN_WITHDRAWN] = EV_cancel,
 	};
@@ -166,6 +167,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		.nodes = ev->nodes,
 		.time = ev->time,
 		.text = ev->text,
+		.gpu = ev->gpu,
 		.outcome = ev->outcome,
 	};
 
@@ -392,6 +394,7 @@ static struct runner *new_local(struct pool_runner *p, struct err *err)
 		.max_processes = d->conf->max_processes,
 		.rlimits = d->conf->rlimits,
 		.constrain_devices = d->conf->pools[p->pool].constrain_devices,
+		.sample_s = d->conf->accounting.sample,
 		.files = d->files,
 		.node = this_host(d->conf, p->pool),
 		.health = &d->conf->health,

@@ -7,13 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcommon/limits.h"
 #include "libcommon/mem.h"
-
-struct found_gpu {
-	nvmlDevice_t device;
-	nvmlPciInfo_t pci;
-};
 
 struct found {
 	const struct nvml *nvml;
@@ -177,23 +171,30 @@ static int by_bus(const void *a, const void *b)
 	return (x->device > y->device) - (x->device < y->device);
 }
 
+unsigned find_gpus(const struct nvml *nvml, struct found_gpu ret[LIMIT_GPUS])
+{
+	unsigned n = 0, found = 0;
+
+	nvml->nvmlDeviceGetCount_v2(&n);
+	for (unsigned i = 0; i < n && found < LIMIT_GPUS; i++) {
+		struct found_gpu *gpu = &ret[found];
+
+		/* A GPU that fell off the bus does not answer. */
+		if (!nvml->nvmlDeviceGetHandleByIndex_v2(i, &gpu->device) &&
+		    !nvml->nvmlDeviceGetPciInfo_v3(gpu->device, &gpu->pci))
+			found++;
+	}
+	qsort(ret, found, sizeof(*ret), by_bus);
+	return found;
+}
+
 json_t *list_gpus(const struct nvml *nvml)
 {
 	struct found all = { .nvml = nvml };
 	json_t *list = json_array(), *driver = json_null();
 	char version[NVML_TEXT] = "";
-	unsigned n = 0;
 
-	nvml->nvmlDeviceGetCount_v2(&n);
-	for (unsigned i = 0; i < n && all.n < LIMIT_GPUS; i++) {
-		struct found_gpu *gpu = &all.gpu[all.n];
-
-		/* A GPU that fell off the bus does not answer. */
-		if (!nvml->nvmlDeviceGetHandleByIndex_v2(i, &gpu->device) &&
-		    !nvml->nvmlDeviceGetPciInfo_v3(gpu->device, &gpu->pci))
-			all.n++;
-	}
-	qsort(all.gpu, all.n, sizeof(all.gpu[0]), by_bus);
+	all.n = find_gpus(nvml, all.gpu);
 	for (unsigned i = 0; i < all.n; i++)
 		json_array_append_new(list, one(nvml, &all.gpu[i]));
 	add_links(&all, list);

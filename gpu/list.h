@@ -7,6 +7,15 @@
 #include <jansson.h>
 
 #include "gpu/nvml.h"
+#include "libcommon/limits.h"
+
+struct found_gpu {
+	nvmlDevice_t device;
+	nvmlPciInfo_t pci;
+};
+
+/* Find the GPUs, in order of bus ids; returns how many. */
+unsigned find_gpus(const struct nvml *nvml, struct found_gpu ret[LIMIT_GPUS]);
 
 /* clang-format off */
 /*

@@ -1,49 +1,86 @@
 /*
- * aisched-gpu - list this machine's GPUs for the daemon
+ * aisched-gpu - list this machine's GPUs, or tell how busy they are
  *
  *	aisched-gpu list
+ *	aisched-gpu sample SECONDS GPU...
  *
- * A program of its own, because a driver may hang, or crash its caller. Prints
- * one JSON object (list.h). Exits with NO_LIBRARY if no driver is installed.
+ * A program of its own, because a driver may hang, or crash its caller. The
+ * daemon asks for one JSON object (list.h) when it starts, each shepherd of a
+ * job with GPUs for a line now and then (sample.h). Exits with NO_LIBRARY where
+ * no driver is installed.
  */
 #include <err.h>
 #include <errno.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gpu/list.h"
+#include "gpu/sample.h"
 #include "libcommon/opt.h"
+#include "libcommon/parse.h"
 
-enum { NO_LIBRARY = 3 };
+enum { NO_LIBRARY = 3, PERIOD_MOST = 86400 };
 
 static const struct opt options[] = { OPT_END };
 
 static const struct opt_prog prog = {
 	.name = "aisched-gpu",
-	.usage = "list",
-	.about = "Print the GPUs of this machine as JSON, as their driver "
-		 "tells of them.\naischedd asks it when it starts.",
+	.usage = "list | sample SECONDS GPU...",
+	.about = "Print the GPUs of this machine as JSON, or now and then how "
+		 "busy some are,\nas their driver tells of them. aischedd and "
+		 "its shepherds ask it.",
 	.opts = options,
 };
 
-int main(int argc, char **argv)
+static int status_of(const struct err *why)
 {
-	int first = opt_parse(&prog, NULL, argc, argv);
+	return why->code == ENOENT ? NO_LIBRARY : EXIT_FAILURE;
+}
+
+static int list(void)
+{
 	struct nvml nvml;
 	struct err why;
 	json_t *all;
 
-	if (argc - first != 1 || strcmp(argv[first], "list"))
-		errx(EXIT_USAGE, "expected 'list'; try '--help'");
 	if (nvml_open(&nvml, &why) < 0)
-		errx(why.code == ENOENT ? NO_LIBRARY : EXIT_FAILURE, "%s",
-		     why.text);
+		errx(status_of(&why), "%s", why.text);
 	all = list_gpus(&nvml);
 	json_dumpf(all, stdout, JSON_COMPACT);
 	putchar('\n');
 	json_decref(all);
 	nvml_close(&nvml);
 	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* words: SECONDS GPU... */
+static int sample(char *const *words, int n)
+{
+	int64_t period;
+	struct err why;
+
+	if (n < 2 || n - 1 > LIMIT_GPUS)
+		errx(EXIT_USAGE, "sample: expected SECONDS and 1 to %d GPUs",
+		     LIMIT_GPUS);
+	if (parse_int(words[0], 1, PERIOD_MOST, &period, &why) < 0)
+		errx(EXIT_USAGE, "sample: SECONDS: %s", why.text);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGALRM, SIG_DFL);
+	if (sample_gpus(period, words + 1, n - 1, &why) < 0)
+		errx(status_of(&why), "%s", why.text);
+	return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	int first = opt_parse(&prog, NULL, argc, argv);
+
+	if (argc - first == 1 && !strcmp(argv[first], "list"))
+		return list();
+	if (argc > first && !strcmp(argv[first], "sample"))
+		return sample(argv + first + 1, argc - first - 1);
+	errx(EXIT_USAGE, "expected 'list' or 'sample'; try '--help'");
 }

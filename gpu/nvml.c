@@ -3,7 +3,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "libcommon/mem.h"
 
@@ -18,11 +21,36 @@
 NVML_FUNCTIONS(LACKS)
 #pragma GCC diagnostic pop
 
+/* Refuse to load into a process of root what others could have written. */
+static int check_owner(const char *name, struct err *err)
+{
+	struct stat st;
+
+	if (geteuid() != 0)
+		return 0;
+	if (*name != '/' || stat(name, &st) < 0 || !S_ISREG(st.st_mode))
+		return err_set(err, EPERM,
+		               "AISCHED_NVML: '%s' is not the full path of a "
+		               "file",
+		               name);
+	if (st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH)))
+		return 0;
+	return err_set(err, EPERM,
+	               "AISCHED_NVML: '%s' must be root's, and writable for "
+	               "root only",
+	               name);
+}
+
 int nvml_open(struct nvml *ret, struct err *err)
 {
-	void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+	const char *named = getenv("AISCHED_NVML");
+	const char *name = named && *named ? named : "libnvidia-ml.so.1";
+	void *library;
 	int code;
 
+	if (name == named && check_owner(name, err) < 0)
+		return -1;
+	library = dlopen(name, RTLD_NOW);
 	if (!library)
 		return err_set(err, ENOENT, "%s", dlerror());
 	*ret = (struct nvml){ .library = library };
@@ -40,9 +68,7 @@ int nvml_open(struct nvml *ret, struct err *err)
 	if (!code)
 		return 0;
 	dlclose(library);
-	return err_set(err, EIO,
-	               "nvmlInit_v2() of libnvidia-ml.so.1 fails "
-	               "with %d",
+	return err_set(err, EIO, "nvmlInit_v2() of %s fails with %d", name,
 	               code);
 }
 

@@ -28,6 +28,10 @@ typedef struct {
 } nvmlMemory_t;
 
 typedef struct {
+	unsigned gpu, memory; /* percent of the last moments */
+} nvmlUtilization_t;
+
+typedef struct {
 	unsigned start, size; /* memory slices */
 } nvmlGpuInstancePlacement_t;
 
@@ -58,6 +62,8 @@ enum { NVML_LINK_TO_GPU = 0, NVML_LINK_TO_SWITCH = 2 };
 	X(nvmlDeviceGetMinorNumber, (nvmlDevice_t device, unsigned *ret))      \
 	X(nvmlDeviceGetPciInfo_v3, (nvmlDevice_t device, nvmlPciInfo_t * ret)) \
 	X(nvmlDeviceGetMemoryInfo, (nvmlDevice_t device, nvmlMemory_t * ret))  \
+	X(nvmlDeviceGetUtilizationRates,                                       \
+	  (nvmlDevice_t device, nvmlUtilization_t * ret))                      \
 	X(nvmlDeviceGetNvLinkState,                                            \
 	  (nvmlDevice_t device, unsigned link, unsigned *ret))                 \
 	X(nvmlDeviceGetNvLinkRemoteDeviceType,                                 \
@@ -86,9 +92,11 @@ struct nvml {
 };
 
 /*
- * Load and initialize the library. A function that it lacks is replaced by one
- * that fails with NVML_FUNCTION_NOT_FOUND. Fails with ENOENT if there is no
- * library, with EIO if it refuses: no driver, or another version.
+ * Load and initialize the library, or the one that AISCHED_NVML names. A
+ * function that it lacks is replaced by one that fails with
+ * NVML_FUNCTION_NOT_FOUND. Fails with ENOENT if there is no
+ * library, with EPERM if we are root and others could have written the file
+ * that is named, with EIO if it refuses: no driver, or another version.
  */
 int nvml_open(struct nvml *ret, struct err *err);
 void nvml_close(struct nvml *nvml);

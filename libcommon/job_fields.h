@@ -53,7 +53,12 @@
 	X(elapsed_ms, true, true)        \
 	X(acts, true, true)              \
 	X(held_cpu_seconds, true, true)  \
-	X(held_gpu_seconds, true, false) \
+	X(held_gpu_seconds, true, true)  \
+	X(gpu_busy_seconds, true, true)  \
+	X(gpu_known_seconds, true, true) \
+	X(gpu_util, true, true)          \
+	X(gpu_mem_mib, true, true)       \
+	X(gpu_mem_total_mib, true, true) \
 	X(attempts, true, false)         \
 	X(longest_ms, false, false)      \
 	X(cron_id, true, true)           \

@@ -22,6 +22,7 @@
 	X(cpueff, 6, "CPUEFF", RATIO)                   \
 	X(memeff, 6, "MEMEFF", RATIO)                   \
 	X(gpueff, 6, "GPUEFF", RATIO)                   \
+	X(gpu_known_ratio, 6, "GPU_KNOWN", RATIO)       \
 	X(idle_gpu_hours, 6, "IDLE_GPU_H", HOURS)       \
 	X(evicted_gpu_hours, 6, "EVICTED_GPU_H", HOURS) \
 	X(failed_gpu_hours, 6, "FAILED_GPU_H", HOURS)   \

@@ -33,14 +33,6 @@ static void a_evicted(struct row_view *v)
 	put_text(v, evict_name((unsigned)of(v)->evict));
 }
 
-static void put_milli_or_null(struct row_view *v, int64_t milli)
-{
-	if (milli == SPEC_UNSET)
-		put_null(v);
-	else
-		put_milli(v, milli);
-}
-
 static int64_t seconds(int64_t ms)
 {
 	return ms == SPEC_UNSET ? ms : ms / 1000;
@@ -49,6 +41,16 @@ static int64_t seconds(int64_t ms)
 static int64_t mib(int64_t kib)
 {
 	return kib == SPEC_UNSET ? kib : (kib + 1023) / 1024;
+}
+
+static int64_t busy_ms(const struct row_view *v)
+{
+	return of(v)->gpu.known_ms ? of(v)->gpu.busy_ms : SPEC_UNSET;
+}
+
+static int64_t gpu_mem_mib(const struct row_view *v)
+{
+	return of(v)->gpu.mem_total_mib ? of(v)->gpu.mem_mib : SPEC_UNSET;
 }
 
 /* clang-format off */
@@ -75,11 +77,16 @@ FIELD(a_start_ms,       put_int_or, of(v)->began_ms, SPEC_UNSET)
 FIELD(a_end_ms,         put_int_or, of(v)->ended_ms, SPEC_UNSET)
 FIELD(a_elapsed,        put_int_or, seconds(of(v)->ran_ms), SPEC_UNSET)
 FIELD(a_elapsed_ms,     put_int_or, of(v)->ran_ms, SPEC_UNSET)
-FIELD(a_cpu_seconds,    put_milli_or_null, of(v)->cpu_ms)
-FIELD(a_held_cpu_seconds, put_milli_or_null, of(v)->held[RES_CPU])
+FIELD(a_cpu_seconds,    put_milli_or, of(v)->cpu_ms, SPEC_UNSET)
+FIELD(a_held_cpu_seconds, put_milli_or, of(v)->held[RES_CPU], SPEC_UNSET)
 FIELD(a_held_mem_mib_seconds, put_int_or, of(v)->held[RES_MEM], SPEC_UNSET)
-FIELD(a_held_gpu_seconds, put_milli_or_null, of(v)->held[RES_GPU])
+FIELD(a_held_gpu_seconds, put_milli_or, of(v)->held[RES_GPU], SPEC_UNSET)
 FIELD(a_peak_mem_mib,   put_int_or, mib(of(v)->peak_kib), SPEC_UNSET)
+FIELD(a_gpu_busy_seconds, put_milli_or, busy_ms(v), SPEC_UNSET)
+FIELD(a_gpu_known_seconds, put_milli_or, of(v)->gpu.known_ms, 0)
+FIELD(a_gpu_util,       put_gpu_util, &of(v)->gpu, of(v)->held[RES_GPU])
+FIELD(a_gpu_mem_mib,    put_int_or, gpu_mem_mib(v), SPEC_UNSET)
+FIELD(a_gpu_mem_total_mib, put_int_or, of(v)->gpu.mem_total_mib, 0)
 /* clang-format on */
 
 const struct field listing_attempt_fields[] = {
@@ -91,7 +98,9 @@ const struct field listing_attempt_fields[] = {
 			X(start_ms) X(end_ms) X(elapsed) X(elapsed_ms)
 			    X(cpu_seconds) X(held_cpu_seconds)
 				X(held_mem_mib_seconds) X(held_gpu_seconds)
-				    X(peak_mem_mib)
+				    X(peak_mem_mib) X(gpu_busy_seconds)
+					X(gpu_known_seconds) X(gpu_util)
+					    X(gpu_mem_mib) X(gpu_mem_total_mib)
 #undef X
-					{ NULL, NULL, false }
+						{ NULL, NULL, false }
 };

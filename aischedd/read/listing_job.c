@@ -420,6 +420,35 @@ static void j_alloc_mem_mib(struct row_view *v)
 		put_int(v, v->req.mem_mib * tasks_of(v));
 }
 
+static struct gpu_use gpu_of(const struct row_view *v)
+{
+	struct gpu_use use;
+
+	ledger_gpu(v->job, &use);
+	return use;
+}
+
+static void j_gpu_busy_seconds(struct row_view *v)
+{
+	struct gpu_use use = gpu_of(v);
+
+	put_milli_or(v, use.known_ms ? use.busy_ms : -1, -1);
+}
+
+static void j_gpu_util(struct row_view *v)
+{
+	struct gpu_use use = gpu_of(v);
+
+	put_gpu_util(v, &use, total_of(v).held[RES_GPU]);
+}
+
+static void j_gpu_mem_mib(struct row_view *v)
+{
+	struct gpu_use use = gpu_of(v);
+
+	put_int_or(v, use.mem_total_mib ? use.mem_mib : -1, -1);
+}
+
 /* The node of its first task. */
 static void j_batch_host(struct row_view *v)
 {
@@ -503,6 +532,8 @@ FIELD(j_attempts,        put_int,    v->job->attempt)
 FIELD(j_longest_ms,      put_int,    longest_of(v))
 FIELD(j_held_cpu_seconds, put_milli, total_of(v).held[RES_CPU])
 FIELD(j_held_gpu_seconds, put_milli, total_of(v).held[RES_GPU])
+FIELD(j_gpu_known_seconds, put_milli_or, gpu_of(v).known_ms, 0)
+FIELD(j_gpu_mem_total_mib, put_int_or, gpu_of(v).mem_total_mib, 0)
 FIELD(j_constraint,      put_text,   v->spec.constraint)
 FIELD(j_topology,        put_text,   v->spec.topology)
 FIELD(j_segment,         put_int_or, v->spec.segment, SPEC_UNSET)

@@ -51,6 +51,24 @@ void put_milli(struct row_view *v, int64_t milli)
 	format_milli(v->out, milli);
 }
 
+void put_milli_or(struct row_view *v, int64_t milli, int64_t none)
+{
+	if (milli == none)
+		put_null(v);
+	else
+		put_milli(v, milli);
+}
+
+void put_gpu_util(struct row_view *v, const struct gpu_use *use,
+                  int64_t held_ms)
+{
+	if (use->known_ms > 0 && use->known_ms >= held_ms / 10 * 9)
+		put_milli(v, (use->busy_ms * 1000 + use->known_ms / 2) /
+		                 use->known_ms);
+	else
+		put_null(v);
+}
+
 void put_quote(struct row_view *v)
 {
 	if (v->json)

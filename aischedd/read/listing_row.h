@@ -58,6 +58,11 @@ void put_int(struct row_view *v, int64_t value);
 void put_int_or(struct row_view *v, int64_t value, int64_t none);
 void put_text(struct row_view *v, const char *s);
 void put_milli(struct row_view *v, int64_t milli);
+void put_milli_or(struct row_view *v, int64_t milli, int64_t none);
+/* The part of the known time in which GPUs were busy, as a number from 0 to 1;
+ * null unless 90 % of what was held, in ms, are known. */
+void put_gpu_util(struct row_view *v, const struct gpu_use *use,
+                  int64_t held_ms);
 /* Put in front of and behind text that needs no escapes and goes straight into
  * the row. */
 void put_quote(struct row_view *v);

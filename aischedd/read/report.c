@@ -77,10 +77,15 @@ COLUMN(cpu_used_hours,
        row->sum[SUM_cpu_known_ms] ? ms_hours(row, SUM_cpu_used_ms) : NOT_KNOWN)
 COLUMN(cpueff, ratio(row, SUM_cpu_used_ms, SUM_cpu_known_ms))
 COLUMN(memeff, ratio(row, SUM_mem_used_mib_s, SUM_mem_known_mib_s))
-/* GPU utilization is not measured yet. */
-COLUMN(gpu_busy_hours, ((void)row, NOT_KNOWN))
-COLUMN(gpueff, ((void)row, NOT_KNOWN))
-COLUMN(idle_gpu_hours, ((void)row, NOT_KNOWN))
+COLUMN(gpu_busy_hours,
+       row->sum[SUM_gpu_known_ms] ? ms_hours(row, SUM_gpu_busy_ms) : NOT_KNOWN)
+COLUMN(gpueff, ratio(row, SUM_gpu_busy_ms, SUM_gpu_known_ms))
+COLUMN(idle_gpu_hours,
+       row->sum[SUM_gpu_known_ms]
+           ? ms_hours(row, SUM_gpu_known_ms) - ms_hours(row, SUM_gpu_busy_ms)
+           : NOT_KNOWN)
+COLUMN(gpu_known_ratio, ratio(row, SUM_gpu_known_ms, SUM_held_gpu) * 1000)
+/* Energy is not measured yet. */
 COLUMN(energy_kwh, ((void)row, NOT_KNOWN))
 COLUMN(evicted_gpu_hours, ms_hours(row, SUM_evicted_gpu_ms))
 COLUMN(failed_gpu_hours, ms_hours(row, SUM_failed_gpu_ms))

@@ -62,6 +62,12 @@ struct volume_info {
 	struct strlist nodes; /* unless anywhere: on these */
 };
 
+/* An attempt's use of its GPUs, as far as their driver told. */
+struct gpu_use {
+	int64_t busy_ms, known_ms;      /* of all GPUs together; known: of it */
+	int64_t mem_mib, mem_total_mib; /* the most at once, of; 0: not known */
+};
+
 /* How one attempt of a job ended. */
 struct outcome {
 	int exit_code;        /* 0..255; of the task that failed first */
@@ -71,7 +77,8 @@ struct outcome {
 	int64_t cpu_ms;       /* all tasks together */
 	bool late;            /* it was ended for exceeding its time limit */
 	int64_t peak_mem_kib; /* SPEC_UNSET: not known */
-	const char *text;     /* remark for the user, or NULL */
+	struct gpu_use gpu;
+	const char *text; /* remark for the user, or NULL */
 };
 
 enum start_fault {
@@ -91,6 +98,7 @@ enum run_event_kind {
 	RUN_UNKNOWN,      /* answer to recover(): never started here */
 	RUN_RESIZED,      /* answer to resize() */
 	RUN_REPLACED,     /* a failed task is started again, as the job asks */
+	RUN_USED,         /* gpu: used so far */
 	RUN_NOTED,        /* text: what it waits for meanwhile; NULL: nothing */
 	RUN_TROUBLE,      /* text: what holds the pool up; NULL: nothing now */
 	RUN_LACKS,        /* text: what nodes lack; NULL: nothing now */
@@ -128,8 +136,9 @@ struct run_event {
 	enum start_fault fault; /* RUN_START_FAILED */
 	/* FAULT_SYSTEM: nodes to blame; none: all of its nodes */
 	struct strlist nodes;
-	bool rebooted;    /* RUN_LOST: by a restart of the machine */
-	const char *text; /* a sentence, or NULL */
+	bool rebooted;      /* RUN_LOST: by a restart of the machine */
+	const char *text;   /* a sentence, or NULL */
+	struct gpu_use gpu; /* RUN_USED */
 	const struct outcome *outcome;    /* RUN_ENDED */
 	const struct node_info *node;     /* RUN_NODE */
 	const struct volume_info *volume; /* RUN_VOLUME */
@@ -292,6 +301,7 @@ struct runner_local_conf {
 	int64_t max_processes; /* of a job, CONF_NONE: by the machine */
 	uint32_t rlimits;      /* which limits jobs get from their submitters */
 	bool constrain_devices;       /* jobs can open no GPUs of others */
+	int64_t sample_s;             /* how often GPUs are looked at */
 	struct rlimit files;          /* RLIMIT_NOFILE of processes below us */
 	const struct conf_node *node; /* the section of this host, or NULL */
 	const struct conf_health *health;

@@ -49,6 +49,7 @@ static int put_row(struct store *store, const int64_t number[NAMES],
                    const struct attempt_row *row, struct err *err)
 {
 	struct stmt s = db_use(&store->db, PUT_ATTEMPT);
+	const struct gpu_use *gpu = &row->gpu;
 	int c = 1;
 
 	for (int i = 0; i < NAMES; i++)
@@ -75,6 +76,10 @@ static int put_row(struct store *store, const int64_t number[NAMES],
 	db_i64(&s, c++, row->sum.held[RES_GPU]);
 	put_i64(&s, c++, row->cpu_ms, SPEC_UNSET);
 	put_i64(&s, c++, row->peak_kib, SPEC_UNSET);
+	put_i64(&s, c++, gpu->known_ms ? gpu->busy_ms : -1, -1);
+	put_i64(&s, c++, gpu->known_ms, 0);
+	put_i64(&s, c++, gpu->mem_total_mib ? gpu->mem_mib : -1, -1);
+	put_i64(&s, c++, gpu->mem_total_mib, 0);
 	db_i64(&s, c++, row->cost);
 	put_i64(&s, c++, row->wait_ms, SPEC_UNSET);
 	db_text(&s, c++, row->pieces);

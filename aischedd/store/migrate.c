@@ -155,6 +155,14 @@ static const char *const steps[] = {
 	"ALTER TABLE job ADD COLUMN mailed INTEGER DEFAULT 0;"
 	"ALTER TABLE array ADD COLUMN exit_low INTEGER DEFAULT -1;"
 	"ALTER TABLE array ADD COLUMN exit_high INTEGER DEFAULT -1;",
+	/* Use of GPUs by attempts, and for how much of the time it is known;
+	 * sums of both. */
+	"ALTER TABLE attempt ADD COLUMN gpu_busy_ms INTEGER;"
+	"ALTER TABLE attempt ADD COLUMN gpu_known_ms INTEGER;"
+	"ALTER TABLE attempt ADD COLUMN gpu_mem_mib INTEGER;"
+	"ALTER TABLE attempt ADD COLUMN gpu_mem_total_mib INTEGER;"
+	"ALTER TABLE rollup ADD COLUMN gpu_busy_ms INTEGER DEFAULT 0;"
+	"ALTER TABLE rollup ADD COLUMN gpu_known_ms INTEGER DEFAULT 0;",
 };
 
 static int one_step(struct db *db, int64_t version, struct err *err)

@@ -57,7 +57,7 @@ static const char *const texts[NSQL_CHECK] = {
 	    "SELECT u.text, coalesce(c.text, ''), q.text, coalesce(k.text, ''),"
 	    " p.text, coalesce(g.text, ''), pieces, began_ms, ended_ms, state,"
 	    " reason, cause, held_cpu_ms, held_mem_mib_s, held_gpu_ms, cpu_ms,"
-	    " peak_mem_kib, wait_ms, CASE WHEN state > 5 THEN"
+	    " peak_mem_kib, gpu_busy_ms, gpu_known_ms, wait_ms, CASE WHEN state > 5 THEN"
 	    " (SELECT sum(held_gpu_ms) FROM attempt b WHERE b.job = a.job) END"
 	    " FROM attempt a"
 	    " LEFT JOIN name u ON u.id = user LEFT JOIN name q ON q.id = queue"
@@ -179,6 +179,8 @@ enum {
 	A_GPU,
 	A_USED,
 	A_PEAK,
+	A_GPU_BUSY,
+	A_GPU_KNOWN,
 	A_WAIT,
 	A_ALL_GPU
 };
@@ -208,6 +210,8 @@ static void add_end(struct sums *s, const struct stmt *row)
 		s->sum[SUM_evicted]++;
 		s->sum[SUM_evicted_gpu_ms] += db_col_i64(row, A_GPU, 0);
 	}
+	s->sum[SUM_gpu_busy_ms] += db_col_i64(row, A_GPU_BUSY, 0);
+	s->sum[SUM_gpu_known_ms] += db_col_i64(row, A_GPU_KNOWN, 0);
 	if (used != SPEC_UNSET) {
 		s->sum[SUM_cpu_used_ms] += used;
 		s->sum[SUM_cpu_known_ms] += db_col_i64(row, A_CPU, 0);

@@ -65,8 +65,9 @@ static const char *const fixed_sql[NSQL] = {
 	    " gpu_type, job, attempt, array_id, array_task, uid, tasks, nodes,"
 	    " began_ms, ended_ms, ran_ms, state, reason, cause, evict,"
 	    " evict_by, exit_code, signal, held_cpu_ms, held_mem_mib_s,"
-	    " held_gpu_ms, cpu_ms, peak_mem_kib, cost, wait_ms, pieces)"
-	    " VALUES (?,?,?,?,?,?,?,?,?,?,?,"
+	    " held_gpu_ms, cpu_ms, peak_mem_kib, gpu_busy_ms, gpu_known_ms,"
+	    " gpu_mem_mib, gpu_mem_total_mib, cost, wait_ms, pieces)"
+	    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
 	    "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[COUNT_OLD] = "SELECT count(*) FROM job WHERE state >= 5"
 		      " AND end_time < ?",

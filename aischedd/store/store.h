@@ -98,6 +98,7 @@ struct past_attempt {
 	int64_t state, why, evict, evict_by, exit_code, signal;
 	int64_t held[RES_N]; /* struct ledger_sum */
 	int64_t cpu_ms, peak_kib;
+	struct gpu_use gpu; /* 0 where it is not known */
 };
 
 typedef void past_attempt_fn(const struct past_attempt *past, void *arg);

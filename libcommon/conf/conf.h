@@ -187,6 +187,7 @@ struct conf_accounting {
 	const char *currency;
 	/* for the sum of all resources, or only the dearest one */
 	enum charge charge;
+	int64_t sample; /* seconds between looks at GPUs of jobs */
 };
 
 struct conf_topology {

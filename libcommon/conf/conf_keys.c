@@ -365,6 +365,7 @@ static const struct conf_key accounting_keys[] = {
 	KEY("currency", TEXT, currency, .initial = "EUR", .special = true),
 	KEY("charge", WORD, charge, .initial = "sum", .words = charges,
 	    .special = true),
+	KEY("sample", TIME, sample, .initial = "10s", RANGE(1, 86400)),
 };
 #undef AT
 

@@ -65,6 +65,28 @@ static void put_memory(const json_t *row)
 	putchar('\n');
 }
 
+/* Slurm's own says nothing of GPUs; what is not known is not said. */
+static void put_gpus(const json_t *row)
+{
+	int64_t held = at_least_0(row_int(row, "held_gpu_seconds"));
+	int64_t mem = row_int(row, "gpu_mem_mib");
+
+	if (json_is_number(json_object_get(row, "gpu_util")))
+		printf("GPU Efficiency: %.2f%% of %lld-%02lld:%02lld:%02lld "
+		       "GPU-walltime\n",
+		       100 * row_real(row, "gpu_util"), (long long)(held / DAY),
+		       (long long)(held % DAY / HOUR),
+		       (long long)(held % HOUR / MINUTE),
+		       (long long)(held % MINUTE));
+	if (mem == ROW_NONE)
+		return;
+	printf("GPU Memory Utilized: ");
+	put_size((double)mem);
+	printf(" of ");
+	put_size(row_real(row, "gpu_mem_total_mib"));
+	putchar('\n');
+}
+
 static void put_job(const json_t *row, const char *cluster)
 {
 	int64_t cpus = job_cpus(row);
@@ -88,6 +110,7 @@ static void put_job(const json_t *row, const char *cluster)
 	}
 	put_cpu(row, cpus);
 	put_memory(row);
+	put_gpus(row);
 	if (!strcmp(state, "RUNNING"))
 		printf("WARNING: Efficiency statistics may be misleading for "
 		       "RUNNING jobs.\n");
@@ -104,7 +127,8 @@ static int show(const char *id, struct err *err)
 
 	rows_add_fields(fields, "job_id array_job_id display_id user state "
 	                        "exit_code alloc_cpus alloc_mem_mib elapsed "
-	                        "cpu_seconds peak_mem_mib");
+	                        "cpu_seconds peak_mem_mib held_gpu_seconds "
+	                        "gpu_util gpu_mem_mib gpu_mem_total_mib");
 	if (!cluster)
 		json_decref(req);
 	else

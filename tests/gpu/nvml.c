@@ -6,9 +6,14 @@
  *	gpu UUID MINOR BUS_ID MEMORY_MIB MIG NAME
  *	link GPU switch|BUS_ID
  *	instance GPU UUID ID START SIZE MEMORY_MIB NAME
+ *	busy GPU PERCENT USED_MIB
  *	hang
  *	hang at the end
  *	fail CODE
+ *
+ * A file named by NVML_BUSY, if there is one, has more lines "busy", is read
+ * again for each question how busy a GPU is, and may say "hang now".  Without a
+ * line a GPU does not tell.
  *
  * "hang" and "fail" are what its begin does; "at the end", what its end does,
  * when all has been printed. A list of GPUs is enough to test
@@ -18,6 +23,7 @@
 #include "gpu/nvml.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +36,8 @@ enum { MAX = 64, NO = 3, UNKNOWN = 6 };
 
 struct nvmlDevice_st {
 	int gpu; /* of an instance: its GPU; -1: it is a GPU */
-	unsigned minor, mig, id, start, size;
+	unsigned minor, mig, id, start, size, percent, used_mib;
+	bool tells;
 	unsigned long long mib;
 	char uuid[NVML_TEXT], name[NVML_TEXT];
 	nvmlPciInfo_t pci;
@@ -55,11 +62,16 @@ static void read_bus(nvmlPciInfo_t *pci, const char *id)
 static int read_line(const char *line)
 {
 	struct nvmlDevice_st *g = &gpu[ngpus], *i = &inst[ninsts];
+	unsigned which, percent, mib;
 	char bus[32];
 	int code;
 
-	if (sscanf(line, "gpu %95s %u %31s %llu %u %95[^\n]", g->uuid,
-	           &g->minor, bus, &g->mib, &g->mig, g->name) == 6) {
+	if (sscanf(line, "busy %u %u %u", &which, &percent, &mib) == 3) {
+		gpu[which].tells = true;
+		gpu[which].percent = percent;
+		gpu[which].used_mib = mib;
+	} else if (sscanf(line, "gpu %95s %u %31s %llu %u %95[^\n]", g->uuid,
+	                  &g->minor, bus, &g->mib, &g->mig, g->name) == 6) {
 		g->gpu = -1;
 		read_bus(&g->pci, bus);
 		ngpus++;
@@ -81,9 +93,10 @@ static int read_line(const char *line)
 	return 0;
 }
 
-int nvmlInit_v2(void)
+/* Read the file that a variable names. */
+static int read_file(const char *variable)
 {
-	const char *path = getenv("NVML_FILE");
+	const char *path = getenv(variable);
 	FILE *f = path ? fopen(path, "re") : NULL;
 	char line[512];
 	int status = f ? 0 : 9;
@@ -93,6 +106,11 @@ int nvmlInit_v2(void)
 	if (f)
 		fclose(f);
 	return status;
+}
+
+int nvmlInit_v2(void)
+{
+	return read_file("NVML_FILE");
 }
 
 int nvmlShutdown(void)
@@ -155,8 +173,18 @@ int nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *ret)
 
 int nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *ret)
 {
-	*ret = (nvmlMemory_t){ .total = device->mib << 20 };
+	*ret = (nvmlMemory_t){ .total = device->mib << 20,
+		               .used = (uint64_t)device->used_mib << 20 };
 	return 0;
+}
+
+int nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *ret)
+{
+	for (unsigned i = 0; i < ngpus; i++)
+		gpu[i].tells = gpu[i].tells && !getenv("NVML_BUSY");
+	read_file("NVML_BUSY");
+	*ret = (nvmlUtilization_t){ .gpu = device->percent };
+	return device->tells ? 0 : NO;
 }
 
 /* Returns the link of this number of a GPU, or NULL. */

@@ -421,7 +421,8 @@ const job = {
 			["Ran", j.elapsed_ms ? span(j.elapsed_ms / 1000) : null], ["Time limit", j.time_limit === null ? "none" : span(j.time_limit)],
 			["CPU time", j.held_cpu_seconds > 0 ? span(j.cpu_seconds) + " of " + span(j.held_cpu_seconds) + " held (" + Math.round(100 * j.cpu_seconds / j.held_cpu_seconds) + " %)" : null],
 			["Peak memory", j.peak_mem_mib ? size(j.peak_mem_mib) + (j.resources.memory_mib ? " of " + size(j.resources.memory_mib) : "") : null],
-			["GPU time held", j.held_gpu_seconds > 0 ? span(j.held_gpu_seconds) : null],
+			["GPU time held", j.held_gpu_seconds > 0 ? span(j.held_gpu_seconds) + (j.gpu_util !== null ? " (" + Math.round(100 * j.gpu_util) + " % busy)" : "") : null],
+			["GPU memory", j.gpu_mem_total_mib ? size(j.gpu_mem_mib) + " of " + size(j.gpu_mem_total_mib) : null],
 			["Restarts", j.restarts || null], ["Preemptions", j.preemptions || null], ["Depends on", j.dependency], ["Cron entry", j.cron_id ? link("cron/" + j.cron_id, j.cron_id) : null], ["Comment", j.comment],
 			["Folder", j.workdir], ["Output", [j.output, " ", link("job/" + id + "/log", "show")]]];
 		return [h("h1", {}, "Job " + id + " ", h("span", { class: "dim" }, j.name)),

@@ -72,6 +72,8 @@ static int write_order(struct local *l, const struct run_job *job,
 		.node_cpus = l->machine.node.ncpus,
 		.node_gpus = l->machine.node.ngpus,
 		.constrain_devices = l->constrain_devices,
+		.gpu_program = l->gpu_program,
+		.sample_s = l->sample_s,
 		.ways = l->ways,
 	};
 	struct arena *arena = arena_new();

@@ -176,6 +176,14 @@ static void on_resized(struct attempt *a, json_t *msg)
 	                                     .resize = (uint32_t)resize });
 }
 
+static void on_used(struct attempt *a, json_t *msg)
+{
+	struct run_event ev = { .kind = RUN_USED };
+
+	if (!gpu_use_from_json(&ev.gpu, json_object_get(msg, "gpu"), NULL))
+		attempt_tell(a, &ev);
+}
+
 static void on_failed(struct attempt *a, json_t *msg)
 {
 	const char *text;
@@ -216,6 +224,8 @@ static void on_message(struct attempt *a, const char *text, size_t len)
 		on_replaced(a, msg);
 	else if (!strcmp(event, "resized"))
 		on_resized(a, msg);
+	else if (!strcmp(event, "used"))
+		on_used(a, msg);
 	else if (!strcmp(event, "failed"))
 		on_failed(a, msg);
 	else if (!strcmp(event, "ended"))

@@ -61,6 +61,7 @@ static void local_free(struct runner *r)
 	free(l->tmp_dir);
 	free(l->unwell);
 	free(l->shepherd);
+	free(l->gpu_program);
 	free(l);
 }
 
@@ -261,8 +262,9 @@ static int64_t default_max_processes(void)
 
 static void take_conf(struct local *l, const char *tmp_dir,
                       int64_t max_processes, uint32_t rlimits,
-                      bool constrain_devices)
+                      bool constrain_devices, int64_t sample_s)
 {
+	l->sample_s = sample_s;
 	l->constrain_devices = constrain_devices;
 	l->rlimits = rlimits;
 	text_set(&l->tmp_dir, tmp_dir);
@@ -285,7 +287,8 @@ static void local_reconf(struct runner *r, const struct conf *conf,
                          const struct conf_pool *pool)
 {
 	take_conf(local_of(r), conf->tmp_dir, conf->max_processes,
-	          conf->rlimits, pool->constrain_devices);
+	          conf->rlimits, pool->constrain_devices,
+	          conf->accounting.sample);
 	note_shortcomings(local_of(r));
 	check_health(local_of(r), &conf->health);
 }
@@ -297,12 +300,13 @@ static int prepare(struct local *l, const struct runner_local_conf *conf,
 	    check_tmp_dir(conf->tmp_dir, err) < 0)
 		return -1;
 	take_conf(l, conf->tmp_dir, conf->max_processes, conf->rlimits,
-	          conf->constrain_devices);
+	          conf->constrain_devices, conf->sample_s);
 	l->files = conf->files;
 	l->shepherd =
 	    program_path("aischedd/run/shepherd", "aisched-shepherd", err);
 	if (!l->shepherd)
 		return -1;
+	l->gpu_program = program_path("gpu", "aisched-gpu", NULL);
 	if (machine_discover(&l->machine, conf->node, l->arena, err) < 0)
 		return -1;
 	if (nursery_open(l, err) < 0)

@@ -69,6 +69,8 @@ struct local {
 	int64_t max_processes;
 	uint32_t rlimits; /* which limits jobs get from their submitters */
 	bool constrain_devices;
+	int64_t sample_s;  /* how often GPUs are looked at */
+	char *gpu_program; /* path of aisched-gpu, or NULL */
 	/* RLIMIT_NOFILE that other processes inherit from us */
 	struct rlimit files;
 	int dirfd, null_fd;

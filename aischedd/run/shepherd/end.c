@@ -220,6 +220,7 @@ bool job_step(struct shepherd *s)
 	reap(s);
 	gang_step(s, now);
 	steps_step(s, now);
+	gpu_watch_step(s, now);
 	if (s->ending && order_is_allocation(&s->order))
 		s->alive = 0;
 	if (s->childless && !s->alive)
@@ -241,7 +242,8 @@ bool job_step(struct shepherd *s)
 
 int job_timeout(const struct shepherd *s)
 {
-	int64_t at = s->kill_at, due[] = { gang_due(s), steps_due(s) }, left;
+	int64_t at = s->kill_at, left;
+	int64_t due[] = { gang_due(s), steps_due(s), gpu_watch_due(s) };
 
 	for (size_t i = 0; i < ARRAY_SIZE(due); i++)
 		if (due[i] && (!at || due[i] < at))

@@ -447,6 +447,7 @@ void gang_place(struct shepherd *s, json_t *place)
 	s->order = to;
 	s->place = arena;
 	arena_free(old);
+	gpu_watch_place(s);
 	limits_change(s);
 	for (uint32_t i = 0; i < s->ntasks; i++)
 		if (s->task[i].moved)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "aischedd/run/output.h"
-#include "aischedd/run/shepherd/fault.h"
+#include "aischedd/run/shepherd/record.h"
 #include "aischedd/run/shepherd/user.h"
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"

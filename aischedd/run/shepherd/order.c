@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ORDER_VERSION 4
+#define ORDER_VERSION 5
 
 /* Precedes the JSON. */
 struct head {
@@ -116,14 +116,16 @@ static json_t *gpus_to_json(const struct order *order)
 static json_t *order_to_json(const struct order *order)
 {
 	return json_pack(
-	    "{s:o s:o s:s s:s s:I s:I s:I s:o s:b s:b s:o}", "job",
+	    "{s:o s:o s:s s:s s:I s:I s:I s:o s:s? s:I s:b s:b s:o}", "job",
 	    job_to_json(&order->job), "place", order_place_to_json(order),
 	    "host", order->host, "tmp_dir", order->tmp_dir, "max_processes",
 	    (json_int_t)order->max_processes, "rlimits",
 	    (json_int_t)order->rlimits, "node_cpus",
-	    (json_int_t)order->node_cpus, "gpus", gpus_to_json(order), "bind",
-	    order->bind, "constrain_devices", order->constrain_devices,
-	    "cgroups", ways_to_json(&order->ways));
+	    (json_int_t)order->node_cpus, "gpus", gpus_to_json(order),
+	    "gpu_program", order->gpu_program, "sample_s",
+	    (json_int_t)order->sample_s, "bind", order->bind,
+	    "constrain_devices", order->constrain_devices, "cgroups",
+	    ways_to_json(&order->ways));
 }
 
 static int write_all(int fd, const void *data, size_t len)
@@ -341,22 +343,26 @@ static int read_gpus(struct order *ret, json_t *gpus, struct err *err)
 static int order_from_json(struct order *ret, json_t *obj, struct arena *arena,
                            struct err *err)
 {
-	json_t *job, *place, *gpus, *ways;
-	json_int_t cpus, pids, rlimits;
+	json_t *job, *place, *gpus, *ways, *program;
+	json_int_t cpus, pids, rlimits, sample;
 	json_error_t why;
 	int bind, constrain;
 
 	if (json_unpack_ex(obj, &why, JSON_STRICT,
-	                   "{s:o s:o s:s s:s s:I s:I s:I s:o s:b s:b s:o}",
+	                   "{s:o s:o s:s s:s s:I s:I s:I s:o s:o s:I s:b s:b "
+	                   "s:o}",
 	                   "job", &job, "place", &place, "host", &ret->host,
 	                   "tmp_dir", &ret->tmp_dir, "max_processes", &pids,
 	                   "rlimits", &rlimits, "node_cpus", &cpus, "gpus",
-	                   &gpus, "bind", &bind, "constrain_devices",
-	                   &constrain, "cgroups", &ways) < 0)
+	                   &gpus, "gpu_program", &program, "sample_s", &sample,
+	                   "bind", &bind, "constrain_devices", &constrain,
+	                   "cgroups", &ways) < 0)
 		return bad(err, &why);
 	ret->max_processes = pids;
 	ret->rlimits = (uint32_t)rlimits;
 	ret->node_cpus = (uint32_t)cpus;
+	ret->gpu_program = json_string_value(program);
+	ret->sample_s = sample;
 	ret->bind = bind;
 	ret->constrain_devices = constrain;
 	if (read_job(&ret->job, job, arena, err) < 0 ||

@@ -31,6 +31,8 @@ struct order {
 	uint8_t gpu_index[LIMIT_GPUS];    /* as CUDA numbers them by bus id */
 	int32_t gpu_minor[LIMIT_GPUS];    /* of /dev/nvidiaN; -1: not known */
 	bool constrain_devices;           /* it cannot open GPUs of others */
+	const char *gpu_program;          /* aisched-gpu; NULL: there is none */
+	int64_t sample_s;                 /* how often GPUs are looked at */
 	const uint8_t *cpu_numa; /* [uses] OS NUMA node; NULL: only one */
 	bool bind;               /* false: the machine cannot bind */
 	struct cgroup_ways ways;

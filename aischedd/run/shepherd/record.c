@@ -1,6 +1,7 @@
 /* record.c - the durable record of an attempt: claim and outcome */
 #include "aischedd/run/shepherd/record.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -106,6 +107,19 @@ int record_sync(int fd, int dirfd, struct err *err)
 	return status;
 }
 
+/* Errors of the machine or of a file server. All others are the user's fault,
+ * including a full disk, a quota and too many open files. */
+static const int system_codes[] = { EIO,    ENFILE,    ENOMEM,
+	                            ESTALE, EHOSTDOWN, ETIMEDOUT };
+
+enum start_fault fault_of(int code)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(system_codes); i++)
+		if (system_codes[i] == code)
+			return FAULT_SYSTEM;
+	return FAULT_USER;
+}
+
 void outcome_of_task(struct buf *out, uint32_t rank, int exit_code, int signo)
 {
 	buf_printf(out, "task %" PRIu32, rank);
@@ -128,6 +142,32 @@ static json_t *text_to_json(const char *text)
 	return obj;
 }
 
+json_t *gpu_use_to_json(const struct gpu_use *use)
+{
+	if (!use->known_ms)
+		return NULL;
+	return json_pack("[I I I I]", (json_int_t)use->busy_ms,
+	                 (json_int_t)use->known_ms, (json_int_t)use->mem_mib,
+	                 (json_int_t)use->mem_total_mib);
+}
+
+int gpu_use_from_json(struct gpu_use *ret, json_t *obj, struct err *err)
+{
+	json_int_t busy, known, mem, total;
+	json_error_t why;
+
+	*ret = (struct gpu_use){ 0 };
+	if (!obj)
+		return 0;
+	if (json_unpack_ex(obj, &why, JSON_STRICT, "[I I I I]", &busy, &known,
+	                   &mem, &total) < 0)
+		return err_set(err, EINVAL, "bad use of GPUs: %s", why.text);
+	if (busy < 0 || known < busy || mem < 0 || total < mem)
+		return err_set(err, EINVAL, "bad use of GPUs");
+	*ret = (struct gpu_use){ busy, known, mem, total };
+	return 0;
+}
+
 json_t *outcome_to_json(const struct outcome *out)
 {
 	json_t *obj = json_pack(
@@ -138,6 +178,8 @@ json_t *outcome_to_json(const struct outcome *out)
 	if (out->peak_mem_kib != SPEC_UNSET)
 		json_object_set_new(obj, "peak_mem_kib",
 		                    json_integer(out->peak_mem_kib));
+	if (out->gpu.known_ms)
+		json_object_set_new(obj, "gpu", gpu_use_to_json(&out->gpu));
 	if (out->text)
 		json_object_set_new(obj, "text", text_to_json(out->text));
 	return obj;
@@ -149,15 +191,18 @@ int outcome_from_json(struct outcome *ret, json_t *obj, struct arena *arena,
 	json_int_t start, end, cpu_ms, peak = SPEC_UNSET;
 	struct outcome out = { 0 };
 	const char *text = NULL;
+	json_t *gpu = NULL;
 	json_error_t why;
 	int oom;
 
-	if (json_unpack_ex(obj, &why, JSON_STRICT,
-	                   "{s:i s:i s:b s:I s:I s:I s?I s?s}", "exit_code",
-	                   &out.exit_code, "signal", &out.signal, "oom", &oom,
-	                   "start", &start, "end", &end, "cpu_ms", &cpu_ms,
-	                   "peak_mem_kib", &peak, "text", &text) < 0)
+	if (json_unpack_ex(
+		obj, &why, JSON_STRICT, "{s:i s:i s:b s:I s:I s:I s?I s?o s?s}",
+		"exit_code", &out.exit_code, "signal", &out.signal, "oom", &oom,
+		"start", &start, "end", &end, "cpu_ms", &cpu_ms, "peak_mem_kib",
+		&peak, "gpu", &gpu, "text", &text) < 0)
 		return err_set(err, EINVAL, "bad outcome: %s", why.text);
+	if (gpu_use_from_json(&out.gpu, gpu, err) < 0)
+		return -1;
 	out.oom = oom;
 	out.start = start;
 	out.end = end;

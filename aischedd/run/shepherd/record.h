@@ -71,8 +71,20 @@ int record_fail(int fd, enum start_fault fault, const char *text,
  * truncated line counts as not written. Does not fail. */
 void record_read(int dirfd, struct record *ret, struct arena *arena);
 
+/*
+ * Say whose fault it is if a file of the user's cannot be used: the job's
+ * outputs, input, folder or interpreter. Most that can be wrong with a path is
+ * up to its user, who could otherwise make everybody avoid a node; the rest may
+ * work on another node.
+ */
+enum start_fault fault_of(int code);
+
 /* Say how a task failed: "task 3 ended with ...". */
 void outcome_of_task(struct buf *out, uint32_t rank, int exit_code, int signo);
+
+/* Convert the use of GPUs to JSON, and back; without any it is NULL. */
+json_t *gpu_use_to_json(const struct gpu_use *use);
+int gpu_use_from_json(struct gpu_use *ret, json_t *obj, struct err *err);
 
 /* Convert an outcome to JSON, and back. */
 json_t *outcome_to_json(const struct outcome *out);

@@ -34,7 +34,7 @@
 
 #define CLEAN_SLICE 10000 /* files */
 #define CLEAN_MS    INT64_C(3600000)
-#define OWN_FDS     4 /* to poll, beside those of steps */
+#define OWN_FDS     5 /* to poll, beside those of steps */
 
 /* --- messages --- */
 
@@ -70,6 +70,14 @@ void tell_resized(struct shepherd *s)
 {
 	tell(s, json_pack("{s:s s:I}", "event", "resized", "resize",
 	                  (json_int_t)s->resize));
+}
+
+void tell_used(struct shepherd *s)
+{
+	json_t *use = gpu_use_to_json(&s->gpu.use);
+
+	if (use)
+		tell(s, json_pack("{s:s s:o}", "event", "used", "gpu", use));
 }
 
 static void tell_failed(struct shepherd *s, enum start_fault fault,
@@ -222,6 +230,7 @@ static void welcome(struct shepherd *s)
 		tell_started(s);
 	if (s->replaced)
 		tell_replaced(s);
+	tell_used(s);
 }
 
 static int listen_ctl(struct shepherd *s, struct err *err)
@@ -257,6 +266,7 @@ static void wait_event(struct shepherd *s, int timeout_ms)
 		{ .fd = s->listen_fd, .events = POLLIN },
 		{ .fd = s->conn, .events = POLLIN },
 		{ .fd = s->report, .events = POLLIN },
+		{ .fd = s->gpu.fd, .events = POLLIN },
 	};
 	size_t nsteps = steps_poll(s, p + OWN_FDS);
 
@@ -268,6 +278,8 @@ static void wait_event(struct shepherd *s, int timeout_ms)
 		hear(s);
 	if (p[1].revents)
 		welcome(s);
+	if (p[4].revents)
+		gpu_watch_hear(s);
 	steps_hear(s, p + OWN_FDS, nsteps);
 }
 
@@ -299,6 +311,7 @@ static void fail(struct shepherd *s, enum start_fault fault, struct err *why)
 
 static void finish(struct shepherd *s)
 {
+	gpu_watch_end(s);
 	job_account(s);
 	/* If the disk is full, the daemon makes the outcome durable instead,
 	 * when connected. */
@@ -343,6 +356,7 @@ static void run(struct shepherd *s, const struct birth *birth)
 		return;
 	}
 	tell_started(s);
+	gpu_watch_begin(s);
 	while (!job_step(s))
 		wait_event(s, job_timeout(s));
 	finish(s);
@@ -407,7 +421,8 @@ static void shepherd(const struct birth *birth)
 		              .conn = birth->conn,
 		              .listen_fd = -1,
 		              .deny_fd = -1,
-		              .report = -1 };
+		              .report = -1,
+		              .gpu = { .fd = -1, .pidfd = -1 } };
 	struct err why;
 	int mine = claim(&s, birth, &why);
 

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "aischedd/run/shepherd/cgroup.h"
+#include "aischedd/run/shepherd/gpu_watch.h"
 #include "aischedd/run/shepherd/order.h"
 #include "aischedd/run/shepherd/record.h"
 #include "libcommon/buf.h"
@@ -95,11 +96,13 @@ struct shepherd {
 	int64_t kill_at, look_at; /* monotonic ms; 0: never */
 	int64_t kill_pause;       /* ms between two rounds of SIGKILL */
 	int64_t peak_kib, cpu_us; /* as far as we measured ourselves */
+	struct gpu_watch gpu;
 	struct outcome outcome;
 };
 
 void tell_replaced(struct shepherd *s);
 void tell_resized(struct shepherd *s);
+void tell_used(struct shepherd *s);
 
 /* Whether the process is of the job, a struct shepherd, now. */
 bool job_has(pid_t pid, const void *arg);

@@ -15,7 +15,6 @@
 
 #include "aischedd/run/keyring.h"
 #include "aischedd/run/shepherd/env.h"
-#include "aischedd/run/shepherd/fault.h"
 #include "aischedd/run/shepherd/limit.h"
 #include "aischedd/run/shepherd/open.h"
 #include "aischedd/run/shepherd/shepherd.h"

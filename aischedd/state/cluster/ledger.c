@@ -109,6 +109,7 @@ static struct ledger *begin(struct job *job, int64_t ms)
 	memset(l->rate, 0, sizeof(l->rate));
 	l->runs = false;
 	l->most_tasks = 0;
+	l->gpu = (struct gpu_use){ 0 };
 	l->cpu_ms = l->peak_kib = SPEC_UNSET;
 	return l;
 }
@@ -226,12 +227,38 @@ void ledger_begin(struct state *state, struct job *job)
 	counts_hold(state, job, state->wall_ms);
 }
 
-void ledger_used(struct job *job, int64_t cpu_ms, int64_t peak_kib)
+void ledger_used(struct job *job, const struct outcome *out)
 {
 	if (!job->ledger)
 		return;
-	job->ledger->cpu_ms = cpu_ms;
-	job->ledger->peak_kib = peak_kib;
+	job->ledger->cpu_ms = out->cpu_ms;
+	job->ledger->peak_kib = out->peak_mem_kib;
+	job->ledger->gpu = out->gpu;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void add_gpu(struct gpu_use *to, const struct gpu_use *use)
+{
+	to->busy_ms += use->busy_ms;
+	to->known_ms += use->known_ms;
+	to->mem_mib = larger(to->mem_mib, use->mem_mib);
+	to->mem_total_mib = larger(to->mem_total_mib, use->mem_total_mib);
+}
+
+void ledger_gpu(const struct job *job, struct gpu_use *ret)
+{
+	const struct ledger *l = job->ledger;
+
+	*ret = (struct gpu_use){ 0 };
+	if (!l)
+		return;
+	*ret = l->gpu_before;
+	if (l->began_ms)
+		add_gpu(ret, &l->gpu);
 }
 
 void ledger_total(const struct job *job, int64_t now_ms, struct ledger_sum *ret)
@@ -338,6 +365,7 @@ static struct attempt_row *put_row(struct state *state, const struct job *job,
 		.sum = l->now,
 		.cpu_ms = l->cpu_ms,
 		.peak_kib = l->peak_kib,
+		.gpu = l->gpu,
 		.exit_code = job->exit_code,
 		.signal = job->signal,
 		.state = to,
@@ -368,6 +396,7 @@ void ledger_close(struct state *state, struct job *job, enum job_state to,
 		l->longest_ms = l->now.ran_ms;
 	for (int r = 0; r < RES_N; r++)
 		l->before.held[r] += l->now.held[r];
+	add_gpu(&l->gpu_before, &l->gpu);
 	rollup_ended(state, l->rollup, row, l->before.held[RES_GPU]);
 	l->began_ms = l->rollup_id = 0;
 	l->rollup = NULL;
@@ -421,7 +450,7 @@ bool ledger_piece_parse(const char **text, struct ledger_piece *ret)
 		if (end == s || ret->of[i] < 0)
 			return false;
 	}
-	if (*end && *end != ';')
+	if (*end && *end != ';' && *end != '@')
 		return false;
 	*text = end + (*end == ';');
 	return true;
@@ -463,6 +492,14 @@ static void numbers_of(struct ledger *l, int64_t extra[2],
 	memcpy(ret, all, sizeof(all));
 }
 
+static void format_gpu(const struct gpu_use *use, struct buf *out)
+{
+	if (use->known_ms)
+		buf_printf(out, "@%lld,%lld,%lld,%lld", (long long)use->busy_ms,
+		           (long long)use->known_ms, (long long)use->mem_mib,
+		           (long long)use->mem_total_mib);
+}
+
 void ledger_format(const struct ledger *ledger, struct buf *out)
 {
 	struct ledger copy = *ledger;
@@ -485,17 +522,41 @@ void ledger_format(const struct ledger *ledger, struct buf *out)
 		buf_addc(out, i ? ';' : '|');
 		ledger_piece_format(&copy.piece[i], out);
 	}
+	format_gpu(&copy.gpu_before, out);
 }
 
-static bool parse_pieces(const char *text, struct ledger *l)
+static bool parse_gpu(const char *text, struct gpu_use *ret)
 {
-	while (*text) {
+	int64_t *const number[] = { &ret->busy_ms, &ret->known_ms,
+		                    &ret->mem_mib, &ret->mem_total_mib };
+
+	for (size_t i = 0; i < ARRAY_SIZE(number); i++) {
+		char *end;
+
+		*number[i] = strtoll(text, &end, 10);
+		if (end == text || *number[i] < 0 ||
+		    *number[i] > INT64_MAX / 4 ||
+		    *end != (i + 1 < ARRAY_SIZE(number) ? ',' : '\0'))
+			return false;
+		text = end + 1;
+	}
+	return true;
+}
+
+/* Parse what follows the numbers. */
+static bool parse_rest(const char *text, struct ledger *l)
+{
+	if (*text == '|')
+		text++;
+	else if (*text && *text != '@')
+		return false;
+	while (*text && *text != '@') {
 		l->piece = GROW(l->piece, l->npieces, &l->piece_cap);
 		if (!ledger_piece_parse(&text, &l->piece[l->npieces]))
 			return false;
 		l->npieces++;
 	}
-	return true;
+	return !*text || parse_gpu(text + 1, &l->gpu_before);
 }
 
 /* Returns how many numbers there are; *text then is what follows them. */
@@ -531,7 +592,7 @@ struct ledger *ledger_parse(const char *text, struct err *err)
 	n = parse_numbers(&s, number);
 	if ((n != BETWEEN && n != BETWEEN + 1 && n != NO_ROLLUP &&
 	     n != NO_LONGEST && n != NUMBERS) ||
-	    (*s && (*s != '|' || !parse_pieces(s + 1, l)))) {
+	    !parse_rest(s, l)) {
 		ledger_free(l);
 		err_set(err, EINVAL, "bad ledger '%s'", text);
 		return NULL;

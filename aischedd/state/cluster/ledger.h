@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aischedd/run/runner.h"
 #include "aischedd/sched/snap.h"
 #include "aischedd/state/cluster/rollup.h"
 #include "libcommon/buf.h"
@@ -52,7 +53,8 @@ struct ledger {
 	bool runs;                /* likewise */
 	uint32_t most_tasks;      /* the most in this attempt */
 	int64_t cpu_ms,
-	    peak_kib;    /* used by this attempt; SPEC_UNSET: not known */
+	    peak_kib; /* used by this attempt; SPEC_UNSET: not known */
+	struct gpu_use gpu, gpu_before; /* of this attempt; of earlier ones */
 	int64_t wait_ms; /* before the first attempt; later SPEC_UNSET */
 	struct ledger_piece *piece; /* of this attempt, up to piece_ms */
 	size_t npieces, piece_cap;
@@ -73,6 +75,7 @@ struct attempt_row {
 	int64_t began_ms, ended_ms;
 	struct ledger_sum sum;
 	int64_t cpu_ms, peak_kib; /* SPEC_UNSET: not known */
+	struct gpu_use gpu;
 	int32_t exit_code, signal;
 	enum job_state state; /* of the job after it; PENDING: requeued */
 	uint8_t why, cause, evict;
@@ -95,7 +98,7 @@ void ledger_pause(struct state *state, struct job *job, int64_t ms);
 void ledger_go_on(struct state *state, struct job *job, int64_t ms);
 
 /* Set the final numbers of what the attempt used. */
-void ledger_used(struct job *job, int64_t cpu_ms, int64_t peak_kib);
+void ledger_used(struct job *job, const struct outcome *out);
 
 /* Close an attempt of a job that still has its nodes; `to` is its next state.
  */
@@ -105,6 +108,9 @@ void ledger_close(struct state *state, struct job *job, enum job_state to,
 /* All attempts together, up to now. */
 void ledger_total(const struct job *job, int64_t now_ms,
                   struct ledger_sum *ret);
+
+/* The use of GPUs in all attempts together, as far as it is known. */
+void ledger_gpu(const struct job *job, struct gpu_use *ret);
 
 /* The longest attempt, of those that are over and the present one. */
 int64_t ledger_longest(const struct job *job, int64_t now_ms);
@@ -126,7 +132,9 @@ void ledger_join(struct state *state, struct job *job);
 void ledger_piece_format(const struct ledger_piece *piece, struct buf *out);
 bool ledger_piece_parse(const char **text, struct ledger_piece *ret);
 
-/* Write a ledger as text for the store, and read it back: NULL with EINVAL. */
+/* Write a ledger as text for the store, and read it back: NULL with EINVAL.
+ * Numbers, pieces behind '|', and what attempts before have used of GPUs behind
+ * '@'. */
 void ledger_format(const struct ledger *ledger, struct buf *out);
 struct ledger *ledger_parse(const char *text, struct err *err);
 

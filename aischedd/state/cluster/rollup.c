@@ -317,6 +317,8 @@ void rollup_ended(struct state *state, struct rollup *r,
 		sum[SUM_evicted]++;
 		sum[SUM_evicted_gpu_ms] += row->sum.held[RES_GPU];
 	}
+	sum[SUM_gpu_busy_ms] += row->gpu.busy_ms;
+	sum[SUM_gpu_known_ms] += row->gpu.known_ms;
 	if (row->cpu_ms != SPEC_UNSET) {
 		sum[SUM_cpu_used_ms] += row->cpu_ms;
 		sum[SUM_cpu_known_ms] += row->sum.held[RES_CPU];

@@ -39,29 +39,32 @@ enum { RATE_COST = RES_N, RATES };
  * evicted_*   attempts that were evicted and came back;  *_gpu_ms what they
  *             held;  failed_gpu_ms all attempts of failed jobs
  * cpu_used_ms …  of attempts of which it is known, and what those held
+ * gpu_busy_ms    of the GPU time of which it is known, gpu_known_ms
  */
-#define ROLLUP_SUMS(X)    \
-	X(held_cpu)       \
-	X(held_mem)       \
-	X(held_gpu)       \
-	X(cost)           \
-	X(cost_rest)      \
-	X(jobs)           \
-	X(waits)          \
-	X(wait_ms)        \
-	X(attempts)       \
-	X(completed)      \
-	X(failed)         \
-	X(cancelled)      \
-	X(timeout)        \
-	X(other)          \
-	X(evicted)        \
-	X(evicted_gpu_ms) \
-	X(failed_gpu_ms)  \
-	X(cpu_used_ms)    \
-	X(cpu_known_ms)   \
-	X(mem_used_mib_s) \
-	X(mem_known_mib_s)
+#define ROLLUP_SUMS(X)     \
+	X(held_cpu)        \
+	X(held_mem)        \
+	X(held_gpu)        \
+	X(cost)            \
+	X(cost_rest)       \
+	X(jobs)            \
+	X(waits)           \
+	X(wait_ms)         \
+	X(attempts)        \
+	X(completed)       \
+	X(failed)          \
+	X(cancelled)       \
+	X(timeout)         \
+	X(other)           \
+	X(evicted)         \
+	X(evicted_gpu_ms)  \
+	X(failed_gpu_ms)   \
+	X(cpu_used_ms)     \
+	X(cpu_known_ms)    \
+	X(mem_used_mib_s)  \
+	X(mem_known_mib_s) \
+	X(gpu_busy_ms)     \
+	X(gpu_known_ms)
 
 enum rollup_sum {
 #define X(name) SUM_##name,

@@ -36,6 +36,7 @@ struct state;
 	X(shrunk)       \
 	X(grow)         \
 	X(replaced)     \
+	X(used)         \
 	X(noted)
 
 enum event_kind {
@@ -66,6 +67,7 @@ struct event_in {
 	struct strlist nodes;   /* start_failed: on these; none: on all */
 	int64_t time;           /* started */
 	const char *text;       /* of start_failed, lost, replaced, noted */
+	struct gpu_use gpu;     /* used */
 	const struct outcome *outcome; /* ended */
 	const struct placement *place; /* of start, resumed, grow: copied */
 };

@@ -211,7 +211,7 @@ int life_ended(struct state *state, struct job *job, const struct event_in *ev,
 	job->exit_code = o->exit_code;
 	job->signal = o->signal;
 	job->cpu_ms += o->cpu_ms;
-	ledger_used(job, o->cpu_ms, o->peak_mem_kib);
+	ledger_used(job, o);
 	if (o->peak_mem_kib > job->peak_mem_kib)
 		job->peak_mem_kib = o->peak_mem_kib;
 	life_set_text(job, o->text);

@@ -77,7 +77,9 @@ static struct job *make_again(struct state *state, const struct job *old,
 	job->peak_mem_kib = old->peak_mem_kib;
 	if (old->ledger) {
 		job->ledger = xmalloc(sizeof(*job->ledger));
-		*job->ledger = (struct ledger){ .before = old->ledger->before };
+		*job->ledger =
+		    (struct ledger){ .before = old->ledger->before,
+			             .gpu_before = old->ledger->gpu_before };
 	}
 	job->acts = old->acts ? xstrdup(old->acts) : NULL;
 	job->script = old->script;

@@ -681,6 +681,7 @@ START_TEST(print_is_for_people)
 	    "\tnode_timeout = 2m\n}\n"
 	    "cron {\n\tmax = 10000\n\tmax_per_user = 100\n"
 	    "\tmax_runs = 100\n\tmin_period = 1m\n}\n"
+	    "accounting {\n\tsample = 10s\n}\n"
 	    "health_check {\n\tinterval = 5m\n\ttimeout = 30s\n}\n"
 	    "mail {\n\tper_user = 60\n\tqueue = 10000\n}\n"
 	    "\nclass \"train\" {\n\tpriority = 50\n\tpreemptible = yes\n}\n"

@@ -32,24 +32,25 @@ static const struct {
 /*
  * The state afterwards; ".": unchanged, "!": refused. Columns: hold release
  * start started start_failed ended lost unknown suspend resume resumed requeue
- * preempt signal cancel time_limit deadline shrink shrunk grow replaced noted
+ * preempt signal cancel time_limit deadline shrink shrunk grow replaced used
+ * noted
  */
 static const struct {
 	enum job_state state;
 	const char *want;
 } table[] = {
 	/* clang-format off */
-	{ JOB_PENDING,     ". . CF . . . . . ! ! . ! ! ! CA . DL . . . . ." },
-	{ JOB_CONFIGURING, "! ! . R PD CD NF . ! ! . CG CG ! CG . CG . . . . ." },
-	{ JOB_RUNNING,     "! ! . . PD CD NF NF S . . CG CG . CG CG CG . . . . ." },
-	{ JOB_SUSPENDED,   "! ! . . . CD NF NF . . R CG CG . CG . CG . . . . ." },
-	{ JOB_COMPLETING,  "! ! . . CA CA CA CA ! ! . ! ! ! . . . . . . . ." },
-	{ JOB_COMPLETED,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
-	{ JOB_FAILED,      "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
-	{ JOB_CANCELLED,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
-	{ JOB_TIMEOUT,     "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
-	{ JOB_NODE_FAIL,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
-	{ JOB_DEADLINE,    "! ! . . . . . . ! ! . ! ! ! . . . . . . . ." },
+	{ JOB_PENDING,     ". . CF . . . . . ! ! . ! ! ! CA . DL . . . . . ." },
+	{ JOB_CONFIGURING, "! ! . R PD CD NF . ! ! . CG CG ! CG . CG . . . . . ." },
+	{ JOB_RUNNING,     "! ! . . PD CD NF NF S . . CG CG . CG CG CG . . . . . ." },
+	{ JOB_SUSPENDED,   "! ! . . . CD NF NF . . R CG CG . CG . CG . . . . . ." },
+	{ JOB_COMPLETING,  "! ! . . CA CA CA CA ! ! . ! ! ! . . . . . . . . ." },
+	{ JOB_COMPLETED,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . . ." },
+	{ JOB_FAILED,      "! ! . . . . . . ! ! . ! ! ! . . . . . . . . ." },
+	{ JOB_CANCELLED,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . . ." },
+	{ JOB_TIMEOUT,     "! ! . . . . . . ! ! . ! ! ! . . . . . . . . ." },
+	{ JOB_NODE_FAIL,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . . ." },
+	{ JOB_DEADLINE,    "! ! . . . . . . ! ! . ! ! ! . . . . . . . . ." },
 	/* clang-format on */
 };
 

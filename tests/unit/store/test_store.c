@@ -1433,6 +1433,94 @@ START_TEST(each_attempt_has_a_row)
 }
 END_TEST
 
+/* An event that tells the use of GPUs, of job 1. */
+static void tell_gpus(struct disk *d, enum event_kind kind,
+                      const struct gpu_use *use)
+{
+	const struct outcome outcome = { .start = d->w.now - 10,
+		                         .end = d->w.now,
+		                         .gpu = *use,
+		                         .peak_mem_kib = SPEC_UNSET };
+	const struct event_in ev = {
+		.kind = kind, .now = d->w.now, .gpu = *use, .outcome = &outcome
+	};
+
+	ck_assert_int_eq(
+	    state_event(d->w.state, state_job(d->w.state, 1), &ev, &d->err), 0);
+	world_check(&d->w);
+}
+
+static void check_gpus(struct disk *d, struct gpu_use want)
+{
+	struct gpu_use use;
+
+	ledger_gpu(state_job(d->w.state, 1), &use);
+	ck_assert_int_eq(use.busy_ms, want.busy_ms);
+	ck_assert_int_eq(use.known_ms, want.known_ms);
+	ck_assert_int_eq(use.mem_mib, want.mem_mib);
+	ck_assert_int_eq(use.mem_total_mib, want.mem_total_mib);
+}
+
+/* The first attempt tells it at its end, the second is lost after it has told
+ * some, the third knows nothing. */
+START_TEST(the_use_of_gpus_is_kept)
+{
+	const struct gpu_use first = { 4000, 10000, 512, 1024 },
+			     some = { 100, 5000, 700, 1024 },
+			     more = { 2500, 9000, 300, 1024 },
+			     both = { 6500, 19000, 512, 1024 }, none = { 0 };
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit gpus=1 requeue", "run", "+10", "requeue");
+	tell_gpus(&d, EV_ended, &first);
+	check_gpus(&d, first);
+	come_back(&d, "between attempts");
+	world_node(&d.w, "n0", 4, 4000, 2);
+	PLAY(&d, "run", "+10");
+	tell_gpus(&d, EV_used, &some);
+	ck_assert(!state_is_dirty(d.w.state) ||
+	          store_commit(d.store, d.w.state, &d.err) == 0);
+	check_gpus(&d, (struct gpu_use){ 4100, 15000, 700, 1024 });
+	tell_gpus(&d, EV_used, &more);
+	ck_assert(!state_is_dirty(d.w.state)); /* nothing to write */
+	tell_gpus(&d, EV_lost, &none);
+	check_gpus(&d, both);
+	come_back(&d, "after a loss");
+	world_node(&d.w, "n0", 4, 4000, 2);
+	PLAY(&d, "+600", "run", "+10", "end 1 0");
+	save(&d);
+	ck_assert_str_eq(
+	    rows(&d, "SELECT gpu_busy_ms, gpu_known_ms, gpu_mem_mib,"
+	             " gpu_mem_total_mib FROM attempt ORDER BY attempt"),
+	    "4000 10000 512 1024\n2500 9000 300 1024\n- - - -\n");
+	ck_assert_str_eq(rows(&d, "SELECT gpu_busy_ms, gpu_known_ms FROM rollup"
+	                          " WHERE level = 2"),
+	                 "6500 19000\n");
+	ck_assert_int_eq(reported(&d, SUM_gpu_busy_ms), 6500);
+	ck_assert_int_eq(reported(&d, SUM_gpu_known_ms), 19000);
+	disk_fini(&d);
+}
+END_TEST
+
+START_TEST(a_ledger_with_bad_gpus_is_refused)
+{
+	static const char *const bad[] = {
+		"1,2,3,4@",          "1,2,3,4@1,2,3",   "1,2,3,4@1,2,3,4,5",
+		"1,2,3,4@1,-2,3,4",  "1,2,3,4@1,2,3,x", "1,2,3,4@1 2 3 4",
+		"1,2,3,4@1,2,3,4@1", "1,2,3,4x",
+	};
+	struct ledger *l = ledger_parse("1,2,3,4@5,6,7,8", NULL);
+
+	ck_assert_ptr_nonnull(l);
+	ck_assert_int_eq(l->gpu_before.busy_ms, 5);
+	ck_assert_int_eq(l->gpu_before.mem_total_mib, 8);
+	ledger_free(l);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		ck_assert_msg(!ledger_parse(bad[i], NULL), "%s", bad[i]);
+}
+END_TEST
+
 static void put_attempt(const struct past_attempt *past, void *arg)
 {
 	buf_printf(arg, "%llu.%lld %s %s %lld %lld\n",
@@ -1946,6 +2034,8 @@ SUITE(store)
 	tcase_add_test(tc, sums_that_do_not_fit_stay_at_the_most);
 	tcase_add_test(tc, sums_of_the_database_stay_at_the_most);
 	tcase_add_test(tc, each_attempt_has_a_row);
+	tcase_add_test(tc, the_use_of_gpus_is_kept);
+	tcase_add_test(tc, a_ledger_with_bad_gpus_is_refused);
 	tcase_add_test(tc, an_elastic_job_held_what_it_had);
 	tcase_add_test(tc, short_jobs_are_not_noise);
 	tcase_add_test(tc, attempts_go_with_their_jobs);
@@ -1955,6 +2045,6 @@ SUITE(store)
 	tcase_add_test(tc, attempts_are_listed);
 	tcase_add_test(tc, what_is_old_is_forgotten);
 	tcase_add_test(tc, a_blob_is_not_forgotten_while_it_is_lent);
-	tcase_add_loop_test(tc, old_schemas_are_read, 1, 13);
+	tcase_add_loop_test(tc, old_schemas_are_read, 1, 14);
 	tcase_add_test(tc, steps_of_an_attempt_go_with_their_job);
 }

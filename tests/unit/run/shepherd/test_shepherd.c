@@ -12,7 +12,6 @@
 
 #include "aischedd/run/output.h"
 #include "aischedd/run/shepherd/env.h"
-#include "aischedd/run/shepherd/fault.h"
 #include "aischedd/run/shepherd/order.h"
 #include "aischedd/run/shepherd/proc.h"
 #include "aischedd/run/shepherd/record.h"
@@ -637,6 +636,7 @@ START_TEST(an_outcome_is_kept)
 		               .end = 200,
 		               .cpu_ms = 5,
 		               .peak_mem_kib = SPEC_UNSET,
+		               .gpu = { 40, 100, 512, 1024 },
 		               .text = "a \"text\"" };
 	struct record rec;
 	struct claim claim;
@@ -663,6 +663,10 @@ START_TEST(an_outcome_is_kept)
 	ck_assert_int_eq(rec.outcome.end, 200);
 	ck_assert_int_eq(rec.outcome.cpu_ms, 5);
 	ck_assert(rec.outcome.peak_mem_kib == SPEC_UNSET);
+	ck_assert_int_eq(rec.outcome.gpu.busy_ms, 40);
+	ck_assert_int_eq(rec.outcome.gpu.known_ms, 100);
+	ck_assert_int_eq(rec.outcome.gpu.mem_mib, 512);
+	ck_assert_int_eq(rec.outcome.gpu.mem_total_mib, 1024);
 	ck_assert_str_eq(rec.outcome.text, "a \"text\"");
 	folder_fini(&d);
 }
@@ -680,6 +684,10 @@ static const struct {
 	  RECORD_DEAD },
 	{ "an outcome with a part missing",
 	  CLAIM "{\"ended\":{\"exit_code\":0}}\n", RECORD_DEAD },
+	{ "a use of GPUs that cannot be",
+	  CLAIM "{\"ended\":{\"exit_code\":0,\"signal\":0,\"oom\":false,"
+	        "\"start\":1,\"end\":2,\"cpu_ms\":3,\"gpu\":[2,1,0,0]}}\n",
+	  RECORD_DEAD },
 	{ "a start that failed",
 	  CLAIM "{\"failed\":{\"fault\":1,\"text\":\"no\"}}\n", RECORD_FAILED },
 	{ "nonsense", "\xff\xfe\n\n", RECORD_NONE },

@@ -1,0 +1,163 @@
+/* sample.c - what GPUs do now, once in a while */
+#include "gpu/sample.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gpu/amd.h"
+#include "gpu/list.h"
+#include "libcommon/clock.h"
+#include "libcommon/parse.h"
+
+enum { HANGS_S = 60 }; /* a driver that takes longer hangs */
+
+/* Those that were named: of NVIDIA, or folders of AMD's; NULL and -1: not
+ * there. */
+struct source {
+	struct nvml nvml;
+	bool has_nvml;
+	nvmlDevice_t device[LIMIT_GPUS];
+	int dirfd[LIMIT_GPUS];
+	int n;
+};
+
+/* Returns the number that a name is, or -1. */
+static int number_of(const char *name, int n)
+{
+	int64_t number;
+
+	return n && parse_int(name, 0, n - 1, &number, NULL) == 0 ? (int)number
+	                                                          : -1;
+}
+
+/* A library that does not tell bus ids numbers them in its own order. */
+static unsigned find_any(const struct nvml *nvml, struct found_gpu *ret)
+{
+	unsigned n = find_gpus(nvml, ret), all = 0;
+
+	if (n)
+		return n;
+	nvml->nvmlDeviceGetCount_v2(&all);
+	for (unsigned i = 0; i < all && n < LIMIT_GPUS; i++)
+		if (!nvml->nvmlDeviceGetHandleByIndex_v2(i, &ret[n].device))
+			n++;
+	return n;
+}
+
+static nvmlDevice_t find_device(const struct nvml *nvml,
+                                const struct found_gpu *gpu, unsigned n,
+                                const char *name)
+{
+	int number = number_of(name, (int)n);
+	char uuid[NVML_TEXT];
+
+	if (number >= 0)
+		return gpu[number].device;
+	for (unsigned i = 0; i < n; i++) {
+		memset(uuid, 0, sizeof(uuid));
+		if (!nvml->nvmlDeviceGetUUID(gpu[i].device, uuid,
+		                             sizeof(uuid) - 1) &&
+		    !strcmp(uuid, name))
+			return gpu[i].device;
+	}
+	return NULL;
+}
+
+static int open_amd(struct source *ret, char *const *name)
+{
+	int all[LIMIT_GPUS];
+	int n = amd_open(all, LIMIT_GPUS);
+
+	for (int i = 0; i < ret->n; i++) {
+		int number = number_of(name[i], n);
+
+		ret->dirfd[i] = number < 0 ? -1 : all[number];
+	}
+	return n;
+}
+
+static int source_open(struct source *ret, char *const *name, struct err *err)
+{
+	struct found_gpu gpu[LIMIT_GPUS];
+	unsigned found;
+	struct err why;
+
+	if (nvml_open(&ret->nvml, &why) < 0) {
+		if (why.code == ENOENT && open_amd(ret, name) > 0)
+			return 0;
+		return err_set(err, why.code, "%s", why.text);
+	}
+	ret->has_nvml = true;
+	found = find_any(&ret->nvml, gpu);
+	for (int i = 0; i < ret->n; i++)
+		ret->device[i] = find_device(&ret->nvml, gpu, found, name[i]);
+	return 0;
+}
+
+static void ask_nvml(const struct nvml *nvml, nvmlDevice_t device,
+                     struct gpu_now *ret)
+{
+	nvmlUtilization_t use = { 0 };
+	nvmlMemory_t memory = { 0 };
+
+	if (!nvml->nvmlDeviceGetUtilizationRates(device, &use) &&
+	    use.gpu <= 100)
+		ret->percent = use.gpu;
+	if (nvml->nvmlDeviceGetMemoryInfo(device, &memory) ||
+	    memory.used > memory.total)
+		return;
+	ret->used_mib = (int64_t)(memory.used >> 20);
+	ret->total_mib = (int64_t)(memory.total >> 20);
+}
+
+/* Returns false once nobody reads. */
+static bool print_all(const struct source *from)
+{
+	for (int i = 0; i < from->n; i++) {
+		struct gpu_now now = { -1, -1, -1 };
+
+		if (from->has_nvml && from->device[i])
+			ask_nvml(&from->nvml, from->device[i], &now);
+		else if (!from->has_nvml && from->dirfd[i] >= 0)
+			amd_read(from->dirfd[i], &now);
+		printf("%s%lld %lld %lld", i ? " " : "", (long long)now.percent,
+		       (long long)now.used_mib, (long long)now.total_mib);
+	}
+	putchar('\n');
+	return fflush(stdout) == 0;
+}
+
+/* Sleep until this time; returns false if the reader is gone by then. */
+static bool sleep_until(int64_t at_ms)
+{
+	struct pollfd reader = { .fd = STDOUT_FILENO };
+	int64_t left;
+
+	while ((left = at_ms - clock_ms()) > 0)
+		if (poll(&reader, 1, (int)(left < 60000 ? left : 60000)) > 0)
+			return false;
+	return true;
+}
+
+int sample_gpus(int64_t period_s, char *const *name, int n, struct err *err)
+{
+	struct source from = { .n = n };
+	int64_t next;
+	bool more;
+
+	alarm(HANGS_S);
+	if (source_open(&from, name, err) < 0)
+		return -1;
+	do {
+		next = clock_ms() + period_s * 1000;
+		alarm(HANGS_S);
+		more = print_all(&from);
+		alarm(0);
+	} while (more && sleep_until(next));
+	return 0;
+}

@@ -1,0 +1,192 @@
+#!/bin/sh
+# How busy GPUs of jobs are, as a library tells that stands in for the driver's
+# (tests/gpu), or the files of AMD's driver.
+
+# shellcheck source=tests/e2e/slurm.sh
+. "$top_srcdir/tests/e2e/slurm.sh"
+
+gpu=$top_builddir/gpu/aisched-gpu
+library=$top_builddir/tests/gpu/libnvidia-ml.so.1
+NVML_FILE=$PWD/gpus
+NVML_BUSY=$PWD/busy
+export NVML_FILE NVML_BUSY
+
+cat >gpus <<'END'
+gpu GPU-0001 1 00000000:5E:00.0 81920 0 NVIDIA H100 80GB HBM3
+gpu GPU-0000 0 00000000:3B:00.0 81920 0 NVIDIA H100 80GB HBM3
+END
+
+# LINE...: what GPUs do from now on, all lines at once
+now()
+{
+	printf '%s\n' "$@" >busy.new
+	mv busy.new busy
+}
+
+# JOB FILTER: of the job in JSON
+json()
+{
+	aiq --json "$1" | jq -r ".jobs[0] | $2"
+}
+
+# JOB: its GPU was seen by now
+is_seen()
+{
+	json "$1" '.gpu_known_seconds != null' | grep -q true
+}
+
+# JOB MS: it has run for so long
+has_run()
+{
+	[ "$(field "$1" elapsed_ms)" -ge "$2" ]
+}
+
+# --- the program -------------------------------------------------------------
+
+# WORD...: prints the first line
+sample()
+{
+	"$gpu" sample 1 "$@" 2>&1 | head -n 1
+}
+
+export AISCHED_NVML="$library"
+if [ "$(id -u)" = 0 ]; then
+	cp "$library" theirs.so
+	chown 65534 theirs.so
+	like "root loads nothing that others could have written" \
+		"$(AISCHED_NVML=$PWD/theirs.so sample 0)" \
+		"AISCHED_NVML: '.*/theirs.so' must be root's"
+	cp "$library" ours.so
+	chmod 755 ours.so
+	AISCHED_NVML=$PWD/ours.so
+fi
+now "busy 0 7 100" "busy 1 40 1024"
+is "GPUs by UUID and by number, in order of bus ids" \
+	"$(sample GPU-0001 0 1 GPU-9)" "7 100 81920 40 1024 81920 7 100 81920 -1 -1 -1"
+now "busy 0 7 100"
+is "one that does not tell" "$(sample GPU-0000)" "-1 0 81920"
+now "busy 0 107 100000"
+is "numbers that cannot be" "$(sample GPU-0001)" "-1 -1 -1"
+fails "no GPU" 2 "expected SECONDS and 1 to 64 GPUs" "$gpu" sample 1
+fails "no time" 2 "SECONDS: bad number '0'" "$gpu" sample 0 0
+
+# BUS_ID CLASS FILE=TEXT...: makes the files of a device
+device()
+{
+	at=sys/bus/pci/devices/$1
+	mkdir -p "$at"
+	echo 0x1002 >"$at/vendor"
+	echo "$2" >"$at/class"
+	shift 2
+	for word; do
+		echo "${word#*=}" >"$at/${word%%=*}"
+	done
+}
+
+device 0000:83:00.0 0x120000 gpu_busy_percent=55 \
+	mem_info_vram_used=2097152 mem_info_vram_total=68702699520
+device 0000:03:00.0 0x030000 mem_info_vram_used=x \
+	mem_info_vram_total=1048576
+device 0000:03:00.1 0x040300
+if AISCHED_NVML='' "$gpu" list >list.out 2>&1; then
+	skip "files of AMD's driver" "this machine has NVIDIA's library"
+else
+	is "files of AMD's driver, in order of bus ids" \
+		"$(AISCHED_NVML='' AISCHED_SYSFS=$PWD/sys sample 1 0 2)" \
+		"55 2 65520 -1 -1 1 -1 -1 -1"
+	mkdir none
+	run env AISCHED_NVML= AISCHED_SYSFS="$PWD/none" "$gpu" sample 1 0
+	is "no driver at all" "$rc" 3
+fi
+
+# --- jobs --------------------------------------------------------------------
+
+now "busy 0 90 4000" "busy 1 40 1024"
+configure '
+accounting { sample = "1s" }
+queue default { grace = "1s" }
+pool here { runner = local }'
+# shellcheck disable=SC2119
+restart
+for g in a b c d; do
+	gate $g
+done
+id=$(submit -c 0.1 --mem 10M --gpus-per-task 1 --wrap "$(at_gate a)")
+wait_for is_seen "$id"
+is "a job that runs: 40 % of the time that is known" \
+	"$(json "$id" '.gpu_busy_seconds / .gpu_known_seconds * 100 | round')" 40
+# shellcheck disable=SC2119
+restart
+ok "is known after a restart of the daemon" wait_for is_seen "$id"
+open_gate a
+becomes "it ends" "$id" COMPLETED
+is "what it used" \
+	"$(json "$id" '[(.gpu_busy_seconds / .gpu_known_seconds * 100 | round),
+		.gpu_mem_mib, .gpu_mem_total_mib, .gpu_known_seconds <= .held_gpu_seconds] | @csv')" \
+	"40,1024,81920,true"
+
+# The share is shown if 90 % of the time is known, which a slow machine spends
+# on the start and the end.
+if [ "$(json "$id" '.gpu_util')" = null ]; then
+	percent=- slurm='Job ID: ' util=null
+	is "too little is known" \
+		"$(json "$id" '.gpu_known_seconds < 0.9 * .held_gpu_seconds')" true
+else
+	percent='40 %' slurm='GPU Efficiency: 40.00% of ' util=0.4
+	is "the share" "$(json "$id" '.gpu_util')" 0.4
+fi
+is "of the job and of its attempt" \
+	"$(aiq --history -h -o gpu_util,gpu_mem_mib "$id" | tr -s ' ' | sed 's/^ //')/$(
+		aiq --history --attempts -h -o gpu_util,gpu_mem_mib,gpu_mem_total_mib "$id" |
+			tr -s ' ' | sed 's/^ //')" "$percent 1G/$percent 1G 80G"
+is "in the attempt's JSON" \
+	"$(aiq --history --attempts --json "$id" | jq -c '.attempts[0] |
+		[.gpu_util, (.gpu_busy_seconds / .gpu_known_seconds * 100 | round), .gpu_mem_mib]')" \
+	"[$util,40,1024]"
+like "in words" "$(aiq "$id")" "^ *GPU memory +1G of 80G \(1 %\)"
+like "and its time" "$(aiq "$id")" "^ *GPU time +[0-9:]+ of [0-9:]+"
+is "in --efficiency" "$(aiq --efficiency --json "$id" |
+	jq -c '.efficiency[0].gpueff | if . then . * 100 | round / 100 else . end')" "$util"
+like "as text" "$(aiq --efficiency -h -o gpueff "$id")" "^ *$percent *$"
+like "in seff" "$(seff "$id")" "^$slurm"
+like "its memory" "$(seff "$id")" "^GPU Memory Utilized: 1.00 GB of 80.00 GB"
+is "in reports" "$(aiq --report --json | jq -c '.total |
+	[(.gpueff * 100 | round), .gpu_busy_hours > 0, .idle_gpu_hours > .gpu_busy_hours,
+	 .gpu_known_ratio > 0 and .gpu_known_ratio <= 1]')" "[40,true,true,true]"
+ok "whose sums are those of the attempts" aictl accounting check
+
+# --- what is not known is null -------------------------------------------------
+
+# NAME JOB: nothing is known of its GPUs
+unknown()
+{
+	is "$1" "$(json "$2" '[.gpu_util, .gpu_busy_seconds, .gpu_known_seconds,
+		.gpu_mem_mib, .gpu_mem_total_mib] | unique | @csv')$(
+		aiq --efficiency -h -o gpueff,gpumem "$2" | tr -s ' ' | sed 's/^ //')" "- -"
+}
+
+id=$(submit -c 0.1 --mem 10M --gpus-per-task 0.5 --wrap "$(at_gate b)")
+wait_for has_run "$id" 2500
+open_gate b
+becomes "a job with a part of a GPU" "$id" COMPLETED
+unknown "has no use of its own" "$id"
+
+now "hang now"
+id=$(submit -c 0.1 --mem 10M --gpus-per-task 1 --wrap "$(at_gate c)")
+wait_for has_run "$id" 2500
+open_gate c
+becomes "a job whose driver hangs" "$id" COMPLETED
+unknown "loses its numbers only" "$id"
+
+now "busy 0 900 4000" "busy 1 900 90000"
+id=$(submit -c 0.1 --mem 10M --gpus-per-task 1 --wrap "$(at_gate d)")
+wait_for has_run "$id" 2500
+open_gate d
+becomes "a job whose driver lies" "$id" COMPLETED
+unknown "is not believed" "$id"
+
+id=$(submit -c 0.1 --mem 10M --wrap true)
+becomes "a job without GPUs" "$id" COMPLETED
+unknown "has none" "$id"
+unlike "seff says nothing of them" "$(seff "$id")" GPU
+done_testing
