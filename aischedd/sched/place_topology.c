@@ -20,7 +20,10 @@ enum {
 	MOST_TASKS = 1 << 20, /* an upper bound of tasks counted on one node */
 	/* In a domain larger than this, skipping the nodes of other domains
 	 * costs less than putting its own aside. */
-	LARGE_DOMAIN = 128
+	LARGE_DOMAIN = 128,
+	/* Up to this many segments are tried one fewer at a time; a larger
+	 * number is halved. */
+	ONE_BY_ONE = 8
 };
 
 /* The circumstances under which the tasks that fit were counted. */
@@ -411,7 +414,7 @@ static void count_segments(struct place_topology *g)
 }
 
 /* Place n tasks, whole segments, in a domain, beside those of the trial that
- * are elsewhere. */
+ * are elsewhere; all or none. */
 static bool place_segments_in(struct place_topology *g, uint32_t domain,
                               int64_t n)
 {
@@ -425,7 +428,10 @@ static bool place_segments_in(struct place_topology *g, uint32_t domain,
 		part.nodes = part.tasks / snap_segment_part(p->snap, part.req);
 	g->t = &part;
 	place_begin(p);
+	count(g, domain);
 	placed = place_in(g, domain);
+	if (!placed)
+		place_undo(p);
 	g->t = all;
 	p->first_task = task;
 	p->first_use = use;
@@ -452,21 +458,34 @@ static uint32_t best_in(const struct place_topology *g, uint32_t wide,
 	return best;
 }
 
+/* Returns how many tasks to try in a domain where n were counted but not
+ * placed: tasks that depend on each other's devices may fit in one order only.
+ */
+static int64_t fewer_segments(const struct place_topology *g, int64_t n)
+{
+	int64_t segment = g->p->snap->req.segment[g->t->req];
+
+	return n / segment <= ONE_BY_ONE
+	           ? n - segment
+	           : snap_segments(g->p->snap, g->t->req, n / 2);
+}
+
 /* Place all segments in a domain of the needed level or a wider one, in as few
  * of the needed level as possible. */
 static bool place_segments_within(struct place_topology *g, uint32_t wide)
 {
 	int64_t left = g->t->tasks, here;
+	bool placed;
 
-	for (; left; left -= here) {
+	while (left) {
 		uint32_t at = best_in(g, wide, left);
 
 		if (at == SNAP_NONE)
 			return false;
 		here = smaller(g->room[at], left);
-		g->room[at] = 0;
-		if (!place_segments_in(g, at, here))
-			return false;
+		placed = place_segments_in(g, at, here);
+		g->room[at] = placed ? 0 : fewer_segments(g, here);
+		left -= placed ? here : 0;
 	}
 	return true;
 }
