@@ -96,21 +96,39 @@ static bool place_tasks(struct pass *p, const struct claim_holder *h)
 	return true;
 }
 
+static void own_task(struct work *w, const struct snap_task *t, bool own)
+{
+	if (!own)
+		w->own_gpus[t->node] = 0;
+	else if (t->gpu_milli == 1000)
+		w->own_gpus[t->node] |= t->gpus;
+}
+
+/* Count the GPUs that a run has, and those that it got in this pass, as its
+ * own; or no longer. */
+static void own_gpus(struct pass *p, uint32_t run, bool own)
+{
+	const struct snap *s = p->snap;
+	const struct more *more = p->more_node.p;
+	struct work *w = p->place->work;
+
+	for (uint32_t t = s->run.task_first[run];
+	     t < s->run.task_first[run + 1]; t++)
+		own_task(w, &s->task[t], own);
+	for (uint32_t i = p->more[run]; i; i = more[i - 1].next)
+		own_task(w, &more[i - 1].task, own);
+}
+
 /* The same for a job that grows; its own GPUs on the node count for links. */
 static bool place_held(struct pass *p, const struct claim_holder *h)
 {
-	const struct snap *s = p->snap;
-	uint64_t *own = p->place->work->own_gpus;
 	bool grows = h->row == SNAP_NONE && !is_mover(p, h), placed;
 
-	for (uint32_t t = grows ? s->run.task_first[h->run] : 0;
-	     grows && t < s->run.task_first[h->run + 1]; t++)
-		own[s->task[t].node] |=
-		    s->task[t].gpu_milli == 1000 ? s->task[t].gpus : 0;
+	if (grows)
+		own_gpus(p, h->run, true);
 	placed = place_tasks(p, h);
-	for (uint32_t t = grows ? s->run.task_first[h->run] : 0;
-	     grows && t < s->run.task_first[h->run + 1]; t++)
-		own[s->task[t].node] = 0;
+	if (grows)
+		own_gpus(p, h->run, false);
 	return placed;
 }
 
