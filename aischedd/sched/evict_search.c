@@ -469,7 +469,8 @@ static bool fill(struct evictor *e, const uint32_t *node, uint32_t n)
 	struct evict_mark before = evict_search_mark(e);
 
 	if (fill_nodes(e, node, n) && clear_limits(e)) {
-		if (e->mode != MODE_MOVE)
+		/* Segments need their victims together. */
+		if (e->mode != MODE_MOVE && !e->segment)
 			evict_spare_steps(e, before.nsteps);
 		return true;
 	}
@@ -513,10 +514,13 @@ static bool fill_segments(struct evictor *e, uint32_t pool)
 		placed += e->segment;
 	e->pool = SNAP_NONE;
 	e->segment = 0;
-	if (placed == tasks)
-		return true;
-	evict_search_back(e, &before);
-	return false;
+	if (placed < tasks) {
+		evict_search_back(e, &before);
+		return false;
+	}
+	if (e->mode != MODE_MOVE)
+		evict_spare_steps(e, before.nsteps);
+	return true;
 }
 
 static bool fill_segments_somewhere(struct evictor *e)
