@@ -118,7 +118,12 @@ past_use()
 			UNION ALL SELECT 1, at / 86400 * 86400, gpu FROM held
 			UNION ALL SELECT 2, unixepoch(at, 'unixepoch', 'start of month'),
 				gpu FROM held;
-		INSERT INTO rollup SELECT level, start, (SELECT max(id) FROM rollup_key),
+		INSERT INTO rollup (level, start, key, wait_max_ms, held_cpu, held_mem,
+			held_gpu, cost, cost_rest, jobs, waits, wait_ms, attempts,
+			completed, failed, cancelled, timeout, other, evicted,
+			evicted_gpu_ms, failed_gpu_ms, cpu_used_ms, cpu_known_ms,
+			mem_used_mib_s, mem_known_mib_s)
+			SELECT level, start, (SELECT max(id) FROM rollup_key),
 			0, sum(gpu), 0, sum(gpu), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 			0, 0, 0 FROM sums GROUP BY level, start;"
 }
