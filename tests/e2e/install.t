@@ -9,7 +9,7 @@ root=$dir/root
 
 install_it()
 {
-	make -C "$top_builddir" install prefix=$prefix DESTDIR="$root"
+	make -C "$top_builddir" install prefix="$prefix" DESTDIR="$root"
 }
 
 ok "make install takes a prefix" install_it
