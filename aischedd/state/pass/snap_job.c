@@ -537,9 +537,8 @@ static uint16_t light_of(const struct build *b, const struct row_key *key)
 static void read_rows(struct build *b)
 {
 	const struct taken_rows *rows = &b->rows;
-	const struct row_claim *claimant = rows->claimant;
-	const struct row_claim *end = claimant + rows->nclaimants;
 	uint32_t claims = rows->first_claim;
+	size_t next = 0;
 
 	map_reserve(&b->req_of, b->req_of.n + rows->n);
 	for (size_t i = 0; i < rows->n; i++) {
@@ -551,8 +550,8 @@ static void read_rows(struct build *b)
 		         snapshot_req(b, row->key, row->req_hash),
 		         light_of(b, key));
 		rows->to->claim[i] = claims;
-		if (claimant < end && claimant->row == i)
-			claims = claimant++->end;
+		if (next < rows->nclaimants && rows->claimant[next].row == i)
+			claims = rows->claimant[next++].end;
 	}
 }
 
