@@ -367,9 +367,12 @@ static void explain_never(struct fit_empty *e, uint32_t req, struct verdict *v)
 	const int64_t need[RES_N] = { r->cpus[req], r->mem[req], r->gpus[req] };
 
 	v->name = largest(e, req, RES_CPU, &v->lack.have);
-	v->what = WHAT_FEATURES;
-	for (size_t i = 0; v->name != SNAP_NONE && i < ARRAY_SIZE(by_scarcity);
-	     i++) {
+	if (v->name == SNAP_NONE) {
+		v->what = WHAT_FEATURES;
+		v->lack.kind = match_closest(e->match, req);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(by_scarcity); i++) {
 		enum resource res = by_scarcity[i];
 
 		v->name = largest(e, req, res, &v->lack.have);

@@ -378,22 +378,28 @@ static bool tolerates(const struct match *m, uint32_t req, const uint64_t *bits)
 	return true;
 }
 
-static bool class_allows(const struct match *m, uint32_t req,
-                         const struct node_class *c)
+static enum match_lack class_lack(const struct match *m, uint32_t req,
+                                  const struct node_class *c)
 {
 	const struct snap_reqs *r = &m->snap->req;
 	uint32_t type = r->gpu_type[req];
 
 	if (!(r->pools[req] >> c->pool & 1))
-		return false;
+		return MATCH_POOL;
 	if (r->gpus[req] && !c->most[RES_GPU])
-		return false;
+		return MATCH_GPU;
 	if (r->gpus[req] && type != SNAP_NONE &&
 	    !bit_get(c->word, m->types + m->type_bit[type]))
-		return false;
-	return rule_holds(m, m->snap->req.rule_first[req],
-	                  m->snap->req.rule_first[req + 1], c->word) &&
-	       tolerates(m, req, c->word);
+		return MATCH_GPU_TYPE;
+	if (!rule_holds(m, r->rule_first[req], r->rule_first[req + 1], c->word))
+		return MATCH_FEATURES;
+	return tolerates(m, req, c->word) ? MATCH_NOTHING : MATCH_TAINTS;
+}
+
+static bool class_allows(const struct match *m, uint32_t req,
+                         const struct node_class *c)
+{
+	return class_lack(m, req, c) == MATCH_NOTHING;
 }
 
 /* The index at which the part of a rule begins that ends before `end`. */
@@ -479,4 +485,22 @@ const struct allowed *match_req(struct match *m, uint32_t req)
 		               .only = named_nodes(m, req) };
 	find_counts(m, req, a);
 	return a;
+}
+
+enum match_lack match_closest(struct match *m, uint32_t req)
+{
+	const struct snap *s = m->snap;
+	uint32_t want = s->req.want_first[req];
+	uint32_t nwant = s->req.want_first[req + 1] - want;
+	uint32_t n = nwant ? nwant : m->nclasses;
+	enum match_lack closest = MATCH_POOL;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t c = nwant ? m->class_of[s->want[want + i]] : i;
+		enum match_lack lack = class_lack(m, req, &m->class[c]);
+
+		if (lack > closest)
+			closest = lack;
+	}
+	return closest;
 }

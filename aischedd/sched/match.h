@@ -37,6 +37,17 @@ struct allowed {
 	const uint8_t *counted; /* by place in class */
 };
 
+/* The first thing that a node of any size lacks for a request, in the order of
+ * looking: the larger, the closer the node comes. */
+enum match_lack {
+	MATCH_POOL, /* it is in none of the request's pools */
+	MATCH_GPU,
+	MATCH_GPU_TYPE,
+	MATCH_FEATURES,
+	MATCH_TAINTS, /* the constraint does not name its taints */
+	MATCH_NOTHING /* but the request may exclude it */
+};
+
 struct match;
 
 struct match *match_new(const struct snap *snap, struct arena *arena);
@@ -49,6 +60,10 @@ uint32_t match_class_of(const struct match *m, uint32_t node);
 
 /* Where a request may run; worked out when first asked for. */
 const struct allowed *match_req(struct match *m, uint32_t req);
+
+/* Returns what the closest nodes lack for the request: of those that it names,
+ * if it names any, whether or not it excludes them. */
+enum match_lack match_closest(struct match *m, uint32_t req);
 
 /* Whether no node of the class is large enough for a task. */
 static inline bool match_class_too_small(const struct node_class *c,

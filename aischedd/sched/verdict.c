@@ -388,6 +388,40 @@ static void put_never_together(const struct snap *s, uint32_t row,
 		           level);
 }
 
+/* Say what keeps the request off all nodes, whatever their size. */
+static void put_no_node(const struct snap *s, uint32_t req,
+                        const struct verdict *v, struct buf *out)
+{
+	bool names = s->req.want_first[req] < s->req.want_first[req + 1];
+	const char *none = names ? "none of the nodes that it names has"
+	                         : "no node of its pools has";
+
+	switch (v->lack.kind) {
+	case MATCH_POOL:
+		buf_puts(out, names ? "the nodes that it names are in none of "
+		                      "its pools"
+		                    : "its pools have no nodes");
+		break;
+	case MATCH_GPU:
+		buf_printf(out, "%s a GPU", none);
+		break;
+	case MATCH_GPU_TYPE:
+		buf_printf(out, "%s a GPU of type '%s'", none,
+		           s->word[s->req.gpu_type[req]]);
+		break;
+	case MATCH_FEATURES:
+		buf_printf(out, "%s the features that it asks for%s", none,
+		           s->req.gpus[req] ? ", and such GPUs" : "");
+		break;
+	case MATCH_TAINTS:
+		buf_puts(out, "its constraint does not name the taints of any "
+		              "node that it could use");
+		break;
+	case MATCH_NOTHING:
+		buf_puts(out, "it excludes all nodes that it could use");
+	}
+}
+
 static void put_never(const struct snap *s, uint32_t row,
                       const struct verdict *v, struct buf *out)
 {
@@ -395,8 +429,7 @@ static void put_never(const struct snap *s, uint32_t row,
 
 	switch (v->what) {
 	case WHAT_FEATURES:
-		buf_puts(out, "no node of its pools has the features, GPU "
-		              "type or names that it asks for");
+		put_no_node(s, req, v, out);
 		break;
 	case WHAT_NODE:
 		buf_puts(out, "needs ");

@@ -4,6 +4,7 @@
 #ifndef AISCHEDD_SCHED_VERDICT_H
 #define AISCHEDD_SCHED_VERDICT_H
 
+#include "aischedd/sched/match.h"
 #include "aischedd/sched/snap.h"
 #include "libcommon/buf.h"
 #include "libcommon/names.h"
@@ -13,7 +14,7 @@ enum {
 	WHAT_NODE = RES_N, /* one more node, or one without other jobs */
 	WHAT_DEVICES,      /* whole CPUs; NeverFits: everything on one node */
 	WHAT_KEPT,         /* nothing; what is free is kept for other jobs */
-	WHAT_FEATURES,     /* a node with the features, GPU type or name */
+	WHAT_FEATURES,     /* a node that it may use at all, of any size */
 	WHAT_GANG,         /* each task fits, but not all of them together */
 	WHAT_LICENSES,
 	WHAT_PART_OF_GPU, /* more than one GPU, and not whole ones */
@@ -69,6 +70,7 @@ struct verdict {
 				int64_t have;
 				int64_t numa_gpus; /* on the best NUMA node */
 				int64_t link_gpus; /* in the best group */
+				enum match_lack kind; /* WHAT_FEATURES */
 			};
 			union {
 				int64_t total;     /* of node `name` */

@@ -34,8 +34,13 @@ static const struct {
 	  "has 4 tasks; at most 3 fit even if all nodes are empty" },
 	{ "pend 10 gpus=1.5 pools=p",
 	  "asks for 1.5 GPUs a task; more than 1 must be a whole number" },
-	{ "pend 10 rule=ib pools=p", "no node of its pools has the features, "
-	                             "GPU type or names that it asks for" },
+	{ "pend 10 rule=ib pools=p", "no node of its pools has the features "
+	                             "that it asks for" },
+	{ "pend 10 gpus=1 want=c0 pools=p",
+	  "none of the nodes that it names has a GPU" },
+	{ "pend 10 gpus=1 rule=ib pools=p",
+	  "no node of its pools has the "
+	  "features that it asks for, and such GPUs" },
 	{ "pend 10 cpus=33", "needs 33 CPUs in all; queue 'q' never allows "
 	                     "more than 32" },
 	{ "pend 10 licenses=l:2", "needs 2 of licence 'l', which has 1" },
