@@ -57,14 +57,30 @@ static int64_t after(const struct snap *s, uint32_t req, uint32_t queue,
 	return resv != SNAP_NONE ? s->resv.end[resv] : FOREVER;
 }
 
-static int64_t run_ends(const struct snap *s, uint32_t run)
+/* A job that the plan resumes ends by its limit, which begins anew. */
+static int64_t resumed_ends(const struct audit *a, uint32_t run)
 {
+	const struct snap *s = a->s;
+
+	for (uint32_t i = 0; i < a->plan->nstarts; i++) {
+		uint32_t row = a->plan->start[i].row;
+
+		if (s->pend.resumes[row] == run)
+			return after(s, s->run.req[run], s->run.queue[run],
+			             s->now);
+	}
+	return FOREVER;
+}
+
+static int64_t run_ends(const struct audit *a, uint32_t run)
+{
+	const struct snap *s = a->s;
 	int64_t assumed = s->queue.assumed_time[s->run.queue[run]];
 
 	if (s->run.ending[run])
 		return s->now;
 	if (s->run.suspended[run])
-		return FOREVER;
+		return resumed_ends(a, run);
 	if (s->run.end[run] != SNAP_NEVER)
 		return s->run.end[run] > s->now ? s->run.end[run] : s->now;
 	if (assumed == CONF_NONE || !assumed)
@@ -99,7 +115,7 @@ static void add_runs(struct future_check *f)
 		     t < s->run.task_first[run + 1]; t++) {
 			struct stay *it =
 			    add(f, s->task[t].node, s->run.req[run], s->now,
-			        run_ends(s, run));
+			        run_ends(f->a, run));
 
 			it->runs = true;
 			it->no_cpus = s->run.suspended[run];
@@ -139,7 +155,7 @@ static void add_placed(struct future_check *f)
 			    &plan->task[g->task_first + k];
 
 			add(f, t->node, s->run.req[g->run], s->now,
-			    run_ends(s, g->run))
+			    run_ends(f->a, g->run))
 			    ->on = t;
 		}
 	}
@@ -160,7 +176,7 @@ static void add_claims(struct future_check *f)
 		    starts ? s->pend.queue[c->row] : s->run.queue[c->run];
 		int64_t until = starts || check_leaves(f->a, c->run)
 		                    ? after(s, req, queue, s->now)
-		                    : run_ends(s, c->run);
+		                    : run_ends(f->a, c->run);
 
 		for (uint32_t k = 0; k < c->n; k++) {
 			struct stay *it =
