@@ -2,9 +2,13 @@
 #include "aischedd/sched/claim.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/verdict.h"
+
+/* How many holders that do not fit get their devices before others. */
+enum { TRIES = 32 };
 
 /* The owner of a claim: a job that waits (row), or a run that grows or
  * moves. */
@@ -82,16 +86,13 @@ static bool place_tasks(struct pass *p, const struct claim_holder *h)
 		          p->snap->member[p->order->next[h->row]].job);
 	place_begin(place);
 	for (uint32_t i = 0, n; i < h->n; i += n) {
-		uint32_t node = h->node[i];
-
-		n = place_same(h->node + i, h->n - i);
-		if (!place_may_use(place, h->req, node) ||
-		    fit_count(place->work, h->req, node, place->own[node], n) <
-		        n) {
+		n = place_may_use(place, h->req, h->node[i])
+		        ? place_put_next(place, h->req, h->node + i, h->n - i)
+		        : 0;
+		if (!n) {
 			place_undo(place);
 			return false;
 		}
-		place_put(place, h->req, node, n);
 	}
 	return true;
 }
@@ -194,26 +195,27 @@ static bool try_want(const struct settling *c, const struct want *want,
 	return fits;
 }
 
-/* Whether all other holders of a node still fit there once the ending tasks are
- * gone. */
-static bool leaves_room(const struct settling *c, const struct claim_holder *h,
-                        uint32_t node)
+/* Returns the first of all other holders of a node that does not fit there once
+ * the ending tasks are gone; SNAP_NONE if all do. */
+static uint32_t without_room(const struct settling *c,
+                             const struct claim_holder *h, uint32_t node)
 {
 	struct work *w = c->p->place->work;
 	size_t mark = work_mark(w);
-	bool fit = true;
+	uint32_t ret = SNAP_NONE;
 
 	leave_node(c, node);
-	for (uint32_t i = c->wants[node]; fit && i != SNAP_NONE;
+	for (uint32_t i = c->wants[node]; ret == SNAP_NONE && i != SNAP_NONE;
 	     i = c->want[i].next) {
-		const struct claim_holder *other =
-		    &c->holder[c->want[i].holder];
+		uint32_t holder = c->want[i].holder;
+		const struct claim_holder *other = &c->holder[holder];
 
-		fit =
-		    other == h || other->over || try_want(c, &c->want[i], node);
+		if (other != h && !other->over &&
+		    !try_want(c, &c->want[i], node))
+			ret = holder;
 	}
 	work_undo(w, mark);
-	return fit;
+	return ret;
 }
 
 /* Try to start the holder now without taking from other holders of its nodes.
@@ -223,7 +225,7 @@ static bool place_now(const struct settling *c, const struct claim_holder *h)
 	if (!is_admitted(c->p, h, true) || !place_held(c->p, h))
 		return false;
 	for (uint32_t i = 0; i < h->n; i++) {
-		if (!leaves_room(c, h, h->node[i])) {
+		if (without_room(c, h, h->node[i]) != SNAP_NONE) {
 			place_undo(c->p->place);
 			return false;
 		}
@@ -405,14 +407,12 @@ static bool is_valid(struct pass *p, const struct claim_holder *h)
 	       domain_may_grow(s, h->run, h->node[0]);
 }
 
-/* Arrange the holders of each node in this order; returns false if one of them
- * does not fit then. */
-static bool arrange(struct settling *c,
-                    int (*compare)(const void *a, const void *b))
+/* List the holders of each node in their order; returns the first one that does
+ * not fit then, or SNAP_NONE. */
+static uint32_t list_wants(struct settling *c)
 {
-	uint32_t nnodes = c->p->snap->node.n, node = 0;
+	uint32_t nnodes = c->p->snap->node.n, ret = SNAP_NONE;
 
-	qsort(c->holder, c->nholders, sizeof(*c->holder), compare);
 	c->nwants = 0;
 	for (uint32_t i = 0; i < nnodes; i++)
 		c->wants[i] = SNAP_NONE;
@@ -424,10 +424,29 @@ static bool arrange(struct settling *c,
 		for (uint32_t k = 0; !h->over && k < h->n; k++)
 			add_want(c, i, h->node[k]);
 	}
-	while (node < nnodes &&
-	       (c->wants[node] == SNAP_NONE || leaves_room(c, NULL, node)))
-		node++;
-	return node == nnodes;
+	for (uint32_t i = 0; ret == SNAP_NONE && i < nnodes; i++) {
+		if (c->wants[i] != SNAP_NONE)
+			ret = without_room(c, NULL, i);
+	}
+	return ret;
+}
+
+/* Arrange the holders in this order; then let those that do not fit choose
+ * before the others, one after the other. Returns false if one of them does not
+ * fit even so. */
+static bool arrange(struct settling *c,
+                    int (*compare)(const void *a, const void *b), int tries)
+{
+	uint32_t lacks;
+
+	qsort(c->holder, c->nholders, sizeof(*c->holder), compare);
+	while ((lacks = list_wants(c)) != SNAP_NONE && lacks && tries-- > 0) {
+		struct claim_holder h = c->holder[lacks];
+
+		memmove(c->holder + 1, c->holder, lacks * sizeof(h));
+		c->holder[0] = h;
+	}
+	return lacks == SNAP_NONE;
 }
 
 static struct settling *settling_new(struct pass *p, uint32_t nclaims)
@@ -459,9 +478,10 @@ static struct settling *settling_new(struct pass *p, uint32_t nclaims)
 		h->cpus = s->req.cpus[h->req];
 		h->over = !is_valid(p, h);
 	}
-	if (!arrange(c, by_type) && !arrange(c, by_numa) &&
-	    !arrange(c, by_index))
-		arrange(c, by_type);
+	if (!arrange(c, by_type, 0) && !arrange(c, by_numa, 0) &&
+	    !arrange(c, by_index, 0) && !arrange(c, by_type, TRIES) &&
+	    !arrange(c, by_index, TRIES))
+		arrange(c, by_type, 0);
 	return c;
 }
 

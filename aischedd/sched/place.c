@@ -250,7 +250,9 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
 	return some;
 }
 
-void place_put(struct place *p, uint32_t req, uint32_t node, int64_t n)
+/* Place n of `left` tasks that the job still gets on the node. */
+static void put(struct place *p, uint32_t req, uint32_t node, int64_t n,
+                int64_t left)
 {
 	size_t ncpus =
 	    snap_node_ncpus(p->snap, node) ? fit_max_cpus(p->snap, req) : 0;
@@ -258,11 +260,30 @@ void place_put(struct place *p, uint32_t req, uint32_t node, int64_t n)
 	for (int64_t i = 0; i < n; i++) {
 		struct snap_task *task = next_task(p, ncpus);
 
-		end_task(p, fit_task(p->work, req, node, n - i, task,
+		end_task(p, fit_task(p->work, req, node, left - i, task,
 		                     p->use + p->nuse));
 	}
 	p->own[node] += (uint32_t)n;
 	place_index_refresh(p->index, node);
+}
+
+void place_put(struct place *p, uint32_t req, uint32_t node, int64_t n)
+{
+	put(p, req, node, n, n);
+}
+
+uint32_t place_put_next(struct place *p, uint32_t req, const uint32_t *node,
+                        uint32_t n)
+{
+	uint32_t same = place_same(node, n), all = same;
+
+	/* Several segments may use the node. */
+	for (uint32_t i = same; p->snap->req.segment[req] && i < n; i++)
+		all += node[i] == node[0];
+	if (fit_count(p->work, req, node[0], p->own[node[0]], all) < all)
+		return 0;
+	put(p, req, node[0], same, all);
+	return same;
 }
 
 void place_begin(struct place *p)

@@ -96,8 +96,7 @@ static inline void place_own(struct place *p, const struct snap_task *task,
 			                p->work->own_gpus[task->node] };
 }
 
-/* How many of n nodes are the same as the first one; their tasks are placed
- * together. */
+/* How many of n nodes are the same as the first one. */
 static inline uint32_t place_same(const uint32_t *node, uint32_t n)
 {
 	uint32_t same = 1;
@@ -163,6 +162,11 @@ bool place_try_beside(struct place *p, uint32_t req, uint32_t node);
 /* A trial by hand: place n tasks on a node on which they fit. */
 void place_begin(struct place *p);
 void place_put(struct place *p, uint32_t req, uint32_t node, int64_t n);
+/* The same for a list of n nodes, one for each task: place those tasks that the
+ * first node gets in a row. Returns how many, or 0 if not all tasks fit that
+ * the list gives to the node. */
+uint32_t place_put_next(struct place *p, uint32_t req, const uint32_t *node,
+                        uint32_t n);
 
 void place_undo(struct place *p);
 

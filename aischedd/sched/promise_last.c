@@ -44,14 +44,10 @@ bool promise_last_try(struct place *p, uint32_t req,
 		return false;
 	place_begin(p);
 	for (uint32_t i = 0, n; i < it->n; i += n) {
-		n = place_same(node + i, it->n - i);
-		if (!place_may_use(p, req, node[i]) ||
-		    fit_count(p->work, req, node[i], p->own[node[i]], n) < n) {
-			place_undo(p);
-			return false;
-		}
-		place_put(p, req, node[i], n);
-		if (!is_allowed(p, req, node[i])) {
+		n = place_may_use(p, req, node[i])
+		        ? place_put_next(p, req, node + i, it->n - i)
+		        : 0;
+		if (!n || !is_allowed(p, req, node[i])) {
 			place_undo(p);
 			return false;
 		}
