@@ -345,6 +345,28 @@ static bool keeps_promises(const struct snap *s, const struct snap *before,
 	return true;
 }
 
+static bool has_its_claim(const struct plan *plan, uint32_t row)
+{
+	const struct verdict *v = &plan->verdict[row];
+
+	return v->started || v->why == WHY_Preempting;
+}
+
+/* Whether each job that has its claim by the draft, and is not to be evicted at
+ * once, has it by the plan, too. */
+static bool keeps_claims(const struct draft *d, const struct plan *plan,
+                         const struct vain *vain)
+{
+	const struct snap *s = d->origin;
+	bool keeps = true;
+
+	for (uint32_t row = 0; row < s->pend.n; row++)
+		keeps &= !nclaims_of(s->pend.claim_first, row) ||
+		         vain[row].by || !has_its_claim(d->plan, row) ||
+		         has_its_claim(plan, row);
+	return keeps;
+}
+
 /* Plan without the starts that the next plan evicts, if the jobs for which they
  * are evicted then get something. */
 static bool leave_out(struct draft *d, const struct vain *vain,
@@ -353,7 +375,7 @@ static bool leave_out(struct draft *d, const struct vain *vain,
 	bool doubtful;
 	const struct plan *plan = plan_once(d->snap, vain, arena, &doubtful);
 
-	if (!is_of_use(d->snap, plan, vain) ||
+	if (!is_of_use(d->snap, plan, vain) || !keeps_claims(d, plan, vain) ||
 	    !keeps_promises(d->snap, d->origin, plan))
 		return false;
 	memcpy(d->vain, vain, d->snap->pend.n * sizeof(*vain));
@@ -385,7 +407,7 @@ static bool grant(struct draft *d, const struct snap *then,
 		    nclaims_of(s->pend.claim_first, i) ? vain[i] : d->vain[i];
 	plan = plan_once(snap, out, arena, &doubtful);
 	if (!serves_claims(snap, d->snap, plan) ||
-	    !is_of_use(snap, plan, out) ||
+	    !is_of_use(snap, plan, out) || !keeps_claims(d, plan, out) ||
 	    !keeps_promises(snap, d->origin, plan))
 		return false;
 	memcpy(d->vain, out, s->pend.n * sizeof(*out));
