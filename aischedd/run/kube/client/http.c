@@ -20,6 +20,7 @@ enum {
 const struct kube_limits kube_limits_default = {
 	.inflight = 16,
 	.try_ms = 30000,
+	.file_ms = 3000, /* so that the Lease is not late */
 	.plugin_ms = 30000,
 	.backoff_ms = 250,
 	.backoff_max_ms = 5000,
@@ -262,6 +263,7 @@ void kube_http_free(struct kube_http *http)
 	free_all(&http->resting);
 	free_all(&http->flying);
 	free_all(&http->ended);
+	kube_load_free(http->load);
 	kube_plugin_cancel(http->run);
 	kube_curl_free(http->curl);
 	kube_credential_fini(&http->credential);

@@ -7,7 +7,8 @@
  * repeated, so that callers see answers. An unreachable server, a refused
  * certificate, lost credentials and an unreadable kubeconfig are one trouble
  * for all: told once, tested again by one request at a time, over when it is
- * mended. Files are read again whenever something is wrong, and every minute.
+ * mended. Files are read again whenever something is wrong, and every minute;
+ * as long as that takes too long or fails, what was read before stays in force.
  *
  * A POST may reach the server although its answer is lost, and is sent again:
  * give objects names, and decide what EEXIST means.
@@ -47,6 +48,7 @@ enum kube_rank {
 struct kube_limits {
 	unsigned inflight;  /* requests at a time, without streams */
 	int64_t try_ms;     /* after which a try is given up as dead */
+	int64_t file_ms;    /* after which files count as not readable */
 	int64_t plugin_ms;  /* after which an exec plugin is killed */
 	int64_t backoff_ms; /* after the first failure; doubles */
 	int64_t backoff_max_ms;

@@ -16,6 +16,7 @@
 #include "aischedd/run/kube/client/curl.h"
 #include "aischedd/run/kube/client/http.h"
 #include "aischedd/run/kube/client/kubeconfig.h"
+#include "aischedd/run/kube/client/load.h"
 #include "aischedd/run/kube/client/plugin.h"
 
 struct kube_http {
@@ -31,7 +32,9 @@ struct kube_http {
 
 	struct kube_config *config; /* NULL: not loaded yet */
 	bool stale;                 /* read the files before the next try */
-	int64_t loaded_ms;
+	struct kube_load *load;     /* while they are read */
+	bool awaits_load;           /* calls wait for it */
+	int64_t loaded_ms;          /* when that began, or ended */
 	struct kube_credential credential; /* from the plugin */
 	int64_t renew_at;                  /* unix seconds, if it expires */
 	struct kube_plugin_run *run;       /* while it runs */

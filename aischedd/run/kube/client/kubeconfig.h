@@ -55,8 +55,8 @@ struct kube_config {
 /*
  * path: a kubeconfig; NULL or "" is the pod's service account if there is one,
  * else $KUBECONFIG (several between colons), else ~/.kube/config. context: NULL
- * or "" is its current one. Reads small local files. Fails with EINVAL, ENOENT
- * or another errno of open.
+ * or "" is its current one. Reads small files, which takes as long as their
+ * file server likes. Fails with EINVAL, ENOENT or another errno of open.
  */
 struct kube_config *kube_config_load(const char *path, const char *context,
                                      struct err *err);

@@ -17,20 +17,8 @@ void kube_who_renew(struct kube_http *http, uint64_t badge)
 	kube_credential_fini(&http->credential);
 }
 
-/* Read the files; if that fails, the old configuration stays in force. */
-static void load(struct kube_http *http)
+static void use(struct kube_http *http, struct kube_config *config)
 {
-	struct kube_config *config;
-	struct err err;
-
-	http->loaded_ms = clock_boot_ms();
-	http->stale = false;
-	config = kube_config_load(http->path, http->context, &err);
-	if (!config) {
-		if (!http->config)
-			kube_http_failed(http, http->loaded_ms, -1, &err);
-		return;
-	}
 	if (http->config && kube_config_same(config, http->config)) {
 		kube_config_free(config);
 		return;
@@ -43,6 +31,47 @@ static void load(struct kube_http *http)
 	kube_plugin_cancel(http->run);
 	http->run = NULL;
 	kube_credential_fini(&http->credential);
+}
+
+/* If it fails, the old configuration stays in force. */
+static void on_loaded(struct kube_config *config, const struct err *err,
+                      bool over, void *arg)
+{
+	struct kube_http *http = arg;
+
+	http->awaits_load = false;
+	if (over) {
+		kube_load_free(http->load);
+		http->load = NULL;
+	} else if (http->config) {
+		log_warning("%s; what was read before stays in force",
+		            err->text);
+	}
+	if (config)
+		use(http, config);
+	else if (!http->config)
+		kube_http_failed(http, http->loaded_ms, -1, err);
+	http->loaded_ms = clock_boot_ms();
+	kube_http_pump(http);
+}
+
+/* Begin to read the files. Calls wait for them, as another credential may be in
+ * them, unless they are late. */
+static void load(struct kube_http *http)
+{
+	struct err err;
+
+	http->loaded_ms = clock_boot_ms();
+	http->awaits_load = true;
+	http->stale = false;
+	http->load =
+	    kube_load_start(http->base, http->path, http->context,
+	                    http->limits.file_ms, on_loaded, http, &err);
+	if (http->load)
+		return;
+	http->awaits_load = false;
+	if (!http->config)
+		kube_http_failed(http, http->loaded_ms, -1, &err);
 }
 
 /* Renew some seconds before the credential expires, if it lasts long enough. */
@@ -83,10 +112,11 @@ bool kube_who_is_ready(struct kube_http *http, int64_t now)
 	bool open = now >= http->closed_until;
 	struct err err;
 
-	if (open && (!http->config || http->stale ||
-	             now - http->loaded_ms >= http->limits.reload_ms))
+	if (open && !http->load &&
+	    (!http->config || http->stale ||
+	     now - http->loaded_ms >= http->limits.reload_ms))
 		load(http);
-	if (!http->config)
+	if (!http->config || http->awaits_load)
 		return false;
 	if (!http->config->plugin || has_credential(http))
 		return true;

@@ -2,6 +2,7 @@
 
 #include <netdb.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
+#include "tests/unit/dead_mount.h"
 #include "tests/unit/run/kube/object/world.h"
 
 static struct kube_world w;
@@ -805,6 +807,91 @@ START_TEST(a_kubeconfig_may_come_later)
 }
 END_TEST
 
+/* Make the kubeconfig a link into a file system that answers nothing. Returns
+ * its descriptor, or -1 if that is not possible. */
+static int conf_dies(char dead[static 64])
+{
+	char target[80];
+	int fuse;
+
+	snprintf(dead, 64, "%s/dead", w.folder);
+	snprintf(target, sizeof(target), "%s/conf", dead);
+	fuse = dead_mount_may() ? dead_mount(dead) : -1;
+	if (fuse < 0)
+		return -1;
+	unlink(w.conf);
+	ck_assert_int_eq(symlink(target, w.conf), 0);
+	return fuse;
+}
+
+static void bury(const char *dead)
+{
+	ck_assert_int_eq(umount2(dead, MNT_DETACH), 0);
+	ck_assert_int_eq(rmdir(dead), 0);
+}
+
+START_TEST(a_kubeconfig_on_a_dead_disk_is_trouble_of_its_own)
+{
+	struct result r;
+	char dead[64];
+	int fuse = conf_dies(dead);
+
+	if (fuse < 0)
+		return;
+	w.limits.file_ms = 40;
+	world_http(&w);
+	result_send(&w, &r, (struct kube_request){ .path = "/x" });
+	while (!w.ntroubles)
+		event_base_loop(w.base, EVLOOP_ONCE);
+	ck_assert_ptr_nonnull(strstr(w.trouble.text, w.conf));
+	ck_assert_ptr_nonnull(
+	    strstr(w.trouble.text, "could not be read within 0.04 s"));
+	world_wait(&w, 100);
+	ck_assert_uint_eq(w.ntroubles, 1);
+	/* The disk comes to an end; then another has the file. */
+	ck_assert_int_eq(close(fuse), 0);
+	while (w.ntroubles < 2)
+		event_base_loop(w.base, EVLOOP_ONCE);
+	ck_assert_ptr_null(strstr(w.trouble.text, "within"));
+	unlink(w.conf);
+	world_conf(&w, "", "");
+	server_json(w.server, "GET /x", 200, "", "{}");
+	world_run(&w, &r.done);
+	ck_assert_int_eq(r.err.code, 0);
+	ck_assert_int_eq(w.trouble.code, 0);
+	result_clear(&r);
+	bury(dead);
+}
+END_TEST
+
+START_TEST(what_was_read_stays_in_force_when_its_disk_dies)
+{
+	struct result r;
+	char dead[64];
+	int fuse;
+
+	w.limits.file_ms = 40;
+	world_http(&w);
+	server_json(w.server, "GET /x", 200, "", "{}");
+	result_get(&w, &r, "/x");
+	result_clear(&r);
+	fuse = conf_dies(dead);
+	if (fuse < 0)
+		return;
+	/* The server asks for another credential, which cannot be read. */
+	server_json(w.server, "GET /x", 401, "", "{}");
+	server_json(w.server, "GET /x", 200, "", "{}");
+	result_get(&w, &r, "/x");
+	ck_assert_int_eq(r.err.code, 0);
+	result_clear(&r);
+	/* Freed while a thread reads. */
+	kube_http_free(w.http);
+	w.http = NULL;
+	ck_assert_int_eq(close(fuse), 0);
+	bury(dead);
+}
+END_TEST
+
 /* --- names --- */
 
 /*
@@ -885,5 +972,7 @@ SUITE(kube_http)
 	tcase_add_test(tc, the_receiver_may_stop_a_stream);
 	tcase_add_test(tc, a_stream_may_be_cancelled_while_it_gives);
 	tcase_add_test(tc, a_kubeconfig_may_come_later);
+	tcase_add_test(tc, a_kubeconfig_on_a_dead_disk_is_trouble_of_its_own);
+	tcase_add_test(tc, what_was_read_stays_in_force_when_its_disk_dies);
 	tcase_add_test(tc, looking_up_a_name_stops_nobody);
 }

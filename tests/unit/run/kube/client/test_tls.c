@@ -177,6 +177,7 @@ START_TEST(a_new_token_is_read_when_the_old_one_is_refused)
 	ck_assert(sent("Bearer old\r\n"));
 
 	world_file(&w, "token", "new");
+	world_wait(&w, w.limits.reload_ms);
 	server_json(w.server, "GET /x", 401, "", "{}");
 	server_json(w.server, "GET /x", 200, "", "{}");
 	ask(&r);
@@ -190,13 +191,14 @@ START_TEST(tokens_are_read_now_and_then)
 {
 	struct result r;
 
-	w.limits.reload_ms = 0;
+	w.limits.reload_ms = 50;
 	world_conf(&w, NAMED, "tokenFile: token");
 	world_file(&w, "token", "old");
 	world_http(&w);
 	server_json(w.server, "GET /x", 200, "", "{}");
 	ask(&r);
 	world_file(&w, "token", "new");
+	world_wait(&w, w.limits.reload_ms);
 	server_json(w.server, "GET /x", 200, "", "{}");
 	ask(&r);
 	ck_assert(sent("Bearer new\r\n"));

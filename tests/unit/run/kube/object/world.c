@@ -28,6 +28,7 @@ void world_begin(struct kube_world *w, bool tls)
 		                  .folder = "/tmp/test_kube.XXXXXX",
 		                  .limits = { .inflight = 4,
 		                              .try_ms = 5000,
+		                              .file_ms = 5000,
 		                              .plugin_ms = 5000,
 		                              .backoff_ms = 5,
 		                              .backoff_max_ms = 20,

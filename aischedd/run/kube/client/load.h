@@ -1,0 +1,36 @@
+/*
+ * load.h - read a kubeconfig, and the files it names, beside the loop
+ *
+ * They may lie on a network disk whose server is down, which holds up whoever
+ * reads them. A thread of its own does it; one that is late goes on.
+ */
+#ifndef AISCHEDD_RUN_KUBE_CLIENT_LOAD_H
+#define AISCHEDD_RUN_KUBE_CLIENT_LOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aischedd/run/kube/client/kubeconfig.h"
+#include "libcommon/err.h"
+
+struct event_base;
+struct kube_load;
+
+/*
+ * config: owned by the callee; NULL: err has the reason. over: false: the
+ * deadline has passed; it is called again when the files are read.
+ */
+typedef void kube_load_fn(struct kube_config *config, const struct err *err,
+                          bool over, void *arg);
+
+/* path, context: as for kube_config_load(). fn is called on the loop. Returns
+ * NULL if there can be no thread. */
+struct kube_load *kube_load_start(struct event_base *base, const char *path,
+                                  const char *context, int64_t deadline_ms,
+                                  kube_load_fn *fn, void *arg, struct err *err);
+
+/* fn will not be called. To be done after its last call, too. NULL is
+ * allowed. */
+void kube_load_free(struct kube_load *load);
+
+#endif
