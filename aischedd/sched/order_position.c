@@ -3,43 +3,48 @@
 
 #include <stdlib.h>
 
+/*
+ * The turn of a member. Members of a row go by waiting time, and a row of equal
+ * key by the job id of its next member. So one that was requeued, whose id is
+ * lower than that of a member before it, has its turn right after that one: it
+ * counts with the highest id up to its own.
+ */
+struct turn_of {
+	struct order_key key;
+	uint64_t job;
+	uint32_t row, member;
+};
+
 /* A job whose position is wanted: the first of a row that waits, or another
  * one. Sorted by queue and turn. */
 struct queued_row {
-	uint32_t row, queue;
-	struct order_key key;
-	uint64_t job;
+	struct turn_of turn;
+	uint32_t queue;
 	uint64_t ahead; /* jobs between the previous waiter and this one */
 	uint32_t *ret;
 	bool other;
 };
 
-static struct queued_row make_queued_row(const struct row_order *o,
-                                         uint32_t row, uint32_t m,
-                                         uint32_t *ret)
+static int by_key(const struct turn_of *x, const struct turn_of *y)
 {
-	return (struct queued_row){
-		.row = row,
-		.queue = o->snap->pend.queue[row],
-		.key = order_key(o, row, m),
-		.job = o->snap->member[m].job,
-		.ret = ret,
-	};
+	int cmp = order_key_cmp(&x->key, &y->key);
+
+	if (cmp)
+		return cmp;
+	if (x->job != y->job)
+		return x->job < y->job ? -1 : 1;
+	if (x->row != y->row)
+		return x->row < y->row ? -1 : 1;
+	return (x->member > y->member) - (x->member < y->member);
 }
 
 static int by_turn(const void *a, const void *b)
 {
 	const struct queued_row *x = a, *y = b;
-	int cmp;
 
 	if (x->queue != y->queue)
 		return x->queue < y->queue ? -1 : 1;
-	cmp = order_key_cmp(&x->key, &y->key);
-	if (cmp)
-		return cmp;
-	if (x->job != y->job)
-		return x->job < y->job ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
+	return by_key(&x->turn, &y->turn);
 }
 
 /* Returns the first member of a row that still has waiting jobs, and how many
@@ -51,6 +56,49 @@ static uint32_t first_waiting(const struct row_order *o, uint32_t row,
 
 	*ret_begun = promised ? o->first_begun[row] : o->begun[row];
 	return promised ? o->first[row] : o->next[row];
+}
+
+/* The first member of a row that has its turn in this pass. */
+static uint32_t first_in_turn(const struct row_order *o, uint32_t row)
+{
+	uint32_t begun, first = first_waiting(o, row, &begun);
+
+	return o->limited[row] < first ? o->limited[row] : first;
+}
+
+static struct turn_of turn_first(const struct row_order *o, uint32_t row,
+                                 uint32_t m)
+{
+	return (struct turn_of){ order_key(o, row, m), o->snap->member[m].job,
+		                 row, m };
+}
+
+/* Go on to the next member of the row. */
+static void turn_next(const struct row_order *o, struct turn_of *t)
+{
+	struct turn_of next = turn_first(o, t->row, t->member + 1);
+
+	if (!order_key_cmp(&next.key, &t->key) && next.job < t->job)
+		next.job = t->job;
+	*t = next;
+}
+
+/* List a member in *w. last: the one listed before, from which its turn follows
+ * if it is of the same row. */
+static void make_queued_row(const struct row_order *o, uint32_t row, uint32_t m,
+                            uint32_t *ret, const struct queued_row *last,
+                            struct queued_row *w)
+{
+	uint32_t from = first_in_turn(o, row);
+	struct turn_of t = turn_first(o, row, from < m ? from : m);
+
+	if (last && last->turn.row == row && last->turn.member <= m)
+		t = last->turn;
+	while (t.member < m)
+		turn_next(o, &t);
+	*w = (struct queued_row){ .turn = t,
+		                  .queue = o->snap->pend.queue[row],
+		                  .ret = ret };
 }
 
 /* How many jobs of a member wait. */
@@ -65,50 +113,22 @@ static uint32_t still_waiting(const struct row_order *o, uint32_t row,
 	return m > first ? mem->count : mem->count - order_may_start(mem);
 }
 
-static bool is_before(const struct row_order *o, uint32_t row, uint32_t m,
-                      const struct queued_row *w)
-{
-	struct order_key key = order_key(o, row, m);
-	int cmp = order_key_cmp(&key, &w->key);
-
-	return cmp ? cmp < 0 : o->snap->member[m].job < w->job;
-}
-
-/* The first of n waiters whose turn comes after that of a member; n if there is
- * none. */
-static uint32_t first_after(const struct row_order *o,
-                            const struct queued_row *w, uint32_t n,
-                            uint32_t row, uint32_t m)
+/* The first of n waiters whose turn comes after this one; n if there is none.
+ */
+static uint32_t first_after(const struct queued_row *w, uint32_t n,
+                            const struct turn_of *t)
 {
 	uint32_t lo = 0;
 
 	while (lo < n) {
 		uint32_t mid = lo + (n - lo) / 2;
 
-		if (is_before(o, row, m, &w[mid]))
+		if (by_key(t, &w[mid].turn) < 0)
 			n = mid;
 		else
 			lo = mid + 1;
 	}
 	return lo;
-}
-
-/* The first of a row's members, from this one on, whose turn comes after the
- * waiter's; found by binary search, as later members have waited no longer. */
-static uint32_t members_before(const struct row_order *o, uint32_t row,
-                               uint32_t from, const struct queued_row *w)
-{
-	uint32_t end = o->snap->pend.member_first[row + 1];
-
-	while (from < end) {
-		uint32_t mid = from + (end - from) / 2;
-
-		if (is_before(o, row, mid, w))
-			from = mid + 1;
-		else
-			end = mid;
-	}
-	return from;
 }
 
 /* Spread the jobs of each row over the gaps between the n waiters of a queue.
@@ -117,18 +137,18 @@ static void count_between(const struct row_order *o, struct queued_row *w,
                           uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t row = w[i].row, last, at;
-		uint32_t begun, from = first_waiting(o, row, &begun);
+		uint32_t row = w[i].turn.row, at;
+		uint32_t end = o->snap->pend.member_first[row + 1];
+		struct turn_of t;
 
 		if (w[i].other)
 			continue;
-		if (o->limited[row] < from)
-			from = o->limited[row];
-		last = members_before(o, row, from, &w[n - 1]);
-		for (uint32_t m = from; m < last; m++) {
-			at = first_after(o, w, n, row, m);
-			if (at < n)
-				w[at].ahead += still_waiting(o, row, m);
+		t = turn_first(o, row, first_in_turn(o, row));
+		while ((at = first_after(w, n, &t)) < n) {
+			w[at].ahead += still_waiting(o, row, t.member);
+			if (t.member + 1 == end)
+				break;
+			turn_next(o, &t);
 		}
 	}
 }
@@ -148,7 +168,7 @@ static uint32_t *last_listed(const struct row_order *o,
 	return last;
 }
 
-/* List the members behind them. */
+/* List the members behind them that wait, too. */
 static void list_queued(const struct row_order *o,
                         const struct arena_list *promised,
                         struct arena_list *queued, struct arena *arena)
@@ -161,10 +181,14 @@ static void list_queued(const struct row_order *o,
 		for (uint32_t i = 1;
 		     i <= LINE_ROW && queued->n < LINE_MAX &&
 		     last[row] != SNAP_NONE && last[row] + i < end;
-		     i++)
-			*(struct queued *)arena_push(arena, queued,
-			                             sizeof(struct queued)) =
-			    (struct queued){ row, last[row] + i, 0 };
+		     i++) {
+			struct queued *it;
+
+			if (!still_waiting(o, row, last[row] + i))
+				continue;
+			it = arena_push(arena, queued, sizeof(*it));
+			*it = (struct queued){ row, last[row] + i, 0 };
+		}
 	}
 }
 
@@ -180,17 +204,18 @@ static uint32_t list_waiters(const struct row_order *o, struct verdict *verdict,
 	for (uint32_t row = 0; row < o->snap->pend.n; row++) {
 		uint32_t m = order_waiting(o, row);
 
-		if (m != SNAP_NONE)
-			w[n++] =
-			    make_queued_row(o, row, m, &verdict[row].position);
+		if (m == SNAP_NONE)
+			continue;
+		make_queued_row(o, row, m, &verdict[row].position, NULL, &w[n]);
+		n++;
 	}
 	nfirst = n;
-	for (size_t i = 0; i < promised->n; i++)
-		w[n++] =
-		    make_queued_row(o, p[i].row, p[i].member, &p[i].position);
-	for (size_t i = 0; i < queued->n; i++)
-		w[n++] =
-		    make_queued_row(o, q[i].row, q[i].member, &q[i].position);
+	for (size_t i = 0; i < promised->n; i++, n++)
+		make_queued_row(o, p[i].row, p[i].member, &p[i].position, NULL,
+		                &w[n]);
+	for (size_t i = 0; i < queued->n; i++, n++)
+		make_queued_row(o, q[i].row, q[i].member, &q[i].position,
+		                i ? &w[n - 1] : NULL, &w[n]);
 	for (uint32_t i = nfirst; i < n; i++)
 		w[i].other = true;
 	return n;

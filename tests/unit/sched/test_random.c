@@ -169,6 +169,9 @@ static void add_rows(struct dice *d, struct buf *t, uint32_t nnodes)
 
 	for (uint32_t i = 0; i < nrows; i++) {
 		uint32_t n = roll(d, 5) ? 1 + roll(d, 5) : 0;
+		/* A job that was requeued is behind those that have waited for
+		 * longer, with larger ids. */
+		uint32_t requeued = n && !roll(d, 3) ? job++ : 0;
 
 		/* A row with a claim has one member. */
 		buf_printf(t, "pend %u", (unsigned)job++);
@@ -177,6 +180,12 @@ static void add_rows(struct dice *d, struct buf *t, uint32_t nnodes)
 		for (uint32_t k = 1; k < n; k++, job += 1 + roll(d, 3))
 			buf_printf(t, ",%u%s", (unsigned)job,
 			           PICK(d, "", "", "", "*3/1", "*4"));
+		if (requeued)
+			buf_printf(t, ",%u since=", (unsigned)requeued);
+		for (uint32_t k = 0; requeued && k < n; k++)
+			buf_puts(t, "0,");
+		if (requeued)
+			buf_puts(t, "500");
 		if (!roll(d, 6)) {
 			add_segments(d, t);
 		} else {
@@ -194,6 +203,40 @@ static void add_rows(struct dice *d, struct buf *t, uint32_t nnodes)
 	}
 }
 
+/* The positions told so far. */
+struct positions {
+	uint32_t n, queue[512], position[512];
+};
+
+/* Check that no other job of the queue has the same position. */
+static void note_position(struct positions *all, uint32_t queue,
+                          uint32_t position, const char *world)
+{
+	for (uint32_t i = 0; position && i < all->n; i++)
+		ck_assert_msg(
+		    all->queue[i] != queue || all->position[i] != position,
+		    "position %u twice in\n%s", (unsigned)position, world);
+	ck_assert_uint_lt(all->n, ARRAY_SIZE(all->queue));
+	all->queue[all->n] = queue;
+	all->position[all->n++] = position;
+}
+
+static void check_positions(const struct snap *s, const struct plan *plan,
+                            const char *world)
+{
+	struct positions all = { 0 };
+
+	for (uint32_t row = 0; row < plan->nverdicts; row++)
+		note_position(&all, s->pend.queue[row],
+		              plan->verdict[row].position, world);
+	for (uint32_t i = 0; i < plan->npromised; i++)
+		note_position(&all, s->pend.queue[plan->promised[i].row],
+		              plan->promised[i].position, world);
+	for (uint32_t i = 0; i < plan->nqueued; i++)
+		note_position(&all, s->pend.queue[plan->queued[i].row],
+		              plan->queued[i].position, world);
+}
+
 static void plan_text(const struct snap *snap, const char *world,
                       struct buf *out)
 {
@@ -203,6 +246,7 @@ static void plan_text(const struct snap *snap, const char *world,
 
 	ck_assert_msg(plan_check(snap, plan, &why) == 0, "%s in\n%s", why.text,
 	              world);
+	check_positions(snap, plan, world);
 	plan_write(snap, plan, out);
 	arena_free(arena);
 }
