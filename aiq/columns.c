@@ -137,6 +137,7 @@ static const struct column node_columns[] = {
 	{ "gpus", "GPUS", .letter = 'G', .right = true },
 	{ "gpus_free", "GPUS_FREE", .right = true },
 	{ "gpu_type", "GPU_TYPE", .show = SHOW_TEXT },
+	{ "gpu_memory_mib", "GPU_MEMORY", .right = true, .show = SHOW_MIB },
 	{ "features", "FEATURES", .letter = 'f' },
 	{ "topology", "TOPOLOGY", .show = SHOW_TEXT },
 	{ "jobs", "JOBS", .right = true },

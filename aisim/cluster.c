@@ -78,7 +78,8 @@ int64_t cluster_cpus(const struct state *state)
 struct room_node {
 	int64_t cpu_milli, mem_mib;
 	uint32_t ngpus, ncpus;
-	uint16_t gpu[LIMIT_GPUS]; /* thousandths left, by device */
+	uint16_t gpu[LIMIT_GPUS];   /* thousandths left, by device */
+	uint8_t slices[LIMIT_GPUS]; /* in partitions, by device */
 	uint16_t *cpu; /* thousandths left, by CPU that can be bound */
 	const struct node *node;
 };
@@ -132,7 +133,7 @@ static bool take_part(struct room_node *node, uint16_t milli, uint64_t *ret)
 	uint32_t best = node->ngpus;
 
 	for (uint32_t i = 0; i < node->ngpus; i++)
-		if (node->gpu[i] >= milli &&
+		if (node->gpu[i] >= milli && !node->slices[i] &&
 		    (best == node->ngpus || node->gpu[i] < node->gpu[best]))
 			best = i;
 	if (best == node->ngpus)
@@ -200,18 +201,58 @@ static bool take_given(struct room_node *node, uint16_t milli, uint64_t gpus)
 	for (uint64_t left = gpus; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(left);
 
-		if (i >= node->ngpus || node->gpu[i] < milli)
+		if (i >= node->ngpus || node->gpu[i] < milli || node->slices[i])
 			return false;
 		node->gpu[i] = (uint16_t)(node->gpu[i] - milli);
 	}
 	return true;
 }
 
+/* Take slices of a device, on which there are only partitions. */
+static bool take_units(struct room_node *node, uint32_t gpu, uint8_t profile,
+                       uint8_t units)
+{
+	int64_t all = mig_profile[profile].all;
+	int64_t used = __builtin_popcount(node->slices[gpu]);
+
+	if (node->gpu[gpu] != 1000 - 1000 * used / all ||
+	    node->slices[gpu] & units)
+		return false;
+	node->slices[gpu] |= units;
+	node->gpu[gpu] = (uint16_t)(node->gpu[gpu] - mig_milli(profile));
+	return true;
+}
+
+/* Take the given partition, or the first that is free. */
+static bool take_partition(struct room_node *node, uint8_t profile,
+                           struct snap_task *ret)
+{
+	if (!mig_has(node_mig(node->node), profile))
+		return false;
+	if (ret->gpus)
+		return (uint32_t)__builtin_ctzll(ret->gpus) < node->ngpus &&
+		       take_units(node, (uint32_t)__builtin_ctzll(ret->gpus),
+		                  profile, ret->units);
+	for (uint32_t i = 0; i < node->ngpus; i++) {
+		uint8_t starts = mig_free_starts(profile, node->slices[i]);
+
+		ret->gpus = (uint64_t)1 << i;
+		ret->units =
+		    mig_mask(profile, (uint32_t)__builtin_ctz(starts | 128u));
+		if (starts && take_units(node, i, profile, ret->units))
+			return true;
+	}
+	return false;
+}
+
 static bool take_gpus(struct room_node *node, const struct room_ask *ask,
                       struct snap_task *ret)
 {
 	int64_t gpus = ask->req->gpus_milli;
+	uint8_t profile = mig_find(ask->gpu_type);
 
+	if (profile)
+		return take_partition(node, profile, ret);
 	if (ask->dev)
 		return take_given(node, ret->gpu_milli, ret->gpus);
 	if (gpus > 0 && gpus < 1000)
@@ -258,14 +299,20 @@ static int check_given(const struct room_node *node, const struct room_ask *ask,
                        uint32_t i, struct err *err)
 {
 	int64_t gpus = ask->req->gpus_milli;
-	struct snap_task task = { .gpus = ask->dev[i] };
+	struct snap_task task = { .gpus = ask->dev[i].gpus };
+	uint8_t profile = mig_find(ask->gpu_type);
 	uint32_t numas = numas_of(node, ask, &task);
 
-	if (__builtin_popcountll(ask->dev[i]) != (gpus + 999) / 1000)
+	if (ask->dev[i].profile != profile)
+		return err_set(err, EINVAL,
+		               "dev: task %u has partition %s, but asks for %s",
+		               i, mig_profile_name[ask->dev[i].profile],
+		               mig_profile_name[profile]);
+	if (__builtin_popcountll(task.gpus) != (gpus + 999) / 1000)
 		return err_set(
 		    err, EINVAL, "dev: task %u has %d GPUs, but asks for %g", i,
-		    __builtin_popcountll(ask->dev[i]), (double)gpus / 1000);
-	if (ask->dev[i] && ask->gpu_type &&
+		    __builtin_popcountll(task.gpus), (double)gpus / 1000);
+	if (task.gpus && ask->gpu_type && !profile &&
 	    (!node->node->gpu_type ||
 	     strcmp(ask->gpu_type, node->node->gpu_type) != 0))
 		return err_set(err, EINVAL,
@@ -290,7 +337,8 @@ struct placement *room_take(struct room *room, const struct room_ask *ask,
 		struct room_node *node = &room->node[ask->node[i]];
 
 		task[i].node = ask->node[i];
-		task[i].gpus = ask->dev ? ask->dev[i] : 0;
+		task[i].gpus = ask->dev ? ask->dev[i].gpus : 0;
+		task[i].units = ask->dev ? ask->dev[i].units : 0;
 		if (ask->dev && check_given(node, ask, i, err) < 0)
 			goto out;
 		if (!take_task(node, ask, &task[i], &list)) {

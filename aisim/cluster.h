@@ -8,6 +8,7 @@
 #define AISIM_CLUSTER_H
 
 #include "aischedd/state/state.h"
+#include "aisim/trace.h"
 
 /* Let all nodes of the configuration appear, up and idle, in the order of the
  * file: node i of the state is section i. Fails with EINVAL if a node lacks its
@@ -30,19 +31,19 @@ void room_free(struct room *room);
 
 struct room_ask {
 	const struct request *req;
-	const char *gpu_type; /* NULL: any */
-	int numa;             /* enum numa */
-	const uint32_t *node; /* [ntasks] */
-	const uint64_t *dev;  /* [ntasks] their GPUs, or NULL */
+	const char *gpu_type;        /* NULL: any */
+	int numa;                    /* enum numa */
+	const uint32_t *node;        /* [ntasks] */
+	const struct trace_dev *dev; /* [ntasks] their GPUs, or NULL */
 	uint32_t ntasks;
 };
 
 /*
  * Place the tasks of such a job on its nodes: on the given devices; else a part
- * of a device on the fullest one that holds it, whole devices on the first idle
- * ones. CPUs likewise, in the NUMA nodes of its devices if it demands that. The
- * caller frees the result. Fails with EBUSY, naming the full node, or EINVAL if
- * it may not have the devices.
+ * of a device on the fullest one that holds it, a partition on the first, whole
+ * devices on the first idle ones. CPUs likewise, in the NUMA nodes of its
+ * devices if it demands that. The caller frees the result. Fails with EBUSY,
+ * naming the full node, or EINVAL if it may not have the devices.
  */
 struct placement *room_take(struct room *room, const struct room_ask *ask,
                             struct err *err);

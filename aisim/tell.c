@@ -233,12 +233,48 @@ static void put_numas(struct sim *sim, const struct job *job, bool only_old)
 		buf_addc(&tell->line, '}');
 }
 
+/* Write the partitions of tasks, if there are any. */
+static void put_parts(struct sim *sim, const struct placement *place,
+                      uint8_t profile, bool only_old)
+{
+	struct tell *tell = &sim->tell;
+	const char *between = ",\"parts\":{";
+
+	for (uint32_t i = 0; profile && i < tell->ntouched; i++) {
+		uint32_t node = tell->touched[i], n = 0;
+		const char *comma = "[";
+
+		for (uint32_t k = 0; k < place->ntasks; k++) {
+			const struct snap_task *t = &place->task[k];
+
+			if (t->node != node || !t->units ||
+			    !is_told(&tell->node[node], only_old, n++))
+				continue;
+			if (*comma == '[')
+				put_node(sim, node, &between);
+			buf_printf(&tell->line, "%s\"%d:%s@%d\"", comma,
+			           __builtin_ctzll(t->gpus),
+			           mig_profile_name[profile],
+			           __builtin_ctz(t->units));
+			comma = ",";
+		}
+		if (*comma == ',')
+			buf_addc(&tell->line, ']');
+	}
+	if (!strcmp(between, ","))
+		buf_addc(&tell->line, '}');
+}
+
 /* Write all tasks of a job and their devices, or only those that stay. */
 static void put_placed(struct sim *sim, const struct job *job, bool only_old)
 {
+	struct spec spec;
+
 	put_nodes(sim, only_old);
 	put_gpus(sim, job->place, only_old);
 	put_numas(sim, job, only_old);
+	spec_unpack(&spec, job->packed);
+	put_parts(sim, job->place, mig_find(spec.gpu_type), only_old);
 }
 
 /* --- events ------------------------------------------------------------ */

@@ -28,6 +28,12 @@ enum on_evict {
 	ON_EVICT_END      /* it ends */
 };
 
+/* The devices of a task that runs from the beginning. */
+struct trace_dev {
+	uint64_t gpus;          /* bit i: device i */
+	uint8_t profile, units; /* of its partition; 0: none */
+};
+
 struct trace_job {
 	const char *name;
 	char *packed; /* its spec, spec_pack(); NULL once it has arrived */
@@ -36,8 +42,7 @@ struct trace_job {
 	uint32_t line;        /* line of the file */
 	uint32_t nrunning;    /* its tasks if it runs from the beginning */
 	const uint32_t *node; /* [nrunning] their nodes */
-	const uint64_t *dev;  /* [nrunning] their GPUs, bit i: device i; NULL:
-	                         any */
+	const struct trace_dev *dev; /* [nrunning] their GPUs; NULL: any */
 	int64_t submit, started;
 	int64_t work;        /* seconds until it ends, or TRACE_NEVER */
 	int64_t grace;       /* seconds an eviction takes */

@@ -9,6 +9,8 @@
 #include "aisim/trace.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
+#include "libcommon/mig.h"
+#include "libcommon/parse.h"
 
 /* A job while its line is read; strings are the JSON object's. */
 struct line {
@@ -171,25 +173,58 @@ static int set_nodes(struct line *line, const struct key *key, json_t *value,
 	return 0;
 }
 
+/* "0:3g.40gb@4" */
+static int partition_of(const char *text, struct trace_dev *ret,
+                        struct err *err)
+{
+	const char *colon = strchr(text, ':'), *at = strchr(text, '@');
+	int64_t gpu, start;
+	char *name;
+
+	if (!colon || !at || at < colon ||
+	    parse_int(at + 1, 0, MIG_UNITS - 1, &start, NULL) < 0)
+		return err_set(err, EINVAL,
+		               "bad partition '%s': use GPU:PROFILE@START",
+		               text);
+	name = xstrndup(text, (size_t)(colon - text));
+	if (parse_int(name, 0, LIMIT_GPUS - 1, &gpu, NULL) < 0)
+		gpu = -1;
+	free(name);
+	name = xstrndup(colon + 1, (size_t)(at - colon - 1));
+	ret->profile = mig_find(name);
+	free(name);
+	if (gpu < 0 || !ret->profile ||
+	    !(mig_profile[ret->profile].starts >> start & 1))
+		return err_set(err, EINVAL,
+		               "no GPU can have the partition '%s'", text);
+	ret->gpus = (uint64_t)1 << gpu;
+	ret->units = mig_mask(ret->profile, (uint32_t)start);
+	return 0;
+}
+
 /* [2,3] -> bits 2 and 3 */
-static int devices_of(const json_t *list, uint64_t *ret, struct err *err)
+static int devices_of(const json_t *list, struct trace_dev *ret,
+                      struct err *err)
 {
 	const json_t *item;
 	int64_t device;
 	size_t i;
 
-	*ret = 0;
+	*ret = (struct trace_dev){ 0 };
+	if (json_is_string(list))
+		return partition_of(json_string_value(list), ret, err);
 	if (!json_is_array(list))
 		return err_set(err, EINVAL,
 		               "the devices of a task are an array");
 	json_array_foreach(list, i, item) {
 		if (whole(item, &device, err) < 0)
 			return -1;
-		if (device < 0 || device >= LIMIT_GPUS || *ret >> device & 1)
+		if (device < 0 || device >= LIMIT_GPUS ||
+		    ret->gpus >> device & 1)
 			return err_set(err, EINVAL,
 			               "no GPU, or one that stands twice: %lld",
 			               (long long)device);
-		*ret |= (uint64_t)1 << device;
+		ret->gpus |= (uint64_t)1 << device;
 	}
 	return 0;
 }
@@ -198,7 +233,7 @@ static int set_dev(struct line *line, const struct key *key, json_t *value,
                    struct err *err)
 {
 	size_t n = json_array_size(value), i;
-	uint64_t *dev;
+	struct trace_dev *dev;
 	json_t *list;
 
 	(void)key;
@@ -206,7 +241,7 @@ static int set_dev(struct line *line, const struct key *key, json_t *value,
 		return err_set(err, EINVAL,
 		               "an array of the devices of each task is "
 		               "expected");
-	dev = arena_array(line->trace->arena, uint64_t, n);
+	dev = arena_array(line->trace->arena, struct trace_dev, n);
 	json_array_foreach(value, i, list)
 		if (devices_of(list, &dev[i], err) < 0)
 			return -1;

@@ -111,7 +111,8 @@ enum reason_kind {
 	X(Cancelled, ENDED, "it was cancelled")                                \
 	X(Preempted, ENDED, "it was evicted for another job")                  \
 	X(LinkAlignment, PLACE, "no node has its GPUs in as few link groups")  \
-	X(Volume, OWN, "a volume claim that it mounts cannot be used now")
+	X(Volume, OWN, "a volume claim that it mounts cannot be used now")     \
+	X(Partition, PLACE, "no GPU has free slices where its partition may be")
 
 enum reason {
 #define X(sym, kind, text) WHY_##sym,

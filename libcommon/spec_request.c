@@ -1,8 +1,10 @@
 /* spec_request.c - resolve a request: what each task gets */
 #include <assert.h>
 
+#include "libcommon/buf.h"
 #include "libcommon/constraint.h"
 #include "libcommon/limits.h"
+#include "libcommon/mig.h"
 #include "libcommon/spec.h"
 #include "libcommon/topology.h"
 
@@ -231,6 +233,29 @@ static int divide_gpus(int64_t gpus, int64_t tasks, int64_t *ret_milli,
 	return 0;
 }
 
+/* Make its partition what each task asks for. */
+static int resolve_partition(const struct spec *spec, struct request *req,
+                             struct err *err)
+{
+	uint8_t profile = mig_find(spec->gpu_type);
+	struct buf names = { 0 };
+
+	if (!profile) {
+		mig_put_profiles(&names, ~0u);
+		err_set(err, EINVAL, "no GPU has MIG profile %s; there are %s",
+		        spec->gpu_type, names.data);
+		buf_free(&names);
+		return -1;
+	}
+	if (req->gpus_milli != 1000)
+		return err_set(err, EINVAL,
+		               "a task can have one %s, not %g: CUDA sees no "
+		               "more than one partition",
+		               spec->gpu_type, (double)req->gpus_milli / 1000);
+	req->gpus_milli = mig_milli(profile);
+	return 0;
+}
+
 static int resolve_gpus(const struct spec *spec, struct request *req,
                         struct err *err)
 {
@@ -259,6 +284,15 @@ static int resolve_gpus(const struct spec *spec, struct request *req,
 	return 0;
 }
 
+static int resolve_devices(const struct spec *spec, struct request *req,
+                           struct err *err)
+{
+	if (resolve_gpus(spec, req, err) < 0)
+		return -1;
+	return mig_is_name(spec->gpu_type) ? resolve_partition(spec, req, err)
+	                                   : 0;
+}
+
 static int64_t cpus_of(const struct spec *spec)
 {
 	return spec_is_set(spec->cpus) ? spec->cpus : 1000;
@@ -275,7 +309,7 @@ int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 	    resolve_segment(spec, &req, err) < 0 ||
 	    check_counts(spec, &req, err) < 0 ||
 	    resolve_memory(spec, default_mem_per_cpu_mib, &req, err) < 0 ||
-	    resolve_gpus(spec, &req, err) < 0)
+	    resolve_devices(spec, &req, err) < 0)
 		return -1;
 	*ret = req;
 	return 0;
@@ -290,6 +324,9 @@ void spec_request(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 	    resolve_memory(spec, default_mem_per_cpu_mib, ret, NULL) < 0 ||
 	    resolve_gpus(spec, ret, NULL) < 0)
 		assert(!"a spec that was checked");
+	/* An earlier version may have taken the word for any type. */
+	if (mig_is_name(spec->gpu_type))
+		resolve_partition(spec, ret, NULL);
 }
 
 bool spec_takes_nodes(const struct spec *spec)

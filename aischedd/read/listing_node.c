@@ -85,6 +85,13 @@ static void n_topology(struct row_view *v)
 	                                               : node->topology);
 }
 
+static int64_t gpu_memory_of(const struct row_view *v)
+{
+	const struct conf_node *conf = node_of(v)->conf;
+
+	return conf ? conf->gpu_memory : CONF_NONE;
+}
+
 /* clang-format off */
 FIELD(n_name,            put_text,   state_node_label(v->state, v->index))
 FIELD(n_pool,            put_text,   pool_of(v))
@@ -95,6 +102,7 @@ FIELD(n_memory_free_mib, put_int,    v->left->free[RES_MEM])
 FIELD(n_gpus,            put_int,    node_of(v)->ngpus)
 FIELD(n_gpus_free,       put_milli,  v->left->free[RES_GPU])
 FIELD(n_gpu_type,        put_text,   node_of(v)->gpu_type)
+FIELD(n_gpu_memory_mib,  put_int_or, gpu_memory_of(v), CONF_NONE)
 FIELD(n_jobs,            put_int,    v->left->jobs)
 /* clang-format on */
 
@@ -103,20 +111,9 @@ const struct field listing_node_fields[] = {
 	{                             \
 #name, n_##name, true \
 	}
-	F(name),
-	F(pool),
-	F(state),
-	F(reason),
-	F(cpus),
-	F(cpus_free),
-	F(memory_mib),
-	F(memory_free_mib),
-	F(gpus),
-	F(gpus_free),
-	F(gpu_type),
-	F(features),
-	F(topology),
-	F(jobs),
-	{ NULL, NULL, false }
+	F(name),     F(pool),      F(state),      F(reason),
+	F(cpus),     F(cpus_free), F(memory_mib), F(memory_free_mib),
+	F(gpus),     F(gpus_free), F(gpu_type),   F(gpu_memory_mib),
+	F(features), F(topology),  F(jobs),       { NULL, NULL, false }
 #undef F
 };

@@ -470,7 +470,8 @@ static struct settling *settling_new(struct pass *p, uint32_t nclaims)
 		struct claim_holder *h = &c->holder[i];
 
 		h->index = i;
-		h->typed = s->req.gpu_type[h->req] != SNAP_NONE;
+		h->typed = s->req.gpu_type[h->req] != SNAP_NONE ||
+		           s->req.profile[h->req];
 		h->strict = s->req.numa[h->req] == NUMA_STRICT ||
 		            s->req.numa[h->req] == NUMA_TIGHT ||
 		            s->req.links[h->req] == LINKS_STRICT;

@@ -73,6 +73,7 @@ static uint32_t take_task(struct work *w, uint32_t req,
 
 	ret->gpus = 0;
 	ret->gpu_milli = 0;
+	ret->units = 0;
 	ret->numas = 0;
 	fit_devices_gpus(w, req, at, ret);
 	nuse = fit_devices_cpus(w, req, ret, at->numas, use);

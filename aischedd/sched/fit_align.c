@@ -1,6 +1,8 @@
 /* fit_align.c - the NUMA nodes for one task */
 #include "aischedd/sched/fit_align.h"
 
+#include "aischedd/sched/fit_mig.h"
+
 static int64_t min(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
@@ -23,6 +25,17 @@ static int64_t parts_of(int64_t nfree, int64_t part)
 
 /* --- the room of a part of a node -------------------------------------- */
 
+/* How many fractions or partitions fit on a device. */
+static int64_t shares_on(const struct work *w, uint32_t req, uint32_t node,
+                         uint32_t device)
+{
+	if (w->snap->req.profile[req])
+		return fit_mig_count(w, req, node, device);
+	if (w->slices && w->slices[device])
+		return 0;
+	return parts_of(w->device[device], w->snap->req.gpus[req]);
+}
+
 static int64_t fit_gpus(const struct work *w, uint32_t req, uint32_t node,
                         const struct fit_where *at, int64_t max)
 {
@@ -44,7 +57,8 @@ static int64_t fit_gpus(const struct work *w, uint32_t req, uint32_t node,
 		    !(at->numas >> s->gpu.numa[d] & 1) || !(at->gpus >> i & 1))
 			continue;
 		whole += w->device[d] == 1000;
-		shares += gpus < 1000 ? parts_of(w->device[d], gpus) : 0;
+		if (gpus < 1000)
+			shares += shares_on(w, req, node, d);
 	}
 	return gpus < 1000 ? min(shares, max)
 	                   : fit_amount(whole, gpus / 1000, max);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/sched/fit_mig.h"
+
 static int64_t min(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
@@ -299,6 +301,7 @@ static uint64_t pick_shared(const struct work *w, uint32_t req, uint32_t node,
 		int64_t have = w->device[first + i], others = 0;
 
 		if (have < part || have > least || have == 1000 ||
+		    (w->slices && w->slices[first + i]) ||
 		    !(at->numas >> s->gpu.numa[first + i] & 1) ||
 		    !fit_devices_is_type(s, req, first + i))
 			continue;
@@ -319,13 +322,20 @@ void fit_devices_gpus(const struct work *w, uint32_t req,
                       const struct fit_where *at, struct snap_task *t)
 {
 	int64_t gpus = w->snap->req.gpus[req];
+	uint8_t profile = w->snap->req.profile[req];
 	struct fit_damage damage;
 
 	if (!gpus)
 		return;
 	t->gpu_milli = (uint16_t)min(gpus, 1000);
+	if (gpus < 1000 && profile) {
+		fit_mig_pick(w, req, at, t);
+		return;
+	}
 	if (gpus < 1000)
 		t->gpus = pick_shared(w, req, t->node, at);
+	if (profile)
+		t->units = mig_mask(profile, 0);
 	if (!t->gpus)
 		t->gpus = fit_devices_pick(
 		    w, t->node, fit_devices_whole(w, req, t->node, at),

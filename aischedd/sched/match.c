@@ -22,8 +22,9 @@ struct match {
 	 * chains by key; NULL: there are none. */
 	uint32_t *ask_first, *ask_next; /* by word: of its key; of this one */
 	uint32_t nwords, ntypes;
-	size_t taints, types,
-	    nbits; /* first bit of taints, of types, and one past the last */
+	/* first bit of taints, of types, of models, and one past the last */
+	size_t taints, types, models, nbits;
+	uint32_t nmodels; /* 0: no request asks for partitions */
 
 	uint32_t nclasses;
 	struct node_class *class;
@@ -117,6 +118,8 @@ static uint32_t number_asked(struct match *m)
 		}
 		if (s->req.gpu_type[r] != SNAP_NONE)
 			name_word(m->type_bit, &m->ntypes, s->req.gpu_type[r]);
+		if (s->req.profile[r])
+			m->nmodels = MIG_NMODELS;
 	}
 	return longest;
 }
@@ -138,7 +141,8 @@ static void number_words(struct match *m)
 	}
 	m->taints = 64 + (size_t)m->nwords;
 	m->types = m->taints + m->nwords;
-	m->nbits = m->types + m->ntypes;
+	m->models = m->types + m->ntypes;
+	m->nbits = m->models + m->nmodels;
 	m->stack = arena_array(m->arena, bool, longest);
 }
 
@@ -183,6 +187,8 @@ static void node_bits(const struct match *m, uint32_t node, uint64_t *ret)
 		set_words(m, s->taint[i], ret);
 		bit_set(ret, m->taints + m->word_bit[s->taint[i]]);
 	}
+	if (m->nmodels)
+		bit_set(ret, m->models + n->mig[node]);
 	for (uint32_t i = n->gpu_first[node];
 	     m->ntypes && i < n->gpu_first[node + 1]; i++) {
 		uint32_t type = s->gpu.type[i];
@@ -378,6 +384,17 @@ static bool tolerates(const struct match *m, uint32_t req, const uint64_t *bits)
 	return true;
 }
 
+static bool has_profile(const struct match *m, uint8_t profile,
+                        const struct node_class *c)
+{
+	for (uint8_t model = 1; model < MIG_NMODELS; model++) {
+		if (bit_get(c->word, m->models + model) &&
+		    mig_has(model, profile))
+			return true;
+	}
+	return false;
+}
+
 static enum match_lack class_lack(const struct match *m, uint32_t req,
                                   const struct node_class *c)
 {
@@ -390,6 +407,8 @@ static enum match_lack class_lack(const struct match *m, uint32_t req,
 		return MATCH_GPU;
 	if (r->gpus[req] && type != SNAP_NONE &&
 	    !bit_get(c->word, m->types + m->type_bit[type]))
+		return MATCH_GPU_TYPE;
+	if (r->profile[req] && !has_profile(m, r->profile[req], c))
 		return MATCH_GPU_TYPE;
 	if (!rule_holds(m, r->rule_first[req], r->rule_first[req + 1], c->word))
 		return MATCH_FEATURES;

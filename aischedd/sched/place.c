@@ -475,6 +475,7 @@ static bool resume_task(struct place *p, uint32_t run,
 	task->node = node;
 	task->gpus = had->gpus;
 	task->gpu_milli = had->gpu_milli;
+	task->units = had->units;
 	task->numas = had->numas;
 	end_task(p, fit_resume(p->work, req, had, p->use + p->nuse));
 	place_index_refresh(p->index, node);

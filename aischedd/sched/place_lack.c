@@ -3,6 +3,7 @@
 
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/fit_align.h"
+#include "aischedd/sched/fit_mig.h"
 #include "aischedd/sched/place_topology.h"
 #include "aischedd/sched/verdict.h"
 
@@ -350,6 +351,22 @@ static bool lacks_alignment(struct place_trial *t, struct place_lack *ret)
 	return true;
 }
 
+/* Whether it only lacks slices in the right places; if so, report the GPU with
+ * the most on that node. */
+static bool lacks_slices(struct place_trial *t, struct place_lack *ret)
+{
+	const struct snap *s = t->p->snap;
+
+	if (!s->req.profile[t->req] ||
+	    !fits_loosely(t, LOOSE_SLICES, &ret->node))
+		return false;
+	ret->why = WHY_Partition;
+	ret->what = WHAT_SLICES;
+	ret->have = fit_mig_best(t->p->work, ret->node, &ret->need);
+	ret->total = mig_profile[s->req.profile[t->req]].all;
+	return true;
+}
+
 struct place_lack place_lack_of(struct place_trial *t)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
@@ -359,7 +376,7 @@ struct place_lack place_lack_of(struct place_trial *t)
 	place_undo(t->p);
 	lack_sum(t, &ret);
 	ret.domain = SNAP_NONE;
-	if (lacks_alignment(t, &ret))
+	if (lacks_alignment(t, &ret) || lacks_slices(t, &ret))
 		return ret;
 	/* A single task is always in one domain. */
 	if (r->need[t->req] != LEVEL_NONE && (fits || t->tasks > 1)) {

@@ -73,6 +73,7 @@ static bool are_alike(const struct snap *s, uint32_t a, uint32_t b)
 	const struct snap_reqs *r = &s->req;
 
 	return r->pools[a] == r->pools[b] && r->gpu_type[a] == r->gpu_type[b] &&
+	       r->profile[a] == r->profile[b] &&
 	       rule_size(s, a) == rule_size(s, b) &&
 	       !memcmp(s->rule + r->rule_first[a], s->rule + r->rule_first[b],
 	               rule_size(s, a));
@@ -81,9 +82,9 @@ static bool are_alike(const struct snap *s, uint32_t a, uint32_t b)
 static uint32_t *find_slot(const struct place_scarce *c, uint32_t req)
 {
 	const struct snap_reqs *r = &c->snap->req;
-	uint64_t hash = hash_bytes(r->pools[req] ^ r->gpu_type[req],
-	                           c->snap->rule + r->rule_first[req],
-	                           rule_size(c->snap, req));
+	uint64_t hash = hash_bytes(
+	    r->pools[req] ^ r->gpu_type[req] ^ (uint64_t)r->profile[req] << 32,
+	    c->snap->rule + r->rule_first[req], rule_size(c->snap, req));
 	uint32_t i = hash % SLOTS;
 
 	while (c->slot[i] &&

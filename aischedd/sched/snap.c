@@ -295,6 +295,11 @@ static int check_req(const struct snap *s, uint32_t i, struct err *err)
 		return bad(err, "request", i, "time limit out of range");
 	if (!level_ok(s, r->need[i]) || !level_ok(s, r->like[i]))
 		return bad(err, "request", i, "unknown level");
+	if (r->profile[i] && (r->profile[i] >= mig_nprofiles() ||
+	                      r->gpus[i] != mig_milli(r->profile[i]) ||
+	                      r->gpu_type[i] != SNAP_NONE))
+		return bad(err, "request", i,
+		           "not the part of a GPU that its profile is");
 	if (r->numa[i] > NUMA_TIGHT || r->links[i] > LINKS_STRICT)
 		return bad(err, "request", i, "unknown alignment");
 	if (!index_ok(r->reservation[i], s->resv.n))
@@ -371,6 +376,9 @@ static int check_task(const struct snap *s, const struct snap_task *t,
 	ncpus = s->node.cpu_first[t->node + 1] - s->node.cpu_first[t->node];
 	if (t->gpu_milli > 1000 || (ngpus < 64 && t->gpus >> ngpus))
 		return bad(err, "running job", run, "unknown GPU");
+	if (t->units && (!t->gpus || t->gpus & (t->gpus - 1)))
+		return bad(err, "running job", run,
+		           "slices of no GPU, or of several");
 	nnumas = snap_node_nnumas(s, t->node);
 	if (nnumas < SNAP_NUMAS && t->numas >> nnumas)
 		return bad(err, "running job", run, "unknown NUMA node");

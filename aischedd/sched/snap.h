@@ -17,6 +17,7 @@
 #include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
 #include "libcommon/mem.h"
+#include "libcommon/mig.h"
 
 #define SNAP_NONE  UINT32_MAX
 #define SNAP_NEVER (-1)      /* a time that does not come */
@@ -83,6 +84,8 @@ struct snap_nodes {
 	const uint32_t *feature_first; /* slice of feature */
 	const uint32_t *taint_first;   /* slice of taint */
 	const uint32_t *domain; /* smallest topology domain, or SNAP_NONE */
+	const uint8_t
+	    *mig; /* enum mig_model: partitions that its GPUs can have */
 	/* a start failed there: no other before this time */
 	const int64_t *retry_at;
 };
@@ -150,6 +153,8 @@ struct snap_licenses {
  * tasks_per_node  0: as many as fit
  * gpus            per task
  * gpu_type        word, SNAP_NONE: any
+ * profile         of the partition that each task gets (libcommon/mig.h); gpus
+ *                 is its part of a GPU. 0: none
  * pools           bit i: pool i
  * exclusive       1: no other job on its nodes; free and used amounts count
  *                 only its request
@@ -168,7 +173,8 @@ struct snap_licenses {
 /* clang-format off */
 #define SNAP_REQ_OTHERS(X)                                                  \
 	X(uint32_t, min_tasks) X(uint32_t, nodes) X(uint32_t, tasks_per_node) \
-	X(int64_t, gpus) X(uint32_t, gpu_type) X(uint64_t, pools)           \
+	X(int64_t, gpus) X(uint32_t, gpu_type) X(uint8_t, profile)          \
+	X(uint64_t, pools)                                                  \
 	X(uint8_t, exclusive) X(uint8_t, one_process) X(int64_t, time_limit) \
 	X(uint8_t, need) X(uint8_t, like) X(uint32_t, segment)              \
 	X(uint8_t, numa) X(uint8_t, links) X(uint32_t, reservation)
@@ -270,7 +276,8 @@ struct snap_run {
 struct snap_task {
 	uint32_t node;
 	uint16_t gpu_milli; /* of each device in gpus: 1000 or the fraction */
-	uint64_t gpus;      /* bit i: device i of the node */
+	uint8_t units; /* bit i: slice i of its GPU; 0: it has no partition */
+	uint64_t gpus; /* bit i: device i of the node */
 	uint32_t cpu_first; /* slice of cpu_use (until the next task's) */
 	/* bit i: part of its memory is in NUMA node i; 0 where that is not
 	 * counted. How much: snap_numa_share(). */

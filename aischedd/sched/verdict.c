@@ -361,6 +361,53 @@ static void put_links(const struct snap *s, uint32_t row,
 	put_blocker(s, v, out);
 }
 
+/* "needs a 3g.40gb; GPU 2 of n1 has 5 of 8 slices free, none of 0-3 or 4-7
+ * whole" */
+static void put_partition(const struct snap *s, uint32_t row,
+                          const struct verdict *v, struct buf *out)
+{
+	uint32_t req = s->pend.req[row];
+	const struct mig_profile *p = &mig_profile[s->req.profile[req]];
+	const char *between = "";
+
+	put_tasks(s, req, out);
+	buf_printf(out,
+	           "needs a %s; GPU %lld of %s has %lld of %u slices free, "
+	           "none of ",
+	           p->name, (long long)v->lack.need, s->node.name[v->name],
+	           (long long)v->lack.slices, (unsigned)p->all);
+	for (uint32_t left = p->starts; left; left &= left - 1) {
+		int start = __builtin_ctz(left);
+
+		buf_printf(out, "%s%d", between, start);
+		if (p->units > 1)
+			buf_printf(out, "-%d", start + p->units - 1);
+		between = left & (left - 1) & ((left & (left - 1)) - 1)
+		              ? ", "
+		              : " or ";
+	}
+	buf_puts(out, p->units > 1 ? " whole" : "");
+	put_blocker(s, v, out);
+}
+
+/* "no node of its pools has MIG profile 3g.20gb; there are 1g.10gb" */
+static void put_no_profile(const struct snap *s, uint32_t req, const char *none,
+                           struct buf *out)
+{
+	unsigned models = 0;
+
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		if (s->node.mig[i] && s->req.pools[req] >> s->node.pool[i] & 1)
+			models |= 1u << s->node.mig[i];
+	}
+	buf_printf(out, "%s MIG profile %s", none,
+	           mig_profile_name[s->req.profile[req]]);
+	if (models) {
+		buf_puts(out, "; there are ");
+		mig_put_profiles(out, models);
+	}
+}
+
 static void put_never_together(const struct snap *s, uint32_t row,
                                const struct verdict *v, struct buf *out)
 {
@@ -406,8 +453,11 @@ static void put_no_node(const struct snap *s, uint32_t req,
 		buf_printf(out, "%s a GPU", none);
 		break;
 	case MATCH_GPU_TYPE:
-		buf_printf(out, "%s a GPU of type '%s'", none,
-		           s->word[s->req.gpu_type[req]]);
+		if (s->req.profile[req])
+			put_no_profile(s, req, none, out);
+		else
+			buf_printf(out, "%s a GPU of type '%s'", none,
+			           s->word[s->req.gpu_type[req]]);
 		break;
 	case MATCH_FEATURES:
 		buf_printf(out, "%s the features that it asks for%s", none,
@@ -707,6 +757,9 @@ void verdict_text(const struct snap *s, uint32_t row, const struct verdict *v,
 		break;
 	case WHY_LinkAlignment:
 		put_links(s, row, v, out);
+		break;
+	case WHY_Partition:
+		put_partition(s, row, v, out);
 		break;
 	case WHY_Priority:
 		put_way(s, v, out);

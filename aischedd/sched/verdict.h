@@ -23,7 +23,8 @@ enum {
 	WHAT_COUNTS,      /* nodes that the constraint counts */
 	WHAT_DOMAIN,      /* one domain of the level that the job needs */
 	WHAT_SLOT,        /* one more task on the node */
-	WHAT_LINKS        /* GPUs in the fewest link groups */
+	WHAT_LINKS,       /* GPUs in the fewest link groups */
+	WHAT_SLICES       /* slices of a GPU where its partition may be */
 };
 
 /* For whom a node or a limit is kept. */
@@ -59,17 +60,18 @@ struct verdict {
 	int what;      /* enum resource or WHAT_*: short or limited */
 	union {
 		/* Resources, Fragmentation, GangPartial, Topology,
-		 * NumaAlignment, LinkAlignment, NodeDown, and NeverFits but for
-		 * licences. */
+		 * NumaAlignment, LinkAlignment, Partition, NodeDown, and
+		 * NeverFits but for licences. */
 		struct verdict_lack {
 			/* for one task; or a number of nodes, or of NUMA
-			 * nodes */
+			 * nodes; Partition: a GPU */
 			int64_t need;
 			union {
 				/* free on node `name`; NeverFits: its total */
 				int64_t have;
 				int64_t numa_gpus; /* on the best NUMA node */
 				int64_t link_gpus; /* in the best group */
+				int64_t slices;    /* free on GPU `need` */
 				enum match_lack kind; /* WHAT_FEATURES */
 			};
 			union {

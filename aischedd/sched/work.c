@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "aischedd/sched/fit_mig.h"
+
 void work_add(struct work *w, int64_t *at, int64_t amount)
 {
 	if (w->ntrail == w->trail_cap) {
@@ -79,6 +81,9 @@ void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
 		work_add(w, &w->gpu[node], sign * task->gpu_milli);
 		if ((*d == 1000) != was_whole)
 			work_add(w, &w->whole[node], (*d == 1000) - was_whole);
+		if (task->units && w->slices)
+			work_add(w, &w->slices[d - w->device],
+			         -sign * fit_mig_spread(task->units));
 	}
 }
 
@@ -104,7 +109,10 @@ bool work_is_sound(const struct work *w, const struct snap_task *task)
 	    w->numa_mem + w->snap->node.numa_first[task->node];
 
 	for (uint64_t left = task->gpus; left; left &= left - 1) {
-		if (device[__builtin_ctzll(left)] < 0)
+		int64_t at = device - w->device + __builtin_ctzll(left);
+
+		if (w->device[at] < 0 ||
+		    (w->slices && !fit_mig_is_sound(w, task->node, at)))
 			return false;
 	}
 	for (uint32_t left = task->numas; left; left &= left - 1) {
@@ -295,6 +303,8 @@ void work_fill(struct work *w, uint32_t i, enum work_kind kind)
 		int64_t have = empty ? 1000 : w->snap->gpu.free[d];
 
 		w->device[d] = have;
+		if (w->slices)
+			w->slices[d] = empty ? 0 : w->slices_now[d];
 		gpu += have;
 		whole += have == 1000;
 	}
@@ -338,6 +348,26 @@ static const int64_t *numas_now(const struct snap *s, bool bound,
 	return ret;
 }
 
+/* Returns NULL if no node can have partitions. */
+static const int64_t *slices_now(const struct snap *s, struct arena *arena)
+{
+	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
+	int64_t *ret;
+
+	if (!fit_mig_any(s))
+		return NULL;
+	ret = arena_array(arena, int64_t, s->gpu.n);
+	for (uint32_t i = 0; i < ntasks; i++) {
+		const struct snap_task *t = &s->task[i];
+
+		if (t->units)
+			ret[s->node.gpu_first[t->node] +
+			    (uint32_t)__builtin_ctzll(t->gpus)] +=
+			    fit_mig_spread(t->units);
+	}
+	return ret;
+}
+
 static const int64_t *threads_now(const struct snap *s, struct arena *arena)
 {
 	int64_t *ret = arena_array(arena, int64_t, s->cpu.n);
@@ -375,6 +405,11 @@ struct work *work_new_blank(const struct snap *snap, const struct work *like,
 	w->nnumas = like ? like->nnumas : arena_array(arena, uint16_t, n);
 	w->nlinks = like ? like->nlinks : arena_array(arena, uint16_t, n);
 	w->core = arena_array(arena, struct work_core, count_cores(snap));
+	if (like ? like->slices != NULL : fit_mig_any(snap)) {
+		w->slices = arena_array_raw(arena, int64_t, snap->gpu.n);
+		w->slices_now = like ? like->slices_now : NULL;
+		w->blocked = like ? like->blocked : fit_mig_blocked(arena);
+	}
 	return w;
 }
 
@@ -384,6 +419,7 @@ struct work *work_new(const struct snap *snap, const struct tally *tally,
 	struct work *w = work_new_blank(snap, NULL, arena);
 
 	w->thread_now = threads_now(snap, arena);
+	w->slices_now = slices_now(snap, arena);
 	w->numa_now = numas_now(snap, false, arena);
 	w->bound_now = numas_now(snap, true, arena);
 	for (uint32_t i = 0; i < snap->node.n; i++)

@@ -21,7 +21,7 @@ struct work_core {
 	uint16_t idle, size;
 };
 
-enum { LOOSE_NUMA = 1, LOOSE_LINKS = 2 };
+enum { LOOSE_NUMA = 1, LOOSE_LINKS = 2, LOOSE_SLICES = 4 };
 
 struct work {
 	const struct snap *snap;
@@ -36,7 +36,13 @@ struct work {
 	int64_t *tasks;     /* tasks there */
 	int64_t *sealed;    /* tasks of exclusive jobs there */
 
-	int64_t *device;           /* one a device: free thousandths */
+	int64_t *device; /* one a device: free thousandths */
+	/* one a device: how often each of its slices is taken, 8 bits each;
+	 * NULL: no node can have partitions */
+	int64_t *slices;
+	const int64_t *slices_now; /* as in the snapshot */
+	/* by model and slices in use: what else is blocked, see fit_mig.h */
+	uint16_t (*blocked)[256];
 	int64_t *thread;           /* one a CPU of a slice: free thousandths */
 	const int64_t *thread_now; /* as in the snapshot */
 	int64_t *numa_mem;         /* one a NUMA node: free; may be < 0 */

@@ -25,6 +25,8 @@ void state_placement_format(const struct state *state,
 			           place->cpu_use[c].milli);
 		if (t->numas)
 			buf_printf(out, "@%x", t->numas);
+		if (t->units)
+			buf_printf(out, "+%x", t->units);
 	}
 }
 
@@ -47,7 +49,7 @@ static int task_parse(struct state *state, const char **s,
 	if (*end++ != ':')
 		return -1;
 	task->cpu_first = (uint32_t)*n;
-	while (*end && *end != ';' && *end != '@') {
+	while (*end && !strchr(";@+", *end)) {
 		*use = GROW(*use, *n, cap);
 		(*use)[*n].cpu = (uint16_t)strtoul(end, &end, 10);
 		if (*end++ != '/')
@@ -55,12 +57,15 @@ static int task_parse(struct state *state, const char **s,
 		(*use)[(*n)++].milli = (uint16_t)strtoul(end, &end, 10);
 		if (*end == ',')
 			end++;
-		else if (*end && *end != ';' && *end != '@')
+		else if (*end && !strchr(";@+", *end))
 			return -1;
 	}
 	task->numas = 0;
 	if (*end == '@')
 		task->numas = (uint32_t)strtoul(end + 1, &end, 16);
+	task->units = 0;
+	if (*end == '+')
+		task->units = (uint8_t)strtoul(end + 1, &end, 16);
 	if (*end && *end != ';')
 		return -1;
 	*s = end;

@@ -103,6 +103,8 @@ struct conf_node {
 	/* Numbers of each GPU's NUMA node and link group, sizes of the NUMA
 	 * nodes; empty: evenly. */
 	struct strlist gpu_numa, gpu_links, numa_memory;
+	int64_t gpu_memory;   /* MiB of each GPU; CONF_NONE: not known */
+	const char *mig;      /* enum mig_model; NULL: no partitions */
 	const char *topology; /* "z1/b1/r3"; NULL: none */
 	struct strlist features, taints;
 	int64_t reserve_cpus;   /* milli; 0: none */

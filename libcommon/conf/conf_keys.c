@@ -7,8 +7,10 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "libcommon/buf.h"
 #include "libcommon/limits.h"
 #include "libcommon/mail.h"
+#include "libcommon/mig.h"
 #include "libcommon/parse.h"
 
 #define MAX_WEIGHT 1000000
@@ -164,6 +166,21 @@ static int check_gpu_price(const char *s, struct err *err)
 	               "bad price '%s': use TYPE:PRICE, like h100:3.20", s);
 }
 
+static int check_mig(const char *s, struct err *err)
+{
+	struct buf names = { 0 };
+	int rc = 0;
+
+	for (int i = 1; mig_model_name[i]; i++)
+		buf_printf(&names, "%s%s", i > 1 ? ", " : "",
+		           mig_model_name[i]);
+	if (!mig_find_model(s))
+		rc = err_set(err, EINVAL, "unknown model '%s': use one of %s",
+		             s, names.data);
+	buf_free(&names);
+	return rc;
+}
+
 static int check_private(const char *s, struct err *err)
 {
 	if (!strcmp(s, "jobs") || !strcmp(s, "usage"))
@@ -263,6 +280,8 @@ static const struct conf_key node_keys[] = {
 	KEY("numa_memory", LIST, numa_memory, .check = check_mib),
 	KEY("gpu_numa", LIST, gpu_numa, .check = check_group),
 	KEY("gpu_links", LIST, gpu_links, .check = check_group),
+	KEY("gpu_memory", MIB, gpu_memory, RANGE(1, MAX_MIB)),
+	KEY("mig", TEXT, mig, .check = check_mig),
 	KEY("topology", TEXT, topology),
 };
 #undef AT

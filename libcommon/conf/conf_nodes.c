@@ -5,6 +5,7 @@
 #include "libcommon/conf/conf_build.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/limits.h"
+#include "libcommon/mig.h"
 
 struct nodes {
 	struct conf_build *b;
@@ -55,6 +56,17 @@ static int check_devices(struct nodes *nodes, cfg_t *section,
 		                  "node '%s': numa_memory has %zu sizes, more "
 		                  "than %d",
 		                  cfg_title(section), numas, LIMIT_SOCKETS);
+	if (node->mig && node->gpu_memory != CONF_NONE &&
+	    !mig_is_of_size(mig_find_model(node->mig), node->gpu_memory))
+		return build_fail(nodes->b, build_place(section, "gpu_memory"),
+		                  "node '%s': gpu_memory is not that of %s",
+		                  cfg_title(section), node->mig);
+	if (node->mig &&
+	    nodes->b->conf->pools[node->pool].runner != RUNNER_NONE)
+		return build_fail(nodes->b, build_place(section, "mig"),
+		                  "node '%s': mig: its pool has a runner; only "
+		                  "the nodes of aisim have partitions",
+		                  cfg_title(section));
 	for (size_t i = 0; i < node->gpu_numa.n; i++) {
 		if (strtoul(node->gpu_numa.s[i], NULL, 10) >= LIMIT_SOCKETS)
 			return build_fail(

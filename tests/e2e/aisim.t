@@ -110,6 +110,16 @@ bad_line "job 'x': task 0 does not fit on node 'n'" \
 bad_line "dev: devices of 1 tasks for 0 nodes" '{"id":"x","gpus":1,"dev":[[0]]}'
 bad_line "dev: no GPU, or one that stands twice: 1" \
 	'{"id":"x","gpus":2,"nodes":["n"],"dev":[[1,1]]}'
+bad_line "dev: bad partition '0:3g.40gb': use GPU:PROFILE@START" \
+	'{"id":"x","gpus":1,"nodes":["n"],"dev":["0:3g.40gb"]}'
+bad_line "dev: no GPU can have the partition '0:3g.40gb@2'" \
+	'{"id":"x","gpus":1,"nodes":["n"],"dev":["0:3g.40gb@2"]}'
+bad_line "job 'x': dev: task 0 has partition 3g.40gb, but asks for none" \
+	'{"id":"x","gpus":1,"nodes":["n"],"dev":["0:3g.40gb@4"]}'
+bad_line "job 'x': task 0 does not fit on node 'n'" \
+	'{"id":"x","gpus":1,"gpu_type":"1g.6gb","nodes":["n"]}'
+bad_line "job 'x': no GPU has MIG profile 3g.48gb; there are 1g.5gb," \
+	'{"id":"x","gpus":1,"gpu_type":"3g.48gb"}'
 bad_line "job 'x': links: bad links 'loose'" '{"id":"x","links":"loose"}'
 bad_line "node_down: there is no node 'm'" '{"at":1,"node_down":"m"}'
 bad_line "cancel: there is no job 'z'" '{"at":1,"cancel":"z"}'

@@ -45,7 +45,7 @@ gpu                       libcommon'
 # functions that only read or fill memory. No I/O, no clock, no allocator but
 # the arena; buf_ and map_ serve the text of snapshots only.
 pure_common='arena_|buf_|conf_|constraint_|err_|format_|hash_|hostlist_|idset_|map_|parse_'
-pure_common="$pure_common|reason_"
+pure_common="$pure_common|reason_|mig_"
 pure_libc='mem(chr|cmp|cpy|move|set)|str(chr|cmp|cspn|len|ncmp|nlen|pbrk|rchr)'
 pure_libc="$pure_libc|strspn|strstr|strtou?ll?|qsort|bsearch|v?snprintf|abort"
 # With underscores before and _chk after them, these are the compiler's.

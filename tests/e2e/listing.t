@@ -85,8 +85,8 @@ like "the rest of an array is one" "$(aiq --json "$array_id")" \
 	"\"job_id\":$array_id,\"array_job_id\":$array_id,\"array_task_id\":null"
 is "no jobs" "$(aiq --json -u games | tr -d '\n')" '{"jobs":[]}'
 has_keys "a node" "$(aiq --nodes --json)" nodes name pool state reason cpus \
-	cpus_free memory_mib memory_free_mib gpus gpus_free gpu_type features \
-	topology jobs
+	cpus_free memory_mib memory_free_mib gpus gpus_free gpu_type \
+	gpu_memory_mib features topology jobs
 like "what it has left" "$(aiq --nodes --json)" \
 	'"cpus":4,"cpus_free":2,"memory_mib":4096,"memory_free_mib":3896,'
 has_keys "a queue" "$(aiq --queues --json)" queues name parent state quota \

@@ -76,6 +76,14 @@ static void free_numas(const struct snap *s, bool bound, int64_t *ret)
 	}
 }
 
+uint8_t *check_amounts_slices(const struct snap *s, const struct snap_task *t,
+                              uint8_t *slices)
+{
+	if (!t->units)
+		return NULL;
+	return slices + s->node.gpu_first[t->node] + __builtin_ctzll(t->gpus);
+}
+
 struct check_amounts check_amounts_now(const struct snap *s,
                                        struct arena *arena)
 {
@@ -85,10 +93,19 @@ struct check_amounts check_amounts_now(const struct snap *s,
 		arena_array(arena, int64_t, s->cpu.n),
 		arena_array(arena, int64_t, nnumas),
 		arena_array(arena, int64_t, nnumas),
+		arena_array(arena, uint8_t, s->gpu.n),
 	};
+	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
 
 	for (uint32_t i = 0; i < s->gpu.n; i++)
 		r.gpu[i] = s->gpu.free[i];
+	for (uint32_t i = 0; i < ntasks; i++) {
+		uint8_t *slices =
+		    check_amounts_slices(s, &s->task[i], r.slices);
+
+		if (slices)
+			*slices |= s->task[i].units;
+	}
 	free_threads(s, r.thread);
 	free_numas(s, false, r.numa_mem);
 	free_numas(s, true, r.unbound);

@@ -13,11 +13,16 @@ struct check_amounts {
 	int64_t *gpu, *thread;
 	int64_t *numa_mem; /* less the memory of all tasks */
 	int64_t *unbound;  /* less the memory of tasks that are bound there */
+	uint8_t *slices;   /* by GPU, bit i: slice i is in a partition */
 };
 
 /* Returns the amounts that are free now, in new arrays of the arena. */
 struct check_amounts check_amounts_now(const struct snap *s,
                                        struct arena *arena);
+
+/* The slices of the GPU of a task's partition; NULL: it has none. */
+uint8_t *check_amounts_slices(const struct snap *s, const struct snap_task *t,
+                              uint8_t *slices);
 
 /* Divide a task's memory among its NUMA nodes in proportion to their sizes; ret
  * has an entry for each NUMA node whose memory is counted. */

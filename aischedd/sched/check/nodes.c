@@ -101,6 +101,8 @@ const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node)
 		return "its runner is not ready";
 	if (s->node.retry_at[node] > s->now)
 		return "starts fail there";
+	if (r->profile[req] && !mig_has(s->node.mig[node], r->profile[req]))
+		return "its GPUs have no such partitions";
 	if (from < to && !rule_value(s, node, &end))
 		return "does not meet the constraint";
 	for (uint32_t i = s->node.taint_first[node];

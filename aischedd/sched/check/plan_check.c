@@ -14,6 +14,7 @@
 #include "aischedd/sched/check/audit.h"
 #include "aischedd/sched/check/lists.h"
 #include "aischedd/sched/check/nodes.h"
+#include "aischedd/sched/check/slices.h"
 
 /* How many of the rows that wait for room are checked again. */
 enum { LOOK_AGAIN = 16 };
@@ -26,6 +27,7 @@ struct check {
 
 	/* free */
 	int64_t *cpu, *mem, *slot, *gpu, *thread, *numa_mem;
+	uint8_t *slices;  /* by GPU: those in use */
 	int64_t *unbound; /* by NUMA node: memory that no task is bound to */
 	uint32_t *jobs_on, *mine; /* by node: tasks of all jobs, of this job */
 	uint8_t *closed;          /* by node: 1 if an exclusive job is there */
@@ -63,6 +65,7 @@ static void begin(struct check *c)
 	c->thread = now.thread;
 	c->numa_mem = now.numa_mem;
 	c->unbound = now.unbound;
+	c->slices = now.slices;
 	c->jobs_on = arena_array(c->arena, uint32_t, s->node.n);
 	c->mine = arena_array(c->arena, uint32_t, s->node.n);
 	c->closed = arena_array(c->arena, uint8_t, s->node.n);
@@ -73,6 +76,33 @@ static void begin(struct check *c)
 		c->slot[i] = s->node.slot_free[i];
 	}
 	begin_runs(c);
+}
+
+static struct sliced slices_of(const struct check *c, uint32_t node,
+                               uint32_t gpu)
+{
+	return (struct sliced){ c->s->node.mig[node], c->slices[gpu],
+		                c->gpu[gpu] };
+}
+
+/* Check that a GPU is used whole, or by fractions, or by partitions that are
+ * apart. */
+static int take_slices(struct check *c, uint32_t req, const struct snap_task *t,
+                       uint32_t gpu, uint64_t job)
+{
+	const struct snap *s = c->s;
+	uint8_t profile = s->req.profile[req];
+	struct sliced g = slices_of(c, t->node, gpu);
+
+	if (profile ? !check_slices_fit(&g, profile, t->units)
+	            : t->units || (g.used && s->req.gpus[req] < 1000))
+		return check_bad(c->audit, job,
+		                 "has not a partition that is free on GPU %u "
+		                 "of %s",
+		                 (unsigned)(gpu - s->node.gpu_first[t->node]),
+		                 s->node.name[t->node]);
+	c->slices[gpu] |= t->units;
+	return 0;
 }
 
 static int take_gpus(struct check *c, uint32_t req, const struct snap_task *t,
@@ -99,6 +129,8 @@ static int take_gpus(struct check *c, uint32_t req, const struct snap_task *t,
 		    s->gpu.type[first + i] != s->req.gpu_type[req])
 			return check_bad(c->audit, job,
 			                 "has a GPU of another type");
+		if (take_slices(c, req, t, first + i, job) < 0)
+			return -1;
 		c->gpu[first + i] -= each;
 		if (c->gpu[first + i] < 0)
 			return check_bad(c->audit, job,
@@ -227,7 +259,7 @@ static int check_resume(struct check *c, uint32_t run,
 	for (uint32_t i = 0; i < n; i++) {
 		if (t[i].node != had[i].node || t[i].gpus != had[i].gpus ||
 		    t[i].gpu_milli != had[i].gpu_milli ||
-		    t[i].numas != had[i].numas)
+		    t[i].units != had[i].units || t[i].numas != had[i].numas)
 			return check_bad(c->audit, job, "goes on elsewhere");
 		if (strays(c, req, &had[i], &t[i]))
 			return check_bad(c->audit, job,
@@ -267,6 +299,17 @@ static int take_tasks(struct check *c, uint32_t req, const struct snap_task *t,
 	return 0;
 }
 
+/* How many fractions or partitions fit on a GPU. */
+static int64_t parts_on(const struct check *c, uint32_t req, uint32_t node,
+                        uint32_t gpu)
+{
+	struct sliced g = slices_of(c, node, gpu);
+
+	if (c->s->req.profile[req])
+		return check_slices_count(&g, c->s->req.profile[req]);
+	return g.used ? 0 : c->gpu[gpu] / c->s->req.gpus[req];
+}
+
 /* Whether n tasks fit on the node as it is at the end of the plan. */
 static bool tasks_fit(const struct check *c, uint32_t req, uint32_t node,
                       int64_t n)
@@ -286,7 +329,7 @@ static bool tasks_fit(const struct check *c, uint32_t req, uint32_t node,
 		    s->gpu.type[i] != s->req.gpu_type[req])
 			continue;
 		whole += c->gpu[i] == 1000;
-		parts += c->gpu[i] / gpus;
+		parts += parts_on(c, req, node, i);
 	}
 	if (gpus >= 1000 ? whole < n * (gpus / 1000) : gpus && parts < n)
 		return false;

@@ -12,6 +12,7 @@
 #include "aischedd/sched/check/audit.h"
 #include "aischedd/sched/check/lists.h"
 #include "aischedd/sched/check/nodes.h"
+#include "aischedd/sched/check/slices.h"
 
 enum {
 	TRIES = 4096,   /* to pack tasks onto the devices of a node */
@@ -24,6 +25,7 @@ struct free_room {
 	int64_t *gpu, *thread;     /* by device, by CPU of a slice */
 	int64_t *numa_mem;         /* by NUMA node */
 	int64_t *unbound;          /* by NUMA node: less what is bound there */
+	uint8_t *slices;           /* by GPU: those in use */
 	int64_t *tasks, *sealed;   /* by node: all tasks, exclusive ones */
 };
 
@@ -35,7 +37,8 @@ static struct free_room room_copy(const struct audit *a,
 	struct free_room r = { .gpu = now.gpu,
 		               .thread = now.thread,
 		               .numa_mem = now.numa_mem,
-		               .unbound = now.unbound };
+		               .unbound = now.unbound,
+		               .slices = now.slices };
 
 	r.cpu = arena_array(a->arena, int64_t, s->node.n);
 	r.mem = arena_array(a->arena, int64_t, s->node.n);
@@ -51,8 +54,10 @@ static struct free_room room_copy(const struct audit *a,
 	}
 	if (!from)
 		return r;
-	for (uint32_t i = 0; i < s->gpu.n; i++)
+	for (uint32_t i = 0; i < s->gpu.n; i++) {
 		r.gpu[i] = from->gpu[i];
+		r.slices[i] = from->slices[i];
+	}
 	for (uint32_t i = 0; i < s->cpu.n; i++)
 		r.thread[i] = from->thread[i];
 	for (uint32_t i = 0; s->node.n && i < s->node.numa_first[s->node.n];
@@ -81,6 +86,7 @@ static void give_rest(const struct snap *s, const struct free_room *r,
                       uint32_t req, const struct snap_task *t, int sign)
 {
 	int64_t *gpu = r->gpu + s->node.gpu_first[t->node];
+	uint8_t *slices = check_amounts_slices(s, t, r->slices);
 	int64_t part[SNAP_NUMAS];
 
 	r->mem[t->node] += sign * s->req.mem[req];
@@ -88,6 +94,8 @@ static void give_rest(const struct snap *s, const struct free_room *r,
 	r->tasks[t->node] -= sign;
 	for (uint64_t left = t->gpus; left; left &= left - 1)
 		gpu[__builtin_ctzll(left)] += sign * t->gpu_milli;
+	if (slices)
+		*slices = sign > 0 ? *slices & ~t->units : *slices | t->units;
 	check_amounts_divide(s, t->node, t->numas, s->req.mem[req], part);
 	for (uint32_t i = 0; i < snap_node_nnumas(s, t->node); i++) {
 		uint32_t at = s->node.numa_first[t->node] + i;
@@ -172,10 +180,12 @@ static struct free_room room_then(const struct audit *a)
 
 enum room_answer { NO, MAYBE, YES };
 
-/* A whole device or thread (1000), or a part of one; type: SNAP_NONE is any. */
+/* A whole device or thread (1000), or a part of one; type: SNAP_NONE is any;
+ * profile: of a partition, or 0. */
 struct item {
 	int64_t size;
 	uint32_t type;
+	uint8_t profile;
 };
 
 struct packing {
@@ -183,6 +193,8 @@ struct packing {
 	uint32_t nitems;
 	int64_t *bin;
 	const uint32_t *type; /* of bins, or NULL */
+	uint8_t *slices;      /* in use in each bin, or NULL */
+	uint8_t model;        /* of all bins */
 	uint32_t nbins;
 	uint32_t tries;
 };
@@ -193,16 +205,56 @@ static int by_size(const void *x, const void *y)
 
 	if (a->size != b->size)
 		return a->size > b->size ? -1 : 1;
-	return (a->type > b->type) - (a->type < b->type);
+	if (a->type != b->type)
+		return a->type < b->type ? -1 : 1;
+	return (a->profile > b->profile) - (a->profile < b->profile);
 }
 
 static bool bin_takes(const struct packing *p, uint32_t bin,
-                      const struct item *item)
+                      const struct item *item, uint8_t units)
 {
+	struct sliced g = { p->model, p->slices ? p->slices[bin] : 0,
+		            p->bin[bin] };
+
+	if (item->profile)
+		return check_slices_fit(&g, item->profile, units);
+	if (g.used)
+		return false;
 	if (item->type != SNAP_NONE && p->type && p->type[bin] != item->type)
 		return false;
 	return item->size == 1000 ? p->bin[bin] == 1000
 	                          : p->bin[bin] >= item->size;
+}
+
+static enum room_answer pack(struct packing *p, uint32_t i);
+
+/* The same with this item in the bin, at each start if it is a partition. */
+static enum room_answer pack_on(struct packing *p, uint32_t i, uint32_t bin)
+{
+	const struct item *item = &p->item[i];
+	const struct mig_profile *m = &mig_profile[item->profile];
+	enum room_answer answer = NO;
+
+	for (uint32_t start = 0; start + m->units <= m->all && answer == NO;
+	     start++) {
+		uint8_t units = (uint8_t)(((1u << m->units) - 1) << start);
+
+		if (!bin_takes(p, bin, item, units))
+			continue;
+		if (!p->tries)
+			return MAYBE;
+		p->tries--;
+		p->bin[bin] -= item->size;
+		if (units)
+			p->slices[bin] |= units;
+		answer = pack(p, i + 1);
+		p->bin[bin] += item->size;
+		if (units)
+			p->slices[bin] &= (uint8_t)~units;
+		if (!units)
+			break;
+	}
+	return answer;
 }
 
 /* Pack this item and all that follow into any bins. */
@@ -211,16 +263,8 @@ static enum room_answer pack(struct packing *p, uint32_t i)
 	if (i == p->nitems)
 		return YES;
 	for (uint32_t bin = 0; bin < p->nbins; bin++) {
-		enum room_answer answer;
+		enum room_answer answer = pack_on(p, i, bin);
 
-		if (!bin_takes(p, bin, &p->item[i]))
-			continue;
-		if (!p->tries)
-			return MAYBE;
-		p->tries--;
-		p->bin[bin] -= p->item[i].size;
-		answer = pack(p, i + 1);
-		p->bin[bin] += p->item[i].size;
 		if (answer != NO)
 			return answer;
 	}
@@ -228,12 +272,13 @@ static enum room_answer pack(struct packing *p, uint32_t i)
 }
 
 /* n times an amount, in whole bins and a part of one. */
-static void add_items(struct packing *p, int64_t amount, uint32_t type)
+static void add_items(struct packing *p, int64_t amount, uint32_t type,
+                      uint8_t profile)
 {
 	for (; amount >= 1000; amount -= 1000)
-		p->item[p->nitems++] = (struct item){ 1000, type };
+		p->item[p->nitems++] = (struct item){ 1000, type, profile };
 	if (amount)
-		p->item[p->nitems++] = (struct item){ amount, type };
+		p->item[p->nitems++] = (struct item){ amount, type, profile };
 }
 
 static enum room_answer pack_all(struct packing *p)
@@ -266,6 +311,8 @@ static enum room_answer pack_node(const struct audit *a,
 	uint32_t from = first[h->node];
 	struct packing p = { .bin = (gpus ? r->gpu : r->thread) + from,
 		             .type = gpus ? s->gpu.type + from : NULL,
+		             .slices = gpus ? r->slices + from : NULL,
+		             .model = s->node.mig[h->node],
 		             .nbins = first[h->node + 1] - from };
 	size_t nitems = 0;
 
@@ -286,7 +333,8 @@ static enum room_answer pack_node(const struct audit *a,
 		uint32_t req = req_of(a, &h[i]);
 
 		add_items(&p, gpus ? s->req.gpus[req] : s->req.cpus[req],
-		          gpus ? s->req.gpu_type[req] : SNAP_NONE);
+		          gpus ? s->req.gpu_type[req] : SNAP_NONE,
+		          gpus ? s->req.profile[req] : 0);
 	}
 	return pack_all(&p);
 }

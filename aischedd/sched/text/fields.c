@@ -70,6 +70,7 @@ static const struct snap_field node_fields[] = {
 	VALUE("slots", FIELD_I64, node.slot_total, SLOTS_ANY),
 	VALUE("slots_free", FIELD_I64, node.slot_free, FIELD_DERIVED),
 	REF("domain", node.domain, SNAP_NONE, SPACE_DOMAIN),
+	NAME("mig", node.mig, MIG_NONE, mig_model_name),
 	VALUE("retry_at", FIELD_I64, node.retry_at, 0),
 };
 
@@ -105,6 +106,7 @@ static const struct snap_field req_fields[] = {
 	VALUE("mem", FIELD_MIB, req.mem, 0),
 	VALUE("gpus", FIELD_MILLI, req.gpus, 0),
 	REF("gpu_type", req.gpu_type, SNAP_NONE, SPACE_WORD),
+	NAME("profile", req.profile, 0, mig_profile_name),
 	VALUE("pools", FIELD_POOLS, req.pools, FIELD_DERIVED),
 	VALUE("exclusive", FIELD_FLAG, req.exclusive, 0),
 	VALUE("one_process", FIELD_FLAG, req.one_process, 0),

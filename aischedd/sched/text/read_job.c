@@ -290,13 +290,27 @@ static int read_task_numas(struct snap_reader *r, struct task_line *t,
 	return 0;
 }
 
-/* Read the devices "g0-3", "c0-7" or "m0" of a task. */
+/* "u4-7": the slices of its partition */
+static int read_task_units(struct snap_reader *r, struct task_line *t,
+                           char *text)
+{
+	uint32_t first, last;
+
+	if (read_range(r, text, MIG_UNITS - 1, &first, &last) < 0)
+		return -1;
+	t->task.units = (uint8_t)((2u << last) - (1u << first));
+	return 0;
+}
+
+/* Read the devices "g0-3", "u4-7", "c0-7" or "m0" of a task. */
 static int read_task_part(struct snap_reader *r, struct task_line *t,
                           char *text)
 {
 	switch (*text) {
 	case 'g':
 		return read_task_gpus(r, t, text + 1);
+	case 'u':
+		return read_task_units(r, t, text + 1);
 	case 'c':
 		return read_task_cpus(r, t, text + 1);
 	case 'm':

@@ -27,7 +27,7 @@
  *	slots= slots_free=
  *	gpus=N gpu_type=LIST gpu_numa=LIST gpu_link=LIST gpu_free=LIST
  *	threads=N core=LIST numa=LIST thread_free=LIST numa_mem=SIZES
- *	features=WORDS taints=WORDS domain= retry_at=TIME]
+ *	features=WORDS taints=WORDS domain= mig=MODEL retry_at=TIME]
  *	LIST: "0*4,1*4" or "0-7", one value a device; SIZES: "32G,32G", one a
  *	NUMA node
  * queue NAME [parent= quota=cpus:8,mem:64G,gpus:2 limit=... weight= priority=
@@ -38,6 +38,7 @@
  *	freezable safe=TIME waited=S served=S REQUEST] on=TASK,... [claim=NODES]
  *	TASK: node, or node*N, or node:g0-3:c0-7+8/500 (devices and CPUs, the
  *	latter half used; g- and c- are none; g0/500 is half of device 0),
+ *	u4-7: of device 0, the slices of a partition;
  *	m0+1: memory in these NUMA nodes; else where its CPUs are
  *	NODES: n0,n1*4: held, one a task
  * pend MEMBERS [queue= user= priority= resumes nonpreemptible barred light=N
@@ -49,7 +50,7 @@
  *	does not say has just come
  * promise JOB TIME NODES: by the last plan; in the order of jobs
  * REQUEST: tasks= min_tasks= nodes= tasks_per_node= cpus= mem= gpus=
- *	gpu_type= pools=NAMES time= exclusive one_process rule=WORDS
+ *	gpu_type= profile= pools=NAMES time= exclusive one_process rule=WORDS
  *	want=NODES avoid=NODES licenses=NAME:N,... need=LEVEL like=LEVEL
  *	segment= numa=prefer|strict|tight links=any|strict reservation=NAME
  *	(rule is postfix: ib,h100,a100,|,&; a,*2 is a on two nodes or more)

@@ -367,6 +367,13 @@ static void put_req(const struct writer *w, uint32_t req)
 	}
 }
 
+static void put_units(struct buf *out, uint8_t units)
+{
+	if (units)
+		buf_printf(out, ":u%d-%d", __builtin_ctz(units),
+		           31 - __builtin_clz(units));
+}
+
 void snap_put_task(struct buf *out, const struct snap *s,
                    const struct snap_task *t, const struct snap_cpu_use *use)
 {
@@ -384,6 +391,7 @@ void snap_put_task(struct buf *out, const struct snap *s,
 	}
 	if (t->gpus && t->gpu_milli != 1000)
 		buf_printf(out, "/%u", (unsigned)t->gpu_milli);
+	put_units(out, t->units);
 	use += t->cpu_first;
 	for (uint32_t i = 0, rise; i < n; i += rise) {
 		buf_puts(out, i ? "+" : ":c");

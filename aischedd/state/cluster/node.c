@@ -296,6 +296,11 @@ uint8_t node_gpu_link(const struct node *node, uint32_t gpu)
 	           : node->gpu_link[gpu];
 }
 
+uint8_t node_mig(const struct node *node)
+{
+	return node->conf ? mig_find_model(node->conf->mig) : MIG_NONE;
+}
+
 /* Returns how many NUMA nodes the configuration gives to a node; 0: it does not
  * say. */
 static int64_t count_numas(const struct conf_node *conf)

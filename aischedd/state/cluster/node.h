@@ -13,6 +13,7 @@
 #include "libcommon/err.h"
 #include "libcommon/map.h"
 #include "libcommon/mem.h"
+#include "libcommon/mig.h"
 
 struct state;
 
@@ -124,6 +125,9 @@ void node_apply_conf(struct state *state, struct node *node);
 /* Returns the socket and the link group of a device: as configured, else as the
  * runner found them. */
 uint8_t node_gpu_numa(const struct node *node, uint32_t gpu);
+
+/* Which partitions its GPUs can have: enum mig_model. */
+uint8_t node_mig(const struct node *node);
 uint8_t node_gpu_link(const struct node *node, uint32_t gpu);
 
 /* Returns one more than the highest number of a NUMA node there. */

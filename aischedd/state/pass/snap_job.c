@@ -106,6 +106,7 @@ static void run_tasks(const struct build *b, struct run_columns *c,
 
 		*task = p->task[t];
 		task->gpus &= gpus_of(state, p->task[t].node);
+		task->units = task->gpus ? task->units : 0;
 		task->cpu_first = (uint32_t)c->nuse;
 		c->nuse += cpus_held(state, p, t, c->use + c->nuse);
 		set_numas(b->snap, task, c->use, (uint32_t)c->nuse);

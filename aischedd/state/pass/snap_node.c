@@ -32,7 +32,7 @@ uint8_t node_status(const struct node *node)
 struct columns {
 	const char **name;
 	uint32_t *pool, *gpu_first, *cpu_first, *feature_first, *taint_first;
-	uint8_t *status;
+	uint8_t *status, *mig;
 	int64_t *cpu_total, *cpu_free, *mem_total, *mem_free, *slots,
 	    *slots_free, *retry;
 
@@ -101,6 +101,7 @@ static struct columns node_columns(struct build *b, size_t n)
 	c.name = COLUMN(const char *, n);
 	c.pool = COLUMN(uint32_t, n);
 	c.status = COLUMN(uint8_t, n);
+	c.mig = COLUMN(uint8_t, n);
 	c.cpu_total = COLUMN(int64_t, n);
 	c.cpu_free = COLUMN(int64_t, n);
 	c.mem_total = COLUMN(int64_t, n);
@@ -123,6 +124,7 @@ static void put_node(struct build *b, struct columns *c, size_t i)
 	c->name[i] = state_node_label(b->state, i);
 	c->pool[i] = node->pool;
 	c->status[i] = node_status(node);
+	c->mig[i] = node_mig(node);
 	c->cpu_total[i] = node->cpu_milli;
 	c->mem_total[i] = node->mem_mib;
 	c->cpu_free[i] = node->cpu_milli - node->cpu_others;
@@ -204,6 +206,7 @@ static void hand_over(struct snap *snap, const struct columns *c, size_t n,
 		.feature_first = c->feature_first,
 		.taint_first = c->taint_first,
 		.domain = domain,
+		.mig = c->mig,
 		.retry_at = c->retry,
 	};
 }

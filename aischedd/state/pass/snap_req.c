@@ -16,6 +16,7 @@
 struct req_row {
 	const struct row_key *key;
 	uint32_t gpu_type, reservation;
+	uint8_t profile;
 	uint32_t rule, want, avoid, license;
 };
 
@@ -29,6 +30,7 @@ struct req_row {
 	X(int64_t, mem, r->key->mem)                        \
 	X(int64_t, gpus, r->key->gpus)                      \
 	X(uint32_t, gpu_type, r->gpu_type)                  \
+	X(uint8_t, profile, r->profile)                     \
 	X(uint64_t, pools, r->key->pools)                   \
 	X(uint8_t, exclusive, r->key->exclusive)            \
 	X(uint8_t, one_process, r->key->one_process)        \
@@ -130,6 +132,14 @@ static struct req_row *push_row(struct build *b, const struct row_key *key)
 	return r;
 }
 
+/* A request of an earlier version may use the word for any type. */
+static uint8_t profile_of(const char *type, int64_t gpus)
+{
+	uint8_t profile = mig_find(type);
+
+	return profile && gpus == mig_milli(profile) ? profile : 0;
+}
+
 uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash)
 {
 	void **known = map_at(&b->req_of, hash);
@@ -141,7 +151,9 @@ uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash)
 	row_key_texts(key, text);
 	r = push_row(b, (const struct row_key *)(const void *)key);
 	*known = (void *)(uintptr_t)b->reqs.n;
-	r->gpu_type = snapshot_word_or_none(b, text[KEY_GPU_TYPE]);
+	r->profile = profile_of(text[KEY_GPU_TYPE], r->key->gpus);
+	r->gpu_type = r->profile ? SNAP_NONE
+	                         : snapshot_word_or_none(b, text[KEY_GPU_TYPE]);
 	r->reservation = reservation_of(b->snap, text[KEY_RESERVATION]);
 	push_rule(b, text[KEY_RULE]);
 	push_hosts(b, &b->wants, text[KEY_WANT]);

@@ -255,6 +255,16 @@ static const struct {
 	{ "a NUMA node for each GPU but one",
 	  "node n { gpus = 4 gpu_numa = {0,0,1} }",
 	  "t:1: node 'n': gpu_numa has 3 numbers for 4 GPUs" },
+	{ "partitions of an unknown model", "node n { mig = \"v100\" }",
+	  "t:1: node 'n': mig: unknown model 'v100': use one of a100-40, "
+	  "a100-80, h100-80, h200-141, a30" },
+	{ "partitions in a pool with a runner",
+	  "pool p { runner = local }\nnode n { mig = \"a30\" }",
+	  "t:2: node 'n': mig: its pool has a runner; only the nodes of aisim "
+	  "have partitions" },
+	{ "memory of another model",
+	  "node n { mig = \"a30\" gpu_memory = 80G }",
+	  "t:1: node 'n': gpu_memory is not that of a30" },
 	{ "link groups with a gap", "node n { gpus = 2 gpu_links = {0,2} }",
 	  "t:1: node 'n': gpu_links has gaps: number from 0" },
 	{ "memory of more NUMA nodes than sockets",

@@ -183,6 +183,8 @@ static const struct {
 	  "4/4 0 0 1000 100 250" },
 	{ "tasks that share GPUs", ",\"gpus_job\":2,\"tasks\":6",
 	  "6/6 0 0 1000 100 333" },
+	{ "partitions", ",\"gpus_job\":2,\"tasks\":2,\"gpu_type\":\"1g.10gb\"",
+	  "2/2 0 0 1000 100 125" },
 	{ "GPUs a node", ",\"gpus_node\":4,\"nodes\":2,\"tasks_per_node\":2",
 	  "4/4 2 2 1000 100 2000" },
 	{ "no GPUs", ",\"gpus_job\":0,\"tasks\":3", "3/3 0 0 1000 100 0" },
@@ -201,6 +203,18 @@ static const struct {
 
 	{ "two kinds of memory", ",\"mem\":1,\"mem_node\":1",
 	  "give only one of --mem-per-task, --mem and --mem-per-cpu" },
+	{ "an unknown partition", ",\"gpus\":1000,\"gpu_type\":\"3g.48gb\"",
+	  "no GPU has MIG profile 3g.48gb; there are 1g.5gb, 2g.10gb, "
+	  "3g.20gb, 4g.20gb, 7g.40gb, 1g.10gb, 1g.20gb, 2g.20gb, 3g.40gb, "
+	  "4g.40gb, 7g.80gb, 1g.18gb, 1g.35gb, 2g.35gb, 3g.71gb, 4g.71gb, "
+	  "7g.141gb, 1g.6gb, 2g.12gb, 4g.24gb" },
+	{ "two partitions", ",\"gpus\":2000,\"gpu_type\":\"3g.40gb\"",
+	  "a task can have one 3g.40gb, not 2: CUDA sees no more than one "
+	  "partition" },
+	{ "half a partition",
+	  ",\"gpus_job\":1,\"tasks\":2,\"gpu_type\":\"3g.40gb\"",
+	  "a task can have one 3g.40gb, not 0.5: CUDA sees no more than one "
+	  "partition" },
 	{ "two kinds of GPUs", ",\"gpus\":1,\"gpus_node\":1",
 	  "give only one of --gpus-per-task, --gpus and --gpus-per-node (or "
 	  "--gres)" },

@@ -41,7 +41,8 @@ static uint32_t add_nodes(struct dice *d, struct buf *t)
 		    PICK(d, "16G", "64G"),
 		    PICK(d, "", " gpus=4 gpu_link=0*2,1*2",
 		         " gpus=4 gpu_type=x*2,y*2", " gpus=2 gpu_type=x",
-		         " gpus=8 gpu_numa=0*4,1*4",
+		         " gpus=8 gpu_numa=0*4,1*4", " gpus=2 mig=h100-80",
+		         " gpus=4 gpu_numa=0*2,1*2 mig=a30",
 		         " gpus=8 gpu_numa=0*4,1*4 gpu_link=0*2,1*2,2*2,3*2"),
 		    PICK(d, "", "", " features=f", " features=f,g",
 		         " features=k=1", " features=k=2,h=a"),
@@ -92,11 +93,13 @@ static void add_shape(struct dice *d, struct buf *t)
 		return;
 	}
 	buf_printf(
-	    t, " cpus=%s mem=%s gpus=%s%s%s%s%s%s%s%s%s queue=%s user=%s",
+	    t, " cpus=%s mem=%s gpus=%s%s%s%s%s%s%s%s queue=%s user=%s",
 	    PICK(d, "1", "1", "2", "4", "0.5", "1.25", "0", "0.3"),
 	    PICK(d, "0", "1G", "8G", "20G"),
-	    PICK(d, "0", "0", "0", "1", "1", "2", "0.5", "0.3", "4"),
-	    PICK(d, "", "", "", "", "", "", " gpu_type=x", " gpu_type=y"),
+	    PICK(d, "0", "0", "0", "1", "1", "2", "0.5", "0.3", "4",
+	         "1 gpu_type=x", "2 gpu_type=y", "0.5 gpu_type=x",
+	         "0.5 profile=3g.40gb", "0.125 profile=1g.10gb",
+	         "0.5 profile=2g.12gb", "1 profile=7g.80gb"),
 	    PICK(d, "", "", "", "", " rule=f", " rule=f,g,|", " rule=t",
 	         " rule=f,t,g,&,|", " rule=f,*2", " rule=f,g,*1,&",
 	         " rule=f,*1,g,*2,&", " rule=f,!", " rule=f,!,t,|", " rule=k",

@@ -67,6 +67,7 @@ struct soak {
 	int64_t now, cooldown;
 	int64_t rest;     /* round since which nothing arrives or ends */
 	bool time_passes; /* even if nothing arrives any longer */
+	bool parts;       /* GPUs have partitions */
 	struct batch batch[JOBS_MAX];
 	uint32_t nbatches;
 	struct soak_job job[JOBS_MAX]; /* their ids are 1, 2, ... */
@@ -109,6 +110,17 @@ static void add_queues(struct soak *w)
 	}
 }
 
+static const char *devices_of(struct soak *w)
+{
+	struct dice *d = &w->d;
+
+	return w->parts ? PICK(d, " gpus=2 mig=h100-80", " gpus=1 mig=a30",
+	                       " gpus=1 mig=a100-80", " gpus=2")
+	                : PICK(d, "", " gpus=2", " gpus=4",
+	                       " gpus=4 gpu_type=x*2,y*2",
+	                       " gpus=4 gpu_numa=0*2,1*2 gpu_link=0*2,1*2");
+}
+
 static void add_nodes(struct soak *w)
 {
 	w->nnodes = 1 + roll(&w->d, NODES_MAX);
@@ -120,10 +132,32 @@ static void add_nodes(struct soak *w)
 		           PICK(&w->d, "4", "8", "8 threads=8",
 		                "6 threads=6 numa=0*3,1*3",
 		                "8 threads=8 numa=0*4,1*4 numa_mem=4G,4G"),
-		           PICK(&w->d, "8G", "64G"),
-		           PICK(&w->d, "", " gpus=2", " gpus=4",
-		                " gpus=4 gpu_type=x*2,y*2",
-		                " gpus=4 gpu_numa=0*2,1*2 gpu_link=0*2,1*2"));
+		           PICK(&w->d, "8G", "64G"), devices_of(w));
+}
+
+static const char *gpus_of(struct soak *w)
+{
+	struct dice *d = &w->d;
+
+	return w->parts ? PICK(d, "0", "1", "0.5", "2", "0.5 profile=3g.40gb",
+	                       "0.5 profile=4g.40gb", "0.125 profile=1g.10gb",
+	                       "0.125 profile=1g.10gb", "0.25 profile=2g.20gb",
+	                       "0.25 profile=1g.6gb", "0.5 profile=2g.12gb",
+	                       "1 profile=7g.80gb")
+	                : PICK(d, "0", "0", "1", "1", "2", "0.5", "0.3", "4");
+}
+
+/* A profile is a type of GPUs of its own. */
+static const char *rest_of(struct soak *w)
+{
+	struct dice *d = &w->d;
+
+	return w->parts
+	           ? PICK(d, "", "", "", "", "", " exclusive", " licenses=lic",
+	                  " tasks_per_node=1", " need=rack", " like=rack")
+	           : PICK(d, "", "", "", "", "", "", " exclusive",
+	                  " licenses=lic", " tasks_per_node=1", " gpu_type=x",
+	                  " need=rack", " like=rack");
 }
 
 static void add_batch(struct soak *w)
@@ -141,8 +175,7 @@ static void add_batch(struct soak *w)
 	           w->leaf[roll(d, w->nleaves)], PICK(d, "u", "v"),
 	           PICK(d, "0", "0", "5", "10"),
 	           PICK(d, "1", "2", "0.5", "4", "0", "1.5"),
-	           PICK(d, "0", "1G", "6G"),
-	           PICK(d, "0", "0", "1", "1", "2", "0.5", "0.3", "4"),
+	           PICK(d, "0", "1G", "6G"), gpus_of(w),
 	           PICK(d, "", "", "", "", " numa=strict", " numa=tight",
 	                " numa=prefer", " links=strict", " links=any",
 	                " numa=strict links=strict"),
@@ -151,10 +184,7 @@ static void add_batch(struct soak *w)
 		buf_puts(&b->shape,
 		         PICK(d, "", "", "", " tasks=2", " tasks=3",
 		              " tasks=4 min_tasks=1", " tasks=6 min_tasks=2"));
-		buf_puts(&b->shape,
-		         PICK(d, "", "", "", "", "", "", " exclusive",
-		              " licenses=lic", " tasks_per_node=1",
-		              " gpu_type=x", " need=rack", " like=rack"));
+		buf_puts(&b->shape, rest_of(w));
 	} else {
 		buf_puts(&b->shape, PICK(d, " tasks=4 segment=2 need=rack",
 		                         " tasks=2 segment=1 need=rack",
@@ -177,6 +207,7 @@ static void begin(struct soak *w, uint64_t seed)
 	w->now = 100000;
 	w->cooldown = roll(d, 3) ? 0 : 120;
 	w->time_passes = roll(d, 2);
+	w->parts = seed % 3 == 2;
 	w->max_delay = roll(d, 4);
 	buf_printf(&w->base, "policy age=%s%s%s%s%s\n", PICK(d, "0", "1", "9"),
 	           PICK(d, "", "", " order=least_served", " order=least_left"),
@@ -324,6 +355,9 @@ static void add_tasks(struct soak_job *job, const struct snap *s,
 		}
 		if (t->gpus && t->gpu_milli != 1000)
 			buf_printf(&b, "/%u", (unsigned)t->gpu_milli);
+		if (t->units)
+			buf_printf(&b, ":u%d-%d", __builtin_ctz(t->units),
+			           31 - __builtin_clz(t->units));
 		before = ":c";
 		for (uint32_t k = t->cpu_first; k < t[1].cpu_first; k++) {
 			const struct snap_cpu_use *use = &plan->cpu_use[k];

@@ -108,6 +108,14 @@ START_TEST(a_placement_names_the_pool)
 	ck_assert(glob_match("a/n0:*", text.data));
 	place = state_placement_parse(w.state, text.data, NULL);
 	ck_assert_uint_eq(place->task[0].node, job->place->task[0].node);
+	ck_assert_uint_eq(place->task[0].units, 0);
+	free(place);
+	place = state_placement_parse(w.state, "a/n0:2:500:0/1000@1+f0", NULL);
+	ck_assert_uint_eq(place->task[0].numas, 1);
+	ck_assert_uint_eq(place->task[0].units, 0xf0);
+	buf_clear(&text);
+	state_placement_format(w.state, place, true, &text);
+	ck_assert_str_eq(text.data, "a/n0:2:500:0/1000@1+f0");
 	free(place);
 	/* In a pool that is no longer configured: by name, as before. */
 	place = state_placement_parse(w.state, "old/n7:0:0:", NULL);

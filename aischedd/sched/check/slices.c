@@ -1,0 +1,43 @@
+/* slices.c - partitions of GPUs: where one may be, beside what is there */
+#include "aischedd/sched/check/slices.h"
+
+bool check_slices_only(const struct sliced *g)
+{
+	int64_t all = mig_units(g->model), n = 0;
+
+	for (int64_t i = 0; i < all; i++)
+		n += g->used >> i & 1;
+	return all && (1000 - g->nfree) * all == 1000 * n;
+}
+
+bool check_slices_fit(const struct sliced *g, uint8_t profile, uint8_t units)
+{
+	const struct mig_profile *p = &mig_profile[profile];
+	bool any = false;
+
+	if (!check_slices_only(g) || !(p->models >> g->model & 1) ||
+	    g->used & units)
+		return false;
+	for (uint32_t start = 0; start + p->units <= p->all; start++)
+		any |= p->starts >> start & 1 && units == ((1u << p->units) - 1)
+		                                              << start;
+	return any;
+}
+
+int64_t check_slices_count(const struct sliced *g, uint8_t profile)
+{
+	const struct mig_profile *p = &mig_profile[profile];
+	struct sliced left = *g;
+	int64_t n = 0;
+
+	for (uint32_t start = 0; start + p->units <= p->all; start++) {
+		uint8_t units = (uint8_t)(((1u << p->units) - 1) << start);
+
+		if (!check_slices_fit(&left, profile, units))
+			continue;
+		left.used |= units;
+		left.nfree -= 1000 * p->units / p->all;
+		n++;
+	}
+	return n;
+}

@@ -1,0 +1,24 @@
+/*
+ * slices.h - partitions of GPUs: where one may be, beside what is there
+ */
+#ifndef AISCHEDD_SCHED_CHECK_SLICES_H
+#define AISCHEDD_SCHED_CHECK_SLICES_H
+
+#include "aischedd/sched/snap.h"
+
+/* A GPU: its model, its slices in use, and the thousandths that are free. */
+struct sliced {
+	uint8_t model, used;
+	int64_t nfree;
+};
+
+/* Whether all that is in use of the GPU is partitions. */
+bool check_slices_only(const struct sliced *g);
+
+/* Whether these units are a partition of the profile on the GPU, free. */
+bool check_slices_fit(const struct sliced *g, uint8_t profile, uint8_t units);
+
+/* How many partitions of the profile fit. */
+int64_t check_slices_count(const struct sliced *g, uint8_t profile);
+
+#endif

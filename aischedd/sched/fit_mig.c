@@ -1,0 +1,178 @@
+/* fit_mig.c - partitions of GPUs */
+#include "aischedd/sched/fit_mig.h"
+
+#include <string.h>
+
+bool fit_mig_any(const struct snap *s)
+{
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		if (s->node.mig[i])
+			return true;
+	}
+	return false;
+}
+
+static int64_t count(uint8_t set)
+{
+	return __builtin_popcount(set);
+}
+
+static uint16_t blocked_by(uint8_t model, uint8_t used)
+{
+	int64_t nfree = mig_units(model) - count(used), sum = 0;
+
+	for (uint8_t p = 1; mig_profile_name[p]; p++) {
+		const struct mig_profile *it = &mig_profile[p];
+
+		if (mig_has(model, p) && it->units <= nfree)
+			sum += it->units * (count(it->starts) -
+			                    count(mig_free_starts(p, used)));
+	}
+	return (uint16_t)sum;
+}
+
+uint16_t (*fit_mig_blocked(struct arena *arena))[256]
+{
+	uint16_t(*ret)[256] = arena_alloc(arena, MIG_NMODELS, sizeof(*ret));
+
+	for (uint8_t m = 1; m < MIG_NMODELS; m++) {
+		for (uint32_t used = 0; used < 1u << mig_units(m); used++)
+			ret[m][used] = blocked_by(m, (uint8_t)used);
+	}
+	return ret;
+}
+
+bool fit_mig_is_sound(const struct work *w, uint32_t node, int64_t device)
+{
+	int64_t all = mig_units(w->snap->node.mig[node]);
+	int64_t slices = w->slices[device];
+	uint8_t used = fit_mig_used(slices);
+
+	return !slices ||
+	       (all && slices == fit_mig_spread(used) &&
+	        w->device[device] == 1000 - 1000 * count(used) / all);
+}
+
+/* Find the slices in use of a device; false: something else is on it. */
+static bool is_parted(const struct work *w, uint32_t node, uint32_t device,
+                      uint8_t *ret_used)
+{
+	int64_t all = mig_units(w->snap->node.mig[node]);
+
+	if (!all)
+		return false;
+	*ret_used = fit_mig_used(w->slices[device]);
+	return w->device[device] == 1000 - 1000 * count(*ret_used) / all;
+}
+
+/* The free slices, if their order did not matter. */
+static uint8_t loose(const struct work *w, uint32_t node, uint8_t used)
+{
+	return (uint8_t)(((1u << mig_units(w->snap->node.mig[node])) - 1) &
+	                 ~used);
+}
+
+int64_t fit_mig_count(const struct work *w, uint32_t req, uint32_t node,
+                      uint32_t device)
+{
+	uint8_t profile = w->snap->req.profile[req], used;
+
+	if (!is_parted(w, node, device, &used))
+		return 0;
+	return w->loose & LOOSE_SLICES
+	           ? count(loose(w, node, used)) / mig_profile[profile].units
+	           : count(mig_free_starts(profile, used));
+}
+
+/* A partition that a task could get; less is better. */
+struct choice {
+	bool whole;           /* nothing is on the device yet */
+	int64_t damage, left; /* thousandths of the device */
+	uint8_t units;
+	uint32_t gpu;
+};
+
+static bool is_better(const struct choice *a, const struct choice *b)
+{
+	if (!b->units)
+		return true;
+	if (a->whole != b->whole)
+		return b->whole;
+	return a->damage != b->damage ? a->damage < b->damage
+	                              : a->left < b->left;
+}
+
+/* The best partition on a device that is not used by others. */
+static struct choice best_on(const struct work *w, uint32_t req, uint32_t node,
+                             uint32_t gpu, uint8_t used)
+{
+	const uint16_t *blocked = w->blocked[w->snap->node.mig[node]];
+	uint8_t profile = w->snap->req.profile[req];
+	struct choice best = { 0 };
+
+	for (uint8_t left = mig_free_starts(profile, used); left;) {
+		uint32_t start = 31u - (uint32_t)__builtin_clz(left);
+		struct choice it = { .gpu = gpu, .whole = !used };
+
+		left &= (uint8_t) ~(1u << start);
+		it.units = mig_mask(profile, start);
+		it.damage = (int64_t)blocked[used | it.units] - blocked[used];
+		if (is_better(&it, &best))
+			best = it;
+	}
+	if (!best.units && w->loose & LOOSE_SLICES &&
+	    fit_mig_count(w, req, node, w->snap->node.gpu_first[node] + gpu)) {
+		uint8_t rest = loose(w, node, used);
+
+		best.gpu = gpu;
+		while (count(best.units) < mig_profile[profile].units) {
+			best.units |= (uint8_t)(rest & -rest);
+			rest &= (uint8_t)(rest - 1);
+		}
+	}
+	best.left = w->device[w->snap->node.gpu_first[node] + gpu];
+	return best;
+}
+
+void fit_mig_pick(const struct work *w, uint32_t req,
+                  const struct fit_where *at, struct snap_task *t)
+{
+	const struct snap *s = w->snap;
+	uint32_t first = s->node.gpu_first[t->node];
+	struct choice best = { 0 };
+
+	for (uint32_t i = 0; i < snap_node_ngpus(s, t->node); i++) {
+		struct choice it;
+		uint8_t used;
+
+		if (!(at->gpus >> i & 1) ||
+		    !(at->numas >> s->gpu.numa[first + i] & 1) ||
+		    !is_parted(w, t->node, first + i, &used))
+			continue;
+		it = best_on(w, req, t->node, i, used);
+		if (it.units && is_better(&it, &best))
+			best = it;
+	}
+	t->gpus = best.units ? (uint64_t)1 << best.gpu : 0;
+	t->units = best.units;
+}
+
+int64_t fit_mig_best(const struct work *w, uint32_t node, int64_t *ret_gpu)
+{
+	uint32_t first = w->snap->node.gpu_first[node];
+	int64_t best = 0;
+
+	for (uint32_t i = 0; i < snap_node_ngpus(w->snap, node); i++) {
+		uint8_t used;
+		int64_t nfree;
+
+		if (!is_parted(w, node, first + i, &used))
+			continue;
+		nfree = count(loose(w, node, used));
+		if (nfree > best) {
+			best = nfree;
+			*ret_gpu = i;
+		}
+	}
+	return best;
+}

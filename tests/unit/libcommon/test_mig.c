@@ -1,0 +1,95 @@
+/* test_mig.c - partitions of GPUs: profiles and where they fit */
+#include "libcommon/mig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/buf.h"
+#include "libcommon/mem.h"
+#include "tests/unit/check.h"
+
+/* Each partition ends within its GPU, and its part of one is exact. */
+START_TEST(tables_are_sound)
+{
+	for (uint8_t p = 1; p < mig_nprofiles(); p++) {
+		const struct mig_profile *it = &mig_profile[p];
+
+		ck_assert(mig_is_name(it->name));
+		ck_assert_uint_eq(mig_find(it->name), p);
+		ck_assert_int_eq(mig_milli(p) * it->all, 1000 * it->units);
+		for (uint32_t start = 0; start < MIG_UNITS; start++) {
+			if (it->starts >> start & 1)
+				ck_assert_uint_le(start + it->units, it->all);
+		}
+		for (uint8_t m = 1; m < MIG_NMODELS; m++) {
+			if (mig_has(m, p))
+				ck_assert_uint_eq(mig_units(m), it->all);
+		}
+	}
+}
+END_TEST
+
+START_TEST(free_starts)
+{
+	static const struct {
+		const char *profile;
+		uint8_t used, starts;
+	} cases[] = {
+		{ "1g.10gb", 0x00, 0x7f }, { "1g.10gb", 0x0f, 0x70 },
+		{ "1g.20gb", 0x03, 0x54 }, { "2g.20gb", 0x0f, 0x10 },
+		{ "3g.40gb", 0x01, 0x10 }, { "3g.40gb", 0x11, 0x00 },
+		{ "4g.40gb", 0xf0, 0x01 }, { "4g.40gb", 0x08, 0x00 },
+		{ "7g.80gb", 0x00, 0x01 }, { "7g.80gb", 0x80, 0x00 },
+		{ "2g.12gb", 0x01, 0x04 }, { "4g.24gb", 0x01, 0x00 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		ck_assert_msg(mig_free_starts(mig_find(cases[i].profile),
+		                              cases[i].used) == cases[i].starts,
+		              "%s beside %x", cases[i].profile, cases[i].used);
+}
+END_TEST
+
+START_TEST(names)
+{
+	ck_assert(mig_is_name("3g.48gb"));
+	ck_assert(mig_is_name("1g.10gb+me"));
+	ck_assert(!mig_is_name("8g.80gb"));
+	ck_assert(!mig_is_name("1g.gb"));
+	ck_assert(!mig_is_name("1g.10gbs"));
+	ck_assert(!mig_is_name("h100"));
+	ck_assert(!mig_is_name(NULL));
+	ck_assert_uint_eq(mig_find("3g.48gb"), 0);
+	ck_assert_uint_eq(mig_find("none"), 0);
+	ck_assert_uint_eq(mig_find_model("none"), 0);
+	ck_assert_uint_eq(mig_find_model("a30"), MIG_A30);
+}
+END_TEST
+
+START_TEST(memory_of_models)
+{
+	ck_assert(mig_is_of_size(MIG_H100_80, 81920));
+	ck_assert(mig_is_of_size(MIG_H100_80, 79647));
+	ck_assert(mig_is_of_size(MIG_A30, 24576));
+	ck_assert(!mig_is_of_size(MIG_A100_40, 81920));
+}
+END_TEST
+
+START_TEST(list_of_profiles)
+{
+	struct buf out = { 0 };
+
+	mig_put_profiles(&out, 1 << MIG_A30);
+	ck_assert_str_eq(out.data, "1g.6gb, 2g.12gb, 4g.24gb");
+	buf_free(&out);
+}
+END_TEST
+
+SUITE(mig)
+{
+	tcase_add_test(tc, tables_are_sound);
+	tcase_add_test(tc, free_starts);
+	tcase_add_test(tc, names);
+	tcase_add_test(tc, memory_of_models);
+	tcase_add_test(tc, list_of_profiles);
+}
