@@ -30,6 +30,18 @@ static int same_list(const char *key, const struct strlist *a,
 	return 0;
 }
 
+static const char *devices_word(const struct conf_pool *pool)
+{
+	return pool->devices == DEVICES_AUTO  ? "auto"
+	       : pool->devices == DEVICES_DRA ? "dra"
+	                                      : "plugin";
+}
+
+static const char *yes_no(bool is)
+{
+	return is ? "yes" : "no";
+}
+
 /* Check the keys that say where a cluster is, and which part of it is ours. */
 static int check_cluster(const struct conf_pool *old,
                          const struct conf_pool *pool, struct err *err)
@@ -42,6 +54,11 @@ static int check_cluster(const struct conf_pool *old,
 		{ "namespace", old->namespace, pool->namespace },
 		{ "node_selector", old->node_selector, pool->node_selector },
 		{ "gpu_resource", old->gpu_resource, pool->gpu_resource },
+		{ "device_driver", old->device_driver, pool->device_driver },
+		{ "device_class", old->device_class, pool->device_class },
+		{ "devices", devices_word(old), devices_word(pool) },
+		{ "devices_shared", yes_no(old->devices_shared),
+		  yes_no(pool->devices_shared) },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)

@@ -88,6 +88,7 @@ bool listing_devices(const struct state *state, const struct placement *place,
 		struct had had = { 0 };
 		bool many = node_nnumas(node) > 1;
 		bool binds =
+		    node->gpus_named ||
 		    runner_traits(conf->pools[node->pool].runner)->binds;
 
 		for (end = i; end < place->ntasks &&

@@ -37,6 +37,11 @@ struct node_info {
 	uint32_t ngpus;
 	const char *gpu_type;               /* of all GPUs; NULL: unknown */
 	const uint8_t *gpu_numa, *gpu_link; /* [ngpus] */
+	/* The runner gives tasks the very GPUs of the plan, though it need not
+	 * bind CPUs. Then: whether gpu_numa is known, and GPUs that no task may
+	 * have, one bit each, which used_gpus counts. */
+	bool gpus_named, gpu_numas_known;
+	uint64_t gpus_held;
 	bool down;
 	bool gone;          /* the runner no longer has it */
 	bool cordoned;      /* nothing new may start there */

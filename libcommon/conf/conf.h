@@ -72,6 +72,13 @@ enum job_order {
 enum { NODE_NORDERS = NODE_ORDERS(X), JOB_NORDERS = JOB_ORDERS(X) };
 #undef X
 
+/* How nodes of a cluster give GPUs. */
+enum conf_devices {
+	DEVICES_AUTO,  /* as they show */
+	DEVICES_DRA,   /* by claims */
+	DEVICES_PLUGIN /* as a resource that is counted */
+};
+
 struct conf_pool {
 	const char *name;
 	enum runner_kind runner;
@@ -83,6 +90,9 @@ struct conf_pool {
 	const char *pod_agent_image;
 	const char *gpu_resource, *service_account, *user_annotation;
 	const char *priority_class;
+	enum conf_devices devices;
+	const char *device_driver, *device_class;
+	bool devices_shared; /* others give them, too */
 	struct strlist allow_mounts, image_pull_secrets, drain_conditions;
 	int64_t price[RES_N];     /* CONF_NONE: that of struct conf */
 	struct strlist gpu_price; /* "h100:3.20" */

@@ -197,6 +197,7 @@ static const char *const runners[] = { RUNNER_KINDS(X) NULL };
 #undef X
 static const char *const metrics_accesses[] = { "none", "loopback", "open",
 	                                        NULL };
+static const char *const devices[] = { "auto", "dra", "plugin", NULL };
 static const char *const preempts[] = { "suspend", "requeue", "cancel", NULL };
 
 #define KEY(key, kind_, member, ...)                                    \
@@ -245,6 +246,14 @@ static const struct conf_key pool_keys[] = {
 	KEY("pod_agent_image", TEXT, pod_agent_image),
 	KEY("gpu_resource", TEXT, gpu_resource, .initial = "nvidia.com/gpu",
 	    .check = check_feature, .special = true),
+	KEY("devices", WORD, devices, .initial = "auto", .words = devices,
+	    .special = true),
+	KEY("device_driver", TEXT, device_driver, .initial = "gpu.nvidia.com",
+	    .check = check_feature, .special = true),
+	KEY("device_class", TEXT, device_class, .initial = "gpu.nvidia.com",
+	    .check = check_feature, .special = true),
+	KEY("devices_shared", BOOL, devices_shared, .initial = "no",
+	    .special = true),
 	KEY("service_account", TEXT, service_account, .check = conf_check_name),
 	KEY("priority_class", TEXT, priority_class, .check = conf_check_name),
 	KEY("user_annotation", TEXT, user_annotation),

@@ -96,7 +96,8 @@ kube create namespace "$ns" >/dev/null
 configure "
 queue default { grace = \"2s\" }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
-	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes }"
+	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes
+	device_driver = \"gpu.test\" }"
 start_daemon || bail "aischedd does not start"
 
 id=$(aisub --parsable --wrap true)
@@ -105,11 +106,14 @@ calls_are "that took a list of each kind, and four calls" <<-END
 	1 create jobs
 	1 create pods/binding
 	1 create secrets
+	1 list deviceclasses
 	1 list jobs
 	1 list nodes
 	1 list persistentvolumeclaims
 	1 list persistentvolumes
 	1 list pods
+	1 list resourceclaims
+	1 list resourceslices
 	1 list storageclasses
 END
 ok "it ends" ends "$id"
@@ -169,4 +173,42 @@ calls_are "by a call, and one a pod" <<-END
 END
 aicancel "$id"
 ok "nothing is left" wait_for nothing_is_left
+
+# Whether the node whose GPUs have names is known.
+gpus_are_shown()
+{
+	aiq --nodes --no-header -o name,gpus | grep -Eq '^dra-0 +2'
+}
+kube_nodes 1 dra 0
+kube_slice dra-0 1 1 a gpu-0:0:0 gpu-1:0:0
+ok "a node shows GPUs by name" wait_for gpus_are_shown
+calls >/dev/null
+counted=$((counted + $(wc -l <"$dir/new")))
+id=$(aisub --parsable --gpus-per-task 2 --nodelist dra-0 --wrap true)
+ok "a job whose GPUs are named runs" wait_for is_state "$id" RUNNING
+calls_are "that took two calls more" <<-END
+	1 create jobs
+	1 create pods/binding
+	1 create resourceclaims
+	1 create secrets
+	1 update resourceclaims/status
+END
+aicancel "$id"
+ok "it is gone" wait_for nothing_is_left
+calls_are "with none more" <<-END
+	1 delete jobs
+	1 get pods/log
+	1 patch pods
+END
+id=$(aisub --parsable -n 2 --gpus-per-task 1 --nodelist dra-0 --wrap true)
+ok "a gang of such tasks runs" wait_for is_state "$id" RUNNING
+calls_are "that took three calls more a pod" <<-END
+	1 create jobs
+	2 create pods/binding
+	2 create resourceclaims
+	1 create secrets
+	1 create services
+	2 patch pods/status
+	2 update resourceclaims/status
+END
 done_testing

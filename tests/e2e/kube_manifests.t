@@ -251,7 +251,8 @@ ok "the daemon has an account" \
 	kube_account aisched-system aischedd "$kube/daemon.conf"
 configure "$(sed -e '/^\(cluster\|state_dir\|listen\) /d' -e "
 	s,runner = kubernetes,&  kubeconfig = \"$kube/daemon.conf\"," -e '
-	s,allow_mounts,run_as_root = yes  &,' "$manifests/aischedd.conf")"
+	s,allow_mounts,run_as_root = yes  device_driver = "gpu.test"  &,
+	' "$manifests/aischedd.conf")"
 before=$(forbidden)
 start_daemon || bail "aischedd does not start"
 id=$(aisub --parsable -n 2 --gpus-per-task 1 --wrap 'echo hi')
@@ -336,6 +337,18 @@ ok "she may delete it" her delete job hers --wait=false
 ok "and it is cancelled" wait_for is_state "$id" CANCELLED
 ok "again nothing is left" wait_for nothing_is_left
 
+# Whether the node whose GPUs have names is known.
+gpus_are_shown()
+{
+	aiq --nodes --no-header -o name,gpus | grep -Eq '^dra-0 +2'
+}
+kube_nodes 1 dra 0
+kube_slice dra-0 1 1 a gpu-0:0:0 gpu-1:0:0
+ok "a node shows GPUs by name" wait_for gpus_are_shown
+id=$(aisub --parsable -n 2 --gpus-per-task 1 --nodelist dra-0 --wrap true)
+ok "tasks get GPUs by claims" wait_for is_state "$id" RUNNING
+aicancel --wait "$id"
+
 is_cordoned()
 {
 	[ "$(kube get node gpu-1 -o \
@@ -360,6 +373,10 @@ may "it says where a volume is made" yes patch persistentvolumeclaims \
 may "but makes no claims" no create persistentvolumeclaims --namespace "$ns"
 may "and sees none elsewhere" no list persistentvolumeclaims --namespace default
 may "volumes it only reads" no patch persistentvolumes
+may "it makes claims of devices" yes create resourceclaims.resource.k8s.io \
+	--namespace "$ns"
+may "but not elsewhere" no create resourceclaims.resource.k8s.io \
+	--namespace default
 may "it cordons nodes" yes patch nodes
 may "but leaves them be" no delete nodes
 may "it writes Events" yes create events.events.k8s.io --namespace "$ns"

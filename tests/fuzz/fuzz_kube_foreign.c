@@ -8,7 +8,7 @@ static const struct conf_pool pool = { .name = "gpu",
 	                               .namespace = "ns",
 	                               .gpu_resource = "nvidia.com/gpu",
 	                               .user_annotation = "aisched.io/user" };
-static const struct kube_home home = { &pool, "c1", "store1", 600 };
+static const struct kube_home home = { &pool, "c1", "store1", 600, false };
 
 /* Any accepted Job must give a request that could be sent. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -371,6 +371,37 @@ kube_nodes()
 	done
 }
 
+# NODE GENERATION COUNT NUMBER DEVICE...: makes or changes a slice of a
+# node, as the driver gpu.test does; a DEVICE is NAME:NUMA:LINK[:FIELD], where
+# FIELD is JSON
+kube_slice()
+{
+	slice_node=$1 slice_gen=$2 slice_count=$3 slice_name=$1-$4
+	shift 4
+	slice_list=
+	for slice_gpu; do
+		slice_rest=${slice_gpu#*:}
+		slice_more=${slice_rest#*:}
+		slice_link=${slice_more%%:*}
+		slice_field=${slice_more#"$slice_link"}
+		slice_list="$slice_list${slice_list:+,}
+			{\"name\": \"${slice_gpu%%:*}\", \"attributes\": {
+			\"productName\": {\"string\": \"Test GPU\"},
+			\"resource.kubernetes.io/numaNode\":
+				{\"int\": ${slice_rest%%:*}},
+			\"partition4\": {\"int\": $slice_link}}
+			${slice_field:+, ${slice_field#:}}}"
+	done
+	kube apply -f - >/dev/null <<-END
+		{"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
+		"metadata": {"name": "$slice_name"},
+		"spec": {"driver": "gpu.test", "nodeName": "$slice_node",
+		"pool": {"name": "$slice_node", "generation": $slice_gen,
+			"resourceSliceCount": $slice_count},
+		"devices": [$slice_list]}}
+	END
+}
+
 kube_fake=kwok.x-k8s.io/node=fake
 kube_alone=
 kube_taints='{"key": "aisched.io/dedicated", "value": "true",

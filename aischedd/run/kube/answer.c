@@ -6,6 +6,7 @@
 
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/device/devices.h"
 #include "aischedd/run/kube/kube.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
@@ -135,6 +136,15 @@ static void on_claim(struct kube_attempt *a, struct kube_task *task,
 		refused(a, answer->err);
 }
 
+/* One that exists comes with the watch. */
+static void on_grant(struct kube_attempt *a, struct kube_task *task,
+                     const struct kube_answer *answer)
+{
+	if (!answer->err)
+		kube_devices_answered(a->kube, answer->body);
+	kube_give_answered(a, task, answer);
+}
+
 /* If the pod is gone, or already bound, the watch tells. */
 static void on_bind(struct kube_attempt *a, struct kube_task *task,
                     const struct kube_answer *answer)
@@ -181,11 +191,20 @@ static void on_delete(struct kube_attempt *a, struct kube_task *task,
 static void (*const on[ASK_KINDS])(struct kube_attempt *a,
                                    struct kube_task *task,
                                    const struct kube_answer *answer) = {
-	[ASK_JOB] = on_job,         [ASK_LOOK] = on_look,
-	[ASK_SECRET] = on_secret,   [ASK_SERVICE] = on_service,
-	[ASK_INDEXES] = on_indexes, [ASK_CLAIM] = on_claim,
-	[ASK_BIND] = on_bind,       [ASK_LEAVE] = on_leave,
-	[ASK_FORCE] = on_force,     [ASK_DELETE] = on_delete,
+	[ASK_JOB] = on_job,
+	[ASK_LOOK] = on_look,
+	[ASK_SECRET] = on_secret,
+	[ASK_SERVICE] = on_service,
+	[ASK_INDEXES] = on_indexes,
+	[ASK_CLAIM] = on_claim,
+	[ASK_GRANT] = on_grant,
+	[ASK_GRANT_KEEP] = kube_give_answered,
+	[ASK_GRANT_FILL] = kube_give_answered,
+	[ASK_GRANT_MAP] = kube_give_answered,
+	[ASK_BIND] = on_bind,
+	[ASK_LEAVE] = on_leave,
+	[ASK_FORCE] = on_force,
+	[ASK_DELETE] = on_delete,
 };
 
 void kube_answer_take(struct kube_attempt *a, enum kube_ask_kind kind,

@@ -46,6 +46,14 @@ static const struct call_form {
 	                  true },
 	[ASK_CLAIM] = { KUBE_MERGE, KUBE_START, "/api/v1",
 	                "/persistentvolumeclaims", "", true },
+	[ASK_GRANT] = { KUBE_POST, KUBE_START, "/apis/resource.k8s.io/v1",
+	                "/resourceclaims", "", false },
+	[ASK_GRANT_KEEP] = { KUBE_MERGE, KUBE_START, "/apis/resource.k8s.io/v1",
+	                     "/resourceclaims", "", true },
+	[ASK_GRANT_FILL] = { KUBE_PUT, KUBE_START, "/apis/resource.k8s.io/v1",
+	                     "/resourceclaims", "/status", true },
+	[ASK_GRANT_MAP] = { KUBE_MERGE, KUBE_START, "/api/v1", "/pods",
+	                    "/status", true },
 	[ASK_BIND] = { KUBE_POST, KUBE_START, "/api/v1", "/pods", "/binding",
 	               true },
 	[ASK_LEAVE] = { KUBE_MERGE, KUBE_STOP, "/api/v1", "/pods", "", true },
@@ -187,6 +195,14 @@ void kube_ask_claim(struct kube_attempt *a, const char *claim, json_t *body)
 {
 	a->calls.open[ASK_CLAIM]++;
 	ask(a->kube, ASK_CLAIM, &a->id, claim, NULL, body);
+}
+
+void kube_ask_grant(struct kube_attempt *a, enum kube_ask_kind kind,
+                    struct kube_task *task, const char *name, json_t *body)
+{
+	a->calls.open[kind]++;
+	task->giving = true;
+	ask(a->kube, kind, &a->id, name, task->pod.uid, body);
 }
 
 void kube_ask_remove(struct kube *kube, struct kube_job *job)

@@ -24,7 +24,11 @@ enum kube_ask_kind {
 	ASK_UNSHARE, /* delete a shared Secret */
 	ASK_SERVICE,
 	ASK_INDEXES,
-	ASK_CLAIM, /* say where the volume of a claim shall be made */
+	ASK_CLAIM,      /* say where the volume of a claim shall be made */
+	ASK_GRANT,      /* make a ResourceClaim */
+	ASK_GRANT_KEEP, /* with the finalizer that it lost */
+	ASK_GRANT_FILL, /* give it devices */
+	ASK_GRANT_MAP,  /* let a pod name it */
 	ASK_BIND,
 	ASK_LEAVE,
 	ASK_DELETE, /* delete the Job of an attempt that does not end */
@@ -62,6 +66,10 @@ void kube_ask_pod(struct kube_attempt *a, enum kube_ask_kind kind,
                   const struct kube_task *task, json_t *body);
 
 void kube_ask_claim(struct kube_attempt *a, const char *claim, json_t *body);
+
+/* About the ResourceClaim of a pod. name: of the object that is changed. */
+void kube_ask_grant(struct kube_attempt *a, enum kube_ask_kind kind,
+                    struct kube_task *task, const char *name, json_t *body);
 
 /* Whether a call about the attempt is not answered yet. */
 bool kube_ask_is_open(const struct kube_attempt *a);

@@ -12,6 +12,7 @@
 #include <sys/queue.h>
 
 #include "aischedd/run/kube/ask.h"
+#include "aischedd/run/kube/device/give.h"
 #include "aischedd/run/kube/end.h"
 #include "aischedd/run/kube/life.h"
 #include "aischedd/run/kube/make.h"
@@ -36,6 +37,7 @@ struct kube_attempt {
 	struct kube_start start;     /* life.c */
 	struct kube_orders make;     /* make.c */
 	struct kube_slots slots;     /* slot.c */
+	struct kube_gives give;      /* device/give.c */
 	struct kube_calls calls;     /* used by ask.c and answer.c */
 	struct kube_end end;         /* end.c */
 	struct kube_telling telling; /* tell.c */

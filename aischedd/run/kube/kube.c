@@ -107,6 +107,27 @@ static void on_classes(enum kube_news news, json_t *obj, const struct err *err,
 	heard(arg, SEE_CLASSES, news, err);
 }
 
+static void on_slices(enum kube_news news, json_t *obj, const struct err *err,
+                      void *arg)
+{
+	kube_devices_news(arg, SEE_SLICES, news, obj);
+	heard(arg, SEE_SLICES, news, err);
+}
+
+static void on_grants(enum kube_news news, json_t *obj, const struct err *err,
+                      void *arg)
+{
+	kube_devices_news(arg, SEE_GRANTS, news, obj);
+	heard(arg, SEE_GRANTS, news, err);
+}
+
+static void on_device_classes(enum kube_news news, json_t *obj,
+                              const struct err *err, void *arg)
+{
+	kube_devices_news(arg, SEE_DEVICE_CLASSES, news, obj);
+	heard(arg, SEE_DEVICE_CLASSES, news, err);
+}
+
 /* The path of each kind; own: only in the namespace of the jobs. */
 static const struct {
 	const char *api, *kind, *label;
@@ -123,12 +144,22 @@ static const struct {
 	                  on_volumes },
 	[SEE_CLASSES] = { "/apis/storage.k8s.io/v1", "/storageclasses", NULL,
 	                  false, on_classes },
+	[SEE_SLICES] = { "/apis/resource.k8s.io/v1", "/resourceslices", NULL,
+	                 false, on_slices },
+	[SEE_GRANTS] = { "/apis/resource.k8s.io/v1", "/resourceclaims", NULL,
+	                 false, on_grants },
+	[SEE_DEVICE_CLASSES] = { "/apis/resource.k8s.io/v1", "/deviceclasses",
+	                         NULL, false, on_device_classes },
 };
 
 static void watch(struct kube *kube)
 {
 
 	for (int i = 0; i < SEE_N; i++) {
+		if (i >= SEE_SLICES && kube->pool->devices == DEVICES_PLUGIN) {
+			kube->sight.synced[i] = true;
+			continue;
+		}
 		struct kube_watch_spec spec = kube_watch_default;
 		struct buf path = { 0 };
 
@@ -268,6 +299,7 @@ static void runner_free(struct runner *r)
 	kube_jobs_free(kube);
 	kube_note_free_all(kube);
 	kube_drain_free(kube);
+	kube_devices_free(kube);
 	kube_nodes_free(kube->nodes);
 	kube_claims_free(&kube->claims);
 	kube_trouble_fini(&kube->told);
@@ -339,7 +371,7 @@ struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
 	kube->log.folder = xstrdup(logs);
 	TAILQ_INIT(&kube->log.readers);
 	TAILQ_INIT(&kube->keep.list);
-	kube->nodes = kube_nodes_new(base, pool, &conf->topology, fn, arg);
+	kube->nodes = kube_nodes_new(kube, base, pool, &conf->topology);
 	kube->http = kube_http_new(base, pool->kubeconfig, pool->context, NULL,
 	                           on_trouble, kube);
 	kube->lease =

@@ -20,6 +20,7 @@
 #include "aischedd/run/kube/claim/claims.h"
 #include "aischedd/run/kube/client/http.h"
 #include "aischedd/run/kube/client/watch.h"
+#include "aischedd/run/kube/device/devices.h"
 #include "aischedd/run/kube/drain.h"
 #include "aischedd/run/kube/keep.h"
 #include "aischedd/run/kube/lease.h"
@@ -44,6 +45,9 @@ enum {
 	SEE_CLAIMS, /* from here on: not needed by jobs without volumes */
 	SEE_VOLUMES,
 	SEE_CLASSES,
+	SEE_SLICES, /* from here on: of GPUs that are given by claims */
+	SEE_GRANTS,
+	SEE_DEVICE_CLASSES,
 	SEE_N
 };
 
@@ -77,6 +81,7 @@ struct kube {
 	struct kube_nodes *nodes;
 	struct kube_pods pods;
 	struct kube_claims claims;
+	struct kube_devices devices;
 	struct map jobs;                    /* by name: struct kube_job */
 	struct map shared;                  /* by name: struct kube_shared */
 	struct map attempts;                /* by job and attempt */

@@ -215,12 +215,22 @@ void kube_life_step(struct kube_attempt *a)
 
 /* --- requests of the daemon --- */
 
+static void make_job(struct kube_attempt *a, const struct run_job *job)
+{
+	struct kube_home home = a->kube->home;
+	struct err err;
+
+	home.by_claims = a->give.by_claims;
+	a->make.job = kube_object_job(&home, job, &err);
+	if (!a->make.job)
+		kube_end_fail(a, FAULT_USER, err.text);
+}
+
 static void order(struct kube_attempt *a, const struct run_job *job)
 {
 	const struct kube_home *home = &a->kube->home;
 	struct kube_agent_pods pods;
 	char *own;
-	struct err err;
 
 	a->start.ordered = true;
 	a->end.grace_s = job->grace;
@@ -232,12 +242,14 @@ static void order(struct kube_attempt *a, const struct run_job *job)
 	if (a->make.once) {
 		kube_agent_pods(job, &pods, NULL);
 		kube_slot_set_all(a, &pods.job);
-		if (kube_object_is_gang(&pods.job))
+		a->give.named = !kube_object_is_gang(&pods.job);
+		if (!a->give.named)
 			a->make.service = kube_object_service(home, job);
 		kube_agent_pods_free(&pods);
 	} else {
 		kube_slot_set_all(a, job);
-		if (kube_object_is_gang(job))
+		a->give.named = !kube_object_is_gang(job);
+		if (!a->give.named)
 			a->make.service = kube_object_service(home, job);
 	}
 	a->make.secret = kube_object_secret(home, job, clock_wall_s(), &own);
@@ -246,8 +258,8 @@ static void order(struct kube_attempt *a, const struct run_job *job)
 		    a->kube,
 		    kube_text_at(json_object_get(a->make.secret, "metadata"),
 		                 "name"));
-	if (!a->uid && !(a->make.job = kube_object_job(home, job, &err)))
-		kube_end_fail(a, FAULT_USER, err.text);
+	if (kube_give_order(a) && !a->uid)
+		make_job(a, job);
 	if (a->make.job && own)
 		kube_object_secret_share(a->make.job, a->make.shared->name,
 		                         own);

@@ -10,7 +10,8 @@
  *	FOUND      found after a restart, before all of it ran: the daemon
  *	           starts it again, under the same name
  *	STARTING   ordered.  Job, Secret and pods are made; when the last pod is
- *	           there, all are bound; when the last one runs, the Service is
+ *	           there, and its GPUs are given where that takes a claim, all
+ *	           are bound; when the last one runs, the Service is
  *	           made and RUN_STARTED told.  Ends as a failed start: after
  *	           start_timeout, by an answer that stays what it is, or by a
  *	           container that cannot start

@@ -36,7 +36,7 @@ void kube_make_service(struct kube_attempt *a)
 	kube_ask_job(a, ASK_SERVICE, json_incref(a->make.service));
 }
 
-static bool may_bind(const struct kube_task *task)
+bool kube_make_may_bind(const struct kube_task *task)
 {
 	return task && !kube_task_is_bound(task) && !task->pod.deleting &&
 	       !kube_pod_is_over(&task->pod);
@@ -88,13 +88,14 @@ void kube_make_bindings(struct kube_attempt *a)
 
 	if (!a->uid || a->make.secret)
 		return;
-	if (!kube_make_is_done(a) || !volumes_are_ready(a))
+	if (!kube_make_is_done(a) || !volumes_are_ready(a) ||
+	    !kube_give_step(a))
 		return;
 	for (uint32_t i = 0; i < a->slots.n; i++) {
 		struct kube_task *task =
 		    kube_attempt_at(a, a->slots.slot[i].index);
 
-		if (!may_bind(task))
+		if (!kube_make_may_bind(task))
 			continue;
 		task->binding = true;
 		kube_ask_pod(a, ASK_BIND, task,

@@ -10,6 +10,7 @@
 
 struct kube_attempt;
 struct kube_shared;
+struct kube_task;
 
 struct kube_orders {
 	json_t *job, *secret, *service; /* still to be made; NULL: done */
@@ -37,6 +38,9 @@ bool kube_make_is_done(struct kube_attempt *a);
 
 /* Bind all of its pods or none, once the last one is there. */
 void kube_make_bindings(struct kube_attempt *a);
+
+/* Whether it can be bound now. */
+bool kube_make_may_bind(const struct kube_task *task);
 
 /* Give up what is not made yet. */
 void kube_make_drop(struct kube_attempt *a);

@@ -7,6 +7,8 @@
 
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/client/watch.h"
+#include "aischedd/run/kube/device/devices.h"
+#include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/node.h"
 #include "aischedd/run/kube/object/pod.h"
 #include "libcommon/buf.h"
@@ -34,8 +36,7 @@ struct kube_node {
 struct kube_nodes {
 	const struct conf_pool *pool;
 	const struct conf_topology *topology;
-	run_event_fn *fn;
-	void *arg;
+	struct kube *kube;
 	struct map by_name;
 	struct event *later;
 	bool changed; /* some node is dirty */
@@ -82,10 +83,28 @@ static uint32_t count_of(int64_t n, uint32_t most)
 	return n < 0 ? 0 : n < most ? (uint32_t)n : most;
 }
 
+/* The node gives its GPUs by claims. */
+static void put_gpus(struct node_info *info, const struct kube_gpus *gpus)
+{
+	info->ngpus = gpus->n;
+	info->gpu_type = gpus->type ? gpus->type : info->gpu_type;
+	info->gpu_numa = gpus->numa;
+	info->gpu_link = gpus->link;
+	info->gpus_named = true;
+	info->gpu_numas_known = gpus->numas_known;
+	info->gpus_held = gpus->held;
+	info->used_gpus = (uint32_t)__builtin_popcountll(gpus->held);
+	if (!gpus->drain || info->down || info->cordoned)
+		return;
+	info->cordoned = true;
+	info->reason = gpus->drain;
+}
+
 static void tell(struct kube_nodes *nodes, struct kube_node *node)
 {
 	static const uint8_t one_group[MAX_GPUS];
 	struct kube_amount used = node->used;
+	struct kube_gpus gpus;
 	struct node_info info = {
 		.name = node->name,
 		.cpu_milli = node->said.have.cpu_milli,
@@ -109,8 +128,10 @@ static void tell(struct kube_nodes *nodes, struct kube_node *node)
 	const char **taints = words_of(node->said.taints, &info.taints);
 
 	node->dirty = false;
-	nodes->fn(&(struct run_event){ .kind = RUN_NODE, .node = &info },
-	          nodes->arg);
+	if (kube_devices_show(nodes->kube, node->name, &node->said, &gpus))
+		put_gpus(&info, &gpus);
+	nodes->kube->fn(&(struct run_event){ .kind = RUN_NODE, .node = &info },
+	                nodes->kube->arg);
 	free(features);
 	free(taints);
 }
@@ -295,17 +316,15 @@ const char *kube_nodes_lacks(struct kube_nodes *nodes)
 	return nodes->lacks.data;
 }
 
-struct kube_nodes *kube_nodes_new(struct event_base *base,
+struct kube_nodes *kube_nodes_new(struct kube *kube, struct event_base *base,
                                   const struct conf_pool *pool,
-                                  const struct conf_topology *topology,
-                                  run_event_fn *fn, void *arg)
+                                  const struct conf_topology *topology)
 {
 	struct kube_nodes *nodes = xcalloc(1, sizeof(*nodes));
 
 	nodes->pool = pool;
 	nodes->topology = topology;
-	nodes->fn = fn;
-	nodes->arg = arg;
+	nodes->kube = kube;
 	nodes->later = evtimer_new(base, on_later, nodes);
 	return nodes;
 }

@@ -15,13 +15,13 @@
 #include "aischedd/run/runner.h"
 
 struct event_base;
+struct kube;
 struct kube_nodes;
 
-/* Borrowed: pool and topology. */
-struct kube_nodes *kube_nodes_new(struct event_base *base,
+/* Borrowed: kube, pool and topology. */
+struct kube_nodes *kube_nodes_new(struct kube *kube, struct event_base *base,
                                   const struct conf_pool *pool,
-                                  const struct conf_topology *topology,
-                                  run_event_fn *fn, void *arg);
+                                  const struct conf_topology *topology);
 void kube_nodes_free(struct kube_nodes *nodes); /* NULL is allowed */
 
 /* Handle what the watch of nodes reports. */

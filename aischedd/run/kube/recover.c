@@ -101,6 +101,8 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 		answer(kube, id, RUN_UNKNOWN, 0);
 		return;
 	}
+	a->give.named = !job->queue;
+	kube_give_recall(a);
 	TAILQ_FOREACH(task, &a->tasks, of_list)
 		if (task->pod.start > start)
 			start = task->pod.start;
@@ -147,10 +149,12 @@ void kube_recover_try(struct kube *kube)
 	kube->recovery.attempt = NULL;
 	kube_nodes_flush(kube->nodes);
 	kube_claims_tell(kube);
+	kube_devices_known(kube);
 	for (size_t i = 0; i < kube->recovery.n; i++)
 		recover_one(kube, &(struct kube_owner){ job[i], attempt[i] });
 	free(job);
 	free(attempt);
+	kube_nodes_flush(kube->nodes);
 	kube->fn(&(struct run_event){ .kind = RUN_SYNCED }, kube->arg);
 	kube_recover_sweep(kube);
 	kube_shared_recall(kube);

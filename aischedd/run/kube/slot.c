@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/attempt.h"
+#include "aischedd/run/kube/device/devices.h"
 #include "libcommon/mem.h"
 
 void kube_slot_free_all(struct kube_slots *slots)
@@ -46,16 +47,28 @@ static bool index_is_taken(struct kube_attempt *a, const struct kube_slot *slot,
 	                kube_pod_is_over(&task->pod));
 }
 
-/* Keep the slots of pods on those named nodes that are not taken yet. */
-static void keep_slots(struct kube_attempt *a, struct kube_slot *to, uint32_t n,
-                       const char *const *name)
+/* Whether a pod that is on that node with those devices runs this task. */
+static bool is_task(const struct run_job *job, uint32_t k, const char *node,
+                    uint64_t gpus)
 {
+	uint64_t want = job->task ? job->task[k].gpus : 0;
+
+	return !strcmp(job->node_name[k], node) &&
+	       (!gpus || !want || gpus == want);
+}
+
+/* Keep the slots of pods on those nodes that are not taken yet. */
+static void keep_slots(struct kube_attempt *a, struct kube_slot *to,
+                       const struct run_job *job)
+{
+	uint32_t n = job->ntasks;
 	struct kube_task *task;
 
 	for (uint32_t i = 0; i < a->slots.n; i++)
 		for (uint32_t k = 0; k < n; k++)
 			if (!to[k].node &&
-			    !strcmp(name[k], a->slots.slot[i].node)) {
+			    is_task(job, k, a->slots.slot[i].node,
+			            a->slots.slot[i].gpus)) {
 				to[k] = a->slots.slot[i];
 				a->slots.slot[i].node = xstrdup("");
 				a->slots.slot[i].lost = NULL;
@@ -68,10 +81,11 @@ static void keep_slots(struct kube_attempt *a, struct kube_slot *to, uint32_t n,
 		for (uint32_t k = 0; !known && k < n; k++)
 			known = to[k].node && to[k].index == index;
 		for (uint32_t k = 0; !known && k < n; k++)
-			if (!to[k].node && !strcmp(name[k], task->pod.node)) {
-				to[k] = (struct kube_slot){
-					.node = xstrdup(name[k]), .index = index
-				};
+			if (!to[k].node && is_task(job, k, task->pod.node,
+			                           kube_give_found(a, index))) {
+				to[k] = (struct kube_slot){ .node = xstrdup(
+								task->pod.node),
+					                    .index = index };
 				known = true;
 			}
 	}
@@ -82,7 +96,7 @@ void kube_slot_set_all(struct kube_attempt *a, const struct run_job *job)
 	struct kube_slot *to = xcalloc(job->ntasks, sizeof(*to));
 	uint32_t index = 0;
 
-	keep_slots(a, to, job->ntasks, job->node_name);
+	keep_slots(a, to, job);
 	for (uint32_t k = 0; k < job->ntasks; k++) {
 		if (to[k].node)
 			continue;
@@ -95,9 +109,11 @@ void kube_slot_set_all(struct kube_attempt *a, const struct run_job *job)
 	a->slots.slot = to;
 	a->slots.n = job->ntasks;
 	a->slots.indexes = a->slots.have;
-	for (uint32_t k = 0; k < job->ntasks; k++)
+	for (uint32_t k = 0; k < job->ntasks; k++) {
+		to[k].gpus = job->task ? job->task[k].gpus : 0;
 		if (to[k].index >= a->slots.indexes)
 			a->slots.indexes = to[k].index + 1;
+	}
 }
 
 void kube_slot_shrink(struct kube_attempt *a)
@@ -114,6 +130,7 @@ void kube_slot_shrink(struct kube_attempt *a)
 	if (!a->slots.resizing || alive)
 		return;
 	a->slots.resizing = false;
+	kube_devices_settle(a);
 	kube_tell(a, &(struct run_event){ .kind = RUN_RESIZED,
 	                                  .resize = a->slots.resize });
 }

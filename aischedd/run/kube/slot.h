@@ -17,6 +17,7 @@ struct kube_attempt;
 struct kube_slot {
 	char *node;
 	uint32_t index; /* in the Job */
+	uint64_t gpus;  /* of its node, one bit each; 0: none, or not known */
 	bool seen;      /* its pod existed */
 	bool failed;    /* the start failed because of it */
 	char *lost;     /* why its pod was lost, or NULL */

@@ -26,6 +26,8 @@ struct kube_task {
 	bool counted;                 /* counted as use of its node by others */
 	bool gone; /* the pod is deleted; kept for its outcome */
 	bool binding, leaving, forced; /* calls made and not refused */
+	bool mapped;                   /* its status was told its claim */
+	bool giving;     /* a call about its claim is not answered yet */
 	int64_t gone_ms; /* when its deletion was first seen; 0: never */
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/attempt.h"
+#include "aischedd/run/kube/device/devices.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/shepherd/record.h"
 #include "libcommon/clock.h"
@@ -32,6 +33,7 @@ static void tell_last(struct kube_attempt *a, struct run_event *ev)
 {
 	a->end.over = true;
 	kube_make_drop(a);
+	kube_devices_settle(a);
 	kube_tell(a, ev);
 }
 

@@ -43,7 +43,11 @@ static const char *trouble(const struct kube *kube)
 		text = kube_lease_trouble(kube->lease);
 	if (!text)
 		text = refusal(kube);
-	return text ? text : blind(kube, SEE_CLAIMS, SEE_N);
+	if (!text)
+		text = blind(kube, SEE_CLAIMS, SEE_SLICES);
+	if (!text && kube->pool->devices == DEVICES_DRA)
+		text = blind(kube, SEE_SLICES, SEE_N);
+	return text;
 }
 
 /* Report only changes. */
@@ -65,6 +69,19 @@ void kube_trouble_tell(struct kube *kube)
 	tell(kube, RUN_TROUBLE, trouble(kube), &kube->told.trouble);
 }
 
+/* Returns what nodes lack, or NULL. */
+static const char *lacks(struct kube *kube)
+{
+	const char *labels = kube_nodes_lacks(kube->nodes);
+	const char *gpus = kube_devices_lacks(kube);
+
+	if (!labels || !gpus)
+		return labels ? labels : gpus;
+	buf_clear(&kube->told.both);
+	buf_printf(&kube->told.both, "%s; %s", labels, gpus);
+	return kube->told.both.data;
+}
+
 void kube_trouble_tell_lacks(struct kube *kube)
 {
 	if (!kube->recovery.done)
@@ -72,24 +89,23 @@ void kube_trouble_tell_lacks(struct kube *kube)
 	/* Report nodes first: the state must not lag behind what the log says
 	 * about them. */
 	kube_nodes_flush(kube->nodes);
-	tell(kube, RUN_LACKS, kube_nodes_lacks(kube->nodes), &kube->told.lacks);
+	tell(kube, RUN_LACKS, lacks(kube), &kube->told.lacks);
 }
 
 const char *kube_trouble_shortcomings(struct runner *r)
 {
 	struct kube *kube = kube_of(r);
 	const char *text = trouble(kube);
-	const char *lacks =
-	    kube->recovery.done ? kube_nodes_lacks(kube->nodes) : NULL;
+	const char *lacking = kube->recovery.done ? lacks(kube) : NULL;
 
 	buf_clear(&kube->told.shortcomings);
 	buf_puts(&kube->told.shortcomings, "");
 	if (text)
 		buf_printf(&kube->told.shortcomings, "Pool '%s': %s.",
 		           kube->pool->name, text);
-	if (lacks)
+	if (lacking)
 		buf_printf(&kube->told.shortcomings, "%sPool '%s': %s.",
-		           text ? " " : "", kube->pool->name, lacks);
+		           text ? " " : "", kube->pool->name, lacking);
 	return kube->told.shortcomings.data;
 }
 
@@ -97,5 +113,6 @@ void kube_trouble_fini(struct kube_told *told)
 {
 	buf_free(&told->trouble);
 	buf_free(&told->lacks);
+	buf_free(&told->both);
 	buf_free(&told->shortcomings);
 }

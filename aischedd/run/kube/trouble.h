@@ -11,6 +11,7 @@ struct kube;
 
 struct kube_told {
 	struct buf trouble, lacks; /* as last told; empty: nothing */
+	struct buf both;           /* what labels and GPUs lack */
 	struct buf shortcomings;   /* result of shortcomings() */
 };
 

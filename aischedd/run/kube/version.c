@@ -23,6 +23,7 @@ static void judge(struct kube *kube, const json_t *body)
 	long n = major ? strtol(major, NULL, 10) : 0;
 
 	kube->version.old.code = 0;
+	kube->version.minor = minor && n == MAJOR ? strtol(minor, NULL, 10) : 0;
 	if (!minor || n > MAJOR ||
 	    (n == MAJOR && strtol(minor, NULL, 10) >= MINOR))
 		return;
@@ -59,4 +60,9 @@ void kube_version_ask(struct kube *kube)
 	                                                   .path = "/version",
 	                                                   .done = on_version,
 	                                                   .arg = kube });
+}
+
+bool kube_version_is_from(const struct kube *kube, long minor)
+{
+	return !kube->version.minor || kube->version.minor >= minor;
 }

@@ -14,10 +14,14 @@ struct kube;
 struct kube_version {
 	struct err old; /* why it is too old; code 0: it is not */
 	bool known, asking;
+	long minor;       /* of 1.x; 0: not known */
 	int64_t again_ms; /* time of the next call, if it is too old */
 };
 
 /* Ask for the version if it is not known yet, or was too old. */
 void kube_version_ask(struct kube *kube);
+
+/* Whether it is Kubernetes 1.MINOR or newer, as far as we may know. */
+bool kube_version_is_from(const struct kube *kube, long minor);
 
 #endif

@@ -470,8 +470,12 @@ void state_node_seen(struct state *state, uint32_t pool,
 	node->cpu_others = info->used_cpu_milli;
 	node->mem_others = info->used_mem_mib;
 	node->gpus_others = info->used_gpus;
+	node->gpus_named = info->gpus_named;
+	node->gpu_numas_known = info->gpu_numas_known;
+	node->gpus_held = info->gpus_held;
 	node->slots_others = info->used_slots;
 	node_apply_conf(state, node);
+	pool_count_node(state, node);
 	map_free(&state->nodes.fits);
 	state->gen++;
 	state_replan(state);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "aischedd/run/runner.h"
+#include "aischedd/state/cluster/pool.h"
 #include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
 #include "libcommon/map.h"
@@ -53,6 +54,11 @@ struct node {
 	/* Used by processes that are not our jobs. */
 	int64_t cpu_others, mem_others;
 	uint32_t gpus_others, slots_others;
+	/* Tasks have the very GPUs of the plan; whether NUMA nodes of these are
+	 * known, and GPUs that no task may have, one bit each. */
+	bool gpus_named, gpu_numas_known;
+	enum node_gives gives; /* as its pool counts it */
+	uint64_t gpus_held;
 	/* its section of the configuration, or NULL */
 	const struct conf_node *conf;
 	/* After starts of different jobs failed in a row, nothing starts here

@@ -1,14 +1,119 @@
 /* pool.c - pools: reports of their runners, and which may take a job */
 #include "aischedd/state/cluster/pool.h"
 
+#include <errno.h>
+
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/life/lifecycle.h"
+#include "aischedd/state/pass/row.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
+#include "libcommon/topology.h"
+
+/* --- what --numa and --links demand ----------------------------------------
+ */
+
+static enum node_gives gives(const struct node *node)
+{
+	bool said = node->conf && (node->conf->gpu_numa.n ||
+	                           node->conf->sockets != CONF_NONE);
+
+	if (node->gone || !node->ngpus)
+		return GIVES_NONE;
+	if (!node->gpus_named)
+		return GIVES_COUNTED;
+	return said || node->gpu_numas_known ? GIVES_NAMED : GIVES_NO_NUMA;
+}
+
+static bool demands_numa(const struct spec *spec)
+{
+	int numa = numa_parse(spec->numa);
+
+	return numa == NUMA_STRICT || numa == NUMA_TIGHT;
+}
+
+static bool demands(const struct spec *spec)
+{
+	return demands_numa(spec) || links_parse(spec->links) == LINKS_STRICT;
+}
+
+bool pool_aligns(const struct state *state, uint32_t pool,
+                 const struct spec *spec, struct err *err)
+{
+	const struct conf_pool *conf = &state->conf->pools[pool];
+	const uint32_t *n = state->pools.gives[pool];
+	struct err none;
+
+	err = err ? err : &none;
+	/* Before a cluster has listed its nodes, nobody knows. */
+	if (!runner_traits(conf->runner)->has_api ||
+	    !state->pools.ready[pool] || !demands(spec))
+		return true;
+	if (n[GIVES_COUNTED] || !(n[GIVES_NAMED] + n[GIVES_NO_NUMA]))
+		err_set(err, EINVAL,
+		        "pool '%s': its nodes choose devices themselves "
+		        "(device plugin, topology manager 'none'): --%s %s "
+		        "cannot be had there",
+		        conf->name, demands_numa(spec) ? "numa" : "links",
+		        demands_numa(spec) ? spec->numa : spec->links);
+	else if (demands_numa(spec) && n[GIVES_NO_NUMA])
+		err_set(err, EINVAL,
+		        "pool '%s': NUMA nodes of its GPUs are not known; "
+		        "'node' sections can say them",
+		        conf->name);
+	else
+		return true;
+	return false;
+}
+
+/* Move the jobs that demand something to the rows where they belong now. */
+static void realign(struct state *state)
+{
+	struct spec spec;
+
+	for (struct job *job = state->records.first; job; job = job->all_next) {
+		if (job->state != JOB_PENDING || job->place)
+			continue;
+		spec_unpack(&spec, job->packed);
+		if (!demands(&spec))
+			continue;
+		placed_key_forget(job);
+		state_reindex(state, job, job->submit);
+	}
+}
+
+/* Returns all that the answers of pool_aligns() depend on. */
+static unsigned answers(const uint32_t n[GIVES_KINDS])
+{
+	return (n[GIVES_COUNTED] != 0) | (n[GIVES_NO_NUMA] != 0) << 1 |
+	       (n[GIVES_NAMED] != 0) << 2;
+}
+
+void pool_count_node(struct state *state, struct node *node)
+{
+	uint32_t *n = state->pools.gives[node->pool];
+	unsigned was = answers(n);
+	enum node_gives now = gives(node);
+
+	if (node->gives == now)
+		return;
+	n[node->gives] -= node->gives != GIVES_NONE;
+	n[now] += now != GIVES_NONE;
+	node->gives = now;
+	if (state->pools.ready[node->pool] && answers(n) != was)
+		realign(state);
+}
+
+/* --- reports ----------------------------------------------------------------
+ */
 
 void state_pool_ready(struct state *state, uint32_t pool, bool ready)
 {
+	bool changes = state->pools.ready[pool] != ready;
+
 	state->pools.ready[pool] = ready;
+	if (changes && runner_traits(state->conf->pools[pool].runner)->has_api)
+		realign(state);
 	if (state_pool_unready(state) < 0)
 		nodes_drop_expected(state);
 	state->gen++;
@@ -56,8 +161,9 @@ void state_pool_trouble(struct state *state, uint32_t pool, const char *text)
 }
 
 /* Returns the pools whose kind of runner can run such a request. */
-static uint64_t runner_pools(const struct conf *conf, const struct spec *spec)
+static uint64_t runner_pools(const struct state *state, const struct spec *spec)
 {
+	const struct conf *conf = state->conf;
 	bool contained = spec->image || spec->mount;
 	bool shares = spec->gpus > 0 && spec->gpus % 1000;
 	bool holds = spec->allocation != SPEC_UNSET;
@@ -68,7 +174,8 @@ static uint64_t runner_pools(const struct conf *conf, const struct spec *spec)
 		    runner_traits(conf->pools[i].runner);
 
 		if ((can->has_images || !contained) &&
-		    (can->shares_gpus || !shares) && (can->is_here || !holds))
+		    (can->shares_gpus || !shares) && (can->is_here || !holds) &&
+		    pool_aligns(state, (uint32_t)i, spec, NULL))
 			pools |= (uint64_t)1 << i;
 	}
 	return pools;
@@ -89,7 +196,7 @@ uint64_t spec_pools(const struct state *state, const struct spec *spec,
 
 		pools &= pool < 0 ? 0 : (uint64_t)1 << pool;
 	}
-	return pools & runner_pools(conf, spec);
+	return pools & runner_pools(state, spec);
 }
 
 static void add_to_sum(struct pool_sum *sum, const struct node *node)

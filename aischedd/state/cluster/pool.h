@@ -11,6 +11,8 @@
 #include "libcommon/limits.h"
 #include "libcommon/spec.h"
 
+struct err;
+struct node;
 struct state;
 
 /* Sums over the nodes of a pool. */
@@ -20,7 +22,17 @@ struct pool_sum {
 	int64_t mem_per_cpu;
 };
 
+/* How the nodes of a pool give GPUs: numbers of nodes. */
+enum node_gives {
+	GIVES_NONE,    /* it has none */
+	GIVES_COUNTED, /* its kubelet chooses */
+	GIVES_NAMED,   /* the plan chooses; their NUMA nodes are known */
+	GIVES_NO_NUMA, /* they are not */
+	GIVES_KINDS
+};
+
 struct pool_table {
+	uint32_t gives[LIMIT_POOLS][GIVES_KINDS];
 	struct pool_sum sum[LIMIT_POOLS];
 	uint64_t sum_gen; /* generation of the sums, + 1 */
 	bool ready[LIMIT_POOLS];
@@ -47,6 +59,14 @@ bool state_pool_has_trouble(const struct state *state, uint32_t pool);
 /* Returns the pools that may run such a job in this queue, one bit each. */
 uint64_t spec_pools(const struct state *state, const struct spec *spec,
                     uint32_t queue);
+
+/* Whether tasks in the pool get what --numa and --links demand. Fails with a
+ * sentence; err may be NULL. */
+bool pool_aligns(const struct state *state, uint32_t pool,
+                 const struct spec *spec, struct err *err);
+
+/* Count the node again, which has changed. */
+void pool_count_node(struct state *state, struct node *node);
 
 /* The sums of each pool; borrowed until nodes change. */
 const struct pool_sum *pool_sums(struct state *state);

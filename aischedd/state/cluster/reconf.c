@@ -113,8 +113,10 @@ int state_reconf(struct state *state, const struct conf *conf, int64_t now,
 	node_index_sections(state);
 	map_free(&state->nodes.fits);
 	state_forget_plan(state);
-	for (size_t i = 0; i < state->nodes.n; i++)
+	for (size_t i = 0; i < state->nodes.n; i++) {
 		node_apply_conf(state, &state->nodes.node[i]);
+		pool_count_node(state, &state->nodes.node[i]);
+	}
 	for (struct job *job = state->records.first; job; job = job->all_next) {
 		struct spec spec;
 

@@ -232,6 +232,8 @@ static int check_runners(const struct state *state, const struct spec *spec,
 			               "cluster, where a GPU is not shared: "
 			               "ask for whole ones",
 			               pool->name);
+		if (!pool_aligns(state, (uint32_t)i, spec, err))
+			return -1;
 		if ((spec->image || spec->mount) && !can->has_images)
 			return err_set(err, EINVAL,
 			               "%s: pool '%s' has no containers: name "

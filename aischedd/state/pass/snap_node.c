@@ -81,12 +81,15 @@ static void take_off(const struct build *b, struct job *job,
 	}
 }
 
-/* Foreign processes use some devices, but nobody knows which: take the last
- * free ones. */
+/* Foreign processes use some devices. If nobody knows which, take the last free
+ * ones. */
 static void take_for_others(const struct node *node, uint16_t *gpu_free)
 {
-	uint32_t left = node->gpus_others;
+	uint32_t left = node->gpus_named ? 0 : node->gpus_others;
 
+	for (uint32_t g = 0; node->gpus_held && g < node->ngpus; g++)
+		if (node->gpus_held >> g & 1)
+			gpu_free[g] = 0;
 	for (uint32_t g = node->ngpus; g-- && left;)
 		if (gpu_free[g] == 1000) {
 			gpu_free[g] = 0;

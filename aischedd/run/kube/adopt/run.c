@@ -66,11 +66,17 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 	bool up = kube_nodes_is_up(j->kube->nodes, slot->node);
 	struct kube_adopt_pod *p = slot->pod;
 	char *text = NULL;
+	bool claims;
 
 	if (!p || *p->pod.node || p->binding)
 		return;
+	claims = p->pod.use.gpus && kube_devices_has(j->kube, slot->node);
 	if (!up)
 		text = xasprintf("node %s is lost", slot->node);
+	else if (claims)
+		text = xasprintf("node %s gives its GPUs by claims, and the "
+		                 "Job asks for resource %s",
+		                 slot->node, j->kube->pool->gpu_resource);
 	else if (p->pod.use.cpu_milli > most->cpu_milli ||
 	         p->pod.use.mem_mib > most->mem_mib ||
 	         p->pod.use.gpus > most->gpus)
@@ -79,7 +85,8 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 		                 p->pod.name);
 	if (text) {
 		slot->failed = true;
-		kube_adopt_end_fail(j, up ? FAULT_USER : FAULT_SYSTEM, text);
+		kube_adopt_end_fail(
+		    j, up && !claims ? FAULT_USER : FAULT_SYSTEM, text);
 		free(text);
 		return;
 	}

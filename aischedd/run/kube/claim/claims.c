@@ -314,7 +314,7 @@ static bool is_listed(struct kube *kube)
 	struct kube_claims *c = &kube->claims;
 	const char *why = NULL;
 
-	for (int i = SEE_CLAIMS; i < SEE_N; i++) {
+	for (int i = SEE_CLAIMS; i < SEE_SLICES; i++) {
 		if (kube->sight.synced[i])
 			continue;
 		if (!kube->sight.blind[i].code)

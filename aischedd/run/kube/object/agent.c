@@ -36,6 +36,18 @@ static uint32_t distinct_nodes(const struct run_job *job, const char **node,
 	return n;
 }
 
+static struct snap_task *join_gpus(const struct run_job *job,
+                                   const char *const *node, uint32_t n)
+{
+	struct snap_task *task = xcalloc(n + 1, sizeof(*task));
+
+	for (uint32_t i = 0; job->task && i < job->ntasks; i++)
+		for (uint32_t k = 0; k < n; k++)
+			if (!strcmp(node[k], job->node_name[i]))
+				task[k].gpus |= job->task[i].gpus;
+	return task;
+}
+
 int kube_agent_pods(const struct run_job *job, struct kube_agent_pods *ret,
                     struct err *err)
 {
@@ -56,6 +68,8 @@ int kube_agent_pods(const struct run_job *job, struct kube_agent_pods *ret,
 			    "--tasks-per-node",
 			    tasks[0], ret->node[0], tasks[i], ret->node[i]);
 	free(tasks);
+	ret->task = join_gpus(job, ret->node, n);
+	ret->job.task = ret->task;
 	ret->job.ntasks = n;
 	ret->job.node_name = ret->node;
 	ret->job.req = &ret->req;
@@ -69,7 +83,9 @@ int kube_agent_pods(const struct run_job *job, struct kube_agent_pods *ret,
 void kube_agent_pods_free(struct kube_agent_pods *pods)
 {
 	free(pods->node);
+	free(pods->task);
 	pods->node = NULL;
+	pods->task = NULL;
 }
 
 /* --- the program ---------------------------------------------------------- */

@@ -28,7 +28,8 @@ struct kube_agent_pods {
 	struct run_job job;
 	struct request req;
 	const char **node;
-	uint32_t tasks; /* of each pod */
+	struct snap_task *task; /* gpus: of all tasks there */
+	uint32_t tasks;         /* of each pod */
 };
 
 /* Free it with kube_agent_pods_free(). Fails with EINVAL if nodes have

@@ -4,11 +4,17 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "aischedd/run/kube/object/agent.h"
+#include "aischedd/run/kube/object/grant.h"
 #include "aischedd/run/kube/object/mount.h"
 #include "aischedd/run/kube/object/output.h"
 #include "libcommon/labels.h"
+#include "libcommon/mem.h"
+
+/* The name of its claim in a pod. */
+#define CLAIM "gpus"
 
 enum {
 	/* the cluster gives up nodes this much later than we would */
@@ -16,26 +22,46 @@ enum {
 	MODE_RX = 0555
 };
 
+/* Ask for GPUs: as a resource, by naming the claim, or by the class. */
+static void add_gpus(const struct kube_home *home, const struct run_job *job,
+                     json_t *resources)
+{
+	char text[32], *name;
+
+	if (!job->req->gpus_milli)
+		return;
+	if (home->by_claims && !kube_object_is_gang(job)) {
+		json_object_set_new(resources, "claims",
+		                    json_pack("[{s:s}]", "name", CLAIM));
+		return;
+	}
+	name = home->by_claims ? kube_grant_resource(home->pool->device_class)
+	                       : xstrdup(home->pool->gpu_resource);
+	snprintf(text, sizeof(text), "%" PRId64,
+	         (job->req->gpus_milli + 999) / 1000);
+	json_object_set_new(json_object_get(resources, "requests"), name,
+	                    json_string(text));
+	json_object_set_new(json_object_get(resources, "limits"), name,
+	                    json_string(text));
+	free(name);
+}
+
 static json_t *resources_of(const struct kube_home *home,
                             const struct run_job *job)
 {
-	json_t *list = json_object(), *limits;
+	json_t *list = json_object(), *limits, *resources;
 	char text[32];
 
 	snprintf(text, sizeof(text), "%" PRId64 "m", job->req->cpus_milli);
 	json_object_set_new(list, "cpu", json_string(text));
 	snprintf(text, sizeof(text), "%" PRId64 "Mi", job->req->mem_mib);
 	json_object_set_new(list, "memory", json_string(text));
-	if (job->req->gpus_milli) {
-		snprintf(text, sizeof(text), "%" PRId64,
-		         (job->req->gpus_milli + 999) / 1000);
-		json_object_set_new(list, home->pool->gpu_resource,
-		                    json_string(text));
-	}
 	limits = json_copy(list);
 	if (job->spec->mem_node == 0)
 		json_object_del(limits, "memory"); /* all of the node's */
-	return json_pack("{s:o, s:o}", "requests", list, "limits", limits);
+	resources = json_pack("{s:o, s:o}", "requests", list, "limits", limits);
+	add_gpus(home, job, resources);
+	return resources;
 }
 
 static json_t *args_of(const struct run_job *job)
@@ -109,6 +135,20 @@ static json_t *pull_secrets(const struct conf_pool *pool)
 	return list;
 }
 
+/* Copying a file takes none, and only the main container has the claim. */
+static void take_gpus(const struct kube_home *home, json_t *container)
+{
+	json_t *resources =
+	    json_deep_copy(json_object_get(container, "resources"));
+	char *name = kube_grant_resource(home->pool->device_class);
+
+	json_object_del(resources, "claims");
+	json_object_del(json_object_get(resources, "requests"), name);
+	json_object_del(json_object_get(resources, "limits"), name);
+	json_object_set_new(container, "resources", resources);
+	free(name);
+}
+
 /* Let an agent be the first process and run the shell that otherwise is. */
 static void add_agent(const struct kube_home *home, json_t *spec,
                       struct kube_volumes *v)
@@ -120,6 +160,19 @@ static void add_agent(const struct kube_home *home, json_t *spec,
 	                              KUBE_AGENT_DIR "/aisched-pod", "run",
 	                              "/bin/sh", KUBE_JOB_DIR "/init"));
 	kube_agent_install(spec, main, v, home->pool->pod_agent_image);
+	if (home->by_claims)
+		take_gpus(
+		    home,
+		    json_array_get(json_object_get(spec, "initContainers"), 0));
+}
+
+static json_t *claims_of(const char *job)
+{
+	char name[KUBE_GRANT_SIZE];
+
+	kube_grant_name(name, job, 0);
+	return json_pack("[{s:s, s:s}]", "name", CLAIM, "resourceClaimName",
+	                 name);
 }
 
 static json_t *pod_spec(const struct kube_home *home, const struct run_job *job,
@@ -149,6 +202,9 @@ static json_t *pod_spec(const struct kube_home *home, const struct run_job *job,
 	    v->volumes, "securityContext", "runAsUser", (json_int_t)job->uid,
 	    "runAsGroup", (json_int_t)job->gid, "fsGroup", (json_int_t)job->gid,
 	    "runAsNonRoot", job->uid != 0);
+	if (home->by_claims && !kube_object_is_gang(job) &&
+	    job->req->gpus_milli)
+		json_object_set_new(spec, "resourceClaims", claims_of(name));
 	if (kube_agent_is(home, job))
 		add_agent(home, spec, v);
 	if (kube_object_is_gang(job))

@@ -199,6 +199,28 @@ static char *read_gpu_type(const json_t *labels)
 	return s && *s ? xstrdup(s) : NULL;
 }
 
+static bool has_our_taint(const json_t *spec)
+{
+	const json_t *taint;
+	size_t i;
+
+	json_array_foreach(json_object_get(spec, "taints"), i, taint) {
+		const char *name = kube_text_at(taint, "key");
+
+		if (name && !strcmp(name, DEDICATED))
+			return true;
+	}
+	return false;
+}
+
+static char *read_runtime(const json_t *status)
+{
+	const char *s = kube_text_at(json_object_get(status, "nodeInfo"),
+	                             "containerRuntimeVersion");
+
+	return s && *s ? xstrdup(s) : NULL;
+}
+
 void kube_node_read(const json_t *obj, const struct conf_pool *pool,
                     const struct strlist *levels, struct kube_node_said *ret)
 {
@@ -211,6 +233,8 @@ void kube_node_read(const json_t *obj, const struct conf_pool *pool,
 	                             pool->gpu_resource, false);
 	ret->features = read_features(labels);
 	ret->taints = read_taints(json_object_get(obj, "spec"));
+	ret->dedicated = has_our_taint(json_object_get(obj, "spec"));
+	ret->runtime = read_runtime(status);
 	ret->gpu_type = read_gpu_type(labels);
 	ret->topology = read_topology(levels, labels);
 }
@@ -227,6 +251,8 @@ bool kube_node_said_same(const struct kube_node_said *a,
 	       same_text(a->reason, b->reason) &&
 	       same_text(a->gpu_type, b->gpu_type) &&
 	       same_text(a->topology, b->topology) &&
+	       same_text(a->runtime, b->runtime) &&
+	       a->dedicated == b->dedicated &&
 	       !memcmp(&a->have, &b->have, sizeof(a->have)) &&
 	       json_equal(a->features, b->features) &&
 	       json_equal(a->taints, b->taints);
@@ -237,6 +263,7 @@ void kube_node_said_fini(struct kube_node_said *said)
 	free(said->reason);
 	free(said->gpu_type);
 	free(said->topology);
+	free(said->runtime);
 	json_decref(said->features);
 	json_decref(said->taints);
 	*said = (struct kube_node_said){ 0 };

@@ -21,6 +21,8 @@ struct kube_node_said {
 	struct kube_amount have;
 	char *gpu_type; /* or NULL */
 	json_t *features, *taints;
+	bool dedicated; /* our taint keeps pods of others off */
+	char *runtime;  /* "containerd://2.2.1"; or NULL */
 	char *topology; /* levels from the top down to the first without label;
 	                   NULL: none */
 };

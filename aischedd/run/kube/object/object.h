@@ -47,6 +47,7 @@ struct kube_home {
 	const char *cluster;
 	const char *store;    /* id of our database */
 	int64_t node_timeout; /* seconds until a silent node is given up */
+	bool by_claims;       /* of a Job: its GPUs are given by claims */
 };
 
 /* The owner of an object, by its labels and annotations. */

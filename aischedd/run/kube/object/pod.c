@@ -292,6 +292,8 @@ int kube_pod_read(json_t *obj, const char *gpu, struct kube_pod *ret,
 		.to_files = has_note(meta, KUBE_NOTE_FILES),
 		.container = read_main(meta, spec),
 		.leave = read_note(meta, KUBE_NOTE_LEAVE),
+		.claim = text(status, "extendedResourceClaimStatus."
+		                      "resourceClaimName"),
 		.index = read_index(meta),
 		.phase = read_phase(status),
 		.deleting = json_object_get(meta, "deletionTimestamp") != NULL,
@@ -315,7 +317,7 @@ void kube_pod_fini(struct kube_pod *pod)
 		          pod->owner,     pod->node,    pod->leave,
 		          pod->reason,    pod->message, pod->waits,
 		          pod->waits_why, pod->unable,  pod->container,
-		          pod->steps };
+		          pod->steps,     pod->claim };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free(texts[i]);

@@ -27,6 +27,7 @@ struct kube_pod {
 	bool to_files;   /* KUBE_NOTE_FILES */
 	char *container; /* the container whose output counts */
 	char *leave;     /* KUBE_NOTE_LEAVE; "": not told to end */
+	char *claim;     /* its ResourceClaim by its status; "": none */
 	int32_t index;   /* index in its Job; -1: none */
 	enum kube_phase phase;
 	bool deleting;

@@ -1,0 +1,377 @@
+/* devices.c - GPUs that a driver gives by claims: claims and who has what */
+#include "aischedd/run/kube/device/devices.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/attempt.h"
+#include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/device/shown.h"
+#include "aischedd/run/kube/kube.h"
+#include "libcommon/clock.h"
+#include "libcommon/mem.h"
+
+/* The claims that have a device: one, unless somebody errs. */
+struct holders {
+	struct kube_claimed **claim;
+	size_t n, cap;
+};
+
+static uint64_t pair_key(const char *a, const char *b)
+{
+	return hash_bytes(hash_bytes(0, a, strlen(a) + 1), b, strlen(b));
+}
+
+/* --- who has a device ----------------------------------------------------- */
+
+static void use_add(struct kube_devices *devices, struct kube_claimed *claim,
+                    const struct kube_claimed_gpu *gpu)
+{
+	void **at = map_at(&devices->uses, pair_key(gpu->pool, gpu->name));
+	struct holders *use = *at;
+
+	if (!use)
+		*at = use = xcalloc(1, sizeof(*use));
+	use->claim = GROW(use->claim, use->n, &use->cap);
+	use->claim[use->n++] = claim;
+}
+
+static void use_del(struct kube_devices *devices,
+                    const struct kube_claimed *claim,
+                    const struct kube_claimed_gpu *gpu)
+{
+	uint64_t key = pair_key(gpu->pool, gpu->name);
+	struct holders *use = map_find(&devices->uses, key);
+
+	for (size_t i = 0; use && i < use->n; i++)
+		if (use->claim[i] == claim) {
+			use->claim[i] = use->claim[--use->n];
+			break;
+		}
+	if (!use || use->n)
+		return;
+	map_del(&devices->uses, key);
+	free(use->claim);
+	free(use);
+}
+
+/* Whether a task of ours has it, or is to have it: the daemon knows. */
+static bool is_planned(const struct kube *kube,
+                       const struct kube_claimed *claim)
+{
+	struct kube_attempt *a =
+	    claim->ours ? kube_attempt_find((struct kube *)kube, &claim->owner)
+			: NULL;
+	const struct kube_slot *slot;
+
+	if (!a || a->end.over)
+		return false;
+	slot = kube_slot_at(a, claim->index);
+	return slot && !strcmp(slot->node, claim->node);
+}
+
+bool kube_devices_is_held(const struct kube *kube, const char *pool,
+                          const char *name)
+{
+	const struct holders *use =
+	    map_find(&kube->devices.uses, pair_key(pool, name));
+
+	for (size_t i = 0; use && i < use->n; i++)
+		if (!is_planned(kube, use->claim[i]))
+			return true;
+	return false;
+}
+
+const struct kube_claimed *kube_devices_rival(const struct kube *kube,
+                                              const struct kube_given *given,
+                                              const struct kube_claimed *mine,
+                                              uint64_t before)
+{
+	for (uint32_t i = 0; i < given->n; i++) {
+		const struct holders *use =
+		    map_find(&kube->devices.uses,
+		             pair_key(given->gpu[i].pool, given->gpu[i].name));
+
+		for (size_t k = 0; use && k < use->n; k++)
+			if (use->claim[k] != mine &&
+			    use->claim[k]->seq < before)
+				return use->claim[k];
+	}
+	return NULL;
+}
+
+/* --- claims --------------------------------------------------------------- */
+
+struct kube_claimed *kube_devices_claim(const struct kube *kube,
+                                        const char *name)
+{
+	return map_find(&kube->devices.claims,
+	                pair_key(kube->pool->namespace, name));
+}
+
+static void touch_nodes(struct kube *kube, const struct kube_claimed *claim)
+{
+	for (uint32_t i = 0; i < claim->n; i++)
+		kube_shown_touch_pool(kube, claim->gpu[i].pool);
+}
+
+static void claimed_fini(struct kube *kube, struct kube_claimed *claim)
+{
+	touch_nodes(kube, claim);
+	for (uint32_t i = 0; i < claim->n; i++) {
+		use_del(&kube->devices, claim, &claim->gpu[i]);
+		free(claim->gpu[i].pool);
+		free(claim->gpu[i].name);
+	}
+	free(claim->gpu);
+	free(claim->namespace);
+	free(claim->name);
+	free(claim->uid);
+	free(claim->version);
+	free(claim->node);
+	free(claim->gpus);
+	json_decref(claim->obj);
+	json_decref(claim->reserved);
+	*claim = (struct kube_claimed){ .asked = claim->asked,
+		                        .seq = claim->seq,
+		                        .idle_ms = claim->idle_ms };
+}
+
+/* Note the devices of our driver. */
+static void take_results(struct kube *kube, struct kube_claimed *claim,
+                         const json_t *results)
+{
+	const json_t *one;
+	size_t i;
+
+	claim->gpu = xcalloc(json_array_size(results) + 1, sizeof(*claim->gpu));
+	json_array_foreach(results, i, one) {
+		const char *driver = kube_text_at(one, "driver");
+		const char *pool = kube_text_at(one, "pool");
+		const char *name = kube_text_at(one, "device");
+
+		if (!driver || strcmp(driver, kube->pool->device_driver) != 0 ||
+		    !pool || !name)
+			continue;
+		claim->gpu[claim->n] =
+		    (struct kube_claimed_gpu){ xstrdup(pool), xstrdup(name) };
+		use_add(&kube->devices, claim, &claim->gpu[claim->n++]);
+	}
+	touch_nodes(kube, claim);
+}
+
+static void take(struct kube *kube, struct kube_claimed *claim, json_t *obj,
+                 const struct kube_granted *said)
+{
+	claim->namespace = xstrdup(said->namespace);
+	claim->name = xstrdup(said->name);
+	claim->uid = xstrdup(said->uid);
+	claim->version = xstrdup(said->version);
+	claim->node = xstrdup(said->node);
+	claim->gpus = xstrdup(said->gpus);
+	claim->reserved = json_incref((json_t *)said->reserved);
+	claim->owner = said->owner;
+	claim->index = said->index;
+	claim->ours = said->ours;
+	claim->finalizer = said->finalizer;
+	claim->allocated = said->allocated;
+	claim->obj = said->ours ? json_incref(obj) : NULL;
+	if (claim->asked && strcmp(claim->asked, claim->version) != 0)
+		text_set(&claim->asked, NULL);
+	if (!claim->allocated)
+		claim->seq = 0;
+	else if (!claim->seq)
+		claim->seq = ++kube->devices.seq;
+	take_results(kube, claim, said->results);
+}
+
+static void claim_free(struct kube *kube, struct kube_claimed *claim)
+{
+	map_del(&kube->devices.claims, pair_key(claim->namespace, claim->name));
+	claimed_fini(kube, claim);
+	free(claim->asked);
+	free(claim);
+}
+
+static void on_claim(struct kube *kube, json_t *obj, bool deleted)
+{
+	struct kube_claimed *claim;
+	struct kube_granted said;
+	struct kube_attempt *a;
+	uint64_t key;
+
+	if (!kube_grant_read(obj, &kube->home, &said))
+		return;
+	key = pair_key(said.namespace, said.name);
+	claim = map_find(&kube->devices.claims, key);
+	if (deleted || (!said.ours && !said.allocated)) {
+		if (claim)
+			claim_free(kube, claim);
+	} else {
+		if (!claim) {
+			claim = xcalloc(1, sizeof(*claim));
+			map_set(&kube->devices.claims, key, claim);
+		} else {
+			claimed_fini(kube, claim);
+		}
+		take(kube, claim, obj, &said);
+		if (claim->ours)
+			kube_shown_seed(kube, claim->node, claim->gpus);
+	}
+	a = said.ours ? kube_attempt_find(kube, &said.owner) : NULL;
+	if (a)
+		kube_attempt_touch(a);
+}
+
+void kube_devices_answered(struct kube *kube, json_t *obj)
+{
+	struct kube_granted said;
+
+	/* The watch may have brought a newer one. */
+	if (kube_grant_read(obj, &kube->home, &said) &&
+	    !kube_devices_claim(kube, said.name))
+		on_claim(kube, obj, false);
+}
+
+static void mark(struct kube *kube)
+{
+	struct kube_claimed *claim;
+	size_t at = 0;
+
+	while ((claim = map_each(&kube->devices.claims, &at)))
+		claim->marked = true;
+}
+
+/* with: also those that were seen. */
+static void drop(struct kube *kube, bool with)
+{
+	struct map *claims = &kube->devices.claims;
+	uint64_t *gone = xcalloc(claims->n + 1, sizeof(*gone));
+	size_t n = 0;
+
+	for (size_t i = 0; i < claims->cap; i++) {
+		struct kube_claimed *claim = claims->slot[i].value;
+
+		if (claim && (with || claim->marked))
+			gone[n++] = claims->slot[i].key;
+	}
+	for (size_t i = 0; i < n; i++)
+		claim_free(kube, map_find(claims, gone[i]));
+	free(gone);
+}
+
+static void claims_news(struct kube *kube, enum kube_news news, json_t *obj)
+{
+	if (news == KUBE_RESET)
+		mark(kube);
+	else if (news == KUBE_SYNCED)
+		drop(kube, false);
+	else if (news != KUBE_TROUBLE)
+		on_claim(kube, obj, news == KUBE_DELETED);
+}
+
+static void class_news(struct kube *kube, enum kube_news news, json_t *obj)
+{
+	const char *name =
+	    kube_text_at(json_object_get(obj, "metadata"), "name");
+
+	if (!name || strcmp(name, kube->pool->device_class) != 0)
+		return;
+	json_decref(kube->devices.class);
+	kube->devices.class = news == KUBE_DELETED ? NULL : json_incref(obj);
+}
+
+void kube_devices_news(struct kube *kube, int what, enum kube_news news,
+                       json_t *obj)
+{
+	if (what == SEE_SLICES)
+		kube_shown_news(kube, news, obj);
+	else if (what == SEE_GRANTS)
+		claims_news(kube, news, obj);
+	else
+		class_news(kube, news, obj);
+}
+
+/* --- tell ----------------------------------------------------------------- */
+
+void kube_devices_touch(struct kube_attempt *a)
+{
+	uint32_t n =
+	    a->slots.have > a->slots.indexes ? a->slots.have : a->slots.indexes;
+	char name[KUBE_GRANT_SIZE];
+
+	if (!a->give.by_claims)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct kube_claimed *claim;
+
+		kube_grant_name(name, a->name, i);
+		claim = kube_devices_claim(a->kube, name);
+		if (claim)
+			touch_nodes(a->kube, claim);
+	}
+}
+
+void kube_devices_settle(struct kube_attempt *a)
+{
+	kube_devices_touch(a);
+	if (a->give.by_claims)
+		kube_nodes_flush(a->kube->nodes);
+}
+
+/* Returns a claim of ours that keeps its devices though its task ended long
+ * ago: the controller that takes them away does not work. */
+static const struct kube_claimed *find_stuck(struct kube *kube)
+{
+	int64_t now = clock_boot_ms();
+	int64_t most = kube->conf->scheduling.evict_timeout * 1000;
+	struct kube_claimed *claim, *found = NULL;
+	size_t at = 0;
+
+	while ((claim = map_each(&kube->devices.claims, &at))) {
+		if (!claim->ours || !claim->n || is_planned(kube, claim)) {
+			claim->idle_ms = 0;
+			continue;
+		}
+		if (!claim->idle_ms)
+			claim->idle_ms = now;
+		if (now - claim->idle_ms > most &&
+		    (!found || strcmp(claim->name, found->name) < 0))
+			found = claim;
+	}
+	return found;
+}
+
+const char *kube_devices_lacks(struct kube *kube)
+{
+	struct buf *lacks = &kube->devices.lacks;
+	const struct err *blind = &kube->sight.blind[SEE_SLICES];
+	const struct kube_claimed *stuck = find_stuck(kube);
+
+	buf_clear(lacks);
+	/* An older cluster has no slices, and need not. */
+	if (kube->pool->devices == DEVICES_AUTO && blind->code &&
+	    blind->code != ENOENT)
+		buf_printf(lacks, "%s, or set devices = plugin", blind->text);
+	kube_shown_lacks(kube, lacks);
+	if (stuck)
+		buf_printf(lacks,
+		           "%sResourceClaim '%s' of a task that ended still "
+		           "has GPUs of node '%s'",
+		           lacks->len ? "; " : "", stuck->name, stuck->node);
+	return lacks->len ? lacks->data : NULL;
+}
+
+void kube_devices_free(struct kube *kube)
+{
+	struct kube_devices *devices = &kube->devices;
+
+	drop(kube, true);
+	kube_shown_free(kube);
+	map_free(&devices->claims);
+	map_free(&devices->uses);
+	json_decref(devices->class);
+	buf_free(&devices->lacks);
+}

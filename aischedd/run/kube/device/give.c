@@ -1,0 +1,280 @@
+/* give.c - make and fill the claims of an attempt, before its pods are bound */
+#include "aischedd/run/kube/device/give.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/attempt.h"
+#include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/device/devices.h"
+#include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/object/grant.h"
+#include "libcommon/mem.h"
+
+enum {
+	/* From this 1.x on the status of a pod can name a claim. */
+	NAMES_MINOR = 36
+};
+
+/* --- how ------------------------------------------------------------------ */
+
+/* Blame the nodes that give their GPUs in the other way than most that were
+ * looked at before. */
+static void fail_mixed(struct kube_attempt *a, struct kube_slot *slot)
+{
+	char *text = xasprintf(
+	    "node '%s' gives GPUs by %s and others of its nodes do not: name "
+	    "nodes of one kind with --constraint or --nodelist",
+	    slot->node, a->give.by_claims ? "a plugin" : "claims");
+
+	slot->failed |= !a->end.fault.code;
+	kube_end_fail(a, FAULT_SYSTEM, text);
+	free(text);
+}
+
+/* Whether all nodes that give it GPUs do so in its way. */
+static bool is_one_kind(struct kube_attempt *a)
+{
+	for (uint32_t i = 0; i < a->slots.n; i++) {
+		struct kube_slot *slot = &a->slots.slot[i];
+
+		if (!slot->gpus ||
+		    kube_devices_has(a->kube, slot->node) == a->give.by_claims)
+			continue;
+		fail_mixed(a, slot);
+		return false;
+	}
+	return true;
+}
+
+bool kube_give_order(struct kube_attempt *a)
+{
+	a->give.by_claims = false;
+	for (uint32_t i = 0; i < a->slots.n && !a->give.by_claims; i++)
+		a->give.by_claims =
+		    a->slots.slot[i].gpus &&
+		    kube_devices_has(a->kube, a->slots.slot[i].node);
+	kube_devices_touch(a);
+	if (!a->give.by_claims || a->give.named ||
+	    kube_version_is_from(a->kube, NAMES_MINOR))
+		return is_one_kind(a);
+	kube_end_fail(a, FAULT_USER,
+	              "GPUs by claims for several tasks need Kubernetes 1.36");
+	return false;
+}
+
+static struct kube_claimed *claim_at(const struct kube_attempt *a,
+                                     uint32_t index)
+{
+	char name[KUBE_GRANT_SIZE];
+
+	kube_grant_name(name, a->name, index);
+	return kube_devices_claim(a->kube, name);
+}
+
+uint64_t kube_give_found(const struct kube_attempt *a, uint32_t index)
+{
+	const struct kube_claimed *claim = claim_at(a, index);
+
+	return claim && claim->ours ? kube_devices_bits(a->kube, claim) : 0;
+}
+
+void kube_give_recall(struct kube_attempt *a)
+{
+	for (uint32_t i = 0; i < a->slots.n; i++) {
+		struct kube_slot *slot = &a->slots.slot[i];
+
+		slot->gpus = kube_give_found(a, slot->index);
+		a->give.by_claims |= slot->gpus != 0;
+	}
+}
+
+/* --- one claim ------------------------------------------------------------ */
+
+static bool fail(struct kube_attempt *a, struct kube_slot *slot, char *text)
+{
+	slot->failed |= slot->node && !a->end.fault.code;
+	kube_end_fail(a, FAULT_SYSTEM, text);
+	free(text);
+	return false;
+}
+
+static json_t *make_claim(struct kube_attempt *a, const struct kube_slot *slot,
+                          const struct kube_given *given)
+{
+	return kube_grant_object(
+	    &(struct kube_grant_of){ .home = &a->kube->home,
+	                             .owner = a->id,
+	                             .job = a->name,
+	                             .uid = a->uid,
+	                             .index = slot->index,
+	                             .node = slot->node },
+	    given);
+}
+
+static void ask_claim(struct kube_attempt *a, struct kube_task *task,
+                      enum kube_ask_kind kind, struct kube_claimed *claim,
+                      json_t *body)
+{
+	text_set(&claim->asked, claim->version);
+	kube_ask_grant(a, kind, task, claim->name, body);
+}
+
+/* The claim has no devices: give it those of the plan. */
+static bool fill(struct kube_attempt *a, struct kube_slot *slot,
+                 struct kube_task *task, struct kube_claimed *claim,
+                 const struct kube_given *given)
+{
+	struct kube *kube = a->kube;
+	const struct kube_claimed *rival =
+	    kube_devices_rival(kube, given, claim, UINT64_MAX);
+	const json_t *config = json_object_get(
+	    json_object_get(kube->devices.class, "spec"), "config");
+
+	if (rival && rival->ours && rival->owner.job == a->id.job &&
+	    rival->owner.attempt == a->id.attempt)
+		return false; /* another pod of it is to leave first */
+	if (rival)
+		return fail(
+		    a, slot,
+		    xasprintf("ResourceClaim '%s' in namespace '%s' has a GPU "
+		              "of node '%s' that it was to have",
+		              rival->name, rival->namespace, slot->node));
+	if (claim->asked)
+		return false;
+	if (!claim->finalizer)
+		ask_claim(a, task, ASK_GRANT_KEEP, claim,
+		          kube_grant_finalizer(claim->uid, claim->version));
+	else
+		ask_claim(a, task, ASK_GRANT_FILL, claim,
+		          kube_grant_allocated(
+			      claim->obj, kube->pool->device_driver, slot->node,
+			      given, config, task->pod.name, task->pod.uid));
+	return false;
+}
+
+/* Whether the devices that it has are those of the plan. */
+static bool has_them(const struct kube_claimed *claim,
+                     const struct kube_given *given)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < given->n; i++)
+		for (uint32_t k = 0; k < claim->n; k++)
+			n += !strcmp(claim->gpu[k].pool, given->gpu[i].pool) &&
+			     !strcmp(claim->gpu[k].name, given->gpu[i].name);
+	return n == given->n && claim->n == n;
+}
+
+/* Let the status of the pod name its claim, unless the template does. */
+static bool map_claim(struct kube_attempt *a, struct kube_task *task,
+                      const struct kube_claimed *claim)
+{
+	char *resource;
+
+	if (a->give.named || !strcmp(task->pod.claim, claim->name))
+		return true;
+	if (task->giving || task->mapped)
+		return false;
+	resource = kube_grant_resource(a->kube->pool->device_class);
+	task->mapped = true;
+	kube_ask_grant(
+	    a, ASK_GRANT_MAP, task, task->pod.name,
+	    kube_grant_mapping(claim->name, task->pod.uid, resource));
+	free(resource);
+	return false;
+}
+
+/* Returns whether the pod has its devices. */
+static bool give(struct kube_attempt *a, struct kube_slot *slot,
+                 struct kube_task *task)
+{
+	struct kube_claimed *claim = claim_at(a, slot->index);
+	const struct kube_claimed *rival;
+	struct kube_given given;
+	char name[KUBE_GRANT_SIZE];
+
+	kube_grant_name(name, a->name, slot->index);
+	if (!kube_devices_find(a->kube, slot->node, slot->gpus, &given))
+		return fail(a, slot,
+		            xasprintf("node '%s' no longer shows a GPU that it "
+		                      "was to have",
+		                      slot->node));
+	if (task->giving)
+		return false;
+	if (!claim) {
+		kube_ask_grant(a, ASK_GRANT, task, name,
+		               make_claim(a, slot, &given));
+		return false;
+	}
+	if (!claim->ours || claim->owner.job != a->id.job ||
+	    claim->owner.attempt != a->id.attempt ||
+	    strcmp(claim->node, slot->node) != 0 ||
+	    kube_devices_bits(a->kube, claim) != slot->gpus)
+		return fail(a, slot,
+		            xasprintf("ResourceClaim '%s' in namespace '%s' "
+		                      "exists and is for other GPUs: delete it",
+		                      name, a->kube->pool->namespace));
+	if (!claim->allocated)
+		return fill(a, slot, task, claim, &given);
+	/* The cluster takes the devices back from a pod that was replaced. */
+	if (!kube_grant_is_for(claim->reserved, task->pod.uid))
+		return false;
+	rival = kube_devices_rival(a->kube, &given, claim, claim->seq);
+	if (rival || !has_them(claim, &given))
+		return fail(a, slot,
+		            xasprintf("ResourceClaim '%s' in namespace '%s' "
+		                      "was given a GPU of node '%s' that it "
+		                      "was to have",
+		                      rival ? rival->name : name,
+		                      rival ? rival->namespace
+		                            : a->kube->pool->namespace,
+		                      slot->node));
+	return map_claim(a, task, claim);
+}
+
+/* --- all ------------------------------------------------------------------ */
+
+bool kube_give_step(struct kube_attempt *a)
+{
+	bool all = true;
+
+	if (!is_one_kind(a))
+		return false;
+	for (uint32_t i = 0; a->give.by_claims && i < a->slots.n; i++) {
+		struct kube_slot *slot = &a->slots.slot[i];
+		struct kube_task *task = kube_attempt_at(a, slot->index);
+
+		if (slot->gpus && task && kube_make_may_bind(task))
+			all &= give(a, slot, task);
+		if (a->end.fault.code)
+			return false;
+	}
+	return all;
+}
+
+static bool may_come_right(const struct err *err)
+{
+	return err->code == ETIMEDOUT || err->code == EAGAIN ||
+	       err->code == EIO || err->code == ESTALE || err->code == EEXIST;
+}
+
+void kube_give_answered(struct kube_attempt *a, struct kube_task *task,
+                        const struct kube_answer *answer)
+{
+	const struct err *err = answer->err;
+	struct kube_claimed *claim =
+	    task ? claim_at(a, (uint32_t)task->pod.index) : NULL;
+
+	if (task)
+		task->giving = false;
+	if (!err)
+		return; /* the watch brings what has changed */
+	if (task)
+		task->mapped = false;
+	if (claim)
+		text_set(&claim->asked, NULL);
+	if (err->code != ENOENT && !may_come_right(err))
+		kube_end_fail(a, FAULT_POOL, err->text);
+}

@@ -1,0 +1,588 @@
+/* shown.c - what the slices of a node show */
+#include "aischedd/run/kube/device/shown.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/device/devices.h"
+#include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/object/slice.h"
+#include "libcommon/mem.h"
+
+enum { MAX_SLICES = 64 /* of a node; no driver has that many */ };
+
+struct shown;
+
+struct seen_slice {
+	LIST_ENTRY(seen_slice) of_node;
+	struct shown *node;
+	struct kube_slice slice;
+	bool marked; /* not yet seen in the list being read */
+};
+
+/* A GPU that has a number. */
+struct numbered {
+	char *pool, *name;            /* NULL: nobody has the number */
+	const struct kube_gpu *shown; /* NULL: no slice has it now */
+};
+
+struct shown {
+	char *name;
+	LIST_HEAD(, seen_slice) slices;
+	uint32_t nslices;
+	bool stale;   /* slices have changed */
+	char *wrong;  /* what is wrong with them; NULL: nothing */
+	char *closed; /* why its GPUs are not given, as last told; or NULL */
+	uint32_t n;
+	struct numbered gpu[LIMIT_GPUS];
+};
+
+static struct shown *find(const struct kube *kube, const char *node)
+{
+	return map_find(&kube->devices.nodes, kube_text_key(node));
+}
+
+static struct shown *intern(struct kube *kube, const char *name)
+{
+	struct shown *node = find(kube, name);
+
+	if (node)
+		return node;
+	node = xcalloc(1, sizeof(*node));
+	node->name = xstrdup(name);
+	LIST_INIT(&node->slices);
+	map_set(&kube->devices.nodes, kube_text_key(name), node);
+	return node;
+}
+
+static void touch(struct kube *kube, struct shown *node)
+{
+	kube_nodes_retell(kube->nodes, node->name);
+}
+
+void kube_shown_touch_pool(struct kube *kube, const char *pool)
+{
+	struct shown *node =
+	    map_find(&kube->devices.pools, kube_text_key(pool));
+
+	if (node)
+		touch(kube, node);
+}
+
+/* --- numbers -------------------------------------------------------------- */
+
+static int number_of(const struct shown *node, const char *pool,
+                     const char *name, size_t pool_len)
+{
+	for (uint32_t i = 0; i < node->n; i++)
+		if (node->gpu[i].name && !strcmp(node->gpu[i].name, name) &&
+		    strlen(node->gpu[i].pool) == pool_len &&
+		    !memcmp(node->gpu[i].pool, pool, pool_len))
+			return (int)i;
+	return -1;
+}
+
+static void number(struct shown *node, uint32_t i, char *pool, char *name)
+{
+	node->gpu[i] = (struct numbered){ .pool = pool, .name = name };
+	if (i >= node->n)
+		node->n = i + 1;
+}
+
+/* Returns the next device of "0=POOL/NAME,3=POOL/NAME", as parts of it; false
+ * at the end, or at what is not one. */
+static bool next_gpu(const char **at, unsigned long *i, const char **pool,
+                     size_t *pool_len, char **name)
+{
+	char *eq;
+	const char *slash, *end;
+
+	*i = strtoul(*at, &eq, 10);
+	if (!isdigit((unsigned char)**at) || *eq != '=' || *i >= LIMIT_GPUS)
+		return false;
+	*pool = eq + 1;
+	end = *pool + strcspn(*pool, ",");
+	slash = memrchr(*pool, '/', (size_t)(end - *pool));
+	if (!slash || slash + 1 == end)
+		return false;
+	*pool_len = (size_t)(slash - *pool);
+	*name = xstrndup(slash + 1, (size_t)(end - slash - 1));
+	*at = end + (*end == ',');
+	return true;
+}
+
+void kube_shown_seed(struct kube *kube, const char *name, const char *gpus)
+{
+	struct shown *node = *name ? intern(kube, name) : NULL;
+	size_t len;
+	unsigned long i;
+	const char *pool;
+	char *gpu;
+
+	while (node && next_gpu(&gpus, &i, &pool, &len, &gpu)) {
+		if (node->gpu[i].name || number_of(node, pool, gpu, len) >= 0)
+			free(gpu);
+		else
+			number(node, (uint32_t)i, xstrndup(pool, len), gpu);
+	}
+}
+
+uint64_t kube_devices_bits(const struct kube *kube,
+                           const struct kube_claimed *claim)
+{
+	const struct shown *node = find(kube, claim->node);
+	const char *at = claim->gpus, *pool;
+	uint64_t bits = 0;
+	unsigned long i;
+	size_t len;
+	char *gpu;
+
+	while (node && next_gpu(&at, &i, &pool, &len, &gpu)) {
+		int k = number_of(node, pool, gpu, len);
+
+		if (k >= 0)
+			bits |= UINT64_C(1) << k;
+		free(gpu);
+	}
+	return bits;
+}
+
+/* --- slices that count ---------------------------------------------------- */
+
+/* Returns whether it is of the highest generation of its pool. *ret_n: how many
+ * are. */
+static bool counts(const struct shown *node, const struct kube_slice *slice,
+                   int64_t *ret_n)
+{
+	const struct seen_slice *s;
+
+	*ret_n = 0;
+	LIST_FOREACH(s, &node->slices, of_node) {
+		if (strcmp(s->slice.pool, slice->pool) != 0)
+			continue;
+		if (s->slice.generation > slice->generation)
+			return false;
+		*ret_n += s->slice.generation == slice->generation;
+	}
+	return true;
+}
+
+/* Compare names as people do: gpu-2 is before gpu-10. */
+static int compare_names(const char *a, const char *b)
+{
+	size_t la = strcspn(a, "0123456789"), lb = strcspn(b, "0123456789");
+	long na, nb;
+
+	if (la != lb || strncmp(a, b, la) != 0)
+		return strcmp(a, b);
+	na = strtol(a + la, NULL, 10);
+	nb = strtol(b + lb, NULL, 10);
+	return na != nb ? (na > nb) - (na < nb) : strcmp(a, b);
+}
+
+struct found {
+	const char *pool;
+	const struct kube_gpu *gpu;
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+	int by_pool = strcmp(x->pool, y->pool);
+
+	return by_pool ? by_pool : compare_names(x->gpu->name, y->gpu->name);
+}
+
+/* Collect the GPUs that slices show, in order. Returns how many; what is wrong
+ * with the slices is noted. */
+static uint32_t collect(struct shown *node, struct found *ret)
+{
+	const struct seen_slice *s;
+	uint32_t n = 0, parts = 0;
+	int64_t have;
+
+	LIST_FOREACH(s, &node->slices, of_node) {
+		const struct kube_slice *slice = &s->slice;
+
+		if (!counts(node, slice, &have))
+			continue;
+		if (have != slice->count && !node->wrong)
+			node->wrong = xasprintf(
+			    "shows half of its devices (%" PRId64 " of %" PRId64
+			    " slices of generation %" PRId64 ")",
+			    have, slice->count, slice->generation);
+		for (uint32_t i = 0; i < slice->ngpus; i++) {
+			parts += slice->gpu[i].parted;
+			if (slice->gpu[i].parted)
+				continue;
+			if (n < LIMIT_GPUS)
+				ret[n] = (struct found){ slice->pool,
+					                 &slice->gpu[i] };
+			n++;
+		}
+	}
+	if (n > LIMIT_GPUS && !node->wrong)
+		node->wrong = xasprintf("shows more than %d GPUs", LIMIT_GPUS);
+	if (!n && parts && !node->wrong)
+		node->wrong = xstrdup("shows parts of GPUs only, which are "
+		                      "not given to jobs");
+	return n < LIMIT_GPUS ? n : LIMIT_GPUS;
+}
+
+/* Give the GPUs their numbers: known ones keep theirs, others get the lowest
+ * that are free. */
+static void deal(struct shown *node, const struct found *found, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const char *pool = found[i].pool;
+		const char *name = found[i].gpu->name;
+		int k = number_of(node, pool, name, strlen(pool));
+
+		if (k >= 0)
+			node->gpu[k].shown = found[i].gpu;
+	}
+	for (uint32_t i = 0, k = 0; i < n; i++) {
+		const char *pool = found[i].pool;
+		const char *name = found[i].gpu->name;
+
+		if (number_of(node, pool, name, strlen(pool)) >= 0)
+			continue;
+		while (k < LIMIT_GPUS && node->gpu[k].shown)
+			k++;
+		if (k < LIMIT_GPUS && node->gpu[k].name) {
+			free(node->gpu[k].pool);
+			free(node->gpu[k].name);
+		}
+		if (k < LIMIT_GPUS) {
+			number(node, k, xstrdup(pool), xstrdup(name));
+			node->gpu[k].shown = found[i].gpu;
+		}
+	}
+}
+
+/* Find what the node shows. As long as something is wrong, what it showed
+ * before stays, and nothing of it is given. */
+static void look(struct shown *node)
+{
+	struct found found[LIMIT_GPUS];
+	uint32_t n;
+
+	node->stale = false;
+	text_set(&node->wrong, NULL);
+	for (uint32_t i = 0; i < node->n; i++)
+		node->gpu[i].shown = NULL;
+	if (node->nslices > MAX_SLICES) {
+		node->wrong =
+		    xasprintf("shows more than %d slices", MAX_SLICES);
+		return;
+	}
+	n = collect(node, found);
+	qsort(found, n, sizeof(*found), compare);
+	for (uint32_t i = 1; i < n && !node->wrong; i++)
+		if (!compare(&found[i - 1], &found[i]))
+			node->wrong = xasprintf("shows device '%s' twice",
+			                        found[i].gpu->name);
+	if (!node->wrong)
+		deal(node, found, n);
+}
+
+/* --- what the daemon is told ---------------------------------------------- */
+
+/* Returns the first of the partitions of 8, 4 and 2 that all GPUs tell, or -1:
+ * GPUs in the same one have fast links. */
+static int link_part(const struct shown *node)
+{
+	for (int p = 2; p >= 0; p--) {
+		bool all = node->n > 0;
+
+		for (uint32_t i = 0; i < node->n; i++)
+			all &= !node->gpu[i].shown ||
+			       node->gpu[i].shown->part[p] >= 0;
+		if (all)
+			return p;
+	}
+	return -1;
+}
+
+/* Number the partitions from 0 on, in order of their GPUs. */
+static void put_links(const struct shown *node, struct kube_gpus *ret)
+{
+	int p = link_part(node), of[LIMIT_GPUS], n = 0, k;
+
+	for (uint32_t i = 0; p >= 0 && i < node->n; i++) {
+		if (!node->gpu[i].shown)
+			continue;
+		for (k = 0; k < n; k++)
+			if (of[k] == node->gpu[i].shown->part[p])
+				break;
+		if (k == n)
+			of[n++] = node->gpu[i].shown->part[p];
+		ret->link[i] = (uint8_t)k;
+	}
+}
+
+static void put_gpus(const struct kube *kube, const struct shown *node,
+                     struct kube_gpus *ret)
+{
+	bool first = true;
+
+	ret->n = node->n;
+	ret->numas_known = true;
+	for (uint32_t i = 0; i < node->n; i++) {
+		const struct kube_gpu *gpu = node->gpu[i].shown;
+
+		if (!gpu || gpu->tainted ||
+		    kube_devices_is_held(kube, node->gpu[i].pool,
+		                         node->gpu[i].name))
+			ret->held |= UINT64_C(1) << i;
+		if (!gpu)
+			continue;
+		if (first)
+			ret->type = gpu->type;
+		else if (!ret->type || !gpu->type ||
+		         strcmp(ret->type, gpu->type) != 0)
+			ret->type = NULL;
+		first = false;
+		ret->numas_known &= gpu->numa >= 0 && gpu->numa < LIMIT_SOCKETS;
+		if (gpu->numa >= 0 && gpu->numa < LIMIT_SOCKETS)
+			ret->numa[i] = (uint8_t)gpu->numa;
+	}
+	put_links(node, ret);
+}
+
+/* Whether the runtime of the node does not know devices of claims: it would run
+ * pods without them, and say nothing. */
+static bool is_old(const char *runtime)
+{
+	static const struct {
+		const char *name;
+		long major, minor;
+	} first[] = { { "containerd://", 1, 7 }, { "cri-o://", 1, 23 } };
+
+	for (size_t i = 0; runtime && i < ARRAY_SIZE(first); i++) {
+		size_t len = strlen(first[i].name);
+		long major, minor = 0;
+		char *end;
+
+		if (strncmp(runtime, first[i].name, len) != 0)
+			continue;
+		major = strtol(runtime + len, &end, 10);
+		if (*end == '.')
+			minor = strtol(end + 1, NULL, 10);
+		return major < first[i].major ||
+		       (major == first[i].major && minor < first[i].minor);
+	}
+	return false;
+}
+
+/* Returns why no GPU of the node may be given, or NULL. */
+static char *why_closed(const struct kube *kube, const struct shown *node,
+                        const struct kube_node_said *said)
+{
+	if (!kube->sight.synced[SEE_GRANTS] ||
+	    kube->sight.blind[SEE_GRANTS].code)
+		return xstrdup("may have given its GPUs to others: "
+		               "ResourceClaims cannot be listed");
+	if (is_old(said->runtime))
+		return xasprintf("has %s, which gives pods no devices of "
+		                 "claims: containerd 1.7 or cri-o 1.23 is "
+		                 "needed",
+		                 said->runtime);
+	if (node->wrong)
+		return xstrdup(node->wrong);
+	if (!said->dedicated && !kube->pool->devices_shared)
+		return xstrdup("may have its GPUs given by other schedulers, "
+		               "too: taint it with aisched.io/dedicated, or "
+		               "set devices_shared");
+	return NULL;
+}
+
+#define BOTH "has GPUs by plugin and by DRA: one of them must go"
+
+bool kube_devices_has(const struct kube *kube, const char *name)
+{
+	const struct shown *node = find(kube, name);
+
+	return kube->pool->devices != DEVICES_PLUGIN && node && node->nslices;
+}
+
+bool kube_devices_show(struct kube *kube, const char *name,
+                       const struct kube_node_said *said, struct kube_gpus *ret)
+{
+	struct shown *node = find(kube, name);
+
+	*ret = (struct kube_gpus){ 0 };
+	if (kube->pool->devices == DEVICES_PLUGIN)
+		return false;
+	if (!node || !node->nslices || !kube->devices.known) {
+		if (node)
+			text_set(&node->closed, NULL);
+		return kube->pool->devices == DEVICES_DRA;
+	}
+	if (node->stale)
+		look(node);
+	put_gpus(kube, node, ret);
+	free(node->closed);
+	node->closed = why_closed(kube, node, said);
+	if (kube->pool->devices == DEVICES_AUTO && said->have.gpus > 0) {
+		ret->drain = BOTH;
+		text_set(&node->closed, BOTH);
+	}
+	if (is_old(said->runtime))
+		ret->n = 0; /* it is no such node */
+	if (node->closed)
+		ret->held = ~UINT64_C(0);
+	if (ret->n < LIMIT_GPUS)
+		ret->held &= (UINT64_C(1) << ret->n) - 1;
+	return true;
+}
+
+void kube_shown_lacks(struct kube *kube, struct buf *out)
+{
+	const struct shown *node, *first = NULL;
+	size_t n = 0, at = 0;
+
+	while ((node = map_each(&kube->devices.nodes, &at))) {
+		if (!node->closed ||
+		    !kube_nodes_is_there(kube->nodes, node->name))
+			continue;
+		if (n++ == 0 || strcmp(node->name, first->name) < 0)
+			first = node;
+	}
+	if (!n)
+		return;
+	buf_printf(out, "%snode '%s' %s", out->len ? "; " : "", first->name,
+	           first->closed);
+	if (n > 1)
+		buf_printf(out, "; GPUs of %zu more are not given", n - 1);
+}
+
+bool kube_devices_find(struct kube *kube, const char *name, uint64_t gpus,
+                       struct kube_given *ret)
+{
+	struct shown *node = find(kube, name);
+
+	*ret = (struct kube_given){ 0 };
+	if (!node)
+		return false;
+	if (node->stale)
+		look(node);
+	for (uint32_t i = 0; i < LIMIT_GPUS; i++) {
+		if (!(gpus >> i & 1))
+			continue;
+		if (i >= node->n || !node->gpu[i].shown)
+			return false;
+		ret->gpu[ret->n].pool = node->gpu[i].pool;
+		ret->gpu[ret->n].name = node->gpu[i].name;
+		ret->gpu[ret->n++].number = i;
+	}
+	return true;
+}
+
+/* --- news ----------------------------------------------------------------- */
+
+static void slice_free(struct kube *kube, struct seen_slice *s)
+{
+	struct shown *node = s->node;
+
+	map_del(&kube->devices.slices, kube_text_key(s->slice.name));
+	LIST_REMOVE(s, of_node);
+	node->nslices--;
+	node->stale = true;
+	for (uint32_t i = 0; i < node->n; i++)
+		node->gpu[i].shown = NULL;
+	touch(kube, node);
+	kube_slice_fini(&s->slice);
+	free(s);
+}
+
+static void on_slice(struct kube *kube, const json_t *obj, bool deleted)
+{
+	const char *name =
+	    kube_text_at(json_object_get(obj, "metadata"), "name");
+	struct seen_slice *s =
+	    name ? map_find(&kube->devices.slices, kube_text_key(name)) : NULL;
+	struct kube_slice slice;
+
+	if (s)
+		slice_free(kube, s);
+	if (deleted || !kube_slice_read(obj, kube->pool->device_driver, &slice))
+		return;
+	s = xcalloc(1, sizeof(*s));
+	s->slice = slice;
+	s->node = intern(kube, slice.node);
+	LIST_INSERT_HEAD(&s->node->slices, s, of_node);
+	s->node->nslices++;
+	s->node->stale = true;
+	map_set(&kube->devices.slices, kube_text_key(slice.name), s);
+	map_set(&kube->devices.pools, kube_text_key(slice.pool), s->node);
+	touch(kube, s->node);
+}
+
+static void drop(struct kube *kube, bool with)
+{
+	struct map *slices = &kube->devices.slices;
+	uint64_t *gone = xcalloc(slices->n + 1, sizeof(*gone));
+	size_t n = 0;
+
+	for (size_t i = 0; i < slices->cap; i++) {
+		struct seen_slice *s = slices->slot[i].value;
+
+		if (s && (with || s->marked))
+			gone[n++] = slices->slot[i].key;
+	}
+	for (size_t i = 0; i < n; i++)
+		slice_free(kube, map_find(slices, gone[i]));
+	free(gone);
+}
+
+void kube_shown_news(struct kube *kube, enum kube_news news, json_t *obj)
+{
+	struct seen_slice *s;
+	size_t at = 0;
+
+	if (news == KUBE_RESET)
+		while ((s = map_each(&kube->devices.slices, &at)))
+			s->marked = true;
+	else if (news == KUBE_SYNCED)
+		drop(kube, false);
+	else if (news != KUBE_TROUBLE)
+		on_slice(kube, obj, news == KUBE_DELETED);
+}
+
+void kube_devices_known(struct kube *kube)
+{
+	struct shown *node;
+	size_t at = 0;
+
+	if (kube->devices.known)
+		return;
+	kube->devices.known = true;
+	while ((node = map_each(&kube->devices.nodes, &at)))
+		touch(kube, node);
+}
+
+void kube_shown_free(struct kube *kube)
+{
+	struct shown *node;
+	size_t at = 0;
+
+	drop(kube, true);
+	while ((node = map_each(&kube->devices.nodes, &at))) {
+		for (uint32_t i = 0; i < node->n; i++) {
+			free(node->gpu[i].pool);
+			free(node->gpu[i].name);
+		}
+		free(node->name);
+		free(node->wrong);
+		free(node->closed);
+		free(node);
+	}
+	map_free(&kube->devices.slices);
+	map_free(&kube->devices.nodes);
+	map_free(&kube->devices.pools);
+}

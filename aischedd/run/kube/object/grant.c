@@ -1,0 +1,199 @@
+/* grant.c - a ResourceClaim: devices that are given to a pod */
+#include "aischedd/run/kube/object/grant.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/client/json.h"
+#include "libcommon/buf.h"
+#include "libcommon/mem.h"
+
+#define FINALIZER "resource.kubernetes.io/delete-protection"
+#define REQUEST   "gpus"
+
+void kube_grant_name(char ret[KUBE_GRANT_SIZE], const char *job, uint32_t index)
+{
+	snprintf(ret, KUBE_GRANT_SIZE, "%s-%" PRIu32, job, index);
+}
+
+char *kube_grant_resource(const char *class)
+{
+	return xasprintf("deviceclass.resource.kubernetes.io/%s", class);
+}
+
+static json_t *gpus_text(const struct kube_given *given)
+{
+	struct buf text = { 0 };
+	json_t *value;
+
+	for (uint32_t i = 0; i < given->n; i++)
+		buf_printf(&text, "%s%" PRIu32 "=%s/%s", i ? "," : "",
+		           given->gpu[i].number, given->gpu[i].pool,
+		           given->gpu[i].name);
+	value = json_stringn(text.data, text.len);
+	buf_free(&text);
+	return value;
+}
+
+json_t *kube_grant_object(const struct kube_grant_of *of,
+                          const struct kube_given *given)
+{
+	const struct run_job job = { .job = of->owner.job,
+		                     .attempt = of->owner.attempt,
+		                     .queue = "" };
+	json_t *notes = kube_object_notes(of->home, &job), *obj;
+	json_t *labels = kube_object_labels(of->home, &job);
+	char name[KUBE_GRANT_SIZE];
+
+	kube_grant_name(name, of->job, of->index);
+	json_object_del(labels, KUBE_LABEL_QUEUE);
+	kube_object_number(notes, KUBE_NOTE_INDEX, of->index);
+	json_object_set_new(notes, KUBE_NOTE_NODE, json_string(of->node));
+	json_object_set_new(notes, KUBE_NOTE_GPUS, gpus_text(given));
+	obj = json_pack(
+	    "{s:s, s:s, s:{s:s, s:s, s:o, s:o, s:[s]},"
+	    " s:{s:{s:[{s:s, s:{s:s, s:s, s:I}}]}}}",
+	    "apiVersion", "resource.k8s.io/v1", "kind", "ResourceClaim",
+	    "metadata", "name", name, "namespace", of->home->pool->namespace,
+	    "labels", labels, "annotations", notes, "finalizers", FINALIZER,
+	    "spec", "devices", "requests", "name", REQUEST, "exactly",
+	    "deviceClassName", of->home->pool->device_class, "allocationMode",
+	    "ExactCount", "count", (json_int_t)given->n);
+	kube_object_own(obj, of->job, of->uid);
+	return obj;
+}
+
+static json_t *results_of(const char *driver, const struct kube_given *given)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < given->n; i++)
+		json_array_append_new(
+		    list,
+		    json_pack("{s:s, s:s, s:s, s:s}", "request", REQUEST,
+		              "driver", driver, "pool", given->gpu[i].pool,
+		              "device", given->gpu[i].name));
+	return list;
+}
+
+/* The driver is told what the class says, as kube-scheduler does. */
+static json_t *config_of(const json_t *config)
+{
+	json_t *list = json_array();
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(config, i, one) {
+		json_t *copy = json_deep_copy(one);
+
+		json_object_set_new(copy, "source", json_string("FromClass"));
+		json_array_append_new(list, copy);
+	}
+	return list;
+}
+
+json_t *kube_grant_allocated(const json_t *obj, const char *driver,
+                             const char *node, const struct kube_given *given,
+                             const json_t *config, const char *pod,
+                             const char *uid)
+{
+	json_t *copy = json_copy((json_t *)obj), *devices;
+
+	devices = json_pack("{s:o}", "results", results_of(driver, given));
+	if (json_array_size(config))
+		json_object_set_new(devices, "config", config_of(config));
+	json_object_set_new(
+	    copy, "status",
+	    json_pack("{s:{s:o, s:{s:[{s:[{s:s, s:s, s:[s]}]}]}},"
+	              " s:[{s:s, s:s, s:s}]}",
+	              "allocation", "devices", devices, "nodeSelector",
+	              "nodeSelectorTerms", "matchFields", "key",
+	              "metadata.name", "operator", "In", "values", node,
+	              "reservedFor", "resource", "pods", "name", pod, "uid",
+	              uid));
+	return copy;
+}
+
+json_t *kube_grant_finalizer(const char *uid, const char *version)
+{
+	return json_pack("{s:{s:s, s:s, s:[s]}}", "metadata", "uid", uid,
+	                 "resourceVersion", version, "finalizers", FINALIZER);
+}
+
+static json_t *mapping(const char *container, const char *resource)
+{
+	return json_pack("{s:s, s:s, s:s}", "containerName", container,
+	                 "resourceName", resource, "requestName", REQUEST);
+}
+
+json_t *kube_grant_mapping(const char *claim, const char *pod_uid,
+                           const char *resource)
+{
+	return json_pack("{s:{s:s}, s:{s:{s:s, s:[o]}}}", "metadata", "uid",
+	                 pod_uid, "status", "extendedResourceClaimStatus",
+	                 "resourceClaimName", claim, "requestMappings",
+	                 mapping("main", resource));
+}
+
+static const char *or_none(const char *s)
+{
+	return s ? s : "";
+}
+
+static bool has_finalizer(const json_t *meta)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(meta, "finalizers"), i, one)
+		if (json_is_string(one) &&
+		    !strcmp(json_string_value(one), FINALIZER))
+			return true;
+	return false;
+}
+
+bool kube_grant_read(const json_t *obj, const struct kube_home *home,
+                     struct kube_granted *ret)
+{
+	const json_t *meta = json_object_get(obj, "metadata");
+	const json_t *notes = json_object_get(meta, "annotations");
+	const json_t *status = json_object_get(obj, "status");
+	const json_t *allocation = json_object_get(status, "allocation");
+
+	*ret = (struct kube_granted){
+		.namespace = or_none(kube_text_at(meta, "namespace")),
+		.name = kube_text_at(meta, "name"),
+		.uid = kube_text_at(meta, "uid"),
+		.version = or_none(kube_text_at(meta, "resourceVersion")),
+		.node = or_none(kube_text_at(notes, KUBE_NOTE_NODE)),
+		.gpus = or_none(kube_text_at(notes, KUBE_NOTE_GPUS)),
+		.finalizer = has_finalizer(meta),
+		.allocated = json_is_object(allocation),
+		.results = json_object_get(
+		    json_object_get(allocation, "devices"), "results"),
+		.reserved = json_object_get(status, "reservedFor"),
+	};
+	if (!ret->name || !ret->uid)
+		return false;
+	ret->ours = kube_object_is_ours(obj, home, &ret->owner) &&
+	            !strcmp(ret->namespace, home->pool->namespace);
+	ret->index = (uint32_t)strtoul(
+	    or_none(kube_text_at(notes, KUBE_NOTE_INDEX)), NULL, 10);
+	return true;
+}
+
+bool kube_grant_is_for(const json_t *reserved, const char *uid)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(reserved, i, one) {
+		const char *s = kube_text_at(one, "uid");
+
+		if (s && !strcmp(s, uid))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,140 @@
+/* slice.c - read a ResourceSlice: GPUs of a node, as their driver tells them */
+#include "aischedd/run/kube/object/slice.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/client/json.h"
+#include "libcommon/mem.h"
+
+/* Returns an attribute of the driver's own, with or without its domain. */
+static const json_t *attribute(const json_t *device, const char *driver,
+                               const char *name)
+{
+	const json_t *list = json_object_get(device, "attributes"), *value;
+	char *full = xasprintf("%s/%s", driver, name);
+
+	value = json_object_get(list, full);
+	free(full);
+	return value ? value : json_object_get(list, name);
+}
+
+/* Returns the number of an attribute, or the first of a list; -1: none that can
+ * be one. */
+static int number_of(const json_t *attr)
+{
+	const json_t *n = json_object_get(attr, "int");
+
+	if (!n)
+		n = json_array_get(json_object_get(attr, "ints"), 0);
+	if (!json_is_integer(n) || json_integer_value(n) < 0 ||
+	    json_integer_value(n) > INT32_MAX)
+		return -1;
+	return (int)json_integer_value(n);
+}
+
+/* A product as the label of a node has it: "NVIDIA-H100-80GB-HBM3". */
+static char *read_type(const json_t *attr)
+{
+	const char *s = kube_text_at(attr, "string");
+	char *type = s && *s ? xstrdup(s) : NULL;
+
+	for (char *c = type; c && *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("._-/", *c))
+			*c = '-';
+	return type;
+}
+
+static bool is_tainted(const json_t *device)
+{
+	const json_t *taint;
+	size_t i;
+
+	json_array_foreach(json_object_get(device, "taints"), i, taint) {
+		const char *effect = kube_text_at(taint, "effect");
+
+		if (effect && (!strcmp(effect, "NoSchedule") ||
+		               !strcmp(effect, "NoExecute")))
+			return true;
+	}
+	return false;
+}
+
+static void read_gpu(const json_t *device, const char *name, const char *driver,
+                     struct kube_gpu *ret)
+{
+	const json_t *attrs = json_object_get(device, "attributes");
+
+	*ret = (struct kube_gpu){
+		.name = xstrdup(name),
+		.type = read_type(attribute(device, driver, "productName")),
+		.numa = number_of(
+		    json_object_get(attrs, "resource.kubernetes.io/numaNode")),
+		.tainted = is_tainted(device),
+		.parted = json_object_get(device, "consumesCounters") ||
+		          json_is_true(json_object_get(
+			      device, "allowMultipleAllocations")),
+	};
+	for (int i = 0; i < 3; i++) {
+		char part[16];
+
+		snprintf(part, sizeof(part), "partition%d", 2 << i);
+		ret->part[i] = number_of(attribute(device, driver, part));
+	}
+}
+
+static void read_gpus(const json_t *list, const char *driver,
+                      struct kube_slice *ret)
+{
+	const json_t *device;
+	size_t i;
+
+	ret->gpu = xcalloc(KUBE_SLICE_DEVICES, sizeof(*ret->gpu));
+	json_array_foreach(list, i, device) {
+		const char *name = kube_text_at(device, "name");
+
+		if (name && *name && ret->ngpus < KUBE_SLICE_DEVICES)
+			read_gpu(device, name, driver, &ret->gpu[ret->ngpus++]);
+	}
+}
+
+bool kube_slice_read(const json_t *obj, const char *driver,
+                     struct kube_slice *ret)
+{
+	const json_t *spec = json_object_get(obj, "spec");
+	const json_t *pool = json_object_get(spec, "pool");
+	const char *name =
+	    kube_text_at(json_object_get(obj, "metadata"), "name");
+	const char *of = kube_text_at(spec, "driver");
+	const char *node = kube_text_at(spec, "nodeName");
+	const char *in = kube_text_at(pool, "name");
+
+	if (!name || !of || strcmp(of, driver) != 0 || !node || !*node || !in)
+		return false;
+	*ret = (struct kube_slice){
+		.name = xstrdup(name),
+		.node = xstrdup(node),
+		.pool = xstrdup(in),
+		.generation =
+		    json_integer_value(json_object_get(pool, "generation")),
+		.count = json_integer_value(
+		    json_object_get(pool, "resourceSliceCount")),
+	};
+	read_gpus(json_object_get(spec, "devices"), driver, ret);
+	return true;
+}
+
+void kube_slice_fini(struct kube_slice *slice)
+{
+	for (uint32_t i = 0; i < slice->ngpus; i++) {
+		free(slice->gpu[i].name);
+		free(slice->gpu[i].type);
+	}
+	free(slice->gpu);
+	free(slice->name);
+	free(slice->node);
+	free(slice->pool);
+	*slice = (struct kube_slice){ 0 };
+}
