@@ -246,6 +246,7 @@ static int build(struct daemon *d, bool accept_loss, struct err *err)
 	state_set_zone(d->state, d->zone);
 	if (daemon_new_crons(d, err) < 0 ||
 	    store_load(d->store, d->state, clock_wall_s(), err) < 0 ||
+	    daemon_resume_clock(d, err) < 0 ||
 	    !(d->history = thread_new(d->base, err)) ||
 	    !(d->planner = thread_new(d->base, err)))
 		return -1;
@@ -293,7 +294,6 @@ struct daemon *daemon_new(struct conf **conf, const char *conf_path,
 	d->logs = xasprintf("%s/logs", d->state_dir);
 	d->lock_fd = d->clock_fd = -1;
 	d->started = d->reloaded = clock_wall_s();
-	d->ahead_ms = clock_wall_us() / 1000 - clock_boot_ms();
 	d->check_plans = getenv("AISCHED_CHECK_PLANS") != NULL;
 	*conf = NULL;
 	raise_files(&d->files);

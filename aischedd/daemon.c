@@ -28,6 +28,7 @@
 #include "aischedd/thread.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
+#include "libcommon/map.h"
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
@@ -228,6 +229,33 @@ void daemon_clock(struct daemon *d)
 	state_clock_set(d->state, by, wall_ms);
 }
 
+int daemon_resume_clock(struct daemon *d, struct err *err)
+{
+	int64_t wall_ms = clock_wall_us() / 1000, since_ms;
+	char boot[BOOT_ID_SIZE];
+	struct store_clock was;
+
+	if (store_last_clock(d->store, &was, err) < 0)
+		return -1;
+	clock_boot_id(boot);
+	if (*boot)
+		d->boot = (int64_t)(hash_bytes(0, boot, strlen(boot)) >> 1);
+	d->ahead_ms = wall_ms - clock_boot_ms();
+	since_ms = wall_ms - was.wall_ms;
+	if (!was.boot)
+		return 0;
+	if (was.boot == d->boot) {
+		d->ahead_ms = was.ahead_ms;
+		return 0;
+	}
+	/* How long the machine was off only its wall clock could tell. */
+	log_notice("machine restarted since_last_commit_s=%lld",
+	           (long long)(since_ms / 1000));
+	if (since_ms < 0)
+		d->ahead_ms -= since_ms;
+	return 0;
+}
+
 static void pass_done(struct thread_task *task)
 {
 	struct planning *pass = (struct planning *)(void *)task;
@@ -316,6 +344,15 @@ static void set_full(struct daemon *d, bool full, const char *why)
 	daemon_arm(d->retry, RETRY_FULL_MS);
 }
 
+static void note_clock(const struct daemon *d)
+{
+	const struct store_clock now = { .boot = d->boot,
+		                         .ahead_ms = d->ahead_ms,
+		                         .wall_ms = clock_wall_us() / 1000 };
+
+	store_set_clock(d->store, &now);
+}
+
 /* Commit. Returns whether everything so far is on disk. */
 static bool commit(struct daemon *d)
 {
@@ -323,6 +360,7 @@ static bool commit(struct daemon *d)
 
 	if (d->unwritten && clock_fine_ms() < d->retry_ms)
 		return false;
+	note_clock(d);
 	if (store_commit(d->store, d->state, &err) == 0) {
 		d->unwritten = false;
 		set_full(d, space_is_low(d->store), "little space is left");

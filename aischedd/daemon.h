@@ -135,6 +135,7 @@ struct daemon {
 	bool booking_long;   /* long spans of use are being booked */
 	struct event *clock; /* the wall clock was set */
 	int clock_fd;
+	int64_t boot;      /* stands for the boot of the machine */
 	int64_t ahead_ms;  /* the wall clock of the one since boot */
 	struct zone *zone; /* of days and months */
 	struct event *term, *intr, *hup; /* signals */
@@ -151,6 +152,10 @@ struct daemon {
 
 /* Tell the state the time, and when the clock was set. */
 void daemon_clock(struct daemon *d);
+
+/* Go on with the clocks of the last commit, so that daemon_clock() finds out
+ * whether the clock was set while no daemon ran. */
+int daemon_resume_clock(struct daemon *d, struct err *err);
 
 /* Arm a timer; a negative delay fires immediately. */
 void daemon_arm(struct event *event, double ms);

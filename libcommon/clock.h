@@ -21,4 +21,9 @@ double clock_fine_ms(void);
 /* Monotonic, and continues while the machine sleeps. */
 int64_t clock_boot_ms(void);
 
+#define BOOT_ID_SIZE 40
+
+/* The id of this boot of the machine, "" if /proc does not have it. */
+void clock_boot_id(char ret[BOOT_ID_SIZE]);
+
 #endif

@@ -216,6 +216,9 @@ static int put_meta(struct store *store, const struct changes *changes,
 	} rows[] = {
 		{ "next_id", (int64_t)changes->next_id },
 		{ "commits", store->commits + 1 },
+		{ "clock_boot", store->clock.boot },
+		{ "clock_ahead_ms", store->clock.ahead_ms },
+		{ "clock_wall_ms", store->clock.wall_ms },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -227,6 +230,11 @@ static int put_meta(struct store *store, const struct changes *changes,
 			return -1;
 	}
 	return 0;
+}
+
+void store_set_clock(struct store *store, const struct store_clock *clock)
+{
+	store->clock = *clock;
 }
 
 static int put_all(struct store *store, const struct state *state,

@@ -63,6 +63,30 @@ static int load_meta(struct store *store, struct state *state, struct err *err)
 	return 0;
 }
 
+int store_last_clock(struct store *store, struct store_clock *ret,
+                     struct err *err)
+{
+	static const char clock[] = "SELECT coalesce(max(value), 0) FROM meta"
+				    " WHERE key = 'clock_";
+	const struct {
+		const char *key;
+		int64_t *value;
+	} rows[] = {
+		{ "boot", &ret->boot },
+		{ "ahead_ms", &ret->ahead_ms },
+		{ "wall_ms", &ret->wall_ms },
+	};
+	int result = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && result == 0; i++) {
+		char *sql = xasprintf("%s%s'", clock, rows[i].key);
+
+		result = db_get_i64(&store->db, sql, rows[i].value, err);
+		free(sql);
+	}
+	return result;
+}
+
 static int load_node(struct state *state, const struct stmt *s, struct err *err)
 {
 	const char *name, *pool;

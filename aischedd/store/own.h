@@ -124,6 +124,7 @@ struct last_name {
 
 struct store {
 	struct db db;
+	struct store_clock clock;
 	int64_t commits;   /* number of the last commit; loss.h */
 	int commits_fd;    /* state_dir/commits */
 	uint64_t last_ran; /* ids up to this one are never given out */

@@ -52,7 +52,21 @@ int store_load(struct store *store, struct state *state, int64_t now,
  */
 int store_commit(struct store *store, struct state *state, struct err *err);
 
+/* The clocks of the machine. */
+struct store_clock {
+	int64_t boot;     /* stands for the boot of the machine; 0: not known */
+	int64_t ahead_ms; /* the wall clock of the one since boot */
+	int64_t wall_ms;
+};
+
+/* Keep them with the next commit, if there is one. */
+void store_set_clock(struct store *store, const struct store_clock *clock);
+
 /* --- queries ----------------------------------------------------------- */
+
+/* Get the clocks as of the last commit; all 0: none are known. */
+int store_last_clock(struct store *store, struct store_clock *ret,
+                     struct err *err);
 
 /* Whether there is an ended job, or an array with an ended task, of this id. */
 bool store_has(struct store *store, uint64_t id);

@@ -66,4 +66,40 @@ becomes "the first one ends" "$id" COMPLETED
 is "and has not run for a day either" "$(hundreds "$id")" "0 0"
 ok "all is still summed up" aictl accounting check
 aictl cron delete "$cron"
+
+# SECONDS: sets the clock while no daemon runs
+set_clock_unseen()
+{
+	stop_daemon
+	perl -e 'print pack "q", $ARGV[0] * 1e9' -- "$1" 1<>"$CLOCK_FILE"
+	start_daemon
+	times_set=$((times_set + 1))
+	is "a daemon notices that the clock was set before it started" \
+		"$(grep -c "clock set by_s=" "$log")" "$times_set"
+}
+gate c
+id=$(submit -t 60 --wrap "$(at_gate c)")
+wait_for is_state "$id" RUNNING
+set_clock_unseen 0
+is "its job goes on" "$(state_of "$id")" RUNNING
+is "and has not run for a day" "$(hundreds "$id")" "0 0"
+set_clock_unseen -86400
+is "it goes on when the clock was set back, too" "$(state_of "$id")" RUNNING
+restart_daemon
+is "a clock that was not set is not said to be" \
+	"$(grep -c "clock set by_s=" "$log")" "$times_set"
+open_gate c
+becomes "it ends" "$id" COMPLETED
+is "and used what it used" "$(hundreds "$id")" "0 0"
+ok "all is summed up to the end" aictl accounting check
+
+# As if this was another boot of the machine, whose clock lags behind
+stop_daemon
+sqlite3 "$dir/state/aisched.db" "UPDATE meta SET value = value + 1
+	WHERE key = 'clock_boot'"
+perl -e 'print pack "q", $ARGV[0] * 1e9' -- -172800 1<>"$CLOCK_FILE"
+start_daemon
+ok "that the machine was restarted is told" \
+	grep -q "machine restarted since_last_commit_s=-8" "$log"
+ok "and that its clock went back" grep -q "clock set by_s=-8" "$log"
 done_testing

@@ -311,7 +311,7 @@ static int prepare(struct local *l, const struct runner_local_conf *conf,
 		return -1;
 	if (nursery_open(l, err) < 0)
 		return -1;
-	boot_id(l->boot);
+	clock_boot_id(l->boot);
 	note_shortcomings(l);
 	return 0;
 }

@@ -16,25 +16,12 @@
 
 #define CLAIM_FILE "claim"
 
-void boot_id(char ret[BOOT_ID_SIZE])
-{
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = -1;
-
-	if (fd >= 0) {
-		n = read(fd, ret, BOOT_ID_SIZE - 1);
-		close(fd);
-	}
-	ret[n > 0 ? n : 0] = '\0';
-	ret[strcspn(ret, "\n")] = '\0';
-}
-
 void claim_new(struct claim *ret)
 {
 	unsigned char random[RUN_ID_LEN / 2];
 
 	*ret = (struct claim){ .pid = getpid() };
-	boot_id(ret->boot);
+	clock_boot_id(ret->boot);
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		memset(random, 0, sizeof(random));
 	for (size_t i = 0; i < sizeof(random); i++)

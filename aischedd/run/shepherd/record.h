@@ -17,6 +17,7 @@
 #include "aischedd/run/runner.h"
 #include "aischedd/run/shepherd/cgroup.h"
 #include "libcommon/buf.h"
+#include "libcommon/clock.h"
 #include "libcommon/err.h"
 #include "libcommon/mem.h"
 
@@ -24,8 +25,6 @@
 /* In the environment of each process of the attempt: identifies them if there
  * is no cgroup and the shepherd was killed. */
 #define RUN_ID_VAR "AISCHED_RUN_ID"
-
-#define BOOT_ID_SIZE 40
 
 struct claim {
 	char boot[BOOT_ID_SIZE];
@@ -48,9 +47,6 @@ struct record {
 	struct outcome outcome;
 	enum start_fault fault;
 };
-
-/* The id of this boot, "" if /proc does not have it. */
-void boot_id(char ret[BOOT_ID_SIZE]);
 
 /* Fill in a claim of this process, with a new run id and no cgroup yet. */
 void claim_new(struct claim *ret);
