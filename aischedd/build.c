@@ -332,6 +332,7 @@ void daemon_free(struct daemon *d)
 	rpc_free(d->rpc);
 	sessions_free(d->sessions);
 	daemon_free_readings(d);
+	daemon_free_dumps(d);
 	daemon_free_masses(d);
 	daemon_free_waiters(d);
 	daemon_free_allocs(d);

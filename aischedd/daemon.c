@@ -129,6 +129,7 @@ void daemon_ask_gone(struct ask *ask, void *arg)
 		if (d->later[i].ask == ask)
 			d->later[i].fn = NULL;
 	daemon_reading_gone(d, ask);
+	daemon_dump_gone(d, ask);
 	daemon_log_gone(d, ask);
 }
 

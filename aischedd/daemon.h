@@ -126,6 +126,7 @@ struct daemon {
 	struct map adoptees;
 	struct event *explain;    /* time to tell their owners why they wait */
 	struct logging *loggings; /* output being sent */
+	struct dump *dumps;       /* snapshots being sent */
 
 	struct event *tick;  /* the next alarm of the state */
 	struct event *pace;  /* the next pass may begin */

@@ -9,6 +9,7 @@
 #include "aischedd/sched/plan.h"
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/pool.h"
+#include "aischedd/state/cluster/usage.h"
 #include "aischedd/state/life/alarm.h"
 #include "aischedd/state/life/cron.h"
 #include "aischedd/state/life/submit.h"
@@ -133,6 +134,34 @@ static void bench_snapshot(uint32_t jobs, uint32_t shapes)
 	buf_free(&warnings);
 }
 
+/* --- users --------------------------------------------------------------- */
+
+/* Work out what users have used, most of whom have no job any more. */
+static void bench_usage(uint32_t users)
+{
+	struct buf warnings = { 0 };
+	struct conf *conf = conf_parse(config, "bench", &warnings, NULL);
+	struct state *state = state_new(conf, no_past, NULL);
+	double took = 1e9;
+	char name[32];
+
+	for (uint32_t i = 0; i < users; i++) {
+		snprintf(name, sizeof(name), "u%u", i);
+		state_load_usage(state, "batch", 1000 + i, name,
+		                 (int64_t)(i + 1) << 30, 1793577600 - 60 * i);
+	}
+	for (int i = 0; i < 5; i++) {
+		double began = now_s();
+
+		state_judge_usage(state, 1793577600 + i);
+		took = least(took, now_s() - began);
+	}
+	printf("usage users=%u ms=%.2f\n", users, took * 1e3);
+	state_free(state);
+	conf_free(conf);
+	buf_free(&warnings);
+}
+
 /* --- recurring work ------------------------------------------------------ */
 
 static const struct zone *get_zone(const char *name, struct err *err, void *arg)
@@ -216,6 +245,7 @@ int main(void)
 	bench_snapshot(1000000, 1000);
 	bench_snapshot(1000000, 100000);
 	bench_snapshot(1000000, 1000000);
+	bench_usage(65536);
 	bench_next(zones);
 	bench_entries(zones, 10000);
 	zones_free(zones);

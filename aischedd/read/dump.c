@@ -1,26 +1,130 @@
 /* dump.c - send the scheduler's snapshot, as text */
+#include <stdlib.h>
+
 #include "aischedd/op/op.h"
+#include "aischedd/read/read.h"
 #include "aischedd/sched/text/text.h"
 #include "aischedd/state/pass/snapshot.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-enum { PIECE = 256 * 1024 }; /* bytes in one part */
+/* One dump: the loop takes what may change, the thread of the history writes
+ * it, and the loop sends it piece by piece. */
+struct dump {
+	struct thread_task task;
+	struct dump *next;
+	struct daemon *d;
+	struct ask *ask; /* NULL: the peer has gone */
+	bool in_thread;
+	struct arena *arena; /* of the snapshot; NULL: it is freed */
+	struct build *taken; /* NULL: nothing of the state is in use */
+	struct buf out;
+	size_t sent;
+};
 
-static void dump(struct daemon *d, void *arg)
+static void dump_free(struct dump *dump)
 {
-	struct ask *ask = arg;
-	struct arena *arena = arena_new();
-	struct buf out = { 0 };
+	struct dump **at = &dump->d->dumps;
 
-	snap_write(state_peek(d->state, clock_wall_s(), arena), &out);
-	for (size_t at = 0; at < out.len; at += PIECE)
-		rpc_part(ask, out.data + at,
-		         out.len - at < PIECE ? out.len - at : PIECE);
-	daemon_end_ask(d, ask);
+	while (*at != dump)
+		at = &(*at)->next;
+	*at = dump->next;
+	if (dump->taken)
+		state_end_snapshot(dump->d->state, dump->taken);
+	arena_free(dump->arena);
+	buf_free(&dump->out);
+	free(dump);
+}
+
+static void send_piece(struct ask *ask, void *arg)
+{
+	struct dump *dump = arg;
+	size_t left = dump->out.len - dump->sent;
+	size_t len = left < READ_PIECE ? left : READ_PIECE;
+
+	if (len) {
+		rpc_part(ask, dump->out.data + dump->sent, len);
+		dump->sent += len;
+		rpc_when_drained(ask, send_piece, dump);
+		return;
+	}
+	dump->ask = NULL;
+	daemon_end_ask(dump->d, ask);
 	rpc_reply(ask, json_object());
-	buf_free(&out);
-	arena_free(arena);
+	dump_free(dump);
+}
+
+static void over_work(struct thread_task *task)
+{
+	struct dump *dump = (struct dump *)(void *)task;
+
+	arena_free(dump->arena);
+	dump->arena = NULL;
+}
+
+static void over_done(struct thread_task *task)
+{
+	struct dump *dump = (struct dump *)(void *)task;
+
+	dump->in_thread = false;
+	if (dump->ask)
+		send_piece(dump->ask, dump);
+	else
+		dump_free(dump);
+}
+
+static void write_work(struct thread_task *task)
+{
+	struct dump *dump = (struct dump *)(void *)task;
+
+	snap_write(snapshot_finish(dump->taken), &dump->out);
+}
+
+/* Free the snapshot on the thread as well. */
+static void write_done(struct thread_task *task)
+{
+	struct dump *dump = (struct dump *)(void *)task;
+
+	state_end_snapshot(dump->d->state, dump->taken);
+	dump->taken = NULL;
+	dump->task =
+	    (struct thread_task){ .work = over_work, .done = over_done };
+	thread_do(dump->d->history, &dump->task);
+}
+
+static void begin(struct daemon *d, void *arg)
+{
+	struct dump *dump = xcalloc(1, sizeof(*dump));
+
+	dump->task =
+	    (struct thread_task){ .work = write_work, .done = write_done };
+	dump->d = d;
+	dump->ask = arg;
+	dump->arena = arena_new();
+	dump->taken = state_take_peek(d->state, clock_wall_s(), dump->arena);
+	dump->in_thread = true;
+	dump->next = d->dumps;
+	d->dumps = dump;
+	thread_do(d->history, &dump->task);
+}
+
+void daemon_dump_gone(struct daemon *d, const struct ask *ask)
+{
+	struct dump *dump = d->dumps;
+
+	while (dump && dump->ask != ask)
+		dump = dump->next;
+	if (!dump)
+		return;
+	dump->ask = NULL;
+	if (!dump->in_thread)
+		dump_free(dump);
+}
+
+void daemon_free_dumps(struct daemon *d)
+{
+	while (d->dumps)
+		dump_free(d->dumps);
 }
 
 int op_dump(struct daemon *d, struct ask *ask, const struct request_in *in,
@@ -28,6 +132,6 @@ int op_dump(struct daemon *d, struct ask *ask, const struct request_in *in,
 {
 	(void)in;
 	(void)err;
-	daemon_later(d, dump, ask, ask);
+	daemon_later(d, begin, ask, ask);
 	return 0;
 }

@@ -86,6 +86,10 @@ void daemon_slice_readings(struct daemon *d);
 void daemon_reading_gone(struct daemon *d, const struct ask *ask);
 void daemon_free_readings(struct daemon *d);
 
+/* dump.c: the same for dumps. */
+void daemon_dump_gone(struct daemon *d, const struct ask *ask);
+void daemon_free_dumps(struct daemon *d);
+
 /* Send what is written; when little of it is left to send, the listing goes on
  * in its turn. */
 void reading_flush(struct reading *r);

@@ -289,3 +289,11 @@ const struct snap *state_peek(struct state *state, int64_t now,
 	state_judge_usage(state, now);
 	return snap_build(state, now, arena, NULL, false);
 }
+
+struct build *state_take_peek(struct state *state, int64_t now,
+                              struct arena *arena)
+{
+	state_judge_usage(state, now);
+	rows_pin(&state->rows);
+	return take(state, now, arena, NULL, false);
+}

@@ -32,8 +32,11 @@ void state_end_snapshot(struct state *state, struct build *taken);
 /* Returns how many rows and nodes it has. */
 size_t snapshot_size(const struct build *taken);
 
-/* Build a snapshot for listings: the last plan stays in force. */
+/* Build a snapshot for listings: the last plan stays in force. The second is
+ * the first of two steps, as above. */
 const struct snap *state_peek(struct state *state, int64_t now,
+                              struct arena *arena);
+struct build *state_take_peek(struct state *state, int64_t now,
                               struct arena *arena);
 
 /* --- for this folder ---------------------------------------------------- */

@@ -238,9 +238,11 @@ static void submit_some(struct world *w, struct dice *d, bool two_queues)
 /* Take a snapshot, and finish it when much has changed. */
 static void finish_later(struct world *w, struct dice *d, bool two_queues)
 {
-	struct arena *arena = arena_new(), *twin = arena_new();
+	struct arena *arena = arena_new(), *twin = arena_new(),
+		     *dump = arena_new();
 	char *at_once = snap_text(state_peek(w->state, w->now, twin)), *later;
 	struct build *taken = state_take_snapshot(w->state, w->now, arena);
+	struct build *peeked = state_take_peek(w->state, w->now, dump);
 
 	for (uint32_t n = roll(d, 30); n > 0; n--)
 		random_event(w, d);
@@ -250,9 +252,14 @@ static void finish_later(struct world *w, struct dice *d, bool two_queues)
 	state_end_snapshot(w->state, taken);
 	ck_assert_str_eq(later, at_once);
 	free(later);
+	later = snap_text(snapshot_finish(peeked));
+	state_end_snapshot(w->state, peeked);
+	ck_assert_str_eq(later, at_once);
+	free(later);
 	free(at_once);
 	arena_free(arena);
 	arena_free(twin);
+	arena_free(dump);
 }
 
 START_TEST(a_snapshot_is_of_when_it_was_taken)
