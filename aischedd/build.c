@@ -21,6 +21,7 @@
 #include "aischedd/op/mass.h"
 #include "aischedd/op/request.h"
 #include "aischedd/op/reserve.h"
+#include "aischedd/op/tryout.h"
 #include "aischedd/op/wait.h"
 #include "aischedd/op/web.h"
 #include "aischedd/purge.h"
@@ -328,11 +329,13 @@ void daemon_free(struct daemon *d)
 	thread_free(d->excerpts);
 	thread_free(d->history);
 	thread_free(d->planner);
+	thread_free(d->trier);
 	daemon_free_pass(d);
 	rpc_free(d->rpc);
 	sessions_free(d->sessions);
 	daemon_free_readings(d);
 	daemon_free_dumps(d);
+	daemon_free_tryouts(d);
 	daemon_free_masses(d);
 	daemon_free_waiters(d);
 	daemon_free_allocs(d);

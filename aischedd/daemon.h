@@ -91,6 +91,7 @@ struct daemon {
 	/* reads outputs for the page, as their readers; NULL until needed */
 	struct thread *excerpts;
 	struct thread *history, *planner;
+	struct thread *trier;  /* plans jobs that are not submitted */
 	struct planning *pass; /* a pass in progress on the planner's thread */
 	struct planning *over; /* the one before, while that thread frees it */
 	struct pool_runner *pool; /* [npools of the first configuration] */
@@ -127,6 +128,7 @@ struct daemon {
 	struct event *explain;    /* time to tell their owners why they wait */
 	struct logging *loggings; /* output being sent */
 	struct dump *dumps;       /* snapshots being sent */
+	struct tryout *tryouts;   /* jobs that are not submitted */
 
 	struct event *tick;  /* the next alarm of the state */
 	struct event *pace;  /* the next pass may begin */

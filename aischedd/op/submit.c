@@ -6,9 +6,9 @@
 #include "aischedd/op/alloc.h"
 #include "aischedd/op/cron.h"
 #include "aischedd/op/submit.h"
+#include "aischedd/op/tryout.h"
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/life/submit_check.h"
-#include "aischedd/state/pass/what_if.h"
 #include "aischedd/store/blob.h"
 #include "libcommon/clock.h"
 #include "libcommon/limits.h"
@@ -180,57 +180,6 @@ static json_t *ids_answer(uint64_t first, uint32_t count)
 	return json_pack("{s:o}", "job_ids", ids);
 }
 
-static json_t *id_list(const uint64_t *id, size_t n)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, json_integer((json_int_t)id[i]));
-	return list;
-}
-
-/* Returns NULL with EMSGSIZE if the plans would take too long for a turn. */
-static json_t *batch_test(struct daemon *d, const struct peer *peer,
-                          const struct batch *b, struct err *err)
-{
-	struct submitter who = access_submitter(peer);
-	uint64_t until = steps_so_far + STEPS_TURN / 4;
-	json_t *tests = json_array();
-
-	for (size_t i = 0; i < b->n; i++) {
-		struct what_if t;
-		struct buf text = { 0 };
-
-		if (i && steps_so_far > until) {
-			json_decref(tests);
-			err_set(err, EMSGSIZE,
-			        "%zu jobs at once take too long to plan: test "
-			        "at most %zu of them at once",
-			        b->n, i);
-			return NULL;
-		}
-		state_test_submit(d->state, &b->spec[i], &who, b->queue[i],
-		                  clock_wall_s(), &t, &text);
-		json_array_append_new(
-		    tests,
-		    json_pack(
-			"{s:b, s:s, s:s, s:o, s:o, s:s, s:o}", "starts",
-			t.starts, "reason", reason_name(t.why), "reason_text",
-			text.data ? text.data : "", "expected_start",
-			t.expected == NO_TIME ? json_null()
-					      : json_integer(t.expected),
-			"position",
-			t.position ? json_integer(t.position) : json_null(),
-			"nodes", t.nodes.data ? t.nodes.data : "", "evicts",
-			id_list(t.evict, t.nevicts)));
-		free(t.evict);
-		buf_free(&text);
-		buf_free(&t.nodes);
-	}
-	return json_pack("{s:o, s:s}", "tests", tests, "queue",
-	                 d->conf->queues[b->queue[0]].name);
-}
-
 static int batch_submit(struct daemon *d, const struct peer *peer,
                         const struct batch *b, uint64_t *ret_first,
                         struct err *err)
@@ -307,22 +256,27 @@ static int cron_make(struct daemon *d, const struct peer *peer,
 	return 0;
 }
 
-static json_t *test_answer(struct daemon *d, const struct peer *peer,
-                           const struct batch *b, struct err *err)
+/* Takes the batch's arena. */
+static int batch_test(struct daemon *d, struct ask *ask,
+                      const struct request_in *in, struct batch *b,
+                      struct err *err)
 {
-	json_t *answer = batch_test(d, peer, b, err);
+	const struct tryout_ask what = {
+		.arena = b->arena,
+		.spec = b->spec,
+		.queue = b->queue,
+		.n = b->n,
+		.next = b->cron ? cron_next_json(d, &b->rule) : NULL
+	};
 
-	if (answer && b->cron)
-		json_object_set_new(answer, "next",
-		                    cron_next_json(d, &b->rule));
-	return answer;
+	b->arena = NULL;
+	return daemon_try(d, ask, in, &what, err);
 }
 
 int op_submit(struct daemon *d, struct ask *ask, const struct request_in *in,
               struct err *err)
 {
 	struct batch b = { .arena = arena_new() };
-	json_t *tests = NULL;
 	int result = -1;
 	uint64_t first;
 	uint32_t count;
@@ -344,11 +298,11 @@ int op_submit(struct daemon *d, struct ask *ask, const struct request_in *in,
 	if (cron_check(d, in->peer, &b, err) < 0 ||
 	    batch_check(d, in->peer, &b, err) < 0)
 		goto out;
-	if (b.test_only && (tests = test_answer(d, in->peer, &b, err)))
-		daemon_say(d, ask, tests);
-	else if (b.test_only)
+	if (b.test_only) {
+		result = batch_test(d, ask, in, &b, err);
 		goto out;
-	else if (b.cron && cron_make(d, in->peer, &b, &first, err) < 0)
+	}
+	if (b.cron && cron_make(d, in->peer, &b, &first, err) < 0)
 		goto out;
 	else if (b.cron)
 		daemon_answer(d, ask, cron_answer(d, first));

@@ -7,6 +7,9 @@
 #include "aischedd/state/pass/snapshot.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
+
+enum { STEPS_DUMPED = 10 }; /* for a row or a node */
 
 /* One dump: the loop takes what may change, the thread of the history writes
  * it, and the loop sends it piece by piece. */
@@ -77,6 +80,7 @@ static void write_work(struct thread_task *task)
 {
 	struct dump *dump = (struct dump *)(void *)task;
 
+	steps_add((uint64_t)STEPS_DUMPED * snapshot_size(dump->taken));
 	snap_write(snapshot_finish(dump->taken), &dump->out);
 }
 

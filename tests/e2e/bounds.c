@@ -8,6 +8,9 @@
  *				that waits, one that ended and recurring work;
  *				print which made the longest turn longer than a
  *				turn may be
+ *	bounds beside		submit many jobs, all of them different, and ask
+ *				for what is planned beside the loop; print the
+ *				longest turn if it was not
  *
  * A request without a case is printed, too.
  */
@@ -26,7 +29,7 @@
 #include "libcommon/msg.h"
 #include "libcommon/steps.h"
 
-enum { ROWS = 1 << 16 };
+enum { ROWS = 1 << 16, UNLIKE = 25000 };
 
 /* --- a long history ------------------------------------------------------ */
 
@@ -362,6 +365,45 @@ static void ask(void)
 	client_close(client);
 }
 
+/* Jobs that are not held, each of which is a row of its own in plans. */
+static json_t *unlike(int n)
+{
+	static int limit = 60;
+	json_t *req = test_only(n), *spec;
+	size_t i;
+
+	json_object_set_new(req, "test_only", json_false());
+	json_array_foreach(json_object_get(req, "specs"), i, spec)
+		json_object_set_new(spec, "time_limit", json_integer(limit++));
+	return req;
+}
+
+static void must(json_t *req)
+{
+	struct err why;
+	json_t *answer = call(req, &why);
+
+	if (!answer)
+		errx(EXIT_FAILURE, "%s", why.text);
+	json_decref(answer);
+	json_decref(req);
+}
+
+/* On the loop each of the last two would take ten steps for each row. */
+static void beside(void)
+{
+	long long longest;
+
+	for (int i = 0; i < UNLIKE / 1000; i++)
+		must(unlike(1000));
+	must(test_only(1));
+	must(plain("dump"));
+	longest = longest_turn();
+	if (longest > STEPS_SLICE)
+		printf("a turn of %lld steps\n", longest);
+	client_close(client);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "fill")) {
@@ -371,8 +413,10 @@ int main(int argc, char **argv)
 		past = argv[3];
 		entry = argv[4];
 		ask();
+	} else if (argc == 2 && !strcmp(argv[1], "beside")) {
+		beside();
 	} else {
-		errx(EXIT_USAGE, "fill or ask, and what, are expected");
+		errx(EXIT_USAGE, "fill, beside or ask, and what, are expected");
 	}
 	return EXIT_SUCCESS;
 }

@@ -12,6 +12,12 @@ queue default { }
 pool here { runner = local }
 node \"$(uname -n)\" { pool = here  cpus = 4  memory = \"4G\" }"
 start_daemon
+aictl drain "$(uname -n)" -r test
+long=$("$top_builddir/tests/e2e/bounds" beside) || long=failed
+is "--test-only and dump are planned and written beside the loop" "$long" ""
+stop_daemon
+rm -r "$dir/state"
+start_daemon
 task=$(submit -a 0 -o /dev/null --wrap true)
 job=$(submit -o /dev/null --wrap true)
 live=$(submit -a 0-999999 -H -o /dev/null --wrap true)

@@ -30,7 +30,7 @@ aischedd/run/kube         libcommon aischedd/run aischedd/run/shepherd aischedd/
 aischedd/rpc              libcommon
 aischedd/op               libcommon aischedd aischedd/rpc/ident.h aischedd/state aischedd/store aischedd/sched/text aischedd/read aischedd/run/kube/object
 aischedd/read             libcommon aischedd aischedd/state aischedd/store aischedd/sched/text aischedd/op aischedd/run
-aischedd                  libcommon aischedd/op/adopt.h aischedd/op/alloc.h aischedd/op/audit.h aischedd/op/cron_file.h aischedd/op/cron_run.h aischedd/op/mass.h aischedd/op/request.h aischedd/op/reserve.h aischedd/op/wait.h aischedd/op/web.h aischedd/read/read.h aischedd/sched/check aischedd/run aischedd/run/local/inventory.h aischedd/rpc aischedd/state aischedd/store
+aischedd                  libcommon aischedd/op/adopt.h aischedd/op/alloc.h aischedd/op/audit.h aischedd/op/cron_file.h aischedd/op/cron_run.h aischedd/op/mass.h aischedd/op/request.h aischedd/op/reserve.h aischedd/op/tryout.h aischedd/op/wait.h aischedd/op/web.h aischedd/read/read.h aischedd/sched/check aischedd/run aischedd/run/local/inventory.h aischedd/rpc aischedd/state aischedd/store
 aisim                     libcommon aischedd/sched aischedd/sched/check aischedd/sched/text aischedd/state aischedd/run/runner.h
 aisub                     libcommon libcommon/client
 aiq                       libcommon libcommon/client

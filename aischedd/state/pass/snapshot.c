@@ -290,10 +290,16 @@ const struct snap *state_peek(struct state *state, int64_t now,
 	return snap_build(state, now, arena, NULL, false);
 }
 
+struct build *snap_take(struct state *state, int64_t now, struct arena *arena,
+                        const struct job *extra)
+{
+	rows_pin(&state->rows);
+	return take(state, now, arena, extra, false);
+}
+
 struct build *state_take_peek(struct state *state, int64_t now,
                               struct arena *arena)
 {
 	state_judge_usage(state, now);
-	rows_pin(&state->rows);
-	return take(state, now, arena, NULL, false);
+	return snap_take(state, now, arena, NULL);
 }

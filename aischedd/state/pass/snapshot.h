@@ -47,6 +47,10 @@ const struct snap *snap_build(const struct state *state, int64_t now,
                               struct arena *arena, const struct job *extra,
                               bool only);
 
+/* The first of two steps of it, with the extra job; as state_take_peek(). */
+struct build *snap_take(struct state *state, int64_t now, struct arena *arena,
+                        const struct job *extra);
+
 /* Returns the names of a snapshot, with this pending job as the only row:
  * enough for verdict_text(). */
 const struct snap *snap_of_job(const struct state *state,

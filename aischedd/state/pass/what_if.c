@@ -127,33 +127,89 @@ static void waiting(const struct outlook *o, struct arena *arena,
 	verdict_text(o->snap, o->row, &v, text);
 }
 
-static void try_plan(struct state *state, const struct job *job, int64_t now,
-                     struct what_if *ret, struct buf *text)
+/* A trial submission, in its steps. */
+struct state_test {
+	struct arena *arena;
+	struct build *taken; /* NULL: what and text are the answer already */
+	const struct snap *snap;
+	const struct plan *plan;
+	uint32_t like; /* the row that it is in, SNAP_NONE: a new one */
+	struct what_if what;
+	struct buf text;
+};
+
+static void take_plan(struct state *state, const struct job *job, int64_t now,
+                      struct state_test *test)
 {
-	struct arena *arena = arena_new();
 	const struct row *like = row_like(state, job);
-	const struct snap *snap = snap_build(state, now, arena, job, false);
-	uint32_t row = like ? like->at : snap->pend.n - 1;
+
+	test->like = like ? like->at : SNAP_NONE;
+	test->arena = arena_new();
+	test->taken = snap_take(state, now, test->arena, job);
+}
+
+void state_test_plan(struct state_test *test)
+{
+	const struct snap *snap;
+
+	if (!test->taken)
+		return;
+	snap = test->snap = snapshot_finish(test->taken);
+	test->plan = sched_plan(snap, test->arena);
+	steps_add(STEPS_PLAN + (uint64_t)STEPS_PLANNED *
+	                           (snap->pend.n + snap->run.n + snap->node.n));
+}
+
+size_t state_test_size(const struct state_test *test)
+{
+	return test->taken ? snapshot_size(test->taken) : 0;
+}
+
+/* Say what the plan decided. */
+static void tell_plan(const struct state *state, struct state_test *test)
+{
+	const struct snap *snap = test->snap;
+	uint32_t row = test->like == SNAP_NONE ? snap->pend.n - 1 : test->like;
 	struct outlook o = { .state = state,
 		             .snap = snap,
-		             .plan = sched_plan(snap, arena),
+		             .plan = test->plan,
 		             .row = row,
 		             .member = snap->pend.member_first[row + 1] - 1 };
 	const struct start *start = start_of(&o);
 	const struct plan_claim *claim = claim_of(&o);
 
-	steps_add(STEPS_PLAN + (uint64_t)STEPS_PLANNED *
-	                           (snap->pend.n + snap->run.n + snap->node.n));
 	if (start) {
-		ret->starts = true;
-		ret->expected = now;
-		start_nodes(&o, start, &ret->nodes);
+		test->what.starts = true;
+		test->what.expected = snap->now;
+		start_nodes(&o, start, &test->what.nodes);
 	} else if (claim) {
-		preempting(&o, claim, ret, text);
+		preempting(&o, claim, &test->what, &test->text);
 	} else {
-		waiting(&o, arena, ret, text);
+		waiting(&o, test->arena, &test->what, &test->text);
 	}
-	arena_free(arena);
+}
+
+void state_test_free(struct state *state, struct state_test *test)
+{
+	if (!test)
+		return;
+	if (test->taken)
+		state_end_snapshot(state, test->taken);
+	arena_free(test->arena);
+	free(test->what.evict);
+	buf_free(&test->what.nodes);
+	buf_free(&test->text);
+	free(test);
+}
+
+const struct what_if *state_test_tell(const struct state *state,
+                                      struct state_test *test,
+                                      const char **ret_text)
+{
+	if (test->taken)
+		tell_plan(state, test);
+	*ret_text = test->text.data ? test->text.data : "";
+	return &test->what;
 }
 
 /* All that a trial submission adds to the state, until it is undone. */
@@ -204,16 +260,17 @@ static void trial_end(struct state *state, struct trial *t)
 	job_free(job);
 }
 
-void state_test_submit(struct state *state, const struct spec *spec,
-                       const struct submitter *who, uint32_t queue, int64_t now,
-                       struct what_if *ret, struct buf *text)
+struct state_test *state_test_take(struct state *state, const struct spec *spec,
+                                   const struct submitter *who, uint32_t queue,
+                                   int64_t now)
 {
+	struct state_test *test = xcalloc(1, sizeof(*test));
 	struct trial t = {
 		.job = state_make_job(state, spec, who, queue, state->next_id,
 		                      now),
 	};
 
-	*ret = (struct what_if){ .expected = NO_TIME };
+	test->what.expected = NO_TIME;
 	trial_begin(state, &t, spec, who);
 	if (spec->dependency &&
 	    deps_parse(state, spec->dependency, &t.job->deps, NULL) < 0)
@@ -222,12 +279,14 @@ void state_test_submit(struct state *state, const struct spec *spec,
 		deps_try(state, t.job, now);
 	if (state_ineligible(state, t.job) == WHY_None) {
 		t.job->eligible = now;
-		try_plan(state, t.job, now, ret, text);
+		take_plan(state, t.job, now, test);
 	} else {
-		ret->why = state_why(state, t.job, now, text, &ret->expected,
-		                     &ret->position);
+		test->what.why =
+		    state_why(state, t.job, now, &test->text,
+		              &test->what.expected, &test->what.position);
 	}
 	trial_end(state, &t);
+	return test;
 }
 
 /* --- does it ever fit? ------------------------------------------------- */

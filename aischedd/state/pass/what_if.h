@@ -19,15 +19,31 @@ struct what_if {
 	int64_t expected;  /* unix seconds or NO_TIME */
 	uint32_t position; /* 0: none */
 	struct buf nodes;  /* "n0*2,n1" */
-	uint64_t *evict;   /* jobs that would be evicted; owns: the caller */
+	uint64_t *evict;   /* jobs that would be evicted */
 	size_t nevicts;
 };
 
-/* Say what the plan would decide if the request were submitted now
- * (--test-only); the state does not change. Appends the sentence to text. */
-void state_test_submit(struct state *state, const struct spec *spec,
-                       const struct submitter *who, uint32_t queue, int64_t now,
-                       struct what_if *ret, struct buf *text);
+struct state_test;
+
+/*
+ * Find out what the plan would decide if the request were submitted now
+ * (--test-only); the state does not change. In steps, as a snapshot is taken:
+ * the second may be done by another thread meanwhile.
+ */
+struct state_test *state_test_take(struct state *state, const struct spec *spec,
+                                   const struct submitter *who, uint32_t queue,
+                                   int64_t now);
+void state_test_plan(struct state_test *test);
+
+/* Returns what it decided and sets the sentence, both of the test. */
+const struct what_if *state_test_tell(const struct state *state,
+                                      struct state_test *test,
+                                      const char **ret_text);
+void state_test_free(struct state *state,
+                     struct state_test *test); /* NULL is allowed */
+
+/* Returns how many rows and nodes are to be planned. */
+size_t state_test_size(const struct state_test *test);
 
 /* Check that the job would fit if nothing ran. Passes as long as the nodes of
  * its pools are not known. */

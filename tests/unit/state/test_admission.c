@@ -341,38 +341,39 @@ static const struct {
 
 START_TEST(trial)
 {
-	struct buf text = { 0 }, got = { 0 };
-	struct what_if what;
+	struct buf got = { 0 };
+	const struct what_if *what;
+	struct state_test *test;
 	struct world w;
 	struct spec spec;
-	const char *before;
+	const char *before, *text;
 
 	world_with_node(&w, NULL);
 	world_submit(&w, trials[_i].before);
 	world_run(&w);
 	before = world_jobs(&w);
 	spec = world_spec(&w, trials[_i].options);
-	state_test_submit(w.state, &spec, &w.who, 0, w.now, &what, &text);
-	if (what.starts)
-		buf_printf(&got, "starts on %s", what.nodes.data);
+	test = state_test_take(w.state, &spec, &w.who, 0, w.now);
+	state_test_plan(test);
+	what = state_test_tell(w.state, test, &text);
+	if (what->starts)
+		buf_printf(&got, "starts on %s", what->nodes.data);
 	else
-		buf_puts(&got, reason_name(what.why));
-	if (!what.starts && what.expected != NO_TIME)
+		buf_puts(&got, reason_name(what->why));
+	if (!what->starts && what->expected != NO_TIME)
 		buf_printf(&got, " at %lld",
-		           (long long)(what.expected - w.now));
-	if (!what.starts)
-		buf_printf(&got, ": %s", text.data);
-	for (size_t i = 0; i < what.nevicts; i++)
+		           (long long)(what->expected - w.now));
+	if (!what->starts)
+		buf_printf(&got, ": %s", text);
+	for (size_t i = 0; i < what->nevicts; i++)
 		buf_printf(&got, "; evicts %llu",
-		           (unsigned long long)what.evict[i]);
+		           (unsigned long long)what->evict[i]);
 	ck_assert_msg(glob_match(trials[_i].want, got.data), "%s: %s",
 	              trials[_i].name, got.data);
 	ck_assert_str_eq(world_jobs(&w), before);
 	ck_assert_uint_eq(state_next_id(w.state), 2);
 	world_check(&w);
-	buf_free(&what.nodes);
-	free(what.evict);
-	buf_free(&text);
+	state_test_free(w.state, test);
 	buf_free(&got);
 	world_fini(&w);
 }

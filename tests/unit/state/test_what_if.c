@@ -45,17 +45,21 @@ struct told {
 static struct told foretold(struct world *w, const struct spec *spec,
                             uint32_t queue)
 {
+	struct state_test *test =
+	    state_test_take(w->state, spec, &w->who, queue, w->now);
 	struct told t = { 0 };
-	struct what_if what;
+	const struct what_if *what;
+	const char *text;
 
-	state_test_submit(w->state, spec, &w->who, queue, w->now, &what,
-	                  &t.text);
-	t.starts = what.starts;
-	t.why = what.why;
-	t.expected = what.expected;
-	t.position = what.position;
-	t.nodes = what.nodes;
-	free(what.evict);
+	state_test_plan(test);
+	what = state_test_tell(w->state, test, &text);
+	t.starts = what->starts;
+	t.why = what->why;
+	t.expected = what->expected;
+	t.position = what->position;
+	buf_puts(&t.nodes, what->nodes.data ? what->nodes.data : "");
+	buf_puts(&t.text, text);
+	state_test_free(w->state, test);
 	return t;
 }
 

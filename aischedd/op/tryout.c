@@ -1,0 +1,223 @@
+/* tryout.c - what would become of jobs if they were submitted (--test-only) */
+#include "aischedd/op/tryout.h"
+
+#include <stdlib.h>
+
+#include "aischedd/op/access.h"
+#include "aischedd/op/submit.h"
+#include "aischedd/session.h"
+#include "aischedd/state/pass/what_if.h"
+#include "aischedd/thread.h"
+#include "libcommon/clock.h"
+#include "libcommon/mem.h"
+#include "libcommon/steps.h"
+
+enum { TRY_INLINE = 500 }; /* plan more rows and nodes on the thread */
+
+/* The first of the list is being tried. */
+struct tryout {
+	struct thread_task task;
+	struct tryout *next;
+	struct daemon *d;
+	struct kept_ask ask;
+	struct peer *peer;
+	json_t *body; /* specs borrow from it */
+	struct tryout_ask what;
+	const char *queue;       /* of the first job */
+	bool waited;             /* check again, as much may have changed */
+	size_t at;               /* the job that is tried */
+	struct state_test *test; /* NULL: none is under way */
+	uint64_t steps;
+	json_t *tests;
+};
+
+static void tryout_free(struct tryout *t)
+{
+	state_test_free(t->d->state, t->test);
+	free(t->peer);
+	json_decref(t->body);
+	arena_free(t->what.arena);
+	json_decref(t->what.next);
+	json_decref(t->tests);
+	free(t);
+}
+
+static json_t *id_list(const uint64_t *id, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, json_integer((json_int_t)id[i]));
+	return list;
+}
+
+static json_t *show(const struct what_if *w, const char *text)
+{
+	return json_pack(
+	    "{s:b, s:s, s:s, s:o, s:o, s:s, s:o}", "starts", w->starts,
+	    "reason", reason_name(w->why), "reason_text", text,
+	    "expected_start",
+	    w->expected == NO_TIME ? json_null() : json_integer(w->expected),
+	    "position", w->position ? json_integer(w->position) : json_null(),
+	    "nodes", w->nodes.data ? w->nodes.data : "", "evicts",
+	    id_list(w->evict, w->nevicts));
+}
+
+/* Begin to try the next job; fails if it may not be submitted any more. */
+static int begin(struct tryout *t, struct err *err)
+{
+	struct daemon *d = t->d;
+	const struct spec *spec = &t->what.spec[t->at];
+	struct submitter who = access_submitter(t->peer);
+	uint32_t queue = t->what.queue[t->at];
+	uint64_t ahead = 0;
+
+	if (t->waited &&
+	    submit_check_one(d, t->peer, spec, &ahead, &queue, err) < 0)
+		return -1;
+	t->test = state_test_take(d->state, spec, &who, queue, clock_wall_s());
+	return 0;
+}
+
+static void plan(struct tryout *t)
+{
+	uint64_t before = steps_so_far;
+
+	state_test_plan(t->test);
+	t->steps += steps_so_far - before;
+}
+
+/* Note what was planned; fails if it took too long for more to follow. */
+static int end(struct tryout *t, struct err *err)
+{
+	const char *text;
+	const struct what_if *w = state_test_tell(t->d->state, t->test, &text);
+
+	json_array_append_new(t->tests, show(w, text));
+	state_test_free(t->d->state, t->test);
+	t->test = NULL;
+	if (++t->at < t->what.n && t->steps > STEPS_TURN / 4)
+		return err_set(err, EMSGSIZE,
+		               "%zu jobs at once take too long to plan: test "
+		               "at most %zu of them at once",
+		               t->what.n, t->at);
+	return 0;
+}
+
+static void answer(struct tryout *t)
+{
+	json_t *body =
+	    json_pack("{s:O, s:s}", "tests", t->tests, "queue", t->queue);
+
+	if (t->what.next)
+		json_object_set(body, "next", t->what.next);
+	daemon_say(t->d, t->ask.ask, body);
+}
+
+static void planned(struct thread_task *task);
+
+static void work(struct thread_task *task)
+{
+	plan((struct tryout *)(void *)task);
+}
+
+static int plan_beside(struct tryout *t, struct err *err)
+{
+	struct daemon *d = t->d;
+
+	if (!d->trier && !(d->trier = thread_new(d->base, err)))
+		return -1;
+	t->waited = true;
+	t->task = (struct thread_task){ .work = work, .done = planned };
+	thread_do(d->trier, &t->task);
+	return 1;
+}
+
+/* Try the jobs that are left. Returns 1 if the thread is at it. */
+static int go_on(struct tryout *t, struct err *err)
+{
+	while (t->at < t->what.n) {
+		if (begin(t, err) < 0)
+			return -1;
+		if (state_test_size(t->test) > TRY_INLINE)
+			return plan_beside(t, err);
+		plan(t);
+		if (end(t, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Begin with the first request that waits, and go on until the thread is at
+ * one; result: of the one that is first now. */
+static void next(struct daemon *d, int result, struct err *err)
+{
+	while (result <= 0) {
+		struct tryout *t = d->tryouts;
+
+		if (daemon_is_open(d, &t->ask) && result < 0)
+			daemon_refuse(d, t->ask.ask, err);
+		else if (daemon_is_open(d, &t->ask))
+			answer(t);
+		d->tryouts = t->next;
+		tryout_free(t);
+		t = d->tryouts;
+		if (!t)
+			return;
+		t->waited = true;
+		/* Nobody hears what becomes of others. */
+		if (!daemon_is_open(d, &t->ask))
+			t->at = t->what.n;
+		result = go_on(t, err);
+	}
+}
+
+static void planned(struct thread_task *task)
+{
+	struct tryout *t = (struct tryout *)(void *)task;
+	struct daemon *d = t->d;
+	struct err err;
+	int result = end(t, &err);
+
+	if (!daemon_is_open(d, &t->ask))
+		t->at = t->what.n;
+	next(d, result < 0 ? result : go_on(t, &err), &err);
+}
+
+int daemon_try(struct daemon *d, struct ask *ask, const struct request_in *in,
+               const struct tryout_ask *what, struct err *err)
+{
+	struct tryout *t = xcalloc(1, sizeof(*t)), **at = &d->tryouts;
+	int result = 1;
+
+	*t = (struct tryout){ .d = d,
+		              .ask = daemon_keep(d, ask),
+		              .peer = session_copy(in->peer),
+		              .body = json_incref(in->body),
+		              .what = *what,
+		              .tests = json_array() };
+	t->queue =
+	    arena_strdup(what->arena, d->conf->queues[what->queue[0]].name);
+	while (*at)
+		at = &(*at)->next;
+	*at = t;
+	if (d->tryouts == t)
+		result = go_on(t, err);
+	if (result > 0)
+		return 0;
+	if (result == 0)
+		answer(t);
+	*at = NULL;
+	tryout_free(t);
+	return result;
+}
+
+void daemon_free_tryouts(struct daemon *d)
+{
+	struct tryout *t;
+
+	while ((t = d->tryouts)) {
+		d->tryouts = t->next;
+		tryout_free(t);
+	}
+}

@@ -1,0 +1,29 @@
+/*
+ * tryout.h - what would become of jobs if they were submitted (--test-only)
+ *
+ * One after the other is planned, all requests in order. Where much waits,
+ * that takes as long as a pass: a thread does it.
+ */
+#ifndef AISCHEDD_OP_TRYOUT_H
+#define AISCHEDD_OP_TRYOUT_H
+
+#include "aischedd/op/op.h"
+#include "libcommon/spec.h"
+
+/* A request whose jobs have been checked. */
+struct tryout_ask {
+	struct arena *arena; /* has what follows */
+	const struct spec *spec;
+	const uint32_t *queue;
+	size_t n;
+	json_t *next; /* when recurring work would run; NULL: it is none */
+};
+
+/* Try them and answer, at once where little waits; takes the arena and next.
+ * Fails with EMSGSIZE if that would take too long. */
+int daemon_try(struct daemon *d, struct ask *ask, const struct request_in *in,
+               const struct tryout_ask *what, struct err *err);
+
+void daemon_free_tryouts(struct daemon *d);
+
+#endif
