@@ -5,10 +5,27 @@
 #include <string.h>
 
 #include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
 
 int licenses_parse(const struct conf *conf, const char *text,
                    struct snap_license_use ret[MAX_LICENSES], size_t *ret_n,
                    struct err *err)
+{
+	const char **name = xcalloc(conf->nlicenses + 1, sizeof(*name));
+	int result;
+
+	for (size_t i = 0; i < conf->nlicenses; i++)
+		name[i] = conf->licenses[i].name;
+	result =
+	    licenses_parse_named(name, conf->nlicenses, text, ret, ret_n, err);
+	free(name);
+	return result;
+}
+
+int licenses_parse_named(const char *const *name, size_t nnames,
+                         const char *text,
+                         struct snap_license_use ret[MAX_LICENSES],
+                         size_t *ret_n, struct err *err)
 {
 	size_t n = 0;
 
@@ -17,11 +34,10 @@ int licenses_parse(const struct conf *conf, const char *text,
 		int64_t count = 1;
 		char *end;
 
-		while (i < conf->nlicenses &&
-		       (strlen(conf->licenses[i].name) != len ||
-		        strncmp(conf->licenses[i].name, s, len)))
+		while (i < nnames &&
+		       (strlen(name[i]) != len || strncmp(name[i], s, len)))
 			i++;
-		if (i == conf->nlicenses)
+		if (i == nnames)
 			return err_set(err, ENOENT,
 			               "there is no licence '%.*s'", (int)len,
 			               s);

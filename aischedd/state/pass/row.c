@@ -168,15 +168,13 @@ static struct row *row_find(const struct state *state, uint64_t hash,
 	return row;
 }
 
-/* Whether the nodes, the licences or the volumes of the state say what the key
- * means. */
-static bool names_some(const char *key)
+/* Whether the volumes of the state say what the key means. */
+static bool mounts_some(const char *key)
 {
 	const char *text[KEY_TEXTS];
 
 	row_key_texts(key, text);
-	return *text[KEY_WANT] || *text[KEY_AVOID] || *text[KEY_LICENSES] ||
-	       *text[KEY_CLAIMS];
+	return *text[KEY_CLAIMS];
 }
 
 /* Add the row at the end. */
@@ -189,7 +187,7 @@ static void index_row(struct row_index *rows, struct row *row)
 	rows->brief[rows->n++] = (struct row_brief){
 		.slot = rows->nfree_slots ? rows->slot[--rows->nfree_slots]
 		                          : ++rows->nslots,
-		.names = names_some(row->key),
+		.mounts = mounts_some(row->key),
 	};
 }
 

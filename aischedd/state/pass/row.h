@@ -34,7 +34,7 @@ struct row_brief {
 	uint32_t verdict; /* its row in that plan */
 	uint32_t slot;    /* > 0; the same as long as the row exists */
 	uint32_t njobs : 31;
-	uint32_t names : 1; /* 1: its key names nodes, licences or volumes */
+	uint32_t mounts : 1; /* 1: its key names volume claims */
 };
 
 /* All rows. A slot is a small number that a row keeps as long as it exists. */

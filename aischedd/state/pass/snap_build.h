@@ -38,6 +38,8 @@ struct build {
 	struct arena *scratch; /* freed when the snapshot is built */
 	struct snap *snap;
 	struct map word_of, req_of; /* hash -> index + 1 */
+	struct map host_of;         /* name of a node -> index + 1 */
+	uint32_t *namesake;         /* of a node: index + 1, 0: no other */
 	struct map array_claims;    /* array -> its tasks that have claims */
 	struct arena_list words, features, taints, rules, wants, avoids, uses;
 	struct arena_list claims, guests; /* claims; users of reservations */

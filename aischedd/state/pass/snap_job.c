@@ -460,7 +460,7 @@ static void take_rows(struct build *b, struct pend_columns *c,
 		c->first[i] = (uint32_t)c->nmembers;
 		c->nmembers += rows->brief[i].njobs;
 		c->nmembers += rows->row[i] == like;
-		if (rows->brief[i].names)
+		if (rows->brief[i].mounts)
 			snapshot_req(b, rows->row[i]->key,
 			             rows->row[i]->req_hash);
 	}

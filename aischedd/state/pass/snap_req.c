@@ -46,18 +46,81 @@ struct req_row {
 	X(uint8_t, links, r->key->links)                    \
 	X(uint32_t, reservation, r->reservation)
 
+static const char *name_in(const char *text)
+{
+	const char *slash = strchr(text, '/');
+
+	return slash ? slash + 1 : text;
+}
+
+static uint64_t name_key(const char *name)
+{
+	return hash_bytes(0, name, strlen(name));
+}
+
+/* Find nodes by name without the state: namesakes, of several pools, are
+ * chained. */
+static void index_hosts(struct build *b)
+{
+	const struct snap_nodes *node = &b->snap->node;
+
+	b->namesake = arena_array(b->scratch, uint32_t, (size_t)node->n + 1);
+	for (uint32_t i = 0; i < node->n; i++) {
+		void **at =
+		    map_at(&b->host_of, name_key(name_in(node->name[i])));
+
+		b->namesake[i] = (uint32_t)(uintptr_t)*at;
+		*at = (void *)(uintptr_t)(i + 1);
+	}
+}
+
+/* Whether "NAME" or "POOL/NAME" means this node. */
+static bool is_meant(const struct snap *snap, uint32_t node, const char *text)
+{
+	const char *name = name_in(snap->node.name[node]);
+	const char *pool = snap->pool.name[snap->node.pool[node]];
+	size_t len = (size_t)(name_in(text) - text);
+
+	return !strcmp(name, text + len) &&
+	       (!len ||
+	        (strlen(pool) == len - 1 && !memcmp(pool, text, len - 1)));
+}
+
+static void push_host(struct build *b, struct arena_list *v, uint32_t node)
+{
+	*(uint32_t *)snapshot_push(b, v, sizeof(node)) = node;
+}
+
+/* The same as push_hosts() when the state may have changed. */
+static void push_hosts_taken(struct build *b, struct arena_list *v,
+                             const struct hostlist *list)
+{
+	if (!b->namesake)
+		index_hosts(b);
+	for (size_t i = 0; i < list->n; i++) {
+		const char *text = list->name[i];
+		uintptr_t next =
+		    (uintptr_t)map_find(&b->host_of, name_key(name_in(text)));
+
+		for (; next; next = b->namesake[next - 1])
+			if (is_meant(b->snap, (uint32_t)next - 1, text))
+				push_host(b, v, (uint32_t)next - 1);
+	}
+}
+
 static void push_hosts(struct build *b, struct arena_list *v, const char *text)
 {
 	struct hostlist list;
 
 	if (!*text || hostlist_parse(&list, text, NULL) < 0)
 		return;
-	for (size_t i = 0; i < list.n; i++)
+	if (!b->state)
+		push_hosts_taken(b, v, &list);
+	for (size_t i = 0; b->state && i < list.n; i++)
 		for (int node = state_node_find(b->state, list.name[i]);
 		     node >= 0;
 		     node = state_node_next(b->state, list.name[i], node))
-			*(uint32_t *)snapshot_push(b, v, sizeof(uint32_t)) =
-			    (uint32_t)node;
+			push_host(b, v, (uint32_t)node);
 	hostlist_free(&list);
 }
 
@@ -100,9 +163,13 @@ static void push_rule(struct build *b, const char *text)
 static void push_licenses(struct build *b, const char *text)
 {
 	struct snap_license_use use[MAX_LICENSES];
+	const struct snap_licenses *license = &b->snap->license;
 	size_t n;
 
-	if (!*text || licenses_parse(b->state->conf, text, use, &n, NULL) < 0)
+	if (!*text ||
+	    (b->state ? licenses_parse(b->state->conf, text, use, &n, NULL)
+	              : licenses_parse_named(license->name, license->n, text,
+	                                     use, &n, NULL)) < 0)
 		return;
 	for (size_t i = 0; i < n; i++)
 		*(struct snap_license_use *)snapshot_push(

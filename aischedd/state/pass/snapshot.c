@@ -169,6 +169,7 @@ static void free_maps(struct build *b)
 {
 	map_free(&b->word_of);
 	map_free(&b->req_of);
+	map_free(&b->host_of);
 	map_free(&b->rows.light);
 	arena_free(b->scratch);
 	b->scratch = NULL;
