@@ -205,7 +205,13 @@ VALUE(v_fraction)
 {
 	UNUSED;
 	buf_printf(out, "%.14f",
-	           (double)row_int(row, "priority") / (double)UINT32_MAX);
+	           (double)job_priority(row) / (double)UINT32_MAX);
+}
+
+VALUE(v_priority)
+{
+	UNUSED;
+	buf_i64(out, job_priority(row));
 }
 
 /* Print the conditions, each with "(unfulfilled)" while the job waits for
@@ -537,9 +543,15 @@ VALUE(v_peak_node)
 		0, name, name, "", v_none, NULL, OF_SACCT, 10 \
 	}
 
-#define TIMES  "start_time expected_start end_time time_limit state"
+#define TIMES  "start_time expected_start begin_time end_time time_limit state"
 #define MEMORY "mem_per_node mem_per_cpu alloc_mem_mib tasks num_nodes"
 #define TRES   "alloc_cpus alloc_mem_mib gpus tasks num_nodes"
+
+/* Columns of squeue that say the same of every job. */
+#define SAME(name, header, value)                                \
+	{                                                        \
+		0, name, header, "", v_none, value, OF_SQUEUE, 0 \
+	}
 
 /* clang-format off */
 const struct slurm_field job_fields[] = {
@@ -565,22 +577,22 @@ const struct slurm_field job_fields[] = {
 	{ 'J', "ThreadsPerCore", "THREADS_PER_CORE", "", v_none, "*", OF_SQUEUE, 0 },
 	{ 'k', "Comment", "COMMENT", "comment", v_as_is, "(null)", OF_SQUEUE, 0 },
 	{ 'K', "ArrayTaskID", "ARRAY_TASK_ID", "array_task_id array_tasks", v_array_task, "N/A", OF_SQUEUE, 0 },
-	{ 'l', "TimeLimit", "TIME_LIMIT", "limit time_limit", v_as_is, NULL, OF_SQUEUE, 0 },
-	{ 'L', "TimeLeft", "TIME_LEFT", "time_left time_limit", v_time_left, "N/A", OF_SQUEUE, 0 },
+	{ 'l', "TimeLimit", "TIME_LIMIT", "limit time_limit", v_as_is, NULL, OF_SQUEUE | FIELD_WHOLE, 0 },
+	{ 'L', "TimeLeft", "TIME_LEFT", "time_left time_limit", v_time_left, "N/A", OF_SQUEUE | FIELD_WHOLE, 0 },
 	{ 'm', "MinMemory", "MIN_MEMORY", MEMORY, v_memory, NULL, OF_SQUEUE, 0 },
-	{ 'M', "TimeUsed", "TIME", "time elapsed", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 'M', "TimeUsed", "TIME", "time elapsed", v_as_is, NULL, OF_SQUEUE | FIELD_WHOLE, 0 },
 	{ 'n', "ReqNodes", "REQ_NODES", "req_nodes", v_as_is, "", OF_SQUEUE, 0 },
 	{ 'N', "NodeList", "NODELIST", "nodelist", v_as_is, "", OF_SQUEUE, 0 },
 	{ 'o', "Command", "COMMAND", "command", v_as_is, "(null)", OF_SQUEUE, 0 },
 	{ 'O', "Contiguous", "CONTIGUOUS", "", v_none, "0", OF_SQUEUE, 0 },
-	{ 'p', "Priority", "PRIORITY", "priority", v_fraction, NULL, OF_SQUEUE, 0 },
+	{ 'p', "Priority", "PRIORITY", "priority reason", v_fraction, NULL, OF_SQUEUE, 0 },
 	{ 'P', "Partition", "PARTITION", "queue", v_as_is, NULL, OF_SQUEUE, 0 },
 	{ 'q', "QOS", "QOS", "class", v_as_is, "(null)", OF_SQUEUE, 0 },
-	{ 'Q', "PriorityLong", "PRIORITY", "priority", v_as_is, NULL, OF_SQUEUE, 0 },
+	{ 'Q', "PriorityLong", "PRIORITY", "priority reason", v_priority, NULL, OF_SQUEUE, 0 },
 	{ 'r', "Reason", "REASON", "reason", v_reason, NULL, OF_SQUEUE, 0 },
 	{ 'R', "ReasonList", "NODELIST(REASON)", "state reason nodelist", v_where, "", OF_SQUEUE, 0 },
-	{ 's', "SelectJobInfo", "SELECT_JOBINFO", "", v_none, "", OF_SQUEUE, 0 },
-	{ 'S', "StartTime", "START_TIME", "start_time expected_start", v_start, "N/A", OF_SQUEUE, 0 },
+	{ 's', "SelectJobInfo", "", "", v_none, "", OF_SQUEUE, 0 },
+	{ 'S', "StartTime", "START_TIME", "start_time expected_start begin_time state", v_start, "N/A", OF_SQUEUE, 0 },
 	{ 't', "StateCompact", "ST", "state_letter state", v_as_is, NULL, OF_SQUEUE, 0 },
 	{ 'T', "State", "STATE", "state", v_as_is, NULL, OF_SQUEUE, 0 },
 	{ 'u', "UserName", "USER", "user", v_as_is, NULL, OF_SQUEUE, 0 },
@@ -621,6 +633,40 @@ const struct slurm_field job_fields[] = {
 	{ 0, "tres-per-job", "TRES_PER_JOB", "gpus_per_job gpu_type", v_job_gpus, "N/A", OF_SQUEUE, 0 },
 	{ 0, "tres-per-socket", "TRES_PER_SOCKET", "", v_none, "N/A", OF_SQUEUE, 0 },
 	{ 0, "tres-per-task", "TRES_PER_TASK", "gpus gpu_type", v_task_gpus, "N/A", OF_SQUEUE, 0 },
+	SAME("AllocSID", "ALLOC_SID", "0"),
+	SAME("AssocID", "ASSOC_ID", "0"),
+	SAME("BatchFlag", "BATCH_FLAG", "1"),
+	SAME("BoardsPerNode", "BOARDS_PER_NODE", "0"),
+	SAME("BurstBuffer", "BURST_BUFFER", "(null)"),
+	SAME("BurstBufferState", "BURST_BUFFER_STATE", "(null)"),
+	SAME("ClusterFeature", "CLUSTER_FEATURES", "(null)"),
+	SAME("Cores", "CORES_PER_SOCKET", "*"),
+	SAME("cpus-per-tres", "CPUS_PER_TRES", "N/A"),
+	SAME("DerivedEC", "DERIVED_EC", "0"),
+	SAME("LastSchedEval", "LAST_SCHED_EVAL", "N/A"),
+	SAME("MaxCPUs", "MAX_CPUS", "0"),
+	SAME("MaxNodes", "MAX_NODES", "0"),
+	SAME("MCSLabel", "MCSLABEL", "(null)"),
+	SAME("mem-per-tres", "MEM_PER_TRES", "N/A"),
+	SAME("NTPerBoard", "NTASKS_PER_BOARD", "0"),
+	SAME("NTPerCore", "NTASKS_PER_CORE", "N/A"),
+	SAME("NTPerNode", "NTASKS_PER_NODE", "0"),
+	SAME("NTPerSocket", "NTASKS_PER_SOCKET", "N/A"),
+	SAME("Origin", "ORIGIN", "NA"),
+	SAME("OriginRaw", "ORIGIN_RAW", "NA"),
+	SAME("ReqSwitch", "REQ_SWITCH", "0"),
+	{ 0, "Reservation", "RESERVATION", "reservation", v_as_is, "(null)", OF_SQUEUE, 0 },
+	SAME("ResizeTime", "RESIZE_TIME", "N/A"),
+	SAME("SiblingsActive", "ACTIVE_SIBLINGS", "NA"),
+	SAME("SiblingsActiveRaw", "ACTIVE_SIBLINGS_RAW", "NA"),
+	SAME("SiblingsViable", "VIABLE_SIBLINGS", "NA"),
+	SAME("SiblingsViableRaw", "VIALBLE_SIBLINGS_RAW", "NA"),
+	SAME("Sockets", "SOCKETS_PER_NODE", "*"),
+	SAME("SPerBoard", "SOCKETS_PER_BOARD", "0"),
+	SAME("Threads", "THREADS_PER_CORE", "*"),
+	SAME("tres-bind", "TRES_BIND", "N/A"),
+	SAME("tres-freq", "TRES_FREQ", "N/A"),
+	SAME("Wait4Switch", "WAIT4SWITCH", "0:00"),
 
 	{ 0, "Account", "Account", "account", v_as_is, NULL, OF_SACCT, 10 },
 	{ 0, "AdminComment", "AdminComment", "", v_none, NULL, OF_SACCT, 19 },

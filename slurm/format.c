@@ -182,11 +182,13 @@ static bool is_continuation(char c)
 static void put(const struct slurm_column *column, const char *s, size_t len,
                 FILE *out)
 {
+	bool whole = !column->width ||
+	             (column->right && (column->field->of & FIELD_WHOLE));
 	size_t shown = 0, end = 0;
 	int pad;
 
-	while (end < len && (!column->width || shown < column->width ||
-	                     is_continuation(s[end])))
+	while (end < len &&
+	       (whole || shown < column->width || is_continuation(s[end])))
 		shown += !is_continuation(s[end++]);
 	pad = shown < column->width ? (int)(column->width - shown) : 0;
 	fprintf(out, "%*s", column->right ? pad : 0, "");

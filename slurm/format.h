@@ -23,6 +23,10 @@ struct style {
 
 struct slurm_field;
 
+/* A bit of slurm_field.of beside those of the commands: the value is not cut
+ * where it is aligned right. */
+#define FIELD_WHOLE 0x100u
+
 /* Append the value of a row. */
 typedef void field_value_fn(const json_t *row, const struct slurm_field *field,
                             const struct style *style, struct buf *out);

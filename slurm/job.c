@@ -44,14 +44,30 @@ const char *job_reason(const json_t *row)
 {
 	const char *reason = row_text(row, "reason");
 
-	return !*reason || !strcmp(reason, "Unevaluated") ? "None" : reason;
+	/* Slurm does not say why a job was cancelled, and has no gangs. */
+	if (!*reason || !strcmp(reason, "Unevaluated") ||
+	    !strcmp(reason, "Cancelled"))
+		return "None";
+	return !strcmp(reason, "GangPartial") ? "Resources" : reason;
+}
+
+int64_t job_priority(const json_t *row)
+{
+	return !strncmp(row_text(row, "reason"), "JobHeld", 7)
+	           ? 0
+	           : row_int(row, "priority");
 }
 
 int64_t job_start(const json_t *row)
 {
 	int64_t start = row_int(row, "start_time");
 
-	return start == ROW_NONE ? row_int(row, "expected_start") : start;
+	if (start == ROW_NONE)
+		start = row_int(row, "expected_start");
+	/* One that may not start before is said to start then. */
+	if (start == ROW_NONE && job_is_pending(row))
+		start = row_int(row, "begin_time");
+	return start;
 }
 
 int64_t job_end(const json_t *row)
@@ -105,7 +121,6 @@ void put_job_memory(const json_t *row, const struct style *style,
 
 	if (of_cpu != ROW_NONE) {
 		put_mib(of_cpu, style, out);
-		buf_addc(out, 'c');
 		return;
 	}
 	if (nodes < 1)
@@ -150,6 +165,27 @@ void put_clock(int64_t seconds, struct buf *out)
 	           (int)(seconds / 60 % 60), (int)(seconds % 60));
 }
 
+/* Returns the format of SLURM_TIME_FORMAT=relative for a time. */
+static const char *relative(const struct tm *tm)
+{
+	time_t now = time(NULL);
+	struct tm today;
+	int days;
+
+	localtime_r(&now, &today);
+	days =
+	    1000 * (tm->tm_year - today.tm_year) + tm->tm_yday - today.tm_yday;
+	if (days == 0)
+		return "%H:%M:%S";
+	if (days == -1)
+		return "Ystday %H:%M";
+	if (days == 1)
+		return "Tomorr %H:%M";
+	if (days < -365 || days > 365)
+		return "%-d %b %Y";
+	return days < -1 || days > 6 ? "%-d %b %H:%M" : "%a %H:%M";
+}
+
 void put_moment(int64_t t, struct buf *out)
 {
 	const char *format = getenv("SLURM_TIME_FORMAT");
@@ -159,11 +195,13 @@ void put_moment(int64_t t, struct buf *out)
 
 	if (t == ROW_NONE)
 		return;
-	if (!format || !strcmp(format, "standard") || *format != '%') {
+	localtime_r(&value, &tm);
+	if (format && !strcmp(format, "relative")) {
+		format = relative(&tm);
+	} else if (!format || *format != '%') {
 		format_time(out, t);
 		return;
 	}
-	localtime_r(&value, &tm);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 	/* The format is the user's own, and so is the terminal. */

@@ -15,6 +15,7 @@ bool job_is_over(const json_t *row);
 /* Whether the job shows its reason where others show their nodes. */
 bool job_shows_reason(const json_t *row);
 const char *job_reason(const json_t *row);
+int64_t job_priority(const json_t *row); /* 0 while it is held */
 /* also of a planned start; ROW_NONE: not known */
 int64_t job_start(const json_t *row);
 int64_t job_end(const json_t *row);
@@ -25,7 +26,7 @@ void put_job_tres(const json_t *row, const struct style *style,
                   struct buf *out);
 /* "100M", "2G": the largest unit of which it is a whole number. */
 void put_mib(int64_t mib, const struct style *style, struct buf *out);
-/* Print the requested memory: "100M", or "100Mc" per CPU. */
+/* Print the requested memory of a node, or of a CPU if that was asked for. */
 void put_job_memory(const json_t *row, const struct style *style,
                     struct buf *out);
 void put_group(int64_t gid, struct buf *out);

@@ -8,6 +8,7 @@
 #include "libcommon/client/batch.h"
 #include "libcommon/client/choose.h"
 #include "libcommon/limits.h"
+#include "libcommon/parse.h"
 #include "slurm/rows.h"
 #include "slurm/sbatch.h"
 #include "slurm/words.h"
@@ -117,6 +118,87 @@ static char *own_folder(void)
 	return NULL;
 }
 
+/* Read "NAME=VALUE" up to each zero byte, and set those variables. Their names
+ * are appended to a list. */
+static int read_variables(const char *file, struct buf *names, struct err *err)
+{
+	struct buf text = { 0 };
+	int64_t fd;
+	int rc;
+
+	if (parse_int(file, 3, INT_MAX, &fd, NULL) < 0)
+		fd = open(file, O_RDONLY | O_CLOEXEC);
+	rc = fd < 0 ? -1 : batch_read((int)fd, file, &text, err);
+	if (fd >= 0)
+		close((int)fd);
+	for (size_t i = 0; rc == 0 && i < text.len;
+	     i += strlen(text.data + i) + 1) {
+		char *name = text.data + i, *equals = strchr(name, '=');
+
+		if (!equals || equals == name)
+			continue;
+		*equals = '\0';
+		setenv(name, equals + 1, 1);
+		buf_printf(names, ",%s", name);
+		*equals = '=';
+	}
+	buf_free(&text);
+	return rc;
+}
+
+/* Leave only the variables that a job needs. */
+static void forget_variables(void)
+{
+	json_t *kept = json_object(), *value;
+	const char *name;
+
+	for (char **env = environ; *env; env++) {
+		char *text = is_kept(*env) ? xstrdup(*env) : NULL;
+		char *equals = text ? strchr(text, '=') : NULL;
+
+		if (equals) {
+			*equals = '\0';
+			json_object_set_new(kept, text,
+			                    json_string(equals + 1));
+		}
+		free(text);
+	}
+	clearenv();
+	json_object_foreach(kept, name, value)
+		setenv(name, json_string_value(value), 1);
+	json_decref(kept);
+}
+
+/* Take the variables of --export-file: instead of ours, or beside those that
+ * --export names. */
+static int take_file(struct sbatch *sbatch)
+{
+	const char *list = sbatch->submit.export_env;
+	struct buf names = { 0 };
+	struct err err;
+	char *text;
+	int rc;
+
+	if (!sbatch->export_file)
+		return 0;
+	if (!list || has_item(list, ',', "ALL", 3)) {
+		forget_variables();
+		list = NULL;
+	}
+	rc = read_variables(sbatch->export_file, &names, &err);
+	if (rc < 0)
+		command_error("Could not open user environment file %s",
+		              sbatch->export_file);
+	if (rc == 0 && list && names.len) {
+		text = xasprintf("%s%s", list, names.data);
+		sbatch->submit.export_env =
+		    arena_strdup(sbatch->submit.arena, text);
+		free(text);
+	}
+	buf_free(&names);
+	return rc;
+}
+
 /* Let the script find srun even if sbatch was called by its path, or if the job
  * gets other variables than ours. */
 static void lead_to_srun(struct submit *submit)
@@ -214,6 +296,11 @@ int sbatch_choose_queue(struct retry *retry, struct sbatch *sbatch,
 		free(name);
 		s += len;
 		answer = sbatch_send(retry, sbatch, script, err);
+		/* All of them must exist. */
+		if (!answer && strstr(err->text, "there is no queue")) {
+			submit->test_only = test_only;
+			return -1;
+		}
 		if (answer && (!best || choose_start(answer) < first)) {
 			first = choose_start(answer);
 			best = submit->spec.queue;
@@ -229,7 +316,19 @@ void sbatch_refused(const struct sbatch *sbatch, const struct err *err)
 {
 	const char *first, *words = words_of_submit(err, &first);
 	const char *queue = sbatch->submit.spec.queue;
+	const char *constraint = sbatch->submit.spec.constraint;
 
+	if (strstr(err->text, "give only one of --mem-per-task")) {
+		fprintf(stderr,
+		        "%s: fatal: --mem, --mem-per-cpu, and --mem-per-gpu "
+		        "are mutually exclusive.\n",
+		        command_name);
+		return;
+	}
+	/* It has asked for GPUs or nodes, and not for features. */
+	if (!strcmp(words, "Invalid feature specification") &&
+	    (!constraint || !*constraint))
+		words = "Requested node configuration is not available";
 	if (!strcmp(words, "Invalid partition name specified"))
 		command_error("invalid partition specified: %s",
 		              queue ? queue : "");
@@ -239,6 +338,17 @@ void sbatch_refused(const struct sbatch *sbatch, const struct err *err)
 		fprintf(stderr, "allocation failure: %s\n", words);
 	else
 		command_error("%s: %s", sbatch_failed(), words);
+}
+
+/* Returns the exit status that says so: 1, or what $SLURM_EXIT_ERROR holds. */
+static int failure(void)
+{
+	const char *text = getenv("SLURM_EXIT_ERROR");
+	int64_t status;
+
+	if (text && parse_int(text, 0, UINT8_MAX, &status, NULL) == 0)
+		return (int)status;
+	return EXIT_FAILURE;
 }
 
 /* --- the answer ----------------------------------------------------------- */
@@ -321,7 +431,7 @@ static int submit_job(struct retry *retry, struct sbatch *sbatch,
 	if (!answer) {
 		sbatch_refused(sbatch, err);
 		free(cluster);
-		return EXIT_FAILURE;
+		return failure();
 	}
 	print_warnings(sbatch, answer);
 	if (sbatch->submit.test_only) {
@@ -349,12 +459,12 @@ static int run(struct sbatch *sbatch, struct buf *script)
 	if (!retry.client) {
 		command_error("Batch job submission failed: %s",
 		              words_of_job(&err));
-		return EXIT_FAILURE;
+		return failure();
 	}
 	status = submit_job(&retry, sbatch, script, &err);
 	if (status < 0) {
 		command_error("%s", err.text);
-		status = EXIT_FAILURE;
+		status = failure();
 	}
 	retry_close(&retry);
 	return status;
@@ -408,8 +518,13 @@ int sbatch_main(int argc, char **argv)
 	if (check_together(&sbatch, file != NULL) < 0 ||
 	    !read_options(&sbatch, &script, file))
 		goto out;
+	if (take_file(&sbatch) < 0) {
+		status = failure();
+		goto out;
+	}
 	if (complete(&sbatch, file, argv + first + (file != NULL), &err) < 0) {
 		sbatch_refused(&sbatch, &err);
+		status = failure();
 		goto out;
 	}
 	if (sbatch.verbose && warnings.len)

@@ -12,6 +12,7 @@
 struct sbatch {
 	struct submit submit; /* first: spec_set.h */
 	json_t *clusters;
+	const char *export_file; /* NULL: none */
 	bool verbose;
 };
 

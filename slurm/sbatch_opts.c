@@ -1,4 +1,6 @@
 /* sbatch_opts.c - the options of sbatch, from any place */
+#include <grp.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,7 +14,7 @@
 #include "slurm/sbatch.h"
 #include "slurm/words.h"
 
-enum { STATUS_USAGE = 255 };
+enum { STATUS_USAGE = 255, SIGNAL_MOST_S = UINT16_MAX };
 
 /* --- values that are not as aisub's --------------------------------------- */
 
@@ -122,6 +124,8 @@ static int set_signal(void *ctx, const struct opt *opt, const char *value,
 		return err_set(err, EINVAL, "bad signal '%s'", value);
 	if (spec_set_signal(ctx, opt, rest, err) < 0)
 		return -1;
+	if (sbatch->submit.spec.signal_before > SIGNAL_MOST_S)
+		return err_set(err, EINVAL, "bad signal '%s'", value);
 	sbatch->submit.spec.signal_batch = batch ? 1 : 2;
 	return 0;
 }
@@ -141,11 +145,19 @@ static int set_moment(void *ctx, const struct opt *opt, const char *value,
 static int set_own_id(void *ctx, const struct opt *opt, const char *value,
                       struct err *err)
 {
+	bool user = *opt->name == 'u';
+	const struct passwd *pw = user ? getpwnam(value) : NULL;
+	const struct group *group = user ? NULL : getgrnam(value);
 	int64_t id;
 
 	(void)ctx;
-	if (parse_int(value, 0, UINT32_MAX, &id, NULL) == 0 &&
-	    id == (*opt->name == 'u' ? (int64_t)geteuid() : (int64_t)getegid()))
+	if (pw)
+		id = pw->pw_uid;
+	else if (group)
+		id = group->gr_gid;
+	else if (parse_int(value, 0, UINT32_MAX, &id, err) < 0)
+		return -1;
+	if (id == (user ? (int64_t)geteuid() : (int64_t)getegid()))
 		return 0;
 	return err_set(err, EOPNOTSUPP,
 	               "--%s: jobs are submitted by their own users only",
@@ -167,13 +179,42 @@ static int refuse_kill(void *ctx, const struct opt *opt, const char *value,
 	           : 0;
 }
 
-static int refuse_file(void *ctx, const struct opt *opt, const char *value,
-                       struct err *err)
+static int set_exclusive(void *ctx, const struct opt *opt, const char *value,
+                         struct err *err)
 {
-	(void)ctx, (void)opt, (void)value;
-	return err_set(err, EOPNOTSUPP,
-	               "--export-file is not supported yet; --export names "
-	               "variables");
+	static const char *const how[] = { "user", "mcs", "topo" };
+	bool known = !value;
+
+	for (size_t i = 0; value && i < ARRAY_SIZE(how); i++)
+		known = known || !strcmp(value, how[i]);
+	return known ? spec_set_flag(ctx, opt, value, err)
+	             : err_set(err, EINVAL, "no such way '%s'", value);
+}
+
+/* "a" and "t" will do. */
+static int set_open_mode(void *ctx, const struct opt *opt, const char *value,
+                         struct err *err)
+{
+	return spec_set_open_mode(ctx, opt,
+	                          !strcmp(value, "a")   ? "append"
+	                          : !strcmp(value, "t") ? "truncate"
+	                                                : value,
+	                          err);
+}
+
+/* Ids may stand in brackets, as they are shown. */
+static int set_array(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
+{
+	struct buf text = { 0 };
+	int rc;
+
+	for (const char *s = value; *s; s++)
+		if (!strchr("[]", *s))
+			buf_addc(&text, *s);
+	rc = spec_set_array(ctx, opt, text.data ? text.data : "", err);
+	buf_free(&text);
+	return rc;
 }
 
 /* --- the table ------------------------------------------------------------ */
@@ -193,7 +234,7 @@ static int refuse_file(void *ctx, const struct opt *opt, const char *value,
 /* clang-format off */
 static const struct opt opts[] = {
 	{ 'A', "account", "NAME", "account it is charged to", spec_set_text, SPEC(account) },
-	{ 'a', "array", "IDS[%MAX]", "one job for each id", spec_set_array, SPEC(array) },
+	{ 'a', "array", "IDS[%MAX]", "one job for each id", set_array, SPEC(array) },
 	{ 'b', "begin", "TIME", "not before", set_moment, SPEC(begin) },
 	{ 'D', "chdir", "DIR", "folder it runs in", spec_set_workdir, SPEC(workdir) },
 	{ 0, "workdir", "DIR", NULL, spec_set_workdir, SPEC(workdir) },
@@ -207,9 +248,9 @@ static const struct opt opts[] = {
 	{ 'd', "dependency", "LIST", "wait for jobs", set_dependency, SPEC(dependency) },
 	{ 'e', "error", "FILE", "standard error", spec_set_text, SPEC(error) },
 	{ 'x', "exclude", "NODES", "not on these nodes", spec_set_text, SPEC(exclude) },
-	{ 0, "exclusive", "HOW", "no other job on its nodes", spec_set_flag, SPEC(exclusive), .optional = true },
+	{ 0, "exclusive", "HOW", "no other job on its nodes", set_exclusive, SPEC(exclusive), .optional = true },
 	{ 0, "export", "LIST", "variables it gets", spec_set_export, AT(submit.export_env) },
-	{ 0, "export-file", "FILE", NULL, .set = refuse_file },
+	{ 0, "export-file", "FILE", "file with the variables it gets", spec_set_text, AT(export_file) },
 	{ 0, "gid", "GID", NULL, .set = set_own_id },
 	{ 'G', "gpus", "[TYPE:]N", "GPUs of all tasks together", spec_set_gpus, SPEC(gpus_job) },
 	{ 0, "gpus-per-node", "[TYPE:]N", "GPUs on each node", spec_set_gpus, SPEC(gpus_node) },
@@ -232,7 +273,7 @@ static const struct opt opts[] = {
 	{ 'n', "ntasks", "N", "number of tasks", spec_set_int, SPEC(tasks) },
 	{ 0, "ntasks-per-gpu", "N", "tasks for each GPU", spec_set_int, AT(submit.per_gpu.tasks) },
 	{ 0, "ntasks-per-node", "N", "at most N tasks on a node", spec_set_int, SPEC(tasks_per_node) },
-	{ 0, "open-mode", "MODE", "append, or truncate", spec_set_open_mode, SPEC(append) },
+	{ 0, "open-mode", "MODE", "append, or truncate", set_open_mode, SPEC(append) },
 	{ 'o', "output", "FILE", "standard output", spec_set_text, SPEC(output) },
 	{ 0, "parsable", NULL, "print only the id", opt_set_true, AT(submit.parsable) },
 	{ 'p', "partition", "QUEUE,...", "queue it waits in", spec_set_text, SPEC(queue) },
@@ -260,7 +301,7 @@ static const struct opt opts[] = {
 	IGNORED(0, "gpu-freq", "HOW"), IGNORED(0, "gres-flags", "HOW"),
 	IGNORED(0, "hint", "HOW"), IGNORED(0, "ignore-pbs", NULL),
 	IGNORED(0, "mem-bind", "HOW"), IGNORED(0, "mincpus", "N"),
-	IGNORED(0, "network", "HOW"), IGNORED('k', "no-kill", NULL),
+	IGNORED(0, "network", "HOW"), IGNORED_OPTIONAL('k', "no-kill"),
 	IGNORED(0, "ntasks-per-core", "N"), IGNORED(0, "ntasks-per-socket", "N"),
 	IGNORED(0, "oom-kill-step", "HOW"), IGNORED('O', "overcommit", NULL),
 	IGNORED('s', "oversubscribe", NULL), IGNORED(0, "power", "HOW"),
@@ -370,6 +411,8 @@ static void merge(struct sbatch *to, struct sbatch *from)
 		to->clusters = from->clusters;
 	else
 		json_decref(from->clusters);
+	if (!to->export_file)
+		to->export_file = from->export_file;
 	to->verbose |= from->verbose;
 }
 
@@ -456,6 +499,26 @@ static void directive_late(int line, void *arg)
 	(void)line, (void)arg;
 }
 
+/* "script:2: -n needs a value", in the words of getopt(). Returns false if the
+ * text is another one. */
+static bool tell_missing_value(const char *text)
+{
+	const char *end = strstr(text, " needs a value");
+	const char *option = strstr(text, ": -");
+
+	if (!end || !option || end < option)
+		return false;
+	option += 2;
+	if (option[1] == '-')
+		fprintf(stderr, "sbatch: option '%.*s' requires an argument\n",
+		        (int)(end - option), option);
+	else
+		fprintf(stderr, "sbatch: option requires an argument -- '%c'\n",
+		        option[1]);
+	fputs("Try \"sbatch --help\" for more information\n", stderr);
+	return true;
+}
+
 void sbatch_from_script(struct sbatch *sbatch, const struct buf *script)
 {
 	struct sbatch layer;
@@ -471,7 +534,8 @@ void sbatch_from_script(struct sbatch *sbatch, const struct buf *script)
 	sbatch_init(&layer, sbatch->submit.arena, sbatch->submit.warnings);
 	if (directive_scan(script->data, script->len, "script", &handler,
 	                   &err) < 0) {
-		command_error("%s", err.text);
+		if (!tell_missing_value(err.text))
+			command_error("%s", err.text);
 		exit(STATUS_USAGE);
 	}
 	merge(sbatch, &layer);

@@ -1,9 +1,11 @@
 /* scancel.c - cancel jobs, or send them a signal */
+#include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "libcommon/buf.h"
 #include "libcommon/idset.h"
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
@@ -23,6 +25,18 @@ struct scancel {
 	int signo;     /* 0: end the jobs */
 	json_t *steps; /* [[job, step], ..] */
 };
+
+/* Fails if a user is not known, as Slurm does. */
+static int set_users(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
+{
+	struct scancel *s = ctx;
+	int64_t uid;
+
+	if (!getpwnam(value) && parse_int(value, 0, UINT32_MAX, &uid, NULL) < 0)
+		return err_set(err, EINVAL, "Invalid user name: %s", value);
+	return select_add_users(&s->by, opt, value, err);
+}
 
 static int set_signal(void *ctx, const struct opt *opt, const char *value,
                       struct err *err)
@@ -67,7 +81,7 @@ static const struct opt opts[] = {
 	  command_add_items, SELECT_AT(reservations) },
 	{ 's', "signal", "SIGNAL", "send SIGNAL instead", .set = set_signal },
 	{ 't', "state", "STATE", "jobs in this state", .set = select_add_states },
-	{ 'u', "user", "USER", "jobs of this user", .set = select_add_users },
+	{ 'u', "user", "USER", "jobs of this user", .set = set_users },
 	{ 'v', "verbose", NULL, "say what is done",
 	  opt_set_true, AT(verbose) },
 	{ 'w', "nodelist", "NODE,...", "jobs on these nodes",
@@ -143,6 +157,36 @@ static bool is_wanted(const struct scancel *s, const json_t *row)
 	return fgets(answer, sizeof(answer), stdin) && *answer == 'y';
 }
 
+static void put_filter(const char *name, const json_t *list, struct buf *out)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(list, i, item)
+		buf_printf(out, "%s%s%s", i ? "," : name, i ? "" : "=",
+		           json_string_value(item));
+	if (json_array_size(list))
+		buf_addc(out, ' ');
+}
+
+static void tell_filters(const struct scancel *s)
+{
+	const struct select *by = &s->by;
+	struct buf text = { 0 };
+
+	put_filter("account", by->accounts, &text);
+	put_filter("job_name", by->names, &text);
+	put_filter("nodelist", by->nodes, &text);
+	put_filter("partition", by->queues, &text);
+	put_filter("qos", by->classes, &text);
+	put_filter("reservation", by->reservations, &text);
+	put_filter("state", by->states, &text);
+	put_filter("user_name", by->users, &text);
+	command_error("No active jobs match ALL job filters, including: %s",
+	              text.len ? text.data : "");
+	buf_free(&text);
+}
+
 /* Returns the ids of the jobs that the filters select. */
 static json_t *choose(const struct scancel *s, struct client *client,
                       struct err *err)
@@ -173,8 +217,7 @@ static json_t *choose(const struct scancel *s, struct client *client,
 		}
 		free(row);
 		if (!n && s->verbose)
-			fprintf(stderr, "scancel: No active jobs match ALL job "
-			                "filters\n");
+			tell_filters(s);
 	}
 	json_decref(fields);
 	json_decref(rows);
@@ -192,6 +235,9 @@ static int report(const struct scancel *s, const json_t *answer)
 
 		snprintf(err.text, sizeof(err.text), "%s",
 		         row_text(item, "text"));
+		/* There is nothing to signal any more. */
+		if (s->signo && strstr(err.text, "has ended"))
+			err.code = ENOENT;
 		/* A job that has ended need not be ended. */
 		if (err.code == ENOENT && !s->signo) {
 			if (s->verbose && !s->quiet)

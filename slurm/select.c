@@ -10,6 +10,7 @@
 
 #include "libcommon/buf.h"
 #include "libcommon/limits.h"
+#include "libcommon/mem.h"
 #include "libcommon/names.h"
 #include "libcommon/parse.h"
 #include "slurm/command.h"
@@ -40,15 +41,30 @@ bool select_has_filter(const struct select *by)
 
 static int bad_state(const char *name, struct err *err)
 {
-	struct buf all = { 0 };
-
-	for (int i = 0; i < JOB_NSTATES; i++)
-		buf_printf(&all, "%s%s", i ? "," : "",
-		           job_state_name((enum job_state)i));
 	command_error("Invalid job state specified: %s", name);
-	err_set(err, EINVAL, "Valid job states include: %s", all.data);
-	buf_free(&all);
-	return -1;
+	return err_set(err, EINVAL,
+	               "Valid job states include: PENDING,RUNNING,SUSPENDED,"
+	               "COMPLETED,CANCELLED,FAILED,TIMEOUT,NODE_FAIL,"
+	               "PREEMPTED,BOOT_FAIL,DEADLINE,OUT_OF_MEMORY,"
+	               "COMPLETING,CONFIGURING,RESIZING,RESV_DEL_HOLD,"
+	               "REQUEUED,REQUEUE_FED,REQUEUE_HOLD,REVOKED,SIGNALING,"
+	               "SPECIAL_EXIT,STAGE_OUT,STOPPED");
+}
+
+/* States of Slurm that no job has here. */
+static bool is_foreign_state(const char *name)
+{
+	static const char *const names[] = {
+		"RESIZING",    "RS", "RESV_DEL_HOLD", "RD", "REQUEUED",  "RQ",
+		"REQUEUE_FED", "RF", "REQUEUE_HOLD",  "RH", "REVOKED",   "RV",
+		"SIGNALING",   "SI", "SPECIAL_EXIT",  "SE", "STAGE_OUT", "SO",
+		"STOPPED",     "ST",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcasecmp(names[i], name))
+			return true;
+	return false;
 }
 
 /* "PD,running,all" */
@@ -75,7 +91,7 @@ int select_add_states(void *ctx, const struct opt *opt, const char *value,
 			json_array_append_new(
 			    by->states,
 			    json_string(job_state_name((enum job_state)state)));
-		else if (rc == 0)
+		else if (rc == 0 && !is_foreign_state(name))
 			rc = bad_state(name, err);
 	}
 	for (int s = 0; by->all_states && s < JOB_NSTATES; s++)

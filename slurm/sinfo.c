@@ -15,17 +15,18 @@
 #include "slurm/sinfo.h"
 #include "slurm/words.h"
 
-#define USUAL     "%9P %.5a %.10l %.6D %.6t %N"
-#define LONG      "%9P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N"
-#define SUMMARY   "%9P %.5a %.10l %.16F %N"
-#define REASONS   "%20E %9u %19H %N"
-#define BY_NODE   "N %.6D %9P %6t"
-#define NODE_LONG "N %.6D %9P %.11T %.4c %.8z %.6m %.8d %.6w %.8f %20E"
+#define USUAL       "%9P %.5a %.10l %.6D %.6t %N"
+#define LONG        "%9P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N"
+#define SUMMARY     "%9P %.5a %.10l %.16F %N"
+#define REASONS     "%20E %9u %19H %N"
+#define REASON_LONG "%20E %12U %19H %6t %N"
+#define BY_NODE     "N %.6D %.9P %6t"
+#define NODE_LONG   "N %.6D %.9P %.11T %4c %.8z %.6m %.8d %.6w %.8f %20E"
 
 struct sinfo {
 	json_t *partitions, *nodes, *states, *clusters; /* NULL: not given */
 	struct format_wish wish;
-	bool no_header, is_long, by_node, summary, reasons, exact, json;
+	bool no_header, is_long, by_node, summary, reasons, dead, exact, json;
 	int64_t every;
 };
 
@@ -84,7 +85,10 @@ static int set_every(void *ctx, const struct opt *opt, const char *value,
 	struct sinfo *s = ctx;
 
 	(void)opt;
-	return parse_int(value, 1, 1000000, &s->every, err);
+	if (parse_int(value, 1, 1000000, &s->every, NULL) < 0)
+		return err_set(err, EINVAL,
+		               "Error: invalid entry for --iterate=%s", value);
+	return 0;
 }
 
 static int set_json(void *ctx, const struct opt *opt, const char *value,
@@ -102,7 +106,7 @@ static int set_json(void *ctx, const struct opt *opt, const char *value,
 /* clang-format off */
 static const struct opt opts[] = {
 	{ 'a', "all", NULL, NULL, .set = command_ignore },
-	{ 'd', "dead", NULL, NULL, .set = command_ignore },
+	{ 'd', "dead", NULL, "nodes that are down", opt_set_true, AT(dead) },
 	{ 'e', "exact", NULL, "do not group nodes of different sizes", opt_set_true, AT(exact) },
 	{ 'o', "format", "FORMAT", "columns by letters: \"%P %D\"", format_set_letters, AT(wish) },
 	{ 'O', "Format", "NAME[:[.]WIDTH],...", "columns by names", format_set_names, AT(wish) },
@@ -157,6 +161,8 @@ static bool wants_node(const struct sinfo *s, const json_t *node)
 
 	if (s->reasons && (!out || !*row_text(node, "reason")))
 		return false;
+	if (s->dead && strcmp(state, "DOWN") != 0)
+		return false;
 	return has(s->nodes, row_text(node, "name")) &&
 	       (has(s->states, node_state(node, true)) ||
 	        has(s->states, node_state(node, false)));
@@ -169,7 +175,9 @@ static char *key_of(const struct sinfo *s, const struct slurm_format *format,
 	const struct style style = { 0 };
 	struct buf key = { 0 };
 
-	buf_puts(&key, s->by_node ? row_text(row, "name") : "");
+	if (s->by_node)
+		buf_printf(&key, "%s %s", row_text(row, "name"),
+		           row_text(row, "partition"));
 	for (size_t i = 0; i < format->n; i++) {
 		const struct slurm_field *field = format->column[i].field;
 
@@ -202,6 +210,18 @@ static json_t *new_row(const json_t *partition, const json_t *node)
 	return row;
 }
 
+/* A node of two partitions counts once where these have one row. */
+static bool holds(const json_t *nodes, const json_t *node)
+{
+	const json_t *other;
+	size_t i;
+
+	json_array_foreach(nodes, i, other)
+		if (other == node)
+			return true;
+	return false;
+}
+
 /* Add a node to the group of nodes like it. */
 static void add_node(const struct sinfo *s, const struct slurm_format *format,
                      const json_t *partition, json_t *node, json_t *rows)
@@ -218,7 +238,7 @@ static void add_node(const struct sinfo *s, const struct slurm_format *format,
 	json_array_foreach(rows, i, other) {
 		if (strcmp(row_text(other, "key"), row_text(row, "key")) != 0)
 			continue;
-		if (node)
+		if (node && !holds(json_object_get(other, "nodes"), node))
 			json_array_append(json_object_get(other, "nodes"),
 			                  node);
 		json_decref(row);
@@ -239,7 +259,7 @@ static json_t *make_rows(const struct sinfo *s,
                          const struct slurm_format *format, json_t *partitions,
                          json_t *nodes)
 {
-	bool apart = shows_partitions(format);
+	bool apart = s->by_node || shows_partitions(format);
 	json_t *rows = json_array(), *partition, *node;
 	size_t i, k;
 
@@ -259,7 +279,7 @@ static json_t *make_rows(const struct sinfo *s,
 			json_object_set_new(node, "taken", json_true());
 			any = true;
 		}
-		if (!any && apart && !s->by_node && !s->nodes && !s->states)
+		if (!any && apart && !s->by_node && !s->reasons)
 			add_node(s, format, partition, NULL, rows);
 	}
 	return rows;
@@ -281,10 +301,10 @@ static void make_format(const struct sinfo *s, const json_t *nodes,
 	if (s->wish.letters || !s->by_node || s->reasons || s->summary) {
 		format_letters(format, node_fields,
 		               s->wish.letters ? s->wish.letters
-		               : s->reasons    ? REASONS
-		               : s->summary    ? SUMMARY
-		               : s->is_long    ? LONG
-		                               : USUAL);
+		               : s->reasons ? s->is_long ? REASON_LONG : REASONS
+		               : s->summary ? SUMMARY
+		               : s->is_long ? LONG
+		                            : USUAL);
 		return;
 	}
 	json_array_foreach(nodes, i, node)

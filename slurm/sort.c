@@ -6,7 +6,30 @@
 
 #include "libcommon/mem.h"
 #include "libcommon/names.h"
+#include "slurm/job.h"
 #include "slurm/rows.h"
+
+static int compare_numbers(double a, double b)
+{
+	return (a > b) - (a < b);
+}
+
+/* Texts whose numbers are compared instead, and the reason that makes a
+ * priority 0. */
+static bool is_said_by_numbers(const char *key, char letter)
+{
+	return !strcmp(key, "display_id") || !strcmp(key, "state_letter") ||
+	       !strcmp(key, "limit") || !strcmp(key, "time") ||
+	       (!strcmp(key, "reason") && strchr("pQ", letter));
+}
+
+/* The job itself if it is not in an array. */
+static double of_array(const json_t *row)
+{
+	int64_t id = row_int(row, "array_job_id");
+
+	return (double)(id == ROW_NONE ? row_int(row, "job_id") : id);
+}
 
 /* Order by the values that a field is made of. */
 static int compare_by(const json_t *a, const json_t *b,
@@ -16,7 +39,6 @@ static int compare_by(const json_t *a, const json_t *b,
 		size_t len = strcspn(s, " ");
 		char key[32];
 		const json_t *x, *y;
-		double difference;
 		int order;
 
 		snprintf(key, sizeof(key), "%.*s", (int)len, s);
@@ -26,17 +48,23 @@ static int compare_by(const json_t *a, const json_t *b,
 		if (!strcmp(key, "state"))
 			order = job_state_parse(json_string_value(x)) -
 			        job_state_parse(json_string_value(y));
-		else if (!strcmp(key, "display_id") ||
-		         !strcmp(key, "state_letter"))
-			continue; /* the numbers say the same */
+		else if (is_said_by_numbers(key, field->letter))
+			continue;
+		else if (!strcmp(key, "array_job_id"))
+			order = compare_numbers(of_array(a), of_array(b));
+		else if (!strcmp(key, "priority"))
+			order = compare_numbers((double)job_priority(a),
+			                        (double)job_priority(b));
+		else if (!strcmp(key, "time_limit") &&
+		         (!json_is_number(x) || !json_is_number(y)))
+			/* No limit is the longest. */
+			order = !json_is_number(x) - !json_is_number(y);
 		else if (json_is_string(x) && json_is_string(y))
 			order =
 			    strcmp(json_string_value(x), json_string_value(y));
-		else {
-			difference =
-			    json_number_value(x) - json_number_value(y);
-			order = (difference > 0) - (difference < 0);
-		}
+		else
+			order = compare_numbers(json_number_value(x),
+			                        json_number_value(y));
 		if (order)
 			return order;
 	}
@@ -52,17 +80,14 @@ static int compare(const void *a, const void *b)
 {
 	const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
 
-	for (const char *s = sort_order; *s; s += *s == ',') {
-		bool down = *s == '-';
+	for (const char *s = sort_order; *(s += strspn(s, ",+-")); s++) {
 		const struct slurm_field *field;
 		int order;
 
-		s += *s == '-' || *s == '+';
 		field = field_of_letter(sort_table, *s);
-		s += strcspn(s, ",");
 		order = field ? compare_by(x, y, field) : 0;
 		if (order)
-			return down ? -order : order;
+			return s > sort_order && s[-1] == '-' ? -order : order;
 	}
 	return compare_by(x, y, field_of_letter(sort_table, sort_last));
 }
@@ -71,15 +96,24 @@ void sort_needs(const struct slurm_field *table, const char *order, char last,
                 json_t *fields)
 {
 	rows_add_fields(fields, field_of_letter(table, last)->needs);
-	for (const char *s = order; *s; s += *s == ',') {
-		const struct slurm_field *field;
+	for (const char *s = order; *(s += strspn(s, ",+-")); s++) {
+		const struct slurm_field *field = field_of_letter(table, *s);
 
-		s += *s == '-' || *s == '+';
-		field = field_of_letter(table, *s);
 		if (field)
 			rows_add_fields(fields, field->needs);
-		s += strcspn(s, ",");
 	}
+}
+
+char sort_unknown(const struct slurm_field *table, const char *order)
+{
+	for (const char *s = order; *(s += strspn(s, ",+-")); s++) {
+		const struct slurm_field *field = field_of_letter(table, *s);
+
+		/* One that never has a value orders nothing. */
+		if (!field || (!*field->needs && field->none && !*field->none))
+			return *s;
+	}
+	return '\0';
 }
 
 const json_t **sort_rows(const struct slurm_field *table, const char *order,

@@ -13,6 +13,9 @@
 void sort_needs(const struct slurm_field *table, const char *order, char last,
                 json_t *fields);
 
+/* Returns the first letter of an order that the table lacks; 0: none. */
+char sort_unknown(const struct slurm_field *table, const char *order);
+
 /*
  * Sort by the values that make up the fields of the letters; equal rows are
  * sorted by the letter last, which must be in the table. Unknown letters are

@@ -26,6 +26,7 @@ struct squeue {
 	const char *sort;
 	json_t *clusters;
 	json_t *steps; /* -s: ids as "12.0" or "12"; empty: all */
+	json_t *licenses;
 	bool no_header, is_long, start, array, no_convert, json;
 	int64_t every; /* seconds; 0: print once */
 };
@@ -65,8 +66,7 @@ static int set_every(void *ctx, const struct opt *opt, const char *value,
 
 	(void)opt;
 	if (parse_int(value, 1, 1000000, &q->every, NULL) < 0)
-		return err_set(err, EINVAL, "Invalid --iterate value: %s",
-		               value);
+		return err_set(err, EINVAL, "--iterate=%s", value);
 	return 0;
 }
 
@@ -100,6 +100,7 @@ static const struct opt opts[] = {
 	  .set = command_ignore },
 	{ 'r', "array", NULL, "a line for each task of an array",
 	  opt_set_true, AT(array) },
+	{ 0, "array-unique", NULL, NULL, .set = command_ignore },
 	{ 'M', "clusters", "CLUSTER,...", "this cluster's own name, or all",
 	  command_add_items, AT(clusters) },
 	{ 0, "cluster", "CLUSTER,...", NULL, command_add_items, AT(clusters) },
@@ -115,7 +116,8 @@ static const struct opt opts[] = {
 	{ 'j', "jobs", "JOB,...", "these jobs: 12, 12_3", set_ids,
 	  SELECT_AT(ids) },
 	{ 0, "job", "JOB,...", NULL, set_ids, SELECT_AT(ids) },
-	{ 'L', "licenses", "NAMES", NULL, .set = command_ignore },
+	{ 'L', "licenses", "NAME,...", "jobs that asked for these licences",
+	  command_add_items, AT(licenses) },
 	{ 0, "json", "data_parser", "print JSON, in one shape", .set = set_json, .optional = true },
 	{ 0, "local", NULL, NULL, .set = command_ignore },
 	{ 'l', "long", NULL, "more columns", opt_set_true, AT(is_long) },
@@ -162,35 +164,110 @@ static const struct command_line line = {
 
 /* --- rows ----------------------------------------------------------------- */
 
-/* Split the waiting part of an array into a row for each of its tasks. */
-static json_t *split_arrays(json_t *rows)
+/* Whether ids name tasks of the array, and not all of it. */
+static bool names_tasks(const struct squeue *q, uint64_t array)
+{
+	const json_t *item;
+	bool some = false;
+	size_t i;
+
+	json_array_foreach(q->by.ids, i, item) {
+		struct jobid id;
+		bool all;
+
+		if (jobid_parse(&id, json_string_value(item), NULL) < 0)
+			continue;
+		all = !id.tasks.n;
+		idset_free(&id.tasks);
+		if (id.job == array && all)
+			return false;
+		some = some || id.job == array;
+	}
+	return some;
+}
+
+static bool names_task(const struct squeue *q, uint64_t array, uint32_t task)
+{
+	const json_t *item;
+	bool named = false;
+	size_t i;
+
+	json_array_foreach(q->by.ids, i, item) {
+		struct jobid id;
+
+		if (jobid_parse(&id, json_string_value(item), NULL) < 0)
+			continue;
+		named =
+		    named || (id.job == array && idset_has(&id.tasks, task));
+		idset_free(&id.tasks);
+	}
+	return named;
+}
+
+static json_t *task_row(const json_t *row, int64_t task)
+{
+	json_t *one = json_copy((json_t *)(uintptr_t)row);
+	char *id = xasprintf("%lld_%lld", (long long)row_int(row, "job_id"),
+	                     (long long)task);
+
+	json_object_set_new(one, "display_id", json_string(id));
+	json_object_set_new(one, "array_task_id", json_integer(task));
+	free(id);
+	return one;
+}
+
+/* Split the waiting part of an array into a row for each of its tasks: of all
+ * with -r, else of those whose ids were given. */
+static json_t *split_arrays(const struct squeue *q, json_t *rows)
 {
 	json_t *ret = json_array(), *row;
 	size_t i;
 
 	json_array_foreach(rows, i, row) {
 		const char *text = row_text(row, "array_tasks");
+		uint64_t array = (uint64_t)row_int(row, "job_id");
+		bool some = *text && names_tasks(q, array);
 		struct idset tasks;
 		uint32_t most;
 
-		if (!*text || idset_parse(&tasks, &most, text, NULL) < 0) {
+		if (!*text || !(some || q->array) ||
+		    idset_parse(&tasks, &most, text, NULL) < 0) {
 			json_array_append(ret, row);
 			continue;
 		}
 		for (int64_t t = idset_next(&tasks, -1); t >= 0;
-		     t = idset_next(&tasks, t)) {
-			json_t *one = json_copy(row);
-			char *id = xasprintf("%lld_%lld",
-			                     (long long)row_int(row, "job_id"),
-			                     (long long)t);
-
-			json_object_set_new(one, "display_id", json_string(id));
-			json_object_set_new(one, "array_task_id",
-			                    json_integer(t));
-			json_array_append_new(ret, one);
-			free(id);
-		}
+		     t = idset_next(&tasks, t))
+			if (!some || names_task(q, array, (uint32_t)t))
+				json_array_append_new(ret, task_row(row, t));
 		idset_free(&tasks);
+	}
+	json_decref(rows);
+	return ret;
+}
+
+/* Leave out jobs that do not ask for one of the licences of -L. */
+static json_t *keep_licensed(const struct squeue *q, json_t *rows)
+{
+	json_t *ret = json_array(), *row, *item;
+	size_t i, k;
+
+	json_array_foreach(rows, i, row) {
+		bool has = false;
+
+		json_array_foreach(q->licenses, k, item) {
+			const char *name = json_string_value(item);
+
+			for (const char *s = row_text(row, "licenses"); *s;
+			     s += *s == ',') {
+				size_t len = strcspn(s, ":,");
+
+				has = has || (len == strlen(name) &&
+				              !strncmp(s, name, len));
+				s += strcspn(s, ",");
+			}
+		}
+		if (has)
+			json_array_append(ret, row);
 	}
 	json_decref(rows);
 	return ret;
@@ -273,6 +350,33 @@ static void print_rows(const struct squeue *q,
 
 /* --- the listing ---------------------------------------------------------- */
 
+/* Whether the only id names a task that a known array does not have. */
+static bool is_in_array(const struct squeue *q, struct client *client)
+{
+	json_t *fields = json_pack("[s]", "job_id"), *rows = NULL;
+	struct select by = { 0 };
+	size_t missing = 1;
+	struct jobid id;
+	bool known;
+
+	if (jobid_parse(&id, json_string_value(json_array_get(q->by.ids, 0)),
+	                NULL) < 0 ||
+	    !id.tasks.n) {
+		json_decref(fields);
+		return false;
+	}
+	idset_free(&id.tasks);
+	by.ids = json_array();
+	json_array_append_new(by.ids,
+	                      json_sprintf("%llu", (unsigned long long)id.job));
+	known = select_read(&by, client, fields, &rows, &missing, NULL) == 0 &&
+	        !missing;
+	select_free(&by);
+	json_decref(fields);
+	json_decref(rows);
+	return known;
+}
+
 static int print_once(const struct squeue *q, struct client *client,
                       const struct slurm_format *format, const char *cluster,
                       struct err *err)
@@ -283,7 +387,10 @@ static int print_once(const struct squeue *q, struct client *client,
 
 	format_needs(format, fields);
 	sort_needs(job_fields, q->sort ? q->sort : ORDER, 'i', fields);
-	rows_add_fields(fields, q->json ? json_job_needs : "array_tasks");
+	rows_add_fields(fields,
+	                q->json ? json_job_needs : "array_tasks job_id");
+	if (q->licenses)
+		rows_add_fields(fields, "licenses");
 	if (q->steps)
 		rows_add_fields(fields, "job_id display_id state start_time "
 		                        "end_time elapsed");
@@ -293,12 +400,13 @@ static int print_once(const struct squeue *q, struct client *client,
 		return -1;
 	/* Ignore unknown ids among several, as Slurm does. */
 	if (missing && json_array_size(q->by.ids) == 1 &&
-	    !json_array_size(rows)) {
+	    !json_array_size(rows) && !is_in_array(q, client)) {
 		json_decref(rows);
 		return err_set(err, ENOENT, WORDS_NO_JOB);
 	}
-	if (q->array)
-		rows = split_arrays(rows);
+	rows = split_arrays(q, rows);
+	if (q->licenses)
+		rows = keep_licensed(q, rows);
 	if (q->steps && steps_read(client, rows, err) < 0) {
 		json_decref(rows);
 		return -1;
@@ -372,6 +480,17 @@ static int run(const struct squeue *q, const struct slurm_format *format,
 	return rc;
 }
 
+/* The header comes first, as Slurm sorts what it has read. */
+static int bad_sort(const struct squeue *q, const struct slurm_format *format)
+{
+	if (!q->no_header)
+		format_put_header(format, stdout);
+	fflush(stdout);
+	command_error("Invalid sort specification: %c",
+	              sort_unknown(job_fields, q->sort));
+	return EXIT_FAILURE;
+}
+
 int squeue_main(int argc, char **argv)
 {
 	struct squeue q = { 0 };
@@ -380,12 +499,20 @@ int squeue_main(int argc, char **argv)
 	struct slurm_format format;
 	struct err err;
 
+	/* getopt() takes no value after a blank for an optional one. */
+	if (first < argc && q.steps && !json_array_size(q.steps)) {
+		const struct opt *opt = command_find(&line, "steps");
+
+		command_apply(&line, opt, &q, argv[first++]);
+	}
 	if (first < argc) {
 		command_error("Unrecognized option: %s", argv[first]);
 		return 1;
 	}
 	make_format(&q, &format);
-	if (run(&q, &format, &err) < 0) {
+	if (q.sort && sort_unknown(job_fields, q.sort))
+		status = bad_sort(&q, &format);
+	else if (run(&q, &format, &err) < 0) {
 		if (q.clusters && err.code == ENOENT &&
 		    strcmp(err.text, WORDS_NO_JOB) != 0)
 			command_error("%s", err.text);
@@ -397,6 +524,7 @@ int squeue_main(int argc, char **argv)
 	format_free(&format);
 	select_free(&q.by);
 	json_decref(q.steps);
+	json_decref(q.licenses);
 	json_decref(q.clusters);
 	return status;
 }

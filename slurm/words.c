@@ -62,6 +62,9 @@ static const struct {
 	  false },
 	{ " is closed", "Required partition not available (inactive or drain)",
 	  false },
+	{ "the deadline has passed",
+	  "Requested time limit is invalid (missing or exceeds some limit)",
+	  true },
 	{ "max_",
 	  "Job violates accounting/QOS policy (job submit limit, "
 	  "user's size and/or time limits)",

@@ -89,6 +89,8 @@ static void print_partition(const struct scontrol *s, const json_t *p,
 	char *usual = clock_of(row_int(p, "default_time"), "NONE");
 	char *most = clock_of(row_int(p, "max_time"), "UNLIMITED");
 	bool is_open = !strcmp(row_text(p, "state"), "open");
+	const struct style style = { 0 };
+	struct buf mem = { 0 };
 	char gpus[48] = "";
 
 	if (sum.gpus)
@@ -118,9 +120,11 @@ static void print_partition(const struct scontrol *s, const json_t *p,
 	         (long long)sum.n);
 	put_line(s, false, "JobDefaults=(null)");
 	put_line(s, false, "DefMemPerNode=UNLIMITED MaxMemPerNode=UNLIMITED");
-	put_line(s, false, "TRES=cpu=%lld,mem=%lldM,node=%lld,billing=%lld%s",
-	         (long long)sum.cpus, (long long)sum.mem_mib, (long long)sum.n,
+	put_mib(sum.mem_mib, &style, &mem);
+	put_line(s, false, "TRES=cpu=%lld,mem=%s,node=%lld,billing=%lld%s",
+	         (long long)sum.cpus, mem.data, (long long)sum.n,
 	         (long long)sum.cpus, gpus);
+	buf_free(&mem);
 	end_record(s);
 	free(sum.names);
 	free(usual);
@@ -177,19 +181,25 @@ static void put_tres(const struct scontrol *s, const json_t *node)
 	int64_t used_mem = mem - row_int(node, "memory_free_mib");
 	int64_t used_gpus = gpus - row_int(node, "gpus_free");
 	char all[48] = "", used[48] = "";
+	const struct style style = { 0 };
+	struct buf size = { 0 };
 
 	if (gpus > 0)
 		snprintf(all, sizeof(all), ",gres/gpu=%lld", (long long)gpus);
 	if (used_gpus > 0)
 		snprintf(used, sizeof(used), ",gres/gpu=%lld",
 		         (long long)used_gpus);
-	put_line(s, false, "CfgTRES=cpu=%lld,mem=%lldM,billing=%lld%s",
-	         (long long)cpus, (long long)mem, (long long)cpus, all);
+	put_mib(mem, &style, &size);
+	put_line(s, false, "CfgTRES=cpu=%lld,mem=%s,billing=%lld%s",
+	         (long long)cpus, size.data, (long long)cpus, all);
+	buf_clear(&size);
+	put_mib(used_mem, &style, &size);
 	if (row_int(node, "jobs") > 0)
-		put_line(s, false, "AllocTRES=cpu=%lld,mem=%lldM%s",
-		         (long long)used_cpus, (long long)used_mem, used);
+		put_line(s, false, "AllocTRES=cpu=%lld,mem=%s%s",
+		         (long long)used_cpus, size.data, used);
 	else
 		put_line(s, false, "AllocTRES=");
+	buf_free(&size);
 }
 
 static void print_node(const struct scontrol *s, const json_t *node,

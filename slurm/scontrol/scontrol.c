@@ -19,6 +19,8 @@
 static const struct opt opts[] = {
 	{ 'a', "all", NULL, NULL, .set = command_ignore },
 	{ 'd', "details", NULL, NULL, .set = command_ignore },
+	{ 'M', "clusters", "CLUSTER", "this cluster's own name, or all", command_add_items, AT(clusters) },
+	{ 0, "cluster", "CLUSTER", NULL, command_add_items, AT(clusters) },
 	{ 0, "hide", NULL, NULL, .set = command_ignore },
 	{ 'o', "oneliner", NULL, "a line for each record", opt_set_true, AT(one_line) },
 	{ 'Q', "quiet", NULL, "no messages", opt_set_true, AT(quiet) },
@@ -60,9 +62,15 @@ static bool is_id(const char *text)
 /* Slurm's words for what happened to one job. */
 static const char *words_of(const struct err *err, const char *action)
 {
-	if (err->code == EINVAL && !strncmp(action, "requeue", 7) &&
-	    strstr(err->text, "PENDING"))
+	bool pending =
+	    strstr(err->text, "PENDING") &&
+	    (!strncmp(action, "requeue", 7) || !strcmp(action, "suspend") ||
+	     !strcmp(action, "resume"));
+
+	if (err->code == EINVAL && pending)
 		return "Job is pending execution";
+	if (strstr(err->text, "has ended"))
+		return "Job has already finished";
 	return words_of_job(err);
 }
 
@@ -70,8 +78,7 @@ static int report(const struct scontrol *s, const json_t *answer,
                   const char *action)
 {
 	const json_t *failed = json_object_get(answer, "failed"), *item;
-	const char *what =
-	    !strncmp(action, "requeue", 7) ? NULL : "slurm_suspend error";
+	bool twice = !strcmp(action, "hold") || !strcmp(action, "release");
 	size_t i;
 
 	json_array_foreach(failed, i, item) {
@@ -87,8 +94,10 @@ static int report(const struct scontrol *s, const json_t *answer,
 		                  ? strcspn(row_text(item, "job"), "_")
 		                  : strlen(row_text(item, "job"))),
 		        row_text(item, "job"));
-		if (what && err.code == ENOENT)
-			fprintf(stderr, "%s: %s\n", what, words_of_job(&err));
+		if (twice &&
+		    (err.code == ENOENT || strstr(err.text, "has ended")))
+			fprintf(stderr, "slurm_suspend error: %s\n",
+			        words_of(&err, action));
 	}
 	return json_array_size(failed) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -128,6 +137,8 @@ static int control(struct scontrol *s, const char *action, char **words)
 	int status = EXIT_FAILURE;
 	struct err err;
 
+	if (!ids && (!strcmp(action, "hold") || !strcmp(action, "release")))
+		fputs("slurm_suspend error: " WORDS_NO_JOB "\n", stderr);
 	if (!ids || !scontrol_connect(s, "slurm_update")) {
 		json_decref(ids);
 		return EXIT_FAILURE;
@@ -232,6 +243,13 @@ static int do_version(struct scontrol *s, char **words)
 	return EXIT_SUCCESS;
 }
 
+/* No job is between running and ended here. */
+static int do_completing(struct scontrol *s, char **words)
+{
+	(void)s, (void)words;
+	return EXIT_SUCCESS;
+}
+
 int scontrol_refuse(struct scontrol *s, char **words)
 {
 	(void)s;
@@ -253,29 +271,32 @@ static const struct {
 	const char *name;
 	int (*run)(struct scontrol *s, char **words);
 } verbs[] = {
-	{ "show", scontrol_show },
-	{ "hold", do_control },
-	{ "uhold", do_control },
-	{ "release", do_control },
-	{ "requeue", do_control },
-	{ "requeuehold", do_control },
-	{ "suspend", do_control },
-	{ "resume", do_control },
-	{ "top", do_control },
-	{ "update", scontrol_update },
-	{ "write", do_write },
-	{ "ping", do_ping },
-	{ "version", do_version },
-	{ "create", scontrol_create },
-	{ "delete", scontrol_delete },
-	{ "notify", refuse_notify },
-	{ "reconfigure", scontrol_refuse },
-	{ "reboot", scontrol_refuse },
-	{ "shutdown", scontrol_refuse },
-	{ "takeover", scontrol_refuse },
-	{ "token", scontrol_refuse },
+	{ "show", scontrol_show },       { "hold", do_control },
+	{ "uhold", do_control },         { "release", do_control },
+	{ "requeue", do_control },       { "requeuehold", do_control },
+	{ "suspend", do_control },       { "resume", do_control },
+	{ "top", do_control },           { "update", scontrol_update },
+	{ "write", do_write },           { "ping", do_ping },
+	{ "version", do_version },       { "completing", do_completing },
+	{ "create", scontrol_create },   { "delete", scontrol_delete },
+	{ "notify", refuse_notify },     { "reconfigure", scontrol_refuse },
+	{ "reboot", scontrol_refuse },   { "shutdown", scontrol_refuse },
+	{ "takeover", scontrol_refuse }, { "token", scontrol_refuse },
 	{ "setdebug", scontrol_refuse },
 };
+
+static bool is_own_cluster(struct scontrol *s)
+{
+	struct err err;
+
+	if (!scontrol_connect(s, "slurm_load_ctl_conf"))
+		return false;
+	if (command_check_clusters(s->client, s->clusters, &err) == 0)
+		return true;
+	command_error("%s", err.text);
+	client_close(s->client);
+	return false;
+}
 
 int scontrol_main(int argc, char **argv)
 {
@@ -283,6 +304,8 @@ int scontrol_main(int argc, char **argv)
 	int first = command_parse(&line, &s, argc, argv), status;
 	char **words = argv + first;
 
+	if (s.clusters && !is_own_cluster(&s))
+		return EXIT_FAILURE;
 	if (!*words) {
 		command_error("give a command: there is no prompt");
 		return EXIT_FAILURE;

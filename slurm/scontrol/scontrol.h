@@ -10,6 +10,7 @@
 
 struct scontrol {
 	struct client *client; /* NULL until scontrol_connect() */
+	json_t *clusters;      /* NULL: not given */
 	bool one_line, quiet;
 };
 

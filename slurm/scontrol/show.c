@@ -4,17 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "libcommon/clean.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
+#include "libcommon/names.h"
 #include "libcommon/parse.h"
 #include "slurm/job.h"
 #include "slurm/rows.h"
 #include "slurm/scontrol/scontrol.h"
 #include "slurm/words.h"
+
+enum { MIN_JOB_AGE_S = 300 }; /* ended jobs are shown for this long */
 
 /* --- jobs ----------------------------------------------------------------- */
 
@@ -89,8 +93,8 @@ static void put_ids(struct shown_job *r, const json_t *row)
 		put(r, "ArrayJobId=%lld ArrayTaskId=%lld", (long long)array,
 		    (long long)task);
 	else if (*tasks)
-		put(r, "ArrayJobId=%lld ArrayTaskId=%.*s", (long long)array,
-		    (int)strcspn(tasks, "%"), tasks);
+		put(r, "ArrayJobId=%lld ArrayTaskId=%s", (long long)array,
+		    tasks);
 	if (limit)
 		put(r, "ArrayTaskThrottle=%s", limit + 1);
 	put(r, "JobName=%s", row_text(row, "name"));
@@ -109,7 +113,7 @@ static void put_owner(struct shown_job *r, const json_t *row)
 	buf_free(&group);
 	new_line(r);
 	put(r, "Priority=%lld Nice=%lld Account=%s QOS=%s",
-	    (long long)row_int(row, "priority"),
+	    (long long)job_priority(row),
 	    nice == ROW_NONE ? 0LL : (long long)nice, or_null(row, "account"),
 	    row_text(row, "class"));
 	new_line(r);
@@ -179,12 +183,10 @@ static void put_resources(struct shown_job *r, const json_t *row)
 	new_line(r);
 	put(r, "Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*");
 	new_line(r);
-	if (memory.data[memory.len - 1] == 'c')
-		put(r, "MinCPUsNode=1 MinMemoryCPU=%.*s MinTmpDiskNode=0",
-		    (int)memory.len - 1, memory.data);
-	else
-		put(r, "MinCPUsNode=1 MinMemoryNode=%s MinTmpDiskNode=0",
-		    memory.data);
+	put(r, "MinCPUsNode=%lld MinMemory%s=%s MinTmpDiskNode=0",
+	    cpus < 1 ? 1LL : (long long)cpus,
+	    row_int(row, "mem_per_cpu") != ROW_NONE ? "CPU" : "Node",
+	    memory.data);
 	new_line(r);
 	put(r, "Features=%s DelayBoot=00:00:00", or_null(row, "constraint"));
 	new_line(r);
@@ -234,8 +236,22 @@ static void print_job(const struct scontrol *s, const json_t *row)
 	buf_free(&r.text);
 }
 
-static int print_jobs(const struct scontrol *s, const char *id,
-                      const json_t *rows)
+/* Whether there is the array of a task. */
+static bool knows_array(struct scontrol *s, const char *id)
+{
+	json_t *fields = json_pack("[s]", "job_id"), *rows = NULL;
+	json_t *req = json_pack("{s:s, s:b, s:[s%]}", "op", "jobs", "all", 1,
+	                        "ids", id, (size_t)strcspn(id, "_"));
+	bool known =
+	    rows_read(s->client, req, fields, &rows, NULL, NULL) == 0 &&
+	    json_array_size(rows) > 0;
+
+	json_decref(fields);
+	json_decref(rows);
+	return known;
+}
+
+static int print_jobs(struct scontrol *s, const char *id, const json_t *rows)
 {
 	const json_t *row;
 	size_t i;
@@ -248,8 +264,25 @@ static int print_jobs(const struct scontrol *s, const char *id,
 		puts("No jobs in the system");
 		return EXIT_SUCCESS;
 	}
+	if (strchr(id, '_') && knows_array(s, id)) {
+		printf("Job %s not found\n", id);
+		return EXIT_FAILURE;
+	}
 	fputs("slurm_load_jobs error: " WORDS_NO_JOB "\n", stderr);
 	return EXIT_FAILURE;
+}
+
+/* Ask for jobs in all states, also those that ended a short while ago. */
+static void ask_for_ended(json_t *req)
+{
+	json_t *states = json_array();
+
+	for (int i = 0; i < JOB_NSTATES; i++)
+		json_array_append_new(
+		    states, json_string(job_state_name((enum job_state)i)));
+	json_object_set_new(req, "states", states);
+	json_object_set_new(req, "since",
+	                    json_integer(time(NULL) - MIN_JOB_AGE_S));
 }
 
 int scontrol_show_job(struct scontrol *s, const char *id)
@@ -258,7 +291,8 @@ int scontrol_show_job(struct scontrol *s, const char *id)
 	    "job_id array_job_id array_task_id array_tasks name user uid gid "
 	    "nice priority account class state reason dependency requeue "
 	    "restarts exit_code signal elapsed time_limit submit_time "
-	    "eligible_time start_time expected_start end_time deadline queue "
+	    "eligible_time start_time expected_start begin_time end_time "
+	    "deadline queue "
 	    "submit_host req_nodes exclude nodelist batch_host num_nodes cpus "
 	    "alloc_cpus tasks alloc_mem_mib mem_per_node mem_per_cpu gpus constraint "
 	    "reservation exclusive licenses command workdir comment error "
@@ -275,10 +309,14 @@ int scontrol_show_job(struct scontrol *s, const char *id)
 	req = json_pack("{s:s, s:b}", "op", "jobs", "all", 1);
 	if (id)
 		json_object_set_new(req, "ids", json_pack("[s]", id));
+	else
+		ask_for_ended(req);
 	if (rows_read(s->client, req, fields, &rows, NULL, &err) == 0)
 		status = print_jobs(s, id, rows);
 	else
-		fprintf(stderr, "slurm_load_jobs error: %s\n",
+		fprintf(stderr, "%s error: %s\n",
+		        err.code == EINVAL ? "scontrol_print_job"
+		                           : "slurm_load_jobs",
 		        err.code == EINVAL ? WORDS_NO_JOB : words_of_job(&err));
 	json_decref(fields);
 	json_decref(rows);
@@ -346,6 +384,7 @@ static int show_config(struct scontrol *s, const char *name)
 {
 	struct err err;
 	char host[256] = "localhost", *cluster;
+	struct buf now = { 0 };
 
 	(void)name;
 	if (!scontrol_connect(s, "slurm_load_ctl_conf"))
@@ -357,7 +396,9 @@ static int show_config(struct scontrol *s, const char *name)
 		return EXIT_FAILURE;
 	}
 	gethostname(host, sizeof(host) - 1);
-	printf("Configuration data as of aischedd\n");
+	put_moment(time(NULL), &now);
+	printf("Configuration data as of %s\n", now.data);
+	buf_free(&now);
 	printf("%-23s = %s\n", "AccountingStorageType",
 	       "accounting_storage/slurmdbd");
 	printf("%-23s = %s\n", "ClusterName", cluster);

@@ -122,9 +122,15 @@ static int take_step(struct change_of_jobs *c, char sign, const char *value)
 
 static int take_setting(struct change_of_jobs *c, size_t i, const char *value)
 {
+	const char *field = settings[i].field;
 	int64_t seconds;
 	struct buf text = { 0 };
 
+	/* A switch, of which there are two in our request. */
+	if (!strcmp(field, "requeue") && !strcmp(value, "0")) {
+		field = "no-requeue";
+		value = "yes";
+	}
 	settings[i].convert(value, &text);
 	if (!text.data)
 		buf_puts(&text, "");
@@ -134,7 +140,7 @@ static int take_setting(struct change_of_jobs *c, size_t i, const char *value)
 		buf_free(&text);
 		return -1;
 	}
-	json_object_set_new(c->set, settings[i].field, json_string(text.data));
+	json_object_set_new(c->set, field, json_string(text.data));
 	buf_free(&text);
 	return 0;
 }
@@ -182,7 +188,7 @@ static const char *words_of(const struct err *err, const char **ret_first)
 	if (strstr(err->text, "only while it is pending"))
 		return "Job is no longer pending execution";
 	if (strstr(err->text, "has ended"))
-		return "Job/step already completing or completed";
+		return "Job has already finished";
 	if (err->code == EPERM || err->code == EACCES)
 		return "Access/permission denied";
 	return words_of_submit(err, ret_first);
@@ -294,6 +300,13 @@ static int change(struct scontrol *s, struct change_of_jobs *c)
 
 	if (!c->ids[0] && name)
 		c->name = name;
+	if (!c->ids[0] && !c->name) {
+		fputs("No valid entity in update command\nInput line must "
+		      "include \"NodeName\", \"PartitionName\", "
+		      "\"Reservation\", \"JobId\", or \"SlurmctldDebug\"\n",
+		      stderr);
+		return EXIT_FAILURE;
+	}
 	if (json_object_size(c->set) + (c->sign != 0) == (c->name != NULL)) {
 		fputs("No changes specified\n", stderr);
 		return EXIT_FAILURE;
@@ -317,6 +330,11 @@ static int update_jobs(struct scontrol *s, char **words)
 	struct change_of_jobs c = { .set = json_object() };
 	int status = EXIT_SUCCESS;
 
+	/* "update job 12 ..." is "update job=12 ..." */
+	if (words[1] && is_name("JobId", words[0], strlen(words[0]))) {
+		c.ids[0] = words[1];
+		words += 2;
+	}
 	for (; *words && !status; words++)
 		if (take_word(&c, *words) < 0)
 			status = EXIT_FAILURE;

@@ -98,7 +98,7 @@ like "resources" "$job" \
 like "files" "$job" "^   StdOut=$dir/work/slurm-$runs.out\$"
 is "on one line" "$(scontrol -o show job "$runs" | wc -l)" 1
 like "an array" "$(scontrol show job "$array")" \
-	"^JobId=$array ArrayJobId=$array ArrayTaskId=0-9 ArrayTaskThrottle=3 JobName=many\$"
+	"^JobId=$array ArrayJobId=$array ArrayTaskId=0-9%3 ArrayTaskThrottle=3 JobName=many\$"
 says "an unknown job" 1 "" "slurm_load_jobs error: Invalid job id specified" \
 	scontrol show job 99999999
 says "release" 0 "" "" scontrol release "$waits"

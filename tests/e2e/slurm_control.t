@@ -62,8 +62,38 @@ Request aborted" scontrol update JobId="$waits" Comment=no Contiguous=yes
 is "changes nothing" "$(show "$waits" %k)" named
 says "no such job" 1 "" "Invalid job id specified for job 99999999" scontrol update JobId=99999999 Comment=1
 says "no change" 1 "" "No changes specified" scontrol update JobId="$waits"
+says "nobody named" 1 "" "No valid entity in update command
+Input line must include \"NodeName\", \"PartitionName\", \"Reservation\", \"JobId\", or \"SlurmctldDebug\"" \
+	scontrol update Comment=x
+says "a job after a blank" 0 "" "" scontrol update job "$waits" Requeue=0
+is "is not run again" "$(show "$waits" %i) $(squeue -h -j "$waits" -O requeue: )" "$waits 0"
+says "or is" 0 "" "" scontrol update job="$waits" Requeue=1
+is "run again" "$(squeue -h -j "$waits" -O requeue:)" 1
 says "nothing" 1 "" "too few arguments for update keyword" scontrol update
 fails "a partition" 1 "is not supported" scontrol update PartitionName=main State=down
+
+# --- words ------------------------------------------------------------------------
+
+over=$(sbatch --parsable -H -o /dev/null --wrap true)
+scancel "$over"
+says "one that has ended" 1 "" "Job has already finished for job $over" \
+	scontrol update JobId="$over" Comment=x
+says "is not held" 1 "" "Job has already finished for job $over
+slurm_suspend error: Job has already finished" scontrol hold "$over"
+says "what is no id is not held" 1 "" "Invalid job id specified for job abc
+slurm_suspend error: Invalid job id specified" scontrol hold abc
+says "what waits is not suspended" 1 "" \
+	"Job is pending execution for job $waits" scontrol suspend "$waits"
+says "nor resumed" 1 "" "Job is pending execution for job $waits" scontrol resume "$waits"
+says "nothing ends slowly" 0 "" "" scontrol completing
+says "its own cluster" 0 "Slurmctld(primary) at $node is UP" "" scontrol -M test ping
+says "another cluster" 1 "" "scontrol: error: No cluster 'other' known by database.
+scontrol: error: 'other' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to see available clusters." \
+	scontrol -M other show job
+says "a task that an array lacks" 1 "Job ${array}_99 not found" "" scontrol show job "${array}_99"
+says "no id" 1 "" "scontrol_print_job error: Invalid job id specified" scontrol show job abc
+is "ended jobs are shown for a while" "$(scontrol -o show job | grep -c "^JobId=$over ")" 1
+like "held ones have no priority" "$(scontrol show job "$array")" "^   Priority=0 "
 
 # --- requeuehold, notify ---------------------------------------------------------
 

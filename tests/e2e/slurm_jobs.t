@@ -24,7 +24,7 @@ says "letters" 0 "$sleeper|runs|R|RUNNING|10:00|1|2|2|100M|N/A|$node|$node|$node
 	"" squeue -h -j "$sleeper" \
 	-o '%i|%j|%t|%T|%l|%D|%c|%C|%m|%b|%N|%B|%R|%r|%k|%E|%f|%y'
 says "of one that waits" 0 \
-	"$waiter|PD|4|500Mc|||n/a|(Dependency)|Dependency|(null)|afterany:$sleeper(unfulfilled)|1-00:00:00|1-00:00:00|0:00|5" \
+	"$waiter|PD|4|500M|||n/a|(Dependency)|Dependency|(null)|afterany:$sleeper(unfulfilled)|1-00:00:00|1-00:00:00|0:00|5" \
 	"" squeue -h -j "$waiter" \
 	-o '%i|%t|%C|%m|%N|%n|%B|%R|%r|%k|%E|%l|%L|%M|%y'
 says "no dependency" 0 "$sleeper (null)" "" squeue -h -j "$sleeper" -o '%i %E'
@@ -34,6 +34,13 @@ is "with --array a line for each task" \
 	"$(squeue -h -r -j "$array" -o '%i %F %K %A' | sed -n '1p;$p')" \
 	"${array}_0 $array 0 $array
 ${array}_9 $array 9 $array"
+says "one task of it" 0 "${array}_3 3" "" squeue -h -j "${array}_3" -o '%i %K'
+is "some tasks of it" "$(squeue -h -j "${array}_[1-2]" -o %i | xargs)" "${array}_1 ${array}_2"
+says "a task that it does not have" 0 "" "" squeue -h -j "${array}_99"
+says "of an array that is not there" 1 "" \
+	"slurm_load_jobs error: Invalid job id specified" squeue -j 99999999_1
+says "held jobs have no priority" 0 "0 0.00000000000000" "" \
+	squeue -h -j "$array" -o '%Q %p'
 says "no array has no index" 0 "$sleeper N/A" "" \
 	squeue -h -j "$sleeper" -o '%F %K'
 says "what is meant by no letter is printed" 0 "JOBID %-5j" \
@@ -45,6 +52,14 @@ says "sizes" 0 "$sleeper 2G" "" sh -c "aictl update $waiter mem=2G &&
 	squeue -h -j $waiter -o '$sleeper %m'"
 says "and without conversion" 0 "2048M" "" \
 	squeue -h -j "$waiter" --noconvert -o %m
+
+says "times are not cut where they are aligned right" 0 "10:00|10:|1-00:00:00" "" \
+	sh -c "squeue -h -j $sleeper -o '%.2l|%3l|' | tr -d '\n'; squeue -h -j $waiter -o %.2l"
+begins=$(sbatch --parsable -b 2030-01-01 --wrap true)
+says "what may not start before" 0 "2030-01-01T00:00:00" "" squeue -h -j "$begins" -o %S
+like "SLURM_TIME_FORMAT=relative" \
+	"$(SLURM_TIME_FORMAT=relative squeue -h -j "$sleeper" -o %S)" "^[0-9:]{8}\$"
+scancel "$begins"
 
 # --- aiq, with the same options ---------------------------------------------
 
@@ -69,6 +84,9 @@ says "-O: names that few ask for" 0 \
 	"ACCRUE_TIME|CPUS_PER_TASK|DEADLINE|DELAY_BOOT|EXIT_CODE|HET_JOB_ID|TIME_MIN|NETWORK|PREEMPT_TIME|PROFILE|REBOOT|TRES_PER_TASK|
 N/A|2|N/A|0:00|0|N/A|0:00|(null)|N/A|NotSet|0|N/A|" "" squeue -j "$sleeper" \
 	-O 'AccrueTime:|,cpus-per-task:|,Deadline:|,DelayBoot:|,exit_code:|,HetJobID:|,MinTime:|,Network:|,PreemptTime:|,Profile:|,Reboot:|,tres-per-task:|'
+says "-O: names that say the same of every job" 0 \
+	"0|0|1|0|(null)|*|N/A|0|0|0|0|(null)|0|NA|0|(null)|N/A|NA|*|0|*|N/A|N/A|0:00|" "" \
+	squeue -h -j "$sleeper" -O 'AllocSID:|,AssocID:|,BatchFlag:|,BoardsPerNode:|,BurstBuffer:|,Cores:|,cpus-per-tres:|,DerivedEC:|,MaxCPUs:|,MaxNodes:|,NTPerBoard:|,MCSLabel:|,NTPerNode:|,Origin:|,ReqSwitch:|,Reservation:|,ResizeTime:|,SiblingsActive:|,Sockets:|,SPerBoard:|,Threads:|,tres-bind:|,tres-freq:|,Wait4Switch:|'
 like "-O: how long it waited" "$(squeue -h -j "$sleeper" -O PendingTime,AllocNodes:)" "^[0-9]+ +$node"
 says "-O: what is allocated" 0 "cpu=2,mem=100M,node=1,billing=2|" "" \
 	squeue -h -j "$sleeper" -O 'tres-alloc:|'
@@ -85,6 +103,14 @@ is "nodes" "$(squeue -h -w "$node" -o %j)" runs
 is "waiting ones come first, then by priority" \
 	"$(squeue -h -o %t | xargs)" "PD PD R"
 is "sorted" "$(squeue -h -S -i -o %F | xargs)" "$array $waiter $sleeper"
+is "by time limit" "$(squeue -h -S l,i -o %F | xargs)" "$sleeper $waiter $array"
+is "letters need no commas between" "$(squeue -h -S -ti -o %F | xargs)" \
+	"$sleeper $waiter $array"
+says "an order that is none" 1 "JOBID" \
+	"squeue: error: Invalid sort specification: s" squeue -o %i -S bogus
+says "licences that nobody has" 0 "" "" squeue -h -L nosuch
+says "--array-unique" 0 "$sleeper" "" squeue --array-unique -h -j "$sleeper" -o %i
+says "a state that no job has" 0 "" "" squeue -h -t REVOKED
 is "an order from the environment" "$(SQUEUE_SORT=i squeue -h -o %F | xargs)" \
 	"$sleeper $waiter $array"
 is "a format from the environment" \
@@ -99,7 +125,8 @@ says "no such queue" 0 "" "" squeue -h -p nosuch
 run squeue -t XX
 like "no such state" "$rc $err" \
 	"^1 squeue: error: Invalid job state specified: XX\$"
-like "and which there are" "$err" "^squeue: error: Valid job states include: PENDING,"
+is "and which there are" "$(echo "$err" | sed -n 2p)" "squeue: error: Valid job states include: PENDING,RUNNING,SUSPENDED,COMPLETED,CANCELLED,FAILED,TIMEOUT,NODE_FAIL,PREEMPTED,BOOT_FAIL,DEADLINE,OUT_OF_MEMORY,COMPLETING,CONFIGURING,RESIZING,RESV_DEL_HOLD,REQUEUED,REQUEUE_FED,REQUEUE_HOLD,REVOKED,SIGNALING,SPECIAL_EXIT,STAGE_OUT,STOPPED"
+says "no interval" 1 "" "squeue: error: --iterate=0" squeue -i 0
 says "no such option" 1 "" "squeue: unrecognized option '--bogus'
 Try \"squeue --help\" for more information" squeue --bogus
 says "its own cluster" 0 "CLUSTER: test
@@ -142,9 +169,18 @@ ok "the job got it" wait_for test -s "$dir/caught"
 says "-s KILL ends a job" 0 "" "" scancel -s KILL "$sleeper"
 becomes "it is cancelled" "$sleeper" CANCELLED
 says "one that has ended" 0 "" "" scancel "$sleeper"
+says "that has ended, with a signal" 1 "" \
+	"scancel: error: Kill job error on job id $sleeper: Invalid job id specified" \
+	scancel --full -s USR1 "$sleeper"
+says "no such user" 1 "" "scancel: error: Invalid user name: nosuchuser" \
+	scancel -u nosuchuser
+says "with -v, what was asked for" 0 "" \
+	"scancel: error: No active jobs match ALL job filters, including: account=a job_name=x nodelist=$node partition=main qos=q reservation=r state=RUNNING user_name=$me " \
+	scancel -v -n x -u "$me" -p main -t R -A a -q q -R r -w "$node"
 is "it is no longer listed" "$(squeue -h -j "$sleeper" -o %i)" ""
 is "but among all states" "$(squeue -h -t all -j "$sleeper" -o '%i %t')" \
 	"$sleeper CA"
+is "with no reason" "$(squeue -h -t all -j "$sleeper" -o '%r %R')" "None $node"
 
 if is_root; then
 	job=$(sleeper)

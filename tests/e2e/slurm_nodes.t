@@ -14,15 +14,24 @@ says "names of queues" 0 "main*
 debug" "" sinfo -h -o %P
 says "a summary" 0 "PARTITION AVAIL  TIMELIMIT   NODES(A/I/O/T) NODELIST
 main*        up   infinite          0/1/0/1 $node" "" sinfo -s -p main
-says "each node" 0 "$(printf '%-9s  NODES PARTITION STATE \n%-9s      1 main*     idle  ' \
+says "each node" 0 "$(printf '%-9s  NODES PARTITION STATE \n%-9s      1     main* idle  ' \
 	NODELIST "$node")" "" sinfo -N -p main
 says "six words" 0 "PARTITION GRES TIMELIMIT PRIO_TIER CPUS MEMORY
 main* (null) infinite 1 4 4096" "" sinfo -a -o '%P %G %l %p %c %m' -p main
 says "a node counts once" 0 "0/4/0/4" "" sinfo -h -o %C
+says "also beside a column of the partition" 0 "0/4/0/4 1 0/1/0/1" "" \
+	sinfo -h -o '%C %p %F'
+says "nodes in a state that none has" 0 "main* up infinite 0 n/a " "" \
+	sinfo -h -p main -t down -o '%P %a %l %D %t %N'
+says "and those that are down" 0 "main* 0" "" sinfo -h -d -p main -o '%P %D'
+says "no interval" 1 "" "sinfo: error: Error: invalid entry for --iterate=x" sinfo -i x
+is "why nodes are down, at length" "$(sinfo -Rl | tail -n 1)" \
+	"REASON               USER         TIMESTAMP           STATE  NODELIST"
 says "commas" 0 "PARTITION,MEMORY
 debug,4096" "" sinfo --format %P,%m --noconvert -p debug
 says "counts" 0 "0/1/0/1/0/4/0/4" "" sinfo -aho %F/%C
-says "by names" 0 "$node|(null)|(null)|idle|" "" sinfo -ahNO \
+says "by names, a line for each partition" 0 "$node|(null)|(null)|idle|
+$node|(null)|(null)|idle|" "" sinfo -ahNO \
 	'nodehost:|,gres:|,gresused:|,statelong:|'
 says "separators" 0 ";4;$node;ib" "" sinfo -ho ';%c;%n;%f'
 says "letters that few ask for" 0 \
@@ -48,7 +57,7 @@ says "a partition" 0 "PartitionName=debug
    State=UP TotalCPUs=4 TotalNodes=1 SelectTypeParameters=NONE
    JobDefaults=(null)
    DefMemPerNode=UNLIMITED MaxMemPerNode=UNLIMITED
-   TRES=cpu=4,mem=4096M,node=1,billing=4" "" scontrol show partition debug
+   TRES=cpu=4,mem=4G,node=1,billing=4" "" scontrol show partition debug
 is "partitions on a line each, in words that all have a value" \
 	"$(scontrol show part -o | tr ' ' '\n' | grep -vcE '^[A-Za-z]+=.+$')" 0
 says "no such partition" 1 "Partition nope not found" "" \

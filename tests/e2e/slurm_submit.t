@@ -96,7 +96,7 @@ id=$(SBATCH_PARTITION=main sbatch --parsable -H -p debug job.sh)
 is "an option overrides both" "$(squeue -h -j "$id" -o '%P')" debug
 id=$(SBATCH_MEM_PER_NODE=100M sbatch --parsable -H --mem-per-cpu=50M job.sh)
 is "also when it says the same in another way" "$(squeue -h -j "$id" -o '%m')" \
-	50Mc
+	50M
 
 # --- whole nodes ----------------------------------------------------------------
 
@@ -164,6 +164,8 @@ asks "empty values" %f '(null)' --constraint= --reservation= --licenses= --parti
 asks "a class that is Slurm's default" %P main --qos normal
 asks "options without effect" %P main -s -O -k -m block -S 0 --hint=nomultithread \
 	--wckey=x --get-user-env=L --ntasks-per-core=1
+asks "a mode of one letter, ids in brackets" '%P %K' "main 1-3" --open-mode=a -a '[1-3]' \
+	--no-kill=off
 asks "mails" %P main --mail-type=ALL,TIME_LIMIT_80 --mail-user="$me"
 asks "an account" %a sci -A sci
 asks "all the memory of a node" '%m %C' "0 1" --mem=0
@@ -171,7 +173,7 @@ asks "all of it for each CPU" %m 0 --mem-per-cpu=0
 asks "one of two features" %f '[a100|h100]' -C '[a100|h100]'
 asks "exclusive" %h NO --exclusive=user
 asks "tasks on too many nodes" '%D %C' "sbatch: warning: can't run 1 processes on 2 nodes, setting nnodes to 11 1" -n1 -N2
-asks "the queue where it starts first" %P debug -p nosuch,debug
+asks "the queue where it starts first" %P debug -p debug,main
 like "with -v they are told" "$(sbatch -v -H --hint=x --wrap true 2>&1)" \
 	"^sbatch: --hint has no effect\$"
 id=$(sbatch --parsable -H -a '0-9%3' --wrap true)
@@ -182,6 +184,15 @@ is "has these" "$(grep -E '^(A|B|C)=' env | sort | xargs)" "A=1 C=3"
 is "and finds the daemon" "$(grep '^AISCHED_SOCKET=' env)" \
 	"AISCHED_SOCKET=$AISCHED_SOCKET"
 is "and srun" "$(grep '^PATH=' env)" "PATH=$dir/slurm/bin:/usr/local/bin:/usr/bin:/bin"
+printf 'A=1\0B=x y\0' >variables
+id=$(C=3 sbatch --parsable --export-file=variables -o file --wrap env)
+becomes "a job with the variables of a file" "$id" COMPLETED
+is "has these and no others" "$(grep -E '^(A|B|C)=' file | sort)" "A=1
+B=x y"
+is "and finds srun" "$(grep '^PATH=' file)" "PATH=$dir/slurm/bin:/usr/local/bin:/usr/bin:/bin"
+id=$(C=3 D=4 sbatch --parsable --export-file=variables --export=C -o file --wrap env)
+becomes "one with those of --export, too" "$id" COMPLETED
+is "has both" "$(grep -E '^(A|B|C|D)=' file | sort | xargs)" "A=1 B=x y C=3"
 id=$(sbatch --parsable --export=NONE -o none --wrap 'srun echo ran')
 becomes "a job without variables" "$id" COMPLETED
 is "runs steps" "$(cat none)" ran
@@ -228,6 +239,27 @@ wrong "no such node" 1 "$failed Invalid node name specified" -w nosuch
 wrong "no such class" 1 "$failed Invalid qos specification" --qos=bogus
 wrong "no such job to wait for" 1 "$failed Job dependency problem" \
 	-d afterok:99999999
+wrong "one of several queues that is none" 1 "sbatch: error: invalid partition specified: nosuch
+$failed Invalid partition name specified" -p main,nosuch
+wrong "no way to be exclusive" 255 "sbatch: error: Invalid --exclusive specification" --exclusive=bogus
+wrong "a signal too early" 255 "sbatch: error: Invalid --signal specification" \
+	--signal=USR1@99999999
+wrong "memory in two ways" 1 \
+	"sbatch: fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive." \
+	--mem=1G --mem-per-cpu=1G
+wrong "a deadline in the past" 1 "$failed Requested time limit is invalid (missing or exceeds some limit)" \
+	--deadline=2000-01-01
+wrong "no such user" 255 "sbatch: error: Invalid --uid specification" --uid=nosuchuser
+wrong "no file of variables" 1 "sbatch: error: Could not open user environment file nosuch" \
+	--export-file=nosuch
+run sbatch -x "$node" --wrap true
+like "its only node excluded" "$rc $(tail -n 1 "$dir/run.err")" \
+	"^1 $failed Requested node configuration is not available\$"
+says "another exit status for errors" 7 "" "sbatch: error: invalid partition specified: nopart
+$failed Invalid partition name specified" env SLURM_EXIT_ERROR=7 sbatch -p nopart --wrap true
+script '#SBATCH -n'
+says "a directive without its value" 255 "" "sbatch: option requires an argument -- 'n'
+Try \"sbatch --help\" for more information" sbatch job.sh
 wrong "a bad array" 1 "$failed Invalid job array specification" -a 5-1
 wrong "a range that ends below its beginning" 255 \
 	"sbatch: error: Maximum node count 1 is less than minimum node count 2" -N 2-1
