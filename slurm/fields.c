@@ -306,8 +306,11 @@ static int64_t canceller(const json_t *row)
 
 VALUE(v_state)
 {
+	bool killed = is_state(row, "TIMEOUT") ||
+	              (is_state(row, "FAILED") && row_int(row, "signal") > 0);
+
 	UNUSED;
-	if (is_batch(row) && !is_step(row) && is_state(row, "TIMEOUT"))
+	if (is_batch(row) && !is_step(row) && killed)
 		buf_puts(out, "CANCELLED");
 	else
 		buf_puts(out, row_text(row, "state"));
@@ -329,6 +332,19 @@ VALUE(v_exit)
 		buf_printf(out, "%lld:%lld",
 		           signal > 0 || code < 0 ? 0 : (long long)code,
 		           signal > 0 ? (long long)signal : 0);
+}
+
+VALUE(v_derived)
+{
+	UNUSED;
+	if (!is_batch(row))
+		buf_puts(out, "0:0");
+}
+
+VALUE(v_job_priority)
+{
+	if (!is_batch(row))
+		v_priority(row, field, style, out);
 }
 
 /* Slurm's submit time of a batch script is the start of its job. */
@@ -391,12 +407,6 @@ VALUE(v_limit_raw)
 		buf_puts(out, "UNLIMITED");
 }
 
-VALUE(v_alloc_cpus)
-{
-	UNUSED;
-	buf_i64(out, has_started(row) ? job_cpus(row) : 0);
-}
-
 VALUE(v_alloc_nodes)
 {
 	UNUSED;
@@ -426,9 +436,9 @@ VALUE(v_peak)
 
 	UNUSED;
 	if (is_step(row) && row_int(row, "peak_kib") > 0)
-		buf_printf(out, "%lldK", (long long)row_int(row, "peak_kib"));
+		put_kib(row_int(row, "peak_kib"), style, out);
 	else if (is_batch(row) && mib != ROW_NONE)
-		buf_printf(out, "%lldK", (long long)mib * 1024);
+		put_kib(mib * 1024, style, out);
 }
 
 /* "[D-]HH:MM:SS", or "MM:SS.mmm" below an hour. */
@@ -670,7 +680,7 @@ const struct slurm_field job_fields[] = {
 
 	{ 0, "Account", "Account", "account", v_as_is, NULL, OF_SACCT, 10 },
 	{ 0, "AdminComment", "AdminComment", "", v_none, NULL, OF_SACCT, 19 },
-	{ 0, "AllocCPUS", "AllocCPUS", "", v_alloc_cpus, NULL, OF_SACCT, 10 },
+	{ 0, "AllocCPUS", "AllocCPUS", "", v_cpus, NULL, OF_SACCT, 10 },
 	{ 0, "AllocNodes", "AllocNodes", "", v_alloc_nodes, NULL, OF_SACCT, 10 },
 	{ 0, "AllocTRES", "AllocTRES", "", v_alloc_tres, NULL, OF_SACCT, 10 },
 	EMPTY("AssocID"),
@@ -691,7 +701,7 @@ const struct slurm_field job_fields[] = {
 	{ 0, "CPUTime", "CPUTime", "", v_cpu_time, NULL, OF_SACCT, 10 },
 	{ 0, "CPUTimeRAW", "CPUTimeRAW", "", v_cpu_time_raw, NULL, OF_SACCT, 10 },
 	EMPTY("DBIndex"),
-	{ 0, "DerivedExitCode", "DerivedExitCode", "", v_none, "0:0", OF_SACCT, 15 },
+	{ 0, "DerivedExitCode", "DerivedExitCode", "", v_derived, NULL, OF_SACCT, 15 },
 	{ 0, "Elapsed", "Elapsed", "", v_elapsed, NULL, OF_SACCT, 10 },
 	{ 0, "ElapsedRaw", "ElapsedRaw", "", v_elapsed_raw, NULL, OF_SACCT, 10 },
 	{ 0, "Eligible", "Eligible", "eligible_time", v_acct_moment, "Unknown", OF_SACCT, 19 },
@@ -728,7 +738,7 @@ const struct slurm_field job_fields[] = {
 	{ 0, "NodeList", "NodeList", "nodelist", v_as_is, "None assigned", OF_SACCT, 15 },
 	{ 0, "NTasks", "NTasks", "", v_tasks, NULL, OF_SACCT, 8 },
 	{ 0, "Partition", "Partition", "queue", v_of_job, NULL, OF_SACCT, 10 },
-	{ 0, "Priority", "Priority", "priority", v_of_job, NULL, OF_SACCT, 10 },
+	{ 0, "Priority", "Priority", "priority", v_job_priority, NULL, OF_SACCT, 10 },
 	{ 0, "QOS", "QOS", "class", v_of_job, NULL, OF_SACCT, 10 },
 	EMPTY("QOSRAW"),
 	{ 0, "Reason", "Reason", "", v_reason, NULL, OF_SACCT, 22 },

@@ -19,6 +19,7 @@
 /* How values are written. */
 struct style {
 	bool no_convert; /* always MiB, whatever the size */
+	char unit;       /* of sizes: one of "KMGTP"; 0: as it comes out */
 };
 
 struct slurm_field;

@@ -99,10 +99,30 @@ int64_t job_mem_mib(const json_t *row)
 	return mib == ROW_NONE ? 0 : mib;
 }
 
+void put_kib(int64_t kib, const struct style *style, struct buf *out)
+{
+	double value = (double)kib;
+
+	if (!style->unit) {
+		buf_printf(out, "%lldK", (long long)kib);
+		return;
+	}
+	for (const char *s = "KMGTP"; *s != style->unit; s++)
+		value /= 1024;
+	if (value > floor(value))
+		buf_printf(out, "%.2f%c", value, style->unit);
+	else
+		buf_printf(out, "%.0f%c", value, style->unit);
+}
+
 void put_mib(int64_t mib, const struct style *style, struct buf *out)
 {
 	const char *unit = "MGTP";
 
+	if (style->unit && mib) {
+		put_kib(mib * 1024, style, out);
+		return;
+	}
 	while (!style->no_convert && mib && mib % 1024 == 0 && unit[1]) {
 		mib /= 1024;
 		unit++;

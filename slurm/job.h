@@ -26,6 +26,9 @@ void put_job_tres(const json_t *row, const struct style *style,
                   struct buf *out);
 /* "100M", "2G": the largest unit of which it is a whole number. */
 void put_mib(int64_t mib, const struct style *style, struct buf *out);
+/* "15728K", or in the unit asked for, with two decimals unless it is a whole
+ * number. */
+void put_kib(int64_t kib, const struct style *style, struct buf *out);
 /* Print the requested memory of a node, or of a CPU if that was asked for. */
 void put_job_memory(const json_t *row, const struct style *style,
                     struct buf *out);

@@ -55,18 +55,21 @@ static int find_job(const char *id, struct srun_job *ret)
 		json_decref(answer);
 		return 0;
 	}
-	if (err.code == EAGAIN || err.code == ESHUTDOWN ||
-	    err.code == EOPNOTSUPP) {
+	if (err.code == EINVAL) {
+		command_error("Invalid numeric value \"%s\" for --jobid.", id);
+		return -1;
+	}
+	if (err.code == ESHUTDOWN || err.code == EOPNOTSUPP) {
 		command_error("Unable to create step for job %s: %s", id,
-		              err.code == EAGAIN ? "Job is pending execution"
-		              : err.code == ESHUTDOWN
+		              err.code == ESHUTDOWN
 		                  ? "Job/step already completing or completed"
 		                  : err.text);
 		return -1;
 	}
 	command_error("Unable to confirm allocation for job %s: %s", id,
-	              err.code == EINVAL ? WORDS_NO_JOB : words_of_job(&err));
-	if (err.code == ENOENT || err.code == EINVAL)
+	              err.code == EAGAIN ? "Job is pending execution"
+	                                 : words_of_job(&err));
+	if (err.code == ENOENT || err.code == EAGAIN)
 		fprintf(stderr,
 		        "srun: Check SLURM_JOB_ID environment variable. "
 		        "Expired or invalid job %s\n",
@@ -88,9 +91,13 @@ static int check_nodes(const struct srun *s, const struct srun_job *job)
 {
 	if (s->nodes <= 1 && (!s->node || is_node(s->node, job->node)))
 		return 0;
-	command_error("Unable to create step for job %lld: Requested node "
-	              "configuration is not available",
-	              (long long)job->id);
+	if (s->nodes > 1)
+		command_error("Only allocated 1 nodes asked for %lld",
+		              (long long)s->nodes);
+	else
+		command_error("Unable to create step for job %lld: Requested "
+		              "node configuration is not available",
+		              (long long)job->id);
 	return -1;
 }
 

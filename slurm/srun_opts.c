@@ -291,6 +291,7 @@ static const struct {
 } variables[] = {
 	{ "SLURM_JOBID", "jobid" },
 	{ "SLURM_JOB_ID", "jobid" },
+	{ "SLURM_NPROCS", "ntasks" },
 	{ "SLURM_NTASKS", "ntasks" },
 	{ "SLURM_NNODES", "nodes" },
 	{ "SLURM_EXPORT_ENV", "export" },

@@ -98,7 +98,10 @@ static void list_tasks(const struct run *r)
 			if (r->task[i].fate == fate)
 				say("StepId=%lld.%lld task %lld: %s",
 				    (long long)r->job->id, r->id, (long long)i,
-				    fate == FATE_RUNS ? "running" : "exited");
+				    fate == FATE_RUNS ? "running"
+				    : r->task[i].status != 0
+				        ? "exited abnormally"
+				        : "exited");
 }
 
 static void report_group(const struct run *r, int64_t first)

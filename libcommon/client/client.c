@@ -400,9 +400,10 @@ int client_send(struct client *client, json_t *req, const void *raw,
 	buf_add(&out, cred, head.cred_len);
 	buf_add(&out, json, head.json_len);
 	client->sent++;
-	/* wait and log wait for jobs, however long these run. */
-	client->tell_ms =
-	    op == OP_wait || op == OP_log ? -1 : clock_ms() + TELL_MS;
+	/* These wait for jobs, however long that takes. */
+	client->tell_ms = op == OP_wait || op == OP_log || op == OP_alloc
+	                      ? -1
+	                      : clock_ms() + TELL_MS;
 	if (bare)
 		client->bare = client->sent;
 	rc = send_all(client, out.data, out.len, err);

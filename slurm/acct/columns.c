@@ -80,7 +80,9 @@ void columns_header(const struct acct_columns *c)
 		return;
 	for (size_t i = 0; i < c->n; i++)
 		if (is_table(c))
-			put_cell(&c->column[i], c->column[i].field->header);
+			printf("%*.*s ", c->column[i].width,
+			       abs(c->column[i].width),
+			       c->column[i].field->header);
 		else
 			put_parsable(c, i, c->column[i].field->header);
 	putchar('\n');
@@ -95,7 +97,8 @@ void columns_header(const struct acct_columns *c)
 
 void columns_row(const struct acct_columns *c, const json_t *row)
 {
-	const struct style style = { .no_convert = c->no_convert };
+	const struct style style = { .no_convert = c->no_convert,
+		                     .unit = c->unit };
 	struct buf value = { 0 };
 
 	for (size_t i = 0; i < c->n; i++) {

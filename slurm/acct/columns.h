@@ -18,6 +18,7 @@ struct acct_columns {
 	/* a delimiter also behind the last column; or not */
 	bool parsable, parsable2;
 	bool no_header, no_convert;
+	char unit; /* of sizes: style */
 	struct acct_column *column;
 	size_t n, cap;
 };

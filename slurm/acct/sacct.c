@@ -1,5 +1,7 @@
 /* sacct.c - list jobs, ended ones too */
 #include <ctype.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -10,6 +12,7 @@
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "libcommon/names.h"
+#include "libcommon/parse.h"
 #include "slurm/acct/columns.h"
 #include "slurm/acct/when.h"
 #include "slurm/command.h"
@@ -18,6 +21,7 @@
 #include "slurm/json/json.h"
 #include "slurm/json/json_past.h"
 #include "slurm/rows.h"
+#include "slurm/sbatch.h"
 #include "slurm/select.h"
 #include "slurm/steps.h"
 #include "slurm/words.h"
@@ -42,6 +46,8 @@ struct sacct {
 	struct select by; /* first: select.h */
 	/* jobs: the ids as given, perhaps with steps */
 	json_t *clusters, *jobs;
+	json_t *groups;                  /* numbers; NULL: not given */
+	int64_t least_nodes, most_nodes; /* 0: not given */
 	struct acct_columns columns;
 	const char *format;
 	int64_t since, until; /* ROW_NONE: not given */
@@ -90,7 +96,93 @@ static int set_time(void *ctx, const struct opt *opt, const char *value,
 {
 	int64_t *ret = (int64_t *)(void *)((char *)ctx + opt->offset);
 
-	return when_parse(value, time(NULL), ret, err);
+	if (when_parse(value, time(NULL), ret, err) == 0)
+		return 0;
+	fprintf(stderr, "Invalid time specification (pos=0): %s\n", value);
+	exit(EXIT_FAILURE);
+}
+
+static int set_unit(void *ctx, const struct opt *opt, const char *value,
+                    struct err *err)
+{
+	struct sacct *s = ctx;
+
+	(void)opt, (void)err;
+	if (!*value || value[1] || !strchr("KMGTP", *value)) {
+		command_error("Invalid unit type '%s'. Possible options are "
+		              "'KMGTP'",
+		              value);
+		fputs("sacct: fatal: Invalid unit type\n", stderr);
+		exit(EXIT_FAILURE);
+	}
+	s->columns.unit = *value;
+	return 0;
+}
+
+/* Users of whom somebody must be known. */
+static int set_users(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
+{
+	struct sacct *s = ctx;
+	json_t *names = NULL, *item;
+	struct opt at = { .offset = 0 };
+	int64_t uid;
+	size_t i;
+
+	if (command_add_items(&names, &at, value, err) < 0)
+		return -1;
+	json_array_foreach(names, i, item) {
+		const char *name = json_string_value(item);
+
+		if (getpwnam(name) ||
+		    parse_int(name, 0, UINT32_MAX, &uid, NULL) == 0)
+			continue;
+		err_set(err, EINVAL, "Invalid user id: %s", name);
+		json_decref(names);
+		return -1;
+	}
+	json_decref(names);
+	return select_add_users(&s->by, opt, value, err);
+}
+
+/* Names or numbers of groups. */
+static int set_groups(void *ctx, const struct opt *opt, const char *value,
+                      struct err *err)
+{
+	struct sacct *s = ctx;
+	json_t *names = NULL, *item;
+	struct opt at = { .offset = 0 };
+	size_t i;
+
+	(void)opt;
+	if (command_add_items(&names, &at, value, err) < 0)
+		return -1;
+	if (!s->groups)
+		s->groups = json_array();
+	json_array_foreach(names, i, item) {
+		const char *name = json_string_value(item);
+		const struct group *group = getgrnam(name);
+		int64_t gid = group ? (int64_t)group->gr_gid : 0;
+
+		if (!group && parse_int(name, 0, UINT32_MAX, &gid, NULL) < 0) {
+			fprintf(stderr, "sacct: fatal: Invalid group id: %s\n",
+			        name);
+			exit(EXIT_FAILURE);
+		}
+		json_array_append_new(s->groups, json_integer(gid));
+	}
+	json_decref(names);
+	return 0;
+}
+
+/* MIN[-MAX] */
+static int set_nodes(void *ctx, const struct opt *opt, const char *value,
+                     struct err *err)
+{
+	struct sacct *s = ctx;
+
+	(void)opt;
+	return sbatch_parse_nodes(value, &s->least_nodes, &s->most_nodes, err);
 }
 
 static int set_fixed(void *ctx, const struct opt *opt, const char *value,
@@ -129,6 +221,8 @@ static const struct opt opts[] = {
 	{ 'D', "duplicates", NULL, NULL, .set = command_ignore },
 	{ 'E', "endtime", "TIME", "jobs that existed before this time", set_time, AT(until) },
 	{ 'o', "format", "NAME[%WIDTH],...", "columns", opt_set_text, AT(format) },
+	{ 'g', "group", "GROUP,...", "jobs of these groups", .set = set_groups },
+	{ 0, "gid", "GROUP,...", NULL, .set = set_groups },
 	{ 'e', "helpformat", NULL, "list the columns", opt_set_true, AT(help) },
 	{ 'j', "jobs", "JOB,...", "these jobs: 12, 12_3", .set = set_jobs },
 	{ 0, "job", "JOB,...", NULL, .set = set_jobs },
@@ -136,6 +230,7 @@ static const struct opt opts[] = {
 	{ 'l', "long", NULL, "many columns", .set = set_fixed },
 	{ 0, "name", "NAME,...", "jobs of these names", command_add_items, SELECT_AT(names) },
 	{ 'N', "nodelist", "NODE,...", "jobs on these nodes", command_add_items, SELECT_AT(nodes) },
+	{ 'i', "nnodes", "MIN[-MAX]", "jobs of so many nodes", .set = set_nodes },
 	{ 0, "noconvert", NULL, "sizes in megabytes", opt_set_true, AT(columns.no_convert) },
 	{ 'n', "noheader", NULL, "print no header line", opt_set_true, AT(columns.no_header) },
 	{ 'r', "partition", "QUEUE,...", "jobs of these queues", command_add_items, SELECT_AT(queues) },
@@ -145,9 +240,9 @@ static const struct opt opts[] = {
 	{ 'S', "starttime", "TIME", "jobs that existed after this time", set_time, AT(since) },
 	{ 's', "state", "STATE,...", "jobs in these states", .set = select_add_states },
 	{ 'T', "truncate", NULL, NULL, .set = command_ignore },
-	{ 0, "units", "UNIT", NULL, .set = command_ignore },
-	{ 'u', "user", "USER,...", "jobs of these users", .set = select_add_users },
-	{ 0, "uid", "USER,...", NULL, .set = select_add_users },
+	{ 0, "units", "K|M|G|T|P", "unit of sizes", .set = set_unit },
+	{ 'u', "user", "USER,...", "jobs of these users", .set = set_users },
+	{ 0, "uid", "USER,...", NULL, .set = set_users },
 	{ 'v', "verbose", NULL, NULL, .set = command_ignore },
 	OPT_END
 };
@@ -214,6 +309,17 @@ static bool has(const json_t *list, const char *text)
 	return !list;
 }
 
+static bool has_group(const struct sacct *s, const json_t *row)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(s->groups, i, item)
+		if (json_integer_value(item) == row_int(row, "gid"))
+			return true;
+	return !s->groups;
+}
+
 static bool fits(const struct sacct *s, const json_t *row)
 {
 	int64_t end = row_int(row, "end_time");
@@ -223,7 +329,10 @@ static bool fits(const struct sacct *s, const json_t *row)
 	if (s->since != ROW_NONE && job_is_over(row) && end != ROW_NONE &&
 	    end < s->since)
 		return false;
-	return has(s->by.states, row_text(row, "state")) &&
+	if (s->most_nodes && (row_int(row, "num_nodes") < s->least_nodes ||
+	                      row_int(row, "num_nodes") > s->most_nodes))
+		return false;
+	return has_group(s, row) && has(s->by.states, row_text(row, "state")) &&
 	       has(s->by.users, row_text(row, "user")) &&
 	       has(s->by.queues, row_text(row, "queue")) &&
 	       has(s->by.names, row_text(row, "name")) &&
@@ -375,6 +484,24 @@ static int run(const struct sacct *s, struct err *err)
 	return rc;
 }
 
+/* Whether the time between -S and -E, which is now by default, begins before
+ * it ends. */
+static bool is_span(const struct sacct *s)
+{
+	int64_t until = s->until == ROW_NONE ? time(NULL) : s->until;
+	struct buf from = { 0 }, to = { 0 };
+
+	if (s->since == ROW_NONE || s->since <= until)
+		return true;
+	put_moment(s->since, &from);
+	put_moment(until, &to);
+	command_error("Start time (%s) requested is after end time (%s).",
+	              from.data, to.data);
+	buf_free(&from);
+	buf_free(&to);
+	return false;
+}
+
 int sacct_main(int argc, char **argv)
 {
 	struct sacct s = { .since = ROW_NONE,
@@ -388,12 +515,14 @@ int sacct_main(int argc, char **argv)
 		return EXIT_SUCCESS;
 	}
 	if (first < argc) {
-		fprintf(stderr, "sacct: fatal: Unknown arguments:\n");
+		command_error("Unknown arguments:");
 		for (; first < argc; first++)
-			fprintf(stderr, "sacct: fatal:  %s\n", argv[first]);
+			command_error(" %s", argv[first]);
 		return EXIT_FAILURE;
 	}
-	if (json_array_size(s.by.ids) > LIMIT_IDS) {
+	if (!is_span(&s)) {
+		status = EXIT_FAILURE;
+	} else if (json_array_size(s.by.ids) > LIMIT_IDS) {
 		command_error("more than %d jobs are named: name fewer",
 		              LIMIT_IDS);
 		status = EXIT_FAILURE;
@@ -409,5 +538,6 @@ int sacct_main(int argc, char **argv)
 	select_free(&s.by);
 	json_decref(s.jobs);
 	json_decref(s.clusters);
+	json_decref(s.groups);
 	return status;
 }

@@ -288,14 +288,16 @@ static const struct {
 static bool is_own_cluster(struct scontrol *s)
 {
 	struct err err;
+	bool own = scontrol_connect(s, "slurm_load_ctl_conf");
 
-	if (!scontrol_connect(s, "slurm_load_ctl_conf"))
-		return false;
-	if (command_check_clusters(s->client, s->clusters, &err) == 0)
-		return true;
-	command_error("%s", err.text);
-	client_close(s->client);
-	return false;
+	if (own && command_check_clusters(s->client, s->clusters, &err) < 0) {
+		command_error("%s", err.text);
+		client_close(s->client);
+		own = false;
+	}
+	json_decref(s->clusters);
+	s->clusters = NULL;
+	return own;
 }
 
 int scontrol_main(int argc, char **argv)

@@ -36,6 +36,28 @@ $ended.batch|CANCELLED|0:15" "" \
 	sacct -n -P -j "$ended" -o JobID,State,ExitCode
 says "exit statuses and signals" 0 "$failed|3:0
 $killed|0:9" "" sacct -n -X -P -j "$failed" -j "$killed" -o JobID,ExitCode
+says "a script that was killed" 0 "$killed|FAILED|0:9|0:0
+$killed.batch|CANCELLED|0:9|" "" sacct -n -P -j "$killed" -o JobID,State,ExitCode,DerivedExitCode
+says "what waits has its CPUs, what is held no priority" 0 "$waits|1|0" "" \
+	sacct -n -P -j "$waits" -o JobID,AllocCPUS,Priority
+says "sizes in gigabytes" 0 "0.10G|billing=1,cpu=1,mem=0.10G,node=1" "" \
+	sacct -X -n -P --units=G -j "$runs" -o ReqMem,AllocTRES
+says "in kilobytes" 0 "102400K" "" sacct -X -n -P --units=K -j "$runs" -o ReqMem
+says "no unit" 1 "" "sacct: error: Invalid unit type 'X'. Possible options are 'KMGTP'
+sacct: fatal: Invalid unit type" sacct --units=X -j "$runs"
+says "by group" 0 "$runs" "" sacct -X -n -P -g "$(id -g)" -j "$runs" -o JobID
+says "of another group" 0 "" "" sacct -X -n -P -g 54321 -j "$runs" -o JobID
+says "by nodes" 0 "$runs" "" sacct -X -n -P -i 1-2 -j "$runs" -o JobID
+says "by more nodes" 0 "" "" sacct -X -n -P -i 2-3 -j "$runs" -o JobID
+says "no such user" 1 "" "sacct: error: Invalid user id: nosuchuser" sacct -u nosuchuser
+says "no time" 1 "" "Invalid time specification (pos=0): bogus" sacct -S bogus
+says "a time that ends before it begins" 1 "" \
+	"sacct: error: Start time (2030-01-01T00:00:00) requested is after end time (2029-01-01T00:00:00)." \
+	sacct -S 2030-01-01 -E 2029-01-01
+says "words behind" 1 "" "sacct: error: Unknown arguments:
+sacct: error:  extra" sacct extra
+says "a header is cut without a mark" 0 "JobID Sta 
+----- --- " "" sacct -j 99999999 -o JobID%5,State%3
 says "an array that has not started" 0 "${array}_[0-9%3]|PENDING|None assigned" "" \
 	sacct -n -P -j "$array" -o JobID,State,NodeList
 says "columns are cut with a plus" 0 \

@@ -75,6 +75,13 @@ salloc: Relinquishing job allocation $((kept + 1))" salloc /no/such
 
 # --- waiting ---------------------------------------------------------------------
 
+# It says once why it waits, however long that is.
+srun -H true 2>long.err &
+long=$!
+wait_for grep -q queued long.err
+# shellcheck disable=SC2034 # wait_for uses it
+begun=$(date +%s)
+
 gate full
 salloc -n4 sh -c ": >full.in; $(at_gate full)" 2>full.err &
 holder=$!
@@ -107,6 +114,14 @@ salloc: Granted job allocation $third
 salloc: Relinquishing job allocation $third"
 
 # --- clients that are killed ------------------------------------------------------
+
+# shellcheck disable=SC2016 # expanded by wait_for
+wait_for '[ "$(date +%s)" -gt $((begun + 6)) ]'
+id=$(sed -n 's/.*job \([0-9]*\) queued.*/\1/p' long.err)
+is "a long wait" "$(cat long.err)" "srun: job $id queued and waiting for resources"
+kill "$long"
+wait "$long" 2>/dev/null
+becomes "until it is given up" "$id" CANCELLED
 
 # ID: asks for an allocation
 ask_for()

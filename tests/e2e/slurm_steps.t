@@ -76,7 +76,7 @@ steps "more tasks than the job has" 1 "" "$cannot More processors requested than
 steps "unless they share CPUs" 0 "" "" -n5 -O true
 steps "more memory" 1 "" "$cannot Memory required by task is not available" -n1 --mem=1G true
 steps "GPUs of a job without" 1 "" "$cannot Invalid generic resource (gres) specification" -n1 --gpus-per-task=1 true
-steps "nodes that it has not" 1 "" "$cannot Requested node configuration is not available" -N2 -n2 true
+steps "nodes that it has not" 1 "" "srun: error: Only allocated 1 nodes asked for 2" -N2 -n2 true
 steps "its own node by name" 0 "" "" -N1 -n1 -w "$node" true
 steps "another one" 1 "" "$cannot Requested node configuration is not available" -n1 -w nosuch true
 run inside srun -n5 true
@@ -339,7 +339,8 @@ says "several components" 1 "" "srun: error: heterogeneous jobs are not supporte
 	srun true : true
 held=$(sbatch --parsable -H --wrap true)
 says "a job that waits" 1 "" \
-	"srun: error: Unable to create step for job $held: Job is pending execution" \
+	"srun: error: Unable to confirm allocation for job $held: Job is pending execution
+srun: Check SLURM_JOB_ID environment variable. Expired or invalid job $held" \
 	srun --jobid="$held" true
 
 # --- clients that mean no good ------------------------------------------------------------
