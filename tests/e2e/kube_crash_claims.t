@@ -1,0 +1,57 @@
+#!/bin/sh
+# The daemon is killed between any two of the calls by which it gives GPUs by
+# claims: POST, PUT, PATCH, Binding, and those that end a job. No GPU is given
+# twice, none is kept. KILL_WHEN=after runs one half of this.
+
+. "$top_srcdir/tests/e2e/lib.sh"
+. "$top_srcdir/tests/kube/control_plane.sh"
+
+ns="team"
+. "$top_srcdir/tests/kube/killed.sh"
+
+ok "a control plane starts" kube_start || bail "there is no control plane"
+ok "with a node" eval "kwok_start && kube_nodes 1 dra 0"
+kube_slice dra-0 1 1 a gpu-0:0:0 gpu-1:0:0
+kube create namespace "$ns" >/dev/null
+between_start
+
+configure "
+queue default { grace = \"1s\" }
+pool gpu { runner = kubernetes  kubeconfig = \"$kube/between.conf\"
+	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes
+	device_driver = \"gpu.test\" }
+scheduling { resume_cooldown = \"0s\"  max_evictions_per_hour = 60 }"
+start_daemon || bail "aischedd does not start"
+
+# JOB: prints the GPUs that its claims have, in order
+devices()
+{
+	$k get resourceclaims -l "aisched.io/job-id=$1" -o 'jsonpath={range .items[*]}{range .status.allocation.devices.results[*]}{.device}{"\n"}{end}{end}' |
+		sort | tr '\n' ' '
+}
+
+no_claim_is_left()
+{
+	nothing_is_left && [ -z "$($k get resourceclaims -o name)" ]
+}
+
+claims()
+{
+	arm
+	id=$(aisub --parsable -n 2 --gpus-per-task 1 --nodelist dra-0 \
+		--wrap true)
+	reaches "a gang with claims" runs "$id" 2
+	is "each GPU is given once" "$(devices "$id")" "gpu-0 gpu-1 "
+	arm
+	better=$(aisub --parsable --class interactive --gpus-per-task 2 \
+		--nodelist dra-0 --wrap true)
+	reaches "it is preempted" runs "$better" 1
+	is "the GPUs are the other one's" "$(devices "$id")/$(devices "$better")" \
+		"/gpu-0 gpu-1 "
+	aicancel "$id"
+	aicancel "$better"
+	ok "no claim is left" wait_for no_claim_is_left
+}
+each_call claims
+
+done_testing

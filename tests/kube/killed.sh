@@ -1,0 +1,105 @@
+# shellcheck shell=sh
+# killed.sh - kill the daemon between any two of its calls to a cluster
+#
+#	. "$top_srcdir/tests/e2e/lib.sh"
+#	. "$top_srcdir/tests/kube/control_plane.sh"
+#	. "$top_srcdir/tests/kube/killed.sh"
+#	between_start
+#	life() { arm; id=$(aisub …); reaches "a start" runs "$id" 2; }
+#	each_call life
+#
+# $ns is the namespace of the jobs; $k is kubectl there. KILL_WHEN=after runs
+# one half: calls that have been carried out but not answered.
+
+k="kube --namespace ${ns:?}"
+
+# Prints how many of our objects there are, a line for each kind: "Job 1".
+objects()
+{
+	$k get jobs,pods,secrets,services -l aisched.io/cluster=test \
+		-o 'jsonpath={range .items[*]}{.kind}{"\n"}{end}' |
+		sort | uniq -c | awk '{ print $2, $1 }'
+}
+
+# TEXT: whether these are our objects, once the cluster has removed earlier ones
+objects_are()
+{
+	[ "$(objects | tr '\n' ' ')" = "$1" ]
+}
+
+nothing_is_left()
+{
+	objects_are ""
+}
+
+# JOB COUNT: whether it has COUNT pods that have not ended, all running, in one
+# Job
+runs()
+{
+	is_state "$1" RUNNING && [ "$($k get pods -l "aisched.io/job-id=$1" \
+		-o 'jsonpath={range .items[*]}{.status.phase}{"\n"}{end}' |
+		grep -v Failed | sort | uniq -c | tr -d ' ')" = "$2Running" ] &&
+		[ "$($k get jobs -l "aisched.io/job-id=$1" -o name |
+			wc -l)" -eq 1 ]
+}
+
+# JOB FIELDS: prints them as aiq shows them
+fields()
+{
+	aiq --no-header -o "$2" "$1" | tr -s ' '
+}
+
+has_died()
+{
+	! grep -qs '^State:.[^Z]' "/proc/${daemon_pid:?}/status"
+}
+
+# COMMAND [WORD]...: whether it succeeds, or the daemon is dead
+so_or_dead()
+{
+	has_died || "$@"
+}
+
+# Kill the daemon at call $n from now on.
+arm()
+{
+	between kill "$daemon_pid" "$when" "$n"
+}
+
+# WHAT GOAL [WORD]...: WHAT, begun under arm(), reaches the goal, though the
+# daemon may have to start again. Sets $more if it had to.
+reaches()
+{
+	what=$1
+	shift
+	wait_for so_or_dead "$@" >"${dir:?}/waited"
+	at=$(sed -n "$n{s,/.*/$ns/,,;s,?.*,,;p}" "${kube:?}/between.calls")
+	# Check the goal first: a call may come after it.
+	between
+	if has_died; then
+		more=yes
+		wait_daemon 2>/dev/null
+		start_daemon || bail "aischedd does not start again"
+		wait_for "$@" >"${dir:?}/waited"
+	else
+		at="its end"
+	fi
+	"$@"
+	result $? "$what, killed $when ${at:-call $n}" || cat "$dir/waited"
+}
+
+# COMMAND: runs it again and again, with the daemon killed at its first call, at
+# its second and so on
+each_call()
+{
+	for when in ${KILL_WHEN:-before after}; do
+		n=1 more=yes
+		while [ -n "$more" ]; do
+			more=
+			"$1"
+			n=$((n + 1))
+			[ $n -lt 30 ] || bail "there is no end of calls"
+		done
+	done
+}
+
