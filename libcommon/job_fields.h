@@ -108,6 +108,7 @@
 	X(batch_host, false, false)      \
 	X(time_left, false, false)       \
 	X(allocation, false, false)      \
-	X(devices, false, true)
+	X(devices, false, true)          \
+	X(asked, false, false)
 
 #endif

@@ -107,6 +107,8 @@
  *                                                 total {..}, since, until,
  *                                                 currency
  * dump      -                                     parts: the snapshot's text
+ * config    -                                     parts: the configuration in
+ *                                                 force, as a file
  * shutdown  -                                     -
  */
 #ifndef LIBCOMMON_MSG_H
@@ -154,7 +156,8 @@ enum role { ROLE_NOBODY, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
 	X(accounting, ROLE_ADMIN)   \
 	X(report, ROLE_USER)        \
 	X(history, ROLE_OPERATOR)   \
-	X(exec, ROLE_USER)
+	X(exec, ROLE_USER)          \
+	X(config, ROLE_ADMIN)
 
 enum op {
 #define X(sym, role) OP_##sym,

@@ -85,6 +85,20 @@ static int op_metrics(struct daemon *d, struct ask *ask,
 	return 0;
 }
 
+static int op_config(struct daemon *d, struct ask *ask,
+                     const struct request_in *in, struct err *err)
+{
+	struct buf text = { 0 };
+
+	(void)in;
+	(void)err;
+	conf_print(d->conf, &text);
+	rpc_part(ask, text.data, text.len);
+	buf_free(&text);
+	daemon_say(d, ask, json_object());
+	return 0;
+}
+
 static int op_shutdown(struct daemon *d, struct ask *ask,
                        const struct request_in *in, struct err *err)
 {
@@ -152,6 +166,7 @@ static const struct {
 	[OP_excerpt] = { op_excerpt, false, "id=t task=i stream=t from=i len=i",
 	                 true },
 	[OP_dump] = { op_dump, false, "", false },
+	[OP_config] = { op_config, false, "", false },
 	[OP_shutdown] = { op_shutdown, false, "", false },
 	[OP_script] = { op_script, false, "id=t", false },
 	[OP_step] = { op_step, false, "id=t", false },

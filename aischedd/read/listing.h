@@ -27,7 +27,7 @@ enum listing_kind {
 	LIST_CRONS /* written by op/cron.c; without fields */
 };
 
-enum { LISTING_FIELDS = 112 };
+enum { LISTING_FIELDS = 120 };
 
 /* The fields and form that a request asks for. */
 struct listing {

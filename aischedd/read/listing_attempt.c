@@ -53,6 +53,17 @@ static int64_t gpu_mem_mib(const struct row_view *v)
 	return of(v)->gpu.mem_total_mib ? of(v)->gpu.mem_mib : SPEC_UNSET;
 }
 
+static void a_cost(struct row_view *v)
+{
+	int64_t cost = of(v)->cost;
+
+	if (cost == SPEC_UNSET)
+		put_null(v);
+	else
+		buf_printf(v->out, "%lld.%06lld", (long long)cost / 1000000,
+		           (long long)cost % 1000000);
+}
+
 /* clang-format off */
 FIELD(a_job_id,         put_int,    (int64_t)of(v)->job)
 FIELD(a_array_job_id,   put_int_or, (int64_t)of(v)->array, 0)
@@ -101,6 +112,7 @@ const struct field listing_attempt_fields[] = {
 				    X(peak_mem_mib) X(gpu_busy_seconds)
 					X(gpu_known_seconds) X(gpu_util)
 					    X(gpu_mem_mib) X(gpu_mem_total_mib)
+						X(cost)
 #undef X
-						{ NULL, NULL, false }
+						    { NULL, NULL, false }
 };

@@ -470,6 +470,25 @@ static void j_devices(struct row_view *v)
 	buf_free(&text);
 }
 
+/* The request as it was submitted, for replays; what the daemon added to it is
+ * left out. */
+static void j_asked(struct row_view *v)
+{
+	struct spec spec = v->spec;
+	json_t *obj;
+	char *text;
+
+	spec.has_cpus = spec.has_mem = SPEC_UNSET;
+	obj = spec_to_json(&spec);
+	text = json_dumps(obj, JSON_COMPACT);
+	if (v->json)
+		buf_puts(v->out, text);
+	else
+		put_text(v, text);
+	free(text);
+	json_decref(obj);
+}
+
 /* The seconds of its time limit that are left. */
 static void j_time_left(struct row_view *v)
 {

@@ -67,6 +67,8 @@ static void finish(struct reading *r)
 			                      json_string(r->wanted[i].text));
 	answer = json_pack("{s:I, s:o}", "rows", (json_int_t)r->rows, "missing",
 	                   missing);
+	if (r->veil.hides)
+		json_object_set_new(answer, "private", json_true());
 	if (r->page.asked)
 		json_object_set_new(answer, "after", page_cursor(&r->page));
 	if (r->page.counts)

@@ -11,7 +11,7 @@ static char *sql_of(const struct history_query *q)
 	         " began_ms, ended_ms, ran_ms, state, reason, evict, evict_by,"
 	         " exit_code, signal, held_cpu_ms, held_mem_mib_s, held_gpu_ms,"
 	         " cpu_ms, peak_mem_kib, gpu_busy_ms, gpu_known_ms,"
-	         " gpu_mem_mib, gpu_mem_total_mib FROM attempt a"
+	         " gpu_mem_mib, gpu_mem_total_mib, cost FROM attempt a"
 	         " LEFT JOIN name u ON u.id = user"
 	         " LEFT JOIN name q ON q.id = queue"
 	         " LEFT JOIN name c ON c.id = account"
@@ -74,6 +74,7 @@ static void row_of(const struct stmt *s, struct past_attempt *ret)
 	ret->gpu.known_ms = NUMBER(0);
 	ret->gpu.mem_mib = NUMBER(0);
 	ret->gpu.mem_total_mib = NUMBER(0);
+	ret->cost = NUMBER(SPEC_UNSET);
 #undef NUMBER
 #undef TEXT
 }

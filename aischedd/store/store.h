@@ -112,6 +112,7 @@ struct past_attempt {
 	int64_t state, why, evict, evict_by, exit_code, signal;
 	int64_t held[RES_N]; /* struct ledger_sum */
 	int64_t cpu_ms, peak_kib;
+	int64_t cost;       /* millionths of the currency */
 	struct gpu_use gpu; /* 0 where it is not known */
 };
 

@@ -271,6 +271,7 @@ static json_t *crontab(void)
 	X(report, json_pack("{s:s, s:[s, s], s:o}", "op", "report", "by",      \
 	                    "user", "hour", "users", names()))                 \
 	X(metrics, plain("metrics"))                                           \
+	X(config, plain("config"))                                             \
 	X(web, json_pack("{s:s, s:s}", "op", "web", "action", "link"))         \
 	X(session, json_pack("{s:s, s:s, s:s}", "op", "session", "action",     \
 	                     "login", "k", "x"))                               \
