@@ -43,6 +43,9 @@ struct ctl {
 	struct {
 		const char *before;
 	} history;
+	struct {
+		const char *conf, *since, *until;
+	} whatif;
 };
 
 /* The kind of names that a command takes as arguments, for completion. */
@@ -77,6 +80,10 @@ int run_audit(struct ctl *ctl, int argc, char **argv);
 /* accounting.c */
 int run_accounting(struct ctl *ctl, int argc, char **argv);
 int run_history(struct ctl *ctl, int argc, char **argv);
+
+/* whatif.c */
+extern const struct opt whatif_opts[];
+int run_whatif(struct ctl *ctl, int argc, char **argv);
 
 /* exec.c */
 extern const struct opt exec_opts[];

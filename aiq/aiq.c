@@ -7,6 +7,7 @@
 #include "aiq/columns.h"
 #include "aiq/efficiency.h"
 #include "aiq/list.h"
+#include "aiq/replay.h"
 #include "aiq/report.h"
 #include "libcommon/client/follow.h"
 #include "libcommon/client/table.h"
@@ -76,7 +77,7 @@ static int check(const struct aiq *aiq, struct err *err)
 	bool filter = aiq->states || aiq->names || aiq->nodes ||
 	              aiq->accounts || aiq->labels || aiq->all || aiq->cron;
 
-	if (check_report(aiq, err) < 0)
+	if (replay_check(aiq, err) < 0 || check_report(aiq, err) < 0)
 		return -1;
 	if (aiq->report)
 		return 0;
@@ -192,6 +193,8 @@ static int run(const struct aiq *aiq, const struct format *format,
 		return -1;
 	if (aiq->web)
 		rc = link_run(aiq, client, err);
+	else if (aiq->replay)
+		rc = replay_print(aiq, client, stdout, err);
 	else if (aiq->report)
 		rc = report_print(aiq, client, err);
 	else if (aiq->efficiency)

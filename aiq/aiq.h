@@ -76,7 +76,8 @@ struct aiq {
 	json_t *users, *queues, *states, *names, *nodes; /* NULL: all */
 	json_t *accounts, *labels, *pools, *classes;
 	bool report, efficiency, running, csv;
-	const char *file; /* of archived jobs, in place of the daemon */
+	bool replay, anonymous; /* with history */
+	const char *file;       /* of archived jobs, in place of the daemon */
 	const char *by;
 	int64_t top; /* rows of a report; -1: all */
 	bool all, json, no_header, watch, follow, tasks;

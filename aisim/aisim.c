@@ -4,11 +4,14 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/pass/why.h"
 #include "aisim/advise.h"
 #include "aisim/cluster.h"
+#include "aisim/compare.h"
+#include "aisim/nodes.h"
 #include "aisim/sim.h"
 #include "libcommon/err.h"
 #include "libcommon/mem.h"
@@ -16,7 +19,7 @@
 #include "libcommon/parse.h"
 
 struct args {
-	const char *conf, *jobs, *swf, *history;
+	const char *conf, *jobs, *swf, *history, *compare;
 	const char *events, *summary;
 	int64_t until;
 	bool check, shares, advise, json;
@@ -43,8 +46,12 @@ static const struct opt opts[] = {
 	  opt_set_text, AT(jobs) },
 	{ 0, "swf", "FILE", "jobs in the Standard Workload Format",
 	  opt_set_text, AT(swf) },
-	{ 0, "history", "FILE", "jobs as `aiq --history --json` prints them",
+	{ 0, "history", "FILE",
+	  "jobs as `aiq --history --replay` or --json prints them",
 	  opt_set_text, AT(history) },
+	{ 0, "compare", "FILE",
+	  "compare with what this configuration makes of them",
+	  opt_set_text, AT(compare) },
 	{ 0, "until", "SECOND", "end after this second", .set = set_until },
 	{ 0, "events", "FILE", "write events, one JSON object a line",
 	  opt_set_text, AT(events) },
@@ -54,8 +61,8 @@ static const struct opt opts[] = {
 	  opt_set_true, AT(shares) },
 	{ 0, "advise", NULL, "compare all orders of jobs on these jobs",
 	  opt_set_true, AT(advise) },
-	{ 0, "json", NULL, "print what --advise found as JSON", opt_set_true,
-	  AT(json) },
+	{ 0, "json", NULL, "print what --advise or --compare found as JSON",
+	  opt_set_true, AT(json) },
 	{ 0, "check", NULL, "verify every plan, fail on the first bad one",
 	  opt_set_true, AT(check) },
 	OPT_END
@@ -65,10 +72,9 @@ static const struct opt opts[] = {
 static const struct opt_prog prog = {
 	.name = "aisim",
 	.usage = "-c FILE (-j FILE | --swf FILE | --history FILE) [OPTION]...",
-	.about =
-	    "Run jobs through the scheduler of aischedd with a virtual "
-	    "clock.\nWithout --events, --summary, --shares and --advise the "
-	    "summary is printed.",
+	.about = "Run jobs through the scheduler of aischedd with a virtual "
+		 "clock.\nWithout --events, --summary, --shares, --advise and "
+		 "--compare the summary is printed.",
 	.opts = opts,
 };
 
@@ -81,13 +87,38 @@ static int usage(const char *text)
 
 /* --- input ------------------------------------------------------------- */
 
+/* The worst state of the tasks of an array: one that has not COMPLETED. */
+static int past_array(const struct sim *sim, const struct trace_array *array,
+                      struct past *ret)
+{
+	*ret = (struct past){ .state = JOB_COMPLETED, .start = NO_TIME };
+	for (uint32_t task = array->min; task <= array->max; task++) {
+		uint64_t id = trace_task(sim->trace, array, task);
+		const struct sim_job *sj = id ? &sim->job[id - 1] : NULL;
+
+		if (!sj)
+			continue;
+		if (sj->stats.end == NO_TIME)
+			return -1;
+		if (sj->end != JOB_COMPLETED)
+			ret->state = (enum job_state)sj->end;
+		if (sj->stats.first_start > ret->start || ret->start == NO_TIME)
+			ret->start = sj->stats.first_start;
+	}
+	return 0;
+}
+
 /* Look up an ended job that the state no longer keeps. */
 static int past(uint64_t job, uint32_t task, struct past *ret, void *ctx)
 {
 	const struct sim *sim = ctx;
 	const struct sim_job *sj;
+	const struct trace_array *array = trace_array(sim->trace, job);
 
-	(void)task;
+	if (array && task == NO_TASK)
+		return past_array(sim, array, ret);
+	if (array)
+		job = trace_task(sim->trace, array, task);
 	if (!job || job > sim->trace->njobs)
 		return -1;
 	sj = &sim->job[job - 1];
@@ -98,11 +129,12 @@ static int past(uint64_t job, uint32_t task, struct past *ret, void *ctx)
 	return 0;
 }
 
-static struct conf *load_conf(void)
+static struct conf *load_conf(const char *path, struct buf *lacks)
 {
 	struct buf warnings = { 0 };
 	struct err why;
-	struct conf *conf = conf_load(arg.conf, &warnings, &why);
+	struct conf *conf =
+	    nodes_load_conf(path, arg.history, &warnings, lacks, &why);
 
 	if (!conf)
 		errx(EXIT_FAILURE, "%s", why.text);
@@ -110,6 +142,20 @@ static struct conf *load_conf(void)
 		fputs(warnings.data, stderr);
 	buf_free(&warnings);
 	return conf;
+}
+
+/* Say what a replay has not, which would make it do better than the past. */
+static void warn_lacks(const struct trace *trace)
+{
+	const char *at = trace->lacks.data, *line;
+	size_t len;
+
+	while ((line = text_line(&at, &len)))
+		warnx("%s: left out: %.*s", trace->file, (int)len, line);
+	if (trace->ndropped)
+		warnx("%s: dependencies on jobs that are not in it are met: "
+		      "%zu",
+		      trace->file, trace->ndropped);
 }
 
 static int read_trace(struct trace *trace, struct err *err)
@@ -123,7 +169,11 @@ static int read_trace(struct trace *trace, struct err *err)
 	if (trace->nleft_out && !arg.replayed)
 		warnx("%s: jobs left out: %zu; the first: %s", trace->file,
 		      trace->nleft_out, trace->left_out.text);
-	return trace_finish(trace, err);
+	if (trace_finish(trace, err) < 0)
+		return -1;
+	if (!arg.replayed)
+		warn_lacks(trace);
+	return 0;
 }
 
 /* --- output ------------------------------------------------------------ */
@@ -181,15 +231,18 @@ static void warn_if_none_started(const struct sim *sim)
 
 /* --- the run ----------------------------------------------------------- */
 
-static int run(struct sim *sim, FILE *events, struct err *err)
+static const char *input(void)
 {
-	const char *file = arg.swf       ? arg.swf
-	                   : arg.history ? arg.history
-	                                 : arg.jobs;
+	return arg.swf ? arg.swf : arg.history ? arg.history : arg.jobs;
+}
 
+static int run(struct sim *sim, FILE *events, struct left_out *left,
+               struct err *err)
+{
 	if (cluster_begin(sim->state, err) < 0)
 		return -1;
-	sim->trace = trace_new(sim->state, file);
+	sim->trace = trace_new(sim->state, input());
+	sim->trace->left = left;
 	if (read_trace(sim->trace, err) < 0)
 		return -1;
 	sim->job = xcalloc(sim->trace->njobs + 1, sizeof(*sim->job));
@@ -206,14 +259,15 @@ static void keep_memory(void)
 }
 
 /* Simulate from the beginning.  The caller frees with end_run(). */
-static void begin_run(struct sim *sim, const struct conf *conf, FILE *events)
+static void begin_run(struct sim *sim, const struct conf *conf, FILE *events,
+                      struct left_out *left)
 {
 	struct err why;
 
 	sim->check = arg.check;
 	sim->shares = arg.shares ? stdout : NULL;
 	sim->state = state_new(conf, past, sim);
-	if (run(sim, events, &why) < 0)
+	if (run(sim, events, left, &why) < 0)
 		errx(EXIT_FAILURE, "%s", why.text);
 }
 
@@ -228,7 +282,7 @@ static void simulate(const struct conf *conf)
 	FILE *events = open_output(arg.events);
 	struct sim sim = { 0 };
 
-	begin_run(&sim, conf, events);
+	begin_run(&sim, conf, events, NULL);
 	warn_if_none_started(&sim);
 	close_output(events, arg.events);
 	close_output(sim.shares, "standard output");
@@ -245,7 +299,7 @@ static void advise(struct conf *conf)
 		struct sim sim = { 0 };
 
 		advise_prepare(conf, &configured, i);
-		begin_run(&sim, conf, NULL);
+		begin_run(&sim, conf, NULL, NULL);
 		if (!i)
 			warn_if_none_started(&sim);
 		arg.replayed = true;
@@ -261,6 +315,85 @@ static void advise(struct conf *conf)
 	close_output(stdout, "standard output");
 }
 
+/* Read the jobs without running them: leaves out those that this configuration
+ * cannot take. */
+static void find_left(const struct conf *conf, struct left_out *left)
+{
+	struct state *state = state_new(conf, past, NULL);
+	struct trace *trace = trace_new(state, input());
+	struct err why;
+
+	trace->left = left;
+	if (cluster_begin(state, &why) < 0 || read_trace(trace, &why) < 0)
+		errx(EXIT_FAILURE, "%s", why.text);
+	trace_free(trace);
+	state_free(state);
+}
+
+static void take_names(const struct sim *sim, struct compare_names *ret)
+{
+	const struct trace *trace = sim->trace;
+
+	ret->queue = xcalloc(trace->njobs + 1, sizeof(*ret->queue));
+	ret->user = xcalloc(trace->njobs + 1, sizeof(*ret->user));
+	for (size_t i = 0; i < trace->njobs; i++) {
+		const struct trace_job *tj = &trace->job[i];
+
+		ret->queue[i] = state_conf(sim->state)->queues[tj->queue].name;
+		ret->user[i] = trace->user[tj->user];
+	}
+}
+
+/* Take the jobs of both runs to be the same. */
+static void compare(const struct conf *is, const struct conf *was,
+                    const struct buf *lacks)
+{
+	struct compare_run is_run, was_run, real = { 0 };
+	struct sim is_sim = { 0 }, was_sim = { 0 };
+	struct left_out left = { 0 };
+	struct stat st;
+	struct buf all = { 0 };
+	struct compare c = {
+		.was = &was_run, .is = &is_run, .left = &left, .lacks = &all
+	};
+
+	arg.replayed = true;
+	if (stat(input(), &st) == 0 && !S_ISREG(st.st_mode))
+		errx(EXIT_FAILURE,
+		     "'%s' is read several times: give --compare a file, not a "
+		     "pipe",
+		     input());
+	find_left(is, &left);
+	find_left(was, &left);
+	begin_run(&is_sim, is, NULL, &left);
+	compare_take(&is_sim, &is_run);
+	end_run(&is_sim);
+	begin_run(&was_sim, was, NULL, &left);
+	compare_take(&was_sim, &was_run);
+	if (was_sim.trace->is_replay) {
+		compare_take_real(&was_sim, &real);
+		c.real = &real;
+	}
+	take_names(&was_sim, &c.names);
+	buf_add(&all, lacks->data, lacks->len);
+	buf_add(&all, was_sim.trace->lacks.data, was_sim.trace->lacks.len);
+	if (was_sim.trace->ndropped)
+		buf_printf(&all,
+		           "%zu dependencies on jobs that are not in it\n",
+		           was_sim.trace->ndropped);
+	buf_addc(&all, '\0');
+	compare_print(&c, arg.json, stdout);
+	close_output(stdout, "standard output");
+	end_run(&was_sim);
+	compare_free(&is_run);
+	compare_free(&was_run);
+	compare_free(&real);
+	free(c.names.queue);
+	free(c.names.user);
+	left_free(&left);
+	buf_free(&all);
+}
+
 static const char *mistake(void)
 {
 	if (!arg.conf)
@@ -269,14 +402,20 @@ static const char *mistake(void)
 		return "give one of --jobs, --swf and --history";
 	if (arg.advise && (arg.events || arg.summary || arg.shares))
 		return "--advise goes without --events, --summary and --shares";
-	if (arg.json && !arg.advise)
-		return "--json goes with --advise; all else is JSON anyway";
+	if (arg.compare && (arg.events || arg.summary || arg.shares ||
+	                    arg.advise || arg.until != TRACE_NEVER))
+		return "--compare goes without --events, --summary, --shares, "
+		       "--advise and --until";
+	if (arg.json && !arg.advise && !arg.compare)
+		return "--json goes with --advise and --compare; all else is "
+		       "JSON anyway";
 	return NULL;
 }
 
 int main(int argc, char **argv)
 {
-	struct conf *conf;
+	struct conf *conf, *old = NULL;
+	struct buf lacks = { 0 };
 
 	keep_memory();
 	if (opt_parse(&prog, &arg, argc, argv) < argc)
@@ -285,11 +424,19 @@ int main(int argc, char **argv)
 		return usage(mistake());
 	setenv("TZ", "UTC0",
 	       1); /* the same output in every locale and time zone */
-	conf = load_conf();
-	if (arg.advise)
+	conf = load_conf(arg.conf, &lacks);
+	if (arg.compare)
+		old = load_conf(arg.compare, NULL);
+	if (lacks.len && !arg.compare)
+		fprintf(stderr, "aisim: left out: %s", lacks.data);
+	if (arg.compare)
+		compare(conf, old, &lacks);
+	else if (arg.advise)
 		advise(conf);
 	else
 		simulate(conf);
 	conf_free(conf);
+	conf_free(old);
+	buf_free(&lacks);
 	return EXIT_SUCCESS;
 }

@@ -5,11 +5,13 @@
 #include <time.h>
 
 #include "aischedd/sched/check/plan_check.h"
+#include "aischedd/state/cluster/ledger.h"
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/reserve.h"
 #include "aischedd/state/life/alarm.h"
 #include "aischedd/state/life/lifecycle.h"
 #include "aischedd/state/life/submit.h"
+#include "aischedd/state/load.h"
 #include "aischedd/state/pass/apply.h"
 #include "aischedd/state/pass/snapshot.h"
 #include "aisim/cluster.h"
@@ -214,6 +216,22 @@ static void act_on(struct sim *sim, const struct effect *effect)
 	}
 }
 
+/* Note what attempts that are over held, and what they cost. */
+static void note_attempts(struct sim *sim, const struct changes *changes)
+{
+	for (size_t i = 0; i < changes->nattempts; i++) {
+		const struct attempt_row *row = &changes->attempt[i];
+		int pool = row->pool ? conf_pool_find(state_conf(sim->state),
+		                                      row->pool)
+		                     : -1;
+
+		sim->job[row->job - 1].stats.cost += row->cost;
+		for (int r = 0; pool >= 0 && r < RES_N; r++)
+			sim->held[(size_t)pool * RES_N + (size_t)r] +=
+			    row->sum.held[r];
+	}
+}
+
 /* Carry out effects and report changes, until nothing is left to do. */
 static void settle(struct sim *sim)
 {
@@ -225,6 +243,7 @@ static void settle(struct sim *sim)
 		state_changes(sim->state, &changes);
 		for (size_t i = 0; i < changes.njobs; i++)
 			tell_job(sim, changes.job[i]);
+		note_attempts(sim, &changes);
 		state_committed(sim->state);
 		n = state_take_effects(sim->state, &effect);
 		for (size_t i = 0; i < n; i++)
@@ -338,6 +357,40 @@ static void fire(struct sim *sim, const struct calendar_entry *e)
 
 /* --- what the trace brings --------------------------------------------- */
 
+/* Let the array exist when its first task arrives. */
+static void begin_array(struct sim *sim, uint64_t id)
+{
+	const struct trace_array *a = trace_array(sim->trace, id);
+
+	if (state_array(sim->state, id))
+		return;
+	state_load_array(sim->state, &(struct array){ .id = id,
+	                                              .limit = a->limit,
+	                                              .count = a->n,
+	                                              .unfinished = a->n,
+	                                              .min = a->min,
+	                                              .max = a->max,
+	                                              .step = 1,
+	                                              .started = NO_TIME,
+	                                              .exit_low = -1,
+	                                              .exit_high = -1 });
+}
+
+/* Set what a replayed job has besides its request. */
+static void set_replayed(struct sim *sim, const struct trace_job *tj,
+                         struct job *job)
+{
+	if (tj->begin != TRACE_NEVER && SIM_EPOCH + tj->begin > sim->now)
+		job->begin = SIM_EPOCH + tj->begin;
+	if (tj->deadline != TRACE_NEVER)
+		job->deadline = SIM_EPOCH + tj->deadline;
+	if (!tj->array)
+		return;
+	begin_array(sim, tj->array);
+	job->array = tj->array;
+	job->task = tj->task;
+}
+
 static struct job *admit(struct sim *sim, uint64_t id)
 {
 	struct trace_job *tj = &sim->trace->job[id - 1];
@@ -354,6 +407,8 @@ static struct job *admit(struct sim *sim, uint64_t id)
 	spec.dependency = tj->dependency;
 	spec_resolve(&spec, 0, &req, NULL);
 	job = state_make_job(sim->state, &spec, &who, tj->queue, id, submit);
+	if (tj->replayed)
+		set_replayed(sim, tj, job);
 	if (tj->preemptible >= 0)
 		job->preemptible = tj->preemptible;
 	/* A simulated job cannot be suspended in place: it ends, and may be
@@ -422,6 +477,16 @@ static void cancel(struct sim *sim, uint64_t id)
 		happen(sim, job, (struct event_in){ .kind = EV_cancel });
 }
 
+static void hold(struct sim *sim, uint64_t id, bool held)
+{
+	struct job *job = state_job(sim->state, id);
+
+	if (job)
+		happen(sim, job,
+		       (struct event_in){ .kind = held ? EV_hold : EV_release,
+		                          .by_operator = true });
+}
+
 static int reserve(struct sim *sim, const struct trace_act *act,
                    struct err *err)
 {
@@ -447,11 +512,17 @@ static int act(struct sim *sim, const struct trace_act *act, struct err *err)
 		cluster_set_down(sim->state, act->node, false);
 		break;
 	case TRACE_DRAIN:
-		state_drain(sim->state, act->node, true, "drained", NULL);
+	case TRACE_UNDRAIN:
+		state_drain(sim->state, act->node, act->kind == TRACE_DRAIN,
+		            "drained", NULL);
 		break;
 	case TRACE_RESERVE:
 		if (reserve(sim, act, err) < 0)
 			return -1;
+		break;
+	case TRACE_HOLD:
+	case TRACE_RELEASE:
+		hold(sim, act->job, act->kind == TRACE_HOLD);
 		break;
 	case TRACE_CANCEL:
 		cancel(sim, act->job);
@@ -474,7 +545,7 @@ static int happenings(struct sim *sim, struct err *err)
 
 		if (SIM_EPOCH + a->at > sim->now)
 			break;
-		if (a->kind == TRACE_CANCEL && !arrived) {
+		if (a->kind >= TRACE_HOLD && !arrived) {
 			arrive(sim);
 			arrived = true;
 		}
@@ -538,6 +609,8 @@ static int begin(struct sim *sim, struct err *err)
 	int rc = 0;
 
 	sim->now = SIM_EPOCH;
+	sim->held = xcalloc(RES_N * (state_conf(sim->state)->npools + 1),
+	                    sizeof(*sim->held));
 	sim->stats.upset = NO_TIME;
 	sim->stats.first_start = sim->stats.last_end = NO_TIME;
 	sim->stats.gpus_offered = cluster_gpus(sim->state) * 1000;
@@ -647,6 +720,7 @@ void sim_fini(struct sim *sim)
 	for (size_t i = 0; sim->job && i < sim->trace->njobs; i++)
 		free(sim->job[i].shown);
 	free(sim->job);
+	free(sim->held);
 	calendar_fini(&sim->calendar);
 	tell_fini(&sim->tell);
 	stats_fini(&sim->stats);

@@ -41,7 +41,9 @@ struct sim {
 	int64_t now;               /* now, by the state's clock */
 	unsigned retries; /* failed starts since anything else happened */
 	bool check;       /* run plan_check() on every plan */
-	FILE *shares;     /* receives the shares of second 0, or NULL */
+	/* [npools * RES_N] held by attempts that are over: struct ledger_sum */
+	int64_t *held;
+	FILE *shares; /* receives the shares of second 0, or NULL */
 	struct tell tell;
 	struct stats stats;
 };

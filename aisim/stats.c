@@ -90,6 +90,7 @@ void stats_evict(struct stats *stats, struct job_stats *job, uint64_t by,
 	    GROW(stats->evicted, stats->nevicted, &stats->evicted_cap);
 	stats->evicted[stats->nevicted++] = (struct eviction_note){ now, by };
 	stats->evictions++;
+	job->evictions++;
 	job->evicted = now;
 }
 

@@ -17,6 +17,8 @@ struct job_stats {
 	int64_t ran;                  /* seconds in all attempts */
 	int64_t gpus;                 /* thousandths, of one task */
 	int64_t grace;                /* seconds of grace */
+	int64_t cost;                 /* millionths of the currency */
+	uint32_t evictions;
 	bool was_running; /* running from the beginning: it did not wait */
 };
 

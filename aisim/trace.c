@@ -1,11 +1,13 @@
 /* trace.c - order jobs, and resolve names in their references */
 #include "aisim/trace.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/life/submit_check.h"
+#include "libcommon/dependency.h"
 #include "libcommon/mem.h"
 
 struct trace *trace_new(struct state *state, const char *file)
@@ -28,6 +30,10 @@ void trace_free(struct trace *trace)
 	free(trace->act);
 	map_free(&trace->names);
 	map_free(&trace->users);
+	map_free(&trace->arrays);
+	map_free(&trace->array_of);
+	buf_free(&trace->lacks);
+	free(trace->array);
 	free(trace->user);
 	arena_free(trace->arena);
 	free(trace);
@@ -65,6 +71,8 @@ uint32_t trace_user(struct trace *trace, const char *name)
 /* Fill in fields that traces lack and simulations ignore. */
 static void complete(const struct trace_job *job, struct spec *spec)
 {
+	if (job->replayed)
+		return;
 	spec->name = job->name;
 	if (spec->mem == SPEC_UNSET)
 		spec->mem = 0;
@@ -120,6 +128,8 @@ int trace_add(struct trace *trace, const struct trace_job *given,
 		return -1;
 	job.name = arena_strdup(trace->arena, job.name);
 	job.packed = spec_pack(spec);
+	if (job.in)
+		job.in = arena_strdup(trace->arena, job.in);
 	if (job.dependency)
 		job.dependency = arena_strdup(trace->arena, job.dependency);
 	trace->job = GROW(trace->job, trace->njobs, &trace->job_cap);
@@ -137,19 +147,23 @@ static int by_arrival(const void *a, const void *b)
 
 	if (x->submit != y->submit)
 		return x->submit < y->submit ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (x->task != y->task)
+		return x->task < y->task ? -1 : 1;
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
 static int by_time(const void *a, const void *b)
 {
 	const struct trace_act *x = a, *y = b;
-	bool x_cancel = x->kind == TRACE_CANCEL;
-	bool y_cancel = y->kind == TRACE_CANCEL;
+	bool x_cancel = x->kind >= TRACE_HOLD;
+	bool y_cancel = y->kind >= TRACE_HOLD;
 
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
 	if (x_cancel != y_cancel)
-		return x_cancel ? 1 : -1; /* cancels a job that arrives in the
+		return x_cancel ? 1 : -1; /* of a job that arrives in the
 		                             same second */
 	return x->line < y->line ? -1 : x->line > y->line;
 }
@@ -168,7 +182,183 @@ static void number_jobs(struct trace *trace)
 	}
 }
 
+/* --- jobs that are left out -------------------------------------------- */
+
+enum { REASONS_MAX = 100 };
+
+/* Returns the reason without the job that it is about. */
+static const char *bare_reason(const char *text)
+{
+	const char *end;
+
+	if (strncmp(text, "job '", 5) != 0)
+		return text;
+	end = strstr(text, "': ");
+	return end ? end + 3 : text;
+}
+
+static size_t reason_of(struct left_out *left, const char *text)
+{
+	for (size_t i = 0; i < left->nreasons; i++)
+		if (!strcmp(left->reason[i].text, text))
+			return i;
+	if (left->nreasons == REASONS_MAX)
+		return left->nreasons - 1;
+	if (left->nreasons == REASONS_MAX - 1)
+		text = "other reasons";
+	left->reason = GROW(left->reason, left->nreasons, &left->cap);
+	left->reason[left->nreasons].text = xstrdup(text);
+	left->reason[left->nreasons].n = 0;
+	return left->nreasons++;
+}
+
+void trace_leave(struct trace *trace, const char *name, const struct err *why)
+{
+	struct left_out *left = trace->left;
+	size_t i;
+
+	if (!trace->nleft_out++)
+		trace->left_out = *why;
+	if (!left || map_find(&left->jobs, key_of(name, strlen(name))))
+		return;
+	i = reason_of(left, bare_reason(why->text));
+	left->reason[i].n++;
+	left->n++;
+	map_set(&left->jobs, key_of(name, strlen(name)),
+	        (void *)(uintptr_t)(i + 1));
+}
+
+bool trace_leaves(struct trace *trace, const char *name)
+{
+	if (!trace->left ||
+	    !map_find(&trace->left->jobs, key_of(name, strlen(name))))
+		return false;
+	trace->nleft_out++;
+	return true;
+}
+
+void left_free(struct left_out *left)
+{
+	for (size_t i = 0; i < left->nreasons; i++)
+		free(left->reason[i].text);
+	free(left->reason);
+	map_free(&left->jobs);
+}
+
+/* --- arrays ------------------------------------------------------------ */
+
+struct trace_job *trace_find(const struct trace *trace, const char *name)
+{
+	uint64_t id = find(trace, name, strlen(name));
+
+	return id ? &trace->job[id - 1] : NULL;
+}
+
+const struct trace_array *trace_array(const struct trace *trace, uint64_t id)
+{
+	uintptr_t at = (uintptr_t)map_find(&trace->array_of, id);
+
+	return at ? &trace->array[at - 1] : NULL;
+}
+
+uint64_t trace_task(const struct trace *trace, const struct trace_array *array,
+                    uint32_t task)
+{
+	char name[48];
+
+	snprintf(name, sizeof(name), "%s_%u", array->name, task);
+	return find(trace, name, strlen(name));
+}
+
+static uintptr_t new_array(struct trace *trace, const struct trace_job *job,
+                           uint64_t id)
+{
+	trace->array = GROW(trace->array, trace->narrays, &trace->array_cap);
+	trace->array[trace->narrays++] =
+	    (struct trace_array){ .name = job->in,
+		                  .id = id,
+		                  .min = job->task,
+		                  .max = job->task,
+		                  .limit = job->limit };
+	map_set(&trace->arrays, key_of(job->in, strlen(job->in)),
+	        (void *)(uintptr_t)trace->narrays);
+	map_set(&trace->array_of, id, (void *)(uintptr_t)trace->narrays);
+	return trace->narrays;
+}
+
+/* Gather the tasks of arrays, whose ids are those of their first tasks. */
+static void number_arrays(struct trace *trace)
+{
+	for (size_t i = 0; i < trace->njobs; i++) {
+		struct trace_job *job = &trace->job[i];
+		struct trace_array *array;
+		uintptr_t at;
+
+		if (!job->in)
+			continue;
+		at = (uintptr_t)map_find(&trace->arrays,
+		                         key_of(job->in, strlen(job->in)));
+		if (!at)
+			at = new_array(trace, job, i + 1);
+		array = &trace->array[at - 1];
+		array->n++;
+		if (job->task < array->min)
+			array->min = job->task;
+		if (job->task > array->max)
+			array->max = job->task;
+		job->array = array->id;
+	}
+}
+
 /* --- references -------------------------------------------------------- */
+
+/* Returns the id in the simulation of the job or array of this id in the past;
+ * 0: it is not in the replay, or not before the job. */
+static uint64_t replayed_id(const struct trace *trace, uint64_t past,
+                            uint64_t mine)
+{
+	char name[24];
+	uintptr_t at;
+	uint64_t id;
+
+	snprintf(name, sizeof(name), "%llu", (unsigned long long)past);
+	at = (uintptr_t)map_find(&trace->arrays, key_of(name, strlen(name)));
+	id = at ? trace->array[at - 1].id : find(trace, name, strlen(name));
+	return id < mine ? id : 0;
+}
+
+/* Let the conditions of a replayed job name jobs of the simulation. Those on
+ * jobs that are not in it are dropped and counted. */
+static int replay_dependency(struct trace *trace, struct trace_job *job,
+                             struct err *err)
+{
+	uint64_t mine = (uint64_t)(job - trace->job) + 1;
+	struct buf text = { 0 };
+	struct deps *deps;
+	uint32_t n = 0;
+
+	if (dependency_parse(job->dependency, &deps, err) < 0)
+		return -1;
+	for (uint32_t i = 0; i < deps->n; i++) {
+		struct dep dep = deps->dep[i];
+
+		if (dep.kind != DEP_SINGLETON)
+			dep.job = replayed_id(trace, dep.job, mine);
+		if (dep.kind == DEP_SINGLETON || dep.job)
+			deps->dep[n++] = dep;
+		else
+			trace->ndropped++;
+	}
+	deps->n = n;
+	job->dependency = NULL;
+	if (n) {
+		dependency_format(deps, &text);
+		job->dependency = arena_strdup(trace->arena, text.data);
+	}
+	buf_free(&text);
+	free(deps);
+	return 0;
+}
 
 /* "prep", "prep+5": returns the id of the job; *len: the length of its name. */
 static uint64_t target(const struct trace *trace, const char *s, size_t *len)
@@ -250,23 +440,75 @@ static int find_cancelled(const struct trace *trace, struct trace_act *act,
 	return 0;
 }
 
+void trace_act(struct trace *trace, enum trace_act_kind kind, const char *name,
+               uint32_t line, int64_t at)
+{
+	trace->act = GROW(trace->act, trace->nacts, &trace->act_cap);
+	trace->act[trace->nacts++] =
+	    (struct trace_act){ .at = at,
+		                .kind = kind,
+		                .line = line,
+		                .name = arena_strdup(trace->arena, name) };
+}
+
+static void shift_time(int64_t *at, int64_t by)
+{
+	if (*at != TRACE_NEVER)
+		*at -= by;
+}
+
+void trace_shift(struct trace *trace)
+{
+	int64_t first = INT64_MAX;
+
+	for (size_t i = 0; i < trace->njobs; i++)
+		if (trace->job[i].submit < first)
+			first = trace->job[i].submit;
+	for (size_t i = 0; i < trace->njobs; i++) {
+		struct trace_job *job = &trace->job[i];
+
+		job->submit -= first;
+		shift_time(&job->begin, first);
+		shift_time(&job->deadline, first);
+		shift_time(&job->real.start, first);
+		shift_time(&job->real.end, first);
+	}
+	for (size_t i = 0; i < trace->nacts; i++) {
+		struct trace_act *act = &trace->act[i];
+
+		act->at = act->at > first ? act->at - first : 0;
+		if (act->kind != TRACE_RESERVE)
+			continue;
+		act->at = 0;
+		act->reserve.end -= first;
+		act->reserve.start =
+		    act->reserve.start > first ? act->reserve.start - first : 0;
+	}
+}
+
 int trace_finish(struct trace *trace, struct err *err)
 {
 	number_jobs(trace);
+	number_arrays(trace);
 	if (trace->nacts)
 		qsort(trace->act, trace->nacts, sizeof(*trace->act), by_time);
 	for (size_t i = 0; i < trace->njobs; i++) {
 		struct trace_job *job = &trace->job[i];
 
-		if (job->dependency &&
-		    (number_dependency(trace, job, err) < 0 ||
-		     check_dependency(job, err) < 0))
+		int rc = 0;
+
+		if (job->dependency && job->replayed)
+			rc = replay_dependency(trace, job, err);
+		else if (job->dependency)
+			rc = number_dependency(trace, job, err);
+		if (rc < 0 ||
+		    (job->dependency && check_dependency(job, err) < 0))
 			return err_wrap(err, "%s:%u", trace->file, job->line);
 	}
 	for (size_t i = 0; i < trace->nacts; i++) {
 		struct trace_act *act = &trace->act[i];
 
-		if (act->kind == TRACE_CANCEL &&
+		if (act->kind >= TRACE_HOLD &&
 		    find_cancelled(trace, act, err) < 0)
 			return err_wrap(err, "%s:%u", trace->file, act->line);
 	}

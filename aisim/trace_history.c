@@ -67,17 +67,6 @@ static int64_t work_of(const struct past_row *row)
 	return row->end > row->start ? row->end - row->start : 0;
 }
 
-static void cancel(struct trace *trace, const char *name, uint32_t line,
-                   int64_t at)
-{
-	trace->act = GROW(trace->act, trace->nacts, &trace->act_cap);
-	trace->act[trace->nacts++] =
-	    (struct trace_act){ .at = at,
-		                .kind = TRACE_CANCEL,
-		                .line = line,
-		                .name = arena_strdup(trace->arena, name) };
-}
-
 static int read_job(struct reader *r, json_t *obj, struct err *err)
 {
 	struct trace_job job = { .line = r->line, .preemptible = -1 };
@@ -93,6 +82,8 @@ static int read_job(struct reader *r, json_t *obj, struct err *err)
 	job.user = trace_user(r->trace, row.user);
 	job.submit = row.submit;
 	job.work = work_of(&row);
+	job.begin = job.deadline = TRACE_NEVER;
+	job.real.start = job.real.end = TRACE_NEVER;
 	spec_init(&spec);
 	spec.queue = row.queue;
 	spec.class = row.class;
@@ -103,11 +94,12 @@ static int read_job(struct reader *r, json_t *obj, struct err *err)
 	spec.gpus = (int64_t)(row.gpus * 1000 + 0.5);
 	spec.mem = row.memory;
 	spec.time_limit = row.time_limit;
+	if (trace_leaves(r->trace, name))
+		return 0;
 	if (trace_add(r->trace, &job, &spec, &why) < 0) {
-		if (!r->trace->nleft_out++)
-			r->trace->left_out = why;
+		trace_leave(r->trace, name, &why);
 	} else if (row.start < 0) {
-		cancel(r->trace, name, r->line, row.end);
+		trace_act(r->trace, TRACE_CANCEL, name, r->line, row.end);
 	}
 	return 0;
 }
@@ -204,53 +196,56 @@ static int read_text(struct reader *r, struct err *err)
 	               "{\"jobs\":[...]}, or an archive of `aictl history`");
 }
 
-/* Shift all times so that the first job arrives in second 0. */
-static void shift(struct trace *trace)
+static int read_rest(gzFile file, const char *path, struct buf *ret,
+                     struct err *err)
 {
-	int64_t first = INT64_MAX;
+	int n;
 
-	for (size_t i = 0; i < trace->njobs; i++)
-		if (trace->job[i].submit < first)
-			first = trace->job[i].submit;
-	for (size_t i = 0; i < trace->njobs; i++)
-		trace->job[i].submit -= first;
-	for (size_t i = 0; i < trace->nacts; i++)
-		trace->act[i].at -= first;
-}
-
-/* Read a file, which may be compressed with gzip. */
-static int read_all(const char *path, struct buf *ret, struct err *err)
-{
-	gzFile file = gzopen(path, "rb");
-	int n, rc = 0;
-
-	if (!file)
-		return err_sys(err, "cannot read '%s'", path);
 	while ((n = gzread(file, buf_room(ret, CHUNK), CHUNK)) > 0)
 		buf_grew(ret, (size_t)n);
 	if (n < 0 || (!gzdirect(file) && !gzeof(file)))
-		rc = err_set(err, EIO, "cannot read '%s': %s", path,
-		             gzerror(file, &n));
-	gzclose(file);
-	return rc;
+		return err_set(err, EIO, "cannot read '%s': %s", path,
+		               gzerror(file, &n));
+	return 0;
 }
 
-int trace_read_history(struct trace *trace, struct err *err)
+static int read_history(struct trace *trace, gzFile file, struct buf *text,
+                        struct err *err)
 {
 	struct reader r = { .trace = trace, .line = 1 };
-	struct buf text = { 0 };
-	int rc = read_all(trace->file, &text, err);
 
-	if (rc == 0) {
-		buf_puts(&text, "");
-		r.text = text.data;
-		r.end = text.data + text.len;
-		rc = read_text(&r, err);
-		if (rc < 0)
-			err_wrap(err, "%s:%u", trace->file, r.line);
-		else
-			shift(trace);
-	}
+	if (read_rest(file, trace->file, text, err) < 0)
+		return -1;
+	buf_puts(text, "");
+	r.text = text->data;
+	r.end = text->data + text->len;
+	if (read_text(&r, err) < 0)
+		return err_wrap(err, "%s:%u", trace->file, r.line);
+	return 0;
+}
+
+/* The file may be compressed with gzip. */
+int trace_read_history(struct trace *trace, struct err *err)
+{
+	static const char replay[] = "{\"replay\":";
+	gzFile file = gzopen(trace->file, "rb");
+	struct buf text = { 0 };
+	int n, rc;
+
+	if (!file)
+		return err_sys(err, "cannot read '%s'", trace->file);
+	while (text.len < sizeof(replay) - 1 &&
+	       (n = gzread(file, buf_room(&text, sizeof(replay)),
+	                   (unsigned)(sizeof(replay) - 1 - text.len))) > 0)
+		buf_grew(&text, (size_t)n);
+	if (text.len == sizeof(replay) - 1 &&
+	    !memcmp(text.data, replay, text.len))
+		rc = trace_read_replay(trace, file, &text, err);
+	else
+		rc = read_history(trace, file, &text, err);
+	if (rc == 0)
+		trace_shift(trace);
+	gzclose(file);
 	buf_free(&text);
 	return rc;
 }

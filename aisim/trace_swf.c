@@ -97,10 +97,12 @@ static int read_line(struct trace *trace, const char *text, uint32_t line,
 	spec_init(&spec);
 	clean(field, &job, &spec);
 	if (spec.tasks * 1000 > cpus || spec.tasks > LIMIT_TASKS) {
-		trace->nleft_out++;
-		err_set(&trace->left_out, EINVAL,
+		struct err why;
+
+		err_set(&why, EINVAL,
 		        "it asks for more processors than the simulated nodes "
 		        "have");
+		trace_leave(trace, "", &why);
 		return 0;
 	}
 	snprintf(name, sizeof(name), "%lld", (long long)field[SWF_JOB]);

@@ -43,6 +43,55 @@ is "CSV has the names of columns" "$(echo "$csv" | head -n 1)" \
 is "and plain values" "$(echo "$csv" | sed '1d; s/,[0-9]\{10,\}/,TIME/' | sort |
 	xargs)" "$one,first,0,TIME. ${two}_0,second,3,TIME. ${two}_1,second,3,TIME. \
 $three,third,,."
+
+# --- a replay --------------------------------------------------------------
+
+PATH=$top_builddir/aisim:$PATH
+aiq --history --replay >"$dir/past.jsonl" 2>"$dir/err"
+is "a replay has a head, nodes, jobs, attempts and an end" \
+	"$(jq -r 'keys[-1]' "$dir/past.jsonl" | uniq -c | xargs)" \
+	"1 to 1 node 5 job 4 attempt 1 end"
+is "jobs are what they asked for" \
+	"$(jq -c "select(.job.job_id == $one).job.asked |
+		[.account, .name, .hold]" "$dir/past.jsonl")" '["vision","first",null]'
+aiq --history --replay --anonymous >"$dir/hidden"
+is "without names it has codes" \
+	"$(jq -c "select(.job.job_id == $one).job |
+		[.user, .asked.account, .asked.name[:1], .asked.workdir]" \
+		"$dir/hidden")" '["u1","a1","j",null]'
+is "and no name at all" "$(grep -c "vision\|first\|$(id -un)\|$dir" \
+	"$dir/hidden")" 0
+is "aisim simulates it, and again when it has no names" \
+	"$(aisim --history "$dir/past.jsonl" -c "$conf" 2>/dev/null |
+		jq -c '[.jobs, .ended]')" \
+	"$(aisim --history "$dir/hidden" -c "$conf" 2>/dev/null |
+		jq -c '[.jobs, .ended]')"
+misuse "a replay of some" "--replay goes with --since" \
+	aiq --history --replay -u root
+misuse "a replay of what runs" "--replay goes with --history" aiq --replay
+misuse "codes elsewhere" "--anonymous goes with" aiq --history --anonymous
+
+cp "$conf" "$dir/other.conf"
+is "what-if simulates both configurations" \
+	"$(aictl --json what-if -c "$dir/other.conf" |
+		jq -c '[.jobs, .old.ended, .new.ended, .difference.wait_p95,
+			.real.ended, .left_out[0].jobs]')" '[4,4,4,0,4,1]'
+sed -i '/^queue default/d' "$dir/other.conf"
+echo 'queue other { }' >>"$dir/other.conf"
+ok "and says what cannot be" eval \
+	"aictl what-if -c '$dir/other.conf' --since 1d | grep -q \
+	\"^left out: 4 jobs (there is no queue 'default'\""
+fails "one that is wrong" 1 "past.jsonl:1: unexpected token" \
+	aictl what-if -c "$dir/past.jsonl"
+fails "one that is not there" 1 "cannot read 'none'" aictl what-if -c none
+fails "none" 2 "what-if -c FILE" aictl what-if
+mkdir "$dir/own" && TMPDIR=$dir/own aictl what-if -c "$conf" >"$dir/told"
+is "its own files are gone" "$? $(ls "$dir/own")" "0 "
+if is_root; then
+	fails "who may not" 1 "an admin" as_user nobody "$dir/bin/aictl" what-if \
+		-c "$conf"
+fi
+
 misuse "CSV and JSON" "exclude each other" aiq --history --csv --json
 cd "$dir/work" || exit 1
 is "an archive is made" "$(aictl history archive --before now a.gz)" \
