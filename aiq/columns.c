@@ -101,6 +101,7 @@ static const struct column job_columns[] = {
 	{ "gpu_util", "GPUEFF", .right = true, .show = SHOW_RATIO },
 	{ "gpu_busy_seconds", "GPU_BUSY", .right = true, .show = SHOW_SPAN },
 	{ "gpu_known_seconds", "GPU_KNOWN", .right = true, .show = SHOW_SPAN },
+	{ "gpu_idle_seconds", "GPUIDLE", .right = true, .show = SHOW_SPAN },
 	{ "gpu_mem_mib", "GPUMEM", .right = true, .show = SHOW_MIB },
 	{ "gpu_mem_total_mib", "GPUMEM_OF", .right = true, .show = SHOW_MIB },
 	{ "workdir", "WORK_DIR", .letter = 'Z' },

@@ -284,6 +284,19 @@ double show_memory_of(const json_t *job)
 	return resource_of(job, "memory_mib") * most_tasks(job);
 }
 
+/* Tell it while the job runs and its GPUs do nothing. */
+static void show_idle(const json_t *job)
+{
+	struct buf text = { 0 };
+	int64_t idle;
+
+	if (!show_int_of(job, "gpu_idle_seconds", &idle))
+		return;
+	format_duration(&text, idle);
+	show_line("GPUs idle for", "%s", text.data);
+	buf_free(&text);
+}
+
 static void show_gpus(const json_t *job)
 {
 	double held =
@@ -488,6 +501,7 @@ void show_job(const json_t *job)
 	show_request(job);
 	show_nodes(job);
 	show_text(job, "devices", "devices");
+	show_idle(job);
 	show_times(job);
 	show_acts(job);
 	show_starts(job);

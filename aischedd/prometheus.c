@@ -435,6 +435,12 @@ static void put_overdue(struct prom *p)
 	put(p, (double)c->overdue.n, "queue", queue_name(p, q), NULL);
 }
 
+static void put_idle_gpus(struct prom *p)
+{
+	EACH_QUEUE(p, q, c)
+	put(p, (double)c->idle_gpus, "queue", queue_name(p, q), NULL);
+}
+
 static void put_crons(struct prom *p)
 {
 	const struct cron_entry *e = state_first_cron(p->d->state);
@@ -868,6 +874,7 @@ M("aisched_job_run_seconds", histogram, run, "run time of jobs that have ended, 
 M("aisched_promise_slip_seconds", histogram, slip, "start less promised start; an earlier start counts as 0") \
 M("aisched_oldest_wait_seconds", gauge, oldest, "how long the longest waiting job has been eligible") \
 M("aisched_overdue_jobs", gauge, overdue, "pending jobs that have waited longer than max_wait or hold_after") \
+M("aisched_idle_gpu_jobs", gauge, idle_gpus, "running jobs whose GPUs have been idle for as long as idle_gpu of the queue") \
 M("aisched_queue_open", gauge, open, "whether the queue takes jobs") \
 QUEUE_AMOUNT(M, "quota", "quota of the queue") \
 QUEUE_AMOUNT(M, "limit", "limit of the queue") \
@@ -996,6 +1003,7 @@ static void add_counts(struct queue_counts *to, const struct queue_counts *c,
 	to->started += c->started;
 	to->backfilled += c->backfilled;
 	to->overdue.n += counts_overdue(c, now);
+	to->idle_gpus += c->idle_gpus;
 	histogram_merge(&to->wait, &c->wait);
 	histogram_merge(&to->run, &c->run);
 	if (c->oldest != NO_TIME &&

@@ -168,6 +168,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		.time = ev->time,
 		.text = ev->text,
 		.gpu = ev->gpu,
+		.idle_ms = ev->idle_ms,
 		.outcome = ev->outcome,
 	};
 

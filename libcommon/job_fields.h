@@ -109,6 +109,7 @@
 	X(time_left, false, false)       \
 	X(allocation, false, false)      \
 	X(devices, false, true)          \
-	X(asked, false, false)
+	X(asked, false, false)           \
+	X(gpu_idle_seconds, false, true)
 
 #endif

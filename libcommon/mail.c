@@ -66,7 +66,8 @@ int mail_types_parse(const char *s, int64_t *ret, struct err *err)
 			    "bad mail type '%.*s': use NONE, ALL or a list of "
 			    "BEGIN, END, FAIL, REQUEUE, INVALID_DEPEND, "
 			    "TIME_LIMIT, TIME_LIMIT_50, TIME_LIMIT_80, "
-			    "TIME_LIMIT_90, ARRAY_TASKS and CRON_SKIPPED",
+			    "TIME_LIMIT_90, ARRAY_TASKS, CRON_SKIPPED and "
+			    "IDLE_GPU",
 			    (int)len, at);
 		types |= more;
 		at += len;

@@ -22,7 +22,8 @@
 	X(TIME_LIMIT_80, "TIME_LIMIT_80")   \
 	X(TIME_LIMIT_90, "TIME_LIMIT_90")   \
 	X(ARRAY_TASKS, "ARRAY_TASKS")       \
-	X(CRON_SKIPPED, "CRON_SKIPPED")
+	X(CRON_SKIPPED, "CRON_SKIPPED")     \
+	X(IDLE_GPU, "IDLE_GPU")
 
 enum mail_type {
 #define X(sym, name) MAIL_##sym,

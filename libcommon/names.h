@@ -112,7 +112,9 @@ enum reason_kind {
 	X(Preempted, ENDED, "it was evicted for another job")                  \
 	X(LinkAlignment, PLACE, "no node has its GPUs in as few link groups")  \
 	X(Volume, OWN, "a volume claim that it mounts cannot be used now")     \
-	X(Partition, PLACE, "no GPU has free slices where its partition may be")
+	X(Partition, PLACE,                                                    \
+	  "no GPU has free slices where its partition may be")                 \
+	X(IdleGpu, ENDED, "its GPUs were idle for as long as its queue allows")
 
 enum reason {
 #define X(sym, kind, text) WHY_##sym,

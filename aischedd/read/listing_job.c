@@ -435,6 +435,14 @@ static void j_gpu_busy_seconds(struct row_view *v)
 	put_milli_or(v, use.known_ms ? use.busy_ms : -1, -1);
 }
 
+/* Null unless it runs and its GPUs do nothing, or nobody knows. */
+static void j_gpu_idle_seconds(struct row_view *v)
+{
+	const struct ledger *l = v->job->ledger;
+
+	put_int_or(v, l && v->job->place ? l->idle_ms / 1000 : 0, 0);
+}
+
 static void j_gpu_util(struct row_view *v)
 {
 	struct gpu_use use = gpu_of(v);

@@ -144,6 +144,7 @@ struct run_event {
 	bool rebooted;      /* RUN_LOST: by a restart of the machine */
 	const char *text;   /* a sentence, or NULL */
 	struct gpu_use gpu; /* RUN_USED */
+	int64_t idle_ms;    /* RUN_USED: no GPU did anything for so long */
 	const struct outcome *outcome;    /* RUN_ENDED */
 	const struct node_info *node;     /* RUN_NODE */
 	const struct volume_info *volume; /* RUN_VOLUME */

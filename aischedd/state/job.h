@@ -33,7 +33,8 @@ enum cause {
 	CAUSE_REQUEUE,
 	CAUSE_PREEMPT,
 	CAUSE_DEADLINE,
-	CAUSE_FAILURE /* it or its node failed, and it is to be requeued */
+	CAUSE_FAILURE, /* it or its node failed, and it is to be requeued */
+	CAUSE_IDLE     /* its GPUs were idle for too long */
 };
 
 /* Where the tasks of a job run and what they hold; one allocation. */
@@ -83,6 +84,7 @@ struct job {
 	uint8_t state, hold, cause,
 	    why; /* enums; why: the reason of an ended job */
 	bool dirty, is_new, wants_resume, signalled;
+	bool gpus_idle;     /* 1: for longer than its queue likes */
 	bool came_back;     /* 1: it had ended, and is counted in the store */
 	bool reserved;      /* 1: it names a reservation */
 	bool claims;        /* 1: it mounts volume claims */

@@ -123,6 +123,8 @@ struct conf_node {
 	int line;
 };
 
+enum idle_action { IDLE_NOTIFY, IDLE_CANCEL };
+
 enum preempt_how { PREEMPT_SUSPEND, PREEMPT_REQUEUE, PREEMPT_CANCEL };
 
 /*
@@ -143,8 +145,10 @@ struct conf_queue {
 	int64_t max_submit, max_submit_per_user;      /* not ended, at a time */
 	int64_t max_gpus_per_user;                    /* milli */
 	int64_t max_wait, min_runtime, grace;         /* s */
-	int64_t price_factor;                         /* millionths */
+	int64_t idle_gpu;     /* s; CONF_NONE: no limit */
+	int64_t price_factor; /* millionths */
 	enum preempt_how preempt;
+	enum idle_action idle_gpu_action;
 	bool closed;            /* state = closed: like `aictl queue close` */
 	const char *class;      /* of jobs that name none */
 	struct strlist classes; /* classes that jobs may name; empty: all */

@@ -199,6 +199,7 @@ static const char *const metrics_accesses[] = { "none", "loopback", "open",
 	                                        NULL };
 static const char *const devices[] = { "auto", "dra", "plugin", NULL };
 static const char *const preempts[] = { "suspend", "requeue", "cancel", NULL };
+static const char *const idle_actions[] = { "notify", "cancel", NULL };
 
 #define KEY(key, kind_, member, ...)                                    \
 	{                                                               \
@@ -335,6 +336,9 @@ static const struct conf_key queue_keys[] = {
 	    .inherited = true),
 	KEY("preempt", WORD, preempt, .initial = "suspend", .words = preempts,
 	    .inherited = true),
+	KEY("idle_gpu", TIME, idle_gpu, RANGE(1, CENTURY_S), .inherited = true),
+	KEY("idle_gpu_action", WORD, idle_gpu_action, .initial = "notify",
+	    .words = idle_actions, .inherited = true),
 	KEY("price_factor", MICRO, price_factor, .initial = "1",
 	    RANGE(0, 1000 * (int64_t)1000000), .inherited = true,
 	    .special = true),

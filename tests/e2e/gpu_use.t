@@ -101,14 +101,20 @@ fi
 
 # --- jobs --------------------------------------------------------------------
 
+printf '#!/bin/sh\ncat >>"%s"\n' "$PWD/mails" >sendmail
+chmod 755 sendmail
 now "busy 0 90 4000" "busy 1 40 1024"
 configure '
 accounting { sample = "1s" }
+default_queue = "default"
+mail { command = "'"$PWD/sendmail"'" }
 queue default { grace = "1s" }
+queue told { grace = "1s"  idle_gpu = "2s" }
+queue ended { grace = "1s"  idle_gpu = "2s"  idle_gpu_action = cancel }
 pool here { runner = local }'
 # shellcheck disable=SC2119
 restart
-for g in a b c d; do
+for g in a b c d e; do
 	gate $g
 done
 id=$(submit -c 0.1 --mem 10M --gpus-per-task 1 --wrap "$(at_gate a)")
@@ -154,6 +160,34 @@ is "in reports" "$(aiq --report --json | jq -c '.total |
 	[(.gpueff * 100 | round), .gpu_busy_hours > 0, .idle_gpu_hours > .gpu_busy_hours,
 	 .gpu_known_ratio > 0 and .gpu_known_ratio <= 1]')" "[40,true,true,true]"
 ok "whose sums are those of the attempts" aictl accounting check
+
+# --- GPUs that are idle --------------------------------------------------------
+
+# QUEUE N: this many jobs of it have idle GPUs
+idle()
+{
+	aictl metrics | grep -qx "aisched_idle_gpu_jobs{queue=\"$1\"} $2"
+}
+
+id=$(submit -q told --mail-type IDLE_GPU --mail-user a@b.c -c 0.1 --mem 10M \
+	--gpus-per-task 1 --wrap "$(at_gate e)")
+wait_for is_seen "$id"
+ok "a GPU that works is not idle" idle told 0
+is "nor for any time" "$(json "$id" .gpu_idle_seconds)" null
+now "busy 0 0 4000" "busy 1 0 1024"
+ok "one that does nothing is counted" wait_for idle told 1
+like "and shown" "$(aiq "$id")" "^ *GPUs idle for +[0-9:]+"
+is "in a column" "$(aiq -h -o gpu_idle_seconds "$id" | grep -c ':')" 1
+ok "a mail is sent" wait_for grep -q '^Subject: .*GPUs idle for 00:' mails
+id2=$(sleeper -q ended -c 0.1 --mem 10M --gpus-per-task 1)
+becomes "another queue ends such jobs" "$id2" CANCELLED
+is "and says why" "$(field "$id2" reason)" IdleGpu
+ok "it is counted no longer" idle ended 0
+now "busy 0 90 4000" "busy 1 40 1024"
+ok "one that works again is not idle" wait_for idle told 0
+open_gate e
+becomes "its job ends by itself" "$id" COMPLETED
+is "one mail was sent for it" "$(grep -c '^Subject: ' mails)" 1
 
 # --- what is not known is null -------------------------------------------------
 

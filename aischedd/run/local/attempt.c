@@ -180,6 +180,8 @@ static void on_used(struct attempt *a, json_t *msg)
 {
 	struct run_event ev = { .kind = RUN_USED };
 
+	/* A shepherd of an older version does not tell it. */
+	ev.idle_ms = json_integer_value(json_object_get(msg, "idle_ms"));
 	if (!gpu_use_from_json(&ev.gpu, json_object_get(msg, "gpu"), NULL))
 		attempt_tell(a, &ev);
 }

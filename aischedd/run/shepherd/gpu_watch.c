@@ -41,6 +41,7 @@ static void give_up(struct shepherd *s)
 {
 	stop_sampler(&s->gpu);
 	s->gpu.begin_at = clock_ms() + AGAIN_PERIODS * period_ms(s);
+	s->gpu.idle_ms = 0; /* nobody knows */
 }
 
 _Noreturn static void become_sampler(char *const *words, int out)
@@ -123,6 +124,21 @@ static void count_rest(struct shepherd *s, int64_t now)
 	w->percent = w->known = 0;
 }
 
+/* Busy for less than 1 % is idle; a time of which too little is known ends it.
+ */
+static void count_idle(struct shepherd *s, int64_t ms, bool is_known)
+{
+	struct gpu_watch *w = &s->gpu;
+	uint32_t n = (uint32_t)__builtin_popcountll(w->gpus);
+
+	if (s->suspended)
+		return;
+	if (is_known && w->known == n && w->percent == 0)
+		w->idle_ms += ms;
+	else
+		w->idle_ms = 0;
+}
+
 /* It stands for the time since the sample before, of GPUs of which it is
  * known. */
 static void count_sample(struct shepherd *s, int64_t now)
@@ -132,6 +148,7 @@ static void count_sample(struct shepherd *s, int64_t now)
 	int64_t most = 2 * period_ms(s) + SLACK_MS;
 
 	count(w, ms < most ? ms : most);
+	count_idle(s, ms, ms < most);
 	w->since = now;
 }
 
@@ -228,6 +245,7 @@ void gpu_watch_place(struct shepherd *s)
 		return;
 	stop_sampler(w);
 	count_rest(s, clock_ms());
+	w->idle_ms = 0;
 	gpu_watch_begin(s);
 }
 

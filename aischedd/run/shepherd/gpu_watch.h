@@ -22,12 +22,14 @@ struct shepherd;
 /* A sample stands for the time since the one before; the last one, for what is
  * left.  Neither stands for much longer than a period. */
 struct gpu_watch {
-	uint64_t gpus;      /* bits of those it has; 0: nothing to look at */
-	int fd, pidfd;      /* of the sampler; -1: none */
-	int64_t begin_at;   /* monotonic ms: start one then; 0: never */
-	int64_t since;      /* monotonic ms: counted up to then */
-	int64_t percent;    /* of the last sample: of all together, */
-	uint32_t known;     /* and of how many; 0: there was none */
+	uint64_t gpus;    /* bits of those it has; 0: nothing to look at */
+	int fd, pidfd;    /* of the sampler; -1: none */
+	int64_t begin_at; /* monotonic ms: start one then; 0: never */
+	int64_t since;    /* monotonic ms: counted up to then */
+	int64_t percent;  /* of the last sample: of all together, */
+	uint32_t known;   /* and of how many; 0: there was none */
+	int64_t idle_ms;  /* all of them have done nothing for so long, without
+	                     the time of suspensions */
 	int64_t percent_ms; /* percent times milliseconds, of all samples */
 	char line[4096];
 	size_t len;

@@ -77,7 +77,8 @@ void tell_used(struct shepherd *s)
 	json_t *use = gpu_use_to_json(&s->gpu.use);
 
 	if (use)
-		tell(s, json_pack("{s:s s:o}", "event", "used", "gpu", use));
+		tell(s, json_pack("{s:s s:o s:I}", "event", "used", "gpu", use,
+		                  "idle_ms", (json_int_t)s->gpu.idle_ms));
 }
 
 static void tell_failed(struct shepherd *s, enum start_fault fault,

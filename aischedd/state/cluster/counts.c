@@ -35,6 +35,8 @@ void counts_jobs(struct state *state, const struct job *job, uint64_t n)
 	if (job_state_is_final((enum job_state)job->state))
 		return;
 	c->jobs[job->state] += n;
+	if (job->gpus_idle)
+		c->idle_gpus += n;
 	if (job->state == JOB_PENDING && job->aside != WHY_None)
 		c->aside[job->aside] += n;
 }

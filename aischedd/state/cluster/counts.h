@@ -42,6 +42,7 @@ struct queue_counts {
 	uint64_t jobs[JOB_NSTATES];    /* now: states that are not final */
 	uint64_t aside[WHY_NREASONS];  /* now: pending, but in no row */
 	uint64_t judged[WHY_NREASONS]; /* in rows, when the last pass ended */
+	uint64_t idle_gpus; /* now: jobs whose GPUs do nothing for too long */
 	int64_t pending[RES_N]; /* they ask for; units of enum resource */
 	int64_t oldest; /* the oldest of those has been eligible since then;
 	                   NO_TIME: none */

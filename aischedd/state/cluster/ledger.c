@@ -110,6 +110,7 @@ static struct ledger *begin(struct job *job, int64_t ms)
 	l->runs = false;
 	l->most_tasks = 0;
 	l->gpu = (struct gpu_use){ 0 };
+	l->idle_ms = 0;
 	l->cpu_ms = l->peak_kib = SPEC_UNSET;
 	return l;
 }

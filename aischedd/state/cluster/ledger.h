@@ -55,6 +55,7 @@ struct ledger {
 	int64_t cpu_ms,
 	    peak_kib; /* used by this attempt; SPEC_UNSET: not known */
 	struct gpu_use gpu, gpu_before; /* of this attempt; of earlier ones */
+	int64_t idle_ms; /* no GPU did anything for so long; is not stored */
 	int64_t wait_ms; /* before the first attempt; later SPEC_UNSET */
 	struct ledger_piece *piece; /* of this attempt, up to piece_ms */
 	size_t npieces, piece_cap;

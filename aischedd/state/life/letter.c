@@ -361,6 +361,24 @@ void letter_invalid(struct state *state, struct job *job, int64_t now)
 	          now);
 }
 
+void letter_idle(struct state *state, struct job *job, int64_t now)
+{
+	const uint32_t bit = (uint32_t)MAIL_BIT(MAIL_IDLE_GPU);
+	struct buf subject = { 0 };
+	struct spec spec;
+	int64_t types = wanted(state, job->packed, &spec);
+
+	if (!(types & bit) || (job->mailed & bit) || is_one_of_many(job, types))
+		return;
+	job->mailed |= bit;
+	state_touch(state, job);
+	begin_subject(&subject, job, &spec, false);
+	buf_puts(&subject, "GPUs idle for ");
+	put_span(&subject, job->ledger->idle_ms / 1000);
+	add(state, job, &spec, mail_type_name(MAIL_IDLE_GPU), &subject,
+	    body_of(state, job, &spec, now), now);
+}
+
 /* --- recurring work ----------------------------------------------------- */
 
 static char *cron_body(const struct state *state, const struct cron_entry *e,

@@ -49,6 +49,9 @@ void letter_requeued(struct state *state, const struct job *job, int64_t now);
 /* Write the letter of a dependency that can no longer be met; once. */
 void letter_invalid(struct state *state, struct job *job, int64_t now);
 
+/* Report once for each attempt that the GPUs of a running job are idle. */
+void letter_idle(struct state *state, struct job *job, int64_t now);
+
 /* A time of recurring work, or several that were missed, had no run; the entry
  * says why. */
 void letter_cron_skipped(struct state *state, const struct cron_entry *entry,

@@ -79,17 +79,6 @@ static int nothing(struct state *state, struct job *job,
 	return 0;
 }
 
-/* Nothing is stored: the end, or the shepherd after a restart, tells again. */
-static int used(struct state *state, struct job *job, const struct event_in *ev,
-                struct err *err)
-{
-	(void)state;
-	(void)err;
-	if (job->ledger)
-		job->ledger->gpu = ev->gpu;
-	return 0;
-}
-
 /* Note what delays the start or end of a job. */
 static int noted(struct state *state, struct job *job,
                  const struct event_in *ev, struct err *err)
@@ -149,7 +138,7 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
 		[EV_shrunk] = life_shrunk,
 		[EV_grow] = life_grow,
 		[EV_replaced] = life_replaced,
-		[EV_used] = used,
+		[EV_used] = life_used,
 		[EV_noted] = noted,
 	},
 	[JOB_SUSPENDED] = {
@@ -168,7 +157,7 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
 		[EV_shrink] = life_shrink,
 		[EV_shrunk] = life_shrunk,
 		[EV_replaced] = life_replaced,
-		[EV_used] = used,
+		[EV_used] = life_used,
 	},
 	[JOB_COMPLETING] = {
 		[EV_started] = life_found_completing,
@@ -180,7 +169,7 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
 		[EV_signal] = life_signal_completing,
 		[EV_shrunk] = life_shrunk,
 		[EV_replaced] = life_replaced,
-		[EV_used] = used,
+		[EV_used] = life_used,
 		[EV_noted] = noted,
 	},
 	[JOB_COMPLETED] = { ENDED },

@@ -68,6 +68,7 @@ struct event_in {
 	int64_t time;           /* started */
 	const char *text;       /* of start_failed, lost, replaced, noted */
 	struct gpu_use gpu;     /* used */
+	int64_t idle_ms;        /* used: no GPU did anything for so long */
 	const struct outcome *outcome; /* ended */
 	const struct placement *place; /* of start, resumed, grow: copied */
 };

@@ -176,6 +176,9 @@ void life_settle(struct state *state, struct job *job, enum job_state to,
 	case CAUSE_CANCEL:
 		job_end(state, job, JOB_CANCELLED, WHY_Cancelled, now);
 		return;
+	case CAUSE_IDLE:
+		job_end(state, job, JOB_CANCELLED, WHY_IdleGpu, now);
+		return;
 	case CAUSE_TIME_LIMIT:
 		job_end(state, job, JOB_TIMEOUT, WHY_TimeLimit, now);
 		return;

@@ -11,6 +11,7 @@
 #include "aischedd/state/life/evict.h"
 #include "aischedd/state/life/lifecycle.h"
 #include "aischedd/state/life/lifecycle_end.h"
+#include "aischedd/state/life/lifecycle_stop.h"
 #include "aischedd/state/pass/row.h"
 #include "aischedd/state/state_priv.h"
 
@@ -66,6 +67,7 @@ void life_unplace(struct state *state, struct job *job, int64_t now)
 {
 	if (!job->place)
 		return;
+	life_set_idle(state, job, false);
 	*(job->row_prev ? &job->row_prev->row_next : &state->records.placed) =
 	    job->row_next;
 	if (job->row_next)

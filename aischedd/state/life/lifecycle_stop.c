@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "aischedd/state/cluster/counts.h"
+#include "aischedd/state/cluster/ledger.h"
 #include "aischedd/state/cluster/usage.h"
 #include "aischedd/state/life/alarm.h"
 #include "aischedd/state/life/evict.h"
@@ -22,6 +24,7 @@ static void effect_stop(struct state *state, const struct job *job,
 		[CAUSE_PREEMPT] = STOP_PREEMPT,
 		[CAUSE_DEADLINE] = STOP_DEADLINE,
 		[CAUSE_FAILURE] = STOP_NODE_FAIL,
+		[CAUSE_IDLE] = STOP_CANCEL,
 	};
 
 	state_effect(state, (struct effect){ .kind = EFFECT_STOP,
@@ -105,6 +108,39 @@ int life_deadline(struct state *state, struct job *job,
 	(void)ev;
 	(void)err;
 	complete(state, job, CAUSE_DEADLINE);
+	return 0;
+}
+
+void life_set_idle(struct state *state, struct job *job, bool idle)
+{
+	if (job->gpus_idle == idle)
+		return;
+	counts_jobs(state, job, 0 - (uint64_t)1);
+	job->gpus_idle = idle;
+	counts_jobs(state, job, 1);
+}
+
+/* No use is stored: the end, or the shepherd after a restart, tells again. */
+int life_used(struct state *state, struct job *job, const struct event_in *ev,
+              struct err *err)
+{
+	const struct conf_queue *q = &state->conf->queues[job->queue];
+	bool idle =
+	    q->idle_gpu != CONF_NONE && ev->idle_ms / 1000 >= q->idle_gpu;
+
+	(void)err;
+	if (!job->ledger)
+		return 0;
+	job->ledger->gpu = ev->gpu;
+	job->ledger->idle_ms = ev->idle_ms;
+	if (job->state != JOB_RUNNING)
+		return 0;
+	life_set_idle(state, job, idle);
+	if (!idle)
+		return 0;
+	letter_idle(state, job, ev->now);
+	if (q->idle_gpu_action == IDLE_CANCEL)
+		complete(state, job, CAUSE_IDLE);
 	return 0;
 }
 

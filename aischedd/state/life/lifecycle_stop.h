@@ -10,12 +10,16 @@
 life_handler life_cancel, life_cancel_completing, life_time_limit,
     life_deadline;
 life_handler life_requeue, life_preempt, life_signal, life_signal_completing;
+life_handler life_used;
 life_handler life_suspend, life_suspend_again, life_resume, life_resumed;
 
 /* Leave an effect for the job's runner. */
 void life_effect_stop(struct state *state, const struct job *job);
 void life_effect_suspend(struct state *state, const struct job *job,
                          enum effect_kind kind);
+
+/* Note whether its GPUs have been idle for as long as its queue allows. */
+void life_set_idle(struct state *state, struct job *job, bool idle);
 
 /* Whether the job's runner can stop its processes in place. The job must hold
  * nodes. */

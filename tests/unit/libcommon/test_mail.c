@@ -20,6 +20,7 @@ START_TEST(lists_of_types)
 		{ "STAGE_OUT,BEGIN", MAIL_BIT(MAIL_BEGIN) },
 		{ "TIME_LIMIT", MAIL_BIT(MAIL_TIME_LIMIT) },
 		{ "cron_skipped", MAIL_BIT(MAIL_CRON_SKIPPED) },
+		{ "IDLE_GPU", MAIL_BIT(MAIL_IDLE_GPU) },
 		{ "", -1 },
 		{ "END,", -1 },
 		{ "EN", -1 },
@@ -55,7 +56,7 @@ START_TEST(types_as_a_list)
 	ck_assert_str_eq(out.data,
 	                 "BEGIN,END,FAIL,REQUEUE,INVALID_DEPEND,TIME_LIMIT,"
 	                 "TIME_LIMIT_50,TIME_LIMIT_80,TIME_LIMIT_90,"
-	                 "ARRAY_TASKS,CRON_SKIPPED");
+	                 "ARRAY_TASKS,CRON_SKIPPED,IDLE_GPU");
 	buf_free(&out);
 }
 END_TEST
