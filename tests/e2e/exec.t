@@ -216,5 +216,20 @@ END
 	like "not by the socket either" \
 		"$(as_user daemon "$top_builddir/tests/e2e/step_hostile" \
 			"$dir/state/run/$theirs.1/step" many 1 2>&1)" "Permission denied|^0\$"
+	mkdir -m 1777 "$dir/open"
+	cat >ends <<-'END'
+		#!/bin/sh
+		trap 'cat "$AISCHED_END_FILE" >"$1"; exit' TERM
+		echo up >"$1"
+		while :; do sleep 0.05; done
+	END
+	chmod 644 ends
+	ends=$PWD/ends
+	theirs=$(cd / && as_user nobody aisub --parsable -o /dev/null \
+		"$ends" "$dir/open/why")
+	ok "that user's script runs" wait_for has_line "$dir/open/why" up
+	aicancel --wait "$theirs"
+	is "and reads why it is ended" "$(cat "$dir/open/why")" \
+		"cancelled The job was cancelled."
 fi
 done_testing

@@ -140,13 +140,24 @@ void local_start(struct runner *r, const struct run_job *job)
 void local_stop(struct runner *r, uint64_t job, uint32_t attempt,
                 enum stop_why why, int64_t grace)
 {
-	static const char *const words[] = {
-		[STOP_CANCEL] = "",
-		[STOP_TIME_LIMIT] = " DUE TO TIME LIMIT",
-		[STOP_REQUEUE] = " DUE TO JOB REQUEUE",
-		[STOP_PREEMPT] = " DUE TO PREEMPTION",
-		[STOP_NODE_FAIL] = " DUE TO NODE FAILURE",
-		[STOP_DEADLINE] = " DUE TO DEADLINE",
+	static const struct {
+		const char *why; /* for the job's output */
+		const char *end; /* for its AISCHED_END_FILE */
+	} words[] = {
+		[STOP_CANCEL] = { "", "cancelled The job was cancelled." },
+		[STOP_TIME_LIMIT] = { " DUE TO TIME LIMIT",
+		                      "limit The job has reached its time "
+		                      "limit." },
+		[STOP_REQUEUE] = { " DUE TO JOB REQUEUE",
+		                   "preempted The job is requeued, as somebody "
+		                   "asked." },
+		[STOP_PREEMPT] = { " DUE TO PREEMPTION",
+		                   "preempted The job makes room for others." },
+		[STOP_NODE_FAIL] = { " DUE TO NODE FAILURE",
+		                     "failed A node of the job has failed." },
+		[STOP_DEADLINE] = { " DUE TO DEADLINE",
+		                    "limit The deadline of the job has "
+		                    "come." },
 	};
 	struct attempt *a = attempt_find(local_of(r), job, attempt);
 
@@ -154,8 +165,9 @@ void local_stop(struct runner *r, uint64_t job, uint32_t attempt,
 	if (!a || a->state >= ATTEMPT_DONE)
 		return;
 	attempt_insist(a, &a->stop,
-	               json_pack("{s:s s:s s:I}", "do", "stop", "why",
-	                         words[why], "grace", (json_int_t)grace));
+	               json_pack("{s:s s:s s:s s:I}", "do", "stop", "why",
+	                         words[why].why, "end", words[why].end, "grace",
+	                         (json_int_t)grace));
 }
 
 /* Shepherds of older versions, without steps, read script_only. */

@@ -45,6 +45,7 @@ json_t *allocation_env(const struct shepherd *s)
 	const struct env_of e = { .order = &s->order,
 		                  .start = s->outcome.start,
 		                  .tmpdir = s->tmpdir,
+		                  .end_file = s->end_file,
 		                  .run_id = s->claim.run_id };
 	json_t *list = json_array();
 

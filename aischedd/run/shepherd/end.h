@@ -19,6 +19,9 @@ size_t job_each(struct shepherd *s, proc_fn *fn, void *arg);
 void job_signal(struct shepherd *s, int signo);
 void job_suspend(struct shepherd *s);
 void job_resume(struct shepherd *s);
+/* Tell the job why it is ended, before it is signalled: a word and a sentence,
+ * in its end_file. If that cannot be written, there is none. */
+void job_note_end(struct shepherd *s, const char *line);
 /* SIGCONT, SIGTERM, after grace seconds SIGKILL. */
 void job_end(struct shepherd *s, int64_t grace);
 /* SIGKILL all processes and wait until none is left. */

@@ -120,6 +120,9 @@ static void end_all(struct shepherd *s, const struct task *t, int exit_code,
 	if (!s->alive)
 		return;
 	tasks_say(s, "%s, ending the others", out->text);
+	buf_printf(&text, "failed %s", out->text);
+	job_note_end(s, text.data);
+	buf_free(&text);
 	job_end(s, s->order.job.grace);
 }
 

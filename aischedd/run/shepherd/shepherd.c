@@ -94,7 +94,9 @@ static void tell_ended(struct shepherd *s)
 	                  outcome_to_json(&s->outcome)));
 }
 
-static void do_stop(struct shepherd *s, const char *why, int64_t grace)
+/* end: for the job itself; NULL from daemons of older versions. */
+static void do_stop(struct shepherd *s, const char *why, const char *end,
+                    int64_t grace)
 {
 	struct buf now = { 0 };
 
@@ -103,6 +105,8 @@ static void do_stop(struct shepherd *s, const char *why, int64_t grace)
 		tasks_say(s, "*** JOB %" PRIu64 " ON %s CANCELLED AT %s%s ***",
 		          s->order.job.job, s->order.host, now.data, why);
 		buf_free(&now);
+		if (end)
+			job_note_end(s, end);
 	}
 	job_end(s, grace);
 }
@@ -167,15 +171,16 @@ static void do_resize(struct shepherd *s, json_t *place, json_int_t resize,
 /* Ignore unknown messages: they come from a newer daemon. */
 static void obey(struct shepherd *s, json_t *msg)
 {
-	const char *what, *why;
+	const char *what, *why, *end = NULL;
 	json_int_t grace = s->order.job.grace, resize;
 	json_t *place;
 
 	if (json_unpack(msg, "{s:s}", "do", &what) < 0)
 		return;
 	if (!strcmp(what, "stop") &&
-	    !json_unpack(msg, "{s:s s:I}", "why", &why, "grace", &grace))
-		do_stop(s, why, grace);
+	    !json_unpack(msg, "{s:s s:I s?s}", "why", &why, "grace", &grace,
+	                 "end", &end))
+		do_stop(s, why, end, grace);
 	else if (!strcmp(what, "signal"))
 		obey_signal(s, msg);
 	else if (!strcmp(what, "suspend") && !s->ending)
@@ -298,6 +303,7 @@ static void clean(struct shepherd *s)
 {
 	remove_tmp(s);
 	unlinkat(s->dirfd, "script", 0);
+	unlinkat(s->dirfd, END_FILE, 0);
 	unlinkat(s->dirfd, "ctl", 0);
 	unlinkat(s->dirfd, STEP_SOCKET, 0);
 }

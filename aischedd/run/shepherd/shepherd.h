@@ -42,6 +42,8 @@ struct task {
 	int64_t pause; /* ms between two rounds of SIGKILL */
 };
 
+#define END_FILE "end" /* in dir */
+
 /* An open file of the job. */
 struct file {
 	char *path;
@@ -54,7 +56,8 @@ struct shepherd {
 	struct order order;
 	const char *dir; /* state_dir/run/JOB.ATTEMPT */
 	int dirfd, claim_fd;
-	const char *tmpdir; /* the job's own */
+	const char *tmpdir;   /* the job's own */
+	const char *end_file; /* where it reads why it is ended */
 	struct claim claim;
 	struct cgroup cg; /* the part of claim.cgroup that could be made */
 

@@ -87,6 +87,7 @@ static char **environment(struct shepherd *s, uint32_t i, struct arena *arena)
 		.rank = s->task[i].rank,
 		.start = s->outcome.start,
 		.tmpdir = s->tmpdir,
+		.end_file = s->end_file,
 		.run_id = s->claim.run_id,
 		.home = s->home,
 		.shell = s->shell,

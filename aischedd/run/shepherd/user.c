@@ -155,5 +155,6 @@ int files_make(struct shepherd *s, enum start_fault *ret_fault, struct err *err)
 		return err_sys(err, "cannot open up '%s'", s->dir);
 	if (write_script(s, err) < 0)
 		return -1;
+	s->end_file = in_dir(s, END_FILE);
 	return make_tmp(s, err);
 }

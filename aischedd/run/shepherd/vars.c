@@ -434,6 +434,11 @@ static bool tmpdir(const struct env_of *e, struct buf *out)
 	return text(out, e->tmpdir);
 }
 
+static bool end_file(const struct env_of *e, struct buf *out)
+{
+	return text(out, e->end_file);
+}
+
 static bool run_id(const struct env_of *e, struct buf *out)
 {
 	return text(out, e->run_id);
@@ -595,6 +600,7 @@ static const struct env_var {
 	{ "MASTER_ADDR", NULL, master_addr },
 	{ "MASTER_PORT", NULL, master_port },
 	{ "TMPDIR", NULL, tmpdir },
+	{ "AISCHED_END_FILE", NULL, end_file },
 };
 
 const char *const *env_names(void)

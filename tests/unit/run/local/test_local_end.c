@@ -83,14 +83,14 @@ LOCAL_TEST(who_ignores_it_is_killed)
 
 static const struct {
 	enum stop_why why;
-	const char *text;
+	const char *text, *word;
 } whys[] = {
-	{ STOP_CANCEL, "" },
-	{ STOP_TIME_LIMIT, " DUE TO TIME LIMIT" },
-	{ STOP_REQUEUE, " DUE TO JOB REQUEUE" },
-	{ STOP_PREEMPT, " DUE TO PREEMPTION" },
-	{ STOP_NODE_FAIL, " DUE TO NODE FAILURE" },
-	{ STOP_DEADLINE, " DUE TO DEADLINE" },
+	{ STOP_CANCEL, "", "cancelled" },
+	{ STOP_TIME_LIMIT, " DUE TO TIME LIMIT", "limit" },
+	{ STOP_REQUEUE, " DUE TO JOB REQUEUE", "preempted" },
+	{ STOP_PREEMPT, " DUE TO PREEMPTION", "preempted" },
+	{ STOP_NODE_FAIL, " DUE TO NODE FAILURE", "failed" },
+	{ STOP_DEADLINE, " DUE TO DEADLINE", "limit" },
 };
 
 LOCAL_TEST(the_output_says_why_it_was_stopped)
@@ -114,6 +114,33 @@ LOCAL_TEST(the_output_says_why_it_was_stopped)
 		text = lw_content(w, "err");
 		ck_assert_msg(!strncmp(text, head, strlen(head)), "%s", text);
 		ck_assert_str_eq(text + strlen(head) + 17, tail);
+	}
+}
+
+/* It is there in time, and has one line. */
+LOCAL_TEST(a_file_says_why_it_is_stopped)
+{
+	lw_make_pipe(w, "pipe");
+	for (size_t i = 0; i < ARRAY_SIZE(whys); i++) {
+		char said[64];
+
+		lw_start(w,
+		         JOB(.id = i + 1,
+		             .script =
+		                 "[ ! -e \"$AISCHED_END_FILE\" ] || exit 9\n"
+		                 "trap 'exec <\"$AISCHED_END_FILE\"\n"
+		                 "read -r word sentence; read -r more\n"
+		                 "echo $word ${sentence##*[a-z]}$more >said\n"
+		                 "exit 3' TERM\n"
+		                 "echo up >pipe\n"
+		                 "while :; do sleep 0.05; done"));
+		lw_expect(w, RUN_STARTED, i + 1);
+		lw_hear(w, "pipe");
+		lw_stop(w, i + 1, whys[i].why, 1000);
+		ck_assert_int_eq(lw_expect(w, RUN_ENDED, i + 1)->out.exit_code,
+		                 3);
+		snprintf(said, sizeof(said), "%s .\n", whys[i].word);
+		ck_assert_str_eq(lw_content(w, "said"), said);
 	}
 }
 
@@ -239,6 +266,7 @@ SUITE(local_end)
 		cancel_lets_it_say_goodbye,
 		who_ignores_it_is_killed,
 		the_output_says_why_it_was_stopped,
+		a_file_says_why_it_is_stopped,
 		signals_go_to_all_or_to_the_script,
 		too_much_memory_is_told_from_other_ends,
 		a_suspended_job_can_be_stopped,

@@ -16,6 +16,22 @@ LOCAL_TEST(a_gang_ends_with_its_first_failure)
 	                 "3, ending the others\n");
 }
 
+LOCAL_TEST(the_others_can_read_which_task_failed)
+{
+	lw_start(w,
+	         JOB(.tasks = 2, .grace = 1000, .cpus_milli = 500,
+	             .script = "if [ $RANK = 1 ]; then\n"
+	                       "until [ -e up ]; do sleep 0.05; done; exit 3\n"
+	                       "fi\n"
+	                       "trap 'cat \"$AISCHED_END_FILE\" >why; exit' "
+	                       "TERM\n"
+	                       ">up; while :; do sleep 0.05; done"));
+	lw_expect(w, RUN_STARTED, 1);
+	ck_assert_int_eq(lw_expect(w, RUN_ENDED, 1)->out.exit_code, 3);
+	ck_assert_str_eq(lw_content(w, "why"),
+	                 "failed task 1 ended with exit status 3\n");
+}
+
 LOCAL_TEST(a_task_that_succeeds_ends_nobody)
 {
 	lw_make_pipe(w, "go");
@@ -161,6 +177,7 @@ SUITE(local_gang)
 {
 	const TTest *const tests[] = {
 		a_gang_ends_with_its_first_failure,
+		the_others_can_read_which_task_failed,
 		a_task_that_succeeds_ends_nobody,
 		a_task_that_failed_is_replaced_alone,
 		as_many_are_replaced_as_may_be,

@@ -108,6 +108,7 @@ static void fixture_init(struct fixture *f)
 	f->e = (struct env_of){ .order = &f->order,
 		                .start = 1000,
 		                .tmpdir = "/t",
+		                .end_file = "/e",
 		                .run_id = "abc",
 		                .home = "/home/alice",
 		                .shell = "/bin/sh" };
@@ -164,6 +165,7 @@ START_TEST(what_was_not_asked_for_is_not_echoed)
 	                                    { "AISCHED_TASK_PID", "99" },
 	                                    { "SLURM_JOB_START_TIME", "1000" },
 	                                    { "TMPDIR", "/t" },
+	                                    { "AISCHED_END_FILE", "/e" },
 	                                    { RUN_ID_VAR, "abc" },
 	                                    { "SLURM_JOB_END_TIME", "unset" },
 	                                    { "SLURM_NTASKS", "unset" },
