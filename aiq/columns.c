@@ -75,6 +75,7 @@ static const struct column job_columns[] = {
 	{ "req_nodes", "REQ_NODES", .letter = 'n' },
 	{ "exclude", "EXCLUDE", .letter = 'x' },
 	{ "constraint", "FEATURES", .letter = 'f' },
+	{ "prefer", "PREFERS", .letter = 0 },
 	{ "topology", "TOPOLOGY", .show = SHOW_TEXT },
 	{ "segment", "SEGMENT", .right = true },
 	{ "numa", "NUMA", .show = SHOW_TEXT },

@@ -199,6 +199,7 @@ void show_request(const json_t *job)
 	show_text(job, "on nodes", "req_nodes");
 	show_text(job, "not on nodes", "exclude");
 	show_text(job, "with features", "constraint");
+	show_text(job, "prefers", "prefer");
 	show_text(job, "topology", "topology");
 	if (show_int_of(job, "segment", &n))
 		show_line("in segments of", "%lld", (long long)n);

@@ -260,6 +260,7 @@ static int set_dev(struct line *line, const struct key *key, json_t *value,
 static const struct key keys[] = {
 	JOB("class", set_text, spec.class),
 	JOB("constraint", set_text, spec.constraint),
+	JOB("prefer", set_text, spec.prefer),
 	JOB("cpus", set_milli, spec.cpus),
 	JOB("dependency", set_text, job.dependency),
 	JOB("dev", set_dev, job.dev),

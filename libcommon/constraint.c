@@ -24,6 +24,7 @@ struct parser {
 	bool bracket; /* inside of [] */
 	bool negated; /* by an odd number of ! around it */
 	bool either;  /* [a|b] was there */
+	bool list;    /* of expressions without counts */
 	struct err *err;
 };
 
@@ -89,6 +90,8 @@ static int parse_bracket(struct parser *x)
 {
 	int before = x->ncounts;
 
+	if (x->list)
+		return bad(x, "'[' in a wish");
 	if (x->depth || x->bracket)
 		return bad(x, "'[' inside of other parts");
 	if (x->negated)
@@ -165,6 +168,8 @@ static int parse_count(struct parser *x)
 
 	if (*x->p != '*')
 		return 0;
+	if (x->list)
+		return bad(x, "a count in a wish");
 	if (x->depth)
 		return bad(x, "a count inside of parentheses");
 	if (x->ncounts++ == CONSTRAINT_MAX_COUNTS)
@@ -223,6 +228,33 @@ int constraint_parse(const char *s, constraint_word_fn *word, void *arg,
 		return -1;
 	if (*x.p)
 		return bad(&x, "something other than '&' or '|'");
+	*ret_n = x.n;
+	return 0;
+}
+
+int constraint_parse_list(const char *s, constraint_word_fn *word, void *arg,
+                          int32_t *ret, size_t cap, size_t *ret_n,
+                          struct err *err)
+{
+	struct parser x = { .text = s,
+		            .p = s,
+		            .word = word,
+		            .arg = arg,
+		            .rule = ret,
+		            .cap = cap,
+		            .list = true,
+		            .err = err };
+
+	for (int n = 0;; x.p++) {
+		if (n++ == CONSTRAINT_MAX_LIST)
+			return bad(&x, "too many wishes");
+		if (parse_any(&x) < 0)
+			return -1;
+		if (*x.p != ',')
+			break;
+	}
+	if (*x.p)
+		return bad(&x, "something other than '&', '|' or ','");
 	*ret_n = x.n;
 	return 0;
 }

@@ -22,9 +22,10 @@
 enum {
 	CONSTRAINT_AND = -1,
 	CONSTRAINT_OR = -2,
-	CONSTRAINT_NOT = -3,          /* follows a word, nothing else */
-	CONSTRAINT_MAX_COUNTS = 8,    /* counts in one expression */
-	CONSTRAINT_MAX_COUNT = 100000 /* nodes of one count */
+	CONSTRAINT_NOT = -3,           /* follows a word, nothing else */
+	CONSTRAINT_MAX_COUNTS = 8,     /* counts in one expression */
+	CONSTRAINT_MAX_COUNT = 100000, /* nodes of one count */
+	CONSTRAINT_MAX_LIST = 8        /* expressions of a list */
 };
 
 /* Convert a count to the token that follows its term, and back; 0 if the token
@@ -50,6 +51,15 @@ typedef int32_t constraint_word_fn(const char *word, size_t len, void *arg);
  */
 int constraint_parse(const char *s, constraint_word_fn *word, void *arg,
                      int32_t *ret, size_t cap, size_t *ret_n, struct err *err);
+
+/*
+ * Translate a list of expressions, "h100,ib&gen2", each behind the other: it
+ * leaves one value for each. Counts and [] are refused. Fails as
+ * constraint_parse(), and if there are more than CONSTRAINT_MAX_LIST.
+ */
+int constraint_parse_list(const char *s, constraint_word_fn *word, void *arg,
+                          int32_t *ret, size_t cap, size_t *ret_n,
+                          struct err *err);
 
 /* Returns how many alternatives the brackets of an expression have, as in
  * "[a|b]"; 0: none. */

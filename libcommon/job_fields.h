@@ -86,6 +86,7 @@
 	X(max_restarts, false, true)     \
 	X(on_task_failure, false, true)  \
 	X(constraint, false, true)       \
+	X(prefer, false, true)           \
 	X(topology, false, true)         \
 	X(segment, false, true)          \
 	X(numa, false, true)             \

@@ -98,7 +98,8 @@
 	I(segment)     /* nodes or tasks of each run in one domain */        \
 	I(has_cpus)    /* milli-CPUs and MiB of a job that has whole nodes;  \
 	                * the daemon sets them when it starts */             \
-	I(has_mem)
+	I(has_mem)                                                           \
+	S(prefer) /* features, the dearest first: "a&b,c" */
 
 struct spec {
 #define S(name) const char *name;

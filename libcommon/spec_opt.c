@@ -98,6 +98,9 @@ const struct opt spec_opts[] = {
 
 	{ 'C', "constraint", "FEATURES", "nodes with features: ib&(h100|a100)",
 	  spec_set_text, AT(spec.constraint), false },
+	{ 0, "prefer", "FEATURES[,FEATURES]...",
+	  "rather nodes with features, the dearest first",
+	  spec_set_text, AT(spec.prefer), false },
 	{ 'w', "nodelist", "NODES", "on these nodes only: n[1-4],login",
 	  spec_set_text, AT(spec.nodelist), false },
 	{ 'x', "exclude", "NODES", "not on these nodes",

@@ -49,6 +49,15 @@ static int check_constraint(const char *s, struct err *err)
 	return constraint_parse(s, NULL, NULL, rule, ARRAY_SIZE(rule), &n, err);
 }
 
+static int check_prefer(const char *s, struct err *err)
+{
+	int32_t rule[LIMIT_TEXT];
+	size_t n;
+
+	return constraint_parse_list(s, NULL, NULL, rule, ARRAY_SIZE(rule), &n,
+	                             err);
+}
+
 /* name[:count] */
 static bool take_license(const char **s)
 {
@@ -174,6 +183,7 @@ static int (*const syntax[])(const char *s, struct err *err) = {
 	[F_array] = check_array,
 	[F_dependency] = check_dependency,
 	[F_constraint] = check_constraint,
+	[F_prefer] = check_prefer,
 	[F_nodelist] = check_hostlist,
 	[F_exclude] = check_hostlist,
 	[F_topology] = check_topology,

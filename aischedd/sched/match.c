@@ -95,7 +95,16 @@ static void chain_asks(struct match *m)
 		m->ask_first[i] = bucket[key_hash(s->word[i]) % nbuckets];
 }
 
-/* Give a bit to each word that a rule names. */
+static void name_words(struct match *m, const int32_t *rule, uint32_t from,
+                       uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++) {
+		if (rule[i] >= 0)
+			name_word(m->word_bit, &m->nwords, (uint32_t)rule[i]);
+	}
+}
+
+/* Give a bit to each word that a rule or a wish names. */
 static uint32_t number_asked(struct match *m)
 {
 	const struct snap *s = m->snap;
@@ -108,14 +117,15 @@ static uint32_t number_asked(struct match *m)
 	for (uint32_t r = 0; r < s->req.n; r++) {
 		uint32_t from = s->req.rule_first[r];
 		uint32_t to = s->req.rule_first[r + 1];
+		uint32_t like = s->req.prefer_first[r];
+		uint32_t like_end = s->req.prefer_first[r + 1];
 
 		if (to - from > longest)
 			longest = to - from;
-		for (uint32_t i = from; i < to; i++) {
-			if (s->rule[i] >= 0)
-				name_word(m->word_bit, &m->nwords,
-				          (uint32_t)s->rule[i]);
-		}
+		if (like_end - like > longest)
+			longest = like_end - like;
+		name_words(m, s->rule, from, to);
+		name_words(m, s->prefer, like, like_end);
 		if (s->req.gpu_type[r] != SNAP_NONE)
 			name_word(m->type_bit, &m->ntypes, s->req.gpu_type[r]);
 		if (s->req.profile[r])
@@ -124,7 +134,7 @@ static uint32_t number_asked(struct match *m)
 	return longest;
 }
 
-/* Give a bit to each word that a rule or a taint names. */
+/* Give a bit to each word that a rule, a wish or a taint names. */
 static void number_words(struct match *m)
 {
 	const struct snap *s = m->snap;
@@ -326,33 +336,54 @@ uint32_t match_class_of(const struct match *m, uint32_t node)
 	return m->class_of[node];
 }
 
-static bool rule_holds(const struct match *m, uint32_t from, uint32_t to,
-                       const uint64_t *bits)
+/* Evaluate expressions; returns how many values they left on the stack. */
+static uint32_t rule_run(const struct match *m, const int32_t *rule,
+                         uint32_t from, uint32_t to, const uint64_t *bits)
 {
-	const struct snap *s = m->snap;
 	uint32_t n = 0;
 
 	for (uint32_t i = from; i < to; i++) {
-		if (s->rule[i] >= 0) {
+		if (rule[i] >= 0) {
 			m->stack[n++] =
-			    bit_get(bits, 64 + m->word_bit[s->rule[i]]);
+			    bit_get(bits, 64 + m->word_bit[rule[i]]);
 			continue;
 		}
-		if (rule_count(s->rule[i])) {
+		if (rule_count(rule[i])) {
 			m->stack[n - 1] = true; /* does not hold on each node */
 			continue;
 		}
-		if (s->rule[i] == RULE_NOT) {
+		if (rule[i] == RULE_NOT) {
 			m->stack[n - 1] = !m->stack[n - 1];
 			continue;
 		}
 		n--;
-		if (s->rule[i] == RULE_AND)
+		if (rule[i] == RULE_AND)
 			m->stack[n - 1] &= m->stack[n];
 		else
 			m->stack[n - 1] |= m->stack[n];
 	}
-	return !n || m->stack[0];
+	return n;
+}
+
+static bool rule_holds(const struct match *m, uint32_t from, uint32_t to,
+                       const uint64_t *bits)
+{
+	return !rule_run(m, m->snap->rule, from, to, bits) || m->stack[0];
+}
+
+/* The wishes of the request that the class grants, a bit each: the dearest is
+ * the highest. */
+static uint32_t granted(const struct match *m, uint32_t req, uint32_t class)
+{
+	const struct snap *s = m->snap;
+	uint32_t n =
+	    rule_run(m, s->prefer, s->req.prefer_first[req],
+	             s->req.prefer_first[req + 1], m->class[class].word);
+	uint32_t bits = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		bits = bits << 1 | m->stack[i];
+	return bits;
 }
 
 /* Whether a word of the rule holds because of the taint. Words that RULE_NOT
@@ -485,6 +516,71 @@ static const uint64_t *named_nodes(const struct match *m, uint32_t req)
 	return only;
 }
 
+/* The nodes that the request names and that grant no less than `least`. */
+static const uint64_t *best_named(const struct match *m, uint32_t req,
+                                  const uint64_t *only, uint32_t least)
+{
+	const struct snap *s = m->snap;
+	size_t nwords = s->node.n / 64 + 1;
+	uint64_t *best = arena_array(m->arena, uint64_t, nwords);
+
+	memcpy(best, only, nwords * sizeof(*best));
+	for (uint32_t i = s->req.want_first[req];
+	     i < s->req.want_first[req + 1]; i++) {
+		uint32_t node = s->want[i];
+
+		if (granted(m, req, m->class_of[node]) < least)
+			best[node / 64] &= ~((uint64_t)1 << node % 64);
+	}
+	return best;
+}
+
+/* The classes that grant no less than `least`. */
+static struct allowed best_of(const struct match *m, uint32_t req,
+                              const struct allowed *a, const uint8_t *grants,
+                              uint32_t least)
+{
+	struct allowed best = *a;
+	uint32_t *class = arena_array(m->arena, uint32_t, a->nclasses);
+	uint8_t *counted = arena_array(m->arena, uint8_t, a->nclasses);
+
+	best.nclasses = 0;
+	for (uint32_t i = 0; i < a->nclasses; i++) {
+		if (grants[i] < least)
+			continue;
+		counted[best.nclasses] = a->counted[i];
+		class[best.nclasses++] = a->class[i];
+	}
+	best.class = class;
+	best.counted = counted;
+	if (a->only)
+		best.only = best_named(m, req, a->only, least);
+	return best;
+}
+
+static void find_best(const struct match *m, uint32_t req, struct allowed *a)
+{
+	enum { NGRANTS = 1 << CONSTRAINT_MAX_LIST };
+	uint8_t *grants = arena_array(m->arena, uint8_t, a->nclasses);
+	bool seen[NGRANTS] = { false };
+	struct allowed *best;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->nclasses; i++) {
+		grants[i] = (uint8_t)granted(m, req, a->class[i]);
+		n += !seen[grants[i]];
+		seen[grants[i]] = true;
+	}
+	if (n < 2)
+		return;
+	best = arena_array(m->arena, struct allowed, n - 1);
+	for (uint32_t least = NGRANTS; a->nbest < n - 1;) {
+		if (seen[--least])
+			best[a->nbest++] = best_of(m, req, a, grants, least);
+	}
+	a->best = best;
+}
+
 const struct allowed *match_req(struct match *m, uint32_t req)
 {
 	struct allowed *a = &m->allowed[req];
@@ -503,6 +599,8 @@ const struct allowed *match_req(struct match *m, uint32_t req)
 		               .class = class,
 		               .only = named_nodes(m, req) };
 	find_counts(m, req, a);
+	if (m->snap->req.prefer_first[req] < m->snap->req.prefer_first[req + 1])
+		find_best(m, req, a);
 	return a;
 }
 

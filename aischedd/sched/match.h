@@ -35,6 +35,10 @@ struct allowed {
 	uint32_t ncounts;
 	uint32_t count[CONSTRAINT_MAX_COUNTS];
 	const uint8_t *counted; /* by place in class */
+	/* The classes that grant the dearest wishes alone, then those that
+	 * grant the next as well, but never all. */
+	uint32_t nbest;
+	const struct allowed *best;
 };
 
 /* The first thing that a node of any size lacks for a request, in the order of

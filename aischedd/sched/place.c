@@ -355,6 +355,46 @@ static bool next_pool(struct place_trial *t)
 	return t->class < t->class_end;
 }
 
+/* Go to the classes of a pool; returns whether there are any. */
+static bool go_to_pool(struct place_trial *t, uint32_t pool)
+{
+	t->class_end = 0;
+	while (next_pool(t)) {
+		uint32_t class = t->allowed->class[t->class];
+
+		if (match_class(t->p->match, class)->pool == pool)
+			return true;
+	}
+	return false;
+}
+
+/* Place all tasks on nodes of the trial's pool: on those that grant the
+ * dearest wishes, else on more of them, at last on any. */
+static bool try_pool(struct place_trial *t)
+{
+	const struct allowed *all = t->allowed;
+	uint32_t first = t->class, end = t->class_end;
+	uint32_t pool = match_class(t->p->match, all->class[first])->pool;
+
+	for (uint32_t i = 0; i < all->nbest; i++) {
+		t->allowed = &all->best[i];
+		if (!go_to_pool(t, pool))
+			continue;
+		place_begin(t->p);
+		if (place_trial_all(t))
+			return true;
+		place_undo(t->p);
+	}
+	t->allowed = all;
+	t->class = first;
+	t->class_end = end;
+	place_begin(t->p);
+	if (place_trial_all(t))
+		return true;
+	place_undo(t->p);
+	return false;
+}
+
 bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
                struct place_lack *ret_lack)
 {
@@ -379,10 +419,8 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 		if (p->pool != SNAP_NONE &&
 		    p->pool != match_class(p->match, class)->pool)
 			continue;
-		place_begin(p);
-		if (place_trial_all(&t))
+		if (try_pool(&t))
 			return true;
-		place_undo(p);
 		if (!ret_lack)
 			continue;
 		lack = place_lack_of(&t);

@@ -28,6 +28,7 @@ enum {
 
 /* The circumstances under which the tasks that fit were counted. */
 struct counted_for {
+	const struct allowed *allowed;
 	uint32_t req, class, nkept;
 	unsigned trees;
 	bool heedless, loose;
@@ -69,9 +70,10 @@ struct place_topology *place_topology_new(struct place *p)
 
 static bool is_same(const struct counted_for *a, const struct counted_for *b)
 {
-	return a->req == b->req && a->class == b->class &&
-	       a->nkept == b->nkept && a->trees == b->trees &&
-	       a->heedless == b->heedless && a->loose == b->loose;
+	return a->req == b->req && a->allowed == b->allowed &&
+	       a->class == b->class && a->nkept == b->nkept &&
+	       a->trees == b->trees && a->heedless == b->heedless &&
+	       a->loose == b->loose;
 }
 
 /* Forget what was counted for another request or under other circumstances. */
@@ -80,6 +82,7 @@ static void count_for(struct place_topology *g, const struct place_trial *t)
 	const struct place *p = g->p;
 	struct counted_for now = {
 		.req = t->req,
+		.allowed = t->allowed,
 		.class = t->class,
 		.nkept = p->nkept,
 		.trees = t->trees,

@@ -183,23 +183,24 @@ static int check_nodes(const struct snap *s, struct err *err)
 
 /* Check the part of a postfix rule that ends before *end, which moves to its
  * start. top: a count is allowed here. */
-static bool part_ok(const struct snap *s, uint32_t from, uint32_t *end,
-                    bool top)
+static bool part_ok(const struct snap *s, const int32_t *rule, uint32_t from,
+                    uint32_t *end, bool top)
 {
 	int32_t item;
 
 	if (*end == from)
 		return false;
-	item = s->rule[--*end];
+	item = rule[--*end];
 	if (item >= 0)
 		return (uint32_t)item < s->nwords;
 	if (rule_count(item))
-		return top && part_ok(s, from, end, false);
+		return top && part_ok(s, rule, from, end, false);
 	if (item == RULE_NOT)
-		return *end > from && s->rule[*end - 1] >= 0 &&
-		       part_ok(s, from, end, false);
+		return *end > from && rule[*end - 1] >= 0 &&
+		       part_ok(s, rule, from, end, false);
 	top &= item == RULE_AND;
-	return part_ok(s, from, end, top) && part_ok(s, from, end, top);
+	return part_ok(s, rule, from, end, top) &&
+	       part_ok(s, rule, from, end, top);
 }
 
 static bool rule_ok(const struct snap *s, uint32_t from, uint32_t to)
@@ -210,7 +211,19 @@ static bool rule_ok(const struct snap *s, uint32_t from, uint32_t to)
 		ncounts += rule_count(s->rule[i]) > 0;
 	return from == to ||
 	       (to - from <= MAX_RULE && ncounts <= CONSTRAINT_MAX_COUNTS &&
-	        part_ok(s, from, &end, true) && end == from);
+	        part_ok(s, s->rule, from, &end, true) && end == from);
+}
+
+static bool prefer_ok(const struct snap *s, uint32_t from, uint32_t to)
+{
+	int n = 0;
+
+	for (uint32_t end = to; end > from; n++) {
+		if (n == CONSTRAINT_MAX_LIST ||
+		    !part_ok(s, s->prefer, from, &end, false))
+			return false;
+	}
+	return to - from <= MAX_RULE;
 }
 
 static bool nodes_ok(const struct snap *s, const uint32_t *node, uint32_t from,
@@ -306,6 +319,8 @@ static int check_req(const struct snap *s, uint32_t i, struct err *err)
 		return bad(err, "request", i, "unknown reservation");
 	if (!rule_ok(s, r->rule_first[i], r->rule_first[i + 1]))
 		return bad(err, "request", i, "rule is not well formed");
+	if (!prefer_ok(s, r->prefer_first[i], r->prefer_first[i + 1]))
+		return bad(err, "request", i, "wish is not well formed");
 	if (!nodes_ok(s, s->want, r->want_first[i], r->want_first[i + 1]) ||
 	    !nodes_ok(s, s->avoid, r->avoid_first[i], r->avoid_first[i + 1]))
 		return bad(err, "request", i, "unknown node");
@@ -325,6 +340,8 @@ static int check_reqs(const struct snap *s, struct err *err)
 	const struct snap_reqs *r = &s->req;
 
 	if (check_slices("rule of request", r->rule_first, r->n, UINT32_MAX,
+	                 err) ||
+	    check_slices("wishes of request", r->prefer_first, r->n, UINT32_MAX,
 	                 err) ||
 	    check_slices("nodes of request", r->want_first, r->n, UINT32_MAX,
 	                 err) ||

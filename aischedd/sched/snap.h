@@ -189,6 +189,7 @@ struct snap_reqs {
 	SNAP_REQ_OTHERS(X)
 #undef X
 	const uint32_t *rule_first;    /* slice of rule: constraint */
+	const uint32_t *prefer_first;  /* slice of prefer */
 	const uint32_t *want_first;    /* slice of want: --nodelist */
 	const uint32_t *avoid_first;   /* slice of avoid: --exclude */
 	const uint32_t *license_first; /* slice of license_use */
@@ -320,7 +321,9 @@ struct snap {
 	const char *const *word;
 	const int64_t *numa_mem;         /* MiB in total */
 	const uint32_t *feature, *taint; /* words */
-	const int32_t *rule; /* constraint in postfix: word or RULE_* */
+	/* In postfix, each item a word or RULE_*: a constraint, and the wishes
+	 * of a request, each a constraint without counts, the dearest first. */
+	const int32_t *rule, *prefer;
 	const uint32_t *want, *avoid; /* nodes */
 	const struct snap_license_use *license_use;
 	const struct snap_member *member;

@@ -71,20 +71,30 @@ static bool has_word(const struct snap *s, uint32_t node, uint32_t word)
 
 /* Evaluate the part of a rule that ends before *end, which moves to its start.
  */
-static bool rule_value(const struct snap *s, uint32_t node, uint32_t *end)
+static bool rule_value(const struct snap *s, const int32_t *rule, uint32_t node,
+                       uint32_t *end)
 {
-	int32_t item = s->rule[--*end];
+	int32_t item = rule[--*end];
 	bool a, b;
 
 	if (item >= 0)
 		return has_word(s, node, (uint32_t)item);
-	b = rule_value(s, node, end);
+	b = rule_value(s, rule, node, end);
 	if (rule_count(item))
 		return true; /* has_counted() checks these */
 	if (item == RULE_NOT)
 		return !b;
-	a = rule_value(s, node, end);
+	a = rule_value(s, rule, node, end);
 	return item == RULE_AND ? a && b : a || b;
+}
+
+uint32_t check_granted(const struct snap *s, uint32_t req, uint32_t node)
+{
+	uint32_t end = s->req.prefer_first[req + 1], bits = 0;
+
+	for (int i = 0; end > s->req.prefer_first[req]; i++)
+		bits |= (uint32_t)rule_value(s, s->prefer, node, &end) << i;
+	return bits;
 }
 
 const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node)
@@ -103,7 +113,7 @@ const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node)
 		return "starts fail there";
 	if (r->profile[req] && !mig_has(s->node.mig[node], r->profile[req]))
 		return "its GPUs have no such partitions";
-	if (from < to && !rule_value(s, node, &end))
+	if (from < to && !rule_value(s, s->rule, node, &end))
 		return "does not meet the constraint";
 	for (uint32_t i = s->node.taint_first[node];
 	     i < s->node.taint_first[node + 1]; i++) {
@@ -167,7 +177,8 @@ static bool has_counted(const struct snap *s, uint32_t req,
 
 			for (uint32_t j = 0; j < k; j++)
 				again |= t[j].node == t[k].node;
-			have += !again && rule_value(s, t[k].node, &end);
+			have +=
+			    !again && rule_value(s, s->rule, t[k].node, &end);
 		}
 		if (have < rule_count(s->rule[i]))
 			return false;

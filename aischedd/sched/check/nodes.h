@@ -9,6 +9,10 @@
 /* Returns why the request may not run on a node, or NULL. */
 const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node);
 
+/* The wishes of the request that the node grants, a bit each, the dearest
+ * highest. */
+uint32_t check_granted(const struct snap *s, uint32_t req, uint32_t node);
+
 /* The domain of this level that contains the node, or SNAP_NONE. */
 uint32_t check_domain(const struct snap *s, uint32_t node, uint8_t level);
 

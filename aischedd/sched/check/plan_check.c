@@ -354,8 +354,14 @@ static bool can_judge_wishes(const struct check *c)
 	    s->pend.claim_first[s->pend.n])
 		return false;
 	for (uint32_t row = 0; row < c->plan->nverdicts; row++) {
-		if (c->plan->verdict[row].why == WHY_Priority ||
-		    c->plan->verdict[row].expected != SNAP_NEVER)
+		const struct verdict *v = &c->plan->verdict[row];
+		uint32_t first = s->pend.member_first[row];
+
+		if (v->why == WHY_Priority || v->expected != SNAP_NEVER)
+			return false;
+		/* It may hold back the jobs behind it. */
+		if (v->why != WHY_None &&
+		    (!s->policy.backfill || s->member[first].since < s->now))
 			return false;
 	}
 	return true;
@@ -377,23 +383,48 @@ static uint64_t excess_of(const struct snap *s, uint32_t req, uint32_t node,
 	return (uint64_t)(numas - span) << 32 | (cares ? groups - least : 0);
 }
 
-/* Check a start of one task: no other node that it may use could have met its
- * wishes better. Called before the task is taken. */
+/* Whether a task of the request surely fits on the node, beside what started.
+ */
+static bool could_use(const struct check *c, uint32_t req, uint32_t node)
+{
+	return !c->closed[node] && !check_forbidden(c->s, req, node) &&
+	       tasks_fit(c, req, node, 1);
+}
+
+/* Check a start of one task: no other node that it may use would have granted
+ * more of what it prefers. Called before the task is taken. */
+static int check_prefer(struct check *c, uint32_t req, uint32_t node,
+                        uint64_t job)
+{
+	const struct snap *s = c->s;
+	struct align_free nfree = { c->gpu, c->thread, c->numa_mem };
+	uint32_t has = check_granted(s, req, node);
+
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		if (s->node.pool[i] != s->node.pool[node] ||
+		    check_granted(s, req, i) <= has || !could_use(c, req, i) ||
+		    (check_align_demands(s, req) &&
+		     !check_align_best(s, req, i, &nfree).fits))
+			continue;
+		return check_bad(c->audit, job, "is on %s though it prefers %s",
+		                 s->node.name[node], s->node.name[i]);
+	}
+	return 0;
+}
+
+/* Check likewise that no node that is preferred as much could have met its
+ * wishes better. */
 static int check_wish(struct check *c, uint32_t req, const struct snap_task *t,
-                      uint32_t n, uint64_t job)
+                      uint64_t job)
 {
 	const struct snap *s = c->s;
 	struct align_free nfree = { c->gpu, c->thread, c->numa_mem };
 	uint32_t numas, groups, node = t->node, level = s->req.need[req];
 	uint64_t has;
 
-	if (n != 1 ||
-	    (s->req.gpus[req] < 1000 && s->req.numa[req] != NUMA_PREFER) ||
-	    s->req.exclusive[req] || c->wishes == LOOK_AGAIN ||
-	    !can_judge_wishes(c) ||
+	if ((s->req.gpus[req] < 1000 && s->req.numa[req] != NUMA_PREFER) ||
 	    !check_align_best(s, req, node, &nfree).known)
 		return 0;
-	c->wishes++;
 	numas = (uint32_t)__builtin_popcount(
 	    check_align_numas(s, t, c->plan->cpu_use) |
 	    (s->req.mem[req] ? t->numas : 0));
@@ -402,8 +433,9 @@ static int check_wish(struct check *c, uint32_t req, const struct snap_task *t,
 	for (uint32_t i = 0; has && i < s->node.n; i++) {
 		struct align_best best;
 
-		if (s->node.pool[i] != s->node.pool[node] || c->closed[i] ||
-		    check_forbidden(s, req, i) || !tasks_fit(c, req, i, 1) ||
+		if (s->node.pool[i] != s->node.pool[node] ||
+		    !could_use(c, req, i) ||
+		    check_granted(s, req, i) < check_granted(s, req, node) ||
 		    (level != LEVEL_NONE &&
 		     check_domain(s, i, (uint8_t)level) !=
 		         check_domain(s, node, (uint8_t)level)))
@@ -417,6 +449,23 @@ static int check_wish(struct check *c, uint32_t req, const struct snap_task *t,
 			                 s->node.name[node], s->node.name[i]);
 	}
 	return 0;
+}
+
+static int check_choice(struct check *c, uint32_t req,
+                        const struct start *start, uint64_t job)
+{
+	const struct snap_reqs *r = &c->s->req;
+	const struct snap_task *t = c->plan->task + start->task_first;
+	bool wishes = r->gpus[req] >= 1000 || r->numa[req] == NUMA_PREFER ||
+	              r->prefer_first[req] < r->prefer_first[req + 1];
+
+	if (!wishes || start->ntasks != 1 || r->exclusive[req] ||
+	    c->wishes == LOOK_AGAIN || !can_judge_wishes(c))
+		return 0;
+	c->wishes++;
+	return check_prefer(c, req, t->node, job) < 0
+	           ? -1
+	           : check_wish(c, req, t, job);
 }
 
 static int take_start(struct check *c, const struct start *start)
@@ -437,7 +486,7 @@ static int take_start(struct check *c, const struct start *start)
 	    start->ntasks > s->req.tasks[req])
 		return check_bad(c->audit, job, "starts with %u tasks",
 		                 (unsigned)start->ntasks);
-	if (check_wish(c, req, t, start->ntasks, job) < 0 ||
+	if (check_choice(c, req, start, job) < 0 ||
 	    take_tasks(c, req, t, start->ntasks, job, bound_only) < 0 ||
 	    check_align_job(c->audit, req, job, t, start->ntasks, SNAP_NONE) <
 	        0 ||

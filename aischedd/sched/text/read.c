@@ -339,6 +339,8 @@ static void keep_jobs(struct snap_reader *r)
 	s->word = keep_names(r, SPACE_WORD);
 	s->req.rule_first =
 	    keep_first(r, &r->rule_first, COUNT(&r->rule, int32_t));
+	s->req.prefer_first =
+	    keep_first(r, &r->prefer_first, COUNT(&r->prefer, int32_t));
 	s->req.want_first =
 	    keep_first(r, &r->want_first, COUNT(&r->want, uint32_t));
 	s->req.avoid_first =
@@ -347,6 +349,7 @@ static void keep_jobs(struct snap_reader *r)
 	    keep_first(r, &r->license_first,
 	               COUNT(&r->license_use, struct snap_license_use));
 	s->rule = keep(r, &r->rule);
+	s->prefer = keep(r, &r->prefer);
 	s->want = keep(r, &r->want);
 	s->avoid = keep(r, &r->avoid);
 	s->license_use = keep(r, &r->license_use);
@@ -419,6 +422,8 @@ static void reader_fini(struct snap_reader *r)
 		&r->taint,
 		&r->rule_first,
 		&r->rule,
+		&r->prefer_first,
+		&r->prefer,
 		&r->want_first,
 		&r->want,
 		&r->avoid_first,

@@ -7,8 +7,8 @@
 #include "libcommon/limits.h"
 
 struct req_line {
-	char *rule, *want, *avoid, *licenses;
-	struct buf rules, wants, avoids, uses;
+	char *rule, *prefer, *want, *avoid, *licenses;
+	struct buf rules, prefers, wants, avoids, uses;
 };
 
 /* Read a key of a request. Returns 1 if it is one. */
@@ -19,6 +19,7 @@ static int try_req_key(struct snap_reader *r, struct req_line *line,
 		const char *word;
 		char **text;
 	} list[] = { { "rule", &line->rule },
+		     { "prefer", &line->prefer },
 		     { "want", &line->want },
 		     { "avoid", &line->avoid },
 		     { "licenses", &line->licenses } };
@@ -98,6 +99,7 @@ static uint32_t intern_req(struct snap_reader *r, const struct req_line *line)
 	for (size_t i = 0; i < snap_section[SECTION_REQ].nfields; i++)
 		APPEND(&key, int64_t, r->req[i].v[0]);
 	append_key(&key, &line->rules);
+	append_key(&key, &line->prefers);
 	append_key(&key, &line->wants);
 	append_key(&key, &line->avoids);
 	append_key(&key, &line->uses);
@@ -120,11 +122,13 @@ static uint32_t intern_req(struct snap_reader *r, const struct req_line *line)
 	map_set(&r->shapes, hash, shape);
 	buf_free(&key);
 	APPEND(&r->rule_first, uint32_t, COUNT(&r->rule, int32_t));
+	APPEND(&r->prefer_first, uint32_t, COUNT(&r->prefer, int32_t));
 	APPEND(&r->want_first, uint32_t, COUNT(&r->want, uint32_t));
 	APPEND(&r->avoid_first, uint32_t, COUNT(&r->avoid, uint32_t));
 	APPEND(&r->license_first, uint32_t,
 	       COUNT(&r->license_use, struct snap_license_use));
 	reader_append(&r->rule, &line->rules);
+	reader_append(&r->prefer, &line->prefers);
 	reader_append(&r->want, &line->wants);
 	reader_append(&r->avoid, &line->avoids);
 	reader_append(&r->license_use, &line->uses);
@@ -142,6 +146,7 @@ static int end_req(struct snap_reader *r, struct req_line *line, uint32_t *ret)
 	if (!pools->said)
 		pools->v[0] = -1;
 	if (read_rule(r, line->rule, &line->rules) < 0 ||
+	    read_rule(r, line->prefer, &line->prefers) < 0 ||
 	    reader_names(r, SPACE_NODE, line->want, &line->wants) < 0 ||
 	    reader_names(r, SPACE_NODE, line->avoid, &line->avoids) < 0 ||
 	    read_licenses(r, line->licenses, &line->uses) < 0)
@@ -153,6 +158,7 @@ static int end_req(struct snap_reader *r, struct req_line *line, uint32_t *ret)
 static void req_line_free(struct req_line *line)
 {
 	buf_free(&line->rules);
+	buf_free(&line->prefers);
 	buf_free(&line->wants);
 	buf_free(&line->avoids);
 	buf_free(&line->uses);

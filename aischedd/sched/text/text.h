@@ -54,6 +54,7 @@
  *	want=NODES avoid=NODES licenses=NAME:N,... need=LEVEL like=LEVEL
  *	segment= numa=prefer|strict|tight links=any|strict reservation=NAME
  *	(rule is postfix: ib,h100,a100,|,&; a,*2 is a on two nodes or more)
+ *	prefer=WORDS (postfix, one or more: ib,h100,a100,| is ib, then either)
  */
 #ifndef AISCHEDD_SCHED_TEXT_TEXT_H
 #define AISCHEDD_SCHED_TEXT_TEXT_H

@@ -325,24 +325,23 @@ static void put_names(const struct writer *w, const char *key,
 	}
 }
 
-static void put_rule(const struct writer *w, uint32_t req)
+static void put_rule(const struct writer *w, const char *key,
+                     const int32_t *rule, uint32_t from, uint32_t to)
 {
-	const struct snap *s = w->snap;
-	const char *before = " rule=";
-
-	for (uint32_t i = s->req.rule_first[req];
-	     i < s->req.rule_first[req + 1]; i++) {
-		buf_puts(w->out, before);
-		before = ",";
-		if (s->rule[i] >= 0)
-			put_name(w->out, s->word[s->rule[i]]);
-		else if (rule_count(s->rule[i]))
-			buf_printf(w->out, "*%u",
-			           (unsigned)rule_count(s->rule[i]));
+	for (uint32_t i = from; i < to; i++) {
+		if (i == from)
+			buf_printf(w->out, " %s=", key);
 		else
-			buf_addc(w->out, s->rule[i] == RULE_AND  ? '&'
-			                 : s->rule[i] == RULE_OR ? '|'
-			                                         : '!');
+			buf_addc(w->out, ',');
+		if (rule[i] >= 0)
+			put_name(w->out, w->snap->word[rule[i]]);
+		else if (rule_count(rule[i]))
+			buf_printf(w->out, "*%u",
+			           (unsigned)rule_count(rule[i]));
+		else
+			buf_addc(w->out, rule[i] == RULE_AND  ? '&'
+			                 : rule[i] == RULE_OR ? '|'
+			                                      : '!');
 	}
 }
 
@@ -353,7 +352,10 @@ static void put_req(const struct writer *w, uint32_t req)
 	const char *before = " licenses=";
 
 	put_fields(w, SECTION_REQ, req);
-	put_rule(w, req);
+	put_rule(w, "rule", s->rule, r->rule_first[req],
+	         r->rule_first[req + 1]);
+	put_rule(w, "prefer", s->prefer, r->prefer_first[req],
+	         r->prefer_first[req + 1]);
 	put_names(w, "want", SPACE_NODE, s->want, r->want_first[req],
 	          r->want_first[req + 1]);
 	put_names(w, "avoid", SPACE_NODE, s->avoid, r->avoid_first[req],

@@ -111,6 +111,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	buf_add(out, &key, sizeof(key));
 	add_text(out, spec.gpu_type);
 	add_text(out, spec.constraint);
+	add_text(out, spec.prefer);
 	add_text(out, spec.nodelist);
 	add_text(out, spec.exclude);
 	add_text(out, spec.licenses);

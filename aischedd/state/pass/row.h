@@ -71,6 +71,7 @@ struct row_key {
 enum {
 	KEY_GPU_TYPE,
 	KEY_RULE,
+	KEY_PREFER,
 	KEY_WANT,
 	KEY_AVOID,
 	KEY_LICENSES,

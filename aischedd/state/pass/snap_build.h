@@ -41,7 +41,8 @@ struct build {
 	struct map host_of;         /* name of a node -> index + 1 */
 	uint32_t *namesake;         /* of a node: index + 1, 0: no other */
 	struct map array_claims;    /* array -> its tasks that have claims */
-	struct arena_list words, features, taints, rules, wants, avoids, uses;
+	struct arena_list words, features, taints, rules, prefers, wants,
+	    avoids, uses;
 	struct arena_list claims, guests; /* claims; users of reservations */
 	struct arena_list reqs;           /* list in scratch */
 	struct taken_rows rows;

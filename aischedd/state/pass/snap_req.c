@@ -17,7 +17,7 @@ struct req_row {
 	const struct row_key *key;
 	uint32_t gpu_type, reservation;
 	uint8_t profile;
-	uint32_t rule, want, avoid, license;
+	uint32_t rule, prefer, want, avoid, license;
 };
 
 /* X(type, column of struct snap_reqs, its value in a req_row `r`) */
@@ -36,6 +36,7 @@ struct req_row {
 	X(uint8_t, one_process, r->key->one_process)        \
 	X(int64_t, time_limit, r->key->time_limit)          \
 	X(uint32_t, rule_first, r->rule)                    \
+	X(uint32_t, prefer_first, r->prefer)                \
 	X(uint32_t, want_first, r->want)                    \
 	X(uint32_t, avoid_first, r->avoid)                  \
 	X(uint32_t, license_first, r->license)              \
@@ -147,17 +148,31 @@ static void push_unreached(struct build *b, const char *claims, uint64_t pools)
 		b->avoids.n = before;
 }
 
+static void push_items(struct build *b, struct arena_list *list,
+                       const int32_t *item, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		*(int32_t *)snapshot_push(b, list, sizeof(int32_t)) = item[i];
+}
+
 static void push_rule(struct build *b, const char *text)
 {
 	int32_t rule[256];
 	size_t n = 0;
 
-	if (!*text || constraint_parse(text, snapshot_word, b, rule,
-	                               ARRAY_SIZE(rule), &n, NULL) < 0)
-		return;
-	for (size_t i = 0; i < n; i++)
-		*(int32_t *)snapshot_push(b, &b->rules, sizeof(int32_t)) =
-		    rule[i];
+	if (*text && constraint_parse(text, snapshot_word, b, rule,
+	                              ARRAY_SIZE(rule), &n, NULL) == 0)
+		push_items(b, &b->rules, rule, n);
+}
+
+static void push_prefer(struct build *b, const char *text)
+{
+	int32_t rule[256];
+	size_t n = 0;
+
+	if (*text && constraint_parse_list(text, snapshot_word, b, rule,
+	                                   ARRAY_SIZE(rule), &n, NULL) == 0)
+		push_items(b, &b->prefers, rule, n);
 }
 
 static void push_licenses(struct build *b, const char *text)
@@ -192,6 +207,7 @@ static struct req_row *push_row(struct build *b, const struct row_key *key)
 	*r = (struct req_row){
 		.key = key,
 		.rule = (uint32_t)b->rules.n,
+		.prefer = (uint32_t)b->prefers.n,
 		.want = (uint32_t)b->wants.n,
 		.avoid = (uint32_t)b->avoids.n,
 		.license = (uint32_t)b->uses.n,
@@ -223,6 +239,7 @@ uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash)
 	                         : snapshot_word_or_none(b, text[KEY_GPU_TYPE]);
 	r->reservation = reservation_of(b->snap, text[KEY_RESERVATION]);
 	push_rule(b, text[KEY_RULE]);
+	push_prefer(b, text[KEY_PREFER]);
 	push_hosts(b, &b->wants, text[KEY_WANT]);
 	push_hosts(b, &b->avoids, text[KEY_AVOID]);
 	push_unreached(b, text[KEY_CLAIMS], r->key->pools);
@@ -285,6 +302,7 @@ void snapshot_reqs(struct build *b)
 #undef X
 	};
 	b->snap->rule = b->rules.p;
+	b->snap->prefer = b->prefers.p;
 	b->snap->want = b->wants.p;
 	b->snap->avoid = b->avoids.p;
 	b->snap->license_use = b->uses.p;

@@ -234,6 +234,34 @@ START_TEST(not_follows_words_only)
 }
 END_TEST
 
+START_TEST(list_leaves_a_value_each)
+{
+	static const int32_t wanted[] = { 0, 1, CONSTRAINT_AND, 2,
+		                          CONSTRAINT_NOT };
+	int32_t rule[CAP];
+	struct err err = { 0 };
+	size_t n;
+
+	ck_assert_int_eq(
+	    constraint_parse_list("a&b,!c", letter, NULL, rule, CAP, &n, &err),
+	    0);
+	ck_assert_uint_eq(n, ARRAY_SIZE(wanted));
+	ck_assert_mem_eq(rule, wanted, sizeof(wanted));
+	ck_assert_int_eq(constraint_parse_list("a,b,c,d,e,f,g,h,i", letter,
+	                                       NULL, rule, CAP, &n, &err),
+	                 -1);
+	ck_assert_ptr_nonnull(strstr(err.text, "too many wishes"));
+	ck_assert_int_eq(
+	    constraint_parse_list("a*2", letter, NULL, rule, CAP, &n, &err),
+	    -1);
+	ck_assert_int_eq(
+	    constraint_parse_list("[a|b]", letter, NULL, rule, CAP, &n, &err),
+	    -1);
+	ck_assert_int_eq(
+	    constraint_parse_list("a,", letter, NULL, rule, CAP, &n, &err), -1);
+}
+END_TEST
+
 START_TEST(too_long)
 {
 	int32_t rule[3];
@@ -292,6 +320,7 @@ SUITE(constraint)
 	tcase_add_loop_test(tc, alternatives, 0, ARRAY_SIZE(choices));
 	tcase_add_test(tc, counts_follow_what_they_count);
 	tcase_add_test(tc, not_follows_words_only);
+	tcase_add_test(tc, list_leaves_a_value_each);
 	tcase_add_test(tc, too_long);
 	tcase_add_test(tc, depth_is_limited);
 	tcase_add_test(tc, no_rule_holds);

@@ -93,7 +93,7 @@ static void add_shape(struct dice *d, struct buf *t)
 		return;
 	}
 	buf_printf(
-	    t, " cpus=%s mem=%s gpus=%s%s%s%s%s%s%s%s queue=%s user=%s",
+	    t, " cpus=%s mem=%s gpus=%s%s%s%s%s%s%s%s%s queue=%s user=%s",
 	    PICK(d, "1", "1", "2", "4", "0.5", "1.25", "0", "0.3"),
 	    PICK(d, "0", "1G", "8G", "20G"),
 	    PICK(d, "0", "0", "0", "1", "1", "2", "0.5", "0.3", "4",
@@ -105,6 +105,8 @@ static void add_shape(struct dice *d, struct buf *t)
 	         " rule=f,*1,g,*2,&", " rule=f,!", " rule=f,!,t,|", " rule=k",
 	         " rule=k=1", " rule=k>1", " rule=k,!,h,!,&", " rule=h,!,*2",
 	         " rule=k<2,f,|,*1", " rule=t,t,!,|"),
+	    PICK(d, "", "", "", "", " prefer=f", " prefer=f,!",
+	         " prefer=f,g,&,f,g", " prefer=k>1,k=1,f,|"),
 	    PICK(d, "", "", "", "", " need=zone", " need=rack", " like=rack",
 	         " need=zone like=rack"),
 	    PICK(d, "", "", "", " numa=strict", " numa=prefer", " numa=tight"),

@@ -68,6 +68,7 @@ struct soak {
 	int64_t rest;     /* round since which nothing arrives or ends */
 	bool time_passes; /* even if nothing arrives any longer */
 	bool parts;       /* GPUs have partitions */
+	bool prefers;     /* half of the jobs prefer some nodes */
 	struct batch batch[JOBS_MAX];
 	uint32_t nbatches;
 	struct soak_job job[JOBS_MAX]; /* their ids are 1, 2, ... */
@@ -127,12 +128,14 @@ static void add_nodes(struct soak *w)
 	buf_puts(&w->base, "level rack\ndomain r0 level=rack\n"
 	                   "domain r1 level=rack\nlicense lic total=2\n");
 	for (uint32_t i = 0; i < w->nnodes; i++)
-		buf_printf(&w->base, "node n%u domain=r%u cpus=%s mem=%s%s\n",
+		buf_printf(&w->base, "node n%u domain=r%u cpus=%s mem=%s%s%s\n",
 		           (unsigned)i, (unsigned)i % 2,
 		           PICK(&w->d, "4", "8", "8 threads=8",
 		                "6 threads=6 numa=0*3,1*3",
 		                "8 threads=8 numa=0*4,1*4 numa_mem=4G,4G"),
-		           PICK(&w->d, "8G", "64G"), devices_of(w));
+		           PICK(&w->d, "8G", "64G"),
+		           w->prefers && i % 2 ? " features=f" : "",
+		           devices_of(w));
 }
 
 static const char *gpus_of(struct soak *w)
@@ -180,6 +183,9 @@ static void add_batch(struct soak *w)
 	                " numa=prefer", " links=strict", " links=any",
 	                " numa=strict links=strict"),
 	           b->lasts && roll(d, 2) ? " time=600" : "");
+	if (w->prefers)
+		buf_puts(&b->shape,
+		         PICK(d, "", "", " prefer=f", " prefer=f,!"));
 	if (roll(d, 12)) {
 		buf_puts(&b->shape,
 		         PICK(d, "", "", "", " tasks=2", " tasks=3",
@@ -208,6 +214,7 @@ static void begin(struct soak *w, uint64_t seed)
 	w->cooldown = roll(d, 3) ? 0 : 120;
 	w->time_passes = roll(d, 2);
 	w->parts = seed % 3 == 2;
+	w->prefers = seed % 5 == 3;
 	w->max_delay = roll(d, 4);
 	buf_printf(&w->base, "policy age=%s%s%s%s%s\n", PICK(d, "0", "1", "9"),
 	           PICK(d, "", "", " order=least_served", " order=least_left"),

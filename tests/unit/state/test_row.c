@@ -61,6 +61,7 @@ enum effect_on {
 #define OTHER_requeue         ALIKE, "0"
 #define OTHER_max_restarts    ALIKE, "3"
 #define OTHER_constraint      ROW,   "ib"
+#define OTHER_prefer          ROW,   "ib,h100"
 #define OTHER_nodelist        ROW,   "n1"
 #define OTHER_exclude         ROW,   "n1"
 #define OTHER_pool            ROW,   "here"
