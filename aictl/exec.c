@@ -14,7 +14,7 @@ const struct opt exec_opts[] = { { 't', "tty", NULL, "on a terminal of its own",
 	                           .offset = offsetof(struct ctl, tty) },
 	                         OPT_END };
 
-/* Cut ".RANK" off; *ret_rank stays as it was without one. */
+/* Cut ".RANK" off the id; without one *ret_rank is not changed. */
 static int take_rank(char *id, int64_t *ret_rank, struct err *err)
 {
 	char *dot = strrchr(id, '.');

@@ -165,7 +165,8 @@ static void put_field(FILE *out, const struct pick *pick, const char *s,
 	fprintf(out, "%*s", pick->right ? 0 : pad, "");
 }
 
-/* Append a value as it was received, unless it is made of two. */
+/* Append the value of a column as received, or formatted if it combines two
+ * fields. */
 static void add_raw(struct buf *out, enum show show, struct value a,
                     struct value b)
 {
@@ -485,8 +486,8 @@ static bool wants_colour(void)
 	       (!term || strcmp(term, "dumb") != 0);
 }
 
-/* Returns the header of a column; that of the column which sorts a live view is
- * marked. */
+/* Returns the header of a column, with a mark if the live view is sorted by it.
+ */
 static const char *header_of(struct sink *sink, const struct aiq *aiq,
                              const struct column *column)
 {

@@ -216,7 +216,7 @@ static void draw(struct view_state *v)
 
 /* --- the pane ------------------------------------------------------------- */
 
-/* Run aiq with these words between spaces. */
+/* Run aiq with these words, which are separated by spaces. */
 static void run_words(struct view_state *v, const char *words, bool grows)
 {
 	const char *word[MOST_WORDS + 4] = { "aiq" };
@@ -237,7 +237,7 @@ static void run_words(struct view_state *v, const char *words, bool grows)
 	free(copy);
 }
 
-/* Open the pane; again: the program runs again in each round. */
+/* Open the pane with the output of `aiq WORDS`. */
 static void open_pane(struct view_state *v, char *words, bool grows)
 {
 	pane_stop(&v->pane);

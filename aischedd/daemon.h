@@ -69,7 +69,7 @@ struct pool_runner {
 struct adoptee {
 	uint64_t job;
 	enum reason told;
-	bool waits; /* told is set */
+	bool waits; /* it waits, and its owner was told why */
 };
 
 struct daemon {
@@ -175,7 +175,7 @@ void daemon_later(struct daemon *d, later_fn *fn, struct ask *ask, void *arg);
 void daemon_go_on(struct daemon *d);
 /* Forget the requests of an ask whose peer has disconnected. */
 void daemon_ask_gone(struct ask *ask, void *arg);
-/* An ask that is kept while others come and go: the next one may have its
+/* Returns a reference to an ask that outlives it: a later ask may have the same
  * address. */
 struct kept_ask daemon_keep(const struct daemon *d, struct ask *ask);
 /* Whether this ask can still be answered. */

@@ -47,7 +47,7 @@ struct stats {
 	double core_s; /* in the scheduler itself */
 };
 
-/* Account for the time from now to then. */
+/* Add the use between these two times to the statistics. */
 void stats_advance(struct stats *stats, int64_t now, int64_t then);
 
 /* Note that the job is promised this start. */

@@ -16,8 +16,8 @@
 
 enum { HANGS_S = 60 }; /* a driver that takes longer hangs */
 
-/* Those that were named: of NVIDIA, or folders of AMD's; NULL and -1: not
- * there. */
+/* The GPUs that the command line names: NVIDIA's in device, folders of AMD's in
+ * dirfd. NULL or -1 stands for one that is not there. */
 struct source {
 	struct nvml nvml;
 	bool has_nvml;

@@ -38,7 +38,8 @@ int labels_check(const char *labels, struct err *err);
  * EINVAL. */
 int labels_check_wanted(const char *wanted, struct err *err);
 
-/* Whether one of them is this label; without a value, any value will do. */
+/* Whether the labels include this one; if it is given without a value, with any
+ * value. */
 bool labels_have(const char *labels, const char *wanted);
 
 #endif

@@ -27,8 +27,8 @@ struct site_conf {
 /* conf must outlive the site. */
 struct site *site_new(struct web_link *link, const struct site_conf *conf);
 
-/* Count an answer, for the metrics; tell the daemon of those that it has not
- * been told of: call it now and then. */
+/* Count an answer, for the metrics. site_tell() reports new counts to the
+ * daemon: call it now and then. */
 void site_count(struct site *site, unsigned status);
 void site_tell(struct site *site);
 

@@ -47,7 +47,8 @@ static int requeue_one(struct finding *f, const struct past_job *past)
 	return requeue_ended(f->d->state, &what, clock_wall_s(), f->err);
 }
 
-/* A part of an array that never started counts as all its tasks. */
+/* Whether the record is that of the named task; a part of an array that never
+ * started is the record of each of its tasks. */
 static bool is_meant(const struct finding *f, const struct job *job)
 {
 	if (f->task == NO_TASK)

@@ -170,7 +170,7 @@ static int take_crons(struct reading *r, struct err *err)
 	return 0;
 }
 
-/* Prepare rows of what is there now, because users come and go between turns.
+/* Copy what the rows show before writing any: users come and go between turns.
  */
 static int prepare_shares(struct reading *r, struct err *err)
 {

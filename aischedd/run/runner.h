@@ -63,8 +63,8 @@ struct volume_info {
 	bool gone;
 	const char *why; /* why it cannot be mounted now, or NULL */
 	enum volume_share share;
-	bool anywhere;        /* on all nodes of the pool; */
-	struct strlist nodes; /* unless anywhere: on these */
+	bool anywhere;        /* on all nodes of the pool, else on `nodes` */
+	struct strlist nodes; /* unless anywhere */
 };
 
 /* An attempt's use of its GPUs, as far as their driver told. */
@@ -198,8 +198,7 @@ struct runner;
 struct run_signal {
 	int signo;
 	enum signal_scope scope;
-	int64_t
-	    step; /* for SIGNAL_STEPS: this step, which signo 0 ends; -1: all */
+	int64_t step; /* scope steps: this one, which signo 0 ends; -1: all */
 };
 
 /* Reading the output of a task. */

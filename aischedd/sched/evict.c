@@ -331,7 +331,7 @@ static bool fewest(struct evictor *e, const struct evict_mark *before)
 	e->chosen = true;
 	for (uint32_t i = n; i-- > 0;) {
 		e->only[run[i]] = 0;
-		/* Reject a trial that evicts another run as a whole instead. */
+		/* Not if another run would then be evicted as a whole. */
 		e->only[run[i]] =
 		    !try_again(e, before) || (whole_of(e, run, n) & ~whole);
 	}

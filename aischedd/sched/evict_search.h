@@ -2,10 +2,10 @@
  * evict_search.h - the nodes that cost a claimant least
  *
  * Each node is an offer: the cost of clearing it for one more task is that of
- * its dearest victim. The cheapest offers are taken first, so that no job is
- * evicted if one before it in the order of victims would do. Victims that turn
- * out not to be needed are spared. To look at n nodes with v victims each takes
- * n * v steps, then each task log n.
+ * its dearest victim. The cheapest offers are taken first, so no job is evicted
+ * where one that comes before it in the order of victims would be enough.
+ * Victims that turn out not to be needed are spared. With v victims on each of
+ * n nodes, making the offers takes n * v steps, and each task log n.
  */
 #ifndef AISCHEDD_SCHED_EVICT_SEARCH_H
 #define AISCHEDD_SCHED_EVICT_SEARCH_H

@@ -82,7 +82,7 @@ static uint32_t count_nodes(const struct fit_empty *e, uint32_t req,
 	return got;
 }
 
-/* How many tasks fit on the best n nodes, according to count_class(). */
+/* How many tasks fit on the best n nodes that count_nodes() has seen. */
 static uint32_t take_best(const struct fit_empty *e, uint32_t req)
 {
 	uint32_t tasks = e->snap->req.min_tasks[req],
@@ -119,7 +119,7 @@ static uint32_t count_segments(const struct fit_empty *e, uint32_t req,
 	const struct snap *s = e->snap;
 	uint32_t part = snap_segment_part(s, req);
 
-	/* No more than a part fits on a node, and less is of no use. */
+	/* On each node a part of a segment fits, or nothing. */
 	if (s->req.nodes[req])
 		got = e->nodes_with[part] * part;
 	return (uint32_t)snap_segments(s, req, got);

@@ -249,8 +249,7 @@ static bool find_vain(const struct snap *snap, const struct plan *plan,
 	return any;
 }
 
-/* Whether the jobs for whose sake others do not start get something by the
- * plan. */
+/* Whether the plan serves each job for which it keeps others from starting. */
 static bool is_of_use(const struct snap *snap, const struct plan *plan,
                       const struct vain *vain)
 {

@@ -22,8 +22,7 @@ struct promised {
 	uint64_t job;
 };
 
-/* Another one that is not promised a start: only the first of each row are
- * listed. */
+/* A waiting job without a promised start: the first such job of each row. */
 struct queued {
 	uint32_t row, member, position;
 };

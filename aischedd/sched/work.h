@@ -77,8 +77,8 @@ struct work {
 	size_t use_cap;
 
 	bool grouped; /* some node has more than one link group of GPUs */
-	/* Tasks that are not bound may have their memory in other NUMA nodes;
-	 * for claims, which were granted before such tasks came. */
+	/* Assume that tasks which are not bound move their memory to other NUMA
+	 * nodes. Set for claims, which were granted before such tasks came. */
 	bool fluid;
 	unsigned loose; /* LOOSE_*: demands that are ignored, to explain why a
 	                   job waits */

@@ -34,8 +34,8 @@ int outbox_first(struct store *store, int64_t now, const char *const busy[2],
 /* When the next one is due; INT64_MAX: there is none. */
 int64_t outbox_next(struct store *store);
 
-/* Call fn with each held mail to the recipient of this letter, at most `most`;
- * id is set to the last of them. */
+/* Call fn with the held mails to the recipient of this letter, at most `most`
+ * of them. letter->id becomes that of the last one. */
 typedef void outbox_fn(int64_t made, const char *subject, void *arg);
 int outbox_held(struct store *store, struct outbox_letter *letter, size_t most,
                 outbox_fn *fn, void *arg, struct err *err);

@@ -280,7 +280,8 @@ static enum period most_level(const struct report *r)
 	return most;
 }
 
-/* Read a range as large periods as fit, in runs of the same level. */
+/* Divide the range into the largest periods that fit, and read neighbours of
+ * the same level at once. */
 static int read_range(struct report *r, struct err *err)
 {
 	enum period most = most_level(r);
@@ -382,7 +383,8 @@ static void whole_hours(struct report *r)
 	period_of(r->zone, PERIOD_HOUR, r->until, span);
 	if (r->until > span[0])
 		r->until = span[1];
-	/* Nothing is later than now, so that the month may end. */
+	/* Nothing is booked after now, so a range up to now may end with its
+	 * month, which is one row. */
 	if (r->until * 1000 > r->now_ms) {
 		period_of(r->zone, PERIOD_MONTH, r->until, span);
 		r->until = span[1];

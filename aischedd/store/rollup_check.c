@@ -460,7 +460,8 @@ static int check_lags(struct checking *c, struct err *err)
 	               "still being booked: try again later");
 }
 
-/* All days begin at since, until is that of a day or of a month. */
+/* Find the first and the last time that can be compared; attempts before that
+ * were purged. */
 static int bounds(struct checking *c, struct err *err)
 {
 	struct rollup_check *check = c->check;
@@ -494,7 +495,8 @@ static int check_window(struct checking *c, struct err *err)
 	}
 	if (check_hours(c, err) < 0)
 		return -1;
-	/* If hours of the first day are not compared, it begins before them. */
+	/* Days are compared as a whole, also one whose first hours were purged.
+	 */
 	period_of(c->zone, PERIOD_DAY, c->since, span);
 	c->since = span[0];
 	if (check_level(c, PERIOD_HOUR, PERIOD_DAY, err) < 0)

@@ -28,7 +28,7 @@ struct due {
 	int64_t time;    /* of the schedule, to run now; or SCHEDULE_NEVER */
 	int64_t last;    /* all times up to this one are settled */
 	int64_t next;    /* of the schedule; SCHEDULE_NEVER: there is none */
-	int64_t wake;    /* when that is due, likewise */
+	int64_t wake;    /* next, with the delay of this work; SCHEDULE_NEVER */
 	uint64_t missed; /* times since the last one that do not run */
 };
 

@@ -59,7 +59,7 @@ struct kube_calls {
 	int64_t rest_ms; /* until then no calls except those of a start */
 };
 
-/* Takes the body. of: the pod. */
+/* Make a call; takes the body. task: the pod that it is about. */
 void kube_ask_job(struct kube_attempt *a, enum kube_ask_kind kind,
                   json_t *body);
 void kube_ask_pod(struct kube_attempt *a, enum kube_ask_kind kind,

@@ -32,7 +32,7 @@ void kube_nodes_news(struct kube_nodes *nodes, enum kube_news news,
 void kube_nodes_use(struct kube_nodes *nodes, const char *node,
                     const struct kube_amount *use, bool on);
 
-/* Tell now what would be told later. */
+/* Report at once the changes that wait to be reported together. */
 void kube_nodes_flush(struct kube_nodes *nodes);
 
 /* Whether the node exists and reports. */

@@ -180,7 +180,7 @@ static void bind_memory(const struct shepherd *s, uint32_t first, uint32_t end)
 
 		mask[node / LONG_BITS] |= 1UL << node % LONG_BITS;
 	}
-	/* Kernels before 5.15 lack PREFERRED_MANY: no policy there. */
+	/* Kernels before 5.15 lack MPOL_PREFERRED_MANY: they get no policy. */
 	syscall(SYS_set_mempolicy, strict ? MPOL_BIND : MPOL_PREFERRED_MANY,
 	        mask, MAX_NUMA + 1);
 }

@@ -327,7 +327,7 @@ static bool is_there(const struct future_check *f, const struct one *p,
 		return false;
 	if (p->alone && is_behind(f->s, p, it->row, it->member))
 		return false;
-	/* A job that would move for one behind it stays. */
+	/* A job does not move for one that is behind it in the queue. */
 	if (p->alone && !it->runs && it->run != SNAP_NONE &&
 	    is_behind(f->s, p, f->by_row[it->run], f->by_member[it->run]))
 		return false;

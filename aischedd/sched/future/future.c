@@ -302,9 +302,9 @@ static struct future_due **put_trial(struct future *a, uint32_t node,
 	return at;
 }
 
-/* Keep room for the tasks on trial. *ret is a job that then has too little of
- * the room kept for it, until they end or later: the devices of the jobs in
- * between depend on them. */
+/* Try to keep room for the tasks. If that fails, *ret is the entry that then
+ * finds too little: one in force while they run, or a later one, because which
+ * devices the entries in between get depends on them. */
 static bool try_it(struct future *a, uint32_t node,
                    const struct future_ask *ask, int64_t n, int64_t from,
                    int64_t until, const struct future_due **ret)
@@ -322,9 +322,11 @@ static bool try_it(struct future *a, uint32_t node,
 
 	future_walk_begin(&w, a, node);
 	walk_dues(&w);
-	/* If no room is kept then, others decide whether the tasks fit. An
-	 * entry may be void even without them: once others are evicted, more
-	 * devices are free, and earlier jobs get other ones. */
+	/* Only entries that are not void without the trial count. If no room is
+	 * kept at that time, it does not count either that the trial itself
+	 * finds too little: the caller looks at what is free. (An entry can
+	 * become void when jobs are evicted: earlier entries then get other
+	 * devices.) */
 	while (w.cut && (w.cut->is_void || (w.cut == &a->trial && !due))) {
 		w.cut = NULL;
 		walk_dues(&w);

@@ -46,9 +46,9 @@ struct queue_counts {
 	int64_t pending[RES_N]; /* they ask for; units of enum resource */
 	int64_t oldest; /* the oldest of those has been eligible since then;
 	                   NO_TIME: none */
-	/* Pending jobs that have waited longer than the queue allows (most_s)
-	 * when the pass was made (at). Others will have later: the rest of
-	 * their wait is within such a part of most_s. */
+	/* Pending jobs that had waited longer than the queue allows (most_s) at
+	 * the time of the pass (at); and, by parts of most_s, those that will
+	 * have at that time after it. */
 	struct overdue {
 		uint64_t n, later[OVERDUE_PARTS];
 		int64_t most_s, at;

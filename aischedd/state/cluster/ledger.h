@@ -70,7 +70,7 @@ struct attempt_row {
 	uint64_t job, array, evict_by;
 	uint32_t array_task, attempt, uid, user, tasks;
 	char *queue, *account, *class, *pool, *nodes, *gpu_type; /* or NULL */
-	char *pieces;    /* ledger_pieces_format() */
+	char *pieces;    /* as ledger_piece_format() writes them */
 	int64_t cost;    /* millionths of the currency */
 	int64_t wait_ms; /* SPEC_UNSET: not its first attempt */
 	int64_t began_ms, ended_ms;

@@ -91,8 +91,8 @@ int state_node_next(const struct state *state, const char *text, int after);
 /* Returns the index of the node of this pool, or -1. */
 int state_node_of(const struct state *state, uint32_t pool, const char *name);
 
-/* Like state_node_find(), but as long as some pool has not listed its nodes, an
- * unknown node is added, as gone: it may be one of these. */
+/* Like state_node_find(). But while some pool has not listed its nodes, an
+ * unknown node may be one of them: it is added, as gone. */
 int state_node_expect(struct state *state, const char *text);
 
 /* Returns how to name it: "NAME", or "POOL/NAME" if several pools have such a
@@ -108,7 +108,7 @@ const char *node_reason(const struct node *node);
 void state_node_seen(struct state *state, uint32_t pool,
                      const struct node_info *info);
 
-/* Drain the node, or end that. Fails with EINVAL if a drain has no reason. */
+/* Drain the node, or resume it. Fails with EINVAL if a drain has no reason. */
 int state_drain(struct state *state, uint32_t node, bool drained,
                 const char *reason, struct err *err);
 

@@ -43,7 +43,7 @@ struct pool_table {
 void state_pool_ready(struct state *state, uint32_t pool, bool ready);
 bool state_pool_is_ready(const struct state *state, uint32_t pool);
 
-/* Returns the first pool whose runner has not done so, or -1. */
+/* Returns the first pool whose runner has not reported them yet, or -1. */
 int state_pool_unready(const struct state *state);
 
 /* End jobs on nodes of the pool that are gone. */

@@ -173,7 +173,7 @@ static void begin_subject(struct buf *out, const struct job *job,
 
 /* --- letters ------------------------------------------------------------ */
 
-/* Returns the types of the mails that a request asks for, and the request. */
+/* Unpack a request; returns the types of mails that it asks for. */
 static int64_t wanted(const struct state *state, const char *packed,
                       struct spec *ret)
 {

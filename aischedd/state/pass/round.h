@@ -31,9 +31,9 @@ struct round {
 	bool goes_on;        /* the last pass left rows without a turn */
 	bool stale;          /* something changed since the round began */
 	uint64_t gen, noted; /* of the state after the last pass */
-	/* While a pass runs: the last verdicts, or NULL; by row the place of
-	 * its own, or UINT32_MAX; what holds them when another plan is in
-	 * force. */
+	/* While a pass runs: the last verdicts, or NULL; by row, the index of
+	 * its verdict among them, or UINT32_MAX; and the arena that holds them
+	 * once another plan is in force. */
 	const struct verdict *was;
 	const uint32_t *was_at;
 	struct arena *was_arena;
@@ -55,8 +55,8 @@ void round_judge(const struct judgements *judgements, struct snap *snap,
  * reads its verdicts. Returns whether it was taken. */
 bool round_holds(struct round *round, struct arena *last);
 
-/* Replace kept verdicts by the earlier ones that they stand for, and leave
- * those in `arena`. */
+/* Replace each verdict that stands for one of an earlier pass by that one,
+ * whose arena becomes part of `arena`. */
 void round_keep(struct state *state, struct verdict *verdict, uint32_t n,
                 struct arena *arena);
 

@@ -9,8 +9,9 @@
 #include "aischedd/state/pass/snap_build.h"
 
 /* Returns the index of the request in a row's key; equal requests share one.
- * The key is borrowed until the snapshot is built. When all is taken, a new key
- * may name no nodes, licences and volumes: struct row_brief. */
+ * The key is borrowed until the snapshot is built. Once the state is released,
+ * only keys that name no nodes, licences and volumes may be added (names_some
+ * in row.c). */
 uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash);
 uint32_t snapshot_req_of_placed(struct build *b, struct job *job);
 uint32_t snapshot_req_of_other(struct build *b, const struct job *job);

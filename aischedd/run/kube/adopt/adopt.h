@@ -41,9 +41,9 @@ struct kube_adoptee {
 	uint64_t job;  /* 0: not taken */
 	enum job_state state;
 	bool withdrawn;               /* RUN_WITHDRAWN was told */
-	unsigned asking[ADOPT_KINDS]; /* adopt_ask.c */
-	struct kube_adopt_run run;    /* of adopt_run.c and adopt_end.c */
-	struct kube_adopt_pods pods;  /* adopt_pod.c */
+	unsigned asking[ADOPT_KINDS]; /* ask.c */
+	struct kube_adopt_run run;    /* of run.c and end.c */
+	struct kube_adopt_pods pods;  /* pod.c */
 	struct kube_note note;        /* note.c */
 };
 

@@ -355,7 +355,8 @@ bool kube_adopt_run_forget(struct kube *kube, uint64_t job, uint32_t attempt)
 	return true;
 }
 
-/* Tells where its tasks are once it is known to run. */
+/* Answer recover() for a job that others made: report where its tasks are if it
+ * runs. */
 bool kube_adopt_run_recover(struct kube *kube, const struct kube_owner *id)
 {
 	struct kube_adoptee *j = kube_adopt_of(kube, id->job);

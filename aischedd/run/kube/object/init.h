@@ -15,7 +15,8 @@
 
 #include "libcommon/buf.h"
 
-/* The variable with that shell text which tasks do not share. */
+/* The variable that holds the part of the shell text that differs between
+ * tasks. */
 #define KUBE_OWN_VAR "AISCHED_OWN_ENV"
 
 /* Scripts may write to this file, too. */
