@@ -44,7 +44,8 @@ static bool is_gpu(int dirfd)
 	       faccessat(dirfd, "mem_info_vram_total", R_OK, 0) == 0;
 }
 
-/* Bus ids are hexadecimal numbers of as many digits, so this is their order. */
+/* All bus ids have the same number of hexadecimal digits, so texts sort like
+ * numbers. */
 static int add_one(int parent, const char *name, int *ret)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -73,14 +73,6 @@ bool reason_is_pending(enum reason why)
 	return reason_kind(why) != REASON_ENDED;
 }
 
-int reason_parse(const char *s)
-{
-	for (int i = 0; i < WHY_NREASONS; i++)
-		if (!strcmp(s, reasons[i].name))
-			return i;
-	return -1;
-}
-
 static const char *const scopes[] = {
 #define X(sym) #sym,
 	SIGNAL_SCOPES(X)

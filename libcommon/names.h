@@ -133,6 +133,5 @@ const char *reason_name(enum reason why);
 const char *reason_text(enum reason why);
 enum reason_kind reason_kind(enum reason why);
 bool reason_is_pending(enum reason why);
-int reason_parse(const char *s); /* returns -1 if there is none of this name */
 
 #endif

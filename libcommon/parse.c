@@ -302,27 +302,3 @@ void format_micro(struct buf *out, int64_t micro)
 		buf_i64(out, rest / unit);
 	}
 }
-
-bool glob_match(const char *pattern, const char *name)
-{
-	const char *star = NULL, *again = NULL;
-
-	while (*name) {
-		if (*pattern == '*') {
-			star = ++pattern;
-			again = name;
-		} else if (*pattern == '?' || *pattern == *name) {
-			pattern++;
-			name++;
-		} else if (star) {
-			/* Let the last star match one more character. */
-			pattern = star;
-			name = ++again;
-		} else {
-			return false;
-		}
-	}
-	while (*pattern == '*')
-		pattern++;
-	return !*pattern;
-}

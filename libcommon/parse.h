@@ -76,9 +76,6 @@ void format_mib(struct buf *out, int64_t mib);
 void format_micro(struct buf *out, int64_t micro);
 void format_milli(struct buf *out, int64_t milli);
 
-/* Whether the name fits a pattern with * and ?. */
-bool glob_match(const char *pattern, const char *name);
-
 /* For parsers: take the digits at *s, at least one; no sign, no space. Returns
  * false if there are none, or they exceed max. */
 bool take_number(const char **s, int64_t max, int64_t *ret);

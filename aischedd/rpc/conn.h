@@ -29,7 +29,8 @@ enum {
 	/* bytes read at once; at most twice as many are held */
 	READ_SIZE = 32 * 1024,
 	ASKS_MAX = 16, /* requests of one connection in flight */
-	/* of the web program: some of each visitor that it has at a time */
+	/* of the web program, which sends those of all its visitors: a few of
+	 * each at a time */
 	ASKS_WEB = 512,
 	/* a connection with fewer bytes to send is drained */
 	DRAINED = 256 * 1024,

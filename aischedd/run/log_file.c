@@ -356,15 +356,6 @@ ssize_t log_reader_read(struct log_reader *r, void *data, size_t len,
 
 /* --- list and remove ----------------------------------------------------- */
 
-bool log_is_kept(const char *dir, const struct log_id *id)
-{
-	char *path = path_of(dir, id);
-	bool is = access(path, F_OK) == 0;
-
-	free(path);
-	return is;
-}
-
 static bool read_name(const char *name, struct log_id *ret)
 {
 	int end = 0;

@@ -59,8 +59,6 @@ int64_t log_reader_omitted(const struct log_reader *r);
 ssize_t log_reader_read(struct log_reader *r, void *data, size_t len,
                         struct err *err);
 
-bool log_is_kept(const char *dir, const struct log_id *id);
-
 /* Lists the logs of the job, in order, on the heap; 0: none. */
 size_t log_list(const char *dir, uint64_t job, struct log_id **ret);
 

@@ -25,6 +25,30 @@ static int by_name(const void *a, const void *b)
 	              ((const struct check_case *)b)->name);
 }
 
+bool glob_match(const char *pattern, const char *text)
+{
+	const char *star = NULL, *again = NULL;
+
+	while (*text) {
+		if (*pattern == '*') {
+			star = ++pattern;
+			again = text;
+		} else if (*pattern == '?' || *pattern == *text) {
+			pattern++;
+			text++;
+		} else if (star) {
+			/* Let the last star match one more character. */
+			pattern = star;
+			text = ++again;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
 int main(void)
 {
 	SRunner *runner = srunner_create(NULL);

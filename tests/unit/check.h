@@ -9,6 +9,7 @@
 #define TESTS_UNIT_CHECK_H
 
 #include <check.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* An assertion that holds writes nothing. Check would write its place to a file
@@ -16,6 +17,9 @@
  * jobs; a test that crashes then names no line, but a core and the sanitizers
  * do. */
 #define _mark_point(file, line) ((void)0)
+
+/* Whether the text fits a pattern with * and ?. */
+bool glob_match(const char *pattern, const char *text);
 
 typedef void suite_fn(TCase *tc);
 

@@ -8,7 +8,7 @@
 #include "aischedd/run/shepherd/vars.h"
 #include "libcommon/mem.h"
 
-/* Ends of names of variables that identify a process, or would make it one of
+/* How names of variables end that identify one process, or mark a process as
  * the job's. */
 static const char *const withheld[] = {
 	"RUN_ID",        "NODEID",

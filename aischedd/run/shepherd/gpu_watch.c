@@ -112,7 +112,8 @@ static void count(struct gpu_watch *w, int64_t ms)
 	w->use.known_ms += w->known * ms;
 }
 
-/* The last sample stands for the time until now, unless that is long. */
+/* The last sample counts for the time until now, but only for a limited time.
+ */
 static void count_rest(struct shepherd *s, int64_t now)
 {
 	struct gpu_watch *w = &s->gpu;

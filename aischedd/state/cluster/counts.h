@@ -131,7 +131,8 @@ void counts_plan(struct state *state, const struct snap *snap,
 void counts_slip(struct state *state, const struct snap *snap, uint64_t job,
                  int64_t now);
 
-/* The job has started, while one before it waits for its promised start. */
+/* Count the start as a backfill: a job ahead of this one waits for its promised
+ * start. */
 void counts_backfilled(struct state *state, const struct job *job);
 
 #endif

@@ -27,13 +27,13 @@ START_TEST(only_ended_states_are_final)
 }
 END_TEST
 
-START_TEST(reasons_are_read_back)
+START_TEST(reasons_have_names_and_texts)
 {
 	for (int i = 0; i < WHY_NREASONS; i++) {
-		ck_assert_int_eq(reason_parse(reason_name(i)), i);
+		for (int k = 0; k < i; k++)
+			ck_assert_str_ne(reason_name(i), reason_name(k));
 		ck_assert(*reason_text(i));
 	}
-	ck_assert_int_eq(reason_parse("Because"), -1);
 	ck_assert(reason_is_pending(WHY_Resources));
 	ck_assert(reason_is_pending(WHY_RunnerDown));
 	ck_assert(!reason_is_pending(WHY_None));
@@ -86,7 +86,7 @@ SUITE(names)
 {
 	tcase_add_test(tc, states_are_read_back);
 	tcase_add_test(tc, only_ended_states_are_final);
-	tcase_add_test(tc, reasons_are_read_back);
+	tcase_add_test(tc, reasons_have_names_and_texts);
 	tcase_add_test(tc, names_have_no_spaces);
 	tcase_add_test(tc, requests_are_read_back);
 	tcase_add_test(tc, requests_need_roles);

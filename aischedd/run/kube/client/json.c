@@ -237,24 +237,3 @@ int64_t kube_time(struct kube_reader *r, const char *path)
 		wrong(r, path, "a time");
 	return us;
 }
-
-static int64_t find_quantity(struct kube_reader *r, const char *path, int scale,
-                             int64_t absent)
-{
-	const json_t *value = find(r, path);
-	int64_t ret = absent;
-
-	if (value && quantity(value, scale, &ret, NULL) < 0)
-		wrong(r, path, "a quantity");
-	return ret;
-}
-
-int64_t kube_milli(struct kube_reader *r, const char *path, int64_t absent)
-{
-	return find_quantity(r, path, 3, absent);
-}
-
-int64_t kube_whole(struct kube_reader *r, const char *path, int64_t absent)
-{
-	return find_quantity(r, path, 0, absent);
-}

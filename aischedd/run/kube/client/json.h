@@ -31,14 +31,10 @@ json_t *kube_map(struct kube_reader *r, const char *path);  /* or NULL */
 int64_t kube_time(struct kube_reader *r, const char *path);
 
 /*
- * Quantities ("500m", "1.5Gi", "2e3", or a bare number), rounded as Kubernetes
- * does: away from zero to thousandths, or to whole units. INT64_MAX if larger.
+ * Read a quantity ("500m", "1.5Gi", "2e3", or a bare number), rounded as
+ * Kubernetes does: away from zero to thousandths, or to whole units. INT64_MAX
+ * if larger. Fails with EINVAL and quotes it.
  */
-int64_t kube_milli(struct kube_reader *r, const char *path, int64_t absent);
-int64_t kube_whole(struct kube_reader *r, const char *path, int64_t absent);
-
-/* Returns a quantity that is a value itself, as of a map of resources. Fails
- * with EINVAL and quotes it. */
 int kube_milli_of(const json_t *value, int64_t *ret, struct err *err);
 int kube_whole_of(const json_t *value, int64_t *ret, struct err *err);
 
