@@ -161,6 +161,7 @@ wait_for test -e up2
 id=$(squeue -h -o %A)
 is "an allocation has one client" \
 	"$("$top_builddir/tests/e2e/step_hostile" "$dir/state/run/$id.1/step" own 3)" 0
+wait_for "pgrep -f '^sleep 7777.$$'"
 child=$(pgrep -f "^sleep 7777.$$")
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
