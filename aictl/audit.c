@@ -52,16 +52,11 @@ static void print_rows(const json_t *list)
 	static const char *const header[] = { "TIME",   "USER",  "ACT",
 		                              "TARGET", "OWNER", "TEXT" };
 	static const bool right[ARRAY_SIZE(header)];
-	struct table *table = table_new(ARRAY_SIZE(header), header, right);
 	struct buf text = { 0 };
 
 	for (size_t i = json_array_size(list); i-- > 0;)
 		put_row(&text, json_array_get(list, i));
-	if (text.len)
-		table_add_tsv(table, text.data, text.len);
-	table_print(table, stdout, true, terminal_width());
-	table_free(table);
-	buf_free(&text);
+	table_show(ARRAY_SIZE(header), header, right, &text);
 }
 
 static int take_filters(const struct ctl *ctl, json_t *req, struct err *err)

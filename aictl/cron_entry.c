@@ -114,18 +114,13 @@ static void print_rows(const json_t *rows)
 	static const bool right[ARRAY_SIZE(header)] = {
 		[0] = true, [10] = true, [11] = true
 	};
-	struct table *table = table_new(ARRAY_SIZE(header), header, right);
 	struct buf text = { 0 };
 	const json_t *row;
 	size_t i;
 
 	json_array_foreach(rows, i, row)
 		put_row(&text, row);
-	if (text.len)
-		table_add_tsv(table, text.data, text.len);
-	table_print(table, stdout, true, terminal_width());
-	table_free(table);
-	buf_free(&text);
+	table_show(ARRAY_SIZE(header), header, right, &text);
 }
 
 /* Add "a,b" as a list of texts. */

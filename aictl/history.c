@@ -245,7 +245,7 @@ static int take_before(const struct ctl *ctl, int64_t *ret, struct err *err)
 	if (parse_time(ctl->history.before, now, ret, err) < 0)
 		return err_wrap(err, "--before");
 	if (*ret > now)
-		return err_set(err, EINVAL, "--before: '%s' is to come",
+		return err_set(err, EINVAL, "--before: '%s' is in the future",
 		               ctl->history.before);
 	if (*ret == now)
 		(*ret)++; /* include what ends in this second */

@@ -173,18 +173,13 @@ static void print_rows(const json_t *rows)
 	static const char *const header[] = { "NAME",   "STATE", "START", "END",
 		                              "REPEAT", "USERS", "NODES" };
 	static const bool right[ARRAY_SIZE(header)];
-	struct table *table = table_new(ARRAY_SIZE(header), header, right);
 	struct buf text = { 0 };
 	const json_t *row;
 	size_t i;
 
 	json_array_foreach(rows, i, row)
 		put_row(&text, row);
-	if (text.len)
-		table_add_tsv(table, text.data, text.len);
-	table_print(table, stdout, true, terminal_width());
-	table_free(table);
-	buf_free(&text);
+	table_show(ARRAY_SIZE(header), header, right, &text);
 }
 
 static int list(struct ctl *ctl)

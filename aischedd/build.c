@@ -92,8 +92,8 @@ static void log_booking(struct daemon *d)
 	if (hours && !d->booking_long)
 		log_notice(
 		    "accounting behind hours=%lld: jobs held nodes while "
-		    "the clock went far ahead; their use is booked a part "
-		    "a turn",
+		    "the clock went far ahead; a part of their use is "
+		    "booked in each turn",
 		    (long long)hours);
 	else if (!hours && d->booking_long)
 		log_notice("accounting complete");

@@ -122,7 +122,8 @@ int trace_add(struct trace *trace, const struct trace_job *given,
 	uint64_t known = find(trace, job.name, strlen(job.name));
 
 	if (known)
-		return err_set(err, EINVAL, "job '%s' is in line %u already",
+		return err_set(err, EINVAL,
+		               "job '%s' was given in line %u already",
 		               job.name, trace->job[known - 1].line);
 	if (check(trace, &job, spec, err) < 0)
 		return -1;

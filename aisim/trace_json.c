@@ -222,7 +222,7 @@ static int devices_of(const json_t *list, struct trace_dev *ret,
 		if (device < 0 || device >= LIMIT_GPUS ||
 		    ret->gpus >> device & 1)
 			return err_set(err, EINVAL,
-			               "no GPU, or one that stands twice: %lld",
+			               "no such GPU, or given twice: %lld",
 			               (long long)device);
 		ret->gpus |= (uint64_t)1 << device;
 	}

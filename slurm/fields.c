@@ -35,11 +35,6 @@ static bool is_state(const json_t *row, const char *state)
 
 /* --- values --------------------------------------------------------------- */
 
-#define VALUE(name)                                                          \
-	static void name(const json_t *row, const struct slurm_field *field, \
-	                 const struct style *style, struct buf *out)
-#define UNUSED (void)row, (void)field, (void)style, (void)out
-
 /* The first field that it needs, unchanged. */
 VALUE(v_as_is)
 {
@@ -54,12 +49,6 @@ VALUE(v_as_is)
 		buf_i64(out, json_integer_value(value));
 	else
 		buf_puts(out, row_text(row, key));
-}
-
-/* Always `none`. */
-VALUE(v_none)
-{
-	UNUSED;
 }
 
 VALUE(v_moment)

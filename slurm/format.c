@@ -11,6 +11,19 @@
 #include "slurm/command.h"
 #include "slurm/rows.h"
 
+void v_text(const json_t *row, const struct slurm_field *field,
+            const struct style *style, struct buf *out)
+{
+	UNUSED;
+	buf_puts(out, row_text(row, field->needs));
+}
+
+void v_none(const json_t *row, const struct slurm_field *field,
+            const struct style *style, struct buf *out)
+{
+	UNUSED;
+}
+
 enum { NAME_WIDTH = 20, WIDTH_MAX = 100000 };
 
 const struct slurm_field *field_of_letter(const struct slurm_field *table,

@@ -45,6 +45,15 @@ struct slurm_field {
 	int width; /* of sacct; negative: aligned left */
 };
 
+/* The head of such a function, and the arguments that it does not use. */
+#define VALUE(name)                                                          \
+	static void name(const json_t *row, const struct slurm_field *field, \
+	                 const struct style *style, struct buf *out)
+#define UNUSED (void)row, (void)field, (void)style, (void)out
+
+field_value_fn v_text; /* the text of the field that it needs */
+field_value_fn v_none; /* nothing: `none` is written */
+
 /* One column, with the text around it. */
 struct slurm_column {
 	const struct slurm_field *field; /* NULL: only the text */

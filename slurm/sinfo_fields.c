@@ -90,11 +90,6 @@ void put_node_gres(const json_t *node, struct buf *out)
 
 /* --- values --------------------------------------------------------------- */
 
-#define VALUE(name)                                                          \
-	static void name(const json_t *row, const struct slurm_field *field, \
-	                 const struct style *style, struct buf *out)
-#define UNUSED (void)row, (void)field, (void)style, (void)out
-
 static const json_t *nodes_of(const json_t *row)
 {
 	return json_object_get(row, "nodes");
@@ -109,11 +104,6 @@ VALUE(v_as_is)
 		buf_i64(out, json_integer_value(value));
 	else
 		buf_puts(out, row_text(row, field->needs));
-}
-
-VALUE(v_none)
-{
-	UNUSED;
 }
 
 VALUE(v_partition)

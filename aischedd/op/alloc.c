@@ -183,13 +183,14 @@ static int check(const struct daemon *d, const struct peer *peer,
 	struct spec spec;
 
 	if (!job)
-		return err_set(err, ENOENT, "job %s has ended, or never was",
-		               text);
+		return err_set(err, ENOENT,
+		               "job %s has ended, or never existed", text);
 	if (job->uid != peer->uid)
 		return access_sees(d, peer, job->id, NO_TASK)
 		           ? err_set(err, EPERM, "job %s is not yours", text)
 		           : err_set(err, ENOENT,
-		                     "job %s has ended, or never was", text);
+		                     "job %s has ended, or never existed",
+		                     text);
 	spec_unpack(&spec, job->packed);
 	if (spec.allocation != ALLOCATION_HELD &&
 	    spec.allocation != ALLOCATION_KEPT)

@@ -469,7 +469,7 @@ int op_cron_file(struct daemon *d, struct ask *ask, const struct request_in *in,
 	if (!user || !strcmp(user, in->peer->user))
 		return serve(d, ask, in, in->peer, err);
 	if (access_role(d, in->peer) != ROLE_ADMIN)
-		return err_set(err, EPERM, "-u takes an admin; you are '%s'",
+		return err_set(err, EPERM, "-u needs an admin; you are '%s'",
 		               in->peer->user);
 	f = xcalloc(1, sizeof(*f));
 	f->task = (struct thread_task){ .work = look_up, .done = looked_up };

@@ -98,8 +98,8 @@ static int read_cursor(struct page *page, const char *text, struct err *err)
 	id = strtoull(text, &end, 10);
 	if (end == text || *end != ':' || *text == '-' || errno)
 		return err_set(err, EINVAL,
-		               "'%.40s' is no place to go on after: give what "
-		               "the answer before called 'after'",
+		               "'%.40s' is no place to continue after: give "
+		               "'after' of the previous answer",
 		               text);
 	page->after = look_at(end + 1, id, key);
 	page->after.key = xstrdup(key);
@@ -120,8 +120,7 @@ int page_init(struct page *page, const json_t *body, struct err *err)
 	if (page->back && !sort)
 		return err_set(
 		    err, EINVAL,
-		    "back turns a sorted listing round: give a sort, "
-		    "too");
+		    "back reverses a sorted listing: give a sort, too");
 	if (sort) {
 		page->down = *sort == '-';
 		page->sort = sort + page->down;

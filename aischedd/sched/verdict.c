@@ -431,7 +431,7 @@ static void put_never_together(const struct snap *s, uint32_t row,
 	else
 		buf_printf(out,
 		           "none of its tasks would fit in a %s, only on nodes "
-		           "that are in none",
+		           "outside of any",
 		           level);
 }
 

@@ -291,3 +291,15 @@ int terminal_width(void)
 		return 80;
 	return size.ws_col;
 }
+
+void table_show(size_t ncols, const char *const *header, const bool *right,
+                struct buf *tsv)
+{
+	struct table *table = table_new(ncols, header, right);
+
+	if (tsv->len)
+		table_add_tsv(table, tsv->data, tsv->len);
+	table_print(table, stdout, true, terminal_width());
+	table_free(table);
+	buf_free(tsv);
+}

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+struct buf;
 struct table;
 
 /* headers are borrowed until table_free(); right: numbers, aligned right. */
@@ -34,6 +35,11 @@ size_t table_rows(const struct table *table);
 /* width: of the terminal, 0: never cut. */
 void table_print(const struct table *table, FILE *out, bool header, int width);
 void table_free(struct table *table);
+
+/* Print lines of values between tabs, with their header, on stdout. Takes the
+ * text. */
+void table_show(size_t ncols, const char *const *header, const bool *right,
+                struct buf *tsv);
 
 /* Returns the width of stdout's terminal, 0 if it is none. */
 int terminal_width(void);

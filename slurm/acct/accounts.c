@@ -17,22 +17,6 @@
 
 enum { OF_USER = 1, OF_ACCOUNT = 2, OF_QOS = 4, OF_CLUSTER = 8, OF_SHARE = 16 };
 
-#define VALUE(name)                                                          \
-	static void name(const json_t *row, const struct slurm_field *field, \
-	                 const struct style *style, struct buf *out)
-#define UNUSED (void)row, (void)field, (void)style, (void)out
-
-VALUE(v_text)
-{
-	UNUSED;
-	buf_puts(out, row_text(row, field->needs));
-}
-
-VALUE(v_none)
-{
-	UNUSED;
-}
-
 VALUE(v_part)
 {
 	UNUSED;

@@ -18,22 +18,6 @@
 #include "slurm/sort.h"
 #include "slurm/words.h"
 
-#define VALUE(name)                                                          \
-	static void name(const json_t *row, const struct slurm_field *field, \
-	                 const struct style *style, struct buf *out)
-#define UNUSED (void)row, (void)field, (void)style, (void)out
-
-VALUE(v_text)
-{
-	UNUSED;
-	buf_puts(out, row_text(row, field->needs));
-}
-
-VALUE(v_none)
-{
-	UNUSED;
-}
-
 /* Points are fractions here, and whole in Slurm. */
 VALUE(v_points)
 {

@@ -23,22 +23,6 @@
 
 enum { HOUR = 3600, TOP = 10 };
 
-#define VALUE(name)                                                          \
-	static void name(const json_t *row, const struct slurm_field *field, \
-	                 const struct style *style, struct buf *out)
-#define UNUSED (void)row, (void)field, (void)style, (void)out
-
-VALUE(v_text)
-{
-	UNUSED;
-	buf_puts(out, row_text(row, field->needs));
-}
-
-VALUE(v_none)
-{
-	UNUSED;
-}
-
 VALUE(v_proper)
 {
 	const char *user = row_text(row, "user");

@@ -12,17 +12,6 @@
 #include "slurm/steps.h"
 #include "slurm/words.h"
 
-#define VALUE(name)                                                          \
-	static void name(const json_t *row, const struct slurm_field *field, \
-	                 const struct style *style, struct buf *out)
-#define UNUSED (void)row, (void)field, (void)style, (void)out
-
-VALUE(v_text)
-{
-	UNUSED;
-	buf_puts(out, row_text(row, field->needs));
-}
-
 VALUE(v_number)
 {
 	UNUSED;
@@ -39,11 +28,6 @@ VALUE(v_seconds)
 {
 	UNUSED;
 	put_clock(row_int(row, field->needs), out);
-}
-
-VALUE(v_none)
-{
-	UNUSED;
 }
 
 #define EMPTY(name, width)                                \

@@ -76,7 +76,7 @@ bad 1 "cannot write '/dev/full'" -c "$dir/conf" -j "$dir/jobs" \
 	--events /dev/full
 bad 1 "$dir/broken:1: " -c "$dir/broken" -j "$dir/jobs"
 bad 1 "$dir/dim:4: node 'n' needs cpus" -c "$dir/dim" -j "$dir/jobs"
-bad 1 "$dir/twice:2: job 'a' is in line 1" -c "$dir/conf" -j "$dir/twice"
+bad 1 "$dir/twice:2: job 'a' was given in line 1" -c "$dir/conf" -j "$dir/twice"
 bad 1 "$dir/full:2: job 'a': task 0 does not fit on node 'n'" \
 	-c "$dir/conf" -j "$dir/full"
 bad 1 "$dir/reserve-ends:1: reserve: it would end before it begins" \
@@ -108,7 +108,7 @@ bad_line "job 'x': dev: task 0 has 2 GPUs, but asks for 1" \
 bad_line "job 'x': task 0 does not fit on node 'n'" \
 	'{"id":"x","gpus":1,"nodes":["n"],"dev":[[7]]}'
 bad_line "dev: devices of 1 tasks for 0 nodes" '{"id":"x","gpus":1,"dev":[[0]]}'
-bad_line "dev: no GPU, or one that stands twice: 1" \
+bad_line "dev: no such GPU, or given twice: 1" \
 	'{"id":"x","gpus":2,"nodes":["n"],"dev":[[1,1]]}'
 bad_line "dev: bad partition '0:3g.40gb': use GPU:PROFILE@START" \
 	'{"id":"x","gpus":1,"nodes":["n"],"dev":["0:3g.40gb"]}'

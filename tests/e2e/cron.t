@@ -281,7 +281,7 @@ if is_root; then
 		"0 made, 0 kept, 1 deleted"
 	fails "of a user who is not there" 1 "nosuch" \
 		aictl cron print -u nosuch
-	fails "by who is no admin" 1 "-u takes an admin" \
+	fails "by who is no admin" 1 "-u needs an admin" \
 		as_user nobody "$dir/bin/aictl" cron print -u root
 fi
 

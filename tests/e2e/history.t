@@ -158,7 +158,7 @@ is "they are removed" "$(aictl history purge --before now)" "3 jobs removed"
 is "and gone" "$(ended)" ""
 is "nothing is left to remove" \
 	"$(aictl --json history purge --before now)" '{"removed":0}'
-fails "a time to come" 2 "is to come" aictl history purge --before 2099-01-01
+fails "a time to come" 2 "is in the future" aictl history purge --before 2099-01-01
 fails "no time" 2 "--before TIME is missing" aictl history purge
 fails "a bad time" 2 "bad time 'soon'" aictl history purge --before soon
 fails "an unknown verb" 2 "history takes" aictl history shrink --before now

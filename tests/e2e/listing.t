@@ -240,7 +240,7 @@ misuse "queues in an order" "--sort, --limit and --after go with listings" aiq -
 misuse "a job in an order" "--sort, --limit and --after go with listings" aiq --sort name "$run_id"
 misuse "after without a limit" "--after goes with --limit" aiq --after 1:1
 misuse "a long history by name" "takes --limit" aiq --history --sort name
-fails "after no place" 1 "'x' is no place to go on after" aiq --limit 1 --after x
+fails "after no place" 1 "'x' is no place to continue after" aiq --limit 1 --after x
 ask_jobs()
 {
 	"$top_builddir/tests/e2e/ask" "{\"op\":\"jobs\",$1}"
