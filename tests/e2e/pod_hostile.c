@@ -3,11 +3,11 @@
  *
  *	pod_hostile ADDRESS PORT HOW [KEY | N]
  *
- * HOW: types sends a frame of each type with a MAC by KEY, each on a
- * connection of its own; words sends what is no hello; silent connects N times,
- * says so, and waits for the agent to hang up; nonsense proves to have the key,
- * then sends frames that make no sense. Prints how many connections got more
- *than a hello or, with the key, anything but a proof and a refusal.
+ * HOW: types sends a frame of each type with a MAC by KEY, each on a connection
+ * of its own; words sends what is no hello; silent connects N times, says so,
+ * and waits for the agent to hang up; nonsense proves to have the key, then
+ * sends frames that make no sense. Prints how many connections got more than a
+ * hello or, with the key, anything but a proof and a refusal.
  */
 #include <arpa/inet.h>
 #include <err.h>
