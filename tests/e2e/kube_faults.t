@@ -316,9 +316,7 @@ ok "a node does not end a job: it is deleted" wait_for job_is_gone "$id"
 ok "then its pod is, whatever the node says" wait_for is_state "$id" CANCELLED
 ok "without a trace" wait_for nothing_is_left
 
-# All pods are bound, and one of them runs.
-configure_for 15s
-aictl reload
+# All pods are bound, and one of them runs. Only then the time for it is over.
 part_hang kwok
 id=$(sub -n 2 -N 2 --requeue)
 bound()
@@ -333,6 +331,8 @@ $k patch pod "$runs" --subresource=status --type=merge -p '{"status": {
 	"phase": "Running", "containerStatuses": [{"name": "job", "image": "a",
 	"imageID": "", "ready": true, "restartCount": 0, "state": {"running":
 	{"startedAt": "2026-01-01T00:00:00Z"}}}]}}' >/dev/null
+configure_for 1s
+aictl reload
 asked_to_leave()
 {
 	[ "$(pods "$1" '.metadata.annotations.aisched\.io/leave' |
@@ -345,7 +345,7 @@ is "also the one that runs, with its grace" "$($k get pod "$runs" -o \
 is "it waits for the end of both" "$(state_of "$id")" CONFIGURING
 part_wake kwok
 ok "and says which pod was late" wait_for logged "job wait job=$id attempt=1:\
- 1 of 2 pods did not run within 15 s, the first $late on node"
+ 1 of 2 pods did not run within 1 s, the first $late on node"
 ok "and blames its node alone" logged \
 	"job=$id attempt=1 node=$late_node tasks=1: 1 of 2 pods did not run"
 configure_for 10m
