@@ -546,25 +546,6 @@ static int check_later(const struct future_check *f,
 	                 (long long)next->start, (long long)then);
 }
 
-/* Whether parts of bound CPUs are used on one of the nodes. Then it is not
- * known which CPUs are free: that depends on which tasks get which. */
-static bool any_shares_cpus(const struct future_check *f, const uint32_t *node,
-                            uint32_t n)
-{
-	const struct snap *s = f->s;
-	bool any = false;
-
-	for (uint32_t i = 0; i < n; i++) {
-		bool bound =
-		    s->node.cpu_first[node[i]] < s->node.cpu_first[node[i] + 1];
-
-		for (uint32_t k = f->first[node[i]];
-		     bound && k < f->first[node[i] + 1]; k++)
-			any |= s->req.cpus[f->stay[k].req] % 1000 != 0;
-	}
-	return any;
-}
-
 /* --- devices ------------------------------------------------------------ */
 
 /* Set the devices of a node to what is free now. */
@@ -659,8 +640,7 @@ static int check_kept(const struct future_check *f,
 	const uint32_t *node = f->a->plan->promise_node + promise->node_first;
 	struct one p = { 0 };
 
-	if (!find_job(f->s, promise->job, &p.row, &p.member) ||
-	    any_shares_cpus(f, node, promise->n))
+	if (!find_job(f->s, promise->job, &p.row, &p.member))
 		return 0;
 	if (!fits_from(f, &p, node, promise->n, promise->start))
 		return check_bad(

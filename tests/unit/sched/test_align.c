@@ -133,6 +133,12 @@ static const struct {
 	                   "run 2 mem=8G on=n0:c4:m0+1\n"
 	                   "pend 20 mem=6G numa=strict",
 	  "job 20: is promised 2000 on n0, where it cannot be aligned then" },
+	/* also where parts of CPUs are used */
+	{ TWO "\nrun 1 cpus=7.5 end=2000 on=n0:c0-6+7/500\n"
+	      "run 2 cpus=0.5 on=n0:c7/500\npend 20 cpus=7",
+	  TWO "\nrun 1 cpus=7.5 end=3000 on=n0:c0-6+7/500\n"
+	      "run 2 cpus=0.5 on=n0:c7/500\npend 20 cpus=7",
+	  "job 20: is promised 2000, when there is no room for it" },
 	/* what is suspended comes back to its devices */
 	{ GPUS "run 9 suspended gpus=1 on=n0:g0\npend 9 gpus=1 resumes",
 	  GPUS "run 9 suspended gpus=1 on=n0:g1\npend 9 gpus=1 resumes",
