@@ -37,7 +37,7 @@ static bool can_freeze(struct evictor *e, uint32_t run)
 		const struct snap_task *task = &s->task[t];
 
 		work_rest(e->w, s->run.req[run], task, -1);
-		can = work_is_sound(e->w, task);
+		can = work_is_sound(e->w, task, snap_binds(s, e->c->req));
 	}
 	charge_kept(e, run);
 	can = can && admit_then(e->w, &e->c->demand, &v) == WHY_None;

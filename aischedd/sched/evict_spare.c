@@ -33,7 +33,8 @@ static bool is_sound(const struct evictor *e, uint32_t task)
 {
 	const struct snap_task *t = &e->s->task[task];
 	const int64_t *thread = e->w->thread + e->s->node.cpu_first[t->node];
-	bool sound = work_is_sound(e->w, t) && e->w->cpu[t->node] >= 0;
+	bool sound = work_is_sound(e->w, t, snap_binds(e->s, e->c->req)) &&
+	             e->w->cpu[t->node] >= 0;
 
 	for (uint32_t i = t->cpu_first; i < t[1].cpu_first; i++)
 		sound &= thread[e->s->cpu_use[i].cpu] >= 0;

@@ -102,7 +102,8 @@ void work_run_task(struct work *w, uint32_t run, uint32_t t, int sign)
 		work_add(w, &w->sealed[task->node], -sign);
 }
 
-bool work_is_sound(const struct work *w, const struct snap_task *task)
+bool work_is_sound(const struct work *w, const struct snap_task *task,
+                   bool binds)
 {
 	const int64_t *device = w->device + w->snap->node.gpu_first[task->node];
 	const int64_t *numa =
@@ -115,7 +116,7 @@ bool work_is_sound(const struct work *w, const struct snap_task *task)
 		    (w->slices && !fit_mig_is_sound(w, task->node, at)))
 			return false;
 	}
-	for (uint32_t left = task->numas; left; left &= left - 1) {
+	for (uint32_t left = binds ? task->numas : 0; left; left &= left - 1) {
 		if (numa[__builtin_ctz(left)] < 0)
 			return false;
 	}

@@ -126,8 +126,10 @@ void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
  * opened again. */
 void work_run_task(struct work *w, uint32_t run, uint32_t t, int sign);
 
-/* Whether no other task holds something that this task holds. */
-bool work_is_sound(const struct work *w, const struct snap_task *task);
+/* Whether no other task holds something that this task holds; binds: also
+ * memory of its NUMA nodes, where one that is bound must fit. */
+bool work_is_sound(const struct work *w, const struct snap_task *task,
+                   bool binds);
 
 /* Add a job (sign 1) to the use of its queue and all ancestors, or remove it
  * (-1): its resources, and (whole) one of the jobs of queue and user. */
