@@ -142,6 +142,13 @@ kube create clusterrole volumes --verb=list,watch --resource=\
 persistentvolumeclaims,persistentvolumes,storageclasses.storage.k8s.io >/dev/null
 kube create clusterrolebinding volumes --clusterrole=volumes --user=little \
 	>/dev/null
+ok "and GPUs that drivers tell" wait_for status_has \
+	"may not list resourceslices"
+kube create clusterrole devices --verb=list,watch --resource=\
+resourceslices.resource.k8s.io,resourceclaims.resource.k8s.io,\
+deviceclasses.resource.k8s.io >/dev/null
+kube create clusterrolebinding devices --clusterrole=devices --user=little \
+	>/dev/null
 ok "and all is well" wait_for well
 
 aicancel "$id"

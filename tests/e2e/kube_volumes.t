@@ -123,7 +123,7 @@ is "where its volume is" "$(nodes "$id")" gpu-2
 gang=$(sub data -n 3)
 runs "a gang" "$gang"
 is "is there as well" "$(nodes "$gang")" gpu-2
-fails "elsewhere it could never be" 1 "no node of its pools has" \
+fails "elsewhere it could never be" 1 "it excludes all nodes that it could use" \
 	aisub --mount pvc:data:/data --exclude gpu-2 --wrap true
 aicancel --wait "$id" "$gang" "$other"
 

@@ -58,7 +58,7 @@ is "two halves share one, a whole one is apart" \
 	"$(cat "slurm-$first.out" "slurm-$second.out" | sort -u | wc -l) $(sort -u "slurm-$first.out" "slurm-$third.out" | wc -l)" \
 	"1 2"
 is "aiq shows what is free" "$(aiq --nodes -h -o gpus,gpus_free | tr -s ' ')" "2 0"
-fails "GPUs of another type" 1 "GPU type" \
+fails "GPUs of another type" 1 "a GPU of type 'a100'" \
 	aisub --gpus-per-task 1 --gpu-type a100 --wrap true
 open_gate a
 open_gate b

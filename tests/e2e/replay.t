@@ -238,7 +238,7 @@ bad 1 "attempt:3: the clock runs backwards" -c "$dir/conf" \
 bad 1 "newer:3: asked: " -c "$dir/conf" --history "$dir/newer"
 bad 1 "cpus:3: asked: field 'cpus'" -c "$dir/conf" --history "$dir/cpus"
 bad 1 "empty:3: a job needs" -c "$dir/conf" --history "$dir/empty"
-bad 1 "twice:4: job '1' is in line 3" -c "$dir/conf" --history "$dir/twice"
+bad 1 "twice:4: job '1' was given in line 3 already" -c "$dir/conf" --history "$dir/twice"
 bad 1 "cannot read 'none'" -c "$dir/conf" --history none --compare "$dir/conf"
 bad 1 "none" -c "$dir/conf" --history "$dir/past" --compare none
 bad 1 "give --compare a file, not a pipe" -c "$dir/conf" --history /dev/stdin \
