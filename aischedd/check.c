@@ -73,14 +73,14 @@ static void *look_up(void *arg)
 /* Returns false if the service hangs; then the thread still uses the names. */
 static bool look_up_in_time(struct names *names)
 {
-	int64_t us = clock_wall_us();
-	struct timespec until = { .tv_sec = us / 1000000 + NAMES_WAIT_S,
-		                  .tv_nsec = us % 1000000 * 1000 };
+	int64_t ms = clock_ms();
+	struct timespec until = { .tv_sec = ms / 1000 + NAMES_WAIT_S,
+		                  .tv_nsec = ms % 1000 * 1000000 };
 	pthread_t thread;
 
 	if (pthread_create(&thread, NULL, look_up, names) != 0)
 		return true;
-	if (pthread_timedjoin_np(thread, NULL, &until) == 0)
+	if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) == 0)
 		return true;
 	pthread_detach(thread);
 	return false;

@@ -68,6 +68,14 @@ static size_t rule_size(const struct snap *s, uint32_t req)
 	       sizeof(*s->rule);
 }
 
+/* Returns the rule of a request, which may be empty, but not NULL. */
+static const int32_t *rule_of(const struct snap *s, uint32_t req)
+{
+	static const int32_t none;
+
+	return rule_size(s, req) ? s->rule + s->req.rule_first[req] : &none;
+}
+
 static bool are_alike(const struct snap *s, uint32_t a, uint32_t b)
 {
 	const struct snap_reqs *r = &s->req;
@@ -75,8 +83,7 @@ static bool are_alike(const struct snap *s, uint32_t a, uint32_t b)
 	return r->pools[a] == r->pools[b] && r->gpu_type[a] == r->gpu_type[b] &&
 	       r->profile[a] == r->profile[b] &&
 	       rule_size(s, a) == rule_size(s, b) &&
-	       !memcmp(s->rule + r->rule_first[a], s->rule + r->rule_first[b],
-	               rule_size(s, a));
+	       !memcmp(rule_of(s, a), rule_of(s, b), rule_size(s, a));
 }
 
 static uint32_t *find_slot(const struct place_scarce *c, uint32_t req)
@@ -84,7 +91,7 @@ static uint32_t *find_slot(const struct place_scarce *c, uint32_t req)
 	const struct snap_reqs *r = &c->snap->req;
 	uint64_t hash = hash_bytes(
 	    r->pools[req] ^ r->gpu_type[req] ^ (uint64_t)r->profile[req] << 32,
-	    c->snap->rule + r->rule_first[req], rule_size(c->snap, req));
+	    rule_of(c->snap, req), rule_size(c->snap, req));
 	uint32_t i = hash % SLOTS;
 
 	while (c->slot[i] &&
