@@ -90,6 +90,9 @@ static const struct column job_columns[] = {
 	{ "replaced_tasks", "REPLACED", .right = true },
 	{ "preemptions", "PREEMPTIONS", .right = true },
 	{ "attempt", "ATTEMPT", .right = true },
+	{ "attempts", "ATTEMPTS", .right = true },
+	{ "pool", "POOL", .show = SHOW_TEXT },
+	{ "cost", "COST", .right = true },
 	{ "exit", "EXIT",
 	  .right = true, .show = SHOW_EXIT,
 	  .field = { "exit_code", "signal" } },
@@ -186,6 +189,7 @@ static const struct column attempt_columns[] = {
 	{ "gpu_known_seconds", "GPU_KNOWN", .right = true, .show = SHOW_SPAN },
 	{ "gpu_mem_mib", "GPUMEM", .right = true, .show = SHOW_MIB },
 	{ "gpu_mem_total_mib", "GPUMEM_OF", .right = true, .show = SHOW_MIB },
+	{ "cost", "COST", .right = true },
 };
 
 static const struct column queue_columns[] = {

@@ -63,6 +63,8 @@
 	X(longest_ms, false, false)      \
 	X(cron_id, true, true)           \
 	X(cron_time, true, true)         \
+	X(pool, true, false)             \
+	X(cost, true, false)             \
 	X(display_id, false, true)       \
 	X(state_letter, false, false)    \
 	X(nodelist, false, true)         \

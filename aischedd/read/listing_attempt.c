@@ -53,17 +53,6 @@ static int64_t gpu_mem_mib(const struct row_view *v)
 	return of(v)->gpu.mem_total_mib ? of(v)->gpu.mem_mib : SPEC_UNSET;
 }
 
-static void a_cost(struct row_view *v)
-{
-	int64_t cost = of(v)->cost;
-
-	if (cost == SPEC_UNSET)
-		put_null(v);
-	else
-		buf_printf(v->out, "%lld.%06lld", (long long)cost / 1000000,
-		           (long long)cost % 1000000);
-}
-
 /* clang-format off */
 FIELD(a_job_id,         put_int,    (int64_t)of(v)->job)
 FIELD(a_array_job_id,   put_int_or, (int64_t)of(v)->array, 0)
@@ -95,6 +84,7 @@ FIELD(a_held_gpu_seconds, put_milli_or, of(v)->held[RES_GPU], SPEC_UNSET)
 FIELD(a_peak_mem_mib,   put_int_or, mib(of(v)->peak_kib), SPEC_UNSET)
 FIELD(a_gpu_busy_seconds, put_milli_or, busy_ms(v), SPEC_UNSET)
 FIELD(a_gpu_known_seconds, put_milli_or, of(v)->gpu.known_ms, 0)
+FIELD(a_cost,          put_micro_or, of(v)->cost, SPEC_UNSET)
 FIELD(a_gpu_util,       put_gpu_util, &of(v)->gpu, of(v)->held[RES_GPU])
 FIELD(a_gpu_mem_mib,    put_int_or, gpu_mem_mib(v), SPEC_UNSET)
 FIELD(a_gpu_mem_total_mib, put_int_or, of(v)->gpu.mem_total_mib, 0)

@@ -59,6 +59,15 @@ void put_milli_or(struct row_view *v, int64_t milli, int64_t none)
 		put_milli(v, milli);
 }
 
+void put_micro_or(struct row_view *v, int64_t micro, int64_t none)
+{
+	if (micro == none)
+		put_null(v);
+	else
+		buf_printf(v->out, "%lld.%06lld", (long long)micro / 1000000,
+		           (long long)micro % 1000000);
+}
+
 void put_gpu_util(struct row_view *v, const struct gpu_use *use,
                   int64_t held_ms)
 {

@@ -59,6 +59,8 @@ void put_int_or(struct row_view *v, int64_t value, int64_t none);
 void put_text(struct row_view *v, const char *s);
 void put_milli(struct row_view *v, int64_t milli);
 void put_milli_or(struct row_view *v, int64_t milli, int64_t none);
+/* Millionths. */
+void put_micro_or(struct row_view *v, int64_t micro, int64_t none);
 /* The part of the known time in which GPUs were busy, as a number from 0 to 1;
  * null unless 90 % of what was held, in ms, are known. */
 void put_gpu_util(struct row_view *v, const struct gpu_use *use,

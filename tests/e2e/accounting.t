@@ -62,6 +62,13 @@ held=$(aiq --history --attempts --json "$id" |
 	jq '[.attempts[].held_cpu_seconds] | add')
 is "as its attempts say" \
 	"$(row "(.total.cpu_hours * 3600 - $held) | fabs < 0.01")" true
+is "the job says it, too" "$(aiq --json "$id" | jq -r '.jobs[0] | .pool,
+	(.cost - .held_cpu_seconds | fabs < 0.01)' | xargs)" "here true"
+is "in columns" "$(aiq -h -o pool,attempts,cost "$id" | sed 's/\..*//' |
+	xargs)" "here 2 ${held%.*}"
+is "each attempt has its part" "$(aiq --history --attempts -h -o cost "$id" |
+	awk -v held="$held" '{ n += $1 } END { n -= held
+	print n * n < 0.0001 }')" 1
 is "rows add up" "$(row \
 	'([.report[].cpu_hours] | add) - .total.cpu_hours | fabs < 0.000002' \
 	--by user,queue,hour)" true
@@ -112,6 +119,8 @@ counted=$(counted) past=$(row .total.cost)
 aiq --report --json --by queue >"$dir/before"
 id=$(submit --wrap "$(at_gate c)")
 wait_for is_state "$id" RUNNING
+ok "a job costs while it runs" wait_for \
+	"aiq -h -o cost $id | awk '{ exit !(\$1 > 0.1) }'"
 sed -i 's/^price .*/price { cpu = 0 }/' "$conf"
 ok "a metric grows with what is held" wait_for \
 	"counted | awk '{ exit !(\$1 > $counted + 0.1) }'"
@@ -124,6 +133,10 @@ ok "by as much as the reports say" awk "BEGIN {
 open_gate c
 becomes "the job ends" "$id" COMPLETED
 is "what is past costs as before" "$(row .total.cost)" "$cost"
+# shellcheck disable=SC2119
+restart
+is "and is part of the job's cost" "$(aiq --json "$id" | jq '.jobs[0] |
+	.cost > 0.1 and .cost < .held_cpu_seconds + 0.001')" true
 
 # --- mistakes --------------------------------------------------------------
 

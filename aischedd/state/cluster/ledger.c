@@ -13,7 +13,10 @@
 
 typedef unsigned __int128 wide;
 
-enum { PIECES_MERGED = 64 }; /* this many are merged */
+enum {
+	PIECES_MERGED = 64, /* this many are merged */
+	HOUR_MS = 3600000
+};
 
 void state_clock(struct state *state, int64_t wall_ms)
 {
@@ -279,6 +282,41 @@ void ledger_total(const struct job *job, int64_t now_ms, struct ledger_sum *ret)
 		add(ret, l, now_ms - l->booked_ms);
 }
 
+/* Returns the price of the pieces, in 3600000ths of a millionth. */
+static __int128 pieces_cost(const struct ledger *l)
+{
+	__int128 cost = 0;
+
+	for (size_t i = 0; i < l->npieces; i++) {
+		const struct ledger_piece *p = &l->piece[i];
+
+		cost += (__int128)p->of[RATE_COST] * (p->mixed ? 1 : p->ms);
+	}
+	return cost;
+}
+
+int64_t ledger_cost(const struct job *job, int64_t now_ms)
+{
+	const struct ledger *l = job->ledger;
+	__int128 cost;
+
+	if (!l || !l->began_ms || l->cost_before == SPEC_UNSET)
+		return l ? l->cost_before : 0;
+	cost = pieces_cost(l);
+	if (now_ms > l->piece_ms)
+		cost += (__int128)l->rate[RATE_COST] * (now_ms - l->piece_ms);
+	return l->cost_before + (int64_t)(cost / HOUR_MS);
+}
+
+const char *ledger_pool(const struct job *job)
+{
+	const struct ledger *l = job->ledger;
+
+	if (!l)
+		return NULL;
+	return l->began_ms && l->rollup ? l->rollup->part[PART_POOL] : l->pool;
+}
+
 int64_t ledger_longest(const struct job *job, int64_t now_ms)
 {
 	const struct ledger *l = job->ledger;
@@ -326,19 +364,15 @@ static void put_parts(const struct ledger *l, struct attempt_row *row)
 static void put_pieces(const struct ledger *l, struct attempt_row *row)
 {
 	struct buf text = { 0 };
-	__int128 cost = 0;
 
 	buf_puts(&text, "");
 	for (size_t i = 0; i < l->npieces; i++) {
-		const struct ledger_piece *p = &l->piece[i];
-
 		if (i)
 			buf_addc(&text, ';');
-		ledger_piece_format(p, &text);
-		cost += (__int128)p->of[RATE_COST] * (p->mixed ? 1 : p->ms);
+		ledger_piece_format(&l->piece[i], &text);
 	}
 	row->pieces = buf_take(&text);
-	row->cost = (int64_t)(cost / 3600000);
+	row->cost = (int64_t)(pieces_cost(l) / HOUR_MS);
 }
 
 static struct attempt_row *put_row(struct state *state, const struct job *job,
@@ -398,6 +432,10 @@ void ledger_close(struct state *state, struct job *job, enum job_state to,
 	for (int r = 0; r < RES_N; r++)
 		l->before.held[r] += l->now.held[r];
 	add_gpu(&l->gpu_before, &l->gpu);
+	if (l->cost_before != SPEC_UNSET)
+		l->cost_before += row->cost;
+	free(l->pool);
+	l->pool = row->pool ? xstrdup(row->pool) : NULL;
 	rollup_ended(state, l->rollup, row, l->before.held[RES_GPU]);
 	l->began_ms = l->rollup_id = 0;
 	l->rollup = NULL;
@@ -405,8 +443,10 @@ void ledger_close(struct state *state, struct job *job, enum job_state to,
 
 void ledger_free(struct ledger *ledger)
 {
-	if (ledger)
-		free(ledger->piece);
+	if (!ledger)
+		return;
+	free(ledger->piece);
+	free(ledger->pool);
 	free(ledger);
 }
 
@@ -451,7 +491,7 @@ bool ledger_piece_parse(const char **text, struct ledger_piece *ret)
 		if (end == s || ret->of[i] < 0)
 			return false;
 	}
-	if (*end && *end != ';' && *end != '@')
+	if (*end && !strchr(";@$", *end))
 		return false;
 	*text = end + (*end == ';');
 	return true;
@@ -524,9 +564,25 @@ void ledger_format(const struct ledger *ledger, struct buf *out)
 		ledger_piece_format(&copy.piece[i], out);
 	}
 	format_gpu(&copy.gpu_before, out);
+	if (copy.pool && copy.cost_before != SPEC_UNSET)
+		buf_printf(out, "$%lld:%s", (long long)copy.cost_before,
+		           copy.pool);
 }
 
-static bool parse_gpu(const char *text, struct gpu_use *ret)
+/* Parse the price and the pool behind '$'. */
+static bool parse_cost(const char *text, struct ledger *l)
+{
+	char *end;
+
+	l->cost_before = strtoll(text, &end, 10);
+	if (end == text || l->cost_before < 0 ||
+	    l->cost_before > INT64_MAX / 4 || *end != ':' || !end[1])
+		return false;
+	l->pool = xstrdup(end + 1);
+	return true;
+}
+
+static bool parse_gpu(const char **text, struct gpu_use *ret)
 {
 	int64_t *const number[] = { &ret->busy_ms, &ret->known_ms,
 		                    &ret->mem_mib, &ret->mem_total_mib };
@@ -534,12 +590,13 @@ static bool parse_gpu(const char *text, struct gpu_use *ret)
 	for (size_t i = 0; i < ARRAY_SIZE(number); i++) {
 		char *end;
 
-		*number[i] = strtoll(text, &end, 10);
-		if (end == text || *number[i] < 0 ||
+		*number[i] = strtoll(*text, &end, 10);
+		if (end == *text || *number[i] < 0 ||
 		    *number[i] > INT64_MAX / 4 ||
-		    *end != (i + 1 < ARRAY_SIZE(number) ? ',' : '\0'))
+		    (i + 1 < ARRAY_SIZE(number) ? *end != ','
+		                                : *end && *end != '$'))
 			return false;
-		text = end + 1;
+		*text = end + (*end == ',');
 	}
 	return true;
 }
@@ -549,15 +606,25 @@ static bool parse_rest(const char *text, struct ledger *l)
 {
 	if (*text == '|')
 		text++;
-	else if (*text && *text != '@')
+	else if (*text && *text != '@' && *text != '$')
 		return false;
-	while (*text && *text != '@') {
+	while (*text && *text != '@' && *text != '$') {
 		l->piece = GROW(l->piece, l->npieces, &l->piece_cap);
 		if (!ledger_piece_parse(&text, &l->piece[l->npieces]))
 			return false;
 		l->npieces++;
 	}
-	return !*text || parse_gpu(text + 1, &l->gpu_before);
+	if (*text == '@') {
+		text++;
+		if (!parse_gpu(&text, &l->gpu_before))
+			return false;
+	}
+	if (!*text) {
+		/* nothing was held before, or by a version without this */
+		l->cost_before = l->before.held[RES_MEM] ? SPEC_UNSET : 0;
+		return true;
+	}
+	return parse_cost(text + 1, l);
 }
 
 /* Returns how many numbers there are; *text then is what follows them. */

@@ -55,6 +55,8 @@ struct ledger {
 	int64_t cpu_ms,
 	    peak_kib; /* used by this attempt; SPEC_UNSET: not known */
 	struct gpu_use gpu, gpu_before; /* of this attempt; of earlier ones */
+	int64_t cost_before; /* of earlier attempts; SPEC_UNSET: not known */
+	char *pool;          /* of the attempt before, or NULL */
 	int64_t idle_ms; /* no GPU did anything for so long; is not stored */
 	int64_t wait_ms; /* before the first attempt; later SPEC_UNSET */
 	struct ledger_piece *piece; /* of this attempt, up to piece_ms */
@@ -113,6 +115,13 @@ void ledger_total(const struct job *job, int64_t now_ms,
 /* The use of GPUs in all attempts together, as far as it is known. */
 void ledger_gpu(const struct job *job, struct gpu_use *ret);
 
+/* The price of all attempts together, up to now, in millionths of the currency;
+ * SPEC_UNSET if a version without prices ran some of them. */
+int64_t ledger_cost(const struct job *job, int64_t now_ms);
+
+/* Borrowed: the pool that the job is charged to, or was last; or NULL. */
+const char *ledger_pool(const struct job *job);
+
 /* The longest attempt, of those that are over and the present one. */
 int64_t ledger_longest(const struct job *job, int64_t now_ms);
 
@@ -134,8 +143,8 @@ void ledger_piece_format(const struct ledger_piece *piece, struct buf *out);
 bool ledger_piece_parse(const char **text, struct ledger_piece *ret);
 
 /* Write a ledger as text for the store, and read it back: NULL with EINVAL.
- * Numbers, pieces behind '|', and what attempts before have used of GPUs behind
- * '@'. */
+ * Numbers, pieces behind '|'; of the attempts before, what they have used of
+ * GPUs behind '@', and behind '$' their price and the last one's pool. */
 void ledger_format(const struct ledger *ledger, struct buf *out);
 struct ledger *ledger_parse(const char *text, struct err *err);
 

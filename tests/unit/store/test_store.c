@@ -1503,21 +1503,29 @@ START_TEST(the_use_of_gpus_is_kept)
 }
 END_TEST
 
-START_TEST(a_ledger_with_bad_gpus_is_refused)
+START_TEST(a_ledger_with_a_bad_end_is_refused)
 {
 	static const char *const bad[] = {
 		"1,2,3,4@",          "1,2,3,4@1,2,3",   "1,2,3,4@1,2,3,4,5",
 		"1,2,3,4@1,-2,3,4",  "1,2,3,4@1,2,3,x", "1,2,3,4@1 2 3 4",
-		"1,2,3,4@1,2,3,4@1", "1,2,3,4x",
+		"1,2,3,4@1,2,3,4@1", "1,2,3,4x",        "1,2,3,4$",
+		"1,2,3,4$5",         "1,2,3,4$5:",      "1,2,3,4$-5:gpu",
+		"1,2,3,4$:gpu",      "1,2,3,4@1,2$3:g",
 	};
-	struct ledger *l = ledger_parse("1,2,3,4@5,6,7,8", NULL);
+	struct ledger *l = ledger_parse("1,2,3,4@5,6,7,8$9:gpu", NULL);
 
 	ck_assert_ptr_nonnull(l);
+	ck_assert_int_eq(l->cost_before, 9);
+	ck_assert_str_eq(l->pool, "gpu");
 	ck_assert_int_eq(l->gpu_before.busy_ms, 5);
 	ck_assert_int_eq(l->gpu_before.mem_total_mib, 8);
 	ledger_free(l);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		ck_assert_msg(!ledger_parse(bad[i], NULL), "%s", bad[i]);
+	/* of a version without prices */
+	l = ledger_parse("1,2,3,4", NULL);
+	ck_assert_int_eq(l->cost_before, SPEC_UNSET);
+	ledger_free(l);
 }
 END_TEST
 
@@ -2035,7 +2043,7 @@ SUITE(store)
 	tcase_add_test(tc, sums_of_the_database_stay_at_the_most);
 	tcase_add_test(tc, each_attempt_has_a_row);
 	tcase_add_test(tc, the_use_of_gpus_is_kept);
-	tcase_add_test(tc, a_ledger_with_bad_gpus_is_refused);
+	tcase_add_test(tc, a_ledger_with_a_bad_end_is_refused);
 	tcase_add_test(tc, an_elastic_job_held_what_it_had);
 	tcase_add_test(tc, short_jobs_are_not_noise);
 	tcase_add_test(tc, attempts_go_with_their_jobs);
