@@ -182,6 +182,7 @@ static void list_runs(struct rehearsal *r, struct arena *a)
 		.safe_until = COPY(a, from->safe_until, n, more),
 		.waited = waited,
 		.served = served,
+		.ran = COPY(a, from->ran, n, more),
 		.task_first = first,
 	};
 	r->then->task = r->task;

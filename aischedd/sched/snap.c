@@ -425,7 +425,8 @@ static int check_run(const struct snap *s, struct err *err)
 			return bad(err, "running job", i,
 			           "unknown request, queue or user");
 		if (!time_ok(r->start[i]) || !time_ok(r->end[i]) ||
-		    !time_ok(r->safe_until[i]))
+		    !time_ok(r->safe_until[i]) || r->ran[i] < 0 ||
+		    !time_ok(r->ran[i]))
 			return bad(err, "running job", i, "time out of range");
 		for (uint32_t t = r->task_first[i]; t < r->task_first[i + 1];
 		     t++) {

@@ -263,10 +263,13 @@ struct snap_run {
 	/* 1: it is ending because an earlier plan evicted it; others have
 	 * claims on its nodes. Its queue no longer counts it. */
 	const uint8_t *ending;
-	const uint8_t *freezable;   /* can be suspended in place */
-	const int64_t *safe_until;  /* may not be evicted before this time */
-	const int64_t *waited;      /* seconds, before it started */
-	const int64_t *served;      /* seconds that it has run so far */
+	const uint8_t *freezable;  /* can be suspended in place */
+	const int64_t *safe_until; /* may not be evicted before this time */
+	const int64_t *waited;     /* seconds, before it started */
+	const int64_t *served;     /* seconds that it has run so far */
+	/* seconds of its time limit that were over when it was suspended; they
+	 * count once it resumes */
+	const int64_t *ran;
 	const uint32_t *task_first; /* slice of task */
 	/* slice of claim: nodes held for tasks by which it grows, or for its
 	 * new place */

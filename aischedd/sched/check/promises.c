@@ -57,7 +57,20 @@ static int64_t after(const struct snap *s, uint32_t req, uint32_t queue,
 	return resv != SNAP_NONE ? s->resv.end[resv] : FOREVER;
 }
 
-/* A job that the plan resumes ends by its limit, which begins anew. */
+/* A job of the row that has its nodes from a time on leaves them. It had run
+ * for a part of its limit if it resumes. */
+static int64_t row_ends(const struct snap *s, uint32_t row, int64_t from)
+{
+	uint32_t req = s->pend.req[row], run = s->pend.resumes[row];
+	int64_t end = after(s, req, s->pend.queue[row], from);
+
+	if (run == SNAP_NONE || s->req.time_limit[req] == SNAP_NEVER)
+		return end;
+	end -= s->run.ran[run];
+	return end > from ? end : from + 1;
+}
+
+/* A job that the plan resumes. */
 static int64_t resumed_ends(const struct audit *a, uint32_t run)
 {
 	const struct snap *s = a->s;
@@ -66,8 +79,7 @@ static int64_t resumed_ends(const struct audit *a, uint32_t run)
 		uint32_t row = a->plan->start[i].row;
 
 		if (s->pend.resumes[row] == run)
-			return after(s, s->run.req[run], s->run.queue[run],
-			             s->now);
+			return row_ends(s, row, s->now);
 	}
 	return FOREVER;
 }
@@ -133,8 +145,7 @@ static void add_placed(struct future_check *f)
 	for (uint32_t i = 0; i < plan->nstarts; i++) {
 		const struct start *start = &plan->start[i];
 		uint32_t req = s->pend.req[start->row];
-		int64_t until =
-		    after(s, req, s->pend.queue[start->row], s->now);
+		int64_t until = row_ends(s, start->row, s->now);
 
 		for (uint32_t k = 0; k < start->ntasks; k++) {
 			const struct snap_task *t =
@@ -221,8 +232,7 @@ static void add_promises(struct future_check *f)
 			struct stay *it =
 			    add(f, plan->promise_node[p->node_first + k],
 			        s->pend.req[row], p->start,
-			        after(s, s->pend.req[row], s->pend.queue[row],
-			              p->start));
+			        row_ends(s, row, p->start));
 
 			it->floats = true;
 			it->row = row;
@@ -429,8 +439,7 @@ static bool fits_from(const struct future_check *f, const struct one *p,
                       const uint32_t *node, uint32_t n, int64_t at)
 {
 	const struct snap *s = f->s;
-	uint32_t req = s->pend.req[p->row];
-	int64_t until = after(s, req, s->pend.queue[p->row], at);
+	int64_t until = row_ends(s, p->row, at);
 
 	for (uint32_t i = 0; i < n; i++) {
 		int64_t tasks = 0;

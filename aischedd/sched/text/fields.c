@@ -132,6 +132,7 @@ static const struct snap_field run_fields[] = {
 	VALUE("safe", FIELD_I64, run.safe_until, 0),
 	VALUE("waited", FIELD_I64, run.waited, 0),
 	VALUE("served", FIELD_I64, run.served, 0),
+	VALUE("ran", FIELD_I64, run.ran, 0),
 };
 
 static const struct snap_field pend_fields[] = {

@@ -35,7 +35,8 @@
  * license NAME total=N [free=N]
  * reservation NAME start=TIME end=TIME [nodes=NODES users=NAMES]
  * run JOB [queue= user= priority= start= end= suspended preemptible ending
- *	freezable safe=TIME waited=S served=S REQUEST] on=TASK,... [claim=NODES]
+ *	freezable safe=TIME waited=S served=S ran=S REQUEST] on=TASK,...
+ *	[claim=NODES]
  *	TASK: node, or node*N, or node:g0-3:c0-7+8/500 (devices and CPUs, the
  *	latter half used; g- and c- are none; g0/500 is half of device 0),
  *	u4-7: of device 0, the slices of a partition;

@@ -41,7 +41,7 @@ static bool is_freezable(const struct state *state, const struct job *job)
 
 struct run_columns {
 	uint32_t *req, *queue, *user, *first, *claim;
-	int64_t *priority, *start, *end, *safe, *waited, *served;
+	int64_t *priority, *start, *end, *safe, *waited, *served, *ran;
 	uint8_t *suspended, *preemptible, *ending, *freezable;
 	uint64_t *id;
 	struct snap_task *task;
@@ -66,6 +66,7 @@ static struct run_columns run_columns(struct build *b, size_t n, size_t ntasks,
 		.safe = COLUMN(int64_t, n),
 		.waited = COLUMN(int64_t, n),
 		.served = COLUMN(int64_t, n),
+		.ran = COLUMN(int64_t, n),
 		.suspended = COLUMN(uint8_t, n),
 		.preemptible = COLUMN(uint8_t, n),
 		.ending = COLUMN(uint8_t, n),
@@ -152,6 +153,7 @@ static void run_row(struct build *b, struct run_columns *c, struct job *job,
 	c->safe[i] = evict_safe_until(b->state, job);
 	c->waited[i] = waited(job);
 	c->served[i] = served(b, job);
+	c->ran[i] = job->state == JOB_SUSPENDED ? job->ran : 0;
 	c->first[i] = (uint32_t)c->ntasks;
 	c->claim[i] = (uint32_t)b->claims.n;
 	/* The claim of a suspended job belongs to its pending row. */
@@ -198,6 +200,7 @@ void snapshot_run(struct build *b)
 		.safe_until = c.safe,
 		.waited = c.waited,
 		.served = c.served,
+		.ran = c.ran,
 		.task_first = c.first,
 		.claim_first = c.claim,
 	};

@@ -157,6 +157,8 @@ static void add_runs(struct dice *d, struct buf *t, uint32_t nnodes)
 		           PICK(d, "", " end=1100", " end=900", " end=5000"),
 		           PICK(d, "0", "0", "5"), PICK(d, "0", "500", "990"));
 		buf_puts(t, PICK(d, "", " served=30000", " served=400000"));
+		if (suspended)
+			buf_puts(t, PICK(d, "", " ran=300", " ran=599"));
 		if (!roll(d, 4))
 			buf_printf(t, " claim=n%u", (unsigned)roll(d, nnodes));
 		buf_printf(t, " on=n%u,n%u\n", (unsigned)roll(d, nnodes),

@@ -83,6 +83,7 @@ static const struct {
 	  AT(license_use, struct snap_license_use, 0, 7) },
 	{ "unknown request, queue or user", AT(run.req, uint32_t, 0, 99) },
 	{ "time out of range", AT(run.end, int64_t, 0, -2) },
+	{ "time out of range", AT(run.ran, int64_t, 0, -1) },
 	{ "unknown node", AT(task, struct snap_task, 0, 9) },
 	{ "unknown CPU", AT(cpu_use, uint16_t, 0, 4) },
 	{ "unknown request, queue or user", AT(pend.queue, uint32_t, 0, 2) },

@@ -44,6 +44,8 @@ struct soak_job {
 	enum phase phase;
 	uint32_t batch; /* jobs of one batch are alike */
 	int64_t since, start, served;
+	int64_t resumed, ran; /* since when it is not suspended; what it ran
+	                         before */
 	uint32_t leave_in,
 	    evicted; /* rounds until it ends; times it was evicted */
 	struct place_of task[TASKS_MAX];
@@ -253,6 +255,17 @@ static void write_claim(struct soak *w, const struct soak_job *job)
 		           i ? "," : " claim=", (unsigned)job->claim[i]);
 }
 
+/* Write when its time limit is over, or how much of it is while it is
+ * suspended. */
+static void write_limit(struct soak *w, const struct soak_job *job)
+{
+	if (job->phase == IS_FROZEN)
+		buf_printf(&w->text, " ran=%lld", (long long)job->ran);
+	else
+		buf_printf(&w->text, " end=%lld",
+		           (long long)(job->resumed + 600 - job->ran));
+}
+
 /* Write those of its tasks that stay, or those that are ending. */
 static void write_part(struct soak *w, uint32_t i, bool leaves)
 {
@@ -278,8 +291,7 @@ static void write_part(struct soak *w, uint32_t i, bool leaves)
 				    &w->text, " safe=%lld",
 				    (long long)(job->start + w->cooldown));
 			if (strstr(b->shape.data, "time="))
-				buf_printf(&w->text, " end=%lld",
-				           (long long)(job->start + 600));
+				write_limit(w, job);
 			if (leaves == (job->phase == ENDS))
 				write_claim(w, job);
 		}
@@ -398,6 +410,7 @@ static void do_evictions(struct soak *w, const struct snap *s,
 		job->leave_in = roll(&w->d, w->max_delay + 1);
 		if (e->suspend) {
 			job->phase = IS_FROZEN;
+			job->ran += w->now - job->resumed;
 			continue;
 		}
 		if (e->nlosses == n) {
@@ -430,8 +443,11 @@ static void do_starts(struct soak *w, const struct snap *s,
 		const struct start *start = &plan->start[i];
 		struct soak_job *job = job_of_member(w, s, start->member);
 
-		if (s->pend.resumes[start->row] == SNAP_NONE)
+		if (s->pend.resumes[start->row] == SNAP_NONE) {
 			job->start = w->now;
+			job->ran = 0;
+		}
+		job->resumed = w->now;
 		job->gains = true;
 		job->ntasks = 0;
 		job->phase = RUNS;
