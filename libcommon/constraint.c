@@ -278,6 +278,15 @@ bool constraint_word_holds(const char *word, const char *feature)
 	return word[key] == '<' ? have < want : have > want;
 }
 
+bool constraint_taint_is_soft(const char *taint)
+{
+	const char *end = taint + strcspn(taint, "=");
+	size_t len = strlen(CONSTRAINT_TAINT_PREFERS);
+
+	return (size_t)(end - taint) > len &&
+	       !strncmp(end - len, CONSTRAINT_TAINT_PREFERS, len);
+}
+
 bool constraint_holds(const int32_t *rule, size_t n,
                       bool (*has)(int32_t word, const void *arg),
                       const void *arg)

@@ -25,8 +25,13 @@ enum {
 	CONSTRAINT_NOT = -3,           /* follows a word, nothing else */
 	CONSTRAINT_MAX_COUNTS = 8,     /* counts in one expression */
 	CONSTRAINT_MAX_COUNT = 100000, /* nodes of one count */
-	CONSTRAINT_MAX_LIST = 8        /* expressions of a list */
+	CONSTRAINT_MAX_LIST = 8,       /* expressions of a list */
+	CONSTRAINT_MAX_ITEMS = 256     /* words, operators and counts of one
+	                                * text that a job may have */
 };
+
+/* Follows the key of a taint that only makes its node less welcome. */
+#define CONSTRAINT_TAINT_PREFERS ":PreferNoSchedule"
 
 /* Convert a count to the token that follows its term, and back; 0 if the token
  * is no count. */
@@ -76,5 +81,8 @@ bool constraint_holds(const int32_t *rule, size_t n,
 
 /* Whether a word holds on a node because of this feature. */
 bool constraint_word_holds(const char *word, const char *feature);
+
+/* Whether a taint, "key" or "key=value", has CONSTRAINT_TAINT_PREFERS. */
+bool constraint_taint_is_soft(const char *taint);
 
 #endif

@@ -51,7 +51,7 @@ static int check_constraint(const char *s, struct err *err)
 
 static int check_prefer(const char *s, struct err *err)
 {
-	int32_t rule[LIMIT_TEXT];
+	int32_t rule[CONSTRAINT_MAX_ITEMS];
 	size_t n;
 
 	return constraint_parse_list(s, NULL, NULL, rule, ARRAY_SIZE(rule), &n,

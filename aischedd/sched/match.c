@@ -25,6 +25,7 @@ struct match {
 	/* first bit of taints, of types, of models, and one past the last */
 	size_t taints, types, models, nbits;
 	uint32_t nmodels; /* 0: no request asks for partitions */
+	bool soft;        /* some node has a taint that is soft */
 
 	uint32_t nclasses;
 	struct node_class *class;
@@ -142,8 +143,10 @@ static void number_words(struct match *m)
 
 	chain_asks(m);
 	for (uint32_t i = 0; s->node.n && i < s->node.taint_first[s->node.n];
-	     i++)
+	     i++) {
 		name_word(m->word_bit, &m->nwords, s->taint[i]);
+		m->soft |= constraint_taint_is_soft(s->word[s->taint[i]]);
+	}
 	m->word_of = arena_array(m->arena, uint32_t, m->nwords);
 	for (uint32_t i = 0; i < s->nwords; i++) {
 		if (m->word_bit[i] != SNAP_NONE)
@@ -371,21 +374,6 @@ static bool rule_holds(const struct match *m, uint32_t from, uint32_t to,
 	return !rule_run(m, m->snap->rule, from, to, bits) || m->stack[0];
 }
 
-/* The wishes of the request that the class grants, a bit each: the dearest is
- * the highest. */
-static uint32_t granted(const struct match *m, uint32_t req, uint32_t class)
-{
-	const struct snap *s = m->snap;
-	uint32_t n =
-	    rule_run(m, s->prefer, s->req.prefer_first[req],
-	             s->req.prefer_first[req + 1], m->class[class].word);
-	uint32_t bits = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		bits = bits << 1 | m->stack[i];
-	return bits;
-}
-
 /* Whether a word of the rule holds because of the taint. Words that RULE_NOT
  * follows do not count: "not x" does not mean that x is welcome. */
 static bool names(const struct match *m, uint32_t req, uint32_t taint)
@@ -404,15 +392,35 @@ static bool names(const struct match *m, uint32_t req, uint32_t taint)
 	return false;
 }
 
-/* Whether the request names all taints of the node. */
-static bool tolerates(const struct match *m, uint32_t req, const uint64_t *bits)
+/* Whether the request names all taints of the node: those that are soft, or
+ * all others. */
+static bool tolerates(const struct match *m, uint32_t req, const uint64_t *bits,
+                      bool soft)
 {
+	const char *const *word = m->snap->word;
+
 	for (uint32_t bit = 0; bit < m->nwords; bit++) {
 		if (bit_get(bits, m->taints + bit) &&
+		    constraint_taint_is_soft(word[m->word_of[bit]]) == soft &&
 		    !names(m, req, m->word_of[bit]))
 			return false;
 	}
 	return true;
+}
+
+/* The wishes of the request that the class grants, a bit each: the dearest is
+ * the highest. A node without soft taints is the dearest of all. */
+static uint32_t granted(const struct match *m, uint32_t req, uint32_t class)
+{
+	const struct snap *s = m->snap;
+	const uint64_t *word = m->class[class].word;
+	uint32_t n = rule_run(m, s->prefer, s->req.prefer_first[req],
+	                      s->req.prefer_first[req + 1], word);
+	uint32_t bits = !m->soft || tolerates(m, req, word, true);
+
+	for (uint32_t i = 0; i < n; i++)
+		bits = bits << 1 | m->stack[i];
+	return bits;
 }
 
 static bool has_profile(const struct match *m, uint8_t profile,
@@ -443,7 +451,7 @@ static enum match_lack class_lack(const struct match *m, uint32_t req,
 		return MATCH_GPU_TYPE;
 	if (!rule_holds(m, r->rule_first[req], r->rule_first[req + 1], c->word))
 		return MATCH_FEATURES;
-	return tolerates(m, req, c->word) ? MATCH_NOTHING : MATCH_TAINTS;
+	return tolerates(m, req, c->word, false) ? MATCH_NOTHING : MATCH_TAINTS;
 }
 
 static bool class_allows(const struct match *m, uint32_t req,
@@ -537,7 +545,7 @@ static const uint64_t *best_named(const struct match *m, uint32_t req,
 
 /* The classes that grant no less than `least`. */
 static struct allowed best_of(const struct match *m, uint32_t req,
-                              const struct allowed *a, const uint8_t *grants,
+                              const struct allowed *a, const uint16_t *grants,
                               uint32_t least)
 {
 	struct allowed best = *a;
@@ -560,14 +568,14 @@ static struct allowed best_of(const struct match *m, uint32_t req,
 
 static void find_best(const struct match *m, uint32_t req, struct allowed *a)
 {
-	enum { NGRANTS = 1 << CONSTRAINT_MAX_LIST };
-	uint8_t *grants = arena_array(m->arena, uint8_t, a->nclasses);
+	enum { NGRANTS = 2 << CONSTRAINT_MAX_LIST };
+	uint16_t *grants = arena_array(m->arena, uint16_t, a->nclasses);
 	bool seen[NGRANTS] = { false };
 	struct allowed *best;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < a->nclasses; i++) {
-		grants[i] = (uint8_t)granted(m, req, a->class[i]);
+		grants[i] = (uint16_t)granted(m, req, a->class[i]);
 		n += !seen[grants[i]];
 		seen[grants[i]] = true;
 	}
@@ -599,7 +607,8 @@ const struct allowed *match_req(struct match *m, uint32_t req)
 		               .class = class,
 		               .only = named_nodes(m, req) };
 	find_counts(m, req, a);
-	if (m->snap->req.prefer_first[req] < m->snap->req.prefer_first[req + 1])
+	if (m->soft ||
+	    m->snap->req.prefer_first[req] < m->snap->req.prefer_first[req + 1])
 		find_best(m, req, a);
 	return a;
 }

@@ -48,7 +48,8 @@ enum match_lack {
 	MATCH_GPU,
 	MATCH_GPU_TYPE,
 	MATCH_FEATURES,
-	MATCH_TAINTS, /* the constraint does not name its taints */
+	MATCH_TAINTS, /* the constraint does not name its taints that are hard
+	               */
 	MATCH_NOTHING /* but the request may exclude it */
 };
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Jobs made with kubectl run where their pods say: selectors, required affinity
-# and tolerations; what cannot be kept is refused by name.
+# Jobs made with kubectl run where their pods say: selectors, affinity that is
+# required or preferred, and tolerations; what cannot be kept is refused by name.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -31,6 +31,20 @@ required()
 		\"nodeSelectorTerms\": [{\"matchExpressions\": [$1]}]}}},"
 }
 
+# OPERATOR KEY VALUES WEIGHT: prints a term of preferred node affinity
+preferring()
+{
+	echo "{\"weight\": $4, \"preference\": {\"matchExpressions\": [
+		{\"key\": \"$2\", \"operator\": \"$1\", \"values\": $3}]}}"
+}
+
+# TERMS: prints preferred node affinity
+preferred()
+{
+	echo "\"affinity\": {\"nodeAffinity\": {
+		\"preferredDuringSchedulingIgnoredDuringExecution\": [$1]}},"
+}
+
 # NAME NODE: whether its pods run there
 is_on()
 {
@@ -53,6 +67,9 @@ ok "with nodes" eval "kwok_start && kube_nodes 1 old 0 cores=8 tier= &&
 	kube_nodes 1 new 0 cores=64 tier=fast"
 kube_taints='{"key": "team", "value": "ml", "effect": "NoSchedule"}'
 ok "and one that is tainted" kube_nodes 1 kept 0 cores=128
+# The first of all by name.
+kube_taints='{"key": "age", "value": "old", "effect": "PreferNoSchedule"}'
+ok "and one that is less welcome" kube_nodes 1 aged 0
 kube create namespace jobs >/dev/null
 configure "
 queue team { grace = \"1s\"  users = {\"k8s:jobs\"} }
@@ -63,7 +80,7 @@ scheduling { start_timeout = \"120s\" }"
 start_daemon || bail "aischedd does not start"
 has_nodes()
 {
-	[ "$(aiq --nodes --no-header -o state | grep -ci idle)" = 3 ]
+	[ "$(aiq --nodes --no-header -o state | grep -ci idle)" = 4 ]
 }
 ok "its nodes are seen" wait_for has_nodes
 
@@ -92,6 +109,20 @@ ok "Lt" wait_for is_on less old-0
 ok "a label without a value" wait_for is_on empty old-0
 ok "counts beside a selector" wait_for is_on counts "new-0
 Running old-0"
+
+make_job wishes "$(preferred "$(preferring In tier '["fast"]' 1),
+	$(preferring Lt cores '["9"]' 50)")" '' "$two"
+make_job aged "$(preferred "$(preferring DoesNotExist cores '[]' 1)")
+	\"tolerations\": [{\"key\": \"age\", \"operator\": \"Exists\"}]," '' "$two"
+make_job own "$(preferred "$(preferring In tier '["fast"]' 1)")" \
+	'"aisched.io/prefer": "tier="' "$two"
+ok "preferred affinity, by weight" wait_for is_on wishes old-0
+ok "on a node that is less welcome, for one that does not mind" \
+	wait_for is_on aged aged-0
+ok "after a wish of its annotation" wait_for is_on own old-0
+id=$(aisub --parsable -q own --wrap true)
+ok "a job of aisub" wait_for is_state "$id" RUNNING
+like "runs elsewhere" "$(aiq --no-header -o nodelist "$id")" "^[no]"
 
 id=$(aisub --parsable -q own -C '!tier=fast&cores<128' --wrap true)
 ok "jobs of aisub say it, too" wait_for is_state "$id" RUNNING

@@ -88,9 +88,39 @@ static bool rule_value(const struct snap *s, const int32_t *rule, uint32_t node,
 	return item == RULE_AND ? a && b : a || b;
 }
 
+static bool is_soft(const char *taint)
+{
+	const char *effect = strstr(taint, CONSTRAINT_TAINT_PREFERS);
+	const char *value = strchr(taint, '=');
+
+	return effect && (!value || effect < value);
+}
+
+/* Whether the node has a taint of this kind that the request does not name. */
+static bool is_shunned(const struct snap *s, uint32_t req, uint32_t node,
+                       bool soft)
+{
+	uint32_t from = s->req.rule_first[req], to = s->req.rule_first[req + 1];
+
+	for (uint32_t i = s->node.taint_first[node];
+	     i < s->node.taint_first[node + 1]; i++) {
+		bool named = is_soft(s->word[s->taint[i]]) != soft;
+
+		/* A word after which RULE_NOT comes names no taint. */
+		for (uint32_t k = from; k < to; k++)
+			named |= s->rule[k] >= 0 &&
+			         (k + 1 == to || s->rule[k + 1] != RULE_NOT) &&
+			         is_about(s, (uint32_t)s->rule[k], s->taint[i]);
+		if (!named)
+			return true;
+	}
+	return false;
+}
+
 uint32_t check_granted(const struct snap *s, uint32_t req, uint32_t node)
 {
-	uint32_t end = s->req.prefer_first[req + 1], bits = 0;
+	uint32_t end = s->req.prefer_first[req + 1];
+	uint32_t bits = (uint32_t)!is_shunned(s, req, node, true) << 31;
 
 	for (int i = 0; end > s->req.prefer_first[req]; i++)
 		bits |= (uint32_t)rule_value(s, s->prefer, node, &end) << i;
@@ -115,18 +145,8 @@ const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node)
 		return "its GPUs have no such partitions";
 	if (from < to && !rule_value(s, s->rule, node, &end))
 		return "does not meet the constraint";
-	for (uint32_t i = s->node.taint_first[node];
-	     i < s->node.taint_first[node + 1]; i++) {
-		bool named = false;
-
-		/* A word after which RULE_NOT comes names no taint. */
-		for (uint32_t k = from; k < to; k++)
-			named |= s->rule[k] >= 0 &&
-			         (k + 1 == to || s->rule[k + 1] != RULE_NOT) &&
-			         is_about(s, (uint32_t)s->rule[k], s->taint[i]);
-		if (!named)
-			return "tainted";
-	}
+	if (is_shunned(s, req, node, false))
+		return "tainted";
 	if (r->want_first[req] < r->want_first[req + 1] &&
 	    !among(s->want, r->want_first[req], r->want_first[req + 1], node))
 		return "not in its node list";

@@ -10,7 +10,7 @@
 const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node);
 
 /* The wishes of the request that the node grants, a bit each, the dearest
- * highest. */
+ * highest: first of all, no soft taint that the request does not name. */
 uint32_t check_granted(const struct snap *s, uint32_t req, uint32_t node);
 
 /* The domain of this level that contains the node, or SNAP_NONE. */

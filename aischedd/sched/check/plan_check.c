@@ -457,7 +457,8 @@ static int check_choice(struct check *c, uint32_t req,
 	const struct snap_reqs *r = &c->s->req;
 	const struct snap_task *t = c->plan->task + start->task_first;
 	bool wishes = r->gpus[req] >= 1000 || r->numa[req] == NUMA_PREFER ||
-	              r->prefer_first[req] < r->prefer_first[req + 1];
+	              r->prefer_first[req] < r->prefer_first[req + 1] ||
+	              c->s->node.taint_first[c->s->node.n];
 
 	if (!wishes || start->ntasks != 1 || r->exclusive[req] ||
 	    c->wishes == LOOK_AGAIN || !can_judge_wishes(c))

@@ -247,7 +247,7 @@ static int check_texts(const struct state *state, const struct spec *spec,
                        struct err *err)
 {
 	struct topology topology;
-	int32_t rule[256];
+	int32_t rule[CONSTRAINT_MAX_ITEMS];
 	size_t n;
 
 	if (spec->constraint &&

@@ -157,7 +157,7 @@ static void push_items(struct build *b, struct arena_list *list,
 
 static void push_rule(struct build *b, const char *text)
 {
-	int32_t rule[256];
+	int32_t rule[CONSTRAINT_MAX_ITEMS];
 	size_t n = 0;
 
 	if (*text && constraint_parse(text, snapshot_word, b, rule,
@@ -167,7 +167,7 @@ static void push_rule(struct build *b, const char *text)
 
 static void push_prefer(struct build *b, const char *text)
 {
-	int32_t rule[256];
+	int32_t rule[CONSTRAINT_MAX_ITEMS];
 	size_t n = 0;
 
 	if (*text && constraint_parse_list(text, snapshot_word, b, rule,

@@ -262,6 +262,17 @@ START_TEST(list_leaves_a_value_each)
 }
 END_TEST
 
+START_TEST(a_soft_taint_has_its_effect_behind_its_key)
+{
+	ck_assert(constraint_taint_is_soft("k:PreferNoSchedule"));
+	ck_assert(constraint_taint_is_soft("k:PreferNoSchedule=v"));
+	ck_assert(!constraint_taint_is_soft("k"));
+	ck_assert(!constraint_taint_is_soft("k:NoExecute=v"));
+	ck_assert(!constraint_taint_is_soft("k=a:PreferNoSchedule"));
+	ck_assert(!constraint_taint_is_soft(":PreferNoSchedule"));
+}
+END_TEST
+
 START_TEST(too_long)
 {
 	int32_t rule[3];
@@ -321,6 +332,7 @@ SUITE(constraint)
 	tcase_add_test(tc, counts_follow_what_they_count);
 	tcase_add_test(tc, not_follows_words_only);
 	tcase_add_test(tc, list_leaves_a_value_each);
+	tcase_add_test(tc, a_soft_taint_has_its_effect_behind_its_key);
 	tcase_add_test(tc, too_long);
 	tcase_add_test(tc, depth_is_limited);
 	tcase_add_test(tc, no_rule_holds);

@@ -136,7 +136,10 @@ static void add_nodes(struct soak *w)
 		                "6 threads=6 numa=0*3,1*3",
 		                "8 threads=8 numa=0*4,1*4 numa_mem=4G,4G"),
 		           PICK(&w->d, "8G", "64G"),
-		           w->prefers && i % 2 ? " features=f" : "",
+		           !w->prefers ? ""
+		           : i % 2     ? " features=f"
+		           : i % 4     ? " taints=s:PreferNoSchedule"
+		                       : "",
 		           devices_of(w));
 }
 

@@ -1,4 +1,4 @@
-/* affinity.c - the nodes that a pod may use, as a constraint */
+/* affinity.c - the nodes that a pod may use, and those it prefers */
 #include "aischedd/run/kube/object/affinity.h"
 
 #include <inttypes.h>
@@ -10,7 +10,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
-#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
+#define REQUIRED  "requiredDuringSchedulingIgnoredDuringExecution"
+#define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
 
 /* Taints of conditions, which nodes show as states. */
 #define OF_CONDITION "node.kubernetes.io/"
@@ -151,11 +152,22 @@ static int put_expression(const json_t *e, struct buf *ret, struct err *err)
 	               "nodeAffinity: operator '%.100s' is not supported", op);
 }
 
+/* An empty term says nothing. */
+static bool is_empty(const json_t *term)
+{
+	return !json_array_size(json_object_get(term, "matchExpressions")) &&
+	       !json_array_size(json_object_get(term, "matchFields"));
+}
+
 static int put_term(const json_t *term, struct buf *ret, struct err *err)
 {
 	const json_t *list = json_object_get(term, "matchExpressions"), *e;
 	size_t i;
 
+	if (json_array_size(json_object_get(term, "matchFields")))
+		return err_set(err, EINVAL,
+		               "nodeAffinity: matchFields is not supported: "
+		               "name nodes in aisched.io/nodelist");
 	json_array_foreach(list, i, e) {
 		buf_puts(ret, i ? "&" : "");
 		if (put_expression(e, ret, err) < 0)
@@ -176,13 +188,7 @@ static int put_affinity(const json_t *required, struct buf *ret,
 	put_and(ret);
 	buf_addc(ret, '(');
 	json_array_foreach(terms, i, term) {
-		if (json_array_size(json_object_get(term, "matchFields")))
-			return err_set(err, EINVAL,
-			               "nodeAffinity: matchFields is not "
-			               "supported: name nodes in "
-			               "aisched.io/nodelist");
-		/* An empty term matches nothing. */
-		if (!json_array_size(json_object_get(term, "matchExpressions")))
+		if (is_empty(term))
 			continue;
 		buf_puts(ret, n++ ? "|" : "");
 		if (put_term(term, ret, err) < 0)
@@ -196,15 +202,74 @@ static int put_affinity(const json_t *required, struct buf *ret,
 	return 0;
 }
 
+/* --- preferred node affinity --- */
+
+struct term {
+	int64_t weight;
+	const json_t *term;
+};
+
+/* Put a term behind those of no less weight, if it is among the first `cap`. */
+static void rank_term(struct term *list, size_t *n, size_t cap, int64_t weight,
+                      const json_t *term)
+{
+	size_t at = *n;
+
+	while (at && list[at - 1].weight < weight)
+		at--;
+	if (at == cap)
+		return;
+	if (*n < cap)
+		++*n;
+	memmove(list + at + 1, list + at, (*n - 1 - at) * sizeof(*list));
+	list[at] = (struct term){ weight, term };
+}
+
+int kube_affinity_prefer(const json_t *pod, const char *own, struct buf *ret,
+                         struct err *err)
+{
+	const json_t *affinity =
+	    json_object_get(json_object_get(pod, "affinity"), "nodeAffinity");
+	const json_t *list = json_object_get(affinity, PREFERRED), *wish;
+	struct term rank[CONSTRAINT_MAX_LIST];
+	size_t i, n = 0, cap = ARRAY_SIZE(rank);
+
+	for (const char *p = own; p; p = strchr(p + 1, ','))
+		cap -= cap > 0;
+	json_array_foreach(list, i, wish) {
+		const json_t *term = json_object_get(wish, "preference");
+
+		if (!is_empty(term))
+			rank_term(
+			    rank, &n, cap,
+			    json_integer_value(json_object_get(wish, "weight")),
+			    term);
+	}
+	buf_puts(ret, own ? own : "");
+	for (i = 0; i < n; i++) {
+		buf_puts(ret, ret->len ? "," : "");
+		if (put_term(rank[i].term, ret, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* --- tolerations --- */
 
-static void put_toleration(const char *key, const char *evicts,
+const char *kube_affinity_effect(const char *effect)
+{
+	return !strcmp(effect, "NoExecute")          ? KUBE_TAINT_EVICTS
+	       : !strcmp(effect, "PreferNoSchedule") ? CONSTRAINT_TAINT_PREFERS
+	                                             : "";
+}
+
+static void put_toleration(const char *key, const char *effect,
                            const char *value, bool any, struct buf *ret)
 {
 	struct buf word = { 0 };
 
-	buf_printf(&word, "%s%s%s%s", key, evicts, any ? "" : "=",
-	           any ? "" : value);
+	buf_printf(&word, "%s%s%s%s", key, kube_affinity_effect(effect),
+	           any ? "" : "=", any ? "" : value);
 	put_and(ret);
 	buf_printf(ret, "(%s|!%s)", word.data, word.data);
 	buf_free(&word);
@@ -212,6 +277,8 @@ static void put_toleration(const char *key, const char *evicts,
 
 static int put_tolerations(const json_t *list, struct buf *ret, struct err *err)
 {
+	static const char *const effects[] = { "NoSchedule", "NoExecute",
+		                               "PreferNoSchedule" };
 	const json_t *t;
 	size_t i;
 
@@ -236,10 +303,10 @@ static int put_tolerations(const json_t *list, struct buf *ret, struct err *err)
 			return -1;
 		if (!strncmp(key, OF_CONDITION, strlen(OF_CONDITION)))
 			continue;
-		if (!*effect || !strcmp(effect, "NoSchedule"))
-			put_toleration(key, "", value, any, ret);
-		if (!*effect || !strcmp(effect, "NoExecute"))
-			put_toleration(key, KUBE_TAINT_EVICTS, value, any, ret);
+		for (size_t k = 0; k < ARRAY_SIZE(effects); k++)
+			if (!*effect || !strcmp(effect, effects[k]))
+				put_toleration(key, effects[k], value, any,
+				               ret);
 	}
 	return 0;
 }

@@ -20,12 +20,13 @@
 /* Options that can be given as a label or annotation: those that make sense for
  * pods with given containers. */
 static const char *const options[] = {
-	"account",     "begin",          "class",      "comment",
-	"constraint",  "deadline",       "dependency", "exclude",
-	"exclusive",   "gpu-type",       "hold",       "label",
-	"licenses",    "max-restarts",   "nice",       "no-requeue",
-	"nodelist",    "nodes",          "priority",   "requeue",
-	"reservation", "tasks-per-node", "time",       "topology",
+	"account",    "begin",        "class",          "comment",
+	"constraint", "deadline",     "dependency",     "exclude",
+	"exclusive",  "gpu-type",     "hold",           "label",
+	"licenses",   "max-restarts", "nice",           "no-requeue",
+	"nodelist",   "nodes",        "prefer",         "priority",
+	"requeue",    "reservation",  "tasks-per-node", "time",
+	"topology",
 };
 
 /* Keys of ours, or not of concern here. */
@@ -295,8 +296,9 @@ static int check_template(const struct wish *w, struct err *err)
 	return check_rules(w, err);
 }
 
-/* Both the job's own constraint and what its pods say of nodes must hold. */
-static int take_constraint(struct wish *w, struct err *err)
+/* Both the job's own constraint and what its pods say of nodes must hold; its
+ * own wishes count before theirs. */
+static int take_rules(struct wish *w, struct err *err)
 {
 	struct spec *spec = &w->submit.spec;
 	struct buf text = { 0 };
@@ -304,6 +306,11 @@ static int take_constraint(struct wish *w, struct err *err)
 
 	if (rc == 0 && text.len)
 		spec->constraint = arena_strdup(w->arena, text.data);
+	buf_clear(&text);
+	if (rc == 0)
+		rc = kube_affinity_prefer(w->pod, spec->prefer, &text, err);
+	if (rc == 0 && text.len)
+		spec->prefer = arena_strdup(w->arena, text.data);
 	buf_free(&text);
 	return rc;
 }
@@ -418,7 +425,7 @@ int kube_foreign_read(json_t *obj, const struct conf_pool *pool, int64_t now,
 	    take_options(&w, "labels", err) < 0 ||
 	    take_options(&w, "annotations", err) < 0 ||
 	    take_times(&w, err) < 0 || take_user(&w, ret_user, err) < 0 ||
-	    take_constraint(&w, err) < 0)
+	    take_rules(&w, err) < 0)
 		return -1;
 	take_claims(&w);
 	take_amounts(&w);

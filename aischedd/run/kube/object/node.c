@@ -91,7 +91,8 @@ static char *read_hindrance(const json_t *status, const struct conf_pool *pool)
 /*
  * Taints that keep pods away. Our own taint, on a node kept for us, is left
  * out; taints of cordon, of conditions and of a lost node are reported as such.
- * A taint that evicts has another word, as the kubelet asks for a toleration.
+ * A taint that evicts has another word, as the kubelet asks for a toleration,
+ * and so has one that only makes the node less welcome.
  */
 static json_t *read_taints(const json_t *spec)
 {
@@ -105,14 +106,12 @@ static json_t *read_taints(const json_t *spec)
 		const char *effect = kube_text_at(taint, "effect");
 		char *word;
 
-		if (!name || !effect || !strcmp(effect, "PreferNoSchedule") ||
-		    !strcmp(name, DEDICATED) ||
+		if (!name || !effect || !strcmp(name, DEDICATED) ||
 		    !strncmp(name, "node.kubernetes.io/", 19))
 			continue;
-		word = xasprintf(
-		    "%s%s%s%s", name,
-		    !strcmp(effect, "NoExecute") ? KUBE_TAINT_EVICTS : "",
-		    value && *value ? "=" : "", value ? value : "");
+		word =
+		    xasprintf("%s%s%s%s", name, kube_affinity_effect(effect),
+		              value && *value ? "=" : "", value ? value : "");
 		json_array_append_new(list, json_string(word));
 		free(word);
 	}

@@ -1,4 +1,4 @@
-/* test_affinity.c - the nodes that a pod may use, as a constraint */
+/* test_affinity.c - the nodes that a pod may use, and those it prefers */
 #include "aischedd/run/kube/object/affinity.h"
 
 #include <stdlib.h>
@@ -64,11 +64,12 @@ static const struct {
 	  " 'effect': 'NoExecute', 'tolerationSeconds': 3600}]}",
 	  NULL, "(k:NoExecute|!k:NoExecute)" },
 	{ "{'tolerations': [{'key': 'k', 'operator': 'Equal'}]}", "a",
-	  "a&(k=|!k=)&(k:NoExecute=|!k:NoExecute=)" },
+	  "a&(k=|!k=)&(k:NoExecute=|!k:NoExecute=)&"
+	  "(k:PreferNoSchedule=|!k:PreferNoSchedule=)" },
 	{ "{'tolerations': [{'key': 'k', 'operator': 'Exists',"
 	  " 'effect': 'PreferNoSchedule'},"
 	  " {'key': 'node.kubernetes.io/not-ready', 'operator': 'Exists'}]}",
-	  NULL, "" },
+	  NULL, "(k:PreferNoSchedule|!k:PreferNoSchedule)" },
 };
 
 START_TEST(a_pod_says_which_nodes)
@@ -85,6 +86,21 @@ START_TEST(a_pod_says_which_nodes)
 	json_decref(pod);
 }
 END_TEST
+
+/* A pod with preferred node affinity: the list of its terms. */
+static json_t *pod_that_prefers(const char *list)
+{
+	struct buf text = { 0 };
+	json_t *obj;
+
+	buf_printf(&text,
+	           "{'affinity': {'nodeAffinity': {"
+	           "'preferredDuringSchedulingIgnoredDuringExecution': %s}}}",
+	           list);
+	obj = json_of(text.data);
+	buf_free(&text);
+	return obj;
+}
 
 #define IN(key, values) \
 	"{'key': '" key "', 'operator': 'In', 'values': " values "}"
@@ -256,8 +272,63 @@ START_TEST(bad_words_are_refused)
 }
 END_TEST
 
+#define HAS(key)           TERM(OP(key, "Exists"))
+#define LACKS(key)         TERM(OP(key, "DoesNotExist"))
+#define WISH(weight, term) "{'weight': " weight ", 'preference': " term "}"
+
+static const struct {
+	const char *list, *own, *prefer;
+} preferred[] = {
+	{ "[]", NULL, "" },
+	{ "[]", "a|b", "a|b" },
+	{ "[" WISH("1", HAS("a")) "]", NULL, "a" },
+	/* By weight, else in their order; the owner's own come first. */
+	{ "[" WISH("1", HAS("a")) ", " WISH(
+	      "50", TERM(IN("z", "['x', 'y']"))) ", " WISH("1", LACKS("b")) "]",
+	  "c", "c,(z=x|z=y),a,!b" },
+	/* An empty one says nothing. */
+	{ "[" WISH("9", "{}") "," WISH(
+	      "1", TERM(BOUND("n", "Gt", "3") "," OP("a", "Exists"))) "]",
+	  NULL, "n>3&a" },
+	/* No more than --prefer takes: those of the least weight are left out.
+	 */
+	{ "[" WISH("1", HAS("a")) ", " WISH("3", HAS("b")) ", " WISH(
+	      "2", HAS("c")) "]",
+	  "1,2,3,4,5,6", "1,2,3,4,5,6,b,c" },
+	{ "[" WISH("1", HAS("a")) "]", "1,2,3,4,5,6,7,8", "1,2,3,4,5,6,7,8" },
+};
+
+START_TEST(a_pod_prefers_nodes)
+{
+	json_t *pod = pod_that_prefers(preferred[_i].list);
+	struct buf text = { 0 };
+	struct err err;
+
+	ck_assert_msg(
+	    !kube_affinity_prefer(pod, preferred[_i].own, &text, &err), "%s",
+	    err.text);
+	ck_assert_str_eq(text.data ? text.data : "", preferred[_i].prefer);
+	buf_free(&text);
+	json_decref(pod);
+}
+END_TEST
+
+START_TEST(a_wish_for_a_field_is_refused)
+{
+	json_t *pod = pod_that_prefers("[" WISH(
+	    "1", "{'matchFields': [" IN("metadata.name", "['n']") "]}") "]");
+	struct buf text = { 0 };
+	struct err err;
+
+	ck_assert_int_lt(kube_affinity_prefer(pod, NULL, &text, &err), 0);
+	ck_assert_ptr_nonnull(strstr(err.text, "matchFields is not supported"));
+	buf_free(&text);
+	json_decref(pod);
+}
+END_TEST
+
 /* A toleration of one effect does not open a node with the other one. */
-START_TEST(taints_that_evict_have_words_of_their_own)
+START_TEST(taints_of_each_effect_have_words_of_their_own)
 {
 	static const struct conf_pool pool = { .gpu_resource = "g" };
 	static const struct strlist none;
@@ -267,7 +338,8 @@ START_TEST(taints_that_evict_have_words_of_their_own)
 	            " {'key': 'k', 'value': 'v', 'effect': 'NoExecute'},"
 	            " {'key': 'e', 'effect': 'NoExecute'},"
 	            " {'key': 'p', 'effect': 'PreferNoSchedule'}]}}");
-	json_t *want = json_of("['k=v', 'k:NoExecute=v', 'e:NoExecute']");
+	json_t *want = json_of("['k=v', 'k:NoExecute=v', 'e:NoExecute',"
+	                       " 'p:PreferNoSchedule']");
 	struct kube_node_said said;
 
 	kube_node_read(node, &pool, &none, &said);
@@ -287,6 +359,8 @@ SUITE(kube_affinity)
 	                    ARRAY_SIZE(terms));
 	tcase_add_loop_test(tc, what_a_constraint_cannot_say_is_refused, 0,
 	                    ARRAY_SIZE(refused));
-	tcase_add_test(tc, taints_that_evict_have_words_of_their_own);
+	tcase_add_loop_test(tc, a_pod_prefers_nodes, 0, ARRAY_SIZE(preferred));
+	tcase_add_test(tc, a_wish_for_a_field_is_refused);
+	tcase_add_test(tc, taints_of_each_effect_have_words_of_their_own);
 	tcase_add_loop_test(tc, bad_words_are_refused, 0, ARRAY_SIZE(bad));
 }

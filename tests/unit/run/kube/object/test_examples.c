@@ -5,7 +5,8 @@
  * For each example of its pages on assigning pods to nodes, affinity, taints,
  * spread, priority, volumes of nodes and Jobs: the same as a Job in our queue
  * either runs on the nodes that kube-scheduler would allow, or is refused with
- * a sentence that names the field. Wishes of pods are no rule.
+ * a sentence that names the field. Wishes of pods are no rule, but --prefer
+ * (test_affinity.c).
  */
 #include <stdlib.h>
 #include <string.h>
