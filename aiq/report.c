@@ -13,6 +13,13 @@ static const struct sheet_column fields[] = {
 #undef X
 };
 
+/* By pool. */
+static const struct sheet_column pool_fields[] = {
+#define X(name, places, header, show) { #name, header, SHEET_##show, places },
+	CAPACITY_FIELDS(X)
+#undef X
+};
+
 static const char *const keys[] = { "user", "account",  "queue", "class",
 	                            "pool", "gpu_type", "hour",  "day",
 	                            "week", "month" };
@@ -20,6 +27,9 @@ static const char *const keys[] = { "user", "account",  "queue", "class",
 static const char standard[] =
     "jobs,cpu_hours,gpu_hours,cpueff,gpueff,idle_gpu_hours,evicted_gpu_hours,"
     "wait_p50,wait_p95,cost";
+
+static const char pool_standard[] =
+    "offered_hours,allocated,busy,reserved,drained,down,idle";
 
 struct view_of {
 	struct sheet_column column[ARRAY_SIZE(keys) + ARRAY_SIZE(fields) * 2];
@@ -96,6 +106,29 @@ static int report_keys(const char *by, json_t **ret, struct err *err)
 	return 0;
 }
 
+static bool is_by_pool(const json_t *by)
+{
+	const json_t *key;
+	size_t i;
+
+	json_array_foreach(by, i, key)
+		if (!strcmp(json_string_value(key), "pool"))
+			return true;
+	return false;
+}
+
+/* Choose columns, by pool or by other keys. */
+static int choose(const json_t *by, const char *list, struct sheet_column *ret,
+                  size_t most, struct err *err)
+{
+	if (is_by_pool(by))
+		return sheet_choose(pool_fields, ARRAY_SIZE(pool_fields),
+		                    list ? list : pool_standard,
+		                    "a report by pool", ret, most, err);
+	return sheet_choose(fields, ARRAY_SIZE(fields), list ? list : standard,
+	                    "a report", ret, most, err);
+}
+
 static int take_columns(struct view_of *v, const json_t *by, const char *format,
                         struct err *err)
 {
@@ -110,9 +143,12 @@ static int take_columns(struct view_of *v, const json_t *by, const char *format,
 		    (struct sheet_column){ name, header_of(name), SHEET_TEXT,
 			                   0 };
 	}
-	n = sheet_choose(fields, ARRAY_SIZE(fields), format ? format : standard,
-	                 "a report", &v->column[v->n],
-	                 ARRAY_SIZE(v->column) - v->n, err);
+	if (is_by_pool(by))
+		v->column[v->n++] =
+		    (struct sheet_column){ "resource", "RESOURCE", SHEET_TEXT,
+			                   0 };
+	n = choose(by, format, &v->column[v->n], ARRAY_SIZE(v->column) - v->n,
+	           err);
 	if (n < 0)
 		return -1;
 	v->n += (size_t)n;
@@ -127,13 +163,18 @@ int report_check(const struct aiq *aiq, struct err *err)
 	int result = report_keys(aiq->by ? aiq->by : "user", &by, err);
 	const char *sort = aiq->sort;
 
+	if (result == 0 && is_by_pool(by) &&
+	    (json_array_size(by) > 1 || aiq->users || aiq->queues ||
+	     aiq->accounts || aiq->classes))
+		result = err_set(err, EINVAL,
+		                 "--by pool goes with no other key, and no "
+		                 "filter but --pool");
 	if (result == 0)
 		result = take_columns(&v, by, aiq->format, err);
 	if (result == 0 && sort) {
 		sort += *sort == '-';
 		if (!is_key(sort, strlen(sort)) &&
-		    sheet_choose(fields, ARRAY_SIZE(fields), sort, "a report",
-		                 &one, 1, err) < 0)
+		    choose(by, sort, &one, 1, err) < 0)
 			result = err_wrap(err, "--sort");
 	}
 	json_decref(by);
@@ -189,7 +230,10 @@ static void print(struct view_of *v, const struct aiq *aiq, json_t *answer)
 		sheet_csv(v->column, v->n, v->rows, !aiq->no_header);
 	} else {
 		sheet_table(v->column, v->n, v->rows,
-		            v->column[0].show == SHEET_TEXT ? v->total : NULL,
+		            v->column[0].show == SHEET_TEXT &&
+		                    !json_is_null(v->total)
+		                ? v->total
+		                : NULL,
 		            !aiq->no_header);
 	}
 }

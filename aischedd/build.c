@@ -215,6 +215,7 @@ static void new_timers(struct daemon *d)
 	d->retry = evtimer_new(d->base, wake, d);
 	d->hourly = evtimer_new(d->base, forget_history, d);
 	d->booking = evtimer_new(d->base, book_hour, d);
+	d->look = evtimer_new(d->base, wake, d);
 	d->term = evsignal_new(d->base, SIGTERM, on_term, d);
 	d->intr = evsignal_new(d->base, SIGINT, on_term, d);
 	d->hup = evsignal_new(d->base, SIGHUP, on_hup, d);
@@ -350,7 +351,7 @@ void daemon_free(struct daemon *d)
 	store_close(d->store);
 	struct event *events[] = { d->tick,   d->pace,    d->again, d->retry,
 		                   d->hourly, d->booking, d->clock, d->term,
-		                   d->intr,   d->hup };
+		                   d->intr,   d->hup,     d->look };
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
 		free_event(events[i]);
 	if (d->base)

@@ -20,6 +20,7 @@
 #include "aischedd/reload.h"
 #include "aischedd/runners.h"
 #include "aischedd/sched/check/plan_check.h"
+#include "aischedd/state/cluster/capacity.h"
 #include "aischedd/state/cluster/ledger.h"
 #include "aischedd/state/life/alarm.h"
 #include "aischedd/state/pass/apply.h"
@@ -243,6 +244,9 @@ int daemon_resume_clock(struct daemon *d, struct err *err)
 		d->boot = (int64_t)(hash_bytes(0, boot, strlen(boot)) >> 1);
 	d->ahead_ms = wall_ms - clock_boot_ms();
 	since_ms = wall_ms - was.wall_ms;
+	/* Rates that do not change are booked each hour. */
+	state_capacity_since(d->state,
+	                     was.boot ? was.wall_ms - 3600000 : wall_ms);
 	if (!was.boot)
 		return 0;
 	if (was.boot == d->boot) {
@@ -301,10 +305,31 @@ static void plan(struct daemon *d)
 	pass_done(&pass->task);
 }
 
+/* Looking at the capacity takes this part of the time, at most. */
+enum { LOOK_SHARE = 100, LOOK_LEAST_MS = 1000 };
+
+static void look(struct daemon *d)
+{
+	double now_ms = clock_fine_ms(), took_ms;
+
+	if (!state_capacity_stale(d->state))
+		return;
+	if (now_ms < d->next_look_ms) {
+		daemon_arm(d->look, d->next_look_ms - now_ms);
+		return;
+	}
+	if (!state_look_at_capacity(d->state))
+		return;
+	took_ms = (clock_fine_ms() - now_ms) * LOOK_SHARE;
+	d->next_look_ms = clock_fine_ms() +
+	                  (took_ms > LOOK_LEAST_MS ? took_ms : LOOK_LEAST_MS);
+}
+
 static void think(struct daemon *d)
 {
 	daemon_clock(d);
 	state_tick(d->state, clock_wall_s());
+	look(d);
 	daemon_slice_masses(d);
 	if (d->full || d->pass || !state_wants_plan(d->state))
 		return; /* nothing starts on a full disk */

@@ -135,6 +135,8 @@ struct daemon {
 	struct event *again; /* begin another turn at once */
 	struct event *retry; /* try the commit again */
 	struct event *hourly, *booking;
+	struct event *look;  /* look at the capacity again */
+	double next_look_ms; /* not earlier */
 	bool booking_long;   /* long spans of use are being booked */
 	struct event *clock; /* the wall clock was set */
 	int clock_fd;

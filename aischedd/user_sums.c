@@ -68,7 +68,7 @@ size_t user_sums(const struct state *state, struct user_sum **ret)
 	for (size_t i = 0; i < nrollups; i++) {
 		const struct rollup *r = state_rollup(state, i);
 
-		if (r->rate[RES_GPU])
+		if (r->rate[RES_GPU] && *r->part[PART_USER])
 			sum[n++] =
 			    (struct user_sum){ .name = r->part[PART_USER],
 				               .gpus = r->rate[RES_GPU] };

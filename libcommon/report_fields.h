@@ -38,4 +38,15 @@
 	X(timeout, 0, "TIMEOUT", COUNT)                 \
 	X(preemptions, 0, "PREEMPTIONS", COUNT)
 
+/* Columns of a report by pool, one row for each resource; GPUs come first.
+ * Ratios are of what was offered. */
+#define CAPACITY_FIELDS(X)                      \
+	X(offered_hours, 6, "OFFERED_H", HOURS) \
+	X(allocated, 6, "ALLOCATED", RATIO)     \
+	X(busy, 6, "BUSY", RATIO)               \
+	X(reserved, 6, "RESERVED", RATIO)       \
+	X(drained, 6, "DRAINED", RATIO)         \
+	X(down, 6, "DOWN", RATIO)               \
+	X(idle, 6, "IDLE", RATIO)
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "aischedd/op/filter.h"
 #include "aischedd/op/op.h"
+#include "aischedd/state/cluster/capacity.h"
 #include "aischedd/store/report.h"
 #include "aischedd/thread.h"
 #include "libcommon/clock.h"
@@ -21,6 +22,7 @@ struct reporting {
 	struct filter part[PARTS];
 	struct veil veil;
 	struct report report;
+	bool of_pools;        /* their capacity, and what became of it */
 	int64_t since, until; /* as asked for */
 	char *currency;
 	struct buf rows; /* a JSON object a line */
@@ -126,6 +128,157 @@ static void put_columns(const struct report_row *row, struct buf *out)
 	}
 }
 
+/* --- pools -------------------------------------------------------------- */
+
+/* Amounts that a pool offered, and their use, in the units of rollups. */
+struct pool_use {
+	const char *pool;
+	__int128 part[CAPACITY_PARTS][RES_N];
+	__int128 held[RES_N], used[RES_N], known[RES_N], idle[RES_N];
+};
+
+static double part_of(const struct pool_use *u, __int128 amount, int r)
+{
+	__int128 all = u->part[CAPACITY_OFFERED][r];
+
+	return all > 0 ? (double)amount / (double)all : NOT_KNOWN;
+}
+
+static double p_offered_hours(const struct pool_use *u, int r)
+{
+	return (double)u->part[CAPACITY_OFFERED][r] /
+	       (r == RES_MEM ? 1024 * 3.6e6 : 3.6e9);
+}
+
+static double p_allocated(const struct pool_use *u, int r)
+{
+	return part_of(u, u->held[r], r);
+}
+
+/* Not known if nobody knows of more than a tenth of what was held. */
+static double p_busy(const struct pool_use *u, int r)
+{
+	return u->known[r] * 1000 < u->held[r] / 10 * 9
+	           ? NOT_KNOWN
+	           : part_of(u, u->used[r] * 1000, r);
+}
+
+static double p_reserved(const struct pool_use *u, int r)
+{
+	return part_of(u, u->part[CAPACITY_RESERVED][r], r);
+}
+
+static double p_drained(const struct pool_use *u, int r)
+{
+	return part_of(u, u->part[CAPACITY_DRAINED][r], r);
+}
+
+static double p_down(const struct pool_use *u, int r)
+{
+	return part_of(u, u->part[CAPACITY_DOWN][r], r);
+}
+
+static double p_idle(const struct pool_use *u, int r)
+{
+	return part_of(u, u->idle[r], r);
+}
+
+/* Amounts that are held are exact. The nodes were looked at now and then, so
+ * what they tell is at most the rest. */
+static void share_rest(struct pool_use *u)
+{
+	for (int r = 0; r < RES_N; r++) {
+		__int128 left = u->part[CAPACITY_OFFERED][r] - u->held[r];
+
+		for (int i = CAPACITY_PARTS - 1; i > CAPACITY_OFFERED; i--) {
+			__int128 *part = &u->part[i][r];
+
+			if (*part > left)
+				*part = left > 0 ? left : 0;
+			left -= *part;
+		}
+		u->idle[r] = left > 0 ? left : 0;
+	}
+}
+
+static void put_pool(const struct pool_use *u, int r, struct buf *out)
+{
+	static const char *const resource[RES_N] = {
+		[RES_CPU] = "cpus", [RES_MEM] = "memory", [RES_GPU] = "gpus"
+	};
+	static const struct {
+		const char *name;
+		double (*fn)(const struct pool_use *u, int r);
+		int places;
+	} columns[] = {
+#define X(name, places, header, show) { #name, p_##name, places },
+		CAPACITY_FIELDS(X)
+#undef X
+	};
+
+	buf_printf(out, "{\"pool\":\"%s\",\"resource\":\"%s\"", u->pool,
+	           resource[r]);
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+		double value = columns[i].fn(u, r);
+
+		if (value < 0)
+			buf_printf(out, ",\"%s\":null", columns[i].name);
+		else
+			buf_printf(out, ",\"%s\":%.*f", columns[i].name,
+			           columns[i].places, value);
+	}
+	buf_puts(out, "}\n");
+}
+
+static void add_use(struct pool_use *u, const struct report_row *row)
+{
+	static const enum rollup_sum held[RES_N] = { SUM_held_cpu, SUM_held_mem,
+		                                     SUM_held_gpu };
+	static const enum rollup_sum used[RES_N] = { SUM_cpu_used_ms,
+		                                     SUM_mem_used_mib_s,
+		                                     SUM_gpu_busy_ms };
+	static const enum rollup_sum known[RES_N] = { SUM_cpu_known_ms,
+		                                      SUM_mem_known_mib_s,
+		                                      SUM_gpu_known_ms };
+	enum capacity_part part;
+	bool capacity = rollup_is_capacity(row->rollup, &part);
+
+	for (int r = 0; r < RES_N; r++) {
+		if (capacity) {
+			u->part[part][r] += row->sum[held[r]];
+			continue;
+		}
+		u->held[r] += row->sum[held[r]];
+		u->used[r] += row->sum[used[r]];
+		u->known[r] += row->sum[known[r]];
+	}
+}
+
+/* The rows of a pool follow each other. Returns how many rows there are. */
+static size_t put_pools(const struct report *r, struct buf *out)
+{
+	static const int order[RES_N] = { RES_GPU, RES_CPU, RES_MEM };
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->nrows;) {
+		struct pool_use u = { .pool =
+			                  r->row[i]->rollup->part[PART_POOL] };
+
+		for (; i < r->nrows &&
+		       !strcmp(r->row[i]->rollup->part[PART_POOL], u.pool);
+		     i++)
+			add_use(&u, r->row[i]);
+		share_rest(&u);
+		for (int k = 0; k < RES_N; k++)
+			if (u.part[CAPACITY_OFFERED][order[k]] > 0 ||
+			    u.held[order[k]] > 0) {
+				put_pool(&u, order[k], out);
+				n++;
+			}
+	}
+	return n;
+}
+
 static void put_period(const struct report *r, enum report_key key,
                        int64_t period, struct buf *out)
 {
@@ -165,6 +318,15 @@ static void put_row(const struct report *r, const struct report_row *row,
 
 /* --- on the thread ----------------------------------------------------- */
 
+/* Steals total. */
+static json_t *answer_of(const struct reporting *g, size_t nrows, json_t *total)
+{
+	return json_pack("{s:I, s:o, s:I, s:I, s:s?}", "rows",
+	                 (json_int_t)nrows, "total", total, "since",
+	                 (json_int_t)g->since, "until", (json_int_t)g->until,
+	                 "currency", g->currency);
+}
+
 static void report_work_all(struct thread_task *task)
 {
 	struct reporting *g = (struct reporting *)(void *)task;
@@ -173,16 +335,19 @@ static void report_work_all(struct thread_task *task)
 	g->result = report_run(&g->report, &g->err);
 	if (g->result < 0)
 		return;
+	if (g->of_pools) {
+		size_t n = put_pools(&g->report, &g->rows);
+
+		g->answer = answer_of(g, n, json_null());
+		return;
+	}
 	for (size_t i = 0; i < g->report.nrows; i++)
 		put_row(&g->report, g->report.row[i], &g->rows);
 	buf_addc(&total, '{');
 	put_columns(&g->report.total, &total);
 	buf_addc(&total, '}');
-	g->answer = json_pack("{s:I, s:o, s:I, s:I, s:s?}", "rows",
-	                      (json_int_t)g->report.nrows, "total",
-	                      json_loadb(total.data, total.len, 0, NULL),
-	                      "since", (json_int_t)g->since, "until",
-	                      (json_int_t)g->until, "currency", g->currency);
+	g->answer = answer_of(g, g->report.nrows,
+	                      json_loadb(total.data, total.len, 0, NULL));
 	buf_free(&total);
 }
 
@@ -256,7 +421,14 @@ static int take_keys(struct report *r, const json_t *by, struct err *err)
 static enum report_part is_wanted(const struct rollup *rollup, void *arg)
 {
 	const struct reporting *g = arg;
+	enum capacity_part part;
 
+	if (rollup_is_capacity(rollup, &part) && !g->of_pools)
+		return REPORT_NOT;
+	if (g->of_pools)
+		return filter_has(&g->part[PART_POOL], rollup->part[PART_POOL])
+		           ? REPORT_ROW
+		           : REPORT_NOT;
 	for (int i = 0; i < PARTS; i++)
 		if (!filter_has(&g->part[i], rollup->part[i]))
 			return REPORT_NOT;
@@ -276,6 +448,30 @@ static void take_filters(struct reporting *g)
 
 	for (int i = 0; i < PARTS; i++)
 		filter_init(&g->part[i], json_object_get(g->body, lists[i]));
+}
+
+/* A report by pool is of the pools themselves: take what jobs held of each, and
+ * each part of its capacity, as a row. */
+static int take_pools(struct reporting *g, struct err *err)
+{
+	struct report *r = &g->report;
+
+	for (size_t i = 0; i < r->nby; i++)
+		g->of_pools |= r->by[i] == REPORT_POOL;
+	if (!g->of_pools)
+		return 0;
+	if (r->nby > 1)
+		return err_set(err, EINVAL,
+		               "a report by pool is by nothing "
+		               "else");
+	for (int i = 0; i < PARTS; i++)
+		if (i != PART_POOL && !g->part[i].all)
+			return err_set(err, EINVAL,
+			               "a report by pool is of all that "
+			               "happened there: it takes no filter "
+			               "but pools");
+	r->by[r->nby++] = REPORT_CLASS;
+	return 0;
 }
 
 int op_report(struct daemon *d, struct ask *ask, const struct request_in *in,
@@ -307,6 +503,7 @@ int op_report(struct daemon *d, struct ask *ask, const struct request_in *in,
 		err_set(err, EINVAL, "the report ends before it begins");
 	else if (take_keys(&g->report, json_object_get(in->body, "by"), err) ==
 	             0 &&
+	         take_pools(g, err) == 0 &&
 	         report_begin(&g->report, d->state, store_path(d->store),
 	                      now_ms, is_wanted, g, err) == 0) {
 		thread_do(d->history, &g->task);

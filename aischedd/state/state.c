@@ -78,6 +78,7 @@ void state_free(struct state *state)
 	usage_free(state);
 	cron_free(state);
 	counts_free(state);
+	capacity_free(state);
 	rollups_free(state);
 	reserve_free(state);
 	free(state->alarms.heap);

@@ -4,6 +4,7 @@
 #ifndef AISCHEDD_STATE_STATE_PRIV_H
 #define AISCHEDD_STATE_STATE_PRIV_H
 
+#include "aischedd/state/cluster/capacity.h"
 #include "aischedd/state/cluster/counts.h"
 #include "aischedd/state/cluster/ledger.h"
 #include "aischedd/state/cluster/node.h"
@@ -84,6 +85,7 @@ struct state {
 	struct usage_table usages;
 	struct count_table happened;
 	struct rollup_table rollups;
+	struct capacity_table capacities;
 
 	struct unwritten unwritten;
 	struct effect_queue effects;

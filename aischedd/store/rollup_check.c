@@ -45,13 +45,14 @@ enum check_sql { KEYS, BOUNDS, LAGS, ATTEMPTS, RUNNING, SUMS, NSQL_CHECK };
 #define COLUMN(name) ", " #name
 static const char *const texts[NSQL_CHECK] = {
 	[KEYS] = "SELECT id, booked_ms, user, account, queue, class, pool,"
-		 " gpu_type FROM rollup_key ORDER BY id",
+		 " gpu_type FROM rollup_key WHERE user <> '' ORDER BY id",
 	[BOUNDS] =
 	    "SELECT coalesce(min(start), 0), coalesce(max(start), -1),"
 	    " (SELECT coalesce(max(value), 0) FROM meta"
 	    " WHERE key = 'accounting_from') FROM rollup WHERE level = 0",
 	[LAGS] = "SELECT count(*) FROM meta WHERE key = 'rollup_lags'"
 		 " AND value <> ''",
+	/* Rollups of no user are of capacity: no attempt is in them. */
 	/* Attempts of older schemas have no pieces, and are not in any sum. */
 	[ATTEMPTS] =
 	    "SELECT u.text, coalesce(c.text, ''), q.text, coalesce(k.text, ''),"
@@ -70,7 +71,8 @@ static const char *const texts[NSQL_CHECK] = {
 		    " WHERE state < 5 AND ledger IS NOT NULL",
 	[SUMS] = "SELECT key, start" ROLLUP_SUMS(
 	    COLUMN) " FROM rollup WHERE level = ?1 AND start >= ?2"
-		    " AND start < ?3",
+		    " AND start < ?3 AND key NOT IN"
+		    " (SELECT id FROM rollup_key WHERE user = '')",
 };
 
 /* --- sums -------------------------------------------------------------- */

@@ -33,7 +33,8 @@ mistaken()
 add_to_sums()
 {
 	sqlite3 "$dir/state/aisched.db" \
-		"UPDATE rollup SET held_cpu = held_cpu + $1 WHERE key = 1 AND
+		"UPDATE rollup SET held_cpu = held_cpu + $1 WHERE key IN (SELECT
+		min(id) FROM rollup_key WHERE user <> '') AND
 		start IN (SELECT max(start) FROM rollup GROUP BY level)"
 }
 
@@ -137,6 +138,43 @@ is "what is past costs as before" "$(row .total.cost)" "$cost"
 restart
 is "and is part of the job's cost" "$(aiq --json "$id" | jq '.jobs[0] |
 	.cost > 0.1 and .cost < .held_cpu_seconds + 0.001')" true
+
+# --- pools -----------------------------------------------------------------
+
+# FILTER: prints a part of the report on CPUs of the pool
+pool()
+{
+	row ".report[] | select(.resource == \"cpus\") | $1" --by pool
+}
+adds_up='.allocated + .reserved + .drained + .down + .idle - 1 | fabs < 0.00001'
+is "a pool is idle where nothing else is" "$(pool "$adds_up")" true
+is "what is allocated is what jobs held" "$(echo "$(row .total.cpu_hours) $(pool \
+	'.allocated * .offered_hours')" |
+	awk '{ print ($1 - $2) ^ 2 < 0.00001 }')" 1
+is "the other columns" "$(pool '.pool, .reserved, .drained, .down' | xargs)" \
+	"here 0 0 0"
+aictl drain "$(uname -n)" --reason test
+# shellcheck disable=SC2016 # wait_for expands it
+ok "what is drained is told" wait_for '[ "$(pool ".drained > 0")" = true ]'
+offered=$(pool .offered_hours)
+kill_daemon
+start_daemon
+ok "nothing is lost when the daemon is" wait_for \
+	"[ \"\$(pool '.offered_hours > $offered and .drained > 0')\" = true ]"
+is "and it adds up" "$(pool "$adds_up")" true
+aictl undrain "$(uname -n)"
+ok "attempts are not compared with it" aictl accounting check
+like "the table" "$(aiq --report --by pool -h | head -n 1)" \
+	"^here +cpus +[0-9.]+ +[0-9]+ % +[0-9]+ % +0 % +[0-9]+ % +0 % +[0-9]+ %$"
+is "CSV" "$(aiq --report --by pool --csv -o idle,down | head -n 1 |
+	tr -d '\r')" "pool,resource,idle,down"
+is "other pools" "$(row '.report | length' --by pool --pool other)" 0
+mistaken "by pools and users" "--by pool goes with no other key" \
+	aiq --report --by pool,user
+mistaken "pools of a user" "no filter but --pool" \
+	aiq --report --by pool -u root
+mistaken "a column of use" "a report by pool has no column 'jobs'" \
+	aiq --report --by pool -o jobs
 
 # --- mistakes --------------------------------------------------------------
 

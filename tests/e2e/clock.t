@@ -65,6 +65,8 @@ open_gate b
 becomes "the first one ends" "$id" COMPLETED
 is "and has not run for a day either" "$(hundreds "$id")" "0 0"
 ok "all is still summed up" aictl accounting check
+is "nor did the pool offer a day" "$(aiq --report --by pool --json |
+	jq '.report[0].offered_hours < 12')" true
 aictl cron delete "$cron"
 
 # SECONDS: sets the clock while no daemon runs

@@ -400,6 +400,18 @@ struct rollup *rollup_of(struct state *state, const struct job *job)
 	return find_or_make(state, part);
 }
 
+struct rollup *rollup_of_pool(struct state *state, const char *class,
+                              const char *pool, const char *gpu_type)
+{
+	const char *const part[PARTS] = {
+		[PART_USER] = "",   [PART_ACCOUNT] = "",
+		[PART_QUEUE] = "",  [PART_CLASS] = class,
+		[PART_POOL] = pool, [PART_GPU] = gpu_type,
+	};
+
+	return find_or_make(state, part);
+}
+
 struct rollup *rollup_find(const struct state *state, int64_t id)
 {
 	return map_find(&state->rollups.by_id, (uint64_t)id);

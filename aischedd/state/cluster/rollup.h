@@ -179,6 +179,9 @@ void state_load_lag(struct state *state, int64_t id,
 
 /* Returns the rollup that a job with a place is counted in. */
 struct rollup *rollup_of(struct state *state, const struct job *job);
+/* Returns that of a pool's capacity (capacity.h). */
+struct rollup *rollup_of_pool(struct state *state, const char *class,
+                              const char *pool, const char *gpu_type);
 /* Returns it by its number in the store, or NULL. */
 struct rollup *rollup_find(const struct state *state, int64_t id);
 

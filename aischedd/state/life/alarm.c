@@ -89,6 +89,8 @@ void state_clock_set(struct state *state, int64_t by_ms, int64_t now_ms)
 	int64_t by = (by_ms + (by_ms < 0 ? -500 : 500)) / 1000;
 	int64_t now = now_ms / 1000;
 
+	capacity_pause(state, now_ms - by_ms);
+	capacity_go_on(state, now_ms);
 	for (struct job *job = state_first_job(state); job; job = job->all_next)
 		if (job->place)
 			ledger_pause(state, job, now_ms - by_ms);

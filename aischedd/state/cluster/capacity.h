@@ -1,0 +1,65 @@
+/*
+ * capacity.h - what pools have, by the hour, and what of it no job could hold
+ *
+ * Kept as rollups of no user: for each pool and type of GPU of its nodes one
+ * for all that they have, and one each for what is reserved, drained or down
+ * while no job holds it. So it is booked, stored and reported like use, and the
+ * rest of it is what jobs held and what was idle. CPUs, memory and GPUs that
+ * others use are not counted. It is looked at now and then, when something has
+ * changed; in between it stays as it was.
+ */
+#ifndef AISCHEDD_STATE_CLUSTER_CAPACITY_H
+#define AISCHEDD_STATE_CLUSTER_CAPACITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aischedd/state/cluster/rollup.h"
+
+enum capacity_part {
+	CAPACITY_OFFERED, /* all of it */
+	CAPACITY_RESERVED,
+	CAPACITY_DRAINED,
+	CAPACITY_DOWN,
+	CAPACITY_PARTS
+};
+
+/* The rollups of a pool's nodes with GPUs of a type, and what they count. */
+struct capacity {
+	struct rollup *rollup[CAPACITY_PARTS];
+	int64_t rate[CAPACITY_PARTS][RATES];
+	int64_t seen[CAPACITY_PARTS][RATES]; /* while it is looked at */
+	bool waits; /* its pool has not reported all its nodes */
+	bool known; /* it was looked at since it was loaded */
+};
+
+struct capacity_table {
+	struct capacity *row;
+	size_t n, cap;
+	uint64_t nchanges; /* of the state when it was looked at, + 1 */
+	int64_t since_ms;  /* what was loaded is not older */
+};
+
+/* Whether the rollup is of capacity, and of which part. */
+bool rollup_is_capacity(const struct rollup *r, enum capacity_part *ret_part);
+
+/* The state was loaded, and is not older than this: from then on the capacity
+ * counts that is found first. */
+void state_capacity_since(struct state *state, int64_t since_ms);
+
+/* Whether something has changed since the last look. */
+bool state_capacity_stale(const struct state *state);
+
+/* Look at all nodes and at the jobs on them. Returns whether all is known. */
+bool state_look_at_capacity(struct state *state);
+
+/* --- for this folder ---------------------------------------------------- */
+
+/* The wall clock was set: as ledger_pause() and ledger_go_on(). */
+void capacity_pause(struct state *state, int64_t ms);
+void capacity_go_on(struct state *state, int64_t ms);
+
+void capacity_free(struct state *state);
+
+#endif
