@@ -295,6 +295,39 @@ static bool try_again(struct evictor *e, const struct evict_mark *before)
 	return finds_room(e, before);
 }
 
+/* Move the chosen runs, all of which leave before the claimant is placed. When
+ * they move one after the other, the first may go where the claimant would. */
+static bool try_together(struct evictor *e, const struct evict_mark *before,
+                         const uint32_t *run, uint32_t n)
+{
+	evict_search_back(e, before);
+	evict_search_for_claimant(e);
+	for (uint32_t i = 0; i < n; i++) {
+		if (e->only[run[i]])
+			evict_trial_take(e, run[i]);
+	}
+	evict_trial_refresh(e, before->nsteps);
+	if (!evict_search_find(e) || !suits(e))
+		return false;
+	evict_search_share(e, before);
+	return !evict_search_elsewhere(e, before->nsteps) &&
+	       keeps_promises(e, before->ntasks);
+}
+
+/* Repeat the trial with the chosen runs. No run may be evicted whole that was
+ * not before. */
+static bool try_chosen(struct evictor *e, const struct evict_mark *before,
+                       const uint32_t *run, uint32_t n, unsigned whole)
+{
+	if (try_again(e, before) && !(whole_of(e, run, n) & ~whole))
+		return true;
+	for (uint32_t i = 0; i < n; i++) {
+		if (e->only[run[i]] && !(whole >> i & 1))
+			return false;
+	}
+	return e->mode == MODE_MOVE && try_together(e, before, run, n);
+}
+
 /* Whether the run is on several nodes. Then evicting it may have made victims
  * taken before it superfluous. */
 static bool is_spread(const struct evictor *e, uint32_t run)
@@ -331,11 +364,9 @@ static bool fewest(struct evictor *e, const struct evict_mark *before)
 	e->chosen = true;
 	for (uint32_t i = n; i-- > 0;) {
 		e->only[run[i]] = 0;
-		/* Not if another run would then be evicted as a whole. */
-		e->only[run[i]] =
-		    !try_again(e, before) || (whole_of(e, run, n) & ~whole);
+		e->only[run[i]] = !try_chosen(e, before, run, n, whole);
 	}
-	found = try_again(e, before);
+	found = try_chosen(e, before, run, n, whole) || try_again(e, before);
 	e->chosen = false;
 	for (uint32_t i = 0; i < n; i++)
 		e->only[run[i]] = 0;

@@ -532,6 +532,27 @@ static const struct plan_claim *claim_of_run(const struct audit *a,
 	return NULL;
 }
 
+/* Whether a claim of another job needs certain devices of the node, or parts of
+ * them. It was placed before the claimant, or after it, and keeps its devices
+ * although it might do with others. */
+static bool shares_devices(const struct audit *a, const struct claims *all,
+                           uint32_t node, uint64_t claimant)
+{
+	const struct snap *s = a->s;
+	bool shares = false;
+
+	for (uint32_t i = 0; i < all->n; i++) {
+		struct party p =
+		    check_claimant(a, &a->plan->claim[all->held[i].claim]);
+
+		shares |= all->held[i].node == node && p.job != claimant &&
+		          (s->req.gpus[p.req] % 1000 ||
+		           s->req.gpu_type[p.req] != SNAP_NONE ||
+		           s->req.cpus[p.req] % 1000);
+	}
+	return shares;
+}
+
 static int check_needed(struct audit *a, const struct free_room *then,
                         const struct claims *all, const struct eviction *e)
 {
@@ -555,6 +576,7 @@ static int check_needed(struct audit *a, const struct free_room *then,
 			break;
 		give_task(a, &r, e->run, t, -1);
 		if (claims_fit(a, &r, all, moved, &node) == YES &&
+		    !shares_devices(a, all, s->task[t].node, e->by) &&
 		    check_could_keep(a, e->run, kept + 1))
 			kept++;
 		else
