@@ -146,6 +146,7 @@ static const struct column node_columns[] = {
 	{ "features", "FEATURES", .letter = 'f' },
 	{ "topology", "TOPOLOGY", .show = SHOW_TEXT },
 	{ "jobs", "JOBS", .right = true },
+	{ "weight", "WEIGHT", .letter = 'w', .right = true },
 	{ "reason", "REASON", .letter = 'E' },
 };
 

@@ -211,12 +211,13 @@ static int put_jobs(struct replay *r, const struct aiq *aiq,
 
 static int put_nodes(struct replay *r, struct client *client, struct err *err)
 {
-	return put_rows(r, client, "node",
-	                json_pack("{s:s, s:s, s:[s, s, s, s, s, s, s, s, s]}",
-	                          "op", "nodes", "format", "json", "fields",
-	                          "name", "pool", "state", "cpus", "memory_mib",
-	                          "gpus", "gpu_type", "features", "topology"),
-	                err);
+	return put_rows(
+	    r, client, "node",
+	    json_pack("{s:s, s:s, s:[s, s, s, s, s, s, s, s, s, s]}", "op",
+	              "nodes", "format", "json", "fields", "name", "pool",
+	              "state", "cpus", "memory_mib", "gpus", "gpu_type",
+	              "features", "topology", "weight"),
+	    err);
 }
 
 /* Write a line for each node that such an act of an admin was about. */

@@ -38,6 +38,7 @@ static void put_node(const struct conf *conf, const json_t *node,
 	const char *name = json_string_value(json_object_get(node, "name"));
 	const char *pool = json_string_value(json_object_get(node, "pool"));
 	const json_t *features = json_object_get(node, "features"), *item;
+	const json_t *weight = json_object_get(node, "weight");
 	size_t i;
 
 	if (!name || !pool)
@@ -59,6 +60,9 @@ static void put_node(const struct conf *conf, const json_t *node,
 	    (long long)json_integer_value(json_object_get(node, "gpus")));
 	put_text(out, "gpu_type", json_object_get(node, "gpu_type"));
 	put_text(out, "topology", json_object_get(node, "topology"));
+	if (weight)
+		buf_printf(out, "  weight = %lld",
+		           (long long)json_integer_value(weight));
 	json_array_foreach(features, i, item) {
 		buf_puts(out, i ? ", " : "  features = {");
 		put_quoted(out, json_string_value(item));

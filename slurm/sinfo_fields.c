@@ -15,7 +15,7 @@ static const char queue_needs[] =
     "name state leaf is_default max_time default_time pools";
 static const char node_needs[] =
     "name pool state reason cpus cpus_free memory_mib memory_free_mib gpus "
-    "gpus_free gpu_type features jobs";
+    "gpus_free gpu_type features jobs weight";
 
 int partitions_read(struct client *client, json_t **ret_partitions,
                     json_t **ret_nodes, struct err *err)
@@ -326,7 +326,7 @@ const struct slurm_field node_fields[] = {
 	{ 'u', "user", "USER", "", v_none, "Unknown", OF_SINFO, 0 },
 	{ 'V', "cluster", "CLUSTER", "", v_none, "N/A", OF_SINFO, 0 },
 	{ 'v', "version", "VERSION", "", v_none, "24.05.0", OF_SINFO, 0 },
-	{ 'w', "weight", "WEIGHT", "", v_none, "1", OF_SINFO, 0 },
+	{ 'w', "weight", "WEIGHT", "weight", v_least, NULL, OF_SINFO, 0 },
 	{ 'X', "sockets", "SOCKETS", "", v_none, "1", OF_SINFO, 0 },
 	{ 'Y', "cores", "CORES", "", v_none, "1", OF_SINFO, 0 },
 	{ 'Z', "threads", "THREADS", "", v_none, "1", OF_SINFO, 0 },

@@ -104,6 +104,7 @@ FIELD(n_gpus_free,       put_milli,  v->left->free[RES_GPU])
 FIELD(n_gpu_type,        put_text,   node_of(v)->gpu_type)
 FIELD(n_gpu_memory_mib,  put_int_or, gpu_memory_of(v), CONF_NONE)
 FIELD(n_jobs,            put_int,    v->left->jobs)
+FIELD(n_weight,          put_int,    node_weight(node_of(v)))
 /* clang-format on */
 
 const struct field listing_node_fields[] = {
@@ -111,9 +112,22 @@ const struct field listing_node_fields[] = {
 	{                             \
 #name, n_##name, true \
 	}
-	F(name),     F(pool),      F(state),      F(reason),
-	F(cpus),     F(cpus_free), F(memory_mib), F(memory_free_mib),
-	F(gpus),     F(gpus_free), F(gpu_type),   F(gpu_memory_mib),
-	F(features), F(topology),  F(jobs),       { NULL, NULL, false }
+	F(name),
+	F(pool),
+	F(state),
+	F(reason),
+	F(cpus),
+	F(cpus_free),
+	F(memory_mib),
+	F(memory_free_mib),
+	F(gpus),
+	F(gpus_free),
+	F(gpu_type),
+	F(gpu_memory_mib),
+	F(features),
+	F(topology),
+	F(jobs),
+	F(weight),
+	{ NULL, NULL, false }
 #undef F
 };

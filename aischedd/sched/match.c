@@ -2,6 +2,7 @@
 #include "aischedd/sched/match.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libcommon/map.h"
@@ -26,6 +27,9 @@ struct match {
 	size_t taints, types, models, nbits;
 	uint32_t nmodels; /* 0: no request asks for partitions */
 	bool soft;        /* some node has a taint that is soft */
+	/* The weights of nodes, ascending; none: all are equal. */
+	uint32_t nweights;
+	int64_t *weight;
 
 	uint32_t nclasses;
 	struct node_class *class;
@@ -159,6 +163,45 @@ static void number_words(struct match *m)
 	m->stack = arena_array(m->arena, bool, longest);
 }
 
+static int by_weight(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* List the weights that nodes have, unless they are all equal. */
+static void list_weights(struct match *m)
+{
+	const int64_t *weight = m->snap->node.weight;
+	uint32_t n = m->snap->node.n, same = 0;
+
+	while (same < n && weight[same] == weight[0])
+		same++;
+	if (same == n)
+		return;
+	m->weight = arena_array(m->arena, int64_t, n);
+	memcpy(m->weight, weight, n * sizeof(*weight));
+	qsort(m->weight, n, sizeof(*weight), by_weight);
+	for (uint32_t i = 0; i < n; i++) {
+		if (!i || m->weight[i] != m->weight[m->nweights - 1])
+			m->weight[m->nweights++] = m->weight[i];
+	}
+}
+
+/* The place of the node's weight among all, the least first. */
+static uint64_t weight_rank(const struct match *m, uint32_t node)
+{
+	const int64_t *at;
+
+	if (!m->nweights)
+		return 0;
+	at = bsearch(&m->snap->node.weight[node], m->weight, m->nweights,
+	             sizeof(*m->weight), by_weight);
+	return at - m->weight < UINT16_MAX ? (uint64_t)(at - m->weight)
+	                                   : UINT16_MAX;
+}
+
 /* Round to the three highest bits: amounts of about the same size are equal. */
 static uint64_t size_of(int64_t amount)
 {
@@ -191,7 +234,8 @@ static void node_bits(const struct match *m, uint32_t node, uint64_t *ret)
 
 	ret[0] = n->pool[node] | size_of(n->cpu_total[node]) << 8 |
 	         size_of(n->mem_total[node]) << 24 |
-	         (uint64_t)(n->gpu_first[node + 1] - n->gpu_first[node]) << 40;
+	         (uint64_t)(n->gpu_first[node + 1] - n->gpu_first[node]) << 40 |
+	         weight_rank(m, node) << 48;
 	for (uint32_t i = n->feature_first[node];
 	     i < n->feature_first[node + 1]; i++)
 		set_words(m, s->feature[i], ret);
@@ -275,11 +319,34 @@ static void classify_nodes(struct match *m)
 	}
 }
 
+/* List the classes of each pool, the pool with the least weight first. */
+static void list_by_pool(struct match *m)
+{
+	const struct snap_pools *pool = &m->snap->pool;
+	uint64_t done = 0;
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < pool->n; k++) {
+		uint32_t next = SNAP_NONE;
+
+		for (uint32_t i = 0; i < pool->n; i++) {
+			if (!(done >> i & 1) &&
+			    (next == SNAP_NONE ||
+			     pool->weight[i] < pool->weight[next]))
+				next = i;
+		}
+		done |= (uint64_t)1 << next;
+		for (uint32_t c = 0; c < m->nclasses; c++) {
+			if (m->class[c].pool == next)
+				m->by_pool[n++] = c;
+		}
+	}
+}
+
 /* The nodes of each class, and the classes of each pool. */
 static void list_classes(struct match *m)
 {
 	uint32_t *node = arena_array(m->arena, uint32_t, m->snap->node.n);
-	uint32_t n = 0;
 
 	for (uint32_t c = 0; c < m->nclasses; c++) {
 		m->class[c].node = node;
@@ -293,12 +360,7 @@ static void list_classes(struct match *m)
 	}
 	m->by_pool = arena_array(m->arena, uint32_t, m->nclasses);
 	m->found = arena_array(m->arena, uint32_t, m->nclasses);
-	for (uint32_t pool = 0; pool < m->snap->pool.n; pool++) {
-		for (uint32_t c = 0; c < m->nclasses; c++) {
-			if (m->class[c].pool == pool)
-				m->by_pool[n++] = c;
-		}
-	}
+	list_by_pool(m);
 }
 
 struct match *match_new(const struct snap *snap, struct arena *arena)
@@ -308,6 +370,7 @@ struct match *match_new(const struct snap *snap, struct arena *arena)
 	m->snap = snap;
 	m->arena = arena;
 	number_words(m);
+	list_weights(m);
 	classify_nodes(m);
 	list_classes(m);
 	m->allowed = arena_array(arena, struct allowed, snap->req.n);
@@ -524,7 +587,15 @@ static const uint64_t *named_nodes(const struct match *m, uint32_t req)
 	return only;
 }
 
-/* The nodes that the request names and that grant no less than `least`. */
+/* How soon the class is taken, the larger the sooner: by the wishes that it
+ * grants, then by its weight. */
+static uint32_t standing(const struct match *m, uint32_t req, uint32_t class)
+{
+	return granted(m, req, class) << 16 |
+	       (UINT16_MAX - (uint32_t)(m->class[class].word[0] >> 48));
+}
+
+/* The nodes that the request names and that stand no lower than `least`. */
 static const uint64_t *best_named(const struct match *m, uint32_t req,
                                   const uint64_t *only, uint32_t least)
 {
@@ -537,15 +608,15 @@ static const uint64_t *best_named(const struct match *m, uint32_t req,
 	     i < s->req.want_first[req + 1]; i++) {
 		uint32_t node = s->want[i];
 
-		if (granted(m, req, m->class_of[node]) < least)
+		if (standing(m, req, m->class_of[node]) < least)
 			best[node / 64] &= ~((uint64_t)1 << node % 64);
 	}
 	return best;
 }
 
-/* The classes that grant no less than `least`. */
+/* The classes that stand no lower than `least`. */
 static struct allowed best_of(const struct match *m, uint32_t req,
-                              const struct allowed *a, const uint16_t *grants,
+                              const struct allowed *a, const uint32_t *stands,
                               uint32_t least)
 {
 	struct allowed best = *a;
@@ -554,7 +625,7 @@ static struct allowed best_of(const struct match *m, uint32_t req,
 
 	best.nclasses = 0;
 	for (uint32_t i = 0; i < a->nclasses; i++) {
-		if (grants[i] < least)
+		if (stands[i] < least)
 			continue;
 		counted[best.nclasses] = a->counted[i];
 		class[best.nclasses++] = a->class[i];
@@ -566,27 +637,41 @@ static struct allowed best_of(const struct match *m, uint32_t req,
 	return best;
 }
 
+/* The highest standing below `above`; 0: there is none. */
+static uint32_t next_lower(const uint32_t *stands, uint32_t n, uint64_t above)
+{
+	uint32_t next = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (stands[i] < above && stands[i] > next)
+			next = stands[i];
+	}
+	return next;
+}
+
 static void find_best(const struct match *m, uint32_t req, struct allowed *a)
 {
-	enum { NGRANTS = 2 << CONSTRAINT_MAX_LIST };
-	uint16_t *grants = arena_array(m->arena, uint16_t, a->nclasses);
-	bool seen[NGRANTS] = { false };
-	struct allowed *best;
-	uint32_t n = 0;
+	uint32_t *stands = arena_array(m->arena, uint32_t, a->nclasses);
+	uint32_t lowest = UINT32_MAX;
+	uint64_t above = (uint64_t)UINT32_MAX + 1;
+	struct allowed best[SNAP_MOST_TIERS], *copy;
 
 	for (uint32_t i = 0; i < a->nclasses; i++) {
-		grants[i] = (uint16_t)granted(m, req, a->class[i]);
-		n += !seen[grants[i]];
-		seen[grants[i]] = true;
+		stands[i] = standing(m, req, a->class[i]);
+		if (stands[i] < lowest)
+			lowest = stands[i];
 	}
-	if (n < 2)
-		return;
-	best = arena_array(m->arena, struct allowed, n - 1);
-	for (uint32_t least = NGRANTS; a->nbest < n - 1;) {
-		if (seen[--least])
-			best[a->nbest++] = best_of(m, req, a, grants, least);
+	while (a->nbest < SNAP_MOST_TIERS) {
+		uint32_t least = next_lower(stands, a->nclasses, above);
+
+		if (least <= lowest)
+			break;
+		best[a->nbest++] = best_of(m, req, a, stands, least);
+		above = least;
 	}
-	a->best = best;
+	copy = arena_array(m->arena, struct allowed, a->nbest);
+	memcpy(copy, best, a->nbest * sizeof(*copy));
+	a->best = copy;
 }
 
 const struct allowed *match_req(struct match *m, uint32_t req)
@@ -607,7 +692,7 @@ const struct allowed *match_req(struct match *m, uint32_t req)
 		               .class = class,
 		               .only = named_nodes(m, req) };
 	find_counts(m, req, a);
-	if (m->soft ||
+	if (m->soft || m->nweights ||
 	    m->snap->req.prefer_first[req] < m->snap->req.prefer_first[req + 1])
 		find_best(m, req, a);
 	return a;

@@ -2,8 +2,9 @@
  * match.h - which nodes may run which request, whatever is free there
  *
  * Nodes of about the same size are one class if no request of the snapshot can
- * distinguish them by pool, features, taints and GPU types. So a constraint is
- * evaluated once for each class, not for each node. Named nodes (--nodelist,
+ * distinguish them by pool, features, taints and GPU types, and if they have
+ * the same weight. So a constraint is evaluated once for each class, not for
+ * each node. Named nodes (--nodelist,
  * --exclude) are a bitmap on top.
  */
 #ifndef AISCHEDD_SCHED_MATCH_H
@@ -35,8 +36,8 @@ struct allowed {
 	uint32_t ncounts;
 	uint32_t count[CONSTRAINT_MAX_COUNTS];
 	const uint8_t *counted; /* by place in class */
-	/* The classes that grant the dearest wishes alone, then those that
-	 * grant the next as well, but never all. */
+	/* The classes that grant the dearest wishes with the least weight
+	 * alone, then the next as well, and so on, but never all. */
 	uint32_t nbest;
 	const struct allowed *best;
 };

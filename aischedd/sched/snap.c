@@ -142,6 +142,8 @@ static int check_node(const struct snap *s, uint32_t i, struct err *err)
 		return bad(err, "node", i, "slots out of range");
 	if (!index_ok(n->domain[i], s->domain.n))
 		return bad(err, "node", i, "unknown domain");
+	if (n->weight[i] < 0)
+		return bad(err, "node", i, "weight out of range");
 	if (!time_ok(n->retry_at[i]))
 		return bad(err, "node", i, "retry_at out of range");
 	if (check_devices(s, i, err) < 0 ||

@@ -66,7 +66,12 @@ struct snap_pools {
 	const uint8_t *order; /* enum node_order */
 	/* 0: its runner is not ready; nothing starts there */
 	const uint8_t *ready;
+	const int64_t *weight; /* those with less are tried first */
 };
+
+/* Nodes that differ in what a job prefers or in weight are told apart up to
+ * this many times; then all others are alike. */
+enum { SNAP_MOST_TIERS = 64 };
 
 struct snap_nodes {
 	uint32_t n;
@@ -88,6 +93,7 @@ struct snap_nodes {
 	    *mig; /* enum mig_model: partitions that its GPUs can have */
 	/* a start failed there: no other before this time */
 	const int64_t *retry_at;
+	const int64_t *weight; /* those of a pool with less are taken first */
 };
 
 struct snap_gpus { /* devices; index in the node is the device number */

@@ -96,6 +96,7 @@ struct conf_pool {
 	struct strlist allow_mounts, image_pull_secrets, drain_conditions;
 	int64_t price[RES_N];     /* CONF_NONE: that of struct conf */
 	struct strlist gpu_price; /* "h100:3.20" */
+	int64_t weight;           /* pools with less are tried first */
 	int64_t log_limit;        /* bytes */
 	bool run_as_root;
 	bool constrain_devices; /* of local only */
@@ -119,6 +120,7 @@ struct conf_node {
 	struct strlist features, taints;
 	int64_t reserve_cpus;   /* milli; 0: none */
 	int64_t reserve_memory; /* MiB; 0: none */
+	int64_t weight;         /* nodes with less are taken first */
 	bool by_pool;           /* its section is called "POOL/NAME" */
 	int line;
 };

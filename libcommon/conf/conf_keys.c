@@ -13,13 +13,14 @@
 #include "libcommon/mig.h"
 #include "libcommon/parse.h"
 
-#define MAX_WEIGHT 1000000
-#define MAX_MIB    ((int64_t)1 << 40)
-#define MAX_BYTES  ((int64_t)1 << 50)
-#define CENTURY_S  ((int64_t)36500 * 86400)
-#define MAX_CPUS   ((int64_t)LIMIT_NODES * LIMIT_CPUS * 1000)
-#define MAX_PRICE  ((int64_t)1000000 * 1000000)
-#define MAX_GPUS   ((int64_t)LIMIT_NODES * LIMIT_GPUS * 1000)
+#define MAX_WEIGHT      1000000
+#define MAX_NODE_WEIGHT (UINT32_MAX - 1) /* as in Slurm */
+#define MAX_MIB         ((int64_t)1 << 40)
+#define MAX_BYTES       ((int64_t)1 << 50)
+#define CENTURY_S       ((int64_t)36500 * 86400)
+#define MAX_CPUS        ((int64_t)LIMIT_NODES * LIMIT_CPUS * 1000)
+#define MAX_PRICE       ((int64_t)1000000 * 1000000)
+#define MAX_GPUS        ((int64_t)LIMIT_NODES * LIMIT_GPUS * 1000)
 
 enum { NAME_MAX_LEN = 63, NODE_NAME_MAX_LEN = 253 };
 
@@ -236,6 +237,7 @@ static const struct conf_key price_keys[] = {
 static const struct conf_key pool_keys[] = {
 	KEY("runner", WORD, runner, .initial = "none", .words = runners),
 	KEY("order", WORD, order, .initial = "pack", .words = orders),
+	KEY("weight", INT, weight, .initial = "1", RANGE(0, MAX_NODE_WEIGHT)),
 	KEY("default_memory_per_cpu", MIB, default_memory_per_cpu,
 	    RANGE(1, MAX_MIB)),
 	KEY("kubeconfig", TEXT, kubeconfig, .check = check_path),
@@ -293,6 +295,7 @@ static const struct conf_key node_keys[] = {
 	KEY("gpu_memory", MIB, gpu_memory, RANGE(1, MAX_MIB)),
 	KEY("mig", TEXT, mig, .check = check_mig),
 	KEY("topology", TEXT, topology),
+	KEY("weight", INT, weight, .initial = "1", RANGE(0, MAX_NODE_WEIGHT)),
 };
 #undef AT
 

@@ -69,7 +69,7 @@ json_t *json_node(const json_t *node, const json_t *partitions)
 	    "alloc_idle_cpus", (json_int_t)idle, "real_memory", (json_int_t)mem,
 	    "alloc_memory", (json_int_t)(mem - unused), "free_mem",
 	    json_number(unused), "reason", row_text(node, "reason"), "weight",
-	    1, "version", SLURM_VERSION);
+	    (int)row_int(node, "weight"), "version", SLURM_VERSION);
 
 	json_object_set_new(ret, "idle_cpus", json_integer(idle));
 	json_object_set_new(ret, "state", states_of(node));

@@ -76,6 +76,7 @@ queue team { grace = \"1s\"  users = {\"k8s:jobs\"} }
 queue own { grace = \"1s\" }
 pool k { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 	namespace = \"jobs\"  image = \"local/box:1\"  run_as_root = yes }
+node old-0 { pool = k  weight = 2 }
 scheduling { start_timeout = \"120s\" }"
 start_daemon || bail "aischedd does not start"
 has_nodes()
@@ -122,7 +123,10 @@ ok "on a node that is less welcome, for one that does not mind" \
 ok "after a wish of its annotation" wait_for is_on own old-0
 id=$(aisub --parsable -q own --wrap true)
 ok "a job of aisub" wait_for is_state "$id" RUNNING
-like "runs elsewhere" "$(aiq --no-header -o nodelist "$id")" "^[no]"
+is "runs elsewhere, where the weight is least" \
+	"$(aiq --no-header -o nodelist "$id")" new-0
+is "weights are shown" "$(aiq --nodes --no-header -o name,weight |
+	tr -s ' ' | sort | tr '\n' ,)" "aged-0 1,kept-0 1,new-0 1,old-0 2,"
 
 id=$(aisub --parsable -q own -C '!tier=fast&cores<128' --wrap true)
 ok "jobs of aisub say it, too" wait_for is_state "$id" RUNNING

@@ -5,7 +5,7 @@
 . "$top_srcdir/tests/e2e/slurm.sh"
 
 node=$(uname -n)
-slurm_daemon 'features = {"ib"}'
+slurm_daemon 'features = {"ib"}  weight = 7'
 
 says "the usual columns" 0 "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST
 main*        up   infinite      1   idle $node
@@ -33,6 +33,7 @@ says "counts" 0 "0/1/0/1/0/4/0/4" "" sinfo -aho %F/%C
 says "by names, a line for each partition" 0 "$node|(null)|(null)|idle|
 $node|(null)|(null)|idle|" "" sinfo -ahNO \
 	'nodehost:|,gres:|,gresused:|,statelong:|'
+says "a weight" 0 7 "" sinfo -h -p main -o %w
 says "separators" 0 ";4;$node;ib" "" sinfo -ho ';%c;%n;%f'
 says "letters that few ask for" 0 \
 	"MAX_CPUS_PER_NODE|PRIO_JOB_FACTOR|PREEMPT_MODE|ALLOCNODES|CLUSTER|SOCKETS|THREADS

@@ -36,6 +36,7 @@ struct check {
 	 * starts. */
 	bool grew;
 	uint32_t wishes; /* starts that were compared with others */
+	bool weighed;    /* nodes differ in weight */
 };
 
 static void begin_runs(struct check *c)
@@ -74,6 +75,7 @@ static void begin(struct check *c)
 		c->cpu[i] = s->node.cpu_free[i];
 		c->mem[i] = s->node.mem_free[i];
 		c->slot[i] = s->node.slot_free[i];
+		c->weighed |= s->node.weight[i] != s->node.weight[0];
 	}
 	begin_runs(c);
 }
@@ -391,18 +393,46 @@ static bool could_use(const struct check *c, uint32_t req, uint32_t node)
 	       tasks_fit(c, req, node, 1);
 }
 
-/* Check a start of one task: no other node that it may use would have granted
- * more of what it prefers. Called before the task is taken. */
+/* Whether node a is preferred to node b: for what it grants, else for its
+ * weight. */
+static bool is_dearer(const struct snap *s, uint32_t req, uint32_t a,
+                      uint32_t b)
+{
+	uint32_t x = check_granted(s, req, a), y = check_granted(s, req, b);
+
+	return x > y || (x == y && s->node.weight[a] < s->node.weight[b]);
+}
+
+/* Whether a plan may not tell all nodes apart, as it tells only so many. */
+static bool has_many_tiers(const struct snap *s, uint32_t req)
+{
+	uint32_t tier[SNAP_MOST_TIERS], n = 0, k;
+
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		for (k = 0; k < n; k++) {
+			if (!is_dearer(s, req, i, tier[k]) &&
+			    !is_dearer(s, req, tier[k], i))
+				break;
+		}
+		if (k == SNAP_MOST_TIERS)
+			return true;
+		if (k == n)
+			tier[n++] = i;
+	}
+	return false;
+}
+
+/* Check a start of one task: no other node that it may use is preferred.
+ * Called before the task is taken. */
 static int check_prefer(struct check *c, uint32_t req, uint32_t node,
                         uint64_t job)
 {
 	const struct snap *s = c->s;
 	struct align_free nfree = { c->gpu, c->thread, c->numa_mem };
-	uint32_t has = check_granted(s, req, node);
 
 	for (uint32_t i = 0; i < s->node.n; i++) {
 		if (s->node.pool[i] != s->node.pool[node] ||
-		    check_granted(s, req, i) <= has || !could_use(c, req, i) ||
+		    !is_dearer(s, req, i, node) || !could_use(c, req, i) ||
 		    (check_align_demands(s, req) &&
 		     !check_align_best(s, req, i, &nfree).fits))
 			continue;
@@ -434,8 +464,7 @@ static int check_wish(struct check *c, uint32_t req, const struct snap_task *t,
 		struct align_best best;
 
 		if (s->node.pool[i] != s->node.pool[node] ||
-		    !could_use(c, req, i) ||
-		    check_granted(s, req, i) < check_granted(s, req, node) ||
+		    !could_use(c, req, i) || is_dearer(s, req, node, i) ||
 		    (level != LEVEL_NONE &&
 		     check_domain(s, i, (uint8_t)level) !=
 		         check_domain(s, node, (uint8_t)level)))
@@ -458,10 +487,11 @@ static int check_choice(struct check *c, uint32_t req,
 	const struct snap_task *t = c->plan->task + start->task_first;
 	bool wishes = r->gpus[req] >= 1000 || r->numa[req] == NUMA_PREFER ||
 	              r->prefer_first[req] < r->prefer_first[req + 1] ||
-	              c->s->node.taint_first[c->s->node.n];
+	              c->s->node.taint_first[c->s->node.n] || c->weighed;
 
 	if (!wishes || start->ntasks != 1 || r->exclusive[req] ||
-	    c->wishes == LOOK_AGAIN || !can_judge_wishes(c))
+	    c->wishes == LOOK_AGAIN || !can_judge_wishes(c) ||
+	    has_many_tiers(c->s, req))
 		return 0;
 	c->wishes++;
 	return check_prefer(c, req, t->node, job) < 0

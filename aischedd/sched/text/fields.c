@@ -53,6 +53,7 @@ static const struct snap_field policy_fields[] = {
 static const struct snap_field pool_fields[] = {
 	NAME("order", pool.order, 0, order_names),
 	NAME("ready", pool.ready, 1, no_yes),
+	VALUE("weight", FIELD_I64, pool.weight, 1),
 };
 
 static const struct snap_field domain_fields[] = {
@@ -72,6 +73,7 @@ static const struct snap_field node_fields[] = {
 	REF("domain", node.domain, SNAP_NONE, SPACE_DOMAIN),
 	NAME("mig", node.mig, MIG_NONE, mig_model_name),
 	VALUE("retry_at", FIELD_I64, node.retry_at, 0),
+	VALUE("weight", FIELD_I64, node.weight, 1),
 };
 
 static const struct snap_field queue_fields[] = {

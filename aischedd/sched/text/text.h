@@ -20,14 +20,14 @@
  *
  * policy [order=NAME backfill=no depth=N consolidate=no age=N
  *	size=N fairshare=N hold_after=S]
- * pool NAME [order=pack|spread|best_fit] [ready=no]
+ * pool NAME [order=pack|spread|best_fit] [ready=no] [weight=]
  * level NAME (of the topology, the widest first)
  * domain NAME [parent=NAME] [level=LEVEL]
  * node HOSTLIST [pool= state=up|drain|down cpus= mem= cpus_free= mem_free=
  *	slots= slots_free=
  *	gpus=N gpu_type=LIST gpu_numa=LIST gpu_link=LIST gpu_free=LIST
  *	threads=N core=LIST numa=LIST thread_free=LIST numa_mem=SIZES
- *	features=WORDS taints=WORDS domain= mig=MODEL retry_at=TIME]
+ *	features=WORDS taints=WORDS domain= mig=MODEL retry_at=TIME weight=]
  *	LIST: "0*4,1*4" or "0-7", one value a device; SIZES: "32G,32G", one a
  *	NUMA node
  * queue NAME [parent= quota=cpus:8,mem:64G,gpus:2 limit=... weight= priority=

@@ -296,6 +296,11 @@ uint8_t node_gpu_link(const struct node *node, uint32_t gpu)
 	           : node->gpu_link[gpu];
 }
 
+int64_t node_weight(const struct node *node)
+{
+	return node->conf ? node->conf->weight : 1;
+}
+
 uint8_t node_mig(const struct node *node)
 {
 	return node->conf ? mig_find_model(node->conf->mig) : MIG_NONE;

@@ -134,6 +134,8 @@ uint8_t node_gpu_numa(const struct node *node, uint32_t gpu);
 
 /* Which partitions its GPUs can have: enum mig_model. */
 uint8_t node_mig(const struct node *node);
+/* The weight of its section, or 1. */
+int64_t node_weight(const struct node *node);
 uint8_t node_gpu_link(const struct node *node, uint32_t gpu);
 
 /* Returns one more than the highest number of a NUMA node there. */

@@ -34,7 +34,7 @@ struct columns {
 	uint32_t *pool, *gpu_first, *cpu_first, *feature_first, *taint_first;
 	uint8_t *status, *mig;
 	int64_t *cpu_total, *cpu_free, *mem_total, *mem_free, *slots,
-	    *slots_free, *retry;
+	    *slots_free, *retry, *weight;
 
 	uint16_t *gpu_free;
 	uint32_t *gpu_type;
@@ -112,6 +112,7 @@ static struct columns node_columns(struct build *b, size_t n)
 	c.slots = COLUMN(int64_t, n);
 	c.slots_free = COLUMN(int64_t, n);
 	c.retry = COLUMN(int64_t, n);
+	c.weight = COLUMN(int64_t, n);
 	c.gpu_first = COLUMN(uint32_t, n);
 	c.cpu_first = COLUMN(uint32_t, n);
 	c.numa_first = COLUMN(uint32_t, n);
@@ -135,6 +136,7 @@ static void put_node(struct build *b, struct columns *c, size_t i)
 	c->slots[i] = node->slots ? node->slots : SLOTS_ANY;
 	c->slots_free[i] = c->slots[i] - node->slots_others;
 	c->retry[i] = node->retry_at;
+	c->weight[i] = node_weight(node);
 	c->gpu_first[i] = c->ngpus;
 	c->cpu_first[i] = c->ncpus;
 	c->numa_first[i] = c->nnumas;
@@ -211,6 +213,7 @@ static void hand_over(struct snap *snap, const struct columns *c, size_t n,
 		.domain = domain,
 		.mig = c->mig,
 		.retry_at = c->retry,
+		.weight = c->weight,
 	};
 }
 

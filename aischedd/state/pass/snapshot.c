@@ -55,14 +55,16 @@ static void build_pools(struct build *b)
 	const char **name = COLUMN(const char *, conf->npools);
 	uint8_t *order = COLUMN(uint8_t, conf->npools);
 	uint8_t *ready = COLUMN(uint8_t, conf->npools);
+	int64_t *weight = COLUMN(int64_t, conf->npools);
 
 	for (size_t i = 0; i < conf->npools; i++) {
 		name[i] = arena_strdup(b->arena, conf->pools[i].name);
 		order[i] = (uint8_t)conf->pools[i].order;
 		ready[i] = b->state->pools.ready[i];
+		weight[i] = conf->pools[i].weight;
 	}
-	b->snap->pool =
-	    (struct snap_pools){ (uint32_t)conf->npools, name, order, ready };
+	b->snap->pool = (struct snap_pools){ (uint32_t)conf->npools, name,
+		                             order, ready, weight };
 }
 
 static void build_queues(struct build *b)

@@ -385,7 +385,7 @@ static const char full[] =
     "  log_limit = 100 run_as_root = yes }\n"
     "node \"n[00-07]\" { pool = sim cpus = 64 memory = 512G gpus = 8\n"
     "  gpu_type = h100 topology = \"z1/b1/r[0-3]\" features = {ib, ssd}\n"
-    "  taints = {\"a=b\", c} reserve_cpus = 1.5 reserve_memory = 4G }\n"
+    "  taints = {\"a=b\", c} weight = 7 reserve_cpus = 1.5 reserve_memory = 4G }\n"
     "node \"b,a\" { pool = k8s }\n"
     "queue c { parent = b1 limit { cpus = 0.5 } }\n"
     "queue b1 { parent = a max_time = 2h default_time = 90 }\n"
@@ -484,6 +484,8 @@ START_TEST(nodes_are_expanded_and_dealt_out)
 	ck_assert_str_eq(n[7].taints.s[0], "a=b");
 	ck_assert_int_eq(n[7].reserve_cpus, 1500);
 	ck_assert_int_eq(n[7].reserve_memory, 4096);
+	ck_assert_int_eq(n[7].weight, 7);
+	ck_assert_int_eq(n[8].weight, 1);
 	ck_assert_int_eq(n[7].line, 10);
 	ck_assert_str_eq(n[8].name, "b");
 	ck_assert_str_eq(n[9].name, "a");
@@ -699,9 +701,11 @@ START_TEST(print_is_for_people)
 	    "\tpreemptible = no\n}\n"
 	    "\nclass \"inference\" {\n\tpriority = 125\n"
 	    "\tpreemptible = no\n}\n"
-	    "\npool \"here\" {\n\trunner = local\n\torder = pack\n}\n"
+	    "\npool \"here\" {\n\trunner = local\n\torder = pack\n"
+	    "\tweight = 1\n}\n"
 	    "\nnode \"n[00-15]\" {\n\tpool = \"here\"\n\tcpus = 4\n"
-	    "\tmemory = 2G\n\treserve_cpus = 0\n\treserve_memory = 0M\n}\n"
+	    "\tmemory = 2G\n\treserve_cpus = 0\n\treserve_memory = 0M\n"
+	    "\tweight = 1\n}\n"
 	    "\nqueue \"q\" {\n\tstate = open\n\tlimit {\n\t\tgpus = 1.5\n\t}\n"
 	    "\tweight = 1\n\tpriority = 0\n"
 	    "\tpools = {\"here\"}\n\tmax_time = 7d\n\tmin_runtime = 0s\n"

@@ -51,7 +51,8 @@ static uint32_t add_nodes(struct dice *d, struct buf *t)
 		    PICK(d, "", "", "", " pool=b"),
 		    PICK(d, "", " domain=a", " domain=a/1", " domain=a/2",
 		         " domain=a/1", " domain=b/1", " domain=b/1"),
-		    PICK(d, "", "", "", " slots=1", " slots=3"),
+		    PICK(d, "", "", "", " slots=1", " slots=3", " weight=2",
+		         " weight=0"),
 		    PICK(d, "", "", "", "", " state=drain", " state=down",
 		         " retry_at=1050", " cpus_free=-1"));
 	}

@@ -57,6 +57,7 @@ static const struct {
 	{ "devices left over", AT(node.cpu_first, uint32_t, 3, 6) },
 	{ "unknown word", AT(feature, uint32_t, 0, 99) },
 	{ "unknown word", AT(taint, uint32_t, 0, 99) },
+	{ "weight out of range", AT(node.weight, int64_t, 0, -1) },
 	{ "stands before its parent", AT(domain.parent, uint32_t, 0, 1) },
 	{ "level out of range", AT(domain.level, uint8_t, 1, 2) },
 	{ "level out of range", AT(domain.level, uint8_t, 1, 0) },

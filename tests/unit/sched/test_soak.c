@@ -139,6 +139,7 @@ static void add_nodes(struct soak *w)
 		           !w->prefers ? ""
 		           : i % 2     ? " features=f"
 		           : i % 4     ? " taints=s:PreferNoSchedule"
+		           : i % 8     ? " weight=2"
 		                       : "",
 		           devices_of(w));
 }
