@@ -10,7 +10,7 @@
 #include "libcommon/export.h"
 #include "libcommon/mail.h"
 #include "libcommon/mem.h"
-#include "libcommon/spec_opt.h"
+#include "libcommon/spec/spec_opt.h"
 
 enum { FIELDS = 5 };
 

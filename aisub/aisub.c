@@ -13,7 +13,7 @@
 #include "libcommon/client/follow.h"
 #include "libcommon/client/retry.h"
 #include "libcommon/limits.h"
-#include "libcommon/spec_opt.h"
+#include "libcommon/spec/spec_opt.h"
 
 enum {
 	PATIENCE_S = 30,    /* for a daemon that restarts meanwhile */

@@ -4,7 +4,7 @@
 #ifndef AISUB_PTY_H
 #define AISUB_PTY_H
 
-#include "libcommon/spec_opt.h"
+#include "libcommon/spec/spec_opt.h"
 
 /* Check that no option is given that needs a script, or an end to wait for.
  * Fails with EINVAL. */

@@ -5,7 +5,7 @@
 #define SLURM_SBATCH_H
 
 #include "libcommon/client/retry.h"
-#include "libcommon/spec_opt.h"
+#include "libcommon/spec/spec_opt.h"
 #include "slurm/command.h"
 
 /* The options of sbatch that one place sets. */

@@ -10,7 +10,7 @@
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
-#include "libcommon/spec_set.h"
+#include "libcommon/spec/spec_set.h"
 #include "slurm/sbatch.h"
 #include "slurm/words.h"
 

@@ -15,7 +15,7 @@
 #include "libcommon/limits.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
-#include "libcommon/spec_opt.h"
+#include "libcommon/spec/spec_opt.h"
 #include "libcommon/steps.h"
 
 enum {

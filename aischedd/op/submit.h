@@ -5,7 +5,7 @@
 #define AISCHEDD_OP_SUBMIT_H
 
 #include "aischedd/op/op.h"
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 
 /* Check one request of this user and change nothing. *ahead: jobs of the same
  * message that were checked before. Fails as state_check_submit(). */

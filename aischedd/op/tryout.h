@@ -8,7 +8,7 @@
 #define AISCHEDD_OP_TRYOUT_H
 
 #include "aischedd/op/op.h"
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 
 /* A request whose jobs have been checked. */
 struct tryout_ask {

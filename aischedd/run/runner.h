@@ -18,7 +18,7 @@
 #include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
 #include "libcommon/names.h"
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 
 struct buf;
 struct event_base;

@@ -21,7 +21,7 @@
 #include "libcommon/jobid.h"
 #include "libcommon/names.h"
 #include "libcommon/parse.h"
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 
 enum hold { HOLD_NONE, HOLD_USER, HOLD_ADMIN };
 

@@ -12,7 +12,7 @@
 #include "libcommon/buf.h"
 #include "libcommon/client/retry.h"
 #include "libcommon/err.h"
-#include "libcommon/spec_opt.h"
+#include "libcommon/spec/spec_opt.h"
 
 /* Open a script as the shell finds commands: here, then in $PATH.  Returns -1
  * with errno set. */

@@ -13,7 +13,7 @@
 #include <jansson.h>
 
 #include "libcommon/err.h"
-#include "libcommon/spec_opt.h"
+#include "libcommon/spec/spec_opt.h"
 
 /* Ask when this job would start. Returns the daemon's answer; NULL: refused. */
 typedef json_t *choose_try_fn(const struct submit *submit, void *arg,

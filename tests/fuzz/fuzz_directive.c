@@ -1,7 +1,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "libcommon/spec_opt.h"
+#include "libcommon/spec/spec_opt.h"
 #include "tests/fuzz/fuzz.h"
 
 /* A script: whatever its lines say, the result is an error with a line, or a

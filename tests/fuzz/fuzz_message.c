@@ -5,7 +5,7 @@
 
 #include "aischedd/rpc/answer.h"
 #include "aischedd/rpc/conn.h"
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 #include "tests/fuzz/fuzz.h"
 
 /* An answer must be valid JSON, whatever its error quotes. */

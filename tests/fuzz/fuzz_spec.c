@@ -1,6 +1,6 @@
 #include <assert.h>
 
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 #include "tests/fuzz/fuzz.h"
 
 /* A job of a submit request: an accepted one must be the same when sent

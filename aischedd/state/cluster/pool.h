@@ -9,7 +9,7 @@
 
 #include "aischedd/sched/snap.h"
 #include "libcommon/limits.h"
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 
 struct err;
 struct node;

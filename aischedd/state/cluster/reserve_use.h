@@ -9,7 +9,7 @@
 
 #include "aischedd/state/life/submit.h"
 #include "libcommon/err.h"
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 
 struct job;
 struct state;

@@ -20,7 +20,7 @@
 #include "libcommon/cron/schedule.h"
 #include "libcommon/err.h"
 #include "libcommon/map.h"
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 
 struct job;
 struct state;

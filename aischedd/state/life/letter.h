@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "libcommon/err.h"
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 
 struct array;
 struct cron_entry;

@@ -12,7 +12,7 @@
 #include "aischedd/state/life/submit_check.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
-#include "libcommon/spec_opt.h"
+#include "libcommon/spec/spec_opt.h"
 
 const char *state_class(const struct state *state, const struct spec *spec,
                         uint32_t queue)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "libcommon/conf/conf.h"
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 
 struct job;
 struct state;

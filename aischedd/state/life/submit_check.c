@@ -17,7 +17,7 @@
 #include "libcommon/constraint.h"
 #include "libcommon/hostlist.h"
 #include "libcommon/parse.h"
-#include "libcommon/spec_opt.h"
+#include "libcommon/spec/spec_opt.h"
 #include "libcommon/topology.h"
 
 /* --- is it allowed? ---------------------------------------------------- */

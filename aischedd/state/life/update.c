@@ -17,7 +17,7 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
-#include "libcommon/spec_opt.h"
+#include "libcommon/spec/spec_opt.h"
 
 /* More than everything but the priority can add to a job's points. */
 static int64_t margin(const struct conf_scheduling *c)

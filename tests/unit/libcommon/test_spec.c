@@ -1,5 +1,5 @@
 /* test_spec.c - specs as JSON, and their resolution */
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 
 #include <stdlib.h>
 #include <string.h>

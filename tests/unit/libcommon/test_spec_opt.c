@@ -1,5 +1,5 @@
 /* test_spec_opt.c - merge options of command line, variables and script */
-#include "libcommon/spec_opt.h"
+#include "libcommon/spec/spec_opt.h"
 
 #include <stdlib.h>
 #include <string.h>

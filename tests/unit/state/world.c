@@ -22,7 +22,7 @@
 #include "aischedd/state/pass/why.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/parse.h"
-#include "libcommon/spec_opt.h"
+#include "libcommon/spec/spec_opt.h"
 #include "tests/unit/check.h"
 
 enum { START = 1000, UID = 1234 };

@@ -25,7 +25,7 @@
 #include "aischedd/store/report.h"
 #include "aischedd/store/rollup_check.h"
 #include "libcommon/parse.h"
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 #include "libcommon/steps.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"

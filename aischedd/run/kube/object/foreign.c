@@ -13,7 +13,7 @@
 #include "libcommon/buf.h"
 #include "libcommon/limits.h"
 #include "libcommon/parse.h"
-#include "libcommon/spec_opt.h"
+#include "libcommon/spec/spec_opt.h"
 
 #define PREFIX "aisched.io/"
 

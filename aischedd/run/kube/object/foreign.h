@@ -16,7 +16,7 @@
 #include "aischedd/run/kube/object/object.h"
 #include "libcommon/err.h"
 #include "libcommon/mem.h"
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 
 #define KUBE_SCHEDULER "aisched"
 #define KUBE_NOTE_USER "aisched.io/user"

@@ -12,7 +12,7 @@
 #include "aischedd/run/kube/object/object.h"
 #include "aischedd/run/runner.h"
 #include "libcommon/err.h"
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 
 /*
  * Owns: the caller. Fails with EINVAL if this pool cannot give what the user

@@ -1,5 +1,5 @@
 /* spec.c - requests: what users ask for when submitting a job */
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 
 #include <assert.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * Set functions for the table of aisub's options (spec_opt.c): ctx is a struct
  * submit, offset that of the member in it.
  */
-#ifndef LIBCOMMON_SPEC_SET_H
-#define LIBCOMMON_SPEC_SET_H
+#ifndef LIBCOMMON_SPEC_SPEC_SET_H
+#define LIBCOMMON_SPEC_SPEC_SET_H
 
 #include "libcommon/opt.h"
 

@@ -1,5 +1,5 @@
 /* spec_set.c - set the fields of a request from options of aisub */
-#include "libcommon/spec_set.h"
+#include "libcommon/spec/spec_set.h"
 #include "libcommon/labels.h"
 
 #include "libcommon/cron/cron_rule.h"
@@ -15,7 +15,7 @@
 #include "libcommon/limits.h"
 #include "libcommon/mail.h"
 #include "libcommon/parse.h"
-#include "libcommon/spec_opt.h"
+#include "libcommon/spec/spec_opt.h"
 
 static const char **text_at(void *ctx, const struct opt *opt)
 {

@@ -11,7 +11,7 @@
 #include "libcommon/limits.h"
 #include "libcommon/mail.h"
 #include "libcommon/rlimits.h"
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 #include "libcommon/topology.h"
 
 enum text_field {

@@ -1,7 +1,7 @@
 /* spec_opt.c - the options of aisub: one table for all four places */
-#include "libcommon/spec_opt.h"
+#include "libcommon/spec/spec_opt.h"
 
-#include "libcommon/spec_set.h"
+#include "libcommon/spec/spec_set.h"
 
 #define AT(member) offsetof(struct submit, member)
 

@@ -7,15 +7,15 @@
  * same in several ways (--mem and --mem-per-cpu, ...) count as one option for
  * that.
  */
-#ifndef LIBCOMMON_SPEC_OPT_H
-#define LIBCOMMON_SPEC_OPT_H
+#ifndef LIBCOMMON_SPEC_SPEC_OPT_H
+#define LIBCOMMON_SPEC_SPEC_OPT_H
 
 #include <stdbool.h>
 
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 #include "libcommon/opt.h"
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 
 /* The options of recurring work, as checked texts; NULL: not given. In the
  * order of cron_fields. */

@@ -9,8 +9,8 @@
  *
  * A spec owns nothing: its strings belong to whoever made it (an arena).
  */
-#ifndef LIBCOMMON_SPEC_H
-#define LIBCOMMON_SPEC_H
+#ifndef LIBCOMMON_SPEC_SPEC_H
+#define LIBCOMMON_SPEC_SPEC_H
 
 #include <jansson.h>
 #include <stdbool.h>

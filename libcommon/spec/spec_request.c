@@ -5,7 +5,7 @@
 #include "libcommon/constraint.h"
 #include "libcommon/limits.h"
 #include "libcommon/mig.h"
-#include "libcommon/spec.h"
+#include "libcommon/spec/spec.h"
 #include "libcommon/topology.h"
 
 enum { RESTARTS_DEFAULT = 5 }; /* if a job may restart and gives no number */

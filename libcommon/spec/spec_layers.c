@@ -5,8 +5,8 @@
 #include "libcommon/directive.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
-#include "libcommon/spec_opt.h"
-#include "libcommon/spec_set.h"
+#include "libcommon/spec/spec_opt.h"
+#include "libcommon/spec/spec_set.h"
 
 /* --- precedence ----------------------------------------------------------- */
 
