@@ -68,19 +68,17 @@ static int check_report(const struct aiq *aiq, struct err *err)
 	return report_check(aiq, err);
 }
 
-/* Check which options go together. */
-static int check(const struct aiq *aiq, struct err *err)
-{
-	bool jobs = aiq->view == &view_jobs || aiq->history;
-	bool whose = aiq->users || aiq->queues;
-	bool file = aiq->log || aiq->script;
-	bool filter = aiq->states || aiq->names || aiq->nodes ||
-	              aiq->accounts || aiq->labels || aiq->all || aiq->cron;
+/* Kinds of options, each of which excludes others. */
+struct asked {
+	bool jobs;   /* to list jobs */
+	bool whose;  /* --user or --queue */
+	bool filter; /* any other filter of jobs */
+	bool file;   /* --log or --script */
+};
 
-	if (replay_check(aiq, err) < 0 || check_report(aiq, err) < 0)
-		return -1;
-	if (aiq->report)
-		return 0;
+static int check_files(const struct aiq *aiq, const struct asked *a,
+                       struct err *err)
+{
 	if (aiq->file && (!aiq->history || aiq->watch || aiq->sort ||
 	                  aiq->limit >= 0 || aiq->after || aiq->cron))
 		return err_set(err, EINVAL,
@@ -90,23 +88,30 @@ static int check(const struct aiq *aiq, struct err *err)
 	if (!aiq->log && (aiq->follow || aiq->task >= 0))
 		return err_set(err, EINVAL,
 		               "--follow and --task go with --log");
-	if (file && aiq->noperands != 1)
+	if (a->file && aiq->noperands != 1)
 		return err_set(err, EINVAL, "--%s takes one JOB",
 		               aiq->log ? "log" : "script");
-	if (file && (whose || filter || aiq->json || aiq->watch || aiq->format))
+	if (a->file &&
+	    (a->whose || a->filter || aiq->json || aiq->watch || aiq->format))
 		return err_set(err, EINVAL,
 		               aiq->log
 		                   ? "--log goes with --task and --follow only"
 		                   : "--script goes with JOB only");
 	if (aiq->tasks && !aiq->efficiency &&
-	    (!aiq->noperands || file || aiq->view != &view_jobs))
+	    (!aiq->noperands || a->file || aiq->view != &view_jobs))
 		return err_set(err, EINVAL, "--tasks goes with JOB only");
+	return 0;
+}
+
+static int check_views(const struct aiq *aiq, const struct asked *a,
+                       struct err *err)
+{
 	if (!aiq->web && (aiq->open || aiq->list || aiq->logout))
 		return err_set(err, EINVAL,
 		               "--open, --list and --logout go with --web");
 	if (aiq->web &&
-	    (whose || filter || aiq->noperands || aiq->watch || aiq->format ||
-	     aiq->open + aiq->list + aiq->logout > 1))
+	    (a->whose || a->filter || aiq->noperands || aiq->watch ||
+	     aiq->format || aiq->open + aiq->list + aiq->logout > 1))
 		return err_set(err, EINVAL,
 		               "--web goes with one of --open, --list and "
 		               "--logout only");
@@ -119,27 +124,23 @@ static int check(const struct aiq *aiq, struct err *err)
 		return err_set(err, EINVAL,
 		               "--attempts goes with --history, and not with "
 		               "--name, --label or --watch");
-	if (aiq->view == &view_shares && (filter || aiq->noperands))
+	if (aiq->view == &view_shares && (a->filter || aiq->noperands))
 		return err_set(err, EINVAL,
 		               "--shares takes no JOB, and no filter but "
 		               "--user and --queue");
-	if (!jobs && aiq->view != &view_shares &&
-	    (whose || filter || aiq->noperands))
+	if (!a->jobs && aiq->view != &view_shares &&
+	    (a->whose || a->filter || aiq->noperands))
 		return err_set(err, EINVAL,
 		               "--%s takes no JOB and no filter of jobs",
 		               aiq->view->op);
 	if (aiq->cron && (aiq->noperands || aiq->attempts))
 		return err_set(err, EINVAL,
 		               "--cron takes no JOB, and not --attempts");
-	if (!aiq->efficiency && check_page(aiq, jobs && !file, err) < 0)
-		return -1;
-	if (aiq->watch && (aiq->noperands || aiq->limit >= 0))
-		return err_set(err, EINVAL,
-		               "--watch takes no JOB, --limit or --after");
-	if (aiq->watch && aiq->json)
-		return err_set(err, EINVAL,
-		               "--watch and --json exclude each "
-		               "other");
+	return 0;
+}
+
+static int check_operands(const struct aiq *aiq, struct err *err)
+{
 	if (aiq->noperands > LIMIT_IDS)
 		return err_set(err, EINVAL,
 		               "more than %d jobs are named: name fewer",
@@ -152,6 +153,35 @@ static int check(const struct aiq *aiq, struct err *err)
 		idset_free(&id.tasks);
 	}
 	return 0;
+}
+
+/* Check which options go together. */
+static int check(const struct aiq *aiq, struct err *err)
+{
+	const struct asked a = {
+		.jobs = aiq->view == &view_jobs || aiq->history,
+		.whose = aiq->users || aiq->queues,
+		.file = aiq->log || aiq->script,
+		.filter = aiq->states || aiq->names || aiq->nodes ||
+		          aiq->accounts || aiq->labels || aiq->all || aiq->cron
+	};
+
+	if (replay_check(aiq, err) < 0 || check_report(aiq, err) < 0)
+		return -1;
+	if (aiq->report)
+		return 0;
+	if (check_files(aiq, &a, err) < 0 || check_views(aiq, &a, err) < 0)
+		return -1;
+	if (!aiq->efficiency && check_page(aiq, a.jobs && !a.file, err) < 0)
+		return -1;
+	if (aiq->watch && (aiq->noperands || aiq->limit >= 0))
+		return err_set(err, EINVAL,
+		               "--watch takes no JOB, --limit or --after");
+	if (aiq->watch && aiq->json)
+		return err_set(err, EINVAL,
+		               "--watch and --json exclude each "
+		               "other");
+	return check_operands(aiq, err);
 }
 
 static int put_part(const void *data, size_t len, void *arg)
