@@ -343,7 +343,8 @@ static void on_rows(struct live *live, const json_t *answer)
 	live->owed = 0;
 	if (owed)
 		live_move(live, owed);
-	/* No row is left behind that place: begin at the top. */
+	/* The rows behind the beginning of the window are gone: begin at the
+	 * top. */
 	if (!live->n && live->base && live->count) {
 		free(live->base);
 		live->base = NULL;

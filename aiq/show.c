@@ -285,7 +285,7 @@ double show_memory_of(const json_t *job)
 	return resource_of(job, "memory_mib") * most_tasks(job);
 }
 
-/* Tell it while the job runs and its GPUs do nothing. */
+/* Show for how long the GPUs of a running job have done nothing. */
 static void show_idle(const json_t *job)
 {
 	struct buf text = { 0 };

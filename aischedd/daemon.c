@@ -253,7 +253,7 @@ int daemon_resume_clock(struct daemon *d, struct err *err)
 		d->ahead_ms = was.ahead_ms;
 		return 0;
 	}
-	/* How long the machine was off only its wall clock could tell. */
+	/* Only the wall clock could tell how long the machine was off. */
 	log_notice("machine restarted since_last_commit_s=%lld",
 	           (long long)(since_ms / 1000));
 	if (since_ms < 0)

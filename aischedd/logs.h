@@ -34,7 +34,7 @@ struct runner *logs_runner(const struct daemon *d, const struct job *job);
 int logs_begin(struct daemon *d, struct ask *ask, const struct logs_wish *wish,
                struct err *err);
 
-/* Continue where a job has started or ended by now. */
+/* Continue with the output of jobs that have started or ended by now. */
 void daemon_check_logs(struct daemon *d);
 /* Stop reading for an ask whose peer has disconnected. */
 void daemon_log_gone(struct daemon *d, const struct ask *ask);

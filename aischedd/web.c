@@ -28,8 +28,9 @@ enum {
 	FINE_MS = 60000,      /* after running this long: AGAIN_MS again */
 	HIGH_FD = 64,         /* above what the program gets */
 	FIRST_FD = 3, /* its end of the pair, a pipe, then listening sockets */
-	HOSTS_MAX = 64,       /* names that it is told */
-	ANSWERS_MAX = 1000000 /* with one status, that it tells at once */
+	HOSTS_MAX = 64, /* names that it is told */
+	ANSWERS_MAX =
+	    1000000 /* how many answers of one status it reports at a time */
 };
 
 const char *const web_codes[] = { "200", "204", "400", "401",  "403",

@@ -144,7 +144,8 @@ static struct conf *load_conf(const char *path, struct buf *lacks)
 	return conf;
 }
 
-/* Say what a replay has not, which would make it do better than the past. */
+/* Name what a replay lacks, as the simulation can do better than the past
+ * without it. */
 static void warn_lacks(const struct trace *trace)
 {
 	const char *at = trace->lacks.data, *line;

@@ -135,8 +135,8 @@ struct trace {
 	/* Jobs of a history that do not suit this cluster. */
 	size_t nleft_out;
 	struct err left_out; /* the first one's reason */
-	/* All of them; those that are in it are left out, too.  NULL: nobody
-	 * asks. */
+	/* All jobs that are left out, with reasons. Jobs that it already names
+	 * are left out, too. NULL: they are not collected. */
 	struct left_out *left;
 	bool is_replay;  /* its jobs have `real` */
 	size_t ndropped; /* dependencies on jobs that are not in the replay */

@@ -35,7 +35,7 @@ static bool is_state(const json_t *row, const char *state)
 
 /* --- values --------------------------------------------------------------- */
 
-/* The first field that it needs, unchanged. */
+/* Print the first field that the column needs, unchanged. */
 VALUE(v_as_is)
 {
 	size_t len = strcspn(field->needs, " ");

@@ -64,7 +64,7 @@ int64_t job_start(const json_t *row)
 
 	if (start == ROW_NONE)
 		start = row_int(row, "expected_start");
-	/* One that may not start before is said to start then. */
+	/* Show the begin time of a job that waits for it as its start. */
 	if (start == ROW_NONE && job_is_pending(row))
 		start = row_int(row, "begin_time");
 	return start;

@@ -340,7 +340,7 @@ void sbatch_refused(const struct sbatch *sbatch, const struct err *err)
 		command_error("%s: %s", sbatch_failed(), words);
 }
 
-/* Returns the exit status that says so: 1, or what $SLURM_EXIT_ERROR holds. */
+/* Returns the exit status of a failure: 1, or what $SLURM_EXIT_ERROR holds. */
 static int failure(void)
 {
 	const char *text = getenv("SLURM_EXIT_ERROR");

@@ -109,7 +109,7 @@ char sort_unknown(const struct slurm_field *table, const char *order)
 	for (const char *s = order; *(s += strspn(s, ",+-")); s++) {
 		const struct slurm_field *field = field_of_letter(table, *s);
 
-		/* One that never has a value orders nothing. */
+		/* Rows cannot be sorted by a field that never has a value. */
 		if (!field || (!*field->needs && field->none && !*field->none))
 			return *s;
 	}

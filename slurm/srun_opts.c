@@ -20,7 +20,7 @@ static int set_count(void *ctx, const struct opt *opt, const char *value,
 	return parse_int(value, 1, STEP_TASKS_MAX, int_at(ctx, opt), err);
 }
 
-/* A step needs the least of them. */
+/* Take MIN or MIN-MAX nodes: a step asks for the least number. */
 static int set_nodes(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {

@@ -114,8 +114,8 @@ static int open_as_peer(const struct excerpt *e, struct err *err)
 		        "the rights of '%s'; use `aiq --log`",
 		        e->path, e->peer->user);
 	give_rights_back(nmine > 0 ? (size_t)nmine : 0, mine);
-	/* The requester may know that it is this file which they may not read.
-	 */
+	/* Tell the requester that they may not read the file: its name is known
+	 * to them. */
 	if (fd < 0 && err->code == EACCES)
 		err->code = EPERM;
 	return fd;

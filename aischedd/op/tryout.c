@@ -133,7 +133,7 @@ static int plan_beside(struct tryout *t, struct err *err)
 	return 1;
 }
 
-/* Try the jobs that are left. Returns 1 if the thread is at it. */
+/* Try the jobs that are left. Returns 1 if the thread plans one of them now. */
 static int go_on(struct tryout *t, struct err *err)
 {
 	while (t->at < t->what.n) {
@@ -148,8 +148,9 @@ static int go_on(struct tryout *t, struct err *err)
 	return 0;
 }
 
-/* Begin with the first request that waits, and go on until the thread is at
- * one; result: of the one that is first now. */
+/* Answer the first request, whose result this is, unless the thread still plans
+ * for it (1); then go on with the requests that wait, until the thread is
+ * needed. */
 static void next(struct daemon *d, int result, struct err *err)
 {
 	while (result <= 0) {
@@ -165,7 +166,7 @@ static void next(struct daemon *d, int result, struct err *err)
 		if (!t)
 			return;
 		t->waited = true;
-		/* Nobody hears what becomes of others. */
+		/* If the peer has gone, plan no more jobs of its request. */
 		if (!daemon_is_open(d, &t->ask))
 			t->at = t->what.n;
 		result = go_on(t, err);

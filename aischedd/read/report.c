@@ -155,7 +155,7 @@ static double p_allocated(const struct pool_use *u, int r)
 	return part_of(u, u->held[r], r);
 }
 
-/* Not known if nobody knows of more than a tenth of what was held. */
+/* Not known if more than a tenth of what was held was not measured. */
 static double p_busy(const struct pool_use *u, int r)
 {
 	return u->known[r] * 1000 < u->held[r] / 10 * 9
@@ -183,8 +183,9 @@ static double p_idle(const struct pool_use *u, int r)
 	return part_of(u, u->idle[r], r);
 }
 
-/* Amounts that are held are exact. The nodes were looked at now and then, so
- * what they tell is at most the rest. */
+/* Amounts that jobs held are exact; the other parts are not, as nodes were
+ * looked at only now and then. So limit each of these to what jobs have left.
+ */
 static void share_rest(struct pool_use *u)
 {
 	for (int r = 0; r < RES_N; r++) {

@@ -26,7 +26,7 @@ static void count(struct log_lines *l, int64_t us)
 	l->begun = 0;
 }
 
-/* Begin a line, later than all others or not. */
+/* Begin a line with this time, which may not be the latest so far. */
 static void advance(struct log_lines *l, int64_t us)
 {
 	int64_t step = second_of(us) - second_of(l->last_us);

@@ -33,7 +33,8 @@ struct log_lines {
 	/* The lines read so far. */
 	bool any;
 	int64_t last_us;  /* latest time of a line */
-	uint64_t had[2];  /* complete lines in its second, in the one before */
+	uint64_t had[2];  /* complete lines in its second, and in the one before
+	                     that */
 	int64_t begun_us; /* time of the incomplete line */
 	size_t begun;     /* bytes of it passed on */
 

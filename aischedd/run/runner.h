@@ -29,7 +29,8 @@ struct node_info {
 	const char *name;
 	uint32_t ncpus; /* hardware threads that can be bound, 0: no binding */
 	const uint8_t *cpu_numa;  /* [ncpus] */
-	const uint16_t *cpu_core; /* [ncpus] siblings have the same */
+	const uint16_t *cpu_core; /* [ncpus] hardware threads of one core have
+	                             the same number */
 	int64_t cpu_milli, mem_mib;
 	uint32_t nnumas;         /* NUMA nodes; 0: not known */
 	const int64_t *numa_mem; /* [nnumas] MiB */
@@ -37,9 +38,12 @@ struct node_info {
 	uint32_t ngpus;
 	const char *gpu_type;               /* of all GPUs; NULL: unknown */
 	const uint8_t *gpu_numa, *gpu_link; /* [ngpus] */
-	/* The runner gives tasks the very GPUs of the plan, though it need not
-	 * bind CPUs. Then: whether gpu_numa is known, and GPUs that no task may
-	 * have, one bit each, which used_gpus counts. */
+	/*
+	 * gpus_named: tasks get the very GPUs of the plan, though their CPUs
+	 * need not be bound. Then gpu_numas_known says whether gpu_numa is
+	 * known, and gpus_held has the GPUs that no task may have, one bit
+	 * each; used_gpus counts them, too.
+	 */
 	bool gpus_named, gpu_numas_known;
 	uint64_t gpus_held;
 	bool down;
@@ -69,8 +73,10 @@ struct volume_info {
 
 /* An attempt's use of its GPUs, as far as their driver told. */
 struct gpu_use {
-	int64_t busy_ms, known_ms;      /* of all GPUs together; known: of it */
-	int64_t mem_mib, mem_total_mib; /* the most at once, of; 0: not known */
+	int64_t busy_ms, known_ms; /* of all GPUs together; known_ms: the time
+	                              for which busy_ms was measured */
+	int64_t mem_mib, mem_total_mib; /* the most in use at once, and the
+	                                   size; 0: not known */
 };
 
 /* How one attempt of a job ended. */
@@ -144,7 +150,7 @@ struct run_event {
 	bool rebooted;      /* RUN_LOST: by a restart of the machine */
 	const char *text;   /* a sentence, or NULL */
 	struct gpu_use gpu; /* RUN_USED */
-	int64_t idle_ms;    /* RUN_USED: no GPU did anything for so long */
+	int64_t idle_ms; /* RUN_USED: for how long no GPU has done anything */
 	const struct outcome *outcome;    /* RUN_ENDED */
 	const struct node_info *node;     /* RUN_NODE */
 	const struct volume_info *volume; /* RUN_VOLUME */
@@ -198,7 +204,7 @@ struct runner;
 struct run_signal {
 	int signo;
 	enum signal_scope scope;
-	int64_t step; /* scope steps: this one, which signo 0 ends; -1: all */
+	int64_t step; /* of scope steps; signo 0 ends it; -1: all */
 };
 
 /* Reading the output of a task. */

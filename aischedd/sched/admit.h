@@ -49,8 +49,8 @@ void admit_charge(struct work *w, const struct demand *d, int sign);
 void admit_hold(struct work *w, const struct demand *d);
 
 /*
- * A job that waits for a limit, a count or a licence at first holds no other
- * job back: what is too little for it may be enough for them. Once it has
+ * At first, a job that waits for a limit, a count or a licence holds no other
+ * job back, as what is too little for it may be enough for others. Once it has
  * waited too long (hold_after, man aischedd.conf), jobs behind it that would
  * use some of the same wait until it has started.
  */

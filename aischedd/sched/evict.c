@@ -141,8 +141,8 @@ static size_t count_broken(const struct evictor *e, size_t from)
 	return n;
 }
 
-/* Whether the moves break only promises that the claimant breaks even without
- * them: it was placed as if no run moved to its nodes. */
+/* Whether the moves break no more promises than the claimant breaks without
+ * them. */
 static bool keeps_promises(struct evictor *e, size_t from)
 {
 	struct promises *promises = e->p->place->promises;
@@ -295,8 +295,9 @@ static bool try_again(struct evictor *e, const struct evict_mark *before)
 	return finds_room(e, before);
 }
 
-/* Move the chosen runs, all of which leave before the claimant is placed. When
- * they move one after the other, the first may go where the claimant would. */
+/* Move all chosen runs at once: all of them leave, then the claimant is placed,
+ * then they are. If they moved one after the other, the first might take the
+ * place that suits the claimant. */
 static bool try_together(struct evictor *e, const struct evict_mark *before,
                          const uint32_t *run, uint32_t n)
 {
@@ -389,9 +390,8 @@ static bool attempt(struct evictor *e, enum evict_mode mode)
 		decide(e, &before);
 	} else {
 		evict_search_back(e, &before);
-		/* The last runs that the trial placed are those that move; now
-		 * set it up for the claimant again, which is promised a start.
-		 */
+		/* The trial has just placed the runs that move; set it up for
+		 * the claimant again, which is promised a start next. */
 		evict_search_for_claimant(e);
 	}
 	if (e->c->run != SNAP_NONE)
@@ -458,7 +458,8 @@ static bool moves_others(struct evictor *e)
 {
 	const struct demand *d = &e->c->demand;
 
-	if (e->c->row == SNAP_NONE) /* a run grows where it is bound */
+	if (e->c->row == SNAP_NONE) /* a run grows only in its pool and domain:
+	                               remember no failure */
 		return attempt(e, MODE_MOVE);
 	if (is_futile(&e->futile, e->s, d))
 		return false;

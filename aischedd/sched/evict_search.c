@@ -451,8 +451,8 @@ static bool clear_limits(struct evictor *e)
 	return why == WHY_None;
 }
 
-/* Undo a part of the trial; the segments placed before it remain, on nodes that
- * the part may have used, too. */
+/* Undo a part of the trial. Segments placed before it stay; count their tasks
+ * again, because the part may have used the same nodes. */
 static void go_back(struct evictor *e, const struct evict_mark *to)
 {
 	evict_search_back(e, to);

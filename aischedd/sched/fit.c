@@ -45,8 +45,8 @@ static int64_t excess_of_links(const struct work *w, uint32_t req,
 
 /* --- tasks on trial ---------------------------------------------------- */
 
-/* The NUMA nodes of a task's memory: those to which it keeps; all, if it could
- * not keep to any; those of its devices, if it does not ask. */
+/* The NUMA nodes in which the memory of a task is: those chosen for it; if none
+ * were chosen, all for a task that prefers few, else those of its devices. */
 static uint32_t memory_of(const struct snap *s, uint32_t req,
                           const struct fit_where *at,
                           const struct snap_task *task,

@@ -127,8 +127,8 @@ int64_t fit_align_mem(const struct work *w, uint32_t node, uint32_t numas)
 	return here - elsewhere;
 }
 
-/* How many tasks fit in the memory of these NUMA nodes, all of which each uses
- * in proportion to their sizes. */
+/* How many tasks fit in the memory of these NUMA nodes. Each task uses all of
+ * them, in proportion to their sizes. */
 static int64_t fit_mem(const struct work *w, uint32_t req, uint32_t node,
                        uint32_t numas, int64_t max)
 {

@@ -119,7 +119,7 @@ static uint32_t count_segments(const struct fit_empty *e, uint32_t req,
 	const struct snap *s = e->snap;
 	uint32_t part = snap_segment_part(s, req);
 
-	/* On each node a part of a segment fits, or nothing. */
+	/* Each node takes one whole part of a segment, or nothing. */
 	if (s->req.nodes[req])
 		got = e->nodes_with[part] * part;
 	return (uint32_t)snap_segments(s, req, got);

@@ -36,8 +36,9 @@ struct allowed {
 	uint32_t ncounts;
 	uint32_t count[CONSTRAINT_MAX_COUNTS];
 	const uint8_t *counted; /* by place in class */
-	/* The classes that grant the dearest wishes with the least weight
-	 * alone, then the next as well, and so on, but never all. */
+	/* Sets of classes to try in turn: first those that grant the dearest
+	 * wishes with the least weight, then also the next ones. The set of all
+	 * classes is not among them. */
 	uint32_t nbest;
 	const struct allowed *best;
 };

@@ -115,7 +115,7 @@ static struct ratio ratio_of(const struct order_queues *t, uint32_t queue,
 		if (!one.use && (!rationed || !t->ask[queue][r]))
 			continue;
 		if (!one.use && !one.share)
-			/* all of a share of nothing is used */
+			/* a share of 0 counts as used up */
 			one = (struct ratio){ 1, 1 };
 		if (ratio_cmp(&one, &most) > 0)
 			most = one;

@@ -57,7 +57,8 @@ int64_t order_score_overdue_in(const struct snap *s, uint32_t queue)
 	           : order_score_overdue(s->policy.order, s->policy.hold_after);
 }
 
-/* The largest fraction of any resource that it asks for, in `all` parts. */
+/* The largest fraction of the capacity that the amounts are of any one
+ * resource, in units of 1 / all. */
 static int64_t part_of(const int64_t ask[RES_N], const int64_t capacity[RES_N],
                        int64_t all)
 {

@@ -63,7 +63,7 @@ void pass_start(struct pass *p, uint32_t row)
 		                             .ntasks = ntasks });
 }
 
-/* --- tasks above the minimum of who starts ------------------------------ */
+/* --- more tasks for jobs that start -------------------------------------- */
 
 static void own_task(struct place *place, uint32_t task, bool own)
 {
@@ -231,7 +231,7 @@ void pass_lay_out(struct pass *p)
 	place->nuse = to.nuse;
 }
 
-/* --- more of who runs, and claims --------------------------------------- */
+/* --- more tasks for running jobs, and claims ------------------------------ */
 
 static void add_task(struct pass *p, uint32_t run, const struct snap_task *task)
 {

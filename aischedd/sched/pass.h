@@ -67,7 +67,7 @@ struct more {
 	uint32_t next;         /* of the same run, + 1; 0: none */
 };
 
-/* A task of an elastic job that starts, above those that it got first. */
+/* A task that an elastic job gets beyond those with which it starts. */
 struct extra {
 	uint32_t task; /* in place->task */
 	uint32_t next; /* of the same start, + 1; 0: none */

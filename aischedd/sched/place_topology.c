@@ -21,8 +21,7 @@ enum {
 	/* In a domain larger than this, skipping the nodes of other domains
 	 * costs less than putting its own aside. */
 	LARGE_DOMAIN = 128,
-	/* Up to this many segments are tried one fewer at a time; a larger
-	 * number is halved. */
+	/* After n segments try n - 1, if n is at most this, else n / 2. */
 	ONE_BY_ONE = 8
 };
 

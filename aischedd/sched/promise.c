@@ -18,7 +18,7 @@ struct barred {
 
 struct bar {
 	uint64_t *class; /* by class: the job, or 0 */
-	/* struct barred: jobs that could use only named nodes */
+	/* list of struct barred: jobs that name their nodes */
 	struct arena_list some;
 };
 

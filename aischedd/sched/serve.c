@@ -182,7 +182,7 @@ static bool evicts(struct pass *p, uint32_t row, bool scattered)
 	if (!order_is_waiting(p->order, row))
 		say_preempting(p, row);
 	p->failed[req] =
-	    SNAP_NONE; /* its reason need not hold for the next job */
+	    SNAP_NONE; /* the next job may wait for another reason */
 	return true;
 }
 

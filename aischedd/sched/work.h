@@ -126,8 +126,8 @@ void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
  * opened again. */
 void work_run_task(struct work *w, uint32_t run, uint32_t t, int sign);
 
-/* Whether no other task holds something that this task holds; binds: also
- * memory of its NUMA nodes, where one that is bound must fit. */
+/* Whether no other task holds any of the devices that this task holds; with
+ * binds, also whether the memory that is bound to its NUMA nodes fits there. */
 bool work_is_sound(const struct work *w, const struct snap_task *task,
                    bool binds);
 

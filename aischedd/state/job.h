@@ -67,8 +67,8 @@ struct job {
 	uint64_t id;
 	uint64_t array;     /* id of the array, 0: none */
 	struct idset tasks; /* the unstarted part of an array; empty: one job */
-	/* waits since then, less the time it ran; NO_TIME: not eligible yet, or
-	 * held by its user */
+	/* since when it waits, the time that it ran left out; NO_TIME: not
+	 * eligible yet, or held by its user */
 	int64_t eligible;
 	uint32_t slot;        /* slot of its row; 0: it is in no row */
 	uint32_t task;        /* its index in the array, or NO_TASK */
@@ -84,8 +84,8 @@ struct job {
 	uint8_t state, hold, cause,
 	    why; /* enums; why: the reason of an ended job */
 	bool dirty, is_new, wants_resume, signalled;
-	bool gpus_idle;     /* 1: for longer than its queue likes */
-	bool came_back;     /* 1: it had ended, and is counted in the store */
+	bool gpus_idle;     /* 1: for longer than its queue allows */
+	bool came_back;     /* 1: requeued after the store had its end */
 	bool reserved;      /* 1: it names a reservation */
 	bool claims;        /* 1: it mounts volume claims */
 	bool adopted;       /* 1: others made it as a Job in its cluster */
@@ -93,12 +93,12 @@ struct job {
 	uint8_t on_preempt; /* enum preempt_how: as its queue says */
 	uint8_t evict;      /* enum evict: why it was last evicted */
 	uint8_t aside;      /* enum reason: why it is in no row */
-	uint64_t cron;      /* recurring work whose run it is, 0: none */
+	uint64_t cron;      /* its entry of recurring work, 0: none */
 	uint64_t evict_by;  /* the job it was last evicted for, 0: none */
 
 	uint32_t attempt; /* counts from 1; 0: never started */
 	uint32_t restarts, preemptions, start_fails;
-	uint32_t replaced; /* failed tasks of this attempt that run again */
+	uint32_t replaced; /* its failed tasks that were started again */
 	/* bits of the mail types already sent for this attempt, of those sent
 	 * only once */
 	uint32_t mailed;
@@ -125,7 +125,7 @@ struct job {
 	char *packed; /* spec_pack() */
 	struct placement *place;
 	struct placement *leaving; /* tasks that are being evicted */
-	int64_t leave_by;          /* when these, or the job, should be gone */
+	int64_t leave_by;   /* when `leaving`, or the job, should be gone */
 	uint32_t resize;    /* counts the times that tasks were told to end */
 	struct held *claim; /* NULL: none */
 	struct evictions *evictions; /* NULL: none */

@@ -208,8 +208,8 @@ static void count_tasks(struct state *state)
 
 void state_loaded(struct state *state, int64_t now)
 {
-	/* Judging may split arrays; the new records at the end are judged
-	 * already. */
+	/* Judging may split arrays: stop at the record that is the last one
+	 * now, as those behind it are judged when they are made. */
 	const struct job *last = state->records.last;
 	struct job *next;
 

@@ -29,8 +29,8 @@ int state_load_job(struct state *state, struct job **job,
                    const struct job_texts *texts, struct err *err);
 void state_load_array(struct state *state, const struct array *array);
 
-/* pool: "" if it was not known yet. Nodes of pools that are no longer
- * configured are left out. */
+/* pool: "" if the store does not know it. A node whose pool is no longer
+ * configured is left out. */
 void state_load_node(struct state *state, const char *name, const char *pool,
                      bool drained, const char *reason);
 

@@ -19,7 +19,8 @@ int64_t choose_start(const json_t *answer)
 	                                 : INT64_MAX;
 }
 
-/* On one node it does not matter which of them it has. */
+/* Alternatives matter only to jobs of several nodes, which must all have the
+ * same one. */
 static bool has_alternatives(const struct submit *submit)
 {
 	const struct spec *spec = &submit->spec;

@@ -237,8 +237,8 @@ struct conf {
 	int64_t metrics_max_series;
 	int64_t metrics_users; /* named in metrics; 0: none */
 	int64_t max_processes; /* of a job; CONF_NONE: by the machine */
-	struct strlist propagate_limits; /* names of limits, and the same as */
-	uint32_t rlimits;                /* bits of rlimits_select() */
+	struct strlist propagate_limits; /* names of limits */
+	uint32_t rlimits; /* the same limits, as bits of rlimits_select() */
 	struct conf_topology topology;
 
 	size_t nclasses, npools, nnodes, nqueues, nlicenses;
@@ -261,10 +261,9 @@ struct conf {
  * Load path. NULL means /etc/aisched/aischedd.conf for root, if it exists, else
  * the built-in configuration of one machine (one local pool, one open queue
  * "default", the caller's own state folder and socket). Only one thread may
- * load at a time, because the parser is global. Warnings (suspicious values,
- * keys without effect yet) are appended to warnings, one a line, `file:line:
- * text`. Fails with EINVAL, "file:line: what is wrong", or with an errno of
- * open.
+ * load at a time, because the parser is global. Warnings (suspicious values)
+ * are appended to warnings, one a line, `file:line: text`. Fails with EINVAL,
+ * "file:line: what is wrong", or with an errno of open.
  */
 struct conf *conf_load(const char *path, struct buf *warnings, struct err *err);
 

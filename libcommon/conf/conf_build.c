@@ -62,9 +62,6 @@ static int set_key(struct conf_build *b, const char *label,
 	if (key_set(key, base, text, n, b->conf, b->conf->arena, b->err) < 0)
 		return err_wrap(b->err, "%s:%d: %s%s", at->file, at->line,
 		                label, key->name);
-	if (key->inert && n)
-		build_warn(b, at, "%s%s has no effect yet in this version",
-		           label, key->name);
 	return 0;
 }
 
@@ -85,10 +82,6 @@ static int set_group(struct conf_build *b, const char *label,
 	if (n > 1)
 		return build_fail(b, conf_place(group), "%s%s is given twice",
 		                  label, key->name);
-	if (key->inert)
-		build_warn(b, conf_place(group),
-		           "%s%s has no effect yet in this version", label,
-		           key->name);
 	snprintf(inner, sizeof(inner), "%s%s.", label, key->name);
 	return set_keys(b, inner, key->table, group,
 	                (char *)base + key->offset);

@@ -45,11 +45,9 @@ struct conf_key {
 	const char *const *words; /* ends with NULL */
 	int (*check)(const char *text,
 	             struct err *err); /* check of each text */
-	bool inert;   /* checked and kept, but without effect in this version */
-	bool special; /* for some sections only: printed if not the default */
+	bool special;   /* for some sections only: printed if not the default */
 	bool inherited; /* of a queue: inherited from its parent if not given */
-	/* only some sections have it: printed unless it is the default */
-	const struct conf_key_table *table;
+	const struct conf_key_table *table; /* the keys of a section; or NULL */
 };
 
 struct conf_key_table {

@@ -16,16 +16,14 @@ static void indent(struct printer *p, int depth)
 		buf_addc(p->out, '\t');
 }
 
-/* Show a key without effect only if it was set to something other than its
- * default. */
-static void print_key(struct printer *p, const struct conf_key *key, bool inert,
+/* Leave out a special key that has its default. */
+static void print_key(struct printer *p, const struct conf_key *key,
                       const void *base, const void *initial, int depth)
 {
 	struct buf value = { 0 }, usual = { 0 };
 
 	if (key_format(key, base, p->conf, &value) &&
-	    !((inert || key->inert || key->special) &&
-	      key_format(key, initial, p->conf, &usual) &&
+	    !(key->special && key_format(key, initial, p->conf, &usual) &&
 	      !strcmp(value.data, usual.data))) {
 		indent(p, depth);
 		buf_printf(p->out, "%s = %s\n", key->name, value.data);
@@ -43,7 +41,7 @@ static void print_group(struct printer *p, const struct conf_key *group,
 	buf_printf(p->out, "%s {\n", group->name);
 	body = p->out->len;
 	for (size_t i = 0; i < group->table->n; i++)
-		print_key(p, &group->table->key[i], group->inert,
+		print_key(p, &group->table->key[i],
 		          (const char *)base + group->offset,
 		          (const char *)initial + group->offset, depth + 1);
 	if (p->out->len == body) {
@@ -64,7 +62,7 @@ static void print_keys(struct printer *p, const struct conf_key_table *table,
 		if (key->kind == KEY_GROUP)
 			print_group(p, key, base, initial, depth);
 		else if (key->kind < KEY_GROUP)
-			print_key(p, key, false, base, initial, depth);
+			print_key(p, key, base, initial, depth);
 	}
 }
 

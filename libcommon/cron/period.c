@@ -13,7 +13,8 @@ static int64_t midnight(const struct zone *zone, int64_t days)
 		return local;
 	if (zone_first(zone, local, &at))
 		return at;
-	/* The clock skips it: find the transition that does. */
+	/* The clock skips this local time: find the transition at which it
+	 * does. */
 	at = zone_next(zone, local - 2 * DAY_S);
 	while (at != ZONE_NEVER && at + zone_offset(zone, at) < local)
 		at = zone_next(zone, at);

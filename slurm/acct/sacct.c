@@ -119,7 +119,7 @@ static int set_unit(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* Users of whom somebody must be known. */
+/* Take users. Each must be a number or have an account on this machine. */
 static int set_users(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {

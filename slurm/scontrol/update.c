@@ -126,7 +126,7 @@ static int take_setting(struct change_of_jobs *c, size_t i, const char *value)
 	int64_t seconds;
 	struct buf text = { 0 };
 
-	/* A switch, of which there are two in our request. */
+	/* Our request has two flags for this one switch of Slurm. */
 	if (!strcmp(field, "requeue") && !strcmp(value, "0")) {
 		field = "no-requeue";
 		value = "yes";

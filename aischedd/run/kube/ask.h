@@ -67,7 +67,7 @@ void kube_ask_pod(struct kube_attempt *a, enum kube_ask_kind kind,
 
 void kube_ask_claim(struct kube_attempt *a, const char *claim, json_t *body);
 
-/* About the ResourceClaim of a pod. name: of the object that is changed. */
+/* Make a call about the ResourceClaim of a pod. name: the object to change. */
 void kube_ask_grant(struct kube_attempt *a, enum kube_ask_kind kind,
                     struct kube_task *task, const char *name, json_t *body);
 

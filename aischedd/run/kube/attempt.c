@@ -45,9 +45,9 @@ void kube_attempt_touch(struct kube_attempt *a)
 	event_active(a->kube->soon, EV_TIMEOUT, 0);
 }
 
-/* Whether this pod counts in place of the other one of its index: the newest
- * pod that stays does. They may arrive in any order; a pod that is over is
- * older than one that is not. */
+/* Whether this pod replaces the other one as the pod of their index. The newest
+ * pod that stays is the one that counts; pods may be seen in any order, but one
+ * that is over is older than one that is not. */
 static bool counts_before(const struct kube_pod *pod,
                           const struct kube_pod *was)
 {

@@ -27,12 +27,12 @@
 enum {
 	READERS = 8,     /* logs of ended pods read at a time */
 	FOLLOWERS = 256, /* logs followed at a time */
-	/* a node that answers nothing for so long is given up */
+	/* after so long without an answer, a node is given up */
 	SILENCE_MS = 10000,
 	FOLLOW_MS = 3600000, /* likewise for a followed log */
 	WHOLE_MS = 60000,    /* for one whole log */
 	LINGER_MS = 3000,    /* of a stream after its pod has ended */
-	FIRST_MS = 1000,     /* to a pod's first line */
+	FIRST_MS = 1000,     /* from the start of a pod to its first line */
 	AGAIN_MS = 1000,     /* between two tries */
 	TRIES = 3,
 	AGAIN_MAX = 10 /* pods per task whose logs are kept */

@@ -42,10 +42,10 @@ enum {
 	SEE_NODES,
 	SEE_PODS,
 	SEE_JOBS,
-	SEE_CLAIMS, /* from here on: not needed by jobs without volumes */
+	SEE_CLAIMS, /* these three: not needed without volumes */
 	SEE_VOLUMES,
 	SEE_CLASSES,
-	SEE_SLICES, /* from here on: of GPUs that are given by claims */
+	SEE_SLICES, /* these three: of GPUs that claims give */
 	SEE_GRANTS,
 	SEE_DEVICE_CLASSES,
 	SEE_N

@@ -17,7 +17,7 @@
 #include "libcommon/rfc3339.h"
 
 enum {
-	DURATION_S = 15, /* in the Lease: others wait for that long */
+	DURATION_S = 15, /* told in the Lease: others wait for that long */
 	SAFE_MS = 10000, /* we act for this long after a renewal was sent */
 	RENEW_MS = 3000,
 	RETRY_MS = 2000,

@@ -12,7 +12,7 @@ struct kube_attempt;
 struct kube_look {
 	uint32_t idle;  /* tasks that have not run yet, or will run again */
 	uint32_t alive; /* tasks that hold a node */
-	bool bad;       /* one has failed for good, or is lost */
+	bool bad;       /* a task has failed for good, or is lost */
 	bool leaving;   /* a running pod is being deleted */
 	int64_t start;  /* unix seconds when the last pod started; 0: none */
 };

@@ -235,8 +235,8 @@ static void on_message(struct attempt *a, const char *text, size_t len)
 	json_decref(msg);
 }
 
-/* Read from the record what the shepherd did not say; also if another shepherd
- * turned out to own the attempt. */
+/* The connection has ended: read what the shepherd did not say from its record.
+ * Also called if another shepherd turned out to own the attempt. */
 static void on_hang_up(struct attempt *a)
 {
 	attempt_hang_up(a);

@@ -50,9 +50,9 @@ struct attempt {
 
 	struct claim claim; /* while dying; its strings are in arena */
 	struct arena *arena;
-	bool scanned;        /* while dying: all processes were looked at, */
-	uint32_t scan;       /* in this scan, */
-	size_t left;         /* and this many were its */
+	bool scanned;        /* while dying: all processes were looked at */
+	uint32_t scan;       /* the scan that looks at them */
+	size_t left;         /* how many of its processes that scan has found */
 	int64_t dying_since; /* unix seconds */
 	uint32_t slices;     /* turns that its removal has taken */
 	struct err err;      /* why it failed */
@@ -90,8 +90,8 @@ struct local {
 	char *unwell; /* the program's verdict; NULL: the machine is well */
 
 	struct map attempts;
-	DIR *proc;            /* a scan for processes of those that are dying */
-	uint32_t scan;        /* its number */
+	DIR *proc;     /* a scan for processes of dying attempts; NULL: none */
+	uint32_t scan; /* its number */
 	struct attempt *work; /* attempts for the next tick */
 	struct event *tick;
 	bool hello;         /* RUN_NODE is still to be told */

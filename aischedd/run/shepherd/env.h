@@ -41,7 +41,7 @@ struct env_of {
 	uint32_t rank;        /* both 0 for a script that runs once */
 	int64_t start;        /* unix seconds */
 	const char *tmpdir;   /* its private folder */
-	const char *end_file; /* that says why the job is ended */
+	const char *end_file; /* the file that says why the job is ended */
 	const char *run_id;
 	const char *home, *shell;    /* of the user; used if env has none */
 	const struct env_step *step; /* NULL: the job's own process */

@@ -104,7 +104,7 @@ static void start_sampler(struct shepherd *s)
 
 /* --- samples ------------------------------------------------------------ */
 
-/* The last sample stands for this time. */
+/* Count the last sample for this many ms. */
 static void count(struct gpu_watch *w, int64_t ms)
 {
 	w->percent_ms += w->percent * ms;
@@ -112,8 +112,7 @@ static void count(struct gpu_watch *w, int64_t ms)
 	w->use.known_ms += w->known * ms;
 }
 
-/* The last sample counts for the time until now, but only for a limited time.
- */
+/* Count the last sample for the time until now, unless it is too old. */
 static void count_rest(struct shepherd *s, int64_t now)
 {
 	struct gpu_watch *w = &s->gpu;
@@ -125,8 +124,8 @@ static void count_rest(struct shepherd *s, int64_t now)
 	w->percent = w->known = 0;
 }
 
-/* Busy for less than 1 % is idle; a time of which too little is known ends it.
- */
+/* Count time in which no GPU was busy for 1 % or more. It begins anew once a
+ * GPU was busy, or too little was known. */
 static void count_idle(struct shepherd *s, int64_t ms, bool is_known)
 {
 	struct gpu_watch *w = &s->gpu;
@@ -140,8 +139,7 @@ static void count_idle(struct shepherd *s, int64_t ms, bool is_known)
 		w->idle_ms = 0;
 }
 
-/* It stands for the time since the sample before, of GPUs of which it is
- * known. */
+/* Count the sample for the time since the one before. */
 static void count_sample(struct shepherd *s, int64_t now)
 {
 	struct gpu_watch *w = &s->gpu;

@@ -19,17 +19,18 @@
 
 struct shepherd;
 
-/* A sample stands for the time since the one before; the last one, for what is
- * left.  Neither stands for much longer than a period. */
+/* A sample counts for the time since the one before it, and the last one for
+ * the time until the end of the job; none for much longer than a period. */
 struct gpu_watch {
-	uint64_t gpus;    /* bits of those it has; 0: nothing to look at */
-	int fd, pidfd;    /* of the sampler; -1: none */
-	int64_t begin_at; /* monotonic ms: start one then; 0: never */
-	int64_t since;    /* monotonic ms: counted up to then */
-	int64_t percent;  /* of the last sample: of all together, */
-	uint32_t known;   /* and of how many; 0: there was none */
-	int64_t idle_ms;  /* all of them have done nothing for so long, without
-	                     the time of suspensions */
+	uint64_t gpus; /* the GPUs of the job, one bit each; 0: it has none to
+	                  look at */
+	int fd, pidfd; /* of the sampler; -1: none */
+	int64_t begin_at; /* monotonic ms: when to start a sampler; 0: never */
+	int64_t since;    /* monotonic ms: up to when samples are counted */
+	int64_t percent;  /* the last sample: per cent of all GPUs, added up */
+	uint32_t known;   /* how many GPUs it told about; 0: there was none */
+	int64_t idle_ms;  /* for how long all of them have done nothing,
+	                     suspensions left out */
 	int64_t percent_ms; /* percent times milliseconds, of all samples */
 	char line[4096];
 	size_t len;

@@ -12,7 +12,7 @@ enum step_state {
 	STEP_WAITS,  /* for room */
 	STEP_RUNS,
 	STEP_CLEARS, /* its tasks have ended; what they left is being killed */
-	STEP_DONE,   /* all is told; it ends when the client hangs up */
+	STEP_DONE,   /* the client knows all, and is to hang up */
 	STEP_OWNS    /* no step: the client of an allocation */
 };
 

@@ -35,7 +35,7 @@ static void cpus_of(const struct shepherd *s, uint32_t i, uint32_t *ret_first,
 struct cpu_sum {
 	struct buf list; /* "0,4", as the kernel reads it */
 	int64_t milli;
-	bool whole, part; /* has CPUs of its own; has some that are shared */
+	bool whole, part; /* some CPUs are its own; some are shared */
 };
 
 static void cpu_sum(const struct shepherd *s, struct cpu_sum *ret)
@@ -63,8 +63,8 @@ static void cpu_sum(const struct shepherd *s, struct cpu_sum *ret)
 /* Whole CPUs are a limit in themselves; if one is shared, limit the time. */
 static void limit_cpus(struct shepherd *s, struct cpu_sum *sum)
 {
-	/* Tasks that leave keep their CPUs until then; a CPU may be listed
-	 * twice. */
+	/* Tasks that leave keep their CPUs until they have ended; the kernel
+	 * accepts a CPU that is listed twice. */
 	if (s->nleaving && s->cpus.len && sum->whole)
 		buf_printf(&sum->list, ",%s", s->cpus.data);
 	if (sum->whole)
@@ -75,7 +75,8 @@ static void limit_cpus(struct shepherd *s, struct cpu_sum *sum)
 	s->cpus = sum->list;
 }
 
-/* Open files stay open, so a task that leaves keeps its GPUs until then. */
+/* Let the job open no GPUs but its own. A task that leaves keeps its GPUs until
+ * it has ended, because open files stay open. */
 static void limit_devices(struct shepherd *s)
 {
 	struct order *o = &s->order;
@@ -92,7 +93,7 @@ static void limit_devices(struct shepherd *s)
 	if ((!s->cg.dir[CG_V2] ||
 	     deny_devices(s->cg.dir[CG_V2], &others, &s->deny_fd) < 0) &&
 	    s->deny_fd < 0)
-		/* it can open all GPUs, so it counts all */
+		/* the job can open all GPUs, so CUDA counts all of them */
 		o->constrain_devices = false;
 }
 

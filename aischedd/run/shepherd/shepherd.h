@@ -57,7 +57,7 @@ struct shepherd {
 	const char *dir; /* state_dir/run/JOB.ATTEMPT */
 	int dirfd, claim_fd;
 	const char *tmpdir;   /* the job's own */
-	const char *end_file; /* where it reads why it is ended */
+	const char *end_file; /* the file that tells the job why it is ended */
 	struct claim claim;
 	struct cgroup cg; /* the part of claim.cgroup that could be made */
 
@@ -79,10 +79,10 @@ struct shepherd {
 	struct task *leaving; /* [nleaving] told to end */
 	uint32_t nleaving;
 	size_t leaving_cap;
-	int64_t leave_grace;     /* seconds of grace for these */
-	bool resizing;           /* the daemon waits for an answer, */
-	uint32_t resize;         /* with this number */
-	uint32_t replaced;       /* failed tasks that were started again */
+	int64_t leave_grace; /* seconds of grace for these */
+	bool resizing;       /* the daemon waits for the answer to a resize */
+	uint32_t resize;     /* the number of that resize */
+	uint32_t replaced;   /* failed tasks that were started again */
 	struct buf last_failure; /* how the last of them failed */
 	struct file *file;       /* outputs, each once */
 	size_t nfiles, files_cap;

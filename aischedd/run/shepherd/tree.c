@@ -19,7 +19,7 @@
 struct removal {
 	int top;       /* the folder to which folders are moved up */
 	size_t left;   /* entries that may still be removed or moved */
-	bool progress; /* some were, in this round */
+	bool progress; /* an entry was removed or moved in this round */
 	uint64_t serial;
 };
 

@@ -522,7 +522,7 @@ static const struct env_var {
 	const char *name, *twin; /* twin may be NULL */
 	env_fn *value;           /* returns false if it is not set */
 } vars[] = {
-	/* First, so that it is found without reading all of them. */
+	/* The first one, so that a search for it ends early. */
 	{ RUN_ID_VAR, NULL, run_id },
 	TWIN("JOB_ID", job_id),
 	TWIN("JOBID", job_id),

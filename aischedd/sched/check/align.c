@@ -5,7 +5,7 @@
 #include "aischedd/sched/check/lists.h"
 
 enum {
-	SETS_OF = 8, /* NUMA nodes of which all sets are tried */
+	SETS_OF = 8, /* with up to so many NUMA nodes, all sets are tried */
 	SETS_MAX = SNAP_NUMAS * (SNAP_NUMAS + 1) / 2
 };
 
@@ -190,8 +190,8 @@ struct align_best check_align_best(const struct snap *s, uint32_t req,
 		uint32_t set = all.set[i], groups;
 		uint32_t size = (uint32_t)__builtin_popcount(set);
 
-		/* In all NUMA nodes, only what is bound needs memory of each.
-		 */
+		/* In the set of all NUMA nodes, only a task that is bound needs
+		 * free memory in each of them. */
 		if ((ret.fits && size > ret.numas) ||
 		    !has_cpus(s, req, node, nfree->thread, set) ||
 		    ((snap_binds(s, req) || size < n) &&

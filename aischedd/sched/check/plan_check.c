@@ -32,8 +32,8 @@ struct check {
 	uint32_t *jobs_on, *mine; /* by node: tasks of all jobs, of this job */
 	uint8_t *closed;          /* by node: 1 if an exclusive job is there */
 	uint32_t *row_started;    /* by row */
-	/* A start has tasks above its minimum, which were added after later
-	 * starts. */
+	/* Some start has tasks above its minimum. They are listed with it, but
+	 * were added after later starts. */
 	bool grew;
 	uint32_t wishes; /* starts that were compared with others */
 	bool weighed;    /* nodes differ in weight */
@@ -361,7 +361,7 @@ static bool can_judge_wishes(const struct check *c)
 
 		if (v->why == WHY_Priority || v->expected != SNAP_NEVER)
 			return false;
-		/* It may hold back the jobs behind it. */
+		/* This waiting job may hold back those behind it. */
 		if (v->why != WHY_None &&
 		    (!s->policy.backfill || s->member[first].since < s->now))
 			return false;
@@ -381,7 +381,7 @@ static uint64_t excess_of(const struct snap *s, uint32_t req, uint32_t node,
 
 	span = span ? span : 1; /* more memory than its NUMA nodes have */
 	if (s->req.numa[req] == NUMA_ANY || numas < span)
-		numas = span; /* a task without devices is in none */
+		numas = span; /* a task without devices is in no NUMA node */
 	return (uint64_t)(numas - span) << 32 | (cares ? groups - least : 0);
 }
 

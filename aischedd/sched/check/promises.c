@@ -57,8 +57,8 @@ static int64_t after(const struct snap *s, uint32_t req, uint32_t queue,
 	return resv != SNAP_NONE ? s->resv.end[resv] : FOREVER;
 }
 
-/* A job of the row that has its nodes from a time on leaves them. It had run
- * for a part of its limit if it resumes. */
+/* Returns when a job of the row that begins at `from` leaves its nodes. If it
+ * resumes, a part of its time limit was already over. */
 static int64_t row_ends(const struct snap *s, uint32_t row, int64_t from)
 {
 	uint32_t req = s->pend.req[row], run = s->pend.resumes[row];

@@ -376,9 +376,11 @@ static bool is_alone(const struct audit *a, const struct free_room *r,
 	return r->tasks[h->node] == own;
 }
 
-/* Whether a task of a claim, alone on its node, can have what it demands of
- * NUMA nodes and links. Surely not if it cannot even when only bound tasks are
- * there. A job that grows already has GPUs there. */
+/*
+ * Whether a task of a claim, alone on its node, can have what it demands of
+ * NUMA nodes and links. NO if that fails even when no memory is taken but that
+ * of bound tasks. MAYBE for a job that grows, as it already has GPUs there.
+ */
 static enum room_answer is_aligned(const struct audit *a,
                                    const struct free_room *r,
                                    const struct room_held *h)
@@ -532,9 +534,9 @@ static const struct plan_claim *claim_of_run(const struct audit *a,
 	return NULL;
 }
 
-/* Whether a claim of another job needs certain devices of the node, or parts of
- * them. It was placed before the claimant, or after it, and keeps its devices
- * although it might do with others. */
+/* Whether another job has a claim on the node for certain devices, or for parts
+ * of devices. That job keeps the devices that it was given, even if others
+ * would do, so the claimant may need more evictions than amounts say. */
 static bool shares_devices(const struct audit *a, const struct claims *all,
                            uint32_t node, uint64_t claimant)
 {

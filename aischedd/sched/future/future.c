@@ -302,9 +302,12 @@ static struct future_due **put_trial(struct future *a, uint32_t node,
 	return at;
 }
 
-/* Try to keep room for the tasks. If that fails, *ret is the entry that then
- * finds too little: one in force while they run, or a later one, because which
- * devices the entries in between get depends on them. */
+/*
+ * Try to keep room for the tasks. If that fails, *ret is the entry that forbids
+ * it: the one in force when they start, or one that finds too little once they
+ * are there. That one may begin after they have ended, because the devices of
+ * later entries depend on those of earlier ones.
+ */
 static bool try_it(struct future *a, uint32_t node,
                    const struct future_ask *ask, int64_t n, int64_t from,
                    int64_t until, const struct future_due **ret)
@@ -322,11 +325,12 @@ static bool try_it(struct future *a, uint32_t node,
 
 	future_walk_begin(&w, a, node);
 	walk_dues(&w);
-	/* Only entries that are not void without the trial count. If no room is
-	 * kept at that time, it does not count either that the trial itself
-	 * finds too little: the caller looks at what is free. (An entry can
-	 * become void when jobs are evicted: earlier entries then get other
-	 * devices.) */
+	/*
+	 * Skip entries that find too little even without the trial: they are
+	 * void. (An entry can become void when jobs are evicted, because
+	 * earlier entries then get other devices.) Skip the trial itself if no
+	 * room is kept at its start: the caller looks at what is free now.
+	 */
 	while (w.cut && (w.cut->is_void || (w.cut == &a->trial && !due))) {
 		w.cut = NULL;
 		walk_dues(&w);

@@ -60,7 +60,7 @@ struct future_due {
 	uint64_t own;       /* GPUs that the job has there already */
 	uint32_t nwithheld; /* tasks for which only amounts are kept */
 	bool lacks;         /* it found less than what is kept for it */
-	bool is_void;       /* it would without the trial, too: see try_it() */
+	bool is_void; /* it lacks room even without the trial: see try_it() */
 };
 
 /* The needs of one task, to be compared with points. */

@@ -54,8 +54,8 @@ static void release(struct future_walk *w, const struct future_run *stay)
 	          a->s->cpu_use, !a->s->run.suspended[stay->run], true, 1);
 }
 
-/* Keep only amounts for tasks that find no devices, as others may free theirs;
- * n = 0: no longer. */
+/* Keep amounts, but no devices, for n tasks that find none: others may free
+ * some by then. n = 0: keep nothing for them any longer. */
 static void withhold(struct future_walk *w, struct future_due *d, uint32_t n)
 {
 	struct future_ask ask = future_ask_of(w->a, d->req, 1);

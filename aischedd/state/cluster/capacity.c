@@ -70,7 +70,8 @@ static bool is_alike(const struct node *a, const struct node *b)
 	                                    : a->gpu_type == b->gpu_type));
 }
 
-/* Returns what the part of a node is that no job holds; OFFERED: idle. */
+/* Returns to which part the amounts of a node belong that no job holds;
+ * OFFERED: they are idle. */
 static enum capacity_part rest_of(const struct state *state, uint32_t i,
                                   int64_t now)
 {
@@ -129,9 +130,8 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Nobody knows what a rollup counted before it was loaded. Returns when it
- * begins to count what is found first: at the time up to which it was stored.
- */
+/* Returns from when on the first look at a loaded rollup counts: nobody knows
+ * what there was before, so from the time up to which it was stored. */
 static int64_t goes_on_at(const struct state *state, const struct capacity *row,
                           const struct rollup *r, int64_t now_ms)
 {
@@ -176,7 +176,8 @@ bool state_look_at_capacity(struct state *state)
 
 		if (row->waits)
 			continue;
-		/* All that is offered comes last: the others look at it. */
+		/* OFFERED is the first part and comes last: goes_on_at() of the
+		 * others reads how far it is booked. */
 		for (int p = CAPACITY_PARTS - 1; p >= 0; p--)
 			count(state, row, p, now_ms);
 		row->known = true;

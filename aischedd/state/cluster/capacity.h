@@ -44,8 +44,8 @@ struct capacity_table {
 /* Whether the rollup is of capacity, and of which part. */
 bool rollup_is_capacity(const struct rollup *r, enum capacity_part *ret_part);
 
-/* The state was loaded, and is not older than this: from then on the capacity
- * counts that is found first. */
+/* The state was loaded; what it says was true until since_ms at least. Capacity
+ * that is found in the first look counts from then on. */
 void state_capacity_since(struct state *state, int64_t since_ms);
 
 /* Whether something has changed since the last look. */

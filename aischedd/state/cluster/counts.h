@@ -43,12 +43,13 @@ struct queue_counts {
 	uint64_t aside[WHY_NREASONS];  /* now: pending, but in no row */
 	uint64_t judged[WHY_NREASONS]; /* in rows, when the last pass ended */
 	uint64_t idle_gpus; /* now: jobs whose GPUs do nothing for too long */
-	int64_t pending[RES_N]; /* they ask for; units of enum resource */
-	int64_t oldest; /* the oldest of those has been eligible since then;
-	                   NO_TIME: none */
-	/* Pending jobs that had waited longer than the queue allows (most_s) at
-	 * the time of the pass (at); and, by parts of most_s, those that will
-	 * have at that time after it. */
+	int64_t pending[RES_N]; /* asked for by pending jobs; units of enum
+	                           resource */
+	int64_t oldest; /* since when the first of the pending jobs has been
+	                   eligible; NO_TIME: there is none */
+	/* Pending jobs that had waited for longer than the queue allows
+	 * (most_s) at the time of the pass (at); and those that reach that
+	 * limit after it, by parts of most_s. */
 	struct overdue {
 		uint64_t n, later[OVERDUE_PARTS];
 		int64_t most_s, at;
@@ -86,7 +87,7 @@ const struct queue_counts *state_queue_counts(const struct state *state,
 const struct count_table *state_count_table(const struct state *state);
 
 /* Returns how many pending jobs of the queue have waited by now for longer than
- * it allows. It may be late by a part of that time. */
+ * it allows; a job is counted late, by up to a part of that time. */
 uint64_t counts_overdue(const struct queue_counts *counts, int64_t now);
 
 /* Returns the sum of a rate up to now. */

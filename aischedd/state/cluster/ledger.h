@@ -57,7 +57,7 @@ struct ledger {
 	struct gpu_use gpu, gpu_before; /* of this attempt; of earlier ones */
 	int64_t cost_before; /* of earlier attempts; SPEC_UNSET: not known */
 	char *pool;          /* of the attempt before, or NULL */
-	int64_t idle_ms; /* no GPU did anything for so long; is not stored */
+	int64_t idle_ms; /* for how long no GPU has done anything; not stored */
 	int64_t wait_ms; /* before the first attempt; later SPEC_UNSET */
 	struct ledger_piece *piece; /* of this attempt, up to piece_ms */
 	size_t npieces, piece_cap;

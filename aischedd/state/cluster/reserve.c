@@ -18,7 +18,7 @@ enum {
 	DAY_S = 24 * 60 * 60,
 	/* no reservation begins later or lasts longer */
 	HORIZON_S = 366 * DAY_S,
-	LATE_S = 60 /* a start that was "now" may be this much in the past */
+	LATE_S = 60 /* how far in the past a start "now" may be */
 };
 
 static struct window window_of(const struct reservation *r)

@@ -189,8 +189,8 @@ struct rollup *rollup_find(const struct state *state, int64_t id);
 void rollup_change(struct state *state, struct rollup *r,
                    const int64_t rate[RATES], int sign, int64_t at_ms);
 
-/* A loaded job holds at these rates; it did so already when the rollup was
- * booked. */
+/* Add the rates of a loaded job, without booking: it held at these rates before
+ * the rollup was stored. */
 void rollup_resume(struct rollup *r, const int64_t rate[RATES]);
 
 /* Count the first start of a job after this wait. */

@@ -141,9 +141,9 @@ size_t state_cron_live(struct state *state, struct cron_entry *entry,
                        const uint64_t **ret);
 
 /*
- * Take what is due: all times up to now are settled then, whether they run or
- * not. Returns true if there is a run, for the time *ret. up_since: when the
- * daemon began.
+ * Take what is due. All times up to now are settled then: at most one of them
+ * has a run. Returns true if there is a run, for the time *ret. up_since: when
+ * the daemon began.
  */
 bool state_cron_take(struct state *state, struct cron_entry *entry,
                      int64_t up_since, int64_t now, int64_t *ret);

@@ -199,7 +199,7 @@ static enum met judge(struct state *state, struct job *job, struct dep *dep,
 	return NOT_YET;
 }
 
-/* Returns its first aftercorr condition, or NULL. */
+/* Returns the first aftercorr condition of the job, or NULL. */
 static const struct dep *corresponds(const struct job *job)
 {
 	for (uint32_t i = 0; i < job->deps->n; i++)

@@ -74,7 +74,8 @@ void nodes_absolve(struct state *state, const struct job *job);
 void evict_why(const struct state *state, const struct job *job,
                struct buf *text, int64_t *ret_expected);
 
-/* Append that sentence for a job for which these would be evicted. */
+/* Append the same sentence for a job that does not exist yet and for which
+ * these jobs would be evicted from these nodes. */
 void evict_text(const struct state *state, const uint64_t *job, uint32_t njobs,
                 const uint32_t *node, uint32_t nnodes, struct buf *text);
 

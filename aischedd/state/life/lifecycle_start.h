@@ -8,10 +8,11 @@
 
 life_handler life_start, life_started, life_start_failed, life_start_again;
 
-/* Give the job these nodes; take all its nodes from it. */
+/* life_place() gives the job these nodes, life_unplace() takes all of its nodes
+ * from it. */
 void life_place(struct state *state, struct job *job, const struct placement *p,
                 int64_t now);
-/* Keep what a job has whose nodes are all its own. */
+/* Note in the request of a job that takes whole nodes how much it holds. */
 void life_count_nodes(struct state *state, struct job *job);
 void life_unplace(struct state *state, struct job *job, int64_t now);
 

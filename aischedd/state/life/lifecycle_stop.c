@@ -120,7 +120,8 @@ void life_set_idle(struct state *state, struct job *job, bool idle)
 	counts_jobs(state, job, 1);
 }
 
-/* No use is stored: the end, or the shepherd after a restart, tells again. */
+/* The use of GPUs is not stored: the end of the attempt tells it again, or the
+ * shepherd does after a restart. */
 int life_used(struct state *state, struct job *job, const struct event_in *ev,
               struct err *err)
 {

@@ -11,8 +11,8 @@
 struct requeue {
 	const struct job *job;
 	const char *user, *queue;
-	/* Whether another task of the array failed; asked if none of them is in
-	 * the state, because that reads all of them. */
+	/* Whether another task of the array failed. Called only if no such task
+	 * is in the state, because it reads all tasks from the store. */
 	bool (*others_failed)(uint64_t array, uint64_t job, void *arg);
 	void *arg;
 	/* The user who asks; their groups count only if the job is their own.

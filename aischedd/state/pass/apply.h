@@ -36,8 +36,8 @@ void state_apply_plan(struct state *state, const struct snap *snap,
                       const struct plan *plan, struct arena **arena,
                       int64_t now);
 
-/* The same, but leave the arena to the caller, with what was kept of the plan
- * before: a million rows take long to free. */
+/* The same, but the caller frees the arena, which then also has what was kept
+ * of the plan before: freeing a million rows takes long. */
 void state_use_plan(struct state *state, const struct snap *snap,
                     const struct plan *plan, struct arena *arena, int64_t now);
 

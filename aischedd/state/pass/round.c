@@ -82,7 +82,7 @@ void round_begin(struct state *state, struct snap *snap, struct arena *arena,
 {
 	struct round *r = &state->round;
 
-	let_go(r); /* of a pass that was given up */
+	let_go(r); /* drop what an abandoned pass had taken */
 	r->goes_on &= state->last_plan.verdict && r->gen == state->gen;
 	r->stale = r->goes_on && (r->stale || r->noted != state->nchanges);
 	r->noted = state->nchanges;

@@ -46,7 +46,7 @@ struct row_index {
 	uint32_t nslots, *slot; /* slots ever used; those free now */
 	size_t nfree_slots, slot_cap;
 	uint32_t pins;       /* snapshots that read keys on another thread */
-	struct row *dropped; /* rows to free when there is none */
+	struct row *dropped; /* rows to free once pins is 0 */
 };
 
 /* The request comes first, then whose it is: jobs with the same request share

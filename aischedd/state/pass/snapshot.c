@@ -190,7 +190,7 @@ static struct snap *finish(struct build *b)
 	return b->snap;
 }
 
-/* Take all that may change. */
+/* Copy what may change before the snapshot is finished. */
 static struct build *take(const struct state *state, int64_t now,
                           struct arena *arena, const struct job *extra,
                           bool only)

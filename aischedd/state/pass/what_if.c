@@ -20,8 +20,8 @@
 #include "libcommon/steps.h"
 
 enum {
-	STEPS_PLAN = 500,  /* of a pass that has nothing to do */
-	STEPS_PLANNED = 10 /* of a row, a run or a node in a pass */
+	STEPS_PLAN = 500,  /* a pass that has nothing to do */
+	STEPS_PLANNED = 10 /* each row, run and node of a pass */
 };
 
 /* --- test-only --------------------------------------------------------- */

@@ -254,8 +254,8 @@ enum reason state_why(const struct state *state, const struct job *job,
 	return why;
 }
 
-/* light: of its user. For users above the average no job is overdue, unless a
- * max_wait promises it. */
+/* light: the lightness of its user. A job of a user above the average is never
+ * overdue, unless its queue has a max_wait, which is a promise. */
 static bool is_overdue(const struct conf *conf, const struct job *job,
                        const struct snap_policy *policy, uint32_t light,
                        int64_t now)

@@ -31,7 +31,7 @@ struct kube;
 struct kube_adoptee {
 	struct kube *kube;
 	struct kube_foreign at; /* owns its strings */
-	bool seen; /* the watch has shown it; else only the daemon named it */
+	bool seen;              /* 0: only the daemon has named it */
 	bool gone, marked;
 	/* the object to offer; NULL: taken, or not to be offered */
 	json_t *obj;

@@ -16,7 +16,7 @@ struct adopt_call {
 	TAILQ_ENTRY(adopt_call) of_list;
 	struct kube *kube;
 	enum kube_adopt_kind kind;
-	char *uid, *pod; /* of the Job; of its pod, or NULL */
+	char *uid, *pod; /* the uid of the Job; that of its pod, or NULL */
 };
 
 static const struct {

@@ -91,7 +91,7 @@ static struct kube_adopt_slot *free_slot(struct kube_adoptee *j,
 	return NULL;
 }
 
-/* Free the slot of a pod that is over for its replacement. */
+/* If the pod is over, free its slot, so that its replacement can have it. */
 static void settle(struct kube_adopt_pod *p)
 {
 	if (p->slot && p->pod.ran)

@@ -15,9 +15,10 @@ struct seen {
 	char *name;
 	json_t *obj;
 	bool marked; /* not yet seen in the list being read */
-	bool gone;   /* a claim that the daemon is still to be told about */
+	bool gone;   /* a claim that is gone, still to be told */
 	char *told;  /* a claim: what the daemon was told; NULL: nothing */
-	uint32_t refusals; /* a claim: how often no volume was made */
+	uint32_t refusals; /* a claim: how often the cluster failed to make its
+	                      volume */
 };
 
 static struct map *map_of(struct kube *kube, int what)
@@ -165,8 +166,8 @@ static void reach_bound(struct kube *kube, const struct kube_claim_said *c,
 	           c->volume);
 }
 
-/* Its volume is made once its first pod has a node; or it waits for a volume
- * that somebody else makes. */
+/* Say what a claim without volume waits for: for its first pod to have a node,
+ * or for a volume that somebody else makes. */
 static void reach_unbound(struct kube *kube, const struct kube_claim_said *c,
                           struct reach *ret)
 {

@@ -64,8 +64,8 @@ enum kube_claims_state kube_claims_look(struct kube *kube, const char *mount,
                                         uint32_t refusals,
                                         struct kube_claims_next *ret);
 
-/* Take over a claim as a PATCH returned it. The watch brings the same later;
- * until then nobody shall ask again. */
+/* Take over a claim as the answer to a PATCH shows it, so that nobody asks
+ * again before the watch brings the same. */
 void kube_claims_answered(struct kube *kube, json_t *obj);
 void kube_claims_free(struct kube_claims *claims);
 

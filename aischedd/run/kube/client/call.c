@@ -324,8 +324,8 @@ void kube_call_launch(struct kube_call *call)
 	const struct kube_credential *cred = &http->credential;
 	struct kube_transfer *t = &call->transfer;
 
-	/* A late try ends here, if the process was suspended while its timer
-	 * was due. */
+	/* The deadline may have passed already, if this process was suspended
+	 * while its timer was due. */
 	if (kube_call_is_late(call)) {
 		kube_call_give_up(call);
 		return;

@@ -20,7 +20,7 @@ enum {
 const struct kube_limits kube_limits_default = {
 	.inflight = 16,
 	.try_ms = 30000,
-	.file_ms = 3000, /* so that the Lease is not late */
+	.file_ms = 3000, /* short, because the Lease waits, too */
 	.plugin_ms = 30000,
 	.backoff_ms = 250,
 	.backoff_max_ms = 5000,

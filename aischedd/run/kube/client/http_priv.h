@@ -34,7 +34,7 @@ struct kube_http {
 	bool stale;                 /* read the files before the next try */
 	struct kube_load *load;     /* while they are read */
 	bool awaits_load;           /* calls wait for it */
-	int64_t loaded_ms;          /* when that began, or ended */
+	int64_t loaded_ms; /* when reading began or, since then, ended */
 	struct kube_credential credential; /* from the plugin */
 	int64_t renew_at;                  /* unix seconds, if it expires */
 	struct kube_plugin_run *run;       /* while it runs */

@@ -17,8 +17,9 @@ struct event_base;
 struct kube_load;
 
 /*
- * config: owned by the callee; NULL: err has the reason. over: false: the
- * deadline has passed; it is called again when the files are read.
+ * config: owned by the callee; NULL: err has the reason. over: no further call
+ * follows; false: the deadline has passed, and fn is called again when the
+ * files are read.
  */
 typedef void kube_load_fn(struct kube_config *config, const struct err *err,
                           bool over, void *arg);
@@ -29,8 +30,8 @@ struct kube_load *kube_load_start(struct event_base *base, const char *path,
                                   const char *context, int64_t deadline_ms,
                                   kube_load_fn *fn, void *arg, struct err *err);
 
-/* fn will not be called. To be done after its last call, too. NULL is
- * allowed. */
+/* Free; fn is not called any more. Needed after the last call of fn, too. NULL
+ * is allowed. */
 void kube_load_free(struct kube_load *load);
 
 #endif

@@ -67,8 +67,8 @@ static void explain(const struct kube_call *call, CURLcode code,
 	}
 }
 
-/* Try again as soon as the server takes requests. A Lease call does not wait
- * for that, and so needs a pause of its own. */
+/* Try again as soon as the server takes requests. A Lease call goes out even
+ * while the others are held back, so it pauses by itself. */
 static void retry(struct kube_call *call, int code, const char *reason,
                   const struct err *err)
 {

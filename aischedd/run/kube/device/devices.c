@@ -13,7 +13,7 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* The claims that have a device: one, unless somebody errs. */
+/* The claims that have the same device: more than one only by mistake. */
 struct holders {
 	struct kube_claimed **claim;
 	size_t n, cap;
@@ -57,7 +57,8 @@ static void use_del(struct kube_devices *devices,
 	free(use);
 }
 
-/* Whether a task of ours has it, or is to have it: the daemon knows. */
+/* Whether the claim is for a task of ours that runs or is to run: then the
+ * daemon counts its devices itself. */
 static bool is_planned(const struct kube *kube,
                        const struct kube_claimed *claim)
 {

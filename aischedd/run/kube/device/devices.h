@@ -50,7 +50,8 @@ struct kube_claimed {
 	bool marked;     /* not yet seen in the list being read */
 	char *asked;     /* the version that we asked to change, or NULL */
 	uint64_t seq;    /* when its allocation was seen; 0: never */
-	int64_t idle_ms; /* ours: since when no task needs it; 0: one does */
+	int64_t idle_ms; /* of a claim of ours: since when no task needs it; 0:
+	                    some task does */
 	uint32_t n;
 	struct kube_claimed_gpu {
 		char *pool, *name;
@@ -108,8 +109,8 @@ const struct kube_claimed *kube_devices_rival(const struct kube *kube,
 /* Tell the daemon later which devices of an attempt are its own by now. */
 void kube_devices_touch(struct kube_attempt *a);
 
-/* Tell the daemon now which devices of an attempt are not free yet: it is over,
- * or has fewer tasks, or they are other ones. */
+/* Tell the daemon now which of its devices are not free yet, after an attempt
+ * has ended, lost tasks or got other devices. */
 void kube_devices_settle(struct kube_attempt *a);
 
 /* Take over a claim as the answer to a POST had it. */

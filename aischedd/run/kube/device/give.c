@@ -19,8 +19,8 @@ enum {
 
 /* --- how ------------------------------------------------------------------ */
 
-/* Blame the nodes that give their GPUs in the other way than most that were
- * looked at before. */
+/* Fail the start, as nodes give their GPUs in different ways. The node of this
+ * slot differs from those before it: blame it. */
 static void fail_mixed(struct kube_attempt *a, struct kube_slot *slot)
 {
 	char *text = xasprintf(
@@ -33,7 +33,7 @@ static void fail_mixed(struct kube_attempt *a, struct kube_slot *slot)
 	free(text);
 }
 
-/* Whether all nodes that give it GPUs do so in its way. */
+/* Whether all of its nodes with GPUs give them in the same way. */
 static bool is_one_kind(struct kube_attempt *a)
 {
 	for (uint32_t i = 0; i < a->slots.n; i++) {
@@ -134,7 +134,7 @@ static bool fill(struct kube_attempt *a, struct kube_slot *slot,
 
 	if (rival && rival->ours && rival->owner.job == a->id.job &&
 	    rival->owner.attempt == a->id.attempt)
-		return false; /* another pod of it is to leave first */
+		return false; /* wait: another pod of it still has it */
 	if (rival)
 		return fail(
 		    a, slot,

@@ -24,8 +24,8 @@ struct kube_gives {
 	bool named;     /* its template names the claim */
 };
 
-/* Decide how its GPUs are given; its slots are set. Returns false if some nodes
- * give them in one way and some in the other: the start has failed. */
+/* Decide how the attempt is given its GPUs; its slots are set. If some nodes
+ * give them by claims and others do not, the start fails: returns false. */
 bool kube_give_order(struct kube_attempt *a);
 
 /* Returns the devices for which the claim of that index was made; 0: there is

@@ -13,7 +13,7 @@
 #include "aischedd/run/kube/object/slice.h"
 #include "libcommon/mem.h"
 
-enum { MAX_SLICES = 64 /* of a node; no driver has that many */ };
+enum { MAX_SLICES = 64 /* of a node; no driver makes that many */ };
 
 struct shown;
 
@@ -153,8 +153,8 @@ uint64_t kube_devices_bits(const struct kube *kube,
 
 /* --- slices that count ---------------------------------------------------- */
 
-/* Returns whether it is of the highest generation of its pool. *ret_n: how many
- * are. */
+/* Whether the slice is of the highest generation of its pool. *ret_n: how many
+ * slices of the pool are. */
 static bool counts(const struct shown *node, const struct kube_slice *slice,
                    int64_t *ret_n)
 {

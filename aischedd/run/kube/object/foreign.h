@@ -40,7 +40,8 @@ struct kube_foreign {
 	const char *priority_class;   /* of its pods, or "" */
 	uint32_t width;               /* pods that run at once at its start */
 	int64_t rest; /* pods still to succeed; INT64_MAX: any number */
-	/* A daemon has written on it that it took it. */
+	/* taken: its labels say that some daemon has taken it; ours: that it
+	 * was this daemon. */
 	bool taken, ours;
 	uint64_t job; /* if ours: its job, 0: none */
 };

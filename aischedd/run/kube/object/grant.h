@@ -19,7 +19,7 @@
 #define KUBE_NOTE_NODE  "aisched.io/node"
 #define KUBE_NOTE_GPUS  "aisched.io/gpus"
 
-/* Longer by "-INDEX" than those of Jobs. */
+/* Names of claims are longer than those of Jobs, by "-INDEX". */
 enum { KUBE_GRANT_SIZE = KUBE_NAME_SIZE + 12 };
 
 /* The devices of a node that a pod gets. */

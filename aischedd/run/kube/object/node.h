@@ -16,7 +16,8 @@
 
 struct kube_node_said {
 	bool down;
-	bool cordoned; /* or has a condition in which nothing starts there */
+	bool cordoned; /* cordoned, or in a condition in which nothing starts
+	                  there */
 	char *reason;  /* why down or cordoned; NULL: neither */
 	struct kube_amount have;
 	char *gpu_type; /* or NULL */

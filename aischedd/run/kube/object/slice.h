@@ -20,7 +20,7 @@ struct kube_gpu {
 	char *type;   /* its product, as a word; NULL: not told */
 	int numa;     /* its NUMA node; -1: not told */
 	int part[3];  /* partitions of 2, 4 and 8 that have it; -1: not told */
-	bool tainted; /* by a taint that keeps off claims like ours */
+	bool tainted; /* it has a taint that claims like ours do not tolerate */
 	bool parted;  /* may be given to several at a time, or is a part */
 };
 
