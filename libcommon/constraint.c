@@ -213,8 +213,9 @@ static int parse_any(struct parser *x)
 	return 0;
 }
 
-int constraint_parse(const char *s, constraint_word_fn *word, void *arg,
-                     int32_t *ret, size_t cap, size_t *ret_n, struct err *err)
+/* Parse an expression, or with list several that are separated by commas. */
+static int parse(const char *s, bool list, constraint_word_fn *word, void *arg,
+                 int32_t *ret, size_t cap, size_t *ret_n, struct err *err)
 {
 	struct parser x = { .text = s,
 		            .p = s,
@@ -222,27 +223,7 @@ int constraint_parse(const char *s, constraint_word_fn *word, void *arg,
 		            .arg = arg,
 		            .rule = ret,
 		            .cap = cap,
-		            .err = err };
-
-	if (parse_any(&x) < 0)
-		return -1;
-	if (*x.p)
-		return bad(&x, "something other than '&' or '|'");
-	*ret_n = x.n;
-	return 0;
-}
-
-int constraint_parse_list(const char *s, constraint_word_fn *word, void *arg,
-                          int32_t *ret, size_t cap, size_t *ret_n,
-                          struct err *err)
-{
-	struct parser x = { .text = s,
-		            .p = s,
-		            .word = word,
-		            .arg = arg,
-		            .rule = ret,
-		            .cap = cap,
-		            .list = true,
+		            .list = list,
 		            .err = err };
 
 	for (int n = 0;; x.p++) {
@@ -250,13 +231,27 @@ int constraint_parse_list(const char *s, constraint_word_fn *word, void *arg,
 			return bad(&x, "too many wishes");
 		if (parse_any(&x) < 0)
 			return -1;
-		if (*x.p != ',')
+		if (!list || *x.p != ',')
 			break;
 	}
 	if (*x.p)
-		return bad(&x, "something other than '&', '|' or ','");
+		return bad(&x, list ? "something other than '&', '|' or ','"
+		                    : "something other than '&' or '|'");
 	*ret_n = x.n;
 	return 0;
+}
+
+int constraint_parse(const char *s, constraint_word_fn *word, void *arg,
+                     int32_t *ret, size_t cap, size_t *ret_n, struct err *err)
+{
+	return parse(s, false, word, arg, ret, cap, ret_n, err);
+}
+
+int constraint_parse_list(const char *s, constraint_word_fn *word, void *arg,
+                          int32_t *ret, size_t cap, size_t *ret_n,
+                          struct err *err)
+{
+	return parse(s, true, word, arg, ret, cap, ret_n, err);
 }
 
 bool constraint_word_holds(const char *word, const char *feature)

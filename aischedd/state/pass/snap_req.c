@@ -148,31 +148,19 @@ static void push_unreached(struct build *b, const char *claims, uint64_t pools)
 		b->avoids.n = before;
 }
 
-static void push_items(struct build *b, struct arena_list *list,
-                       const int32_t *item, size_t n)
+/* Add the constraint, or with wishes the list of them. */
+static void push_rule(struct build *b, const char *text, bool wishes)
 {
+	int32_t rule[CONSTRAINT_MAX_ITEMS];
+	size_t n = 0;
+
+	if (!*text ||
+	    (wishes ? constraint_parse_list : constraint_parse)(
+		text, snapshot_word, b, rule, ARRAY_SIZE(rule), &n, NULL) < 0)
+		return;
 	for (size_t i = 0; i < n; i++)
-		*(int32_t *)snapshot_push(b, list, sizeof(int32_t)) = item[i];
-}
-
-static void push_rule(struct build *b, const char *text)
-{
-	int32_t rule[CONSTRAINT_MAX_ITEMS];
-	size_t n = 0;
-
-	if (*text && constraint_parse(text, snapshot_word, b, rule,
-	                              ARRAY_SIZE(rule), &n, NULL) == 0)
-		push_items(b, &b->rules, rule, n);
-}
-
-static void push_prefer(struct build *b, const char *text)
-{
-	int32_t rule[CONSTRAINT_MAX_ITEMS];
-	size_t n = 0;
-
-	if (*text && constraint_parse_list(text, snapshot_word, b, rule,
-	                                   ARRAY_SIZE(rule), &n, NULL) == 0)
-		push_items(b, &b->prefers, rule, n);
+		*(int32_t *)snapshot_push(b, wishes ? &b->prefers : &b->rules,
+		                          sizeof(int32_t)) = rule[i];
 }
 
 static void push_licenses(struct build *b, const char *text)
@@ -238,8 +226,8 @@ uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash)
 	r->gpu_type = r->profile ? SNAP_NONE
 	                         : snapshot_word_or_none(b, text[KEY_GPU_TYPE]);
 	r->reservation = reservation_of(b->snap, text[KEY_RESERVATION]);
-	push_rule(b, text[KEY_RULE]);
-	push_prefer(b, text[KEY_PREFER]);
+	push_rule(b, text[KEY_RULE], false);
+	push_rule(b, text[KEY_PREFER], true);
 	push_hosts(b, &b->wants, text[KEY_WANT]);
 	push_hosts(b, &b->avoids, text[KEY_AVOID]);
 	push_unreached(b, text[KEY_CLAIMS], r->key->pools);
