@@ -276,8 +276,8 @@ static bool is_of_use(const struct snap *snap, const struct plan *plan,
 /* A plan that may be improved by rehearsals. */
 struct draft {
 	const struct snap *origin, *snap; /* snap: origin with granted claims */
-	const struct plan *plan;
-	struct vain *vain; /* by row */
+	const struct plan *plan, *first;  /* first: made without a rehearsal */
+	struct vain *vain;                /* by row */
 	bool doubtful;
 };
 
@@ -307,30 +307,39 @@ static bool serves_claims(const struct snap *s, const struct snap *before,
 	return served;
 }
 
-/* Whether the queue of a waiting job has a row that is granted a claim. */
-static bool is_granted_beside(const struct snap *s, const struct snap *before,
-                              uint64_t job)
+/* The row of a waiting job, or SNAP_NONE. */
+static uint32_t row_of(const struct snap *s, uint64_t job)
 {
-	uint32_t queue = SNAP_NONE;
-
 	for (uint32_t row = 0; row < s->pend.n; row++) {
 		for (uint32_t m = s->pend.member_first[row];
-		     m < s->pend.member_first[row + 1]; m++)
-			queue = s->member[m].job == job ? s->pend.queue[row]
-			                                : queue;
+		     m < s->pend.member_first[row + 1]; m++) {
+			if (s->member[m].job == job)
+				return row;
+		}
 	}
-	for (uint32_t row = 0; row < s->pend.n; row++) {
-		if (s->pend.queue[row] == queue &&
-		    nclaims_of(s->pend.claim_first, row) >
-		        nclaims_of(before->pend.claim_first, row))
-			return true;
-	}
-	return false;
+	return SNAP_NONE;
 }
 
-/* Whether no job is promised a later start than in the last plan for the sake
- * of its own queue: granted claims are served before jobs that are ahead. */
-static bool keeps_promises(const struct snap *s, const struct snap *before,
+/* Whether a row that is granted a claim is behind a waiting job in its queue,
+ * by the positions in the first plan. */
+static bool is_granted_behind(const struct draft *d, const struct snap *s,
+                              uint64_t job)
+{
+	uint32_t of = row_of(s, job);
+	const struct verdict *v = d->first->verdict;
+	bool any = false;
+
+	for (uint32_t row = 0; of != SNAP_NONE && row < s->pend.n; row++)
+		any |= s->pend.queue[row] == s->pend.queue[of] &&
+		       nclaims_of(s->pend.claim_first, row) >
+		           nclaims_of(d->origin->pend.claim_first, row) &&
+		       (!v[row].position || v[row].position > v[of].position);
+	return any;
+}
+
+/* Whether no job is promised a later start than in the last plan for one behind
+ * it in its queue: granted claims are served before jobs that are ahead. */
+static bool keeps_promises(const struct draft *d, const struct snap *s,
                            const struct plan *plan)
 {
 	for (uint32_t i = 0; i < plan->npromises; i++) {
@@ -338,7 +347,7 @@ static bool keeps_promises(const struct snap *s, const struct snap *before,
 		const struct snap_promise *last = promise_last(s, it->job, 0);
 
 		if (last && it->start > last->start && it->start > s->now &&
-		    is_granted_beside(s, before, it->job))
+		    is_granted_behind(d, s, it->job))
 			return false;
 	}
 	return true;
@@ -375,7 +384,7 @@ static bool leave_out(struct draft *d, const struct vain *vain,
 	const struct plan *plan = plan_once(d->snap, vain, arena, &doubtful);
 
 	if (!is_of_use(d->snap, plan, vain) || !keeps_claims(d, plan, vain) ||
-	    !keeps_promises(d->snap, d->origin, plan))
+	    !keeps_promises(d, d->snap, plan))
 		return false;
 	memcpy(d->vain, vain, d->snap->pend.n * sizeof(*vain));
 	d->plan = plan;
@@ -407,7 +416,7 @@ static bool grant(struct draft *d, const struct snap *then,
 	plan = plan_once(snap, out, arena, &doubtful);
 	if (!serves_claims(snap, d->snap, plan) ||
 	    !is_of_use(snap, plan, out) || !keeps_claims(d, plan, out) ||
-	    !keeps_promises(snap, d->origin, plan))
+	    !keeps_promises(d, snap, plan))
 		return false;
 	memcpy(d->vain, out, s->pend.n * sizeof(*out));
 	d->snap = snap;
@@ -446,7 +455,7 @@ const struct plan *sched_plan(const struct snap *snap, struct arena *arena)
 	struct arena *scratch;
 	int left = snap->pend.n + snap->run.n > FEW_ROWS ? FEW : MANY;
 
-	d.plan = plan_once(snap, NULL, arena, &d.doubtful);
+	d.plan = d.first = plan_once(snap, NULL, arena, &d.doubtful);
 	if (!d.doubtful || !rehearse_can(snap, d.plan))
 		return d.plan;
 	scratch = arena_new();
