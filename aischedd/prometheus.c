@@ -41,14 +41,15 @@ enum part {
  * Numbers of series, at most. A queue has 5 states of jobs, 9 of ended ones, 3
  * of submissions and starts, 7 of requeues and evictions, two histograms of 13,
  * 15 amounts and 4 others, besides one for each reason of its pending jobs. A
- * pool has 12 of CPUs and memory, 5 of nodes and 5 others.
+ * pool has 12 of CPUs and memory, 5 of nodes, the calls of its API server and 6
+ * others.
  */
 enum {
 	SERIES_OF_ALL = 130 + OP_N * ASK_RESULTS, /* of no queue, no pool */
 	SERIES_OF_QUEUE = 69,
-	SERIES_OF_POOL = 22,
+	SERIES_OF_POOL = 22 + CALL_VERBS * CALL_CLASSES + 1,
 	SERIES_OF_TYPE = POOL_PARTS, /* a type of GPU in a pool */
-	SERIES_OF_HELD = 5 /* what a queue has held of a pool and a type */
+	SERIES_OF_HELD = 6 /* what a queue has held of a pool and a type */
 };
 
 static const char *const part_name[POOL_PARTS] = { "allocated", "reserved",
@@ -69,6 +70,8 @@ enum sum_kind {
 	SUM_MEM = SUM_CPU + RES_MEM,
 	SUM_GPU = SUM_CPU + RES_GPU,
 	SUM_CPU_USED = SUM_CPU + RES_N,
+	SUM_GPU_BUSY,
+	SUM_GPU_KNOWN,
 	SUM_GPU_EVICTED,
 	SUM_COST,
 	SUMS
@@ -545,6 +548,8 @@ static void collect_held(struct prom *p)
 			sum->s[SUM_CPU + r] =
 			    in_unit(r, held_until(h, r, p->now_ms));
 		sum->s[SUM_CPU_USED] = h->cpu_used_s;
+		sum->s[SUM_GPU_BUSY] = h->gpu_busy_s;
+		sum->s[SUM_GPU_KNOWN] = h->gpu_known_s;
 		sum->s[SUM_GPU_EVICTED] = h->gpu_evicted_s;
 		/* the rate is in millionths an hour */
 		sum->s[SUM_COST] = held_until(h, RATE_COST, p->now_ms) / 3.6e9;
@@ -559,14 +564,17 @@ static void put_held(struct prom *p, enum sum_kind which, bool by_type)
 
 	while (h < end) {
 		const struct held_sum *first = h;
-		double sum = 0;
+		double sum = 0, known = 0;
 
 		for (; h < end && h->queue == first->queue &&
 		       h->pool == first->pool &&
 		       (!by_type || !strcmp(h->gpu_type, first->gpu_type));
-		     h++)
+		     h++) {
 			sum += h->s[which];
-		if (by_type && !*first->gpu_type)
+			known += h->s[SUM_GPU_KNOWN];
+		}
+		if ((by_type && !*first->gpu_type) ||
+		    (which == SUM_GPU_BUSY && known <= 0))
 			continue;
 		put(p, sum, "queue", queue_name(p, first->queue), "pool",
 		    p->d->conf->pools[first->pool].name,
@@ -592,6 +600,11 @@ static void put_held_gpu(struct prom *p)
 static void put_cpu_used(struct prom *p)
 {
 	put_held(p, SUM_CPU_USED, false);
+}
+
+static void put_gpu_busy(struct prom *p)
+{
+	put_held(p, SUM_GPU_BUSY, true);
 }
 
 static void put_gpu_evicted(struct prom *p)
@@ -808,6 +821,47 @@ static void put_runner_up(struct prom *p)
 		    "pool", pool_name(p, i), NULL);
 }
 
+/* --- clusters ----------------------------------------------------------- */
+
+/* Returns whether the pool's runner calls a server. */
+static bool calls_of(const struct prom *p, uint32_t pool, struct run_calls *ret)
+{
+	struct runner *r = pool < p->d->npools ? p->d->pool[pool].runner : NULL;
+
+	*ret = (struct run_calls){ .silent_ms = -1 };
+	if (!r || !r->ops->calls)
+		return false;
+	r->ops->calls(r, ret);
+	return true;
+}
+
+static void put_kube_requests(struct prom *p)
+{
+	static const char *const verb[CALL_VERBS] = { "GET", "POST", "PUT",
+		                                      "PATCH", "DELETE" };
+	static const char *const code[CALL_CLASSES] = { "none", "1xx", "2xx",
+		                                        "3xx",  "4xx", "5xx" };
+	struct run_calls calls;
+
+	for (uint32_t i = 0; i < p->d->conf->npools; i++)
+		for (int v = 0; calls_of(p, i, &calls) && v < CALL_VERBS; v++)
+			for (int c = 0; c < CALL_CLASSES; c++)
+				if (calls.n[v][c])
+					put(p, (double)calls.n[v][c], "pool",
+					    pool_name(p, i), "verb", verb[v],
+					    "code", code[c], NULL);
+}
+
+static void put_kube_age(struct prom *p)
+{
+	struct run_calls calls;
+
+	for (uint32_t i = 0; i < p->d->conf->npools; i++)
+		if (calls_of(p, i, &calls) && calls.silent_ms >= 0)
+			put(p, (double)calls.silent_ms / 1e3, "pool",
+			    pool_name(p, i), NULL);
+}
+
 /* --- the table ---------------------------------------------------------- */
 
 /* A family of one number, an expression of d and store. */
@@ -885,6 +939,7 @@ M("aisched_cpu_allocated_seconds_total", counter, held_cpu, "CPU time that jobs 
 M("aisched_cpu_used_seconds_total", counter, cpu_used, "CPU time used by attempts that have ended") \
 M("aisched_memory_allocated_byte_seconds_total", counter, held_mem, "memory that jobs held, times seconds") \
 M("aisched_gpu_allocated_seconds_total", counter, held_gpu, "GPU time that jobs held") \
+M("aisched_gpu_busy_seconds_total", counter, gpu_busy, "GPU time in which devices of attempts that have ended were busy, as far as it is known") \
 M("aisched_gpu_evicted_seconds_total", counter, gpu_evicted, "GPU time held by attempts that were evicted or lost their node") \
 M("aisched_cost_total", counter, cost, "price of what jobs held") \
 M("aisched_pool_cpus", gauge, pool_cpus, "CPUs of the nodes") \
@@ -893,6 +948,8 @@ M("aisched_pool_gpus", gauge, pool_gpus, "GPUs of the nodes") \
 M("aisched_pool_gpus_stranded", gauge, stranded, "idle GPUs on nodes without an idle CPU") \
 M("aisched_nodes", gauge, nodes, "nodes; allocated if some job runs there") \
 M("aisched_runner_up", gauge, runner_up, "whether the pool's runner answers") \
+M("aisched_kube_requests_total", counter, kube_requests, "answers of the API server; none: no answer came") \
+M("aisched_kube_watch_age_seconds", gauge, kube_age, "time since the pool's most silent watch has heard of the API server") \
 M("aisched_cron_entries", gauge, crons, "entries of recurring work") \
 M("aisched_cron_runs_total", counter, cron_runs, "runs of recurring work") \
 M("aisched_cron_skipped_total", counter, cron_skips, "times of recurring work that had no run") \

@@ -221,6 +221,26 @@ struct run_reader {
 	void *arg;
 };
 
+/* Calls that a runner has made of a server since its start; for metrics. */
+enum call_verb {
+	CALL_GET,
+	CALL_POST,
+	CALL_PUT,
+	CALL_PATCH,
+	CALL_DELETE,
+	CALL_VERBS
+};
+
+/* Answers by the first digit of their status; 0: none came. */
+enum { CALL_CLASSES = 6 };
+
+struct run_calls {
+	uint64_t n[CALL_VERBS][CALL_CLASSES];
+	/* for how long the watch that is silent the longest has heard nothing;
+	 * -1: it has never heard anything */
+	int64_t silent_ms;
+};
+
 struct runner_ops {
 	/* Start all tasks; answered by RUN_STARTED or RUN_START_FAILED, later
 	 * RUN_ENDED or RUN_LOST. Repeated for the same attempt it has no
@@ -298,6 +318,8 @@ struct runner_ops {
 	/* Returns the limits that this machine cannot enforce, a sentence for
 	 * each; "": it can enforce all. */
 	const char *(*shortcomings)(struct runner *r);
+	/* NULL: this runner calls no server. */
+	void (*calls)(struct runner *r, struct run_calls *ret);
 	void (*free)(struct runner *r); /* jobs run on */
 };
 

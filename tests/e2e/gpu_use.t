@@ -131,6 +131,10 @@ is "what it used" \
 		.gpu_mem_mib, .gpu_mem_total_mib, .gpu_known_seconds <= .held_gpu_seconds] | @csv')" \
 	"40,1024,81920,true"
 
+is "the metrics count it" "$(aictl metrics | awk -v busy="$(json "$id" \
+	.gpu_busy_seconds)" '/^aisched_gpu_busy_seconds_total[{]/ { n += $2 }
+	END { n -= busy; print n * n < 0.0001 }')" 1
+
 # The share is shown if 90 % of the time is known, which a slow machine spends
 # on the start and the end.
 if [ "$(json "$id" '.gpu_util')" = null ]; then

@@ -211,4 +211,15 @@ calls_are "that took three calls more a pod" <<-END
 	2 patch pods/status
 	2 update resourceclaims/status
 END
+
+# METRIC: prints its value
+metric()
+{
+	aictl metrics | awk -v metric="$1" '$1 == metric { print $2 }'
+}
+ok "calls are counted by verb and code" [ "$(metric \
+	'aisched_kube_requests_total{pool="gpu",verb="POST",code="2xx"}')" \
+	-gt 10 ]
+ok "it is told that the watches are alive" test "$(metric \
+	'aisched_kube_watch_age_seconds{pool="gpu"}' | cut -d. -f1)" -lt 300
 done_testing

@@ -181,13 +181,39 @@ is "rules, alerts and dashboard name nothing else" "$(
 		grep -oE '\b(aisched|process)_[a-z_]+' | sort -u |
 		comm -23 - names
 )" ""
+# The dashboard, by the model of Grafana's documentation: no plug-in, one source,
+# no panel over another or outside.
+dashboard()
+{
+	jq -r "$1" "$contrib/grafana.json"
+}
+is "the dashboard can be imported again" \
+	"$(dashboard '.uid, .id, (.schemaVersion > 30)' | xargs)" "aisched null true"
+is "it has 14 panels without a plug-in" \
+	"$(dashboard '[.panels[].type] | group_by(.)[] | .[0], length' | xargs)" \
+	"timeseries 14"
+is "its source is a variable" "$(dashboard '[.templating.list[] |
+	select(.type == "datasource" and .query == "prometheus").name] +
+	[.panels[].datasource.uid, .panels[].targets[].datasource.uid // empty] |
+	unique | join(" ")')" "\${datasource} datasource"
+is "panels and their queries have different names" "$(dashboard '
+	[.panels[].id], [.panels[].title], (.panels[] | [.targets[].refId]) |
+	select(length != (unique | length) or any(.[]; . == null))')" ""
+# shellcheck disable=SC2016 # a variable of jq
+is "each cell has one panel" "$(dashboard '[.panels[].gridPos |
+	range(.x; .x + .w) as $x | range(.y; .y + .h) as $y | [$x, $y]] |
+	length == (unique | length) and all(.[]; .[0] < 24)')" true
 if command -v promtool >/dev/null; then
+	dashboard '{groups: [{name: "panels", rules: [.panels[].targets[].expr |
+		{record: "a:b:c", expr: .}]}]} | tojson' >panels.yml
+	ok "promtool takes its queries" sh -c \
+		'promtool check rules --lint=none panels.yml'
 	ok "promtool takes the text" sh -c 'promtool check metrics <metrics'
 	ok "and the rules" promtool check rules "$contrib/rules.yml" \
 		"$contrib/alerts.yml"
 	ok "and their tests pass" promtool test rules "$contrib/alerts_test.yml"
 else
-	for what in text rules tests; do
+	for what in queries text rules tests; do
 		echo "ok $((tests_run += 1)) - $what # SKIP promtool is not there"
 	done
 fi

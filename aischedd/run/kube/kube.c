@@ -324,6 +324,32 @@ static void kube_reconf(struct runner *r, const struct conf *conf,
 	kube->home.node_timeout = conf->scheduling.node_timeout;
 }
 
+_Static_assert((int)CALL_CLASSES == (int)KUBE_CLASSES, "other classes");
+
+static void count_calls(struct runner *r, struct run_calls *ret)
+{
+	static const enum call_verb verb[KUBE_METHODS] = {
+		[KUBE_GET] = CALL_GET,         [KUBE_POST] = CALL_POST,
+		[KUBE_PUT] = CALL_PUT,         [KUBE_DELETE] = CALL_DELETE,
+		[KUBE_MERGE] = CALL_PATCH,     [KUBE_STRATEGIC] = CALL_PATCH,
+		[KUBE_JSON_PATCH] = CALL_PATCH
+	};
+	struct kube *kube = kube_of(r);
+
+	for (int m = 0; m < KUBE_METHODS; m++)
+		for (int i = 0; i < CALL_CLASSES; i++)
+			ret->n[verb[m]][i] += kube_http_answered(
+			    kube->http, (enum kube_method)m, i);
+	for (int i = 0; i < SEE_N; i++) {
+		int64_t ms = kube->sight.watch[i]
+		                 ? kube_watch_silent_ms(kube->sight.watch[i])
+		                 : -1;
+
+		if (ms > ret->silent_ms)
+			ret->silent_ms = ms;
+	}
+}
+
 static const struct runner_ops kube_ops = {
 	.start = kube_life_start,
 	.stop = kube_life_stop,
@@ -339,6 +365,7 @@ static const struct runner_ops kube_ops = {
 	.drain = kube_drain,
 	.reconf = kube_reconf,
 	.shortcomings = kube_trouble_shortcomings,
+	.calls = count_calls,
 	.log_next = kube_log_pods_next,
 	.log_open = kube_log_open,
 	.log_pause = kube_log_pause,

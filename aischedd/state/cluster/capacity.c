@@ -182,7 +182,10 @@ bool state_look_at_capacity(struct state *state)
 			count(state, row, p, now_ms);
 		row->known = true;
 	}
-	return state_pool_unready(state) < 0;
+	if (state_pool_unready(state) >= 0)
+		return false;
+	t->since_ms = now_ms;
+	return true;
 }
 
 /* --- the clock --------------------------------------------------------- */

@@ -38,7 +38,7 @@ struct capacity_table {
 	struct capacity *row;
 	size_t n, cap;
 	uint64_t nchanges; /* of the state when it was looked at, + 1 */
-	int64_t since_ms;  /* what was loaded is not older */
+	int64_t since_ms;  /* of the last look, or when that was stored */
 };
 
 /* Whether the rollup is of capacity, and of which part. */

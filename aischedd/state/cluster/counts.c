@@ -200,6 +200,8 @@ void counts_attempt(const struct job *job, bool evicted)
 		return;
 	if (job->ledger->cpu_ms > 0)
 		h->cpu_used_s += (double)job->ledger->cpu_ms / 1e3;
+	h->gpu_busy_s += (double)job->ledger->gpu.busy_ms / 1e3;
+	h->gpu_known_s += (double)job->ledger->gpu.known_ms / 1e3;
 	if (evicted)
 		h->gpu_evicted_s +=
 		    (double)job->ledger->now.held[RES_GPU] / 1e3;

@@ -69,6 +69,8 @@ struct held_counts {
 	int64_t at_ms;            /* the sums reach up to here */
 	double sum[RATES];        /* rates times seconds */
 	double cpu_used_s;        /* by attempts that are over */
+	double gpu_busy_s;        /* likewise, of the time that is known */
+	double gpu_known_s;       /* that time */
 	double gpu_evicted_s;     /* held by attempts that were evicted */
 };
 #define COUNTS_GONE UINT32_MAX

@@ -336,3 +336,9 @@ uint64_t kube_http_sent(const struct kube_http *http)
 {
 	return http->nsent;
 }
+
+uint64_t kube_http_answered(const struct kube_http *http,
+                            enum kube_method method, int class)
+{
+	return http->answered[method][class];
+}

@@ -142,7 +142,15 @@ const struct kube_config *kube_http_config(const struct kube_http *http);
 /* Requests that have not gone out yet. */
 size_t kube_http_backlog(const struct kube_http *http);
 
-/* Tries sent since the start; for tests and metrics. */
+/* Tries sent since the start; for tests. */
 uint64_t kube_http_sent(const struct kube_http *http);
+
+/* Classes of answers by the first digit of their status; 0: none came. */
+enum { KUBE_CLASSES = 6 };
+
+/* Returns how many answers of a class such requests have had since the start.
+ */
+uint64_t kube_http_answered(const struct kube_http *http,
+                            enum kube_method method, int class);
 
 #endif

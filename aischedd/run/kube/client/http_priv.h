@@ -45,6 +45,7 @@ struct kube_http {
 	unsigned nflying; /* calls in flight, without streams */
 	unsigned ntrying; /* calls without any answer so far */
 	uint64_t nsent;
+	uint64_t answered[KUBE_METHODS][KUBE_CLASSES];
 
 	struct err trouble;   /* code 0: none */
 	unsigned failures;    /* failures in a row */

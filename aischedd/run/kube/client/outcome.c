@@ -181,6 +181,15 @@ static void tell_refusal(struct kube_call *call, int code, int64_t wait_ms)
 	json_decref(body);
 }
 
+static void count(struct kube_call *call, long status)
+{
+	long class = status / 100;
+
+	if (class < 0 || class >= KUBE_CLASSES)
+		class = 0;
+	call->http->answered[call->method][class]++;
+}
+
 void kube_outcome_tried(struct kube_call *call, CURLcode code)
 {
 	CURL *easy = call->transfer.easy;
@@ -193,6 +202,7 @@ void kube_outcome_tried(struct kube_call *call, CURLcode code)
 	/* libcurl does not notice truncated headers. */
 	if (code == CURLE_OK && !call->heard)
 		code = CURLE_GOT_NOTHING;
+	count(call, status);
 	if (code != CURLE_OK)
 		explain(call, code, &err);
 	kube_call_leave(call);

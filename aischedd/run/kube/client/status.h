@@ -21,6 +21,7 @@ enum kube_method {
 	KUBE_STRATEGIC, /* PATCH: merges lists by key; built-in types only */
 	KUBE_JSON_PATCH /* PATCH: operations on paths */
 };
+enum { KUBE_METHODS = KUBE_JSON_PATCH + 1 };
 
 /* How to go on after a refusal. */
 enum kube_refusal {

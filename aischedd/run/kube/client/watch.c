@@ -43,9 +43,10 @@ struct kube_watch {
 	struct kube_call *call;
 	struct kube_split split;
 	int64_t begun_ms;
-	bool got;        /* something was received */
-	bool expired;    /* the server no longer knows our version */
-	bool busy, dead; /* in a callback; freed there */
+	int64_t heard_ms; /* of any step; 0: never */
+	bool got;         /* something was received */
+	bool expired;     /* the server no longer knows our version */
+	bool busy, dead;  /* in a callback; freed there */
 };
 
 const struct kube_watch_spec kube_watch_default = {
@@ -67,6 +68,11 @@ static void destroy(struct kube_watch *w)
 	free(w->version);
 	free(w->next);
 	free(w);
+}
+
+int64_t kube_watch_silent_ms(const struct kube_watch *watch)
+{
+	return watch->heard_ms ? clock_boot_ms() - watch->heard_ms : -1;
 }
 
 void kube_watch_free(struct kube_watch *watch)
@@ -163,6 +169,7 @@ static int on_data(const void *data, size_t len, void *arg, struct err *err)
 	int rc;
 
 	w->busy = true;
+	w->heard_ms = clock_boot_ms();
 	rc = begin_list(w);
 	if (rc == 0)
 		rc = kube_split_feed(&w->split, data, len,

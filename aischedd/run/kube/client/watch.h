@@ -52,6 +52,9 @@ struct kube_watch;
 /* http must outlive it; spec is copied. Does not fail. */
 struct kube_watch *kube_watch_new(struct kube_http *http,
                                   const struct kube_watch_spec *spec);
+/* Returns for how many ms the server has told nothing, not even that there is
+ * no news; -1: it never has. */
+int64_t kube_watch_silent_ms(const struct kube_watch *watch);
 void kube_watch_free(struct kube_watch *watch); /* NULL is allowed */
 
 #endif

@@ -48,6 +48,7 @@ START_TEST(connections_are_kept)
 	}
 	ck_assert_uint_eq(server_connections(w.server), 1);
 	ck_assert_uint_eq(kube_http_sent(w.http), 5);
+	ck_assert_uint_eq(kube_http_answered(w.http, KUBE_GET, 2), 5);
 	ck_assert_ptr_null(kube_http_trouble(w.http));
 }
 END_TEST
