@@ -8,6 +8,8 @@
 
 # Patience with what will certainly happen: only a failure takes this long.
 : "${deadline_s:=60}"
+# Between two looks, in seconds; what takes longer is looked at less often.
+: "${pause_s:=0.02}"
 : "${aischedd:=$top_builddir/aischedd/aischedd}"
 
 # Once is enough: a second time would lose the munged and the folder of the first.
@@ -32,15 +34,29 @@ wait_for()
 {
 	# shellcheck disable=SC2016 # expanded by the shell that runs it
 	[ $# -gt 1 ] || set -- eval "$1"
-	wait_end=$(($(date +%s) + deadline_s))
+	wait_end=
+	wait_looks=0
 	until "$@" >/dev/null 2>&1; do
-		if [ "$(date +%s)" -ge "$wait_end" ]; then
+		wait_looks=$((wait_looks + 1))
+		# Each command here is a process, which others could use.
+		if [ $((wait_looks % 10)) -eq 1 ] && wait_is_over; then
 			echo "waited $deadline_s s in vain for: $*" |
 				sed 's/^/# /'
 			return 1
 		fi
-		sleep 0.02
+		if [ "$wait_looks" -lt 50 ]; then
+			sleep "$pause_s"
+		else
+			sleep 0.1
+		fi
 	done
+}
+
+wait_is_over()
+{
+	wait_now=$(date +%s)
+	: "${wait_end:=$((wait_now + deadline_s))}"
+	[ "$wait_now" -ge "$wait_end" ]
 }
 
 # JOB: prints its state, also after its end

@@ -109,22 +109,25 @@ each_call resize
 # Finds the number of the Job once it is queued.
 number()
 {
-	id=$($k get job "$name" -o \
-		'jsonpath={.metadata.labels.aisched\.io/job-id}') &&
+	id=$("$top_builddir/tests/kube/ask" "$kube/admin.conf" get "$batch/jobs/$name" |
+		grep -o '"aisched.io/job-id":"[0-9]*"' | grep -o -m 1 '[0-9]*') &&
 		[ -n "$id" ]
 }
 
 trains()
 {
-	number && is_state "$id" RUNNING && [ "$($k get pods -l "train=$name" \
-		--field-selector status.phase=Running -o name | wc -l)" -eq 2 ]
+	number && is_state "$id" RUNNING &&
+		[ "$(list "$api/pods?labelSelector=train=$name" |
+			grep -c Running)" -eq 2 ]
 }
 
 # Whether it is cancelled, its Job is gone, and the history has it once.
 is_cancelled()
 {
-	is_state "$id" CANCELLED && ! $k get job "$name" >/dev/null 2>&1 &&
-		[ "$(aiq --all --history --no-header -o name | grep -cx "$name")" = 1 ]
+	is_state "$id" CANCELLED || return 1
+	"$top_builddir/tests/kube/ask" "$kube/admin.conf" get "$batch/jobs/$name" |
+		grep -q '^404 ' || return 1
+	[ "$(aiq --all --history --no-header -o name | grep -cx "$name")" = 1 ]
 }
 
 adoption()

@@ -2,6 +2,7 @@
  * ask.c - make calls with our client of the Kubernetes API, for tests
  *
  *	ask KUBECONFIG METHOD PATH [BODY]	one request
+ *	ask KUBECONFIG list PATH...	kind and phase of each item, a line each
  *	ask KUBECONFIG watch PATH		until it is killed
  *	ask KUBECONFIG many COUNT PATH BODY	POSTs, %d in BODY is counted
  *
@@ -55,6 +56,42 @@ static void on_done(const struct kube_answer *answer, void *arg)
 	free(body);
 	if (--pending == 0)
 		event_base_loopbreak(base);
+}
+
+static void on_list(const struct kube_answer *answer, void *arg)
+{
+	const char *kind =
+	    json_string_value(json_object_get(answer->body, "kind"));
+	size_t len = kind ? strlen(kind) : 0, i;
+	json_t *item;
+
+	(void)arg;
+	if (answer->err || len < strlen("List")) {
+		printf("%d %s\n", answer->code, answer->reason);
+		status = EXIT_FAILURE;
+	}
+	json_array_foreach(json_object_get(answer->body, "items"), i, item) {
+		const char *phase = json_string_value(
+		    json_object_get(json_object_get(item, "status"), "phase"));
+
+		printf("%.*s%s%s\n", (int)(len - strlen("List")), kind,
+		       phase ? " " : "", phase ? phase : "");
+	}
+	if (--pending == 0)
+		event_base_loopbreak(base);
+}
+
+static void list(struct kube_http *http, char **path)
+{
+	for (; *path; path++) {
+		pending++;
+		kube_http_send(http, &(struct kube_request){
+					 .method = KUBE_GET,
+					 .path = *path,
+					 .deadline_ms = DEADLINE_MS,
+					 .done = on_list,
+				     });
+	}
 }
 
 static void send_one(struct kube_http *http, enum kube_method method,
@@ -138,6 +175,8 @@ int main(int argc, char **argv)
 		spec.path = argv[3];
 		spec.fn = on_news;
 		watch = kube_watch_new(http, &spec);
+	} else if (!strcmp(argv[2], "list")) {
+		list(http, argv + 3);
 	} else if (!strcmp(argv[2], "many") && argc > 5) {
 		send_many(http, (int)strtol(argv[3], NULL, 10), argv[4],
 		          argv[5]);
