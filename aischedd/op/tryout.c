@@ -27,6 +27,9 @@ struct tryout {
 	bool waited;             /* check again, as much may have changed */
 	size_t at;               /* the job that is tried */
 	struct state_test *test; /* NULL: none is under way */
+	struct arena *past;      /* the snapshot of the last one, or NULL */
+	int result;              /* of the last one */
+	struct err why;
 	uint64_t steps;
 	json_t *tests;
 };
@@ -34,6 +37,7 @@ struct tryout {
 static void tryout_free(struct tryout *t)
 {
 	state_test_free(t->d->state, t->test);
+	arena_free(t->past);
 	free(t->peer);
 	json_decref(t->body);
 	arena_free(t->what.arena);
@@ -70,12 +74,13 @@ static int begin(struct tryout *t, struct err *err)
 	const struct spec *spec = &t->what.spec[t->at];
 	struct submitter who = access_submitter(t->peer);
 	uint32_t queue = t->what.queue[t->at];
-	uint64_t ahead = 0;
+	uint64_t ahead = 0, before = steps_so_far;
 
 	if (t->waited &&
 	    submit_check_one(d, t->peer, spec, &ahead, &queue, err) < 0)
 		return -1;
 	t->test = state_test_take(d->state, spec, &who, queue, clock_wall_s());
+	t->steps += steps_so_far - before;
 	return 0;
 }
 
@@ -94,7 +99,7 @@ static int end(struct tryout *t, struct err *err)
 	const struct what_if *w = state_test_tell(t->d->state, t->test, &text);
 
 	json_array_append_new(t->tests, show(w, text));
-	state_test_free(t->d->state, t->test);
+	t->past = state_test_end(t->d->state, t->test);
 	t->test = NULL;
 	if (++t->at < t->what.n && t->steps > STEPS_TURN / 4)
 		return err_set(err, EMSGSIZE,
@@ -136,13 +141,18 @@ static int plan_beside(struct tryout *t, struct err *err)
 /* Try the jobs that are left. Returns 1 if the thread plans one of them now. */
 static int go_on(struct tryout *t, struct err *err)
 {
+	int result;
+
 	while (t->at < t->what.n) {
 		if (begin(t, err) < 0)
 			return -1;
 		if (state_test_size(t->test) > TRY_INLINE)
 			return plan_beside(t, err);
 		plan(t);
-		if (end(t, err) < 0)
+		result = end(t, err);
+		arena_free(t->past);
+		t->past = NULL;
+		if (result < 0)
 			return -1;
 	}
 	return 0;
@@ -173,16 +183,33 @@ static void next(struct daemon *d, int result, struct err *err)
 	}
 }
 
-static void planned(struct thread_task *task)
+static void free_work(struct thread_task *task)
+{
+	struct tryout *t = (struct tryout *)(void *)task;
+
+	arena_free(t->past);
+	t->past = NULL;
+}
+
+static void freed(struct thread_task *task)
 {
 	struct tryout *t = (struct tryout *)(void *)task;
 	struct daemon *d = t->d;
-	struct err err;
-	int result = end(t, &err);
+	struct err err = t->why;
 
 	if (!daemon_is_open(d, &t->ask))
 		t->at = t->what.n;
-	next(d, result < 0 ? result : go_on(t, &err), &err);
+	next(d, t->result < 0 ? t->result : go_on(t, &err), &err);
+}
+
+/* Free the snapshot on the thread as well. */
+static void planned(struct thread_task *task)
+{
+	struct tryout *t = (struct tryout *)(void *)task;
+
+	t->result = end(t, &t->why);
+	t->task = (struct thread_task){ .work = free_work, .done = freed };
+	thread_do(t->d->trier, &t->task);
 }
 
 int daemon_try(struct daemon *d, struct ask *ask, const struct request_in *in,

@@ -12,7 +12,6 @@
 #include "libcommon/steps.h"
 
 enum {
-	STEPS_JUDGE = 6, /* to work out what a user has used by now */
 	STEPS_ADD = 3,   /* to add to the row of a user */
 	STEPS_TOTAL = 5, /* to read a total */
 	TOTALS = 1000    /* read at once */
@@ -79,8 +78,7 @@ static void add_queues(struct shares *s, const struct state *state)
 void shares_init(struct shares *s, struct state *state, int64_t now)
 {
 	*s = (struct shares){ .arena = arena_new() };
-	steps_add(STEPS_JUDGE * state_nusages(state));
-	state_judge_usage(state, now);
+	state_judge_usage_again(state, now);
 	add_queues(s, state);
 	add_usages(s, state);
 }

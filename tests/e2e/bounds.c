@@ -77,7 +77,7 @@ static void copy_usage(sqlite3 *db)
 	    "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n"
 	    " WHERE i < %d) INSERT INTO usage (user, queue, cpu_ms, gpu_ms,"
 	    " jobs, uid, amount, time) SELECT 'ex' || i, 'default', 1000, 0, 1,"
-	    " 1000000 + i, 0, 0 FROM n",
+	    " 1000000 + i, 1000000000000, unixepoch() FROM n",
 	    ROWS);
 
 	sql(db, text);

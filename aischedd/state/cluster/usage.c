@@ -9,6 +9,7 @@
 #include "aischedd/state/pass/row.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
+#include "libcommon/steps.h"
 
 /* --- arithmetic -------------------------------------------------------- */
 
@@ -162,6 +163,7 @@ static int64_t charge_of(struct state *state, struct job *job)
 static void touch(struct state *state, struct usage *u)
 {
 	u->dirty = state->usages.dirty = true;
+	state->usages.judged = false;
 }
 
 static void change(struct state *state, const struct job *job, int64_t by,
@@ -194,6 +196,8 @@ void usage_backdate(struct state *state, struct job *job, int64_t from,
 
 /* --- of all users ------------------------------------------------------ */
 
+enum { STEPS_JUDGE = 2 }; /* to work out what a user has used by now */
+
 static uint64_t usage_key(uint32_t queue, uint32_t user)
 {
 	return (uint64_t)queue << 32 | user;
@@ -218,6 +222,7 @@ struct usage *usage_of(struct state *state, uint32_t queue, uint32_t user)
 	state->usages.usage =
 	    GROW(state->usages.usage, state->usages.n, &state->usages.cap);
 	state->usages.usage[state->usages.n++] = u;
+	state->usages.judged = false;
 	return u;
 }
 
@@ -236,7 +241,7 @@ static int64_t add(int64_t a, int64_t b)
 	return a < INT64_MAX - b ? a + b : INT64_MAX;
 }
 
-void state_judge_usage(struct state *state, int64_t now)
+static void judge(struct state *state, int64_t now)
 {
 	int64_t half_life = state->conf->scheduling.fairshare_half_life;
 	int64_t *all = xcalloc(state->conf->nqueues, sizeof(*all));
@@ -266,12 +271,48 @@ void state_judge_usage(struct state *state, int64_t now)
 	free(users);
 }
 
+void state_judge_usage(struct state *state, int64_t now)
+{
+	struct usage_table *t = &state->usages;
+
+	/* An entry that only a trial needed counts as a user of the queue. */
+	if (t->judged && t->judged_at == now && (!t->guest || t->guest->jobs))
+		return;
+	steps_add((uint64_t)STEPS_JUDGE * t->n);
+	judge(state, now);
+	t->guest = NULL;
+	t->judged = true;
+	t->judged_at = now;
+}
+
+void state_judge_usage_again(struct state *state, int64_t now)
+{
+	state->usages.judged = false;
+	state_judge_usage(state, now);
+}
+
+void usage_try(struct state *state, const struct job *job, int64_t now)
+{
+	usage_of(state, job->queue, job->user)->jobs++;
+	state_judge_usage(state, now);
+}
+
+void usage_untry(struct state *state, const struct job *job)
+{
+	struct usage *u = usage_of(state, job->queue, job->user);
+
+	if (!--u->jobs && !u->used)
+		state->usages.guest = u;
+}
+
 void usage_reconf(struct state *state, const uint32_t *queue_to, int64_t now)
 {
 	int64_t half_life = state->conf->scheduling.fairshare_half_life;
 	size_t n = state->usages.n;
 
 	map_free(&state->usages.by_key);
+	state->usages.judged = false;
+	state->usages.guest = NULL;
 	state->usages.n = 0;
 	for (size_t i = 0; i < n; i++) {
 		struct usage *u = state->usages.usage[i];
@@ -320,4 +361,5 @@ void state_load_usage(struct state *state, const char *queue, uint32_t uid,
 	u = usage_of(state, (uint32_t)q, state_intern_user(state, uid, user));
 	u->amount = within(amount);
 	u->at = at;
+	state->usages.judged = false;
 }

@@ -50,7 +50,10 @@ struct usage_table {
 	struct map by_key;
 	struct usage **usage;
 	size_t n, cap;
-	bool dirty; /* some entries are to be written */
+	bool dirty;  /* some entries are to be written */
+	bool judged; /* 1: entries say what they were at judged_at */
+	int64_t judged_at;
+	struct usage *guest; /* the entry of a trial submission, or NULL */
 };
 
 /* The usage at that time, which is not before u->at. */
@@ -65,8 +68,13 @@ void usage_change(struct usage *u, int64_t half_life, int64_t by, int64_t when);
  */
 uint16_t usage_light(int64_t used, int64_t all, uint32_t users);
 
-/* Work out usage, fractions and lightness of all users as of now. */
+/* Work out usage, fractions and lightness of all users as of now, unless that
+ * has been done and nothing has changed since. */
 void state_judge_usage(struct state *state, int64_t now);
+
+/* The same, and drop entries of users who have used nothing and have no jobs
+ * any more, even if nothing has changed. */
+void state_judge_usage_again(struct state *state, int64_t now);
 
 /* The entries, in no order; they change with each event. */
 size_t state_nusages(const struct state *state);
@@ -77,6 +85,11 @@ void state_load_usage(struct state *state, const char *queue, uint32_t uid,
                       const char *user, int64_t amount, int64_t at);
 
 /* --- for this folder ---------------------------------------------------- */
+
+/* Count a job that is not really submitted, with all that its user has used;
+ * take it back. */
+void usage_try(struct state *state, const struct job *job, int64_t now);
+void usage_untry(struct state *state, const struct job *job);
 
 /* The entry of a user in a queue, or NULL; usage_of() makes one. */
 struct usage *usage_find(const struct state *state, uint32_t queue,

@@ -189,17 +189,23 @@ static void tell_plan(const struct state *state, struct state_test *test)
 	}
 }
 
-void state_test_free(struct state *state, struct state_test *test)
+struct arena *state_test_end(struct state *state, struct state_test *test)
 {
-	if (!test)
-		return;
+	struct arena *arena = test->arena;
+
 	if (test->taken)
 		state_end_snapshot(state, test->taken);
-	arena_free(test->arena);
 	free(test->what.evict);
 	buf_free(&test->what.nodes);
 	buf_free(&test->text);
 	free(test);
+	return arena;
+}
+
+void state_test_free(struct state *state, struct state_test *test)
+{
+	if (test)
+		arena_free(state_test_end(state, test));
 }
 
 const struct what_if *state_test_tell(const struct state *state,
@@ -240,16 +246,14 @@ static void trial_begin(struct state *state, struct trial *t,
 		t->guests = xstrdup(t->resv->guests);
 		reserve_admit(state, spec, who);
 	}
-	usage_of(state, job->queue, job->user)->jobs++;
-	state_judge_usage(state, job->submit);
+	usage_try(state, job, job->submit);
 }
 
 static void trial_end(struct state *state, struct trial *t)
 {
 	struct job *job = t->job;
 
-	usage_of(state, job->queue, job->user)->jobs--;
-	state_judge_usage(state, job->submit);
+	usage_untry(state, job);
 	if (t->resv) {
 		free(t->resv->guests);
 		t->resv->guests = t->guests;

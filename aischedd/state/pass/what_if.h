@@ -23,6 +23,7 @@ struct what_if {
 	size_t nevicts;
 };
 
+struct arena;
 struct state_test;
 
 /*
@@ -41,6 +42,10 @@ const struct what_if *state_test_tell(const struct state *state,
                                       const char **ret_text);
 void state_test_free(struct state *state,
                      struct state_test *test); /* NULL is allowed */
+
+/* Free all of it but the snapshot, which is in the arena returned: any thread
+ * may free that. */
+struct arena *state_test_end(struct state *state, struct state_test *test);
 
 /* Returns how many rows and nodes are to be planned. */
 size_t state_test_size(const struct state_test *test);

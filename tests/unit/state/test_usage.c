@@ -1,9 +1,12 @@
 #include "aischedd/state/cluster/reconf.h"
 #include "aischedd/state/cluster/usage.h"
 #include "aischedd/state/pass/snapshot.h"
+#include "aischedd/state/pass/what_if.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "libcommon/steps.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 
@@ -323,6 +326,75 @@ START_TEST(who_has_nothing_any_more_is_forgotten)
 }
 END_TEST
 
+/* Returns the steps that a snapshot takes. */
+static uint64_t steps_of_snapshot(struct world *w)
+{
+	uint64_t before = steps_so_far;
+	struct arena *arena = arena_new();
+
+	state_peek(w->state, w->now, arena);
+	arena_free(arena);
+	return steps_so_far - before;
+}
+
+START_TEST(users_are_judged_once_a_second_unless_something_changes)
+{
+	struct world w;
+	char name[16];
+
+	world_with_node(&w, CONF(""));
+	for (uint32_t i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "u%u", i);
+		state_load_usage(w.state, "a", 2000 + i, name, 1000000000,
+		                 w.now);
+	}
+	PLAY(&w, "submit mem=1", "run");
+	ck_assert_uint_ge(steps_of_snapshot(&w), 1000);
+	ck_assert_uint_lt(steps_of_snapshot(&w), 100);
+	PLAY(&w, "+1");
+	ck_assert_uint_ge(steps_of_snapshot(&w), 1000);
+	PLAY(&w, "end 1 0");
+	ck_assert_uint_ge(steps_of_snapshot(&w), 1000);
+	world_fini(&w);
+}
+END_TEST
+
+/* Make a trial submission as the world's user. */
+static void trial(struct world *w)
+{
+	struct spec spec;
+
+	spec_init(&spec);
+	spec.name = spec.output = "job";
+	spec.workdir = "/";
+	state_test_free(w->state,
+	                state_test_take(w->state, &spec, &w->who, 0, w->now));
+}
+
+START_TEST(a_trial_of_a_new_user_makes_nobody_lighter)
+{
+	struct world w;
+	uint64_t before;
+	uint16_t light;
+
+	world_with_node(&w, CONF(""));
+	PLAY(&w, "submit cpus-per-task=3 mem=3", "run");
+	as(&w, 5, "bob");
+	PLAY(&w, "submit mem=1", "run", "+30", "submit mem=1");
+	light = light_of(&w, 3);
+	as(&w, 6, "eve");
+	trial(&w);
+	ck_assert_uint_eq(light_of(&w, 3), light);
+	trial(&w);
+	before = steps_so_far;
+	trial(&w); /* of the same user: nothing is worked out again */
+	ck_assert_uint_lt(steps_so_far, before + 4);
+	ck_assert_uint_eq(light_of(&w, 3), light);
+	ck_assert_uint_eq(state_nusages(w.state), 2);
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(another_configuration)
 {
 	struct world w;
@@ -358,5 +430,8 @@ SUITE(usage)
 	tcase_add_test(tc, served_is_what_ran_before_others_needed_the_room);
 	tcase_add_test(tc, light_users_go_first_but_not_before_the_top);
 	tcase_add_test(tc, who_has_nothing_any_more_is_forgotten);
+	tcase_add_test(tc, a_trial_of_a_new_user_makes_nobody_lighter);
+	tcase_add_test(tc,
+	               users_are_judged_once_a_second_unless_something_changes);
 	tcase_add_test(tc, another_configuration);
 }
