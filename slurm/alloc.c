@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "libcommon/client/batch.h"
@@ -15,6 +16,7 @@ enum { PATIENCE_S = 60 };
 /* A pending job, for the messages about it. */
 struct waiting {
 	long long id;
+	int64_t immediate_s;
 	bool quiet, told;
 };
 
@@ -49,6 +51,22 @@ static void give_up(int signo)
 	_exit(EXIT_FAILURE);
 }
 
+/* -I: the time is over. */
+static void lose_patience(int signo)
+{
+	static const char text[] =
+	    ": error: Unable to allocate resources: Connection timed out\n";
+	struct iovec parts[] = {
+		{ (void *)(uintptr_t)command_name, strlen(command_name) },
+		{ (void *)(uintptr_t)text, sizeof(text) - 1 },
+	};
+
+	(void)signo;
+	if (writev(STDERR_FILENO, parts, 2) < 0)
+		_exit(EXIT_FAILURE);
+	_exit(EXIT_FAILURE);
+}
+
 static void take_signals(long long id, void (*handler)(int))
 {
 	static const int taken[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -65,6 +83,11 @@ static int waits(const void *data, size_t len, void *arg)
 	struct waiting *w = arg;
 
 	(void)data, (void)len;
+	if (w->immediate_s == 0 || w->immediate_s == 1) {
+		command_error("Unable to allocate resources: Requested nodes "
+		              "are busy");
+		exit(EXIT_FAILURE);
+	}
 	if (w->quiet || w->told)
 		return 0;
 	w->told = true;
@@ -101,13 +124,18 @@ static json_t *submit_job(struct held_job *a, struct sbatch *sbatch,
 }
 
 static int begin(struct held_job *a, const struct sbatch *sbatch, bool kept,
-                 struct err *err)
+                 int64_t immediate_s, struct err *err)
 {
-	struct waiting w = { .id = a->id, .quiet = sbatch->submit.quiet };
+	struct waiting w = { a->id, immediate_s, sbatch->submit.quiet, false };
 
 	take_signals(a->id, give_up);
+	if (immediate_s != SBATCH_PATIENT) {
+		signal(SIGALRM, lose_patience);
+		alarm(immediate_s > 1 ? (unsigned)immediate_s : 0);
+	}
 	if (held_job_wait(a, waits, &w, err) < 0)
 		return -1;
+	alarm(0);
 	if (w.told)
 		say("job %lld has been allocated resources", a->id);
 	if (is_salloc() && !sbatch->submit.quiet)
@@ -118,7 +146,8 @@ static int begin(struct held_job *a, const struct sbatch *sbatch, bool kept,
 	return 0;
 }
 
-int alloc_make(struct sbatch *sbatch, bool kept, struct held_job *ret)
+int alloc_make(struct sbatch *sbatch, bool kept, int64_t immediate_s,
+               struct held_job *ret)
 {
 	struct err err;
 	json_t *answer;
@@ -137,7 +166,7 @@ int alloc_make(struct sbatch *sbatch, bool kept, struct held_job *ret)
 	ret->id = json_integer_value(
 	    json_array_get(json_object_get(answer, "job_ids"), 0));
 	json_decref(answer);
-	if (begin(ret, sbatch, kept, &err) == 0)
+	if (begin(ret, sbatch, kept, immediate_s, &err) == 0)
 		return EXIT_SUCCESS;
 	if (err.code == ESHUTDOWN)
 		say("Job allocation %lld has been revoked.", ret->id);

@@ -13,10 +13,12 @@
 
 /*
  * Submit the job, wait until it has started, hold it, and set its variables. If
- * kept, it is not held, and ends by scancel or its time limit. Unless quiet,
- * prints what the job waits for in the words of salloc or srun. Returns the
- * status to exit with, 0 on success.
+ * kept, it is not held, and ends by scancel or its time limit. If it has not
+ * started after immediate_s seconds (SBATCH_PATIENT: no limit), it is given up.
+ * Unless quiet, prints what the job waits for in the words of salloc or srun.
+ * Returns the status to exit with, 0 on success.
  */
-int alloc_make(struct sbatch *sbatch, bool kept, struct held_job *ret);
+int alloc_make(struct sbatch *sbatch, bool kept, int64_t immediate_s,
+               struct held_job *ret);
 
 #endif

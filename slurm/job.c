@@ -48,7 +48,9 @@ const char *job_reason(const json_t *row)
 	if (!*reason || !strcmp(reason, "Unevaluated") ||
 	    !strcmp(reason, "Cancelled"))
 		return "None";
-	return !strcmp(reason, "GangPartial") ? "Resources" : reason;
+	if (!strcmp(reason, "GangPartial"))
+		return "Resources";
+	return !strcmp(reason, "RaisedSignal") ? "JobLaunchFailure" : reason;
 }
 
 int64_t job_priority(const json_t *row)

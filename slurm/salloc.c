@@ -9,11 +9,12 @@
 
 #include "slurm/alloc.h"
 
-enum { STATUS_USAGE = 255, STATUS_NO_COMMAND = 127 };
+enum { STATUS_USAGE = 255 };
 
 struct salloc {
 	struct sbatch sbatch; /* first: its options set it */
 	bool no_shell;
+	int64_t immediate_s; /* alloc.h */
 	int kill; /* signal to the command when the allocation is revoked */
 };
 
@@ -29,6 +30,14 @@ static int set_kill(void *ctx, const struct opt *opt, const char *value,
 	return value ? parse_signal(value, &s->kill, err) : 0;
 }
 
+static int set_immediate(void *ctx, const struct opt *opt, const char *value,
+                         struct err *err)
+{
+	(void)opt;
+	return sbatch_parse_immediate(
+	    value, &((struct salloc *)ctx)->immediate_s, err);
+}
+
 #define IGNORED(letter, name, arg)                             \
 	{                                                      \
 		letter, name, arg, NULL, .set = command_ignore \
@@ -36,10 +45,10 @@ static int set_kill(void *ctx, const struct opt *opt, const char *value,
 
 /* clang-format off */
 static const struct opt own[] = {
+	{ 'I', "immediate", "SECONDS", "give it up if it cannot start", set_immediate, .optional = true },
 	{ 'K', "kill-command", "SIG", "signal for the command when the job is revoked", set_kill, .optional = true },
 	{ 0, "no-shell", NULL, "keep the allocation, and run nothing", opt_set_true, .offset = offsetof(struct salloc, no_shell) },
 	IGNORED(0, "bell", NULL), IGNORED(0, "no-bell", NULL),
-	{ 'I', "immediate", "SECONDS", NULL, .set = command_ignore, .optional = true },
 	{ 'W', "wait", "SECONDS", NULL, .set = command_ignore },
 	IGNORED(0, "x11", NULL),
 };
@@ -92,9 +101,13 @@ static pid_t start(char **argv)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	execvp(argv[0], argv);
-	command_error("Unable to exec command \"%s\": %s", argv[0],
-	              strerror(errno));
-	_exit(STATUS_NO_COMMAND);
+	if (errno == ENOENT || errno == EACCES || errno == ENOTDIR)
+		command_error("_fork_command: Unable to find command \"%s\"",
+		              argv[0]);
+	else
+		command_error("Unable to exec command \"%s\": %s", argv[0],
+		              strerror(errno));
+	_exit(EXIT_FAILURE);
 }
 
 /* Leave SIGINT and SIGQUIT of the terminal to the command. */
@@ -201,7 +214,7 @@ int salloc_main(int argc, char **argv)
 {
 	struct buf warnings = { 0 };
 	struct arena *arena = arena_new();
-	struct salloc s = { .kill = 0 };
+	struct salloc s = { .immediate_s = SBATCH_PATIENT };
 	struct opt *opts = make_options();
 	const struct command_line line = {
 		.name = "salloc",
@@ -224,7 +237,7 @@ int salloc_main(int argc, char **argv)
 	if (check(&s, &err) < 0)
 		command_error("%s", err.text);
 	else
-		status = alloc_make(&s.sbatch, s.no_shell, &a);
+		status = alloc_make(&s.sbatch, s.no_shell, s.immediate_s, &a);
 	if (status == EXIT_SUCCESS && s.no_shell)
 		held_job_end(&a, 0);
 	else if (status == EXIT_SUCCESS)

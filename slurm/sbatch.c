@@ -1,4 +1,5 @@
 /* sbatch.c - submit batch jobs */
+#include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -19,11 +20,23 @@ enum { PATIENCE_S = 30, STATUS_WAIT_LOST = 1 };
 
 /* --- the script ----------------------------------------------------------- */
 
+static bool is_blank(const struct buf *script)
+{
+	for (size_t i = 0; i < script->len; i++)
+		if (!isspace((unsigned char)script->data[i]))
+			return false;
+	return true;
+}
+
 /* Check the script by sbatch's rules, and in its words. */
 static bool check_script(const struct buf *script)
 {
 	if (!script->len) {
 		command_error("Batch script is empty!");
+		return false;
+	}
+	if (is_blank(script)) {
+		command_error("Batch script contains only whitespace!");
 		return false;
 	}
 	if (script->len < 2 || memcmp(script->data, "#!", 2) != 0) {

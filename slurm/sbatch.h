@@ -38,6 +38,12 @@ int sbatch_apply(const struct opt *opt, void *ctx, const char *value);
 int sbatch_parse_nodes(const char *value, int64_t *ret_least, int64_t *ret_most,
                        struct err *err);
 
+enum { SBATCH_PATIENT = -1 };
+
+/* "SECONDS" of --immediate; NULL means 1, and with that the job is given up as
+ * soon as it has to wait. */
+int sbatch_parse_immediate(const char *value, int64_t *ret_s, struct err *err);
+
 /* Append a list of dependencies in the syntax of aisub: a bare id means
  * afterany. */
 void sbatch_put_dependency(const char *value, struct buf *out);

@@ -38,6 +38,11 @@ static int64_t count_nodes(const char *text, size_t len)
 	return n < 0 ? -1 : n * unit;
 }
 
+int sbatch_parse_immediate(const char *value, int64_t *ret_s, struct err *err)
+{
+	return parse_int(value ? value : "1", 0, MAX_SECONDS, ret_s, err);
+}
+
 int sbatch_parse_nodes(const char *value, int64_t *ret_least, int64_t *ret_most,
                        struct err *err)
 {

@@ -14,9 +14,10 @@
 #include "slurm/command.h"
 #include "slurm/rows.h"
 #include "slurm/select.h"
+#include "slurm/steps.h"
 #include "slurm/words.h"
 
-enum { STATUS_DENIED = 210, STATUS_UNREACHABLE = 8 };
+enum { STATUS_DENIED = 210, STATUS_NO_STEP = 225, STATUS_UNREACHABLE = 8 };
 
 struct scancel {
 	struct select by; /* first: select.h */
@@ -262,21 +263,6 @@ static const char *scope_of(const struct scancel *s)
 	return s->full ? "all" : s->batch ? "script" : "steps";
 }
 
-/* Send a request, which is taken. The first failure sets *status. */
-static int send_cancel(const struct scancel *s, struct client *client,
-                       json_t *req, int *status, struct err *err)
-{
-	json_t *answer = client_call(client, req, NULL, 0, NULL, NULL, err);
-
-	json_decref(req);
-	if (!answer)
-		return -1;
-	if (*status == EXIT_SUCCESS)
-		*status = report(s, answer);
-	json_decref(answer);
-	return 0;
-}
-
 /* Cancel jobs, LIMIT_IDS in each request. */
 static int cancel(const struct scancel *s, struct client *client,
                   const json_t *ids, struct err *err)
@@ -284,7 +270,7 @@ static int cancel(const struct scancel *s, struct client *client,
 	int status = EXIT_SUCCESS;
 
 	for (size_t i = 0; i < json_array_size(ids); i += LIMIT_IDS) {
-		json_t *some = json_array();
+		json_t *some = json_array(), *req, *answer;
 
 		for (size_t j = i;
 		     j < i + LIMIT_IDS && j < json_array_size(ids); j++) {
@@ -295,33 +281,114 @@ static int cancel(const struct scancel *s, struct client *client,
 				    s->signo ? "Signalling" : "Terminating",
 				    json_string_value(json_array_get(ids, j)));
 		}
-		if (send_cancel(s, client,
-		                json_pack("{s:s, s:o, s:i, s:s}", "op",
-		                          "cancel", "ids", some, "signal",
-		                          s->signo, "scope", scope_of(s)),
-		                &status, err) < 0)
+		req = json_pack("{s:s, s:o, s:i, s:s}", "op", "cancel", "ids",
+		                some, "signal", s->signo, "scope", scope_of(s));
+		answer = client_call(client, req, NULL, 0, NULL, NULL, err);
+		json_decref(req);
+		if (!answer)
 			return -1;
+		if (status == EXIT_SUCCESS)
+			status = report(s, answer);
+		json_decref(answer);
 	}
 	return status;
 }
 
+/* --- steps ---------------------------------------------------------------- */
+
+/* Whether one of the jobs that a text names has this step at the moment. */
+static bool step_runs(struct client *client, const char *job, int64_t number)
+{
+	json_t *fields = json_array(), *rows = NULL;
+	json_t *req =
+	    json_pack("{s:s, s:[s], s:b}", "op", "jobs", "ids", job, "all", 1);
+	const json_t *row, *step;
+	bool runs = false;
+	size_t i, j;
+
+	rows_add_fields(fields, "job_id state start_time");
+	if (rows_read(client, req, fields, &rows, NULL, NULL) == 0 &&
+	    steps_read(client, rows, NULL) == 0)
+		json_array_foreach(rows, i, row)
+			json_array_foreach(json_object_get(row, "steps"), j,
+			                   step)
+				runs =
+				    runs || (row_int(step, "step") == number &&
+				             !strcmp(row_text(step, "state"),
+				                     "RUNNING"));
+	json_decref(fields);
+	json_decref(rows);
+	return runs;
+}
+
+/* Returns the exit status. In Slurm it is no error if the job still waits, nor
+ * to signal a step that is not there. */
+static int report_step(const struct scancel *s, const json_t *answer,
+                       const char *job, int64_t number, bool runs)
+{
+	const json_t *item =
+	    json_array_get(json_object_get(answer, "failed"), 0);
+	struct err err = { .code = ENOENT };
+	int status = STATUS_NO_STEP;
+
+	if (item) {
+		err.code = (int)row_int(item, "code");
+		snprintf(err.text, sizeof(err.text), "%s",
+		         row_text(item, "text"));
+		if (strstr(err.text, "is PENDING"))
+			return EXIT_SUCCESS;
+		if (strstr(err.text, "has ended"))
+			err.code = ENOENT;
+		status = err.code == EPERM || err.code == EACCES ? STATUS_DENIED
+		                                                 : EXIT_FAILURE;
+	} else if (runs || s->signo) {
+		return EXIT_SUCCESS;
+	}
+	command_error("Kill job error on job step id %s.%lld: %s", job,
+	              (long long)number, words_of_job(&err));
+	return status;
+}
+
+static int cancel_step(const struct scancel *s, struct client *client,
+                       const char *job, int64_t number, struct err *err)
+{
+	bool runs = step_runs(client, job, number);
+	json_t *req =
+	    json_pack("{s:s, s:[s], s:i, s:I}", "op", "cancel", "ids", job,
+	              "signal", s->signo, "step", (json_int_t)number);
+	json_t *answer;
+	int status;
+
+	if (s->verbose)
+		fprintf(stderr, "scancel: %s step %s.%lld\n",
+		        s->signo ? "Signalling" : "Terminating", job,
+		        (long long)number);
+	answer = client_call(client, req, NULL, 0, NULL, NULL, err);
+	json_decref(req);
+	if (!answer)
+		return -1;
+	status = report_step(s, answer, job, number, runs);
+	json_decref(answer);
+	return status;
+}
+
+/* Returns the first status that is not 0. */
 static int cancel_steps(const struct scancel *s, struct client *client,
                         struct err *err)
 {
-	int status = EXIT_SUCCESS;
+	int first = EXIT_SUCCESS, status;
 	json_t *pair;
 	size_t i;
 
 	json_array_foreach(s->steps, i, pair) {
-		json_t *req =
-		    json_pack("{s:s, s:[O], s:i, s:O}", "op", "cancel", "ids",
-		              json_array_get(pair, 0), "signal", s->signo,
-		              "step", json_array_get(pair, 1));
-
-		if (send_cancel(s, client, req, &status, err) < 0)
+		status = cancel_step(
+		    s, client, json_string_value(json_array_get(pair, 0)),
+		    json_integer_value(json_array_get(pair, 1)), err);
+		if (status < 0)
 			return -1;
+		first = first ? first : status;
 	}
-	return status;
+	return first;
 }
 
 static int run(struct scancel *s, struct err *err)

@@ -12,7 +12,7 @@
 /* --- partitions and nodes ------------------------------------------------- */
 
 static const char queue_needs[] =
-    "name state leaf is_default max_time default_time pools";
+    "name state leaf is_default max_time default_time grace pools";
 static const char node_needs[] =
     "name pool state reason cpus cpus_free memory_mib memory_free_mib gpus "
     "gpus_free gpu_type features jobs weight";

@@ -20,8 +20,9 @@ struct srun {
 	const char *file[3]; /* -i -o -e */
 	int64_t tasks, nodes, cpus, gpus, gpus_per_task, mem_mib, mem_cpu_mib;
 	int64_t limit_s, tasks_per_node, wait_s;
+	int64_t immediate_s; /* of a job of its own: sbatch.h */
 	bool label, exact, overlap, overcommit, append, pty, quiet, verbose;
-	bool kill_on_bad_exit;
+	bool kill_on_bad_exit, multi_prog;
 	/* struct srun_asked: options for a job of its own */
 	struct arena_list asked;
 };

@@ -158,7 +158,7 @@ static int run_alone(struct srun *s, char *const *argv)
 	status = ask_as(s, &sbatch, argv[0]);
 	buf_free(&warnings);
 	if (!status)
-		status = alloc_make(&sbatch, false, &a);
+		status = alloc_make(&sbatch, false, s->immediate_s, &a);
 	if (status)
 		return status;
 	take_all(s, &sbatch.submit.spec);

@@ -95,6 +95,12 @@ static int set_kill(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
+static int set_immediate(void *ctx, const struct opt *opt, const char *value,
+                         struct err *err)
+{
+	return sbatch_parse_immediate(value, int_at(ctx, opt), err);
+}
+
 static int set_append(void *ctx, const struct opt *opt, const char *value,
                       struct err *err)
 {
@@ -194,6 +200,7 @@ static const struct opt opts[] = {
 	{ 'N', "nodes", "N", "number of nodes", set_nodes, AT(nodes) },
 	{ 'n', "ntasks", "N", "number of tasks", set_count, AT(tasks) },
 	{ 0, "ntasks-per-node", "N", "tasks on the node", set_count, AT(tasks_per_node) },
+	{ 0, "multi-prog", NULL, "the command is a file that says what each task runs", opt_set_true, AT(multi_prog) },
 	{ 0, "open-mode", "MODE", "append, or truncate", set_append, AT(append) },
 	{ 'o', "output", "FILE", "standard output", opt_set_text, AT(file[1]) },
 	{ 0, "overlap", NULL, "beside other steps, on what they have", opt_set_true, AT(overlap) },
@@ -224,7 +231,7 @@ static const struct opt opts[] = {
 	IGNORED(0, "sockets-per-node", "N"), IGNORED(0, "spread-job", NULL),
 	IGNORED(0, "threads-per-core", "N"), IGNORED('T', "threads", "N"),
 	IGNORED('u', "unbuffered", NULL), IGNORED(0, "use-min-nodes", NULL),
-	IGNORED(0, "wckey", "KEY"), IGNORED(0, "immediate", "SECONDS"),
+	IGNORED(0, "wckey", "KEY"),
 
 	/* Options for the job that srun makes outside of a job. */
 	{ 'A', "account", "NAME", "account of a job of its own", .set = command_ignore },
@@ -236,6 +243,7 @@ static const struct opt opts[] = {
 	{ 'd', "dependency", "LIST", "jobs it waits for", .set = command_ignore },
 	{ 'x', "exclude", "NODES", "nodes it does not use", .set = command_ignore },
 	{ 'H', "hold", NULL, "hold it", .set = command_ignore },
+	{ 'I', "immediate", "SECONDS", "give it up if it cannot start", set_immediate, AT(immediate_s), .optional = true },
 	{ 'L', "licenses", "NAME[:N],...", "licences it has", .set = command_ignore },
 	{ 0, "mem-per-gpu", "SIZE", "its memory for each GPU", .set = command_ignore },
 	{ 0, "nice", "N", "its priority, reduced by N", .set = command_ignore, .optional = true },
@@ -267,7 +275,7 @@ static int apply(const struct opt *opt, void *ctx, const char *value)
 		return err.code == ERANGE ? EXIT_FAILURE : STATUS_USAGE;
 	}
 	if (opt->set == set_count || opt->set == set_cpus ||
-	    opt->set == set_seconds) {
+	    opt->set == set_seconds || opt->set == set_immediate) {
 		command_error("Invalid numeric value \"%s\" for --%s.", value,
 		              opt->name);
 		return EXIT_FAILURE;
@@ -321,6 +329,7 @@ void srun_options(struct srun *srun, int argc, char **argv, int *ret_first)
 	*srun = (struct srun){ .arena = srun->arena,
 		               .gpus = -1,
 		               .gpus_per_task = -1,
+		               .immediate_s = SBATCH_PATIENT,
 		               .wait_s = -1 };
 	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
 		const struct opt *opt = opt_find(opts, variables[i].option);

@@ -20,6 +20,7 @@
 #include "libcommon/idset.h"
 #include "libcommon/parse.h"
 #include "slurm/srun_files.h"
+#include "slurm/srun_programs.h"
 #include "slurm/srun_streams.h"
 
 enum { KILL_WAIT_S = 30, FORCE_S = 2, INTERRUPT_MS = 1000, WORD_WAIT_S = 32 };
@@ -36,6 +37,7 @@ struct fate_of_task {
 struct run {
 	const struct srun *srun;
 	const struct srun_job *job;
+	char *const *command; /* of each task */
 	struct srun_files files;
 	struct srun_streams *streams;
 	struct terminal pty;
@@ -395,7 +397,7 @@ static int ask(struct run *r, char *const *argv, struct err *err)
 		req.task[i] = r->files.task[i];
 		req.file[i] = r->files.name[i].data;
 	}
-	step_request_pack(&req, argv, env, &text);
+	step_request_pack(&req, r->command, env, &text);
 	free(cwd);
 	rc = step_call_send(r->conn, &text, r->files.fd, err);
 	buf_free(&text);
@@ -517,6 +519,13 @@ int srun_step(const struct srun *srun, const struct srun_job *job,
 	struct err err;
 	int status;
 
+	r.command = srun->multi_prog
+	                ? srun_programs(argv[0], srun->tasks, srun->arena, &err)
+	                : argv;
+	if (!r.command) {
+		command_error("%s", err.text);
+		return EXIT_FAILURE;
+	}
 	if (srun_files_open(srun, job, &r.files, &err) < 0) {
 		command_error("%s", err.text);
 		srun_files_free(&r.files);

@@ -106,6 +106,7 @@ FIELD(q_leaf,            put_int,    queue_of(v)->leaf)
 FIELD(q_is_default,      put_int,    is_default(v))
 FIELD(q_max_time,        put_int_or, queue_of(v)->max_time, CONF_NONE)
 FIELD(q_default_time,    put_int_or, queue_of(v)->default_time, CONF_NONE)
+FIELD(q_grace,           put_int,    queue_of(v)->grace)
 /* clang-format on */
 
 const struct field listing_queue_fields[] = {
@@ -117,25 +118,11 @@ const struct field listing_queue_fields[] = {
 	{                              \
 #name, q_##name, false \
 	}
-	F(name),
-	F(parent),
-	F(state),
-	F(quota),
-	F(limit),
-	F(fair_share),
-	F(allocated),
-	F(pending_jobs),
-	F(running_jobs),
-	G(quota_text),
-	G(limit_text),
-	G(fair_share_text),
-	G(allocated_text),
-	G(leaf),
-	G(is_default),
-	G(max_time),
-	G(default_time),
-	G(pools),
-	{ NULL, NULL, false }
+	F(name),           F(parent),     F(state),      F(quota),
+	F(limit),          F(fair_share), F(allocated),  F(pending_jobs),
+	F(running_jobs),   G(quota_text), G(limit_text), G(fair_share_text),
+	G(allocated_text), G(leaf),       G(is_default), G(max_time),
+	G(default_time),   G(grace),      G(pools),      { NULL, NULL, false }
 #undef F
 #undef G
 };

@@ -102,8 +102,8 @@ static void print_partition(const struct scontrol *s, const json_t *p,
 	         row_int(p, "is_default") == 1 ? "YES" : "NO");
 	put_line(s, false,
 	         "DefaultTime=%s DisableRootJobs=NO ExclusiveUser=NO "
-	         "GraceTime=0 Hidden=NO",
-	         usual);
+	         "GraceTime=%lld Hidden=NO",
+	         usual, (long long)row_int(p, "grace"));
 	put_line(s, false,
 	         "MaxNodes=UNLIMITED MaxTime=%s MinNodes=0 LLN=NO "
 	         "MaxCPUsPerNode=UNLIMITED",

@@ -243,6 +243,38 @@ static int do_version(struct scontrol *s, char **words)
 	return EXIT_SUCCESS;
 }
 
+/* wait_job: whether a job has its nodes. As in Slurm, a job that has not
+ * started is not waited for. */
+static int do_wait_job(struct scontrol *s, char **words)
+{
+	json_t *fields = json_pack("[s]", "state"), *rows = NULL;
+	const char *id = words[1], *text = "Problem running job";
+	int status = EXIT_FAILURE;
+
+	if (!id) {
+		fputs("too few arguments for keyword:wait_job\n", stderr);
+	} else if (!is_id(id)) {
+		fprintf(stderr, "Invalid job_id %s\n", id);
+	} else if (scontrol_connect(s, "slurm_load_jobs")) {
+		json_t *req = json_pack("{s:s, s:[s], s:b}", "op", "jobs",
+		                        "ids", id, "all", 1);
+
+		rows_read(s->client, req, fields, &rows, NULL, NULL);
+		if (!strcmp(row_text(json_array_get(rows, 0), "state"),
+		            "RUNNING"))
+			status = EXIT_SUCCESS;
+		if (status == EXIT_SUCCESS)
+			text = "Nodes are ready for job";
+		else if (json_array_size(rows))
+			text = "Job";
+		fprintf(stderr, "scontrol: %s %s%s\n", text, id,
+		        !strcmp(text, "Job") ? " no longer running" : "");
+	}
+	json_decref(fields);
+	json_decref(rows);
+	return status;
+}
+
 /* No job is between running and ended here. */
 static int do_completing(struct scontrol *s, char **words)
 {
@@ -282,7 +314,7 @@ static const struct {
 	{ "notify", refuse_notify },     { "reconfigure", scontrol_refuse },
 	{ "reboot", scontrol_refuse },   { "shutdown", scontrol_refuse },
 	{ "takeover", scontrol_refuse }, { "token", scontrol_refuse },
-	{ "setdebug", scontrol_refuse },
+	{ "setdebug", scontrol_refuse }, { "wait_job", do_wait_job },
 };
 
 static bool is_own_cluster(struct scontrol *s)

@@ -13,9 +13,11 @@
 #include "libcommon/mem.h"
 #include "libcommon/names.h"
 #include "libcommon/parse.h"
+#include "libcommon/step_msg.h"
 #include "slurm/job.h"
 #include "slurm/rows.h"
 #include "slurm/scontrol/scontrol.h"
+#include "slurm/sinfo.h"
 #include "slurm/words.h"
 
 enum { MIN_JOB_AGE_S = 300 }; /* ended jobs are shown for this long */
@@ -380,34 +382,92 @@ static int show_hostlist(struct scontrol *s, const char *list)
 
 /* --- config --------------------------------------------------------------- */
 
+/* The keys that clients read; NULL: put_config() has the value. */
+static const char *const config[][2] = {
+	{ "AccountingStorageType", "accounting_storage/slurmdbd" },
+	{ "AuthType", "auth/munge" },
+	{ "ClusterName", NULL },
+	{ "EnforcePartLimits", "ALL" },
+	{ "JobAcctGatherType", "jobacct_gather/linux" },
+	{ "JobRequeue", "1" },
+	{ "KillOnBadExit", "0" },
+	{ "KillWait", NULL },
+	{ "MaxArraySize", NULL },
+	{ "MaxStepCount", "40000" },
+	{ "MaxTasksPerNode", NULL },
+	{ "MinJobAge", "300 sec" },
+	{ "OverTimeLimit", "0 min" },
+	{ "SchedulerType", "sched/backfill" },
+	{ "SelectType", "select/cons_tres" },
+	{ "SLURM_VERSION", SLURM_VERSION },
+	{ "SlurmctldHost[0]", NULL },
+};
+
+/* Add what the table leaves open. */
+static void put_config(const char *name, const char *cluster, int64_t grace_s,
+                       struct buf *out)
+{
+	char host[256] = "localhost";
+
+	if (!strcmp(name, "ClusterName")) {
+		buf_puts(out, cluster);
+	} else if (!strcmp(name, "KillWait")) {
+		buf_printf(out, "%lld sec", (long long)grace_s);
+	} else if (!strcmp(name, "MaxArraySize")) {
+		buf_i64(out, LIMIT_ARRAY);
+	} else if (!strcmp(name, "MaxTasksPerNode")) {
+		buf_i64(out, STEP_TASKS_MAX);
+	} else {
+		gethostname(host, sizeof(host) - 1);
+		buf_puts(out, host);
+	}
+}
+
+/* Read the grace of the default queue, 0 if there is none. */
+static int read_grace(struct client *client, int64_t *ret, struct err *err)
+{
+	json_t *partitions, *nodes, *row;
+	size_t i;
+
+	*ret = 0;
+	if (partitions_read(client, &partitions, &nodes, err) < 0)
+		return -1;
+	json_array_foreach(partitions, i, row)
+		if (row_int(row, "is_default") == 1)
+			*ret = row_int(row, "grace");
+	json_decref(partitions);
+	json_decref(nodes);
+	return 0;
+}
+
 static int show_config(struct scontrol *s, const char *name)
 {
+	struct buf text = { 0 };
+	int64_t grace_s = 0;
 	struct err err;
-	char host[256] = "localhost", *cluster;
-	struct buf now = { 0 };
+	char *cluster;
 
 	(void)name;
 	if (!scontrol_connect(s, "slurm_load_ctl_conf"))
 		return EXIT_FAILURE;
 	cluster = command_cluster(s->client, &err);
-	if (!cluster) {
+	if (!cluster || read_grace(s->client, &grace_s, &err) < 0) {
 		fprintf(stderr, "slurm_load_ctl_conf error: %s\n",
 		        words_of_job(&err));
+		free(cluster);
 		return EXIT_FAILURE;
 	}
-	gethostname(host, sizeof(host) - 1);
-	put_moment(time(NULL), &now);
-	printf("Configuration data as of %s\n", now.data);
-	buf_free(&now);
-	printf("%-23s = %s\n", "AccountingStorageType",
-	       "accounting_storage/slurmdbd");
-	printf("%-23s = %s\n", "ClusterName", cluster);
-	printf("%-23s = %s\n", "JobAcctGatherType", "jobacct_gather/linux");
-	printf("%-23s = %d\n", "MaxArraySize", LIMIT_ARRAY);
-	printf("%-23s = %s\n", "MinJobAge", "300 sec");
-	printf("%-23s = %s\n", "SelectType", "select/cons_tres");
-	printf("%-23s = %s\n", "SLURM_VERSION", SLURM_VERSION);
-	printf("%-23s = %s\n", "SlurmctldHost[0]", host);
+	put_moment(time(NULL), &text);
+	printf("Configuration data as of %s\n", text.data);
+	for (size_t i = 0; i < ARRAY_SIZE(config); i++) {
+		buf_clear(&text);
+		if (config[i][1])
+			buf_puts(&text, config[i][1]);
+		else
+			put_config(config[i][0], cluster, grace_s, &text);
+		printf("%-23s = %s\n", config[i][0], text.data);
+	}
+	buf_free(&text);
 	free(cluster);
 	return EXIT_SUCCESS;
 }

@@ -36,6 +36,7 @@ $ended.batch|CANCELLED|0:15" "" \
 	sacct -n -P -j "$ended" -o JobID,State,ExitCode
 says "exit statuses and signals" 0 "$failed|3:0
 $killed|0:9" "" sacct -n -X -P -j "$failed" -j "$killed" -o JobID,ExitCode
+is "in squeue" "$(squeue -h -t all -j "$killed" -o '%T %r')" "FAILED JobLaunchFailure"
 says "a script that was killed" 0 "$killed|FAILED|0:9|0:0
 $killed.batch|CANCELLED|0:9|" "" sacct -n -P -j "$killed" -o JobID,State,ExitCode,DerivedExitCode
 says "what waits has its CPUs, what is held no priority" 0 "$waits|1|0" "" \
@@ -144,6 +145,8 @@ config=$(scontrol show config)
 like "config: the name" "$config" "^ClusterName             = test\$"
 like "config: arrays" "$config" "^MaxArraySize            = [0-9]+\$"
 like "config: ended jobs" "$config" "^MinJobAge               = 300 sec\$"
+like "config: grace" "$config" "^KillWait                = 2 sec\$"
+like "config: tasks" "$config" "^MaxTasksPerNode         = 4096\$"
 says "ping" 0 "Slurmctld(primary) at $node is UP" "" scontrol ping
 says "ping nobody" 1 "Slurmctld(primary) at $node is DOWN" "" \
 	env AISCHED_SOCKET="$dir/none" scontrol ping

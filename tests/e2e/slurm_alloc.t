@@ -69,11 +69,21 @@ is "--no-shell keeps it" "$rc $out$err" "0 salloc: Granted job allocation $kept"
 is "and srun finds it" "$(srun --jobid="$kept" sh -c 'echo $SLURM_JOB_ID')" "$kept"
 scancel "$kept"
 becomes "until it is cancelled" "$kept" CANCELLED
-says "no such command" 127 "" "salloc: Granted job allocation $((kept + 1))
-salloc: error: Unable to exec command \"/no/such\": No such file or directory
+says "no such command" 1 "" "salloc: Granted job allocation $((kept + 1))
+salloc: error: _fork_command: Unable to find command \"/no/such\"
 salloc: Relinquishing job allocation $((kept + 1))" salloc /no/such
 
 # --- waiting ---------------------------------------------------------------------
+
+says "-I, and it can start" 0 "" "" srun -I -Q true
+says "-I, and it has to wait" 1 "" "srun: error: Unable to allocate resources: Requested nodes are busy" \
+	srun -H -I true
+says "for salloc, too" 1 "" "salloc: error: Unable to allocate resources: Requested nodes are busy" \
+	salloc -H --immediate=1 true
+run salloc -H -Q -I2 true
+is "with some patience" "$rc $out$err" "1 salloc: error: Unable to allocate resources: Connection timed out"
+wait_for '[ -z "$(squeue -h -t PD)" ]'
+result 0 "which leaves no job"
 
 # It says once why it waits, however long that is.
 srun -H true 2>long.err &

@@ -86,6 +86,9 @@ says "what waits is not suspended" 1 "" \
 	"Job is pending execution for job $waits" scontrol suspend "$waits"
 says "nor resumed" 1 "" "Job is pending execution for job $waits" scontrol resume "$waits"
 says "nothing ends slowly" 0 "" "" scontrol completing
+says "wait_job" 1 "" "too few arguments for keyword:wait_job" scontrol wait_job
+says "of one that waits" 1 "" "scontrol: Job $waits no longer running" scontrol wait_job "$waits"
+says "of no job" 1 "" "scontrol: Problem running job 99999999" scontrol wait_job 99999999
 says "its own cluster" 0 "Slurmctld(primary) at $node is UP" "" scontrol -M test ping
 says "another cluster" 1 "" "scontrol: error: No cluster 'other' known by database.
 scontrol: error: 'other' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to see available clusters." \

@@ -153,7 +153,14 @@ says "unknown" 0 "" "" scancel 99999999
 says "unknown, with a signal" 1 "" \
 	"scancel: error: Kill job error on job id 99999999: Invalid job id specified" \
 	scancel --full 99999999 --signal USR1
-says "a step that is not there" 0 "" "" scancel "$sleeper.0"
+says "a step that is not there" 225 "" \
+	"scancel: error: Kill job error on job step id $sleeper.7: Invalid job id specified" \
+	scancel "$sleeper.7"
+says "a signal for it" 0 "" "" scancel -s USR1 "$sleeper.7"
+says "a step of no job" 1 "" \
+	"scancel: error: Kill job error on job step id 99999999.1: Invalid job id specified" \
+	scancel 99999999.1
+says "a step of a job that waits" 0 "" "" scancel "$array.0"
 says "a signal for steps, of which there are none" 0 "" "" \
 	scancel "$sleeper" --signal USR2
 is "and did nothing" "$(squeue -h -j "$sleeper" -o %t)" R

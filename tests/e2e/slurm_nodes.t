@@ -50,7 +50,7 @@ says "by its state" 0 "mix" "" sinfo -h -p main -t mix -o %t
 says "a partition" 0 "PartitionName=debug
    AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL
    AllocNodes=ALL Default=NO QoS=N/A
-   DefaultTime=NONE DisableRootJobs=NO ExclusiveUser=NO GraceTime=0 Hidden=NO
+   DefaultTime=NONE DisableRootJobs=NO ExclusiveUser=NO GraceTime=2 Hidden=NO
    MaxNodes=UNLIMITED MaxTime=01:00:00 MinNodes=0 LLN=NO MaxCPUsPerNode=UNLIMITED
    Nodes=$node
    PriorityJobFactor=1 PriorityTier=1 RootOnly=NO ReqResv=NO OverSubscribe=NO

@@ -102,6 +102,40 @@ is "-J" "$out" name
 is "the mask of srun" "$(cat umask.out)" "0027
 0027"
 
+# --- a program for each task ------------------------------------------------------
+
+# LINES, as of printf: into the file
+programs()
+{
+	# shellcheck disable=SC2059 # it has no values
+	printf "$1" >programs
+}
+
+programs '# comment\n0 echo first %%t\n1-2 echo %%o of \047a  b\047 "c d" e\\ f\n* sh -c \047echo rest; exit 4\047\n'
+run inside srun -n4 -l --multi-prog programs
+is "--multi-prog" "$rc $(sort "$dir/run.out")
+$err" "4 0: first 0
+1: 0 of a  b \"c d\" e f
+2: 1 of a  b \"c d\" e f
+3: rest
+$failed task 3: Exited with exit code 4"
+programs '0 nosuchprog\n'
+steps "no such program in it" 2 "" "slurmstepd-$node: error: execve(): nosuchprog: No such file or directory
+$failed task 0: Exited with exit code 2" -n1 --multi-prog programs
+steps "a task without a line" 1 "" "srun: error: Configuration file programs invalid, no record for task id 1" \
+	-n2 --multi-prog programs
+programs '0 true\n\n0 true\n'
+steps "a task with two" 1 "" "srun: error: Duplicate record for task 0
+srun: error: Line 3 of configuration file programs invalid" -n1 --multi-prog programs
+programs '0 true \\\n more\n1\n'
+steps "a line without a program" 1 "" "srun: error: Line 3 of configuration file programs invalid" \
+	-n2 --multi-prog programs
+steps "no file of programs" 1 "" "srun: error: Could not open multi_prog config file nosuch" \
+	--multi-prog nosuch
+head -c 200000 /dev/zero | tr '\0' x | sed 's/^/0 /' >programs
+steps "one that is too long" 1 "" "srun: error: Configuration file programs is too long" \
+	-n1 --multi-prog programs
+
 # --- exit statuses ----------------------------------------------------------------
 
 steps "an exit status" 4 "" "$failed task 0: Exited with exit code 4" -n1 sh -c 'exit 4'

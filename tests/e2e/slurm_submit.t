@@ -57,6 +57,9 @@ sbatch: error: line must start with #! followed by the path to an interpreter.
 sbatch: error: For instance: #!/bin/sh" sbatch noshebang
 says "nothing in it" 1 "" "sbatch: error: Batch script is empty!" \
 	sbatch /dev/null
+printf ' \n\n' >blank
+says "nothing to read" 1 "" "sbatch: error: Batch script contains only whitespace!" \
+	sbatch blank
 printf '#!/bin/sh\r\ntrue\r\n' >dos
 says "DOS" 1 "" "sbatch: error: Batch script contains DOS line breaks (\\r\\n)
 sbatch: error: instead of expected UNIX line breaks (\\n)." sbatch dos

@@ -1,0 +1,268 @@
+/* srun_programs.c - --multi-prog: a file that says which program each task runs
+ */
+#include "slurm/srun_programs.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcommon/buf.h"
+#include "libcommon/idset.h"
+#include "slurm/command.h"
+
+/* The kernel takes no argument of 128 KiB. */
+enum { SCRIPT_MAX = 128 * 1024 - 1 };
+
+struct programs {
+	const char *file;
+	uint32_t tasks;
+	struct idset taken; /* tasks with a line */
+	struct buf script;
+};
+
+/* --- words ---------------------------------------------------------------- */
+
+/* Add a byte inside single quotes of sh. */
+static void put_quoted(char c, struct buf *out)
+{
+	if (c == '\'')
+		buf_puts(out, "'\\''");
+	else
+		buf_addc(out, c);
+}
+
+/* Add what follows a percent sign. $1 is the task; before is how many tasks of
+ * its line stand before first. As in Slurm, other letters become nothing. */
+static void put_number(char letter, uint32_t first, uint32_t before,
+                       struct buf *out)
+{
+	if (letter == 't')
+		buf_puts(out, "'\"$1\"'");
+	else if (letter == 'o')
+		buf_printf(out, "'\"$(($1-%u+%u))\"'", first, before);
+}
+
+/* Quote the next word of a line for sh: single quotes and backslashes count,
+ * double quotes do not. Returns what follows it. */
+static const char *put_word(const char *s, uint32_t first, uint32_t before,
+                            struct buf *out)
+{
+	bool quoted = false;
+
+	buf_addc(out, '\'');
+	for (; *s && (quoted || !isspace((unsigned char)*s)); s++) {
+		if (*s == '\'')
+			quoted = !quoted;
+		else if (*s == '\\' && s[1])
+			put_quoted(*++s, out);
+		else if (*s == '%' && s[1])
+			put_number(*++s, first, before, out);
+		else
+			put_quoted(*s, out);
+	}
+	buf_addc(out, '\'');
+	return s;
+}
+
+static const char *skip_blanks(const char *s)
+{
+	return s + strspn(s, " \t\r");
+}
+
+/* --- lines ---------------------------------------------------------------- */
+
+/* Add the case of the tasks from first to last. */
+static void put_tasks(struct programs *p, uint32_t first, uint32_t last,
+                      uint32_t before, const char *command)
+{
+	struct buf words = { 0 }, program = { 0 };
+
+	put_word(command, first, before, &program);
+	for (const char *s = command; *s; s = skip_blanks(s)) {
+		buf_addc(&words, ' ');
+		s = put_word(s, first, before, &words);
+	}
+	buf_printf(&p->script,
+	           "if [ $1 -ge %u ] && [ $1 -le %u ]; then\n"
+	           "command -v -- %s >/dev/null || miss %s\n"
+	           "exec%s\nfi\n",
+	           first, last, program.data, program.data, words.data);
+	buf_free(&words);
+	buf_free(&program);
+}
+
+/* Add a case for each run of tasks in the set. */
+static void put_set(struct programs *p, const struct idset *set,
+                    const char *command)
+{
+	int64_t id = idset_next(set, -1);
+	uint32_t before = 0;
+
+	while (id >= 0 && p->script.len <= SCRIPT_MAX) {
+		uint32_t first = (uint32_t)id, last = first;
+
+		while ((id = idset_next(set, last)) == (int64_t)last + 1)
+			last++;
+		put_tasks(p, first, last, before, command);
+		before += last - first + 1;
+	}
+}
+
+/* Give tasks their line. Prints what is wrong with them. */
+static int take_tasks(struct programs *p, const struct idset *set)
+{
+	for (int64_t id = idset_next(set, -1); id >= 0;
+	     id = idset_next(set, (uint32_t)id)) {
+		if (id >= p->tasks)
+			command_error("Invalid task id, %lld >= ntasks",
+			              (long long)id);
+		else if (idset_has(&p->taken, (uint32_t)id))
+			command_error("Duplicate record for task %lld",
+			              (long long)id);
+		if (id >= p->tasks || idset_has(&p->taken, (uint32_t)id))
+			return -1;
+		idset_add(&p->taken, (uint32_t)id);
+	}
+	return 0;
+}
+
+/* Returns the tasks that have no line so far. */
+static struct idset others(const struct programs *p)
+{
+	struct idset set = { 0 };
+
+	for (uint32_t i = 0; i < p->tasks; i++)
+		if (!idset_has(&p->taken, i))
+			idset_add(&set, i);
+	return set;
+}
+
+/* rest: set to the command of the line for all other tasks, which stands last
+ * in the script. */
+static int read_line(struct programs *p, char *line, const char **rest)
+{
+	struct idset set = { 0 };
+	char *tasks = line + strspn(line, " \t\r");
+	const char *command = skip_blanks(tasks + strcspn(tasks, " \t\r"));
+	int rc;
+
+	if (!*tasks || *tasks == '#')
+		return 0;
+	tasks[strcspn(tasks, " \t\r")] = '\0';
+	if (!*command)
+		return -1;
+	if (!strcmp(tasks, "*")) {
+		*rest = *rest ? *rest : command;
+		return 0;
+	}
+	if (idset_parse(&set, NULL, tasks, NULL) < 0)
+		return -1;
+	rc = take_tasks(p, &set);
+	if (rc == 0)
+		put_set(p, &set, command);
+	idset_free(&set);
+	return rc;
+}
+
+/* Cut the next line off, without the ends of lines that a backslash hides.
+ * Counts the lines of the file. */
+static char *next_line(char **text, int *number)
+{
+	char *line = *text, *to = line, *s = line;
+
+	for (; *s && *s != '\n'; s++) {
+		if (*s == '\\' && s[1] == '\n') {
+			++*number;
+			s++;
+			continue;
+		}
+		if (*s == '\\' && s[1])
+			*to++ = *s++;
+		*to++ = *s;
+	}
+	++*number;
+	*text = *s ? s + 1 : NULL;
+	*to = '\0';
+	return line;
+}
+
+static int read_lines(struct programs *p, char *text, struct err *err)
+{
+	const char *rest = NULL;
+	int number = 0;
+
+	while (text) {
+		int first = number + 1;
+		char *line = next_line(&text, &number);
+
+		if (read_line(p, line, &rest) < 0)
+			return err_set(
+			    err, EINVAL,
+			    "Line %d of configuration file %s invalid", first,
+			    p->file);
+		if (p->script.len > SCRIPT_MAX)
+			break;
+	}
+	if (rest) {
+		struct idset set = others(p);
+
+		put_set(p, &set, rest);
+		idset_free(&set);
+	} else if (idset_count(&p->taken) < p->tasks) {
+		uint32_t id = 0;
+
+		while (idset_has(&p->taken, id))
+			id++;
+		return err_set(err, EINVAL,
+		               "Configuration file %s invalid, no record for "
+		               "task id %u",
+		               p->file, id);
+	}
+	if (p->script.len > SCRIPT_MAX)
+		return err_set(err, E2BIG, "Configuration file %s is too long",
+		               p->file);
+	return 0;
+}
+
+static int read_file(const char *name, struct buf *out, struct err *err)
+{
+	FILE *file = fopen(name, "re");
+	size_t n;
+
+	if (!file)
+		return err_set(err, errno,
+		               "Could not open multi_prog config file %s",
+		               name);
+	do {
+		n = fread(buf_room(out, BUFSIZ), 1, BUFSIZ, file);
+		buf_grew(out, n);
+	} while (n && out->len <= SCRIPT_MAX);
+	buf_addc(out, '\0');
+	fclose(file);
+	return 0;
+}
+
+char **srun_programs(const char *file, int64_t tasks, struct arena *arena,
+                     struct err *err)
+{
+	struct programs p = { .file = file, .tasks = (uint32_t)tasks };
+	struct buf text = { 0 };
+	char **argv = NULL;
+
+	buf_puts(&p.script,
+	         "set -- \"$SLURM_PROCID\"\n"
+	         "miss() { echo \"slurmstepd-$SLURMD_NODENAME: error: "
+	         "execve(): $1: No such file or directory\" >&2; exit 2; }\n");
+	if (read_file(file, &text, err) == 0 &&
+	    read_lines(&p, text.data, err) == 0) {
+		argv = arena_array(arena, char *, 4);
+		argv[0] = arena_strdup(arena, "sh");
+		argv[1] = arena_strdup(arena, "-c");
+		argv[2] = arena_strdup(arena, p.script.data);
+	}
+	buf_free(&text);
+	buf_free(&p.script);
+	idset_free(&p.taken);
+	return argv;
+}
