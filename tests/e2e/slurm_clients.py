@@ -278,5 +278,146 @@ def reportseff():
     is_(row[0][:2], [job, "COMPLETED"])
 
 
+# --- PSI/J ---------------------------------------------------------------------
+
+def psij_job(ex, script, tasks=1):
+    import datetime
+    import psij
+    return psij.Job(psij.JobSpec(
+        executable="/bin/sh", arguments=["-c", script],
+        stdout_path=os.path.abspath("psij.out"),
+        launcher="srun" if tasks > 1 else "single",
+        resources=psij.ResourceSpecV1(process_count=tasks),
+        attributes=psij.JobAttributes(
+            queue_name="main", duration=datetime.timedelta(minutes=5))))
+
+
+def psij_jobs():
+    """Jobs that succeed, fail, die by a signal, and are cancelled."""
+    import psij
+    from psij.executors.batch.slurm import SlurmExecutorConfig
+    ex = psij.JobExecutor.get_instance("slurm", config=SlurmExecutorConfig(
+        queue_polling_interval=1, initial_queue_polling_delay=0))
+    tasks = psij_job(ex, "echo $SLURM_PROCID", 2)
+    fails = psij_job(ex, "exit 3")
+    killed = psij_job(ex, "kill -9 $$")
+    runs = psij_job(ex, "exec sleep 1000")
+    wanted = {tasks: "COMPLETED", fails: "FAILED", killed: "FAILED",
+              runs: "CANCELED"}
+    for job in wanted:
+        ex.submit(job)
+        if job is tasks:
+            is_(str(job.wait().state), "COMPLETED")
+            is_(sorted(open("psij.out").read().split()), ["0", "1"])
+    until(lambda: state_of(runs.native_id) == "RUNNING", "RUNNING")
+    runs.cancel()
+    for job, state in wanted.items():
+        is_(str(job.wait().state), state)
+    is_(fails.status.exit_code, 3)
+
+
+# --- batchspawner --------------------------------------------------------------
+
+def batchspawner():
+    """A server, as JupyterHub has it started, found and stopped."""
+    import asyncio
+    import getpass
+    import socket
+    import urllib.request
+    from jupyterhub import orm
+    from jupyterhub.objects import Hub
+    from jupyterhub.user import User
+    from batchspawner import SlurmSpawner
+
+    class Server(SlurmSpawner):
+        """Serves a folder in place of notebooks."""
+
+        batchspawner_singleuser_cmd = "env"
+        cmd = [sys.executable, "-m", "http.server"]
+
+        def get_args(self):
+            return [str(self.mock_port)]
+
+    async def serve():
+        db = orm.new_session_factory("sqlite:///:memory:")()
+        db.add(orm.User(name=getpass.getuser()))
+        db.commit()
+        user = User(db.query(orm.User).first(), {})
+        server = user._new_spawner("", spawner_class=Server, hub=Hub())
+        server.exec_prefix = ""
+        # The way to the commands and to this test's daemon
+        server.environment = {
+            name: os.environ[name] for name in os.environ
+            if name == "PATH" or name.startswith("AISCHED_")}
+        server.req_homedir = os.getcwd()
+        server.req_partition = "main"
+        server.req_srun = "srun"
+        server.req_memory = "200M"
+        with socket.socket() as free:
+            free.bind(("", 0))
+            server.mock_port = free.getsockname()[1]
+        host, port = await server.start()
+        job = server.job_id
+
+        def answers():
+            try:
+                urllib.request.urlopen("http://%s:%d/" % (host, port),
+                                       timeout=5).close()
+            except OSError:
+                return False
+            return True
+
+        await asyncio.to_thread(until, answers, "an answer")
+        is_(await server.poll(), None)
+        await server.stop()
+        until(lambda: state_of(job).startswith("CANCELLED"), "CANCELLED")
+        is_(await server.poll(), 1)
+    asyncio.run(serve())
+
+
+# --- toil ----------------------------------------------------------------------
+
+def toil_part(job, n):
+    return 2 * n if os.environ["SLURM_JOB_ID"] else None
+
+
+def toil_sum(job, parts):
+    return sum(parts)
+
+
+def toil_first(job):
+    parts = [job.addChildJobFn(toil_part, n, cores=1, memory="200M",
+                               disk="1M").rv() for n in range(3)]
+    return job.addFollowOnJobFn(toil_sum, parts, cores=1, memory="200M",
+                                disk="1M").rv()
+
+
+def toil_fails(job):
+    raise ValueError("it fails")
+
+
+def toil():
+    """A workflow whose parts are jobs, and one that fails."""
+    from toil.common import Toil
+    from toil.exceptions import FailedJobsException
+    from toil.job import Job
+
+    def flow(first, store):
+        options = Job.Runner.getDefaultArgumentParser().parse_args(
+            ["file:" + os.path.abspath(store), "--batchSystem", "slurm",
+             "--retryCount", "0", "--statePollingWait", "1",
+             "--clean", "always", "--disableProgress"])
+        with Toil(options) as workflow:
+            return workflow.start(Job.wrapJobFn(
+                first, cores=1, memory="200M", disk="1M"))
+    is_(flow(toil_first, "toil_sum"), 6)
+    try:
+        flow(toil_fails, "toil_fails")
+    except FailedJobsException as e:
+        assert e.numberOfFailedJobs == 1, e
+    else:
+        raise AssertionError("no exception")
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]]()

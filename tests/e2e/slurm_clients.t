@@ -41,4 +41,7 @@ check "dask: workers come and go" dask_cluster
 check "Parsl: 20 apps" parsl_apps
 check "Snakemake: rules, a group, a rule that fails" snakemake
 check "reportseff" reportseff
+check "PSI/J: jobs that end in four ways" psij_jobs
+check "batchspawner: a server" batchspawner
+check "toil: a workflow, and one that fails" toil
 done_testing
