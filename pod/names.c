@@ -46,7 +46,8 @@ static const char *const *names_of_nodes(struct arena *arena)
 }
 
 /* Fill in the tasks if srun does not say how many: one for each node, or as
- * --ntasks-per-node says. */
+ * --ntasks-per-node says. If there are more than that allows, it does not
+ * count: SLURM_NTASKS has those of the job, unless -n is given. */
 static void complete(struct srun *s)
 {
 	int64_t nodes = s->nodes ? s->nodes : job.pods;
@@ -55,6 +56,17 @@ static void complete(struct srun *s)
 		s->tasks = nodes * (s->tasks_per_node ? s->tasks_per_node : 1);
 	if (s->nodes > s->tasks)
 		s->nodes = s->tasks;
+	if (!s->tasks_per_node || s->tasks <= nodes * s->tasks_per_node)
+		return;
+	if (s->tasks / nodes != s->tasks_per_node)
+		fprintf(stderr,
+		        "srun: Warning: can't honor --ntasks-per-node set to "
+		        "%lld which doesn't match the requested tasks %lld "
+		        "with the number of requested nodes %lld. Ignoring "
+		        "--ntasks-per-node.\n",
+		        (long long)s->tasks_per_node, (long long)s->tasks,
+		        (long long)nodes);
+	s->tasks_per_node = 0;
 }
 
 static int connect_to(const struct srun *srun, struct err *err)

@@ -49,7 +49,12 @@ start_daemon || bail "aischedd does not start"
 
 # --- the same script as anywhere --------------------------------------------------
 
-id=$(sub ranks <<-'END'
+id=$(sub ranks -N 2 <"$top_srcdir/tests/e2e/ranks.sh")
+ok "a script as on Slurm ends" wait_for is_state "$id" FAILED
+like "as there" "$(exit_of "$id")" "FAILED +7"
+is "and prints the same" "$(cat "$work/ranks.out")" "$(cat "$top_srcdir/tests/e2e/ranks.txt")"
+
+id=$(sub nodes <<-'END'
 	#!/bin/sh
 	#SBATCH -N 2 --ntasks-per-node=2 --cpus-per-task=1
 	echo script $SLURM_NNODES $SLURM_NTASKS $SLURM_TASKS_PER_NODE
@@ -70,7 +75,7 @@ END
 ok "a script on two nodes ends" wait_for is_state "$id" FAILED
 like "as it says" "$(exit_of "$id")" "FAILED +7"
 name=aj-test-$id-1
-is "and its steps ran in both pods" "$(cat "$work/ranks.out")" \
+is "and its steps ran in both pods" "$(cat "$work/nodes.out")" \
 	"script 2 4 2(x2)
 0: 0 0 0 4 0
 1: 1 0 1 4 0
@@ -124,7 +129,18 @@ nothing_runs()
 	! pgrep -f "^sleep 4[0-9]{3}[.]$$"
 }
 
-for how in cancel end; do
+# Prints the first process of the pod in which the task runs: the agent.
+agent_of()
+{
+	agent_pid=$1
+	while [ "$(readlink "/proc/$agent_pid/ns/pid")" = "$(readlink "/proc/$1/ns/pid")" ]; do
+		agent_last=$agent_pid
+		agent_pid=$(ps -o ppid= -p "$agent_pid" | tr -d ' ')
+	done
+	echo "$agent_last"
+}
+
+for how in cancel end lose; do
 	sub "$how" <<-END >"$how.id"
 		#!/bin/sh
 		#SBATCH -N 2 --ntasks-per-node=1
@@ -144,6 +160,10 @@ for how in cancel end; do
 	end)
 		: >"$work/$how.go"
 		state=COMPLETED
+		;;
+	lose)
+		kill -KILL "$(agent_of "$(pgrep -f "^sleep 4001[.]$$" | shuf -n 1)")"
+		state=FAILED
 		;;
 	esac
 	ok "$how: the job is $state" wait_for is_state "$id" "$state"

@@ -96,6 +96,9 @@ steps "of another job" 1 "" "srun: error: Unable to confirm allocation for job 8
 srun: Check SLURM_JOB_ID environment variable. Expired or invalid job 8" --jobid 8 true
 steps "an exit status" 4 "" "srun: error: $node-2: task 2: Exited with exit code 4" \
 	-N3 -n3 sh -c '[ $SLURM_PROCID != 2 ] || exit 4'
+run srun --ntasks-per-node=1 -l -N3 sh -c 'echo $SLURM_NODEID'
+is "the tasks of the job count more than --ntasks-per-node" "$(sort "$dir/run.out" | tr '\n' ' ')$err" \
+	"0: 0 1: 0 2: 1 3: 1 4: 2 5: 2 srun: Warning: can't honor --ntasks-per-node set to 1 which doesn't match the requested tasks 6 with the number of requested nodes 3. Ignoring --ntasks-per-node."
 steps "a signal" 137 "" "srun: error: $node-0: task 0: Killed
 $forced" -n1 sh -c 'kill -9 $$'
 steps "no such program" 2 "" "slurmstepd-$node-0: error: execve(): /no/such: No such file or directory
@@ -175,17 +178,20 @@ wait $!
 is "signals are passed on" "$(cat usr1)" "ready
 usr1"
 
-srun sleep 3003.$$ 2>lost &
-wait_for run_now 6
-kill -9 "$(cat agent2.pid)"
-wait $!
-is "srun ends its step when an agent is gone" $? 143
-like "and names its node" "$(cat lost)" "^srun: error: Node failure on $node-2"
-kill -9 $(left) 2>/dev/null
-ok "nothing is left of it" wait_for nothing_is_left
-agent 2
-run srun -l -N3 -n3 true
-is "a new agent takes steps" "$rc" 0
+for i in 0 1 2; do
+	srun sleep 3003.$$ 2>lost &
+	wait_for run_now 6
+	kill -9 "$(cat agent$i.pid)"
+	wait $!
+	is "srun ends its step when agent $i is gone" $? 143
+	like "and names its node" "$(cat lost)" "^srun: error: Node failure on $node-$i"
+	# In a pod these end with the agent, its first process.
+	kill -9 $(left) 2>/dev/null
+	ok "nothing is left of it" wait_for nothing_is_left
+	agent $i
+	run srun -l -N3 -n3 true
+	is "a new agent takes steps" "$rc" 0
+done
 
 sed 's/"pods": 3/"pods": 1/; s/6819}/6830, "signal": 10, "after": 5}/' "$dir/pod" >"$dir/pod1"
 cat >signalled <<-'END'

@@ -136,6 +136,20 @@ head -c 200000 /dev/zero | tr '\0' x | sed 's/^/0 /' >programs
 steps "one that is too long" 1 "" "srun: error: Configuration file programs is too long" \
 	-n1 --multi-prog programs
 
+# --- a script of several nodes ----------------------------------------------------
+
+# FILE: without the lines about nodes, of which there is one here
+ranks()
+{
+	grep -Ev '^(.: )?node ' "$1"
+}
+
+id=$(sbatch --parsable -J ranks --ntasks-per-node=4 --mem=100M -o ranks.out \
+	"$top_srcdir/tests/e2e/ranks.sh")
+becomes "a script as on Slurm" "$id" FAILED
+is "prints the same" "$(sacct -n -X -P -o State,ExitCode -j "$id") $(ranks ranks.out)" \
+	"FAILED|7:0 $(ranks "$top_srcdir/tests/e2e/ranks.txt")"
+
 # --- exit statuses ----------------------------------------------------------------
 
 steps "an exit status" 4 "" "$failed task 0: Exited with exit code 4" -n1 sh -c 'exit 4'
