@@ -218,6 +218,7 @@ static const struct opt opts[] = {
 	{ 0, "cluster", "CLUSTER,...", NULL, command_add_items, AT(clusters) },
 	{ 'L', "allclusters", NULL, NULL, .set = command_ignore },
 	{ 0, "delimiter", "TEXT", "between columns, in place of |", opt_set_text, AT(columns.delimiter) },
+	{ 0, "array", NULL, NULL, .set = command_ignore },
 	{ 'D', "duplicates", NULL, NULL, .set = command_ignore },
 	{ 'E', "endtime", "TIME", "jobs that existed before this time", set_time, AT(until) },
 	{ 'o', "format", "NAME[%WIDTH],...", "columns", opt_set_text, AT(format) },

@@ -37,6 +37,7 @@ $ended.batch|CANCELLED|0:15" "" \
 says "exit statuses and signals" 0 "$failed|3:0
 $killed|0:9" "" sacct -n -X -P -j "$failed" -j "$killed" -o JobID,ExitCode
 is "in squeue" "$(squeue -h -t all -j "$killed" -o '%T %r')" "FAILED JobLaunchFailure"
+says "--array" 0 "$killed|0:9" "" sacct -n -X -P --array -j "$killed" -o JobID,ExitCode
 says "a script that was killed" 0 "$killed|FAILED|0:9|0:0
 $killed.batch|CANCELLED|0:9|" "" sacct -n -P -j "$killed" -o JobID,State,ExitCode,DerivedExitCode
 says "what waits has its CPUs, what is held no priority" 0 "$waits|1|0" "" \
