@@ -357,11 +357,13 @@ def batchspawner():
             free.bind(("", 0))
             server.mock_port = free.getsockname()[1]
         host, port = await server.start()
+        is_(host, os.uname().nodename)
         job = server.job_id
 
         def answers():
             try:
-                urllib.request.urlopen("http://%s:%d/" % (host, port),
+                # This machine need not know its own name.
+                urllib.request.urlopen("http://127.0.0.1:%d/" % port,
                                        timeout=5).close()
             except OSError:
                 return False
