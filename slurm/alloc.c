@@ -86,7 +86,7 @@ static int waits(const void *data, size_t len, void *arg)
 	if (w->immediate_s == 0 || w->immediate_s == 1) {
 		command_error("Unable to allocate resources: Requested nodes "
 		              "are busy");
-		exit(EXIT_FAILURE);
+		_exit(EXIT_FAILURE);
 	}
 	if (w->quiet || w->told)
 		return 0;
