@@ -120,6 +120,9 @@ static void log_outcome(const struct run_event *ev)
 	else if (ev->kind == RUN_NOTED && ev->text)
 		log_notice("job wait job=%llu attempt=%u: %s",
 		           (unsigned long long)ev->job, ev->attempt, ev->text);
+	else if (ev->kind == RUN_UNREACHED && ev->text)
+		log_warning("job signal job=%llu attempt=%u: %s",
+		            (unsigned long long)ev->job, ev->attempt, ev->text);
 	else if (ev->kind == RUN_START_FAILED)
 		log_start_failed(ev);
 }
@@ -152,6 +155,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		[RUN_REPLACED] = EV_replaced,
 		[RUN_USED] = EV_used,
 		[RUN_NOTED] = EV_noted,
+		[RUN_UNREACHED] = EV_noted,
 		[RUN_WITHDRAWN] = EV_cancel,
 	};
 	struct job *job = state_job(d->state, ev->job);

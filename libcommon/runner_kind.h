@@ -30,7 +30,7 @@ struct runner_traits {
 	bool has_images;  /* it runs images and mounts volumes */
 	bool shares_gpus; /* tasks may have parts of one GPU */
 	bool binds;       /* tasks have the CPUs and the memory of the plan */
-	bool can_freeze;  /* it stops processes in place and sends signals */
+	bool can_freeze;  /* it stops processes in place */
 };
 
 const struct runner_traits *runner_traits(enum runner_kind kind);

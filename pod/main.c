@@ -1,14 +1,30 @@
 /* main.c - the name of the program says what it is */
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "libcommon/parse.h"
 #include "pod/agent.h"
+
 #include "pod/names.h"
+#include "pod/proc.h"
 #include "slurm/command.h"
 
 enum { EXIT_USAGE_ = 2 };
 
 const char *command_name = "aisched-pod";
+
+/* Fails if there are no steps. */
+static int signal_steps(const char *number)
+{
+	int64_t signo;
+	struct err err;
+
+	if (parse_int(number, 1, SIGRTMAX, &signo, &err) < 0)
+		return EXIT_USAGE_;
+	return pod_proc_signal_steps((int)signo) ? 0 : 1;
+}
 
 int main(int argc, char **argv)
 {
@@ -26,9 +42,12 @@ int main(int argc, char **argv)
 		return pod_install("/proc/self/exe", argv[2]);
 	if (argc > 2 && !strcmp(argv[1], "run"))
 		return pod_agent(argv + 2);
+	if (argc == 3 && !strcmp(argv[1], "signal"))
+		return signal_steps(argv[2]);
 	fprintf(stderr,
 	        "Usage: aisched-pod install FOLDER\n"
 	        "       aisched-pod run COMMAND [ARG]...\n"
+	        "       aisched-pod signal NUMBER\n"
 	        "aischedd puts it into pods; nobody needs to call it.\n");
 	return EXIT_USAGE_;
 }

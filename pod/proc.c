@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "libcommon/environ.h"
+#include "pod/env.h"
 
 static bool has_session(pid_t pid, const pid_t *task, size_t n)
 {
@@ -43,21 +44,52 @@ static bool is_zombie(pid_t pid)
 	return end && end[1] == ' ' && strchr("ZX", end[2]);
 }
 
+/* Returns the number of the next entry that is a process, but for this one; -1:
+ * there is none. */
+static pid_t next_process(DIR *dir)
+{
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (isdigit((unsigned char)*entry->d_name) && pid != getpid())
+			return pid;
+	}
+	return -1;
+}
+
+size_t pod_proc_signal_steps(int signo)
+{
+	DIR *dir = opendir("/proc");
+	struct buf env = { 0 };
+	size_t found = 0;
+	pid_t pid;
+
+	while ((pid = next_process(dir)) >= 0)
+		if (!environ_read(pid, &env) &&
+		    environ_value(&env, POD_STEP_VAR) && !is_zombie(pid)) {
+			found++;
+			kill(pid, signo);
+		}
+	buf_free(&env);
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
 size_t pod_proc_signal(const char *variable, const pid_t *task, size_t n,
                        int signo, size_t *unclear)
 {
 	DIR *dir = opendir("/proc");
-	const struct dirent *entry;
 	struct buf env = { 0 };
 	size_t found = 0;
+	pid_t pid;
 
 	*unclear = 0;
-	while (dir && (entry = readdir(dir))) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+	while ((pid = next_process(dir)) >= 0) {
 		int code = 0;
 
-		if (!isdigit((unsigned char)*entry->d_name) || pid == getpid())
-			continue;
 		if (!has_session(pid, task, n)) {
 			code = environ_read(pid, &env);
 			*unclear += code == EAGAIN;

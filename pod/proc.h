@@ -16,4 +16,7 @@
 size_t pod_proc_signal(const char *variable, const pid_t *task, size_t n,
                        int signo, size_t *unclear);
 
+/* Send the signal to all processes of all steps; returns how many there are. */
+size_t pod_proc_signal_steps(int signo);
+
 #endif

@@ -111,6 +111,7 @@ enum run_event_kind {
 	RUN_REPLACED,     /* a failed task is started again, as the job asks */
 	RUN_USED,         /* gpu: used so far */
 	RUN_NOTED,        /* text: what it waits for meanwhile; NULL: nothing */
+	RUN_UNREACHED,    /* text: where a signal did not go; NULL: it does */
 	RUN_TROUBLE,      /* text: what holds the pool up; NULL: nothing now */
 	RUN_LACKS,        /* text: what nodes lack; NULL: nothing now */
 	RUN_ADOPT,        /* somebody made a job with kubectl */

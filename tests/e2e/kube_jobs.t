@@ -77,6 +77,12 @@ is "in one pod" "$(pods "$id" | wc -l)" 1
 fails "no command runs in it from outside" 1 \
 	"job $id runs in a cluster, where aictl exec is not supported yet: use srun in its script, or kubectl exec" \
 	aictl exec "$id" true
+aicancel -s USR1 "$id"
+not_reached()
+{
+	aiq --no-header -o reason_text "$id" | grep "signal 10 did not reach pod '.*':"
+}
+ok "a signal that reaches no kubelet is told" wait_for not_reached
 fails "nor a job that is one" 1 "an allocation needs the pool of this machine" \
 	aisub --pty true
 node=$(pods "$id" .spec.nodeName)

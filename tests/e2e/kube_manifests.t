@@ -366,6 +366,12 @@ may "nor makes them elsewhere" no create secrets --namespace aisched-system
 may "nor Jobs" no create jobs --namespace default
 may "it reads no logs of others" no get pods --subresource log \
 	--namespace default
+may "it runs commands in pods" yes create pods --subresource exec \
+	--namespace "$ns"
+may "which some clusters ask otherwise" yes get pods --subresource exec \
+	--namespace "$ns"
+may "but not in those of others" no create pods --subresource exec \
+	--namespace default
 may "it makes no pods" no create pods --namespace "$ns"
 may "it deletes none of others" no delete pods --namespace default
 may "it says where a volume is made" yes patch persistentvolumeclaims \

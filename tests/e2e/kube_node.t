@@ -251,11 +251,30 @@ id=$(sub --time 60s --signal B:USR1@50 warned "$work/warned")
 ok "one that is to be warned of its end" wait_for is_state "$id" FAILED
 is "is" "$(cat "$work/warned")" "got USR1"
 
-id=$(sub --wrap 'sleep 1000')
+cat >./counts <<-'END'
+	#!/bin/sh
+	trap 'echo USR1 >>"$1"' USR1
+	trap 'echo USR2 >>"$1"' USR2
+	sh -c 'trap "echo below >>\"$0\"" USR1
+		echo ready >>"$0"
+		while :; do sleep 0.1; done' "$1" &
+	while :; do wait; done
+END
+id=$(sub -n 2 --time 1h --signal USR2@60 counts "$work/counts")
+counted()
+{
+	[ "$(sort "$work/counts" 2>/dev/null | tr '\n' ' ')" = "$* " ]
+}
+ok "two pods run a script with a process each" wait_for counted ready ready
 wait_for is_state "$id" RUNNING
-fails "a signal cannot be sent there" 1 "signals cannot be sent" \
-	aicancel --signal USR1 "$id"
-aicancel "$id"
+aicancel --signal USR1 "$id"
+ok "all processes get a signal" wait_for counted USR1 USR1 below below ready ready
+: >"$work/counts"
+aicancel --signal USR2 "$id"
+ok "once" wait_for counted USR2 USR2
+aicancel --signal KILL "$id"
+ok "and one that ends them" wait_for is_state "$id" FAILED
+is "as it did" "$(aiq --no-header -o signal "$id")" 9
 
 id=$(sub --wrap 'kill -9 $$')
 ok "one that kills itself" wait_for is_state "$id" FAILED

@@ -186,6 +186,38 @@ ok "a job that saves ends" wait_for is_state "$id" CANCELLED
 is "its tasks have their time" "$(cat "$work/saved")" "saved
 saved"
 
+# --- signals -----------------------------------------------------------------------
+
+id=$(sub heard <<-END
+	#!/bin/sh
+	#SBATCH -N 2 --ntasks-per-node=1
+	trap 'echo script' USR1
+	srun sh -c 'trap "echo task" USR1
+		echo ready
+		until [ -e "$work/heard.go" ]; do sleep 0.1; done' &
+	until [ -e "$work/heard.go" ]; do sleep 0.1; done
+	wait
+	exit 4
+END
+)
+# WORD N: whether the output has that line so often
+heard()
+{
+	[ "$(grep -cx "$1" "$work/heard.out")" = "$2" ]
+}
+wait_for step_runs heard
+wait_for is_state "$id" RUNNING
+aicancel -s USR1 "$id"
+ok "a signal reaches the tasks of a step" wait_for heard task 2
+ok "and not the script" heard script 0
+"$top_builddir/slurm/bin/scancel" -b -s USR1 "$id"
+ok "one for the script reaches that" wait_for heard script 1
+"$top_builddir/slurm/bin/scancel" -f -s USR1 "$id"
+ok "one for all reaches it, too" wait_for heard script 2
+: >"$work/heard.go"
+ok "the job goes on" wait_for is_state "$id" FAILED
+like "to its end" "$(exit_of "$id")" "FAILED +4"
+
 # --- another job ------------------------------------------------------------------
 
 id=$(sub victim <<-END

@@ -93,6 +93,9 @@ node_configure()
 		address = "$node_dir/containerd$2.sock"
 		[plugins."io.containerd.grpc.v1.cri"]
 		sandbox_image = "docker.io/local/pause:1"
+		# Here the kubelet connects for exec.
+		stream_server_address = "$kube_ip"
+		stream_server_port = "$((node_port + 100 + $2))"
 		# Root may not everywhere make a process less likely to be
 		# killed.
 		restrict_oom_score_adj = true

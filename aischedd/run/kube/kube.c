@@ -21,6 +21,7 @@
 #include "aischedd/run/kube/pods.h"
 #include "aischedd/run/kube/recover.h"
 #include "aischedd/run/kube/shared.h"
+#include "aischedd/run/kube/signal.h"
 #include "aischedd/run/kube/trouble.h"
 #include "aischedd/run/kube/version.h"
 #include "libcommon/mem.h"
@@ -212,6 +213,7 @@ static void on_soon(evutil_socket_t fd, short what, void *arg)
 		a->touched = false;
 		kube_life_step(a);
 	}
+	kube_signal_step(kube);
 	kube_log_step(kube);
 }
 
@@ -247,14 +249,7 @@ static void on_lease(void *arg)
 
 /* --- begin and end --------------------------------------------------- */
 
-/* The state never asks for it: containers cannot be signalled or frozen from
- * outside. */
-static void no_signal(struct runner *r, uint64_t job, uint32_t attempt,
-                      const struct run_signal *what)
-{
-	(void)r, (void)job, (void)attempt, (void)what;
-}
-
+/* The state never asks for it: containers cannot be frozen from outside. */
 static void no_suspend(struct runner *r, uint64_t job, uint32_t attempt)
 {
 	(void)r, (void)job, (void)attempt;
@@ -287,6 +282,7 @@ static void runner_free(struct runner *r)
 	for (int i = 0; i < SEE_N; i++)
 		kube_watch_free(kube->sight.watch[i]);
 	kube_log_free_all(kube);
+	kube_signal_free_all(kube);
 	kube_shared_free(kube);
 	/* These cancel the reading of logs. */
 	attempts_free(kube);
@@ -353,7 +349,7 @@ static void count_calls(struct runner *r, struct run_calls *ret)
 static const struct runner_ops kube_ops = {
 	.start = kube_life_start,
 	.stop = kube_life_stop,
-	.signal = no_signal,
+	.signal = kube_signal_send,
 	.steps = kube_tell_steps,
 	.suspend = no_suspend,
 	.resume = no_resume,
@@ -398,6 +394,7 @@ struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
 	kube->log.folder = xstrdup(logs);
 	TAILQ_INIT(&kube->log.readers);
 	TAILQ_INIT(&kube->keep.list);
+	TAILQ_INIT(&kube->signals.list);
 	kube->nodes = kube_nodes_new(kube, base, pool, &conf->topology);
 	kube->http = kube_http_new(base, pool->kubeconfig, pool->context, NULL,
 	                           on_trouble, kube);

@@ -30,6 +30,7 @@
 #include "aischedd/run/kube/object/object.h"
 #include "aischedd/run/kube/pods.h"
 #include "aischedd/run/kube/recover.h"
+#include "aischedd/run/kube/signal.h"
 #include "aischedd/run/kube/trouble.h"
 #include "aischedd/run/kube/version.h"
 #include "aischedd/run/runner.h"
@@ -94,6 +95,7 @@ struct kube {
 	struct kube_drains drain;
 	struct kube_logs log;
 	struct kube_keeps keep;
+	struct kube_signals signals;
 };
 
 static inline struct kube *kube_of(struct runner *r)

@@ -14,6 +14,7 @@ struct kube_task;
 
 struct kube_telling {
 	bool noted;        /* RUN_NOTED was told, with a text */
+	bool unreached;    /* likewise RUN_UNREACHED */
 	uint32_t replaced; /* replacements told with RUN_REPLACED */
 };
 

@@ -6,6 +6,7 @@
 #include "aischedd/state/life/depend_watch.h"
 #include "aischedd/state/life/evict.h"
 #include "aischedd/state/life/lifecycle.h"
+#include "aischedd/state/life/lifecycle_stop.h"
 #include "aischedd/state/pass/row.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/heap.h"
@@ -167,7 +168,8 @@ static void tick_job(struct state *state, struct job *job, int64_t now)
 		struct spec spec;
 
 		spec_unpack(&spec, job->packed);
-		if (spec.signal != SPEC_UNSET &&
+		/* Pods send themselves this one. */
+		if (spec.signal != SPEC_UNSET && job_can_freeze(state, job) &&
 		    limit_at - spec.signal_before <= now) {
 			job->signalled = true;
 			state_touch(state, job);

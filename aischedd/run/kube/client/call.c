@@ -8,6 +8,7 @@
 #include "aischedd/run/kube/client/http_priv.h"
 #include "aischedd/run/kube/client/outcome.h"
 #include "aischedd/run/kube/client/path.h"
+#include "aischedd/run/kube/client/socket.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
@@ -100,6 +101,12 @@ void kube_call_land(struct kube_call *call)
 	kube_http_pump(http); /* there is room for the next call */
 }
 
+void kube_call_heard(struct kube_call *call)
+{
+	call->http->ntrying -= !call->heard;
+	call->heard = true;
+}
+
 void kube_call_leave(struct kube_call *call)
 {
 	struct kube_http *http = call->http;
@@ -121,11 +128,19 @@ void kube_call_leave(struct kube_call *call)
 	}
 }
 
+static void drop(struct kube_call *call)
+{
+	if (call->socket)
+		kube_socket_hang_up(call->socket);
+	else
+		kube_curl_remove(call->http->curl, call->transfer.easy);
+}
+
 void kube_call_free(struct kube_call *call)
 {
 	kube_call_leave(call);
 	if (call->transfer.easy) {
-		kube_curl_remove(call->http->curl, call->transfer.easy);
+		drop(call);
 		kube_call_land(call);
 	}
 	event_free(call->timer);
@@ -196,7 +211,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	if (call->state == CALL_FLYING) {
-		kube_curl_remove(call->http->curl, call->transfer.easy);
+		drop(call);
 		kube_outcome_tried(call, CURLE_OPERATION_TIMEDOUT);
 		return;
 	}
@@ -231,8 +246,7 @@ static size_t on_head(char *line, size_t size, size_t n, void *arg)
 	curl_easy_getinfo(call->transfer.easy, CURLINFO_RESPONSE_CODE, &code);
 	if (code < 200)
 		return size * n; /* the headers of another response follow */
-	call->heard = true;
-	call->http->ntrying--;
+	kube_call_heard(call);
 	if (code != 401 && code != 502 && code != 503)
 		kube_http_recovered(call->http);
 	return size * n;
@@ -359,5 +373,8 @@ void kube_call_launch(struct kube_call *call)
 		curl_easy_setopt(t->easy, CURLOPT_ACCEPT_ENCODING, "gzip");
 	set_times(call);
 	avoid_dead_connections(call);
-	kube_curl_add(http->curl, t->easy);
+	if (call->socket)
+		kube_socket_dial(call->socket);
+	else
+		kube_curl_add(http->curl, t->easy);
 }

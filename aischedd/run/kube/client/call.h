@@ -40,6 +40,7 @@ struct kube_call {
 
 	/* The current try. */
 	struct kube_transfer transfer;
+	struct kube_socket *socket; /* that it opens; NULL: it opens none */
 	int64_t started_ms;
 	uint64_t badge; /* the value of http->badge when it was sent */
 	struct buf in;
@@ -59,6 +60,9 @@ void kube_call_launch(struct kube_call *call);
 void kube_call_rest(struct kube_call *call, int64_t ms);
 void kube_call_set_timer(struct kube_call *call,
                          int64_t at_ms); /* 0: no timer */
+
+/* Note that the server has answered the try. */
+void kube_call_heard(struct kube_call *call);
 
 /* End the try, with any result. */
 void kube_call_land(struct kube_call *call);

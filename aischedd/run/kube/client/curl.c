@@ -43,7 +43,6 @@ static void tell_ended(struct kube_curl *kc)
 
 		if (msg->msg != CURLMSG_DONE)
 			continue;
-		curl_multi_remove_handle(kc->multi, easy);
 		kc->fn(easy, code, kc->arg);
 	}
 }

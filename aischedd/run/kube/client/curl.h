@@ -17,7 +17,8 @@
 struct event_base;
 struct kube_curl;
 
-/* Called when a transfer has ended; it is no longer added. */
+/* Called when a transfer has ended, or, if it is to connect only, has
+ * connected. It is still added. */
 typedef void kube_curl_fn(CURL *easy, CURLcode code, void *arg);
 
 /* Does not fail. */

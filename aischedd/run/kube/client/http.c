@@ -205,9 +205,10 @@ static void on_pump(evutil_socket_t fd, short what, void *arg)
 
 static void on_transfer(CURL *easy, CURLcode code, void *arg)
 {
+	struct kube_http *http = arg;
 	struct kube_call *call;
 
-	(void)arg;
+	kube_curl_remove(http->curl, easy);
 	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&call);
 	if (call->state == CALL_FLYING)
 		kube_outcome_tried(call, code);

@@ -220,3 +220,10 @@ void kube_outcome_tried(struct kube_call *call, CURLcode code)
 		tell_refusal(call, (int)status, wait_s * 1000);
 	}
 }
+
+void kube_outcome_refused(struct kube_call *call, int status, int64_t wait_ms)
+{
+	kube_call_leave(call);
+	kube_call_land(call);
+	tell_refusal(call, status, wait_ms);
+}

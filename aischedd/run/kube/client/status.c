@@ -69,6 +69,9 @@ void kube_target_parse(struct kube_target *ret, enum kube_method method,
 	take_part(&path, ret->name, sizeof(ret->name));
 	take_part(&path, ret->sub, sizeof(ret->sub));
 	ret->verb = verb_of(method, path, ret->name[0]);
+	/* A WebSocket is asked for by GET, and allowed by either verb. */
+	if (!strcmp(ret->sub, "exec"))
+		ret->verb = "get, create";
 }
 
 /* "create jobs 'x' in namespace 'ns'" */

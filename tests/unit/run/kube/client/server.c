@@ -10,12 +10,14 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <sha1.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 
+#include "aischedd/run/kube/client/file.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
@@ -24,6 +26,8 @@ struct reply {
 	char *start, *bytes;
 	enum reply_then then;
 	bool stream;
+	struct buf frames; /* sent after the answer to its key, if any */
+	bool socket;
 };
 
 struct served {
@@ -184,6 +188,39 @@ static struct reply *take_reply(struct kube_server *s)
 	return reply;
 }
 
+/* Append the answer to the key of a WebSocket. */
+static void add_accept(const char *head, struct buf *out)
+{
+	static const char name[] = "Sec-WebSocket-Key: ";
+	const char *key = strstr(head, name);
+	uint8_t sum[SHA1_DIGEST_LENGTH];
+	struct buf text = { 0 };
+	SHA1_CTX ctx;
+	char *base64;
+
+	ck_assert_ptr_nonnull(key);
+	key += strlen(name);
+	buf_add(&text, key, strcspn(key, "\r"));
+	buf_puts(&text, "258EAFA5-E914-47DA-95CA-C5AB0DC85B11");
+	SHA1Init(&ctx);
+	SHA1Update(&ctx, (const uint8_t *)text.data, text.len);
+	SHA1Final(sum, &ctx);
+	base64 = kube_base64_of(sum, sizeof(sum));
+	buf_printf(out, "Sec-WebSocket-Accept: %s\r\n\r\n", base64);
+	free(base64);
+	buf_free(&text);
+}
+
+static void serve_socket(struct served *conn, struct reply *reply)
+{
+	struct buf out = { 0 };
+
+	add_accept(conn->server->head, &out);
+	buf_add(&out, reply->frames.data, reply->frames.len);
+	bufferevent_write(conn->bev, out.data, out.len);
+	buf_free(&out);
+}
+
 static void serve(struct served *conn)
 {
 	struct kube_server *s = conn->server;
@@ -193,6 +230,8 @@ static void serve(struct served *conn)
 	free(s->user);
 	s->user = user_of(conn->bev);
 	bufferevent_write(conn->bev, reply->bytes, strlen(reply->bytes));
+	if (reply->socket)
+		serve_socket(conn, reply);
 	if (reply->stream) {
 		s->stream = conn;
 		if (s->pushed.len)
@@ -203,6 +242,7 @@ static void serve(struct served *conn)
 	conn_then(conn, reply->then);
 	free(reply->start);
 	free(reply->bytes);
+	buf_free(&reply->frames);
 	free(reply);
 }
 
@@ -316,6 +356,7 @@ void server_free(struct kube_server *s)
 		TAILQ_REMOVE(&s->replies, reply, next);
 		free(reply->start);
 		free(reply->bytes);
+		buf_free(&reply->frames);
 		free(reply);
 	}
 	evconnlistener_free(s->listener);
@@ -364,6 +405,23 @@ void server_json(struct kube_server *s, const char *start, int code,
 	          xasprintf("HTTP/1.1 %d X\r\nContent-Length: %zu\r\n%s\r\n%s",
 	                    code, strlen(json), headers, json),
 	          THEN_KEEP);
+}
+
+void server_socket(struct kube_server *s, const char *start,
+                   const char *protocol, const void *bytes, size_t len,
+                   enum reply_then then)
+{
+	struct reply *reply =
+	    add_reply(s, start,
+	              xasprintf("HTTP/1.1 101 Switching Protocols\r\n"
+	                        "Upgrade: websocket\r\n"
+	                        "Connection: Upgrade\r\n"
+	                        "Sec-WebSocket-Protocol: %s\r\n",
+	                        protocol),
+	              then);
+
+	reply->socket = true;
+	buf_add(&reply->frames, bytes, len);
 }
 
 void server_stream(struct kube_server *s, const char *start)

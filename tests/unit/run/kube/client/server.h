@@ -44,6 +44,12 @@ void server_raw(struct kube_server *s, const char *start, const char *bytes,
 void server_json(struct kube_server *s, const char *start, int code,
                  const char *headers, const char *json);
 
+/* Queue the answer that makes a WebSocket of the connection, and these bytes
+ * behind it. */
+void server_socket(struct kube_server *s, const char *start,
+                   const char *protocol, const void *bytes, size_t len,
+                   enum reply_then then);
+
 /* Queue the head of a chunked answer; server_push() sends its body. */
 void server_stream(struct kube_server *s, const char *start);
 void server_push(struct kube_server *s, const char *bytes);

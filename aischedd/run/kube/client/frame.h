@@ -1,0 +1,54 @@
+/*
+ * frame.h - the frames of a WebSocket (RFC 6455), as a client sees them
+ *
+ * Pure. Messages of the server are passed on as they arrive, so that a large
+ * one needs no memory here.
+ */
+#ifndef AISCHEDD_RUN_KUBE_CLIENT_FRAME_H
+#define AISCHEDD_RUN_KUBE_CLIENT_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libcommon/buf.h"
+#include "libcommon/err.h"
+
+enum kube_opcode {
+	FRAME_MORE = 0, /* of a message that has begun */
+	FRAME_TEXT = 1,
+	FRAME_BINARY = 2,
+	FRAME_CLOSE = 8, /* from here on: control */
+	FRAME_PING = 9,
+	FRAME_PONG = 10
+};
+
+enum { FRAME_CONTROL_MAX = 125 /* bytes of a control frame */ };
+
+struct kube_frame_ops {
+	/* A part of a message; first: it begins with this one; last: it ends.
+	 * Returning -1 with *err set ends the reading. */
+	int (*data)(const void *data, size_t len, bool first, bool last,
+	            void *arg, struct err *err);
+	int (*control)(enum kube_opcode opcode, const void *data, size_t len,
+	               void *arg, struct err *err);
+};
+
+/* The part of a frame that has been read; zero: none yet. */
+struct kube_frames {
+	uint8_t head[10], nhead;
+	bool in_frame, in_message, told; /* told: data() was called for it */
+	uint64_t left;                   /* bytes of its body */
+	uint8_t control[FRAME_CONTROL_MAX], ncontrol;
+};
+
+/* Fails with EPROTO if no server may send that, or as the functions do. */
+int kube_frames_feed(struct kube_frames *f, const void *data, size_t len,
+                     const struct kube_frame_ops *ops, void *arg,
+                     struct err *err);
+
+/* Append a frame that is a whole message, masked with these 4 bytes. */
+void kube_frame_add(struct buf *out, enum kube_opcode opcode,
+                    const uint8_t mask[4], const void *data, size_t len);
+
+#endif

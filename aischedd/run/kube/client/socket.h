@@ -1,0 +1,61 @@
+/*
+ * socket.h - a WebSocket to the API server, for commands in pods
+ *
+ * It is asked for as other calls are (http.h): in order of urgency, with the
+ * same credentials, and once. Then the connection is its own. Little is held:
+ * a message is passed on in the parts in which it arrives, nothing is read
+ * while it is paused, and whoever sends looks whether it is full.
+ */
+#ifndef AISCHEDD_RUN_KUBE_CLIENT_SOCKET_H
+#define AISCHEDD_RUN_KUBE_CLIENT_SOCKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libcommon/err.h"
+
+struct kube_http;
+struct kube_socket;
+
+struct kube_socket_ops {
+	/* The server has agreed to this protocol. */
+	void (*open)(const char *protocol, void *arg);
+	/* A part of a message, whose first byte is its channel; first: it
+	 * begins with this one; last: it ends. Returning -1 with *err set ends
+	 * the socket. */
+	int (*data)(const void *data, size_t len, bool first, bool last,
+	            void *arg, struct err *err);
+	/* It is no longer full; also called when all has been sent. */
+	void (*drained)(void *arg);
+	/* It was refused, or is over; err NULL: the server has closed it. Frees
+	 * it. */
+	void (*end)(const struct err *err, void *arg);
+};
+
+/* protocols: "a, b", of which the server takes one. Does not fail; the
+ * functions are called from the loop. */
+struct kube_socket *kube_socket_open(struct kube_http *http, const char *path,
+                                     const char *protocols,
+                                     const struct kube_socket_ops *ops,
+                                     void *arg);
+
+/* end() will not be called; allowed in the functions above, too. */
+void kube_socket_close(struct kube_socket *s);
+
+/* Send a message once it is open. */
+void kube_socket_send(struct kube_socket *s, uint8_t channel, const void *data,
+                      size_t len);
+bool kube_socket_is_full(const struct kube_socket *s);
+void kube_socket_pause(struct kube_socket *s, bool pause);
+
+/* --- for call.c ----------------------------------------------------------- */
+
+struct kube_call;
+
+/* Begin the try that its call has prepared. */
+void kube_socket_dial(struct kube_socket *s);
+/* End it; the transfer is still the call's. */
+void kube_socket_hang_up(struct kube_socket *s);
+
+#endif

@@ -1,0 +1,211 @@
+/* signal.c - signals for processes in pods */
+#include "aischedd/run/kube/signal.h"
+
+#include <event2/event.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/attempt.h"
+#include "aischedd/run/kube/exec.h"
+#include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/log_pods.h"
+#include "aischedd/run/kube/object/agent.h"
+#include "libcommon/clean.h"
+#include "libcommon/mem.h"
+
+enum {
+	AT_ONCE = 16,    /* pods that are asked at a time */
+	WAITING = 20000, /* signals on their way: more are refused */
+	SAID_MAX = 200   /* bytes of what the shell says of a failure */
+};
+
+struct kube_signal {
+	TAILQ_ENTRY(kube_signal) of_list;
+	struct kube *kube;
+	uint64_t job;
+	uint32_t attempt;
+	char *pod, *container, index[16];
+	struct run_signal what;
+	struct kube_exec *exec; /* NULL: it waits */
+	bool refused;           /* too many wait */
+	struct buf said;
+};
+
+/*
+ * $1: the signal, $2: its scope, $3: the index of the pod, which has no script
+ * of its own in a job that runs its script once. A Job that was made with
+ * kubectl has its own first process.
+ */
+static const char signal_script[] =
+    "agent=" KUBE_AGENT_DIR "/aisched-pod scope=$2\n"
+    "if [ ! -r " KUBE_JOB_DIR "/init ]; then\n"
+    "\texec kill -\"$1\" 1\n"
+    "elif [ -x $agent ]; then\n"
+    "\t[ \"$3\" = 0 ] || [ $scope = all ] || scope=steps\n"
+    "else\n"
+    "\tagent=false\n"
+    "fi\n"
+    "case $scope in\n"
+    "script)\n"
+    "\tread -r child _ </proc/1/task/1/children\n"
+    "\t[ $agent = false ] ||\n"
+    "\t\tread -r child _ </proc/$child/task/$child/children\n"
+    "\tkill -\"$1\" \"$child\"\n"
+    "\t;;\n"
+    "steps) $agent signal \"$1\" || : ;;\n"
+    "job) $agent signal \"$1\" || kill -\"$1\" -1 ;;\n"
+    "*) kill -\"$1\" -1 || [ \"$3\" != 0 ] ;;\n"
+    "esac\n";
+
+static void signal_free(struct kube_signal *s)
+{
+	struct kube_signals *all = &s->kube->signals;
+
+	TAILQ_REMOVE(&all->list, s, of_list);
+	all->n--;
+	if (s->exec) {
+		all->asked--;
+		kube_exec_close(s->exec);
+	}
+	free(s->pod);
+	free(s->container);
+	buf_free(&s->said);
+	free(s);
+}
+
+/* why: NULL: it did reach it. */
+static void tell(struct kube_signal *s, const char *why)
+{
+	const struct kube_owner owner = { s->job, s->attempt };
+	struct kube_attempt *a = kube_attempt_find(s->kube, &owner);
+	char *text = NULL;
+
+	if (a && !why && !a->telling.unreached)
+		return;
+	if (a)
+		a->telling.unreached = why != NULL;
+	if (why)
+		text = xasprintf("signal %d did not reach pod '%s': %.*s",
+		                 s->what.signo, s->pod, (int)strcspn(why, "\n"),
+		                 why);
+	s->kube->fn(&(struct run_event){ .kind = RUN_UNREACHED,
+	                                 .job = s->job,
+	                                 .attempt = s->attempt,
+	                                 .text = text },
+	            s->kube->arg);
+	free(text);
+}
+
+/* --- one pod -------------------------------------------------------------- */
+
+static void on_output(int stream, const void *data, size_t len, void *arg)
+{
+	struct kube_signal *s = arg;
+	size_t room = SAID_MAX - s->said.len;
+
+	(void)stream;
+	buf_add(&s->said, data, len < room ? len : room);
+}
+
+static void on_drained(void *arg)
+{
+	(void)arg; /* the command reads nothing */
+}
+
+static void on_end(int status, const struct err *err, void *arg)
+{
+	struct kube_signal *s = arg;
+	struct kube *kube = s->kube;
+
+	s->exec = NULL;
+	kube->signals.asked--;
+	if (s->said.len)
+		s->said.data[text_clean(s->said.data, s->said.len)] = '\0';
+	if (err)
+		tell(s, err->text);
+	else if (status)
+		tell(s, s->said.len ? s->said.data : "no process takes it");
+	else
+		tell(s, NULL);
+	signal_free(s);
+	kube_signal_step(kube);
+}
+
+static void ask(struct kube_signal *s)
+{
+	static const struct kube_exec_ops ops = { on_output, on_drained,
+		                                  on_end };
+	char signo[16];
+	const char *argv[] = { "sh",          "-c",
+		               signal_script, "sh",
+		               signo,         signal_scope_name(s->what.scope),
+		               s->index,      NULL };
+	const struct kube_exec_wish wish = { .pod = s->pod,
+		                             .container = s->container,
+		                             .argv = argv };
+
+	snprintf(signo, sizeof(signo), "%d", s->what.signo);
+	s->kube->signals.asked++;
+	s->exec = kube_exec_open(s->kube, &wish, &ops, s);
+}
+
+void kube_signal_step(struct kube *kube)
+{
+	struct kube_signal *s;
+
+	while ((s = TAILQ_FIRST(&kube->signals.list)) && s->refused) {
+		tell(s, "too many signals are on their way");
+		signal_free(s);
+	}
+	for (; s && kube->signals.asked < AT_ONCE; s = TAILQ_NEXT(s, of_list))
+		if (!s->exec)
+			ask(s);
+}
+
+/* --- all pods of a job ---------------------------------------------------- */
+
+static struct kube_signal *add(struct kube *kube,
+                               const struct kube_log_pod *pod,
+                               const struct run_signal *what)
+{
+	struct kube_signal *s = xcalloc(1, sizeof(*s));
+
+	s->kube = kube;
+	s->job = pod->id.job;
+	s->attempt = pod->id.attempt;
+	s->pod = xstrdup(pod->pod->name);
+	s->container = xstrdup(pod->pod->container);
+	s->what = *what;
+	snprintf(s->index, sizeof(s->index), "%" PRIu32, pod->id.task);
+	s->refused = kube->signals.n >= WAITING;
+	if (s->refused)
+		TAILQ_INSERT_HEAD(&kube->signals.list, s, of_list);
+	else
+		TAILQ_INSERT_TAIL(&kube->signals.list, s, of_list);
+	kube->signals.n++;
+	event_active(kube->soon, EV_TIMEOUT, 0);
+	return s;
+}
+
+void kube_signal_send(struct runner *r, uint64_t job, uint32_t attempt,
+                      const struct run_signal *what)
+{
+	const struct kube_owner owner = { job, attempt };
+	struct kube *kube = kube_of(r);
+	struct kube_log_pod *list;
+	size_t n = kube_log_pods(kube, &owner, &list);
+
+	for (size_t i = 0; i < n; i++)
+		if (!list[i].gone && !kube_pod_is_over(list[i].pod) &&
+		    add(kube, &list[i], what)->refused)
+			break;
+	free(list);
+}
+
+void kube_signal_free_all(struct kube *kube)
+{
+	while (!TAILQ_EMPTY(&kube->signals.list))
+		signal_free(TAILQ_FIRST(&kube->signals.list));
+}
