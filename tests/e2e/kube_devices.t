@@ -40,6 +40,26 @@ nothing_is_left()
 	[ -z "$(kube -n "$ns" get resourceclaims,jobs,pods -o name)" ]
 }
 
+# JOB TEXT: whether its claims have those devices
+devices_are()
+{
+	[ "$(devices "$1")" = "$2" ]
+}
+
+# JOB: prints where all its devices are, in order
+places()
+{
+	kube -n "$ns" get resourceclaims -l "aisched.io/job-id=$1" -o \
+		'jsonpath={range .items[*]}{range .status.allocation.devices.results[*]}{.pool}/{.device}{"\n"}{end}{end}' |
+		sort | tr '\n' ' '
+}
+
+# JOB TEXT: whether its devices are there
+places_are()
+{
+	[ "$(places "$1")" = "$2" ]
+}
+
 # TEXT: whether the daemon's status has it
 status_has()
 {
@@ -67,12 +87,18 @@ kube create namespace "$ns" >/dev/null
 kube_slice n-0 1 1 a gpu-0:0:0 gpu-1:0:0 gpu-2:1:1 gpu-3:1:1
 kube_slice n-1 4 2 a gpu-0:0:0
 
-configure "
+# START_TIMEOUT [KEY=VALUE]: writes the configuration
+configure_for()
+{
+	configure "
 queue default { grace = \"1s\" }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes
-	device_driver = \"gpu.test\"  device_class = \"gpu.test\" }
-scheduling { resume_cooldown = \"0s\"  max_evictions_per_hour = 60 }"
+	device_driver = \"gpu.test\"  device_class = \"gpu.test\" ${2-} }
+scheduling { resume_cooldown = \"0s\"  max_evictions_per_hour = 60
+	start_timeout = \"$1\" }"
+}
+configure_for 10m
 start_daemon || bail "aischedd does not start"
 
 # --- what nodes show ----------------------------------------------------------
@@ -145,6 +171,77 @@ is "by its status" "$(kube -n "$ns" get pods -l "aisched.io/job-id=$id" -o \
 aicancel --wait "$id"
 ok "nothing is left of it" wait_for nothing_is_left
 
+# --- fewer tasks, and more ------------------------------------------------------
+
+four="n-0/gpu-0 n-0/gpu-1 n-0/gpu-2 n-0/gpu-3 "
+
+# JOB JOB: prints the devices of both, in order
+places_of_both()
+{
+	{ places "$1"; places "$2"; } | tr ' ' '\n' | sed '/^$/d' | sort |
+		tr '\n' ' '
+}
+
+second=$(aisub --parsable --gpus-per-task 2 --nodelist n-0 --wrap true)
+ok "half a node is taken" wait_for is_state "$second" RUNNING
+id=$(aisub --parsable -n 2 --min-tasks 1 --gpus-per-task 2 --nodelist n-0,n-1 \
+	--wrap true)
+spread="n-0/gpu-2 n-0/gpu-3 n-1/gpu-0 n-1/gpu-10 "
+ok "an elastic job is on two" wait_for places_are "$id" "$spread"
+better=$(aisub --parsable --class interactive --gpus-per-task 2 \
+	--nodelist n-1 --wrap true)
+ok "a better one takes the GPUs of a task" wait_for is_state "$better" RUNNING
+is "no GPU is given twice" "$(places_of_both "$id" "$better")" "$spread"
+aicancel --wait "$second"
+ok "the task comes back on the other node" wait_for places_are "$id" "$four"
+is "the job never stopped" "$(aiq -h -o state,restarts,preemptions "$id" |
+	tr -s ' ')" "RUNNING 0 0"
+aicancel --wait "$better" "$id"
+ok "nothing is left of them" wait_for nothing_is_left
+
+# --- a pod takes the place of another -------------------------------------------
+
+# JOB INDEX: lets that task fail
+fail_task()
+{
+	kube -n "$ns" annotate pods --overwrite -l \
+		"aisched.io/job-id=$1,batch.kubernetes.io/job-completion-index=$2" \
+		sim.aisched.io/runtime=100ms sim.aisched.io/exit-code=3 \
+		>/dev/null
+}
+
+# JOB: prints the phases of the pods for which its claims are reserved
+reserved()
+{
+	kube -n "$ns" get resourceclaims -l "aisched.io/job-id=$1" -o \
+		'jsonpath={range .items[*]}{.status.reservedFor[*].name}{"\n"}{end}' |
+		while read -r pod; do
+			kube -n "$ns" get pod "$pod" -o \
+				'jsonpath={.status.phase} '
+		done
+}
+
+reserved_are()
+{
+	[ "$(reserved "$1")" = "$2" ]
+}
+
+id=$(aisub --parsable -n 2 --gpus-per-task 2 --nodelist n-0 \
+	--on-task-failure replace --max-restarts 1 --wrap true)
+ok "a gang runs whose tasks may be replaced" wait_for is_state "$id" RUNNING
+both=$(devices "$id")
+fail_task "$id" 1
+replaced()
+{
+	[ "$(aiq -h -o replaced_tasks "$1")" = 1 ]
+}
+ok "one is" wait_for replaced "$id"
+ok "its new pod has a claim" wait_for reserved_are "$id" "Running Running "
+is "with the GPUs of the old one" "$(devices "$id")" "$both"
+is "the job never stopped" "$(state_of "$id")" RUNNING
+aicancel --wait "$id"
+ok "nothing is left of it" wait_for nothing_is_left
+
 # --- together -----------------------------------------------------------------------
 
 # NODE: whether it is not there
@@ -182,6 +279,20 @@ id=$(aisub --parsable --gpus-per-task 3 --nodelist n-0 --wrap true)
 ok "a job gets them" wait_for is_state "$id" RUNNING
 is "by the right names" "$(devices "$id")" "gpu-0 gpu-1 gpu-3 "
 aicancel --wait "$id"
+kube_slice n-0 3 1 a gpu-0:0:0 gpu-1:0:0 gpu-2:1:1 gpu-3:1:1
+ok "it is back" wait_for gpus_are n-0 "4 4"
+id=$(aisub --parsable --gpus-per-task 3 --nodelist n-0 --wrap true)
+ok "a job has it" wait_for is_state "$id" RUNNING
+kube_slice n-0 4 1 a gpu-0:0:0 gpu-1:0:0 gpu-3:1:1 gpu-77:1:1
+ok "it goes, another comes" wait_for gpus_are n-0 "5 2"
+is "the job goes on" "$(state_of "$id")" RUNNING
+kube_slice n-0 5 1 a gpu-0:0:0 gpu-1:0:0 gpu-2:1:1 gpu-3:1:1 gpu-77:1:1
+second=$(aisub --parsable --gpus-per-task 2 --nodelist n-0 --wrap true)
+ok "both are there: another job runs" wait_for is_state "$second" RUNNING
+is "with what the first one does not have" "$(devices "$second")" \
+	"gpu-3 gpu-77 "
+aicancel --wait "$id" "$second"
+ok "all are free" wait_for gpus_are n-0 "5 5"
 kube_slice p-0 1 1 a gpu-0:0:0
 ok "a node with a plugin, too, gives none" wait_for status_has \
 	"node 'p-0' has GPUs by plugin and by DRA: one of them must go"
@@ -199,5 +310,124 @@ kube patch node n-2 --subresource status --type merge -p \
 	"containerd://1.6.20"}}}' >/dev/null
 ok "one whose runtime is too old has none" wait_for status_has \
 	"node 'n-2' has containerd://1.6.20, which gives pods no devices"
+
+# --- others, at the same time -----------------------------------------------------
+
+# JOB TEXT: whether aiq says so of it
+says()
+{
+	aiq "$1" | grep -qF -- "$2"
+}
+
+has_job()
+{
+	[ -n "$(kube -n "$ns" get jobs -o name)" ]
+}
+
+ok "nothing is left of earlier ones" wait_for nothing_is_left
+part_hang controllers
+id=$(aisub --parsable --gpus-per-task 4 --nodelist n-0 --wrap true)
+ok "a job is to have GPUs" wait_for has_job
+other_claim early-0 n-0/gpu-0
+other_claim early-1 n-0/gpu-1
+other_claim seen n-1/gpu-0
+ok "somebody else gives them away" wait_for gpus_are n-1 "4 1"
+part_wake controllers
+ok "so it does not start" wait_for says "$id" \
+	"in namespace 'default' has a GPU of node 'n-0' that it was to have"
+is "and waits" "$(state_of "$id")" PENDING
+is "without a GPU" "$(devices "$id" | tr -d '\n')" ""
+aicancel --wait "$id"
+kube -n default delete resourceclaim early-0 early-1 seen >/dev/null
+ok "they are back" wait_for gpus_are n-0 "5 5"
+ok "nothing is left of the job" wait_for nothing_is_left
+
+# --- a driver that hangs ------------------------------------------------------------
+
+# JOB: whether its pod is bound
+is_bound()
+{
+	kube -n "$ns" get pods -l "aisched.io/job-id=$1" -o \
+		'jsonpath={.items[*].spec.nodeName}' | grep -q .
+}
+
+# JOB: whether no GPU is free, unless its pod is gone: the daemon deletes it in
+# the end
+are_kept()
+{
+	[ "$(gpus n-0)" = "5 0" ] ||
+		[ -z "$(kube -n "$ns" get pods -l "aisched.io/job-id=$1" \
+			--field-selector spec.nodeName=n-0 \
+			-o name)" ]
+}
+
+part_hang kwok
+id=$(aisub --parsable --gpus-per-task 5 --nodelist n-0 --wrap true)
+ok "a pod is bound" wait_for is_bound "$id"
+configure_for 2s
+ok "two seconds must do" aictl reload
+ok "if it does not run by then, it is given up" wait_for says "$id" \
+	"pods did not run within 2 s"
+ok "its GPUs are kept as long as it is there" are_kept "$id"
+aicancel --wait "$id"
+ok "though the job is over" are_kept "$id"
+part_wake kwok
+ok "then they are free" wait_for gpus_are n-0 "5 5"
+
+# --- ways of giving them --------------------------------------------------------------
+
+configure_for 10m 'devices = plugin'
+fails "another way needs a restart" 1 \
+	"changing devices of pool 'gpu' needs a restart" aictl reload
+id=$(aisub --parsable --gpus-per-task 2 --nodelist n-0 --wrap true)
+ok "a job has GPUs by a claim" wait_for is_state "$id" RUNNING
+stop_daemon
+start_daemon
+ok "the node has none by the other way" wait_for gpus_are n-0 "0 -2"
+is "the job runs on" "$(state_of "$id")" RUNNING
+stop_daemon
+configure_for 10m 'devices = dra'
+start_daemon
+ok "they are known again, and who has them" wait_for gpus_are n-0 "5 3"
+is "for it runs" "$(state_of "$id")" RUNNING
+ok "a node with a plugin has none now" wait_for gpus_are p-0 "0 0"
+aicancel --wait "$id"
+
+# --- Jobs made with kubectl -----------------------------------------------------------
+
+# NAME LIMITS POD: creates a Job
+make_job()
+{
+	kube -n "$ns" create -f - >/dev/null <<-END
+		{"apiVersion": "batch/v1", "kind": "Job", "metadata": {
+			"name": "$1", "labels": {"aisched.io/queue": "default"}},
+		"spec": {"suspend": true, "template": {"spec": {
+			"restartPolicy": "Never", $3
+			"schedulerName": "aisched",
+			"containers": [{"name": "a", "image": "a",
+				"resources": {"limits": {$2}}}]}}}}
+	END
+}
+
+# NAME TEXT: whether an Event says of the Job that it is refused
+is_refused()
+{
+	kube -n "$ns" get events.events.k8s.io -o json | jq -e \
+		--arg job "$1" --arg text "$2" 'any(.items[];
+		.regarding.name == $job and .reason == "Refused" and
+		(.note | contains($text)))' >/dev/null
+}
+
+make_job counts '"nvidia.com/gpu": "1"' ''
+ok "a Job that counts GPUs is refused where they are given by claims" \
+	wait_for is_refused counts \
+	"pool 'gpu' gives GPUs by claims, which Jobs of kubectl cannot have"
+make_job claims '' '"resourceClaims": [{"name": "g",
+	"resourceClaimTemplateName": "t"}],'
+ok "so is one with claims of its own" wait_for is_refused claims \
+	"resourceClaims are not supported"
+make_job class '"deviceclass.resource.kubernetes.io/gpu.test": "1"' ''
+ok "and one that asks for the class" wait_for is_refused class \
+	"does not count resource 'deviceclass.resource.kubernetes.io/gpu.test'"
 
 done_testing

@@ -73,14 +73,20 @@ static bool is_planned(const struct kube *kube,
 	return slot && !strcmp(slot->node, claim->node);
 }
 
+bool kube_devices_is_claimed(const struct kube *kube, const char *pool,
+                             const char *name)
+{
+	return map_find(&kube->devices.uses, pair_key(pool, name)) != NULL;
+}
+
 bool kube_devices_is_held(const struct kube *kube, const char *pool,
-                          const char *name)
+                          const char *name, bool ours)
 {
 	const struct holders *use =
 	    map_find(&kube->devices.uses, pair_key(pool, name));
 
 	for (size_t i = 0; use && i < use->n; i++)
-		if (!is_planned(kube, use->claim[i]))
+		if (is_planned(kube, use->claim[i]) == ours)
 			return true;
 	return false;
 }

@@ -7,7 +7,8 @@
  * run, which its claims remember for the next daemon. A GPU is held if it is
  * not to be given to anybody: a claim of others has it, or one of ours whose
  * task is over; it is tainted or gone; or its node does not show all of its
- * slices.
+ * slices. One that a task of ours has is not held: the daemon counts it as used
+ * until that ends.
  */
 #ifndef AISCHEDD_RUN_KUBE_DEVICE_DEVICES_H
 #define AISCHEDD_RUN_KUBE_DEVICE_DEVICES_H

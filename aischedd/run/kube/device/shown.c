@@ -233,9 +233,18 @@ static uint32_t collect(struct shown *node, struct found *ret)
 	return n < LIMIT_GPUS ? n : LIMIT_GPUS;
 }
 
+/* Whether the number must stay with its GPU: a slice shows that GPU, or a claim
+ * has it, so that it may be back before its job has ended. */
+static bool is_taken(const struct kube *kube, const struct numbered *gpu)
+{
+	return gpu->shown || (gpu->name && kube_devices_is_claimed(
+					       kube, gpu->pool, gpu->name));
+}
+
 /* Give the GPUs their numbers: known ones keep theirs, others get the lowest
  * that are free. */
-static void deal(struct shown *node, const struct found *found, uint32_t n)
+static void deal(const struct kube *kube, struct shown *node,
+                 const struct found *found, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const char *pool = found[i].pool;
@@ -251,7 +260,7 @@ static void deal(struct shown *node, const struct found *found, uint32_t n)
 
 		if (number_of(node, pool, name, strlen(pool)) >= 0)
 			continue;
-		while (k < LIMIT_GPUS && node->gpu[k].shown)
+		while (k < LIMIT_GPUS && is_taken(kube, &node->gpu[k]))
 			k++;
 		if (k < LIMIT_GPUS && node->gpu[k].name) {
 			free(node->gpu[k].pool);
@@ -266,7 +275,7 @@ static void deal(struct shown *node, const struct found *found, uint32_t n)
 
 /* Find what the node shows. As long as something is wrong, what it showed
  * before stays, and nothing of it is given. */
-static void look(struct shown *node)
+static void look(const struct kube *kube, struct shown *node)
 {
 	struct found found[LIMIT_GPUS];
 	uint32_t n;
@@ -287,7 +296,7 @@ static void look(struct shown *node)
 			node->wrong = xasprintf("shows device '%s' twice",
 			                        found[i].gpu->name);
 	if (!node->wrong)
-		deal(node, found, n);
+		deal(kube, node, found, n);
 }
 
 /* --- what the daemon is told ---------------------------------------------- */
@@ -337,7 +346,7 @@ static void put_gpus(const struct kube *kube, const struct shown *node,
 
 		if (!gpu || gpu->tainted ||
 		    kube_devices_is_held(kube, node->gpu[i].pool,
-		                         node->gpu[i].name))
+		                         node->gpu[i].name, false))
 			ret->held |= UINT64_C(1) << i;
 		if (!gpu)
 			continue;
@@ -401,6 +410,19 @@ static char *why_closed(const struct kube *kube, const struct shown *node,
 	return NULL;
 }
 
+/* Returns the GPUs that tasks of ours have, which the daemon counts itself. */
+static uint64_t ours(const struct kube *kube, const struct shown *node)
+{
+	uint64_t bits = 0;
+
+	for (uint32_t i = 0; i < node->n; i++)
+		if (node->gpu[i].name &&
+		    kube_devices_is_held(kube, node->gpu[i].pool,
+		                         node->gpu[i].name, true))
+			bits |= UINT64_C(1) << i;
+	return bits;
+}
+
 #define BOTH "has GPUs by plugin and by DRA: one of them must go"
 
 bool kube_devices_has(const struct kube *kube, const char *name)
@@ -424,7 +446,7 @@ bool kube_devices_show(struct kube *kube, const char *name,
 		return kube->pool->devices == DEVICES_DRA;
 	}
 	if (node->stale)
-		look(node);
+		look(kube, node);
 	put_gpus(kube, node, ret);
 	free(node->closed);
 	node->closed = why_closed(kube, node, said);
@@ -436,6 +458,7 @@ bool kube_devices_show(struct kube *kube, const char *name,
 		ret->n = 0; /* it is no such node */
 	if (node->closed)
 		ret->held = ~UINT64_C(0);
+	ret->held &= ~ours(kube, node);
 	if (ret->n < LIMIT_GPUS)
 		ret->held &= (UINT64_C(1) << ret->n) - 1;
 	return true;
@@ -470,7 +493,7 @@ bool kube_devices_find(struct kube *kube, const char *name, uint64_t gpus,
 	if (!node)
 		return false;
 	if (node->stale)
-		look(node);
+		look(kube, node);
 	for (uint32_t i = 0; i < LIMIT_GPUS; i++) {
 		if (!(gpus >> i & 1))
 			continue;

@@ -27,8 +27,13 @@ void kube_shown_touch_pool(struct kube *kube, const char *pool);
 void kube_shown_lacks(struct kube *kube, struct buf *out);
 void kube_shown_free(struct kube *kube);
 
-/* In devices.c: whether a claim has the device whose task we do not run. */
+/* In devices.c: whether a claim has the device. */
+bool kube_devices_is_claimed(const struct kube *kube, const char *pool,
+                             const char *name);
+
+/* In devices.c: whether a claim of a task that we run has the device (ours), or
+ * any other claim. */
 bool kube_devices_is_held(const struct kube *kube, const char *pool,
-                          const char *name);
+                          const char *name, bool ours);
 
 #endif

@@ -193,6 +193,17 @@ static int take_options(struct wish *w, const char *map, struct err *err)
 	return 0;
 }
 
+static int refuse_claims(const struct wish *w, const char *what,
+                         struct err *err)
+{
+	if (w->pool->devices == DEVICES_DRA)
+		return err_set(err, EINVAL,
+		               "%s are not supported: submit it with aisub",
+		               what);
+	return err_set(err, EINVAL, "%s are not supported: ask for %s", what,
+	               w->pool->gpu_resource);
+}
+
 /* Refuse resources that the pool does not count. */
 static int check_resources(const struct wish *w, const json_t *resources,
                            struct err *err)
@@ -202,9 +213,7 @@ static int check_resources(const struct wish *w, const json_t *resources,
 	json_t *value;
 
 	if (json_array_size(json_object_get(resources, "claims")))
-		return err_set(err, EINVAL,
-		               "resource claims are not supported: ask for %s",
-		               w->pool->gpu_resource);
+		return refuse_claims(w, "resource claims", err);
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
 		json_object_foreach(json_object_get(resources, maps[i]), key,
 		                    value)
@@ -286,9 +295,7 @@ static int check_template(const struct wish *w, struct err *err)
 		               "its pods have schedulingGates, which nobody "
 		               "would open: leave them out");
 	if (json_array_size(json_object_get(w->pod, "resourceClaims")))
-		return err_set(err, EINVAL,
-		               "resourceClaims are not supported: ask for %s",
-		               w->pool->gpu_resource);
+		return refuse_claims(w, "resourceClaims", err);
 	if (check_containers(w, "containers", err) < 0 ||
 	    check_containers(w, "initContainers", err) < 0 ||
 	    check_resources(w, json_object_get(w->pod, "resources"), err) < 0)
@@ -316,11 +323,16 @@ static int take_rules(struct wish *w, struct err *err)
 }
 
 /* The queue's defaults apply to amounts that are not requested. */
-static void take_amounts(struct wish *w)
+static int take_amounts(struct wish *w, struct err *err)
 {
 	struct spec *spec = &w->submit.spec;
 	struct kube_amount use = kube_pod_use(w->pod, w->pool->gpu_resource);
 
+	if (use.gpus && w->pool->devices == DEVICES_DRA)
+		return err_set(err, EINVAL,
+		               "pool '%s' gives GPUs by claims, which Jobs of "
+		               "kubectl cannot have: submit it with aisub",
+		               w->pool->name);
 	if (use.cpu_milli)
 		spec->cpus = use.cpu_milli;
 	if (use.mem_mib)
@@ -328,6 +340,7 @@ static void take_amounts(struct wish *w)
 	if (use.gpus)
 		spec->gpus =
 		    use.gpus < INT64_MAX / 1000 ? use.gpus * 1000 : INT64_MAX;
+	return 0;
 }
 
 /* Turn claims into --mount, so that their volumes count; where containers mount
@@ -425,10 +438,9 @@ int kube_foreign_read(json_t *obj, const struct conf_pool *pool, int64_t now,
 	    take_options(&w, "labels", err) < 0 ||
 	    take_options(&w, "annotations", err) < 0 ||
 	    take_times(&w, err) < 0 || take_user(&w, ret_user, err) < 0 ||
-	    take_rules(&w, err) < 0)
+	    take_rules(&w, err) < 0 || take_amounts(&w, err) < 0)
 		return -1;
 	take_claims(&w);
-	take_amounts(&w);
 	spec->name = f.name;
 	spec->queue =
 	    entry(json_object_get(w.meta, "labels"), KUBE_LABEL_QUEUE);
