@@ -1,6 +1,8 @@
 /* reload.c - read the configuration again */
 #include "aischedd/reload.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "aischedd/check.h"
@@ -37,6 +39,13 @@ static const char *devices_word(const struct conf_pool *pool)
 	                                      : "plugin";
 }
 
+/* Thousandths as a word to compare. */
+static const char *number(int64_t n, char text[24])
+{
+	snprintf(text, 24, "%" PRId64, n);
+	return text;
+}
+
 static const char *yes_no(bool is)
 {
 	return is ? "yes" : "no";
@@ -46,6 +55,7 @@ static const char *yes_no(bool is)
 static int check_cluster(const struct conf_pool *old,
                          const struct conf_pool *pool, struct err *err)
 {
+	char was_cpus[24], is_cpus[24];
 	const struct {
 		const char *key, *was, *is;
 	} keys[] = {
@@ -59,6 +69,8 @@ static int check_cluster(const struct conf_pool *old,
 		{ "devices", devices_word(old), devices_word(pool) },
 		{ "devices_shared", yes_no(old->devices_shared),
 		  yes_no(pool->devices_shared) },
+		{ "cpu_overcommit", number(old->cpu_overcommit, was_cpus),
+		  number(pool->cpu_overcommit, is_cpus) },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)

@@ -92,7 +92,9 @@ struct conf_pool {
 	const char *priority_class;
 	enum conf_devices devices;
 	const char *device_driver, *device_class;
-	bool devices_shared; /* others give them, too */
+	bool devices_shared;    /* others give them, too */
+	bool cpus_unlimited;    /* cpu_limit = none */
+	int64_t cpu_overcommit; /* thousandths: CPUs for each that nodes have */
 	struct strlist allow_mounts, image_pull_secrets, drain_conditions;
 	int64_t price[RES_N];     /* CONF_NONE: that of struct conf */
 	struct strlist gpu_price; /* "h100:3.20" */

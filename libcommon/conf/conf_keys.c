@@ -199,6 +199,7 @@ static const char *const runners[] = { RUNNER_KINDS(X) NULL };
 static const char *const metrics_accesses[] = { "none", "loopback", "open",
 	                                        NULL };
 static const char *const devices[] = { "auto", "dra", "plugin", NULL };
+static const char *const cpu_limits[] = { "asked", "none", NULL };
 static const char *const preempts[] = { "suspend", "requeue", "cancel", NULL };
 static const char *const idle_actions[] = { "notify", "cancel", NULL };
 
@@ -257,6 +258,10 @@ static const struct conf_key pool_keys[] = {
 	    .check = check_feature, .special = true),
 	KEY("devices_shared", BOOL, devices_shared, .initial = "no",
 	    .special = true),
+	KEY("cpu_limit", BOOL, cpus_unlimited, .initial = "asked",
+	    .words = cpu_limits, .special = true),
+	KEY("cpu_overcommit", MILLI, cpu_overcommit, .initial = "1",
+	    RANGE(1000, 100000), .special = true),
 	KEY("service_account", TEXT, service_account, .check = conf_check_name),
 	KEY("priority_class", TEXT, priority_class, .check = conf_check_name),
 	KEY("user_annotation", TEXT, user_annotation),

@@ -55,7 +55,8 @@ pool here { runner = local }
 pool one { runner = kubernetes  kubeconfig = \"$dir/one/admin.conf\"
 	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes }
 pool two { runner = kubernetes  kubeconfig = \"$dir/two/admin.conf\"
-	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes }"
+	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes
+	cpu_limit = none  cpu_overcommit = 2.0 }"
 start_daemon || bail "aischedd does not start"
 
 export AISUB_QUEUE=default
@@ -74,6 +75,13 @@ is "in one the one that names it" "$(pods "$one" | wc -l) $(pods "$two" |
 cluster two
 is "in the other the one whose queue decides" "$(pods "$one" |
 	wc -l) $(pods "$two" | wc -l)" "0 1"
+is "where CPUs are overcommitted, a pod asks for fewer, without a limit" \
+	"$(pods "$two" '.spec.containers[0].resources' |
+	jq -r '.requests.cpu, .limits.cpu')" "500m
+null"
+is "and nodes have more" "$(aiq --nodes -h -o name,cpus | tr -s ' ' |
+	grep '^two')" "two-0 128
+two-1 128"
 fails "a job is not of two pools" 1 "pool" \
 	aisub -q far --pool one --wrap true
 

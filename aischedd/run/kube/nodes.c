@@ -103,11 +103,13 @@ static void put_gpus(struct node_info *info, const struct kube_gpus *gpus)
 static void tell(struct kube_nodes *nodes, struct kube_node *node)
 {
 	static const uint8_t one_group[MAX_GPUS];
+	const struct conf_pool *pool = nodes->kube->pool;
 	struct kube_amount used = node->used;
 	struct kube_gpus gpus;
 	struct node_info info = {
 		.name = node->name,
-		.cpu_milli = node->said.have.cpu_milli,
+		.cpu_milli =
+		    kube_cpus_more(pool, node->said.have.cpu_milli, false),
 		.mem_mib = node->said.have.mem_mib,
 		.slots = count_of(node->said.have.pods, UINT32_MAX),
 		.ngpus = count_of(node->said.have.gpus, MAX_GPUS),
@@ -119,7 +121,7 @@ static void tell(struct kube_nodes *nodes, struct kube_node *node)
 		.cordoned = node->said.cordoned,
 		.reason = node->there ? node->said.reason : "no longer there",
 		.topology = node->said.topology,
-		.used_cpu_milli = used.cpu_milli,
+		.used_cpu_milli = kube_cpus_more(pool, used.cpu_milli, true),
 		.used_mem_mib = used.mem_mib,
 		.used_gpus = count_of(used.gpus, MAX_GPUS),
 		.used_slots = count_of(used.pods, UINT32_MAX),

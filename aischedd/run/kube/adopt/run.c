@@ -62,6 +62,7 @@ static void give_back(struct kube_adoptee *j)
 
 static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 {
+	const struct conf_pool *pool = j->kube->pool;
 	const struct kube_amount *most = &j->run.most;
 	bool up = kube_nodes_is_up(j->kube->nodes, slot->node);
 	struct kube_adopt_pod *p = slot->pod;
@@ -76,8 +77,9 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 	else if (claims)
 		text = xasprintf("node %s gives its GPUs by claims, and the "
 		                 "Job asks for resource %s",
-		                 slot->node, j->kube->pool->gpu_resource);
-	else if (p->pod.use.cpu_milli > most->cpu_milli ||
+		                 slot->node, pool->gpu_resource);
+	else if (kube_cpus_more(pool, p->pod.use.cpu_milli, true) >
+	             most->cpu_milli ||
 	         p->pod.use.mem_mib > most->mem_mib ||
 	         p->pod.use.gpus > most->gpus)
 		text = xasprintf("pod %s asks for more than the Job did when "
@@ -92,9 +94,8 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 	}
 	p->binding = true;
 	kube_adopt_ask_pod(p, ADOPT_BIND,
-	                   kube_object_binding(j->kube->pool->namespace,
-	                                       p->pod.name, p->pod.uid,
-	                                       slot->node));
+	                   kube_object_binding(pool->namespace, p->pod.name,
+	                                       p->pod.uid, slot->node));
 }
 
 /* Whether the volumes that it mounts are ready on its nodes; asks for those

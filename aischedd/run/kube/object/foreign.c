@@ -334,7 +334,7 @@ static int take_amounts(struct wish *w, struct err *err)
 		               "kubectl cannot have: submit it with aisub",
 		               w->pool->name);
 	if (use.cpu_milli)
-		spec->cpus = use.cpu_milli;
+		spec->cpus = kube_cpus_more(w->pool, use.cpu_milli, true);
 	if (use.mem_mib)
 		spec->mem = use.mem_mib;
 	if (use.gpus)

@@ -10,6 +10,7 @@
 #include "aischedd/run/kube/object/grant.h"
 #include "aischedd/run/kube/object/mount.h"
 #include "aischedd/run/kube/object/output.h"
+#include "aischedd/run/kube/object/pod.h"
 #include "libcommon/labels.h"
 #include "libcommon/mem.h"
 
@@ -50,15 +51,21 @@ static json_t *resources_of(const struct kube_home *home,
                             const struct run_job *job)
 {
 	json_t *list = json_object(), *limits, *resources;
+	int64_t cpus = job->req->cpus_milli;
 	char text[32];
 
-	snprintf(text, sizeof(text), "%" PRId64 "m", job->req->cpus_milli);
+	snprintf(text, sizeof(text), "%" PRId64 "m", cpus);
 	json_object_set_new(list, "cpu", json_string(text));
 	snprintf(text, sizeof(text), "%" PRId64 "Mi", job->req->mem_mib);
 	json_object_set_new(list, "memory", json_string(text));
 	limits = json_copy(list);
 	if (job->spec->mem_node == 0)
 		json_object_del(limits, "memory"); /* all of the node's */
+	if (home->pool->cpus_unlimited)
+		json_object_del(limits, "cpu");
+	snprintf(text, sizeof(text), "%" PRId64 "m",
+	         kube_cpus_less(home->pool, cpus));
+	json_object_set_new(list, "cpu", json_string(text));
 	resources = json_pack("{s:o, s:o}", "requests", list, "limits", limits);
 	add_gpus(home, job, resources);
 	return resources;

@@ -12,6 +12,31 @@
 
 /* --- use --- */
 
+/* milli * by / in; INT64_MAX if that is too large. */
+static int64_t scale(int64_t milli, int64_t by, int64_t in, bool up)
+{
+	if (milli <= 0)
+		return milli;
+	if (milli > (INT64_MAX - in) / by)
+		return INT64_MAX;
+	return (milli * by + (up ? in - 1 : 0)) / in;
+}
+
+static int64_t overcommit_of(const struct conf_pool *pool)
+{
+	return pool->cpu_overcommit > 1000 ? pool->cpu_overcommit : 1000;
+}
+
+int64_t kube_cpus_more(const struct conf_pool *pool, int64_t milli, bool up)
+{
+	return scale(milli, overcommit_of(pool), 1000, up);
+}
+
+int64_t kube_cpus_less(const struct conf_pool *pool, int64_t milli)
+{
+	return scale(milli, 1000, overcommit_of(pool), false);
+}
+
 struct kube_amount kube_amount_read(const json_t *map, const char *gpu, bool up)
 {
 	struct kube_amount a = { 0 };

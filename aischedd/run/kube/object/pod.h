@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
 
 /* An amount of each resource. */
@@ -71,6 +72,12 @@ json_t *kube_pod_claims(const json_t *spec);
 struct kube_amount kube_pod_use(const json_t *spec, const char *gpu);
 
 /* Read a map of resources, as "allocatable"; up: round up, for requests. */
+/* CPUs as jobs count them on a pool with cpu_overcommit, in thousandths, from
+ * those of nodes and pods: rounded up or down; and back, rounded down. So what
+ * fits for us, fits for the kubelet. */
+int64_t kube_cpus_more(const struct conf_pool *pool, int64_t milli, bool up);
+int64_t kube_cpus_less(const struct conf_pool *pool, int64_t milli);
+
 struct kube_amount kube_amount_read(const json_t *map, const char *gpu,
                                     bool up);
 

@@ -134,6 +134,22 @@ START_TEST(what_is_only_limited_is_asked_for)
 }
 END_TEST
 
+/* So that its pods count for as much as those of aisub. */
+START_TEST(its_cpus_are_more_where_cpus_are_overcommitted)
+{
+	struct conf_pool own = pool;
+	json_t *obj = job_of("{'containers': [{'resources': {'requests':"
+	                     " {'cpu': '1500m'}}}]}");
+	struct err err;
+
+	own.cpu_overcommit = 2500;
+	ck_assert_int_eq(
+	    kube_foreign_read(obj, &own, 1000, arena, &spec, &user, &err), 0);
+	ck_assert_int_eq(spec.cpus, 3750);
+	json_decref(obj);
+}
+END_TEST
+
 START_TEST(leaves_to_the_queue_what_is_not_said)
 {
 	must_read(job_of("{'containers': [{'name': 'a'}]}"));
@@ -327,6 +343,7 @@ SUITE(kube_foreign)
 	tcase_add_test(tc, asks_for_what_its_pods_ask_for);
 	tcase_add_test(tc, counts_as_kubernetes_counts);
 	tcase_add_test(tc, what_is_only_limited_is_asked_for);
+	tcase_add_test(tc, its_cpus_are_more_where_cpus_are_overcommitted);
 	tcase_add_test(tc, leaves_to_the_queue_what_is_not_said);
 	tcase_add_loop_test(tc, has_a_task_for_each_pod_at_a_time, 0,
 	                    ARRAY_SIZE(widths));

@@ -221,6 +221,59 @@ START_TEST(has_folders_of_its_own)
 }
 END_TEST
 
+/* CPUs that are requested and limited, by the keys of the pool. */
+static const struct {
+	int64_t overcommit;
+	bool unlimited;
+	const char *request, *limit;
+} cpus[] = {
+	{ 1000, false, "1500m", "1500m" },
+	{ 1000, true, "1500m", NULL },
+	{ 2000, false, "750m", "1500m" },
+	{ 7000, true, "214m", NULL }, /* rounded down */
+};
+
+START_TEST(cpus_are_asked_for_as_the_pool_says)
+{
+	struct conf_pool own = pool;
+	const struct kube_home there = { &own, "c", "s", 600, false };
+	json_t *obj, *pod, *resources, *limit;
+	struct err err;
+
+	own.cpu_overcommit = cpus[_i].overcommit;
+	own.cpus_unlimited = cpus[_i].unlimited;
+	obj = kube_object_job(&there, &job, &err);
+	ck_assert_msg(obj != NULL, "%s", err.text);
+	pod = json_object_get(
+	    json_object_get(json_object_get(obj, "spec"), "template"), "spec");
+	resources = json_object_get(
+	    json_array_get(json_object_get(pod, "containers"), 0), "resources");
+	ck_assert_str_eq(at(json_object_get(resources, "requests"), "cpu"),
+	                 cpus[_i].request);
+	limit = json_object_get(json_object_get(resources, "limits"), "cpu");
+	ck_assert_int_eq(!limit, !cpus[_i].limit);
+	if (limit)
+		ck_assert_str_eq(json_string_value(limit), cpus[_i].limit);
+	json_decref(obj);
+}
+END_TEST
+
+START_TEST(what_fits_with_overcommit_fits_the_kubelet)
+{
+	const struct conf_pool own = { .cpu_overcommit = 1700 };
+	int64_t have = 8003, others = 1001, left;
+	int64_t asked = 0;
+
+	left = kube_cpus_more(&own, have, false) -
+	       kube_cpus_more(&own, others, true);
+	for (int64_t n = 333; n <= left; left -= n)
+		asked += kube_cpus_less(&own, n);
+	ck_assert_int_gt(asked, (have - others) / 2);
+	ck_assert_int_le(asked + others, have);
+	ck_assert(kube_cpus_more(&own, INT64_MAX / 2, true) == INT64_MAX);
+}
+END_TEST
+
 START_TEST(has_what_the_pool_gives_all)
 {
 	static const char *const secrets[] = { "first", "second" };
@@ -697,6 +750,9 @@ SUITE(kube_object)
 	tcase_add_test(tc, asks_for_what_the_job_asks_for);
 	tcase_add_test(tc, runs_as_who_submitted_it);
 	tcase_add_test(tc, has_folders_of_its_own);
+	tcase_add_loop_test(tc, cpus_are_asked_for_as_the_pool_says, 0,
+	                    ARRAY_SIZE(cpus));
+	tcase_add_test(tc, what_fits_with_overcommit_fits_the_kubelet);
 	tcase_add_test(tc, has_what_the_pool_gives_all);
 	tcase_add_loop_test(tc, what_is_allowed, 0, ARRAY_SIZE(asked));
 	tcase_add_loop_test(tc, links_below_an_allowed_folder_stay_in_it, 0,
