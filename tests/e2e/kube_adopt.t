@@ -213,6 +213,9 @@ ok "an Event says why" wait_for says waits \
 	"$(field "$waits" reason)"
 like "in a sentence" "$note" "GPU"
 ok "it stays suspended" is_suspended waits
+$k annotate job waits aisched.io/time=9h >/dev/null
+ok "that a change comes too late is told" wait_for says waits Changed
+unlike "and is no part of the job" "$(field "$waits" time_limit)" 9:00
 is "without pods" "$(pods waits)" ""
 like "describe shows it" "$($k describe job waits)" "aisched"
 

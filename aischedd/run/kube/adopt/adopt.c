@@ -61,6 +61,7 @@ static void adoptee_free(struct kube_adoptee *j)
 	texts_free(&j->at);
 	json_decref(j->obj);
 	free(j->refused);
+	free(j->asks);
 	free(j);
 }
 
@@ -102,6 +103,46 @@ bool kube_adopt_is_over(const struct kube_adoptee *j)
 	return j->at.complete || j->at.failed;
 }
 
+/* Returns what it asks for as text, the same however late it is read; NULL: it
+ * is not suspended or would be refused. */
+static char *text_of_request(const struct kube_adoptee *j, json_t *obj)
+{
+	static const int64_t any_time = 1000000000;
+	struct arena *arena = arena_new();
+	const char *user;
+	struct spec spec;
+	char *text = NULL;
+	struct err err;
+
+	if (kube_foreign_read(obj, j->kube->pool, any_time, arena, &spec, &user,
+	                      &err) == 0) {
+		json_t *all = spec_to_json(&spec);
+
+		text = json_dumps(all, JSON_SORT_KEYS | JSON_COMPACT);
+		json_decref(all);
+	}
+	arena_free(arena);
+	return text;
+}
+
+/* Tell its owner if it asks for something else than before: the job does not.
+ */
+static void check_request(struct kube_adoptee *j, json_t *obj)
+{
+	char *asks = text_of_request(j, obj);
+
+	if (!asks)
+		return;
+	if (j->job && j->asks && strcmp(j->asks, asks) != 0 &&
+	    !job_state_is_final(j->state))
+		kube_note(j, true, "Changed",
+		          "this change comes too late: what it asks for was "
+		          "fixed when it was queued; delete it and create it "
+		          "again");
+	free(j->asks);
+	j->asks = asks;
+}
+
 static void keep_for_offer(struct kube_adoptee *j, json_t *obj)
 {
 	json_decref(j->obj);
@@ -126,6 +167,7 @@ void kube_adopt_seen(struct kube *kube, json_t *obj, bool deleted)
 	j->marked = false;
 	j->gone = deleted;
 	kube_adopt_look(j, obj);
+	check_request(j, obj);
 	keep_for_offer(j, obj);
 	kube_adopt_step(j);
 }

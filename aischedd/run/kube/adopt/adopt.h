@@ -38,6 +38,7 @@ struct kube_adoptee {
 	int64_t offered_ms; /* 0: not in its present version */
 	bool offering;
 	char *refused; /* why it was refused, or NULL */
+	char *asks;    /* what it asked for when last seen suspended, or NULL */
 	uint64_t job;  /* 0: not taken */
 	enum job_state state;
 	bool withdrawn;               /* RUN_WITHDRAWN was told */
