@@ -234,8 +234,10 @@ int kube_affinity_prefer(const json_t *pod, const char *own, struct buf *ret,
 	struct term rank[CONSTRAINT_MAX_LIST];
 	size_t i, n = 0, cap = ARRAY_SIZE(rank);
 
-	for (const char *p = own; p; p = strchr(p + 1, ','))
-		cap -= cap > 0;
+	own = own ? own : "";
+	cap -= *own != '\0';
+	for (const char *p = own; cap && *p; p++)
+		cap -= *p == ',';
 	json_array_foreach(list, i, wish) {
 		const json_t *term = json_object_get(wish, "preference");
 
@@ -245,7 +247,7 @@ int kube_affinity_prefer(const json_t *pod, const char *own, struct buf *ret,
 			    json_integer_value(json_object_get(wish, "weight")),
 			    term);
 	}
-	buf_puts(ret, own ? own : "");
+	buf_puts(ret, own);
 	for (i = 0; i < n; i++) {
 		buf_puts(ret, ret->len ? "," : "");
 		if (put_term(rank[i].term, ret, err) < 0)

@@ -281,6 +281,7 @@ static const struct {
 } preferred[] = {
 	{ "[]", NULL, "" },
 	{ "[]", "a|b", "a|b" },
+	{ "[" WISH("1", HAS("a")) "]", "", "a" },
 	{ "[" WISH("1", HAS("a")) "]", NULL, "a" },
 	/* By weight, else in their order; the owner's own come first. */
 	{ "[" WISH("1", HAS("a")) ", " WISH(
