@@ -28,7 +28,7 @@ mkdir -p "$kube"
 # All of this takes longer than starting aischedd.
 # shellcheck disable=SC2034 # wait_for() uses both
 deadline_s=120 pause_s=0.1
-# Collecting garbage is a third of what the parts do; they do not live long.
+# Collect garbage less often: what runs here does not live long.
 export GOGC="${GOGC:-300}"
 
 # [WORD]...: runs kubectl as administrator
