@@ -1,5 +1,5 @@
 /* signal.c - signals for processes in pods */
-#include "aischedd/run/kube/signal.h"
+#include "aischedd/run/kube/exec/signal.h"
 
 #include <event2/event.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/attempt.h"
-#include "aischedd/run/kube/exec.h"
+#include "aischedd/run/kube/exec/exec.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/log_pods.h"
 #include "aischedd/run/kube/object/agent.h"

@@ -4,8 +4,8 @@
  * A container cannot be signalled from outside, so a shell in it sends the
  * signal. At most a few pods are asked at a time, the others wait.
  */
-#ifndef AISCHEDD_RUN_KUBE_SIGNAL_H
-#define AISCHEDD_RUN_KUBE_SIGNAL_H
+#ifndef AISCHEDD_RUN_KUBE_EXEC_SIGNAL_H
+#define AISCHEDD_RUN_KUBE_EXEC_SIGNAL_H
 
 #include <stddef.h>
 #include <stdint.h>

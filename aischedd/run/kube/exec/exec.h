@@ -4,8 +4,8 @@
  * By the API's exec, which the node's kubelet carries out; so it needs nothing
  * of ours in the image. The command lives on if its connection is lost.
  */
-#ifndef AISCHEDD_RUN_KUBE_EXEC_H
-#define AISCHEDD_RUN_KUBE_EXEC_H
+#ifndef AISCHEDD_RUN_KUBE_EXEC_EXEC_H
+#define AISCHEDD_RUN_KUBE_EXEC_EXEC_H
 
 #include <stdbool.h>
 #include <stddef.h>

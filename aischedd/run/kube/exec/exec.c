@@ -1,5 +1,5 @@
 /* exec.c - a command in the container of a pod */
-#include "aischedd/run/kube/exec.h"
+#include "aischedd/run/kube/exec/exec.h"
 
 #include <errno.h>
 #include <event2/event.h>
