@@ -60,7 +60,7 @@ static void reconf_queues(struct state *state, const struct conf *conf,
 	free(state->queues.queue);
 	state->queues.queue = queue;
 	state->queues.dirty = true;
-	usage_reconf(state, queue_to, now);
+	usage_reconf(state, conf, queue_to, now);
 	memset(state->records.counts, 0, sizeof(state->records.counts));
 	for (struct job *job = state->records.first; job; job = job->all_next) {
 		job->queue = queue_to[job->queue];

@@ -305,9 +305,11 @@ void usage_untry(struct state *state, const struct job *job)
 		state->usages.guest = u;
 }
 
-void usage_reconf(struct state *state, const uint32_t *queue_to, int64_t now)
+void usage_reconf(struct state *state, const struct conf *conf,
+                  const uint32_t *queue_to, int64_t now)
 {
 	int64_t half_life = state->conf->scheduling.fairshare_half_life;
+	bool is_other = conf->scheduling.fairshare_half_life != half_life;
 	size_t n = state->usages.n;
 
 	map_free(&state->usages.by_key);
@@ -317,8 +319,10 @@ void usage_reconf(struct state *state, const uint32_t *queue_to, int64_t now)
 	for (size_t i = 0; i < n; i++) {
 		struct usage *u = state->usages.usage[i];
 
-		usage_change(u, half_life, 0, now);
-		touch(state, u);
+		if (is_other) {
+			usage_change(u, half_life, 0, now);
+			touch(state, u);
+		}
 		u->jobs = u->running = 0;
 		u->queue = queue_to[u->queue];
 		if (u->queue == (uint32_t)-1) {

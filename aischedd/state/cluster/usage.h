@@ -108,9 +108,10 @@ void usage_charge(struct state *state, struct job *job, int64_t now);
 void usage_backdate(struct state *state, struct job *job, int64_t from,
                     int64_t to);
 
-/* Renumber queues after a reload (-1: gone); the caller then counts jobs
- * again. */
-void usage_reconf(struct state *state, const uint32_t *queue_to, int64_t now);
+/* Renumber the queues as conf has them (-1: gone); the caller then counts jobs
+ * again. Only another half-life changes what is stored. */
+void usage_reconf(struct state *state, const struct conf *conf,
+                  const uint32_t *queue_to, int64_t now);
 void usage_free(struct state *state);
 
 #endif
