@@ -384,9 +384,10 @@ void part_end(struct step_part *p)
 	part_job_ends(p);
 }
 
-/* Whether output of a task is still to be read. All that tasks wrote before
- * they ended is, however slowly srun takes it. A process that has left the step
- * may keep its pipes open, and is not waited for. */
+/* Whether a pipe holds output that was not read yet. Everything that
+ * tasks wrote before they ended is read, however slowly srun takes it.
+ * Processes that have left the step may keep its pipes open; they are
+ * not waited for. */
 static bool has_output(const struct step_part *p)
 {
 	struct pollfd fd[2];

@@ -32,7 +32,8 @@ enum {
 	/* of the web program, which sends those of all its visitors: a few of
 	 * each at a time */
 	ASKS_WEB = 512,
-	/* a connection with fewer bytes to send is drained */
+	/* A connection with more unsent bytes than this gets no further
+	 * part of an answer, and its requests are not read. */
 	DRAINED = 256 * 1024,
 	PART_MAX = 256 * 1024 /* bytes in one frame of an answer */
 };

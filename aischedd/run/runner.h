@@ -282,7 +282,7 @@ struct runner_ops {
 	 * and the next two are NULL in a runner that does not need them.
 	 */
 	bool (*adopt)(struct runner *r, const struct adopted *what);
-	/* Explain why such a job waits, to those who look at it elsewhere. */
+	/* Show in the cluster why an adopted job waits. */
 	void (*explain)(struct runner *r, uint64_t job, const char *code,
 	                const char *text);
 	/* Keep everybody else off the node, too; reason NULL: no longer. */

@@ -174,7 +174,7 @@ bool evict_node_clear(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 	                            : take_in_turn(e, node, ret_cost);
 }
 
-/* Clearing a node in a trial that had this many steps before. */
+/* A node that is being cleared; nsteps: the trial's steps before that. */
 struct clearing {
 	struct evictor *e;
 	uint32_t node;

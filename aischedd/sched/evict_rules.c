@@ -3,7 +3,8 @@
 
 #include "aischedd/sched/order_service.h"
 
-/* Whether the claimant's demand keeps within the share, on top of this use. */
+/* Whether the queue's use and the claimant's demand together stay
+ * within the queue's share of each resource that it requests. */
 static bool is_within(const struct evictor *e, uint32_t queue)
 {
 	const int64_t *more = e->c->demand.amount;

@@ -19,8 +19,9 @@ struct match {
 	uint32_t *word_bit; /* by word; SNAP_NONE: no request asks */
 	uint32_t *type_bit; /* likewise */
 	uint32_t *word_of;  /* by bit */
-	/* Words of rules that may hold because of features of other names, in
-	 * chains by key; NULL: there are none. */
+	/* Words of rules that a feature may satisfy without being the
+	 * same word ("key", "key>2"), in chains by the hash of their
+	 * key; NULL: there are none. */
 	uint32_t *ask_first, *ask_next; /* by word: of its key; of this one */
 	uint32_t nwords, ntypes;
 	/* first bit of taints, of types, of models, and one past the last */

@@ -131,8 +131,8 @@ static uint32_t first_after(const struct queued_row *w, uint32_t n,
 	return lo;
 }
 
-/* Spread the jobs of each row over the gaps between the n waiters of a queue.
- */
+/* Count the waiting jobs of each member of a row in `ahead` of the
+ * first of the queue's n waiters whose turn comes after that member. */
 static void count_between(const struct row_order *o, struct queued_row *w,
                           uint32_t n)
 {

@@ -185,8 +185,9 @@ static uint32_t best_balanced(struct place_trial *t, struct place_need *need,
 	return node;
 }
 
-/* Returns the node where placing the task costs other jobs the fewest GPUs:
- * GPUs left without CPUs are lost to them, and scarce ones are missed. */
+/* Returns the node where placing the task costs other jobs the fewest
+ * GPUs. Counted are GPUs left without CPUs to go with them, and, in
+ * proportion to the demand, GPUs of a scarce kind. */
 static uint32_t best_weighed(struct place_trial *t, struct place_need *need)
 {
 	struct place_scarce *scarce = t->p->scarce;

@@ -1,7 +1,8 @@
 /*
  * procs.h - what the processes of a step use, from /proc of this machine
  *
- * A process belongs to the step that its first environment names.
+ * A process belongs to the step named in the environment that it was
+ * started with.
  */
 #ifndef SLURM_ACCT_PROCS_H
 #define SLURM_ACCT_PROCS_H

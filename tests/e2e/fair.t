@@ -1,8 +1,9 @@
 #!/bin/sh
-# A year of three queues, two of them below another, that request more GPUs than
-# there are and most of the CPUs and memory; one is idle for a while. Over a
-# half-life each gets its fair share of that time, within 2 %. A job uses at
-# most 1 % of a share, for at most a hundredth of the half-life.
+# Simulates a year of three queues, two of which have the same parent.
+# They request more GPUs than there are, and most of the CPUs and
+# memory; one queue is idle for a while. What each queue gets over a
+# half-life is within 2 % of its fair shares during that time. A job
+# uses at most 1 % of a share, for at most a hundredth of the half-life.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 

@@ -351,8 +351,8 @@ is_bound()
 		'jsonpath={.items[*].spec.nodeName}' | grep -q .
 }
 
-# JOB: whether no GPU is free, unless its pod is gone: the daemon deletes it in
-# the end
+# JOB: whether no GPU of n-0 is free, or the job has no pod there any
+# longer (the daemon deletes the pod in the end)
 are_kept()
 {
 	[ "$(gpus n-0)" = "5 0" ] ||

@@ -324,7 +324,7 @@ ok "what runs is another attempt" wait_for is_second
 aicancel "$id"
 ok "nothing is left" wait_for nothing_is_left
 
-# --- what cannot be had -----------------------------------------------------
+# --- requests that cannot be met -----------------------------------------
 
 fails "part of a GPU" 1 "a GPU is not shared" aisub --pool gpu --gpus-per-task 0.5 --wrap true
 id=$(aisub --parsable --mount /etc --wrap true)

@@ -416,7 +416,7 @@ is "with nothing twice" "$(grep -v Terminated "$dir/follow")" "one
 two"
 ok "the job is" wait_for is_state "$id" CANCELLED
 
-# --- what there is not ------------------------------------------------------------
+# --- jobs without output ----------------------------------------------------
 
 id=$(sub --hold --wrap true)
 fails "a job that waits has no output yet" 1 "no output yet" aiq --log "$id"

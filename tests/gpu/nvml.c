@@ -15,10 +15,10 @@
  * again for each question how busy a GPU is, and may say "hang now".  Without a
  * line a GPU does not tell.
  *
- * "hang" and "fail" are what its begin does; "at the end", what its end does,
- * when all has been printed. A list of GPUs is enough to test
- * what becomes of the answers; that the real library gives such answers is not
- * shown here.
+ * "hang" and "fail" say what nvmlInit_v2() does; "hang at the end",
+ * what nvmlShutdown() does, when all has been printed. A list of GPUs
+ * is enough to test what becomes of the answers; that the real library
+ * gives such answers is not shown here.
  */
 #include "gpu/nvml.h"
 

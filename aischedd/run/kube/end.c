@@ -78,8 +78,9 @@ void kube_end_fail(struct kube_attempt *a, enum start_fault whose,
 	if (a->end.fault.code || a->start.told)
 		return;
 	err_set(&a->end.fault, EIO, "%s", text);
+	/* The Secret may be missing: whoever needs it next makes it
+	 * again. */
 	if (a->make.shared)
-		a->make.shared->there =
-		    false; /* if the start failed because the Job was missing */
+		a->make.shared->there = false;
 	a->end.whose = whose;
 }

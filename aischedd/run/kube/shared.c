@@ -43,8 +43,8 @@ static char *file_of(const struct kube_shared *shared)
 	return file;
 }
 
-/* Called before the Secret is made. If the name cannot be noted, only its Jobs
- * lead to it. */
+/* Called before the Secret is made. If the name cannot be noted, a
+ * restarted daemon finds the Secret only through its Jobs. */
 static void note(const struct kube_shared *shared)
 {
 	char *file = file_of(shared);

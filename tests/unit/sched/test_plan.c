@@ -12,7 +12,7 @@ static const struct {
 	{ "pend 10 cpus=8", NULL },
 	{ "pend 10 gpus=2 cpus=4", NULL },
 	{ "pend 10 tasks=4 cpus=4", NULL },
-	{ "pend 10 want=n1", NULL }, /* down is not never */
+	{ "pend 10 want=n1", NULL }, /* n1 is down, but may return */
 	{ "run 9 cpus=8 on=c0\npend 10 cpus=8", NULL },
 	{ "run 9 suspended cpus=99 on=c0\npend 9 cpus=99 resumes", NULL },
 	{ "pend 10 gpus=99 pools=k", NULL }, /* nobody knows its nodes */

@@ -441,8 +441,9 @@ START_TEST(a_refusal_is_told)
 }
 END_TEST
 
-/* An hourly entry, a run at its first time, and the mails after the time it
- * comes to; step: what has become of the run by then. */
+/* An hourly entry has had a run at its first time, and its next times
+ * are looked at `now`. step: what happens to the run before that;
+ * event: the mail that is sent, or NULL. */
 static const struct {
 	const char *name, *options, *rule[4];
 	const char *step[4];

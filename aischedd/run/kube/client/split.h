@@ -26,8 +26,8 @@ struct kube_split {
 	bool in_text, escaped;
 };
 
-/* list: cut out items, else documents. max: bytes of one object, and of a list
- * without its items. */
+/* list: cut out items, else documents. max: most bytes of one object,
+ * and of everything in a list besides its items. */
 void kube_split_init(struct kube_split *split, bool list, size_t max);
 void kube_split_fini(struct kube_split *split);
 

@@ -303,8 +303,8 @@ static int check_template(const struct wish *w, struct err *err)
 	return check_rules(w, err);
 }
 
-/* Both the job's own constraint and what its pods say of nodes must hold; its
- * own wishes count before theirs. */
+/* A node must meet both the job's own constraint and the affinity of
+ * its pods; the job's own preferences come before those of its pods. */
 static int take_rules(struct wish *w, struct err *err)
 {
 	struct spec *spec = &w->submit.spec;
