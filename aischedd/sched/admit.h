@@ -42,6 +42,10 @@ enum reason admit_then(struct work *w, const struct demand *d,
 enum reason admit_now(struct work *w, const struct demand *d,
                       struct verdict *ret);
 
+/* Whether the demand keeps within all limits but licences, at present and once
+ * all evicted jobs have ended. */
+bool admit_but_licenses(struct work *w, const struct demand *d);
+
 /* Count the demand as used (sign 1), or as no longer used (-1). */
 void admit_charge(struct work *w, const struct demand *d, int sign);
 
@@ -50,9 +54,10 @@ void admit_hold(struct work *w, const struct demand *d);
 
 /*
  * At first, a job that waits for a limit, a count or a licence holds no other
- * job back, as what is too little for it may be enough for others. Once it has
- * waited too long (hold_after, man aischedd.conf), jobs behind it that would
- * use some of the same wait until it has started.
+ * job back, as what is too little for it may be enough for others; but for the
+ * licences that it is promised (promise_license.h). Once it has waited too long
+ * (hold_after, man aischedd.conf), jobs behind it that would use some of the
+ * same wait until it has started.
  */
 struct pass;
 

@@ -268,6 +268,8 @@ static void hold(struct pass *p, const struct claim_holder *h)
 
 		admit_hold(place->work, &d);
 		p->order->grown[h->run]++;
+	} else {
+		promise_licensed_moved(place->promises, h->run, place->until);
 	}
 	promise_started(place->promises, h->req);
 	place_commit(place, h->req);

@@ -84,6 +84,8 @@ static void occupy(struct evictor *e, uint32_t run)
 	work_amount(s, run, n, amount);
 	if (suspend)
 		amount[RES_MEM] = amount[RES_GPU] = 0;
+	if (n && (e->whole[run] || suspend))
+		promise_licensed_left(e->p->promises, run, !suspend);
 	if (n)
 		work_delay(e->w, s->run.queue[run], s->run.user[run], amount,
 		           e->whole[run] && !suspend, 1);
@@ -103,7 +105,13 @@ static void claim_moved(struct evictor *e)
 		evict_trial_charge_moved(e, &m[i], 1);
 		d = admit_demand_more(e->s, m[i].run, m[i].ntasks);
 		work_delay(e->w, d.queue, d.user, d.amount, m[i].whole, -1);
+		if (m[i].whole) {
+			place_for_moved(e->p->place, m[i].run);
+			promise_licensed_moved(e->p->promises, m[i].run,
+			                       place->until);
+		}
 	}
+	evict_search_for_claimant(e);
 }
 
 /* Claim the tasks of the trial that are the claimant's own. */

@@ -199,7 +199,8 @@ static bool try_elsewhere(struct evictor *e, const struct evict_step *step)
 		return try_task(e, step->run);
 	}
 	place_for_moved(e->p->place, step->run);
-	return try_run(e, step->run);
+	return promise_may_move(e->p->promises, step->run, e->moved.n + 1) &&
+	       try_run(e, step->run);
 }
 
 /* Record the trial in place as the new place of the step's run. */

@@ -53,6 +53,7 @@ void pass_start(struct pass *p, uint32_t row)
 	};
 	admit_charge(place->work, &d, 1);
 	promise_started(p->promises, d.req);
+	promise_licensed(p->promises, row, place->until);
 	place_commit(place, d.req);
 	if (d.starts && ntasks < p->snap->req.tasks[d.req])
 		order_add_elastic(
@@ -289,6 +290,8 @@ void pass_claim(struct pass *p, uint32_t row, uint32_t run)
 
 	if (run != SNAP_NONE)
 		p->settled[run] = 1;
+	else
+		promise_licensed(p->promises, row, place_row_end(p->snap, row));
 	*claim = (struct plan_claim){
 		.row = row,
 		.member = row == SNAP_NONE ? SNAP_NONE : p->order->next[row],

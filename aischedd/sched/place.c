@@ -46,9 +46,9 @@ static int64_t end_of(const struct snap *s, int64_t length)
 	                                                   : s->now + length;
 }
 
-/* Returns the end of the row's job if it starts now. A job that resumes has
- * what is left of its time limit, but at least a second. */
-static int64_t row_end(const struct snap *s, uint32_t row)
+/* A job that resumes has what is left of its time limit, but at least a second.
+ */
+int64_t place_row_end(const struct snap *s, uint32_t row)
 {
 	uint32_t run = s->pend.resumes[row];
 	int64_t length = s->req.time_limit[s->pend.req[row]];
@@ -69,7 +69,7 @@ void place_for(struct place *p, uint32_t row, uint64_t job)
 	p->job = job;
 	p->queue = s->pend.queue[row];
 	p->run = s->pend.resumes[row];
-	p->until = row_end(s, row);
+	p->until = place_row_end(s, row);
 	p->careful = p->promises && promise_begin(p->promises, req);
 }
 

@@ -113,6 +113,9 @@ static inline void place_disown(struct place *p, uint32_t node)
 	p->work->own_gpus[node] = 0;
 }
 
+/* Returns the end of the row's job if it starts now. */
+int64_t place_row_end(const struct snap *s, uint32_t row);
+
 /* Place a run that starts again elsewhere: its time limit starts anew. */
 void place_for_moved(struct place *p, uint32_t run);
 

@@ -253,6 +253,52 @@ bool promise_holds(struct promises *ps, uint32_t node)
 	return !future_lacking(ps->future, node);
 }
 
+bool promise_leaves_licenses(struct promises *ps, uint32_t row,
+                             struct verdict *v)
+{
+	uint32_t req = ps->s->pend.req[row];
+	struct verdict kept = { .why = WHY_Priority, .expected = SNAP_NEVER };
+
+	if (ps->s->pend.resumes[row] != SNAP_NONE ||
+	    license_future_allows(
+		ps->seeker->licenses, req,
+		promise_start_ends_by(ps->s, req, ps->p->until), &kept.name,
+		&kept.job))
+		return true;
+	*v = kept;
+	v->keep.whom = KEPT_LIMIT;
+	v->keep.license = true;
+	return false;
+}
+
+void promise_licensed(struct promises *ps, uint32_t row, int64_t until)
+{
+	uint32_t req = ps->s->pend.req[row];
+
+	license_future_take(ps->seeker->licenses, req,
+	                    promise_start_ends_by(ps->s, req, until));
+}
+
+void promise_licensed_moved(struct promises *ps, uint32_t run, int64_t until)
+{
+	license_future_move(
+	    ps->seeker->licenses, run,
+	    promise_start_ends_by(ps->s, ps->s->run.req[run], until));
+}
+
+bool promise_may_move(const struct promises *ps, uint32_t run, size_t nmoves)
+{
+	return license_future_may_move(
+	    ps->seeker->licenses, run,
+	    promise_start_ends_by(ps->s, ps->s->run.req[run], ps->p->until),
+	    nmoves);
+}
+
+void promise_licensed_left(struct promises *ps, uint32_t run, bool ends)
+{
+	license_future_leave(ps->seeker->licenses, run, ends);
+}
+
 void promise_leave(struct promises *ps, uint32_t task, bool leaves)
 {
 	future_leave(ps->future, task, leaves);

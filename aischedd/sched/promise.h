@@ -54,6 +54,25 @@ bool promise_explains(struct promises *ps, uint32_t row, struct verdict *v);
 bool promise_is_open(const struct snap *snap, uint32_t row, struct verdict *v);
 
 /*
+ * Whether the row's job, which place_for() was called for, can start now and
+ * leave promised jobs the licences that they need; if not, *v is Priority and
+ * says which licence and whose.
+ */
+bool promise_leaves_licenses(struct promises *ps, uint32_t row,
+                             struct verdict *v);
+
+/* Note that a job of the row has its licences from now until then; that an
+ * evicted run starts anew elsewhere; that a run is evicted (ends) or suspended.
+ */
+void promise_licensed(struct promises *ps, uint32_t row, int64_t until);
+void promise_licensed_moved(struct promises *ps, uint32_t run, int64_t until);
+void promise_licensed_left(struct promises *ps, uint32_t run, bool ends);
+
+/* Whether promised jobs have their licences even if the run moves, for which
+ * place_for_moved() was called, as one of this many. */
+bool promise_may_move(const struct promises *ps, uint32_t run, size_t nmoves);
+
+/*
  * Note that a trial evicts a task of a running job (index in snap.task), or
  * does so no longer. Jobs that an earlier plan evicted are known.
  */

@@ -255,6 +255,9 @@ static int64_t keep_room(struct promise_seek *sk, int64_t at,
 		if (job && (!*ret_blocker || job < *ret_blocker))
 			*ret_blocker = job;
 	}
+	if (!*ret_blocker && license_future_needs(sr->s, sk->ask.req))
+		*ret_blocker =
+		    license_future_blocker(sr->licenses, sk->ask.req, at);
 	/* The job would fit now but did not start, for a reason not known here.
 	 */
 	if (at == sr->s->now && !*ret_blocker)
@@ -269,14 +272,52 @@ static int64_t keep_room(struct promise_seek *sk, int64_t at,
 		                          .req = sk->ask.req,
 		                          .n = (uint32_t)room[i].n,
 		                          .resumes = SNAP_NONE });
+	license_future_keep(sr->licenses, sk->ask.req, at,
+	                    promise_start_end_at(sk, at), sr->p->job);
 	note_made(sk, at, room, n);
 	return at;
+}
+
+/* How often the time at which there is room may be one without licences. */
+enum { ROUNDS = 16 };
+
+/* The first time from sk->from on at which the job has its licences for as long
+ * as it runs. */
+static int64_t licensed_from(struct promise_seek *sk)
+{
+	size_t looks = 0;
+	int64_t at = license_future_start(sk->sr->licenses, sk->ask.req,
+	                                  sk->from, sk->length, &looks);
+
+	future_spend(sk->sr->future, looks);
+	return at;
+}
+
+/* Find the first time at which there are room and licences. */
+static int64_t seek_time(struct promise_seek *sk)
+{
+	sk->from = licensed_from(sk);
+	for (int i = 0; i < ROUNDS && sk->from != SNAP_NEVER; i++) {
+		int64_t at;
+
+		sk->bound = INT64_MAX;
+		sk->nbest = 0;
+		promise_start_search(sk);
+		if (!sk->nbest || future_patience(sk->sr->future) <= 0)
+			return SNAP_NEVER;
+		at = sk->from = sk->best[sk->nbest - 1].at;
+		sk->from = licensed_from(sk);
+		if (sk->from == at)
+			return at;
+	}
+	return SNAP_NEVER;
 }
 
 static int64_t seek_room(struct promise_seek *sk, uint64_t *ret_blocker)
 {
 	const struct snap *s = sk->sr->s;
 	uint32_t req = sk->ask.req, per_node = s->req.tasks_per_node[req];
+	int64_t at;
 
 	sk->tasks = s->req.min_tasks[req];
 	sk->nodes = s->req.nodes[req];
@@ -288,10 +329,8 @@ static int64_t seek_room(struct promise_seek *sk, uint64_t *ret_blocker)
 		sk->segment = s->req.segment[req] / snap_segment_part(s, req);
 		sk->parts = RESERVE(sk->sr, parts, int64_t, s->domain.n);
 	}
-	promise_start_search(sk);
-	if (!sk->nbest || future_patience(sk->sr->future) <= 0)
-		return SNAP_NEVER;
-	return keep_room(sk, sk->best[sk->nbest - 1].at, ret_blocker);
+	at = seek_time(sk);
+	return at == SNAP_NEVER ? SNAP_NEVER : keep_room(sk, at, ret_blocker);
 }
 
 /* --- a job that resumes where it was ----------------------------------- */
@@ -408,7 +447,7 @@ int64_t promise_keep_start(struct promise_seeker *sr, uint32_t row,
 	uint32_t run = s->pend.resumes[row];
 	struct promise_seek sk = { .sr = sr,
 		                   .ask = { .req = s->pend.req[row] },
-		                   .bound = INT64_MAX,
+		                   .from = s->now,
 		                   .last = last,
 		                   .step = sr->step.p,
 		                   .length = sr->p->until == SNAP_NEVER

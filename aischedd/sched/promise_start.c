@@ -30,6 +30,7 @@ struct promise_seeker *promise_start_new(struct place *place,
 	sr->p = place;
 	sr->s = place->snap;
 	sr->future = future;
+	sr->licenses = license_future_new(place);
 	sr->usable =
 	    arena_array(place->arena, uint8_t, match_nclasses(place->match));
 	snap_capacity(place->snap, sr->capacity);
@@ -259,13 +260,20 @@ static void look_at_kept(struct promise_seek *sk, uint32_t node,
 		return;
 	k.odd = future_is_odd(sk->sr->future, node, &sk->ask);
 	k.count = future_counts(sk->sr->future, node, &sk->ask);
-	make_room(sk, 2 * (size_t)c.n);
+	make_room(sk, 2 * (size_t)c.n + 1);
+	if (sk->from > c.at[0])
+		add_step(sk, sk->from, node, room_for(sk, &k, sk->from), &was);
 	/* Once all tasks fit, more steps tell nothing. */
 	while ((sk->nodes || was < sk->tasks) && next_change(sk, &k, &at)) {
-		if (at >= c.at[i])
+		if (at >= c.at[i] && (at > sk->from || sk->from <= c.at[0]))
 			add_step(sk, at, node, room_for(sk, &k, at), &was);
 	}
 	sk->room += was;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
 }
 
 /* Add the steps of one node. Without promises there, room only grows. */
@@ -287,17 +295,18 @@ static void look_at(struct promise_seek *sk, uint32_t node)
 	make_room(sk, last + 1);
 	if (sk->ask.odd)
 		count = future_counts(future, node, &sk->ask);
-	for (uint32_t i = 0; i <= last; i++)
-		add_step(sk, c.at[i], node,
+	for (uint32_t i = future_course_at(&c, sk->from); i <= last; i++)
+		add_step(sk, later(c.at[i], sk->from), node,
 		         count ? count[i]
 		               : future_ask_count(&sk->ask, &c.point[i]),
 		         &was);
 	sk->room += was;
 }
 
-static bool is_patient(const struct promise_seek *sk)
+/* Whether an earlier start than the best so far may still be found. */
+static bool may_improve(const struct promise_seek *sk)
 {
-	return future_patience(sk->sr->future) > 0;
+	return sk->bound >= sk->from && future_patience(sk->sr->future) > 0;
 }
 
 static void look_begin(struct promise_seek *sk)
@@ -345,7 +354,7 @@ static void look_in_pool(struct promise_seek *sk)
 
 	look_begin(sk);
 	for (uint32_t i = 0;
-	     is_patient(sk) &&
+	     may_improve(sk) &&
 	     future_nodes_get(soon, sk->soon, i, sk->bound, &node);
 	     i++) {
 		if (node == SNAP_NONE || !may_be_used(sk, node))
@@ -366,7 +375,7 @@ static void look_in_domains(struct promise_seek *sk, uint8_t level)
 	for (uint32_t i = d->at_first[level]; i < d->at_first[level + 1]; i++) {
 		look_begin(sk);
 		for (uint32_t k = d->first[d->at[i]];
-		     k < d->end[d->at[i]] && is_patient(sk); k++) {
+		     k < d->end[d->at[i]] && may_improve(sk); k++) {
 			uint32_t node = d->node[k];
 
 			if (future_nodes_could(soon, sk->soon, node,

@@ -8,6 +8,7 @@
 #define AISCHEDD_SCHED_PROMISE_START_H
 
 #include "aischedd/sched/future/future.h"
+#include "aischedd/sched/promise_license.h"
 
 /* Memory for a list of any type, used again and again. */
 struct promise_scratch {
@@ -20,6 +21,7 @@ struct promise_seeker {
 	struct place *p;
 	const struct snap *s;
 	struct future *future;
+	struct license_future *licenses;
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
 	uint8_t *usable;         /* by class: 1 if of the pool being searched */
 	struct promise_scratch step, best, with, room, parts;
@@ -32,6 +34,7 @@ struct promise_seek {
 	struct future_ask ask;
 	int64_t tasks, length; /* to place; SNAP_NEVER: no end */
 	uint32_t nodes;        /* exact number, or 0 */
+	int64_t from;          /* no start before this is sought */
 	int64_t bound;         /* an earlier start than this is sought */
 	/* nodes by when they could have room first */
 	struct future_nodes_order *soon;

@@ -8,6 +8,7 @@
 #include "aischedd/sched/evict_rules.h"
 #include "aischedd/sched/order_service.h"
 #include "aischedd/sched/promise_last.h"
+#include "aischedd/sched/promise_license.h"
 #include "aischedd/sched/verdict.h"
 
 /* --- reasons ----------------------------------------------------------- */
@@ -139,15 +140,13 @@ static void note_pool(struct pass *p, uint32_t row)
 	p->promised_in[s->node.pool[node]] = 1;
 }
 
-/* Promise a start to the row's next job, if a time is known. */
-static enum serve_answer promise(struct pass *p, uint32_t row)
+/* Promise a start to the row's next job; returns false if no time is known. */
+static bool try_promise(struct pass *p, uint32_t row)
 {
 	struct verdict *v = &p->verdict[row];
 	uint64_t blocker = 0;
 	int64_t at;
 
-	if (!p->snap->policy.backfill)
-		return hold_back(p, row);
 	at = promise_make(p->promises, row, last_promise(p, row), &blocker);
 	if (at != SNAP_NEVER)
 		note_pool(p, row);
@@ -158,7 +157,15 @@ static enum serve_answer promise(struct pass *p, uint32_t row)
 	} else if (at != SNAP_NEVER) {
 		tell_promised(p, row, at, blocker);
 	}
-	return at != SNAP_NEVER ? PROMISED : hold_back(p, row);
+	return at != SNAP_NEVER;
+}
+
+/* Promise a start to the row's next job, if a time is known. */
+static enum serve_answer promise(struct pass *p, uint32_t row)
+{
+	return p->snap->policy.backfill && try_promise(p, row)
+	           ? PROMISED
+	           : hold_back(p, row);
 }
 
 /* Evict jobs for the row's next job; returns false if that does not work. */
@@ -358,12 +365,38 @@ static bool is_in_vain(struct pass *p, uint32_t row)
 	return true;
 }
 
+/* The job waits for licences, or leaves them to promised jobs: promise it a
+ * start if it waits for nothing else. It holds no nodes back. */
+static enum serve_answer wait_for_licenses(struct pass *p, uint32_t row,
+                                           const struct demand *d,
+                                           const struct verdict *limit)
+{
+	struct verdict v;
+
+	place_for(p->place, row, p->snap->member[p->order->next[row]].job);
+	if (p->snap->policy.backfill && admit_but_licenses(p->place->work, d) &&
+	    admit_due_check(p, d, &v) == WHY_None && try_promise(p, row))
+		return PROMISED;
+	hold_limit(p, row, limit);
+	return WAITS;
+}
+
+/* Whether the row's next job takes no licence that a promised job needs. */
+static bool leaves_licenses(struct pass *p, uint32_t row, struct verdict *v)
+{
+	if (!license_future_needs(p->snap, p->snap->pend.req[row]))
+		return true;
+	place_for(p->place, row, p->snap->member[p->order->next[row]].job);
+	return promise_leaves_licenses(p->promises, row, v);
+}
+
 enum serve_answer serve_row(struct pass *p, uint32_t row)
 {
 	struct verdict *v = &p->verdict[row];
 	struct demand d = admit_demand_start(
 	    p->snap, row, p->snap->req.min_tasks[p->snap->pend.req[row]]);
-	struct verdict limit = *v;
+	struct verdict limit = *v, kept;
+	bool waits_for_license = false;
 	enum reason why;
 
 	if (v->kept)
@@ -373,15 +406,22 @@ enum serve_answer serve_row(struct pass *p, uint32_t row)
 	if (!could_start(p, row) || !promise_is_open(p->snap, row, v))
 		return WAITS;
 	why = admit_then(p->place->work, &d, &limit);
-	if (why == WHY_QueueLimit && evicts(p, row, false))
+	if (why == WHY_QueueLimit && leaves_licenses(p, row, &kept) &&
+	    evicts(p, row, false))
 		return CLAIMS;
 	if (why == WHY_None)
 		why = admit_now(p->place->work, &d, &limit);
 	if (why == WHY_None)
 		why = admit_due_check(p, &d, &limit);
+	if (why == WHY_None && !leaves_licenses(p, row, &limit)) {
+		why = WHY_Priority;
+		waits_for_license = true;
+	}
 	if (why != WHY_None) {
 		if (!order_is_waiting(p->order, row))
 			*v = limit;
+		if (waits_for_license || why == WHY_Licenses)
+			return wait_for_licenses(p, row, &d, &limit);
 		hold_limit(p, row, &limit);
 		return WAITS;
 	}

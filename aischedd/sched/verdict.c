@@ -775,6 +775,7 @@ void verdict_text(const struct snap *s, uint32_t row, const struct verdict *v,
 		           (long long)v->limit.need, s->license.name[v->name],
 		           (long long)(v->limit.max - v->limit.used),
 		           (long long)v->limit.max);
+		put_blocker(s, v, out);
 		break;
 	case WHY_ExceedsQueueLimit:
 	case WHY_QueueLimit:

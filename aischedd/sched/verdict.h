@@ -34,7 +34,8 @@ enum kept_for {
 	KEPT_RESERVATION, /* the users of a reservation */
 	KEPT_OWN_END,     /* nobody: the job would outlast its reservation */
 	KEPT_ENTITLED, /* a job that would evict this one; no node is named */
-	KEPT_LIMIT     /* a job that has waited for the limit for long */
+	KEPT_LIMIT     /* a job that has waited for the limit for long, or is
+	                * promised the licence */
 };
 
 /* Why a job may not start within the reservation that it names. */

@@ -20,6 +20,7 @@ static const int64_t FOREVER = INT64_MAX;
 struct stay {
 	uint32_t node, req;
 	int64_t from, until;
+	bool head;          /* the one of its job that stands for licences */
 	bool runs;          /* it is there now, and counted in what is free */
 	bool floats;        /* its devices are not known yet */
 	bool no_cpus;       /* it is suspended */
@@ -129,6 +130,8 @@ static void add_runs(struct future_check *f)
 			    add(f, s->task[t].node, s->run.req[run], s->now,
 			        run_ends(f->a, run));
 
+			it->head = t == s->run.task_first[run] &&
+			           !snap_is_part(s, run);
 			it->runs = true;
 			it->no_cpus = s->run.suspended[run];
 			it->run = run;
@@ -154,6 +157,7 @@ static void add_placed(struct future_check *f)
 
 			it->on = t;
 			it->no_rest = s->pend.resumes[start->row] != SNAP_NONE;
+			it->head = !k && !it->no_rest;
 			it->row = start->row;
 			it->member = start->member;
 		}
@@ -194,6 +198,7 @@ static void add_claims(struct future_check *f)
 			    add(f, plan->claim_node[c->node_first + k], req,
 			        s->now, until);
 
+			it->head = !k && (starts || check_leaves(f->a, c->run));
 			it->floats = true;
 			it->row = c->row;
 			it->member = c->member;
@@ -234,6 +239,7 @@ static void add_promises(struct future_check *f)
 			        s->pend.req[row], p->start,
 			        row_ends(s, row, p->start));
 
+			it->head = !k && s->pend.resumes[row] == SNAP_NONE;
 			it->floats = true;
 			it->row = row;
 			it->member = member;
@@ -427,6 +433,86 @@ static bool fits_at(const struct future_check *f, const struct one *p,
 	       !(s->req.exclusive[req] && left.others);
 }
 
+/* --- licences ---------------------------------------------------------- */
+
+static int64_t licenses_of(const struct snap *s, uint32_t req, uint32_t license)
+{
+	int64_t n = 0;
+
+	for (uint32_t i = s->req.license_first[req];
+	     i < s->req.license_first[req + 1]; i++)
+		n += s->license_use[i].license == license
+		         ? s->license_use[i].count
+		         : 0;
+	return n;
+}
+
+/* Whether the job of a task has its licences at a time. One that only gives up
+ * some tasks, or is suspended, keeps them. */
+static bool is_licensed(const struct future_check *f, const struct one *p,
+                        const struct stay *it, int64_t at)
+{
+	const struct eviction *out = it->runs ? f->a->out[it->run] : NULL;
+
+	if (!it->head)
+		return false;
+	if (out && !p->alone && out->suspend)
+		return true;
+	if (out && !check_is_whole(f->a, it->run))
+		return it->from <= at && at < it->until;
+	return is_there(f, p, it, at);
+}
+
+static bool has_licenses_at(const struct future_check *f, const struct one *p,
+                            int64_t at)
+{
+	const struct snap *s = f->s;
+	uint32_t req = s->pend.req[p->row];
+
+	for (uint32_t i = s->req.license_first[req];
+	     i < s->req.license_first[req + 1]; i++) {
+		uint32_t license = s->license_use[i].license;
+		int64_t have = s->license.free[license];
+
+		for (uint32_t k = 0; k < f->n; k++) {
+			const struct stay *it = &f->stay[k];
+			bool has = is_licensed(f, p, it, at);
+
+			if (it->head && has != it->runs)
+				have += (has ? -1 : 1) *
+				        licenses_of(s, it->req, license);
+		}
+		if (have < licenses_of(s, req, license))
+			return false;
+	}
+	return true;
+}
+
+/* Whether the job has its licences from a time on, for as long as it runs. */
+static bool has_licenses(const struct future_check *f, const struct one *p,
+                         int64_t at)
+{
+	const struct snap *s = f->s;
+	uint32_t req = s->pend.req[p->row];
+	int64_t until = row_ends(s, p->row, at);
+
+	if (s->req.license_first[req] == s->req.license_first[req + 1] ||
+	    s->pend.resumes[p->row] != SNAP_NONE)
+		return true;
+	if (!has_licenses_at(f, p, at))
+		return false;
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct stay *it = &f->stay[i];
+
+		if (it->head && it->from > at && it->from < until &&
+		    s->req.license_first[it->req] !=
+		        s->req.license_first[it->req + 1] &&
+		    !has_licenses_at(f, p, it->from))
+			return false;
+	}
+	return true;
+}
+
 /* --- promises ---------------------------------------------------------- */
 
 static int64_t max64(int64_t a, int64_t b)
@@ -548,7 +634,8 @@ static int check_later(const struct future_check *f,
 		    !is_plain(f, &p, node[i], then))
 			return 0;
 	}
-	if (!fits_from(f, &p, node, last->n, then))
+	if (!fits_from(f, &p, node, last->n, then) ||
+	    !has_licenses(f, &p, then))
 		return 0;
 	return check_bad(f->a, last->job,
 	                 "is promised %lld, not %lld, for jobs behind it",
@@ -656,6 +743,10 @@ static int check_kept(const struct future_check *f,
 		    f->a, promise->job,
 		    "is promised %lld, when there is no room for it",
 		    (long long)promise->start);
+	if (!has_licenses(f, &p, promise->start))
+		return check_bad(f->a, promise->job,
+		                 "is promised %lld, when it has no licence",
+		                 (long long)promise->start);
 	return check_aligned(f, &p, promise);
 }
 
