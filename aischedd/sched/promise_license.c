@@ -17,7 +17,7 @@ struct change {
 struct license {
 	struct change *change; /* by time; of each time, more before less */
 	uint32_t n, cap;
-	uint32_t nleast; /* for so many of them, `least` is known */
+	uint32_t nleast; /* `least` is known for this many of them */
 	uint32_t nkept;  /* promises */
 };
 

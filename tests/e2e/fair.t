@@ -1,9 +1,9 @@
 #!/bin/sh
-# Simulates a year of three queues, two of which have the same parent.
+# Simulate a year of three queues, two of which have the same parent.
 # They request more GPUs than there are, and most of the CPUs and
-# memory; one queue is idle for a while. What each queue gets over a
-# half-life is within 2 % of its fair shares during that time. A job
-# uses at most 1 % of a share, for at most a hundredth of the half-life.
+# memory; one queue is idle for a while. Over a half-life each queue gets
+# its fair shares of that time, within 2 %. A job uses at most 1 % of a
+# share, for at most a hundredth of the half-life.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 

@@ -12,7 +12,7 @@
 #include "aischedd/sched/future/nodes.h"
 #include "aischedd/sched/place.h"
 
-/* What a node must have enough of for a task at each point in time. */
+/* A node must have enough of each for a task, at each point in time. */
 enum future_dim {
 	FUTURE_CPU,
 	FUTURE_MEM,
