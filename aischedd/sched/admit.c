@@ -11,7 +11,7 @@ struct demand admit_demand_start(const struct snap *s, uint32_t row,
 	bool resumes = run != SNAP_NONE;
 	int64_t tasks = resumes ? snap_run_ntasks(s, run) : ntasks;
 
-	/* A job that resumes still has its memory and GPUs. */
+	/* A job that resumes still holds its memory and GPUs. */
 	return (struct demand){
 		.queue = s->pend.queue[row],
 		.user = s->pend.user[row],
@@ -58,7 +58,8 @@ static enum reason say(struct verdict *ret, enum reason why, uint32_t name,
 	return why;
 }
 
-/* The first resource for which used plus amount exceeds the limit. */
+/* Returns the first resource for which used plus amount exceeds the limit, or
+ * RES_N. */
 static int over_limit(const int64_t limit[RES_N], const int64_t used[RES_N],
                       const int64_t amount[RES_N])
 {
@@ -70,13 +71,14 @@ static int over_limit(const int64_t limit[RES_N], const int64_t used[RES_N],
 	return RES_N;
 }
 
-/* The use of a queue at present (now), or once all evicted jobs have ended. */
+/* Returns the use of a queue at present (now), or once all evicted jobs have
+ * ended. */
 static int64_t in_use(bool now, int64_t used, int64_t late)
 {
 	return now && late > 0 ? used + late : used;
 }
 
-/* The number of a licence that all tasks of a request need. */
+/* Returns how many of a licence a job of the request needs. */
 static int64_t license_need(const struct snap *s, uint32_t req,
                             uint32_t license)
 {
@@ -177,7 +179,8 @@ static enum reason check_user(struct work *w, const struct demand *d, bool now,
 	return WHY_None;
 }
 
-/* The first queue, from this one up, whose limit the demand would exceed. */
+/* Check the resource limits of the demand's queue, then those of its ancestors.
+ */
 static enum reason check_limits(const struct work *w, const struct demand *d,
                                 bool now, struct verdict *ret)
 {
@@ -199,8 +202,9 @@ static enum reason check_limits(const struct work *w, const struct demand *d,
 	return WHY_None;
 }
 
-/* The same with quotas. They only count jobs that may not be preempted: such
- * jobs are never evicted, so their use is the same now and later. */
+/* The same with quotas. Only jobs that may not be preempted count against
+ * these. Such jobs are never evicted, so their use is the same now and later.
+ */
 static enum reason check_quotas(const struct work *w, const struct demand *d,
                                 struct verdict *ret)
 {
@@ -288,14 +292,15 @@ void admit_hold(struct work *w, const struct demand *d)
 	work_delay(w, d->queue, d->user, d->amount, d->starts, -1);
 }
 
-/* Each exceeded limit for which a job has waited too long is kept for that job.
- * If a pass has more such limits than this, the rest are not kept. */
+/* How many limits, for which jobs have waited too long, a pass keeps for these
+ * jobs; further ones are not kept. */
 enum { DUES_MAX = 64 };
 
 struct admit_due {
 	uint64_t job;
 	enum reason why;
-	uint32_t name, user; /* queue or licence; UserLimit: the user */
+	uint32_t name, user; /* name: the queue or licence; user: with
+	                        WHY_UserLimit, else 0 */
 	int what;
 };
 
@@ -317,8 +322,8 @@ void admit_due_add(struct pass *p, uint32_t row, const struct verdict *limit)
 	};
 	const struct admit_due *had = p->due.p;
 
-	/* A limit below what the job needs is not kept, as the job never fits.
-	 */
+	/* Do not keep a limit that is below what the job needs: the job never
+	 * fits. */
 	if (limit->limit.need > limit->limit.max || p->due.n == DUES_MAX)
 		return;
 	for (size_t i = 0; i < p->due.n; i++) {

@@ -13,14 +13,15 @@
 /* The amounts that a claim adds to the use of its queue. */
 struct demand {
 	uint32_t queue, user, req;
-	bool firm;   /* may not be preempted: must be within the quota */
-	bool starts; /* one more job, with its licences */
+	bool firm;   /* the job may not be preempted, so it must stay within the
+	                quota */
+	bool starts; /* a job starts: count it, and the licences it uses */
 	int64_t amount[RES_N];
 };
 
-/* The demand of a job of the row that starts with this many tasks, or resumes
- * with all that it has; of a running job that gets this many more; of a running
- * job that moves this many. */
+/* admit_demand_start(): a job of the row starts with this many tasks, or
+ * resumes with all of its tasks. admit_demand_more(): a run gets this many more
+ * tasks, or moves this many to other nodes. */
 struct demand admit_demand_start(const struct snap *snap, uint32_t row,
                                  uint32_t ntasks);
 struct demand admit_demand_more(const struct snap *snap, uint32_t run,
@@ -28,15 +29,16 @@ struct demand admit_demand_more(const struct snap *snap, uint32_t run,
 /* The demand of one more task of a job of the row that has started. */
 struct demand admit_demand_extra(const struct snap *snap, uint32_t row);
 
-/* These return WHY_None, or the reason against it with its numbers in *ret
- * (verdict.h). */
+/* The next three return WHY_None, or the reason why the job must wait, with its
+ * numbers in *ret (verdict.h). */
 
 /* Check that a job of the row can start if nothing else runs. */
 enum reason admit_ever(const struct snap *snap, uint32_t row,
                        struct verdict *ret);
 
 /* Check that the demand keeps within all limits once all evicted jobs have
- * ended; admit_now() also at present, while they still use what they hold. */
+ * ended. admit_now() checks in addition that it does so at present, while
+ * evicted jobs still use what they hold. */
 enum reason admit_then(struct work *w, const struct demand *d,
                        struct verdict *ret);
 enum reason admit_now(struct work *w, const struct demand *d,
@@ -54,15 +56,14 @@ void admit_hold(struct work *w, const struct demand *d);
 
 /*
  * At first, a job that waits for a limit, a count or a licence holds no other
- * job back, as what is too little for it may be enough for others; but for the
- * licences that it is promised (promise_license.h). Once it has waited too long
- * (hold_after, man aischedd.conf), jobs behind it that would use some of the
- * same wait until it has started.
+ * job back: what is too little for it may be enough for others. Once it has
+ * waited too long (hold_after, man aischedd.conf), jobs behind it that would
+ * use some of the same limit or licence wait until it has started.
  */
 struct pass;
 
-/* Note that the row's next job has waited too long for the limit of this
- * verdict. */
+/* Keep the limit that this verdict names for the row's next job, which has
+ * waited for it too long. */
 void admit_due_add(struct pass *p, uint32_t row, const struct verdict *limit);
 
 /* Returns WHY_Priority, and the job in *ret, if the demand would use some of a

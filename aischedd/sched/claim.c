@@ -7,7 +7,7 @@
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/verdict.h"
 
-/* How many holders that do not fit get their devices before others. */
+/* How many times a holder that does not fit is put first in the order. */
 enum { TRIES = 32 };
 
 /* The owner of a claim: a job that waits (row), or a run that grows or
@@ -17,11 +17,12 @@ struct claim_holder {
 	uint32_t req;
 	const uint32_t *node;
 	uint32_t n;
-	uint32_t index; /* in the order of the snapshot */
-	/* The request of each task. */
+	uint32_t index; /* its place in the order of the snapshot */
+	/* From the request of each task: its devices are of a certain type, or
+	 * must be aligned; its amounts. */
 	bool typed, strict;
 	int64_t gpus, cpus;
-	bool over; /* it starts now, or the claim is void */
+	bool over; /* settled: it starts now, or the claim is void */
 };
 
 /* The tasks of one holder on one node. */
@@ -37,10 +38,11 @@ struct settling {
 	uint32_t nholders;
 	struct want *want;
 	uint32_t nwants;
-	uint32_t *wants;         /* by node: the first want, or SNAP_NONE */
-	uint32_t *leaves, *next; /* by node: the first task that is ending, and
-	                            by task: the next one there; or SNAP_NONE */
-	uint32_t *owner;         /* by task: its run */
+	uint32_t *wants; /* by node: the first want, or SNAP_NONE */
+	/* leaves: by node, the first task that is ending; next: by task, the
+	 * next one on its node; or SNAP_NONE */
+	uint32_t *leaves, *next;
+	uint32_t *owner; /* by task: its run */
 };
 
 static struct claim_holder of_row(const struct snap *s, uint32_t row)
@@ -120,7 +122,8 @@ static void own_gpus(struct pass *p, uint32_t run, bool own)
 		own_task(w, &more[i - 1].task, own);
 }
 
-/* The same for a job that grows; its own GPUs on the node count for links. */
+/* The same, but for a run that grows count the GPUs that it has on the node as
+ * its own, as links depend on them. */
 static bool place_held(struct pass *p, const struct claim_holder *h)
 {
 	bool grows = h->row == SNAP_NONE && !is_mover(p, h), placed;
@@ -133,8 +136,8 @@ static bool place_held(struct pass *p, const struct claim_holder *h)
 	return placed;
 }
 
-/* A run that moves counts like a job that starts at its new place, but already
- * has its licences. */
+/* Count a run that moves as use of its queue at its new place (sign 1), or no
+ * longer (-1). Its licences are counted already. */
 static void count_mover(struct pass *p, const struct claim_holder *h, int sign)
 {
 	struct demand d = admit_demand_more(p->snap, h->run, h->n);
@@ -144,8 +147,8 @@ static void count_mover(struct pass *p, const struct claim_holder *h, int sign)
 	work_delay(p->place->work, d.queue, d.user, d.amount, true, -sign);
 }
 
-/* Whether the holder may have this much once all evicted jobs have ended; with
- * now, also at present. */
+/* Whether limits allow the holder its tasks once all evicted jobs have ended;
+ * with now, also at present. */
 static bool is_admitted(struct pass *p, const struct claim_holder *h, bool now)
 {
 	struct verdict v;
@@ -166,14 +169,15 @@ static bool is_admitted(struct pass *p, const struct claim_holder *h, bool now)
 	            : admit_then(p->place->work, &d, &v)) == WHY_None;
 }
 
-/* Give back, within a trial, all that ending tasks hold on a node. */
+/* Give back, on the trail, all that ending tasks hold on a node. */
 static void leave_node(const struct settling *c, uint32_t node)
 {
 	for (uint32_t t = c->leaves[node]; t != SNAP_NONE; t = c->next[t])
 		work_run_task(c->p->place->work, c->owner[t], t, 1);
 }
 
-/* Place a holder's tasks on a node beside those that are there. */
+/* Take what a holder's tasks need on a node from the counters. Returns false if
+ * they do not fit. */
 static bool try_want(const struct settling *c, const struct want *want,
                      uint32_t node)
 {
@@ -195,8 +199,8 @@ static bool try_want(const struct settling *c, const struct want *want,
 	return fits;
 }
 
-/* Returns the first of all other holders of a node that does not fit there once
- * the ending tasks are gone; SNAP_NONE if all do. */
+/* Returns the first holder of a node, other than h, that does not fit there
+ * once the ending tasks are gone; SNAP_NONE if all fit. */
 static uint32_t without_room(const struct settling *c,
                              const struct claim_holder *h, uint32_t node)
 {
@@ -218,8 +222,9 @@ static uint32_t without_room(const struct settling *c,
 	return ret;
 }
 
-/* Try to start the holder now without taking from other holders of its nodes.
- * Before all victims have ended it may get other devices than later. */
+/* Try to start the holder now. Fails if another holder of its nodes would then
+ * not fit, which can happen because the holder may get other devices now than
+ * once all victims have ended. */
 static bool place_now(const struct settling *c, const struct claim_holder *h)
 {
 	if (!is_admitted(c->p, h, true) || !place_held(c->p, h))
@@ -275,7 +280,8 @@ static void hold(struct pass *p, const struct claim_holder *h)
 	place_commit(place, h->req);
 }
 
-/* Give back what all ending runs hold (sign 1), or take it again (-1). */
+/* Add what all ending runs hold to what is free (sign 1), or subtract it again
+ * (-1). */
 static void leave(struct pass *p, int sign)
 {
 	const struct snap *s = p->snap;
@@ -312,7 +318,7 @@ static uint32_t list(const struct snap *s, struct claim_holder *ret)
 	for (uint32_t run = 0; run < s->run.n; run++) {
 		struct claim_holder h = of_run(s, run);
 
-		/* Each task by which a job grows is a holder of its own. */
+		/* Each task by which a run grows is a holder of its own. */
 		for (uint32_t i = 0; !s->run.ending[run] && i < h.n; i++) {
 			ret[n] = h;
 			ret[n].node += i;
@@ -359,8 +365,8 @@ static int by_size(const struct claim_holder *x, const struct claim_holder *y)
 	return x->index < y->index ? -1 : 1;
 }
 
-/* Place those first whose devices are hardest to find: because of their type,
- * or because all must be in one NUMA node. */
+/* Order first the holders whose devices are hardest to find, because of their
+ * type or because they must be aligned; then the largest. */
 static int by_type(const void *a, const void *b)
 {
 	const struct claim_holder *x = a, *y = b;
@@ -381,8 +387,9 @@ static int by_numa(const void *a, const void *b)
 	return by_type(a, b);
 }
 
-/* Order by decision: smaller requests may have been placed on parts of devices,
- * which a larger one would take if it came first. */
+/* Keep the order of the snapshot. It can work where the order by size fails: a
+ * large request that comes first may take devices of which smaller ones need
+ * parts. */
 static int by_index(const void *a, const void *b)
 {
 	const struct claim_holder *x = a, *y = b;
@@ -390,8 +397,8 @@ static int by_index(const void *a, const void *b)
 	return x->index < y->index ? -1 : 1;
 }
 
-/* Whether the holder may still use the nodes of its claim. Not if it would be
- * evicted at once for another job, which then gets them. */
+/* Whether the claim is still valid: the holder may use its nodes, and would not
+ * be evicted at once for another job (struct vain). */
 static bool is_valid(struct pass *p, const struct claim_holder *h)
 {
 	const struct snap *s = p->snap;
@@ -409,8 +416,8 @@ static bool is_valid(struct pass *p, const struct claim_holder *h)
 	       domain_may_grow(s, h->run, h->node[0]);
 }
 
-/* List the holders of each node in their order; returns the first one that does
- * not fit then, or SNAP_NONE. */
+/* List the holders of each node in their order. Returns one that does not fit
+ * in this order, or SNAP_NONE. */
 static uint32_t list_wants(struct settling *c)
 {
 	uint32_t nnodes = c->p->snap->node.n, ret = SNAP_NONE;
@@ -433,9 +440,8 @@ static uint32_t list_wants(struct settling *c)
 	return ret;
 }
 
-/* Arrange the holders in this order; then let those that do not fit choose
- * before the others, one after the other. Returns false if one of them does not
- * fit even so. */
+/* Sort the holders by `compare`. Then, up to `tries` times, put a holder that
+ * does not fit before all others. Returns whether all fit. */
 static bool arrange(struct settling *c,
                     int (*compare)(const void *a, const void *b), int tries)
 {

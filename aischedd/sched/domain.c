@@ -8,8 +8,9 @@ static uint32_t domain_or_whole(const struct snap *s, uint32_t domain)
 	return domain == SNAP_NONE ? s->domain.n : domain;
 }
 
-/* Returns the indexes of key, sorted by key; keys are below nkeys. Those of key
- * k begin at first[k] and end before first[k + 1]: first holds nkeys + 1. */
+/* Returns the indices 0 .. n - 1 sorted by their key, which is below nkeys.
+ * Those with key k are from first[k] up to first[k + 1]; first has nkeys + 1
+ * zeros on entry. */
 static const uint32_t *sort_by(const uint32_t *key, uint32_t n, uint32_t nkeys,
                                uint32_t *first, struct arena *arena)
 {
@@ -26,7 +27,9 @@ static const uint32_t *sort_by(const uint32_t *key, uint32_t n, uint32_t nkeys,
 	return item;
 }
 
-/* Parents precede their kids, so one walk sums up and one distributes. */
+/* List the nodes of each domain. Parents precede their kids, so one walk
+ * backwards sums up the nodes of kids, and one forwards gives each domain its
+ * slice. */
 static void list_nodes(struct domains *d, const uint32_t *parent,
                        struct arena *arena)
 {
@@ -43,7 +46,7 @@ static void list_nodes(struct domains *d, const uint32_t *parent,
 	memcpy(end, own_end, (n + 1) * sizeof(*end));
 	for (uint32_t i = n; i-- > 0;)
 		end[parent[i]] += end[i];
-	/* Counts become positions: the nodes of the kids follow those of the
+	/* Turn counts into positions: the nodes of the kids follow those of the
 	 * domain itself. */
 	next[n] = own_end[n];
 	for (uint32_t i = 0; i < n; i++) {

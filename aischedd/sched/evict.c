@@ -9,7 +9,7 @@
 /* fewest() does nothing if more runs than this are evicted. */
 enum { RUNS_MAX = 8 };
 
-/* A run that is only suspended still uses its memory and GPUs. */
+/* Count the memory and GPUs of a run that is only suspended as used again. */
 static void charge_kept(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
@@ -22,8 +22,8 @@ static void charge_kept(struct evictor *e, uint32_t run)
 	                amount[RES_GPU], true, 1);
 }
 
-/* Whether the run's memory and GPUs can stay where they are, so that suspending
- * it is enough; if so, take them back. */
+/* Whether suspending the run is enough, because its memory and GPUs are not
+ * needed. If so, subtract them from what is free again. */
 static bool can_freeze(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
@@ -63,8 +63,9 @@ static void evict_run(struct evictor *e, uint32_t run)
 	e->by[run] = e->c->job;
 }
 
-/* Take back what the run holds: it is not free until the run has ended, and
- * until then counts as used. A run that is suspended gives up only its CPUs. */
+/* Subtract what the trial freed of the run: it is not free until the run has
+ * ended, and until then counts as used. A run that is suspended frees only its
+ * CPUs. */
 static void occupy(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
@@ -114,7 +115,8 @@ static void claim_moved(struct evictor *e)
 	evict_search_for_claimant(e);
 }
 
-/* Claim the tasks of the trial that are the claimant's own. */
+/* Add the claim of the claimant, with the nodes of all tasks of the trial but
+ * those of runs that move. */
 static void claim_own(struct evictor *e, size_t from)
 {
 	struct place *place = e->p->place;
@@ -123,7 +125,7 @@ static void claim_own(struct evictor *e, size_t from)
 
 	pass_claim(e->p, e->c->row, e->c->run);
 	evict_search_for_claimant(e);
-	/* The tasks of a run that moves follow each other. */
+	/* The tasks of a run that moves are adjacent: skip them. */
 	for (size_t t = from; t < place->ntasks; t++) {
 		place_disown(place, place->task[t].node);
 		if (next < e->moved.n && m[next].first_task == t) {
@@ -149,8 +151,8 @@ static size_t count_broken(const struct evictor *e, size_t from)
 	return n;
 }
 
-/* Whether the moves break no more promises than the claimant breaks without
- * them. */
+/* Whether the moves leave the number of tasks of the trial that are on nodes
+ * with a broken promise as it is without them, or lower it. */
 static bool keeps_promises(struct evictor *e, size_t from)
 {
 	struct promises *promises = e->p->place->promises;
@@ -165,7 +167,7 @@ static bool keeps_promises(struct evictor *e, size_t from)
 	return after <= before;
 }
 
-/* Find the runs that need only be suspended, given that all others end. */
+/* Find the runs that need only be suspended, assuming that all others end. */
 static void find_freezable(struct evictor *e)
 {
 	size_t mark = work_mark(e->w);
@@ -215,8 +217,8 @@ static void decide(struct evictor *e, const struct evict_mark *before)
 		                    e->s->run.queue[evict_step_at(e, i)->run]);
 }
 
-/* Whether the claimant may have the nodes that it got; a run that grows always
- * may. */
+/* Whether the nodes of the trial suit the claimant (place_suits()); those of a
+ * run that grows always do. */
 static bool suits(struct evictor *e)
 {
 	struct place *place = e->p->place;
@@ -250,8 +252,8 @@ static bool finds_room_by_rules(struct evictor *e,
 		return true;
 	if (e->mode != MODE_STRICT)
 		return false;
-	/* A victim of the claimant's own queue that moves still counts against
-	 * the claimant's share: try again with no victim moved. */
+	/* A victim of the claimant's own queue that moves is still use of that
+	 * queue, which may exceed its share: try again without moving any. */
 	evict_search_back(e, &placed);
 	evict_search_share(e, before);
 	return evict_rules_hold(e);
@@ -263,8 +265,8 @@ static bool finds_room(struct evictor *e, const struct evict_mark *before)
 	       keeps_promises(e, before->ntasks);
 }
 
-/* List the runs evicted in the trial; returns how many, or 0 if they are too
- * many. */
+/* List the runs that the trial evicts. Returns how many, or 0 if there are more
+ * than RUNS_MAX. */
 static uint32_t list_runs(const struct evictor *e, uint32_t *run)
 {
 	uint32_t n = 0;
@@ -285,7 +287,7 @@ static uint32_t list_runs(const struct evictor *e, uint32_t *run)
 	return n;
 }
 
-/* Which of these runs are evicted whole, one bit each. */
+/* Returns which of these runs are evicted whole, one bit each. */
 static unsigned whole_of(const struct evictor *e, const uint32_t *run,
                          uint32_t n)
 {
@@ -303,9 +305,9 @@ static bool try_again(struct evictor *e, const struct evict_mark *before)
 	return finds_room(e, before);
 }
 
-/* Move all chosen runs at once: all of them leave, then the claimant is placed,
- * then they are. If they moved one after the other, the first might take the
- * place that suits the claimant. */
+/* Move all chosen runs at once: take all of them off their nodes, then place
+ * the claimant, then find places for them. If they moved one after the other,
+ * the first one might take the nodes that suit the claimant. */
 static bool try_together(struct evictor *e, const struct evict_mark *before,
                          const uint32_t *run, uint32_t n)
 {
@@ -323,8 +325,8 @@ static bool try_together(struct evictor *e, const struct evict_mark *before,
 	       keeps_promises(e, before->ntasks);
 }
 
-/* Repeat the trial with the chosen runs. No run may be evicted whole that was
- * not before. */
+/* Repeat the trial with only the chosen runs as victims. Fails if a run would
+ * be evicted whole of which only tasks were evicted before. */
 static bool try_chosen(struct evictor *e, const struct evict_mark *before,
                        const uint32_t *run, uint32_t n, unsigned whole)
 {
@@ -337,8 +339,8 @@ static bool try_chosen(struct evictor *e, const struct evict_mark *before,
 	return e->mode == MODE_MOVE && try_together(e, before, run, n);
 }
 
-/* Whether the run is on several nodes. Then evicting it may have made victims
- * taken before it superfluous. */
+/* Whether the run is on several nodes. If so, evicting it may have made victims
+ * taken before it unnecessary. */
 static bool is_spread(const struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
@@ -358,8 +360,9 @@ static bool any_spread(const struct evictor *e, const uint32_t *run, uint32_t n)
 	return n;
 }
 
-/* Never evict a job the claimant can do without: repeat the trial with one run
- * fewer at a time. */
+/* Evict no run without which the claimant fits as well: repeat the trial
+ * without one run after the other. Returns false if the last repetition fails.
+ */
 static bool fewest(struct evictor *e, const struct evict_mark *before)
 {
 	uint32_t run[RUNS_MAX], n = list_runs(e, run);
@@ -398,8 +401,8 @@ static bool attempt(struct evictor *e, enum evict_mode mode)
 		decide(e, &before);
 	} else {
 		evict_search_back(e, &before);
-		/* The trial has just placed the runs that move; set it up for
-		 * the claimant again, which is promised a start next. */
+		/* The trial may have placed runs that move: set place up for
+		 * the claimant again, which may be promised a start next. */
 		evict_search_for_claimant(e);
 	}
 	if (e->c->run != SNAP_NONE)
@@ -417,8 +420,8 @@ static bool same_list(const uint32_t *first, const void *all, size_t size,
 	                      (const char *)all + first[b] * size, n * size));
 }
 
-/* Whether request b is request a with as much or more CPU and memory for each
- * task. */
+/* Whether request b is equal to request a, except that each task may ask for
+ * more CPUs and memory. */
 static bool asks_no_less(const struct snap *s, uint32_t b, uint32_t a)
 {
 	const struct snap_reqs *r = &s->req;
@@ -437,9 +440,10 @@ static bool asks_no_less(const struct snap *s, uint32_t b, uint32_t a)
 }
 
 /*
- * Nothing becomes free during a pass. So if no move made room for one request,
- * none does for a request of at least as much. Thousands of requests may differ
- * only in memory. The last few failures are remembered.
+ * Whether moves have failed in this pass for a request that asks for no more
+ * than this one. Nothing becomes free during a pass, so they would fail again.
+ * Only the last few failures are remembered. This helps where thousands of
+ * requests differ only in memory.
  */
 static bool is_futile(const struct evict_futile *vs, const struct snap *s,
                       const struct demand *d)
@@ -466,8 +470,9 @@ static bool moves_others(struct evictor *e)
 {
 	const struct demand *d = &e->c->demand;
 
-	if (e->c->row == SNAP_NONE) /* a run grows only in its pool and domain:
-	                               remember no failure */
+	/* A run grows only in its pool and domain, so its failure says nothing
+	 * about others. */
+	if (e->c->row == SNAP_NONE)
 		return attempt(e, MODE_MOVE);
 	if (is_futile(&e->futile, e->s, d))
 		return false;
@@ -487,8 +492,7 @@ bool evict_for(struct pass *p, const struct claimant *c, bool scattered)
 	e->c = c;
 	if (!e->norder || e->looks >= LOOKS_MAX)
 		return false;
-	/* Never evict for a job whose constraint counts nodes: it waits for
-	 * them. */
+	/* Evict no job for one whose constraint counts nodes. */
 	if (match_req(p->place->match, c->req)->ncounts)
 		return false;
 	found = (scattered && p->snap->policy.consolidate && moves_others(e)) ||
@@ -496,7 +500,8 @@ bool evict_for(struct pass *p, const struct claimant *c, bool scattered)
 	         (attempt(e, MODE_RECLAIM) || attempt(e, MODE_TAKE) ||
 	          attempt(e, MODE_STRICT)));
 	if (found)
-		e->futile.n = 0; /* jobs move: earlier failures say nothing */
+		e->futile.n = 0; /* jobs leave their nodes: moves that failed
+		                    may work now */
 	return found;
 }
 

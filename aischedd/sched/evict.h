@@ -2,10 +2,10 @@
  * evict.h - make room for a job: preempt, reclaim, consolidate
  *
  * A trial takes victims in their order until the claimant fits, spares those
- * that it can do without, and looks for other places for the rest. If the rules
- * allow the loss of those that find none (man aischedd.conf, "Who may take from
- * whom"), all of them are evicted and their nodes are held for the claimant.
- * Trials that only move jobs come first.
+ * without which it still fits, and looks for other places for the rest. If the
+ * rules (man aischedd.conf, "Who may take from whom") allow the loss of those
+ * for which there is no other place, all victims are evicted and their nodes
+ * are held for the claimant. Trials that only move jobs come first.
  */
 #ifndef AISCHEDD_SCHED_EVICT_H
 #define AISCHEDD_SCHED_EVICT_H
@@ -23,19 +23,19 @@ struct claimant {
 
 /*
  * Evict jobs for a claimant that cannot be placed or is over a limit of its
- * queue; scattered: enough is free, but in different places. Returns true if
- * the claimant now has claims on nodes and is charged for them; else nothing
- * has changed.
+ * queue. scattered: enough is free, but spread over nodes so that the claimant
+ * does not fit. Returns true if the claimant now has claims on nodes and is
+ * charged for them; else nothing has changed.
  */
 bool evict_for(struct pass *p, const struct claimant *c, bool scattered);
 
 /* Whether this pass evicts the run or some of its tasks. */
 bool evict_has(const struct pass *p, uint32_t run);
 
-/* Nodes and tasks that trials have looked at in this pass. */
+/* Returns how many nodes and tasks trials have looked at in this pass. */
 uint64_t evict_looks(const struct pass *p);
 
-/* List all evictions of the pass for the plan, one a run. */
+/* Add all evictions of this pass to the plan's lists, one for each run. */
 void evict_list(struct pass *p);
 
 #endif

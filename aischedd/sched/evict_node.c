@@ -14,8 +14,8 @@ static bool fits(const struct evictor *e, uint32_t node)
 	return place_fits(e->p->place, e->c->req, node, evict_node_chunk(e));
 }
 
-/* Size of what moves with a task: the task itself, or the whole run if it has
- * no surplus task. */
+/* Returns the GPUs, or without GPUs the CPUs, that move with a task: those of
+ * the task, or with whole those of the run. */
 static uint64_t size_of(const struct evictor *e, uint32_t run, bool whole)
 {
 	uint32_t req = e->s->run.req[run];
@@ -43,8 +43,8 @@ static void take(struct evictor *e, uint32_t task)
 		evict_trial_take(e, run);
 }
 
-/* The next victim on a node, or SNAP_NONE; unless `whole`, only runs with tasks
- * to spare. */
+/* Returns the next task on a node that may be taken, from index *i on, or
+ * SNAP_NONE; unless `whole`, only of runs with surplus tasks. */
 static uint32_t next_on(const struct evictor *e, uint32_t node, bool whole,
                         uint32_t *i)
 {
@@ -58,15 +58,17 @@ static uint32_t next_on(const struct evictor *e, uint32_t node, bool whole,
 	return SNAP_NONE;
 }
 
-/* The cost of a node is that of its last victim: a whole run costs more than a
- * surplus task. Among equals, evicting fewer tasks costs less. */
+/* Returns the cost of a node whose last victim is this run. A whole run (all)
+ * costs more than a surplus task; then a run later in the order of victims
+ * costs more; then more tasks cost more. */
 static uint64_t cost_of_turn(const struct evictor *e, uint32_t run, bool all,
                              uint64_t tasks)
 {
 	return (((uint64_t)all << 32 | e->rank[run]) + 1) << 24 | tasks;
 }
 
-/* Take victims in their order, surplus tasks first. */
+/* Take victims in their order, all surplus tasks first, until the claimant
+ * fits. */
 static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 {
 	uint64_t tasks = 0;
@@ -83,7 +85,8 @@ static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 			take(e, task);
 			if (fits(e, node))
 				return true;
-			/* Taking this victim may have made others lawful. */
+			/* After this eviction the rules may allow other
+			 * victims: begin again. */
 			if (e->mode == MODE_STRICT)
 				i = e->first[node];
 		}
@@ -91,7 +94,8 @@ static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 	return false;
 }
 
-/* The task on the node whose move is smallest, or SNAP_NONE. */
+/* Returns the task on the node that moves the least if it is taken, or
+ * SNAP_NONE. */
 static uint32_t least_on(const struct evictor *e, uint32_t node)
 {
 	uint64_t least = UINT64_MAX;
@@ -109,7 +113,7 @@ static uint32_t least_on(const struct evictor *e, uint32_t node)
 	return ret;
 }
 
-/* Whether evicting this surplus task alone is enough. */
+/* Whether the claimant fits once this surplus task alone is evicted. */
 static bool is_enough(struct evictor *e, uint32_t node, uint32_t task)
 {
 	size_t mark = work_mark(e->w), nsteps = e->step.n;
@@ -123,7 +127,7 @@ static bool is_enough(struct evictor *e, uint32_t node, uint32_t task)
 	return enough;
 }
 
-/* The smallest surplus task that is enough, or SNAP_NONE. */
+/* Returns the smallest surplus task that alone is enough, or SNAP_NONE. */
 static uint32_t one_on(struct evictor *e, uint32_t node)
 {
 	uint64_t least = UINT64_MAX;
@@ -141,7 +145,8 @@ static uint32_t one_on(struct evictor *e, uint32_t node)
 	return ret;
 }
 
-/* Take the smallest victims first: in a trial of moves nothing is lost. */
+/* Take the smallest victims first. Used if jobs only move: no work is lost for
+ * good, so the order of victims does not matter. */
 static bool take_least(struct evictor *e, uint32_t node)
 {
 	uint32_t one = one_on(e, node);
@@ -174,15 +179,15 @@ bool evict_node_clear(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 	                            : take_in_turn(e, node, ret_cost);
 }
 
-/* A node that is being cleared; nsteps: the trial's steps before that. */
+/* The node that is being cleared, and how many steps the trial had before. */
 struct clearing {
 	struct evictor *e;
 	uint32_t node;
 	size_t nsteps;
 };
 
-/* Whether a task that was taken can be given back: it was not evicted for
- * another node, and does not prevent the claimant from fitting on this one. */
+/* Whether a task that was taken can stay: it was not evicted for another node,
+ * and the claimant fits on this one beside it. */
 static bool may_stay(void *arg, uint32_t task)
 {
 	const struct clearing *c = arg;
@@ -223,8 +228,8 @@ void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps)
 		evict_trial_tidy(e, nsteps);
 }
 
-/* The cost of moves is the size of what moves; among equals, lower ranks cost
- * less. */
+/* Returns the cost of moves: the sum of the sizes of what moves; among equals,
+ * runs earlier in the order of victims cost less. */
 static uint64_t cost_of_moves(const struct evictor *e, size_t nsteps)
 {
 	uint64_t cost = 0;

@@ -1,28 +1,30 @@
 /*
  * evict_node.h - clear one node for a claimant, and what that costs
  *
- * Victims go in their order; in a trial of moves, the smaller ones first. They
- * become part of the trial.
+ * Victims are taken in their order or, in a trial that only moves jobs, the
+ * smaller ones first. They become part of the trial.
  */
 #ifndef AISCHEDD_SCHED_EVICT_NODE_H
 #define AISCHEDD_SCHED_EVICT_NODE_H
 
 #include "aischedd/sched/evict_trial.h"
 
-/* How many tasks of the claimant go to the next node. */
+/* Returns how many tasks the next node must hold: 1, or if the number of nodes
+ * is exact the tasks left divided by the nodes left. */
 int64_t evict_node_chunk(const struct evictor *e);
 
-/* Take victims from the node until the claimant fits; the cost is that of the
- * dearest one. Returns false if it never fits; the victims remain taken. */
+/* Take victims from the node until the claimant fits; *ret_cost is the cost of
+ * the dearest victim. Returns false if it never fits; the victims remain taken.
+ */
 bool evict_node_clear(struct evictor *e, uint32_t node, uint64_t *ret_cost);
 
-/* In a trial of moves, give back those victims that the claimant can do
- * without, of the steps from this one on, the last first. An elastic run that
- * is evicted as a whole gives back single tasks. */
+/* In a trial that only moves jobs, give back those victims of the steps from
+ * nsteps on without which the claimant still fits, the last first. Of an
+ * elastic run that is evicted as a whole, give back single tasks. */
 void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps);
 
-/* Write what it would cost to clear the node; returns false if it cannot be
- * cleared. */
+/* Set *ret_cost to what it would cost to clear the node. Returns false if it
+ * cannot be cleared. Changes nothing. */
 bool evict_node_cost(struct evictor *e, uint32_t node, uint64_t *ret_cost);
 
 #endif

@@ -1,10 +1,10 @@
-/* evict_rules.c - whom the rules let a claimant take from */
+/* evict_rules.c - from whom the rules let a claimant take resources */
 #include "aischedd/sched/evict_rules.h"
 
 #include "aischedd/sched/order_service.h"
 
-/* Whether the queue's use and the claimant's demand together stay
- * within the queue's share of each resource that it requests. */
+/* Whether the claimant's demand and the present use of the queue together are
+ * within its share. */
 static bool is_within(const struct evictor *e, uint32_t queue)
 {
 	const int64_t *more = e->c->demand.amount;
@@ -18,7 +18,7 @@ static bool is_within(const struct evictor *e, uint32_t queue)
 	return true;
 }
 
-/* The resources of which a queue uses more than its share, as bits. */
+/* Returns the resources of which a queue uses more than its share, as bits. */
 static unsigned above(const struct evictor *e, uint32_t queue)
 {
 	const int64_t *share = e->p->queues->share[queue];
@@ -31,7 +31,7 @@ static unsigned above(const struct evictor *e, uint32_t queue)
 	return ret;
 }
 
-/* The resources that a run holds, as bits. */
+/* Returns the resources that a run holds, as bits. */
 static unsigned held_by(const struct evictor *e, uint32_t run)
 {
 	int64_t has[RES_N];
@@ -45,7 +45,8 @@ static unsigned held_by(const struct evictor *e, uint32_t run)
 	return ret;
 }
 
-/* The child, on the way to `from`, of the lowest queue above both. */
+/* Returns the branch of queue `from`: the child, on the way to it, of the
+ * lowest queue that is above both it and the claimant's queue. */
 static uint32_t branch_of(const struct evictor *e, uint32_t from)
 {
 	const uint32_t *parent = e->s->queue.parent;
@@ -56,8 +57,9 @@ static uint32_t branch_of(const struct evictor *e, uint32_t from)
 	return from;
 }
 
-/* The resources of which the branch of that queue uses more than its share, as
- * bits; 0 if the claimant may not reclaim from it now. */
+/* Returns the resources of which the branch of queue `from` uses more than its
+ * share, as bits; 0 if the claimant may not reclaim from it now, because its
+ * own branch would exceed its share. */
 static unsigned may_reclaim(const struct evictor *e, uint32_t from)
 {
 	const uint32_t *parent = e->s->queue.parent;
@@ -106,8 +108,8 @@ bool evict_rules_allow_any(struct evictor *e)
 
 /* --- the whole set of victims ------------------------------------------ */
 
-/* Count the tasks of a step as used again (sign 1), or as no longer used (-1).
- */
+/* Count the tasks that a step evicts as use of their queue again (sign 1), or
+ * no longer (-1). */
 static void count_step(struct evictor *e, const struct evict_step *step,
                        int sign)
 {
@@ -128,8 +130,9 @@ static void count_step(struct evictor *e, const struct evict_step *step,
 	evict_trial_charge(e, step->run, n, true, sign);
 }
 
-/* Whether the victim's branch is above its share. *top becomes the highest
- * queue of the claimant below all queues shared with victims. */
+/* Whether the victim is of the claimant's queue, or its branch is above its
+ * share in a resource that the victim holds. Raises *top to the lowest queue
+ * above both, if that is higher. */
 static bool is_lawful(const struct evictor *e, const struct evict_step *step,
                       uint32_t *top)
 {
@@ -153,7 +156,8 @@ bool evict_rules_hold(struct evictor *e)
 
 	for (size_t i = 0; i < e->step.n; i++)
 		count_step(e, evict_step_at(e, i), 1);
-	/* Runs that move are removed first: nothing of them is lost. */
+	/* Check runs that move first, and leave them counted: they lose
+	 * nothing. */
 	for (size_t i = 0; i < e->step.n && hold; i++) {
 		const struct evict_step *step = evict_step_at(e, i);
 
@@ -180,7 +184,8 @@ struct evict_repeat {
 	const struct pass *p;
 	const struct snap *s;
 	uint8_t *gains;  /* by queue: 1 if a job below it starts or grows */
-	uint32_t *above; /* queues that gain and use more than their share */
+	uint32_t *above; /* queues that gain jobs or tasks and use more than
+	                    their share */
 	uint32_t nabove;
 	int64_t *returned; /* by queue: the least standing of jobs that start on
 	                      a claim, or INT64_MAX */
@@ -230,8 +235,8 @@ static void list_gains(struct evict_repeat *a)
 	}
 }
 
-/* Whether the row's next job is within the share of a queue; if it can evict
- * jobs of that queue, count only the job itself. */
+/* Whether the queue stays within its share with the row's next job. If that job
+ * can evict jobs of its own queue, count only the job itself as use. */
 static bool within_share(const struct evict_repeat *a, uint32_t queue,
                          uint32_t row)
 {
@@ -251,7 +256,7 @@ static bool within_share(const struct evict_repeat *a, uint32_t queue,
 	return true;
 }
 
-/* Whether the row's next job may reclaim from a queue that is above its
+/* Whether the row's next job may reclaim from queue `from`, which is above its
  * share. */
 static bool repeat_reclaims(const struct evict_repeat *a, uint32_t row,
                             uint32_t from)

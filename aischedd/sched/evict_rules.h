@@ -1,5 +1,5 @@
 /*
- * evict_rules.h - whom the rules let a claimant take from
+ * evict_rules.h - from whom the rules let a claimant take resources
  *
  * The rules are in man aischedd.conf, "Who may take from whom".
  */
@@ -15,20 +15,20 @@ bool evict_rules_allow_any(struct evictor *e);
 bool evict_rules_allow(const struct evictor *e, uint32_t run);
 
 /*
- * Whether the rules hold, now that it is known which victims find another
- * place: each victim of another queue must come from a branch that is above its
- * share when it is taken, and the claimant must stay within its own share once
- * all of them are gone.
+ * Whether the rules hold, now that it is known for which victims there is
+ * another place: each victim of another queue must come from a branch of the
+ * queue tree that is above its share at its turn, and the claimant must stay
+ * within its own share once all victims are gone.
  */
 bool evict_rules_hold(struct evictor *e);
 
 /*
- * After all claims: whether a waiting job may take from jobs that the pass
- * starts, which cannot be evicted in the same pass. A job that was refused
- * earlier may by the rules take from one that brought its queue above its
- * share, or that returns after a move. No event would cause a pass for this, so
- * another pass is due at once. Each such pass finds less to start, so there is
- * no endless loop.
+ * Called after all claims are answered: whether a waiting job may evict jobs
+ * that the pass starts, which cannot be evicted in the same pass. For example,
+ * a job was refused, and then a start brought another queue above its share, or
+ * an evicted job came back. No event would cause a pass for this, so another
+ * pass is due at once. Each such pass finds less to start, so there is no
+ * endless loop.
  */
 bool evict_rules_repeat(const struct pass *p);
 

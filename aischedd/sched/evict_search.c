@@ -12,7 +12,8 @@
 #include "aischedd/sched/verdict.h"
 #include "libcommon/heap.h"
 
-/* A node that can take tasks of the claimant, and what clearing it costs. */
+/* A node that can hold tasks of the claimant once it is cleared, and the cost
+ * of that. */
 struct offer {
 	uint64_t cost;
 	uint32_t node;
@@ -68,7 +69,8 @@ static void offer_node(struct evictor *e, uint32_t node)
 		offer_push(e, offer);
 }
 
-/* The new steps also made room on other nodes: update their offers. */
+/* Offer the node again, and all other nodes on which the steps from nsteps on
+ * have freed something. */
 static void offer_again(struct evictor *e, size_t nsteps, uint32_t node)
 {
 	const struct snap *s = e->s;
@@ -85,7 +87,8 @@ static void offer_again(struct evictor *e, size_t nsteps, uint32_t node)
 	offer_node(e, node);
 }
 
-/* Count the tasks of a growing run as the claimant's own, or no longer. */
+/* If the claimant is a run that grows, count its tasks as its own in place, or
+ * no longer. */
 static void own_tasks(const struct evictor *e, bool own)
 {
 	if (e->c->run == SNAP_NONE)
@@ -180,7 +183,8 @@ static bool try_run(struct evictor *e, uint32_t run)
 	       place_try(e->p->place, d.req, tasks, IN_OPEN, NULL);
 }
 
-/* Place one task elsewhere, in reach of the other tasks of its run. */
+/* Place one task elsewhere, in the pool and domain of the other tasks of its
+ * run. */
 static bool try_task(struct evictor *e, uint32_t run)
 {
 	bool found;
@@ -191,7 +195,7 @@ static bool try_task(struct evictor *e, uint32_t run)
 	return found;
 }
 
-/* Whether all that the step evicts fits elsewhere. */
+/* Try to place what the step evicts, a task or a run, on other nodes. */
 static bool try_elsewhere(struct evictor *e, const struct evict_step *step)
 {
 	if (step->task != SNAP_NONE) {
@@ -222,7 +226,7 @@ static void move_step(struct evictor *e, const struct evict_step *step)
 	}
 }
 
-/* Tell the promises where the tasks of a run that moves will be. */
+/* Enter into the promises the new places of the tasks of a run that moves. */
 static void tell_moved(struct evictor *e, const struct evict_moved *m,
                        bool watched)
 {
@@ -310,7 +314,8 @@ static void count_trial(const struct evictor *e, bool own)
 	}
 }
 
-/* Clear the node and place the claimant's tasks there. */
+/* Clear the node and place the claimant's next tasks there. In MODE_MOVE, undo
+ * this and return false if there are no other places for the victims. */
 static bool settle_on(struct evictor *e, uint32_t node)
 {
 	struct evict_mark before = evict_search_mark(e);
@@ -325,7 +330,8 @@ static bool settle_on(struct evictor *e, uint32_t node)
 	place_put(e->p->place, e->c->req, node, evict_node_chunk(e));
 	if (e->mode != MODE_MOVE)
 		return true;
-	/* Other runs are placed in between. */
+	/* Placing other runs must not count the claimant's tasks as their own.
+	 */
 	count_trial(e, false);
 	own_tasks(e, false);
 	moved = !evict_search_elsewhere(e, before.nsteps);
@@ -345,8 +351,9 @@ void evict_search_share(struct evictor *e, const struct evict_mark *before)
 	own_tasks(e, false);
 }
 
-/* Make offers of all these nodes; in MODE_STRICT again after each new victim,
- * which may have made others lawful. Returns false if there are none. */
+/* Make offers of all these nodes: once, or in MODE_STRICT again whenever there
+ * are new victims, as the rules may then allow others. Returns false if there
+ * are no offers. */
 static bool offer_nodes(struct evictor *e, const uint32_t *node, uint32_t n,
                         size_t *steps_then)
 {
@@ -380,7 +387,8 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 		size_t nsteps = e->step.n;
 		uint64_t cost;
 
-		/* The cost may have changed since the offer was made. */
+		/* The cost may have risen since the offer was made: offer the
+		 * node again. */
 		if (!evict_node_cost(e, offer.node, &cost))
 			continue;
 		if (cost > offer.cost) {
@@ -402,8 +410,9 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 
 /* --- where ------------------------------------------------------------- */
 
-/* Evict the first victim below a queue that holds some of the resource: a
- * surplus task, or with whole the run. */
+/* Evict the first victim, in a queue or below it, that holds some of the
+ * resource: with whole all of the run, else a surplus task. Returns false if
+ * there is none. */
 static bool take_below(struct evictor *e, uint32_t queue, int64_t resource,
                        bool whole)
 {
@@ -452,8 +461,9 @@ static bool clear_limits(struct evictor *e)
 	return why == WHY_None;
 }
 
-/* Undo a part of the trial. Segments placed before it stay; count their tasks
- * again, because the part may have used the same nodes. */
+/* Return to an earlier state of the trial. Segments placed before stay; count
+ * their tasks again, as the part that is undone may have used the same nodes.
+ */
 static void go_back(struct evictor *e, const struct evict_mark *to)
 {
 	evict_search_back(e, to);
@@ -463,14 +473,15 @@ static void go_back(struct evictor *e, const struct evict_mark *to)
 	count_trial(e, true);
 }
 
-/* Place the claimant, or its next segment, on some of these nodes and keep that
- * in the trial. */
+/* Place the claimant, or its next segment, on some of these nodes. If that
+ * fails, the trial is as before. */
 static bool fill(struct evictor *e, const uint32_t *node, uint32_t n)
 {
 	struct evict_mark before = evict_search_mark(e);
 
 	if (fill_nodes(e, node, n) && clear_limits(e)) {
-		/* Segments need their victims together. */
+		/* Victims of segments are spared once all segments are placed.
+		 */
 		if (e->mode != MODE_MOVE && !e->segment)
 			evict_spare_steps(e, before.nsteps);
 		return true;
@@ -479,7 +490,8 @@ static bool fill(struct evictor *e, const uint32_t *node, uint32_t n)
 	return false;
 }
 
-/* Place it in the cheapest domain of this level. */
+/* Place the claimant, or its next segment, in the cheapest domain of this
+ * level. */
 static bool fill_domain(struct evictor *e, uint8_t level)
 {
 	const struct domains *d = e->domains;
@@ -502,8 +514,8 @@ static bool fill_domain(struct evictor *e, uint8_t level)
 	       fill(e, d->node + d->first[best], d->end[best] - d->first[best]);
 }
 
-/* Place each segment in the domain where that costs least, all of them in this
- * pool. */
+/* Place all segments in this pool, each in the domain in which that costs
+ * least. */
 static bool fill_segments(struct evictor *e, uint32_t pool)
 {
 	struct evict_mark before = evict_search_mark(e);
@@ -540,7 +552,7 @@ static bool fill_segments_somewhere(struct evictor *e)
 	return false;
 }
 
-/* Place it in the first pool in which it fits. */
+/* Place the claimant in the first pool in which it fits. */
 static bool fill_pool(struct evictor *e)
 {
 	const struct match *match = e->p->place->match;
@@ -565,8 +577,9 @@ static bool fill_pool(struct evictor *e)
 	return false;
 }
 
-/* Try the levels from the narrowest preferred to the widest allowed. A run that
- * grows has its domain. */
+/* Try one level after the other, from the narrowest preferred to the widest
+ * allowed. For a run that grows, may_be_used() allows only nodes of its domain.
+ */
 bool evict_search_find(struct evictor *e)
 {
 	uint8_t need = e->s->req.need[e->c->req];

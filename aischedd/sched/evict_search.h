@@ -1,11 +1,12 @@
 /*
  * evict_search.h - the nodes that cost a claimant least
  *
- * Each node is an offer: the cost of clearing it for one more task is that of
- * its dearest victim. The cheapest offers are taken first, so no job is evicted
- * where one that comes before it in the order of victims would be enough.
- * Victims that turn out not to be needed are spared. With v victims on each of
- * n nodes, making the offers takes n * v steps, and each task log n.
+ * Each node is an offer. Its cost is that of the dearest victim that must be
+ * evicted to place one more task there. The cheapest offers are taken first, so
+ * no job is evicted where one that comes before it in the order of victims
+ * would be enough. Victims that turn out not to be needed are spared. With v
+ * victims on each of n nodes, making the offers takes n * v steps, and each
+ * task log n.
  */
 #ifndef AISCHEDD_SCHED_EVICT_SEARCH_H
 #define AISCHEDD_SCHED_EVICT_SEARCH_H
@@ -19,20 +20,24 @@ enum { LOOKS_MAX = 400000 };
 /*
  * Find nodes for all tasks of the claimant: in the domain where it costs least,
  * if the claimant needs or prefers one domain; else in the first pool in which
- * they fit. They are part of the trial.
+ * they fit. The tasks and their victims become part of the trial. Returns false
+ * if there are no such nodes.
  */
 bool evict_search_find(struct evictor *e);
 
-/* Let the trial place jobs other than the claimant from now on. */
+/* Let the trial place jobs other than the claimant from now on: forget the
+ * claimant's tasks, those placed since `before` included, in place->own. */
 struct evict_mark;
 void evict_search_share(struct evictor *e, const struct evict_mark *before);
 
-/* Tell the promises the new places of the claimant's tasks, from this one on,
- * and of all runs that move; watched: only on watched nodes. */
+/* Enter into the promises the new places of the claimant's tasks, from index
+ * `from` of place->task on, and of all runs that move; watched: only on watched
+ * nodes. */
 void evict_search_tell(struct evictor *e, size_t from, bool watched);
 
-/* Find other places for the runs that the steps from this one on evict; in a
- * trial of moves also for single tasks. Returns how many find none. */
+/* Find other places for the runs that the steps from `from` on evict; in a
+ * trial that only moves jobs also for single tasks. Returns for how many there
+ * is none. */
 size_t evict_search_elsewhere(struct evictor *e, size_t from);
 
 /* Close the nodes of an exclusive claimant to others (sign 1), or open them
@@ -45,7 +50,7 @@ bool evict_search_is_moved(const struct evictor *e, size_t task);
 /* Let the trial place the claimant from now on. */
 void evict_search_for_claimant(const struct evictor *e);
 
-/* A state of the trial to which it can return. */
+/* A state of the trial to which evict_search_back() can return. */
 struct evict_mark {
 	size_t mark, nsteps, nmoved, ntasks, nuse;
 };

@@ -7,12 +7,12 @@
 #include "aischedd/sched/evict_rules.h"
 #include "aischedd/sched/fit.h"
 
-/* A task of the trial, by its place in the plan's tasks. */
+/* A task of the claimant: its node, and its index in place->task. */
 struct placed {
 	uint32_t node, task;
 };
 
-/* The devices that a task had before it was given others. */
+/* A task of the claimant as it was before it was given other devices. */
 struct former {
 	size_t at; /* in place->task */
 	struct snap_task task;
@@ -21,14 +21,15 @@ struct former {
 
 struct sparing {
 	struct evictor *e;
-	bool held;             /* the rules held at the beginning */
-	struct placed *placed; /* of the claimant, by node */
+	/* the rules held at the beginning, so sparing must keep them */
+	bool held;
+	struct placed *placed; /* tasks of the claimant, sorted by node */
 	size_t nplaced;
 	struct arena_list former; /* valid while a step is tried */
 	struct snap_cpu_use *use; /* scratch: CPUs of one task */
 };
 
-/* Whether no device of the node is held twice with this task there. */
+/* Whether, with this task there, no device of its node is held twice. */
 static bool is_sound(const struct evictor *e, uint32_t task)
 {
 	const struct snap_task *t = &e->s->task[task];
@@ -41,8 +42,8 @@ static bool is_sound(const struct evictor *e, uint32_t task)
 	return sound;
 }
 
-/* Whether the task and the claimant share a node that one of them needs for
- * itself. */
+/* Whether the claimant is on the task's node and one of the two is exclusive,
+ * so that the task cannot stay. */
 static bool is_alone(const struct evictor *e, uint32_t task)
 {
 	const struct snap *s = e->s;
@@ -77,7 +78,7 @@ static void list_placed(struct sparing *sp)
 		qsort(sp->placed, sp->nplaced, sizeof(*sp->placed), by_node);
 }
 
-/* List the claimant's tasks on a node; returns how many. */
+/* Find the claimant's tasks on a node. Returns how many. */
 static size_t placed_on(const struct sparing *sp, uint32_t node,
                         const struct placed **ret)
 {
@@ -129,8 +130,8 @@ static void take_others(struct sparing *sp, uint32_t at, int64_t left)
 		       nuse * sizeof(*sp->use));
 }
 
-/* Give the claimant's tasks on a node other devices there; returns false if
- * there are none. */
+/* Choose other devices on a node for the claimant's tasks there. Returns false
+ * if there are not enough. */
 static bool repack(struct sparing *sp, uint32_t node)
 {
 	const struct placed *it;
@@ -146,8 +147,8 @@ static bool repack(struct sparing *sp, uint32_t node)
 	return true;
 }
 
-/* Restore the devices of tasks, back to this entry of the list; the trail
- * restores the counters. */
+/* Restore the devices of the claimant's tasks from the end of the list `former`
+ * back to entry `to`. Counters are restored by the trail. */
 static void bring_back(struct sparing *sp, size_t to)
 {
 	struct place *place = sp->e->p->place;
@@ -169,8 +170,8 @@ static void bring_back(struct sparing *sp, size_t to)
 
 /* --- one step ---------------------------------------------------------- */
 
-/* Whether a promise keeps the claimant off the task's node if the task stays
- * there. */
+/* Whether the claimant would break a promise on the task's node if the task
+ * stays there. */
 static bool breaks_promise(const struct evictor *e, uint32_t task)
 {
 	const struct place *place = e->p->place;
@@ -180,8 +181,8 @@ static bool breaks_promise(const struct evictor *e, uint32_t task)
 	       !place_keeps_promises(place, e->c->req, node, place->own[node]);
 }
 
-/* Whether the claimant still fits, within its limits, once a step of the run is
- * taken back. */
+/* Whether the claimant still fits, within its limits, after a step of the run
+ * was taken back. */
 static bool is_spare(struct sparing *sp, uint32_t run)
 {
 	struct evictor *e = sp->e;
@@ -200,7 +201,7 @@ static bool is_spare(struct sparing *sp, uint32_t run)
 	return true;
 }
 
-/* Take a step back if the claimant fits without it; returns whether it does. */
+/* Take a step back if the claimant fits without it. Returns whether it does. */
 static bool can_stay(struct sparing *sp, size_t i)
 {
 	struct evictor *e = sp->e;
@@ -221,8 +222,7 @@ static bool can_stay(struct sparing *sp, size_t i)
 	return false;
 }
 
-/* Whether a task can be given back, if need be with other devices for the
- * claimant. */
+/* Whether a task can stay, if need be with other devices for the claimant. */
 static bool may_stay(void *arg, uint32_t task)
 {
 	struct sparing *sp = arg;
@@ -238,7 +238,7 @@ static bool may_stay(void *arg, uint32_t task)
 	return false;
 }
 
-/* Evict only some tasks of a run if that is enough. */
+/* Evict only some tasks of a run instead of all if that is enough. */
 static void shrink(struct sparing *sp, uint32_t run)
 {
 	struct evictor *e = sp->e;

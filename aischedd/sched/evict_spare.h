@@ -2,16 +2,17 @@
  * evict_spare.h - spare victims without which a claimant fits
  *
  * Once all tasks of the claimant have nodes, each eviction is taken back on
- * trial, the dearest first: does the claimant still fit, perhaps on other
- * devices of the same nodes? Only what was changed is undone, so n evictions
- * with a few tasks of the claimant on each node take n steps.
+ * trial, the dearest first, and spared if the claimant still fits, perhaps on
+ * other devices of the same nodes. Only the counters that a trial changed are
+ * undone, so n evictions with a few tasks of the claimant on each node take n
+ * steps.
  */
 #ifndef AISCHEDD_SCHED_EVICT_SPARE_H
 #define AISCHEDD_SCHED_EVICT_SPARE_H
 
 #include "aischedd/sched/evict_trial.h"
 
-/* Spare victims of the steps from this one on. */
+/* Spare those victims of the steps from `first` on that are not needed. */
 void evict_spare_steps(struct evictor *e, size_t first);
 
 #endif

@@ -26,7 +26,8 @@ static int by_turn(const void *a, const void *b)
 	return x->job > y->job ? -1 : 1;
 }
 
-/* Work lost: seconds since the start, times the devices held. */
+/* Returns the work lost by an eviction: seconds since the start, times the GPUs
+ * held, or the CPUs if it has no GPU. */
 static int64_t work_lost(const struct snap *s, uint32_t run)
 {
 	uint32_t req = s->run.req[run];
@@ -64,7 +65,7 @@ static void list_victims(struct evictor *e)
 	}
 }
 
-/* Insert the tasks of a run before those already listed for their nodes. */
+/* List the tasks of a run before those already listed for their nodes. */
 static void list_run(struct evictor *e, uint32_t run, uint32_t *end)
 {
 	const struct snap *s = e->s;
@@ -78,7 +79,7 @@ static void list_run(struct evictor *e, uint32_t run, uint32_t *end)
 }
 
 /* List the tasks on each node: first those of runs that are already ending,
- * then those of possible victims in their order. */
+ * then those of possible victims, in the order of victims. */
 static void list_tasks(struct evictor *e)
 {
 	const struct snap *s = e->s;
@@ -147,15 +148,16 @@ void evict_trial_list(struct evictor *e)
 	list_tasks(e);
 }
 
-/* Tell the promises: room from the end of the task may be kept for others. */
+/* On a watched node, enter into the promises that a task leaves, or that it
+ * stays. */
 static void tell(const struct evictor *e, uint32_t task, bool leaves)
 {
 	if (e->p->place->watched[e->s->task[task].node])
 		promise_leave(e->p->promises, task, leaves);
 }
 
-/* Give back what a task holds on its node, or take it again. The index is
- * updated only when the step is kept. */
+/* Change the fate of a task: free what it holds on its node, or with FATE_STAYS
+ * take that again. Does not update place_index: evict_trial_refresh() does. */
 static void move_task(struct evictor *e, uint32_t task, int64_t to)
 {
 	e->looks++;
@@ -164,8 +166,8 @@ static void move_task(struct evictor *e, uint32_t task, int64_t to)
 	work_add(e->w, &e->left[task], to - e->left[task]);
 }
 
-/* Give back what an ending task holds, or take it again; a task that is to be
- * suspended gives back only its CPUs. */
+/* Free what an ending task holds (sign 1), or take it again (-1); of a task
+ * that is only suspended, just the CPUs. */
 static void see_task(struct evictor *e, uint32_t task, int sign)
 {
 	const struct snap *s = e->s;
@@ -201,7 +203,7 @@ void evict_trial_charge_moved(struct evictor *e, const struct evict_moved *m,
 	work_charge_job(e->w, d.queue, d.user, 0, m->whole, sign);
 }
 
-/* Change all tasks of a run from one fate to another; returns how many. */
+/* Change all tasks of a run with fate `from` to fate `to`. Returns how many. */
 static int64_t move_all(struct evictor *e, uint32_t run, int64_t from,
                         int64_t to)
 {
@@ -279,7 +281,8 @@ void evict_trial_untake(struct evictor *e, size_t i)
 	         evict_trial_surplus(e->s, step.run, n));
 }
 
-/* Turn the eviction of a whole run into one step for each task. */
+/* Called for a run that is no longer evicted as a whole: add a step for each
+ * task that it loses. */
 static void push_given(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;

@@ -1,10 +1,10 @@
 /*
  * evict_trial.h - the order of victims, and evictions on trial
  *
- * Victims go in this order: the lowest standing, the least work lost, the
- * latest start, the latest submission. A trial is a list of steps, with the old
- * values on the trail of struct work; place_index is updated when they are
- * kept.
+ * The order of victims: first the job with the lowest standing, then the one
+ * that loses the least work, started last, was submitted last. A trial is a
+ * list of steps, with the old values on the trail of struct work; place_index
+ * is updated when they are kept.
  */
 #ifndef AISCHEDD_SCHED_EVICT_TRIAL_H
 #define AISCHEDD_SCHED_EVICT_TRIAL_H
@@ -14,26 +14,29 @@
 /* The modes of a trial. */
 enum evict_mode {
 	MODE_MOVE, /* move runs to other places; evict none for good */
-	/* take from other queues, as the rules allow before the trial */
+	/* evict from other queues, as the rules allow in the state before the
+	 * trial */
 	MODE_RECLAIM,
-	/* take from any queue, as the rules allow before the trial */
+	/* evict from any queue, as the rules allow in the state before the
+	 * trial */
 	MODE_TAKE,
-	/* take from any queue, as the rules allow at each turn, assuming that
-	 * no victim finds another place */
+	/* evict from any queue, as the rules allow after the victims taken so
+	 * far, assuming that there is no other place for any of them */
 	MODE_STRICT
 };
 
-/* Values of evictor.left, the fate of a task. FATE_GIVEN: evicted by itself in
- * this trial; FATE_GONE: with all of its run. FATE_LEFT: being evicted for an
- * earlier claim; FATE_SEEN: likewise, and this trial uses what it holds. */
+/* Values of evictor.left, the fate of a task. FATE_GIVEN: this trial evicts the
+ * task, but not all of its run; FATE_GONE: this trial evicts its whole run.
+ * FATE_LEFT: it is being evicted for an earlier claim; FATE_SEEN: likewise, and
+ * this trial uses what it still holds. */
 enum evict_fate { FATE_STAYS, FATE_GIVEN, FATE_GONE, FATE_LEFT, FATE_SEEN };
 
 /* Evict one task of a run, or all that it still has. */
 struct evict_step {
 	uint32_t run;
-	uint32_t task; /* index in snap.task; SNAP_NONE: all */
-	bool seen;     /* already being evicted for an earlier claim */
-	bool stays;    /* spared, until evict_trial_tidy() removes it */
+	uint32_t task; /* index in snap.task; SNAP_NONE: all of the run */
+	bool seen;  /* the task is already being evicted for an earlier claim */
+	bool stays; /* spared, until evict_trial_tidy() removes it */
 };
 
 /* A run, or one of its tasks, that moves to another place, which the trial
@@ -61,19 +64,19 @@ struct evictor {
 
 	uint32_t norder; /* runs that may be evicted */
 
-	/* Made before the first trial. */
+	/* Made by evict_trial_list() before the first trial. */
 	uint32_t *order; /* the runs, the first victim first */
 	uint32_t *rank;  /* by run: its index in order, or SNAP_NONE; runs that
 	                    are ending come first */
 	uint32_t *owner; /* by task: its run */
 	uint32_t *first, *at; /* by node: slice of tasks there, by rank */
 	int64_t *surplus;     /* by run: tasks above its minimum */
-	int64_t *whole;       /* by run: > 0 if evicted whole */
+	int64_t *whole;       /* by run: > 0 if all of it is evicted */
 	int64_t *left;        /* by task: FATE_STAYS, ... */
-	uint64_t looks;       /* how much was tried in this pass */
+	uint64_t looks;       /* nodes and tasks looked at in this pass */
 	const struct domains *domains;
 
-	/* Decided in this pass, by run. */
+	/* Evictions that were decided in this pass, by run. */
 	uint8_t *why, *suspend; /* enum evict */
 	uint64_t *by;
 	struct arena_list evicted; /* runs */
@@ -84,7 +87,7 @@ struct evictor {
 	enum evict_mode mode;
 	uint8_t *allowed; /* by queue: bits of the resources of which its branch
 	                     used more than its share before the trial */
-	uint8_t *reach;   /* by node: the claimant is to go there */
+	uint8_t *reach;   /* by node: 1 if the claimant may be placed there */
 	uint8_t *only; /* by run: if chosen is set, only these may be evicted */
 	bool chosen;
 	struct arena_list step, moved, offers;
@@ -93,10 +96,11 @@ struct evictor {
 	size_t first_task;
 	uint64_t worst;           /* cost of the dearest offer that was taken */
 	struct snap_cpu_use *use; /* scratch: CPUs of one task */
-	int64_t todo; /* tasks to place; nodes to use, 0: any number */
+	int64_t todo; /* todo: tasks still to be placed; nodes_left: nodes still
+	                 to be used, 0: any number */
 	uint32_t nodes_left;
 	uint32_t segment; /* tasks of the segment to place; 0: the whole job */
-	uint32_t pool;    /* use only this one, or SNAP_NONE */
+	uint32_t pool;    /* use only this pool, or SNAP_NONE */
 };
 
 static inline struct evict_step *evict_step_at(const struct evictor *e,
@@ -119,8 +123,8 @@ const struct evict_moved *evict_trial_moved_of(const struct evictor *e,
 /* Whether all of the run moves to another place. */
 bool evict_trial_moves(const struct evictor *e, uint32_t run);
 
-/* How many of this many tasks are surplus of a run: none while it is suspended.
- */
+/* Returns how many of a run's ntasks tasks are above its minimum; 0 while it is
+ * suspended. */
 static inline int64_t evict_trial_surplus(const struct snap *s, uint32_t run,
                                           int64_t ntasks)
 {
@@ -129,47 +133,49 @@ static inline int64_t evict_trial_surplus(const struct snap *s, uint32_t run,
 	           : ntasks - s->req.min_tasks[s->run.req[run]];
 }
 
-/* Count this many tasks of a run, or (whole) the job, as use of its queue
- * again, or (sign -1) no longer. */
+/* Count this many tasks of a run, and with whole the job itself, as use of its
+ * queue again (sign 1) or no longer (-1). */
 void evict_trial_charge(struct evictor *e, uint32_t run, int64_t tasks,
                         bool whole, int sign);
 
-/* Add a step: use what an ending task still holds, evict a task, or evict a
- * run. */
+/* Add a step to the trial: use what an ending task still holds (see_task),
+ * evict a task (take_task), or evict a run (take). */
 void evict_trial_see_task(struct evictor *e, uint32_t task);
 void evict_trial_take_task(struct evictor *e, uint32_t task);
 void evict_trial_take(struct evictor *e, uint32_t run);
 
-/* Take step i back (that is on the trail, too); then forget it. */
+/* evict_trial_untake() takes step i back, which is on the trail, too;
+ * evict_trial_drop() then removes it from the list. */
 void evict_trial_untake(struct evictor *e, size_t i);
 void evict_trial_drop(struct evictor *e, size_t i);
 
-/* Keep those tasks of an evicted run that may stay, if they are its minimum or
- * more; after evict_trial_tidy() the run only loses the others. */
+/* Keep those tasks of an evicted run for which may_stay() returns true, if they
+ * are at least its minimum. After evict_trial_tidy() the run loses only the
+ * others. Returns whether tasks are kept. */
 typedef bool may_stay_fn(void *arg, uint32_t task);
 bool evict_trial_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay,
                         void *arg);
 
-/* Forget the steps from this one on that are spared. */
+/* Remove the spared steps, from index `first` on. */
 void evict_trial_tidy(struct evictor *e, size_t first);
 
-/* Tell the promises that all tasks of the run are evicted after all. */
+/* Enter into the promises that all tasks of the run are evicted after all. */
 void evict_trial_tell_run(const struct evictor *e, uint32_t run);
 
-/* Tell the promises that the tasks of a step are evicted, or that they stay. */
+/* Enter into the promises that the tasks of a step are evicted (leave), or that
+ * they stay. */
 void evict_trial_tell(const struct evictor *e, const struct evict_step *step,
                       bool leave);
 
-/* Undo the trail, and forget the steps from this one on. */
+/* Undo the trail back to mark, and remove the steps from nsteps on. */
 void evict_trial_undo(struct evictor *e, size_t mark, size_t nsteps);
 
-/* Update place_index for the nodes of a run, or of the steps from this one
- * on. */
+/* Update place_index for the nodes of a run, or of the steps from i on. */
 void evict_trial_refresh_run(struct evictor *e, uint32_t run);
 void evict_trial_refresh(struct evictor *e, size_t i);
 
-/* Count what moves as use of its queue at its new place (sign 1), or no
- * longer (-1). */
+/* Count a run or task that moves as use of its queue at its new place (sign 1),
+ * or no longer (-1). */
 void evict_trial_charge_moved(struct evictor *e, const struct evict_moved *m,
                               int sign);
 

@@ -12,7 +12,7 @@ static int64_t min(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* How many tasks fit by one amount. */
+/* Returns how many tasks fit by one amount, at most max. */
 static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
 {
 	if (!amount)
@@ -22,7 +22,8 @@ static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
 
 /* --- link groups ------------------------------------------------------- */
 
-/* The fewest link groups for n GPUs of the request's type, if all were free. */
+/* Returns the fewest link groups that n GPUs of the request's type need on the
+ * empty node. */
 static int64_t fewest_groups(const struct work *w, uint32_t req, uint32_t node,
                              int64_t n)
 {
@@ -30,8 +31,8 @@ static int64_t fewest_groups(const struct work *w, uint32_t req, uint32_t node,
 	                          (uint32_t)n);
 }
 
-/* How many more link groups than the fewest the job would need on the node for
- * `more` GPUs besides its own. */
+/* Returns by how many link groups the job exceeds the fewest possible if it
+ * gets `more` GPUs on the node in addition to its own. */
 static int64_t excess_of_links(const struct work *w, uint32_t req,
                                uint32_t node, int64_t more)
 {
@@ -45,8 +46,9 @@ static int64_t excess_of_links(const struct work *w, uint32_t req,
 
 /* --- tasks on trial ---------------------------------------------------- */
 
-/* The NUMA nodes in which the memory of a task is: those chosen for it; if none
- * were chosen, all for a task that prefers few, else those of its devices. */
+/* Returns the NUMA nodes that a task's memory counts for: those chosen for the
+ * task. If none were chosen, these are all for a task with NUMA_PREFER, else
+ * those of its devices. */
 static uint32_t memory_of(const struct snap *s, uint32_t req,
                           const struct fit_where *at,
                           const struct snap_task *task,
@@ -63,7 +65,8 @@ static uint32_t memory_of(const struct snap *s, uint32_t req,
 	                                       : snap_task_numas(s, t, use);
 }
 
-/* Take the next of `left` tasks, at this part of the node. */
+/* Choose the devices of a task in this part of the node, and subtract all that
+ * it holds. Returns how many CPUs of a slice it got. */
 static uint32_t take_task(struct work *w, uint32_t req,
                           const struct fit_where *at, struct snap_task *ret,
                           struct snap_cpu_use *use)
@@ -97,8 +100,9 @@ static struct snap_cpu_use *scratch(struct work *w, uint32_t req)
 	return w->use;
 }
 
-/* Place n tasks, which fit by amounts, and undo that. Returns for how many the
- * demands were met, and how far the others fell short. */
+/* Place n tasks, which fit by amounts, one after the other, and undo that.
+ * Returns for how many the demands can be met; *ret is by how much these fall
+ * short of what they prefer. */
 static int64_t try_tasks(struct work *w, uint32_t req, uint32_t node, int64_t n,
                          struct fit_excess *ret)
 {
@@ -128,7 +132,8 @@ static int64_t try_tasks(struct work *w, uint32_t req, uint32_t node, int64_t n,
 
 /* --- how many ----------------------------------------------------------- */
 
-/* How many tasks fit with all resources of each in one NUMA node. */
+/* Returns how many tasks fit, at most max, each with all its resources in one
+ * NUMA node. */
 static int64_t count_aligned(const struct work *w, uint32_t req, uint32_t node,
                              int64_t max)
 {
@@ -143,7 +148,8 @@ static int64_t count_aligned(const struct work *w, uint32_t req, uint32_t node,
 	return sum;
 }
 
-/* Whether the next task would have what it demands if it were the only one. */
+/* Whether the demands of one more task can be met. links: also those of links.
+ */
 static bool has_demands(const struct work *w, uint32_t req, uint32_t node,
                         bool links)
 {
@@ -162,7 +168,8 @@ static bool has_demands(const struct work *w, uint32_t req, uint32_t node,
 	       fewest_groups(w, req, node, __builtin_popcountll(own) + gpus);
 }
 
-/* The most tasks, at most max, that have what they demand all together. */
+/* Returns the most tasks, at most max, whose demands can all be met together.
+ */
 static int64_t count_tried(struct work *w, uint32_t req, uint32_t node,
                            int64_t max)
 {
@@ -172,7 +179,8 @@ static int64_t count_tried(struct work *w, uint32_t req, uint32_t node,
 
 	if (max == 1)
 		return has_demands(w, req, node, links);
-	/* Without GPUs the choice for a task does not depend on others. */
+	/* Without GPUs the choice for a task does not depend on how many
+	 * follow. */
 	if (w->snap->req.gpus[req] < 1000)
 		return try_tasks(w, req, node, max, &excess);
 	for (; max > 0; max--) {
@@ -183,7 +191,8 @@ static int64_t count_tried(struct work *w, uint32_t req, uint32_t node,
 	return max;
 }
 
-/* The most tasks, at most max, whose GPUs are in the fewest link groups. */
+/* Returns the most tasks, at most max, whose GPUs are in as few link groups as
+ * on the empty node. */
 static int64_t count_linked(const struct work *w, uint32_t req, uint32_t node,
                             int64_t max)
 {
@@ -194,7 +203,8 @@ static int64_t count_linked(const struct work *w, uint32_t req, uint32_t node,
 	return max;
 }
 
-/* How many of max tasks, which fit by amounts, can have what they demand. */
+/* Returns for how many of max tasks, which fit by amounts, the demands of NUMA
+ * nodes and links can be met. */
 static int64_t count_demanded(struct work *w, uint32_t req, uint32_t node,
                               int64_t max)
 {
@@ -233,7 +243,7 @@ int64_t fit_count(struct work *w, uint32_t req, uint32_t node, int64_t own,
 	return max;
 }
 
-/* --- wishes -------------------------------------------------------------- */
+/* --- preferences --------------------------------------------------------- */
 
 bool fit_has_wishes(const struct work *w, uint32_t req)
 {
@@ -324,7 +334,7 @@ uint32_t fit_task(struct work *w, uint32_t req, uint32_t node, int64_t left,
 
 /* --- resume -------------------------------------------------------------- */
 
-/* The NUMA nodes that a task has. */
+/* Returns the NUMA nodes of the devices and the memory of a suspended task. */
 static uint32_t numas_had(const struct snap *s, const struct snap_task *had)
 {
 	const uint8_t *gpu = s->gpu.numa + s->node.gpu_first[had->node];
@@ -344,9 +354,9 @@ static bool has_threads(const struct work *w, uint32_t req,
 	return fit_align_cpus(w, req, had->node, numas, 1) > 0;
 }
 
-/* The NUMA nodes from which a resumed task gets CPUs: those that it had,
- * because its memory is still there. A task that does not demand this takes
- * others if it must. */
+/* Returns the NUMA nodes from which a resumed task gets CPUs: those that it
+ * had, because its memory is still there. If they have too few, and the task
+ * does not demand alignment, returns ALL_NUMAS. */
 static uint32_t numas_again(const struct work *w, uint32_t req,
                             const struct snap_task *had)
 {

@@ -8,12 +8,13 @@
  * request goes to the fullest CPU that is shared already and has room for it.
  *
  * --numa: CPUs, GPUs and memory of a task come from a set of NUMA nodes, as
- * small as possible (fit_align.h).  strict counts only tasks that can have one,
- * tight those that can have as few as on the empty node, prefer counts all.
- * --links: the GPUs that the job has on the node, those of the tasks to come
- * included, are in as few link groups as possible; strict counts only tasks for
- * which there are as few as on the empty node.  work.loose ignores either.
- * Where CPUs are not in a slice, only GPUs and memory are aligned.
+ * small as possible (fit_align.h).  strict counts only tasks that can have all
+ * in one NUMA node, tight only those that can have as few NUMA nodes as on the
+ * empty node, prefer counts all. --links: the GPUs that the job has on the
+ * node, those of the tasks to come included, are in as few link groups as
+ * possible; strict counts only tasks with which the groups are as few as on the
+ * empty node. work.loose turns off either demand. Where CPUs are not in a
+ * slice, only GPUs and memory are aligned.
  */
 #ifndef AISCHEDD_SCHED_FIT_H
 #define AISCHEDD_SCHED_FIT_H
@@ -21,15 +22,15 @@
 #include "aischedd/sched/work.h"
 
 /*
- * How many more tasks of the request fit on the node, at most max; own are
- * there already of the same job, with work.own_gpus.  Looks at what is free
- * only, not at whether the job may run there.
+ * Returns how many more tasks of the request fit on the node, at most max. The
+ * job already has `own` tasks there, with the GPUs in work.own_gpus. Only what
+ * is free counts, not whether the job may run there.
  */
 int64_t fit_count(struct work *w, uint32_t req, uint32_t node, int64_t own,
                   int64_t max);
 
-/* How far a job falls short of its wishes: NUMA nodes above the fewest, summed
- * up over its tasks, and link groups above the fewest. */
+/* How far a placement falls short of what the job prefers: NUMA nodes above the
+ * fewest, summed up over its tasks, and link groups above the fewest. */
 struct fit_excess {
 	int64_t numas, links;
 };
@@ -40,15 +41,16 @@ static inline bool fit_excess_is_less(const struct fit_excess *a,
 	return a->numas != b->numas ? a->numas < b->numas : a->links < b->links;
 }
 
-/* Whether the request has wishes that a node may not meet. */
+/* Whether the request prefers something of NUMA nodes or links that a node may
+ * not be able to give. */
 bool fit_has_wishes(const struct work *w, uint32_t req);
 
-/* The shortfall of n more tasks on the node, where they fit. */
+/* Returns the shortfall if n more tasks, which fit, are placed on the node. */
 struct fit_excess fit_excess_of(struct work *w, uint32_t req, uint32_t node,
                                 int64_t n);
 
-/* Wholly free GPUs and CPUs, and the free memory, of the NUMA node with the
- * most; CPUs or memory are -1 if the node only counts them. */
+/* What is free in the NUMA node that has the most: whole GPUs, whole CPUs,
+ * memory. CPUs or memory are -1 if they are not counted by NUMA node. */
 struct fit_numa {
 	int64_t gpus, cpus, mem;
 };
@@ -59,8 +61,8 @@ bool fit_numa_is_more(const struct fit_numa *a, const struct fit_numa *b);
 struct fit_numa fit_best_numa(const struct work *w, uint32_t req,
                               uint32_t node);
 
-/* Wholly free GPUs in the link group with the most, and in all; and the fewest
- * groups for one task. */
+/* Returns the wholly free GPUs in the link group that has the most; *ret_all:
+ * in all groups; *ret_groups: the fewest groups for one task. */
 int64_t fit_best_links(const struct work *w, uint32_t req, uint32_t node,
                        int64_t *ret_groups, int64_t *ret_all);
 
@@ -71,16 +73,17 @@ static inline size_t fit_max_cpus(const struct snap *s, uint32_t req)
 }
 
 /*
- * Choose devices for one of `left` tasks that the job still gets on the node,
- * on which they fit, and take all that it holds; its GPUs become own_gpus. The
- * caller sets cpu_first; use must hold fit_max_cpus() entries.  Returns how
- * many were filled.
+ * Choose devices for one of the `left` tasks that the job still gets on the
+ * node and that fit there, and take from the counters all that this task holds;
+ * add its GPUs to own_gpus. The caller sets ret->cpu_first; use must hold
+ * fit_max_cpus() entries. Returns how many of these were filled.
  */
 uint32_t fit_task(struct work *w, uint32_t req, uint32_t node, int64_t left,
                   struct snap_task *ret, struct snap_cpu_use *use);
 
-/* Whether enough CPUs for a suspended task are free on its node again; and take
- * CPUs: its old ones if they are free, else others. */
+/* fit_cpus_again(): whether enough CPUs for a suspended task are free on its
+ * node. fit_resume(): take CPUs for it, the old ones if they are free, else
+ * others; returns how many entries of use were filled. */
 bool fit_cpus_again(const struct work *w, uint32_t req,
                     const struct snap_task *had);
 uint32_t fit_resume(struct work *w, uint32_t req, const struct snap_task *had,

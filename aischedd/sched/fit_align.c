@@ -8,7 +8,7 @@ static int64_t min(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* How many tasks fit by one amount. */
+/* Returns how many tasks fit by one amount, at most max. */
 static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
 {
 	if (!amount)
@@ -16,7 +16,7 @@ static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
 	return nfree < amount ? 0 : min(nfree / amount, max);
 }
 
-/* How many parts of a device are free. The amount may be negative while claims
+/* Returns how many parts of this size are free. nfree may be < 0 while claims
  * wait for evicted jobs to end. */
 static int64_t parts_of(int64_t nfree, int64_t part)
 {
@@ -25,7 +25,7 @@ static int64_t parts_of(int64_t nfree, int64_t part)
 
 /* --- the room of a part of a node -------------------------------------- */
 
-/* How many fractions or partitions fit on a device. */
+/* Returns how many fractions or partitions of the request fit on a device. */
 static int64_t shares_on(const struct work *w, uint32_t req, uint32_t node,
                          uint32_t device)
 {
@@ -81,7 +81,8 @@ void fit_align_threads(const struct work *w, uint32_t node, uint32_t numas,
 	}
 }
 
-/* Whole CPUs come from idle ones; a fraction fills a shared one first. */
+/* Whole CPUs are taken from idle ones, a fraction from a shared one if
+ * possible. */
 int64_t fit_align_cpus(const struct work *w, uint32_t req, uint32_t node,
                        uint32_t numas, int64_t max)
 {
@@ -96,8 +97,8 @@ int64_t fit_align_cpus(const struct work *w, uint32_t req, uint32_t node,
 		fit_align_threads(w, node, numas, part, &idle, &shares);
 	if (!part)
 		return fit_amount(idle, whole, max);
-	/* How many idle CPUs n tasks take: their whole ones, and one for each
-	 * 1000 / part fractions that do not fit in shared ones. */
+	/* n tasks take n * whole idle CPUs, and one more for each 1000 / part
+	 * fractions that do not fit in shared ones. */
 	n = whole ? min(max, idle / whole)
 	          : min(max, shares + idle * (1000 / part));
 	while (n > shares &&
@@ -127,8 +128,8 @@ int64_t fit_align_mem(const struct work *w, uint32_t node, uint32_t numas)
 	return here - elsewhere;
 }
 
-/* How many tasks fit in the memory of these NUMA nodes. Each task uses all of
- * them, in proportion to their sizes. */
+/* Returns how many tasks fit in the memory of these NUMA nodes, at most max.
+ * Each task uses all of the NUMA nodes, in proportion to their sizes. */
 static int64_t fit_mem(const struct work *w, uint32_t req, uint32_t node,
                        uint32_t numas, int64_t max)
 {
@@ -180,14 +181,14 @@ uint32_t fit_align_next(uint32_t set, uint32_t n, uint32_t size)
 		up = set << 1;
 		return set >> (SNAP_NUMAS - 1) || (end && up >= end) ? 0 : up;
 	}
-	/* The next larger number with the same number of bits. */
+	/* Compute the next larger number with the same number of bits set. */
 	low = set & -set;
 	up = set + low;
 	up |= ((set ^ up) >> 2) / low;
 	return up < end ? up : 0;
 }
 
-/* The amounts of each NUMA node of a node when it is empty. */
+/* The total amounts of each NUMA node of a node. */
 struct totals {
 	int64_t gpu[SNAP_NUMAS], cpu[SNAP_NUMAS], mem[SNAP_NUMAS];
 };
@@ -243,11 +244,12 @@ uint32_t fit_align_span(const struct work *w, uint32_t req, uint32_t node)
 
 /* --- the choice -------------------------------------------------------- */
 
-/* How well a task would fit a set: less is better. */
+/* How well a set of NUMA nodes suits a task: less is better, in this order. */
 struct fitness {
-	uint32_t groups; /* of its GPUs and those that its job has */
+	uint32_t groups; /* link groups of the task's GPUs and those that its
+	                    job has already */
 	struct fit_damage damage;
-	int64_t gpu, idle; /* free there */
+	int64_t gpu, idle; /* GPUs and idle CPUs that are free in the set */
 };
 
 static int64_t gpus_free(const struct work *w, uint32_t req, uint32_t node,
@@ -297,8 +299,9 @@ static bool is_fitter(const struct fitness *a, const struct fitness *b)
 	return a->idle < b->idle;
 }
 
-/* Whether a task breaks up an idle CPU. It only does so if no shared CPU has
- * enough left, whatever it wishes for: fit_count() relies on that. */
+/* Whether the fraction of a CPU would be taken from an idle one in this set
+ * although a shared CPU elsewhere has enough left. That is never done, not even
+ * for a better set: fit_count() relies on it. */
 static bool breaks_cpu(const struct work *w, uint32_t req, uint32_t node,
                        uint32_t numas)
 {
@@ -311,8 +314,9 @@ static bool breaks_cpu(const struct work *w, uint32_t req, uint32_t node,
 	return !here && all;
 }
 
-/* The most link groups in which the job's GPUs may be, with those of this task
- * and `more` for the tasks after it. */
+/* All GPUs of the job on the node must be in at most `groups` link groups
+ * (UINT32_MAX: any number): those that it has, those of this task, and `more`
+ * for the tasks after it. */
 struct link_bound {
 	uint32_t groups, more;
 };
@@ -336,8 +340,8 @@ static bool leaves_links(const struct work *w, uint32_t req, uint32_t node,
 		   own | gpus, bound->more) <= bound->groups;
 }
 
-/* The best set of this many NUMA nodes, among these GPUs, that keeps the bound;
- * false if there is none. */
+/* Find the best set of this many NUMA nodes, using only these GPUs, that keeps
+ * the bound. Returns false if there is none. */
 static bool best_set(const struct work *w, uint32_t req, uint32_t node,
                      uint32_t size, uint64_t gpus,
                      const struct link_bound *bound, struct fit_where *ret)
@@ -372,7 +376,9 @@ bool fit_align_links(const struct work *w, uint32_t req, uint32_t node)
 	       fit_devices_nlinks(w, node) > 1;
 }
 
-/* The GPUs of the link groups that are best for all of the job's tasks. */
+/* Returns the GPUs of those link groups that are best for all tasks that the
+ * job still gets on the node; ALL_GPUS if links do not matter or there are too
+ * few GPUs. */
 static uint64_t groups_for(const struct work *w, uint32_t req, uint32_t node,
                            int64_t left)
 {
@@ -390,7 +396,7 @@ static uint64_t groups_for(const struct work *w, uint32_t req, uint32_t node,
 	return fit_devices_linked(w, node, set, gpus | own);
 }
 
-/* The bound for a task, the first of the last `left`. */
+/* Returns the bound for the next task, after which left - 1 more follow. */
 static struct link_bound bound_of(const struct work *w, uint32_t req,
                                   uint32_t node, int64_t left)
 {
@@ -405,8 +411,9 @@ static struct link_bound bound_of(const struct work *w, uint32_t req,
 	return ret;
 }
 
-/* The smallest set between two sizes, if possible among the GPUs of *ret; a
- * smaller set matters more than the groups, unless these are demanded. */
+/* Find the smallest set with a size between two bounds. Use only the GPUs of
+ * ret->gpus if possible. A smaller set matters more than that, unless links are
+ * demanded (--links strict). Returns false if there is no set. */
 static bool smallest_set(const struct work *w, uint32_t req, uint32_t node,
                          uint32_t from, uint32_t to, int64_t left,
                          struct fit_where *ret)

@@ -3,8 +3,8 @@
  *
  * A task takes all its devices from a set of NUMA nodes: from one if it asks
  * for --numa strict, else from as few as possible.  The least number on the
- * empty node is its span.  All sets are tried on nodes of up to ALIGN_NUMAS
- * NUMA nodes; on others those of neighbours by number.
+ * empty node is its span.  On nodes with up to ALIGN_NUMAS NUMA nodes all sets
+ * are tried; on others only sets of consecutive NUMA nodes.
  */
 #ifndef AISCHEDD_SCHED_FIT_ALIGN_H
 #define AISCHEDD_SCHED_FIT_ALIGN_H
@@ -13,41 +13,44 @@
 
 enum { ALIGN_NUMAS = 8 };
 
-/* How many tasks fit by the devices and the memory of a part of the node, at
- * most max. */
+/* Returns how many tasks fit into a part of the node, by its devices and
+ * memory, at most max. */
 int64_t fit_align_room(const struct work *w, uint32_t req, uint32_t node,
                        const struct fit_where *at, int64_t max);
 
-/* Whether the devices for a task can lie in one NUMA node or in several. */
+/* Whether the request asks for anything that belongs to NUMA nodes on this
+ * node: GPUs, CPUs of a slice, or memory that is counted by NUMA node. */
 bool fit_align_has_devices(const struct work *w, uint32_t req, uint32_t node);
 
-/* The span of a task; 0: it does not even fit on the empty node. */
+/* Returns the span of a task, or 0 if it does not fit even on the empty node.
+ */
 uint32_t fit_align_span(const struct work *w, uint32_t req, uint32_t node);
 
-/* The sets of this size among n NUMA nodes, one after the other; begin with 0.
- * Returns 0 after the last. */
+/* Returns the next set of this size among n NUMA nodes after `set` (0: the
+ * first), or 0 after the last. */
 uint32_t fit_align_next(uint32_t set, uint32_t n, uint32_t size);
 
 /*
- * Find the part of the node for one of `left` tasks: as its request demands,
- * and as far as possible as it wishes. Returns false if its demands cannot be
- * met.
+ * Find the part of the node for one of `left` tasks: one that meets the demands
+ * of the request and as much as possible of what it prefers. Returns false if
+ * the demands cannot be met.
  */
 bool fit_align_choose(const struct work *w, uint32_t req, uint32_t node,
                       int64_t left, struct fit_where *ret);
 
-/* The same by CPUs alone. */
+/* Returns how many tasks fit into these NUMA nodes by their CPUs alone, at most
+ * max. */
 int64_t fit_align_cpus(const struct work *w, uint32_t req, uint32_t node,
                        uint32_t numas, int64_t max);
 
-/* Idle CPUs in a part of the node, and how many fractions of a CPU fit in
- * shared ones. */
+/* Count the idle CPUs of these NUMA nodes, and how often a fraction `part` of a
+ * CPU fits into CPUs that are shared already. */
 void fit_align_threads(const struct work *w, uint32_t node, uint32_t numas,
                        int64_t part, int64_t *ret_idle, int64_t *ret_shares);
 
-/* The memory that tasks bound to these NUMA nodes can have there. Memory that
- * is there because its own NUMA node is full does not count: it may be
- * anywhere. */
+/* Returns the free memory of these NUMA nodes that tasks bound to them can rely
+ * on. Where tasks use more than a NUMA node has, the excess may be anywhere on
+ * the node, so it is subtracted here, too. */
 int64_t fit_align_mem(const struct work *w, uint32_t node, uint32_t numas);
 
 /* Whether the links of the request's GPUs matter on this node. */

@@ -68,7 +68,7 @@ uint64_t fit_devices_whole(const struct work *w, uint32_t req, uint32_t node,
 	return ret;
 }
 
-/* The lowest n of the set. */
+/* Returns the lowest n devices of the set. */
 static uint64_t lowest(uint64_t set, uint32_t n)
 {
 	uint64_t ret = 0;
@@ -94,14 +94,14 @@ static uint64_t alike(const uint8_t *number, uint64_t set, int d)
 
 struct picking {
 	const uint8_t *link, *numa;
-	uint64_t nfree; /* all that are wholly free, of any type */
-	uint64_t own;   /* the job has these already */
+	uint64_t nfree; /* all GPUs that are wholly free, of any type */
+	uint64_t own;   /* GPUs of the node that the job has already */
 };
 
 struct price {
 	struct fit_damage damage;
-	uint32_t nfree; /* in its NUMA node */
-	uint32_t left;  /* in the part that it is taken from */
+	uint32_t nfree; /* free GPUs in the same NUMA node */
+	uint32_t left;  /* GPUs in the part from which it is taken */
 };
 
 static struct fit_damage damage_of(const struct picking *p, uint64_t chosen)
@@ -159,15 +159,17 @@ static bool is_cheaper(const struct price *a, const struct price *b)
 static uint64_t pick_in_group(const struct picking *p, uint64_t set,
                               uint32_t n);
 
-/* A part of the set: GPUs with the same number, from which n are taken. */
+/* A part of the set: the GPUs of one link group or NUMA node, and which of them
+ * would be taken. */
 struct part {
 	uint64_t mask, chosen;
 	bool own, enough;
 	struct price price;
 };
 
-/* The best part first: one of a group that the job already has, as it costs
- * nothing; else one that is enough, at the lowest price; else the largest. */
+/* Whether part a is better than b. Best is a link group of which the job has
+ * GPUs already; then a part with enough GPUs, at the lowest price; then the
+ * largest. */
 static bool is_better(const struct part *a, const struct part *b)
 {
 	if (!b->mask)
@@ -181,7 +183,8 @@ static bool is_better(const struct part *a, const struct part *b)
 	return count(a->mask) > count(b->mask);
 }
 
-/* Take n from as few parts as possible. */
+/* Choose n GPUs of the set from as few parts as possible. number: by GPU, its
+ * link group or its NUMA node, which divides the set into parts. */
 static uint64_t pick_parts(const struct picking *p, const uint8_t *number,
                            uint64_t set, uint32_t n)
 {
@@ -287,8 +290,8 @@ uint32_t fit_devices_fewest(const struct work *w, uint32_t node, uint64_t set,
 
 /* --- GPUs of a task ---------------------------------------------------- */
 
-/* Pick the fullest device with enough left; among equals, the one in the link
- * group with the fewest free. Returns 0 if there is none. */
+/* Returns the fullest shared device with enough left; among equals, the one
+ * whose link group has least free. Returns 0 if there is none. */
 static uint64_t pick_shared(const struct work *w, uint32_t req, uint32_t node,
                             const struct fit_where *at)
 {
@@ -345,8 +348,9 @@ void fit_devices_gpus(const struct work *w, uint32_t req,
 
 /* --- CPUs of a task ---------------------------------------------------- */
 
-/* The NUMA node for n idle CPUs: near (if given) if it has enough, else the
- * smallest with enough, else near if it has any, else the largest. */
+/* Returns the NUMA node for n idle CPUs: `near` (unless -1) if it has enough;
+ * else the one with the fewest that are enough; else `near` if it has any; else
+ * the one with the most. */
 static int best_numa(const uint32_t idle[SNAP_NUMAS], uint32_t n, int near)
 {
 	int best = 0;
@@ -365,12 +369,13 @@ static int best_numa(const uint32_t idle[SNAP_NUMAS], uint32_t n, int near)
 struct cpu_slice {
 	uint32_t n;
 	const int64_t *nfree;
-	const uint16_t *id; /* of the core */
+	const uint16_t *id; /* number of the core */
 	const uint8_t *numa;
-	struct work_core *core; /* idle counts, less the CPUs chosen so far */
-	/* likewise in each NUMA node, if the task may go there */
+	/* by core: its idle CPUs, less those chosen so far */
+	struct work_core *core;
+	/* the same by NUMA node, where the task may have CPUs */
 	uint32_t idle[SNAP_NUMAS];
-	uint32_t numas; /* bit i: the task may go to NUMA node i */
+	uint32_t numas; /* bit i: the task may have CPUs of NUMA node i */
 	struct snap_cpu_use *use;
 	uint32_t nuse;
 };
@@ -406,8 +411,8 @@ static bool is_chosen(const struct cpu_slice *sl, uint32_t cpu)
 	return false;
 }
 
-/* The core for n CPUs: a whole one not larger than n, else the one with the
- * fewest idle CPUs that are enough, else the one with the most. */
+/* Returns the core for n CPUs: an idle core with at most n CPUs; else the one
+ * with the fewest idle CPUs that are enough; else the one with the most. */
 static uint16_t best_core(const struct cpu_slice *sl, int numa, uint32_t n)
 {
 	uint32_t best = 0, had = 0;
@@ -428,7 +433,7 @@ static uint16_t best_core(const struct cpu_slice *sl, int numa, uint32_t n)
 	return sl->id[best];
 }
 
-/* Choose n of the idle CPUs of a core, and take milli of each. */
+/* Choose n idle CPUs of a core, and use `milli` thousandths of each. */
 static void choose_in_core(struct cpu_slice *sl, uint16_t id, uint32_t n,
                            uint16_t milli)
 {

@@ -1,12 +1,12 @@
 /*
  * fit_devices.h - which GPUs and CPUs of a node a task gets
  *
- * Whole GPUs from as few link groups as possible, or the fullest that is
- * shared; CPUs of whole cores near the GPUs. The rest should be of most use to
- * other tasks: among choices that are as good otherwise, take those that
- * break up the fewest blocks of 8, 4 and 2 GPUs that are linked and in one NUMA
- * node, then those in the NUMA node with the fewest free. The caller knows that
- * the task fits (fit.h).
+ * Choose whole GPUs from as few link groups as possible, or for a fraction the
+ * fullest shared GPU; choose CPUs of whole cores near the GPUs. What stays free
+ * should be of most use to other tasks: among choices that are as good
+ * otherwise, take those that break up the fewest blocks of 8, 4 and 2 GPUs that
+ * are linked and in one NUMA node, then those in the NUMA node with the fewest
+ * free GPUs. The caller knows that the task fits (fit.h).
  */
 #ifndef AISCHEDD_SCHED_FIT_DEVICES_H
 #define AISCHEDD_SCHED_FIT_DEVICES_H
@@ -30,8 +30,9 @@ static inline bool fit_devices_is_type(const struct snap *s, uint32_t req,
 	       s->gpu.type[device] == s->req.gpu_type[req];
 }
 
-/* Return one more than the highest number of a NUMA node, or of a link group,
- * on the node. */
+/* Set work.nnumas and work.nlinks of the node. The two functions below return
+ * them and call this if needed: one more than the highest number of a NUMA
+ * node, or of a link group, on the node. */
 void fit_devices_look_up(const struct work *w, uint32_t node);
 
 static inline uint32_t fit_devices_nnumas(const struct work *w, uint32_t node)
@@ -48,33 +49,36 @@ static inline uint32_t fit_devices_nlinks(const struct work *w, uint32_t node)
 	return w->nlinks[node];
 }
 
-/* The GPUs of the request's type, free or not. */
+/* Returns the node's GPUs of the request's type, free or not, as bits. */
 uint64_t fit_devices_all(const struct work *w, uint32_t req, uint32_t node);
 
-/* The GPUs of the request's type that are wholly free there. */
+/* Returns the GPUs of the request's type in this part of the node that are
+ * wholly free, as bits. */
 uint64_t fit_devices_whole(const struct work *w, uint32_t req, uint32_t node,
                            const struct fit_where *at);
 
-/* The blocks of 8, 4 and 2 that a choice breaks up beyond those it uses itself.
- */
+/* How many blocks of 8, 4 and 2 linked GPUs a choice breaks up beyond those it
+ * fills. */
 enum { NBLOCKS = 3 };
 
 struct fit_damage {
 	uint32_t blocks[NBLOCKS]; /* the largest first */
 };
 
-/* Choose n GPUs of the set, which has enough, for a job that has the own ones:
- * from the fewest link groups, then with the least damage. */
+/* Choose n GPUs of the set, which has enough, for a job that already has the
+ * GPUs in `own`: from the fewest link groups, then with the least damage. */
 uint64_t fit_devices_pick(const struct work *w, uint32_t node, uint64_t set,
                           uint64_t own, uint32_t n,
                           struct fit_damage *ret_damage);
 
-/* All GPUs of the set that are in a link group with one of these. */
+/* Returns those GPUs of the set that are in the same link group as one of `to`.
+ */
 uint64_t fit_devices_linked(const struct work *w, uint32_t node, uint64_t set,
                             uint64_t to);
 
-/* The number of link groups of these GPUs; and of the fewest groups that n GPUs
- * of the set could need in addition to those of the own ones. */
+/* fit_devices_ngroups(): the number of link groups of these GPUs.
+ * fit_devices_fewest(): the fewest groups that n GPUs of the set need in
+ * addition to those of `own`. */
 uint32_t fit_devices_ngroups(const struct work *w, uint32_t node,
                              uint64_t gpus);
 uint32_t fit_devices_fewest(const struct work *w, uint32_t node, uint64_t set,
@@ -84,7 +88,7 @@ uint32_t fit_devices_fewest(const struct work *w, uint32_t node, uint64_t set,
 void fit_devices_gpus(const struct work *w, uint32_t req,
                       const struct fit_where *at, struct snap_task *task);
 
-/* CPUs of a task, near the GPUs that it has; returns how many. */
+/* Choose CPUs for a task, near the GPUs that it has. Returns how many. */
 uint32_t fit_devices_cpus(const struct work *w, uint32_t req,
                           const struct snap_task *task, uint32_t numas,
                           struct snap_cpu_use *use);

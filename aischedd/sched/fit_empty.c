@@ -6,7 +6,7 @@
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/verdict.h"
 
-/* The nodes to count. */
+/* Which nodes are counted. */
 enum ever_nodes {
 	EVER_ALL,
 	EVER_UP,    /* up, whether or not their runner is ready */
@@ -34,7 +34,7 @@ struct fit_empty *fit_empty_new(const struct snap *snap, struct match *match,
 	return e;
 }
 
-/* How many tasks fit on a node, at most max. */
+/* Returns how many tasks fit on the empty node, at most max. */
 static int64_t count_on(const struct fit_empty *e, uint32_t req, uint32_t node,
                         int64_t max)
 {
@@ -56,7 +56,9 @@ static bool counts(const struct fit_empty *e, const struct allowed *a,
 	return which != EVER_USABLE || s->pool.ready[s->node.pool[node]];
 }
 
-/* Add the tasks that fit on the nodes, until there are enough. */
+/* Returns `got` plus the tasks that fit on these nodes, at most the job's
+ * minimum. If the job has a number of nodes, count nodes by the tasks that fit
+ * (nodes_with) instead. */
 static uint32_t count_nodes(const struct fit_empty *e, uint32_t req,
                             const uint32_t *node, uint32_t n,
                             enum ever_nodes which, uint32_t got)
@@ -82,7 +84,8 @@ static uint32_t count_nodes(const struct fit_empty *e, uint32_t req,
 	return got;
 }
 
-/* How many tasks fit on the best n nodes that count_nodes() has seen. */
+/* Returns how many tasks fit on the exact number of nodes, the best ones that
+ * count_nodes() has seen. */
 static uint32_t take_best(const struct fit_empty *e, uint32_t req)
 {
 	uint32_t tasks = e->snap->req.min_tasks[req],
@@ -95,7 +98,7 @@ static uint32_t take_best(const struct fit_empty *e, uint32_t req)
 		got += (uint64_t)k * fit;
 		n -= k;
 	}
-	/* Too few nodes are left for some of the tasks. */
+	/* Each node that is missing costs at least a task. */
 	return (uint32_t)(got < tasks - n ? got : tasks - n);
 }
 
@@ -112,21 +115,21 @@ static uint32_t count_end(const struct fit_empty *e, uint32_t req, uint32_t got)
 	return e->snap->req.nodes[req] ? take_best(e, req) : got;
 }
 
-/* The tasks of whole segments for which count_nodes() found room. */
+/* Returns the tasks of whole segments for which count_nodes() found room. */
 static uint32_t count_segments(const struct fit_empty *e, uint32_t req,
                                uint32_t got)
 {
 	const struct snap *s = e->snap;
 	uint32_t part = snap_segment_part(s, req);
 
-	/* Each node takes one whole part of a segment, or nothing. */
+	/* Each node holds one whole part of a segment, or nothing. */
 	if (s->req.nodes[req])
 		got = e->nodes_with[part] * part;
 	return (uint32_t)snap_segments(s, req, got);
 }
 
-/* How many would fit in the domain of the level that holds most; of segments,
- * in all of them. */
+/* Returns how many tasks would fit in the domain of the level that holds the
+ * most; if the job has segments, in all domains of the level together. */
 static uint32_t count_at(const struct fit_empty *e, uint32_t req, uint8_t level,
                          enum ever_nodes which)
 {
@@ -151,7 +154,7 @@ static uint32_t count_at(const struct fit_empty *e, uint32_t req, uint8_t level,
 	return best < tasks ? best : tasks;
 }
 
-/* How many tasks would fit in the pool with these classes. */
+/* Returns how many tasks would fit in the pool that has these classes. */
 static uint32_t count_in_pool(const struct fit_empty *e, uint32_t req,
                               uint8_t level, const uint32_t *class, uint32_t n,
                               enum ever_nodes which)
@@ -171,8 +174,8 @@ static uint32_t count_in_pool(const struct fit_empty *e, uint32_t req,
 	return count_end(e, req, got);
 }
 
-/* How many of the request's tasks would fit in the pool that holds the most,
- * all in one domain of the level (LEVEL_NONE: anywhere). */
+/* Returns how many of the request's tasks would fit in the pool that holds the
+ * most, all in one domain of the level (LEVEL_NONE: anywhere). */
 static uint32_t count_tasks(const struct fit_empty *e, uint32_t req,
                             uint8_t level, enum ever_nodes which)
 {
@@ -200,8 +203,8 @@ static uint32_t count_tasks(const struct fit_empty *e, uint32_t req,
 	return best;
 }
 
-/* Count the nodes with room for a task that have a counted part of the
- * constraint. */
+/* Count the nodes with room for a task on which a counted part of the
+ * constraint holds. */
 static uint32_t count_counted(const struct fit_empty *e, uint32_t req,
                               uint32_t part, enum ever_nodes which)
 {
@@ -220,7 +223,8 @@ static uint32_t count_counted(const struct fit_empty *e, uint32_t req,
 	return n;
 }
 
-/* The first counted part for which there are too few nodes, or ncounts. */
+/* Returns the first counted part for which there are too few nodes, or ncounts;
+ * *ret_nodes: how many there are. */
 static uint32_t too_few(const struct fit_empty *e, uint32_t req,
                         enum ever_nodes which, uint32_t *ret_nodes)
 {
@@ -245,7 +249,8 @@ static bool could_hold(const struct fit_empty *e, uint32_t req,
 	           match_req(e->match, req)->ncounts;
 }
 
-/* The first node which the request may use and that is not up. */
+/* Returns the first node that the request may use and that is not up, or
+ * SNAP_NONE. */
 static uint32_t first_down(const struct fit_empty *e, uint32_t req)
 {
 	const struct allowed *a = match_req(e->match, req);
@@ -272,8 +277,9 @@ static int64_t total_of(const struct snap *s, uint32_t node, enum resource res)
 	                        : (int64_t)1000 * snap_node_ngpus(s, node);
 }
 
-/* The largest total amount of a node that the request may use, and the first
- * such node; SNAP_NONE and 0 if it may use none. */
+/* Returns the first of the nodes that the request may use with the largest
+ * total of a resource, which becomes *ret_amount; SNAP_NONE and 0 if it may use
+ * none. */
 static uint32_t largest(const struct fit_empty *e, uint32_t req,
                         enum resource res, int64_t *ret_amount)
 {
@@ -311,8 +317,8 @@ static uint32_t unready_pool(const struct snap *s, uint32_t req)
 	return SNAP_NONE;
 }
 
-/* Report that only NUMA alignment fails, naming the node with the most on one
- * NUMA node; returns false if that is not the reason. */
+/* Put into *v that only NUMA alignment fails, with the node that has the most
+ * on one NUMA node. Returns false if that is not the reason. */
 static bool explain_numa(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	const struct allowed *a = match_req(e->match, req);
@@ -347,7 +353,7 @@ static bool explain_numa(struct fit_empty *e, uint32_t req, struct verdict *v)
 	return found;
 }
 
-/* Whether a task would fit on some node if its links did not matter. */
+/* Whether a task would fit on some node without its demand for links. */
 static bool needs_no_links(struct fit_empty *e, uint32_t req)
 {
 	bool fits;
@@ -358,7 +364,7 @@ static bool needs_no_links(struct fit_empty *e, uint32_t req)
 	return fits;
 }
 
-/* Report the need of one task that exceeds every node, even an empty one. */
+/* Put into *v what one task needs that no node has, even when it is empty. */
 static void explain_never(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	static const enum resource by_scarcity[] = { RES_GPU, RES_CPU,
@@ -390,7 +396,8 @@ static void explain_never(struct fit_empty *e, uint32_t req, struct verdict *v)
 		v->what = WHAT_NUMA;
 }
 
-/* Whether fewer nodes have room for a task than the request needs. */
+/* Whether fewer nodes have room for a task than the request needs; if so, *v
+ * says so. */
 static bool too_few_nodes(const struct fit_empty *e, uint32_t req,
                           struct verdict *v)
 {
@@ -413,7 +420,7 @@ static bool too_few_nodes(const struct fit_empty *e, uint32_t req,
 	return true;
 }
 
-/* Report the need of the whole job that cannot be met, even if all nodes are
+/* Put into *v what the job needs that it cannot have, even if all nodes are
  * empty. */
 static void explain(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
@@ -453,7 +460,7 @@ bool fit_empty_holds(struct fit_empty *e, uint32_t row, struct verdict *v)
 	v->lack.got = got;
 	v->why = WHY_NeverFits;
 	if (pool != SNAP_NONE) {
-		/* Some nodes of this pool may not be known yet. */
+		/* The pool may have more nodes than are known so far. */
 		v->why = WHY_RunnerDown;
 		v->name = pool;
 	} else {

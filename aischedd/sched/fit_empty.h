@@ -13,7 +13,7 @@ struct fit_empty {
 	const struct snap *snap;
 	struct match *match;
 	struct work *empty;
-	uint8_t *known; /* by node: 1 if filled in there */
+	uint8_t *known; /* by node: 1 if `empty` is filled in for it */
 	const struct domains *domains;
 	uint32_t *nodes_with; /* scratch: nodes by tasks that fit */
 	uint8_t *usable;      /* scratch, by class */
@@ -25,14 +25,14 @@ struct fit_empty *fit_empty_new(const struct snap *snap, struct match *match,
                                 struct arena *arena);
 
 /*
- * Whether the nodes of its pools, up or not, could hold the row's first job. If
- * not, *v is NeverFits with its numbers; or RunnerDown if a pool whose runner
- * is not ready may have more nodes.
+ * Whether the nodes of the pools that the row may use, up or not, could hold
+ * its first job. If not, *v is NeverFits with its numbers; or RunnerDown if a
+ * pool whose runner is not ready may have more nodes.
  */
 bool fit_empty_holds(struct fit_empty *e, uint32_t row, struct verdict *v);
 
-/* Whether those nodes that are up could hold it; if not, *v is NodeDown or
- * RunnerDown. */
+/* Whether the nodes that are up could hold the row's first job; if not, *v is
+ * NodeDown or RunnerDown. */
 bool fit_empty_holds_up(const struct fit_empty *e, uint32_t row,
                         struct verdict *v);
 

@@ -53,7 +53,8 @@ bool fit_mig_is_sound(const struct work *w, uint32_t node, int64_t device)
 	        w->device[device] == 1000 - 1000 * count(used) / all);
 }
 
-/* Find the slices in use of a device; false: something else is on it. */
+/* Find which slices of a device are in use. Returns false if the device cannot
+ * have partitions or is used otherwise. */
 static bool is_parted(const struct work *w, uint32_t node, uint32_t device,
                       uint8_t *ret_used)
 {
@@ -65,7 +66,7 @@ static bool is_parted(const struct work *w, uint32_t node, uint32_t device,
 	return w->device[device] == 1000 - 1000 * count(*ret_used) / all;
 }
 
-/* The free slices, if their order did not matter. */
+/* Returns the slices of a device that are not in use. */
 static uint8_t loose(const struct work *w, uint32_t node, uint8_t used)
 {
 	return (uint8_t)(((1u << mig_units(w->snap->node.mig[node])) - 1) &
@@ -86,7 +87,7 @@ int64_t fit_mig_count(const struct work *w, uint32_t req, uint32_t node,
 
 /* A partition that a task could get; less is better. */
 struct choice {
-	bool whole;           /* nothing is on the device yet */
+	bool whole;           /* the device is not used yet */
 	int64_t damage, left; /* thousandths of the device */
 	uint8_t units;
 	uint32_t gpu;
@@ -102,7 +103,7 @@ static bool is_better(const struct choice *a, const struct choice *b)
 	                              : a->left < b->left;
 }
 
-/* The best partition on a device that is not used by others. */
+/* Returns the best partition on a device; .units is 0 if there is none. */
 static struct choice best_on(const struct work *w, uint32_t req, uint32_t node,
                              uint32_t gpu, uint8_t used)
 {

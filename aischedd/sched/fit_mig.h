@@ -2,11 +2,11 @@
  * fit_mig.h - partitions of GPUs
  *
  * A GPU is used whole, or by fractions, or by partitions, never by two of them.
- * A partition goes to a GPU that has others, if it fits there, and should block
- * the least of what else the GPU could have: for each profile, the places where
- * it no longer fits though there are slices enough for it, weighed by its size.
- * Among equals the fullest GPU, and there the highest start, so that the large
- * profiles, which start low, stay possible.
+ * A partition goes to a GPU that already has partitions, if it fits there, and
+ * to the place where it blocks the least: for each profile, the places where
+ * the profile no longer fits although enough slices are free, weighed by its
+ * size. Ties go to the fullest GPU, and there to the highest start, so that the
+ * large profiles, which start low, stay possible.
  */
 #ifndef AISCHEDD_SCHED_FIT_MIG_H
 #define AISCHEDD_SCHED_FIT_MIG_H
@@ -14,7 +14,8 @@
 #include "aischedd/sched/fit_devices.h"
 #include "libcommon/mig.h"
 
-/* Slices as counters of 8 bits each, and which of them are not 0. */
+/* fit_mig_spread() turns slices, a bit each, into counters of 8 bits each;
+ * fit_mig_used() returns a bit for each counter that is not 0. */
 static inline int64_t fit_mig_spread(uint8_t units)
 {
 	uint64_t one =
@@ -38,10 +39,12 @@ static inline uint8_t fit_mig_used(int64_t slices)
 /* Whether any node can have partitions. */
 bool fit_mig_any(const struct snap *s);
 
-/* By model and slices in use: the damage done, as summed up above. */
+/* Returns a table by model and slices in use: how much is blocked, summed up as
+ * described above. */
 uint16_t (*fit_mig_blocked(struct arena *arena))[256];
 
-/* Whether a device has only partitions that are apart, or none. */
+/* Whether the device has no partitions, or has only partitions, of which no two
+ * overlap. */
 bool fit_mig_is_sound(const struct work *w, uint32_t node, int64_t device);
 
 /* How many partitions that the request asks for fit on a device. */
@@ -52,8 +55,8 @@ int64_t fit_mig_count(const struct work *w, uint32_t req, uint32_t node,
 void fit_mig_pick(const struct work *w, uint32_t req,
                   const struct fit_where *at, struct snap_task *task);
 
-/* The GPU of the node with the most slices free for partitions: its number.
- * Returns how many are free, 0 if there is none. */
+/* Set *ret_gpu to the GPU of the node that has the most slices free for
+ * partitions. Returns how many, or 0 if there is none. */
 int64_t fit_mig_best(const struct work *w, uint32_t node, int64_t *ret_gpu);
 
 #endif

@@ -8,21 +8,23 @@
 #include "libcommon/map.h"
 
 /*
- * The bits of a node describe all that a request can ask about: one word for
- * its size; the words that hold because of its features and taints, if rules or
- * taints name them; which of these are taints; and the GPU types that requests
- * name.
+ * The bits of a node describe everything that requests can ask about. The first
+ * 64 hold its pool, its size and the rank of its weight. Then come a bit for
+ * each word of a rule, a preference or a taint: it holds on the node; for each
+ * of these words: it is a taint of the node; for each GPU type that requests
+ * name; and for each model of GPU with partitions.
  */
 struct match {
 	const struct snap *snap;
 	struct arena *arena;
-	uint32_t *word_bit; /* by word; SNAP_NONE: no request asks */
+	/* by word; SNAP_NONE: no request or taint names it */
+	uint32_t *word_bit;
 	uint32_t *type_bit; /* likewise */
 	uint32_t *word_of;  /* by bit */
-	/* Words of rules that a feature may satisfy without being the
-	 * same word ("key", "key>2"), in chains by the hash of their
-	 * key; NULL: there are none. */
-	uint32_t *ask_first, *ask_next; /* by word: of its key; of this one */
+	/* Words of rules and preferences that may hold because of a feature
+	 * with another name, in chains by key; NULL: there are none. */
+	uint32_t *ask_first, *ask_next; /* by word: first of the chain of its
+	                                   key; next in the chain */
 	uint32_t nwords, ntypes;
 	/* first bit of taints, of types, of models, and one past the last */
 	size_t taints, types, models, nbits;
@@ -58,7 +60,8 @@ static void name_word(uint32_t *bit, uint32_t *n, uint32_t word)
 		bit[word] = (*n)++;
 }
 
-/* Whether a word is about features of other names: not "key=value". */
+/* Whether a word may hold because of a feature with another name: it is not of
+ * the form "key=value". */
 static bool asks(const char *word)
 {
 	size_t key = strcspn(word, "=<>");
@@ -71,8 +74,8 @@ static size_t key_hash(const char *word)
 	return hash_bytes(0, word, strcspn(word, "=<>"));
 }
 
-/* Chain the words of rules by their key, and give each word the chain of its
- * key, or of another one with the same hash. */
+/* Chain the words of rules and preferences by the hash of their key, and give
+ * each word the chain for its key. */
 static void chain_asks(struct match *m)
 {
 	const struct snap *s = m->snap;
@@ -110,7 +113,8 @@ static void name_words(struct match *m, const int32_t *rule, uint32_t from,
 	}
 }
 
-/* Give a bit to each word that a rule or a wish names. */
+/* Give a bit to each word that a rule or a preference names. Returns the length
+ * of the longest of them. */
 static uint32_t number_asked(struct match *m)
 {
 	const struct snap *s = m->snap;
@@ -140,7 +144,8 @@ static uint32_t number_asked(struct match *m)
 	return longest;
 }
 
-/* Give a bit to each word that a rule, a wish or a taint names. */
+/* Give a bit to each word that a rule, a preference or a taint names, and set
+ * where each group of bits begins. */
 static void number_words(struct match *m)
 {
 	const struct snap *s = m->snap;
@@ -190,7 +195,8 @@ static void list_weights(struct match *m)
 	}
 }
 
-/* The place of the node's weight among all, the least first. */
+/* Returns the rank of the node's weight among all weights: 0 for the least, at
+ * most UINT16_MAX. */
 static uint64_t weight_rank(const struct match *m, uint32_t node)
 {
 	const int64_t *at;
@@ -279,7 +285,8 @@ static void add_to_class(struct match *m, uint32_t class, uint32_t node)
 	m->class_of[node] = class;
 }
 
-/* The class of nodes with these bits: slot is open addressing, 0 empty. */
+/* Find or make the class of nodes with these bits. slot is a hash table with
+ * open addressing; 0 is empty. */
 static uint32_t find_class(struct match *m, uint32_t *slot, size_t mask,
                            const uint64_t *bits, size_t size)
 {
@@ -344,7 +351,7 @@ static void list_by_pool(struct match *m)
 	}
 }
 
-/* The nodes of each class, and the classes of each pool. */
+/* List the nodes of each class, and the classes in order of pools. */
 static void list_classes(struct match *m)
 {
 	uint32_t *node = arena_array(m->arena, uint32_t, m->snap->node.n);
@@ -403,7 +410,8 @@ uint32_t match_class_of(const struct match *m, uint32_t node)
 	return m->class_of[node];
 }
 
-/* Evaluate expressions; returns how many values they left on the stack. */
+/* Evaluate expressions in postfix. Returns how many values they leave on the
+ * stack. */
 static uint32_t rule_run(const struct match *m, const int32_t *rule,
                          uint32_t from, uint32_t to, const uint64_t *bits)
 {
@@ -416,7 +424,8 @@ static uint32_t rule_run(const struct match *m, const int32_t *rule,
 			continue;
 		}
 		if (rule_count(rule[i])) {
-			m->stack[n - 1] = true; /* does not hold on each node */
+			m->stack[n - 1] =
+			    true; /* a count need not hold on each node */
 			continue;
 		}
 		if (rule[i] == RULE_NOT) {
@@ -438,8 +447,8 @@ static bool rule_holds(const struct match *m, uint32_t from, uint32_t to,
 	return !rule_run(m, m->snap->rule, from, to, bits) || m->stack[0];
 }
 
-/* Whether a word of the rule holds because of the taint. Words that RULE_NOT
- * follows do not count: "not x" does not mean that x is welcome. */
+/* Whether a word of the request's constraint names the taint. Words before
+ * RULE_NOT do not count: "not x" does not tolerate x. */
 static bool names(const struct match *m, uint32_t req, uint32_t taint)
 {
 	const struct snap *s = m->snap;
@@ -456,8 +465,8 @@ static bool names(const struct match *m, uint32_t req, uint32_t taint)
 	return false;
 }
 
-/* Whether the request names all taints of the node: those that are soft, or
- * all others. */
+/* Whether the request's constraint names all soft taints of the node (soft), or
+ * all its other taints. */
 static bool tolerates(const struct match *m, uint32_t req, const uint64_t *bits,
                       bool soft)
 {
@@ -472,8 +481,9 @@ static bool tolerates(const struct match *m, uint32_t req, const uint64_t *bits,
 	return true;
 }
 
-/* The wishes of the request that the class grants, a bit each: the dearest is
- * the highest. A node without soft taints is the dearest of all. */
+/* Returns the preferences of the request that the class grants, a bit each, the
+ * most important in the highest bit. The most important of all is that there
+ * are no soft taints that the request does not name. */
 static uint32_t granted(const struct match *m, uint32_t req, uint32_t class)
 {
 	const struct snap *s = m->snap;
@@ -524,7 +534,8 @@ static bool class_allows(const struct match *m, uint32_t req,
 	return class_lack(m, req, c) == MATCH_NOTHING;
 }
 
-/* The index at which the part of a rule begins that ends before `end`. */
+/* Returns the index at which the part of a rule begins that ends before `end`.
+ */
 static uint32_t part_start(const struct snap *s, uint32_t end)
 {
 	for (int parts = 1; parts > 0;) {
@@ -588,15 +599,16 @@ static const uint64_t *named_nodes(const struct match *m, uint32_t req)
 	return only;
 }
 
-/* How soon the class is taken, the larger the sooner: by the wishes that it
- * grants, then by its weight. */
+/* Returns the rank of the class for the request, the larger the better: by the
+ * preferences that it grants, then by its weight. */
 static uint32_t standing(const struct match *m, uint32_t req, uint32_t class)
 {
 	return granted(m, req, class) << 16 |
 	       (UINT16_MAX - (uint32_t)(m->class[class].word[0] >> 48));
 }
 
-/* The nodes that the request names and that stand no lower than `least`. */
+/* Returns a bitmap of those nodes in `only` whose standing is at least `least`.
+ */
 static const uint64_t *best_named(const struct match *m, uint32_t req,
                                   const uint64_t *only, uint32_t least)
 {
@@ -615,7 +627,7 @@ static const uint64_t *best_named(const struct match *m, uint32_t req,
 	return best;
 }
 
-/* The classes that stand no lower than `least`. */
+/* Returns `a` with only those classes whose standing is at least `least`. */
 static struct allowed best_of(const struct match *m, uint32_t req,
                               const struct allowed *a, const uint32_t *stands,
                               uint32_t least)
@@ -638,7 +650,7 @@ static struct allowed best_of(const struct match *m, uint32_t req,
 	return best;
 }
 
-/* The highest standing below `above`; 0: there is none. */
+/* Returns the highest standing below `above`, or 0 if there is none. */
 static uint32_t next_lower(const uint32_t *stands, uint32_t n, uint64_t above)
 {
 	uint32_t next = 0;

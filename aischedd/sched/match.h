@@ -20,7 +20,7 @@ struct node_class {
 	bool mixed; /* some node has GPUs of more than one type */
 	uint32_t nnodes;
 	uint32_t *node;       /* ascending */
-	int64_t most[RES_N];  /* the most that one node of it has in total */
+	int64_t most[RES_N];  /* the largest total of any of its nodes */
 	const uint64_t *word; /* bits; see match.c */
 };
 
@@ -31,28 +31,30 @@ struct allowed {
 	const uint32_t *class; /* pools in order */
 	/* bit i: node i; NULL: all nodes of the classes */
 	const uint64_t *only;
-	/* Counts of its constraint: at least count[i] of its nodes are of
-	 * classes that have bit i. */
+	/* The counted parts of its constraint: at least count[i] of the job's
+	 * nodes must be of classes that have bit i in counted. */
 	uint32_t ncounts;
 	uint32_t count[CONSTRAINT_MAX_COUNTS];
-	const uint8_t *counted; /* by place in class */
-	/* Sets of classes to try in turn: first those that grant the dearest
-	 * wishes with the least weight, then also the next ones. The set of all
-	 * classes is not among them. */
+	const uint8_t *counted; /* by index in `class` */
+	/* Sets of classes to try in turn. The first has the classes that grant
+	 * the most important preferences and have the least weight; each
+	 * further set has the next ones, too. The set of all classes is not in
+	 * the list. */
 	uint32_t nbest;
 	const struct allowed *best;
 };
 
-/* The first thing that a node of any size lacks for a request, in the order of
- * looking: the larger, the closer the node comes. */
+/* The first thing that a node lacks for a request, apart from its size, in the
+ * order of the checks: the larger the value, the closer the node comes to being
+ * allowed. */
 enum match_lack {
 	MATCH_POOL, /* it is in none of the request's pools */
 	MATCH_GPU,
 	MATCH_GPU_TYPE,
 	MATCH_FEATURES,
-	MATCH_TAINTS, /* the constraint does not name its taints that are hard
-	               */
-	MATCH_NOTHING /* but the request may exclude it */
+	MATCH_TAINTS, /* the constraint does not name all its hard taints */
+	MATCH_NOTHING /* the node lacks nothing, but the request may exclude it
+	                 by name */
 };
 
 struct match;
@@ -61,15 +63,16 @@ struct match *match_new(const struct snap *snap, struct arena *arena);
 
 uint32_t match_nclasses(const struct match *m);
 const struct node_class *match_class(const struct match *m, uint32_t class);
-/* Whether nodes of the two classes differ only in size. */
+/* Whether the two classes differ only in the size of their nodes. */
 bool match_same_kind(const struct match *m, uint32_t a, uint32_t b);
 uint32_t match_class_of(const struct match *m, uint32_t node);
 
-/* Where a request may run; worked out when first asked for. */
+/* Returns where a request may run. This is worked out at the first call for it.
+ */
 const struct allowed *match_req(struct match *m, uint32_t req);
 
-/* Returns what the closest nodes lack for the request: of those that it names,
- * if it names any, whether or not it excludes them. */
+/* Returns what the closest nodes lack for the request. If it names nodes, only
+ * these are looked at; nodes that it excludes are looked at, too. */
 enum match_lack match_closest(struct match *m, uint32_t req);
 
 /* Whether no node of the class is large enough for a task. */
@@ -81,7 +84,8 @@ static inline bool match_class_too_small(const struct node_class *c,
 	       s->req.gpus[req] > c->most[RES_GPU];
 }
 
-/* Whether the request may run on the node; the node is of a class of it. */
+/* Whether the request may run on the node, which is of one of the request's
+ * classes. */
 static inline bool match_allows(const struct allowed *a, uint32_t node)
 {
 	return !a->only || (a->only[node / 64] >> node % 64 & 1);

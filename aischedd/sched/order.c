@@ -9,7 +9,7 @@
 #include "aischedd/sched/order_service.h"
 #include "libcommon/heap.h"
 
-/* More than all other points of a job together. */
+/* A score above all that points can reach. */
 static const int64_t boost = (int64_t)1 << 60;
 
 /* --- scores ------------------------------------------------------------ */
@@ -25,7 +25,8 @@ static bool is_overdue(const struct row_order *o, uint32_t row, uint32_t member)
 	       waited(o, member) >= o->overdue[row];
 }
 
-/* Overdue jobs go in the order of submission. */
+/* All overdue jobs get the same key, so they are served in the order of
+ * submission. */
 struct order_key order_key(const struct row_order *o, uint32_t row,
                            uint32_t member)
 {
@@ -85,7 +86,7 @@ struct grower {
 	uint64_t job;
 	int64_t priority;
 	uint32_t req, tasks;
-	struct order_elastic *elastic; /* NULL: it runs */
+	struct order_elastic *elastic; /* NULL: a running job */
 };
 
 static struct grower grower(const struct row_order *o, uint32_t i)
@@ -174,8 +175,7 @@ static void drop_grower(const struct row_order *o, struct order_heap *h)
 
 /* --- rows -------------------------------------------------------------- */
 
-/* Go to the next job that may start; returns false if there is none in the row.
- */
+/* Go to the row's next job that may start. Returns false if there is none. */
 static bool advance(struct row_order *o, uint32_t row)
 {
 	uint32_t end = o->snap->pend.member_first[row + 1];
@@ -310,8 +310,8 @@ int order_compare(const struct row_order *o, uint32_t a, uint32_t b)
 	return compare_rows(o, o->rows[a].at[0], o->rows[b].at[0]);
 }
 
-/* A row judged by an earlier pass gets no turn, unless it holds other rows
- * back. */
+/* Whether the row gets a turn: one that an earlier pass judged does so only if
+ * it may hold other rows back or has a promised start. */
 static bool has_turn(const struct row_order *o, uint32_t row)
 {
 	switch (o->snap->pend.judged[row]) {
@@ -349,8 +349,8 @@ void order_open(struct row_order *o)
 	}
 }
 
-/* Allocate the heaps of all queues as one array; n has the most entries of
- * each. */
+/* Allocate the heaps of all queues as one array. On entry, n of each heap is
+ * its capacity. */
 static void heaps_alloc(struct order_heap *h, uint32_t nqueues,
                         struct arena *arena)
 {

@@ -3,11 +3,11 @@
  *
  * Rows go by score and rank (order_score.h), then by the job id of their next
  * member, so equal rows take turns in the order of submission. A job that has
- * waited for the max_wait of its queue goes before all others. When no row can
- * go on, elastic jobs grow, first the one with the fewest tasks above its
- * minimum; also jobs that start in this pass, so that they start with all tasks
- * that fit. Each leaf has a heap: there may be a million rows, and rows with as
- * many members.
+ * waited for the max_wait of its queue goes before all others. When no row of
+ * the queue has a turn left, its elastic jobs grow, first the one with the
+ * fewest tasks above its minimum. Jobs that start in this pass grow, too, so
+ * that they start with all tasks that fit. Each leaf queue has a heap, as there
+ * may be a million rows, and a row may have as many members.
  */
 #ifndef AISCHEDD_SCHED_ORDER_H
 #define AISCHEDD_SCHED_ORDER_H
@@ -29,8 +29,8 @@ struct order_elastic {
 	uint32_t ntasks; /* tasks that it starts with */
 	uint32_t extra;  /* the last task that it got later: in pass.extra,
 	                  * + 1; 0: none */
-	/* exclusive: nothing else fits on the nodes of its first tasks, this
-	 * many */
+	/* exclusive: how many of its first tasks are on nodes on which no more
+	 * tasks fit */
 	uint32_t full;
 };
 
@@ -76,7 +76,7 @@ struct row_order {
 	uint32_t *grown;   /* by run: tasks added */
 };
 
-/* The tasks of a run, with those that it gets. */
+/* Returns the tasks of a run, with those that it gets in this pass. */
 static inline uint32_t order_tasks(const struct row_order *o, uint32_t run)
 {
 	return snap_run_ntasks(o->snap, run) + o->grown[run];
@@ -85,7 +85,8 @@ static inline uint32_t order_tasks(const struct row_order *o, uint32_t run)
 /* The next claim of a leaf queue. */
 struct turn {
 	uint32_t row; /* SNAP_NONE: a job grows */
-	uint32_t run; /* SNAP_NONE: one that starts in this pass */
+	uint32_t run; /* SNAP_NONE: the one in `elastic`, which starts in this
+	                 pass */
 	struct order_elastic *elastic;
 };
 
@@ -93,33 +94,39 @@ struct turn {
 struct row_order *order_new(const struct snap *snap, const struct tally *tally,
                             const int64_t capacity[RES_N], struct arena *arena);
 
-/* Put all rows and runs in their places, minus the jobs that already started or
- * got claims (begun, grown). */
+/* Fill the heaps with all rows and runs that have a turn. Call it after all
+ * jobs that start or get claims from claims of earlier plans are noted (begun,
+ * grown). */
 void order_open(struct row_order *o);
 
-/* A job has started that may get more tasks in this pass. */
+/* Add a job that has started and may get more tasks in this pass. */
 void order_add_elastic(struct row_order *o, const struct order_elastic *e);
 
 bool order_has(const struct row_order *o, uint32_t queue);
 
-/* The next claim; the same until one of the functions below is called. */
+/* Returns the next claim of a leaf. It stays the same until one of the
+ * functions below is called. */
 struct turn order_first(const struct row_order *o, uint32_t queue);
-/* The amounts that the next claim asks for: a job at its minimum, or a task. */
+/* Set ret to the resources of the next claim: a job with its minimum of tasks,
+ * or one task. */
 void order_next(const struct row_order *o, uint32_t queue, int64_t ret[RES_N]);
-/* Go on to the next claim: the job starts, or others are evicted for it. */
+/* Go on to the next claim, after the job of this one was started, or others
+ * were evicted for it. */
 void order_started(struct row_order *o, uint32_t queue);
 void order_claimed(struct row_order *o, uint32_t queue);
-/* Go on: the job waits, but others of its row still have their turn. */
+/* Go on to the next claim, after the job was promised a start, or the run or
+ * start was given a task. Other jobs of the row still have their turn. */
 void order_promised(struct row_order *o, uint32_t queue);
 void order_grown(struct row_order *o, uint32_t queue);
-/* Go on: nothing more of this row or run can start. */
+/* Go on to the next claim, and give this row or run no further turn: nothing
+ * more of it can start. */
 void order_drop(struct row_order *o, uint32_t queue);
 
 /* Whether the next job of a leaf has waited so long that it may hold back
  * others. */
 bool order_is_due(const struct row_order *o, uint32_t queue);
 
-/* The sign of the comparison of two leaves' next claims. */
+/* Compare the next claims of two leaves: < 0 if that of a goes first. */
 int order_compare(const struct row_order *o, uint32_t a, uint32_t b);
 
 /* Whether a job of the row is already known to wait. */
@@ -134,12 +141,14 @@ static inline uint32_t order_may_start(const struct snap_member *m)
 	return m->room < m->count ? m->room : m->count;
 }
 
-/* The key of a member of the row at its turn. */
+/* Returns the key by which this member of the row is ordered once it is the
+ * next. */
 struct order_key order_key(const struct row_order *o, uint32_t row,
                            uint32_t member);
 
-/* The member that the verdict of a row is about: the first that waits for more
- * than its array's limit, or SNAP_NONE if all start. */
+/* Returns the member that the verdict of a row is about: the first that waits
+ * for something else than the limit of its array; else the first that waits for
+ * that; SNAP_NONE if all jobs start. */
 uint32_t order_waiting(const struct row_order *o, uint32_t row);
 
 #endif

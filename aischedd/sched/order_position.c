@@ -1,13 +1,14 @@
-/* order_position.c - how many jobs of its queue wait before another */
+/* order_position.c - the position of waiting jobs in their queues */
 #include "aischedd/sched/order_position.h"
 
 #include <stdlib.h>
 
 /*
- * The turn of a member. Members of a row go by waiting time, and a row of equal
- * key by the job id of its next member. So one that was requeued, whose id is
- * lower than that of a member before it, has its turn right after that one: it
- * counts with the highest id up to its own.
+ * The turn of a member of a row. Members of a row are served by waiting time,
+ * rows with equal keys by the job id of their next member. A member that was
+ * requeued may have a lower id than one before it in its row; then its turn is
+ * right after that one. So `job` is the highest id of the members up to this
+ * one with the same key.
  */
 struct turn_of {
 	struct order_key key;
@@ -15,12 +16,13 @@ struct turn_of {
 	uint32_t row, member;
 };
 
-/* A job whose position is wanted: the first of a row that waits, or another
- * one. Sorted by queue and turn. */
+/* A job whose position is to be found. other: it is not the first waiting job
+ * of its row. Sorted by queue and turn. */
 struct queued_row {
 	struct turn_of turn;
 	uint32_t queue;
-	uint64_t ahead; /* jobs between the previous waiter and this one */
+	/* waiting jobs from the previous entry up to this one */
+	uint64_t ahead;
 	uint32_t *ret;
 	bool other;
 };
@@ -58,7 +60,8 @@ static uint32_t first_waiting(const struct row_order *o, uint32_t row,
 	return promised ? o->first[row] : o->next[row];
 }
 
-/* The first member of a row that has its turn in this pass. */
+/* Returns the first member of a row that has waiting jobs, be it only for the
+ * limit of its array. */
 static uint32_t first_in_turn(const struct row_order *o, uint32_t row)
 {
 	uint32_t begun, first = first_waiting(o, row, &begun);
@@ -73,7 +76,7 @@ static struct turn_of turn_first(const struct row_order *o, uint32_t row,
 		                 row, m };
 }
 
-/* Go on to the next member of the row. */
+/* Change the turn to that of the next member of the row. */
 static void turn_next(const struct row_order *o, struct turn_of *t)
 {
 	struct turn_of next = turn_first(o, t->row, t->member + 1);
@@ -83,8 +86,8 @@ static void turn_next(const struct row_order *o, struct turn_of *t)
 	*t = next;
 }
 
-/* List a member in *w. last: the one listed before, from which its turn follows
- * if it is of the same row. */
+/* Set *w for a member of a row. last: the entry made before, or NULL; if it is
+ * of the same row, the turn is derived from it. */
 static void make_queued_row(const struct row_order *o, uint32_t row, uint32_t m,
                             uint32_t *ret, const struct queued_row *last,
                             struct queued_row *w)
@@ -101,7 +104,7 @@ static void make_queued_row(const struct row_order *o, uint32_t row, uint32_t m,
 		                  .ret = ret };
 }
 
-/* How many jobs of a member wait. */
+/* Returns how many jobs of a member wait. */
 static uint32_t still_waiting(const struct row_order *o, uint32_t row,
                               uint32_t m)
 {
@@ -113,8 +116,7 @@ static uint32_t still_waiting(const struct row_order *o, uint32_t row,
 	return m > first ? mem->count : mem->count - order_may_start(mem);
 }
 
-/* The first of n waiters whose turn comes after this one; n if there is none.
- */
+/* Returns the first of n entries whose turn comes after this one, or n. */
 static uint32_t first_after(const struct queued_row *w, uint32_t n,
                             const struct turn_of *t)
 {
@@ -131,8 +133,8 @@ static uint32_t first_after(const struct queued_row *w, uint32_t n,
 	return lo;
 }
 
-/* Count the waiting jobs of each member of a row in `ahead` of the
- * first of the queue's n waiters whose turn comes after that member. */
+/* Add the waiting jobs of each row of a queue to the entry after them (ahead).
+ */
 static void count_between(const struct row_order *o, struct queued_row *w,
                           uint32_t n)
 {
@@ -153,7 +155,8 @@ static void count_between(const struct row_order *o, struct queued_row *w,
 	}
 }
 
-/* The last member of each row that has a position already, or SNAP_NONE. */
+/* Returns by row the last member that gets a position as the first waiting job
+ * or as one with a promise, or SNAP_NONE. */
 static uint32_t *last_listed(const struct row_order *o,
                              const struct arena_list *promised,
                              struct arena *arena)
@@ -168,7 +171,7 @@ static uint32_t *last_listed(const struct row_order *o,
 	return last;
 }
 
-/* List the members behind them that wait, too. */
+/* List the waiting members after those, up to LINE_ROW of each row. */
 static void list_queued(const struct row_order *o,
                         const struct arena_list *promised,
                         struct arena_list *queued, struct arena *arena)

@@ -18,7 +18,8 @@ static bool rations(const struct snap *s, uint32_t queue)
 	return false;
 }
 
-/* Find the queues whose demand affects any share. */
+/* Set ret to 1 for each queue that has a quota or is below one that has: only
+ * their demand affects shares. */
 static void find_rationed(const struct snap *s, uint8_t *ret)
 {
 	for (uint32_t q = 0; q < s->queue.n; q++) {
@@ -46,7 +47,8 @@ static void ask_pending(struct order_queues *t, uint32_t row,
 	sum[RES_GPU] += tasks * s->req.gpus[req];
 }
 
-/* The demand of evicted jobs counts, as they will start again. */
+/* Sum up the demand and divide the shares. The demand of evicted jobs is
+ * included, as they will start again. */
 static void divide(struct order_queues *t, const struct tally *tally,
                    struct fit_empty *empty, struct arena *arena)
 {
@@ -68,7 +70,7 @@ static void divide(struct order_queues *t, const struct tally *tally,
 
 /* --- whose turn it is -------------------------------------------------- */
 
-/* The sign of a - b. */
+/* Returns the sign of a - b. */
 static int ratio_cmp(const struct ratio *a, const struct ratio *b)
 {
 	__int128 x = (__int128)a->use * b->share;
@@ -79,8 +81,10 @@ static int ratio_cmp(const struct ratio *a, const struct ratio *b)
 	return (x > y) - (x < y);
 }
 
-/* The guaranteed part of a resource of a queue, or CONF_NONE; with `quota` at
- * least its quota, even if it asks for less. */
+/* Returns the amount of a resource with which a queue's use is compared, or
+ * CONF_NONE: its fair share, or its limit or the capacity if it has no quota at
+ * all. With `quota` it is at least the quota, even if the queue asks for less.
+ */
 static int64_t own_of(const struct order_queues *t, uint32_t queue, int r,
                       bool quota)
 {
@@ -96,8 +100,8 @@ static int64_t own_of(const struct order_queues *t, uint32_t queue, int r,
 	           : most;
 }
 
-/* Use divided by share, now (next NULL) or with this much more: the largest
- * ratio of all resources. */
+/* Returns the largest ratio of use to share of any resource: now (next NULL),
+ * or with these amounts in addition. */
 static struct ratio ratio_of(const struct order_queues *t, uint32_t queue,
                              const int64_t *next)
 {
@@ -123,7 +127,7 @@ static struct ratio ratio_of(const struct order_queues *t, uint32_t queue,
 	return most;
 }
 
-/* The leaf queue below (or at) a queue whose turn it is. */
+/* Returns the leaf queue, below a queue or itself, whose turn it is. */
 static uint32_t leaf_of(const struct order_queues *t, uint32_t queue)
 {
 	while (t->nkids[queue])
@@ -131,9 +135,9 @@ static uint32_t leaf_of(const struct order_queues *t, uint32_t queue)
 	return queue;
 }
 
-/* Whether the next claim of a queue keeps within its share. If not, the queue
- * comes last, because what it gets may be reclaimed at once; unless that claim
- * has waited too long. */
+/* Whether the next claim of a queue keeps within the queue's share, or has
+ * waited too long. If neither, the queue comes last, because what it gets may
+ * be reclaimed at once. */
 static bool stays_within(const struct order_queues *t, uint32_t queue)
 {
 	return t->next[queue].use <= t->next[queue].share ||
@@ -194,7 +198,8 @@ static void measure(struct order_queues *t, uint32_t queue)
 	t->next[queue] = ratio_of(t, queue, next);
 }
 
-/* Insert, move or remove a queue among its siblings. */
+/* Measure a queue again, then insert, move or remove it in its parent's heap.
+ */
 static void settle(struct order_queues *t, uint32_t queue)
 {
 	uint32_t parent = t->snap->queue.parent[queue], *n, at;
@@ -271,7 +276,8 @@ struct order_queues *order_queues_new(const struct tally *tally,
 	}
 	for (uint32_t q = 0; q <= n; q++)
 		count[q] += t->kid_first[q];
-	/* Children stand behind their parents. */
+	/* Children have higher indices than their parents, so they are settled
+	 * first. */
 	for (uint32_t q = n; q-- > 0;)
 		settle(t, q);
 	return t;

@@ -2,14 +2,14 @@
  * order_queues.h - which queue is served next
  *
  * From the root down, the child that is furthest below its fair share is
- * served: the one whose largest ratio of use to share, over the resources that
- * it rations, is the least. A queue whose next claim would take it above its
- * share comes last, unless that claim has waited too long. Ties go to the queue
- * with the higher priority; then to one whose next job has waited too long;
- * then to the one whose next claim takes it least far above its share, or above
- * its quota if that is more; then to the better of the next claims. A queue
- * that rations nothing is compared by its part of the whole cluster. Shares are
- * worked out once; use changes with each job that the pass places.
+ * served: the one whose ratio of use to share, the largest of all resources for
+ * which it has a quota, is the least. A queue whose next claim would take it
+ * above its share comes last, unless that claim has waited too long. Ties go to
+ * the queue with the higher priority; then to one whose next job has waited too
+ * long; then to the one whose next claim takes it least far above its share, or
+ * above its quota if that is more; then to the better of the next claims. A
+ * queue without any quota is compared by its part of the whole cluster. Shares
+ * are worked out once; use changes with each job that the pass places.
  */
 #ifndef AISCHEDD_SCHED_ORDER_QUEUES_H
 #define AISCHEDD_SCHED_ORDER_QUEUES_H
@@ -25,17 +25,17 @@ struct order_queues {
 	const struct row_order *order;
 	const int64_t *capacity;
 	int64_t (*ask)[RES_N];   /* by queue, with all below it */
-	int64_t (*share)[RES_N]; /* CONF_NONE: not rationed there */
+	int64_t (*share)[RES_N]; /* fair shares; CONF_NONE: no quota there */
 	struct ratio {
-		int64_t use, share; /* share 0: beyond all others */
-	} * far, *next;             /* by queue: now, with its next claim */
-	uint32_t *kid_first, *kid;  /* heaps: by queue, the root is the last */
-	uint32_t *nkids;            /* by queue: kids that have a claim left */
-	uint32_t *at;               /* by queue: in its parent's heap */
+		int64_t use, share; /* share 0: the ratio is above all others */
+	} * far, *next; /* use to share, by queue: now; with its next claim */
+	uint32_t *kid_first, *kid; /* heaps: by queue, the root is the last */
+	uint32_t *nkids;           /* by queue: kids that have a claim left */
+	uint32_t *at; /* by queue: its index in its parent's heap */
 };
 
-/* Fair shares are made of what runs and waits.  capacity: of all nodes that
- * are not down (order_score.h). */
+/* Make the queues of a pass. Fair shares are worked out from the demand of
+ * running and waiting jobs. capacity: of all nodes that are not down. */
 struct order_queues *order_queues_new(const struct tally *tally,
                                       const struct work *work,
                                       const struct row_order *order,
@@ -43,7 +43,8 @@ struct order_queues *order_queues_new(const struct tally *tally,
                                       const int64_t capacity[RES_N],
                                       struct arena *arena);
 
-/* The leaf whose next claim is to be served; false if there is none. */
+/* Set *ret_queue to the leaf whose next claim is to be served. Returns false if
+ * there is none. */
 bool order_queues_first(const struct order_queues *t, uint32_t *ret_queue);
 
 /* Update the order after the use of a leaf, or its next claim, has changed. */

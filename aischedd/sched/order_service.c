@@ -3,7 +3,8 @@
 
 #include "aischedd/sched/order_score.h"
 
-/* Thousandths of devices times seconds: 10 hours of one. */
+/* The end of the first rung: 10 hours of a device, in thousandths times
+ * seconds. */
 static const int64_t SERVED_FIRST = (int64_t)36000 * 1000;
 
 /* Longer than any job runs. */
@@ -11,7 +12,8 @@ static const int64_t LONGEST_S = (int64_t)1 << 36;
 
 typedef __int128 wide;
 
-/* Thousandths of the devices that a job holds at least. */
+/* Returns the GPUs, or without GPUs the CPUs, of a job's minimum of tasks, in
+ * thousandths. */
 static int64_t devices(const struct snap *s, uint32_t req)
 {
 	int64_t each = s->req.gpus[req] ? s->req.gpus[req] : s->req.cpus[req];
@@ -35,11 +37,13 @@ static int64_t left_of(const struct snap *s, uint32_t req, uint32_t queue,
 		length = s->queue.assumed_time[queue];
 	if (length == CONF_NONE || length > LONGEST_S)
 		length = LONGEST_S;
-	/* An evicted job may need more time than it asked for. */
+	/* A job that was evicted may have run for longer than its limit in all.
+	 */
 	return product(length > served ? length - served : 1, devices(s, req));
 }
 
-/* The number of powers of ten up to x. */
+/* Returns the rung by service: how many of SERVED_FIRST, ten times that, a
+ * hundred times that, ... are not above x. */
 static int64_t decade(int64_t x)
 {
 	int64_t n = 0;
@@ -49,7 +53,8 @@ static int64_t decade(int64_t x)
 	return n;
 }
 
-/* Eight steps for each doubling of x. */
+/* Returns the rung by what is left: it rises eight times for each doubling of
+ * x. */
 static int64_t eighth(int64_t x)
 {
 	int log = 63 - __builtin_clzll((uint64_t)x | 8);

@@ -23,14 +23,15 @@ static inline bool order_rung_counts(uint8_t order)
 	return order == BY_SERVED || order == BY_REST;
 }
 
-/* The order of rows of equal priority: the least goes first. */
+/* Returns the rank of a row among those of equal priority: the least goes
+ * first. */
 int64_t order_rung_rank(const struct snap *snap, uint32_t row);
 
 /* An upper bound of the number of rungs. */
 enum { RUNGS = 1024 };
 
-/* The standing of a job, which may take from one with a lower standing: by
- * priority, then by rung. */
+/* Returns the standing of a job: by priority, then by rung. A job may preempt
+ * those of its queue whose standing is lower. */
 int64_t order_standing_of_row(const struct snap *snap, uint32_t row);
 int64_t order_rung_of_run(const struct snap *snap, uint32_t run);
 
@@ -45,12 +46,12 @@ static inline int64_t order_standing_of_run(const struct snap *s, uint32_t run)
 /*
  * A job that starts because it is overdue (order_score.h) keeps its place in
  * its queue for as long as it had waited: otherwise the jobs of higher standing
- * that it overtook would preempt it at once. Returns until when; a time that is
- * not after now means that it does not.
+ * that it overtook would preempt it at once. Returns until when the run keeps
+ * it; if that is not after now, the run is not protected.
  */
 int64_t order_kept_until(const struct snap *snap, uint32_t run);
 
-/* The standing below which jobs of its queue may not evict the run. */
+/* Returns the standing that a job of its queue must exceed to evict the run. */
 static inline int64_t order_standing_kept(const struct snap *s, uint32_t run)
 {
 	return s->run.waited[run] && order_kept_until(s, run) > s->now
@@ -58,7 +59,8 @@ static inline int64_t order_standing_kept(const struct snap *s, uint32_t run)
 	           : order_standing_of_run(s, run);
 }
 
-/* When the run reaches the next rung if it goes on, or SNAP_NEVER. */
+/* Returns when the run reaches the next rung if it keeps running, or
+ * SNAP_NEVER. */
 int64_t order_rung_rises(const struct snap *snap, uint32_t run);
 
 #endif

@@ -74,8 +74,7 @@ static void own_task(struct place *place, uint32_t task, bool own)
 		place_disown(place, place->task[task].node);
 }
 
-/* Count the tasks of the start as those of the job being placed, or no longer.
- */
+/* Count the tasks of a start as those of the job being placed, or no longer. */
 static void own_start(struct pass *p, const struct order_elastic *e, bool own)
 {
 	const struct start *start = (struct start *)p->start.p + e->start;
@@ -88,8 +87,8 @@ static void own_start(struct pass *p, const struct order_elastic *e, bool own)
 		own_task(p->place, start->task_first + i, own);
 }
 
-/* Try a node that the job already has: the last one that it got, else the first
- * ones. */
+/* Try to place a task on a node that the job already has: the last one that it
+ * got, else those of its first tasks. */
 static bool try_own_nodes(struct pass *p, struct order_elastic *e)
 {
 	const struct start *start = (struct start *)p->start.p + e->start;
@@ -163,7 +162,7 @@ void pass_extra(struct pass *p, struct order_elastic *e)
 
 /* --- laid out ---------------------------------------------------------- */
 
-/* Add a task and its CPUs to those that are laid out. */
+/* Append a task and its CPUs to the new arrays. */
 static void lay(struct place *to, const struct place *from, uint32_t task)
 {
 	const struct snap_task *t = from->task + task;
@@ -177,8 +176,8 @@ static void lay(struct place *to, const struct place *from, uint32_t task)
 	to->nuse += ncpus;
 }
 
-/* Lay out a start and the tasks that it got later, whose list begins with the
- * last one. */
+/* Append the tasks of a start, then those that it got later. Their list begins
+ * with the last one, so it is reversed. */
 static void lay_start(const struct pass *p, struct place *to,
                       struct start *start, const struct order_elastic *e)
 {

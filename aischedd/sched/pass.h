@@ -16,8 +16,9 @@
 #include "aischedd/sched/plan.h"
 #include "aischedd/sched/promise.h"
 
-/* Limits of a row: only this many of its jobs start, as `by` would evict the
- * others (0: any number start); rehearse.h. */
+/* How many jobs of a row may start in a pass, because the job `by` would evict
+ * all further ones in the next pass (rehearse.h). by 0: any number may start.
+ */
 struct vain {
 	uint32_t most;
 	uint64_t by;
@@ -32,24 +33,27 @@ struct pass {
 	struct place *place;
 	struct promises *promises;
 	struct fit_empty *empty;
-	struct evictor *evict;   /* made when a claimant first needs room */
+	/* made when jobs may first be evicted for a claimant */
+	struct evictor *evict;
 	struct verdict *verdict; /* by row */
-	/* by row: 1 if checked whether it could ever start */
+	/* by row: 1 if it was checked that its jobs could ever start */
 	uint8_t *looked_at;
-	uint32_t *failed; /* by request: a row for which it failed */
+	uint32_t *failed; /* by request: a row whose job could not be placed, or
+	                     SNAP_NONE */
 	uint8_t
 	    *promised_in; /* by pool: 1 if a job is promised a start there */
-	uint8_t *settled; /* by run: 1 if it grows or resumes: not to be evicted
-	                     in this pass */
-	uint32_t *more; /* by run: index in more_node, + 1, of the last node by
+	uint8_t *settled; /* by run: 1 if it grows, resumes or has a claim, so
+	                     this pass may not evict it */
+	uint32_t *more; /* by run: index in more_node, + 1, of the last node on
 	                   which it grows; 0: none */
 	uint32_t owner; /* index of the start, + 1, whose tasks place->own
 	                   counts between its trials; 0: none */
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
 	int64_t wake;
-	/* starts on claims of earlier plans, which come first */
 	const struct vain *vain; /* by row, or NULL */
-	bool held_back; /* a row did not start because of another one */
+	/* a row was kept from starting because of struct vain */
+	bool held_back;
+	/* starts on claims of earlier plans, which come first */
 	size_t nsettled;
 	int64_t spent; /* part of the budget used up */
 
@@ -61,9 +65,9 @@ struct pass {
 	struct arena_list due;       /* admit.h */
 };
 
-/* A node by which a run grows. */
+/* A node on which a run grows, or which a claim holds for it. */
 struct more {
-	struct snap_task task; /* of a claim only its node */
+	struct snap_task task; /* for a claim only the node is set */
 	uint32_t next;         /* of the same run, + 1; 0: none */
 };
 
@@ -75,11 +79,12 @@ struct extra {
 
 struct pass *pass_new(const struct snap *snap, struct arena *arena);
 
-/* Plan again at this time at the latest. */
+/* Make the next plan at this time at the latest. */
 void pass_wake(struct pass *p, int64_t at);
 
-/* Make the trial in p->place the start of the row's next job, more tasks of a
- * run, or one more task of a job that starts; charge the claimant. */
+/* Add the trial in p->place to the plan: as the start of the row's next job, as
+ * more tasks of a run, or as one more task of a job that starts. Charge its
+ * queue. */
 void pass_start(struct pass *p, uint32_t row);
 void pass_grow(struct pass *p, uint32_t run);
 void pass_extra(struct pass *p, struct order_elastic *e);
@@ -87,19 +92,20 @@ void pass_extra(struct pass *p, struct order_elastic *e);
 /* Try to place one more task of a start. */
 bool pass_try_extra(struct pass *p, struct order_elastic *e);
 
-/* Called before any other trial: forget the tasks of the start that the last
- * trial was for, unless this one is for it, too. */
+/* Called before a trial: stop counting the tasks of the start for which the
+ * last trial was (p->owner) as own, unless this trial is for the same start
+ * (but). */
 void pass_disown(struct pass *p, const struct order_elastic *but);
 
-/* Make the tasks of each start adjacent. */
+/* Reorder p->place->task so that the tasks of each start are adjacent. */
 void pass_lay_out(struct pass *p);
 
-/* Count the tasks of a run, with those that it gets by this plan, as tasks of
+/* Count the tasks of a run, and those that it gets by this plan, as tasks of
  * the job being placed (place->own), or no longer. */
 void pass_own(struct pass *p, uint32_t run, bool own);
 
-/* Add a claim of the row's next job, or (row SNAP_NONE) of a run; its nodes
- * follow, one a task. */
+/* pass_claim() adds a claim of the row's next job, or (row SNAP_NONE) of a run;
+ * pass_claim_node() adds a node to it, one for each task. */
 void pass_claim(struct pass *p, uint32_t row, uint32_t run);
 void pass_claim_node(struct pass *p, uint32_t node);
 

@@ -39,15 +39,15 @@ struct place *place_new(const struct snap *snap, const struct tally *tally,
 	return p;
 }
 
-/* The end of a job of this length if it starts now, or SNAP_NEVER. */
+/* Returns the end of a job of this length if it starts now, or SNAP_NEVER. */
 static int64_t end_of(const struct snap *s, int64_t length)
 {
 	return length == SNAP_NEVER || length == CONF_NONE ? SNAP_NEVER
 	                                                   : s->now + length;
 }
 
-/* A job that resumes has what is left of its time limit, but at least a second.
- */
+/* A job that resumes runs for what is left of its time limit, but at least for
+ * a second. */
 int64_t place_row_end(const struct snap *s, uint32_t row)
 {
 	uint32_t run = s->pend.resumes[row];
@@ -107,7 +107,8 @@ static void *grow(struct arena *arena, const void *old, size_t n, size_t need,
 	return n ? memcpy(p, old, n * size) : p;
 }
 
-/* Returns the next task of the plan, after making room for it and its CPUs. */
+/* Returns the next free entry of p->task, after growing the arrays for it and
+ * its CPUs. */
 static struct snap_task *next_task(struct place *p, size_t ncpus)
 {
 	if (p->ntasks + 2 > p->task_cap)
@@ -137,7 +138,8 @@ bool place_may_use(const struct place *p, uint32_t req, uint32_t node)
 	       place_index_tree(p->index, node) == TREE_OPEN;
 }
 
-/* The index of a node's class among those of the request. */
+/* Returns the index of a node's class in a->class; a->nclasses if it is not
+ * there. */
 static uint32_t class_at(const struct place *p, const struct allowed *a,
                          uint32_t node)
 {
@@ -148,7 +150,8 @@ static uint32_t class_at(const struct place *p, const struct allowed *a,
 	return i;
 }
 
-/* Whether enough of these nodes have each counted part of the constraint. */
+/* Whether each counted part of the constraint holds on enough of these nodes.
+ */
 static bool has_counts(const struct place *p, const struct allowed *a,
                        const uint32_t *node, uint32_t n)
 {
@@ -217,8 +220,9 @@ bool place_keeps_promises(const struct place *p, uint32_t req, uint32_t node,
 	return promise_allows(p->promises, req, node, n - p->had[node].tasks);
 }
 
-/* A job on an exact number of nodes places all tasks of a node at once; one
- * that grows stays on its nodes. */
+/* Whether more tasks may go to a node with `own` of the job. If the number of
+ * nodes is exact, all tasks of a node are placed at once, so no more are added
+ * later; but a job that grows only uses nodes that it has. */
 static bool may_add_node(const struct place *p, uint32_t req, uint32_t own)
 {
 	return !p->snap->req.nodes[req] || p->grows == (own > 0);
@@ -251,7 +255,7 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
 	max = max > 0 ? fit_count(p->work, req, node, own, max) : 0;
 	if (!max || place_keeps_promises(p, req, node, own + max))
 		return max;
-	/* It is known that some tasks fit, and that max do not. */
+	/* Binary search: `some` tasks fit, max do not. */
 	while (max - some > 1) {
 		int64_t n = some + (max - some) / 2;
 
@@ -263,7 +267,7 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
 	return some;
 }
 
-/* Place n of `left` tasks that the job still gets on the node. */
+/* Place n of the `left` tasks that the job still gets on the node. */
 static void put(struct place *p, uint32_t req, uint32_t node, int64_t n,
                 int64_t left)
 {
@@ -290,7 +294,7 @@ uint32_t place_put_next(struct place *p, uint32_t req, const uint32_t *node,
 {
 	uint32_t same = place_same(node, n), all = same;
 
-	/* Several segments may use the node. */
+	/* Several segments may use the node: count all tasks that it gets. */
 	for (uint32_t i = same; p->snap->req.segment[req] && i < n; i++)
 		all += node[i] == node[0];
 	if (fit_count(p->work, req, node[0], p->own[node[0]], all) < all)
@@ -368,7 +372,8 @@ static bool next_pool(struct place_trial *t)
 	return t->class < t->class_end;
 }
 
-/* Go to the classes of a pool; returns whether there are any. */
+/* Set the trial to the classes of a pool. Returns false if the request has none
+ * there. */
 static bool go_to_pool(struct place_trial *t, uint32_t pool)
 {
 	t->class_end = 0;
@@ -381,8 +386,9 @@ static bool go_to_pool(struct place_trial *t, uint32_t pool)
 	return false;
 }
 
-/* Place all tasks on nodes of the trial's pool: on those that grant the
- * dearest wishes, else on more of them, at last on any. */
+/* Place all tasks on nodes of the trial's pool: on those that grant the most
+ * important preferences, else on these and the next ones, and so on, at last on
+ * any. */
 static bool try_pool(struct place_trial *t)
 {
 	const struct allowed *all = t->allowed;
@@ -444,8 +450,8 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 	return false;
 }
 
-/* Grow in the narrowest domain possible, from the preferred level up to the one
- * that is needed. */
+/* Place one more task in the narrowest domain possible around the job's node,
+ * from the preferred level up to the needed one. */
 static bool grow_near(struct place *p, uint32_t req, uint32_t node,
                       struct place_lack *ret_lack)
 {

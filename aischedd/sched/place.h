@@ -1,10 +1,10 @@
 /*
  * place.h - choose nodes for one job, all of its tasks or none
  *
- * A trial takes what it places from the counters (work.h) and keeps the index
- * up to date.  place_undo() gives everything back, place_commit() makes it part
- * of the plan.  All tasks of a job are in one pool; pools are tried in the
- * order of the configuration.
+ * A trial subtracts the tasks that it places from the counters (work.h) and
+ * keeps place_index up to date. place_undo() undoes that; place_commit() makes
+ * the tasks part of the plan.  All tasks of a job are in one pool; pools are
+ * tried by weight, those of equal weight in the order of the configuration.
  */
 #ifndef AISCHEDD_SCHED_PLACE_H
 #define AISCHEDD_SCHED_PLACE_H
@@ -27,7 +27,8 @@ struct place {
 	struct place_index *index;
 	struct place_scarce *scarce; /* NULL: no GPUs are scarcer than others */
 	uint32_t *own;         /* by node: tasks of the job being placed */
-	struct place_had *had; /* by node, of these */
+	struct place_had *had; /* by node: what running or starting tasks of
+	                          this job have there */
 
 	const struct domains *domains;
 	struct place_topology *topology; /* place_topology.c's */
@@ -35,37 +36,41 @@ struct place {
 	/* The claim that is being placed; see place_for(). */
 	uint64_t job;
 	uint32_t queue;
-	int64_t until;  /* end of what is placed, or SNAP_NEVER */
-	uint32_t run;   /* the run that resumes, or SNAP_NONE */
+	int64_t until; /* when the tasks that are placed end, or SNAP_NEVER */
+	/* the suspended run that the claim resumes, or SNAP_NONE */
+	uint32_t run;
 	uint64_t looks; /* nodes that were looked at in this pass */
-	bool grows;     /* the run has other tasks */
+	bool grows; /* the claim is for more tasks of a run, which has others */
 
 	/* The promises made to other jobs (promise.h). */
-	struct promises *promises; /* NULL: nothing */
-	uint8_t *watched;          /* by node: 1: ask the promises there */
-	uint32_t nkept;            /* how many times room was kept on a node */
-	bool careful;              /* ask the promises on all nodes */
-	bool heedless;             /* ask the promises nowhere */
+	struct promises *promises; /* NULL: there are none */
+	uint8_t *watched; /* by node: 1: check promises there before a task is
+	                     placed */
+	uint32_t nkept;   /* how many times room was kept on a node */
+	bool careful;     /* check promises on all nodes */
+	bool heedless;    /* check no promises */
 
 	/* All tasks placed so far; those of the trial come last. */
 	struct snap_task *task;
 	struct snap_cpu_use *use;
 	size_t ntasks, task_cap, nuse, use_cap;
-	size_t first_task, first_use, mark; /* where those of the trial begin */
-	uint32_t pool,
-	    within; /* use only this pool, this domain; or SNAP_NONE */
+	/* where the tasks, CPUs and trail of the trial begin */
+	size_t first_task, first_use, mark;
+	uint32_t pool, within; /* pool: use only this pool; within: only this
+	                          domain; SNAP_NONE: any */
 };
 
 /* Why a trial failed, in the pool in which most tasks fit. */
 struct place_lack {
-	/* Topology, or an alignment; None: an amount is short. */
+	/* WHY_Topology, WHY_NumaAlignment, WHY_LinkAlignment or WHY_Partition;
+	 * WHY_None: an amount is short. */
 	enum reason why;
 	/* domain of the needed level in which most tasks fit */
 	uint32_t domain;
-	uint32_t got; /* tasks that would fit */
-	uint32_t
-	    node; /* the node with the most of what is lacking, or SNAP_NONE */
-	int what; /* enum resource, or WHAT_* */
+	uint32_t got;   /* tasks that would fit */
+	uint32_t node;  /* the node that has the most of what is short, or
+	                   SNAP_NONE */
+	int what;       /* enum resource, or WHAT_* */
 	int64_t need;   /* needed for one task (WHAT_NODE: nodes) */
 	int64_t have;   /* free on the node (WHAT_NODE: nodes that fit) */
 	int64_t total;  /* total of the node */
@@ -77,13 +82,14 @@ struct place *place_new(const struct snap *snap, const struct tally *tally,
                         struct arena *arena);
 
 /*
- * Place this job of the row from now on, or more tasks of the run. A job ends
- * by its time limit or the assumed_time of its queue; a run ends as before.
+ * Set the claim that later trials place: this job of the row, or more tasks of
+ * the run. The job is taken to end by its time limit or the assumed_time of its
+ * queue, the run when it would end anyway.
  */
 void place_for(struct place *p, uint32_t row, uint64_t job);
 void place_for_run(struct place *p, uint32_t run);
-/* Count a task as one of the job being placed, which may already run or start
- * (had); or no longer count those on a node. */
+/* place_own() counts a task as one of the job being placed; had: it runs or
+ * starts already. place_disown() forgets all such tasks on a node. */
 static inline void place_own(struct place *p, const struct snap_task *task,
                              bool had)
 {
@@ -96,7 +102,7 @@ static inline void place_own(struct place *p, const struct snap_task *task,
 			                p->work->own_gpus[task->node] };
 }
 
-/* How many of n nodes are the same as the first one. */
+/* Returns how many of the n nodes from the first one on are equal to it. */
 static inline uint32_t place_same(const uint32_t *node, uint32_t n)
 {
 	uint32_t same = 1;
@@ -116,16 +122,17 @@ static inline void place_disown(struct place *p, uint32_t node)
 /* Returns the end of the row's job if it starts now. */
 int64_t place_row_end(const struct snap *s, uint32_t row);
 
-/* Place a run that starts again elsewhere: its time limit starts anew. */
+/* The same for a run that starts again elsewhere: its time limit starts anew.
+ */
 void place_for_moved(struct place *p, uint32_t run);
 
-/* The trees (IN_*) that hold nodes which the request may use. */
+/* Returns the trees (IN_*) of the index in which the request may use nodes. */
 unsigned place_trees(const struct place *p, uint32_t req);
 
 /*
  * Try to place this many tasks of the request on nodes in one of the trees
  * (IN_*). On failure nothing has changed, and *ret_lack (unless NULL) says why.
- * Trials may follow each other: undo goes back to where the first began.
+ * Several trials may be made in a row: place_undo() undoes all of them.
  */
 bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
                struct place_lack *ret_lack);
@@ -135,11 +142,13 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 bool place_try_resume(struct place *p, uint32_t run,
                       struct place_lack *ret_lack);
 
-/* Whether the request may run on the node: it is up and allowed. */
+/* Whether the request may run on the node: it is up, no start failed there
+ * lately, and the request allows it. */
 bool place_may_use(const struct place *p, uint32_t req, uint32_t node);
 
-/* Whether these nodes, one for each task, suit a job of the request: pool,
- * domain, number, and the counted parts of its constraint. */
+/* Whether a job of the request may have these nodes, one for each task: by
+ * pool, by domain, by the number of nodes, and by the counted parts of its
+ * constraint. */
 bool place_suits(struct place *p, uint32_t req, const uint32_t *node,
                  uint32_t n);
 
@@ -148,32 +157,34 @@ bool place_suits(struct place *p, uint32_t req, const uint32_t *node,
 bool place_keeps_promises(const struct place *p, uint32_t req, uint32_t node,
                           int64_t n);
 
-/* How many more tasks fit on a node that may be used, at most max; and whether
- * n more fit. */
+/* place_room() returns how many more tasks fit on a node that the request may
+ * use, at most max; place_fits() whether n more fit. */
 int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
                    int64_t max);
 bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n);
 
-/* Place one more task of a running job, beside those it has (own); or of a job
- * that starts, whose first tasks are placed. */
+/* Try to place one more task: of a running job (its tasks are in place->own),
+ * or of a job that starts and whose first tasks are placed. */
 bool place_try_grow(struct place *p, uint32_t run, struct place_lack *ret_lack);
 bool place_try_more(struct place *p, uint32_t req, uint32_t node,
                     struct place_lack *ret_lack);
-/* The same on a node that an exclusive job already has for itself. */
+/* The same on a node that the job, an exclusive one, already has to itself. */
 bool place_try_beside(struct place *p, uint32_t req, uint32_t node);
 
-/* A trial by hand: place n tasks on a node on which they fit. */
+/* Make a trial in which the caller chooses the nodes: begin, then place n tasks
+ * on a node on which they fit. */
 void place_begin(struct place *p);
 void place_put(struct place *p, uint32_t req, uint32_t node, int64_t n);
-/* The same for a list of n nodes, one for each task: place those tasks that the
- * first node gets in a row. Returns how many, or 0 if not all tasks fit that
- * the list gives to the node. */
+/* The same from a list of n nodes, one for each task: place as many tasks on
+ * the first node as it is repeated at the head of the list. Returns how many,
+ * or 0 if not all tasks fit that the list has for this node. */
 uint32_t place_put_next(struct place *p, uint32_t req, const uint32_t *node,
                         uint32_t n);
 
 void place_undo(struct place *p);
 
-/* Keep the trial; an exclusive request closes its nodes to others. */
+/* Keep the trial. If the request is exclusive, close its nodes to other jobs.
+ */
 void place_commit(struct place *p, uint32_t req);
 
 #endif

@@ -5,14 +5,15 @@
 
 typedef __int128 wide;
 
-/* If a CPU is worth more GPUs than this, the excess hardly matters. */
+/* An upper bound of worth, so that products with it do not overflow. */
 static const int64_t WORTH_MOST = (int64_t)1 << 36;
 
-/* The free amounts of a node when it was put on the index, and its sort keys,
- * least first, by the order of its pool. */
+/* A node in its tree: its free amounts when it was last refreshed (own), the
+ * most in its subtree (most), and its sort keys by the order of its pool, the
+ * least first. */
 struct leaf {
 	uint32_t kid[2];
-	uint32_t rank; /* parents have the higher one */
+	uint32_t rank; /* a parent has a higher rank than its kids */
 	int64_t key_gpu, key_cpu;
 	int64_t own[DIM_N], most[DIM_N];
 };
@@ -44,7 +45,8 @@ static int64_t shared_part(const struct work *w, uint32_t node)
 	return most;
 }
 
-/* How many GPUs these CPUs are worth, less these GPUs; in thousandths. */
+/* Returns what these CPUs are worth in GPUs, less these GPUs, in thousandths.
+ */
 static int64_t excess(int64_t worth, int64_t cpu, int64_t gpu)
 {
 	return worth ? (cpu * worth >> 20) - gpu : 0;
@@ -56,8 +58,8 @@ int64_t place_index_balance(const struct place_index *index, int64_t cpu,
 	return excess(index->worth, cpu, gpu);
 }
 
-/* Percentage of free room compared with the largest node of the pool: the mean
- * of CPUs and GPUs, rounded up. */
+/* Returns how much of a node is free, in percent of the largest node of the
+ * pool: the mean of CPUs and GPUs, rounded up. */
 static int64_t free_percent(const struct place_index *index, uint32_t node)
 {
 	const struct work *w = index->work;
@@ -108,8 +110,9 @@ static void read_node(struct place_index *index, uint32_t node)
 	    place_index_balance(index, w->cpu[node], w->gpu[node]);
 	l->own[DIM_MORE_GPU] = -l->own[DIM_MORE_CPU];
 	for (int d = 0; d < DIM_N; d++) {
-		/* Nothing fits beside an exclusive job. Free amounts below zero
-		 * count as zero, so that a request for nothing still fits. */
+		/* On a node of an exclusive job nothing fits: -1. Other amounts
+		 * below 0 count as 0, so that a request that needs none of the
+		 * resource still fits. */
 		if (w->sealed[node])
 			l->own[d] = -1;
 		else if (l->own[d] < 0)
@@ -124,8 +127,9 @@ static void add_free(int64_t sum[RES_N], const struct leaf *l, int sign)
 	sum[RES_GPU] += sign * l->own[DIM_GPU];
 }
 
-/* Add (sign 1) or take (-1) the node's free amounts from those of its class
- * and its domains.  A sealed node has none. */
+/* Add the node's free amounts to the sums of its class and its domains (sign
+ * 1), or subtract them (-1). A node that an exclusive job has closed adds
+ * nothing. */
 static void count_node(struct place_index *index, uint32_t node, int sign)
 {
 	const struct snap *s = index->work->snap;
@@ -169,7 +173,7 @@ static void pull(struct place_index *index, uint32_t t)
 	}
 }
 
-/* Join two trees; all of a go before all of b. */
+/* Join two trees; all nodes of a are before all nodes of b. */
 static uint32_t join(struct place_index *index, uint32_t a, uint32_t b)
 {
 	if (a == SNAP_NONE)
@@ -186,7 +190,7 @@ static uint32_t join(struct place_index *index, uint32_t a, uint32_t b)
 	return b;
 }
 
-/* Split t into those before node and those after it. */
+/* Split tree t into the nodes before `node` and those after it. */
 static void split(struct place_index *index, uint32_t t, uint32_t node,
                   uint32_t *ret_a, uint32_t *ret_b)
 {
@@ -391,7 +395,7 @@ static enum place_tree first_tree(const struct snap *s, uint32_t node)
 	return s->node.retry_at[node] > s->now ? TREE_LATE : TREE_OPEN;
 }
 
-/* Well spread, and the same on every machine. */
+/* Returns a rank that is as good as random, but the same on every machine. */
 static uint32_t rank_of(uint32_t node)
 {
 	uint64_t x = (node + 1) * (uint64_t)0x9e3779b97f4a7c15;
@@ -434,7 +438,7 @@ static bool goes_first(const struct first *x, const struct first *y)
 	return x->node < y->node;
 }
 
-/* Where the ascending run that begins at i ends. */
+/* Returns where the ascending run that begins at i ends. */
 static uint32_t run_end(const struct first *it, uint32_t i, uint32_t n)
 {
 	if (i < n)
@@ -444,7 +448,8 @@ static uint32_t run_end(const struct first *it, uint32_t i, uint32_t n)
 	return i;
 }
 
-/* Merge sort of ascending runs: nodes are partly in order. */
+/* Sort by merging ascending runs, because the nodes are partly in order.
+ * Returns the array that holds the result, it or other. */
 static const struct first *sort_nodes(struct first *it, struct first *other,
                                       uint32_t n)
 {
@@ -469,9 +474,10 @@ static const struct first *sort_nodes(struct first *it, struct first *other,
 	return it;
 }
 
-/* Build a treap from sorted nodes. Each hangs below the last one of higher rank
- * and takes what was below that as its left child. last: scratch, the right
- * edge. */
+/* Build a treap from sorted nodes. Each node becomes the right kid of the last
+ * one before it that has a higher rank, and takes over that node's previous
+ * right kid as its left kid. last: scratch, the right edge of the tree. Returns
+ * the root. */
 static uint32_t build(struct place_index *index, const struct first *it,
                       uint32_t n, uint32_t *last)
 {

@@ -18,8 +18,8 @@
 
 /* The tree that a node is in. */
 enum place_tree {
-	TREE_OPEN, /* anybody's */
-	TREE_LATE, /* a start failed there recently: not before retry_at */
+	TREE_OPEN, /* open to all requests */
+	TREE_LATE, /* a start failed there recently: not used before retry_at */
 	TREE_PART, /* in the domain being filled, see place_topology.c */
 	NTREES,
 	TREE_NONE = NTREES /* down, drained, or runner not ready */
@@ -38,8 +38,8 @@ struct place_need {
 	int64_t whole; /* GPUs wholly free */
 	int64_t part;  /* free thousandths of one GPU that is shared */
 	int64_t empty; /* 1: no task may be there */
-	/* GPUs that its CPUs are worth beyond those it has, and GPUs beyond
-	 * what its CPUs are worth: place_index_worth(). */
+	/* How much the free CPUs, counted in GPUs (place_index_worth()), exceed
+	 * the free GPUs, and by how much free GPUs exceed these CPUs. */
 	int64_t more_cpu, more_gpu;
 };
 
@@ -59,10 +59,10 @@ enum place_dim {
 struct place_index;
 
 /*
- * GPUs that a CPU is worth, in 2^20ths: the ratio of both in all that running
- * and waiting jobs ask for; 0: they do not ask for both. GPUs on a node whose
- * CPUs are used up are useless, and so are CPUs if no GPU is left; so both are
- * counted in GPUs.
+ * Returns how many GPUs a CPU is worth, in 2^20ths: the ratio of GPUs to CPUs
+ * in all that running and waiting jobs ask for; 0 if they do not ask for both.
+ * GPUs on a node without free CPUs are useless, and so are CPUs without free
+ * GPUs; the ratio makes the two comparable.
  */
 int64_t place_index_worth(const struct snap *snap, const struct tally *tally);
 
@@ -80,15 +80,15 @@ void place_index_refresh(struct place_index *index, uint32_t node);
 uint32_t place_index_count(const struct place_index *index, uint32_t class,
                            enum place_tree tree);
 
-/* The first node in order that has what is needed and that accept() takes;
- * SNAP_NONE when there is none. */
+/* Returns the first node in order that has what is needed and for which
+ * accept() returns true, or SNAP_NONE. */
 typedef bool place_index_accept_fn(uint32_t node, void *arg);
 uint32_t place_index_find(const struct place_index *index, uint32_t class,
                           enum place_tree tree, const struct place_need *need,
                           place_index_accept_fn *accept, void *arg);
 
-/* Returns how much of more_cpu (> 0) or more_gpu (< 0) such a request uses up.
- */
+/* Returns the CPUs of a request, counted in GPUs, less its GPUs: if > 0, that
+ * much of more_cpu is used up; if < 0, of more_gpu. */
 int64_t place_index_balance(const struct place_index *index, int64_t cpu,
                             int64_t gpu);
 
@@ -96,17 +96,17 @@ int64_t place_index_balance(const struct place_index *index, int64_t cpu,
 bool place_index_has(const struct place_index *index, uint32_t node,
                      const struct place_need *need);
 
-/* How much of one thing the node has free; -1 if an exclusive job runs there.
- */
+/* Returns how much of one dimension the node has free, or -1 if an exclusive
+ * job runs there. */
 int64_t place_index_have(const struct place_index *index, uint32_t node,
                          enum place_dim dim);
 
-/* Whether a goes before b; both of the same pool. */
+/* Whether node a goes before node b in the order of their pool. */
 bool place_index_before(const struct place_index *index, uint32_t a,
                         uint32_t b);
 
-/* The most of one thing that a node of the tree has, and (unless ret_node is
- * NULL) the first node that has it; -1 if the tree is empty. */
+/* Returns the most of one dimension that a node of the tree has free, or -1 if
+ * the tree is empty. *ret_node, unless NULL: the first node that has it. */
 int64_t place_index_most(const struct place_index *index, uint32_t class,
                          enum place_tree tree, enum place_dim dim,
                          uint32_t *ret_node);
@@ -114,8 +114,9 @@ int64_t place_index_most(const struct place_index *index, uint32_t class,
 /* Sums of what all nodes of the class, in all trees, have free. */
 const int64_t *place_index_sum(const struct place_index *index, uint32_t class);
 
-/* Sums of what the nodes of a topology domain have free, and when that last
- * changed, as a count of all changes. */
+/* Sums of what the nodes of a topology domain have free; and when they last
+ * changed, as the value that place_index_changes(), the count of all changes,
+ * had then. */
 const int64_t *place_index_domain_sum(const struct place_index *index,
                                       uint32_t domain);
 uint64_t place_index_domain_changed(const struct place_index *index,

@@ -7,11 +7,10 @@
 #include "aischedd/sched/place_topology.h"
 #include "aischedd/sched/verdict.h"
 
-/* How many nodes are compared to tell which comes closest. */
+/* How many nodes lack_numa() compares. */
 enum { LOOKS = 256 };
 
-/* The needs of a task and the free amounts of a node, in the units of the
- * index. */
+/* Returns what a task needs of a resource. */
 static int64_t need_of(const struct place_trial *t, enum resource res)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
@@ -21,8 +20,8 @@ static int64_t need_of(const struct place_trial *t, enum resource res)
 	                        : r->gpus[t->req];
 }
 
-/* Free GPUs of the type that it needs; for a part of one GPU, the largest free
- * part. */
+/* Returns the free thousandths of whole GPUs of the needed type; if a part of a
+ * GPU is needed and no whole one is free, the largest free part. */
 static int64_t typed_gpus(const struct place_trial *t, uint32_t node)
 {
 	const struct snap *s = t->p->snap;
@@ -74,7 +73,8 @@ static bool in_trees(const struct place_trial *t, uint32_t node)
 	       match_allows(t->allowed, node);
 }
 
-/* Whether the sums and maxima of a class do not apply to the request. */
+/* Whether nodes of the class must be looked at one by one, as its sums and
+ * maxima also count nodes or GPUs that the request may not use. */
 static bool look_at_each(const struct place_trial *t, uint32_t class)
 {
 	return t->allowed->only ||
@@ -91,7 +91,8 @@ static bool richer(const struct place_trial *t, uint32_t a, uint32_t b,
 	return a < b;
 }
 
-/* The node of a class with most of a resource. */
+/* Returns the node of a class that has the most of a resource free, or
+ * SNAP_NONE. */
 static uint32_t richest_of_class(const struct place_trial *t, uint32_t class,
                                  enum resource res)
 {
@@ -144,7 +145,8 @@ static int64_t node_total(const struct snap *s, uint32_t node,
 	                        : (int64_t)1000 * snap_node_ngpus(s, node);
 }
 
-/* Check the scarcest first: if no node has enough GPUs for a task, say that. */
+/* The order of checks: if no node has enough GPUs for a task, that is the
+ * reason. */
 static const enum resource by_scarcity[] = { RES_GPU, RES_CPU, RES_MEM };
 
 static void lack_at(const struct place_trial *t, uint32_t node,
@@ -157,7 +159,8 @@ static void lack_at(const struct place_trial *t, uint32_t node,
 	ret->total = node_total(t->p->snap, node, res);
 }
 
-/* A node that only counts CPUs never lacks whole ones. */
+/* Whether the node has too few whole CPUs. A node that only counts CPUs never
+ * has. */
 static bool lacks_whole_cpus(const struct place_trial *t, uint32_t node,
                              const struct place_lack *lack)
 {
@@ -167,7 +170,8 @@ static bool lacks_whole_cpus(const struct place_trial *t, uint32_t node,
 	       (lack->need < 1000 || lack->have < lack->need);
 }
 
-/* Find what the next task lacks while the tasks before it are in place. */
+/* Find what the next task lacks, while the tasks placed before it are still in
+ * place. */
 static struct place_lack lack_of(const struct place_trial *t)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
@@ -198,8 +202,8 @@ static struct place_lack lack_of(const struct place_trial *t)
 			return ret;
 		}
 	}
-	/* Each amount is free somewhere, but not all on one node: take one
-	 * node. */
+	/* Each amount is free on some node, but no node has all of them:
+	 * explain with one node. */
 	node = richest(t, need_of(t, RES_GPU) ? RES_GPU : RES_CPU);
 	for (size_t i = 0; node != SNAP_NONE && i < ARRAY_SIZE(by_scarcity);
 	     i++) {
@@ -249,7 +253,8 @@ static void sum_free(const struct place_trial *t, int64_t ret[RES_N])
 	}
 }
 
-/* Called after undo: whether the sums are enough for all tasks. */
+/* Set lack->scattered and lack->sum from the sums over the pool. Called after
+ * place_undo(), so that the job's own tasks are not counted as used. */
 static void lack_sum(const struct place_trial *t, struct place_lack *lack)
 {
 	int64_t sum[RES_N] = { 0 }, tasks = t->tasks;
@@ -262,8 +267,8 @@ static void lack_sum(const struct place_trial *t, struct place_lack *lack)
 		lack->sum = sum[lack->what];
 }
 
-/* Whether it would fit without these demands; if so, *ret_node is a node on
- * which it does. */
+/* Whether the job would fit without these demands (LOOSE_*); if so, *ret_node
+ * is the node of its first task. */
 static bool fits_loosely(struct place_trial *t, unsigned loose,
                          uint32_t *ret_node)
 {
@@ -290,8 +295,8 @@ static bool demands_links(const struct snap *s, uint32_t req)
 	return s->req.links[req] == LINKS_STRICT && s->req.gpus[req] >= 1000;
 }
 
-/* Report the best NUMA node: of the node that only lacks in NUMA nodes, and of
- * the first others like it. */
+/* Put into *ret the NUMA node with the most free, of ret->node and of other
+ * nodes that would hold a task without its demands. */
 static void lack_numa(const struct place_trial *t, struct place_lack *ret)
 {
 	const struct match *m = t->p->match;
@@ -325,8 +330,8 @@ static void lack_numa(const struct place_trial *t, struct place_lack *ret)
 	ret->sum = best.mem;
 }
 
-/* Whether only demands of NUMA nodes or links cannot be met; if so, report
- * which, and where it comes closest. */
+/* Whether the job fits except for what it demands of NUMA nodes or links; if
+ * so, *ret says which of the two, and which node comes closest. */
 static bool lacks_alignment(struct place_trial *t, struct place_lack *ret)
 {
 	const struct snap *s = t->p->snap;
@@ -351,8 +356,8 @@ static bool lacks_alignment(struct place_trial *t, struct place_lack *ret)
 	return true;
 }
 
-/* Whether it only lacks slices in the right places; if so, report the GPU with
- * the most on that node. */
+/* Whether the job fits except that free slices are not where its partition may
+ * be; if so, *ret is the GPU of the node with the most free slices. */
 static bool lacks_slices(struct place_trial *t, struct place_lack *ret)
 {
 	const struct snap *s = t->p->snap;

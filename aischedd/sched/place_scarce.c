@@ -9,14 +9,15 @@ typedef __int128 wide;
 
 /* Jobs with the same pools, GPU type and constraint. */
 struct seekers {
-	uint32_t req;  /* one of them */
+	uint32_t req;  /* the request of one of them */
 	int64_t gpus;  /* GPUs that they ask for, in thousandths */
-	uint8_t *uses; /* by kind */
+	uint8_t *uses; /* by kind: 1 if they can use it */
 };
 
 enum {
-	KINDS = 64, /* if there are more, nothing is weighed */
-	/* jobs of more groups count as if they could use any node */
+	KINDS = 64, /* with more kinds, place_scarce_new() returns NULL */
+	/* jobs of further groups press on all kinds alike, so they are not
+	 * listed */
 	SEEKERS = 64,
 	SLOTS = 4 * SEEKERS
 };
@@ -28,11 +29,12 @@ struct place_scarce {
 	uint32_t *kind;     /* by class */
 	uint32_t *class_of; /* by kind: one of its classes */
 	struct seekers *seekers;
-	uint32_t *slot;    /* of a hash table: its seekers + 1 */
-	int64_t gpus;      /* of all requests: held, or asked for */
+	uint32_t *slot;    /* hash table: index in seekers, + 1 */
+	int64_t gpus;      /* GPUs that all requests hold or ask for */
 	int64_t *free;     /* by kind */
 	int64_t *pressure; /* by kind */
-	uint64_t changes;  /* of the index, when these were worked out; + 1 */
+	uint64_t changes;  /* place_index_changes() when free and pressure were
+	                      worked out, + 1; 0: never */
 };
 
 uint32_t place_scarce_nkinds(const struct place_scarce *scarce)
@@ -45,7 +47,7 @@ uint32_t place_scarce_kind(const struct place_scarce *scarce, uint32_t class)
 	return scarce->kind[class];
 }
 
-/* Returns false if there are too many. */
+/* Divide the classes into kinds. Returns false if there are more than KINDS. */
 static bool find_kinds(struct place_scarce *c, const struct match *m)
 {
 	for (uint32_t i = 0; i < c->nclasses; i++) {
@@ -172,7 +174,8 @@ struct place_scarce *place_scarce_new(const struct snap *s, struct match *m,
 	return c;
 }
 
-/* Spread the demand of the seekers over the free GPUs that it may use. */
+/* Add the demand of the seekers to the pressure on the kinds that they can use,
+ * in proportion to the free GPUs of these. */
 static void press(struct place_scarce *c, const struct seekers *p, int64_t all)
 {
 	int64_t has = 0;

@@ -15,8 +15,8 @@
 
 struct place_scarce;
 
-/* gpus: what runs hold, by request. Returns NULL if all jobs with GPUs can use
- * the same nodes. */
+/* gpus: by request, the GPUs that running jobs hold. Returns NULL if all jobs
+ * with GPUs can use the same nodes. */
 struct place_scarce *place_scarce_new(const struct snap *snap,
                                       struct match *match,
                                       const struct place_index *index,
@@ -25,7 +25,7 @@ struct place_scarce *place_scarce_new(const struct snap *snap,
 uint32_t place_scarce_nkinds(const struct place_scarce *scarce);
 uint32_t place_scarce_kind(const struct place_scarce *scarce, uint32_t class);
 
-/* The pressure on the kind now, in thousandths. */
+/* Returns the present pressure on the kind, in thousandths. */
 int64_t place_scarce_pressure(struct place_scarce *scarce, uint32_t kind);
 
 #endif

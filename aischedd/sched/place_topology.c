@@ -2,14 +2,16 @@
  * place_topology.c - place a gang in one domain of the topology
  *
  * Among the domains of a level that can hold the whole gang, choose the one
- * with the least room. Within it do the same: the tightest part that holds all;
- * if none does, the parts with the most room, and the tightest part for the
- * rest. Tasks are counted node by node, but only if the sum of what is free in
- * a domain is enough.
+ * with the least room. Within it proceed in the same way: use the kid with the
+ * least room that holds all tasks; if none does, those with the most room, and
+ * for the tasks that are left the one with the least room that holds them.
+ * Tasks are counted node by node, but only if the sum of what is free in a
+ * domain is enough.
  *
- * A gang of segments needs a domain for each of them. All segments are alike,
- * so a domain counts with the whole ones that it holds: the narrowest domain
- * that holds all is chosen, and in it as few of the needed level as possible.
+ * A gang of segments needs a domain for each of them. All segments are of the
+ * same size, so it is counted how many whole segments each domain of the needed
+ * level holds. Then choose the narrowest domain that holds all segments, and in
+ * it use as few domains of the needed level as possible.
  */
 #include <string.h>
 
@@ -18,10 +20,11 @@
 
 enum {
 	MOST_TASKS = 1 << 20, /* an upper bound of tasks counted on one node */
-	/* In a domain larger than this, skipping the nodes of other domains
-	 * costs less than putting its own aside. */
+	/* In a domain with more nodes than this, it costs less to skip the
+	 * nodes of other domains than to move its own to TREE_PART. */
 	LARGE_DOMAIN = 128,
-	/* After n segments try n - 1, if n is at most this, else n / 2. */
+	/* If n segments cannot be placed, try n - 1 if n is at most this, else
+	 * n / 2. */
 	ONE_BY_ONE = 8
 };
 
@@ -37,18 +40,20 @@ struct place_topology {
 	struct place *p;
 	struct place_trial *t;
 	const struct domains *d;
-	int64_t *room; /* by domain, and the whole cluster: tasks that fit */
-	int64_t *own; /* by domain: tasks that fit on its own nodes, without its
-	                 kids */
-	uint64_t *when;  /* by domain: when own was counted, see place_index.h;
-	                    0: never */
-	uint8_t *from;   /* by node: the tree to which it goes back */
-	uint8_t *usable; /* by class */
+	int64_t *room; /* by domain, the whole cluster last: tasks that fit */
+	int64_t *own;  /* by domain: tasks that fit on nodes that are in none of
+	                  its kids */
+	uint64_t *when; /* by domain: when own was counted, see place_index.h;
+	                   0: never */
+	/* by node: the tree in which it was before put_aside() */
+	uint8_t *from;
+	uint8_t *usable; /* by class: 1 if the trial may use it */
 	struct counted_for counted;
-	/* Any division of the tasks among nodes will do, as the request does
-	 * not mention nodes. */
+	/* The tasks may be divided among nodes in any way: neither a number of
+	 * nodes nor a count in the constraint is given. */
 	bool divisible;
-	bool spread; /* the pool spreads: use all nodes of a domain evenly */
+	bool spread; /* the order of the pool is spread: use all nodes of a
+	                domain evenly */
 };
 
 struct place_topology *place_topology_new(struct place *p)
@@ -75,7 +80,7 @@ static bool is_same(const struct counted_for *a, const struct counted_for *b)
 	       a->loose == b->loose;
 }
 
-/* Forget what was counted for another request or under other circumstances. */
+/* Forget what was counted if the request or other circumstances differ. */
 static void count_for(struct place_topology *g, const struct place_trial *t)
 {
 	const struct place *p = g->p;
@@ -118,7 +123,8 @@ static void gather_done(struct place_topology *g)
 
 	for (uint32_t c = t->class; c < t->class_end; c++)
 		g->usable[t->allowed->class[c]] = 0;
-	/* The tasks that the job already has were counted, too: forget. */
+	/* The counts consider tasks that the job already has, so do not use
+	 * them for another job. */
 	if (g->p->within != SNAP_NONE)
 		g->counted.req = SNAP_NONE;
 }
@@ -138,7 +144,8 @@ static bool may_hold(const struct place_topology *g, uint32_t domain, int64_t n)
 	       sum[RES_GPU] >= n * r->gpus[req];
 }
 
-/* A request that needs nothing fits any number of times. */
+/* Returns the most tasks to count on one node. A task that needs nothing fits
+ * any number of times, so for these it is the number of tasks. */
 static int64_t most_tasks(const struct snap *s, uint32_t req)
 {
 	bool needs = s->req.cpus[req] || s->req.mem[req] || s->req.gpus[req];
@@ -157,8 +164,9 @@ static int64_t room_on(const struct place_topology *g, uint32_t node)
 	return place_room(g->p, t->req, node, most_tasks(g->p->snap, t->req));
 }
 
-/* The tasks on a node that count for its domain: a segment is of full nodes if
- * the job has a number of nodes. */
+/* Returns how many tasks of a node count for its domain. If the job has a
+ * number of nodes, a segment needs full nodes, so a node with too little room
+ * counts for none. */
 static int64_t counted_on(const struct place_topology *g, uint32_t node)
 {
 	const struct snap *s = g->p->snap;
@@ -169,9 +177,9 @@ static int64_t counted_on(const struct place_topology *g, uint32_t node)
 	return room;
 }
 
-/* Count the domain's own nodes. If room is kept on one of them for other jobs,
- * the answer depends on the time, and promises must see each question: do not
- * remember it. */
+/* Count the tasks that fit on the domain's own nodes. If room is kept on one of
+ * them for other jobs, do not remember the count: it depends on the time, and
+ * the promises must be asked for each trial. */
 static void count_own(struct place_topology *g, uint32_t domain)
 {
 	const struct domains *d = g->d;
@@ -214,7 +222,7 @@ static int64_t count(struct place_topology *g, uint32_t domain)
 	return sum;
 }
 
-/* Move the usable nodes of a slice to a tree of their own. */
+/* Move the usable nodes of a slice to TREE_PART. */
 static void put_aside(struct place_topology *g, uint32_t first, uint32_t end)
 {
 	for (uint32_t i = first; i < end; i++) {
@@ -237,8 +245,8 @@ static void put_back(struct place_topology *g, uint32_t first, uint32_t end)
 	}
 }
 
-/* Try to place n tasks only on the nodes of a domain up to `end`: its own, or
- * all. */
+/* Try to place n tasks on nodes of a domain, up to index `end` of its slice: on
+ * its own nodes, or on all. */
 static bool fill_nodes(struct place_topology *g, uint32_t domain, uint32_t end,
                        int64_t n)
 {
@@ -259,8 +267,9 @@ static bool fill_nodes(struct place_topology *g, uint32_t domain, uint32_t end,
 	return filled;
 }
 
-/* Whether a domain where `room` tasks fit is better for n tasks than another:
- * one with the least to spare, else one where the most fit. */
+/* Whether a domain in which `room` tasks fit is better for n tasks than one in
+ * which `other` fit: if n fit, the one with less room; else the one with more.
+ */
 static bool is_better(int64_t room, int64_t other, int64_t n)
 {
 	if ((room >= n) != (other >= n))
@@ -279,7 +288,8 @@ static bool is_fuller(const struct place_topology *g, uint32_t a, uint32_t b)
 	return x[RES_CPU] < y[RES_CPU];
 }
 
-/* The better one for n tasks of domain d and the best so far, or SNAP_NONE. */
+/* Returns the better one for n tasks of domain d and `best`, the best so far;
+ * SNAP_NONE if no task fits. */
 static uint32_t better_of(const struct place_topology *g, uint32_t d,
                           uint32_t best, int64_t n)
 {
@@ -292,7 +302,8 @@ static uint32_t better_of(const struct place_topology *g, uint32_t d,
 	return best;
 }
 
-/* The best of some domains for n tasks; SNAP_NONE if none fits in any. */
+/* Returns the best of some domains for n tasks; SNAP_NONE if no task fits in
+ * any. */
 static uint32_t best_of(const struct place_topology *g, const uint32_t *domain,
                         uint32_t ndomains, int64_t n)
 {
@@ -312,8 +323,8 @@ static uint32_t best_kid(const struct place_topology *g, uint32_t domain,
 	               g->d->kid_first[domain + 1] - first, n);
 }
 
-/* Place n tasks, which fit, on a domain's own nodes and in as few kids as
- * possible. */
+/* Place n tasks, for which there is room, on a domain's own nodes and in as few
+ * kids as possible. */
 static bool divide(struct place_topology *g, uint32_t domain, int64_t n)
 {
 	int64_t *room = g->room, own = g->own[domain];
@@ -338,8 +349,9 @@ static bool divide(struct place_topology *g, uint32_t domain, int64_t n)
 
 /*
  * Place all tasks in a domain. A gang that cannot be divided freely is tried in
- * each kid, the tightest first, before it is placed across kids. Nothing else
- * is placed yet, so such a trial can be undone.
+ * each kid that has room, the one with the least first, before it is placed
+ * across kids. Such a trial can be undone, as no other task of the trial is
+ * placed yet.
  */
 static bool place_in(struct place_topology *g, uint32_t domain)
 {
@@ -358,8 +370,8 @@ static bool place_in(struct place_topology *g, uint32_t domain)
 	return fill_nodes(g, domain, g->d->end[domain], n);
 }
 
-/* Whether the domain is one of the needed level, or within one. Nodes of a
- * cluster may have the label of a rack but none of a zone. */
+/* Whether the domain is of the needed level, or within a domain of it. A domain
+ * need not be: nodes may have a label for their rack but none for a zone. */
 static bool is_where_needed(const struct place_topology *g, uint32_t domain)
 {
 	const struct snap *s = g->p->snap;
@@ -393,8 +405,8 @@ static bool place_at(struct place_topology *g, uint8_t level)
 
 /* --- segments ---------------------------------------------------------- */
 
-/* Count the tasks of whole segments in each domain of the needed level, and
- * their sums in wider ones. */
+/* Set g->room to the tasks of whole segments that fit in each domain of the
+ * needed level, and to the sums of these in wider domains. */
 static void count_segments(struct place_topology *g)
 {
 	const struct snap *s = g->p->snap;
@@ -415,8 +427,8 @@ static void count_segments(struct place_topology *g)
 	}
 }
 
-/* Place n tasks, whole segments, in a domain, beside those of the trial that
- * are elsewhere; all or none. */
+/* Place n tasks, which are whole segments, in a domain, all or none. Keeps the
+ * tasks that the trial has placed in other domains. */
 static bool place_segments_in(struct place_topology *g, uint32_t domain,
                               int64_t n)
 {
@@ -441,7 +453,8 @@ static bool place_segments_in(struct place_topology *g, uint32_t domain,
 	return placed;
 }
 
-/* The best domain of the needed level, within a wider one, for n tasks. */
+/* Returns the best domain of the needed level for n tasks, within a wider one.
+ */
 static uint32_t best_in(const struct place_topology *g, uint32_t wide,
                         int64_t n)
 {
@@ -460,9 +473,9 @@ static uint32_t best_in(const struct place_topology *g, uint32_t wide,
 	return best;
 }
 
-/* Returns how many tasks to try in a domain where n were counted but not
- * placed: tasks that depend on each other's devices may fit in one order only.
- */
+/* Returns how many tasks to try in a domain where n were counted but could not
+ * be placed. This happens if tasks depend on each other's devices: then they
+ * may fit in one order only. */
 static int64_t fewer_segments(const struct place_topology *g, int64_t n)
 {
 	int64_t segment = g->p->snap->req.segment[g->t->req];
@@ -472,8 +485,8 @@ static int64_t fewer_segments(const struct place_topology *g, int64_t n)
 	           : snap_segments(g->p->snap, g->t->req, n / 2);
 }
 
-/* Place all segments in a domain of the needed level or a wider one, in as few
- * of the needed level as possible. */
+/* Place all segments in a domain, of the needed level or wider, in as few
+ * domains of the needed level as possible. */
 static bool place_segments_within(struct place_topology *g, uint32_t wide)
 {
 	int64_t left = g->t->tasks, here;
@@ -516,8 +529,9 @@ static bool place_segments(struct place_topology *g)
 	       place_segments_within(g, s->domain.n);
 }
 
-/* Write how many tasks of whole segments fit, and the domain with most room
- * for a part of another. */
+/* Set lack->got to the tasks of whole segments that fit, and lack->domain to
+ * the domain that could hold the largest part of another segment (lack->have
+ * tasks). */
 static void lack_segments(struct place_topology *g, struct place_lack *lack)
 {
 	const struct snap *s = g->p->snap;
@@ -541,7 +555,8 @@ static void lack_segments(struct place_topology *g, struct place_lack *lack)
 	lack->got = (uint32_t)smaller(got, g->t->tasks);
 }
 
-/* Try the levels from the narrowest preferred to the widest allowed. */
+/* Try one level after the other, from the narrowest preferred to the widest
+ * allowed. */
 static bool place_upwards(struct place_topology *g)
 {
 	const struct snap *s = g->p->snap;

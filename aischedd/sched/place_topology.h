@@ -8,13 +8,14 @@
 
 struct place_topology *place_topology_new(struct place *p);
 
-/* Place all tasks in the narrowest domain that the request prefers and that has
- * room; or in this domain. */
+/* place_topology_fill() places all tasks in the narrowest domain that has room,
+ * among those that the request needs or prefers; place_topology_fill_in() in
+ * this domain. Returns false if they do not fit. */
 bool place_topology_fill(struct place_trial *t);
 bool place_topology_fill_in(struct place_trial *t, uint32_t domain);
 
-/* After that failed: write the domain of the needed level in which most tasks
- * fit. */
+/* After place_topology_fill() has failed: set lack->domain to the domain of the
+ * needed level in which most tasks fit. */
 void place_topology_lack(struct place_trial *t, struct place_lack *lack);
 
 #endif

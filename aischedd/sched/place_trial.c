@@ -6,11 +6,11 @@
 #include "aischedd/sched/place_scarce.h"
 #include "aischedd/sched/place_topology.h"
 
-/* Step of the balance search, in thousandths of GPUs. */
+/* The step in which best_balanced() compares nodes, in thousandths of GPUs. */
 enum { BALANCE_STEP = 100 };
 
-/* Whether n tasks of a job without GPUs leave enough CPUs and memory on the
- * node for each GPU that is free there. */
+/* Whether n tasks of a job without GPUs leave to each free GPU of the node its
+ * share of the CPUs and memory. */
 static bool leaves_shares(const struct place *p, uint32_t req, uint32_t node,
                           int64_t n)
 {
@@ -24,8 +24,9 @@ static bool leaves_shares(const struct place *p, uint32_t req, uint32_t node,
 	       mem * all >= s->node.mem_total[node] * nfree;
 }
 
-/* Whether the node falls short of the job's wishes by no more than allowed;
- * while the least shortfall is sought, whether it meets them all. */
+/* Whether the node falls short of what the job prefers by no more than
+ * t->excess. With WISH_SEEK set t->excess to the least shortfall seen, and
+ * return whether the node has none. */
 static bool has_wish(struct place_trial *t, uint32_t node)
 {
 	struct fit_excess has;
@@ -60,8 +61,8 @@ enum node_order place_trial_order(const struct place_trial *t)
 	    t->p->snap->pool.order[match_class(t->p->match, class)->pool];
 }
 
-/* Whether node a is better than b: in the order of the pool, but jobs without
- * GPUs prefer nodes without GPUs. */
+/* Whether node a is better than b by the order of the pool; but for jobs
+ * without GPUs, nodes without GPUs are better than others. */
 static bool better(const struct place_trial *t, uint32_t a, uint32_t b)
 {
 	const struct snap *s = t->p->snap;
@@ -115,7 +116,7 @@ uint8_t place_trial_counted_on(const struct place_trial *t, uint32_t node)
 	return 0;
 }
 
-/* A job that names its nodes looks only at these. */
+/* Returns the best of the nodes that the job names, or SNAP_NONE. */
 static uint32_t best_named(struct place_trial *t, const struct place_need *need)
 {
 	struct place *p = t->p;
@@ -148,11 +149,11 @@ static uint32_t best_with(struct place_trial *t, const struct place_need *need)
 }
 
 /*
- * The node that is left with the best balance of CPUs and GPUs: a job with more
- * CPUs than go with its GPUs goes where CPUs are plentiful, one with fewer
- * where GPUs are. The steps are coarse, so that the order of the pool decides
- * among nodes that are about as good. ret_lost: the imbalance of the node, in
- * steps.
+ * Returns the node that is left with the best balance of CPUs and GPUs, or
+ * SNAP_NONE. A job with more CPUs for its GPUs than usual goes to a node with
+ * spare CPUs, one with fewer to a node with spare GPUs. The steps are coarse,
+ * so that the order of the pool decides among nodes that are about as good.
+ * *ret_lost: by how many steps the node has too little to spare.
  */
 static uint32_t best_balanced(struct place_trial *t, struct place_need *need,
                               int64_t *ret_lost)
@@ -169,7 +170,7 @@ static uint32_t best_balanced(struct place_trial *t, struct place_need *need,
 	if (!top || node == SNAP_NONE)
 		return node;
 	lo = place_index_have(index, node, dim) / BALANCE_STEP;
-	/* Some node has lo; none has hi. */
+	/* Binary search: some node has lo, none has hi. */
 	for (; hi - lo > 1; at = lo + (hi - lo) / 2) {
 		*more = at * BALANCE_STEP;
 		found = best_with(t, need);
@@ -185,9 +186,9 @@ static uint32_t best_balanced(struct place_trial *t, struct place_need *need,
 	return node;
 }
 
-/* Returns the node where placing the task costs other jobs the fewest
- * GPUs. Counted are GPUs left without CPUs to go with them, and, in
- * proportion to the demand, GPUs of a scarce kind. */
+/* Returns the node on which placing the tasks costs other jobs the fewest GPUs,
+ * or SNAP_NONE. The cost adds up GPUs for which no CPUs would be left, and the
+ * GPUs taken times the pressure on their kind. */
 static uint32_t best_weighed(struct place_trial *t, struct place_need *need)
 {
 	struct place_scarce *scarce = t->p->scarce;
@@ -235,7 +236,8 @@ static struct place_need need_of(const struct place_trial *t)
 	};
 }
 
-/* The best node for t->ask tasks by the order of the pool, or SNAP_NONE. */
+/* Returns the best node for t->ask tasks by the order of the pool, or
+ * SNAP_NONE. */
 static uint32_t best_packed(struct place_trial *t)
 {
 	int64_t gpus = t->p->snap->req.gpus[t->req];
@@ -244,7 +246,7 @@ static uint32_t best_packed(struct place_trial *t)
 	if (gpus && gpus < 1000 && place_trial_order(t) != ORDER_BEST_FIT) {
 		uint32_t node;
 
-		/* Fill up a GPU that is shared before one is broken up. */
+		/* Use a shared GPU before a whole one is divided. */
 		need.part = gpus;
 		node = best_in_order(t, &need);
 		if (node != SNAP_NONE)
@@ -256,8 +258,8 @@ static uint32_t best_packed(struct place_trial *t)
 	return best_in_order(t, &need);
 }
 
-/* The best node with a smaller shortfall than `has`, the smallest of all; if
- * possible, one that leaves GPUs their share. SNAP_NONE: none is smaller. */
+/* Returns the best node with the least shortfall, if that is less than `has`;
+ * else SNAP_NONE. Nodes that leave GPUs their share are used first. */
 static uint32_t best_wished(struct place_trial *t, const struct fit_excess *has)
 {
 	struct place_need need = need_of(t);
@@ -281,8 +283,9 @@ static uint32_t best_wished(struct place_trial *t, const struct fit_excess *has)
 	return node;
 }
 
-/* The best node for t->ask tasks, or SNAP_NONE: wishes matter more than the
- * order. Usually the first node meets all of them. */
+/* Returns the best node for t->ask tasks, or SNAP_NONE. What the job prefers
+ * matters more than the order of the pool. Usually the first node gives all of
+ * it. */
 static uint32_t best_node(struct place_trial *t)
 {
 	uint32_t node = best_packed(t), wished;
@@ -342,7 +345,8 @@ enum fill {
 	FILL_ONE   /* one by one */
 };
 
-/* The best of the nodes on which the most tasks fit, counting up to max. */
+/* Returns the best of the nodes on which the most tasks fit, up to max; sets
+ * t->ask to how many that is. */
 static uint32_t seek_most(struct place_trial *t, int64_t max)
 {
 	int64_t lo = 0, hi = smaller(max, t->most);
@@ -375,7 +379,8 @@ static int64_t count_wanted(const struct place_trial *t)
 	return sum;
 }
 
-/* The number of nodes to use; more tasks of a job go to those that it has. */
+/* Returns the exact number of nodes to use, or 0: a job that grows uses the
+ * nodes that it has. */
 static uint32_t nodes_wanted(const struct place_trial *t)
 {
 	return t->p->grows ? 0 : t->nodes;
@@ -386,7 +391,8 @@ static int64_t at_least_one(int64_t n)
 	return n > 1 ? n : 1;
 }
 
-/* The next node and, in t->ask, how many tasks it gets. */
+/* Returns the next node and, in t->ask, how many tasks it gets; or SNAP_NONE.
+ */
 static uint32_t seek(struct place_trial *t, enum fill how)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
@@ -396,13 +402,13 @@ static uint32_t seek(struct place_trial *t, enum fill how)
 		max = smaller(max, r->tasks_per_node[t->req]);
 	if (how == FILL_ONE)
 		return place_trial_best(t, 1);
-	/* Save a task for each further node that the constraint needs. */
+	/* Leave a task for each further node that the constraint needs. */
 	if (t->wanted)
 		max = smaller(max, at_least_one(t->left - count_wanted(t) + 1));
 	if (nodes_wanted(t)) {
 		if (!t->nodes_left)
 			return SNAP_NONE;
-		/* Save a task for each further node. */
+		/* Leave a task for each further node. */
 		max = smaller(max, (int64_t)t->left - t->nodes_left + 1);
 	}
 	if (how == FILL_EVEN) {
@@ -420,13 +426,15 @@ static void put(struct place_trial *t, uint32_t node)
 	t->nodes_left -= t->nodes_left > 0;
 }
 
-/* Whether it matters which nodes tasks take, not only how many fit. */
+/* Whether the choice of nodes can make the trial fail though enough tasks fit:
+ * their number is exact, or the constraint counts nodes. */
 static bool is_picky(const struct place_trial *t)
 {
 	return nodes_wanted(t) || t->allowed->ncounts;
 }
 
-/* The next node; preferably one that leaves GPUs their share of CPUs. */
+/* Returns the next node; if possible, one that leaves each free GPU its share.
+ */
 static uint32_t seek_sparing(struct place_trial *t, enum fill how)
 {
 	uint32_t node = seek(t, how);
@@ -438,8 +446,8 @@ static uint32_t seek_sparing(struct place_trial *t, enum fill how)
 	return seek(t, how);
 }
 
-/* A node with this counted part; preferably one with all parts that are still
- * needed. */
+/* Returns a node on which this counted part of the constraint holds; if
+ * possible, one on which all parts hold that still need nodes. */
 static uint32_t seek_counted(struct place_trial *t, enum fill how,
                              uint32_t part)
 {
@@ -456,11 +464,12 @@ static uint32_t seek_counted(struct place_trial *t, enum fill how,
 		node = seek_sparing(t, how);
 	}
 	t->wanted = 0;
-	t->most = most; /* it held for this tree only */
+	/* the bound held only for nodes with the wanted parts */
+	t->most = most;
 	return node;
 }
 
-/* Fill nodes of counted parts first. */
+/* Use enough nodes on which each counted part of the constraint holds. */
 static bool fill_counted(struct place_trial *t, enum fill how)
 {
 	for (uint32_t i = 0; i < t->allowed->ncounts; i++) {
@@ -500,7 +509,8 @@ static bool fill(struct place_trial *t, enum fill how)
 	return !t->nodes_left;
 }
 
-/* Fill nodes as the request says, or else as the pool does. */
+/* Spread the tasks over nodes as the request says, else by the order of the
+ * pool. */
 static bool fill_somehow(struct place_trial *t)
 {
 	const struct snap *s = t->p->snap;
@@ -511,7 +521,8 @@ static bool fill_somehow(struct place_trial *t)
 		place_undo(t->p);
 		return fill(t, FILL_MOST);
 	}
-	/* An exclusive job leaves nothing to spread. */
+	/* An exclusive job has its nodes to itself, so there is no reason to
+	 * spread. */
 	if (place_trial_order(t) == ORDER_SPREAD && !s->req.exclusive[t->req])
 		return fill(t, FILL_ONE);
 	return fill(t, FILL_MOST);
@@ -530,7 +541,8 @@ bool place_trial_fill(struct place_trial *t)
 	return fill_somehow(t);
 }
 
-/* Whether all tasks are on one node, so no placement is nearer. */
+/* Whether all tasks of the trial are on one node, so that no placement is
+ * closer. */
 static bool is_on_one(const struct place *p)
 {
 	for (size_t i = p->first_task; i < p->ntasks; i++) {
@@ -540,7 +552,8 @@ static bool is_on_one(const struct place *p)
 	return true;
 }
 
-/* Whether tasks that may be anywhere should still be near each other. */
+/* Whether to try to place the tasks in one domain though the request needs
+ * none. */
 static bool is_for_gathering(const struct place_trial *t)
 {
 	const struct snap *s = t->p->snap;

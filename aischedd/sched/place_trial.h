@@ -13,42 +13,49 @@
 struct place_trial {
 	struct place *p;
 	uint32_t req, tasks;
-	uint32_t nodes; /* an exact number of nodes for them, or 0 */
+	uint32_t nodes; /* use exactly this many nodes; 0: any number */
 	unsigned trees;
 	const struct allowed *allowed;
-	uint32_t class,
-	    class_end;       /* slice of allowed: the classes of the pool */
-	uint32_t left;       /* tasks left to place */
-	uint32_t nodes_left; /* nodes left of an exact number */
-	int64_t ask;         /* tasks for the node that is sought */
-	int64_t most;        /* an upper bound of tasks on one node */
-	/* Counted parts of the constraint that the next node must have (bits),
-	 * and how many nodes each part still wants. */
+	/* slice of allowed: the classes of the pool */
+	uint32_t class, class_end;
+	uint32_t left; /* tasks left to place */
+	/* nodes still to be used if their number is exact */
+	uint32_t nodes_left;
+	int64_t ask;  /* tasks that the next node must hold */
+	int64_t most; /* an upper bound of tasks on one node */
+	/* wanted: the counted parts of the constraint that must hold on the
+	 * next node, as bits. wants: by part, how many more nodes must have it.
+	 */
 	uint8_t wanted;
 	uint32_t wants[CONSTRAINT_MAX_COUNTS];
 	uint32_t
 	    kind; /* only nodes of this kind (place_scarce.h), or SNAP_NONE */
 	uint32_t inside; /* only in this domain, or SNAP_NONE */
-	/* Use only nodes with at most this shortfall of wishes; or (seeks) use
-	 * none: find the least shortfall. */
-	bool wishes; /* the job has wishes that a node may not meet */
+	/* WISH_LIMIT: use only nodes on which what the job prefers falls short
+	 * by at most `excess`. WISH_SEEK: place nothing, but find the least
+	 * shortfall of any node. */
+	bool wishes; /* the job prefers something that a node may not be able to
+	                give */
 	enum { WISH_NONE, WISH_LIMIT, WISH_SEEK } wish;
 	struct fit_excess excess;
-	/* Leave each free GPU its share of CPUs and memory; tried first, and
-	 * given up if it fails. */
+	/* spare: use only nodes on which each free GPU keeps its share of CPUs
+	 * and memory; dropped if no such node is found. sparing: spare is set
+	 * when the pool is tried. */
 	bool sparing, spare;
 };
 
-/* The best node for this many tasks (they become t->ask), or SNAP_NONE. */
+/* Set t->ask to this many tasks. Returns the best node for them, or SNAP_NONE.
+ */
 uint32_t place_trial_best(struct place_trial *t, int64_t ask);
 
-/* An upper bound of tasks on one node, if one is proven; else max. */
+/* Returns an upper bound of the tasks that fit on one node; max if none is
+ * known. */
 int64_t place_trial_most(const struct place_trial *t, int64_t max);
 
-/* The counted parts of the constraint that hold on a node, as bits. */
+/* Returns the counted parts of the constraint that hold on a node, as bits. */
 uint8_t place_trial_counted_on(const struct place_trial *t, uint32_t node);
 
-/* The order in which the pool is filled for this trial. */
+/* Returns the order in which this trial fills the nodes of the pool. */
 enum node_order place_trial_order(const struct place_trial *t);
 
 static inline int64_t smaller(int64_t a, int64_t b)
@@ -56,7 +63,9 @@ static inline int64_t smaller(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Place all tasks as the request needs and prefers; or wherever they fit. */
+/* place_trial_all() places all tasks in domains as the request needs and
+ * prefers; place_trial_fill() places them on any nodes on which they fit.
+ * Returns false if they do not fit. */
 bool place_trial_all(struct place_trial *t);
 bool place_trial_fill(struct place_trial *t);
 

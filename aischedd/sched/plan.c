@@ -80,7 +80,8 @@ static void serve(struct pass *p, uint32_t queue)
 	order_queues_update(p->queues, queue);
 }
 
-/* Name a job that blocks each row whose verdict does not name one yet. */
+/* For each row that waits for resources and whose verdict names no job yet,
+ * name the job for whose end it waits. */
 static void name_blockers(struct pass *p)
 {
 	for (uint32_t row = 0; row < p->snap->pend.n; row++) {
@@ -93,7 +94,7 @@ static void name_blockers(struct pass *p)
 	}
 }
 
-/* Mark the rows that had no turn before the budget was spent. */
+/* Set the verdict of rows that had no turn before the budget was spent. */
 static void say_unevaluated(struct pass *p)
 {
 	for (uint32_t q = 0; q < p->snap->queue.n; q++) {
@@ -110,7 +111,8 @@ static void say_unevaluated(struct pass *p)
 	}
 }
 
-/* Add what is only known once all rows have had their turn. */
+/* Fill in those parts of the verdicts that are known only once all rows have
+ * had their turn. */
 static void complete_verdicts(struct pass *p)
 {
 	const struct snap *s = p->snap;
@@ -147,7 +149,7 @@ static void *copy_list(struct arena *arena, const struct arena_list *list,
 	return copy(arena, list->p, list->n, size);
 }
 
-/* Copy the result out of the pass, whose arena is freed. */
+/* Copy the result out of the pass, whose arena will be freed. */
 static const struct plan *plan_of(struct pass *p, struct arena *arena)
 {
 	const struct place *place = p->place;
@@ -159,7 +161,8 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	pass_lay_out(p);
 	plan->gen = p->snap->gen;
 	plan->wake = p->wake;
-	/* A plan that changes nothing would be repeated for ever. */
+	/* Only plan again if this plan changes something, or there would be no
+	 * end. */
 	plan->again =
 	    (p->held_back && (p->start.n || p->grow.n || p->eviction.n)) ||
 	    evict_rules_repeat(p);
@@ -195,8 +198,8 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	return plan;
 }
 
-/* Plan once. vain: by row, or NULL. *ret_doubtful: the next plan may evict jobs
- * that this one starts. */
+/* Make one plan. vain: limits of starts by row, or NULL. *ret_doubtful: whether
+ * the next plan may evict jobs that this one starts. */
 static const struct plan *plan_once(const struct snap *snap,
                                     const struct vain *vain,
                                     struct arena *arena, bool *ret_doubtful)
@@ -223,8 +226,8 @@ static const struct plan *plan_once(const struct snap *snap,
 	return plan;
 }
 
-/* Note in *vain which starts the next plan, made on the snapshot `then`,
- * evicts; returns whether there are any. */
+/* Note in vain, by row, the starts of `plan` that the next plan evicts, which
+ * was made on the snapshot `then`. Returns whether there are any. */
 static bool find_vain(const struct snap *snap, const struct plan *plan,
                       const struct snap *then, const struct plan *next,
                       struct vain *vain)
@@ -249,7 +252,8 @@ static bool find_vain(const struct snap *snap, const struct plan *plan,
 	return any;
 }
 
-/* Whether the plan serves each job for which it keeps others from starting. */
+/* Whether each job for which vain keeps others from starting gets something by
+ * the plan: a start, a claim or growth. */
 static bool is_of_use(const struct snap *snap, const struct plan *plan,
                       const struct vain *vain)
 {
@@ -307,7 +311,7 @@ static bool serves_claims(const struct snap *s, const struct snap *before,
 	return served;
 }
 
-/* The row of a waiting job, or SNAP_NONE. */
+/* Returns the row of a waiting job, or SNAP_NONE. */
 static uint32_t row_of(const struct snap *s, uint64_t job)
 {
 	for (uint32_t row = 0; row < s->pend.n; row++) {
@@ -320,8 +324,8 @@ static uint32_t row_of(const struct snap *s, uint64_t job)
 	return SNAP_NONE;
 }
 
-/* Whether a row that is granted a claim is behind a waiting job in its queue,
- * by the positions in the first plan. */
+/* Whether, in the queue of a waiting job, a row behind it by the positions in
+ * the first plan is granted a claim in the snapshot `s`. */
 static bool is_granted_behind(const struct draft *d, const struct snap *s,
                               uint64_t job)
 {
@@ -337,8 +341,9 @@ static bool is_granted_behind(const struct draft *d, const struct snap *s,
 	return any;
 }
 
-/* Whether no job is promised a later start than in the last plan for one behind
- * it in its queue: granted claims are served before jobs that are ahead. */
+/* Whether no job is promised a later start than by the last plan while a job
+ * behind it in its queue is granted a claim. That could happen because granted
+ * claims are served before jobs that are ahead. */
 static bool keeps_promises(const struct draft *d, const struct snap *s,
                            const struct plan *plan)
 {
@@ -360,8 +365,9 @@ static bool has_its_claim(const struct plan *plan, uint32_t row)
 	return v->started || v->why == WHY_Preempting;
 }
 
-/* Whether each job that has its claim by the draft, and is not to be evicted at
- * once, has it by the plan, too. */
+/* Whether each job whose earlier claim is served or still held in the draft
+ * keeps it in the plan, too; jobs that would be evicted at once (vain) are
+ * ignored. */
 static bool keeps_claims(const struct draft *d, const struct plan *plan,
                          const struct vain *vain)
 {
@@ -375,8 +381,8 @@ static bool keeps_claims(const struct draft *d, const struct plan *plan,
 	return keeps;
 }
 
-/* Plan without the starts that the next plan evicts, if the jobs for which they
- * are evicted then get something. */
+/* Make the plan without the starts that the next plan evicts. Keep it if all
+ * jobs for which they are evicted get something by it. */
 static bool leave_out(struct draft *d, const struct vain *vain,
                       struct arena *arena)
 {
@@ -392,9 +398,9 @@ static bool leave_out(struct draft *d, const struct vain *vain,
 	return true;
 }
 
-/* Plan with the claims of the next plan already granted; so jobs that would
- * have their turn later, such as those that grow, need not wait for the
- * eviction. */
+/* Make the plan with the claims of the next plan already granted, so that jobs
+ * whose turn would be too late, such as those that grow, get what they would
+ * evict others for. */
 static bool grant(struct draft *d, const struct snap *then,
                   const struct plan *next, const struct vain *vain,
                   struct arena *arena, struct arena *scratch)
@@ -408,8 +414,9 @@ static bool grant(struct draft *d, const struct snap *then,
 
 	if (!snap)
 		return false;
-	/* A claim of an earlier plan prevents a granted one: leave out the
-	 * start on it. */
+	/* A claim of an earlier plan may be in the way of a granted one. So
+	 * leave out starts that would be evicted at once, but only in rows that
+	 * have such a claim. */
 	for (uint32_t i = 0; i < s->pend.n; i++)
 		out[i] =
 		    nclaims_of(s->pend.claim_first, i) ? vain[i] : d->vain[i];
@@ -425,8 +432,8 @@ static bool grant(struct draft *d, const struct snap *then,
 	return true;
 }
 
-/* Make the next plan; if it evicts what this one starts, make a better one.
- * Returns false if there is none. */
+/* Make the next plan. If it evicts jobs that the draft starts, replace the
+ * draft by a better plan. Returns whether it was replaced. */
 static bool improve(struct draft *d, struct arena *arena, struct arena *scratch)
 {
 	uint32_t n = d->snap->pend.n;
@@ -445,8 +452,8 @@ static bool improve(struct draft *d, struct arena *arena, struct arena *scratch)
 	        grant(d, then, next, vain, arena, scratch));
 }
 
-/* A rehearsal costs as much as a pass: only rehearse if there are few rows and
- * runs. */
+/* How many times to rehearse: FEW, or MANY if there are at most FEW_ROWS rows
+ * and runs. A rehearsal costs as much as a pass. */
 enum { FEW = 3, MANY = 12, FEW_ROWS = 2000 };
 
 const struct plan *sched_plan(const struct snap *snap, struct arena *arena)

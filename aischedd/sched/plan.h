@@ -17,7 +17,7 @@
 struct promised {
 	uint32_t row;
 	uint32_t member;   /* index in snap.member */
-	uint32_t position; /* this and the next two as in the verdict */
+	uint32_t position; /* position, expected and job as in struct verdict */
 	int64_t expected;
 	uint64_t job;
 };
@@ -27,7 +27,7 @@ struct queued {
 	uint32_t row, member, position;
 };
 
-/* One job starts (or resumes, in a row that does). */
+/* One job starts, or resumes if its row is a suspended job. */
 struct start {
 	uint32_t row;
 	uint32_t member;             /* index in snap.member */
@@ -41,7 +41,7 @@ struct grow {
 	uint32_t task_first, ntasks; /* slice of the plan's tasks */
 };
 
-/* Why a job lost what it held. */
+/* Why a job was evicted. */
 #define EVICTS(X)                   \
 	X(NONE, none)               \
 	X(PREEMPT, preempt)         \
@@ -58,12 +58,12 @@ enum evict {
 /* A running job loses tasks: all, or surplus above its minimum. */
 struct eviction {
 	uint32_t run;
-	uint32_t loss_first,
-	    nlosses;  /* slice of loss: tasks of the run, from 0; all of its
-	                 tasks: the job is evicted */
+	/* slice of loss: indices of tasks in the run, from 0; if it lists all,
+	 * the job is evicted */
+	uint32_t loss_first, nlosses;
 	uint8_t why;  /* enum evict */
-	bool suspend; /* only its CPUs are needed */
-	uint64_t by;  /* the job that gets their place */
+	bool suspend; /* suspend the job: only its CPUs are needed */
+	uint64_t by;  /* the job for which the tasks are evicted */
 };
 
 /*
@@ -88,8 +88,8 @@ struct plan {
 	const struct verdict *verdict;
 	const struct promised *promised;
 	const struct queued *queued;
-	const int64_t (*share)[RES_N]; /* fair shares by queue; CONF_NONE: not
-	                                  rationed there */
+	const int64_t (*share)[RES_N]; /* fair shares by queue; CONF_NONE: no
+	                                  quota there */
 	const struct start *start;
 	const struct grow *grow;
 	const struct eviction *eviction;
@@ -98,8 +98,8 @@ struct plan {
 	const uint32_t *claim_node;
 	bool partial; /* the budget was spent: plan again at once, with these
 	                 verdicts in snap.pend.judged */
-	bool again; /* plan again at once: a waiting job may take from jobs that
-	               start */
+	bool again;   /* plan again at once: a waiting job may evict jobs that
+	                 this plan starts */
 	int64_t wake; /* plan again at this time even if nothing changed, or
 	                 SNAP_NEVER */
 	const struct snap_task *task; /* one more than used: ends cpu_use */
@@ -107,14 +107,15 @@ struct plan {
 };
 
 /*
- * Decide.  Pure: the same snapshot gives the same plan on every machine.
+ * Make a plan. Pure: the same snapshot gives the same plan on every machine.
  * The plan lives in the arena and refers to nothing else.
  */
 const struct plan *sched_plan(const struct snap *snap, struct arena *arena);
 
 /*
- * Check that the row's first job would fit if nothing ran; for refusals at
- * submission. Fails with EINVAL and says what would fit at most.
+ * Check that the row's first job would fit if nothing ran. Called at
+ * submission, which is refused otherwise. Fails with EINVAL and says what would
+ * fit at most.
  */
 int sched_could_fit(const struct snap *snap, uint32_t row, struct err *err);
 

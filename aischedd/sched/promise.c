@@ -10,22 +10,22 @@
 #include "aischedd/sched/promise_start.h"
 #include "aischedd/sched/verdict.h"
 
-/* A job that later jobs may not overtake on certain nodes. */
+/* A job whose nodes no later job may use (promise_bar()). */
 struct barred {
 	uint32_t req;
 	uint64_t job;
 };
 
 struct bar {
-	uint64_t *class; /* by class: the job, or 0 */
-	/* list of struct barred: jobs that name their nodes */
+	uint64_t *class; /* by class: the job whose nodes these are, or 0 */
+	/* struct barred: jobs that name nodes */
 	struct arena_list some;
 };
 
 /* Why the last trial was refused on a node. */
 struct promise_refusal {
 	bool is;
-	uint64_t bar; /* the job that may not be overtaken, or 0 */
+	uint64_t bar; /* the job of promise_bar(), or 0 */
 	uint32_t node;
 	const struct future_due *due;
 };
@@ -332,7 +332,7 @@ int64_t promise_make(struct promises *ps, uint32_t row,
 	return at;
 }
 
-/* Try to place the row as if nothing were promised. */
+/* Try to place the row's job as if nothing were promised. */
 static bool try_anyway(struct promises *ps, uint32_t row)
 {
 	struct place *p = ps->p;
@@ -347,7 +347,8 @@ static bool try_anyway(struct promises *ps, uint32_t row)
 	return fits;
 }
 
-/* Find the first node of the trial that is refused. */
+/* Set ps->refusal for the first node of the trial on which a promise forbids
+ * it. */
 static void find_refusal(struct promises *ps, uint32_t req)
 {
 	const struct place *p = ps->p;

@@ -2,13 +2,13 @@
  * promise.h - starts that are promised to jobs that cannot start now
  *
  * Backfill: the first jobs that do not fit are promised a start, each at the
- * earliest time at which it fits beside the promises before it, given when the
- * running jobs must end. After that no later job takes a node if that would
- * break a promise: place.c asks here about each watched node. With one promise
- * this is EASY backfill, with many conservative backfill. A reservation is a
- * promise to its users with a fixed time and whole nodes. A job that cannot be
- * promised a start, because the jobs that block it have no known end, holds no
- * job back.
+ * earliest time at which it fits beside the promises made before, assuming that
+ * running jobs end at their time limits. From then on no job is placed where it
+ * would break a promise: place.c asks here before it uses a watched node. With
+ * one promise this is EASY backfill, with many conservative backfill. A
+ * reservation is a promise to its users with a fixed time and whole nodes. A
+ * job that cannot be promised a start, because the jobs that block it have no
+ * known end, holds no job back.
  */
 #ifndef AISCHEDD_SCHED_PROMISE_H
 #define AISCHEDD_SCHED_PROMISE_H
@@ -18,15 +18,17 @@
 
 struct promises;
 
-/* Becomes place->promises; the reservations of the snapshot are watched. */
+/* Make the promises of a pass and set place->promises to them. Nodes of the
+ * snapshot's reservations are watched from the start. */
 struct promises *promise_new(struct place *place, const struct tally *tally);
 
 /*
  * Promise a start to the job of the row, which cannot start now; place_for()
- * was called for it.  Returns the time at which it starts at the latest and
- * keeps its place from then on, or SNAP_NEVER if that cannot be known or enough
- * jobs are promised a start.  last: what the last plan promised it, or NULL.
- * *ret_blocker: the job whose end it waits for, or 0.
+ * was called for it. Returns the time at which it starts at the latest, and
+ * keeps its nodes for it from then on. Returns SNAP_NEVER, without a promise,
+ * if that time cannot be known or if enough jobs are promised a start.  last:
+ * what the last plan promised it, or NULL. *ret_blocker: the job whose end it
+ * waits for, or 0.
  */
 int64_t promise_make(struct promises *ps, uint32_t row,
                      const struct snap_promise *last, uint64_t *ret_blocker);
@@ -35,15 +37,15 @@ int64_t promise_make(struct promises *ps, uint32_t row,
 void promise_made(const struct promises *ps, const struct arena_list **ret,
                   const struct arena_list **ret_node);
 
-/* Let no later job, of its queue or (SNAP_NONE) of any, take a node that this
- * one could use. */
+/* Let no later job use a node that this one could use: no job of the queue, or
+ * with SNAP_NONE no job at all. */
 void promise_bar(struct promises *ps, uint32_t queue, uint32_t req,
                  uint64_t job);
 
 /*
- * After a trial (place_try, place_try_resume) for the row has failed: whether
- * promises are the reason. Then *v is Priority and says whose, where and for
- * when.
+ * Called after a trial (place_try, place_try_resume) for the row has failed.
+ * Returns whether promises are the reason; then *v is Priority, with the job,
+ * the node and the time of the promise.
  */
 bool promise_explains(struct promises *ps, uint32_t row, struct verdict *v);
 
@@ -73,8 +75,8 @@ void promise_licensed_left(struct promises *ps, uint32_t run, bool ends);
 bool promise_may_move(const struct promises *ps, uint32_t run, size_t nmoves);
 
 /*
- * Note that a trial evicts a task of a running job (index in snap.task), or
- * does so no longer. Jobs that an earlier plan evicted are known.
+ * Note that a trial evicts a task of a running job (index in snap.task), or no
+ * longer does. Need not be called for jobs that an earlier plan evicted.
  */
 void promise_leave(struct promises *ps, uint32_t task, bool leaves);
 
@@ -87,7 +89,8 @@ int64_t promise_wake(const struct snap *snap);
 
 /* Called by place.c only. */
 
-/* After place_for(): whether to ask about every node, not only watched ones. */
+/* Prepare for the claim that place_for() has set. Returns whether promises must
+ * be checked on every node, not only on watched ones. */
 bool promise_begin(struct promises *ps, uint32_t req);
 
 /* Whether n tasks of the request, for which place_for() was called, may be on a
@@ -107,11 +110,12 @@ void promise_started(struct promises *ps, uint32_t req);
  * on its node. */
 void promise_claimed(struct promises *ps, uint32_t req, size_t task);
 
-/* Forget the tasks that were claimed since the mark was taken. */
+/* promise_back() forgets the tasks that were claimed since promise_mark()
+ * returned this mark. */
 size_t promise_mark(const struct promises *ps);
 void promise_back(struct promises *ps, size_t mark);
 
-/* Whether all that is promised on the node fits beside all that is known to be
+/* Whether everything promised on the node fits beside the tasks known to be
  * there. */
 bool promise_holds(struct promises *ps, uint32_t node);
 

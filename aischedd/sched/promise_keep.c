@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Order by node, and the last step of each node first. */
+/* Order by node, with the last step of each node first. */
 static int by_node(const void *a, const void *b)
 {
 	const struct promise_step *x = a, *y = b;
@@ -30,7 +30,8 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* List the nodes that have room at the found time; returns how many. */
+/* List the nodes that have room at the time that was found. Returns how many.
+ */
 static uint32_t list_room(struct promise_seek *sk, struct promise_room **ret)
 {
 	struct promise_room *room =
@@ -49,8 +50,8 @@ static uint32_t list_room(struct promise_seek *sk, struct promise_room **ret)
 	return n;
 }
 
-/* If the nodes of the last promise have enough room, reduce the list to them
- * and return their number; else return 0. */
+/* If the nodes of the last promise still have room, reduce the list to them and
+ * return their number; else return 0. */
 static uint32_t choose_last(const struct promise_seek *sk,
                             struct promise_room *room, uint32_t n)
 {
@@ -80,8 +81,9 @@ static uint32_t choose_last(const struct promise_seek *sk,
 	return used;
 }
 
-/* Choose the nodes with the most room first, and the tasks for each; returns
- * the number of nodes. */
+/* Choose nodes, those with the most room first, and the number of tasks for
+ * each. If the number of nodes is exact, divide the tasks evenly if possible.
+ * Returns the number of nodes. */
 static uint32_t choose(const struct promise_seek *sk, struct promise_room *room,
                        uint32_t n)
 {
@@ -113,8 +115,9 @@ static int by_domain(const void *a, const void *b)
 	return by_room(a, b);
 }
 
-/* The tasks of whole segments, at most `left`, that fit on the nodes of the
- * first domain of a list; *ret_n: how many nodes these are. */
+/* Returns how many tasks of whole segments, at most `left`, fit on the nodes of
+ * the first domain in the list; *ret_n: how many nodes of the list are in it.
+ */
 static int64_t in_first_domain(const struct promise_seek *sk,
                                const struct promise_room *room, uint32_t n,
                                int64_t left, uint32_t *ret_n)
@@ -128,8 +131,9 @@ static int64_t in_first_domain(const struct promise_seek *sk,
 	return least(snap_segments(sk->sr->s, sk->ask.req, sum), left);
 }
 
-/* Find the domain that has room for all `left` tasks and the least to spare,
- * or else the one with most: where its nodes begin in the list. */
+/* Find the domain with the least room for all `left` tasks, or, if none has
+ * room for all, the one with the most. Returns where its nodes begin in the
+ * list. */
 static uint32_t best_domain(const struct promise_seek *sk,
                             const struct promise_room *room, uint32_t n,
                             int64_t left)
@@ -151,8 +155,8 @@ static uint32_t best_domain(const struct promise_seek *sk,
 	return best;
 }
 
-/* Choose domains for all segments, and nodes in them, those of a segment
- * together; returns the number of nodes. */
+/* Choose domains for all segments, and nodes in them; nodes of one domain are
+ * adjacent in the list. Returns the number of nodes. */
 static uint32_t choose_segments(struct promise_seek *sk,
                                 struct promise_room **room, uint32_t n)
 {
@@ -191,8 +195,9 @@ static uint32_t choose_segments(struct promise_seek *sk,
 	return used;
 }
 
-/* The nodes of the last promise of a job of segments follow each other by
- * segment; returns how many, or 0 if one of them has less room. */
+/* Make a list of the nodes of the last promise, in its order, in which the
+ * nodes of a segment are adjacent. Returns how many, or 0 if one has too little
+ * room now. */
 static uint32_t choose_last_segments(const struct promise_seek *sk,
                                      struct promise_room **room, uint32_t n)
 {
@@ -216,7 +221,7 @@ static uint32_t choose_last_segments(const struct promise_seek *sk,
 	return used;
 }
 
-/* Note the promise for the next plan. */
+/* Add the promise to the list for the next plan. */
 static void note_made(struct promise_seek *sk, int64_t at,
                       const struct promise_room *room, uint32_t n)
 {
@@ -258,8 +263,8 @@ static int64_t keep_room(struct promise_seek *sk, int64_t at,
 	if (!*ret_blocker && license_future_needs(sr->s, sk->ask.req))
 		*ret_blocker =
 		    license_future_blocker(sr->licenses, sk->ask.req, at);
-	/* The job would fit now but did not start, for a reason not known here.
-	 */
+	/* The job would fit now, but was not started for a reason that is not
+	 * known here: promise nothing. */
 	if (at == sr->s->now && !*ret_blocker)
 		return SNAP_NEVER;
 	for (uint32_t i = 0; i < n; i++)
@@ -335,8 +340,8 @@ static int64_t seek_room(struct promise_seek *sk, uint64_t *ret_blocker)
 
 /* --- a job that resumes where it was ----------------------------------- */
 
-/* Whether the CPUs for n tasks are free on a node for the whole length of the
- * job. */
+/* Whether the CPUs for n tasks are free on a node from a time on, for the whole
+ * length of the job. */
 static bool goes_on(struct promise_seek *sk, uint32_t node, int64_t n,
                     int64_t from)
 {
@@ -357,7 +362,8 @@ static bool goes_on(struct promise_seek *sk, uint32_t node, int64_t n,
 	return true;
 }
 
-/* Count its tasks on each node; returns the number of nodes. */
+/* Count the tasks of a run on each of its nodes. Returns the number of nodes.
+ */
 static uint32_t count_tasks(const struct promise_seek *sk, uint32_t run,
                             struct promise_room **ret)
 {

@@ -8,9 +8,9 @@
 
 /*
  * Returns the time at which the row's next job can start at the latest, and
- * keeps room for it from then on; or returns SNAP_NEVER. place_for() was called
- * for it. last: what the last plan promised it, or NULL. *ret_blocker: the job
- * whose end it waits for, or 0.
+ * keeps room for it from then on; or returns SNAP_NEVER. The caller has called
+ * place_for() for the job. last: what the last plan promised it, or NULL.
+ * *ret_blocker: the job whose end it waits for, or 0.
  */
 int64_t promise_keep_start(struct promise_seeker *sr, uint32_t row,
                            const struct snap_promise *last,

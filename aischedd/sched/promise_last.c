@@ -22,7 +22,8 @@ const struct snap_promise *promise_last(const struct snap *s, uint64_t job,
 	                                                      : NULL;
 }
 
-/* Whether promises to others allow all that is placed on a node. */
+/* Whether promises to other jobs allow the tasks that the trial placed on a
+ * node. */
 static bool is_allowed(const struct place *p, uint32_t req, uint32_t node)
 {
 	int64_t n = 0;

@@ -3,7 +3,8 @@
  *
  * A pass works out all promises anew. Among nodes that allow the same start it
  * keeps those of the last plan, and a job whose time has come starts on them.
- * Otherwise each choice between equal nodes would move the jobs behind it.
+ * Otherwise each new choice between equal nodes would change the promises of
+ * the jobs behind.
  */
 #ifndef AISCHEDD_SCHED_PROMISE_LAST_H
 #define AISCHEDD_SCHED_PROMISE_LAST_H

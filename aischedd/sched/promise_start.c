@@ -54,7 +54,8 @@ static int by_time(const void *a, const void *b)
 	return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Whether an exact number of nodes, those with the most room, is enough. */
+/* Whether the exact number of nodes, those with the most room, has room for all
+ * tasks. */
 static bool best_have_room(const struct promise_seek *sk)
 {
 	int64_t nodes = sk->nodes, sum = 0;
@@ -68,14 +69,14 @@ static bool best_have_room(const struct promise_seek *sk)
 	return !nodes && sum >= sk->tasks;
 }
 
-/* The parts of a segment for which a node has room, if n tasks fit. */
+/* Returns for how many parts of a segment a node has room if n tasks fit. */
 static int64_t parts_of(const struct promise_seek *sk, int64_t n)
 {
 	return n / snap_segment_part(sk->sr->s, sk->ask.req);
 }
 
-/* Take the change of a node; returns how many more segments fit then in its
- * domain. */
+/* Apply a step to the parts of the node's domain. Returns how many more
+ * segments fit there (< 0: fewer). */
 static int64_t take_step(struct promise_seek *sk, const struct promise_step *it)
 {
 	const struct snap *s = sk->sr->s;
@@ -87,7 +88,8 @@ static int64_t take_step(struct promise_seek *sk, const struct promise_step *it)
 	return *parts / sk->segment - before;
 }
 
-/* The first time at which the steps, in order, give room for all segments. */
+/* Returns the first time at which all segments have room, or SNAP_NEVER; the
+ * steps are sorted by time. */
 static int64_t first_time_of_segments(struct promise_seek *sk)
 {
 	const struct snap *s = sk->sr->s;
@@ -105,8 +107,8 @@ static int64_t first_time_of_segments(struct promise_seek *sk)
 	return SNAP_NEVER;
 }
 
-/* The first time at which the nodes seen so far have enough room, or
- * SNAP_NEVER. */
+/* Sort the steps by time. Returns the first time at which the nodes seen so far
+ * have room for the job, or SNAP_NEVER. */
 static int64_t first_time(struct promise_seek *sk)
 {
 	int64_t sum = 0;
@@ -136,8 +138,8 @@ static int64_t first_time(struct promise_seek *sk)
 	return SNAP_NEVER;
 }
 
-/* Lower the bound to the start found so far, as more nodes can only make it
- * earlier, and forget later steps. */
+/* If the nodes seen so far have room at some time, lower the bound to it, as
+ * more nodes can only make the start earlier, and drop later steps. */
 static void tighten(struct promise_seek *sk)
 {
 	int64_t at = first_time(sk);
@@ -149,8 +151,8 @@ static void tighten(struct promise_seek *sk)
 		sk->nsteps--;
 }
 
-/* Tighten if there may be enough room: at the first node for a single task,
- * else whenever the number of steps has doubled. */
+/* Tighten if there may be enough room: for a single task after each node, else
+ * whenever the number of steps has doubled. */
 static void tighten_now_and_then(struct promise_seek *sk)
 {
 	if (sk->room < sk->tasks || sk->nsteps < sk->next_tighten)
@@ -193,13 +195,15 @@ int64_t promise_start_end_at(const struct promise_seek *sk, int64_t at)
 struct kept {
 	uint32_t node;
 	struct future_course c;
-	const int64_t *count; /* by point: tasks that fit */
+	const int64_t *count; /* by point: how many tasks fit */
 	bool odd;
-	/* The next points at which more, or fewer, may fit. */
+	/* The next point at which more tasks may fit, and the next at which
+	 * fewer may. */
 	uint32_t more, less;
 };
 
-/* How many tasks fit on the node for the whole length of the job. */
+/* Returns how many tasks fit on the node from a time on, for the whole length
+ * of the job. */
 static int64_t room_for(struct promise_seek *sk, const struct kept *k,
                         int64_t from)
 {
@@ -220,10 +224,10 @@ static int64_t room_for(struct promise_seek *sk, const struct kept *k,
 	return n;
 }
 
-/* Find the next time at which the number of tasks that fit for the whole length
- * may change: more fit from then on, or a decrease begins to lie within the
- * length. If amounts do not decide, that may be any point, as a job that begins
- * there has its devices then. */
+/* Find the next start time at which room_for() may differ: either more tasks
+ * fit from then on, or a job that starts then still runs when fewer fit. If
+ * amounts do not decide what fits, that is any point, as which devices are free
+ * may change there. Returns false if there is none up to the bound. */
 static bool next_change(const struct promise_seek *sk, struct kept *k,
                         int64_t *ret)
 {
@@ -263,7 +267,7 @@ static void look_at_kept(struct promise_seek *sk, uint32_t node,
 	make_room(sk, 2 * (size_t)c.n + 1);
 	if (sk->from > c.at[0])
 		add_step(sk, sk->from, node, room_for(sk, &k, sk->from), &was);
-	/* Once all tasks fit, more steps tell nothing. */
+	/* Once all tasks fit on this node, further steps do not matter. */
 	while ((sk->nodes || was < sk->tasks) && next_change(sk, &k, &at)) {
 		if (at >= c.at[i] && (at > sk->from || sk->from <= c.at[0]))
 			add_step(sk, at, node, room_for(sk, &k, at), &was);
@@ -276,7 +280,8 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Add the steps of one node. Without promises there, room only grows. */
+/* Add the steps of one node. Where no room is kept for other jobs, room only
+ * grows with time. */
 static void look_at(struct promise_seek *sk, uint32_t node)
 {
 	struct future *future = sk->sr->future;
@@ -315,8 +320,8 @@ static void look_begin(struct promise_seek *sk)
 	sk->room = 0;
 }
 
-/* Keep the result as the best so far, and go on to search for an earlier start.
- */
+/* If the nodes seen so far have room, keep their steps as the best so far, and
+ * search only for an earlier start from now on. */
 static void look_end(struct promise_seek *sk)
 {
 	int64_t at = first_time(sk);
@@ -331,8 +336,9 @@ static void look_end(struct promise_seek *sk)
 	memcpy(sk->best, sk->step, sk->nsteps * sizeof(*sk->step));
 }
 
-/* Whether the request may use the node, in a pool that is ready; segments must
- * be in a domain. */
+/* Whether the request may use the node: it is up, and its pool is ready and the
+ * one that is being searched. For segments it must be in a domain of the needed
+ * level. */
 static bool may_be_used(const struct promise_seek *sk, uint32_t node)
 {
 	const struct promise_seeker *sr = sk->sr;
@@ -345,8 +351,8 @@ static bool may_be_used(const struct promise_seek *sk, uint32_t node)
 	       sr->s->node.state[node] == NODE_UP && match_allows(a, node);
 }
 
-/* Look at all nodes of a pool together, first those that could have room first.
- */
+/* Look at all nodes of a pool together, beginning with those that could first
+ * have room. */
 static void look_in_pool(struct promise_seek *sk)
 {
 	struct future_nodes *soon = future_nodes_of(sk->sr->future);
@@ -387,7 +393,8 @@ static void look_in_domains(struct promise_seek *sk, uint8_t level)
 	}
 }
 
-/* The resource of which a task needs the largest fraction of the total. */
+/* Returns the resource of which a task needs the largest fraction of the total.
+ */
 static enum resource scarcest(const struct promise_seeker *sr,
                               const int64_t *need)
 {
@@ -401,7 +408,8 @@ static enum resource scarcest(const struct promise_seeker *sr,
 	return most;
 }
 
-/* Search one pool after the other; a later one must be earlier to win. */
+/* Search one pool after the other. A start in a later pool must be earlier than
+ * that found so far. */
 void promise_start_search(struct promise_seek *sk)
 {
 	struct promise_seeker *sr = sk->sr;

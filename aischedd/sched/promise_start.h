@@ -10,7 +10,7 @@
 #include "aischedd/sched/future/future.h"
 #include "aischedd/sched/promise_license.h"
 
-/* Memory for a list of any type, used again and again. */
+/* Memory for a list of any type, reused by each search. */
 struct promise_scratch {
 	void *p;
 	size_t cap;
@@ -23,7 +23,8 @@ struct promise_seeker {
 	struct future *future;
 	struct license_future *licenses;
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
-	uint8_t *usable;         /* by class: 1 if of the pool being searched */
+	uint8_t *usable; /* by class: 1 if its nodes are in the pool being
+	                    searched */
 	struct promise_scratch step, best, with, room, parts;
 	struct arena_list made, made_node; /* promises: promise_made() */
 };
@@ -32,11 +33,12 @@ struct promise_seeker {
 struct promise_seek {
 	struct promise_seeker *sr;
 	struct future_ask ask;
-	int64_t tasks, length; /* to place; SNAP_NEVER: no end */
+	int64_t tasks, length; /* tasks to place; how long the job runs,
+	                          SNAP_NEVER: no end */
 	uint32_t nodes;        /* exact number, or 0 */
-	int64_t from;          /* no start before this is sought */
-	int64_t bound;         /* an earlier start than this is sought */
-	/* nodes by when they could have room first */
+	int64_t from;  /* search only for a start at this time or later */
+	int64_t bound; /* search only for a start at this time or earlier */
+	/* nodes in the order in which they could first have room */
 	struct future_nodes_order *soon;
 	int64_t room;        /* tasks that fit at the bound, summed up */
 	size_t next_tighten; /* number of steps at which to tighten again */
@@ -45,7 +47,8 @@ struct promise_seek {
 	struct promise_step *best; /* steps of the best start so far */
 	size_t nbest;
 	const struct snap_promise *last; /* the last plan's promise, or NULL */
-	int64_t *with; /* by number of tasks: nodes on which as many fit */
+	/* by number of tasks: how many nodes have room for as many */
+	int64_t *with;
 	/* The parts of segments (snap_segment_part()) for which there is room,
 	 * by domain, and how many of them a segment needs. */
 	int64_t *parts;
@@ -66,7 +69,8 @@ struct promise_room {
 	int64_t n;
 };
 
-/* Make room for n elements, and keep the first `keep`. */
+/* Return memory for n elements of this size; the first `keep` elements keep
+ * their values. */
 void *promise_start_reserve(struct promise_seeker *sr,
                             struct promise_scratch *it, size_t n, size_t keep,
                             size_t size);
@@ -77,16 +81,16 @@ void *promise_start_reserve(struct promise_seeker *sr,
 struct promise_seeker *promise_start_new(struct place *place,
                                          struct future *future);
 
-/* When a job that is placed now ends: `until`, or without a time limit the end
- * of the reservation that it names. */
+/* Returns when a job that is placed now ends: `until`, or if that is SNAP_NEVER
+ * the end of the reservation that it names. */
 int64_t promise_start_ends_by(const struct snap *s, uint32_t req,
                               int64_t until);
 
 /* The end of the job if it starts at this time. */
 int64_t promise_start_end_at(const struct promise_seek *sk, int64_t at);
 
-/* Search all nodes: the best steps end at the time at which the job can start;
- * there are none if it never can. */
+/* Search all nodes. The last of sk->best is at the time at which the job can
+ * start; sk->nbest is 0 if it never can. */
 void promise_start_search(struct promise_seek *sk);
 
 #endif

@@ -1,16 +1,16 @@
-/* rehearse.c - drop a plan whose starts the next plan would evict */
+/* rehearse.c - snapshots for the plans of a rehearsal */
 #include "aischedd/sched/rehearse.h"
 
 #include <string.h>
 
 #include "aischedd/sched/pass.h"
 
-/* A rehearsal costs as much as a pass: with more rows and runs it would be
- * felt. */
+/* With more rows and runs than this no plan is rehearsed, as that costs as much
+ * as a pass. */
 enum { ROWS_MAX = 20000 };
 
-/* Whether a snapshot can hold a claim of the row, or of a run: such a row must
- * be one job. */
+/* Whether a snapshot can hold a claim of the row, or (SNAP_NONE) of a run. A
+ * row with a claim must be a single job. */
 static bool may_claim(const struct snap *s, uint32_t row)
 {
 	uint32_t first;
@@ -80,7 +80,8 @@ static void add_task(struct rehearsal *r, const struct snap_task *t,
 	r->task[r->ntasks].cpu_first = r->nuse;
 }
 
-/* Take what a task of the plan holds, and add the task. */
+/* Subtract what a task of the plan holds from what is free, and add the task to
+ * the run that is being listed. */
 static void take_task(struct rehearsal *r, uint32_t req,
                       const struct snap_task *t)
 {
@@ -214,7 +215,7 @@ static void list_waiting(struct rehearsal *r, struct arena *a)
 
 /* --- claims ------------------------------------------------------------ */
 
-/* Claims to be put into a snapshot. */
+/* The nodes of claims, collected for a snapshot. */
 struct rehearsed_claims {
 	struct arena_list node; /* uint32_t */
 	struct arena *arena;
@@ -225,8 +226,8 @@ static void add_node(struct rehearsed_claims *c, uint32_t node)
 	*(uint32_t *)arena_push(c->arena, &c->node, sizeof(node)) = node;
 }
 
-/* Add the nodes that the plan claims for a row, or for a run. use: by claim, or
- * NULL for all. */
+/* Add the nodes that the plan claims for a row, or (row SNAP_NONE) for a run.
+ * use: by claim, 1 if it is to be added; NULL: all are. */
 static void add_claims(struct rehearsed_claims *list, const struct plan *plan,
                        const uint8_t *use, uint32_t row, uint32_t run)
 {
@@ -316,8 +317,8 @@ static bool is_on(const struct snap *s, uint32_t run, const uint32_t *node,
 	return false;
 }
 
-/* Whether all jobs that are evicted from these nodes for the job are starts of
- * the first plan. */
+/* Whether the next plan evicts from these nodes, for the job, only jobs that
+ * the first plan starts, and at least one. */
 static bool takes_starts(const struct snap *s, const struct snap *then,
                          const struct plan *next, uint64_t job,
                          const uint32_t *node, uint32_t n)
@@ -378,8 +379,8 @@ const struct snap *rehearse_grant(const struct snap *s, const struct snap *then,
 	}
 	row[0] = run[s->run.n];
 	for (uint32_t i = 0; i < s->pend.n; i++) {
-		/* Forget grants to starts that are themselves evicted, but no
-		 * claims of earlier plans. */
+		/* A row whose starts are evicted loses what it was granted, but
+		 * keeps claims of earlier plans. */
 		const struct snap *old = vain[i].by ? origin : s;
 
 		for (uint32_t k = old->pend.claim_first[i];

@@ -1,13 +1,13 @@
 /*
  * rehearse.h - drop a plan whose starts the next plan would evict
  *
- * A job that starts in a pass cannot be evicted in it. So an entitled job that
- * found no room would take it in the next pass, in the same second, and the
- * start would be for nothing. The next pass is therefore rehearsed, on the
- * snapshot as the plan leaves it. Jobs that it evicts do not start in this
- * pass. Instead either another pass, in which the entitled jobs start, is due
- * at once; or they are granted in this pass what the next one would claim for
- * them.
+ * A job that starts in a pass cannot be evicted in it. So a job that is
+ * entitled to its nodes but found no room would evict it in the next pass, in
+ * the same second, and the start would be for nothing. The next pass is
+ * therefore rehearsed, on the snapshot as the plan leaves it. Jobs that it
+ * evicts do not start in this pass. Instead either another pass, in which the
+ * entitled jobs start, is due at once; or they are granted in this pass what
+ * the next one would claim for them.
  */
 #ifndef AISCHEDD_SCHED_REHEARSE_H
 #define AISCHEDD_SCHED_REHEARSE_H
@@ -27,10 +27,11 @@ const struct snap *rehearse_after(const struct snap *snap,
                                   const struct plan *plan, struct arena *arena);
 
 /*
- * The snapshot with claims of the next plan, made on the snapshot `then`: those
- * for which only starts of the first plan are evicted. A plan made on it serves
- * them at once. Rows whose starts are evicted (vain) have only the claims that
- * they had in `origin`. Returns NULL if nothing is granted.
+ * Returns `snap` with those claims of the next plan, made on the snapshot
+ * `then`, for which only starts of the first plan are evicted. A plan made on
+ * it serves these claims at once. Rows whose starts are evicted (vain) have
+ * only the claims that they had in `origin`. Returns NULL if nothing is
+ * granted.
  */
 const struct snap *rehearse_grant(const struct snap *snap,
                                   const struct snap *then,

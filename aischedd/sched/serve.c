@@ -32,7 +32,8 @@ static bool could_start(struct pass *p, uint32_t row)
 	       fit_empty_holds(p->empty, row, v);
 }
 
-/* Note that others are evicted for the row: its claim is the last one. */
+/* Say in the verdict that jobs are being evicted for the row's first job. Its
+ * claim is the last one of the row. */
 static void say_preempting(struct pass *p, uint32_t row)
 {
 	const struct plan_claim *claim = p->claim.p;
@@ -80,8 +81,8 @@ static void say_start_failed(struct pass *p, uint32_t row)
 
 /* --- one claim --------------------------------------------------------- */
 
-/* The job cannot be promised a start. If it has waited long, it holds back the
- * jobs behind it. */
+/* Called if the row's next job cannot be promised a start. If it has waited
+ * long enough, or there is no backfill, no job behind it may use its nodes. */
 static enum serve_answer hold_back(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;
@@ -100,8 +101,8 @@ static enum serve_answer hold_back(struct pass *p, uint32_t row)
 	return WAITS;
 }
 
-/* List the promise if the row's verdict is about another job. The unstarted
- * tasks of an array count as one job. */
+/* Add the promise to the plan's list, unless the row's verdict is about this
+ * job. The unstarted tasks of an array count as one job. */
 static void tell_promised(struct pass *p, uint32_t row, int64_t at,
                           uint64_t blocker)
 {
@@ -125,7 +126,7 @@ static const struct snap_promise *last_promise(const struct pass *p,
 	                    p->order->begun[row]);
 }
 
-/* Note the pool where the row's next job has just been promised a start. */
+/* Note the pool in which the row's next job has just been promised a start. */
 static void note_pool(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;
@@ -168,7 +169,8 @@ static enum serve_answer promise(struct pass *p, uint32_t row)
 	           : hold_back(p, row);
 }
 
-/* Evict jobs for the row's next job; returns false if that does not work. */
+/* Try to evict jobs for the row's next job. Returns false if the rules do not
+ * allow it or it does not help. */
 static bool evicts(struct pass *p, uint32_t row, bool scattered)
 {
 	const struct snap *s = p->snap;
@@ -193,8 +195,7 @@ static bool evicts(struct pass *p, uint32_t row, bool scattered)
 	return true;
 }
 
-/* Note why the first job of a row does not fit, although no job is evicted for
- * it. */
+/* Set the verdict of a row whose first job does not fit in what is free. */
 static void say_blocked(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;
@@ -226,8 +227,8 @@ static bool is_alike(const struct snap *s, uint32_t a, uint32_t b)
 	       s->pend.user[a] == s->pend.user[b];
 }
 
-/* Whether the job waits because of where other jobs are placed, not because too
- * little is free. */
+/* Whether the job may fit if other jobs are moved: it waits because of where
+ * they are placed, not because too little is free. */
 static bool may_fit_if_moved(const struct pass *p, uint32_t row)
 {
 	switch (reason_kind(p->verdict[row].why)) {
@@ -248,7 +249,8 @@ static bool may_fit_if_moved(const struct pass *p, uint32_t row)
 	abort();
 }
 
-/* Start the row's next job where it was promised to, if its time has come. */
+/* Try to place the row's next job on the nodes on which the last plan promised
+ * it a start, if that time has come. */
 static bool starts_as_promised(struct pass *p, uint32_t row)
 {
 	const struct snap_promise *last = last_promise(p, row);
@@ -267,7 +269,8 @@ static enum serve_answer serve_request(struct pass *p, uint32_t row)
 		pass_start(p, row);
 		return STARTS;
 	}
-	/* Nothing becomes free during a pass: one failed trial is enough. */
+	/* Nothing becomes free during a pass, so a request that failed fails
+	 * again. */
 	if (p->failed[req] == SNAP_NONE || !is_alike(s, row, p->failed[req])) {
 		if (place_try(p->place, req, s->req.min_tasks[req], IN_OPEN,
 		              NULL)) {
@@ -293,7 +296,8 @@ static enum serve_answer serve_resume(struct pass *p, uint32_t row)
 
 	if (evict_has(p, run)) {
 		say(p, row, WHY_Unevaluated,
-		    SNAP_NONE); /* evicted: it must start anew */
+		    SNAP_NONE); /* this pass evicts it, so it does not resume
+		                   but starts anew */
 		return WAITS;
 	}
 	for (uint32_t t = s->run.task_first[run];
@@ -319,8 +323,8 @@ static enum serve_answer serve_resume(struct pass *p, uint32_t row)
 	return promise(p, row);
 }
 
-/* The job waits for a limit; once it has waited too long, keep the limit for
- * it. */
+/* Called if the row's next job waits for a limit. Once it has waited too long,
+ * keep the limit for it. */
 static void hold_limit(struct pass *p, uint32_t row,
                        const struct verdict *limit)
 {
@@ -335,8 +339,8 @@ static void hold_limit(struct pass *p, uint32_t row,
 		pass_wake(p, since + wait);
 }
 
-/* The last pass decided that the job waits; find out again what it waits for.
- */
+/* Called for a row that an earlier pass judged: find out what its job holds
+ * back, nodes or a limit, without deciding again. */
 static enum serve_answer hold_again(struct pass *p, uint32_t row,
                                     const struct demand *d)
 {
@@ -349,7 +353,7 @@ static enum serve_answer hold_again(struct pass *p, uint32_t row,
 	return WAITS;
 }
 
-/* Whether another job would evict the row's next one if it started. */
+/* Whether the row's next job would be evicted for another one if it started. */
 static bool is_in_vain(struct pass *p, uint32_t row)
 {
 	if (!p->vain || !p->vain[row].by ||
@@ -470,7 +474,7 @@ enum serve_answer serve_grower(struct pass *p, uint32_t run)
 	struct verdict v;
 	enum reason why = admit_then(p->place->work, &c.demand, &v);
 
-	/* A job that loses tasks in this pass does not get new ones. */
+	/* A job that loses tasks in this pass gets no new ones. */
 	if (evict_has(p, run) || (why != WHY_None && why != WHY_QueueLimit) ||
 	    (why == WHY_None &&
 	     admit_now(p->place->work, &c.demand, &v) != WHY_None) ||

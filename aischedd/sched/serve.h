@@ -15,14 +15,15 @@ enum serve_answer {
 	STARTS,
 	CLAIMS,   /* jobs are evicted for it */
 	PROMISED, /* it waits and is promised a start */
-	WAITS     /* it waits, and so do those like it */
+	WAITS     /* it waits, and so do all jobs of its row */
 };
 
 /* Start the next job of the row, or say why it waits. */
 enum serve_answer serve_row(struct pass *p, uint32_t row);
 
-/* Answer the claim for one more task of a running job; or of a job that starts
- * in this pass, for which no job is evicted before it runs. */
+/* Answer the claim for one more task: serve_grower() of a running job;
+ * serve_elastic() of a job that starts in this pass, for which no job is
+ * evicted. */
 enum serve_answer serve_grower(struct pass *p, uint32_t run);
 enum serve_answer serve_elastic(struct pass *p, struct order_elastic *e);
 

@@ -15,7 +15,8 @@ struct share_claim {
 	int64_t priority, weight;
 	int64_t need;  /* still needed */
 	int64_t share; /* given so far */
-	/* what rounding down lost, in parts of one denominator */
+	/* the remainder that rounding down left; all have the same denominator
+	 */
 	__int128 rest;
 };
 
@@ -54,8 +55,8 @@ static int by_rest(const void *a, const void *b)
 	return x->queue < y->queue ? -1 : 1;
 }
 
-/* Put the claims that still need something and have a weight first; returns how
- * many. */
+/* Move the claims that still need something and have a weight to the front.
+ * Returns how many; *ret_weight is the sum of their weights. */
 static size_t needy(struct share_claim *c, size_t n, int64_t *ret_weight)
 {
 	size_t k = 0;
@@ -81,8 +82,8 @@ static void by_weight(struct share_claim *c, size_t n, int64_t one,
 	bool again;
 	size_t k;
 
-	/* A claim that needs no more than its part is satisfied; that only
-	 * enlarges the other parts. */
+	/* Give claims that need no more than their part what they need. This
+	 * makes the parts of the others larger, so repeat it. */
 	do {
 		k = needy(c, n, &weight);
 		whole = *left;
@@ -131,7 +132,7 @@ static void divide_resource(const struct snap_queues *queue,
                             int64_t capacity, int64_t (*ret)[RES_N],
                             struct share_claim *c)
 {
-	/* Begin with SNAP_NONE, the root. */
+	/* Begin with the children of SNAP_NONE, the root. */
 	for (uint32_t p = SNAP_NONE, next = 0; p == SNAP_NONE || p < queue->n;
 	     p = next++) {
 		int64_t total = capacity;
@@ -163,7 +164,7 @@ void share_divide(const struct snap_queues *queue, int64_t (*ask)[RES_N],
 	struct share_claim *c =
 	    arena_array(arena, struct share_claim, queue->n + 1);
 
-	/* Children come after their parents. */
+	/* Children have higher indices than their parents. */
 	for (uint32_t q = queue->n; q-- > 0;)
 		for (int r = 0; r < RES_N; r++) {
 			ask[q][r] = within(ask[q][r], queue->limit[q][r]);

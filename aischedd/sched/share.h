@@ -2,13 +2,13 @@
  * share.h - fair-share division: the part of the cluster that each queue may
  * use
  *
- * Done for each resource, from the root down. Each queue gets its quota as far
- * as it asks for it. The rest goes to siblings of the highest priority first,
- * by weight, as far as they ask; what one does not need is divided again.
- * Finally shares are rounded down to whole units, and the left-over units go to
- * the largest remainders, ties in file order. (The rules: man aischedd.conf,
- * "Fair share"; the method: Hamilton's apportionment over a water-filling.)
- * Pure; integers only.
+ * Done for each resource, from the root down. Each queue gets its quota, but no
+ * more than it asks for. The rest is divided by weight among siblings, those of
+ * the highest priority first, up to what they ask for; what a queue does not
+ * need is divided again. Finally shares are rounded down to whole units, and
+ * the left-over units go to the largest remainders, ties in file order. (The
+ * rules: man aischedd.conf, "Fair share"; the method: Hamilton's apportionment
+ * over a water-filling.) Pure; integers only.
  */
 #ifndef AISCHEDD_SCHED_SHARE_H
 #define AISCHEDD_SCHED_SHARE_H
@@ -16,9 +16,9 @@
 #include "aischedd/sched/snap.h"
 
 /*
- * ask: for leaf queues, what their jobs use and ask for; the other queues are
- * summed up here. capacity: the total to divide. ret: CONF_NONE if the queue
- * does not ration the resource. ask and ret have a row for each queue.
+ * ask: for leaf queues, what their jobs use and ask for; this function sums up
+ * the others. capacity: the total to divide. ret: CONF_NONE if the queue has no
+ * quota for the resource. ask and ret have a row for each queue.
  */
 void share_divide(const struct snap_queues *queue, int64_t (*ask)[RES_N],
                   const int64_t capacity[RES_N], int64_t (*ret)[RES_N],

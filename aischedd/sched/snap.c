@@ -9,8 +9,8 @@
 
 enum { MAX_RULE = 1024 }; /* words and operators */
 
-/* Amounts and times below these do not overflow when added up over all nodes,
- * or multiplied by the tasks of a job. */
+/* Amounts and times below these do not overflow when they are added up over all
+ * nodes, or multiplied by the number of tasks of a job. */
 #define AMOUNT_MAX ((int64_t)1 << 40)
 #define TIME_MAX   ((int64_t)1 << 53)
 
@@ -40,7 +40,8 @@ static int bad(struct err *err, const char *what, uint32_t i, const char *why)
 	               why);
 }
 
-/* Check n consecutive slices of an array, each at most max long. */
+/* Check that n slices of an array follow each other from index 0 and that each
+ * is at most max long. */
 static int check_slices(const char *what, const uint32_t *first, uint32_t n,
                         uint32_t max, struct err *err)
 {
@@ -183,7 +184,7 @@ static int check_nodes(const struct snap *s, struct err *err)
 	return check_domains(s, err);
 }
 
-/* Check the part of a postfix rule that ends before *end, which moves to its
+/* Check the part of a postfix rule that ends before *end, and set *end to its
  * start. top: a count is allowed here. */
 static bool part_ok(const struct snap *s, const int32_t *rule, uint32_t from,
                     uint32_t *end, bool top)
@@ -274,8 +275,8 @@ static bool counts_nodes(const struct snap *s, uint32_t req)
 	return counts;
 }
 
-/* Whether all segments are alike, and each is a number of nodes if the job
- * is. */
+/* Whether the segments of a request are equal in size and, if it asks for a
+ * number of nodes, consist of whole nodes. */
 static bool segment_ok(const struct snap *s, uint32_t i)
 {
 	const struct snap_reqs *r = &s->req;
@@ -363,8 +364,9 @@ static int check_reqs(const struct snap *s, struct err *err)
 	return 0;
 }
 
-/* Check that the claims of running jobs, then those of waiting jobs, follow
- * each other without gaps. */
+/* Check a slice of claims for each of n jobs. They follow each other without
+ * gaps from *end on, which is set to their end; those of running jobs come
+ * first, then those of waiting jobs. */
 static int check_claims(const struct snap *s, const char *what,
                         const uint32_t *first, uint32_t n, uint32_t *end,
                         struct err *err)

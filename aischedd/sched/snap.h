@@ -27,8 +27,8 @@
 
 enum node_state { NODE_UP, NODE_DRAIN, NODE_DOWN };
 
-/* The demands or wishes of a request for the NUMA nodes of each of its tasks.
- * The span of a task is the least number it could have on the node if that were
+/* What a request demands or prefers of the NUMA nodes of each of its tasks. The
+ * span of a task is the least number it could have on the node if that were
  * empty. */
 enum numa {
 	NUMA_ANY,
@@ -37,8 +37,8 @@ enum numa {
 	NUMA_TIGHT   /* exactly its span */
 };
 
-/* Likewise of the link groups of all GPUs that its tasks have together on a
- * node. */
+/* What a request demands or prefers of the link groups of all GPUs that its
+ * tasks have together on a node. */
 enum links {
 	LINKS_PREFER, /* as close to the least number as possible */
 	LINKS_ANY,
@@ -50,13 +50,14 @@ struct snap_policy {
 	uint8_t order; /* enum job_order */
 	bool backfill, consolidate;
 	uint32_t backfill_depth; /* jobs that get a promised start */
-	/* Points added to the priority: for each day of waiting (at most
-	 * seven), for all of the largest pool, for no past use at all. */
+	/* Points added to a job's priority: for each day that it has waited (at
+	 * most seven), for asking for all that the cluster has, for a user
+	 * without any past use. */
 	int64_t age_weight, size_weight, fairshare_weight;
-	int64_t hold_after; /* s; see order.h, or CONF_NONE */
-	/* Claims that a pass answers before it stops; one that looks at many
-	 * nodes counts as more. Work is counted, not time, so that a plan is
-	 * the same on every machine. CONF_NONE: all. */
+	int64_t hold_after; /* s, or CONF_NONE; see order_score_hold() */
+	/* How many claims a pass answers before it stops; a claim that looks at
+	 * many nodes counts as more than one. Work is counted, not time, so
+	 * that a plan is the same on every machine. CONF_NONE: no bound. */
 	int64_t budget;
 };
 
@@ -66,11 +67,11 @@ struct snap_pools {
 	const uint8_t *order; /* enum node_order */
 	/* 0: its runner is not ready; nothing starts there */
 	const uint8_t *ready;
-	const int64_t *weight; /* those with less are tried first */
+	const int64_t *weight; /* pools with less weight are tried first */
 };
 
-/* Nodes that differ in what a job prefers or in weight are told apart up to
- * this many times; then all others are alike. */
+/* The most tiers into which nodes are divided by how much of a job's
+ * preferences they grant and by weight; all further nodes form one tier. */
 enum { SNAP_MOST_TIERS = 64 };
 
 struct snap_nodes {
@@ -80,7 +81,7 @@ struct snap_nodes {
 	const uint8_t *state;                /* enum node_state */
 	const int64_t *cpu_total, *cpu_free; /* free <= total, may be < 0 */
 	const int64_t *mem_total, *mem_free;
-	const int64_t *slot_total, *slot_free; /* tasks, whatever they need */
+	const int64_t *slot_total, *slot_free; /* how many tasks it may run */
 	const uint32_t *gpu_first;             /* slice of gpu */
 	const uint32_t *cpu_first; /* slice of cpu; empty: not bound */
 	/* slice of numa_mem: memory of its NUMA nodes, by number; empty: not
@@ -91,9 +92,10 @@ struct snap_nodes {
 	const uint32_t *domain; /* smallest topology domain, or SNAP_NONE */
 	const uint8_t
 	    *mig; /* enum mig_model: partitions that its GPUs can have */
-	/* a start failed there: no other before this time */
+	/* a start failed on the node: start nothing there before this time */
 	const int64_t *retry_at;
-	const int64_t *weight; /* those of a pool with less are taken first */
+	/* in a pool, nodes with less weight are taken first */
+	const int64_t *weight;
 };
 
 struct snap_gpus { /* devices; index in the node is the device number */
@@ -118,7 +120,7 @@ struct snap_domains { /* parents before children */
 	const uint8_t *level;    /* 0 is the widest */
 };
 
-/* Nodes kept for some users for a while. */
+/* Nodes that only some users may use from start until end. */
 struct snap_reservations {
 	uint32_t n;
 	const char *const *name;
@@ -131,11 +133,12 @@ struct snap_queues { /* parents before children; jobs are in leaf queues */
 	uint32_t n;
 	const char *const *name;
 	const uint32_t *parent;        /* SNAP_NONE below the root */
-	const int64_t (*quota)[RES_N]; /* CONF_NONE: not rationed */
+	const int64_t (*quota)[RES_N]; /* CONF_NONE: no quota, no fair share */
 	const int64_t (*limit)[RES_N]; /* CONF_NONE: none */
 	const int64_t *weight, *priority;
 	const int64_t *max_jobs, *max_jobs_user, *max_gpus_user;
-	const int64_t *assumed_time; /* of jobs without limit, CONF_NONE */
+	const int64_t *assumed_time; /* s, the time limit assumed for jobs
+	                                without one, or CONF_NONE */
 	const int64_t *max_wait;     /* s, CONF_NONE */
 };
 
@@ -213,7 +216,8 @@ struct snap_license_use {
  */
 enum judged {
 	JUDGED_NO,
-	JUDGED_WAITS,   /* it waits for something that no other row can use */
+	JUDGED_WAITS, /* it waits for something that concerns no other row, and
+	                 gets no turn */
 	JUDGED_BLOCKED, /* it does not fit, or is over a limit */
 	/* it was promised a start: decided again for the same promise, without
 	 * using the budget */
@@ -237,13 +241,15 @@ struct snap_pend {
 	 * run, which keeps memory and GPUs and needs CPUs again on the same
 	 * nodes. */
 	const uint32_t *resumes;    /* index in run, or SNAP_NONE */
-	const uint8_t *preemptible; /* 0: may use only the quota */
+	const uint8_t *preemptible; /* 0: its jobs are never evicted and may use
+	                               only the quota */
 	/* 1: its last start failed: evict no job for it */
 	const uint8_t *barred;
-	const uint16_t *light; /* 0 .. 1000: its user has used nothing */
+	const uint16_t *light; /* 0 .. 1000, how little its user has used of
+	                          late; 1000: nothing */
 	const int64_t *served; /* seconds that it ran before; order_service.h */
-	/* Nodes held for it, one for each task, from which others are evicted;
-	 * such a row has one member. Slice of claim. */
+	/* Slice of claim: nodes held for the row's job, one for each task,
+	 * until evicted jobs have ended there; such a row has one member. */
 	const uint32_t *claim_first;
 };
 
@@ -266,13 +272,13 @@ struct snap_run {
 	const int64_t *end;       /* at its time limit, or SNAP_NEVER */
 	const uint8_t *suspended; /* holds memory and GPUs, no CPUs */
 	const uint8_t *preemptible;
-	/* 1: it is ending because an earlier plan evicted it; others have
-	 * claims on its nodes. Its queue no longer counts it. */
+	/* 1: it is ending because an earlier plan evicted it; other jobs have
+	 * claims on its nodes. The use of its queue no longer includes it. */
 	const uint8_t *ending;
 	const uint8_t *freezable;  /* can be suspended in place */
 	const int64_t *safe_until; /* may not be evicted before this time */
-	const int64_t *waited;     /* seconds, before it started */
-	const int64_t *served;     /* seconds that it has run so far */
+	const int64_t *waited; /* seconds that it waited before it started */
+	const int64_t *served; /* seconds that it has run so far */
 	/* seconds of its time limit that were over when it was suspended; they
 	 * count once it resumes */
 	const int64_t *ran;
@@ -282,7 +288,7 @@ struct snap_run {
 	const uint32_t *claim_first;
 };
 
-/* Where one task runs and what it holds there. */
+/* Where a running task is, and what it holds there. */
 struct snap_task {
 	uint32_t node;
 	uint16_t gpu_milli; /* of each device in gpus: 1000 or the fraction */
@@ -330,8 +336,9 @@ struct snap {
 	const char *const *word;
 	const int64_t *numa_mem;         /* MiB in total */
 	const uint32_t *feature, *taint; /* words */
-	/* In postfix, each item a word or RULE_*: a constraint, and the wishes
-	 * of a request, each a constraint without counts, the dearest first. */
+	/* In postfix, each item a word or RULE_*. rule: the constraint of a
+	 * request. prefer: its preferences, the most important first, each a
+	 * constraint without counts. */
 	const int32_t *rule, *prefer;
 	const uint32_t *want, *avoid; /* nodes */
 	const struct snap_license_use *license_use;
@@ -346,8 +353,8 @@ struct snap {
 };
 
 /* RULE_NOT follows a word. RULE_NOT - n, n > 0, applies to the part before it:
- * at least n of the job's nodes must have it, not all; only at the top, joined
- * by RULE_AND: see libcommon/constraint.h. */
+ * it must hold on at least n of the job's nodes, not on all. It is allowed only
+ * at the top, joined by RULE_AND; see libcommon/constraint.h. */
 enum { RULE_AND = -1, RULE_OR = -2, RULE_NOT = -3 };
 
 static inline uint32_t rule_count(int32_t item)
@@ -355,14 +362,15 @@ static inline uint32_t rule_count(int32_t item)
 	return item < RULE_NOT ? (uint32_t)RULE_NOT - (uint32_t)item : 0;
 }
 
-/* The parts that a segment consists of: ranks, or (of a job that has a number
- * of nodes) nodes with this many ranks each. */
+/* Returns the size in ranks of the units that a segment consists of: 1, or, if
+ * the job has a number of nodes, the ranks of one node. */
 static inline uint32_t snap_segment_part(const struct snap *s, uint32_t req)
 {
 	return s->req.nodes[req] ? s->req.tasks_per_node[req] : 1;
 }
 
-/* The ranks of whole segments among n for which a domain has room. */
+/* Returns n, the ranks for which a domain has room, rounded down to whole
+ * segments. */
 static inline int64_t snap_segments(const struct snap *s, uint32_t req,
                                     int64_t n)
 {
@@ -416,19 +424,20 @@ static inline uint32_t snap_run_ntasks(const struct snap *s, uint32_t run)
  * is wrong. */
 int snap_check(const struct snap *snap, struct err *err);
 
-/* Find the free thousandths of each CPU. They are below 0 if other jobs already
- * use the CPUs of a suspended job that is ending. */
+/* Set ret[i] to the free thousandths of CPU i. This is below 0 if other jobs
+ * already use the CPU of a suspended job that is ending. */
 void snap_threads(const struct snap *snap, int64_t *ret);
 
 /*
- * The part of a task's memory that is in one of its NUMA nodes: in proportion
- * to their sizes.  The parts of all of them are the whole.
+ * Returns the part of a task's memory (mem) that counts for NUMA node numa, one
+ * of its NUMA nodes (numas, as bits). Parts are in proportion to the sizes of
+ * the NUMA nodes and add up to mem.
  */
 int64_t snap_numa_share(const struct snap *snap, uint32_t node, uint32_t numas,
                         int64_t mem, uint32_t numa);
 
-/* The NUMA nodes of a task's memory if they are not known: those of its CPUs,
- * else of its GPUs, else all. */
+/* Returns the NUMA nodes that a task's memory is assumed in if they are not
+ * known: those of its CPUs, else of its GPUs, else all. */
 uint32_t snap_task_numas(const struct snap *snap, const struct snap_task *task,
                          const struct snap_cpu_use *use);
 
@@ -439,12 +448,13 @@ static inline bool snap_binds(const struct snap *s, uint32_t req)
 	       s->req.numa[req] == NUMA_TIGHT;
 }
 
-/* Find the free MiB of each NUMA node, as numa_mem. They are below 0 if tasks
- * that may have memory elsewhere do; or with bound, what no task is bound to.
+/* Set ret[i] to the free MiB of numa_mem[i]; with bound, subtract only the
+ * memory of tasks that are bound to their NUMA nodes. Without bound this is
+ * below 0 where tasks that are not bound have part of their memory elsewhere.
  */
 void snap_numas(const struct snap *snap, bool bound, int64_t *ret);
 
-/* The sums of all nodes that are not down. */
+/* Add up the CPUs, memory and GPUs of all nodes that are not down. */
 void snap_capacity(const struct snap *snap, int64_t ret[RES_N]);
 
 #endif

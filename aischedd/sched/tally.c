@@ -7,14 +7,16 @@
 
 enum { ENDING = 1, SUSPENDED = 2, FIRM = 4, PART = 8, SAFE = 16 };
 
-/* Runs that are alike; counted here, then added to the sums. */
+/* Runs that count in the same way: `runs` of them are collected, then added to
+ * the sums at once. */
 struct kind {
 	int64_t standing;
 	uint32_t queue, req, tasks, flags;
 	int64_t runs;
 };
 
-/* Kinds that are counted at a time; a new one replaces another. */
+/* Slots for kinds that are being collected; a new kind replaces the one in its
+ * slot. */
 enum { KINDS = 256 };
 
 static void add(int64_t sum[RES_N], int64_t n, const int64_t each[RES_N])
@@ -41,8 +43,8 @@ static void add_used(const struct snap *s, const struct kind *k,
 		add(q->late, tasks, held);
 		q->late_jobs += k->flags & PART ? 0 : k->runs;
 	}
-	/* The first entry of a shrinking elastic job also asks for the part
-	 * that it loses. */
+	/* An elastic job that is losing tasks has two entries. Only the first
+	 * counts for ask, with all its tasks. */
 	if (!(k->flags & PART))
 		add(q->ask, k->runs * s->req.tasks[k->req], each);
 	if (each[RES_GPU]) {
@@ -83,7 +85,7 @@ static uint32_t flags_of(const struct snap *s, uint32_t run)
 	return flags;
 }
 
-/* Count a run with its kind; if another kind is in that slot, add that to the
+/* Add a run to its kind. If another kind is in the slot, add that one to the
  * sums first. */
 static void add_run(const struct snap *s, uint32_t run, uint32_t flags,
                     struct kind *kind, struct tally *t)
@@ -102,8 +104,8 @@ static void add_run(const struct snap *s, uint32_t run, uint32_t flags,
 	k->runs++;
 }
 
-/* The time from which a run that is protected now may be evicted, or
- * SNAP_NEVER. */
+/* Returns when the protection or the standing of the run changes, so that
+ * others may evict it, or SNAP_NEVER. */
 static int64_t wake_of(const struct snap *s, uint32_t run, uint32_t flags)
 {
 	int64_t rises, kept;

@@ -1,8 +1,8 @@
 /*
  * tally.h - sums over all running jobs
  *
- * A pass looks at more runs than at anything else, so it goes through them
- * once, for all sums that it needs.
+ * There are more runs than anything else in a snapshot, so a pass goes through
+ * them once, and makes all sums that it needs.
  */
 #ifndef AISCHEDD_SCHED_TALLY_H
 #define AISCHEDD_SCHED_TALLY_H
@@ -11,14 +11,15 @@
 
 /* The runs of one queue, without the queues below it. */
 struct tally_queue {
-	int64_t used[RES_N]; /* by those that are not ending */
-	int64_t firm[RES_N]; /* part of used: by those not preemptible */
+	int64_t used[RES_N]; /* by runs that are not ending */
+	/* part of used: by runs that are not preemptible */
+	int64_t firm[RES_N];
 	int64_t jobs;        /* jobs that are not ending */
-	int64_t late[RES_N]; /* used by those that are ending */
+	int64_t late[RES_N]; /* used by runs that are ending */
 	int64_t late_jobs;   /* jobs that are ending as a whole */
-	int64_t ask[RES_N];  /* what all would use with all their tasks */
+	int64_t ask[RES_N];  /* what the runs would use with all their tasks */
 	uint32_t growers;    /* runs that may get more tasks */
-	int64_t lowest;      /* least standing of those that may be evicted;
+	int64_t lowest;      /* least standing of the runs that may be evicted;
 	                        INT64_MAX: none */
 };
 
@@ -28,9 +29,9 @@ struct tally {
 	    victims; /* runs that may get more tasks, or be evicted */
 	/* when the set of evictable runs changes, or SNAP_NEVER */
 	int64_t wake;
-	int64_t cpus, gpus; /* of jobs that have GPUs */
+	int64_t cpus, gpus; /* of runs that have GPUs */
 	int64_t *req_gpus;  /* gpus, by request */
-	bool ends;          /* one of them has a known end */
+	bool ends;          /* some run has a known end */
 };
 
 struct tally *tally_new(const struct snap *snap, struct arena *arena);

@@ -3,7 +3,7 @@
 
 #include "libcommon/parse.h"
 
-/* "2h 10m": the two largest units will do. */
+/* Append a time span in its two largest units: "2h 10m". */
 static void put_span(struct buf *out, int64_t seconds)
 {
 	static const struct {
@@ -63,8 +63,7 @@ static void put_nodes(const struct verdict *v, struct buf *out)
 	           v->lack.need == 1 ? "" : "s");
 }
 
-/* "2 nodes, and fits on 1"; or that there are too few nodes of the given kind.
- */
+/* "2 nodes, and fits on 1"; kind follows "nodes". */
 static void put_fewer_nodes(const struct verdict *v, const char *kind,
                             struct buf *out)
 {
@@ -72,7 +71,7 @@ static void put_fewer_nodes(const struct verdict *v, const char *kind,
 	buf_printf(out, "%s, and fits on %lld", kind, (long long)v->lack.have);
 }
 
-/* Whether the job as a whole lacks it, rather than one task. */
+/* Whether what is short is needed by the job as a whole, not by each task. */
 static bool is_of_job(const struct snap *s, uint32_t req,
                       const struct verdict *v)
 {
@@ -435,7 +434,7 @@ static void put_never_together(const struct snap *s, uint32_t row,
 		           level);
 }
 
-/* Say what keeps the request off all nodes, whatever their size. */
+/* Say why the request may run on no node, whatever the sizes of the nodes. */
 static void put_no_node(const struct snap *s, uint32_t req,
                         const struct verdict *v, struct buf *out)
 {
@@ -589,7 +588,8 @@ static void put_limit(const struct snap *s, uint32_t row,
 		buf_printf(out, " in queue '%s'", queue);
 }
 
-/* Say that the quota is used up, for which only non-preemptible use counts. */
+/* Say that the job would exceed the quota, against which only the use of jobs
+ * counts that may not be preempted. */
 static void put_quota(const struct snap *s, const struct verdict *v,
                       struct buf *out)
 {

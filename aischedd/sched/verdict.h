@@ -9,13 +9,15 @@
 #include "libcommon/buf.h"
 #include "libcommon/names.h"
 
-/* Things that can be short or limited, beyond enum resource. */
+/* Values of verdict.what beyond enum resource: what else can be short or
+ * limited. */
 enum {
 	WHAT_NODE = RES_N, /* one more node, or one without other jobs */
 	WHAT_DEVICES,      /* whole CPUs; NeverFits: everything on one node */
-	WHAT_KEPT,         /* nothing; what is free is kept for other jobs */
-	WHAT_FEATURES,     /* a node that it may use at all, of any size */
-	WHAT_GANG,         /* each task fits, but not all of them together */
+	/* nothing is short, but what is free is kept for other jobs */
+	WHAT_KEPT,
+	WHAT_FEATURES, /* a node that the job may use at all, of any size */
+	WHAT_GANG,     /* each task fits, but not all of them together */
 	WHAT_LICENSES,
 	WHAT_PART_OF_GPU, /* more than one GPU, and not whole ones */
 	WHAT_JOBS,        /* a count of jobs */
@@ -32,7 +34,8 @@ enum kept_for {
 	KEPT_PROMISE,     /* a job that is promised a start there */
 	KEPT_WAITER,      /* a job that has waited for the node for long */
 	KEPT_RESERVATION, /* the users of a reservation */
-	KEPT_OWN_END,     /* nobody: the job would outlast its reservation */
+	/* for nobody: the job would outlast its own reservation */
+	KEPT_OWN_END,
 	KEPT_ENTITLED, /* a job that would evict this one; no node is named */
 	KEPT_LIMIT     /* a job that has waited for the limit for long, or is
 	                * promised the licence */
@@ -49,10 +52,11 @@ enum resv_fault { RESV_BEGINS, RESV_IS_OVER, RESV_OF_OTHERS };
 struct verdict {
 	enum reason why;
 	uint32_t started; /* how many jobs of the row start in this plan */
-	uint64_t first;   /* the waiting job that this is about, 0: none */
-	uint64_t job;     /* the job that it waits for, 0: none in particular */
-	int64_t expected; /* expected start, SNAP_NEVER: cannot be known */
-	uint32_t position; /* 1: the next of its queue */
+	uint64_t first; /* the waiting job that the verdict is about, 0: none */
+	/* the job for which that one waits, 0: none in particular */
+	uint64_t job;
+	int64_t expected;  /* expected start, SNAP_NEVER: cannot be known */
+	uint32_t position; /* 1: the job is the next of its queue */
 	/* an earlier pass judged the row and its verdict still holds; why is
 	 * WHY_Unevaluated */
 	bool kept;
@@ -64,14 +68,16 @@ struct verdict {
 		 * NumaAlignment, LinkAlignment, Partition, NodeDown, and
 		 * NeverFits but for licences. */
 		struct verdict_lack {
-			/* for one task; or a number of nodes, or of NUMA
-			 * nodes; Partition: a GPU */
+			/* needed for one task; or how many nodes or NUMA nodes;
+			 * Partition: the number of the GPU */
 			int64_t need;
 			union {
 				/* free on node `name`; NeverFits: its total */
 				int64_t have;
-				int64_t numa_gpus; /* on the best NUMA node */
-				int64_t link_gpus; /* in the best group */
+				int64_t numa_gpus; /* on the NUMA node with the
+				                      most */
+				int64_t link_gpus; /* in the link group with the
+				                      most */
 				int64_t slices;    /* free on GPU `need` */
 				enum match_lack kind; /* WHAT_FEATURES */
 			};
@@ -96,7 +102,7 @@ struct verdict {
 		struct {
 			enum kept_for whom;
 			uint32_t resv; /* KEPT_RESERVATION, KEPT_OWN_END */
-			int64_t start; /* KEPT_PROMISE: promised for then */
+			int64_t start; /* KEPT_PROMISE: the promised start */
 			int64_t end;   /* KEPT_RESERVATION: when the waiting job
 			                * would end, or SNAP_NEVER */
 			bool license;  /* KEPT_LIMIT: `name` is a licence */
@@ -107,8 +113,8 @@ struct verdict {
 	};
 };
 
-/* Returns the reason that users see: a job that a reservation keeps away waits
- * for a Reservation, although a plan treats that as Priority. */
+/* Returns the reason that users see. If a reservation keeps the node, that is
+ * Reservation, although plans treat it as Priority. */
 enum reason verdict_reason(const struct verdict *v);
 
 /* Append the reason as a sentence with its numbers. */

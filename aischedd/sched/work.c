@@ -220,8 +220,8 @@ static void count_user(struct work *w, uint32_t run)
 	}
 }
 
-/* Allocate a table for every pair of queue and user that can occur, half
- * full. */
+/* Allocate a hash table for all pairs of queue and user that can occur, at most
+ * half full, and count the users' running jobs in it. */
 static void count_users(struct work *w)
 {
 	const struct snap *s = w->snap;
@@ -246,8 +246,8 @@ static void count_users(struct work *w)
 		count_user(w, i);
 }
 
-/* Count the tasks on each node, and those of exclusive jobs; a suspended one
- * lends its CPUs, so its node is open. */
+/* Count the tasks on each node, and those of exclusive jobs. A suspended
+ * exclusive job does not close its node, as its CPUs are free for others. */
 static void count_tasks(struct work *w)
 {
 	const struct snap *s = w->snap;
@@ -267,7 +267,7 @@ static void count_tasks(struct work *w)
 	}
 }
 
-/* Add the use of each queue to its ancestors. */
+/* Set the use of each queue, with all queues below it. */
 static void charge_queues(struct work *w, const struct tally *tally)
 {
 	for (uint32_t q = 0; q < w->snap->queue.n; q++) {
@@ -349,7 +349,8 @@ static const int64_t *numas_now(const struct snap *s, bool bound,
 	return ret;
 }
 
-/* Returns NULL if no node can have partitions. */
+/* Returns the slices in use by GPU, as counters of 8 bits each; NULL if no node
+ * can have partitions. */
 static const int64_t *slices_now(const struct snap *s, struct arena *arena)
 {
 	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
@@ -385,7 +386,8 @@ struct work *work_new_blank(const struct snap *snap, const struct work *like,
 
 	w->snap = snap;
 	w->arena = arena;
-	/* One allocation: the pages of unused nodes are never touched. */
+	/* Use one allocation, so that pages of nodes that are never filled in
+	 * are never touched. */
 	w->cpu = arena_array_raw(
 	    arena, int64_t, 8 * n + snap->gpu.n + snap->cpu.n + 2 * nnumas);
 	w->mem = w->cpu + n;

@@ -2,8 +2,9 @@
  * work.h - the mutable side of a pass: what is free, what is used
  *
  * Flat counters copied from the snapshot.  Every change is written to the
- * trail, and a trial is undone by popping old values.  So undo cannot fail and
- * cannot forget a field.  The pass owns it; it lives in the arena of the pass.
+ * trail, and a trial is undone by popping old values.  So an undo cannot fail,
+ * and cannot miss a counter.  The pass owns it; it lives in the arena of the
+ * pass.
  */
 #ifndef AISCHEDD_SCHED_WORK_H
 #define AISCHEDD_SCHED_WORK_H
@@ -29,7 +30,7 @@ struct work {
 
 	/* By node: */
 	int64_t *cpu, *mem; /* free; may be < 0 */
-	int64_t *slot;      /* how many more tasks it takes; may be < 0 */
+	int64_t *slot;      /* how many more tasks the node takes; may be < 0 */
 	int64_t *gpu;       /* free thousandths of all devices together */
 	int64_t *whole;     /* devices wholly free */
 	int64_t *idle;      /* CPUs of its slice wholly free */
@@ -41,20 +42,23 @@ struct work {
 	 * NULL: no node can have partitions */
 	int64_t *slices;
 	const int64_t *slices_now; /* as in the snapshot */
-	/* by model and slices in use: what else is blocked, see fit_mig.h */
+	/* by model and slices in use: how much the GPU can no longer have, see
+	 * fit_mig.h */
 	uint16_t (*blocked)[256];
 	int64_t *thread;           /* one a CPU of a slice: free thousandths */
 	const int64_t *thread_now; /* as in the snapshot */
 	int64_t *numa_mem;         /* one a NUMA node: free; may be < 0 */
-	/* one a NUMA node: less the tasks that are bound */
+	/* one a NUMA node: its memory less that of tasks bound to it */
 	int64_t *numa_bound;
 	const int64_t *numa_now, *bound_now; /* as in the snapshot */
 	struct work_core *core; /* scratch of fit.c, by core number */
 
-	int64_t *license;       /* free */
-	int64_t (*used)[RES_N]; /* one a queue: by it and all below it */
+	int64_t *license; /* free */
+	/* one a queue: use by it and all queues below it */
+	int64_t (*used)[RES_N];
 	int64_t (*firm)[RES_N]; /* part of used: by jobs not preemptible */
-	int64_t *jobs;          /* one a queue: running, likewise */
+	/* one a queue: running jobs, of it and all queues below it */
+	int64_t *jobs;
 	/* The counters above show the time when all evicted jobs have ended and
 	 * all claimants have started. At present, by queue, this much more is
 	 * used: by the evicted jobs, less the claims; may be < 0. */
@@ -77,8 +81,9 @@ struct work {
 	size_t use_cap;
 
 	bool grouped; /* some node has more than one link group of GPUs */
-	/* Assume that tasks which are not bound move their memory to other NUMA
-	 * nodes. Set for claims, which were granted before such tasks came. */
+	/* Assume that tasks not bound to NUMA nodes move their memory
+	 * elsewhere. Set while claims are settled, as such tasks may have
+	 * started after the claim was granted. */
 	bool fluid;
 	unsigned loose; /* LOOSE_*: demands that are ignored, to explain why a
 	                   job waits */
@@ -94,9 +99,10 @@ enum user_count { USER_JOBS, USER_GPUS, USER_LATE_JOBS, USER_LATE_GPUS };
 struct work *work_new(const struct snap *snap, const struct tally *tally,
                       struct arena *arena);
 
-/* Counters without queues and users, filled in node by node: as free now, or as
- * if nothing ran; tasks are not counted. like: full counters of the same
- * snapshot; may be NULL if only the latter are needed. */
+/* Counters of nodes only, without queues, users and numbers of tasks. The
+ * caller fills in each node with work_fill(): as free now, or as if nothing
+ * ran. like: full counters of the same snapshot; may be NULL if only WORK_EMPTY
+ * is used. */
 enum work_kind { WORK_NOW, WORK_EMPTY };
 
 struct work *work_new_blank(const struct snap *snap, const struct work *like,
@@ -132,19 +138,21 @@ bool work_is_sound(const struct work *w, const struct snap_task *task,
                    bool binds);
 
 /* Add a job (sign 1) to the use of its queue and all ancestors, or remove it
- * (-1): its resources, and (whole) one of the jobs of queue and user. */
+ * (-1). work_charge() counts its resources; work_charge_job() counts its GPUs
+ * for the user and, with whole, the job itself for queue and user. */
 void work_charge(struct work *w, uint32_t queue, const int64_t amount[RES_N],
                  bool firm, int sign);
 void work_charge_job(struct work *w, uint32_t queue, uint32_t user,
                      int64_t gpus, bool whole, int sign);
 
-/* Count what an evicted job uses until it has ended (sign 1), or what a claim
- * does not use until then (-1); whole: as for work_charge_job(). */
+/* Change work.late: add what an evicted job uses until it has ended (sign 1),
+ * or subtract what a claim will use only then (-1); whole: as for
+ * work_charge_job(). */
 void work_delay(struct work *w, uint32_t queue, uint32_t user,
                 const int64_t amount[RES_N], bool whole, int sign);
 
-/* The amounts that this many tasks of a running job count for; CPUs only if it
- * is not suspended. */
+/* Set ret to the resources of this many tasks of a run; without CPUs if it is
+ * suspended. */
 void work_amount(const struct snap *s, uint32_t run, int64_t tasks,
                  int64_t ret[RES_N]);
 

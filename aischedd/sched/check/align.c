@@ -5,12 +5,13 @@
 #include "aischedd/sched/check/lists.h"
 
 enum {
-	SETS_OF = 8, /* with up to so many NUMA nodes, all sets are tried */
+	SETS_OF = 8, /* on nodes with up to this many NUMA nodes, all sets are
+	                tried */
 	SETS_MAX = SNAP_NUMAS * (SNAP_NUMAS + 1) / 2
 };
 
-/* The sets of NUMA nodes that a task can get: any set if there are up to eight
- * NUMA nodes; of more, only neighbours by number. */
+/* The sets of NUMA nodes that a task can get: any set if there are up to
+ * SETS_OF NUMA nodes; else only sets of consecutive ones. */
 struct numa_sets {
 	uint32_t n, set[SETS_MAX];
 };
@@ -58,7 +59,8 @@ static uint32_t count_numas(const struct snap *s, uint32_t node)
 	return n;
 }
 
-/* Returns the least number of groups that have n GPUs of these sizes. */
+/* Returns the fewest groups of these sizes that have n GPUs together, or
+ * UINT32_MAX; clears the sizes that it uses. */
 static uint32_t fewest(uint32_t *size, uint32_t nsizes, uint32_t n)
 {
 	uint32_t groups = 0;
@@ -77,7 +79,8 @@ static uint32_t fewest(uint32_t *size, uint32_t nsizes, uint32_t n)
 	return groups;
 }
 
-/* The least number of groups for n GPUs, wholly free, in these NUMA nodes. */
+/* Returns the fewest link groups for n GPUs in these NUMA nodes that are wholly
+ * free (gpu NULL: all are), or UINT32_MAX. */
 static uint32_t groups_in(const struct snap *s, uint32_t req, uint32_t node,
                           const int64_t *gpu, uint32_t set, uint32_t n)
 {
@@ -110,8 +113,8 @@ static bool has_cpus(const struct snap *s, uint32_t req, uint32_t node,
 	return !snap_node_ncpus(s, node) || 1000 * idle >= s->req.cpus[req];
 }
 
-/* Whether the memory of a task fits in all NUMA nodes of the set, beside memory
- * that others have there because their own are full. */
+/* Whether the memory of a task fits in the NUMA nodes of the set, each with its
+ * part, beside memory that overflows from other NUMA nodes. */
 static bool has_mem(const struct snap *s, uint32_t req, uint32_t node,
                     const int64_t *mem, uint32_t set)
 {
@@ -158,7 +161,8 @@ static bool is_countable(const struct snap *s, uint32_t req)
 	return s->req.gpus[req] % 1000 == 0 && s->req.cpus[req] % 1000 == 0;
 }
 
-/* The sets that can meet what the request demands of NUMA nodes. */
+/* Returns the sets that are small enough for what the request demands of NUMA
+ * nodes. */
 static struct numa_sets sets_for(const struct snap *s, uint32_t req,
                                  uint32_t node)
 {
@@ -190,7 +194,7 @@ struct align_best check_align_best(const struct snap *s, uint32_t req,
 		uint32_t set = all.set[i], groups;
 		uint32_t size = (uint32_t)__builtin_popcount(set);
 
-		/* In the set of all NUMA nodes, only a task that is bound needs
+		/* If the set is all NUMA nodes, only a task that is bound needs
 		 * free memory in each of them. */
 		if ((ret.fits && size > ret.numas) ||
 		    !has_cpus(s, req, node, nfree->thread, set) ||
@@ -290,7 +294,7 @@ int check_align_task(const struct audit *a, uint32_t req, uint64_t job,
 	return 0;
 }
 
-/* The GPUs that a run gets on a node by this plan. */
+/* Returns the GPUs of a node that a run gets by this plan. */
 static uint64_t gpus_grown(const struct audit *a, uint32_t node, uint32_t run)
 {
 	uint64_t gpus = 0;

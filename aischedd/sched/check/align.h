@@ -11,11 +11,13 @@ struct align_free {
 	const int64_t *gpu, *thread, *numa_mem;
 };
 
-/* The best that one task can have on a node. */
+/* How well one task can be placed on a node. */
 struct align_best {
-	bool known;             /* false: it takes parts of devices */
-	bool fits;              /* with all that it demands */
-	uint32_t numas, groups; /* the fewest NUMA nodes; then groups there */
+	bool known; /* false: the task takes parts of devices, so this is not
+	               worked out */
+	bool fits;  /* the task fits and all its demands are met */
+	uint32_t numas, groups; /* the fewest NUMA nodes, and the fewest link
+	                           groups with these */
 };
 
 struct align_best check_align_best(const struct snap *s, uint32_t req,
@@ -25,8 +27,9 @@ struct align_best check_align_best(const struct snap *s, uint32_t req,
 /* Whether a request demands something of NUMA nodes or links. */
 bool check_align_demands(const struct snap *s, uint32_t req);
 
-/* The fewest NUMA nodes for a task on the empty node, 0: it does not fit; the
- * fewest link groups for n GPUs there. */
+/* check_align_span(): the fewest NUMA nodes for a task on the empty node, or 0
+ * if it does not fit. check_align_groups(): the fewest link groups for n GPUs
+ * there. */
 uint32_t check_align_span(const struct snap *s, uint32_t req, uint32_t node);
 uint32_t check_align_groups(const struct snap *s, uint32_t req, uint32_t node,
                             uint32_t n);
@@ -35,21 +38,22 @@ uint32_t check_align_groups(const struct snap *s, uint32_t req, uint32_t node,
 uint32_t check_align_numas(const struct snap *s, const struct snap_task *t,
                            const struct snap_cpu_use *use);
 
-/* The link groups of some GPUs of a node. */
+/* Returns the number of link groups of these GPUs of a node. */
 uint32_t check_align_links(const struct snap *s, uint32_t node, uint64_t gpus);
 
 /*
- * Take the memory of a task from the free memory of its NUMA nodes. Check that
- * it is in as few NUMA nodes as it must be, and that all memory that is bound
- * there fits: beside all other memory, unless bound_only.
+ * Subtract the memory of a task from numa_mem and, if the task is bound, from
+ * unbound. Check that the task uses as few NUMA nodes as it demands, and that
+ * bound memory fits in its NUMA nodes: beside all other memory, or with
+ * bound_only beside other bound memory.
  */
 int check_align_task(const struct audit *a, uint32_t req, uint64_t job,
                      const struct snap_task *t, bool bound_only,
                      int64_t *numa_mem, int64_t *unbound);
 
 /* Check that, on each node, a job with --links strict has its GPUs in as few
- * groups as possible: those of n new tasks, and those that the run keeps
- * (SNAP_NONE: none). */
+ * link groups as possible: the GPUs of its n new tasks together with those that
+ * the run keeps (SNAP_NONE: none). */
 int check_align_job(const struct audit *a, uint32_t req, uint64_t job,
                     const struct snap_task *t, uint32_t n, uint32_t run);
 

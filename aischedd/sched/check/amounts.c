@@ -21,7 +21,7 @@ static void free_threads(const struct snap *s, int64_t *ret)
 				take_threads(s, &s->task[t], ret);
 		}
 	}
-	/* A CPU may be used by others than the runs of the snapshot. */
+	/* CPUs may be used by something else than the runs of the snapshot. */
 	for (uint32_t i = 0; i < s->cpu.n; i++) {
 		if (s->cpu.free[i] < ret[i])
 			ret[i] = s->cpu.free[i];
@@ -41,8 +41,8 @@ void check_amounts_divide(const struct snap *s, uint32_t node, uint32_t numas,
 		ret[i] = 0;
 		if (!(numas >> i & 1))
 			continue;
-		/* Each gets its part of all up to it, rounded down, less what
-		 * those before it got. */
+		/* Round the sum of all parts up to this one, then subtract the
+		 * parts before it: so all parts add up to mem. */
 		upto += size[i];
 		ret[i] = all ? (int64_t)((__int128)mem * upto / all) - given
 		             : mem - given;
@@ -50,7 +50,8 @@ void check_amounts_divide(const struct snap *s, uint32_t node, uint32_t numas,
 	}
 }
 
-/* bound: only the memory of tasks that are bound there is in use. */
+/* Set ret to the free memory of each NUMA node. bound: subtract only the memory
+ * of tasks that are bound to theirs. */
 static void free_numas(const struct snap *s, bool bound, int64_t *ret)
 {
 	uint32_t n = s->node.n ? s->node.numa_first[s->node.n] : 0;

@@ -11,16 +11,18 @@
  * indexed like those of the snapshot. */
 struct check_amounts {
 	int64_t *gpu, *thread;
-	int64_t *numa_mem; /* less the memory of all tasks */
-	int64_t *unbound;  /* less the memory of tasks that are bound there */
-	uint8_t *slices;   /* by GPU, bit i: slice i is in a partition */
+	int64_t *numa_mem; /* total less the memory of all tasks */
+	/* total less the memory of tasks that are bound to it */
+	int64_t *unbound;
+	uint8_t *slices; /* by GPU, bit i: slice i is in a partition */
 };
 
 /* Returns the amounts that are free now, in new arrays of the arena. */
 struct check_amounts check_amounts_now(const struct snap *s,
                                        struct arena *arena);
 
-/* The slices of the GPU of a task's partition; NULL: it has none. */
+/* Returns the element of slices for the GPU on which the task has its
+ * partition, or NULL if it has none. */
 uint8_t *check_amounts_slices(const struct snap *s, const struct snap_task *t,
                               uint8_t *slices);
 

@@ -25,12 +25,12 @@ struct audit {
 	uint32_t *more;        /* by run: tasks added */
 	uint32_t *served;      /* by member: jobs that start or have a claim */
 	const struct use *use; /* made by rules.c */
-	uint32_t *scratch;     /* by node: zero between uses */
+	uint32_t *scratch;     /* by node; whoever uses it leaves it zero */
 };
 
 /*
- * Called in this order. All but check_use() return -1 and set *err if the plan
- * is wrong.
+ * The parts of the verifier, called in this order. All but check_use() return
+ * -1 and set *err if the plan is wrong.
  */
 int check_lists(struct audit *a);
 void check_use(struct audit *a);
@@ -39,11 +39,11 @@ int check_rules(struct audit *a);
 int check_room(struct audit *a);
 int check_promises(struct audit *a);
 
-/* Whether the plan's only claimant would surely be within limits and shares if
- * a run kept this many of the tasks that it loses. */
+/* Whether the plan's only claimant would certainly be within limits and shares
+ * even if the run kept this many of the tasks that it loses. */
 bool check_could_keep(const struct audit *a, uint32_t run, uint32_t tasks);
 
-/* A claimant, or a job named in an eviction. */
+/* A claimant: a job that waits, or a run that grows or moves. */
 struct party {
 	uint32_t req, queue, user;
 	uint32_t tasks;   /* the number of tasks it asks for */
@@ -52,7 +52,8 @@ struct party {
 	bool starts, firm;
 };
 
-/* A job may preempt one of its queue whose standing is lower. */
+/* The standing of a job: it may preempt jobs of its queue whose standing as a
+ * victim is lower. */
 int64_t check_standing_of_row(const struct snap *s, uint32_t row);
 int64_t check_standing_of_run(const struct snap *s, uint32_t run);
 int64_t check_standing_as_victim(const struct snap *s, uint32_t run);
@@ -74,7 +75,7 @@ static inline bool check_leaves(const struct audit *a, uint32_t run)
 	return a->s->run.ending[run] || check_is_whole(a, run);
 }
 
-/* The tasks that it keeps. */
+/* Returns how many tasks the run keeps. */
 static inline uint32_t check_stays(const struct audit *a, uint32_t run)
 {
 	return check_ntasks(a->s, run) -

@@ -93,8 +93,8 @@ static int check_eviction(struct audit *a, const struct eviction *e)
 	return 0;
 }
 
-/* The claimant is not the victim, has a claim in this plan, and did not just
- * fail to start. */
+/* Check that the claimant of an eviction has a claim in this plan, is not the
+ * victim, and is not barred from evicting after a failed start. */
 static int check_cause(struct audit *a, const struct eviction *e)
 {
 	const struct snap *s = a->s;
@@ -125,7 +125,8 @@ static int check_more(struct audit *a, uint32_t run, uint32_t n)
 	a->more[run] += n;
 	if (check_leaves(a, run) || s->run.suspended[run])
 		return check_bad(a, job, "grows while it leaves");
-	/* An elastic job above its maximum may still move tasks. */
+	/* An elastic job with more tasks than its maximum may still move some.
+	 */
 	if (check_stays(a, run) + a->more[run] >
 	        s->req.tasks[s->run.req[run]] &&
 	    check_stays(a, run) + a->more[run] > check_ntasks(s, run))
@@ -146,8 +147,8 @@ static bool same_nodes(const struct audit *a, const struct plan_claim *c,
 	return c->n == n;
 }
 
-/* Check the claim of an evicted run that starts again elsewhere, or of a run
- * that grows. */
+/* Check the claim of a run: of an evicted one that starts again elsewhere, or
+ * of one that grows. */
 static int check_run_claim(struct audit *a, const struct plan_claim *c)
 {
 	const struct snap *s = a->s;
@@ -161,8 +162,8 @@ static int check_run_claim(struct audit *a, const struct plan_claim *c)
 	first = s->run.claim_first[c->run];
 	had = s->run.claim_first[c->run + 1] - first;
 	if (!check_leaves(a, c->run)) {
-		/* Only a run whose tasks move may lose and gain tasks at
-		 * once. */
+		/* Only a run whose tasks move may lose and gain tasks in one
+		 * plan. */
 		if (a->out[c->run] && a->out[c->run]->why != EVICT_CONSOLIDATE)
 			return check_bad(a, job, "grows while it leaves");
 		return check_more(a, c->run, c->n);
@@ -218,7 +219,8 @@ static int check_claim(struct audit *a, const struct plan_claim *c)
 
 /* --- starts ------------------------------------------------------------ */
 
-/* Tasks of the plan follow one another, and each has a node. */
+/* Check that these tasks come after those checked before (*next), and that each
+ * has a node. */
 static int check_tasks(const struct audit *a, uint64_t job, uint32_t first,
                        uint32_t n, uint32_t *next)
 {

@@ -19,7 +19,7 @@ static bool among(const uint32_t *list, uint32_t from, uint32_t to, uint32_t x)
 	return false;
 }
 
-/* An integer: digits, with a sign or not, that end the text. */
+/* Read an integer that is the whole text. Returns false if it is not one. */
 static bool read_number(const char *s, long long *ret)
 {
 	char *end;
@@ -31,8 +31,9 @@ static bool read_number(const char *s, long long *ret)
 	return !errno && !*end && *ret != LLONG_MIN;
 }
 
-/* Whether a word is about this feature: "k" and "k=v" about "k=v", "k" and "k="
- * about "k", "k>1" and "k<3" about "k=2". */
+/* Whether a word of a constraint holds because of this feature: "k" and "k=v"
+ * because of "k=v", "k" and "k=" because of "k", "k>1" and "k<3" because of
+ * "k=2". */
 static bool is_about(const struct snap *s, uint32_t word, uint32_t feature)
 {
 	const char *ask = s->word[word], *have = s->word[feature];
@@ -69,8 +70,8 @@ static bool has_word(const struct snap *s, uint32_t node, uint32_t word)
 	                    s->node.taint_first[node + 1], word);
 }
 
-/* Evaluate the part of a rule that ends before *end, which moves to its start.
- */
+/* Evaluate on a node the part of a rule that ends before *end, and set *end to
+ * its start. */
 static bool rule_value(const struct snap *s, const int32_t *rule, uint32_t node,
                        uint32_t *end)
 {
@@ -96,7 +97,8 @@ static bool is_soft(const char *taint)
 	return effect && (!value || effect < value);
 }
 
-/* Whether the node has a taint of this kind that the request does not name. */
+/* Whether the node has a soft (or hard) taint that the request does not name.
+ */
 static bool is_shunned(const struct snap *s, uint32_t req, uint32_t node,
                        bool soft)
 {
@@ -106,7 +108,7 @@ static bool is_shunned(const struct snap *s, uint32_t req, uint32_t node,
 	     i < s->node.taint_first[node + 1]; i++) {
 		bool named = is_soft(s->word[s->taint[i]]) != soft;
 
-		/* A word after which RULE_NOT comes names no taint. */
+		/* A word before RULE_NOT names no taint. */
 		for (uint32_t k = from; k < to; k++)
 			named |= s->rule[k] >= 0 &&
 			         (k + 1 == to || s->rule[k + 1] != RULE_NOT) &&
@@ -164,7 +166,7 @@ uint32_t check_domain(const struct snap *s, uint32_t node, uint8_t level)
 	return d;
 }
 
-/* Whether all tasks, or those of each segment in the order of ranks, are in one
+/* Whether all tasks, or those of each segment (consecutive ranks), are in one
  * domain of the level that the job needs. */
 static bool is_together(const struct snap *s, uint32_t req,
                         const struct snap_task *t, uint32_t n)
@@ -182,8 +184,8 @@ static bool is_together(const struct snap *s, uint32_t req,
 	return true;
 }
 
-/* Whether each counted part of the constraint holds on as many nodes as it
- * says. Tasks of one node need not be adjacent. */
+/* Whether each counted part of the constraint holds on as many different nodes
+ * as it says. */
 static bool has_counted(const struct snap *s, uint32_t req,
                         const struct snap_task *t, uint32_t n)
 {
@@ -255,7 +257,8 @@ int check_nodes(const struct audit *a, uint32_t req, uint64_t job,
 	return 0;
 }
 
-/* List all tasks that a run has or gets by this plan; returns how many. */
+/* List all tasks that a run keeps or gets by this plan, claims included.
+ * Returns how many. */
 static uint32_t list_tasks(const struct audit *a, uint32_t run,
                            struct snap_task *ret)
 {

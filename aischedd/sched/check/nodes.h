@@ -9,15 +9,16 @@
 /* Returns why the request may not run on a node, or NULL. */
 const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node);
 
-/* The wishes of the request that the node grants, a bit each, the dearest
- * highest: first of all, no soft taint that the request does not name. */
+/* Returns the preferences of the request that the node grants, a bit each, the
+ * most important in the highest bit. That one is granted if the node has no
+ * soft taint that the request does not name. */
 uint32_t check_granted(const struct snap *s, uint32_t req, uint32_t node);
 
 /* The domain of this level that contains the node, or SNAP_NONE. */
 uint32_t check_domain(const struct snap *s, uint32_t node, uint8_t level);
 
-/* Check that a job may have these nodes, one for each task; and that a run may
- * have the nodes on which it grows. */
+/* check_nodes(): check that a job may have these nodes, one for each task.
+ * check_growth(): check that a run may have the nodes on which it grows. */
 int check_nodes(const struct audit *a, uint32_t req, uint64_t job,
                 const struct snap_task *t, uint32_t n);
 int check_growth(const struct audit *a, uint32_t run);

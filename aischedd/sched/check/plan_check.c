@@ -1,9 +1,8 @@
 /*
  * plan_check.c - an independent, naive verifier of plans
  *
- * Shares no code with the planner: it takes the plan start by start from
- * plain copies of what is free and complains about the first thing that is
- * not allowed.
+ * Shares no code with the planner. Subtracts start after start from plain
+ * copies of what is free, and reports the first thing that is not allowed.
  */
 #include <string.h>
 
@@ -16,7 +15,8 @@
 #include "aischedd/sched/check/nodes.h"
 #include "aischedd/sched/check/slices.h"
 
-/* How many of the rows that wait for room are checked again. */
+/* How many of the rows that wait for resources are checked, and how many starts
+ * are checked for a better node. */
 enum { LOOK_AGAIN = 16 };
 
 struct check {
@@ -32,10 +32,10 @@ struct check {
 	uint32_t *jobs_on, *mine; /* by node: tasks of all jobs, of this job */
 	uint8_t *closed;          /* by node: 1 if an exclusive job is there */
 	uint32_t *row_started;    /* by row */
-	/* Some start has tasks above its minimum. They are listed with it, but
-	 * were added after later starts. */
+	/* Some start seen so far has tasks above its minimum. They are listed
+	 * with that start, but the planner added them after later starts. */
 	bool grew;
-	uint32_t wishes; /* starts that were compared with others */
+	uint32_t wishes; /* how many starts were checked for a better node */
 	bool weighed;    /* nodes differ in weight */
 };
 
@@ -87,8 +87,8 @@ static struct sliced slices_of(const struct check *c, uint32_t node,
 		                c->gpu[gpu] };
 }
 
-/* Check that a GPU is used whole, or by fractions, or by partitions that are
- * apart. */
+/* Take a task's part of a GPU. Check that the GPU is used whole, or by
+ * fractions, or by partitions that do not overlap. */
 static int take_slices(struct check *c, uint32_t req, const struct snap_task *t,
                        uint32_t gpu, uint64_t job)
 {
@@ -192,7 +192,8 @@ static int take_task(struct check *c, uint32_t req, const struct snap_task *t,
 	                        c->unbound);
 }
 
-/* Check that no other job is on the nodes of an exclusive job. */
+/* Count the tasks on their nodes. Check that no other job is on the nodes of an
+ * exclusive job. */
 static int check_alone(struct check *c, uint32_t req, const struct snap_task *t,
                        uint32_t n, uint64_t job)
 {
@@ -231,9 +232,10 @@ static bool has_cpus(const struct check *c, uint32_t req, uint32_t node,
 	return idle >= s->req.cpus[req] / 1000 + (part && !shares);
 }
 
-/* A resumed task gets CPUs of the NUMA nodes that it had, because its memory is
- * there. A task that does not demand this gets others if too few are free; that
- * can only be told if nothing else may have taken CPUs before it. */
+/* Whether a resumed task wrongly gets CPUs of other NUMA nodes than those that
+ * it had, where its memory is. Unless the task demands alignment, this is
+ * allowed if too few CPUs are free there. That is judged only in plans without
+ * growth and claims, as these might have taken CPUs before it. */
 static bool strays(const struct check *c, uint32_t req,
                    const struct snap_task *had, const struct snap_task *t)
 {
@@ -247,7 +249,8 @@ static bool strays(const struct check *c, uint32_t req,
 	        has_cpus(c, req, t->node, numas));
 }
 
-/* A suspended job keeps its memory and GPUs and gets CPUs again. */
+/* Check the start of a suspended job: it keeps its memory and GPUs, and gets
+ * CPUs again. */
 static int check_resume(struct check *c, uint32_t run,
                         const struct snap_task *t, uint32_t n, uint64_t job)
 {
@@ -290,7 +293,7 @@ static int check_resume(struct check *c, uint32_t run,
 	return 0;
 }
 
-/* Take what each task needs from what is free. */
+/* Subtract what each task holds from what is free. */
 static int take_tasks(struct check *c, uint32_t req, const struct snap_task *t,
                       uint32_t n, uint64_t job, bool bound_only)
 {
@@ -340,14 +343,15 @@ static bool tasks_fit(const struct check *c, uint32_t req, uint32_t node,
 		idle += c->thread[i] == 1000;
 		shares += part && c->thread[i] < 1000 ? c->thread[i] / part : 0;
 	}
-	/* Once no shared CPU has enough left, parts break up idle CPUs. */
+	/* Fractions for which no shared CPU has enough left take idle CPUs. */
 	while (part && shares + broken * (1000 / part) < n)
 		broken++;
 	return s->node.cpu_first[node] == s->node.cpu_first[node + 1] ||
 	       idle >= n * (cpus / 1000) + broken;
 }
 
-/* Whether jobs start wherever there is room, as no place is held for others. */
+/* Whether nothing is held for other jobs, so that a job could have started on
+ * any node on which it fits. */
 static bool can_judge_wishes(const struct check *c)
 {
 	const struct snap *s = c->s;
@@ -369,8 +373,9 @@ static bool can_judge_wishes(const struct check *c)
 	return true;
 }
 
-/* How much the devices of a task fall short of its wishes: NUMA nodes above the
- * fewest; among equals, link groups above the fewest. */
+/* Returns how far a task falls short of what it prefers: in the high 32 bits
+ * the NUMA nodes above the fewest, in the low ones the link groups above the
+ * fewest. */
 static uint64_t excess_of(const struct snap *s, uint32_t req, uint32_t node,
                           uint32_t numas, uint32_t groups)
 {
@@ -379,22 +384,23 @@ static uint64_t excess_of(const struct snap *s, uint32_t req, uint32_t node,
 	    s, req, node, (uint32_t)(s->req.gpus[req] / 1000));
 	bool cares = s->req.links[req] != LINKS_ANY;
 
-	span = span ? span : 1; /* more memory than its NUMA nodes have */
+	span =
+	    span ? span : 1; /* the task has more memory than all NUMA nodes */
 	if (s->req.numa[req] == NUMA_ANY || numas < span)
 		numas = span; /* a task without devices is in no NUMA node */
 	return (uint64_t)(numas - span) << 32 | (cares ? groups - least : 0);
 }
 
-/* Whether a task of the request surely fits on the node, beside what started.
- */
+/* Whether a task of the request certainly fits on the node, beside the starts
+ * so far. */
 static bool could_use(const struct check *c, uint32_t req, uint32_t node)
 {
 	return !c->closed[node] && !check_forbidden(c->s, req, node) &&
 	       tasks_fit(c, req, node, 1);
 }
 
-/* Whether node a is preferred to node b: for what it grants, else for its
- * weight. */
+/* Whether node a is preferred to node b: it grants more important preferences
+ * or, if they grant the same, has less weight. */
 static bool is_dearer(const struct snap *s, uint32_t req, uint32_t a,
                       uint32_t b)
 {
@@ -403,7 +409,8 @@ static bool is_dearer(const struct snap *s, uint32_t req, uint32_t a,
 	return x > y || (x == y && s->node.weight[a] < s->node.weight[b]);
 }
 
-/* Whether a plan may not tell all nodes apart, as it tells only so many. */
+/* Whether there are more tiers of nodes for the request than a plan tells
+ * apart. */
 static bool has_many_tiers(const struct snap *s, uint32_t req)
 {
 	uint32_t tier[SNAP_MOST_TIERS], n = 0, k;
@@ -422,8 +429,8 @@ static bool has_many_tiers(const struct snap *s, uint32_t req)
 	return false;
 }
 
-/* Check a start of one task: no other node that it may use is preferred.
- * Called before the task is taken. */
+/* Check that a job of one task starts on no node to which it prefers another
+ * one that it could use. Called before the task is taken. */
 static int check_prefer(struct check *c, uint32_t req, uint32_t node,
                         uint64_t job)
 {
@@ -442,8 +449,8 @@ static int check_prefer(struct check *c, uint32_t req, uint32_t node,
 	return 0;
 }
 
-/* Check likewise that no node that is preferred as much could have met its
- * wishes better. */
+/* Check likewise that on no node that is preferred as much the task could have
+ * had fewer NUMA nodes or link groups. */
 static int check_wish(struct check *c, uint32_t req, const struct snap_task *t,
                       uint64_t job)
 {
@@ -526,7 +533,8 @@ static int take_start(struct check *c, const struct start *start)
 	return check_alone(c, req, t, start->ntasks, job);
 }
 
-/* Take an exclusive run off its nodes (sign 1), or put it back (-1). */
+/* Stop counting the tasks of an exclusive run on its nodes (sign 1), or count
+ * them again (-1). */
 static void own_nodes(struct check *c, uint32_t run, int64_t sign)
 {
 	const struct snap *s = c->s;
@@ -559,8 +567,8 @@ static int take_grow(struct check *c, const struct grow *grow)
 	return status;
 }
 
-/* How many tasks of the request surely fit on the node; at most one of those
- * that demand something of NUMA nodes or links. */
+/* Returns how many tasks of the request certainly fit on the node; at most 1 if
+ * they demand something of NUMA nodes or links. */
 static uint32_t room_on(const struct check *c, uint32_t req, uint32_t node)
 {
 	const struct snap *s = c->s;
@@ -651,7 +659,8 @@ static bool job_fits_somewhere(const struct check *c, uint32_t req,
 	return false;
 }
 
-/* Whether room_on() considers all that the request demands of nodes. */
+/* Whether room_on() considers all demands of the request: its constraint counts
+ * no nodes. */
 static bool is_plain(const struct snap *s, uint32_t req)
 {
 	bool counts = false;
@@ -670,8 +679,8 @@ static bool waits_for_room(const struct verdict *v)
 	       kind == REASON_DOMAIN;
 }
 
-/* A row that waits for room must not fit on nodes without claims: they had at
- * least as much free when it was the row's turn. */
+/* Check that no row that waits for resources fits on the nodes without claims:
+ * these had at least as much free when it was the row's turn. */
 static int check_waits(struct check *c)
 {
 	const struct snap *s = c->s;

@@ -1,10 +1,10 @@
 /*
  * promises.c - promised starts can be kept, and are not put off for later jobs
  *
- * The future is known as a list of tasks, each on its node from one time until
- * another: those that run, those that the plan starts, moves and claims, and
- * those that it promises. Amounts are summed up on the nodes of a promised job,
- * at each time at which they can change.
+ * The future is a list of tasks, each on its node from one time until another:
+ * tasks that run, those that the plan starts, those that have claims, and those
+ * that are promised a start. On the nodes of a promised job, what is free is
+ * summed up for each time at which it can change.
  */
 #include <stdlib.h>
 
@@ -16,15 +16,15 @@
 
 static const int64_t FOREVER = INT64_MAX;
 
-/* One task on its node. */
+/* One task on its node, from a time until another. */
 struct stay {
 	uint32_t node, req;
 	int64_t from, until;
-	bool head;          /* the one of its job that stands for licences */
-	bool runs;          /* it is there now, and counted in what is free */
-	bool floats;        /* its devices are not known yet */
-	bool no_cpus;       /* it is suspended */
-	bool no_rest;       /* it resumes, and still has its memory and GPUs */
+	bool head;    /* the one of its job that stands for licences */
+	bool runs;    /* it runs now: the free amounts are already without it */
+	bool floats;  /* it has a node, but no devices yet */
+	bool no_cpus; /* it is suspended, so it holds no CPUs */
+	bool no_rest; /* it resumes: its memory and GPUs are held already */
 	uint32_t run, task; /* its task in the snapshot, if it runs */
 	const struct snap_task
 	    *on;              /* its task in the plan, if it starts; or NULL */
@@ -71,7 +71,7 @@ static int64_t row_ends(const struct snap *s, uint32_t row, int64_t from)
 	return end > from ? end : from + 1;
 }
 
-/* A job that the plan resumes. */
+/* Returns when a suspended job ends that the plan resumes, or FOREVER. */
 static int64_t resumed_ends(const struct audit *a, uint32_t run)
 {
 	const struct snap *s = a->s;
@@ -176,7 +176,8 @@ static void add_placed(struct future_check *f)
 	}
 }
 
-/* A job that moves starts anew; one that grows ends as before. */
+/* Add the claims. The time limit of a job that moves starts anew; one that
+ * grows ends as before. */
 static void add_claims(struct future_check *f)
 {
 	const struct plan *plan = f->a->plan;
@@ -207,7 +208,7 @@ static void add_claims(struct future_check *f)
 	}
 }
 
-/* Find the waiting job of an id; returns false if there is none. */
+/* Find the waiting job with this id. Returns false if there is none. */
 static bool find_job(const struct snap *s, uint64_t job, uint32_t *row,
                      uint32_t *member)
 {
@@ -297,14 +298,15 @@ static struct future_check future_check_new(const struct audit *a)
 
 /* --- who is behind ----------------------------------------------------- */
 
-/* A waiting job. alone: count only jobs that may be ahead of it. */
+/* The waiting job that is looked at. alone: ignore jobs that are certainly
+ * behind it in its queue. */
 struct one {
 	uint32_t row, member;
 	bool alone;
 };
 
-/* Whether the second job is surely behind the first in its queue: it came
- * later, and nothing gives it more points. */
+/* Whether the job of row and member is certainly behind job p in the same
+ * queue: it came later, and nothing gives it more points. */
 static bool is_behind(const struct snap *s, const struct one *p, uint32_t row,
                       uint32_t member)
 {
@@ -329,9 +331,9 @@ static bool is_behind(const struct snap *s, const struct one *p, uint32_t row,
 	             s->req.tasks[a] * s->req.gpus[a]));
 }
 
-/* Whether the task is on its node at a time, in the eyes of a job. p->alone:
- * ignore jobs behind that one, and evictions, which may have been decided
- * later. */
+/* Whether the task counts as being on its node at a time, when it is checked
+ * whether job p fits. With p->alone ignore jobs behind p, and ignore evictions,
+ * which may have been decided later. */
 static bool is_there(const struct future_check *f, const struct one *p,
                      const struct stay *it, int64_t at)
 {
@@ -343,7 +345,7 @@ static bool is_there(const struct future_check *f, const struct one *p,
 		return false;
 	if (p->alone && is_behind(f->s, p, it->row, it->member))
 		return false;
-	/* A job does not move for one that is behind it in the queue. */
+	/* Ignore the new place of a run that moves for a job behind p. */
 	if (p->alone && !it->runs && it->run != SNAP_NONE &&
 	    is_behind(f->s, p, f->by_row[it->run], f->by_member[it->run]))
 		return false;
@@ -374,8 +376,8 @@ static void count(const struct future_check *f, const struct one *p,
 	int sign = there ? -1 : 1;
 
 	if (it->runs == there) {
-		/* No change: it is already counted in what is free now, or is
-		 * absent at both times. */
+		/* No change: the task is there both now and then, or neither
+		 * now nor then. */
 	} else {
 		left->cpu += it->no_cpus ? 0 : sign * s->req.cpus[it->req];
 		if (!it->no_rest) {
@@ -401,8 +403,8 @@ static bool has(int64_t left, int64_t need)
 	return !need || left >= need;
 }
 
-/* Whether this many tasks of the job fit on the node, beside all that is there
- * at a time, except for what its own promise keeps. */
+/* Whether n tasks of job p fit on the node, beside all that is there at a time
+ * except for the room that its own promise keeps. */
 static bool fits_at(const struct future_check *f, const struct one *p,
                     uint32_t node, int64_t n, int64_t at)
 {
@@ -520,7 +522,8 @@ static int64_t max64(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Whether the job fits on its nodes from a time on, for as long as it runs. */
+/* Whether job p fits on these nodes, one for each task, from a time on until it
+ * ends. */
 static bool fits_from(const struct future_check *f, const struct one *p,
                       const uint32_t *node, uint32_t n, int64_t at)
 {
@@ -546,7 +549,8 @@ static bool fits_from(const struct future_check *f, const struct one *p,
 	return true;
 }
 
-/* Returns the promise to the job, if it is a single job with one promise. */
+/* Returns the promise to the job; NULL if it has none or, as an array, several.
+ */
 static const struct snap_promise *only(const struct snap_promise *promise,
                                        uint32_t n, uint64_t job)
 {
@@ -562,8 +566,8 @@ static const struct snap_promise *only(const struct snap_promise *promise,
 	return found;
 }
 
-/* Whether jobs that have waited too long keep others from nodes, or are served
- * out of the order of points. */
+/* Whether any job has waited so long that it holds back others, or is served
+ * before jobs with more points. */
 static bool is_any_due(const struct snap *s)
 {
 	for (uint32_t row = 0; row < s->pend.n; row++) {
@@ -585,9 +589,10 @@ static bool is_any_due(const struct snap *s)
 	return false;
 }
 
-/* Whether amounts alone show that the job fits on the node from a time on, and
- * leaves others there what they need. If a later job demands something of NUMA
- * nodes or links, that also depends on the devices of all others. */
+/* Whether amounts alone decide if job p fits on the node from a time on and
+ * leaves the others there what they need. They do not if one of these begins
+ * later and demands something of NUMA nodes or links: that also depends on
+ * which devices all others have. */
 static bool is_plain(const struct future_check *f, const struct one *p,
                      uint32_t node, int64_t at)
 {
@@ -610,8 +615,8 @@ static bool is_plain(const struct future_check *f, const struct one *p,
 	return plain;
 }
 
-/* Check that a job is promised no later start than in the last plan, if only
- * jobs behind it prevent that start. */
+/* Check that a job is promised no later start than by the last plan if only
+ * jobs behind it would prevent that start. */
 static int check_later(const struct future_check *f,
                        const struct snap_promise *last)
 {
@@ -644,7 +649,7 @@ static int check_later(const struct future_check *f,
 
 /* --- devices ------------------------------------------------------------ */
 
-/* Set the devices of a node to what is free now. */
+/* Set f->then for a node to what is free now. */
 static void reset_devices(const struct future_check *f, uint32_t node)
 {
 	const struct snap_nodes *n = &f->s->node;
@@ -657,7 +662,7 @@ static void reset_devices(const struct future_check *f, uint32_t node)
 		f->then.numa_mem[i] = f->now.numa_mem[i];
 }
 
-/* Give back (sign 1) or take what a task has of the devices of its node. */
+/* Give the devices of a task back to f->then (sign 1), or take them (-1). */
 static void give_devices(const struct future_check *f, const struct stay *it,
                          int sign)
 {
@@ -679,9 +684,9 @@ static void give_devices(const struct future_check *f, const struct stay *it,
 		    sign * part[i];
 }
 
-/* Whether a task, the only one of its job on the node, has then what it demands
- * of NUMA nodes and links. Returns true if that cannot be told, because the
- * devices of others are not known. */
+/* Whether a task, the only one of its job on the node, can at that time have
+ * what it demands of NUMA nodes and links. Returns true if this cannot be
+ * decided because the devices of other tasks are not known. */
 static bool is_aligned_at(const struct future_check *f, const struct one *p,
                           uint32_t node, int64_t at)
 {
@@ -704,8 +709,8 @@ static bool is_aligned_at(const struct future_check *f, const struct one *p,
 	return best.fits || !best.known;
 }
 
-/* Check that a job has the devices that it demands at its promised start, on
- * nodes with one of its tasks. */
+/* Check that a job can be aligned as it demands at its promised start. Only
+ * nodes with one of its tasks are checked. */
 static int check_aligned(const struct future_check *f, const struct one *p,
                          const struct snap_promise *promise)
 {

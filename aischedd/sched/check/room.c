@@ -1,8 +1,8 @@
 /*
- * room.c - claims, at the time when all evicted jobs have ended
+ * room.c - claims fit once all evicted jobs have ended
  *
- * Each claim fits beside all others and beside what starts and grows now; and
- * no job is evicted that could stay without making a claim fail.
+ * Check that each claim fits beside all others and beside what starts and grows
+ * now, and that no job is evicted without which the claims would fit as well.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,9 @@
 #include "aischedd/sched/check/slices.h"
 
 enum {
-	TRIES = 4096,   /* to pack tasks onto the devices of a node */
-	VICTIMS_MAX = 8 /* evictions that are left out, one at a time */
+	TRIES = 4096, /* steps in packing tasks onto the devices of a node */
+	VICTIMS_MAX =
+	    8 /* plans with more evictions are not checked for needless ones */
 };
 
 /* The amounts that are free. */
@@ -24,9 +25,9 @@ struct free_room {
 	int64_t *cpu, *mem, *slot; /* by node */
 	int64_t *gpu, *thread;     /* by device, by CPU of a slice */
 	int64_t *numa_mem;         /* by NUMA node */
-	int64_t *unbound;          /* by NUMA node: less what is bound there */
-	uint8_t *slices;           /* by GPU: those in use */
-	int64_t *tasks, *sealed;   /* by node: all tasks, exclusive ones */
+	int64_t *unbound; /* by NUMA node: total less what is bound there */
+	uint8_t *slices;  /* by GPU: those in use */
+	int64_t *tasks, *sealed; /* by node: all tasks, exclusive ones */
 };
 
 static struct free_room room_copy(const struct audit *a,
@@ -68,8 +69,8 @@ static struct free_room room_copy(const struct audit *a,
 	return r;
 }
 
-/* Give back the CPUs of a task, or all its other resources (sign -1: take
- * them). */
+/* give_cpus() gives back the CPUs of a task, give_rest() all its other
+ * resources; with sign -1 they take them. */
 static void give_cpus(const struct snap *s, const struct free_room *r,
                       uint32_t req, const struct snap_task *t,
                       const struct snap_cpu_use *use, int sign)
@@ -180,8 +181,8 @@ static struct free_room room_then(const struct audit *a)
 
 enum room_answer { NO, MAYBE, YES };
 
-/* A whole device or thread (1000), or a part of one; type: SNAP_NONE is any;
- * profile: of a partition, or 0. */
+/* What a task needs of one device or thread: all of it (1000) or a part; type:
+ * of the GPU, SNAP_NONE is any; profile: of a partition, or 0. */
 struct item {
 	int64_t size;
 	uint32_t type;
@@ -228,7 +229,8 @@ static bool bin_takes(const struct packing *p, uint32_t bin,
 
 static enum room_answer pack(struct packing *p, uint32_t i);
 
-/* The same with this item in the bin, at each start if it is a partition. */
+/* Pack this item into the bin and all that follow into any bins. A partition is
+ * tried at each start. */
 static enum room_answer pack_on(struct packing *p, uint32_t i, uint32_t bin)
 {
 	const struct item *item = &p->item[i];
@@ -271,7 +273,7 @@ static enum room_answer pack(struct packing *p, uint32_t i)
 	return NO;
 }
 
-/* n times an amount, in whole bins and a part of one. */
+/* Add an amount as items: whole devices, and a part of one for the rest. */
 static void add_items(struct packing *p, int64_t amount, uint32_t type,
                       uint8_t profile)
 {
@@ -300,7 +302,7 @@ static uint32_t req_of(const struct audit *a, const struct room_held *h)
 	return check_claimant(a, &a->plan->claim[h->claim]).req;
 }
 
-/* Whether n tasks fit on the devices, or on the CPUs, of their node. */
+/* Whether n tasks fit on the GPUs (gpus), or on the CPUs, of their node. */
 static enum room_answer pack_node(const struct audit *a,
                                   const struct free_room *r,
                                   const struct room_held *h, uint32_t n,
@@ -317,7 +319,8 @@ static enum room_answer pack_node(const struct audit *a,
 	size_t nitems = 0;
 
 	if (!gpus && !p.nbins)
-		return YES; /* the node only counts CPUs */
+		return YES; /* the node only counts CPUs: tasks are not bound to
+		               them */
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t req = req_of(a, &h[i]);
 
@@ -339,7 +342,7 @@ static enum room_answer pack_node(const struct audit *a,
 	return pack_all(&p);
 }
 
-/* The tasks that a growing run already has on the node. */
+/* Returns how many tasks a run that grows already has on the node. */
 static int64_t own_tasks(const struct audit *a, const struct plan_claim *c,
                          uint32_t node)
 {
@@ -354,7 +357,8 @@ static int64_t own_tasks(const struct audit *a, const struct plan_claim *c,
 	return n;
 }
 
-/* Whether no exclusive job shares the node with others. */
+/* Whether with n claimed tasks on their node no exclusive job shares it with
+ * others. */
 static bool is_alone(const struct audit *a, const struct free_room *r,
                      const struct room_held *h, uint32_t n)
 {
@@ -377,9 +381,9 @@ static bool is_alone(const struct audit *a, const struct free_room *r,
 }
 
 /*
- * Whether a task of a claim, alone on its node, can have what it demands of
- * NUMA nodes and links. NO if that fails even when no memory is taken but that
- * of bound tasks. MAYBE for a job that grows, as it already has GPUs there.
+ * Whether a task, the only claimed one of its node, can have what it demands of
+ * NUMA nodes and links. NO if it cannot even if only bound tasks use memory.
+ * MAYBE for a run, which may already have GPUs there.
  */
 static enum room_answer is_aligned(const struct audit *a,
                                    const struct free_room *r,
@@ -397,7 +401,7 @@ static enum room_answer is_aligned(const struct audit *a,
 	return check_align_best(a->s, req, h->node, &nfree).fits ? YES : MAYBE;
 }
 
-/* Whether n claimed tasks of one node fit beside each other. */
+/* Whether n claimed tasks fit together on their node. */
 static enum room_answer node_holds(const struct audit *a,
                                    const struct free_room *r,
                                    const struct room_held *h, uint32_t n)
@@ -462,7 +466,8 @@ static struct claims claims_by_node(const struct audit *a)
 	return all;
 }
 
-/* Whether all claims fit, except for the claim `but`, if not NULL. */
+/* Whether all claims but `but` (NULL: all) fit. If not, *ret_node is a node on
+ * which they do not. */
 static enum room_answer claims_fit(const struct audit *a,
                                    const struct free_room *r,
                                    const struct claims *all,
@@ -493,8 +498,9 @@ static enum room_answer claims_fit(const struct audit *a,
 
 /* --- no needless evictions ------------------------------------------- */
 
-/* Whether claims depend on room alone: all evictions are for one claim, and no
- * job has a promised start or waits for one. */
+/* Whether it can be judged if evictions are needed, because claims depend on
+ * free resources alone: all evictions are for one claim, and no job has a
+ * promised start or is held back by one. */
 static bool can_judge(const struct audit *a)
 {
 	const struct plan *plan = a->plan;
@@ -520,8 +526,8 @@ static bool can_judge(const struct audit *a)
 	return true;
 }
 
-/* Returns the claim for the place to which a run, or the first of its tasks,
- * moves; or NULL. */
+/* Returns the first claim of a run: the new place of the run, or of one of its
+ * tasks; or NULL. */
 static const struct plan_claim *claim_of_run(const struct audit *a,
                                              uint32_t run)
 {
@@ -534,9 +540,10 @@ static const struct plan_claim *claim_of_run(const struct audit *a,
 	return NULL;
 }
 
-/* Whether another job has a claim on the node for certain devices, or for parts
- * of devices. That job keeps the devices that it was given, even if others
- * would do, so the claimant may need more evictions than amounts say. */
+/* Whether another job has a claim on the node for a certain GPU type, or for
+ * parts of devices. That job keeps the devices that it was given, even if
+ * others would do, so the claimant may need more evictions than the amounts
+ * suggest. */
 static bool shares_devices(const struct audit *a, const struct claims *all,
                            uint32_t node, uint64_t claimant)
 {
@@ -572,8 +579,8 @@ static int check_needed(struct audit *a, const struct free_room *then,
 			stay++;
 			continue;
 		}
-		/* A task that moves has a claim of its own; claims_fit() leaves
-		 * out only one, so put back one task only. */
+		/* Each task that moves has a claim of its own, but claims_fit()
+		 * can leave out only one: put back one task only. */
 		if (moved && !check_is_whole(a, e->run) && kept)
 			break;
 		give_task(a, &r, e->run, t, -1);
@@ -593,7 +600,7 @@ static int check_needed(struct audit *a, const struct free_room *then,
 	return 0;
 }
 
-/* Check that the claim may have its nodes. */
+/* Check that the claimant may use the nodes of its claim. */
 static int check_where(const struct audit *a, const struct plan_claim *c)
 {
 	struct party p = check_claimant(a, c);

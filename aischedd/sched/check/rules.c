@@ -1,14 +1,14 @@
 /*
  * rules.c - limits and quotas, and who may take from whom
  *
- * A plan does not tell in which order it was decided. So shares are compared
- * with the least that the taking queue can have used at the time, and the most
- * that the losing queue can have used.
+ * A plan does not tell in which order it was decided. So the check assumes
+ * that, at the time of an eviction, the claimant's queue used the least and the
+ * victim's queue the most that is possible.
  */
 #include "aischedd/sched/check/audit.h"
 #include "aischedd/sched/check/lists.h"
 
-/* Use by queues, each with all queues below it. */
+/* The use of queues, each with all queues below it. */
 struct use {
 	int64_t (*base)[RES_N];   /* before the plan */
 	int64_t (*lost)[RES_N];   /* of base: lost by evictions */
@@ -18,16 +18,20 @@ struct use {
 	                             plans */
 	int64_t (*firm)[RES_N];   /* part of `base` and `more` that is not
 	                             preemptible */
-	int64_t (*now)[RES_N];  /* in use until evicted jobs have ended: by all
-	                           runs, starts, growth */
-	uint8_t (*adds)[RES_N]; /* 1: more of it is used, not only moved */
-	uint8_t (*adds_now)[RES_N]; /* 1: by starts or growth */
-	uint8_t (*hardens)[RES_N];  /* 1: more of it is used, not preemptible */
+	int64_t (*now)[RES_N];    /* use at present, before evicted jobs have
+	                             ended: of all runs, starts and growth */
+	uint8_t (*adds)[RES_N]; /* 1: the plan adds to the use of this resource;
+	                           moves do not count */
+	/* 1: starts or growth add to it at present */
+	uint8_t (*adds_now)[RES_N];
+	uint8_t (*hardens)[RES_N]; /* 1: the plan adds to the non-preemptible
+	                              use of it */
 	int64_t *jobs, *starts;
 	int64_t *jobs_now, *starts_now; /* likewise */
 	uint32_t *limited;              /* its row in user, or SNAP_NONE */
 	int64_t (*user)[2];  /* by limited queue and user: jobs, GPUs */
-	uint8_t (*rises)[2]; /* by limited queue and user: 1 if it rises */
+	uint8_t (*rises)[2]; /* by limited queue and user: 1 if the plan adds to
+	                        it */
 	int64_t (*user_now)[2];
 	uint8_t (*rises_now)[2];
 	int64_t *license; /* free */
@@ -99,7 +103,7 @@ static void add_up(const struct snap *s, int64_t (*use)[RES_N], uint32_t queue,
 	}
 }
 
-/* Count what a job, or some of its tasks, use at present. */
+/* Add what tasks use, and with job one more job, to the use at present. */
 static void add_now(const struct audit *a, struct use *u, uint32_t queue,
                     uint32_t user, bool job, const int64_t amount[RES_N])
 {
@@ -164,7 +168,7 @@ static void use_run(const struct audit *a, struct use *u, uint32_t run)
 	amount_of_run(s, run, check_ntasks(s, run), amount);
 	add_now(a, u, queue, s->run.user[run],
 	        !run || s->run.job[run - 1] != s->run.job[run], amount);
-	/* A run that an earlier plan evicted only counts until it has ended. */
+	/* A run that an earlier plan evicted counts only at present. */
 	if (s->run.ending[run])
 		return;
 	add_up(s, u->base, queue, amount);
@@ -226,7 +230,7 @@ static void use_claim(const struct audit *a, struct use *u,
 		use_party(a, u, &p, amount);
 		return;
 	}
-	/* The run moves, or some of its tasks do. */
+	/* The run, or some of its tasks, moves. */
 	add_up(s, u->more, p.queue, amount);
 	add_user(a, u, p.queue, p.user, check_leaves(a, c->run),
 	         amount[RES_GPU]);
@@ -308,7 +312,8 @@ static int over(const struct audit *a, uint32_t queue, const char *what)
 	               a->s->queue.name[queue], what);
 }
 
-/* Use after the plan; suspended jobs keep memory and GPUs. */
+/* Returns the use once all evicted jobs have ended; suspended jobs still use
+ * memory and GPUs. */
 static int64_t use_then(const struct use *u, uint32_t q, int r)
 {
 	return u->base[q][r] - u->lost[q][r] + u->frozen[q][r] + u->more[q][r];
@@ -391,7 +396,8 @@ static bool is_below(const struct snap *s, uint32_t queue, uint32_t top)
 	return queue == top;
 }
 
-/* Returns the child, on the way to `from`, of the lowest queue above both. */
+/* Returns the queue from which `by` takes if `from` loses: the child, on the
+ * way to `from`, of the lowest queue above both. */
 static uint32_t branch(const struct snap *s, uint32_t from, uint32_t by)
 {
 	while (s->queue.parent[from] != SNAP_NONE &&
@@ -400,12 +406,13 @@ static uint32_t branch(const struct snap *s, uint32_t from, uint32_t by)
 	return from;
 }
 
-/* Amounts that queues reclaim from each other. */
+/* The amounts that queues reclaim from each other by a plan. */
 struct taken {
 	int64_t (*from)[RES_N];    /* lost by the branch of a queue */
 	int64_t (*largest)[RES_N]; /* the largest loss of one run */
 	uint8_t (*loses)[RES_N];   /* 1: a run below it loses some, or moves */
-	int64_t (*by)[RES_N]; /* taken from others for claimants below it */
+	int64_t (*by)[RES_N]; /* what claimants below it ask for, for whom other
+	                         queues lose some */
 };
 
 static int check_preempt(const struct audit *a, const struct eviction *e,
@@ -424,7 +431,7 @@ static int check_preempt(const struct audit *a, const struct eviction *e,
 	return 0;
 }
 
-/* Note what a run loses to another queue. */
+/* Check that the eviction is called a reclaim, and note what the run loses. */
 static int check_reclaim(const struct audit *a, const struct eviction *e,
                          const struct party *by, struct taken *t)
 {
@@ -464,8 +471,9 @@ static int check_move(const struct audit *a, const struct eviction *e)
 	return 0;
 }
 
-/* Count the claimant once, in all its queues below the one that it shares with
- * its victims. */
+/* Add what the claimant asks for, once for all its evictions, to t->by of its
+ * queue and of those above it, up to below the highest one that it shares with
+ * a victim. */
 static void note_taker(const struct audit *a, uint32_t first, struct taken *t)
 {
 	const struct snap *s = a->s;
@@ -495,8 +503,9 @@ static void note_taker(const struct audit *a, uint32_t first, struct taken *t)
 	}
 }
 
-/* Check that each branch was above its share before its last victim was taken,
- * and that the claimants' queues are within theirs. */
+/* Check that the queue, if it loses something, was above its share when its
+ * last victim was taken, and that with what its claimants take it is within its
+ * share. */
 static int check_taken(const struct audit *a, uint32_t q, const struct taken *t)
 {
 	const struct use *u = a->use;

@@ -3,7 +3,7 @@
 
 #include "aischedd/sched/check/audit.h"
 
-/* The unit of shares: one GPU, a thousandth of a CPU, a MiB. */
+/* Returns the unit of shares: one GPU, a thousandth of a CPU, a MiB. */
 static int64_t unit(int r)
 {
 	return r == RES_GPU ? 1000 : 1;
@@ -37,8 +37,8 @@ static int64_t need_of(const struct snap *s, uint32_t req, int r)
 	                      : s->req.gpus[req];
 }
 
-/* Demand of each queue: what runs and waits below it, up to its limit and those
- * of its ancestors. */
+/* Returns the demand of each queue: what its jobs and those below it use and
+ * ask for, at each queue no more than its limit. */
 static int64_t *asks(const struct audit *a, int r)
 {
 	const struct snap *s = a->s;
@@ -47,8 +47,8 @@ static int64_t *asks(const struct audit *a, int r)
 	for (uint32_t i = 0; i < s->run.n; i++) {
 		uint32_t req = s->run.req[i];
 
-		/* An elastic job that shrinks has two entries: count only the
-		 * first. */
+		/* An elastic job that is losing tasks has two entries: count
+		 * only the first. */
 		if (i && s->run.job[i] == s->run.job[i - 1])
 			continue;
 		ask[s->run.queue[i]] += s->req.tasks[req] * need_of(s, req, r);
@@ -76,12 +76,13 @@ static int64_t *asks(const struct audit *a, int r)
 	return ask;
 }
 
-/* Siblings, and what they have beyond their quotas. */
+/* The siblings below one queue, for one resource. total: to be divided; given:
+ * the sum of their shares. */
 struct family {
 	const struct audit *a;
 	int r;
 	const int64_t *ask;
-	int64_t *extra; /* by queue */
+	int64_t *extra; /* by queue: its share less its quota */
 	int64_t total, given;
 };
 
@@ -101,7 +102,7 @@ static int unfair(const struct family *f, uint32_t q, const char *what)
 	               f->a->s->queue.name[q], what);
 }
 
-/* Check one queue by itself. */
+/* Check the share of one queue against its own quota, demand and weight. */
 static int check_one(struct family *f, uint32_t q)
 {
 	const struct snap_queues *queue = &f->a->s->queue;
@@ -118,8 +119,8 @@ static int check_one(struct family *f, uint32_t q)
 	return 0;
 }
 
-/* Check two siblings: one that asks for more than its share, and one that has
- * more than its quota. */
+/* Check two siblings: `poor` asks for more than its share, so `rich` must not
+ * have more beyond its quota than its priority and weight allow. */
 static int check_two(const struct family *f, uint32_t poor, uint32_t rich)
 {
 	const struct snap_queues *queue = &f->a->s->queue;
@@ -196,8 +197,8 @@ static int check_resource(struct audit *a, int r)
 	return 0;
 }
 
-/* Demand is not known while a row waits for a runner (of one pool, or of all)
- * or has no verdict. */
+/* Whether shares can be checked: the demand is known. It is not while a row
+ * waits for a runner or has no verdict. */
 static bool can_judge(const struct audit *a)
 {
 	for (uint32_t row = 0; row < a->plan->nverdicts; row++) {

@@ -12,13 +12,14 @@ struct sliced {
 	int64_t nfree;
 };
 
-/* Whether all that is in use of the GPU is partitions. */
+/* Whether the GPU is used by partitions only. */
 bool check_slices_only(const struct sliced *g);
 
-/* Whether these units are a partition of the profile on the GPU, free. */
+/* Whether these units are a place for a partition of the profile on the GPU,
+ * and are free. */
 bool check_slices_fit(const struct sliced *g, uint8_t profile, uint8_t units);
 
-/* How many partitions of the profile fit. */
+/* Returns how many more partitions of the profile fit. */
 int64_t check_slices_count(const struct sliced *g, uint8_t profile);
 
 #endif

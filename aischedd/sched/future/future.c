@@ -5,11 +5,11 @@
 
 #include "aischedd/sched/fit.h"
 
-/* How many points a pass may look at: some 30 ms. Work is counted, not time, so
- * that a plan is the same on every machine. */
+/* How many points a pass may look at, which takes some 30 ms. Work is counted,
+ * not time, so that a plan is the same on every machine. */
 enum { PATIENCE = 6000000 };
 
-/* Initial capacity: most nodes have few tasks. */
+/* Initial capacity of a list of points: most nodes have few tasks. */
 enum { POINTS = 12 };
 
 static void *copy(struct arena *arena, const void *p, size_t n, size_t size)
@@ -199,8 +199,8 @@ const int64_t *future_counts(struct future *a, uint32_t node,
 	return a->count;
 }
 
-/* Returns the index of the point that begins at this time; adds one if need
- * be. */
+/* Returns the index of the point that begins at this time, after adding one if
+ * there is none. */
 static uint32_t split_at(struct future *a, struct future_view *v, int64_t at)
 {
 	struct future_course c = { v->npoints, v->at, v->point };
@@ -220,8 +220,9 @@ static uint32_t split_at(struct future *a, struct future_view *v, int64_t at)
 }
 
 /*
- * Add tasks to a node from a time until another. If amounts decide what fits,
- * update the points; else mark the node to be walked again.
+ * Subtract n tasks from the points of a node, from one time until another. If
+ * amounts alone do not decide what fits there, mark the points as out of date
+ * instead.
  */
 static void take_amounts(struct future *a, struct future_view *v, uint32_t req,
                          int64_t n, int64_t from, int64_t until, bool kept)
@@ -245,7 +246,8 @@ static void take_amounts(struct future *a, struct future_view *v, uint32_t req,
 	}
 }
 
-/* A reservation (resv) or a job for which the node is kept at this time. */
+/* Returns the first reservation (resv), or the first entry of a job, for which
+ * room is kept at this time, or NULL. */
 static const struct future_due *due_at(const struct future_view *v, int64_t at,
                                        bool resv)
 {
@@ -263,8 +265,8 @@ static bool is_before(int64_t at, int64_t until)
 	return until == SNAP_NEVER || at < until;
 }
 
-/* Continue until the last entry has begun, or until one has found too little.
- */
+/* Continue the walk until the last entry has begun, or until one finds too
+ * little free (w->cut). */
 static void walk_dues(struct future_walk *w)
 {
 	int64_t last = INT64_MIN;
@@ -276,7 +278,8 @@ static void walk_dues(struct future_walk *w)
 		future_spend(w->a, 1);
 }
 
-/* An entry for tasks on trial, in the list of the node. */
+/* Insert an entry for tasks on trial into the list of the node. Returns the
+ * pointer to it, by which it is taken out again. */
 static struct future_due **put_trial(struct future *a, uint32_t node,
                                      const struct future_due *trial)
 {
@@ -303,10 +306,11 @@ static struct future_due **put_trial(struct future *a, uint32_t node,
 }
 
 /*
- * Try to keep room for the tasks. If that fails, *ret is the entry that forbids
- * it: the one in force when they start, or one that finds too little once they
- * are there. That one may begin after they have ended, because the devices of
- * later entries depend on those of earlier ones.
+ * Whether all entries of the node still find their devices if n tasks are there
+ * from one time until another. If not, *ret is the entry in force when the
+ * tasks start, if they do not fit themselves; else the entry that finds too
+ * little. That entry may begin after the tasks have ended, because the devices
+ * of later entries depend on those of earlier ones.
  */
 static bool try_it(struct future *a, uint32_t node,
                    const struct future_ask *ask, int64_t n, int64_t from,
@@ -326,10 +330,10 @@ static bool try_it(struct future *a, uint32_t node,
 	future_walk_begin(&w, a, node);
 	walk_dues(&w);
 	/*
-	 * Skip entries that find too little even without the trial: they are
+	 * Ignore entries that find too little even without the trial: they are
 	 * void. (An entry can become void when jobs are evicted, because
-	 * earlier entries then get other devices.) Skip the trial itself if no
-	 * room is kept at its start: the caller looks at what is free now.
+	 * earlier entries then get other devices.) Ignore the trial itself if
+	 * no room is kept at its start: the caller checks what is free now.
 	 */
 	while (w.cut && (w.cut->is_void || (w.cut == &a->trial && !due))) {
 		w.cut = NULL;
@@ -422,7 +426,7 @@ void future_add(struct future *a, uint32_t req)
 {
 	const struct place *p = a->p;
 
-	/* A job that resumes has a known end again. */
+	/* A job that resumes has a known end from now on. */
 	if (p->run != SNAP_NONE)
 		future_runs_change(future_walk_runs(a), a->s, p->run, p->until);
 	a->changes |= p->until != SNAP_NEVER;

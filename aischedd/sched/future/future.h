@@ -12,7 +12,7 @@
 #include "aischedd/sched/future/nodes.h"
 #include "aischedd/sched/place.h"
 
-/* A node must have enough of each for a task, at each point in time. */
+/* The amounts that a node has free and a task needs. */
 enum future_dim {
 	FUTURE_CPU,
 	FUTURE_MEM,
@@ -32,7 +32,7 @@ enum future_dim {
 struct future_point {
 	int64_t have[FUTURE_N]; /* -1: an exclusive job has all of it */
 	uint32_t ntasks;
-	uint32_t nkept; /* jobs' entries in force at that time */
+	uint32_t nkept; /* how many jobs have room kept at that time */
 	uint32_t whose;
 };
 
@@ -58,9 +58,12 @@ struct future_due {
 	struct snap_task *task;
 	struct snap_cpu_use *use;
 	uint64_t own;       /* GPUs that the job has there already */
-	uint32_t nwithheld; /* tasks for which only amounts are kept */
-	bool lacks;         /* it found less than what is kept for it */
-	bool is_void; /* it lacks room even without the trial: see try_it() */
+	uint32_t nwithheld; /* tasks that do not fit, of which only the amounts
+	                       are subtracted */
+	bool lacks;   /* during a walk: the node had less free than what is kept
+	                 for it */
+	bool is_void; /* its room is missing even without the trial: see
+	                 try_it() */
 };
 
 /* The needs of one task, to be compared with points. */
@@ -74,7 +77,7 @@ struct future_ask {
 	bool odd;     /* amounts alone do not decide whether it fits */
 };
 
-/* How many tasks fit at one point. */
+/* Returns how many tasks fit at one point. */
 static inline int64_t future_ask_count(const struct future_ask *ask,
                                        const struct future_point *pt)
 {
@@ -119,11 +122,13 @@ struct future *future_new(struct place *place, bool changes);
 /* Whether any running job ends at a known time. */
 bool future_changes(const struct future *a);
 
-/* How many looks are left in this pass; use some up. */
+/* future_patience() returns the part of the pass's budget for looking at points
+ * that is left, which may be < 0; future_spend() uses some of it up. */
 int64_t future_patience(const struct future *a);
 void future_spend(struct future *a, size_t points);
 
-/* Which nodes could have room first, with the evictions of this pass. */
+/* Returns the orders of nodes by when they could first have room, with the
+ * evictions of this pass. */
 struct future_nodes *future_nodes_of(struct future *a);
 
 struct future_ask future_ask_of(const struct future *a, uint32_t req,
@@ -141,7 +146,8 @@ static inline void future_ask_go_on(struct future_ask *ask)
 bool future_is_odd(const struct future *a, uint32_t node,
                    const struct future_ask *ask);
 
-/* The points of a node; valid until something is added to it. */
+/* Returns the points of a node; they are valid until something is added to it.
+ */
 struct future_course future_course_of(struct future *a, uint32_t node);
 
 /* Returns by point of a node how many tasks fit there then, at most
@@ -151,8 +157,9 @@ const int64_t *future_counts(struct future *a, uint32_t node,
 
 /*
  * Whether n tasks can be on the node from one time until another (SNAP_NEVER:
- * for ever) beside what is kept for other jobs; if not, *ret is what forbids
- * it. At present only what is kept counts, not what is free.
+ * for ever) beside the room kept for other jobs; if not, *ret is the entry with
+ * which they collide. If no room is kept at the start, it is not checked
+ * whether the tasks fit there: the caller has done so.
  */
 bool future_allows(struct future *a, uint32_t node,
                    const struct future_ask *ask, int64_t n, int64_t from,
@@ -161,7 +168,8 @@ bool future_allows(struct future *a, uint32_t node,
 /* Keep room on a node, which is watched from now on. */
 void future_keep(struct future *a, uint32_t node, const struct future_due *due);
 
-/* Add the tasks that place has on trial; they end at place->until. */
+/* Add the tasks of the trial in place: they are on their nodes from now until
+ * place->until. */
 void future_add(struct future *a, uint32_t req);
 /* The same for one task, index in place->task. */
 void future_add_task(struct future *a, uint32_t req, size_t task);
@@ -172,7 +180,8 @@ void future_drop(struct future *a, size_t n);
 /* Returns the first entry kept on the node that does not fit, or NULL. */
 const struct future_due *future_lacking(struct future *a, uint32_t node);
 
-/* Note that a task of a running job is evicted, or is not after all. */
+/* Note that a task of a running job is evicted (leaves), or is not after all.
+ */
 void future_leave(struct future *a, uint32_t task, bool leaves);
 
 #endif

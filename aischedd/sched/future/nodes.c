@@ -2,8 +2,8 @@
 #include "aischedd/sched/future/nodes.h"
 #include "libcommon/heap.h"
 
-/* Levels of one resource: nothing, less than one unit, each unit up to eight;
- * then powers of two, and one and a half times each. */
+/* Levels of the amount of a resource: nothing, less than one unit, each unit up
+ * to eight; then each power of two, and one and a half times it. */
 enum { LEVELS = 64, UNIT = 1000, EACH_UP_TO = 8 };
 
 /* Sort keys hold the seconds from now and the node. Clamp times that do not fit
@@ -12,19 +12,22 @@ enum { LEVELS = 64, UNIT = 1000, EACH_UP_TO = 8 };
 
 struct future_nodes_order {
 	uint32_t n, nsorted, nheap;
-	/* First the sorted keys; then up to nheap a heap with its root at the
-	 * end; then, in any order, those that come later than all of these. */
+	/* First nsorted sorted keys; then, up to nheap, a heap with its root at
+	 * the end; then, in any order, keys that are larger than all of these.
+	 */
 	uint64_t *key;
 	const uint32_t *in;
 };
 
-/* Look at one node in this many to guess which come first. */
+/* guess_early() looks at about SAMPLE keys; its guess is the highest of the
+ * FIRST lowest ones. */
 enum { SAMPLE = 64, FIRST = 4 };
 
-/* One resource. */
+/* When nodes have how much of one resource. */
 struct supply {
 	const int64_t *have; /* by node: free now */
-	/* By level and node: 1 + seconds until it has that much; 0: never. */
+	/* By level and node: 1 + seconds until the node has that much free; 0:
+	 * never. */
 	uint32_t *in[LEVELS];
 	struct future_nodes_order *order[LEVELS];
 };
@@ -33,7 +36,7 @@ struct future_nodes {
 	const struct snap *s;
 	const struct future_runs *stays;
 	struct arena *arena;
-	int64_t least[LEVELS];        /* by level: its amount */
+	int64_t least[LEVELS];        /* by level: the least amount of it */
 	struct supply *supply[RES_N]; /* made when first asked for */
 	/* by node: 1 if future_nodes_early() was called for it */
 	uint8_t *is_early;
@@ -83,8 +86,8 @@ static const int64_t *gpus_free(const struct snap *s, struct arena *arena)
 	return have;
 }
 
-/* Find in how many seconds the node has reached each level, if all jobs end on
- * time and none starts. each: by request, what one of its tasks holds. */
+/* Set sup->in of a node: in how many seconds it has each level free, if all
+ * jobs end on time and none starts. each: by request, what one task holds. */
 static void find_times(struct future_nodes *soon, struct supply *sup,
                        const int64_t *each, uint32_t node)
 {
@@ -143,7 +146,7 @@ static void sink(struct future_nodes_order *o, size_t i, uint64_t key)
 	keys_sink(o, o->nheap - o->nsorted, i, key);
 }
 
-/* Make a heap of the keys behind the sorted ones, up to this one. */
+/* Make a heap of the keys from the sorted ones up to index `end`. */
 static void make_heap(struct future_nodes_order *o, uint32_t end)
 {
 	o->nheap = end;
@@ -164,7 +167,7 @@ static void sort_next(struct future_nodes_order *o)
 		sink(o, 0, last);
 }
 
-/* Guess a key with about a sixteenth of all keys below it. */
+/* Guess a key below which about a sixteenth of all keys are, from a sample. */
 static uint64_t guess_early(const struct future_nodes_order *o)
 {
 	uint64_t least[FIRST];
@@ -184,8 +187,8 @@ static uint64_t guess_early(const struct future_nodes_order *o)
 	return n ? least[n - 1] : 0;
 }
 
-/* Most searches look at a few nodes: leave late nodes out of the heap until all
- * others are sorted. */
+/* Begin with a heap of only the lowest keys, as most searches look at a few
+ * nodes. The others are added once all of these are sorted. */
 static void put_early_first(struct future_nodes_order *o)
 {
 	uint64_t bound = guess_early(o);

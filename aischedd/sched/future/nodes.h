@@ -18,24 +18,25 @@ struct future_nodes *future_nodes_new(const struct snap *snap,
                                       const struct future_runs *stays,
                                       struct arena *arena);
 
-/* Tasks of the node may end sooner than known: it comes first. */
+/* Put the node first in all orders, as its tasks may end sooner than known. */
 void future_nodes_early(struct future_nodes *soon, uint32_t node);
 
-/* Returns the nodes in the order in which they may have this amount of the
- * resource; *ret_new: it was worked out by this call. */
+/* Returns the order in which nodes may have this amount of the resource.
+ * *ret_new: whether this call worked it out. */
 struct future_nodes_order;
 struct future_nodes_order *future_nodes_order_for(struct future_nodes *soon,
                                                   enum resource res,
                                                   int64_t amount,
                                                   bool *ret_new);
 
-/* The node at place i of the order (from 0; SNAP_NONE: it was returned before);
- * false if it cannot have that much by then. */
+/* Set *ret_node to node i of the order, from 0, or to SNAP_NONE if another i
+ * has returned the node already. Returns false if neither it nor any node after
+ * it can have the amount at the time `by`. */
 bool future_nodes_get(struct future_nodes *soon,
                       struct future_nodes_order *order, uint32_t i, int64_t by,
                       uint32_t *ret_node);
 
-/* Whether this node could. */
+/* Whether this node could have the amount of the order at the time `by`. */
 bool future_nodes_could(const struct future_nodes *soon,
                         const struct future_nodes_order *order, uint32_t node,
                         int64_t by);

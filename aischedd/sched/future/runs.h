@@ -9,9 +9,9 @@
 
 #include "aischedd/sched/snap.h"
 
-/* A task that is on a node until a time. */
+/* A running task, and when it ends. */
 struct future_run {
-	int64_t end;   /* SNAP_NEVER: unknown; those are last */
+	int64_t end;   /* SNAP_NEVER: unknown; such tasks are last */
 	uint32_t run;  /* index in snap.run */
 	uint32_t task; /* in snap.task */
 };
@@ -28,8 +28,8 @@ struct future_runs *future_runs_new(const struct snap *snap,
 void future_runs_change(struct future_runs *st, const struct snap *snap,
                         uint32_t run, int64_t end);
 
-/* The end of a run without time limit, by the assumed_time of its queue, which
- * must be more than 0. */
+/* Returns the assumed end of a run without time limit. The assumed_time of its
+ * queue must be more than 0. */
 int64_t future_runs_assumed(const struct snap *snap, uint32_t run);
 
 /* The latest known end of a running job, or SNAP_NEVER. */
@@ -52,7 +52,8 @@ static inline bool future_ends_before(int64_t a, int64_t b)
 	return (uint64_t)a < (uint64_t)b;
 }
 
-/* Sort by end; equal ends keep their order, or get that of their tasks. */
+/* Sort by end. Tasks that end together keep their order or, in a list of more
+ * than 32, are sorted by their index in snap.task. */
 void future_runs_sort(struct future_run *stay, size_t n);
 
 #endif

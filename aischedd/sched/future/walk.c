@@ -34,7 +34,8 @@ static void take_task(struct work *w, uint32_t req,
 		work_add(w, &w->sealed[task->node], -sign);
 }
 
-/* Take what an added task holds (sign -1), or give it back (1). */
+/* Subtract what an added task holds from what is free (sign -1), or add it back
+ * (1). */
 static void take_added(struct future *a, const struct future_added *it,
                        int sign)
 {
@@ -54,8 +55,9 @@ static void release(struct future_walk *w, const struct future_run *stay)
 	          a->s->cpu_use, !a->s->run.suspended[stay->run], true, 1);
 }
 
-/* Keep amounts, but no devices, for n tasks that find none: others may free
- * some by then. n = 0: keep nothing for them any longer. */
+/* Subtract the amounts of n tasks for which no devices are free, instead of
+ * those subtracted before; n = 0 adds them back. Without this, other tasks
+ * could take what becomes free for these. */
 static void withhold(struct future_walk *w, struct future_due *d, uint32_t n)
 {
 	struct future_ask ask = future_ask_of(w->a, d->req, 1);
@@ -84,7 +86,8 @@ static void free_due(struct future_walk *w, struct future_due *d)
 	d->ntasks = 0;
 }
 
-/* Place the tasks on the first devices: which ones does not matter. */
+/* Place the tasks of an entry as fit_task() does. Of those that do not fit,
+ * subtract only the amounts, and make the entry w->cut. */
 static void place_due(struct future_walk *w, struct future_due *d)
 {
 	struct work *then = w->a->then;
@@ -129,7 +132,7 @@ static void place_due(struct future_walk *w, struct future_due *d)
 		work_add(then, &then->sealed[w->node], n);
 }
 
-/* Set the counters to this time. */
+/* Set the counters to what is free at this time. */
 static void arrive(struct future_walk *w, int64_t at)
 {
 	struct future *a = w->a;
@@ -168,7 +171,8 @@ static uint32_t count_added(const struct future *a, uint32_t node)
 	return n;
 }
 
-/* List everything on the node that ends at a known time. */
+/* List all tasks on the node that end at a known time, sorted by end, and
+ * subtract the tasks that were added in this pass. */
 static void list_leaving(struct future_walk *w)
 {
 	struct future *a = w->a;
@@ -208,7 +212,8 @@ static void list_leaving(struct future_walk *w)
 	w->stay = a->leaving;
 }
 
-/* Set the counters to what is free now, without added tasks. */
+/* Set the counters to what is free in the snapshot, before tasks that were
+ * added in this pass are subtracted. */
 static void fill_node(struct future *a, uint32_t node)
 {
 	const struct snap *s = a->s;
@@ -225,8 +230,8 @@ static void fill_node(struct future *a, uint32_t node)
 	}
 }
 
-/* A start takes devices that are free at present, not those of ending runs:
- * place tasks on trial before these are released. */
+/* A job that starts now takes devices that are free at present, not those of
+ * ending runs: so place the tasks on trial before ending runs are released. */
 static void place_start(struct future_walk *w, struct future_due *d)
 {
 	struct future *a = w->a;
@@ -251,7 +256,6 @@ void future_walk_begin(struct future_walk *w, struct future *a, uint32_t node)
 	arrive(w, a->s->now);
 }
 
-/* When something changes next; INT64_MAX: nothing does. */
 int64_t future_walk_next(const struct future_walk *w)
 {
 	int64_t next = INT64_MAX, retry = w->a->s->node.retry_at[w->node];
@@ -282,7 +286,8 @@ bool future_walk_on(struct future_walk *w)
 
 void future_walk_end(struct future_walk *w)
 {
-	work_commit(w->a->then); /* no undo: each walk fills the node anew */
+	/* nothing is undone: each walk fills the node anew */
+	work_commit(w->a->then);
 }
 
 static void lowest(uint64_t *job, uint64_t other)

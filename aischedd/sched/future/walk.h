@@ -63,14 +63,15 @@ struct future_walk {
 	struct future *a;
 	uint32_t node;
 	int64_t at;
-	const struct future_run *stay; /* what ends, and in which order */
+	/* the tasks that end, in the order of their ends */
+	const struct future_run *stay;
 	size_t nstays, next;
 	uint32_t whose, nkept;
-	/* found less than what is kept for it, or NULL */
+	/* the first entry whose room was missing, or NULL */
 	const struct future_due *cut;
 };
 
-/* i: index + 1, as lists have it. */
+/* i: index + 1, as in `next` and `added`. */
 static inline const struct future_added *future_added_at(const struct future *a,
                                                          uint32_t i)
 {
@@ -91,13 +92,13 @@ void future_walk_begin(struct future_walk *w, struct future *a, uint32_t node);
 /* The time of the next change, or INT64_MAX. */
 int64_t future_walk_next(const struct future_walk *w);
 
-/* Go to that time; false if nothing changes any more. */
+/* Go to the time of the next change. Returns false if there is none. */
 bool future_walk_on(struct future_walk *w);
 
 void future_walk_end(struct future_walk *w);
 
-/* Returns the lowest job that ends on the node at that time, else one for which
- * room is kept until then, or 0. */
+/* Returns the job with the lowest id of those that end on the node at that
+ * time; else one for which room is kept until then; else 0. */
 uint64_t future_walk_ends(struct future *a, uint32_t node, int64_t at);
 
 /* Returns the first job on the node to end that holds some of this (enum

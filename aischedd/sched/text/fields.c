@@ -202,7 +202,8 @@ void *field_column(const struct snap *snap, const struct snap_field *field)
 	if (field >= policy_fields &&
 	    field < policy_fields + ARRAY_SIZE(policy_fields))
 		return column;
-	/* Columns have many types, but pointers to them are alike. */
+	/* Columns have many types, but all pointers to them have the same
+	 * representation. */
 	memcpy(&column, (const char *)snap + field->column, sizeof(column));
 	return column;
 }
@@ -232,7 +233,8 @@ static void take_run(const struct snap *s, uint32_t run, struct snap_free *f)
 		for (uint32_t k = t->cpu_first; k < t[1].cpu_first; k++)
 			take(&thread[s->cpu_use[k].cpu], s->cpu_use[k].milli);
 	}
-	/* A job that gives up tasks keeps its licences. */
+	/* The ending tasks of an elastic job hold no licences: the part that
+	 * stays keeps them. */
 	for (uint32_t i = s->req.license_first[req];
 	     i < s->req.license_first[req + 1] && !snap_is_part(s, run); i++)
 		f->license[s->license_use[i].license] -=

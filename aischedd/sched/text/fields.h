@@ -2,7 +2,8 @@
  * fields.h - the columns of a snapshot that have one value for each row
  *
  * One table for the reader and the writer of text. Lists of varying length
- * (devices, words, tasks, members) are handled by each of the two.
+ * (devices, words, tasks, members) are not in the table: reader and writer have
+ * code of their own for them.
  */
 #ifndef AISCHEDD_SCHED_TEXT_FIELDS_H
 #define AISCHEDD_SCHED_TEXT_FIELDS_H
@@ -28,7 +29,8 @@ enum field_kind {
 	FIELD_POOLS   /* uint64_t, names of pools */
 };
 
-/* Kinds of things that have names; each has names of its own. */
+/* The name spaces of the text: things of different kinds may have the same
+ * name. */
 enum name_space {
 	SPACE_POOL,
 	SPACE_LEVEL,
@@ -44,7 +46,8 @@ enum name_space {
 };
 
 enum {
-	SECTION_POLICY, /* one row: the fields are the values themselves */
+	SECTION_POLICY, /* one row: columns are values of struct snap, not
+	                   arrays */
 	SECTION_POOL,
 	SECTION_DOMAIN,
 	SECTION_NODE,
@@ -59,9 +62,10 @@ enum {
 
 enum { MAX_FIELDS = 32 }; /* of one section */
 
-/* Defaults that are not numbers of their own. */
-#define FIELD_DERIVED INT64_MIN /* follows from the rest */
-#define FIELD_MUST    INT64_MAX /* always written */
+/* Special defaults. */
+#define FIELD_DERIVED \
+	INT64_MIN /* the reader derives the value from the rest of the text */
+#define FIELD_MUST INT64_MAX /* always written */
 
 struct snap_field {
 	const char *key;
@@ -82,8 +86,8 @@ struct section {
 extern const struct section snap_section[NSECTIONS];
 
 /*
- * The amounts that would be free if only the jobs of the snapshot took
- * anything: the text has only differences from them.
+ * What would be free if only the jobs of the snapshot used anything. The text
+ * has free amounts only where they differ from this.
  */
 struct snap_free {
 	int64_t *cpu, *mem, *slot; /* by node */

@@ -179,7 +179,7 @@ static int read_line(struct snap_reader *r, char *line)
 	return reader_bad(r, "unknown keyword", keyword);
 }
 
-/* Copy a column, with one element more, to the arena. */
+/* Copy a column to the arena, with a zero element behind it. */
 static const void *keep(const struct snap_reader *r, const struct buf *column)
 {
 	void *p = arena_alloc(r->arena, column->len + sizeof(int64_t), 1);
@@ -187,7 +187,8 @@ static const void *keep(const struct snap_reader *r, const struct buf *column)
 	return column->len ? memcpy(p, column->data, column->len) : p;
 }
 
-/* Copy the first indices of slices to the arena, and the end of the last. */
+/* Append the end of the last slice to the first indices of slices, and copy
+ * them to the arena. */
 static const uint32_t *keep_first(struct snap_reader *r, struct buf *first,
                                   size_t end)
 {
@@ -290,7 +291,8 @@ static void keep_members(struct snap_reader *r)
 	r->snap->member = keep(r, &r->member);
 }
 
-/* Put the claims of running jobs before those of waiting jobs. */
+/* Keep the claims in one list: those of running jobs, then those of waiting
+ * jobs. */
 static void keep_claims(struct snap_reader *r)
 {
 	uint32_t nrun = COUNT(&r->run_claim, uint32_t);
@@ -306,7 +308,8 @@ static void keep_claims(struct snap_reader *r)
 	r->snap->claim = keep(r, &r->run_claim);
 }
 
-/* Unless a task says where its memory is, it is where its CPUs are. */
+/* Keep the tasks of running jobs. A task for which no NUMA nodes are given has
+ * its memory where snap_task_numas() puts it. */
 static void keep_tasks(struct snap_reader *r)
 {
 	struct snap *s = r->snap;
@@ -368,7 +371,8 @@ static void keep_jobs(struct snap_reader *r)
 	keep_reservations(r);
 }
 
-/* Derive free amounts from what runs, unless they were given. */
+/* Derive free amounts from the running jobs where the text does not give them.
+ */
 static void derive_free(struct snap_reader *r)
 {
 	struct snap *s = r->snap;

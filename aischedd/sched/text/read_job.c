@@ -11,7 +11,7 @@ struct req_line {
 	struct buf rules, prefers, wants, avoids, uses;
 };
 
-/* Read a key of a request. Returns 1 if it is one. */
+/* Read a key of a request. Returns 1 if it is one, 0 if not. */
 static int try_req_key(struct snap_reader *r, struct req_line *line,
                        const char *key, char *text)
 {
@@ -178,7 +178,7 @@ static int read_range(const struct snap_reader *r, char *text, uint32_t max,
 	return *ret_last < *ret_first ? reader_bad(r, "bad range to", last) : 0;
 }
 
-/* A task while it is read, and the devices that are left on its node. */
+/* A task while it is read, and what is left of the devices of its node. */
 struct task_line {
 	struct snap_task task;
 	uint16_t *gpu_left, *thread_left;
@@ -326,7 +326,8 @@ static int read_task_part(struct snap_reader *r, struct task_line *t,
 	}
 }
 
-/* Give the lowest devices that fit to a task that does not name any. */
+/* Give the lowest devices with enough left to a task for which none are given.
+ */
 static void choose_devices(struct snap_reader *r, struct task_line *t,
                            bool suspended)
 {
@@ -391,13 +392,13 @@ static void user_if_unsaid(struct snap_reader *r, int section)
 }
 
 /* A key of run or pend lines that is neither a field nor part of the request,
- * and its value; a flag is its own value. */
+ * and its text; the text of a flag is its name. */
 struct own_key {
 	const char *word;
 	char *text;
 };
 
-/* Read such a key. Returns 1 if it is one. */
+/* Read such a key. Returns 1 if it is one, 0 if not. */
 static int try_own_key(struct own_key *own, char *key, char *text)
 {
 	for (; own->word; own++) {
@@ -443,8 +444,8 @@ static int read_job(struct snap_reader *r, const char *text, uint64_t *ret)
 	return 0;
 }
 
-/* A job may have two entries: the tasks that stay, and those that are
- * ending. */
+/* Add the name of a running job. It may have two lines: the tasks that stay,
+ * and those that are ending. */
 static int name_run(struct snap_reader *r, uint64_t job)
 {
 	bool ending = reader_value(r->value, SECTION_RUN, "ending")->v[0];
@@ -518,8 +519,8 @@ static int read_member(struct snap_reader *r, char *text)
 	return 0;
 }
 
-/* "900,950*3": for the members from first on; the last value counts for the
- * rest. */
+/* Read "900,950*3" into the members from `first` on; the last value holds for
+ * all that are left. */
 static int read_since(struct snap_reader *r, char *text, uint32_t first)
 {
 	struct snap_member *m =

@@ -5,7 +5,8 @@
 #include "libcommon/hostlist.h"
 #include "libcommon/limits.h"
 
-/* One item of a list: "5", "0-7", "0*4", or a word. */
+/* Append one item of a list to ret: "5", "0-7", "0*4", or a word. room: how
+ * many values may be added. */
 static int read_item(struct snap_reader *r, char *item, size_t size,
                      uint32_t room, struct buf *ret)
 {
@@ -35,8 +36,8 @@ static int read_item(struct snap_reader *r, char *item, size_t size,
 	return 0;
 }
 
-/* n values of size bytes each: those of the list, or first, first + step,
- * ... when there is none. */
+/* Set ret to n values of size bytes each: those of the list `text`, or if it is
+ * NULL first, first + step, ... */
 static int read_list(struct snap_reader *r, char *text, size_t size, uint32_t n,
                      uint32_t first, uint32_t step, struct buf *ret)
 {
@@ -131,7 +132,8 @@ static int read_numa_mem(struct snap_reader *r, struct node_line *l)
 	return 0;
 }
 
-/* NUMA nodes are bits of a word, also before snap_check() looks at them. */
+/* Check that numbers of NUMA nodes are below SNAP_NUMAS. Code that runs before
+ * snap_check() shifts by them. */
 static int check_numas(struct snap_reader *r, const struct node_line *l,
                        int list)
 {
@@ -152,7 +154,7 @@ static int read_node_lists(struct snap_reader *r, struct node_line *l)
 
 	if (read_numa_mem(r, l) < 0)
 		return -1;
-	/* A single type is that of all GPUs. */
+	/* A single type applies to all GPUs. */
 	if (t[GPU_TYPE] && !strpbrk(t[GPU_TYPE], ",*") && l->ngpus) {
 		uint32_t type;
 
@@ -227,7 +229,7 @@ static int read_node_line(struct snap_reader *r, char *rest,
 	if (reader_must_say(r, SECTION_NODE, "cpus") < 0 ||
 	    read_node_lists(r, line) < 0)
 		return -1;
-	/* A single name may be longer than one in a list. */
+	/* A single name may be longer than hostlist_parse() allows. */
 	if (!strpbrk(name, "[,"))
 		return add_node(r, line, name);
 	if (hostlist_parse(hosts, name, r->err) < 0)

@@ -148,7 +148,7 @@ int reader_u32(const struct snap_reader *r, const char *text, uint32_t max,
 	return 0;
 }
 
-/* Free amounts may be negative. */
+/* Read an amount, which may be negative: free amounts can be. */
 static int read_amount(const struct snap_reader *r, enum field_kind kind,
                        const char *text, int64_t *ret)
 {

@@ -1,9 +1,9 @@
 /*
  * reader.h - what the parts of the reader of snapshots share
  *
- * reader.c knows names, numbers and fields; read_node.c and
- * read_job.c the lines that have lists; read.c the rest.  All that
- * fail return -1 with "line N: ..." in r->err.
+ * reader.c knows names, numbers and fields; read_node.c and read_job.c the
+ * lines that have lists; read.c the rest.  Functions that can fail return -1,
+ * with "line N: ..." in r->err.
  */
 #ifndef AISCHEDD_SCHED_TEXT_READER_H
 #define AISCHEDD_SCHED_TEXT_READER_H
@@ -21,7 +21,7 @@ struct snap_name {
 	uint32_t index;
 };
 
-/* A request and its text, by which equal ones are found. */
+/* A request and its values as a key, by which equal requests are found. */
 struct shape {
 	struct shape *next; /* next with the same hash */
 	const char *key;
@@ -29,7 +29,7 @@ struct shape {
 	uint32_t index;
 };
 
-/* A value as it is read; amounts need three. */
+/* A value as it is read; FIELD_AMOUNT needs all of v, others v[0]. */
 struct snap_value {
 	int64_t v[RES_N];
 	bool said;
@@ -45,7 +45,7 @@ struct snap_reader {
 	struct buf name[NSPACES]; /* const char *, by index */
 	struct map shapes;
 
-	/* Columns as they grow; in the arena at the end. */
+	/* Columns while they grow; they are copied to the arena at the end. */
 	struct buf field[NSECTIONS][MAX_FIELDS];
 	uint32_t rows[NSECTIONS];
 	/* of the line: fields of its section */
@@ -65,14 +65,16 @@ struct snap_reader {
 	struct buf run_claim_first, run_claim, pend_claim_first, pend_claim;
 	struct buf resv_node_first, resv_node, resv_user_first, resv_user;
 
-	/* Left over from devices by the running tasks read so far. */
+	/* What the running tasks read so far leave free of each device and CPU.
+	 */
 	struct buf gpu_left, thread_left;
 };
 
 #define APPEND(buf, type, value) buf_add((buf), &(type){ value }, sizeof(type))
 #define COUNT(buf, type)         ((uint32_t)((buf)->len / sizeof(type)))
 
-/* A count that the reader derives from the runs, see snap_free_derive(). */
+/* A free amount that the text does not give: it is derived from the runs, see
+ * snap_free_derive(). */
 #define FREE_DERIVED UINT16_MAX
 
 int reader_bad(const struct snap_reader *r, const char *what, const char *text);
@@ -92,15 +94,16 @@ const struct snap_name *reader_find(const struct snap_reader *r,
 int reader_name(struct snap_reader *r, enum name_space space, char *text,
                 uint32_t *ret);
 
-/* Read a comma list of such names as uint32_t into ret; NULL is an empty
- * one. */
+/* Append the indices of a comma list of names to ret, as uint32_t; NULL is an
+ * empty list. */
 int reader_names(struct snap_reader *r, enum name_space space, char *text,
                  struct buf *ret);
 
-/* "n0,n1*4": nodes that are held, one a task; NULL is none. */
+/* Append the nodes of a claim, one for each task, to ret: "n0,n1*4"; NULL is
+ * none. */
 int reader_claim(struct snap_reader *r, char *text, struct buf *ret);
 
-/* A name that must not be known yet. */
+/* Add a name. Fails if it exists already. */
 int reader_new_name(struct snap_reader *r, enum name_space space, char *text);
 
 int reader_int(const struct snap_reader *r, const char *text, int64_t min,
@@ -111,9 +114,10 @@ int reader_u32(const struct snap_reader *r, const char *text, uint32_t max,
 /* An amount of memory, in MiB. */
 int reader_mib(const struct snap_reader *r, const char *text, int64_t *ret);
 
-/* Values of a line: set all to their defaults; read one that was given (returns
- * 1 if it is a field of the section, 0 if not), or one by its key; append all
- * to the columns. */
+/* The values of a line. reader_defaults() sets all to their defaults.
+ * reader_field() reads one (returns 1 if key is a field of the section, 0 if
+ * not). reader_value() returns one by its key. reader_must_say() fails if the
+ * key was not given. reader_end_row() appends all to the columns. */
 void reader_defaults(int section, struct snap_value *value);
 int reader_field(struct snap_reader *r, int section, struct snap_value *value,
                  const char *key, char *text);
@@ -123,7 +127,7 @@ int reader_must_say(const struct snap_reader *r, int section, const char *key);
 void reader_end_row(struct snap_reader *r, int section,
                     const struct snap_value *value);
 
-/* Add a pool or queue if the text names none. */
+/* Add a pool or queue with the default values if the text has none. */
 void reader_need_one(struct snap_reader *r, int section, enum name_space space);
 
 /* Append n values of size bytes to a column: first, first + step, ... */
@@ -131,7 +135,7 @@ void reader_fill(struct buf *column, size_t size, uint32_t first, uint32_t step,
                  uint32_t n);
 void reader_append(struct buf *column, const struct buf *list);
 
-/* A line after its keyword. */
+/* Read a line; rest: what follows the keyword. */
 int reader_node(struct snap_reader *r, char *rest);
 int reader_run(struct snap_reader *r, char *rest);
 int reader_pend(struct snap_reader *r, char *rest);

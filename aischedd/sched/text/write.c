@@ -17,14 +17,14 @@ static void put_u64(struct buf *out, uint64_t n)
 	buf_printf(out, "%llu", (unsigned long long)n);
 }
 
-/* Write a name as one word: characters that have a meaning become %XX. */
+/* Write a name as one word: characters other than the plain ones become %XX. */
 static void put_name(struct buf *out, const char *name)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
 				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789._/=@+-";
 
-	/* A hyphen alone means none. */
+	/* A hyphen alone stands for no name, so escape it. */
 	if (!strcmp(name, "-")) {
 		buf_puts(out, "%2D");
 		return;
@@ -108,7 +108,7 @@ static void put_amounts(struct buf *out, const int64_t amount[RES_N])
 	}
 }
 
-/* A value of any kind but amounts and pools. */
+/* Returns a value of any kind but FIELD_AMOUNT. */
 static int64_t get(const struct snap *s, const struct snap_field *f,
                    uint32_t row)
 {
@@ -414,7 +414,8 @@ void snap_put_task(struct buf *out, const struct snap *s,
 		           __builtin_ctz(left));
 }
 
-/* Predict which devices the reader would give to tasks that name none. */
+/* Write the tasks of a run. A task without devices says so with "-": the reader
+ * would give it the lowest that are free. */
 static void put_run_tasks(const struct writer *w, uint32_t run)
 {
 	const struct snap *s = w->snap;
@@ -451,7 +452,7 @@ void snap_put_nodes(const struct snap *s, const char *before,
 	}
 }
 
-/* Write the claim of the running or waiting job whose slice it is. */
+/* Write a claim, the slice of snap.claim from first[0] to first[1]. */
 static void put_claim(const struct writer *w, const uint32_t *first)
 {
 	snap_put_nodes(w->snap, " claim=", w->snap->claim + first[0],

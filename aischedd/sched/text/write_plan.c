@@ -124,8 +124,8 @@ void plan_write(const struct snap *s, const struct plan *plan, struct buf *out)
 		const struct plan_claim *c = &plan->claim[i];
 
 		put_held(s, plan, c, out);
-		/* If other jobs of the row wait as well, the verdict is about
-		 * those. */
+		/* If the verdict of the row is about another job that waits, do
+		 * not write this one as waiting. */
 		if (c->row < plan->nverdicts &&
 		    plan->verdict[c->row].why != WHY_Preempting)
 			started[c->member]++;

@@ -5,7 +5,8 @@
 #include "aischedd/sched/text/text.h"
 #include "tests/unit/check.h"
 
-/* Two NUMA nodes of four CPUs; the same, with memory; nine of two CPUs. */
+/* Nodes with two NUMA nodes of four CPUs; the same with memory; with nine NUMA
+ * nodes of two CPUs; and with GPUs in NUMA nodes and link groups. */
 #define TWO            "now 1000\nqueue q\nnode n0 cpus=8 threads=8 numa=0*4,1*4"
 #define TWO_MEM(sizes) TWO " mem=16G numa_mem=" sizes "\n"
 #define NINE                                                                          \
@@ -15,11 +16,12 @@
 	"now 1000\nqueue q\nnode n[0-1] cpus=8 gpus=8 gpu_numa=0*4,1*4 " \
 	"gpu_link=0*2,1*2,2*2,3*2\n"
 
-/* The plan of the first world, checked against the second. */
+/* The plan of the snapshot `easy` is checked against the snapshot `line`, where
+ * it is wrong: why. */
 static const struct {
 	const char *easy, *line, *why;
 } misaligned[] = {
-	/* strict, tight: the number of NUMA nodes */
+	/* strict and tight demand a number of NUMA nodes */
 	{ TWO "\npend 10 cpus=6", TWO "\npend 10 cpus=6 numa=strict",
 	  "job 10: is in 2 NUMA nodes of n0, not 1" },
 	{ TWO "\nrun 1 cpus=2 on=n0:c0-1\nrun 2 cpus=2 on=n0:c4-5\n"
@@ -39,7 +41,7 @@ static const struct {
 	  GPUS "run 1 gpus=3 on=n0:g0-2\nrun 2 gpus=3 on=n0:g5-7\n"
 	       "pend 10 gpus=2 want=n0 numa=strict",
 	  "job 10: is in 2 NUMA nodes of n0, not 1" },
-	/* memory is a part of the task, too */
+	/* the NUMA nodes of its memory count as well */
 	{ TWO_MEM("8G,8G") "pend 10 cpus=0 mem=12G",
 	  TWO_MEM("8G,8G") "pend 10 cpus=0 mem=12G numa=strict",
 	  "job 10: is in 2 NUMA nodes of n0, not 1" },
@@ -47,7 +49,7 @@ static const struct {
 	  "job 10: has memory in no NUMA node of n0" },
 	{ TWO_MEM("8G,8G") "pend 10", TWO "\npend 10",
 	  "job 10: has memory in no NUMA node of n0" },
-	/* and given once */
+	/* memory is given only once */
 	{ TWO_MEM("8G,8G") "pend 10,11 mem=6G numa=strict",
 	  TWO_MEM("5G,11G") "pend 10,11 mem=6G numa=strict",
 	  "job 10: memory of NUMA node 0 of n0 is given twice" },
@@ -56,25 +58,26 @@ static const struct {
 	  TWO_MEM("8G,8G") "run 1 mem=3G numa=strict on=n0:c4:m1\n"
 	                   "pend 10 mem=6G numa=strict",
 	  "job 10: memory of NUMA node 1 of n0 is given twice" },
-	/* in proportion to the sizes: 3G and 9G of 12G */
+	/* memory is divided in proportion to the sizes of NUMA nodes: 3G and 9G
+	 */
 	{ TWO_MEM("8G,8G") "run 1 mem=2G numa=strict on=n0:c4\n"
 	                   "pend 10 cpus=6 mem=12G numa=tight",
 	  TWO_MEM("4G,12G") "run 1 mem=4G numa=strict on=n0:c4\n"
 	                    "pend 10 cpus=6 mem=12G numa=tight",
 	  "job 10: memory of NUMA node 1 of n0 is given twice" },
-	/* also where not all sets are tried */
+	/* the same on a node with more than SETS_OF NUMA nodes */
 	{ NINE " numa_mem=2G,2G,2G,2G,2G,2G,2G,2G,2G\n"
 	       "pend 10 cpus=3 mem=4G numa=tight",
 	  NINE " numa_mem=1G,3G,2G,2G,2G,2G,2G,2G,2G\n"
 	       "run 1 cpus=0 mem=1G numa=strict on=n0:m0\n"
 	       "pend 10 cpus=3 mem=4G numa=tight",
 	  "job 10: memory of NUMA node 0 of n0 is given twice" },
-	/* beside memory of tasks that are not bound */
+	/* tasks that are not bound use memory, too */
 	{ TWO_MEM("8G,8G") "pend 10 mem=6G numa=strict",
 	  TWO_MEM("8G,8G") "run 1 mem=4G on=n0:c1\n"
 	                   "pend 10 mem=6G numa=strict",
 	  "job 10: is bound to memory of n0 that others have" },
-	/* link groups, of what starts and of what grows */
+	/* link groups of jobs that start and that grow */
 	{ GPUS "run 1 gpus=1 on=n0:g0\nrun 2 gpus=1 on=n0:g2\n"
 	       "run 3 gpus=4 on=n0:g4-7\npend 10 gpus=2 links=any want=n0",
 	  GPUS "run 1 gpus=1 on=n0:g0\nrun 2 gpus=1 on=n0:g2\n"
@@ -84,7 +87,7 @@ static const struct {
 	  GPUS "run 12 tasks=2 min_tasks=1 gpus=1 want=n0 links=strict "
 	       "on=n0:g4",
 	  "job 12: has GPUs of 2 link groups of n0" },
-	/* wishes */
+	/* preferences: another node would be better */
 	{ GPUS "run 1 gpus=1 on=n0:g0\nrun 2 gpus=1 on=n0:g2\n"
 	       "run 3 gpus=4 on=n0:g4-7\npend 10 gpus=2 links=any",
 	  GPUS "run 1 gpus=1 on=n0:g0\nrun 2 gpus=1 on=n0:g2\n"
@@ -102,7 +105,7 @@ static const struct {
 	      "run 1 cpus=2 on=n0:c0-1\nrun 2 cpus=2 on=n0:c4-5\n"
 	      "pend 10 cpus=4 numa=prefer",
 	  "job 10: is on n0 though n1 is better for what it wishes" },
-	/* waiting, claims */
+	/* a job that waits though it fits; claims */
 	{ TWO "\nrun 1 cpus=2 on=n0:c0-1\npend 10 tasks=2 cpus=4 numa=strict",
 	  TWO "\nnode n1 cpus=4\npend 10 tasks=2 cpus=4 numa=strict",
 	  "job 10: waits but fits in 'default'" },
@@ -113,7 +116,7 @@ static const struct {
 	      "run 12 cpus=4 preemptible on=n0:c2-3+6-7\n"
 	      "pend 20 cpus=4 numa=strict priority=5",
 	  "claims on n0 do not fit" },
-	/* promises */
+	/* promised starts */
 	{ TWO "\nrun 1 cpus=4 end=2000 on=n0:c0-3\nrun 2 cpus=4 on=n0:c4-7\n"
 	      "pend 20 cpus=4 numa=strict",
 	  TWO "\nrun 1 cpus=4 end=2000 on=n0:c0-1+4-5\n"
@@ -133,13 +136,13 @@ static const struct {
 	                   "run 2 mem=8G on=n0:c4:m0+1\n"
 	                   "pend 20 mem=6G numa=strict",
 	  "job 20: is promised 2000 on n0, where it cannot be aligned then" },
-	/* also where parts of CPUs are used */
+	/* the same where fractions of CPUs are used */
 	{ TWO "\nrun 1 cpus=7.5 end=2000 on=n0:c0-6+7/500\n"
 	      "run 2 cpus=0.5 on=n0:c7/500\npend 20 cpus=7",
 	  TWO "\nrun 1 cpus=7.5 end=3000 on=n0:c0-6+7/500\n"
 	      "run 2 cpus=0.5 on=n0:c7/500\npend 20 cpus=7",
 	  "job 20: is promised 2000, when there is no room for it" },
-	/* what is suspended comes back to its devices */
+	/* a suspended job resumes with its devices, near its memory */
 	{ GPUS "run 9 suspended gpus=1 on=n0:g0\npend 9 gpus=1 resumes",
 	  GPUS "run 9 suspended gpus=1 on=n0:g1\npend 9 gpus=1 resumes",
 	  "job 9: goes on elsewhere" },
@@ -181,15 +184,15 @@ START_TEST(verifier_aligns)
 }
 END_TEST
 
-/* Good plans, in which wishes cannot be met. */
+/* Snapshots whose plans are right although preferences are not met. */
 static const char *const lawful[] = {
-	/* no set of NUMA nodes has the memory that 20 claims */
+	/* no set of NUMA nodes has the memory that job 20 claims */
 	"now 1000\nqueue q\nnode n0 cpus=4 threads=4 numa=0*2,1*2 mem=8G "
 	"numa_mem=4G,4G gpus=2 gpu_numa=0,1\n"
 	"run 1 mem=1G numa=strict on=n0:c0\n"
 	"run 2 cpus=2 preemptible on=n0:c2-3\n"
 	"pend 20 cpus=3 mem=7G gpus=1 numa=prefer links=strict priority=5",
-	/* nor has the empty node */
+	/* not even the NUMA nodes of the empty node have it */
 	"now 1000\nqueue q\nnode n0 cpus=1 threads=1 mem=4G numa_mem=2G\n"
 	"node n1 cpus=4 threads=4 numa=0*2,1*2 mem=8G numa_mem=4G,4G gpus=1\n"
 	"pend 10 mem=3G numa=prefer",

@@ -6,8 +6,8 @@
 #include "aischedd/sched/text/text.h"
 #include "tests/unit/check.h"
 
-/* Node n0, the request of one task, then the tasks that fit one by one: the
- * numbers of their GPUs, a colon, the numbers of their CPUs. */
+/* Keys of node n0; keys of a request; want: for each task that fits, one after
+ * the other, the numbers of its GPUs, a colon, and the numbers of its CPUs. */
 static const struct {
 	const char *name, *node, *task, *want;
 } cases[] = {

@@ -5,17 +5,18 @@
 #include "aischedd/sched/text/text.h"
 #include "tests/unit/check.h"
 
-/* Whether a job could ever fit, and the error if not. */
+/* Jobs, and why they could never fit; NULL: they could. */
 static const struct {
 	const char *jobs, *why;
 } fits[] = {
 	{ "pend 10 cpus=8", NULL },
 	{ "pend 10 gpus=2 cpus=4", NULL },
 	{ "pend 10 tasks=4 cpus=4", NULL },
-	{ "pend 10 want=n1", NULL }, /* n1 is down, but may return */
+	{ "pend 10 want=n1", NULL }, /* n1 is down, but may come up again */
 	{ "run 9 cpus=8 on=c0\npend 10 cpus=8", NULL },
 	{ "run 9 suspended cpus=99 on=c0\npend 9 cpus=99 resumes", NULL },
-	{ "pend 10 gpus=99 pools=k", NULL }, /* nobody knows its nodes */
+	{ "pend 10 gpus=99 pools=k",
+	  NULL }, /* the runner of pool k may report such nodes */
 	{ "pend 10 cpus=9 pools=p",
 	  "needs 9 CPUs on one node; the largest that it may use has 8 (c0)" },
 	{ "pend 10 gpus=4 pools=p",
@@ -72,9 +73,9 @@ START_TEST(could_fit)
 }
 END_TEST
 
-/* A GPU is free on each node, two are asked for, and no job can move; thousands
- * of rows that differ in memory ask. The last one may evict a job: the pass
- * must not run out of looks before. */
+/* Each node has one free GPU. Thousands of rows, which differ in memory, ask
+ * for two, and no job can be moved for them. The last row may evict a job: the
+ * looks of the pass must not be used up before its turn. */
 START_TEST(many_ask_in_vain_for_others_to_move)
 {
 	enum { NODES = 200, ROWS = 4000 };
@@ -110,7 +111,7 @@ START_TEST(many_ask_in_vain_for_others_to_move)
 }
 END_TEST
 
-/* A plan that may be changed. */
+/* A copy of a plan that a test can change. */
 struct draft {
 	struct plan plan;
 	struct start start[8];
@@ -279,7 +280,7 @@ START_TEST(verifier_sees)
 }
 END_TEST
 
-/* The same plan, checked against a snapshot that forbids it. */
+/* Snapshots in which a start of job 10 on n0 is forbidden, and why. */
 static const struct {
 	const char *line, *why;
 } forbidding[] = {
@@ -339,7 +340,8 @@ START_TEST(verifier_forbids)
 }
 END_TEST
 
-/* Likewise for plans with evictions: the victim is job 12. */
+/* The plan of the snapshot `easy`, which evicts job 12, is checked against the
+ * snapshot `line`, which forbids it: why. */
 #define PREEMPT "now 1000\nqueue q\nnode n0 cpus=2\nrun 11 on=n0\n"
 #define RECLAIM                                                  \
 	"now 1000\nqueue a quota=gpus:1\nqueue b quota=gpus:1\n" \
@@ -420,7 +422,7 @@ static const struct {
 	  "queue 'q' is over its limit" },
 };
 
-/* The same for plans that promise 20 a start at 2000, on n0. */
+/* The same for plans that promise job 20 a start at 2000 on n0. */
 #define PROMISE(end)                              \
 	"now 1000\nqueue q\nnode n[0-1] cpus=2\n" \
 	"run 11 cpus=2 time=1500 start=500 end=" end " on=n0\n"
@@ -428,19 +430,18 @@ static const struct {
 static const struct {
 	const char *easy, *line, *why;
 } promising[] = {
-	/* Running jobs have not ended by then. */
+	/* In `line` job 11 ends too late. */
 	{ PROMISE("2000") "run 12 cpus=2 on=n1\npend 20 cpus=2",
 	  PROMISE("2001") "run 12 cpus=2 on=n1\npend 20 cpus=2",
 	  "job 20: is promised 2000, when there is no room for it" },
-	/* Jobs that start earlier have not ended by then, either: 21 has no
-	 * time limit there. */
+	/* Job 21 starts before and has no time limit. */
 	{ PROMISE("2000") "run 12 cpus=1 on=n1\npend 20 cpus=2\n"
 	                  "pend 21 cpus=1 want=n1",
 	  "now 1000\nqueue q\nnode n0 cpus=2\nnode n1 cpus=2\n"
 	  "run 11 cpus=1 time=1500 start=500 end=2000 on=n1\n"
 	  "run 12 cpus=1 on=n0\npend 20 cpus=2\npend 21 cpus=1 want=n1",
 	  "job 20: is promised 2000, when there is no room for it" },
-	/* Nor has a job that moves for a later one, whose limit starts anew. */
+	/* Job 12 moves to n0 for job 21, and its time limit starts anew. */
 	{ "now 1000\nqueue q\nnode n0 cpus=4\nnode n1 cpus=2\nnode n2 cpus=3\n"
 	  "run 11 cpus=3 time=1500 start=500 end=2000 on=n0\n"
 	  "run 12 cpus=1 time=900 preemptible start=500 end=1400 on=n1\n"
@@ -450,7 +451,8 @@ static const struct {
 	  "run 12 cpus=1 time=2900 preemptible start=500 end=3400 on=n1\n"
 	  "run 13 cpus=2 on=n2\npend 20 cpus=4\npend 21 cpus=2",
 	  "job 20: is promised 2000, when there is no room for it" },
-	/* Only 21 prevents what the last plan promised. */
+	/* Only job 21, which is behind job 20, prevents the start that the last
+	 * plan promised. */
 	{ PROMISE("2000") "run 12 cpus=2 on=n1\npend 20 cpus=2\npend 21 cpus=2",
 	  PROMISE("2000") "run 12 cpus=2 time=500 start=500 end=1500 on=n1\n"
 	                  "pend 20 cpus=2\npend 21 cpus=2\npromise 20 1500 n1",
@@ -498,7 +500,7 @@ START_TEST(verifier_protects)
 }
 END_TEST
 
-/* Exceeds the initial size of every array. */
+/* The plan needs more than the initial size of every growing array. */
 START_TEST(many_jobs)
 {
 	struct arena *arena = arena_new();

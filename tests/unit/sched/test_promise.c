@@ -2,9 +2,10 @@
  * test_promise.c - promised starts, in simulated worlds
  *
  * Jobs arrive and end, and after each of these events the plan's starts are
- * carried out. Promises are never put off: for the first waiting job on any
- * cluster; for all on one node if no job takes parts of devices. With only CPUs
- * and one promise, the starts are those of EASY backfill.
+ * carried out. A promised start must never become later: for the first waiting
+ * job on any cluster, and for all waiting jobs on a single node if no job takes
+ * parts of devices. With only CPUs and one promise, the starts are those of
+ * EASY backfill.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,10 +25,11 @@ struct test_job {
 	enum phase phase;
 	char shape[160];
 	char on[600];
-	int64_t arrives, lasts, start; /* lasts 0: for ever */
-	int64_t limit;                 /* its time limit; 0: none */
-	int64_t promised;              /* SNAP_NEVER: none */
-	uint32_t cpus;                 /* EASY */
+	/* lasts: how long it runs, 0: for ever */
+	int64_t arrives, lasts, start;
+	int64_t limit;    /* its time limit; 0: none */
+	int64_t promised; /* SNAP_NEVER: none */
+	uint32_t cpus;    /* EASY */
 };
 
 struct promise_world {
@@ -72,7 +74,7 @@ static void add_nodes(struct promise_world *w)
 static void add_job(struct promise_world *w, struct test_job *job)
 {
 	struct dice *d = &w->d;
-	bool part = !w->all; /* parts of a GPU, of a CPU */
+	bool part = !w->all; /* some jobs take parts of a GPU or CPU */
 
 	job->arrives = 1000 + roll(d, 3) * roll(d, 600);
 	job->lasts = roll(d, 10) ? 10 * (1 + roll(d, 60)) : 0;
@@ -268,7 +270,7 @@ static int64_t limit_end(const struct test_job *job)
 	return job->start + job->limit;
 }
 
-/* Returns the CPUs that are free at a time if all jobs take their whole
+/* Returns the CPUs that are free at a time if all jobs run for their whole time
  * limits. */
 static uint32_t free_at(const struct promise_world *w, int64_t at)
 {
@@ -282,7 +284,7 @@ static uint32_t free_at(const struct promise_world *w, int64_t at)
 	return n;
 }
 
-/* Returns when this many CPUs are free: at the end of a running job. */
+/* Returns the first end of a running job at which this many CPUs are free. */
 static int64_t shadow_time(const struct promise_world *w, uint32_t cpus)
 {
 	int64_t first = INT64_MAX;
@@ -297,8 +299,9 @@ static int64_t shadow_time(const struct promise_world *w, uint32_t cpus)
 	return first;
 }
 
-/* As in the textbook: start in order until one does not fit; then start jobs
- * that end in time or use what that one will not need. */
+/* EASY backfill: start jobs in order until one does not fit. Then start jobs
+ * that end before that one can start, or that use CPUs that it will not need.
+ */
 static void begin_easy(struct promise_world *w)
 {
 	const struct test_job *head = NULL;

@@ -1,8 +1,9 @@
 /*
- * test_random.c - plans of random snapshots are lawful
+ * test_random.c - plans of random snapshots are right
  *
- * Random clusters and jobs, as text, so that one that fails can be put into
- * tests/scenario.
+ * Clusters and jobs are made at random, as text, so that one that fails can be
+ * put into tests/scenario. The plan is checked; the snapshot, written and read
+ * again, must give the same plan.
  */
 #include <string.h>
 
@@ -86,8 +87,8 @@ static void add_queues(struct dice *d, struct buf *t)
 
 static void add_shape(struct dice *d, struct buf *t)
 {
-	/* Some ask for little, because a victim must have fitted in the first
-	 * place. */
+	/* Some jobs ask for little, so that more of the running ones fit on
+	 * their nodes and can be evicted. */
 	if (!roll(d, 3)) {
 		buf_printf(t, " cpus=%s gpus=%s queue=%s user=%s",
 		           PICK(d, "1", "2", "3"), PICK(d, "0", "0", "1"),
@@ -120,7 +121,7 @@ static void add_shape(struct dice *d, struct buf *t)
 	    PICK(d, "l", "r", "o"), PICK(d, "u", "v"));
 }
 
-/* A job of segments has a fixed size, and one need of the topology. */
+/* A job with segments has a fixed size and needs a level of the topology. */
 static void add_segments(struct dice *d, struct buf *t)
 {
 	buf_printf(t, " cpus=%s gpus=%s%s need=%s%s%s queue=%s user=%s",
@@ -179,8 +180,8 @@ static void add_rows(struct dice *d, struct buf *t, uint32_t nnodes)
 
 	for (uint32_t i = 0; i < nrows; i++) {
 		uint32_t n = roll(d, 5) ? 1 + roll(d, 5) : 0;
-		/* A job that was requeued is behind those that have waited for
-		 * longer, with larger ids. */
+		/* A requeued job is behind jobs with larger ids that have
+		 * waited for longer. */
 		uint32_t requeued = n && !roll(d, 3) ? job++ : 0;
 
 		/* A row with a claim has one member. */
@@ -213,7 +214,7 @@ static void add_rows(struct dice *d, struct buf *t, uint32_t nnodes)
 	}
 }
 
-/* The positions told so far. */
+/* The positions in queues seen so far. */
 struct positions {
 	uint32_t n, queue[512], position[512];
 };

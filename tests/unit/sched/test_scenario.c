@@ -2,7 +2,7 @@
  * test_scenario.c - tests/scenario: snapshot in, plan out
  *
  * Each file is a snapshot, a line of three hyphens and the exact plan that must
- * come out. Run the test to see what comes out instead.
+ * come out. If another plan comes out, the failing test prints it.
  */
 #include <glob.h>
 #include <stdio.h>
@@ -37,11 +37,13 @@ static void write_plan(const struct snap *snap, struct buf *out)
 
 	ck_assert_msg(plan_check(snap, plan, &why) == 0, "%s", why.text);
 	plan_write(snap, plan, out);
-	buf_puts(out, ""); /* it may be empty */
+	buf_puts(out,
+	         ""); /* makes out->data a string even if the plan is empty */
 	arena_free(arena);
 }
 
-/* A written snapshot must read as the same: same text, same plan. */
+/* Check that a snapshot that is written and read again gives the same text and
+ * the same plan. */
 static void check_text(const struct snap *snap, const struct buf *plan)
 {
 	struct arena *arena = arena_new();

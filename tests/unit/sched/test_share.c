@@ -6,8 +6,8 @@
 
 #include "tests/unit/check.h"
 
-/* Queues "quota weight priority ask[<parent]" in GPUs; '-' is not rationed.
- * want: the shares. */
+/* total: the GPUs to divide. queue: "quota weight priority ask[<parent]", in
+ * GPUs; quota '-': none. want: the shares. */
 static const struct {
 	const char *name;
 	int64_t total;

@@ -27,7 +27,8 @@ static const char whole[] =
     "pend 10,11 rule=f,t,& want=n0 avoid=n1 licenses=lic:2\n"
     "pend 12 claim=n0\n";
 
-/* A number in it that makes it wrong. */
+/* A value of a column, or of the snapshot itself (size 0), that makes `whole`
+ * wrong, and the error. */
 static const struct {
 	const char *why;
 	size_t column, size;
@@ -141,7 +142,7 @@ START_TEST(refused)
 }
 END_TEST
 
-/* Text that is not a snapshot. */
+/* Text that cannot be read as a snapshot, and the error. */
 static const struct {
 	const char *text, *why;
 } bad_text[] = {
@@ -249,7 +250,8 @@ START_TEST(empty_is_whole)
 }
 END_TEST
 
-/* As snap_write() writes it; each line differs from the defaults. */
+/* A snapshot exactly as snap_write() writes it. Each key is written because it
+ * differs from its default. */
 static const char everything[] =
     "now 1000\n"
     "gen 7\n"

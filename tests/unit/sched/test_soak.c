@@ -1,11 +1,11 @@
 /*
- * test_soak.c - plan after plan, until nothing moves any longer
+ * test_soak.c - plan after plan, until no job is evicted any longer
  *
- * Random clusters, queues and jobs. Each plan is checked and carried out, as
- * text for the next one: evicted jobs end at once or some rounds later, claims
- * are kept. Once nothing arrives or ends any longer, the plans must come to
- * rest: no job is evicted for ever, each job with a claim has started, and no
- * claim was ever given up.
+ * Random clusters, queues and jobs. Each plan is checked and carried out; the
+ * result is written as text for the next one. Evicted jobs end at once or some
+ * rounds later, and claims are kept. Once no job arrives or ends any longer,
+ * the plans must come to rest: in the end no job is evicted, each job with a
+ * claim has started, and no claim was given up before.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,14 +19,15 @@ enum {
 #ifdef __SANITIZE_ADDRESS__
 	WORLDS = 8, /* sanitizers are ten times as slow */
 #else
-	WORLDS = 40, /* in one test */
+	WORLDS = 40, /* worlds of one test */
 #endif
-	TESTS = 16, /* of these */
+	TESTS = 16, /* such tests */
 	BUSY_ROUNDS = 14,
 	REST_ROUNDS = 40,
-	QUIET_ROUNDS = 4, /* at the end, without changes */
+	QUIET_ROUNDS = 4, /* at the end, in which no job may be evicted */
 	TWICE_WORLDS = 400,
-	TWICE_MOST = 80, /* evictions at once in all these worlds */
+	TWICE_MOST = 80, /* bound of evictions in the second of the start, in
+	                    all these worlds */
 	JOBS_MAX = 160,
 	TASKS_MAX = 16,
 	NODES_MAX = 6,
@@ -36,7 +37,7 @@ enum {
 enum phase { WAITS, RUNS, ENDS, IS_FROZEN, IS_OVER };
 
 struct place_of {
-	char text[128]; /* as in "on=" */
+	char text[128]; /* the node and devices, as in "on=" */
 	bool leaves;
 };
 
@@ -44,10 +45,11 @@ struct soak_job {
 	enum phase phase;
 	uint32_t batch; /* jobs of one batch are alike */
 	int64_t since, start, served;
-	int64_t resumed, ran; /* since when it is not suspended; what it ran
-	                         before */
-	uint32_t leave_in,
-	    evicted; /* rounds until it ends; times it was evicted */
+	int64_t resumed, ran; /* resumed: when it last started or resumed; ran:
+	                         how long it ran before that */
+	/* leave_in: rounds until the evicted job ends; evicted: how often it
+	 * was evicted */
+	uint32_t leave_in, evicted;
 	struct place_of task[TASKS_MAX];
 	uint32_t ntasks;
 	uint32_t claim[TASKS_MAX], nclaims;
@@ -156,7 +158,7 @@ static const char *gpus_of(struct soak *w)
 	                : PICK(d, "0", "0", "1", "1", "2", "0.5", "0.3", "4");
 }
 
-/* A profile is a type of GPUs of its own. */
+/* A request with a profile may name no GPU type. */
 static const char *rest_of(struct soak *w)
 {
 	struct dice *d = &w->d;
@@ -241,7 +243,7 @@ static void finish(struct soak *w)
 
 /* --- snapshot ---------------------------------------------------------- */
 
-/* Once nothing arrives, stop counting service, or jobs would go on taking
+/* Service is not counted once nothing arrives any longer, or jobs would take
  * turns, though rarely, for ever. */
 static int64_t served(const struct soak *w, const struct soak_job *job)
 {
@@ -259,8 +261,8 @@ static void write_claim(struct soak *w, const struct soak_job *job)
 		           i ? "," : " claim=", (unsigned)job->claim[i]);
 }
 
-/* Write when its time limit is over, or how much of it is while it is
- * suspended. */
+/* Write when the job's time limit is over or, while it is suspended, how much
+ * of it was over before. */
 static void write_limit(struct soak *w, const struct soak_job *job)
 {
 	if (job->phase == IS_FROZEN)
@@ -270,7 +272,8 @@ static void write_limit(struct soak *w, const struct soak_job *job)
 		           (long long)(job->resumed + 600 - job->ran));
 }
 
-/* Write those of its tasks that stay, or those that are ending. */
+/* Write a run line with those tasks of a job that stay, or (leaves) those that
+ * are ending. */
 static void write_part(struct soak *w, uint32_t i, bool leaves)
 {
 	const struct soak_job *job = &w->job[i];
@@ -423,8 +426,8 @@ static void do_evictions(struct soak *w, const struct snap *s,
 			w->undone +=
 			    e->why != EVICT_CONSOLIDATE && job->start == w->now;
 		}
-		/* The tasks of a run are those that have stayed so far, in
-		 * order. */
+		/* A loss is an index among those tasks of the job that stayed
+		 * so far. */
 		for (uint32_t t = 0, k = 0; t < job->ntasks; t++) {
 			if (job->task[t].leaves)
 				continue;
@@ -466,8 +469,8 @@ static void do_starts(struct soak *w, const struct snap *s,
 	}
 }
 
-/* Whether the plan says that the waiting job would be evicted at once, for one
- * that gets something by the plan. */
+/* Whether, by the plan, job i + 1 waits because it would be evicted at once for
+ * another job, which gets something by the plan. */
 static bool makes_way(const struct soak *w, const struct snap *s,
                       const struct plan *plan, uint32_t i)
 {
@@ -514,7 +517,8 @@ static void do_claims(struct soak *w, const struct snap *s,
 	}
 }
 
-/* Evicted jobs end in time; finished jobs end. */
+/* Let a round pass: evicted jobs and tasks whose rounds are over end, and while
+ * busy, jobs that have run for long enough. */
 static void pass_time(struct soak *w, bool busy)
 {
 	for (uint32_t i = 0; i < w->njobs; i++) {
@@ -542,7 +546,7 @@ static void pass_time(struct soak *w, bool busy)
 	}
 }
 
-/* Plan once; returns how many jobs are evicted. */
+/* Make a plan, check it and carry it out. Returns how many jobs it evicts. */
 static uint32_t plan_once(struct soak *w)
 {
 	struct arena *arena = arena_new();
@@ -603,8 +607,8 @@ START_TEST(comes_to_rest)
 }
 END_TEST
 
-/* Returns how many jobs are evicted by the plan after the one that starts them,
- * though nothing happens in between. */
+/* Returns how many jobs are evicted in the second in which they start. Each
+ * round makes two plans without a change in between. */
 static uint32_t starts_undone(uint64_t seed)
 {
 	static struct soak w;
