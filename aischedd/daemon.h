@@ -93,13 +93,13 @@ struct daemon {
 	struct thread *history, *planner;
 	struct thread *trier;  /* plans jobs that are not submitted */
 	struct planning *pass; /* a pass in progress on the planner's thread */
-	struct planning *over; /* the one before, while that thread frees it */
+	struct planning *over; /* the last pass, while that thread frees it */
 	struct pool_runner *pool; /* [npools of the first configuration] */
 	size_t npools;
 
 	int64_t started;
 	int64_t reloaded;   /* when the configuration in force was read */
-	bool reload_failed; /* a later one was refused */
+	bool reload_failed; /* a later configuration was refused */
 	bool quit, reload;
 	bool full;      /* on a full disk: nothing is accepted or started */
 	bool unwritten; /* full, and the last commit failed */
@@ -114,18 +114,18 @@ struct daemon {
 	struct later *later;
 	size_t nlaters, later_cap;
 	struct reading *readings; /* listings in progress */
-	struct slices listings;   /* those that can continue */
+	struct slices listings;   /* listings that can continue now */
 	struct slices masses;     /* requests over many jobs in progress */
 	struct waiter *waiter;
 	struct allocs *allocs;
 	struct reserving *reserving; /* requests whose users are looked up */
-	struct file_ask *file_asks;  /* for files of cron, likewise */
+	struct file_ask *file_asks;  /* for cron files, likewise */
 	struct crons *crons;         /* runs of recurring work that are due */
 	struct map open;             /* unanswered asks: serial * OP_N + op */
 	uint64_t serial;             /* of the last ask */
 	/* jobs that others made and that have not ended, by id */
 	struct map adoptees;
-	struct event *explain;    /* time to tell their owners why they wait */
+	struct event *explain;    /* time to tell owners why adoptees wait */
 	struct logging *loggings; /* output being sent */
 	struct dump *dumps;       /* snapshots being sent */
 	struct tryout *tryouts;   /* jobs that are not submitted */
@@ -141,7 +141,7 @@ struct daemon {
 	struct event *clock; /* the wall clock was set */
 	int clock_fd;
 	int64_t boot;      /* stands for the boot of the machine */
-	int64_t ahead_ms;  /* the wall clock of the one since boot */
+	int64_t ahead_ms;  /* wall clock less the clock since boot */
 	struct zone *zone; /* of days and months */
 	struct event *term, *intr, *hup; /* signals */
 	double next_pass_ms;

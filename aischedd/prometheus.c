@@ -45,7 +45,8 @@ enum part {
  * others.
  */
 enum {
-	SERIES_OF_ALL = 130 + OP_N * ASK_RESULTS, /* of no queue, no pool */
+	SERIES_OF_ALL =
+	    130 + OP_N * ASK_RESULTS, /* that belong to no queue or pool */
 	SERIES_OF_QUEUE = 69,
 	SERIES_OF_POOL = 22 + CALL_VERBS * CALL_CLASSES + 1,
 	SERIES_OF_TYPE = POOL_PARTS, /* a type of GPU in a pool */
@@ -629,8 +630,8 @@ static void put_cost(struct prom *p)
 
 /* --- users -------------------------------------------------------------- */
 
-/* The users with the most of it; a user who is called "other" is not named, as
- * that is what all others are called. */
+/* Print the users with the largest values, GPUs held or pending jobs, and the
+ * sum of all others as "other"; a user of that name is counted there. */
 static void put_users(struct prom *p, bool gpus)
 {
 	int64_t named = p->d->conf->metrics_users;

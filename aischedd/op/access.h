@@ -21,8 +21,8 @@ bool access_job(const struct daemon *d, const struct peer *peer,
 bool access_read(const struct daemon *d, const struct peer *peer, uint32_t uid,
                  int queue);
 
-/* Refuse it because the peer may not read the job: with EPERM, or with ENOENT
- * as if there were no such job if others' jobs are hidden from the peer.
+/* Refuse the request because the peer may not read the job: with EPERM, or with
+ * ENOENT as if there were no such job if others' jobs are hidden from the peer.
  * Returns -1. */
 int access_refuse(const struct daemon *d, const struct peer *peer,
                   const char *job, struct err *err);

@@ -48,7 +48,7 @@ void filter_init(struct filter *f, const json_t *list);
 void filter_fini(struct filter *f);
 
 bool filter_has(const struct filter *f, const char *text);
-/* Likewise for len bytes. */
+/* The same for a text of len bytes. */
 bool filter_has_part(const struct filter *f, const char *text, size_t len);
 bool filter_has_state(const struct filters *f, enum job_state state);
 

@@ -237,8 +237,8 @@ static void requeue_past(struct daemon *d, struct mass *m, const char *text,
 	note_requeue(d, m, id, task);
 }
 
-/* Requeue those of the named jobs that have ended; returns whether some have
- * not. */
+/* Requeue the ended jobs or tasks among those that `text` names. Returns
+ * whether some of them have not ended. */
 static bool requeue_ended_of(struct daemon *d, struct mass *m, const char *text,
                              const struct jobid *id)
 {

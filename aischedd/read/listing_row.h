@@ -59,7 +59,7 @@ void put_int_or(struct row_view *v, int64_t value, int64_t none);
 void put_text(struct row_view *v, const char *s);
 void put_milli(struct row_view *v, int64_t milli);
 void put_milli_or(struct row_view *v, int64_t milli, int64_t none);
-/* Millionths. */
+/* Write a number given in millionths; `none` is written as null. */
 void put_micro_or(struct row_view *v, int64_t micro, int64_t none);
 /* The part of the known time in which GPUs were busy, as a number from 0 to 1;
  * null unless 90 % of what was held, in ms, are known. */
@@ -69,7 +69,7 @@ void put_gpu_util(struct row_view *v, const struct gpu_use *use,
  * the row. */
 void put_quote(struct row_view *v);
 void put_buf(struct row_view *v, struct buf *text);
-/* {"cpus":..,...}; null where it is not rationed. */
+/* Write {"cpus":..,...}; an amount of CONF_NONE is written as null. */
 void put_amounts(struct row_view *v, const int64_t amount[RES_N]);
 void put_amounts_text(struct row_view *v, const int64_t amount[RES_N]);
 

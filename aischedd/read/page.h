@@ -76,7 +76,7 @@ bool page_is_full(const struct page *page);
 
 /* Sort a piece of what is kept; returns whether there is more to do. */
 bool page_sort(struct page *page, uint64_t until_steps);
-/* Returns the next row, or NULL after the last; once it is sorted. */
+/* Returns the next row of a page that is sorted, or NULL after the last. */
 const struct page_row *page_next(struct page *page);
 
 /* Returns the cursor of the next page: a text, or null if this is the last. */

@@ -29,8 +29,8 @@ enum {
 	/* bytes read at once; at most twice as many are held */
 	READ_SIZE = 32 * 1024,
 	ASKS_MAX = 16, /* requests of one connection in flight */
-	/* of the web program, which sends those of all its visitors: a few of
-	 * each at a time */
+	/* the same for the connection of the web program, which passes on the
+	 * requests of all its visitors */
 	ASKS_WEB = 512,
 	/* A connection with more unsent bytes than this gets no further
 	 * part of an answer, and its requests are not read. */
@@ -82,7 +82,7 @@ struct ask {
 	struct frame_head head;
 
 	/* The request, as far as it has been read. */
-	bool has_cred;          /* or does not need one */
+	bool has_cred;          /* it has arrived, or none is needed */
 	bool checked;           /* the credential is valid */
 	struct cred_work *work; /* decoding the credential */
 	struct peer *peer;      /* NULL: unknown */
@@ -140,7 +140,7 @@ void conn_close(struct conn *conn);
 /* Whether an answer is still being sent. */
 bool conn_is_sending(const struct conn *conn);
 
-/* TIMER_NONE stops the timer. */
+/* Start the connection's timer for this purpose; TIMER_NONE stops it. */
 void conn_set_timer(struct conn *conn, enum conn_timer timer_for, int ms);
 
 /*

@@ -33,7 +33,7 @@ enum cause {
 	CAUSE_REQUEUE,
 	CAUSE_PREEMPT,
 	CAUSE_DEADLINE,
-	CAUSE_FAILURE, /* it or its node failed, and it is to be requeued */
+	CAUSE_FAILURE, /* the job or its node failed; requeue the job */
 	CAUSE_IDLE     /* its GPUs were idle for too long */
 };
 
@@ -51,7 +51,7 @@ struct held {
 	uint32_t node[]; /* indices in the state */
 };
 
-/* The last times at which it was evicted, the latest at the end. */
+/* The times of the job's last evictions, the latest at the end. */
 struct evictions {
 	uint32_t n;
 	int64_t at[];
@@ -67,8 +67,8 @@ struct job {
 	uint64_t id;
 	uint64_t array;     /* id of the array, 0: none */
 	struct idset tasks; /* the unstarted part of an array; empty: one job */
-	/* since when it waits, the time that it ran left out; NO_TIME: not
-	 * eligible yet, or held by its user */
+	/* start of its waiting time, moved later by the time that the job ran;
+	 * NO_TIME: not eligible yet, or held by its user */
 	int64_t eligible;
 	uint32_t slot;        /* slot of its row; 0: it is in no row */
 	uint32_t task;        /* its index in the array, or NO_TASK */
@@ -99,19 +99,19 @@ struct job {
 	uint32_t attempt; /* counts from 1; 0: never started */
 	uint32_t restarts, preemptions, start_fails;
 	uint32_t replaced; /* its failed tasks that were started again */
-	/* bits of the mail types already sent for this attempt, of those sent
-	 * only once */
+	/* mail types already sent for this attempt, one bit each; only types
+	 * that are sent once an attempt */
 	uint32_t mailed;
 	int64_t priority;   /* of its class or as asked, less nice */
 	int64_t time_limit; /* seconds or TIME_UNLIMITED */
 	int64_t grace;      /* seconds */
 	int64_t submit, begin, deadline; /* NO_TIME: none */
 	int64_t start, end; /* of this attempt; planned or actual */
-	int64_t resumed; /* since when it runs without suspension; NO_TIME: it
-	                    does not */
-	int64_t ran;     /* seconds it ran before that */
-	int64_t served;  /* seconds in attempts that ended by eviction */
-	int64_t charge;  /* rate of charge for what it holds: usage.h */
+	int64_t resumed;    /* start or last resumption; NO_TIME: the job is not
+	                       running */
+	int64_t ran;        /* seconds it ran before `resumed` */
+	int64_t served;     /* seconds in attempts that ended by eviction */
+	int64_t charge;     /* rate of charge for what it holds: usage.h */
 	int64_t mem_default; /* MiB a CPU, for a job that asked for no memory */
 	int64_t retry_at;    /* not before this time, after a failed start */
 	int64_t script, env; /* ids of blobs in the store */
@@ -156,7 +156,7 @@ void spec_unpack(struct spec *ret, const char *packed);
 /* How many jobs the record stands for. */
 uint32_t job_count(const struct job *job);
 
-/* Whether it holds nodes. */
+/* Whether the job holds nodes. */
 bool job_is_placed(const struct job *job);
 
 /* When its time limit ends, for plans, or NO_TIME. */
@@ -165,8 +165,9 @@ int64_t job_due(const struct job *job);
 /* When this attempt is stopped for its time limit, or NO_TIME. */
 int64_t job_limit_at(const struct job *job);
 
-/* The last time at which it can still meet its deadline, or NO_TIME: a pending
- * job must be able to run for its time limit before that. */
+/* Returns the latest time at which a pending job can start and still run for
+ * its whole time limit before its deadline; the deadline itself if the job is
+ * not pending or has no time limit; NO_TIME if it has no deadline. */
 int64_t job_latest_at(const struct job *job);
 
 /* Seconds it ran up to now or its end, without suspension. */

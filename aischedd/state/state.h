@@ -45,7 +45,7 @@ enum effect_kind {
 	EFFECT_SIGNAL,
 	EFFECT_SUSPEND,
 	EFFECT_RESUME,
-	/* to the tasks that the job has when it is carried out */
+	/* tell the runner which tasks the job has at the time of the telling */
 	EFFECT_RESIZE,
 	EFFECT_FORGET,
 	/* job: an entry of recurring work with a run that is due */
@@ -123,11 +123,11 @@ struct changes {
 	const struct letter *letter; /* letter.h */
 	size_t nletters;
 	uint64_t next_id;
-	struct rollup *const *rollup; /* amounts that are due: rollup.h */
+	struct rollup *const *rollup; /* rollups to be written: rollup.h */
 	size_t nrollups;
 	const struct rollup_lag *lag;
 	size_t nlags;
-	bool lags;                                /* they have changed */
+	bool lags;                                /* lag[] has changed */
 	bool nodes, queues, usages, reservations; /* some of them changed */
 };
 
@@ -135,7 +135,8 @@ struct changes {
 void state_changes(const struct state *state, struct changes *ret);
 bool state_is_dirty(const struct state *state);
 
-/* Call it once they are written: forgets them, and ended jobs. */
+/* Forget the changes, and free ended jobs. Call it once the store has written
+ * the changes. */
 void state_committed(struct state *state);
 
 /* Returns what the next state_take_effects() will return; borrowed until the

@@ -31,7 +31,7 @@ void outbox_letter_fini(struct outbox_letter *letter);
 int outbox_first(struct store *store, int64_t now, const char *const busy[2],
                  struct outbox_letter *ret, struct err *err);
 
-/* When the next one is due; INT64_MAX: there is none. */
+/* Returns when the next mail is due, or INT64_MAX if there is none. */
 int64_t outbox_next(struct store *store);
 
 /* Call fn with the held mails to the recipient of this letter, at most `most`
@@ -40,18 +40,18 @@ typedef void outbox_fn(int64_t made, const char *subject, void *arg);
 int outbox_held(struct store *store, struct outbox_letter *letter, size_t most,
                 outbox_fn *fn, void *arg, struct err *err);
 
-/* Hold all letters of this user until then. */
+/* Hold all letters of this user until `until`. */
 int outbox_hold(struct store *store, uint32_t uid, int64_t until,
                 struct err *err);
 
-/* Remove a letter that was sent; or have it tried again at that time. If it is
- * held, this also applies to all earlier ones to the same recipient. */
+/* Remove a letter that was sent, or have it tried again at `due`. If the letter
+ * is held, the same is done to all earlier ones to the same recipient. */
 int outbox_sent(struct store *store, const struct outbox_letter *letter,
                 struct err *err);
 int outbox_retry(struct store *store, const struct outbox_letter *letter,
                  int64_t due, struct err *err);
 
-/* How many there are; -1 if the database cannot be read. */
+/* Returns the number of mails, or -1 if the database cannot be read. */
 int64_t outbox_size(struct store *store);
 
 /* Whether letters were committed since the last call; and how many were dropped

@@ -142,11 +142,11 @@ struct store {
 	size_t nsteps, steps_cap;
 	struct new_token *token;
 	size_t ntokens, token_cap;
-	struct last_name name[NAMES]; /* of the last attempt */
-	bool outbox_known;            /* the two that follow are known */
-	bool outbox_news;             /* letters since the last look */
-	int64_t letters;              /* in the outbox */
-	uint64_t letters_lost;        /* it was full */
+	struct last_name name[NAMES]; /* of the attempt written last */
+	bool outbox_known;            /* `letters` has been counted */
+	bool outbox_news;             /* letters came since the last look */
+	int64_t letters;              /* number in the outbox */
+	uint64_t letters_lost;        /* dropped for want of space in it */
 	struct store_stats stats;
 	struct checkpoints *checkpoints;
 };
@@ -165,7 +165,7 @@ int rollup_put(struct store *store, const struct state *state,
 /* Write what is left of long spans, as one text. */
 int rollup_put_lags(struct store *store, const struct changes *changes,
                     struct err *err);
-/* Load them, after all rollups. Fails with EINVAL. */
+/* Load that text, after all rollups. Fails with EINVAL. */
 int rollup_load_lags(struct store *store, struct state *state, struct err *err);
 
 #endif

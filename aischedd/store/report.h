@@ -47,7 +47,7 @@ const char *report_key_name(enum report_key key);
 struct report_row {
 	/* one rollup of the group, for its parts */
 	const struct rollup *rollup;
-	int64_t period; /* its first second; 0: not by time */
+	int64_t period; /* first second of its period; 0: not by time */
 	__int128 sum[ROLLUP_NSUMS], cost;
 	int64_t wait_max_ms;
 	uint64_t bucket[ROLLUP_BUCKETS];
@@ -77,7 +77,7 @@ struct report {
 };
 
 enum report_part {
-	REPORT_NOT,   /* it does not */
+	REPORT_NOT,   /* the rollup does not count */
 	REPORT_TOTAL, /* only in the total, as the requester may not see it */
 	REPORT_ROW
 };

@@ -55,11 +55,11 @@ int store_commit(struct store *store, struct state *state, struct err *err);
 /* The clocks of the machine. */
 struct store_clock {
 	int64_t boot;     /* stands for the boot of the machine; 0: not known */
-	int64_t ahead_ms; /* the wall clock of the one since boot */
+	int64_t ahead_ms; /* wall clock less the clock since boot */
 	int64_t wall_ms;
 };
 
-/* Keep them with the next commit, if there is one. */
+/* Write these clocks with the next commit, if there is one. */
 void store_set_clock(struct store *store, const struct store_clock *clock);
 
 /* --- queries ----------------------------------------------------------- */
@@ -86,7 +86,7 @@ struct history_query {
 	uint64_t id;          /* this job, or all of this array; 0: any */
 	uint32_t task;        /* with id: only this task, or NO_TASK */
 	uint64_t cron;        /* runs of this recurring work; 0: any job */
-	int64_t after;        /* go on after this (end, id) */
+	int64_t after;        /* continue after this end and after_id */
 	uint64_t after_id;
 	int64_t after_attempt; /* of attempts: after is in milliseconds */
 	size_t limit;
@@ -118,7 +118,7 @@ struct past_attempt {
 
 typedef void past_attempt_fn(const struct past_attempt *past, void *arg);
 
-/* The same of attempts: in order of their end, then job and number. */
+/* List attempts likewise, in order of their end, then job and number. */
 int store_attempts(const char *path, const struct history_query *query,
                    past_attempt_fn *fn, void *arg, struct err *err);
 

@@ -18,7 +18,7 @@
 #include "aischedd/state/cluster/rollup.h"
 
 enum capacity_part {
-	CAPACITY_OFFERED, /* all of it */
+	CAPACITY_OFFERED, /* all that the nodes have */
 	CAPACITY_RESERVED,
 	CAPACITY_DRAINED,
 	CAPACITY_DOWN,
@@ -29,7 +29,7 @@ enum capacity_part {
 struct capacity {
 	struct rollup *rollup[CAPACITY_PARTS];
 	int64_t rate[CAPACITY_PARTS][RATES];
-	int64_t seen[CAPACITY_PARTS][RATES]; /* while it is looked at */
+	int64_t seen[CAPACITY_PARTS][RATES]; /* found by the current look */
 	bool waits; /* its pool has not reported all its nodes */
 	bool known; /* it was looked at since it was loaded */
 };
@@ -51,7 +51,8 @@ void state_capacity_since(struct state *state, int64_t since_ms);
 /* Whether something has changed since the last look. */
 bool state_capacity_stale(const struct state *state);
 
-/* Look at all nodes and at the jobs on them. Returns whether all is known. */
+/* Look at all nodes and at the jobs on them. Returns whether the capacity of
+ * all pools is known. */
 bool state_look_at_capacity(struct state *state);
 
 /* --- for this folder ---------------------------------------------------- */

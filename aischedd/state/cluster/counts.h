@@ -4,7 +4,7 @@
  * Metrics read them without looking at any job. For an amount that jobs hold
  * there is a rate, and the sum up to its last change. Findings of a pass are
  * those of the last pass. Nothing is kept over a restart, which Prometheus
- * expects of counters.
+ * allows for counters.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_COUNTS_H
 #define AISCHEDD_STATE_CLUSTER_COUNTS_H
@@ -89,7 +89,7 @@ const struct queue_counts *state_queue_counts(const struct state *state,
 const struct count_table *state_count_table(const struct state *state);
 
 /* Returns how many pending jobs of the queue have waited by now for longer than
- * it allows; a job is counted late, by up to a part of that time. */
+ * it allows. A job may be counted up to most_s / OVERDUE_PARTS late. */
 uint64_t counts_overdue(const struct queue_counts *counts, int64_t now);
 
 /* Returns the sum of a rate up to now. */

@@ -14,7 +14,7 @@
 typedef unsigned __int128 wide;
 
 enum {
-	PIECES_MERGED = 64, /* this many are merged */
+	PIECES_MERGED = 64, /* merge pieces only from this many on */
 	HOUR_MS = 3600000
 };
 
@@ -50,7 +50,7 @@ static void book_until(struct ledger *l, int64_t ms)
 
 /* --- pieces ------------------------------------------------------------ */
 
-/* Bound their number: merge neighbours within an hour. */
+/* Merge neighbouring pieces of the same hour, so that they stay few. */
 static void merge_pieces(const struct state *state, struct ledger *l)
 {
 	int64_t at = l->began_ms, hour[2] = { 0, 0 }, from = 0;

@@ -32,9 +32,10 @@ struct ledger_sum {
 };
 
 /*
- * A span of an attempt: how long it is, and the rates; or, if it is mixed,
+ * A span of an attempt: its length, and the rates at which the job held
+ * resources in it. If it is mixed, several spans were merged, and of[] has
  * amounts as those of rollup_add(), except for the cost, which is rate times
- * milliseconds. A mixed piece does not cross the border of an hour.
+ * milliseconds. A mixed piece lies within one hour of the clock.
  */
 struct ledger_piece {
 	int64_t ms;
@@ -46,25 +47,25 @@ struct ledger_piece {
 struct ledger {
 	struct ledger_sum now;    /* this attempt, up to booked_ms */
 	struct ledger_sum before; /* all earlier attempts */
-	int64_t longest_ms;       /* the longest of these */
+	int64_t longest_ms;       /* the longest earlier attempt */
 	int64_t began_ms;         /* this attempt; 0: none */
 	int64_t booked_ms;        /* booked up to this time */
-	int64_t rate[RATES];      /* held since then */
-	bool runs;                /* likewise */
-	uint32_t most_tasks;      /* the most in this attempt */
+	int64_t rate[RATES];      /* held since booked_ms */
+	bool runs;                /* runs since booked_ms */
+	uint32_t most_tasks;      /* most tasks at once in this attempt */
 	int64_t cpu_ms,
 	    peak_kib; /* used by this attempt; SPEC_UNSET: not known */
 	struct gpu_use gpu, gpu_before; /* of this attempt; of earlier ones */
 	int64_t cost_before; /* of earlier attempts; SPEC_UNSET: not known */
-	char *pool;          /* of the attempt before, or NULL */
+	char *pool;          /* of the previous attempt, or NULL */
 	int64_t idle_ms; /* for how long no GPU has done anything; not stored */
-	int64_t wait_ms; /* before the first attempt; later SPEC_UNSET */
+	int64_t wait_ms; /* before the first attempt; SPEC_UNSET in others */
 	struct ledger_piece *piece; /* of this attempt, up to piece_ms */
 	size_t npieces, piece_cap;
 	int64_t piece_ms;            /* the rates have not changed since then */
-	struct held_counts *counted; /* its rate is among these, or NULL */
+	struct held_counts *counted; /* counters with its rate, or NULL */
 	struct rollup *rollup;       /* of the whole attempt; counts its rate */
-	int64_t rollup_id;           /* of a loaded one: which it is */
+	int64_t rollup_id;           /* id of the rollup of a loaded ledger */
 };
 
 /* An attempt that is over; owns its strings. */
@@ -80,7 +81,7 @@ struct attempt_row {
 	int64_t cpu_ms, peak_kib; /* SPEC_UNSET: not known */
 	struct gpu_use gpu;
 	int32_t exit_code, signal;
-	enum job_state state; /* of the job after it; PENDING: requeued */
+	enum job_state state; /* after the attempt; PENDING: requeued */
 	uint8_t why, cause, evict;
 };
 
@@ -92,10 +93,10 @@ void state_clock(struct state *state, int64_t wall_ms);
 void ledger_book(struct state *state, struct job *job, int64_t now);
 
 /*
- * The wall clock was set. Jobs did not run in the time that it left out: call
+ * Leave out the time that the wall clock skipped when it was set: call
  * ledger_pause() of all jobs with the last time of the old clock, then
- * ledger_go_on() with the first of the new one. If it was set back, nothing is
- * booked until it is that late again.
+ * ledger_go_on() with the first of the new one. If the clock was set
+ * back, nothing is booked until it has caught up.
  */
 void ledger_pause(struct state *state, struct job *job, int64_t ms);
 void ledger_go_on(struct state *state, struct job *job, int64_t ms);
@@ -108,29 +109,30 @@ void ledger_used(struct job *job, const struct outcome *out);
 void ledger_close(struct state *state, struct job *job, enum job_state to,
                   enum reason why, int64_t now);
 
-/* All attempts together, up to now. */
+/* Get the sums of all attempts, up to now. */
 void ledger_total(const struct job *job, int64_t now_ms,
                   struct ledger_sum *ret);
 
-/* The use of GPUs in all attempts together, as far as it is known. */
+/* Get the use of GPUs in all attempts, as far as it is known. */
 void ledger_gpu(const struct job *job, struct gpu_use *ret);
 
-/* The price of all attempts together, up to now, in millionths of the currency;
+/* Returns the price of all attempts, up to now, in millionths of the currency;
  * SPEC_UNSET if a version without prices ran some of them. */
 int64_t ledger_cost(const struct job *job, int64_t now_ms);
 
-/* Borrowed: the pool that the job is charged to, or was last; or NULL. */
+/* Returns the pool that the job is charged to or was charged to last, borrowed;
+ * or NULL. */
 const char *ledger_pool(const struct job *job);
 
-/* The longest attempt, of those that are over and the present one. */
+/* Returns the duration of the longest attempt, the present one included. */
 int64_t ledger_longest(const struct job *job, int64_t now_ms);
 
-/* Begin the ledger of a loaded job with nodes; unless there is another record,
- * it has held them since its start. */
+/* Begin the ledger of a loaded job with nodes. If none was stored, assume that
+ * the job has held its nodes since its start. */
 void ledger_begin(struct state *state, struct job *job);
 
-/* All is loaded, and the ledger has no rollup, because it was written before
- * there were any. Count it in one from the time up to which it is booked. */
+/* Count the ledger in a rollup from booked_ms on, if it has none because an
+ * earlier version wrote it. Call it once everything is loaded. */
 void ledger_join(struct state *state, struct job *job);
 
 /*
@@ -142,9 +144,10 @@ void ledger_join(struct state *state, struct job *job);
 void ledger_piece_format(const struct ledger_piece *piece, struct buf *out);
 bool ledger_piece_parse(const char **text, struct ledger_piece *ret);
 
-/* Write a ledger as text for the store, and read it back: NULL with EINVAL.
- * Numbers, pieces behind '|'; of the attempts before, what they have used of
- * GPUs behind '@', and behind '$' their price and the last one's pool. */
+/* Write a ledger as text for the store: numbers; after '|' the pieces; after
+ * '@' the GPU use of earlier attempts; after '$' their price and the pool of
+ * the last of them. ledger_parse() reads it back, or returns NULL with EINVAL.
+ */
 void ledger_format(const struct ledger *ledger, struct buf *out);
 struct ledger *ledger_parse(const char *text, struct err *err);
 

@@ -18,16 +18,16 @@
 
 struct state;
 
-/* A node is one of its pool: nodes of several pools may have the same name. */
+/* A node belongs to one pool; nodes of different pools may share a name. */
 struct node {
 	const char *full; /* "POOL/NAME"; the table owns it */
 	const char *name;
 	uint32_t pool;
 	uint32_t namesake; /* another node with this name, plus one; 0: none */
-	bool expected;     /* a text named it, and its pool is a guess */
+	bool expected;     /* only a text named it; its pool is a guess */
 	bool removed;      /* its pool is no longer configured */
-	bool gone;         /* its runner no longer has it */
-	bool down;         /* by its runner */
+	bool gone;         /* its runner no longer reports it */
+	bool down;         /* its runner says so */
 	bool drained;      /* by an admin */
 	bool cordoned;     /* by its runner */
 	bool dirty;
@@ -54,11 +54,11 @@ struct node {
 	/* Used by processes that are not our jobs. */
 	int64_t cpu_others, mem_others;
 	uint32_t gpus_others, slots_others;
-	/* Tasks have the very GPUs of the plan; whether NUMA nodes of these are
-	 * known, and GPUs that no task may have, one bit each. */
+	/* gpus_named: tasks get exactly the GPUs that the plan names;
+	 * gpu_numas_known: the NUMA nodes of these GPUs are known. */
 	bool gpus_named, gpu_numas_known;
-	enum node_gives gives; /* as its pool counts it */
-	uint64_t gpus_held;
+	enum node_gives gives; /* under which its pool counts it */
+	uint64_t gpus_held;    /* GPUs that no task may have, one bit each */
 	/* its section of the configuration, or NULL */
 	const struct conf_node *conf;
 	/* After starts of different jobs failed in a row, nothing starts here
@@ -132,9 +132,9 @@ void node_apply_conf(struct state *state, struct node *node);
  * runner found them. */
 uint8_t node_gpu_numa(const struct node *node, uint32_t gpu);
 
-/* Which partitions its GPUs can have: enum mig_model. */
+/* Returns which MIG partitions its GPUs can have: enum mig_model. */
 uint8_t node_mig(const struct node *node);
-/* The weight of its section, or 1. */
+/* Returns the weight of its configuration section, or 1. */
 int64_t node_weight(const struct node *node);
 uint8_t node_gpu_link(const struct node *node, uint32_t gpu);
 
@@ -144,7 +144,7 @@ uint32_t node_nnumas(const struct node *node);
 /* Index the node sections of a new configuration. */
 void node_index_sections(struct state *state);
 
-/* Leave an effect that tells the node's runner whether it is drained. */
+/* Queue an effect that tells the node's runner whether it is drained. */
 void node_tell_drain(struct state *state, uint32_t node);
 void nodes_free(struct node_table *nodes);
 

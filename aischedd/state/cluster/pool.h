@@ -24,10 +24,10 @@ struct pool_sum {
 
 /* How the nodes of a pool give GPUs: numbers of nodes. */
 enum node_gives {
-	GIVES_NONE,    /* it has none */
-	GIVES_COUNTED, /* its kubelet chooses */
+	GIVES_NONE,    /* the node has no GPUs, or is gone */
+	GIVES_COUNTED, /* the kubelet chooses which GPUs */
 	GIVES_NAMED,   /* the plan chooses; their NUMA nodes are known */
-	GIVES_NO_NUMA, /* they are not */
+	GIVES_NO_NUMA, /* the plan chooses; their NUMA nodes are not known */
 	GIVES_KINDS
 };
 
@@ -65,10 +65,11 @@ uint64_t spec_pools(const struct state *state, const struct spec *spec,
 bool pool_aligns(const struct state *state, uint32_t pool,
                  const struct spec *spec, struct err *err);
 
-/* Count the node again, which has changed. */
+/* Count a node that has changed in gives[] again. If pool_aligns() may now
+ * answer otherwise, the jobs that depend on it get other rows. */
 void pool_count_node(struct state *state, struct node *node);
 
-/* The sums of each pool; borrowed until nodes change. */
+/* Returns the sums of each pool; borrowed until nodes change. */
 const struct pool_sum *pool_sums(struct state *state);
 
 /* Returns the MiB per CPU of a job that asks for no memory and may run in any

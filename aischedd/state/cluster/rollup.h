@@ -119,7 +119,7 @@ struct rollup {
  */
 struct rollup_lag {
 	struct rollup *rollup;
-	int64_t rate[RATES]; /* negative: late news */
+	int64_t rate[RATES]; /* negative: undoes what was booked in excess */
 	int64_t from_ms, to_ms;
 };
 
@@ -130,7 +130,7 @@ struct rollup_table {
 	int64_t next_id;
 	const struct zone *zone; /* NULL: UTC */
 	int64_t hour[2];         /* the hour that was booked last */
-	size_t walk;             /* state_book_some() goes on here */
+	size_t walk; /* index at which state_book_some() continues */
 	struct rollup **changed; /* since the last commit */
 	size_t nchanged, changed_cap;
 	struct rollup_lag *lag;
@@ -138,8 +138,7 @@ struct rollup_table {
 	bool lags_changed; /* since the last commit */
 };
 
-/* Returns the bucket of a wait; and the wait that stands for a bucket, its
- * middle. */
+/* Return the bucket of a wait; the wait in the middle of a bucket. */
 uint32_t rollup_bucket(int64_t wait_ms);
 int64_t rollup_bucket_ms(uint32_t bucket);
 
@@ -179,13 +178,13 @@ void state_load_lag(struct state *state, int64_t id,
 
 /* Returns the rollup that a job with a place is counted in. */
 struct rollup *rollup_of(struct state *state, const struct job *job);
-/* Returns that of a pool's capacity (capacity.h). */
+/* Returns the rollup of a pool's capacity (capacity.h). */
 struct rollup *rollup_of_pool(struct state *state, const char *class,
                               const char *pool, const char *gpu_type);
-/* Returns it by its number in the store, or NULL. */
+/* Returns the rollup with this id in the store, or NULL. */
 struct rollup *rollup_find(const struct state *state, int64_t id);
 
-/* Count these rates from this time on; sign -1: no longer. */
+/* Add these rates to the rollup's from at_ms on; sign -1: subtract them. */
 void rollup_change(struct state *state, struct rollup *r,
                    const int64_t rate[RATES], int sign, int64_t at_ms);
 

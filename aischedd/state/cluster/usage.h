@@ -56,10 +56,10 @@ struct usage_table {
 	struct usage *guest; /* the entry of a trial submission, or NULL */
 };
 
-/* The usage at that time, which is not before u->at. */
+/* Returns the usage at `when`, which must not be before u->at. */
 int64_t usage_at(const struct usage *u, int64_t half_life, int64_t when);
 
-/* Change the rate by this much from `when` on, which may be before u->at. */
+/* Add `by` to the rate from `when` on, which may be before u->at. */
 void usage_change(struct usage *u, int64_t half_life, int64_t by, int64_t when);
 
 /*
@@ -76,7 +76,8 @@ void state_judge_usage(struct state *state, int64_t now);
  * any more, even if nothing has changed. */
 void state_judge_usage_again(struct state *state, int64_t now);
 
-/* The entries, in no order; they change with each event. */
+/* Return the number of entries, and entry i. Their order has no meaning, and
+ * each event may change them. */
 size_t state_nusages(const struct state *state);
 const struct usage *state_usage(const struct state *state, size_t i);
 
@@ -91,7 +92,8 @@ void state_load_usage(struct state *state, const char *queue, uint32_t uid,
 void usage_try(struct state *state, const struct job *job, int64_t now);
 void usage_untry(struct state *state, const struct job *job);
 
-/* The entry of a user in a queue, or NULL; usage_of() makes one. */
+/* Return the entry of a user in a queue. If there is none, usage_find() returns
+ * NULL, and usage_of() adds one. */
 struct usage *usage_find(const struct state *state, uint32_t queue,
                          uint32_t user);
 struct usage *usage_of(struct state *state, uint32_t queue, uint32_t user);

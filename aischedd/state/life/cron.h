@@ -28,7 +28,7 @@ struct state;
 /* Reasons why a time had no run, as entries and metrics count them. */
 enum cron_skip {
 	CRON_SKIP_OVERLAP, /* an earlier run had not ended */
-	CRON_SKIP_LATE,    /* further back than --cron-late */
+	CRON_SKIP_LATE,    /* longer ago than --cron-late allows */
 	CRON_SKIP_MISSED,
 	CRON_SKIP_REFUSED, /* the daemon would not take the request */
 	CRON_SKIP_LIMIT,   /* cron.max_runs of its runs have not ended */
@@ -74,7 +74,7 @@ struct cron_table {
 	size_t ngone, gone_cap;
 	struct cron_file *file;
 	size_t nfiles, file_cap;
-	bool is_dirty; /* some entries or files are */
+	bool is_dirty; /* some entries or files are to be written */
 	const struct zone *(*zone)(const char *name, struct err *err,
 	                           void *arg);
 	void *zone_arg;
@@ -130,7 +130,7 @@ void state_cron_change(struct state *state, struct cron_entry *entry,
                        int64_t script, int64_t env, int64_t now);
 void state_cron_pause(struct state *state, struct cron_entry *entry,
                       bool paused, int64_t now);
-/* Delete it; its runs stay. */
+/* Delete the entry; the jobs it started stay. */
 void state_cron_remove(struct state *state, struct cron_entry *entry);
 
 /* --- when its time has come --------------------------------------------- */
@@ -154,7 +154,7 @@ void state_cron_ran(struct state *state, struct cron_entry *entry, uint64_t job,
 void state_cron_refused(struct state *state, struct cron_entry *entry,
                         const char *why, int64_t now);
 
-/* Try again at that time: the owner could not be looked up. */
+/* Try again at `at`, because the owner could not be looked up. */
 void state_cron_later(struct state *state, struct cron_entry *entry,
                       int64_t at);
 
@@ -166,7 +166,8 @@ void state_cron_block(struct state *state, struct cron_entry *entry,
 void state_cron_spec(const struct state *state, const struct cron_entry *entry,
                      int64_t time, struct spec *spec);
 
-/* Find out again what is next: the configuration or a zone has changed. */
+/* Compute the next time of every entry again, after a change of the
+ * configuration or of a zone. */
 void state_cron_recheck(struct state *state, int64_t now);
 
 /* --- files -------------------------------------------------------------- */

@@ -36,7 +36,7 @@ struct dep_lists {
 	    corr; /* lists of struct dep_watch; corr: of aftercorr */
 	struct dep_tell *tell; /* queue; the oldest is at index `at` */
 	size_t at, n, cap;
-	/* the next of the oldest list, once that has begun */
+	/* the next entry to judge on the oldest list */
 	struct dep_watch *next;
 	int64_t left; /* steps left in this turn */
 	bool busy;

@@ -52,8 +52,8 @@ int64_t evict_grace(const struct state *state, const struct job *job);
 /* Set the time by which the evicted job should be gone. */
 void evict_watch(struct state *state, struct job *job, int64_t now);
 
-/* The job has not ended in time: avoid its nodes, and drop the claims on them.
- */
+/* Avoid the nodes of an evicted job that has not ended in time, and drop the
+ * claims on them. */
 void evict_overdue(struct state *state, struct job *job, int64_t now);
 
 /* Whether all of the job is being evicted. */
@@ -62,11 +62,12 @@ bool evict_is_ending(const struct job *job);
 /* Returns the time before which the job must not be evicted again. */
 int64_t evict_safe_until(const struct state *state, const struct job *job);
 
-/* Note a failed start on these nodes of the job (none named: all of them). */
+/* Count a failed start against those of the job's nodes that `whose` names, or
+ * against all of them if it names none. */
 void nodes_blame(struct state *state, const struct job *job,
                  const struct strlist *whose, int64_t now);
 
-/* Forget failed starts on the job's nodes: a start succeeded. */
+/* Forget failed starts on the job's nodes, after a start has succeeded. */
 void nodes_absolve(struct state *state, const struct job *job);
 
 /* Append the sentence about a job that has a claim; move the expected start to

@@ -35,7 +35,7 @@ struct letter {
 void letter_began(struct state *state, const struct job *job, bool first,
                   int64_t now);
 
-/* The job has ended. */
+/* Write the letter of a job that has ended. */
 void letter_ended(struct state *state, const struct job *job, int64_t now);
 
 /* Write the letter of an array whose tasks have all ended, this one the
@@ -52,8 +52,8 @@ void letter_invalid(struct state *state, struct job *job, int64_t now);
 /* Report once for each attempt that the GPUs of a running job are idle. */
 void letter_idle(struct state *state, struct job *job, int64_t now);
 
-/* A time of recurring work, or several that were missed, had no run; the entry
- * says why. */
+/* Write the letter about one or several times of a cron entry that had no run;
+ * the entry says why. */
 void letter_cron_skipped(struct state *state, const struct cron_entry *entry,
                          int64_t now);
 
@@ -67,7 +67,7 @@ void letter_arm(struct state *state, const struct job *job, int64_t limit_at);
 int letter_check(const struct state *state, const struct spec *spec,
                  const char *user, struct err *err);
 
-/* They are written. */
+/* Forget the letters, which the store has written. */
 void letters_forget(struct unwritten *unwritten);
 
 #endif

@@ -50,26 +50,26 @@ struct event_in {
 	enum event_kind kind;
 	int64_t now;
 	uint32_t attempt;         /* of runners' events; 0: the current one */
-	bool by_operator;         /* of hold and release */
-	bool hold;                /* of requeue: hold it when it waits again */
+	bool by_operator;         /* of hold, release, requeue */
+	bool hold;                /* of requeue: put the job on hold */
 	struct run_signal signal; /* of signal */
 	bool suspended;           /* of started, after a recovery */
-	bool rebooted;            /* lost */
+	bool rebooted;            /* of lost: the node has rebooted */
 	enum evict evict;         /* of preempt, suspend, shrink */
-	uint64_t evict_by;        /* likewise: for which job; 0: none */
+	uint64_t evict_by;        /* of these: the claimant's id; 0: none */
 	const uint32_t *loss;     /* of shrink: tasks, ascending; not all */
 	/* of shrunk: how many of the tasks told to end have ended, in the order
 	 * in which they were told; 0: all */
 	uint32_t nlosses;
 	uint32_t resize;        /* of shrunk: the request it answers; 0: none */
 	uint32_t replaced;      /* of replaced: how many by now */
-	enum start_fault fault; /* start_failed */
-	struct strlist nodes;   /* start_failed: on these; none: on all */
-	int64_t time;           /* started */
+	enum start_fault fault; /* of start_failed */
+	struct strlist nodes;   /* of start_failed: where; empty: all */
+	int64_t time;           /* of started */
 	const char *text;       /* of start_failed, lost, replaced, noted */
-	struct gpu_use gpu;     /* used */
-	int64_t idle_ms;        /* used: no GPU did anything for so long */
-	const struct outcome *outcome; /* ended */
+	struct gpu_use gpu;     /* of used */
+	int64_t idle_ms;        /* of used: for how long all GPUs were idle */
+	const struct outcome *outcome; /* of ended */
 	const struct placement *place; /* of start, resumed, grow: copied */
 };
 

@@ -1,7 +1,7 @@
 /*
  * submit_check.h - whether a request is allowed and possible
  *
- * Used for updates, too. Each check says why not.
+ * Used for updates, too. A check that fails says why in err.
  */
 #ifndef AISCHEDD_STATE_LIFE_SUBMIT_CHECK_H
 #define AISCHEDD_STATE_LIFE_SUBMIT_CHECK_H

@@ -49,8 +49,8 @@ struct row_index {
 	struct row *dropped; /* rows to free once pins is 0 */
 };
 
-/* The request comes first, then whose it is: jobs with the same request share
- * one in snapshots, whoever owns them. */
+/* The request comes first, then its owner: in snapshots, jobs with the same
+ * request share one copy, whoever owns them. */
 struct row_key {
 	uint32_t tasks, min_tasks, nodes, tasks_per_node, segment;
 	int64_t cpus, mem, gpus, time_limit;
@@ -98,7 +98,7 @@ const struct verdict *row_verdict(const struct state *state,
 void rows_pin(struct row_index *rows);
 void rows_unpin(struct row_index *rows);
 
-/* Returns why the job may not be planned, or WHY_None. */
+/* Returns why the planner must skip the job, or WHY_None. */
 enum reason state_ineligible(const struct state *state, const struct job *job);
 
 /* Move the job to the row where it belongs now, or to none. */
