@@ -1,5 +1,5 @@
 /*
- * amd.h - what the files of AMD's driver say of its GPUs
+ * amd.h - read the use of AMD GPUs from the sysfs files of their driver
  */
 #ifndef GPU_AMD_H
 #define GPU_AMD_H
@@ -18,7 +18,7 @@ struct gpu_now {
  */
 int amd_open(int *ret_dirfd, int most);
 
-/* Read the files of one. */
+/* Read the use of one GPU. */
 void amd_read(int dirfd, struct gpu_now *ret);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * agent.h - the first process of a pod
  *
- * It reaps processes, runs the script in the first pod, and serves srun: the
- * first pod gives room to steps, each pod runs its tasks of them.
+ * The agent reaps processes and serves srun. In the first pod it also runs the
+ * script, and assigns to each step its resources in the pods. In each pod it
+ * runs the tasks that a step has there.
  */
 #ifndef POD_AGENT_H
 #define POD_AGENT_H

@@ -1,9 +1,9 @@
 /*
  * chan.h - frames between the pods of a job, with a key
  *
- * Each side begins with POD_HELLO bytes: a magic word and a nonce. Both nonces
- * and the key of the job give two keys, one for each direction, so that nothing
- * recorded can be sent again. Then come frames:
+ * Each side begins with POD_HELLO bytes: a magic word and a nonce. From both
+ * nonces and the key of the job each side derives two keys, one for each
+ * direction, so that recorded bytes cannot be replayed. Then come frames:
  *
  *	length of type and payload (4 bytes, big-endian) | type | payload | MAC
  *
@@ -12,7 +12,7 @@
  * proves that it has the key; until then longer frames are refused. Frames are
  * not encrypted: whoever can read the network of the pods can read them.
  *
- * Pure, but for the nonce.
+ * Pure, except that it makes a random nonce.
  */
 #ifndef POD_CHAN_H
 #define POD_CHAN_H
@@ -49,7 +49,7 @@ struct pod_chan {
 	uint8_t send_key[POD_KEY], hear_key[POD_KEY];
 	uint64_t sent, heard; /* frames */
 	bool client;
-	bool met; /* the other's nonce is known */
+	bool met; /* the hello of the other side was received */
 };
 
 struct pod_frame {
@@ -58,7 +58,7 @@ struct pod_frame {
 	size_t len;
 };
 
-/* Begin; the caller sends chan->hello. */
+/* Begin a connection; the caller then sends chan->hello. */
 void pod_chan_init(struct pod_chan *chan, const uint8_t key[POD_KEY],
                    bool client);
 
@@ -69,9 +69,9 @@ void pod_chan_put(struct pod_chan *chan, struct buf *out, uint8_t type,
                   size_t len);
 
 /*
- * Take what the other side sent, from data on: its hello, which is no frame, or
- * one frame, which borrows from data. Returns the bytes used; 0 if more are
- * needed; -1 if the sender does not have the key. ret->type is 0 for the hello.
+ * Parse the first item in the bytes that the other side sent: its hello (then
+ * ret->type is 0) or a frame, which borrows from data. Returns the bytes used;
+ * 0 if more are needed; -1 if the sender does not have the key.
  */
 long pod_chan_take(struct pod_chan *chan, const uint8_t *data, size_t len,
                    struct pod_frame *ret);

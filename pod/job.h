@@ -28,7 +28,8 @@ struct pod_job {
 	/* In each pod: */
 	int64_t tasks, cpus, mem_mib, gpus;
 	int64_t grace; /* seconds from SIGTERM to SIGKILL */
-	/* Sent to steps this many seconds after the pod began; 0: none. */
+	/* signal: sent to steps signal_after seconds after the pod began; 0:
+	 * none. */
 	int64_t signal, signal_after;
 	bool signal_first; /* the first pod sends it to its steps, too */
 	uint8_t key[POD_KEY];
@@ -37,7 +38,7 @@ struct pod_job {
 int pod_job_read(struct pod_job *ret, struct err *err);
 void pod_job_free(struct pod_job *job);
 
-/* Write the name by which the pods find each other. */
+/* Write the host name of a pod, by which other pods connect to it. */
 void pod_job_node(const struct pod_job *job, int64_t pod,
                   char ret[POD_NAME_MAX]);
 

@@ -1,5 +1,5 @@
 /*
- * layout.h - where the tasks of a step are
+ * layout.h - which pods run the tasks of a step
  *
  * Made by the agent of the first pod; srun hands it to the other agents. Pure.
  */
@@ -14,12 +14,12 @@
 
 struct pod_layout {
 	int64_t step;
-	int64_t self;      /* which of its pods this one is */
-	size_t n;          /* pods */
-	int64_t *pod;      /* [n] which pods of the job they are */
-	int64_t *tasks;    /* [n] */
-	uint64_t *gpus;    /* [n] */
-	int64_t gpus_task; /* of each task; -1: all see those of the step */
+	int64_t self;      /* index of this pod among the n */
+	size_t n;          /* pods of the step */
+	int64_t *pod;      /* [n] their numbers in the job */
+	int64_t *tasks;    /* [n] tasks in each of them */
+	uint64_t *gpus;    /* [n] GPUs in each, one bit each */
+	int64_t gpus_task; /* GPUs of a task; -1: it sees all of the step's */
 	bool has_gpus;     /* the step asked for a number of GPUs */
 };
 

@@ -16,8 +16,8 @@ struct pod_link {
 	size_t in_at, out_at; /* bytes already taken from in, sent from out */
 };
 
-/* With more unsent bytes than this the caller should stop reading its source.
- */
+/* If more bytes than this are unsent, the caller should stop reading whatever
+ * it sends over the link. */
 enum { POD_LINK_FULL = 1 << 20 };
 
 /* Take the descriptor, which becomes non-blocking, and send the hello. */

@@ -19,7 +19,7 @@ struct step_part *part_new(const struct pod_job *job, struct pod_link *link,
                            const struct pod_frame *frame);
 void part_free(struct step_part *part);
 
-/* Take an order of srun, or input for a task. */
+/* Handle a frame from srun: a request, or input for a task. */
 void part_hear(struct step_part *part, const struct pod_frame *frame);
 
 /* Whether the process was one of its tasks. */
@@ -30,15 +30,17 @@ size_t part_most(const struct step_part *part);
 size_t part_poll(const struct step_part *part, struct pollfd *ret);
 void part_move(struct step_part *part, const struct pollfd *p, size_t n);
 
-/* Do what is due. Returns false once nothing is left of the part. */
+/* Do what is due by now. Returns false once no process of the part is left and
+ * srun has been told all. */
 bool part_step(struct step_part *part);
-/* Milliseconds until part_step() has something to do; -1: for ever. */
+/* Returns the milliseconds until part_step() is to be called; -1: no limit. */
 int part_timeout(const struct step_part *part);
 
 /* Signal all its processes. */
 void part_signal(struct step_part *part, int signo);
 
-/* The job ends: give the tasks the grace of the job, whatever srun says. */
+/* End the tasks because the job ends: SIGKILL follows after the grace of the
+ * job, whatever srun asks for. */
 void part_job_ends(struct step_part *part);
 
 /* End the tasks of a step that was launched while the job was already ending.

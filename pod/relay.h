@@ -1,7 +1,7 @@
 /*
- * relay.h - between srun and the agents of the pods
+ * relay.h - pass messages between srun and the agents of the pods
  *
- * A process beside srun. It speaks to srun as a shepherd does
+ * The relay is a child process of srun. It speaks to srun as a shepherd does
  * (libcommon/step_msg.h), and to agents in frames. It ends with srun; when its
  * connections end, the agents end the tasks.
  */

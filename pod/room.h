@@ -1,10 +1,10 @@
 /*
  * room.h - the resources that steps have in the pods of their job
  *
- * Pure. The first pod of a job keeps account for all. A step that asks for
- * nothing in particular takes its pods whole; with --exact it takes what it
- * asks for, with --overlap nothing. Steps are served in order; only overlapping
- * steps overtake those that wait.
+ * Pure. The agent of the first pod keeps account for all pods. A step takes all
+ * resources of its pods; with --exact only what it asks for, with --overlap
+ * nothing. Steps get resources in order of arrival; only steps with --overlap
+ * may overtake a step that waits.
  */
 #ifndef POD_ROOM_H
 #define POD_ROOM_H
@@ -49,8 +49,8 @@ void room_ask_free(struct room_want *ask);
 int room_check(const struct pod_job *job, const struct room_want *ask,
                struct err *err);
 
-/* Give the step room beside the others that have some. Returns false if there
- * is not enough now. */
+/* Give the step its resources out of what the n other steps leave. Returns
+ * false if that is not enough now. */
 bool room_take(const struct pod_job *job, struct room_claim *claim,
                struct room_claim *const *other, size_t n);
 void room_free(struct room_claim *claim);

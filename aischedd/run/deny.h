@@ -1,9 +1,10 @@
 /*
  * deny.h - forbid the processes of a cgroup to open devices
  *
- * The kernel runs a program at each open() and mknod() in a v2 cgroup
- * (BPF_CGROUP_DEVICE), in addition to programs of others, and on hybrid
- * systems, too. Files that are already open stay open.
+ * Attaches a BPF program (BPF_CGROUP_DEVICE) to a v2 cgroup; the kernel runs it
+ * at each open() and mknod() there. It adds to BPF programs that systemd or a
+ * container runtime attached, and also works on hybrid systems. Files that are
+ * already open stay open.
  */
 #ifndef AISCHEDD_RUN_DENY_H
 #define AISCHEDD_RUN_DENY_H
@@ -20,10 +21,10 @@ struct device_list {
 };
 
 /*
- * Deny these devices to the cgroup of a folder from now on, in place of those
- * that an earlier call denied. *program is -1 at first, then the descriptor of
- * the attached program. Fails with the error of the system; what was denied
- * before then stays denied.
+ * Deny these devices to the cgroup at dir, instead of those that an earlier
+ * call denied. *program is -1 before the first call, then the descriptor of the
+ * attached program. Fails with errno; the devices denied before then stay
+ * denied.
  */
 int deny_devices(const char *dir, const struct device_list *devices,
                  int *program);

@@ -1,8 +1,9 @@
 /*
  * keyring.h - a new session keyring
  *
- * A process has the session keyring that it inherits, even after it has changed
- * its user: a daemon started by root would hand root's keys to every job.
+ * A process keeps the session keyring that it inherited, even after it changes
+ * its user. Without a new one, a daemon started by root would hand root's keys
+ * to every job.
  */
 #ifndef AISCHEDD_RUN_KEYRING_H
 #define AISCHEDD_RUN_KEYRING_H

@@ -145,7 +145,7 @@ static int put(struct log_writer *w, const void *data, size_t len,
 	return 0;
 }
 
-/* Switch to the other half; what it had is lost. */
+/* Switch to the other part file, whose contents are dropped. */
 static int turn(struct log_writer *w, struct err *err)
 {
 	int next = !w->now;
@@ -166,8 +166,8 @@ static int end_stamp(struct log_writer *w, struct err *err)
 	return put(w, w->stamp, w->stamp_len, err);
 }
 
-/* Add as much of a line as fits; the rest goes to the other half, with the time
- * stamp again. */
+/* Append text of a line to the current part; what does not fit goes to the
+ * other part, after the time stamp once more. */
 static int add_text(struct log_writer *w, const char *data, size_t len,
                     struct err *err)
 {
@@ -216,7 +216,7 @@ int log_writer_add(struct log_writer *w, const void *data, size_t len,
 	return 0;
 }
 
-/* Members of gzip may follow each other. */
+/* Append one file to another; a gzip file may consist of several members. */
 static int append(const char *to, const char *from, struct err *err)
 {
 	int out = open(to, O_WRONLY | O_APPEND | O_CLOEXEC);

@@ -22,44 +22,46 @@
 struct log_id {
 	uint64_t job;
 	uint32_t attempt, task;
-	uint32_t again; /* number of replacements before it */
+	uint32_t again; /* how often the task was replaced before */
 };
 
-/* Compare by the order of reading: below 0, 0, above. */
+/* Compare in the order in which logs are read; returns <0, 0 or >0. */
 int log_id_cmp(const struct log_id *a, const struct log_id *b);
 
 struct log_writer;
 struct log_reader;
 
 /*
- * limit: bytes to keep, without times. Makes dir, whose parent exists; dir is
- * borrowed. Fails with errno of open().
+ * Begin to write a log. limit: bytes to keep, without times. Makes dir, whose
+ * parent must exist; dir is borrowed. Fails with errno of open().
  */
 struct log_writer *log_writer_new(const char *dir, const struct log_id *id,
                                   int64_t limit, struct err *err);
 
-/* Fails with ENOSPC or EIO; after that only call drop(). */
+/* Append output. Fails with ENOSPC or EIO; after that only log_writer_drop()
+ * may be called. */
 int log_writer_add(struct log_writer *w, const void *data, size_t len,
                    struct err *err);
 
-/* Finish the file, which gets its name. Frees w, even on failure. */
+/* Finish the file and give it its name. Frees w, even on failure. */
 int log_writer_end(struct log_writer *w, struct err *err);
 void log_writer_drop(struct log_writer *w); /* NULL is allowed */
 
-/* Fails with ENOENT if it is not kept (or not yet). */
+/* Open a kept log. Fails with ENOENT if it is not kept (or not yet). */
 struct log_reader *log_reader_open(const char *dir, const struct log_id *id,
                                    struct err *err);
 void log_reader_close(struct log_reader *r); /* NULL is allowed */
 
-/* Bytes that were not kept, without times. */
+/* Returns how many bytes, without times, were dropped to stay in the limit. */
 int64_t log_reader_omitted(const struct log_reader *r);
 
-/* Read at most len bytes of lines with their times; 0: the end. Fails with EIO.
- */
+/* Read at most len bytes of lines with their times. Returns the number of bytes
+ * read, 0 at the end. Fails with EIO. */
 ssize_t log_reader_read(struct log_reader *r, void *data, size_t len,
                         struct err *err);
 
-/* Lists the logs of the job, in order, on the heap; 0: none. */
+/* List the logs of the job on the heap, in the order of reading. Returns how
+ * many there are. */
 size_t log_list(const char *dir, uint64_t job, struct log_id **ret);
 
 /* Remove all logs of the job, if any. Fails with EIO and others of unlink(). */

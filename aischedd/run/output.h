@@ -28,8 +28,8 @@ void output_expand(const char *pattern, const char *workdir,
                    const struct output_name *name, struct buf *out);
 
 /*
- * Returns where the first %t begins and ends, to expand a name before its task
- * is known; NULL if there is none.
+ * Find the first %t of a pattern, to expand the rest before the task is known.
+ * Returns where it begins; NULL if there is none. *ret_end: where it ends.
  */
 const char *output_task(const char *pattern, const char **ret_end,
                         int *ret_width);

@@ -4,7 +4,7 @@
  * A runner serves one pool: this machine, or a cluster. Requests come only
  * after the commit that made them durable, may be repeated, and never block;
  * results come back as events on the loop's thread. Every event names its
- * attempt; events of an older attempt are dropped.
+ * attempt; the daemon drops events of an older attempt.
  */
 #ifndef AISCHEDD_RUN_RUNNER_H
 #define AISCHEDD_RUN_RUNNER_H
@@ -23,8 +23,8 @@
 struct buf;
 struct event_base;
 
-/* A node as its runner sees it; the receiver applies corrections of the
- * configuration (node sections, reserve_*). */
+/* A node as its runner sees it. The daemon then applies what the configuration
+ * says about the node (node sections, reserve_*). */
 struct node_info {
 	const char *name;
 	uint32_t ncpus; /* hardware threads that can be bound, 0: no binding */
@@ -39,10 +39,11 @@ struct node_info {
 	const char *gpu_type;               /* of all GPUs; NULL: unknown */
 	const uint8_t *gpu_numa, *gpu_link; /* [ngpus] */
 	/*
-	 * gpus_named: tasks get the very GPUs of the plan, though their CPUs
-	 * need not be bound. Then gpu_numas_known says whether gpu_numa is
-	 * known, and gpus_held has the GPUs that no task may have, one bit
-	 * each; used_gpus counts them, too.
+	 * gpus_named: tasks get exactly the GPUs that the plan chose, even if
+	 * their CPUs are not bound. Only then are these two used:
+	 * gpu_numas_known says whether gpu_numa is known; bit i of gpus_held is
+	 * set if GPU i must not be given to any task. used_gpus includes the
+	 * held GPUs.
 	 */
 	bool gpus_named, gpu_numas_known;
 	uint64_t gpus_held;
@@ -52,7 +53,7 @@ struct node_info {
 	const char *reason; /* why it is down or cordoned, or NULL */
 	struct strlist features, taints;
 	const char *topology; /* "z1/b1/r3", or NULL */
-	/* Used there by others than our jobs. */
+	/* Resources of the node that are in use, but not by our jobs. */
 	int64_t used_cpu_milli, used_mem_mib;
 	uint32_t used_gpus, used_slots;
 };
@@ -62,21 +63,22 @@ enum volume_share { VOLUME_SHARED, VOLUME_ONE_NODE, VOLUME_ONE_POD };
 
 /* A volume claim as its runner sees it. */
 struct volume_info {
-	/* NULL: all claims are known now, or why says what prevents that */
+	/* NULL: this event is about no single claim: every claim has been
+	 * reported or, if why is set, claims cannot be listed */
 	const char *name;
 	bool gone;
-	const char *why; /* why it cannot be mounted now, or NULL */
+	const char *why; /* why the claim cannot be mounted now, or NULL */
 	enum volume_share share;
-	bool anywhere;        /* on all nodes of the pool, else on `nodes` */
-	struct strlist nodes; /* unless anywhere */
+	bool anywhere;        /* can be mounted on all nodes of the pool */
+	struct strlist nodes; /* unless anywhere: where it can be mounted */
 };
 
-/* An attempt's use of its GPUs, as far as their driver told. */
+/* An attempt's use of its GPUs, as far as their driver reported it. */
 struct gpu_use {
 	int64_t busy_ms, known_ms; /* of all GPUs together; known_ms: the time
 	                              for which busy_ms was measured */
-	int64_t mem_mib, mem_total_mib; /* the most in use at once, and the
-	                                   size; 0: not known */
+	int64_t mem_mib, mem_total_mib; /* peak use, and total size; 0: not
+	                                   known */
 };
 
 /* How one attempt of a job ended. */
@@ -86,14 +88,14 @@ struct outcome {
 	bool oom;             /* a process was killed for memory */
 	int64_t start, end;   /* unix seconds */
 	int64_t cpu_ms;       /* all tasks together */
-	bool late;            /* it was ended for exceeding its time limit */
+	bool late;            /* ended because it exceeded its time limit */
 	int64_t peak_mem_kib; /* SPEC_UNSET: not known */
 	struct gpu_use gpu;
 	const char *text; /* remark for the user, or NULL */
 };
 
 enum start_fault {
-	FAULT_SYSTEM, /* of a node: try again there later, or elsewhere */
+	FAULT_SYSTEM, /* of a node: try again later, or on another node */
 	FAULT_USER,   /* no such shell, output not writable: FAILED */
 	FAULT_POOL    /* of the pool: try again later, on any node */
 };
@@ -101,27 +103,29 @@ enum start_fault {
 enum run_event_kind {
 	RUN_SYNCED,       /* every job of recover() has been answered */
 	RUN_NODE,         /* node appeared or changed */
-	RUN_VOLUME,       /* likewise a volume claim */
+	RUN_VOLUME,       /* volume claim appeared or changed */
 	RUN_STARTED,      /* the attempt's processes run */
-	RUN_START_FAILED, /* nothing of it runs, or will */
-	RUN_ENDED,        /* nothing of it runs any longer */
-	RUN_LOST,         /* nothing of it runs; its outcome is not known */
+	RUN_START_FAILED, /* no process of it runs, and none will */
+	RUN_ENDED,        /* no process of it runs any longer */
+	RUN_LOST,         /* no process of it runs; its outcome is not known */
 	RUN_UNKNOWN,      /* answer to recover(): never started here */
 	RUN_RESIZED,      /* answer to resize() */
 	RUN_REPLACED,     /* a failed task is started again, as the job asks */
-	RUN_USED,         /* gpu: used so far */
-	RUN_NOTED,        /* text: what it waits for meanwhile; NULL: nothing */
-	RUN_UNREACHED,    /* text: where a signal did not go; NULL: it does */
-	RUN_TROUBLE,      /* text: what holds the pool up; NULL: nothing now */
+	RUN_USED,         /* gpu: the attempt's use of GPUs so far */
+	RUN_NOTED,        /* text: what delays the attempt; NULL: nothing now */
+	RUN_UNREACHED,    /* text: which pod a signal did not reach; NULL: the
+	                     last signal arrived */
+	RUN_TROUBLE,      /* text: what the runner cannot do now, and why;
+	                     NULL: nothing */
 	RUN_LACKS,        /* text: what nodes lack; NULL: nothing now */
-	RUN_ADOPT,        /* somebody made a job with kubectl */
-	RUN_WITHDRAWN,    /* its owner deleted it */
-	RUN_TAKEN_BACK    /* its owner suspended it: requeue the job */
+	RUN_ADOPT,        /* somebody made a Job with kubectl */
+	RUN_WITHDRAWN,    /* the owner of an adopted Job deleted it */
+	RUN_TAKEN_BACK /* the owner of an adopted Job suspended it: requeue */
 };
 
 /* A Job that somebody made with kubectl. */
 struct adoption {
-	const char *uid;  /* by which the cluster knows it */
+	const char *uid;  /* the Job's uid in the cluster */
 	const char *name; /* "NAMESPACE/NAME", for the log */
 	const char *user;
 	const struct spec *spec;    /* NULL: it cannot be adopted */
@@ -131,10 +135,10 @@ struct adoption {
 
 /* The result of an adoption, or the state of the job later. */
 struct adopted {
-	const char *uid;      /* NULL: the one told earlier for this job */
+	const char *uid;      /* NULL: the uid that an earlier call named */
 	uint64_t job;         /* 0: it was refused */
-	enum job_state state; /* final: the last message about it */
-	const char *why;      /* refused */
+	enum job_state state; /* after a final state no call follows */
+	const char *why;      /* the reason, if it was refused */
 };
 
 struct run_event {
@@ -142,13 +146,13 @@ struct run_event {
 	uint64_t job;
 	uint32_t attempt;
 	int64_t time;           /* RUN_STARTED: unix seconds when it began */
-	bool suspended;         /* RUN_STARTED after recover() */
+	bool suspended;         /* RUN_STARTED after recover(): suspended now */
 	uint32_t resize;        /* RUN_RESIZED: number of the request */
 	uint32_t replaced;      /* RUN_REPLACED: replaced tasks so far */
 	enum start_fault fault; /* RUN_START_FAILED */
-	/* FAULT_SYSTEM: nodes to blame; none: all of its nodes */
+	/* FAULT_SYSTEM: the nodes at fault; empty: all of its nodes */
 	struct strlist nodes;
-	bool rebooted;      /* RUN_LOST: by a restart of the machine */
+	bool rebooted;      /* RUN_LOST: because the machine restarted */
 	const char *text;   /* a sentence, or NULL */
 	struct gpu_use gpu; /* RUN_USED */
 	int64_t idle_ms; /* RUN_USED: for how long no GPU has done anything */
@@ -176,17 +180,19 @@ struct run_job {
 	const char *cluster;
 	int64_t time_limit; /* seconds or TIME_UNLIMITED */
 	int64_t grace;      /* seconds from SIGTERM to SIGKILL */
-	/* All that it has, whatever its tasks ask for; 0: what they ask for. */
+	/* Allocation of the whole job; a member that is 0: the sum of what its
+	 * tasks ask for. */
 	struct request_sum whole;
 	uint32_t ntasks;
-	const struct snap_task *task; /* [ntasks], plus one that ends cpu_use */
+	const struct snap_task *task; /* [ntasks + 1]; the last entry only
+	                                 marks the end of cpu_use */
 	const struct snap_cpu_use *cpu_use;
 	const char *const *node_name; /* [ntasks] */
 	const void *script,
 	    *env; /* env: NAME=VALUE, each ended by a zero byte */
 	size_t script_len, env_len;
 	bool append;     /* requeued: append to output files */
-	uint32_t resize; /* counts the times that tasks were told to end */
+	uint32_t resize; /* number of this resize, for RUN_RESIZED */
 };
 
 /* Why an attempt is stopped; the runner writes it to the job's output. */
@@ -205,7 +211,8 @@ struct runner;
 struct run_signal {
 	int signo;
 	enum signal_scope scope;
-	int64_t step; /* of scope steps; signo 0 ends it; -1: all */
+	int64_t step; /* for scope steps: the step's id, or -1 for all steps;
+	                 signo 0 ends the step */
 };
 
 /* Reading the output of a task. */
@@ -216,13 +223,14 @@ struct log_lines; /* run/log_lines.h */
 /* Called from the loop, after log_open() has returned. */
 struct run_reader {
 	void (*data)(const void *data, size_t len, void *arg);
-	/* Everything was read, or err says why not; frees the log. ESTALE: the
-	 * rest will be in the kept log. */
+	/* Everything was read, or err says why not. The log is freed. ESTALE:
+	 * read the rest from the kept log (log_file.h). */
 	void (*end)(const struct err *err, void *arg);
 	void *arg;
 };
 
-/* Calls that a runner has made of a server since its start; for metrics. */
+/* API calls that a runner has sent to its server since the start; for metrics.
+ */
 enum call_verb {
 	CALL_GET,
 	CALL_POST,
@@ -237,8 +245,8 @@ enum { CALL_CLASSES = 6 };
 
 struct run_calls {
 	uint64_t n[CALL_VERBS][CALL_CLASSES];
-	/* for how long the watch that is silent the longest has heard nothing;
-	 * -1: it has never heard anything */
+	/* time since the server last sent anything to a watch, of the watch
+	 * for which that is longest; -1: one has never received anything */
 	int64_t silent_ms;
 };
 
@@ -247,7 +255,8 @@ struct runner_ops {
 	 * RUN_ENDED or RUN_LOST. Repeated for the same attempt it has no
 	 * effect. */
 	void (*start)(struct runner *r, const struct run_job *job);
-	/* SIGCONT, SIGTERM, SIGKILL after grace seconds; then RUN_ENDED. */
+	/* End the job with SIGCONT and SIGTERM, then SIGKILL after grace
+	 * seconds; answered by RUN_ENDED. */
 	void (*stop)(struct runner *r, uint64_t job, uint32_t attempt,
 	             enum stop_why why, int64_t grace);
 	/* Signal processes of the job. */
@@ -260,68 +269,73 @@ struct runner_ops {
 	               uint32_t ntasks, const struct snap_task *task,
 	               const struct snap_cpu_use *cpu_use);
 	/*
-	 * Go on with these tasks: others are stopped as by stop(), missing ones
-	 * are started. Answered by RUN_RESIZED, with job->resize, when the
-	 * others have ended. May be repeated at any time, also before
-	 * RUN_STARTED.
+	 * Continue with exactly the tasks of job: stop running tasks that are
+	 * not among them, as stop() does, and start those that do not run yet.
+	 * Answered by RUN_RESIZED, with job->resize, when the stopped tasks
+	 * have ended. May be repeated at any time, also before RUN_STARTED.
 	 */
 	void (*resize)(struct runner *r, const struct run_job *job);
-	/* The end, or that it did not start, is committed: remove what is kept
-	 * about the attempt. */
+	/* The store has committed that the attempt ended or did not start:
+	 * remove what the runner keeps about it. */
 	void (*forget)(struct runner *r, uint64_t job, uint32_t attempt);
-	/* Called once, before anything else: attempts that should be known
-	 * here. Each is answered by RUN_STARTED, RUN_START_FAILED, RUN_ENDED,
-	 * RUN_LOST or RUN_UNKNOWN, then comes RUN_SYNCED; attempts that run
-	 * here and are not named are ended. */
+	/* Called once, before anything else, with the attempts that the daemon
+	 * believes to run here. Each is answered by RUN_STARTED,
+	 * RUN_START_FAILED, RUN_ENDED, RUN_LOST or RUN_UNKNOWN; then comes
+	 * RUN_SYNCED. Attempts that run here and are not named are ended. */
 	void (*recover)(struct runner *r, size_t n, const uint64_t *job,
 	                const uint32_t *attempt);
 	/*
-	 * Answers RUN_ADOPT after the commit. Also called for each such job
-	 * after a start, before any news of the cluster, and for each that has
-	 * ended. May be repeated. Returns false if that was already known. This
-	 * and the next two are NULL in a runner that does not need them.
+	 * Answer RUN_ADOPT, after the commit. After a start of the daemon this
+	 * is called for each adopted job before the cluster is read; it is also
+	 * called when such a job has ended. May be repeated. Returns false if
+	 * the runner already knew that. This member and the next two are NULL
+	 * in a runner that does not need them.
 	 */
 	bool (*adopt)(struct runner *r, const struct adopted *what);
-	/* Show in the cluster why an adopted job waits. */
+	/* Write why an adopted job waits where its owner sees it: in Events of
+	 * the Job. */
 	void (*explain)(struct runner *r, uint64_t job, const char *code,
 	                const char *text);
-	/* Keep everybody else off the node, too; reason NULL: no longer. */
+	/* Cordon the node, so that the cluster places no other pods there;
+	 * reason NULL: uncordon it. */
 	void (*drain)(struct runner *r, const char *node, const char *reason);
-	/* Append the path of the socket where the shepherd of the attempt takes
-	 * steps (libcommon/step_msg.h). NULL: this runner has no steps. */
+	/* Append the path of the socket on which the attempt's shepherd accepts
+	 * requests for steps (libcommon/step_msg.h). NULL: this runner has no
+	 * steps. */
 	void (*step_socket)(struct runner *r, uint64_t job, uint32_t attempt,
 	                    struct buf *out);
-	/* Append the record of the steps of an attempt, from its start until
-	 * forget(); NULL as above. */
+	/* Append the record of the steps of an attempt; available from its
+	 * start until forget(). NULL: this runner has no steps. */
 	void (*steps)(struct runner *r, uint64_t job, uint32_t attempt,
 	              struct buf *out);
 	/*
-	 * For output that this runner has itself, not in a file of the user;
-	 * NULL: it has none. log_next() finds the first part of the attempt's
-	 * output, from id on, that can be read, and sets id to it; returns
-	 * false if there is none, or none yet. wait: a failed task is not
-	 * skipped if it will be replaced.
+	 * This member and the next three read output that the runner has
+	 * itself, not in files of the user; NULL: it has none. log_next() sets
+	 * id to the first part of the attempt's output, from id on, that can be
+	 * read; returns false if there is none, or none yet. wait: do not skip
+	 * a failed task that will be replaced.
 	 */
 	bool (*log_next)(struct runner *r, struct log_id *id, bool wait);
 	/* Read the output so far; with follow, until the task has ended. Text
-	 * that `lines` has already read is not passed on again; the caller
-	 * keeps it. */
+	 * that was already read with `lines` is not passed on again. The caller
+	 * owns `lines`. */
 	struct run_log *(*log_open)(struct runner *r, const struct log_id *id,
 	                            bool follow, struct log_lines *lines,
 	                            const struct run_reader *reader);
-	/* Allowed in data(), too. Nothing is held here meanwhile. */
+	/* Stop or resume the calls of data(); also allowed inside data().
+	 * While paused, nothing is read or buffered. */
 	void (*log_pause)(struct run_log *log, bool pause);
 	void (*log_close)(struct run_log *log);
-	/* The configuration was read again: use this one, which lives until the
-	 * next call. NULL: this runner needs nothing of it. */
+	/* The configuration was reloaded: use this one, which is valid until
+	 * the next call. NULL: this runner uses nothing that can change. */
 	void (*reconf)(struct runner *r, const struct conf *conf,
 	               const struct conf_pool *pool);
 	/* Returns the limits that this machine cannot enforce, a sentence for
 	 * each; "": it can enforce all. */
 	const char *(*shortcomings)(struct runner *r);
-	/* NULL: this runner calls no server. */
+	/* Count API calls. NULL: this runner calls no server. */
 	void (*calls)(struct runner *r, struct run_calls *ret);
-	void (*free)(struct runner *r); /* jobs run on */
+	void (*free)(struct runner *r); /* its jobs keep running */
 };
 
 struct runner {
@@ -332,11 +346,11 @@ struct runner {
 struct runner_local_conf {
 	const char *state_dir; /* attempts are in run/JOB.ATTEMPT */
 	const char *tmp_dir;   /* their temporary folders are here */
-	int64_t max_processes; /* of a job, CONF_NONE: by the machine */
-	uint32_t rlimits;      /* which limits jobs get from their submitters */
-	bool constrain_devices;       /* jobs can open no GPUs of others */
-	int64_t sample_s;             /* how often GPUs are looked at */
-	struct rlimit files;          /* RLIMIT_NOFILE of processes below us */
+	int64_t max_processes; /* of a job; CONF_NONE: as the machine allows */
+	uint32_t rlimits; /* bits: which rlimits jobs get from submitters */
+	bool constrain_devices;       /* a job can open only its own GPUs */
+	int64_t sample_s;             /* seconds between samples of GPU use */
+	struct rlimit files;          /* RLIMIT_NOFILE of child processes */
 	const struct conf_node *node; /* the section of this host, or NULL */
 	const struct conf_health *health;
 };
@@ -351,10 +365,11 @@ struct runner *runner_local_new(struct event_base *base,
                                 run_event_fn *fn, void *arg, struct err *err);
 
 /*
- * Make the runner of a cluster for a pool: Jobs in its namespace, on the nodes
- * that it selects. store: the id of the daemon's database; logs: the folder of
- * kept logs; both are copied, the rest is borrowed. Trouble of the cluster is
- * reported later and does not make this fail.
+ * Make the runner of a pool in a cluster. It makes Jobs in the pool's
+ * namespace, on the nodes that the pool selects. store: the id of the daemon's
+ * database; logs: the folder of kept logs. These two are copied, the other
+ * arguments are borrowed. Does not fail: if the cluster cannot be reached, that
+ * is reported later with RUN_TROUBLE.
  */
 struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
                                const struct conf_pool *pool, const char *store,

@@ -62,8 +62,8 @@ static void have_job(struct kube_attempt *a, json_t *obj)
 	a->make.job = NULL;
 }
 
-/* The name comes from job and attempt, or from the content; so an object that
- * exists was made by an earlier call. */
+/* Handle the answer to making an object. If it exists already, an earlier call
+ * made it, as its name comes from job and attempt, or from its content. */
 static void on_object(struct kube_attempt *a, json_t **obj,
                       const struct err *err)
 {
@@ -136,7 +136,7 @@ static void on_claim(struct kube_attempt *a, struct kube_task *task,
 		refused(a, answer->err);
 }
 
-/* One that exists comes with the watch. */
+/* If the claim exists already, the watch reports it. */
 static void on_grant(struct kube_attempt *a, struct kube_task *task,
                      const struct kube_answer *answer)
 {
@@ -145,7 +145,7 @@ static void on_grant(struct kube_attempt *a, struct kube_task *task,
 	kube_give_answered(a, task, answer);
 }
 
-/* If the pod is gone, or already bound, the watch tells. */
+/* If the pod is gone or already bound, the watch reports that. */
 static void on_bind(struct kube_attempt *a, struct kube_task *task,
                     const struct kube_answer *answer)
 {

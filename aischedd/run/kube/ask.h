@@ -18,30 +18,30 @@ struct kube_shared;
 struct kube_task;
 
 enum kube_ask_kind {
-	ASK_JOB,
+	ASK_JOB,  /* make the Job */
 	ASK_LOOK, /* read the existing Job */
 	ASK_SECRET,
 	ASK_UNSHARE, /* delete a shared Secret */
 	ASK_SERVICE,
-	ASK_INDEXES,
-	ASK_CLAIM,      /* say where the volume of a claim shall be made */
+	ASK_INDEXES,    /* set the number of the Job's indexes */
+	ASK_CLAIM,      /* set the node for which a claim's volume is made */
 	ASK_GRANT,      /* make a ResourceClaim */
-	ASK_GRANT_KEEP, /* with the finalizer that it lost */
-	ASK_GRANT_FILL, /* give it devices */
-	ASK_GRANT_MAP,  /* let a pod name it */
+	ASK_GRANT_KEEP, /* add the finalizer that the ResourceClaim lost */
+	ASK_GRANT_FILL, /* allocate devices to the ResourceClaim */
+	ASK_GRANT_MAP,  /* name the ResourceClaim in its pod's status */
 	ASK_BIND,
-	ASK_LEAVE,
+	ASK_LEAVE,  /* set the deadline of a pod to now, so that it ends */
 	ASK_DELETE, /* delete the Job of an attempt that does not end */
 	ASK_FORCE,  /* delete a pod without waiting for its node */
-	ASK_REMOVE, /* remove a Job without attempt */
-	ASK_WHY,    /* read Events: why some Jobs have no pods */
+	ASK_REMOVE, /* delete a Job that belongs to no attempt */
+	ASK_WHY,    /* read the Events that say why some Jobs have no pods */
 	ASK_KINDS
 };
 
 /* Refused calls, except those of a start, are made again after this. */
 enum { KUBE_REST_MS = 5000 };
 
-/* Why calls of a kind are refused; code 0: they are not. */
+/* Why the API server refuses calls of a kind; code 0: it does not. */
 struct kube_refused {
 	struct err err;
 	int64_t ms; /* when last refused */
@@ -56,28 +56,32 @@ struct kube_asks {
 /* The calls of one attempt. */
 struct kube_calls {
 	unsigned open[ASK_KINDS]; /* unanswered calls */
-	int64_t rest_ms; /* until then no calls except those of a start */
+	int64_t rest_ms; /* make no calls before this, except for a start */
 };
 
-/* Make a call; takes the body. task: the pod that it is about. */
+/* Make a call about the Job of an attempt, or about one of its pods; takes the
+ * body. */
 void kube_ask_job(struct kube_attempt *a, enum kube_ask_kind kind,
                   json_t *body);
 void kube_ask_pod(struct kube_attempt *a, enum kube_ask_kind kind,
                   const struct kube_task *task, json_t *body);
 
+/* Make an ASK_CLAIM call about this volume claim; takes the body. */
 void kube_ask_claim(struct kube_attempt *a, const char *claim, json_t *body);
 
-/* Make a call about the ResourceClaim of a pod. name: the object to change. */
+/* Make a call about the ResourceClaim of a pod; takes the body. name: of the
+ * claim or pod that the call changes. */
 void kube_ask_grant(struct kube_attempt *a, enum kube_ask_kind kind,
                     struct kube_task *task, const char *name, json_t *body);
 
 /* Whether a call about the attempt is not answered yet. */
 bool kube_ask_is_open(const struct kube_attempt *a);
 
-/* Delete a Job without attempt; its Secret first, unless others share it. */
+/* Delete a Job that belongs to no attempt. If it is the last user of a shared
+ * Secret, delete that first. */
 void kube_ask_remove(struct kube *kube, struct kube_job *job);
 
-/* Make the Secret, for a; or (a NULL) delete it. */
+/* Make the shared Secret from what attempt a has; if a is NULL, delete it. */
 void kube_ask_shared(struct kube_shared *shared, struct kube_attempt *a);
 
 /* Read the Events that say why Jobs have no pods. */

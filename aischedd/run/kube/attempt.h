@@ -32,7 +32,7 @@ struct kube_attempt {
 	char name[KUBE_NAME_SIZE];
 	char *uid;               /* of its Job; NULL: not known yet */
 	struct kube_tasks tasks; /* its pods */
-	struct map at;           /* by index: the pod that counts */
+	struct map at;           /* by index: its latest pod */
 
 	struct kube_start start;     /* life.c */
 	struct kube_orders make;     /* make.c */
@@ -53,16 +53,17 @@ struct kube_attempt *kube_attempt_new(struct kube *kube,
                                       const struct kube_owner *id);
 void kube_attempt_free(struct kube_attempt *a);
 
-/* Step it once, after the loop has handled what it has now. */
+/* Call kube_life_step() for it once, after the loop has handled the events that
+ * are pending now. */
 void kube_attempt_touch(struct kube_attempt *a);
 
-/* Note the uid of its Job, by which its pods are known. */
+/* Set the uid of its Job; pods belong to it if their owner has this uid. */
 void kube_attempt_set_uid(struct kube_attempt *a, const char *uid);
 
-/* Take over a loose task if the attempt's Job made its pod. */
+/* Give a loose task to the attempt if the attempt's Job made its pod. */
 void kube_attempt_link(struct kube_attempt *a, struct kube_task *task);
 
-/* Note that one of its pods is gone without an outcome. */
+/* Note that one of its pods was deleted before its outcome was seen. */
 void kube_attempt_lose(struct kube_attempt *a, struct kube_task *task);
 
 /* Returns the pod of that index, or NULL. */
@@ -72,9 +73,9 @@ struct kube_task *kube_attempt_at(struct kube_attempt *a, uint32_t index);
 bool kube_attempt_any_alive(struct kube_attempt *a);
 
 /*
- * Returns the failed pod that decides how the attempt ends: the first or, if
- * failed tasks are replaced, the last. NULL: none has failed. *ret_n: how many
- * have.
+ * Returns the failed pod that decides how the attempt ends: the one that failed
+ * first or, if failed tasks are replaced, last. NULL: none has failed. *ret_n:
+ * the number of failed pods.
  */
 struct kube_task *kube_attempt_failed(struct kube_attempt *a, uint32_t *ret_n);
 

@@ -1,8 +1,9 @@
 /*
  * drain.h - cordon the nodes that an admin drains
  *
- * An annotation says that we cordoned a node, and why; we uncordon only those.
- * If somebody else cordons or uncordons a node, that is left as it is.
+ * When we cordon a node, we add an annotation with the reason, and later
+ * uncordon only nodes that have it. If somebody else cordons or uncordons a
+ * node, we do not undo that.
  */
 #ifndef AISCHEDD_RUN_KUBE_DRAIN_H
 #define AISCHEDD_RUN_KUBE_DRAIN_H
@@ -20,7 +21,8 @@ struct kube;
 struct kube_drains {
 	struct map nodes; /* by name: struct drain_node */
 	TAILQ_HEAD(, drain_call) calls;
-	struct err trouble; /* why a node is not cordoned; code 0: all are */
+	struct err trouble; /* why a node could not be (un)cordoned; code 0:
+	                       the last call succeeded */
 };
 
 /* See runner_ops. */
@@ -29,7 +31,7 @@ void kube_drain(struct runner *r, const char *node, const char *reason);
 /* Handle what the watch of nodes reports. */
 void kube_drain_seen(struct kube *kube, const json_t *obj, bool deleted);
 
-/* Compare, and act. */
+/* Cordon or uncordon each node whose state differs from what was asked. */
 void kube_drain_step(struct kube *kube);
 
 void kube_drain_free(struct kube *kube);

@@ -12,7 +12,8 @@
 #include "libcommon/mem.h"
 
 enum {
-	/* what takes longer than this will not happen by itself */
+	/* how long after its grace a pod may take to end before it is deleted
+	 */
 	SLACK_MS = 15000
 };
 
@@ -26,7 +27,7 @@ void kube_end_leave(struct kube_attempt *a, struct kube_task *task,
 	kube_ask_pod(a, ASK_LEAVE, task, kube_object_leave(task->pod.uid, why));
 }
 
-/* Delete a pod whose node will not report its end. */
+/* Delete a pod at once: its node will not report its end. */
 static void force(struct kube_attempt *a, struct kube_task *task)
 {
 	if (task->forced)
@@ -81,6 +82,8 @@ void kube_end_fail(struct kube_attempt *a, enum start_fault whose,
 	/* The Secret may be missing: whoever needs it next makes it
 	 * again. */
 	if (a->make.shared)
-		a->make.shared->there = false;
+		a->make.shared->there =
+		    false; /* the start may have failed because somebody deleted
+		              the Secret: make it again next time */
 	a->end.whose = whose;
 }

@@ -1,5 +1,5 @@
 /*
- * end.h - take an attempt down
+ * end.h - end the pods of an attempt
  */
 #ifndef AISCHEDD_RUN_KUBE_END_H
 #define AISCHEDD_RUN_KUBE_END_H
@@ -15,29 +15,32 @@ struct kube_keep;
 struct kube_task;
 
 struct kube_end {
-	bool stop;        /* stop() was called */
-	bool failing;     /* a task failed: end the others */
-	struct err fault; /* why it cannot start; code 0: it can */
-	enum start_fault whose;
-	int64_t grace_s;
+	bool stop;              /* stop() was called */
+	bool failing;           /* a task failed: end the others */
+	struct err fault;       /* why the start failed; code 0: it did not */
+	enum start_fault whose; /* who is at fault for that */
+	int64_t grace_s;        /* from SIGTERM to SIGKILL */
 	int64_t since_ms; /* when its pods were first told to end; 0: never */
 	bool job_gone;    /* its Job was there and is gone */
-	struct kube_keep *keep; /* its logs; NULL: none kept yet */
-	bool over;              /* its last event was told */
+	struct kube_keep *keep; /* keeps its logs; NULL: not begun */
+	bool over;              /* the daemon got its last event */
 	bool forgotten;         /* forget() was called */
 };
 
-/* Tell one pod to end, with its grace; its object stays. */
+/* End one pod, with its grace, by setting its deadline to now; the object stays
+ * until the Job is deleted. why: written to the pod as an annotation. */
 void kube_end_leave(struct kube_attempt *a, struct kube_task *task,
                     const char *why);
 
-/* Tell all of its pods to end; delete the Job if that takes too long. */
+/* End all of its pods likewise; delete the Job if they take too long. */
 void kube_end_take_down(struct kube_attempt *a);
 
-/* Delete pods for good whose end no kubelet will report. */
+/* Delete, without waiting for the kubelet, pods whose node is gone or has been
+ * down for node_timeout, and pods whose deletion takes too long. */
 void kube_end_fence(struct kube_attempt *a);
 
-/* Note that it cannot start; the first reason counts. */
+/* Make the start fail, for this reason; does nothing if the attempt has started
+ * or its start has already failed. */
 void kube_end_fail(struct kube_attempt *a, enum start_fault whose,
                    const char *text);
 

@@ -18,21 +18,23 @@ struct kube_shared;
 struct kube_job {
 	struct kube_shared *shared; /* or NULL */
 	char *name, *uid;
-	char *queue; /* if its pods are to find each other; else NULL */
+	char *queue; /* the job's, if it needs a Service; else NULL */
 	struct kube_owner owner;
-	uint32_t indexes, tasks; /* indexes now; tasks at its start */
+	uint32_t indexes, tasks; /* its indexes now, its tasks at the start */
 	uint32_t replace; /* pods of each index that may fail and be replaced */
 	bool once;        /* KUBE_NOTE_ONCE */
 	bool marked;      /* not yet seen in the list being read */
-	bool deleting, removing; /* by anyone; by us */
-	int64_t rest_ms; /* if removal was refused: not before this time */
+	/* deleting: the cluster deletes it; removing: we asked for that */
+	bool deleting, removing;
+	int64_t rest_ms; /* if that was refused: do not ask before this time */
 };
 
 /* Handle what the watch of Jobs reports. */
 void kube_jobs_news(struct kube *kube, enum kube_news news, json_t *obj);
 void kube_jobs_free(struct kube *kube);
 
-/* Note that removal of the Job was refused; a sweep asks again. */
+/* Note that our deletion of the Job was refused; kube_recover_sweep() asks
+ * again later. */
 void kube_jobs_remove_later(struct kube_job *job);
 
 #endif

@@ -27,7 +27,7 @@
 enum {
 	READERS = 8,     /* logs of ended pods read at a time */
 	FOLLOWERS = 256, /* logs followed at a time */
-	/* after so long without an answer, a node is given up */
+	/* after this time without an answer, give up reading from a node */
 	SILENCE_MS = 10000,
 	FOLLOW_MS = 3600000, /* likewise for a followed log */
 	WHOLE_MS = 60000,    /* for one whole log */
@@ -90,8 +90,8 @@ static void kept_free(struct kube_kept *k)
 	free(k);
 }
 
-/* Finish a log that was read, or given up (err says why); keep what has been
- * read of it. */
+/* End the file of a log that was read to its end, or that is given up (err says
+ * why); what was read so far is kept. */
 static void finish(struct kube_kept *k, const struct err *err)
 {
 	struct kube_keep *keep = k->keep;
@@ -211,7 +211,7 @@ static void ask(struct kube *kube, struct kube_kept *k, bool follow)
 
 /* --- steps --- */
 
-/* Whether the stream lasts too long after its pod has ended. */
+/* Whether a followed log has not ended long after its pod has. */
 static bool lingers(struct kube_kept *k)
 {
 	int64_t now = clock_boot_ms();

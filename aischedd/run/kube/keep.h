@@ -1,5 +1,5 @@
 /*
- * keep.h - keep the logs of pods before the pods go
+ * keep.h - save the logs of pods before the pods are deleted
  */
 #ifndef AISCHEDD_RUN_KUBE_KEEP_H
 #define AISCHEDD_RUN_KUBE_KEEP_H
@@ -17,24 +17,27 @@ struct kube_keeps {
 	unsigned nreading, nfollowing; /* calls in progress */
 };
 
-/* Make one for the logs of an attempt; reads none yet. */
+/* Make the keeper of an attempt's logs; it reads nothing yet. */
 struct kube_keep *kube_keep_new(struct kube *kube,
                                 const struct kube_owner *owner);
 
 /*
- * Keep the logs of those pods of the attempt that are being deleted, or of all.
- * May be repeated. Once all are kept, the attempt is stepped.
+ * Save the logs of those pods of the attempt that are being deleted or, with
+ * all, of all its pods. May be repeated. Once all these logs are saved,
+ * kube_life_step() is called for the attempt.
  */
 void kube_keep_add(struct kube_keep *keep, bool all);
+/* Whether all logs that were asked for are saved, or cannot be. */
 bool kube_keep_is_done(const struct kube_keep *keep);
 
-/* Whether the pods can go without losing any of their output. */
+/* Whether each log is saved, or has given data or been read for a while: then
+ * deleting the pods loses no output. */
 bool kube_keep_is_reading(const struct kube_keep *keep);
 
 /* Called soon after pods have changed, and each second. */
 void kube_keep_step(struct kube *kube);
 
-/* Returns why a log is not kept, as a sentence; NULL: all are. */
+/* Returns a sentence on why some log could not be saved; NULL: all could. */
 const char *kube_keep_lost(const struct kube_keep *keep);
 void kube_keep_free(struct kube_keep *keep); /* NULL is allowed */
 

@@ -1,10 +1,12 @@
 /*
  * kube.h - the runner of a cluster
  *
- * kube.c watches nodes, pods and Jobs, and passes what it learns to nodes.c,
- * pods.c and jobs.c. life.c acts: life.h tells the life of an attempt. A call
- * changes nothing here until its answer or a watch reports the change, and only
- * the holder of the Lease makes calls. README.md lists the files.
+ * kube.c watches nodes, pods, Jobs and other objects, and passes on what the
+ * watches report: to nodes.c, pods.c, jobs.c and others. life.c then makes the
+ * calls that each attempt needs; life.h describes the life of an attempt. Our
+ * view of the cluster changes only when an answer or a watch reports a change,
+ * not when a call is sent. Only the holder of the Lease makes calls. README.md
+ * lists the files.
  */
 #ifndef AISCHEDD_RUN_KUBE_KUBE_H
 #define AISCHEDD_RUN_KUBE_KUBE_H
@@ -43,10 +45,10 @@ enum {
 	SEE_NODES,
 	SEE_PODS,
 	SEE_JOBS,
-	SEE_CLAIMS, /* these three: not needed without volumes */
+	SEE_CLAIMS, /* this and the next two: for jobs that mount volumes */
 	SEE_VOLUMES,
 	SEE_CLASSES,
-	SEE_SLICES, /* these three: of GPUs that claims give */
+	SEE_SLICES, /* this and the next two: for GPUs given by claims */
 	SEE_GRANTS,
 	SEE_DEVICE_CLASSES,
 	SEE_N
@@ -60,7 +62,7 @@ struct kube_sight {
 	struct err blind[SEE_N];
 };
 
-/* Each part is changed by the file that declares it. */
+/* Only the file that declares a part changes it. */
 struct kube {
 	struct runner runner;
 	struct event_base *base;
@@ -85,10 +87,10 @@ struct kube {
 	struct kube_devices devices;
 	struct map jobs;                    /* by name: struct kube_job */
 	struct map shared;                  /* by name: struct kube_shared */
-	struct map attempts;                /* by job and attempt */
-	TAILQ_HEAD(, kube_attempt) touched; /* attempts to be stepped */
+	struct map attempts;                /* by kube_attempt_key() */
+	TAILQ_HEAD(, kube_attempt) touched; /* see kube_attempt_touch() */
 	struct kube_asks asks;
-	int64_t why_ms; /* time of the next call of why.c */
+	int64_t why_ms; /* why.c: when Events may be read again */
 
 	struct kube_adoption adopt;
 	struct kube_notes notes;
@@ -104,7 +106,7 @@ static inline struct kube *kube_of(struct runner *r)
 	                               offsetof(struct kube, runner));
 }
 
-/* The key of maps by a text. */
+/* The key of maps by a text, such as a name or uid. */
 static inline uint64_t kube_text_key(const char *text)
 {
 	return hash_bytes(0, text, strlen(text));

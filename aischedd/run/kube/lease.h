@@ -1,11 +1,11 @@
 /*
- * lease.h - a Lease decides which daemon acts in a cluster
+ * lease.h - a Lease decides which daemon may act in a cluster
  *
- * The holder is named by the id of its store and renews the Lease. Any other
- * daemon waits until the Lease has not changed for as long as it says. Each
- * process measures that time itself, from the last change that it saw: clocks
- * need not agree, and a process that was asleep finds that it no longer holds
- * the Lease.
+ * The daemon that holds the Lease writes the id of its store there, and renews
+ * the Lease regularly. Any other daemon may take the Lease only if it has not
+ * changed for the duration that it names. Each process measures that time with
+ * its own clock, from the last change that it saw. So clocks need not agree,
+ * and a daemon that was suspended finds that it no longer holds the Lease.
  */
 #ifndef AISCHEDD_RUN_KUBE_LEASE_H
 #define AISCHEDD_RUN_KUBE_LEASE_H
@@ -34,8 +34,9 @@ void kube_lease_free(struct kube_lease *lease);
 int64_t kube_lease_left_ms(const struct kube_lease *lease);
 
 /*
- * Send a request as the holder of the Lease: it never goes out if the Lease is
- * lost first. path and body replace those of the request, and are taken.
+ * Send a request that only the holder of the Lease may make: if we lose the
+ * Lease before it goes out, it is not sent, and fails. path and body replace
+ * those of the request, and are taken.
  */
 void kube_lease_send(const struct kube_lease *lease, struct buf *path,
                      json_t *body, const struct kube_request *request);

@@ -16,8 +16,9 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* Return "2 of 8 pods did not run within 300 s, the first aj-c-7-1-3-x on node
- * n3", and note their nodes as those to blame. */
+/* Returns "2 of 8 pods did not run within 300 s, the first aj-c-7-1-3-x on node
+ * n3". Also marks the slots of these pods as failed, so that their nodes are
+ * reported as being at fault. */
 static char *late_text(struct kube_attempt *a, int64_t s)
 {
 	const struct kube_slot *first = NULL;
@@ -104,8 +105,9 @@ static bool rests(const struct kube_attempt *a)
 
 /* --- steps --- */
 
-/* Ask for what is missing. An attempt found running is not ordered: its slots
- * are right, and pods that replace failed ones are bound to them. */
+/* Make the calls for what is missing. For an attempt that was found running
+ * after a restart, start() is not called: only pods that replace failed ones
+ * must be bound, to the nodes of the slots. */
 static void arrange(struct kube_attempt *a)
 {
 	if (a->start.ordered && !rests(a)) {
@@ -146,7 +148,8 @@ static void (*const act[])(struct kube_attempt *a) = {
 
 /* --- pods and end --- */
 
-/* all: of all pods, not only of those being deleted. */
+/* Save the logs of the pods that are being deleted or, with all, of all pods.
+ */
 static void keep_logs(struct kube_attempt *a, bool all)
 {
 	if (!a->end.keep)
@@ -154,7 +157,7 @@ static void keep_logs(struct kube_attempt *a, bool all)
 	kube_keep_add(a->end.keep, all);
 }
 
-/* Look at its pods, whose state may end it. */
+/* Look at the attempt's pods; their state may make its start fail. */
 static struct kube_look look_at(struct kube_attempt *a)
 {
 	struct kube_look seen;

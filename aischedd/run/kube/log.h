@@ -1,5 +1,5 @@
 /*
- * log.h - read what containers print while their pods are there
+ * log.h - read the logs of containers while their pods exist
  */
 #ifndef AISCHEDD_RUN_KUBE_LOG_H
 #define AISCHEDD_RUN_KUBE_LOG_H
@@ -18,8 +18,8 @@ struct kube_logs {
 	TAILQ_HEAD(, run_log) readers;
 };
 
-/* Append the path of a pod's log, with times, from that unix second on (-1: all
- * of it); a query may be appended. */
+/* Append the API path of a pod's log, with times, from the unix second `since`
+ * on (-1: the whole log). The caller may append more of a query. */
 void kube_log_path(const struct kube *kube, const char *pod,
                    const char *container, int64_t since, struct buf *path);
 
@@ -30,8 +30,10 @@ struct run_log *kube_log_open(struct runner *r, const struct log_id *id,
 void kube_log_pause(struct run_log *log, bool pause);
 void kube_log_close(struct run_log *log);
 
-/* Pods have changed: kube_log_step() is called soon, and also each second. */
+/* Call it when pods have changed: kube_log_step() is then called soon. */
 void kube_log_look(struct kube *kube);
+/* Continue or end the readers whose pods have changed; called each second, too.
+ */
 void kube_log_step(struct kube *kube);
 void kube_log_free_all(struct kube *kube);
 

@@ -20,8 +20,8 @@ struct kube_log_pod {
 	bool gone;                  /* its output cannot be read any longer */
 };
 
-/* Lists the pods of an attempt that run or have run, in the order of their
- * output; on the heap. */
+/* List the pods of an attempt that run or have run, in the order in which their
+ * output is read; on the heap. Returns how many there are. */
 size_t kube_log_pods(struct kube *kube, const struct kube_owner *owner,
                      struct kube_log_pod **ret);
 

@@ -127,7 +127,7 @@ struct kube_look kube_look_at(struct kube_attempt *a)
 		else if (task->pod.deleting && !a->end.stop && !a->end.failing)
 			kube_slot_lose(slot, task->pod.name, "was deleted");
 		look.bad |= slot->lost != NULL;
-		/* Another pod of this index will come. */
+		/* The Job controller will replace this failed pod. */
 		look.idle +=
 		    failed <= a->make.replace && kube_task_has_failed(task);
 	}

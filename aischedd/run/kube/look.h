@@ -1,5 +1,5 @@
 /*
- * look.h - what the pods of an attempt show
+ * look.h - the state of an attempt, as its pods show it
  */
 #ifndef AISCHEDD_RUN_KUBE_LOOK_H
 #define AISCHEDD_RUN_KUBE_LOOK_H
@@ -10,14 +10,15 @@
 struct kube_attempt;
 
 struct kube_look {
-	uint32_t idle;  /* tasks that have not run yet, or will run again */
-	uint32_t alive; /* tasks that hold a node */
-	bool bad;       /* a task has failed for good, or is lost */
-	bool leaving;   /* a running pod is being deleted */
+	uint32_t idle;  /* tasks that have not run yet, or will be replaced */
+	uint32_t alive; /* tasks whose pods hold a node */
+	bool bad;       /* a task failed and is not replaced, or is lost */
+	bool leaving;   /* a pod that has run is being deleted */
 	int64_t start;  /* unix seconds when the last pod started; 0: none */
 };
 
-/* Look at each slot. Notes which pods were lost and why the start failed. */
+/* Look at the pod of each slot. Also notes in the slots which pods were lost,
+ * and makes the start fail if a container cannot start. */
 struct kube_look kube_look_at(struct kube_attempt *a);
 
 #endif

@@ -13,36 +13,39 @@ struct kube_shared;
 struct kube_task;
 
 struct kube_orders {
-	json_t *job, *secret, *service; /* still to be made; NULL: done */
+	json_t *job, *secret, *service; /* to be made; NULL: made, or none */
 	struct kube_shared *shared;     /* the shared Secret; NULL: its own */
 	bool once; /* index 0 runs the script, and its end ends the Job */
-	uint32_t replace; /* failed pods that are replaced before all end */
-	char *mount;      /* what it mounts; NULL: nothing */
+	uint32_t replace; /* how many failed pods may be replaced */
+	char *mount;      /* its --mount; NULL: it mounts nothing */
 	char *wait;       /* what its volumes wait for, or NULL */
-	/* refusals of its claims before the start; UINT32_MAX: not counted
-	 * yet */
+	/* how often the volumes of its claims could not be made before this
+	 * start; UINT32_MAX: not counted yet */
 	uint32_t refusals;
 };
 
-/* Ask for the Job, then for its Secret and for more indexes. */
+/* Make the Job; when it exists, make its Secret and add missing indexes. */
 void kube_make_objects(struct kube_attempt *a);
 
 /*
- * Ask for the Service by which its pods find each other, once all of them run:
- * whenever an address is added, the cluster writes all addresses again.
+ * Make the Service by which its pods find each other. Call it only when all of
+ * them run: for each address that is added later, the cluster would write all
+ * addresses again.
  */
 void kube_make_service(struct kube_attempt *a);
 
-/* Whether all of its pods are there, or were. */
+/* Whether the pod of each slot exists or has existed. */
 bool kube_make_is_done(struct kube_attempt *a);
 
-/* Bind all of its pods or none, once the last one is there. */
+/* Bind all of its pods, once the last one exists and their volumes and GPUs are
+ * ready. */
 void kube_make_bindings(struct kube_attempt *a);
 
-/* Whether it can be bound now. */
+/* Whether the pod exists, is not bound yet and can still run. task may be NULL.
+ */
 bool kube_make_may_bind(const struct kube_task *task);
 
-/* Give up what is not made yet. */
+/* Drop the objects that are not made yet. */
 void kube_make_drop(struct kube_attempt *a);
 
 #endif

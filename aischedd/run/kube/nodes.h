@@ -1,8 +1,8 @@
 /*
- * nodes.h - the nodes of a cluster, and what foreign pods use there
+ * nodes.h - the nodes of a cluster, and what pods of others use there
  *
- * Fed by the watches of nodes and pods. Changes are told at once; many changes
- * in a row a little later, together.
+ * The watches of nodes and pods report here. The daemon is told of the changes
+ * of all nodes together, a fraction of a second after the first one.
  */
 #ifndef AISCHEDD_RUN_KUBE_NODES_H
 #define AISCHEDD_RUN_KUBE_NODES_H
@@ -28,23 +28,24 @@ void kube_nodes_free(struct kube_nodes *nodes); /* NULL is allowed */
 void kube_nodes_news(struct kube_nodes *nodes, enum kube_news news,
                      json_t *obj);
 
-/* Note that a foreign pod uses this on its node (on), or no longer does. */
+/* Note that a pod which is not ours uses this amount of its node (on), or no
+ * longer does (!on). */
 void kube_nodes_use(struct kube_nodes *nodes, const char *node,
                     const struct kube_amount *use, bool on);
 
-/* Report at once the changes that wait to be reported together. */
+/* Tell the daemon now of the changes that wait. */
 void kube_nodes_flush(struct kube_nodes *nodes);
 
-/* Whether the node exists and reports. */
+/* Whether the node exists and is ready, as far as it reported. */
 bool kube_nodes_is_up(const struct kube_nodes *nodes, const char *node);
 
-/* Returns for how many ms it has not been ready, as far as we saw; 0: it is. */
+/* Returns for how many ms we have seen the node down; 0: it is not down. */
 int64_t kube_nodes_down_ms(const struct kube_nodes *nodes, const char *node);
 
-/* Report its state again, although it has not changed: the receiver forgot it.
- */
+/* Tell the daemon the state of the node again, although it has not changed. */
 void kube_nodes_retell(struct kube_nodes *nodes, const char *name);
 
+/* Whether the node exists. */
 bool kube_nodes_is_there(const struct kube_nodes *nodes, const char *node);
 
 /* Call fn for each node of the pool, with its labels in the form "label=value".
@@ -57,7 +58,8 @@ void kube_nodes_each(const struct kube_nodes *nodes, kube_nodes_fn *fn,
 const json_t *kube_nodes_features(const struct kube_nodes *nodes,
                                   const char *node);
 
-/* Returns the levels of the topology for which no node has a label, or NULL. */
+/* Returns which node lacks a label for a level of the topology, and how many
+ * others do, as text; NULL if none does. */
 const char *kube_nodes_lacks(struct kube_nodes *nodes);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * note.h - write Events, for `kubectl describe` of a Job that others made
+ * note.h - write Events about a Job that others made, for `kubectl describe`
  *
- * The last Event of each Job is kept until it can be written; repeated Events
- * become a series. They go out a few at a time, after all other calls.
+ * For each Job only the latest Event is kept until it can be written; a
+ * repeated Event is written as a series. Events have the lowest urgency of all
+ * calls, and only a few are sent at a time.
  */
 #ifndef AISCHEDD_RUN_KUBE_NOTE_H
 #define AISCHEDD_RUN_KUBE_NOTE_H
@@ -26,11 +27,12 @@ struct kube_notes {
 	struct err mute; /* why Events cannot be written; code 0: they can */
 };
 
-/* code: a word in CamelCase; text: a sentence. */
+/* Set the Event that is to be written next. code: a word in CamelCase; text: a
+ * sentence. */
 void kube_note(struct kube_adoptee *j, bool warning, const char *code,
                const char *text);
 
-/* Write what is to be written, if that is possible now. */
+/* Send the Job's Event, if there is one and few enough calls are open. */
 void kube_note_step(struct kube_adoptee *j);
 
 void kube_note_fini(struct kube_note *note);

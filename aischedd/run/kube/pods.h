@@ -16,10 +16,10 @@ struct kube;
 struct kube_pods {
 	struct map ours;         /* by uid: struct kube_task */
 	struct map others;       /* by uid: struct other_pod */
-	struct kube_tasks loose; /* tasks without attempt */
+	struct kube_tasks loose; /* of ours: those without attempt */
 };
 
-/* Handle what the watch of all pods reports; obj is NULL if there is none. */
+/* Handle what the watch of all pods reports. obj: as in kube_watch_fn. */
 void kube_pods_news(struct kube *kube, enum kube_news news, json_t *obj);
 /* Find a pod of others on a node that mounts this claim of our namespace;
  * false: there is none. */

@@ -1,6 +1,6 @@
 /*
- * recover.h - match the cluster to the daemon's attempts at a start; remove
- * Jobs without attempt
+ * recover.h - find the daemon's attempts in the cluster after a restart; delete
+ * Jobs that belong to no attempt
  */
 #ifndef AISCHEDD_RUN_KUBE_RECOVER_H
 #define AISCHEDD_RUN_KUBE_RECOVER_H
@@ -30,7 +30,7 @@ void kube_recover(struct runner *r, size_t n, const uint64_t *job,
 /* Answer recover() if that is possible now. */
 void kube_recover_try(struct kube *kube);
 
-/* Remove all Jobs without attempt, or this one if it has none. */
+/* Delete this Job of ours, or all, if they belong to no attempt. */
 void kube_recover_sweep_one(struct kube *kube, struct kube_job *job);
 void kube_recover_sweep(struct kube *kube);
 

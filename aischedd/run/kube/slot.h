@@ -1,8 +1,9 @@
 /*
  * slot.h - map the tasks of an attempt to pods, as the job grows and shrinks
  *
- * A slot is a task as the daemon wants it: its node, and the index of the Job
- * whose pod it is. A running pod keeps its index whatever else changes.
+ * A slot is a task that the daemon wants to run: its node, and the index in the
+ * Job of the pod that runs it. A pod that runs keeps its index, whatever else
+ * changes.
  */
 #ifndef AISCHEDD_RUN_KUBE_SLOT_H
 #define AISCHEDD_RUN_KUBE_SLOT_H
@@ -17,17 +18,17 @@ struct kube_attempt;
 struct kube_slot {
 	char *node;
 	uint32_t index; /* in the Job */
-	uint64_t gpus;  /* of its node, one bit each; 0: none, or not known */
-	bool seen;      /* its pod existed */
-	bool failed;    /* the start failed because of it */
+	uint64_t gpus;  /* its GPUs, one bit each; 0: none, or not known */
+	bool seen;      /* its pod exists or has existed */
+	bool failed;    /* the start failed because of this pod */
 	char *lost;     /* why its pod was lost, or NULL */
 };
 
 struct kube_slots {
 	struct kube_slot *slot;
 	uint32_t n;
-	uint32_t indexes; /* indexes that the slots need */
-	uint32_t have;    /* indexes that the Job has */
+	uint32_t indexes; /* how many indexes the Job needs */
+	uint32_t have;    /* how many indexes the Job has */
 	uint32_t resize;  /* number of the last resize() */
 	bool resizing;    /* a resize() is not answered yet */
 };
@@ -40,10 +41,12 @@ void kube_slot_lose(struct kube_slot *slot, const char *pod, const char *why);
 /* Returns NULL if no task has that index. */
 struct kube_slot *kube_slot_at(struct kube_attempt *a, uint32_t index);
 
-/* Put the tasks where job says; existing pods stay. */
+/* Make the slots for the tasks of job; tasks that existing pods run keep their
+ * indexes. */
 void kube_slot_set_all(struct kube_attempt *a, const struct run_job *job);
 
-/* End the pods that no longer have a slot; told when they have ended. */
+/* End the pods that no longer have a slot; when all of them have ended, answer
+ * resize() with RUN_RESIZED. */
 void kube_slot_shrink(struct kube_attempt *a);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * trouble.h - report what holds the pool up, and what its nodes lack
+ * trouble.h - report what does not work in the cluster, and what nodes lack
  */
 #ifndef AISCHEDD_RUN_KUBE_TROUBLE_H
 #define AISCHEDD_RUN_KUBE_TROUBLE_H
@@ -11,14 +11,14 @@ struct kube;
 
 struct kube_told {
 	struct buf trouble, lacks; /* as last told; empty: nothing */
-	struct buf both;           /* what labels and GPUs lack */
+	struct buf both;           /* missing labels and lacks of GPUs */
 	struct buf shortcomings;   /* result of shortcomings() */
 };
 
-/* Report what holds the pool up, when that begins, changes or ends. */
+/* Send RUN_TROUBLE if what does not work has changed since the last one. */
 void kube_trouble_tell(struct kube *kube);
 
-/* Likewise for what nodes lack. */
+/* Send RUN_LACKS if what nodes lack has changed since the last one. */
 void kube_trouble_tell_lacks(struct kube *kube);
 
 /* See runner_ops. */

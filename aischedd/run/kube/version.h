@@ -21,7 +21,8 @@ struct kube_version {
 /* Ask for the version if it is not known yet, or was too old. */
 void kube_version_ask(struct kube *kube);
 
-/* Whether it is Kubernetes 1.MINOR or newer, as far as we may know. */
+/* Whether it is Kubernetes 1.MINOR or newer; true if the version is not known.
+ */
 bool kube_version_is_from(const struct kube *kube, long minor);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * why.h - why a Job has no pods: only Events tell
+ * why.h - find out from Events why a Job has no pods
  */
 #ifndef AISCHEDD_RUN_KUBE_WHY_H
 #define AISCHEDD_RUN_KUBE_WHY_H
@@ -9,11 +9,11 @@
 struct kube;
 struct kube_attempt;
 
-/* Ask why some pods of the attempt are missing though its Job exists: now and
- * then, for all attempts at once. */
+/* Read the Events, as pods of the attempt are missing though its Job exists.
+ * They are read only now and then, for all attempts at once. */
 void kube_why_look(struct kube_attempt *a);
 
-/* Handle the answer; NULL: there is none. */
+/* Handle the answer, a list of Events; NULL: it could not be read. */
 void kube_why_told(struct kube *kube, const json_t *events);
 
 #endif

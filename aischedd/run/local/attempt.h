@@ -14,17 +14,19 @@ void attempt_free(struct attempt *a);
 void attempt_connect(struct attempt *a, int fd);
 void attempt_hang_up(struct attempt *a);
 void attempt_send(struct attempt *a, json_t *msg);
-/* Send msg, or keep it in *kept until its shepherd is found again. */
+/* Send msg; if no shepherd is connected, keep it in *kept and send it once one
+ * is. Takes msg. */
 void attempt_insist(struct attempt *a, json_t **kept, json_t *msg);
-/* Handle it at the next tick. */
+/* Put the attempt on the list that the next tick handles. */
 void attempt_queue(struct attempt *a);
-/* Fill in job and attempt, and deliver the event; counts the answers of
- * recover(). */
+/* Fill in job and attempt of the event and pass it to the daemon. If recover()
+ * waits for an answer about this attempt, the event is that answer. */
 void attempt_tell(struct attempt *a, struct run_event *ev);
-/* Note that the last event of the attempt was told; remove the attempt if it is
- * stray or forgotten. */
+/* Note that the daemon has got the last event of the attempt. Removes the
+ * attempt if the daemon does not know it, or has called forget(). */
 void attempt_done(struct attempt *a);
-/* Do one step of the removal. Returns true once the attempt is freed. */
+/* Remove some of the attempt's files; repeat it until it returns true: then all
+ * are removed, and the attempt is freed. */
 bool attempt_remove(struct attempt *a);
 
 #endif

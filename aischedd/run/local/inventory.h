@@ -18,13 +18,14 @@ struct machine {
 	const uint16_t *os_cpu; /* [node.ncpus] the kernel's numbers */
 	const uint8_t *os_numa; /* [node.ncpus] */
 	bool many_numa;         /* more than one NUMA node */
-	struct gpus gpus;       /* these of node.gpus were found */
+	struct gpus gpus;       /* the GPUs that were found */
 };
 
 /*
- * Find by hwloc the hardware threads of our affinity, in its logical order;
- * memory, within our cgroup's limit; and GPUs. conf, which may be NULL,
- * overrides GPUs. Everything is in the arena. Fails with the error of hwloc.
+ * Find with hwloc the hardware threads that our CPU affinity allows, in hwloc's
+ * logical order; the memory, at most the limit of our cgroup; and the GPUs.
+ * conf, which may be NULL, overrides the number and the type of the GPUs.
+ * Everything is in the arena. Fails with the error of hwloc.
  */
 int machine_discover(struct machine *ret, const struct conf_node *conf,
                      struct arena *arena, struct err *err);

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Returns the first NUMA node of an object, as hwloc counts or, with os, as the
- * kernel does; 0 if it has none or is NULL. */
+/* Returns the number of the first NUMA node of an object: hwloc's logical index
+ * or, with os, the kernel's number. Returns 0 if obj has none or is NULL. */
 uint8_t numa_of(hwloc_topology_t topo, hwloc_obj_t obj, bool os);
 
 #endif

@@ -7,18 +7,19 @@
 #include "aischedd/run/local/local.h"
 
 /*
- * Take the daemon's lock. Each shepherd inherits it, and releases it once it
- * has claimed its attempt; so whoever gets the lock knows that no start of an
- * earlier daemon is still under way.
+ * Try to take the daemon's lock. Each shepherd inherits it, and releases it
+ * once it has claimed its attempt; so a daemon that gets the lock knows that no
+ * start by an earlier daemon is still under way. Returns false if the lock is
+ * still held.
  */
 bool local_lock(struct local *l);
 void local_recover(struct runner *r, size_t n, const uint64_t *job,
                    const uint32_t *attempt);
-/* Find directories of attempts that the daemon did not name. */
+/* Find directories of attempts that recover() did not name. */
 void local_find_strays(struct local *l);
 
-/* Do one step for an unclear or dying attempt; returns true once it is
- * settled. */
+/* Advance an unclear or dying attempt; returns true once it is known how the
+ * attempt ended and none of its processes is left. */
 bool attempt_settle(struct attempt *a);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * allocation.h - the variables of a job for its client, which is none of its
- * tasks
+ * allocation.h - the environment that the client of an allocation (salloc) gets
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_ALLOCATION_H
 #define AISCHEDD_RUN_SHEPHERD_ALLOCATION_H

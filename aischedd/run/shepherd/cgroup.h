@@ -1,10 +1,10 @@
 /*
  * cgroup.h - one cgroup for each attempt, if the system allows it
  *
- * Version 2 holds, freezes and kills the processes, also on a hybrid system
- * whose v2 tree has no controllers. Each controller (memory, cpu, pids, cpuset)
- * is v2's if v2 has it, else that of version 1, else missing. An attempt has a
- * directory of the same name in each tree in use.
+ * The v2 tree is used to list, freeze and kill the processes, even on a hybrid
+ * system where it has no controllers. Each controller (memory, cpu, pids,
+ * cpuset) is used in v2 if it is there, else in v1, else not at all. An attempt
+ * has a directory of the same name in each tree in use.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_CGROUP_H
 #define AISCHEDD_RUN_SHEPHERD_CGROUP_H
@@ -30,15 +30,15 @@ enum cgroup_tree {
 struct cgroup_ways {
 	const char *base[CG_NTREES]; /* parent of all attempts' directories;
 	                                NULL: none */
-	bool v2[CG_NTREES];          /* this controller is v2's */
-	const char *shepherds;       /* v2: group of the shepherds; NULL: any */
+	bool v2[CG_NTREES];          /* use this controller in v2 */
+	const char *shepherds;       /* v2 group for shepherds; NULL: none */
 };
 
 /* The cgroup of one attempt: its directories, NULL where it has none. */
 struct cgroup {
 	const char *dir[CG_NTREES];
 	bool v2[CG_NTREES];
-	bool born_inside; /* this process was born in dir[CG_V2] */
+	bool born_inside; /* cgroup_fork() made this process in dir[CG_V2] */
 };
 
 struct cgroup_usage {
@@ -50,7 +50,7 @@ struct cgroup_usage {
 void cgroup_name(struct cgroup *ret, const struct cgroup_ways *ways,
                  const char *name, struct arena *arena);
 
-/* Make the directories. A tree that refuses is left out. Does not fail. */
+/* Make the directories; dir[] becomes NULL for a tree where that fails. */
 void cgroup_make(struct cgroup *cg);
 
 /* Set limits; each fails if the group lacks the controller or refuses. */
@@ -63,9 +63,9 @@ int cgroup_set_cpus(const struct cgroup *cg, const char *cpus,
 
 /*
  * Like fork(); the child must call cgroup_join() at once, while it has one
- * thread. Moving a whole process between groups takes a lock for which the
- * kernel waits ten milliseconds and more; so the child is born in its v2 group,
- * and moves only its thread in the v1 trees.
+ * thread. To move a process between groups, the kernel waits ten milliseconds
+ * or more for a lock. So the kernel makes the child in its v2 group at once
+ * (clone3()), and in the v1 trees the child moves only its thread.
  */
 pid_t cgroup_fork(struct cgroup *cg);
 int cgroup_join(const struct cgroup *cg, struct err *err);
@@ -73,7 +73,7 @@ int cgroup_join(const struct cgroup *cg, struct err *err);
 /* Fails if there is no freezer. */
 int cgroup_freeze(const struct cgroup *cg, bool frozen);
 
-/* Whether some tree holds the processes. */
+/* Whether the attempt has a cgroup that lists its processes. */
 bool cgroup_holds(const struct cgroup *cg);
 /* Call fn for each process; returns how many. */
 size_t cgroup_procs(const struct cgroup *cg, proc_fn *fn, void *arg);

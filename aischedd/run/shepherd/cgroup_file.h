@@ -1,7 +1,5 @@
 /*
- * cgroup_file.h - files in the kernel's folders
- *
- * Small texts and numbers, each read or written in one call.
+ * cgroup_file.h - read and write the small files of cgroupfs and /proc
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_CGROUP_FILE_H
 #define AISCHEDD_RUN_SHEPHERD_CGROUP_FILE_H
@@ -15,15 +13,16 @@
 int cgroup_file_write(const char *dir, const char *file, const char *text);
 int cgroup_file_write_number(const char *dir, const char *file, int64_t n);
 
-/* Read the whole file, or "" if that fails. file "": dir is the file. */
+/* Replace out with the contents of dir/file, or with "" if it cannot be read.
+ * file "": dir is the path of the file itself. */
 void cgroup_file_read(const char *dir, const char *file, struct buf *out);
 
-/* Returns the number after "name " in a file of such lines, or of a file that
- * is one number (name ""); -1 if it is absent. */
+/* Returns the number in the line "name NUMBER" of a file; with name "", the
+ * number at the beginning of the file. Returns -1 if there is none. */
 int64_t cgroup_file_read_number(const char *dir, const char *file,
                                 const char *name);
 
-/* "dir/name" */
+/* Returns "dir/name", in the arena. */
 const char *cgroup_file_path(const char *dir, const char *name,
                              struct arena *arena);
 

@@ -7,20 +7,24 @@
 #include "aischedd/run/shepherd/cgroup.h"
 
 /*
- * Find, make and enable what is available. Root uses the root of the v2 tree,
- * so that a restart of a service's cgroup touches no job; other users their own
- * cgroup. v1 is used below the own cgroup of each controller. Does not fail.
+ * Find the trees and controllers that are available, make the directory
+ * "aisched" in each tree, and enable controllers there. In v2, root makes it in
+ * the root of the tree, so that systemd can restart our service without ending
+ * jobs; other users make it in their own cgroup. In v1 it is always in our own
+ * cgroup. Does not fail.
  */
 void cgroup_find(struct cgroup_ways *ret, struct arena *arena);
 
-/* Divide a delegated scope for the nursery that was started in it: move into a
- * leaf, make the rest the base. */
+/* Use the scope that a user manager of systemd delegated, and in which the
+ * nursery runs: move this process into a new group "shepherds" of it, so that
+ * the scope itself can be the base of all attempts. */
 void cgroup_find_scope(struct cgroup_ways *ret, struct arena *arena);
 
-/* Returns how much the own group and its ancestors may use, -1: no limit. */
+/* Returns the smallest memory limit of our cgroup and its ancestors in MiB; -1:
+ * no limit. */
 int64_t cgroup_own_memory_mib(void);
 
-/* Whether memory, cpu, pids or cpuset can be limited. */
+/* Whether this controller (memory, cpu, pids or cpuset) is available. */
 bool cgroup_can(const struct cgroup_ways *ways, enum cgroup_tree controller);
 
 #endif

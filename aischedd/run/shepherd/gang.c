@@ -38,9 +38,9 @@ static void pid_format(char ret[PID_SIZE], pid_t pid)
 	snprintf(ret, PID_SIZE, "%d", (int)pid);
 }
 
-/* Whether the process belongs to the task: it is in its session or, if it began
- * a session, still has its environment. A process that hides from both stays
- * until the job ends. */
+/* Whether the process belongs to the task: it is in the task's session or, if
+ * it began a session of its own, has the task's pid in its environment. A
+ * process that has neither is killed only when the job ends. */
 static bool is_of(const struct task *t, const char *pid_text, pid_t pid,
                   bool *unclear)
 {
@@ -74,8 +74,8 @@ static void signal_if_of(pid_t pid, void *arg)
 		proc_signal(pid, e->signo, is_of_both, e);
 }
 
-/* Signal the task and all it started. Returns how many processes there are,
- * including those in the middle of an exec, which may belong to it. */
+/* Signal all processes of the task. Returns how many there are; a process in
+ * the middle of an exec counts, as it may belong to the task. */
 static size_t task_signal(struct shepherd *s, const struct task *t, int signo)
 {
 	struct each e = { .shepherd = s, .task = t, .signo = signo };
@@ -85,7 +85,7 @@ static size_t task_signal(struct shepherd *s, const struct task *t, int signo)
 	return e.n;
 }
 
-/* Send SIGKILL; returns true once nothing of it is left. */
+/* Send SIGKILL to the task's processes; returns true once none is left. */
 static bool kill_round(struct shepherd *s, struct task *t, int64_t now)
 {
 	if (!task_signal(s, t, SIGKILL) && t->state != TASK_RUNS) {
@@ -101,7 +101,8 @@ static bool kill_round(struct shepherd *s, struct task *t, int64_t now)
 
 /* --- failing ----------------------------------------------------------- */
 
-/* The first task that failed decides how the job ends. */
+/* End the job because a task has failed; the first one that failed decides the
+ * job's outcome. */
 static void end_all(struct shepherd *s, const struct task *t, int exit_code,
                     int signo)
 {
@@ -194,7 +195,8 @@ static void task_over(struct shepherd *s, struct task *t, int status)
 	}
 }
 
-/* Give processes that a leaving task left behind a moment to end. */
+/* Handle the end of a leaving task; processes that it left behind get a moment
+ * before they are killed. */
 static void leaver_over(struct shepherd *s, struct task *t)
 {
 	int64_t now = clock_ms();
@@ -324,8 +326,8 @@ struct deal {
 	uint32_t nrest;
 };
 
-/* Returns the first free new task with the same GPUs, or also the same CPUs; or
- * ntasks. */
+/* Returns the first new task not taken yet with the same GPUs as this old one
+ * and, with cpus, the same CPUs; ntasks if there is none. */
 static uint32_t find(const struct deal *d, uint32_t old, bool cpus)
 {
 	uint32_t k = 0;

@@ -7,15 +7,17 @@
 #include "aischedd/run/shepherd/shepherd.h"
 
 /*
- * Continue with the tasks and CPUs of a new placement: running tasks without a
- * match leave, missing ones are started.
+ * Continue with the tasks and CPUs of a new placement: end running tasks that
+ * match no task of it, and start those of its tasks that no running one
+ * matches.
  */
 void gang_place(struct shepherd *s, json_t *place);
-/* Note that a process has ended, with this status of wait(). */
+/* Handle the end of a process, with this status of wait(): a failed task starts
+ * again or ends the others, as the job asks. */
 void gang_task_ended(struct shepherd *s, pid_t pid, int status);
-/* Start and kill what is due. */
+/* Start tasks and kill leaving tasks whose time has come. */
 void gang_step(struct shepherd *s, int64_t now);
-/* Returns when something is due, monotonic ms, or 0. */
+/* Returns when gang_step() is to be called next, monotonic ms, or 0. */
 int64_t gang_due(const struct shepherd *s);
 
 #endif

@@ -41,7 +41,7 @@ static void give_up(struct shepherd *s)
 {
 	stop_sampler(&s->gpu);
 	s->gpu.begin_at = clock_ms() + AGAIN_PERIODS * period_ms(s);
-	s->gpu.idle_ms = 0; /* nobody knows */
+	s->gpu.idle_ms = 0; /* not known without a sampler */
 }
 
 _Noreturn static void become_sampler(char *const *words, int out)
@@ -57,7 +57,8 @@ _Noreturn static void become_sampler(char *const *words, int out)
 	_exit(EXIT_FAILURE);
 }
 
-/* Make it a child of our parent, which need not reap it: ours are the job's. */
+/* Fork the sampler as a child of our parent, as our own children count as the
+ * job's processes. */
 static int fork_sampler(struct gpu_watch *w, char *const *words)
 {
 	struct clone_args args = { .flags = CLONE_PARENT | CLONE_PIDFD,
@@ -151,7 +152,8 @@ static void count_sample(struct shepherd *s, int64_t now)
 	w->since = now;
 }
 
-/* Read three numbers for each GPU; returns false if it is no such line. */
+/* Read a line of the sampler, with three numbers for each GPU; returns false if
+ * it is malformed. */
 static bool take_line(struct shepherd *s, const char *line)
 {
 	struct gpu_watch *w = &s->gpu;
@@ -212,7 +214,7 @@ void gpu_watch_hear(struct shepherd *s)
 
 /* --- the job ------------------------------------------------------------ */
 
-/* Returns the GPUs that it has, 0 if it has parts of them. */
+/* Returns the GPUs of the job, one bit each; 0 if it has shares of GPUs. */
 static uint64_t whole_gpus(const struct order *o)
 {
 	uint64_t all = 0;

@@ -8,39 +8,39 @@
 #include "libcommon/step_msg.h"
 
 enum step_state {
-	STEP_GREETS, /* connected, without request */
-	STEP_WAITS,  /* for room */
+	STEP_GREETS, /* the client is connected, but has sent no request yet */
+	STEP_WAITS,  /* waits until the job has enough free resources */
 	STEP_RUNS,
-	STEP_CLEARS, /* its tasks have ended; what they left is being killed */
-	STEP_DONE,   /* the client knows all, and is to hang up */
-	STEP_OWNS    /* no step: the client of an allocation */
+	STEP_CLEARS, /* tasks have ended; their other processes are killed */
+	STEP_DONE,   /* all results are sent; the client is to disconnect */
+	STEP_OWNS    /* no step: the client that holds an allocation */
 };
 
 struct step_task {
 	pid_t pid;
-	int status; /* as wait() has it */
-	bool ended, told;
+	int status;       /* as wait() has it */
+	bool ended, told; /* told: srun has got the status */
 	uint64_t gpus;
 };
 
 struct job_step {
 	enum step_state state;
-	int conn;                 /* -1: lost */
-	bool wants_out;           /* the connection is full */
-	int64_t greet_by;         /* monotonic ms: deadline of its request */
-	int request;              /* the memory file */
-	char head[STEP_HEAD_MAX]; /* its beginning, from which req borrows */
+	int conn;                 /* connection to srun; -1: lost */
+	bool wants_out;           /* more is to be sent than conn takes now */
+	int64_t greet_by;         /* monotonic ms: deadline of the request */
+	int request;              /* memory file with the request */
+	char head[STEP_HEAD_MAX]; /* beginning of that file; req borrows it */
 	struct step_request req;
 	int fd[3];          /* stdin, stdout, stderr of srun */
-	int give[STEP_FDS]; /* descriptors of the last task, for srun */
+	int give[STEP_FDS]; /* srun's ends of the last started task's pipes */
 	int ngive;
-	bool gives; /* srun is still to be told of the last task */
-	bool waits_told;
+	bool gives; /* srun must still be sent the start of the last task */
+	bool waits_told; /* srun was told that the step waits */
 	uint32_t id;
 	struct step_task *task; /* [req.tasks] */
-	uint32_t begun, alive;
-	bool no_more; /* start no more tasks */
-	/* its part of the job; see step_room.h */
+	uint32_t begun, alive;  /* tasks started, and those not yet ended */
+	bool no_more;           /* start no more tasks */
+	/* the resources of the job that it has; see step_room.h */
 	int64_t cpus_milli, mem_mib;
 	uint64_t gpus;
 	uint16_t *cpu; /* [ncpus] by the kernel's numbers; NULL: any */
@@ -48,9 +48,12 @@ struct job_step {
 	int64_t end_at;  /* monotonic ms: its time limit; 0: none */
 	int64_t kill_at; /* monotonic ms: the next SIGKILL; 0: never */
 	int64_t kill_pause;
-	/* monotonic ms: look again for processes that belong to it */
+	/* monotonic ms: when to look again for processes that its tasks left;
+	 * looks: how often that was done */
 	int64_t look_at;
 	uint32_t looks;
+	/* stopping: it is being ended, because of its time limit (by_time) or
+	 * the end of the job (by_job); recorded: its end is in the record */
 	bool stopping, by_time, by_job, recorded;
 	int64_t start; /* unix seconds */
 	int64_t cpu_us, peak_kib;

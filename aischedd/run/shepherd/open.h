@@ -1,10 +1,10 @@
 /*
  * open.h - open the job's outputs and input as its user
  *
- * What is at their paths may not answer, such as a file server that is down, or
- * a file system that the user provides. So the shepherd opens none of them: a
- * process that has become the user does, hands over what it opened, and is
- * killed if that takes too long.
+ * These files may be on a file server that is down or on a FUSE file system of
+ * the user's, where open() never returns. So the shepherd opens none of them
+ * itself: a child that has become the user opens them and passes the
+ * descriptors on, and is killed if that takes too long.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_OPEN_H
 #define AISCHEDD_RUN_SHEPHERD_OPEN_H
@@ -18,7 +18,7 @@
  */
 int open_outputs(struct shepherd *s, enum start_fault *ret_fault,
                  struct err *err);
-/* The same for one task that starts later or again. */
+/* Like open_outputs(), for one task that starts later or again. */
 int open_outputs_of_task(struct shepherd *s, uint32_t i,
                          enum start_fault *ret_fault, struct err *err);
 
@@ -27,8 +27,9 @@ int open_outputs_of_task(struct shepherd *s, uint32_t i,
 int open_input(const struct shepherd *s, uint32_t rank,
                enum start_fault *ret_fault, struct err *err);
 
-/* The same for a file of a step. Makes the folders above a file that is
- * written; fails as open(), with EACCES for files of /proc. */
+/* Open a file that a step names; call it where open_input() is called. Makes
+ * the folders above a file that is to be written. Fails as open() does, and
+ * with EACCES for files below /proc. */
 int open_for_user(char *path, int flags);
 
 #endif

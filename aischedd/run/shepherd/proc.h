@@ -2,7 +2,8 @@
  * proc.h - the processes of this machine, from /proc
  *
  * Without a cgroup, the processes of a job are the descendants of its shepherd.
- * As it is their subreaper, they remain its descendants whatever they do.
+ * They remain its descendants even if their parents end, because the shepherd
+ * is their subreaper.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_PROC_H
 #define AISCHEDD_RUN_SHEPHERD_PROC_H
@@ -22,9 +23,9 @@ size_t proc_descendants(pid_t root, proc_fn *fn, void *arg);
 bool proc_is_below(pid_t pid, pid_t root);
 
 /*
- * Send the signal if is() says that it is meant for this process. is() is asked
- * while a pidfd holds the process; so a process that got the number of one
- * which has ended is never hit.
+ * Send the signal to the process if is() returns true for it. is() is called
+ * while we have a pidfd of the process, so another process that has got the
+ * same pid meanwhile is never signalled.
  */
 typedef bool proc_is_fn(pid_t pid, const void *arg);
 void proc_signal(pid_t pid, int signo, proc_is_fn *is, const void *arg);
@@ -36,16 +37,17 @@ void proc_threads(pid_t pid, proc_fn *fn, void *arg);
  * counted in full; 0 if it is gone. */
 int64_t proc_memory_kib(pid_t pid);
 
-/* Likewise, but shared pages are divided among the processes that share them;
- * slower. Falls back to proc_memory_kib() if that may not be read. */
+/* Returns the same, but divides shared pages among the processes that share
+ * them; slower. Falls back to proc_memory_kib() if smaps_rollup of the process
+ * cannot be read. */
 int64_t proc_memory_exact_kib(pid_t pid);
 
 /* Returns the next process of an open /proc, 0 at the end. */
 pid_t proc_next(DIR *dir);
 
-/* Whether the environment with which its program began has this variable with
- * this value. unclear, unless NULL, is set if that cannot be told now; see
- * environ_read(). */
+/* Whether the initial environment of the process's program has this variable
+ * with this value. *unclear, unless NULL, becomes true if that cannot be told
+ * now; see environ_read(). */
 bool proc_has_env(pid_t pid, const char *name, const char *value,
                   bool *unclear);
 

@@ -2,10 +2,11 @@
  * record.h - the durable record of an attempt: claim and outcome
  *
  * The shepherd that owns an attempt creates state_dir/run/JOB.ATTEMPT/claim
- * exclusively, before anything of the job runs. The first line names the
- * shepherd; the second one, once written, says how the attempt ended. Each line
- * is on disk before anybody is told. The shepherd holds a lock on the file all
- * its life (a POSIX record lock, which the job's processes do not inherit).
+ * exclusively, before any process of the job runs. The first line names the
+ * shepherd; the second one, once written, says how the attempt ended. The
+ * shepherd writes each line to disk before it reports to the daemon. It holds a
+ * lock on the file as long as it lives (a POSIX record lock, which the job's
+ * processes do not inherit).
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_RECORD_H
 #define AISCHEDD_RUN_SHEPHERD_RECORD_H
@@ -22,8 +23,8 @@
 #include "libcommon/mem.h"
 
 #define RUN_ID_LEN 32 /* hexadecimal digits */
-/* In the environment of each process of the attempt: identifies them if there
- * is no cgroup and the shepherd was killed. */
+/* A variable in the environment of each process of the attempt; finds these
+ * processes if there is no cgroup and the shepherd was killed. */
 #define RUN_ID_VAR "AISCHED_RUN_ID"
 
 struct claim {
@@ -34,9 +35,9 @@ struct claim {
 };
 
 enum record_state {
-	RECORD_NONE,  /* not claimed: nothing of it ever ran */
+	RECORD_NONE,  /* not claimed: no process of it ever ran */
 	RECORD_ALIVE, /* its shepherd lives */
-	RECORD_DEAD,  /* claimed; no shepherd, no outcome */
+	RECORD_DEAD,  /* claimed, but the shepherd died without an outcome */
 	RECORD_ENDED, /* outcome is set */
 	RECORD_FAILED /* never started: fault and outcome.text are set */
 };
@@ -58,7 +59,8 @@ void claim_new(struct claim *ret);
 int record_claim(int dirfd, const struct claim *claim, struct err *err);
 int record_sync(int fd, int dirfd, struct err *err);
 
-/* Append how it ended; on disk when this returns. */
+/* Append how the attempt ended, or why it failed to start; on disk when this
+ * returns. */
 int record_end(int fd, const struct outcome *out, struct err *err);
 int record_fail(int fd, enum start_fault fault, const char *text,
                 struct err *err);
@@ -68,17 +70,18 @@ int record_fail(int fd, enum start_fault fault, const char *text,
 void record_read(int dirfd, struct record *ret, struct arena *arena);
 
 /*
- * Say whose fault it is if a file of the user's cannot be used: the job's
- * outputs, input, folder or interpreter. Most that can be wrong with a path is
- * up to its user, who could otherwise make everybody avoid a node; the rest may
- * work on another node.
+ * Returns whose fault an errno is if the job's outputs, input, folder or
+ * interpreter cannot be used. Most such errors are FAULT_USER: otherwise a user
+ * could make the scheduler avoid a node with a wrong path. The others are
+ * FAULT_SYSTEM, as the file may be usable on another node.
  */
 enum start_fault fault_of(int code);
 
-/* Say how a task failed: "task 3 ended with ...". */
+/* Append how a task failed: "task 3 ended with ...". */
 void outcome_of_task(struct buf *out, uint32_t rank, int exit_code, int signo);
 
-/* Convert the use of GPUs to JSON, and back; without any it is NULL. */
+/* Convert the use of GPUs to JSON, and back. The JSON is NULL if nothing is
+ * known. */
 json_t *gpu_use_to_json(const struct gpu_use *use);
 int gpu_use_from_json(struct gpu_use *ret, json_t *obj, struct err *err);
 

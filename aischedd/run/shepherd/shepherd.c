@@ -38,7 +38,8 @@
 
 /* --- messages --- */
 
-/* Tell the daemon; if it is gone, it will ask later, or read the record. */
+/* Send the event to the daemon. If the daemon is gone, the next one connects
+ * and asks, or reads the record. */
 static void tell(struct shepherd *s, json_t *event)
 {
 	char *text = json_dumps(event, JSON_COMPACT);
@@ -94,7 +95,8 @@ static void tell_ended(struct shepherd *s)
 	                  outcome_to_json(&s->outcome)));
 }
 
-/* end: for the job itself; NULL from daemons of older versions. */
+/* Stop the job. end: line for the job's end_file; NULL if the daemon is of an
+ * older version. */
 static void do_stop(struct shepherd *s, const char *why, const char *end,
                     int64_t grace)
 {

@@ -1,8 +1,9 @@
 /*
  * step_room.h - the resources that steps have in their job
  *
- * A step without STEP_EXACT takes all that the job has, so it runs alone; with
- * STEP_EXACT it takes what it asks for; with STEP_OVERLAP, nothing.
+ * A step without STEP_EXACT takes all resources of the job, so no other step
+ * runs beside it, except with STEP_OVERLAP. With STEP_EXACT a step takes only
+ * what it asks for; with STEP_OVERLAP, nothing.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_STEP_ROOM_H
 #define AISCHEDD_RUN_SHEPHERD_STEP_ROOM_H
@@ -13,8 +14,8 @@
 int step_room_check(const struct shepherd *s, const struct step_request *req,
                     struct err *err);
 
-/* Give the step its part beside the n others; returns false if too little is
- * left. */
+/* Give the step its CPUs, memory and GPUs out of what the n other steps leave;
+ * returns false if that is too little. */
 bool step_room_take(const struct shepherd *s, struct job_step *step,
                     struct job_step *const *other, size_t n);
 

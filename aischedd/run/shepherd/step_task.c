@@ -2,7 +2,7 @@
  * step_task.c - from the request of a step to its running processes
  *
  * The process that becomes the task reads the request, and opens files as the
- * user: so neither costs the shepherd anything.
+ * user, so that neither can block or slow down the shepherd.
  */
 #include "aischedd/run/shepherd/step_task.h"
 
@@ -90,7 +90,7 @@ static int make_pty(const struct shepherd *s, struct job_step *step,
 	return 0;
 }
 
-/* Whether this task has srun's descriptor, or a pipe in place of it. */
+/* Whether this task gets stream i: srun's descriptor, or a pipe to srun. */
 static bool has_stream(const struct job_step *step, int i, uint32_t rank)
 {
 	return step->req.task[i] == STEP_ALL_TASKS ||

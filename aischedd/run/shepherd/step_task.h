@@ -7,18 +7,18 @@
 #include "aischedd/run/shepherd/job_step.h"
 
 /*
- * Start the next task of the step. step->give then has srun's ends of its pipes
- * and its terminal.
+ * Start the next task of the step. Afterwards step->give has the ends of the
+ * task's pipes and terminal that are to be sent to srun.
  */
 int step_task_start(struct shepherd *s, struct job_step *step, struct err *err);
 
-/* Returns the index of the order's task with this rank, which a step is to
- * resemble; -1: it does not run. */
+/* Returns the index in the order of the job's task with this rank, for a step
+ * with STEP_AS_TASK; -1: there is no such task. */
 int64_t step_task_slot(const struct shepherd *s, int64_t rank);
 
-/* Close what is only needed to start tasks. */
+/* Close the request and srun's descriptors, once no more tasks are started. */
 void step_task_close(struct job_step *step);
-/* Close the descriptors that srun has got. */
+/* Close our copies of step->give once they were sent to srun. */
 void step_task_given(struct job_step *step);
 
 #endif

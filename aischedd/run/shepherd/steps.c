@@ -41,7 +41,8 @@ struct steps {
 	uint32_t next_id;
 	bool job_ends;
 	bool owned; /* a client holds the allocation */
-	/* monotonic ms: a client must come by then; 0: need not */
+	/* monotonic ms: deadline for a client of the allocation to connect; 0:
+	 * none */
 	int64_t owner_by;
 };
 
@@ -116,7 +117,8 @@ struct step_each {
 
 enum belongs { BELONGS_NOT, BELONGS, BELONGS_UNCLEAR };
 
-/* Look for the session of a task, or for its environment. */
+/* Whether the process belongs to the step: it is in the session of one of its
+ * tasks, or has the step's variables in its environment. */
 static enum belongs belongs(pid_t pid, const struct step_each *e)
 {
 	const struct job_step *step = e->step;
@@ -152,8 +154,9 @@ static void signal_if_of_step(pid_t pid, void *arg)
 		proc_signal(pid, e->signo, is_of_step_now, e);
 }
 
-/* Returns how many processes the step has. Processes in the middle of an exec
- * count, for a limited number of looks. */
+/* Signal the processes of the step; returns how many there are. A process in
+ * the middle of an exec, whose environment cannot be read, counts as one of
+ * them, but only for a limited number of calls. */
 static size_t signal_step(struct shepherd *s, struct job_step *step, int signo)
 {
 	struct step_each e = { .shepherd = s, .step = step, .signo = signo };
@@ -248,8 +251,8 @@ static void accept_step(struct shepherd *s)
 	steps->step[steps->n++] = step_new(fd);
 }
 
-/* Whether the file is sealed: its sender can no longer change it, and reading
- * it never waits. */
+/* Whether the file is a sealed memory file: its sender can no longer change it,
+ * and reading it never blocks. */
 static bool is_sealed(int fd)
 {
 	const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
@@ -305,8 +308,8 @@ static int64_t lost_grace(const struct shepherd *s)
 	                                         : LOST_GRACE_S;
 }
 
-/* Serve a client of the allocation. If the job is kept, no client has to hold
- * it; the client just gets the variables. */
+/* Serve a client of the allocation. If the allocation is kept without a client,
+ * this one only gets the variables. */
 static void own(struct shepherd *s, struct job_step *step)
 {
 	struct steps *steps = s->steps;
@@ -323,7 +326,8 @@ static void own(struct shepherd *s, struct job_step *step)
 	tell(step, json_pack("{s:o}", "env", allocation_env(s)));
 }
 
-/* The client has ended, or has vanished (status -1). */
+/* End the job, as the client that held it has ended, or has vanished (status
+ * -1). */
 static void release(struct shepherd *s, int status)
 {
 	if (s->ending)
@@ -495,8 +499,8 @@ static void begin(struct shepherd *s, struct job_step *step)
 	tell(step, json_pack("{s:I}", "step", (json_int_t)step->id));
 }
 
-/* Start waiting steps in order; only overlapping steps may overtake one that
- * waits. */
+/* Start waiting steps in order of arrival. While one has to wait, later ones
+ * wait, too, except steps with STEP_OVERLAP. */
 static void begin_waiting(struct shepherd *s)
 {
 	struct steps *steps = s->steps;

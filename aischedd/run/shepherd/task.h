@@ -7,32 +7,33 @@
 #include "aischedd/run/shepherd/shepherd.h"
 
 /*
- * Prepare files, credentials, cgroup, and start the processes; all or none. A
- * failure is a fault of the user or of the system.
+ * Prepare files, credentials and cgroup, and start the processes of all tasks.
+ * If one fails, all are ended; *ret_fault says whether the user or the system
+ * is at fault.
  */
 int tasks_start(struct shepherd *s, enum start_fault *ret_fault,
                 struct err *err);
 /*
- * Returns 1 once all tasks run the script, 0 while one does not yet. Fails with
- * the error of one of them, or if one takes too long: users can stop their
- * tasks before that, and files may be on a server that does not answer.
+ * Returns 1 once all tasks have called exec, 0 as long as one has not. Fails
+ * with the error of a task, or if a task takes too long: its user may have
+ * stopped it, or its files may be on a server that does not answer.
  */
 int tasks_started(struct shepherd *s, enum start_fault *ret_fault,
                   struct err *err);
 /* Start one more task, or a failed one again. If it fails, the job goes on
  * without it. */
 int task_start(struct shepherd *s, uint32_t i, struct err *err);
-/* Kill it if it missed the deadline of its exec. */
+/* Kill the task if it has not called exec by its deadline. */
 void task_check(struct task *t, int64_t now);
-/* Returns 1, and why, if it could not become the script; else 0. */
+/* Returns 1, with *err set, if the task could not exec the script; else 0. */
 int task_report(struct task *t, struct err *err);
-/* Undo, in a process that becomes a task, what it inherits from the shepherd:
- * OOM score, signal mask, limits. */
+/* Undo, in a process that becomes a task, what it inherited from the shepherd:
+ * OOM score, signal mask, rlimits. */
 void task_reset_oom_score(void);
 void task_unblock_signals(void);
 void task_limits(struct shepherd *s);
 
-/* Write a line of ours to each stderr of the job. */
+/* Write a line "aischedd: error: ..." to each stderr file of the job. */
 void tasks_say(struct shepherd *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

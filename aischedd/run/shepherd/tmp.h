@@ -1,9 +1,9 @@
 /*
  * tmp.h - the temporary folder of an attempt
  *
- * It is in the configured tmp_dir, away from the daemon's database, whose disk
- * a job must not fill. A link "tmp" in the attempt's own folder, made first,
- * says where it is, so that it can be removed.
+ * The folder is in the configured tmp_dir, so that a job cannot fill the disk
+ * of the daemon's database. A symbolic link "tmp" in the attempt's own folder,
+ * made before it, points to it, so that it is found and removed after a crash.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_TMP_H
 #define AISCHEDD_RUN_SHEPHERD_TMP_H
@@ -14,13 +14,14 @@
 #include "libcommon/err.h"
 
 /*
- * Make path, for us alone, and the link to it in dirfd. Returns a descriptor of
- * the folder, with a lock that keeps systemd-tmpfiles away.
+ * Make the folder path, which only our user may enter, and the link to it in
+ * dirfd. Returns a descriptor of the folder with a lock on it, which keeps
+ * systemd-tmpfiles from removing old files there.
  */
 int tmp_make(int dirfd, const char *path, struct err *err);
 
-/* Remove at most this many of its files, and finally the link. Returns as
- * tree_remove() does. */
+/* Remove at most this many files of the folder; if none is left, the link, too.
+ * Returns true if another call can remove more. */
 bool tmp_remove(int dirfd, size_t most);
 
 #endif

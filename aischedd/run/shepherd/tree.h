@@ -1,8 +1,9 @@
 /*
  * tree.h - remove a folder and everything in it
  *
- * A folder that is not empty is moved up, directly below the one to be removed;
- * so any depth takes two open files, and each folder is moved at most once.
+ * A subfolder that is not empty is first moved up, directly below the folder to
+ * be removed. So a tree of any depth needs only two open files, and each folder
+ * is moved at most once.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_TREE_H
 #define AISCHEDD_RUN_SHEPHERD_TREE_H

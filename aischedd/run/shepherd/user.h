@@ -6,8 +6,8 @@
 
 #include "aischedd/run/shepherd/shepherd.h"
 
-/* Find groups and home of the user. Fails if this process cannot become that
- * user. */
+/* Find groups, home and shell of the user. Fails if this process cannot become
+ * that user. */
 int user_find(struct shepherd *s, enum start_fault *ret_fault, struct err *err);
 mode_t user_umask(const struct shepherd *s);
 /* Become the user for good, in the process that becomes a task. */

@@ -6,10 +6,11 @@
 
 #include "aischedd/run/shepherd/env.h"
 
-/* Returns the number of processes: one for each task, or one for all. */
+/* Returns how many processes the shepherd starts: one for each task, or one for
+ * all of them. */
 uint32_t env_nprocs(const struct run_job *job);
 
-/* All names that the table can set, NULL-terminated. */
+/* Returns all names that the table of variables can set, NULL-terminated. */
 const char *const *env_names(void);
 
 /* Call fn for each variable that is set for this process. */

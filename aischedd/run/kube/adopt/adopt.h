@@ -1,13 +1,14 @@
 /*
  * adopt.h - Jobs that others made with kubectl
  *
- * Such a Job is offered to the daemon, which makes a job of it, and is then
- * claimed with labels that name the daemon and the job. To run it, it is
- * unsuspended and its pods are bound to the nodes of the plan; to stop it, it
- * is suspended. Its owner decides: deleting the Job cancels the job, suspending
- * it puts the job back into the queue.
+ * The runner offers such a Job to the daemon (RUN_ADOPT), which makes a job of
+ * it. Then the runner claims the Job with labels that name the daemon and the
+ * job. To start the job, it unsuspends the Job and binds the pods to the nodes
+ * of the plan; to stop it, it suspends the Job. The owner stays in control:
+ * deleting the Job cancels the job, suspending it requeues the job.
  *
- * As with our own Jobs, each step compares what is wanted with what is there.
+ * As with our own Jobs, each step compares what is wanted with what the cluster
+ * has, and makes the calls that bring the two together.
  */
 #ifndef AISCHEDD_RUN_KUBE_ADOPT_ADOPT_H
 #define AISCHEDD_RUN_KUBE_ADOPT_ADOPT_H
@@ -31,15 +32,17 @@ struct kube;
 struct kube_adoptee {
 	struct kube *kube;
 	struct kube_foreign at; /* owns its strings */
-	bool seen;              /* 0: only the daemon has named it */
+	bool seen; /* a watch has reported it; false: only adopt() named it */
+	/* gone: it was deleted; marked: not yet seen in the list being read */
 	bool gone, marked;
-	/* the object to offer; NULL: taken, or not to be offered */
+	/* the object to offer; NULL: it has become a job */
 	json_t *obj;
-	int64_t offered_ms; /* 0: not in its present version */
-	bool offering;
-	char *refused; /* why it was refused, or NULL */
-	char *asks;    /* what it asked for when last seen suspended, or NULL */
-	uint64_t job;  /* 0: not taken */
+	int64_t offered_ms; /* when obj was offered; 0: not yet */
+	bool offering;      /* inside the call that offers it */
+	char *refused;      /* why the daemon refused it, or NULL */
+	/* its request as text, when last seen suspended; or NULL */
+	char *asks;
+	uint64_t job; /* 0: it is not a job yet */
 	enum job_state state;
 	bool withdrawn;               /* RUN_WITHDRAWN was told */
 	unsigned asking[ADOPT_KINDS]; /* ask.c */
@@ -49,8 +52,8 @@ struct kube_adoptee {
 };
 
 struct kube_adoption {
-	struct map by_uid; /* all */
-	struct map by_job; /* those that are jobs, by job */
+	struct map by_uid; /* all, by the uid of the Job */
+	struct map by_job; /* those that have become jobs, by the job's id */
 	TAILQ_HEAD(, adopt_call) calls;
 };
 
@@ -59,7 +62,7 @@ void kube_adopt_seen(struct kube *kube, json_t *obj, bool deleted);
 void kube_adopt_news(struct kube *kube, enum kube_news news);
 void kube_adopt_free(struct kube *kube);
 
-/* Compare, and act. May free it. */
+/* Offer the Job, or make the calls that it needs now. May free it. */
 void kube_adopt_step(struct kube_adoptee *j);
 void kube_adopt_step_all(struct kube *kube);
 
@@ -67,14 +70,14 @@ void kube_adopt_step_all(struct kube *kube);
 struct kube_adoptee *kube_adopt_find(struct kube *kube, const char *owner);
 struct kube_adoptee *kube_adopt_of(struct kube *kube, uint64_t job);
 
-/* Note what the object says, unless that is older than what is known. */
+/* Update j->at from the object, unless the object is older. */
 void kube_adopt_look(struct kube_adoptee *j, json_t *obj);
 bool kube_adopt_is_over(const struct kube_adoptee *j);
 
-/* Write our claim on the object; returns true if it is already there. */
+/* Add labels that claim the Job for us. Returns true if it has them already. */
 bool kube_adopt_claim(struct kube_adoptee *j);
 
-/* Tell the daemon; fills in job and attempt. */
+/* Pass the event to the daemon; fills in job and attempt. */
 void kube_adopt_tell(struct kube_adoptee *j, struct run_event *ev);
 
 /* See runner_ops. */

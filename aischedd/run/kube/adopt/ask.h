@@ -12,21 +12,22 @@ struct kube_adopt_pod;
 struct kube_adoptee;
 
 enum kube_adopt_kind {
-	ADOPT_CLAIM,
-	ADOPT_RESUME,
+	ADOPT_CLAIM,  /* label the Job as ours */
+	ADOPT_RESUME, /* unsuspend the Job */
 	ADOPT_SUSPEND,
-	ADOPT_EXPIRE, /* fail it: its time limit has passed */
+	ADOPT_EXPIRE, /* make the Job fail, as its time limit has passed */
 	ADOPT_DELETE,
-	ADOPT_VOLUME, /* say where the volume of a claim shall be made */
-	ADOPT_BIND,   /* bind a pod; the others below are about pods, too */
+	ADOPT_VOLUME, /* set the node for which a claim's volume is made */
+	ADOPT_BIND,   /* bind a pod */
 	ADOPT_FORCE,  /* delete a pod without waiting for its node */
 	ADOPT_KINDS
 };
 
-/* Whether a call about it is not answered yet. */
+/* Whether a call about the Job or its pods is not answered yet. */
 bool kube_adopt_ask_is_open(const struct kube_adoptee *j);
 
-/* Make a call unless one of that kind is unanswered; takes the body. */
+/* Make a call about the Job, unless one of that kind is unanswered; takes the
+ * body. */
 void kube_adopt_ask(struct kube_adoptee *j, enum kube_adopt_kind kind,
                     json_t *body);
 void kube_adopt_ask_pod(struct kube_adopt_pod *p, enum kube_adopt_kind kind,

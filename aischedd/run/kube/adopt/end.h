@@ -1,5 +1,5 @@
 /*
- * end.h - take down a Job that others made; tell how it ended
+ * end.h - stop a Job that others made; report how it ended
  */
 #ifndef AISCHEDD_RUN_KUBE_ADOPT_END_H
 #define AISCHEDD_RUN_KUBE_ADOPT_END_H
@@ -10,26 +10,32 @@
 
 struct kube_adoptee;
 
-/* Whether it is stopped, cannot start, or cannot go on. */
+/* Whether its attempt is to end: stop() was called, or the attempt could not
+ * start or cannot continue. */
 bool kube_adopt_end_is_due(const struct kube_adoptee *j);
 
-/* Note that it cannot start, or go on; the first reason counts. */
+/* Note that the attempt cannot start or, if it has started, cannot continue.
+ * Only the first reason is kept. */
 void kube_adopt_end_fail(struct kube_adoptee *j, enum start_fault whose,
                          const char *text);
 
-/* Suspend its Job, or delete it. */
+/* Begin to save the logs, then suspend the Job; delete it if the job was
+ * cancelled or missed its deadline; make it fail if it exceeded its time limit.
+ */
 void kube_adopt_end_take_down(struct kube_adoptee *j);
 
-/* Delete for good the pods whose end no kubelet will report. */
+/* Delete pods that nothing else will end: those whose node is gone, those whose
+ * deletion takes too long, and those whose Job was deleted without them. */
 void kube_adopt_end_fence(struct kube_adoptee *j);
 
-/* Keep the logs of its pods that are being deleted, or of all. */
+/* Save the logs of those of its pods that are being deleted or, with all, of
+ * all its pods. */
 void kube_adopt_end_keep(struct kube_adoptee *j, bool all);
 
-/* Whether the logs of its pods are kept, or cannot be. */
+/* Whether the logs of all its pods are saved, or cannot be; saves them. */
 bool kube_adopt_end_is_kept(struct kube_adoptee *j);
 
-/* Tell the last event of the attempt: nothing of it runs, and nothing will. */
+/* Report the last event of the attempt, of which no pod runs any longer. */
 void kube_adopt_end_tell(struct kube_adoptee *j);
 
 #endif

@@ -23,14 +23,15 @@ struct kube_adopt_pod {
 	bool marked;                  /* not yet seen in the list being read */
 	bool gone;                    /* deleted; kept for its outcome */
 	bool former;                  /* of an earlier attempt */
-	bool counted;                 /* counted as use of its node by others */
-	bool binding, forced;         /* calls made and not refused */
-	int64_t gone_ms; /* when its deletion was first seen; 0: never */
+	bool counted;                 /* its use counts as use by others */
+	bool binding, forced; /* we bound or deleted it, and were not refused */
+	int64_t gone_ms;      /* when its deletion was first seen; 0: never */
 };
 
 TAILQ_HEAD(kube_adopt_pods, kube_adopt_pod);
 
-/* Take the pod if it belongs to such a Job; else return false. */
+/* Handle what the watch reports of a pod if its Job is an adoptee; takes pod.
+ * Else returns false. */
 bool kube_adopt_pod_seen(struct kube *kube, struct kube_pod *pod, bool deleted);
 void kube_adopt_pod_news(struct kube *kube, enum kube_news news);
 void kube_adopt_pod_free(struct kube_adopt_pod *p);
@@ -41,10 +42,11 @@ struct kube_adopt_pod *kube_adopt_pod_find(struct kube_adoptee *j,
 bool kube_adopt_pod_is_alive(const struct kube_adopt_pod *p);
 bool kube_adopt_pod_any_alive(const struct kube_adoptee *j);
 
-/* Assign free slots to its pods. */
+/* Free the slots of pods that are over, and assign free slots to other pods. */
 void kube_adopt_pod_deal(struct kube_adoptee *j);
 
-/* Count its nodes as used by others while no attempt accounts for them. */
+/* Count the resources of its pods as used by others, as long as no attempt
+ * accounts for them. */
 void kube_adopt_pod_count(struct kube_adoptee *j);
 
 #endif

@@ -128,7 +128,8 @@ static bool volumes_are_ready(struct kube_adoptee *j)
 	return state == CLAIMS_READY;
 }
 
-/* Bind pods: at the start all or none, later each one when it appears. */
+/* Bind the pods: at the start all at once, or none; later each when it appears.
+ */
 static void bind_all(struct kube_adoptee *j)
 {
 	struct kube_adopt_run *run = &j->run;
@@ -171,7 +172,7 @@ static void check_started(struct kube_adoptee *j)
 	                                        .time = last_start(j) });
 }
 
-/* Returns why the first pod that does not run waits, in its own words. */
+/* Returns why the first pod that does not run waits, as its status says. */
 static const char *first_wait(const struct kube_adoptee *j)
 {
 	const struct kube_adopt_pod *p;

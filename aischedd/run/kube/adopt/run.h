@@ -1,5 +1,5 @@
 /*
- * run.h - an attempt of a job that others made
+ * run.h - an attempt of an adopted Job
  */
 #ifndef AISCHEDD_RUN_KUBE_ADOPT_RUN_H
 #define AISCHEDD_RUN_KUBE_ADOPT_RUN_H
@@ -17,12 +17,12 @@ struct kube_adopt_pod;
 struct kube_adoptee;
 struct kube_keep;
 
-/* A place for a pod, and for its successors. */
+/* A task of the plan: its node, and the pod that runs it or a replacement. */
 struct kube_adopt_slot {
 	char *node;
 	struct kube_adopt_pod *pod; /* NULL: free */
 	bool ran;                   /* one of its pods has run */
-	bool failed;                /* the start failed because of it */
+	bool failed;                /* the start failed because of its pod */
 };
 
 struct kube_adopt_run {
@@ -30,27 +30,27 @@ struct kube_adopt_run {
 	bool ordered;     /* start() was called: its nodes are known */
 	struct kube_adopt_slot *slot;
 	uint32_t nslots;
-	struct kube_amount most; /* requested for each pod */
+	struct kube_amount most; /* what the job requests for each pod */
 	char *mount;             /* its volume claims, or NULL */
 	uint32_t refusals;       /* as in struct kube_orders */
 	char *wait;              /* what its volumes wait for, or NULL */
 	int64_t grace_s;
 	int64_t since_ms; /* when it began */
-	bool on;          /* the Job was seen unsuspended */
+	bool on;          /* the watch has reported the Job as not suspended */
 	bool started;     /* RUN_STARTED was told */
 	bool stop;        /* stop() was called */
 	enum stop_why why;
-	int64_t stop_ms;  /* when it was first taken down; 0: never */
-	struct err fault; /* why it cannot start; code 0: it can */
-	enum start_fault whose;
-	char *lost;             /* why it cannot go on, or NULL */
+	int64_t stop_ms;        /* when we began to stop it; 0: never */
+	struct err fault;       /* why it could not start; code 0: it could */
+	enum start_fault whose; /* who is at fault for that */
+	char *lost;             /* why it cannot continue, or NULL */
 	bool taken_back;        /* RUN_TAKEN_BACK was told */
-	struct kube_keep *keep; /* its logs; NULL: none read yet */
-	bool over;              /* its last event was told */
+	struct kube_keep *keep; /* saves its logs; NULL: not begun */
+	bool over;              /* the daemon got its last event */
 };
 
-/* See runner_ops; start() serves resize(), too. Return false if others did not
- * make the job. */
+/* See runner_ops; kube_adopt_run_start() serves start() and resize(). Return
+ * false, and do nothing, if the job was not made from an adopted Job. */
 bool kube_adopt_run_start(struct kube *kube, const struct run_job *job);
 bool kube_adopt_run_stop(struct kube *kube, uint64_t job, uint32_t attempt,
                          enum stop_why why, int64_t grace);

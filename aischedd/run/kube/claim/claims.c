@@ -15,8 +15,8 @@ struct seen {
 	char *name;
 	json_t *obj;
 	bool marked; /* not yet seen in the list being read */
-	bool gone;   /* a claim that is gone, still to be told */
-	char *told;  /* a claim: what the daemon was told; NULL: nothing */
+	bool gone;   /* deleted, but the daemon is not told yet */
+	char *told;  /* of a claim: what the daemon was told; NULL: nothing */
 	uint32_t refusals; /* a claim: how often the cluster failed to make its
 	                      volume */
 };
@@ -45,7 +45,8 @@ static void seen_free(struct seen *seen)
 
 /* --- news ----------------------------------------------------------------- */
 
-/* A provisioner that cannot make a volume on a node removes the annotation. */
+/* Count it if a provisioner could not make the volume on the chosen node: then
+ * it removes the annotation. */
 static void count_refusal(struct seen *seen, const json_t *obj)
 {
 	struct kube_claim_said was, is;
@@ -105,8 +106,8 @@ void kube_claims_news(struct kube *kube, int what, enum kube_news news,
 
 /* --- where a claim can be mounted ----------------------------------------- */
 
-/* Where one claim can be mounted. text: if no, the reason; else the nodes, each
- * followed by a comma. */
+/* Where one claim can be mounted. no: nowhere now, and text is the reason; else
+ * text is the nodes, each followed by a comma. */
 struct reach {
 	bool no, anywhere;
 	enum volume_share share;
@@ -201,7 +202,8 @@ static void reach_unbound(struct kube *kube, const struct kube_claim_said *c,
 		            json_object_get(class, "allowedTopologies"), ret);
 }
 
-/* Count pods of others that mount it; the daemon knows those of our jobs. */
+/* Take into account pods of others that mount the claim; the daemon itself
+ * knows which of our jobs do. */
 static void reach_with_others(struct kube *kube,
                               const struct kube_claim_said *c,
                               struct reach *ret)
@@ -309,7 +311,8 @@ static void drop(struct kube *kube, struct map *map)
 	free(gone);
 }
 
-/* Whether all claims have been listed; else say once why not. */
+/* Whether all claims have been listed. If that is impossible, tell the daemon
+ * the reason once. */
 static bool is_listed(struct kube *kube)
 {
 	struct kube_claims *c = &kube->claims;
@@ -391,7 +394,8 @@ static enum kube_claims_state look_one(struct kube *kube, struct seen *seen,
 	return volume ? CLAIMS_READY : CLAIMS_WAIT;
 }
 
-/* Returns the next claim in text, which is cut; NULL: there is none. */
+/* Returns the name of the next volume claim in a list as of --mount, which is
+ * cut into words; NULL: there is none. */
 static char *next_claim(char **rest)
 {
 	char *word;

@@ -1,11 +1,13 @@
 /*
- * claims.h - volume claims: where they can be mounted; making their volumes
+ * claims.h - volume claims: where they can be mounted, and having their volumes
+ * made
  *
- * Fed by the watches of PersistentVolumeClaims, PersistentVolumes and
- * StorageClasses. Once a tick the daemon is told of each claim whose state has
- * changed. A claim without a volume whose StorageClass waits for the first
- * consumer gets the node of the plan as an annotation. Its provisioner makes
- * the volume there; after that the pods are bound.
+ * The watches of PersistentVolumeClaims, PersistentVolumes and StorageClasses
+ * report here. Once a tick the daemon is told of each claim whose state has
+ * changed. If a claim has no volume because its StorageClass waits for the
+ * first consumer, a start writes the node of the plan to the claim as an
+ * annotation, which makes the provisioner create the volume for that node. Then
+ * the pods are bound.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLAIM_CLAIMS_H
 #define AISCHEDD_RUN_KUBE_CLAIM_CLAIMS_H
@@ -22,50 +24,51 @@ struct kube;
 
 struct kube_claims {
 	struct map claims, volumes, classes; /* by name */
-	bool changed;     /* the daemon is to be told of changes, */
-	bool at_once;     /* before anything starts */
+	bool changed;     /* kube_claims_tell() has something to tell */
+	bool at_once;     /* ... and must do so before any job starts */
 	bool listed;      /* the daemon was told that it knows all claims */
-	struct err blind; /* as told; code 0: claims can be watched */
+	struct err blind; /* why claims cannot be watched, as the daemon was
+	                     told; code 0: they can */
 };
 
-/* what: SEE_CLAIMS, SEE_VOLUMES or SEE_CLASSES. */
+/* Handle what a watch reports: SEE_CLAIMS, SEE_VOLUMES or SEE_CLASSES. */
 void kube_claims_news(struct kube *kube, int what, enum kube_news news,
                       json_t *obj);
 
-/* Look at the claims again: a node has appeared or changed, or a pod that
- * mounts a claim. */
+/* Make the next tick look at all claims again. Call it when a node, or a pod
+ * that mounts a claim, has appeared or changed. */
 void kube_claims_touch(struct kube *kube);
 
-/* Tell the daemon what has changed. */
+/* Tell the daemon of the claims that have changed. */
 void kube_claims_tell(struct kube *kube);
 
 enum kube_claims_state {
-	CLAIMS_READY,
-	CLAIMS_ASK,    /* say for which node a volume shall be made */
-	CLAIMS_WAIT,   /* wait for that */
-	CLAIMS_REFUSED /* the volume was not made, or is on another node */
+	CLAIMS_READY,  /* all volumes reach the nodes */
+	CLAIMS_ASK,    /* write to a claim the node for its volume */
+	CLAIMS_WAIT,   /* wait until a volume is made */
+	CLAIMS_REFUSED /* a volume could not be made, or cannot reach a node */
 };
 
-/* The next step of a start. */
+/* What a start must do next about its claims. */
 struct kube_claims_next {
-	const char *claim, *uid, *node; /* borrowed */
-	/* refusals of all its claims, since they were made */
+	const char *claim, *uid, *node; /* for CLAIMS_ASK; borrowed */
+	/* how often provisioners failed to make the volumes of its claims */
 	uint32_t refusals;
-	char text[512]; /* unless it is ready */
+	char text[512]; /* why the claims are not ready */
 };
 
 /*
- * Look whether the claims of --mount have volumes that reach these nodes.
- * refusals: UINT32_MAX in the first call of a start, then ret->refusals of that
- * call.
+ * Look whether the volume claims in `mount` (as in --mount) have volumes that
+ * can be mounted on these n nodes. refusals: UINT32_MAX in the first call of a
+ * start, then the ret->refusals of that call.
  */
 enum kube_claims_state kube_claims_look(struct kube *kube, const char *mount,
                                         const char *const *node, uint32_t n,
                                         uint32_t refusals,
                                         struct kube_claims_next *ret);
 
-/* Take over a claim as the answer to a PATCH shows it, so that nobody asks
- * again before the watch brings the same. */
+/* Handle the claim that a PATCH returned, so that the PATCH is not repeated
+ * before the watch reports the change. */
 void kube_claims_answered(struct kube *kube, json_t *obj);
 void kube_claims_free(struct kube_claims *claims);
 

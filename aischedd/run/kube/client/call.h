@@ -32,15 +32,15 @@ struct kube_call {
 	void *arg;
 
 	struct event *timer; /* for deadline, rest or silence */
-	int64_t due_ms;      /* its place among the other ranks */
-	int64_t until_ms;    /* 0: no deadline; guarded: as of the last look */
+	int64_t due_ms;      /* orders it among the calls of all ranks */
+	int64_t until_ms;    /* 0: no deadline; guarded: as last asked */
 	unsigned tries;
 	bool renewed;    /* credentials were renewed once for this call */
 	struct err last; /* error of the last try; code 0: no try yet */
 
 	/* The current try. */
 	struct kube_transfer transfer;
-	struct kube_socket *socket; /* that it opens; NULL: it opens none */
+	struct kube_socket *socket; /* the WebSocket that it opens, or NULL */
 	int64_t started_ms;
 	uint64_t badge; /* the value of http->badge when it was sent */
 	struct buf in;
@@ -64,13 +64,14 @@ void kube_call_set_timer(struct kube_call *call,
 /* Note that the server has answered the try. */
 void kube_call_heard(struct kube_call *call);
 
-/* End the try, with any result. */
+/* End the current try, whatever its result. */
 void kube_call_land(struct kube_call *call);
 
 /* Take it out of the list it is in. */
 void kube_call_leave(struct kube_call *call);
 
-/* Whether its time is up; asks the guard, which may meanwhile allow more. */
+/* Whether its deadline has passed. For a guarded call, asks the guard again,
+ * which may allow more time by now. */
 bool kube_call_is_late(struct kube_call *call);
 
 /* Tell the caller and free the call, which is in no list. */

@@ -28,8 +28,8 @@ void kube_curl_free(
     struct kube_curl *kc); /* all transfers must be removed before */
 
 void kube_curl_add(struct kube_curl *kc, CURL *easy);
-/* Call its write function, which has returned CURL_WRITEFUNC_PAUSE, again;
- * perhaps at once. */
+/* Resume a transfer whose write function returned CURL_WRITEFUNC_PAUSE; libcurl
+ * may call that function at once. */
 void kube_curl_resume(struct kube_curl *kc, CURL *easy);
 void kube_curl_remove(struct kube_curl *kc, CURL *easy);
 bool kube_curl_is_inside(const struct kube_curl *kc);

@@ -20,7 +20,7 @@ enum {
 const struct kube_limits kube_limits_default = {
 	.inflight = 16,
 	.try_ms = 30000,
-	.file_ms = 3000, /* short, because the Lease waits, too */
+	.file_ms = 3000, /* short: renewals of the Lease wait for it, too */
 	.plugin_ms = 30000,
 	.backoff_ms = 250,
 	.backoff_max_ms = 5000,
@@ -145,7 +145,7 @@ static bool may_go(const struct kube_http *http, const struct kube_call *call,
 		return http->nflying < bound + LEASE_EXTRA;
 	if (now < http->closed_until || now < http->busy_until)
 		return false;
-	/* One call tests whether the server is back. */
+	/* In trouble, one call at a time tests whether the server is back. */
 	if (http->failures && http->ntrying)
 		return false;
 	return call->silence_ms || http->nflying < bound;

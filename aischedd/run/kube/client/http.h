@@ -4,11 +4,12 @@
  * Requests wait in queues and go out a bounded number at a time; connections
  * are kept. When a server asks to slow down, is not ready or rejects the
  * credentials, all requests are held back. Tries that may succeed later are
- * repeated, so that callers see answers. An unreachable server, a refused
- * certificate, lost credentials and an unreadable kubeconfig are one trouble
- * for all: told once, tested again by one request at a time, over when it is
- * mended. Files are read again whenever something is wrong, and every minute;
- * as long as that takes too long or fails, what was read before stays in force.
+ * repeated, so that callers get the server's answer. If the server cannot be
+ * reached, or if the certificate, the credentials or the kubeconfig cannot be
+ * used, all requests are held back: fn is told the reason once, and one request
+ * at a time tests whether the server works again. The kubeconfig and its files
+ * are read again whenever something is wrong, and every minute; if reading
+ * fails or takes too long, the configuration read before stays in use.
  *
  * A POST may reach the server although its answer is lost, and is sent again:
  * give objects names, and decide what EEXIST means.
@@ -37,7 +38,7 @@ struct kube_call;
  */
 enum kube_rank {
 	KUBE_START, /* Job, Secret, Binding */
-	KUBE_STOP,  /* what frees room: preemption, cancel */
+	KUBE_STOP,  /* what frees resources: preemption, cancel */
 	KUBE_LEASE, /* goes out at once, even in trouble */
 	KUBE_READ,  /* lists, logs */
 	KUBE_CLEAN, /* deletion of objects of ended jobs */

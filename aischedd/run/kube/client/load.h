@@ -1,8 +1,8 @@
 /*
  * load.h - read a kubeconfig, and the files it names, beside the loop
  *
- * They may lie on a network disk whose server is down, which holds up whoever
- * reads them. A thread of its own does it; one that is late goes on.
+ * These files may be on a network disk whose server is down, so that reading
+ * them blocks. So a thread reads them; it continues even after its deadline.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_LOAD_H
 #define AISCHEDD_RUN_KUBE_CLIENT_LOAD_H

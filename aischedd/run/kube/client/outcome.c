@@ -1,4 +1,4 @@
-/* outcome.c - judge a try of a call: answer, or try again */
+/* outcome.c - decide after each try of a call: answer, or try again */
 #include "aischedd/run/kube/client/outcome.h"
 
 #include <errno.h>
@@ -135,7 +135,7 @@ static void refuse_stranger(struct kube_call *call, const struct err *said)
 	retry(call, 401, "Unauthorized", &err);
 }
 
-/* Whether the node did not answer, rather than the server. */
+/* Whether it was the node that did not answer, not the API server. */
 static bool is_silent(const struct kube_call *call, CURLcode code)
 {
 	return call->relayed && code == CURLE_OPERATION_TIMEDOUT;

@@ -1,5 +1,5 @@
 /*
- * outcome.h - judge a try of a call: answer, or try again
+ * outcome.h - decide after each try of a call: answer the caller, or try again
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_OUTCOME_H
 #define AISCHEDD_RUN_KUBE_CLIENT_OUTCOME_H
@@ -12,8 +12,8 @@ struct kube_call;
 /* Handle the result of libcurl for a call in flight. */
 void kube_outcome_tried(struct kube_call *call, CURLcode code);
 
-/* Likewise for one that was to open a socket, and got this HTTP status; what is
- * in call->in explains it. wait_ms: the pause that is asked for, or 0. */
+/* Handle the refusal of a WebSocket with this HTTP status; call->in has the
+ * body of the answer. wait_ms: the pause that the server asks for, or 0. */
 void kube_outcome_refused(struct kube_call *call, int status, int64_t wait_ms);
 
 #endif

@@ -31,8 +31,8 @@ struct kube_socket {
 	void *arg;
 	char *protocols;
 	struct kube_call *call; /* NULL: it is open */
-	/* For this connection alone: in a pool of connections libcurl might
-	 * close it as one that is idle. */
+	/* A libcurl handle for this connection only: libcurl might close the
+	 * connection as idle if it were in the pool of the other calls. */
 	struct kube_curl *curl;
 	struct kube_transfer transfer; /* the call's, until it is open */
 	CURLcode code;                 /* how the connecting went */
@@ -99,7 +99,7 @@ void kube_socket_close(struct kube_socket *s)
 		socket_free(s);
 }
 
-/* Tell the user that it is over, and free it when nothing uses it. */
+/* Call the user's end(), and free the socket when nothing uses it. */
 static void end(struct kube_socket *s, const struct err *err)
 {
 	if (s->closed)
@@ -196,7 +196,8 @@ static void add_frame(struct kube_socket *s, enum kube_opcode opcode,
 {
 	uint8_t mask[4];
 
-	/* It hides nothing: it keeps proxies from being fooled. */
+	/* The mask need not be secret: it only keeps proxies from taking the
+	 * data for HTTP. */
 	if (getrandom(mask, sizeof(mask), GRND_NONBLOCK) < 0)
 		memset(mask, 0, sizeof(mask));
 	kube_frame_add(&s->unsent, opcode, mask, data, len);
@@ -308,7 +309,9 @@ static void ask(struct kube_socket *s)
 	flush(s);
 }
 
-/* The call has done its part. Bytes behind the head are frames. */
+/* The handshake has succeeded: end the call. Bytes after the headers are
+ * frames.
+ */
 static void open_up(struct kube_socket *s, const char *protocol)
 {
 	struct kube_call *call = s->call;
@@ -354,7 +357,7 @@ static void refuse(struct kube_socket *s, int code)
 	kube_outcome_refused(call, code, wait_ms);
 }
 
-/* Returns whether all of a refusal is here. */
+/* Whether the whole body of a refusal has arrived. */
 static bool is_whole(const struct kube_socket *s, bool closed)
 {
 	size_t n;
@@ -452,8 +455,8 @@ static int on_control(enum kube_opcode opcode, const void *data, size_t len,
 	return 0;
 }
 
-/* Returns whether there may be more: bytes that TLS has read already do not
- * make the descriptor readable. */
+/* Read once; returns whether to read again at once: TLS may have buffered
+ * bytes, for which the descriptor does not become readable. */
 static bool read_some(struct kube_socket *s)
 {
 	char piece[PIECE];

@@ -1,10 +1,11 @@
 /*
  * socket.h - a WebSocket to the API server, for commands in pods
  *
- * It is asked for as other calls are (http.h): in order of urgency, with the
- * same credentials, and once. Then the connection is its own. Little is held:
- * a message is passed on in the parts in which it arrives, nothing is read
- * while it is paused, and whoever sends looks whether it is full.
+ * The request for it is a call as in http.h: it is sent in order of urgency,
+ * with the same credentials, but only once. Then the socket has a connection of
+ * its own. Little is buffered: a message is passed on in the parts in which it
+ * arrives, nothing is read while the socket is paused, and senders must check
+ * kube_socket_is_full().
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_SOCKET_H
 #define AISCHEDD_RUN_KUBE_CLIENT_SOCKET_H

@@ -35,7 +35,7 @@ struct kube_watch {
 	struct event *timer; /* for the next step */
 	enum step step;
 	bool whole;    /* list without pages: a page was too old */
-	char *version; /* resourceVersion from which to go on */
+	char *version; /* resourceVersion from which to watch */
 	char *next;    /* token of the next page */
 	unsigned bad;  /* failed steps in a row */
 
@@ -153,8 +153,8 @@ static int on_event(json_t *event, void *arg, struct err *err)
 	return 0; /* BOOKMARK */
 }
 
-/* Announce a reset, with the first answer of a list: all objects known so far
- * are in doubt. */
+/* Send KUBE_RESET when the first answer of a list arrives: objects known so far
+ * may not exist any longer. */
 static int begin_list(struct kube_watch *w)
 {
 	if (w->step != STEP_LIST || w->got)

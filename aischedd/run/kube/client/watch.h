@@ -1,9 +1,10 @@
 /*
  * watch.h - list and watch all objects of one kind
  *
- * Lists in pages, then watches from there on, for ever: a watch that ends, is
- * cut off, falls silent or is too old continues or restarts by itself. Objects
- * are handed over one at a time and not kept here. The receiver should: at
+ * Lists all objects in pages, then watches for changes, for ever: if the watch
+ * ends, is cut off, falls silent or is too old, it continues or lists again by
+ * itself. Objects are passed on one at a time and not stored. The receiver
+ * should: at
  * KUBE_RESET mark all it has; at KUBE_ADDED and KUBE_MODIFIED replace or add
  * (the same object may come again) and unmark; at KUBE_DELETED remove; at
  * KUBE_SYNCED remove all that are still marked. Between a reset and its sync it
@@ -39,7 +40,7 @@ struct kube_watch_spec {
 	unsigned page;    /* objects in one answer of a list */
 	size_t max;       /* bytes of one object */
 	int64_t silence_ms;
-	int64_t renew_s; /* a watch ends after once to twice this time */
+	int64_t renew_s; /* a watch is renewed after 1 to 2 times this */
 	kube_watch_fn *fn;
 	void *arg;
 };
@@ -52,8 +53,8 @@ struct kube_watch;
 /* http must outlive it; spec is copied. Does not fail. */
 struct kube_watch *kube_watch_new(struct kube_http *http,
                                   const struct kube_watch_spec *spec);
-/* Returns for how many ms the server has told nothing, not even that there is
- * no news; -1: it never has. */
+/* Returns for how many ms the server has sent nothing, not even a bookmark; -1:
+ * it has never sent anything. */
 int64_t kube_watch_silent_ms(const struct kube_watch *watch);
 void kube_watch_free(struct kube_watch *watch); /* NULL is allowed */
 

@@ -251,7 +251,7 @@ static void mark(struct kube *kube)
 		claim->marked = true;
 }
 
-/* with: also those that were seen. */
+/* Drop the claims that are marked or, with `with`, all. */
 static void drop(struct kube *kube, bool with)
 {
 	struct map *claims = &kube->devices.claims;

@@ -1,14 +1,18 @@
 /*
  * devices.h - GPUs that a driver gives by claims (Dynamic Resource Allocation)
  *
- * Fed by the watches of ResourceSlices, ResourceClaims and DeviceClasses. A
- * node whose driver tells its GPUs in slices has each of them by name: the plan
- * chooses, and a claim makes the node obey. A GPU has one number as long as we
- * run, which its claims remember for the next daemon. A GPU is held if it is
- * not to be given to anybody: a claim of others has it, or one of ours whose
- * task is over; it is tainted or gone; or its node does not show all of its
- * slices. One that a task of ours has is not held: the daemon counts it as used
- * until that ends.
+ * The watches of ResourceSlices, ResourceClaims and DeviceClasses report here.
+ * If the driver of a node publishes its GPUs in ResourceSlices, each GPU has a
+ * name: the plan chooses GPUs, and a ResourceClaim makes the kubelet give a pod
+ * exactly these.
+ *
+ * A GPU has the same number on its node as long as the daemon runs; annotations
+ * of claims keep the number for the next daemon.
+ *
+ * A GPU is called held if the daemon must not plan with it: a claim of others
+ * has it, or a claim of ours whose task is over; it is tainted or gone; or not
+ * all slices of its node are known. A GPU that a running task of ours has is
+ * not held, as the daemon itself counts it as used until the task ends.
  */
 #ifndef AISCHEDD_RUN_KUBE_DEVICE_DEVICES_H
 #define AISCHEDD_RUN_KUBE_DEVICE_DEVICES_H
@@ -28,31 +32,33 @@ struct kube;
 struct kube_attempt;
 
 struct kube_devices {
-	struct map slices; /* by name */
-	struct map nodes;  /* by name */
-	struct map pools;  /* by name: the node */
+	struct map slices; /* ResourceSlices, by name */
+	struct map nodes;  /* nodes that have slices, by name */
+	struct map pools;  /* by name of a pool of devices: its node */
 	struct map claims; /* by namespace and name: struct kube_claimed */
-	struct map uses;   /* by pool and device */
+	struct map uses;   /* by pool and device: the claims that have it */
 	json_t *class;     /* the DeviceClass of the pool, or NULL */
-	bool known;        /* all slices and claims were listed */
-	uint64_t seq;      /* allocations seen */
-	struct buf lacks;
+	bool known;        /* kube_devices_known() was called */
+	uint64_t seq;      /* number of allocations seen so far */
+	struct buf lacks;  /* text of kube_devices_lacks() */
 };
 
-/* A claim of ours, or one that has devices of our driver. */
+/* A ResourceClaim that is ours, or that has devices. */
 struct kube_claimed {
 	char *namespace, *name, *uid, *version;
-	char *node, *gpus; /* ours: as annotated */
-	json_t *obj;       /* ours; else NULL */
-	json_t *reserved;
+	char *node, *gpus; /* of a claim of ours: its annotations */
+	json_t *obj;       /* the claim, if it is ours; else NULL */
+	json_t *reserved;  /* the pods for which it is reserved */
 	struct kube_owner owner;
 	uint32_t index;
 	bool ours, finalizer, allocated;
-	bool marked;     /* not yet seen in the list being read */
-	char *asked;     /* the version that we asked to change, or NULL */
-	uint64_t seq;    /* when its allocation was seen; 0: never */
+	bool marked;  /* not yet seen in the list being read */
+	char *asked;  /* the version that we asked to change; NULL: a newer one
+	                 was seen */
+	uint64_t seq; /* order in which allocations were seen; 0: it has none
+	               */
 	int64_t idle_ms; /* of a claim of ours: since when no task needs it; 0:
-	                    some task does */
+	                    a task does */
 	uint32_t n;
 	struct kube_claimed_gpu {
 		char *pool, *name;
@@ -65,30 +71,32 @@ struct kube_gpus {
 	const char *type; /* of all; NULL: not known, or several */
 	uint8_t numa[LIMIT_GPUS], link[LIMIT_GPUS];
 	bool numas_known;
-	uint64_t held;     /* bit i: GPU i is not to be given */
-	const char *drain; /* why nothing may start on the node; or NULL */
+	uint64_t held;     /* bit i: GPU i is held, as described above */
+	const char *drain; /* why no job may start on the node, or NULL */
 };
 
-/* what: SEE_SLICES, SEE_GRANTS or SEE_DEVICE_CLASSES. */
+/* Handle what a watch reports: SEE_SLICES, SEE_GRANTS or SEE_DEVICE_CLASSES. */
 void kube_devices_news(struct kube *kube, int what, enum kube_news news,
                        json_t *obj);
 
-/* Note that all slices and claims are known, or will not be. */
+/* Note that all slices and claims were listed, or cannot be listed; before,
+ * kube_devices_show() shows no GPUs. */
 void kube_devices_known(struct kube *kube);
 
-/* Returns false if the node does not give GPUs by claims. */
+/* Describe the GPUs that the node gives by claims. Returns false if its GPUs
+ * are given by a device plugin. */
 bool kube_devices_show(struct kube *kube, const char *node,
                        const struct kube_node_said *said,
                        struct kube_gpus *ret);
 
-/* Returns what keeps GPUs from being given, in words, or NULL. */
+/* Returns text on why GPUs of some nodes cannot be given, or NULL. */
 const char *kube_devices_lacks(struct kube *kube);
 
 /* Whether the node gives GPUs by claims. */
 bool kube_devices_has(const struct kube *kube, const char *node);
 
-/* Find devices of a node by their numbers. Returns false if one is not there.
- * Borrowed until slices change. */
+/* Find the devices of a node with these numbers, one bit each. Returns false if
+ * no slice shows one of them. The result is valid until slices change. */
 bool kube_devices_find(struct kube *kube, const char *node, uint64_t gpus,
                        struct kube_given *ret);
 
@@ -100,21 +108,22 @@ struct kube_claimed *kube_devices_claim(const struct kube *kube,
 uint64_t kube_devices_bits(const struct kube *kube,
                            const struct kube_claimed *claim);
 
-/* Returns another claim that has one of these devices, or NULL. before: only
- * one whose allocation was seen before this. */
+/* Returns a claim other than `mine` that has one of these devices, or NULL.
+ * Considers only claims whose seq is less than `before`. */
 const struct kube_claimed *kube_devices_rival(const struct kube *kube,
                                               const struct kube_given *given,
                                               const struct kube_claimed *mine,
                                               uint64_t before);
 
-/* Tell the daemon later which devices of an attempt are its own by now. */
+/* Make the runner tell the daemon soon which GPUs are held on the nodes of the
+ * attempt. Call it when the attempt takes or gives up devices. */
 void kube_devices_touch(struct kube_attempt *a);
 
-/* Tell the daemon now which of its devices are not free yet, after an attempt
- * has ended, lost tasks or got other devices. */
+/* Tell the daemon that now. Call it after an attempt has ended, lost tasks or
+ * got other devices, whose old ones may not be free yet. */
 void kube_devices_settle(struct kube_attempt *a);
 
-/* Take over a claim as the answer to a POST had it. */
+/* Handle the claim that a POST returned, unless the watch was faster. */
 void kube_devices_answered(struct kube *kube, json_t *obj);
 
 void kube_devices_free(struct kube *kube);

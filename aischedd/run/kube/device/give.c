@@ -134,7 +134,7 @@ static bool fill(struct kube_attempt *a, struct kube_slot *slot,
 
 	if (rival && rival->ours && rival->owner.job == a->id.job &&
 	    rival->owner.attempt == a->id.attempt)
-		return false; /* wait: another pod of it still has it */
+		return false; /* wait: another pod of the attempt has the GPU */
 	if (rival)
 		return fail(
 		    a, slot,

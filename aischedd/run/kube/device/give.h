@@ -1,11 +1,12 @@
 /*
- * give.h - make and fill the claims of an attempt, before its pods are bound
+ * give.h - give the pods of an attempt their GPUs by ResourceClaims
  *
- * Each pod that needs GPUs of a node that gives them by claims has a claim of
- * its own. The Job owns it, so it goes with the Job; the cluster takes the
- * devices back when the pod has ended. A Job of one pod names the claim in its
- * template. Pods of other Jobs ask for the class, and their status says which
- * claim it is.
+ * Before the pods are bound, each pod that needs GPUs of a node that gives them
+ * by claims gets a claim of its own, which is then allocated the GPUs of the
+ * plan. The Job owns the claim, so both are deleted together; the cluster takes
+ * the devices back when the pod has ended. A Job of one pod names the claim in
+ * its template. The pods of other Jobs request a resource of the DeviceClass,
+ * and we name the claim in the status of each pod.
  */
 #ifndef AISCHEDD_RUN_KUBE_DEVICE_GIVE_H
 #define AISCHEDD_RUN_KUBE_DEVICE_GIVE_H
@@ -20,26 +21,27 @@ struct kube_task;
 struct kube_answer;
 
 struct kube_gives {
-	bool by_claims; /* its GPUs are given so */
-	bool named;     /* its template names the claim */
+	bool by_claims; /* its GPUs are given by claims */
+	bool named;     /* the Job's template names the claim */
 };
 
-/* Decide how the attempt is given its GPUs; its slots are set. If some nodes
- * give them by claims and others do not, the start fails: returns false. */
+/* Decide whether the attempt gets its GPUs by claims; its slots must be set.
+ * Returns false, and makes the start fail, if its nodes differ in that, or if
+ * the cluster is too old for claims of several tasks. */
 bool kube_give_order(struct kube_attempt *a);
 
-/* Returns the devices for which the claim of that index was made; 0: there is
- * none. */
+/* Returns the GPUs for which the claim of that index was made, one bit each; 0:
+ * there is no claim. */
 uint64_t kube_give_found(const struct kube_attempt *a, uint32_t index);
 
-/* Find the devices of its slots after a restart. */
+/* Set the GPUs of its slots from its claims, after a restart of the daemon. */
 void kube_give_recall(struct kube_attempt *a);
 
-/* Do what is next for the claims of pods that can be bound. Returns whether all
- * of them have their devices. */
+/* Make the next calls about the claims of pods that can be bound. Returns
+ * whether all these pods have their GPUs. */
 bool kube_give_step(struct kube_attempt *a);
 
-/* The answer to one of these calls. */
+/* Handle the answer to one of these calls. */
 void kube_give_answered(struct kube_attempt *a, struct kube_task *task,
                         const struct kube_answer *answer);
 

@@ -26,7 +26,7 @@ struct seen_slice {
 
 /* A GPU that has a number. */
 struct numbered {
-	char *pool, *name;            /* NULL: nobody has the number */
+	char *pool, *name;            /* NULL: the number is free */
 	const struct kube_gpu *shown; /* NULL: no slice has it now */
 };
 
@@ -93,8 +93,8 @@ static void number(struct shown *node, uint32_t i, char *pool, char *name)
 		node->n = i + 1;
 }
 
-/* Returns the next device of "0=POOL/NAME,3=POOL/NAME", as parts of it; false
- * at the end, or at what is not one. */
+/* Parse the next device of "0=POOL/NAME,3=POOL/NAME"; the texts point into it.
+ * Returns false at the end, or if the text is malformed. */
 static bool next_gpu(const char **at, unsigned long *i, const char **pool,
                      size_t *pool_len, char **name)
 {
@@ -197,8 +197,8 @@ static int compare(const void *a, const void *b)
 	return by_pool ? by_pool : compare_names(x->gpu->name, y->gpu->name);
 }
 
-/* Collect the GPUs that slices show, in order. Returns how many; what is wrong
- * with the slices is noted. */
+/* Collect the GPUs that slices show, in order. Returns how many there are, and
+ * sets node->wrong if something is wrong with the slices. */
 static uint32_t collect(struct shown *node, struct found *ret)
 {
 	const struct seen_slice *s;
@@ -273,8 +273,9 @@ static void deal(const struct kube *kube, struct shown *node,
 	}
 }
 
-/* Find what the node shows. As long as something is wrong, what it showed
- * before stays, and nothing of it is given. */
+/* Update the node's GPUs from its slices. If something is wrong with the
+ * slices, the GPUs stay as they were before, and none of them is given to jobs.
+ */
 static void look(const struct kube *kube, struct shown *node)
 {
 	struct found found[LIMIT_GPUS];
@@ -301,8 +302,9 @@ static void look(const struct kube *kube, struct shown *node)
 
 /* --- what the daemon is told ---------------------------------------------- */
 
-/* Returns the first of the partitions of 8, 4 and 2 that all GPUs tell, or -1:
- * GPUs in the same one have fast links. */
+/* Returns the index in kube_gpu.part of the largest partition size (8, 4 or 2)
+ * that the driver reports for all GPUs, or -1. GPUs in the same partition have
+ * fast links. */
 static int link_part(const struct shown *node)
 {
 	for (int p = 2; p >= 0; p--) {
@@ -363,8 +365,8 @@ static void put_gpus(const struct kube *kube, const struct shown *node,
 	put_links(node, ret);
 }
 
-/* Whether the runtime of the node does not know devices of claims: it would run
- * pods without them, and say nothing. */
+/* Whether the container runtime of the node is too old for devices of claims:
+ * it would run pods without their devices, and report no error. */
 static bool is_old(const char *runtime)
 {
 	static const struct {
@@ -455,7 +457,7 @@ bool kube_devices_show(struct kube *kube, const char *name,
 		text_set(&node->closed, BOTH);
 	}
 	if (is_old(said->runtime))
-		ret->n = 0; /* it is no such node */
+		ret->n = 0; /* show it as a node without GPUs */
 	if (node->closed)
 		ret->held = ~UINT64_C(0);
 	ret->held &= ~ours(kube, node);

@@ -1,7 +1,7 @@
 /*
- * shown.h - what the slices of a node show
+ * shown.h - the GPUs of nodes, as ResourceSlices show them
  *
- * For this folder.
+ * Only files of this folder include it.
  */
 #ifndef AISCHEDD_RUN_KUBE_DEVICE_SHOWN_H
 #define AISCHEDD_RUN_KUBE_DEVICE_SHOWN_H
@@ -16,23 +16,24 @@ struct kube;
 
 void kube_shown_news(struct kube *kube, enum kube_news news, json_t *obj);
 
-/* Give devices the numbers that a claim remembers, "0=POOL/NAME,…", unless they
- * have some. */
+/* Give devices the numbers in the annotation of a claim, "0=POOL/NAME,…",
+ * unless they have numbers already. */
 void kube_shown_seed(struct kube *kube, const char *node, const char *gpus);
 
-/* Tell the node again whose pool of devices this is. */
+/* Make the runner tell the daemon soon about the node that has this pool of
+ * devices. */
 void kube_shown_touch_pool(struct kube *kube, const char *pool);
 
-/* Append why GPUs of some nodes are not given. */
+/* Append text on why GPUs of some nodes cannot be given. */
 void kube_shown_lacks(struct kube *kube, struct buf *out);
 void kube_shown_free(struct kube *kube);
 
-/* In devices.c: whether a claim has the device. */
+/* Whether some claim has the device. Defined in devices.c. */
 bool kube_devices_is_claimed(const struct kube *kube, const char *pool,
                              const char *name);
 
-/* In devices.c: whether a claim of a task that we run has the device (ours), or
- * any other claim. */
+/* Whether the device belongs to a claim of a task that we run or start (ours),
+ * or to any other claim (!ours). Defined in devices.c. */
 bool kube_devices_is_held(const struct kube *kube, const char *pool,
                           const char *name, bool ours);
 

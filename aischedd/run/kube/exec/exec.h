@@ -1,8 +1,9 @@
 /*
- * exec.h - a command in the container of a pod
+ * exec.h - run a command in the container of a pod
  *
- * By the API's exec, which the node's kubelet carries out; so it needs nothing
- * of ours in the image. The command lives on if its connection is lost.
+ * Uses the exec call of the API, which the node's kubelet carries out, so the
+ * image needs no program of ours. The command keeps running if the connection
+ * is lost.
  */
 #ifndef AISCHEDD_RUN_KUBE_EXEC_EXEC_H
 #define AISCHEDD_RUN_KUBE_EXEC_EXEC_H
@@ -27,24 +28,26 @@ struct kube_exec_wish {
 };
 
 struct kube_exec_ops {
-	/* A piece of its stdout (1) or stderr (2). */
+	/* The command printed to its stdout (1) or stderr (2). */
 	void (*output)(int stream, const void *data, size_t len, void *arg);
 	/* There is room for more input. */
 	void (*drained)(void *arg);
-	/* It has ended with this exit status; or err says why it did not begin,
-	 * or why its end is not known. Frees it. */
+	/* The command has ended with this exit status; or err says why it was
+	 * not started, or why its end is not known. The kube_exec is freed. */
 	void (*end)(int status, const struct err *err, void *arg);
 };
 
-/* Does not fail. */
+/* Start the command. Does not fail: errors go to end(). */
 struct kube_exec *kube_exec_open(struct kube *kube,
                                  const struct kube_exec_wish *wish,
                                  const struct kube_exec_ops *ops, void *arg);
 
-/* end() will not be called; allowed in the functions above, too. */
+/* Free it without calling end(); also allowed inside the functions of
+ * kube_exec_ops. */
 void kube_exec_close(struct kube_exec *e);
 
-/* Input that comes before the command has begun is lost: wait for drained(). */
+/* Send input to the command. Input that is sent before the first drained() is
+ * lost, as the command has not begun. */
 void kube_exec_input(struct kube_exec *e, const void *data, size_t len);
 void kube_exec_end_input(struct kube_exec *e);
 void kube_exec_resize(struct kube_exec *e, uint16_t rows, uint16_t columns);

@@ -75,7 +75,7 @@ static void signal_free(struct kube_signal *s)
 	free(s);
 }
 
-/* why: NULL: it did reach it. */
+/* Tell the daemon why the signal did not reach the pod; why NULL: it did. */
 static void tell(struct kube_signal *s, const char *why)
 {
 	const struct kube_owner owner = { s->job, s->attempt };

@@ -1,8 +1,8 @@
 /*
- * signal.h - signals for processes in pods
+ * signal.h - signal the processes in the pods of a job
  *
- * A container cannot be signalled from outside, so a shell in it sends the
- * signal. At most a few pods are asked at a time, the others wait.
+ * The API cannot send a signal to a container, so kube_exec runs a shell in it
+ * that does. Only a few such calls are open at a time; the other pods wait.
  */
 #ifndef AISCHEDD_RUN_KUBE_EXEC_SIGNAL_H
 #define AISCHEDD_RUN_KUBE_EXEC_SIGNAL_H
@@ -16,15 +16,16 @@
 struct kube;
 
 struct kube_signals {
-	TAILQ_HEAD(, kube_signal) list; /* refused ones come first */
-	size_t n, asked;
+	/* in front: those over the limit, to be reported as not sent */
+	TAILQ_HEAD(, kube_signal) list;
+	size_t n, asked; /* signals in the list, and calls that are open */
 };
 
 /* See runner_ops. */
 void kube_signal_send(struct runner *r, uint64_t job, uint32_t attempt,
                       const struct run_signal *what);
 
-/* Ask pods that wait. */
+/* Send the signals that wait, as far as the limit allows. */
 void kube_signal_step(struct kube *kube);
 void kube_signal_free_all(struct kube *kube);
 

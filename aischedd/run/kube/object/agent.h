@@ -1,8 +1,8 @@
 /*
  * agent.h - jobs whose script runs once, and takes steps (pod/README.md)
  *
- * Such a job has one pod for each of its nodes, with an agent in each. Pure,
- * but for the key.
+ * Such a job has one pod for each of its nodes, and an agent runs in each pod.
+ * Pure, except that it makes random keys.
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_AGENT_H
 #define AISCHEDD_RUN_KUBE_OBJECT_AGENT_H
@@ -20,7 +20,7 @@
 /* The file of the Secret that tells the pods about the job. */
 #define KUBE_AGENT_KEY "pod"
 
-/* Whether the job runs in this way. */
+/* Whether the script of the job runs once, with an agent in each pod. */
 bool kube_agent_is(const struct kube_home *home, const struct run_job *job);
 
 /* The request of a job with one pod for all tasks of a node. */

@@ -27,11 +27,11 @@
 
 enum { KUBE_USER_MAX = 253 };
 
-/* Its state; strings are borrowed from the caller's object. */
+/* The state of such a Job; strings are borrowed from the caller's object. */
 struct kube_foreign {
 	const char *name, *uid, *version; /* resourceVersion */
 	int64_t generation;
-	bool queued;    /* it has our label */
+	bool queued;    /* it has the label KUBE_LABEL_QUEUE */
 	bool suspended; /* spec.suspend is set */
 	bool deleting;
 	bool complete, failed;
@@ -51,22 +51,23 @@ int kube_foreign_look(json_t *obj, const struct kube_home *home,
                       struct kube_foreign *ret, struct err *err);
 
 /*
- * Read its request. *ret_user: KUBE_USER_PREFIX and the name in its annotation,
- * if the pool trusts that, else NULL. Strings are in the arena. Fails with
- * EINVAL if it cannot be taken; the sentence is for its owner.
+ * Read what the Job requests. *ret_user: KUBE_USER_PREFIX and the name in the
+ * Job's annotation, if the pool trusts that, else NULL. Strings are in the
+ * arena. Fails with EINVAL if it cannot become a job; the error is meant for
+ * the Job's owner.
  */
 int kube_foreign_read(json_t *obj, const struct conf_pool *pool, int64_t now,
                       struct arena *arena, struct spec *ret,
                       const char **ret_user, struct err *err);
 
-/* PATCH: claim it, if it has not changed. */
+/* PATCH: label the Job as ours, unless it has changed since this version. */
 json_t *kube_foreign_claim(const struct kube_home *home, const char *uid,
                            const char *version, uint64_t job);
 
-/* PATCH: let it run, or suspend it. */
+/* PATCH: suspend the Job, or unsuspend it. */
 json_t *kube_foreign_suspend(const char *uid, bool suspend);
 
-/* PATCH: fail it for its time limit. */
+/* PATCH: make the Job fail, as it exceeded its time limit. */
 json_t *kube_foreign_expire(const char *uid);
 
 #endif

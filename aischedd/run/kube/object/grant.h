@@ -31,7 +31,7 @@ struct kube_given {
 	} gpu[64];
 };
 
-/* For whom and of what kind; borrowed. */
+/* The pod and node for which a claim is made; borrowed. */
 struct kube_grant_of {
 	const struct kube_home *home;
 	struct kube_owner owner;
@@ -56,11 +56,11 @@ json_t *kube_grant_allocated(const json_t *obj, const char *driver,
                              const json_t *config, const char *pod,
                              const char *uid);
 
-/* PATCH of a claim that was free meanwhile: its devices can be taken away again
- * only with that finalizer. */
+/* PATCH of a claim whose devices the cluster took back, and with them the
+ * finalizer: add it again, as the cluster takes devices back only with it. */
 json_t *kube_grant_finalizer(const char *uid, const char *version);
 
-/* PATCH of the status of a pod that does not name its claim: this is it. */
+/* PATCH of the status of a pod: name the claim that gives its devices. */
 json_t *kube_grant_mapping(const char *claim, const char *pod_uid,
                            const char *resource);
 

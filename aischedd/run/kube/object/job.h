@@ -15,8 +15,9 @@
 #include "libcommon/spec/spec.h"
 
 /*
- * Owns: the caller. Fails with EINVAL if this pool cannot give what the user
- * asks for: no image, a mount that is not allowed, root.
+ * Returns the Job, owned by the caller. Fails with EINVAL if the pool does not
+ * allow what the user asks for: there is no image, a mount is not allowed, or
+ * the user is root.
  */
 json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
                         struct err *err);

@@ -47,16 +47,16 @@ struct kube_pod {
 };
 
 /*
- * gpu: the resource that is a GPU. Use is counted as kube-scheduler does: the
- * largest of the init containers, plus those that stay. A field of a type that
- * the API does not have counts as absent. Fails with EINVAL, and leaves ret
- * alone, if it has no name or uid.
+ * Read a pod. gpu: the name of the resource that counts GPUs. The pod's use is
+ * counted as kube-scheduler does, init containers included. A field with a type
+ * other than in the API counts as absent. Fails with EINVAL, and does not set
+ * *ret, if the pod has no name or uid.
  */
 int kube_pod_read(json_t *obj, const char *gpu, struct kube_pod *ret,
                   struct err *err);
 void kube_pod_fini(struct kube_pod *pod);
 
-/* Whether it will not run (again). */
+/* Whether the pod has ended; it does not run again. */
 static inline bool kube_pod_is_over(const struct kube_pod *pod)
 {
 	return pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
@@ -71,10 +71,11 @@ json_t *kube_pod_claims(const json_t *spec);
 /* Returns the use of a pod of this spec. */
 struct kube_amount kube_pod_use(const json_t *spec, const char *gpu);
 
-/* Read a map of resources, as "allocatable"; up: round up, for requests. */
-/* CPUs as jobs count them on a pool with cpu_overcommit, in thousandths, from
- * those of nodes and pods: rounded up or down; and back, rounded down. So what
- * fits for us, fits for the kubelet. */
+/* Convert CPUs of nodes and pods, in thousandths, to CPUs as jobs count them on
+ * a pool with cpu_overcommit, rounded up or down (kube_cpus_more()); and back,
+ * rounded down (kube_cpus_less()). So pods that fit by our count also fit by
+ * the kubelet's. kube_amount_read() reads a map of resources, such as
+ * "allocatable"; up: round up, as for requests. */
 int64_t kube_cpus_more(const struct conf_pool *pool, int64_t milli, bool up);
 int64_t kube_cpus_less(const struct conf_pool *pool, int64_t milli);
 

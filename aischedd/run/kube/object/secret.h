@@ -14,11 +14,12 @@
 #include "aischedd/run/runner.h"
 
 /*
- * Tasks of an array share one Secret, with all that they have in common.
- * *ret_own is the rest, for kube_object_secret_share(); owned by the caller.
- * The name of such a Secret is made from its content, so other content is
- * another Secret. *ret_own is NULL if the Secret is the Job's alone. now: unix
- * seconds at which the attempt begins.
+ * Returns the Secret of a job. Tasks of an array share one Secret with all that
+ * they have in common; then *ret_own, owned by the caller, is the text of what
+ * only this task has, for kube_object_secret_share(). The name of a shared
+ * Secret is a hash of its content, so different content has different Secrets.
+ * *ret_own is NULL if only this Job uses the Secret. now: unix seconds at which
+ * the attempt begins.
  */
 json_t *kube_object_secret(const struct kube_home *home,
                            const struct run_job *job, int64_t now,

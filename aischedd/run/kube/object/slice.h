@@ -19,9 +19,9 @@ struct kube_gpu {
 	char *name;   /* in its pool */
 	char *type;   /* its product, as a word; NULL: not told */
 	int numa;     /* its NUMA node; -1: not told */
-	int part[3];  /* partitions of 2, 4 and 8 that have it; -1: not told */
+	int part[3];  /* its partitions of 2, 4 and 8 GPUs; -1: not told */
 	bool tainted; /* it has a taint that claims like ours do not tolerate */
-	bool parted;  /* may be given to several at a time, or is a part */
+	bool parted;  /* several pods may share it, or it is part of a GPU */
 };
 
 struct kube_slice {

@@ -117,7 +117,8 @@ const struct local_seen *lw_expect(struct local_world *w,
 
 /* --- jobs --- */
 
-/* fn: start or resize. */
+/* Build the run_job of j and pass it to fn: start() or resize() of the runner.
+ */
 void lw_order(struct local_world *w, const struct local_job *j,
               void (*fn)(struct runner *r, const struct run_job *job));
 void lw_start(struct local_world *w, const struct local_job *j);
@@ -125,11 +126,12 @@ void lw_start(struct local_world *w, const struct local_job *j);
 /* Start it, and wait until it has written a line to "pipe". */
 void lw_start_ready(struct local_world *w, const struct local_job *j);
 
-/* Returns how it ended. */
+/* Start a job and wait until it has ended; returns its last event. */
 const struct local_seen *lw_run_job(struct local_world *w,
                                     const struct local_job *j);
 
-/* For the first attempt of a job; the last two for job 1. */
+/* Call the runner for the first attempt of a job; lw_signal() and lw_resume()
+ * do so for job 1. */
 void lw_stop(struct local_world *w, uint64_t job, enum stop_why why,
              int64_t grace);
 void lw_forget(struct local_world *w, uint64_t job);
@@ -150,7 +152,7 @@ const char *lw_hear(struct local_world *w, const char *name);
 /* Wait until no process has this pipe open for writing. */
 void lw_wait_closed(struct local_world *w, const char *name);
 
-/* Read what the shepherd of the job claimed. */
+/* Returns the claim that the job's shepherd wrote. */
 struct claim lw_read_claim(struct local_world *w, uint64_t job);
 
 /* Wait until the process has ended. */

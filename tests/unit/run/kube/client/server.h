@@ -17,7 +17,7 @@
 
 enum reply_then {
 	THEN_KEEP,   /* keep the connection */
-	THEN_CLOSE,  /* properly */
+	THEN_CLOSE,  /* close the connection properly */
 	THEN_RESET,  /* close it with an RST */
 	THEN_SILENCE /* keep it, and send nothing */
 };
@@ -35,17 +35,18 @@ const char *server_ca(const struct kube_server *s);
 /* Make a certificate of a user and its key, base64 of PEM; heap strings. */
 void make_client(const char *user, char **ret_cert, char **ret_key);
 
-/* Queue these bytes as the reply to a request that begins with start, as in
- * "GET /api/v1/nodes?". */
+/* Queue these bytes as the reply to a request whose first line begins with
+ * start, as in "GET /api/v1/nodes?". */
 void server_raw(struct kube_server *s, const char *start, const char *bytes,
                 enum reply_then then);
 
-/* Likewise with status line and length; headers: "" or "Name: x\r\n". */
+/* Queue a reply with this status, these headers ("" or "Name: x\r\n") and JSON
+ * as its body; the Content-Length is added. */
 void server_json(struct kube_server *s, const char *start, int code,
                  const char *headers, const char *json);
 
-/* Queue the answer that makes a WebSocket of the connection, and these bytes
- * behind it. */
+/* Queue the answer that turns the connection into a WebSocket, followed by
+ * these bytes. */
 void server_socket(struct kube_server *s, const char *start,
                    const char *protocol, const void *bytes, size_t len,
                    enum reply_then then);
