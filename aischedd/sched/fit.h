@@ -49,7 +49,7 @@ bool fit_has_wishes(const struct work *w, uint32_t req);
 struct fit_excess fit_excess_of(struct work *w, uint32_t req, uint32_t node,
                                 int64_t n);
 
-/* What is free in the NUMA node that has the most: whole GPUs, whole CPUs,
+/* Free amounts of the NUMA node that has the most: whole GPUs, whole CPUs,
  * memory. CPUs or memory are -1 if they are not counted by NUMA node. */
 struct fit_numa {
 	int64_t gpus, cpus, mem;

@@ -300,8 +300,8 @@ static bool is_fitter(const struct fitness *a, const struct fitness *b)
 }
 
 /* Whether the fraction of a CPU would be taken from an idle one in this set
- * although a shared CPU elsewhere has enough left. That is never done, not even
- * for a better set: fit_count() relies on it. */
+ * although a shared CPU elsewhere has enough left. fit_count() relies on it
+ * that this is never done, not even for a better set. */
 static bool breaks_cpu(const struct work *w, uint32_t req, uint32_t node,
                        uint32_t numas)
 {

@@ -2,7 +2,7 @@
  * fit_devices.h - which GPUs and CPUs of a node a task gets
  *
  * Choose whole GPUs from as few link groups as possible, or for a fraction the
- * fullest shared GPU; choose CPUs of whole cores near the GPUs. What stays free
+ * fullest shared GPU; choose CPUs of whole cores near the GPUs. The rest
  * should be of most use to other tasks: among choices that are as good
  * otherwise, take those that break up the fewest blocks of 8, 4 and 2 GPUs that
  * are linked and in one NUMA node, then those in the NUMA node with the fewest

@@ -11,10 +11,10 @@
  * otherwise the user with the oldest backlog has more for as long as it lasts.
  * The order among jobs of one user is the same with and without it.
  *
- * The job with the highest score goes first. Points are in thousandths. Under
- *order = points nothing else decides. Under any other order the score is the
- *priority alone, and among equal scores the least rank goes first
- *(order_score_rank(), or order_service.h).
+ * The highest goes first.  Points are in thousandths.  By default these are
+ * all there is.  A policy may have another order, by the least rank: then the
+ * priority alone gives points, and rank decides among equals (here, or
+ * in order_service.h).
  */
 #ifndef AISCHEDD_SCHED_ORDER_SCORE_H
 #define AISCHEDD_SCHED_ORDER_SCORE_H
@@ -24,7 +24,7 @@
 struct order_score {
 	int64_t priority, age, size, fair_share;
 	bool overdue; /* it has waited longer than its queue allows and goes
-	                 before all jobs that have not */
+	                 before all that have not */
 };
 
 /* The points for waiting this many seconds. */
@@ -46,8 +46,7 @@ struct order_score order_score_make(const struct snap_policy *policy,
                                     const int64_t capacity[RES_N],
                                     uint32_t light);
 
-/* Returns the rank of a job by the order of the policy: the least goes first; 0
- * under order = points. length: its time in seconds, or SNAP_NEVER. */
+/* 0 in the order of points; length: seconds, or SNAP_NEVER. */
 int64_t order_score_rank(const struct snap_policy *policy, int64_t length,
                          const int64_t ask[RES_N],
                          const int64_t capacity[RES_N]);

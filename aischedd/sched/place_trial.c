@@ -283,9 +283,9 @@ static uint32_t best_wished(struct place_trial *t, const struct fit_excess *has)
 	return node;
 }
 
-/* Returns the best node for t->ask tasks, or SNAP_NONE. What the job prefers
- * matters more than the order of the pool. Usually the first node gives all of
- * it. */
+/* Returns the best node for t->ask tasks, or SNAP_NONE. The preferences
+ * of the job matter more than the order of the pool. Usually the first node
+ * meets them all. */
 static uint32_t best_node(struct place_trial *t)
 {
 	uint32_t node = best_packed(t), wished;

@@ -226,7 +226,7 @@ static const struct plan *plan_once(const struct snap *snap,
 	return plan;
 }
 
-/* Note in vain, by row, the starts of `plan` that the next plan evicts, which
+/* Note in `vain`, by row, the starts of `plan` that the next plan evicts, which
  * was made on the snapshot `then`. Returns whether there are any. */
 static bool find_vain(const struct snap *snap, const struct plan *plan,
                       const struct snap *then, const struct plan *next,

@@ -27,8 +27,8 @@
 
 enum node_state { NODE_UP, NODE_DRAIN, NODE_DOWN };
 
-/* What a request demands or prefers of the NUMA nodes of each of its tasks. The
- * span of a task is the least number it could have on the node if that were
+/* A request may demand or prefer this of the NUMA nodes of each of its tasks.
+ * The span of a task is the least number it could have on the node if that were
  * empty. */
 enum numa {
 	NUMA_ANY,
@@ -37,7 +37,7 @@ enum numa {
 	NUMA_TIGHT   /* exactly its span */
 };
 
-/* What a request demands or prefers of the link groups of all GPUs that its
+/* A request may demand or prefer this of the link groups of all GPUs that its
  * tasks have together on a node. */
 enum links {
 	LINKS_PREFER, /* as close to the least number as possible */

@@ -234,8 +234,8 @@ static bool has_cpus(const struct check *c, uint32_t req, uint32_t node,
 
 /* Whether a resumed task wrongly gets CPUs of other NUMA nodes than those that
  * it had, where its memory is. Unless the task demands alignment, this is
- * allowed if too few CPUs are free there. That is judged only in plans without
- * growth and claims, as these might have taken CPUs before it. */
+ * allowed if too few CPUs are free there. Only plans without growth and claims
+ * are judged, as these might have taken CPUs before it. */
 static bool strays(const struct check *c, uint32_t req,
                    const struct snap_task *had, const struct snap_task *t)
 {

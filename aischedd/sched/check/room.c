@@ -181,8 +181,8 @@ static struct free_room room_then(const struct audit *a)
 
 enum room_answer { NO, MAYBE, YES };
 
-/* What a task needs of one device or thread: all of it (1000) or a part; type:
- * of the GPU, SNAP_NONE is any; profile: of a partition, or 0. */
+/* The need of a task for one device or thread: all of it (1000) or a part;
+ * type: of the GPU, SNAP_NONE is any; profile: of a partition, or 0. */
 struct item {
 	int64_t size;
 	uint32_t type;

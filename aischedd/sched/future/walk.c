@@ -86,8 +86,8 @@ static void free_due(struct future_walk *w, struct future_due *d)
 	d->ntasks = 0;
 }
 
-/* Place the tasks of an entry as fit_task() does. Of those that do not fit,
- * subtract only the amounts, and make the entry w->cut. */
+/* Place the tasks of an entry as fit_task() does. For those that do not
+ * fit, subtract only the amounts, and make the entry w->cut. */
 static void place_due(struct future_walk *w, struct future_due *d)
 {
 	struct work *then = w->a->then;

@@ -86,8 +86,8 @@ struct section {
 extern const struct section snap_section[NSECTIONS];
 
 /*
- * What would be free if only the jobs of the snapshot used anything. The text
- * has free amounts only where they differ from this.
+ * Amounts that would be free if only the jobs of the snapshot used anything.
+ * The text has free amounts only where they differ from this.
  */
 struct snap_free {
 	int64_t *cpu, *mem, *slot; /* by node */

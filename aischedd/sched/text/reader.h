@@ -65,8 +65,8 @@ struct snap_reader {
 	struct buf run_claim_first, run_claim, pend_claim_first, pend_claim;
 	struct buf resv_node_first, resv_node, resv_user_first, resv_user;
 
-	/* What the running tasks read so far leave free of each device and CPU.
-	 */
+	/* Amounts of each device and CPU that the running tasks read so
+	 * far leave free */
 	struct buf gpu_left, thread_left;
 };
 

@@ -1,10 +1,10 @@
 /*
  * text.h - snapshots and plans as text
  *
- * `aictl dump` prints a snapshot so, scenarios and inputs of the fuzzer are
- *written so, and a pass can be repeated from such a text. Each line is a
- *keyword, a name, then key=value in any order. A key that is missing has its
- *default, so that a scenario says only what matters. '#' begins a comment.
+ * What `aictl dump` prints, what scenarios and the fuzzer are written in,
+ * what replays a pass of yesterday.  One thing a line, a keyword, its name,
+ * then key=value in any order; what is not said has its default, so that a
+ * scenario says only what matters.  '#' begins a comment.
  *
  *	now 1000
  *	pool gpu order=spread
@@ -13,11 +13,10 @@
  *	run 11 queue=prod gpus=4 end=1600 on=n0:g0-3
  *	pend 12,15-18 queue=prod tasks=2 gpus=8 limit=600
  *
- * The free amounts of a node are its totals less what runs there, unless the
- *text gives them. A running task for which no devices are given gets the lowest
- *that are free. In names, characters other than letters, digits and ._/=@+- are
- *written as %XX. Writing a snapshot that was read from written text gives the
- *same text again.
+ * What is free is what a node has less what runs there, unless it is said.
+ * A running task without devices gets the lowest that are free.  Names with
+ * other than letters, digits and ._/=@+- are written with %XX.  Writing what
+ * was read gives the same text again.
  *
  * policy [order=NAME backfill=no depth=N consolidate=no age=N
  *	size=N fairshare=N hold_after=S]
@@ -86,9 +85,8 @@ void snap_write(const struct snap *snap, struct buf *out);
  *	partial
  *	wait 15 +3 Resources at=1600 position=1: each of its 2 tasks needs ...
  *
- * Decisions are in the order in which they were made. Then comes each row that
- *waits: its first waiting job, how many more jobs of the row wait, the reason,
- *the expected start if known.
+ * all of it as it was decided, then each row that waits: its first waiting
+ * job, how many more like it, the reason, the expected start if known.
  */
 void plan_write(const struct snap *snap, const struct plan *plan,
                 struct buf *out);

@@ -49,7 +49,7 @@ enum kube_claims_state {
 	CLAIMS_REFUSED /* a volume could not be made, or cannot reach a node */
 };
 
-/* What a start must do next about its claims. */
+/* The next step of a start about its claims. */
 struct kube_claims_next {
 	const char *claim, *uid, *node; /* for CLAIMS_ASK; borrowed */
 	/* how often provisioners failed to make the volumes of its claims */
