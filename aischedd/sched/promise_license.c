@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "aischedd/sched/admit.h"
 #include "aischedd/sched/future/runs.h"
 
 /* How often a start is put off because another licence is not free. */
@@ -103,18 +104,6 @@ static void ready(struct license_future *f)
 	}
 }
 
-static int64_t need_of(const struct snap *s, uint32_t req, uint32_t license)
-{
-	int64_t need = 0;
-
-	for (uint32_t i = s->req.license_first[req];
-	     i < s->req.license_first[req + 1]; i++) {
-		if (s->license_use[i].license == license)
-			need += s->license_use[i].count;
-	}
-	return need;
-}
-
 static int64_t end_of(int64_t at, int64_t length)
 {
 	return length == SNAP_NEVER ? INT64_MAX : at + length;
@@ -158,8 +147,8 @@ int64_t license_future_start(struct license_future *f, uint32_t req,
 	ready(f);
 	for (uint32_t i = 0, right = 0; i < ROUNDS * n; i++) {
 		uint32_t license = s->license_use[first + i % n].license;
-		int64_t at = start_of(f, license, need_of(s, req, license),
-		                      from, length);
+		int64_t need = admit_license_need(s, req, license);
+		int64_t at = start_of(f, license, need, from, length);
 
 		*looks += f->of[license].n;
 		right = at == from ? right + 1 : 1;
@@ -245,8 +234,9 @@ bool license_future_allows(struct license_future *f, uint32_t req,
 	for (uint32_t i = s->req.license_first[req];
 	     f->is_ready && i < s->req.license_first[req + 1]; i++) {
 		*ret_license = s->license_use[i].license;
-		*ret_job = first_lacking(f, *ret_license,
-		                         need_of(s, req, *ret_license), until);
+		*ret_job = first_lacking(
+		    f, *ret_license, admit_license_need(s, req, *ret_license),
+		    until);
 		if (*ret_job)
 			return false;
 	}
@@ -320,7 +310,8 @@ bool license_future_may_move(const struct license_future *f, uint32_t run,
 	for (uint32_t i = s->req.license_first[req];
 	     f->is_ready && i < s->req.license_first[req + 1]; i++) {
 		uint32_t license = s->license_use[i].license;
-		int64_t need = need_of(s, req, license) * (int64_t)nmoves;
+		int64_t need =
+		    admit_license_need(s, req, license) * (int64_t)nmoves;
 
 		if (f->of[license].nkept &&
 		    !has_spare(f, license, need, future_runs_end(s, run),
