@@ -4,15 +4,13 @@
  * The request for it is a call as in http.h: it is sent in order of urgency,
  * with the same credentials, but only once. Then the socket has a connection of
  * its own. Little is buffered: a message is passed on in the parts in which it
- * arrives, nothing is read while the socket is paused, and senders must check
- * kube_socket_is_full().
+ * arrives.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_SOCKET_H
 #define AISCHEDD_RUN_KUBE_CLIENT_SOCKET_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "libcommon/err.h"
 
@@ -27,8 +25,6 @@ struct kube_socket_ops {
 	 * the socket. */
 	int (*data)(const void *data, size_t len, bool first, bool last,
 	            void *arg, struct err *err);
-	/* It is no longer full; also called when all has been sent. */
-	void (*drained)(void *arg);
 	/* It was refused, or is over; err NULL: the server has closed it. Frees
 	 * it. */
 	void (*end)(const struct err *err, void *arg);
@@ -43,12 +39,6 @@ struct kube_socket *kube_socket_open(struct kube_http *http, const char *path,
 
 /* end() will not be called; allowed in the functions above, too. */
 void kube_socket_close(struct kube_socket *s);
-
-/* Send a message once it is open. */
-void kube_socket_send(struct kube_socket *s, uint8_t channel, const void *data,
-                      size_t len);
-bool kube_socket_is_full(const struct kube_socket *s);
-void kube_socket_pause(struct kube_socket *s, bool pause);
 
 /* --- for call.c ----------------------------------------------------------- */
 

@@ -109,11 +109,6 @@ static void on_output(int stream, const void *data, size_t len, void *arg)
 	buf_add(&s->said, data, len < room ? len : room);
 }
 
-static void on_drained(void *arg)
-{
-	(void)arg; /* the command reads nothing */
-}
-
 static void on_end(int status, const struct err *err, void *arg)
 {
 	struct kube_signal *s = arg;
@@ -135,8 +130,7 @@ static void on_end(int status, const struct err *err, void *arg)
 
 static void ask(struct kube_signal *s)
 {
-	static const struct kube_exec_ops ops = { on_output, on_drained,
-		                                  on_end };
+	static const struct kube_exec_ops ops = { on_output, on_end };
 	char signo[16];
 	const char *argv[] = { "sh",          "-c",
 		               signal_script, "sh",
