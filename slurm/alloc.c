@@ -1,4 +1,4 @@
-/* alloc.c - a job without a script, held by its client */
+/* alloc.c - a job without a script that its client keeps alive */
 #include "slurm/alloc.h"
 
 #include <signal.h>
@@ -13,15 +13,15 @@
 
 enum { PATIENCE_S = 60 };
 
-/* A pending job, for the messages about it. */
+/* What the messages about a pending job depend on. */
 struct waiting {
 	long long id;
 	int64_t immediate_s;
 	bool quiet, told;
 };
 
-/* The message about the job that a signal gives up; signal handlers may not
- * format. */
+/* The message of give_up(), made in advance because signal handlers may not
+ * call printf(). */
 static char revoked[80];
 
 __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
@@ -42,7 +42,8 @@ static bool is_salloc(void)
 
 /* --- before it starts ----------------------------------------------------- */
 
-/* Leave; as the connection is lost, the job ends. */
+/* Signal handler: exit. The daemon then loses the connection and cancels the
+ * job. */
 static void give_up(int signo)
 {
 	(void)signo;
@@ -51,7 +52,7 @@ static void give_up(int signo)
 	_exit(EXIT_FAILURE);
 }
 
-/* -I: the time is over. */
+/* Signal handler for SIGALRM: the time of -I is over, so fail. */
 static void lose_patience(int signo)
 {
 	static const char text[] =

@@ -13,7 +13,8 @@
 #include "libcommon/mem.h"
 
 enum {
-	LONG_FIRST = 0x100, /* getopt's value of the first option */
+	/* what getopt_long() returns for the first option of the table */
+	LONG_FIRST = 0x100,
 	IS_HELP = 1,
 	IS_USAGE,
 	IS_VERSION
@@ -86,7 +87,8 @@ void command_apply(const struct command_line *line, const struct opt *opt,
 	exit(line->usage_status);
 }
 
-/* Take variables: SQUEUE_STATES is --states; SQUEUE_FORMAT2 is --Format. */
+/* Set options from environment variables: SQUEUE_STATES is --states,
+ * SQUEUE_FORMAT2 is --Format. */
 static void take_variables(const struct command_line *line, void *ctx)
 {
 	for (const struct opt *opt = line->opts; !is_end(opt); opt++) {

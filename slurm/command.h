@@ -1,7 +1,7 @@
 /*
  * command.h - what the commands share: their table, and their options
  *
- * All are one program, which the name it is called by turns into a command.
+ * All commands are one program; the name it is called by selects the command.
  * Each has Slurm's options, output and exit statuses, and makes the same
  * requests as aisub, aiq, aicancel and aictl.
  */
@@ -15,7 +15,7 @@
 #include "libcommon/err.h"
 #include "libcommon/opt.h"
 
-/* the version whose words and formats these are */
+/* the version of Slurm whose messages and formats are imitated */
 #define SLURM_VERSION "24.05.0"
 
 struct slurm_command {
@@ -50,35 +50,35 @@ struct command_line {
 	const char *env;  /* prefix of variables: "SQUEUE_"; NULL: none */
 	int usage_status; /* exit status after a bad option */
 	bool stop_at_operand;
-	/* Hands a value to an option in place of command_apply(). Returns the
-	 * status to exit with, or 0 to go on. NULL: none. */
+	/* Called instead of an option's own set function. Returns the status to
+	 * exit with, or 0 to go on. NULL: use the set functions. */
 	int (*apply)(const struct opt *opt, void *ctx, const char *value);
 };
 
 /*
- * Take the variables, then the options. Uses getopt_long(), as Slurm does, so
- * its messages are Slurm's. Returns the index of the first operand. --help,
- * --usage and --version print and exit 0. A bad option, or one whose set
- * function fails, exits with the usage status.
+ * Set options from environment variables, then from the command line. Uses
+ * getopt_long(), as Slurm does, so its messages are Slurm's. Returns the index
+ * of the first operand. --help, --usage and --version print and exit 0. A bad
+ * option, or one whose set function fails, exits with the usage status.
  */
 int command_parse(const struct command_line *line, void *ctx, int argc,
                   char **argv);
 
-/* Take only the variables of options. special: options whose variables have
- * other names: name is the part after the prefix, as in { "TIMELIMIT", "time"
- * }. */
+/* Set options from environment variables only. special lists variables with
+ * names of their own: the part of the name after the prefix, and the option it
+ * sets, as in { "TIMELIMIT", "time" }. */
 struct command_variable {
 	const char *name, *option;
 };
 void command_take_variables(const struct command_line *line,
                             const struct command_variable *special, void *ctx);
 
-/* Hand a value to its option, or exit. */
+/* Set an option to a value. If that fails, print why and exit. */
 void command_apply(const struct command_line *line, const struct opt *opt,
                    void *ctx, const char *value);
 
-/* Returns the option of this name, or the only one that begins so; NULL: there
- * is none, or several. */
+/* Returns the option with this name, or the only option whose name begins with
+ * it; NULL if there is none or several. */
 const struct opt *command_find(const struct command_line *line,
                                const char *name);
 
@@ -88,23 +88,23 @@ void command_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The name the command was called by. */
 extern const char *command_name;
 
-/* Set functions beside those of libcommon/opt.h and filter_opt.h: a list
- * between commas, whose texts may not be empty, and an option without effect.
- */
+/* More set functions, beside those of libcommon/opt.h and filter_opt.h:
+ * command_add_items() adds the items of a comma-separated list, none of which
+ * may be empty; command_ignore() has no effect. */
 opt_set_fn command_add_items, command_ignore;
 
-/* Call client_open() at the usual place; fails with ECONNREFUSED if there is no
- * daemon. */
+/* Connect to the daemon at the default address. Fails with ECONNREFUSED if
+ * there is no daemon. */
 struct client *command_connect(struct err *err);
 
-/* Check -M NAME,...: only this cluster, or all, may be named. Fails with
- * Slurm's words. */
+/* Check the clusters of -M NAME,...: only this cluster's own name and "all" are
+ * allowed. Otherwise fails with Slurm's message. */
 int command_check_clusters(struct client *client, const json_t *clusters,
                            struct err *err);
-/* The cluster's name; the caller frees it. */
+/* Returns the cluster's name, which the caller frees. */
 char *command_cluster(struct client *client, struct err *err);
 
-/* Print the date, as it stands above long listings. */
+/* Print the date as a line, which Slurm prints above long listings. */
 void command_put_date(void);
 
 #endif

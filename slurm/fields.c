@@ -10,14 +10,15 @@
 #include "slurm/job.h"
 #include "slurm/rows.h"
 
-/* --- parts ---------------------------------------------------------------- */
+/* --- helpers -------------------------------------------------------------- */
 
 static bool is_batch(const json_t *row)
 {
 	return json_object_get(row, "batch") != NULL;
 }
 
-/* Steps are shown like scripts, except where they have values of their own. */
+/* Whether the row is a step. Steps are also "batch" rows, and printed like
+ * scripts where they have no values of their own. */
 static bool is_step(const json_t *row)
 {
 	return json_object_get(row, "step") != NULL;
@@ -35,7 +36,7 @@ static bool is_state(const json_t *row, const char *state)
 
 /* --- values --------------------------------------------------------------- */
 
-/* Print the first field that the column needs, unchanged. */
+/* Print the first key in `needs`, unchanged. */
 VALUE(v_as_is)
 {
 	size_t len = strcspn(field->needs, " ");
@@ -121,7 +122,7 @@ VALUE(v_cpus)
 	buf_i64(out, job_cpus(row));
 }
 
-/* The fewest CPUs on a node: those of one task. */
+/* Print the CPUs of one task, rounded up: a node must have at least these. */
 VALUE(v_min_cpus)
 {
 	UNUSED;
@@ -177,7 +178,8 @@ VALUE(v_exit_code)
 	buf_i64(out, code > 0 ? code : 0);
 }
 
-/* Seconds from its submission to its start, its end or now. */
+/* Print the seconds from the job's submission until its start, its end or now,
+ * whichever is known first. */
 VALUE(v_pending)
 {
 	int64_t until = row_int(row, "start_time");
@@ -203,8 +205,8 @@ VALUE(v_priority)
 	buf_i64(out, job_priority(row));
 }
 
-/* Print the conditions, each with "(unfulfilled)" while the job waits for
- * it. */
+/* Print the dependencies. While the job is pending, each is followed by
+ * "(unfulfilled)". */
 VALUE(v_dependency)
 {
 	const char *s = row_text(row, "dependency");
@@ -254,7 +256,7 @@ VALUE(v_input)
 
 /* --- values of sacct ------------------------------------------------------ */
 
-/* Empty for the scripts and steps of jobs. */
+/* Print the value for jobs, and nothing for their scripts and steps. */
 VALUE(v_of_job)
 {
 	if (!is_batch(row))
@@ -278,7 +280,8 @@ VALUE(v_name)
 	                              : row_text(row, "name"));
 }
 
-/* The uid of the user who cancelled the job, else of its owner. */
+/* Returns the uid of the user who cancelled the job, or that of its owner if
+ * nobody did. */
 static int64_t canceller(const json_t *row)
 {
 	const json_t *acts = json_object_get(row, "acts"), *act;
@@ -307,7 +310,8 @@ VALUE(v_state)
 		buf_printf(out, " by %lld", (long long)canceller(row));
 }
 
-/* A job that was cancelled or timed out has 0:0; its script has the signal. */
+/* Print the exit code as "STATUS:SIGNAL". If the job was cancelled or timed
+ * out, its own is 0:0, and its script has 0:15. */
 VALUE(v_exit)
 {
 	int64_t code = row_int(row, "exit_code"),
@@ -336,7 +340,8 @@ VALUE(v_job_priority)
 		v_priority(row, field, style, out);
 }
 
-/* Slurm's submit time of a batch script is the start of its job. */
+/* Print a time. As in Slurm, the submit time of a batch script is the start of
+ * its job. */
 VALUE(v_acct_moment)
 {
 	UNUSED;
@@ -402,7 +407,8 @@ VALUE(v_alloc_nodes)
 	buf_i64(out, has_started(row) ? row_int(row, "num_nodes") : 0);
 }
 
-/* A script is one task, a step has its own number, a job has none. */
+/* Print the number of tasks: 1 for a script, the step's own for a step, nothing
+ * for a job. */
 VALUE(v_tasks)
 {
 	UNUSED;
@@ -430,7 +436,7 @@ VALUE(v_peak)
 		put_kib(mib * 1024, style, out);
 }
 
-/* "[D-]HH:MM:SS", or "MM:SS.mmm" below an hour. */
+/* Print CPU time as "[D-]HH:MM:SS", or as "MM:SS.mmm" below an hour. */
 VALUE(v_total_cpu)
 {
 	double seconds = row_real(row, "cpu_seconds");
@@ -496,7 +502,8 @@ VALUE(v_req_tres)
 		put_tres(row, style, out);
 }
 
-/* Returns how long the job waited since it could start; -1: not known. */
+/* Returns how many seconds the job waited after it had become eligible to
+ * start; -1: not known. */
 static int64_t waited(const json_t *row)
 {
 	int64_t from = row_int(row, "eligible_time");
@@ -536,7 +543,7 @@ VALUE(v_peak_node)
 	}
 }
 
-/* Slurm's columns whose values are not known here. */
+/* Columns of Slurm for which aisched has no values; they are empty. */
 #define EMPTY(name)                                           \
 	{                                                     \
 		0, name, name, "", v_none, NULL, OF_SACCT, 10 \
@@ -546,7 +553,7 @@ VALUE(v_peak_node)
 #define MEMORY "mem_per_node mem_per_cpu alloc_mem_mib tasks num_nodes"
 #define TRES   "alloc_cpus alloc_mem_mib gpus tasks num_nodes"
 
-/* Columns of squeue that say the same of every job. */
+/* Columns of squeue that have the same value for every job. */
 #define SAME(name, header, value)                                \
 	{                                                        \
 		0, name, header, "", v_none, value, OF_SQUEUE, 0 \

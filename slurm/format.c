@@ -1,4 +1,4 @@
-/* format.c - columns of output, and the three ways to ask for them */
+/* format.c - columns of output, and the options that choose them */
 #include "slurm/format.h"
 
 #include <ctype.h>
@@ -98,13 +98,15 @@ void format_letters(struct slurm_format *ret, const struct slurm_field *table,
 		added = add_column(ret, column.field);
 		added->width = column.width;
 		added->right = column.right;
-		/* The array may move: set where the next text goes. */
+		/* The array may have moved, so point again to where the text
+		 * behind the last column goes. */
 		where = &ret->column[ret->n - 1].after;
 	}
 	*where = buf_take(&literal);
 }
 
-/* name[:[.][width][suffix]] */
+/* Add the column of an item "name[:[.][width][suffix]]". A dot aligns it
+ * right. */
 static void add_name(struct slurm_format *format,
                      const struct slurm_field *table, unsigned of,
                      const char *item, size_t len)
@@ -191,7 +193,8 @@ static bool is_continuation(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Print exactly as wide as asked, cut without a mark. */
+/* Print a value padded or cut to the width of the column. Nothing marks a cut
+ * value. */
 static void put(const struct slurm_column *column, const char *s, size_t len,
                 FILE *out)
 {

@@ -1,9 +1,9 @@
 /*
- * format.h - columns of output, and the three ways to ask for them
+ * format.h - columns of output, and the options that choose them
  *
- * A field is one line of a table: what Slurm calls it, where, and how its
- * value is made from a row.  A format is what -o or -O asked for, made from a
- * table of fields.
+ * A field is a line of a table: the names of a column in Slurm's options and
+ * how its value is made from a row. A format is the list of columns that -o or
+ * -O selected from a table of fields.
  */
 #ifndef SLURM_FORMAT_H
 #define SLURM_FORMAT_H
@@ -18,17 +18,17 @@
 
 /* How values are written. */
 struct style {
-	bool no_convert; /* always MiB, whatever the size */
-	char unit;       /* of sizes: one of "KMGTP"; 0: as it comes out */
+	bool no_convert; /* --noconvert: always print MiB */
+	char unit;       /* unit of sizes, one of "KMGTP"; 0: choose by size */
 };
 
 struct slurm_field;
 
-/* A bit of slurm_field.of beside those of the commands: the value is not cut
- * where it is aligned right. */
+/* A bit of slurm_field.of, beside those of the commands: a value aligned right
+ * is never cut to the width of its column. */
 #define FIELD_WHOLE 0x100u
 
-/* Append the value of a row. */
+/* Append the value of this field in the row. */
 typedef void field_value_fn(const json_t *row, const struct slurm_field *field,
                             const struct style *style, struct buf *out);
 
@@ -36,28 +36,29 @@ struct slurm_field {
 	char letter;      /* of -o "%i"; 0: none */
 	const char *name; /* of -O; any case; NULL: none */
 	const char *header;
-	/* fields of the row that it uses, separated by blanks */
+	/* keys of the row that value uses, separated by blanks */
 	const char *needs;
 	field_value_fn *value;
 	const char *none; /* written if the row has no value */
-	/* bits of the commands that have it, defined beside the table */
+	/* bits of the commands that have the field, defined beside the table */
 	unsigned of;
-	int width; /* of sacct; negative: aligned left */
+	int width; /* width in sacct; negative: aligned left */
 };
 
-/* The head of such a function, and the arguments that it does not use. */
+/* The head of a field_value_fn, and a statement that marks its arguments as
+ * used. */
 #define VALUE(name)                                                          \
 	static void name(const json_t *row, const struct slurm_field *field, \
 	                 const struct style *style, struct buf *out)
 #define UNUSED (void)row, (void)field, (void)style, (void)out
 
-field_value_fn v_text; /* the text of the field that it needs */
-field_value_fn v_none; /* nothing: `none` is written */
+field_value_fn v_text; /* prints the text of the key in `needs` */
+field_value_fn v_none; /* prints nothing, so that `none` is printed */
 
 /* One column, with the text around it. */
 struct slurm_column {
 	const struct slurm_field *field; /* NULL: only the text */
-	size_t width;                    /* 0: as it comes */
+	size_t width;                    /* 0: as wide as the value */
 	bool right;
 	char *after; /* text behind it */
 };
@@ -70,24 +71,24 @@ struct slurm_format {
 
 /*
  * Parse -o "%.18i %t". An unknown letter is reported on stderr, and printed as
- * itself. table ends with a field without a header.
+ * itself. The table ends with a field without a header.
  */
 void format_letters(struct slurm_format *ret, const struct slurm_field *table,
                     const char *text);
-/* Parse -O "jobid:10,state". An unknown name is reported on stderr, and left
- * out. */
+/* Parse -O "jobid:10,state". of is the bit of the command, which selects the
+ * fields it has. An unknown name is reported on stderr, and left out. */
 void format_names(struct slurm_format *ret, const struct slurm_field *table,
                   unsigned of, const char *text);
 void format_free(struct slurm_format *format);
 
-/* Add to a list the fields of rows that the columns use. */
+/* Add to a list the keys of rows that the columns use. */
 void format_needs(const struct slurm_format *format, json_t *fields);
 
 void format_put_header(const struct slurm_format *format, FILE *out);
 void format_put_row(const struct slurm_format *format, const json_t *row,
                     const struct style *style, FILE *out);
 
-/* The format of -o or -O, whichever came last. */
+/* The text given with -o or -O, whichever came last. */
 struct format_wish {
 	const char *letters, *names; /* one of them, or neither */
 };
@@ -96,12 +97,12 @@ int format_set_letters(void *ctx, const struct opt *opt, const char *value,
 int format_set_names(void *ctx, const struct opt *opt, const char *value,
                      struct err *err);
 
-/* Returns the field with this name, in any case, of a command; NULL: there is
- * none. */
+/* Returns the field with this name, in upper or lower case, that the command of
+ * the bit has; NULL if there is none. */
 const struct slurm_field *field_of_name(const struct slurm_field *table,
                                         unsigned of, const char *name);
 
-/* Returns the field of a letter; NULL: there is none. */
+/* Returns the field with this letter; NULL if there is none. */
 const struct slurm_field *field_of_letter(const struct slurm_field *table,
                                           char letter);
 

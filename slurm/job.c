@@ -1,4 +1,5 @@
-/* job.c - values of a job in Slurm's words, made from rows of `jobs` */
+/* job.c - values of a job as Slurm prints them, made from rows of the daemon's
+ * listing `jobs` */
 #include "slurm/job.h"
 
 #include <grp.h>
@@ -44,7 +45,8 @@ const char *job_reason(const json_t *row)
 {
 	const char *reason = row_text(row, "reason");
 
-	/* Slurm does not say why a job was cancelled, and has no gangs. */
+	/* Slurm has no reason for cancelled jobs and does not know gangs, so
+	 * print None and Resources. */
 	if (!*reason || !strcmp(reason, "Unevaluated") ||
 	    !strcmp(reason, "Cancelled"))
 		return "None";
@@ -187,7 +189,8 @@ void put_clock(int64_t seconds, struct buf *out)
 	           (int)(seconds / 60 % 60), (int)(seconds % 60));
 }
 
-/* Returns the format of SLURM_TIME_FORMAT=relative for a time. */
+/* Returns the strftime() format that SLURM_TIME_FORMAT=relative gives this
+ * time. */
 static const char *relative(const struct tm *tm)
 {
 	time_t now = time(NULL);
@@ -226,7 +229,8 @@ void put_moment(int64_t t, struct buf *out)
 	}
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	/* The format is the user's own, and so is the terminal. */
+	/* The user chose this format, and it only affects the user's own
+	 * terminal. */
 	if (strftime(text, sizeof(text), format, &tm))
 		buf_puts(out, text);
 #pragma GCC diagnostic pop

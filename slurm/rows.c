@@ -7,7 +7,7 @@
 #include "libcommon/buf.h"
 
 struct row_sink {
-	struct buf rest; /* the start of a row whose end is to come */
+	struct buf rest; /* the first bytes of a row that is not complete yet */
 	json_t *rows;
 };
 

@@ -12,7 +12,7 @@
 enum { STATUS_USAGE = 255 };
 
 struct salloc {
-	struct sbatch sbatch; /* first: its options set it */
+	struct sbatch sbatch; /* first, as sbatch's options write to it */
 	bool no_shell;
 	int64_t immediate_s; /* alloc.h */
 	int kill; /* signal to the command when the allocation is revoked */
@@ -54,7 +54,7 @@ static const struct opt own[] = {
 };
 /* clang-format on */
 
-/* Options of sbatch that concern its script. */
+/* Options of sbatch about its script, which salloc lacks. */
 static const char *const of_scripts[] = {
 	"array",     "error",      "export",    "export-file", "ignore-pbs",
 	"input",     "no-requeue", "open-mode", "output",      "parsable",
@@ -69,7 +69,7 @@ static bool is_of_scripts(const struct opt *opt)
 	return false;
 }
 
-/* Returns the options of sbatch and salloc; the caller frees the table. */
+/* Returns a table of sbatch's and salloc's options, which the caller frees. */
 static struct opt *make_options(void)
 {
 	const struct opt *opt;
@@ -110,7 +110,8 @@ static pid_t start(char **argv)
 	_exit(EXIT_FAILURE);
 }
 
-/* Leave SIGINT and SIGQUIT of the terminal to the command. */
+/* Block signals and return a signalfd for them. SIGINT and SIGQUIT from the
+ * terminal reach the command directly. */
 static int take_signals(void)
 {
 	static const int taken[] = { SIGCHLD, SIGTERM, SIGHUP, SIGINT,
@@ -144,8 +145,8 @@ static void revoked(const struct salloc *s, struct held_job *a, pid_t pid)
 	kill(pid, SIGCONT);
 }
 
-/* Returns the exit status. Signals with which people end commands are no
- * failure, as in salloc. */
+/* Returns salloc's exit status for the command's wait status. As in Slurm, a
+ * command ended by SIGINT, SIGTERM and the like has not failed. */
 static int status_of(int status)
 {
 	static const int usual[] = { SIGHUP, SIGINT, SIGQUIT, SIGKILL,
@@ -229,7 +230,7 @@ int salloc_main(int argc, char **argv)
 	struct err err;
 	int first, status = EXIT_FAILURE;
 
-	json_object_seed(1); /* our tables hold our own keys */
+	json_object_seed(1); /* a fixed seed is safe: the keys are our own */
 	sbatch_init(&s.sbatch, arena, &warnings);
 	first = command_parse(&line, &s, argc, argv);
 	if (s.sbatch.verbose && warnings.len)

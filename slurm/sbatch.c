@@ -28,7 +28,8 @@ static bool is_blank(const struct buf *script)
 	return true;
 }
 
-/* Check the script by sbatch's rules, and in its words. */
+/* Check the script by sbatch's rules. Returns false after printing sbatch's
+ * message. */
 static bool check_script(const struct buf *script)
 {
 	if (!script->len) {
@@ -60,7 +61,7 @@ static bool check_script(const struct buf *script)
 	return true;
 }
 
-/* Read the script; name NULL: from standard input. */
+/* Read the script from a file, or from standard input if name is NULL. */
 static bool read_script(struct buf *script, const char *name)
 {
 	int fd = name ? batch_open(name) : STDIN_FILENO;
@@ -81,7 +82,7 @@ static bool read_script(struct buf *script, const char *name)
 	return check_script(script);
 }
 
-/* --- what was not said ---------------------------------------------------- */
+/* --- the environment ------------------------------------------------------ */
 
 static bool is_kept(const char *variable)
 {
@@ -92,8 +93,8 @@ static bool is_kept(const char *variable)
 	                strlen("AISCHED_MUNGE_SOCKET="));
 }
 
-/* Whether a list separated by c has this item; in a list of variables also as
- * "text=...". */
+/* Whether text is an item of a list separated by c. A list separated by commas
+ * holds variables, where "text=..." counts, too. */
 static bool has_item(const char *list, char c, const char *text, size_t len)
 {
 	const char end[] = { c, '\0' };
@@ -109,8 +110,8 @@ static bool has_item(const char *list, char c, const char *text, size_t len)
 	return false;
 }
 
-/* Returns the folder of our links, which the caller frees; NULL: there is no
- * srun in it. */
+/* Returns the folder with the links for Slurm's commands, which the caller
+ * frees; NULL if it has no srun. */
 static char *own_folder(void)
 {
 	char self[PATH_MAX], *folder, *srun;
@@ -131,8 +132,8 @@ static char *own_folder(void)
 	return NULL;
 }
 
-/* Read "NAME=VALUE" up to each zero byte, and set those variables. Their names
- * are appended to a list. */
+/* Read "NAME=VALUE" strings, each ended by a zero byte, and set those
+ * variables. Appends ",NAME" for each to names. */
 static int read_variables(const char *file, struct buf *names, struct err *err)
 {
 	struct buf text = { 0 };
@@ -159,7 +160,8 @@ static int read_variables(const char *file, struct buf *names, struct err *err)
 	return rc;
 }
 
-/* Leave only the variables that a job needs. */
+/* Unset all variables but those that Slurm sets for jobs and those that say
+ * where the daemon is. */
 static void forget_variables(void)
 {
 	json_t *kept = json_object(), *value;
@@ -182,8 +184,8 @@ static void forget_variables(void)
 	json_decref(kept);
 }
 
-/* Take the variables of --export-file: instead of ours, or beside those that
- * --export names. */
+/* Export the variables of --export-file: beside those that --export names, or
+ * in place of our own if it names none or ALL. */
 static int take_file(struct sbatch *sbatch)
 {
 	const char *list = sbatch->submit.export_env;
@@ -212,8 +214,9 @@ static int take_file(struct sbatch *sbatch)
 	return rc;
 }
 
-/* Let the script find srun even if sbatch was called by its path, or if the job
- * gets other variables than ours. */
+/* Put the folder of our srun into the PATH that the job gets, so that its
+ * script finds srun even if sbatch was called by its path or the job gets a new
+ * environment. */
 static void lead_to_srun(struct submit *submit)
 {
 	const char *list = submit->export_env, *path = getenv("PATH");
@@ -235,7 +238,7 @@ static void lead_to_srun(struct submit *submit)
 	free(folder);
 }
 
-/* Add Slurm's variables, and those that lead to the daemon, to a list of
+/* Add SLURM_* variables, and those that say where the daemon is, to the list of
  * variables to export. With ALL they are exported anyway. */
 static void keep_variables(struct submit *submit)
 {
@@ -285,7 +288,8 @@ json_t *sbatch_send(struct retry *retry, struct sbatch *sbatch,
 	size_t len = script->len;
 	json_t *answer = batch_send(retry, &sbatch->submit, script, err);
 
-	script->len = len; /* remove the environment again */
+	/* remove the environment that batch_send() appended */
+	script->len = len;
 	return answer;
 }
 
@@ -309,7 +313,7 @@ int sbatch_choose_queue(struct retry *retry, struct sbatch *sbatch,
 		free(name);
 		s += len;
 		answer = sbatch_send(retry, sbatch, script, err);
-		/* All of them must exist. */
+		/* All queues of the list must exist. */
 		if (!answer && strstr(err->text, "there is no queue")) {
 			submit->test_only = test_only;
 			return -1;
@@ -338,7 +342,8 @@ void sbatch_refused(const struct sbatch *sbatch, const struct err *err)
 		        command_name);
 		return;
 	}
-	/* It has asked for GPUs or nodes, and not for features. */
+	/* If the job asked for GPUs or nodes but not for features, Slurm's
+	 * message is this one. */
 	if (!strcmp(words, "Invalid feature specification") &&
 	    (!constraint || !*constraint))
 		words = "Requested node configuration is not available";
@@ -353,7 +358,8 @@ void sbatch_refused(const struct sbatch *sbatch, const struct err *err)
 		command_error("%s: %s", sbatch_failed(), words);
 }
 
-/* Returns the exit status of a failure: 1, or what $SLURM_EXIT_ERROR holds. */
+/* Returns the exit status after a failure: 1, or the number in
+ * $SLURM_EXIT_ERROR. */
 static int failure(void)
 {
 	const char *text = getenv("SLURM_EXIT_ERROR");
@@ -483,8 +489,8 @@ static int run(struct sbatch *sbatch, struct buf *script)
 	return status;
 }
 
-/* Read options in their order of precedence, and the script. Returns false if
- * that is none. */
+/* Take the options of the environment, and the script with its options. Returns
+ * false, after printing why, if the script is not valid. */
 static bool read_options(struct sbatch *sbatch, struct buf *script,
                          const char *file)
 {
@@ -524,7 +530,7 @@ int sbatch_main(int argc, char **argv)
 	struct err err;
 	int first, status = EXIT_FAILURE;
 
-	json_object_seed(1); /* our tables hold our own keys */
+	json_object_seed(1); /* a fixed seed is safe: the keys are our own */
 	sbatch_init(&sbatch, arena, &warnings);
 	first = command_parse(&sbatch_line, &sbatch, argc, argv);
 	file = first < argc ? argv[first] : NULL;

@@ -1,5 +1,6 @@
 /*
- * sbatch.h - what the files of sbatch share: its options
+ * sbatch.h - submit a job with sbatch's options; used by sbatch, salloc and
+ * srun
  */
 #ifndef SLURM_SBATCH_H
 #define SLURM_SBATCH_H
@@ -8,9 +9,9 @@
 #include "libcommon/spec/spec_opt.h"
 #include "slurm/command.h"
 
-/* The options of sbatch that one place sets. */
+/* The options of sbatch. */
 struct sbatch {
-	struct submit submit; /* first: spec_set.h */
+	struct submit submit; /* first, as spec_set.h requires */
 	json_t *clusters;
 	const char *export_file; /* NULL: none */
 	bool verbose;
@@ -21,45 +22,49 @@ extern const struct command_line sbatch_line;
 void sbatch_init(struct sbatch *sbatch, struct arena *arena,
                  struct buf *warnings);
 
-/* Take from the variables, or from the directives of a script, what is not set
- * yet. Exits if one of them is wrong. */
+/* Set options from environment variables, or from the directives of a script,
+ * unless they are already set. Exit if a value is wrong. */
 void sbatch_from_env(struct sbatch *sbatch);
 void sbatch_from_script(struct sbatch *sbatch, const struct buf *script);
 
-/* As submit_resolve(), but corrects what Slurm corrects with a warning. */
+/* Call submit_resolve(), after correcting with a warning what Slurm
+ * corrects. */
 int sbatch_resolve(struct sbatch *sbatch, struct err *err);
 
-/* Hand a value to one of these options. Returns the status to exit with, 0 to
- * go on. */
+/* Set an option of sbatch to a value. Returns the status to exit with, 0 to go
+ * on. */
 int sbatch_apply(const struct opt *opt, void *ctx, const char *value);
 
-/* "MIN[-MAX]" of nodes. Fails with EINVAL, or with ERANGE if they are none, in
- * Slurm's words. */
+/* Parse the "MIN[-MAX]" of -N. Fails with EINVAL, or with ERANGE if MIN is 0,
+ * and Slurm's message. */
 int sbatch_parse_nodes(const char *value, int64_t *ret_least, int64_t *ret_most,
                        struct err *err);
 
 enum { SBATCH_PATIENT = -1 };
 
-/* "SECONDS" of --immediate; NULL means 1, and with that the job is given up as
- * soon as it has to wait. */
+/* Parse the SECONDS of --immediate. NULL means 1. With 0 or 1 the command fails
+ * as soon as the job has to wait. */
 int sbatch_parse_immediate(const char *value, int64_t *ret_s, struct err *err);
 
-/* Append a list of dependencies in the syntax of aisub: a bare id means
+/* Append Slurm's list of dependencies in the syntax of aisub: a bare id means
  * afterany. */
 void sbatch_put_dependency(const char *value, struct buf *out);
 
-/* Choose from -p a,b the queue in which the job would start first. */
+/* If -p names several queues, set the queue to the one in which the job would
+ * start first. Fails if one of them does not exist or none would take the
+ * job. */
 int sbatch_choose_queue(struct retry *retry, struct sbatch *sbatch,
                         struct buf *script, struct err *err);
 
-/* As batch_send(), but leaves the script as it was. */
+/* Call batch_send(), then remove from the script what it has appended. */
 json_t *sbatch_send(struct retry *retry, struct sbatch *sbatch,
                     struct buf *script, struct err *err);
 
-/* Print why the job was not taken, in Slurm's words. */
+/* Print Slurm's message for a submission that the daemon refused. */
 void sbatch_refused(const struct sbatch *sbatch, const struct err *err);
 
-/* Returns how sbatch, salloc or srun begins the message about a refused job. */
+/* Returns the words with which this command begins the message about a refused
+ * job. */
 const char *sbatch_failed(void);
 
 #endif

@@ -1,4 +1,5 @@
-/* sbatch_opts.c - the options of sbatch, from any place */
+/* sbatch_opts.c - the options of sbatch, from command line, environment and
+ * scripts */
 #include <grp.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -16,9 +17,9 @@
 
 enum { STATUS_USAGE = 255, SIGNAL_MOST_S = UINT16_MAX };
 
-/* --- values that are not as aisub's --------------------------------------- */
+/* --- values that aisub writes differently --------------------------------- */
 
-/* "4", "1k": how many nodes; 0 if it is no number. */
+/* Returns the number of nodes in "4" or "1k"; -1 if the text is no number. */
 static int64_t count_nodes(const char *text, size_t len)
 {
 	static const char units[] = "kKmM";
@@ -66,7 +67,7 @@ int sbatch_parse_nodes(const char *value, int64_t *ret_least, int64_t *ret_most,
 	return 0;
 }
 
-/* MIN[-MAX] */
+/* Set the number of nodes from "MIN[-MAX]". */
 static int set_nodes(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {
@@ -115,7 +116,8 @@ static int set_dependency(void *ctx, const struct opt *opt, const char *value,
 	return rc;
 }
 
-/* Parse [R][B:]SIG[@s]; without B the signal is for steps. */
+/* Parse "[R][B:]SIG[@SECONDS]". Without B the signal is sent to the job's steps
+ * only. */
 static int set_signal(void *ctx, const struct opt *opt, const char *value,
                       struct err *err)
 {
@@ -196,7 +198,7 @@ static int set_exclusive(void *ctx, const struct opt *opt, const char *value,
 	             : err_set(err, EINVAL, "no such way '%s'", value);
 }
 
-/* "a" and "t" will do. */
+/* Set the open mode; "a" and "t" mean append and truncate. */
 static int set_open_mode(void *ctx, const struct opt *opt, const char *value,
                          struct err *err)
 {
@@ -207,7 +209,7 @@ static int set_open_mode(void *ctx, const struct opt *opt, const char *value,
 	                          err);
 }
 
-/* Ids may stand in brackets, as they are shown. */
+/* Set the ids of the array, which may be in brackets, as squeue prints them. */
 static int set_array(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {
@@ -326,7 +328,8 @@ static const struct opt opts[] = {
 
 /* --- what is wrong with a value ------------------------------------------- */
 
-/* Options whose values Slurm's daemon checks, not sbatch. */
+/* Options whose values Slurm checks in its daemon, and the message of sbatch
+ * when the daemon refuses them. */
 static const struct {
 	const char *name, *words;
 } judged[] = {
@@ -377,7 +380,8 @@ static int report(const struct opt *opt, const char *value,
 	return STATUS_USAGE;
 }
 
-/* Ignore empty values, by which programs say that they want nothing. */
+/* Set an option. Ignores empty values, which programs pass to mean "not
+ * given". */
 int sbatch_apply(const struct opt *opt, void *ctx, const char *value)
 {
 	struct sbatch *sbatch = ctx;
@@ -402,7 +406,7 @@ const struct command_line sbatch_line = {
 	.apply = sbatch_apply,
 };
 
-/* --- the three places ----------------------------------------------------- */
+/* --- environment and script ----------------------------------------------- */
 
 void sbatch_init(struct sbatch *sbatch, struct arena *arena,
                  struct buf *warnings)
@@ -506,8 +510,8 @@ static void directive_late(int line, void *arg)
 	(void)line, (void)arg;
 }
 
-/* "script:2: -n needs a value", in the words of getopt(). Returns false if the
- * text is another one. */
+/* Turn "script:2: -n needs a value" into the message of getopt() and print it.
+ * Returns false if the text is another message. */
 static bool tell_missing_value(const char *text)
 {
 	const char *end = strstr(text, " needs a value");
@@ -548,7 +552,7 @@ void sbatch_from_script(struct sbatch *sbatch, const struct buf *script)
 	merge(sbatch, &layer);
 }
 
-/* --- what they come to ---------------------------------------------------- */
+/* --- the request ---------------------------------------------------------- */
 
 int sbatch_resolve(struct sbatch *sbatch, struct err *err)
 {

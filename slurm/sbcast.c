@@ -47,7 +47,7 @@ static const struct command_line line = {
 
 /* --- the job -------------------------------------------------------------- */
 
-/* Slurm's words for why the job takes no file. */
+/* Returns Slurm's message for a job whose node cannot be found. */
 static const char *words_of(const struct err *err)
 {
 	switch (err->code) {
@@ -62,8 +62,8 @@ static const char *words_of(const struct err *err)
 	}
 }
 
-/* Returns the job's node, which the caller frees. Returns NULL if there is
- * none, and says why. */
+/* Returns the name of the job's node, which the caller frees; NULL, after
+ * printing why, if there is none. */
 static char *find_node(const char *text)
 {
 	char *id = xstrndup(text, strcspn(text, ".")), *node = NULL;
@@ -90,8 +90,8 @@ static char *find_node(const char *text)
 
 /* --- the copy ------------------------------------------------------------- */
 
-/* Returns the path to write; a folder gets a file of the source's name. The
- * caller frees it. */
+/* Returns the path of the copy, which the caller frees. In a folder, the copy
+ * is named like the source. */
 static char *full_name(const char *source, const char *dest)
 {
 	char *copy = xstrdup(source), *name;
@@ -130,8 +130,8 @@ static int finish(const struct sbcast *s, int fd, const struct stat *st,
 	return s->force ? rename(temp, name) : link(temp, name);
 }
 
-/* Replace the file, so that a reader sees all of it or nothing. Returns 0 or
- * the errno. */
+/* Write a temporary file and rename it, so that readers never see half of a
+ * copy. Returns 0 or an errno. */
 static int copy_to(const struct sbcast *s, int from, const struct stat *st,
                    const char *name)
 {

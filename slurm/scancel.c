@@ -20,14 +20,14 @@
 enum { STATUS_DENIED = 210, STATUS_NO_STEP = 225, STATUS_UNREACHABLE = 8 };
 
 struct scancel {
-	struct select by; /* first: select.h */
+	struct select by; /* first, as SELECT_AT() requires */
 	json_t *clusters;
 	bool batch, full, quiet, verbose, interactive;
 	int signo;     /* 0: end the jobs */
-	json_t *steps; /* [[job, step], ..] */
+	json_t *steps; /* array of [job, step] */
 };
 
-/* Fails if a user is not known, as Slurm does. */
+/* Set the user. As in Slurm, fails if the user is unknown on this machine. */
 static int set_users(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {
@@ -99,7 +99,8 @@ static const struct command_line line = {
 	.usage_status = 1,
 };
 
-/* Read "12 13_4,14_[1-3]". Returns 0, or the exit status. */
+/* Read operands such as "12 13_4,14_[1-3] 15.0". Returns 0, or the exit
+ * status. */
 static int read_ids(struct scancel *s, char **operand)
 {
 	for (; *operand; operand++) {
@@ -134,8 +135,8 @@ static int read_ids(struct scancel *s, char **operand)
 	return 0;
 }
 
-/* Put waiting jobs first, so that none of them starts in place of one that is
- * cancelled before it. */
+/* Compare jobs for qsort(): pending ones first. They are cancelled first, so
+ * that none of them starts in the place of a running job that was cancelled. */
 static int by_state(const void *a, const void *b)
 {
 	const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
@@ -188,7 +189,8 @@ static void tell_filters(const struct scancel *s)
 	buf_free(&text);
 }
 
-/* Returns the ids of the jobs that the filters select. */
+/* Returns an array with the ids of the jobs that the filters select, NULL on
+ * failure. */
 static json_t *choose(const struct scancel *s, struct client *client,
                       struct err *err)
 {
@@ -206,7 +208,7 @@ static json_t *choose(const struct scancel *s, struct client *client,
 		if (row)
 			qsort(row, n, sizeof(json_t *), by_state);
 		for (size_t i = 0; row && i < n; i++) {
-			/* Cut the array's limit: 12_[0-9%3]. */
+			/* Remove the limit of an array's tasks: 12_[0-9%3]. */
 			char *id = strdup(row_text(row[i], "display_id"));
 			char *limit = id ? strchr(id, '%') : NULL;
 
@@ -236,10 +238,11 @@ static int report(const struct scancel *s, const json_t *answer)
 
 		snprintf(err.text, sizeof(err.text), "%s",
 		         row_text(item, "text"));
-		/* There is nothing to signal any more. */
+		/* A job that has ended cannot be signalled: report it as
+		 * unknown. */
 		if (s->signo && strstr(err.text, "has ended"))
 			err.code = ENOENT;
-		/* A job that has ended need not be ended. */
+		/* Cancelling a job that has ended is no failure. */
 		if (err.code == ENOENT && !s->signo) {
 			if (s->verbose && !s->quiet)
 				command_error("Kill job error on job id %s: %s",
@@ -257,13 +260,14 @@ static int report(const struct scancel *s, const json_t *answer)
 	return status;
 }
 
-/* Returns which processes to signal, in Slurm's scopes; --full means all. */
+/* Returns which processes of a job to signal, as the daemon's request names
+ * them: the steps, with -b the script, with -f all. */
 static const char *scope_of(const struct scancel *s)
 {
 	return s->full ? "all" : s->batch ? "script" : "steps";
 }
 
-/* Cancel jobs, LIMIT_IDS in each request. */
+/* Cancel or signal jobs, LIMIT_IDS in each request. Returns the exit status. */
 static int cancel(const struct scancel *s, struct client *client,
                   const json_t *ids, struct err *err)
 {
@@ -296,7 +300,7 @@ static int cancel(const struct scancel *s, struct client *client,
 
 /* --- steps ---------------------------------------------------------------- */
 
-/* Whether one of the jobs that a text names has this step at the moment. */
+/* Whether step number of one of the jobs in the text is running. */
 static bool step_runs(struct client *client, const char *job, int64_t number)
 {
 	json_t *fields = json_array(), *rows = NULL;
@@ -321,8 +325,8 @@ static bool step_runs(struct client *client, const char *job, int64_t number)
 	return runs;
 }
 
-/* Returns the exit status. In Slurm it is no error if the job still waits, nor
- * to signal a step that is not there. */
+/* Returns the exit status after a request for one step. As in Slurm, it is no
+ * error if the job is pending, nor to signal a step that does not run. */
 static int report_step(const struct scancel *s, const json_t *answer,
                        const char *job, int64_t number, bool runs)
 {
@@ -372,7 +376,8 @@ static int cancel_step(const struct scancel *s, struct client *client,
 	return status;
 }
 
-/* Returns the first status that is not 0. */
+/* Cancel or signal the steps one by one. Returns the first exit status that is
+ * not 0. */
 static int cancel_steps(const struct scancel *s, struct client *client,
                         struct err *err)
 {
@@ -426,7 +431,7 @@ int scancel_main(int argc, char **argv)
 		status = EXIT_FAILURE;
 		goto out;
 	}
-	/* SIGKILL for a whole job ends the job, as in Slurm. */
+	/* As in Slurm, SIGKILL for a whole job cancels it. */
 	if (s.signo == SIGKILL && !s.batch && !s.full &&
 	    !json_array_size(s.steps))
 		s.signo = 0;

@@ -1,9 +1,10 @@
 /*
- * sdiag.c - what the daemon does, in those lines of Slurm's sdiag that have a
- * meaning here
+ * sdiag.c - statistics of the daemon, in those lines of Slurm's sdiag that
+ * apply to it
  *
- * The counters are metrics, which start at 0 with the daemon. One pass does the
- * work of both Slurm's main scheduler and its backfill scheduler.
+ * The counters are the daemon's metrics, which are 0 when it starts. One pass
+ * of its scheduler does the work of both Slurm's main scheduler and its
+ * backfill scheduler.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,8 @@ static int keep_part(const void *data, size_t len, void *arg)
 	return 0;
 }
 
-/* Sum up a metric over all labels, or over those that contain this text. */
+/* Returns the sum of a metric over all its labels, or over those that contain
+ * the text label. */
 static double sum_of(const char *text, const char *metric, const char *label)
 {
 	size_t len = strlen(metric);

@@ -17,7 +17,8 @@
 #include "slurm/job.h"
 #include "slurm/rows.h"
 
-enum { MIN_JOB_AGE_S = 300 }; /* ended jobs are listed for this long */
+/* as Slurm's MinJobAge: list ended jobs for this long */
+enum { MIN_JOB_AGE_S = 300 };
 
 void select_free(struct select *by)
 {
@@ -51,7 +52,7 @@ static int bad_state(const char *name, struct err *err)
 	               "SPECIAL_EXIT,STAGE_OUT,STOPPED");
 }
 
-/* States of Slurm that no job has here. */
+/* Whether this is a state of Slurm that jobs of aisched never have. */
 static bool is_foreign_state(const char *name)
 {
 	static const char *const names[] = {
@@ -67,7 +68,7 @@ static bool is_foreign_state(const char *name)
 	return false;
 }
 
-/* "PD,running,all" */
+/* Add states given as "PD,running,all". */
 int select_add_states(void *ctx, const struct opt *opt, const char *value,
                       struct err *err)
 {
@@ -101,8 +102,8 @@ int select_add_states(void *ctx, const struct opt *opt, const char *value,
 	return rc;
 }
 
-/* Parse names and uids; one that is unknown on this machine is reported and
- * selects nobody. */
+/* Add users given by name or uid. A name that is unknown on this machine is
+ * reported and selects no jobs. */
 int select_add_users(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {
@@ -143,7 +144,8 @@ static bool has(const json_t *list, const char *text)
 	return !list;
 }
 
-/* Apply filters that the request lacks or that differ from Slurm's. */
+/* Whether the row passes the filters that the daemon's request lacks or that
+ * Slurm defines differently. */
 static bool fits(const struct select *by, const json_t *row)
 {
 	int64_t end = row_int(row, "end_time");
@@ -221,8 +223,7 @@ int select_read(const struct select *given, struct client *client,
 
 		if (rows_read(client, make_request(&by, first), fields, &rows,
 		              &answer, &why) < 0) {
-			/* There is no queue or node of this name, so there are
-			 * no jobs. */
+			/* No queue or node has this name, so no job matches. */
 			if (why.code == ENOENT)
 				break;
 			json_decref(by.users);

@@ -11,15 +11,15 @@
 #include "libcommon/err.h"
 #include "libcommon/opt.h"
 
-/* Lists are arrays of texts, NULL: not given. */
+/* Each list is an array of texts; NULL: not given. */
 struct select {
 	json_t *ids, *users, *queues, *states, *names, *nodes;
-	/* a request has no filter for these */
+	/* the daemon has no filter for these: select_read() applies them */
 	json_t *accounts, *classes, *reservations;
 	bool me, all_states;
 };
 
-/* The offset of a member, for tables of options whose ctx begins with a struct
+/* The offset of a member, for option tables whose ctx begins with a struct
  * select. */
 #define SELECT_AT(member) .offset = offsetof(struct select, member)
 opt_set_fn select_add_states, select_add_users;
@@ -29,9 +29,9 @@ bool select_has_filter(const struct select *by);
 
 /*
  * Read the selected jobs, with these fields and those that the filters need.
- * Ended jobs are left out unless their state is named.  The caller owns
- * *ret_rows.  *ret_missing counts ids that the daemon does not know.  Fails as
- * client_call() does.
+ * Ended jobs are left out unless by->states names their state. The caller owns
+ * *ret_rows. Sets *ret_missing to the number of ids that the daemon does not
+ * know. Fails as client_call() does.
  */
 int select_read(const struct select *by, struct client *client, json_t *fields,
                 json_t **ret_rows, size_t *ret_missing, struct err *err);

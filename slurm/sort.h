@@ -8,18 +8,18 @@
 
 #include "slurm/format.h"
 
-/* Add to a list the fields of rows that the order uses. last: as for
- * sort_rows(). */
+/* Add to a list the keys of rows that the order and the letter last use. */
 void sort_needs(const struct slurm_field *table, const char *order, char last,
                 json_t *fields);
 
-/* Returns the first letter of an order that the table lacks; 0: none. */
+/* Returns the first letter of an order that the table lacks or whose column
+ * never has a value; 0 if there is none. */
 char sort_unknown(const struct slurm_field *table, const char *order);
 
 /*
- * Sort by the values that make up the fields of the letters; equal rows are
+ * Sort by the fields of the letters, the most important first. Equal rows are
  * sorted by the letter last, which must be in the table. Unknown letters are
- * ignored. The caller frees the array; the rows are borrowed.
+ * ignored. Returns an array, which the caller frees, of pointers into rows.
  */
 const json_t **sort_rows(const struct slurm_field *table, const char *order,
                          char last, const json_t *rows);

@@ -100,7 +100,7 @@ int srun_run(const struct srun_way *way, int argc, char **argv)
 	struct srun s = { .arena = arena_new() };
 	int first, status;
 
-	json_object_seed(1); /* our tables hold our own keys */
+	json_object_seed(1); /* a fixed seed is safe: the keys are our own */
 	if (has_components(argc, argv)) {
 		command_error("heterogeneous jobs are not supported");
 		arena_free(s.arena);

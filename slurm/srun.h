@@ -1,5 +1,5 @@
 /*
- * srun.h - the request for a step, and where it runs
+ * srun.h - what the files of srun share: the options, the job, how it is found
  */
 #ifndef SLURM_SRUN_H
 #define SLURM_SRUN_H
@@ -20,10 +20,11 @@ struct srun {
 	const char *file[3]; /* -i -o -e */
 	int64_t tasks, nodes, cpus, gpus, gpus_per_task, mem_mib, mem_cpu_mib;
 	int64_t limit_s, tasks_per_node, wait_s;
-	int64_t immediate_s; /* of a job of its own: sbatch.h */
+	int64_t immediate_s; /* --immediate outside of a job, as in sbatch.h */
 	bool label, exact, overlap, overcommit, append, pty, quiet, verbose;
 	bool kill_on_bad_exit, multi_prog;
-	/* struct srun_asked: options for a job of its own */
+	/* of struct srun_asked: options for the job that srun makes outside of
+	 * a job */
 	struct arena_list asked;
 };
 
@@ -37,31 +38,34 @@ struct srun_asked {
 struct srun_job {
 	int64_t id;
 	char *node, *socket;
-	/* Connects as to a shepherd (libcommon/step_msg.h). Returns a
-	 * descriptor, or -1. NULL: connect to the shepherd at the socket. */
+	/* Returns a connection that speaks the shepherd's protocol
+	 * (libcommon/step_msg.h), or -1. NULL: connect to the shepherd at
+	 * socket. */
 	int (*connect)(const struct srun *srun, struct err *err);
-	/* The node names that messages about tasks mention; NULL: all tasks are
+	/* The node names to print in messages about tasks; NULL: all tasks are
 	 * on node. */
 	const char *const *nodes;
 	int64_t nnodes;
-	/* Tasks are elsewhere and cannot get srun's descriptors. */
+	/* The tasks run on other machines or in other pods, so srun cannot pass
+	 * them its descriptors. */
 	bool remote;
 };
 
-/* How a program finds and makes jobs. */
+/* How this srun finds and makes jobs: one way beside the daemon, another in
+ * pods. */
 struct srun_way {
-	/* Find the job that srun names, and fill in what the options leave
-	 * open. Prints why it failed, and returns -1. */
+	/* Find the job that the options name, and fill in what they leave open.
+	 * Returns -1 after printing why it failed. */
 	int (*find)(struct srun *srun, struct srun_job *ret);
-	/* Run the step in a job of its own. Returns the exit status. */
+	/* Submit a new job and run the step in it. Returns the exit status. */
 	int (*alone)(struct srun *srun, char *const *argv);
 };
 
-/* Run srun as a program. Returns its exit status. */
+/* The main function of srun. Returns its exit status. */
 int srun_run(const struct srun_way *way, int argc, char **argv);
 
-/* Returns our environment as --export selects it, in the arena; ends with NULL.
- */
+/* Returns the variables that --export selects from our environment, in the
+ * arena; the array ends with NULL. */
 char **srun_env(const char *export_env, struct arena *arena);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * srun_files.h - what srun opens itself, and what is left to the tasks
+ * srun_files.h - which files srun opens, and which each task opens itself
  */
 #ifndef SLURM_SRUN_FILES_H
 #define SLURM_SRUN_FILES_H
@@ -8,16 +8,17 @@
 
 struct srun_files {
 	int fd[3];
-	bool copies[3];     /* between the descriptor and pipes of the tasks */
-	struct buf name[3]; /* for the tasks to open; empty: the descriptor */
+	bool copies[3];     /* srun copies between fd and pipes of the tasks */
+	struct buf name[3]; /* the tasks open this file; empty: they use fd */
 	int64_t task[3];
 };
 
-/* Free ret with srun_files_free(), also after a failure. */
+/* Open the files of -i, -o and -e. Free ret with srun_files_free(), also after
+ * a failure. */
 int srun_files_open(const struct srun *srun, const struct srun_job *job,
                     struct srun_files *ret, struct err *err);
 
-/* The descriptors stay open. */
+/* Free the names; the descriptors stay open. */
 void srun_files_free(struct srun_files *files);
 
 #endif

@@ -2,8 +2,8 @@
  * srun_programs.h - --multi-prog: a file that says which program each task runs
  *
  * Lines are "TASKS PROGRAM [ARG]...", where TASKS is "0", "1-3,7" or "*", which
- * means the tasks without a line of their own. %t becomes the number of the
- * task, %o its place among the tasks of its line.
+ * means the tasks that no other line names. %t becomes the number of the task,
+ * %o its position among the tasks of its line.
  */
 #ifndef SLURM_SRUN_PROGRAMS_H
 #define SLURM_SRUN_PROGRAMS_H
@@ -14,9 +14,10 @@
 #include "libcommon/mem.h"
 
 /*
- * Returns a command for all tasks, in the arena; ends with NULL. It is a script
- * of sh, which runs the program that its SLURM_PROCID has in the file. Fails in
- * Slurm's words, after printing those that stand before them.
+ * Returns the command that all tasks run, in the arena; the array ends with
+ * NULL. It is a script of sh that starts the program of the task numbered
+ * SLURM_PROCID. Fails with Slurm's message; if Slurm prints others before that
+ * one, they are printed.
  */
 char **srun_programs(const char *file, int64_t tasks, struct arena *arena,
                      struct err *err);

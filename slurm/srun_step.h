@@ -6,7 +6,7 @@
 
 #include "slurm/srun.h"
 
-/* Returns the exit status. */
+/* Run a step in the job until it ends. Returns srun's exit status. */
 int srun_step(const struct srun *srun, const struct srun_job *job,
               char *const *argv);
 

@@ -10,9 +10,10 @@
 #include "libcommon/err.h"
 
 /*
- * Give each row that has started a list "steps" of rows: copies of it with the
- * step's own values, and with "step" (number), "step_name" and "step_tasks".
- * Rows need job_id, state and start_time.
+ * Give each row of a job that has started an array "steps": for each step a
+ * copy of the job's row, with the step's values and "step" (its number),
+ * "step_name" and "step_tasks". The rows need job_id, state and start_time.
+ * Fails as client_call() does.
  */
 int steps_read(struct client *client, json_t *rows, struct err *err);
 

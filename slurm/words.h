@@ -1,5 +1,5 @@
 /*
- * words.h - Slurm's words for what went wrong
+ * words.h - Slurm's messages for the daemon's errors
  */
 #ifndef SLURM_WORDS_H
 #define SLURM_WORDS_H
@@ -10,16 +10,16 @@
 
 #define WORDS_NO_JOB "Invalid job id specified"
 
-/* Whether no daemon answered. */
+/* Whether the error means that no daemon answered. */
 bool words_is_unreachable(const struct err *err);
 
-/* Returns Slurm's text for a refused request about a job; our own text if Slurm
- * has none. */
+/* Returns Slurm's message for a refused request about a job; the daemon's own
+ * text if Slurm has none. */
 const char *words_of_job(const struct err *err);
 
-/* Returns Slurm's text for a refused submission. Sets *ret_first to a line to
- * print before it, our own text, if Slurm's alone does not say what is wrong;
- * else to NULL. */
+/* Returns Slurm's message for a refused submission. If Slurm's message alone
+ * does not explain the error, sets *ret_first to the daemon's own text, to be
+ * printed before it; else to NULL. */
 const char *words_of_submit(const struct err *err, const char **ret_first);
 
 #endif

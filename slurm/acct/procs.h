@@ -1,8 +1,9 @@
 /*
- * procs.h - what the processes of a step use, from /proc of this machine
+ * procs.h - the resources that the processes of a step use, from /proc of this
+ * machine
  *
- * A process belongs to the step named in the environment that it was
- * started with.
+ * A process belongs to the step named in its initial environment
+ * (/proc/PID/environ).
  */
 #ifndef SLURM_ACCT_PROCS_H
 #define SLURM_ACCT_PROCS_H
@@ -13,14 +14,15 @@
 
 struct procs_use {
 	int64_t n;
-	int64_t cpu_ms;                /* with children that have ended */
-	int64_t rss_kib, vm_kib;       /* of all processes together, now */
-	int64_t peak_kib, vm_peak_kib; /* of the largest process so far */
-	struct buf pids;               /* "12,13" */
+	int64_t cpu_ms;          /* with children that have ended */
+	int64_t rss_kib, vm_kib; /* sums over the processes, now */
+	/* peaks of the process whose peak is largest */
+	int64_t peak_kib, vm_peak_kib;
+	struct buf pids; /* "12,13" */
 };
 
-/* step -1: the script of the job. Processes that the caller may not look into
- * are left out. */
+/* Read the use of a step; step -1 is the script of the job. Processes whose
+ * environment the caller may not read are left out. */
 void procs_read(int64_t job, int64_t step, struct procs_use *ret);
 void procs_free(struct procs_use *use);
 

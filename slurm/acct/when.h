@@ -1,5 +1,5 @@
 /*
- * when.h - times as sacct and sreport take them
+ * when.h - parse times as sacct and sreport accept them
  */
 #ifndef SLURM_ACCT_WHEN_H
 #define SLURM_ACCT_WHEN_H
@@ -11,13 +11,13 @@
 enum { WHEN_FIRST = 1 }; /* the earliest time that can be asked for */
 
 /*
- * Parse what parse_time() takes, and also MMDD[YY], MM/DD[/YY], and a '-'
- * before the hour. A time of day means the last time it was that. Fails with
- * EINVAL.
+ * Parse what parse_time() accepts, and also MMDD[YY], MM/DD[/YY], and a '-'
+ * before the hour. A time of day without a date is the last time the clock
+ * showed it. Fails with EINVAL.
  */
 int when_parse(const char *text, int64_t now, int64_t *ret, struct err *err);
 
-/* Returns when the day of this moment began. */
+/* Returns the midnight at which the day of this time began. */
 int64_t when_midnight(int64_t now);
 
 #endif

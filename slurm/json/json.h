@@ -10,14 +10,15 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* {"set": true, "infinite": false, "number": n}; ROW_NONE: not set. */
+/* Returns {"set": true, "infinite": false, "number": n}; ROW_NONE becomes
+ * "set": false. */
 json_t *json_number(int64_t n);
-/* As json_number(), but ROW_NONE is infinite. */
+/* As json_number(), but ROW_NONE becomes "infinite": true. */
 json_t *json_limit(int64_t n);
-/* The exit code of a row of jobs: {"status": [...], "return_code": ...,
+/* Returns the exit code of a job: {"status": [...], "return_code": ...,
  * "signal": ...}. */
 json_t *json_exit(const json_t *row);
-/* Text of a row; "" if there is none. */
+/* Returns the text of a key in a row, "" if there is none. */
 json_t *json_text(const json_t *row, const char *key);
 
 /* Print {name: list, "meta": ..., "errors": [], "warnings": []}. Takes list. */

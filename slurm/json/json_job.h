@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-/* The fields that rows must have. */
+/* The keys that a row for json_job() must have, separated by blanks. */
 extern const char json_job_needs[];
 
 json_t *json_job(const json_t *row, const char *cluster);

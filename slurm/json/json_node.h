@@ -6,7 +6,8 @@
 
 #include <jansson.h>
 
-/* partitions: all of the cluster. */
+/* Returns a node as an object. partitions are all those of the cluster, from
+ * which the node's own are chosen. */
 json_t *json_node(const json_t *node, const json_t *partitions);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
-/* Make an object from a row with "steps", as steps_read() leaves it, and the
- * cluster's name. */
+/* Returns a job as an object. The row has "steps", as steps_read() adds them,
+ * and "cluster". */
 json_t *json_past(const json_t *row);
 
 #endif

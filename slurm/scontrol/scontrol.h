@@ -14,18 +14,19 @@ struct scontrol {
 	bool one_line, quiet;
 };
 
-/* Connect, unless that was done before. what is the call of Slurm that fails
- * without a daemon: "slurm_load_jobs". Prints why it failed, and returns false.
- */
+/* Connect to the daemon unless already connected. what is the function of
+ * libslurm that would fail without a daemon, such as "slurm_load_jobs". Returns
+ * false after printing why it failed. */
 bool scontrol_connect(struct scontrol *s, const char *what);
 
 /*
- * Returns the jobs that words name: "12,13_4", "JobId=12". Returns NULL if one
- * is no id, after saying so.
+ * Returns the ids in words, such as "12,13_4" or "JobId=12". Returns NULL,
+ * after printing why, if one is no id.
  */
 json_t *scontrol_ids(char *const *words);
 
-/* Each returns the exit status; words begin with the verb and end with NULL. */
+/* The verbs of scontrol. Each returns the exit status; words begin with the
+ * verb and end with NULL. */
 int scontrol_refuse(struct scontrol *s, char **words);
 int scontrol_update(struct scontrol *s, char **words);
 int scontrol_create(struct scontrol *s, char **words);
