@@ -168,7 +168,8 @@ static bool wants_node(const struct sinfo *s, const json_t *node)
 	        has(s->states, node_state(node, false)));
 }
 
-/* Returns the values that the nodes of one row have in common, as text. */
+/* Returns the key of a row: the values that nodes must share to be in it, as
+ * text. The caller frees it. */
 static char *key_of(const struct sinfo *s, const struct slurm_format *format,
                     const json_t *row)
 {
@@ -210,7 +211,8 @@ static json_t *new_row(const json_t *partition, const json_t *node)
 	return row;
 }
 
-/* A node of two partitions counts once where these have one row. */
+/* Whether the list has the node. Nodes of several partitions that share a row
+ * must count once. */
 static bool holds(const json_t *nodes, const json_t *node)
 {
 	const json_t *other;
@@ -222,7 +224,7 @@ static bool holds(const json_t *nodes, const json_t *node)
 	return false;
 }
 
-/* Add a node to the group of nodes like it. */
+/* Add a node to the row with the same key, or as a new row. */
 static void add_node(const struct sinfo *s, const struct slurm_format *format,
                      const json_t *partition, json_t *node, json_t *rows)
 {

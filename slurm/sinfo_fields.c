@@ -122,8 +122,8 @@ VALUE(v_available)
 	                  : "up");
 }
 
-/* "infinite" if there is no limit; a limit is printed with its hours, even if
- * these are 0. */
+/* Print a time limit, "infinite" if there is none. Hours are printed even if
+ * they are 0. */
 VALUE(v_limit)
 {
 	int64_t s = row_int(row, field->needs);
@@ -171,7 +171,7 @@ VALUE(v_names)
 	free(name);
 }
 
-/* Print the least of all, with a '+' if some have more: "8+". */
+/* Print the smallest value of the nodes, with a '+' if some have more: "8+". */
 static void put_least(const json_t *row, const char *key, struct buf *out)
 {
 	const json_t *node;
@@ -203,7 +203,7 @@ static bool is_out(const json_t *node)
 	       !strcmp(state, "DRAINING");
 }
 
-/* Allocated, idle, other and all CPUs. */
+/* Print the CPUs that are allocated, idle, unavailable and all. */
 VALUE(v_cpus)
 {
 	int64_t sum[4] = { 0 };

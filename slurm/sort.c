@@ -14,8 +14,8 @@ static int compare_numbers(double a, double b)
 	return (a > b) - (a < b);
 }
 
-/* Texts whose numbers are compared instead, and the reason that makes a
- * priority 0. */
+/* Whether to skip this key: texts whose numbers are among the field's other
+ * keys, and the reason where it only serves to print a priority of 0. */
 static bool is_said_by_numbers(const char *key, char letter)
 {
 	return !strcmp(key, "display_id") || !strcmp(key, "state_letter") ||
@@ -23,7 +23,7 @@ static bool is_said_by_numbers(const char *key, char letter)
 	       (!strcmp(key, "reason") && strchr("pQ", letter));
 }
 
-/* The job itself if it is not in an array. */
+/* Returns the id of the job's array, or of the job if it is in none. */
 static double of_array(const json_t *row)
 {
 	int64_t id = row_int(row, "array_job_id");
@@ -31,7 +31,7 @@ static double of_array(const json_t *row)
 	return (double)(id == ROW_NONE ? row_int(row, "job_id") : id);
 }
 
-/* Order by the values that a field is made of. */
+/* Compare two rows by the values from which the field is made, for qsort(). */
 static int compare_by(const json_t *a, const json_t *b,
                       const struct slurm_field *field)
 {
@@ -57,7 +57,7 @@ static int compare_by(const json_t *a, const json_t *b,
 			                        (double)job_priority(b));
 		else if (!strcmp(key, "time_limit") &&
 		         (!json_is_number(x) || !json_is_number(y)))
-			/* No limit is the longest. */
+			/* No limit sorts after all limits. */
 			order = !json_is_number(x) - !json_is_number(y);
 		else if (json_is_string(x) && json_is_string(y))
 			order =

@@ -21,7 +21,7 @@
 #include "slurm/words.h"
 
 struct squeue {
-	struct select by; /* first: select.h */
+	struct select by; /* first, as SELECT_AT() requires */
 	struct format_wish wish;
 	const char *sort;
 	json_t *clusters;
@@ -164,7 +164,7 @@ static const struct command_line line = {
 
 /* --- rows ----------------------------------------------------------------- */
 
-/* Whether ids name tasks of the array, and not all of it. */
+/* Whether the ids name tasks of the array, and none names all of it. */
 static bool names_tasks(const struct squeue *q, uint64_t array)
 {
 	const json_t *item;
@@ -216,8 +216,9 @@ static json_t *task_row(const json_t *row, int64_t task)
 	return one;
 }
 
-/* Split the waiting part of an array into a row for each of its tasks: of all
- * with -r, else of those whose ids were given. */
+/* Split rows that stand for the pending tasks of an array into a row for each
+ * task: with -r for all tasks, else only for those whose ids were given. Takes
+ * rows. */
 static json_t *split_arrays(const struct squeue *q, json_t *rows)
 {
 	json_t *ret = json_array(), *row;
@@ -245,7 +246,7 @@ static json_t *split_arrays(const struct squeue *q, json_t *rows)
 	return ret;
 }
 
-/* Leave out jobs that do not ask for one of the licences of -L. */
+/* Returns the jobs that request one of the licences of -L. Takes rows. */
 static json_t *keep_licensed(const struct squeue *q, json_t *rows)
 {
 	json_t *ret = json_array(), *row, *item;
@@ -273,7 +274,7 @@ static json_t *keep_licensed(const struct squeue *q, json_t *rows)
 	return ret;
 }
 
-/* Whether the step was named, by itself or by its job. */
+/* Whether -s names the step, or its job, or nothing. */
 static bool is_wanted_step(const struct squeue *q, const char *job,
                            const char *step)
 {
@@ -287,7 +288,7 @@ static bool is_wanted_step(const struct squeue *q, const char *job,
 	return !json_array_size(q->steps);
 }
 
-/* Replace jobs by their running steps. */
+/* Returns the running steps of the jobs. Takes rows. */
 static json_t *split_steps(const struct squeue *q, json_t *rows)
 {
 	json_t *ret = json_array(), *job, *step;
@@ -350,7 +351,7 @@ static void print_rows(const struct squeue *q,
 
 /* --- the listing ---------------------------------------------------------- */
 
-/* Whether the only id names a task that a known array does not have. */
+/* Whether the only id is a task's, and the daemon knows the array. */
 static bool is_in_array(const struct squeue *q, struct client *client)
 {
 	json_t *fields = json_pack("[s]", "job_id"), *rows = NULL;
@@ -398,7 +399,7 @@ static int print_once(const struct squeue *q, struct client *client,
 	json_decref(fields);
 	if (rc < 0)
 		return -1;
-	/* Ignore unknown ids among several, as Slurm does. */
+	/* As in Slurm, an unknown id is only an error if it is the only one. */
 	if (missing && json_array_size(q->by.ids) == 1 &&
 	    !json_array_size(rows) && !is_in_array(q, client)) {
 		json_decref(rows);
@@ -423,8 +424,8 @@ static int print_once(const struct squeue *q, struct client *client,
 	return 0;
 }
 
-/* Returns the fields that steps have: those of jobs, with another header for
- * the id. */
+/* Returns the table of fields for steps: some of those of jobs, with another
+ * header for the id. */
 static const struct slurm_field *step_fields(void)
 {
 	static const char letters[] = "ijPuMNST";
@@ -480,7 +481,8 @@ static int run(const struct squeue *q, const struct slurm_format *format,
 	return rc;
 }
 
-/* The header comes first, as Slurm sorts what it has read. */
+/* Report an unknown letter of -S. As in Slurm, the header is printed before
+ * it. */
 static int bad_sort(const struct squeue *q, const struct slurm_format *format)
 {
 	if (!q->no_header)
@@ -499,7 +501,8 @@ int squeue_main(int argc, char **argv)
 	struct slurm_format format;
 	struct err err;
 
-	/* getopt() takes no value after a blank for an optional one. */
+	/* For an option with an optional value, getopt() does not take the next
+	 * argument, but Slurm's -s does. */
 	if (first < argc && q.steps && !json_array_size(q.steps)) {
 		const struct opt *opt = command_find(&line, "steps");
 

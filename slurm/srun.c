@@ -1,4 +1,4 @@
-/* srun.c - run a step in a job, on any kind of runner */
+/* srun.c - run a step in a job, beside the daemon or in a pod */
 #include "slurm/srun.h"
 
 #include <stdio.h>
@@ -27,7 +27,8 @@ static bool is_kept(const char *var)
 	return !strncmp(var, "SLURM", 5) || !strncmp(var, "AISCHED_", 8);
 }
 
-/* Add NAME=VALUE, or NAME with our value. */
+/* Add a word of --export: "NAME=VALUE", or "NAME" with the value from our
+ * environment. */
 static void add_word(struct list *l, const char *word)
 {
 	const char *value = getenv(word);
@@ -42,7 +43,8 @@ static void add_word(struct list *l, const char *word)
 	}
 }
 
-/* The shepherd takes the first of two variables with the same name. */
+/* Explicit values come before our own, as the shepherd takes the first of two
+ * variables with the same name. */
 char **srun_env(const char *export_env, struct arena *arena)
 {
 	struct list l = { .arena = arena };
@@ -68,7 +70,8 @@ char **srun_env(const char *export_env, struct arena *arena)
 	return l.vars.p;
 }
 
-/* Colons separate the components of a heterogeneous job. */
+/* Whether the arguments have a ":", which in Slurm separates the components of
+ * a heterogeneous job. */
 static bool has_components(int argc, char **argv)
 {
 	for (int i = 1; i + 1 < argc; i++)

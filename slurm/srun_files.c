@@ -1,8 +1,9 @@
 /*
  * srun_files.c - the files of a step
  *
- * A file with the same name for all tasks is opened here, once. Each task opens
- * a file with %t, %s or %J itself, because only it knows its name.
+ * A file with the same name for all tasks is opened once, by srun. A file whose
+ * name has %t, %s or %J is opened by each task, because only the task knows
+ * what these stand for.
  */
 #include "slurm/srun_files.h"
 
@@ -24,7 +25,8 @@ static const char *variable(const char *name, const char *otherwise)
 	return value && *value ? value : otherwise;
 }
 
-/* Expand letters that mean the same in all tasks. */
+/* Append what %LETTER stands for, padded with zeros to width. Returns false if
+ * the letter is unknown or stands for something else in each task. */
 static bool expand_one(char letter, int width, const struct srun_job *job,
                        struct buf *out)
 {
@@ -59,7 +61,8 @@ static bool expand_one(char letter, int width, const struct srun_job *job,
 	}
 }
 
-/* Returns whether something is left for the tasks to expand. */
+/* Expand what srun knows. Returns whether something is left for the tasks to
+ * expand. */
 static bool expand(const char *pattern, const struct srun_job *job,
                    struct buf *out)
 {
@@ -157,7 +160,7 @@ static int choose(const struct srun *srun, const struct srun_job *job, int i,
 		if (open_one(srun, job, i, f, err) < 0)
 			return -1;
 	}
-	/* Slurm puts both into one file. */
+	/* Without -e, standard error goes to the file of -o, as in Slurm. */
 	if (i == 2 && !text && srun->file[1] &&
 	    !strchr("0123456789", *srun->file[1]) &&
 	    strcmp(srun->file[1], "all") != 0) {
@@ -168,8 +171,8 @@ static int choose(const struct srun *srun, const struct srun_job *job, int i,
 		f->copies[2] = job->remote && f->copies[1];
 		return 0;
 	}
-	/* Keep root's terminal from a user's processes, which could read from
-	 * it. */
+	/* Do not pass root's terminal to the processes of a user, which could
+	 * read from it: copy through pipes. */
 	if (job->remote || (geteuid() == 0 && !srun->pty && isatty(f->fd[i])))
 		f->copies[i] = !f->name[i].len && !is_null(f->fd[i]);
 	else if (i == 0)

@@ -1,4 +1,5 @@
-/* srun_here.c - srun beside the daemon: the job's shepherd runs its steps */
+/* srun_here.c - srun on the daemon's machine, where the job's shepherd runs its
+ * steps */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@ enum { PATIENCE_MS = 9000, PAUSE_US = 100000 };
 
 /* --- the job -------------------------------------------------------------- */
 
-/* Wait for a daemon that is just restarting: the step outlives daemons. */
+/* Connect to the daemon, waiting a while if it is being restarted, because
+ * steps also outlive a restart of the daemon. */
 static struct client *connect_patiently(struct err *err)
 {
 	int64_t until = clock_ms() + PATIENCE_MS;
@@ -86,7 +88,8 @@ static bool is_node(const char *name, const char *node)
 	       !strcmp(name, "localhost");
 }
 
-/* A job on this machine has one node. */
+/* Check -N and -w: a job on this machine has only one node. Returns -1 after
+ * printing Slurm's message. */
 static int check_nodes(const struct srun *s, const struct srun_job *job)
 {
 	if (s->nodes <= 1 && (!s->node || is_node(s->node, job->node)))
@@ -119,7 +122,8 @@ static int find(struct srun *s, struct srun_job *ret)
 
 /* --- outside of jobs ------------------------------------------------------ */
 
-/* Returns the status to exit with, 0 to go on. */
+/* Fill in the request for a job of the step's own. Returns the status to exit
+ * with, 0 to go on. */
 static int ask_as(const struct srun *s, struct sbatch *job, const char *program)
 {
 	const struct srun_asked *asked = s->asked.p;
@@ -134,7 +138,7 @@ static int ask_as(const struct srun *s, struct sbatch *job, const char *program)
 	return status;
 }
 
-/* Give the step all of its job. */
+/* Make the step use all resources of its own job. */
 static void take_all(struct srun *s, const struct spec *spec)
 {
 	if (!s->tasks && spec->tasks != SPEC_UNSET)

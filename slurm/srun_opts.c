@@ -20,7 +20,7 @@ static int set_count(void *ctx, const struct opt *opt, const char *value,
 	return parse_int(value, 1, STEP_TASKS_MAX, int_at(ctx, opt), err);
 }
 
-/* Take MIN or MIN-MAX nodes: a step asks for the least number. */
+/* Set the number of nodes from MIN or MIN-MAX. MAX is checked and ignored. */
 static int set_nodes(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {
@@ -29,7 +29,7 @@ static int set_nodes(void *ctx, const struct opt *opt, const char *value,
 	return sbatch_parse_nodes(value, int_at(ctx, opt), &most, err);
 }
 
-/* With -c a step takes CPUs for its tasks only. */
+/* Set -c, which implies --exact: the step gets only the CPUs of its tasks. */
 static int set_cpus(void *ctx, const struct opt *opt, const char *value,
                     struct err *err)
 {
@@ -60,7 +60,8 @@ static int set_limit(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* Parse "a100:2", "2"; --gres has "gpu:" before it, or is "none". */
+/* Set a number of GPUs from "2" or "a100:2"; --gres has "gpu" before that, or
+ * is "none". The type is ignored. */
 static int set_gpus(void *ctx, const struct opt *opt, const char *value,
                     struct err *err)
 {
@@ -110,7 +111,7 @@ static int set_append(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* Options that, outside of a job, are passed to the job that srun makes. */
+/* Options that srun, outside of a job, passes on to the job that it makes. */
 static const char *const of_jobs[] = {
 	"account",
 	"begin",
@@ -293,7 +294,8 @@ const struct command_line srun_line = {
 	.apply = apply,
 };
 
-/* Variables that set an option; those that a job sets for srun, too. */
+/* Environment variables that set an option. A job sets some of them for the
+ * srun in its script. */
 static const struct {
 	const char *variable, *option;
 } variables[] = {

@@ -11,19 +11,19 @@
 #include "libcommon/idset.h"
 #include "slurm/command.h"
 
-/* The kernel takes no argument of 128 KiB. */
+/* An argument of execve() must be shorter than 128 KiB. */
 enum { SCRIPT_MAX = 128 * 1024 - 1 };
 
 struct programs {
 	const char *file;
 	uint32_t tasks;
-	struct idset taken; /* tasks with a line */
+	struct idset taken; /* tasks that a line has named */
 	struct buf script;
 };
 
-/* --- words ---------------------------------------------------------------- */
+/* --- words of a line ------------------------------------------------------ */
 
-/* Add a byte inside single quotes of sh. */
+/* Append a byte to text in single quotes for sh. */
 static void put_quoted(char c, struct buf *out)
 {
 	if (c == '\'')
@@ -32,8 +32,9 @@ static void put_quoted(char c, struct buf *out)
 		buf_addc(out, c);
 }
 
-/* Add what follows a percent sign. $1 is the task; before is how many tasks of
- * its line stand before first. As in Slurm, other letters become nothing. */
+/* Append what %LETTER stands for: for t the number of the task, which is $1 in
+ * the script; for o its position among the tasks of its line, where `before`
+ * tasks come before task `first`. As in Slurm, other letters become nothing. */
 static void put_number(char letter, uint32_t first, uint32_t before,
                        struct buf *out)
 {
@@ -43,8 +44,9 @@ static void put_number(char letter, uint32_t first, uint32_t before,
 		buf_printf(out, "'\"$(($1-%u+%u))\"'", first, before);
 }
 
-/* Quote the next word of a line for sh: single quotes and backslashes count,
- * double quotes do not. Returns what follows it. */
+/* Append the next word of a line, quoted for sh. Single quotes and backslashes
+ * in the line quote, double quotes are plain characters. Returns what follows
+ * the word. */
 static const char *put_word(const char *s, uint32_t first, uint32_t before,
                             struct buf *out)
 {
@@ -72,7 +74,8 @@ static const char *skip_blanks(const char *s)
 
 /* --- lines ---------------------------------------------------------------- */
 
-/* Add the case of the tasks from first to last. */
+/* Append the part of the script for the tasks from first to last: it executes
+ * the command, or fails if there is no such program. */
 static void put_tasks(struct programs *p, uint32_t first, uint32_t last,
                       uint32_t before, const char *command)
 {
@@ -92,7 +95,8 @@ static void put_tasks(struct programs *p, uint32_t first, uint32_t last,
 	buf_free(&program);
 }
 
-/* Add a case for each run of tasks in the set. */
+/* Append a part of the script for each range of consecutive tasks in the
+ * set. */
 static void put_set(struct programs *p, const struct idset *set,
                     const char *command)
 {
@@ -109,7 +113,8 @@ static void put_set(struct programs *p, const struct idset *set,
 	}
 }
 
-/* Give tasks their line. Prints what is wrong with them. */
+/* Note that a line names these tasks. Returns -1, after printing why, if a task
+ * does not exist or already has a line. */
 static int take_tasks(struct programs *p, const struct idset *set)
 {
 	for (int64_t id = idset_next(set, -1); id >= 0;
@@ -127,7 +132,7 @@ static int take_tasks(struct programs *p, const struct idset *set)
 	return 0;
 }
 
-/* Returns the tasks that have no line so far. */
+/* Returns the tasks that no line has named. */
 static struct idset others(const struct programs *p)
 {
 	struct idset set = { 0 };
@@ -138,8 +143,9 @@ static struct idset others(const struct programs *p)
 	return set;
 }
 
-/* rest: set to the command of the line for all other tasks, which stands last
- * in the script. */
+/* Turn a line into a part of the script. For a line "*", sets *rest to its
+ * command instead: the part for all other tasks must come last. Returns -1 if
+ * the line is not valid. */
 static int read_line(struct programs *p, char *line, const char **rest)
 {
 	struct idset set = { 0 };
@@ -165,8 +171,8 @@ static int read_line(struct programs *p, char *line, const char **rest)
 	return rc;
 }
 
-/* Cut the next line off, without the ends of lines that a backslash hides.
- * Counts the lines of the file. */
+/* Cut off and return the next line, joined with the lines that follow a
+ * backslash at its end. Adds the number of lines read to *number. */
 static char *next_line(char **text, int *number)
 {
 	char *line = *text, *to = line, *s = line;

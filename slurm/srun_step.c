@@ -37,21 +37,22 @@ struct fate_of_task {
 struct run {
 	const struct srun *srun;
 	const struct srun_job *job;
-	char *const *command; /* of each task */
+	char *const *command; /* what each task executes */
 	struct srun_files files;
 	struct srun_streams *streams;
 	struct terminal pty;
 	int conn, signals;
-	long long id; /* of the step, -1: none yet */
+	long long id; /* of the step; -1: not created yet */
 	struct fate_of_task *task;
 	bool waited, ended, refused, aborted, by_signal, job_ends;
 	int status;
-	int64_t wait_at; /* -W: monotonic ms; 0: not waiting */
+	/* when -W ends the step, in ms of the monotonic clock; 0: never */
+	int64_t wait_at;
 	int64_t first_exit_at;
 	int64_t interrupt_at; /* when the last SIGINT came */
 };
 
-/* --- words ---------------------------------------------------------------- */
+/* --- messages ------------------------------------------------------------- */
 
 __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 {
@@ -136,8 +137,8 @@ static void report_group(const struct run *r, int64_t first)
 	idset_free(&set);
 }
 
-/* Report how tasks ended, after all that they wrote. Those that ended alike
- * share a line. */
+/* Print how tasks ended, after copying what they had written. Tasks that ended
+ * alike on the same node share a line. */
 static void report(struct run *r)
 {
 	bool caught_up = false;
@@ -152,14 +153,14 @@ static void report(struct run *r)
 	}
 }
 
-/* --- what srun asks ------------------------------------------------------- */
+/* --- requests to the shepherd --------------------------------------------- */
 
 static void stop_step(struct run *r, int seconds)
 {
 	step_call_tell(r->conn, json_pack("{s:i}", "stop", seconds));
 }
 
-/* --- what it hears -------------------------------------------------------- */
+/* --- messages from the shepherd ------------------------------------------- */
 
 static void task_ended(struct run *r, int64_t rank, int status)
 {
@@ -249,7 +250,8 @@ static void obey(struct run *r, json_t *msg, const int *fd, int nfds)
 	}
 }
 
-/* Hear one message. Returns false if there is none for now. */
+/* Read one message and act on it. Returns false if none has arrived, or if it
+ * was the last. */
 static bool hear(struct run *r)
 {
 	int fd[STEP_FDS], nfds;
@@ -286,8 +288,9 @@ static void interrupted(struct run *r)
 	list_tasks(r);
 }
 
-/* SIGTERM: stop the step, unless the job ends. Then each of its processes gets
- * the signal, srun too, and tasks have the grace of the job. */
+/* On SIGTERM or SIGHUP, stop the step. If the whole job is ending, do nothing:
+ * then all its processes get the signal, srun among them, and the tasks have
+ * the job's grace time. */
 static void terminated(struct run *r)
 {
 	if (r->job_ends)
@@ -305,7 +308,8 @@ static void take_signal(struct run *r)
 	if (read(r->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return;
 	if (r->id < 0) {
-		/* Nothing has begun; hanging up is enough. */
+		/* The step has not been created: closing the connection
+		 * withdraws the request. */
 		r->refused = true;
 		r->status = 128 + (int)info.ssi_signo;
 		return;
@@ -406,7 +410,7 @@ static int ask(struct run *r, char *const *argv, struct err *err)
 
 /* --- the loop ------------------------------------------------------------- */
 
-/* -W: end the step, as the first task ended that long ago. */
+/* End the step once -W seconds have passed since the first task ended. */
 static void check_wait(struct run *r)
 {
 	if (!r->wait_at || clock_ms() < r->wait_at || r->aborted)
@@ -429,9 +433,9 @@ static int timeout(const struct run *r)
 
 enum { OWN_FDS = 2, PTY_FDS = 2 };
 
-/* Hear all messages before a signal is acted upon. The shepherd tells of a step
- * before others see its tasks, and of the job's end before it signals srun; so
- * whatever preceded a signal has arrived, even if poll() looked at the
+/* Read all messages before acting on a signal. The shepherd announces a step
+ * before anybody can see its tasks, and the job's end before it signals srun.
+ * So whatever preceded a signal has arrived, even if poll() looked at the
  * connection too early. */
 static void hear_all(struct run *r, bool any)
 {
@@ -462,8 +466,8 @@ static int turn(struct run *r, int wait_ms)
 	return ready;
 }
 
-/* Copy the last output of the tasks. A process that has left the step may keep
- * the pipes open. */
+/* Copy the last output of the tasks. Do not wait for the pipes to be closed: a
+ * process that has left the step may keep them open. */
 static void drain(struct run *r)
 {
 	srun_streams_close_input(r->streams);

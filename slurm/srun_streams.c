@@ -1,8 +1,9 @@
 /*
- * srun_streams.c - copies between srun and the tasks
+ * srun_streams.c - copy between srun's descriptors and pipes of the tasks
  *
  * Used only where tasks cannot have srun's own descriptors: for output with
- * labels, and for one input that many tasks read.
+ * labels, for one input that many tasks read, for tasks on other machines, and
+ * to keep root's terminal from a user's processes.
  */
 #include "slurm/srun_streams.h"
 
@@ -19,10 +20,11 @@ struct stream {
 	int fd; /* -1: closed */
 	uint32_t rank;
 	int which; /* STDIN_FILENO, ... */
-	/* of an output: its last line; of an input: what is not written yet */
+	/* of an output: the line that is not printed yet; of an input: the
+	 * bytes to be written to the task */
 	struct buf text;
-	size_t at;   /* bytes of an input that are written */
-	bool inside; /* its label is already written */
+	size_t at;   /* how many bytes of text are written to the task */
+	bool inside; /* the start of the line, with its label, is printed */
 };
 
 struct srun_streams {
@@ -30,9 +32,9 @@ struct srun_streams {
 	struct stream *stream;
 	size_t n, cap;
 	int64_t tasks;
-	int64_t inputs; /* how many tasks still take input */
-	bool input;     /* our stdin still has input */
-	int width;      /* of labels; 0: no labels */
+	int64_t inputs; /* how many inputs of tasks were added */
+	bool input;     /* srun's standard input is not at its end */
+	int width;      /* digits of a label; 0: no labels */
 	char *chunk;
 };
 
@@ -139,7 +141,8 @@ static void write_all(int fd, const char *data, size_t len)
 	}
 }
 
-/* Print the line so far, then end. */
+/* Print the text of the line with its label, then `end`: a newline or
+ * nothing. */
 static void put_line(struct srun_streams *s, struct stream *t, const char *end)
 {
 	struct buf out = { 0 };
@@ -177,8 +180,9 @@ static void take_output(struct srun_streams *s, struct stream *t)
 		else if (t->text.len >= LINE_MAX_)
 			put_line(s, t, "");
 	}
-	/* Print the incomplete line of a single task, as nothing can mix with
-	 * it: progress bars never end theirs. */
+	/* Print an incomplete line at once if it cannot be mixed with the
+	 * output of others, or if it has a '\r' as in progress bars, which
+	 * never end their line. */
 	if (!s->width && t->text.len &&
 	    (s->tasks == 1 || memchr(t->text.data, '\r', t->text.len)))
 		put_line(s, t, "");

@@ -46,7 +46,7 @@ static json_t *begin_row(const json_t *job, const json_t *line)
 	set_int(row, "alloc_mem_mib", row_int(line, "mem_mib"));
 	set_int(row, "gpus", row_int(line, "gpus"));
 	set_int(row, "start_time", start);
-	/* A step without an end, because its shepherd was killed. */
+	/* The step's end was not recorded, because its shepherd was killed. */
 	json_object_set_new(row, "state",
 	                    json_string(over ? "CANCELLED" : "RUNNING"));
 	set_int(row, "exit_code", 0);
@@ -71,7 +71,7 @@ static void end_row(json_t *row, const json_t *line)
 	                    json_real((double)row_int(line, "cpu_ms") / 1000));
 }
 
-/* --- the answers ---------------------------------------------------------- */
+/* --- the daemon's answers ------------------------------------------------- */
 
 struct steps_reading {
 	struct map by_id; /* job_id -> its row */
@@ -86,8 +86,8 @@ static int keep_part(const void *data, size_t len, void *arg)
 	return 0;
 }
 
-/* Take a line of the record. The line of an end follows that of its step's
- * beginning; look from the last step on. */
+/* Take a line of a job's record of steps: a step's beginning or its end. The
+ * step that has ended is searched from the last one backwards. */
 static void take_line(json_t *job, json_t *line)
 {
 	json_t *steps = json_object_get(job, "steps"), *row;
@@ -123,7 +123,8 @@ static void take_lines(struct steps_reading *r)
 	}
 }
 
-/* Read the steps of as many of the ids as one answer has. */
+/* Ask for the steps of the ids from *done on. The daemon answers for as many as
+ * fit; adds their number to *done. */
 static int read_some(struct client *client, struct steps_reading *r,
                      json_t *ids, size_t *done, struct err *err)
 {

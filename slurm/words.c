@@ -1,4 +1,4 @@
-/* words.c - Slurm's words for what went wrong */
+/* words.c - Slurm's messages for the daemon's errors */
 #include "slurm/words.h"
 
 #include <stddef.h>
@@ -38,10 +38,11 @@ const char *words_of_job(const struct err *err)
 	return err->text;
 }
 
-/* Parts of our error texts; the first one found decides. */
+/* Parts of the daemon's error texts, with Slurm's message for each; the first
+ * one found is used. */
 static const struct {
 	const char *part, *words;
-	bool is_clear; /* Slurm's words say it all */
+	bool is_clear; /* Slurm's message explains the error */
 } of_submit[] = {
 	{ "there is no queue", "Invalid partition name specified", true },
 	{ "no default: name one",

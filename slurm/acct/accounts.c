@@ -1,9 +1,9 @@
 /*
- * accounts.c - sacctmgr and sshare, which only read
+ * accounts.c - sacctmgr and sshare, which only list
  *
- * Slurm's accounts with shares are queues here. The account of a job is only a
- * text, to which no user belongs; so users have no default account, and there
- * are no associations.
+ * Queues are printed as Slurm's accounts with shares. The account of a job is
+ * only a text in aisched, to which no user belongs; so users have no default
+ * account, and there are no associations.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -66,12 +66,13 @@ struct accounts {
 	struct acct_columns columns; /* first */
 	const char *format;
 	json_t *users, *queues, *clusters;
-	bool mine, everyone; /* of sshare */
+	bool mine, everyone; /* options of sshare */
 };
 
 /* --- rows ----------------------------------------------------------------- */
 
-/* Add Slurm's names to a row of ours. */
+/* Add to a row of the daemon's listing `shares` the keys that the fields
+ * use. */
 static json_t *usual(json_t *row, const char *cluster)
 {
 	json_object_set_new(row, "cluster", json_string(cluster));
@@ -120,8 +121,8 @@ static void print_shares(const struct accounts *a, const json_t *rows,
 	}
 }
 
-/* Print each user once: those who have or had jobs, and those named on the
- * command line. */
+/* Print each user once: those in the listing, and those named on the command
+ * line. */
 static void print_users(const struct accounts *a, const json_t *rows,
                         const char *cluster)
 {
@@ -274,7 +275,7 @@ static const struct opt manager_opts[] = {
 /* clang-format on */
 
 static const struct entity {
-	const char *name; /* may be shortened to its start */
+	const char *name; /* any beginning of it is accepted */
 	unsigned of;
 	print_fn *print;
 	const char *format;
@@ -304,7 +305,8 @@ static void add_names(json_t **list, const char *text)
 	command_add_items(list, &opt, text, NULL);
 }
 
-/* Take "where", "format=a,b", "user=x", or a name. */
+/* Take a word of the command line: "where", "format=a,b", "user=x", or a
+ * name. */
 static void take_word(struct accounts *a, const struct entity *e,
                       const char *word)
 {

@@ -1,4 +1,4 @@
-/* columns.c - tables as sacct and its like print them */
+/* columns.c - tables as sacct, sstat, sshare and sacctmgr print them */
 #include "slurm/acct/columns.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "libcommon/parse.h"
 #include "slurm/command.h"
 
-/* name, name%20, name%-20 */
+/* Add the column of "name", "name%20" or "name%-20". */
 static int add_column(struct acct_columns *c, const char *text, size_t len)
 {
 	char *name = xstrndup(text, len);
@@ -50,7 +50,8 @@ int columns_make(struct acct_columns *c, const char *format)
 	return 0;
 }
 
-/* Put a value exactly as wide as asked, with a '+' where it was cut. */
+/* Print a value padded or cut to the width of the column, with a '+' at the end
+ * if it was cut. */
 static void put_cell(const struct acct_column *column, const char *text)
 {
 	int width = abs(column->width), len = (int)strlen(text);

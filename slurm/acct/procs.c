@@ -1,4 +1,5 @@
-/* procs.c - what the processes of a step use, from /proc of this machine */
+/* procs.c - the resources that the processes of a step use, from /proc of this
+ * machine */
 #include "slurm/acct/procs.h"
 
 #include <ctype.h>
@@ -10,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Read a file of a process, and add a zero byte. */
+/* Read /proc/PID/NAME, and add a zero byte. Returns false if it cannot be
+ * read. */
 static bool slurp(const char *pid, const char *name, struct buf *out)
 {
 	char path[64], part[4096];
@@ -28,8 +30,8 @@ static bool slurp(const char *pid, const char *name, struct buf *out)
 	return out->len > 0;
 }
 
-/* Whether the environment has "name=number"; with number -1: whether name is
- * not set. */
+/* Whether the environment has "name=number"; with number -1: whether it does
+ * not have name. */
 static bool has(const struct buf *env, const char *name, int64_t number)
 {
 	size_t len = strlen(name);
@@ -50,7 +52,8 @@ static int64_t kib_of(const struct buf *status, const char *name)
 	return at ? strtoll(at + strlen(name), NULL, 10) : 0;
 }
 
-/* Sum up the four times that follow the name of a process, which may have
+/* Returns the CPU time in /proc/PID/stat, with that of ended children. Parses
+ * from the last ')', as the name of the program in parentheses may have
  * blanks. */
 static int64_t cpu_ms_of(const struct buf *stat)
 {

@@ -32,7 +32,7 @@
 	"JobID,JobIDRaw,JobName,Partition,MaxVMSize,MaxRSS,AveRSS,AveCPU," \
 	"NTasks,AllocCPUS,Elapsed,State,ExitCode,ReqMem,AllocTRES"
 
-/* Fields of rows that all columns together need. */
+/* The keys of rows that the columns need. */
 static const char needs[] =
     "display_id job_id allocation array_job_id array_task_id array_tasks name user "
     "uid gid "
@@ -44,9 +44,9 @@ static const char needs[] =
 
 struct sacct {
 	struct select by; /* first: select.h */
-	/* jobs: the ids as given, perhaps with steps */
+	/* jobs: the ids as given, some with a step */
 	json_t *clusters, *jobs;
-	json_t *groups;                  /* numbers; NULL: not given */
+	json_t *groups;                  /* gids; NULL: not given */
 	int64_t least_nodes, most_nodes; /* 0: not given */
 	struct acct_columns columns;
 	const char *format;
@@ -56,7 +56,7 @@ struct sacct {
 
 /* --- the command line ----------------------------------------------------- */
 
-/* "12", "12_3", "12.batch", "12.0" */
+/* Add ids such as "12", "12_3", "12.batch" and "12.0". */
 static int set_jobs(void *ctx, const struct opt *opt, const char *value,
                     struct err *err)
 {
@@ -119,7 +119,7 @@ static int set_unit(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* Take users. Each must be a number or have an account on this machine. */
+/* Add users. Fails if one is neither a number nor a user of this machine. */
 static int set_users(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {
@@ -145,7 +145,7 @@ static int set_users(void *ctx, const struct opt *opt, const char *value,
 	return select_add_users(&s->by, opt, value, err);
 }
 
-/* Names or numbers of groups. */
+/* Add groups, given by name or gid. */
 static int set_groups(void *ctx, const struct opt *opt, const char *value,
                       struct err *err)
 {
@@ -175,7 +175,7 @@ static int set_groups(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* MIN[-MAX] */
+/* Set the range of nodes from "MIN[-MAX]". */
 static int set_nodes(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {
@@ -341,8 +341,8 @@ static bool fits(const struct sacct *s, const json_t *row)
 	       has(s->by.classes, row_text(row, "class"));
 }
 
-/* Whether the job, or its part (".batch", ".0"), was named; "" means the job
- * itself. */
+/* Whether to print a part of the job: "" is the job itself, others are ".batch"
+ * or ".0". If -j names parts of this job, only these are printed. */
 static bool is_named(const struct sacct *s, const json_t *row, const char *part)
 {
 	const json_t *item;
@@ -368,7 +368,7 @@ static bool is_named(const struct sacct *s, const json_t *row, const char *part)
 	return all;
 }
 
-/* Print the script of a job, then its steps. */
+/* Print the rows of a job's script and of its steps, as far as -j allows. */
 static void print_parts(const struct sacct *s, json_t *row)
 {
 	json_t *steps = json_object_get(row, "steps"), *step;
@@ -445,8 +445,8 @@ static void print_jobs(const struct sacct *s, const json_t *rows,
 	free(row);
 }
 
-/* Show CONFIGURING jobs as RUNNING: Slurm's accounting does not know that
- * state, and programs take unknown states for an end. */
+/* Turn CONFIGURING into RUNNING: Slurm's accounting does not know that state,
+ * and programs take an unknown state for the end of the job. */
 static void skip_configuring(json_t *rows)
 {
 	json_t *row;
@@ -466,7 +466,8 @@ static int run(const struct sacct *s, struct err *err)
 	int rc = -1;
 
 	rows_add_fields(fields, needs);
-	json_array_remove(fields, json_array_size(fields) - 1); /* cluster */
+	/* "cluster" is ours to add */
+	json_array_remove(fields, json_array_size(fields) - 1);
 	if (cluster && command_check_clusters(client, s->clusters, err) == 0) {
 		req = make_request(s);
 		if (s->by.nodes)
@@ -485,8 +486,8 @@ static int run(const struct sacct *s, struct err *err)
 	return rc;
 }
 
-/* Whether the time between -S and -E, which is now by default, begins before
- * it ends. */
+/* Whether -S is before -E, which is now by default. Prints Slurm's message if
+ * not. */
 static bool is_span(const struct sacct *s)
 {
 	int64_t until = s->until == ROW_NONE ? time(NULL) : s->until;

@@ -1,4 +1,5 @@
-/* seff.c - what a job used of what it had, in the lines of Slurm's seff */
+/* seff.c - how much of its allocation a job used, in the lines of Slurm's
+ * seff */
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +66,8 @@ static void put_memory(const json_t *row)
 	putchar('\n');
 }
 
-/* Slurm's own says nothing of GPUs; what is not known is not said. */
+/* Print the lines about GPUs, which Slurm's seff lacks, as far as their use is
+ * known. */
 static void put_gpus(const json_t *row)
 {
 	int64_t held = at_least_0(row_int(row, "held_gpu_seconds"));

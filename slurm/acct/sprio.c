@@ -1,9 +1,10 @@
 /*
- * sprio.c - what gives waiting jobs their order
+ * sprio.c - the factors that order pending jobs
  *
- * Our points appear in the columns of Slurm's factors that mean the same: SITE
- * is the priority that a job has by its class, --priority and --nice; AGE its
- * wait; FAIRSHARE its user's use; JOBSIZE what it asks for.
+ * The points of aisched's policy are printed in the columns of similar factors
+ * of Slurm: SITE is the priority from class, --priority and --nice; AGE comes
+ * from the time the job has waited, FAIRSHARE from its user's use, JOBSIZE from
+ * what it requests.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #include "slurm/sort.h"
 #include "slurm/words.h"
 
-/* Points are fractions here, and whole in Slurm. */
+/* Print points as a whole number, as Slurm does. */
 VALUE(v_points)
 {
 	UNUSED;
@@ -138,8 +139,8 @@ static const struct command_line line = {
 	.usage_status = 1,
 };
 
-/* Add its points to each row. Jobs without points, such as held ones, are left
- * out, as in Slurm. */
+/* Returns the rows with their points. As in Slurm, jobs without points, such as
+ * held ones, are left out. Takes rows. */
 static json_t *with_points(json_t *rows)
 {
 	json_t *ret = json_array(), *row, *score;

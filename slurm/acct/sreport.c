@@ -1,10 +1,10 @@
 /*
- * sreport.c - what users and accounts have used
+ * sreport.c - the resources that users and accounts have used
  *
- * The sums are those of `report`, by hours. The account of a job is only a
- * text, so accounts have no tree: all of them are children of root, which is
- * the sum. The capacity of a cluster is not recorded, so there is no
- * utilization and no percentage.
+ * The sums come from the daemon's listing `report`, which counts by hours. The
+ * account of a job is only a text in aisched, so accounts form no tree: all of
+ * them are children of root, whose row is the sum. The capacity of the cluster
+ * is not recorded, so there is no utilization and no percentage.
  */
 #include <pwd.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ struct sreport {
 	struct acct_columns columns;
 	const char *time_format, *tres, *format;
 	json_t *accounts, *users, *clusters;
-	int64_t since, until; /* whole hours */
+	int64_t since, until; /* rounded to whole hours */
 	int64_t top;
 	double unit; /* seconds in one unit of -t */
 	const char *unit_name;
@@ -94,8 +94,8 @@ static int set_unit(struct sreport *s)
 	return -1;
 }
 
-/* The columns of `report`, with factors that turn them into resource seconds.
- */
+/* The columns of `report`, with factors that turn them into seconds of a CPU, a
+ * GPU or a MiB. */
 static const struct tres {
 	const char *name, *key;
 	double factor;
@@ -117,7 +117,7 @@ static const struct tres *find_tres(const char *name, size_t len)
 
 /* --- rows ----------------------------------------------------------------- */
 
-/* Append a row for each requested resource. */
+/* Append the rows of a user or account: one for each resource of -T. */
 static void add_row(const struct sreport *s, const json_t *row,
                     const char *account, const char *cluster, json_t *to)
 {
@@ -217,7 +217,7 @@ typedef void tell_fn(const struct sreport *s, const json_t *rows,
                      const char *cluster, json_t *to);
 
 static const struct known_report {
-	const char *kind, *name; /* may be shortened to their start */
+	const char *kind, *name; /* any beginning of them is accepted */
 	const char *title, *format;
 	tell_fn *tell;
 	int (*order)(const void *a, const void *b);
@@ -233,7 +233,7 @@ static const struct known_report {
 	  by_use, TOP },
 };
 
-/* Slurm's reports that need what is not recorded here. */
+/* Slurm's reports for which aisched does not record the data. */
 static const char *const refused[][2] = {
 	{ "cluster", "Utilization" },
 	{ "cluster", "UserUtilizationByWckey" },
@@ -336,7 +336,7 @@ static int set_top(struct sreport *s, const char *value)
 static int take_word(struct sreport *s, const char *word)
 {
 	static const struct {
-		const char *name; /* may be shortened to its start */
+		const char *name; /* any beginning of it is accepted */
 		condition_fn *set;
 	} known[] = {
 		{ "accounts", set_accounts }, { "clusters", set_clusters },
@@ -365,7 +365,7 @@ static int take_word(struct sreport *s, const char *word)
 	return rc;
 }
 
-/* Round to whole hours, at least one. */
+/* Round the period to whole hours, at least one. */
 static void round_times(struct sreport *s)
 {
 	s->since -= s->since % HOUR;
@@ -374,7 +374,8 @@ static void round_times(struct sreport *s)
 		s->until = s->since + HOUR;
 }
 
-/* Names of columns may be shortened: "cl,used%12". */
+/* Make the columns of the report, or of Format=, in which names may be
+ * shortened: "cl,used%12". */
 static int make_columns(struct sreport *s, const struct known_report *r)
 {
 	char *usual = xasprintf("%s%s", r->format,

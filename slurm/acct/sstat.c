@@ -1,4 +1,4 @@
-/* sstat.c - what running steps use, on this machine */
+/* sstat.c - the resources that running steps on this machine use */
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,7 +87,7 @@ static const struct slurm_field fields[] = {
 	"TRESUsageOutMinNode,TRESUsageOutMinTask,TRESUsageOutTot"
 #define PIDS "JobID,Nodelist,Pids"
 
-enum { SCRIPT = -1 }; /* in place of the number of a step */
+enum { SCRIPT = -1 }; /* stands for a step's number */
 
 struct sstat {
 	struct acct_columns columns;
@@ -123,8 +123,9 @@ static void print_step(const struct sstat *s, const json_t *job, int64_t step,
 	free(id);
 }
 
-/* part: "batch", a number, or "": the first step, or all with --allsteps.
- * Returns how many rows were printed. */
+/* Print the steps of a job that part selects: "batch", a number, or "", which
+ * means the first step, or all with --allsteps. Returns how many were
+ * printed. */
 static size_t print_steps(const struct sstat *s, const json_t *job,
                           const char *part)
 {

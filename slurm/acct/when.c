@@ -1,4 +1,4 @@
-/* when.c - times as sacct and sreport take them */
+/* when.c - parse times as sacct and sreport accept them */
 #include "slurm/acct/when.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ static char *usual_time(const char *value, int64_t now)
 	else if (digits == 2 && value[2] == '/')
 		sscanf(value, "%2d/%2d%n/%2d%n", &month, &day, &end, &year,
 		       &end);
-	/* 2026-11-22 does not begin with a month. */
+	/* A number above 12, as in 2026-11-22, is no month. */
 	if (end && month <= 12 && (!value[end] || value[end] == '-')) {
 		localtime_r(&t, &tm);
 		return xasprintf("%04d-%02d-%02d%s%s",
@@ -49,7 +49,7 @@ int when_parse(const char *value, int64_t now, int64_t *ret, struct err *err)
 		*ret = WHEN_FIRST;
 		rc = 0;
 	}
-	/* 18:30 means the last 18:30. */
+	/* A time of day in the future means yesterday's. */
 	if (rc == 0 && *ret > now && strchr(text, ':') && !strchr(text, '-'))
 		*ret -= 24 * 60 * 60;
 	free(text);

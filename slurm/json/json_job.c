@@ -50,7 +50,8 @@ static json_t *minutes_of(const json_t *row)
 	return json_limit(limit == ROW_NONE ? limit : (limit + 59) / 60);
 }
 
-/* Divide CPUs and memory among nodes as evenly as possible. */
+/* Returns the job's nodes, with its CPUs and memory divided among them as
+ * evenly as possible. */
 static json_t *resources_of(const json_t *row)
 {
 	const char *list = row_text(row, "nodelist");
@@ -120,7 +121,7 @@ static void set_numbers(json_t *to, const json_t *row)
 {
 	static const struct {
 		const char *name, *key;
-		bool plain; /* a plain number, not {"set": ...} */
+		bool plain; /* print a plain number, not {"set": ...} */
 	} numbers[] = {
 		{ "array_job_id", "array_job_id", false },
 		{ "array_task_id", "array_task_id", false },

@@ -13,7 +13,8 @@
 #include "slurm/sinfo.h"
 #include "slurm/words.h"
 
-/* Print a line of Key=value; the first line of a record is not indented. */
+/* Print a line of "Key=value" pairs, indented unless it is the first of a
+ * record. With -o, lines are joined. */
 __attribute__((format(printf, 3, 4))) static void put_line(
     const struct scontrol *s, bool first, const char *fmt, ...)
 {
@@ -49,7 +50,7 @@ static char *clock_of(int64_t seconds, const char *none)
 
 /* --- partitions ----------------------------------------------------------- */
 
-/* Sums over the nodes of a partition. */
+/* The sums over the nodes of a partition. */
 struct node_sum {
 	int64_t n, cpus, mem_mib, gpus;
 	char *names;
@@ -80,8 +81,8 @@ static struct node_sum sum_of(const json_t *partition, const json_t *nodes)
 	return sum;
 }
 
-/* Print a partition. No value may be empty or have a blank, because clients
- * split lines at blanks. */
+/* Print a partition. No value is empty or has a blank, because clients split
+ * the lines at blanks. */
 static void print_partition(const struct scontrol *s, const json_t *p,
                             const json_t *nodes)
 {

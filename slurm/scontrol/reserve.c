@@ -143,7 +143,7 @@ int scontrol_show_reservation(struct scontrol *s, const char *name)
 
 struct reservation_asked {
 	const char *name, *nodes, *count, *users, *flags;
-	int64_t start, end, seconds; /* 0: not said */
+	int64_t start, end, seconds; /* 0: not given */
 };
 
 static int refuse(const char *word)
@@ -231,7 +231,7 @@ static int ask(struct scontrol *s, json_t *req, struct err *err)
 	return rc;
 }
 
-/* Returns what a reservation lacks, or NULL if nothing is missing. */
+/* Returns the name of an option that is required and missing, or NULL. */
 static const char *missing(const struct reservation_asked *a)
 {
 	if (!a->name)
@@ -243,7 +243,8 @@ static const char *missing(const struct reservation_asked *a)
 	return a->users || has_flag(a, "maint") ? NULL : "Users or Flags=MAINT";
 }
 
-/* create reservation ReservationName=r1 StartTime=now Duration=60 ... */
+/* Create a reservation: "create reservation ReservationName=r1 StartTime=now
+ * Duration=60 ..." */
 int scontrol_create(struct scontrol *s, char **words)
 {
 	struct reservation_asked a = { 0 };
@@ -271,7 +272,7 @@ int scontrol_create(struct scontrol *s, char **words)
 	return EXIT_SUCCESS;
 }
 
-/* delete ReservationName=r1 */
+/* Delete a reservation: "delete ReservationName=r1" */
 int scontrol_delete(struct scontrol *s, char **words)
 {
 	const char *name = words[1] ? strchr(words[1], '=') : NULL;

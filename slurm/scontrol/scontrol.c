@@ -59,7 +59,7 @@ static bool is_id(const char *text)
 	return true;
 }
 
-/* Slurm's words for what happened to one job. */
+/* Returns Slurm's message for why the action on a job failed. */
 static const char *words_of(const struct err *err, const char *action)
 {
 	bool pending =
@@ -88,7 +88,8 @@ static int report(const struct scontrol *s, const json_t *answer,
 		         row_text(item, "text"));
 		if (s->quiet)
 			continue;
-		/* Print only the array's id: the array as a whole was named. */
+		/* Print "12" for "12_[...]": the user named the array as a
+		 * whole. */
 		fprintf(stderr, "%s for job %.*s\n", words_of(&err, action),
 		        (int)(strstr(row_text(item, "job"), "_[")
 		                  ? strcspn(row_text(item, "job"), "_")
@@ -143,7 +144,8 @@ static int control(struct scontrol *s, const char *action, char **words)
 		json_decref(ids);
 		return EXIT_FAILURE;
 	}
-	/* A job that requeues itself gets SIGTERM before the answer comes. */
+	/* If scontrol runs in the job that it requeues, it gets SIGTERM before
+	 * the answer comes. */
 	if (!strncmp(action, "requeue", 7))
 		signal(SIGTERM, SIG_IGN);
 	req = json_pack("{s:s, s:s, s:o}", "op", "control", "action", action,
@@ -243,8 +245,8 @@ static int do_version(struct scontrol *s, char **words)
 	return EXIT_SUCCESS;
 }
 
-/* wait_job: whether a job has its nodes. As in Slurm, a job that has not
- * started is not waited for. */
+/* wait_job: succeed if the job is running. As in Slurm, it does not wait for a
+ * pending job. */
 static int do_wait_job(struct scontrol *s, char **words)
 {
 	json_t *fields = json_pack("[s]", "state"), *rows = NULL;
@@ -275,7 +277,7 @@ static int do_wait_job(struct scontrol *s, char **words)
 	return status;
 }
 
-/* No job is between running and ended here. */
+/* completing: print nothing, as jobs in aisched have no state COMPLETING. */
 static int do_completing(struct scontrol *s, char **words)
 {
 	(void)s, (void)words;

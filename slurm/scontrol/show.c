@@ -20,11 +20,12 @@
 #include "slurm/sinfo.h"
 #include "slurm/words.h"
 
-enum { MIN_JOB_AGE_S = 300 }; /* ended jobs are shown for this long */
+/* as Slurm's MinJobAge: show ended jobs for this long */
+enum { MIN_JOB_AGE_S = 300 };
 
 /* --- jobs ----------------------------------------------------------------- */
 
-/* The lines of Key=value of a job, while they are made. */
+/* The text of a job's record of "Key=value" lines. */
 struct shown_job {
 	struct buf text;
 	bool one_line, begun;
@@ -238,7 +239,7 @@ static void print_job(const struct scontrol *s, const json_t *row)
 	buf_free(&r.text);
 }
 
-/* Whether there is the array of a task. */
+/* Whether the daemon knows the array of a task's id. */
 static bool knows_array(struct scontrol *s, const char *id)
 {
 	json_t *fields = json_pack("[s]", "job_id"), *rows = NULL;
@@ -274,7 +275,8 @@ static int print_jobs(struct scontrol *s, const char *id, const json_t *rows)
 	return EXIT_FAILURE;
 }
 
-/* Ask for jobs in all states, also those that ended a short while ago. */
+/* Extend the request to jobs of all states, also to those that ended within
+ * MIN_JOB_AGE_S. */
 static void ask_for_ended(json_t *req)
 {
 	json_t *states = json_array();
@@ -382,7 +384,8 @@ static int show_hostlist(struct scontrol *s, const char *list)
 
 /* --- config --------------------------------------------------------------- */
 
-/* The keys that clients read; NULL: put_config() has the value. */
+/* The keys of `show config` that clients read. Where the value is NULL,
+ * put_config() computes it. */
 static const char *const config[][2] = {
 	{ "AccountingStorageType", "accounting_storage/slurmdbd" },
 	{ "AuthType", "auth/munge" },
@@ -403,7 +406,7 @@ static const char *const config[][2] = {
 	{ "SlurmctldHost[0]", NULL },
 };
 
-/* Add what the table leaves open. */
+/* Append the value of a key for which the table has none. */
 static void put_config(const char *name, const char *cluster, int64_t grace_s,
                        struct buf *out)
 {
@@ -423,7 +426,7 @@ static void put_config(const char *name, const char *cluster, int64_t grace_s,
 	}
 }
 
-/* Read the grace of the default queue, 0 if there is none. */
+/* Set *ret to the grace time of the default queue, 0 if there is none. */
 static int read_grace(struct client *client, int64_t *ret, struct err *err)
 {
 	json_t *partitions, *nodes, *row;
@@ -516,7 +519,7 @@ static const struct {
 	{ "licenses", refuse_show },
 };
 
-/* "show job 12", "show job=12" */
+/* Run "show job 12" or "show job=12". */
 int scontrol_show(struct scontrol *s, char **words)
 {
 	const char *kind = words[1], *what = kind ? words[2] : NULL;

@@ -11,11 +11,11 @@
 #include "slurm/scontrol/scontrol.h"
 #include "slurm/words.h"
 
-enum { SHORTEST = 3 }; /* fewest letters of a shortened name */
+enum { SHORTEST = 3 }; /* a name may be shortened to this many letters */
 
 /* --- values --------------------------------------------------------------- */
 
-/* Append the value in the form that our request takes. */
+/* Append a value in the form that the daemon's request has. */
 typedef void convert_fn(const char *value, struct buf *out);
 
 static void as_is(const char *value, struct buf *out)
@@ -23,7 +23,7 @@ static void as_is(const char *value, struct buf *out)
 	buf_puts(out, value);
 }
 
-/* Take the least of "2-4". */
+/* Append the 2 of "2-4". */
 static void least(const char *value, struct buf *out)
 {
 	buf_add(out, value, strcspn(value, "-"));
@@ -43,7 +43,7 @@ static void time_limit(const char *value, struct buf *out)
 
 static const struct {
 	const char *name;  /* Slurm's name */
-	const char *field; /* its field in our request */
+	const char *field; /* name in the daemon's request */
 	convert_fn *convert;
 } settings[] = {
 	{ "Account", "account", as_is },
@@ -81,18 +81,18 @@ static const struct {
 	{ "WorkDir", "chdir", as_is },
 };
 
-/* --- words ---------------------------------------------------------------- */
+/* --- the words of the command --------------------------------------------- */
 
-/* A change of jobs, while its words are read. */
+/* What the words read so far have said about a change of jobs. */
 struct change_of_jobs {
 	char *ids[2];     /* JobId=..., for scontrol_ids() */
 	const char *name; /* JobName=, if it selects the jobs */
 	json_t *set;
-	int sign; /* of TimeLimit+= or -=; 0: none */
+	int sign; /* 1 for TimeLimit+=, -1 for -=, else 0 */
 	int64_t minutes;
 };
 
-/* "TimeLimit+=5": the name ends before "+=". */
+/* Returns the length of the name in "NAME=5", "NAME+=5" or "NAME-=5". */
 static size_t name_of(const char *word)
 {
 	size_t len = strcspn(word, "=");
@@ -126,7 +126,8 @@ static int take_setting(struct change_of_jobs *c, size_t i, const char *value)
 	int64_t seconds;
 	struct buf text = { 0 };
 
-	/* Our request has two flags for this one switch of Slurm. */
+	/* Slurm's Requeue=0|1 is two options of the daemon: requeue and
+	 * no-requeue. */
 	if (!strcmp(field, "requeue") && !strcmp(value, "0")) {
 		field = "no-requeue";
 		value = "yes";
@@ -207,7 +208,7 @@ static int tell(const struct scontrol *s, const char *job,
 	return EXIT_FAILURE;
 }
 
-/* Add the time limit that TimeLimit+= or -= results in. */
+/* Add to the request the time limit that TimeLimit+= or -= gives this job. */
 static int add_step(struct scontrol *s, const struct change_of_jobs *c,
                     const char *job, struct err *err)
 {
@@ -265,7 +266,7 @@ static int change_one(struct scontrol *s, const struct change_of_jobs *c,
 	return status;
 }
 
-/* Returns the jobs with this name that have not ended, only the caller's. */
+/* Returns the ids of the caller's jobs with this name that have not ended. */
 static json_t *ids_of_name(struct scontrol *s, const char *name)
 {
 	json_t *fields = json_pack("[s]", "job_id"), *rows = NULL, *row;
@@ -330,7 +331,7 @@ static int update_jobs(struct scontrol *s, char **words)
 	struct change_of_jobs c = { .set = json_object() };
 	int status = EXIT_SUCCESS;
 
-	/* "update job 12 ..." is "update job=12 ..." */
+	/* "update job 12 ..." means "update job=12 ...". */
 	if (words[1] && is_name("JobId", words[0], strlen(words[0]))) {
 		c.ids[0] = words[1];
 		words += 2;
@@ -362,7 +363,8 @@ static int send(struct scontrol *s, json_t *req)
 	return answer ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* NodeName=n0 State=drain Reason="disk full", or State=resume */
+/* Drain or resume nodes: "NodeName=n0 State=drain Reason='disk full'",
+ * "NodeName=n0 State=resume". */
 static int update_nodes(struct scontrol *s, char **words)
 {
 	const char *nodes = strchr(words[0], '=') + 1, *state = "",
