@@ -1,9 +1,9 @@
 /*
- * bench_client - how fast the daemon takes, lists and runs jobs
+ * bench_client - measure how fast the daemon accepts, lists and runs jobs
  *
- * Each command measures one thing and prints one number; bench/run puts them
- * together. For comparison it also measures how fast the machine starts
- * processes and how fast its disk takes writes.
+ * Each command measures one thing and prints one number; bench/run calls them.
+ * For comparison, it also measures how fast the machine starts processes and
+ * how fast its disk takes writes.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -98,8 +98,8 @@ static void run(char **argv)
 	finish(start(argv), argv[0]);
 }
 
-/* spawn CLIENTS N COMMAND...: runs a second, by this many clients, each of
- * which starts the command again as soon as it has ended. */
+/* spawn CLIENTS N COMMAND...: print how many of N runs of the command end per
+ * second, if CLIENTS run at any time. */
 static void cmd_spawn(char **argv)
 {
 	size_t clients = count_arg(argv[0]), n = count_arg(argv[1]);
@@ -122,7 +122,7 @@ static void cmd_spawn(char **argv)
 	free(pid);
 }
 
-/* time N COMMAND...: the median of N runs, in ms. */
+/* time N COMMAND...: print the median duration of N runs, in ms. */
 static void cmd_time(char **argv)
 {
 	size_t n = count_arg(argv[0]);
@@ -138,7 +138,7 @@ static void cmd_time(char **argv)
 	free(took);
 }
 
-/* fsync FILE: blocks appended and synced a second. */
+/* fsync FILE: print how many blocks are appended and synced per second. */
 static void cmd_fsync(char **argv)
 {
 	char block[FSYNC_BLOCK] = "";
@@ -187,8 +187,8 @@ static char *here(void)
 	return dir;
 }
 
-/* Returns one of a million: each has a row of its own in the plan and its own
- * texts. */
+/* Returns a job that differs from all others, so that it has its own row in the
+ * plan and its own texts. */
 static json_t *different_spec(size_t i, const char *dir)
 {
 	char name[32], out[64], args[64];
@@ -246,7 +246,8 @@ static void take_ids(struct client *client, json_t *ids)
 	json_decref(answer);
 }
 
-/* Submit them all over one connection; returns their ids. */
+/* Submit all jobs over one connection, with up to in_flight requests
+ * unanswered. Returns their ids. */
 static json_t *submit(struct client *client, const struct load *load,
                       size_t in_flight)
 {
@@ -309,8 +310,9 @@ static void load_free(struct load *load)
 	buf_free(&load->raw);
 }
 
-/* submit N BULK MILLICPUS|different: jobs a second, BULK in a request, each
- * request after the answer to the one before. */
+/* submit N BULK MILLICPUS|different: print how many jobs are submitted per
+ * second, BULK in a request, each request sent after the answer to the one
+ * before. */
 static void cmd_submit(char **argv)
 {
 	struct load load = load_of(argv);
@@ -324,8 +326,8 @@ static void cmd_submit(char **argv)
 	load_free(&load);
 }
 
-/* short N BULK MILLICPUS: jobs a second, from the first submission to the end
- * of the last job. */
+/* short N BULK MILLICPUS: print how many jobs are done per second, from the
+ * first submission to the end of the last job. */
 static void cmd_short(char **argv)
 {
 	struct load load = load_of(argv);
@@ -340,7 +342,8 @@ static void cmd_short(char **argv)
 	load_free(&load);
 }
 
-/* ping N: the slowest of N answers, a millisecond apart, in ms. */
+/* ping N: send N requests, a millisecond apart, and print the longest time
+ * until an answer, in ms. */
 static void cmd_ping(char **argv)
 {
 	struct client *client = connect_daemon();
@@ -359,7 +362,7 @@ static void cmd_ping(char **argv)
 	client_close(client);
 }
 
-/* memory [peak]: the daemon's memory in KiB. */
+/* memory [peak]: print the daemon's resident memory, or its peak, in KiB. */
 static void cmd_memory(char **argv)
 {
 	const char *key = argv[0] ? "VmHWM:" : "VmRSS:";
@@ -383,7 +386,8 @@ static void cmd_memory(char **argv)
 
 /* --- latency ------------------------------------------------------------- */
 
-/* stamp FIFO: run by the measured jobs: report that they run. */
+/* stamp FIFO: write the time to the FIFO. The measured jobs run this as soon as
+ * they have started. */
 static void cmd_stamp(char **argv)
 {
 	int fd = open(argv[0], O_WRONLY | O_CLOEXEC);
@@ -394,8 +398,8 @@ static void cmd_stamp(char **argv)
 	close(fd);
 }
 
-/* latency N AISUB...: the medians in ms, from aisub's start to the process of
- * its job, and from that to the end of aisub --wait. */
+/* latency N AISUB...: print two medians in ms: from the start of aisub to that
+ * of the job's process, and from there to the end of aisub --wait. */
 static void cmd_latency(char **argv)
 {
 	size_t n = count_arg(argv[0]);
@@ -406,7 +410,8 @@ static void cmd_latency(char **argv)
 
 	if (mkfifo(fifo, 0600) < 0)
 		err(EXIT_FAILURE, "%s", fifo);
-	/* Open both ends: no end of file between two jobs. */
+	/* Also open the end for writing: else the FIFO would be at its end
+	 * between two jobs. */
 	fd = open(fifo, O_RDWR | O_CLOEXEC);
 	for (size_t i = 0; i < n; i++) {
 		double began = now_s(), ran;
@@ -429,7 +434,7 @@ static void cmd_latency(char **argv)
 
 static const struct bench_command {
 	const char *name, *usage;
-	int least; /* arguments */
+	int least; /* number of arguments required */
 	void (*fn)(char **argv);
 } commands[] = {
 	{ "spawn", "CLIENTS N COMMAND...", 3, cmd_spawn },

@@ -1,17 +1,17 @@
 /*
- * bench_kube - how fast pods are bound and run, for bench/kube
+ * bench_kube - measure how fast pods are bound and run, for bench/kube
  *
- *	bench_kube bound KUBECONFIG NAMESPACE PODS PID COMMAND [WORD]...
- *	bench_kube stock KUBECONFIG NAMESPACE JOBS PODS
- *	bench_kube fill KUBECONFIG NAMESPACE PODS NODES
+ * 	bench_kube bound KUBECONFIG NAMESPACE PODS PID COMMAND [WORD]...
+ * 	bench_kube stock KUBECONFIG NAMESPACE JOBS PODS
+ * 	bench_kube fill KUBECONFIG NAMESPACE PODS NODES
  *
- * bound runs the command and waits until this many pods run. It prints pods
- * bound per second; ms from the command to the median pod that runs, and to
- * the last; and for each pod the ms of CPU that process PID used.
+ * bound runs the command and waits until PODS pods run. It prints the pods
+ * bound per second, the ms from the start of the command until half of the pods
+ * run and until all run, and how many ms of CPU the process PID used per pod.
  *
- * stock makes this many Jobs of this many pods each, as aischedd makes them,
- * but for the scheduler of Kubernetes. fill makes pods that are already bound,
- * to node-0, node-1 and so on.
+ * stock makes JOBS Jobs of PODS pods each, like those that aischedd makes, but
+ * for the default scheduler of Kubernetes. fill makes pods that are already
+ * bound, to node-0, node-1 and so on.
  */
 #include <err.h>
 #include <event2/event.h>
@@ -62,12 +62,12 @@ struct bound {
 	const char *pid;
 	size_t want;
 	double start, cpu, last_bound;
-	struct map seen; /* by uid: pods that are bound */
+	struct map seen; /* by hash of the uid: BOUND or RUNS */
 	size_t nrun;
-	double *run; /* [nrun] when each ran, in the order of the watch */
+	double *run; /* [nrun] when each pod began to run, earliest first */
 };
 
-/* Returns the CPU time of the process, user and system. */
+/* Returns the CPU time of a process, user and system, in ms. */
 static double cpu_ms(const char *pid)
 {
 	char path[64], text[1024];
@@ -81,7 +81,8 @@ static double cpu_ms(const char *pid)
 		errx(EXIT_FAILURE, "no process %s", pid);
 	fclose(f);
 	rest = strrchr(text, ')');
-	/* See man proc: the 14th and 15th field; ")" ends the second. */
+	/* utime and stime are fields 14 and 15 of proc_pid_stat(5); field 2
+	 * ends with the last ")". */
 	if (!rest || sscanf(rest + 1,
 	                    " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u"
 	                    " %lu %lu",
@@ -90,7 +91,7 @@ static double cpu_ms(const char *pid)
 	return (double)(user + system) * 1e3 / (double)sysconf(_SC_CLK_TCK);
 }
 
-/* Fail now: the wait for Jobs that were not made would not end. */
+/* Exit if the command has failed, because its pods would be awaited forever. */
 static void on_command(evutil_socket_t fd, short what, void *arg)
 {
 	int status;
@@ -144,7 +145,8 @@ static void on_news(enum kube_news news, json_t *obj, const struct err *err,
 {
 	struct bound *b = arg;
 
-	/* A busy server ends watches; the next one brings what was missed. */
+	/* A busy API server ends watches. Go on: the next watch delivers what
+	 * was missed. */
 	if (news == KUBE_TROUBLE)
 		warnx("%s", err->text);
 	if (news == KUBE_SYNCED && !b->start)
@@ -195,7 +197,7 @@ static void on_made(const struct kube_answer *answer, void *arg)
 		event_base_loopbreak(base);
 }
 
-/* Takes obj. */
+/* Create an object; on_made() is called with the answer. Takes obj. */
 static void make(struct kube_http *http, const char *path, json_t *obj)
 {
 	pending++;
@@ -281,7 +283,7 @@ int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
-		int nargs; /* at least this many */
+		int nargs; /* required number of arguments */
 		void (*run)(struct kube_http *, const char *, char **);
 	} commands[] = {
 		{ "bound", 3, bound },

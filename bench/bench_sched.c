@@ -1,7 +1,8 @@
 /*
- * bench_sched - how fast the scheduling core decides; one line a number
+ * bench_sched - measure how fast the scheduling core plans; prints a line for
+ * each measurement
  *
- * Prints all lines, or those that begin with one of the given words.
+ * Without arguments all measurements run, else those whose names are given.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 enum { GPUS = 8, RACK = 16 };
 
-/* A snapshot as text (text.h) while it is written. */
+/* Returns the beginning of a snapshot as text (text.h). */
 static struct buf world_begin(void)
 {
 	struct buf text = { 0 };
@@ -39,7 +40,8 @@ static struct buf world_new(const char *queues, uint32_t nodes)
 	return text;
 }
 
-/* Nodes in racks of 16, blocks of 5 racks, zones of 25 blocks. */
+/* Returns a snapshot with nodes in racks of 16, blocks of 5 racks and zones of
+ * 25 blocks. */
 static struct buf world_with_racks(uint32_t nodes)
 {
 	struct buf text = world_begin();
@@ -65,8 +67,8 @@ static struct buf world_with_racks(uint32_t nodes)
 	return text;
 }
 
-/* Each GPU has a job of its own, except for the first ones; the jobs end one
- * after the other, all over the cluster, or never. */
+/* Run a job of one GPU on every GPU except the first `but`. If ends is true,
+ * their end times are spread over the cluster, else they are unknown. */
 static void fill_nodes(struct buf *text, uint32_t nodes, const char *queue,
                        bool ends, uint32_t but)
 {
@@ -82,8 +84,8 @@ static void fill_nodes(struct buf *text, uint32_t nodes, const char *queue,
 	}
 }
 
-/* Add jobs of this many shapes in turn, which ask for gpus + i % 8 GPUs, and
- * more CPUs with each. */
+/* Add pending jobs of several shapes, which differ in CPUs and in GPUs: gpus +
+ * 0 to 7 for each task. */
 static void add_rows(struct buf *text, const char *queue, uint32_t jobs,
                      uint32_t shapes, uint32_t gpus, uint32_t tasks)
 {
@@ -108,7 +110,7 @@ static double now_s(void)
 }
 
 struct pass_result {
-	double took; /* seconds of the fastest of a few passes */
+	double took; /* CPU time of the fastest of several passes, in seconds */
 	uint32_t starts, tasks, evictions, promises;
 };
 
@@ -144,7 +146,8 @@ static struct pass_result measure(struct buf *text)
 	return r;
 }
 
-/* The cost of placing jobs of 4 GPUs with a look at every node for each. */
+/* Returns how long it takes to place jobs of 4 GPUs if every node is looked at
+ * for each of them. */
 static double linear_s(uint32_t nodes)
 {
 	int *nfree = calloc(nodes, sizeof(*nfree));
@@ -164,13 +167,14 @@ static double linear_s(uint32_t nodes)
 			nfree[best] -= 4;
 	}
 	took = now_s() - begin;
-	if (nfree[0] > GPUS) /* keeps the compiler from dropping the loop */
+	/* never true; keeps the compiler from dropping the loop */
+	if (nfree[0] > GPUS)
 		abort();
 	free(nfree);
 	return took;
 }
 
-/* Empty nodes, and jobs of 4 GPUs that fill them. */
+/* Fill empty nodes with jobs of 4 GPUs. */
 static void bench_place(uint32_t nodes, uint32_t tasks)
 {
 	struct buf text = world_new("queue all quota=gpus:1000000\n", nodes);
@@ -185,7 +189,7 @@ static void bench_place(uint32_t nodes, uint32_t tasks)
 	       linear_s(nodes) / r.took);
 }
 
-/* Empty nodes, and gangs that each need a whole rack, or half of one. */
+/* Fill empty nodes with gangs whose tasks must be in one rack. */
 static void bench_topology(uint32_t nodes, uint32_t tasks)
 {
 	struct buf text = world_with_racks(nodes);
@@ -200,7 +204,8 @@ static void bench_topology(uint32_t nodes, uint32_t tasks)
 	       nodes, jobs, tasks, r.starts, r.took * 1e3, r.tasks / r.took);
 }
 
-/* Nothing fits; running jobs end, or never do. */
+/* Plan for a full cluster: no pending job fits, and the ends of running jobs
+ * are known or not. */
 static void bench_full(uint32_t nodes, uint32_t jobs, uint32_t shapes,
                        uint32_t tasks, bool ends)
 {
@@ -216,7 +221,8 @@ static void bench_full(uint32_t nodes, uint32_t jobs, uint32_t shapes,
 	       r.promises, r.took * 1e3);
 }
 
-/* One job has ended: its GPU is free, and the first waiting job gets it. */
+/* Plan after a job has ended: its GPU is free, and the first pending job gets
+ * it. */
 static void bench_ended(uint32_t nodes, uint32_t jobs, uint32_t shapes,
                         bool ends)
 {
@@ -232,8 +238,9 @@ static void bench_ended(uint32_t nodes, uint32_t jobs, uint32_t shapes,
 	       r.promises, r.took * 1e3);
 }
 
-/* As KAI measures it: 1-GPU jobs of one queue have everything; another queue,
- * within its quota, asks for a gang with a task of 4 GPUs on each node. */
+/* Reclaim as in the benchmark of KAI Scheduler: jobs of queue a with 1 GPU each
+ * hold all GPUs; queue b, within its quota, has a gang with a task of 4 GPUs
+ * for each node. */
 static void bench_reclaim(uint32_t nodes)
 {
 	struct buf queues = { 0 }, text;

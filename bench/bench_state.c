@@ -1,6 +1,7 @@
-/* bench_state - what of a pass the loop does itself: it takes a snapshot
- * before, and applies the plan after; a thread finishes the snapshot
- * (finish_ms) and frees all of it; one line a number */
+/* bench_state - measure the parts of a scheduling pass outside of sched_plan():
+ * taking the snapshot (ms), finishing it on another thread (finish_ms) and
+ * applying the plan (apply_ms); also users' usage and recurring jobs. Prints a
+ * line for each measurement */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,10 +57,10 @@ static void add_nodes(struct state *state)
 
 static bool in_group(const char *group, const void *arg)
 {
-	return group == arg; /* none */
+	return group == arg; /* false: nobody is in a group */
 }
 
-/* Add jobs of this many shapes that ask for more than there is. */
+/* Submit jobs of several shapes, more than the nodes can run. */
 static void add_jobs(struct state *state, uint32_t jobs, uint32_t shapes)
 {
 	struct submitter who = { .user = "ada", .in_group = in_group };
@@ -136,7 +137,8 @@ static void bench_snapshot(uint32_t jobs, uint32_t shapes)
 
 /* --- users --------------------------------------------------------------- */
 
-/* Work out what users have used, most of whom have no job any more. */
+/* Measure how long it takes to recompute the decayed usage of users without
+ * jobs. */
 static void bench_usage(uint32_t users)
 {
 	struct buf warnings = { 0 };
@@ -169,8 +171,8 @@ static const struct zone *get_zone(const char *name, struct err *err, void *arg)
 	return zones_get(arg, name, err);
 }
 
-/* Find the next time, again and again, of schedules like those in use: the mean
- * and the longest of these searches. */
+/* Measure how long it takes to find the next time of typical schedules: the
+ * mean and the longest of many searches. */
 static void bench_next(struct zones *zones)
 {
 	static const char *const specs[] = { "*/5 * * * *", "30 2 * * *",

@@ -13,7 +13,7 @@
 
 enum { PATIENCE_S = 60 };
 
-/* What the messages about a pending job depend on. */
+/* A pending job, as waits() needs it for its messages. */
 struct waiting {
 	long long id;
 	int64_t immediate_s;

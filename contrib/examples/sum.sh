@@ -1,5 +1,5 @@
 #!/bin/sh
-# A job that waits until every task of array.sh ended well:
+# A job that waits until all tasks of array.sh have succeeded:
 #
 #	aisub --dependency=afterok:ARRAY sum.sh
 #AISUB --job-name=sum

@@ -83,7 +83,7 @@ static const struct {
 
 /* --- the words of the command --------------------------------------------- */
 
-/* What the words read so far have said about a change of jobs. */
+/* A change of jobs, collected from the words of the command. */
 struct change_of_jobs {
 	char *ids[2];     /* JobId=..., for scontrol_ids() */
 	const char *name; /* JobName=, if it selects the jobs */
