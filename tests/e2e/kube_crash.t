@@ -26,8 +26,7 @@ start_daemon || bail "aischedd does not start"
 
 life()
 {
-	arm
-	id=$(aisub --parsable -n 2 --wrap true)
+	id=$(submit_armed -n 2 --wrap true)
 	reaches "a start" runs "$id" 2
 	ok "all is there once" wait_for objects_are \
 		"Job 1 Pod 2 Secret 1 Service 1 "
@@ -52,8 +51,7 @@ is_over()
 
 array()
 {
-	arm
-	id=$(aisub --parsable --array 1-2 --wrap true)
+	id=$(submit_armed --array 1-2 --wrap true)
 	reaches "an array" both_run
 	ok "all is there once" wait_for objects_are "Job 2 Pod 2 Secret 1 "
 	arm
@@ -69,8 +67,7 @@ preemption()
 {
 	id=$(aisub --parsable --gpus-per-task 8 --nodelist gpu-0 --wrap true)
 	wait_for runs "$id" 1
-	arm
-	better=$(aisub --parsable --class interactive --gpus-per-task 8 \
+	better=$(submit_armed --class interactive --gpus-per-task 8 \
 		--nodelist gpu-0 --wrap true)
 	reaches "a preemption" runs "$better" 1
 	is "the other waits" "$(fields "$id" state,preemptions)" "PENDING 1"
@@ -90,8 +87,7 @@ resize()
 {
 	id=$(aisub --parsable -n 2 --min-tasks 1 --gpus-per-task 8 --wrap true)
 	wait_for runs "$id" 2
-	arm
-	better=$(aisub --parsable --class interactive --gpus-per-task 8 \
+	better=$(submit_armed --class interactive --gpus-per-task 8 \
 		--wrap true)
 	reaches "a task less" runs "$better" 1
 	ok "the other runs on" wait_for runs "$id" 1

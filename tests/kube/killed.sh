@@ -5,7 +5,7 @@
 #	. "$top_srcdir/tests/kube/control_plane.sh"
 #	. "$top_srcdir/tests/kube/killed.sh"
 #	between_start
-#	life() { arm; id=$(aisub …); reaches "a start" runs "$id" 2; }
+#	life() { id=$(submit_armed …); reaches "a start" runs "$id" 2; }
 #	each_call life
 #
 # $ns is the namespace of the jobs; $k is kubectl there. KILL_WHEN=after runs
@@ -78,6 +78,17 @@ arm()
 	between kill "$daemon_pid" "$when" "$n"
 }
 
+# OPTION...: submits a job that starts under arm(), and prints its id. The
+# daemon may be killed by its first call before it has answered, so ask for the
+# id before that.
+submit_armed()
+{
+	its_id=$(aisub --parsable --hold "$@") || return 1
+	arm
+	aictl release "$its_id" >/dev/null 2>&1
+	echo "$its_id"
+}
+
 # WHAT GOAL [WORD]...: WHAT, begun under arm(), reaches the goal, though the
 # daemon may have to start again. Sets $more if it had to.
 reaches()
@@ -101,7 +112,8 @@ reaches()
 }
 
 # COMMAND: runs it again and again, with the daemon killed at its first call, at
-# its second and so on
+# its second and so on; ends the script at a failure, which the next would meet
+# again, after long waits
 each_call()
 {
 	for when in ${KILL_WHEN:-before after}; do
@@ -109,6 +121,7 @@ each_call()
 		while [ -n "$more" ]; do
 			more=
 			"$1"
+			[ "$tests_failed" -eq 0 ] || bail "$1 fails"
 			n=$((n + 1))
 			[ $n -lt 30 ] || bail "there is no end of calls"
 		done
