@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# browser.sh - a real browser, driven with curl and jq
+# browser.sh - drive a real browser with curl and jq
 #
 # Source it after daemon.sh.  chromedriver speaks WebDriver; chromium runs
 # without a display, with a profile in $dir.
@@ -13,7 +13,7 @@ has_browser()
 		command -v jq >/dev/null && command -v curl >/dev/null
 }
 
-# METHOD PATH [OPTION]...: prints the driver's answer
+# METHOD PATH [OPTION]...: calls chromedriver and prints its answer
 driver()
 {
 	driver_method=$1
@@ -24,7 +24,7 @@ driver()
 		"http://127.0.0.1:$driver_port$driver_path" "$@"
 }
 
-# COMMAND PARAMETERS: one of the DevTools
+# COMMAND PARAMETERS: runs a command of the DevTools protocol
 devtools()
 {
 	driver POST "/session/$browser/goog/cdp/execute" \
@@ -54,14 +54,14 @@ stop_browser()
 	wait "$driver_pid" 2>/dev/null
 }
 
-# URL
+# URL: opens it
 visit()
 {
 	driver POST "/session/$browser/url" -d "{\"url\":\"$1\"}" >/dev/null
 }
 
-# SCRIPT: what it returns. jq takes longer to start than the browser to answer, so
-# it reads only what needs it.
+# SCRIPT: runs JavaScript in the page and prints what it returns. jq starts more
+# slowly than the browser answers, so it is only used for answers that need it.
 js()
 {
 	js_body=$(printf '%s' "$1" |
@@ -79,14 +79,14 @@ js()
 	esac
 }
 
-# EXPRESSION VALUE: waits until it has that value
+# EXPRESSION VALUE: waits until the JavaScript expression has that value
 shows()
 {
 	wait_for "[ \"\$(js 'return $1')\" = \"$2\" ]"
 }
 
-# KEY...: presses keys where the focus is, each right after the one before: those of
-# two letters must come soon
+# KEY...: presses keys where the focus is, without pauses: the page reads two
+# keys as one command only if the second comes soon
 press()
 {
 	keys=
@@ -98,7 +98,7 @@ press()
 			{key, bubbles: true, cancelable: true}))" >/dev/null
 }
 
-# WIDTH HEIGHT [SCALE]
+# WIDTH HEIGHT [SCALE]: sets the size of the window
 window()
 {
 	devtools Emulation.setDeviceMetricsOverride \
@@ -112,8 +112,8 @@ scheme()
 		"{\"features\":[{\"name\":\"prefers-color-scheme\",\"value\":\"$1\"}]}"
 }
 
-# USER QUEUE GPUS: what they held of the local pool in the last week, up to so
-# many GPUs, in a wave a day; while no daemon runs
+# USER QUEUE GPUS: makes up a week of past use of the local pool: up to GPUs
+# GPUs, in a wave each day. Only while no daemon runs
 past_use()
 {
 	sqlite3 "$dir/state/aisched.db" "
@@ -139,12 +139,11 @@ past_use()
 			0, 0, 0 FROM sums GROUP BY level, start;"
 }
 
-# The path of axe-core, if tools/axe-core has fetched it: it is no package of the
-# system.
+# The path of axe-core, or nothing if tools/axe-core has not fetched it.
 axe_core=$("$top_srcdir/tools/axe-core" --where)
 [ -r "$axe_core" ] || axe_core=
 
-# NAME: axe-core finds nothing wrong with what is shown
+# NAME: tests that axe-core finds nothing wrong with what is shown
 accessible()
 {
 	[ -n "$axe_core" ] || return 0
@@ -156,7 +155,7 @@ accessible()
 		v => v.id + ": " + v.nodes.map(n => n.html).join(" ")).join("\n"))')" ""
 }
 
-# NAME: takes a picture below the build folder
+# NAME: saves a screenshot below the build folder
 shoot()
 {
 	mkdir -p "$shots"

@@ -1,18 +1,20 @@
 # shellcheck shell=sh
-# daemon.sh - a munged and an aischedd of one's own, for tests and tools
+# daemon.sh - run a private munged and aischedd, for tests and tools
 #
-# Needs $top_builddir. Everything is in $dir and ends with the script, however
-# it ends: the daemon, munged, jobs and the folder. The tools are in PATH and
-# use this daemon. Nothing sleeps for a fixed time: wait_for repeats a command
-# until it succeeds.
+# Needs $top_builddir. All files are in the temporary folder $dir. The daemon,
+# munged, jobs and the folder go away when the script ends, however it ends. The
+# tools are in PATH and use this daemon. Scripts do not sleep for a fixed time:
+# wait_for repeats a command until it succeeds.
 
-# Patience with what will certainly happen: only a failure takes this long.
+# How long wait_for waits, in seconds. What is waited for will happen, so only a
+# failing test takes this long.
 : "${deadline_s:=60}"
-# Between two looks, in seconds; what takes longer is looked at less often.
+# The pause between two tries of wait_for, in seconds; after 50 tries 0.1.
 : "${pause_s:=0.02}"
 : "${aischedd:=$top_builddir/aischedd/aischedd}"
 
-# Once is enough: a second time would lose the munged and the folder of the first.
+# Do nothing if this file is sourced again, else the first munged and folder
+# would be lost.
 [ -z "${daemon_sh_is_here-}" ] || return 0
 daemon_sh_is_here=yes
 
@@ -28,8 +30,8 @@ is_root()
 
 # --- waiting ---------------------------------------------------------------
 
-# COMMAND [WORD]...: waits until it exits with 0, or fails at the deadline. A
-# single argument is a line of shell.
+# COMMAND [WORD]...: waits until the command exits with 0, or fails at the
+# deadline. A single argument is evaluated as a line of shell.
 wait_for()
 {
 	# shellcheck disable=SC2016 # expanded by the shell that runs it
@@ -38,7 +40,7 @@ wait_for()
 	wait_looks=0
 	until "$@" >/dev/null 2>&1; do
 		wait_looks=$((wait_looks + 1))
-		# Each command here is a process, which others could use.
+		# Look at the clock only now and then: that starts a process.
 		if [ $((wait_looks % 10)) -eq 1 ] && wait_is_over; then
 			echo "waited $deadline_s s in vain for: $*" |
 				sed 's/^/# /'
@@ -59,13 +61,13 @@ wait_is_over()
 	[ "$wait_now" -ge "$wait_end" ]
 }
 
-# JOB: prints its state, also after its end
+# JOB: prints its state, also if it has ended
 state_of()
 {
 	aiq --no-header -o state "$1" 2>/dev/null
 }
 
-# JOB STATE: whether it has that state
+# JOB STATE: whether the job has that state
 is_state()
 {
 	[ "$(state_of "$1")" = "$2" ]
@@ -73,13 +75,13 @@ is_state()
 
 # --- the daemon ------------------------------------------------------------
 
-# Four CPUs, so that all machines give the same results.
+# The node has four CPUs, so that tests do not depend on the machine.
 default_config="
 queue default { grace = \"2s\" }
 pool here { runner = local }
 node \"$(uname -n)\" { pool = here  cpus = 4  memory = \"4G\" }"
 
-# [TEXT]: writes the configuration: the part that every test needs, and TEXT or
+# [TEXT]: writes the configuration: the keys that every test needs, and TEXT or
 # $default_config
 # shellcheck disable=SC2120 # tests pass it
 configure()
@@ -134,14 +136,14 @@ wait_daemon()
 	return "$daemon_rc"
 }
 
-# [OPTION]...
+# [OPTION]...: stops the daemon and starts it with these options
 restart()
 {
 	stop_daemon
 	start_daemon "$@"
 }
 
-# --- munged, and the end ---------------------------------------------------
+# --- munged, and the end of the script -------------------------------------
 
 start_munged()
 {
@@ -176,7 +178,7 @@ kill_leftovers()
 		set -- $(grep -alF -- "$dir/" /proc/[0-9]*/cmdline \
 			/proc/[0-9]*/environ 2>/dev/null |
 			sed -n 's,^/proc/\([0-9]*\)/.*,\1,p' | sort -u)
-		# Spare this shell; grep is gone by then.
+		# Spare this shell, and skip grep, which has ended.
 		for pid; do
 			shift
 			[ "$pid" = "$$" ] || [ ! -e "/proc/$pid" ] ||
@@ -203,7 +205,7 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# When root runs this, other users must reach the sockets and the tools.
+# If root runs this, other users must reach the sockets and the tools.
 is_root && chmod 755 "$dir"
 conf=$dir/aischedd.conf
 log=$dir/log
@@ -230,6 +232,6 @@ export PATH
 (umask 077 && head -c 64 /dev/urandom >"$dir/munge/key")
 # shellcheck disable=SC2119
 configure
-# Jobs write their output files there.
+# Jobs write their output files to the current folder.
 cd "$dir/work" || exit 1
 start_munged || bail "munged does not start"

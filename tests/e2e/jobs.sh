@@ -1,9 +1,10 @@
 # shellcheck shell=sh
-# jobs.sh - what tests of jobs share; starts the daemon of daemon.sh
+# jobs.sh - shared by tests of jobs; starts a daemon as daemon.sh does
 #
 #	. "$top_srcdir/tests/e2e/jobs.sh"
 #
-# A job is kept where it is wanted by a gate, a fifo that it reads:
+# A gate stops a job at a certain point: it is a FIFO that the job reads until
+# the test opens it.
 #	gate a; id=$(submit --wrap "$(at_gate a)"); ...; open_gate a
 
 # shellcheck source=tests/e2e/lib.sh
@@ -14,7 +15,7 @@ submit()
 	aisub --parsable "$@"
 }
 
-# Submits a job that runs until it is ended.
+# Submits a job that runs until it is killed.
 sleeper()
 {
 	submit "$@" --wrap 'exec sleep 1000'
@@ -26,7 +27,7 @@ field()
 	aiq --no-header -o "$2" "$1"
 }
 
-# NAME JOB STATE: waits until the job has the state
+# NAME JOB STATE: tests that the job gets to the state
 becomes()
 {
 	if wait_for is_state "$2" "$3"; then
@@ -38,29 +39,29 @@ becomes()
 	return 1
 }
 
-# JOB WORD: whether this is the reason why it waits or ended
+# JOB REASON: whether the job waits or ended for this reason
 has_reason()
 {
 	[ "$(field "$1" reason)" = "$2" ]
 }
 
-# JOB WORD: like has_reason(), and keeps the sentence printed with it in $told
+# JOB REASON: like has_reason(), and sets $told to the reason and its sentence
 told()
 {
 	told=$(field "$1" reason,reason_text)
 	[ "${told%% *}" = "$2" ]
 }
 
-# NAME JOB WORD SENTENCE: waits until the job has that reason, in both forms;
-# SENTENCE is a regular expression
+# NAME JOB REASON SENTENCE: tests that the job gets that reason, with a sentence
+# that matches the regular expression
 waits()
 {
 	wait_for told "$2" "$3"
 	like "$1" "$told" "^$3 +$4"
 }
 
-# NAME TEXT COMMAND [WORD]...: it exits with 2 and prints two lines to stderr:
-# one with TEXT, and one that names the help
+# NAME TEXT COMMAND [WORD]...: tests that the command exits with 2 and prints
+# two lines to stderr: one with TEXT, and one that refers to the help
 misuse()
 {
 	misuse_name=$1
@@ -93,7 +94,7 @@ at_gate()
 	echo "cat $dir/gate.$1"
 }
 
-# Opening the fifo blocks until somebody reads.
+# Opens a gate; blocks until a job reads it.
 open_gate()
 {
 	# shellcheck disable=SC2016 # sh expands it
@@ -101,13 +102,13 @@ open_gate()
 		echo "# no job came to gate $1"
 }
 
-# FILE TEXT: whether a line of it has TEXT
+# FILE TEXT: whether a line of the file contains TEXT
 has_line()
 {
 	grep -qF -- "$2" "$1"
 }
 
-# Prints a TCP port that nobody uses, and that outgoing connections do not get.
+# Prints an unused TCP port, outside the range of outgoing connections.
 free_port()
 {
 	port=$((20000 + $$ % 12000))

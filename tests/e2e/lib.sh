@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# lib.sh - what tests of a daemon are made of: its end, other users
+# lib.sh - shared by tests of a daemon: its end, other users
 #
 #	. "$top_srcdir/tests/e2e/lib.sh"
 #	start_daemon || bail "aischedd does not start"
@@ -7,7 +7,7 @@
 #	ok "a job runs" wait_for is_state "$id" COMPLETED
 #	done_testing
 #
-# daemon.sh has what starts, waits and cleans up.
+# daemon.sh starts the daemon, waits and cleans up.
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 top_srcdir=$(cd "$top_srcdir" && pwd) || exit 1
@@ -26,7 +26,7 @@ bail()
 	exit 1
 }
 
-# Write the snapshot of the daemon, read it, and write the same again.
+# Whether redump can read the daemon's snapshot and write the same text again.
 dumps_the_same()
 {
 	aictl dump >"$dir/dump" &&
@@ -34,15 +34,15 @@ dumps_the_same()
 		cmp "$dir/dump" "$dir/redump"
 }
 
-# Ends a script.
+# Ends a script: runs the final tests and prints the plan of TAP.
 done_testing()
 {
 	[ -z "$daemon_pid" ] || ok "its dump can be read" dumps_the_same
 	[ -z "$daemon_pid" ] || [ -z "$daemon_killed" ] ||
 		ok "use is summed up as before the kill" aictl accounting check
 	[ -z "$daemon_pid" ] || ok "the daemon ends cleanly" stop_daemon
-	# A process that is killed while it looks for leaks reports that it lost
-	# a thread; that is not a finding.
+	# A process that is killed during its check for leaks reports that it
+	# lost a thread. Ignore that.
 	found=$({
 		cat "$dir"/sanitizers/* |
 			grep -v 'Unable to get registers from thread'
@@ -61,9 +61,9 @@ done_testing()
 
 # --- users -----------------------------------------------------------------
 
-# USER COMMAND [WORD]...: runs it as that user, for root only; the tools that it
-# needs are in $dir/bin, because other users may not reach the folder of the
-# build
+# USER COMMAND [WORD]...: runs a command as that user, if root runs the test.
+# Programs must be in $dir/bin, because other users may not reach the build
+# folder
 as_user()
 {
 	as_uid=$(id -u "$1") || return 1
@@ -79,7 +79,8 @@ as_user()
 # shellcheck source=tests/e2e/daemon.sh
 . "$top_srcdir/tests/e2e/daemon.sh"
 
-# Let sanitizers of all our programs, whoever runs them, write to files of $dir.
+# Let the sanitizers of all our programs, under any user, write to files of
+# $dir.
 mkdir "$dir/sanitizers"
 chmod 1777 "$dir/sanitizers"
 export ASAN_OPTIONS="log_path=$dir/sanitizers/log:exitcode=99"

@@ -1,10 +1,10 @@
 #!/bin/sh
 #SBATCH --ntasks-per-node=2 --cpus-per-task=1
 # shellcheck disable=SC2016 # tasks expand their own variables
-# ranks.sh - a script of several nodes: what it prints on a real Slurm is
-# ranks.txt
+# ranks.sh - a batch script for several nodes; ranks.txt is what it prints under
+# a real Slurm
 #
-# Lines about nodes begin with "node": on one machine they differ.
+# Lines that depend on the number of nodes begin with "node".
 cd /tmp || exit
 programs=ranks.$$
 echo "tasks $SLURM_NTASKS"
@@ -19,7 +19,7 @@ printf '0 echo first\n1,3 echo %%o of some\n* echo other %%t\n' >"$programs"
 srun -l --multi-prog "$programs" | sort
 rm -f "$programs"
 
-# OPTION...: runs a step, and tells its status and errors without names
+# OPTION...: runs a step; prints its exit status and its errors, without names
 status()
 {
 	srun "$@" 2>"$programs"

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# sim.sh - shared by tests of aisim: its path, a folder, their results; no
+# sim.sh - shared by tests of aisim: its path, a folder, results in TAP; runs no
 # daemon
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"

@@ -1,15 +1,16 @@
 # shellcheck shell=sh
-# slurm.sh - shared by tests of Slurm's commands: the commands in PATH
+# slurm.sh - shared by tests of Slurm's commands, which it adds to PATH
 #
 #	. "$top_srcdir/tests/e2e/slurm.sh"
 #
-# slurm_daemon starts one with two partitions.
-# says NAME STATUS STDOUT STDERR COMMAND...: both texts are compared whole.
+# slurm_daemon starts a daemon with two partitions.
+# says NAME STATUS STDOUT STDERR COMMAND... tests the exit status of a command
+# and compares its whole output.
 
 # shellcheck source=tests/e2e/jobs.sh
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# Copies, as in daemon.sh, so that other users can run them
+# Copy the program, as in daemon.sh, so that other users can run it.
 mkdir -p "$dir/slurm/bin"
 cp "$top_builddir/slurm/slurm" "$dir/slurm/slurm" || exit 1
 for link in "$top_builddir"/slurm/bin/*; do
@@ -20,8 +21,8 @@ for name in $(env | sed -nE 's/^((SQUEUE|SBATCH|SCANCEL|SLURM|SACCT|SINFO)_[A-Z0
 	unset "$name"
 done
 
-# [OPTION...]: starts a daemon with partitions main and debug; the options are
-# keys of its node
+# [KEY...]: starts a daemon with partitions main and debug, and these keys for
+# its node
 slurm_daemon()
 {
 	stop_daemon

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# tap.sh - results of tests, in TAP; $dir is a folder of the test
+# tap.sh - print results of tests in TAP; needs a folder $dir
 
 # shellcheck disable=SC2154 # whoever reads this file has it
 tests_run=0
@@ -10,7 +10,8 @@ diag()
 	printf '%s\n' "$*" | sed 's/^/# /'
 }
 
-# STATUS NAME: counts the result and prints it; diag() explains a failure
+# STATUS NAME: counts and prints the result of a test; the caller explains a
+# failure with diag()
 result()
 {
 	tests_run=$((tests_run + 1))
@@ -23,7 +24,7 @@ result()
 	return "$1"
 }
 
-# NAME COMMAND [WORD]...: it exits with 0
+# NAME COMMAND [WORD]...: tests that the command exits with 0
 ok()
 {
 	ok_name=$1
@@ -38,7 +39,7 @@ ok()
 	return 1
 }
 
-# NAME GOT WANT: they are equal
+# NAME GOT WANT: tests that GOT and WANT are equal
 is()
 {
 	if [ "$2" = "$3" ]; then
@@ -51,7 +52,8 @@ is()
 	return 1
 }
 
-# NAME GOT PATTERN: a line of GOT matches the extended regular expression
+# NAME GOT PATTERN: tests that a line of GOT matches the extended regular
+# expression
 like()
 {
 	if printf '%s\n' "$2" | grep -qE -- "$3"; then
@@ -64,7 +66,7 @@ like()
 	return 1
 }
 
-# NAME GOT PATTERN: no line of GOT matches it
+# NAME GOT PATTERN: tests that no line of GOT matches the pattern
 unlike()
 {
 	if ! printf '%s\n' "$2" | grep -qE -- "$3"; then
@@ -77,8 +79,8 @@ unlike()
 	return 1
 }
 
-# COMMAND [WORD]...: leaves what it printed in $out and $err, its exit status
-# in $rc.
+# COMMAND [WORD]...: runs a command and sets $out, $err and $rc to its output,
+# its errors and its exit status.
 run()
 {
 	"$@" >"$dir/run.out" 2>"$dir/run.err"
@@ -89,9 +91,8 @@ run()
 	return "$rc"
 }
 
-# NAME STATUS TEXT COMMAND [WORD]...: it exits with STATUS and prints one line
-# with TEXT to stderr; warnings, for instance about a configuration, may precede
-# it
+# NAME STATUS TEXT COMMAND [WORD]...: tests that the command exits with STATUS
+# and prints one line with TEXT to stderr, perhaps after warnings
 fails()
 {
 	fails_name=$1

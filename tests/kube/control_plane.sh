@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# control_plane.sh - a real Kubernetes control plane for one test
+# control_plane.sh - run a real Kubernetes control plane for one test
 #
 #	. "$top_srcdir/tests/e2e/lib.sh"
 #	. "$top_srcdir/tests/kube/control_plane.sh"
@@ -7,16 +7,16 @@
 #	kwok_start && kube_nodes 16 gpu 8
 #	kube get nodes
 #
-# A test that reads this is skipped if its programs are missing (make
+# A test that sources this file is skipped if Kubernetes is missing (make
 # kube-tools).
 #
-# Everything is in $dir/kube. The kernel ends all parts with the shell that
-# started them, however it ends, so never start one in a subshell. Each shell
-# has an address of its own in 127/8, made from its process id: ports are
-# constants, and any number of control planes run side by side.
+# All files are in $dir/kube. The kernel kills all parts when the shell that
+# started them ends, however it ends, so never start one in a subshell. Each
+# shell has its own address in 127/8, made from its process id; so ports are
+# constants, and any number of control planes can run side by side.
 #
-# Parts are etcd, apiserver, controllers, scheduler, kwok; part_kill, part_hang
-# and part_wake act on one of them, and NAME_start starts it again.
+# The parts are etcd, apiserver, controllers, scheduler and kwok. part_kill,
+# part_hang and part_wake act on one of them, and PART_start starts it again.
 
 kube_bin=$("${top_srcdir:?}/tests/kube/tools" --find 2>/dev/null) ||
 	skip_all "no Kubernetes: make kube-tools"
@@ -25,10 +25,10 @@ kube_ip=127.$((64 + ($$ >> 16))).$((($$ >> 8) & 255)).$(($$ & 255))
 kube_url=https://$kube_ip:6443
 
 mkdir -p "$kube"
-# All of this takes longer than starting aischedd.
+# The control plane takes longer than aischedd alone.
 # shellcheck disable=SC2034 # wait_for() uses both
 deadline_s=120 pause_s=0.1
-# Collect garbage less often: what runs here does not live long.
+# Let Go collect garbage less often: these programs do not live long.
 export GOGC="${GOGC:-300}"
 
 # [WORD]...: runs kubectl as administrator
@@ -41,7 +41,8 @@ kube()
 
 # --- parts -----------------------------------------------------------------
 
-# PART COMMAND [WORD]...: starts it; its log is $kube/PART.log
+# PART COMMAND [WORD]...: starts the command as that part; its log is
+# $kube/PART.log
 part_start()
 {
 	part_name=$1
@@ -59,7 +60,7 @@ part_kill()
 	rm -f "$kube/$1.pid"
 }
 
-# PART: stops it: it keeps its connections and no longer answers
+# PART: suspends it, so that it keeps its connections but does not answer
 part_hang()
 {
 	kill -STOP "$(cat "$kube/$1.pid")"
@@ -70,7 +71,7 @@ part_wake()
 	kill -CONT "$(cat "$kube/$1.pid")"
 }
 
-# PART: whether it has not ended
+# PART: whether it is running
 part_lives()
 {
 	grep -qs '^State:.[^Z]' "/proc/$(cat "$kube/$1.pid")/status"
@@ -93,7 +94,7 @@ kube_cert()
 	return 1
 }
 
-# NAME SUBJECT [OPTION]...: makes a certificate that the parts trust
+# NAME SUBJECT [OPTION]...: makes a certificate signed by the cluster's CA
 kube_signed()
 {
 	kube_cert "$@" -CA "$kube/ca.crt" -CAkey "$kube/ca.key" \
@@ -130,7 +131,8 @@ kube_account()
 		kube_config "$3" "{\"token\": \"$kube_token\"}"
 }
 
-# These are the names to which the API server gives its built-in rights.
+# Makes the certificates, for the names to which the API server grants its
+# built-in rights.
 kube_certs()
 {
 	kube_cert ca /CN=ca &&
@@ -144,8 +146,8 @@ kube_certs()
 
 # --- the control plane -----------------------------------------------------
 
-# [OPTION]...: starts the API server with these and returns when pods can be
-# made. After kube_stop it starts with all it had.
+# [OPTION]...: starts the control plane, its API server with these options, and
+# returns when pods can be made. After kube_stop it has the objects of before
 # shellcheck disable=SC2120 # tests pass some
 kube_start()
 {
@@ -163,14 +165,14 @@ kube_stop()
 	done
 }
 
-# PART: prints why it failed
+# PART: prints the end of its log
 kube_failed()
 {
 	tail -n 5 "$kube/$1.log" | cut -c 1-500 >&2
 	return 1
 }
 
-# Nothing here has to survive a crash of the machine, so nothing is synced.
+# Without fsync, as the data need not survive a crash of the machine.
 etcd_start()
 {
 	part_start etcd "$kube_bin/etcd" --data-dir "$kube/etcd" \
@@ -184,7 +186,7 @@ etcd_start()
 		--initial-cluster "default=http://$kube_ip:2380"
 }
 
-# [OPTION]...: starts it and returns when it is ready
+# [OPTION]...: starts the API server and returns when it is ready
 # shellcheck disable=SC2120 # tests pass some
 apiserver_start()
 {
@@ -215,13 +217,13 @@ kube_is_ready()
 	kube get --raw /readyz >/dev/null 2>&1
 }
 
-# Ready, or ended.
+# Whether the API server is ready, or has ended.
 kube_answers()
 {
 	! part_lives apiserver || kube_is_ready
 }
 
-# [OPTION]...
+# [OPTION]...: starts the controller manager with these options
 # shellcheck disable=SC2120 # tests pass some
 controllers_start()
 {
@@ -237,7 +239,7 @@ controllers_start()
 		--kube-api-qps=1000 --kube-api-burst=2000 "$@"
 }
 
-# [OPTION]...: starts the scheduler of Kubernetes, to compare with
+# [OPTION]...: starts kube-scheduler, for comparisons
 scheduler_start()
 {
 	part_start scheduler "$kube_bin/kube-scheduler" \
@@ -246,10 +248,10 @@ scheduler_start()
 		--cert-dir="$kube/scheduler" "$@"
 }
 
-# --- trouble ---------------------------------------------------------------
+# --- faults ----------------------------------------------------------------
 
-# Calls made with $kube/between.conf go through a program that makes trouble
-# (between.c has the rules).
+# Starts a proxy (between.c) that handles calls made with $kube/between.conf and
+# breaks those that its rule selects.
 between_start()
 {
 	[ -x "${top_builddir:?}/tests/kube/between" ] ||
@@ -261,8 +263,8 @@ between_start()
 	kube_config "$kube/between.conf" '{}' "http://$kube_ip:6080"
 }
 
-# [WORD]...: sets the rule from now on, or none; calls are counted from here. A
-# daemon killed by the rule before is dead by then.
+# [WORD]...: sets the rule of the proxy, or none, and starts to count calls. If
+# the rule before killed a daemon, it is dead on return.
 between()
 {
 	echo "$*" >"$kube/between.new"
@@ -273,7 +275,7 @@ between()
 
 # --- pods ------------------------------------------------------------------
 
-# NAMESPACE POD NODE: binds the pod, as a scheduler does
+# NAMESPACE POD NODE: binds a pod, as a scheduler does
 kube_bind()
 {
 	kube create --raw "/api/v1/namespaces/$1/pods/$2/binding" -f - \
@@ -284,10 +286,10 @@ kube_bind()
 	END
 }
 
-# --- nodes that only pretend -----------------------------------------------
+# --- simulated nodes -------------------------------------------------------
 
-# [OPTION]...: starts kwok: pods on nodes of kube_nodes() run, print a line, and
-# end as their annotations say (kwok.yaml)
+# [OPTION]...: starts kwok, which simulates pods on the nodes of kube_nodes():
+# they run, print a line, and end as their annotations say (kwok.yaml)
 # shellcheck disable=SC2120 # the benchmark passes some
 kwok_start()
 {
@@ -317,9 +319,9 @@ kwok_start()
 }
 
 # COUNT PREFIX GPUS [LABEL]...: makes nodes PREFIX-0 and so on, each with 64
-# CPUs and 512 GiB, 16 to a rack and 64 to a zone, with $kube_taints. LABEL is
-# KEY=VALUE. With $kube_alone kwok does not manage them: they stay ready if
-# controllers_start was given --node-monitor-grace-period=24h.
+# CPUs and 512 GiB, 16 in a rack and 64 in a zone, with $kube_taints. A LABEL is
+# KEY=VALUE. If $kube_alone is set, kwok does not manage them; they stay ready
+# if controllers_start was given --node-monitor-grace-period=24h.
 kube_nodes()
 {
 	nodes=$2-@I
@@ -363,7 +365,7 @@ kube_nodes()
 		}
 	}' | split -e -n r/4 - "$kube/nodes."
 
-	# Avoid kubectl, which is slow.
+	# Run four of kubectl at a time, as it is slow.
 	nodes_pids=
 	for nodes_file in "$kube"/nodes.*; do
 		kube create --validate=false -f "$nodes_file" >/dev/null &
@@ -374,9 +376,9 @@ kube_nodes()
 	done
 }
 
-# NODE GENERATION COUNT NUMBER DEVICE...: makes or changes a slice of a
-# node, as the driver gpu.test does; a DEVICE is NAME:NUMA:LINK[:FIELD], where
-# FIELD is JSON
+# NODE GENERATION COUNT NUMBER DEVICE...: makes or changes slice NUMBER of the
+# COUNT ResourceSlices of a node, as the DRA driver gpu.test does; a DEVICE is
+# NAME:NUMA:LINK[:FIELD], where FIELD is JSON
 kube_slice()
 {
 	slice_node=$1 slice_gen=$2 slice_count=$3 slice_name=$1-$4

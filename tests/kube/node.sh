@@ -1,25 +1,26 @@
 # shellcheck shell=sh
-# node.sh - a real node for the control plane of control_plane.sh, as root
+# node.sh - run a real node in the control plane of control_plane.sh, as root
 #
 #	lacks=$(node_lacks) && skip_all "no node: $lacks"
 #	node_start metal || bail "the node does not start"
 #	node_stop
 #
-# A kubelet, with containerd and runc of Debian, that runs real containers; its
-# one image for jobs is local/box:1, which has busybox; local/agent:1 has
-# aisched-pod. No image is pulled. A second name after the first starts a second
-# kubelet with a containerd of its own, whose pods are in the same network.
+# A kubelet runs real containers, with Debian's containerd and runc. There are
+# two images: local/box:1 for jobs, which has busybox, and local/agent:1, which
+# has aisched-pod; no image is pulled. A second name after the first starts a
+# second kubelet with a containerd of its own, whose pods are in the same
+# network.
 #
-# All of it is in namespaces of its own (node_main), so that processes, mounts,
-# containers and their network end with this shell, however it ends. Its cgroups
-# are removed by node_stop(), else by the next node that starts. Pods reach each
-# other, also by name, and nothing else.
+# The node runs in namespaces of its own (node_main), so that its processes,
+# mounts, containers and network end with this shell, however it ends. Its
+# cgroups are removed by node_stop(), or else by the next node that starts. Pods
+# can reach each other, also by name, and nothing else.
 
 node_dir=${kube:?}/node
 node_cgroup=aisched-kube-$$
 node_port=10250
 
-# Prints what keeps a node from running here, if anything does.
+# Prints why a node cannot run on this machine; fails if it can.
 node_lacks()
 {
 	is_root || {
@@ -35,7 +36,7 @@ node_lacks()
 	[ ! -x /usr/lib/cni/bridge ] && echo "no containernetworking-plugins"
 }
 
-# NAME [NAME]: starts one node, or two, and returns when they are ready
+# NAME [NAME]: starts one or two nodes and returns when they are ready
 node_start()
 {
 	mkdir -p "$node_dir" && node_images && node_configure "$1" 1 &&
@@ -65,8 +66,8 @@ node_has_registered()
 	! part_lives node || kube get node "$node_name"
 }
 
-# A kubelet refuses an address of the loopback interface. With an external cloud
-# provider it takes the address from us.
+# Set the node's address. A kubelet refuses one of the loopback interface, but
+# with an external cloud provider it takes the address from its Node object.
 node_place()
 {
 	kube patch node "$node_name" --subresource=status --type=merge \
@@ -80,7 +81,8 @@ node_place()
 
 # --- configuration ---------------------------------------------------------
 
-# NAME NUMBER: the first node has number 1. They have one address and two ports.
+# NAME NUMBER: writes the files of a node; the first has number 1. Both nodes
+# have the same address and different ports.
 node_configure()
 {
 	kube_user "kubelet$2" "/O=system:nodes/CN=system:node:$1" ||
@@ -93,11 +95,10 @@ node_configure()
 		address = "$node_dir/containerd$2.sock"
 		[plugins."io.containerd.grpc.v1.cri"]
 		sandbox_image = "docker.io/local/pause:1"
-		# Here the kubelet connects for exec.
+		# The kubelet connects to this address for exec.
 		stream_server_address = "$kube_ip"
 		stream_server_port = "$((node_port + 100 + $2))"
-		# Root may not everywhere make a process less likely to be
-		# killed.
+		# In some containers root may not lower oom_score_adj.
 		restrict_oom_score_adj = true
 		[plugins."io.containerd.grpc.v1.cri".cni]
 		bin_dir = "/usr/lib/cni"
@@ -149,8 +150,8 @@ node_configure()
 
 # --- images ----------------------------------------------------------------
 
-# Images made from busybox: one that jobs name, one for the pause container, one
-# that has the program for pods.
+# Makes images from busybox: one for jobs, one for the pause container, and one
+# with the program for pods.
 node_images()
 {
 	node_image box '["sh"]'
@@ -192,14 +193,15 @@ node_image()
 
 # --- cgroups ---------------------------------------------------------------
 
-# Prints one hierarchy or, in version 1, one for each controller.
+# Prints the mount point of the cgroup hierarchy; in version 1 there is one for
+# each controller.
 node_hierarchies()
 {
 	awk '$3 ~ /^cgroup2?$/ && $2 ~ "^/sys/fs/cgroup" { print $2 }' \
 		/proc/mounts
 }
 
-# FOLDER: lets the groups below it have all controllers that limit something
+# FOLDER: gives the cgroups below it all controllers that limit something
 node_cgroup_open()
 {
 	for cgroup_word in cpuset cpu io memory pids hugetlb; do
@@ -208,8 +210,8 @@ node_cgroup_open()
 	done 2>/dev/null
 }
 
-# The kubelet needs its root in each hierarchy, with all controllers that limit
-# something.
+# Make the root cgroup that the kubelet needs in each hierarchy, with all
+# controllers that limit something; remove those of earlier nodes.
 node_cgroups_make()
 {
 	for cgroup in $(node_hierarchies); do
@@ -225,7 +227,7 @@ node_cgroups_make()
 	done
 }
 
-# Fails while processes are in it.
+# FOLDER: removes a cgroup; fails while processes are in it
 node_cgroup_remove()
 {
 	[ ! -d "$1" ] || find "$1" -depth -type d -exec rmdir {} +
@@ -238,5 +240,5 @@ node_cgroups_remove()
 	done
 }
 
-# clean_up() removes the folder and the processes.
+# clean_up() of daemon.sh removes the folder and the processes.
 trap 'node_stop; clean_up' EXIT

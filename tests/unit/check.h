@@ -1,9 +1,10 @@
 /*
- * check.h - one Check suite a file, found by its binary without a list
+ * check.h - a suite of Check in each file, which registers itself
  *
- *	SUITE(place) { tcase_add_loop_test(tc, place_case, 0, 4); }
+ * 	SUITE(place) { tcase_add_loop_test(tc, place_case, 0, 4); }
  *
- * Output is TAP; CK_FORK=no runs in one process, for a debugger.
+ * The test program runs all suites linked into it and prints TAP; CK_FORK=no
+ * runs them in one process, for a debugger.
  */
 #ifndef TESTS_UNIT_CHECK_H
 #define TESTS_UNIT_CHECK_H
@@ -12,13 +13,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An assertion that holds writes nothing. Check would write its place to a file
- * each time, which took nine tenths of the time of tests that look at many
- * jobs; a test that crashes then names no line, but a core and the sanitizers
- * do. */
+/* Do not record the place of each assertion. Check would write it to a file,
+ * which took 90 % of the time of tests with many assertions. The price is that
+ * a test that crashes names no line; a core or the sanitizers do. */
 #define _mark_point(file, line) ((void)0)
 
-/* Whether the text fits a pattern with * and ?. */
+/* Whether the whole text matches a pattern with * and ?. */
 bool glob_match(const char *pattern, const char *text);
 
 typedef void suite_fn(TCase *tc);

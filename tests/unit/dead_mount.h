@@ -1,4 +1,5 @@
-/* dead_mount.h - a file system like that of a file server that is down */
+/* dead_mount.h - a file system that hangs, like that of a file server that is
+ * down */
 #ifndef TESTS_UNIT_DEAD_MOUNT_H
 #define TESTS_UNIT_DEAD_MOUNT_H
 
@@ -10,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Give this process mounts of its own. Returns false if it may not. */
+/* Move this process to a mount namespace of its own. Returns false if it may
+ * not. */
 static inline bool dead_mount_may(void)
 {
 	return unshare(CLONE_NEWNS) == 0 &&
@@ -18,8 +20,9 @@ static inline bool dead_mount_may(void)
 }
 
 /*
- * Make the folder path and mount there what answers nothing as long as the
- * descriptor that is returned is open. Returns -1 if that is not possible.
+ * Make the folder path and mount a FUSE file system there on which no call is
+ * answered while the returned descriptor is open. Returns -1 if that is not
+ * possible.
  */
 static inline int dead_mount(const char *path)
 {

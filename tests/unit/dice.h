@@ -1,4 +1,4 @@
-/* dice.h - random choices that are the same each time */
+/* dice.h - random choices that are the same in each run */
 #ifndef TESTS_UNIT_DICE_H
 #define TESTS_UNIT_DICE_H
 
@@ -25,7 +25,7 @@ static inline const char *pick(struct dice *d, const char *const *word)
 	return word[roll(d, n)];
 }
 
-/* Pick one of these words. */
+/* Returns one of these texts. */
 #define PICK(d, ...) pick(d, (const char *const[]){ __VA_ARGS__, NULL })
 
 #endif

@@ -2,7 +2,7 @@
  * munged.h - a private munged for a test
  *
  * It has a key and a socket of its own in a new folder; $AISCHED_MUNGE_SOCKET
- * is set to it. It dies with the test.
+ * is set to the socket. The kernel kills it when the test dies.
  */
 #ifndef TESTS_UNIT_RPC_MUNGED_H
 #define TESTS_UNIT_RPC_MUNGED_H
@@ -14,7 +14,7 @@ struct munged {
 	char *dir, *socket;
 };
 
-/* Returns once it answers; fails the test if it does not. */
+/* Start munged and wait until it answers; if it does not, fail the test. */
 void munged_start(struct munged *munged);
 void munged_stop(struct munged *munged); /* removes the folder too */
 

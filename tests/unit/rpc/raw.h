@@ -1,4 +1,4 @@
-/* raw.h - connections to the server of a test, and frames made by hand */
+/* raw.h - connections to the test's server on which frames are made by hand */
 #ifndef TESTS_UNIT_RPC_RAW_H
 #define TESTS_UNIT_RPC_RAW_H
 
@@ -17,13 +17,14 @@ struct raw {
 
 struct raw raw_open(void);
 struct raw raw_open_tcp(void);
-void raw_ping(const struct raw *raw); /* its first request */
+void raw_ping(const struct raw *raw); /* send a first request, ping */
 void raw_send(int fd, const void *data, size_t len);
-json_t *raw_read(int fd, struct frame_head *ret); /* the next frame */
+/* read the next frame; returns its JSON */
+json_t *raw_read(int fd, struct frame_head *ret);
 void raw_refused(int fd, int code, const char *text);
-void raw_closed(int fd); /* by the server */
+void raw_closed(int fd); /* the server must have closed it */
 
-/* Put a request with this credential behind what is there. */
+/* Append a request with this credential. */
 void raw_frame(struct buf *out, uint32_t seq, const char *cred,
                const char *json);
 
@@ -31,10 +32,11 @@ void raw_frame(struct buf *out, uint32_t seq, const char *cred,
 char *raw_cred(enum frame_kind kind, const char *cluster, const char *nonce,
                uint32_t seq, const char *json);
 
-/* Send a request with its credential, up to its raw bytes, which are zero. */
+/* Send a request with a valid credential that announces raw_len raw bytes, all
+ * zero, without sending these. */
 void raw_request(const struct raw *raw, const char *json, size_t raw_len);
 
-/* Send head and body as they are; version 0: only the body. */
+/* Send a head and a body as they are; version 0: only the body. */
 void raw_bare(int fd, unsigned char version, const struct frame_head *head,
               const char *body);
 

@@ -1,9 +1,10 @@
 /*
- * rpc_server.h - a server for tests, and their requests
+ * rpc_server.h - an RPC server for tests, and requests to it
  *
  * The server runs in a thread of the test's process, with its own munged. It
- * answers ping, submit (who asks and what came), jobs ("bytes" of a listing),
- * wait (only after release_held()) and status, and refuses everything else.
+ * answers ping, submit (with the user and what was received), jobs (with a
+ * listing of "bytes" bytes), wait (only after release_held()) and status, and
+ * refuses everything else.
  */
 #ifndef TESTS_UNIT_RPC_RPC_SERVER_H
 #define TESTS_UNIT_RPC_RPC_SERVER_H
@@ -25,15 +26,17 @@ extern struct server {
 	char *path, *tcp; /* its addresses */
 	struct event_base *base;
 	struct rpc *rpc;
-	atomic_int asked, gone; /* requests received; asks reported as gone */
-	atomic_int waiting;     /* wait requests held */
-	atomic_bool admins;     /* peers that connect from now on are admins */
+	/* requests received; requests whose client was reported as gone */
+	atomic_int asked, gone;
+	atomic_int waiting; /* wait requests that are not answered yet */
+	/* treat clients that connect from now on as admins */
+	atomic_bool admins;
 } server;
 
-/* Limits without deadlines. */
+/* Limits without timeouts. */
 extern const struct rpc_limits patient;
 
-/* Checked fixtures */
+/* Checked fixtures for Check: they run in the process of each test. */
 void server_set_up(void);
 void server_tear_down(void);
 
@@ -41,15 +44,18 @@ void server_start(const struct rpc_limits *limits);
 void server_stop(void);
 void server_restart(const struct rpc_limits *limits);
 
-/* Another server of the same kind, which is not running. */
+/* Returns another server with the same handlers, whose event loop is not
+ * run. */
 struct rpc *listen_at(const char *const *address, size_t n, struct err *err);
-char *free_port(void); /* "tcp://127.0.0.1:N", free a moment ago */
+char *free_port(void); /* a port that was free just now */
 
-/* Wait until *what is n; some seconds at most. */
+/* Wait until *what is n; gives up after some seconds. */
 void wait_until(const atomic_int *what, int n);
 void allow_files(rlim_t n);
 
-/* The connection must succeed; the answer must be good, or a refusal. */
+/* Each fails the test if the connection fails. ask() fails it unless the
+ * request succeeds; refused() fails it unless the request is refused, and
+ * returns the error. */
 struct client *open_client(const char *address);
 json_t *ask(struct client *client, const char *op);
 struct err refused(struct client *client, const char *op);
@@ -59,7 +65,7 @@ unsigned sum(const void *data, size_t len);
 void ping_works(void);
 void release_held(void); /* answer the newest wait */
 
-/* Change to this user for good, if root runs the test. */
+/* Become this user for good if the test runs as root. */
 void as_uid(uid_t uid);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * world.h - a state with a machine and a clock, for tests
+ * world.h - a state with nodes and a clock, for tests
  *
- * Jobs are submitted as texts of aisub's options ("tasks=2 hold"), passes and
- * runners act when the test says so, and results are one line of text. Every
- * step compares the counters with the jobs.
+ * Jobs are submitted as texts of aisub's options ("tasks=2 hold"). Scheduling
+ * passes, events of runners and time happen only when the test says so, and
+ * results are lines of text. After each step the counters of the state are
+ * checked against its jobs.
  */
 #ifndef TESTS_UNIT_STATE_WORLD_H
 #define TESTS_UNIT_STATE_WORLD_H
@@ -16,7 +17,7 @@
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/state.h"
 
-/* A job that has left the state. */
+/* A job that has ended and left the state, as in the history. */
 struct over {
 	uint64_t id, array;
 	uint32_t task;
@@ -30,67 +31,69 @@ struct world {
 	struct arena *arena; /* texts of submissions */
 	int64_t now;
 	struct submitter who;
-	struct err err; /* of the last call that failed */
+	struct err err; /* why the last call failed */
 	struct buf text;
 	struct over *over;
 	size_t nover, over_cap;
-	struct arena *looked; /* owns the last snapshot, or NULL */
+	/* of the snapshot that world_look() took; NULL: none */
+	struct arena *looked;
 	const struct snap *seen;
 };
 
-/* One local pool, one queue. */
+/* The default configuration: a local pool and a queue. */
 #define WORLD_CONF "pool here { runner = local }\nqueue batch { }\n"
 
-/* conf NULL: WORLD_CONF. The clock begins at 1000; there are no nodes yet. */
+/* Begin a world; conf NULL means WORLD_CONF. The clock begins at 1000; there
+ * are no nodes yet. */
 void world_init(struct world *w, const char *conf);
 void world_init_past(struct world *w, const char *conf, past_fn *past,
                      void *arg);
 void world_fini(struct world *w);
 struct conf *world_conf(const char *text);
 
-/* Likewise with node n0: 4 CPUs, 4000 MiB, 2 GPUs. */
+/* Begin a world with node n0: 4 CPUs, 4000 MiB, 2 GPUs. */
 void world_with_node(struct world *w, const char *conf);
 void world_node(struct world *w, const char *name, uint32_t cpus,
                 int64_t mem_mib, uint32_t gpus);
 
-/* Submit; ids count from 1. Returns 0 if refused, see w->err. */
+/* Submit a job. Returns its id, counted from 1, or 0 if it is refused, with the
+ * reason in w->err. */
 uint64_t world_submit(struct world *w, const char *options);
 struct spec world_spec(struct world *w, const char *options);
 
-/* One pass of the scheduler; whatever starts is CONFIGURING. */
+/* Run one pass of the scheduler; jobs that it starts are CONFIGURING. */
 void world_plan(struct world *w);
-/* One pass; then the runner reports that everything started. */
+/* Run one pass, then report that all these jobs have started. */
 void world_run(struct world *w);
 
-/* -1: refused, see w->err. */
+/* Report an event of a job's runner. Returns -1 if the state refuses it, with
+ * the reason in w->err. */
 int world_event(struct world *w, uint64_t job, enum event_kind kind);
 void world_end(struct world *w, uint64_t job, int exit_code);
 void world_tick(struct world *w, int64_t seconds);
 
 /*
- * Decide in the scheduler's place, on what world_look() saw, else on what
- * there is.  Steps joined by ';', nodes one a task:
- *	start JOB n0,n1 · grow JOB n0
- *	claim JOB n0 (it waits) · hold JOB n0 (it runs)
- *	evict JOB all|0,2 preempt|reclaim|consolidate BY [suspend]
- *	wake SECONDS
+ * Apply a plan written by the test in place of the scheduler's, made from the
+ * snapshot of world_look(), or else from a snapshot taken now. Its steps are
+ * joined by ';'; nodes are named one per task:
  */
 void world_look(struct world *w);
 void world_decide(struct world *w, const char *text);
 
-/* A part of an array becomes a record of its own. */
+/* Split these tasks off a pending array as a job record of their own. */
 struct job *world_split(struct world *w, uint64_t array, const char *tasks);
 
-/* Commit all changes: ended jobs move to the history. */
+/* Commit all changes as the store would: ended jobs move to the history. */
 void world_commit(struct world *w);
 int world_past(uint64_t job, uint32_t task, struct past *ret, void *arg);
 
-/* All that has not been committed away, in order of ids, until the next call:
+/* Returns all jobs of the state in the order of their ids, until the next call:
  * "1 R, 2 PD Priority, 3_[1-4] PD Dependency, 3_0 CD". */
 const char *world_jobs(struct world *w);
-/* The effects for runners: "start 1.1, stop 2.1, forget 3.1". */
+/* Returns the effects for runners since the last call: "start 1.1, stop 2.1,
+ * forget 3.1". */
 const char *world_effects(struct world *w);
-/* "JobHeldUser: it was ..." */
+/* Returns a job's reason with its text: "JobHeldUser: it was ...". */
 const char *world_why(struct world *w, uint64_t job);
 
 size_t world_alarms(const struct world *w);
@@ -112,7 +115,7 @@ const char *world_event_name(enum event_kind kind);
  */
 void world_play(struct world *w, const char *name, const char *const *step);
 
-/* Check that everything agrees with the counters. */
+/* Check the counters of the state against its jobs. */
 void world_check(const struct world *w);
 
 #endif
