@@ -1,9 +1,9 @@
 /*
  * bench_kube - measure how fast pods are bound and run, for bench/kube
  *
- * 	bench_kube bound KUBECONFIG NAMESPACE PODS PID COMMAND [WORD]...
- * 	bench_kube stock KUBECONFIG NAMESPACE JOBS PODS
- * 	bench_kube fill KUBECONFIG NAMESPACE PODS NODES
+ *	bench_kube bound KUBECONFIG NAMESPACE PODS PID COMMAND [WORD]...
+ *	bench_kube stock KUBECONFIG NAMESPACE JOBS PODS
+ *	bench_kube fill KUBECONFIG NAMESPACE PODS NODES
  *
  * bound runs the command and waits until PODS pods run. It prints the pods
  * bound per second, the ms from the start of the command until half of the pods

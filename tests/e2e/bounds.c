@@ -1,18 +1,20 @@
 /*
- * bounds.c - every request with the most that it may name, for bounds.t
+ * bounds.c - make every request with the most items that it may name, for
+ * bounds.t
  *
- *	bounds fill DATABASE	copy a task and a job that have ended, as if
- *				there had been very many
+ *	bounds fill DATABASE	copy a task and a job that have ended many
+ *				times, to make a long history
  *	bounds ask LIVE ENDED ENTRY
- *				make the requests of the table, naming an array
- *				that waits, one that ended and recurring work;
- *				print which made the longest turn longer than a
- *				turn may be
- *	bounds beside		submit many jobs, all of them different, and ask
- *				for what is planned beside the loop; print the
- *				longest turn if it was not
+ *				make all requests of the table, with the ids of
+ *				a pending array, of one that ended and of a
+ *				recurring job; print those that made a turn of
+ *				the daemon longer than a turn may be
+ *	bounds beside		submit many jobs that all differ, then make
+ *				requests that the daemon must work on outside of
+ *				its event loop; print the longest turn if it did
+ *				not
  *
- * A request without a case is printed, too.
+ * Requests of the daemon that the table lacks are printed, too.
  */
 #include <err.h>
 #include <jansson.h>
@@ -39,7 +41,8 @@ static void sql(sqlite3 *db, const char *text)
 		errx(EXIT_FAILURE, "%s: %s", text, sqlite3_errmsg(db));
 }
 
-/* Many rows like one that ended, from id first on. */
+/* Copy the first ended job for which `which` is true many times, with ids from
+ * `first` on. */
 static void copy_row(sqlite3 *db, const char *which, int first,
                      const char *change)
 {
@@ -58,7 +61,8 @@ static void copy_row(sqlite3 *db, const char *which, int first,
 	sql(db, "DROP TABLE t");
 }
 
-/* Entries of recurring work, each with a last run that is in the history. */
+/* Copy an entry of recurring work many times, each with a last run in the
+ * history. */
 static void copy_cron(sqlite3 *db)
 {
 	sql(db, "CREATE TEMP TABLE t AS SELECT * FROM cron LIMIT 1");
@@ -70,7 +74,7 @@ static void copy_cron(sqlite3 *db)
 	sql(db, "DROP TABLE t");
 }
 
-/* Add this many users who once had jobs. */
+/* Add ROWS users who have no jobs now. */
 static void copy_usage(sqlite3 *db)
 {
 	char *text = xasprintf(
@@ -106,7 +110,8 @@ static void fill(const char *path)
 static const char *live, *past, *entry;
 static struct client *client;
 
-/* As many texts as a request may have; each depends on i. */
+/* Defines a function that returns LIMIT_IDS texts, made with printf arguments
+ * that depend on i. */
 #define TEXTS(name, ...)                                                  \
 	static json_t *name(void)                                         \
 	{                                                                 \
@@ -182,7 +187,7 @@ static json_t *page(const char *sort, int limit, const char *after,
 	                 "limit", limit, "after", after);
 }
 
-/* A file of entries that are due once in 28 years. */
+/* Returns a crontab whose entries are due once in 28 years. */
 static json_t *crontab(void)
 {
 	json_t *list = json_array();
@@ -197,7 +202,7 @@ static json_t *crontab(void)
 	                 "text_len", 0);
 }
 
-/* X(request, how it is made) */
+/* The requests to make: X(name, expression that returns the request) */
 #define CASES(X)                                                               \
 	X(ping, plain("ping"))                                                 \
 	X(submit, specs(5000, "array", "0-900000:2,0-900000:3%1"))             \
@@ -292,7 +297,7 @@ static json_t *crontab(void)
 	X(cron_file, crontab())                                                \
 	X(shutdown, NULL)
 
-/* One byte for each script of the request. */
+/* Returns how many raw bytes the request needs: one for each script. */
 static size_t raw_of(const json_t *req)
 {
 	const char *op = json_string_value(json_object_get(req, "op"));
@@ -366,7 +371,8 @@ static void ask(void)
 	client_close(client);
 }
 
-/* Jobs that are not held, each of which is a row of its own in plans. */
+/* Returns a request for n jobs that are not held and all differ, so that each
+ * has its own row in plans. */
 static json_t *unlike(int n)
 {
 	static int limit = 60;
@@ -390,7 +396,8 @@ static void must(json_t *req)
 	json_decref(req);
 }
 
-/* On the loop each of the last two would take ten steps for each row. */
+/* Check that a test-only submission and a dump do their work beside the event
+ * loop: on it, each would take ten steps per row. */
 static void beside(void)
 {
 	long long longest;

@@ -1,9 +1,10 @@
 /*
  * clock.c - a wall clock that a test sets, for clock.t
  *
- * Preloaded. CLOCK_FILE holds one int64_t: how many nanoseconds the clock is
- * ahead. Whoever changes it writes eight bytes to the FIFO CLOCK_FILE.set,
- * which stands in for a timer that ends when the clock is set.
+ * A library for LD_PRELOAD. $CLOCK_FILE names a file with one int64_t: how many
+ * nanoseconds the wall clock is ahead of the real one. After changing it, the
+ * test writes eight bytes to the FIFO $CLOCK_FILE.set, which stands in for a
+ * timer that fires when the clock is set.
  */
 #include <fcntl.h>
 #include <limits.h>

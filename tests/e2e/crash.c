@@ -1,4 +1,5 @@
-/* crash.c - kill the daemon over and over while it works, then compare */
+/* crash.c - kill the daemon again and again while it works, then check the
+ * results */
 #include "tests/e2e/crash.h"
 
 #include <err.h>
@@ -18,12 +19,13 @@
 
 enum {
 	NWORKERS = 4,
-	JOBS_FIRST = 40,      /* submissions allowed before the first kill */
-	JOBS_A_KILL = 10,     /* further ones after each */
-	LIVE_MS = 120,        /* longest time from ready to kill */
-	RECOVER_PERCENT = 35, /* of the kills come before the daemon is ready */
-	LOOK_EVERY = 5,       /* of those that got ready, states are compared */
-	READY_S = 60,         /* a daemon that takes longer hangs */
+	JOBS_FIRST = 40,  /* submissions allowed before the first kill */
+	JOBS_A_KILL = 10, /* further ones after each kill */
+	LIVE_MS = 120,    /* longest time from a start until the kill */
+	/* percentage of kills before the daemon is ready */
+	RECOVER_PERCENT = 35,
+	LOOK_EVERY = 5, /* compare states after every fifth restart */
+	READY_S = 60,   /* a daemon that takes longer to start hangs */
 	DRAIN_S = 120,
 	PROBLEMS_SHOWN = 20
 };
@@ -32,7 +34,7 @@ enum {
 struct victim {
 	char **argv;
 	pid_t pid;
-	double ready_ms; /* recent time to get ready */
+	double ready_ms; /* average time of recent starts */
 };
 
 /* --- problems ---------------------------------------------------------- */
@@ -96,7 +98,7 @@ static bool is_ready(void)
 	return ready;
 }
 
-/* Ends the test if the daemon does not get ready. */
+/* Wait until the daemon is ready; if it does not get ready, end the test. */
 static void victim_await(struct victim *v)
 {
 	double began = clock_fine_ms();
@@ -209,8 +211,8 @@ static json_t *active(struct client **client)
 	return list;
 }
 
-/* Wait until all jobs have ended that can start; their reason tells which
- * cannot. Returns false if they do not end. */
+/* Wait until all jobs have ended but those whose reason says that they can
+ * never start. Returns false if jobs do not end. */
 static bool drain(struct client **client)
 {
 	double began = clock_fine_ms();
@@ -270,7 +272,7 @@ static size_t setting(const char *name, size_t unset)
 	return value && *value ? strtoull(value, NULL, 10) : unset;
 }
 
-/* crash STATE_DIR DAEMON [ARG]...; everything is written here. */
+/* crash STATE_DIR DAEMON [ARG]...; writes its files to the current folder. */
 int main(int argc, char **argv)
 {
 	struct crash crash = { .allowed = JOBS_FIRST };

@@ -1,4 +1,5 @@
-/* crash_check.c - check what must hold however often the daemon was killed */
+/* crash_check.c - check what must be true however often the daemon was
+ * killed */
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -16,9 +17,11 @@
 
 /* --- what the jobs wrote ------------------------------------------------- */
 
-/* "begin w1-17 23.1 -1 0 RUNID": name, job and attempt, array task, rank. */
+/* A line that a process of a job wrote: "begin w1-17 23.1 -1 0 RUNID", with the
+ * job's name, its id and attempt, array task and rank. */
 struct line {
-	size_t at; /* line of the file: the order in time */
+	/* number of the line in the file, which is in the order of time */
+	size_t at;
 	bool end;
 	uint64_t job;
 	uint32_t attempt, proc;
@@ -77,7 +80,7 @@ void ran_free(struct ran *ran)
 	free(ran);
 }
 
-/* Returns the first line of this job; following lines may be of another. */
+/* Returns the first line of this job, or of the next; use is_of() to tell. */
 static const struct line *ran_job(const struct ran *ran, uint64_t job)
 {
 	size_t low = 0, high = ran->n;
@@ -98,7 +101,7 @@ static bool is_of(const struct ran *ran, const struct line *l, uint64_t job)
 	return l < ran->line + ran->n && l->job == job;
 }
 
-/* --- what the daemon says ------------------------------------------------ */
+/* --- what the daemon lists ----------------------------------------------- */
 
 struct seen_row {
 	uint64_t job, array;
@@ -193,7 +196,7 @@ static struct rows rows_get(void)
 	return rows;
 }
 
-/* Returns the rows of one submission: a part of the array. */
+/* Returns the rows of the submission with this name, as a part of rows. */
 static struct rows rows_named(const struct rows *rows, const char *name)
 {
 	size_t low = 0, high = rows->n, n = 0;
@@ -214,7 +217,7 @@ static struct rows rows_named(const struct rows *rows, const char *name)
 /* --- right after a restart ----------------------------------------------- */
 
 struct finals {
-	struct map state; /* by job, plus one */
+	struct map state; /* by job: its final state plus one */
 };
 
 struct finals *finals_new(void)
@@ -241,7 +244,7 @@ static void check_final(struct finals *finals, const struct seen_row *row)
 		        (void *)((uintptr_t)row->state + 1));
 }
 
-/* Whether its last run began and did not end. */
+/* Whether the last run of the job began and did not end. */
 static bool was_running(const struct ran *ran, uint64_t job)
 {
 	bool runs = false;
@@ -256,8 +259,8 @@ static void check_sub(const struct sub *sub, const struct rows *rows,
 {
 	bool held = sub->held && !sub->released && !sub->cancelled;
 
-	/* A listing reads running jobs, then ended ones: a requeue between the
-	 * two hides a job from both. */
+	/* A listing reads active jobs, then ended ones. A job that is requeued
+	 * between the two is in neither. */
 	if (!rows->n && !sub->requeues)
 		problem("%s: lost; its id was %" PRIu64, sub->name, sub->id);
 	for (size_t i = 0; i < rows->n; i++) {
@@ -297,7 +300,7 @@ void check_restart(struct crash *crash, const struct ran *before,
 		sub = *known[i];
 		pthread_mutex_unlock(&crash->lock);
 		check_sub(&sub, &its, before);
-		/* A requeue may bring back an ended job. */
+		/* A requeued job may have had a final state before. */
 		for (size_t j = 0; j < its.n && !sub.requeues; j++)
 			check_final(finals, &its.row[j]);
 	}
@@ -305,9 +308,10 @@ void check_restart(struct crash *crash, const struct ran *before,
 	free(known);
 }
 
-/* --- at the end ---------------------------------------------------------- */
+/* --- after all jobs have ended ------------------------------------------- */
 
-/* Whether the row is the unstarted rest of a cancelled array. */
+/* Whether the row stands for the tasks of a cancelled array that never
+ * started. */
 static bool is_rest(const struct seen_row *row)
 {
 	return row->array && row->task < 0;
@@ -344,7 +348,7 @@ static void check_ids(const struct rows *rows)
 	map_free(&seen);
 }
 
-/* The lines of one job in the file, summed up. */
+/* A summary of the lines that one job wrote. */
 struct runs {
 	uint32_t attempts, twice;
 	uint32_t begun, ended; /* processes of the last attempt */
@@ -380,7 +384,7 @@ static void check_runs(const struct sub *sub, const struct seen_row *row,
                        const struct rows *all, const struct ran *ran)
 {
 	struct runs runs = runs_of(ran, row);
-	/* The first rank that fails may end the others. */
+	/* If a rank fails, the other ranks may be killed before they write. */
 	uint32_t least = sub->code ? 1 : sub->procs;
 
 	(void)all;
@@ -397,7 +401,8 @@ static void check_runs(const struct sub *sub, const struct seen_row *row,
 		        runs.begun, runs.ended);
 }
 
-/* Returns the jobs that it depends on: only the first is named. */
+/* Returns the jobs on which the submission depends, which are all tasks of an
+ * array or the first of several jobs. */
 static struct rows needed(const struct sub *sub, const struct rows *all)
 {
 	struct rows rows = rows_named(all, sub->after->name);
@@ -440,8 +445,8 @@ static void check_order(const struct sub *sub, const struct seen_row *row,
 	struct runs runs = runs_of(ran, row);
 	struct rows before;
 
-	/* A requeued job has no dependency, and may run after the jobs that
-	 * depended on it. */
+	/* A requeued job has lost its dependency, and may itself run after the
+	 * jobs that depended on it. */
 	if (!sub->need || !runs.attempts || sub->requeues ||
 	    sub->after->requeues)
 		return;

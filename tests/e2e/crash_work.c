@@ -1,4 +1,4 @@
-/* crash_work.c - the requests made while the daemon is killed */
+/* crash_work.c - make requests while the daemon is killed */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 #include "tests/e2e/crash.h"
 
 enum {
-	RECENT = 12,   /* newest submissions that are still changed */
+	/* only this many of the newest submissions get further requests */
+	RECENT = 12,
 	PAUSE_MS = 25, /* longest pause between two requests */
 	LOOK_AGAIN_MS = 5
 };
@@ -24,7 +25,7 @@ static const char script[] =
     "echo \"end $me\" >>ran\n"
     "exit \"$2\"\n";
 
-/* splitmix64 */
+/* Returns a random number below n, by splitmix64. */
 uint64_t random_below(uint64_t *state, uint64_t n)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15;
@@ -42,7 +43,7 @@ void pause_ms(uint64_t ms)
 	nanosleep(&ts, NULL);
 }
 
-/* Whether the error means that the daemon is away or dies. */
+/* Whether the error means that no daemon is running or that it was killed. */
 static bool is_away(const struct err *err)
 {
 	return err->code == ENOENT || err->code == ECONNREFUSED ||
@@ -123,7 +124,8 @@ static json_t *request_of(const struct sub *sub, struct buf *ret_raw)
 	                 (int)sizeof(script) - 1, "env_len", (int)sizeof(env));
 }
 
-/* Returns one of the newest: its jobs may wait, run or have ended. */
+/* Returns one of the newest submissions, whose jobs may be pending, running or
+ * ended; NULL if there is none. */
 static struct sub *recent(struct worker *w)
 {
 	size_t n = w->nmine < RECENT ? w->nmine : RECENT;
@@ -199,7 +201,8 @@ static void send_sub(struct worker *w, struct sub *sub)
 	buf_free(&raw);
 }
 
-/* Disconnect before the answer: accepted or not, but never in part. */
+/* Submit and disconnect before the answer: the daemon may accept the jobs or
+ * not, but never a part of them. */
 static void abandon_sub(struct sub *sub)
 {
 	struct buf raw = { 0 };
@@ -248,7 +251,8 @@ static json_t *ids_of(const struct sub *sub)
 	return ids;
 }
 
-/* Repeat it until it is answered, which must be harmless. */
+/* Send a control request until it is answered. Repeating it must be
+ * harmless. */
 static void control(struct worker *w, const struct sub *sub, const char *action)
 {
 	json_t *req = json_pack("{s:s, s:s, s:o}", "op", "control", "action",
@@ -281,7 +285,8 @@ static void cancel(struct worker *w, struct sub *sub)
 	json_decref(req);
 }
 
-/* Send it once: each accepted requeue is another attempt. */
+/* Requeue jobs with a single request, because each one that is accepted adds an
+ * attempt. */
 static void requeue(struct worker *w, struct sub *sub)
 {
 	json_t *req = json_pack("{s:s, s:s, s:o}", "op", "control", "action",
@@ -364,7 +369,7 @@ void *worker_main(void *arg)
 			submit(w);
 		pause_ms(random_below(&w->random, PAUSE_MS));
 	}
-	/* Release the held jobs, which would wait for ever. */
+	/* Release held jobs, which would wait forever. */
 	for (size_t i = 0; i < w->nmine; i++)
 		release(w, w->mine[i]);
 	client_close(w->client);

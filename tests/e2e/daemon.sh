@@ -6,8 +6,8 @@
 # tools are in PATH and use this daemon. Scripts do not sleep for a fixed time:
 # wait_for repeats a command until it succeeds.
 
-# How long wait_for waits, in seconds. What is waited for will happen, so only a
-# failing test takes this long.
+# How long wait_for waits, in seconds. Tests only wait for things that happen
+# unless there is a bug, so only a failing test takes this long.
 : "${deadline_s:=60}"
 # The pause between two tries of wait_for, in seconds; after 50 tries 0.1.
 : "${pause_s:=0.02}"

@@ -1,5 +1,5 @@
 /*
- * guests.c - connections to the page that no browser would make, for web.t
+ * guests.c - open connections to the web page that no browser would, for web.t
  *
  *	guests PORT hold N	open N connections that say nothing, print how
  *				many were opened, and keep them until stdin ends
@@ -8,8 +8,8 @@
  *	guests PORT stall N	the same, each asking for the page and reading
  *				nothing
  *	guests PORT few N	open N connections that say nothing, wait until
- *				all but 32, the oldest ones, are closed, then
- *				ask on those; print how many are answered
+ *				all but the newest 32 are closed, then ask on
+ *				those; print how many are answered
  *	guests PORT raw		send stdin, print what comes back
  */
 #include <arpa/inet.h>
@@ -75,7 +75,8 @@ static int open_guests(int n)
 	return open;
 }
 
-/* A byte each half a second: never silent, never done. */
+/* Send a byte on each connection every half second, so that none is silent and
+ * no request is ever complete. */
 static void be_slow(int n)
 {
 	while (open_guests(n))
@@ -84,7 +85,8 @@ static void be_slow(int n)
 				say(guest[i].fd, "x");
 }
 
-/* The others are asked at once: they would be closed for their silence, too. */
+/* Ask on the 32 connections at once: later they would be closed for silence,
+ * too. */
 static void be_few(int n)
 {
 	int answered = 0;

@@ -1,5 +1,5 @@
 /*
- * hostile.c - hostile users, and a harmless one, for hostile.t
+ * hostile.c - be a hostile user, or a harmless one, for hostile.t
  *
  *	hostile attack SECONDS PORT	as an ordinary user: do all that may
  *					delay others
@@ -7,7 +7,8 @@
  *					and the slowest, in ms: request, round
  *					trip to munged, fsync, 20 ms of CPU
  *
- * Both talk to the daemon of $AISCHED_SOCKET, attackers also to that of PORT.
+ * Both use the daemon at $AISCHED_SOCKET; attackers also connect to its TCP
+ * port PORT.
  */
 #include <err.h>
 #include <errno.h>
@@ -48,7 +49,8 @@ static bool is_over(void)
 
 /* --- requests ------------------------------------------------------------ */
 
-/* Returns NULL if refused; reopens a lost connection. */
+/* Send a request; reconnects if the connection was lost. Returns the answer,
+ * NULL if it is refused. */
 static json_t *ask(json_t *req, const char *raw)
 {
 	json_t *answer = NULL;
@@ -80,7 +82,7 @@ static json_t *spec(const char *key, const char *value)
 	                 "cpus", 1000, "mem", 1, "hold", 1, key, value);
 }
 
-/* Returns the id of the first of n jobs, or 0. */
+/* Submit jobs. Returns the id of the first, or 0 if they are refused. */
 static json_int_t submit(json_t *specs)
 {
 	static const char script[] = "#!/bin/sh\n";
@@ -112,7 +114,7 @@ static json_t *names(size_t n)
 	return list;
 }
 
-/* Name tasks of one array in many ways. */
+/* Returns n texts that each name different tasks of one array. */
 static json_t *tasks(size_t n, json_int_t array)
 {
 	json_t *list = json_array();
@@ -134,7 +136,8 @@ static void long_filters(void)
 	try(json_pack("{s:s, s:o}", "op", "cancel", "names", names(LIMIT_IDS)));
 }
 
-/* Name an array of its own, and all jobs of others. */
+/* Name tasks of the attacker's own array in many ways, and ask about all jobs
+ * of others. */
 static void repeated_ids(void)
 {
 	static json_int_t array;
@@ -180,7 +183,8 @@ static void dependencies(void)
 	try(json_pack("{s:s, s:[s]}", "op", "cancel", "names", "hostile"));
 }
 
-/* Lists within empty lists take most memory for their length. */
+/* Send empty lists in a list, the JSON that takes most memory for its
+ * length. */
 static void large_json(void)
 {
 	json_t *list = json_array();
@@ -210,7 +214,8 @@ static int dial(bool tcp)
 	return fd;
 }
 
-/* Connections that send nothing, or begin a long frame without credential. */
+/* Open connections that send nothing, or begin a long frame without a
+ * credential. */
 static void strangers(void)
 {
 	const struct frame_head head = { FRAME_REQUEST, 1, 7, 0, LIMIT_RAW };
@@ -246,7 +251,7 @@ static void many_waits(void)
 	free(id);
 }
 
-/* Each group runs in one process. */
+/* The attacks of each group run in one process, in turn. */
 static void (*const attacks[][5])(void) = {
 	{ long_filters, repeated_ids, large_json, wide_arrays },
 	{ dependencies },
@@ -288,7 +293,7 @@ static json_t *timed(json_t *req, struct slowest *slowest)
 	return answer;
 }
 
-/* Measure munged, because no request can be faster. */
+/* Measure a round trip to munged, without which no request is answered. */
 static void time_munge(struct slowest *slowest)
 {
 	unsigned char digest[WIRE_DIGEST] = { 0 };
@@ -327,8 +332,9 @@ static void time_work(struct slowest *slowest)
 	note(&slowest->work, began);
 }
 
-/* Measure the machine beside the requests, so that a stall that a request meets
- * is measured, too. Returns the process that does so until the end. */
+/* Start a process that measures the machine at the same time, so that delays of
+ * the machine can be told from those of the daemon. Returns its pid; it runs
+ * until it is killed. */
 static pid_t measure(struct slowest *shared)
 {
 	pid_t pid = fork();

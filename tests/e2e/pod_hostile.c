@@ -1,13 +1,14 @@
 /*
- * pod_hostile.c - attack the agent of a pod, for pods.t
+ * pod_hostile.c - attack aisched-pod, the agent in a pod, for pods.t
  *
  *	pod_hostile ADDRESS PORT HOW [KEY | N]
  *
- * HOW: types sends a frame of each type with a MAC by KEY, each on a connection
- * of its own; words sends what is no hello; silent connects N times, says so,
- * and waits for the agent to hang up; nonsense proves to have the key, then
- * sends frames that make no sense. Prints how many connections got more than a
- * hello or, with the key, anything but a proof and a refusal.
+ * HOW: types sends a frame of each type with a MAC made with KEY, each on a
+ * connection of its own; words sends something other than a hello; silent
+ * connects N times, prints that it has, and waits until the agent hangs up;
+ * nonsense proves that it has the key, then sends invalid frames. Prints how
+ * many connections got more than a hello or, with the key, anything but a proof
+ * and a refusal.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -44,7 +45,7 @@ static const struct {
 };
 static struct sockaddr_in to = { .sin_family = AF_INET };
 
-/* Connect from an address of its own, like another pod. */
+/* Connect to the agent from an address like that of another pod. */
 static int call(void)
 {
 	struct sockaddr_in from = { .sin_family = AF_INET,
@@ -91,7 +92,7 @@ static void read_key(const char *hex, uint8_t ret[POD_KEY])
 	}
 }
 
-/* Exchange hellos. */
+/* Connect and exchange hellos. Returns the connection. */
 static int meet(const uint8_t key[POD_KEY], struct pod_chan *chan)
 {
 	uint8_t hello[POD_HELLO];

@@ -3,12 +3,12 @@
  *
  *	step_hostile SOCKET HOW [N]
  *
- * HOW: silent connects N times and says nothing, until the shepherd hangs up;
- * part sends half a greeting; loose sends a request that is not sealed, fifo
- * one that would block, garbage a sealed file of nonsense, huge one that is
- * too large; own claims an allocation that is not free; many connects N times,
- * one after the other. Prints how many connections got anything but a refusal
- * or their end: always 0.
+ * HOW: silent connects N times and sends nothing until the shepherd hangs up;
+ * part sends half a greeting; loose sends its request in a descriptor that is
+ * not a sealed file, fifo in one whose reading would block, garbage in a sealed
+ * file with nonsense, huge in one that is too large; own claims an allocation
+ * that is already held; many connects N times, one after the other. Prints how
+ * many connections got anything but a refusal or a hangup; it should be 0.
  */
 #include <err.h>
 #include <errno.h>
@@ -87,7 +87,8 @@ static void claim(int conn)
 		err(EXIT_FAILURE, "send");
 }
 
-/* Wait for the answer; 1 if it is neither a refusal nor the end. */
+/* Wait for the answer. Returns 1 if it is neither a refusal nor the end of the
+ * connection. */
 static int answer(int conn)
 {
 	char text[4096];
@@ -119,7 +120,7 @@ static int try(const char *path, const char *how)
 		claim(conn);
 	else if (strcmp(how, "silent") != 0)
 		errx(EXIT_FAILURE, "bad HOW '%s'", how);
-	/* After a refusal the shepherd only hangs up once we do. */
+	/* The shepherd keeps a refused connection until its peer closes it. */
 	if (strcmp(how, "silent") != 0)
 		shutdown(conn, SHUT_WR);
 	bad = answer(conn);

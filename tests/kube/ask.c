@@ -1,5 +1,5 @@
 /*
- * ask.c - make calls with our client of the Kubernetes API, for tests
+ * ask.c - make calls with aischedd's client of the Kubernetes API, for tests
  *
  *	ask KUBECONFIG METHOD PATH [BODY]	one request
  *	ask KUBECONFIG list PATH...	kind and phase of each item, a line each

@@ -1,25 +1,30 @@
 /*
- * between.c - stands between a daemon and an API server, and makes trouble
+ * between.c - a proxy between a daemon and an API server that causes faults
  *
  *	between ADDRESS:PORT URL FOLDER RULE LOG
  *
- * Listens at the address, without TLS, and hands all on to URL with the
- * certificate of FOLDER/admin.crt.  Each call that changes something, but for
- * the Lease, is a line of LOG, "METHOD PATH"; empty it to count again.  It is
- * locked from then until the answer, or until PID is dead.  The file RULE, read
- * at every call, has one line, or none:
+ * Listens at the address, without TLS, and passes all calls on to URL with the
+ * certificate FOLDER/admin.crt.  Each call that changes something, except those
+ * about the Lease, adds a line "METHOD PATH" to LOG; a test empties LOG to
+ * count from 1 again.  LOG is locked from then until the call is answered, or
+ * until PID is dead.  The file RULE, which is read at every call, is empty or
+ * has one line:
  *
- *	kill PID before|after N	as the Nth call of LOG arrives, or once it has
- *				been answered and PID does not know that
- *	slow MS			each call
- *	say CODE TEXT		to calls that have TEXT in "METHOD PATH"; a
- *				version is that of an old server
+ *	kill PID before|after N	kill PID when the Nth call of LOG arrives, or
+ *				when the server has answered it, before PID gets
+ *				the answer
+ *	slow MS			delay each call
+ *	say CODE TEXT		answer calls with TEXT in "METHOD PATH" with
+ *				this HTTP status; the version in the answer is
+ *				that of an old server
  *	late CODE TEXT		the same, a second later
- *	cut BYTES TEXT		their answers break off after this many
- *	mute TEXT		nothing more comes of their answers, for as long
- *				as they last; each is a line of LOG as well
+ *	cut BYTES TEXT		close the connection after BYTES of the answer
+ *				to a call with TEXT
+ *	mute TEXT		pass on no more of the answers to calls with
+ *				TEXT, and keep their connections open; each is a
+ *				line of LOG as well
  *
- * A process for each connection.
+ * Each connection has a process of its own.
  */
 #include <arpa/inet.h>
 #include <curl/curl.h>
@@ -59,14 +64,15 @@ struct rule {
 
 static const char *url, *folder, *rule_file, *log_file;
 
-/* This process's two ends, and the current call. */
+/* This process's connections to the daemon and to the API server, and its
+ * current call. */
 static int client;
 static CURL *server;
 static curl_socket_t server_fd;
 static char call[512];
 static int lock =
     -1;             /* held until the answer to a call that changes something */
-static long number; /* its number in the log */
+static long number; /* number of the call in the log */
 static bool muted;
 
 /* --- rules --- */
@@ -108,7 +114,8 @@ static bool is_effect(void)
 	return strncmp(call, "GET ", 4) != 0 && !strstr(call, "/leases");
 }
 
-/* Write it to the log; others wait until unlock(). */
+/* Write the call to the log, and keep the log locked until unlock(). Sets
+ * number. */
 static void count(void)
 {
 	char line[sizeof(call) + 1];
@@ -130,7 +137,7 @@ static void count(void)
 	fclose(f);
 }
 
-/* Do not pass on anything more from the server. */
+/* Pass nothing more from the server to the client, and log that. */
 static void mute(void)
 {
 	FILE *f = fopen(log_file, "a");
@@ -149,8 +156,8 @@ static void unlock(void)
 	lock = -1;
 }
 
-/* The next process that gets the lock of the log finds that the daemon is dead.
- */
+/* Kill the daemon, wait until it is dead, and exit. Only then is the log
+ * unlocked, so the next process that locks it finds the daemon dead. */
 static void kill_daemon(const struct rule *rule)
 {
 	int fd = (int)syscall(SYS_pidfd_open, (pid_t)rule->pid, 0);
@@ -211,12 +218,13 @@ static void connect_server(void)
 	curl_easy_setopt(server, CURLOPT_SSLKEY, key);
 	if (curl_easy_perform(server) ||
 	    curl_easy_getinfo(server, CURLINFO_ACTIVESOCKET, &server_fd))
-		exit(0); /* as if this connection had failed */
+		exit(0); /* which the client sees as a failed connection */
 }
 
 /* --- one call --- */
 
-/* Read a whole call, with its body; returns false at the end. */
+/* Read a whole call, with its body. Returns false at the end of the
+ * connection. */
 static bool read_call(struct buf *in)
 {
 	char data[16384];
@@ -275,8 +283,8 @@ static void hear_client(struct buf *in)
 	if (is_effect()) {
 		count();
 		rule = rule_read(); /* the rule may have changed since */
-		/* Kill now, so that what the daemon has sent meanwhile has no
-		 * effect either. */
+		/* Kill before passing the call on, so that calls that the
+		 * daemon has sent in the meantime have no effect either. */
 		if (rule.kind == RULE_KILL && number >= rule.n + rule.after)
 			kill_daemon(&rule);
 	}

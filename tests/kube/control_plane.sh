@@ -147,7 +147,7 @@ kube_certs()
 # --- the control plane -----------------------------------------------------
 
 # [OPTION]...: starts the control plane, its API server with these options, and
-# returns when pods can be made. After kube_stop it has the objects of before
+# returns when pods can be made. After kube_stop its objects are still there
 # shellcheck disable=SC2120 # tests pass some
 kube_start()
 {

@@ -1,7 +1,7 @@
 /*
  * check.h - a suite of Check in each file, which registers itself
  *
- * 	SUITE(place) { tcase_add_loop_test(tc, place_case, 0, 4); }
+ *	SUITE(place) { tcase_add_loop_test(tc, place_case, 0, 4); }
  *
  * The test program runs all suites linked into it and prints TAP; CK_FORK=no
  * runs them in one process, for a debugger.
