@@ -100,7 +100,8 @@ static void log_booking(struct daemon *d)
 	d->booking_long = hours > 0;
 }
 
-/* Book what running jobs hold when an hour is over, some of them a turn. */
+/* When an hour is over, book what running jobs hold, for a part of the jobs in
+ * each turn. */
 static void book_hour(evutil_socket_t fd, short what, void *arg)
 {
 	struct daemon *d = arg;
@@ -200,7 +201,7 @@ static void watch_clock(struct daemon *d)
 	d->clock_fd =
 	    timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (d->clock_fd < 0)
-		return; /* what is due is found within the hour */
+		return; /* a new time is then noticed within the hour */
 	d->clock =
 	    event_new(d->base, d->clock_fd, EV_READ | EV_PERSIST, on_clock, d);
 	event_add(d->clock, NULL);
@@ -264,8 +265,9 @@ static int build(struct daemon *d, bool accept_loss, struct err *err)
 	return web_new(&d->web, d, err);
 }
 
-/* Connections need many descriptors; the database and the runners need some,
- * too. Limit them to what the system allows. Jobs do not inherit this. */
+/* Raise the limit of open files to FILES_WANTED, or as far as the system
+ * allows: connections need many descriptors, the database and the runners some.
+ * Jobs get the old limit, *ret_had. */
 static void raise_files(struct rlimit *ret_had)
 {
 	struct rlimit limit;

@@ -70,7 +70,8 @@ static void *look_up(void *arg)
 	return NULL;
 }
 
-/* Returns false if the service hangs; then the thread still uses the names. */
+/* Look up the names on a thread. Returns false if the name service does not
+ * answer in time; the thread then still uses the names. */
 static bool look_up_in_time(struct names *names)
 {
 	int64_t ms = clock_ms();
@@ -240,7 +241,8 @@ static int local_amounts(const struct conf *conf, int64_t ret[RES_N])
 	return status;
 }
 
-/* The size of a cluster is not known yet: skip its pools. */
+/* Warn of quotas above what this machine has. Does nothing if any pool is a
+ * cluster: its size is not known yet. */
 static void check_quotas(const struct conf *conf, const char *file,
                          struct buf *out)
 {

@@ -142,7 +142,8 @@ struct planning {
 	struct thread_task task;
 	struct daemon *d;
 	struct arena *arena;
-	struct build *taken; /* NULL as soon as the plan is there */
+	struct build *taken; /* the snapshot being made; NULL once the plan is
+	                        there */
 	const struct snap *snap;
 	const struct plan *plan;
 	bool on_thread;
@@ -210,14 +211,16 @@ static void pass_work(struct thread_task *task)
 	}
 }
 
-/* Smaller steps are those of a clock that is kept right. */
+/* Steps of the wall clock below this are corrections, by NTP for example: the
+ * state is not told of them. */
 enum { CLOCK_STEP_MS = 10000 };
 
 void daemon_clock(struct daemon *d)
 {
 	int64_t boot_ms, wall_ms, by;
 
-	/* A pause between the two readings would look like a step. */
+	/* Read again after a pause between the two readings, which would look
+	 * like a step. */
 	do {
 		boot_ms = clock_boot_ms();
 		wall_ms = clock_wall_us() / 1000;
@@ -253,7 +256,8 @@ int daemon_resume_clock(struct daemon *d, struct err *err)
 		d->ahead_ms = was.ahead_ms;
 		return 0;
 	}
-	/* Only the wall clock could tell how long the machine was off. */
+	/* The machine was restarted. Only the wall clock can say how long it
+	 * was off; if it is behind the last commit, it was set back. */
 	log_notice("machine restarted since_last_commit_s=%lld",
 	           (long long)(since_ms / 1000));
 	if (since_ms < 0)
@@ -305,7 +309,8 @@ static void plan(struct daemon *d)
 	pass_done(&pass->task);
 }
 
-/* Looking at the capacity takes this part of the time, at most. */
+/* state_look_at_capacity() takes at most one part in LOOK_SHARE of the time,
+ * and is called at most once in LOOK_LEAST_MS. */
 enum { LOOK_SHARE = 100, LOOK_LEAST_MS = 1000 };
 
 static void look(struct daemon *d)
@@ -347,8 +352,8 @@ void daemon_free_pass(struct daemon *d)
 
 /* --- commit ------------------------------------------------------------ */
 
-/* On a full disk commits go on in what is reserved for them, but nothing that
- * would need more is accepted or started. */
+/* On a full disk, commits use space that was reserved for them (space.h), but
+ * no job is accepted or started. */
 static void set_full(struct daemon *d, bool full, const char *why)
 {
 	if (full && !d->full) {
@@ -436,8 +441,9 @@ static void tell(struct daemon *d)
 	daemon_check_allocs(d);
 }
 
-/* Carry out stops and signals although they cannot be written. After a crash a
- * time limit is due again, and a cancel was not confirmed. */
+/* Carry out stops and signals although they are not committed. If the daemon
+ * crashes before they are, the next one finds the time limit exceeded again,
+ * and a cancel was never confirmed to the user. */
 static void carry_out_stops(struct daemon *d)
 {
 	const struct effect *effect;
@@ -448,8 +454,9 @@ static void carry_out_stops(struct daemon *d)
 			daemon_do_effect(d, &effect[d->nstops]);
 }
 
-/* Answer whoever stops jobs, because they must not wait for space that these
- * jobs may occupy. Other answers wait until their requests are stored. */
+/* Answer requests to cancel at once, because the space that they would wait for
+ * may be occupied by these jobs. Other answers wait until their requests are
+ * stored. */
 static void answer_stops(struct daemon *d)
 {
 	struct err err;

@@ -6,7 +6,8 @@
  *	commit  one transaction
  *	tell    answers, starts and stops; reading requests begin
  *
- * Everything here runs on the loop's thread, but for reader.c's thread.
+ * Everything here runs on the loop's thread, except tasks given to a struct
+ * thread (thread.h).
  */
 #ifndef AISCHEDD_DAEMON_H
 #define AISCHEDD_DAEMON_H
@@ -55,7 +56,7 @@ struct pass_stats {
 	uint32_t rows; /* in the snapshot of the last pass */
 };
 
-/* Result of a request. */
+/* Result of a request, for metrics. */
 enum ask_result { ASK_OK, ASK_REFUSED, ASK_FAILED, ASK_RESULTS };
 
 struct pool_runner {
@@ -75,7 +76,8 @@ struct adoptee {
 struct daemon {
 	struct event_base *base;
 	struct conf *conf;
-	struct conf *first_conf; /* other parts borrow names from it */
+	struct conf *first_conf; /* as it was at the start; kept because other
+	                            parts borrow names from it */
 	const char *conf_path;
 	char *state_dir;
 	char *logs; /* folder of kept output */
@@ -91,9 +93,11 @@ struct daemon {
 	/* reads outputs for the page, as their readers; NULL until needed */
 	struct thread *excerpts;
 	struct thread *history, *planner;
-	struct thread *trier;  /* plans jobs that are not submitted */
+	struct thread *trier;  /* plans jobs that are only tried, for
+	                          --test-only */
 	struct planning *pass; /* a pass in progress on the planner's thread */
-	struct planning *over; /* the last pass, while that thread frees it */
+	struct planning *over; /* the last pass, while the planner's thread
+	                          frees it */
 	struct pool_runner *pool; /* [npools of the first configuration] */
 	size_t npools;
 
@@ -103,8 +107,9 @@ struct daemon {
 	bool quit, reload;
 	bool full;      /* on a full disk: nothing is accepted or started */
 	bool unwritten; /* full, and the last commit failed */
-	/* When unwritten: effects whose stops were carried out, and the time
-	 * until the next try. */
+	/* While unwritten: how many effects were searched for stops and
+	 * signals, which are carried out at once; and when the commit is tried
+	 * again. */
 	size_t nstops;
 	double retry_ms;
 	struct err full_err;
@@ -125,24 +130,25 @@ struct daemon {
 	uint64_t serial;             /* of the last ask */
 	/* jobs that others made and that have not ended, by id */
 	struct map adoptees;
-	struct event *explain;    /* time to tell owners why adoptees wait */
+	struct event *explain;    /* timer to tell owners of adopted jobs why
+	                             these wait */
 	struct logging *loggings; /* output being sent */
 	struct dump *dumps;       /* snapshots being sent */
-	struct tryout *tryouts;   /* jobs that are not submitted */
+	struct tryout *tryouts;   /* jobs being tried, for --test-only */
 
 	struct event *tick;  /* the next alarm of the state */
 	struct event *pace;  /* the next pass may begin */
 	struct event *again; /* begin another turn at once */
 	struct event *retry; /* try the commit again */
 	struct event *hourly, *booking;
-	struct event *look;  /* look at the capacity again */
-	double next_look_ms; /* not earlier */
-	bool booking_long;   /* long spans of use are being booked */
+	struct event *look;  /* timer to look at the capacity again */
+	double next_look_ms; /* no look before this time */
+	bool booking_long;   /* accounting is behind, and the log says so */
 	struct event *clock; /* the wall clock was set */
 	int clock_fd;
-	int64_t boot;      /* stands for the boot of the machine */
+	int64_t boot;      /* hash of the machine's boot id */
 	int64_t ahead_ms;  /* wall clock less the clock since boot */
-	struct zone *zone; /* of days and months */
+	struct zone *zone; /* time zone of days and months in accounting */
 	struct event *term, *intr, *hup; /* signals */
 	double next_pass_ms;
 	bool check_plans; /* $AISCHED_CHECK_PLANS: verify each plan */
@@ -151,15 +157,15 @@ struct daemon {
 	struct histogram turn_s;
 	/* How many requests of each kind had which result. */
 	uint64_t asked[OP_N][ASK_RESULTS];
-	uint64_t steps,
-	    steps_max; /* count at the end of the last turn; most in one turn */
+	uint64_t steps, steps_max; /* steps of work: total at the end of the
+	                              last turn; most in one turn */
 };
 
 /* Tell the state the time, and when the clock was set. */
 void daemon_clock(struct daemon *d);
 
-/* Go on with the clocks of the last commit, so that daemon_clock() finds out
- * whether the clock was set while no daemon ran. */
+/* Go on with the clocks as of the last commit, so that daemon_clock() finds out
+ * whether the wall clock was set while no daemon ran. */
 int daemon_resume_clock(struct daemon *d, struct err *err);
 
 /* Arm a timer; a negative delay fires immediately. */
@@ -182,7 +188,7 @@ void daemon_ask_gone(struct ask *ask, void *arg);
 struct kept_ask daemon_keep(const struct daemon *d, struct ask *ask);
 /* Whether this ask can still be answered. */
 bool daemon_is_open(const struct daemon *d, const struct kept_ask *kept);
-/* Call it before the last frame is sent. */
+/* Count the request as answered; call it before its last frame is sent. */
 void daemon_end_ask(struct daemon *d, struct ask *ask);
 
 /* Take turns until the daemon is told to quit. */

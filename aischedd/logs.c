@@ -15,7 +15,7 @@ enum { PIECE = 64 * 1024 /* bytes of a file in one part */ };
 enum phase {
 	SEEK, /* look for what comes next */
 	LIVE, /* read from the runner */
-	REST, /* the runner lost it midway: wait for the kept file */
+	REST, /* the runner lost the output midway: wait for the kept file */
 	KEPT  /* read from a file */
 };
 
@@ -213,8 +213,9 @@ struct runner *logs_runner(const struct daemon *d, const struct job *job)
 	return r && r->ops->log_open ? r : NULL;
 }
 
-/* Find a running attempt. Until all of its tasks run, the first running task
- * may not be the first task. */
+/* Find the next output of the job's running attempt. Leaves out an attempt that
+ * is still starting: the first task that runs may not be the first one by
+ * rank. */
 static bool find_live(struct logging *l, struct log_id *ret)
 {
 	const struct job *job = state_job(l->d->state, l->wish.job);
@@ -271,8 +272,9 @@ static void seek(struct logging *l)
 	stop_seeking(l);
 }
 
-/* Wait for the kept file of an attempt. It is over if it is not the job's
- * current one, or the job has no nodes. */
+/* Read the rest of an attempt from its kept file. If there is no such file and
+ * the attempt is over (the job has a newer one, or no nodes), look for what
+ * comes next; else wait. */
 static void await_rest(struct logging *l)
 {
 	const struct job *job = state_job(l->d->state, l->wish.job);

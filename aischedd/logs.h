@@ -26,8 +26,8 @@ struct logs_wish {
 /* Whether output of the job is kept. */
 bool logs_are_kept(const struct daemon *d, uint64_t job);
 
-/* Returns the runner that has the output of this job, which must have nodes; or
- * NULL. */
+/* Returns the runner that has the output of this job, which must have nodes;
+ * NULL if its runner leaves output in files of the user. */
 struct runner *logs_runner(const struct daemon *d, const struct job *job);
 
 /* Send the output, over time. Fails with EBUSY if too many are being read. */

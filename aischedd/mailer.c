@@ -28,9 +28,10 @@ enum {
 	RETRY_S = 30,       /* after the first failure */
 	RETRY_MAX_S = 3600, /* doubled up to this */
 	GIVE_UP_S = 86400,  /* an older mail is not tried again */
-	BUDGET_S = 3600,    /* of per_user */
-	DIGEST_MOST = 1000, /* mails in one */
-	STUCK_MS = 60000,   /* the outbox cannot be read or written */
+	BUDGET_S = 3600,    /* time in which a user gets per_user mails */
+	DIGEST_MOST = 1000, /* mails in one digest */
+	STUCK_MS = 60000,   /* until the next try if the outbox cannot be read
+	                       or written */
 	SAYS_MAX = 200      /* bytes of what a command said */
 };
 
@@ -56,7 +57,7 @@ struct mailer {
 	struct map budgets;
 	struct mailer_counts counts;
 	uint64_t lost;   /* dropped mails that a warning has reported */
-	int64_t told_ms; /* when */
+	int64_t told_ms; /* time of that warning */
 };
 
 /* --- what a mail says --------------------------------------------------- */
@@ -174,7 +175,7 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
 	kill_group(s);
 }
 
-/* Give a mail to a new command. Fails with an errno value. */
+/* Start a command with the mail as its input. Returns 0 or an errno value. */
 static int begin(struct sending *s, const struct buf *mail)
 {
 	struct daemon *d = s->mailer->d;
@@ -217,8 +218,8 @@ static void sending_fini(struct sending *s)
 
 /* --- what becomes of a mail --------------------------------------------- */
 
-/* The outbox cannot be written. Stop, or the mail would be sent again and
- * again. */
+/* Stop for STUCK_MS: while the outbox cannot be written, a mail that was sent
+ * cannot be removed and would be sent again and again. */
 static void stuck(struct mailer *m, const struct err *err)
 {
 	log_warning("mail outbox fail: %s", err->text);
@@ -234,7 +235,8 @@ static int64_t retry_s(int64_t tries)
 	return s < RETRY_MAX_S ? s : RETRY_MAX_S;
 }
 
-/* Returns 0 if the outbox could be written. */
+/* Count a failure, and have the mail tried again later or drop it after a day.
+ * Returns 0 if the outbox could be written, else -1. */
 static int failed(struct mailer *m, const struct outbox_letter *l,
                   const char *why, struct err *err)
 {
@@ -337,7 +339,8 @@ static struct sending *idle(struct mailer *m)
 	return NULL;
 }
 
-/* Begin to send a letter, which is taken, or hold it. */
+/* Start sending a letter, which is taken, or hold it if its user has had as
+ * many mails as allowed in this hour. Returns 0, or -1 with *err. */
 static int take(struct mailer *m, struct sending *s, struct outbox_letter *l,
                 struct err *err)
 {
@@ -387,8 +390,8 @@ static void arm(struct mailer *m)
 {
 	int64_t at = outbox_next(m->d->store), now = clock_wall_s();
 
-	/* A mail that is due may be for somebody to whom another is being sent:
-	 * it waits for that one. */
+	/* A mail that is due already needs no timer: it waits for a running
+	 * command, and go() is called when that ends. */
 	if (at > now && at < INT64_MAX)
 		daemon_arm(m->timer, (double)(at - now) * 1e3);
 }

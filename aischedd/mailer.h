@@ -17,8 +17,8 @@ struct mailer;
 /* Since the daemon started. */
 struct mailer_counts {
 	uint64_t sent;   /* mails; a digest is one */
-	uint64_t failed; /* commands that did not take a mail */
-	/* mails tried for a day, or without room in the outbox */
+	uint64_t failed; /* runs of the command that did not send their mail */
+	/* mails given up after a day, or that did not fit into the outbox */
 	uint64_t dropped;
 };
 

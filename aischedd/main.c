@@ -112,9 +112,9 @@ int main(int argc, char **argv)
 	buf_free(&warnings);
 	if (!conf)
 		errx(EXIT_FAILURE, "%s", why.text);
-	/* Use mmap for large arrays, one set for each pass of the scheduler, so
-	 * that they return to the system when freed; by default malloc() stops
-	 * that. */
+	/* Use mmap() for the large arrays of each pass of the scheduler, so
+	 * that their memory returns to the system when they are freed. Without
+	 * this, malloc() would raise the threshold at the first free(). */
 	mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
 	log_init(args.verbose ? LOG_INFO_ : LOG_NOTICE_);
 	umask(022);

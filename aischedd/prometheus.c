@@ -58,7 +58,7 @@ static const char *const part_name[POOL_PARTS] = { "allocated", "reserved",
 	                                           "drained",   "down" };
 
 struct pool_parts {
-	/* NULL: CPUs, memory, nodes, or GPUs of all types */
+	/* NULL: this is about CPUs, memory, nodes, and GPUs of all types */
 	const char *gpu_type;
 	uint32_t pool;
 	int64_t part[POOL_PARTS][RES_N];
@@ -90,7 +90,7 @@ struct held_sum {
 struct prom {
 	const struct daemon *d;
 	struct buf *out;
-	const char *name; /* of the family */
+	const char *name; /* of the family being printed */
 	int64_t now, now_ms;
 	struct store_stats store;
 	/* By queue, including queues below it that are folded. shown: the queue
@@ -148,7 +148,7 @@ static void put(struct prom *p, double value, ...)
 	buf_printf(p->out, " %.15g\n", value);
 }
 
-/* queue NULL: without the label. */
+/* Print a histogram; queue NULL: without that label. */
 static void put_histogram(struct prom *p, const struct histogram *h,
                           const double *bounds, const char *queue)
 {
@@ -320,7 +320,7 @@ static void put_mails(struct prom *p)
 
 /* --- queues ------------------------------------------------------------- */
 
-/* Run the lines with each queue q that is shown, and its numbers c. */
+/* Loop over the queues that are shown: q is the queue, c has its counts. */
 #define EACH_QUEUE(p, q, c)                                         \
 	for (uint32_t q = 0; q < (p)->d->conf->nqueues; q++)        \
 		for (const struct queue_counts *c = &(p)->queue[q]; \
@@ -480,7 +480,8 @@ static void put_open(struct prom *p)
 	    NULL);
 }
 
-/* The resource in names such as aisched_queue_quota_cpus. */
+/* Returns the resource that a name such as aisched_queue_quota_cpus is
+ * about. */
 static int resource_of(const char *name)
 {
 	return strstr(name, "_cpus")   ? RES_CPU
@@ -691,7 +692,7 @@ static struct pool_parts *parts_of(struct prom *p, uint32_t pool,
 	return parts;
 }
 
-/* The state of the part of a node that no job holds. */
+/* Returns the state of what no job holds of a node. */
 static enum part rest_of(const struct prom *p, uint32_t i)
 {
 	const struct node *node = state_node(p->d->state, i);
@@ -1001,7 +1002,7 @@ static int64_t series_with(const struct prom *p, int64_t nqueues,
 	       least(nheld, nqueues * nparts) * SERIES_OF_HELD;
 }
 
-/* Returns how many pairs of a queue and a reason there are. */
+/* Returns how many pairs of a queue and a reason have pending jobs. */
 static int64_t count_waiting(const struct prom *p)
 {
 	int64_t n = 0;

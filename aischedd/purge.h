@@ -9,8 +9,9 @@
 enum { PURGE_SLICE = 1000 }; /* jobs at a time */
 
 /*
- * Remove some of the jobs that ended before then; *ret_gone: how many. expect:
- * how many there must be, or -1; fails with EAGAIN if there are not.
+ * Remove up to PURGE_SLICE jobs that ended before then; *ret_gone: how many.
+ * expect: how many such jobs there must be, or -1 for any number. Fails with
+ * EAGAIN if there is another number of them.
  */
 int purge_slice(struct daemon *d, int64_t before, int64_t expect,
                 size_t *ret_gone, struct err *err);

@@ -39,7 +39,7 @@ static const char *devices_word(const struct conf_pool *pool)
 	                                      : "plugin";
 }
 
-/* Thousandths as a word to compare. */
+/* Returns the number as text, in `text`, so that it can be compared. */
 static const char *number(int64_t n, char text[24])
 {
 	snprintf(text, 24, "%" PRId64, n);
@@ -94,7 +94,7 @@ static int check_pool(const struct conf *old, const struct conf *conf, size_t i,
 		return same("pools", "", "changed", err);
 	if (!runner_traits(was->runner)->has_api)
 		return 0;
-	/* The nodes of a cluster are read only once, with these. */
+	/* The runner of a cluster uses these keys only when it starts. */
 	if (same_list("topology.levels", &old->topology.levels,
 	              &conf->topology.levels, err) < 0 ||
 	    same_list("topology.labels", &old->topology.labels,

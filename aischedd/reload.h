@@ -6,7 +6,8 @@
 
 #include "aischedd/daemon.h"
 
-/* Read it again: all of it is applied, or nothing. Warnings are appended. */
+/* Read the configuration again: all of it is applied, or nothing. Warnings are
+ * appended. */
 int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err);
 
 #endif

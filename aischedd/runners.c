@@ -84,8 +84,8 @@ static void recover(struct pool_runner *p)
 	free(attempt);
 }
 
-/* Write node= and tasks=: the first node to blame, and how many tasks did not
- * start. */
+/* Log a failed start; node= and tasks= are the first node at fault, and how
+ * many are at fault. */
 static void log_start_failed(const struct run_event *ev)
 {
 	struct buf nodes = { 0 };
@@ -184,7 +184,8 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		log_retry(d->state, ev->job, in.now);
 }
 
-/* Foreign processes change their use all the time: do not log that. */
+/* Tell the state what a node has, and log changes. What processes of others use
+ * is not logged: it changes all the time. */
 static void node_event(struct pool_runner *p, const struct node_info *info)
 {
 	struct state *state = p->daemon->state;
@@ -207,7 +208,7 @@ static void node_event(struct pool_runner *p, const struct node_info *info)
 		           info->reason ? info->reason : "");
 }
 
-/* Warn of drained nodes that the pool does not have after all. */
+/* Warn of drained nodes that the pool does not have. */
 static void warn_of_gone(const struct pool_runner *p)
 {
 	struct state *state = p->daemon->state;
@@ -408,8 +409,8 @@ static struct runner *new_local(struct pool_runner *p, struct err *err)
 	return runner_local_new(d->base, &conf, run_event, p, err);
 }
 
-/* Show the nodes of a pool without runner, of which only the configuration
- * knows. */
+/* Tell the state the nodes of a pool that has no runner: those that the
+ * configuration names; others are gone. */
 static void see_sections(struct daemon *d, uint32_t pool)
 {
 	const struct conf *conf = d->conf;

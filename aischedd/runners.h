@@ -9,11 +9,12 @@
 /* Make a runner for each pool that has one. */
 int daemon_new_runners(struct daemon *d, struct err *err);
 
-/* Show the nodes of pools without runner as they are configured now. */
+/* Tell the state the nodes of pools that have no runner, as the configuration
+ * names them now. */
 void daemon_see_sections(struct daemon *d);
 
-/* Append the path of the socket where the job, which has nodes, takes steps.
- * Fails with EOPNOTSUPP if its runner has none. */
+/* Append the path of the socket on which steps of the job are requested; the
+ * job must have nodes. Fails with EOPNOTSUPP if its runner has none. */
 int daemon_step_socket(const struct daemon *d, const struct job *job,
                        struct buf *out, struct err *err);
 

@@ -127,7 +127,9 @@ static void add(struct session_list_head *list, struct peer *peer,
 	TAILQ_INSERT_TAIL(list, one, next);
 }
 
-/* The time that a comparison of hashes takes tells nothing of the text. */
+/* Returns the session of this text, or NULL if there is none or it has expired.
+ * Hashes are compared, so the time that this takes reveals nothing about the
+ * text. */
 static struct session *find(struct session_list_head *list, const char *text,
                             size_t len, int64_t now_ms)
 {

@@ -21,8 +21,8 @@ struct thread_task {
 
 struct thread *thread_new(struct event_base *base, struct err *err);
 
-/* Waits for the current task; the owner keeps tasks not begun or not returned.
- * NULL is allowed. */
+/* Wait for the current task, then free the thread. Tasks that were not begun or
+ * not returned remain the owner's. NULL is allowed. */
 void thread_free(struct thread *thread);
 
 /* Do a task, which remains the caller's and must live until done. */

@@ -1,8 +1,8 @@
 /*
  * user_sums.h - what each user holds and waits for now
  *
- * Made of what is kept by user and queue, and by combination of user, account,
- * queue and pool: no job is looked at.
+ * Added up from sums that the state keeps by user and queue, and by combination
+ * of user, account, queue and pool: no job is looked at.
  */
 #ifndef AISCHEDD_USER_SUMS_H
 #define AISCHEDD_USER_SUMS_H
@@ -23,7 +23,7 @@ struct user_sum {
  * the state; the caller frees *ret. */
 size_t user_sums(const struct state *state, struct user_sum **ret);
 
-/* Put those with the most first: of GPUs, else of pending jobs. */
+/* Sort the users by GPUs, or else by pending jobs, the most first. */
 void user_sums_sort(struct user_sum *sum, size_t n, bool by_gpus);
 
 #endif

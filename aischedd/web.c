@@ -25,10 +25,12 @@
 enum {
 	AGAIN_MS = 1000,      /* until it is started again the first time */
 	AGAIN_MAX_MS = 60000, /* doubles up to this */
-	FINE_MS = 60000,      /* after running this long: AGAIN_MS again */
-	HIGH_FD = 64,         /* above what the program gets */
+	FINE_MS = 60000,      /* after running this long it waits only AGAIN_MS
+	                         again */
+	HIGH_FD = 64,         /* descriptors passed on are copied to here, above
+	                         their final numbers */
 	FIRST_FD = 3, /* its end of the pair, a pipe, then listening sockets */
-	HOSTS_MAX = 64, /* names that it is told */
+	HOSTS_MAX = 64, /* host names passed to the program */
 	ANSWERS_MAX =
 	    1000000 /* how many answers of one status it reports at a time */
 };
@@ -77,7 +79,8 @@ static int find_user(struct web *web, struct err *err)
 	return 0;
 }
 
-/* The port may be 0: any that is free. */
+/* Returns the port that fd listens on: the configured one may be 0, for any
+ * free port. */
 static unsigned port_of(int fd)
 {
 	struct sockaddr_storage addr;
@@ -198,8 +201,8 @@ static int pass(int fd)
 	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
 }
 
-/* Start the program with our errors, its ends of pair and pipe, and the
- * listeners. */
+/* Start the program. It gets our stderr, its end of the socket pair, the write
+ * end of the pipe, and the listening sockets. */
 static int start(struct web *web, struct err *err)
 {
 	int pair[2] = { -1, -1 }, life[2] = { -1, -1 },

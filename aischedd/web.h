@@ -28,8 +28,8 @@ const char *web_url(const struct web *web);
 extern const char *const web_codes[];
 extern const size_t web_ncodes;
 
-/* Add {"200": "3", ...}, what the program has answered since it told last.
- * Fails with EINVAL, and then adds nothing. */
+/* Add the counts, {"200": "3", ...}, of answers that the program has given
+ * since its last report. Fails with EINVAL, and then adds nothing. */
 int web_add_answers(struct web *web, const json_t *codes, struct err *err);
 /* Returns how many had the status web_codes[i], since the daemon began. */
 uint64_t web_answered(const struct web *web, size_t i);
