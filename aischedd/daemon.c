@@ -247,7 +247,8 @@ int daemon_resume_clock(struct daemon *d, struct err *err)
 		d->boot = (int64_t)(hash_bytes(0, boot, strlen(boot)) >> 1);
 	d->ahead_ms = wall_ms - clock_boot_ms();
 	since_ms = wall_ms - was.wall_ms;
-	/* Rates that do not change are booked each hour. */
+	/* Rates that do not change are booked once an hour, so the last booking
+	 * may be an hour older than the last commit. */
 	state_capacity_since(d->state,
 	                     was.boot ? was.wall_ms - 3600000 : wall_ms);
 	if (!was.boot)

@@ -32,9 +32,10 @@ int access_refuse(const struct daemon *d, const struct peer *peer,
 bool access_hides(const struct daemon *d, const struct peer *peer,
                   const char *what);
 
-/* Whether the peer may know of the job, or of this task of an array (NO_TASK:
- * of the whole array), if the jobs of others are hidden. An ended job is seen
- * only by its user. */
+/* Whether the peer may know that the job, or this task of an array (NO_TASK:
+ * the whole array), exists. False only if others' jobs are hidden from the
+ * peer, and it is neither the peer's own nor, unless it has ended, in a queue
+ * that the peer operates. */
 bool access_sees(const struct daemon *d, const struct peer *peer, uint64_t id,
                  uint32_t task);
 

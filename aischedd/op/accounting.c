@@ -26,7 +26,8 @@ static void note(const char *text, void *arg)
 	json_array_append_new(c->wrong, json_string(text));
 }
 
-/* The zone does not change while the daemon lives. */
+/* Runs on the history thread. It may read the state's zone, which does not
+ * change while the daemon lives. */
 static void compare_work(struct thread_task *task)
 {
 	struct comparison *c = (struct comparison *)(void *)task;

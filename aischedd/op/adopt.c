@@ -18,7 +18,8 @@
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
 
-enum { EXPLAIN_S = 1 }; /* plans come faster than users read */
+/* Seconds between explanations: plans come faster than users read. */
+enum { EXPLAIN_S = 1 };
 
 static struct runner *runner_at(const struct daemon *d, uint32_t pool)
 {
@@ -33,7 +34,8 @@ static bool no_group(const char *group, const void *arg)
 	return false;
 }
 
-/* The token of the submission is the Job's uid, so it is not taken twice. */
+/* Find the job that was made of a Job. The token of its submission is the Job's
+ * uid, so that no Job is taken twice. */
 static bool find(struct daemon *d, const char *uid, uint32_t owner,
                  uint64_t *ret)
 {
@@ -112,7 +114,8 @@ static void say_over(const struct pool_runner *p, const char *uid, uint64_t id)
 	struct adopted over = { .uid = uid, .job = id };
 	struct past past;
 
-	/* A job that is no longer in the history is not run again. */
+	/* A job that the history no longer has counts as cancelled, so that the
+	 * Job is not run again. */
 	over.state = JOB_CANCELLED;
 	if (store_past(id, NO_TASK, &past, p->daemon->store) == 0)
 		over.state = past.state;

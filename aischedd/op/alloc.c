@@ -1,11 +1,11 @@
 /*
  * alloc.c - allocations: jobs without a script, whose clients wait for them
  *
- * While an allocation waits to start, the connection of its client stands for
- * the client: if it is lost, the job is cancelled. Once the job has started,
- * the client is connected to its shepherd instead, which notices when the
- * client is gone. An allocation for which no client asks, because its client
- * died or the daemon was away, is cancelled after ORPHAN_S.
+ * While an allocation waits to start, its client keeps a connection to the
+ * daemon: if that is lost, the job is cancelled. Once the job has started, the
+ * client is connected to its shepherd instead, which notices when the client is
+ * gone. An allocation for which no client asks, because its client died or the
+ * daemon was away, is cancelled after ORPHAN_S.
  */
 #include "aischedd/op/alloc.h"
 
@@ -31,8 +31,8 @@ struct alloc_wait {
 	TAILQ_ENTRY(alloc_wait) next;
 	uint64_t job;
 	struct kept_ask ask;
-	bool told;      /* why it waits */
-	int64_t due_ms; /* without client: it is cancelled then */
+	bool told;      /* the client knows why the job waits */
+	int64_t due_ms; /* without client: the job is cancelled then */
 };
 
 TAILQ_HEAD(alloc_list, alloc_wait);
@@ -40,7 +40,7 @@ TAILQ_HEAD(alloc_list, alloc_wait);
 struct allocs {
 	struct alloc_list waiting; /* at most one for each connection */
 	struct alloc_list orphans; /* in the order of due_ms */
-	struct event *timer;       /* the first of them is due */
+	struct event *timer;       /* fires when the first orphan is due */
 };
 
 static bool is_waiting(const struct job *job)
@@ -224,7 +224,8 @@ int op_alloc(struct daemon *d, struct ask *ask, const struct request_in *in,
 
 /* --- from the first turn to the last -------------------------------------- */
 
-/* Clients of the previous daemon connect again. */
+/* Clients of the previous daemon connect again: until they do, their
+ * allocations are orphans. */
 void daemon_new_allocs(struct daemon *d)
 {
 	const struct job *job = state_first_job(d->state);

@@ -6,7 +6,7 @@
 
 #include "aischedd/daemon.h"
 
-/* Find those that are already waiting; call it once the state is loaded. */
+/* Find allocations that wait already; call it once the state is loaded. */
 void daemon_new_allocs(struct daemon *d);
 void daemon_free_allocs(struct daemon *d);
 

@@ -126,7 +126,7 @@ static int64_t integer_of(json_t *body, const char *key, int64_t none)
 	return value ? json_integer_value(value) : none;
 }
 
-/* ",a,b,": those that the peer operates. */
+/* Append the queues that the peer operates: ",a,b,". */
 static void list_queues(const struct daemon *d, const struct peer *peer,
                         struct buf *out)
 {

@@ -10,11 +10,13 @@
 void audit_job(struct daemon *d, const struct peer *peer, const char *act,
                uint64_t job, const char *display_id, const char *owner);
 
-/* Note any other act: on "node n0"; text may be NULL. */
+/* Note any other act. what and name together are its target, as in "node n0";
+ * text says more about it, or is NULL. */
 void audit_act(struct daemon *d, const struct peer *peer, const char *act,
                const char *what, const char *name, const char *text);
 
-/* Note the effect of a signal, which root or the daemon's own user sent. */
+/* Note what the daemon did because of a signal, as an act of the user that it
+ * runs as: only this user and root can send one. */
 void daemon_note_signal(struct daemon *d, const char *act, const char *what,
                         const char *signal);
 

@@ -71,7 +71,8 @@ static json_t *time_or_null(int64_t time)
 	                                                 : json_integer(time);
 }
 
-/* Append the times after the next one, as the zone's clock shows them. */
+/* Returns up to NEXT_TIMES times of the schedule after `at`, each moved by
+ * `shift`, as the zone's clock shows them and in unix seconds. */
 static json_t *next_times(const struct schedule *schedule,
                           const struct zone *zone, int64_t created, int64_t at,
                           int64_t until, int64_t shift)
@@ -172,7 +173,8 @@ void cron_row(struct daemon *d, const struct cron_entry *e, bool full,
 	json_decref(json);
 }
 
-/* Whether the peer may change the entry, except for its request. */
+/* Whether the peer may pause, resume, delete or run the entry. Only its owner
+ * and admins may update it. */
 static bool may_act(const struct daemon *d, const struct peer *peer,
                     const struct cron_entry *e)
 {
@@ -222,7 +224,7 @@ static int read_ids(const json_t *ids, const char *ret[NAMED_MAX],
 	return (int)filter_unique(ids, ret);
 }
 
-/* Append entries by their ids, in words and with their next times. */
+/* Append the rows of the named entries, with their next times. */
 static int put_named(struct daemon *d, const struct peer *peer,
                      const char *const *id, int n, struct buf *out,
                      struct err *err)
@@ -295,7 +297,8 @@ static bool is_cron_field(const char *field)
 	return false;
 }
 
-/* Options of aisub by their long names, as for `aictl update`. */
+/* Set a field of the entry's job: an option of aisub by its long name, as for
+ * `aictl update`. An empty value clears it. */
 static int set_option(struct submit *submit, const char *field,
                       const char *value, struct err *err)
 {
@@ -461,8 +464,8 @@ static int act_by_id(struct daemon *d, const struct request_in *in,
 	return 0;
 }
 
-/* Wait for a run: the owner is looked up first, so the request is not answered
- * yet. */
+/* Run an entry by hand. The answer comes later, as the owner is looked up
+ * first. */
 static int run_one(struct daemon *d, struct ask *ask,
                    const struct request_in *in, const json_t *ids,
                    struct err *err)

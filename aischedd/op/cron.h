@@ -10,14 +10,14 @@
 /* Returns an entry as aictl shows it; full: with its next times. */
 json_t *cron_json(struct daemon *d, const struct cron_entry *entry, bool full);
 
-/* Append its row: as above, on one line. */
+/* Append the JSON of cron_json(), on one line. */
 void cron_row(struct daemon *d, const struct cron_entry *entry, bool full,
               struct buf *out);
 
 /* Returns the name of its queue; "": there is no default queue. */
 const char *cron_queue(const struct daemon *d, const struct cron_entry *entry);
 
-/* Returns the next times of a rule that is checked: [{time, unix}]. */
+/* Returns the next times of a valid rule: [{"time", "unix"}]. */
 json_t *cron_next_json(struct daemon *d, const struct cron_rule *rule);
 
 /* Read a rule from {"cron": text, ...}, whose texts are borrowed. Fails with

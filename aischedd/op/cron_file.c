@@ -28,11 +28,11 @@ struct file_entry {
 	size_t script_len, env_len;
 	int64_t script_id, env_id;
 	char *packed;
-	struct file_entry *next; /* of the same hash */
+	struct file_entry *next; /* next one with the same hash */
 	struct cron_entry *same;
 };
 
-/* An import: the whole file, or nothing. */
+/* An import in progress: the whole file is taken, or nothing of it. */
 struct import {
 	struct daemon *d;
 	const struct peer *owner;
@@ -176,7 +176,8 @@ static bool is_of_file(const struct import *m, const struct cron_entry *e)
 	return e->imported && e->uid == m->owner->uid;
 }
 
-/* Check how many entries there will be before doing work for each. */
+/* Check that the user may have as many entries as the file adds. This comes
+ * before the entries are checked one by one. */
 static int check_count(const struct import *m, struct err *err)
 {
 	const struct cron_entry *e = state_first_cron(m->d->state);
@@ -233,8 +234,8 @@ static void hash_entries(struct import *m)
 	}
 }
 
-/* Returns the entry of the file that equals this one, or NULL. Equal entries
- * are matched one by one. */
+/* Take out the entry of the file that equals this one; returns NULL if there is
+ * none. Each entry of the file matches only once. */
 static struct file_entry *take_same(struct import *m, struct cron_entry *e)
 {
 	uint64_t hash = hash_of(e->packed, &e->rule);

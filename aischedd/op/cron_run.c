@@ -71,7 +71,8 @@ void cron_end_runs(struct daemon *d, struct cron_entry *e)
 		end_run(d, run[i], now);
 }
 
-/* The limit may have been lowered since the entry was made. */
+/* Check the script's size again: the limit may have been lowered since the
+ * entry was made. */
 static int check_script(struct daemon *d, const struct cron_entry *e,
                         struct err *err)
 {
@@ -87,7 +88,7 @@ static int check_script(struct daemon *d, const struct cron_entry *e,
 	return rc;
 }
 
-/* Submit the job of a time, in this turn's commit. */
+/* Submit the job of a time of the schedule, as part of this turn's commit. */
 static int start(struct daemon *d, struct cron_entry *e,
                  const struct peer *owner, int64_t time, uint64_t *ret,
                  struct err *err)
@@ -123,7 +124,9 @@ static void refused(struct daemon *d, struct cron_entry *e,
 	state_cron_refused(d->state, e, err->text, now);
 }
 
-/* Settle a time that has come, completely in this turn. */
+/* Submit the run of an entry whose time has come, or note that it was refused.
+ * If the disk is full or the owner could not be looked up, try again after
+ * RETRY_S. */
 static void run_due(struct daemon *d, struct cron_entry *e,
                     const struct cron_due *due)
 {

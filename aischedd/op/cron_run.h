@@ -18,11 +18,12 @@ void daemon_free_crons(struct daemon *d);
 /* Start the next run of an entry: EFFECT_CRON. */
 void daemon_cron_due(struct daemon *d, uint64_t entry);
 
-/* Run an entry now, whatever its schedule; answers then. */
+/* Run an entry now, whatever its schedule says; answers the ask when the run is
+ * submitted or refused. */
 void cron_run_by_hand(struct daemon *d, struct cron_entry *entry,
                       struct ask *ask);
 
-/* End the runs that have not ended. */
+/* Cancel the entry's runs that have not ended. */
 void cron_end_runs(struct daemon *d, struct cron_entry *entry);
 
 /* Returns the thread that asks the name service, for use by other requests. */

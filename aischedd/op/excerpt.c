@@ -44,9 +44,9 @@ static void excerpt_free(struct excerpt *e)
 	free(e);
 }
 
-/* Take a user's rights to files for this thread only: the functions of libc
- * that take them for the whole process are not used. Returns whether it has
- * them; a daemon that does not run as root only has its own. */
+/* Take the peer's rights to files, for this thread only; setgroups() of libc
+ * would change the whole process. Returns whether the thread has them. A daemon
+ * that does not run as root can only act for its own user. */
 static bool take_rights(const struct peer *peer)
 {
 	if (geteuid() != 0)
@@ -69,7 +69,8 @@ static void give_rights_back(size_t n, const gid_t *groups)
 	syscall(SYS_setgroups, n, groups);
 }
 
-/* A job that prints to a terminal or a pipe has no output to read again. */
+/* Open the output if it is a regular file: what a job printed to a terminal or
+ * pipe cannot be read again. */
 static int open_plain(const struct excerpt *e, struct err *err)
 {
 	int fd = open(e->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -100,7 +101,7 @@ static void read_window(struct excerpt *e, int fd)
 		err_sys(&e->err, "cannot read '%s'", e->path);
 }
 
-/* Open the output as whoever asks. */
+/* Open the output with the rights of the peer. */
 static int open_as_peer(const struct excerpt *e, struct err *err)
 {
 	gid_t mine[256];

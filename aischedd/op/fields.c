@@ -73,7 +73,7 @@ static const struct field_type {
 };
 _Static_assert(LIMIT_IDS == 10000, "the text above says so");
 
-/* Returns NULL if there is no such field. */
+/* Returns the type of a field, or NULL if the request has no such field. */
 static const struct field_type *type_of(const char *fields, const char *name)
 {
 	size_t len = strlen(name);

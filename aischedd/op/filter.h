@@ -22,7 +22,7 @@ struct filter {
 /* Limits the rows that a peer may see if others' jobs or use are hidden. */
 struct veil {
 	bool hides;
-	char *user;    /* whose rows are shown */
+	char *user;    /* the peer, whose own rows are shown */
 	json_t *names; /* queues that the peer operates */
 	struct filter queues;
 };

@@ -18,8 +18,10 @@
  * that never started. */
 enum { ROWS_MAX = 1000 };
 
-/* If a volume is mounted, a container writes to a file of the user, which may
- * have another name outside. Adopted Jobs name no files. */
+/* Whether the output is a file of the user, not kept by the daemon. If a
+ * container wrote it to a mounted volume, f->path becomes its name outside of
+ * the container, and f->where says where that is. Adopted Jobs have no such
+ * files. */
 static bool is_file(struct found_log *f, const struct job *job,
                     const char *node)
 {
@@ -61,7 +63,8 @@ static void past_log(const struct past_job *past, void *arg)
 	struct found_log *f = arg;
 	const char *place = past->place ? past->place : "";
 
-	/* Called for all parts of an array, whatever tasks they have. */
+	/* The query returns all parts of an array: skip those without the
+	 * task. */
 	if (f->found || (f->id->tasks.n && job->tasks.n &&
 	                 !idset_has(&job->tasks, idset_min(&f->id->tasks))))
 		return;

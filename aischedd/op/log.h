@@ -13,7 +13,8 @@ struct found_log {
 	const struct jobid *id;
 	bool found, is_array;
 	struct buf path;
-	struct buf where; /* node of a container; empty: this machine */
+	struct buf where; /* where the file is: "on node 'n1'"; empty: on this
+	                     machine */
 	uint64_t job;     /* of the record */
 	bool streamed;    /* the daemon has it, not a file of the user */
 	const char *state;
@@ -29,7 +30,7 @@ int found_log_find(struct found_log *f, struct daemon *d,
                    const struct request_in *in, struct err *err);
 void found_log_free(struct found_log *f);
 
-/* Returns a number of the request. */
+/* Returns an integer field of the request, or `absent` if it has none. */
 int64_t found_log_number(const struct request_in *in, const char *key,
                          int64_t absent);
 

@@ -24,7 +24,7 @@
 
 enum {
 	STEPS_JOB = 20, /* to find and change a job, at least */
-	/* of one request, before the next one gets a turn */
+	/* steps of one request, before the next one gets a turn */
 	PIECE = STEPS_SLICE / 4,
 	ENDED_MAX = 100 /* ended jobs per request to look up in the history */
 };
@@ -47,7 +47,7 @@ struct mass {
 	struct filters by;
 	bool mine;
 	uint64_t next_job, last_job, end_job;
-	struct map known; /* records in id already */
+	struct map known; /* ids of records that are in `id` */
 	uint64_t *id;     /* records */
 	size_t n, cap, at;
 	json_t *failed, *ids; /* ids: if the client asked for them */
@@ -119,7 +119,8 @@ static void mass_fail(struct mass *m, const char *job, const struct err *err)
 	                                err->code, "text", err->text));
 }
 
-/* Whether hold or release means only the waiting part of an array. */
+/* Whether the action means only pending records of the array: if it is hold or
+ * release, and there are any. */
 static bool wants_waiting(const struct mass *m, const struct array *array)
 {
 	const struct job *job = array->first;
@@ -133,7 +134,7 @@ static bool wants_waiting(const struct mass *m, const struct array *array)
 }
 
 /* Add all records of an array, or only those of some tasks; unstarted tasks
- * among these become a record of their own. */
+ * among these become a record of their own. Returns whether it found any. */
 static bool add_array(struct daemon *d, struct mass *m,
                       const struct array *array, const struct idset *tasks)
 {
@@ -185,7 +186,8 @@ static const char *act_name(const struct mass *m)
 	                               : names[m->kind];
 }
 
-/* An operator who holds their own job places a user's hold; root does not. */
+/* Whether a hold of the job counts as one by an operator. It does not if
+ * operators hold their own jobs, unless they are root. */
 static bool holds_as_operator(const struct daemon *d, const struct mass *m,
                               const struct job *job)
 {
@@ -552,8 +554,8 @@ static void read_ids(struct mass *m, const json_t *ids)
 	m->ntexts = filter_unique(ids, m->text);
 }
 
-/* Select by filters. Unless they name users: the user's own jobs, or with --all
- * of an admin everybody's. */
+/* Select jobs by the request's filters. If these name no users, only jobs of
+ * the requester are selected; with --all of an admin, those of all users. */
 static int read_matching(struct daemon *d, struct mass *m, struct err *err)
 {
 	const struct job *first = state_first_job(d->state);

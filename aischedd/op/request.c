@@ -113,9 +113,9 @@ static int op_shutdown(struct daemon *d, struct ask *ask,
 #define FILTERS "users=l queues=l states=l names=l labels=l "
 #define LISTING "fields=l format=t "
 
-/* It writes, so it is refused on a full disk. Cancels do not count, as they
- * make room; op_submit() decides for itself, as it may already know a
- * submission. */
+/* writes: the request is refused on a full disk. It is not set for cancels,
+ * which make room, nor for submissions: op_submit() still answers one that it
+ * already knows. */
 static const struct {
 	op_fn *fn;
 	bool writes;

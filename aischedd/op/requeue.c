@@ -6,7 +6,8 @@
 #include "aischedd/store/ended.h"
 #include "libcommon/clock.h"
 
-/* Rows of one task: its own, and the parts of its array that never started. */
+/* Rows of the history that a task may have: its own, and the parts of its array
+ * that never started. */
 enum { ROWS_MAX = 1000 };
 
 struct finding {

@@ -10,8 +10,8 @@
 #include "libcommon/idset.h"
 #include "libcommon/jobid.h"
 
-/* A number may be that of an array or of one of its tasks; a running job knows
- * itself by the latter. */
+/* The text names a task of an array, or a record by its own id, by which a
+ * running task of an array knows itself. */
 int step_find(const struct daemon *d, const char *text, const struct job **ret,
               struct err *err)
 {
@@ -84,7 +84,8 @@ int op_step(struct daemon *d, struct ask *ask, const struct request_in *in,
 
 /* --- exec ----------------------------------------------------------------- */
 
-/* Operators may end the jobs of their queues, but not act as their owners. */
+/* Check that the peer may run commands in the job. Only its owner and root may:
+ * operators may end jobs of their queues, but not act as the owners. */
 static int check_exec(const struct daemon *d, const struct peer *peer,
                       const struct job *job, const char *text, struct err *err)
 {

@@ -1,6 +1,4 @@
-/*
- * step.h - where a job takes steps
- */
+/* step.h - the socket on which steps of a job are requested */
 #ifndef AISCHEDD_OP_STEP_H
 #define AISCHEDD_OP_STEP_H
 

@@ -16,7 +16,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-enum { STEPS_SPEC = 25 }; /* for a job without dependencies */
+enum { STEPS_SPEC = 25 }; /* steps to check a job without dependencies */
 
 /* All jobs of a submit request, which are checked before the first one is
  * taken. */
@@ -29,7 +29,7 @@ struct batch {
 	size_t script_len, env_len;
 	const char *token;
 	bool test_only;
-	json_t *cron; /* NULL: run it now, once */
+	json_t *cron; /* rule of recurring work; NULL: run once, now */
 	struct cron_rule rule;
 };
 
@@ -221,7 +221,8 @@ static int cron_check(struct daemon *d, const struct peer *peer,
 	                        clock_wall_s(), err);
 }
 
-/* The same submission may already have been answered, and its entry be gone. */
+/* Returns the answer for an entry, which may be gone if the submission is
+ * repeated. */
 static json_t *cron_answer(struct daemon *d, uint64_t id)
 {
 	const struct cron_entry *e = state_cron(d->state, id);
@@ -247,7 +248,8 @@ static int cron_make(struct daemon *d, const struct peer *peer,
 	ask.env = store_blob(d->store, b->env, b->env_len, err);
 	if (ask.script < 0 || ask.env < 0)
 		return -1;
-	spec.hold = SPEC_UNSET; /* of the entry, not of its runs */
+	spec.hold = SPEC_UNSET; /* it is the entry that is paused, not its runs
+	                           held */
 	*ret = state_take_ids(d->state, 1);
 	state_cron_add(d->state, &ask, *ret, now);
 	store_token(d->store, b->token, peer->uid, *ret, 1, now);
@@ -256,7 +258,7 @@ static int cron_make(struct daemon *d, const struct peer *peer,
 	return 0;
 }
 
-/* Takes the batch's arena. */
+/* Plan the batch, but do not submit it. Takes its arena. */
 static int batch_test(struct daemon *d, struct ask *ask,
                       const struct request_in *in, struct batch *b,
                       struct err *err)

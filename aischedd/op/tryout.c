@@ -14,7 +14,7 @@
 
 enum { TRY_INLINE = 500 }; /* plan more rows and nodes on the thread */
 
-/* The first of the list is being tried. */
+/* A request to try jobs. The first one of the list is being served. */
 struct tryout {
 	struct thread_task task;
 	struct tryout *next;
@@ -24,11 +24,11 @@ struct tryout {
 	json_t *body; /* specs borrow from it */
 	struct tryout_ask what;
 	const char *queue;       /* of the first job */
-	bool waited;             /* check again, as much may have changed */
+	bool waited;             /* it had to wait, so check the jobs again */
 	size_t at;               /* the job that is tried */
 	struct state_test *test; /* NULL: none is under way */
-	struct arena *past;      /* the snapshot of the last one, or NULL */
-	int result;              /* of the last one */
+	struct arena *past;      /* the snapshot of the last test, or NULL */
+	int result;              /* of the last test */
 	struct err why;
 	uint64_t steps;
 	json_t *tests;
@@ -67,7 +67,7 @@ static json_t *show(const struct what_if *w, const char *text)
 	    id_list(w->evict, w->nevicts));
 }
 
-/* Begin to try the next job; fails if it may not be submitted any more. */
+/* Begin to try the next job; fails if it may no longer be submitted. */
 static int begin(struct tryout *t, struct err *err)
 {
 	struct daemon *d = t->d;
@@ -92,7 +92,7 @@ static void plan(struct tryout *t)
 	t->steps += steps_so_far - before;
 }
 
-/* Note what was planned; fails if it took too long for more to follow. */
+/* Note what was planned. Fails if it took too long to try more jobs. */
 static int end(struct tryout *t, struct err *err)
 {
 	const char *text;
@@ -138,7 +138,8 @@ static int plan_beside(struct tryout *t, struct err *err)
 	return 1;
 }
 
-/* Try the jobs that are left. Returns 1 if the thread plans one of them now. */
+/* Try the jobs that are left. Returns 1 if the thread plans one of them now, 0
+ * if all have been tried. */
 static int go_on(struct tryout *t, struct err *err)
 {
 	int result;
@@ -158,9 +159,9 @@ static int go_on(struct tryout *t, struct err *err)
 	return 0;
 }
 
-/* Answer the first request, whose result this is, unless the thread still plans
- * for it (1); then go on with the requests that wait, until the thread is
- * needed. */
+/* Answer the first request with this result, then go on with the requests
+ * behind it, until one of them needs the thread. Does nothing if the result is
+ * 1: the thread still plans for the first request. */
 static void next(struct daemon *d, int result, struct err *err)
 {
 	while (result <= 0) {
@@ -202,7 +203,8 @@ static void freed(struct thread_task *task)
 	next(d, t->result < 0 ? t->result : go_on(t, &err), &err);
 }
 
-/* Free the snapshot on the thread as well. */
+/* A job has been planned: note the result, then free the snapshot on the
+ * thread, too. */
 static void planned(struct thread_task *task)
 {
 	struct tryout *t = (struct tryout *)(void *)task;

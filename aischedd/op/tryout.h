@@ -1,8 +1,9 @@
 /*
  * tryout.h - what would become of jobs if they were submitted (--test-only)
  *
- * One after the other is planned, all requests in order. Where much waits,
- * that takes as long as a pass: a thread does it.
+ * Jobs are planned one after the other, and requests in the order in which they
+ * came. If many jobs wait, planning one more takes as long as a pass, so a
+ * thread does it.
  */
 #ifndef AISCHEDD_OP_TRYOUT_H
 #define AISCHEDD_OP_TRYOUT_H
@@ -16,10 +17,11 @@ struct tryout_ask {
 	const struct spec *spec;
 	const uint32_t *queue;
 	size_t n;
-	json_t *next; /* when recurring work would run; NULL: it is none */
+	json_t *next; /* when recurring work would run; NULL: the work does not
+	                 recur */
 };
 
-/* Try them and answer, at once where little waits; takes the arena and next.
+/* Try the jobs and answer, at once if few jobs wait; takes the arena and next.
  * Fails with EMSGSIZE if that would take too long. */
 int daemon_try(struct daemon *d, struct ask *ask, const struct request_in *in,
                const struct tryout_ask *what, struct err *err);

@@ -19,7 +19,8 @@ struct target {
 	const struct target
 	    *same; /* an earlier one with the same name, or NULL */
 	struct ended ended;
-	uint64_t lives; /* the record that has the next task, or 0 */
+	uint64_t lives; /* id of the record with the first task that has not
+	                   ended; 0: not known */
 };
 
 struct waiter {
@@ -53,7 +54,7 @@ static bool is_over(const struct daemon *d, struct target *t)
 
 	steps_add(1);
 	if (t->same)
-		return true; /* they are waited for in order */
+		return true; /* the earlier one comes first */
 	if (!state_array(d->state, t->id.job))
 		return t->id.tasks.n || !state_job(d->state, t->id.job);
 	if (!t->id.tasks.n)
@@ -88,8 +89,8 @@ static void add_answer(struct waiter *w, const struct target *t)
 		                       e->exit_code, "signal", e->signal));
 }
 
-/* Look up in the history how they ended; for a long array, some of its tasks at
- * a time. */
+/* Look up in the history how the jobs ended; for a long array, some of its
+ * tasks at a time. */
 static void make_answer(struct daemon *d, struct waiter *w, uint64_t until)
 {
 	while (w->told < w->n && steps_so_far < until) {
@@ -144,7 +145,8 @@ static int look_for(const struct daemon *d, const struct peer *peer,
 	return -1;
 }
 
-/* Returns whether the waiter has been answered. */
+/* Check a waiter's jobs, and answer it once all have ended, within the steps of
+ * this slice. Returns whether the waiter can be freed. */
 static bool go_on(struct daemon *d, struct waiter *w, uint64_t until)
 {
 	struct err err;
@@ -207,7 +209,8 @@ void daemon_free_waiters(struct daemon *d)
 	d->waiter = NULL;
 }
 
-/* known: targets by a hash of their text. */
+/* Add the job or tasks that the text names. known: targets by a hash of their
+ * texts. */
 static int add_target(struct waiter *w, const char *text, struct map *known,
                       struct err *err)
 {

@@ -6,7 +6,7 @@
 
 #include "aischedd/daemon.h"
 
-/* Answer those whose jobs have ended by now. */
+/* Answer requests whose jobs have all ended by now. */
 void daemon_check_waiters(struct daemon *d);
 void daemon_free_waiters(struct daemon *d);
 
