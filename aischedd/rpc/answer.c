@@ -78,8 +78,8 @@ void answer_flush(struct conn *conn)
 			break;
 		}
 	}
-	/* Trigger the event from the loop, as our caller may be the handler.
-	 * The event also finds connections that are drained by now. */
+	/* Another request may now be read. Do that from the loop, as our caller
+	 * may be the handler. */
 	if (fewer)
 		bufferevent_trigger(conn->bev, EV_READ,
 		                    BEV_TRIG_IGNORE_WATERMARKS |

@@ -7,8 +7,9 @@
 #include "aischedd/rpc/conn.h"
 
 void answer_flush(struct conn *conn);        /* send what is ready */
-void answer_drained(struct conn *conn);      /* when little is left to send */
-void answer_free(struct ask *ask);           /* its frames */
-char *answer_refusal(const struct err *err); /* JSON, on the heap */
+void answer_drained(struct conn *conn);      /* continue the next answer if
+                                                little is left to send */
+void answer_free(struct ask *ask);           /* free the frames of the ask */
+char *answer_refusal(const struct err *err); /* returns JSON on the heap */
 
 #endif

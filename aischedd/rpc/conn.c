@@ -13,7 +13,7 @@
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
-/* Not a valid uid. */
+/* Origin of the web program's connection; not a valid uid. */
 #define WEB_ORIGIN ((uint64_t)-2)
 
 size_t ask_body_len(const struct ask *ask)
@@ -196,7 +196,8 @@ static bool is_awaited(const struct conn *conn)
 	return false;
 }
 
-/* The peer closed its side. It may still listen: report a truncated frame. */
+/* The peer closed its side, or the connection broke. If the peer may still
+ * read, report a frame that was cut short. */
 static void on_event(struct bufferevent *bev, short what, void *arg)
 {
 	struct conn *conn = arg;

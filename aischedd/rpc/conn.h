@@ -44,7 +44,7 @@ TAILQ_HEAD(conn_list, conn);
 struct strangers {
 	struct conn_list list;
 	size_t n;
-	struct map origins; /* connections of each origin */
+	struct map origins; /* number of connections of each origin */
 };
 
 /* Shared by all connections. */

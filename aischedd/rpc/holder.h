@@ -50,7 +50,7 @@ void holder_admit_web(struct conn *conn);
  * allowed. */
 bool holder_may_ask(const struct conn *conn);
 
-/* Call it before the connection is closed. */
+/* Stop counting the connection; call it before that is closed. */
 void holder_remove(struct conn *conn);
 
 /* Close the least needed connection; returns false if all wait for an answer.

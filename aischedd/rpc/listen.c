@@ -25,8 +25,8 @@ static void make_folder(const char *path)
 	free(folder);
 }
 
-/* A daemon that died leaves its socket file behind. A daemon that answers, or
- * is only too busy to, is alive. */
+/* Remove a socket file that a dead daemon left behind. Fails with EADDRINUSE if
+ * a daemon is alive: it answers, or is only too busy to. */
 static int remove_dead(const struct sockaddr_un *addr, struct err *err)
 {
 	int fd = socket(AF_UNIX, FLAGS, 0), code = 0;

@@ -112,7 +112,8 @@ static size_t max_values(const struct ask *ask)
 	return ask->head.raw_len ? LIMIT_VALUES_SUBMIT : LIMIT_VALUES;
 }
 
-/* The body is freed when the handler returns. */
+/* Parse the request and call the handler, or refuse it. The JSON is freed when
+ * the handler returns, unless the handler took a reference. */
 static void hand_to_handler(struct ask *ask, char *body, struct request_in *in)
 {
 	struct conns *all = ask->conn->all;
@@ -131,8 +132,8 @@ static void hand_to_handler(struct ask *ask, char *body, struct request_in *in)
 	json_decref(in->body);
 }
 
-/* A request that waits for its answer keeps about as much as its JSON is
- * long. */
+/* Take the body out of the ask. From now on only the length of its JSON is
+ * charged: about as much as the handler keeps until it answers. */
 static char *take_body_from(struct ask *ask)
 {
 	char *body = ask->body;
@@ -223,7 +224,8 @@ static void hand_over(struct conn *conn)
 		event_active(all->go, EV_TIMEOUT, 0);
 }
 
-/* The reasons to stop reading a frame. */
+/* What the frame being read waits for: nothing, bytes from the peer, or room on
+ * our side. */
 enum wait { WAIT_NOT, WAIT_PEER, WAIT_US };
 
 static int check_head(const struct conn *conn, const struct frame_head *head,
@@ -383,7 +385,7 @@ static enum wait take_frame(struct conn *conn)
 	return wait;
 }
 
-/* Move it to the end of its list: the longest idle comes first. */
+/* Move the connection to the end of its list: the longest idle comes first. */
 static void was_active(struct conn *conn)
 {
 	struct conns *all = conn->all;
@@ -394,8 +396,8 @@ static void was_active(struct conn *conn)
 	TAILQ_INSERT_TAIL(list, conn, of_list);
 }
 
-/* Stop reading while much is unprocessed. (With libevent's own high watermark
- * it would call back without end.) */
+/* Stop reading while much of the input is unprocessed. libevent's own high
+ * watermark would call the read callback over and over. */
 static void set_reading(struct conn *conn)
 {
 	size_t len = evbuffer_get_length(bufferevent_get_input(conn->bev));

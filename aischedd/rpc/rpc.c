@@ -89,8 +89,9 @@ static void on_unpause(evutil_socket_t fd, short what, void *arg)
 	pause_listeners(arg, false);
 }
 
-/* Mostly out of descriptors. Pause listening: the waiting connection would wake
- * the loop at once, for ever. */
+/* accept() failed, mostly for lack of descriptors: close the connection that is
+ * needed least, or stop listening for PAUSE_S. Otherwise the waiting connection
+ * would wake the loop again and again. */
 static void on_accept_error(struct evconnlistener *lev, void *arg)
 {
 	struct listener *listener = arg;
@@ -176,7 +177,8 @@ void rpc_add_web(struct rpc *rpc, int fd)
 	conn_new_web(&rpc->conns, fd);
 }
 
-/* Metrics say nothing about users; the page decides who may read them. */
+/* OP_session begins a session. The web program itself decides who may read
+ * metrics (metrics_access). */
 bool rpc_is_open(enum op op)
 {
 	return op == OP_session || op == OP_metrics;

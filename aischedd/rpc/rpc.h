@@ -124,7 +124,8 @@ struct rpc_limits {
 	int linger_ms;     /* a peer to close when told why it ends */
 	size_t body_bytes; /* of all requests together, without small ones */
 	size_t body_kept;  /* of these, for root and admins only */
-	size_t body_user;  /* of all requests of one user; or one of any size */
+	size_t body_user;  /* of all requests of one user; a single request may
+	                      have more */
 };
 
 void rpc_set_limits(struct rpc *rpc, const struct rpc_limits *limits);

@@ -14,7 +14,8 @@ void attempt_forget_names(struct store *store)
 	}
 }
 
-/* Returns the id of a name; mostly it is the same as for the last attempt. */
+/* Set last->id to the id of a name, which mostly is the same as for the last
+ * attempt. Returns 0, or -1 with *err. */
 static int number_of(struct store *store, struct last_name *last,
                      const char *text, struct err *err)
 {

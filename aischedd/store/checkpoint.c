@@ -9,7 +9,7 @@
 #include "aischedd/store/space.h"
 #include "libcommon/mem.h"
 
-enum { WAL_PAGES = 1000 }; /* longer than this, the log needs a checkpoint */
+enum { WAL_PAGES = 1000 }; /* a log with more pages needs a checkpoint */
 
 struct checkpoints {
 	char *path;
@@ -36,7 +36,8 @@ static void *run(void *arg)
 		}
 		c->due = false;
 		pthread_mutex_unlock(&c->lock);
-		/* Pages that readers block now are moved next time. */
+		/* Pages that readers still need are moved by a later
+		 * checkpoint. */
 		sqlite3_wal_checkpoint_v2(
 		    db.sql, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 		pthread_mutex_lock(&c->lock);

@@ -1,6 +1,6 @@
 /*
- * checkpoint.h - move the log of changes into the database, on a thread with a
- * connection of its own, so that no turn waits for it
+ * checkpoint.h - move SQLite's write-ahead log into the database, on a thread
+ * with a connection of its own, so that no turn waits for it
  */
 #ifndef AISCHEDD_STORE_CHECKPOINT_H
 #define AISCHEDD_STORE_CHECKPOINT_H

@@ -15,7 +15,8 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* The totals count each job once: a requeued job has yet to end. */
+/* Add to the number of ended jobs of a user in a queue. n is negative for ended
+ * jobs that were requeued, so that each job counts once. */
 static int count_jobs(struct store *store, const struct state *state,
                       const struct job *job, int64_t n, struct err *err)
 {

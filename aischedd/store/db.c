@@ -7,7 +7,10 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-enum { OPS = 100 }; /* of SQLite's virtual machine; two are a step */
+enum {
+	OPS = 100
+}; /* operations of SQLite's virtual machine; two count as one
+      step */
 
 static int code_of(sqlite3 *sql)
 {

@@ -48,7 +48,8 @@ int db_corrupt(const char *why, struct err *err);
 
 /* Returns a statement ready for new values. */
 struct stmt db_use(struct db *db, size_t which);
-void db_i64(struct stmt *s, int column, int64_t value);      /* from 1 */
+void db_i64(struct stmt *s, int column, int64_t value);      /* columns count
+                                                                from 1 */
 void db_text(struct stmt *s, int column, const char *value); /* NULL: null */
 void db_blob(struct stmt *s, int column, const void *data, size_t len);
 void db_null(struct stmt *s, int column);
@@ -69,6 +70,7 @@ bool db_is_null(const struct stmt *s, int column);
 
 /* Read columns that may be null; they return the given value then. */
 int64_t db_col_i64(const struct stmt *s, int column, int64_t if_null);
-const char *db_col_text(const struct stmt *s, int column); /* NULL */
+const char *db_col_text(const struct stmt *s, int column); /* NULL if it is
+                                                              null */
 
 #endif

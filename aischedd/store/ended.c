@@ -6,13 +6,14 @@
 #include "libcommon/limits.h"
 
 enum {
-	/* rows of the audit purged for each job that may be */
+	/* audit rows that may be purged for each job that may be */
 	AUDIT_PURGED = 10,
-	TASKS_AT_ONCE = 5000 /* of an array, in one question */
+	TASKS_AT_ONCE = 5000 /* tasks of an array read by one query */
 };
 
-/* A row without a set of tasks is one task; a part of an array that never
- * started has a set. */
+/* Whether a row that was found for a task has it. A row without a set of tasks
+ * is the task's own; one with a set is a part of the array that never
+ * started. */
 static bool row_has_task(const char *tasks, uint32_t task)
 {
 	struct idset set = { 0 };

@@ -36,7 +36,8 @@ static int load_rows(struct store *store, enum sql which, const char *what,
 	return more;
 }
 
-/* Never give out an id twice, whatever the row says. */
+/* Load the next id to give out. It is above all ids in use, whatever the row
+ * says, as no id may be given out twice. */
 static int load_meta(struct store *store, struct state *state, struct err *err)
 {
 	struct stmt s = db_use(&store->db, GET_META);
@@ -207,7 +208,7 @@ static int load_array(struct state *state, const struct stmt *s,
 	return 0;
 }
 
-/* Check what involves more than one column. */
+/* Check what must hold between columns. */
 static int check_job(const struct job *job, const struct stmt *s,
                      struct err *err)
 {

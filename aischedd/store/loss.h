@@ -3,8 +3,8 @@
  *
  * Each commit has a number, kept in the database and, after the commit, in
  * state_dir/commits. A database behind that number is an old copy, has lost its
- * -wal file, or is new in a folder that is not. A power failure may leave the
- * file behind the database, never ahead of it. If the file is lost as well,
+ * -wal file, or was made anew in an old state_dir. A power failure may leave
+ * the file behind the database, never ahead of it. If the file is lost as well,
  * attempts in run/ of jobs with higher ids than the database ever gave out show
  * the loss.
  */

@@ -71,7 +71,7 @@ static const char *const steps[] = {
 	/* How long jobs ran before they were evicted. */
 	"ALTER TABLE job ADD COLUMN served INTEGER DEFAULT 0;",
 	/* Attempts, one for each ended job, without the amounts it held, which
-	 * nobody knows. Acts on jobs, nodes, queues. */
+	 * were not recorded. Acts on jobs, nodes, queues. */
 	"CREATE TABLE name (id INTEGER PRIMARY KEY, text TEXT UNIQUE);"
 	"CREATE TABLE attempt (job INTEGER, attempt INTEGER,"
 	" array_id INTEGER, array_task INTEGER, uid INTEGER, user INTEGER,"
@@ -122,7 +122,7 @@ static const char *const steps[] = {
 	("CREATE TABLE step (job INTEGER, attempt INTEGER, record BLOB,"
 	 " PRIMARY KEY (job, attempt));"),
 	/* Use by hour, day and month (levels 0 to 2); what each attempt held
-	 * when, which of older ones nobody knows. */
+	 * when, which is not known of older ones. */
 	"ALTER TABLE attempt ADD COLUMN cost INTEGER;"
 	"ALTER TABLE attempt ADD COLUMN wait_ms INTEGER;"
 	"ALTER TABLE attempt ADD COLUMN pieces TEXT;"

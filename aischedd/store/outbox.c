@@ -34,7 +34,8 @@ static int put_letter(struct store *store, const struct letter *letter,
 	return db_run(&store->db, &s, err);
 }
 
-/* How many letters a user has in the outbox; many in a row are one user's. */
+/* How many letters a user has in the outbox. Kept for one user, as letters of
+ * the same user often follow each other. */
 struct user_letters {
 	uint32_t uid;
 	int64_t n; /* -1: no user is known */
@@ -55,7 +56,8 @@ static int count_user(struct store *store, uint32_t uid, struct user_letters *u,
 	return 0;
 }
 
-/* One user's letters leave room for those of others. */
+/* Whether the outbox has room for another letter of this user, who may have
+ * only a part of it. */
 static bool has_room(const struct store *store, const struct user_letters *u,
                      int64_t most)
 {

@@ -2,8 +2,8 @@
  * outbox.h - mails that have yet to be sent
  *
  * A mail is written in the commit of the change that it reports, and removed
- * once it was sent. Mails beyond a user's budget for an hour are held: they go
- * out together.
+ * once it was sent. Mails beyond a user's budget for an hour are held, and sent
+ * later as one mail.
  */
 #ifndef AISCHEDD_STORE_OUTBOX_H
 #define AISCHEDD_STORE_OUTBOX_H

@@ -162,7 +162,8 @@ void steps_forget_new(struct store *store);
 /* rollup.c: add what is due of a rollup to its rows. */
 int rollup_put(struct store *store, const struct state *state,
                const struct rollup *r, struct err *err);
-/* Write what is left of long spans, as one text. */
+/* Write the long spans that are not booked yet (struct rollup_lag), as one
+ * text. */
 int rollup_put_lags(struct store *store, const struct changes *changes,
                     struct err *err);
 /* Load that text, after all rollups. Fails with EINVAL. */

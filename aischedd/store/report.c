@@ -125,7 +125,8 @@ static bool same_group(const struct report *r, const struct report_row *row,
 	return true;
 }
 
-/* Returns the first second of the period that a group by time counts. */
+/* Returns the first second of the period that `at` is in, if the report is by
+ * time; else 0. */
 static int64_t period_at(struct report *r, int64_t at)
 {
 	struct report_work *w = r->work;
@@ -142,7 +143,8 @@ static int64_t period_at(struct report *r, int64_t at)
 	return 0;
 }
 
-/* Returns NULL if there are too many. */
+/* Returns the row for a rollup at a time, which is made if it is new; NULL if
+ * there are too many rows. */
 static struct report_row *row_of(struct report *r, const struct rollup *rollup,
                                  int64_t at)
 {
@@ -266,7 +268,8 @@ static int read_waits(struct report *r, enum period level, int64_t from,
 	return more;
 }
 
-/* The largest level whose rows need not be divided for groups by time. */
+/* Returns the largest level of rows (hours, days or months) that each belong to
+ * one period of the report. */
 static enum period most_level(const struct report *r)
 {
 	enum period most = PERIOD_MONTH;

@@ -95,8 +95,8 @@ int report_begin(struct report *r, const struct state *state, const char *path,
 /* Sum up; on any thread. */
 int report_run(struct report *r, struct err *err);
 
-/* Returns the wait that this part of the jobs (in thousandths) did not
- * exceed, give or take 5 %. */
+/* Returns how long this part of the jobs (in thousandths) waited at most, give
+ * or take 5 %. */
 int64_t report_wait(const struct report_row *row, unsigned permille);
 
 void report_fini(struct report *r);

@@ -130,7 +130,7 @@ int rollup_put_lags(struct store *store, const struct changes *changes,
 	return result;
 }
 
-/* Read one; returns false if it is none. */
+/* Read one span; returns false if the text has none. */
 static bool read_lag(const char **text, int64_t *id, struct rollup_lag *ret)
 {
 	int64_t *numbers[3 + RATES] = { id, &ret->from_ms, &ret->to_ms };

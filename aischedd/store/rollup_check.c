@@ -52,7 +52,7 @@ static const char *const texts[NSQL_CHECK] = {
 	    " WHERE key = 'accounting_from') FROM rollup WHERE level = 0",
 	[LAGS] = "SELECT count(*) FROM meta WHERE key = 'rollup_lags'"
 		 " AND value <> ''",
-	/* Rollups of no user are of capacity: no attempt is in them. */
+	/* Rollups without a user are of capacity: no attempt adds to them. */
 	/* Attempts of older schemas have no pieces, and are not in any sum. */
 	[ATTEMPTS] =
 	    "SELECT u.text, coalesce(c.text, ''), q.text, coalesce(k.text, ''),"
@@ -77,7 +77,8 @@ static const char *const texts[NSQL_CHECK] = {
 
 /* --- sums -------------------------------------------------------------- */
 
-/* Periods begin at quarters of an hour. */
+/* Returns an id for a key and the start of a period. Periods begin at quarters
+ * of an hour. */
 static uint64_t id_of(int64_t key, int64_t start)
 {
 	return (uint64_t)key << 34 | (uint64_t)(start / 900);
@@ -273,7 +274,8 @@ static int add_attempts(struct checking *c, struct err *err)
 	return more;
 }
 
-/* Running jobs are booked up to the time of their key. */
+/* Add what a running job has held, up to the time to which its key is
+ * booked. */
 static void add_ledger(struct checking *c, const struct ledger *l)
 {
 	const struct key *key = NULL;
@@ -390,7 +392,7 @@ static int add_rows(struct checking *c, struct map *map, enum period level,
 	return more;
 }
 
-/* Compare a level with the one above. */
+/* Compare the sums of a level with those of the level above. */
 static int check_level(struct checking *c, enum period level, enum period above,
                        struct err *err)
 {

@@ -134,7 +134,8 @@ const char *row_marks(void)
 	return marks.data;
 }
 
-/* The value that null stands for; it is below the bounds of the others. */
+/* Returns the value that null stands for. It is outside of the bounds of
+ * columns that may not be null. */
 static int64_t null_of(const struct job_column *c)
 {
 	return c->kind == TIME   ? NO_TIME

@@ -44,7 +44,8 @@ void space_in_chunks(sqlite3 *sql, const char *path)
 	sqlite3_file_control(sql, "main", SQLITE_FCNTL_CHUNK_SIZE, &chunk);
 }
 
-/* The next checkpoints need at most a few pages more than there are now. */
+/* Let the database grow by a chunk now: the next checkpoints need at most a few
+ * pages more than it has. */
 static void reserve_pages(const struct store *store)
 {
 	struct stat st;

@@ -20,8 +20,9 @@ struct store;
  * each connection that may make a checkpoint. */
 void space_in_chunks(sqlite3 *sql, const char *path);
 
-/* Allocate them, as far as the disk has room. Call it when the store is open,
- * and when there is room again. */
+/* Allocate blocks to the -wal file and pages to the database, as far as the
+ * disk has room. Call it when the store is open, and when there is room
+ * again. */
 void space_reserve(const struct store *store);
 
 /* Make SQLite restart the -wal file, so that the next commits use its allocated

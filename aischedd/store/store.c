@@ -250,7 +250,7 @@ static int check_fields(struct store *store, struct err *err)
 	return result;
 }
 
-/* The id is made with the database; copies have the same. */
+/* Load the id of the database, which is made with it: copies have the same. */
 static int load_id(struct store *store, struct err *err)
 {
 	const char *id = NULL;

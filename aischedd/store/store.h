@@ -75,7 +75,8 @@ bool store_has(struct store *store, uint64_t id);
 struct past_job {
 	struct job job; /* strings are borrowed for the call */
 	const char *user, *queue;
-	const char *place; /* state_placement_format(), or NULL */
+	const char *place; /* where it ran, in the format of
+	                      state_placement_format(), or NULL */
 };
 
 struct history_query {
