@@ -21,27 +21,29 @@ void buf_puts(struct buf *buf, const char *s);
 void buf_printf(struct buf *buf, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Append a decimal number, without printf: a listing of 100,000 rows has
- * many. */
+/* Append a decimal number. This is faster than buf_printf(), which matters in a
+ * listing of 100,000 rows. */
 void buf_i64(struct buf *buf, int64_t value);
 
 /* Append a JSON string with its quotes; bytes that are not UTF-8 become
  * U+FFFD. */
 void buf_json(struct buf *buf, const char *s);
 
-/* Returns a place for at least len more bytes; buf_grew() says how many of them
- * were filled. */
+/* Returns a pointer to free space of at least len bytes at the end of the text.
+ * After filling some of it, call buf_grew() with their number. */
 char *buf_room(struct buf *buf, size_t len);
 void buf_grew(struct buf *buf, size_t len);
 
 void buf_clear(struct buf *buf); /* keeps the memory */
-void buf_free(struct buf *buf);  /* it is empty again */
+void buf_free(struct buf *buf);  /* leaves an empty, usable buffer */
 
-/* Returns the text as a heap string, never NULL; buf is empty again. */
+/* Returns the text, never NULL, which the caller must free(); buf is
+ * empty afterwards. */
 char *buf_take(struct buf *buf);
 
-/* Returns the next line from *at on, without its newline, and moves *at
- * behind it; NULL at the end.  *at may be NULL. */
+/* Returns the line that begins at *at, sets *ret_len to its length without the
+ * newline, and moves *at behind it. Returns NULL at the end of the text, or if
+ * *at is NULL. */
 const char *text_line(const char **at, size_t *ret_len);
 
 #endif

@@ -9,8 +9,8 @@
 
 enum {
 	DEPTH = 64, /* nested parentheses */
-	/* Each level has at most one value pending for | and one for &, and so
-	 * have brackets. */
+	/* Each level of parentheses has at most one operand of | and one of &
+	 * pending, and so have brackets. */
 	STACK = 2 * (DEPTH + 2) + 1
 };
 
@@ -21,10 +21,10 @@ struct parser {
 	int32_t *rule;
 	size_t n, cap;
 	int depth, ncounts;
-	bool bracket; /* inside of [] */
-	bool negated; /* by an odd number of ! around it */
-	bool either;  /* [a|b] was there */
-	bool list;    /* of expressions without counts */
+	bool bracket; /* inside [] */
+	bool negated; /* an odd number of ! applies to the current part */
+	bool either;  /* [a|b] was parsed */
+	bool list;    /* a list of expressions, without counts, is parsed */
 	struct err *err;
 };
 
@@ -46,7 +46,8 @@ static int put(struct parser *x, int32_t token)
 	return 0;
 }
 
-/* Join two parts: by de Morgan's laws if ! is before both. */
+/* Put the operator that joins two parts, which is the other one (de Morgan's
+ * laws) if a ! applies to both. */
 static int put_joined(struct parser *x, bool by_and)
 {
 	return put(x, by_and != x->negated ? CONSTRAINT_AND : CONSTRAINT_OR);
@@ -70,7 +71,7 @@ static int parse_nested(struct parser *x)
 	return 0;
 }
 
-/* Parse "|b" behind "[a". */
+/* Parse "|b" behind "[a"; counts: how many counts came before the brackets. */
 static int parse_alternatives(struct parser *x, int counts)
 {
 	if (x->either)
@@ -103,7 +104,7 @@ static int parse_bracket(struct parser *x)
 	if (*x->p == '|' && x->ncounts == before) {
 		if (parse_alternatives(x, before) < 0)
 			return -1;
-		before--; /* nothing need be counted */
+		before--; /* lets the check for a count in the brackets pass */
 	}
 	x->bracket = false;
 	if (*x->p != ']')
@@ -114,7 +115,7 @@ static int parse_bracket(struct parser *x)
 	return 0;
 }
 
-/* Whether what begins there and has len bytes is an integer. */
+/* Whether the len bytes at s are an integer. */
 static bool is_integer(const char *s, size_t len)
 {
 	char copy[24];
@@ -213,7 +214,7 @@ static int parse_any(struct parser *x)
 	return 0;
 }
 
-/* Parse an expression, or with list several that are separated by commas. */
+/* Parse an expression, or, if list is true, several separated by commas. */
 static int parse(const char *s, bool list, constraint_word_fn *word, void *arg,
                  int32_t *ret, size_t cap, size_t *ret_n, struct err *err)
 {
@@ -312,7 +313,7 @@ bool constraint_holds(const int32_t *rule, size_t n,
 	return !n || stack[0];
 }
 
-/* Returns where the alternative at s ends: at a '|' or the ']'. */
+/* Returns the '|' or ']' that ends the alternative at s. */
 static const char *alternative_end(const char *s)
 {
 	int depth = 0;
@@ -322,7 +323,8 @@ static const char *alternative_end(const char *s)
 	return s;
 }
 
-/* Returns the inside of the brackets that have a choice; NULL: none have. */
+/* Returns what follows the '[' of the brackets that have alternatives, as in
+ * "[a|b]"; NULL if there are none. */
 static const char *choice(const char *s)
 {
 	while ((s = strchr(s, '[')) && *alternative_end(s + 1) != '|')

@@ -30,7 +30,7 @@ static int take_kind(const char **s)
 	return -1;
 }
 
-/* JOB[_TASK][+MINUTES] */
+/* Parse JOB[_TASK][+MINUTES]. */
 static bool take_job(const char **s, struct dep *dep)
 {
 	int64_t n;
@@ -55,7 +55,7 @@ static bool take_job(const char **s, struct dep *dep)
 	return true;
 }
 
-/* The conditions read so far; known: by hash, from 1 on. */
+/* The conditions read so far; known maps the hash of each to its index + 1. */
 struct reading_deps {
 	struct deps *deps;
 	struct map known;
@@ -87,7 +87,7 @@ static void add(struct reading_deps *r, const struct dep *dep)
 	map_set(&r->known, hash, (void *)(uintptr_t)(n + 1));
 }
 
-/* Take KIND:JOB[:JOB]... or singleton. */
+/* Parse KIND:JOB[:JOB]... or singleton. */
 static bool take_condition(const char **s, struct reading_deps *r)
 {
 	int kind = take_kind(s);

@@ -19,12 +19,12 @@ enum dep_kind {
 	DEP_SINGLETON
 };
 
-/* A condition that is not met yet. */
+/* A condition on which a job still waits. */
 struct dep {
 	uint8_t kind;
 	bool never;      /* it can no longer be met */
-	uint32_t task;   /* of the array, or NO_TASK: the whole array */
-	uint64_t job;    /* 0: singleton */
+	uint32_t task;   /* NO_TASK: the job or whole array */
+	uint64_t job;    /* the job it depends on; 0: singleton */
 	int64_t delay_s; /* after:JOB+MINUTES */
 	int64_t at;      /* when the delay ends, or NO_TIME */
 	/* Set by state/life/depend.c: its watch on that job, or NULL. */
@@ -32,14 +32,14 @@ struct dep {
 };
 
 struct deps {
-	bool any;      /* separated by '?': one is enough */
+	bool any;      /* conditions are separated by '?': one is enough */
 	int64_t alarm; /* time of the alarm for the first delay, or NO_TIME */
 	uint32_t n;
 	struct dep dep[];
 };
 
-/* Parse; duplicate conditions are taken once. Owns: the caller, free(). Fails
- * with EINVAL. */
+/* Parse a dependency; duplicate conditions are dropped. The caller must
+ * free(*ret). Fails with EINVAL. */
 int dependency_parse(const char *text, struct deps **ret, struct err *err);
 
 void dependency_format(const struct deps *deps, struct buf *out);

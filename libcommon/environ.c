@@ -24,7 +24,8 @@ static int slurp(pid_t pid, const char *name, size_t max, struct buf *ret)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? ESRCH : errno;
-	/* A single read sees a single program. */
+	/* One read() returns the environment of one program, even if the
+	 * process calls exec meanwhile. */
 	do {
 		n = read(fd, buf_room(ret, READ_BYTES), READ_BYTES);
 		if (n > 0)
@@ -38,11 +39,13 @@ static int slurp(pid_t pid, const char *name, size_t max, struct buf *ret)
 /* The fields of /proc/PID/stat, numbered as in proc(5). */
 enum { STATE = 3, VSIZE = 23, START_CODE = 26, ENV_START = 50, ENV_END = 51 };
 
-/* Whether this is all of its environment. */
+/* Whether env is the whole environment of the process, according to
+ * its /proc/PID/stat. */
 static bool is_whole(const struct buf *env, const struct buf *stat)
 {
 	uint64_t vsize = 0, code = 0, start = 0, end = 0;
-	/* The name in parentheses may contain anything, also parentheses. */
+	/* The second field, the program's name in parentheses, may itself
+	 * contain parentheses. */
 	const char *p = stat->len ? strrchr(stat->data, ')') : NULL;
 
 	p = p ? p + 1 : NULL;
@@ -57,7 +60,7 @@ static bool is_whole(const struct buf *env, const struct buf *stat)
 			sscanf(p, " %" SCNu64, number);
 		p = strchr(p + 1, ' ');
 	}
-	/* Zombies and kernel threads have none. */
+	/* Zombies and kernel threads have no memory, and no environment. */
 	if (!vsize)
 		return true;
 	/* During exec Linux sets the bounds of the code last, after those of
@@ -73,8 +76,8 @@ int environ_read(pid_t pid, struct buf *env)
 
 	if (code || env->len >= MAX_BYTES)
 		return code;
-	/* The program may have been replaced at any instant before: look
-	 * again. */
+	/* The process may have called exec during the read: compare the length
+	 * with what stat says now. */
 	code = slurp(pid, "stat", MAX_BYTES, &stat);
 	whole = is_whole(env, &stat);
 	buf_free(&stat);

@@ -10,7 +10,8 @@
 
 #include <errno.h>
 
-#define EXIT_USAGE 2 /* of every tool: 0 done, 1 refused or failed, 2 usage */
+/* Exit status of every tool for wrong usage; 0: done, 1: refused or failed. */
+#define EXIT_USAGE 2
 
 struct err {
 	int code;       /* an errno value; travels over the wire */

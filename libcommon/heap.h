@@ -7,10 +7,10 @@
  *	NAME_sink(of, n, i, item)  put item at place i or further from it, in
  *	                           a heap of n items
  *
- * OF is the type of of, which stands for the heap.  AT(of, i) is the item at
- * place i, PUT(of, i, item) writes it there, and BEFORE(of, a, b) tells
- * whether item a must be nearer to the root than b; each may be a function or
- * a macro.  Place 0 is the root.
+ * OF is the type of the argument `of`, which identifies the heap to the other
+ * macros. AT(of, i) is the item at place i, PUT(of, i, item) writes it there,
+ * and BEFORE(of, a, b) tells whether item a must be nearer to the root than b;
+ * each may be a function or a macro. Place 0 is the root.
  */
 #ifndef LIBCOMMON_HEAP_H
 #define LIBCOMMON_HEAP_H

@@ -1,8 +1,8 @@
 /*
  * histogram.h - count values in buckets
  *
- * As for Prometheus: buckets are cumulative when they are printed, with a sum
- * and a count.
+ * Histograms for Prometheus: buckets are printed cumulatively, with a sum and a
+ * count of all values.
  */
 #ifndef LIBCOMMON_HISTOGRAM_H
 #define LIBCOMMON_HISTOGRAM_H
@@ -10,19 +10,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HISTOGRAM_MOST = 16 }; /* bounds */
+enum { HISTOGRAM_MOST = 16 }; /* bounds of a histogram, at most */
 
-/* Ascending; 0 ends a list that is shorter than HISTOGRAM_MOST. */
-extern const double histogram_jobs[HISTOGRAM_MOST];  /* s; waits and runs */
-extern const double histogram_steps[HISTOGRAM_MOST]; /* s; of the loop */
+/* Upper bounds of buckets, in seconds, ascending; 0 ends a list that is shorter
+ * than HISTOGRAM_MOST. */
+/* For the times that jobs wait and run. */
+extern const double histogram_jobs[HISTOGRAM_MOST];
+/* For turns of the daemon's loop, and their parts. */
+extern const double histogram_steps[HISTOGRAM_MOST];
 
 struct histogram {
-	uint64_t bucket[HISTOGRAM_MOST + 1]; /* the last: above all bounds */
+	/* The last one used counts values above all bounds. */
+	uint64_t bucket[HISTOGRAM_MOST + 1];
 	uint64_t n;
 	double sum;
 };
 
-/* Count x, which is compared with these bounds. */
+/* Count x in the first bucket whose bound is not below it. */
 void histogram_add(struct histogram *h, const double *bounds, double x);
 
 /* Add everything that `from` has counted with the same bounds. */

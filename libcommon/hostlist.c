@@ -59,7 +59,8 @@ static int take_value(struct expansion *x, const char **p, uint32_t *ret)
 	return 0;
 }
 
-/* Take "7" or "000-127"; the width is that of the first number. */
+/* Parse "7" or "000-127"; *ret_width is the number of digits of the
+ * first number. */
 static int take_range(struct expansion *x, const char **p, uint32_t *ret_lo,
                       uint32_t *ret_hi, int *ret_width)
 {
@@ -120,7 +121,7 @@ static int expand(struct expansion *x, size_t len, const char *p)
 	return 0;
 }
 
-/* Returns the comma after the name, or the end. */
+/* Returns the comma behind the name at p, or the end of the text. */
 static const char *skip_name(const char *p)
 {
 	for (bool inside = false; *p && (inside || *p != ','); p++)
@@ -184,7 +185,8 @@ static int by_stem(const struct host *x, const struct host *y)
 	return order ? order : (x->stem > y->stem) - (x->stem < y->stem);
 }
 
-/* n2 before n10, n10 before n01. */
+/* Sort n2 before n10, and both before n002: by stem, number of
+ * digits, digits. */
 static int by_name(const void *a, const void *b)
 {
 	const struct host *x = a, *y = b;
@@ -195,7 +197,7 @@ static int by_name(const void *a, const void *b)
 	return order ? order : strcmp(x->digits, y->digits);
 }
 
-/* Whether b is the next number after a in a range that began with lo. */
+/* Whether b follows a in a range that begins with lo, with the same padding. */
 static bool follows(const struct host *lo, const struct host *a,
                     const struct host *b)
 {
@@ -204,7 +206,7 @@ static bool follows(const struct host *lo, const struct host *a,
 	        (b->width > lo->width && *b->digits != '0'));
 }
 
-/* Append hosts of one stem: a name, or stem[ranges]. */
+/* Append n hosts of one stem, as a name or as STEM[RANGES]. */
 static void put_group(struct buf *out, const struct host *host, size_t n)
 {
 	buf_add(out, host->name, host->stem);
@@ -242,7 +244,8 @@ void hostlist_format(const char *const *name, size_t n, struct buf *out)
 
 	for (size_t i = 0, end; i < nhosts; i = end) {
 		end = i + 1;
-		/* A name without digits stands alone. */
+		/* A name without digits at its end shares brackets with
+		 * no other. */
 		while (host[i].width && end < nhosts &&
 		       !by_stem(&host[i], &host[end]))
 			end++;

@@ -11,17 +11,20 @@
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
 
-/* Names in the order written; owns: the caller, hostlist_free(). */
+/* Names in the order in which they were written. */
 struct hostlist {
 	char **name;
 	size_t n, cap;
 };
 
-/* Fails with EINVAL and the place, or with ERANGE over LIMIT_HOSTS. */
+/* Parse and expand a list; the caller must hostlist_free(ret). Fails with
+ * EINVAL, and the position in the text, or with ERANGE if there are more than
+ * LIMIT_HOSTS names. */
 int hostlist_parse(struct hostlist *ret, const char *s, struct err *err);
 void hostlist_free(struct hostlist *list);
 
-/* Append the shortest usual form: sorted, numbers gathered, no duplicates. */
+/* Append the list in its short form: sorted, without duplicates, with names
+ * that differ only in their last number as one name with brackets. */
 void hostlist_format(const char *const *name, size_t n, struct buf *out);
 
 #endif

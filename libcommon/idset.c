@@ -50,8 +50,8 @@ static void insert(struct idset *set, size_t i, struct idrange r)
 	set->n++;
 }
 
-/* Remove range i. Arrays start in ascending order, so ranges mostly go from the
- * front: only advance over those. */
+/* Remove range i. Tasks of an array start in ascending order, so mostly the
+ * first range is removed: this only moves the pointer to it. */
 static void drop(struct idset *set, size_t i)
 {
 	set->n--;
@@ -67,8 +67,9 @@ static void drop(struct idset *set, size_t i)
 		idset_free(set);
 }
 
-/* Merge ranges i and i + 1 if they form one progression. Two single ids always
- * do, unless the upper one continues better with what follows. */
+/* Merge ranges i and i + 1 if together they form one range with a constant
+ * step. Two single ids always do. If i has two ids, and the upper one is nearer
+ * to the range behind, move it there. */
 static void join(struct idset *set, size_t i)
 {
 	struct idrange *a, *b;
@@ -100,8 +101,8 @@ static void append(struct idset *set, struct idrange r)
 		join(set, set->n - 2);
 }
 
-/* Take the digits at *s, at most LIMIT_ARRAY, which is too much already.
- * Returns false if there are none. */
+/* Parse the digits at *s; a value above LIMIT_ARRAY only tells that it is too
+ * large, as further digits are skipped. Returns false if there are none. */
 static bool take_number(const char **s, uint32_t *ret)
 {
 	const char *p = *s;
@@ -117,7 +118,7 @@ static bool take_number(const char **s, uint32_t *ret)
 	return true;
 }
 
-/* Take 7, 0-99 or 0-99:2. */
+/* Parse 7, 0-99 or 0-99:2. */
 static bool take_range(const char **s, struct idrange *ret)
 {
 	uint32_t lo, hi, step = 1;
@@ -146,7 +147,7 @@ static int by_lo(const void *a, const void *b)
 	return (x->lo > y->lo) - (x->lo < y->lo);
 }
 
-/* Gather all ids up to max of any ranges, which may overlap. */
+/* Add the ids of all ranges in terms, which may overlap; max is the largest. */
 static void gather_each(struct idset *set, const struct idset *terms,
                         uint32_t max)
 {
@@ -165,8 +166,9 @@ static void gather_each(struct idset *set, const struct idset *terms,
 	steps_add(max / 8);
 }
 
-/* Gather in one pass, as long as overlapping ranges have no steps. Returns
- * false if they overlap and together name more ids than an array may have. */
+/* Add the ids of all ranges in terms. One pass is enough unless ranges overlap
+ * of which one has a step above 1. Returns false if there are such ranges and
+ * all ranges together name more ids than an array may have. */
 static bool gather(struct idset *set, struct idset *terms)
 {
 	uint32_t max = 0;
@@ -353,7 +355,7 @@ bool idset_del(struct idset *set, uint32_t id)
 	return true;
 }
 
-/* Append the part of r from lo up to before id. */
+/* Append the members of r from lo up to, but without, id. */
 static void append_before(struct idset *set, const struct idrange *r,
                           int64_t lo, int64_t id)
 {
@@ -362,9 +364,9 @@ static void append_before(struct idset *set, const struct idrange *r,
 		       range_of((uint32_t)lo, (uint32_t)id - r->step, r->step));
 }
 
-/* Divide the members of r into those that `which` has, and the rest. Advance
- * from each member of one set to the next that the other may have, so the work
- * is that of the smaller set. */
+/* Divide the members of r into those that `which` has and the rest. The loop
+ * goes from a possible common member to the next, so it takes as many rounds as
+ * the smaller set has members. */
 static void divide(const struct idrange *r, const struct idset *which,
                    struct idset *taken, struct idset *rest)
 {
@@ -388,7 +390,7 @@ static void divide(const struct idrange *r, const struct idset *which,
 		lo = id;
 	}
 	append_before(rest, r, lo, (int64_t)r->hi + r->step);
-	steps_add(n / 4); /* of some 25 ns each */
+	steps_add(n / 4); /* each takes some 25 ns */
 }
 
 void idset_take(struct idset *set, const struct idset *which, struct idset *ret)
@@ -403,7 +405,8 @@ void idset_take(struct idset *set, const struct idset *which, struct idset *ret)
 	*set = rest;
 }
 
-/* Returns the first member of r not below id; above hi if there is none. */
+/* Returns the first member of r that is not below id; a number above r->hi if
+ * there is none. */
 static int64_t range_from(const struct idrange *r, int64_t id)
 {
 	return id <= r->lo
@@ -469,7 +472,7 @@ void idset_format(const struct idset *set, struct buf *out)
 		buf_i64(out, r->lo);
 		if (r->lo == r->hi)
 			continue;
-		/* Do not write two ids far apart as a range with a step. */
+		/* Write two ids that are far apart as "3,9", not as "3-9:6". */
 		if (r->step > 1 && r->hi - r->lo == r->step)
 			buf_addc(out, ',');
 		else

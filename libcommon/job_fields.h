@@ -1,14 +1,14 @@
 /*
  * job_fields.h - the fields of jobs in listings
  *
- * Names on the wire, as `aiq --json` shows them. The daemon writes them
- * (aischedd/read/listing_job.c); aiq asks for them, for its columns and for one
- * job in words.
+ * The names are those of the protocol, and of `aiq --json`. The daemon writes
+ * the fields (aischedd/read/listing_job.c); aiq requests them for its columns,
+ * and for `aiq JOB`, which describes one job.
  */
 #ifndef LIBCOMMON_JOB_FIELDS_H
 #define LIBCOMMON_JOB_FIELDS_H
 
-/* X(name, usual in JSON, shown in the words on one job) */
+/* X(name, whether `aiq --json` shows it by default, whether `aiq JOB` does) */
 #define JOB_FIELDS(X)                    \
 	X(job_id, true, true)            \
 	X(array_job_id, true, true)      \

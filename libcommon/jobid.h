@@ -9,14 +9,16 @@
 #include "libcommon/err.h"
 #include "libcommon/idset.h"
 
-#define NO_TASK UINT32_MAX /* instead of a task: no array, or all of it */
+/* In place of a task: the job is no array, or all its tasks are meant. */
+#define NO_TASK UINT32_MAX
 
 struct jobid {
 	uint64_t job;       /* > 0 */
-	struct idset tasks; /* empty: the job, or its whole array */
+	struct idset tasks; /* empty: the job, which may be a whole array */
 };
 
-/* Owns: idset_free(&ret->tasks).  Fails with EINVAL or ERANGE. */
+/* Parse a job id; the caller must idset_free(&ret->tasks). Fails with EINVAL
+ * or ERANGE. */
 int jobid_parse(struct jobid *ret, const char *s, struct err *err);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * limits.h - bounds of everything that a peer can make us hold
+ * limits.h - bounds of everything that a peer can make the daemon hold
  *
- * Each is covered by a test. If the configuration can set one, the value here
- * is its default or its ceiling, as the comment says.
+ * Each bound has a test. If a bound can be configured, the value here is the
+ * default or the ceiling of the key, as its comment says.
  */
 #ifndef LIBCOMMON_LIMITS_H
 #define LIBCOMMON_LIMITS_H
@@ -19,21 +19,21 @@ enum {
 	LIMIT_IDS = 10000,      /* job ids named by one request */
 	LIMIT_CRED = 4096,      /* bytes of a MUNGE credential */
 	LIMIT_JSON = 8 << 20,   /* bytes of JSON in one frame */
-	LIMIT_RAW = 64 << 20,   /* bytes beside the JSON (ceiling) */
+	LIMIT_RAW = 64 << 20,   /* bytes of a frame behind its JSON (ceiling) */
 	LIMIT_SCRIPT = 4 << 20, /* bytes of a script (default) */
-	LIMIT_SCRIPT_MAX = 32 << 20, /* (ceiling of max_script_size) */
+	LIMIT_SCRIPT_MAX = 32 << 20, /* ceiling of max_script_size */
 	LIMIT_ENV = 2 << 20,         /* bytes of an environment */
-	LIMIT_BARE = 256,            /* bytes of a request without credential */
+	LIMIT_BARE = 256, /* bytes of a request without a credential */
 	/* JSON values in a request; a list counts as four */
 	LIMIT_VALUES = 65536,
 	LIMIT_VALUES_SUBMIT = 1 << 18, /* of a request that submits jobs */
 	LIMIT_CONNS = 1024,            /* connections of users at a time */
 	LIMIT_CONNS_USER = 256,        /* connections of one user */
-	LIMIT_ASKS_USER = 256, /* requests of one user in flight, beyond one for
-	                          each connection */
+	LIMIT_ASKS_USER = 256, /* requests of one user being processed, besides
+	                          one for each connection */
 	LIMIT_CONNS_KEPT = 64, /* connections kept for root and admins */
-	LIMIT_STRANGERS = 256, /* connections of peers not known yet, on Unix
-	                          sockets, and as many over TCP */
+	LIMIT_STRANGERS = 256, /* connections of peers not authenticated yet,
+	                          on Unix sockets, and as many over TCP */
 	LIMIT_NODES = 65536,
 	LIMIT_GPUS = 64,    /* on one node */
 	LIMIT_CPUS = 65535, /* on one node */

@@ -16,15 +16,16 @@
 #include "libcommon/clock.h"
 
 enum {
-	LINE = 4096, /* longer lines are cut; a pipe takes this much at once */
+	LINE = 4096, /* longer lines are cut; writes of up to this size to a
+	                pipe are atomic */
 	REPEAT_S = 60
 };
 
-/* Set before there are threads. */
+/* Set before other threads are started. */
 static enum log_level least_level = LOG_INFO_;
 static bool to_journal;
 
-/* A log file keeps this number when it is reopened. */
+/* Does not change when a log file is reopened. */
 static _Atomic int log_fd = STDERR_FILENO;
 
 static const char *const level_name[] = { "err", "warning", "notice", "info",
@@ -53,7 +54,8 @@ void log_init(enum log_level least)
 
 int log_open(const char *path, struct err *err)
 {
-	/* A named pipe that nobody reads fails instead of blocking. */
+	/* With O_NONBLOCK, opening a named pipe that nobody reads fails instead
+	 * of blocking. */
 	int fd = open(path,
 	              O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY |
 	                  O_NONBLOCK,
@@ -66,8 +68,8 @@ int log_open(const char *path, struct err *err)
 		log_fd = fd;
 		return 0;
 	}
-	/* Other threads are writing meanwhile: dup3() never leaves the number
-	 * closed. */
+	/* Other threads may be writing: dup3() replaces the file without
+	 * closing the descriptor in between. */
 	dup3(fd, log_fd, O_CLOEXEC);
 	close(fd);
 	return 0;
@@ -109,8 +111,8 @@ __attribute__((format(printf, 2, 0))) static void log_line(enum log_level level,
 		if ((unsigned char)line[i] < ' ' || line[i] == 127)
 			line[i] = '?';
 	line[len++] = '\n';
-	/* A single write, so that lines of several threads do not mix. If it
-	 * fails, nobody can be told. */
+	/* Use one write(), so that lines of several threads do not mix. If it
+	 * fails, there is nowhere to report that. */
 	(void)!write(log_fd, line, len);
 	errno = saved;
 }

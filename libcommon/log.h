@@ -2,8 +2,9 @@
  * log.h - one line per event, on stderr or in a file: verb noun key=value
  *
  * Levels: err: an admin must act; warning: the daemon coped (say how); notice:
- * a state changed; info; debug. Under systemd (JOURNAL_STREAM) lines begin with
- * its priority prefix, else with the local time. Thread safe.
+ * a state changed; info; debug. If stderr goes to systemd's journal
+ * (JOURNAL_STREAM), lines begin with the priority as <N>, else with the local
+ * time. Thread safe.
  */
 #ifndef LIBCOMMON_LOG_H
 #define LIBCOMMON_LOG_H
@@ -18,9 +19,10 @@ enum log_level { LOG_ERR_, LOG_WARNING_, LOG_NOTICE_, LOG_INFO_, LOG_DEBUG_ };
 void log_init(enum log_level least);
 
 /*
- * Append to the file at path from now on; if it is already open, close it and
- * open it by its name again. Only one thread may call this. Fails with an errno
- * of open(2); lines then go where they went before.
+ * Write log lines to the end of the file at path from now on. If a log file is
+ * already open, it is closed; so this reopens a log that was rotated. Only one
+ * thread may call this. Fails with an errno value of open(2); lines then go
+ * where they went before.
  */
 int log_open(const char *path, struct err *err);
 
@@ -30,8 +32,9 @@ void log_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Returns true at most once a minute for each caller, which has a struct of its
- * own; *ret_skipped is how often it has returned false since. */
+/* Returns true at most once a minute for each struct log_limit, of which each
+ * kind of message has its own. *ret_skipped is then how often the function
+ * returned false since it last returned true. */
 struct log_limit {
 	int64_t last;
 	unsigned skipped;

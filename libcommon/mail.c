@@ -12,8 +12,8 @@ enum {
 	LOCAL_MAX = 64, /* RFC 5321, 4.5.3.1 */
 	DOMAIN_MAX_LEN = 253,
 	LABEL_MAX = 63,
-	WORD_BYTES = 45, /* of an encoded word: 60 letters */
-	HEADER_MAX = 500 /* bytes of a text */
+	WORD_BYTES = 45, /* bytes of an encoded word, 60 letters when encoded */
+	HEADER_MAX = 500 /* bytes of a header's text; more are cut off */
 };
 
 static const char *const names[MAIL_NTYPES] = {
@@ -27,7 +27,7 @@ const char *mail_type_name(enum mail_type type)
 	return names[type];
 }
 
-/* Words that stand for several types, or for none. */
+/* Names that stand for several types, or for none. */
 static const struct {
 	const char *name;
 	int64_t types;
@@ -36,10 +36,10 @@ static const struct {
 	{ "ALL", MAIL_BIT(MAIL_BEGIN) | MAIL_BIT(MAIL_END) |
 	             MAIL_BIT(MAIL_FAIL) | MAIL_BIT(MAIL_REQUEUE) |
 	             MAIL_BIT(MAIL_INVALID_DEPEND) },
-	{ "STAGE_OUT", 0 }, /* Slurm's, of burst buffers */
+	{ "STAGE_OUT", 0 }, /* Slurm's, for burst buffers: no mail */
 };
 
-/* Returns -1 if there is no such word. */
+/* Returns the bits of a type or of one of these words, or -1. */
 static int64_t word_parse(const char *s, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -92,8 +92,8 @@ void mail_types_format(int64_t types, struct buf *out)
 
 /* --- addresses ---------------------------------------------------------- */
 
-/* Atoms with dots between them, as in RFC 5321; none may begin with '-', lest
- * programs take it for an option. */
+/* Whether this is atoms with dots between them (RFC 5321). The first must not
+ * begin with '-', or programs would take it for an option. */
 static bool is_local_part(const char *s, size_t len)
 {
 	if (!len || len > LOCAL_MAX || *s == '-')
@@ -179,8 +179,8 @@ static void put_base64(struct buf *out, const unsigned char *s, size_t len)
 	}
 }
 
-/* Returns how many bytes go into one word, which must not end inside a letter.
- */
+/* Returns how many bytes of s go into one encoded word; a UTF-8 sequence is
+ * not divided. */
 static size_t word_len(const char *s, size_t len)
 {
 	size_t n = len < WORD_BYTES ? len : WORD_BYTES;

@@ -9,8 +9,8 @@
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
 
-/* X(symbol, name): each is a bit; the bits are in databases, so new ones go to
- * the end. */
+/* X(symbol, name): each type is a bit of a number that is stored in the
+ * database, so append new ones. */
 #define MAIL_TYPES(X)                       \
 	X(BEGIN, "BEGIN")                   \
 	X(END, "END")                       \
@@ -36,21 +36,22 @@ enum mail_type {
 
 const char *mail_type_name(enum mail_type type);
 
-/* Parse "END,FAIL", "ALL" or "NONE", in capitals or not, into bits. */
+/* Parse "END,FAIL", "ALL" or "NONE", in any case, into bits. */
 int mail_types_parse(const char *s, int64_t *ret, struct err *err);
 
-/* Append them as such a list; nothing if there are none. */
+/* Append the types as such a list, or nothing if there are none. */
 void mail_types_format(int64_t types, struct buf *out);
 
-/* Check the address of one recipient: NAME@DOMAIN, or NAME of a local user.
- * Names are atoms with dots; no quotes, no lists. */
+/* Check the address of one recipient: NAME@DOMAIN, or the NAME of a local
+ * user. A name consists of atoms and dots (RFC 5321); quotes and lists
+ * are refused. */
 int mail_check_address(const char *s, struct err *err);
 
-/* Returns the domain of a checked address, or NULL. */
+/* Returns the domain of a checked address; NULL if it names a local user. */
 const char *mail_domain(const char *address);
 
-/* Append a header, encoded (RFC 2047) and folded unless its text is plain
- * ASCII, so that no text of a user can begin another header. */
+/* Append a header. Unless the text is plain ASCII, it is encoded (RFC 2047) and
+ * folded; so a user's text cannot begin another header. */
 void mail_put_header(struct buf *out, const char *name, const char *text);
 
 #endif

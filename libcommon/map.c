@@ -13,7 +13,8 @@ static uint64_t mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* Returns the slot of key, or the empty one where it belongs. */
+/* Returns the index of the slot that has the key, or of the empty slot where it
+ * would be inserted. */
 static size_t seek(const struct map *map, uint64_t key)
 {
 	size_t mask = map->cap - 1, i = mix(key) & mask;
@@ -87,7 +88,8 @@ void *map_del(struct map *map, uint64_t key)
 	for (i = (hole + 1) & mask; map->slot[i].value; i = (i + 1) & mask) {
 		size_t home = mix(map->slot[i].key) & mask;
 
-		/* Move it back unless its home is behind the hole. */
+		/* Move the entry into the hole, unless the slot that its key
+		 * hashes to is behind the hole: it would not be found there. */
 		if (((i - home) & mask) >= ((i - hole) & mask)) {
 			map->slot[hole] = map->slot[i];
 			hole = i;

@@ -119,7 +119,8 @@ static void chunk_add(struct arena *arena, struct chunk *c, size_t size)
 	arena->chunk = c;
 }
 
-/* Add a chunk without room behind the one in use, if any. */
+/* Add a full chunk to the list behind the head, if there is one: small blocks
+ * are allocated from the chunk at the head. */
 static void add_full(struct arena *arena, struct chunk *c)
 {
 	struct chunk **at = arena->chunk ? &arena->chunk->next : &arena->chunk;
@@ -128,7 +129,8 @@ static void add_full(struct arena *arena, struct chunk *c)
 	*at = c;
 }
 
-/* calloc() maps large chunks lazily: pages are made when used. */
+/* Give a block a chunk of its own. If it is zeroed, calloc() gets its pages
+ * from the kernel, which provides each one when it is first touched. */
 static void *alloc_large(struct arena *arena, size_t bytes, bool zeroed)
 {
 	struct chunk *c = zeroed ? xcalloc(1, sizeof(*c) + bytes)

@@ -1,9 +1,10 @@
 /*
  * mem.h - allocation that does not fail, and arenas
  *
- * If memory runs out, the process ends with one line: everything that a peer
- * can make us allocate is bounded before. An arena holds what lives and dies
- * together: one scheduling pass, one request.
+ * If memory runs out, these functions write one line to stderr and abort the
+ * process. Limits on requests (limits.h) keep a peer from causing this. An
+ * arena holds allocations that are freed together, such as those of one
+ * scheduling pass or one request.
  */
 #ifndef LIBCOMMON_MEM_H
 #define LIBCOMMON_MEM_H
@@ -14,10 +15,11 @@
 
 void *xmalloc(size_t size);
 void *xcalloc(size_t n, size_t size);
-void *xrealloc(void *p, size_t n, size_t size); /* checks n * size */
+/* Resizes to n * size bytes; aborts if that overflows. */
+void *xrealloc(void *p, size_t n, size_t size);
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
-/* Replace *text with a copy of to, or with NULL. */
+/* Free *text and set it to a copy of `to`, or to NULL if `to` is NULL. */
 void text_set(char **text, const char *to);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -39,12 +41,13 @@ void *arena_alloc_raw(struct arena *arena, size_t n, size_t size);
 char *arena_strdup(struct arena *arena, const char *s);
 size_t arena_used(const struct arena *arena); /* bytes handed out */
 
-/* Let all blocks belong to another arena, and free this one; NULL is allowed.
- */
+/* Move all blocks of `from` into `to`, without copying them, and free `from`.
+ * `from` may be NULL. */
 void arena_join(struct arena *to, struct arena *from);
 
-/* Let the block belong to another arena: a large one stays where it is, a small
- * one is copied. Returns where it is; `size` bytes were allocated. */
+/* Move block p, of `size` bytes, from one arena into another: a large
+ * block keeps its address, a small one is copied. Returns the address of
+ * the block. */
 void *arena_move(struct arena *to, struct arena *from, void *p, size_t size);
 
 #define arena_array(arena, type, n) \

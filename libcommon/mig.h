@@ -1,10 +1,11 @@
 /*
  * mig.h - partitions of GPUs: which profiles a model has, and where each fits
  *
- * A GPU has units, its slices of memory. A partition is a profile and the unit
- * at which it starts; it takes as many units as its profile has, and each
- * profile may start only at some of them. So it depends on the partitions that
- * are there, and not only on how many units are free, what else fits.
+ * A unit is one of the memory slices of a GPU. A partition is a profile and the
+ * unit at which it starts; it occupies as many consecutive units as its profile
+ * has. Each profile may start only at certain units, so whether another
+ * partition fits depends on where the present ones are, not only on how many
+ * units are free.
  */
 #ifndef LIBCOMMON_MIG_H
 #define LIBCOMMON_MIG_H
@@ -29,27 +30,29 @@ enum mig_model {
 	    MIG_NMODELS
 };
 
-enum { MIG_UNITS = 8 }; /* at most */
+enum { MIG_UNITS = 8 }; /* of any model, at most */
 
 struct mig_profile {
 	const char *name;
-	uint8_t units;  /* that it takes */
-	uint8_t starts; /* bit i: it may start at unit i */
-	uint8_t all;    /* units of its models */
+	uint8_t units;  /* that a partition occupies */
+	uint8_t starts; /* bit i: a partition may start at unit i */
+	uint8_t all;    /* units of a whole GPU of its models */
 	uint8_t models; /* bit i: enum mig_model i has it */
 };
 
-/* mig_profile[0] is none; then all of them. */
+/* Entry 0 is "none"; the profiles of all models follow. */
 extern const struct mig_profile mig_profile[];
-uint8_t mig_nprofiles(void);                 /* with none */
+uint8_t mig_nprofiles(void);                 /* counts "none", too */
 extern const char *const mig_profile_name[]; /* ends with NULL */
 extern const char *const mig_model_name[];   /* likewise */
 
-/* Returns the number of a profile or of a model, or 0. */
+/* Returns the index of the profile or model of this name; 0 if there is none,
+ * or name is NULL. */
 uint8_t mig_find(const char *name);
 uint8_t mig_find_model(const char *name);
 
-/* Whether a GPU type is the name of a profile, known or not: 3g.40gb. */
+/* Whether a GPU type looks like the name of a profile, as "3g.40gb" does; the
+ * profile need not be in mig_profile. */
 bool mig_is_name(const char *type);
 
 static inline bool mig_has(uint8_t model, uint8_t profile)
@@ -59,25 +62,27 @@ static inline bool mig_has(uint8_t model, uint8_t profile)
 
 uint8_t mig_units(uint8_t model);
 
-/* Whether GPUs of the model can have about this much memory, in MiB. */
+/* Whether this much memory, in MiB, is within 10 % of the model's. */
 bool mig_is_of_size(uint8_t model, int64_t mib);
 
-/* The units of a partition. */
+/* Returns the units that a partition occupies; bit i: unit i. */
 static inline uint8_t mig_mask(uint8_t profile, uint32_t start)
 {
 	return (uint8_t)(((1u << mig_profile[profile].units) - 1) << start);
 }
 
-/* The part of a GPU that a partition is, in thousandths. */
+/* Returns how much of a GPU a partition of this profile is, in thousandths. */
 static inline int64_t mig_milli(uint8_t profile)
 {
 	return 1000 * mig_profile[profile].units / mig_profile[profile].all;
 }
 
-/* The starts at which a partition fits beside the units in use; bit i: i. */
+/* Returns the units at which a partition could start without touching those in
+ * `used`. Bit i of either mask is unit i. */
 uint8_t mig_free_starts(uint8_t profile, uint8_t used);
 
-/* Append the names of all profiles of the models with these bits. */
+/* Append the names, separated by commas, of all profiles that one of these
+ * models has; bit i: enum mig_model i. */
 struct buf;
 void mig_put_profiles(struct buf *out, unsigned models);
 

@@ -1,15 +1,16 @@
 /*
  * names.h - the closed lists that users see: job states and reasons
  *
- * Each list is one X-macro; enum, names and the man-page check come from it.
- * The numbers are stored in the database: append, never reorder.
+ * Each list is one X-macro, which makes the enum and the table of names; a test
+ * checks the man pages against it. The numbers are stored in the database:
+ * append, never reorder.
  */
 #ifndef LIBCOMMON_NAMES_H
 #define LIBCOMMON_NAMES_H
 
 #include <stdbool.h>
 
-/* X(symbol, squeue's two letters, final?) */
+/* X(symbol, letters as squeue shows them, whether the state is final) */
 #define JOB_STATES(X)              \
 	X(PENDING, "PD", 0)        \
 	X(CONFIGURING, "CF", 0)    \
@@ -26,11 +27,11 @@
 	X(DEADLINE, "DL", 1)       \
 	X(BOOT_FAIL, "BF", 1)
 
-/* X(scope): the processes of a job that a signal is for. */
-#define SIGNAL_SCOPES(X)                                              \
-	X(job)    /* processes of its steps, or all if it has none */ \
-	X(script) /* the script's own process */                      \
-	X(steps)  /* processes of its steps, or nobody */             \
+/* X(scope): which processes of a job get a signal. */
+#define SIGNAL_SCOPES(X)                                                      \
+	X(job) /* processes of its steps; all processes if it has no steps */ \
+	X(script) /* the script's own process */                              \
+	X(steps)  /* processes of its steps; none if it has no steps */       \
 	X(all)
 
 enum signal_scope {
@@ -41,7 +42,8 @@ enum signal_scope {
 };
 
 const char *signal_scope_name(enum signal_scope scope);
-int signal_scope_parse(const char *s); /* -1: there is none */
+/* Returns -1 if there is no such scope. */
+int signal_scope_parse(const char *s);
 
 enum job_state {
 #define X(sym, letters, final) JOB_##sym,
@@ -53,18 +55,20 @@ enum job_state {
 /* The thing that a job with this reason waits for; passes treat it
  * accordingly. */
 enum reason_kind {
-	REASON_ENDED,   /* nothing: it has ended, or its whole row starts */
+	REASON_ENDED, /* nothing: the job has ended, or will start with all jobs
+	                 of its row */
 	REASON_UNASKED, /* the next pass */
 	REASON_ROOM,    /* the end of other jobs: too little is free */
 	REASON_PLACE, /* the end or move of other jobs: enough is free elsewhere
 	               */
-	REASON_DOMAIN, /* likewise, in one domain of the topology */
+	REASON_DOMAIN, /* likewise, but within one domain of the topology */
 	REASON_TURN,   /* the start of jobs ahead of it */
 	REASON_LIMIT,  /* the end of jobs that count towards the same limit */
 	REASON_DOWN, /* the return of its nodes or their runner, or the end of a
 	                delay */
-	REASON_OWN,  /* something that no other job could take */
-	REASON_NEVER /* larger nodes or limits: it is refused when submitted */
+	REASON_OWN, /* something that does not depend on what other jobs hold */
+	REASON_NEVER /* larger nodes or limits: such a job is refused when
+	                submitted */
 };
 
 /* X(symbol, kind, what `aiq JOB` and the man page say about it) */

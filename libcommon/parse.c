@@ -27,8 +27,9 @@ bool take_number(const char **s, int64_t max, int64_t *ret)
 	return true;
 }
 
-/* Take ".5" as 500 of scale 1000; digits below the scale are dropped, which
- * *ret_dropped tells. If *s has no fraction, it is 0. */
+/* Parse a fraction such as ".5", which is 500 if scale is 1000; 0 if *s has no
+ * fraction. Digits below the scale are dropped, and *ret_dropped says so.
+ * Returns false if no digit follows the dot. */
 static bool take_fraction(const char **s, int64_t scale, int64_t *ret,
                           bool *ret_dropped)
 {
@@ -50,7 +51,8 @@ static bool take_fraction(const char **s, int64_t scale, int64_t *ret,
 	return true;
 }
 
-/* Returns the shift of a size's letter; 0 is bytes, -1 no such letter. */
+/* Returns the power of two that the letter of a size stands for, 0 for bytes;
+ * -1 if there is no such letter. */
 static int size_shift(char c)
 {
 	switch (c) {
@@ -94,7 +96,7 @@ int parse_bytes(const char *s, char unit, int64_t *ret, struct err *err)
 		p++;
 	if (*p || whole >= INT64_MAX >> shift)
 		goto bad;
-	/* Round up: all that is requested must be there. */
+	/* Round up, so that no less than what was requested is provided. */
 	part = ((part << shift) + scale - 1) / scale;
 	*ret = (whole << shift) + part;
 	return 0;

@@ -8,7 +8,7 @@
 
 enum { MINUTE = 60, HOUR = 3600, DAY = 86400, WEEK = 7 * DAY };
 
-/* min, min:sec, h:m:s, or with days d-h, d-h:m, d-h:m:s */
+/* Parse min, min:sec, h:m:s, d-h, d-h:m or d-h:m:s. */
 static bool duration_of_fields(const char *s, int64_t *ret)
 {
 	int64_t days = 0, field[3], total;
@@ -49,7 +49,7 @@ static int unit_seconds(char c)
 	return 0;
 }
 
-/* 90s, 1h30m */
+/* Parse one or more numbers with units: 90s, 1h30m. */
 static bool duration_of_units(const char *s, int64_t *ret)
 {
 	int64_t n, total = 0;
@@ -82,7 +82,7 @@ int parse_duration(const char *s, int64_t *ret, struct err *err)
 	return 0;
 }
 
-/* Take min_digits to max_digits digits, a value of at most max. */
+/* Parse a number of min_digits to max_digits digits that is at most max. */
 static bool take_field(const char **s, int min_digits, int max_digits, int max,
                        int *ret)
 {
@@ -96,7 +96,7 @@ static bool take_field(const char **s, int min_digits, int max_digits, int max,
 	return true;
 }
 
-/* HH:MM[:SS], then the end or, with Z, a Z. */
+/* Parse HH:MM[:SS][Z], to the end of the string. */
 static bool take_clock(const char *s, struct tm *tm, bool *ret_utc)
 {
 	if (!take_field(&s, 1, 2, 23, &tm->tm_hour) || *s++ != ':' ||
@@ -112,7 +112,7 @@ static bool take_clock(const char *s, struct tm *tm, bool *ret_utc)
 	return !s[*ret_utc];
 }
 
-/* YYYY-MM-DD[THH:MM[:SS][Z]] */
+/* Parse YYYY-MM-DD[THH:MM[:SS][Z]]. */
 static bool time_of_date(const char *s, int64_t *ret)
 {
 	struct tm tm = { .tm_isdst = -1 }, same;
@@ -126,7 +126,8 @@ static bool time_of_date(const char *s, int64_t *ret)
 	tm.tm_mon--;
 	if (*s && (*s++ != 'T' || !take_clock(s, &tm, &utc)))
 		return false;
-	/* February 30th becomes another day: refuse it. */
+	/* timegm() turns February 30th into a day of March: refuse
+	 * such dates. */
 	same = tm;
 	*ret = timegm(&same);
 	if (same.tm_mon != tm.tm_mon || same.tm_mday != tm.tm_mday)
@@ -136,8 +137,8 @@ static bool time_of_date(const char *s, int64_t *ret)
 	return *ret >= 0;
 }
 
-/* Returns the seconds of a letter, or of Slurm's word; no unit is seconds, 0:
- * unknown. */
+/* Returns the seconds of a unit: a letter or one of Slurm's words. No unit
+ * means seconds; returns 0 if it is unknown. */
 static int unit_of_word(const char *s)
 {
 	static const char *const word[] = { "second", "minute", "hour", "day",
@@ -157,7 +158,7 @@ static int unit_of_word(const char *s)
 	return 0;
 }
 
-/* now, now+N[unit], now-N[unit] */
+/* Parse now, now+N[unit] or now-N[unit]. */
 static bool time_of_now(const char *s, int64_t now, int64_t *ret)
 {
 	int64_t n = 0;
@@ -177,13 +178,14 @@ static bool time_of_now(const char *s, int64_t now, int64_t *ret)
 	return *ret >= 0;
 }
 
-/* @SECONDS */
+/* Parse @SECONDS, counted from 1970. */
 static bool time_of_unix(const char *s, int64_t *ret)
 {
 	return *s++ == '@' && take_number(&s, MAX_SECONDS, ret) && !*s;
 }
 
-/* Returns this clock time on the day of now, or this many days later. */
+/* Returns the time at which the clock shows `clock` on the day `today`, or that
+ * many days later. */
 static int64_t on_day(const struct tm *today, const struct tm *clock, int days)
 {
 	struct tm tm = *today;
@@ -196,7 +198,7 @@ static int64_t on_day(const struct tm *today, const struct tm *clock, int days)
 	return mktime(&tm);
 }
 
-/* HH:MM[:SS], midnight, noon, today, tomorrow, yesterday */
+/* Parse HH:MM[:SS], midnight, noon, today, tomorrow or yesterday. */
 static bool time_of_day(const char *s, int64_t now, int64_t *ret)
 {
 	const time_t t = now;
@@ -234,7 +236,7 @@ int parse_time(const char *s, int64_t now, int64_t *ret, struct err *err)
 	return 0;
 }
 
-/* At least two digits. */
+/* Append a number with at least two digits. */
 static void put_two(struct buf *out, int64_t n)
 {
 	if (n < 10)

@@ -1,15 +1,16 @@
 /*
- * report_fields.h - the columns of a report of use
+ * report_fields.h - the columns of a report of resource usage
  *
- * X(name on the wire, decimal places, header, how it is shown).  Values that
- * are not known are null.
+ * X(name on the wire, decimal places, header, how it is shown). Values that are
+ * not known are null.
  */
 #ifndef LIBCOMMON_REPORT_FIELDS_H
 #define LIBCOMMON_REPORT_FIELDS_H
 
 #include <stdint.h>
 
-/* No report ends later, so that times in milliseconds do not overflow. */
+/* The latest time, in seconds since 1970, at which a report may end; so its
+ * times in milliseconds do not overflow. */
 #define REPORT_LAST ((int64_t)1 << 40)
 
 #define REPORT_FIELDS(X)                                \
@@ -38,8 +39,8 @@
 	X(timeout, 0, "TIMEOUT", COUNT)                 \
 	X(preemptions, 0, "PREEMPTIONS", COUNT)
 
-/* Columns of a report by pool, one row for each resource; GPUs come first.
- * Ratios are of what was offered. */
+/* Columns of a report by pool, which has one row for each resource, GPUs first.
+ * Ratios are fractions of what the pool's nodes offered. */
 #define CAPACITY_FIELDS(X)                      \
 	X(offered_hours, 6, "OFFERED_H", HOURS) \
 	X(allocated, 6, "ALLOCATED", RATIO)     \

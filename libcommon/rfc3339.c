@@ -7,7 +7,7 @@
 
 #include "libcommon/parse.h"
 
-/* Take exactly n digits, and then a character of next. */
+/* Parse exactly n digits and then the character next, unless that is 0. */
 static bool take_digits(const char **s, int n, char next, int *ret)
 {
 	*ret = 0;
@@ -21,7 +21,7 @@ static bool take_digits(const char **s, int n, char next, int *ret)
 	return true;
 }
 
-/* Take "Z" or "+02:00": seconds east of UTC. */
+/* Parse "Z" or "+02:00" into seconds east of UTC. */
 static bool take_zone(const char **s, int *ret)
 {
 	int sign = **s == '-' ? -1 : 1, hours, minutes;
@@ -40,7 +40,7 @@ static bool take_zone(const char **s, int *ret)
 	return hours < 24 && minutes < 60;
 }
 
-/* Take ".5" as 500000; digits below a microsecond are dropped. */
+/* Parse ".5" into 500000; digits below a microsecond are dropped. */
 static bool take_micros(const char **s, int64_t *ret)
 {
 	int64_t unit = 100000;
@@ -73,7 +73,8 @@ static bool time_of(const char *s, int64_t *ret)
 		return false;
 	tm.tm_year -= 1900;
 	tm.tm_mon--;
-	/* Day 31 of a short month and hour 25 become others: refuse them. */
+	/* timegm() turns day 31 of a short month, or hour 25, into a later
+	 * time: refuse such values. */
 	same = tm;
 	seconds = timegm(&same);
 	if (same.tm_mon != tm.tm_mon || same.tm_mday != tm.tm_mday ||

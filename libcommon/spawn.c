@@ -10,7 +10,8 @@
 
 #include "libcommon/mem.h"
 
-/* A shell sets PWD; the program gets it only from env. */
+/* A shell sets PWD in the environment: unset it again before the
+ * program starts. */
 static const char *const shell[] = { "/bin/sh", "-c",
 	                             "unset PWD; exec \"$0\" \"$@\"" };
 

@@ -1,13 +1,14 @@
 /*
  * step_msg.h - what srun and aictl exec ask of the shepherd of a job
  *
- * srun connects to the socket `step` in the folder of the attempt, and sends
- * one message: the letter STEP_HELLO with four descriptors, which are a sealed
- * memory file with the request, stdin, stdout and stderr. The file is sealed
- * so that reading it never waits and its content never changes: JSON, a zero
- * byte, then texts, each ended by a zero byte.
+ * A client, such as srun, connects to the socket `step` in the folder of the
+ * job's attempt, and sends one message: the letter STEP_HELLO with four
+ * descriptors, which are a sealed memory file with the request, stdin, stdout
+ * and stderr. The file is sealed so that reading it never blocks and its
+ * content never changes. It holds JSON, a zero byte, then texts, each ended by
+ * a zero byte.
  *
- * The shepherd answers with one JSON object a message:
+ * The shepherd answers with messages of one JSON object each:
  *
  *	{"waits": TEXT}                no room in the job yet
  *	{"step": N}                    it begins
@@ -18,14 +19,15 @@
  *	{"end": N}                     nothing is left of it
  *	{"error": TEXT, "code": N}     it was refused
  *
- * and hears {"signal": N}, for all processes of the step, and {"stop":
- * SECONDS}: SIGTERM now, SIGKILL that much later. Losing the connection means
- * stop, too.
+ * The client may send {"signal": N}, which signals all processes of the step,
+ * and {"stop": SECONDS}: SIGTERM now, SIGKILL that many seconds later. The
+ * shepherd also stops the step if the connection is lost.
  *
- * A client that holds an allocation sends the letter STEP_OWN alone instead.
- * It hears {"env": [TEXT, ...]}, the variables of the job, and {"ends":
- * "job"}. Its last message is {"status": N}, the exit status of the job, which
- * then ends, as it does when this connection is lost before.
+ * A client that holds an allocation, such as salloc, sends only the letter
+ * STEP_OWN instead. The shepherd sends it {"env": [TEXT, ...]}, the variables
+ * of the job, and {"ends": "job"} when the job is ended by others. The client's
+ * last message is {"status": N}, the exit status with which the job then ends.
+ * The job also ends if this connection is lost.
  */
 #ifndef LIBCOMMON_STEP_MSG_H
 #define LIBCOMMON_STEP_MSG_H
@@ -45,63 +47,70 @@
 enum {
 	STEP_FDS = 4,
 	STEP_REQUEST_MAX = 8 << 20, /* bytes of a request */
-	STEP_HEAD_MAX = 16384,      /* of these, JSON and the first texts */
+	STEP_HEAD_MAX = 16384,      /* of these, JSON and texts up to file[2] */
 	STEP_TASKS_MAX = 4096
 };
 
 enum step_flag {
-	STEP_EXACT = 1,      /* takes only what it asks for */
-	STEP_OVERLAP = 2,    /* takes nothing */
+	STEP_EXACT = 1,      /* gets only the resources that it requests */
+	STEP_OVERLAP = 2,    /* shares resources with other steps */
 	STEP_OVERCOMMIT = 4, /* may have more tasks than CPUs */
 	STEP_PIPE_IN = 8,    /* a pipe for each task in place of srun's */
 	STEP_PIPE_OUT = 16,  /* descriptor; srun gets its other end */
 	STEP_PIPE_ERR = 32,
 	STEP_PTY = 64,            /* a terminal for task 0 */
-	STEP_APPEND = 128,        /* to files that the tasks open */
+	STEP_APPEND = 128,        /* append to files that the tasks open */
 	STEP_GPUS_PER_TASK = 256, /* each task sees its own GPUs only */
-	STEP_AS_TASK = 512        /* with the environment and, unless cwd says
-	                             another, the folder of a task of the job;
-	                             texts have variables that come before */
+	/* Run with the environment of a task of the job, and in its folder
+	 * unless cwd is set; variables among the texts take precedence over the
+	 * submitter's. */
+	STEP_AS_TASK = 512
 };
 
 enum { STEP_ALL_TASKS = -1 };
 
 struct step_request {
-	int64_t tasks, flags; /* flags: enum step_flag */
-	int64_t cpus;         /* of each task; 0: not said */
-	int64_t mem_mib;      /* of the step; 0: not said */
-	int64_t gpus;         /* of the step; -1: not said */
+	int64_t tasks, flags; /* flags: bits of enum step_flag */
+	int64_t cpus;         /* of each task; 0: not given */
+	int64_t mem_mib;      /* of the step; 0: not given */
+	int64_t gpus;         /* of the step; -1: not given */
 	int64_t limit_s;      /* 0: none */
 	int64_t umask;
-	int64_t rank;    /* STEP_AS_TASK: of that task */
-	int64_t task[3]; /* the one that has stdin, stdout, stderr */
+	int64_t rank;    /* with STEP_AS_TASK: the rank of that task */
+	int64_t task[3]; /* rank of the task that has stdin, stdout and stderr,
+	                    respectively, or STEP_ALL_TASKS */
 	int64_t argc;
 	/* Texts, in this order. */
 	const char *name;     /* of the step, for people */
 	const char *job_name; /* "": the job's own */
 	const char *cwd;
-	const char *file[3]; /* for each task to open; "": the descriptor */
-	const char *texts;   /* argc arguments, then the environment */
+	/* Names of files that each task opens as stdin, stdout and stderr; "":
+	 * the descriptor that was sent. */
+	const char *file[3];
+	const char *texts; /* argc arguments, then the environment */
 	size_t texts_len;
 };
 
-/* Append the message; env ends with NULL. */
+/* Append the content of the memory file; argv and env end with NULL. */
 void step_request_pack(const struct step_request *req, char *const *argv,
                        char *const *env, struct buf *out);
 
 /*
- * Read the beginning of a request, all but its texts, of which len bytes are
- * here. Borrows from data. Fails with EINVAL.
+ * Read a request whose first len bytes are at data: the JSON and the texts up
+ * to file[2]. The pointers in *ret point into data. Fails with EINVAL if the
+ * request is invalid, or len bytes do not hold all of these.
  */
 int step_request_parse(const char *data, size_t len, struct step_request *ret,
                        struct err *err);
 
-/* Returns the next text of a request, or NULL if it has no end. */
+/* Returns the text at *at and moves *at behind it; returns NULL if there is no
+ * zero byte before end. */
 const char *step_next_text(const char **at, const char *end);
 
 /*
- * Expand the parts of a file's name that srun does not know: %t the task, %s
- * the step, %J job and step; a width pads with zeros, %% is a percent sign.
+ * Expand what srun cannot know in a file name: %t is the task, %s the step,
+ * %J the job and the step. A width, as in %4t, pads with zeros; %% is a
+ * percent sign.
  */
 void step_file_expand(const char *pattern, uint64_t job, uint32_t step,
                       uint32_t task, struct buf *out);

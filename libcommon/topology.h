@@ -9,23 +9,26 @@
 #include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
 
-/* Levels of the configuration, by index; -1: none. */
+/* Indices of topology levels in the configuration; -1: none. */
 struct topology {
-	int need; /* all tasks in one domain of this level */
-	int like; /* and in one of this level, if possible */
+	int need; /* place all tasks in one domain of this level */
+	int like; /* place them in one domain of this level if possible */
 };
 
 /*
- * levels: of the configuration; NULL: any name counts as level 0. Fails with
- * EINVAL, or with ENOENT if there is no such level.
+ * Parse against the levels of the configuration; if levels is NULL, any name
+ * is taken for level 0. Fails with EINVAL, or with ENOENT if there is no
+ * such level.
  */
 int topology_parse(const char *s, const struct strlist *levels,
                    struct topology *ret, struct err *err);
 
-/* Parse --numa: 0 any (NULL), 1 prefer, 2 strict, 3 tight; -1: invalid. */
+/* Parse --numa. Returns 0 for NULL (any placement), 1 for prefer, 2 for strict,
+ * 3 for tight; -1 if it is invalid. */
 int numa_parse(const char *s);
 
-/* Parse --links: 0 prefer (or NULL), 1 any, 2 strict; -1: invalid. */
+/* Parse --links. Returns 0 for prefer or NULL, 1 for any, 2 for strict; -1 if
+ * it is invalid. */
 int links_parse(const char *s);
 
 #endif
