@@ -6,9 +6,10 @@
 #include <string.h>
 
 /*
- * Seconds from encoding to decoding, including the difference of two clocks.
- * munged remembers each credential for that long, and a nonce protects us
- * anyway, so a short time is cheap and safe.
+ * Seconds that may pass from encoding to decoding, including the difference of
+ * two machines' clocks. munged must remember each credential for this long, so
+ * a short time is cheap. A short time is also safe, as the nonce of the
+ * connection prevents replays.
  */
 enum { CRED_TTL_S = 60 };
 
@@ -17,7 +18,8 @@ static munge_ctx_t context(const char *socket)
 	munge_ctx_t ctx = munge_ctx_create();
 
 	if (!ctx)
-		return NULL; /* munge_*code() uses its defaults */
+		return NULL; /* munge_encode() and munge_decode() then use their
+		                defaults */
 	if (!socket || !*socket)
 		socket = getenv("AISCHED_MUNGE_SOCKET");
 	if (socket && *socket)
@@ -61,9 +63,12 @@ char *auth_encode(const char *socket, const unsigned char digest[WIRE_DIGEST],
 	return cred;
 }
 
-/* munge returns the payload even of expired and replayed credentials; treat
- * these like forged ones. (If munged's answer is lost, libmunge repeats the
- * request and marks it as such; munged does not count that as a replay.) */
+/*
+ * munge_decode() returns the payload even of expired and replayed
+ * credentials; treat these like forged ones. (If munged's answer is lost,
+ * libmunge repeats the request and marks it as a retry, which munged does not
+ * count as a replay.)
+ */
 int auth_decode(const char *socket, const char *cred, uid_t *ret_uid,
                 gid_t *ret_gid, unsigned char ret_digest[WIRE_DIGEST],
                 struct err *err)

@@ -1,4 +1,4 @@
-/* clean.c - make foreign text safe for a terminal */
+/* clean.c - make text from users and other programs safe for a terminal */
 #include "libcommon/clean.h"
 
 #include <stdbool.h>
@@ -28,7 +28,8 @@ static bool is_bad(uint32_t c)
 	return false;
 }
 
-/* Returns the length of the character at s in bytes, 0 if it is not UTF-8. */
+/* Decode the character at s; returns its length in bytes, or 0 if it is
+ * not UTF-8. */
 static size_t read_char(const unsigned char *s, size_t len, uint32_t *ret)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };

@@ -30,8 +30,8 @@ static const char *words_get(const struct line_words *w, size_t i)
 	return i < w->n ? w->text.data + w->at[i] : NULL;
 }
 
-/* Take the word that starts at p; returns what follows it, or NULL if a quote
- * is not closed. */
+/* Add the word that starts at p, without its quotes. Returns a pointer behind
+ * it, or NULL if a quote is not closed. */
 static const char *words_take(struct line_words *w, const char *p,
                               const char *end)
 {
@@ -71,8 +71,9 @@ static int words_split(struct line_words *w, const char *p, size_t len,
 }
 
 /*
- * Get the value of the option that is word i: joined, or the next word; *ret is
- * NULL if it has none. Returns how many further words it took, or -1.
+ * Get the value of the option that is word i: the joined one, or the next word;
+ * *ret is NULL if it has none. Returns how many further words were used, or -1
+ * if a value is missing.
  */
 static int take_value(const struct line_words *w, size_t i, const char *joined,
                       enum directive_takes takes, const char **ret)
@@ -108,7 +109,7 @@ static int long_option(struct directive *d, const struct line_words *w,
 	return more;
 }
 
-/* Take -H, -n4, -n 4 or -Hn4. */
+/* Parse a word like -H, -n4, -n (with 4 as the next word) or -Hn4. */
 static int short_options(struct directive *d, const struct line_words *w,
                          size_t i, const struct directive_handler *h,
                          struct err *err)

@@ -12,39 +12,40 @@
 struct directive {
 	int line;           /* from 1 */
 	bool slurm;         /* #SBATCH */
-	const char *option; /* with its dashes: "--time", "-t" */
+	const char *option; /* with dashes: "--time", "-t" */
 	const char *value;  /* NULL: not given */
 };
 
-/* DIRECTIVE_UNKNOWN takes the next word unless it looks like an option. */
+/* Whether an option has a value. DIRECTIVE_UNKNOWN takes the next word for its
+ * value, unless that begins with '-'. */
 enum directive_takes {
 	DIRECTIVE_UNKNOWN,
 	DIRECTIVE_FLAG,
 	DIRECTIVE_VALUE,
-	DIRECTIVE_OPTIONAL /* only joined: --opt=v, -ov */
+	DIRECTIVE_OPTIONAL /* only if it is joined: --opt=v, -ov */
 };
 
 struct directive_handler {
 	enum directive_takes (*takes)(const char *option, bool slurm,
 	                              void *arg);
-	/* Called for each option, in order; its strings are valid during the
-	 * call. Returns -1 with *err to stop. */
+	/* Called for each option, in order; the strings of d are valid only
+	 * during the call. Returns -1 and sets *err to stop. */
 	int (*option)(const struct directive *d, void *arg, struct err *err);
-	/* Called for a word that is no option; NULL: such a word is an error.
-	 * Returns -1 with *err to stop. */
+	/* Called for a word that is no option; if NULL, such a word is an
+	 * error. Returns -1 and sets *err to stop. */
 	int (*word)(const char *word, bool slurm, void *arg, struct err *err);
-	/* Called for the first line that looks like a directive but comes after
-	 * the first command. */
+	/* Called once if there is a directive line behind the first command,
+	 * with the number of that line. */
 	void (*late)(int line, void *arg);
 	void *arg;
 };
 
 /*
  * Read the options on directive lines before the first command. A line may have
- * several; values may be quoted ('', "", \) and are joined or follow as on a
- * command line. Text after " #" is a comment. Fails with EINVAL, `name:line:
- * ...` (a word that is not an option, a missing value or quote), or with the
- * handler's error and that prefix.
+ * several options. Values may be quoted ('', "", \), and are joined to the
+ * option or follow it, as on a command line. Text after " #" is a comment.
+ * Fails with EINVAL, `name:line: ...` (a word that is not an option, a missing
+ * value or quote), or with the handler's error and that prefix.
  */
 int directive_scan(const char *script, size_t len, const char *name,
                    const struct directive_handler *handler, struct err *err);

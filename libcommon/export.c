@@ -7,7 +7,8 @@
 
 #include "libcommon/limits.h"
 
-/* Take one item, without its quotes, up to a comma or the end. */
+/* Parse one item, up to a comma or the end, and put it in item without quotes.
+ * Returns a pointer behind it, or NULL if a quote has no end. */
 static const char *take_item(const char *s, struct buf *item, struct err *err)
 {
 	char quote = 0;
@@ -26,7 +27,7 @@ static const char *take_item(const char *s, struct buf *item, struct err *err)
 	return s;
 }
 
-/* Returns the length of the variable's name at s. */
+/* Returns the length of the name in NAME or NAME=VALUE. */
 static size_t name_len(const char *s)
 {
 	return strcspn(s, "=");
@@ -49,7 +50,8 @@ static bool same_name(const char *a, const char *b)
 	return len == name_len(b) && !memcmp(a, b, len);
 }
 
-/* Split a list into items, without "ALL" and "NONE". */
+/* Split a list into items, each with its zero byte. "ALL" sets *ret_all
+ * instead, and "NONE" is left out. */
 static int split(struct buf *ret, bool *ret_all, const char *list,
                  struct err *err)
 {
@@ -109,7 +111,7 @@ int export_env(struct buf *ret, const char *list, char *const *env,
 
 		if (!strchr(*env, '='))
 			continue;
-		/* NAME=VALUE gets its own value below. */
+		/* A variable that the list gives a value is added below. */
 		if (named ? !strchr(named, '=') : all)
 			buf_add(ret, *env, strlen(*env) + 1);
 	}

@@ -8,10 +8,11 @@
 #include "libcommon/err.h"
 
 /*
- * Append NAME=VALUE, each with its zero byte. list is that of --export: ALL,
- * NONE, NAME, NAME=VALUE, several of them between commas; values with commas
- * are quoted, '' or "". NULL is ALL. Fails with EINVAL for a bad name or a
- * quote without end, with E2BIG over LIMIT_ENV.
+ * Append the variables, as NAME=VALUE with a zero byte each, that the argument
+ * of --export selects from env. list has items ALL, NONE, NAME (with its value
+ * in env) or NAME=VALUE between commas; values with commas are quoted, '' or
+ * "". NULL means ALL. Fails with EINVAL for a bad name or a quote without an
+ * end, with E2BIG if there are more than LIMIT_ENV bytes.
  */
 int export_env(struct buf *ret, const char *list, char *const *env,
                struct err *err);

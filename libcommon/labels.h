@@ -1,9 +1,9 @@
 /*
  * labels.h - labels that users give to jobs: `run=3,team=nlp`
  *
- * A key and a value have the syntax of a Kubernetes label without prefix: up to
+ * Keys and values have the syntax of Kubernetes labels without a prefix: up to
  * 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends; a
- * value may be empty. The text of labels is sorted by key.
+ * value may be empty. labels_add() writes labels sorted by key.
  */
 #ifndef LIBCOMMON_LABELS_H
 #define LIBCOMMON_LABELS_H
@@ -22,24 +22,25 @@ struct label {
 	size_t key_len, value_len;
 };
 
-/* Returns the next label of a checked text, and moves *at, which may be NULL,
- * behind it; false at the end. */
+/* Get the label at *at, in a checked text, and move *at behind it. Returns
+ * false at the end, or if *at is NULL. */
 bool labels_next(const char **at, struct label *ret);
 
-/* Write the labels of a text (or NULL) with these added; one with the same key
- * is replaced. Fails with EINVAL. */
+/* Append the labels of the text `labels`, which may be NULL, together
+ * with those of `more`, which replace labels with the same key. Fails
+ * with EINVAL. */
 int labels_add(struct buf *ret, const char *labels, const char *more,
                struct err *err);
 
-/* Check a text; its order does not matter. Fails with EINVAL. */
+/* Check a list of labels, in any order. Fails with EINVAL. */
 int labels_check(const char *labels, struct err *err);
 
 /* Check what can be passed to labels_have(): `team=nlp` or `team`. Fails with
  * EINVAL. */
 int labels_check_wanted(const char *wanted, struct err *err);
 
-/* Whether the labels include this one; if it is given without a value, with any
- * value. */
+/* Whether the list `labels` includes the label `wanted`; if that has no '=',
+ * any value will do. */
 bool labels_have(const char *labels, const char *wanted);
 
 #endif

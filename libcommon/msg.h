@@ -25,13 +25,14 @@
  *           format "json" | "tsv"; a page: sort   after (text or null), count
  *           (a field; "-" first: downwards),
  *           after (of the last answer), limit
- *           (0 to 10000), count (all that fit)
+ *           (0 to 10000), count (true: count
+ *           all that match)
  * attempts  as jobs, but for names, history       the same, of attempts
  * queues    fields, format, names                 parts: rows; rows
  * nodes     fields, format, names                 parts: rows; rows
  * shares    users, queues, fields, format         parts: rows; rows
  * log       id, task, stream "out"|"err",         path, state of the job,
- *           follow, skip (bytes that are had)     where (if not here: "on node
+ *           follow, skip (bytes already read)     where (if not here: "on node
  *                                                 'a'"); or parts: the output;
  *                                                 whole, omitted (bytes not
  *                                                 kept)
@@ -39,10 +40,10 @@
  * step      id                                    job_id, node, socket (path):
  *                                                 where srun finds the shepherd
  *                                                 (step_msg.h)
- * alloc     id (of an allocation that nobody    part: a line {"waits": reason}
- *           waits for yet; if the connection is if it cannot start at once;
- *           lost before the answer, the job is  as step, once it has started
- *           cancelled)
+ * alloc     id (of an allocation; only one      part: a line {"waits": reason}
+ *           request may wait; if the connection if it cannot start at once;
+ *           is lost before the answer, the job  as step, once it has started
+ *           is cancelled)
  * exec      id (of the caller's job; root: any) as step: where a client may run
  *                                                 a command in the job
  * steps     ids [job_id as text]                  done: how many ids were
@@ -55,8 +56,8 @@
  *           all; signal (0: end it); scope        code (errno), text}];
  *           "job" | "script" | "steps" | "all"    with list: ids [text],
  *           of the signal; step (only this one;   those it was
- *           signal 0: end that); list (true: say
- *           which)
+ *           signal 0: end that); list (true:
+ *           answer with the ids)
  * wait      ids                                   jobs [{job_id, state,
  *                                                 exit_code, signal}]
  * control   action, ids                           count, failed
@@ -98,9 +99,9 @@
  *           65536); of the web program only       (if they cannot be read)
  * accounting  from (unix s; 0: begin)             first, last, next (0: done),
  *                                                 attempts, sums, wrong, texts
- * history   before (unix s): jobs that ended       gone, more (ask again)
- *           until then go; expect (only if they
- *           are so many)
+ * history   before (unix s): remove jobs that     gone, more (ask again)
+ *           ended until then; expect (refuse if
+ *           there are not this many)
  * report    by [key], since, until, users,        parts: rows, one a line;
  *           accounts, queues, classes, pools,     (start, end in unix s if a
  *           gpu_types                             key is a time); rows (count),
@@ -116,8 +117,8 @@
 
 enum role { ROLE_NOBODY, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
 
-/* X(name, least role). ROLE_USER: users for their own jobs, operators for those
- * of their queues, admins for all. */
+/* X(name, least role). Requests with ROLE_USER are allowed to users for their
+ * own jobs, to operators for jobs of their queues, and to admins for all. */
 #define OPS(X)                      \
 	X(ping, ROLE_NOBODY)        \
 	X(submit, ROLE_USER)        \
@@ -168,10 +169,11 @@ enum op {
 
 const char *op_name(enum op op);
 enum role op_role(enum op op);
-int op_parse(const char *s); /* -1: no such request */
+int op_parse(const char *s); /* returns -1 if there is no such request */
 
-/* X(action, least role). A hold by operators and admins is JobHeldAdmin, unless
- * requested at submission; only they can release it. */
+/* X(action, least role). A job that an operator or admin holds, other than
+ * with --hold at submission, has the reason JobHeldAdmin, and only they can
+ * release it. */
 #define ACTIONS(X)                \
 	X(hold, ROLE_USER)        \
 	X(release, ROLE_USER)     \

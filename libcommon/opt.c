@@ -9,7 +9,8 @@
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
-enum { HELP_COLUMN = 32 }; /* the help of a longer option is on the next line */
+/* Where help texts begin; that of a longer option is on the next line. */
+enum { HELP_COLUMN = 32 };
 
 int opt_set_text(void *ctx, const struct opt *opt, const char *value,
                  struct err *err)
@@ -95,7 +96,8 @@ __attribute__((noreturn)) static void exit_usage(const struct opt_prog *prog,
 	exit(EXIT_USAGE);
 }
 
-/* Pass the value to the option; prefix errors with the option's name. */
+/* Call the set function of an option; errors are prefixed with the
+ * option's name. */
 static int apply(const struct opt *opt, void *ctx, const char *value,
                  struct err *err)
 {
@@ -141,8 +143,8 @@ int opt_apply(const struct opt *opts, void *ctx, const char *name,
 	return apply(opt, ctx, value, err);
 }
 
-/* Returns the option whose name is, or alone begins with, the len bytes of
- * name. */
+/* Returns the option whose name is the len bytes of name, or the only one whose
+ * name begins with them; else NULL. */
 static const struct opt *find_long(const struct opt_prog *prog,
                                    const char *name, size_t len,
                                    struct err *err)
@@ -174,8 +176,9 @@ static const struct opt *find_long(const struct opt_prog *prog,
 }
 
 /*
- * Take "--name" or "--name=value". next: the following argument, NULL at the
- * end; *ret_used_next: it was the value.
+ * Parse and set "--name" or "--name=value", given without the dashes. next
+ * is the following argument, or NULL; *ret_used_next becomes true if it is
+ * the value.
  */
 static int take_long(const struct opt_prog *prog, void *ctx, const char *text,
                      const char *next, bool *ret_used_next, struct err *err)
@@ -199,7 +202,8 @@ static int take_long(const struct opt_prog *prog, void *ctx, const char *text,
 	return apply(opt, ctx, value, err);
 }
 
-/* Take "abc", three letters, or "ofile", a letter with its value. */
+/* Parse and set options given as "abc", three letters without values, or
+ * "ofile", a letter with its value. */
 static int take_letters(const struct opt_prog *prog, void *ctx,
                         const char *text, const char *next, bool *ret_used_next,
                         struct err *err)

@@ -13,8 +13,8 @@
 
 const char system_socket[] = "/run/aisched/aischedd.sock";
 
-/* Returns $XDG_RUNTIME_DIR if it is ours: after su or sudo it may still name
- * another user's folder. */
+/* Returns $XDG_RUNTIME_DIR if this user owns that folder, else NULL: after su
+ * or sudo the variable may still name another user's folder. */
 static const char *runtime_dir(void)
 {
 	const char *dir = getenv("XDG_RUNTIME_DIR");
@@ -67,8 +67,8 @@ int address_parse(const char *address, char **ret_host, char **ret_port,
 
 char *program_path(const char *folder, const char *name, struct err *err)
 {
-	/* Ways from the daemon's folder of the build, or from tests/unit, to
-	 * its top. */
+	/* Paths from the daemon's folder in the build tree, or from a folder of
+	 * tests/unit, to the top of that tree. */
 	static const char *const up[] = { "..", "../.." };
 	char self[PATH_MAX], *dir, *path;
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);

@@ -66,7 +66,7 @@ static bool take(const char **s, rlim_t *ret)
 	return true;
 }
 
-/* "NOFILE=1024:4096" */
+/* Parse a limit like "NOFILE=1024:4096". */
 static bool take_limit(const char **s, struct rlimits *limits)
 {
 	size_t len = strcspn(*s, "=");
@@ -114,8 +114,8 @@ void rlimits_set(const struct rlimits *limits, uint32_t which)
 			l.rlim_max = has.rlim_max;
 		if (l.rlim_cur > l.rlim_max)
 			l.rlim_cur = l.rlim_max;
-		/* Anybody may lower both limits, or raise the soft one up to
-		 * the hard one. */
+		/* This needs no privileges: it lowers limits, or raises a soft
+		 * limit up to the hard limit. */
 		setrlimit(resource, &l);
 	}
 }

@@ -1,8 +1,9 @@
 /*
  * rlimits.h - resource limits of processes, as setrlimit(2) sets them
  *
- * As text "CORE=0:-,NOFILE=1024:4096": the soft and the hard limit of each
- * resource that has one, in the order of the table; "-" is unlimited.
+ * As text, they are "CORE=0:-,NOFILE=1024:4096": the soft and the hard
+ * limit of each resource that has one, in the order of the table below. "-"
+ * means unlimited.
  */
 #ifndef LIBCOMMON_RLIMITS_H
 #define LIBCOMMON_RLIMITS_H
@@ -38,22 +39,23 @@ struct rlimits {
 	struct rlimit of[RLIMITS_N];
 };
 
-/* The limits of this process. */
+/* Get the limits of this process. */
 void rlimits_get(struct rlimits *ret);
-/* Empty if nothing is limited. */
+/* Append the limits as text; nothing if everything is unlimited. */
 void rlimits_format(struct buf *out, const struct rlimits *limits);
-/* Fails with EINVAL. */
+/* Parse such a text. Fails with EINVAL. */
 int rlimits_parse(struct rlimits *ret, const char *s, struct err *err);
 
 /*
- * Set those limits of this process whose bits, 1 << enum rlimit_id, are in
- * which. No hard limit is raised: a higher value is reduced to it.
+ * Set the limits of this process whose bits, 1 << enum rlimit_id, are in
+ * `which`. A hard limit is never raised: higher values are reduced to the
+ * present hard limit.
  */
 void rlimits_set(const struct rlimits *limits, uint32_t which);
 
 /*
- * The bits of a list of names in any case, or of "ALL" or "NONE" alone.
- * Fails with EINVAL.
+ * Get the bits of the limits with these names, in any case. "ALL" or "NONE"
+ * must be the only name. Fails with EINVAL.
  */
 int rlimits_select(const char *const *name, size_t n, uint32_t *ret,
                    struct err *err);

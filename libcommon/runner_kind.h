@@ -1,8 +1,8 @@
 /*
  * runner_kind.h - the kinds of runners, and what each can do
  *
- * Callers ask for a trait, not for a kind: a new kind is a line of
- * RUNNER_KINDS and a row of the table in runner_kind.c.
+ * Callers test a trait, not a kind. So a new kind needs only a line of
+ * RUNNER_KINDS and its traits in runner_kind.c.
  */
 #ifndef LIBCOMMON_RUNNER_KIND_H
 #define LIBCOMMON_RUNNER_KIND_H
@@ -22,15 +22,18 @@ enum runner_kind {
 };
 
 struct runner_traits {
-	bool runs;    /* it runs jobs: the daemon waits for its nodes */
-	bool is_here; /* it runs jobs on this machine: at most one pool */
-	bool has_api; /* it is a client of an API server, named by keys of the
-	                 pool */
-	bool has_labels;  /* labels of its nodes may say their topology */
-	bool has_images;  /* it runs images and mounts volumes */
-	bool shares_gpus; /* tasks may have parts of one GPU */
-	bool binds;       /* tasks have the CPUs and the memory of the plan */
-	bool can_freeze;  /* it stops processes in place */
+	bool runs; /* it runs jobs, and reports nodes that the daemon waits for
+	            */
+	bool is_here; /* it runs jobs on this machine; at most one pool can have
+	                 it */
+	bool has_api; /* it is a client of an API server that keys of the pool
+	                 name */
+	bool has_labels;  /* labels of its nodes may give their topology */
+	bool has_images;  /* it runs container images and mounts volumes */
+	bool shares_gpus; /* several tasks can share a GPU */
+	bool binds; /* it binds tasks to the CPUs and NUMA nodes that the plan
+	               chose */
+	bool can_freeze; /* it can suspend processes */
 };
 
 const struct runner_traits *runner_traits(enum runner_kind kind);

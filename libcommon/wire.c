@@ -76,8 +76,8 @@ int frame_head_get(struct frame_head *ret, const unsigned char *data,
 	return 0;
 }
 
-/* Everything of variable length is preceded by its length, so that no two
- * frames give the same bytes. */
+/* The lengths of all variable parts are hashed before them, so that no two
+ * frames hash the same bytes. */
 void frame_hash_begin(struct frame_hash *hash, const struct frame_head *head,
                       const char *cluster, const char *nonce, uint32_t part)
 {

@@ -1,24 +1,23 @@
 /*
- * wire.h - frames
+ * wire.h - frames of the protocol between the daemon and its clients
  *
- * On the wire: a head of WIRE_HEAD bytes, then the credential, the JSON and
- * the raw bytes, with the lengths that the head gives.  All numbers are big
- * endian.
+ * On the wire: a head of WIRE_HEAD bytes, then the credential, the JSON and the
+ * raw bytes, with the lengths that the head gives. All numbers are big endian.
  *
  *   0 magic "AISC"   4 version (1)  5 kind     6 length of the credential (16)
  *   8 sequence (32)  12 length of the JSON (32)  16 length of raw (32)
  *
- * The server speaks first: FRAME_HELLO carries {"cluster", "nonce",
- * "version"}; the client numbers its requests from 1 on each connection and
- * may send the next before the last is answered.  Frames of an answer carry
- * the number of their request; the last one is FRAME_REPLY.
+ * The server sends the first frame: FRAME_HELLO carries {"cluster", "nonce",
+ * "version"}. The client numbers its requests from 1 on each connection, and
+ * may send a request before the previous one is answered. Frames of an answer
+ * carry the number of their request; the last of them is FRAME_REPLY.
  *
  * The payload of a credential is frame_digest(): SHA-256 over version, kind,
- * cluster, nonce, sequence, part (0 for requests; the how-manieth frame of
- * an answer) and both bodies with their lengths.  So it can be neither
- * replayed, on this connection or another, nor moved to another body, nor
- * turned round.  It comes first so that nothing large is read before it has
- * been decoded.
+ * cluster, nonce, sequence, part (0 for requests; for answers the index of the
+ * frame) and both bodies with their lengths. So a credential cannot be
+ * replayed, on this connection or another, nor be used for another body or for
+ * a frame in the other direction. It comes first so that the peer is known
+ * before anything large is read.
  */
 #ifndef LIBCOMMON_WIRE_H
 #define LIBCOMMON_WIRE_H
@@ -48,9 +47,10 @@ void frame_head_put(unsigned char ret[WIRE_HEAD],
                     const struct frame_head *head);
 
 /*
- * Refuses a frame that is too long before anything is allocated for it. Fails
- * with EPROTO (not ours, unknown kind), EPROTONOSUPPORT (version; the text
- * names both), or EMSGSIZE (over LIMIT_CRED, LIMIT_JSON, LIMIT_RAW).
+ * Parse the head of a frame. Fails with EPROTO (wrong magic, unknown kind),
+ * EPROTONOSUPPORT (another version; the text names both), or EMSGSIZE (over
+ * LIMIT_CRED, LIMIT_JSON or LIMIT_RAW), so that nothing is allocated for a
+ * frame that is too long.
  */
 int frame_head_get(struct frame_head *ret, const unsigned char *data,
                    struct err *err);
@@ -60,8 +60,8 @@ void frame_digest(unsigned char ret[WIRE_DIGEST], enum frame_kind kind,
                   uint32_t part, const void *json, size_t json_len,
                   const void *raw, size_t raw_len);
 
-/* The digest of bodies that arrive piece by piece: begin, then add the JSON and
- * the raw bytes in any pieces, then end. */
+/* Compute the digest of bodies that arrive piece by piece: begin, then add the
+ * JSON and the raw bytes, each in any number of pieces, then end. */
 struct frame_hash {
 	SHA2_CTX sha;
 };

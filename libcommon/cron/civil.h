@@ -13,7 +13,7 @@ struct civil {
 	int month, day; /* from 1 */
 };
 
-/* Days since 1970-01-01; day may be past the end of the month. */
+/* Returns the days since 1970-01-01. c.day may be past the end of the month. */
 static inline int64_t civil_to_days(struct civil c)
 {
 	int64_t y = c.year - (c.month <= 2), era = (y >= 0 ? y : y - 399) / 400;
@@ -49,7 +49,7 @@ static inline int civil_month_days(int64_t year, int month)
 	return days[month - 1] + (month == 2 && leap);
 }
 
-/* 0 is Sunday. */
+/* Returns the weekday of a day since 1970-01-01; 0 is Sunday. */
 static inline int civil_weekday(int64_t days)
 {
 	return (int)(((days + 4) % 7 + 7) % 7);

@@ -1,8 +1,8 @@
 /*
  * cron_rule.h - the options of recurring work
  *
- * aisub takes them as --cron and --cron-*, the daemon as texts under the same
- * names, for updates, too.
+ * aisub takes them as --cron and --cron-*; requests to submit or update
+ * recurring work have them as texts under the same names.
  */
 #ifndef LIBCOMMON_CRON_CRON_RULE_H
 #define LIBCOMMON_CRON_CRON_RULE_H
@@ -13,33 +13,37 @@
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
 
-/* Choices for a time at which an earlier run has not ended: no run, one more
- * run, or one that replaces the earlier ones. */
+/* What to do when the time of a run comes while an earlier run has not ended:
+ * skip the new run, start it as well, or start it and end the earlier ones. */
 enum cron_policy { CRON_FORBID, CRON_ALLOW, CRON_REPLACE, CRON_POLICIES };
 
 enum { CRON_JITTER_MAX_S = 3600 };
 
 struct cron_rule {
-	const char *schedule; /* schedule_parse() */
-	const char *zone;     /* a name of tzdata, "": the configured one */
+	const char *schedule; /* text for schedule_parse() */
+	const char *zone;     /* name in tzdata; "": the configured zone */
 	enum cron_policy policy;
 	bool make_up; /* run once for times that were missed */
-	/* missed times further back do not run; SCHEDULE_NEVER: all may */
+	/* skip a missed time that is more seconds ago than this;
+	 * SCHEDULE_NEVER: skip none for its age */
 	int64_t late_s;
-	int64_t jitter_s; /* each run is delayed by less than this */
-	int64_t until;    /* no time after this one, or SCHEDULE_NEVER */
+	int64_t jitter_s; /* bound of the delay that is added to each time */
+	int64_t until;    /* last instant at which a run may be due, or
+	                     SCHEDULE_NEVER */
 };
 
-/* The names, as on the command line: "cron", "cron-policy", ..., NULL. */
+/* The names of the options, without dashes: "cron", "cron-policy",
+ * ..., NULL. */
 extern const char *const cron_fields[];
 
-/* Begin with no schedule, and the defaults of the rest. */
+/* Set no schedule, and the defaults of all other options. */
 void cron_rule_init(struct cron_rule *rule);
 
 /*
- * Take one value, which is borrowed if it is a text; now: for relative times.
- * Fails with EINVAL, or ENOENT if there is no such field. The text does not
- * name the field.
+ * Set one field from its text, which rule may point to afterwards. now is
+ * what relative times count from. Fails with EINVAL or ERANGE if the value is
+ * bad, with ENOENT if there is no such field. The error text does not name
+ * the field.
  */
 int cron_rule_set(struct cron_rule *rule, const char *field, const char *value,
                   int64_t now, struct err *err);

@@ -40,7 +40,7 @@ void due_look(const struct due_rule *r, int64_t last, int64_t up_since,
 		ret->wake = ret->next + r->shift;
 }
 
-/* FNV-1a. */
+/* Returns the FNV-1a hash of data, continued from h. */
 static uint64_t hash(uint64_t h, const void *data, size_t len)
 {
 	const unsigned char *at = data;

@@ -1,44 +1,54 @@
 /*
  * due.h - find the time of recurring work that runs now
  *
- * A time is missed if nobody looked at it in time: the daemon was away, the
- * machine slept, or the clock jumped over it. Only the latest of all missed
- * times may run, and only if the work allows it; the others are counted.
+ * A time of the schedule is missed if due_look() is not called within
+ * DUE_SLACK_S after it: the daemon was down, the machine slept, or the clock
+ * jumped over it. Only the latest of all missed times may still run, and only
+ * if the work allows that; the others are counted.
  */
 #ifndef LIBCOMMON_CRON_DUE_H
 #define LIBCOMMON_CRON_DUE_H
 
 #include "libcommon/cron/schedule.h"
 
-/* A time is missed if nobody looks within this many seconds. */
+/* Seconds after a time within which due_look() must be called, or the time
+ * is missed. */
 #define DUE_SLACK_S 60
 
 struct due_rule {
 	const struct schedule *schedule;
 	const struct zone *zone;
 	int64_t created;
-	int64_t until; /* no time after this; SCHEDULE_NEVER: for ever */
-	int64_t shift; /* each time is delayed by this: due_shift() */
-	/* missed times further back do not run; SCHEDULE_NEVER: all may */
+	int64_t until; /* last instant at which a run may be due;
+	                  SCHEDULE_NEVER: none is the last */
+	/* Seconds, from due_shift(), that are added to each time. */
+	int64_t shift;
+	/* skip a missed time that is more seconds ago than this;
+	 * SCHEDULE_NEVER: skip none for its age */
 	int64_t late_s;
 	bool make_up; /* a missed time may still run */
 };
 
 struct due {
-	int64_t time;    /* of the schedule, to run now; or SCHEDULE_NEVER */
-	int64_t last;    /* all times up to this one are settled */
-	int64_t next;    /* of the schedule; SCHEDULE_NEVER: there is none */
-	int64_t wake;    /* next, with the delay of this work; SCHEDULE_NEVER */
-	uint64_t missed; /* times since the last one that do not run */
+	int64_t time; /* time of the schedule to run now, or SCHEDULE_NEVER */
+	int64_t last; /* all times up to this one have been run or counted as
+	                 missed */
+	int64_t next; /* next time of the schedule, or SCHEDULE_NEVER */
+	/* When to call again: next plus shift, or SCHEDULE_NEVER. */
+	int64_t wake;
+	uint64_t missed; /* number of times since `last` of the call before that
+	                    do not run */
 };
 
-/* Find what is due now. last: due.last of the call before, or when the work was
- * made; up_since: since when each time has been looked at. */
+/* Find the time that is due now. last is due.last of the previous call, or when
+ * the work was created; up_since is the instant since when due_look() has been
+ * called for each time. */
 void due_look(const struct due_rule *rule, int64_t last, int64_t up_since,
               int64_t now, struct due *ret);
 
-/* Returns by how much this work is delayed, less than `most`: the same after
- * each restart. @every is never delayed. */
+/* Returns by how many seconds each time of this work is delayed: a number below
+ * `most` that depends only on the cluster's name and the id, so it is the same
+ * after a restart. Returns 0 for @every. */
 int64_t due_shift(const struct schedule *schedule, const char *cluster,
                   uint64_t id, int64_t most);
 

@@ -13,16 +13,15 @@ static int64_t midnight(const struct zone *zone, int64_t days)
 		return local;
 	if (zone_first(zone, local, &at))
 		return at;
-	/* The clock skips this local time: find the transition at which it
-	 * does. */
+	/* The clock skips this midnight: find the transition that does so. */
 	at = zone_next(zone, local - 2 * DAY_S);
 	while (at != ZONE_NEVER && at + zone_offset(zone, at) < local)
 		at = zone_next(zone, at);
 	return at;
 }
 
-/* Get the first day of the period that contains this day, and that of the next
- * period; as days since 1970-01-01. */
+/* Get the first day of the day, week or month that contains `day`, and that of
+ * the next one, in days since 1970-01-01. */
 static void days_of(enum period period, int64_t day, int64_t ret[2])
 {
 	struct civil c = civil_of_days(day);
@@ -50,7 +49,8 @@ void period_of(const struct zone *zone, enum period period, int64_t at,
 	int64_t days[2] = { 0, floor_day(local) };
 
 	do {
-		/* Again only if the clock was set back over midnight. */
+		/* A second round is needed only if the clock was set back
+		 * over midnight. */
 		days_of(period, days[1], days);
 		ret[0] = midnight(zone, days[0]);
 		ret[1] = midnight(zone, days[1]);

@@ -24,8 +24,9 @@ static const char *const day_names[] = { "sun", "mon", "tue", "wed",
 static const struct cron_field {
 	const char *name;
 	int min, max;
-	const char *const *names; /* of min, min + 1, ...; or NULL */
-	int last; /* end of "*" and "n/step": 7 is Sunday again */
+	const char *const *names; /* names of min, min + 1, ...; or NULL */
+	int last; /* the last value of "*" and of "n/step"; for weekdays 6, as 7
+	             is Sunday like 0 */
 } fields[] = {
 	{ "minute", 0, 59, NULL, 59 },
 	{ "hour", 0, 23, NULL, 23 },
@@ -54,7 +55,7 @@ static int bad_field(const struct cron_field *f, const char *text, size_t len,
 	                        : "");
 }
 
-/* Take a number, or a name if the field has names. */
+/* Parse a number, or a name if the field has names. */
 static bool take_value(const struct cron_field *f, const char **s, int *ret)
 {
 	const char *begin = *s;
@@ -76,7 +77,8 @@ static bool take_value(const struct cron_field *f, const char **s, int *ret)
 	return *s > begin && *s - begin < 4 && *ret >= f->min && *ret <= f->max;
 }
 
-/* Take "*", "n", "a-b"; each also with "/step", except names. */
+/* Parse "*", "n" or "a-b", each of which may have "/step" unless it has names,
+ * and add its values to *set. */
 static bool take_part(const struct cron_field *f, const char **s, uint64_t *set)
 {
 	static const struct cron_field steps = { "step", 1, 999, NULL, 999 };
@@ -123,7 +125,7 @@ static int parse_field(const struct cron_field *f, const char *s, size_t len,
 	return at == end ? 0 : bad_field(f, s, len, err);
 }
 
-/* Whether some month of the set has such a day. */
+/* Whether some month of the schedule has one of its days. */
 static bool has_date(const struct schedule *s)
 {
 	if (s->either_day)
@@ -234,7 +236,8 @@ static bool day_matches(const struct schedule *s, struct civil c, int64_t days)
 	return s->either_day ? day || weekday : day && weekday;
 }
 
-/* The first matching minute of a day from this one on, or -1. */
+/* Returns the first matching minute of a day that is not before `minute`,
+ * or -1. */
 static int minute_from(const struct schedule *s, int minute)
 {
 	for (int h = minute / 60; h < 24; h++, minute = h * 60) {
@@ -246,8 +249,8 @@ static int minute_from(const struct schedule *s, int minute)
 	return -1;
 }
 
-/* The first matching local time from `from` on and before `before`, at the
- * beginning of its minute; or SCHEDULE_NEVER. */
+/* Returns the first matching local time in [from, before), at the beginning of
+ * its minute; or SCHEDULE_NEVER. */
 static int64_t local_from(const struct schedule *s, int64_t from,
                           int64_t before)
 {
@@ -259,9 +262,9 @@ static int64_t local_from(const struct schedule *s, int64_t from,
 		struct civil c = civil_of_days(days);
 		int64_t local;
 
-		steps_add(days % 8 == 0); /* eight looks take a step */
+		steps_add(days % 8 == 0); /* eight rounds count as one step */
 		if (!(s->months >> c.month & 1)) {
-			/* Continue with the last day of the month. */
+			/* Skip to the last day of the month. */
 			days += civil_month_days(c.year, c.month) - c.day;
 			continue;
 		}
@@ -278,7 +281,8 @@ static int64_t local_from(const struct schedule *s, int64_t from,
 
 /* --- instants ---------------------------------------------------------- */
 
-/* The first instant in [from, before), a span with one offset. */
+/* Returns the first time in [from, before), or SCHEDULE_NEVER. The zone has one
+ * offset in all this span. */
 static int64_t next_in_stretch(const struct schedule *s,
                                const struct zone *zone, int64_t from,
                                int64_t before)
@@ -289,8 +293,8 @@ static int64_t next_in_stretch(const struct schedule *s,
 		local = local_from(s, local, before + offset);
 		if (local == SCHEDULE_NEVER)
 			return SCHEDULE_NEVER;
-		/* A fixed schedule ran when the clock first showed this
-		 * time. */
+		/* If the clock shows this time for the second time, a fixed
+		 * schedule has already run. */
 		if (!s->fixed || (zone_first(zone, local, &first) &&
 		                  first == local - offset))
 			return local - offset;
@@ -298,7 +302,8 @@ static int64_t next_in_stretch(const struct schedule *s,
 	}
 }
 
-/* Whether a fixed schedule has a time that the clock skips at this instant. */
+/* Whether the clock skips a time of this schedule at this instant, and the
+ * schedule is fixed. */
 static bool skips_time(const struct schedule *s, const struct zone *zone,
                        int64_t at)
 {
@@ -365,7 +370,7 @@ int64_t schedule_period(const struct schedule *s)
 
 /* --- counting ---------------------------------------------------------- */
 
-/* Count the matching minutes of a day from one on and before another. */
+/* Returns how many minutes of a matching day match in [from, before). */
 static uint64_t minutes_between(const struct schedule *s, int from, int before)
 {
 	uint64_t n = 0;
@@ -390,7 +395,7 @@ static int64_t divide_up(int64_t a, int64_t b)
 	return a / b + (a % b > 0);
 }
 
-/* Count the matching local times from one on and before another. */
+/* Returns how many local times match in [from, before). */
 static uint64_t locals_between(const struct schedule *s, int64_t from,
                                int64_t before)
 {
@@ -416,8 +421,8 @@ static uint64_t locals_between(const struct schedule *s, int64_t from,
 	return (uint64_t)n;
 }
 
-/* Count the times from one instant on and before another, a span with one
- * offset; `was`: the offset before, if the span begins with a transition. */
+/* Returns how many times there are in [from, before), in all of which the zone
+ * has one offset. `was` is the offset before `from`. */
 static uint64_t count_stretch(const struct schedule *s, const struct zone *zone,
                               int64_t from, int64_t before, int32_t was)
 {
@@ -432,12 +437,13 @@ static uint64_t count_stretch(const struct schedule *s, const struct zone *zone,
 	else if (was < offset && skips_time(s, zone, from) &&
 	         !(local_from(s, local, local + 1) == local &&
 	           zone_first(zone, local, &first) && first == from))
-		n++; /* the time that is skipped is now */
+		n++; /* a time that the clock skips counts at the end of the gap
+		      */
 	return n + (local < end ? locals_between(s, local, end) : 0);
 }
 
-/* The last time up to `to`: the earliest instant after which the next time is
- * late. */
+/* Returns the last time that is not later than `to`, by binary search: it is
+ * the earliest instant after which the next time is later than `to`. */
 static int64_t last_until(const struct schedule *s, const struct zone *zone,
                           int64_t created, int64_t after, int64_t to)
 {
@@ -459,7 +465,7 @@ uint64_t schedule_count(const struct schedule *s, const struct zone *zone,
                         int64_t *ret_last)
 {
 	int64_t from =
-	    /* repeated times are at most this far back */
+	    /* include the transition that may have set the clock back */
 	    after + 1 - 2 * DAY_S;
 	uint64_t n = 0;
 

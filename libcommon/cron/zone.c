@@ -15,20 +15,21 @@
 #define FOLDER "/usr/share/zoneinfo/"
 
 enum {
-	MAX_FILE = 1 << 20, /* bytes; the largest of tzdata has 4,000 */
-	MAX_TEXT = 255,     /* of the rule, and of a name */
+	/* Bytes of a file; the largest in tzdata has 4,000. */
+	MAX_FILE = 1 << 20,
+	MAX_TEXT = 255, /* bytes of the rule, and of a name */
 	HEAD = 44,
 	DAY_S = 24 * 60 * 60,
-	/* No clock is further from UTC, and no gap is longer, than this. */
+	/* Limit of offsets from UTC, and of gaps. */
 	SPAN_S = 26 * 60 * 60
 };
 
 struct zone {
 	size_t n;
-	int64_t *at;     /* [n] transitions, ascending */
-	int32_t *offset; /* [n] offset from then on */
+	int64_t *at;     /* instants of n transitions, ascending */
+	int32_t *offset; /* the offset from each of them on */
 	int32_t first;   /* offset before all of them */
-	bool has_rule;   /* a rule follows the last one */
+	bool has_rule;   /* `rule` applies after the last transition */
 	struct zone_rule rule;
 };
 
@@ -51,7 +52,7 @@ struct counts {
 	uint64_t isut, isstd, leap, time, type, chars;
 };
 
-/* Take a header, and check that its block is there. */
+/* Read a header, and check that the data block behind it is complete. */
 static int take_head(struct input *in, size_t time_size, struct counts *ret,
                      struct err *err)
 {
@@ -79,7 +80,7 @@ static void skip_block(struct input *in, const struct counts *c, size_t size)
 	         c->leap * (size + 4) + c->isstd + c->isut;
 }
 
-/* Take the transitions and their offsets; c is known to fit. */
+/* Read the transitions and their offsets from a block that has these counts. */
 static int take_times(struct zone *zone, struct input *in,
                       const struct counts *c, struct err *err)
 {
@@ -227,7 +228,7 @@ struct zone *zone_load(const char *name, struct err *err)
 
 /* --- the clock --------------------------------------------------------- */
 
-/* Returns how many listed transitions are at or before this instant. */
+/* Returns how many transitions of the file are not later than `at`. */
 static size_t passed(const struct zone *zone, int64_t at)
 {
 	size_t lo = 0, hi = zone->n;
@@ -248,8 +249,9 @@ static int64_t year_of(int64_t at)
 	return civil_of_days(at / DAY_S - (at % DAY_S < 0)).year;
 }
 
-/* The last transition of the rule at or before `at`: 0 to summer, 1 to
- * standard time.  A year's transitions may lie outside of it in UTC. */
+/* Returns which transition of the rule was the last that is not later than
+ * `at`: 0, to summer time, or 1, to standard time. In UTC, a transition may
+ * fall into the year before or after its own. */
 static int rule_state(const struct zone_rule *rule, int64_t at)
 {
 	int64_t best = INT64_MIN, when[2];
@@ -301,7 +303,8 @@ bool zone_first(const struct zone *zone, int64_t local, int64_t *ret)
 {
 	int64_t at = local - SPAN_S;
 
-	/* Each stretch with one offset shows the time at most once. */
+	/* Between two transitions, the clock shows each local time at
+	 * most once. */
 	while (at <= local + SPAN_S) {
 		int64_t next = zone_next(zone, at);
 

@@ -1,8 +1,8 @@
 /*
  * zone.h - time zones by name, from the zone files of tzdata
  *
- * glibc has no call for a zone by name that threads could share, so this
- * reads TZif files itself: RFC 9636, version 2 or later.  Instants are unix
+ * glibc has no thread-safe function for a zone given by name, so this code
+ * reads TZif files itself: RFC 9636, version 2 or later. Instants are unix
  * seconds, local times are seconds since 1970-01-01 00:00 of the local clock.
  */
 #ifndef LIBCOMMON_CRON_ZONE_H
@@ -14,20 +14,20 @@
 
 #include "libcommon/err.h"
 
-#define ZONE_NEVER INT64_MAX /* there is no later transition */
+#define ZONE_NEVER INT64_MAX /* no later transition */
 #define ZONE_TEXT  72        /* bytes that zone_format() may fill */
 
 struct zone;
 
 /*
- * Read /usr/share/zoneinfo/NAME.  Names with "..", a leading "/" or bytes
- * outside A-Za-z0-9_+-/ never reach the file system.  NULL is the zone of
- * $TZ, else that of /etc/localtime.
- * Fails with EINVAL for a bad name or file, or with an errno of open.
+ * Read /usr/share/zoneinfo/NAME. Names with a leading "/" or bytes outside
+ * A-Za-z0-9_+-/ are refused without opening a file. If name is NULL, read the
+ * zone of $TZ, or else /etc/localtime. Fails with EINVAL for a bad name or
+ * file, or with an errno of open.
  */
 struct zone *zone_load(const char *name, struct err *err);
 
-/* The same from the bytes of a file.  Fails with EINVAL. */
+/* Read a zone from the content of a file. Fails with EINVAL. */
 struct zone *zone_parse(const void *data, size_t len, struct err *err);
 void zone_free(struct zone *zone); /* NULL is allowed */
 
@@ -35,8 +35,8 @@ void zone_free(struct zone *zone); /* NULL is allowed */
  * UTC. */
 int32_t zone_offset(const struct zone *zone, int64_t at);
 
-/* Returns the first transition after an instant, or ZONE_NEVER. The offset may
- * be the same before and after. */
+/* Returns the first transition later than `after`, or ZONE_NEVER. A transition
+ * may leave the offset unchanged. */
 int64_t zone_next(const struct zone *zone, int64_t after);
 
 /* Get the first instant at which the local clock shows this time; returns false

@@ -9,7 +9,7 @@
 
 enum { DAY_S = 24 * 60 * 60, MAX_HOURS = 167 };
 
-/* Take a number up to max; returns false if there is none. */
+/* Parse a number; returns false if there is none, or it is above max. */
 static bool take_number(const char **s, int max, int *ret)
 {
 	if (!isdigit((unsigned char)**s))
@@ -22,7 +22,7 @@ static bool take_number(const char **s, int max, int *ret)
 	return true;
 }
 
-/* Take "[+-]h[h[h]][:mm[:ss]]". */
+/* Parse "[+-]h[h[h]][:mm[:ss]]". */
 static bool take_time(const char **s, int max_hours, int32_t *ret)
 {
 	int sign = **s == '-' ? -1 : 1, hours, minutes = 0, seconds = 0;
@@ -45,7 +45,7 @@ static bool take_time(const char **s, int max_hours, int32_t *ret)
 	return true;
 }
 
-/* Take "CET" or "<+0330>". */
+/* Parse "CET" or "<+0330>". */
 static bool take_name(const char **s)
 {
 	const char *begin = *s;
@@ -61,7 +61,7 @@ static bool take_name(const char **s)
 	return *s - begin >= 3;
 }
 
-/* Take ",M3.5.0/3", ",J60" or ",59". */
+/* Parse ",M3.5.0/3", ",J60" or ",59". */
 static bool take_date(const char **s, struct zone_date *ret)
 {
 	bool good;
@@ -130,7 +130,7 @@ static int64_t day_of(const struct zone_date *date, int64_t year)
 	bool leap = civil_month_days(year, 2) == 29;
 
 	switch (date->kind) {
-	case DATE_JULIAN: /* does not count 29 February */
+	case DATE_JULIAN: /* days are counted without 29 February */
 		return jan1 + date->day - 1 + (leap && date->day > 59);
 	case DATE_DAY:
 		return jan1 + date->day;

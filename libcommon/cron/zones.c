@@ -7,7 +7,7 @@
 
 #include "libcommon/mem.h"
 
-/* A version of a file; all 0: it is not there. */
+/* Identifies a version of a file; all 0 if there is no file. */
 struct version {
 	dev_t dev;
 	ino_t ino;
@@ -18,7 +18,7 @@ struct version {
 struct known_zone {
 	char *name;
 	struct version version;
-	struct zone *zone; /* NULL: err says why */
+	struct zone *zone; /* NULL: it could not be read, err says why */
 	struct err err;
 };
 

@@ -11,7 +11,7 @@
 
 /* clang-format off */
 
-/* The bounds of every number: a new field needs a line here. */
+/* The range of each number: a new field needs a line here. */
 #define RANGE_priority       INT32_MIN, INT32_MAX
 #define RANGE_nice           INT32_MIN, INT32_MAX
 #define RANGE_tasks          1, LIMIT_TASKS
@@ -71,7 +71,7 @@ int64_t *spec_int(struct spec *spec, const struct spec_field *field)
 	return (int64_t *)(void *)((char *)spec + field->offset);
 }
 
-/* Returns a text of a spec that is only read. */
+/* Like spec_text(), for a spec that is only read. */
 static const char *text_of(const struct spec *spec,
                            const struct spec_field *field)
 {
@@ -187,7 +187,8 @@ int spec_from_json(struct spec *ret, json_t *obj, struct arena *arena,
 	if (!spec.name || !spec.output || !spec.workdir)
 		return err_set(err, EINVAL,
 		               "a job needs name, output and workdir");
-	/* Only simulations, which make specs themselves, can ask for none. */
+	/* Only aisim, which does not read specs from JSON, has jobs
+	 * without memory. */
 	if (spec.mem == 0)
 		return err_set(err, EINVAL, "a job needs some memory");
 	*ret = spec;

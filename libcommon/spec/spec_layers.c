@@ -22,12 +22,13 @@ void submit_init(struct submit *submit, struct arena *arena,
 	spec_init(&submit->spec);
 }
 
-/* Fields that say the same in several ways, or one thing together: the first
- * place that sets one of them decides all. */
+/* Fields that express the same in several ways, or that belong together: all of
+ * them come from the first place that sets one of them. */
 enum { OF_MEMORY, OF_CPUS };
 static const struct group {
 	size_t first, last;
-	size_t per_gpu; /* the same for each GPU, in struct submit; 0: none */
+	size_t per_gpu; /* offset in struct submit of the amount for each GPU;
+	                   0: there is none */
 } groups[] = {
 	[OF_MEMORY] = { offsetof(struct spec, mem),
 	                offsetof(struct spec, mem_cpu),
@@ -81,7 +82,7 @@ void submit_clear(struct submit *submit, const struct opt *opt)
 	size_t first = opt->offset, last = opt->offset;
 
 	if (opt->set == spec_set_ignored)
-		return; /* options without effect */
+		return; /* it has no field */
 	if (opt->offset == offsetof(struct submit, spec.nodes))
 		submit->max_nodes = SPEC_UNSET;
 	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
@@ -125,7 +126,8 @@ static void cron_merge(struct submit_cron *to, const struct submit_cron *from)
 			at[i] = other[i];
 }
 
-/* An amount for each GPU replaces one for each task. */
+/* Merge an amount for each GPU: if `to` has one, discard the amounts for tasks
+ * in `from`; if `to` has neither, take that of `from`. */
 static void merge_per_gpu(struct submit *to, struct submit *from,
                           const struct group *group, int64_t *each,
                           int64_t other)
@@ -162,7 +164,8 @@ void submit_merge(struct submit *to, struct submit *from)
 
 /* --- amounts for each GPU ------------------------------------------------- */
 
-/* Derive the number of tasks from that of GPUs, or the other way round. */
+/* Set the number of tasks from that of GPUs, or the other way round, if `each`
+ * tasks are for each GPU. */
 static int divide_gpus(struct spec *spec, int64_t each, struct err *err)
 {
 	int64_t nodes = spec_is_set(spec->nodes) ? spec->nodes : 1, gpus;
@@ -197,7 +200,7 @@ static int64_t part_of(int64_t each, int64_t gpus_milli)
 	return (each * gpus_milli + 999) / 1000;
 }
 
-/* Turn amounts for each GPU into amounts for each task. */
+/* Set the CPUs and the memory of each task from the amounts for each GPU. */
 static int take_per_gpu(struct submit *submit, const struct request *req,
                         struct err *err)
 {
@@ -264,7 +267,8 @@ static int apply_elsewhere(struct submit *submit, const struct opt *opt,
 
 #define ENV_PREFIX "AISUB_"
 
-/* AISUB_CPUS_PER_TASK is --cpus-per-task. */
+/* Returns the option of a variable whose name, without the prefix, is given:
+ * that of CPUS_PER_TASK is --cpus-per-task. NULL: there is none. */
 static const struct opt *find_variable(const char *name, size_t len)
 {
 	char option[32];
@@ -279,7 +283,8 @@ static const struct opt *find_variable(const char *name, size_t len)
 	return len > 1 ? opt_find(spec_opts, option) : NULL;
 }
 
-/* An empty value counts as not given; flags are yes or no. */
+/* Set an option from a variable. An empty value does nothing; the value of a
+ * flag is yes or no. */
 static int apply_variable(struct submit *submit, const struct opt *opt,
                           const char *value, struct err *err)
 {
@@ -326,12 +331,14 @@ int submit_from_env(struct submit *submit, char *const *env, struct err *err)
 /* --- directives ----------------------------------------------------------- */
 
 struct script {
-	struct submit ours, slurm; /* set by #AISUB, by #SBATCH */
+	/* Options of #AISUB lines and of #SBATCH lines. */
+	struct submit ours, slurm;
 	const char *name;
 	bool has_ours, has_slurm;
 };
 
-/* Returns NULL if it is unknown, or has another meaning in Slurm. */
+/* Returns the option of a directive; NULL if it is unknown, or if it is on an
+ * #SBATCH line and means something else in Slurm. */
 static const struct opt *find_directive(const char *option, bool slurm)
 {
 	const char *letter = option + 1, *name = option + 2;
@@ -343,7 +350,8 @@ static const struct opt *find_directive(const char *option, bool slurm)
 		return slurm && strchr("qF", *letter)
 		           ? NULL
 		           : opt_find(spec_opts, letter);
-	/* opt_find() would take one character as a letter. */
+	/* opt_find() would take a name of one character for an
+	 * option letter. */
 	return *name && name[1] ? opt_find(spec_opts, name) : NULL;
 }
 

@@ -8,7 +8,7 @@
 #include "libcommon/spec/spec.h"
 #include "libcommon/topology.h"
 
-enum { RESTARTS_DEFAULT = 5 }; /* if a job may restart and gives no number */
+enum { RESTARTS_DEFAULT = 5 }; /* if max_restarts is not given */
 
 int64_t spec_max_restarts(const struct spec *spec)
 {
@@ -16,7 +16,8 @@ int64_t spec_max_restarts(const struct spec *spec)
 	                                        : spec->max_restarts;
 }
 
-/* Check that there is a task for each node that a constraint counts. */
+/* Check that no count in the constraint exceeds the nodes that the job has
+ * at most. */
 static int check_counts(const struct spec *spec, const struct request *req,
                         struct err *err)
 {
@@ -102,7 +103,7 @@ static int resolve_tasks(const struct spec *spec, struct request *req,
 	return 0;
 }
 
-/* Check what a job of segments must be otherwise. */
+/* Check that the other options of a job with segments allow them. */
 static int check_segment(const struct spec *spec, const struct request *req,
                          struct err *err)
 {
@@ -139,8 +140,9 @@ static int check_segment(const struct spec *spec, const struct request *req,
 	return 0;
 }
 
-/* Resolve a segment to tasks. It is given in nodes if the job is; each node
- * then has as many tasks. */
+/* Set the number of tasks in a segment. If the job gives nodes or tasks per
+ * node, a segment is given in nodes, and each node must have the same number
+ * of tasks. */
 static int resolve_segment(const struct spec *spec, struct request *req,
                            struct err *err)
 {
@@ -174,7 +176,7 @@ static int resolve_segment(const struct spec *spec, struct request *req,
 	return 0;
 }
 
-/* Returns how many tasks may share a request per node. */
+/* Returns among how many tasks a request per node is divided. */
 static int64_t tasks_on_node(const struct request *req)
 {
 	int64_t nodes = req->nodes ? req->nodes : 1;
@@ -184,7 +186,8 @@ static int64_t tasks_on_node(const struct request *req)
 	return (req->tasks + nodes - 1) / nodes;
 }
 
-/* Returns the MiB for the CPUs of a task, in proportion to their parts. */
+/* Returns the MiB of a task that has per_cpu MiB for each CPU; a fraction of a
+ * CPU has that fraction. */
 static int64_t mem_of_cpus(const struct request *req, int64_t per_cpu)
 {
 	return (per_cpu * req->cpus_milli + 999) / 1000;
@@ -204,7 +207,8 @@ static int resolve_memory(const struct spec *spec, int64_t default_per_cpu,
 	if (spec_is_set(spec->mem))
 		req->mem_mib = spec->mem;
 	else if (spec->mem_node == 0)
-		req->mem_mib = 1; /* nobody else is there to take the rest */
+		req->mem_mib = 1; /* the job gets all memory of its nodes, so
+		                     this need not be more */
 	else if (spec_is_set(spec->mem_node))
 		req->mem_mib = (spec->mem_node + sharers - 1) / sharers;
 	else if (spec_is_set(spec->mem_cpu))
@@ -214,7 +218,7 @@ static int resolve_memory(const struct spec *spec, int64_t default_per_cpu,
 	return 0;
 }
 
-/* Divide whole devices among tasks: several devices for each task, or one for
+/* Divide GPUs evenly among tasks: one or more for each task, or one for
  * several tasks. */
 static int divide_gpus(int64_t gpus, int64_t tasks, int64_t *ret_milli,
                        struct err *err)
@@ -233,7 +237,8 @@ static int divide_gpus(int64_t gpus, int64_t tasks, int64_t *ret_milli,
 	return 0;
 }
 
-/* Make its partition what each task asks for. */
+/* If the GPU type is a MIG profile, set gpus_milli to the part of a GPU that
+ * such a partition is. */
 static int resolve_partition(const struct spec *spec, struct request *req,
                              struct err *err)
 {
@@ -324,7 +329,8 @@ void spec_request(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 	    resolve_memory(spec, default_mem_per_cpu_mib, ret, NULL) < 0 ||
 	    resolve_gpus(spec, ret, NULL) < 0)
 		assert(!"a spec that was checked");
-	/* An earlier version may have taken the word for any type. */
+	/* A job of an earlier version may have such a name as an ordinary type:
+	 * ignore errors here. */
 	if (mig_is_name(spec->gpu_type))
 		resolve_partition(spec, ret, NULL);
 }

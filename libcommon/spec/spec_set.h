@@ -1,8 +1,8 @@
 /*
  * spec_set.h - set the fields of a request from options of aisub
  *
- * Set functions for the table of aisub's options (spec_opt.c): ctx is a struct
- * submit, offset that of the member in it.
+ * These are the set functions in the table of aisub's options (spec_opt.c). ctx
+ * is a struct submit, and the option's offset is that of a member in it.
  */
 #ifndef LIBCOMMON_SPEC_SPEC_SET_H
 #define LIBCOMMON_SPEC_SPEC_SET_H
@@ -19,7 +19,7 @@ opt_set_fn spec_set_text, spec_set_workdir, spec_set_flag, spec_set_int,
 /* An option of recurring work. */
 opt_set_fn spec_set_cron;
 
-/* For options without effect; it sets nothing. */
+/* For options that are accepted but have no effect. */
 opt_set_fn spec_set_ignored;
 
 #endif

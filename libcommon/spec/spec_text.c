@@ -58,7 +58,7 @@ static int check_prefer(const char *s, struct err *err)
 	                             err);
 }
 
-/* name[:count] */
+/* Parse NAME[:COUNT]. */
 static bool take_license(const char **s)
 {
 	const char *start = *s;
@@ -118,7 +118,7 @@ static int check_args(const char *s, struct err *err)
 	return 0;
 }
 
-/* Check the form; only the daemon knows which levels exist. */
+/* Check only the syntax: the daemon knows which levels exist. */
 static int check_topology(const char *s, struct err *err)
 {
 	struct topology t;
@@ -177,7 +177,7 @@ static int check_rlimits(const char *s, struct err *err)
 	return rlimits_parse(&limits, s, err);
 }
 
-/* The fields whose texts have a syntax. */
+/* Functions that check the fields whose texts have a syntax. */
 static int (*const syntax[])(const char *s, struct err *err) = {
 	[F_licenses] = check_licenses,
 	[F_array] = check_array,
