@@ -13,8 +13,8 @@
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
 
-/* What to do when the time of a run comes while an earlier run has not ended:
- * skip the new run, start it as well, or start it and end the earlier ones. */
+/* The policy for a time that comes while an earlier run has not ended: skip the
+ * new run, start it as well, or start it and end the earlier ones. */
 enum cron_policy { CRON_FORBID, CRON_ALLOW, CRON_REPLACE, CRON_POLICIES };
 
 enum { CRON_JITTER_MAX_S = 3600 };

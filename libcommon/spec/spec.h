@@ -29,77 +29,77 @@
  * given. Flags are 0 or 1. The names are used in requests, and the numbers are
  * stored in databases, so append new fields.
  */
-#define SPEC_FIELDS(S, I)                                                      \
-	S(name)    /* job name; aisub always sets it */                        \
-	S(queue)   /* NULL: the default queue */                               \
-	S(account) /* free text for accounting */                              \
-	S(class)   /* class of work */                                         \
-	S(comment)                                                             \
-	I(priority)       /* in place of that of its class */                  \
-	I(nice)           /* subtracted from the priority */                   \
-	I(tasks)          /* 1 .. LIMIT_TASKS */                               \
-	I(min_tasks)      /* <= tasks */                                       \
-	I(nodes)          /* exactly this many nodes */                        \
-	I(tasks_per_node) /* at most this many on each */                      \
-	I(cpus)           /* milli-CPUs a task */                              \
-	I(mem)            /* MiB a task; only one of mem, mem_node, mem_cpu */ \
-	I(mem_node)       /* MiB a node; 0: all that it has */                 \
-	I(mem_cpu)        /* MiB a CPU */                                      \
-	I(gpus)           /* milli-GPUs a task; only one of gpus, gpus_* */    \
-	I(gpus_job)       /* whole GPUs for all tasks together */              \
-	I(gpus_node)      /* whole GPUs a node */                              \
-	S(gpu_type)                                                            \
-	I(exclusive)     /* no other job on its nodes */                       \
-	S(licenses)      /* "name[:count],..." */                              \
-	I(time_limit)    /* seconds > 0 or TIME_UNLIMITED */                   \
-	I(begin)         /* unix seconds */                                    \
-	I(deadline)      /* unix seconds */                                    \
-	I(signal)        /* signal number sent before the time limit */        \
-	I(signal_before) /* seconds before the limit */                        \
-	I(signal_batch)  /* 1: only to the script ("B:"), 2: to steps */       \
-	I(grace)         /* seconds between SIGTERM and SIGKILL */             \
-	S(array)         /* "0-99:2%10", canonical */                          \
-	S(dependency)    /* "afterok:1:2,after:3+5"; '?' for any */            \
-	I(hold)                                                                \
-	I(requeue) /* 1 --requeue, 0 --no-requeue */                           \
-	I(max_restarts)                                                        \
-	S(constraint) /* features: "a&b|c" */                                  \
-	S(nodelist)   /* hostlist */                                           \
-	S(exclude)    /* hostlist */                                           \
-	S(pool)                                                                \
-	S(topology) /* "zone,rack:preferred", see topology.h */                \
-	S(numa)     /* "strict", "tight" or "prefer" */                        \
-	S(reservation)                                                         \
-	S(output)        /* pattern, relative to workdir; never NULL */        \
-	S(error)         /* NULL: stderr joins stdout */                       \
-	S(input)         /* NULL: /dev/null */                                 \
-	I(append)        /* 1: append to its files, 0: truncate them */        \
-	S(workdir)       /* absolute */                                        \
-	I(umask)         /* of the submitter, for the job's processes */       \
-	I(launch_script) /* 1: run once with the whole allocation */           \
-	S(image)                                                               \
-	S(mount)                                                               \
-	S(args) /* the script's arguments: a JSON array of texts */            \
-	S(submit_host)                                                         \
-	S(on_task_failure) /* "end", "restart" or "replace" */                 \
-	S(kube_uid) /* the cluster's Job that it was made from; aisub sets     \
-	               none */                                                 \
-	S(command)  /* for people: the script's name, or what --wrap says */   \
-	S(rlimits)  /* of the submitter, as in rlimits.h */                    \
-	I(cron_id)                                                             \
-	I(cron_time)   /* for which time of recurring work it runs */          \
-	I(cron_last)   /* the time of the previous run */                      \
-	I(cron_missed) /* times since then that did not run */                 \
-	S(links)       /* "strict", "prefer" or "any"; NULL: prefer */         \
-	I(allocation)  /* enum allocation; unset: it has a script */           \
-	I(mail_types)  /* bits of enum mail_type */                            \
-	S(mail_user)   /* recipient; NULL: its user */                         \
-	S(labels)      /* see labels.h */                                      \
-	I(segment)     /* nodes or tasks of each segment, in one domain */     \
-	I(has_cpus)    /* milli-CPUs and MiB of a job that has whole nodes;    \
-	                * the daemon sets them when it starts */               \
-	I(has_mem)                                                             \
-	S(prefer) /* features, the dearest first: "a&b,c" */
+#define SPEC_FIELDS(S, I)                                                    \
+	S(name)    /* job name; aisub always sets it */                      \
+	S(queue)   /* NULL: the default queue */                             \
+	S(account) /* free text for accounting */                            \
+	S(class)   /* class of work */                                       \
+	S(comment)                                                           \
+	I(priority)       /* in place of that of its class */                \
+	I(nice)           /* subtracted from the priority */                 \
+	I(tasks)          /* 1 .. LIMIT_TASKS */                             \
+	I(min_tasks)      /* <= tasks */                                     \
+	I(nodes)          /* exactly this many nodes */                      \
+	I(tasks_per_node) /* at most this many on each */                    \
+	I(cpus)           /* milli-CPUs a task */                            \
+	I(mem)            /* MiB a task; not with mem_node, mem_cpu */       \
+	I(mem_node)       /* MiB a node; 0: all that it has */               \
+	I(mem_cpu)        /* MiB a CPU */                                    \
+	I(gpus)           /* milli-GPUs a task; not with gpus_* */           \
+	I(gpus_job)       /* whole GPUs for all tasks together */            \
+	I(gpus_node)      /* whole GPUs a node */                            \
+	S(gpu_type)                                                          \
+	I(exclusive)     /* no other job on its nodes */                     \
+	S(licenses)      /* "name[:count],..." */                            \
+	I(time_limit)    /* seconds > 0 or TIME_UNLIMITED */                 \
+	I(begin)         /* unix seconds */                                  \
+	I(deadline)      /* unix seconds */                                  \
+	I(signal)        /* signal number sent before the time limit */      \
+	I(signal_before) /* seconds before the limit */                      \
+	I(signal_batch)  /* 1: only to the script ("B:"), 2: to steps */     \
+	I(grace)         /* seconds between SIGTERM and SIGKILL */           \
+	S(array)         /* "0-99:2%10", canonical */                        \
+	S(dependency)    /* "afterok:1:2,after:3+5"; '?' for any */          \
+	I(hold)                                                              \
+	I(requeue) /* 1 --requeue, 0 --no-requeue */                         \
+	I(max_restarts)                                                      \
+	S(constraint) /* features: "a&b|c" */                                \
+	S(nodelist)   /* hostlist */                                         \
+	S(exclude)    /* hostlist */                                         \
+	S(pool)                                                              \
+	S(topology) /* "zone,rack:preferred", see topology.h */              \
+	S(numa)     /* "strict", "tight" or "prefer" */                      \
+	S(reservation)                                                       \
+	S(output)        /* pattern, relative to workdir; never NULL */      \
+	S(error)         /* NULL: stderr joins stdout */                     \
+	S(input)         /* NULL: /dev/null */                               \
+	I(append)        /* 1: append to its files, 0: truncate them */      \
+	S(workdir)       /* absolute */                                      \
+	I(umask)         /* of the submitter, for the job's processes */     \
+	I(launch_script) /* 1: run once with the whole allocation */         \
+	S(image)                                                             \
+	S(mount)                                                             \
+	S(args) /* the script's arguments: a JSON array of texts */          \
+	S(submit_host)                                                       \
+	S(on_task_failure) /* "end", "restart" or "replace" */               \
+	S(kube_uid) /* the cluster's Job that it was made from; aisub sets   \
+	               none */                                               \
+	S(command)  /* for people: the script's name, or what --wrap says */ \
+	S(rlimits)  /* of the submitter, as in rlimits.h */                  \
+	I(cron_id)                                                           \
+	I(cron_time)   /* for which time of recurring work it runs */        \
+	I(cron_last)   /* the time of the previous run */                    \
+	I(cron_missed) /* times since then that did not run */               \
+	S(links)       /* "strict", "prefer" or "any"; NULL: prefer */       \
+	I(allocation)  /* enum allocation; unset: it has a script */         \
+	I(mail_types)  /* bits of enum mail_type */                          \
+	S(mail_user)   /* recipient; NULL: its user */                       \
+	S(labels)      /* see labels.h */                                    \
+	I(segment)     /* nodes or tasks of each segment, in one domain */   \
+	I(has_cpus)    /* milli-CPUs and MiB of a job that has whole nodes;  \
+	                * the daemon sets them when it starts */             \
+	I(has_mem)                                                           \
+	S(prefer) /* features, most preferred first: "a&b,c" */
 
 struct spec {
 #define S(name) const char *name;
@@ -113,7 +113,8 @@ struct spec {
  * only when it is cancelled or reaches its limit. */
 enum allocation { ALLOCATION_HELD = 1, ALLOCATION_KEPT };
 
-/* What happens to a job if one of its tasks fails. */
+/* How a failed task affects its job: the job ends, all tasks are restarted, or
+ * that task is replaced. */
 enum task_failure { FAILURE_ENDS, FAILURE_RESTARTS, FAILURE_REPLACES };
 
 /* The fields as a table, in the order of SPEC_FIELDS. */
@@ -172,7 +173,7 @@ enum task_failure spec_task_failure(const struct spec *spec);
 int64_t spec_max_restarts(const struct spec *spec);
 
 /*
- * What each task requests, whether it was given for a task, a node or the job.
+ * The request of each task, whether it was given for a task, a node or the job.
  * A request per node is divided among the tasks that may share a node: all of
  * them if neither nodes nor tasks_per_node is given.
  */

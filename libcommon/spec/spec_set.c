@@ -44,8 +44,8 @@ static const struct spec_field *field_of(const struct opt *opt)
 
 #define AT(member) offsetof(struct submit, member)
 
-/* Returns the field with the bounds of the option; an amount for each GPU has
- * those of a task. */
+/* Returns the field whose range applies to the option's value; for an amount
+ * for each GPU that is the field for a task. */
 static const struct spec_field *number_of(const struct opt *opt)
 {
 	size_t at = opt->offset;
@@ -71,7 +71,7 @@ int spec_set_text(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* Several --labels add up. */
+/* Labels of several --label options are merged. */
 int spec_set_labels(void *ctx, const struct opt *opt, const char *value,
                     struct err *err)
 {
@@ -114,7 +114,7 @@ int spec_set_int(void *ctx, const struct opt *opt, const char *value,
 	return parse_int(value, field->min, field->max, int_at(ctx, opt), err);
 }
 
-/* -N 2, -N 2-2 */
+/* Parse N or MIN-MAX. */
 int spec_set_nodes(void *ctx, const struct opt *opt, const char *value,
                    struct err *err)
 {
@@ -134,7 +134,7 @@ int spec_set_nodes(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* Slurm's plain --nice is 100. */
+/* As in Slurm, --nice without a value means 100. */
 int spec_set_nice(void *ctx, const struct opt *opt, const char *value,
                   struct err *err)
 {
@@ -175,7 +175,8 @@ int spec_set_mib(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* [type:]number: stores the type and returns the number, NULL on failure. */
+/* Parse [TYPE:]NUMBER: store the type, and return the number as text, or NULL
+ * on failure. */
 static const char *take_gpu_type(struct submit *submit, const char *value,
                                  struct err *err)
 {
@@ -212,7 +213,7 @@ int spec_set_gpus_per_task(void *ctx, const struct opt *opt, const char *value,
 	              : -1;
 }
 
-/* gpu[:type][:number] */
+/* Parse gpu[:TYPE][:NUMBER]. */
 int spec_set_gres(void *ctx, const struct opt *opt, const char *value,
                   struct err *err)
 {
@@ -237,7 +238,7 @@ int spec_set_gres(void *ctx, const struct opt *opt, const char *value,
 	return rc;
 }
 
-/* Slurm's --time=0 is no limit. */
+/* As in Slurm, --time=0 means no limit. */
 int spec_set_time_limit(void *ctx, const struct opt *opt, const char *value,
                         struct err *err)
 {
@@ -310,7 +311,7 @@ int spec_set_array(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* Templates may expand to an empty value, which means yes. */
+/* Scripts made from templates may have an empty value, which means yes. */
 int spec_set_no_requeue(void *ctx, const struct opt *opt, const char *value,
                         struct err *err)
 {
@@ -342,8 +343,8 @@ int spec_set_launch(void *ctx, const struct opt *opt, const char *value,
 	return spec_set_text(ctx, opt, value, err);
 }
 
-/* Check now, so that the error names the right place; used when the job is
- * sent. */
+/* Check the list now, so that the error names the place where it was given; it
+ * is applied when the job is sent. */
 int spec_set_export(void *ctx, const struct opt *opt, const char *value,
                     struct err *err)
 {
