@@ -184,8 +184,8 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		log_retry(d->state, ev->job, in.now);
 }
 
-/* Tell the state what a node has, and log changes. What processes of others use
- * is not logged: it changes all the time. */
+/* Tell the state what a node has, and log changes. Use by processes of others
+ * is not logged, as it changes all the time. */
 static void node_event(struct pool_runner *p, const struct node_info *info)
 {
 	struct state *state = p->daemon->state;

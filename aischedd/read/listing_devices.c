@@ -6,7 +6,7 @@
 #include "aischedd/state/state.h"
 #include "libcommon/runner_kind.h"
 
-/* Bits, as "0-3,6". */
+/* Append the set bits as numbers: " 0-3,6". */
 static void put_bits(struct buf *out, uint64_t bits)
 {
 	for (unsigned i = 0, end; i < 64; i = end) {

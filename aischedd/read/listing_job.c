@@ -39,7 +39,7 @@ static void explain(struct row_view *v)
 		buf_puts(&v->text, reason_text(v->why));
 }
 
-/* The reason without its sentence, which costs ten times as much. */
+/* Returns the reason without its sentence, which costs ten times as much. */
 static enum reason why(struct row_view *v)
 {
 	int64_t expected;
@@ -375,8 +375,8 @@ static void j_peak_mem_mib(struct row_view *v)
 	           SPEC_UNSET);
 }
 
-/* Sums over all attempts. Jobs of versions without ledgers have only what is
- * known of their last attempt. */
+/* Returns sums over all attempts. Without a ledger, as in jobs of older
+ * versions, only the run time of the last attempt is known. */
 static struct ledger_sum total_of(const struct row_view *v)
 {
 	struct ledger_sum sum;
@@ -393,7 +393,7 @@ static int64_t longest_of(const struct row_view *v)
 	                      : 1000 * job_elapsed(v->job, v->now);
 }
 
-/* Whether it has whole nodes, or had; only then their size is known. */
+/* Whether the job has or had whole nodes: only then are their amounts known. */
 static bool has_nodes(const struct row_view *v)
 {
 	return v->spec.has_mem != SPEC_UNSET && state_of(v) != JOB_PENDING;
@@ -435,7 +435,8 @@ static void j_gpu_busy_seconds(struct row_view *v)
 	put_milli_or(v, use.known_ms ? use.busy_ms : -1, -1);
 }
 
-/* Null unless it runs and its GPUs do nothing, or nobody knows. */
+/* Write how long all GPUs of a running job have been idle; null if they are
+ * not, or if that is not known. */
 static void j_gpu_idle_seconds(struct row_view *v)
 {
 	const struct ledger *l = v->job->ledger;

@@ -65,8 +65,8 @@ void put_micro_or(struct row_view *v, int64_t micro, int64_t none);
  * null unless 90 % of what was held, in ms, are known. */
 void put_gpu_util(struct row_view *v, const struct gpu_use *use,
                   int64_t held_ms);
-/* Put in front of and behind text that needs no escapes and goes straight into
- * the row. */
+/* Write a quote in JSON, and nothing in text. Put it before and after a value
+ * that needs no escapes and goes straight into the row. */
 void put_quote(struct row_view *v);
 void put_buf(struct row_view *v, struct buf *text);
 /* Write {"cpus":..,...}; an amount of CONF_NONE is written as null. */

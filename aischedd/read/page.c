@@ -13,7 +13,7 @@
 
 /* --- order ---------------------------------------------------------------- */
 
-/* Bytes of a key that count: no character is cut. */
+/* Returns how many bytes of a key count; the last character is not cut. */
 static size_t key_len(const char *key)
 {
 	size_t len = strnlen(key, PAGE_KEY + 1);
@@ -161,7 +161,7 @@ static void drop_worst(struct page *page)
 		kept_sink(page, page->nrows, 0, page->row[page->nrows]);
 }
 
-/* Whether a row is among the best. */
+/* Whether a row is among the best of those offered so far. */
 static bool is_wanted(struct page *page, const struct page_row *row)
 {
 	return page->limit && (page->nrows < page->limit ||

@@ -53,7 +53,8 @@ struct page {
 	uint64_t count;       /* rows that fit */
 	uint64_t beyond;      /* rows that fit, behind the cursor */
 	uint64_t taken;       /* rows of the page so far */
-	struct page_row last; /* taken; with a sort: offered */
+	struct page_row last; /* the last row taken; with a sort, the last one
+	                         wanted */
 	struct page_row *row; /* a heap, the worst on top; then sorted */
 	size_t nrows, cap, bytes;
 	size_t unsorted, told;

@@ -77,7 +77,7 @@ static bool was_on(const char *nodes, const struct filter *wanted)
 	return was;
 }
 
-/* The same of an attempt. */
+/* Like past_row(), for an attempt. */
 static void past_attempt(const struct past_attempt *past, void *arg)
 {
 	struct reading *r = arg;

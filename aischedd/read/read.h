@@ -49,7 +49,8 @@ struct reading {
 	uint64_t *active;
 	size_t nactive, active_at, active_cap;
 	struct map taken;       /* the ids in active */
-	struct node_left *left; /* by node, at the beginning of the listing */
+	struct node_left *left; /* what each node has free, as of the beginning
+	                           of the listing */
 	struct shares shares;
 	uint32_t share_queue; /* the next row of shares */
 	bool queue_told;
@@ -76,7 +77,7 @@ struct reading {
 	size_t past_rows; /* rows of the current query */
 
 	char *only_user;  /* NULL: all users */
-	struct veil veil; /* of jobs, or of use */
+	struct veil veil; /* hides jobs, or use, of others */
 };
 
 /* read.c */
@@ -103,7 +104,8 @@ int read_begin(struct reading *r, struct err *err);
 bool read_piece(struct reading *r);
 bool reading_fits(const struct reading *r, const struct job *job,
                   const char *user, const char *queue);
-/* Whether the record has some of these tasks of its array; none given: all. */
+/* Whether the record has some of these tasks of its array; true if none are
+ * given. */
 bool reading_means(const struct idset *tasks, const struct job *job);
 
 /* A row was written to r->out; a sorted page takes it from there. */

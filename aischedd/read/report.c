@@ -155,7 +155,8 @@ static double p_allocated(const struct pool_use *u, int r)
 	return part_of(u, u->held[r], r);
 }
 
-/* Not known if more than a tenth of what was held was not measured. */
+/* Returns the part of the amounts that was busy; not known if more than a tenth
+ * of what jobs held was not measured. */
 static double p_busy(const struct pool_use *u, int r)
 {
 	return u->known[r] * 1000 < u->held[r] / 10 * 9
@@ -255,7 +256,8 @@ static void add_use(struct pool_use *u, const struct report_row *row)
 	}
 }
 
-/* The rows of a pool follow each other. Returns how many rows there are. */
+/* Write the rows of all pools; the report has the rows of a pool next to each
+ * other. Returns how many were written. */
 static size_t put_pools(const struct report *r, struct buf *out)
 {
 	static const int order[RES_N] = { RES_GPU, RES_CPU, RES_MEM };
@@ -319,7 +321,7 @@ static void put_row(const struct report *r, const struct report_row *row,
 
 /* --- on the thread ----------------------------------------------------- */
 
-/* Steals total. */
+/* Takes total. */
 static json_t *answer_of(const struct reporting *g, size_t nrows, json_t *total)
 {
 	return json_pack("{s:I, s:o, s:I, s:I, s:s?}", "rows",

@@ -162,7 +162,7 @@ static bool is_before(const struct shares *s, uint32_t a, uint32_t b)
 #define PUT(s, i, item) ((s)->order[i] = (item))
 HEAP(rank, uint32_t, struct shares *, AT, LATER, PUT)
 
-/* Put the last of those that are not sorted behind the others. */
+/* Move the last of the unsorted users to the end of these. */
 static void sort_one(struct shares *s)
 {
 	size_t end = --s->unsorted;

@@ -9,8 +9,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-/* Steps for a row with the reason of its job, and for one field of it; for a
- * row of shares; steps of one piece. */
+/* Steps: to write a row with the reason of its job, to write one field of it,
+ * to write a row of shares; and those of one piece. */
 enum {
 	STEPS_ROW = 50,
 	STEPS_KEY = 20,

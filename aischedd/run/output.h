@@ -18,11 +18,11 @@ struct output_name {
 };
 
 /*
- * %j job id, %A array id, %a index in the array, %x job name, %u user, %N first
- * node, %n its index, %t task, %% a percent sign; a width as in %4j pads with
- * zeros. Anything else is copied, and a pattern with a backslash is copied
- * without the backslashes, as in Slurm. Relative names begin at workdir
- * (absolute).
+ * Append a pattern, in which these are replaced: %j job id, %A array id, %a
+ * index in the array, %x job name, %u user, %N first node, %n its index, %t
+ * task, %% a percent sign; a width as in %4j pads with zeros. Anything else is
+ * copied, and a pattern with a backslash is copied without the backslashes, as
+ * in Slurm. Relative names begin at workdir (absolute).
  */
 void output_expand(const char *pattern, const char *workdir,
                    const struct output_name *name, struct buf *out);

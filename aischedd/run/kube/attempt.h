@@ -53,8 +53,8 @@ struct kube_attempt *kube_attempt_new(struct kube *kube,
                                       const struct kube_owner *id);
 void kube_attempt_free(struct kube_attempt *a);
 
-/* Call kube_life_step() for it once, after the loop has handled the events that
- * are pending now. */
+/* Call kube_life_step() for the attempt once, after the loop has handled the
+ * events that are pending now. */
 void kube_attempt_touch(struct kube_attempt *a);
 
 /* Set the uid of its Job; pods belong to it if their owner has this uid. */

@@ -26,7 +26,8 @@ struct kube_job {
 	bool marked;      /* not yet seen in the list being read */
 	/* deleting: the cluster deletes it; removing: we asked for that */
 	bool deleting, removing;
-	int64_t rest_ms; /* if that was refused: do not ask before this time */
+	int64_t rest_ms; /* if our deletion was refused: do not ask again before
+	                    this time */
 };
 
 /* Handle what the watch of Jobs reports. */
