@@ -21,7 +21,8 @@ static const struct conf_class standard_classes[] = {
 	{ .name = "inference", .priority = 125 },
 };
 
-/* The host name up to the first dot. */
+/* Returns the host name up to its first dot, or "localhost" if that is no
+ * valid name. */
 static char *default_cluster(struct arena *arena)
 {
 	char name[256] = "";
@@ -62,8 +63,8 @@ static int check_limits(struct conf_build *b)
 	return err_wrap(b->err, "%s:%d: propagate_limits", at->file, at->line);
 }
 
-/* A page that others can reach needs http_open, because its users' cookies
- * travel in plain text. */
+/* Refuse an address that other machines can reach, unless http_open is set: the
+ * page has no TLS, so cookies travel in plain text. */
 static int check_http(struct conf_build *b)
 {
 	static const char *const loopback[] = { "127.",
@@ -82,7 +83,8 @@ static int check_http(struct conf_build *b)
 	                  conf->http);
 }
 
-/* A proxy's socket needs a header, or its users would have no names. */
+/* Check that http_socket, for a proxy, comes with web_proxy_header, in which
+ * the proxy names its users, and the header with the socket. */
 static int check_proxy(struct conf_build *b)
 {
 	bool socket = *b->conf->http_socket,
@@ -274,8 +276,8 @@ struct conf *conf_parse(const char *text, const char *name,
 	return load(name, text, warnings, err);
 }
 
-/* Returns the disk of a path; if the path does not exist yet, of the folder in
- * which it will be made. */
+/* Returns the device of the file system of a path; if the path does not exist,
+ * that of its nearest folder that does. */
 static dev_t disk_of(const char *path)
 {
 	char *at = xstrdup(path);
@@ -318,7 +320,8 @@ struct conf *conf_load(const char *path, struct buf *warnings, struct err *err)
 	conf = load(path, NULL, warnings, err);
 	if (!conf)
 		return NULL;
-	/* Links are not resolved: they may be replaced for a reload. */
+	/* Do not resolve symbolic links: they may have another target at the
+	 * next reload. */
 	if (*path != '/')
 		dir = get_current_dir_name();
 	absolute = xasprintf("%s%s%s", dir ? dir : "", dir ? "/" : "", path);

@@ -1,11 +1,11 @@
 /*
  * conf.h - etc/aischedd.conf as plain data
  *
- * conf_load() reads, completes and checks a whole file with its includes; the
- * result never changes, so a reload loads another one and swaps the pointer.
- * One table of keys (conf_keys.c) gives the parser, the defaults, `aischedd
- * --print-config` and the man-page check. Everything belongs to the conf and
- * lives until conf_free().
+ * conf_load() reads a file with its includes, adds the defaults and checks
+ * everything. A struct conf never changes; a reload loads another one and swaps
+ * the pointer. The parser, the defaults, `aischedd --print-config` and the
+ * man-page test are made from one table of keys (conf_keys.c). A conf owns all
+ * that it points to, until conf_free().
  */
 #ifndef LIBCOMMON_CONF_CONF_H
 #define LIBCOMMON_CONF_CONF_H
@@ -18,8 +18,9 @@
 #include "libcommon/err.h"
 #include "libcommon/runner_kind.h"
 
-#define CONF_NONE      (-1) /* a number that is not given: no restriction */
-#define CONF_UNLIMITED (-1) /* a time without end */
+/* A number that is not given; for a limit: there is none. */
+#define CONF_NONE      (-1)
+#define CONF_UNLIMITED (-1) /* an unlimited time */
 
 struct arena;
 
@@ -28,7 +29,7 @@ enum resource {
 	RES_MEM,
 	RES_GPU,
 	RES_N
-}; /* thousandths, MiB, thousandths */
+}; /* units: milli-CPUs, MiB, milli-GPUs */
 
 struct strlist {
 	size_t n;
@@ -39,8 +40,10 @@ struct conf_class {
 	const char *name;
 	int64_t priority;
 	bool preemptible;
-	struct strlist users;       /* "name" or "@group"; empty: all */
-	const char *priority_class; /* NULL: the one of its own name */
+	struct strlist users; /* "name" or "@group"; empty: all */
+	/* The PriorityClass of its pods; NULL: the one with the name of
+	 * the class. */
+	const char *priority_class;
 };
 
 /* X(symbol, name in the configuration and in the text of snapshots) */
@@ -72,36 +75,39 @@ enum job_order {
 enum { NODE_NORDERS = NODE_ORDERS(X), JOB_NORDERS = JOB_ORDERS(X) };
 #undef X
 
-/* How nodes of a cluster give GPUs. */
+/* How pods get the GPUs of a cluster's nodes. */
 enum conf_devices {
-	DEVICES_AUTO,  /* as they show */
-	DEVICES_DRA,   /* by claims */
-	DEVICES_PLUGIN /* as a resource that is counted */
+	DEVICES_AUTO,  /* by whichever of these each node offers */
+	DEVICES_DRA,   /* by ResourceClaims (Dynamic Resource Allocation) */
+	DEVICES_PLUGIN /* as a counted resource of a device plugin */
 };
 
 struct conf_pool {
 	const char *name;
 	enum runner_kind runner;
 	enum node_order order;
-	int64_t default_memory_per_cpu; /* MiB; CONF_NONE: as much as its nodes
-	                                   have */
-	/* of kubernetes only */
+	int64_t default_memory_per_cpu; /* MiB; CONF_NONE: in proportion to what
+	                                   its nodes have */
+	/* For runner = kubernetes only. */
 	const char *kubeconfig, *context, *namespace, *node_selector, *image;
 	const char *pod_agent_image;
 	const char *gpu_resource, *service_account, *user_annotation;
 	const char *priority_class;
 	enum conf_devices devices;
 	const char *device_driver, *device_class;
-	bool devices_shared;    /* others give them, too */
-	bool cpus_unlimited;    /* cpu_limit = none */
-	int64_t cpu_overcommit; /* thousandths: CPUs for each that nodes have */
+	bool devices_shared; /* programs other than the daemon also allocate the
+	                        devices */
+	bool cpus_unlimited; /* cpu_limit = none */
+	int64_t cpu_overcommit; /* how many CPUs are given out for each CPU of a
+	                           node, in thousandths */
 	struct strlist allow_mounts, image_pull_secrets, drain_conditions;
-	int64_t price[RES_N];     /* CONF_NONE: that of struct conf */
+	int64_t price[RES_N]; /* in the units of conf.price; CONF_NONE: that of
+	                         struct conf */
 	struct strlist gpu_price; /* "h100:3.20" */
-	int64_t weight;           /* pools with less are tried first */
-	int64_t log_limit;        /* bytes */
+	int64_t weight;    /* pools with a smaller weight are tried first */
+	int64_t log_limit; /* bytes */
 	bool run_as_root;
-	bool constrain_devices; /* of local only */
+	bool constrain_devices; /* for runner = local only */
 };
 
 /* One node of a node section; titles like "n[000-127]" are expanded. */
@@ -113,8 +119,8 @@ struct conf_node {
 	int64_t gpus;         /* devices; CONF_NONE likewise */
 	const char *gpu_type; /* NULL likewise */
 	int64_t sockets, gpu_link_groups; /* CONF_NONE: 1 */
-	/* Numbers of each GPU's NUMA node and link group, sizes of the NUMA
-	 * nodes; empty: evenly. */
+	/* For each GPU the number of its NUMA node and of its link group; for
+	 * each NUMA node the size of its memory. Empty: divided evenly. */
 	struct strlist gpu_numa, gpu_links, numa_memory;
 	int64_t gpu_memory;   /* MiB of each GPU; CONF_NONE: not known */
 	const char *mig;      /* enum mig_model; NULL: no partitions */
@@ -122,8 +128,8 @@ struct conf_node {
 	struct strlist features, taints;
 	int64_t reserve_cpus;   /* milli; 0: none */
 	int64_t reserve_memory; /* MiB; 0: none */
-	int64_t weight;         /* nodes with less are taken first */
-	bool by_pool;           /* its section is called "POOL/NAME" */
+	int64_t weight;         /* nodes with a smaller weight are used first */
+	bool by_pool;           /* the title of its section is "POOL/NAME" */
 	int line;
 };
 
@@ -132,30 +138,33 @@ enum idle_action { IDLE_NOTIFY, IDLE_CANCEL };
 enum preempt_how { PREEMPT_SUSPEND, PREEMPT_REQUEUE, PREEMPT_CANCEL };
 
 /*
- * Parents come before their children. Restrictions (limit, max_*, users, pools,
- * classes, state) also hold for all queues below; default_time, grace, class
- * and the like are inherited if not given.
+ * Parents come before their children in conf.queues. Restrictions (limit,
+ * max_*, users, pools, classes, state) also apply to all queues below this one;
+ * default_time, grace, class and the like are inherited if not given.
  */
 struct conf_queue {
 	const char *name;
 	int parent; /* index; -1: the root */
 	bool leaf;
-	int64_t quota[RES_N], limit[RES_N]; /* CONF_NONE: not rationed */
+	int64_t quota[RES_N], limit[RES_N]; /* CONF_NONE: no quota, no limit */
 	int64_t weight, priority;
-	uint64_t pools; /* bit i: pool i; all if none is given */
+	uint64_t pools;                  /* bit i: jobs may use pool i */
 	struct strlist users, operators; /* "name" or "@group"; empty: all */
 	int64_t max_time, default_time, assumed_time; /* s; CONF_NONE: none */
-	int64_t max_jobs, max_jobs_per_user;          /* at a time */
-	int64_t max_submit, max_submit_per_user;      /* not ended, at a time */
-	int64_t max_gpus_per_user;                    /* milli */
-	int64_t max_wait, min_runtime, grace;         /* s */
-	int64_t idle_gpu;     /* s; CONF_NONE: no limit */
-	int64_t price_factor; /* millionths */
+	int64_t max_jobs, max_jobs_per_user;          /* that run at a time */
+	/* Jobs that have not ended, at a time. */
+	int64_t max_submit, max_submit_per_user;
+	int64_t max_gpus_per_user;            /* milli */
+	int64_t max_wait, min_runtime, grace; /* s */
+	/* Seconds for which GPUs may be idle; CONF_NONE: no limit. */
+	int64_t idle_gpu;
+	/* Factor, in millionths, of the price of its jobs. */
+	int64_t price_factor;
 	enum preempt_how preempt;
 	enum idle_action idle_gpu_action;
 	bool closed;            /* state = closed: like `aictl queue close` */
 	const char *class;      /* of jobs that name none */
-	struct strlist classes; /* classes that jobs may name; empty: all */
+	struct strlist classes; /* classes that its jobs may have; empty: all */
 	int line;
 };
 
@@ -166,14 +175,14 @@ struct conf_license {
 
 /* Recurring work. */
 struct conf_cron {
-	const char *time_zone;     /* of schedules that name none; "": this
-	                              machine's */
+	const char *time_zone;     /* zone of schedules without one; "": that of
+	                              this machine */
 	int64_t max, max_per_user; /* entries */
-	int64_t max_runs;          /* of one entry that have not ended */
+	int64_t max_runs;          /* jobs of one entry that have not ended */
 	int64_t min_period;        /* seconds */
 };
 
-/* The program that says whether this machine is well. */
+/* The program that checks the health of this machine. */
 struct conf_health {
 	const char *program;       /* "": none */
 	int64_t interval, timeout; /* s */
@@ -181,53 +190,64 @@ struct conf_health {
 
 /* Mails about jobs. */
 struct conf_mail {
-	const char *command;    /* like sendmail(8); "": none is sent */
+	/* Called like sendmail(8); "": no mails are sent. */
+	const char *command;
 	const char *from;       /* "": aisched at this machine */
-	struct strlist domains; /* of recipients; empty: any */
-	int64_t per_user; /* mails an hour; more of them become one digest */
-	int64_t queue;    /* the most that wait */
+	struct strlist domains; /* allowed domains of recipients; empty: any */
+	int64_t per_user; /* mails to one user in an hour; any more are joined
+	                     into one */
+	int64_t queue;    /* mails that may wait to be sent */
 };
 
 struct conf_scheduling {
 	bool backfill, consolidate;
 	enum job_order order;
 	int64_t backfill_depth, age_weight, size_weight, fairshare_weight;
-	int64_t hold_after; /* s; the max_wait of a queue has precedence */
+	int64_t hold_after; /* s; max_wait of a queue takes precedence */
 	int64_t fairshare_half_life, resume_cooldown, max_evictions_per_hour;
 	int64_t start_timeout, evict_timeout, node_timeout; /* s */
 };
 
-/* Where /metrics may be read without a login. */
+/* From where /metrics may be read without a login. */
 enum metrics_access { METRICS_NONE, METRICS_LOOPBACK, METRICS_OPEN };
 
 enum charge { CHARGE_SUM, CHARGE_MAX };
 
 struct conf_accounting {
-	const char *time_zone; /* of days and months; NULL: the daemon's */
+	const char *time_zone; /* zone of days and months in reports; NULL: that
+	                          of the daemon */
 	const char *currency;
-	/* for the sum of all resources, or only the dearest one */
+	/* Whether a job costs the sum of its resources' prices, or the highest
+	 * of them. */
 	enum charge charge;
-	int64_t sample; /* seconds between looks at GPUs of jobs */
+	int64_t sample; /* seconds between samples of how busy jobs' GPUs are */
 };
 
 struct conf_topology {
-	struct strlist levels; /* widest first */
-	struct strlist labels; /* "level=label", where their names differ */
-	struct strlist keys;   /* by level: its name, or that label */
+	struct strlist levels; /* names, the widest level first */
+	struct strlist labels; /* "level=label", for levels whose node label has
+	                          another name */
+	/* For each level, the label of nodes that gives it. */
+	struct strlist keys;
 };
 
 struct conf {
 	struct arena *arena; /* owns everything here */
-	const char *path;    /* absolute; NULL for the built-in configuration */
+	const char *path;    /* absolute; NULL: the built-in configuration */
 	const char *cluster, *state_dir, *tmp_dir;
 	const char *log_file; /* "": stderr */
 	const char *http, *munge_socket, *default_queue;
-	bool http_open;            /* http may be no loopback address */
-	struct strlist http_hosts; /* names that the page may have */
-	const char *http_socket, *http_group; /* for a proxy; "": none */
-	const char *web_proxy_header;         /* in which it names its user */
-	struct strlist web_proxy_users;       /* as whom it may run */
-	bool web_proxy_admins; /* admins are admins behind it, too */
+	bool http_open;            /* `http` need not be a loopback address */
+	struct strlist http_hosts; /* host names, besides loopback, under which
+	                              the page may be requested */
+	/* Unix socket for a reverse proxy, and its group; "": none. */
+	const char *http_socket, *http_group;
+	/* Header in which the proxy names the user. */
+	const char *web_proxy_header;
+	/* Users that may connect to http_socket: the proxy's. */
+	struct strlist web_proxy_users;
+	bool web_proxy_admins; /* operators and admins keep their rights when
+	                          they come through the proxy */
 	enum metrics_access metrics_access;
 	const char *web_user;
 	int64_t web_session; /* s */
@@ -235,10 +255,11 @@ struct conf {
 	int64_t history_keep;    /* s */
 	int64_t max_script_size; /* bytes */
 	int64_t max_jobs; /* most jobs that have not ended, in all queues */
-	int64_t max_user_jobs; /* the same for one user */
+	int64_t max_user_jobs; /* most jobs of one user that have not ended */
 	int64_t metrics_max_series;
-	int64_t metrics_users; /* named in metrics; 0: none */
-	int64_t max_processes; /* of a job; CONF_NONE: by the machine */
+	int64_t metrics_users; /* how many users metrics name; 0: none */
+	int64_t max_processes; /* most processes of a job; CONF_NONE: chosen for
+	                          the machine */
 	struct strlist propagate_limits; /* names of limits */
 	uint32_t rlimits; /* the same limits, as bits of rlimits_select() */
 	struct conf_topology topology;
@@ -252,33 +273,35 @@ struct conf {
 	struct conf_scheduling scheduling;
 	struct conf_cron cron;
 	struct conf_accounting accounting;
-	struct strlist private; /* "jobs", "usage": only those who may see them
-	                         */
-	int64_t price[RES_N];   /* millionths for an hour; CONF_NONE: none */
+	struct strlist private; /* "jobs", "usage": what users may not see of
+	                           other users */
+	int64_t price[RES_N];   /* price for an hour, in millionths; CONF_NONE:
+	                           none */
 	struct conf_health health;
 	struct conf_mail mail;
 };
 
 /*
- * Load path. NULL means /etc/aisched/aischedd.conf for root, if it exists, else
- * the built-in configuration of one machine (one local pool, one open queue
- * "default", the caller's own state folder and socket). Only one thread may
- * load at a time, because the parser is global. Warnings (suspicious values)
- * are appended to warnings, one a line, `file:line: text`. Fails with EINVAL,
- * "file:line: what is wrong", or with an errno of open.
+ * Load the file at path. NULL means, for root, /etc/aisched/aischedd.conf if it
+ * exists, and otherwise the built-in configuration of one machine (one local
+ * pool, one open queue "default", the caller's own state folder and socket).
+ * Only one thread may load at a time, because the parser has global state.
+ * Warnings about suspicious values are appended to warnings, one a line, as
+ * `file:line: text`. Fails with EINVAL, and a text like "file:line: what is
+ * wrong", or with an errno value of open(2).
  */
 struct conf *conf_load(const char *path, struct buf *warnings, struct err *err);
 
-/* Append a warning for each folder that is on the wrong disk, and for a program
- * that cannot be run. */
+/* Append a warning if tmp_dir is on the file system of state_dir, and one if
+ * the program of health_check cannot be run. */
 void conf_check_paths(const struct conf *conf, struct buf *warnings);
 
-/* Load from text, called `name` in errors; for tests. */
+/* Load a configuration from text, which errors call `name`; for tests. */
 struct conf *conf_parse(const char *text, const char *name,
                         struct buf *warnings, struct err *err);
 void conf_free(struct conf *conf); /* NULL is allowed */
 
-/* Append all values in force as a file that conf_load() accepts. */
+/* Append all values, including defaults, as a file that conf_load() accepts. */
 void conf_print(const struct conf *conf, struct buf *out);
 
 /* Returns the index of the queue, pool or class of this name, or -1. */
@@ -286,16 +309,16 @@ int conf_queue_find(const struct conf *conf, const char *name);
 int conf_pool_find(const struct conf *conf, const char *name);
 int conf_class_find(const struct conf *conf, const char *name);
 
-/* Returns the queue, this one or one above it, whose `classes` lack the class;
- * -1 if there is none. */
+/* Returns the first queue, this one or one above it, that does not allow this
+ * class; -1 if all allow it. */
 int conf_queue_without_class(const struct conf *conf, int queue,
                              const char *class);
 
-/* Returns the queue of a job that names none, or -1. */
+/* Returns the queue of jobs that name none; -1 if such jobs are refused. */
 int conf_default_queue(const struct conf *conf);
 
-/* Returns the default socket of this user's daemon, which tools try if none is
- * given. */
+/* Returns the default socket path of a daemon of this user, which tools try if
+ * none is given. The caller frees it. */
 char *conf_default_socket(void);
 
 /* Returns the keys as "section.key" ("queue.max_time", "cluster"),

@@ -1,8 +1,9 @@
 /*
  * conf_build.h - build struct conf from the tree of a file
  *
- * conf.c builds the top level, classes, pools and licences; nodes and queues
- * have files of their own. Each step fails with `file:line: what`.
+ * conf.c builds the top level, classes, pools and licences; conf_nodes.c and
+ * conf_queues.c build nodes and queues. Errors of each step have the form
+ * `file:line: what`.
  */
 #ifndef LIBCOMMON_CONF_CONF_BUILD_H
 #define LIBCOMMON_CONF_CONF_BUILD_H
@@ -12,33 +13,34 @@
 struct conf_build {
 	struct conf *conf;
 	cfg_t *top;
-	struct buf *warnings; /* NULL: not wanted */
+	struct buf *warnings; /* NULL: do not collect warnings */
 	struct err *err;
 };
 
-/* Report an error at this place; returns -1. */
+/* Set an EINVAL error about the place `at`; returns -1. */
 int build_fail(struct conf_build *b, const struct conf_value *at,
                const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void build_warn(struct conf_build *b, const struct conf_value *at,
                 const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Count the sections of this name, and get each. */
+/* Get the number of top-level sections of this name, and section i of them. */
 size_t build_count(struct conf_build *b, const char *name);
 cfg_t *build_section(struct conf_build *b, const char *name, size_t i);
 
 /*
- * Set the members of base that have keys: all to their defaults; or those in
- * the section. what: name of the section ("queue"; NULL: the top).
+ * Set members of the struct `base`: build_defaults() all of them to their
+ * defaults, build_keys() those whose keys are in the section. what is the name
+ * of the section ("queue"), or NULL for the top level.
  */
 void build_defaults(struct conf_build *b, const char *what, void *base);
 int build_keys(struct conf_build *b, const char *what, cfg_t *section,
                void *base);
 
-/* Returns a section's title as a name, NULL if it is invalid. The arena owns
- * it. */
+/* Returns the title of a section if it is a valid name, else NULL with an
+ * error. The arena owns it. */
 const char *build_name(struct conf_build *b, const char *what, cfg_t *section);
 
-/* Returns where the key is set, else where the section begins. */
+/* Returns where the section sets the key; if it does not, where it begins. */
 const struct conf_value *build_place(cfg_t *section, const char *key);
 
 int build_nodes(struct conf_build *b);

@@ -136,7 +136,7 @@ static int check_taint(const char *s, struct err *err)
 	return err_set(err, EINVAL, "bad taint '%s': use KEY=VALUE or KEY", s);
 }
 
-/* A size of memory, of a list. */
+/* Check an item of a list of memory sizes. */
 static int check_mib(const char *s, struct err *err)
 {
 	int64_t mib;
@@ -144,7 +144,7 @@ static int check_mib(const char *s, struct err *err)
 	return parse_mib(s, 'M', &mib, err);
 }
 
-/* The number of a NUMA node or a link group, of a list. */
+/* Check an item of a list of numbers of NUMA nodes or link groups. */
 static int check_group(const char *s, struct err *err)
 {
 	int64_t n;
@@ -154,7 +154,7 @@ static int check_group(const char *s, struct err *err)
 	return 0;
 }
 
-/* "h100:3.20" */
+/* Check the price of a GPU type, such as "h100:3.20". */
 static int check_gpu_price(const char *s, struct err *err)
 {
 	const char *colon = strchr(s, ':');
@@ -225,7 +225,8 @@ static const struct conf_key class_keys[] = {
 };
 #undef AT
 
-/* Prices are int64_t[RES_N], too. */
+/* The member that these keys fill is an int64_t[RES_N], like that
+ * of ration_keys. */
 #define AT(resource) ((resource) * sizeof(int64_t))
 static const struct conf_key price_keys[] = {
 	KEY("cpu", MICRO, RES_CPU, RANGE(0, MAX_PRICE)),
@@ -304,7 +305,7 @@ static const struct conf_key node_keys[] = {
 };
 #undef AT
 
-/* A ration is int64_t[RES_N]. */
+/* The member that these keys fill, quota or limit, is an int64_t[RES_N]. */
 #define AT(resource) ((resource) * sizeof(int64_t))
 static const struct conf_key ration_keys[] = {
 	KEY("cpus", MILLI, RES_CPU, RANGE(0, MAX_CPUS)),
@@ -546,7 +547,7 @@ static void add_names(struct names *names, const char *prefix,
 
 const char *const *conf_key_names(void)
 {
-	static struct names names; /* the same for all calls */
+	static struct names names; /* built by the first call */
 
 	if (!names.n)
 		add_names(&names, "", &top_table);

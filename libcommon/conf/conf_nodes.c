@@ -10,12 +10,13 @@
 struct nodes {
 	struct conf_build *b;
 	struct conf_node *node;
-	const struct conf_value **at; /* by node: its section */
+	/* For each node where its section begins. */
+	const struct conf_value **at;
 	size_t n, cap, at_cap;
 };
 
-/* Check that a list of NUMA nodes or groups has a number for each GPU, without
- * gaps. */
+/* Check that a list of NUMA nodes or link groups has a number for each GPU, and
+ * that its numbers begin at 0 without gaps. */
 static int check_list(struct nodes *nodes, cfg_t *section,
                       const struct conf_node *node, const char *key,
                       const struct strlist *list)
@@ -97,7 +98,8 @@ static int check_numbers(struct nodes *nodes, cfg_t *section,
 	return check_devices(nodes, section, node);
 }
 
-/* Nodes without a pool are in the only pool. */
+/* Put a node whose section names no pool into the only pool; fail if there
+ * are several. */
 static int check_pool(struct nodes *nodes, cfg_t *section,
                       struct conf_node *node)
 {
@@ -112,7 +114,8 @@ static int check_pool(struct nodes *nodes, cfg_t *section,
 	return 0;
 }
 
-/* Returns 0 if one of them is empty. */
+/* Returns the number of parts of a path like "z1/b1/r3", or 0 if one
+ * is empty. */
 static size_t count_parts(const char *path)
 {
 	size_t n = 0;
@@ -143,8 +146,8 @@ static int check_path(struct nodes *nodes, cfg_t *section, const char *path)
 	return 0;
 }
 
-/* Spread m nodes over k places: the first m/k nodes are in the first, and so
- * on. */
+/* Divide n nodes among the places in the hostlist `paths`: if there are k, the
+ * first n/k nodes are in the first place, and so on. */
 static int deal_places(struct nodes *nodes, cfg_t *section, const char *paths,
                        struct conf_node *node, size_t n)
 {
@@ -237,7 +240,7 @@ static int add_section(struct nodes *nodes, cfg_t *section)
 	return status;
 }
 
-/* Nodes of the same name in order of the file. */
+/* Sort by name, then pool, then place in the file. */
 static int by_name(const void *a, const void *b)
 {
 	const struct conf_node *x = *(const struct conf_node *const *)a;
@@ -249,8 +252,8 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (x > y) - (x < y);
 }
 
-/* Returns the first node of the file that has the name of an earlier one, or
- * NULL. */
+/* Returns the first node in the file that has the same name and pool as an
+ * earlier one, or NULL. */
 static const struct conf_node *find_twice(const struct nodes *nodes)
 {
 	const struct conf_node **sorted =
@@ -286,7 +289,8 @@ static int check_names(struct conf_build *b, const struct conf_value *at)
 	return 0;
 }
 
-/* Whether labels of nodes can tell where they are. */
+/* Whether some pool has nodes whose labels may give their place in
+ * the topology. */
 static bool may_have_labels(const struct conf *conf)
 {
 	for (size_t i = 0; i < conf->npools; i++)
@@ -295,7 +299,8 @@ static bool may_have_labels(const struct conf *conf)
 	return false;
 }
 
-/* Returns the index of the level whose label a text says, or n. */
+/* Returns the index of the level in a text like "LEVEL=LABEL"; levels->n if
+ * there is no such level. */
 static size_t labelled(const struct strlist *levels, const char *text)
 {
 	size_t len = strcspn(text, "="), i = 0;
@@ -306,7 +311,7 @@ static size_t labelled(const struct strlist *levels, const char *text)
 	return i;
 }
 
-/* Work out the label of each level. */
+/* Set topology.keys: for each level, the label of nodes that gives it. */
 static int build_labels(struct conf_build *b)
 {
 	struct conf_topology *t = &b->conf->topology;
@@ -341,7 +346,8 @@ static int build_labels(struct conf_build *b)
 	return 0;
 }
 
-/* Check that each level has a node. */
+/* Check that some node's topology has a part for every level, unless labels of
+ * nodes may give the parts. */
 static int check_levels(struct conf_build *b)
 {
 	const struct conf *conf = b->conf;

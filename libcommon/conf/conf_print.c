@@ -7,7 +7,8 @@
 struct printer {
 	const struct conf *conf;
 	struct buf *out;
-	struct arena *arena; /* of the defaults to compare with */
+	/* Has the defaults that values are compared with. */
+	struct arena *arena;
 };
 
 static void indent(struct printer *p, int depth)
@@ -16,7 +17,7 @@ static void indent(struct printer *p, int depth)
 		buf_addc(p->out, '\t');
 }
 
-/* Leave out a special key that has its default. */
+/* Print one key, but not a special key (conf_keys.h) that has its default. */
 static void print_key(struct printer *p, const struct conf_key *key,
                       const void *base, const void *initial, int depth)
 {
@@ -92,7 +93,8 @@ static bool is_same_node(struct printer *p, const struct conf_node *a,
 	bool same = true;
 
 	for (size_t i = 0; same && i < table->n; i++) {
-		/* The last byte tells whether there is a value. */
+		/* Append whether there is a value, so that an empty value
+		 * differs from none. */
 		x.len = y.len = 0;
 		buf_addc(&x, key_format(&table->key[i], a, p->conf, &x));
 		buf_addc(&y, key_format(&table->key[i], b, p->conf, &y));
@@ -103,7 +105,7 @@ static bool is_same_node(struct printer *p, const struct conf_node *a,
 	return same;
 }
 
-/* Returns how a section names the node. */
+/* Returns the title of a section for this node: "NAME" or "POOL/NAME". */
 static const char *node_title(const struct printer *p,
                               const struct conf_node *node)
 {
@@ -119,7 +121,8 @@ static const char *node_title(const struct printer *p,
 	return title;
 }
 
-/* Print nodes a up to b as one section, if the hostlist keeps their order. */
+/* Print the nodes from a up to, but without, b as one section. Returns false,
+ * and prints nothing, if a hostlist of them would change their order. */
 static bool print_nodes_as_one(struct printer *p, size_t a, size_t b,
                                const void *initial)
 {

@@ -22,8 +22,8 @@ struct queues {
 	struct conf_build *b;
 	struct file_queue *entry;
 	size_t n;
-	struct conf_queue *queue; /* [n], parents first */
-	cfg_t **section;          /* by queue: its section */
+	struct conf_queue *queue; /* of n queues, parents before children */
+	cfg_t **section;          /* for each queue its section */
 	size_t ntaken;
 };
 
@@ -74,7 +74,8 @@ static int check_circles(const struct queues *q)
 		const struct file_queue *e = &q->entry[i];
 		size_t steps = 0;
 
-		/* A queue may lead to a circle without being part of it. */
+		/* Its parents may form a circle to which this queue does not
+		 * belong: stop after as many steps as there are queues. */
 		for (int up = e->parent; up >= 0 && steps++ < q->n;
 		     up = q->entry[up].parent)
 			if (up == (int)i)
@@ -226,7 +227,8 @@ static int take_all(struct queues *q)
 	return 0;
 }
 
-/* Add a queue that everybody may use if there is none. */
+/* Add a queue "default", which everybody may use: for configurations
+ * without queues. */
 static void add_standard(struct queues *q)
 {
 	build_defaults(q->b, "queue", q->queue);

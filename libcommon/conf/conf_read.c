@@ -18,11 +18,13 @@ enum {
 	MAX_DEPTH = 8,        /* nesting of includes */
 	MAX_FILES = 1000,     /* files of one configuration */
 	MAX_BYTES = 16 << 20, /* of one file */
-	/* it has a value; libconfuse's flags are lower bits */
+	/* our flag for an option with a value; libconfuse's flags are
+	 * lower bits */
 	FLAG_VALUE = 1 << 24,
 };
 
-/* The complete sections of one kind. */
+/* All sections of one kind, while they are kept away from libconfuse:
+ * see on_section(). */
 struct kept {
 	cfg_opt_t *opt;
 	cfg_value_t **value;
@@ -31,15 +33,16 @@ struct kept {
 
 struct reader {
 	struct arena *arena;
-	const char *file; /* being read now */
+	const char *file; /* path of the file being read */
 	int depth, nfiles;
 	struct kept kept[KINDS];
-	struct err err; /* of the step that failed last */
+	struct err err; /* error of the step that failed last */
 };
 
 static const char unknown[] = "no such option '%s'";
 
-/* libconfuse's callbacks have no argument. NULL: nothing is being read. */
+/* The reader for libconfuse's callbacks, which get no argument of ours; NULL if
+ * nothing is being read. */
 static struct reader *reading;
 
 __attribute__((format(printf, 2, 0))) static void on_error(cfg_t *cfg,
@@ -48,7 +51,8 @@ __attribute__((format(printf, 2, 0))) static void on_error(cfg_t *cfg,
 {
 	char what[300];
 
-	/* libconfuse reports each free key as unknown, then accepts it. */
+	/* libconfuse reports each key of a KEY_FREE section as unknown, and
+	 * then accepts it: ignore that. */
 	if ((cfg->flags & CFGF_KEYSTRVAL) && !strcmp(fmt, unknown))
 		return;
 	vsnprintf(what, sizeof(what), fmt, ap);
@@ -69,7 +73,8 @@ static bool has_control(const char *s)
 	return false;
 }
 
-/* Called for each value; opt counts it already. */
+/* Called by libconfuse for each value, when cfg_opt_size(opt) already includes
+ * it: check it, and store it with its place. */
 static int on_value(cfg_t *cfg, cfg_opt_t *opt, const char *text, void *ret)
 {
 	struct conf_value *value =
@@ -96,7 +101,7 @@ static int on_value(cfg_t *cfg, cfg_opt_t *opt, const char *text, void *ret)
 	return 0;
 }
 
-/* Returns the whole file as a heap string. */
+/* Returns the content of a file, which the caller frees, or NULL. */
 static char *read_file(const char *path, size_t *ret_len, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -134,7 +139,7 @@ out:
 	return NULL;
 }
 
-/* Let libconfuse read this text at the current place. */
+/* Let libconfuse read a text as if it stood at the current place of cfg. */
 static int read_text(cfg_t *cfg, const char *file, char *text, size_t len)
 {
 	const char *was = reading->file;
@@ -151,8 +156,9 @@ static int read_text(cfg_t *cfg, const char *file, char *text, size_t len)
 	reading->file = file;
 	status = cfg_parse_fp(cfg, fp);
 	if (status != CFG_SUCCESS && !reading->err.code)
-		cfg_error(cfg, unknown,
-		          ""); /* if it reported no error itself */
+		cfg_error(
+		    cfg, unknown,
+		    ""); /* libconfuse failed without reporting an error */
 	reading->file = was;
 	cfg->line = line;
 	fclose(fp);
@@ -178,7 +184,7 @@ static int include_file(cfg_t *cfg, const char *path)
 	return status;
 }
 
-/* A missing folder matches no files; other errors count. */
+/* For glob(): ignore folders that do not exist, and stop at other errors. */
 static int on_glob_error(const char *path, int code)
 {
 	(void)path;
@@ -186,7 +192,8 @@ static int on_glob_error(const char *path, int code)
 	return code != ENOENT && code != ENOTDIR;
 }
 
-/* Returns the pattern, relative to the folder of the current file. */
+/* Returns the pattern as a path; a relative one is relative to the folder of
+ * the file that has the include. */
 static char *resolve(const char *pattern)
 {
 	const char *slash = strrchr(reading->file, '/');
@@ -211,8 +218,9 @@ static int on_include(cfg_t *cfg, cfg_opt_t *opt, int argc, const char **argv)
 		free(pattern);
 		return -1;
 	}
-	/* GLOB_NOMAGIC keeps a plain name that does not exist, so opening it
-	 * fails; a pattern may match nothing. */
+	/* With GLOB_NOMAGIC, glob() returns a name without wildcards even if
+	 * there is no such file, so that opening it fails. A pattern with
+	 * wildcards may match nothing. */
 	status = glob(pattern, GLOB_NOMAGIC, on_glob_error, &found);
 	if (status && status != GLOB_NOMATCH)
 		cfg_error(cfg, "cannot read the folder of '%s': %s", pattern,
@@ -229,9 +237,10 @@ static int on_include(cfg_t *cfg, cfg_opt_t *opt, int argc, const char **argv)
 }
 
 /*
- * Called after each section with a title. libconfuse compares a new title with
- * all before it, which takes minutes for 65,536 nodes; so take the sections
- * away from it until the end.
+ * Called by libconfuse after each section with a title. libconfuse compares
+ * each new title with all earlier ones, which takes minutes for 65,536 nodes:
+ * so move the section from libconfuse's option to a list of our own. put_back()
+ * returns all of them at the end.
  */
 static int on_section(cfg_t *cfg, cfg_opt_t *opt)
 {
@@ -251,7 +260,8 @@ static void put_back(struct kept *kept)
 {
 	cfg_opt_t *opt = kept->opt;
 
-	/* After an error an incomplete section may be left. */
+	/* After an error, libconfuse's option may have an
+	 * incomplete section. */
 	if (opt->nvalues) {
 		kept->value = GROW(kept->value, kept->n, &kept->cap);
 		kept->value[kept->n++] = opt->values[0];
@@ -261,8 +271,8 @@ static void put_back(struct kept *kept)
 	opt->nvalues = (unsigned)kept->n;
 }
 
-/* Compares pointers into an array of sections; equal titles in order of the
- * array. */
+/* Sort pointers into an array of sections by title, equal titles
+ * by position. */
 static int by_title(const void *a, const void *b)
 {
 	cfg_value_t *const *x = *(cfg_value_t *const *const *)a;
@@ -298,10 +308,10 @@ static int check_titles(const struct kept *kept)
 }
 
 /*
- * Returns libconfuse's options for a table. libconfuse remembers where a
- * section ends, not where it begins; but at the beginning it parses the
- * defaults of options. So option 0 has a name that cannot be written, and its
- * default tells on_value() the line.
+ * Returns libconfuse's options for a table of keys. libconfuse keeps the line
+ * where a section ends, but not where it begins. At the beginning, however, it
+ * parses the defaults of the section's options: so option 0 has a name that no
+ * file can contain, and a default for which on_value() stores the line.
  */
 static cfg_opt_t *make_options(const struct conf_key_table *table, bool top)
 {
@@ -370,7 +380,8 @@ bool conf_entry(cfg_t *section, size_t i, const char **ret_name,
 	return true;
 }
 
-/* Returns the whole tree of this text, which is overwritten. */
+/* Returns the tree of a text, whose comments are overwritten; NULL
+ * on failure. */
 static cfg_t *read_tree(const char *file, char *text, size_t len)
 {
 	cfg_t *cfg =

@@ -5,16 +5,17 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Kinds of tokens; any other kind is the character itself. */
+/* Kinds of tokens; the kind of any other token is its character. */
 enum { NOTHING, WORD = 'w', STRING = 's' };
 
 struct scan {
 	char *p;
 	const char *file;
 	int line;
-	int prev, before;     /* the last token and the one before it */
-	bool include;         /* the last word was include */
-	int depth, open_line; /* open braces; line of the outermost one */
+	int prev, before; /* kinds of the last token and of the one before it */
+	bool include;     /* the last word was "include" */
+	/* Number of open braces; line of the outermost one. */
+	int depth, open_line;
 	struct err *err;
 };
 
@@ -50,8 +51,8 @@ static int blank_block(struct scan *s)
 	return 0;
 }
 
-/* Skip a string in double quotes: \" \\ \$ are escapes, ${NAME} is a
- * variable. */
+/* Skip a string in double quotes, in which \" \\ \$ are escapes and ${NAME} is
+ * a variable. */
 static int skip_double(struct scan *s)
 {
 	for (s->p++; *s->p != '"'; s->p++) {
@@ -101,7 +102,7 @@ static void skip_word(struct scan *s)
 	s->include = s->p - start == 7 && !memcmp(start, "include", 7);
 }
 
-/* Skip include("PATTERN"), from one parenthesis to the other. */
+/* Skip the ("PATTERN") of an include, from one parenthesis to the other. */
 static int skip_include(struct scan *s)
 {
 	static const char usage[] = "use include(\"PATTERN\")";

@@ -1,11 +1,12 @@
 /*
  * conf_text.h - make the text of a configuration safe for libconfuse
  *
- * libconfuse 3.3 miscounts lines after comments, refuses comments inside lists,
- * drops unexpected characters, takes the end of the file for any missing brace,
- * reads "a|b" as a path into another section, and leaks or stays inside of a
- * malformed string. Text that it would get wrong is refused here with the right
- * line, and comments become blanks.
+ * libconfuse 3.3 miscounts lines after comments, refuses comments inside
+ * lists, drops unexpected characters, accepts the end of the file instead of
+ * missing braces, reads "a|b" as a path into another section, and after a
+ * malformed string leaks memory or goes on as if inside it. Text that it would
+ * read wrongly is refused here with the right line, and comments are replaced
+ * by blanks.
  */
 #ifndef LIBCOMMON_CONF_CONF_TEXT_H
 #define LIBCOMMON_CONF_CONF_TEXT_H
@@ -15,8 +16,8 @@
 #include "libcommon/err.h"
 
 /*
- * text[len] must be 0; comments are overwritten. Fails with EINVAL, `file:line:
- * what`.
+ * Check a text and overwrite its comments with blanks. text[len] must be 0.
+ * Fails with EINVAL, and a text like `file:line: what`.
  */
 int conf_text_clean(char *text, size_t len, const char *file, struct err *err);
 

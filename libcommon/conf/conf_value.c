@@ -11,7 +11,7 @@ struct unit {
 	int64_t size;
 };
 
-/* Each list ends with a unit of 1. */
+/* Units from the largest to 1. */
 static const struct unit mib_units[] = { { "T", 1 << 20 },
 	                                 { "G", 1 << 10 },
 	                                 { "M", 1 } };
@@ -22,7 +22,7 @@ static const struct unit time_units[] = {
 	{ "d", 86400 }, { "h", 3600 }, { "m", 60 }, { "s", 1 }
 };
 
-/* Append the exact value in the largest unit possible. */
+/* Append a value in the largest unit of which it is a multiple. */
 static void put_units(struct buf *out, int64_t value, const struct unit *unit)
 {
 	while (value % unit->size || (value == 0 && unit->size > 1))
@@ -151,7 +151,8 @@ static int set_list(const struct conf_key *key, struct strlist *ret,
 	return 0;
 }
 
-/* Returns the index of the word, or -1 with an error that names all. */
+/* Returns the index of a word of the key, or -1 with an error that lists all
+ * of them. */
 static int find_word(const struct conf_key *key, const char *s, struct err *err)
 {
 	struct buf all = { 0 };
