@@ -19,11 +19,11 @@
 #include "libcommon/rlimits.h"
 
 enum {
-	READ_SIZE = 64 * 1024, /* at once, of a script */
-	COMMAND_MAX = 500 /* bytes of a command that are kept to be shown */
+	READ_SIZE = 64 * 1024, /* bytes of a script to read at once */
+	/* Bytes of a command that are stored, for aiq to show. */
+	COMMAND_MAX = 500
 };
 
-/* Open a script as the shell finds commands: here, then in $PATH. */
 int batch_open(const char *name)
 {
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
@@ -63,8 +63,9 @@ int batch_read(int fd, const char *name, struct buf *ret, struct err *err)
 	}
 }
 
-/* Returns the text that `aiq JOB` shows as the command: one line, cut if it is
- * long. NULL: the script came from standard input, or its name is not UTF-8. */
+/* Returns the text that `aiq JOB` shows as the command: one line, cut off if it
+ * is long. Returns NULL if there is none, as for a script from standard input,
+ * or it is not UTF-8. */
 static const char *command_of(const struct submit *submit, const char *text)
 {
 	size_t len = text ? strlen(text) : 0;
@@ -79,7 +80,7 @@ static const char *command_of(const struct submit *submit, const char *text)
 	if (len > COMMAND_MAX)
 		len = COMMAND_MAX;
 	while (len < strlen(text) && (text[len] & 0xc0) == 0x80)
-		len--; /* not within a character */
+		len--; /* do not cut within a UTF-8 sequence */
 	copy = xstrndup(text, len);
 	ret = arena_strdup(submit->arena, copy);
 	free(copy);
@@ -89,8 +90,8 @@ static const char *command_of(const struct submit *submit, const char *text)
 	return ret;
 }
 
-/* Make --chdir absolute; it may be relative to the current folder, which is its
- * default. */
+/* Make the job's folder absolute: it may be relative to the current folder,
+ * which is also its default. */
 static int set_workdir(struct submit *submit, struct err *err)
 {
 	const char *dir = submit->spec.workdir;
@@ -127,7 +128,8 @@ static int set_args(struct submit *submit, char **args, struct err *err)
 	return rc;
 }
 
-/* NULL: nothing is limited. */
+/* Returns the resource limits of this process as text; NULL if nothing
+ * is limited. */
 static const char *own_limits(struct submit *submit)
 {
 	struct rlimits limits;
@@ -166,7 +168,7 @@ int batch_complete(struct submit *submit, const struct batch_job *job,
 	return set_workdir(submit, err);
 }
 
-/* Whether the daemon may be on another machine, with other folders. */
+/* Whether the daemon may be on another machine, where files may differ. */
 static bool is_remote(const struct submit *submit)
 {
 	const char *address =
@@ -185,13 +187,15 @@ int batch_check_files(const struct submit *submit, struct err *err)
 	const struct spec *spec = &submit->spec;
 
 	if (is_remote(submit) || spec->mount)
-		return 0; /* with mounts, names are those inside containers */
+		return 0; /* with mounts, file names may be those inside
+		             containers */
 	if (folder_check(spec->workdir, spec->output, err) < 0)
 		return -1;
 	return spec->error ? folder_check(spec->workdir, spec->error, err) : 0;
 }
 
-/* The same token in every repetition: the daemon takes each only once. */
+/* Make a random token. A request that is repeated has the same token, so the
+ * daemon accepts the job only once. */
 static int make_token(char ret[33], struct err *err)
 {
 	unsigned char bytes[16];

@@ -1,5 +1,4 @@
-/* choose.c - requests that leave something to choose, when they are submitted
- */
+/* choose.c - choose the shape of a job, if its request allows several */
 #include "libcommon/client/choose.h"
 
 #include <stdlib.h>
@@ -19,8 +18,9 @@ int64_t choose_start(const json_t *answer)
 	                                 : INT64_MAX;
 }
 
-/* Alternatives matter only to jobs of several nodes, which must all have the
- * same one. */
+/* Whether the constraint has alternatives, as in [a|b], and the job may
+ * have several nodes. On one node [a|b] is the same as (a|b), so nothing
+ * need be chosen. */
 static bool has_alternatives(const struct submit *submit)
 {
 	const struct spec *spec = &submit->spec;
@@ -42,7 +42,8 @@ struct choice {
 	const char *constraint;
 };
 
-/* Try one; nodes come from most to fewest. */
+/* Test the choice in submit, and make it the best if it is better. Choices come
+ * with the number of nodes from most to fewest. */
 static void consider(struct choice *best, struct submit *submit,
                      struct err *err)
 {
@@ -60,7 +61,9 @@ static void consider(struct choice *best, struct submit *submit,
 	json_decref(answer);
 }
 
-/* All numbers of a wide range would be too many: the steps double. */
+/* Test numbers of nodes from the maximum down to the minimum. In a wide
+ * range not every number is tested: after the first ones the distance
+ * between them doubles. */
 static void consider_nodes(struct choice *best, struct submit *submit,
                            struct err *err)
 {

@@ -1,4 +1,4 @@
-/* client.c - the tools' end of a connection */
+/* client.c - a tool's connection to the daemon */
 #include "libcommon/client/client.h"
 
 #include <err.h>
@@ -33,13 +33,14 @@ struct client {
 	char *address; /* for messages */
 	char *cluster, *nonce;
 	uint32_t sent, answered; /* sequence numbers of requests */
-	uint32_t bare;           /* the last one sent without credential */
-	struct buf in;           /* bytes read; used up to `at` */
+	uint32_t bare; /* the last one that was sent without a credential */
+	struct buf in; /* bytes that were read; those before `at` are used */
 	size_t at;
-	int64_t tell_ms; /* when to report that no answer has come; -1: never */
+	int64_t tell_ms; /* time of clock_ms() to warn that no answer has come;
+	                    -1: never */
 };
 
-/* One frame; its bodies are in client->in until the next one is read. */
+/* A frame; its bodies point into client->in, until the next frame is read. */
 struct in_frame {
 	struct frame_head head;
 	const char *cred, *json, *raw;
@@ -52,8 +53,8 @@ static int lost(const struct client *client, const char *how, struct err *err)
 	               client->address, how);
 }
 
-/* Report once that the answer is late: on a full disk the daemon cannot confirm
- * a request before there is room. Returns how long to wait; -1: for ever. */
+/* Warn once if the answer is late: on a full disk the daemon cannot confirm a
+ * request before there is space. Returns how many ms to wait; -1: for ever. */
 static int64_t tell_late(struct client *client)
 {
 	int64_t left = client->tell_ms - clock_ms();
@@ -67,7 +68,8 @@ static int64_t tell_late(struct client *client)
 	return -1;
 }
 
-/* Read what has arrived; wait until deadline_ms (-1: for ever). */
+/* Read what has arrived, and wait for it until deadline_ms (-1: for ever).
+ * Fails with ETIMEDOUT or ECONNRESET. */
 static int fill(struct client *client, int64_t deadline_ms, struct err *err)
 {
 	for (;;) {
@@ -94,8 +96,8 @@ static int fill(struct client *client, int64_t deadline_ms, struct err *err)
 	}
 }
 
-/* Read while sending: the daemon may read on only after we have taken its
- * answer; otherwise both would wait for ever. */
+/* Send data, and read what arrives meanwhile: the daemon may not read more
+ * before we have read its answers, so without that both could wait for ever. */
 static int send_all(struct client *client, const char *data, size_t len,
                     struct err *err)
 {
@@ -120,7 +122,7 @@ static int send_all(struct client *client, const char *data, size_t len,
 	return 0;
 }
 
-/* Make sure that client->in has len bytes from client->at on. */
+/* Read until client->in has at least len bytes from client->at on. */
 static int need(struct client *client, size_t len, int64_t deadline_ms,
                 struct err *err)
 {
@@ -136,7 +138,7 @@ static int frame_read(struct client *client, int64_t deadline_ms,
 	struct buf *in = &client->in;
 	size_t total;
 
-	/* Drop used bytes once they are most of the buffer. */
+	/* Drop used bytes when they are more than half of the buffer. */
 	if (client->at > in->len / 2) {
 		memmove(in->data, in->data + client->at, in->len - client->at);
 		in->len -= client->at;
@@ -160,7 +162,8 @@ static int frame_read(struct client *client, int64_t deadline_ms,
 	return 0;
 }
 
-/* Put {"error": {...}} into *err; returns false if it is no refusal. */
+/* Copy the error of an answer {"error": {...}} into *err. Returns false if the
+ * answer is no refusal. proven: the sender is known to be the daemon. */
 static bool is_refusal(json_t *body, bool proven, struct err *err)
 {
 	json_t *error = json_object_get(body, "error");
@@ -204,7 +207,7 @@ static int take_hello(struct client *client, struct err *err)
 	return rc;
 }
 
-/* connect() waits at most CONNECT_S; afterwards the socket does not block. */
+/* Connect within CONNECT_S, then make the socket non-blocking. */
 static int connect_fd(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	struct timeval limit = { .tv_sec = CONNECT_S };
@@ -272,15 +275,16 @@ static int open_tcp(struct client *client, const char *host, const char *port,
 	freeaddrinfo(list);
 	if (client->fd < 0)
 		return no_daemon(client->address, code, err);
-	/* Keepalive ends the wait for a machine that went down. */
+	/* With keepalive, reads fail some time after the other machine has
+	 * gone down. */
 	setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	setsockopt(client->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 	client->tcp = true;
 	return 0;
 }
 
-/* The default socket may be in /tmp, where anybody can make its folder: there
- * accept only root's or our own daemon. */
+/* Check that the daemon is root's or this user's: the default socket may be in
+ * /tmp, where anybody can make such a folder. */
 static int check_owner(struct client *client, struct err *err)
 {
 	struct ucred peer;
@@ -400,7 +404,7 @@ int client_send(struct client *client, json_t *req, const void *raw,
 	buf_add(&out, cred, head.cred_len);
 	buf_add(&out, json, head.json_len);
 	client->sent++;
-	/* These wait for jobs, however long that takes. */
+	/* These requests wait for jobs, so a late answer is normal. */
 	client->tell_ms = op == OP_wait || op == OP_log || op == OP_alloc
 	                      ? -1
 	                      : clock_ms() + TELL_MS;
@@ -416,7 +420,8 @@ out:
 	return rc;
 }
 
-/* root, the caller, or the user in $AISCHED_DAEMON_USER */
+/* Whether the daemon may have this uid: that of root, of the caller, or of the
+ * user in $AISCHED_DAEMON_USER. */
 static bool is_daemon_uid(uid_t uid)
 {
 	const char *name = getenv("AISCHED_DAEMON_USER");
@@ -425,7 +430,8 @@ static bool is_daemon_uid(uid_t uid)
 	return uid == 0 || uid == geteuid() || (pw && pw->pw_uid == uid);
 }
 
-/* Check that the frame is from the daemon, to this request, at this place. */
+/* Check with its credential that a frame is from the daemon, belongs to this
+ * request, and has this index in the answer. */
 static int check_proof(struct client *client, const struct in_frame *frame,
                        uint32_t part, struct err *err)
 {
@@ -456,8 +462,9 @@ static int check_proof(struct client *client, const struct in_frame *frame,
 	return 0;
 }
 
-/* Returns the JSON of the last frame. Over TCP only a ping and a refusal may
- * come without proof: the daemon may not have known whom it answered. */
+/* Returns the JSON of the last frame of an answer; NULL for a refusal. Over
+ * TCP, only the answer to a ping, and a refusal, may have no credential (proven
+ * is false): the daemon may refuse before it knows who the client is. */
 static json_t *last_frame(struct client *client, const struct in_frame *frame,
                           bool proven, struct err *err)
 {

@@ -1,11 +1,11 @@
 /*
- * client.h - the tools' end of a connection
+ * client.h - a tool's connection to the daemon
  *
- * Blocking; each request has a credential of its own, except those that anybody
- * may make (ping). On a Unix socket the path is trusted: whoever may write to
- * its folder can answer. Over TCP the daemon's answers carry credentials, too:
- * its uid must be root's, the caller's, or that of the user in
- * $AISCHED_DAEMON_USER.
+ * The functions block. Each request has a credential of its own, except
+ * requests that anybody may make (ping). On a Unix socket the path is trusted:
+ * whoever can write to its folder could pretend to be the daemon. Over TCP the
+ * daemon's answers carry credentials, too, whose uid must be root's, the
+ * caller's, or that of the user in $AISCHED_DAEMON_USER.
  */
 #ifndef LIBCOMMON_CLIENT_CLIENT_H
 #define LIBCOMMON_CLIENT_CLIENT_H
@@ -18,39 +18,42 @@
 struct client;
 
 /*
- * Connect. address: a path, "host:port", "tcp://host:port"; NULL:
- * $AISCHED_SOCKET, else conf_default_socket() if it exists, else the system's.
- * Returns after the daemon's hello. Fails with ECONNREFUSED or ENOENT (no
- * daemon; the text says what to do), ETIMEDOUT, EPROTONOSUPPORT, EACCES
- * (another user owns the default socket).
+ * Connect, and wait for the daemon's hello. address is a path, "host:port" or
+ * "tcp://host:port"; if it is NULL, that in $AISCHED_SOCKET, or else
+ * conf_default_socket() if it exists, or else system_socket. Fails with
+ * ECONNREFUSED or ENOENT (no daemon; the text says what to do), ETIMEDOUT,
+ * EPROTONOSUPPORT, EACCES (another user owns the default socket).
  */
 struct client *client_open(const char *address, struct err *err);
 void client_close(struct client *client); /* NULL is allowed */
 
-/* Called for each part of an answer as it arrives; if it returns -1, reading
- * stops, and the connection can only be closed. */
+/* Called for each part of an answer as it arrives. If it returns -1, the call
+ * fails, and the connection can only be closed. */
 typedef int client_part_fn(const void *data, size_t len, void *arg);
 
 /*
- * Send req (borrowed) with raw bytes beside it and wait for the answer; part
- * may be NULL if none are expected. An answer that is late, but not one to wait
- * or log, is told once on stderr. Owns: the caller, the answer. Fails with
- * the code and text of the daemon's refusal; ECONNRESET if the answer was lost
- * (ask again with the same token), EAGAIN if munged cannot be reached, EACCES
- * if the answer is not from the daemon.
+ * Send req, which the caller keeps, with raw bytes beside it, and wait for the
+ * answer, which the caller must json_decref(). part may be NULL if no parts
+ * are expected. If the answer is late, and the request is not wait, log or
+ * alloc, print a warning to stderr. Fails with the code and text of the
+ * daemon's refusal; ECONNRESET if the answer was lost (ask again with the same
+ * token), EAGAIN if munged cannot be reached, EACCES if the answer is not from
+ * the daemon.
  */
 json_t *client_call(struct client *client, json_t *req, const void *raw,
                     size_t raw_len, client_part_fn *part, void *arg,
                     struct err *err);
 
-/* client_call() in two steps, for many requests in flight: send without
- * waiting, then take the answers in order. (Over TCP a ping must be alone.) */
+/* client_call() in two steps, to have several requests in flight: send them
+ * without waiting, then receive the answers in the same order. (Over TCP, a
+ * ping must not be sent while another request is in flight.) */
 int client_send(struct client *client, json_t *req, const void *raw,
                 size_t raw_len, struct err *err);
 json_t *client_recv(struct client *client, client_part_fn *part, void *arg,
                     struct err *err);
 
-/* Returns the connection's descriptor, for poll(); the client keeps it. */
+/* Returns the descriptor of the connection, for poll(); it must not
+ * be closed. */
 int client_fd(const struct client *client);
 
 #endif

@@ -25,8 +25,10 @@ enum { OUTPUTS = 2 }; /* stdout and stderr */
 struct running {
 	int conn, signals;
 	struct terminal terminal;
-	bool copies[OUTPUTS]; /* an output is copied to ours; */
-	int from[OUTPUTS];    /* its descriptor; -1: not yet, or no longer */
+	bool copies[OUTPUTS]; /* the command's output comes through a pipe, and
+	                         is copied to ours */
+	int from[OUTPUTS];    /* read end of that pipe; -1: not received yet, or
+	                         closed */
 	bool began, ended, exited, failed;
 	int status;
 	struct err *err; /* why it failed */
@@ -74,7 +76,8 @@ static void obey(struct running *r, json_t *msg)
 	}
 }
 
-/* Returns false if nothing more can be read for now. */
+/* Handle one message of the shepherd. Returns false if there was none, or the
+ * command has ended. */
 static bool hear(struct running *r)
 {
 	int fd[STEP_FDS], nfds;
@@ -98,8 +101,8 @@ static bool hear(struct running *r)
 
 /* --- signals -------------------------------------------------------------- */
 
-/* A signal that would hang us up ends the command; others are passed on to it.
- */
+/* Handle a signal of ours: SIGTERM and SIGHUP end the command, SIGWINCH resizes
+ * its terminal, all others are sent to it. */
 static void take_signal(struct running *r)
 {
 	struct signalfd_siginfo info;
@@ -180,8 +183,8 @@ static void live(struct running *r)
 {
 	while (!r->ended)
 		turn(r, -1);
-	/* Print the last output. A process that has left the step may keep its
-	 * end open. */
+	/* Print output that is still in the pipes. Do not wait for their end: a
+	 * process that has left the step may keep them open. */
 	while (is_open(r) && turn(r, 0) > 0)
 		;
 	terminal_end(&r->terminal);
@@ -238,8 +241,8 @@ static int run(struct running *r, const struct exec *e, char *const *argv,
 	return rc < 0 || r->failed ? -1 : r->status;
 }
 
-/* Another user's process could read from our terminal even after the command
- * has ended, and write to it. */
+/* Run a command without our terminal: processes of another user that have it
+ * open could read and write it even after the command has ended. */
 static int run_foreign(struct running *r, const struct exec *e,
                        char *const *argv, struct err *err)
 {

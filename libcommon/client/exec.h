@@ -1,8 +1,9 @@
 /*
  * exec.h - run a command in a running job on this machine
  *
- * The command is a step that overlaps all others, with the environment and the
- * folder of one of the job's own tasks. It ends when we do, however we end.
+ * The command is a step that shares resources with all others, and has the
+ * environment and the folder of one of the job's own tasks. If our process
+ * ends, for whatever reason, the shepherd ends the command.
  */
 #ifndef LIBCOMMON_CLIENT_EXEC_H
 #define LIBCOMMON_CLIENT_EXEC_H
@@ -13,19 +14,21 @@
 #include "libcommon/err.h"
 
 struct exec {
-	const char *socket; /* of the job's shepherd */
+	const char *socket; /* path of the socket of the job's shepherd */
 	int64_t rank;       /* the task whose environment and folder it gets */
-	int input;          /* its standard input, unless on a terminal */
-	/* on a terminal of its own; if we have none, warn and continue */
+	int input; /* descriptor for its stdin, unless it has a terminal */
+	/* Give the command a terminal of its own; if we have no terminal, warn
+	 * and run it without one. */
 	bool tty;
-	/* for another user, who does not get our terminal: the command cannot
-	 * read from it, and its output is copied */
+	/* The job is another user's, so the command must not have our terminal:
+	 * where stdin is a terminal, it gets /dev/null, and where stdout or
+	 * stderr is one, we copy its output. */
 	bool foreign;
 };
 
 /*
- * Run it and return its exit status, 128+n for a signal. Fails with -1 if it
- * was not started, or if the connection was lost.
+ * Run the command, and return its exit status, or 128+n if signal n ended it.
+ * Returns -1 if it could not be started or the connection was lost.
  */
 int exec_run(const struct exec *exec, char *const *argv, struct err *err);
 

@@ -1,4 +1,4 @@
-/* folder.c - check that the files of a job can be made */
+/* folder.c - check that the files of a job can be created */
 #include "libcommon/client/folder.h"
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@ static bool go_up(char *path)
 	return true;
 }
 
-/* The deepest existing folder must allow new files. */
+/* Check that files can be created in the deepest folder of path that exists. */
 static int check_deepest(char *path, struct err *err)
 {
 	struct stat st;
@@ -50,7 +50,7 @@ int folder_check(const char *workdir, const char *file, struct err *err)
 	int result = 0;
 
 	if (pattern)
-		*pattern = '\0'; /* this part is not known yet */
+		*pattern = '\0'; /* names from here on depend on the job */
 	if ((pattern || access(path, F_OK) < 0) && go_up(path))
 		result = check_deepest(path, err);
 	free(path);

@@ -1,7 +1,8 @@
 /*
- * folder.h - check that the files of a job can be made
+ * folder.h - check that the files of a job can be created
  *
- * The daemon cannot check that: it is not the user, and must not block.
+ * The daemon cannot check this: it does not run as the user, and must not block
+ * on a file system.
  */
 #ifndef LIBCOMMON_CLIENT_FOLDER_H
 #define LIBCOMMON_CLIENT_FOLDER_H
@@ -9,9 +10,10 @@
 #include "libcommon/err.h"
 
 /*
- * Missing folders are made when the job starts, so only the deepest existing
- * one matters; parts after %j and the like are not checked. Fails with EACCES,
- * ENOTDIR, EROFS ...
+ * Check the folder of a job's file, whose name may be relative to workdir.
+ * Folders that are missing are made when the job starts, so only the deepest
+ * existing one is checked; parts behind %j and the like are not checked. Fails
+ * with EACCES, ENOTDIR, EROFS or the like.
  */
 int folder_check(const char *workdir, const char *file, struct err *err);
 

@@ -15,8 +15,10 @@
 #include "libcommon/client/client.h"
 
 enum {
-	LOOK_MS = 1000, /* writes of other machines make no inotify event */
-	/* while waiting for the start of the job, or for the daemon */
+	LOOK_MS = 1000, /* poll interval, as writes by other machines cause no
+	                   inotify event */
+	/* poll interval until the output is found, or while the daemon
+	 * is down */
 	SEEK_MS = 100,
 	COPY_SIZE = 64 * 1024
 };
@@ -24,13 +26,15 @@ enum {
 struct follow {
 	const char *address, *job;
 	long task;
-	bool to_end;        /* follow until the job ends */
-	struct client *ask; /* asks for the output; NULL: not connected */
-	struct client *end; /* has op wait in flight; NULL: not connected */
+	bool to_end; /* follow until the job ends */
+	/* Connection that asks for the output; NULL: not connected. */
+	struct client *ask;
+	struct client *end; /* connection with a `wait` request in flight; NULL:
+	                       not connected */
 	char state[32];     /* state of the job at the last answer */
 	bool absent;        /* the output is a file on another machine */
 	int fd;             /* the output file, -1: not open yet */
-	int inotify;        /* reports that it grew */
+	int inotify;        /* tells when the file grows; -1: there is none */
 	int64_t had;        /* bytes received from the daemon */
 	struct err broken;  /* why writing failed; code 0: it did not */
 };
@@ -38,11 +42,12 @@ struct follow {
 enum follow_end {
 	YES,
 	WHOLE,   /* the daemon sent all of it */
-	NOT_YET, /* *err has what is missing */
+	NOT_YET, /* *err says what is missing */
 	FAILED
 };
 
-/* Wait for a daemon that restarts; any other failure is final. */
+/* Close a connection that failed. Returns NOT_YET if the daemon may be
+ * restarting, FAILED otherwise. */
 static enum follow_end lost(struct client **client, const struct err *err)
 {
 	bool away = err->code == ECONNRESET || err->code == ETIMEDOUT;
@@ -56,7 +61,8 @@ static enum follow_end lost(struct client **client, const struct err *err)
 
 /* --- find the output ------------------------------------------------------ */
 
-/* where: which machine or volume has it; NULL: this machine. */
+/* Open the output file. where says which machine or volume has it, and is NULL
+ * if that is this machine. */
 static enum follow_end open_output(struct follow *f, const char *path,
                                    const char *where, struct err *err)
 {
@@ -79,7 +85,7 @@ static enum follow_end open_output(struct follow *f, const char *path,
 		return FAILED;
 	}
 	f->fd = fd;
-	/* Poll by the clock if there is no inotify. */
+	/* Without inotify, only LOOK_MS applies. */
 	f->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (f->inotify >= 0)
 		inotify_add_watch(f->inotify, path, IN_MODIFY);
@@ -109,7 +115,8 @@ static int take_part(const void *data, size_t len, void *arg)
 	return write_all(data, len, &f->broken);
 }
 
-/* The answer may take as long as the job runs. */
+/* Ask the daemon for the output. With to_end, the answer may come only when the
+ * job has ended. */
 static json_t *ask_log(struct follow *f, struct err *err)
 {
 	json_t *req = json_pack("{s:s, s:s, s:s, s:b, s:I}", "op", "log", "id",
@@ -129,7 +136,7 @@ static json_t *ask_log(struct follow *f, struct err *err)
 	return answer;
 }
 
-/* Report how much output the daemon did not keep. */
+/* Warn if the daemon has dropped the beginning of the output. */
 static void say_omitted(const struct follow *f, const json_t *answer)
 {
 	json_int_t n = json_integer_value(json_object_get(answer, "omitted"));
@@ -171,7 +178,7 @@ static enum follow_end find_output(struct follow *f, struct err *err)
 
 /* --- copy ----------------------------------------------------------------- */
 
-/* The file is shorter, so it was truncated: start again. */
+/* If the file is shorter than what was read, it was truncated: start again. */
 static void check_truncated(struct follow *f)
 {
 	struct stat st;
@@ -231,7 +238,8 @@ static enum follow_end has_ended(struct follow *f, struct err *err)
 	return YES;
 }
 
-/* Wait until the output grew, the job ended, or it is time to look again. */
+/* Wait until the output has grown, the job has ended, or the poll interval
+ * is over. */
 static void pause_until_change(struct follow *f)
 {
 	struct pollfd pfd[] = {
@@ -245,8 +253,8 @@ static void pause_until_change(struct follow *f)
 		return; /* only drain the events */
 }
 
-/* Ask for the state before copying: output written before the end must be
- * copied. */
+/* Copy the output until the job has ended. Each round asks whether it has ended
+ * before it copies, so that everything written before the end is copied. */
 static int follow_to_end(struct follow *f, struct err *err)
 {
 	enum follow_end ended = NOT_YET, found = NOT_YET;
@@ -287,7 +295,8 @@ int follow_job(const char *address, const char *job, long task, bool follow,
 	int rc = 0;
 
 	fflush(stdout);
-	/* Wait for a missing socket only if it has worked once. */
+	/* Fail if the daemon is down at the beginning; only later wait
+	 * for it. */
 	f.ask = client_open(address, err);
 	if (!f.ask)
 		return -1;

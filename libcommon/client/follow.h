@@ -9,13 +9,13 @@
 #include "libcommon/err.h"
 
 /*
- * Copy the output of a job ("12", "12_3") to stdout; task: the rank, -1 if
- * there is only one. With follow, wait for its start and continue until it has
- * ended, even if the daemon restarts. address: as for client_open(). The daemon
- * sends output that it keeps itself, and otherwise names the file. Fails with
- * EAGAIN if the job has not started (without follow), ENODATA if its output is
- * not kept (/dev/null, a pipe) or it ended without any, an errno of open(), or
- * the daemon's refusal.
+ * Copy the output of a job ("12", "12_3") to stdout. task is the rank, or -1 if
+ * the job has only one output. With follow, wait until the job has started, and
+ * continue until it has ended, even if the daemon restarts. address is that for
+ * client_open(). The daemon sends the output if it has it, and otherwise the
+ * name of the file, which is then read here. Fails with EAGAIN if the job has
+ * not started (without follow), ENODATA if its output is not kept (/dev/null, a
+ * pipe) or it ended without any, an errno of open(), or the daemon's refusal.
  */
 int follow_job(const char *address, const char *job, long task, bool follow,
                struct err *err);

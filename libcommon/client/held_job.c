@@ -16,7 +16,7 @@ enum { PATIENCE_S = 60, END_PATIENCE_S = 5, PAUSE_US = 100000 };
 
 /* --- before it starts ----------------------------------------------------- */
 
-/* Whether the daemon may be restarting. */
+/* Whether this error may mean that the daemon is restarting. */
 static bool is_away(const struct held_job *a, int code)
 {
 	return code == ECONNRESET || code == ETIMEDOUT ||
@@ -128,8 +128,8 @@ void held_job_free(struct held_job *a)
 	free(a->socket);
 }
 
-/* Wait until the job has ended, so that the next one finds its resources free.
- */
+/* Wait until the daemon knows that the job has ended, so that its resources are
+ * free for the next job. */
 static void wait_for_end(struct held_job *a)
 {
 	json_t *req = json_pack("{s:s, s:[o]}", "op", "wait", "ids",

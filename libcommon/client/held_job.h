@@ -1,10 +1,10 @@
 /*
- * held_job.h - a job without a script, held by its client: srun and salloc
- * outside of jobs, aisub --pty
+ * held_job.h - a job without a script, which lasts as long as its client: srun
+ * and salloc outside of jobs, aisub --pty
  *
- * While the job waits, our connection to the daemon stands for us; once it has
- * started, our connection to its shepherd. So the job ends when we do, however
- * we end.
+ * While the job waits, it depends on the client's connection to the daemon;
+ * after its start, on the client's connection to its shepherd. So the job is
+ * ended if the client ends, for whatever reason.
  */
 #ifndef LIBCOMMON_CLIENT_HELD_JOB_H
 #define LIBCOMMON_CLIENT_HELD_JOB_H
@@ -16,26 +16,27 @@
 struct held_job {
 	long long id;
 	char *node, *socket; /* NULL until it has started */
-	int conn;            /* to the shepherd; -1: nobody holds it */
+	int conn; /* connection to the shepherd; -1: none, the job is not held
+	           */
 	struct retry retry;
 };
 
-/* Called with a line {"waits": reason} if it cannot start at once. */
+/* Called with a line {"waits": reason} if the job cannot start at once. */
 typedef client_part_fn held_job_waits_fn;
 
-/* Wait until a submitted job has started; if the daemon goes away meanwhile,
- * wait for that, too. Fails as client_call(); with ESHUTDOWN if the job has
- * ended. */
+/* Wait until a submitted job has started, even if the daemon restarts
+ * meanwhile. Fails like client_call(), and with ESHUTDOWN if the job
+ * has ended. */
 int held_job_wait(struct held_job *a, held_job_waits_fn *waits, void *arg,
                   struct err *err);
 
-/* Hold the job, and set its variables in our environment. If it is kept, only
- * set the variables: scancel or its time limit ends it. Fails with ECONNRESET
- * if the job ends. */
+/* Connect to the shepherd, and set the job's variables in our environment. If
+ * kept is true, disconnect again; the job then lasts until it is cancelled or
+ * its time limit. Fails with ECONNRESET if the job has ended. */
 int held_job_hold(struct held_job *a, bool kept, struct err *err);
 
-/* Returns false once the shepherd has said that the job ends, or is gone; to be
- * called when conn is readable. */
+/* Read a message; to be called when conn is readable. Returns false if the
+ * shepherd says that the job ends, or is gone. */
 bool held_job_hear(struct held_job *a);
 
 /* End the job with this exit status, wait until it has ended, and free a. */

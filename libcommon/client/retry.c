@@ -17,8 +17,8 @@ static void pause_ms(int64_t ms)
 	nanosleep(&ts, NULL);
 }
 
-/* Whether the daemon may be restarting: the socket refuses, is missing, or
- * nobody answers yet. */
+/* Whether this error may mean that the daemon is restarting: its socket refuses
+ * connections, is missing, or does not answer yet. */
 static bool is_away(int code)
 {
 	return code == ECONNREFUSED || code == ENOENT || code == ECONNRESET ||

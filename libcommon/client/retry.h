@@ -11,18 +11,19 @@
 #include "libcommon/client/client.h"
 #include "libcommon/err.h"
 
-/* A request that may be repeated, and its address. */
+/* A connection that is opened again if it is lost. */
 struct retry {
 	const char *address;   /* as for client_open() */
 	struct client *client; /* NULL: not connected; freed by retry_close() */
-	int patience_s;        /* for a lost daemon; -1: for ever */
+	int patience_s; /* how long to wait for a daemon that has gone away; -1:
+	                   for ever */
 };
 
 /*
- * Like client_call(), repeated on a new connection if the old one is lost.
- * parts gets the parts of the answer; NULL if none are expected. Does not wait
- * for a daemon that is down from the start. Fails as client_open() and
- * client_call().
+ * Like client_call(), but repeat the request on a new connection if the old one
+ * is lost; so it must be one that may be repeated. parts gets the parts of the
+ * answer; it is NULL if none are expected. Fails like client_open() and
+ * client_call(), and at once if the daemon is down from the start.
  */
 json_t *retry_call(struct retry *retry, json_t *req, const struct buf *raw,
                    struct buf *parts, struct err *err);
@@ -30,10 +31,10 @@ json_t *retry_call(struct retry *retry, json_t *req, const struct buf *raw,
 void retry_close(struct retry *retry);
 
 /*
- * Wait until the jobs have ended, however long that takes; if the daemon goes
- * away, wait for it, with one line on stderr. Returns an exit status: the
- * highest of theirs, 128+n for a signal, 1 for a job that ended other than
- * COMPLETED with a status of 0; -1 on failure.
+ * Wait until the jobs have ended, without a time limit; if the daemon goes
+ * away, print one line to stderr and wait for it. Returns the highest exit
+ * status of the jobs, where a job that signal n ended counts as 128+n, and one
+ * with status 0 that is not COMPLETED as 1. Returns -1 on failure.
  */
 int retry_wait(struct retry *retry, const char *const *jobs, size_t n,
                struct err *err);

@@ -13,7 +13,8 @@
 
 #include "libcommon/mem.h"
 
-/* The path may be longer than a socket address. */
+/* Connect through /proc/self/fd, because the path may be too long for
+ * a sockaddr_un. */
 int step_call_connect(const char *path, struct err *err)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -137,7 +138,6 @@ int step_call_hear(int conn, json_t **ret, int fd[STEP_FDS], int *ret_nfds)
 	return 1;
 }
 
-/* The shepherd gives the tasks the client's umask; it has none of its own. */
 int step_call_signals(sigset_t *ret_before)
 {
 	static const int taken[] = { SIGINT,  SIGTERM,  SIGHUP,

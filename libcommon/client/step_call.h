@@ -11,27 +11,30 @@
 #include "libcommon/err.h"
 #include "libcommon/step_msg.h"
 
-/* Connect to the socket of a shepherd. Owns: the caller closes it. Fails with
- * the error of the system. */
+/* Connect to the socket of a shepherd. Returns a descriptor, which the caller
+ * closes. Fails with an errno value. */
 int step_call_connect(const char *path, struct err *err);
 
-/* Send a packed request with stdin, stdout and stderr. Fails with E2BIG if it
- * is larger than STEP_REQUEST_MAX, else with the error of the system. */
+/* Send a request from step_request_pack(), with the three descriptors in
+ * `stream` for stdin, stdout and stderr. Fails with E2BIG if it is larger than
+ * STEP_REQUEST_MAX, else with another errno value. */
 int step_call_send(int conn, const struct buf *request, const int *stream,
                    struct err *err);
 
-/* Send a message (taken). If the shepherd is gone, the next read tells. */
+/* Send a message, and free it. Errors are ignored: if the shepherd is gone, the
+ * next step_call_hear() returns -1. */
 void step_call_tell(int conn, json_t *msg);
 
 /*
- * Take the next message, with its descriptors, which the caller owns. Returns 1
- * with *ret, which is NULL if it is no JSON; 0 if there is none yet; -1 if the
- * connection is lost.
+ * Receive the next message without blocking, with its descriptors, which the
+ * caller must close. Returns 1 and sets *ret, to NULL if the message is not
+ * JSON; 0 if there is no message; -1 if the connection is lost.
  */
 int step_call_hear(int conn, json_t **ret, int fd[STEP_FDS], int *ret_nfds);
 
-/* Block the signals that clients of steps take, and return a descriptor to read
- * them from; *ret_before: the mask to go back to, NULL if nobody wants it. */
+/* Block the signals that clients of steps handle, ignore SIGPIPE, and return a
+ * descriptor from which the blocked signals are read. *ret_before, unless it is
+ * NULL, gets the signal mask from before. */
 int step_call_signals(sigset_t *ret_before);
 
 #endif

@@ -30,19 +30,22 @@ struct table_column {
 	table_colour_fn *colour;
 };
 
-/* The values follow each other in data, and their sizes in cell, row by row. */
+/* All values are in data, one behind the other, and their sizes in cell, row
+ * by row. */
 struct table {
 	struct table_column *column;
 	size_t ncols;
 	struct buf data;
 	struct cell *cell;
 	size_t ncells, cap;
-	/* The value that is not complete yet, and its column. */
+	/* Where the value begins that is not complete yet, its column, and
+	 * whether a backslash came last. */
 	size_t start, at;
 	bool escaped;
 };
 
-/* Counts the bytes that begin a character; each counts as one column wide. */
+/* Returns the number of characters of UTF-8 text, each of which counts as
+ * one column. */
 static uint32_t text_width(const char *s, size_t len)
 {
 	uint32_t width = 0;
@@ -92,7 +95,7 @@ static void end_cell(struct table *table)
 	size_t len = table->data.len - table->start;
 	uint32_t width;
 
-	/* Pass nothing on that a terminal would obey. */
+	/* Replace control characters, which a terminal would execute. */
 	if (len)
 		len = text_clean(text, len);
 	table->data.len = table->start + len;
@@ -186,7 +189,8 @@ static char *put_value(char *p, const struct table_column *column,
 	return put_text(p, "\033[0m", 4);
 }
 
-/* Add a row in columns of the given widths; returns the end of its text. */
+/* Append a row whose values begin at text, in columns of these widths. Returns
+ * the end of the values. */
 static const char *put_row(struct buf *out, const struct table *table,
                            const uint32_t *width, const char *text,
                            const struct cell *cell)
@@ -240,7 +244,8 @@ static void put_header(struct buf *out, const struct table *table,
 	free(cell);
 }
 
-/* Decide how wide each column is; ret has ncols entries. */
+/* Set the width of each column in ret. If all together are wider than limit,
+ * which is not 0, the last column gets what remains. */
 static void choose_widths(const struct table *table, bool header,
                           uint32_t limit, uint32_t *ret)
 {

@@ -1,4 +1,4 @@
-/* terminal.c - our terminal, for a task of a step that has one of its own */
+/* terminal.c - connect our terminal to that of a task */
 #include "libcommon/client/terminal.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ void terminal_begin(struct terminal *t, int fd)
 
 	t->fd = fd;
 	t->input = true;
-	/* A task that does not read must not stop us. */
+	/* Writing must not block if the task does not read. */
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 	terminal_resize(t);
 	if (tcgetattr(STDIN_FILENO, &t->before) < 0)
@@ -77,7 +77,7 @@ static bool is_for_later(ssize_t n)
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* Returns false at the end. */
+/* Copy output of the task to stdout. Returns false at its end. */
 static bool print(const struct terminal *t)
 {
 	char text[4096];
@@ -104,12 +104,13 @@ static void pass_on(struct terminal *t)
 	if (is_for_later(n))
 		return;
 	if (n < 0)
-		n = (ssize_t)t->len; /* nobody will read it */
+		n = (ssize_t)t->len; /* the task has gone: drop the input */
 	t->len -= (size_t)n;
 	memmove(t->typed, t->typed + n, t->len);
 }
 
-/* Turn the end of our input into the character that means it. */
+/* Read from our terminal. At the end of the input, restore our terminal and
+ * send the task the EOF character. */
 static void take(struct terminal *t)
 {
 	ssize_t n = read(STDIN_FILENO, t->typed, sizeof(t->typed));
@@ -127,7 +128,8 @@ static void take(struct terminal *t)
 
 void terminal_move(struct terminal *t, const struct pollfd p[2])
 {
-	/* If nobody has the terminal open any longer, it is at its end. */
+	/* When no process has the task's terminal open any longer, reading from
+	 * it fails. */
 	if (p[1].revents & (POLLIN | POLLHUP | POLLERR) && !print(t))
 		hang_up(t);
 	if (p[0].revents && t->fd >= 0)

@@ -1,9 +1,9 @@
 /*
- * terminal.h - our terminal, for a task of a step that has one of its own
+ * terminal.h - connect our terminal to that of a task
  *
- * The shepherd makes the task's terminal; its other end is here, so that the
- * task's terminal hangs up when we end. Meanwhile ours is raw: whatever is
- * typed, even Ctrl-C, goes to the task.
+ * The shepherd makes a pseudo terminal for the task, and sends us its master
+ * end, so that the task gets SIGHUP when our process ends. Meanwhile our own
+ * terminal is in raw mode: whatever is typed, even Ctrl-C, goes to the task.
  */
 #ifndef LIBCOMMON_CLIENT_TERMINAL_H
 #define LIBCOMMON_CLIENT_TERMINAL_H
@@ -15,22 +15,24 @@
 
 struct terminal {
 	bool used;
-	int fd; /* the other end of the task's; -1: none yet, or closed */
+	int fd; /* master end of the task's terminal; -1: none yet, or closed */
 	bool input;
 	struct termios before;
-	char typed[4096]; /* what the task's terminal has not taken yet */
+	char typed[4096]; /* input that was not written to the task's terminal
+	                     yet */
 	size_t len;
 };
 
-/* Returns false, with errno set, if standard input is no terminal. */
+/* Returns false, and sets errno, if stdin is no terminal. */
 bool terminal_init(struct terminal *terminal);
-/* Takes fd. */
+/* Start with fd as the master end of the task's terminal, and take ownership of
+ * it: make our terminal raw. */
 void terminal_begin(struct terminal *terminal, int fd);
 void terminal_end(struct terminal *terminal);
-/* Give the task's terminal the size of ours. */
+/* Set the size of the task's terminal to that of ours. */
 void terminal_resize(const struct terminal *terminal);
 bool terminal_is_open(const struct terminal *terminal);
-/* Fill in two descriptors: our terminal, and the task's. */
+/* Set two entries for poll(): our terminal, and that of the task. */
 void terminal_poll(const struct terminal *terminal, struct pollfd ret[2]);
 void terminal_move(struct terminal *terminal, const struct pollfd p[2]);
 
