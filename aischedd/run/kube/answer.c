@@ -91,7 +91,7 @@ static void on_job(struct kube_attempt *a, struct kube_task *task,
 		refused(a, answer->err);
 }
 
-/* The object was deleted since: make it again. */
+/* If the Job was deleted since, the next step makes it again. */
 static void on_look(struct kube_attempt *a, struct kube_task *task,
                     const struct kube_answer *answer)
 {

@@ -24,8 +24,8 @@ struct kube_ask {
 	char *of; /* uid of the pod, name of the Job; or NULL */
 };
 
-/* The form of each call; its path is that of the collection, or of an existing
- * object in it. */
+/* The form of each call. one: its path is that of an existing object, not of
+ * the collection. */
 static const struct call_form {
 	enum kube_method method;
 	enum kube_rank rank;
@@ -135,7 +135,7 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 	ask_free(ask);
 }
 
-/* Sent only while the Lease is held. */
+/* Make a call, which is sent only while the Lease is held. */
 static void ask(struct kube *kube, enum kube_ask_kind kind,
                 const struct kube_owner *owner, const char *name,
                 const char *of, json_t *body)

@@ -133,7 +133,8 @@ static void ask(struct kube *kube, struct drain_node *d)
 
 /* --- compare --- */
 
-/* Leave a node as it is that others cordoned; they may uncordon it. */
+/* Whether the node needs no change. A node that others cordoned is left as it
+ * is, and they may uncordon it. */
 static bool is_as_wanted(const struct drain_node *d)
 {
 	if (d->reason && d->noted)

@@ -79,11 +79,9 @@ void kube_end_fail(struct kube_attempt *a, enum start_fault whose,
 	if (a->end.fault.code || a->start.told)
 		return;
 	err_set(&a->end.fault, EIO, "%s", text);
-	/* The Secret may be missing: whoever needs it next makes it
-	 * again. */
+	/* Somebody may have deleted the shared Secret, which made the start
+	 * fail: have it made again when it is needed next. */
 	if (a->make.shared)
-		a->make.shared->there =
-		    false; /* the start may have failed because somebody deleted
-		              the Secret: make it again next time */
+		a->make.shared->there = false;
 	a->end.whose = whose;
 }

@@ -4,9 +4,9 @@
  * Each log goes to a file of log_file.h. The logs of ended pods are read, a few
  * at a time for all attempts. The log of a pod that is about to end is
  * followed, because it is gone soon after its last line. A broken call is
- * repeated and continues where it was; if that does not help, the end of the
- * job says so and does not wait. While the server cannot be reached, the end
- * waits.
+ * repeated and continues where it was; if that does not help, the job ends
+ * without the rest of the log, and its outcome says so. While the server cannot
+ * be reached, the job's end waits.
  */
 #include "aischedd/run/kube/keep.h"
 
@@ -32,7 +32,7 @@ enum {
 	FOLLOW_MS = 3600000, /* likewise for a followed log */
 	WHOLE_MS = 60000,    /* for one whole log */
 	LINGER_MS = 3000,    /* of a stream after its pod has ended */
-	FIRST_MS = 1000,     /* from the start of a pod to its first line */
+	FIRST_MS = 1000,     /* how long to wait for the first bytes of a log */
 	AGAIN_MS = 1000,     /* between two tries */
 	TRIES = 3,
 	AGAIN_MAX = 10 /* pods per task whose logs are kept */
@@ -117,7 +117,7 @@ static int on_data(const void *data, size_t len, void *arg, struct err *err)
 	if (!k->follow && clock_boot_ms() > k->until_ms)
 		return err_set(err, ETIMEDOUT, "it takes more than %d s",
 		               WHOLE_MS / 1000);
-	k->over_ms = 0; /* reset: it may have a stream again */
+	k->over_ms = 0; /* reset: the stream still gives output */
 	buf_clear(&k->text);
 	if (log_lines_feed(&k->lines, data, len, &k->text, err) < 0)
 		return -1;
@@ -221,7 +221,7 @@ static bool lingers(struct kube_kept *k)
 	return now - k->over_ms > LINGER_MS;
 }
 
-/* pod: NULL if it is gone. */
+/* Make or end the call for one log. pod: NULL if it is gone. */
 static void step(struct kube *kube, struct kube_kept *k,
                  const struct kube_pod *pod)
 {

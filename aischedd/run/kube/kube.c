@@ -39,8 +39,9 @@ static void on_trouble(const struct err *err, void *arg)
 
 /* --- watches ----------------------------------------------------------- */
 
-/* News end the trouble of a watch. Once the last watch has synced, or is known
- * to be refused, recover() can be answered. */
+/* Note whether a watch works: any news but trouble ends its trouble. Once the
+ * last watch has synced, or is known to be refused, recover() can be
+ * answered. */
 static void heard(struct kube *kube, int what, enum kube_news news,
                   const struct err *err)
 {
@@ -183,7 +184,8 @@ static void watch(struct kube *kube)
 
 /* --- time ------------------------------------------------------------- */
 
-/* A step may free its attempt. */
+/* Step all attempts. Their keys are collected first, as a step may free its
+ * attempt. */
 static void step_all(struct kube *kube)
 {
 	uint64_t *key = xcalloc(kube->attempts.n + 1, sizeof(*key));
@@ -249,7 +251,8 @@ static void on_lease(void *arg)
 
 /* --- begin and end --------------------------------------------------- */
 
-/* The state never asks for it: containers cannot be frozen from outside. */
+/* The state never suspends jobs in a cluster: containers cannot be frozen from
+ * outside. */
 static void no_suspend(struct runner *r, uint64_t job, uint32_t attempt)
 {
 	(void)r, (void)job, (void)attempt;

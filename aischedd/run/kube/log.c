@@ -82,7 +82,7 @@ static void end_stale(struct run_log *log)
 	end(log, &err);
 }
 
-/* Returns NULL if its pod is gone. */
+/* Returns the pod whose log is read, or NULL if it is gone. */
 static const struct kube_pod *pod_of(const struct run_log *log)
 {
 	const struct kube_owner owner = { log->id.job, log->id.attempt };
@@ -101,7 +101,7 @@ static int on_data(const void *data, size_t len, void *arg, struct err *err)
 {
 	struct run_log *log = arg;
 
-	log->over_ms = 0; /* reset: it may have a stream again */
+	log->over_ms = 0; /* reset: the stream still gives output */
 	buf_clear(&log->text);
 	if (log_lines_feed(log->lines, data, len, &log->text, err) < 0)
 		return -1;

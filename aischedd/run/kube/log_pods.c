@@ -22,7 +22,8 @@ static void add(struct pod_list *pods, const struct kube_pod *pod, bool gone)
 	    (struct kube_log_pod){ .pod = pod, .gone = gone };
 }
 
-/* Order by task, then by age; the same after a restart of the daemon. */
+/* Order pods by task, then by age; the order is the same after a restart of the
+ * daemon. */
 static int in_order(const void *a, const void *b)
 {
 	const struct kube_pod *x = ((const struct kube_log_pod *)a)->pod;
@@ -35,7 +36,8 @@ static int in_order(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Number the pods of a Job without indexes: each is a task. */
+/* Set the ids of the pods' logs. In a Job without indexes each pod is a
+ * task. */
 static void number(struct pod_list *pods, const struct kube_owner *owner)
 {
 	for (size_t i = 0; i < pods->n; i++) {

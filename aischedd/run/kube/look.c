@@ -65,7 +65,8 @@ static void fail_for_pod(struct kube_attempt *a, struct kube_slot *slot,
 	free(text);
 }
 
-/* "Evicted: The node was low on resource: memory." */
+/* Note that the slot's pod was lost, and why: "Evicted: The node was low on
+ * resource: memory." */
 static void lose(struct kube_slot *slot, const struct kube_pod *pod)
 {
 	char *why = xasprintf("%s%s%s", pod->reason, *pod->message ? ": " : "",

@@ -51,8 +51,8 @@ bool kube_make_is_done(struct kube_attempt *a)
 	return true;
 }
 
-/* Whether the volumes that it mounts are ready on its nodes; asks for those
- * that are not. */
+/* Whether the volumes that the attempt mounts are ready on its nodes. Asks the
+ * cluster to make those that are not. */
 static bool volumes_are_ready(struct kube_attempt *a)
 {
 	const char **node;

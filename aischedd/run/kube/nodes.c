@@ -83,7 +83,7 @@ static uint32_t count_of(int64_t n, uint32_t most)
 	return n < 0 ? 0 : n < most ? (uint32_t)n : most;
 }
 
-/* The node gives its GPUs by claims. */
+/* Describe the GPUs of a node that gives them by claims. */
 static void put_gpus(struct node_info *info, const struct kube_gpus *gpus)
 {
 	info->ngpus = gpus->n;

@@ -73,7 +73,8 @@ static void send_call(struct kube_saying *s, enum kube_method method,
 
 /* --- repeat: a series --- */
 
-/* Log a failure: nobody else will see it. */
+/* Handle the last answer about an Event. A failure is kept for
+ * kube_trouble_tell(). */
 static void on_said(const struct kube_answer *answer, void *arg)
 {
 	struct kube_saying *s = arg;
@@ -115,7 +116,7 @@ static void on_posted(const struct kube_answer *answer, void *arg)
 
 /* --- write --- */
 
-/* The length at which to cut a text, between two characters. */
+/* Returns the length at which to cut a text, between two characters. */
 static size_t fitting(const char *text)
 {
 	size_t len = strlen(text);

@@ -43,9 +43,9 @@ static struct kube_task *before(struct kube_attempt *a,
 }
 
 /*
- * Find its tasks: those with which it started, less those that left, plus those
- * that joined. Returns false if one of the first tasks did not run: the start
- * was incomplete, or failed.
+ * Find the tasks of the attempt: those with which it started, less those that
+ * left, plus those that joined. Returns false if one of the first tasks did not
+ * run: the start was incomplete, or failed.
  */
 static bool find_slots(struct kube_attempt *a, uint32_t started)
 {

@@ -101,7 +101,7 @@ static void shared_free(struct kube_shared *shared)
 	free(shared);
 }
 
-/* Whether the Job waits for its deletion. */
+/* Whether the Job waits until the Secret is deleted, to be deleted then. */
 static bool is_waiting(const struct kube_job *job,
                        const struct kube_shared *shared)
 {
@@ -161,7 +161,7 @@ bool kube_shared_goes_first(struct kube_job *job)
 	return true;
 }
 
-/* Step the attempts that use it. */
+/* Step the attempts that use the Secret. */
 static void touch_users(struct kube_shared *shared)
 {
 	struct kube_attempt *a;

@@ -57,7 +57,8 @@ static bool is_task(const struct run_job *job, uint32_t k, const char *node,
 	       (!gpus || !want || gpus == want);
 }
 
-/* Keep the slots of pods on those nodes that are not taken yet. */
+/* Set the slots of tasks that already run: from the old slots on the same
+ * nodes, then from other pods there. */
 static void keep_slots(struct kube_attempt *a, struct kube_slot *to,
                        const struct run_job *job)
 {

@@ -37,7 +37,8 @@ static void tell_last(struct kube_attempt *a, struct run_event *ev)
 	kube_tell(a, ev);
 }
 
-/* A shell returns 128 plus the signal's number. */
+/* Split the exit code of a shell into exit status and signal: it is 128 plus
+ * the signal's number if a signal ended the process. */
 static void status_of(const struct kube_pod *pod, int *ret_exit, int *ret_signo)
 {
 	bool by_signal =

@@ -10,7 +10,8 @@ enum {
 	REFUSAL_MS = 400000 /* longer than the pause between tries of a start */
 };
 
-/* A refusal is forgotten after a while: its job may be gone. */
+/* Returns the text of a refusal. One is forgotten after a while: its job may be
+ * gone. */
 static const char *refusal(const struct kube *kube)
 {
 	for (int i = 0; i < ASK_KINDS; i++)

@@ -31,8 +31,9 @@ void kube_why_look(struct kube_attempt *a)
 	kube_ask_why(kube);
 }
 
-/* Fail the start, which is repeated as a whole: by then the quota may allow it,
- * and meanwhile other jobs can use the nodes. */
+/* Fail the start of the attempt whose Job the Event is about. The daemon
+ * repeats the whole start later: the quota may allow it by then, and meanwhile
+ * other jobs can use the nodes. */
 static void tell(struct kube *kube, const json_t *event)
 {
 	const json_t *about = json_object_get(event, "involvedObject");

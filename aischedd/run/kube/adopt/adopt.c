@@ -103,8 +103,8 @@ bool kube_adopt_is_over(const struct kube_adoptee *j)
 	return j->at.complete || j->at.failed;
 }
 
-/* Returns what it asks for as text, the same however late it is read; NULL: it
- * is not suspended or would be refused. */
+/* Returns the Job's request as text, which does not depend on the time at which
+ * it is read. NULL: the Job is not suspended, or would be refused. */
 static char *text_of_request(const struct kube_adoptee *j, json_t *obj)
 {
 	static const int64_t any_time = 1000000000;
@@ -125,8 +125,7 @@ static char *text_of_request(const struct kube_adoptee *j, json_t *obj)
 	return text;
 }
 
-/* Tell its owner if it asks for something else than before: the job does not.
- */
+/* Tell the owner of a job that a change of the Job's request has no effect. */
 static void check_request(struct kube_adoptee *j, json_t *obj)
 {
 	char *asks = text_of_request(j, obj);
@@ -280,7 +279,7 @@ bool kube_adopt_told(struct runner *r, const struct adopted *what)
 	j->state = what->state;
 	if (news)
 		on_taken(j, what->job);
-	if (!j->offering) /* an answer under way goes on by itself */
+	if (!j->offering) /* offer() steps it afterwards */
 		kube_adopt_step(j);
 	return news;
 }

@@ -148,8 +148,8 @@ static struct kube_adopt_pod *pod_seen(struct kube_adoptee *j,
 	return p;
 }
 
-/* Keep a pod that ran, for its outcome, and because its place in the order
- * numbers the log of the next pod. */
+/* Keep a pod that ran: for its outcome, and because the number of the next
+ * pod's log depends on it. */
 static void pod_deleted(struct kube_adopt_pod *p)
 {
 	if (p->former || (!p->pod.ran && !kube_pod_is_over(&p->pod))) {

@@ -98,8 +98,8 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 	                                       p->pod.uid, slot->node));
 }
 
-/* Whether the volumes that it mounts are ready on its nodes; asks for those
- * that are not. */
+/* Whether the volumes that the Job mounts are ready on its nodes. Asks the
+ * cluster to make those that are not. */
 static bool volumes_are_ready(struct kube_adoptee *j)
 {
 	struct kube_adopt_run *run = &j->run;
@@ -371,7 +371,7 @@ bool kube_adopt_run_recover(struct kube *kube, const struct kube_owner *id)
 	kube_adopt_pod_count(j);
 	if (j->state == JOB_CONFIGURING)
 		ev.kind =
-		    RUN_UNKNOWN; /* start() follows, and finds it in place */
+		    RUN_UNKNOWN; /* start() follows, and finds this attempt */
 	else
 		j->run.started = j->run.on = true;
 	ev.time = last_start(j);

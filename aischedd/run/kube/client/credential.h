@@ -17,8 +17,8 @@ struct kube_credential {
 
 void kube_credential_fini(struct kube_credential *cred);
 
-/* now: unix seconds. Fails with EPROTO if the text is no ExecCredential, or has
- * expired already. */
+/* Parse an ExecCredential. now: unix seconds. Fails with EPROTO if the text is
+ * none, or if it has expired already. */
 int kube_credential_parse(const char *text, size_t len, const char *api_version,
                           int64_t now, struct kube_credential *ret,
                           struct err *err);

@@ -26,7 +26,8 @@ char *kube_base64(const char *s, struct arena *arena, struct err *err);
 /* Encode base64; owns: the caller. */
 char *kube_base64_of(const void *data, size_t len);
 
-/* Fails with EINVAL if there is no such part, or a passphrase is needed. */
+/* Check that a PEM text has such a part. Fails with EINVAL if it has none, or
+ * if a passphrase is needed. */
 int kube_pem_check(const char *text, enum kube_pem kind, struct err *err);
 
 /* Returns a token as one line. Fails with EINVAL if it is empty or invalid. */

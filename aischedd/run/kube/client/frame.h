@@ -42,7 +42,8 @@ struct kube_frames {
 	uint8_t control[FRAME_CONTROL_MAX], ncontrol;
 };
 
-/* Fails with EPROTO if no server may send that, or as the functions do. */
+/* Read bytes of the server, and pass on messages and control frames. Fails with
+ * EPROTO if no server may send them, or as the functions of ops do. */
 int kube_frames_feed(struct kube_frames *f, const void *data, size_t len,
                      const struct kube_frame_ops *ops, void *arg,
                      struct err *err);

@@ -22,7 +22,7 @@
 
 #define MAX_OUTPUT ((size_t)1 << 20)
 
-enum { NOT_FOUND = 127 }; /* how a shell ends then */
+enum { NOT_FOUND = 127 }; /* exit status of a shell that did not find it */
 
 /* One of the outputs of the program. */
 struct plugin_stream {
@@ -94,7 +94,8 @@ static bool has_name(const char *const *env, size_t n, const char *variable)
 	return false;
 }
 
-/* Our variables come first and hide those of the daemon. */
+/* Returns the environment of the program. Our variables come first and hide
+ * those of the daemon. */
 static const char **make_env(const struct kube_config *c, const char *info)
 {
 	const char **env = NULL;

@@ -55,8 +55,8 @@ static void on_loaded(struct kube_config *config, const struct err *err,
 	kube_http_pump(http);
 }
 
-/* Begin to read the files. Calls wait for them, as another credential may be in
- * them, unless they are late. */
+/* Begin to read the files. Calls wait for the result, as it may have other
+ * credentials, but not longer than file_ms. */
 static void load(struct kube_http *http)
 {
 	struct err err;

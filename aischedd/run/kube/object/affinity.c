@@ -89,7 +89,7 @@ static int put_selector(const json_t *selector, struct buf *ret,
 
 /* --- required node affinity --- */
 
-/* One of the values, as "(k=a|k=b)". */
+/* Append that the label has one of the values: "(k=a|k=b)". */
 static int put_values(const char *key, const json_t *values, struct buf *ret,
                       struct err *err)
 {

@@ -127,7 +127,7 @@ static void node_name(char ret[2 * KUBE_NAME_SIZE + 16], const char *name,
 	         pods > 1 ? "." : "", pods > 1 ? name : "");
 }
 
-/* "name-[0-3].name" */
+/* Append the hosts of all pods: "name-[0-3].name". */
 static void node_list(struct buf *out, const char *name, uint32_t pods)
 {
 	if (pods > 1)
@@ -150,7 +150,7 @@ static void add_count(struct buf *out, const char *name, int64_t n)
 	add(out, name, text);
 }
 
-/* "8(x4)" */
+/* Add a variable for a number that all pods have: "8(x4)". */
 static void add_each(struct buf *out, const char *name, int64_t n,
                      uint32_t pods)
 {
@@ -161,7 +161,7 @@ static void add_each(struct buf *out, const char *name, int64_t n,
 	add(out, name, text);
 }
 
-/* Programs count whole CPUs; a task has one at least. */
+/* Returns the whole CPUs of a pod, at least one for each task. */
 static int64_t cpus_of(const struct kube_agent_pods *pods)
 {
 	int64_t whole = (pods->req.cpus_milli + 999) / 1000;

@@ -142,7 +142,8 @@ static json_t *pull_secrets(const struct conf_pool *pool)
 	return list;
 }
 
-/* Copying a file takes none, and only the main container has the claim. */
+/* Remove the GPUs from a container that only copies the agent: the claim is the
+ * main container's. */
 static void take_gpus(const struct kube_home *home, json_t *container)
 {
 	json_t *resources =

@@ -36,7 +36,7 @@ void kube_volumes_add(struct kube_volumes *v, const char *path,
 	add_volume(v, path, "", kind, source, read_only);
 }
 
-/* The length of the folders of a pattern before its first wildcard. */
+/* Returns the length of the folders of a pattern before its first wildcard. */
 static size_t fixed_part(const char *pattern)
 {
 	size_t len = strcspn(pattern, "*?[\\");
@@ -69,9 +69,9 @@ static bool is_allowed(const struct strlist *allowed, const char *source,
 }
 
 /*
- * Users can make links in an allowed folder. So that folder is the volume, and
- * the rest is a subPath: the kubelet ensures that it does not lead out of the
- * volume.
+ * Mount a folder of the host. Users can make links in an allowed folder, so
+ * that folder is the volume, and the rest is a subPath: the kubelet ensures
+ * that a subPath does not lead out of the volume.
  */
 static void add_folder(struct kube_volumes *v, const char *source, size_t top,
                        const char *path, bool read_only)

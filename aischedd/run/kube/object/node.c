@@ -89,10 +89,11 @@ static char *read_hindrance(const json_t *status, const struct conf_pool *pool)
 }
 
 /*
- * Taints that keep pods away. Our own taint, on a node kept for us, is left
- * out; taints of cordon, of conditions and of a lost node are reported as such.
- * A taint that evicts has another word, as the kubelet asks for a toleration,
- * and so has one that only makes the node less welcome.
+ * Returns the taints that keep pods away, as words. Our own taint, on a node
+ * kept for us, is left out, and so are those of a cordon, of conditions and of
+ * a lost node, which are reported as such. Words for NoExecute and
+ * PreferNoSchedule have a suffix: the kubelet checks the former, and the latter
+ * only makes the node less preferred.
  */
 static json_t *read_taints(const json_t *spec)
 {

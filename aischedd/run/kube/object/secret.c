@@ -119,7 +119,8 @@ static void add_ranks(struct buf *out, const struct kube_home *home,
 	           job->ntasks, name, name, name);
 }
 
-/* Signals cannot be sent from outside: set a timer when the job starts. */
+/* Have the shell in the pod send the signal of --signal at its time, which
+ * needs no call. */
 static void add_signal(struct buf *out, const struct run_job *job)
 {
 	const struct spec *spec = job->spec;
@@ -146,7 +147,8 @@ static bool is_users(const struct run_job *job, const char *var)
 	return false;
 }
 
-/* common gets the variables that are the same for all tasks of an array. */
+/* Write the variables of the job's pods. common gets those that are the same
+ * for all tasks of an array, own the others. */
 static void env_file(struct buf *common, struct buf *own,
                      const struct kube_home *home, const struct run_job *job,
                      int64_t now)

@@ -35,7 +35,8 @@ static int number_of(const json_t *attr)
 	return (int)json_integer_value(n);
 }
 
-/* A product as the label of a node has it: "NVIDIA-H100-80GB-HBM3". */
+/* Returns a product's name as labels of nodes have it:
+ * "NVIDIA-H100-80GB-HBM3". */
 static char *read_type(const json_t *attr)
 {
 	const char *s = kube_text_at(attr, "string");
