@@ -224,8 +224,8 @@ static void hand_over(struct conn *conn)
 		event_active(all->go, EV_TIMEOUT, 0);
 }
 
-/* Why a frame is not read further: it could be, or lacks bytes from the peer,
- * or room on our side. */
+/* Why a frame is not read further now: there is no reason, bytes of the peer
+ * are missing, or the daemon has no room for them. */
 enum wait { WAIT_NOT, WAIT_PEER, WAIT_US };
 
 static int check_head(const struct conn *conn, const struct frame_head *head,
