@@ -1,5 +1,6 @@
 #!/bin/sh
-# Use is summed up by time, and the sums are those of the attempts.
+# Usage is summed up by hours, days and months, and the sums equal those of the
+# attempts.
 
 . "${top_srcdir:=.}/tests/e2e/jobs.sh"
 
@@ -18,7 +19,8 @@ row()
 	aiq --report --json "$@" | jq -r "$filter"
 }
 
-# NAME TEXT COMMAND...: it exits as for a mistake on the command line, with TEXT
+# NAME TEXT COMMAND...: tests that the command exits with 2, as after a mistake
+# on the command line, and prints TEXT once
 mistaken()
 {
 	name=$1
@@ -29,7 +31,8 @@ mistaken()
 	is "$name" "$rc $(printf '%s\n' "$err" | grep -cF -- "$text")" "2 1"
 }
 
-# N: adds it to a sum of hours, days and months, while no daemon runs
+# N: adds N to a user's newest sum of an hour, of a day and of a month; only
+# while no daemon runs
 add_to_sums()
 {
 	sqlite3 "$dir/state/aisched.db" \
@@ -108,9 +111,9 @@ else
 	skip "a sum that is wrong is found" "takes sqlite3"
 fi
 
-# --- another price ---------------------------------------------------------
+# --- another price for usage -----------------------------------------------
 
-# prints the cost of all queues, according to the metrics
+# Prints the cost of all queues, according to the metrics.
 counted()
 {
 	aictl metrics | awk '/^aisched_cost_total[{].*currency="EUR"/ { n += $2 }
@@ -141,7 +144,7 @@ is "and is part of the job's cost" "$(aiq --json "$id" | jq '.jobs[0] |
 
 # --- pools -----------------------------------------------------------------
 
-# FILTER: prints a part of the report on CPUs of the pool
+# FILTER: prints a part of the report on the pool's CPUs
 pool()
 {
 	row ".report[] | select(.resource == \"cpus\") | $1" --by pool

@@ -1,13 +1,13 @@
 #!/bin/sh
-# aisim: each *.sim of the folder is a cluster, jobs and the expected events;
-# the same input gives the same output, and a mistake gives one line with its
-# place.
+# aisim: each *.sim file of the folder aisim has a cluster, its jobs and the
+# expected events. The same input gives the same output, and a mistake gives one
+# line that names its place.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 cases=$top_srcdir/tests/e2e/aisim
 
-# FILE: the nodes, jobs and events of a case, separated by lines of three
-# dashes; options follow the second one
+# FILE: splits a case into nodes, jobs and events, which are separated by lines
+# of three dashes; the second one may be followed by options
 split()
 {
 	printf 'pool sim { }\nqueue q { }\n' >"$dir/conf"
@@ -28,8 +28,8 @@ for case in "$cases"/*.sim; do
 	diff "$dir/want" "$dir/got" | cat "$dir/out" - | sed 's/^/# /'
 done
 
-# STATUS TEXT [WORD]...: aisim with these options exits with STATUS, prints a
-# line with TEXT to stderr, and nothing to stdout
+# STATUS TEXT [WORD]...: tests that aisim with these options exits with STATUS,
+# prints a line with TEXT to stderr, and nothing to stdout
 bad()
 {
 	status=$1
@@ -87,7 +87,8 @@ bad 1 "$dir/reserve-node:2: reserve: there is no node 'm'" \
 bad 1 "$dir/reserve-both:2: reserve: reservation 'a' keeps node 'n'" \
 	-c "$dir/conf" -j "$dir/reserve-both"
 
-# WHAT LINE: a trace with LINE as its second line is refused with WHAT
+# WHAT LINE: tests that a trace with LINE as its second line is refused with
+# WHAT
 bad_line()
 {
 	printf '{"id":"a"}\n%s\n' "$2" >"$dir/line"
@@ -129,7 +130,8 @@ printf 'queue a { parent = "b" }\nqueue b { parent = "a" }\n' >"$dir/cycle"
 bad 1 "$dir/cycle:1: queue 'a': parent: 'b' is itself below 'a'" \
 	-c "$dir/cycle" -j "$dir/jobs"
 
-# The Standard Workload Format, with jobs too large for this cluster.
+# Read a trace in the Standard Workload Format, with jobs that are too large for
+# this cluster.
 swf()
 {
 	echo "$1 $2 -1 $3 $4 -1 -1 $4 $5 -1 1 7 1 -1 1 -1 -1 -1"
@@ -146,7 +148,7 @@ grep -qxF '{"t":100,"event":"start","job":"2","nodes":{"n":2},"gpus":{}}' \
 	"$dir/got" && grep -qF 'jobs left out: 1' "$dir/err"
 result $? "a log of the archive is replayed"
 
-# A summary has all its sums.
+# A summary has all its keys.
 keys=
 for key in jobs ended makespan wait bounded_slowdown gpu_utilisation evictions \
 	moved passes pass_ms placements_per_second peak_rss_mib; do
@@ -161,7 +163,8 @@ result $? "its sums are right"
 [ "$("$aisim" -c "$dir/conf" --swf "$dir/swf" 2>/dev/null | wc -l)" -eq 1 ]
 result $? "it is printed when nothing else is asked for"
 
-# All jobs that end in the same second are one round, however many there are.
+# All jobs that end in the same second are handled in one pass, however many
+# there are.
 printf 'pool sim { }\nqueue q { }\nnode n[1-20] { pool = sim  cpus = 1000 }\n' \
 	>"$dir/wide"
 awk 'BEGIN { for (i = 0; i < 20000; i++)
@@ -171,8 +174,8 @@ passes=$(sed 's/.*"passes":\([0-9]*\).*/\1/' "$dir/sum")
 grep -q '"ended":20000,' "$dir/sum" && [ "$passes" -le 10 ]
 result $? "20,000 jobs that end in one second take $passes passes"
 
-# Jobs of a history: two long ones, and short ones that wait for them. The
-# orders differ in which jobs wait.
+# A history of two long jobs, and short ones that wait for them. Which jobs wait
+# depends on the order of jobs.
 past()
 {
 	printf '{"job_id":%d,"user":"u","queue":"q","class":"train",' "$1"
@@ -213,8 +216,8 @@ printf 'scheduling { order = least_left }\n' | cat "$dir/conf" - >"$dir/left"
 grep -q '^> least_left    1-00' "$dir/out" &&
 	tail -n 1 "$dir/out" | grep -q '^No other order has a lower mean'
 result $? "it says so when that is the configured one"
-# Jobs that have waited for a minute go first; in another order none waits so
-# long.
+# With hold_after, jobs that have waited for a minute go first; in another order
+# no job waits that long.
 printf 'scheduling { order = shortest  hold_after = "60s" }\n' |
 	cat "$dir/conf" - >"$dir/hold"
 "$aisim" -c "$dir/hold" --history "$dir/past" --advise --json >"$dir/out" 2>&1
@@ -234,7 +237,7 @@ bad 1 "give --advise a file, not a pipe" -c "$dir/conf" -j /dev/stdin --advise \
 END
 bad 2 "--json goes with --advise" -c "$dir/conf" -j "$dir/jobs" --json
 
-# A larger run, twice.
+# Simulate 500 jobs twice.
 awk 'BEGIN {
 	srand(7)
 	for (i = 0; i < 500; i++)

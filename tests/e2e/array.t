@@ -1,10 +1,10 @@
 #!/bin/sh
-# Arrays, as a user sees them.
+# Arrays of jobs, as users see them.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# ARRAY: prints "0:R 1:CD ..." of its tasks that have started
+# ARRAY: prints "0:R 1:CD ..." for its tasks that have started
 tasks()
 {
 	aiq --no-header -o array_task_id,state_letter "$1" 2>/dev/null |

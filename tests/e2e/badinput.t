@@ -5,7 +5,7 @@
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# A job that waits: it must still be there at the end.
+# A pending job, which must still be pending at the end.
 id=$(submit -H --wrap true)
 before=$(aiq --json)
 
@@ -72,7 +72,8 @@ fails "a script that is too large" 1 \
 	aisub large
 cat >much <<'END'
 #!/bin/sh
-# The kernel takes an argument list of this size only with a large stack.
+# The kernel accepts an argument list of this size only if the stack may be
+# large.
 ulimit -s 65536 || exit
 x=$(head -c 100000 /dev/zero | tr '\0' x)
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22; do
@@ -86,7 +87,7 @@ printf '#!/bin/sh\n' >good
 fails "an argument that is no UTF-8" 1 "argument 1 of the script" \
 	aisub good "$(printf '\377')"
 
-# --- what only the daemon knows --------------------------------------------
+# --- checked by the daemon -------------------------------------------------
 
 fails "an unknown queue" 1 "there is no queue 'x'; \`aiq --queues\` lists them" \
 	aisub -q x --wrap true
@@ -104,7 +105,7 @@ fails "no such command" 2 "unknown command 'dance'" aictl dance
 is "nothing has changed" "$(aiq --json)" "$before"
 is "and no id was used" "$(submit -H --wrap true)" $((id + 1))
 
-# --- munged, the daemon ----------------------------------------------------
+# --- without munged, without the daemon ------------------------------------
 
 before=$(aiq --json)
 stop_munged
@@ -122,7 +123,7 @@ is "it comes back with all of it" "$(aiq --json)" "$before"
 
 # --- the configuration -----------------------------------------------------
 
-# NAME TEXT CONFIGURATION: the daemon refuses CONFIGURATION with TEXT
+# NAME TEXT CONFIGURATION: tests that the daemon refuses CONFIGURATION with TEXT
 bad_config()
 {
 	printf '%s\n' "$3" >bad.conf

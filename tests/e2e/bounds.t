@@ -1,5 +1,5 @@
 #!/bin/sh
-# No request makes a turn of the daemon long, whatever its arguments.
+# No request makes a turn of the daemon's loop long, whatever its arguments.
 # shellcheck disable=SC2119 # start_daemon takes options
 
 . "$top_srcdir/tests/e2e/jobs.sh"

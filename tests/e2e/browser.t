@@ -1,6 +1,7 @@
 #!/bin/sh
-# The page in a real browser: what it shows, its keys, dark and light, 320
-# pixels, and the rules of axe-core.  Pictures of all pages are left in tests/e2e/shots of the build.
+# The web page in a real browser: what it shows, its keys, dark and light
+# colours, a width of 320 pixels, and the accessibility rules of axe-core.
+# Screenshots of all pages are left in tests/e2e/shots of the build.
 # shellcheck disable=SC2016,SC2119 # jobs and pages expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
@@ -9,7 +10,7 @@
 has_browser || skip_all "chromium, chromedriver, curl or jq is not installed"
 export TZ=UTC
 
-# FRAGMENT: opens that page and waits until it is drawn
+# FRAGMENT: opens the page of that URL fragment and waits until it is drawn
 page()
 {
 	js "document.querySelector('main').setAttribute('aria-busy', 'true'); location.hash = '#/$1'" >/dev/null
@@ -101,7 +102,7 @@ ok "is shown as it does" shows 'document.querySelector("pre.log").textContent.tr
 
 # --- use over time -------------------------------------------------------------
 
-# WORDS COLUMN: of the row of the table that has the words
+# TEXT COLUMN: prints a cell of the table row that contains TEXT
 cell()
 {
 	js "return [...document.querySelectorAll('main tbody tr')].find(
@@ -204,7 +205,7 @@ press g c
 ok "g c leads to cron" shows 'location.hash' '#/cron'
 page jobs
 
-# --- many ------------------------------------------------------------------------
+# --- many jobs -------------------------------------------------------------------
 
 awk 'BEGIN {
 	printf "{\"op\": \"submit\", \"env_len\": 0, \"script_len\": 10,"
@@ -238,7 +239,7 @@ page 'jobs?name=n007'
 is "a filter" "$(js "return $rows")" 1
 shoot jobs-filtered
 
-# --- the end ---------------------------------------------------------------------
+# --- logging out -----------------------------------------------------------------
 
 aiq --web --logout
 press r

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The wall clock is set while jobs run: by a day ahead, as when a machine first
-# hears the right time, and back.
+# The wall clock is set while jobs run: a day ahead, as when a booted machine
+# first gets the time from the network, and back.
 # shellcheck disable=SC2016 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
@@ -14,7 +14,7 @@ truncate -s 8 "$CLOCK_FILE"
 mkfifo "$CLOCK_FILE.set"
 exec 7<>"$CLOCK_FILE.set"
 
-# SECONDS: sets the clock so far from the true one
+# SECONDS: sets the clock that many seconds ahead of the true time
 set_clock()
 {
 	perl -e 'print pack "q", $ARGV[0] * 1e9' -- "$1" 1<>"$CLOCK_FILE"
@@ -25,7 +25,7 @@ set_clock()
 }
 times_set=0
 
-# JOB: prints how many seconds it ran, in hundreds
+# JOB: prints for how many hundreds of seconds it ran and held a CPU
 hundreds()
 {
 	aiq --json "$1" | jq '.jobs[0] | [.elapsed_ms / 1e5, .held_cpu_seconds /
@@ -95,7 +95,8 @@ becomes "it ends" "$id" COMPLETED
 is "and used what it used" "$(hundreds "$id")" "0 0"
 ok "all is summed up to the end" aictl accounting check
 
-# As if this was another boot of the machine, whose clock lags behind
+# Pretend that the machine has booted again, with a clock that is two days
+# behind.
 stop_daemon
 sqlite3 "$dir/state/aisched.db" "UPDATE meta SET value = value + 1
 	WHERE key = 'clock_boot'"

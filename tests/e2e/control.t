@@ -23,7 +23,7 @@ becomes "and runs first" "$second" RUNNING
 is "before the other" "$(state_of "$first")" PENDING
 aicancel --wait --all
 
-# --- who did what ----------------------------------------------------------
+# --- the record of who did what --------------------------------------------
 
 me=$(id -un)
 id=$(submit -H --wrap true)
@@ -211,7 +211,7 @@ is "the others are done all the same" "$rc $(grep -c . "$dir/run.err")" "1 2"
 
 # --- labels ----------------------------------------------------------------
 
-# FILTER...: prints the jobs that it finds
+# FILTER...: prints the ids of the jobs that aiq finds
 found()
 {
 	aiq -h -o display_id --sort job_id "$@" | xargs

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Kill the daemon repeatedly while it works, also while it recovers from the
-# last kill, and check that nothing was lost or done twice. CRASH_KILLS says how
-# often; CRASH_SEED repeats the choices of an earlier run.
+# last kill, and check that nothing was lost or done twice. CRASH_KILLS sets how
+# often; CRASH_SEED repeats the random choices of an earlier run.
 
 . "${top_srcdir:=.}/tests/e2e/lib.sh"
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Recurring work: the times of a schedule, which need no daemon; entries.
+# Recurring jobs: the times of a schedule, which need no daemon, and entries.
 
 # shellcheck disable=SC2016,SC2119 # wait_for and jobs expand their own variables
 . "$top_srcdir/tests/e2e/jobs.sh"
@@ -70,7 +70,7 @@ entry()
 	aictl cron show "$1" --json | jq -r ".$2"
 }
 
-# ID: the times of its runs, ended or not, one a line
+# ID: prints the times of the entry's runs, ended or not, one per line
 times_of()
 {
 	{
@@ -79,13 +79,13 @@ times_of()
 	} | jq -r '.jobs[].cron_time' | sort -u
 }
 
-# ID N: whether it has had N runs or more
+# ID N: whether the entry has had N runs or more
 has_runs()
 {
 	[ "$(entry "$1" runs)" -ge "$2" ]
 }
 
-# ID KEY LEAST: whether the value is at least that
+# ID KEY LEAST: whether the entry's value is at least LEAST
 has_at_least()
 {
 	[ "$(entry "$1" "$2")" -ge "$3" ]
@@ -205,7 +205,7 @@ is "and each run is counted" "$(aiq -h --cron "$id" --history | wc -l)" \
 is "other entries are still there" "$(entry "$skip" state)" active
 aictl cron delete "$id" "$skip"
 
-# --- an owner who is gone --------------------------------------------------
+# --- an owner whose account was deleted ------------------------------------
 
 id=$(aisub --parsable --cron '@every 1s' --wrap true)
 stop_daemon
@@ -217,7 +217,7 @@ is "the entry is blocked" "$(entry "$id" state)" blocked
 like "with a sentence" "$(entry "$id" reason_text)" "user 'ghost' is gone"
 aictl cron delete "$id"
 
-# --- files -----------------------------------------------------------------
+# --- crontab files ---------------------------------------------------------
 
 cat >file <<'END'
 # a comment

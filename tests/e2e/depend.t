@@ -1,5 +1,5 @@
 #!/bin/sh
-# Jobs that wait for jobs; the unit tests cover every kind of dependency.
+# Jobs that wait for other jobs; the unit tests cover every kind of dependency.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"

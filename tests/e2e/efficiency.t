@@ -1,9 +1,10 @@
 #!/bin/sh
-# Show what jobs used of what they held and asked for.
+# aiq --efficiency shows how much of their allocation and of their request jobs
+# used.
 
 . "${top_srcdir:=.}/tests/e2e/jobs.sh"
 
-# FILTER OPTION...: prints rows in JSON
+# FILTER OPTION...: prints a part of aiq --efficiency in JSON
 rows()
 {
 	filter=$1
@@ -11,7 +12,7 @@ rows()
 	aiq --efficiency --json "$@" | jq -r ".efficiency$filter"
 }
 
-# JOB MS: whether all its runs took that long together
+# JOB MS: whether its runs together took that many ms
 has_run()
 {
 	[ "$(field "$1" elapsed_ms)" -ge "$2" ]

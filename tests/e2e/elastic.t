@@ -1,5 +1,6 @@
 #!/bin/sh
-# Jobs with --min-tasks: they gain tasks when more fit, and lose them first.
+# Elastic jobs (--min-tasks): they gain tasks when more fit, and lose tasks
+# before jobs are evicted.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
@@ -9,7 +10,7 @@ pool here { runner = local }
 node "'"$(uname -n)"'" { pool = here  cpus = 4  memory = "4G" }'
 aictl reload
 
-# Each task prints its rank, and a line when it is told to end.
+# Each task prints a line when it begins, and another on SIGTERM.
 mkfifo -m 666 "$dir/never"
 cat >elastic <<END
 #!/bin/sh
@@ -19,14 +20,14 @@ echo "task \$RANK of \$WORLD_SIZE"
 while :; do read x <&3; done
 END
 
-# JOB N: whether aiq shows N running tasks of it
+# JOB N: whether aiq shows N running tasks of the job
 has_tasks()
 {
 	[ "$(field "$1" running_tasks)" = "$2" ]
 }
 
-# JOB N: whether that many of its tasks printed that they began; has_left()
-# below: that they ended
+# JOB N: whether N of its tasks have printed that they began; has_left(): that
+# they ended
 has_begun()
 {
 	[ "$(grep -c ' of ' "slurm-$1.out")" -eq "$2" ]
@@ -43,7 +44,7 @@ processes()
 	grep -alF "$dir/tmp/aisched-$1." /proc/[0-9]*/environ 2>/dev/null | wc -l
 }
 
-# --- it grows ---------------------------------------------------------------
+# --- the job grows ----------------------------------------------------------
 
 full=$(sleeper -c 2 --class interactive)
 becomes "half of the machine is taken" "$full" RUNNING
@@ -60,7 +61,7 @@ is "each with a rank of its own" \
 	"$(sed -n 's/task \(.\) of .*/\1/p' "slurm-$id.out" | sort | tr -d '\n')" 0123
 is "all of them processes of it" "$(processes "$id")" 4
 
-# --- and shrinks --------------------------------------------------------------
+# --- it shrinks ---------------------------------------------------------------
 
 high=$(sleeper -c 1 --class interactive)
 becomes "another takes room" "$high" RUNNING
@@ -94,7 +95,7 @@ open_gate slow
 becomes "it starts when that is gone" "$high" RUNNING
 is "nobody else was told" "$(grep -c leaves "slurm-$id.out")" 1
 
-# --- never below ------------------------------------------------------------
+# --- it keeps its minimum ---------------------------------------------------
 
 more=$(sleeper -c 1)
 waits "what it needs at least it keeps" "$more" Resources ".*"
@@ -103,9 +104,9 @@ aicancel --wait "$high" "$more"
 ok "a rank that left comes again" wait_for has_begun "$id" 4
 is "which is the same" "$(tail -n 1 "slurm-$id.out")" "task 2 of 3"
 
-# --- whatever happens meanwhile ------------------------------------------------
+# --- failures while it shrinks or grows ----------------------------------------
 
-# A shepherd that is killed takes all tasks along.
+# If a shepherd is killed, all its tasks die with it.
 shepherd=$(grep -alF "$dir/tmp/aisched-$id." /proc/[0-9]*/environ 2>/dev/null |
 	sed -n 's,^/proc/\([0-9]*\)/.*,\1,p' | head -n 1)
 shepherd=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$shepherd/status")
@@ -113,7 +114,7 @@ kill -KILL "$shepherd"
 becomes "one whose shepherd is killed is lost" "$id" NODE_FAIL
 ok "with all of its tasks" wait_for "[ \"\$(processes $id)\" = 0 ]"
 
-# --- what cannot be --------------------------------------------------------
+# --- what is refused -------------------------------------------------------
 
 fails "one process cannot grow" 2 "use --launch=tasks" \
 	aisub -n 4 --min-tasks 2 --launch=script --wrap true

@@ -1,5 +1,5 @@
 #!/bin/sh
-# aictl exec: commands in jobs that run, with a terminal and without
+# aictl exec: commands in running jobs, with a terminal and without
 # shellcheck disable=SC2016,SC2119,SC2154 # jobs expand their own variables; run sets some
 
 # shellcheck source=tests/e2e/slurm.sh
@@ -23,7 +23,7 @@ gone()
 	! pgrep -f "$1" >left.out
 }
 
-# --- what it is ------------------------------------------------------------------
+# --- where it runs ---------------------------------------------------------------
 
 says "a command" 0 hello "" aictl exec "$job" echo hello
 run env GIVEN=called OTHER=called aictl exec "$job" sh -c \
@@ -66,7 +66,8 @@ aicancel "$array"
 
 # --- on a terminal -----------------------------------------------------------------
 
-# Runs tty.sh, made from here, on a terminal of 33 lines that gets standard input.
+# Runs tty.sh, which the tests write, on a terminal of 33 lines whose input is
+# the standard input.
 on_tty()
 {
 	timeout 300 script -qec "stty rows 33 cols 44; sh $PWD/tty.sh" /dev/null
@@ -114,7 +115,7 @@ tty=$!
 wait_for test -e work/int.ready
 open_gate typed
 ok "Ctrl-C is for the command" wait_for grep -q "^.*interrupted" int.out
-# Its terminal hangs up.
+# Hang up its terminal.
 pkill -KILL -f "^script -qec stty rows 33 cols 44; sh $PWD/tty.sh"
 ok "a terminal that hangs up ends it" wait_for "! kill -0 \$(cat work/int.pid) 2>/dev/null"
 open_gate hung
@@ -124,10 +125,10 @@ says "without a terminal it goes on" 0 "not a tty" \
 	"aictl: standard input is no terminal: going on without one" \
 	sh -c "aictl exec -t $job sh -c 'tty; exit 0' </dev/null"
 
-# --- ends --------------------------------------------------------------------------
+# --- how commands end --------------------------------------------------------------
 
-# NAME STATUS COMMAND...: starts a command that waits, and runs COMMAND once it
-# runs; $pid is that of aictl
+# NAME STATUS COMMAND...: tests the exit status of aictl exec if COMMAND runs
+# while its command is waiting; $pid is that of aictl
 while_it_runs()
 {
 	wir_name=$1 wir_status=$2

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Simulate a year of three queues, two of which have the same parent.
-# They request more GPUs than there are, and most of the CPUs and
-# memory; one queue is idle for a while. Over a half-life each queue gets
-# its fair shares of that time, within 2 %. A job uses at most 1 % of a
-# share, for at most a hundredth of the half-life.
+# Simulate a year of three queues, two of which have the same parent. They
+# request more GPUs than there are, and most of the CPUs and memory; one queue
+# is idle for a while. Over each half-life every queue gets its fair share of
+# that time, within 2 %. A job uses at most 1 % of a share and runs for at most
+# a hundredth of the half-life.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 
@@ -19,16 +19,17 @@ END
 half=$((330 * 86400))
 year=$((365 * 86400))
 span=$half
-# Sanitizers are slow.
+# Simulate a shorter time with sanitizers, which are slow.
 if grep -q __asan_init "$aisim"; then
 	span=$((half / 8))
 	year=$((span * 9 / 8))
 fi
-# The queue "guests" is idle in between.
+# The queue "guests" is idle between these two times.
 leave=$((span / 2))
 return=$((span * 4 / 5))
 
-# QUEUE...: prints the fair share of each when these request everything
+# QUEUE...: prints the fair share of each of these queues if only they request
+# resources
 shares()
 {
 	for queue; do
@@ -85,8 +86,8 @@ awk -v year=$year -v half=$half -v leave=$leave -v back=$return '
 "$aisim" -c "$dir/conf" -j "$dir/jobs" --until $year --events "$dir/events"
 result $? "$(grep -c duration "$dir/jobs") jobs"
 
-# FROM: compares the use of each queue in the half-life that begins then with
-# the mean of its share
+# FROM: compares what each queue used in the half-life from then on with the
+# mean of its share
 check()
 {
 	awk -F'"' -v from="$1" -v to=$(($1 + span)) -v leave=$leave -v back=$return '

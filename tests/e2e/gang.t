@@ -1,11 +1,11 @@
 #!/bin/sh
-# The tasks of a job start and end together; the option decides what happens
-# when one of them fails.
+# The tasks of a job start and end together; --on-task-failure decides what
+# happens when one of them fails.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# JOB FIELD VALUE: whether aiq shows it so
+# JOB FIELD VALUE: whether aiq shows that value
 has()
 {
 	[ "$(field "$1" "$2")" = "$3" ]
@@ -17,7 +17,7 @@ processes()
 	grep -alF "$dir/tmp/aisched-$1." /proc/[0-9]*/environ 2>/dev/null | wc -l
 }
 
-# --- all end ------------------------------------------------------------------
+# --- the failure ends all tasks -----------------------------------------------
 
 gate a b c d
 id=$(submit -n 3 --wrap "[ \$RANK = 1 ] || { echo \$RANK >>'$dir/ended'; exit 0; }
@@ -43,7 +43,7 @@ is "and says by which signal" "$(field "$id" reason_text)" \
 	"task 2 was ended by SIGUSR1"
 is "nothing of them is left" "$(processes "$id")" 0
 
-# --- all start again ------------------------------------------------------------
+# --- the failure restarts all tasks ---------------------------------------------
 
 id=$(submit -n 2 --on-task-failure=restart --max-restarts 1 -o again.out \
 	--wrap "echo \$AISCHED_RESTART_COUNT:\$RANK
@@ -67,7 +67,7 @@ fails "never and again" 2 "give only one" \
 misuse "something else" "use end, restart or replace" \
 	aisub --on-task-failure=ignore --wrap true
 
-# --- one starts again -----------------------------------------------------------
+# --- only the failed task is replaced -------------------------------------------
 
 cat >one <<END
 #!/bin/sh
@@ -119,7 +119,7 @@ wait_for has "$id" replaced_tasks 1
 aicancel --wait "$id"
 is "one that is cancelled meanwhile is cancelled" "$(state_of "$id")" CANCELLED
 
-# --- all start, or none -----------------------------------------------------------
+# --- all tasks start, or none -----------------------------------------------------
 
 mkdir -p outs/out-2
 id=$(submit -n 3 -o outs/out-%t --wrap 'echo began; exec sleep 1000')
@@ -127,8 +127,8 @@ becomes "where one cannot start none does" "$id" FAILED
 is "which is its user's fault" "$(field "$id" reason)" JobLaunchFailure
 is "no task ran" "$(cat outs/out-[01])" ""
 
-# A job that has more outputs than files may be open fails at once: another try
-# would end in the same way.
+# A job with more output files than the daemon may open fails at once, because
+# another attempt would fail, too.
 # shellcheck disable=SC3045 # every sh has it
 ulimit -n 200
 restart

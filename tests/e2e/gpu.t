@@ -1,6 +1,6 @@
 #!/bin/sh
-# The GPUs of this machine, according to a library that stands in for the
-# driver's (tests/gpu).
+# The GPUs of this machine, as reported by a library that replaces that of the
+# driver (tests/gpu).
 # shellcheck disable=SC2016 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
@@ -9,7 +9,7 @@ LD_LIBRARY_PATH=$top_builddir/tests/gpu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 NVML_FILE=$PWD/gpus
 export LD_LIBRARY_PATH NVML_FILE
 
-# LINE...: starts again on a machine whose driver reports this
+# LINE...: restarts the daemon with a driver that reports these lines
 machine()
 {
 	stop_daemon
@@ -51,7 +51,7 @@ is "CPUs and memory for each GPU are those of its tasks" \
 	"0.2 10M 2"
 aicancel "$id"
 
-# Two and two are linked, crosswise.
+# GPUs are linked in pairs that are not neighbours.
 machine "$gpu0" "$gpu1" "$gpu2" "$gpu3" \
 	'link 0 00000000:86:00.0' 'link 2 00000000:3B:00.0' \
 	'link 1 00000000:AF:00.0' 'link 3 00000000:5E:00.0'
@@ -70,7 +70,7 @@ becomes "a job that takes the others" "$id" COMPLETED
 is "does not name it" "$(cat "slurm-$id.out")" \
 	"PCI_BUS_ID 0,2 GPU-0000,GPU-0002"
 
-# A job that can open all GPUs must find its own among all.
+# If a job can open all devices, the variables must still name its own GPU.
 configure "
 queue default { grace = \"1s\" }
 pool here { runner = local  constrain_devices = yes }
@@ -90,7 +90,7 @@ configure '
 queue default { grace = "1s" }
 pool here { runner = local }'
 
-# With minor numbers that no real device has.
+# Use device numbers that no real device has.
 if [ "$(id -u)" = 0 ]; then
 	configure '
 queue default { grace = "1s" }

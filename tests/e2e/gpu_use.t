@@ -1,6 +1,6 @@
 #!/bin/sh
-# How busy GPUs of jobs are, as a library tells that stands in for the driver's
-# (tests/gpu), or the files of AMD's driver.
+# How busy the GPUs of jobs are, as reported by a library that replaces that of
+# the driver (tests/gpu), or by files of AMD's driver.
 
 # shellcheck source=tests/e2e/slurm.sh
 . "$top_srcdir/tests/e2e/slurm.sh"
@@ -16,34 +16,34 @@ gpu GPU-0001 1 00000000:5E:00.0 81920 0 NVIDIA H100 80GB HBM3
 gpu GPU-0000 0 00000000:3B:00.0 81920 0 NVIDIA H100 80GB HBM3
 END
 
-# LINE...: what GPUs do from now on, all lines at once
+# LINE...: sets what the GPUs report from now on, all lines at once
 now()
 {
 	printf '%s\n' "$@" >busy.new
 	mv busy.new busy
 }
 
-# JOB FILTER: of the job in JSON
+# JOB FILTER: prints a part of the job's JSON
 json()
 {
 	aiq --json "$1" | jq -r ".jobs[0] | $2"
 }
 
-# JOB: its GPU was seen by now
+# JOB: whether its GPU has been measured
 is_seen()
 {
 	json "$1" '.gpu_known_seconds != null' | grep -q true
 }
 
-# JOB MS: it has run for so long
+# JOB MS: whether it has run for that many ms
 has_run()
 {
 	[ "$(field "$1" elapsed_ms)" -ge "$2" ]
 }
 
-# --- the program -------------------------------------------------------------
+# --- the program that measures GPUs ------------------------------------------
 
-# WORD...: prints the first line
+# WORD...: prints the first line of a measurement
 sample()
 {
 	"$gpu" sample 1 "$@" 2>&1 | head -n 1
@@ -70,7 +70,7 @@ is "numbers that cannot be" "$(sample GPU-0001)" "-1 -1 -1"
 fails "no GPU" 2 "expected SECONDS and 1 to 64 GPUs" "$gpu" sample 1
 fails "no time" 2 "SECONDS: bad number '0'" "$gpu" sample 0 0
 
-# BUS_ID CLASS FILE=TEXT...: makes the files of a device
+# BUS_ID CLASS FILE=TEXT...: makes the files of a PCI device
 device()
 {
 	at=sys/bus/pci/devices/$1
@@ -135,8 +135,8 @@ is "the metrics count it" "$(aictl metrics | awk -v busy="$(json "$id" \
 	.gpu_busy_seconds)" '/^aisched_gpu_busy_seconds_total[{]/ { n += $2 }
 	END { n -= busy; print n * n < 0.0001 }')" 1
 
-# The share is shown if 90 % of the time is known, which a slow machine spends
-# on the start and the end.
+# The share is only shown if at least 90 % of the time was measured. A slow
+# machine spends more than the rest on the start and the end of the job.
 if [ "$(json "$id" '.gpu_util')" = null ]; then
 	percent=- slurm='Job ID: ' util=null
 	is "too little is known" \
@@ -167,7 +167,7 @@ ok "whose sums are those of the attempts" aictl accounting check
 
 # --- GPUs that are idle --------------------------------------------------------
 
-# QUEUE N: this many jobs of it have idle GPUs
+# QUEUE N: whether the queue has N jobs with idle GPUs
 idle()
 {
 	aictl metrics | grep -qx "aisched_idle_gpu_jobs{queue=\"$1\"} $2"
@@ -193,9 +193,9 @@ open_gate e
 becomes "its job ends by itself" "$id" COMPLETED
 is "one mail was sent for it" "$(grep -c '^Subject: ' mails)" 1
 
-# --- what is not known is null -------------------------------------------------
+# --- what was not measured is null ---------------------------------------------
 
-# NAME JOB: nothing is known of its GPUs
+# NAME JOB: tests that nothing is shown about the job's GPUs
 unknown()
 {
 	is "$1" "$(json "$2" '[.gpu_util, .gpu_busy_seconds, .gpu_known_seconds,

@@ -1,19 +1,20 @@
 #!/bin/sh
-# health_check tells whether this machine is well; nodes that have no runner.
+# A program set with health_check decides whether this machine gets jobs; nodes
+# that have no runner.
 # shellcheck disable=SC2016,SC2119 # wait_for expands; configure has a default
 
 . "$top_srcdir/tests/e2e/lib.sh"
 
 node=$(uname -n)
 
-# PATH [TIMEOUT]: configures this program
+# PATH [TIMEOUT]: makes this program the health check
 checked_by()
 {
 	configure "$default_config
 health_check { program = \"$1\"  interval = 1s  timeout = ${2-30s} }"
 }
 
-# STATE: whether aiq shows this machine so
+# STATE: whether aiq shows this machine in that state
 node_is()
 {
 	aiq --nodes -h -o state | grep -qi "^$1"
@@ -24,7 +25,7 @@ reason_is()
 	[ "$(aiq --nodes -h -o reason)" = "$1" ]
 }
 
-# Says what $dir/says has, with the status in $dir/code.
+# The health check prints $dir/says and exits with the status in $dir/code.
 cat >"$dir/check" <<-END
 	#!/bin/sh
 	echo x >>"$dir/runs"
@@ -34,7 +35,7 @@ cat >"$dir/check" <<-END
 END
 chmod 755 "$dir/check"
 
-# CODE TEXT: what the program reports from now on
+# CODE TEXT: sets the exit status and the output of the health check
 finds()
 {
 	printf '%s' "$2" >"$dir/says"

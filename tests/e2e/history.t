@@ -5,7 +5,7 @@
 
 db=$dir/state/aisched.db
 
-# Lines of an archive.
+# FILE: prints how many lines an archive has
 lines()
 {
 	zcat "$1" | wc -l
@@ -107,7 +107,7 @@ fails "no file is written over" 1 "cannot make 'a.gz'" \
 	aictl history archive --before now a.gz
 is "who did it is known" "$(aictl audit --act purge | grep -c purge)" 1
 
-# --- reading it ------------------------------------------------------------
+# --- reading the archive ---------------------------------------------------
 
 is "the file is listed as the history was" \
 	"$(aiq --history -a --file a.gz)" "$(cat "$dir/table")"
@@ -169,7 +169,7 @@ if is_root; then
 		history purge --before now
 fi
 
-# --- the daemon is killed meanwhile ----------------------------------------
+# --- the daemon is killed while it removes jobs ----------------------------
 
 if command -v sqlite3 >/dev/null; then
 	last=$(submit --wrap true)

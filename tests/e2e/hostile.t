@@ -1,5 +1,5 @@
 #!/bin/sh
-# Three ordinary users do all they can to hold up a fourth, for a minute.
+# Three ordinary users do all they can to delay a fourth, for a minute.
 # shellcheck disable=SC2119 # start_daemon takes options
 
 . "$top_srcdir/tests/e2e/jobs.sh"
@@ -39,9 +39,9 @@ echo "# $rounds rounds; slowest: request $2 ms, munged $3 ms, fsync $4 ms," \
 	"20 ms of CPU $5 ms"
 ok "some rounds were done" [ "$rounds" -ge 1 ]
 
-# The bound is a second, or more on a busy machine: four times what munged and
-# the disk took in the same run, and the CPU time of two of the longest turns,
-# which no daemon can avoid.
+# No request may take more than a second. On a busy machine the limit is higher:
+# four times the slowest round trip to munged and fsync of the same run, and the
+# CPU time of two turns of the maximal length. No daemon can avoid these.
 most=$((4 * ($3 + $4) + 10 * $5))
 [ "$most" -ge 1000 ] || most=1000
 ! grep -q __asan_init "$aischedd" || most=$((4 * most))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# make install, into a prefix that configure was not given
+# make install into a prefix other than that of configure
 
 # shellcheck source=tests/e2e/lib.sh
 . "$top_srcdir/tests/e2e/lib.sh"
@@ -41,7 +41,7 @@ ok "the example configuration has no mistake" \
 	"$installed/sbin/aischedd" --check-config \
 	-c "$installed/share/doc/aisched/aischedd.conf"
 
-# The installed programs cannot reach the folder of the build.
+# Make the build folder unreachable for the installed programs.
 aischedd=$installed/sbin/aischedd
 PATH=$installed/bin:$PATH
 start_daemon || bail "the installed aischedd does not start"

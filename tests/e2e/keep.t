@@ -1,6 +1,7 @@
 #!/bin/sh
-# keep.t - the chapters of aischedd(8): backup, restore, moving, upgrading, the
-# log and its rotation, starting without systemd; and where TMPDIR is
+# keep.t - what aischedd(8) says about backups, restoring, moving, upgrading,
+# the log and its rotation, and starting without systemd; and the place of
+# TMPDIR
 
 # shellcheck source=tests/e2e/jobs.sh
 . "${top_srcdir:=.}/tests/e2e/jobs.sh"
@@ -60,7 +61,7 @@ fi
 
 # --- the log, and starting without systemd ----------------------------------
 
-# WORD...: prints the lines of the log file that have them
+# TEXT: prints how many lines of the log contain it
 logged()
 {
 	grep -c -- "$*" "$own_log"
@@ -110,7 +111,8 @@ sed -i 's,^log_file = .*,log_file = "elsewhere",' "$conf"
 fails "not from the root" 1 "bad path 'elsewhere'" aictl reload
 cp "$conf.good" "$conf"
 
-# The lines for logrotate name this daemon, and nothing else.
+# The example for logrotate sends its signal to this daemon, and to nothing
+# else.
 like "lines for logrotate send SIGHUP" \
 	"$(cat "$top_srcdir/contrib/logrotate")" "pkill -HUP -x -U 0 aischedd"
 is "the daemon has that name" "$(cat "/proc/$daemon_pid/comm")" aischedd

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Jobs made with kubectl: queued, explained, started, preempted and ended like
-# any other, and adopted once, whoever is killed.
+# Jobs made with kubectl: aischedd queues, explains, starts, preempts and ends
+# them like any other job, and adopts each of them only once, whichever program
+# is killed.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -60,7 +61,8 @@ pods()
 		sort
 }
 
-# NAME REASON: whether an Event on it has this reason; $note is its message
+# NAME REASON: whether an Event about the Job has this reason; sets $note to its
+# message
 says()
 {
 	note=$($k get events.events.k8s.io -o json | jq -r --arg job "$1" \
@@ -70,7 +72,7 @@ says()
 	[ -n "$note" ]
 }
 
-# NAME
+# NAME: whether the Job is suspended
 is_suspended()
 {
 	[ "$(job_says "$1" .spec.suspend)" = true ]
@@ -87,7 +89,7 @@ has_pods()
 	[ "$(pods "$1" .status.phase | grep -c Running)" = "$2" ]
 }
 
-# NAME EXIT: ends its pods with that status
+# NAME EXIT: ends its pods with that exit status
 end_pods()
 {
 	$k annotate pods -l "app=$1" --overwrite \
@@ -118,7 +120,7 @@ two_nodes()
 }
 ok "its nodes are seen" wait_for two_nodes
 
-# --- one that runs ----------------------------------------------------------
+# --- a Job that runs --------------------------------------------------------
 
 make_job one 2
 id=$(id_of one)
@@ -142,7 +144,7 @@ ok "and stays to be looked at" wait_for has_succeeded one
 
 # --- priorities ---------------------------------------------------------------
 
-# JOB TEXT: whether `aiq JOB` has it
+# JOB TEXT: whether `aiq JOB` prints TEXT
 tells()
 {
 	aiq "$1" | grep -q "$2"
@@ -204,7 +206,7 @@ Running $1" ]
 ok "a pod that fails is replaced in its place" wait_for replaced "$node"
 is "and the job goes on" "$(field "$id" state)" RUNNING
 
-# --- waiting, and being told why --------------------------------------------
+# --- a Job that waits, and its reason ---------------------------------------
 
 make_job waits 4
 waits=$(id_of waits)
@@ -244,7 +246,7 @@ ok "suspended by its owner, it waits for its turn again" wait_for restarted
 $k delete job gang --wait=false >/dev/null
 ok "deleted by its owner, it is cancelled" wait_for is_state "$id" CANCELLED
 
-# --- time -------------------------------------------------------------------
+# --- time limits ------------------------------------------------------------
 
 make_job long 1 '"activeDeadlineSeconds": 2,'
 id=$(id_of long)
@@ -252,7 +254,7 @@ ok "one runs for longer than it may" wait_for is_state "$id" TIMEOUT
 is "its Job says so, too" "$(job_says long \
 	'.status.conditions[?(@.type=="Failed")].reason')" DeadlineExceeded
 
-# --- those that cannot be taken ---------------------------------------------
+# --- Jobs that are refused --------------------------------------------------
 
 make_job huge 64
 ok "one that never fits is refused" wait_for says huge Refused
@@ -283,7 +285,7 @@ is "what it says of itself holds" "$(field "$ann" reason)" JobHeldUser
 aictl release "$ann" >/dev/null
 ok "until that is over" wait_for is_state "$ann" RUNNING
 
-# --- another daemon's -------------------------------------------------------
+# --- Jobs of another daemon -------------------------------------------------
 
 $k create -f - >/dev/null <<END
 	{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "theirs",

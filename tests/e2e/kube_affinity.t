@@ -1,6 +1,7 @@
 #!/bin/sh
-# Jobs made with kubectl run where their pods say: selectors, affinity that is
-# required or preferred, and tolerations; what cannot be kept is refused by name.
+# Jobs made with kubectl run where their pods may: node selectors, required and
+# preferred affinity, and tolerations. A field that aischedd does not support is
+# refused by name.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -23,7 +24,7 @@ make_job()
 	END
 }
 
-# EXPRESSIONS: prints required node affinity
+# EXPRESSIONS: prints JSON of required node affinity
 required()
 {
 	echo "\"affinity\": {\"nodeAffinity\": {
@@ -45,14 +46,14 @@ preferred()
 		\"preferredDuringSchedulingIgnoredDuringExecution\": [$1]}},"
 }
 
-# NAME NODE: whether its pods run there
+# NAME NODE: whether its pods run on that node
 is_on()
 {
 	[ "$($k get pods -l "app=$1" -o jsonpath='{range .items[*]}
 {.status.phase} {.spec.nodeName}{end}' | grep . | sort -u)" = "Running $2" ]
 }
 
-# NAME: whether an Event says that it is refused; $note is its message
+# NAME: whether an Event says that the Job is refused; sets $note to its message
 refused()
 {
 	note=$($k get events.events.k8s.io -o json | jq -r --arg job "$1" \
@@ -67,7 +68,8 @@ ok "with nodes" eval "kwok_start && kube_nodes 1 old 0 cores=8 tier= &&
 	kube_nodes 1 new 0 cores=64 tier=fast"
 kube_taints='{"key": "team", "value": "ml", "effect": "NoSchedule"}'
 ok "and one that is tainted" kube_nodes 1 kept 0 cores=128
-# The first of all by name.
+# Its name sorts first, so a job without preferences would run there but for the
+# taint.
 kube_taints='{"key": "age", "value": "old", "effect": "PreferNoSchedule"}'
 ok "and one that is less welcome" kube_nodes 1 aged 0
 kube create namespace jobs >/dev/null
@@ -87,7 +89,8 @@ ok "its nodes are seen" wait_for has_nodes
 
 # --- where they run ------------------------------------------------------------
 
-# Two pods each, so that a wrong rule shows: no node is chosen by chance.
+# Each Job has two pods, so that they run on the right node by chance less
+# often.
 two='"parallelism": 2, "completions": 2,'
 make_job in "$(required '{"key": "cores", "operator": "In",
 	"values": ["64", "65"]}')" '' "$two"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The calls that aischedd makes, counted by the API server: a fixed number for
-# each job and pod, and none just to look for changes.
+# The calls that aischedd makes to the API server, from its audit log: a fixed
+# number for each job and pod, and none just to look for changes.
 # aischedd/run/kube/README.md has the table.
 
 . "$top_srcdir/tests/e2e/lib.sh"
@@ -9,12 +9,12 @@
 ns="calls"
 audit="$dir/audit"
 
-# Prints our calls since the last time, except those on the Lease, in order: "2
-# create jobs".
+# Prints aischedd's calls since the last time, except those about the Lease,
+# sorted: "2 create jobs".
 calls()
 {
 	tail -n "+$((counted + 1))" "$audit" >"$dir/new"
-	# Leave out the call that asks for the age of the cluster; it concerns
+	# Leave out the call that asks for the age of the cluster, which names
 	# no object.
 	grep '"userAgent":"aisched/' "$dir/new" | grep '"objectRef"' | sed -e \
 		's/.*"verb":"\([a-z]*\)".*"objectRef":{\([^}]*\)}.*/\1 \2/' \
@@ -35,7 +35,8 @@ renewals()
 		/"verb":"delete".*"resource":"jobs"/ { print n }' | tail -n 1
 }
 
-# The Job is gone within 5 s: the daemon waits for nothing.
+# Whether the Job was deleted within 5 s after its last pod: the daemon waits
+# for nothing else.
 goes_at_once()
 {
 	[ "$(renewals)" -le 1 ]
@@ -46,7 +47,7 @@ they_are_all()
 	[ "$(calls)" = "$wanted" ]
 }
 
-# NAME: compares stdin with what calls() prints once the last call is done
+# NAME: tests that calls() prints what stdin has, once the last call is done
 calls_are()
 {
 	wanted=$(cat)
@@ -61,13 +62,13 @@ nothing_is_left()
 	[ -z "$(kube -n "$ns" get jobs,pods,secrets,services -o name)" ]
 }
 
-# COUNT: whether that many tasks run
+# COUNT: whether COUNT tasks run
 running()
 {
 	[ "$(aiq --no-header -o state | grep -c RUNNING)" -eq "$1" ]
 }
 
-# JOB COUNT: whether it has COUNT pods, and no other job has a Job
+# JOB COUNT: whether it has COUNT running pods, and no other job has a Job
 running_pods()
 {
 	[ "$(kube -n "$ns" get pods -l "aisched.io/job-id=$1" -o name \
@@ -75,7 +76,7 @@ running_pods()
 		[ "$(kube -n "$ns" get jobs -o name | wc -l)" -eq 1 ]
 }
 
-# JOB: its pods succeed, and everything made for it is deleted
+# JOB: lets its pods succeed, and tests that everything made for it is deleted
 ends()
 {
 	kube -n "$ns" annotate pods -l "aisched.io/job-id=$1" --overwrite \
@@ -174,7 +175,8 @@ END
 aicancel "$id"
 ok "nothing is left" wait_for nothing_is_left
 
-# Whether the node whose GPUs have names is known.
+# Whether the daemon knows the node whose GPUs have names (devices of a DRA
+# driver).
 gpus_are_shown()
 {
 	aiq --nodes --no-header -o name,gpus | grep -Eq '^dra-0 +2'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The client of the API against a real API server: it reads, writes and watches,
-# and reports what is wrong.
+# aischedd's client of the Kubernetes API, with a real API server: it reads,
+# writes and watches, and reports errors.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -19,7 +19,7 @@ ask_as()
 	"$top_builddir/tests/kube/ask" "$@" 2>&1
 }
 
-# PATTERN: whether the watch has printed a line like that
+# PATTERN: whether the watch has printed a line that matches
 told()
 {
 	grep -qE -- "$1" "$dir/watch"
@@ -63,7 +63,7 @@ configmaps \"a\" not found"
 ok "many are made" ask many 300 "$maps" \
 	'{"metadata": {"name": "many-%d", "labels": {"set": "many"}}}'
 
-# --- who asks --------------------------------------------------------------
+# --- other users -----------------------------------------------------------
 
 kube create serviceaccount little >/dev/null
 kube_account default little "$kube/little.conf"
@@ -122,7 +122,7 @@ like "nobody is somebody, who may nothing" \
 
 # --- watching --------------------------------------------------------------
 
-# The list comes in pages, and the items of the last page as they arrive.
+# The watch begins with a list, which is read in pages.
 "$top_builddir/tests/kube/ask" "$kube/admin.conf" watch \
 	"$maps?labelSelector=set%3Dmany" >"$dir/watch" 2>&1 &
 watcher=$!

@@ -1,8 +1,8 @@
 #!/bin/sh
-# The daemon is killed between any two of its calls to a cluster: when the call
-# arrives, or when it has been carried out but not answered. When the daemon is
-# back, everything continues: nothing is lost, doubled or left behind.
-# KILL_WHEN=after runs one half of this.
+# The daemon is killed between any two of its calls to a cluster: when a call
+# arrives at the API server, or when it was carried out but not answered. When
+# the daemon runs again, it continues everything: nothing is lost, doubled or
+# left behind. KILL_WHEN=after runs only the second half.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -61,7 +61,7 @@ array()
 }
 each_call array
 
-# --- one leaves for another --------------------------------------------------
+# --- a preemption ------------------------------------------------------------
 
 preemption()
 {
@@ -102,7 +102,7 @@ each_call resize
 
 # --- a Job made with kubectl -------------------------------------------------
 
-# Finds the number of the Job once it is queued.
+# Sets $id to the job number that the Job gets when it is queued.
 number()
 {
 	id=$("$top_builddir/tests/kube/ask" "$kube/admin.conf" get "$batch/jobs/$name" |
@@ -117,7 +117,7 @@ trains()
 			grep -c Running)" -eq 2 ]
 }
 
-# Whether it is cancelled, its Job is gone, and the history has it once.
+# Whether the job is cancelled, its Job is gone, and the history has it once.
 is_cancelled()
 {
 	is_state "$id" CANCELLED || return 1

@@ -1,7 +1,8 @@
 #!/bin/sh
-# The daemon is killed between any two of the calls by which it gives GPUs by
-# claims: POST, PUT, PATCH, Binding, and those that end a job. No GPU is given
-# twice, none is kept. KILL_WHEN=after runs one half of this.
+# The daemon is killed between any two of the calls with which it allocates GPUs
+# through claims (POST, PUT, PATCH, Binding) or ends a job. No GPU is given to
+# two jobs, and none stays allocated. KILL_WHEN=after runs only the half where
+# calls were carried out but not answered.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -23,7 +24,7 @@ pool gpu { runner = kubernetes  kubeconfig = \"$kube/between.conf\"
 scheduling { resume_cooldown = \"0s\"  max_evictions_per_hour = 60 }"
 start_daemon || bail "aischedd does not start"
 
-# JOB: prints the GPUs that its claims have, in order
+# JOB: prints the GPUs that its claims have, sorted
 devices()
 {
 	$k get resourceclaims -l "aisched.io/job-id=$1" -o 'jsonpath={range .items[*]}{range .status.allocation.devices.results[*]}{.device}{"\n"}{end}{end}' |

@@ -1,27 +1,27 @@
 #!/bin/sh
-# GPUs that a driver gives by claims (Dynamic Resource Allocation): what nodes
-# show, what jobs get, and who else has something. The slices of the driver are
-# written by kubectl.
+# GPUs that jobs get through claims (Dynamic Resource Allocation): what nodes
+# show, what jobs get, and which GPUs others have. kubectl writes the slices in
+# place of a driver.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
 
 ns="jobs"
 
-# NODE: prints its GPUs and how many are free
+# NODE: prints how many GPUs it has and how many of them are free
 gpus()
 {
 	aiq --nodes -h -o name,gpus,gpus_free | awk -v node="$1" \
 		'$1 == node { print $2, $3 }'
 }
 
-# NODE GPUS: whether it has them
+# NODE GPUS: whether gpus() prints GPUS
 gpus_are()
 {
 	[ "$(gpus "$1")" = "$2" ]
 }
 
-# CLAIM: prints its devices
+# CLAIM: prints its devices, with their pools
 devices_of()
 {
 	kube -n "$ns" get resourceclaim "$1" -o \
@@ -40,13 +40,13 @@ nothing_is_left()
 	[ -z "$(kube -n "$ns" get resourceclaims,jobs,pods -o name)" ]
 }
 
-# JOB TEXT: whether its claims have those devices
+# JOB TEXT: whether devices() prints TEXT
 devices_are()
 {
 	[ "$(devices "$1")" = "$2" ]
 }
 
-# JOB: prints where all its devices are, in order
+# JOB: prints the pools and names of all its devices, sorted
 places()
 {
 	kube -n "$ns" get resourceclaims -l "aisched.io/job-id=$1" -o \
@@ -54,19 +54,19 @@ places()
 		sort | tr '\n' ' '
 }
 
-# JOB TEXT: whether its devices are there
+# JOB TEXT: whether places() prints TEXT
 places_are()
 {
 	[ "$(places "$1")" = "$2" ]
 }
 
-# TEXT: whether the daemon's status has it
+# TEXT: whether aictl status prints TEXT
 status_has()
 {
 	aictl status | grep -qF -- "$1"
 }
 
-# NAME DEVICE: makes a claim of somebody else that has the device
+# NAME DEVICE: makes a claim of another user, to which the device is allocated
 other_claim()
 {
 	kube create -f - >/dev/null <<-END
@@ -140,7 +140,7 @@ second=$(aisub --parsable --gpus-per-task 1 --nodelist n-0 --wrap true)
 ok "another gets the rest" wait_for is_state "$second" RUNNING
 is "which is another one" "$(devices "$second")" "gpu-3 "
 
-# --- devices come back when the cluster says so ---------------------------------
+# --- devices are free once the pod is gone --------------------------------------
 
 part_hang controllers
 aicancel "$id"
@@ -175,7 +175,7 @@ ok "nothing is left of it" wait_for nothing_is_left
 
 four="n-0/gpu-0 n-0/gpu-1 n-0/gpu-2 n-0/gpu-3 "
 
-# JOB JOB: prints the devices of both, in order
+# JOB JOB: prints the pools and devices of both, sorted
 places_of_both()
 {
 	{ places "$1"; places "$2"; } | tr ' ' '\n' | sed '/^$/d' | sort |
@@ -242,7 +242,7 @@ is "the job never stopped" "$(state_of "$id")" RUNNING
 aicancel --wait "$id"
 ok "nothing is left of it" wait_for nothing_is_left
 
-# --- together -----------------------------------------------------------------------
+# --- GPUs that are linked -----------------------------------------------------------
 
 # NODE: whether it is not there
 is_gone()
@@ -271,7 +271,7 @@ ok "nothing is left of them" wait_for nothing_is_left
 kube_nodes 1 p 4
 ok "the other node is back" wait_for gpus_are p-0 "4 4"
 
-# --- what is not given ------------------------------------------------------------
+# --- devices that cannot be allocated ---------------------------------------------
 
 kube_slice n-0 2 1 a gpu-0:0:0 gpu-1:0:0 gpu-3:1:1
 ok "a device goes, the others keep their numbers" wait_for gpus_are n-0 "4 3"
@@ -311,9 +311,9 @@ kube patch node n-2 --subresource status --type merge -p \
 ok "one whose runtime is too old has none" wait_for status_has \
 	"node 'n-2' has containerd://1.6.20, which gives pods no devices"
 
-# --- others, at the same time -----------------------------------------------------
+# --- claims of others at the same time --------------------------------------------
 
-# JOB TEXT: whether aiq says so of it
+# JOB TEXT: whether aiq JOB prints TEXT
 says()
 {
 	aiq "$1" | grep -qF -- "$2"
@@ -351,8 +351,8 @@ is_bound()
 		'jsonpath={.items[*].spec.nodeName}' | grep -q .
 }
 
-# JOB: whether no GPU of n-0 is free, or the job has no pod there any
-# longer (the daemon deletes the pod in the end)
+# JOB: whether no GPU of n-0 is free, or the job's pod there is gone (the daemon
+# deletes it in the end)
 are_kept()
 {
 	[ "$(gpus n-0)" = "5 0" ] ||
@@ -374,7 +374,7 @@ ok "though the job is over" are_kept "$id"
 part_wake kwok
 ok "then they are free" wait_for gpus_are n-0 "5 5"
 
-# --- ways of giving them --------------------------------------------------------------
+# --- the option devices ---------------------------------------------------------------
 
 configure_for 10m 'devices = plugin'
 fails "another way needs a restart" 1 \
@@ -409,7 +409,7 @@ make_job()
 	END
 }
 
-# NAME TEXT: whether an Event says of the Job that it is refused
+# NAME TEXT: whether an Event says that the Job is refused, with TEXT
 is_refused()
 {
 	kube -n "$ns" get events.events.k8s.io -o json | jq -e \

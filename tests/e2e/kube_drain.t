@@ -1,11 +1,11 @@
 #!/bin/sh
-# Nodes of a cluster that are drained here are cordoned there, and nodes
-# cordoned there are drained here; neither undoes the other's act.
+# Nodes that aictl drains are cordoned in the cluster, and nodes that kubectl
+# cordons are drained in aischedd. Neither undoes what the other has done.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
 
-# NODE
+# NODE: whether it is cordoned
 is_cordoned()
 {
 	[ "$(kube get node "$1" -o 'jsonpath={.spec.unschedulable}')" = true ]
@@ -16,14 +16,14 @@ is_open()
 	! is_cordoned "$1"
 }
 
-# NODE: prints the reason that the cluster has
+# NODE: prints the reason in its annotation
 note()
 {
 	kube get node "$1" -o \
 		'jsonpath={.metadata.annotations.aisched\.io/drained}'
 }
 
-# NODE STATE: whether aiq shows it so
+# NODE STATE: whether aiq shows that state
 node_is()
 {
 	aiq --nodes --no-header -o name,state | grep "^$1 " | grep -qi "$2"
@@ -120,7 +120,7 @@ sed -i 's/XidError/Other/' "$conf"
 fails "other conditions need a restart" 1 \
 	"changing drain_conditions needs a restart" aictl reload
 
-# --- the cluster does not hear it at once -----------------------------------
+# --- the cluster cannot be reached at first ---------------------------------
 
 aictl drain gpu-0 -r "first" >/dev/null
 ok "one is drained again" wait_for is_cordoned gpu-0

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Failures around a cluster: the admin and the job's user are told, other jobs
-# continue, and everything recovers.
+# Failures of a cluster: admins and users are told, other jobs continue, and
+# everything recovers.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -14,7 +14,7 @@ nothing_is_left()
 		-o name)" ]
 }
 
-# TEXT: whether the daemon's status has it
+# TEXT: whether aictl status prints TEXT
 status_has()
 {
 	aictl status | grep -qF -- "$1"
@@ -25,13 +25,13 @@ well()
 	! status_has "Pool 'gpu'"
 }
 
-# JOB TEXT: whether aiq prints that about the job
+# JOB TEXT: whether aiq JOB prints TEXT
 says()
 {
 	aiq "$1" | grep -qF -- "$2"
 }
 
-# TEXT: whether the log has it
+# TEXT: whether the daemon's log contains TEXT
 logged()
 {
 	grep -qF -- "$1" "$log"
@@ -58,14 +58,14 @@ pod_ends()
 		-p "{\"status\": {\"phase\": \"$2\", $3}}" >/dev/null
 }
 
-# NAME RESOURCE VERB: allows it to user little
+# NAME RESOURCE VERB: allows the user "little" to use VERB on RESOURCE
 allow()
 {
 	$k create role "$1" --resource="$2" --verb="$3" >/dev/null &&
 		$k create rolebinding "$1" --role="$1" --user=little >/dev/null
 }
 
-# JOB: waits until it has ended, and everything made for it is deleted
+# JOB: cancels it and tests that it ends and everything made for it is deleted
 end()
 {
 	aicancel "$1"
@@ -92,13 +92,13 @@ scheduling { start_timeout = \"$1\"  node_timeout = \"2s\" }"
 configure_for 10m
 start_daemon || bail "aischedd does not start"
 
-# [OPTION]...
+# [OPTION]...: submits a job to the cluster
 sub()
 {
 	aisub --parsable --pool gpu "$@" --wrap true
 }
 
-# --- what an admin has to mend ----------------------------------------------
+# --- mistakes of the admin --------------------------------------------------
 
 ok "a kubeconfig that is missing is named" wait_for status_has "used.conf'"
 id=$(aisub --parsable --pool here --wrap true)
@@ -162,7 +162,7 @@ ok "until it may" wait_for is_state "$id" CANCELLED
 ok "without a trace" wait_for nothing_is_left
 ok "all is well again" wait_for well
 
-# --- the server --------------------------------------------------------------
+# --- faults of the API server ------------------------------------------------
 
 cp "$kube/between.conf" "$kube/new.conf"
 mv "$kube/new.conf" "$kube/used.conf"
@@ -187,19 +187,19 @@ ok "a job without volumes runs" wait_for is_state "$id" RUNNING
 between
 end "$id"
 
-# CALLS: whether that many were made
+# CALLS: whether the proxy has logged that many calls
 called()
 {
 	[ "$(wc -l <"$kube/between.calls")" -ge "$1" ]
 }
 
-# The watch is silent from now on, for longer than it may be.
+# Mute the watch for longer than the daemon tolerates.
 between mute "GET /api/v1/nodes?watch"
 kube cordon gpu-1 >/dev/null
 ok "the watch of nodes says nothing any more" wait_for called 1
 between
 
-# --- what others decide ------------------------------------------------------
+# --- objects of others -------------------------------------------------------
 
 $k create quota none --hard=count/jobs.batch=0 >/dev/null
 quota_counts()
@@ -237,7 +237,7 @@ ok "the next attempt runs" wait_for is_state "$id" RUNNING
 is "theirs is left alone" "$($k get job "$name" \
 	-o 'jsonpath={.spec.template.spec.containers[0].image}')" theirs
 
-# A foreign Job with the labels of ours, and pods like ours.
+# Make a Job that has the labels of ours but is not ours, and pods like ours.
 $k get job "aj-test-$id-4" -o json | sed -e "s,\"aj-test-$id-4\",\"forged\",
 	/\"\(uid\|controller-uid\|batch.kubernetes.io.controller-uid\)\":/d" |
 	$k create -f - >/dev/null
@@ -277,7 +277,7 @@ like "but told" "$(aiq "$id")" "trouble on request"
 between
 
 
-# --- what the cluster says of pods -------------------------------------------
+# --- states of pods ----------------------------------------------------------
 
 ended='"containerStatuses": [{"name": "job", "image": "a", "imageID": "",
 	"ready": false, "restartCount": 0, "state": {"terminated":
@@ -310,7 +310,7 @@ $k delete job "aj-test-$id-1" >/dev/null
 ok "somebody deletes a Job" wait_for is_state "$id" NODE_FAIL
 like "which is told" "$(aiq "$id")" "was deleted"
 
-# A kubelet that does not obey.
+# A kubelet that does not end the pod.
 id=$(sub --no-requeue)
 wait_for pods_run "$id" 1
 $k annotate pod "$(pods "$id")" sim.aisched.io/deaf=yes >/dev/null
@@ -323,7 +323,7 @@ ok "a node does not end a job: it is deleted" wait_for job_is_gone "$id"
 ok "then its pod is, whatever the node says" wait_for is_state "$id" CANCELLED
 ok "without a trace" wait_for nothing_is_left
 
-# All pods are bound, and one of them runs. Only then the time for it is over.
+# The start times out while all pods are bound but only one of them runs.
 part_hang kwok
 id=$(sub -n 2 -N 2 --requeue)
 bound()
@@ -362,7 +362,7 @@ ok "it starts again, whole" eval \
 is "without a trace of the first" "$(pods "$id" |
 	grep -c -e "$late" -e "$runs")" 0
 
-# --- what the cluster says of nodes ------------------------------------------
+# --- states of nodes ---------------------------------------------------------
 
 node_is()
 {
@@ -376,7 +376,7 @@ deadline_s=$patience
 kube uncordon gpu-1 >/dev/null
 ok "another goes on" wait_for node_is gpu-1 idle
 
-# The node's kubelet is gone.
+# The kubelet of the node has stopped answering.
 part_hang kwok
 kube patch node "$(pods "$id" .spec.nodeName | head -n 1)" \
 	--subresource=status --type=merge -p '{"status": {"conditions":
@@ -398,7 +398,7 @@ like "it says so" "$(aiq "$id")" "gpu-1"
 ok "nothing is left" wait_for nothing_is_left
 kube_nodes 1 other 8
 
-# --- the server goes --------------------------------------------------------
+# --- the API server goes away -----------------------------------------------
 
 id=$(sub)
 wait_for is_state "$id" RUNNING
@@ -440,13 +440,13 @@ is "the job has run all the time" "$(aiq --no-header -o state,restarts "$id" |
 	tr -s ' ')" "RUNNING 0"
 end "$id"
 
-# --- who we are --------------------------------------------------------------
+# --- credentials -------------------------------------------------------------
 
 $k create serviceaccount daemon >/dev/null
 kube create clusterrolebinding daemon --clusterrole=cluster-admin \
 	--serviceaccount="$ns:daemon" >/dev/null
 
-# NAME: prints a token that is valid as long as there is a Secret of that name
+# NAME: prints a token that is valid until the Secret with that name is deleted
 token()
 {
 	$k create secret generic "$1" >/dev/null

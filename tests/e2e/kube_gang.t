@@ -1,6 +1,6 @@
 #!/bin/sh
-# A task that fails is replaced by another pod of a real control plane, on nodes
-# that only pretend.
+# A failed task is replaced by another pod, in a real control plane with
+# simulated nodes.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -8,7 +8,7 @@
 ns="gang"
 k="kube --namespace $ns"
 
-# JOB INDEX: prints the pods of one task, first those that have ended
+# JOB INDEX: prints the pods of a task, ended ones first
 pods_of_task()
 {
 	$k get pods -l "aisched.io/job-id=$1,batch.kubernetes.io/job-completion-index=$2" \
@@ -16,7 +16,7 @@ pods_of_task()
 		"jsonpath={range .items[*]}{.status.phase} {.spec.nodeName}{'\n'}{end}"
 }
 
-# JOB INDEX RUNTIME EXIT: ends its last pod
+# JOB INDEX RUNTIME EXIT: ends the running pod of a task
 end_task()
 {
 	$k annotate pods -l "aisched.io/job-id=$1,batch.kubernetes.io/job-completion-index=$2" \
@@ -30,7 +30,7 @@ replaced()
 	[ "$(aiq --no-header -o replaced_tasks "$1")" = "$2" ]
 }
 
-# JOB: whether its task 1 runs again on its node
+# JOB: whether its task 1 has failed once and runs again on the same node
 replaces()
 {
 	[ "$(pods_of_task "$1" 1)" = "Failed ${node#* }

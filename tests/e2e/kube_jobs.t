@@ -1,7 +1,6 @@
 #!/bin/sh
-# Jobs as pods of a real control plane, on nodes that only pretend: which
-# objects are made, where pods are bound, how they end, and that nothing is
-# left.
+# Jobs as pods in a real control plane with simulated nodes: which objects are
+# made, where pods are bound, how they end, and that nothing is left.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -9,7 +8,7 @@
 ns="jobs"
 k="kube --namespace $ns"
 
-# NAME: prints how many of our objects of this kind there are
+# KIND: prints how many objects of this kind aischedd has made
 count()
 {
 	kube --namespace "$ns" get "$1" -l aisched.io/cluster=test -o name |
@@ -37,14 +36,14 @@ end_pods()
 		>/dev/null
 }
 
-# NODE COLUMN: prints it as aiq shows it
+# NODE COLUMN: prints a column of the node in aiq
 node()
 {
 	aiq --nodes --no-header -o "name,$2" | awk -v node="$1" \
 		'$1 == node { print $2 }'
 }
 
-# NODE STATE: whether aiq shows it so
+# NODE STATE: whether aiq shows that state
 node_is()
 {
 	node "$1" state | grep -qi "$2"
@@ -125,13 +124,13 @@ id=$(aisub --parsable --time 1s --wrap 'echo hi')
 ok "one that may run for a second" wait_for is_state "$id" TIMEOUT
 ok "leaves nothing behind" wait_for nothing_is_left
 
-# --- one queue has what is another's -----------------------------------------
+# --- a queue reclaims its quota ----------------------------------------------
 
 set --
 while [ $# -lt 4 ]; do
 	set -- "$@" "$(aisub --parsable -q red --gpus-per-task 8 --wrap true)"
 done
-# COUNT STATE: whether COUNT of the jobs have that state
+# COUNT STATE: whether COUNT of queue red's jobs have that state
 so_many()
 {
 	[ "$(aiq --no-header -q red -o state | grep -c "$2")" -eq "$1" ]
@@ -153,7 +152,7 @@ ok "nothing is left" wait_for nothing_is_left
 
 # --- an array ---------------------------------------------------------------
 
-# COUNT: whether that many tasks run
+# COUNT: whether COUNT tasks run
 tasks_run()
 {
 	[ "$(aiq --no-header -o state | grep -c RUNNING)" -eq "$1" ]
@@ -196,7 +195,7 @@ aictl resume "$id" >/dev/null
 ok "resumed, it runs again" wait_for is_state "$id" RUNNING
 aicancel "$id"
 
-# --- what others do ---------------------------------------------------------
+# --- pods of others ---------------------------------------------------------
 
 kube create -f - >/dev/null <<-END
 	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "other",
@@ -211,8 +210,7 @@ others_count()
 }
 ok "pods of others count" wait_for others_count
 
-# A kubelet refuses any pod beyond the number that it takes, however little it
-# needs.
+# A kubelet refuses pods beyond its limit, even if they need no resources.
 kube patch node gpu-0 --subresource status --type merge \
 	-p '{"status": {"allocatable": {"pods": "3"}}}' >/dev/null
 node_is_small()
@@ -237,7 +235,7 @@ ok "a cordoned node is drained" wait_for node_is gpu-1 drain
 kube uncordon gpu-1 >/dev/null
 ok "until it is not" wait_for node_is gpu-1 idle
 
-# The job runs again.
+# Whether the job was restarted and runs.
 restarted()
 {
 	[ "$(aiq --no-header -o state,restarts "$id" | tr -s ' ')" = "RUNNING 1" ]
@@ -271,7 +269,7 @@ is "the log said it once" "$(grep -c "$lacks" "$log")" 1
 aicancel "$id"
 ok "nothing is left" wait_for nothing_is_left
 
-# --- the daemon goes and comes ----------------------------------------------
+# --- the daemon is restarted ------------------------------------------------
 
 id=$(aisub --parsable -n 2 --wrap 'echo hi')
 gone=$(aisub --parsable --wrap 'echo hi')
@@ -294,7 +292,7 @@ end_pods "$id" 50ms 0
 ok "and ends" wait_for is_state "$id" COMPLETED
 ok "nothing is left" wait_for nothing_is_left
 
-# A Job with our labels and a name like ours, but nobody has bound its pods.
+# A Job with our labels and a name like ours, whose pods nobody has bound.
 id=$(aisub --parsable --requeue --wrap true)
 ok "one more runs" wait_for is_state "$id" RUNNING
 kill_daemon
@@ -335,7 +333,7 @@ is "once in the log" "$(grep -c "job=$id .*mount '/etc'" "$log")" 1
 # --- another configuration ---------------------------------------------------
 
 cp "$conf" "$conf.first"
-# CHANGE: reloads the first configuration with this change
+# CHANGE: reloads the first configuration, changed with sed
 reload()
 {
 	sed "$1" "$conf.first" >"$conf" && aictl reload

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The output of jobs in containers on a real node: read while they run, kept
-# after their end.
+# The output of jobs in containers of a real node: it is read while they run,
+# and kept after they end.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -18,7 +18,7 @@ nothing_is_left()
 		-l aisched.io/cluster=test -o name)" ]
 }
 
-# FILE TEXT: whether that is the whole file
+# FILE TEXT: whether the file contains TEXT
 has()
 {
 	grep -qF -- "$2" "$1"
@@ -39,13 +39,13 @@ scheduling { start_timeout = \"60s\" }"
 configure "$settings"
 start_daemon || bail "aischedd does not start"
 
-# [WORD]...: submits to the cluster, with a folder for gates
+# [WORD]...: submits a job to the cluster, with the folder for gates mounted
 sub()
 {
 	aisub --parsable --cpus-per-task 0.1 --mem 32M --mount "$work" "$@"
 }
 
-# NAME: prints a line of shell that waits until open_gate
+# NAME: prints a line of shell that waits for open_gate NAME
 gate()
 {
 	echo "until [ -e $work/$1 ]; do sleep 0.1; done"
@@ -79,7 +79,7 @@ is "with all of it" "$(od -c "$dir/kept")" "$(od -c "$dir/follow")"
 
 # --- several tasks, several attempts -------------------------------------------
 
-# The words are expanded in the job, which has its own $RANK.
+# The variables are expanded in the job, where $RANK is that of the task.
 cat >speak <<-'END'
 	#!/bin/sh
 	echo "rank $AISCHED_PROCID of job $AISCHED_JOB_ID, restart" \
@@ -107,7 +107,7 @@ wait_for eval "aiq --log $id | grep -q rank"
 aiq --log -f "$id" >"$dir/follow" &
 follower=$!
 ok "it is followed" wait_for has "$dir/follow" "restart 0"
-# The job's shell may print that it was terminated.
+# The output may also have a message of the job's shell that it was terminated.
 aictl requeue "$id" >/dev/null
 ok "to its next attempt" wait_for has "$dir/follow" "restart 1"
 is "all of it is there" "$(aiq --log "$id" | grep rank)" "rank 0 of job $id, restart 0
@@ -128,10 +128,10 @@ ok "an array ends" wait_for eval "is_state ${id}_3 COMPLETED &&
 is "each task has its output" "$(aiq --log "${id}_4")" "task 4"
 fails "an array has none" 1 "name one task" aiq --log "$id"
 
-# --- much of it ------------------------------------------------------------------
+# --- large output ----------------------------------------------------------------
 
-# Its last line is kept, though a runtime may lose what is in a pipe when the
-# first process of a container ends.
+# Its last line is kept. A container runtime may lose what is still in a pipe
+# when the first process of a container ends; aischedd prevents that.
 id=$(sub --wrap "seq 100000")
 ok "a job prints more than is kept" wait_for is_state "$id" COMPLETED
 ok "its output is read" eval "aiq --log $id >$dir/kept 2>$dir/said"
@@ -141,14 +141,14 @@ is "to its end, whole lines" "$(cat "$dir/kept")" \
 like "and what is missing is said" "$(cat "$dir/said")" \
 	"$((588895 - $(wc -c <"$dir/kept"))) bytes are not kept"
 
-# Prints the RSS of the daemon, in KiB.
+# Prints the resident memory of the daemon, in KiB.
 memory()
 {
 	awk '/^VmRSS/ { print $2 }' "/proc/$daemon_pid/status"
 }
 
-# Five megabytes: a kubelet begins a new file at ten, with a time before each
-# line.
+# Five megabytes. A kubelet rotates the log at ten, and writes a time before
+# each line.
 cat >much <<-'END'
 	#!/bin/sh
 	awk 'BEGIN { for (i = 1; i <= 10000; i++) printf "%0500d\n", i }'
@@ -169,7 +169,7 @@ follower=$!
 		aictl ping --wait 10s >/dev/null && aiq -a >/dev/null
 	done
 	grew=$(($(memory) - before))
-	# Memory that was freed stays for a while where addresses are checked.
+	# The address sanitizer keeps freed memory for a while.
 	! grep -q __asan_init "$top_builddir/aischedd/aischedd" ||
 		most=30000
 	ok "one who reads slowly lets none of it be held ($grew KiB)" \
@@ -180,9 +180,9 @@ follower=$!
 ok "and comes to the end" wait "$follower"
 is "with all of it" "$(cksum <"$dir/slow")" "$(sh much "$work/d" | cksum)"
 
-# --- files of the user --------------------------------------------------------
+# --- output files of the user -------------------------------------------------
 
-# The job names a folder that is mounted: files are made there, as on this
+# Output files in a mounted folder are made by the job itself, as on this
 # machine.
 cat >both <<-'END'
 	#!/bin/sh
@@ -238,7 +238,7 @@ id=$(sub -o /dev/null both 8)
 ok "output to nowhere" wait_for is_state "$id" COMPLETED
 fails "is not kept" 1 "goes to '/dev/null' and is not kept" aiq --log "$id"
 
-# --- tasks that come in place of others -----------------------------------------
+# --- tasks that are replaced ----------------------------------------------------
 
 cat >fails_once <<-'END'
 	#!/bin/sh
@@ -290,7 +290,7 @@ ok "a Job made with kubectl runs" wait_for is_state "$id" RUNNING
 aiq --log -f "$id" >"$dir/follow" &
 follower=$!
 ok "it is followed" wait_for has "$dir/follow" one
-# The daemon stops the Job by suspending it, and its pod is gone then.
+# The daemon stops a Job by suspending it, which deletes its pod.
 aictl requeue "$id" >/dev/null
 ok "to its next attempt" wait_for eval \
 	"[ \"\$(grep -c one '$dir/follow')\" = 2 ]"
@@ -311,7 +311,8 @@ is "in order" "$(aiq --log "$id")" "I am 0
 I am 1
 I am 2"
 
-# Pods are deleted with the Jobs that stop them, and print something on the way.
+# These pods print something after SIGTERM, when they are deleted with their
+# Jobs.
 saves="trap 'echo saved; sleep 1; echo done; exit 3' TERM; echo one
 	while :; do sleep 0.1; done"
 saves=$(echo "$saves" | tr '\n\t' '; ')
@@ -319,7 +320,8 @@ saved="one
 saved
 done"
 
-# NAME WHAT COMMAND [WORD]...: a Job stopped by COMMAND keeps all its output
+# NAME WHAT COMMAND [WORD]...: tests that Job WHAT, stopped by COMMAND, keeps
+# all its output
 stopped_so()
 {
 	stopped_name=$1
@@ -337,7 +339,8 @@ stopped_so "one that is cancelled keeps its last words" cancelled \
 	eval 'aicancel $id'
 stopped_so "and one that its owner deletes" deleted \
 	kube -n "$ns" delete job deleted --wait=false
-# A slow machine may need longer to begin.
+# Try longer deadlines, too: on a slow machine the pod may not start before the
+# first.
 for limit in 3 15 75; do
 	make_job "late$limit" "$saves" "\"activeDeadlineSeconds\": $limit,"
 	wait_for is_state "$id" TIMEOUT
@@ -360,7 +363,7 @@ wait_for is_state "$id" CANCELLED
 is "and both are kept" "$(aiq --log "$id")" "$saved
 $saved"
 
-# --- too much of it -------------------------------------------------------------
+# --- more output than is kept ---------------------------------------------------
 
 id=$(sub --wrap "echo one; $(gate n); seq 10000")
 ok "a job runs" wait_for is_state "$id" RUNNING
@@ -372,7 +375,7 @@ done
 ok "one user may read so many" wait_for eval \
 	"[ \"\$(grep -l one '$dir'/reader.* | wc -l)\" = 64 ]"
 fails "and not one more" 1 "you are reading 64 logs already" aiq --log "$id"
-# A disk that is full when the log is to be kept.
+# The disk is full when the log is to be stored.
 trap 'umount -l "$dir/state/logs" 2>/dev/null; node_stop; clean_up' EXIT
 mount -t tmpfs -o size=4k none "$dir/state/logs"
 open_gate n
@@ -385,7 +388,7 @@ like "it says that" "$(aiq "$id")" \
 	"the log of task 0 is not kept.*: .*No space left"
 ok "other jobs are not held up" [ "$(aiq --log "$numbered" | wc -l)" = 3 ]
 
-# --- whoever goes away ------------------------------------------------------------
+# --- readers, daemons and servers that go away ------------------------------------
 
 id=$(sub --wrap "echo one; $(gate e); echo two; $(gate f)")
 ok "a job runs" wait_for is_state "$id" RUNNING
@@ -426,7 +429,7 @@ aicancel "$id"
 wait "$follower"
 like "one that never ran has none" "$(cat "$dir/follow")" "left no output"
 
-# --- how long it is kept ----------------------------------------------------------
+# --- how long output is kept ------------------------------------------------------
 
 ok "what was kept is there" [ -e "$dir/state/logs/$numbered" ]
 configure "$settings

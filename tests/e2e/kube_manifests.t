@@ -10,7 +10,7 @@ manifests=$top_srcdir/contrib/kubernetes
 ns=aisched-jobs
 daemon=system:serviceaccount:aisched-system:aischedd
 
-# JOB: prints its pods, one a line
+# JOB: prints its pods, one per line
 pods()
 {
 	kube --namespace "$ns" get pods -l "aisched.io/job-id=$1" -o name
@@ -21,8 +21,8 @@ nothing_is_left()
 	[ -z "$(kube --namespace "$ns" get jobs,pods,secrets,services -o name)" ]
 }
 
-# USER SPEC LABELS POD_SPEC [POD_LABELS [ANNOTATIONS]]: whether a user may make
-# such a Job; nothing is created
+# USER SPEC LABELS POD_SPEC [POD_LABELS [ANNOTATIONS]]: whether the user may
+# make such a Job; with a dry run
 try_job()
 {
 	kube --namespace "$ns" --as "$1" create --dry-run=server -f - <<-END
@@ -35,7 +35,7 @@ try_job()
 	END
 }
 
-# USER NAMESPACE LABELS SPEC: whether a user may make such a pod
+# USER NAMESPACE LABELS SPEC: whether the user may make such a pod
 try_pod()
 {
 	kube --namespace "$2" --as "$1" create --dry-run=server -f - <<-END
@@ -45,7 +45,8 @@ try_pod()
 	END
 }
 
-# NAME TEXT COMMAND [WORD]...: the policies refuse it with TEXT
+# NAME TEXT COMMAND [WORD]...: tests that the policies refuse the command with
+# TEXT
 denied()
 {
 	denied_name=$1
@@ -56,7 +57,7 @@ denied()
 	like "$denied_name" "$err" "denied request: .*$denied_text"
 }
 
-# Prints how many requests were forbidden so far, whoever made them.
+# Prints how many requests of any user were forbidden so far.
 forbidden()
 {
 	kube get --raw /metrics | awk '
@@ -64,7 +65,8 @@ forbidden()
 		END { print n + 0 }'
 }
 
-# NAME WANT VERB WHAT [OPTION]...: whether the daemon may do that
+# NAME WANT VERB WHAT [OPTION]...: tests whether the daemon may do that: WANT is
+# yes or no
 may()
 {
 	may_name=$1
@@ -77,7 +79,7 @@ may()
 ok "a control plane starts" kube_start || bail "there is no control plane"
 ok "with nodes" eval "kwok_start && kube_nodes 2 gpu 8"
 
-# --- they are right ---------------------------------------------------------
+# --- the manifests are valid ------------------------------------------------
 
 ok "the namespaces are made" kube apply --server-side \
 	-f "$manifests/namespaces.yaml"
@@ -103,7 +105,8 @@ ok "its policies are read" wait_for policies_are_read
 is "without a warning" "$(kube get validatingadmissionpolicies -o \
 	'jsonpath={.items[*].status.typeChecking.expressionWarnings}')" ""
 
-# FIRST LAST: prints the part of README.md between lines that begin with these
+# FIRST LAST: prints the commands of README.md from a line that begins with
+# FIRST to one that begins with LAST
 shown()
 {
 	sed -n "/^    $1/,/^    .*$2/s/^    //p" "$manifests/README.md"
@@ -120,8 +123,8 @@ like "and a configuration" "$out" '#ours'
 
 # --- others -----------------------------------------------------------------
 
-# This user may do what an admin of every namespace may, and what the policies
-# forbid, but may not change nodes.
+# alice has the rights of an admin in every namespace, and those that the
+# policies forbid to use, but may not change nodes.
 kube create clusterrole pods-anyhow --verb=get,create,update,patch \
 	--resource=pods/binding,pods/resize >/dev/null
 for role in admin pods-anyhow; do
@@ -134,7 +137,7 @@ queue='"aisched.io/queue": "vision"'
 suspend='"suspend": true,'
 ours='"schedulerName": "aisched",'
 
-# A pod of a Job, for all that the policies can tell; it waits for ever.
+# A pod that to the policies looks like one of a Job; it stays pending.
 controller=system:serviceaccount:kube-system:job-controller
 kube --namespace "$ns" --as "$controller" create -f - >/dev/null <<-END
 	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "waits"},
@@ -144,14 +147,14 @@ kube --namespace "$ns" --as "$controller" create -f - >/dev/null <<-END
 echo '{"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "waits"},
 	"target": {"kind": "Node", "name": "gpu-0"}}' >binding
 
-# USER: whether they may do it; nothing is created here, either
+# USER: whether the user may bind a pod; with a dry run
 try_bind()
 {
 	kube --as "$1" create -f binding \
 		--raw "/api/v1/namespaces/$ns/pods/waits/binding?dryRun=All"
 }
 
-# One object of each kind.
+# Whether the policies refuse one request of each kind.
 policies_hold()
 {
 	! try_bind alice && ! try_pod alice "$ns" '' '' &&
@@ -337,7 +340,8 @@ ok "she may delete it" her delete job hers --wait=false
 ok "and it is cancelled" wait_for is_state "$id" CANCELLED
 ok "again nothing is left" wait_for nothing_is_left
 
-# Whether the node whose GPUs have names is known.
+# Whether the daemon knows the node whose GPUs have names (devices of a DRA
+# driver).
 gpus_are_shown()
 {
 	aiq --nodes --no-header -o name,gpus | grep -Eq '^dra-0 +2'
@@ -358,7 +362,7 @@ aictl drain gpu-1 -r "bad fan" >/dev/null
 ok "a node that is drained is cordoned" wait_for is_cordoned
 is "nothing was forbidden" "$(forbidden)" "$before"
 
-# --- and no more ------------------------------------------------------------
+# --- rights that the daemon lacks -------------------------------------------
 
 may "it makes Secrets" yes create secrets --namespace "$ns"
 may "but reads none" no get secrets --namespace "$ns"

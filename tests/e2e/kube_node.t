@@ -1,5 +1,6 @@
 #!/bin/sh
-# Jobs on a real node: containers that run the user's script, and their outcome.
+# Jobs on a real node: containers run the user's script, and report how it
+# ended.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -11,7 +12,7 @@ lacks=$(node_lacks)
 ns="jobs"
 work=$dir/seen
 
-# NAME: prints how many of our objects of this kind there are
+# KIND: prints how many objects of this kind aischedd has made
 count()
 {
 	kube --namespace "$ns" get "$1" -l aisched.io/cluster=test -o name |
@@ -23,13 +24,13 @@ nothing_is_left()
 	[ "$(count jobs)$(count pods)$(count secrets)$(count services)" = 0000 ]
 }
 
-# FILE: whether a job has written it
+# FILE: whether a job has written to it
 written()
 {
 	[ -s "$work/$1" ]
 }
 
-# JOB: prints how it ended
+# JOB: prints its state and exit status
 exit_of()
 {
 	aiq --no-header -o state,exit "$1"
@@ -50,7 +51,7 @@ pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 scheduling { start_timeout = \"60s\" }"
 start_daemon || bail "aischedd does not start"
 
-# [WORD]...: submits to the cluster, with a folder to write to
+# [WORD]...: submits a job to the cluster, with a folder to which it can write
 sub()
 {
 	aisub --parsable --pool gpu --cpus-per-task 0.1 --mem 32M \
@@ -92,9 +93,9 @@ is "whatever is in them" "$(cat words.out)" '<$(HOME)>
 <>
 <a$b>'
 
-# --- a volume that is made for it ----------------------------------------------
+# --- a volume that is made for the job -----------------------------------------
 
-# These lines are the provisioner: the volume is a folder of the claim's node.
+# This replaces a provisioner: the volume is a folder on the claim's node.
 made_for()
 {
 	kube --namespace "$ns" get pvc scratch -o \
@@ -155,7 +156,7 @@ is "without any capability, and with a seccomp profile" \
 NoNewPrivs:1
 Seccomp:2"
 
-# --- the same script, in all that is told of it -------------------------------
+# --- what is shown of the same script here and there --------------------------
 
 cat >same <<-'END'
 	#!/bin/sh
@@ -179,7 +180,7 @@ cat >same <<-'END'
 END
 cases="fine seven killed limit memory"
 
-# POOL CASE: submits the case there
+# POOL CASE: submits the script with this case to the pool
 sub_same()
 {
 	limit=60
@@ -188,7 +189,7 @@ sub_same()
 		--cpus-per-task 0.1 --mem 32M same "$2" "two words"
 }
 
-# JOB FILTER: prints the part of its kept output that passes FILTER
+# JOB FILTER: prints a part of the job in the history
 kept()
 {
 	aiq --history --json "$1" | jq -r ".jobs[0] | $2"
@@ -298,7 +299,7 @@ ok "two ranks" wait_for is_state "$id" COMPLETED
 is "meet, by the whole name" "$(cat "$work/meet")" \
 	"rank 1 of 2: aj-test-$id-1-0.aj-test-$id-1.$ns.svc.cluster.local"
 
-# --- what goes wrong ----------------------------------------------------------
+# --- failures -----------------------------------------------------------------
 
 id=$(sub --image docker.io/local/nothing:1 --wrap true)
 image_is_told()

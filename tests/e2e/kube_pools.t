@@ -1,5 +1,5 @@
 #!/bin/sh
-# This machine and two clusters under one daemon; and two daemons for one
+# One daemon with this machine and two clusters; and two daemons with the same
 # cluster, of which only one runs jobs there.
 
 . "$top_srcdir/tests/e2e/lib.sh"
@@ -7,7 +7,7 @@
 
 ns="jobs"
 
-# one|two: uses this control plane from now on
+# one|two: makes kube() and others use this control plane
 cluster()
 {
 	kube=$dir/$1
@@ -17,7 +17,7 @@ cluster()
 	mkdir -p "$kube"
 }
 
-# CLUSTER: makes nodes that pretend, and a namespace
+# CLUSTER: starts a control plane with simulated nodes and a namespace
 begin()
 {
 	cluster "$1"
@@ -34,13 +34,13 @@ pods()
 		"jsonpath={range .items[*]}{${2:-.metadata.name}}{'\n'}{end}"
 }
 
-# TEXT: whether the daemon's status has it
+# TEXT: whether aictl status prints TEXT
 status_has()
 {
 	aictl status | grep -qF -- "$1"
 }
 
-# COMMAND [WORD]...: runs it with the second daemon
+# COMMAND [WORD]...: runs a command that uses the second daemon
 second()
 {
 	AISCHED_SOCKET=$dir/second/socket "$@"
@@ -141,7 +141,7 @@ node_state()
 	aiq --nodes -h -o name,state | awk -v node="$1" '$1 == node { print $2 }'
 }
 
-# NODE STATE [NODE STATE]...: whether they have these states
+# NODE STATE [NODE STATE]...: whether the nodes have these states
 nodes_are()
 {
 	while [ $# -gt 0 ]; do

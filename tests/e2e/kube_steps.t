@@ -1,6 +1,6 @@
 #!/bin/sh
 # Steps in the pods of a job: one script on two real nodes, in an image that has
-# nothing of ours.
+# no program of aisched.
 # shellcheck disable=SC2016 # tasks expand their own variables
 
 . "$top_srcdir/tests/e2e/lib.sh"
@@ -9,20 +9,20 @@
 
 lacks=$(node_lacks)
 [ -z "$lacks" ] || skip_all "no node: $lacks"
-# Sanitizers need libraries that images do not have.
+# With sanitizers, aisched-pod needs libraries that images do not have.
 ldd "$top_builddir/pod/aisched-pod" >/dev/null 2>&1 &&
 	skip_all "aisched-pod is not static"
 
 ns="steps"
 work=$dir/seen
 
-# JOB: prints how it ended
+# JOB: prints its state and exit status
 exit_of()
 {
 	aiq --no-header -o state,exit "$1"
 }
 
-# NAME [WORD]...: submits the script of that name, from stdin
+# NAME [WORD]...: submits the script on stdin as job NAME
 sub()
 {
 	sub_name=$1
@@ -47,7 +47,7 @@ pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 scheduling { start_timeout = \"60s\" }"
 start_daemon || bail "aischedd does not start"
 
-# --- the same script as anywhere --------------------------------------------------
+# --- the script that also runs under Slurm ----------------------------------------
 
 id=$(sub ranks -N 2 <"$top_srcdir/tests/e2e/ranks.sh")
 ok "a script as on Slurm ends" wait_for is_state "$id" FAILED
@@ -108,7 +108,7 @@ $id.3|cat|COMPLETED|0:0|4
 $id.4|sh|FAILED|1:0|2
 $id.5|sh|FAILED|0:9|1"
 
-# --- what ends it -----------------------------------------------------------------
+# --- how steps end ----------------------------------------------------------------
 
 # JOB: prints how many of its pods run
 pods_of()
@@ -117,19 +117,20 @@ pods_of()
 		--field-selector status.phase=Running -o name | wc -l
 }
 
-# NAME: waits for a step of that job in both pods
+# NAME: whether the job's step has begun in both pods
 step_runs()
 {
 	[ "$(grep -c ready "$work/$1.out")" = 2 ]
 }
 
-# Containers need no names: the node's processes show what is left.
+# Whether no task is left in any container: the test sees their processes.
 nothing_runs()
 {
 	! pgrep -f "^sleep 4[0-9]{3}[.]$$"
 }
 
-# Prints the first process of the pod in which the task runs: the agent.
+# PID: prints the agent of the pod in which that process runs, which is the
+# pod's first process
 agent_of()
 {
 	agent_pid=$1
@@ -171,7 +172,7 @@ for how in cancel end lose; do
 	is "$how: no pod runs" "$(pods_of "$id")" 0
 done
 
-# The script ends at once, but its tasks need longer.
+# The script ends at once on SIGTERM, but its tasks need longer.
 id=$(sub saves --grace 60s <<-END
 	#!/bin/sh
 	#SBATCH -N 2 --ntasks-per-node=1
@@ -200,7 +201,7 @@ id=$(sub heard <<-END
 	exit 4
 END
 )
-# WORD N: whether the output has that line so often
+# LINE N: whether the output has LINE exactly N times
 heard()
 {
 	[ "$(grep -cx "$1" "$work/heard.out")" = "$2" ]

@@ -1,12 +1,12 @@
 #!/bin/sh
-# The Kubernetes of the other tests: it starts, runs pods and stops.
+# The Kubernetes that the other tests use: it starts, runs pods and stops.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
 . "$top_srcdir/tests/kube/node.sh"
 
-# NAME TASKS NODE SCRIPT: creates a Job whose tasks have DNS names, with its
-# pods bound to NODE
+# NAME TASKS NODE SCRIPT: creates a Job whose tasks have DNS names, and binds
+# its pods to NODE
 run_job()
 {
 	kube create --filename - >/dev/null <<-END || return 1
@@ -39,7 +39,7 @@ has_pods()
 		-eq "$2" ]
 }
 
-# NAME: prints phase, exit code and reason of each of its pods
+# NAME: prints the phase, exit code and reason of each of its pods
 end_of()
 {
 	state='{.status.containerStatuses[0].state.terminated'
@@ -52,7 +52,7 @@ has_phase()
 	end_of "$1" | grep -q "^$2"
 }
 
-# NAME JOB WANT: waits until the pods of the job end like that
+# NAME JOB WANT: tests that the pods of the Job end as in WANT
 ends()
 {
 	wait_for "end_of $2 | awk '!/^(Succeeded|Failed)/ { runs = 1 }
@@ -60,7 +60,7 @@ ends()
 	is "$1" "$(end_of "$2")" "$3"
 }
 
-# Folders in which these programs might leave something.
+# Lists the folders in which these programs might leave something.
 outside()
 {
 	ls -d /opt/* /run/containerd /run/netns /usr/libexec/* /var/lib/* \
@@ -171,7 +171,7 @@ kube_stop
 is "all ends" "$(pgrep -f "$dir/kube/")" ""
 is "nothing is left elsewhere" "$(outside)" "$outside"
 
-# Whatever else the second one left.
+# Kill and remove whatever the second test left.
 pkill -KILL -f "$second_dir/"
 rm -rf "$second_dir"
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Volumes of jobs: where claims can be mounted, by how many, and claims whose
-# volume is made once the node is known. The provisioner is a few lines here.
+# Volumes of jobs: on which nodes claims can be mounted, by how many pods, and
+# claims whose volume is made once the node is known. A few lines here replace
+# the provisioner.
 # shellcheck disable=SC2016 # wait_for expands
 
 . "$top_srcdir/tests/e2e/lib.sh"
@@ -20,7 +21,8 @@ claim()
 	END
 }
 
-# NAME CLASS MODE NODE [CLAIM]: makes a volume that one node reaches; "": any
+# NAME CLASS MODE NODE [CLAIM]: makes a volume that can be reached from one
+# node, or from any if NODE is ""
 volume()
 {
 	volume_more=
@@ -38,7 +40,7 @@ volume()
 	END
 }
 
-# NAME PROVISIONER MODE
+# NAME PROVISIONER MODE: makes a StorageClass
 class()
 {
 	kube create -f - >/dev/null <<-END
@@ -48,20 +50,20 @@ class()
 	END
 }
 
-# CLAIM: prints the node for which its volume shall be made
+# CLAIM: prints the node that was selected for its volume
 selected()
 {
 	$k get pvc "$1" -o \
 		'jsonpath={.metadata.annotations.volume\.kubernetes\.io/selected-node}'
 }
 
-# CLAIM PHASE
+# CLAIM PHASE: whether the claim has that phase
 claim_is()
 {
 	[ "$($k get pvc "$1" -o 'jsonpath={.status.phase}')" = "$2" ]
 }
 
-# JOB: prints where its pods are
+# JOB: prints the nodes of its pods
 nodes()
 {
 	$k get pods -l "aisched.io/job-id=$1" -o \
@@ -76,13 +78,13 @@ sub()
 	aisub --parsable --mount "pvc:$sub_claim:/data" "$@" --wrap true
 }
 
-# JOB TEXT: whether it waits for a volume with that text
+# JOB TEXT: whether it waits for a volume, and aiq JOB prints TEXT
 waits_for()
 {
 	[ "$(aiq -h -o reason "$1")" = Volume ] && aiq "$1" | grep -qF -- "$2"
 }
 
-# NAME JOB TEXT
+# NAME JOB TEXT: tests that the job waits for a volume with TEXT
 waits()
 {
 	ok "$1" wait_for waits_for "$2" "$3" || diag "$(aiq "$2")"
@@ -108,7 +110,7 @@ pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 scheduling { start_timeout = \"60s\" }"
 start_daemon || bail "aischedd does not start"
 
-# --- bound ---------------------------------------------------------------------
+# --- claims that are bound -----------------------------------------------------
 
 id=$(sub data)
 waits "a claim that is not there" "$id" \
@@ -211,7 +213,7 @@ $k delete pod stranger --grace-period=0 --force >/dev/null 2>&1
 runs "it is gone" "$id"
 aicancel --wait "$id" "$id2"
 
-# --- made for its first pod ------------------------------------------------------
+# --- volumes made for the first pod ----------------------------------------------
 
 class late test/none WaitForFirstConsumer
 class never kubernetes.io/no-provisioner WaitForFirstConsumer
@@ -273,7 +275,7 @@ aicancel --wait "$id"
 # --- Jobs made with kubectl ---------------------------------------------------------
 
 claim theirs late ReadWriteOnce
-# NAME CLAIM
+# NAME CLAIM: creates a Job that mounts the claim
 their_job()
 {
 	$k create -f - >/dev/null <<-END
@@ -289,7 +291,7 @@ their_job()
 }
 their_job bound data
 their_job unbound theirs
-# NAME: prints where its pods are
+# NAME: prints the nodes of the Job's pods
 their_nodes()
 {
 	$k get pods -l "job-name=$1" -o 'jsonpath={.items[*].spec.nodeName}'

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The layers hold: what a folder includes and links, and what the core may call.
+# The layers of HACKING.md hold: which folders a folder includes and links, and
+# which functions the scheduler's core may call.
 
 : "${top_srcdir:=.}" "${top_builddir:=.}" "${CC:=cc}"
 top_builddir=$(cd "$top_builddir" && pwd)
@@ -8,11 +9,11 @@ cd "$top_srcdir" || exit 1
 # shellcheck source=tests/e2e/tap.sh
 . tests/e2e/tap.sh
 
-# Each folder and the folders that it may know. A folder without a row belongs
-# to the one above it. To allow a header allows that header and the functions of
-# the .c file with its name. The state and the runners share one: what a job's
-# end and a node are. The checker of plans only knows the snapshot and the plan,
-# so it shares no code with the planner.
+# Each row has a folder and the folders that it may include and link. A folder
+# without a row belongs to the one above it. A row may also allow a single
+# header, with the functions of its .c file: the state and the runners share
+# one, which says how a job ended and what a node is. The checker of plans may
+# only use the snapshot and the plan, so it shares no code with the planner.
 layers='
 libcommon
 libcommon/client          libcommon
@@ -41,21 +42,22 @@ pod                       libcommon slurm
 web                       libcommon
 gpu                       libcommon'
 
-# The core may call its own functions, values and text of libcommon, and
-# functions that only read or fill memory. No I/O, no clock, no allocator but
-# the arena; buf_ and map_ serve the text of snapshots only.
+# The core may call its own functions, those of libcommon for values and text,
+# and functions of libc that only read or fill memory: no I/O, no clock, and no
+# allocator but the arena. It uses buf_ and map_ only for the text of snapshots.
 pure_common='arena_|buf_|conf_|constraint_|err_|format_|hash_|hostlist_|idset_|map_|parse_'
 pure_common="$pure_common|reason_|mig_"
 pure_libc='mem(chr|cmp|cpy|move|set)|str(chr|cmp|cspn|len|ncmp|nlen|pbrk|rchr)'
 pure_libc="$pure_libc|strspn|strstr|strtou?ll?|qsort|bsearch|v?snprintf|abort"
-# With underscores before and _chk after them, these are the compiler's.
+# The compiler adds calls to these, with underscores before and perhaps _chk
+# behind the name.
 pure_compiler='assert_fail|stack_chk_fail|popcount[ds]i2|(u?div(mod)?|u?mod|mul)ti[34]'
 pure_compiler="$pure_compiler|asan_.*|ubsan_.*|sanitizer_.*"
 
 banned='strcpy strcat strncpy sprintf vsprintf atoi strtok gmtime localtime ctime
 	rand mktemp system popen'
 
-# NAME WRONG: passes if WRONG, a list of what was found, is empty
+# NAME WRONG: tests that WRONG, a list of violations, is empty
 none()
 {
 	[ -z "$2" ]
@@ -68,7 +70,8 @@ library()
 	echo "$top_builddir/$1/lib${1##*/}.a" | sed 's,/liblib,/lib,'
 }
 
-# Each include as "FILE:LINE HEADER", with the rows that both belong to
+# Prints each include as "FILE:LINE HEADER", with the rows to which the file and
+# the header belong.
 includes()
 {
 	find ./* -path ./build -prune -o -name '*.[ch]' \
@@ -164,8 +167,8 @@ none "the core has no variables" "$(
 		grep -E '\|\.(bss|data)(\.[^r][^|]*)?$' | grep -vE '^_*(odr_)?asan'
 )"
 
-# A name service that hangs must not hang the loop: rpc/ident.c asks it on
-# threads; the web program is set up before the loop begins.
+# A name service that hangs must not stop the daemon's loop. rpc/ident.c asks it
+# on other threads, and the web program is prepared before the loop begins.
 none "no request asks the name service on the loop" "$(
 	for folder in op read state store; do
 		nm -A -u "$top_builddir"/aischedd/$folder/*.o
@@ -195,7 +198,8 @@ none "a tag that a header names has one meaning in the tree" "$(
 			print t ":" where[t] }' "$tmp/tags" | sort
 )"
 
-# A reader can hold 50 files in the head, 80 where a prefix is a wing.
+# A reader can remember about 50 files of a folder, or 80 if prefixes group
+# them.
 none "no folder has too many files" "$(
 	find ./* -path ./build -prune -o -path ./tests -prune -o -name '*.[ch]' -print |
 		sed 's,^\./,,; s,/[^/]*$,,' | sort | uniq -c |

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The resources that jobs may request and get, and why they wait.
+# Which resources jobs may request, what they get, and why they wait.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 # shellcheck disable=SC3045 # dash, bash and others have ulimit -S and -H
 
@@ -99,7 +99,7 @@ becomes "until it ends" "$other" COMPLETED
 
 # --- time ------------------------------------------------------------------
 
-# The job prints "up" when it is ready for SIGTERM, however long that takes.
+# The job prints "up" when it can handle SIGTERM, however long that takes.
 id=$(submit -t 10m --grace 60s --wrap 'trap "echo term; exit 0" TERM; echo up; while :; do sleep 0.05; done')
 wait_for has_line "slurm-$id.out" up
 aictl update "$id" time=1s
@@ -118,7 +118,8 @@ like "in words" "$(field "$id" reason_text)" "may begin in (1:00:00|59:..)"
 aictl update "$id" begin=now+2
 becomes "comes" "$id" COMPLETED
 id=$(submit -H --deadline now+1h --wrap true)
-# The update is refused if it arrives too late, so it is repeated.
+# The deadline in an update must be in the future, so try again on a slow
+# machine.
 wait_for aictl update "$id" deadline=now+1
 becomes "a deadline" "$id" DEADLINE
 is "its reason" "$(field "$id" reason)" DeadLine
@@ -231,7 +232,8 @@ is "priorities" "$(field "$id" priority) $(field "$high" priority) $(field "$nic
 
 # --- limits of the submitter -----------------------------------------------
 
-# [LIST]: starts a daemon that may have 300 open files, and 700 at most
+# [LIST]: starts a daemon whose soft limit of open files is 300 and whose hard
+# limit is 700
 start_limited()
 {
 	configure "$default_config
@@ -239,7 +241,8 @@ ${1+propagate_limits = $1}"
 	start_daemon
 }
 
-# Prints the soft and the hard limit of a job submitted with 200 and 100000.
+# Prints the soft and the hard limit of open files in a job submitted with the
+# limits 200 and 100000.
 files_of_job()
 {
 	id=$(ulimit -S -n 200 && submit --wrap 'ulimit -S -n; ulimit -H -n')

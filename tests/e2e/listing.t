@@ -4,7 +4,7 @@
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# NAME JSON KEY...: a line of it has all keys
+# NAME JSON KEY...: tests that a line of JSON has all keys
 has_keys()
 {
 	keys_name=$1
@@ -131,7 +131,7 @@ fails "of none" 1 "there is no job 999" aiq --script 999
 misuse "of two" "--script takes one JOB" aiq --script "$done_id" "$run_id"
 misuse "of all that run" "--tasks goes with JOB only" aiq --tasks
 
-# --- an array is summed up -------------------------------------------------
+# --- the summary of an array -----------------------------------------------
 
 gate a
 sum_id=$(submit -J sums -a 0-49%4 -c 0.1 --mem 10M -t 1h --wrap "
@@ -170,8 +170,8 @@ like "six thousand in one request" \
 	'^\{"job_ids":\[[0-9]+,.*\]\}$'
 is "are listed" "$(aiq -h -n many -o job_id | sort -n | uniq | wc -l)" 6000
 like "are counted" "$(aictl status)" '^jobs +600[0-9] pending'
-# The first job is shown, and ends before the last one is: history is read after
-# that.
+# Prints jobs that a listing shows twice: one job ends while the listing is
+# read, before the listing gets to the history.
 told_twice()
 {
 	aiq --json -n many -t PD,CA | {
@@ -213,8 +213,7 @@ page=$(aiq --json -n $sorted -S name --limit 3 --after "$after" -o name)
 like "no page follows the last" "$page" '"count":4,"after":null\}$'
 is "a page without an order is by id" "$(aiq -h --limit 2 -n $sorted -o name | tr '\n' ' ')" \
 	"cherry apple "
-# Count steps instead of time: a page looks at each job, but makes no row for
-# it.
+# Pages of unsorted jobs together are all jobs.
 is "pages together are all" \
 	"$(set --; after=none; while [ "$after" ]; do
 		page=$(aiq --json -n many --limit 700 -o job_id "$@")

@@ -6,7 +6,7 @@
 
 me=$(id -un)
 mkdir "$dir/box"
-# A sendmail that keeps mails in $dir/box, or behaves as $dir/mode says
+# A fake sendmail that stores mails in $dir/box, or fails as $dir/mode says.
 cat >"$dir/sendmail" <<-END
 	#!/bin/sh
 	echo "\$*" >"$dir/args"
@@ -20,7 +20,7 @@ END
 chmod 755 "$dir/sendmail"
 echo good >"$dir/mode"
 
-# [KEYS]: configures the command
+# [KEYS]: configures this sendmail, with these keys of the section
 mailing()
 {
 	configure "$default_config
@@ -28,20 +28,20 @@ cron { min_period = 1s }
 mail { command = \"$dir/sendmail\"  $* }"
 }
 
-# N PATTERN: N mails have a line that matches
+# N PATTERN: whether N lines of all mails match
 got()
 {
 	[ "$(cat "$dir"/box/*.mail 2>/dev/null | grep -c -e "$2")" = "$1" ]
 }
 
-# PATTERN: prints the last mail that has such a line
+# PATTERN: prints the last mail with a line that matches
 mail_of()
 {
 	grep -l -e "$1" "$dir"/box/*.mail | tail -n 1 | xargs cat
 }
 
-# Mails to the same recipient are sent in order: when this one is there, all
-# earlier ones are.
+# Sends one more mail and waits for it. Mails to the same recipient are sent in
+# order, so all earlier ones are there, too.
 sentinel()
 {
 	last=$(submit -J sentinel --mail-type END --wrap true)
@@ -53,8 +53,8 @@ sql()
 	sqlite3 "$dir/state/aisched.db" "$1"
 }
 
-# prints how many mails wait, were sent, failed and were dropped, according to
-# the metrics
+# Prints how many mails are waiting, were sent, failed and were dropped,
+# according to the metrics.
 counted()
 {
 	aictl metrics | sed -n 's/^aisched_mail_[^ ]* //p' | xargs
@@ -88,7 +88,7 @@ is "then nothing has changed" "$(field "$id" mail_type,mail_user | xargs)" "- -"
 aicancel "$id"
 ok "one that is" aisub -H --mail-type=END --mail-user=a@X.example --wrap true
 
-# --- what is told -----------------------------------------------------------
+# --- the text of mails ------------------------------------------------------
 
 mailing 'from = "queue@x.example"  per_user = 1000'
 aictl reload
@@ -172,7 +172,7 @@ like "with the reason" "$(mail_of "Cron_id=$id " | grep '^Reason:')" \
 
 # --- a real sendmail --------------------------------------------------------
 
-# Writes each mail that it gets, its recipient first, to $dir/smtp/N.
+# An SMTP server that writes each mail to $dir/smtp/N, its recipient first.
 cat >"$dir/sink.py" <<-END
 	import asyncore, smtpd
 	class Sink(smtpd.SMTPServer):
@@ -227,7 +227,7 @@ fi
 mailing 'per_user = 1000'
 aictl reload
 
-# --- what goes wrong --------------------------------------------------------
+# --- failures ---------------------------------------------------------------
 
 if ! command -v sqlite3 >/dev/null; then
 	skip "failures, digests" "takes sqlite3"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The manual pages cover everything in the programs, the headers and the tables.
+# The manual pages describe all options, commands and names that programs,
+# headers and tables have.
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 man=$top_srcdir/man
@@ -7,13 +8,13 @@ man=$top_srcdir/man
 # shellcheck source=tests/e2e/tap.sh
 . "$top_srcdir/tests/e2e/tap.sh"
 
-# PAGE: prints its text on one long line, without the overstrikes of a terminal
+# PAGE: prints its text as one line, without formatting
 page()
 {
 	mandoc -Tascii -Owidth=1000 "$man/$1" | sed 's/.\x08//g' | tr -s ' \n' ' '
 }
 
-# PAGE WORD...: the page has each word
+# PAGE WORD...: tests that the page has each word
 has_words()
 {
 	text=$(page "$1")
@@ -30,8 +31,8 @@ has_words()
 	result $? "$of names all of its $# words${missing:+, but for$missing}"
 }
 
-# PROGRAM PAGE: --help works, mistakes are reported, and the page has all
-# options
+# PROGRAM PAGE: tests that --help works, that mistakes are reported, and that
+# the page has all options
 check_program()
 {
 	program=$top_builddir/$1
@@ -92,7 +93,8 @@ check_program aictl/aictl aictl.1
 check_program aisim/aisim aisim.1
 check_program aischedd/aischedd aischedd.8
 
-# slurm(7) names the commands that have a link, and what squeue knows.
+# slurm(7) names all commands that have a link, and all fields that squeue
+# knows.
 # shellcheck disable=SC2046 # words are wanted
 has_words slurm.7 $(sed -n 's/^SLURM_COMMANDS = //p' "$top_srcdir/Makefile.am") \
 	$(sed -nE "s/^\t\{ (0|'.'), \"([A-Za-z-]+)\", .*/\2/p" \
@@ -115,8 +117,8 @@ echo "$usages" | {
 }
 result $? "aictl.1 has all commands"
 
-# The completion has only this list of its own; it asks the programs for all
-# others.
+# The completion has its own list of states; it asks the programs for everything
+# else.
 states=" $(sed -n "/^_aisched_states='/,/'$/p" \
 	"$top_srcdir/contrib/aisched.bash-completion" | tr -s "\n\t'" ' ')"
 missing=
@@ -139,15 +141,15 @@ if command -v bash >/dev/null; then
 	result $? "the completion has the verbs of a command: $verbs"
 fi
 
-# A README with a part "The files" has a line for each file of its folder, and of
-# the folders below that have none of their own, and no other: - `name` for
-# name.c, name.h or both.
+# A README with a section "The files" has a line for each file of its folder,
+# and of the folders below that have no such section, and for nothing else: -
+# `name` for name.c, name.h or both.
 toured=$(cd "$top_srcdir" && find aischedd libcommon ai* slurm -name README.md \
 	-exec grep -l '^## The files$' {} + | sed 's,/README.md$,,' | sort -u)
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
-# FOLDER: its files, and those of folders below that have no tour
+# FOLDER: prints its files, and those of folders below that have no such section
 files_of()
 {
 	(cd "$top_srcdir" && find "$1" -name '*.[ch]') | while read -r file; do
@@ -173,7 +175,7 @@ untold=$(cd "$top_srcdir" && find aischedd libcommon ai* slurm -name '*.c' |
 [ -z "$untold" ]
 result $? "each folder of sources has such a README" || diag "$untold"
 
-# HACKING.md names no file that is not there.
+# HACKING.md names only files that exist.
 # shellcheck disable=SC2016 # it is Markdown
 named=$(grep -oE '`[a-z_/*0-9]+\.[ch]`' "$top_srcdir/HACKING.md" | tr -d '`')
 gone=

@@ -4,7 +4,7 @@
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# SAMPLE: prints its present value
+# SAMPLE: prints its current value
 value()
 {
 	aictl metrics | awk -v sample="$1" '$1 == sample { print $2 }'
@@ -16,8 +16,9 @@ has_value()
 	[ "$(value "$1")" = "$2" ]
 }
 
-# Checks the text on stdin: each sample below the type of its family, no series
-# twice, buckets that rise, one line end at the end. Prints what is wrong.
+# Checks the text on stdin: each sample follows the type of its family, no
+# series occurs twice, buckets do not decrease, and exactly one newline ends the
+# text. Prints what is wrong.
 check_text()
 {
 	awk '
@@ -125,7 +126,7 @@ if is_root; then
 fi
 aicancel --wait "$first" "$large"
 
-# --- how many series there are ---------------------------------------------------
+# --- the number of series --------------------------------------------------------
 
 is "no queue has more series than was counted on" "$(aictl metrics |
 	grep 'queue="default"' | grep -vcE 'pool="|^aisched_jobs_waiting' |
@@ -169,7 +170,7 @@ if is_root; then
 	ok "any user may ask" as_user nobody aictl metrics
 fi
 
-# --- what is in contrib ----------------------------------------------------
+# --- alerts and dashboard of contrib ---------------------------------------
 
 contrib=$(cd "$top_srcdir/contrib/prometheus" && pwd)
 aictl metrics | sed -n 's/^# TYPE \([^ ]*\) \(.*\)/\1 \2/p' |
@@ -181,8 +182,8 @@ is "rules, alerts and dashboard name nothing else" "$(
 		grep -oE '\b(aisched|process)_[a-z_]+' | sort -u |
 		comm -23 - names
 )" ""
-# The dashboard, by the model of Grafana's documentation: no plug-in, one source,
-# no panel over another or outside.
+# The dashboard follows the JSON model in Grafana's documentation: no plug-in,
+# one data source, and panels neither overlap nor leave the grid.
 dashboard()
 {
 	jq -r "$1" "$contrib/grafana.json"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Where the output of jobs goes.
+# The output files of jobs, and aiq --log.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# OPTION...: submits, and waits for the end
+# OPTION...: submits a job and waits until it has ended
 done_job()
 {
 	id=$(aisub --parsable --wait "$@")
@@ -50,7 +50,7 @@ done_job --wrap 'printf "no newline"'
 is "no byte is added" "$(od -An -c "slurm-$id.out")" \
 	"$(printf 'no newline' | od -An -c)"
 
-# --- again -----------------------------------------------------------------
+# --- a job that runs again -------------------------------------------------
 
 gate again
 id=$(submit --wrap "echo \$SLURM_RESTART_COUNT-; $(at_gate again)")
@@ -101,7 +101,7 @@ done_job -a 0-1 --wrap 'echo $AISCHED_ARRAY_TASK_ID'
 fails "of an array one task is named" 1 "is an array" aiq --log "$id"
 is "like this" "$(aiq --log "${id}_1")" 1
 
-# --- what cannot be --------------------------------------------------------
+# --- what is refused -------------------------------------------------------
 
 touch file
 fails "a folder that cannot be made is refused" 1 "$PWD/file" \

@@ -1,7 +1,7 @@
 #!/bin/sh
-# srun and the agents of pods: here three processes at ports of an address of
-# their own, so that any number of these tests run side by side. kube_steps.t has
-# real pods.
+# srun and the agents of pods (aisched-pod), as three processes here that listen
+# on an IP address of this test, so that several of these tests can run at the
+# same time. kube_steps.t has real pods.
 # shellcheck disable=SC2016,SC2046,SC2086 # tasks expand their own variables; words
 
 . "$top_srcdir/tests/e2e/lib.sh"
@@ -19,7 +19,7 @@ mkdir "$dir/commands"
 PATH=$dir/commands:$PATH
 export SLURM_JOB_ID=7 SLURM_NTASKS=6 SLURM_NNODES=3
 
-# INDEX: starts the agent of that pod
+# INDEX: starts the agent of the pod with this index
 agent()
 {
 	JOB_COMPLETION_INDEX=$1 "$dir/commands/aisched-pod" run \
@@ -28,13 +28,14 @@ agent()
 	echo $! >"agent$1.pid"
 }
 
-# starts all agents
+# Prints the process ids of all agents.
 agents()
 {
 	cat agent0.pid agent1.pid agent2.pid
 }
 
-# A process that must be gone at the end: its argument has our process id.
+# Prints the processes of tasks that are left; their argument has our process
+# id.
 left()
 {
 	pgrep -f "^sleep 3[0-9]{3}[.]$$"
@@ -45,14 +46,14 @@ nothing_is_left()
 	! left
 }
 
-# N: whether that many of them run
+# N: whether N tasks run
 run_now()
 {
 	[ "$(left | wc -l)" = "$1" ]
 }
 
-# NAME STATUS STDOUT STDERR OPTION...: compares the results of srun; STEP and
-# DATE stand for what differs
+# NAME STATUS STDOUT STDERR OPTION...: tests the exit status and the output of
+# srun; STEP and DATE stand for what varies
 steps()
 {
 	steps_name=$1
@@ -151,7 +152,7 @@ like "has a terminal" "$(tr -d '\r' <pty.out)" "^/dev/pts/[0-9]+\$"
 like "of the same size" "$(tr -d '\r' <pty.out)" "^33 44\$"
 like "and what is typed" "$(tr -d '\r' <pty.out)" "^got typed\$"
 
-# --- what ends, and how -------------------------------------------------------------
+# --- how steps end ------------------------------------------------------------------
 
 srun sleep 3001.$$ &
 six=$!
@@ -165,7 +166,8 @@ is "its room is given back" "$rc" 0
 
 srun -N3 -n3 sh -c "setsid sleep 3002.$$ & exit 0"
 is "what tasks leave behind ends with the step" "$(left)" ""
-# During exec a process shows no environment.
+# A process shows no environment in the moment of execve(), so search for these,
+# too.
 printf '#!/bin/sh\nexec "$0" "$1"\n' >execs
 chmod +x execs
 srun -N3 -n3 sh -c "setsid ./execs 3002.$$ & exit 0"
@@ -185,7 +187,8 @@ for i in 0 1 2; do
 	wait $!
 	is "srun ends its step when agent $i is gone" $? 143
 	like "and names its node" "$(cat lost)" "^srun: error: Node failure on $node-$i"
-	# In a pod these end with the agent, its first process.
+	# In a real pod these processes would end with the agent, the pod's
+	# first process.
 	kill -9 $(left) 2>/dev/null
 	ok "nothing is left of it" wait_for nothing_is_left
 	agent $i
@@ -208,8 +211,8 @@ aisched: step: {"exit_code":0,"signal":0,"why":"","step":0,"end":T}'
 
 # --- the end of the job -------------------------------------------------------------
 
-# A script and tasks that are signalled together, as in a pod; the tasks need
-# longer than srun gives a step of its own.
+# The script and its tasks get a signal together, as in a pod; the tasks need
+# longer than the time that srun gives its step.
 cat >ending <<-'END'
 	trap 'kill -TERM $(cat task.0 task.1) $srun' TERM
 	srun -N2 -n2 sh -c 'trap "trap \"echo again >>again\" TERM; sleep 4; echo saved >>saved; exit 0" TERM
@@ -239,7 +242,7 @@ kill -TERM "$(cat ending1.pid)"
 wait "$(cat ending1.pid)"
 is "the other pod ends" $? 0
 
-# --- who has not the key ------------------------------------------------------------
+# --- clients without the key --------------------------------------------------------
 
 hostile()
 {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Important jobs take resources from jobs that may be preempted, and those are
-# requeued.
+# Jobs of higher priority take resources from jobs that may be preempted, and
+# these are requeued.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
@@ -11,7 +11,7 @@ pool here { runner = local }
 node "'"$(uname -n)"'" { pool = here  cpus = 4  memory = "4G" }'
 aictl reload
 
-# --- its CPUs for a while --------------------------------------------------
+# --- suspension ------------------------------------------------------------
 
 low=$(submit -q soft -c 4 --mem 100M \
 	--wrap 'while :; do echo tick; sleep 0.05; done')
@@ -31,7 +31,7 @@ ok "where it was" wait_for "[ \"\$(wc -l <slurm-$low.out)\" -gt $n ]"
 is "without a restart" "$(field "$low" restarts)" 0
 aicancel --wait "$low"
 
-# --- all of it -------------------------------------------------------------
+# --- requeue ---------------------------------------------------------------
 
 gate l k
 low=$(submit -q hard -c 4 --wrap "trap '$(at_gate l); exit' TERM
@@ -61,7 +61,7 @@ like "as JSON, too" "$out" "\"evicts\": *\[$low\]"
 is "nobody does" "$(state_of "$low")" RUNNING
 aicancel --wait "$low"
 
-# --- who may not be -----------------------------------------------------------
+# --- jobs that may not be preempted -------------------------------------------
 
 low=$(sleeper -q soft -c 4 --class interactive)
 wait_for is_state "$low" RUNNING

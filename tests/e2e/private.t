@@ -1,5 +1,5 @@
 #!/bin/sh
-# Others' jobs and use are hidden where the configuration says so.
+# Jobs and usage of other users are hidden if the configuration says so.
 
 . "${top_srcdir:=.}/tests/e2e/jobs.sh"
 
@@ -14,7 +14,8 @@ pool here { runner = local }
 node \"$(uname -n)\" { pool = here  cpus = 4  memory = \"4G\" }"
 start_daemon
 
-# COMMAND...: as nobody, who has a job, and whose jobs others may not see.
+# COMMAND...: runs a command as nobody, who owns a job and may not see those of
+# others
 guest()
 {
 	as_user nobody "$@"
@@ -38,7 +39,7 @@ aictl reload
 is "jobs are hidden" "$(guest aiq -a -t all -h -o display_id)" "$mine"
 fails "one that is named, too" 1 "no such job" guest "$dir/bin/aiq" "$other"
 cp "$top_builddir/tests/e2e/ask" "$dir/bin/ask"
-# JOB: waits for its end as nobody
+# JOB: waits as nobody until it has ended
 waits_for()
 {
 	guest ask "{\"op\": \"wait\", \"ids\": [\"$1\"]}" </dev/null
@@ -59,8 +60,8 @@ fails "who may not change them does not learn of them" 1 \
 is "the operator of their queue sees them" \
 	"$(as_user bin aictl cron show "$cron" --json | jq .cron_id)" "$cron"
 is "use is not" "$(guest aiq --shares -h -o user | grep -c daemon)" 1
-# WORDS COMMAND...: the answer about another's job equals the answer about a job
-# that does not exist
+# WORDS COMMAND...: tests that the answer about another user's job equals that
+# about a job that does not exist
 knows_nothing()
 {
 	never=$1

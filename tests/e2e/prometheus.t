@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prometheus itself reads a daemon that runs: what it was told is asked for in its
-# own language, with our rules and alerts.
+# A real Prometheus reads the metrics of a daemon, with our rules and alerts;
+# the test asks it for their values in PromQL.
 # shellcheck disable=SC2016,SC2119 # wait_for and jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
@@ -9,10 +9,10 @@ for tool in prometheus curl jq; do
 	command -v $tool >/dev/null || skip_all "$tool is not installed"
 done
 
-# An address of its own, so that the port is free.
+# An IP address of this test, so that its port is free.
 address=127.$((64 + $$ / 65536 % 64)).$(($$ / 256 % 256)).$(($$ % 254 + 1)):9090
 
-# EXPRESSION: its value now; nothing if there is none
+# EXPRESSION: prints its current value, or nothing if it has none
 asked()
 {
 	curl -sS -G -m 30 "http://$address/api/v1/query" --data-urlencode "query=$1" |
@@ -25,7 +25,7 @@ comes_to()
 	[ "$(asked "$1")" = "$2" ]
 }
 
-# NAME EXPRESSION VALUE: it comes to have that value
+# NAME EXPRESSION VALUE: tests that the expression gets that value
 told_of()
 {
 	if wait_for comes_to "$2" "$3"; then
@@ -37,14 +37,14 @@ told_of()
 	return 1
 }
 
-# Prints an alert if it is pending or firing.
+# ALERT: prints its name if it is pending or firing
 alert()
 {
 	curl -sS -m 30 "http://$address/api/v1/alerts" |
 		jq -r ".data.alerts[].labels.alertname" | grep -x "$1" | sort -u
 }
 
-# Pages on any port; each start may give another.
+# Starts the daemon with its page on a free port, and tells Prometheus the port.
 begin()
 {
 	configure "http = \"127.0.0.1:0\"
@@ -100,7 +100,7 @@ is "types are known" "$(curl -sS "http://$address/api/v1/metadata?metric=aisched
 is "rules and alerts are whole" "$(curl -sS "http://$address/api/v1/rules" |
 	jq -r '.data.groups[].rules[] | select(.health == "err") | .name + ": " + .lastError')" ""
 
-# --- it goes, and comes back ---------------------------------------------------
+# --- the daemon stops and starts -----------------------------------------------
 
 stop_daemon
 told_of "a daemon that has gone is seen" 'up{job="aisched"}' 0

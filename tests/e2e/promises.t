@@ -1,12 +1,12 @@
 #!/bin/sh
-# With exact time limits and no arrivals, a job starts when it was promised;
-# moves of jobs for others delay no job ahead of them. With arrivals as well, no
-# job behind a promise makes it later.
+# With exact time limits and no new jobs, a job starts when it was promised, and
+# moving jobs for others delays no job ahead of them. With new jobs as well, no
+# job behind a promised one delays it.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 
-# SEED yes|no: prints a cluster, and jobs that are all submitted at the
-# beginning
+# SEED yes|no: writes a cluster, where jobs may be moved or not, and jobs that
+# are all submitted at the beginning
 world()
 {
 	awk -v seed="$1" -v move="$2" -v dir="$dir" '
@@ -39,8 +39,8 @@ world()
 	}'
 }
 
-# SEED yes|no: prints nodes of several NUMA nodes and link groups, and jobs that
-# arrive one after the other
+# SEED yes|no: writes nodes with several NUMA nodes and link groups, and jobs
+# that arrive one after the other
 numa_world()
 {
 	awk -v seed="$1" -v move="$2" -v dir="$dir" '
@@ -91,7 +91,8 @@ numa_world()
 	}'
 }
 
-# Every plan is right: each promise has room, and no later job delays one.
+# Tests that the checker finds no mistake in any plan: each promised start is
+# possible, and no later job delays it.
 numa_worlds()
 {
 	seed=0
@@ -104,8 +105,8 @@ numa_worlds()
 	done
 }
 
-# yes|no: prints how many thousandths of all promised starts were kept, without
-# those that a job ahead delayed
+# yes|no: prints how many per mille of all promised starts were kept, counting
+# those that a job ahead delayed as kept
 kept()
 {
 	seed=0

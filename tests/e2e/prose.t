@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prose keeps the rules of HACKING.md, "Prose", as far as patterns can tell:
-# comments, strings, manual pages, READMEs, help and samples; and comments of
+# Prose keeps the rules of HACKING.md, "Prose", as far as patterns can check:
+# comments, strings, manual pages, READMEs, help and samples, and comments of
 # scripts.
 
 : "${top_srcdir:=.}"
@@ -11,8 +11,8 @@
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
-# FILE...: each comment (c) and each string (s) of C on a line of its own:
-# FILE:LINE KIND TEXT, between tabs
+# FILE...: prints each comment (c) and each string (s) of C in one line:
+# FILE:LINE KIND TEXT, separated by tabs
 read_c()
 {
 	awk '
@@ -51,7 +51,7 @@ read_c()
 	}' "$@"
 }
 
-# FILE...: each comment of shell scripts (c) that has lines of its own
+# FILE...: prints each comment (c) of shell scripts that has lines of its own
 read_sh()
 {
 	awk '
@@ -76,7 +76,7 @@ read_sh()
 	END { flush() }' "$@"
 }
 
-# FILE...: each paragraph of a text (t) on a line of its own
+# FILE...: prints each paragraph (t) of a text in one line
 read_text()
 {
 	awk '
@@ -98,8 +98,9 @@ read_text()
 	END { flush() }' "$@"
 }
 
-# FILE: what breaks a rule, "FILE:LINE: RULE: TEXT"; nothing if none does.
-# A rule has kinds, a pattern and what is better; (< and >) bound a word.
+# FILE: prints "FILE:LINE: RULE: TEXT" for each text that breaks a rule. A rule
+# has kinds, what is better, and a pattern, in which (<) and (>) are word
+# boundaries.
 broken()
 {
 	while IFS='|' read -r kinds better pattern; do
@@ -122,7 +123,7 @@ broken()
 
 cd "$top_srcdir" || exit 1
 
-# The rules find what they are for, and nothing else.
+# The rules find these mistakes and nothing else.
 cat >"$tmp/bad.c" <<'EOF'
 /* What a job has. */
 int a; /* of the list.  Who waits is last */

@@ -12,7 +12,7 @@ pool here { runner = local }
 node \"$(uname -n)\" { pool = here  cpus = 2  memory = \"4G\" }"
 start_daemon || bail "aischedd does not start"
 
-# Runs tty.sh on a terminal of 33 lines that gets standard input
+# Runs tty.sh on a terminal of 33 lines whose input is the standard input.
 on_tty()
 {
 	timeout 300 script -qec "stty rows 33 cols 44; sh $PWD/tty.sh" /dev/null
@@ -24,7 +24,7 @@ gone()
 	! pgrep -f "$1" >gone.out
 }
 
-# FILE: prints the id of the job that waits, according to aisub
+# FILE: prints the id of the job that waits, from aisub's message
 waiting_id()
 {
 	sed -n 's/^aisub: job \([0-9]*\) waits.*/\1/p' "$1"
@@ -91,7 +91,8 @@ becomes "Ctrl-C cancels it" "$id" CANCELLED
 wait "$tty"
 like "and says so" "$(cat int.out)" "aisub: job $id is cancelled"
 
-# SIGNAL STATUS
+# SIGNAL STATUS: tests that the signal ends a waiting aisub with this exit
+# status
 while_it_waits()
 {
 	rm -f wait.err
@@ -106,9 +107,10 @@ while_it_waits()
 while_it_waits TERM 143
 while_it_waits KILL 137
 
-# --- ends --------------------------------------------------------------------------
+# --- how commands end --------------------------------------------------------------
 
-# NAME STATUS STATE COMMAND...: runs COMMAND while the job of $pid runs
+# NAME STATUS STATE COMMAND...: tests aisub's exit status and the job's state if
+# COMMAND runs while the job does; $pid is that of aisub
 while_it_runs()
 {
 	wir_name=$1 wir_status=$2 wir_state=$3

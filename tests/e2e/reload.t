@@ -1,6 +1,6 @@
 #!/bin/sh
-# aictl reload and SIGHUP: a good file is applied as a whole, a bad one not at
-# all.
+# aictl reload and SIGHUP: a valid file is applied as a whole, an invalid one
+# not at all.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
@@ -19,7 +19,7 @@ id=$(sleeper)
 wait_for is_state "$id" RUNNING
 two_queues 'queue extra { max_jobs = 0 }'
 run aictl reload
-# On a machine with fewer CPUs the daemon warns of that.
+# Ignore the daemon's warning on a machine with fewer CPUs.
 is "a good file" "$rc$(echo "$err" | grep -v 'cpus = 4, but')" 0
 is "is used" "$(aiq --queues -h -o name | tr '\n' ' ')" "default extra "
 waiting=$(submit -q extra --wrap true)
@@ -56,9 +56,9 @@ kill -HUP "$daemon_pid"
 ok "and says what is wrong" wait_for has_line "$log" "not reloaded: $conf:"
 configure
 
-# --- what locks people out, or has no effect -------------------------------
+# --- keys that lock users out, or have no effect ---------------------------
 
-# TEXT: prints the status and the messages of --check-config
+# TEXT: prints the messages and the exit status of --check-config for TEXT
 checked()
 {
 	configure "$1"
@@ -111,7 +111,7 @@ aictl reload
 waits "what fits no more waits" "$waiting" NeverFits "needs 8 CPUs on one node; the largest that it may use has 4"
 aicancel --wait "$waiting" "$id"
 
-# --- parts -----------------------------------------------------------------
+# --- files in conf.d -------------------------------------------------------
 
 mkdir "$dir/conf.d"
 echo 'queue second { }' >"$dir/conf.d/b.conf"

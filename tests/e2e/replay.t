@@ -1,5 +1,5 @@
 #!/bin/sh
-# aisim --history with a replay: jobs are what they asked for, and two
+# aisim --history with a replay file: jobs request what they did then, and two
 # configurations are compared; no daemon.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
@@ -15,7 +15,7 @@ sed 's/cpus = 2/cpus = 1/' "$dir/conf" >"$dir/small"
 echo "$conf" >"$dir/bare"
 printf 'pool sim { }\nqueue q { }\n' >"$dir/one-queue"
 
-# ID SUBMIT START END QUEUE STATE ASKED [KEY:VALUE,...]: a job
+# ID SUBMIT START END QUEUE STATE ASKED [KEY:VALUE,...]: prints a job
 job()
 {
 	printf '{"job":{"job_id":%s,"user":"u%s","queue":"%s","class":"train",' \
@@ -29,7 +29,7 @@ job()
 		"$1" "${7:+,$7}" "${8:+,$8}"
 }
 
-# ID START END [EVICTED]: an attempt
+# ID START END [EVICTED]: prints an attempt
 attempt()
 {
 	printf '{"attempt":{"job_id":1,"display_id":"%s","start_ms":%d000,' \
@@ -40,7 +40,7 @@ attempt()
 		"$(($3 - $2))"
 }
 
-# The lines of a replay between its first and its last
+# Prints a replay; stdin has the lines between its first and its last
 replay()
 {
 	cat >"$dir/lines"
@@ -54,7 +54,7 @@ replay()
 		"$(grep -c '^{"attempt"' "$dir/lines")"
 }
 
-# NAME [OPTION]...: the events of the replay in $dir/past are those of stdin:
+# NAME [OPTION]...: tests that simulating $dir/past gives the events of stdin:
 # "SECOND EVENT JOB"
 events()
 {
@@ -72,7 +72,7 @@ events()
 	}
 }
 
-# STATUS TEXT [OPTION]...: aisim says TEXT and exits with STATUS
+# STATUS TEXT [OPTION]...: tests that aisim prints TEXT and exits with STATUS
 bad()
 {
 	status=$1

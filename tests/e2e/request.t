@@ -1,5 +1,5 @@
 #!/bin/sh
-# Requests made by hand: which fields each one may have.
+# Requests written by hand: which fields each of them may have, of which kind.
 # shellcheck disable=SC2119 # start_daemon takes options
 
 . "$top_srcdir/tests/e2e/jobs.sh"
@@ -15,7 +15,8 @@ while read -r op _; do
 		"refused: request '$op' has no field 'nosuch'"
 done <ops
 
-# OP FIELD KIND: OP refuses the value of FIELD, which must be of that kind
+# OP FIELD KIND: tests that OP refuses the value in FIELD, because it must be of
+# that kind
 must_be()
 {
 	is "$1 takes $2 for what it is" "$(ask "{\"op\": \"$1\", $2}")" \

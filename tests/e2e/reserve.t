@@ -25,7 +25,7 @@ id=$(sleeper --reservation mine -t 10)
 becomes "jobs that name it run" "$id" RUNNING
 fails "one that is not there" 1 "there is no reservation 'other'" \
 	aisub --reservation other --wrap true
-# The reservation began when it was made, perhaps a second after `now` was set.
+# The reservation began when it was made, perhaps a second after $now was set.
 fails "a job that is too long" 1 "longer than reservation 'mine', which lasts " \
 	aisub --reservation mine -t 61 --wrap true
 later=$(submit --reservation mine -H --wrap true)
@@ -48,7 +48,7 @@ fails "deleted again" 1 "there is no reservation 'mine'" \
 	aictl reserve delete mine
 aicancel --wait --all
 
-# --- for nobody, and later -------------------------------------------------
+# --- maintenance, and reservations in the future ---------------------------
 
 ok "maintenance" aictl reserve create fans --start now+600 --duration 10m \
 	--count 1 --maintenance --weekly

@@ -1,11 +1,11 @@
 #!/bin/sh
-# The daemon, shepherds, disks and machines fail and recover.
+# The daemon, shepherds, disks and machines fail, and aisched recovers.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 ask=$top_builddir/tests/e2e/ask
 
-# JOB: prints the path of the claim that its shepherd made when it began
+# JOB: prints the path of the file "claim" that its shepherd made when it began
 claim()
 {
 	echo "$dir/state/run/$(field "$1" job_id).$(field "$1" attempt)/claim"
@@ -66,7 +66,7 @@ kill_daemon
 start_daemon
 becomes "what was to end ends" "$id" CANCELLED
 
-# --- shepherds -------------------------------------------------------------
+# --- shepherds are killed --------------------------------------------------
 
 id=$(submit --wrap 'echo $$ >pid; exec sleep 1000')
 wait_for [ -s pid ]
@@ -104,7 +104,7 @@ aicancel --wait "$id"
 
 # --- the same submission again ---------------------------------------------
 
-# TOKEN: submits a held job with it and prints the answer
+# TOKEN: submits a held job with this token and prints the answer
 with_token()
 {
 	printf '#!/bin/sh\n' | "$ask" "{\"op\": \"submit\", \"token\": \"$1\",
@@ -128,7 +128,7 @@ aicancel --all
 
 # --- the database ----------------------------------------------------------
 
-# NAME TEXT: the daemon does not start, and prints TEXT
+# NAME TEXT: tests that the daemon does not start, and prints TEXT
 no_start()
 {
 	fails "$1" 1 "database '$dir/state/aisched.db': $2" \
@@ -221,7 +221,8 @@ if is_root && command -v sqlite3 >/dev/null &&
 	like "submissions are taken" "$(submit -H --wrap true)" '^[0-9]+$'
 	ok "sums of use lack nothing" aictl accounting check
 
-	# A reader keeps SQLite from reusing the reserve, so it is used up.
+	# An open read transaction keeps SQLite from reusing the reserved pages,
+	# so the disk gets full.
 	mkfifo reader
 	sqlite3 "$dir/state/aisched.db" <reader >seen &
 	exec 7>reader

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Permissions: every operation, by every role, on one's own job, on another's,
-# and on another's in a queue that one operates.
+# Permissions: every operation by every role, on the user's own job, on
+# another's job, and on another's job in a queue that the user operates.
 # shellcheck disable=SC2119,SC2034,SC2154 # eval uses and sets variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
 is_root || skip_all "takes root, to be others"
 
-# lead operates queue "led"; boss is an admin; owner only has jobs.
+# lead is operator of queue "led"; boss is an admin; owner only has jobs.
 plain=nobody lead=daemon boss=bin owner=man
 stop_daemon
 configure "
@@ -23,7 +23,7 @@ start_daemon
 cp "$top_builddir/tests/e2e/ask" "$dir/bin/ask"
 chmod 755 "$dir/bin/ask"
 
-# USER REQUEST: "yes", or "no" if it needs another role.
+# USER REQUEST: prints "yes", or "no" if the request needs another role
 may()
 {
 	case $(as_user "$1" ask "$2" </dev/null) in
@@ -39,9 +39,9 @@ update='{"op": "update", "ids": ["ID"], "set": {%s}}'
 cancel='{"op": "cancel", "ids": ["ID"]%s}'
 log='{"op": "log", "id": "ID"%s}'
 
-# Each line has a request and how it differs from a plain one; then, for plain,
-# lead and boss, the answers for one's own job, for another's, and for another's
-# in queue led.
+# Each line has a kind of request and its text; then, for the users plain, lead
+# and boss, whether it is allowed for the user's own job, for another's, and for
+# another's in queue led.
 while read -r request what as_plain as_lead as_boss; do
 	[ -n "$request" ] || continue
 	for role in plain lead boss; do
@@ -87,8 +87,8 @@ update "queue":"led","priority":"999999" no/no/no no/no/yes yes/yes/yes
 update "queue":"led","nice":"-5" no/no/no no/no/yes yes/yes/yes
 END
 
-# A value that an operator set in one queue does not move to another one with
-# the job.
+# A value that an operator of one queue has set is not kept if the job is moved
+# to another queue.
 id=$(as_user "$owner" aisub --parsable -H -q led -o /dev/null --wrap true)
 as_user "$lead" aictl update "$id" priority=999999 >/dev/null
 fails "a priority is not carried into another queue" 1 \
@@ -109,7 +109,7 @@ for line in "plain led no" "plain third no" "lead led yes" "lead third no" \
 	done
 done
 
-# Operators of a queue and admins see the acts on its jobs.
+# Operators of a queue and admins see who acted on its jobs.
 in_led=$(as_user "$owner" aisub --parsable -H -q led -o /dev/null --wrap true)
 in_third=$(as_user "$owner" aisub --parsable -H -q third -o /dev/null --wrap true)
 for id in "$in_led" "$in_third"; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# tools/screenshot takes the picture that README.md shows.
+# tools/screenshot makes the screenshot of README.md.
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 # shellcheck source=tests/e2e/tap.sh
@@ -11,7 +11,7 @@ done
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
-# FILE: whether it is a picture that a README may have
+# FILE: whether it is a PNG of at most 100 kB
 is_picture()
 {
 	[ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] &&

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Permissions: each request of the table, by each role.
+# Permissions: each request of the daemon's table, by each role.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
 is_root || skip_all "takes root, to be others"
 
-# lead operates queue "led"; boss is an admin; nobody is an ordinary user.
+# lead is operator of queue "led"; boss is an admin; nobody is an ordinary user.
 users='daemon bin nobody'
 lead=daemon boss=bin
 stop_daemon
@@ -21,7 +21,8 @@ start_daemon
 cp "$top_builddir/tests/e2e/ask" "$dir/bin/ask"
 chmod 755 "$dir/bin/ask"
 
-# USER REQUEST: "yes", or "no" if it needs another role; else the answer.
+# USER REQUEST: prints "yes", "no" if the request needs another role, or else
+# the answer
 may()
 {
 	answer=$(as_user "$1" ask "$2" </dev/null)
@@ -34,7 +35,7 @@ may()
 
 # --- the table -------------------------------------------------------------
 
-# A request of each kind that is otherwise valid, and does no harm.
+# KIND: prints a request of this kind that is otherwise valid and does no harm
 request()
 {
 	case $1 in
@@ -48,7 +49,7 @@ request()
 	esac
 }
 
-# ROLE USER: prints whether the user may do what needs the role
+# ROLE USER: prints whether the user may make requests that need the role
 allowed()
 {
 	case $1/$2 in
@@ -59,8 +60,8 @@ allowed()
 
 "$dir/bin/ask" --ops >ops
 while read -r op role; do
-	# Leave out requests that need more than a line or end the test; they
-	# come below.
+	# Leave out requests that need more than a line or end the daemon; some
+	# are tested below.
 	case $op in
 	submit | log | script | step | steps | alloc | exec | shutdown | reserve | unreserve) continue ;;
 	web | session | excerpt | cron | history) continue ;;
@@ -159,7 +160,7 @@ ok "a shorter one" as_user nobody aictl update "$id" time=5
 ok "requeue of one's own" as_user nobody aictl requeue "$id"
 ok "cancel of one's own" as_user nobody aicancel --wait "$id"
 
-# --- as whom jobs run ------------------------------------------------------
+# --- the user as whom jobs run ---------------------------------------------
 
 id=$(as_user nobody aisub --parsable -o "$dir/home/nobody/who" --wrap 'id -u; id -g; id -G; umask; cat /proc/self/status')
 wait_for is_state "$id" COMPLETED

@@ -1,13 +1,13 @@
 #!/bin/sh
-# The usage of users: it grows while jobs run, survives the daemon, and decides
-# whose job starts first.
+# The recorded usage of users: it grows while jobs run, outlives the daemon, and
+# decides whose job starts first.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
 me=$(id -un)
 
-# SCHEDULING [QUEUE]: starts a daemon with these keys of the section, and of
+# SCHEDULING [QUEUE]: configures these keys of the section scheduling, and of
 # queue a
 config()
 {
@@ -21,7 +21,7 @@ config()
 		scheduling { $1 }"
 }
 
-# COLUMN [QUEUE]: prints the value for the user of the test
+# COLUMN [QUEUE]: prints a column of aiq --shares for the user of the test
 mine()
 {
 	aiq -h --shares -u "$me" -q "${2:-a}" -o "$1"
@@ -33,14 +33,14 @@ holds()
 	awk "BEGIN { exit !($1 $2 $3) }"
 }
 
-# Usage does not decay noticeably here: a job of 1 CPU of 4 is charged 0.25 a
+# With this half-life usage hardly decays: a job with 1 of 4 CPUs adds 0.25 per
 # second.
 config 'fairshare_half_life = "36500d"'
 restart
 is "nobody has used anything" "$(mine user)" ""
 is "queues are there" "$(aiq -h --shares -o queue | tr '\n' ' ')" "all a b "
 
-# --- it grows --------------------------------------------------------------
+# --- usage grows -----------------------------------------------------------
 
 gate a b
 id=$(submit -c 1 --mem 1M --wrap "$(at_gate a)")
@@ -65,7 +65,7 @@ start_daemon
 is "that does not change any more" "$(mine usage)" "$used"
 is "hours and jobs are counted, too" "$(mine jobs)" 1
 
-# --- in a queue's line, and in JSON ----------------------------------------
+# --- usage of a queue, and in JSON -----------------------------------------
 
 id=$(submit -q b -c 1 --mem 1M --wrap "$(at_gate b)")
 wait_for is_state "$id" RUNNING
@@ -81,7 +81,7 @@ like "the user" "$json" "\"queue\":\"b\",\"user\":\"$me\",\"quota\":null,\"fair_
 is "filters" "$(aiq -h --shares -u nobody,"$me" -q all,b -o queue,user | tr -s ' ')" "b $me"
 misuse "no other filter" "no filter but --user and --queue" aiq --shares -t R
 
-# --- what it does to a job -------------------------------------------------
+# --- its effect on a job ---------------------------------------------------
 
 id=$(submit -q a -c 4 --mem 1M --wrap true)
 wait_for has_reason "$id" Resources || wait_for has_reason "$id" Priority
@@ -93,7 +93,7 @@ is "the priority is as it was" "$(field "$id" priority)" 50
 is "a column of points" "$(field "$id" score)" 55
 is "one that runs has none" "$(field "$((id - 1))" score)" -
 
-# --- it decays -------------------------------------------------------------
+# --- usage decays ----------------------------------------------------------
 
 config 'fairshare_half_life = "1s"  size_weight = 8  fairshare_weight = 2' 'max_wait = "1s"'
 ok "another half-life" aictl reload

@@ -169,7 +169,7 @@ scancel "$runs" "$array"
 
 # --- a job about to run ---------------------------------------------------------------
 
-# Programs take a state that they do not know for an end.
+# Programs take an unknown state for the end of a job.
 nursery=$(pgrep -P "$daemon_pid" aisched-sheph)
 kill -STOP "$nursery"
 about=$(sbatch --parsable -o /dev/null --wrap true)

@@ -85,7 +85,7 @@ is "with some patience" "$rc $out$err" "1 salloc: error: Unable to allocate reso
 wait_for '[ -z "$(squeue -h -t PD)" ]'
 result 0 "which leaves no job"
 
-# It says once why it waits, however long that is.
+# srun prints only once that it waits.
 srun -H true 2>long.err &
 long=$!
 wait_for grep -q queued long.err
@@ -133,13 +133,13 @@ kill "$long"
 wait "$long" 2>/dev/null
 becomes "until it is given up" "$id" CANCELLED
 
-# ID: asks for an allocation
+# ID: sends the request "alloc" of a client that waits for its job
 ask_for()
 {
 	"$top_builddir/tests/e2e/ask" "{\"op\": \"alloc\", \"id\": \"$1\"}" </dev/null 2>&1
 }
 
-# NAME SIGNAL: the signal ends a waiting srun, and its job
+# NAME SIGNAL: tests that the signal ends a waiting srun and its job
 waiting()
 {
 	rm -f kill.err
@@ -195,7 +195,7 @@ wait "$pid"
 is "and the command of its salloc" "$? $(cat revoked.err)" "0 salloc: Granted job allocation $id
 salloc: Job allocation $id has been revoked."
 
-# The daemon is killed while a client waits, which is then killed, too.
+# The daemon is killed while a client waits, and then the client is killed, too.
 srun -H true 2>orphan.err &
 pid=$!
 wait_for grep -q queued orphan.err
@@ -206,7 +206,7 @@ wait "$pid" 2>/dev/null
 start_daemon || bail "aischedd does not start after it was killed"
 becomes "an orphan ends soon" "$id" CANCELLED
 
-# --- what is wrong -----------------------------------------------------------------
+# --- errors ------------------------------------------------------------------------
 
 says "a queue that is not there" 1 "" "srun: error: invalid partition specified: nopart
 srun: error: Unable to allocate resources: Invalid partition name specified" srun -p nopart true

@@ -1,6 +1,6 @@
 #!/bin/sh
-# programs that call Slurm's commands, each with its own workload
-# "tools/slurm-clients" installs them outside the tree; without them this is
+# Programs that call Slurm's commands, each with a workload of its own.
+# tools/slurm-clients installs them outside the tree; without them this test is
 # skipped.
 # shellcheck disable=SC2016,SC2119 # conditions are for later, no options
 
@@ -15,7 +15,7 @@ export HOME="$dir/client_home" PYTHONDONTWRITEBYTECODE=1
 export PATH="$clients/bin:$PATH"
 mkdir -p "$HOME"
 
-# NAME FUNCTION: of slurm_clients.py
+# NAME FUNCTION: tests that the function of slurm_clients.py succeeds
 check()
 {
 	"$python" "$top_srcdir/tests/e2e/slurm_clients.py" "$2" >"$2.out" 2>&1 </dev/null
@@ -23,7 +23,7 @@ check()
 		diag "$(tail -n 30 "$2.out")"
 		squeue -a -t all | sed 's/^/#   /'
 	}
-	# A failed one leaves nothing behind for the next.
+	# Remove the jobs of a failed test before the next.
 	scancel --me
 	wait_for '[ -z "$(squeue -h)" ]'
 }

@@ -1,5 +1,6 @@
 #!/bin/sh
-# scontrol: update, requeuehold, reservations and steps, as Slurm 22.05 says it
+# scontrol: update, requeuehold, reservations and steps, with the output of
+# Slurm 22.05
 # shellcheck disable=SC2119 # slurm_daemon needs no options here
 
 # shellcheck source=tests/e2e/slurm.sh
@@ -14,7 +15,7 @@ wait_for is_state "$runs" RUNNING
 waits=$(sbatch --parsable -n2 -t 10 -o /dev/null --wrap true)
 array=$(sbatch --parsable -H -a 0-3 -o /dev/null --wrap true)
 
-# JOB LETTERS
+# JOB FORMAT: prints these fields of squeue
 show()
 {
 	squeue -h -j "$1" -o "$2"
@@ -72,7 +73,7 @@ is "run again" "$(squeue -h -j "$waits" -O requeue:)" 1
 says "nothing" 1 "" "too few arguments for update keyword" scontrol update
 fails "a partition" 1 "is not supported" scontrol update PartitionName=main State=down
 
-# --- words ------------------------------------------------------------------------
+# --- messages ---------------------------------------------------------------------
 
 over=$(sbatch --parsable -H -o /dev/null --wrap true)
 scancel "$over"

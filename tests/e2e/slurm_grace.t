@@ -1,6 +1,6 @@
 #!/bin/sh
-# The tasks of steps have the grace of their job: srun gets the job's SIGTERM,
-# too, and does not cut it short
+# The tasks of steps have the grace time of their job: srun gets the job's
+# SIGTERM, too, but does not end its step sooner
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 # shellcheck source=tests/e2e/slurm.sh
@@ -13,7 +13,7 @@ pool here { runner = local }
 node \"$(uname -n)\" { pool = here  cpus = 16  memory = \"4G\" }"
 start_daemon || bail "aischedd does not start"
 
-# Tasks that need longer to save their work than srun gives a step.
+# Tasks that take longer to save their work than srun gives a step to end.
 cat >task.sh <<'END'
 #!/bin/sh
 trap 'trap "echo again >>\"$1.again\"" TERM; sleep 4; echo saved >>"$1.saved"; exit 0' TERM
@@ -22,7 +22,7 @@ while :; do sleep 0.1; done
 END
 chmod +x task.sh
 
-# A script that ends at the signal, and one that passes it on
+# A script that ends on SIGTERM, and one that passes it on.
 printf '#!/bin/bash\nsrun -n1 ./task.sh "$1"\n' >plain
 cat >trapped <<'END'
 #!/bin/bash
@@ -58,7 +58,7 @@ done
 ok "limit: the job ends" wait_for is_state "$(cat limit.id)" TIMEOUT
 scancel "$(cat requeue.id)"
 
-# --- srun alone -------------------------------------------------------------------
+# --- a signal for srun only -------------------------------------------------------
 
 printf '#!/bin/sh\ntrap "" TERM\n: >deaf.ready\nexec sleep 1000\n' >deaf.sh
 chmod +x deaf.sh

@@ -91,7 +91,7 @@ like "-O: how long it waited" "$(squeue -h -j "$sleeper" -O PendingTime,AllocNod
 says "-O: what is allocated" 0 "cpu=2,mem=100M,node=1,billing=2|" "" \
 	squeue -h -j "$sleeper" -O 'tres-alloc:|'
 
-# --- which jobs -------------------------------------------------------------
+# --- options that select jobs -----------------------------------------------
 
 is "all three" "$(squeue -h -o %F | sort -n | xargs)" "$sleeper $waiter $array"
 is "states, short and long, any case" \
@@ -201,9 +201,10 @@ fi
 
 # --- a job that requeues itself ---------------------------------------------------
 
-# Each run is told to end while its request is answered, and waits for that.
-# LeakSanitizer stops a process with SIGSTOP to look for leaks, and waits for
-# ever if a SIGCONT comes, as it does with the SIGTERM of a job's end.
+# In each run, the job gets SIGTERM while its own request to requeue it is
+# answered, and waits for that. Leak checks are off: LeakSanitizer stops the
+# process with SIGSTOP, and hangs if a SIGCONT comes, which jobs get together
+# with SIGTERM.
 cat >again.sh <<'END'
 trap told=yes TERM
 export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0"

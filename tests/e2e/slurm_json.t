@@ -1,5 +1,5 @@
 #!/bin/sh
-# --json of squeue, sacct and sinfo: one shape, which does not change
+# --json of squeue, sacct and sinfo: its format, which must not change
 # shellcheck disable=SC2119 # slurm_daemon needs no options here
 
 # shellcheck source=tests/e2e/slurm.sh
@@ -19,7 +19,7 @@ becomes "a job fails" "$failed" FAILED
 becomes "another is killed" "$killed" FAILED
 wait_for "sacct -n -P -o State -j $runs.0 | grep -q COMPLETED"
 
-# FILTER COMMAND...: one line of JSON
+# FILTER COMMAND...: prints a part of the command's JSON in one line
 json()
 {
 	filter=$1

@@ -1,6 +1,6 @@
 #!/bin/sh
-# srun, the daemon and shepherds are killed in the middle of steps: nothing is
-# left running, no step is lost or counted twice
+# srun, the daemon and shepherds are killed in the middle of steps: no process
+# is left, and no step is lost or recorded twice
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 # shellcheck source=tests/e2e/slurm.sh
@@ -13,8 +13,9 @@ pool here { runner = local }
 node \"$(uname -n)\" { pool = here  cpus = 8  memory = \"4G\" }"
 start_daemon || bail "aischedd does not start"
 
-# Steps, three at a time, until the file stop is there; each task notes that it
-# began. Two of a job sleep until they are killed, the others have room to go on.
+# Run steps, three at a time, until there is a file "stop"; each task records
+# that it began. At most two of them sleep until they are killed, so the others
+# can go on.
 cat >task.sh <<'END'
 #!/bin/sh
 echo "$SLURM_JOB_ID.$SLURM_STEP_ID" >>begun
@@ -45,7 +46,7 @@ shepherd_of()
 	sed -n 's/.*"pid":\([0-9]*\).*/\1/p' "$dir/state/run/$1.1/claim"
 }
 
-# COUNT: more tasks than that have begun
+# COUNT: whether more than COUNT tasks have begun
 begun()
 {
 	[ "$(grep -c . begun)" -gt "$1" ]
@@ -68,7 +69,7 @@ for round in 1 2 3 4 5 6; do
 		continue
 		;;
 	3)
-		# A step is killed with its srun; the others continue.
+		# srun and its step are killed; the other steps continue.
 		# shellcheck disable=SC2046 # words are wanted
 		kill -KILL $(pgrep -f "exact $PWD/task.sh" | head -n 2) 2>/dev/null
 		;;

@@ -58,7 +58,7 @@ is "its header" "$(sshare -P -A main -o account,fairshare | head -n1)" "Account|
 
 # --- sprio ------------------------------------------------------------------------
 
-# squeue and scontrol hold the only waiting job.
+# The only pending job is held.
 is "no waiting job" "$(sprio)" \
 	"          JOBID PARTITION   PRIORITY       SITE        AGE  FAIRSHARE    JOBSIZE"
 aicancel "$held"
@@ -72,7 +72,8 @@ is "jobs that wait" "$(sprio -h -o '%i|%r|%u|%N|%B|%P|%Q|%T')" "$low|main|$user|
 $high|debug|$user|0|0|0|0|"
 is "points add up" "$(sprio -h -o '%Y %S %A %F %J' |
 	awk '{ d = $1 - $2 - $3 - $4 - $5; if (d < -2 || d > 2) print }')" ""
-# They change with age: look again if that was between the two.
+# Whether sprio and aiq show the same points; they change with the job's age, so
+# try again if they differ.
 as_in_aiq()
 {
 	[ "$(sprio -h -j"$low" -o %Y)" = "$(aiq --json "$low" |
@@ -197,7 +198,7 @@ is "the usual ones" "$(sstat -j "$id" 2>/dev/null | head -n1 | cut -c1-70)" \
 day="$(date +%Y-%m-%d)"
 id=$(sbatch --parsable -A sci -n2 -o /dev/null --wrap true)
 becomes "a job of an account" "$id" COMPLETED
-# This test lasts a few seconds, so its sums are printed in seconds.
+# Print sums in seconds, as jobs of this test only run for a few.
 sreport -n -P -t Seconds cluster AccountUtilizationByUser start="$day" end=now+1hour \
 	format=Cluster,Account,Login,Used >"$dir/report"
 is "accounts and their users" "$(cut -d'|' -f1-3 "$dir/report")" "test|root|

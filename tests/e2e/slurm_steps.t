@@ -1,5 +1,6 @@
 #!/bin/sh
-# srun in a job: its tasks, their room, their ends, and Slurm 22.05's words
+# srun in a job: tasks, resources, how steps end, and the messages of Slurm
+# 22.05
 # shellcheck disable=SC2016,SC2119 # tasks expand their own variables
 
 # shellcheck source=tests/e2e/slurm.sh
@@ -13,7 +14,7 @@ pool here { runner = local }
 node \"$node\" { pool = here  cpus = 8  memory = \"4G\" }"
 start_daemon || bail "aischedd does not start"
 
-# The processes in the background, but not munged and aischedd
+# Waits for the background processes in $later, but not for munged and aischedd.
 later=
 wait_all()
 {
@@ -22,26 +23,25 @@ wait_all()
 	later=
 }
 
-# One job for all steps, except for those that end their job. Its own variables
-# are also those of srun.
+# All steps run in this job, except those that end their job.
 job=$(sbatch --parsable -n4 --mem=400M --wrap 'env | grep -E "^(SLURM|AISCHED)" >vars; exec sleep 1000')
 wait_for test -s vars || bail "the job does not start"
 becomes "a job for steps" "$job" RUNNING
 
-# COMMAND...: as in the script of the job
+# COMMAND...: runs a command with the variables of the job's script
 inside()
 {
 	env SLURM_JOB_ID="$job" SLURM_NTASKS=4 SLURM_JOB_NAME=wrap "$@"
 }
 
-# Likewise in the background: $! is that of srun.
+# The same in the background, where $! is then the process of srun.
 become()
 {
 	exec env SLURM_JOB_ID="$job" SLURM_NTASKS=4 SLURM_JOB_NAME=wrap "$@"
 }
 
-# NAME STATUS STDOUT STDERR OPTION...: of srun; STEP and DATE stand for what
-# differs
+# NAME STATUS STDOUT STDERR OPTION...: tests the exit status and the output of
+# srun; STEP and DATE stand for what varies
 steps()
 {
 	steps_name=$1
@@ -104,7 +104,7 @@ is "the mask of srun" "$(cat umask.out)" "0027
 
 # --- a program for each task ------------------------------------------------------
 
-# LINES, as of printf: into the file
+# LINES: writes the file for --multi-prog with printf
 programs()
 {
 	# shellcheck disable=SC2059 # it has no values
@@ -138,7 +138,7 @@ steps "one that is too long" 1 "" "srun: error: Configuration file programs is t
 
 # --- a script of several nodes ----------------------------------------------------
 
-# FILE: without the lines about nodes, of which there is one here
+# FILE: prints it without the lines about nodes, of which there is only one here
 ranks()
 {
 	grep -Ev '^(.: )?node ' "$1"
@@ -212,7 +212,7 @@ is "none" "$(cat none.out)" ""
 steps "a file that cannot be made" 1 "" \
 	"srun: error: Could not open stdout file: Not a directory" -n1 -o both/x true
 (
-	# A pipe ends with the step, not with srun's other descriptors.
+	# A reader of srun's output gets its end when the step ends, not later.
 	inside srun -n2 echo x | wc -l
 ) >pipe.out
 is "a pipe" "$(cat pipe.out)" 2
@@ -235,9 +235,9 @@ $err" "0 not a tty
 srun: error: ioctl(TIOCGWINSZ): Inappropriate ioctl for device
 srun: error: Not using a pseudo-terminal, disregarding --pty option"
 
-# --- room -----------------------------------------------------------------------------
+# --- resources of steps ---------------------------------------------------------------
 
-# NAME OPTION...: a step that runs until gate NAME is opened
+# NAME OPTION...: starts a step that runs until the gate NAME is opened
 holder()
 {
 	holder=$1
@@ -321,8 +321,8 @@ wait "$pid" 2>/dev/null
 
 # --- signals for jobs ------------------------------------------------------------------
 
-# A script that a signal would end, as it ends bash, and a step that handles it:
-# both write what they got.
+# A script that SIGUSR1 would end without its trap, and a step that handles the
+# signal: both record what they got.
 cat >scopes.sh <<'END'
 #!/bin/bash
 trap 'echo script >>scopes' USR1
@@ -338,8 +338,8 @@ while :; do sleep 0.05; done
 END
 chmod +x scope_step.sh
 
-# NAME WANT COMMAND...: compares the signals that the job received; a final one,
-# to all, shows that no more came
+# NAME WANT COMMAND...: tests which signals the job receives from COMMAND; a
+# last signal for all shows that no others came
 gets()
 {
 	gets_name=$1
@@ -373,7 +373,7 @@ wait_for grep -q step scopes
 is "--signal is for steps" "$(sort -u scopes)" step
 scancel "$limited"
 
-# --- what is wrong ---------------------------------------------------------------------
+# --- errors ----------------------------------------------------------------------------
 
 says "no command" 1 "" "srun: fatal: No command given to execute." srun
 says "an unknown option" 255 "" "$dir/slurm/bin/srun: unrecognized option '--nosuch'
@@ -391,7 +391,7 @@ says "a job that waits" 1 "" \
 srun: Check SLURM_JOB_ID environment variable. Expired or invalid job $held" \
 	srun --jobid="$held" true
 
-# --- clients that mean no good ------------------------------------------------------------
+# --- hostile clients ----------------------------------------------------------------------
 
 socket=$dir/state/run/$job.1/step
 bad=$top_builddir/tests/e2e/step_hostile
@@ -422,7 +422,7 @@ if is_root; then
 nobody nobody"
 fi
 
-# --- ends -------------------------------------------------------------------------------
+# --- the daemon and the job end ---------------------------------------------------------
 
 gate up3
 inside srun -n1 sh -c ": >up3; $(at_gate up3)" >restart.out 2>&1 &
@@ -444,7 +444,7 @@ srun: error: $node: task 0: Terminated"
 becomes "and the job ends" "$job" CANCELLED
 ok "nothing is left" wait_for "! pgrep -f 'sleep 5555.$$'"
 
-# --- what is remembered ---------------------------------------------------------------------
+# --- the record of steps --------------------------------------------------------------------
 
 gate acct
 acct=$(sbatch --parsable -n2 --mem=200M --wrap "
@@ -496,7 +496,7 @@ becomes "the job is lost" "$job" NODE_FAIL
 is "and its step is remembered" "$(sacct -n -P -j "$job.0" -o JobID,JobName,State)" \
 	"$job.0|sh|CANCELLED by $(id -u)"
 
-# --- whose terminal ----------------------------------------------------------------
+# --- terminals of root -------------------------------------------------------------
 
 # Processes of a user must not get root's terminal.
 job=$(sbatch --parsable --wrap 'exec sleep 1000')

@@ -18,8 +18,8 @@ script()
 	} >job.sh
 }
 
-# NAME OPTION...: compares stdin with what squeue -o prints about a held job
-# with these options
+# NAME FORMAT WANT OPTION...: tests what squeue -o FORMAT prints about a held
+# job with these options
 asks()
 {
 	asks_name=$1
@@ -103,7 +103,8 @@ is "also when it says the same in another way" "$(squeue -h -j "$id" -o '%m')" \
 
 # --- whole nodes ----------------------------------------------------------------
 
-# Prints what a job with these options has, in it, in squeue and in sacct.
+# OPTION...: prints the resources of such a job as seen in the job, in squeue
+# and in sacct
 has()
 {
 	sbatch -Q -W -o has "$@" --wrap 'echo $SLURM_CPUS_ON_NODE $SLURM_JOB_CPUS_PER_NODE $SLURM_MEM_PER_NODE
@@ -141,7 +142,7 @@ scancel "$one"
 becomes "until it ends" "$other" COMPLETED
 is "what it had" "$(sacct -nXP -j "$one" -o AllocTRES)" "billing=1,cpu=1,mem=4G,node=1"
 
-# --- what is chosen when it is submitted ------------------------------------------
+# --- what is chosen at submission -------------------------------------------------
 
 is "nodes between two numbers" "$(srun -N 1-3 -n 2 sh -c 'echo $SLURM_NNODES')" "1
 1"
@@ -212,9 +213,10 @@ is "the script runs once" "$(xargs <once)" "one SLURM_NTASKS=3"
 like "a signal for steps" "$(sbatch -H --signal=USR2@90 --wrap true 2>&1)" \
 	"^Submitted batch job [0-9]+\$"
 
-# --- what is wrong -----------------------------------------------------------------
+# --- errors ------------------------------------------------------------------------
 
-# NAME STATUS STDERR OPTION...: sbatch fails with this status and text
+# NAME STATUS STDERR OPTION...: tests that sbatch fails with this exit status
+# and message
 wrong()
 {
 	wrong_name=$1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# From Slurm in ten minutes: each command of contrib/slurm/README.md is run.
+# Each command of contrib/slurm/README.md, "From Slurm in ten minutes", works.
 # shellcheck disable=SC2119 # slurm_daemon needs no options here
 
 # shellcheck source=tests/e2e/slurm.sh
@@ -11,7 +11,8 @@ home=$dir/home
 mkdir -p "$home"
 cd "$home" || exit 1
 
-# Commands of a part share a shell; a part ends at the first that fails.
+# The commands of a code block run in one shell; a block ends at the first that
+# fails.
 awk '/^```sh$/ { n++; on = 1; next } /^```$/ { on = 0 }
 	on { print >("part" n ".sh") }' "$page"
 is "the page has its parts" "$(echo part*.sh)" "part1.sh part2.sh part3.sh part4.sh"
@@ -39,7 +40,7 @@ is "after a second attempt that knew the first" "$(grep attempt train.out)" \
 	"attempt 0 begins with 
 attempt 1 begins with step 100"
 
-# The commands that the table names exist.
+# The commands that the table of the page names exist.
 grep '^| ' "$page" | cut -d'|' -f2 | grep -oE '`s[a-z]+' | tr -d '`' | sort -u >told
 ok "the table names commands" [ "$(wc -l <told)" -gt 10 ]
 is "that exist, but for scrontab" "$(while read -r name; do

@@ -1,13 +1,13 @@
 #!/bin/sh
-# No job starves: of streams of later jobs that do their worst (small ones, ones
-# of higher priority, of other users, for the same limit or licence) no more GPU
-# seconds start before a waiting job than aischedd/sched/README.md says.
+# No job starves: while a job waits, later jobs (small ones, of higher priority,
+# of other users, for the same limit or licence) keep arriving. No more GPU
+# seconds of them start before it than aischedd/sched/README.md allows.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 
 wait=1800 longest=1200 gpus=32 until=40000
 seeds="1 2 3 4 5 6 7 8 9 10"
-# Sanitizers are slow.
+# Try fewer seeds with sanitizers, which are slow.
 ! grep -q __asan_init "$aisim" || seeds="1 2 3"
 
 config()
@@ -23,8 +23,8 @@ config()
 	END
 }
 
-# SEED: prints waiting jobs, each of another kind, and jobs that would overtake
-# them
+# SEED: prints waiting jobs, each of another kind, and later jobs that could
+# overtake them
 jobs()
 {
 	awk -v seed="$1" -v until=$until -v longest=$longest '
@@ -59,9 +59,10 @@ jobs()
 }
 
 # Compares the GPU seconds of later jobs that started before each waiting job
-# with its bound: the number of GPUs times the sum of the time after which it
-# holds them back and the longest job; once for itself, and once for each job
-# that was ahead of it and still waited.
+# with their limit: the number of GPUs times the sum of two times. These are the
+# time after which the job holds others back, and the duration of the longest
+# job, which counts once, and once more for each job ahead that was still
+# waiting.
 check()
 {
 	awk -F'"' -v wait=$wait -v longest=$longest -v gpus=$gpus -v until=$until '
@@ -118,8 +119,8 @@ for order in points shortest; do
 	done
 done
 
-# A week after hold_after the job precedes jobs of higher priority, too, and
-# none of them preempts it: it starts once.
+# A week after hold_after, the job also goes before jobs of higher priority, and
+# they do not preempt it: it starts only once.
 cat >"$dir/conf" <<-END
 	pool sim { }
 	node "n0" { pool = sim  cpus = 32  memory = "256G"  gpus = 8 }

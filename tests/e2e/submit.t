@@ -5,7 +5,7 @@
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
-# --- what it prints --------------------------------------------------------
+# --- output ----------------------------------------------------------------
 
 run aisub --wrap true
 is "it says the id" "$out$err" "Submitted batch job 1"
@@ -18,7 +18,7 @@ like "the job as JSON" "$rc$err$out" '^0\{"job_id":4,.*"name":"named".*"state":"
 is "an array has one id" "$(aisub --parsable -a 0-9 --wrap true)" 5
 is "and is one object" "$(aisub --json -a 0-9 --wrap true | grep -c .)" 1
 
-# --- where options come from -----------------------------------------------
+# --- sources of options ----------------------------------------------------
 
 cat >script <<'END'
 #!/bin/sh
@@ -50,7 +50,7 @@ fails "an unknown #AISUB option names its line" 2 \
 END
 aicancel --all
 
-# --- what the job is -------------------------------------------------------
+# --- script and arguments --------------------------------------------------
 
 printf '#!/bin/sh\necho "$@"\n' >args
 id=$(submit args one 'two  three' '$HOME')
@@ -65,7 +65,7 @@ is "a script need not be UTF-8" "$(tail -n 1 "slurm-$id.out" | od -An -c)" \
 	"$(printf 'verbatim \1\377\n' | od -An -c)"
 rm -f args
 
-# --- its environment -------------------------------------------------------
+# --- environment of the job ------------------------------------------------
 
 cat >show <<'END'
 #!/bin/sh
@@ -141,14 +141,14 @@ is "--follow prints its output" "$out" "one
 two"
 is "and exits with its status" "$rc" 6
 
-# A shell starts background jobs with Ctrl-C ignored.
+# A shell starts background commands with SIGINT ignored, so reset that.
 gate w
 env --default-signal=INT aisub -W --wrap "$(at_gate w)" >wait.out 2>wait.err &
 waiting=$!
 wait_for grep -q Submitted wait.out
 id=$(sed 's/.* //' wait.out)
 wait_for is_state "$id" RUNNING
-# aisub may not yet have printed what Ctrl-C does.
+# Wait until aisub handles SIGINT, which it may do later than it prints the id.
 wait_for grep -q "^SigCgt:.*[2367abef]$" "/proc/$waiting/status"
 kill -INT "$waiting"
 wait "$waiting"
@@ -181,7 +181,7 @@ is "and there is no job more" \
 is "and no id less" "$(submit -H --wrap true)" $((id + 1))
 aicancel --all
 
-# --- what Slurm's users write ----------------------------------------------
+# --- options of sbatch -----------------------------------------------------
 
 run aisub -H --parsable --mail-type=ALL --mail-user x --wckey k \
 	--get-user-env -p default --ntasks=1 --mem=100M --partition=default \

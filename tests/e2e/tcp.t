@@ -1,5 +1,5 @@
 #!/bin/sh
-# The daemon over TCP, and tools that wait for it.
+# The daemon over TCP, and tools that wait until it answers.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A newcomer's first hour, according to README.md: each command there is run.
+# Each command of "The first hour" in README.md works.
 # shellcheck disable=SC2119
 
 . "$top_srcdir/tests/e2e/lib.sh"
@@ -10,8 +10,7 @@ mkdir -p "$home"
 cd "$home" || exit 1
 cp "$top_srcdir"/contrib/examples/*.sh .
 
-# N: prints the commands between the Nth pair of lines that begin and end a part
-# in sh
+# N: prints the commands of the Nth code block
 part()
 {
 	awk -v n="$1" '/^```sh$/ { at++; on = at == n; next }
@@ -21,10 +20,9 @@ part()
 parts=$(grep -c '^```sh$' "$readme")
 is "README.md has the parts that are walked here" "$parts" 4
 
-# --- a daemon of one's own -------------------------------------------------
+# --- a private daemon ------------------------------------------------------
 
-# Only the path of munged and the socket differ from a machine that runs nothing
-# else.
+# Except for the socket of munged and its own, it is configured as in README.md.
 part 1 >daemon.sh
 like "it begins with a configuration" "$(sed -n 1p daemon.sh)" \
 	'^echo "state_dir = .*" >aischedd.conf$'
@@ -40,9 +38,9 @@ ok "the daemon answers" sh -c "$(sed -n '3,$p' daemon.sh)"
 ok "it keeps its state where it was told" [ -e "$home/.aisched/aisched.db" ]
 wait_for 'aiq --nodes --no-header | grep .'
 
-# --- all other parts, a command at a time ----------------------------------
+# --- all other code blocks, command by command -----------------------------
 
-# Commands share a shell, as they do for whoever types them, so that each sees
+# All commands run in one shell, as when somebody types them, so that each sees
 # the variables of earlier ones.
 cat >walk.sh <<'END'
 command=
@@ -76,7 +74,7 @@ while [ "$n" -lt "$parts" ]; do
 	END
 done
 
-# --- what came of it -------------------------------------------------------
+# --- results ---------------------------------------------------------------
 
 ended()
 {

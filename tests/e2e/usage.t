@@ -1,6 +1,6 @@
 #!/bin/sh
-# Mistakes on the command line, and no daemon: one clear line on stderr, nothing
-# on stdout, and the documented exit status.
+# Mistakes on the command line, and commands without a daemon: one clear line on
+# stderr, nothing on stdout, and the documented exit status.
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 AISCHED_SOCKET=/nonexistent/socket
@@ -12,7 +12,8 @@ trap 'rm -rf "$dir"' EXIT
 # shellcheck source=tests/e2e/tap.sh
 . "$top_srcdir/tests/e2e/tap.sh"
 
-# STATUS TEXT TOOL [WORD]...: stdin is $input
+# STATUS TEXT TOOL [WORD]...: tests that the tool, with $input as stdin, exits
+# with STATUS and prints TEXT
 check()
 {
 	status=$1
@@ -31,7 +32,7 @@ check()
 	sed 's/^/# /' "$dir/out" "$dir/err"
 }
 
-# Lines of a script for aictl.
+# LINE...: makes these lines the input of check()
 script()
 {
 	printf '%s\n' "$@" >"$dir/script"
@@ -80,7 +81,7 @@ check 1 "bad job id 'x'" aictl hold x
 check 1 "cannot reach aischedd" aictl ping
 check 1 "cannot reach aischedd" aictl ping --wait 1s
 
-# NAME PATTERN TOOL [WORD]...: its stdout matches
+# NAME PATTERN TOOL [WORD]...: tests that the tool's output matches
 says()
 {
 	name=$1

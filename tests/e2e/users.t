@@ -1,12 +1,12 @@
 #!/bin/sh
-# Three equal users of one queue each request all GPUs, for weeks. Two
-# half-lives after the last of them came, each has a third, in whole GPUs,
+# Three users of one queue with equal shares each request all GPUs, for weeks.
+# From two half-lives after the last of them came, each has a third of the GPUs,
 # however long their jobs have waited.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 
 gpus=24 half=$((2 * 86400)) end=$((11 * 86400))
-# The second in which the last user comes.
+# The second in which the last user submits the first job.
 last=$((3 * 86400))
 
 cat >"$dir/conf" <<-END
@@ -16,9 +16,9 @@ cat >"$dir/conf" <<-END
 	scheduling { fairshare_half_life = "${half}s"  hold_after = "1h" }
 END
 
-# Jobs of one to two hours. Each user requests more than there is, each a
-# different amount, so that their oldest jobs differ in age, in the end by more
-# than a week.
+# Jobs run for one to two hours. Each user requests more than there is, but each
+# a different amount, so that the ages of their oldest jobs differ, in the end
+# by more than a week.
 awk -v gpus=$gpus -v end=$end -v last=$last '
 	function rnd() {
 		seed = seed * 16807 % 2147483647
@@ -40,7 +40,8 @@ awk -v gpus=$gpus -v end=$end -v last=$last '
 "$aisim" -c "$dir/conf" -j "$dir/jobs" --until $end --events "$dir/events"
 result $? "$(wc -l <"$dir/jobs") jobs"
 
-# FROM: prints the GPUs of each user in the half-life from then on
+# FROM: prints how many GPUs each user had on average in the half-life from FROM
+# on
 had()
 {
 	awk -F'"' -v from="$1" -v to=$(($1 + half)) '

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The live view, in a real terminal: tmux has one whose picture can be read.
+# aiq --watch in a real terminal: tmux, whose screen can be read.
 command -v tmux >/dev/null || {
 	echo "1..0 # SKIP tmux is not installed"
 	exit 0
@@ -12,15 +12,15 @@ not()
 	! "$@"
 }
 
-# The shell in the terminal has its own prompt and reads no file of the user.
-# tmux starts it by $SHELL or the shell of the account; that of nobody refuses
-# logins.
+# Runs tmux. The shell in its terminal has its own prompt and reads no startup
+# file of the user. tmux starts $SHELL or the shell of the account, and that of
+# nobody refuses logins.
 term()
 {
 	SHELL=/bin/sh tmux -S "$dir/tmux" -f /dev/null "$@"
 }
 
-# COLUMNS ROWS
+# COLUMNS ROWS: opens a terminal of this size
 open_terminal()
 {
 	term new-session -d -x "$1" -y "$2" "env PS1='ready> ' NO_COLOR= sh -i" &&
@@ -32,13 +32,13 @@ picture()
 	term capture-pane -p
 }
 
-# PATTERN
+# PATTERN: whether the screen has a line that matches
 shows()
 {
 	picture | grep -qE -- "$1"
 }
 
-# NAME PATTERN
+# NAME PATTERN: tests that the screen gets a line that matches
 see()
 {
 	if wait_for shows "$2"; then
@@ -171,7 +171,7 @@ see "cancelled" 'cancel [0-9]+: done'
 wait_for is_state "$((busy + 1))" CANCELLED
 see "it is gone" 'many0001'
 
-# The list goes on while it asks.
+# The list is updated while a question is shown.
 asked=$((busy + 2))
 keys Home
 see "at the top" "^> $busy "
@@ -190,7 +190,7 @@ ok "the job that has come under the cursor goes on" \
 keys End
 see "the end" '^> .*straw'
 
-# --- the daemon goes and comes ------------------------------------------------
+# --- the daemon stops and starts ----------------------------------------------
 
 stop_daemon
 see "says that nobody answers" 'cannot reach|the connection to aischedd'

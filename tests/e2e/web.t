@@ -1,12 +1,13 @@
 #!/bin/sh
-# The web program: who gets in, what it shows, and how attacks fail.
+# The web program: who may log in, what it shows, and that attacks fail.
 # shellcheck disable=SC2016,SC2119 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"
 
 command -v curl >/dev/null || skip_all "curl is not installed"
 
-# Use the port that the daemon had before; the first time, any port.
+# Starts the daemon, on the port that it had before, or on a free one the first
+# time.
 begin()
 {
 	configure "http = \"127.0.0.1:0\"
@@ -18,7 +19,7 @@ begin()
 	port=${port%/}
 }
 
-# [OPTION]... PATH: prints the status
+# [OPTION]... PATH: prints the HTTP status
 status_of()
 {
 	left=$#
@@ -30,7 +31,7 @@ status_of()
 	curl -s -m 30 -o "$dir/said" -w '%{http_code}' "$@" "$url${arg#/}"
 }
 
-# TOKEN [OPTION]...: prints the status of a log-in
+# TOKEN [OPTION]...: logs in with the token and prints the HTTP status
 use_token()
 {
 	token=$1
@@ -39,7 +40,7 @@ use_token()
 		-d "{\"k\":\"$token\"}" "${url}login"
 }
 
-# TEXT: send it, print the first line of the answer
+# TEXT: sends it as it is and prints the first line of the answer
 raw()
 {
 	# shellcheck disable=SC2059 # it has escapes
@@ -47,7 +48,7 @@ raw()
 		head -n 1 | tr -d '\r'
 }
 
-# PATH [OPTION]...: prints the body, as this user
+# PATH [OPTION]...: prints the body, as the logged-in user
 get()
 {
 	path=$1
@@ -55,7 +56,7 @@ get()
 	curl -s -m 30 -b "$dir/jar" "$@" "$url$path"
 }
 
-# [OPTION]...: a new link, used
+# [OPTION]...: logs in with a new link
 log_in()
 {
 	aiq --web >"$dir/link"
@@ -72,7 +73,7 @@ stop_daemon
 begin
 web_pid=$(pgrep -P "$daemon_pid" -f aisched-web)
 
-# --- what it is ------------------------------------------------------------
+# --- the process -----------------------------------------------------------
 
 like "its rights are given up" "$(cat "/proc/$web_pid/status")" 'NoNewPrivs:	1'
 if is_root; then
@@ -87,7 +88,7 @@ kill -KILL "$web_pid"
 ok "it is started again" wait_for 'pgrep -P "$daemon_pid" -f aisched-web'
 ok "and serves" wait_for '[ "$(status_of /healthz)" = 200 ]'
 
-# --- who gets in -----------------------------------------------------------
+# --- logging in ------------------------------------------------------------
 
 for path in api/1/jobs api/1/me api/1/queues api/1/nodes api/1/users api/1/health \
 	api/1/summary api/1/reservations api/1/job/1 api/1/attempts/1 api/1/log/1 \
@@ -212,7 +213,7 @@ is "an id that is none" "$(status_of -b "$dir/jar" '/api/1/job/1x')" 404
 is "all that this user asks is read" \
 	"$(status_of -b "$dir/jar" '/api/1/jobs?limit=1000000&sort=-submit_time&state=PENDING&user=a,b')" 200
 
-# --- what it tells ---------------------------------------------------------
+# --- content ---------------------------------------------------------------
 
 bad='<img src=x onerror=alert(1)>'
 bidi=$(printf '\342\200\256evil')
@@ -292,7 +293,7 @@ aictl reload 2>/dev/null
 is "a reload that failed" "$(curl -s "${url}readyz")" "reload failed"
 is "not ready, but alive" "$(status_of /readyz) $(status_of /healthz)" "503 200"
 
-# --- too much --------------------------------------------------------------
+# --- too many connections --------------------------------------------------
 
 guests=$top_builddir/tests/e2e/guests
 log_in >/dev/null || true
@@ -330,13 +331,13 @@ ok "the daemon notices nothing" aictl ping
 
 # --- behind a proxy ---------------------------------------------------------
 
-# [OPTION]... PATH: prints the status, through the socket
+# [OPTION]... PATH: prints the HTTP status through the socket
 proxied()
 {
 	status_of --unix-socket "$dir/web.sock" "$@"
 }
 
-# USER PATH: prints the body
+# USER PATH: prints the body, as the proxy's USER
 as_proxied()
 {
 	curl -s -m 30 --unix-socket "$dir/web.sock" -H "X-Remote-User: $1" "$url$2"
@@ -348,7 +349,7 @@ who=$me
 ! is_root || who=nobody
 behind="X-Remote-User: $who"
 
-# LINE: begins with this line of the configuration
+# LINE: starts the daemon with this line in the configuration
 begin_proxy()
 {
 	stop_daemon
@@ -367,7 +368,7 @@ is "the socket is for the group of the proxy" "$(stat -c '%a %G' "$dir/web.sock"
 begin_proxy "http_group = \"$(id -gn "$who")\""
 is "or for a group that is named" "$(stat -c '%a %G' "$dir/web.sock")" "660 $(id -gn "$who")"
 
-# While the daemon does not answer, requests wait.
+# Requests wait while the daemon does not answer.
 kill -STOP "$daemon_pid"
 curl -s -Z --parallel-immediate --parallel-max 40 -m 60 -o "$dir/many.#1" -H "$behind" \
 	--unix-socket "$dir/web.sock" "${url}api/1/jobs?limit=[1-40]" &
@@ -454,7 +455,7 @@ like "a proxy that runs as nobody known" "$(timeout 60 "$aischedd" -c "$conf" 2>
 like "which --check-config warns of" "$(timeout 60 "$aischedd" -c "$conf" --check-config 2>&1)" \
 	"web_proxy_users: .*no-such-user"
 
-# --- without it ------------------------------------------------------------
+# --- without the web program -----------------------------------------------
 
 stop_daemon
 ok "it ends with the daemon" wait_for "! kill -0 $web_pid"
