@@ -68,9 +68,9 @@ static int check_report(const struct aiq *aiq, struct err *err)
 	return report_check(aiq, err);
 }
 
-/* Kinds of options, each of which excludes others. */
+/* Which kinds of options are given; each kind excludes others. */
 struct asked {
-	bool jobs;   /* to list jobs */
+	bool jobs;   /* the listing is one of jobs */
 	bool whose;  /* --user or --queue */
 	bool filter; /* any other filter of jobs */
 	bool file;   /* --log or --script */
@@ -258,7 +258,7 @@ int main(int argc, char **argv)
 		aiq.view = &view_jobs;
 	if (aiq.attempts && aiq.history)
 		aiq.view = &view_attempts;
-	sheet = aiq.report || aiq.efficiency; /* with columns of its own */
+	sheet = aiq.report || aiq.efficiency; /* it has columns of its own */
 	if (check(&aiq, &why) < 0 ||
 	    format_parse(&format, aiq.view, sheet ? NULL : aiq.format, &why) <
 	        0 ||
@@ -268,7 +268,7 @@ int main(int argc, char **argv)
 	if (!sheet)
 		aiq.sort = sort;
 	if (run(&aiq, &format, &why) < 0) {
-		fflush(stdout); /* rows come before the error */
+		fflush(stdout); /* print the rows before the error */
 		warnx("%s", why.text);
 		status = EXIT_FAILURE;
 	}

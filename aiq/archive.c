@@ -16,11 +16,11 @@ enum { CHUNK = 64 * 1024, LINE_MOST = 64 * 1024 * 1024 };
 
 struct unpacking {
 	const struct aiq *aiq;
-	const json_t *fields; /* NULL: whole objects */
+	const json_t *fields; /* fields to print; NULL: whole objects */
 	bool json;
-	const char *kind; /* of the lines that are wanted */
-	const char *user; /* only jobs of this user; NULL: of all */
-	struct jobid *id; /* of the operands */
+	const char *kind; /* kind of lines to print */
+	const char *user; /* list only jobs of this user; NULL: of all */
+	struct jobid *id; /* ids of the operands */
 	bool *found;
 	uint64_t rows, line;
 	client_part_fn *fn;
@@ -91,7 +91,8 @@ static bool has_labels(const json_t *labels, const json_t *wanted)
 	return true;
 }
 
-/* Whether an operand names it, or there are none. */
+/* Whether an operand names the job, or there are no operands; note which ones
+ * are found. */
 static bool is_named(struct unpacking *r, const json_t *row)
 {
 	int64_t job = int_of(row, "job_id");
@@ -145,7 +146,8 @@ static void put_escaped(struct buf *out, const char *s)
 	}
 }
 
-/* Append a value as the daemon writes it between tabs. */
+/* Append a value in the form in which the daemon writes values separated
+ * by tabs. */
 static void put_value(struct buf *out, const json_t *value)
 {
 	char *text;
@@ -242,7 +244,7 @@ static int take_line(struct unpacking *r, const char *line, size_t len,
 	return rc;
 }
 
-/* Take the whole lines at the beginning of text. */
+/* Read the complete lines in text, and remove them. */
 static int take_lines(struct unpacking *r, struct buf *text, struct err *err)
 {
 	const char *at = text->data, *eol;
@@ -293,7 +295,7 @@ static json_t *answer_of(const struct unpacking *r)
 	                 missing);
 }
 
-/* Returns the user whose jobs are listed; NULL: everyone's. */
+/* Returns the user whose jobs are listed; NULL: jobs of all users are. */
 static const char *only_user(const struct aiq *aiq)
 {
 	const struct passwd *pw;

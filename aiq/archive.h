@@ -7,9 +7,10 @@
 #include "aiq/aiq.h"
 
 /*
- * Answer a request for jobs or attempts from the file, as the daemon would:
- * rows go to fn as JSON or text between tabs.  Fails with EINVAL if the file is
- * no archive, or has no end.
+ * Answer a request for jobs or attempts from the file aiq->file, as the daemon
+ * would: fn gets the rows as JSON or as values separated by tabs. Returns the
+ * last part of the answer. Fails with EINVAL if the file is no archive, or if
+ * its last line is missing.
  */
 json_t *archive_rows(const struct aiq *aiq, const json_t *req,
                      client_part_fn *fn, void *arg, struct err *err);

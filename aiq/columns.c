@@ -1,4 +1,4 @@
-/* columns.c - what can be listed, and the formats of -o */
+/* columns.c - the kinds of listings, and the formats of -o */
 #include "aiq/columns.h"
 
 #include <ctype.h>
@@ -9,7 +9,7 @@
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
-enum { WIDTH_MAX = 1000 }; /* of one column of a template */
+enum { WIDTH_MAX = 1000 }; /* maximum width of a column in a template */
 
 /* clang-format off */
 static const struct column job_columns[] = {
@@ -205,7 +205,8 @@ static const struct column queue_columns[] = {
 	{ "running_jobs", "RUNNING", .right = true },
 };
 
-/* Cron entries are listed by --watch only; aictl cron list has its own. */
+/* aiq lists cron entries only in --watch; aictl cron list has columns of
+ * its own. */
 static const struct column cron_columns[] = {
 	{ "cron_id", "CRON", .right = true },
 	{ "name", "NAME", .show = SHOW_TEXT },
@@ -280,7 +281,7 @@ static struct pick *add_pick(struct format *format, const struct column *column)
 	return &format->pick[format->n++];
 }
 
-/* NULL fails with EINVAL. */
+/* Returns the column of this name, or NULL with EINVAL. */
 static const struct column *find_name(const struct view *view, const char *name,
                                       size_t len, struct err *err)
 {
@@ -335,7 +336,8 @@ static const struct column *find_letter(const struct view *view, char letter)
 	return NULL;
 }
 
-/* Parse squeue's format: text, and %[[.]WIDTH]LETTER for columns. */
+/* Parse a template like those of squeue: text, with %[[.]WIDTH]LETTER
+ * for columns. */
 static int add_template(struct format *format, const struct view *view,
                         const char *text, struct err *err)
 {
@@ -380,8 +382,8 @@ static int add_template(struct format *format, const struct view *view,
 	return 0;
 }
 
-/* "+a,+b" adds to the standard columns; plain names in such a list are added,
- * too. */
+/* Parse a list in which names begin with +, as in "+a,+b": its columns are
+ * added to the default ones. Names without + in such a list are added, too. */
 static int add_more(struct format *format, const struct view *view,
                     const char *text, struct err *err)
 {
@@ -435,7 +437,9 @@ json_t *format_fields(const struct format *format, bool json)
 
 	for (size_t i = 0; i < format->n; i++) {
 		const struct column *c = format->pick[i].column;
-		/* A quota is text only in tables; in JSON it has fields. */
+		/* If a column's value is one text in tables, but several fields
+		 * in JSON, as with quotas, request for JSON the field named
+		 * like the column. */
 		bool own = !c->field[0] || (json && c->show == SHOW_TEXT);
 
 		json_array_append_new(fields,

@@ -1,5 +1,5 @@
 /*
- * columns.h - what can be listed, and the columns that -o names
+ * columns.h - the kinds of listings, and the columns that -o names
  */
 #ifndef AIQ_COLUMNS_H
 #define AIQ_COLUMNS_H
@@ -7,18 +7,20 @@
 #include "aiq/aiq.h"
 
 /*
- * Parse "name,state,+limit" or squeue's template; NULL is the view's standard.
- * Fails with EINVAL, naming the unknown column and all known ones.
+ * Parse "name,state,+limit" or a template like those of squeue; NULL means the
+ * view's default.
  */
 int format_parse(struct format *ret, const struct view *view, const char *text,
                  struct err *err);
 void format_free(struct format *format);
 
-/* The fields to ask the daemon for, in the order of its values. */
+/* Returns a list of the fields to request, in the order in which the daemon
+ * then sends their values. */
 json_t *format_fields(const struct format *format, bool json);
 
-/* Returns the field that "column" or "-column" sorts by; owns: the caller. NULL
- * fails with EINVAL. */
+/* Returns the argument of --sort, "column" or "-column", with the column's
+ * field in place of its name; the caller frees it. Returns NULL, with EINVAL,
+ * if there is no such column. */
 char *format_sort(const struct view *view, const char *text, struct err *err);
 
 #endif

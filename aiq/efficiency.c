@@ -1,4 +1,4 @@
-/* efficiency.c - compare what jobs used with what they held and asked for */
+/* efficiency.c - compare what jobs used with what they held and requested */
 #include "aiq/efficiency.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static const struct sheet_column columns[] = {
 static const char standard[] =
     "jobid,user,state,elapsed,timeeff,cpueff,memeff,gpueff,gpumem,hint";
 
-/* Asked of the daemon. */
+/* Fields to request from the daemon. */
 static const char *const fields[] = {
 	"display_id",
 	"array_job_id",
@@ -57,7 +57,8 @@ static const char *const fields[] = {
 	"gpu_mem_total_mib",
 };
 
-/* The part of the GPU time held for which a ratio means something. */
+/* Fraction of a job's GPU time that must have been measured before a ratio of
+ * it is shown. */
 #define LEAST_KNOWN 0.9
 
 /* A row of the output: a job, or the listed tasks of an array. */
@@ -65,11 +66,14 @@ struct group {
 	int64_t array; /* 0: one job */
 	json_t *first;
 	uint64_t n, completed;
-	double elapsed, longest, limit; /* s; limit < 0: a job has none */
-	double cpu_used, cpu_held;      /* of those whose use is known */
-	double mem;                     /* the highest share; < 0: not known */
+	/* S; limit < 0: some job has no limit. */
+	double elapsed, longest, limit;
+	double cpu_used, cpu_held; /* sums over jobs whose use is known */
+	/* Highest ratio of used to requested memory of a job; < 0:
+	 * not known. */
+	double mem;
 	double gpu_busy, gpu_known, gpu_held;
-	double gpu_mem; /* as mem */
+	double gpu_mem; /* the same for GPU memory */
 };
 
 struct groups {
@@ -117,7 +121,7 @@ int efficiency_check(const struct aiq *aiq, struct err *err)
 
 /* --- sums -------------------------------------------------------------- */
 
-/* Returns false if it is not known. */
+/* Get a number of a job. Returns false if it is null or absent. */
 static bool number_of(const json_t *job, const char *key, double *ret)
 {
 	const json_t *value = json_object_get(job, key);
@@ -153,7 +157,7 @@ static struct group *group_of(struct groups *g, json_t *job)
 	return group;
 }
 
-/* Known of running jobs, too. */
+/* Add what is known about GPUs, also of running jobs. */
 static void add_gpus(struct group *group, const json_t *job)
 {
 	double busy, known, held, mem, total;
@@ -193,8 +197,7 @@ static void add_job(struct groups *g, json_t *job)
 		group->limit += value;
 	add_gpus(group, job);
 	if (!number_of(job, "end_time", &value))
-		return; /* the rest of the use of a running attempt is not known
-		         */
+		return; /* only the use of GPUs is known while a job runs */
 	if (number_of(job, "cpu_seconds", &value) &&
 	    number_of(job, "held_cpu_seconds", &held)) {
 		group->cpu_used += value;
@@ -316,7 +319,8 @@ static json_t *request_of(const struct aiq *aiq)
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		json_array_append_new(names, json_string(fields[i]));
 	json_object_set_new(req, "fields", names);
-	json_object_del(req, "sort"); /* --sort names a column of ours */
+	/* --sort names a column of this report, not a field. */
+	json_object_del(req, "sort");
 	if (aiq->running) {
 		json_object_del(req, "history");
 		json_object_set_new(

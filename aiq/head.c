@@ -8,7 +8,7 @@
 #include "libcommon/clean.h"
 #include "libcommon/mem.h"
 
-enum { BAR = 20 }; /* columns of a bar */
+enum { BAR = 20 }; /* width of a bar in columns */
 
 void head_take_status(struct live_head *head, const json_t *status)
 {
@@ -60,7 +60,8 @@ static struct head_pool *find_pool(struct live_head *head, const char *name,
 	return pool;
 }
 
-/* Returns the value of a label, NULL if the line has none: name="value". */
+/* Returns the value of a label in a line of metrics, and its length. name is
+ * the label with =" behind it. NULL: the line has no such label. */
 static const char *label(const char *line, const char *name, size_t *ret_len)
 {
 	const char *at = strstr(line, name);
@@ -72,7 +73,8 @@ static const char *label(const char *line, const char *name, size_t *ret_len)
 	return at;
 }
 
-/* aisched_pool_gpus{pool="a",gpu_type="x",state="idle"} 8 */
+/* Add a line of metrics if it looks like this:
+ * aisched_pool_gpus{pool="a",gpu_type="x",state="idle"} 8 */
 static void take_line(struct live_head *head, const char *line)
 {
 	static const char *const parts[PART_N] = {

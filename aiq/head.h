@@ -9,7 +9,7 @@
 
 #include "libcommon/buf.h"
 
-/* Units of a pool, as the metrics count them. */
+/* States in which the metrics count the CPUs and GPUs of a pool. */
 enum head_part {
 	PART_ALLOCATED,
 	PART_HELD,
@@ -26,18 +26,19 @@ struct head_pool {
 };
 
 struct live_head {
-	char *cluster; /* NULL: nothing is known yet */
+	char *cluster; /* NULL: no status was received yet */
 	char *jobs;    /* "3 pending, 2 running" */
 	struct head_pool *pool;
 	size_t npools, cap;
 };
 
-/* Take the answer to the request status, and the text of metrics. */
+/* Store the answer to the request `status`, and the text of `metrics`. */
 void head_take_status(struct live_head *head, const json_t *status);
 void head_take_metrics(struct live_head *head, const char *text, size_t len);
 void head_free(struct live_head *head);
 
-/* Append "gpu  gpus [####--|xx] 4/8 50 %", of GPUs if the pool has any. */
+/* Append a pool as "gpu gpus [####--|xx] 4/8 50 %": name, unit (gpus if the
+ * pool has any, else cpus), bar, allocated of all. */
 void head_bar(const struct head_pool *pool, struct buf *out);
 
 #endif

@@ -23,7 +23,8 @@ static int take(struct keys *keys, size_t n, int key)
 	return key;
 }
 
-/* Take ESC [ A, ESC O A; ESC [ 5 ~, with the number before its last byte. */
+/* Returns the key of a sequence like ESC [ A, ESC O A or ESC [ 5 ~, given its
+ * last byte and the number before it. */
 static int meaning(char last, int number)
 {
 	static const struct {

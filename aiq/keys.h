@@ -1,9 +1,9 @@
 /*
  * keys.h - decode the bytes that a terminal sends for keys
  *
- * A sequence may arrive in several reads, and waits until it is complete. An
- * ESC that is not followed by anything is the key Esc; only the caller knows
- * how long it has waited.
+ * The bytes of one key may arrive in several reads; they are kept until the key
+ * is complete. An ESC with nothing behind it is the key Esc. Whether more will
+ * come is up to the caller, who knows for how long nothing has come.
  */
 #ifndef AIQ_KEYS_H
 #define AIQ_KEYS_H
@@ -11,7 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Keys that are no byte; others are their byte. */
+/* Codes of keys that send several bytes, and some names; the code of any other
+ * key is its byte. */
 enum key_code {
 	KEY_NONE = 0,
 	KEY_ENTER = '\r',
@@ -24,7 +25,7 @@ enum key_code {
 	KEY_END,
 	KEY_PAGE_UP,
 	KEY_PAGE_DOWN,
-	KEY_OTHER, /* a sequence without a meaning here */
+	KEY_OTHER, /* any other sequence */
 };
 
 struct keys {
@@ -32,11 +33,11 @@ struct keys {
 	size_t len;
 };
 
-/* Add what was read; bytes that do not fit are lost. */
+/* Add bytes that were read; those that do not fit are dropped. */
 void keys_add(struct keys *keys, const char *bytes, size_t n);
 
-/* Returns the next key, or KEY_NONE if none is complete. late: nothing more is
- * coming, so an ESC stands for itself. */
+/* Returns the next key, or KEY_NONE if none is complete. late: nothing has
+ * followed for some time, so a single ESC is the key Esc. */
 int keys_next(struct keys *keys, bool late);
 
 #endif

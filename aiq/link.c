@@ -31,7 +31,8 @@ static int open_browser(const char *link, struct err *err)
 	return code ? err_sys(err, "cannot start 'xdg-open'") : 0;
 }
 
-/* Users on another machine reach the page through ssh: loopback is that of the
+/* Print the link and, on a terminal, how to reach the page from another
+ * machine: through ssh, as it is served only on loopback of the
  * daemon's machine. */
 static void print_ways(const char *url, const char *link)
 {

@@ -18,17 +18,18 @@
 #include "libcommon/names.h"
 #include "libcommon/parse.h"
 
-/* Converts values between tabs to text for people. */
+/* Formats rows of values separated by tabs. */
 struct sink {
 	const struct format *format;
-	FILE *out;           /* of a template */
-	struct table *table; /* NULL: a template */
+	FILE *out; /* where to print */
+	/* NULL: lines are printed by a template or as CSV. */
+	struct table *table;
 	bool csv;
-	bool plain;          /* every column is shown as received */
+	bool plain;          /* every column is shown as it was received */
 	struct buf rest;     /* the beginning of an incomplete line */
 	struct buf rows;     /* formatted */
-	const char **header; /* of the table */
-	char marked[64];     /* the header of the column that sorts */
+	const char **header; /* headers of the table */
+	char marked[64];     /* header of the sorted column, with its mark */
 };
 
 void put_clean(FILE *out, const char *s, size_t len)
@@ -39,7 +40,8 @@ void put_clean(FILE *out, const char *s, size_t len)
 	free(copy);
 }
 
-/* Whether no value is empty, the usual case: 100,000 rows are megabytes. */
+/* Whether no value is empty. Usually none is; then rows need not be rewritten,
+ * which is faster for listings of 100,000 rows. */
 static bool is_full(const char *data, size_t len)
 {
 	char last = '\n';
@@ -59,7 +61,8 @@ struct value {
 	size_t len;
 };
 
-/* Returns the next value of a line; an empty one at its end. */
+/* Returns the next value of a line, an empty one if there is none, and moves
+ * *at behind it. */
 static struct value next_value(const char **at, const char *end)
 {
 	struct value value = { *at, 0 };
@@ -70,7 +73,8 @@ static struct value next_value(const char **at, const char *end)
 	return value;
 }
 
-/* A tab or newline follows each value, so strtod() stops there. */
+/* Returns a value as a number, 0 if it is empty. A tab or newline follows each
+ * value, where strtod() stops. */
 static double number(struct value value)
 {
 	return value.len ? strtod(value.s, NULL) : 0;
@@ -84,7 +88,8 @@ static void add_exit(struct buf *out, struct value code, struct value signal)
 		buf_add(out, code.s, code.len);
 }
 
-/* Show empty values as "-", so that columns can be counted. */
+/* Append the formatted value of a column whose fields are a and b, or "-" if it
+ * is empty, so that a script can count columns. */
 static void add_value(struct buf *out, enum show show, struct value a,
                       struct value b)
 {
@@ -131,7 +136,8 @@ static bool is_continuation(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Undo the escapes of a value, but keep it on one line. */
+/* Undo the escapes of a value, with '?' for tabs, newlines and other
+ * control characters. */
 static void unescape(struct buf *value)
 {
 	size_t len = 0;
@@ -146,8 +152,8 @@ static void unescape(struct buf *value)
 	value->len = len ? text_clean(value->data, len) : 0;
 }
 
-/* Print a field exactly as wide as given, cut without a mark, as squeue
- * does. */
+/* Print a value in exactly the width of the template, cut off without an
+ * ellipsis, as squeue does. */
 static void put_field(FILE *out, const struct pick *pick, const char *s,
                       size_t len)
 {
@@ -165,8 +171,8 @@ static void put_field(FILE *out, const struct pick *pick, const char *s,
 	fprintf(out, "%*s", pick->right ? 0 : pad, "");
 }
 
-/* Append the value of a column as received, or formatted if it combines two
- * fields. */
+/* Append the value of a column for CSV: as it was received, or formatted if it
+ * combines two fields. */
 static void add_raw(struct buf *out, enum show show, struct value a,
                     struct value b)
 {
@@ -186,7 +192,7 @@ static bool is_number(const char *s)
 	return end > s && !*end;
 }
 
-/* Write a line as CSV: an empty field is not known. */
+/* Print a line as CSV; values that are not known are empty. */
 static void put_csv_line(struct sink *sink, const char *at, const char *end)
 {
 	const struct format *format = sink->format;
@@ -263,7 +269,8 @@ static void add_lines(struct sink *sink, const char *data, size_t len)
 	buf_clear(&sink->rows);
 }
 
-/* A part may end anywhere; pass complete lines on and keep the rest. */
+/* Handle a part of an answer, which may end anywhere: format the complete lines
+ * and keep the rest. */
 static int add_part(const void *data, size_t len, void *arg)
 {
 	struct sink *sink = arg;
@@ -289,7 +296,8 @@ struct json_sink {
 	bool between; /* the last byte ended a row */
 };
 
-/* Pass rows on as they are: no tree of 100,000 jobs is made. */
+/* Print rows of JSON as they are, without parsing them: there may
+ * be 100,000. */
 static int put_json_part(const void *data, size_t len, void *arg)
 {
 	struct json_sink *sink = arg;
@@ -390,8 +398,8 @@ int list_missing(const struct aiq *aiq, const json_t *answer, struct err *err)
 }
 
 /*
- * Ask for the rows of all pages; returns the last answer. The daemon sorts at
- * most LIMIT_PAGE rows for one request.
+ * Request all rows, in pages if they are sorted or limited, because the daemon
+ * sorts at most LIMIT_PAGE rows for one request. Returns the last answer.
  */
 static json_t *call_pages(const struct aiq *aiq, struct client *client,
                           json_t *req, client_part_fn *fn, void *sink,
@@ -454,7 +462,8 @@ static int print_json(const struct aiq *aiq, struct client *client, json_t *req,
 #define YELLOW "\033[33m"
 #define RED    "\033[31m"
 
-/* Green: running, yellow: between two states, red: failed. */
+/* Returns the escape sequence for a state of a job or node: green if it runs,
+ * yellow if it is in transition, red if it has failed; NULL for none. */
 static const char *state_colour(const char *value, size_t len)
 {
 	static const char *const colours[JOB_NSTATES] = {
@@ -486,8 +495,8 @@ static bool wants_colour(void)
 	       (!term || strcmp(term, "dumb") != 0);
 }
 
-/* Returns the header of a column, with a mark if the live view is sorted by it.
- */
+/* Returns the header of a column, with ^ or v behind it if the live view is
+ * sorted by that column. */
 static const char *header_of(struct sink *sink, const struct aiq *aiq,
                              const struct column *column)
 {

@@ -12,7 +12,8 @@
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 
-enum { HIDDEN = 3 }; /* values before those of the columns: see live_row */
+/* Values before those of the columns, for struct live_row. */
+enum { HIDDEN = 3 };
 
 const char *const live_tabs[TABS] = { "jobs",   "queues", "nodes",
 	                              "shares", "cron",   "history" };
@@ -29,7 +30,7 @@ static const struct {
 	{ &view_history, { "job_id", NULL, "display_id" } },
 };
 
-/* Whether rows come in pages: those of jobs. */
+/* Whether rows are requested in windows: only those of jobs are. */
 static bool is_paged(const struct live *live)
 {
 	return !tabs[live->tab].hidden[1];
@@ -175,7 +176,8 @@ static void free_rows(struct live *live)
 	live->n = 0;
 }
 
-/* Returns the next value of a line, without escapes; moves *at behind it. */
+/* Returns the next value of a line, with its escapes undone, and moves *at
+ * behind it. The caller frees it. */
 static char *take_value(const char **at, const char *end)
 {
 	struct buf value = { 0 };
@@ -218,7 +220,8 @@ static void add_escaped(struct buf *out, const char *s)
 	}
 }
 
-/* Cron entries come as lines of JSON: turn them into rows like the others. */
+/* Turn cron entries, which come as lines of JSON, into rows of values separated
+ * by tabs. */
 static void cron_rows(struct live *live)
 {
 	struct buf rows = { 0 };
@@ -248,8 +251,8 @@ static void cron_rows(struct live *live)
 	live->raw = rows;
 }
 
-/* Take the rows apart: ids into live->row, the rest in the form of the listing.
- */
+/* Split the rows: put their ids in live->row, and the values of the columns in
+ * rest, as lines of values separated by tabs. */
 static void read_rows(struct live *live, struct buf *rest)
 {
 	size_t cap = 0;
@@ -343,8 +346,8 @@ static void on_rows(struct live *live, const json_t *answer)
 	live->owed = 0;
 	if (owed)
 		live_move(live, owed);
-	/* The rows behind the beginning of the window are gone: begin at the
-	 * top. */
+	/* If there are rows, but none behind the place where the window begins,
+	 * begin at the first row. */
 	if (!live->n && live->base && live->count) {
 		free(live->base);
 		live->base = NULL;
@@ -352,7 +355,8 @@ static void on_rows(struct live *live, const json_t *answer)
 	}
 }
 
-/* Begin the window behind the last of the rows that came before it. */
+/* Move the window: the answer tells the place that is 2 screens before the row
+ * that was found. */
 static void on_base(struct live *live, const json_t *answer)
 {
 	const char *after = json_string_value(json_object_get(answer, "after"));
@@ -410,7 +414,7 @@ static void on_seek(struct live *live, const json_t *answer)
 	live->next = STAGE_SEEK;
 }
 
-/* Search in rows that are all here. */
+/* Search when the window has all rows. */
 static void find_here(struct live *live, bool back)
 {
 	for (size_t i = 1; i <= live->n; i++) {
@@ -441,7 +445,7 @@ void live_find(struct live *live, const char *text, bool back)
 	live->sought_back = back;
 	live->wrapped = false;
 	set_after(live, place_of(&live->row[live->at]));
-	live->stale = true; /* drops the answer to an earlier search */
+	live->stale = true; /* ignore the answer to an earlier search */
 	ask(live, STAGE_SEEK);
 }
 
@@ -526,7 +530,7 @@ void live_answer(struct live *live)
 
 /* --- keys ----------------------------------------------------------------- */
 
-/* Show other rows, from the top. */
+/* Show other rows, from the first one on. */
 static void begin_again(struct live *live)
 {
 	free(live->base);
@@ -593,7 +597,8 @@ static const char *sort_field(const struct column *column)
 	return column->field[0] ? column->field[0] : column->name;
 }
 
-/* Returns the index of the column that sorts now; n if none does. */
+/* Returns the index of the column by which rows are sorted; format.n if it is
+ * not shown. */
 static size_t sort_at(const struct live *live)
 {
 	const char *now = order(live) + (*order(live) == '-');
@@ -634,7 +639,7 @@ void live_all(struct live *live)
 	begin_again(live);
 }
 
-/* Choose the queue before or after; behind the last are all of them. */
+/* Choose the previous or next queue; behind the last comes "all queues". */
 static void queue_turn(struct live *live)
 {
 	size_t n = live->nqueues + 1;
@@ -658,8 +663,8 @@ void live_queue(struct live *live, int step)
 		queue_turn(live);
 }
 
-/* Returns the id in the form that commands take: "12_[3-9%2]" without its
- * limit. */
+/* Returns a job's id in the form that commands take: that of "12_[3-9%2]"
+ * is "12_[3-9]". */
 static char *id_of(const char *name)
 {
 	char *id = xstrdup(name), *percent = strchr(id, '%');

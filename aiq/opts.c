@@ -9,7 +9,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
-/* --queues, --nodes ...; two of them are a mistake. */
+/* Set the view for --queues, --nodes and the like; it is an error to give two
+ * of them. */
 static int set_view(void *ctx, const struct opt *opt, const char *value,
                     struct err *err)
 {
@@ -43,8 +44,8 @@ static int set_view(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* Like parse_time(), but looking back: 18:30 is the last 18:30, now-2d is
- * allowed. */
+/* Parse a time in the past: like parse_time(), but 18:30 is the last 18:30, not
+ * the next. */
 static int set_past(void *ctx, const struct opt *opt, const char *value,
                     struct err *err)
 {
@@ -132,7 +133,8 @@ static int set_me(void *ctx, const struct opt *opt, const char *value,
 
 #define STARTS "display_id,queue,name,user,state_letter,start,num_nodes,where"
 
-/* Keep columns and jobs that other options have chosen. */
+/* Set the columns and the filter for --start, unless other options have
+ * set them. */
 static int set_start(void *ctx, const struct opt *opt, const char *value,
                      struct err *err)
 {

@@ -14,7 +14,7 @@
 #include "libcommon/clean.h"
 #include "libcommon/mem.h"
 
-/* Bytes of text that are kept: the last ones. */
+/* Maximum size of the text; older bytes are dropped. */
 #define KEPT ((size_t)256 * 1024)
 
 static void end_program(struct pane *pane, bool kill_it)
@@ -52,7 +52,7 @@ int pane_start(struct pane *pane, const char *const *word, bool grows,
 	buf_clear(&pane->next);
 	if (pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_set(err, errno, "pipe: %s", strerror(errno));
-	/* The program's end may block, ours must not. */
+	/* Only our end of the pipe is non-blocking. */
 	fcntl(fd[1], F_SETFL, 0);
 	pane->pid = fork();
 	if (pane->pid == 0)
@@ -67,7 +67,8 @@ int pane_start(struct pane *pane, const char *const *word, bool grows,
 	return 0;
 }
 
-/* Add text, each line cleaned on its own; if it is too much, keep its end. */
+/* Append text, with control characters replaced in each line; if it becomes
+ * larger than KEPT, drop its beginning. */
 static void add_clean(struct buf *to, char *text, size_t len)
 {
 	while (len) {
@@ -96,7 +97,8 @@ static void add_clean(struct buf *to, char *text, size_t len)
 	}
 }
 
-/* Count the bytes of an incomplete character at the end of the text. */
+/* Returns how many bytes of an incomplete UTF-8 sequence are at the end of
+ * the text. */
 static size_t begun(const struct buf *text)
 {
 	for (size_t n = 1; n <= 3 && n <= text->len; n++) {
@@ -114,7 +116,7 @@ static size_t begun(const struct buf *text)
 	return 0;
 }
 
-/* Move what has been read into the text. */
+/* Move what was read, except the last `but` bytes, into the text. */
 static void settle(struct pane *pane, size_t but)
 {
 	size_t n = pane->next.len - but;

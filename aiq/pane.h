@@ -1,8 +1,8 @@
 /*
  * pane.h - the output of another aiq, as lines: a job, a log
  *
- * The text comes from a program of its own, so the view is never held up by
- * what that waits for.
+ * The text is the output of another aiq process, so the live view never blocks
+ * while that process waits.
  */
 #ifndef AIQ_PANE_H
 #define AIQ_PANE_H
@@ -16,16 +16,18 @@
 struct pane {
 	int fd; /* -1: nothing is running */
 	pid_t pid;
-	struct buf text; /* clean: without what a terminal obeys */
-	struct buf next; /* read, but not in text yet */
-	/* text is added as it arrives, because the program follows */
+	struct buf text; /* the output, without control characters */
+	struct buf next; /* what was read but is not in text yet */
+	/* Add output to text as it arrives, because the program runs on,
+	 * as --log -f does; otherwise text is replaced when the program
+	 * has ended. */
 	bool grows;
-	int status; /* of the program that ended last */
+	int status; /* exit status of the program that ended last */
 };
 
-/* Begin to run this program with the words, NULL at the end; grows: as above.
- * Text stays until the new one is complete. Fails with an errno of pipe() or
- * fork(). */
+/* Start aiq with these arguments, which end with NULL; grows as above. The
+ * present text stays until the new one is complete. Fails with an errno value
+ * of pipe(2) or fork(2). */
 int pane_start(struct pane *pane, const char *const *word, bool grows,
                struct err *err);
 

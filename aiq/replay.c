@@ -11,9 +11,9 @@
 #include "libcommon/map.h"
 #include "libcommon/mem.h"
 
-enum { AUDIT_ROWS = 10000 }; /* the most that the daemon sends */
+enum { AUDIT_ROWS = 10000 }; /* most rows that the daemon sends */
 
-/* Stable codes for names: the first one is 1. */
+/* Numbers in place of names, from 1 on. */
 struct codes {
 	struct map known;
 	uintptr_t n;
@@ -22,21 +22,22 @@ struct codes {
 struct replay {
 	FILE *out;
 	bool anonymous;
-	bool failed;      /* a row of the daemon is not JSON */
-	const char *kind; /* of the rows that come: "job" */
+	bool failed;      /* a row from the daemon was not JSON */
+	const char *kind; /* kind of the rows being received: "job" */
 	struct codes users, accounts, names;
 	struct buf rest; /* an incomplete line */
 	json_int_t njobs, nattempts;
-	bool is_private; /* the daemon hides jobs of others */
-	/* Jobs that had not ended when they were listed; they may end before
-	 * the others are. */
+	bool is_private; /* the daemon hides the jobs of other users */
+	/* Jobs that had not ended when they were listed. Such a job may
+	 * have ended when the ended ones are listed, and must not be
+	 * written again. */
 	struct map unfinished;
 	bool ended;
 };
 
 /* --- names ------------------------------------------------------------- */
 
-/* Replace a text by its code, like "u3". */
+/* Replace a text of an object by its code, like "u3". */
 static void encode(json_t *obj, const char *key, struct codes *codes,
                    char letter)
 {
@@ -54,7 +55,7 @@ static void encode(json_t *obj, const char *key, struct codes *codes,
 	free(code);
 }
 
-/* Remove from a request whatever says whose it is. */
+/* Remove from a job's request all that may identify the user. */
 static void hide_asked(struct replay *r, json_t *asked)
 {
 	static const char *const gone[] = {
@@ -92,7 +93,7 @@ static void put_object(const struct replay *r, const char *kind,
 	fputs("}\n", r->out);
 }
 
-/* Whether the row is of a job that has been written as one that runs. */
+/* Whether this job was written already, as one that had not ended. */
 static bool is_twice(struct replay *r, const char *line, size_t len)
 {
 	static const char key[] = "{\"job_id\":";
@@ -186,8 +187,9 @@ static json_t *jobs_request(const struct aiq *aiq, bool ended)
 	return req;
 }
 
-/* Jobs that have not ended, ended ones, attempts. All attempts are listed: a
- * job that ended in this time may have begun long before it. */
+/* Write the jobs that have not ended, those that have, and the attempts. All
+ * attempts are written, since a job that ended in the chosen time may have
+ * started long before it. */
 static int put_jobs(struct replay *r, const struct aiq *aiq,
                     struct client *client, struct err *err)
 {
@@ -220,7 +222,8 @@ static int put_nodes(struct replay *r, struct client *client, struct err *err)
 	    err);
 }
 
-/* Write a line for each node that such an act of an admin was about. */
+/* Write an event for each node that an admin's command was about, given as a
+ * row of the audit log. */
 static void put_act(const struct replay *r, const json_t *row)
 {
 	static const char prefix[] = "node ";

@@ -1,4 +1,5 @@
-/* report.c - use by user, queue, month ... as a table, CSV or JSON */
+/* report.c - resource usage by user, queue, month ... as a table, CSV
+ * or JSON */
 #include "aiq/report.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@ static const struct sheet_column fields[] = {
 #undef X
 };
 
-/* By pool. */
+/* Columns of a report by pool. */
 static const struct sheet_column pool_fields[] = {
 #define X(name, places, header, show) { #name, header, SHEET_##show, places },
 	CAPACITY_FIELDS(X)
@@ -35,7 +36,7 @@ struct view_of {
 	struct sheet_column column[ARRAY_SIZE(keys) + ARRAY_SIZE(fields) * 2];
 	size_t n;
 	json_t *rows, *total;
-	struct buf text; /* of rows, as it comes */
+	struct buf text; /* incomplete line of the rows being received */
 };
 
 /* --- which columns ----------------------------------------------------- */
@@ -60,7 +61,7 @@ static int no_key(const char *name, size_t len, struct err *err)
 	return -1;
 }
 
-/* Upper case, as other headers. */
+/* Returns the header of a key's column. */
 static const char *header_of(const char *key)
 {
 	static const char *const headers[] = { "USER",  "ACCOUNT", "QUEUE",
@@ -117,7 +118,8 @@ static bool is_by_pool(const json_t *by)
 	return false;
 }
 
-/* Choose columns, by pool or by other keys. */
+/* Choose the columns that -o names, from those of a report by pool or of
+ * other reports. */
 static int choose(const json_t *by, const char *list, struct sheet_column *ret,
                   size_t most, struct err *err)
 {

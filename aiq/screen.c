@@ -14,17 +14,18 @@
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
-/* Switch to the other screen, without cursor and wrapping; and back. */
+/* Switch to the alternate screen, without cursor and line wrapping;
+ * and back. */
 #define SCREEN_ENTER "\033[?1049h\033[?25l\033[?7l"
 #define SCREEN_LEAVE "\033[?7h\033[?25h\033[?1049l"
 
 /* Saved for signal handlers, which restore the terminal. */
 static struct termios term_before;
 
-/* The picture that is shown, and the changes to it. */
+/* The picture on the terminal, and the changes to be written. */
 static struct {
 	int rows, cols, at;
-	char **line; /* as written last; NULL: unknown */
+	char **line; /* lines as they were last written; NULL: unknown */
 	struct buf out;
 } screen;
 
@@ -56,8 +57,8 @@ void screen_close(void)
 	tcsetattr(STDIN_FILENO, TCSANOW, &term_before);
 }
 
-/* Restore the terminal with async-signal-safe calls only: Ctrl-C must also end
- * a view that waits for a slow daemon. */
+/* Restore the terminal and exit, only with async-signal-safe calls: the program
+ * may be anywhere, for example waiting for a slow daemon. */
 static void on_end(int signo)
 {
 	(void)signo;
@@ -65,10 +66,11 @@ static void on_end(int signo)
 	_exit(EXIT_SUCCESS);
 }
 
-/* Set if nothing of the last picture can be relied on. */
+/* Set if the terminal may no longer show the last picture. */
 static volatile sig_atomic_t lost;
 
-/* Ctrl-Z: restore the terminal until somebody continues us. */
+/* On Ctrl-Z, restore the terminal and stop; when continued, take the
+ * terminal again. */
 static void on_stop(int signo)
 {
 	(void)signo;
@@ -80,7 +82,8 @@ static void on_stop(int signo)
 
 static void on_resize(int signo)
 {
-	(void)signo; /* it ends the wait, so that we draw at once */
+	(void)signo; /* the signal also interrupts ppoll(), so that the caller
+	                draws again */
 	lost = 1;
 }
 
@@ -112,7 +115,7 @@ int screen_open(sigset_t *ret_unblocked, struct err *err)
 {
 	if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &term_before) < 0)
 		return err_set(err, ENOTTY, "--watch needs a terminal");
-	/* Widths of characters: the daemon's texts are UTF-8 everywhere. */
+	/* For wcwidth(): texts of the daemon are UTF-8 in any locale. */
 	setlocale(LC_CTYPE, "C.UTF-8");
 	catch_signals(ret_unblocked);
 	enter();
@@ -147,7 +150,8 @@ void screen_begin(int *ret_rows, int *ret_cols)
 	*ret_cols = screen.cols;
 }
 
-/* Returns the bytes of the character at s, and its width. */
+/* Returns the number of bytes of the character at s, and gets its width
+ * in columns. */
 static size_t character(const char *s, int *ret_width)
 {
 	mbstate_t state = { 0 };
@@ -164,14 +168,15 @@ static size_t character(const char *s, int *ret_width)
 	return len;
 }
 
-/* Add the visible part from column skip on, *ret_width columns. */
+/* Append the part of text from column skip on that fits on the screen, without
+ * colours if plain is true. */
 static void add_visible(struct buf *out, const char *text, int skip, bool plain)
 {
 	int at = 0, width;
 	size_t len;
 
 	for (const char *s = text; *s && *s != '\n'; s += len) {
-		if (*s == '\033') { /* of our own: a colour */
+		if (*s == '\033') { /* a colour that we added ourselves */
 			len = strcspn(s, "m") + 1;
 			if (!plain)
 				buf_add(out, s, len);

@@ -18,41 +18,43 @@ enum sheet_show {
 	SHEET_RATIO, /* 0 to 1; in a table "61 %" */
 	SHEET_MONEY,
 	SHEET_SECONDS,
-	SHEET_LIST /* of texts */
+	SHEET_LIST /* a list of texts */
 };
 
 struct sheet_column {
 	const char *name, *header;
 	enum sheet_show show;
-	int places; /* of numbers in CSV */
+	int places; /* decimal places of numbers in CSV */
 };
 
-/* Returns the next word of a list with commas and its length, 0 at the end;
- * *list is then behind it. */
+/* Returns the next word of a list with commas, sets *ret_len to its length,
+ * which is 0 at the end, and moves *list behind it. */
 const char *sheet_word(const char **list, size_t *ret_len);
 
 /*
- * Choose from n columns those that a list with commas names; ret has room for
- * `most`. Returns how many. Fails with EINVAL; the error calls a column `what`.
+ * Copy those of n columns that a list with commas names to ret, at most `most`
+ * of them. Returns their number. Fails with EINVAL; the text says that `what`
+ * has no such column.
  */
 int sheet_choose(const struct sheet_column *column, size_t n, const char *list,
                  const char *what, struct sheet_column *ret, size_t most,
                  struct err *err);
 
-/* Sort the rows by a column, descending if '-' precedes it; unknown values come
- * last. Returns a new array of the first `top` rows; -1: all. */
+/* Sort the rows by a column, in descending order if '-' precedes its name; null
+ * values come last. Returns a new array of the first `top` rows, or of all if
+ * top is -1. */
 json_t *sheet_arrange(const json_t *rows, const char *sort, int64_t top);
 
-/* Append a text for CSV (RFC 4180); one that a spreadsheet would take for a
- * formula is made a text. */
+/* Append a text as a CSV value (RFC 4180), such that a spreadsheet does not
+ * take it for a formula. */
 void sheet_put_text(struct buf *out, const char *s);
 
-/* RFC 4180; a text that a spreadsheet would take for a formula is made a text.
- */
+/* Print rows as CSV to stdout, with texts as by sheet_put_text(). */
 void sheet_csv(const struct sheet_column *column, size_t n, const json_t *rows,
                bool header);
 
-/* total: a last row, in which text columns are empty, or NULL. */
+/* Print rows as a table. total is a last row, in which text columns are empty;
+ * NULL: there is none. */
 void sheet_table(const struct sheet_column *column, size_t n,
                  const json_t *rows, const json_t *total, bool header);
 

@@ -118,7 +118,7 @@ static void show_state(const json_t *job)
 	buf_free(&text);
 }
 
-/* "59.41 points: priority 50, age 0.01, size 0, fair share 9.4" */
+/* Print "59.41 points: priority 50, age 0.01, size 0, fair share 9.4". */
 static void show_score(const json_t *job)
 {
 	double priority, age, size, fair_share, total;
@@ -150,9 +150,9 @@ void show_why(const json_t *job)
 		          because ? because : "");
 	else if (because && *because &&
 	         !(show_int_of(job, "replaced_tasks", &n) && n))
-		show_line("held up", "%s", because); /* its start, or its end */
+		show_line("held up", "%s", because); /* start or end is late */
 	if (!state || strcmp(state, job_state_name(JOB_PENDING)) != 0)
-		return; /* the reason of a suspended job says when */
+		return; /* only a pending job has an expected start */
 	if (show_int_of(job, "expected_start", &t)) {
 		format_time(&text, t);
 		if (t > now) {
@@ -231,7 +231,8 @@ static void show_nodes(const json_t *job)
 	buf_free(&text);
 }
 
-/* The time of a run with its offset, as the clock shows some times twice. */
+/* Print for which time of recurring work the job runs, with the offset from
+ * UTC, since the clock shows some local times twice. */
 static void show_cron(const json_t *job)
 {
 	int64_t id, at, submit;
@@ -266,8 +267,8 @@ static void show_times(const json_t *job)
 	show_time(job, "ended", "end_time");
 }
 
-/* Returns how many tasks the fullest node has, which decides what it may
- * use. */
+/* Returns the highest number of tasks on one node, which the job's memory on a
+ * node is proportional to. */
 static double most_tasks(const json_t *job)
 {
 	json_t *nodes = json_object_get(job, "nodes"), *tasks;
@@ -285,7 +286,7 @@ double show_memory_of(const json_t *job)
 	return resource_of(job, "memory_mib") * most_tasks(job);
 }
 
-/* Show for how long the GPUs of a running job have done nothing. */
+/* Print for how long the GPUs of a running job have been idle. */
 static void show_idle(const json_t *job)
 {
 	struct buf text = { 0 };
@@ -330,7 +331,7 @@ static void show_gpus(const json_t *job)
 	buf_free(&text);
 }
 
-/* Show use beside allocation, so that waste is visible. */
+/* Print the resources that the job used, of those that it held. */
 static void show_usage(const json_t *job)
 {
 	struct buf text = { 0 };
@@ -364,8 +365,8 @@ static void show_usage(const json_t *job)
 	show_gpus(job);
 }
 
-/* For a running job say how many tasks were replaced, and how the last of them
- * failed. */
+/* Print how many tasks were replaced and, for a running job, how the last of
+ * them failed. */
 static void show_replaced(const json_t *job)
 {
 	const char *why = show_text_of(job, "reason");
@@ -400,7 +401,7 @@ static void show_starts(const json_t *job)
 		          n == 1 ? "" : "s");
 }
 
-/* "job 12_3 train (id 15)" */
+/* Print "job 12_3 train (id 15)". */
 static void show_title(const json_t *job)
 {
 	const char *id = show_text_of(job, "display_id");

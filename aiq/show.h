@@ -1,5 +1,5 @@
 /*
- * show.h - show jobs as text: lines of one job, and sums of arrays
+ * show.h - print the details of a job, as lines of a label and a text
  */
 #ifndef AIQ_SHOW_H
 #define AIQ_SHOW_H
@@ -10,21 +10,22 @@
 
 #include "aiq/aiq.h"
 
-/* Values of a row; NULL or false if null or absent. */
+/* Get a value of a row; returns NULL or false if it is null or absent, and for
+ * texts also if it is empty. */
 const char *show_text_of(const json_t *job, const char *key);
 bool show_int_of(const json_t *job, const char *key, int64_t *ret);
 
-/* Returns the memory, in MiB, that a job has on the node with the most of its
+/* Returns the memory, in MiB, that the job has on the node with the most of its
  * tasks; 0: not known. */
 double show_memory_of(const json_t *job);
 
 /* Print "  label          text". */
 void show_line(const char *label, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Print a line with a text of the row, if it has one. */
+/* Print a line with a text of the row, unless the row has no such text. */
 void show_text(const json_t *job, const char *label, const char *key);
 
-/* Print a group of lines, or all of them. */
+/* Print lines about one aspect of a job; show_job() prints all of them. */
 void show_why(const json_t *job);
 void show_owner(const json_t *job);
 void show_request(const json_t *job);

@@ -12,15 +12,16 @@
 #include "libcommon/mem.h"
 #include "libcommon/names.h"
 
-enum { IDS_SHOWN = 10 }; /* of tasks that run or failed */
+/* Maximum number of running, and of failed, tasks to name. */
+enum { IDS_SHOWN = 10 };
 
 struct sum {
 	uint64_t id;
 	uint32_t rows;
-	uint64_t tasks[JOB_NSTATES]; /* by state */
+	uint64_t tasks[JOB_NSTATES]; /* number of tasks in each state */
 	struct buf running, failed;  /* ids of these tasks */
 	uint32_t nrunning, nfailed;
-	/* the row whose details are shown: a waiting one, if any */
+	/* the row whose details are shown: one that waits, if there is one */
 	json_t *first;
 	bool first_waits;
 };
@@ -57,7 +58,8 @@ void arrays_free(struct arrays *a)
 	free(a);
 }
 
-/* Returns the tasks of a row: a part not yet started has many. */
+/* Returns how many tasks a row stands for: tasks of an array that have not
+ * started share a row. */
 static uint32_t count_of(const json_t *job)
 {
 	const char *text = show_text_of(job, "array_tasks");
@@ -122,7 +124,7 @@ static void show_ids(const char *label, const struct buf *ids, uint32_t n)
 		show_line(label, "%s", ids->data);
 }
 
-/* "50 tasks: 20 PENDING, 4 RUNNING, 26 COMPLETED" */
+/* Print "50 tasks: 20 PENDING, 4 RUNNING, 26 COMPLETED". */
 static void show_states(const struct sum *sum)
 {
 	struct buf text = { 0 };

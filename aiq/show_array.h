@@ -6,15 +6,17 @@
 
 #include "aiq/show.h"
 
-/* Arrays that the command line names as a whole, without --tasks. */
+/* Sums of the arrays that the command line names as a whole, if --tasks is
+ * not given. */
 struct arrays;
 
 struct arrays *arrays_new(const struct aiq *aiq);
 void arrays_free(struct arrays *arrays);
-/* Add a row to the sum of its array; returns false if it is to be shown
- * separately. */
+/* Add a row to the sum of its array. Returns false if the row belongs to none,
+ * and is to be shown on its own. */
 bool arrays_take(struct arrays *arrays, json_t *job);
-/* Print the sums; first: nothing was printed before. */
+/* Print the sums, with an empty line before each; before the first one only if
+ * `first` is false. */
 void arrays_show(const struct arrays *arrays, bool first);
 
 #endif

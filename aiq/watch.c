@@ -1,9 +1,10 @@
 /*
  * watch.c - a live view of jobs, queues and nodes on the whole terminal
  *
- * One loop waits for keys, the daemon's answer and the program in the pane, and
- * draws a picture after each. See live.h for where rows come from, screen.h for
- * how they are drawn.
+ * A loop waits for keys, the daemon's answers and output of the program in the
+ * pane, and draws a picture after each. live.h says where the rows come from,
+ * and screen.h how they are drawn. The pane shows the output of another aiq,
+ * such as the details of a job, in place of the rows.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -22,14 +23,16 @@
 #include "libcommon/parse.h"
 
 enum {
-	ESC_MS = 50,     /* after which an ESC stands for itself */
-	LATE_MS = 3000,  /* after which an answer is late */
-	MOST_WORDS = 64, /* of a command line */
-	SMALL = 8,       /* rows of a terminal without room for a head */
-	SIDE = 16,       /* columns that an arrow moves */
+	ESC_MS = 50, /* time after which a single ESC is the key Esc */
+	/* Time after which a message says that there is no answer. */
+	LATE_MS = 3000,
+	MOST_WORDS = 64, /* arguments of a command line */
+	SMALL = 8, /* below this many rows nothing is shown above the list */
+	SIDE = 16, /* columns by which an arrow key scrolls */
 };
 
-/* Meanings of keys. */
+/* What keys mean at present: commands for the list or the pane, a text to find,
+ * filter options, or the answer to a question. */
 enum watch_mode { MODE_LIST, MODE_PANE, MODE_FIND, MODE_FILTER, MODE_ASK };
 
 struct view_state {
@@ -38,16 +41,20 @@ struct view_state {
 	struct pane pane;
 	enum watch_mode mode;
 	sigset_t unblocked;
-	int64_t next_ms, key_ms; /* next round; last key */
+	/* Times of the next round and of the last key. */
+	int64_t next_ms, key_ms;
 	int64_t period_s;
-	bool paused, quit, esc, tail; /* tail: the pane shows its end */
+	/* Tail: the pane follows the end of its text. */
+	bool paused, quit, esc, tail;
 	int rows, cols, side;
 	size_t top;      /* first row of the list, or line of the pane */
-	char title[128]; /* of the pane */
-	char *words;     /* of the pane's program, to run it again; NULL: no */
+	char title[128]; /* title of the pane */
+	char *words; /* arguments of the pane's program, which is run again in
+	                each round; NULL: it is not */
 	struct buf input;
-	const char *action; /* to be confirmed */
-	char *asked;        /* the job that it is for, wherever the cursor is */
+	const char *action; /* action on a job to be confirmed */
+	char *asked; /* the job that the action is for, even if the cursor moves
+	              */
 };
 
 static const char help[] =
@@ -121,7 +128,7 @@ static void draw_head(const struct view_state *v)
 	buf_free(&line);
 }
 
-/* Returns how many lines the head has; the list has the rest. */
+/* Returns how many lines are above the list. */
 static int head_lines(const struct view_state *v)
 {
 	size_t bars = (size_t)v->rows / SMALL;
@@ -216,7 +223,7 @@ static void draw(struct view_state *v)
 
 /* --- the pane ------------------------------------------------------------- */
 
-/* Run aiq with these words, which are separated by spaces. */
+/* Start aiq, in the pane, with arguments that are separated by spaces. */
 static void run_words(struct view_state *v, const char *words, bool grows)
 {
 	const char *word[MOST_WORDS + 4] = { "aiq" };
@@ -269,7 +276,7 @@ static bool is_jobs(const struct view_state *v)
 	return v->live.tab == 0 || v->live.tab + 1 == TABS;
 }
 
-/* Enter: open what the row stands for. */
+/* For Enter: show the job, or list the jobs, of the current row. */
 static void open_row(struct view_state *v)
 {
 	static const char *const words[TABS] = {
@@ -282,7 +289,7 @@ static void open_row(struct view_state *v)
 	if (live->at >= live->n)
 		return;
 	name = live->row[live->at].name;
-	/* A word with a space would be two. */
+	/* The words are split at spaces: do nothing if the name has one. */
 	if (!strchr(name, ' '))
 		open_pane(v, xasprintf("%.*s%s", (int)before, format, name),
 		          false);
@@ -309,7 +316,8 @@ static void open_help(struct view_state *v)
 
 /* --- keys ----------------------------------------------------------------- */
 
-/* Move in what is shown; returns whether the key is for that. */
+/* Handle keys that move in the list or the pane; returns whether this
+ * is one. */
 static bool key_moves(struct view_state *v, int key)
 {
 	long page = v->rows > 6 ? v->rows - 6 : 1, by = 0;
@@ -373,7 +381,8 @@ static void set_period(struct view_state *v, int64_t by)
 	         (long long)v->period_s);
 }
 
-/* Handle keys of the list that choose which rows are shown. */
+/* Handle keys that choose which rows the list shows; returns whether this
+ * is one. */
 static bool key_chooses(struct view_state *v, int key)
 {
 	struct live *live = &v->live;
@@ -416,7 +425,7 @@ static bool key_chooses(struct view_state *v, int key)
 	return true;
 }
 
-/* Handle keys that act upon the row, or on the view. */
+/* Handle keys that act on the current row or on the view. */
 static void key_acts(struct view_state *v, int key)
 {
 	switch (key) {
@@ -486,7 +495,7 @@ static void key_in_pane(struct view_state *v, int key)
 		key_common(v, key);
 }
 
-/* Restart with the options that were typed, if they are valid. */
+/* Restart aiq with the options that were typed, if they are valid. */
 static void filter(struct view_state *v)
 {
 	char *words = xasprintf("--watch=%lld %s", (long long)v->period_s,
@@ -496,8 +505,8 @@ static void filter(struct view_state *v)
 	char *save = NULL;
 	size_t n = 1;
 
-	/* Without a terminal aiq reports what is wrong with the words, or else
-	 * that it needs a terminal. */
+	/* To check the options, run aiq without a terminal: it prints an error
+	 * about them or, with another exit status, that it needs a terminal. */
 	run_words(v, words, false);
 	while (v->pane.fd >= 0) {
 		fd.fd = v->pane.fd;
@@ -585,14 +594,15 @@ static void round_begins(struct view_state *v)
 		run_words(v, v->words, false);
 }
 
-/* Returns how long to wait for the next thing to do. */
+/* Returns how many ms to wait for input before something else is due. */
 static int64_t patience(const struct view_state *v)
 {
 	int64_t left = v->next_ms - clock_ms();
 
 	if (v->keys.len)
 		return ESC_MS;
-	/* The clock, and the time without an answer, change once a second. */
+	/* Draw at least once a second, for the clock and the time without
+	 * an answer. */
 	return left < 0 ? 0 : left > 1000 ? 1000 : left;
 }
 
@@ -603,7 +613,7 @@ static void read_keys(struct view_state *v, bool readable)
 	int key;
 
 	if (readable && n <= 0) {
-		v->quit = true; /* the terminal is gone */
+		v->quit = true; /* the terminal has gone */
 		return;
 	}
 	if (n > 0)

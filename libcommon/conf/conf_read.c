@@ -156,9 +156,8 @@ static int read_text(cfg_t *cfg, const char *file, char *text, size_t len)
 	reading->file = file;
 	status = cfg_parse_fp(cfg, fp);
 	if (status != CFG_SUCCESS && !reading->err.code)
-		cfg_error(
-		    cfg, unknown,
-		    ""); /* libconfuse failed without reporting an error */
+		cfg_error(cfg, unknown,
+		          ""); /* if it reported no error itself */
 	reading->file = was;
 	cfg->line = line;
 	fclose(fp);
