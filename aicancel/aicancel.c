@@ -15,7 +15,8 @@ static bool has_filter(const struct cancel *cancel)
 	       cancel->names || cancel->labels || cancel->all;
 }
 
-/* Returns the operands that are valid ids; reports the others. */
+/* Returns a list of the operands that are valid job ids. Reports the others,
+ * and sets *status. */
 static json_t *read_ids(char **operand, int n, int *status)
 {
 	json_t *ids = json_array();
@@ -75,7 +76,7 @@ static int report_failed(const json_t *answer)
 	return json_array_size(failed) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Add to the answer how the jobs ended, once they have. */
+/* Wait until the jobs have ended, and add to the answer how. */
 static int wait_ended(struct retry *retry, json_t *answer, struct err *err)
 {
 	json_t *ids = json_object_get(answer, "ids");
@@ -114,7 +115,8 @@ static int run(const struct cancel *cancel, json_t *ids, int *status,
 		retry_close(&retry);
 		return -1;
 	}
-	/* Only the wait may be repeated: a signal must be sent once. */
+	/* Send this request only once, even if the connection is lost, lest a
+	 * signal be sent twice. Only waiting may be repeated. */
 	req = make_request(cancel, ids);
 	answer = client_call(retry.client, req, NULL, 0, NULL, NULL, err);
 	json_decref(req);

@@ -1,4 +1,5 @@
-/* accounting.c - check that the sums of use agree with the attempts */
+/* accounting.c - check that the stored sums of resource usage agree with
+ * the attempts */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "libcommon/buf.h"
 #include "libcommon/parse.h"
 
-enum { SAID_MOST = 100 }; /* lines */
+enum { SAID_MOST = 100 }; /* lines of differences to print at most */
 
 static json_int_t number(const json_t *answer, const char *key)
 {

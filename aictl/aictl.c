@@ -11,7 +11,7 @@
 #include "aictl/words.h"
 #include "libcommon/mem.h"
 
-/* Run one line of a script; returns its exit status. */
+/* Run one line of a script; returns the exit status. */
 static int run_line(struct ctl *ctl, const char *line)
 {
 	int status = EXIT_SUCCESS;
@@ -28,7 +28,8 @@ static int run_line(struct ctl *ctl, const char *line)
 	return status ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Run commands from stdin, one a line, up to the first that fails. */
+/* Run the commands on stdin, one a line, until one fails; returns the
+ * exit status. */
 static int run_script(struct ctl *ctl)
 {
 	int status = EXIT_SUCCESS;

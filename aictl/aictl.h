@@ -1,8 +1,9 @@
 /*
  * aictl.h - what the files of aictl share: commands, their words, the prompt
  *
- * A command is a list of words, from argv, the prompt or a line of a script;
- * one table says what it takes and which function runs it.
+ * A command is a list of words, from argv, the prompt or a line of a script.
+ * The table commands[] has its options, its number of operands and the function
+ * that runs it.
  */
 #ifndef AICTL_AICTL_H
 #define AICTL_AICTL_H
@@ -20,9 +21,10 @@ struct ctl {
 	const char *socket;
 	bool json;             /* print answers as JSON */
 	struct client *client; /* NULL: not connected */
-	unsigned line;         /* of the script; 0: there is none */
+	unsigned line; /* line of the script; 0: commands do not come from a
+	                  script */
 	bool quit;
-	/* Options of the current command. */
+	/* Options of the current command; the comments name the command. */
 	const char *reason; /* drain */
 	bool hold;          /* requeue */
 	bool tty;           /* exec */
@@ -61,13 +63,13 @@ enum words_kind {
 
 struct command {
 	const char *name, *args, *help;
-	/* Runs it, reports failures and returns the exit status. argv[0] is the
-	 * command, options are taken out. */
+	/* Runs the command, reports failures and returns the exit status.
+	 * argv[0] is the name of the command; its options have been removed. */
 	int (*run)(struct ctl *ctl, int argc, char **argv);
-	const struct opt *opts; /* its own options; NULL: none */
-	int least, most;        /* operands */
-	/* Index of the operand at which the user's own command begins, whose
-	 * options are not ours; 0: there is none. */
+	const struct opt *opts; /* options of this command; NULL: none */
+	int least, most;        /* minimum and maximum number of operands */
+	/* Index of the operand at which the user's own command begins, as in
+	 * exec; options behind it belong to that command. 0: there is none. */
 	int theirs;
 	enum words_kind kind;
 };
@@ -89,21 +91,21 @@ int run_whatif(struct ctl *ctl, int argc, char **argv);
 extern const struct opt exec_opts[];
 int run_exec(struct ctl *ctl, int argc, char **argv);
 
-/* The options of reserve, and its function. */
+/* reserve.c */
 extern const struct opt reserve_opts[];
 int run_reserve(struct ctl *ctl, int argc, char **argv);
 
-/* Likewise for cron. */
+/* cron.c */
 extern const struct opt cron_opts[];
 int run_cron(struct ctl *ctl, int argc, char **argv);
 
 extern const struct command commands[]; /* ends with a NULL name */
 extern const struct opt_prog aictl_prog;
 
-/* Run commands typed by a user, until the end of input. */
+/* Read commands from a prompt and run them, until the end of input. */
 void prompt_run(struct ctl *ctl);
 
-/* Print the answer to a status request as text. */
+/* Print the answer to the request `status` as text. */
 void status_print(const json_t *status);
 
 #endif

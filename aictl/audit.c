@@ -46,7 +46,7 @@ static void put_row(struct buf *out, const json_t *row)
 	buf_addc(out, '\n');
 }
 
-/* Print the oldest first. */
+/* Print the rows, the oldest first. */
 static void print_rows(const json_t *list)
 {
 	static const char *const header[] = { "TIME",   "USER",  "ACT",

@@ -60,7 +60,7 @@ int command_help(const struct ctl *ctl, const char *name)
 
 /* --- options ----------------------------------------------------------- */
 
-/* Options that every command takes, also before its name. */
+/* Options of every command, which may also be given before its name. */
 static const struct opt common_opts[] = {
 	{ 0, "json", NULL, "print answers as JSON", opt_set_true,
 	  .offset = offsetof(struct ctl, json) },
@@ -68,8 +68,8 @@ static const struct opt common_opts[] = {
 };
 
 /*
- * Take one option. next: the word after it; *ret_used: whether that was its
- * value.
+ * Set one option. next is the word behind it; *ret_used becomes true if that is
+ * its value.
  */
 static int take_option(struct ctl *ctl, const struct command *cmd,
                        const char *word, const char *next, bool *ret_used,
@@ -91,7 +91,8 @@ static int take_option(struct ctl *ctl, const struct command *cmd,
 	return rc;
 }
 
-/* Returns where options end: at "--", or at the user's own command. */
+/* Returns the index of the word at which options end: "--", the beginning of
+ * the user's own command, or argc. */
 static int options_end(const struct command *cmd, int argc, char **argv)
 {
 	int operands = 0, i;
@@ -103,8 +104,8 @@ static int options_end(const struct command *cmd, int argc, char **argv)
 	return i;
 }
 
-/* Move the operands to the front, after the command; *argc becomes their
- * number. */
+/* Set all options, and move the operands to the front, behind the command's
+ * name. *argc becomes the number of words that remain. */
 static int take_options(struct ctl *ctl, const struct command *cmd, int *argc,
                         char **argv, struct err *err)
 {
@@ -170,7 +171,7 @@ int command_run(struct ctl *ctl, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	status = cmd->run(ctl, argc, argv);
-	ctl->json = json; /* of this command only */
+	ctl->json = json; /* --json applied to this command only */
 	return status;
 }
 

@@ -14,11 +14,12 @@
 #include "libcommon/parse.h"
 
 enum {
-	MANY = INT_MAX, /* operands */
+	MANY = INT_MAX, /* no maximum of operands */
 	WAIT_MAX_S = 24 * 60 * 60
 };
 
-/* Add the job ids among the words to a request; reports the others. */
+/* Returns a list of those words that are valid job ids. Reports the others, and
+ * sets *status. */
 static json_t *take_ids(const struct ctl *ctl, int n, char **word, int *status)
 {
 	json_t *ids = json_array();
@@ -52,13 +53,15 @@ static int control(struct ctl *ctl, const char *action, int n, char **word)
 	return status;
 }
 
-/* Run hold, release, ...: argv[0] is the action. */
+/* Run a command that is an action on jobs, such as hold; argv[0] is
+ * the action. */
 static int run_action(struct ctl *ctl, int argc, char **argv)
 {
 	return control(ctl, argv[0], argc - 1, argv + 1);
 }
 
-/* A job that requeues itself gets SIGTERM before the answer comes. */
+/* Run requeue. A job may requeue itself, and then gets SIGTERM before the
+ * answer has come: ignore that. */
 static int run_requeue(struct ctl *ctl, int argc, char **argv)
 {
 	signal(SIGTERM, SIG_IGN);
@@ -66,7 +69,8 @@ static int run_requeue(struct ctl *ctl, int argc, char **argv)
 	               argv + 1);
 }
 
-/* "limit=2:00" -> {"limit": "2:00"}; -1: reported. */
+/* Add settings such as limit=2:00 to the object, as {"limit": "2:00"}. Reports
+ * errors, and returns -1. */
 static int take_settings(const struct ctl *ctl, json_t *set, int n, char **word)
 {
 	for (int i = 0; i < n; i++) {
@@ -112,7 +116,8 @@ static int run_update(struct ctl *ctl, int argc, char **argv)
 	return status;
 }
 
-/* {"op": argv[0], "nodes": all words as one hostlist} */
+/* Returns a request {"op": argv[0], "nodes": all other words as
+ * one hostlist}. */
 static json_t *node_request(int argc, char **argv)
 {
 	struct buf nodes = { 0 };
@@ -172,7 +177,7 @@ static int run_reload(struct ctl *ctl, int argc, char **argv)
 	return ctl_finish(ctl, answer);
 }
 
-/* Ask until the daemon answers, or until time is up. */
+/* Send pings until the daemon answers, or wait_s seconds have passed. */
 static json_t *ping(struct ctl *ctl, struct err *err)
 {
 	const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
@@ -228,7 +233,7 @@ static int put_part(const void *data, size_t len, void *arg)
 	return fwrite(data, 1, len, stdout) == len ? 0 : -1;
 }
 
-/* dump, metrics: the parts of the answer are the text. */
+/* Run dump or metrics, whose answer has the text in its parts: print it. */
 static int run_text(struct ctl *ctl, int argc, char **argv)
 {
 	json_t *req = json_pack("{s:s}", "op", argv[0]);

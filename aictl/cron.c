@@ -38,7 +38,8 @@ const struct opt cron_opts[] = {
 };
 /* clang-format on */
 
-/* Take "+02:00" or "Z" off the end of a time; false: there is none. */
+/* Cut "+02:00" or "Z" off the end of a time, and get it in seconds; returns
+ * false if there is none. */
 static bool take_offset(char *text, int64_t *ret)
 {
 	size_t len = strlen(text);
@@ -58,8 +59,8 @@ static bool take_offset(char *text, int64_t *ret)
 	return true;
 }
 
-/* Parse a time as the clock of the zone shows it, with this process in UTC:
- * then the local time is the number itself. */
+/* Parse a time on the clock of some zone into its local time (zone.h).
+ * parse_time() runs with TZ set to UTC, where both are the same number. */
 static int parse_local(const char *text, int64_t now, int64_t *ret,
                        struct err *err)
 {
@@ -78,8 +79,8 @@ static int parse_local(const char *text, int64_t now, int64_t *ret,
 	return rc;
 }
 
-/* A time without an offset is local time of the zone; if its clock skips that,
- * it is counted from before the gap. */
+/* Parse --from. A time without an offset is on the clock of the zone; if the
+ * clock skips that time, take it to have the offset from before the gap. */
 static int parse_from(const char *from, const struct zone *zone, int64_t now,
                       int64_t *ret, struct err *err)
 {
@@ -146,7 +147,8 @@ static void print(const struct ctl *ctl, const json_t *times)
 		puts(json_string_value(json_object_get(one, "time")));
 }
 
-/* Print the times of a schedule, without the daemon. */
+/* Run `aictl cron next`: print the next times of a schedule. This needs
+ * no daemon. */
 static int run_next(struct ctl *ctl, int argc, char **argv)
 {
 	json_t *times = json_array();

@@ -6,8 +6,8 @@
 
 #include "aictl/aictl.h"
 
-/* The commands: argv[0] is the verb. Each reports failures and returns the exit
- * status. */
+/* Functions of `aictl cron VERB`: argv[0] is the verb. They report failures,
+ * and return the exit status. */
 typedef int cron_fn(struct ctl *ctl, int argc, char **argv);
 
 cron_fn cron_list, cron_show, cron_act, cron_run,

@@ -14,7 +14,7 @@
 
 enum {
 	LAST_RUNS = 10,
-	IDS_AT_ONCE = 50 /* the most that one request may name */
+	IDS_AT_ONCE = 50 /* ids in one request, at most */
 };
 
 static const char *text_of(const json_t *row, const char *key)
@@ -40,8 +40,8 @@ static int add_text(const void *data, size_t len, void *arg)
 	return 0;
 }
 
-/* Send a request whose answer is rows of JSON. The caller owns the array; NULL:
- * it failed, which is reported. */
+/* Send a request whose answer is rows of JSON. Returns an array of them, which
+ * the caller must json_decref(), or NULL after it has reported a failure. */
 static json_t *ask_rows(struct ctl *ctl, json_t *req)
 {
 	struct buf text = { 0 };
@@ -69,8 +69,8 @@ static void print_json(const json_t *value)
 
 /* --- list --------------------------------------------------------------- */
 
-/* Put a column of a table; control characters, which would end it, become "?".
- */
+/* Append a value of a table and a tab; control characters, which might end the
+ * value, become "?". */
 static void put_text(struct buf *out, const char *text)
 {
 	for (; *text; text++)
@@ -123,7 +123,7 @@ static void print_rows(const json_t *rows)
 	table_show(ARRAY_SIZE(header), header, right, &text);
 }
 
-/* Add "a,b" as a list of texts. */
+/* Add a text like "a,b" to a request as a list of texts. */
 static void add_items(json_t *req, const char *key, const char *text)
 {
 	json_t *items;
@@ -234,7 +234,8 @@ static int latest_first(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Get the runs of an entry that have ended, or those that have not. */
+/* Request the runs of an entry: the last ones that have ended, or with history
+ * false those that have not. */
 static json_t *ask_runs(struct ctl *ctl, int64_t id, bool history)
 {
 	json_t *req =
@@ -263,7 +264,7 @@ static void show_run(const json_t *run)
 	buf_free(&text);
 }
 
-/* Add the last runs to an entry, the latest first. */
+/* Add the last runs of an entry to its row, the latest first. */
 static int add_runs(struct ctl *ctl, json_t *row)
 {
 	json_t *live = ask_runs(ctl, int_of(row, "cron_id"), false);
@@ -332,7 +333,7 @@ static int act(struct ctl *ctl, const char *action, int n, char **id)
 	return ctl_finish(ctl, ctl_ask(ctl, req));
 }
 
-/* pause, resume, delete: argv[0] is the action. */
+/* Run pause, resume or delete; argv[0] is the action. */
 int cron_act(struct ctl *ctl, int argc, char **argv)
 {
 	int status = EXIT_SUCCESS, n;
@@ -363,7 +364,7 @@ int cron_run(struct ctl *ctl, int argc, char **argv)
 	return status;
 }
 
-/* Read the script of script=FILE. */
+/* Read the file in script=FILE. */
 static int take_script(const char *name, struct buf *script, struct err *err)
 {
 	int fd = batch_open(name), rc;

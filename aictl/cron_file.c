@@ -49,7 +49,8 @@ static json_t *new_request(const struct ctl *ctl)
 	return req;
 }
 
-/* Print what the daemon refused; returns whether there was anything. */
+/* Print the errors in an answer, one for each entry that the daemon refused;
+ * returns whether there are any. */
 static bool print_errors(const char *name, const json_t *answer)
 {
 	const json_t *errors = json_object_get(answer, "errors"), *one;
@@ -76,7 +77,7 @@ static void print_answer(const struct ctl *ctl, const json_t *answer)
 	       (long long)json_integer_value(json_object_get(answer, "gone")));
 }
 
-/* Send the entries of a file that has no mistakes; returns the exit status. */
+/* Send a file without errors, and its entries; returns the exit status. */
 static int send_file(struct ctl *ctl, const char *name, const struct buf *text,
                      struct crontab *tab)
 {
@@ -105,7 +106,8 @@ static int send_file(struct ctl *ctl, const char *name, const struct buf *text,
 	return status;
 }
 
-/* Replace the file by another one: all of it or nothing. */
+/* Replace the user's file by another one, unless that has errors. Returns the
+ * exit status. */
 static int put_file(struct ctl *ctl, const char *name, const struct buf *text)
 {
 	struct crontab_user user;
@@ -134,7 +136,8 @@ static int add_text(const void *data, size_t len, void *arg)
 	return 0;
 }
 
-/* Get the file as it was imported; *ret_there: whether there is one. */
+/* Get the user's file as it was imported; *ret_there tells whether there
+ * is one. */
 static int get_file(struct ctl *ctl, struct buf *ret, bool *ret_there)
 {
 	json_t *req = new_request(ctl);
@@ -222,7 +225,8 @@ static int write_all(int fd, const struct buf *text)
 	return 0;
 }
 
-/* Make a private copy; the caller owns its name. */
+/* Write the text to a temporary file that only this user can read. Returns its
+ * name, which the caller frees, or NULL. */
 static char *make_copy(const struct buf *text, struct err *err)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -241,7 +245,7 @@ static char *make_copy(const struct buf *text, struct err *err)
 	return path;
 }
 
-/* Run the user's editor, whose name may have arguments. */
+/* Run the editor in $VISUAL or $EDITOR, which may have arguments, on a file. */
 static int run_editor(const char *path, struct err *err)
 {
 	const char *editor = getenv("VISUAL");
@@ -282,7 +286,8 @@ static bool wants_again(void)
 	       (*answer == 'y' || *answer == 'Y');
 }
 
-/* Edit until the file is accepted; returns the exit status. */
+/* Let the user edit the file until it is accepted, unchanged or given up;
+ * returns the exit status. */
 static int edit_copy(struct ctl *ctl, const char *path, const struct buf *was)
 {
 	struct buf text = { 0 };

@@ -14,7 +14,7 @@
 
 enum { FIELDS = 5 };
 
-/* A file while it is read. */
+/* State while a file is read. */
 struct reading_tab {
 	struct crontab *tab;
 	const char *name;
@@ -22,13 +22,14 @@ struct reading_tab {
 	int64_t now;
 	int line;
 	struct arena *arena;
-	char **env; /* NAME=value, NULL at the end */
+	char **env; /* variables NAME=value, NULL at the end */
 	size_t nenv, env_cap;
-	const char *zone;      /* of CRON_TZ, or NULL */
-	const char *mail_user; /* of MAILTO, or NULL */
-	struct submit options; /* for the entry below */
+	const char *zone;      /* value of CRON_TZ, or NULL */
+	const char *mail_user; /* value of MAILTO, or NULL */
+	struct submit options; /* options for the next entry */
 	struct buf warnings;
-	bool bad_options; /* reported: the entry is skipped */
+	bool bad_options; /* the options have errors, which were reported: skip
+	                     the next entry */
 };
 
 static void fail(struct reading_tab *r, const struct err *err)
@@ -79,8 +80,8 @@ static void take_recipient(struct reading_tab *r, const char *value)
 	}
 }
 
-/* NAME = value; the value may be quoted. Returns false if it is no such
- * line. */
+/* Handle a line NAME = value, whose value may be quoted. Returns false if it is
+ * no such line. */
 static bool take_variable(struct reading_tab *r, const char *line)
 {
 	size_t len = 0, n;
@@ -115,7 +116,8 @@ static bool take_variable(struct reading_tab *r, const char *line)
 
 /* --- options ------------------------------------------------------------ */
 
-/* Take one word, and the next one if that is its value; returns how many. */
+/* Set the option in word, whose value may be the next word; returns how many
+ * words were used, or -1. */
 static int take_option(struct reading_tab *r, const char *word,
                        const char *next, struct err *err)
 {
@@ -192,7 +194,8 @@ static size_t schedule_len(const char *line)
 	return (size_t)(s - line);
 }
 
-/* Replace \% by %. Fails if there is another %. */
+/* Returns the command with \% replaced by %, which the caller frees. Fails with
+ * EINVAL if it has a % without a backslash. */
 static char *command_of(const char *text, struct err *err)
 {
 	struct buf out = { 0 };
@@ -211,8 +214,9 @@ static char *command_of(const char *text, struct err *err)
 	return buf_take(&out);
 }
 
-/* Set the defaults of what no option said. They depend only on the line, so the
- * same line is the same entry in each session. */
+/* Set the fields that no option has set. The values depend only on the file and
+ * its user, so that importing the same line again, from any session, makes no
+ * other entry. */
 static void complete(struct reading_tab *r, const char *command)
 {
 	struct spec *spec = &r->options.spec;
@@ -250,8 +254,7 @@ static int check_entry(struct reading_tab *r, const char *schedule,
 	return submit_resolve(&r->options, &req, err);
 }
 
-/* Add an entry to the request, and its script and environment to the raw bytes.
- */
+/* Add an entry to tab->entries, and its script and environment to tab->raw. */
 static int put_entry(struct reading_tab *r, const char *command,
                      struct err *err)
 {

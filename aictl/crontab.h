@@ -1,9 +1,10 @@
 /*
  * crontab.h - read a file of recurring work, in the syntax of scrontab
  *
- * Comments; NAME=value for the environment of the entries below; options on
- * #SCRON or #AISUB lines for the one entry below them; entries: five fields or
- * a macro, then a command.
+ * A file has comments; lines NAME=value, which set the environment of all
+ * entries below them; lines that begin with #SCRON or #AISUB, whose options
+ * apply to the next entry only; and entries: five fields or a macro such as
+ * @daily, then a command.
  */
 #ifndef AICTL_CRONTAB_H
 #define AICTL_CRONTAB_H
@@ -20,13 +21,13 @@ struct crontab_user {
 };
 
 struct crontab {
-	json_t *entries;   /* of a cron_file request */
+	json_t *entries;   /* the entries as a cron_file request has them */
 	struct buf raw;    /* their scripts and environments */
 	struct buf errors; /* "name:line: text", one a line */
 };
 
-/* Read a whole file; all mistakes in it are collected. now: for relative times.
- * Owns: the caller, crontab_fini(). */
+/* Read a whole file; errors in it do not stop that, but are all collected. now
+ * is what relative times count from. The caller must call crontab_fini(). */
 void crontab_read(struct crontab *ret, const char *name, const char *text,
                   size_t len, const struct crontab_user *user, int64_t now);
 void crontab_fini(struct crontab *tab);

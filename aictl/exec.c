@@ -14,7 +14,8 @@ const struct opt exec_opts[] = { { 't', "tty", NULL, "on a terminal of its own",
 	                           .offset = offsetof(struct ctl, tty) },
 	                         OPT_END };
 
-/* Cut ".RANK" off the id; without one *ret_rank is not changed. */
+/* Cut ".RANK" off the end of an id, and get the rank; if there is none, leave
+ * *ret_rank unchanged. */
 static int take_rank(char *id, int64_t *ret_rank, struct err *err)
 {
 	char *dot = strrchr(id, '.');
@@ -25,7 +26,8 @@ static int take_rank(char *id, int64_t *ret_rank, struct err *err)
 	return parse_int(dot + 1, 0, INT32_MAX, ret_rank, err);
 }
 
-/* A line of a script must not read the following ones as input. */
+/* Returns the descriptor for the command's stdin: if aictl runs a script, whose
+ * lines come from stdin, that is /dev/null. */
 static int open_input(const struct ctl *ctl)
 {
 	return ctl->line ? open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -64,7 +66,7 @@ int run_exec(struct ctl *ctl, int argc, char **argv)
 	int64_t rank = 0;
 	struct err why;
 
-	argv[argc] = NULL; /* options were removed */
+	argv[argc] = NULL; /* the options in between were removed */
 	if (take_rank(id, &rank, &why) == 0) {
 		req = json_pack("{s:s, s:s}", "op", "exec", "id", id);
 		if (!req)
@@ -72,7 +74,8 @@ int run_exec(struct ctl *ctl, int argc, char **argv)
 	}
 	if (req)
 		answer = ctl_call(ctl, req, NULL, NULL, &why);
-	/* The daemon hangs up on idle connections. */
+	/* The daemon closes idle connections, and the command may run
+	 * for long. */
 	ctl_disconnect(ctl);
 	if (answer)
 		status = run(ctl, answer, rank, argv + 2, &why);

@@ -24,14 +24,14 @@ const struct opt history_opts[] = { { 0, "before", "TIME",
 	                              opt_set_text, AT(before) },
 	                            OPT_END };
 
-/* An archive while it is written. */
+/* State while an archive is written. */
 struct archive {
 	const char *path;
 	gzFile file;
-	const char *prefix; /* of each line */
-	struct map jobs;    /* their ids */
-	bool attempts;      /* only those of these jobs */
-	struct buf rest;    /* an incomplete line */
+	const char *prefix; /* text before each row: its kind, as "{\"job\":" */
+	struct map jobs;    /* ids of the jobs written so far */
+	bool attempts;   /* rows are attempts: write those of these jobs only */
+	struct buf rest; /* an incomplete line */
 	uint64_t njobs, nattempts;
 	bool failed;
 };
@@ -114,8 +114,9 @@ static int put_jobs(struct ctl *ctl, struct archive *a, int64_t before,
 	return answer ? 0 : -1;
 }
 
-/* List all attempts: if a clock was set back, an attempt may end after its job.
- */
+/* Write the attempts of the jobs. All attempts are requested, without a
+ * bound of their end: if a clock was set back, an attempt may have ended
+ * after its job. */
 static int put_attempts(struct ctl *ctl, struct archive *a, struct err *err)
 {
 	json_t *req = json_pack("{s:s, s:b, s:s}", "op", "attempts", "all", 1,
@@ -142,7 +143,7 @@ static int sync_folder(const char *path, struct err *err)
 	return rc;
 }
 
-/* Write everything; it is on the disk when this returns 0. */
+/* Write the whole archive; it is synced to disk when this returns 0. */
 static int fill(struct ctl *ctl, struct archive *a, int fd, int64_t before,
                 struct err *err)
 {
@@ -182,7 +183,8 @@ static int write_archive(struct ctl *ctl, struct archive *a, int64_t before,
 
 /* --- removing ---------------------------------------------------------- */
 
-/* Remove slice by slice; expect: how many jobs there must be, -1: any. */
+/* Remove the jobs, with as many requests as that takes. expect is how many jobs
+ * there must be for the first request to succeed; -1: any number. */
 static int purge(struct ctl *ctl, int64_t before, int64_t expect,
                  uint64_t *ret_gone, struct err *err)
 {
@@ -248,7 +250,7 @@ static int take_before(const struct ctl *ctl, int64_t *ret, struct err *err)
 		return err_set(err, EINVAL, "--before: '%s' is in the future",
 		               ctl->history.before);
 	if (*ret == now)
-		(*ret)++; /* include what ends in this second */
+		(*ret)++; /* include jobs that end in this second */
 	return 0;
 }
 

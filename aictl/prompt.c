@@ -1,10 +1,10 @@
-/* prompt.c - commands typed by a person: readline, history, completion */
+/* prompt.c - commands typed at a prompt: readline, history, completion */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-/* readline needs FILE */
+/* readline's headers use FILE */
 #include <readline/history.h>
 #include <readline/readline.h>
 
@@ -16,12 +16,13 @@
 
 enum { HISTORY_LINES = 1000, CACHE_S = 5 };
 
-/* The names last received from the daemon: Tab is often pressed twice. */
+/* Names last received from the daemon. They are kept for some seconds, because
+ * Tab is often pressed twice. */
 struct cache {
 	struct ctl *ctl;
 	enum words_kind kind;
 	time_t asked;     /* 0: never */
-	struct buf names; /* one a line */
+	struct buf names; /* one name a line */
 };
 
 static struct cache cache; /* readline's callbacks have no argument */
@@ -32,7 +33,7 @@ static int add_part(const void *data, size_t len, void *arg)
 	return 0;
 }
 
-/* Ask for names of a kind; none if the daemon does not answer. */
+/* Request the names of a kind, for completion; there are none if that fails. */
 static void cache_fill(enum words_kind kind)
 {
 	static const char *const ops[] = { [WORDS_JOBS] = "jobs",
@@ -55,7 +56,8 @@ static void cache_fill(enum words_kind kind)
 	cache.asked = time(NULL);
 }
 
-/* Returns the next name that begins with text; called by readline. */
+/* For readline: returns the next name in the cache that begins with text, from
+ * the first on if again is 0; NULL at the end. */
 static char *next_name(const char *text, int again)
 {
 	static const char *at;
@@ -85,7 +87,8 @@ static char *next_command(const char *text, int again)
 	return NULL;
 }
 
-/* Returns the next of these words; the list begins if again is 0. */
+/* Returns a copy of the next word of the list that begins with text, from the
+ * first on if again is 0; NULL at the end. */
 static char *next_word(const char *const *words, const char *text, int again)
 {
 	static const char *const *word;
@@ -144,7 +147,8 @@ static char **complete_operand(const struct command *cmd, size_t at,
 	return rl_completion_matches(text, next_name);
 }
 
-/* text begins at start; the words before it decide what is completed. */
+/* For readline: returns the completions of text, which begins at `start` of the
+ * line; the words before it decide what kind of word it is. */
 static char **complete(const char *text, int start, int end)
 {
 	char *line = xstrndup(rl_line_buffer, (size_t)start);
@@ -154,7 +158,7 @@ static char **complete(const char *text, int start, int end)
 	struct err why;
 
 	(void)end;
-	rl_attempted_completion_over = 1; /* no file names */
+	rl_attempted_completion_over = 1; /* never complete file names */
 	if (words_split(&words, line, &why) < 0)
 		goto out;
 	if (!words.n) {
@@ -170,8 +174,8 @@ out:
 	return matches;
 }
 
-/* Returns $XDG_STATE_HOME/aisched/aictl_history, with folders made; NULL:
- * none. */
+/* Returns the path $XDG_STATE_HOME/aisched/aictl_history after making its
+ * folders; NULL if no home is known. */
 static char *history_path(void)
 {
 	const char *state = getenv("XDG_STATE_HOME");
@@ -186,7 +190,8 @@ static char *history_path(void)
 		return NULL;
 	for (char *s = strchr(path + 1, '/'); s; s = strchr(s + 1, '/')) {
 		*s = '\0';
-		mkdir(path, 0700); /* if it fails, writing fails, too */
+		/* If that fails, writing the file fails, too. */
+		mkdir(path, 0700);
 		*s = '/';
 	}
 	return path;
@@ -205,8 +210,8 @@ static void run_line(struct ctl *ctl, const char *line)
 	}
 	if (words.n) {
 		command_run(ctl, (int)words.n, words.word);
-		/* The next line may come hours later, and meet another
-		 * daemon. */
+		/* The next command may come hours later, when the daemon has
+		 * been restarted. */
 		ctl_disconnect(ctl);
 		cache.asked = 0;
 	}
@@ -230,7 +235,7 @@ void prompt_run(struct ctl *ctl)
 		free(line);
 	}
 	if (!ctl->quit)
-		putchar('\n'); /* Ctrl-D leaves the cursor behind the prompt */
+		putchar('\n'); /* end the line of the prompt */
 	if (path)
 		write_history(path);
 	free(path);

@@ -36,7 +36,7 @@ const struct opt reserve_opts[] = {
 
 /* --- create ------------------------------------------------------------ */
 
-/* Put start and end into the request. */
+/* Set start and end in the request, from the options. */
 static int take_times(const struct ctl *ctl, json_t *req, struct err *err)
 {
 	int64_t now = time(NULL), start = now, end;

@@ -13,7 +13,8 @@ static bool ends_with(const char *s, const char *end)
 	return len >= n && !strcmp(s + len - n, end);
 }
 
-/* The ending of a name is its unit: uptime_s, pass_ms, wal_bytes. */
+/* Returns the unit of a value, which is the end of its name, as in uptime_s,
+ * pass_ms, wal_bytes; "" for none. */
 static const char *unit_of(const char *key)
 {
 	static const char *const units[] = { "_s", "_ms", "bytes", "_mib" };
@@ -39,7 +40,8 @@ static void add_bytes(struct buf *out, double bytes)
 
 static void add_value(struct buf *out, const char *unit, const json_t *value);
 
-/* Print "3 pending, 2 running" of counts, else "last 0.8 ms, max 3 ms". */
+/* Append the members of an object: counts as "3 pending, 2 running", others as
+ * "last 0.8 ms, max 3 ms". */
 static void add_members(struct buf *out, const char *unit, const json_t *object)
 {
 	json_t *value;

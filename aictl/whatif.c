@@ -1,4 +1,4 @@
-/* whatif.c - what another configuration would have made of the past */
+/* whatif.c - simulate the past with another configuration */
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,8 @@ const struct opt whatif_opts[] = {
 
 enum { WORDS = 20 };
 
-/* A folder that nobody else can read, and the files in it. */
+/* A temporary folder that only this user can read, and the files in it: the
+ * past, and the present configuration. */
 struct workplace {
 	char *folder, *past, *now;
 };
@@ -68,7 +69,7 @@ static int put_part(const void *data, size_t len, void *arg)
 	return fwrite(data, 1, len, arg) == len ? 0 : -1;
 }
 
-/* Write the configuration that the daemon has in force. */
+/* Write the daemon's present configuration to a file. */
 static int fetch_conf(struct ctl *ctl, const char *path, struct err *err)
 {
 	json_t *req = json_pack("{s:s}", "op", "config"), *answer = NULL;
@@ -87,8 +88,8 @@ static int fetch_conf(struct ctl *ctl, const char *path, struct err *err)
 
 /* --- the programs ------------------------------------------------------ */
 
-/* Run a program at low priority; out: its standard output. Returns 1 if it has
- * failed and said why. */
+/* Run a program at low priority, with the descriptor out as its stdout. Returns
+ * 1 if it failed, in which case it has printed the reason. */
 static int run_program(const char *const *argv, int out, struct err *err)
 {
 	const int fd[] = { -1, out, STDERR_FILENO };
@@ -111,7 +112,8 @@ static int run_program(const char *const *argv, int out, struct err *err)
 	return WEXITSTATUS(status) != 0;
 }
 
-/* "7d": so long ago. */
+/* Returns the argument of --since as a time: "7d" becomes "now-7d", other texts
+ * are unchanged. The caller frees it. */
 static char *since_of(const char *text)
 {
 	int64_t seconds;
@@ -184,7 +186,8 @@ int run_whatif(struct ctl *ctl, int argc, char **argv)
 	rc = make_work(&w, &why);
 	if (rc == 0)
 		rc = fetch_conf(ctl, w.now, &why);
-	ctl_disconnect(ctl); /* the daemon hangs up on idle connections */
+	/* The daemon closes idle connections, and this takes time. */
+	ctl_disconnect(ctl);
 	if (rc == 0)
 		rc = fetch_past(ctl, w.past, &why);
 	if (rc == 0)

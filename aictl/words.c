@@ -19,7 +19,8 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Add the text inside of quotes; returns what follows, or NULL. */
+/* Append the text in quotes that begins at s. Returns a pointer behind it, or
+ * NULL if the quote has no end. */
 static const char *take_quoted(struct buf *word, const char *s)
 {
 	char quote = *s++;
@@ -32,10 +33,11 @@ static const char *take_quoted(struct buf *word, const char *s)
 	return *s ? s + 1 : NULL;
 }
 
-/* Add one word of the line; returns what follows, or NULL. */
+/* Append the word that begins at s. Returns a pointer behind it, or NULL if a
+ * quote has no end. */
 static const char *take_word(struct buf *word, const char *s)
 {
-	buf_puts(word, ""); /* '' is a word, too */
+	buf_puts(word, ""); /* so that '' gives an empty word, not NULL */
 	while (s && *s && !is_blank(*s)) {
 		if (*s == '\'' || *s == '"') {
 			s = take_quoted(word, s);

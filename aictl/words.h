@@ -1,5 +1,5 @@
 /*
- * words.h - the words of a line
+ * words.h - split a line into words
  */
 #ifndef AICTL_WORDS_H
 #define AICTL_WORDS_H
@@ -9,9 +9,9 @@
 #include "libcommon/err.h"
 
 /*
- * Split a line as a shell does: blanks, '', "", \, and # for a comment at the
- * beginning of a word. Owns: the caller, words_free(). Fails with EINVAL for a
- * quote without end.
+ * Split a line as a shell does: words are separated by blanks, quoted by '', ""
+ * and \, and # at the beginning of a word begins a comment. The caller must
+ * call words_free(). Fails with EINVAL for a quote without an end.
  */
 struct words {
 	char **word; /* NULL-terminated */

@@ -7,8 +7,9 @@
 #include "aiq/aiq.h"
 
 /*
- * Parse "name,state,+limit" or a template like those of squeue; NULL means the
- * view's default.
+ * Parse the argument of -o: "name,state,+limit", or a template like those of
+ * squeue; NULL means the default columns of the view. Fails with EINVAL, and
+ * the text names the unknown column.
  */
 int format_parse(struct format *ret, const struct view *view, const char *text,
                  struct err *err);

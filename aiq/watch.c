@@ -44,7 +44,7 @@ struct view_state {
 	/* Times of the next round and of the last key. */
 	int64_t next_ms, key_ms;
 	int64_t period_s;
-	/* Tail: the pane follows the end of its text. */
+	/* tail: the pane shows the end of its text as it grows. */
 	bool paused, quit, esc, tail;
 	int rows, cols, side;
 	size_t top;      /* first row of the list, or line of the pane */

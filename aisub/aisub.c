@@ -16,10 +16,11 @@
 #include "libcommon/spec/spec_opt.h"
 
 enum {
-	PATIENCE_S = 30,    /* for a daemon that restarts meanwhile */
-	ID_SIZE = 24,       /* of a job id as text */
-	TEST_TIMES = 3,     /* of a schedule that --test-only prints */
-	BINARY_CHECK = 1024 /* bytes that must be without a zero byte */
+	PATIENCE_S = 30, /* how long to wait for a daemon that restarts */
+	ID_SIZE = 24,    /* size of a job id as text */
+	TEST_TIMES = 3,  /* times of a schedule that --test-only prints */
+	/* First bytes of a script, which must have no zero byte. */
+	BINARY_CHECK = 1024
 };
 
 static const struct opt_prog prog = {
@@ -36,14 +37,15 @@ static const struct opt_prog prog = {
 };
 
 struct script {
-	const char *name; /* for messages; its last part names the job */
+	const char *name; /* for messages; its last part is the default name of
+	                     the job */
 	bool is_stdin;
 	struct buf text;
 };
 
 /* --- the script ----------------------------------------------------------- */
 
-/* Check the script by the rules of sbatch. */
+/* Check that the script begins with #! and is a text, as sbatch does. */
 static int check_script(const struct script *script, struct err *err)
 {
 	const char *name = script->name, *text = script->text.data;
@@ -71,7 +73,7 @@ static int check_script(const struct script *script, struct err *err)
 	return 0;
 }
 
-/* name NULL or "-": standard input. */
+/* Read the script; if name is NULL or "-", from stdin. */
 static int read_script(struct script *script, const char *name, struct err *err)
 {
 	int fd = STDIN_FILENO, rc;
@@ -125,7 +127,7 @@ static int complete(struct submit *submit, const struct script *script,
 	return batch_complete(submit, &job, err);
 }
 
-/* Check options of all places together. */
+/* Check the options after those of all places have been merged. */
 static int check(struct submit *submit, struct err *err)
 {
 	struct request req;
@@ -197,8 +199,9 @@ static void print_test(json_t *test)
 	print_evicts(json_object_get(test, "evicts"));
 }
 
-/* Print the job as aiq shows it, for --json. An array that has begun has
- * several records: show the part that has not started, if any. */
+/* For --json, print the job as `aiq --json` does. If some tasks of an array
+ * have started, they have rows of their own: print the first row, which is that
+ * of the tasks that have not, if there are any. */
 static int print_job(struct retry *retry, const char *id, struct err *err)
 {
 	json_t *req = json_pack("{s:s, s:[s], s:s}", "op", "jobs", "ids", id,
@@ -253,7 +256,8 @@ static void print_cron(const struct submit *submit, json_t *cron)
 		       next ? next : "none");
 }
 
-/* Print the result of the request; *ret_id stays empty for a test. */
+/* Print the result of the request; ret_id is the id of the job, and stays empty
+ * for --test-only. */
 static int report(struct retry *retry, const struct submit *submit,
                   json_t *answer, char ret_id[ID_SIZE], struct err *err)
 {
@@ -289,19 +293,20 @@ static int report(struct retry *retry, const struct submit *submit,
 	return 0;
 }
 
-/* Formatted before Ctrl-C can come: a handler must not format text. */
+/* Message of the handler of SIGINT, formatted in advance, as that must not
+ * call snprintf(). */
 static char goes_on[128];
 
 static void on_interrupt(int signo)
 {
 	ssize_t n = write(STDERR_FILENO, goes_on, strlen(goes_on));
 
-	(void)n; /* stderr is closed: nobody to tell */
+	(void)n; /* an error cannot be reported */
 	signal(signo, SIG_DFL);
 	raise(signo);
 }
 
-/* Ctrl-C ends aisub, not the job: say so. */
+/* Print a message on Ctrl-C, because it ends aisub but not the job. */
 static void catch_interrupt(const char *id)
 {
 	struct sigaction act = { .sa_handler = on_interrupt };
@@ -313,7 +318,7 @@ static void catch_interrupt(const char *id)
 	sigaction(SIGINT, &act, NULL);
 }
 
-/* Wait for --wait or --follow; returns the exit status. */
+/* Wait for the job's end, for --wait or --follow; returns the exit status. */
 static int wait_for_end(struct retry *retry, const struct submit *submit,
                         const char *id)
 {
@@ -350,7 +355,8 @@ static int submit_job(const struct submit *submit, struct script *script)
 	return status;
 }
 
-/* Ignore variables for options that need a script. */
+/* Run `aisub --pty`. Options that need a script are refused on the command
+ * line, but ignored in AISUB_* variables, which are read after the check. */
 static int run_pty(struct submit *submit, char **command)
 {
 	struct err why;
@@ -369,7 +375,8 @@ int main(int argc, char **argv)
 	struct err why;
 	int i, status;
 
-	/* Our tables hold our own keys: no need to read /dev/urandom. */
+	/* Jansson's hash tables have only keys of this program, so they need no
+	 * random seed from /dev/urandom. */
 	json_object_seed(1);
 	submit_init(&submit, arena_new(), &warnings, time(NULL));
 	i = opt_parse(&prog, &submit, argc, argv);

@@ -13,7 +13,7 @@
 #include "libcommon/client/exec.h"
 #include "libcommon/client/held_job.h"
 
-enum { PATIENCE_S = 30 }; /* for a daemon that restarts meanwhile */
+enum { PATIENCE_S = 30 }; /* how long to wait for a daemon that restarts */
 
 int pty_check(const struct submit *submit, struct err *err)
 {
@@ -113,15 +113,17 @@ struct waiting {
 	bool quiet, told;
 };
 
-/* Formatted before a signal can come: a handler must not format text. */
+/* Message of the signal handler, formatted in advance, as that must not
+ * call snprintf(). */
 static char given_up[80];
 
-/* Our connection is lost, and so the job ends. */
+/* Handle a signal before the job starts: exiting closes the connection to the
+ * daemon, which cancels the job. */
 static void give_up(int signo)
 {
 	ssize_t n = write(STDERR_FILENO, given_up, strlen(given_up));
 
-	(void)n; /* stderr is closed: nobody to tell */
+	(void)n; /* an error cannot be reported */
 	_exit(128 + signo);
 }
 

@@ -6,12 +6,13 @@
 
 #include "libcommon/spec/spec_opt.h"
 
-/* Check that no option is given that needs a script, or an end to wait for.
- * Fails with EINVAL. */
+/* Check that no option is given, such as --wait, that cannot be used with
+ * --pty. Fails with EINVAL. */
 int pty_check(const struct submit *submit, struct err *err);
 
 /* Submit the job, wait until it starts, and run the command, or a shell, in it.
- * The job ends with it, and with us. Returns the status to exit with. */
+ * The job ends with the command, or when this process ends. Returns the exit
+ * status for aisub. */
 int pty_run(struct submit *submit, char **command);
 
 #endif
