@@ -13,8 +13,9 @@
 
 enum {
 	CONNECT_MS = 10000,
+	/* close idle connections before servers do, at 90 s */
 	IDLE_S = 60
-}; /* idle connections: servers close them at 90 s */
+};
 
 /* A socket of libcurl, and the events it waits for. */
 struct sock {

@@ -4,9 +4,9 @@
 #include <string.h>
 
 enum {
-	HEAD = 2, /* bytes without a longer length */
+	HEAD = 2, /* bytes before a longer length */
 	LEN16 = 126,
-	LEN64 = 127, /* in place of a length: it follows */
+	LEN64 = 127, /* in the field of the length: 8 bytes with it follow */
 	FIN = 0x80,
 	RESERVED = 0x70,
 	OPCODE = 0x0f,

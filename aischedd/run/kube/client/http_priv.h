@@ -49,7 +49,7 @@ struct kube_http {
 
 	struct err trouble;   /* code 0: none */
 	unsigned failures;    /* failures in a row */
-	int64_t failed_ms;    /* when the last one was */
+	int64_t failed_ms;    /* when the last failure was */
 	int64_t closed_until; /* pause after failures */
 	int64_t busy_until;   /* pause that the server asked for */
 	uint64_t noise;       /* state of the random numbers */
@@ -68,12 +68,12 @@ void kube_http_pump(struct kube_http *http);
 /* Note that the server has answered a call. */
 void kube_http_recovered(struct kube_http *http);
 
-/* Note a try, begun at started_ms, which showed that nothing works; wait_ms:
- * the pause that the server asked for, or -1. */
+/* Note that a try, begun at started_ms, failed for a reason that concerns all
+ * calls; wait_ms: the pause that the server asked for, or -1. */
 void kube_http_failed(struct kube_http *http, int64_t started_ms,
                       int64_t wait_ms, const struct err *err);
 
-/* Pause: the server asks for it. */
+/* Note that the server asks for a pause of all calls. */
 void kube_http_busy(struct kube_http *http, int64_t wait_ms);
 
 /* Put the call into the queue of its rank; first: at the front. */

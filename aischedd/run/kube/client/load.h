@@ -30,8 +30,8 @@ struct kube_load *kube_load_start(struct event_base *base, const char *path,
                                   const char *context, int64_t deadline_ms,
                                   kube_load_fn *fn, void *arg, struct err *err);
 
-/* Free; fn is not called any more. Needed after the last call of fn, too. NULL
- * is allowed. */
+/* Free; fn is no longer called. Must be called after the last call of fn, too.
+ * NULL is allowed. */
 void kube_load_free(struct kube_load *load);
 
 #endif

@@ -25,8 +25,9 @@ struct kube_socket_ops {
 	 * the socket. */
 	int (*data)(const void *data, size_t len, bool first, bool last,
 	            void *arg, struct err *err);
-	/* It was refused, or is over; err NULL: the server has closed it. Frees
-	 * it. */
+	/* The server has refused the socket, or the connection is over; err
+	 * NULL: the server has closed it. The socket is freed after this
+	 * call. */
 	void (*end)(const struct err *err, void *arg);
 };
 
@@ -37,7 +38,8 @@ struct kube_socket *kube_socket_open(struct kube_http *http, const char *path,
                                      const struct kube_socket_ops *ops,
                                      void *arg);
 
-/* end() will not be called; allowed in the functions above, too. */
+/* Close the socket without a call of end(); allowed in the functions above,
+ * too. */
 void kube_socket_close(struct kube_socket *s);
 
 /* --- for call.c ----------------------------------------------------------- */

@@ -23,7 +23,8 @@ static const char *text_at(const json_t *map, const char *key)
 	return s ? s : "";
 }
 
-/* Keys and values of labels, without what constraints are made of. */
+/* Check that s has only characters that keys and values of labels may have:
+ * none of them means something in a constraint. */
 static int check_word(const char *what, const char *s, struct err *err)
 {
 	for (const char *p = s; *p; p++)
@@ -42,7 +43,7 @@ static void put_and(struct buf *ret)
 		buf_addc(ret, '&');
 }
 
-/* Whether an | stands in neither parentheses nor brackets. */
+/* Whether s has an '|' outside parentheses and brackets. */
 static bool has_or(const char *s)
 {
 	int depth = 0;
@@ -52,7 +53,8 @@ static bool has_or(const char *s)
 	return *s;
 }
 
-/* Counts and brackets can stand in no parentheses, and need none. */
+/* Append the user's own constraint, in parentheses only if it has an '|' at the
+ * top: counts and brackets must not stand in parentheses, and need none. */
 static int put_own(const char *own, struct buf *ret, struct err *err)
 {
 	int32_t rule[LIMIT_TEXT];
@@ -152,7 +154,7 @@ static int put_expression(const json_t *e, struct buf *ret, struct err *err)
 	               "nodeAffinity: operator '%.100s' is not supported", op);
 }
 
-/* An empty term says nothing. */
+/* Whether the term has no expressions: Kubernetes ignores such terms. */
 static bool is_empty(const json_t *term)
 {
 	return !json_array_size(json_object_get(term, "matchExpressions")) &&

@@ -78,7 +78,8 @@ static json_t *results_of(const char *driver, const struct kube_given *given)
 	return list;
 }
 
-/* The driver is told what the class says, as kube-scheduler does. */
+/* Returns the configuration of the device class as the driver expects it in an
+ * allocation, with the source that kube-scheduler writes. */
 static json_t *config_of(const json_t *config)
 {
 	json_t *list = json_array();

@@ -76,7 +76,7 @@ struct kube_granted {
 	const char *node, *gpus; /* ours: the annotations, or "" */
 	bool finalizer, allocated;
 	const json_t *results;  /* its devices, of all drivers */
-	const json_t *reserved; /* for whom */
+	const json_t *reserved; /* the pods that may use it */
 };
 
 /* Returns false if it has no name or uid. */

@@ -16,8 +16,9 @@ static const char begin_script[] = ". " KUBE_JOB_DIR "/env\n"
 				   "eval \"$" KUBE_OWN_VAR "\"\n"
 				   "unset " KUBE_OWN_VAR "\n";
 
-/* Reads the container's cgroup, version 2 or 1. The root group, which is the
- * machine, has no cgroup.type. */
+/* A shell function that appends the CPU time and peak memory of the container,
+ * from its cgroup (version 2 or 1), to the termination message. The root group,
+ * which is the machine, has no cgroup.type. */
 static const char used_script[] =
     "aisched_used()\n"
     "{\n"

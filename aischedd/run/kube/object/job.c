@@ -23,7 +23,8 @@ enum {
 	MODE_RX = 0555
 };
 
-/* Ask for GPUs: as a resource, by naming the claim, or by the class. */
+/* Request the GPUs of a pod by the name of our ResourceClaim; for gangs, and in
+ * pools without claims, as an extended resource. */
 static void add_gpus(const struct kube_home *home, const struct run_job *job,
                      json_t *resources)
 {

@@ -22,7 +22,7 @@
 json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
                         struct err *err);
 
-/* Returns how many of its pods may fail and be replaced. */
+/* Returns how many pods of the Job may fail and be replaced. */
 uint32_t kube_object_job_replace(const struct spec *spec);
 
 #endif

@@ -12,7 +12,7 @@
 
 /* --- use --- */
 
-/* milli * by / in; INT64_MAX if that is too large. */
+/* Returns milli * by / in; INT64_MAX if that is too large. */
 static int64_t scale(int64_t milli, int64_t by, int64_t in, bool up)
 {
 	if (milli <= 0)
@@ -85,8 +85,9 @@ static struct kube_amount most(struct kube_amount a, struct kube_amount b)
 		                     larger(a.pods, b.pods) };
 }
 
-/* A limit without a request counts as a request, which the API server fills in
- * for pods, but not for templates of Jobs. */
+/* Returns what the container requests. A limit without a request counts as a
+ * request: the API server fills it in for pods, but not for templates of
+ * Jobs. */
 static struct kube_amount asked(const json_t *container, const char *gpu)
 {
 	const json_t *resources = json_object_get(container, "resources");
@@ -104,7 +105,8 @@ static struct kube_amount asked(const json_t *container, const char *gpu)
 	return a;
 }
 
-/* Sidecars start between the other init containers and stay. */
+/* Returns what a pod needs at its peak: while init containers run, one after
+ * the other, or after that. Sidecars are init containers that keep running. */
 struct kube_amount kube_pod_use(const json_t *spec, const char *gpu)
 {
 	struct kube_amount run = { 0 }, stay = { 0 }, init = { 0 }, whole;
@@ -201,8 +203,8 @@ static void read_container(struct kube_pod *pod, const json_t *status)
 	}
 }
 
-/* This container waits for the one that brings the agent, which may still wait
- * for its image. */
+/* The main container waits for the init container that brings the agent. If
+ * that one waits, too, take its reason. */
 static void read_init(struct kube_pod *pod, const json_t *status)
 {
 	const json_t *waits =
@@ -271,7 +273,7 @@ static char *read_note(const json_t *meta, const char *key)
 	return xstrdup(s ? s : "");
 }
 
-/* Choose the container as kubectl does. */
+/* Returns the name of the main container, chosen as kubectl does. */
 static char *read_main(const json_t *meta, const json_t *spec)
 {
 	char *named =

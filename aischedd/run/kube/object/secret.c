@@ -19,11 +19,11 @@
 #include "libcommon/mem.h"
 
 /*
- * How tasks find each other. The kubelet puts the full name of a pod into its
- * /etc/hosts: so rank 0 knows without DNS that it is the master, and the others
- * know the domain. DNS has all names at once, soon after the last pod runs. As
- * scripts may not try again, wait for that, if there is a program to ask DNS
- * with.
+ * A script with which tasks find each other. The kubelet puts the full name of
+ * a pod into its /etc/hosts: so rank 0 knows without DNS that it is the master,
+ * and the others know the domain. DNS has all names at once, soon after the
+ * last pod runs. Users' programs may not try again if a name is unknown, so the
+ * script waits for the names, if the image has a program to ask DNS with.
  */
 static const char meet_script[] =
     "aisched_zone= aisched_tries=20\n"
@@ -73,7 +73,8 @@ static bool is_local(const char *var, size_t len)
 	       is_one_of(var + 6, len - 6, ours);
 }
 
-/* Whether it is a valid name: shells export functions under other names. */
+/* Whether it is a valid name of a variable. Shells export functions under names
+ * that are not. */
 static bool is_name(const char *var, size_t len)
 {
 	if (!len || isdigit((unsigned char)*var))
