@@ -170,7 +170,8 @@ void local_stop(struct runner *r, uint64_t job, uint32_t attempt,
 	                         (json_int_t)grace));
 }
 
-/* Shepherds of older versions, without steps, read script_only. */
+/* The field script_only is for shepherds of older versions, which do not know
+ * the scope "steps". */
 void local_signal(struct runner *r, uint64_t job, uint32_t attempt,
                   const struct run_signal *what)
 {

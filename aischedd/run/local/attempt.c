@@ -68,7 +68,8 @@ void attempt_free(struct attempt *a)
 	free(a);
 }
 
-/* Remove what a killed shepherd left; returns as tree_remove() does. */
+/* Remove a part of the temporary folder that a killed shepherd left; returns
+ * true if more is left. */
 static bool remove_tmp(int dirfd, const char *name)
 {
 	int fd = openat(dirfd, name,

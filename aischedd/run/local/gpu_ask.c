@@ -31,7 +31,7 @@ static int begin(const char *program, int out, pid_t *ret, struct err *err)
 	return errno ? err_sys(err, "cannot start '%s'", program) : 0;
 }
 
-/* Read all output. Returns false if that takes too long. */
+/* Read all output. Returns false if that lasts until the time `end`. */
 static bool read_all(int fd, int64_t end, struct buf *ret)
 {
 	int64_t left;
@@ -61,7 +61,8 @@ static int refuse(struct buf *answer, int status, struct err *err)
 	               colon ? colon + 2 : "aisched-gpu fails");
 }
 
-/* A process may hang in the driver after it has closed its output. */
+/* Wait for the process until the time `end`: it may hang in the driver after it
+ * has closed its output. */
 static bool has_ended(pid_t pid, int64_t end, int *ret)
 {
 	pid_t is;
@@ -71,7 +72,8 @@ static bool has_ended(pid_t pid, int64_t end, int *ret)
 	return is == pid;
 }
 
-/* A process that hangs in a driver does not die at once: do not wait for it. */
+/* Returns the answer of the process, or NULL with *err set. A process that
+ * hangs in a driver does not die at once when killed: do not wait for it. */
 static json_t *hear(pid_t pid, int fd, int ms, struct err *err)
 {
 	int64_t end = clock_ms() + ms;

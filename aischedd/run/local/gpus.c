@@ -101,7 +101,8 @@ static hwloc_obj_t find_bus(hwloc_topology_t topo, const char *id)
 	return pci ? hwloc_get_non_io_ancestor_obj(topo, pci) : NULL;
 }
 
-/* The GPUs that can be allocated; at: their places in the list. */
+/* Add the GPUs of the driver's list that can be allocated; at: their indices in
+ * that list. */
 static void take_gpus(struct gpus *gpus, const json_t *list, uint32_t *at,
                       hwloc_topology_t topo, struct arena *arena)
 {
@@ -338,7 +339,8 @@ static const char *nvidia_model(struct arena *arena)
 	return type;
 }
 
-/* Jobs cannot use a device without its driver. */
+/* Find GPUs by the device files of their drivers, as jobs cannot use a GPU
+ * without them. The files tell how many there are, and PCI where they are. */
 static void find_files(struct gpus *gpus, hwloc_topology_t topo,
                        struct arena *arena)
 {
@@ -372,7 +374,7 @@ void gpus_find(struct gpus *ret, hwloc_topology_t topo, struct arena *arena)
 	}
 	if (!ret->n && !getenv("HWLOC_XMLFILE"))
 		find_files(ret, topo, arena);
-	/* GPUs of one NUMA node count as joined if no links are known. */
+	/* GPUs of one NUMA node count as linked if no links are known. */
 	if (!grouped)
 		memcpy(ret->link, ret->numa, ret->n);
 }

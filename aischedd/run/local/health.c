@@ -175,7 +175,8 @@ static struct health_run *run_new(struct health *h)
 
 	if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) < 0)
 		return NULL;
-	/* Programs do not expect non-blocking output: only our end is. */
+	/* Programs do not expect a non-blocking stdout: only our end of the
+	 * pipe is non-blocking. */
 	fcntl(pipe[1], F_SETFL, 0);
 	code = spawn_program((const char *[]){ h->program, NULL }, -1, pipe[1],
 	                     &pid);

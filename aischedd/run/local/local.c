@@ -94,7 +94,8 @@ static void tell_node(struct local *l)
 	      l->arg);
 }
 
-/* The same result again is no news. */
+/* Note the result of health_check (NULL: the machine is well), and tell the
+ * daemon if it has changed. */
 static void on_health(const char *why, void *arg)
 {
 	struct local *l = arg;
@@ -202,7 +203,8 @@ static void note_shortcomings(struct local *l)
 		buf_printf(&l->shortcomings, "%sGPUs: %s.",
 		           l->shortcomings.len ? " " : "",
 		           l->machine.gpus.note);
-	/* A job that can open all GPUs must find its own among all. */
+	/* If jobs cannot be kept from other GPUs, their variables must give the
+	 * numbers of GPUs among all of the machine. */
 	l->constrain_devices = l->constrain_devices && !why;
 	if (why)
 		buf_printf(&l->shortcomings,
@@ -282,7 +284,7 @@ static void check_health(struct local *l, const struct conf_health *conf)
 		on_health(NULL, l);
 }
 
-/* Applies to jobs that start from now on. */
+/* Change the settings; they apply to jobs that start from now on. */
 static void local_reconf(struct runner *r, const struct conf *conf,
                          const struct conf_pool *pool)
 {

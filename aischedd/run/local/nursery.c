@@ -26,7 +26,8 @@
 
 #define SCOPE_PATIENCE_MS 5000
 
-/* Makes a cgroup that the nursery divides, under a user manager. */
+/* The command that makes a cgroup for the nursery, under a user manager; the
+ * nursery divides it. */
 static const char *const scope_command[] = {
 	"/usr/bin/systemd-run",
 	"--user",
@@ -91,8 +92,9 @@ static int connect_nursery(struct local *l, struct err *err)
 	return 0;
 }
 
-/* Whether the nursery got a scope: it reports which limits that allows, or
- * ends. Asked once per daemon. */
+/* Wait until the nursery reports which limits its scope allows. Returns false
+ * if it ended instead, or took too long: it got no scope. Called once per
+ * daemon. */
 static bool scope_works(struct local *l)
 {
 	struct pollfd p = { .fd = l->nursery_fd, .events = POLLIN };
@@ -138,8 +140,9 @@ int nursery_open(struct local *l, struct err *err)
 	return connect_nursery(l, err);
 }
 
-/* Fails with EAGAIN if it has too many to start already; any other failure
- * means that it is dead. */
+/* Pass the attempt to the nursery, which starts its shepherd. Fails with EAGAIN
+ * if too many wait there already; any other failure means that the nursery is
+ * dead. */
 static int send_birth(struct local *l, const struct attempt *a)
 {
 	union {

@@ -65,7 +65,8 @@ static bool reach(struct attempt *a, int dirfd)
 {
 	int fd = connect_ctl(dirfd, NULL);
 
-	/* The shepherd is about to end: read its outcome next time. */
+	/* The shepherd is about to end: look for its outcome in the next
+	 * tick. */
 	if (fd < 0)
 		return false;
 	attempt_connect(a, fd);
@@ -94,7 +95,7 @@ static bool is_rebooted(const struct attempt *a)
 	return strcmp(a->claim.boot, a->local->boot) != 0;
 }
 
-/* Begin to look for processes of all attempts that are dying now. */
+/* Begin a scan of /proc for processes of all attempts that are dying now. */
 static void begin_scan(struct local *l)
 {
 	l->proc = opendir("/proc");
@@ -117,8 +118,9 @@ static void end_scan(struct local *l)
 		a->scanned = a->state == ATTEMPT_DYING && a->scan == l->scan;
 }
 
-/* Kill the process if it belongs to an attempt that is looked for. A process in
- * the middle of an exec may belong to any; a cgroup knows its own. */
+/* Kill the process if it belongs to an attempt of this scan. The environment of
+ * a process in the middle of an exec cannot be read: it may belong to any of
+ * them, unless the cgroup of an attempt shows which it has. */
 static void scan_one(struct local *l, pid_t pid, struct buf *env)
 {
 	bool unclear = environ_read(pid, env) == EAGAIN;
@@ -195,7 +197,8 @@ static void never_ran(struct attempt *a)
 {
 	struct run_event ev = { .kind = RUN_UNKNOWN };
 
-	/* An attempt of this daemon: its shepherd did not begin. */
+	/* This daemon started the attempt, so its shepherd ended before it
+	 * began. */
 	if (!a->awaited && !a->stray) {
 		ev.kind = RUN_START_FAILED;
 		ev.fault = FAULT_SYSTEM;
