@@ -210,7 +210,8 @@ static void find_v2(struct cgroup_ways *ways, struct search *s)
 		ways->shepherds = shepherds;
 }
 
-/* A new cpuset has no CPU at all; its children copy it. */
+/* A new cpuset has no CPUs: give it those of its parent, and let the cgroups
+ * below it copy them. */
 static void fill_cpuset(const char *parent, const char *base)
 {
 	struct buf text = { 0 };

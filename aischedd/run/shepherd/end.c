@@ -21,13 +21,13 @@
 #include "libcommon/clock.h"
 #include "libcommon/parse.h"
 
-/* for processes left when the script has ended */
+/* until processes are killed that the script left behind */
 #define LINGER_MS         1000
 #define KILL_PAUSE_MS     5 /* doubled each round */
 #define KILL_PAUSE_MAX_MS 1000
 #define LOOK_MS           500
 #define LOOK_CLOSE_MS     100 /* if memory is above half of the limit */
-#define LOOK_SHARE        20  /* looking takes at most this fraction of a CPU */
+#define LOOK_SHARE        20  /* looks take at most 1/20 of a CPU */
 #define STOP_ROUNDS       10
 
 int64_t job_mem_mib(const struct shepherd *s)
@@ -111,7 +111,8 @@ static void kill_by(struct shepherd *s, int64_t when)
 		s->kill_at = when;
 }
 
-/* The job never reads half a line. */
+/* Write the line to the file END_FILE. Write it under another name first, so
+ * that the job never reads half a line. */
 void job_note_end(struct shepherd *s, const char *line)
 {
 	int fd =

@@ -317,7 +317,7 @@ static bool same_cpus(const struct run_job *a, uint32_t i,
 	return true;
 }
 
-/* The old and the new tasks, while they are matched. */
+/* The match of old tasks with new ones. */
 struct deal {
 	const struct run_job *from, *to;
 	struct task *task; /* [to->ntasks] */
@@ -496,7 +496,7 @@ void gang_step(struct shepherd *s, int64_t now)
 	tell_resized(s);
 }
 
-/* The earlier time; 0 is never. */
+/* Returns the earlier of two times; 0 means never. */
 static int64_t earlier(int64_t a, int64_t b)
 {
 	return !a || b < a ? b : a;

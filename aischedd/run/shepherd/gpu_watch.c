@@ -15,8 +15,8 @@
 #include "libcommon/clock.h"
 
 enum {
-	SLACK_MS = 5000,   /* that a sample may be late */
-	AGAIN_PERIODS = 30 /* after which a sampler that ended is tried again */
+	SLACK_MS = 5000,   /* by which a sample may be late */
+	AGAIN_PERIODS = 30 /* after which an ended sampler is started again */
 };
 
 static int64_t period_ms(const struct shepherd *s)

@@ -16,7 +16,9 @@
 #define NVIDIA_MAJOR 195 /* of /dev/nvidiaN */
 #define LONG_BITS    (8 * sizeof(unsigned long))
 
-/* The CPUs of one process: a slice of cpu_use. */
+/* Find the CPUs of process i: those of its task, or of all tasks if one process
+ * stands for all. They are the entries of cpu_use from *ret_first to before
+ * *ret_end. */
 static void cpus_of(const struct shepherd *s, uint32_t i, uint32_t *ret_first,
                     uint32_t *ret_end)
 {
@@ -31,7 +33,7 @@ static void cpus_of(const struct shepherd *s, uint32_t i, uint32_t *ret_first,
 
 /* --- limits of the cgroup --- */
 
-/* The CPUs of the whole job, with those of tasks that leave. */
+/* All CPUs of the job, with those of tasks that leave. */
 struct cpu_sum {
 	struct buf list; /* "0,4", as the kernel reads it */
 	int64_t milli;
@@ -60,7 +62,8 @@ static void cpu_sum(const struct shepherd *s, struct cpu_sum *ret)
 	ret->part = true;
 }
 
-/* Whole CPUs are a limit in themselves; if one is shared, limit the time. */
+/* Bind the cgroup to the CPUs that the job has alone. If it shares a CPU, limit
+ * its CPU time, too. */
 static void limit_cpus(struct shepherd *s, struct cpu_sum *sum)
 {
 	/* Tasks that leave keep their CPUs until they have ended; the kernel

@@ -37,7 +37,7 @@ static void make_parents(char *path)
 	}
 }
 
-/* Open without waiting for the other end of a pipe. */
+/* Open a file; if it is a pipe, do not wait for its other end. */
 static int open_now(const char *path, int flags)
 {
 	int fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
@@ -154,8 +154,8 @@ static int open_to_say(int fd)
 	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* Send an open file, and also what open_to_say() opened, unless that is the
- * same. */
+/* Send an open file to the shepherd, and say_fd, too, if it is another
+ * descriptor; see open_to_say(). */
 static void send_file(int to, int fd, int say_fd)
 {
 	union {
@@ -240,8 +240,8 @@ struct opening {
 	int64_t until;
 };
 
-/* Returns the file of this name if it is open already: tasks with the same name
- * share one. */
+/* Returns the entry of the file with this path if an earlier task has opened
+ * it: tasks share it. Otherwise NULL. */
 static struct file *find_file(const struct shepherd *s, const char *path)
 {
 	for (size_t i = 0; i < s->nfiles; i++)
@@ -257,7 +257,7 @@ static struct file *add_file(struct shepherd *s, char *path, int fd, int say_fd)
 	return &s->file[s->nfiles++];
 }
 
-/* Fill in *ret for a file that no earlier task had. */
+/* Opens, or gets, a file that no earlier task has; fills in *ret. */
 typedef int get_file_fn(struct shepherd *s, struct opening *o, char *path,
                         struct file *ret, enum start_fault *ret_fault,
                         struct err *err);

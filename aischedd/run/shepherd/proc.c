@@ -49,7 +49,7 @@ pid_t proc_next(DIR *dir)
 	return 0;
 }
 
-/* Returns its parent, or 0 if it is gone. */
+/* Returns the parent of the process, or 0 if the process is gone. */
 static pid_t parent_of(pid_t pid)
 {
 	char path[32], text[512];

@@ -116,8 +116,8 @@ void outcome_of_task(struct buf *out, uint32_t rank, int exit_code, int signo)
 		buf_printf(out, " ended with exit status %d", exit_code);
 }
 
-/* Write any text, even an invalid one: without its record the job would run
- * again. */
+/* Returns the text with invalid UTF-8 replaced: a record that cannot be written
+ * would make the job run again. */
 static json_t *text_to_json(const char *text)
 {
 	char *utf8 = xstrdup(text);

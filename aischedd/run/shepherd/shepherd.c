@@ -160,7 +160,8 @@ static void do_resume(struct shepherd *s, json_t *place)
 	job_resume(s);
 }
 
-/* gang_step() answers when no task is leaving any more. */
+/* Change the tasks to this place. gang_step() answers the daemon once no task
+ * is leaving. */
 static void do_resize(struct shepherd *s, json_t *place, json_int_t resize,
                       json_int_t grace)
 {
@@ -329,7 +330,8 @@ static void finish(struct shepherd *s)
 	tell_ended(s);
 }
 
-/* The daemon's messages are handled meanwhile, and may end the tasks. */
+/* Wait until all tasks have become the script, or failed. Meanwhile the
+ * daemon's messages are handled; they may end the tasks. */
 static int await_tasks(struct shepherd *s, enum start_fault *ret_fault,
                        struct err *err)
 {
@@ -373,7 +375,8 @@ static void run(struct shepherd *s, const struct birth *birth)
 
 /* --- begin --- */
 
-/* Signals of the terminal are meant for whoever started the daemon. */
+/* Block all signals and get SIGCHLD from a descriptor: a signal of the terminal
+ * is for the one who started the daemon, not for us. */
 static int take_signals(struct err *err)
 {
 	sigset_t all, child;

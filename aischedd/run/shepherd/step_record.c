@@ -44,7 +44,8 @@ void step_record_begin(const struct shepherd *s, const struct job_step *step)
 	free(name);
 }
 
-/* The status of the task that ended worst, by srun's measure. */
+/* Returns the wait status of the task with the highest exit code, as srun
+ * counts them. */
 static int worst_status(const struct job_step *step)
 {
 	int worst = 0, code = 0;

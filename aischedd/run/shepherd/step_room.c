@@ -8,7 +8,7 @@
 struct step_room {
 	int64_t cpus_milli, mem_mib;
 	uint64_t gpus;
-	bool whole; /* no step has a part */
+	bool whole; /* no other step holds a part of the job */
 };
 
 static struct step_room room_of_job(const struct shepherd *s)
@@ -27,7 +27,8 @@ static struct step_room room_of_job(const struct shepherd *s)
 	return room;
 }
 
-/* Each task counts as one CPU unless the step says more. */
+/* Returns the CPUs that the step asks for; without a number, one for each
+ * task. */
 static int64_t cpus_asked(const struct step_request *req)
 {
 	return req->tasks * (req->cpus ? req->cpus : 1);
@@ -121,7 +122,8 @@ static int64_t at_most(int64_t n, int64_t max)
 	return n < max ? n : max;
 }
 
-/* Without a request a step gets memory in proportion to its CPUs. */
+/* Set what an exact step gets: what it asked for. If it did not ask for memory,
+ * it gets memory in proportion to its CPUs. */
 static void want_exactly(const struct step_room *all, struct job_step *step,
                          int64_t *ret_gpus)
 {

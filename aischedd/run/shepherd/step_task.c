@@ -26,13 +26,13 @@
 #include "aischedd/run/shepherd/task.h"
 #include "aischedd/run/shepherd/user.h"
 
-#define EXIT_LOST      1 /* the task could not be made */
+#define EXIT_LOST      1 /* the process of the task could not be made */
 #define EXIT_NOT_RUN   126
 #define EXIT_NOT_FOUND 127
 
 /* --- descriptors ---------------------------------------------------------- */
 
-/* Descriptors of one task: its own, and the ends that srun gets. */
+/* The descriptors of one task. */
 struct ends {
 	int own[3];
 	int pty; /* its terminal; -1: none */
@@ -90,7 +90,8 @@ static int make_pty(const struct shepherd *s, struct job_step *step,
 	return 0;
 }
 
-/* Whether this task gets stream i: srun's descriptor, or a pipe to srun. */
+/* Whether srun serves stream i (stdin, stdout or stderr) of this task, by its
+ * own descriptor or a pipe. */
 static bool has_stream(const struct job_step *step, int i, uint32_t rank)
 {
 	return step->req.task[i] == STEP_ALL_TASKS ||
@@ -282,7 +283,8 @@ static bool prepare_as_shepherd(struct shepherd *s, struct job_step *step,
 	return user_become(s, &err) == 0;
 }
 
-/* A task among many must not truncate what another has written. */
+/* Returns the flags with which a task opens its output. Tasks that share a file
+ * must not truncate what others have written. */
 static int open_flags(const struct step_request *req, const char *pattern)
 {
 	bool alone = req->tasks == 1 || strstr(pattern, "%t");
@@ -358,7 +360,8 @@ __attribute__((noreturn)) static void become(struct shepherd *s,
 
 /* --- in the shepherd ------------------------------------------------------ */
 
-/* The GPUs of this task: its own part, or those of the step. */
+/* Returns the GPUs of this task: its part of the step's GPUs if they are per
+ * task, otherwise all. */
 static uint64_t gpus_of_task(const struct job_step *step, uint32_t rank)
 {
 	uint64_t gpus = step->gpus, own = 0;

@@ -24,14 +24,14 @@
 #include "aischedd/run/shepherd/step_task.h"
 #include "libcommon/clock.h"
 
-#define GREET_MS          5000 /* to send a request; to hang up at the end */
-#define LOST_GRACE_S      2    /* at most, if srun is gone */
+#define GREET_MS          5000 /* until a client sends, or closes */
+#define LOST_GRACE_S      2    /* the longest grace if srun is gone */
 #define KILL_PAUSE_MS     5    /* doubled each round */
 #define KILL_PAUSE_MAX_MS 1000
-#define LINGER_MS         200  /* for processes that tasks left behind */
+#define LINGER_MS         200  /* until processes left by tasks are killed */
 #define LOOKS_MAX         1000 /* at processes in the middle of an exec */
 #define STEPS_MAX         40000
-#define OWNER_MS          30000 /* for the client of an allocation to come */
+#define OWNER_MS          30000 /* until the client of an allocation comes */
 #define SEND_BYTES        (1 << 20)
 
 struct steps {

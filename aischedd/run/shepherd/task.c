@@ -43,7 +43,8 @@ struct image {
 	const struct rlimits *limits; /* NULL: inherited from us */
 };
 
-/* If a process has its submitter's limits, it lacks memory because of them. */
+/* Set *err to why exec failed, and return whose fault that is. ENOMEM under the
+ * submitter's limits is caused by those. */
 static enum start_fault exec_failed(const struct image *image, struct err *err)
 {
 	enum start_fault fault =
@@ -125,8 +126,8 @@ void task_unblock_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Last act with the shepherd's rights. Everything slow comes before it: once
- * the process belongs to the user, the user can stop it. */
+/* Do all that needs the shepherd's rights, and then become the user. Everything
+ * slow comes before that, as the user can stop the process from then on. */
 static int prepare_as_shepherd(struct shepherd *s, uint32_t i, struct err *err)
 {
 	const struct task *t = &s->task[i];
@@ -144,8 +145,8 @@ static int prepare_as_shepherd(struct shepherd *s, uint32_t i, struct err *err)
 	return user_become(s, err);
 }
 
-/* Last act with the user's rights. If the shepherd is killed, the daemon finds
- * the process. */
+/* Do the rest with the user's rights, before exec. PR_SET_PDEATHSIG kills the
+ * process with the shepherd. */
 static int prepare_as_user(struct shepherd *s, uint32_t i,
                            enum start_fault *ret_fault, struct err *err)
 {
@@ -222,7 +223,8 @@ static int fork_tasks(struct shepherd *s, int report, struct err *err)
 	return 0;
 }
 
-/* All have become the script once the pipe is closed without a message. */
+/* Start all tasks. When every task has become the script, the pipe s->report is
+ * closed without a message. */
 static int launch(struct shepherd *s, struct err *err)
 {
 	int report[2], status;
@@ -308,7 +310,8 @@ int tasks_start(struct shepherd *s, enum start_fault *ret_fault,
 	return holds ? begin_allocation(s) : launch(s, err);
 }
 
-/* Start one task while others run: its error is read once it has ended. */
+/* Start one task while others run. If it fails to become the script,
+ * task_report() has the error once the process has ended. */
 int task_start(struct shepherd *s, uint32_t i, struct err *err)
 {
 	enum start_fault fault;
@@ -386,8 +389,8 @@ static void say_to_each(const struct shepherd *s, const struct buf *line)
 	}
 }
 
-/* The file may be on a server that does not answer; do without the line then.
- */
+/* Write the line in a child process, as a file may be on a server that does not
+ * answer. After a while do without the line. */
 static void say_by_child(const struct shepherd *s, const struct buf *line)
 {
 	int done[2];

@@ -12,8 +12,8 @@
 
 #define LINK "tmp"
 
-/* Whether we made the folder: if others can write to its parent, somebody may
- * have made a folder of this name. */
+/* Whether this process made the folder: if other users can write to its parent,
+ * one of them may have put another folder in its place. */
 static bool is_ours(int fd)
 {
 	struct stat st;

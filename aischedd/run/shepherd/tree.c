@@ -38,7 +38,9 @@ static enum unlinked remove_one(int dirfd, const char *name)
 	return errno == ENOTEMPTY || errno == EEXIST ? FULL : STUCK;
 }
 
-/* Old kernels, and filters of containers, lack openat2(). */
+/* Open a folder without following links or entering another file system. Old
+ * kernels, and filters of containers, lack openat2(): then open it without that
+ * check. */
 static int open_beneath(int dirfd, const char *name, int flags)
 {
 	struct open_how how = { .flags = (uint64_t)flags,

@@ -8,7 +8,7 @@
 #include "aischedd/run/shepherd/record.h"
 #include "libcommon/parse.h"
 
-/* Below the ports that systems assign automatically. */
+/* Below the range from which the kernel takes free ports. */
 #define MASTER_PORT_FIRST 10000
 #define MASTER_PORTS      20000
 
@@ -28,13 +28,13 @@ static bool text(struct buf *out, const char *s)
 	return true;
 }
 
-/* Repeat an option only if it was given. */
+/* Tell the number of an option only if the option was given. */
 static bool echo(struct buf *out, int64_t n)
 {
 	return n != SPEC_UNSET && number(out, n);
 }
 
-/* Programs read whole numbers: part of a CPU counts as one. */
+/* Returns the CPUs as a whole number, rounded up, as programs expect. */
 static int64_t whole(int64_t milli)
 {
 	return (milli + 999) / 1000;
@@ -340,7 +340,8 @@ static uint64_t own_gpus(const struct env_of *e)
 	           : gpus_of_job(job);
 }
 
-/* CUDA counts only the GPUs that it can open: those of the job. */
+/* Append the GPUs by the numbers that CUDA gives them: it counts only those
+ * that the job can open. */
 static void visible_list(const struct env_of *e, struct buf *out, uint64_t gpus)
 {
 	uint64_t all = gpus_of_job(&e->order->job);
@@ -366,7 +367,8 @@ static bool visible_gpus(const struct env_of *e, struct buf *out)
 	return true;
 }
 
-/* The kernel's numbers of the NUMA nodes that have its CPUs. */
+/* Append the kernel's numbers of the NUMA nodes that have the process's
+ * CPUs. */
 static bool numa_nodes(const struct env_of *e, struct buf *out)
 {
 	const struct order *o = e->order;
@@ -385,7 +387,7 @@ static bool numa_nodes(const struct env_of *e, struct buf *out)
 	return in != 0;
 }
 
-/* CUDA's own order is by speed. */
+/* By default CUDA numbers GPUs by their speed. */
 static bool cuda_order(const struct env_of *e, struct buf *out)
 {
 	if (e->order->node_gpus)
@@ -492,7 +494,7 @@ static bool step_umask(const struct env_of *e, struct buf *out)
 	return true;
 }
 
-/* The next four are set in runs of recurring work. */
+/* The next four variables are set in runs of recurring jobs. */
 static bool cron_id(const struct env_of *e, struct buf *out)
 {
 	return echo(out, e->order->job.spec->cron_id);
