@@ -31,8 +31,8 @@ enum {
 	SIDE = 16, /* columns by which an arrow key scrolls */
 };
 
-/* What keys mean at present: commands for the list or the pane, a text to find,
- * filter options, or the answer to a question. */
+/* The meaning of keys at present: commands for the list or the pane, a text to
+ * find, filter options, or the answer to a question. */
 enum watch_mode { MODE_LIST, MODE_PANE, MODE_FIND, MODE_FILTER, MODE_ASK };
 
 struct view_state {

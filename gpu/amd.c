@@ -1,4 +1,4 @@
-/* amd.c - what the files of AMD's driver say of its GPUs */
+/* amd.c - read the use of AMD GPUs from the sysfs files of their driver */
 #include "gpu/amd.h"
 
 #include <dirent.h>
@@ -12,7 +12,7 @@
 
 #define DEVICES     "bus/pci/devices"
 #define VENDOR      0x1002
-#define DISPLAY     0x03 /* classes of PCI */
+#define DISPLAY     0x03 /* device classes of PCI */
 #define ACCELERATOR 0x12
 
 /* Returns the number in a file, or -1. */
@@ -34,7 +34,8 @@ static int64_t number_in(int dirfd, const char *name)
 	return end == text || value < 0 ? -1 : value;
 }
 
-/* Its driver tells how busy it is; others of this vendor are no GPUs. */
+/* Whether a PCI device is a GPU of AMD whose driver has the files that
+ * we read. */
 static bool is_gpu(int dirfd)
 {
 	int64_t kind = number_in(dirfd, "class") >> 16;
@@ -44,8 +45,9 @@ static bool is_gpu(int dirfd)
 	       faccessat(dirfd, "mem_info_vram_total", R_OK, 0) == 0;
 }
 
-/* All bus ids have the same number of hexadecimal digits, so texts sort like
- * numbers. */
+/* Open the folder of a PCI device if it is a GPU; returns 1 if so, else 0. The
+ * caller sorts bus ids as texts, since all of them have the same number of
+ * hexadecimal digits. */
 static int add_one(int parent, const char *name, int *ret)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

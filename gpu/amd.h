@@ -6,15 +6,15 @@
 
 #include <stdint.h>
 
-/* Use of a GPU at this moment; -1: not known. */
+/* How busy a GPU is, and its memory in use and in all; -1: not known. */
 struct gpu_now {
 	int64_t percent, used_mib, total_mib;
 };
 
 /*
- * Open the folders of AMD's GPUs in order of bus ids, at most `most`; returns
- * how many.  AISCHED_SYSFS names the folder that stands in for /sys, for tests.
- * Owns: the caller closes them.
+ * Open the sysfs folders of AMD GPUs, in order of bus ids, at most `most`.
+ * Returns how many there are; the caller closes the descriptors. Tests name
+ * another folder in place of /sys in AISCHED_SYSFS.
  */
 int amd_open(int *ret_dirfd, int most);
 

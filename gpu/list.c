@@ -39,7 +39,7 @@ static bool same_bus(const nvmlPciInfo_t *a, const nvmlPciInfo_t *b)
 	       a->device == b->device;
 }
 
-/* Count the active links from one GPU to each other one, and to switches. */
+/* Count the active NVLinks from one GPU to each other GPU, and to switches. */
 static void count_links(const struct found *all, unsigned from, unsigned *to,
                         unsigned *to_switch)
 {
@@ -120,7 +120,7 @@ static void add_instances(const struct nvml *nvml, nvmlDevice_t gpu, json_t *to)
 	unsigned mode = 0, pending, n = 0;
 	nvmlDevice_t device;
 
-	/* Most GPUs have no MIG mode. */
+	/* The call fails for GPUs without MIG, and leaves mode at 0. */
 	nvml->nvmlDeviceGetMigMode(gpu, &mode, &pending);
 	if (mode)
 		nvml->nvmlDeviceGetMaxMigDeviceCount(gpu, &n);
@@ -179,7 +179,7 @@ unsigned find_gpus(const struct nvml *nvml, struct found_gpu ret[LIMIT_GPUS])
 	for (unsigned i = 0; i < n && found < LIMIT_GPUS; i++) {
 		struct found_gpu *gpu = &ret[found];
 
-		/* A GPU that fell off the bus does not answer. */
+		/* Skip a GPU that does not respond because it has failed. */
 		if (!nvml->nvmlDeviceGetHandleByIndex_v2(i, &gpu->device) &&
 		    !nvml->nvmlDeviceGetPciInfo_v3(gpu->device, &gpu->pci))
 			found++;

@@ -19,8 +19,8 @@ unsigned find_gpus(const struct nvml *nvml, struct found_gpu ret[LIMIT_GPUS]);
 
 /* clang-format off */
 /*
- * Returns the GPUs in order of their bus ids, as CUDA numbers them with
- * CUDA_DEVICE_ORDER=PCI_BUS_ID:
+ * Returns the GPUs in order of their bus ids, as CUDA numbers them
+ * with CUDA_DEVICE_ORDER=PCI_BUS_ID:
  *
  *	{"driver": "550.54.15", "gpus": [{
  *	 "uuid": "GPU-…", "minor": 0, "bus_id": "00000000:3b:00.0",
@@ -30,9 +30,9 @@ unsigned find_gpus(const struct nvml *nvml, struct found_gpu ret[LIMIT_GPUS]);
  *	                "size": 1}],
  *	 "links": [0, 4, …]}]}
  *
- * links: how many NVLinks lead to each GPU of the list, through a switch or
- * directly. minor: the N of /dev/nvidiaN. Values that the driver does not tell
- * are null. The caller frees the object.
+ * "links" has the number of NVLinks to each GPU of the list, direct or through
+ * a switch; "minor" is the N of /dev/nvidiaN. Values that the driver does not
+ * provide are null. The caller frees the object.
  */
 /* clang-format on */
 json_t *list_gpus(const struct nvml *nvml);

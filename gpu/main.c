@@ -4,10 +4,10 @@
  *	aisched-gpu list
  *	aisched-gpu sample SECONDS GPU...
  *
- * A program of its own, because a driver may hang, or crash its caller. The
- * daemon asks for one JSON object (list.h) when it starts, each shepherd of a
- * job with GPUs for a line now and then (sample.h). Exits with NO_LIBRARY where
- * no driver is installed.
+ * This is a program of its own, because a driver may hang or crash. The daemon
+ * runs it with list when it starts, and reads one JSON object (list.h); the
+ * shepherd of each job with GPUs runs it with sample (sample.h). Exits with
+ * NO_LIBRARY if no driver is installed.
  */
 #include <err.h>
 #include <errno.h>
@@ -56,7 +56,7 @@ static int list(void)
 	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* words: SECONDS GPU... */
+/* Run `sample`; the words are SECONDS GPU... */
 static int sample(char *const *words, int n)
 {
 	int64_t period;

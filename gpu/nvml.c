@@ -21,7 +21,8 @@
 NVML_FUNCTIONS(LACKS)
 #pragma GCC diagnostic pop
 
-/* Refuse to load into a process of root what others could have written. */
+/* Refuse to load a library into a process of root if others could have written
+ * the file. */
 static int check_owner(const char *name, struct err *err)
 {
 	struct stat st;

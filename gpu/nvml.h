@@ -1,16 +1,17 @@
 /*
  * nvml.h - the part of NVIDIA's management library that we use
  *
- * The library belongs to the driver and is loaded at run time, so nothing is
- * needed to build. Types and names are those of its stable API:
- * https://docs.nvidia.com/deploy/nvml-api/
+ * The library is part of the driver and is loaded at run time, so it is not
+ * needed to build this program. Types and names are those of its stable
+ * API: https://docs.nvidia.com/deploy/nvml-api/
  */
 #ifndef GPU_NVML_H
 #define GPU_NVML_H
 
 #include "libcommon/err.h"
 
-#define NVML_FUNCTION_NOT_FOUND (-1) /* the installed library is older */
+/* The installed library lacks the function. */
+#define NVML_FUNCTION_NOT_FOUND (-1)
 #define NVML_LINKS_MAX          36
 #define NVML_TEXT               96 /* bytes of a name or UUID */
 
@@ -28,7 +29,8 @@ typedef struct {
 } nvmlMemory_t;
 
 typedef struct {
-	unsigned gpu, memory; /* percent of the last moments */
+	/* Percent of time in which they were busy lately. */
+	unsigned gpu, memory;
 } nvmlUtilization_t;
 
 typedef struct {
@@ -50,7 +52,8 @@ typedef struct {
 
 enum { NVML_LINK_TO_GPU = 0, NVML_LINK_TO_SWITCH = 2 };
 
-/* Each returns 0, or an error; the last argument is what it fills. */
+/* Each function returns 0 or an error code; results are stored through the
+ * pointers among its arguments. */
 #define NVML_FUNCTIONS(X)                                                      \
 	X(nvmlInit_v2, (void))                                                 \
 	X(nvmlShutdown, (void))                                                \
@@ -94,9 +97,10 @@ struct nvml {
 /*
  * Load and initialize the library, or the one that AISCHED_NVML names. A
  * function that it lacks is replaced by one that fails with
- * NVML_FUNCTION_NOT_FOUND. Fails with ENOENT if there is no
- * library, with EPERM if we are root and others could have written the file
- * that is named, with EIO if it refuses: no driver, or another version.
+ * NVML_FUNCTION_NOT_FOUND. Fails with ENOENT if there is no library; with
+ * EPERM if we are root and AISCHED_NVML names a file that others could have
+ * written; with EIO if the library does not initialize, for example because no
+ * driver is loaded.
  */
 int nvml_open(struct nvml *ret, struct err *err);
 void nvml_close(struct nvml *nvml);

@@ -1,4 +1,4 @@
-/* sample.c - what GPUs do now, once in a while */
+/* sample.c - print periodically how busy GPUs are */
 #include "gpu/sample.h"
 
 #include <errno.h>
@@ -14,10 +14,11 @@
 #include "libcommon/clock.h"
 #include "libcommon/parse.h"
 
-enum { HANGS_S = 60 }; /* a driver that takes longer hangs */
+/* Seconds after which a call of the driver is taken to hang. */
+enum { HANGS_S = 60 };
 
-/* The GPUs that the command line names: NVIDIA's in device, folders of AMD's in
- * dirfd. NULL or -1 stands for one that is not there. */
+/* The GPUs that the command line names: those of NVIDIA in device, the folders
+ * of those of AMD in dirfd. NULL or -1 stands for a GPU that was not found. */
 struct source {
 	struct nvml nvml;
 	bool has_nvml;
@@ -26,7 +27,7 @@ struct source {
 	int n;
 };
 
-/* Returns the number that a name is, or -1. */
+/* Returns the index that a name is, or -1 if it is none. */
 static int number_of(const char *name, int n)
 {
 	int64_t number;
@@ -35,7 +36,8 @@ static int number_of(const char *name, int n)
 	                                                          : -1;
 }
 
-/* A library that does not tell bus ids numbers them in its own order. */
+/* Find the GPUs in order of bus ids or, if the library does not tell these, in
+ * its own order. */
 static unsigned find_any(const struct nvml *nvml, struct found_gpu *ret)
 {
 	unsigned n = find_gpus(nvml, ret), all = 0;
@@ -115,7 +117,7 @@ static void ask_nvml(const struct nvml *nvml, nvmlDevice_t device,
 	ret->total_mib = (int64_t)(memory.total >> 20);
 }
 
-/* Returns false once nobody reads. */
+/* Print a line; returns false if nobody reads any longer. */
 static bool print_all(const struct source *from)
 {
 	for (int i = 0; i < from->n; i++) {
@@ -132,7 +134,7 @@ static bool print_all(const struct source *from)
 	return fflush(stdout) == 0;
 }
 
-/* Sleep until this time; returns false if the reader is gone by then. */
+/* Sleep until this time; returns false if stdout is closed by then. */
 static bool sleep_until(int64_t at_ms)
 {
 	struct pollfd reader = { .fd = STDOUT_FILENO };

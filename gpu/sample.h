@@ -1,5 +1,5 @@
 /*
- * sample.h - what GPUs do now, once in a while
+ * sample.h - print periodically how busy GPUs are
  */
 #ifndef GPU_SAMPLE_H
 #define GPU_SAMPLE_H
@@ -9,18 +9,18 @@
 #include "libcommon/err.h"
 
 /*
- * Print a line at once, and then one each period, as long as somebody reads
- * standard output:
+ * Print a line at once, and then one each period, until nobody reads standard
+ * output any longer:
  *
  *	40 1024 81559 -1 -1 -1
  *
- * three numbers for each of the GPUs that are named, by their UUIDs or by their
- * numbers in order of bus ids: how busy it is in percent, MiB in use, MiB in
- * all.  -1: not known.  NVIDIA's library is asked, or the files of AMD's driver
- * where there is no such library.
+ * three numbers for each GPU in `name`, which has UUIDs, or indices in order of
+ * bus ids: how busy it is in percent, MiB in use, and MiB in all; -1: not
+ * known. They come from NVIDIA's library, or where there is none from the files
+ * of AMD's driver.
  *
- * A driver that hangs gets the process killed by a signal.  Fails with ENOENT
- * if there is no driver, else with the error of nvml_open().
+ * If the driver hangs, SIGALRM ends the process. Fails with ENOENT if there is
+ * no driver, else like nvml_open().
  */
 int sample_gpus(int64_t period_s, char *const *name, int n, struct err *err);
 

@@ -25,26 +25,30 @@
 enum {
 	OWN_FDS = 2,
 	CONNS_MAX = 512,
-	STRANGERS_MAX = 8, /* unproven connections from one address */
+	STRANGERS_MAX = 8, /* connections from one address that have not proved
+	                      to have the key */
 	GREET_MS = 5000,
-	/* to keep the room of a lost srun, whose tasks take a while to end */
+	/* how long to keep the resources of a step whose srun is lost, until
+	 * its tasks have ended */
 	HOLD_MS = 4000,
 	STEPS_MAX = 40000,
 	BACKLOG = 128,
 	EXIT_FATAL = 71,
 	NAME_BYTES = 64,
-	LAST_BYTES = 3800 /* of 4096; the script's shell has the rest */
+	LAST_BYTES = 3800 /* of 4096; the rest is for the script's shell */
 };
 
 struct agent_conn {
 	struct pod_link link;
 	struct in6_addr peer;
 	bool proven, done;
-	int64_t until; /* monotonic ms: its end, if unproven or lost; 0: none */
+	int64_t until; /* monotonic ms: when to close it if it is unproven or
+	                  lost; 0: never */
 	struct step_part *part;
 	struct room_claim *claim;
-	char *name;    /* of the step that asks for room; NULL: none does */
-	json_t *begin; /* its line in the record; NULL: it has no room yet */
+	char *name; /* name of the step that requests resources; NULL: none does
+	             */
+	json_t *begin; /* line in the record; NULL: it has no resources yet */
 	bool waits_told;
 };
 
@@ -55,16 +59,16 @@ struct agent {
 	pid_t script; /* 0: another pod runs it, or it has ended */
 	int status;   /* of the script */
 	bool ends;    /* SIGTERM has come, or the script has ended */
-	struct agent_conn *conn[CONNS_MAX]; /* in the order of arrival */
+	struct agent_conn *conn[CONNS_MAX]; /* in order of arrival */
 	size_t n;
 	int64_t next_step;
-	struct buf steps;  /* its lines for the daemon, written at the end */
+	struct buf steps; /* lines of the record of steps, written at the end */
 	int64_t signal_at; /* monotonic ms: when to signal steps; 0: never */
 };
 
 /* --- beginning ------------------------------------------------------------ */
 
-/* host NULL: listen at all addresses. */
+/* Listen at a port of host, or of all addresses if host is NULL. */
 static int listen_at(const char *host, int port, struct err *err)
 {
 	struct sockaddr_in6 all = { .sin6_family = AF_INET6,
@@ -227,8 +231,8 @@ static void refuse_ended(struct agent_conn *c)
 	refuse(c, &err);
 }
 
-/* Keep the record of a step, as long as the last message of the container has
- * room for it. */
+/* Keep the two lines of a step for the record, unless the container's last
+ * message would become too long. */
 static void remember(struct agent *a, struct agent_conn *c, const json_t *end)
 {
 	char *begin = json_dumps(c->begin, JSON_COMPACT), *text;
@@ -248,8 +252,8 @@ static void remember(struct agent *a, struct agent_conn *c, const json_t *end)
 	json_decref(line);
 }
 
-/* Returns the line of a step's beginning, in the words of the shepherd's
- * record. */
+/* Returns the line for the beginning of a step, in the format of the
+ * shepherd's record. */
 static json_t *begin_of(const struct agent_conn *c, int64_t step)
 {
 	const struct room_claim *claim = c->claim;
@@ -301,8 +305,8 @@ static size_t claims(const struct agent *a, struct room_claim **ret)
 	return n;
 }
 
-/* Give room to waiting steps in order; only overlapping steps may overtake one
- * that waits. */
+/* Give resources to waiting steps in order of arrival. If there are not enough
+ * for one, later steps wait, too, except steps with --overlap. */
 static void serve_waiting(struct agent *a)
 {
 	struct room_claim *other[CONNS_MAX];
@@ -429,9 +433,9 @@ static void tell_end(struct agent_conn *c)
 		refuse_ended(c);
 }
 
-/* Tell all connections that the job ends, then end the script. Its shell passes
- * the signal on to all processes of its pod; by then their srun has been told.
- */
+/* Tell all connections that the job ends, then send SIGTERM to the script. Its
+ * shell signals all processes of the pod, among them srun, which therefore
+ * knows by then that the job ends. */
 static void terminate(struct agent *a)
 {
 	if (a->ends)
@@ -456,7 +460,7 @@ static void take_signal(struct agent *a)
 			terminate(a);
 }
 
-/* Signal the steps before the time limit, as the job asks. */
+/* Send the signal of --signal to the steps when it is time. */
 static void signal_steps(struct agent *a)
 {
 	if (!a->signal_at || clock_ms() < a->signal_at)
@@ -556,14 +560,15 @@ static bool is_over(struct agent_conn *c, int64_t now)
 		return c->until && now >= c->until;
 	if (!c->claim || !c->claim->nparts)
 		return true;
-	/* srun is gone, but its tasks take a while to end. */
+	/* srun has gone: keep the resources until its tasks have had time
+	 * to end. */
 	if (!c->until)
 		c->until = now + HOLD_MS;
 	return now >= c->until;
 }
 
-/* Close a connection. A step that its srun did not end has been cancelled with
- * it. */
+/* Close a connection. If srun has not reported the end of its step, record the
+ * step as cancelled. */
 static void close_conn(struct agent *a, size_t at)
 {
 	struct agent_conn *c = a->conn[at];
@@ -605,7 +610,8 @@ static bool has_tasks(const struct agent *a)
 	return false;
 }
 
-/* In its pod the script decides; other pods run until they are told to end. */
+/* Whether the agent goes on: in the first pod until the script ends, in other
+ * pods until SIGTERM, and then until all tasks have ended. */
 static bool goes_on(const struct agent *a)
 {
 	if (a->self == 0)
@@ -621,8 +627,8 @@ static int exit_status(const struct agent *a)
 	                              : WEXITSTATUS(a->status);
 }
 
-/* Append the lines of steps to the container's last message, below what the
- * script's shell wrote there. */
+/* Append the record of steps to the container's last message, behind what the
+ * script's shell has written there. */
 static void leave_steps(struct agent *a)
 {
 	const char *path = getenv(POD_LAST_VAR);

@@ -8,15 +8,18 @@
 #ifndef POD_AGENT_H
 #define POD_AGENT_H
 
-/* The last message of the container; tests name another file. Its lines about
- * steps are in the format of the shepherd's record, after a mark that
- * aischedd/run/kube/object/init.h knows, too. */
+/*
+ * The file with the container's last message, and a variable with which tests
+ * name another file. Lines about steps in it begin with POD_LAST_STEP, which
+ * aischedd/run/kube/object/init.h also knows, and are in the format of the
+ * shepherd's record.
+ */
 #define POD_LAST_FILE "/dev/termination-log"
 #define POD_LAST_VAR  "AISCHED_POD_LAST"
 #define POD_LAST_STEP "aisched: step: "
 
-/* argv: the program that runs the script, which only the first pod does.
- * Returns the exit status of the pod. */
+/* Run the agent. argv is the command that runs the script, which only the first
+ * pod does. Returns the exit status of the pod. */
 int pod_agent(char *const *argv);
 
 #endif

@@ -1,4 +1,4 @@
-/* chan.c - frames between the pods of a job, with a key */
+/* chan.c - authenticated frames between the pods of a job */
 #include "pod/chan.h"
 
 #include <assert.h>
@@ -100,7 +100,7 @@ static uint32_t get_32(const uint8_t *from)
 	return n;
 }
 
-/* Begin the MAC of frame n. */
+/* Begin the MAC of frame n, which covers its number. */
 static void count(struct hmac *h, const uint8_t key[POD_KEY], uint64_t n)
 {
 	uint8_t number[8];

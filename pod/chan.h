@@ -1,7 +1,7 @@
 /*
- * chan.h - frames between the pods of a job, with a key
+ * chan.h - authenticated frames between the pods of a job
  *
- * Each side begins with POD_HELLO bytes: a magic word and a nonce. From both
+ * Each side first sends POD_HELLO bytes: a magic word and a nonce. From both
  * nonces and the key of the job each side derives two keys, one for each
  * direction, so that recorded bytes cannot be replayed. Then come frames:
  *
@@ -12,7 +12,7 @@
  * proves that it has the key; until then longer frames are refused. Frames are
  * not encrypted: whoever can read the network of the pods can read them.
  *
- * Pure, except that it makes a random nonce.
+ * The functions do no I/O; pod_chan_init() gets random bytes for the nonce.
  */
 #ifndef POD_CHAN_H
 #define POD_CHAN_H
@@ -31,17 +31,19 @@ enum {
 };
 
 /* From srun: */
-#define POD_PROOF  'K' /* empty; also the answer to it */
-#define POD_ASK    'A' /* JSON: ask the first pod for room for a step */
+#define POD_PROOF 'K' /* empty; also the answer to it */
+/* JSON: request resources for a step from the first pod \. */
+#define POD_ASK    'A'
 #define POD_LAUNCH 'L' /* JSON, zero byte, request of the step */
 #define POD_ORDER  'S' /* JSON: {"signal": N} or {"stop": SECONDS} */
-#define POD_INPUT  'I' /* rank (4 bytes), bytes; no bytes: it ends */
+#define POD_INPUT  'I' /* rank (4 bytes), bytes of stdin; no bytes: its end */
 #define POD_SIZE   'W' /* rows and columns of the terminal, 2 bytes each */
 #define POD_DONE   'D' /* empty: nothing is left of the step */
 /* To srun: */
-#define POD_ROOM   'H' /* JSON: {"waits": TEXT} or the layout of the step */
-#define POD_TELL   'T' /* JSON, as in libcommon/step_msg.h */
-#define POD_OUTPUT 'O' /* rank (4 bytes), 1 or 2, bytes; no bytes: it ends */
+#define POD_ROOM 'H' /* JSON: {"waits": TEXT} or the layout of the step */
+#define POD_TELL 'T' /* JSON, as in libcommon/step_msg.h */
+/* Rank (4 bytes), 1 or 2 for stdout or stderr, bytes; no bytes: \ its end. */
+#define POD_OUTPUT 'O'
 
 struct pod_chan {
 	uint8_t key[POD_KEY];
@@ -62,8 +64,8 @@ struct pod_frame {
 void pod_chan_init(struct pod_chan *chan, const uint8_t key[POD_KEY],
                    bool client);
 
-/* Append a frame of two parts, of which the second may be empty. The hello of
- * the other side must have been heard. */
+/* Append a frame whose payload is `head` and then `data`, which may be empty.
+ * The hello of the other side must have been received. */
 void pod_chan_put(struct pod_chan *chan, struct buf *out, uint8_t type,
                   const void *head, size_t head_len, const void *data,
                   size_t len);

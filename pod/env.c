@@ -63,8 +63,8 @@ void pod_env_mark(const struct pod_job *job, const struct pod_layout *layout,
 	buf_printf(out, POD_STEP_VAR "=%s:%" PRId64, name, layout->step);
 }
 
-/* Append the names of these pods, or of all if pod is NULL:
- * "name-[0-2,4].name". */
+/* Append the host names of n pods, as "name-[0-2,4].name"; if pod is NULL, of
+ * the first n. */
 static void nodes(const struct pod_job *job, const int64_t *pod, size_t n,
                   struct buf *out)
 {
@@ -131,7 +131,8 @@ static void of_step(struct vars *v, const struct pod_job *job,
 	buf_free(&counts);
 }
 
-/* List the GPUs of a task by their numbers in the container. */
+/* Set CUDA_VISIBLE_DEVICES and the like to the numbers of a task's GPUs in
+ * the container. */
 static void of_gpus(struct vars *v, const struct pod_layout *layout,
                     int64_t local)
 {

@@ -11,15 +11,15 @@
 #include "libcommon/step_msg.h"
 #include "pod/layout.h"
 
-/* Append the variable by which a step's processes in this pod are recognized.
- */
+/* Append the variable, NAME=value, by which a step's processes in this pod
+ * are recognized. */
 #define POD_STEP_VAR "AISCHED_POD_STEP"
 void pod_env_mark(const struct pod_job *job, const struct pod_layout *layout,
                   struct buf *out);
 
-/* Returns the environment of a local task, in the arena: texts that srun sent
- * (len bytes, each ended by a zero byte), but with our values for our
- * variables. */
+/* Returns the environment of task `local` of this pod, in the arena: the
+ * variables that srun sent (len bytes, each ended by a zero byte), except that
+ * variables of the step and task have our values. */
 char **pod_env(const struct pod_job *job, const struct pod_layout *layout,
                const struct step_request *req, int64_t local, const char *texts,
                size_t len, struct arena *arena);

@@ -1,7 +1,8 @@
 /*
  * layout.h - which pods run the tasks of a step
  *
- * Made by the agent of the first pod; srun hands it to the other agents. Pure.
+ * The agent of the first pod makes the layout, and srun sends it to the other
+ * agents. These functions do no I/O.
  */
 #ifndef POD_LAYOUT_H
 #define POD_LAYOUT_H
@@ -19,8 +20,9 @@ struct pod_layout {
 	int64_t *pod;      /* [n] their numbers in the job */
 	int64_t *tasks;    /* [n] tasks in each of them */
 	uint64_t *gpus;    /* [n] GPUs in each, one bit each */
-	int64_t gpus_task; /* GPUs of a task; -1: it sees all of the step's */
-	bool has_gpus;     /* the step asked for a number of GPUs */
+	int64_t gpus_task; /* GPUs of a task; -1: each task sees all GPUs of the
+	                      step in its pod */
+	bool has_gpus;     /* the step requested a number of GPUs */
 };
 
 /* Read the JSON of a layout for this many tasks. Fails with EINVAL; free *ret
@@ -29,7 +31,7 @@ int pod_layout_read(const struct pod_job *job, const char *text, int64_t tasks,
                     struct pod_layout *ret, struct err *err);
 void pod_layout_free(struct pod_layout *layout);
 
-/* The first rank in this pod. */
+/* Returns the first rank in this pod. */
 int64_t pod_layout_first(const struct pod_layout *layout);
 
 #endif

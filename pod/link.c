@@ -12,7 +12,8 @@
 
 enum { CHUNK = 65536, IDLE_S = 15, ASK_S = 5, ASKS = 3 };
 
-/* Use keepalive: a machine that is gone closes no connection. */
+/* Use keepalive, to notice if the other machine has gone without closing
+ * the connection. */
 static void watch_over(int fd)
 {
 	static const struct {

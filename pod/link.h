@@ -13,14 +13,15 @@ struct pod_link {
 	int fd; /* -1: lost */
 	struct pod_chan chan;
 	struct buf in, out;
-	size_t in_at, out_at; /* bytes already taken from in, sent from out */
+	size_t in_at, out_at; /* bytes already used of in, and sent of out */
 };
 
 /* If more bytes than this are unsent, the caller should stop reading whatever
  * it sends over the link. */
 enum { POD_LINK_FULL = 1 << 20 };
 
-/* Take the descriptor, which becomes non-blocking, and send the hello. */
+/* Take ownership of the descriptor, make it non-blocking, and send
+ * the hello. */
 void pod_link_init(struct pod_link *link, int fd, const uint8_t key[POD_KEY],
                    bool client);
 void pod_link_fini(struct pod_link *link);
@@ -29,13 +30,14 @@ void pod_link_fini(struct pod_link *link);
  */
 bool pod_link_read(struct pod_link *link);
 
-/* Get the next frame, which is valid until the next call for this link. Returns
- * false if there is none; the link is closed if what came cannot be trusted. */
+/* Get the next frame, which is valid until the next call for this link.
+ * Returns false if there is none. Closes the link if the bytes received have
+ * no valid MAC. */
 bool pod_link_next(struct pod_link *link, struct pod_frame *ret);
 
 void pod_link_put(struct pod_link *link, uint8_t type, const void *head,
                   size_t head_len, const void *data, size_t len);
-/* Send JSON; takes the object. */
+/* Send a frame with JSON, and free the object. */
 void pod_link_tell(struct pod_link *link, uint8_t type, json_t *obj);
 /* Returns the JSON of a frame, or NULL if it has none. */
 json_t *pod_link_json(const struct pod_frame *frame);

@@ -1,4 +1,4 @@
-/* main.c - the name of the program says what it is */
+/* main.c - run as the command that the program's name says */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,7 +15,8 @@ enum { EXIT_USAGE_ = 2 };
 
 const char *command_name = "aisched-pod";
 
-/* Fails if there are no steps. */
+/* Send a signal, given as text, to all steps in this pod. Returns the exit
+ * status, 1 if there are no steps. */
 static int signal_steps(const char *number)
 {
 	int64_t signo;

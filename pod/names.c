@@ -18,7 +18,7 @@
 
 /* --- srun ----------------------------------------------------------------- */
 
-static struct pod_job job; /* of this process */
+static struct pod_job job; /* the job of this pod */
 
 static int no_such_job(const char *id)
 {
@@ -45,9 +45,12 @@ static const char *const *names_of_nodes(struct arena *arena)
 	return name;
 }
 
-/* Fill in the tasks if srun does not say how many: one for each node, or as
- * --ntasks-per-node says. If there are more than that allows, it does not
- * count: SLURM_NTASKS has those of the job, unless -n is given. */
+/*
+ * Set the number of tasks if srun does not give it: one for each node, or as
+ * --ntasks-per-node says. If the number is larger than --ntasks-per-node
+ * allows, that option is ignored: SLURM_NTASKS may have set the number of tasks
+ * of the job.
+ */
 static void complete(struct srun *s)
 {
 	int64_t nodes = s->nodes ? s->nodes : job.pods;
@@ -96,8 +99,8 @@ static int find(struct srun *s, struct srun_job *ret)
 	return 0;
 }
 
-/* Run the step in the job of this pod, although srun's environment names no
- * job. */
+/* Run the step in the job of this pod: for srun with no job in
+ * its environment. */
 static int alone(struct srun *s, char *const *argv)
 {
 	struct srun_job to;
@@ -215,7 +218,7 @@ int pod_install(const char *program, const char *folder)
 {
 	char *to = xasprintf("%s/aisched-pod", folder);
 
-	/* An init container may run more than once. */
+	/* The init container may run more than once: replace the file. */
 	unlink(to);
 	if (copy(program, to) < 0)
 		goto failed;

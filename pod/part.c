@@ -15,11 +15,13 @@
 
 enum {
 	CHUNK = 32768,
-	LOST_GRACE_S = 2, /* at most, once srun is gone */
+	LOST_GRACE_S = 2, /* grace of tasks, at most, if srun has gone */
 	KILL_PAUSE_MS = 20,
-	/* before SIGKILL, for processes that tasks left behind */
+	/* time before SIGKILL for processes that are left after all tasks
+	 * have ended */
 	LINGER_MS = 200,
-	LOOKS_MAX = 500, /* at processes in the middle of an exec */
+	/* How often to wait for processes in the middle of an exec. */
+	LOOKS_MAX = 500,
 	STREAMS = 3,
 	INPUT_MAX = 4 << 20
 };
@@ -27,7 +29,7 @@ enum {
 struct step_part {
 	const struct pod_job *job;
 	struct pod_link *link;
-	char *data; /* the launch, from which req and image borrow */
+	char *data; /* the launch frame, to which req and image point */
 	struct step_request req;
 	struct pod_layout layout;
 	struct pod_image image;
@@ -37,8 +39,9 @@ struct step_part {
 	bool *input_ends;      /* [n] */
 	pid_t *pid;            /* [n] */
 	size_t n, alive;
-	int64_t kill_at; /* monotonic ms; 0: not */
-	uint32_t looks;  /* at processes that tasks left behind */
+	int64_t kill_at; /* monotonic ms: when to send SIGKILL; 0: not */
+	uint32_t looks;  /* how often processes were looked for after all tasks
+	                    have ended */
 	bool stopping, clearing, by_job;
 };
 
@@ -86,8 +89,9 @@ static void tell(struct step_part *p, json_t *obj)
 	pod_link_tell(p->link, POD_TELL, obj);
 }
 
-/* Signal all processes of the step. Returns how many there are; processes in
- * the middle of an exec count for the first LOOKS_MAX times. */
+/* Signal all processes of the step in this pod; returns how many there are.
+ * Processes in the middle of an exec, which may belong to the step, count only
+ * the first LOOKS_MAX times. */
 static size_t signal_all(struct step_part *p, int signo)
 {
 	size_t unclear, n;
@@ -210,7 +214,8 @@ static bool take_output(struct step_part *p, size_t i, uint8_t which, int *fd)
 	return n > 0;
 }
 
-/* The descriptor to write input to. A terminal stays open when input ends. */
+/* Returns the descriptor to write a task's input to. That of a terminal is also
+ * its output, and stays open when the input ends. */
 static int input_fd(const struct step_part *p, size_t i)
 {
 	return p->req.flags & STEP_PTY ? p->task[i].out : p->task[i].in;
@@ -299,7 +304,7 @@ size_t part_most(const struct step_part *p)
 	return STREAMS * p->n;
 }
 
-/* Read no output while earlier output still waits to be sent. */
+/* Poll for output only if not too much earlier output is unsent. */
 size_t part_poll(const struct step_part *p, struct pollfd *ret)
 {
 	bool full = pod_link_unsent(p->link) > POD_LINK_FULL;
@@ -347,7 +352,7 @@ bool part_reaped(struct step_part *p, pid_t pid, int status)
 		t->ended = true;
 		t->status = status;
 		p->alive--;
-		/* Send what the task wrote before its end is told. */
+		/* Send the output of the task before its end is reported. */
 		while (pod_link_unsent(p->link) <= POD_LINK_FULL &&
 		       take_output(p, i, 1, &t->out))
 			;
@@ -366,8 +371,8 @@ void part_signal(struct step_part *p, int signo)
 	signal_all(p, signo);
 }
 
-/* An srun in the script gets the job's signal, too, and may have asked to stop
- * the step sooner: give its tasks the job's grace all the same. */
+/* An srun in the script gets the job's signal as well, and may have asked to
+ * stop the step with a shorter grace: use the job's grace all the same. */
 void part_job_ends(struct step_part *p)
 {
 	if (p->by_job)
@@ -384,10 +389,9 @@ void part_end(struct step_part *p)
 	part_job_ends(p);
 }
 
-/* Whether a pipe holds output that was not read yet. Everything that
- * tasks wrote before they ended is read, however slowly srun takes it.
- * Processes that have left the step may keep its pipes open; they are
- * not waited for. */
+/* Whether a pipe has output that was not read yet. All output that tasks wrote
+ * before they ended is read, even if srun reads it slowly. The end of a pipe is
+ * not waited for: processes that have left the step may keep it open. */
 static bool has_output(const struct step_part *p)
 {
 	struct pollfd fd[2];

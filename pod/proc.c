@@ -25,7 +25,7 @@ static bool has_session(pid_t pid, const pid_t *task, size_t n)
 	return false;
 }
 
-/* A zombie counts as gone. */
+/* Whether the process is a zombie, or does not exist. */
 static bool is_zombie(pid_t pid)
 {
 	char path[32], text[512], *end;
@@ -44,8 +44,8 @@ static bool is_zombie(pid_t pid)
 	return end && end[1] == ' ' && strchr("ZX", end[2]);
 }
 
-/* Returns the number of the next entry that is a process, but for this one; -1:
- * there is none. */
+/* Returns the pid of the next entry of /proc that is a process other than this
+ * one; -1: there is none. */
 static pid_t next_process(DIR *dir)
 {
 	const struct dirent *entry;

@@ -8,10 +8,10 @@
 #include <sys/types.h>
 
 /*
- * Send the signal (0: none) to all processes of the step: those of its tasks'
- * sessions, and those with this variable in their environment. Returns how many
- * there are; sets unclear to how many more may belong to it, which are in the
- * middle of an exec.
+ * Send a signal (0: none) to all processes of a step: those in the sessions of
+ * its tasks, and those with this variable in their environment. Returns how
+ * many there are, and sets *unclear to how many more may belong to the step,
+ * because they are in the middle of an exec.
  */
 size_t pod_proc_signal(const char *variable, const pid_t *task, size_t n,
                        int signo, size_t *unclear);

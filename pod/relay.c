@@ -1,4 +1,4 @@
-/* relay.c - between srun and the agents of the pods */
+/* relay.c - pass messages between srun and the agents of the pods */
 #include "pod/relay.h"
 
 #include <errno.h>
@@ -21,7 +21,8 @@
 #include "pod/link.h"
 
 enum {
-	OWN_FDS = 2, /* to srun, and to the agent that gives room */
+	/* Connections to srun, and to the agent of the first pod. */
+	OWN_FDS = 2,
 	CHUNK = 32768,
 	SRUN_BYTES = 1 << 20,
 	SIZE_MS = 500,
@@ -33,7 +34,7 @@ enum {
 /* A stream of a task: our end of the pipe to srun. */
 struct relay_stream {
 	int fd;          /* -1: none, or closed */
-	struct buf text; /* output that srun has not taken */
+	struct buf text; /* output that srun has not read yet */
 	bool ends;       /* nothing more comes */
 };
 
@@ -53,14 +54,14 @@ struct relay {
 	const struct pod_job *job;
 	const struct srun *srun;
 	int sock;       /* to srun */
-	struct buf raw; /* the request, as it goes to agents */
+	struct buf raw; /* the request, as it is sent to agents */
 	struct step_request req;
 	struct pod_link head;
 	char *layout; /* JSON */
 	struct relay_node *node;
 	size_t nnodes;
 	struct relay_task *task; /* [req.tasks] */
-	int terminal;            /* srun's, whose size tasks get; -1: none */
+	int terminal; /* srun's terminal, whose size tasks get; -1: none */
 	struct winsize size;
 	int64_t end_at; /* monotonic ms: the time limit of the step; 0: none */
 	int worst;      /* status as wait() has it */
@@ -74,8 +75,8 @@ __attribute__((noreturn)) static void leave(int status)
 	_exit(status);
 }
 
-/* Send a message with descriptors, which are closed here. Ends the process if
- * srun is gone. */
+/* Send srun a message with n descriptors, and close these. Exits if srun
+ * has gone. */
 static void tell_with(struct relay *r, json_t *msg, int *fd, int n)
 {
 	union {
@@ -201,8 +202,9 @@ static json_t *question(const struct relay *r, struct err *err)
 	json_t *pods = only(r, err);
 	int64_t gpus = s->gpus_per_task >= 0 ? -1 : s->gpus;
 
-	/* --gpus counts those of the step, --gres those of each node: a number
-	 * above a node's must be that of the step. */
+	/* --gpus is the number of the whole step, --gres that of each
+	 * node, and both are in s->gpus: a number above that of a pod must
+	 * be the former. */
 	if (gpus > r->job->gpus)
 		gpus = (gpus + (s->nodes ? s->nodes : r->job->pods) - 1) /
 		       (s->nodes ? s->nodes : r->job->pods);
@@ -220,7 +222,7 @@ static json_t *question(const struct relay *r, struct err *err)
 }
 
 /* Wait until both sides have proved that they have the key. Returns false if
- * the other side hangs up before. */
+ * the other side closes the connection, or does not answer. */
 static bool is_proved(struct relay *r, struct pod_link *link)
 {
 	struct pod_frame f;
@@ -238,8 +240,8 @@ static bool is_proved(struct relay *r, struct pod_link *link)
 	return true;
 }
 
-/* Connect to an agent and prove to have the key. A peer that floods the agent
- * may push us out, so this is tried several times. */
+/* Connect to an agent, and prove to have the key. This is tried several times,
+ * because the agent may close the connection if others flood it. */
 static void meet(struct relay *r, struct pod_link *link, int64_t pod)
 {
 	char name[POD_NAME_MAX];
@@ -261,7 +263,8 @@ static void meet(struct relay *r, struct pod_link *link, int64_t pod)
 	fail(r, &err);
 }
 
-/* Returns whether the step may begin. */
+/* Handle an answer to the request for resources; returns whether the step
+ * has them. */
 static bool hear_room(struct relay *r, const struct pod_frame *f)
 {
 	json_t *msg = pod_link_json(f);
@@ -382,8 +385,8 @@ static void make_pipe(struct relay_stream *s, bool input, int *theirs)
 	fcntl(s->fd, F_SETFL, O_NONBLOCK);
 }
 
-/* Make the socket that stands in for srun's terminal, whose size srun's
- * messages tell. */
+/* Give srun a socket in place of the master end of the task's terminal, which
+ * is in the pod. */
 static void make_terminal(struct relay_task *t, int *theirs)
 {
 	int fd[2];
@@ -527,8 +530,8 @@ static void task_ended(struct relay *r, int64_t rank, int status)
 	                  status));
 }
 
-/* Tell all agents that the job ends, lest tasks be ended early because srun got
- * the job's signal. */
+/* Tell all agents that the job ends, so that they give tasks the job's grace
+ * even if srun, which gets the job's signal, asks to stop the step sooner. */
 static void job_ends(struct relay *r, const json_t *msg)
 {
 	if (r->job_ends)
@@ -561,7 +564,7 @@ static void hear_tell(struct relay *r, struct relay_node *n,
 	json_decref(msg);
 }
 
-/* Hear the agent that gave room, which tells when the job ends. */
+/* Read from the agent of the first pod, which reports that the job ends. */
 static void hear_head(struct relay *r)
 {
 	struct pod_frame f;
@@ -577,7 +580,8 @@ static void hear_head(struct relay *r)
 	}
 }
 
-/* End the step, as an agent and its tasks are gone. */
+/* End the step because the connection to an agent is lost, which happens if its
+ * pod has failed. */
 static void lose(struct relay *r, struct relay_node *n)
 {
 	char name[POD_NAME_MAX];
@@ -622,7 +626,8 @@ static void hear_srun(struct relay *r)
 		leave(EXIT_FAILURE);
 	msg = n > 0 ? json_loadb(text, (size_t)n, 0, NULL) : NULL;
 	if (json_object_get(msg, "stop")) {
-		/* The agent tells of the job's end before it signals srun. */
+		/* The agent reports the end of the job before srun gets the
+		 * job's signal: read that first. */
 		hear_head(r);
 		r->stopped = true;
 	}
@@ -632,7 +637,8 @@ static void hear_srun(struct relay *r)
 
 /* --- the loop ------------------------------------------------------------- */
 
-/* Whether to read no more output for now, as srun does not take it. */
+/* Whether so much output of a pod waits for srun that no more should
+ * be read. */
 static bool is_full(const struct relay *r, const struct relay_node *n)
 {
 	size_t waits = 0;
@@ -799,7 +805,7 @@ int relay_start(const struct pod_job *job, const struct srun *srun,
 		return err_sys(err, "cannot start a process");
 	}
 	if (pid == 0) {
-		/* Leave all signals to srun. */
+		/* Block all signals: srun handles them. */
 		sigfillset(&all);
 		sigprocmask(SIG_BLOCK, &all, NULL);
 		signal(SIGPIPE, SIG_IGN);

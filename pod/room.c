@@ -82,7 +82,8 @@ void room_ask_free(struct room_want *ask)
 
 /* --- how tasks are spread ------------------------------------------------- */
 
-/* Returns how many pods the step uses, as far as it says. */
+/* Returns how many pods the step should use: as many as it requests, or all
+ * that it may use, but not more than it has tasks. */
 static int64_t pods_wanted(const struct pod_job *job,
                            const struct room_want *ask)
 {
@@ -96,7 +97,7 @@ static int64_t pods_wanted(const struct pod_job *job,
 	return n < ask->tasks ? n : ask->tasks;
 }
 
-/* The most tasks that a step can have in a pod. */
+/* Returns how many tasks of a step fit in what is left of a pod. */
 static int64_t capacity(const struct room_want *ask,
                         const struct free_room *left)
 {
@@ -116,8 +117,9 @@ static int64_t capacity(const struct room_want *ask,
 	return ask->per_node && ask->per_node < n ? ask->per_node : n;
 }
 
-/* Spread tasks as Slurm does: first one in each pod; then fill pods, the first
- * ones first, up to the job's tasks there, and then up to their capacity. */
+/* Distribute tasks as Slurm does: first one in each pod; then more in the first
+ * pod, the second and so on, up to the number of tasks that the job has in a
+ * pod, and then likewise up to their capacity. */
 static bool spread(const struct pod_job *job, const struct room_want *ask,
                    struct room_part *part, const int64_t *most, size_t n)
 {
@@ -159,8 +161,8 @@ static size_t choose(const struct pod_job *job, const struct room_want *ask,
 	return n == want ? n : 0;
 }
 
-/* Find pods for all tasks of a step, in what is left. Returns how many pods it
- * takes; 0: they do not fit. */
+/* Choose pods for all tasks of a step, given what is left of each. Returns the
+ * number of pods; 0: the tasks do not fit. */
 static size_t place(const struct pod_job *job, const struct room_want *ask,
                     const struct free_room *left, struct room_part *part)
 {

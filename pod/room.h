@@ -1,10 +1,11 @@
 /*
  * room.h - the resources that steps have in the pods of their job
  *
- * Pure. The agent of the first pod keeps account for all pods. A step takes all
- * resources of its pods; with --exact only what it asks for, with --overlap
- * nothing. Steps get resources in order of arrival; only steps with --overlap
- * may overtake a step that waits.
+ * The agent of the first pod assigns the resources of all pods; these functions
+ * do no I/O. A step gets all free resources of its pods; with --exact only what
+ * it requests; with --overlap it shares resources with other steps. Steps get
+ * resources in order of arrival; only steps with --overlap may overtake a step
+ * that waits.
  */
 #ifndef POD_ROOM_H
 #define POD_ROOM_H
@@ -18,12 +19,13 @@
 /* The request of a step. */
 struct room_want {
 	int64_t tasks, nodes, per_node; /* 0: any number of nodes, per_node */
-	int64_t cpus;                   /* of each task; 0: not said */
-	int64_t mem_mib;                /* of the step; 0: not said */
-	int64_t gpus;                   /* of each pod; -1: not said */
-	int64_t gpus_task;              /* of each task; -1: not said */
-	int64_t flags;                  /* enum step_flag */
-	bool *only; /* [pods] those that may be used; NULL: all */
+	int64_t cpus;                   /* of each task; 0: not given */
+	int64_t mem_mib;                /* of the step; 0: not given */
+	int64_t gpus;                   /* of each pod; -1: not given */
+	int64_t gpus_task;              /* of each task; -1: not given */
+	int64_t flags;                  /* bits of enum step_flag */
+	bool *only; /* for each pod of the job whether it may be used; NULL: all
+	               may */
 };
 
 /* The resources of a step in one pod. */
@@ -34,23 +36,23 @@ struct room_part {
 
 struct room_claim {
 	struct room_want ask;
-	struct room_part *part; /* [nparts]; 0 while it waits */
+	struct room_part *part; /* [nparts]; nparts is 0 while the step waits */
 	size_t nparts;
 };
 
-/* Read what srun sent; *ret is freed with room_ask_free(). Fails with EINVAL.
- */
+/* Read the request of a step; free *ret with room_ask_free(). Fails
+ * with EINVAL. */
 int room_ask_read(const struct pod_job *job, const json_t *obj,
                   struct room_want *ret, struct err *err);
 void room_ask_free(struct room_want *ask);
 
-/* Check that the step fits into the empty job. Fails with EINVAL, in Slurm's
- * words. */
+/* Check that the step would fit if no other step ran. Fails with EINVAL, and
+ * with the error text of Slurm. */
 int room_check(const struct pod_job *job, const struct room_want *ask,
                struct err *err);
 
-/* Give the step its resources out of what the n other steps leave. Returns
- * false if that is not enough now. */
+/* Give the step its resources from those that the n other steps do not have.
+ * Returns false if these are not enough now. */
 bool room_take(const struct pod_job *job, struct room_claim *claim,
                struct room_claim *const *other, size_t n);
 void room_free(struct room_claim *claim);

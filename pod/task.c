@@ -34,7 +34,8 @@ __attribute__((noreturn, format(printf, 2, 3))) static void give_up(
 	_exit(code > 0 && code < 126 ? code : EXIT_LOST);
 }
 
-/* A task among many must not truncate what another has written. */
+/* Returns the flags to open a file for output. A file that several tasks write
+ * to must not be truncated by each of them. */
 static int open_flags(const struct step_request *req, const char *pattern)
 {
 	bool alone = req->tasks == 1 || strstr(pattern, "%t");
@@ -43,7 +44,7 @@ static int open_flags(const struct step_request *req, const char *pattern)
 	       (alone && !(req->flags & STEP_APPEND) ? O_TRUNC : 0);
 }
 
-/* Expand what srun left: %t, %s and %J. */
+/* Expand %t, %s and %J in a file name, which srun has left. */
 static void expand(const struct pod_image *image, const char *pattern,
                    int64_t rank, struct buf *out)
 {
@@ -149,7 +150,7 @@ static int make_pty(struct pod_task *t, int end[3], struct err *err)
 	return 0;
 }
 
-/* Non-blocking at our end. */
+/* Make a pipe to or from a task; our end is non-blocking. */
 static int make_pipe(int *ours, int *theirs, bool input, struct err *err)
 {
 	int fd[2];

@@ -15,18 +15,19 @@ struct pod_task {
 	bool ended;
 };
 
-/* All that the tasks of a step in this pod have in common. */
+/* Everything that the tasks of a step in this pod have in common. */
 struct pod_image {
 	const struct pod_job *job;
 	const struct pod_layout *layout;
 	const struct step_request *req;
 	char **argv;
-	const char *env; /* texts */
+	const char *env; /* variables, each ended by a zero byte */
 	size_t env_len;
 	struct arena *arena;
 };
 
-/* Fails if the process cannot be made. */
+/* Start task `local` of this pod. Fails if its pipes or process cannot
+ * be created. */
 int pod_task_start(const struct pod_image *image, int64_t local,
                    struct pod_task *ret, struct err *err);
 
