@@ -1,8 +1,9 @@
 /*
- * fuzz.h - one function for each fuzz target
+ * fuzz.h - the function that each fuzz target defines
  *
- * With --enable-fuzzing libFuzzer calls it; otherwise replay.c does, with each
- * file of tests/fuzz/corpus/NAME/ for tests/fuzz/fuzz_NAME.
+ * With --enable-fuzzing libFuzzer calls it with generated inputs; otherwise
+ * replay.c does, with each file of tests/fuzz/corpus/NAME/ for
+ * tests/fuzz/fuzz_NAME.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
@@ -10,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns 0; a failure is an assertion or a sanitizer's report. */
+/* Run the target on an input. Returns 0; a failure aborts with an assertion or
+ * a sanitizer's report. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #endif

@@ -8,7 +8,8 @@
 
 enum { MANY = 200 };
 
-/* An accepted file, printed, must be accepted again with the same result. */
+/* A file that was accepted, if printed, must be accepted again with the same
+ * result. */
 static void print_again(const struct conf *conf)
 {
 	struct buf once = { 0 }, twice = { 0 };
@@ -32,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err err = { 0 };
 	struct conf *conf;
 
-	/* Other files are not part of the input. */
+	/* Skip inputs that include other files. */
 	if (strstr(text, "include")) {
 		free(text);
 		return 0;

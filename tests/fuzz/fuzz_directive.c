@@ -4,8 +4,9 @@
 #include "libcommon/spec/spec_opt.h"
 #include "tests/fuzz/fuzz.h"
 
-/* A script: whatever its lines say, the result is an error with a line, or a
- * spec that resolves or not, and warnings of whole lines. */
+/* The input is a script. Whatever its directives say, the result is an error
+ * that names a line, or a spec, which may be resolved or refused, and warnings
+ * that are whole lines. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct arena *arena = arena_new();

@@ -1,4 +1,5 @@
-/* Everything in parse.h, not only durations: each takes a short string. */
+/* The input is a short string for all functions of parse.h, not only those for
+ * durations. */
 #include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ static void try_time(const char *s)
 		return;
 	assert(value >= 0);
 	format_time(&text, value);
-	/* Only years of four digits can be read back. */
+	/* parse_time() can only read years of four digits. */
 	if (value < 253402300800)
 		assert(!parse_time(text.data, 0, &again, &err) &&
 		       again == value);
@@ -85,7 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *s = xstrndup((const char *)data, size);
 
-	/* A local time that is the same everywhere, without repeated hours. */
+	/* Use a time zone that does not depend on the machine and has no
+	 * repeated hours. */
 	setenv("TZ", "UTC0", 1);
 	try_duration(s);
 	try_time(s);

@@ -1,9 +1,9 @@
 /*
- * fuzz_frame.c - send a stranger's bytes to a connection of the server
+ * fuzz_frame.c - send the input to the RPC server as an unauthenticated client
  *
- * The first byte chooses where the rest is cut in two, and whether the
- * connection is a TCP one. There is no munged, so every credential is refused
- * and only a ping can reach the handler.
+ * The first byte chooses where the rest is cut into two pieces, and whether the
+ * connection uses TCP. There is no munged, so every credential is refused and
+ * only a ping can reach the handler.
  */
 #include <assert.h>
 #include <event2/event.h>
@@ -15,7 +15,7 @@
 #include "aischedd/rpc/conn.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { MOST = 16 * 1024 }; /* fits into socket buffers */
+enum { MOST = 16 * 1024 }; /* fits into the socket's buffer */
 
 static struct conns all;
 static char cluster[] = "fuzz";
@@ -49,7 +49,7 @@ static void set_up(void)
 	    (struct rpc_limits){ 10000, 10000, 10000, 10000, 1 << 20, 0, 0 };
 }
 
-/* An accepted head must encode to the same bytes. */
+/* A frame head that is accepted must be encoded to the same bytes again. */
 static void check_head(const unsigned char *data, size_t size)
 {
 	unsigned char again[WIRE_HEAD];
@@ -61,8 +61,8 @@ static void check_head(const unsigned char *data, size_t size)
 	assert(!memcmp(again, data, WIRE_HEAD));
 }
 
-/* Check for a hello, then answers in order: at most one ping, and at most one
- * refusal that ends the connection. */
+/* Check that the server has sent a hello, then answers in order: at most one to
+ * a ping, and at most one refusal, after which it closes the connection. */
 static void check_answers(int fd)
 {
 	static unsigned char out[1 << 20];
@@ -90,7 +90,8 @@ static void check_answers(int fd)
 	assert(good == pings);
 }
 
-/* Nobody has a credential. */
+/* Whether the server has kept the connection open. It must not count as
+ * authenticated. */
 static bool is_open(void)
 {
 	assert(!all.nknown);

@@ -6,7 +6,8 @@
 #include "libcommon/mem.h"
 #include "tests/fuzz/fuzz.h"
 
-/* The printed set must read as the same set; taking it must leave nothing. */
+/* The printed set must be parsed to the same set again, and removing that from
+ * the first must leave nothing. */
 static void check_set(struct idset *set)
 {
 	struct buf text = { 0 };
@@ -37,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!idset_parse(&set, &at_once, s, &err)) {
 		assert(set.n && idset_max(&set) < LIMIT_ARRAY);
-		/* A million ids one by one would take all the time. */
+		/* Skip sets with very many ids, which take long to walk. */
 		if (idset_count(&set) < 10000)
 			check_set(&set);
 		idset_free(&set);

@@ -10,7 +10,8 @@ static const struct conf_pool pool = { .name = "gpu",
 	                               .user_annotation = "aisched.io/user" };
 static const struct kube_home home = { &pool, "c1", "store1", 600, false };
 
-/* Any accepted Job must give a request that could be sent. */
+/* The input is a Job made with kubectl. If it is accepted, the request made
+ * from it must be valid. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	json_t *obj = json_loadb((const char *)data, size, 0, NULL);

@@ -18,7 +18,7 @@ static int count(json_t *obj, void *arg, struct err *err)
 	return 0;
 }
 
-/* Feed it in chunks of this size; 0: all at once. */
+/* Feed the splitter the input in chunks of this size; 0: all at once. */
 static int split(bool list, const uint8_t *data, size_t size, size_t chunk,
                  struct seen *ret, json_t **ret_rest)
 {
@@ -41,7 +41,7 @@ static int split(bool list, const uint8_t *data, size_t size, size_t chunk,
 	return rc;
 }
 
-/* Chunk borders must make no difference. */
+/* The borders of chunks must make no difference. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	for (int list = 0; list < 2; list++) {

@@ -4,8 +4,8 @@
 #include "aischedd/run/kube/client/kubeconfig.h"
 #include "tests/fuzz/fuzz.h"
 
-/* An accepted file must have all that a connection needs, and read the same
- * again. */
+/* A kubeconfig that is accepted must have all that a connection needs, and give
+ * the same result if read again. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;

@@ -4,8 +4,8 @@
 #include "aischedd/run/log_lines.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Feed sources, separated by zero bytes, in chunks of this size; 0: each at
- * once. */
+/* Feed the sources of the input, which are separated by zero bytes, in chunks
+ * of this size; 0: each at once. */
 static int feed(const char *data, size_t size, size_t chunk, struct buf *out)
 {
 	struct log_lines lines = { 0 };
@@ -32,7 +32,8 @@ static int feed(const char *data, size_t size, size_t chunk, struct buf *out)
 	return log_lines_end(&lines, &err);
 }
 
-/* Chunk borders must make no difference, and no text may be invented. */
+/* The borders of chunks must make no difference, and the output must not have
+ * text that the input lacks. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct buf once = { 0 };

@@ -8,7 +8,8 @@
 #include "libcommon/spec/spec.h"
 #include "tests/fuzz/fuzz.h"
 
-/* An answer must be valid JSON, whatever its error quotes. */
+/* The answer that reports an error must be valid JSON, whatever text of the
+ * request it quotes. */
 static void check_refusal(const struct err *err)
 {
 	char *json = answer_refusal(err);

@@ -1,4 +1,5 @@
-/* Frames that agents receive, before and after their MACs are checked. */
+/* The input is what an agent in a pod receives: frames before and after their
+ * MACs are checked. */
 #include <assert.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@ static const struct pod_job job = {
 	.pods = 3, .tasks = 2, .cpus = 4, .mem_mib = 1000, .gpus = 2
 };
 
-/* No input has a valid MAC by chance. */
+/* Check that no frame is accepted, because no input has a valid MAC. */
 static void hear(const uint8_t *data, size_t size)
 {
 	static const uint8_t key[POD_KEY];

@@ -7,7 +7,8 @@
 #include "aischedd/sched/text/text.h"
 #include "tests/fuzz/fuzz.h"
 
-/* A plan of a million starts is lawful, too, but takes long. */
+/* Whether the snapshot is small enough: large plans are valid, too, but take
+ * long. */
 static bool is_small(const struct snap *s)
 {
 	uint64_t tasks = 0;
@@ -25,8 +26,8 @@ static bool is_small(const struct snap *s)
 	return tasks < 20000;
 }
 
-/* Check that the plan is lawful and every refusal has a text; returns it as
- * text. */
+/* Make a plan, check that it is valid and that every refusal has a text, and
+ * return it as text. */
 static char *plan_text(const struct snap *snap)
 {
 	struct arena *arena = arena_new();
@@ -48,7 +49,8 @@ static char *plan_text(const struct snap *snap)
 	return buf_take(&text);
 }
 
-/* A snapshot written and read again must give the same text and plan. */
+/* A snapshot that is written and read again must give the same text and
+ * plan. */
 static void check(const struct snap *snap, struct arena *arena)
 {
 	struct buf once = { 0 }, twice = { 0 };
@@ -80,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct snap *snap;
 	struct err err;
 
-	/* Scenarios are good seeds; cut off their plans. */
+	/* The corpus has scenarios; cut off the plans at their end. */
 	if (plan)
 		plan[1] = 0;
 	snap = snap_read(text, arena, &err);

@@ -3,8 +3,8 @@
 #include "libcommon/spec/spec.h"
 #include "tests/fuzz/fuzz.h"
 
-/* A job of a submit request: an accepted one must be the same when sent
- * again. */
+/* The input is a job of a submit request. If it is accepted, it must be the
+ * same after it was packed and read again. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	json_t *obj = json_loadb((const char *)data, size,

@@ -1,4 +1,4 @@
-/* Requests for steps, in the form that srun sends. */
+/* The input is a request for a step, in the form that srun sends. */
 #include <assert.h>
 #include <stdlib.h>
 

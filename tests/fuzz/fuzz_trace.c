@@ -27,7 +27,8 @@ static int no_past(uint64_t job, uint32_t task, struct past *ret, void *arg)
 	return 0;
 }
 
-/* Every trace that can be read must run, with lawful plans only. */
+/* Simulate a trace. Every trace that can be read must run, and all its plans
+ * must be valid. */
 static void run(struct sim *sim, const char *text, size_t size)
 {
 	const char *end = text + size, *eol;

@@ -8,8 +8,8 @@
 #include "libcommon/mem.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Returns the folder of tests/fuzz/fuzz_NAME, which may run as
- * .../lt-fuzz_NAME. */
+/* Returns the corpus folder of the program tests/fuzz/fuzz_NAME, which libtool
+ * may run as .../lt-fuzz_NAME. */
 static char *corpus_of(const char *program)
 {
 	const char *name = strstr(program, "fuzz_");
@@ -23,7 +23,8 @@ static char *corpus_of(const char *program)
 	                 name + strlen("fuzz_"));
 }
 
-/* Exactly as large as the file, so that a sanitizer notices one byte more. */
+/* Run the target on a file, in a buffer of exactly its size, so that a
+ * sanitizer notices a read beyond it. */
 static void replay(const char *path)
 {
 	FILE *file = fopen(path, "rb");

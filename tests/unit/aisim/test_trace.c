@@ -48,7 +48,8 @@ static void teardown(void)
 	conf_free(conf);
 }
 
-/* Read the text as a file of its kind, called F in errors. */
+/* Write the text to a temporary file and read that with the function; errors
+ * call the file F. */
 static int read_text(int (*read)(struct trace *, struct err *),
                      const char *text, struct err *err)
 {
@@ -218,7 +219,8 @@ END_TEST
 
 /* --- the Standard Workload Format -------------------------------------- */
 
-/* run procs ... asked procs, asked time; want: tasks work limit */
+/* the fields of a job: run time, processors used, processors requested, time
+ * requested; want: tasks, work and limit */
 static const struct {
 	const char *name;
 	int run, procs, asked_procs, asked;

@@ -46,7 +46,7 @@ START_TEST(frames_arrive)
 	    (long)out.len);
 	ck_assert_int_eq(f.type, POD_INPUT);
 	ck_assert_mem_eq(f.data, "abcde", 5);
-	/* The same frame again is not the expected one. */
+	/* A frame that is repeated is refused. */
 	ck_assert_int_eq(take(&server, out.data, out.len), -1);
 	buf_free(&out);
 }
@@ -62,7 +62,8 @@ START_TEST(no_bit_can_be_changed)
 		struct pod_chan chan = server;
 
 		out.data[i / 8] ^= (char)(1 << i % 8);
-		/* A longer hello is not yet complete. */
+		/* A changed length may make the hello longer, so it is not
+		 * complete yet. */
 		ck_assert_int_le(take(&chan, out.data, out.len), 0);
 		out.data[i / 8] ^= (char)(1 << i % 8);
 	}
@@ -85,7 +86,7 @@ START_TEST(nothing_comes_before_the_proof)
 		ck_assert_int_eq(take(&to, out.data, out.len), -1);
 		buf_free(&out);
 	}
-	/* A long frame is refused, too, before its bytes arrive. */
+	/* A frame that is too long is refused before its bytes arrive. */
 	ck_assert_int_eq(take(&server, "\0\0\0\2", 4), -1);
 }
 END_TEST

@@ -7,7 +7,7 @@
 #include "libcommon/step_msg.h"
 #include "tests/unit/check.h"
 
-/* Three pods of 2 tasks, 4 CPUs, 1000 MiB and 2 GPUs. */
+/* A job of three pods, each with 2 tasks, 4 CPUs, 1000 MiB and 2 GPUs. */
 static const struct pod_job job = {
 	.id = 7, .pods = 3, .tasks = 2, .cpus = 4, .mem_mib = 1000, .gpus = 2
 };
@@ -16,14 +16,14 @@ static const struct pod_job job = {
 
 static const struct {
 	struct room_want ask;
-	/* of each pod; all 0: refused, and why is the error */
+	/* tasks in each pod; all 0: refused, for the reason `why` */
 	int64_t tasks[3];
 	const char *why;
 } cases[] = {
 	{ { .tasks = 6, ANY }, { 2, 2, 2 }, NULL },
 	{ { .tasks = 3, ANY }, { 1, 1, 1 }, NULL },
 	{ { .tasks = 1, ANY }, { 1 }, NULL },
-	/* one for each pod, then the first is filled */
+	/* each pod gets a task, then the first is filled */
 	{ { .tasks = 4, ANY }, { 2, 1, 1 }, NULL },
 	{ { .tasks = 2, .nodes = 1, ANY }, { 2 }, NULL },
 	{ { .tasks = 4, .nodes = 1, ANY }, { 4 }, NULL },

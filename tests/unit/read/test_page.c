@@ -7,18 +7,20 @@
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 
-/* Rows as a listing offers them, by id; "" is no row. */
+/* The sort keys of the rows of a listing, by id; "" means that there is no
+ * row. */
 static const char *const keys[] = {
 	"", "bob", "9", "10", "-", "alice", "9", "2.5", "empty", "bob", "-3",
 };
 
-/* A row with "-" here has an empty key. */
+/* Returns the key of a row; "-" above stands for an empty key. */
 static const char *key_of(size_t id)
 {
 	return strcmp(keys[id], "-") != 0 ? keys[id] : "";
 }
 
-/* A sort that begins with '<' is reversed by "back". */
+/* Returns a request for a page; a sort that begins with '<' is in reverse
+ * order. */
 static json_t *body(const char *sort, int limit, const char *after)
 {
 	bool back = sort && *sort == '<';
@@ -28,7 +30,8 @@ static json_t *body(const char *sort, int limit, const char *after)
 	                 "count", 1, "back", back);
 }
 
-/* Offer all rows but one; append the ids of the page and return its cursor. */
+/* Make a page: offer it all rows except number `but`. Appends the ids of the
+ * page and returns its cursor. */
 static char *turn(const char *sort, int limit, const char *after, size_t but,
                   struct buf *ids)
 {
@@ -39,7 +42,7 @@ static char *turn(const char *sort, int limit, const char *after, size_t but,
 
 	ck_assert_int_eq(page_init(&page, request, NULL), 0);
 	for (size_t id = 1; id < ARRAY_SIZE(keys); id++) {
-		/* Without a sort rows come by id. */
+		/* Without a sort, rows are in the order of their ids. */
 		const char *key = page.sort ? key_of(id) : "-1";
 
 		if (id == but || !page_offer(&page, key, id))
@@ -72,7 +75,8 @@ static const struct {
 	{ "<-name", " 4 10 7 6 2 3 5 9 1 8" },
 };
 
-/* Numbers by value, then texts, then what is empty; ties by id. */
+/* Numbers are sorted by value and before texts, empty keys are last, and rows
+ * with equal keys are sorted by id. */
 START_TEST(pages_in_order)
 {
 	for (int limit = 1; limit <= 11; limit++) {
@@ -90,7 +94,8 @@ START_TEST(pages_in_order)
 }
 END_TEST
 
-/* The row of the cursor is gone when the next page is read. */
+/* The row named by the cursor does not exist any longer when the next page is
+ * read. */
 START_TEST(after_a_row_that_went)
 {
 	struct buf ids = { 0 };
@@ -104,7 +109,7 @@ START_TEST(after_a_row_that_went)
 }
 END_TEST
 
-/* A limit of 0 only counts. */
+/* With a limit of 0 rows are only counted. */
 START_TEST(count_alone)
 {
 	struct buf ids = { 0 };
@@ -141,7 +146,7 @@ START_TEST(bad_page)
 }
 END_TEST
 
-/* Keys that are long, all the same up to their 64th byte. */
+/* Long keys that are equal up to byte 64, where the cursor cuts them. */
 START_TEST(long_keys)
 {
 	json_t *request = body("name", 2, NULL), *cursor;
@@ -149,7 +154,7 @@ START_TEST(long_keys)
 	char key[4001];
 
 	memset(key, 'x', sizeof(key));
-	memcpy(key + 63, "\xc3\xa9", 2); /* across the bound */
+	memcpy(key + 63, "\xc3\xa9", 2); /* a character across the cut */
 	key[sizeof(key) - 1] = '\0';
 	ck_assert_int_eq(page_init(&page, request, NULL), 0);
 	for (uint64_t id = 3; id; id--)

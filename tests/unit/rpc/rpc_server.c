@@ -1,4 +1,4 @@
-/* rpc_server.c - a server for tests, and their requests */
+/* rpc_server.c - an RPC server for tests, and requests to it */
 #include "tests/unit/rpc/rpc_server.h"
 
 #include <event2/event.h>
@@ -32,7 +32,7 @@ const struct rpc_limits patient = {
 	.body_user = LIMIT_JSON + LIMIT_RAW,
 };
 
-/* A long listing, sent in pieces as it drains. */
+/* A long listing, sent in pieces as the client reads it. */
 struct test_listing {
 	int64_t left, n;
 };
@@ -189,7 +189,7 @@ void server_start(const struct rpc_limits *limits)
 	pthread_create(&thread, NULL, serve, server.base);
 }
 
-/* Answers already given are still sent. */
+/* Stop the server; it sends the answers that were given before. */
 void server_stop(void)
 {
 	ck_assert_int_eq(write(wake_pipe[1], "", 1), 1);

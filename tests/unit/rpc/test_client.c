@@ -1,4 +1,4 @@
-/* test_client.c - the client without a daemon, or with an impostor */
+/* test_client.c - the client without a daemon, or with a false one */
 #include "libcommon/client/client.h"
 
 #include <netinet/in.h>
@@ -63,15 +63,15 @@ START_TEST(ping_needs_no_munged)
 }
 END_TEST
 
-/* A handmade daemon on TCP, for one request: it says hello, reads the request,
- * and answers. */
+/* A false daemon on TCP that serves one request: it sends a hello, reads the
+ * request, and answers. */
 struct impostor {
 	int listen_fd;
 	char *address;
 	const char *hello; /* bytes; NULL: a correct one */
 	bool refuses;      /* hello is the JSON of a refusal */
 	enum { NO_PROOF, OTHER_BODY, OTHER_PART, STRANGER, PROOF } proof;
-	int late_fd; /* > 0: answer only when there is something to read */
+	int late_fd; /* > 0: answer only once this can be read */
 	char late[256];
 	pthread_t thread;
 };
@@ -91,7 +91,7 @@ static void send_frame(int fd, const struct frame_head *head, const char *cred,
 	buf_free(&out);
 }
 
-/* A credential by user nobody, when we may become nobody */
+/* Returns a credential of user nobody, if root runs the test. */
 static char *strangers_cred(const unsigned char *digest)
 {
 	static char cred[LIMIT_CRED];
@@ -138,7 +138,8 @@ static void *impostor_run(void *arg)
 	}
 	send_frame(fd, &head, "", hello);
 	json_decref(raw_read(fd, &head));
-	/* stderr is not buffered: the line comes in pieces. */
+	/* Read a whole line: stderr is not buffered, so it is written in
+	 * pieces. */
 	for (size_t n = 0; imp->late_fd && !strchr(imp->late, '\n'); n++)
 		ck_assert_int_eq(read(imp->late_fd, imp->late + n, 1), 1);
 	head = (struct frame_head){ .kind = FRAME_REPLY,
@@ -182,7 +183,7 @@ static void impostor_stop(struct impostor *imp)
 	free(imp->address);
 }
 
-/* A daemon that cannot commit keeps its answers back. */
+/* A daemon that cannot commit does not answer until it can. */
 START_TEST(client_says_that_an_answer_is_late)
 {
 	struct impostor imp = { .proof = PROOF };
@@ -275,7 +276,8 @@ START_TEST(client_does_not_take_any_hello)
 }
 END_TEST
 
-/* Its text is shown, but neither believed nor obeyed. */
+/* The client prints the text of a refusal without proof, without its control
+ * characters, but does not trust it. */
 START_TEST(refusal_instead_of_hello_is_not_proven)
 {
 	struct impostor imp = {
@@ -292,7 +294,7 @@ START_TEST(refusal_instead_of_hello_is_not_proven)
 }
 END_TEST
 
-/* For the rest of the test, or until it is root again */
+/* Change the effective user, until the next call. */
 static void become(uid_t uid)
 {
 	ck_assert_int_eq(seteuid(0), 0);
@@ -305,7 +307,8 @@ static void *hang_up(void *listen_fd)
 	return NULL;
 }
 
-/* The owner of uid 65534's default socket, and how far the client gets. */
+/* The owner of the socket at the default address of user 65534; the client's
+ * error: EACCES before it connects, or ECONNRESET after. */
 static const struct {
 	uid_t owner;
 	int code;
@@ -334,7 +337,7 @@ START_TEST(default_socket_must_be_ours_or_roots)
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
 	ck_assert_int_eq(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
 	ck_assert_int_eq(chmod(path, 0666), 0);
-	become(owners[_i].owner); /* owner of the socket at listen() */
+	become(owners[_i].owner); /* SO_PEERCRED reports who called listen() */
 	ck_assert_int_eq(listen(fd, 1), 0);
 	pthread_create(&thread, NULL, hang_up, &fd);
 	become(65534);

@@ -1,4 +1,4 @@
-/* test_rpc.c - the server with clients that behave */
+/* test_rpc.c - the server with well-behaved clients */
 #include <event2/event.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include "libcommon/mem.h"
 #include "tests/unit/rpc/rpc_server.h"
 
-/* Most tests are run over both. */
+/* Returns the TCP or the Unix address; most tests run with both. */
 static const char *address_of(int i)
 {
 	return i ? server.tcp : server.path;
@@ -106,7 +106,8 @@ START_TEST(refusal_has_its_code_and_text)
 }
 END_TEST
 
-/* More in flight than the server accepts and than buffers hold. */
+/* Send more requests before reading an answer than the server accepts and
+ * buffers hold. */
 START_TEST(answers_come_in_order_of_requests)
 {
 	enum { N = 300 };
@@ -171,7 +172,7 @@ START_TEST(handler_is_told_who_left)
 }
 END_TEST
 
-/* All answers given before the daemon ends must arrive. */
+/* A server that stops sends the answers that were given before. */
 START_TEST(stop_sends_what_was_answered)
 {
 	struct client *client = open_client(address_of(_i));

@@ -12,7 +12,7 @@
 static const char request[] = "{\"op\":\"submit\"}";
 static const char other_request[] = "{\"op\":\"submit\",\"evil\":1}";
 
-/* The values in the credential, and those sent with it. */
+/* The values in the credential and those sent with it; some differ. */
 static const struct forgery {
 	const char *name;
 	enum frame_kind kind;

@@ -18,7 +18,7 @@ static const char request[] = "{\"op\":\"submit\"}";
 START_TEST(hung_munged_delays_no_ping)
 {
 	struct rpc_limits limits = patient;
-	enum { N = 8 }; /* more than there are threads */
+	enum { N = 8 }; /* more than the server has threads for credentials */
 	struct raw raw[N];
 	char *cred[N];
 
@@ -120,7 +120,8 @@ START_TEST(peer_that_never_closes_is_closed)
 	raw_closed(raw.fd); /* by the server; our end is still open */
 	while (send(raw.fd, "", 1, MSG_NOSIGNAL) == 1)
 		;
-	/* ECONNRESET first, if the server closed with bytes of ours unread. */
+	/* It is ECONNRESET the first time if the server closed before it had
+	 * read all our bytes. */
 	ck_assert(errno == EPIPE || errno == ECONNRESET);
 	close(raw.fd);
 }
@@ -149,7 +150,8 @@ START_TEST(stranger_makes_room_for_newcomer)
 }
 END_TEST
 
-/* Strangers over TCP and those of other users have their own connections. */
+/* Unauthenticated connections over TCP and those of other users over the Unix
+ * socket have separate limits. */
 START_TEST(strangers_push_out_their_own_kind)
 {
 	enum { N = LIMIT_STRANGERS + 20 };
@@ -186,8 +188,8 @@ static void let_wait(struct client *client)
 	wait_until(&server.waiting, waiting + 1);
 }
 
-/* All connections have authenticated: the longest idle one is closed; if none
- * is idle, the new one is refused. */
+/* If a user reaches the limit of authenticated connections, the one that was
+ * idle for longest is closed; if none is idle, the new one is refused. */
 START_TEST(user_has_so_many_connections)
 {
 	static struct client *client[LIMIT_CONNS_USER];
@@ -225,8 +227,8 @@ START_TEST(user_has_so_many_connections)
 }
 END_TEST
 
-/* When users hold all connections for users, an admin is still served, and a
- * user who has few replaces one who has many. */
+/* When users hold all connections that users may have, an admin can still
+ * connect, and a user with few connections replaces one of a user with many. */
 START_TEST(greedy_user_makes_room)
 {
 	enum { USERS = 4, N = LIMIT_CONNS - LIMIT_CONNS_KEPT };
@@ -234,7 +236,7 @@ START_TEST(greedy_user_makes_room)
 	struct client *last;
 
 	if (geteuid() != 0)
-		return; /* takes root, to be others */
+		return; /* only root can act as several users */
 	allow_files(2 * N + 200);
 	for (int i = 0; i < N; i++) {
 		as_uid((uid_t)(1 + i % USERS));
@@ -261,7 +263,7 @@ START_TEST(greedy_user_makes_room)
 }
 END_TEST
 
-/* Send the head of the longest request, with an invalid credential. */
+/* Send the head of the longest possible request, with an invalid credential. */
 static void put_stranger(int fd)
 {
 	static const struct frame_head longest = { FRAME_REQUEST, 1, 7, 0,
@@ -290,7 +292,8 @@ static size_t send_zeros(int fd, size_t len)
 	return sent;
 }
 
-/* While the longest JSON is held, the longest raw does not fit. */
+/* While the server holds the longest JSON, it has no memory for the longest raw
+ * bytes, so it stops reading. */
 START_TEST(large_request_waits_for_memory)
 {
 	struct raw first = raw_open(), second = raw_open();
@@ -310,7 +313,7 @@ START_TEST(large_request_waits_for_memory)
 	began = clock();
 	sent = send_zeros(second.fd, LIMIT_RAW);
 	ck_assert_uint_lt(sent, 1 << 20);
-	/* Nor may the server busy-loop meanwhile. */
+	/* The server must not have used CPU in the meantime. */
 	ck_assert_int_lt(clock() - began, CLOCKS_PER_SEC / 10);
 	release_held();
 	while (sent < LIMIT_RAW)
@@ -322,7 +325,7 @@ START_TEST(large_request_waits_for_memory)
 }
 END_TEST
 
-/* Stuck requests of one user do not delay other users. */
+/* Requests of one user that are stuck do not delay other users. */
 START_TEST(stalled_request_delays_its_user_alone)
 {
 	struct rpc_limits limits = patient;
@@ -331,7 +334,7 @@ START_TEST(stalled_request_delays_its_user_alone)
 	size_t sent = 0;
 
 	if (geteuid() != 0)
-		return; /* takes root, to be others */
+		return; /* only root can act as several users */
 	limits.body_bytes *= 2;
 	server_restart(&limits);
 	as_uid(1);
@@ -353,8 +356,8 @@ START_TEST(stalled_request_delays_its_user_alone)
 }
 END_TEST
 
-/* After a refusal the rest is read and dropped: the peer may send all of it
- * before it reads. */
+/* After the server has refused a request, it reads and drops the rest, because
+ * the peer may send all of it before it reads the answer. */
 START_TEST(large_request_of_a_stranger_is_not_kept)
 {
 	struct raw raw = raw_open();

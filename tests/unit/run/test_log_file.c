@@ -30,7 +30,8 @@ static void tear_down(void)
 	ck_assert_int_eq(rmdir(dir), 0);
 }
 
-/* Returns its lines, without their times; *ret_omitted: how much is missing. */
+/* Returns the lines of a log without their times; sets *ret_omitted to the
+ * number of bytes that are missing. */
 static char *read_back(const struct log_id *id, int64_t *ret_omitted)
 {
 	struct log_reader *r = log_reader_open(dir, id, NULL);

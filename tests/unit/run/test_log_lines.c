@@ -9,8 +9,8 @@
 #define S2 "2026-11-22T01:02:05.300000000Z "
 #define S3 "2026-11-22T02:02:06.400000001+01:00 "
 
-/* Sources one after the other, and the output of all; "|" marks a broken
- * connection, "." an end. */
+/* Inputs that follow each other, and the output of all; "|" marks a lost
+ * connection, "." the end. */
 static const struct {
 	const char *name, *in[3], *out;
 } cases[] = {
@@ -52,7 +52,7 @@ static const struct {
 	  "a\nb\n" },
 };
 
-/* Feed it in pieces of step bytes. */
+/* Feed the input in pieces of `step` bytes. */
 static void feed(struct log_lines *lines, const char *in, size_t step,
                  struct buf *out)
 {
@@ -112,7 +112,7 @@ END_TEST
 
 static const struct {
 	const char *in, *text;
-	bool at_end; /* known only at the end */
+	bool at_end; /* reported only at the end of the input */
 } odd[] = {
 	{ "unable to retrieve container logs for containerd://1\n",
 	  "unable to retrieve container logs for containerd://1", false },

@@ -1,12 +1,14 @@
-/* test_align.c - the verifier of plans finds tasks that are not aligned */
+/* test_align.c - the checker of plans finds tasks that are not aligned with
+ * NUMA nodes or links */
 #include <string.h>
 
 #include "aischedd/sched/check/plan_check.h"
 #include "aischedd/sched/text/text.h"
 #include "tests/unit/check.h"
 
-/* Nodes with two NUMA nodes of four CPUs; the same with memory; with nine NUMA
- * nodes of two CPUs; and with GPUs in NUMA nodes and link groups. */
+/* Snapshots with a node of two NUMA nodes with four CPUs each; the same with
+ * memory; one of nine NUMA nodes with two CPUs each; and one with GPUs in NUMA
+ * nodes and link groups. */
 #define TWO            "now 1000\nqueue q\nnode n0 cpus=8 threads=8 numa=0*4,1*4"
 #define TWO_MEM(sizes) TWO " mem=16G numa_mem=" sizes "\n"
 #define NINE                                                                          \
@@ -16,12 +18,12 @@
 	"now 1000\nqueue q\nnode n[0-1] cpus=8 gpus=8 gpu_numa=0*4,1*4 " \
 	"gpu_link=0*2,1*2,2*2,3*2\n"
 
-/* The plan of the snapshot `easy` is checked against the snapshot `line`, where
- * it is wrong: why. */
+/* The plan made for the snapshot `easy` is checked against the snapshot `line`,
+ * for which it is wrong because of `why`. */
 static const struct {
 	const char *easy, *line, *why;
 } misaligned[] = {
-	/* strict and tight demand a number of NUMA nodes */
+	/* strict and tight require a number of NUMA nodes */
 	{ TWO "\npend 10 cpus=6", TWO "\npend 10 cpus=6 numa=strict",
 	  "job 10: is in 2 NUMA nodes of n0, not 1" },
 	{ TWO "\nrun 1 cpus=2 on=n0:c0-1\nrun 2 cpus=2 on=n0:c4-5\n"
@@ -41,7 +43,7 @@ static const struct {
 	  GPUS "run 1 gpus=3 on=n0:g0-2\nrun 2 gpus=3 on=n0:g5-7\n"
 	       "pend 10 gpus=2 want=n0 numa=strict",
 	  "job 10: is in 2 NUMA nodes of n0, not 1" },
-	/* the NUMA nodes of its memory count as well */
+	/* NUMA nodes of which a task only has memory count, too */
 	{ TWO_MEM("8G,8G") "pend 10 cpus=0 mem=12G",
 	  TWO_MEM("8G,8G") "pend 10 cpus=0 mem=12G numa=strict",
 	  "job 10: is in 2 NUMA nodes of n0, not 1" },
@@ -49,7 +51,7 @@ static const struct {
 	  "job 10: has memory in no NUMA node of n0" },
 	{ TWO_MEM("8G,8G") "pend 10", TWO "\npend 10",
 	  "job 10: has memory in no NUMA node of n0" },
-	/* memory is given only once */
+	/* the same memory may not be given to two tasks */
 	{ TWO_MEM("8G,8G") "pend 10,11 mem=6G numa=strict",
 	  TWO_MEM("5G,11G") "pend 10,11 mem=6G numa=strict",
 	  "job 10: memory of NUMA node 0 of n0 is given twice" },
@@ -72,7 +74,7 @@ static const struct {
 	       "run 1 cpus=0 mem=1G numa=strict on=n0:m0\n"
 	       "pend 10 cpus=3 mem=4G numa=tight",
 	  "job 10: memory of NUMA node 0 of n0 is given twice" },
-	/* tasks that are not bound use memory, too */
+	/* tasks that are not bound to NUMA nodes use memory, too */
 	{ TWO_MEM("8G,8G") "pend 10 mem=6G numa=strict",
 	  TWO_MEM("8G,8G") "run 1 mem=4G on=n0:c1\n"
 	                   "pend 10 mem=6G numa=strict",
@@ -87,7 +89,7 @@ static const struct {
 	  GPUS "run 12 tasks=2 min_tasks=1 gpus=1 want=n0 links=strict "
 	       "on=n0:g4",
 	  "job 12: has GPUs of 2 link groups of n0" },
-	/* preferences: another node would be better */
+	/* preferences: another node would have been better */
 	{ GPUS "run 1 gpus=1 on=n0:g0\nrun 2 gpus=1 on=n0:g2\n"
 	       "run 3 gpus=4 on=n0:g4-7\npend 10 gpus=2 links=any",
 	  GPUS "run 1 gpus=1 on=n0:g0\nrun 2 gpus=1 on=n0:g2\n"
@@ -105,7 +107,7 @@ static const struct {
 	      "run 1 cpus=2 on=n0:c0-1\nrun 2 cpus=2 on=n0:c4-5\n"
 	      "pend 10 cpus=4 numa=prefer",
 	  "job 10: is on n0 though n1 is better for what it wishes" },
-	/* a job that waits though it fits; claims */
+	/* a job that is left pending though it fits; claims */
 	{ TWO "\nrun 1 cpus=2 on=n0:c0-1\npend 10 tasks=2 cpus=4 numa=strict",
 	  TWO "\nnode n1 cpus=4\npend 10 tasks=2 cpus=4 numa=strict",
 	  "job 10: waits but fits in 'default'" },
@@ -136,13 +138,13 @@ static const struct {
 	                   "run 2 mem=8G on=n0:c4:m0+1\n"
 	                   "pend 20 mem=6G numa=strict",
 	  "job 20: is promised 2000 on n0, where it cannot be aligned then" },
-	/* the same where fractions of CPUs are used */
+	/* promised starts where fractions of CPUs are used */
 	{ TWO "\nrun 1 cpus=7.5 end=2000 on=n0:c0-6+7/500\n"
 	      "run 2 cpus=0.5 on=n0:c7/500\npend 20 cpus=7",
 	  TWO "\nrun 1 cpus=7.5 end=3000 on=n0:c0-6+7/500\n"
 	      "run 2 cpus=0.5 on=n0:c7/500\npend 20 cpus=7",
 	  "job 20: is promised 2000, when there is no room for it" },
-	/* a suspended job resumes with its devices, near its memory */
+	/* a suspended job must resume on its devices and near its memory */
 	{ GPUS "run 9 suspended gpus=1 on=n0:g0\npend 9 gpus=1 resumes",
 	  GPUS "run 9 suspended gpus=1 on=n0:g1\npend 9 gpus=1 resumes",
 	  "job 9: goes on elsewhere" },
@@ -184,15 +186,15 @@ START_TEST(verifier_aligns)
 }
 END_TEST
 
-/* Snapshots whose plans are right although preferences are not met. */
+/* Snapshots whose plans are correct although preferences are not met. */
 static const char *const lawful[] = {
-	/* no set of NUMA nodes has the memory that job 20 claims */
+	/* no set of NUMA nodes has as much memory as job 20 claims */
 	"now 1000\nqueue q\nnode n0 cpus=4 threads=4 numa=0*2,1*2 mem=8G "
 	"numa_mem=4G,4G gpus=2 gpu_numa=0,1\n"
 	"run 1 mem=1G numa=strict on=n0:c0\n"
 	"run 2 cpus=2 preemptible on=n0:c2-3\n"
 	"pend 20 cpus=3 mem=7G gpus=1 numa=prefer links=strict priority=5",
-	/* not even the NUMA nodes of the empty node have it */
+	/* not even all NUMA nodes of the empty node have that much memory */
 	"now 1000\nqueue q\nnode n0 cpus=1 threads=1 mem=4G numa_mem=2G\n"
 	"node n1 cpus=4 threads=4 numa=0*2,1*2 mem=8G numa_mem=4G,4G gpus=1\n"
 	"pend 10 mem=3G numa=prefer",

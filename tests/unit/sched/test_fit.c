@@ -6,8 +6,9 @@
 #include "aischedd/sched/text/text.h"
 #include "tests/unit/check.h"
 
-/* Keys of node n0; keys of a request; want: for each task that fits, one after
- * the other, the numbers of its GPUs, a colon, and the numbers of its CPUs. */
+/* Keys of node n0 and of a request. want lists the tasks that fit, in the order
+ * in which they are placed: for each the numbers of its GPUs, a colon, and the
+ * numbers of its CPUs. */
 static const struct {
 	const char *name, *node, *task, *want;
 } cases[] = {

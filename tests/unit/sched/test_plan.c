@@ -1,22 +1,22 @@
-/* test_plan.c - refusals at submission, and the verifier of plans */
+/* test_plan.c - refusals at submission, and the checker of plans */
 #include <string.h>
 
 #include "aischedd/sched/check/plan_check.h"
 #include "aischedd/sched/text/text.h"
 #include "tests/unit/check.h"
 
-/* Jobs, and why they could never fit; NULL: they could. */
+/* Jobs, and why they could never fit on the nodes; NULL: they could. */
 static const struct {
 	const char *jobs, *why;
 } fits[] = {
 	{ "pend 10 cpus=8", NULL },
 	{ "pend 10 gpus=2 cpus=4", NULL },
 	{ "pend 10 tasks=4 cpus=4", NULL },
-	{ "pend 10 want=n1", NULL }, /* n1 is down, but may come up again */
+	{ "pend 10 want=n1", NULL }, /* n1 is down, but may come back */
 	{ "run 9 cpus=8 on=c0\npend 10 cpus=8", NULL },
 	{ "run 9 suspended cpus=99 on=c0\npend 9 cpus=99 resumes", NULL },
 	{ "pend 10 gpus=99 pools=k",
-	  NULL }, /* the runner of pool k may report such nodes */
+	  NULL }, /* pool k has no nodes yet; its runner may report such ones */
 	{ "pend 10 cpus=9 pools=p",
 	  "needs 9 CPUs on one node; the largest that it may use has 8 (c0)" },
 	{ "pend 10 gpus=4 pools=p",
@@ -73,9 +73,9 @@ START_TEST(could_fit)
 }
 END_TEST
 
-/* Each node has one free GPU. Thousands of rows, which differ in memory, ask
- * for two, and no job can be moved for them. The last row may evict a job: the
- * looks of the pass must not be used up before its turn. */
+/* Each node has one free GPU. Thousands of rows, which differ in memory,
+ * request two, and no job can be moved for them. The last row may evict a job:
+ * the budget of the pass must not be used up before its turn. */
 START_TEST(many_ask_in_vain_for_others_to_move)
 {
 	enum { NODES = 200, ROWS = 4000 };
@@ -280,7 +280,7 @@ START_TEST(verifier_sees)
 }
 END_TEST
 
-/* Snapshots in which a start of job 10 on n0 is forbidden, and why. */
+/* Snapshots in which job 10 may not start on n0, and why. */
 static const struct {
 	const char *line, *why;
 } forbidding[] = {
@@ -340,8 +340,8 @@ START_TEST(verifier_forbids)
 }
 END_TEST
 
-/* The plan of the snapshot `easy`, which evicts job 12, is checked against the
- * snapshot `line`, which forbids it: why. */
+/* The plan made for the snapshot `easy`, which evicts job 12, is checked
+ * against the snapshot `line`, which forbids that because of `why`. */
 #define PREEMPT "now 1000\nqueue q\nnode n0 cpus=2\nrun 11 on=n0\n"
 #define RECLAIM                                                  \
 	"now 1000\nqueue a quota=gpus:1\nqueue b quota=gpus:1\n" \
@@ -422,7 +422,7 @@ static const struct {
 	  "queue 'q' is over its limit" },
 };
 
-/* The same for plans that promise job 20 a start at 2000 on n0. */
+/* The same for plans that promise that job 20 starts at 2000 on n0. */
 #define PROMISE(end)                              \
 	"now 1000\nqueue q\nnode n[0-1] cpus=2\n" \
 	"run 11 cpus=2 time=1500 start=500 end=" end " on=n0\n"
@@ -434,7 +434,7 @@ static const struct {
 	{ PROMISE("2000") "run 12 cpus=2 on=n1\npend 20 cpus=2",
 	  PROMISE("2001") "run 12 cpus=2 on=n1\npend 20 cpus=2",
 	  "job 20: is promised 2000, when there is no room for it" },
-	/* Job 21 starts before and has no time limit. */
+	/* Job 21 starts before that and has no time limit. */
 	{ PROMISE("2000") "run 12 cpus=1 on=n1\npend 20 cpus=2\n"
 	                  "pend 21 cpus=1 want=n1",
 	  "now 1000\nqueue q\nnode n0 cpus=2\nnode n1 cpus=2\n"
@@ -451,8 +451,8 @@ static const struct {
 	  "run 12 cpus=1 time=2900 preemptible start=500 end=3400 on=n1\n"
 	  "run 13 cpus=2 on=n2\npend 20 cpus=4\npend 21 cpus=2",
 	  "job 20: is promised 2000, when there is no room for it" },
-	/* Only job 21, which is behind job 20, prevents the start that the last
-	 * plan promised. */
+	/* Only job 21, which is behind job 20, prevents the start that the
+	 * previous plan promised. */
 	{ PROMISE("2000") "run 12 cpus=2 on=n1\npend 20 cpus=2\npend 21 cpus=2",
 	  PROMISE("2000") "run 12 cpus=2 time=500 start=500 end=1500 on=n1\n"
 	                  "pend 20 cpus=2\npend 21 cpus=2\npromise 20 1500 n1",
@@ -500,7 +500,7 @@ START_TEST(verifier_protects)
 }
 END_TEST
 
-/* The plan needs more than the initial size of every growing array. */
+/* The plan is longer than the initial size of every array that grows. */
 START_TEST(many_jobs)
 {
 	struct arena *arena = arena_new();
@@ -519,7 +519,8 @@ START_TEST(many_jobs)
 	ck_assert_msg(snap != NULL, "%s", why.text);
 	plan = sched_plan(snap, arena);
 	ck_assert_msg(plan_check(snap, plan, &why) == 0, "%s", why.text);
-	ck_assert_uint_eq(plan->nstarts, 404); /* 305 does not fit */
+	/* all but job 305, which does not fit */
+	ck_assert_uint_eq(plan->nstarts, 404);
 	arena_free(arena);
 }
 END_TEST

@@ -1,11 +1,11 @@
 /*
- * test_promise.c - promised starts, in simulated worlds
+ * test_promise.c - promised starts in simulated clusters
  *
- * Jobs arrive and end, and after each of these events the plan's starts are
- * carried out. A promised start must never become later: for the first waiting
- * job on any cluster, and for all waiting jobs on a single node if no job takes
- * parts of devices. With only CPUs and one promise, the starts are those of
- * EASY backfill.
+ * Jobs arrive and end, and after each of these events the starts of a new plan
+ * are carried out. A promised start must never become later. This is checked
+ * for the first pending job on any cluster, and for all pending jobs on a
+ * single node if no job uses parts of devices. With only CPUs and one promise,
+ * the starts must be those of EASY backfill.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct test_job {
 	enum phase phase;
 	char shape[160];
 	char on[600];
-	/* lasts: how long it runs, 0: for ever */
+	/* lasts: how long it runs; 0: forever */
 	int64_t arrives, lasts, start;
 	int64_t limit;    /* its time limit; 0: none */
 	int64_t promised; /* SNAP_NEVER: none */
@@ -34,7 +34,8 @@ struct test_job {
 
 struct promise_world {
 	struct dice d;
-	bool all; /* check all promises, not only that of the first job */
+	/* check all promises, not only that of the first pending job */
+	bool all;
 	struct buf base, text;
 	int64_t now, wake;
 	/* their ids are 1, 2, ..., in order of arrival */
@@ -74,7 +75,7 @@ static void add_nodes(struct promise_world *w)
 static void add_job(struct promise_world *w, struct test_job *job)
 {
 	struct dice *d = &w->d;
-	bool part = !w->all; /* some jobs take parts of a GPU or CPU */
+	bool part = !w->all; /* whether some jobs use parts of a GPU or CPU */
 
 	job->arrives = 1000 + roll(d, 3) * roll(d, 600);
 	job->lasts = roll(d, 10) ? 10 * (1 + roll(d, 60)) : 0;
@@ -128,7 +129,7 @@ static void write_world(struct promise_world *w)
 	}
 }
 
-/* Carry out "start 12 n0:g0-3" and the like. */
+/* Carry out the starts of a plan: "start 12 n0:g0-3". */
 static void begin_jobs(struct promise_world *w, const char *plan)
 {
 	for (const char *line = plan; line && *line;) {
@@ -270,8 +271,8 @@ static int64_t limit_end(const struct test_job *job)
 	return job->start + job->limit;
 }
 
-/* Returns the CPUs that are free at a time if all jobs run for their whole time
- * limits. */
+/* Returns how many CPUs are free at a time if all running jobs last as long as
+ * their time limits. */
 static uint32_t free_at(const struct promise_world *w, int64_t at)
 {
 	uint32_t n = EASY_CPUS;
@@ -284,7 +285,8 @@ static uint32_t free_at(const struct promise_world *w, int64_t at)
 	return n;
 }
 
-/* Returns the first end of a running job at which this many CPUs are free. */
+/* Returns the earliest end of a running job after which this many CPUs are
+ * free. */
 static int64_t shadow_time(const struct promise_world *w, uint32_t cpus)
 {
 	int64_t first = INT64_MAX;
@@ -299,9 +301,9 @@ static int64_t shadow_time(const struct promise_world *w, uint32_t cpus)
 	return first;
 }
 
-/* EASY backfill: start jobs in order until one does not fit. Then start jobs
- * that end before that one can start, or that use CPUs that it will not need.
- */
+/* EASY backfill: start jobs in order until one does not fit. After that start
+ * only jobs that end before that one can start, or that use CPUs that it will
+ * not need. */
 static void begin_easy(struct promise_world *w)
 {
 	const struct test_job *head = NULL;

@@ -1,9 +1,9 @@
 /*
- * test_random.c - plans of random snapshots are right
+ * test_random.c - the plans of random snapshots are valid
  *
- * Clusters and jobs are made at random, as text, so that one that fails can be
- * put into tests/scenario. The plan is checked; the snapshot, written and read
- * again, must give the same plan.
+ * Clusters and jobs are random, and made as text, so that one that fails can be
+ * put into tests/scenario. The plan is checked; and the snapshot, if written
+ * and read again, must give the same plan.
  */
 #include <string.h>
 
@@ -87,7 +87,7 @@ static void add_queues(struct dice *d, struct buf *t)
 
 static void add_shape(struct dice *d, struct buf *t)
 {
-	/* Some jobs ask for little, so that more of the running ones fit on
+	/* Some jobs request little, so that more of the running jobs fit on
 	 * their nodes and can be evicted. */
 	if (!roll(d, 3)) {
 		buf_printf(t, " cpus=%s gpus=%s queue=%s user=%s",
@@ -121,7 +121,8 @@ static void add_shape(struct dice *d, struct buf *t)
 	    PICK(d, "l", "r", "o"), PICK(d, "u", "v"));
 }
 
-/* A job with segments has a fixed size and needs a level of the topology. */
+/* Append the request of a job with segments, which has a fixed size and needs a
+ * level of the topology. */
 static void add_segments(struct dice *d, struct buf *t)
 {
 	buf_printf(t, " cpus=%s gpus=%s%s need=%s%s%s queue=%s user=%s",
@@ -138,7 +139,8 @@ static void add_segments(struct dice *d, struct buf *t)
 	           PICK(d, "l", "r", "o"), PICK(d, "u", "v"));
 }
 
-/* Add jobs that run or are ending, on any nodes, whether they fit or not. */
+/* Add jobs that are running or ending, on any nodes, whether they fit there or
+ * not. */
 static void add_runs(struct dice *d, struct buf *t, uint32_t nnodes)
 {
 	uint32_t nruns = roll(d, 10);
@@ -181,10 +183,10 @@ static void add_rows(struct dice *d, struct buf *t, uint32_t nnodes)
 	for (uint32_t i = 0; i < nrows; i++) {
 		uint32_t n = roll(d, 5) ? 1 + roll(d, 5) : 0;
 		/* A requeued job is behind jobs with larger ids that have
-		 * waited for longer. */
+		 * waited longer. */
 		uint32_t requeued = n && !roll(d, 3) ? job++ : 0;
 
-		/* A row with a claim has one member. */
+		/* A row with a claim has only one job. */
 		buf_printf(t, "pend %u", (unsigned)job++);
 		if (!n)
 			buf_printf(t, " claim=n%u", (unsigned)roll(d, nnodes));
@@ -214,7 +216,7 @@ static void add_rows(struct dice *d, struct buf *t, uint32_t nnodes)
 	}
 }
 
-/* The positions in queues seen so far. */
+/* The positions in queues that were seen so far. */
 struct positions {
 	uint32_t n, queue[512], position[512];
 };

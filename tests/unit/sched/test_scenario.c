@@ -1,8 +1,8 @@
 /*
- * test_scenario.c - tests/scenario: snapshot in, plan out
+ * test_scenario.c - each scenario of tests/scenario gives the expected plan
  *
- * Each file is a snapshot, a line of three hyphens and the exact plan that must
- * come out. If another plan comes out, the failing test prints it.
+ * Each file has a snapshot, a line of three hyphens and the exact plan that is
+ * expected. If another plan comes out, the failing test prints it.
  */
 #include <glob.h>
 #include <stdio.h>
@@ -37,8 +37,7 @@ static void write_plan(const struct snap *snap, struct buf *out)
 
 	ck_assert_msg(plan_check(snap, plan, &why) == 0, "%s", why.text);
 	plan_write(snap, plan, out);
-	buf_puts(out,
-	         ""); /* makes out->data a string even if the plan is empty */
+	buf_puts(out, ""); /* makes out->data a string if the plan is empty */
 	arena_free(arena);
 }
 

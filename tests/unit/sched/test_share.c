@@ -6,8 +6,8 @@
 
 #include "tests/unit/check.h"
 
-/* total: the GPUs to divide. queue: "quota weight priority ask[<parent]", in
- * GPUs; quota '-': none. want: the shares. */
+/* total: the GPUs to divide. queue: "QUOTA WEIGHT PRIORITY REQUESTED[<PARENT]",
+ * in GPUs; quota '-': none. want: the share of each queue. */
 static const struct {
 	const char *name;
 	int64_t total;

@@ -1,4 +1,4 @@
-/* test_snap.c - refuse snapshots that are not consistent */
+/* test_snap.c - snapshots that are not consistent are refused */
 #include <stddef.h>
 #include <string.h>
 
@@ -27,8 +27,8 @@ static const char whole[] =
     "pend 10,11 rule=f,t,& want=n0 avoid=n1 licenses=lic:2\n"
     "pend 12 claim=n0\n";
 
-/* A value of a column, or of the snapshot itself (size 0), that makes `whole`
- * wrong, and the error. */
+/* A value that makes the snapshot `whole` inconsistent, and the error; it is
+ * put into a column, or into the snapshot itself if size is 0. */
 static const struct {
 	const char *why;
 	size_t column, size;
@@ -106,8 +106,7 @@ static const struct {
 #undef AT
 };
 
-/* Overwrite the first bytes of element i: a number, or the first field of a
- * struct. */
+/* Overwrite element i of a column: a number, or the first field of a struct. */
 static void put(char *column, size_t size, uint32_t i, int64_t value)
 {
 	size_t n = size > sizeof(value) ? sizeof(uint32_t) : size;
@@ -142,7 +141,7 @@ START_TEST(refused)
 }
 END_TEST
 
-/* Text that cannot be read as a snapshot, and the error. */
+/* Texts that are not valid snapshots, and the errors. */
 static const struct {
 	const char *text, *why;
 } bad_text[] = {
@@ -250,8 +249,8 @@ START_TEST(empty_is_whole)
 }
 END_TEST
 
-/* A snapshot exactly as snap_write() writes it. Each key is written because it
- * differs from its default. */
+/* A snapshot exactly as snap_write() writes it. It has every key, because all
+ * differ from their defaults. */
 static const char everything[] =
     "now 1000\n"
     "gen 7\n"

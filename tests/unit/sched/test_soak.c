@@ -1,10 +1,10 @@
 /*
- * test_soak.c - plan after plan, until no job is evicted any longer
+ * test_soak.c - carry out plan after plan, until no job is evicted any longer
  *
- * Random clusters, queues and jobs. Each plan is checked and carried out; the
- * result is written as text for the next one. Evicted jobs end at once or some
- * rounds later, and claims are kept. Once no job arrives or ends any longer,
- * the plans must come to rest: in the end no job is evicted, each job with a
+ * Clusters, queues and jobs are random. Each plan is checked and carried out;
+ * the result is written as a snapshot for the next plan. Evicted jobs end at
+ * once or some rounds later, and claims are kept. Once no jobs arrive or end
+ * any longer, plans must settle: in the end no job is evicted, each job with a
  * claim has started, and no claim was given up before.
  */
 #include <stdio.h>
@@ -19,15 +19,17 @@ enum {
 #ifdef __SANITIZE_ADDRESS__
 	WORLDS = 8, /* sanitizers are ten times as slow */
 #else
-	WORLDS = 40, /* worlds of one test */
+	WORLDS = 40, /* clusters in each test */
 #endif
-	TESTS = 16, /* such tests */
+	TESTS = 16, /* number of tests */
 	BUSY_ROUNDS = 14,
 	REST_ROUNDS = 40,
-	QUIET_ROUNDS = 4, /* at the end, in which no job may be evicted */
+	/* rounds at the end, in which no job may be evicted */
+	QUIET_ROUNDS = 4,
 	TWICE_WORLDS = 400,
-	TWICE_MOST = 80, /* bound of evictions in the second of the start, in
-	                    all these worlds */
+	/* in all these clusters together, at most this many jobs may be evicted
+	 * in the second of their start */
+	TWICE_MOST = 80,
 	JOBS_MAX = 160,
 	TASKS_MAX = 16,
 	NODES_MAX = 6,
@@ -37,13 +39,13 @@ enum {
 enum phase { WAITS, RUNS, ENDS, IS_FROZEN, IS_OVER };
 
 struct place_of {
-	char text[128]; /* the node and devices, as in "on=" */
+	char text[128]; /* its node and devices, as in "on=" */
 	bool leaves;
 };
 
 struct soak_job {
 	enum phase phase;
-	uint32_t batch; /* jobs of one batch are alike */
+	uint32_t batch; /* jobs of a batch are equal */
 	int64_t since, start, served;
 	int64_t resumed, ran; /* resumed: when it last started or resumed; ran:
 	                         how long it ran before that */
@@ -53,14 +55,15 @@ struct soak_job {
 	struct place_of task[TASKS_MAX];
 	uint32_t ntasks;
 	uint32_t claim[TASKS_MAX], nclaims;
-	bool gains; /* it starts or grows by this plan */
+	bool gains; /* this plan starts it or adds tasks to it */
 };
 
 struct batch {
-	struct buf shape; /* words of its request and queue */
+	struct buf shape; /* its request and queue, as in a snapshot */
 	bool preemptible, freezable;
-	int64_t lasts;  /* 0: for ever */
-	int64_t served; /* seconds served before it arrived */
+	int64_t lasts; /* how long its jobs run; 0: forever */
+	/* seconds that its jobs had been served before they arrived */
+	int64_t served;
 };
 
 struct soak {
@@ -69,16 +72,19 @@ struct soak {
 	char leaf[QUEUES_MAX][8];
 	uint32_t nleaves, nnodes, max_delay;
 	int64_t now, cooldown;
-	int64_t rest;     /* round since which nothing arrives or ends */
-	bool time_passes; /* even if nothing arrives any longer */
+	/* the time since which no job arrives or ends; 0: not yet */
+	int64_t rest;
+	bool time_passes; /* the clock advances after rest, too */
 	bool parts;       /* GPUs have partitions */
 	bool prefers;     /* half of the jobs prefer some nodes */
 	struct batch batch[JOBS_MAX];
 	uint32_t nbatches;
 	struct soak_job job[JOBS_MAX]; /* their ids are 1, 2, ... */
 	uint32_t njobs;
-	uint32_t run[2 * JOBS_MAX], nruns; /* jobs by index in the snapshot */
-	uint32_t undone; /* evictions in the second of the start */
+	/* the job of each running entry of the snapshot */
+	uint32_t run[2 * JOBS_MAX], nruns;
+	/* how many jobs were evicted in the second of their start */
+	uint32_t undone;
 	struct buf text;
 };
 
@@ -158,7 +164,8 @@ static const char *gpus_of(struct soak *w)
 	                : PICK(d, "0", "0", "1", "1", "2", "0.5", "0.3", "4");
 }
 
-/* A request with a profile may name no GPU type. */
+/* Returns more of a job's request; one with a GPU partition may name no GPU
+ * type. */
 static const char *rest_of(struct soak *w)
 {
 	struct dice *d = &w->d;
@@ -243,8 +250,8 @@ static void finish(struct soak *w)
 
 /* --- snapshot ---------------------------------------------------------- */
 
-/* Service is not counted once nothing arrives any longer, or jobs would take
- * turns, though rarely, for ever. */
+/* Returns for how many seconds a job was served. This is no longer counted
+ * after rest, or jobs would take turns forever, though rarely. */
 static int64_t served(const struct soak *w, const struct soak_job *job)
 {
 	int64_t until = w->rest ? w->rest : w->now;
@@ -261,8 +268,8 @@ static void write_claim(struct soak *w, const struct soak_job *job)
 		           i ? "," : " claim=", (unsigned)job->claim[i]);
 }
 
-/* Write when the job's time limit is over or, while it is suspended, how much
- * of it was over before. */
+/* Write when the job's time limit ends, or, if it is suspended, how much of it
+ * has passed. */
 static void write_limit(struct soak *w, const struct soak_job *job)
 {
 	if (job->phase == IS_FROZEN)
@@ -272,8 +279,8 @@ static void write_limit(struct soak *w, const struct soak_job *job)
 		           (long long)(job->resumed + 600 - job->ran));
 }
 
-/* Write a run line with those tasks of a job that stay, or (leaves) those that
- * are ending. */
+/* Write the "run" line for those tasks of a job that stay, or, if `leaves`, for
+ * those that are ending. */
 static void write_part(struct soak *w, uint32_t i, bool leaves)
 {
 	const struct soak_job *job = &w->job[i];
@@ -426,8 +433,8 @@ static void do_evictions(struct soak *w, const struct snap *s,
 			w->undone +=
 			    e->why != EVICT_CONSOLIDATE && job->start == w->now;
 		}
-		/* A loss is an index among those tasks of the job that stayed
-		 * so far. */
+		/* A loss is the index of a task among those of the job that
+		 * have not been evicted so far. */
 		for (uint32_t t = 0, k = 0; t < job->ntasks; t++) {
 			if (job->task[t].leaves)
 				continue;
@@ -469,8 +476,8 @@ static void do_starts(struct soak *w, const struct snap *s,
 	}
 }
 
-/* Whether, by the plan, job i + 1 waits because it would be evicted at once for
- * another job, which gets something by the plan. */
+/* Whether the plan lets job i + 1 wait because it would be evicted at once for
+ * another job, which starts, grows or has a claim. */
 static bool makes_way(const struct soak *w, const struct snap *s,
                       const struct plan *plan, uint32_t i)
 {
@@ -517,8 +524,8 @@ static void do_claims(struct soak *w, const struct snap *s,
 	}
 }
 
-/* Let a round pass: evicted jobs and tasks whose rounds are over end, and while
- * busy, jobs that have run for long enough. */
+/* End a round: evicted jobs and tasks end when their rounds are over and, while
+ * busy, so do jobs that have run for their time. */
 static void pass_time(struct soak *w, bool busy)
 {
 	for (uint32_t i = 0; i < w->njobs; i++) {
@@ -607,8 +614,8 @@ START_TEST(comes_to_rest)
 }
 END_TEST
 
-/* Returns how many jobs are evicted in the second in which they start. Each
- * round makes two plans without a change in between. */
+/* Returns how many jobs are evicted in the second in which they start, in a
+ * random cluster. Each round makes two plans without any change in between. */
 static uint32_t starts_undone(uint64_t seed)
 {
 	static struct soak w;

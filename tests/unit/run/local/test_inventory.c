@@ -1,8 +1,8 @@
 /*
- * test_inventory.c - what is found on machines that hwloc describes
+ * test_inventory.c - the resources found on machines that hwloc describes
  *
- * The machines are made up: one whose GPUs are linked in pairs, and one with
- * switches between all.
+ * The machines are invented: one whose GPUs are linked in pairs, and one whose
+ * GPUs are all linked through switches.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +60,8 @@ END_TEST
 
 START_TEST(link_groups_are_cliques_at_half_the_best_width)
 {
-	/* Each as the upper half of a matrix of 4, row by row. */
+	/* The link widths between 4 GPUs: the upper half of their matrix, row
+	 * by row. */
 	static const struct {
 		uint64_t width[6];
 		const char *link;

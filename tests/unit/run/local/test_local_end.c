@@ -1,4 +1,5 @@
-/* test_local_end.c - how jobs end and are stopped, and what they used */
+/* test_local_end.c - how jobs end and are stopped, and which resources they
+ * used */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -46,7 +47,8 @@ LOCAL_TEST(nothing_is_left_when_the_script_ends)
 	lw_wait_closed(w, "pipe");
 }
 
-/* It gets a moment, which on a busy machine may be too short. */
+/* Processes that still write when the script ends get a short time to finish,
+ * which may be too short on a busy machine; so try again. */
 LOCAL_TEST(what_still_writes_may_finish)
 {
 	for (uint64_t id = 1; id <= 5; id++) {
@@ -76,7 +78,7 @@ LOCAL_TEST(who_ignores_it_is_killed)
 	lw_start_ready(w, JOB(.script = "trap '' TERM\n" LOCAL_RUN_AWAY
 	                                "echo ready >&3; wait"));
 	lw_stop(w, 1, STOP_CANCEL, 1000);
-	/* A second stop shortens the first. */
+	/* A second stop can shorten the grace time of the first. */
 	lw_stop(w, 1, STOP_CANCEL, 0);
 	ck_assert_int_eq(lw_expect(w, RUN_ENDED, 1)->out.signal, SIGKILL);
 }
@@ -109,7 +111,8 @@ LOCAL_TEST(the_output_says_why_it_was_stopped)
 		snprintf(head, sizeof(head),
 		         "aischedd: error: *** JOB %zu ON %s CANCELLED AT 20",
 		         i + 1, host);
-		/* The time between them is 2026-11-21T18:30:00. */
+		/* Between head and tail is a time such as
+		 * 2026-11-21T18:30:00. */
 		snprintf(tail, sizeof(tail), "%s ***\n", whys[i].text);
 		text = lw_content(w, "err");
 		ck_assert_msg(!strncmp(text, head, strlen(head)), "%s", text);
@@ -117,7 +120,8 @@ LOCAL_TEST(the_output_says_why_it_was_stopped)
 	}
 }
 
-/* It is there in time, and has one line. */
+/* The file with the reason has one line, and is written before the job gets its
+ * signal. */
 LOCAL_TEST(a_file_says_why_it_is_stopped)
 {
 	lw_make_pipe(w, "pipe");

@@ -44,7 +44,7 @@ LOCAL_TEST(input_and_arguments_arrive)
 	                  .input = "out", .output = "out2",
 	                  .args = "[\"a b\", \"\"]"));
 	ck_assert_str_eq(lw_content(w, "out2"), "hello\n2:a b:\n");
-	/* Without an input it reads an end of file. */
+	/* Without an input file the job reads an end of file. */
 	lw_run_job(w, JOB(.id = 3, .script = "cat; echo end"));
 	ck_assert_str_eq(lw_content(w, "out"), "end\n");
 }
@@ -52,7 +52,8 @@ LOCAL_TEST(input_and_arguments_arrive)
 LOCAL_TEST(pipes_and_devices_are_fine_as_output)
 {
 	lw_make_pipe(w, "pipe");
-	/* Nobody reads it: the job must neither hang nor die. */
+	/* Nobody reads the pipe: the job must neither hang nor be killed by
+	 * SIGPIPE. */
 	lw_run_job(w, JOB(.script = "echo lost", .output = "pipe"));
 	lw_run_job(w,
 	           JOB(.id = 2, .script = "echo lost", .output = "/dev/null"));
@@ -79,7 +80,8 @@ LOCAL_TEST(it_has_a_folder_of_its_own_for_a_while)
 	ck_assert_int_eq(access("/etc/passwd", F_OK), 0);
 }
 
-/* The kernel killed the shepherd; nobody else knows where its folder is. */
+/* If a shepherd is killed, the daemon removes the temporary folder of its
+ * job. */
 LOCAL_TEST(the_folder_of_a_killed_shepherd_goes_too)
 {
 	char path[256];

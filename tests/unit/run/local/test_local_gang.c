@@ -1,4 +1,5 @@
-/* test_local_gang.c - tasks that fail, are replaced, are added and end */
+/* test_local_gang.c - tasks of a job that fail, are replaced, are added and
+ * end */
 #include <signal.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ LOCAL_TEST(the_others_can_read_which_task_failed)
 LOCAL_TEST(a_task_that_succeeds_ends_nobody)
 {
 	lw_make_pipe(w, "go");
-	/* The first task is gone when the second one begins to wait. */
+	/* The second task waits until the first one has ended. */
 	lw_start(w, JOB(.tasks = 2, .cpus_milli = 500,
 	                .script = "[ $RANK = 1 ] || { echo $$ >go; "
 	                          "exit 0; }; read pid <go; "
@@ -47,7 +48,8 @@ LOCAL_TEST(a_task_that_succeeds_ends_nobody)
 	ck_assert_str_eq(lw_content(w, "out"), "alone\n");
 }
 
-/* Processes it left behind are killed first, even in a session of their own. */
+/* Processes that the failed task left behind are killed first, even those in a
+ * session of their own. */
 LOCAL_TEST(a_task_that_failed_is_replaced_alone)
 {
 	const struct local_seen *s;
@@ -71,7 +73,7 @@ LOCAL_TEST(a_task_that_failed_is_replaced_alone)
 	ck_assert_str_eq(s->text,
 	                 "task 1 ended with exit status 3 and starts again");
 	ck_assert_int_eq(lw_expect(w, RUN_ENDED, 1)->out.exit_code, 0);
-	/* Once each, in any order. */
+	/* Each text is there once, in any order. */
 	ck_assert_uint_eq(strlen(lw_content(w, "out-0")),
 	                  strlen("0/2\naischedd: error: task 1 ended with exit "
 	                         "status 3 and starts again\n"));
@@ -96,9 +98,11 @@ LOCAL_TEST(as_many_are_replaced_as_may_be)
 	ck_assert_str_eq(s->text, "task 1 was ended by SIGKILL");
 }
 
-/* A child reports on a pipe that the task is there: signals end that at any
- * time, but not always what a shell has just forked. And wait only sleeps if no
- * signal has come before; other commands that wait would check earlier. */
+/* A script that records when it begins and is told to end. A child reports on a
+ * pipe that the task has begun, so that no signal comes before: a signal can
+ * end the child at any time, but perhaps not what the shell has just forked.
+ * The shell uses wait because it only sleeps if no signal has come; other
+ * commands could miss one. */
 #define ELASTIC                                          \
 	"trap 'echo $RANK left >>log; exit 0' TERM; "    \
 	"echo $RANK/$WORLD_SIZE >>log; "                 \
@@ -136,7 +140,7 @@ LOCAL_TEST(tasks_come_and_the_highest_leave)
 	lw_hear(w, "pipe2");
 	resize(w, 2, 3);
 	ck_assert_str_eq(lw_content(w, "log"), "0/1\n1/2\n2/3\n2 left\n");
-	/* The next daemon repeats it. */
+	/* The next daemon repeats the order. */
 	lw_daemon_restarts(w, 1, &(uint64_t){ 1 });
 	lw_expect(w, RUN_STARTED, 1);
 	lw_expect(w, RUN_SYNCED, 0);
@@ -156,7 +160,8 @@ LOCAL_TEST(who_leaves_a_suspended_job_hears_of_it)
 	w->r->ops->suspend(w->r, 1, 1);
 	resize(w, 1, 1);
 	ck_assert_ptr_nonnull(strstr(lw_content(w, "log"), "1 left\n"));
-	/* The other task was stopped, and ends as soon as it resumes. */
+	/* The other task was suspended, so it only handles the signal once it
+	 * resumes. */
 	lw_signal(w, SIGTERM, SIGNAL_job);
 	resize(w, 1, 2);
 	ck_assert_ptr_null(strstr(lw_content(w, "log"), "0 left\n"));

@@ -1,5 +1,5 @@
-/* test_local_recover.c - jobs outlive daemons, and a dead shepherd takes only
- * its own job along */
+/* test_local_recover.c - jobs outlive daemons, and a shepherd that dies only
+ * takes its own job with it */
 #include <event2/event.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -27,7 +27,7 @@ LOCAL_TEST(it_goes_on_with_other_cpus)
 	lw_expect(w, RUN_STARTED, 1);
 	snprintf(first, sizeof(first), "%s", lw_hear(w, "pipe"));
 	w->r->ops->suspend(w->r, 1, 1);
-	/* The next daemon learns that it is suspended. */
+	/* The next daemon finds out that the job is suspended. */
 	lw_daemon_restarts(w, 1, &(uint64_t){ 1 });
 	ck_assert(lw_expect(w, RUN_STARTED, 1)->suspended);
 	lw_expect(w, RUN_SYNCED, 0);
@@ -84,7 +84,7 @@ LOCAL_TEST(jobs_outlive_the_daemon)
 		                                        : RUN_UNKNOWN);
 	}
 	lw_expect(w, RUN_SYNCED, 0);
-	/* A repeated start of a running job has no effect. */
+	/* Starting a running job again has no effect. */
 	lw_start(w, JOB(.id = 2, .script = "echo again"));
 	lw_stop(w, 2, STOP_CANCEL, 0);
 	lw_expect(w, RUN_ENDED, 2);
@@ -129,7 +129,7 @@ LOCAL_TEST(a_killed_shepherd_takes_its_job_along)
 	lw_wait_closed(w, "pipe");
 }
 
-/* /proc is read for all of them together. */
+/* The runner reads /proc once for all of them. */
 LOCAL_TEST(shepherds_killed_together_take_their_jobs_along)
 {
 	enum { N = 6 };
@@ -206,7 +206,7 @@ LOCAL_TEST(what_nobody_asks_about_is_ended)
 		event_base_loop(w->base, EVLOOP_ONCE);
 }
 
-/* Kill it if it is our own child: the nursery is. */
+/* Kill a process if it is our own child, as the nursery is. */
 static void kill_child(pid_t pid, void *arg)
 {
 	siginfo_t info;

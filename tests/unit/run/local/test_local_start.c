@@ -1,4 +1,4 @@
-/* test_local_start.c - jobs start, or their users learn why not */
+/* test_local_start.c - jobs start, or their users are told why not */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
@@ -99,7 +99,8 @@ LOCAL_TEST(output_of_others_is_not_writable)
 	                          "Permission denied");
 }
 
-/* Nothing can be made there: "No space left on device". */
+/* Mount a file system in which no file can be made: "No space left on
+ * device". */
 static bool mount_full(const char *path)
 {
 	return mkdir(path, 0777) == 0 &&
@@ -133,7 +134,8 @@ START_TEST(a_full_disk_of_the_user_is_not_the_nodes_fault)
 }
 END_TEST
 
-/* So little memory that the script cannot be started, or ends at once. */
+/* Limits of the user that are so low that the script cannot be started, or ends
+ * at once. */
 static const char *const little[] = { "AS=1:1",   "DATA=0:0",   "STACK=0:0",
 	                              "CPU=0:0",  "NOFILE=0:0", "NPROC=0:0",
 	                              "FSIZE=0:0" };
@@ -189,8 +191,9 @@ LOCAL_TEST(many_starts_at_once_all_happen)
 	}
 }
 
-/* Make a copy of the shell that nobody else can run for a while: exec waits
- * until the lease is given back, or for 45 s. Returns the lease. */
+/* Make a copy of the shell with a lease on it, so that execve() of it waits
+ * until the lease is given back, or for 45 s. Returns the descriptor with the
+ * lease. */
 static int lease_shell(struct local_world *w)
 {
 	char path[160];
@@ -240,7 +243,8 @@ LOCAL_TEST(a_start_that_hangs_ends_by_itself)
 	const struct local_seen *s;
 	int lease;
 
-	/* It takes long, and the mode makes no difference. */
+	/* Run this test in one mode only: it takes long, and the mode makes no
+	 * difference. */
 	if (w->mode != LOCAL_SELF)
 		return;
 	lease = lease_shell(w);
@@ -258,7 +262,8 @@ START_TEST(outputs_that_cannot_be_opened_end_the_start)
 	struct local_world w;
 	int fuse;
 
-	/* It takes long, and only root may mount. */
+	/* Run this test in one mode only, as root: it takes long, and only root
+	 * may mount. */
 	if (_i != LOCAL_OTHER || geteuid() != 0 || !dead_mount_may() ||
 	    !lw_begin(&w, _i))
 		return;
@@ -288,7 +293,8 @@ LOCAL_TEST(input_shows_nothing_of_the_shepherd)
 	ck_assert_ptr_nonnull(strstr(s->text, "/proc"));
 }
 
-/* A key that only processes with this keyring can see. */
+/* The daemon has a key that only processes with its session keyring can read; a
+ * job must not have that. */
 START_TEST(a_job_does_not_possess_the_keys_of_the_daemon)
 {
 	const uint32_t possessor = 0x3f000000;

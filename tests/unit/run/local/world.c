@@ -1,4 +1,4 @@
-/* world.c - a runner of this machine in a folder of its own */
+/* world.c - a local runner in a folder of its own */
 #include "tests/unit/run/local/world.h"
 
 #include <errno.h>
@@ -125,7 +125,8 @@ static void be_nobody(void)
 	                 0);
 }
 
-/* Other users may be unable to reach the build folder. */
+/* Whether user nobody cannot execute the shepherd, because it may not enter the
+ * build folder. */
 static bool nobody_reaches_shepherd(void)
 {
 	char self[PATH_MAX], path[PATH_MAX + 64];
@@ -341,7 +342,7 @@ void lw_wait_gone(pid_t pid)
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
 	if (fd < 0)
-		return; /* ended */
+		return; /* the job has ended */
 	ck_assert_int_eq(poll(&p, 1, LOCAL_PATIENCE * 1000), 1);
 	close(fd);
 }

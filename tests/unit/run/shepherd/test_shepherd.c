@@ -257,7 +257,7 @@ START_TEST(each_task_of_a_gang_has_its_rank)
 	                                    { "SLURM_JOB_GPUS", "0,1,2" },
 	                                    { "CUDA_VISIBLE_DEVICES", "1,2" },
 	                                    { NULL, NULL } });
-	/* A script that runs once has all tasks and starts the ranks. */
+	/* A script that runs once for all tasks starts their ranks itself. */
 	f.spec.launch_script = 1;
 	f.e.slot = f.e.rank = 0;
 	check(&f, (const char *const[][2]){ { "RANK", "unset" },
@@ -271,7 +271,8 @@ START_TEST(each_task_of_a_gang_has_its_rank)
 }
 END_TEST
 
-/* It may still be alone, but learns of tasks that are added later. */
+/* A task of an elastic job has a rank even if it is the only one, because tasks
+ * may be added later. */
 START_TEST(a_task_of_an_elastic_job_has_its_rank)
 {
 	struct fixture f;
@@ -355,30 +356,32 @@ START_TEST(the_submitters_variables_go_along)
 	fixture_init(&f);
 	f.order.job.env = theirs;
 	f.order.job.env_len = sizeof(theirs) - 1;
-	check(&f,
-	      (const char *const[][2]){
-		  { "A", "1" },
-		  { "PATH", "/p" },
-		  { "EMPTY", "" },
-		  { "SLURM_CONF", "/c" },
-		  { "AISCHED_SOCKET", "/s" },
-		  { "RANK", "5" },
-		  { "SLURM_JOB_ID", "40017" }, /* ours */
-		  { "TMPDIR", "/t" },
-		  { "SLURM_ARRAY_TASK_ID", "unset" }, /* of another job */
-		  { "nonsense", "unset" },
-		  { "cut", "unset" },
-		  { "HOME", "/home/alice" }, /* if the submitter sent none */
-		  { "USER", "alice" },
-		  { "LOGNAME", "alice" },
-		  { "SHELL", "/bin/sh" },
-		  { NULL, NULL } });
+	check(&f, (const char *const[][2]){
+		      { "A", "1" },
+		      { "PATH", "/p" },
+		      { "EMPTY", "" },
+		      { "SLURM_CONF", "/c" },
+		      { "AISCHED_SOCKET", "/s" },
+		      { "RANK", "5" },
+		      { "SLURM_JOB_ID", "40017" }, /* that of this job */
+		      { "TMPDIR", "/t" },
+		      /* that of another job is dropped */
+		      { "SLURM_ARRAY_TASK_ID", "unset" },
+		      { "nonsense", "unset" },
+		      { "cut", "unset" },
+		      /* set unless the submitter sent one */
+		      { "HOME", "/home/alice" },
+		      { "USER", "alice" },
+		      { "LOGNAME", "alice" },
+		      { "SHELL", "/bin/sh" },
+		      { NULL, NULL } });
 }
 END_TEST
 
 #define MANY_VARS 200000
 
-/* Comparing each with all others would take minutes. */
+/* Each variable must not be compared with all others, which would take
+ * minutes. */
 START_TEST(an_environment_may_be_large)
 {
 	struct arena *arena = arena_new();
@@ -428,7 +431,7 @@ START_TEST(a_process_that_is_not_meant_is_not_signalled)
 	proc_signal(pid, SIGKILL, is_below, &self);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(WTERMSIG(status), SIGKILL);
-	/* Gone. */
+	/* The process is gone. */
 	proc_signal(pid, SIGKILL, is_below, &self);
 }
 END_TEST
@@ -591,7 +594,8 @@ static void folder_fini(struct folder *d)
 	ck_assert_int_eq(access(d->path, F_OK), -1);
 }
 
-/* Look from another process, because our own lock does not show to us. */
+/* Returns the state of a record as another process sees it: a process does not
+ * see its own lock. */
 static enum record_state state_of(struct folder *d)
 {
 	struct record rec;
@@ -804,7 +808,8 @@ START_TEST(a_tree_is_removed_but_not_what_it_points_to)
 }
 END_TEST
 
-/* Make a chain of folders; enter each, so that no path is too long. */
+/* Make folders inside each other, entering each, so that no path gets too
+ * long. */
 static void make_deep(int at, int levels)
 {
 	int fd = dup(at);
@@ -867,7 +872,8 @@ START_TEST(a_tree_is_removed_in_slices)
 	ck_assert_int_ge(count_entries(at), 91);
 	while (tree_remove(d.fd, "a", 10))
 		slices++;
-	/* 100 files and 50 folders with a file, all but one folder moved. */
+	/* There are 100 files and 50 folders with a file in each; all folders
+	 * but one were moved. */
 	ck_assert_int_ge(slices, 20);
 	ck_assert_int_le(slices, 26);
 	ck_assert_int_eq(faccessat(d.fd, "a", F_OK, 0), -1);

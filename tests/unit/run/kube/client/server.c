@@ -1,4 +1,4 @@
-/* server.c - an API server whose answers a test decides */
+/* server.c - an API server whose answers the test decides */
 #include "tests/unit/run/kube/client/server.h"
 
 #include <arpa/inet.h>
@@ -26,7 +26,7 @@ struct reply {
 	char *start, *bytes;
 	enum reply_then then;
 	bool stream;
-	struct buf frames; /* sent after the answer to its key, if any */
+	struct buf frames; /* sent behind the answer to a WebSocket's key */
 	bool socket;
 };
 
@@ -45,7 +45,7 @@ struct kube_server {
 	TAILQ_HEAD(, reply) replies;
 	TAILQ_HEAD(, served) conns;
 	struct served *stream;
-	struct buf pushed; /* before the stream began */
+	struct buf pushed; /* bytes pushed before the stream's request came */
 	size_t nreplies;
 	unsigned nrequests, nconns;
 	char *head, *body, *user;
@@ -188,7 +188,7 @@ static struct reply *take_reply(struct kube_server *s)
 	return reply;
 }
 
-/* Append the answer to the key of a WebSocket. */
+/* Append the answer to the key in a WebSocket's request. */
 static void add_accept(const char *head, struct buf *out)
 {
 	static const char name[] = "Sec-WebSocket-Key: ";
@@ -246,7 +246,7 @@ static void serve(struct served *conn)
 	free(reply);
 }
 
-/* Take a complete request, if there is one. */
+/* Take a request from the connection. Returns false if none is complete. */
 static bool take_request(struct served *conn)
 {
 	struct evbuffer *in = bufferevent_get_input(conn->bev);
@@ -426,7 +426,7 @@ void server_socket(struct kube_server *s, const char *start,
 
 void server_stream(struct kube_server *s, const char *start)
 {
-	s->stream = NULL; /* later pushes are for the next one */
+	s->stream = NULL; /* later pushes belong to this stream */
 	add_reply(s, start,
 	          xstrdup("HTTP/1.1 200 OK\r\n"
 	                  "Transfer-Encoding: chunked\r\n\r\n"),

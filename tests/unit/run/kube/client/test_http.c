@@ -131,7 +131,8 @@ END_TEST
 
 /* --- many at once --- */
 
-/* Send it, and wait until the server has it without an answer. */
+/* Send a request, and wait until the server has received it; it gets no
+ * answer. */
 static void occupy(struct result *r)
 {
 	unsigned had = server_requests(w.server);
@@ -165,7 +166,7 @@ START_TEST(the_urgent_goes_first)
 		    (struct kube_request){ .path = "/", .rank = asks[i].rank });
 	}
 	ck_assert_uint_eq(kube_http_backlog(w.http), 5);
-	/* The Lease has a slot of its own. */
+	/* Calls about the Lease have a slot of their own. */
 	world_run(&w, &r[4].done);
 	ck_assert(!r[3].done);
 	server_push(w.server, "{}");
@@ -195,7 +196,7 @@ START_TEST(so_many_at_a_time)
 	world_wait(&w, 50);
 	ck_assert_uint_eq(server_requests(w.server), 4);
 	ck_assert_uint_eq(kube_http_backlog(w.http), 2);
-	/* A cancelled call makes room. */
+	/* Cancelling a call frees its slot. */
 	kube_http_cancel(r[0].call);
 	while (server_requests(w.server) < 5)
 		event_base_loop(w.base, EVLOOP_ONCE);
@@ -233,11 +234,12 @@ START_TEST(all_wait_as_long_as_the_server_asks)
 }
 END_TEST
 
-/* First a broken answer, then a valid one. */
+/* The first answer is broken, the second one valid. */
 static const struct {
 	const char *name, *bytes;
 	enum reply_then then;
-	bool trouble; /* of the whole server */
+	/* whether the server as a whole is reported as being in trouble */
+	bool trouble;
 } bads[] = {
 	{ "503",
 	  "HTTP/1.1 503 X\r\nContent-Length: 3\r\nRetry-After: 0\r\n\r\nbad",
@@ -345,7 +347,7 @@ START_TEST(an_absent_server_is_told_and_found_again)
 	ck_assert_uint_eq(w.ntroubles, 1);
 	ck_assert_ptr_eq(kube_http_trouble(w.http)->code ? w.http : NULL,
 	                 w.http);
-	/* All went out once, then one at a time. */
+	/* All calls were tried once, and then one at a time. */
 	sent = (unsigned)kube_http_sent(w.http);
 	ck_assert_uint_lt(sent, 100);
 
@@ -457,7 +459,7 @@ START_TEST(the_lease_does_not_wait_for_others)
 	world_run(&w, &lease.done);
 	ck_assert_int_eq(lease.err.code, 0);
 	result_clear(&lease);
-	/* A success of one ends the trouble of all. */
+	/* If one call succeeds, all others may be sent again. */
 	server_json(w.server, "GET /other", 200, "", "{}");
 	world_run(&w, &other.done);
 	result_clear(&other);
@@ -515,8 +517,8 @@ START_TEST(what_is_guarded_waits_while_it_may)
 }
 END_TEST
 
-/* Simulates a process that was stopped so long that its turn comes before its
- * timers. */
+/* Simulate a process that was stopped for so long that the guard is over before
+ * its timers run: the call is not sent. */
 START_TEST(what_may_not_go_out_does_not)
 {
 	struct result r;
@@ -596,7 +598,7 @@ END_TEST
 
 struct stream {
 	struct buf text;
-	struct kube_call *cancel; /* at the first bytes */
+	struct kube_call *cancel; /* call to cancel at the first bytes */
 	bool refuse, got, pause;
 };
 
@@ -618,7 +620,7 @@ static int on_data(const void *data, size_t len, void *arg, struct err *err)
 	return 0;
 }
 
-/* result_send() passes the result as arg, so the stream must follow it in
+/* on_data() gets the result as its argument and finds the stream behind it in
  * memory. */
 static struct {
 	struct result r;
@@ -698,8 +700,8 @@ START_TEST(a_paused_stream_gives_nothing)
 	st.s.got = false;
 	server_push(w.server, "two\n");
 	server_json(w.server, "GET /x", 200, "", "{}");
-	result_get(&w, &r, "/x"); /* so it had time to arrive */
-	world_wait(&w, 500);      /* nor does its silence count */
+	result_get(&w, &r, "/x"); /* by then it would have arrived */
+	world_wait(&w, 500);      /* a paused stream may be silent */
 	ck_assert_str_eq(st.s.text.data, "one\n");
 	ck_assert(!st.r.done);
 	st.s.pause = false;
@@ -715,7 +717,8 @@ START_TEST(a_paused_stream_gives_nothing)
 }
 END_TEST
 
-/* For instance the log of a pod whose node is down. */
+/* Errors of a node do not count as trouble of the API server, for instance when
+ * a pod's log is read and its node is down. */
 START_TEST(what_a_node_does_not_say_is_no_trouble_of_the_server)
 {
 	struct result r;
@@ -747,7 +750,8 @@ START_TEST(a_stream_that_gave_nothing_is_tried_again)
 	server_push(w.server, "one\n");
 	world_run(&w, &st.s.got);
 	ck_assert_uint_eq(server_requests(w.server), 2);
-	/* A call with output is not repeated: its bytes would come twice. */
+	/* A call that has given output is not repeated, as its bytes would come
+	 * twice. */
 	server_end(w.server, THEN_RESET);
 	world_run(&w, &st.r.done);
 	ck_assert_int_eq(st.r.err.code, ECONNRESET);
@@ -808,8 +812,8 @@ START_TEST(a_kubeconfig_may_come_later)
 }
 END_TEST
 
-/* Make the kubeconfig a link into a file system that answers nothing. Returns
- * its descriptor, or -1 if that is not possible. */
+/* Make the kubeconfig a link into a file system that hangs. Returns the
+ * descriptor of dead_mount(), or -1 if that is not possible. */
 static int conf_dies(char dead[static 64])
 {
 	char target[80];
@@ -849,7 +853,7 @@ START_TEST(a_kubeconfig_on_a_dead_disk_is_trouble_of_its_own)
 	    strstr(w.trouble.text, "could not be read within 0.04 s"));
 	world_wait(&w, 100);
 	ck_assert_uint_eq(w.ntroubles, 1);
-	/* The disk comes to an end; then another has the file. */
+	/* The file system fails; then the file is put on another one. */
 	ck_assert_int_eq(close(fuse), 0);
 	while (w.ntroubles < 2)
 		event_base_loop(w.base, EVLOOP_ONCE);
@@ -879,13 +883,13 @@ START_TEST(what_was_read_stays_in_force_when_its_disk_dies)
 	fuse = conf_dies(dead);
 	if (fuse < 0)
 		return;
-	/* The server asks for another credential, which cannot be read. */
+	/* The server refuses the credential, and another cannot be read. */
 	server_json(w.server, "GET /x", 401, "", "{}");
 	server_json(w.server, "GET /x", 200, "", "{}");
 	result_get(&w, &r, "/x");
 	ck_assert_int_eq(r.err.code, 0);
 	result_clear(&r);
-	/* Freed while a thread reads. */
+	/* Free the client while its thread is still reading. */
 	kube_http_free(w.http);
 	w.http = NULL;
 	ck_assert_int_eq(close(fuse), 0);
@@ -896,8 +900,8 @@ END_TEST
 /* --- names --- */
 
 /*
- * Replaces the function of libc, for libcurl, too: it takes as long as the test
- * wants, like a look-up without a name server.
+ * Replaces the function of libc, also for libcurl: it takes as long as the test
+ * wants, like a look-up when no name server answers.
  */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 

@@ -8,8 +8,9 @@
 
 enum { BAD = -77 };
 
-/* Like ParseQuantity(), MilliValue() and Value() of apimachinery, except that
- * these overflow where ours saturate, and take "" before a suffix as 0. */
+/* The same results as ParseQuantity(), MilliValue() and Value() of
+ * apimachinery, with two differences: those overflow where ours return the
+ * maximum, and accept a suffix without a number as 0. */
 static const struct {
 	const char *text;
 	int64_t milli, whole;
@@ -52,7 +53,7 @@ static const struct {
 	{ "1 ", BAD, BAD },
 	{ " 1", BAD, BAD },
 	{ "1Kib", BAD, BAD },
-	{ "1K", BAD, BAD }, /* only k and Ki are */
+	{ "1K", BAD, BAD }, /* only k and Ki are suffixes */
 	{ "1ki", BAD, BAD },
 	{ "1e", BAD, BAD },
 	{ "1e 3", BAD, BAD },

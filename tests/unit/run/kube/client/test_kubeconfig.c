@@ -11,7 +11,7 @@
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 
-/* Base64 of the first lines of PEM. */
+/* Base64 of the first lines of PEM files. */
 #define CERT   "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg=="
 #define KEY    "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCg=="
 #define LOCKED "LS0tLS1CRUdJTiBFTkNSWVBURUQgUFJJVkFURSBLRVktLS0tLQo="
@@ -22,7 +22,8 @@ static struct kube_config *parse(const char *text, const char *context,
 	return kube_config_parse(text, strlen(text), "/k/conf", context, err);
 }
 
-/* One context of one cluster and one user, each a flow mapping. */
+/* Parse a kubeconfig with one context, whose cluster and user are these flow
+ * mappings. */
 static struct kube_config *parse_entry(const char *cluster, const char *user,
                                        struct err *err)
 {
@@ -40,7 +41,7 @@ static struct kube_config *parse_entry(const char *cluster, const char *user,
 
 static const struct {
 	const char *name, *cluster,
-	    *want; /* host port prefix tls, or the error */
+	    *want; /* host, port, prefix and tls, or the error */
 } servers[] = {
 	{ "default port", "server: 'https://h'", "h 443  1" },
 	{ "port", "server: 'https://h:6443/'", "h 6443  1" },

@@ -18,7 +18,7 @@
 
 static const struct {
 	const char *name, *text,
-	    *want; /* token cert key expires, or the error */
+	    *want; /* token, certificate, key and expiry, or the error */
 } outputs[] = {
 	{ "token", "{" HEAD ", \"status\": {\"token\": \"t\"}}", "t - - 0" },
 	{ "token with a newline",
@@ -105,7 +105,7 @@ static void on_result(struct kube_credential *cred, const struct err *err,
 	event_base_loopbreak(w->base);
 }
 
-/* A user whose program is this script. */
+/* Returns a kubeconfig whose user has this script as credential plugin. */
 static struct kube_config *config_of(const char *script)
 {
 	char *quoted = xasprintf(
@@ -143,7 +143,7 @@ static void run_script(const char *script, int64_t deadline_ms,
 	if (kube_plugin_start(w->base, config, deadline_ms, on_result, w,
 	                      &w->err))
 		event_base_dispatch(w->base);
-	/* A killed program is still to be reaped. */
+	/* Wait until a program that was killed is reaped. */
 	while (event_base_loop(w->base, EVLOOP_ONCE) == 0)
 		;
 	event_base_free(w->base);
@@ -238,7 +238,7 @@ START_TEST(a_program_that_is_missing_is_named)
 	ck_assert_ptr_nonnull(
 	    kube_plugin_start(w.base, c, 60000, on_result, &w, &err));
 	event_base_dispatch(w.base);
-	/* In the middle are the words of the shell. */
+	/* The middle of the message is text of the shell. */
 	ck_assert_ptr_eq(strstr(w.err.text, want), w.err.text);
 	ck_assert_ptr_nonnull(strstr(w.err.text, "/none/x: not found; get x"));
 	kube_config_free(c);

@@ -1,4 +1,4 @@
-/* test_socket.c - WebSockets, and servers that break their rules */
+/* test_socket.c - WebSockets, and servers that violate the protocol */
 #include "aischedd/run/kube/client/socket.h"
 
 #include <errno.h>
@@ -16,9 +16,9 @@
 
 static struct kube_world w;
 static struct kube_socket *the_socket;
-static struct buf heard; /* the bytes of messages, '|' behind each */
-static struct buf told;  /* what became of it */
-static size_t most;      /* bytes of a message in one part */
+static struct buf heard; /* the messages received, each followed by '|' */
+static struct buf told;  /* how the socket ended */
+static size_t most;      /* the largest part of a message, in bytes */
 static bool over, leaves;
 
 static void on_open(const char *protocol, void *arg)
@@ -73,7 +73,7 @@ static void begin(void)
 	the_socket = kube_socket_open(w.http, PATH, BOTH, &ops, NULL);
 }
 
-/* Let the server send these frames, and then close the connection. */
+/* Serve a WebSocket with these frames, and then close the connection. */
 static void serve(const void *frames, size_t len)
 {
 	server_socket(w.server, START, V5, frames, len, THEN_CLOSE);

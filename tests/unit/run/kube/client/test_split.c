@@ -6,7 +6,7 @@
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 
-/* want: the objects, then the list without them, then the error */
+/* want: the objects found, then the list without them, then the error */
 static const struct {
 	const char *name;
 	bool list;

@@ -9,7 +9,8 @@
 static const struct {
 	const char *path;
 	enum kube_method method;
-	const char *want; /* verb group resource sub namespace name */
+	/* verb, group, resource, subresource, namespace, name */
+	const char *want;
 } targets[] = {
 	{ "/api/v1/nodes", KUBE_GET, "list|nodes||||" },
 	{ "/api/v1/nodes?watch=1&resourceVersion=1", KUBE_GET,

@@ -20,7 +20,7 @@ static void tear_down(void)
 	world_end(&w);
 }
 
-/* Send one request, whatever the answer. */
+/* Send a request and wait until it has succeeded or failed. */
 static void ask(struct result *r)
 {
 	result_send(&w, r,
@@ -53,8 +53,7 @@ START_TEST(the_name_may_be_another_than_the_address)
 }
 END_TEST
 
-/* Expect a refusal without anything sent, and success once the problem is
- * solved. */
+/* Expect that a request fails with `why` before anything is sent. */
 static void expect_refused(const char *why)
 {
 	struct result r;
@@ -253,8 +252,8 @@ END_TEST
 
 /* --- a program --- */
 
-/* The program prints "T1", then "T2", and so on; more is added to its status.
- */
+/* Use a credential plugin that prints the token "T1", then "T2", and so on;
+ * `more` is added to the status it prints. */
 static void set_plugin(const char *more)
 {
 	char *script = xasprintf(

@@ -15,8 +15,8 @@
 
 static struct kube_world w;
 static struct kube_watch *watch;
-static struct buf story;    /* the news received, one word each */
-static const char *free_at; /* free the watch at this news */
+static struct buf story;    /* the news received, a word for each */
+static const char *free_at; /* free the watch when this news comes */
 
 static void note(enum kube_news news, json_t *obj, const struct err *err,
                  void *arg)
@@ -39,7 +39,7 @@ static void note(enum kube_news news, json_t *obj, const struct err *err,
 	}
 }
 
-/* Run until the story ends with this. */
+/* Run the loop until the story ends with this text. */
 static void until(const char *end)
 {
 	int64_t begin = clock_boot_ms();
@@ -163,8 +163,8 @@ START_TEST(a_watch_that_ends_goes_on_from_there)
 }
 END_TEST
 
-/* How a watch may be cut off after an event of version 8; the next one begins
- * there, without a message. */
+/* Ways to cut off a watch after an event of version 8. The next watch begins at
+ * that version, and nothing is reported. */
 static const struct {
 	const char *name, *last;
 	enum reply_then then;
@@ -228,14 +228,14 @@ START_TEST(a_list_that_expires_on_the_way_is_taken_whole)
 	server_stream(w.server, WATCH "9&");
 	begin();
 	until("reset +a reset +b synced ");
-	/* Next time in pages again. */
+	/* The next list is read in pages again. */
 	serve_list("20", "");
 	server_push(w.server, ERROR("410"));
 	until("synced reset synced ");
 }
 END_TEST
 
-/* Ends of a watch that have a message; then it goes on. */
+/* Errors that end a watch and are reported; then another watch begins. */
 static const struct {
 	const char *name, *push, *want;
 } wrongs[] = {
@@ -323,7 +323,7 @@ START_TEST(a_list_that_is_cut_begins_anew)
 }
 END_TEST
 
-/* Where the receiver may free the watch. */
+/* The news at which the receiver frees the watch. */
 static const char *const ends[] = { "reset", "+a", "synced", "+b" };
 
 START_TEST(the_receiver_may_leave_at_any_time)
@@ -336,7 +336,7 @@ START_TEST(the_receiver_may_leave_at_any_time)
 	begin();
 	while (watch)
 		event_base_loop(w.base, EVLOOP_ONCE);
-	/* Other requests are not affected. */
+	/* Other requests still work. */
 	server_json(w.server, "GET /x", 200, "", "{}");
 	result_get(&w, &r, "/x");
 	ck_assert_int_eq(r.err.code, 0);

@@ -1,4 +1,4 @@
-/* test_affinity.c - the nodes that a pod may use, and those it prefers */
+/* test_affinity.c - the nodes that a pod requires, and those it prefers */
 #include "aischedd/run/kube/object/affinity.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 
-/* JSON with ' for ". */
+/* Parses JSON that has ' in place of ". */
 static json_t *json_of(const char *text)
 {
 	char *copy = xstrdup(text);
@@ -27,7 +27,7 @@ static json_t *json_of(const char *text)
 
 #define REQUIRED "'requiredDuringSchedulingIgnoredDuringExecution'"
 
-/* A pod with required node affinity: the list of its terms. */
+/* Returns a pod with required node affinity of these terms. */
 static json_t *pod_with(const char *terms)
 {
 	struct buf text = { 0 };
@@ -49,12 +49,12 @@ static const struct {
 	{ "{}", "a|b", "(a|b)" },
 	{ "{'nodeSelector': {'disk': 'ssd'}}", "a|b", "(a|b)&disk=ssd" },
 	{ "{'nodeSelector': {'disk': 'ssd'}}", "(a|b)&c", "(a|b)&c&disk=ssd" },
-	/* Counts can stand in no parentheses. */
+	/* Counts cannot be put in parentheses. */
 	{ "{'nodeSelector': {'disk': 'ssd'}}", "rack1*2&rack2*4",
 	  "rack1*2&rack2*4&disk=ssd" },
 	{ "{'nodeSelector': {'disk': 'ssd'}}", "ib&[a*1&b*1]",
 	  "ib&[a*1&b*1]&disk=ssd" },
-	/* A label without a value, not one with any value. */
+	/* A label that must have an empty value, not any value. */
 	{ "{'nodeSelector': {'node-role.kubernetes.io/gpu': ''}}", NULL,
 	  "node-role.kubernetes.io/gpu=" },
 	{ "{'tolerations': [{'key': 'k', 'value': 'v',"
@@ -87,7 +87,7 @@ START_TEST(a_pod_says_which_nodes)
 }
 END_TEST
 
-/* A pod with preferred node affinity: the list of its terms. */
+/* Returns a pod with preferred node affinity of these terms. */
 static json_t *pod_that_prefers(const char *list)
 {
 	struct buf text = { 0 };
@@ -129,11 +129,11 @@ static const struct {
 	                             "['a', 'b']") ", " OP("gpu",
 	                                                   "DoesNotExist")) "]",
 	  "(cores>8&!zone=c|(zone=a|zone=b)&!gpu)" },
-	/* An empty term matches nothing, beside others. */
+	/* An empty term matches no node; the others count. */
 	{ "[{}, " TERM(IN("zone", "['b']")) "]", "(zone=b)" },
 };
 
-/* Nodes as lists of features. */
+/* The nodes, each as a list of features. */
 static const char *const nodes[] = {
 	"[]",
 	"['zone=a', 'gpu']",
@@ -188,8 +188,8 @@ static bool constraint_allows(const char *text, const json_t *features)
 	return holds;
 }
 
-/* The constraint allows the nodes that the affinity of a volume with the same
- * words would: that is read by other code. */
+/* The constraint allows the same nodes as a volume with the same node affinity,
+ * which other code evaluates. */
 START_TEST(an_affinity_allows_the_same_nodes)
 {
 	json_t *pod = pod_with(terms[_i].terms);
@@ -283,16 +283,17 @@ static const struct {
 	{ "[]", "a|b", "a|b" },
 	{ "[" WISH("1", HAS("a")) "]", "", "a" },
 	{ "[" WISH("1", HAS("a")) "]", NULL, "a" },
-	/* By weight, else in their order; the owner's own come first. */
+	/* Preferences are sorted by weight, those of equal weight stay in their
+	 * order; those of the annotation come first. */
 	{ "[" WISH("1", HAS("a")) ", " WISH(
 	      "50", TERM(IN("z", "['x', 'y']"))) ", " WISH("1", LACKS("b")) "]",
 	  "c", "c,(z=x|z=y),a,!b" },
-	/* An empty one says nothing. */
+	/* An empty preference is ignored. */
 	{ "[" WISH("9", "{}") "," WISH(
 	      "1", TERM(BOUND("n", "Gt", "3") "," OP("a", "Exists"))) "]",
 	  NULL, "n>3&a" },
-	/* No more than --prefer takes: those of the least weight are left out.
-	 */
+	/* Not more preferences than --prefer accepts: those with the least
+	 * weight are left out. */
 	{ "[" WISH("1", HAS("a")) ", " WISH("3", HAS("b")) ", " WISH(
 	      "2", HAS("c")) "]",
 	  "1,2,3,4,5,6", "1,2,3,4,5,6,b,c" },
@@ -328,7 +329,8 @@ START_TEST(a_wish_for_a_field_is_refused)
 }
 END_TEST
 
-/* A toleration of one effect does not open a node with the other one. */
+/* A toleration of one effect does not allow a node whose taint has the other
+ * effect. */
 START_TEST(taints_of_each_effect_have_words_of_their_own)
 {
 	static const struct conf_pool pool = { .gpu_resource = "g" };

@@ -1,12 +1,12 @@
 /*
- * test_examples.c - what the documentation of Kubernetes teaches about placing
+ * test_examples.c - the examples of Kubernetes' documentation about placing
  * pods
  *
- * For each example of its pages on assigning pods to nodes, affinity, taints,
- * spread, priority, volumes of nodes and Jobs: the same as a Job in our queue
+ * The examples are from its pages on assigning pods to nodes, affinity, taints,
+ * spread, priority, volumes of nodes and Jobs. Each, as a Job in our queue,
  * either runs on the nodes that kube-scheduler would allow, or is refused with
- * a sentence that names the field. Wishes of pods are no rule, but --prefer
- * (test_affinity.c).
+ * a sentence that names the field. Preferences of pods do not restrict nodes;
+ * they become --prefer (test_affinity.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@
 	"', 'whenUnsatisfiable': 'DoNotSchedule'," \
 	" 'labelSelector': {'matchLabels': {'foo': 'bar'}}}"
 
-/* Nodes by letter: their labels, and then their taints. */
+/* The nodes, named by letters, with their labels and taints. */
 static const struct {
 	char name;
 	const char *label[4], *taint[2];
@@ -55,8 +55,8 @@ static const struct {
 	{ 'x', { "kubernetes.io/os=linux" }, { "example-key" } },
 };
 
-/* The spec of the pods and of the Job; the nodes that are allowed, or NULL and
- * what the refusal says. */
+/* The specs of the pods and of the Job; and the nodes that are allowed, or NULL
+ * and a part of the refusal. */
 static const struct {
 	const char *page, *pod, *job, *allowed, *refused;
 } examples[] = {
@@ -196,7 +196,7 @@ static json_t *job_of(size_t i)
 	return obj;
 }
 
-/* Words of a constraint, and a node. */
+/* The features that a constraint names, and the node that is looked at. */
 struct asked {
 	char *word[64];
 	size_t len, node;
@@ -237,7 +237,7 @@ static bool tolerates(const struct asked *a, const int32_t *rule, size_t n,
 	return false;
 }
 
-/* Write the letters of the nodes that the constraint allows. */
+/* Set ret to the letters of the nodes that the constraint allows. */
 static void find_allowed(const char *constraint, char *ret)
 {
 	struct asked a = { .len = 0 };

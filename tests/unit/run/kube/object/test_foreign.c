@@ -12,7 +12,7 @@ static const struct conf_pool pool = { .name = "gpu",
 	                               .user_annotation = "example.org/who" };
 static const struct kube_home home = { &pool, "c1", "store1", 600, false };
 
-/* Returns a valid Job changed by a merge patch. */
+/* Returns a valid Job after applying a merge patch. */
 static json_t *job_with(const char *patch)
 {
 	static const char plain[] =
@@ -44,7 +44,7 @@ static json_t *job_with(const char *patch)
 	return obj;
 }
 
-/* Likewise with a patch of spec.template.spec. */
+/* The same with a patch of spec.template.spec. */
 static json_t *job_of(const char *pod)
 {
 	struct buf text = { 0 };
@@ -119,7 +119,8 @@ START_TEST(counts_as_kubernetes_counts)
 }
 END_TEST
 
-/* As the API server fills it in for pods, but not for templates. */
+/* A limit without a request is the request. The API server sets it for pods,
+ * but not in templates. */
 START_TEST(what_is_only_limited_is_asked_for)
 {
 	must_read(job_of("{'containers': [{'resources': {'limits': {'cpu': '2',"
@@ -134,7 +135,8 @@ START_TEST(what_is_only_limited_is_asked_for)
 }
 END_TEST
 
-/* So that its pods count for as much as those of aisub. */
+/* CPUs are multiplied if the pool overcommits them, so that pods of these Jobs
+ * count like those of aisub. */
 START_TEST(its_cpus_are_more_where_cpus_are_overcommitted)
 {
 	struct conf_pool own = pool;
@@ -158,7 +160,7 @@ START_TEST(leaves_to_the_queue_what_is_not_said)
 }
 END_TEST
 
-/* How many pods run at once, and in all. */
+/* Jobs with parallelism and completions; and how many tasks the job gets. */
 static const struct {
 	const char *patch;
 	int64_t tasks;

@@ -24,7 +24,7 @@ static const struct conf_pool pool = { .name = "gpu",
 static const struct kube_home home = { &pool, "My.Cluster", "store1", 600,
 	                               false };
 static const char *const nodes[] = { "a", "b" };
-static const struct snap_task tasks[5]; /* the last one ends the lists */
+static const struct snap_task tasks[5]; /* one more, for where the lists end */
 static struct spec spec;
 static struct request req;
 static struct run_job job;
@@ -100,7 +100,8 @@ START_TEST(says_whose_it_is)
 }
 END_TEST
 
-/* Only the controller can make another pod of an index. */
+/* A failed pod can only be replaced by the Job controller, so jobs that ask for
+ * it get a backoffLimit. */
 START_TEST(pods_that_fail_are_replaced_if_it_asks)
 {
 	static const struct {
@@ -122,7 +123,8 @@ START_TEST(pods_that_fail_are_replaced_if_it_asks)
 }
 END_TEST
 
-/* Kubernetes itself would do so after five minutes. */
+/* Pods tolerate a node that does not answer: aischedd decides when to give it
+ * up. Kubernetes would delete them after five minutes. */
 START_TEST(silent_nodes_are_given_up_by_us_first)
 {
 	static const char *const keys[] = { "node.kubernetes.io/not-ready",
@@ -221,7 +223,7 @@ START_TEST(has_folders_of_its_own)
 }
 END_TEST
 
-/* CPUs that are requested and limited, by the keys of the pool. */
+/* The CPU requests and limits of a pod, by the keys of the pool. */
 static const struct {
 	int64_t overcommit;
 	bool unlimited;
@@ -338,7 +340,7 @@ START_TEST(what_is_allowed)
 }
 END_TEST
 
-/* "PATH/SUBPATH" of the mount at /mnt. */
+/* The path and the subPath of the volume mounted at /mnt. */
 static const struct {
 	const char *mount, *folder, *sub; /* sub: NULL: the whole folder */
 } links[] = {
@@ -351,8 +353,8 @@ static const struct {
 	{ "/scratch1/x:/mnt", "/", "scratch1/x" },
 };
 
-/* The kubelet makes sure that links made by users do not lead out of an allowed
- * folder, if it knows which folder that is. */
+/* With a subPath, the kubelet makes sure that links made by users do not lead
+ * out of the allowed folder. */
 START_TEST(links_below_an_allowed_folder_stay_in_it)
 {
 	static const char *const these[] = { "/data", "/home/*",
@@ -381,7 +383,7 @@ START_TEST(links_below_an_allowed_folder_stay_in_it)
 }
 END_TEST
 
-/* "restricted" of the Pod Security Standards. */
+/* The pod conforms to "restricted" of the Pod Security Standards. */
 START_TEST(has_no_more_rights_than_it_needs)
 {
 	json_t *obj = made();
@@ -423,7 +425,7 @@ START_TEST(root_keeps_the_rights_of_a_container)
 }
 END_TEST
 
-/* The kubelet expands variables. */
+/* Arguments arrive unchanged although the kubelet expands $(NAME). */
 START_TEST(arguments_are_what_was_said)
 {
 	json_t *obj, *args;
@@ -465,7 +467,7 @@ START_TEST(secret_is_text)
 
 	ck_assert_str_eq(at(data, "script"), "IyEvYmluL3NoCg==");
 	ck_assert(at(data, "env") && at(data, "init"));
-	ck_assert(at(data, "meet")); /* it has several tasks */
+	ck_assert(at(data, "meet")); /* because the job has several tasks */
 	kube_object_own(obj, "n", "u");
 	data = json_object_get(json_object_get(obj, "metadata"),
 	                       "ownerReferences");
@@ -474,7 +476,8 @@ START_TEST(secret_is_text)
 }
 END_TEST
 
-/* Returns the name of that task's Secret; *ret is its Job. */
+/* Returns the name of the Secret of an array's task, and sets *ret to its
+ * Job. */
 static char *share(uint32_t task, json_t **ret)
 {
 	char *own, *name;
@@ -509,7 +512,7 @@ START_TEST(tasks_of_an_array_share_a_secret)
 	    json_array_get(json_object_get(pods, "containers"), 0), "env");
 	ck_assert(strstr(at(json_array_get(env, 0), "value"),
 	                 "export AISCHED_ARRAY_TASK_ID='2'\n"));
-	/* A cluster takes two for one. */
+	/* The kubelet turns "$$" into "$". */
 	ck_assert(strstr(at(json_array_get(env, 0), "value"),
 	                 "\"$$JOB_COMPLETION_INDEX\""));
 	json_decref(a);
@@ -682,8 +685,8 @@ START_TEST(last_words)
 }
 END_TEST
 
-/* Whoever wrote them, they are printed on terminals beside those of other jobs.
- */
+/* The last words of a container are printed on terminals, so control characters
+ * and the like are removed. */
 START_TEST(last_words_on_steps)
 {
 	struct kube_last last;

@@ -47,7 +47,7 @@ static char *told(void)
 
 static const struct {
 	const char *name, *mount, *output, *error, *told;
-	bool all; /* nothing is left for the daemon */
+	bool all; /* the pod writes all output; none is left for the daemon */
 } cases[] = {
 	{ "no mount", NULL, "/data/x", NULL, IN JOIN ANEW, false },
 	{ "below one", "/data", "/data/%j-%x", NULL,
@@ -84,7 +84,8 @@ START_TEST(where_output_goes)
 }
 END_TEST
 
-/* Which other pods may write to the same file. */
+/* The script is told since when pods of this job run: a file changed since then
+ * is not truncated again. With append, no file is truncated. */
 START_TEST(what_is_made_anew)
 {
 	char *text;
@@ -139,7 +140,7 @@ static char *in_dir(const char *name)
 	return xasprintf("%s/%s", dir, name);
 }
 
-/* Run it like the first process of a container, for task 1. */
+/* Run a command as the first process of a container does, for task 1. */
 static void run_shell(const char *what)
 {
 	struct buf text = { 0 };

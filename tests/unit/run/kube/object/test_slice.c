@@ -1,5 +1,4 @@
-/* test_slice.c - ResourceSlices as drivers write them, and as they should not
- */
+/* test_slice.c - ResourceSlices, valid and invalid ones */
 #include "aischedd/run/kube/object/slice.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* world.c - a client and its API server on one loop */
+/* world.c - a Kubernetes client and a test server on one event loop */
 #include "tests/unit/run/kube/object/world.h"
 
 #include <check.h>
