@@ -29,7 +29,7 @@ struct test_job {
 	int64_t arrives, lasts, start;
 	int64_t limit;    /* its time limit; 0: none */
 	int64_t promised; /* SNAP_NEVER: none */
-	uint32_t cpus;    /* EASY */
+	uint32_t cpus;    /* requested; for the comparison with EASY */
 };
 
 struct promise_world {

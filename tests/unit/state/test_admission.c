@@ -44,8 +44,8 @@ static bool in_staff(const char *group, const void *arg)
 	return *(const bool *)arg && !strcmp(group, "staff");
 }
 
-/* Options; the error, NULL: accepted. The world has n0: 4 CPUs, 4000 MiB, 2
- * GPUs. */
+/* Options and the expected error; NULL: accepted. The world has node n0 with 4
+ * CPUs, 4000 MiB and 2 GPUs. */
 static const struct {
 	const char *name, *options, *want;
 	int code;
@@ -296,7 +296,8 @@ START_TEST(while_nodes_are_not_known_all_is_taken)
 }
 END_TEST
 
-/* Jobs of one request count before they are submitted. */
+/* Limits count all jobs of a request, although none of them is submitted
+ * yet. */
 START_TEST(a_request_is_counted_as_a_whole)
 {
 	struct world w;
@@ -379,8 +380,8 @@ START_TEST(trial)
 }
 END_TEST
 
-/* Returns the memory per CPU, in MiB, that a new job gets if it asks for none.
- */
+/* Returns the memory per CPU, in MiB, that a new job gets if it requests
+ * none. */
 static int64_t memory_given(struct world *w)
 {
 	return state_job(w->state, world_submit(w, ""))->mem_default;
@@ -408,8 +409,8 @@ START_TEST(memory_of_a_job_that_does_not_say)
 }
 END_TEST
 
-/* The first thousand jobs that are alike get positions; one more needs no
- * pass. */
+/* Only the first thousand jobs of a row get positions, so one more does not
+ * need a pass. */
 START_TEST(one_more_that_waits_needs_no_pass)
 {
 	struct world w;

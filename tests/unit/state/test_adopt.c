@@ -31,7 +31,7 @@ static void adopt(void)
 	             state_take_ids(w.state, 1), w.now);
 }
 
-/* The next effect of this kind, or NULL. */
+/* Returns the next effect of this kind, NULL if there is none. */
 static const struct effect *effect(enum effect_kind kind)
 {
 	const struct effect *list;

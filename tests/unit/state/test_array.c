@@ -107,7 +107,8 @@ START_TEST(counters_are_right_to_the_end)
 }
 END_TEST
 
-/* The changes have one row for all that waits, and the ids that are gone. */
+/* The changes have one record for all tasks that wait, and the ids of records
+ * that no longer exist. */
 START_TEST(records_that_dissolve_are_forgotten)
 {
 	struct changes changes;

@@ -147,7 +147,8 @@ START_TEST(change_case)
 }
 END_TEST
 
-/* A large pass takes a while, on a thread of its own. */
+/* A plan that was made from an older snapshot starts no job that has changed
+ * since. Large passes take a while, on another thread. */
 START_TEST(a_plan_of_before_starts_nothing_that_changed)
 {
 	struct arena *arena = arena_new();
@@ -189,7 +190,7 @@ START_TEST(a_queue_gives_its_manners)
 }
 END_TEST
 
-/* Let the node appear, up or down with this reason; returns the reason
+/* Report node n0 as up or down, with a reason. Returns the reason that is
  * shown. */
 static const char *n0_seen(struct world *w, bool down, const char *reason)
 {

@@ -61,7 +61,7 @@ START_TEST(what_is_held_is_summed_until_now)
 }
 END_TEST
 
-/* A price is that of the time at which something is held. */
+/* The cost uses the price of the time at which something was held. */
 START_TEST(what_is_held_costs)
 {
 	static const char *const before[] = { "submit cpus-per-task=2", "run",
@@ -145,7 +145,8 @@ START_TEST(starts_before_a_promised_one_are_backfilled)
 }
 END_TEST
 
-/* A job that waits in one pool is not before a start in another. */
+/* A start is not counted as backfill if the job before it waits in another
+ * pool. */
 START_TEST(a_start_in_another_pool_is_not)
 {
 	static const char *const steps[] = {
@@ -171,7 +172,7 @@ START_TEST(a_start_in_another_pool_is_not)
 }
 END_TEST
 
-/* Also if no pass looks at them again. */
+/* Pending jobs are counted as overdue even if no pass looks at them again. */
 START_TEST(jobs_are_overdue_after_the_wait_of_their_queue)
 {
 	static const char *const steps[] = { "submit cpus-per-task=4",
@@ -218,7 +219,7 @@ START_TEST(a_plan_of_other_queues_counts_nothing)
 	world_play(&w, "after", after);
 	for (int why = 0; why < WHY_NREASONS; why++)
 		ck_assert_uint_eq(state_queue_counts(w.state, 1)->judged[why],
-		                  0); /* of a */
+		                  0); /* of queue a */
 	world_fini(&w);
 }
 END_TEST

@@ -1,4 +1,4 @@
-/* test_cron.c - recurring work: what is due, and what follows */
+/* test_cron.c - recurring jobs: which runs are due, and what becomes of them */
 #include "aischedd/state/life/cron.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ static const char conf[] = "cron { min_period = \"1s\" max = 5 "
 			   "max_per_user = 3 max_runs = 3 }\n" WORLD_CONF
 			   "mail { command = \"/sbin/sendmail\" }\n";
 
-/* A world with zones and a clock that advances. */
+/* A world with time zones. */
 struct cron_world {
 	struct world w;
 	struct zones *zones;
@@ -49,8 +49,8 @@ static void cron_world_fini(struct cron_world *c)
 	zones_free(c->zones);
 }
 
-/* Make an entry from options: "cron=@hourly", "cron-tz=UTC", ..., NULL; other
- * options are those of its runs. */
+/* Make an entry from the rules "cron=@hourly", "cron-tz=UTC", ..., NULL and the
+ * options of its runs. */
 static struct cron_entry *add(struct cron_world *c, const char *options,
                               const char *const *rule_text)
 {
@@ -80,7 +80,8 @@ static struct cron_entry *add(struct cron_world *c, const char *options,
 #define ADD(c, options, ...) \
 	add(c, options, (const char *const[]){ __VA_ARGS__, NULL })
 
-/* Whether its owner is to be looked up, as the daemon would do. */
+/* Advance the state to the clock. Returns whether it asks the daemon to look up
+ * the owner of the entry. */
 static bool asks(struct cron_world *c, const struct cron_entry *e)
 {
 	const struct effect *effect;
@@ -95,7 +96,7 @@ static bool asks(struct cron_world *c, const struct cron_entry *e)
 	return found;
 }
 
-/* Submit the job of a time; returns its id. */
+/* Submit the entry's job for a time. Returns the id of the job. */
 static uint64_t start(struct cron_world *c, struct cron_entry *e, int64_t time)
 {
 	uint64_t id = state_take_ids(c->w.state, 1);
@@ -108,7 +109,8 @@ static uint64_t start(struct cron_world *c, struct cron_entry *e, int64_t time)
 	return id;
 }
 
-/* Advance to a time; returns the time for which a run is due, or NOTHING. */
+/* Advance the clock to `now`. Returns the time for which a run is due, or
+ * NOTHING. */
 static int64_t at(struct cron_world *c, struct cron_entry *e, int64_t now)
 {
 	int64_t time;
@@ -152,7 +154,8 @@ START_TEST(asked_once_at_a_time)
 	ck_assert(asks(&c, e));
 	state_cron_recheck(c.w.state, HOUR + 1);
 	ck_assert(!asks(&c, e));
-	/* The name service did not answer: later. */
+	/* The name service did not answer, so the owner is looked up again
+	 * later. */
 	state_cron_later(c.w.state, e, HOUR + 10);
 	c.w.now = HOUR + 9;
 	ck_assert(!asks(&c, e));
@@ -164,7 +167,7 @@ START_TEST(asked_once_at_a_time)
 }
 END_TEST
 
-/* The clock of Berlin goes forward on 28 March 2027 and back on 31 October. */
+/* In Berlin, clocks go forward on 28 March 2027 and back on 31 October. */
 START_TEST(over_changes_of_the_clock)
 {
 	static const struct {
@@ -208,10 +211,11 @@ START_TEST(the_clock_jumps)
 	cron_world_init(&c, 1000);
 	e = ADD(&c, "", "cron", "@hourly", "cron-policy", "allow");
 	ck_assert_int_eq(at(&c, e, HOUR), HOUR);
-	/* Forward: the latest time runs, the others are counted. */
+	/* The clock is set forward: only the latest of the missed times runs,
+	 * the others are counted. */
 	ck_assert_int_eq(at(&c, e, 9 * HOUR + 600), 9 * HOUR);
 	ck_assert_uint_eq(e->missed, 7);
-	/* Back: no time runs twice. */
+	/* The clock is set back: no time runs twice. */
 	ck_assert_int_eq(at(&c, e, 2 * HOUR), NOTHING);
 	ck_assert_int_eq(at(&c, e, 9 * HOUR), NOTHING);
 	ck_assert_int_eq(at(&c, e, 10 * HOUR), 10 * HOUR);
@@ -242,7 +246,7 @@ START_TEST(missed_times)
 	c.up_since = 5 * HOUR + 600; /* the daemon was away */
 	ck_assert_int_eq(at(&c, e, 5 * HOUR + 600), cases[_i].run);
 	ck_assert_uint_eq(e->missed, cases[_i].missed);
-	/* The next one is a time as any other. */
+	/* The next time runs as usual. */
 	ck_assert_int_eq(at(&c, e, 6 * HOUR), 6 * HOUR);
 	cron_world_fini(&c);
 }
@@ -270,8 +274,8 @@ START_TEST(runs_are_told_which_times_they_stand_for)
 }
 END_TEST
 
-/* Each state of the earlier run, by steps of world_play(), and whether forbid
- * lets the next one start. */
+/* The state of the earlier run, made by steps of world_play(), and whether the
+ * policy forbid allows the next run to start. */
 static const struct {
 	const char *name, *options;
 	const char *step[4];
@@ -433,7 +437,7 @@ START_TEST(a_refusal_is_told)
 	state_cron_refused(c.w.state, e, "queue 'batch' is closed", c.w.now);
 	ck_assert_uint_eq(e->refused, 1);
 	ck_assert_str_eq(e->reason, "queue 'batch' is closed");
-	/* Only at the next time again. */
+	/* It is tried again only at the next time of the schedule. */
 	ck_assert_int_eq(at(&c, e, 2 * HOUR - 1), NOTHING);
 	ck_assert_int_eq(at(&c, e, 2 * HOUR), 2 * HOUR);
 	ck_assert_ptr_null(e->reason);
@@ -441,9 +445,9 @@ START_TEST(a_refusal_is_told)
 }
 END_TEST
 
-/* An hourly entry has had a run at its first time, and its next times
- * are looked at `now`. step: what happens to the run before that;
- * event: the mail that is sent, or NULL. */
+/* An hourly entry has had a run at its first time; its next times are checked
+ * at `now`. step: what happens to that run before; event: the mail that is
+ * sent, or NULL. */
 static const struct {
 	const char *name, *options, *rule[4];
 	const char *step[4];

@@ -1,4 +1,4 @@
-/* test_depend.c - jobs that wait for jobs */
+/* test_depend.c - jobs that depend on other jobs */
 #include "aischedd/state/life/alarm.h"
 #include "libcommon/steps.h"
 #include "tests/unit/check.h"
@@ -194,7 +194,7 @@ static void put_ids(struct buf *out, const char *before, int n)
 		buf_printf(out, ":%d", i);
 }
 
-/* The work of one call must fit into a turn. */
+/* Check that the work since the last check fits into a turn of the daemon. */
 static void check_steps(uint64_t *before)
 {
 	ck_assert_uint_lt(steps_so_far - *before, 2 * STEPS_SLICE);
@@ -211,7 +211,8 @@ static void tell_all(struct world *w)
 	}
 }
 
-/* Many jobs each depend on the same many jobs. */
+/* Many jobs depend on all of many other jobs; when these end, the work is
+ * divided among turns. */
 START_TEST(many_hear_of_many_in_slices)
 {
 	struct world w;
@@ -239,7 +240,7 @@ START_TEST(many_hear_of_many_in_slices)
 }
 END_TEST
 
-/* The store is asked once about each job that only it knows. */
+/* About each job that only the history knows, the store is asked once. */
 START_TEST(what_has_gone_is_asked_for_once)
 {
 	struct world w;
@@ -263,7 +264,7 @@ START_TEST(what_has_gone_is_asked_for_once)
 }
 END_TEST
 
-/* Delays that end one after the other. */
+/* Delays of dependencies that end one after the other; each needs an alarm. */
 START_TEST(delays_take_an_alarm_each)
 {
 	struct world w;

@@ -182,7 +182,8 @@ START_TEST(evict_case)
 }
 END_TEST
 
-/* It starts with fewer tasks than it wants and asks for another pass. */
+/* An elastic job that starts with fewer tasks than it requests asks for another
+ * pass. */
 START_TEST(elastic_jobs_grow_in_the_next_pass)
 {
 	static const char *const steps[] = { "submit tasks=3 min-tasks=2",
@@ -202,7 +203,8 @@ START_TEST(elastic_jobs_grow_in_the_next_pass)
 }
 END_TEST
 
-/* Plans leave out the pool; claims there are kept. */
+/* While a pool's runner is away, plans leave out the pool, and claims there are
+ * kept. */
 START_TEST(claims_outlive_a_runner_that_is_away)
 {
 	static const char *const held[] = { "submit", "decide claim 1 n0",
@@ -223,7 +225,8 @@ START_TEST(claims_outlive_a_runner_that_is_away)
 }
 END_TEST
 
-/* A runner's answer to an older request frees nothing. */
+/* If a job was told to shrink again, the runner's answer to the earlier request
+ * frees no tasks of the later one. */
 START_TEST(answers_that_were_overtaken)
 {
 	struct event_in ev = { .kind = EV_shrunk, .resize = 1 };

@@ -1,4 +1,4 @@
-/* test_letter.c - the mails about a job's events */
+/* test_letter.c - the mails about events of jobs */
 #include "aischedd/state/life/letter.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define MAIL_CONF WORLD_CONF "mail { command = \"/sbin/sendmail\" }\n"
 
-/* Steps of world_play(), and the letters that they leave: "1.1.END to". */
+/* Steps of world_play(), and the mails that they cause: "1.1.END to". */
 static const struct {
 	const char *name;
 	const char *letters;
@@ -102,7 +102,8 @@ START_TEST(events)
 }
 END_TEST
 
-/* A long name, and anything that a user may write in it, stay on one line. */
+/* In a mail, a long name and any characters that a user may put into it stay on
+ * one line. */
 START_TEST(long_names)
 {
 	char options[1200] = "mail-type=END job-name=";

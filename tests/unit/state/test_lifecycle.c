@@ -1,4 +1,4 @@
-/* test_lifecycle.c - each state of a job x each event */
+/* test_lifecycle.c - each event in each state of a job */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define PLAY(w, ...) \
 	world_play(w, "", (const char *const[]){ __VA_ARGS__, NULL })
 
-/* The events, one after the other, that bring a job into a state. */
+/* The events that bring a new job into a state. */
 static const struct {
 	enum job_state state;
 	const char *how[4];
@@ -30,10 +30,10 @@ static const struct {
 };
 
 /*
- * The state afterwards; ".": unchanged, "!": refused. Columns: hold release
- * start started start_failed ended lost unknown suspend resume resumed requeue
- * preempt signal cancel time_limit deadline shrink shrunk grow replaced used
- * noted
+ * The state after an event; ".": unchanged, "!": refused. The columns are the
+ * events hold release start started start_failed ended lost unknown suspend
+ * resume resumed requeue preempt signal cancel time_limit deadline shrink
+ * shrunk grow replaced used noted
  */
 static const struct {
 	enum job_state state;
@@ -63,7 +63,7 @@ static void job_in(struct world *w, enum job_state state)
 	ck_assert_int_eq(state_job(w->state, 1)->state, state);
 }
 
-/* A placement for events that have one. */
+/* Returns a placement for the events that carry one. */
 static struct placement *somewhere(void)
 {
 	const struct snap_task task[2] = { { .node = 0 }, { .cpu_first = 1 } };
@@ -301,7 +301,7 @@ START_TEST(a_run_is_no_wait)
 		world_run(&w);
 		w.now += 3000;
 		world_event(&w, 1, how[i]);
-		w.now += 20; /* it ends */
+		w.now += 20; /* by then it has ended */
 		world_end(&w, 1, 143);
 		ck_assert_int_eq(waited(&w), 100 * ((int64_t)i + 1));
 	}
@@ -309,8 +309,8 @@ START_TEST(a_run_is_no_wait)
 }
 END_TEST
 
-/* Nobody gets a better place by holding a job; an operator's hold is not the
- * user's fault. */
+/* The time for which a user holds a job does not count as waiting, but that of
+ * an operator's hold does. */
 START_TEST(a_job_that_its_user_holds_gets_no_older)
 {
 	struct world w;
@@ -349,7 +349,7 @@ START_TEST(replaced_tasks_are_counted)
 	state_event(w.state, job, &ev, NULL);
 	ck_assert_uint_eq(job->replaced, 2);
 	ck_assert_str_eq(world_why(&w, 1), "None: task 3 failed");
-	/* The runner repeats it. */
+	/* The runner reports the same again. */
 	ev.replaced = 1;
 	ev.text = "task 1 failed";
 	state_event(w.state, job, &ev, NULL);
@@ -384,7 +384,8 @@ START_TEST(what_holds_it_up_is_told)
 }
 END_TEST
 
-/* Otherwise failed starts of two jobs make a node suspect. */
+/* A start that fails because of the pool does not count against the node, which
+ * two other failures would make suspect. */
 START_TEST(what_is_wrong_with_a_pool_is_no_fault_of_a_node)
 {
 	struct event_in ev = { .kind = EV_start_failed,

@@ -1,4 +1,4 @@
-/* test_node.c - nodes of the same name in several pools */
+/* test_node.c - nodes with the same name in several pools */
 #include "aischedd/state/cluster/node.h"
 
 #include <stdlib.h>
@@ -76,7 +76,7 @@ START_TEST(a_node_is_expected_in_no_pool_yet)
 	ck_assert_int_eq(state_drain(w.state, (uint32_t)n, true, "disk", NULL),
 	                 0);
 	ck_assert_int_lt(state_node_expect(w.state, "d/n0"), 0);
-	/* It belongs to the pool that lists it first. */
+	/* The node belongs to the pool that lists it first. */
 	say(&w, "c/n0");
 	say(&w, "b/n0");
 	ck_assert_int_eq(state_node_of(w.state, 2, "n0"), n);
@@ -117,7 +117,7 @@ START_TEST(a_placement_names_the_pool)
 	state_placement_format(w.state, place, true, &text);
 	ck_assert_str_eq(text.data, "a/n0:2:500:0/1000@1+f0");
 	free(place);
-	/* In a pool that is no longer configured: by name, as before. */
+	/* A node of a pool that is no longer configured is kept by its name. */
 	place = state_placement_parse(w.state, "old/n7:0:0:", NULL);
 	ck_assert(state_node(w.state, place->task[0].node)->expected);
 	free(place);
@@ -146,7 +146,7 @@ START_TEST(nodes_go_with_their_pool)
 	ck_assert_str_eq(state_node_label(w.state, (uint32_t)state_node_of(
 						       w.state, 1, "n0")),
 	                 "n0");
-	/* Nor are they loaded. */
+	/* A drained node whose pool no longer exists is not loaded. */
 	state_load_node(w.state, "n5", "a", true, "disk");
 	ck_assert_int_lt(state_node_find(w.state, "n5"), 0);
 	world_fini(&w);

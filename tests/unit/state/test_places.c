@@ -29,7 +29,7 @@ static void all_nodes(struct world *w)
 		node(w, name[i]);
 }
 
-/* The tree as a pass sees it, then jobs. */
+/* Steps that show the topology as a pass sees it, and then jobs. */
 static const struct {
 	const char *name;
 	const char *step[12];
@@ -103,7 +103,8 @@ END_TEST
 
 #define BARE "pool here { runner = local }\nqueue batch { }\n"
 
-/* Add a node of which the runner only counts the CPUs. */
+/* Add a node for which the runner reports how many CPUs it has, but not
+ * which. */
 static void counted_node(struct world *w)
 {
 	static const uint8_t zero[8];

@@ -1,4 +1,4 @@
-/* test_reserve.c - nodes kept for some users, or for nobody */
+/* test_reserve.c - nodes reserved for some users, or for maintenance */
 #include <stdio.h>
 #include <string.h>
 
@@ -131,7 +131,8 @@ START_TEST(reserve_case)
 }
 END_TEST
 
-/* A plan that was begun before is void. */
+/* A plan made from a snapshot that does not have the reservation is not
+ * applied. */
 START_TEST(a_plan_that_does_not_know_it_is_void)
 {
 	static const char *const before[] = { "submit", "look", NULL };

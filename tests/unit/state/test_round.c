@@ -2,7 +2,7 @@
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 
-/* One job has everything, and no two of the others are alike. */
+/* One job has all CPUs, and four different ones wait. */
 #define FULL                                                                  \
 	"submit cpus-per-task=4", "run", "tell",                              \
 	    "submit cpus-per-task=1 nice=1", "submit cpus-per-task=2 nice=1", \

@@ -1,10 +1,9 @@
 /*
  * test_row.c - which fields of a request are in a row's key
  *
- * Jobs with equal keys form one row, which is planned once: if a field that
- * matters to the scheduler were missing from the key, jobs that differ would be
- * merged. So each field of a request says here what another value of it
- * changes.
+ * Jobs with equal keys form one row, which is planned once. If the key lacked a
+ * field that matters to the scheduler, jobs that differ would be merged. So
+ * this file says for each field of a request what another value of it changes.
  */
 #include "aischedd/state/pass/row.h"
 
@@ -18,15 +17,16 @@
 #include "tests/unit/state/world.h"
 
 enum effect_on {
-	ALIKE, /* nothing that the scheduler sees */
-	WAITS, /* whether the job may be planned, but not its key */
-	WHOSE, /* the key, and what the scheduler sees, but not the request */
-	ROW    /* all of these */
+	ALIKE, /* nothing in the scheduler's snapshot */
+	WAITS, /* whether the job is in the snapshot, but not its key */
+	WHOSE, /* the key and the snapshot, but not the request */
+	ROW    /* the key, the snapshot and the request */
 };
 
 /* clang-format off */
 
-/* A new field needs a line here with a value other than that of base_spec(). */
+/* A new field needs a line here, with a value other than that in
+ * base_spec(). */
 #define OTHER_name            ALIKE, "other"
 #define OTHER_queue           WHOSE, "other"
 #define OTHER_account         ALIKE, "other"
@@ -114,8 +114,8 @@ static const char conf[] =
     "node \"n[0-1]\" { pool = here topology = z1/r1 }\n"
     "queue batch { }\nqueue other { }\n";
 
-/* The daemon's view of a request: the key of its row, the snapshot, and how
- * many requests that has. */
+/* What the daemon makes of a request: the key of its row, the snapshot, and how
+ * many different requests that has. */
 struct seen {
 	struct buf key, snap;
 	uint32_t nreqs;
@@ -153,7 +153,8 @@ static struct seen look(struct world *w, const struct spec *spec)
 	return seen;
 }
 
-/* Another waiting job keeps a dependency unmet. */
+/* Set up two nodes, a reservation, and a held job on which others can
+ * depend. */
 static void begin(struct world *w)
 {
 	static const char *const reserve[] = {

@@ -1,4 +1,5 @@
-/* test_timing.c - begin, deadline, time limit, early signals */
+/* test_timing.c - begin times, deadlines, time limits, and signals before
+ * them */
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 
@@ -107,7 +108,7 @@ START_TEST(timing_case)
 }
 END_TEST
 
-/* Alarms of jobs that ended long before their limits must go. */
+/* Alarms of jobs that ended long before their limits are removed. */
 START_TEST(alarms_of_ended_jobs_go)
 {
 	struct world w;

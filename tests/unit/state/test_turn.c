@@ -68,7 +68,7 @@ START_TEST(turn_case)
 }
 END_TEST
 
-/* Each job takes the node for itself, so that one runs at a time. */
+/* Submit random jobs. Each needs the whole node, so that one runs at a time. */
 static void submit_some(struct world *w, struct dice *d)
 {
 	for (int i = 0; i < JOBS; i++) {
@@ -101,8 +101,8 @@ static void settle(struct world *w)
 		world_run(w);
 }
 
-/* Returns the job that is next, by what users see; 0: none. It has position 1,
- * and no position is given twice. */
+/* Returns the job that starts next according to what users see, that is, the
+ * one with position 1; 0: none. Checks that no position is given twice. */
 static uint64_t next_of(const struct world *w)
 {
 	bool seen[4 * JOBS] = { false };

@@ -12,7 +12,7 @@
 
 enum { DAY = 86400, WEEK = 7 * DAY };
 
-/* An eighth of a pool. */
+/* The rate of a job that holds an eighth of a pool. */
 enum { EIGHTH = CHARGE_ALL / 8 };
 
 static int64_t usage_after(int64_t half_life, int64_t rate, int64_t seconds,
@@ -25,7 +25,7 @@ static int64_t usage_after(int64_t half_life, int64_t rate, int64_t seconds,
 	return usage_at(&u, half_life, 1000 + seconds);
 }
 
-/* amount: the allowed error, in billionths. */
+/* Check that got is about want; amount is the allowed error, in billionths. */
 static void about(const char *what, int64_t got, int64_t want, int64_t amount)
 {
 	__int128 far = got > want ? got - want : want - got;
@@ -45,7 +45,7 @@ START_TEST(use_is_rate_times_time_while_it_is_short)
 }
 END_TEST
 
-/* The numbers are those of bc -l. */
+/* The expected numbers were computed with bc -l. */
 START_TEST(use_counts_half_after_a_half_life)
 {
 	struct usage u = { .rate = EIGHTH };
@@ -64,7 +64,8 @@ START_TEST(use_counts_half_after_a_half_life)
 }
 END_TEST
 
-/* Each look rounds by half a billionth of a second at most. */
+/* Reading the usage in between does not change it, except that each time rounds
+ * by at most half a billionth of a second. */
 START_TEST(it_does_not_matter_who_looks)
 {
 	static const int64_t half_lives[] = { 1, 7, 3600, WEEK, 36500ll * DAY };
@@ -99,10 +100,10 @@ START_TEST(news_may_be_late)
 	ck_assert_int_eq(late.rate, u.rate);
 	ck_assert_int_eq(late.at, u.at);
 	about("late", late.amount, u.amount, 1);
-	/* It never falls below zero. */
+	/* Usage never falls below zero. */
 	usage_change(&late, WEEK, -EIGHTH, -100 * DAY);
 	ck_assert_int_eq(late.amount, 0);
-	/* The clock may be set back, too. */
+	/* It does not change if the clock is set back. */
 	ck_assert_int_eq(usage_at(&u, WEEK, 0), u.amount);
 }
 END_TEST
@@ -147,8 +148,8 @@ END_TEST
 	"pool here { runner = local }\nqueue a { }\nqueue b { }\n" \
 	"default_queue = \"a\"\n" more
 
-/* Returns "a ada 0.500 + 2.000, ...": rate and usage of a pool, by queue and
- * user. */
+/* Returns "a ada 0.500 + 2.000, ...": the rate and the usage of each user in a
+ * queue, as parts of a pool. */
 static const char *usages(struct world *w)
 {
 	const struct state *state = w->state;
@@ -173,7 +174,8 @@ static const char *usages(struct world *w)
 #define PLAY(w, ...) \
 	world_play(w, "usage", (const char *const[]){ __VA_ARGS__, NULL })
 
-/* The node has 4 CPUs, 4000 MiB and 2 GPUs; numbers are thousandths. */
+/* A job is charged for the resource of which it holds the largest part. The
+ * node has 4 CPUs, 4000 MiB and 2 GPUs; numbers are thousandths. */
 START_TEST(a_job_is_charged_the_largest_part_it_holds)
 {
 	static const struct {
@@ -218,7 +220,7 @@ START_TEST(a_job_is_charged_while_it_holds)
 }
 END_TEST
 
-/* Tasks being evicted are charged to the claimant from then on. */
+/* Tasks that are being evicted are charged to the claimant from then on. */
 START_TEST(an_elastic_job_is_charged_what_it_has)
 {
 	struct world w;
@@ -268,7 +270,7 @@ START_TEST(light_users_are_seen_in_the_snapshot)
 	PLAY(&w, "submit queue=b mem=1 cpus-per-task=4", "submit mem=1", "+30");
 	as(&w, 1234, "ada");
 	PLAY(&w, "submit mem=1");
-	/* 3 : 1 : 0 of three users. */
+	/* Three users whose usage is as 3 : 1 : 0. */
 	ck_assert_uint_eq(light_of(&w, 3), 595);
 	ck_assert_uint_eq(light_of(&w, 4), 1000);
 	ck_assert_uint_eq(light_of(&w, 5), 1000);
@@ -277,7 +279,8 @@ START_TEST(light_users_are_seen_in_the_snapshot)
 }
 END_TEST
 
-/* The time that a job ran counts if an eviction ended it, else not. */
+/* The time for which a job has run is kept if an eviction ended it, but not
+ * after a requeue. */
 START_TEST(served_is_what_ran_before_others_needed_the_room)
 {
 	struct world w;
@@ -292,7 +295,8 @@ START_TEST(served_is_what_ran_before_others_needed_the_room)
 }
 END_TEST
 
-/* Ada has used the queue and bob has not; she came first. */
+/* Ada has used the queue and bob has not, so his job goes first although hers
+ * was submitted before, unless hers was put on top. */
 START_TEST(light_users_go_first_but_not_before_the_top)
 {
 	for (int top = 0; top < 2; top++) {
@@ -326,7 +330,7 @@ START_TEST(who_has_nothing_any_more_is_forgotten)
 }
 END_TEST
 
-/* Returns the steps that a snapshot takes. */
+/* Returns how many steps of work a snapshot takes. */
 static uint64_t steps_of_snapshot(struct world *w)
 {
 	uint64_t before = steps_so_far;
@@ -359,7 +363,7 @@ START_TEST(users_are_judged_once_a_second_unless_something_changes)
 }
 END_TEST
 
-/* Make a trial submission as the world's user. */
+/* Make a test-only submission as the world's user. */
 static void trial(struct world *w)
 {
 	struct spec spec;
@@ -387,7 +391,9 @@ START_TEST(a_trial_of_a_new_user_makes_nobody_lighter)
 	ck_assert_uint_eq(light_of(&w, 3), light);
 	trial(&w);
 	before = steps_so_far;
-	trial(&w); /* of the same user: nothing is worked out again */
+	/* a second one of the same user in the same second: usage is not
+	 * computed again */
+	trial(&w);
 	ck_assert_uint_lt(steps_so_far, before + 4);
 	ck_assert_uint_eq(light_of(&w, 3), light);
 	ck_assert_uint_eq(state_nusages(w.state), 2);
@@ -408,7 +414,7 @@ START_TEST(another_configuration)
 	                    "scheduling { fairshare_half_life = 2s }\n");
 	ck_assert_int_eq(state_reconf(w.state, w.conf, w.now, &w.err), 0);
 	w.now += 2;
-	/* Half of 2000, and what two seconds of a half add. */
+	/* Half of 2000, and what two seconds at half a pool add. */
 	ck_assert_str_eq(usages(&w), "a ada 500 + 1721");
 	world_check(&w);
 	world_fini(&w);

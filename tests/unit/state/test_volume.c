@@ -4,8 +4,8 @@
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 
-/* A start of a job that mounts a claim moves others, and not the job itself,
- * which is still pending then. */
+/* When a claim that one pod may mount becomes free, the next job that mounts it
+ * starts and the others keep waiting. */
 START_TEST(a_claim_of_one_node_is_handed_on)
 {
 	struct volume_info data = { .name = "data",

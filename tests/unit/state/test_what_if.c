@@ -1,5 +1,5 @@
-/* test_what_if.c - --test-only says what aiq says after a submission, and what
- * happens while a snapshot is made is not in it */
+/* test_what_if.c - --test-only predicts what aiq says after a submission, and a
+ * snapshot does not contain what happens while it is made */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ static const char *const confs[] = {
 	"queue other { quota { cpus = 4 } max_jobs = 3 class = soft }\n",
 };
 
-/* The answers to a user about a job. */
+/* The answer to a user about a job, predicted or real. */
 struct told {
 	bool starts;
 	enum reason why;
@@ -152,7 +152,7 @@ static void random_event(struct world *w, struct dice *d)
 		world_event(w, id, EV_cancel);
 }
 
-/* Run everything that follows within this second. */
+/* Run passes until nothing more happens in this second. */
 static void settle(struct world *w)
 {
 	for (int i = 0; i < 20 && state_wants_plan(w->state); i++)
@@ -213,7 +213,7 @@ START_TEST(a_test_is_a_submission_that_is_undone)
 }
 END_TEST
 
-/* Both as text, without the budget, which only a pass has. */
+/* Returns the snapshot as text, without the budget, which only a pass has. */
 static char *snap_text(const struct snap *snap)
 {
 	struct snap copy = *snap;
@@ -239,7 +239,8 @@ static void submit_some(struct world *w, struct dice *d, bool two_queues)
 	buf_free(&options);
 }
 
-/* Take a snapshot, and finish it when much has changed. */
+/* Take a snapshot, and finish it after much has changed: it must be as if it
+ * had been finished at once. */
 static void finish_later(struct world *w, struct dice *d, bool two_queues)
 {
 	struct arena *arena = arena_new(), *twin = arena_new(),
@@ -285,7 +286,7 @@ START_TEST(a_snapshot_is_of_when_it_was_taken)
 		if (roll(&d, 2))
 			world_run(&w);
 	}
-	/* One that is never finished, as when the daemon ends. */
+	/* A snapshot that is never finished, as when the daemon ends. */
 	state_end_snapshot(w.state, state_take_snapshot(w.state, w.now, arena));
 	arena_free(arena);
 	world_fini(&w);
@@ -298,7 +299,7 @@ static bool in_team(const char *group, const void *arg)
 	return !strcmp(group, "team");
 }
 
-/* A user who may use a reservation as a member of a group learns when it
+/* A member of a group for which nodes are reserved is told when the reservation
  * begins. */
 START_TEST(a_reservation_for_a_group)
 {

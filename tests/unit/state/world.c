@@ -1,4 +1,4 @@
-/* world.c - a state with a machine and a clock, for tests */
+/* world.c - a state with nodes and a clock, for tests */
 #include "tests/unit/state/world.h"
 
 #include <stdlib.h>
@@ -37,7 +37,8 @@ static bool is_meant(const struct over *o, uint64_t job, uint32_t task)
 	       (o->task == task || idset_has(&o->tasks, task));
 }
 
-/* Returns the worst of the meant jobs, like the store. */
+/* Set *ret to how a job ended, as the store does: if several match, to the one
+ * with the worst state. Returns -1 if none matches. */
 int world_past(uint64_t job, uint32_t task, struct past *ret, void *arg)
 {
 	const struct world *w = arg;
@@ -212,7 +213,7 @@ uint64_t world_submit(struct world *w, const char *options)
 	return id;
 }
 
-/* --- what happens ------------------------------------------------------ */
+/* --- passes and events ------------------------------------------------- */
 
 void world_plan(struct world *w)
 {
@@ -382,7 +383,8 @@ const char *world_why(struct world *w, uint64_t id)
 	return done(w);
 }
 
-/* Returns "2 at 600": its position, and its start if it is known. */
+/* Returns the job's position, and its expected start in seconds if it is known:
+ * "2 at 600". */
 static const char *turn(struct world *w, const struct job *job)
 {
 	int64_t expected;
@@ -492,7 +494,8 @@ static const char *play_queue(struct world *w, const char *name, bool open)
 	return "";
 }
 
-/* NAME START END NODES|COUNT USERS [daily|weekly]: seconds from now on */
+/* Run the step "reserve NAME START END NODES|COUNT USERS [daily|weekly]"; times
+ * are in seconds from now on. */
 static const char *play_reserve(struct world *w, const char *name, char *rest)
 {
 	char *word[5] = { NULL };
@@ -540,7 +543,8 @@ static void forget_past(struct world *w)
 		idset_free(&w->over[--w->nover].tasks);
 }
 
-/* Play a verb with its object and the rest of the line. */
+/* Run a step: a verb, its object and the rest of the line. Returns its result
+ * as text. */
 static const char *play(struct world *w, const char *verb, const char *object,
                         char *rest)
 {
@@ -726,7 +730,7 @@ static void check_rows(const struct state *state)
 	}
 }
 
-/* Rates of rollups agree with a look at all jobs. */
+/* Check the rates of rollups against all jobs. */
 static void check_rollups(const struct state *state)
 {
 	int64_t held[RATES] = { 0 };
@@ -743,7 +747,7 @@ static void check_rollups(const struct state *state)
 		ck_assert_int_eq(held[r], 0);
 }
 
-/* Counters for metrics agree with a look at all jobs. */
+/* Check the counters for metrics against all jobs. */
 static void check_happened(struct state *state)
 {
 	size_t nqueues = state->conf->nqueues;

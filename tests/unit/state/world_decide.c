@@ -1,4 +1,4 @@
-/* world_decide.c - plans made by a test instead of the scheduler */
+/* world_decide.c - plans written by a test in place of the scheduler's */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { MANY = 32 };
 
-/* A plan while its text is read. */
+/* A plan that is being made from text. */
 struct decision {
 	struct world *w;
 	const struct snap *snap;
@@ -32,7 +32,8 @@ static char *word(char **rest)
 	return s;
 }
 
-/* Find a waiting job; *ret_row: its row. */
+/* Returns the index of a pending job in the snapshot, and sets *ret_row to its
+ * row. */
 static uint32_t find_member(const struct decision *d, const char *job,
                             uint32_t *ret_row)
 {
@@ -67,7 +68,7 @@ static uint32_t find_node(const struct decision *d, const char *name)
 	return (uint32_t)node;
 }
 
-/* Add "n0,n1" to the plan's tasks; returns how many. */
+/* Add tasks on the nodes "n0,n1" to the plan. Returns how many. */
 static uint32_t add_tasks(struct decision *d, char *nodes)
 {
 	uint32_t first = d->ntasks;

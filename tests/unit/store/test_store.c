@@ -1,4 +1,4 @@
-/* test_store.c - the store returns what was written */
+/* test_store.c - the store returns what was written to it */
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/usage.h"
 #include "aischedd/state/life/cron.h"
@@ -30,7 +30,7 @@
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 
-/* A state and its store, in a folder of their own. */
+/* A state with a store in a folder of its own. */
 struct disk {
 	char dir[64];
 	struct store *store;
@@ -46,7 +46,8 @@ static void disk_start(struct disk *d, const char *conf)
 	world_init_past(&d->w, conf, store_past, d->store);
 }
 
-/* In memory if possible: each commit waits for the disk. */
+/* Begin with a new database. It is in memory if possible, because each commit
+ * waits for the disk. */
 static void disk_init(struct disk *d)
 {
 	*d = (struct disk){ 0 };
@@ -122,7 +123,7 @@ static void load(struct disk *d)
 	world_check(&d->w);
 }
 
-/* Restart like the daemon, with nodes not seen yet. */
+/* Restart like the daemon; the nodes have not been reported yet. */
 static void again(struct disk *d, const char *conf)
 {
 	int64_t now = d->w.now;
@@ -140,7 +141,7 @@ static void play(struct disk *d, const char *const *step)
 
 #define PLAY(d, ...) play(d, (const char *const[]){ __VA_ARGS__, NULL })
 
-/* Change the closed database directly. */
+/* Execute SQL on the database while it is closed. */
 static void sql(const struct disk *d, const char *text)
 {
 	char *path = xasprintf("%s/aisched.db", d->dir), *why = NULL;
@@ -161,7 +162,7 @@ static int keep_number(void *arg, int n, char **value, char **name)
 	return 0;
 }
 
-/* Returns the statement that restores the database's version. */
+/* Returns the SQL that sets the database's version to what it is now. */
 static char *version_undo(const struct disk *d)
 {
 	char *path = xasprintf("%s/aisched.db", d->dir), *version, *undo;
@@ -273,7 +274,7 @@ static const char *all_jobs(struct disk *d)
 	return d->text.data;
 }
 
-/* Save, stop, load: everything must be as before. */
+/* Save, stop and load: every job must be as before. */
 static void come_back(struct disk *d, const char *name)
 {
 	uint64_t next_id = state_next_id(d->w.state);
@@ -354,13 +355,13 @@ START_TEST(comes_back)
 
 	disk_init(&d);
 	play(&d, cases[_i].step);
-	save(&d); /* ended jobs are gone */
+	save(&d); /* ended jobs have moved to the history */
 	come_back(&d, cases[_i].name);
 	disk_fini(&d);
 }
 END_TEST
 
-/* A job with a different value in each field. */
+/* A job in which each field has a value other than the default. */
 START_TEST(every_field_comes_back)
 {
 	struct disk d;
@@ -394,7 +395,7 @@ START_TEST(every_field_comes_back)
 	job->peak_mem_kib = (int64_t)1 << 41;
 	job->exit_code = 255;
 	job->signal = 64;
-	job->retry_at = 0; /* a time, not none */
+	job->retry_at = 0; /* 0 is a time here, not "none" */
 	job->text = xstrdup("it's\n\"text\"");
 	come_back(&d, "every field");
 	disk_fini(&d);
@@ -409,7 +410,7 @@ START_TEST(what_is_judged_again_ends_well)
 	PLAY(&d, "submit", "submit dependency=afterok:1", "submit job-name=x",
 	     "submit job-name=x dependency=singleton", "submit array=0-1",
 	     "submit array=0-1 dependency=aftercorr:5", "run",
-	     "end 7 0"); /* 5_0 */
+	     "end 7 0"); /* job 7 is task 5_0 */
 	save(&d);
 	again(&d, NULL);
 	world_node(&d.w, "n0", 4, 4000, 2);
@@ -424,7 +425,8 @@ START_TEST(what_is_judged_again_ends_well)
 }
 END_TEST
 
-/* A dependency that was met unnoticed is judged at the load. */
+/* If a dependency was met but not evaluated before the daemon ended, it is
+ * evaluated when jobs are loaded. */
 START_TEST(tasks_are_divided_while_loading)
 {
 	struct disk d;
@@ -595,7 +597,7 @@ END_TEST
 
 /* --- any value in any column -------------------------------------------- */
 
-/* "TABLE.COLUMN.TYPE " of all tables. */
+/* Append "TABLE.COLUMN.TYPE " for a column. */
 static int add_column(void *arg, int n, char **value, char **name)
 {
 	(void)n;
@@ -605,7 +607,7 @@ static int add_column(void *arg, int n, char **value, char **name)
 	return 0;
 }
 
-/* Returns -1 if the database itself refuses it. */
+/* Execute SQL. Returns -1 if SQLite refuses it. */
 static int try_sql(const struct disk *d, const char *text,
                    int (*fn)(void *, int, char **, char **), void *arg)
 {
@@ -622,7 +624,8 @@ static int try_sql(const struct disk *d, const char *text,
 
 static int whole_history(struct disk *d);
 
-/* Open and use it like the daemon. Returns -1 if refused, with d->err. */
+/* Open and use the database like the daemon. Returns -1 if that is refused,
+ * with the reason in d->err. */
 static int use(struct disk *d)
 {
 	int result;
@@ -641,8 +644,9 @@ static int use(struct disk *d)
 	return result;
 }
 
-/* Whatever a disk or a person made of a row, it is refused or accepted without
- * harm; bytes in place of a number are refused by name. */
+/* Put a value into all rows of a column: the daemon must refuse or accept it
+ * without harm. For bytes in place of a number, the error must name the
+ * column. */
 static void use_with(struct disk *d, const char *table, const char *column,
                      const char *type, const char *value)
 {
@@ -739,7 +743,7 @@ START_TEST(foreign_databases)
 	undo = version_undo(&d);
 	sql(&d, foreign[_i].sql);
 	refused_by_open(&d, foreign[_i].name, foreign[_i].want);
-	/* And it was not changed. */
+	/* The refused database was not changed. */
 	sql(&d, undo);
 	sql(&d, "PRAGMA application_id = 1634300771");
 	free(undo);
@@ -786,7 +790,7 @@ END_TEST
 
 /* --- databases that lack commits ----------------------------------------- */
 
-/* Rename PATH in the folder. */
+/* Rename a file of the database in its folder. */
 static void move_file(const struct disk *d, const char *from, const char *to)
 {
 	char *a = xasprintf("%s/%s", d->dir, from);
@@ -832,7 +836,7 @@ START_TEST(a_log_that_is_gone_is_noticed)
 	copy_file(&d, "aisched.db-wal", "old-wal");
 	PLAY(&d, "submit");
 	save(&d);
-	/* As after a kill, without the last part of its log. */
+	/* The files as after a kill, but without the last part of the log. */
 	disk_stop(&d);
 	move_file(&d, "aisched.db", "new");
 	move_file(&d, "old", "aisched.db");
@@ -844,7 +848,7 @@ START_TEST(a_log_that_is_gone_is_noticed)
 	accept_loss(&d);
 	ck_assert_str_eq(world_jobs(&d.w), "1 PD Unevaluated");
 	disk_stop(&d);
-	/* One --accept-loss is enough. */
+	/* After one --accept-loss the database is accepted. */
 	disk_start(&d, NULL);
 	disk_fini(&d);
 }
@@ -867,7 +871,7 @@ START_TEST(a_database_that_is_gone_is_noticed)
 	refused_by_open(&d, "the database",
 	                "database '*': lacks *: '*/run' has job 12, *: *");
 	accept_loss(&d);
-	/* Not a second job 12. */
+	/* The id 12 is not given a second time. */
 	ck_assert_uint_eq(world_submit(&d.w, ""), 13);
 	disk_fini(&d);
 }
@@ -947,8 +951,9 @@ END_TEST
 
 /* --- ended jobs ---------------------------------------------------------- */
 
-/* Job 1 FAILED with 3; array 2: task 0 COMPLETED, 1 killed by 9, 2-4 and 6
- * cancelled before they began, 5 running; all at different times. */
+/* Make jobs with different ends, all at different times: job 1 FAILED with
+ * status 3; of array 2 task 0 COMPLETED, 1 was killed by signal 9, 2 to 4 and 6
+ * were cancelled before they began, and 5 is running. */
 static void make_past(struct disk *d)
 {
 	const struct outcome killed = { .signal = 9, .end = 1030 };
@@ -968,13 +973,18 @@ START_TEST(past_jobs)
 	static const struct {
 		uint64_t job;
 		uint32_t task;
-		int state; /* -1: not there */
+		int state; /* -1: not in the history */
 	} want[] = {
-		{ 1, NO_TASK, JOB_FAILED },    { 2, NO_TASK, JOB_CANCELLED },
-		{ 2, 0, JOB_COMPLETED },       { 2, 1, JOB_FAILED },
-		{ 2, 3, JOB_CANCELLED },       { 2, 6, JOB_CANCELLED },
-		{ 2, 5, -1 /* it runs */ },    { 2, 7, -1 },
-		{ 4, NO_TASK, JOB_COMPLETED }, { 1, 0, -1 },
+		{ 1, NO_TASK, JOB_FAILED },
+		{ 2, NO_TASK, JOB_CANCELLED },
+		{ 2, 0, JOB_COMPLETED },
+		{ 2, 1, JOB_FAILED },
+		{ 2, 3, JOB_CANCELLED },
+		{ 2, 6, JOB_CANCELLED },
+		{ 2, 5, -1 /* still running */ },
+		{ 2, 7, -1 },
+		{ 4, NO_TASK, JOB_COMPLETED },
+		{ 1, 0, -1 },
 		{ 99, NO_TASK, -1 },
 	};
 	struct disk d;
@@ -997,7 +1007,8 @@ START_TEST(past_jobs)
 }
 END_TEST
 
-/* Returns "STATE EXIT SIGNAL" of those tasks, "" if there are none. */
+/* Returns "STATE EXIT SIGNAL" for ended tasks of a job, "" if there are
+ * none. */
 static const char *ended(struct disk *d, uint64_t job, const char *tasks)
 {
 	struct idset set = { 0 };
@@ -1043,7 +1054,7 @@ static void put_id(const struct past_job *past, void *arg)
 	ck_assert((past->place != NULL) == (past->job.start != NO_TIME));
 }
 
-/* A query; 0: any. task counts from 1. */
+/* A query of the history; 0: any. task is the number of the task plus 1. */
 struct asked {
 	uint64_t id, task;
 	int64_t since, until, after;
@@ -1155,7 +1166,7 @@ static void add_history(struct disk *d)
 	sqlite3_close(sql_db);
 }
 
-/* Query task (NO_TASK: all) of a job in all ways. */
+/* Make all kinds of queries about a job and a task (NO_TASK: all). */
 static void ask_all(struct disk *d, uint64_t job, uint32_t task)
 {
 	char text[16] = "";
@@ -1248,8 +1259,8 @@ START_TEST(use_is_kept_by_the_hour)
 }
 END_TEST
 
-/* News about one job also book the other's time; then the end of that one,
- * which was earlier, is reported. */
+/* Booking usage up to now includes that of job 2; if it is then reported that
+ * job 2 had ended earlier, the surplus is taken off again. */
 START_TEST(late_news_are_taken_off)
 {
 	struct disk d;
@@ -1275,8 +1286,8 @@ START_TEST(late_news_are_taken_off)
 }
 END_TEST
 
-/* Book in several turns; returns the most rows of hours to which one commit
- * adds. */
+/* Book usage up to now_ms in several turns, each with a commit. Returns the
+ * largest number of hourly sums that one commit changes. */
 static size_t book_all(struct disk *d, int64_t now_ms)
 {
 	size_t most = 0;
@@ -1303,7 +1314,7 @@ static enum report_part all_of_it(const struct rollup *rollup, void *arg)
 	return REPORT_ROW;
 }
 
-/* Returns a sum over all time, as a report has it. */
+/* Returns a sum over all time, as in a report. */
 static int64_t reported(struct disk *d, enum rollup_sum sum)
 {
 	struct report r = { .until = d->w.now, .most = 1 };
@@ -1324,8 +1335,8 @@ static const char held[] =
     " FROM (SELECT level, sum(held_cpu) c, sum(held_gpu) g, sum(jobs) j,"
     " sum(completed) e FROM rollup GROUP BY level, start) GROUP BY level";
 
-/* The clock jumps 3 years ahead while a job runs; then another one ends, and
- * the daemon restarts half way. */
+/* The clock jumps 3 years ahead while a job runs; then another job ends, and
+ * the daemon restarts halfway. */
 START_TEST(a_leap_of_the_clock_is_booked_in_parts)
 {
 	const int64_t hours = 3 * 366 * 24, leap_s = hours * 3600;
@@ -1353,7 +1364,7 @@ START_TEST(a_leap_of_the_clock_is_booked_in_parts)
 	ck_assert_uint_le(book_all(&d, d.w.now * 1000), 1100);
 	ck_assert_int_eq(state_lag_hours(d.w.state), 0);
 	ck_assert_int_eq(reported(&d, SUM_held_cpu), leap_s * 3000000);
-	/* 3 CPUs and a GPU, all the time. */
+	/* The job held 3 CPUs and a GPU all the time. */
 	sums = xasprintf("0 %lld %lld %lld 3000000000 10800000000 2 1\n",
 	                 (long long)hours + 1, (long long)leap_s * 3000000,
 	                 (long long)leap_s * 1000000);
@@ -1365,7 +1376,7 @@ START_TEST(a_leap_of_the_clock_is_booked_in_parts)
 }
 END_TEST
 
-/* 8 PiB for a month: a row of a month does not fit 64 bits. */
+/* A job holds 8 PiB for a month, so the sum of a month exceeds 64 bits. */
 START_TEST(sums_that_do_not_fit_stay_at_the_most)
 {
 	const int64_t rate[RATES] = { [RES_MEM] = INT64_C(8) << 30 };
@@ -1416,7 +1427,7 @@ START_TEST(each_attempt_has_a_row)
 	world_node(&d.w, "n0", 4, 4000, 2);
 	PLAY(&d, "run", "+5", "suspend", "+7", "resume", "plan", "+3");
 	save(&d);
-	again(&d, NULL); /* what it held is still known */
+	again(&d, NULL); /* the job's placement is loaded */
 	world_node(&d.w, "n0", 4, 4000, 2);
 	PLAY(&d, "end 1 0");
 	save(&d);
@@ -1433,7 +1444,7 @@ START_TEST(each_attempt_has_a_row)
 }
 END_TEST
 
-/* An event that tells the use of GPUs, of job 1. */
+/* Report the GPU use of job 1 with an event. */
 static void tell_gpus(struct disk *d, enum event_kind kind,
                       const struct gpu_use *use)
 {
@@ -1461,8 +1472,8 @@ static void check_gpus(struct disk *d, struct gpu_use want)
 	ck_assert_int_eq(use.mem_total_mib, want.mem_total_mib);
 }
 
-/* The first attempt tells it at its end, the second is lost after it has told
- * some, the third knows nothing. */
+/* The first attempt reports its GPU use when it ends, the second is lost after
+ * it has reported some, and the third reports none. */
 START_TEST(the_use_of_gpus_is_kept)
 {
 	const struct gpu_use first = { 4000, 10000, 512, 1024 },
@@ -1483,7 +1494,7 @@ START_TEST(the_use_of_gpus_is_kept)
 	          store_commit(d.store, d.w.state, &d.err) == 0);
 	check_gpus(&d, (struct gpu_use){ 4100, 15000, 700, 1024 });
 	tell_gpus(&d, EV_used, &more);
-	ck_assert(!state_is_dirty(d.w.state)); /* nothing to write */
+	ck_assert(!state_is_dirty(d.w.state)); /* no commit is needed */
 	tell_gpus(&d, EV_lost, &none);
 	check_gpus(&d, both);
 	come_back(&d, "after a loss");
@@ -1522,7 +1533,7 @@ START_TEST(a_ledger_with_a_bad_end_is_refused)
 	ledger_free(l);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		ck_assert_msg(!ledger_parse(bad[i], NULL), "%s", bad[i]);
-	/* of a version without prices */
+	/* a ledger written by a version without prices */
 	l = ledger_parse("1,2,3,4", NULL);
 	ck_assert_int_eq(l->cost_before, SPEC_UNSET);
 	ledger_free(l);
@@ -1595,7 +1606,8 @@ START_TEST(attempts_are_listed)
 }
 END_TEST
 
-/* One of two tasks leaves: the job held what it had at each time. */
+/* One of two tasks is evicted: at each time the job is charged for the tasks it
+ * had. */
 START_TEST(an_elastic_job_held_what_it_had)
 {
 	struct disk d;
@@ -1610,7 +1622,7 @@ START_TEST(an_elastic_job_held_what_it_had)
 }
 END_TEST
 
-/* Milliseconds where they are known. */
+/* Durations are exact to the millisecond, so that short jobs add up. */
 START_TEST(short_jobs_are_not_noise)
 {
 	int64_t ms = 1000400;
@@ -1721,7 +1733,8 @@ START_TEST(the_last_acts_stay_with_a_job)
 	ck_assert(acts_last(job->acts, "hold", &act));
 	ck_assert_int_eq(act.time, 1000 + ACTS_KEPT + 2);
 	ck_assert_str_eq(act.user, "a b");
-	PLAY(&d, "split 1 2-3"); /* both parts keep the acts */
+	/* both records keep the list of who did what */
+	PLAY(&d, "split 1 2-3");
 	come_back(&d, "acts");
 	ck_assert(strstr(all_jobs(&d), "acts=1003 hold a b\n") != NULL);
 	disk_fini(&d);
@@ -1748,8 +1761,8 @@ START_TEST(totals_add_up)
 	ck_assert_int_eq(
 	    store_totals(d.store, NULL, NULL, 9, put_total, &d.text, &d.err),
 	    0);
-	/* 10 s on 2 CPUs, two tasks of 10 s, 7 s of a gang; seven jobs, four of
-	 * which never began. */
+	/* A job of 10 s on 2 CPUs, two array tasks of 10 s and a gang of 7 s;
+	 * seven jobs, four of which never began. */
 	ck_assert_str_eq(d.text.data, "ada batch 47000 14000 8\n");
 	buf_clear(&d.text);
 	ck_assert_int_eq(
@@ -1799,7 +1812,7 @@ START_TEST(what_is_old_is_forgotten)
 	ck_assert_uint_eq(gone, 1);
 	ck_assert_int_eq(store_past(2, 3, &past, d.store), -1);
 	ck_assert_int_eq(store_past(2, 0, &past, d.store), 0);
-	/* Blobs without a job are gone, the other is kept. */
+	/* The blob without a job is deleted, the other one is kept. */
 	ck_assert_int_eq(store_blob_get(d.store, 3, &got, NULL), -1);
 	ck_assert_int_eq(store_blob_get(d.store, 1, &got, NULL), 0);
 	buf_free(&got);
@@ -1839,7 +1852,7 @@ START_TEST(steps_of_an_attempt_go_with_their_job)
 	buf_puts(&text, "{\"step\":0}\n");
 	PLAY(&d, "submit", "run");
 	save(&d);
-	/* An outcome may be reported again: its steps count once. */
+	/* A job's end may be reported twice, but its steps are stored once. */
 	store_steps(d.store, 1, 1, &text);
 	store_steps(d.store, 1, 1, &text);
 	PLAY(&d, "end 1 0");
@@ -1888,7 +1901,7 @@ START_TEST(old_schemas_are_read)
 	ck_assert_str_eq(history(&d, &(struct asked){ 0 }),
 	                 "1:batch 2_[2-4,6]:batch 2_0:batch 2_1:batch ");
 	ck_assert_uint_eq(state_next_id(d.w.state), 10);
-	/* Ended jobs of old schemas become one attempt each. */
+	/* Ended jobs of old schemas have one attempt each. */
 	ck_assert_str_eq(
 	    rows(&d, "SELECT job, attempt, began_ms, ended_ms, ran_ms, state,"
 	             " nullif(held_cpu_ms, 10000), text FROM attempt"
@@ -1896,7 +1909,7 @@ START_TEST(old_schemas_are_read)
 	    "1 1 1000000 1010000 10000 6 - ada\n"
 	    "4 1 1020000 1030000 10000 5 - ada\n"
 	    "5 1 1020000 1030000 10000 6 - ada\n");
-	if (_i >= 10) /* counts in a rollup from its last booking on */
+	if (_i >= 10) /* rollups count from their last booking on */
 		ck_assert_ptr_nonnull(strstr(
 		    all_jobs(&d), ",1500,0,1000,300,0,1,1,1,0,1025000,0,0|"
 				  "5000*0 "));
@@ -1939,8 +1952,9 @@ static struct cron_entry *add_cron(struct disk *d, const char *schedule)
 	                      d->w.now);
 }
 
-/* An entry comes back as it was, with its mark, and so does its run; the blobs
- * that it needs are kept as long as it exists. */
+/* A recurring job is loaded as it was saved, with the time up to which its runs
+ * were made, and so is its run. The blobs that it needs are kept as long as it
+ * exists. */
 START_TEST(recurring_work_comes_back)
 {
 	struct buf script = { 0 };
@@ -1977,7 +1991,7 @@ START_TEST(recurring_work_comes_back)
 	ck_assert_int_eq(e->next_at, 7200);
 	ck_assert_int_eq(state_cron_file(d.w.state, 7), e->script);
 	ck_assert(!state_is_dirty(d.w.state));
-	/* The id of an entry is never that of a job. */
+	/* Entries and jobs share one sequence of ids. */
 	ck_assert_uint_ge(state_next_id(d.w.state), 3);
 	ck_assert_int_eq(store_purge(d.store, 9999, 100, &gone, &d.err), 0);
 	ck_assert_int_eq(store_blob_get(d.store, e->script, &script, NULL), 0);

@@ -1,4 +1,4 @@
-/* test_keys.c - keys from what a terminal sends */
+/* test_keys.c - keys decoded from the bytes that a terminal sends */
 #include "aiq/keys.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 static const struct {
 	const char *bytes;
-	int key[8]; /* up to KEY_NONE */
+	int key[8]; /* ends with KEY_NONE */
 } cases[] = {
 	{ "", { KEY_NONE } },
 	{ "q", { 'q' } },
@@ -27,7 +27,7 @@ static const struct {
 	{ "\x1b[15~x", { KEY_OTHER, 'x' } },
 	{ "\x1b[99999999999999999999~x", { KEY_OTHER, 'x' } },
 	{ "\x1b[Zx", { KEY_OTHER, 'x' } },
-	{ "\x1b[", { KEY_OTHER } }, /* nothing more comes */
+	{ "\x1b[", { KEY_OTHER } }, /* cut off */
 	{ "\x1b[5", { KEY_OTHER } },
 	{ "\xc3\xa9", { 0xc3, 0xa9 } },
 };
@@ -77,7 +77,7 @@ START_TEST(what_does_not_fit_is_lost)
 	while (keys_next(&keys, false) == 'x')
 		n++;
 	ck_assert_uint_eq(n, sizeof(keys.byte));
-	/* A sequence without an end does not stay in the way. */
+	/* An escape sequence that does not end is dropped. */
 	memset(many, '5', sizeof(many));
 	memcpy(many, "\x1b[", 2);
 	keys_add(&keys, many, sizeof(many));

@@ -1,4 +1,4 @@
-/* test_list.c - listings of aiq from what the daemon sends */
+/* test_list.c - listings of aiq, made from answers of the daemon */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,8 @@
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 
-/* The daemon: rows in parts of this size, then its last answer. */
+/* Replaces the client: a daemon that sends rows in parts of this size, and then
+ * its final answer. */
 static const char *sent_rows, *sent_missing;
 static size_t part_size;
 static json_t *asked;
@@ -152,7 +153,7 @@ static const struct {
 	const struct view *view;
 	const char *format;
 	bool json;
-	const char *want; /* the fields asked for */
+	const char *want; /* the fields that aiq requests */
 } asks[] = {
 	{ "only what is shown is asked for", &view_jobs, "job_id,exit", false,
 	  "[\"job_id\",\"exit_code\",\"signal\"]" },
@@ -211,7 +212,7 @@ START_TEST(bad_format)
 }
 END_TEST
 
-/* Unknown fields would be refused by every daemon. */
+/* Every column must be a field of the daemon, which refuses unknown ones. */
 START_TEST(columns_are_fields)
 {
 	static const char *const fields[] = {

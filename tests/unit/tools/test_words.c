@@ -9,7 +9,8 @@
 
 /* clang-format off */
 static const struct {
-	const char *name, *line, *want; /* words in brackets; NULL: an error */
+	/* each word in brackets; NULL: an error */
+	const char *name, *line, *want;
 } cases[] = {
 	{ "blanks part words", "  hold 12\t13 \n", "[hold][12][13]" },
 	{ "an empty line has none", "   \n", "" },

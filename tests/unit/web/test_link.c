@@ -1,4 +1,4 @@
-/* test_link.c - requests of many visitors over one link */
+/* test_link.c - requests of many visitors over one connection to the daemon */
 #include <event2/event.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,8 +14,9 @@
 
 enum { HELD_MAX = 512, PIECE = 100000 };
 
-/* Both ends of the link, on one loop. The daemon's holds each "wait" until the
- * test answers it, makes "jobs" in pieces and answers a "ping" at once. */
+/* Both ends of the connection run on one event loop. The daemon's end keeps
+ * each "wait" until the test answers it, answers "jobs" in pieces and "ping" at
+ * once. */
 static struct event_base *base;
 static struct rpc *rpc;
 static struct web_link *web;
@@ -124,9 +125,9 @@ static void tear_down(void)
 
 /* --- a visitor's requests ------------------------------------------------- */
 
-/* An answer, once it has come. */
+/* The answer to a request. */
 struct got {
-	int nth; /* its place among all answers; 0: not yet */
+	int nth; /* its number among all answers, from 1; 0: not yet answered */
 	int code;
 	size_t len;
 	bool whole;
@@ -161,8 +162,8 @@ static void wait_for(const struct got *got)
 		event_base_loop(base, EVLOOP_ONCE);
 }
 
-/* Wait until the daemon has everything that was sent, and its answers have
- * come. */
+/* Wait until the daemon has received everything that was sent, and its answers
+ * have arrived. */
 static void settle(void)
 {
 	struct got got;
@@ -221,7 +222,8 @@ START_TEST(daemon_has_few_of_a_visitor)
 }
 END_TEST
 
-/* More than the 16 that any other connection may have. */
+/* The web program may have more unanswered requests than the 16 of other
+ * connections. */
 START_TEST(many_slow_visitors_delay_no_other)
 {
 	static struct got got[200];
@@ -297,7 +299,7 @@ START_TEST(too_long_answer_is_refused_alone)
 }
 END_TEST
 
-/* An answer that nobody requested ends the link. */
+/* An answer to which no request belongs ends the connection. */
 START_TEST(answer_to_nothing_ends_the_link)
 {
 	const struct frame_head head = { .kind = FRAME_REPLY,

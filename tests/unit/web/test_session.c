@@ -1,4 +1,4 @@
-/* test_session.c - links and sessions, and when they end */
+/* test_session.c - log-in links and sessions, and when they expire */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static const struct peer *begin(const char *with, int64_t now)
 	return session_begin(sessions, with, now, DAY, cookie);
 }
 
-/* Returns the uid of a session, or 0. */
+/* Returns the uid of the session with this text, or 0 if there is none. */
 static uid_t uid_at(const char *with, int64_t now)
 {
 	struct peer *peer = session_find(sessions, with, strlen(with), now);
@@ -79,7 +79,8 @@ START_TEST(session_ends)
 }
 END_TEST
 
-/* A user who makes many sessions takes none from others. */
+/* A user who opens too many sessions loses the oldest; other users lose
+ * none. */
 START_TEST(oldest_of_the_same_user_goes)
 {
 	char first[SESSION_TEXT + 1], of_bob[SESSION_TEXT + 1];
