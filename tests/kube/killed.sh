@@ -1,5 +1,6 @@
 # shellcheck shell=sh
-# killed.sh - kill the daemon between any two of its calls to a cluster
+# killed.sh - repeat a test with the daemon killed between any two of its calls
+# to a cluster
 #
 #	. "$top_srcdir/tests/e2e/lib.sh"
 #	. "$top_srcdir/tests/kube/control_plane.sh"
@@ -8,8 +9,9 @@
 #	life() { id=$(submit_armed …); reaches "a start" runs "$id" 2; }
 #	each_call life
 #
-# $ns is the namespace of the jobs; $k is kubectl there. KILL_WHEN=after runs
-# one half: calls that have been carried out but not answered.
+# $ns is the namespace of the jobs; $k is kubectl in that namespace.
+# KILL_WHEN=after runs only the half in which calls were carried out but not
+# answered.
 
 # shellcheck disable=SC2034 # tests use it
 k="kube --namespace ${ns:?}"
@@ -17,14 +19,15 @@ k="kube --namespace ${ns:?}"
 api=/api/v1/namespaces/$ns
 batch=/apis/batch/v1/namespaces/$ns
 
-# PATH...: kind and phase of what these lists have, a line for each. These are
-# asked for again and again, and kubectl takes five times the CPU.
+# PATH...: prints kind and phase of each object in these lists, one per line.
+# Tests repeat this often, and kubectl takes five times the CPU.
 list()
 {
 	"${top_builddir:?}/tests/kube/ask" "${kube:?}/admin.conf" list "$@"
 }
 
-# Prints how many of our objects there are, a line for each kind: "Job 1".
+# Prints how many objects of each kind aischedd has made, one line per kind:
+# "Job 1".
 objects()
 {
 	ours='?labelSelector=aisched.io/cluster=test'
@@ -33,7 +36,8 @@ objects()
 	cut -d ' ' -f 1 "$dir/objects" | sort | uniq -c | awk '{ print $2, $1 }'
 }
 
-# TEXT: whether these are our objects, once the cluster has removed earlier ones
+# TEXT: whether objects() prints TEXT, once the cluster has removed those that
+# were deleted
 objects_are()
 {
 	there_are=$(objects) && [ "$(echo "$there_are" | xargs)" = "${1% }" ]
@@ -44,8 +48,8 @@ nothing_is_left()
 	objects_are ""
 }
 
-# JOB COUNT: whether it has COUNT pods that have not ended, all running, in one
-# Job
+# JOB COUNT: whether the job has one Job, and COUNT pods that have not failed,
+# all running
 runs()
 {
 	is_state "$1" RUNNING || return 1
@@ -55,7 +59,7 @@ runs()
 		"1Job $2PodRunning" ]
 }
 
-# JOB FIELDS: prints them as aiq shows them
+# JOB FIELDS: prints these columns of aiq
 fields()
 {
 	aiq --no-header -o "$2" "$1" | tr -s ' '
@@ -66,13 +70,13 @@ has_died()
 	! grep -qs '^State:.[^Z]' "/proc/${daemon_pid:?}/status"
 }
 
-# COMMAND [WORD]...: whether it succeeds, or the daemon is dead
+# COMMAND [WORD]...: whether the command succeeds or the daemon is dead
 so_or_dead()
 {
 	has_died || "$@"
 }
 
-# Kill the daemon at call $n from now on.
+# Makes the proxy kill the daemon at call $n, counted from now on.
 arm()
 {
 	between kill "$daemon_pid" "$when" "$n"
@@ -89,15 +93,16 @@ submit_armed()
 	echo "$its_id"
 }
 
-# WHAT GOAL [WORD]...: WHAT, begun under arm(), reaches the goal, though the
-# daemon may have to start again. Sets $more if it had to.
+# WHAT GOAL [WORD]...: tests that the command GOAL succeeds after WHAT, which
+# began under arm(). If the daemon was killed, starts it again and sets $more.
 reaches()
 {
 	what=$1
 	shift
 	wait_for so_or_dead "$@" >"${dir:?}/waited"
 	at=$(sed -n "$n{s,/.*/$ns/,,;s,?.*,,;p}" "${kube:?}/between.calls")
-	# Check the goal first: a call may come after it.
+	# Look at the calls before the rule ends; calls after the goal do not
+	# matter.
 	between
 	if has_died; then
 		more=yes
@@ -111,9 +116,9 @@ reaches()
 	result $? "$what, killed $when ${at:-call $n}" || cat "$dir/waited"
 }
 
-# COMMAND: runs it again and again, with the daemon killed at its first call, at
-# its second and so on; ends the script at a failure, which the next would meet
-# again, after long waits
+# COMMAND: runs it repeatedly, with the daemon killed at its first call, at its
+# second, and so on. Ends the script at a failure, because the later runs would
+# fail in the same way, after long waits
 each_call()
 {
 	for when in ${KILL_WHEN:-before after}; do
@@ -121,6 +126,7 @@ each_call()
 		while [ -n "$more" ]; do
 			more=
 			"$1"
+			# shellcheck disable=SC2154 # tap.sh sets it
 			[ "$tests_failed" -eq 0 ] || bail "$1 fails"
 			n=$((n + 1))
 			[ $n -lt 30 ] || bail "there is no end of calls"

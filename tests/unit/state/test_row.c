@@ -114,8 +114,8 @@ static const char conf[] =
     "node \"n[0-1]\" { pool = here topology = z1/r1 }\n"
     "queue batch { }\nqueue other { }\n";
 
-/* What the daemon makes of a request: the key of its row, the snapshot, and how
- * many different requests that has. */
+/* The daemon's view of a request: the key of its row, the snapshot, and how
+ * many different requests the snapshot has. */
 struct seen {
 	struct buf key, snap;
 	uint32_t nreqs;

@@ -1,8 +1,8 @@
 /*
- * world.h - a runner of this machine with real jobs, for tests
+ * world.h - a local runner with real jobs, for tests
  *
- * Each test runs in three ways: as the user who runs the tests; as root with a
- * job of another user; and unprivileged, without cgroups. Tests wait for
+ * Each test runs in three modes: jobs of the user who runs the tests; as root
+ * with a job of another user; and unprivileged, without cgroups. Tests wait for
  * events, pipes and ends of processes, never for time:
  *
  *	LOCAL_TEST(a_job_ends)
@@ -27,7 +27,8 @@
 #define LOCAL_NOBODY   65534
 #define LOCAL_PATIENCE 60 /* seconds until a test gives up on an event */
 #define LOCAL_EVENTS   1024
-/* Longer than a socket address. */
+/* The state folder's name, which is longer than the address of a Unix socket
+ * may be. */
 #define LOCAL_STATE                                                        \
 	"state-of-a-daemon-in-a-folder-whose-name-is-so-long-that-it-was-" \
 	"surely-made-up-by-someone-who-wants-to-see-what-happens"
@@ -46,7 +47,8 @@ struct local_seen {
 
 struct local_world {
 	enum local_mode mode;
-	char dir[64]; /* LOCAL_STATE below it is the daemon's, work the job's */
+	/* holds LOCAL_STATE, the daemon's folder, and "work", the jobs' */
+	char dir[64];
 	struct arena *arena;
 	struct event_base *base;
 	struct runner *r;
@@ -56,14 +58,15 @@ struct local_world {
 	bool gave_up;
 };
 
-/* A job as the tests write it; the rest are defaults. */
+/* A job as tests describe it; the members that are 0 get defaults. */
 struct local_job {
 	uint64_t id;      /* 1 unless given */
 	uint32_t attempt; /* 1 unless given */
 	const char *script;
 	const char *env, *args, *output, *error, *input, *workdir, *rlimits;
 	uint32_t tasks; /* 1 unless given */
-	uint32_t most;  /* the most tasks; equal to tasks unless given */
+	/* largest number of tasks; equal to tasks unless given */
+	uint32_t most;
 	uint32_t resize;
 	const char *on_task_failure;
 	int64_t cpus_milli, mem_mib, grace;
@@ -76,11 +79,12 @@ struct local_job {
 
 #define JOB(...) (&(struct local_job){ __VA_ARGS__ })
 
-/* Runs until it is killed; its processes hold "pipe" open, two of them in
- * sessions of their own. */
+/* A script that runs until it is killed, with processes that hold "pipe" open,
+ * two of them in sessions of their own. */
 #define LOCAL_RUN_AWAY "exec 3>pipe; setsid sleep 1000 & setsid sleep 1000 & "
 
-/* A test that is given a world, w; skipped where its mode is not possible. */
+/* Define a test with a world w; it is skipped in modes that are not possible
+ * here. */
 #define LOCAL_TEST(name)                               \
 	static void run_##name(struct local_world *w); \
 	START_TEST(name)                               \
@@ -92,7 +96,7 @@ struct local_job {
 
 void lw_test(int mode, void (*fn)(struct local_world *w));
 
-/* Make folders and a runner. Returns false if this mode is not possible. */
+/* Make folders and a runner. Returns false if the mode is not possible here. */
 bool lw_begin(struct local_world *w, int mode);
 void lw_finish(struct local_world *w);
 
@@ -101,58 +105,58 @@ void lw_finish(struct local_world *w);
 void lw_daemon_begins(struct local_world *w);
 void lw_daemon_ends(struct local_world *w);
 
-/* Name the first attempts of these jobs to recover(), as those that the store
- * knows. */
+/* Call the runner's recover() with the first attempts of these jobs, as if the
+ * store knew them. */
 void lw_recover(struct local_world *w, size_t n, const uint64_t *job);
 
-/* Restart the daemon: the three calls above. */
+/* Restart the daemon with the three functions above. */
 void lw_daemon_restarts(struct local_world *w, size_t n, const uint64_t *job);
 
-/* Returns the next event not taken yet. */
+/* Waits for and returns the next event. */
 const struct local_seen *lw_next(struct local_world *w);
 
-/* Returns the next event, which must be this one. */
+/* The same; fails the test unless the event is this one. */
 const struct local_seen *lw_expect(struct local_world *w,
                                    enum run_event_kind kind, uint64_t job);
 
 /* --- jobs --- */
 
-/* Build the run_job of j and pass it to fn: start() or resize() of the runner.
- */
+/* Build a struct run_job from j and pass it to fn: start() or resize() of the
+ * runner. */
 void lw_order(struct local_world *w, const struct local_job *j,
               void (*fn)(struct runner *r, const struct run_job *job));
 void lw_start(struct local_world *w, const struct local_job *j);
 
-/* Start it, and wait until it has written a line to "pipe". */
+/* Start a job and wait until it has written a line to "pipe". */
 void lw_start_ready(struct local_world *w, const struct local_job *j);
 
 /* Start a job and wait until it has ended; returns its last event. */
 const struct local_seen *lw_run_job(struct local_world *w,
                                     const struct local_job *j);
 
-/* Call the runner for the first attempt of a job; lw_signal() and lw_resume()
- * do so for job 1. */
+/* Call the function of the runner for the first attempt of a job; lw_signal()
+ * and lw_resume() do so for job 1. */
 void lw_stop(struct local_world *w, uint64_t job, enum stop_why why,
              int64_t grace);
 void lw_forget(struct local_world *w, uint64_t job);
 void lw_signal(struct local_world *w, int signo, enum signal_scope scope);
 void lw_resume(struct local_world *w, uint16_t cpu);
 
-/* --- what they do --- */
+/* --- results of jobs  */
 
 /* Returns the contents of a file in the job's folder; "" if there is none. */
 const char *lw_content(struct local_world *w, const char *name);
 
-/* Make a pipe in the job's folder, through which it reports. */
+/* Make a FIFO in the job's folder, through which the job reports. */
 void lw_make_pipe(struct local_world *w, const char *name);
 
-/* Wait until the job has written a line to it. */
+/* Wait until the job has written a line to the FIFO; returns that. */
 const char *lw_hear(struct local_world *w, const char *name);
 
 /* Wait until no process has this pipe open for writing. */
 void lw_wait_closed(struct local_world *w, const char *name);
 
-/* Returns the claim that the job's shepherd wrote. */
+/* Returns the record "claim" that the job's shepherd has written. */
 struct claim lw_read_claim(struct local_world *w, uint64_t job);
 
 /* Wait until the process has ended. */
