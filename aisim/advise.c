@@ -1,4 +1,4 @@
-/* advise.c - which order of jobs would have served a history best */
+/* advise.c - find which order of jobs would have been best for a history */
 #include "aisim/advise.h"
 
 #include <stdlib.h>
@@ -62,8 +62,9 @@ void advise_sum(const struct sim *sim, struct advise_sums *ret)
 
 /* --- words ------------------------------------------------------------- */
 
-/* The replay in which the most jobs ended; among these, the one with the least
- * mean slowdown; among these, the configured order. */
+/* Returns the index of the best replay: the one in which the most jobs ended;
+ * of several such, the one with the least mean slowdown; of several such, that
+ * of the configured order. */
 static int best_of(const struct conf *configured,
                    const struct advise_sums *sums)
 {

@@ -1,5 +1,5 @@
 /*
- * advise.h - which order of jobs would have served a history best
+ * advise.h - find which order of jobs would have been best for a history
  *
  * The same jobs are replayed in each order, once with the hold_after of the
  * configuration and once without, because it matters as much as the order.
@@ -10,14 +10,15 @@
 #include "aisim/sim.h"
 
 enum {
-	ADVISE_HOLDS = 2, /* hold_after: as it is, never */
+	ADVISE_HOLDS = 2, /* hold_after as configured, and without it */
 	ADVISE_N = JOB_NORDERS * ADVISE_HOLDS
 };
 
 /* Sums of one replay, over the jobs that ended. */
 struct advise_sums {
 	size_t jobs, ended;
-	double wait_mean, wait_p95; /* s from arrival to end without running */
+	double wait_mean, wait_p95; /* s from arrival to end, minus those in
+	                               which the job ran */
 	double slowdown_mean, slowdown_p95;
 };
 
@@ -26,7 +27,8 @@ void advise_prepare(struct conf *conf, const struct conf *configured, int i);
 
 void advise_sum(const struct sim *sim, struct advise_sums *ret);
 
-/* Print all replays: a table and which one was best, or one JSON object. */
+/* Print the sums of all replays, as a table with the best one below, or as one
+ * JSON object. */
 void advise_print(const struct conf *configured, const struct advise_sums *sums,
                   bool json, FILE *out);
 

@@ -23,7 +23,8 @@ struct args {
 	const char *events, *summary;
 	int64_t until;
 	bool check, shares, advise, json;
-	bool replayed; /* mistakes in the jobs have been reported */
+	bool replayed; /* the jobs have been read before, and warnings about
+	                  them printed */
 };
 
 static struct args arg = { .until = TRACE_NEVER };
@@ -87,7 +88,9 @@ static int usage(const char *text)
 
 /* --- input ------------------------------------------------------------- */
 
-/* The worst state of the tasks of an array: one that has not COMPLETED. */
+/* Get the state of an ended array: COMPLETED if all of its tasks have that
+ * state, else the state of one that has another. Returns -1 if a task has
+ * not ended. */
 static int past_array(const struct sim *sim, const struct trace_array *array,
                       struct past *ret)
 {
@@ -108,7 +111,8 @@ static int past_array(const struct sim *sim, const struct trace_array *array,
 	return 0;
 }
 
-/* Look up an ended job that the state no longer keeps. */
+/* For state_new(): get the end of a job or task that the state no
+ * longer has. */
 static int past(uint64_t job, uint32_t task, struct past *ret, void *ctx)
 {
 	const struct sim *sim = ctx;
@@ -144,8 +148,8 @@ static struct conf *load_conf(const char *path, struct buf *lacks)
 	return conf;
 }
 
-/* Name what a replay lacks, as the simulation can do better than the past
- * without it. */
+/* Warn about what a replay lacks: without it the simulation may look better
+ * than the past was. */
 static void warn_lacks(const struct trace *trace)
 {
 	const char *at = trace->lacks.data, *line;
@@ -212,7 +216,8 @@ static void print_summary(const struct sim *sim)
 	close_output(out, path);
 }
 
-/* If no job started, say why the first one did not: that is seldom intended. */
+/* If no job has started, which is seldom intended, print why the first
+ * one waits. */
 static void warn_if_none_started(const struct sim *sim)
 {
 	const struct job *job = state_first_job(sim->state);
@@ -251,15 +256,15 @@ static int run(struct sim *sim, FILE *events, struct left_out *left,
 	return sim_run(sim, arg.until, err);
 }
 
-/* Keep freed memory: each pass needs as much as the last one, and this saves a
- * tenth of the time. */
+/* Let malloc() keep freed memory: each pass needs as much as the last one, and
+ * this saves a tenth of the time. */
 static void keep_memory(void)
 {
 	mallopt(M_MMAP_THRESHOLD, 32 << 20); /* glibc refuses more */
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
-/* Simulate from the beginning.  The caller frees with end_run(). */
+/* Run a simulation. The caller must call end_run(). */
 static void begin_run(struct sim *sim, const struct conf *conf, FILE *events,
                       struct left_out *left)
 {
@@ -316,8 +321,8 @@ static void advise(struct conf *conf)
 	close_output(stdout, "standard output");
 }
 
-/* Read the jobs without running them: leaves out those that this configuration
- * cannot take. */
+/* Read the jobs without running them, to add those that this configuration
+ * cannot take to `left`. */
 static void find_left(const struct conf *conf, struct left_out *left)
 {
 	struct state *state = state_new(conf, past, NULL);
@@ -345,7 +350,8 @@ static void take_names(const struct sim *sim, struct compare_names *ret)
 	}
 }
 
-/* Take the jobs of both runs to be the same. */
+/* Simulate both configurations and print the comparison. Jobs that one of them
+ * cannot take are left out of both, so that both runs have the same jobs. */
 static void compare(const struct conf *is, const struct conf *was,
                     const struct buf *lacks)
 {
@@ -424,7 +430,7 @@ int main(int argc, char **argv)
 	if (mistake())
 		return usage(mistake());
 	setenv("TZ", "UTC0",
-	       1); /* the same output in every locale and time zone */
+	       1); /* so that the output does not depend on the time zone */
 	conf = load_conf(arg.conf, &lacks);
 	if (arg.compare)
 		old = load_conf(arg.compare, NULL);

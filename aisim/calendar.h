@@ -1,8 +1,8 @@
 /*
  * calendar.h - future events of running jobs, the earliest first
  *
- * A heap. Stale entries stay in it (the job was evicted before its end): the
- * reader recognises them by their old turn.
+ * This is a heap. An entry that no longer applies, because the job was evicted
+ * for example, stays in it: its turn differs from the job's.
  */
 #ifndef AISIM_CALENDAR_H
 #define AISIM_CALENDAR_H
@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 enum calendar_kind {
-	CALENDAR_END,    /* its work is done */
-	CALENDAR_LIMIT,  /* its time limit is reached */
+	CALENDAR_END,    /* the job's work is done */
+	CALENDAR_LIMIT,  /* the job reaches its time limit */
 	CALENDAR_SHRUNK, /* evicted tasks of an elastic job have ended */
 	CALENDAR_GONE    /* an evicted job has ended and holds nothing */
 };
@@ -21,8 +21,8 @@ enum calendar_kind {
 struct calendar_entry {
 	int64_t at;
 	uint64_t job;
-	uint32_t turn;   /* the job's turn when the entry was made */
-	uint32_t ntasks; /* SHRUNK: how many */
+	uint32_t turn;   /* sim_job.turn when the entry was made */
+	uint32_t ntasks; /* for CALENDAR_SHRUNK: how many tasks */
 	enum calendar_kind kind;
 };
 
@@ -33,7 +33,7 @@ struct calendar {
 
 void calendar_add(struct calendar *calendar, struct calendar_entry entry);
 
-/* Returns the first entry by time, job and turn; NULL if empty. */
+/* Returns the first entry, by time, job and turn; NULL if there is none. */
 const struct calendar_entry *calendar_first(const struct calendar *calendar);
 void calendar_drop_first(struct calendar *calendar);
 

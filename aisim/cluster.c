@@ -78,9 +78,11 @@ int64_t cluster_cpus(const struct state *state)
 struct room_node {
 	int64_t cpu_milli, mem_mib;
 	uint32_t ngpus, ncpus;
-	uint16_t gpu[LIMIT_GPUS];   /* thousandths left, by device */
-	uint8_t slices[LIMIT_GPUS]; /* in partitions, by device */
-	uint16_t *cpu; /* thousandths left, by CPU that can be bound */
+	uint16_t gpu[LIMIT_GPUS]; /* what is left of each GPU, in thousandths */
+	/* Units of each GPU that are in partitions. */
+	uint8_t slices[LIMIT_GPUS];
+	uint16_t *cpu; /* what is left of each CPU, in thousandths, if CPUs are
+	                  bound */
 	const struct node *node;
 };
 
@@ -127,7 +129,7 @@ void room_free(struct room *room)
 	free(room);
 }
 
-/* Take a part of the fullest device that has enough left. */
+/* Take a part of a GPU: of the one with the least left that is enough. */
 static bool take_part(struct room_node *node, uint16_t milli, uint64_t *ret)
 {
 	uint32_t best = node->ngpus;
@@ -162,8 +164,8 @@ struct cpu_list {
 	size_t n, cap;
 };
 
-/* Take the fullest CPU with enough left or, for a whole one, the first idle
- * one; in these NUMA nodes. */
+/* Take (a part of) a CPU in these NUMA nodes: of the one with the least left
+ * that is enough, so a whole CPU is the first idle one. */
 static bool take_cpu(struct room_node *node, uint32_t numas, uint16_t milli,
                      struct cpu_list *list)
 {
@@ -195,7 +197,7 @@ static bool take_cpus(struct room_node *node, uint32_t numas, int64_t milli,
 	       (!milli || take_cpu(node, numas, (uint16_t)milli, list));
 }
 
-/* Take the given devices. */
+/* Take (parts of) the given GPUs. */
 static bool take_given(struct room_node *node, uint16_t milli, uint64_t gpus)
 {
 	for (uint64_t left = gpus; left; left &= left - 1) {
@@ -208,7 +210,8 @@ static bool take_given(struct room_node *node, uint16_t milli, uint64_t gpus)
 	return true;
 }
 
-/* Take slices of a device, on which there are only partitions. */
+/* Take units of a GPU for a partition. Fails if parts of the GPU are in use
+ * that are no partitions. */
 static bool take_units(struct room_node *node, uint32_t gpu, uint8_t profile,
                        uint8_t units)
 {
@@ -223,7 +226,7 @@ static bool take_units(struct room_node *node, uint32_t gpu, uint8_t profile,
 	return true;
 }
 
-/* Take the given partition, or the first that is free. */
+/* Take the given partition or, if none is given, the first that is free. */
 static bool take_partition(struct room_node *node, uint8_t profile,
                            struct snap_task *ret)
 {
@@ -260,7 +263,7 @@ static bool take_gpus(struct room_node *node, const struct room_ask *ask,
 	return take_whole(node, gpus / 1000, &ret->gpus);
 }
 
-/* The NUMA nodes to which a task is restricted. */
+/* Returns the NUMA nodes in which a task's CPUs must be, as bits. */
 static uint32_t numas_of(const struct room_node *node,
                          const struct room_ask *ask,
                          const struct snap_task *task)
@@ -293,8 +296,8 @@ static bool take_task(struct room_node *node, const struct room_ask *ask,
 	return take_cpus(node, numas, req->cpus_milli, list);
 }
 
-/* Check that a task may have the given devices: as many as it asks for, of its
- * type, and in one NUMA node if it demands that. */
+/* Check that a task may have the given GPUs: they must be as many as it
+ * requests, of its type, and in one NUMA node if it requires that. */
 static int check_given(const struct room_node *node, const struct room_ask *ask,
                        uint32_t i, struct err *err)
 {

@@ -1,8 +1,8 @@
 /*
  * cluster.h - the nodes of the configuration, in place of a runner's report
  *
- * Their CPUs are counted, not bound one by one, unless the configuration gives
- * their sockets.
+ * CPUs of a node are only counted, not assigned to tasks one by one, unless the
+ * configuration gives its sockets.
  */
 #ifndef AISIM_CLUSTER_H
 #define AISIM_CLUSTER_H
@@ -10,9 +10,9 @@
 #include "aischedd/state/state.h"
 #include "aisim/trace.h"
 
-/* Let all nodes of the configuration appear, up and idle, in the order of the
- * file: node i of the state is section i. Fails with EINVAL if a node lacks its
- * CPUs. */
+/* Report all nodes of the configuration to the state, up and idle, in their
+ * order, so that node i of the state is conf->nodes[i]. Fails with EINVAL if
+ * the configuration does not give the CPUs of a node. */
 int cluster_begin(struct state *state, struct err *err);
 
 void cluster_set_down(struct state *state, uint32_t node, bool down);
@@ -23,7 +23,8 @@ int64_t cluster_gpus(struct state *state);
 /* Returns the CPUs of all nodes, in thousandths. */
 int64_t cluster_cpus(const struct state *state);
 
-/* The amounts left by the jobs that run from the beginning. */
+/* The resources of all nodes that are left by the jobs that run from
+ * the beginning. */
 struct room;
 
 struct room *room_new(struct state *state);
@@ -34,16 +35,17 @@ struct room_ask {
 	const char *gpu_type;        /* NULL: any */
 	int numa;                    /* enum numa */
 	const uint32_t *node;        /* [ntasks] */
-	const struct trace_dev *dev; /* [ntasks] their GPUs, or NULL */
+	const struct trace_dev *dev; /* [ntasks] GPUs of each, or NULL: any */
 	uint32_t ntasks;
 };
 
 /*
- * Place the tasks of such a job on its nodes: on the given devices; else a part
- * of a device on the fullest one that holds it, a partition on the first, whole
- * devices on the first idle ones. CPUs likewise, in the NUMA nodes of its
- * devices if it demands that. The caller frees the result. Fails with EBUSY,
- * naming the full node, or EINVAL if it may not have the devices.
+ * Place the tasks of such a job on its nodes. Each gets the GPUs in `dev`;
+ * without these a part of a GPU comes from the GPU with the least left that is
+ * enough, a partition from the first GPU where it fits, and whole GPUs are the
+ * first idle ones. CPUs are chosen likewise, in the NUMA nodes of the task's
+ * GPUs if the job requires that. The caller frees the result. Fails with EBUSY,
+ * naming the full node, or with EINVAL if the job may not have the GPUs.
  */
 struct placement *room_take(struct room *room, const struct room_ask *ask,
                             struct err *err);

@@ -1,4 +1,4 @@
-/* compare.c - what two configurations make of the same jobs */
+/* compare.c - compare two configurations on the same jobs */
 #include "aisim/compare.h"
 
 #include <math.h>
@@ -9,7 +9,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
-/* Groups are told if their wait changed by more than this. */
+/* Groups of jobs are printed if their wait changed by more than
+ * this fraction. */
 static const double NOTABLE = 0.1;
 
 /* --- what a run was ---------------------------------------------------- */
@@ -19,7 +20,7 @@ static double part(double held, double offered)
 	return offered > 0 ? held / offered : -1;
 }
 
-/* Returns the thousandths of a resource that all nodes have. */
+/* Returns how much of a resource all nodes have, in thousandths. */
 static double capacity(const struct sim *sim, int r)
 {
 	double sum = 0;
@@ -62,7 +63,7 @@ void compare_take(const struct sim *sim, struct compare_run *ret)
 			.ended = s->end != NO_TIME,
 		};
 	}
-	/* The ledger counts thousandths of a second of a CPU or GPU. */
+	/* held() is in seconds times thousandths of a CPU or GPU. */
 	ret->gpus = part(held(sim, RES_GPU), capacity(sim, RES_GPU) * span);
 	ret->cpus = part(held(sim, RES_CPU), capacity(sim, RES_CPU) * span);
 }
@@ -120,7 +121,7 @@ enum figure {
 	FIGURES
 };
 
-/* NAN: not known. */
+/* The figures of a run or a group of jobs; NAN: not known. */
 struct figures {
 	double v[FIGURES];
 };
@@ -131,7 +132,8 @@ struct member {
 	size_t job;
 };
 
-/* Sum up these jobs; members NULL: all. */
+/* Returns the figures of n jobs: of these members, or of the first n if member
+ * is NULL. */
 static struct figures sum_up(const struct compare_run *run,
                              const struct member *member, size_t n)
 {
@@ -175,12 +177,14 @@ static struct figures minus(const struct figures *a, const struct figures *b)
 struct group {
 	const char *name;
 	struct figures was, is;
-	double change; /* of the wait, as a part of what it was */
+	/* Change of the mean wait, as a fraction of what it was. */
+	double change;
 };
 
 static double change_of(double was, double is)
 {
-	double least = was > 1 ? was : 1; /* a second is nothing */
+	/* Treat waits below a second as a second. */
+	double least = was > 1 ? was : 1;
 
 	return isnan(was) || isnan(is) ? 0 : (is - was) / least;
 }
@@ -231,7 +235,8 @@ static bool is_notable(const struct group *g)
 	           NOTABLE;
 }
 
-/* Returns the groups whose wait changed by much, the worst first. */
+/* Returns the groups whose wait changed by more than NOTABLE, the worst first;
+ * the caller frees the array. */
 static struct group *groups_of(const struct compare *c,
                                const char *const *names, size_t *ret_n)
 {
@@ -275,7 +280,8 @@ static void put_number(FILE *out, double v)
 		fprintf(out, "%.10g", round(v * 1e6) / 1e6 + 0.0);
 }
 
-/* whole: with what is known of all jobs together only. */
+/* Print figures as JSON; whole: also those that are known only for all
+ * jobs together. */
 static void put_figures(FILE *out, const char *name, const struct figures *f,
                         bool whole)
 {
@@ -314,7 +320,8 @@ static void put_groups(const struct compare *c, const char *key,
 	free(group);
 }
 
-/* {"jobs":2,"reason":"..."}, and without jobs what the replay lacks. */
+/* Print the list of what was left out: {"jobs":2,"reason":"..."} for jobs, and
+ * {"reason":"..."} for anything else that the replay lacks. */
 static void put_left(const struct compare *c, FILE *out)
 {
 	const char *at = c->lacks->data, *line;
@@ -395,7 +402,8 @@ static void format(enum figure i, double v, struct buf *out)
 		buf_printf(out, "%.0f", v);
 }
 
-/* The change in per cent of what it was; of parts, in points. */
+/* Format a change in per cent of the old value or, for allocated fractions, in
+ * percentage points. */
 static void format_change(enum figure i, double was, double is, struct buf *out)
 {
 	double points = 100 * (is - was);

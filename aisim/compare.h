@@ -1,8 +1,9 @@
 /*
- * compare.h - what two configurations make of the same jobs
+ * compare.h - compare two configurations on the same jobs
  *
- * Both are simulated; the past itself is only told beside them, with how far
- * the simulation of the old configuration is from it.
+ * Both configurations are simulated. The real past, if it is known, is printed
+ * beside them, with how much the simulation of the old configuration differs
+ * from it.
  */
 #ifndef AISIM_COMPARE_H
 #define AISIM_COMPARE_H
@@ -21,31 +22,35 @@ struct compare_job {
 	bool ended;
 };
 
-/* One way that the jobs went; owns everything. */
+/* The results of one run, simulated or real; owns what it points to. */
 struct compare_run {
 	struct compare_job *job;
 	size_t n;
-	double gpus, cpus; /* the part of the time offered that was held; below
-	                      0: there are none */
-	bool costs;        /* cost is known */
+	/* Fraction of the nodes' GPUs and CPUs that jobs held, over the whole
+	 * time; below 0: there are none. */
+	double gpus, cpus;
+	bool costs; /* cost is known */
 };
 
-/* The names of queues and users, which both runs share. */
+/* The names of the queue and the user of each job, the same in both runs. */
 struct compare_names {
 	const char **queue, **user; /* [n] of each job */
 };
 
-/* Take what the simulation found; and what really was, if the trace knows. */
+/* Get the results of a simulation; and, with compare_take_real(), what really
+ * happened according to the trace. */
 void compare_take(const struct sim *sim, struct compare_run *ret);
 void compare_take_real(const struct sim *sim, struct compare_run *ret);
 void compare_free(struct compare_run *run);
 
 struct compare {
-	const struct compare_run *was, *is; /* old and new configuration */
-	const struct compare_run *real;     /* NULL: not known */
+	/* Results with the old and the new configuration. */
+	const struct compare_run *was, *is;
+	/* the past itself; NULL: not known */
+	const struct compare_run *real;
 	struct compare_names names;
 	const struct left_out *left;
-	const struct buf *lacks; /* lines: what the replay lacks */
+	const struct buf *lacks; /* what the replay lacks, one item a line */
 };
 
 void compare_print(const struct compare *c, bool json, FILE *out);

@@ -10,7 +10,7 @@
 
 enum { LINE_MOST = 1024 * 1024 };
 
-/* Write a text in quotes, as the configuration reads it. */
+/* Append a text in quotes, escaped for a configuration file. */
 static void put_quoted(struct buf *out, const char *text)
 {
 	buf_addc(out, '"');
@@ -70,7 +70,7 @@ static void put_node(const struct conf *conf, const json_t *node,
 	buf_puts(out, i ? "} }\n" : " }\n");
 }
 
-/* Read the lines of nodes at the beginning of a replay. */
+/* Append a node section for each node at the beginning of a replay. */
 static void put_nodes(const struct conf *conf, gzFile file, struct buf *out,
                       struct buf *lacks)
 {
@@ -102,7 +102,7 @@ struct conf *nodes_load_conf(const char *path, const char *history,
 		return conf;
 	file = gzopen(history, "rb");
 	if (!file)
-		return conf; /* whoever reads it says so */
+		return conf; /* reading the jobs will report this error */
 	put_nodes(conf, file, &nodes, lacks);
 	gzclose(file);
 	real = nodes.len ? realpath(path, NULL) : NULL;

@@ -9,9 +9,10 @@
 #include "libcommon/err.h"
 
 /*
- * Load a configuration. Without node sections it gets the nodes of the history,
- * if that is a replay; a node whose pool is not configured is left out, and
- * told in `lacks`, a line each. history: NULL: none. Fails as conf_load().
+ * Load a configuration. If it has no node sections and the file `history` is a
+ * replay, it gets the nodes of the replay, except that nodes whose pool is not
+ * configured are left out, with a line each in `lacks`. history may be NULL.
+ * Fails like conf_load().
  */
 struct conf *nodes_load_conf(const char *path, const char *history,
                              struct buf *warnings, struct buf *lacks,

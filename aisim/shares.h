@@ -8,8 +8,8 @@
 
 #include "aischedd/state/state.h"
 
-/* One object a line for each queue: quota, fair_share, allocated, each {cpus,
- * memory_mib, gpus}; null if it is not rationed. */
+/* Print one line of JSON for each queue, with quota, fair_share and allocated,
+ * each {cpus, memory_mib, gpus}; amounts without a quota are null. */
 void shares_print(struct state *state, int64_t now, FILE *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* sim.c - the scheduling core and the state, driven by a virtual clock */
+/* sim.c - run the scheduler and the state with a virtual clock */
 #include "aisim/sim.h"
 
 #include <stdlib.h>
@@ -21,9 +21,10 @@
 #include "libcommon/topology.h"
 
 enum {
-	/* passes of one second, before they count as a loop */
+	/* Passes in one second above which they count as an endless loop. */
 	PASSES_MAX = 100000,
-	RETRIES_MAX = 300 /* starts that fail while nothing else happens */
+	/* Starts that may fail in a row while nothing else happens. */
+	RETRIES_MAX = 300
 };
 
 static struct sim_job *of(struct sim *sim, const struct job *job)
@@ -45,8 +46,8 @@ static void happen(struct sim *sim, struct job *job, struct event_in ev)
 
 /* --- work -------------------------------------------------------------- */
 
-/* Begin work: the job runs until its work is done or its time limit is reached.
- */
+/* Let a job begin or resume its work: add the time to the calendar when the
+ * work is done or the time limit reached, whichever is first. */
 static void go_on(struct sim *sim, const struct job *job)
 {
 	struct sim_job *sj = of(sim, job);
@@ -119,7 +120,7 @@ static void start(struct sim *sim, struct job *job)
 		               .time = sim->now };
 
 	if (job->state != JOB_CONFIGURING)
-		return; /* it has been running since before the simulation */
+		return; /* it runs from the beginning */
 	if (asked(sim, job)->start_fails) {
 		tell_start_failed(sim, job);
 		sim->retries++;
@@ -133,8 +134,8 @@ static void start(struct sim *sim, struct job *job)
 	go_on(sim, job);
 }
 
-/* An evicted job may use its grace to end; a job at its time limit ends at
- * once. */
+/* Stop a job. An evicted job ends when its grace is over; one that is cancelled
+ * or at a limit ends at once. */
 static void stop(struct sim *sim, struct job *job, enum stop_why why)
 {
 	int64_t grace = asked(sim, job)->grace;
@@ -162,8 +163,8 @@ static void shrunk(struct sim *sim, struct job *job, uint32_t ntasks)
 	       (struct event_in){ .kind = EV_shrunk, .nlosses = ntasks });
 }
 
-/* Tasks that are taken away use the grace of the job. New tasks work at once,
- * but do not make the job end sooner. */
+/* Handle a change of the number of a job's tasks. Tasks that are taken away end
+ * when the job's grace is over. New tasks do not make the job end sooner. */
 static void resize(struct sim *sim, struct job *job)
 {
 	struct sim_job *sj = of(sim, job);
@@ -216,7 +217,7 @@ static void act_on(struct sim *sim, const struct effect *effect)
 	}
 }
 
-/* Note what attempts that are over held, and what they cost. */
+/* Add up what the attempts that have just ended held and cost. */
 static void note_attempts(struct sim *sim, const struct changes *changes)
 {
 	for (size_t i = 0; i < changes->nattempts; i++) {
@@ -232,7 +233,8 @@ static void note_attempts(struct sim *sim, const struct changes *changes)
 	}
 }
 
-/* Carry out effects and report changes, until nothing is left to do. */
+/* Carry out the effects of the state and report its changes, until there
+ * are none. */
 static void settle(struct sim *sim)
 {
 	const struct effect *effect;
@@ -259,7 +261,7 @@ static void promised(struct sim *sim, uint64_t job, int64_t start)
 		stats_promise(&sim->job[job - 1].stats, start, sim->now);
 }
 
-/* Note the starts that the plan promises. */
+/* Note the expected starts in a plan, for the statistics of promises. */
 static void note_promises(struct sim *sim, const struct snap *snap,
                           const struct plan *plan)
 {
@@ -293,7 +295,7 @@ static int pass(struct sim *sim, struct err *err)
 	return 0;
 }
 
-/* Run passes until nothing changes. */
+/* Run scheduler passes until nothing changes. */
 static int plan(struct sim *sim, struct err *err)
 {
 	settle(sim);
@@ -357,7 +359,7 @@ static void fire(struct sim *sim, const struct calendar_entry *e)
 
 /* --- what the trace brings --------------------------------------------- */
 
-/* Let the array exist when its first task arrives. */
+/* Add an array to the state, when its first task arrives. */
 static void begin_array(struct sim *sim, uint64_t id)
 {
 	const struct trace_array *a = trace_array(sim->trace, id);
@@ -376,7 +378,7 @@ static void begin_array(struct sim *sim, uint64_t id)
 	                                              .exit_high = -1 });
 }
 
-/* Set what a replayed job has besides its request. */
+/* Set the begin time, the deadline and the array of a replayed job. */
 static void set_replayed(struct sim *sim, const struct trace_job *tj,
                          struct job *job)
 {
@@ -450,7 +452,7 @@ static bool is_on(const struct job *job, uint32_t node)
 	for (uint32_t i = 0; job->place && i < job->place->ntasks; i++)
 		if (job->place->task[i].node == node)
 			return true;
-	return false; /* evicted tasks there have ended */
+	return false; /* only evicted tasks were there, and they have ended */
 }
 
 static void node_down(struct sim *sim, uint32_t node)
@@ -461,7 +463,8 @@ static void node_down(struct sim *sim, uint32_t node)
 		if (!is_on(job, node))
 			continue;
 		evicted(sim, job);
-		of(sim, job)->turn++; /* events of its grace are void, too */
+		/* Makes its entries in the calendar stale. */
+		of(sim, job)->turn++;
 		happen(sim, job,
 		       (struct event_in){ .kind = EV_lost,
 		                          .attempt = job->attempt,
@@ -533,8 +536,8 @@ static int act(struct sim *sim, const struct trace_act *act, struct err *err)
 	return 0;
 }
 
-/* Apply events of nodes first, then jobs that arrive, then those that are
- * cancelled. */
+/* Apply what the trace has for this second: events of nodes, then arriving
+ * jobs, then jobs that are held, released or cancelled. */
 static int happenings(struct sim *sim, struct err *err)
 {
 	const struct trace *trace = sim->trace;
@@ -559,7 +562,7 @@ static int happenings(struct sim *sim, struct err *err)
 
 /* --- time -------------------------------------------------------------- */
 
-/* Place a job that runs from the beginning, and has already run for a while. */
+/* Place a job that runs from the beginning, and may have started earlier. */
 static int begin_running(struct sim *sim, struct room *room, uint64_t id,
                          struct err *err)
 {
@@ -601,7 +604,7 @@ static int begin_running(struct sim *sim, struct room *room, uint64_t id,
 	return 0;
 }
 
-/* Enter all jobs of second 0, in the order of their ids. */
+/* Add all jobs that have arrived by second 0, in the order of their ids. */
 static int begin(struct sim *sim, struct err *err)
 {
 	const struct trace *trace = sim->trace;
@@ -627,7 +630,7 @@ static int begin(struct sim *sim, struct err *err)
 	return rc;
 }
 
-/* Apply all ends that are due, then plan once for all of them. */
+/* Apply all entries of the calendar that are due, then run passes. */
 static int endings(struct sim *sim, struct err *err)
 {
 	struct calendar_entry e;
@@ -675,14 +678,14 @@ static int64_t next_known(struct sim *sim)
 }
 
 /* Returns the time of the next event, or NO_TIME. Most alarms of the state are
- * stale, from limits that were not reached: ignore them. */
+ * for limits of jobs that have ended: skip alarms that change nothing. */
 static int64_t next_time(struct sim *sim, int64_t until)
 {
 	for (;;) {
 		int64_t known = next_known(sim), at = known;
 
-		/* Give up: a start that always fails would be retried for
-		 * ever. */
+		/* Stop after RETRIES_MAX failed starts: a job that never starts
+		 * would be retried for ever. */
 		if (known != NO_TIME || sim->retries < RETRIES_MAX)
 			sooner(&at, state_next_tick(sim->state));
 		if (at == NO_TIME || at - SIM_EPOCH > until)

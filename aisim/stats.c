@@ -1,4 +1,4 @@
-/* stats.c - the sums of a simulation */
+/* stats.c - the statistics of a simulation */
 #include "aisim/stats.h"
 
 #include <math.h>
@@ -9,8 +9,10 @@
 #include "libcommon/mem.h"
 
 enum {
-	SLOWDOWN_BOUND_S = 10, /* shorter jobs count as running this long */
-	PROMISE_SLACK_S = 1    /* a start later by this much is still in time */
+	/* Run time that shorter jobs are taken to have. */
+	SLOWDOWN_BOUND_S = 10,
+	/* A promised start is late if it is later by more than this. */
+	PROMISE_SLACK_S = 1
 };
 
 /* --- during the simulation --------------------------------------------- */
@@ -31,8 +33,8 @@ void stats_promise(struct job_stats *job, int64_t start, int64_t now)
 	job->promised_at = now;
 }
 
-/* Whether something intervened since the promise: an event from outside, or a
- * job ahead that evicted others. */
+/* Whether something has intervened since the promise was made: a job arrived, a
+ * node changed, or an earlier job evicted others. */
 static bool is_overtaken(const struct stats *stats, const struct job_stats *job,
                          uint64_t id)
 {
@@ -49,7 +51,7 @@ static bool is_overtaken(const struct stats *stats, const struct job_stats *job,
 	return false;
 }
 
-/* Check whether the job starts as promised. */
+/* When a job starts, compare that with its promised start. */
 static void settle_promise(struct stats *stats, struct job_stats *job,
                            uint64_t id, int64_t now)
 {
@@ -77,7 +79,7 @@ void stats_start(struct stats *stats, struct job_stats *job, uint64_t id,
 		stats->first_start = now;
 	if (job->first_start == NO_TIME)
 		job->first_start = now;
-	/* It was placed elsewhere before its eviction was over: it moved. */
+	/* The job starts elsewhere before its grace is over: it was moved. */
 	if (job->evicted != NO_TIME && job->evicted + job->grace >= now)
 		stats->moved++;
 	job->evicted = NO_TIME;

@@ -1,4 +1,4 @@
-/* tell.c - write events, one JSON object a line */
+/* tell.c - write the event log, one JSON object a line */
 #include "aisim/tell.h"
 
 #include <stdlib.h>
@@ -108,7 +108,8 @@ static void compared(struct tell *tell)
 	tell->ntouched = 0;
 }
 
-/* Write tasks by node: those that stay, or all that exist afterwards. */
+/* Write the number of tasks on each node: all in the new placement, or with
+ * only_old not more than in the old one. */
 static void put_nodes(struct sim *sim, bool only_old)
 {
 	struct tell *tell = &sim->tell;
@@ -144,7 +145,7 @@ static void put_bits(struct buf *line, uint64_t set)
 	buf_puts(line, *between == '[' ? "[]" : "]");
 }
 
-/* The NUMA nodes of a task. */
+/* Returns the NUMA nodes of a task, as bits. */
 static uint32_t numas_of(struct sim *sim, const struct placement *place,
                          uint32_t task)
 {
@@ -160,7 +161,7 @@ static uint32_t numas_of(struct sim *sim, const struct placement *place,
 	return set ? set : 1;
 }
 
-/* Begin the entry of a node in an object. */
+/* Write the key of a node in an object. */
 static void put_node(struct sim *sim, uint32_t node, const char **between)
 {
 	buf_puts(&sim->tell.line, *between);
@@ -169,8 +170,8 @@ static void put_node(struct sim *sim, uint32_t node, const char **between)
 	*between = ",";
 }
 
-/* Whether to write a task: only_old leaves out tasks beyond those that were on
- * its node before; ntold: written for that node so far. */
+/* Whether to write another task of a node, for which ntold have been written:
+ * with only_old not more than were on it in the old placement. */
 static bool is_told(const struct tell_node *t, bool only_old, uint32_t ntold)
 {
 	return !only_old || t->before >= t->after || ntold < t->before;
@@ -200,8 +201,8 @@ static void put_gpus(struct sim *sim, const struct placement *place,
 	buf_addc(&tell->line, '}');
 }
 
-/* Write the NUMA nodes of each task, if there are several, or if the job asks
- * for them. */
+/* Write the NUMA nodes of each task on nodes that have several, or on all nodes
+ * if the job has --numa. */
 static void put_numas(struct sim *sim, const struct job *job, bool only_old)
 {
 	const struct placement *place = job->place;
@@ -265,7 +266,8 @@ static void put_parts(struct sim *sim, const struct placement *place,
 		buf_addc(&tell->line, '}');
 }
 
-/* Write all tasks of a job and their devices, or only those that stay. */
+/* Write all tasks of a job with their devices, or with only_old those that it
+ * has kept. */
 static void put_placed(struct sim *sim, const struct job *job, bool only_old)
 {
 	struct spec spec;
@@ -294,7 +296,8 @@ void tell_start_failed(struct sim *sim, const struct job *job)
 	compared(&sim->tell);
 }
 
-/* Note the tasks of the job that the events have shown. */
+/* Note the present tasks of the job as those shown by its events; none if it
+ * does not run. */
 static void show(struct sim *sim, const struct job *job, bool runs)
 {
 	struct sim_job *sj = &sim->job[job->id - 1];
@@ -348,8 +351,8 @@ static void tell_end(struct sim *sim, const struct job *job)
 	end(sim);
 }
 
-/* Write that a job resumes with other tasks: first those it lost, then those it
- * gained. */
+/* Write the events of a job whose tasks have changed: first for those that it
+ * lost, then for those that it got. */
 static void tell_resize(struct sim *sim, const struct job *job)
 {
 	struct tell *tell = &sim->tell;
@@ -378,7 +381,7 @@ static void tell_resize(struct sim *sim, const struct job *job)
 		show(sim, job, true);
 }
 
-/* Whether the job was told to end for good and has not ended yet. */
+/* Whether the job is being ended, not requeued, and has not ended yet. */
 static bool is_ending(const struct job *job)
 {
 	return job->state == JOB_COMPLETING &&
@@ -430,8 +433,8 @@ static const char *find_id(const char *text)
 	return first;
 }
 
-/* Sentences of the state contain job ids: replace these by the trace's names.
- */
+/* Append a sentence of the state, with the names of the trace in place of
+ * job ids. */
 static void put_text(struct sim *sim, const char *text, struct buf *out)
 {
 	const char *at;

@@ -1,8 +1,8 @@
 /*
- * tell.h - write events, one JSON object a line
+ * tell.h - write the event log, one JSON object a line
  *
- * The events follow from the state alone: what a job held according to its last
- * event is compared with what it holds now.
+ * Events are found by comparison: what a job held according to its last event
+ * is compared with what it holds now in the state.
  */
 #ifndef AISIM_TELL_H
 #define AISIM_TELL_H
@@ -15,16 +15,16 @@
 struct job;
 struct sim;
 
-/* The tasks on one node, while two placements are compared. */
+/* Number of tasks of a job on a node, in the two placements being compared. */
 struct tell_node {
 	uint32_t before, after; /* tasks */
 };
 
 struct tell {
-	FILE *out; /* NULL: not wanted */
+	FILE *out; /* NULL: write no events */
 	struct buf line;
-	struct tell_node *node; /* by node; all zero between events */
-	uint32_t *touched;      /* nodes with entries that are not zero */
+	struct tell_node *node; /* [nnodes]; all zero between events */
+	uint32_t *touched;      /* nodes whose entries are not zero */
 	uint32_t ntouched;
 };
 
@@ -34,13 +34,16 @@ void tell_fini(struct tell *tell);
 void tell_submit(struct sim *sim, const struct job *job);
 void tell_start_failed(struct sim *sim, const struct job *job);
 
-/* Write all changes of the job since the last call, and count it. */
+/* Write the events for all changes of the job since the last call, and update
+ * the statistics. */
 void tell_job(struct sim *sim, const struct job *job);
 
-/* Note a job that runs from the beginning; no event is written. */
+/* Note the placement of a job that runs from the beginning, without
+ * an event. */
 void tell_nothing_of(struct sim *sim, const struct job *job);
 
-/* Write why each job that has not started waits; called at the end. */
+/* Write an event for each job that has not started, with the reason; called at
+ * the end. */
 void tell_waits(struct sim *sim);
 
 #endif

@@ -41,8 +41,8 @@ void trace_free(struct trace *trace)
 
 /* --- names ------------------------------------------------------------- */
 
-/* Use a 64-bit hash for a name: two of a million names collide once in ten
- * million traces. */
+/* Returns the hash of a name, which stands for the name in maps: of a million
+ * names, two have the same one in one of ten million traces. */
 static uint64_t key_of(const char *name, size_t len)
 {
 	return hash_bytes(0, name, len);
@@ -68,7 +68,7 @@ uint32_t trace_user(struct trace *trace, const char *name)
 
 /* --- one job ----------------------------------------------------------- */
 
-/* Fill in fields that traces lack and simulations ignore. */
+/* Set fields of a spec that traces do not have. */
 static void complete(const struct trace_job *job, struct spec *spec)
 {
 	if (job->replayed)
@@ -187,7 +187,7 @@ static void number_jobs(struct trace *trace)
 
 enum { REASONS_MAX = 100 };
 
-/* Returns the reason without the job that it is about. */
+/* Returns the text of a reason without "job 'NAME': " at its beginning. */
 static const char *bare_reason(const char *text)
 {
 	const char *end;
@@ -287,7 +287,7 @@ static uintptr_t new_array(struct trace *trace, const struct trace_job *job,
 	return trace->narrays;
 }
 
-/* Gather the tasks of arrays, whose ids are those of their first tasks. */
+/* Set the array of each task. The id of an array is that of its first task. */
 static void number_arrays(struct trace *trace)
 {
 	for (size_t i = 0; i < trace->njobs; i++) {
@@ -313,8 +313,9 @@ static void number_arrays(struct trace *trace)
 
 /* --- references -------------------------------------------------------- */
 
-/* Returns the id in the simulation of the job or array of this id in the past;
- * 0: it is not in the replay, or not before the job. */
+/* Returns the id in the simulation of the job or array that had the id
+ * `past` in the replay; 0 if it is not there, or does not come before the
+ * job `mine`. */
 static uint64_t replayed_id(const struct trace *trace, uint64_t past,
                             uint64_t mine)
 {
@@ -328,8 +329,8 @@ static uint64_t replayed_id(const struct trace *trace, uint64_t past,
 	return id < mine ? id : 0;
 }
 
-/* Let the conditions of a replayed job name jobs of the simulation. Those on
- * jobs that are not in it are dropped and counted. */
+/* Replace the job ids in the dependency of a replayed job by those of the
+ * simulation. Conditions on jobs that are not in it are dropped and counted. */
 static int replay_dependency(struct trace *trace, struct trace_job *job,
                              struct err *err)
 {
@@ -361,7 +362,8 @@ static int replay_dependency(struct trace *trace, struct trace_job *job,
 	return 0;
 }
 
-/* "prep", "prep+5": returns the id of the job; *len: the length of its name. */
+/* Returns the id of the job in a text like "prep" or "prep+5", whose length is
+ * *len, and sets *len to the length of its name. */
 static uint64_t target(const struct trace *trace, const char *s, size_t *len)
 {
 	uint64_t id = find(trace, s, *len);
@@ -376,7 +378,8 @@ static uint64_t target(const struct trace *trace, const char *s, size_t *len)
 	return id;
 }
 
-/* "afterok:prep:data" -> "afterok:1:2" */
+/* Replace names of jobs in a dependency by ids: "afterok:prep:data"
+ * becomes "afterok:1:2". */
 static int number_dependency(struct trace *trace, struct trace_job *job,
                              struct err *err)
 {

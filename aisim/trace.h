@@ -1,11 +1,11 @@
 /*
  * trace.h - the input of a simulation: jobs, and events of the cluster
  *
- * Read from JSON lines, the Standard Workload Format, a daemon's history or its
- * replay, which has all that the jobs asked for.
- * Times are seconds of the simulation, which begins at 0. Each job is checked
- * against the configuration when it is read; trace_finish() orders all and
- * resolves the names in references to other jobs.
+ * A trace is read from JSON lines, the Standard Workload Format, the history of
+ * a daemon or a replay (aiq/replay.h), which has everything that the jobs
+ * requested. Times are seconds of the simulation, which begins at 0. Each job
+ * is checked against the configuration when it is read; trace_finish() sorts
+ * jobs and events, and resolves the names of jobs that others refer to.
  */
 #ifndef AISIM_TRACE_H
 #define AISIM_TRACE_H
@@ -21,23 +21,25 @@
 #include "libcommon/map.h"
 
 #define TRACE_NEVER INT64_MAX
-#define TRACE_MAX_S ((int64_t)1 << 40)    /* no time is later */
-#define TRACE_MIN_S (-(int64_t)900000000) /* or earlier */
+#define TRACE_MAX_S ((int64_t)1 << 40)    /* latest time */
+#define TRACE_MIN_S (-(int64_t)900000000) /* earliest time */
 
-/* The price that a job pays for an eviction. */
+/* How a job goes on after an eviction. */
 enum on_evict {
-	ON_EVICT_RESUME,  /* it resumes where it was */
-	ON_EVICT_RESTART, /* it starts again */
-	ON_EVICT_END      /* it ends */
+	ON_EVICT_RESUME,  /* continues where it was */
+	ON_EVICT_RESTART, /* starts from the beginning */
+	ON_EVICT_END      /* ends */
 };
 
-/* The devices of a task that runs from the beginning. */
+/* The GPUs of a task that runs from the beginning. */
 struct trace_dev {
-	uint64_t gpus;          /* bit i: device i */
-	uint8_t profile, units; /* of its partition; 0: none */
+	uint64_t gpus; /* bit i: device i */
+	/* Profile and units of its partition; 0: none. */
+	uint8_t profile, units;
 };
 
-/* The fate that a job of a replay really had; seconds of the simulation. */
+/* The real start, end and use of a job of a replay, in seconds of
+ * the simulation. */
 struct trace_real {
 	int64_t start, end;     /* first start, end; TRACE_NEVER: none */
 	int64_t cost;           /* millionths of the currency */
@@ -48,53 +50,60 @@ struct trace_real {
 
 struct trace_job {
 	const char *name;
-	char *packed; /* its spec, spec_pack(); NULL once it has arrived */
-	const char *dependency; /* with ids after trace_finish() */
+	char *packed; /* its spec as packed by spec_pack(); NULL after its
+	                 arrival */
+	/* Has ids of jobs, not names, after trace_finish(). */
+	const char *dependency;
 	uint32_t user, queue;
-	uint32_t line;        /* line of the file */
-	uint32_t nrunning;    /* its tasks if it runs from the beginning */
-	const uint32_t *node; /* [nrunning] their nodes */
+	uint32_t line; /* line of the file */
+	/* Number of its tasks if it runs from the beginning. */
+	uint32_t nrunning;
+	const uint32_t *node;        /* [nrunning] their nodes */
 	const struct trace_dev *dev; /* [nrunning] their GPUs; NULL: any */
 	int64_t submit, started;
 	int64_t work;            /* seconds until it ends, or TRACE_NEVER */
-	int64_t grace;           /* seconds an eviction takes */
-	int64_t resume_cost;     /* seconds of work each eviction adds */
-	int64_t begin, deadline; /* of a replay; TRACE_NEVER: none */
-	int64_t longest; /* of a replay: the longest attempt, if none ended by
-	                    itself */
-	uint64_t rank;   /* orders jobs of one second, before `task` and
-	                    `line` */
+	int64_t grace;           /* seconds from eviction to end */
+	int64_t resume_cost;     /* seconds of work that each eviction adds */
+	int64_t begin, deadline; /* for a job of a replay; TRACE_NEVER: none */
+	int64_t longest; /* for a job of a replay: the longest attempt, if none
+	                    ended by itself */
+	uint64_t rank;   /* orders jobs that arrive in the same second, before
+	                    `task` and `line` do */
 	uint64_t array;  /* id of the first task, after trace_finish() */
-	const char *in;  /* the array that it is a task of, or NULL */
-	uint32_t task, limit; /* likewise; limit: tasks at once, 0: any */
-	int8_t preemptible;   /* -1: as its class says */
+	const char *in;  /* name of the array that it belongs to, or NULL */
+	uint32_t task, limit; /* its index in the array; how many tasks may run
+	                         at once, 0: any number */
+	int8_t preemptible;   /* -1: as its class has it */
 	uint8_t on_evict;
 	bool start_fails;
-	bool replayed; /* it asks for what it once asked for, nothing else */
+	bool replayed; /* its spec is the original request, which nothing may be
+	                  added to */
 	struct trace_real real;
 };
 
 /* An array, at the index that trace_array() returns. */
 struct trace_array {
 	const char *name;
-	uint64_t id;          /* that of its first task */
-	uint32_t n, min, max; /* its tasks in the trace */
+	uint64_t id; /* id of its first task */
+	/* Number of its tasks in the trace, and their range. */
+	uint32_t n, min, max;
 	uint32_t limit;
 };
 
-/* Jobs that are left out, and why; two replays can share it. */
+/* Jobs that are left out, and why. Two traces may share it. */
 struct left_reason {
 	char *text;
 	size_t n;
 };
 
 struct left_out {
-	struct map jobs; /* hash of the name -> the reason's index + 1 */
+	/* Maps the hash of a name to the index of its reason + 1. */
+	struct map jobs;
 	struct left_reason *reason;
 	size_t nreasons, cap, n;
 };
 
-/* Events of one second, in the order in which they are applied. */
+/* Kinds of events, in the order in which those of one second are applied. */
 enum trace_act_kind {
 	TRACE_NODE_DOWN,
 	TRACE_NODE_UP,
@@ -111,13 +120,13 @@ struct trace_act {
 	enum trace_act_kind kind;
 	uint32_t line;
 	uint32_t node;
-	const char *name;           /* of the job to cancel, hold, release */
-	uint64_t job;               /* its id, after trace_finish() */
-	struct reserve_ask reserve; /* times are those of the simulation */
+	const char *name; /* name of the job to cancel, hold or release */
+	uint64_t job;     /* id of this job, after trace_finish() */
+	struct reserve_ask reserve; /* with times of the simulation */
 };
 
 struct trace {
-	const char *file; /* for errors */
+	const char *file; /* name of the file, for errors */
 	struct state *state;
 	struct arena *arena;
 	struct trace_job *job; /* at index id - 1 */
@@ -126,40 +135,44 @@ struct trace {
 	size_t nacts, act_cap;
 	const char **user;
 	size_t nusers, user_cap;
-	struct map names, users; /* hash -> number + 1 */
+	/* Map the hash of a name to its id, or its index + 1. */
+	struct map names, users;
 	struct trace_array *array;
 	size_t narrays, array_cap;
-	struct map arrays;   /* hash of the name -> index + 1 */
-	struct map array_of; /* id -> index + 1 */
+	struct map arrays;   /* maps the hash of a name to its index + 1 */
+	struct map array_of; /* maps the id of an array to its index + 1 */
 
-	/* Jobs of a history that do not suit this cluster. */
+	/* Number of jobs of a history that this configuration cannot take. */
 	size_t nleft_out;
-	struct err left_out; /* the first one's reason */
-	/* All jobs that are left out, with reasons. Jobs that it already names
-	 * are left out, too. NULL: they are not collected. */
+	struct err left_out; /* reason for the first of these jobs */
+	/* All jobs that are left out, with reasons. Jobs that are already in it
+	 * are left out as well. NULL: do not collect them. */
 	struct left_out *left;
-	bool is_replay;  /* its jobs have `real` */
-	size_t ndropped; /* dependencies on jobs that are not in the replay */
-	/* Lines for people: what else is missing. */
+	bool is_replay;  /* `real` of its jobs is set */
+	size_t ndropped; /* dropped dependencies on jobs that are not in the
+	                    replay */
+	/* Other things that the replay lacks, one a line. */
 	struct buf lacks;
 };
 
-/* Make a trace for a state that has its nodes. file is borrowed. */
+/* Make a trace for a state that has its nodes already. file must be valid
+ * until trace_free(). */
 struct trace *trace_new(struct state *state, const char *file);
 void trace_free(struct trace *trace); /* NULL is allowed */
 
 /*
- * Add the jobs of a file. Fails with EINVAL and the like, "FILE:LINE: what": in
- * JSON lines for any wrong line, in the other formats for lines that cannot be
- * read; jobs that do not suit this cluster are skipped and counted.
+ * Add the jobs of the trace's file. Fails with EINVAL or the like, and a text
+ * like "FILE:LINE: what". Jobs that the configuration cannot take are errors in
+ * JSON lines; in the other formats they are left out and counted.
  */
 int trace_read_jobs(struct trace *trace, struct err *err);
 int trace_read_swf(struct trace *trace, struct err *err);
 int trace_read_history(struct trace *trace, struct err *err);
 
 /*
- * Add the lines of a replay, of which `begun` has the first bytes. Fails with
- * EINVAL if it was cut, is of another version, or has times that run backwards.
+ * Add the lines of a replay, whose first bytes have been read into `begun`.
+ * Fails with EINVAL if the file is incomplete, of another version, or has
+ * attempts that ended before they began.
  */
 int trace_read_replay(struct trace *trace, gzFile file, struct buf *begun,
                       struct err *err);
@@ -167,39 +180,40 @@ int trace_read_replay(struct trace *trace, gzFile file, struct buf *begun,
 /* Shift all times so that the first job arrives in second 0. */
 void trace_shift(struct trace *trace);
 
-/* Leave a job out, with the reason of err. */
+/* Note that a job is left out, with the text of `why` as the reason. */
 void trace_leave(struct trace *trace, const char *name, const struct err *why);
-/* Whether it is left out already. */
+/* Whether the job of this name has been left out already. */
 bool trace_leaves(struct trace *trace, const char *name);
 void left_free(struct left_out *left);
 
-/* Returns the array of this id, or NULL. */
+/* Returns the array with this id, or NULL. */
 const struct trace_array *trace_array(const struct trace *trace, uint64_t id);
-/* Returns the id of a task of it; 0: it is not in the trace. */
+/* Returns the id of a task of the array; 0 if it is not in the trace. */
 uint64_t trace_task(const struct trace *trace, const struct trace_array *array,
                     uint32_t task);
-/* Returns the job of this name that was added, before trace_finish(); or
- * NULL. */
+/* Returns the job with this name, or NULL; only before trace_finish(). */
 struct trace_job *trace_find(const struct trace *trace, const char *name);
 
 /* Add an event about a job. */
 void trace_act(struct trace *trace, enum trace_act_kind kind, const char *name,
                uint32_t line, int64_t at);
 
-/* Add one JSON line; the error does not name file and line. */
+/* Add the job or event of one JSON line; error texts do not name file
+ * and line. */
 int trace_line(struct trace *trace, const char *text, size_t len, uint32_t line,
                struct err *err);
 
-/* Returns the index of the user of this name. */
+/* Returns the index of the user with this name, who is added if necessary. */
 uint32_t trace_user(struct trace *trace, const char *name);
 
-/* Check the job and add it; strings are copied, node is not. Fails with EINVAL,
- * ENOENT or EPERM. */
+/* Check a job and add it. Strings are copied; the array `node` is not. Fails
+ * with EINVAL, ENOENT or EPERM. */
 int trace_add(struct trace *trace, const struct trace_job *job,
               struct spec *spec, struct err *err);
 
-/* Resolve names once all files are read. Fails with EINVAL, "FILE:LINE: what",
- * if a job names another that does not exist. */
+/* Sort the jobs and resolve names, after all files have been read. Fails with
+ * EINVAL, and a text like "FILE:LINE: what", if a job names another that does
+ * not exist. */
 int trace_finish(struct trace *trace, struct err *err);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * trace_history.c - read the output of `aiq --history --json`, or an archive
  *
- * One large object, or an object on each line; jobs are read one by one, so
- * that a long history needs no tree of its own.
+ * The former is one large object, the latter has an object on each line. Jobs
+ * are parsed one by one, so that a long history does not need a tree in memory.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -56,8 +56,8 @@ static int unpack(json_t *obj, struct past_row *ret, struct err *err)
 	return 0;
 }
 
-/* Returns the work of a job. A job killed at its limit had more work; one that
- * never started is cancelled when it was. */
+/* Returns the work of a job. That of a job which reached its time limit is not
+ * known, nor is that of a job which never started: TRACE_NEVER. */
 static int64_t work_of(const struct past_row *row)
 {
 	if (row->start < 0 ||
@@ -112,7 +112,8 @@ static void skip_space(struct reader *r)
 		r->line += *r->text == '\n';
 }
 
-/* Take these characters, ignoring spaces; returns false if the text differs. */
+/* Skip these characters, with any spaces between them; returns false if the
+ * text differs. */
 static bool take(struct reader *r, const char *tokens)
 {
 	for (; *tokens; tokens++) {
@@ -156,7 +157,7 @@ static int read_list(struct reader *r, struct err *err)
 	return 0;
 }
 
-/* Read the lines of `aictl history archive`; attempts are skipped. */
+/* Read the lines of an archive by `aictl history archive`, except attempts. */
 static int read_archive(struct reader *r, struct err *err)
 {
 	static const char key[] = "{\"job\":";
@@ -224,7 +225,7 @@ static int read_history(struct trace *trace, gzFile file, struct buf *text,
 	return 0;
 }
 
-/* The file may be compressed with gzip. */
+/* gzread() also reads files that are not compressed. */
 int trace_read_history(struct trace *trace, struct err *err)
 {
 	static const char replay[] = "{\"replay\":";

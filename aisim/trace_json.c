@@ -12,14 +12,14 @@
 #include "libcommon/mig.h"
 #include "libcommon/parse.h"
 
-/* A job while its line is read; strings are the JSON object's. */
+/* A job while its line is read; strings belong to the JSON object. */
 struct line {
 	struct trace *trace;
 	struct trace_job job;
 	struct spec spec;
 	const char *user;
 	int64_t preemptible, start_fails;
-	size_t ndev; /* tasks in job.dev */
+	size_t ndev; /* number of tasks in job.dev */
 };
 
 struct key {
@@ -36,7 +36,7 @@ static void *at(struct line *line, const struct key *key)
 	return (char *)line + key->offset;
 }
 
-/* Take a whole number, even if it is written as 5.0. */
+/* Get a whole number, which may be written as 5.0. */
 static int whole(const json_t *value, int64_t *ret, struct err *err)
 {
 	double d = json_number_value(value);
@@ -58,7 +58,7 @@ static int set_number(struct line *line, const struct key *key, json_t *value,
 	return whole(value, at(line, key), err);
 }
 
-/* 0.5 -> 500 */
+/* Set a member to thousandths: 500 for 0.5. */
 static int set_milli(struct line *line, const struct key *key, json_t *value,
                      struct err *err)
 {
@@ -173,7 +173,7 @@ static int set_nodes(struct line *line, const struct key *key, json_t *value,
 	return 0;
 }
 
-/* "0:3g.40gb@4" */
+/* Parse a partition, GPU:PROFILE@START, such as "0:3g.40gb@4". */
 static int partition_of(const char *text, struct trace_dev *ret,
                         struct err *err)
 {
@@ -202,7 +202,8 @@ static int partition_of(const char *text, struct trace_dev *ret,
 	return 0;
 }
 
-/* [2,3] -> bits 2 and 3 */
+/* Parse the devices of a task: a partition, or indices such as [2,3], which
+ * become bits 2 and 3. */
 static int devices_of(const json_t *list, struct trace_dev *ret,
                       struct err *err)
 {
@@ -319,7 +320,7 @@ static int read_job(struct trace *trace, json_t *obj, uint32_t number,
 		if (!key)
 			return err_set(err, EINVAL, "a job has no key '%s'",
 			               name);
-		/* null means absent. */
+		/* A key with null counts as absent. */
 		if (!json_is_null(value) &&
 		    key->set(&line, key, value, err) < 0)
 			return err_wrap(err, "%s", name);
@@ -344,7 +345,7 @@ static void add_act(struct trace *trace, const struct trace_act *act)
 	trace->act[trace->nacts++] = *act;
 }
 
-/* ["a","b"] -> "a,b" */
+/* Join a list of names with commas: ["a","b"] becomes "a,b". */
 static int joined(struct trace *trace, const json_t *list, const char **ret,
                   struct err *err)
 {
@@ -369,7 +370,10 @@ static int joined(struct trace *trace, const json_t *list, const char **ret,
 	return 0;
 }
 
-/* {"name":"r","start":S,"end":S,"nodes":[..],"users":[..]} */
+/*
+ * Parse a reservation:
+ * {"name":"r","start":S,"end":S,"nodes":[..],"users":[..]}.
+ */
 static int set_reserve(struct trace *trace, struct reserve_ask *ask,
                        const json_t *value, struct err *err)
 {
@@ -426,7 +430,7 @@ static int set_act(struct trace *trace, struct trace_act *act, const char *name,
 	return 0;
 }
 
-/* {"at":S,"node_down":"n1"} */
+/* Parse an event, such as {"at":S,"node_down":"n1"}, and add it. */
 static int read_act(struct trace *trace, json_t *obj, uint32_t number,
                     struct err *err)
 {

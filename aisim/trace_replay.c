@@ -1,4 +1,4 @@
-/* trace_replay.c - read what `aiq --history --replay` wrote, line by line */
+/* trace_replay.c - read the output of `aiq --history --replay`, line by line */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,12 +21,12 @@ enum {
 struct replay {
 	struct trace *trace;
 	json_int_t from, to;
-	json_int_t njobs, nattempts; /* lines so far */
+	json_int_t njobs, nattempts; /* number of such lines so far */
 	size_t running;              /* jobs that had not ended */
 	size_t repeats;              /* reservations that repeat */
 	uint32_t line;
 	bool ended;
-	struct arena *arena; /* of one line */
+	struct arena *arena; /* for the values of one line */
 };
 
 /* --- values ------------------------------------------------------------ */
@@ -36,7 +36,7 @@ static const char *text_of(const json_t *obj, const char *key)
 	return json_string_value(json_object_get(obj, key));
 }
 
-/* Returns the number, or `none` where there is null or nothing. */
+/* Returns the number with this key, or `none` if it is null or absent. */
 static int64_t int_of(const json_t *obj, const char *key, int64_t none)
 {
 	const json_t *value = json_object_get(obj, key);
@@ -44,7 +44,7 @@ static int64_t int_of(const json_t *obj, const char *key, int64_t none)
 	return json_is_integer(value) ? json_integer_value(value) : none;
 }
 
-/* Milliseconds as the nearest whole second. */
+/* Returns milliseconds as seconds, rounded to the nearest. */
 static int64_t seconds(int64_t ms)
 {
 	return (ms + MS / 2) / MS;
@@ -91,7 +91,7 @@ static int take_job(const json_t *obj, struct old_job *ret, struct err *err)
 	return 0;
 }
 
-/* "12", or "12_3" of a task of an array. */
+/* Write the name of a job: "12", or "12_3" for a task of an array. */
 static void name_of(const json_t *obj, char name[48])
 {
 	int64_t task = int_of(obj, "array_task_id", -1);
@@ -104,8 +104,8 @@ static void name_of(const json_t *obj, char name[48])
 		         (long long)task);
 }
 
-/* Take the request as it was; what a replay without names lacks is of no
- * importance here. */
+/* Get the original request of a job. An anonymous replay lacks some fields that
+ * spec_from_json() requires: set them to any text. */
 static int take_asked(struct replay *r, const struct old_job *past,
                       struct trace_job *job, struct spec *spec, struct err *err)
 {
@@ -130,15 +130,16 @@ static int take_asked(struct replay *r, const struct old_job *past,
 		return err_wrap(err, "asked: array");
 	idset_free(&tasks);
 	spec->array = NULL;
-	spec->kube_uid = NULL; /* it would be told to its cluster */
+	/* A job with this field would be reported to its cluster. */
+	spec->kube_uid = NULL;
 	spec->queue = past->queue;
 	spec->class = past->class;
 	spec->time_limit = past->limit;
 	return 0;
 }
 
-/* Returns the price of an eviction, by the queue: a requeued job begins again.
- */
+/* Returns what a job of this queue does after an eviction: if it is requeued,
+ * it starts from the beginning. */
 static uint8_t on_evict(const struct trace *trace, uint32_t queue)
 {
 	switch (
@@ -153,7 +154,8 @@ static uint8_t on_evict(const struct trace *trace, uint32_t queue)
 	return ON_EVICT_END;
 }
 
-/* A job killed at its limit had more work. */
+/* Returns the work of a job; TRACE_NEVER if it reached its time limit, as it
+ * had more work than it ran. */
 static int64_t work_of(const struct old_job *past, int64_t ran_ms)
 {
 	if (!past->ran || (!strcmp(past->state, job_state_name(JOB_TIMEOUT)) &&
@@ -162,8 +164,8 @@ static int64_t work_of(const struct old_job *past, int64_t ran_ms)
 	return seconds(ran_ms);
 }
 
-/* Add what was done to the job: holds and releases, and the end of one that
- * never ran. */
+/* Add events for what was done to the job: holds, releases, and the
+ * cancellation of a job that never ran. */
 static void add_acts(struct replay *r, const struct old_job *past,
                      const char *name, const json_t *acts)
 {
@@ -277,7 +279,8 @@ static void add_real(struct trace_real *real, const json_t *obj)
 	real->cost += (int64_t)(json_number_value(cost) * 1e6 + 0.5);
 }
 
-/* The work of a job is its longest attempt that ended by itself. */
+/* Read an attempt. The work of a job is its longest attempt that was
+ * not evicted. */
 static int read_attempt(struct replay *r, json_t *obj, struct err *err)
 {
 	struct trace *trace = r->trace;
@@ -294,12 +297,13 @@ static int read_attempt(struct replay *r, json_t *obj, struct err *err)
 		               "before it began");
 	job = trace_find(trace, name);
 	if (!job)
-		return 0; /* left out, or of another time */
+		return 0; /* its job was left out, or is not in this replay */
 	add_real(&job->real, obj);
 	if (text_of(obj, "evicted") || ran < 0 || job->work == TRACE_NEVER ||
 	    job->real.end == TRACE_NEVER)
 		return 0;
-	if (job->longest != TRACE_NEVER) { /* the first one that counts */
+	/* This is the first attempt that was not evicted. */
+	if (job->longest != TRACE_NEVER) {
 		job->longest = TRACE_NEVER;
 		job->work = 0;
 	}
@@ -310,7 +314,7 @@ static int read_attempt(struct replay *r, json_t *obj, struct err *err)
 
 /* --- nodes ------------------------------------------------------------- */
 
-/* {"at":S,"drain":"n1"} */
+/* Read an event of a node, such as {"at":S,"drain":"n1"}. */
 static int read_event(struct replay *r, json_t *obj, struct err *err)
 {
 	const char *drain = text_of(obj, "drain");
@@ -336,7 +340,7 @@ static int read_event(struct replay *r, json_t *obj, struct err *err)
 	return 0;
 }
 
-/* Whether all of them are in the simulation. */
+/* Whether all nodes of a hostlist are in the simulation. */
 static bool has_nodes(const struct trace *trace, const char *nodes)
 {
 	struct hostlist list;
@@ -443,7 +447,7 @@ static int read_object(struct replay *r, json_t *obj, struct err *err)
 	} kinds[] = {
 		{ "job", read_job },     { "attempt", read_attempt },
 		{ "event", read_event }, { "reservation", read_reservation },
-		{ "node", skip }, /* nodes.c reads it */
+		{ "node", skip }, /* read by nodes.c */
 	};
 	json_t *value;
 
@@ -476,7 +480,7 @@ static int read_line(struct replay *r, const char *text, size_t len,
 	return rc;
 }
 
-/* Read the whole lines at the beginning of the text, and drop them. */
+/* Read the complete lines in the text, and remove them. */
 static int read_lines(struct replay *r, struct buf *text, struct err *err)
 {
 	const char *at = text->data, *end = text->data + text->len, *eol;

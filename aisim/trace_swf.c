@@ -1,10 +1,10 @@
 /*
  * trace_swf.c - read the Standard Workload Format
  *
- * The format of the Parallel Workloads Archive. A processor is a task of one
- * CPU. Errors of the logs are corrected as usual: a job without run time or
- * processors ran for a second on one; a job ran no longer than it asked for,
- * and asked for no less than it ran.
+ * This is the format of the Parallel Workloads Archive. A processor becomes a
+ * task with one CPU. Errors in the logs are corrected in the usual way: a job
+ * without a run time, or without processors, is taken to have run for a second,
+ * or on one; the requested time is raised to the run time if it is less.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "aisim/trace.h"
 #include "libcommon/limits.h"
 
-/* Fields of a line, in their order; -1 is unknown. */
+/* Fields of a line, in order; -1 means unknown. */
 enum {
 	SWF_JOB,
 	SWF_SUBMIT,

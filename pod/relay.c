@@ -637,8 +637,8 @@ static void hear_srun(struct relay *r)
 
 /* --- the loop ------------------------------------------------------------- */
 
-/* Whether so much output of a pod waits for srun that no more should
- * be read. */
+/* Whether output of a pod that waits for srun is above the limit, and no more
+ * should be read. */
 static bool is_full(const struct relay *r, const struct relay_node *n)
 {
 	size_t waits = 0;

@@ -1,4 +1,4 @@
-/* guard.c - how much one address or one session may take */
+/* guard.c - limit the rate of requests of an address or a session */
 #include "web/guard.h"
 
 #include "libcommon/mem.h"

@@ -1,8 +1,8 @@
 /*
- * guard.h - how much one address or one session may take
+ * guard.h - limit the rate of requests of an address or a session
  *
- * Buckets are found by a hash; two visitors with the same bucket share its
- * tokens.
+ * These are token buckets, found by a hash of the visitor; two visitors with
+ * the same bucket share its tokens.
  */
 #ifndef WEB_GUARD_H
 #define WEB_GUARD_H
@@ -10,9 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A set of buckets whose tokens come back with time. */
+/* A set of buckets, which are refilled at a constant rate. */
 struct guard {
-	double rate, burst; /* tokens a second; the most of a bucket */
+	/* Tokens that a bucket gets a second, and has at most. */
+	double rate, burst;
 	struct guard_bucket {
 		double left;
 		int64_t at_ms;

@@ -15,16 +15,17 @@
 #include "libcommon/wire.h"
 
 enum {
-	PARTS_MAX = 4 << 20, /* bytes of one answer */
-	SENT_MAX = 4 /* requests of one visitor, sent and not yet answered */
+	PARTS_MAX = 4 << 20, /* bytes of one answer, at most */
+	SENT_MAX = 4 /* requests of one visitor that are sent and not yet
+	                answered, at most */
 };
 
 struct web_query {
 	TAILQ_ENTRY(web_query) next;
 	struct web_link *link;
 	uint64_t visitor;
-	struct frame_head head; /* its number is 0 until it is sent */
-	struct buf text;        /* cookie and JSON until then */
+	struct frame_head head; /* seq is 0 until the request is sent */
+	struct buf text;        /* cookie and JSON, until it is sent */
 	web_answer_fn *fn;      /* NULL: the answer is no longer wanted */
 	void *arg;
 	struct web_answer answer;
@@ -111,7 +112,8 @@ struct web_query *web_link_ask(struct web_link *link, json_t *req,
 	return q;
 }
 
-/* Forget a sent request: its answer still comes, and it counts until then. */
+/* If the request has been sent, keep it until its answer comes: until then it
+ * counts towards SENT_MAX. */
 void web_query_forget(struct web_query *query)
 {
 	if (!query)
@@ -167,7 +169,7 @@ static void take_part(struct web_query *q, const char *data, size_t len)
 		buf_add(&q->answer.parts, data, len);
 }
 
-/* Take a frame. Returns false if none is complete. */
+/* Handle a frame of the daemon. Returns false if none is complete. */
 static bool take_frame(struct web_link *link)
 {
 	struct evbuffer *in = bufferevent_get_input(link->bev);

@@ -3,9 +3,10 @@
  *
  *	aisched-web NLISTENERS UID GID METRICS HEADER UIDS [HOST]...
  *
- * The daemon starts it with one end of a socket pair as descriptor 3, as 4 a
- * pipe that closes when this program ends, and listening sockets from 5 on. It
- * gives up all privileges first, and opens no files.
+ * The daemon starts this program with one end of a socket pair as descriptor 3,
+ * a pipe whose closing tells the daemon that the program has ended as 4, and
+ * listening sockets from 5 on. The program first gives up all privileges, and
+ * opens no files.
  */
 #include <err.h>
 #include <errno.h>

@@ -1,11 +1,12 @@
 /*
  * serve.c - HTTP: connections, and their requests as visits
  *
- * Each connection serves one request, so what it may take is bounded, and it
- * ends soon. It has VISIT_MS to send its request, to the last byte, and
- * SERVE_SEND_MS to read the answer; then it is shut down. An address with too
- * many connections loses its oldest unanswered one, or its oldest one if all
- * are answered; so a visitor who holds many open locks nobody out.
+ * Each connection serves one request, so what it can use is bounded. The
+ * client has VISIT_MS to send the whole request, and SERVE_SEND_MS to read the
+ * answer; then the connection is shut down. If an address has too many
+ * connections, its oldest one that is not answered is closed or, if all are
+ * answered, its oldest one; so a visitor with many open connections cannot
+ * keep others from connecting.
  */
 #include "web/serve.h"
 
@@ -30,7 +31,7 @@ struct guest {
 	int fd;
 	uint64_t address;
 	bool loopback, proxied, trusted, shut;
-	size_t most;         /* the most guests of its address */
+	size_t most;         /* limit of connections from its address */
 	struct visit *visit; /* NULL: its header is not complete yet */
 	int64_t began_ms, answered_ms;
 };
@@ -38,11 +39,11 @@ struct guest {
 struct http_server {
 	struct site *site;
 	struct MHD_Daemon *mhd;
-	bool proxied; /* a Unix socket */
+	bool proxied; /* it listens on a Unix socket, for a proxy */
 	struct event *ready, *soon, *tick;
 };
 
-/* The guests of all servers, oldest first. */
+/* Connections of all servers, oldest first. */
 static TAILQ_HEAD(, guest) guests = TAILQ_HEAD_INITIALIZER(guests);
 static size_t nguests;
 
@@ -60,7 +61,7 @@ static void run(evutil_socket_t fd, short what, void *arg)
 		event_active(server->soon, EV_TIMEOUT, 0);
 }
 
-/* Shut a connection down; the library ends it when it next looks at it. */
+/* Shut a connection down; libmicrohttpd closes it when it next uses it. */
 static void shut(struct guest *guest)
 {
 	if (!guest->shut)
@@ -102,7 +103,8 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 
 /* --- connections ---------------------------------------------------------- */
 
-/* Note who the guest is; only loopback addresses are surely this machine. */
+/* Note the address of a connection, and whether it is a loopback address: only
+ * then the peer is certainly on this machine. */
 static void look_at(struct guest *guest, const struct sockaddr *addr)
 {
 	const struct sockaddr_in *in = (const void *)addr;
@@ -119,7 +121,8 @@ static void look_at(struct guest *guest, const struct sockaddr *addr)
 	}
 }
 
-/* Note that the guest is a proxy, which many users share. */
+/* Note that the connection is from a proxy, which serves many users, and
+ * whether its user may run one. */
 static void look_at_proxy(struct guest *guest, const struct site *site)
 {
 	struct ucred cred = { .uid = (uid_t)-1 };
@@ -230,7 +233,8 @@ void visit_done(struct visit *v)
 {
 	v->query = NULL;
 	MHD_resume_connection(v->connection);
-	/* Do it soon, not now: the caller may still use the visit. */
+	/* Resume it in the next turn of the loop, as the caller may still use
+	 * the visit. */
 	event_active(v->soon, EV_TIMEOUT, 0);
 }
 
@@ -317,8 +321,8 @@ static void add_body(struct visit *v, const char *data, size_t *size)
 	*size = 0;
 }
 
-/* The library calls it when the header is complete, for each piece of a body,
- * when all of it is there, and again when the daemon has answered. */
+/* Called by libmicrohttpd when the header is complete, for each piece of a
+ * body, when the request is complete, and after visit_done(). */
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection,
                                   const char *path, const char *method,
                                   const char *version, const char *data,

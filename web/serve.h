@@ -1,5 +1,5 @@
 /*
- * serve.h - HTTP on the sockets that the daemon gave us
+ * serve.h - HTTP on the listening sockets inherited from the daemon
  */
 #ifndef WEB_SERVE_H
 #define WEB_SERVE_H
@@ -16,7 +16,7 @@ enum {
 	SERVE_SEND_MS = 30000 /* to read an answer */
 };
 
-/* Serve on a listening socket; a Unix socket is for a proxy. */
+/* Serve on a listening socket; if it is a Unix socket, it is for a proxy. */
 int serve_start(struct site *site, struct event_base *base, int fd,
                 struct err *err);
 

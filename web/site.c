@@ -1,4 +1,4 @@
-/* site.c - what each address shows */
+/* site.c - answer requests by path */
 #include "web/site.h"
 
 #include <errno.h>
@@ -16,7 +16,8 @@
 
 enum {
 	ROWS_MAX = 200,
-	VISITS_MAX = 32, /* of one visitor, which wait for the daemon */
+	/* Visits of one visitor that wait for the daemon, at most. */
+	VISITS_MAX = 32,
 	STATUS_MAX = 599,
 	TELL_MS = 1000
 };
@@ -25,19 +26,22 @@ struct site {
 	struct web_link *link;
 	struct site_conf conf;
 	bool metrics_open, metrics_loopback;
-	struct guard sessions, logins; /* of a session, of an address */
-	/* Answers by status, and when the daemon was told of them. */
+	struct guard sessions, logins; /* rates of a session's requests, and of
+	                                  log-ins from an address */
+	/* Number of answers by status, and whether they were reported to
+	 * the daemon. */
 	int64_t answered[STATUS_MAX + 1];
 	bool untold, telling;
 	int64_t told_ms;
 };
 
-/* An address, and the request that answers it. */
+/* A path, and the request to the daemon that answers it. */
 struct site_route {
-	const char *path; /* if it ends with '/', a job's id follows */
+	const char *path; /* if it ends with '/', an id follows */
 	const char *op;
 	const char
-	    /* key of the list of rows; NULL: the answer is the last frame */
+	    /* key of the list of rows; NULL: the last frame alone is
+	     * the answer */
 	    *rows;
 	const char *fixed;  /* fields that the request always has, as JSON */
 	const char *params; /* "name:field:kind"; see add_param() */
@@ -64,7 +68,7 @@ static void refuse(struct visit *v, const struct err *err)
 	visit_error(v, status, "%s", err->text);
 }
 
-/* Append rows, one on each line, as a list. */
+/* Append rows, which are one a line, as a JSON list. */
 static void put_rows(struct buf *out, const struct buf *rows)
 {
 	const char *at = rows->data, *line;
@@ -80,7 +84,8 @@ static void put_rows(struct buf *out, const struct buf *rows)
 	buf_addc(out, ']');
 }
 
-/* Append {"jobs": [...], and the members of the last frame}. */
+/* Append an object with the list of rows under this key and the members of the
+ * last frame: {"jobs": [...], ...}. */
 static void put_listing(struct buf *out, const char *key,
                         const struct web_answer *answer)
 {
@@ -114,7 +119,7 @@ static void on_answer(const struct web_answer *answer, void *arg)
 	visit_done(v);
 }
 
-/* Answer about one job; an unknown job is an error, not an empty list. */
+/* Answer a request for one job; if there is none, the status is 404. */
 static void on_job(const struct web_answer *answer, void *arg)
 {
 	struct visit *v = arg;
@@ -129,8 +134,8 @@ static void on_job(const struct web_answer *answer, void *arg)
 	visit_done(v);
 }
 
-/* Answer with a line of JSON and then output as it is, which so cannot spoil
- * the JSON. */
+/* Answer with a line of JSON, followed by the output as it is: in JSON it would
+ * have to be valid UTF-8. */
 static void on_log(const struct web_answer *answer, void *arg)
 {
 	struct visit *v = arg;
@@ -175,8 +180,8 @@ static void on_health(const struct web_answer *answer, void *arg)
 	visit_done(v);
 }
 
-/* Explain health: which metrics are 0. Only this machine is told names of
- * pools. */
+/* Append a reason why the daemon is not ready, if this line of metrics is one.
+ * told: name the pool, which only clients on this machine may know. */
 static void add_reason(struct buf *out, const char *line, size_t len, bool told)
 {
 	static const char runner[] = "aisched_runner_up{pool=\"";
@@ -295,7 +300,7 @@ static const struct site_route routes[] = {
 
 /* --- requests ------------------------------------------------------------- */
 
-/* Whether this can be the token of a session's cookie. */
+/* Whether the text has the form of the token of a session's cookie. */
 static bool is_token(const char *s)
 {
 	return s && strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
@@ -315,8 +320,9 @@ static json_t *list_of(const char *value)
 	return list;
 }
 
-/* Returns a parameter's value as JSON, by its kind: t a text, l a list, i a
- * number, n a number of rows, b a flag (1). Returns NULL if it is invalid. */
+/* Returns the value of a parameter as JSON. kind: t a text, l a list, i
+ * a number, n a number of rows, b a flag (0 or 1). Returns NULL if it
+ * is invalid. */
 static json_t *value_of(char kind, const char *value)
 {
 	int64_t n;
@@ -343,8 +349,8 @@ struct params {
 	json_t *req;
 };
 
-/* Called for each parameter of an address; returns MHD_NO at the first that is
- * invalid. */
+/* Called for each parameter of the URL: add it to the request. Returns MHD_NO
+ * at the first that is invalid. */
 static enum MHD_Result add_param(void *arg, enum MHD_ValueKind kind,
                                  const char *name, const char *value)
 {
@@ -376,8 +382,8 @@ static enum MHD_Result add_param(void *arg, enum MHD_ValueKind kind,
 	return MHD_NO;
 }
 
-/* Returns the request for an address, or NULL if the visit is already answered.
- */
+/* Returns the request for a visit, or NULL if its parameters are invalid and it
+ * has been answered. */
 static json_t *request_of(struct visit *v)
 {
 	const struct site_route *route = v->route;
@@ -402,8 +408,8 @@ static json_t *request_of(struct visit *v)
 	return NULL;
 }
 
-/* Returns for whom the requests of a visit count: a session, a user of the
- * proxy, or else an address. */
+/* Returns a number for the visitor: for the session, the user named by the
+ * proxy, or else the address. */
 static uint64_t visitor_of(const struct visit *v)
 {
 	return *v->cookie ? hash_bytes(2, v->cookie, strlen(v->cookie))
@@ -456,7 +462,7 @@ static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind,
 	return MHD_YES;
 }
 
-/* Whether this may be the name of a user: printable, without spaces. */
+/* Whether the text may be the name of a user: printable, without spaces. */
 static bool is_name(const char *s, size_t max_len)
 {
 	size_t len = 0;
@@ -466,7 +472,8 @@ static bool is_name(const char *s, size_t max_len)
 	return len && len <= max_len && !s[len];
 }
 
-/* Reject a second header: the proxy let it through beside its own. */
+/* Use the user that the proxy names in its header. Several such headers are
+ * refused: one of them came from the browser. */
 static void name_user(struct visit *v)
 {
 	struct header h = { .name = v->site->conf.proxy_header };
@@ -501,8 +508,9 @@ static void on_named(const struct web_answer *answer, void *arg)
 
 /* --- requests of the API -------------------------------------------------- */
 
-/* Tell the daemon to look up the user whom the proxy names, and ask once more.
- * It forgets such users after a while. */
+/* Handle the answer to a request. If the daemon does not know the user whom the
+ * proxy names, or has forgotten that user, tell it to look the user up and
+ * repeat the request. */
 static void on_routed(const struct web_answer *answer, void *arg)
 {
 	struct visit *v = arg;
@@ -545,7 +553,7 @@ static bool is_route(const struct site_route *route, const char *path)
 
 	if (route->path[len - 1] != '/')
 		return !strcmp(path, route->path);
-	/* The ids of jobs are digits, those of arrays also 12_[1-5,9]. */
+	/* Job ids are digits, or have forms like 12_[1-5,9]. */
 	return !strncmp(path, route->path, len) && path[len] &&
 	       strspn(path + len, "0123456789_[]-,:%") == strlen(path + len) &&
 	       strlen(path + len) < 200;
@@ -570,8 +578,9 @@ static void get(struct visit *v)
 
 /* --- logging in ----------------------------------------------------------- */
 
-/* Accept requests that change something from our own page only. The browser
- * tells where they come from, and other sites cannot forge that. */
+/* Whether a request comes from our own page: only then it may change something.
+ * Browsers say in these headers which site a request comes from, and pages
+ * cannot forge them. */
 static bool is_ours(const struct visit *v)
 {
 	const char *site = MHD_lookup_connection_value(
@@ -614,7 +623,8 @@ static void post(struct visit *v)
 	    json_loadb(v->body.data ? v->body.data : "", v->body.len, 0, NULL);
 	k = in ? json_string_value(json_object_get(body, "k")) : v->cookie;
 	if (in && !guard_take(&v->site->logins, v->address, clock_ms())) {
-		v->retry_s = 12; /* by then one more is allowed */
+		/* The time in which one more log-in is allowed. */
+		v->retry_s = 12;
 		visit_error(v, 429, "too many log-ins: wait a minute");
 	} else if (!is_token(k)) {
 		visit_error(v, 401,
@@ -637,7 +647,8 @@ static bool same_host(const char *host, size_t len, const char *name)
 	return len == strlen(name) && !strncasecmp(host, name, len);
 }
 
-/* A page of another name that leads to our address is an attack. */
+/* Whether the Host header has a name of ours. Another name may be that of an
+ * attacker's page, whose name resolves to our address (DNS rebinding). */
 static bool is_our_name(const struct site *site, const char *host)
 {
 	static const char *const loopback[] = { "localhost", "127.0.0.1",
@@ -663,8 +674,9 @@ static bool has(const struct visit *v, const char *header)
 	                                   header) != NULL;
 }
 
-/* Take the proxy's header on its socket only. Over TCP it is an attack, or the
- * proxy is set up wrongly. */
+/* Refuse the proxy's header on connections over TCP, which are from an attacker
+ * or a misconfigured proxy, and refuse others on the proxy's socket. Returns
+ * whether the visit goes on. */
 static bool comes_rightly(struct visit *v)
 {
 	const struct site *site = v->site;

@@ -1,9 +1,9 @@
 /*
- * site.h - what each address shows: pages, the API, metrics and health
+ * site.h - answer requests by path: the page, the API, metrics and health
  *
  * Everything but the page itself, metrics and health needs a session. The API
- * only reads; each of its addresses is a request to the daemon in the name of
- * the session's user.
+ * only reads; each of its paths is answered by a request to the daemon in the
+ * name of the session's user.
  */
 #ifndef WEB_SITE_H
 #define WEB_SITE_H
@@ -16,9 +16,9 @@
 struct site_conf {
 	const char *metrics; /* "open", "loopback" or "none" */
 	const char
-	    /* header in which a proxy names its user; "": none */
+	    /* header in which a proxy names the user; "": none */
 	    *proxy_header;
-	/* uids as which a proxy may run: ",33,1000,"; or "" */
+	/* Uids of processes that may be the proxy, as ",33,1000,"; or "". */
 	const char *proxy_uids;
 	char **hosts; /* names that the Host header may have besides those of
 	                 loopback; NULL-terminated */
@@ -28,11 +28,11 @@ struct site_conf {
 struct site *site_new(struct web_link *link, const struct site_conf *conf);
 
 /* Count an answer, for the metrics. site_tell() reports new counts to the
- * daemon: call it now and then. */
+ * daemon, and is to be called periodically. */
 void site_count(struct site *site, unsigned status);
 void site_tell(struct site *site);
 
-/* Returns whether a proxy may run as this user. */
+/* Returns whether a process of this user may be the proxy. */
 bool site_trusts(const struct site *site, uid_t uid);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * visit.h - one request of a browser, until it is answered
  *
- * serve.c reads and answers HTTP; site.c decides the answer.
+ * serve.c reads the request and sends the answer; site.c chooses the answer.
  */
 #ifndef WEB_VISIT_H
 #define WEB_VISIT_H
@@ -17,7 +17,7 @@
 enum {
 	VISIT_HEADER = 16 * 1024, /* bytes of request line and header */
 	VISIT_BODY = 4096,        /* bytes of a body */
-	VISIT_MS = 10000          /* until a request is whole, and answered */
+	VISIT_MS = 10000 /* time until a request is complete, and answered */
 };
 
 struct event;
@@ -27,37 +27,39 @@ struct site;
 struct visit {
 	struct site *site;
 	struct MHD_Connection *connection;
-	const char *method, *path; /* borrowed */
+	const char *method, *path; /* owned by libmicrohttpd */
 	const char *host;          /* the Host header */
 	bool loopback;             /* the peer is on this machine */
-	bool proxied;              /* it came to the socket of the proxy */
-	bool trusted;              /* it is the proxy */
+	bool proxied;              /* it came over the socket for a proxy */
+	bool trusted;              /* the peer may be the proxy */
 	uint64_t address;          /* hash of its address */
 	struct buf body;
-	bool too_long; /* the body */
-	bool asked;    /* the site has seen it */
+	bool too_long; /* the body is longer than VISIT_BODY */
+	bool asked;    /* site_visit() has been called */
 
-	/* of a session; or "=" and the user whom the proxy names; or "" */
+	/* Cookie of a session; or "=" and the user whom the proxy names;
+	 * or "". */
 	char cookie[66];
 	bool named; /* the daemon has been told to look up this user */
-	struct web_query *query; /* while the daemon is asked */
+	/* The pending request to the daemon, or NULL. */
+	struct web_query *query;
 	const struct site_route *route;
-	struct event *soon; /* of serve.c */
+	struct event *soon; /* makes serve.c run libmicrohttpd soon */
 	int64_t began_ms;
 
 	/* The answer; complete once status is set. */
 	unsigned status;
-	int retry_s;      /* of status 429: seconds until the next try */
-	const char *type; /* static */
+	int retry_s;      /* for status 429: seconds until the next try */
+	const char *type; /* a static string */
 	const void *data; /* static, or owned by text */
 	size_t len;
 	struct buf text;
 	char set_cookie[200]; /* "": none */
-	bool store;           /* may be kept by the browser */
+	bool store;           /* the browser may cache it */
 	bool zipped;
 };
 
-/* Answer with static bytes, or with text, which is taken. */
+/* Set the answer: static bytes, or a text, which visit_text() takes over. */
 void visit_static(struct visit *v, const char *type, const void *data,
                   size_t len);
 void visit_text(struct visit *v, unsigned status, const char *type,
@@ -66,8 +68,9 @@ void visit_text(struct visit *v, unsigned status, const char *type,
 void visit_error(struct visit *v, unsigned status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* serve.c calls this once, when the request is complete. It sets a status, or
- * asks the daemon and calls visit_done() later. */
+/* Called once by serve.c, when the request is complete. Either sets the
+ * answer, or sends a request to the daemon and calls visit_done() after it has
+ * set the answer. */
 void site_visit(struct visit *v);
 void visit_done(struct visit *v);
 
