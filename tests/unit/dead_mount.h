@@ -1,5 +1,5 @@
-/* dead_mount.h - a file system that hangs, like that of a file server that is
- * down */
+/* dead_mount.h - mount a file system on which every call hangs, as if its
+ * server were down */
 #ifndef TESTS_UNIT_DEAD_MOUNT_H
 #define TESTS_UNIT_DEAD_MOUNT_H
 
@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Move this process to a mount namespace of its own. Returns false if it may
- * not. */
+/* Move this process to a mount namespace of its own. Returns false if it lacks
+ * the privilege for that. */
 static inline bool dead_mount_may(void)
 {
 	return unshare(CLONE_NEWNS) == 0 &&

@@ -48,8 +48,8 @@ static void teardown(void)
 	conf_free(conf);
 }
 
-/* Write the text to a temporary file and read that with the function; errors
- * call the file F. */
+/* Write text to a temporary file and read it with the function `read`. In
+ * errors the file is called F. */
 static int read_text(int (*read)(struct trace *, struct err *),
                      const char *text, struct err *err)
 {
@@ -219,8 +219,8 @@ END_TEST
 
 /* --- the Standard Workload Format -------------------------------------- */
 
-/* the fields of a job: run time, processors used, processors requested, time
- * requested; want: tasks, work and limit */
+/* Fields of a job: run time, processors used, processors requested, time
+ * requested; want: tasks, work and limit of the job that is read. */
 static const struct {
 	const char *name;
 	int run, procs, asked_procs, asked;

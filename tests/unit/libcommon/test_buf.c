@@ -27,7 +27,7 @@ START_TEST(text_grows)
 }
 END_TEST
 
-/* Around the length at which it has to print twice. */
+/* Lengths around 128, above which buf_printf() must call vsnprintf() twice. */
 START_TEST(printf_of_any_length)
 {
 	static const int len[] = { 0, 1, 126, 127, 128, 129, 5000 };

@@ -1,4 +1,4 @@
-/* test_choose.c - nodes and features that are chosen when a job is submitted */
+/* test_choose.c - choose nodes and features when a job is submitted */
 #include "libcommon/client/choose.h"
 
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 
-/* A daemon that says of "nodes constraint" when it would start: a number, "-"
- * nobody knows, "!" refused. */
+/* The answer of a simulated daemon to a test of "NODES CONSTRAINT": the time of
+ * the start, "-" if that is not known, "!" if the job is refused. */
 struct says {
 	const char *of, *answer;
 };
@@ -16,7 +16,7 @@ struct says {
 static const struct {
 	const char *name, *constraint;
 	int64_t nodes, most, tasks;
-	struct says says[4]; /* others: refused */
+	struct says says[4]; /* any other choice is refused */
 	const char *chosen;
 } cases[] = {
 	{ "the most that starts at once",
@@ -145,7 +145,8 @@ START_TEST(nothing_to_choose)
 
 	submit_init(&submit, arena, NULL, 0);
 	ck_assert(!choose_needed(&submit));
-	submit.spec.constraint = "[a|b]"; /* of one node */
+	/* On one node it need not be chosen. */
+	submit.spec.constraint = "[a|b]";
 	ck_assert(!choose_needed(&submit));
 	submit.spec.tasks = 2;
 	ck_assert(choose_needed(&submit));

@@ -1,4 +1,4 @@
-/* test_clean.c - make foreign text safe for a terminal */
+/* test_clean.c - make text from users and other programs safe for a terminal */
 #include "libcommon/clean.h"
 
 #include <stdlib.h>

@@ -283,8 +283,8 @@ START_TEST(bad_case)
 	ck_assert_msg(!strcmp(err.text, bad[_i].want), "%s: got %s",
 	              bad[_i].name, err.text);
 
-	/* libconfuse's scanner is global: the next file must not be
-	 * affected. */
+	/* libconfuse's scanner has global state: check that the error does not
+	 * affect the next file. */
 	conf_free(must_parse("cluster = next", NULL));
 }
 END_TEST
@@ -456,7 +456,8 @@ START_TEST(queues_inherit_manners_not_restrictions)
 	ck_assert_int_eq(q[2].default_time, 90 * 60);
 	ck_assert_int_eq(q[2].max_time, CONF_NONE);
 	ck_assert_uint_eq(q[2].users.n, 0);
-	/* 5 h of the parent, cut to its own 3 h. */
+	/* It inherits 5 h from its parent, reduced to its own max_time of
+	 * 3 h. */
 	ck_assert_int_eq(q[3].default_time, 3 * 3600);
 	conf_free(conf);
 }
@@ -592,7 +593,7 @@ START_TEST(parents_may_be_deep)
 	struct buf text = { 0 };
 	struct conf *conf;
 
-	/* Each comes before its parent. */
+	/* In the file, each queue comes before its parent. */
 	for (int i = LIMIT_QUEUES - 1; i > 0; i--)
 		buf_printf(&text, "queue q%d { parent = q%d }\n", i, i - 1);
 	buf_puts(&text, "queue q0 { }");
@@ -865,7 +866,8 @@ static char *read_source(const char *name)
 	return buf_take(&text);
 }
 
-/* Returns the part of the page under ".Ss section", or all before the first. */
+/* Returns the part of the man page under ".Ss SECTION", up to the
+ * next heading. */
 static char *part_of_page(const char *page, const char *section)
 {
 	char *heading = xasprintf("\n.Ss %s\n", section);
@@ -913,7 +915,7 @@ START_TEST(example_is_good)
 	ck_assert_msg(conf != NULL, "%s", err.text);
 	ck_assert_msg(warnings.len == 0, "%s", warnings.data);
 
-	/* The sample must show every key, if only in a comment. */
+	/* The sample must have every key, at least in a comment. */
 	for (const char *const *name = conf_key_names(); *name; name++) {
 		const char *dot = strrchr(*name, '.');
 

@@ -10,7 +10,7 @@
 
 enum { CAP = 200 };
 
-/* Each word is one letter: a is 0. */
+/* Returns the number of a word, which is one letter: a is 0. */
 static int32_t letter(const char *word, size_t len, void *arg)
 {
 	(void)arg;
@@ -43,7 +43,7 @@ static const struct {
 	{ "a&b|c&d", "bc", false },
 	{ "key=value", "z", true },
 	{ "h100-sxm.v2", "z", true },
-	{ "a*2", "", true }, /* not all nodes need it */
+	{ "a*2", "", true }, /* a counted term holds on any node */
 	{ "a&b*2", "a", true },
 	{ "a&b*2", "b", false },
 	{ "a*2&b", "a", false },
@@ -123,7 +123,7 @@ static const struct {
 };
 
 static const struct {
-	const char *rule, *chosen; /* one for each alternative */
+	const char *rule, *chosen; /* the expressions with each alternative */
 } choices[] = {
 	{ "a", "" },
 	{ "a|b", "" },
@@ -188,7 +188,7 @@ START_TEST(words_ask_for_values_too)
 }
 END_TEST
 
-/* Show a letter for a word, a digit for a count. */
+/* Write a rule as text: a letter for each word, a digit for each count. */
 static void in_letters(const int32_t *rule, size_t n, char *ret)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -288,7 +288,7 @@ START_TEST(too_long)
 }
 END_TEST
 
-/* "a|b&(" repeated: the most values on the stack. */
+/* Parse "a|b&(" repeated, which has the most values on the stack. */
 static int parse_nested(int levels, int32_t *rule, size_t *n, struct err *err)
 {
 	char text[1000];

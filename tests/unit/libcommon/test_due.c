@@ -1,11 +1,11 @@
-/* test_due.c - which time of recurring work runs now */
+/* test_due.c - find the time of recurring work that runs now */
 #include "libcommon/cron/due.h"
 
 #include "tests/unit/check.h"
 
 enum { HOUR = 3600, DAY = 24 * HOUR };
 
-/* Every hour in UTC, from time 0 on. */
+/* Returns a rule for every hour in UTC, from time 0 on. */
 static struct due_rule hourly(struct schedule *s)
 {
 	static struct zone *zone;
@@ -75,7 +75,7 @@ START_TEST(missed_are_skipped)
 	/* The machine slept, but the daemon did not end. */
 	due = look(&r, HOUR, 0, 5 * HOUR + DUE_SLACK_S + 1);
 	ck_assert_int_eq(due.time, SCHEDULE_NEVER);
-	/* It was busy for a moment. */
+	/* The daemon was only busy for some seconds. */
 	due = look(&r, 4 * HOUR, 0, 5 * HOUR + DUE_SLACK_S);
 	ck_assert_int_eq(due.time, 5 * HOUR);
 }
@@ -91,7 +91,7 @@ START_TEST(too_late)
 	ck_assert_int_eq(look(&r, HOUR, now, now).time, 5 * HOUR);
 	r.late_s = 599;
 	ck_assert_int_eq(look(&r, HOUR, now, now).time, SCHEDULE_NEVER);
-	/* The next one is made up for again. */
+	/* The next time, which is missed as well, still runs. */
 	ck_assert_int_eq(look(&r, HOUR, now, 6 * HOUR).time, 6 * HOUR);
 }
 END_TEST

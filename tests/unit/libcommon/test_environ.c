@@ -53,7 +53,7 @@ START_TEST(a_process_that_execs_keeps_its_environment)
 		       (char *[]){ (char[]){ "MARK=x" }, NULL });
 		_exit(127);
 	}
-	/* It has the variable once the first exec is done. */
+	/* The child has the variable after its first exec. */
 	while (environ_read(child, &env) || !environ_has(&env, "MARK=x"))
 		ck_assert_int_eq(waitpid(child, &status, WNOHANG), 0);
 	for (int i = 0; i < 5000 || known < 100; i++) {

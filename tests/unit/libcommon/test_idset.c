@@ -9,7 +9,7 @@
 #include "tests/unit/check.h"
 
 static const struct {
-	const char *text, *want; /* NULL: refused */
+	const char *text, *want; /* the set as printed; NULL: refused */
 	uint32_t count, at_once;
 	int code;
 } cases[] = {
@@ -216,7 +216,8 @@ START_TEST(copies_are_separate)
 }
 END_TEST
 
-/* An array starts in order: its set must stay one range to the end. */
+/* Tasks of an array start in ascending order: the set of those that are left
+ * must stay one range. */
 START_TEST(a_million_tasks_are_one_range)
 {
 	struct idset set = set_of("0-999999");
@@ -266,7 +267,7 @@ static void check_same(const struct idset *set, const bool *has)
 	ck_assert_uint_eq(idset_count(set), count);
 }
 
-/* Compare with an array of flags, in random orders. */
+/* Compare a set with an array of flags after random changes. */
 START_TEST(behaves_as_flags_do)
 {
 	struct idset set = { 0 }, other = { 0 }, both;

@@ -113,7 +113,8 @@ START_TEST(headers)
 	header_is("=?UTF-8?B?eA==?=",
 	          "Subject: =?UTF-8?B?PT9VVEYtOD9CP2VBPT0/PQ==?=\n");
 	header_is("gr\xc3\xbc\xc3\x9f", "Subject: =?UTF-8?B?Z3LDvMOf?=\n");
-	/* A word ends between letters: 44 and 2 bytes. */
+	/* An encoded word must not end within a UTF-8 sequence: here the words
+	 * have 44 and 2 bytes. */
 	header_is(
 	    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\xc3\xbc",
 	    "Subject: =?UTF-8?B?"

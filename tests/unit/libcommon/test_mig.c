@@ -8,7 +8,8 @@
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 
-/* Each partition ends within its GPU, and its part of one is exact. */
+/* Each partition must end within its GPU, and be an exact number of thousandths
+ * of it. */
 START_TEST(tables_are_sound)
 {
 	for (uint8_t p = 1; p < mig_nprofiles(); p++) {

@@ -1,4 +1,4 @@
-/* test_names.c - the closed lists */
+/* test_names.c - the lists of states, reasons, requests and actions */
 #include "libcommon/names.h"
 
 #include <string.h>

@@ -282,7 +282,7 @@ START_TEST(value)
 		              (long long)got, err.text);
 		return;
 	}
-	/* The error must name the value, and nothing be written. */
+	/* The error must quote the value, and *ret must not be written. */
 	snprintf(quoted, sizeof(quoted), "'%s'", text);
 	ck_assert_msg(rc == -1 && got == 77, "row %d, '%s': taken as %lld", _i,
 	              text, (long long)got);

@@ -44,7 +44,7 @@ START_TEST(address_case)
 }
 END_TEST
 
-/* su keeps the variable of the calling user. */
+/* After su, XDG_RUNTIME_DIR may still be that of the calling user. */
 START_TEST(folder_of_another_user_is_not_used)
 {
 	char dir[] = "/tmp/test-paths.XXXXXX", *ours, *tmp, *got;

@@ -3,7 +3,7 @@
 #include "libcommon/cron/civil.h"
 #include "tests/unit/check.h"
 
-/* Unix seconds of "2027-03-28 00:00" in UTC. */
+/* Returns the unix time of 0:00 UTC on a day. */
 static int64_t utc(int64_t year, int month, int day)
 {
 	return civil_to_days((struct civil){ year, month, day }) * 86400;
@@ -39,14 +39,15 @@ END_TEST
 
 static const struct {
 	const char *zone;
-	int64_t at;       /* an instant of the day, by its date in UTC */
-	int64_t begin, s; /* of the day */
+	int64_t at; /* an instant of the day */
+	/* The beginning of the day, and its length in seconds. */
+	int64_t begin, s;
 	int hours;
 } days[] = {
 	{ "Europe/Berlin", 1806220800, 1806188400, 23 * 3600, 23 },
 	{ "Europe/Berlin", 1824940800, 1824933600, 25 * 3600, 25 },
 	{ "Asia/Kolkata", 1806220800, 1806172200, 24 * 3600, 24 },
-	/* Half an hour is skipped, and repeated. */
+	/* Days on which half an hour is skipped, and repeated. */
 	{ "Australia/Lord_Howe", 1822491000, 1822483800, 84600, 24 },
 	{ "Australia/Lord_Howe", 1806760800, 1806757200, 88200, 25 },
 	/* Midnight is skipped: 2018-11-04 began at 01:00. */
@@ -72,7 +73,7 @@ START_TEST(days_are_divided_into_hours)
 }
 END_TEST
 
-/* Each instant is in one period, and the next begins where it ends. */
+/* Each period must begin where the previous one ends. */
 START_TEST(periods_have_no_gaps)
 {
 	static const char *const zones[] = { "Europe/Berlin",

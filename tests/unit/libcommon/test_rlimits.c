@@ -73,7 +73,7 @@ static const struct {
 	{ "NOFILE=64:128", "NOFILE=32:100", "NOFILE=32:100" },
 	/* A soft limit rises as far as the hard one allows. */
 	{ "NOFILE=64:128", "NOFILE=100:128", "NOFILE=100:128" },
-	/* A forged limit is reduced to what we may have. */
+	/* A hard limit that we may not set is reduced to our own. */
 	{ "NOFILE=64:128", "NOFILE=100:4096", "NOFILE=100:128" },
 	{ "NOFILE=64:128", "NOFILE=1000:4096", "NOFILE=128:128" },
 	{ "NOFILE=64:128", "CORE=0:0", "NOFILE=128:128" },
@@ -87,7 +87,8 @@ START_TEST(set_never_raises_a_hard_limit)
 	ck_assert_int_eq(rlimits_parse(&ours, sets[_i].ours, &err), 0);
 	ck_assert_int_eq(rlimits_parse(&theirs, sets[_i].theirs, &err), 0);
 	ck_assert_int_eq(rlimits_parse(&want, sets[_i].get, &err), 0);
-	/* Root could, too. */
+	/* rlimits_set() must not raise the hard limit even for root,
+	 * who could. */
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &ours.of[LIMITED_NOFILE]), 0);
 	rlimits_set(&theirs, 1U << LIMITED_NOFILE);
 	rlimits_get(&has);

@@ -12,8 +12,8 @@
 #include "tests/unit/dice.h"
 
 /*
- * A day in a zone, and its times: how many, and the first ones by the clock
- * there.
+ * A day in a zone, the number of times that a schedule has on it, and the first
+ * of them on the zone's clock.
  */
 static const struct {
 	const char *zone, *from, *to; /* to: midnight after it */
@@ -216,9 +216,10 @@ static bool matches(const struct schedule *s, int64_t local)
 enum { WALK = 40 * 1440 };
 
 /*
- * Walk through all minutes of 40 days. An interval is due whenever the clock
- * matches. A fixed schedule is due only when the clock shows a time for the
- * first time, and at a jump for each matching time that is skipped.
+ * Whether a schedule has a time at the minute t of a walk through all minutes
+ * of 40 days. An interval has one whenever the clock matches. A fixed schedule
+ * has one only when the clock shows a matching time for the first time, or
+ * jumps over it; *seen is the latest local time so far.
  */
 static bool walk_due(const struct schedule *s, const struct zone *zone,
                      int64_t t, int64_t *seen)
@@ -290,7 +291,7 @@ START_TEST(like_a_naive_walk)
 }
 END_TEST
 
-/* Count one by one. */
+/* Count the times by calling schedule_next() for each. */
 static uint64_t count_slowly(const struct schedule *s, const struct zone *zone,
                              int64_t after, int64_t to, int64_t *ret_last)
 {

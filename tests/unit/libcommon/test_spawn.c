@@ -81,7 +81,7 @@ START_TEST(an_exec_that_hangs_holds_nobody_up)
 		return;
 	snprintf(program, sizeof(program), "%s/x", path);
 	ck_assert_int_eq(spawn_program(argv, -1, fd, &pid), 0);
-	/* It ends as its file server does. */
+	/* When the file server ends, so does the program. */
 	ck_assert_int_eq(close(fuse), 0);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert(WIFEXITED(status));

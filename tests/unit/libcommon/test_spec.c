@@ -145,8 +145,8 @@ START_TEST(text_limit)
 }
 END_TEST
 
-/* A request, then "tasks/min nodes per_node cpus mem gpus" or its error; 100
- * MiB are the default for a CPU. */
+/* A request, and what it is resolved to, as "TASKS/MIN NODES PER_NODE CPUS MEM
+ * GPUS", or the error. The default is 100 MiB for each CPU. */
 static const struct {
 	const char *name, *json, *want;
 } resolved[] = {
@@ -324,7 +324,7 @@ END_TEST
 
 #define RACK ",\"topology\":\"rack\""
 
-/* want: tasks of a segment, nodes, tasks on each; or the error. */
+/* want: tasks of a segment, nodes, tasks on each node; or the error. */
 static const struct {
 	const char *json, *want;
 } segments[] = {

@@ -27,7 +27,7 @@ static void places_fini(struct places *p)
 	arena_free(p->arena);
 }
 
-/* Split at single spaces, in place. */
+/* Split a text at spaces, in place; returns the number of words. */
 static size_t words(char *text, char *ret[MAX_WORDS + 1])
 {
 	size_t n = 0;
@@ -39,7 +39,7 @@ static size_t words(char *text, char *ret[MAX_WORDS + 1])
 	return n;
 }
 
-/* Take "time=10 hold" as from the command line. */
+/* Set options like "time=10 hold", as if given on the command line. */
 static int take_options(struct places *p, const char *options, struct err *err)
 {
 	char *copy = arena_strdup(p->arena, options), *word[MAX_WORDS + 1];
@@ -353,7 +353,7 @@ START_TEST(behaviour)
 }
 END_TEST
 
-/* Each option of recurring work is one field, and the first place wins. */
+/* Each option of recurring work comes from the first place that sets it. */
 START_TEST(recurring_work)
 {
 	struct places p;

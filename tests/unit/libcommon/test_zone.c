@@ -18,7 +18,7 @@ static const char *const names[] = {
 	"Pacific/Chatham",  "Etc/GMT+12",         "EST5EDT",
 };
 
-/* Compare with glibc, which reads the same files. */
+/* Compare offsets with those of glibc, which reads the same files. */
 START_TEST(as_glibc_sees_it)
 {
 	struct dice dice = { 7 + (uint64_t)_i };
@@ -29,7 +29,7 @@ START_TEST(as_glibc_sees_it)
 	setenv("TZ", names[_i], 1);
 	tzset();
 	for (int i = 0; i < 20000; i++) {
-		/* 1902 to 2170 */
+		/* A random instant from 1902 to 2170. */
 		int64_t at = -2145916800 + (int64_t)roll(&dice, 1 << 30) * 8 +
 		             roll(&dice, 8);
 		time_t t = (time_t)at;
@@ -55,7 +55,7 @@ START_TEST(transitions_change_the_clock)
 	struct zone *zone = zone_load("Europe/Berlin", &err);
 	char text[ZONE_TEXT];
 
-	/* 2100, long after the last listed transition */
+	/* In 2100, after the last transition in the file. */
 	ck_assert_int_eq(zone_next(zone, 4102444800), 4109878800);
 	zone_format(zone, 4109878800 - 1, text);
 	ck_assert_str_eq(text, "2100-03-28T01:59:59+01:00");
@@ -116,7 +116,8 @@ START_TEST(cut_anywhere)
 }
 END_TEST
 
-/* A file of one offset: its header twice, the rule. */
+/* Make the content of a zone file: a version 1 block with one offset, a version
+ * 2 block with these counts and this body, and the rule. */
 static size_t make(char *data, const char *counts, const char *body,
                    size_t body_len, const char *rule)
 {
@@ -143,7 +144,8 @@ static size_t make(char *data, const char *counts, const char *body,
 #define T3   "\0\0\0\0\0\0\0\x03"
 #define TYPE "\0\0\0\0\0\0"
 
-/* counts: isut isstd leap time type chars */
+/* Files whose second header has these counts: isut isstd leap time
+ * type chars. */
 static const struct {
 	const char *counts, *body;
 	size_t len;
@@ -191,7 +193,7 @@ START_TEST(made_file)
 }
 END_TEST
 
-/* Summer time all year, as RFC 9636 writes it. */
+/* A rule for summer time all year, as in RFC 9636. */
 START_TEST(summer_for_ever)
 {
 	char data[512];

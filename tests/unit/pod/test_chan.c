@@ -62,8 +62,8 @@ START_TEST(no_bit_can_be_changed)
 		struct pod_chan chan = server;
 
 		out.data[i / 8] ^= (char)(1 << i % 8);
-		/* A changed length may make the hello longer, so it is not
-		 * complete yet. */
+		/* If the changed byte is in the length, the frame may only
+		 * seem incomplete. */
 		ck_assert_int_le(take(&chan, out.data, out.len), 0);
 		out.data[i / 8] ^= (char)(1 << i % 8);
 	}

@@ -9,8 +9,8 @@
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 
-/* Replaces the client: a daemon that sends rows in parts of this size, and then
- * its final answer. */
+/* Replacement of client_call(): answers with these rows, in parts of this size,
+ * and then with the last frame. */
 static const char *sent_rows, *sent_missing;
 static size_t part_size;
 static json_t *asked;

@@ -127,7 +127,7 @@ static void tear_down(void)
 
 /* The answer to a request. */
 struct got {
-	int nth; /* its number among all answers, from 1; 0: not yet answered */
+	int nth; /* its position among all answers, from 1; 0: none yet */
 	int code;
 	size_t len;
 	bool whole;
@@ -222,8 +222,8 @@ START_TEST(daemon_has_few_of_a_visitor)
 }
 END_TEST
 
-/* The web program may have more unanswered requests than the 16 of other
- * connections. */
+/* The web program may have more unanswered requests than other connections,
+ * which may have 16. */
 START_TEST(many_slow_visitors_delay_no_other)
 {
 	static struct got got[200];
