@@ -342,8 +342,7 @@ void sbatch_refused(const struct sbatch *sbatch, const struct err *err)
 		        command_name);
 		return;
 	}
-	/* If the job asked for GPUs or nodes but not for features, Slurm's
-	 * message is this one. */
+	/* If the job requested no features, it lacks GPUs or nodes. */
 	if (!strcmp(words, "Invalid feature specification") &&
 	    (!constraint || !*constraint))
 		words = "Requested node configuration is not available";

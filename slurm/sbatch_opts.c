@@ -326,7 +326,7 @@ static const struct opt opts[] = {
 };
 /* clang-format on */
 
-/* --- what is wrong with a value ------------------------------------------- */
+/* --- errors in values ----------------------------------------------------- */
 
 /* Options whose values Slurm checks in its daemon, and the message of sbatch
  * when the daemon refuses them. */

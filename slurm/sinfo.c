@@ -168,8 +168,8 @@ static bool wants_node(const struct sinfo *s, const json_t *node)
 	        has(s->states, node_state(node, false)));
 }
 
-/* Returns the key of a row: the values that nodes must share to be in it, as
- * text. The caller frees it. */
+/* Returns the key of a row, which the caller frees: the values, as text, that
+ * nodes must share to be in the same row. */
 static char *key_of(const struct sinfo *s, const struct slurm_format *format,
                     const json_t *row)
 {

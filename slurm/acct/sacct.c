@@ -43,7 +43,7 @@ static const char needs[] =
     "command priority restarts constraint reservation output error cluster";
 
 struct sacct {
-	struct select by; /* first: select.h */
+	struct select by; /* first, as SELECT_AT() requires */
 	/* jobs: the ids as given, some with a step */
 	json_t *clusters, *jobs;
 	json_t *groups;                  /* gids; NULL: not given */

@@ -67,7 +67,7 @@ static const struct slurm_field fields[] = {
 	"%.11N %.20T"
 
 struct sprio {
-	struct select by; /* first: select.h */
+	struct select by; /* first, as SELECT_AT() requires */
 	struct format_wish wish;
 	const char *sort;
 	json_t *clusters;

@@ -245,7 +245,7 @@ static void print_node(const struct scontrol *s, const json_t *node,
 	free(of);
 }
 
-/* --- both ----------------------------------------------------------------- */
+/* --- partitions and nodes ------------------------------------------------- */
 
 static int show(struct scontrol *s, const char *what, bool partition)
 {

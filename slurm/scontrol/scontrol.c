@@ -222,7 +222,7 @@ static int do_write(struct scontrol *s, char **words)
 	return answer ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* --- the rest ------------------------------------------------------------- */
+/* --- other verbs ---------------------------------------------------------- */
 
 static int do_ping(struct scontrol *s, char **words)
 {
@@ -277,7 +277,8 @@ static int do_wait_job(struct scontrol *s, char **words)
 	return status;
 }
 
-/* completing: print nothing, as jobs in aisched have no state COMPLETING. */
+/* completing: list jobs that have ended but still occupy nodes. There are none
+ * in aisched, so print nothing. */
 static int do_completing(struct scontrol *s, char **words)
 {
 	(void)s, (void)words;

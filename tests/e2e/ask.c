@@ -6,9 +6,9 @@
  *	ask --ops
  *	ask --notified SOCKET
  *
- * Prints the answer, or "refused: TEXT" and exits with 1. --ops prints each
- * request and its least role; --notified waits for what a daemon tells systemd
- * and prints it.
+ * Prints the answer, or "refused: TEXT" and exits with 1. --ops prints the name
+ * of each request with the least role that may make it; --notified listens on
+ * SOCKET in place of systemd and prints a daemon's first notification.
  */
 #include <err.h>
 #include <jansson.h>

@@ -352,7 +352,7 @@ static void check_ids(const struct rows *rows)
 struct runs {
 	uint32_t attempts, twice;
 	uint32_t begun, ended; /* processes of the last attempt */
-	size_t first, last;    /* lines of the file */
+	size_t first, last;    /* numbers of lines in the file */
 };
 
 static struct runs runs_of(const struct ran *ran, const struct seen_row *row)
@@ -547,7 +547,8 @@ static void check_run_dir(const char *run_dir)
 	verdict("no directory of an attempt is left");
 }
 
-static const struct ran *cgroups_of; /* nftw() passes no argument */
+/* a global, as nftw() passes no argument */
+static const struct ran *cgroups_of;
 
 static int look_at_cgroup(const char *path, const struct stat *st, int flag,
                           struct FTW *ftw)

@@ -42,7 +42,7 @@ static int come(int port, int room)
 static void say(int fd, const char *text)
 {
 	if (send(fd, text, strlen(text), MSG_NOSIGNAL) < 0)
-		return; /* it was closed, which poll() tells */
+		return; /* it was closed; poll() reports that */
 }
 
 static int raw(int port)

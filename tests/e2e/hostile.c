@@ -284,7 +284,7 @@ static json_t *timed(json_t *req, struct slowest *slowest)
 	int64_t began = clock_ms();
 	json_t *answer;
 
-	client_close(client); /* a new connection, as for each tool */
+	client_close(client); /* reconnect, as each run of a tool does */
 	client = NULL;
 	answer = ask(req, NULL);
 	if (!answer)

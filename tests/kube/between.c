@@ -70,8 +70,8 @@ static int client;
 static CURL *server;
 static curl_socket_t server_fd;
 static char call[512];
-static int lock =
-    -1;             /* held until the answer to a call that changes something */
+/* the log's lock, held until a call that changes something is answered */
+static int lock = -1;
 static long number; /* number of the call in the log */
 static bool muted;
 

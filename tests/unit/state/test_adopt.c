@@ -1,4 +1,5 @@
-/* test_adopt.c - jobs that others made in a cluster, and nodes there */
+/* test_adopt.c - jobs made with kubectl that the state adopts, and their
+ * nodes */
 #include <string.h>
 
 #include "aischedd/state/cluster/node.h"

@@ -16,7 +16,7 @@ static const char conf[] = "cron { min_period = \"1s\" max = 5 "
 			   "max_per_user = 3 max_runs = 3 }\n" WORLD_CONF
 			   "mail { command = \"/sbin/sendmail\" }\n";
 
-/* A world with time zones. */
+/* A world with time zones and the time at which the daemon started. */
 struct cron_world {
 	struct world w;
 	struct zones *zones;
@@ -243,7 +243,7 @@ START_TEST(missed_times)
 	e = ADD(&c, "", "cron", "@hourly", cases[_i].field, cases[_i].value,
 	        "cron-policy", "allow");
 	ck_assert_int_eq(at(&c, e, HOUR), HOUR);
-	c.up_since = 5 * HOUR + 600; /* the daemon was away */
+	c.up_since = 5 * HOUR + 600; /* the daemon started then */
 	ck_assert_int_eq(at(&c, e, 5 * HOUR + 600), cases[_i].run);
 	ck_assert_uint_eq(e->missed, cases[_i].missed);
 	/* The next time runs as usual. */

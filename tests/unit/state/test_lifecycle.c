@@ -122,7 +122,7 @@ START_TEST(each_event_in_each_state)
 }
 END_TEST
 
-/* --- whole lives ------------------------------------------------------- */
+/* --- sequences of events ----------------------------------------------- */
 
 static const struct {
 	const char *name;

@@ -142,7 +142,7 @@ START_TEST(light_by_part)
 }
 END_TEST
 
-/* --- in the state ------------------------------------------------------ */
+/* --- usage in the state ------------------------------------------------ */
 
 #define CONF(more)                                                 \
 	"pool here { runner = local }\nqueue a { }\nqueue b { }\n" \

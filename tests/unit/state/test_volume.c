@@ -4,8 +4,8 @@
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
 
-/* When a claim that one pod may mount becomes free, the next job that mounts it
- * starts and the others keep waiting. */
+/* A claim that only one pod may mount: jobs that mount it run one after the
+ * other. */
 START_TEST(a_claim_of_one_node_is_handed_on)
 {
 	struct volume_info data = { .name = "data",

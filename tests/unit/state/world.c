@@ -27,7 +27,7 @@
 
 enum { START = 1000, UID = 1234 };
 
-/* --- the past ---------------------------------------------------------- */
+/* --- the history ------------------------------------------------------- */
 
 static bool is_meant(const struct over *o, uint64_t job, uint32_t task)
 {
@@ -671,7 +671,7 @@ void world_play(struct world *w, const char *name, const char *const *step)
 	}
 }
 
-/* --- count again ------------------------------------------------------- */
+/* --- check the counters ------------------------------------------------ */
 
 struct counts {
 	uint64_t state[JOB_NSTATES];

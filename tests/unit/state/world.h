@@ -75,7 +75,12 @@ void world_tick(struct world *w, int64_t seconds);
 /*
  * Apply a plan written by the test in place of the scheduler's, made from the
  * snapshot of world_look(), or else from a snapshot taken now. Its steps are
- * joined by ';'; nodes are named one per task:
+ * joined by ';'; nodes are named one per task, tasks by their indices:
+ *
+ *	start JOB n0,n1 · grow JOB n0
+ *	claim JOB n0 (for a pending job) · hold JOB n0 (for a running job)
+ *	evict JOB all|0,2 preempt|reclaim|consolidate BY [suspend]
+ *	wake SECONDS (from now, for another pass)
  */
 void world_look(struct world *w);
 void world_decide(struct world *w, const char *text);
@@ -100,18 +105,25 @@ size_t world_alarms(const struct world *w);
 const char *world_event_name(enum event_kind kind);
 
 /*
- * Steps, NULL at the end; "STEP => TEXT" is checked, "!..." is a refusal.
+ * Run steps; the array ends with NULL. "STEP => PATTERN" compares the step's
+ * result with a pattern of glob_match(); without "=>" the result must be empty.
+ * A refused step has the result "! ERROR". JOB is 1 unless given. Steps that do
+ * something, and have an empty result:
+ *
  *	submit OPTIONS · EVENT [JOB] · end JOB STATUS · split JOB TASKS
- *	plan · run · commit · forget (the past) · +SECONDS · operator · user
- *	budget CLAIMS (of a pass)
- *	look · decide TEXT · wants (a plan?) · snap KEYWORD (its lines)
+ *	plan · run · commit · forget (the history) · +SECONDS
+ *	operator · user (the role for later steps) · budget CLAIMS (of a pass)
+ *	look · decide TEXT · tell (drop the effects so far)
  *	top JOB · update JOB FIELD=VALUE;... · open QUEUE · close QUEUE
- *	drain NODE · undrain NODE · node [POOL/]NAME CPUS
- *	reserve NAME START END NODES|COUNT USERS|- [daily|weekly] (seconds from
- *	now on) · unreserve NAME · reservations
- *	jobs · next (alarm, in seconds) · effects · tell (forgets them)
+ *	drain NODE · undrain NODE · node [POOL/]NAME CPUS · unreserve NAME
+ *	reserve NAME START END NODES|COUNT USERS|- [daily|weekly], with times in
+ *	seconds from now
+ *
+ * Steps that return something:
+ *
+ *	wants (a pass: yes or no) · snap KEYWORD (lines of the snapshot)
+ *	jobs · effects · next (seconds until the next alarm) · reservations
  *	why [JOB] · turn [JOB] · comment [JOB] · depend [JOB]
- * JOB is 1 where none is named.
  */
 void world_play(struct world *w, const char *name, const char *const *step);
 

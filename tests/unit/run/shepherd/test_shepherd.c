@@ -1,4 +1,5 @@
-/* test_shepherd.c - the pure parts of the local runner */
+/* test_shepherd.c - functions of the local runner and its shepherd, without
+ * jobs */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -462,7 +463,7 @@ START_TEST(a_process_is_below_its_parents)
 }
 END_TEST
 
-/* --- whose fault --- */
+/* --- causes of failed starts  */
 
 static const struct {
 	int code;

@@ -129,7 +129,7 @@ START_TEST(paths_are_escaped)
 }
 END_TEST
 
-/* --- many at once --- */
+/* --- limits of calls at the same time  */
 
 /* Send a request, and wait until the server has received it; it gets no
  * answer. */
@@ -205,7 +205,7 @@ START_TEST(so_many_at_a_time)
 }
 END_TEST
 
-/* --- a server in trouble --- */
+/* --- errors of the server -- */
 
 START_TEST(all_wait_as_long_as_the_server_asks)
 {
@@ -536,7 +536,7 @@ START_TEST(what_may_not_go_out_does_not)
 }
 END_TEST
 
-/* --- too much --- */
+/* --- answers that are too long  */
 
 static char *many(const char *before, char c, size_t n)
 {
@@ -897,7 +897,7 @@ START_TEST(what_was_read_stays_in_force_when_its_disk_dies)
 }
 END_TEST
 
-/* --- names --- */
+/* --- name look-ups  */
 
 /*
  * Replaces the function of libc, also for libcurl: it takes as long as the test

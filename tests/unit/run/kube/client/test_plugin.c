@@ -83,7 +83,7 @@ START_TEST(output_case)
 }
 END_TEST
 
-/* --- run a program --- */
+/* --- run a plugin ---- */
 
 struct plugin_world {
 	struct event_base *base;

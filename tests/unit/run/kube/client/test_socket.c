@@ -81,24 +81,23 @@ static void serve(const void *frames, size_t len)
 	world_run(&w, &over);
 }
 
-/* --- what is allowed -------------------------------------------------------
- */
+/* --- valid frames -------------------------------------------------------- */
 
 #define FRAMES(text) text, sizeof(text) - 1
 
 START_TEST(messages_arrive_in_order)
 {
 	serve(FRAMES("\x82\x03\x01"
-	             "ab" /* a whole one */
+	             "ab" /* a message in one frame */
 	             "\x89\x02"
 	             "hi" /* a ping */
 	             "\x02\x02\x01"
-	             "c" /* one in three parts, */
+	             "c" /* one in three frames, */
 	             "\x00\x00"
 	             "\x8a\x00" /* a pong between them */
 	             "\x80\x7e\x00\x02"
 	             "de"
-	             "\x82\x00" /* an empty one */
+	             "\x82\x00" /* an empty message */
 	             "\x88\x02\x03\xe8"));
 	ck_assert_str_eq(told.data, "open " V5 " end well");
 	ck_assert_str_eq(heard.data, "\x01"
@@ -158,13 +157,12 @@ START_TEST(its_user_may_leave_at_once)
 }
 END_TEST
 
-/* --- what is not -----------------------------------------------------------
- */
+/* --- invalid frames ------------------------------------------------------ */
 
 static const struct {
 	const char *frames;
 	size_t len;
-	const char *why; /* the end of the sentence */
+	const char *why; /* the end of the error */
 } wrongs[] = {
 	{ FRAMES("\x82\x05\x01"
 	         "ab"),

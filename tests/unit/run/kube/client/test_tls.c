@@ -250,7 +250,7 @@ START_TEST(who_asks_once_is_told_at_once)
 }
 END_TEST
 
-/* --- a program --- */
+/* --- a credential plugin  */
 
 /* Use a credential plugin that prints the token "T1", then "T2", and so on;
  * `more` is added to the status it prints. */

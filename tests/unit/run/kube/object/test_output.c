@@ -131,7 +131,7 @@ START_TEST(where_a_file_is_outside)
 }
 END_TEST
 
-/* --- what a shell does ---------------------------------------------------- */
+/* --- run by a shell ------------------------------------------------------- */
 
 static char dir[] = "/tmp/test_kube_output.XXXXXX";
 
