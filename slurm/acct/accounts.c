@@ -63,7 +63,7 @@ static const struct slurm_field fields[] = {
 /* clang-format on */
 
 struct accounts {
-	struct acct_columns columns; /* first */
+	struct acct_columns columns;
 	const char *format;
 	json_t *users, *queues, *clusters;
 	bool mine, everyone; /* options of sshare */

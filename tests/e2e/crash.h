@@ -1,11 +1,12 @@
 /*
- * crash.h - kill the daemon over and over while it works, then compare
+ * crash.h - kill the daemon again and again while it works, then check the
+ * results
  *
- * Workers (crash_work.c) submit, cancel, hold and requeue jobs as fast as
- * they may and write down what was acknowledged.  The main thread (crash.c)
- * kills and restarts the daemon.  crash_check.c compares what the workers
- * wrote down, what the jobs themselves wrote into the file "ran", and what
- * the daemon says.
+ * Worker threads (crash_work.c) submit, cancel, hold and requeue jobs as fast
+ * as they may and record what the daemon has acknowledged. The main thread
+ * (crash.c) kills and restarts the daemon. crash_check.c compares what the
+ * workers recorded, what the jobs themselves wrote into the file "ran", and
+ * what the daemon lists.
  */
 #ifndef TESTS_E2E_CRASH_H
 #define TESTS_E2E_CRASH_H
@@ -34,10 +35,10 @@ struct sub {
 	enum need need;     /* how it depends on the jobs of `after` */
 	struct sub *after;
 
-	/* Set under the lock, before the request goes out. */
+	/* set under crash.lock before the request is sent */
 	bool cancelled, released;
 	uint32_t requeues;
-	/* Set after its answer. */
+	/* set after the submission was answered */
 	uint64_t id; /* of the first job; 0: not confirmed */
 };
 
@@ -48,7 +49,8 @@ struct crash {
 	pthread_mutex_t lock;
 	struct sub **sub;
 	size_t nsubs, sub_cap;
-	size_t njobs, allowed; /* submitted; allowed for now */
+	/* jobs submitted so far; how many may be by now */
+	size_t njobs, allowed;
 	bool stop;
 };
 
@@ -62,19 +64,19 @@ struct worker {
 	size_t nmine, mine_cap, nmade;
 };
 
-/* Returns 0 .. n - 1; the same seed gives the same series. */
+/* Returns a random number below n. The same seed gives the same series. */
 uint64_t random_below(uint64_t *state, uint64_t n);
 
-/* Like client_call(), repeated while the daemon is away; *client is opened if
- * it is NULL. Unlike retry_call() it does not slow down: that would miss most
- * of the moments between two kills. */
+/* Call client_call(), and repeat it while no daemon runs; if *client is NULL,
+ * connect first. Unlike retry_call() it does not wait longer each time, as that
+ * would miss most of the moments between two kills. */
 json_t *persist(struct client **client, json_t *req, const struct buf *raw,
                 struct buf *parts, struct err *err);
 
 void pause_ms(uint64_t ms);
 void *worker_main(void *arg);
 
-/* How many problems were reported, with problem(). */
+/* The number of problems that were reported with problem(). */
 extern size_t nproblems;
 void problem(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -85,16 +87,18 @@ struct ran;
 struct ran *ran_read(void);
 void ran_free(struct ran *ran);
 
-/* Final states seen so far: they must stay. */
+/* The final states of jobs seen so far, which must not change. */
 struct finals;
 struct finals *finals_new(void);
 void finals_free(struct finals *finals);
 
-/* Check right after a restart; before: read while the daemon was dead. */
+/* Check the jobs right after a restart. before are the lines that were read
+ * while no daemon was running. */
 void check_restart(struct crash *crash, const struct ran *before,
                    struct finals *finals);
 
-/* Check when all has ended; prints a line for each requirement. */
+/* Each checks one thing after all jobs have ended, and prints a line for each
+ * requirement. */
 void check_end(struct crash *crash);
 void check_left(const struct crash *crash);
 void check_database(const struct crash *crash);

@@ -1,7 +1,7 @@
 /*
- * nvml.c - stands in for NVIDIA's management library
+ * nvml.c - replaces NVIDIA's management library in tests
  *
- * It answers from the lines of the file that NVML_FILE names:
+ * It answers from the lines of the file that $NVML_FILE names:
  *
  *	gpu UUID MINOR BUS_ID MEMORY_MIB MIG NAME
  *	link GPU switch|BUS_ID
@@ -11,14 +11,13 @@
  *	hang at the end
  *	fail CODE
  *
- * A file named by NVML_BUSY, if there is one, has more lines "busy", is read
- * again for each question how busy a GPU is, and may say "hang now".  Without a
- * line a GPU does not tell.
+ * $NVML_BUSY may name a file with more lines "busy". It is read again each time
+ * somebody asks how busy a GPU is, and it may have a line "hang now". A GPU
+ * without such a line answers that this is not supported.
  *
- * "hang" and "fail" say what nvmlInit_v2() does; "hang at the end",
- * what nvmlShutdown() does, when all has been printed. A list of GPUs
- * is enough to test what becomes of the answers; that the real library
- * gives such answers is not shown here.
+ * "hang" and "fail" are about nvmlInit_v2(); "hang at the end" makes
+ * nvmlShutdown() hang, when everything is printed. This tests what the daemon
+ * makes of the answers, not that the real library gives them.
  */
 #include "gpu/nvml.h"
 
@@ -35,7 +34,7 @@ NVML_FUNCTIONS(DECLARE)
 enum { MAX = 64, NO = 3, UNKNOWN = 6 };
 
 struct nvmlDevice_st {
-	int gpu; /* of an instance: its GPU; -1: it is a GPU */
+	int gpu; /* the GPU of an instance; -1: this is a GPU */
 	unsigned minor, mig, id, start, size, percent, used_mib;
 	bool tells;
 	unsigned long long mib;
@@ -93,7 +92,7 @@ static int read_line(const char *line)
 	return 0;
 }
 
-/* Read the file that a variable names. */
+/* Read the file that an environment variable names. */
 static int read_file(const char *variable)
 {
 	const char *path = getenv(variable);
@@ -187,7 +186,7 @@ int nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *ret)
 	return device->tells ? 0 : NO;
 }
 
-/* Returns the link of this number of a GPU, or NULL. */
+/* Returns link `number` of a GPU, or NULL. */
 static const char *find_link(nvmlDevice_t device, unsigned number)
 {
 	for (unsigned i = 0; i < nlinks; i++)
