@@ -77,7 +77,7 @@ struct aiq {
 	const char *socket;
 	const struct view *view;
 	bool web, open, list, logout;
-	/* History: view is view_history; log, script: view_jobs. */
+	/* With history, view is view_history; with log or script, view_jobs. */
 	bool history, log, script;
 	bool attempts; /* only with history; view is view_attempts */
 	/* Filters; NULL: all. */

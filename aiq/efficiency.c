@@ -66,7 +66,7 @@ struct group {
 	int64_t array; /* 0: one job */
 	json_t *first;
 	uint64_t n, completed;
-	/* S; limit < 0: some job has no limit. */
+	/* In seconds; limit < 0: some job has no limit. */
 	double elapsed, longest, limit;
 	double cpu_used, cpu_held; /* sums over jobs whose use is known */
 	/* Highest ratio of used to requested memory of a job; < 0:

@@ -27,7 +27,7 @@ struct stats {
 	int64_t gpus_offered;      /* of nodes that are up, in thousandths */
 	int64_t used_s, offered_s; /* thousandths of GPUs times seconds, since
 	                              the first start */
-	/* Used_s and offered_s when the last job ended. */
+	/* Values of used_s and offered_s when the last job ended. */
 	int64_t used_at_end, offered_at_end;
 	int64_t first_start, last_end;
 	uint64_t starts, evictions, moved;

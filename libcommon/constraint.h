@@ -32,8 +32,8 @@ enum {
 	CONSTRAINT_MAX_ITEMS = 256
 };
 
-/* Follows the key of a taint with the effect PreferNoSchedule, which other
- * nodes are preferred to but which excludes no node. */
+/* Follows the key of a taint with the effect PreferNoSchedule: jobs avoid its
+ * node if they can, but may use it. */
 #define CONSTRAINT_TAINT_PREFERS ":PreferNoSchedule"
 
 /* Convert the count of a term to the token that follows the term in postfix,

@@ -23,8 +23,8 @@ struct hostlist {
 int hostlist_parse(struct hostlist *ret, const char *s, struct err *err);
 void hostlist_free(struct hostlist *list);
 
-/* Append the list in its short form: sorted, without duplicates, with names
- * that differ only in their last number as one name with brackets. */
+/* Append the list in its short form: sorted, without duplicates, with ranges in
+ * brackets for names that differ only in the number at their end. */
 void hostlist_format(const char *const *name, size_t n, struct buf *out);
 
 #endif

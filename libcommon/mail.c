@@ -92,8 +92,8 @@ void mail_types_format(int64_t types, struct buf *out)
 
 /* --- addresses ---------------------------------------------------------- */
 
-/* Whether this is atoms with dots between them (RFC 5321). The first must not
- * begin with '-', or programs would take it for an option. */
+/* Whether the len bytes at s are atoms with dots between them (RFC 5321). The
+ * first must not begin with '-', or programs would take it for an option. */
 static bool is_local_part(const char *s, size_t len)
 {
 	if (!len || len > LOCAL_MAX || *s == '-')

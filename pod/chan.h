@@ -32,7 +32,7 @@ enum {
 
 /* From srun: */
 #define POD_PROOF 'K' /* empty; also the answer to it */
-/* JSON: request resources for a step from the first pod \. */
+/* JSON: request resources for a step from the first pod. */
 #define POD_ASK    'A'
 #define POD_LAUNCH 'L' /* JSON, zero byte, request of the step */
 #define POD_ORDER  'S' /* JSON: {"signal": N} or {"stop": SECONDS} */
@@ -42,7 +42,7 @@ enum {
 /* To srun: */
 #define POD_ROOM 'H' /* JSON: {"waits": TEXT} or the layout of the step */
 #define POD_TELL 'T' /* JSON, as in libcommon/step_msg.h */
-/* Rank (4 bytes), 1 or 2 for stdout or stderr, bytes; no bytes: \ its end. */
+/* Rank (4 bytes), 1 or 2 for stdout or stderr, bytes; no bytes: its end. */
 #define POD_OUTPUT 'O'
 
 struct pod_chan {

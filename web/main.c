@@ -3,10 +3,10 @@
  *
  *	aisched-web NLISTENERS UID GID METRICS HEADER UIDS [HOST]...
  *
- * The daemon starts this program with one end of a socket pair as descriptor 3,
- * a pipe whose closing tells the daemon that the program has ended as 4, and
- * listening sockets from 5 on. The program first gives up all privileges, and
- * opens no files.
+ * The daemon starts this program with these descriptors: 3 is one end of a
+ * socket pair; 4 is a pipe, whose closing tells the daemon that the program has
+ * ended; 5 and all following ones are listening sockets. The program first
+ * gives up all privileges, and opens no files.
  */
 #include <err.h>
 #include <errno.h>

@@ -21,9 +21,10 @@ struct table;
 struct table *table_new(size_t ncols, const char *const *header,
                         const bool *right);
 
-/* Add lines of values separated by tabs, as listings have them, with \t, and \\
- * in values for tabs, newlines and backslashes. Control characters become '?'.
- * data may end anywhere, even within a value; the next call continues there. */
+/* Add lines of values separated by tabs, as listings have them: in a value, \t,
+ * \n and \\ stand for a tab, a newline and a backslash. Control characters
+ * become '?'. data may end anywhere, even within a value; the next call
+ * continues there. */
 void table_add_tsv(struct table *table, const char *data, size_t len);
 
 /* Show the values of a column in colours: fn returns the escape sequence of a

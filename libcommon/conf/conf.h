@@ -86,8 +86,8 @@ struct conf_pool {
 	const char *name;
 	enum runner_kind runner;
 	enum node_order order;
-	int64_t default_memory_per_cpu; /* MiB; CONF_NONE: in proportion to what
-	                                   its nodes have */
+	/* MiB; CONF_NONE: the least ratio of memory to CPUs among its nodes. */
+	int64_t default_memory_per_cpu;
 	/* For runner = kubernetes only. */
 	const char *kubeconfig, *context, *namespace, *node_selector, *image;
 	const char *pod_agent_image;
@@ -95,9 +95,9 @@ struct conf_pool {
 	const char *priority_class;
 	enum conf_devices devices;
 	const char *device_driver, *device_class;
-	bool devices_shared; /* programs other than the daemon also allocate the
-	                        devices */
-	bool cpus_unlimited; /* cpu_limit = none */
+	bool devices_shared;    /* use ResourceClaims on nodes whose GPUs other
+	                           schedulers may give away, too */
+	bool cpus_unlimited;    /* cpu_limit = none */
 	int64_t cpu_overcommit; /* how many CPUs are given out for each CPU of a
 	                           node, in thousandths */
 	struct strlist allow_mounts, image_pull_secrets, drain_conditions;

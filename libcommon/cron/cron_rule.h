@@ -24,12 +24,11 @@ struct cron_rule {
 	const char *zone;     /* name in tzdata; "": the configured zone */
 	enum cron_policy policy;
 	bool make_up; /* run once for times that were missed */
-	/* skip a missed time that is more seconds ago than this;
-	 * SCHEDULE_NEVER: skip none for its age */
+	/* A missed time does not run if it is more than this many seconds ago;
+	 * SCHEDULE_NEVER: it may run however old it is. */
 	int64_t late_s;
 	int64_t jitter_s; /* bound of the delay that is added to each time */
-	int64_t until;    /* last instant at which a run may be due, or
-	                     SCHEDULE_NEVER */
+	int64_t until;    /* last time that may run, or SCHEDULE_NEVER */
 };
 
 /* The names of the options, without dashes: "cron", "cron-policy",

@@ -19,12 +19,12 @@ struct due_rule {
 	const struct schedule *schedule;
 	const struct zone *zone;
 	int64_t created;
-	int64_t until; /* last instant at which a run may be due;
-	                  SCHEDULE_NEVER: none is the last */
+	int64_t until; /* last time that may run; SCHEDULE_NEVER: there is no
+	                  last one */
 	/* Seconds, from due_shift(), that are added to each time. */
 	int64_t shift;
-	/* skip a missed time that is more seconds ago than this;
-	 * SCHEDULE_NEVER: skip none for its age */
+	/* A missed time does not run if it is more than this many seconds ago;
+	 * SCHEDULE_NEVER: it may run however old it is. */
 	int64_t late_s;
 	bool make_up; /* a missed time may still run */
 };
