@@ -164,7 +164,7 @@ static int by_time(const void *a, const void *b)
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
 	if (x_cancel != y_cancel)
-		return x_cancel ? 1 : -1; /* of a job that arrives in the
+		return x_cancel ? 1 : -1; /* the job may arrive in the
 		                             same second */
 	return x->line < y->line ? -1 : x->line > y->line;
 }

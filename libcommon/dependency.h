@@ -26,7 +26,8 @@ struct dep {
 	uint32_t task;   /* NO_TASK: the job or whole array */
 	uint64_t job;    /* the job it depends on; 0: singleton */
 	int64_t delay_s; /* after:JOB+MINUTES */
-	int64_t at;      /* when the delay ends, or NO_TIME */
+	/* Time when the delay ends, or NO_TIME if it has not begun. */
+	int64_t at;
 	/* Set by state/life/depend.c: its watch on that job, or NULL. */
 	struct dep_watch *watch;
 };

@@ -414,8 +414,9 @@ static int64_t range_from(const struct idrange *r, int64_t id)
 	           : r->lo + (id - r->lo + r->step - 1) / r->step * r->step;
 }
 
-/* Two steps repeat after their product: if no member is common by then, none
- * is. */
+/* Whether the ranges have a member in common. Taken modulo the step of the
+ * narrower range, members of the wider one repeat after at most that many
+ * members, so it is enough to try as many. */
 static bool ranges_meet(const struct idrange *a, const struct idrange *b)
 {
 	const struct idrange *wide = a->step > b->step ? a : b;

@@ -31,8 +31,8 @@ static _Atomic int log_fd = STDERR_FILENO;
 static const char *const level_name[] = { "err", "warning", "notice", "info",
 	                                  "debug" };
 
-/* Whether stderr is the file in JOURNAL_STREAM: shells inherit that variable
- * even if their stderr was redirected. */
+/* Whether stderr is the file that JOURNAL_STREAM identifies. Programs inherit
+ * that variable even if their stderr was redirected. */
 static bool stderr_is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
@@ -140,7 +140,7 @@ bool log_again(struct log_limit *limit, unsigned *ret_skipped)
 	bool again;
 
 	pthread_mutex_lock(&lock);
-	/* last is 0 before the first time. */
+	/* last is 0 before the first message. */
 	again = !limit->last || now - limit->last >= REPEAT_S;
 	if (again) {
 		*ret_skipped = limit->skipped;

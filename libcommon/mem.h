@@ -36,7 +36,7 @@ void arena_free(struct arena *arena); /* NULL is allowed */
 
 /* Returns zeroed memory, aligned for any type; valid until arena_free(). */
 void *arena_alloc(struct arena *arena, size_t n, size_t size);
-/* Likewise, but not zeroed: for memory that the caller fills at once. */
+/* Like arena_alloc(), but the memory is not zeroed. */
 void *arena_alloc_raw(struct arena *arena, size_t n, size_t size);
 char *arena_strdup(struct arena *arena, const char *s);
 size_t arena_used(const struct arena *arena); /* bytes handed out */
@@ -61,7 +61,7 @@ struct arena_list {
 	size_t n, cap;
 };
 
-/* Append a zeroed element of this size and return it. */
+/* Append a zeroed element of this size, and return a pointer to it. */
 void *arena_push(struct arena *arena, struct arena_list *list, size_t size);
 
 #endif

@@ -40,7 +40,7 @@ static const struct opt common[] = {
 	OPT_END,
 };
 
-/* "-o, --output=FILE" */
+/* Append an option and its placeholder, as "-o, --output=FILE". */
 static void put_option(struct buf *out, const struct opt *opt)
 {
 	if (opt->letter)

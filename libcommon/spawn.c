@@ -38,7 +38,7 @@ static void add_files(const struct spawn *s, posix_spawn_file_actions_t *files)
 			posix_spawn_file_actions_adddup2(files, s->fd[i],
 			                                 (int)i);
 	}
-	/* Duplicating it onto itself keeps it open across exec. */
+	/* Duplicating a descriptor onto itself keeps it open across exec. */
 	if (s->keep)
 		posix_spawn_file_actions_adddup2(files, s->keep, s->keep);
 }

@@ -1,4 +1,4 @@
-/* wire.c - frames */
+/* wire.c - frames of the protocol between the daemon and its clients */
 #include "libcommon/wire.h"
 
 #include <string.h>

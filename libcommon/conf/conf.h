@@ -118,7 +118,7 @@ struct conf_node {
 	int64_t memory;       /* MiB; CONF_NONE likewise */
 	int64_t gpus;         /* devices; CONF_NONE likewise */
 	const char *gpu_type; /* NULL likewise */
-	int64_t sockets, gpu_link_groups; /* CONF_NONE: 1 */
+	int64_t sockets, gpu_link_groups; /* number of each; CONF_NONE: 1 */
 	/* For each GPU the number of its NUMA node and of its link group; for
 	 * each NUMA node the size of its memory. Empty: divided evenly. */
 	struct strlist gpu_numa, gpu_links, numa_memory;
