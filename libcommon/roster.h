@@ -1,5 +1,6 @@
 /*
- * roster.h - entries in order of a number, with copies that cost next to nothing
+ * roster.h - entries in order of a number, with copies that cost next to
+ * nothing
  *
  * An entry is a struct that begins with its key, a uint64_t. Entries lie in
  * blocks. A copy shares the blocks of its original, and a shared block is

@@ -62,15 +62,12 @@ struct row;
 struct placed_key;
 
 struct job {
-	/* The fields that each pass reads of each pending job come first: there
-	 * may be a million jobs, and each cache line counts. */
 	uint64_t id;
 	uint64_t array;     /* id of the array, 0: none */
 	struct idset tasks; /* the unstarted part of an array; empty: one job */
 	/* start of its waiting time, moved later by the time that the job ran;
 	 * NO_TIME: not eligible yet, or held by its user */
 	int64_t eligible;
-	uint32_t slot;        /* slot of its row; 0: it is in no row */
 	uint32_t task;        /* its index in the array, or NO_TASK */
 	struct job *all_next; /* in order of ids */
 

@@ -160,6 +160,7 @@ void state_load_array(struct state *state, const struct array *array)
 
 	*copy = *array;
 	map_set(&state->records.arrays, copy->id, copy);
+	row_limit_array(state, copy);
 }
 
 void state_load_node(struct state *state, const char *name, const char *pool,
@@ -219,7 +220,7 @@ void state_loaded(struct state *state, int64_t now)
 	for (struct job *job = state->records.placed; job;
 	     job = job->row_next) {
 		if (job->array)
-			state_array(state, job->array)->running++;
+			row_array_runs(state, job->array, 1);
 		if (!job->ledger->rollup) {
 			ledger_join(state, job);
 			state_touch(state, job);

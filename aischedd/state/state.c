@@ -23,6 +23,7 @@ struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 	state->past_arg = arg;
 	state->next_id = 1;
 	deps_init(&state->watches);
+	rows_init(&state->rows);
 	round_init(&state->round);
 	state->last_plan.wake = state->reservations.next = NO_TIME;
 	state->queues.queue =
@@ -423,6 +424,7 @@ void state_committed(struct state *state)
 		if (array->unfinished)
 			continue;
 		map_del(&state->records.arrays, array->id);
+		row_forget_array(state, array->id);
 		free(array);
 	}
 	for (size_t i = 0; i < state->nodes.n; i++)

@@ -59,7 +59,7 @@ void life_place(struct state *state, struct job *job, const struct placement *p,
 	life_count_nodes(state, job);
 	usage_charge(state, job, now);
 	if (job->array)
-		state_array(state, job->array)->running++;
+		row_array_runs(state, job->array, 1);
 	volume_moved(state, job, now);
 }
 
@@ -85,7 +85,7 @@ void life_unplace(struct state *state, struct job *job, int64_t now)
 	usage_charge(state, job, now);
 	placed_key_forget(job);
 	if (job->array)
-		state_array(state, job->array)->running--;
+		row_array_runs(state, job->array, -1);
 	volume_moved(state, job, now);
 }
 

@@ -27,7 +27,6 @@ static struct job *sibling(struct state *state, const struct job *job)
 	spec_unpack(&spec, job->packed);
 	copy->packed = spec_pack(&spec);
 	copy->row = NULL;
-	copy->slot = 0;
 	copy->last_place = NULL;
 	copy->claim = NULL;
 	copy->evictions = NULL;
@@ -52,6 +51,7 @@ static void add_sibling(struct state *state, struct job *job, struct job *copy)
 	if (job->tasks.n) {
 		state_count(state, job, 1);
 		state_touch(state, job);
+		row_count_again(state, job);
 	} else {
 		state_drop_job(state, job);
 	}

@@ -72,6 +72,7 @@ struct array *submit_new_array(struct state *state, uint64_t id,
 	array->exit_low = array->exit_high = -1;
 	array->is_new = true;
 	map_set(&state->records.arrays, array->id, array);
+	row_limit_array(state, array);
 	state_touch_array(state, array);
 	idset_free(&tasks);
 	return array;

@@ -28,6 +28,8 @@ static int64_t margin(const struct conf_scheduling *c)
 int state_top(struct state *state, struct job *job, struct err *err)
 {
 	int64_t highest = job->priority;
+	const struct row_entry *row;
+	struct roster_at at = { 0 };
 
 	if (job->state != JOB_PENDING)
 		return err_set(err, EINVAL,
@@ -35,8 +37,8 @@ int state_top(struct state *state, struct job *job, struct err *err)
 		               "the top",
 		               (unsigned long long)job->id,
 		               job_state_name(job->state));
-	for (size_t i = 0; i < state->rows.n; i++) {
-		const struct job *first = state->rows.row[i]->head;
+	while ((row = roster_next(&state->rows.all, &at))) {
+		const struct job *first = row->row->head;
 		int64_t above =
 		    first->priority + margin(&state->conf->scheduling);
 
@@ -380,6 +382,7 @@ static void set_array_limit(struct state *state, struct array *array,
                             uint32_t limit)
 {
 	array->limit = limit;
+	row_limit_array(state, array);
 	state_touch_array(state, array);
 	for (struct job *j = array->first; j; j = j->array_next)
 		state_reindex(state, j, j->submit);

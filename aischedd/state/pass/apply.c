@@ -45,11 +45,7 @@ static bool nodes_are_up(const struct state *state,
 static bool waits_as_planned(const struct state *state, const struct job *job,
                              uint32_t planned_row)
 {
-	const struct row_brief *row =
-	    job->row ? &state->rows.brief[job->row->at] : NULL;
-
-	return row && row->planned == state->last_plan.serial &&
-	       row->verdict == planned_row;
+	return job->row && row_planned(state, job->row) == planned_row;
 }
 
 static bool runs_as_planned(const struct apply *a, uint32_t run)
@@ -283,6 +279,7 @@ static struct arena *forget_plan(struct state *state)
 	state->last_plan.arena = NULL;
 	state->last_plan.names = NULL;
 	state->last_plan.verdict = NULL;
+	state->last_plan.rows = (struct planned_rows){ 0 };
 	state->last_plan.told = (struct turns_told){ 0 };
 	state->last_plan.share = NULL;
 	state->last_plan.promise = NULL;
@@ -336,6 +333,20 @@ static void keep_promises(struct state *state, const struct plan *plan)
 	qsort(last->promise, n, sizeof(*last->promise), by_job);
 }
 
+/* Keep where the plan has each row, if its snapshot is the last one. */
+static void keep_rows(struct state *state, struct arena *arena)
+{
+	struct last_plan *last = &state->last_plan;
+	struct planned_rows *taken = &state->rows.taken;
+
+	if (taken->serial != last->serial)
+		return;
+	last->rows = *taken;
+	last->rows.of_slot =
+	    arena_move(last->arena, arena, taken->of_slot,
+	               (taken->nslots + 1) * sizeof(*taken->of_slot));
+}
+
 /* Keep the parts of the plan that outlive it, without its rows: a million jobs
  * may wait. */
 static void keep_verdicts(struct state *state, const struct snap *snap,
@@ -355,6 +366,7 @@ static void keep_verdicts(struct state *state, const struct snap *snap,
 	               plan->nverdicts * sizeof(*v));
 	round_keep(state, v, plan->nverdicts, arena);
 	state->last_plan.verdict = v;
+	keep_rows(state, arena);
 	state->last_plan.told = told_list(snap, plan, state->last_plan.arena);
 	snap_capacity(snap, state->last_plan.capacity);
 	keep_shares(state, plan);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "aischedd/sched/snap.h"
+#include "aischedd/state/pass/row.h"
 #include "aischedd/state/pass/told.h"
 
 struct arena;
@@ -18,6 +19,7 @@ struct last_plan {
 	struct arena *arena;
 	const struct snap *names;
 	const struct verdict *verdict;
+	struct planned_rows rows;
 	struct turns_told told;
 	struct snap_promise *promise; /* sorted by job */
 	uint32_t npromises, *promise_node;

@@ -58,23 +58,23 @@ static enum judged judged(const struct verdict *v)
 	abort();
 }
 
-/* Note the places of the last verdicts, by row of this snapshot. */
+/* Note where the last verdicts are. */
 static void recall(struct state *state, struct arena *arena,
                    struct judgements *ret)
 {
+	const struct last_plan *last = &state->last_plan;
 	struct round *r = &state->round;
-	size_t n = state->rows.n;
-	uint32_t *at = arena_array_raw(arena, uint32_t, n + 1);
+	size_t n = state->rows.all.n;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct row_brief *row = &state->rows.brief[i];
-
-		at[i] = row->planned == state->last_plan.serial ? row->verdict
-		                                                : SNAP_NONE;
-	}
-	r->was = state->last_plan.verdict;
-	r->was_at = at;
-	*ret = (struct judgements){ r->was, at, (uint32_t)n };
+	*ret = (struct judgements){
+		.was = last->verdict,
+		.at = arena_array_raw(arena, uint32_t, n + 1),
+		.n = (uint32_t)n,
+	};
+	if (state->rows.taken.serial == last->serial)
+		ret->rows = last->rows;
+	r->was = ret->was;
+	r->was_at = ret->at;
 }
 
 void round_begin(struct state *state, struct snap *snap, struct arena *arena,

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aischedd/state/pass/row.h"
+
 struct arena;
 struct plan;
 struct snap;
@@ -22,7 +24,8 @@ struct verdict;
 /* The last verdicts on the first n rows of a snapshot. */
 struct judgements {
 	const struct verdict *was; /* NULL: the round begins with this pass */
-	const uint32_t *at;
+	struct planned_rows rows;  /* where these are */
+	uint32_t *at; /* index by row, or SNAP_NONE; written with the rows */
 	uint32_t n;
 };
 

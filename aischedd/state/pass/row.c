@@ -169,8 +169,7 @@ static struct row *row_find(const struct state *state, uint64_t hash,
 	return row;
 }
 
-/* Whether the volumes of the state say what the key means. */
-static bool mounts_some(const char *key)
+bool row_key_mounts(const char *key)
 {
 	const char *text[KEY_TEXTS];
 
@@ -181,15 +180,11 @@ static bool mounts_some(const char *key)
 /* Add the row at the end. */
 static void index_row(struct row_index *rows, struct row *row)
 {
-	rows->row = GROW(rows->row, rows->n, &rows->cap);
-	rows->brief = GROW(rows->brief, rows->n, &rows->brief_cap);
-	row->at = (uint32_t)rows->n;
-	rows->row[rows->n] = row;
-	rows->brief[rows->n++] = (struct row_brief){
-		.slot = rows->nfree_slots ? rows->slot[--rows->nfree_slots]
-		                          : ++rows->nslots,
-		.mounts = mounts_some(row->key),
-	};
+	row->number = ++rows->made;
+	row->slot = rows->nfree_slots ? rows->slot[--rows->nfree_slots]
+	                              : ++rows->nslots;
+	rows->nmounts += row_key_mounts(row->key);
+	roster_put(&rows->all, &(struct row_entry){ row->number, row });
 }
 
 static struct row *row_new(struct state *state, uint64_t hash,
@@ -197,7 +192,6 @@ static struct row *row_new(struct state *state, uint64_t hash,
 {
 	struct row *row = xcalloc(1, sizeof(*row) + key->len);
 
-	row->hash = hash;
 	row->req_hash = row_req_hash(key->data, key->len);
 	row->key_len = (uint32_t)key->len;
 	memcpy(row->key, key->data, key->len);
@@ -207,17 +201,12 @@ static struct row *row_new(struct state *state, uint64_t hash,
 	return row;
 }
 
-/* Put the last row in its place. */
 static void unindex_row(struct row_index *rows, struct row *row)
 {
-	uint32_t slot = rows->brief[row->at].slot;
-
-	rows->n--;
-	rows->row[row->at] = rows->row[rows->n];
-	rows->brief[row->at] = rows->brief[rows->n];
-	rows->row[row->at]->at = row->at;
+	roster_del(&rows->all, row->number);
+	rows->nmounts -= row_key_mounts(row->key);
 	rows->slot = GROW(rows->slot, rows->nfree_slots, &rows->slot_cap);
-	rows->slot[rows->nfree_slots++] = slot;
+	rows->slot[rows->nfree_slots++] = row->slot;
 }
 
 static void drop_all(struct row_index *rows)
@@ -242,17 +231,17 @@ void rows_unpin(struct row_index *rows)
 
 static void row_free(struct state *state, struct row *row)
 {
-	struct row *first = map_find(&state->rows.by_hash, row->hash),
-		   *at = first;
+	uint64_t hash = hash_bytes(0, row->key, row->key_len);
+	struct row *first = map_find(&state->rows.by_hash, hash), *at = first;
 
 	if (first != row) {
 		while (at->chain != row)
 			at = at->chain;
 		at->chain = row->chain;
 	} else if (row->chain) {
-		map_set(&state->rows.by_hash, row->hash, row->chain);
+		map_set(&state->rows.by_hash, hash, row->chain);
 	} else {
-		map_del(&state->rows.by_hash, row->hash);
+		map_del(&state->rows.by_hash, hash);
 	}
 	unindex_row(&state->rows, row);
 	row->chain = state->rows.dropped;
@@ -261,10 +250,48 @@ static void row_free(struct state *state, struct row *row)
 		drop_all(&state->rows);
 }
 
+static void note_waiting(struct state *state, const struct job *job)
+{
+	roster_put(&state->rows.waiting,
+	           &(struct row_job){ .job = job->id,
+	                              .since = job->eligible,
+	                              .count = job_count(job),
+	                              .slot = job->row->slot });
+}
+
+void row_count_again(struct state *state, const struct job *job)
+{
+	if (job->row)
+		note_waiting(state, job);
+}
+
+void row_limit_array(struct state *state, const struct array *array)
+{
+	if (!array->limit)
+		row_forget_array(state, array->id);
+	else
+		roster_put(&state->rows.limits,
+		           &(struct array_limit){ array->id, array->running,
+		                                  array->limit });
+}
+
+void row_array_runs(struct state *state, uint64_t id, int by)
+{
+	struct array *array = state_array(state, id);
+
+	array->running += (uint32_t)by;
+	if (array->limit)
+		row_limit_array(state, array);
+}
+
+void row_forget_array(struct state *state, uint64_t array)
+{
+	roster_del(&state->rows.limits, array);
+}
+
 /* Insert by id; almost always at the end, or next to the last insertion. */
 static void row_insert(struct state *state, struct row *row, struct job *job)
 {
-	struct row_brief *brief = &state->rows.brief[row->at];
 	struct job *after = row->tail;
 
 	if (after && after->id > job->id && row->hint)
@@ -274,13 +301,13 @@ static void row_insert(struct state *state, struct row *row, struct job *job)
 	while (after && after->id > job->id)
 		after = after->row_prev;
 	job->row = row;
-	job->slot = brief->slot;
 	job->row_prev = after;
 	job->row_next = after ? after->row_next : row->head;
 	*(job->row_prev ? &job->row_prev->row_next : &row->head) = job;
 	*(job->row_next ? &job->row_next->row_prev : &row->tail) = job;
 	row->hint = job;
-	brief->njobs++;
+	row->njobs++;
+	note_waiting(state, job);
 }
 
 void row_remove(struct state *state, struct job *job)
@@ -296,21 +323,27 @@ void row_remove(struct state *state, struct job *job)
 	if (row->hint == job)
 		row->hint = job->row_prev ? job->row_prev : job->row_next;
 	job->row = NULL;
-	job->slot = 0;
 	job->row_prev = job->row_next = NULL;
-	if (--state->rows.brief[row->at].njobs == 0)
+	roster_del(&state->rows.waiting, job->id);
+	if (--row->njobs == 0)
 		row_free(state, row);
+}
+
+uint32_t row_planned(const struct state *state, const struct row *row)
+{
+	const struct last_plan *last = &state->last_plan;
+
+	return state->rows.taken.serial == last->serial
+	           ? planned_index(&last->rows, row)
+	           : SNAP_NONE;
 }
 
 const struct verdict *row_verdict(const struct state *state,
                                   const struct row *row)
 {
-	const struct row_brief *brief = &state->rows.brief[row->at];
+	uint32_t at = row_planned(state, row);
 
-	return state->last_plan.verdict &&
-	               brief->planned == state->last_plan.serial
-	           ? &state->last_plan.verdict[brief->verdict]
-	           : NULL;
+	return at == SNAP_NONE ? NULL : &state->last_plan.verdict[at];
 }
 
 /* Whether the plan in force already says why one more job of this row waits,
@@ -319,8 +352,8 @@ static bool row_waits(const struct state *state, const struct row *row)
 {
 	const struct verdict *v = row_verdict(state, row);
 
-	return v && state->rows.brief[row->at].njobs >= LINE_ROW &&
-	       v->why != WHY_None && v->why != WHY_ArrayLimit;
+	return v && row->njobs >= LINE_ROW && v->why != WHY_None &&
+	       v->why != WHY_ArrayLimit;
 }
 
 const struct row *row_like(const struct state *state, const struct job *job)
@@ -408,14 +441,24 @@ void state_reindex(struct state *state, struct job *job, int64_t now)
 	row_insert(state, row, job);
 }
 
+void rows_init(struct row_index *rows)
+{
+	roster_init(&rows->all, sizeof(struct row_entry));
+	roster_init(&rows->waiting, sizeof(struct row_job));
+	roster_init(&rows->limits, sizeof(struct array_limit));
+}
+
 void rows_free(struct row_index *rows)
 {
-	for (size_t i = 0; i < rows->n; i++) {
-		free(rows->row[i]);
-	}
+	struct roster_at at = { 0 };
+	const struct row_entry *entry;
+
+	while ((entry = roster_next(&rows->all, &at)))
+		free(entry->row);
 	drop_all(rows);
-	free(rows->row);
-	free(rows->brief);
+	roster_free(&rows->all);
+	roster_free(&rows->waiting);
+	roster_free(&rows->limits);
 	free(rows->slot);
 	map_free(&rows->by_hash);
 }

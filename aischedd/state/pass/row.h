@@ -14,39 +14,67 @@
 #include "aischedd/state/job.h"
 #include "libcommon/buf.h"
 #include "libcommon/map.h"
+#include "libcommon/roster.h"
 
+struct array;
 struct state;
 
 struct row {
-	struct row *chain;       /* next row with the same hash */
-	uint64_t hash, req_hash; /* of the key; of the request's part of it */
+	struct row *chain; /* next row with the same hash of its key */
+	uint64_t req_hash; /* of the request's part of the key */
+	uint64_t number;   /* counts the rows that were ever made, from 1 */
 	struct job *head, *tail,
-	    *hint;   /* its jobs by id; hint: the last one inserted */
-	uint32_t at; /* index in state->rows */
+	    *hint;     /* its jobs by id; hint: the last one inserted */
+	uint32_t slot; /* > 0; small, and of no other row at the same time */
+	uint32_t njobs;
 	uint32_t key_len;
 	_Alignas(uint64_t) char key[];
 };
 
-/* The part of a row that each snapshot reads at once. It lies beside that of
- * the next row, so that reading a million of them does not miss the cache. */
-struct row_brief {
-	uint64_t planned; /* serial of the plan that judged it */
-	uint32_t verdict; /* its row in that plan */
-	uint32_t slot;    /* > 0; the same as long as the row exists */
-	uint32_t njobs : 31;
-	uint32_t mounts : 1; /* 1: its key names volume claims */
+/* Entries of the rosters in struct row_index. */
+struct row_entry {
+	uint64_t number;
+	struct row *row;
 };
 
-/* All rows. A slot is a small number that a row keeps as long as it exists. */
+struct row_job {
+	uint64_t job; /* its id */
+	int64_t since;
+	uint32_t count; /* see job_count() */
+	uint32_t slot;  /* of its row */
+};
+
+struct array_limit {
+	uint64_t array;
+	uint32_t running, limit;
+};
+
+/* For a plan: the index of each row that was there when its snapshot was taken.
+ */
+struct planned_rows {
+	uint64_t serial; /* of the plan */
+	uint64_t made;   /* rows ever made by then; 0: none */
+	uint32_t nslots;
+	uint32_t *of_slot; /* [nslots + 1]; written with the snapshot */
+};
+
+/*
+ * All rows, and what a snapshot needs of all jobs in rows. It takes copies of
+ * the three rosters and reads them on another thread: with a million jobs, a
+ * look at each would hold up the loop.
+ */
 struct row_index {
-	struct map by_hash; /* by hash of the key */
-	struct row **row;
-	struct row_brief *brief; /* by index of the row */
-	size_t n, cap, brief_cap;
+	struct map by_hash;     /* by hash of the key */
+	struct roster all;      /* struct row_entry */
+	struct roster waiting;  /* struct row_job */
+	struct roster limits;   /* struct array_limit, if there is a limit */
+	uint64_t made;          /* rows ever made */
+	size_t nmounts;         /* rows whose keys name volume claims */
 	uint32_t nslots, *slot; /* slots ever used; those free now */
 	size_t nfree_slots, slot_cap;
 	uint32_t pins;       /* snapshots that read keys on another thread */
 	struct row *dropped; /* rows to free once pins is 0 */
+	struct planned_rows taken; /* by the last snapshot for a plan */
 };
 
 /* The request comes first, then its owner: in snapshots, jobs with the same
@@ -87,7 +115,20 @@ struct placed_key {
 	_Alignas(struct row_key) char text[];
 };
 
+void rows_init(struct row_index *rows);
 void rows_free(struct row_index *rows);
+
+/* Returns the row's index in the plan in force; SNAP_NONE if the row is newer,
+ * or the next plan is under way. */
+uint32_t row_planned(const struct state *state, const struct row *row);
+
+/* Returns the index in a plan, or SNAP_NONE. */
+static inline uint32_t planned_index(const struct planned_rows *planned,
+                                     const struct row *row)
+{
+	return row->number <= planned->made ? planned->of_slot[row->slot]
+	                                    : SNAP_NONE;
+}
 
 /* Returns the row's verdict in the last plan, or NULL. */
 const struct verdict *row_verdict(const struct state *state,
@@ -103,6 +144,19 @@ enum reason state_ineligible(const struct state *state, const struct job *job);
 
 /* Move the job to the row where it belongs now, or to none. */
 void state_reindex(struct state *state, struct job *job, int64_t now);
+
+/* Note how many tasks the record now has; call it when that changes. */
+void row_count_again(struct state *state, const struct job *job);
+
+/* Note the array's limit; call it when that changes. The second adds to the
+ * number of its tasks that hold nodes. The third forgets the array. */
+void row_limit_array(struct state *state, const struct array *array);
+void row_array_runs(struct state *state, uint64_t array, int by);
+void row_forget_array(struct state *state, uint64_t array);
+
+/* Whether the key names volume claims: the volumes of the state say what it
+ * means. */
+bool row_key_mounts(const char *key);
 
 void row_key_build(const struct state *state, const struct job *job,
                    struct buf *out);

@@ -21,9 +21,14 @@ struct pend_columns;
 /* Rows as they were taken. */
 struct taken_rows {
 	size_t n;
-	const struct row **row;
+	const struct row **row;  /* written when they are read */
 	struct pend_columns *to; /* rows 0 to n - 1 of these are still empty */
-	struct map light;        /* queue and user -> lightness + 1 */
+	struct roster all, waiting, limits; /* of struct row_index */
+	uint32_t *of_slot;                  /* see struct planned_rows */
+	struct map light;          /* queue and user -> lightness + 1 */
+	struct snap_member extra;  /* one more job of the row with this slot */
+	uint32_t extra_slot;       /* 0: none */
+	struct arena_list limited; /* indices of rows of arrays with limits */
 	/* Rows for which nodes are held, in order, each with the end of its
 	 * slice of claims. */
 	struct row_claim *claimant;

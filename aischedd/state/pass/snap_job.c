@@ -223,15 +223,15 @@ static void count_claims(struct build *b)
 }
 
 /* Returns how many more tasks of the array may run, besides those with claims,
- * which come first. */
-static uint32_t array_room(const struct build *b, const struct array *array,
-                           const struct job *job)
+ * which come first; has_claim: for a task that has one. */
+static uint32_t array_room(const struct build *b,
+                           const struct array_limit *array, bool has_claim)
 {
 	uint32_t taken = array->running;
 
-	if (b->array_claims.n && !job->claim)
-		taken +=
-		    (uint32_t)(uintptr_t)map_find(&b->array_claims, array->id);
+	if (b->array_claims.n && !has_claim)
+		taken += (uint32_t)(uintptr_t)map_find(&b->array_claims,
+		                                       array->array);
 	return taken < array->limit ? array->limit - taken : 0;
 }
 
@@ -243,7 +243,10 @@ static struct snap_member member_of(const struct build *b,
 	uint32_t count = job_count(job), room = count;
 
 	if (array && array->limit)
-		room = array_room(b, array, job);
+		room = array_room(b,
+		                  &(struct array_limit){
+				      array->id, array->running, array->limit },
+		                  job->claim);
 	return (struct snap_member){ job->id, count,
 		                     room < count ? room : count,
 		                     job->eligible };
@@ -258,23 +261,26 @@ struct pend_columns {
 	size_t n, nmembers;
 };
 
+/* All of them is written: clearing them first would hold up the loop. */
+#define RAW_COLUMN(type, n) arena_array_raw(b->arena, type, (n) + 1)
+
 static struct pend_columns pend_columns(struct build *b, size_t rows,
                                         size_t members)
 {
 	struct pend_columns c = { 0 };
 
-	c.req = COLUMN(uint32_t, rows);
-	c.queue = COLUMN(uint32_t, rows);
-	c.user = COLUMN(uint32_t, rows);
-	c.first = COLUMN(uint32_t, rows);
-	c.resumes = COLUMN(uint32_t, rows);
-	c.claim = COLUMN(uint32_t, rows);
-	c.preemptible = COLUMN(uint8_t, rows);
-	c.barred = COLUMN(uint8_t, rows);
-	c.light = COLUMN(uint16_t, rows);
-	c.priority = COLUMN(int64_t, rows);
-	c.served = COLUMN(int64_t, rows);
-	c.member = arena_array_raw(b->arena, struct snap_member, members + 1);
+	c.req = RAW_COLUMN(uint32_t, rows);
+	c.queue = RAW_COLUMN(uint32_t, rows);
+	c.user = RAW_COLUMN(uint32_t, rows);
+	c.first = RAW_COLUMN(uint32_t, rows);
+	c.resumes = RAW_COLUMN(uint32_t, rows);
+	c.claim = RAW_COLUMN(uint32_t, rows);
+	c.preemptible = RAW_COLUMN(uint8_t, rows);
+	c.barred = RAW_COLUMN(uint8_t, rows);
+	c.light = RAW_COLUMN(uint16_t, rows);
+	c.priority = RAW_COLUMN(int64_t, rows);
+	c.served = RAW_COLUMN(int64_t, rows);
+	c.member = RAW_COLUMN(struct snap_member, members);
 	return c;
 }
 
@@ -317,48 +323,6 @@ static void pend_row_of(struct build *b, struct pend_columns *c,
 	c->member[c->nmembers++] = member;
 }
 
-/* How many rows ahead to prefetch, how much of each, and of what size a line of
- * the cache is. */
-enum { AHEAD = 16, LINE = 64, ROW_BYTES = 4 * LINE };
-
-/*
- * Guess the address of a job further down the list and prefetch it: jobs
- * submitted one after the other mostly lie in memory that way. Without this,
- * walking a million jobs takes three times as long on processors that do not
- * detect the pattern themselves.
- */
-static void fetch_ahead(const struct job *job)
-{
-	uintptr_t here = (uintptr_t)job, next = (uintptr_t)job->all_next;
-	uintptr_t guess = here + 16 * (next - here);
-
-	__builtin_prefetch((const void *)guess);
-	__builtin_prefetch(
-	    (const void *)(guess + 64)); /* the next cache line */
-}
-
-/* List the members of all rows in one walk by id, which is the order of each
- * row and mostly that of memory. Walking row by row would miss the cache each
- * time. */
-static void list_members(struct build *b, const struct pend_columns *c,
-                         const struct job *extra, uint32_t slot)
-{
-	const struct state *state = b->state;
-	uint32_t *next =
-	    arena_array(b->scratch, uint32_t, (size_t)state->rows.nslots + 1);
-	const struct job *job;
-
-	for (size_t i = 0; i < state->rows.n; i++)
-		next[state->rows.brief[i].slot] = c->first[i];
-	for (job = state_first_job(state); job; job = job->all_next) {
-		fetch_ahead(job);
-		if (job->slot)
-			c->member[next[job->slot]++] = member_of(b, job);
-	}
-	if (slot)
-		c->member[next[slot]] = member_of(b, extra);
-}
-
 static int by_wait(const void *a, const void *b)
 {
 	const struct snap_member *x = a, *y = b;
@@ -388,15 +352,16 @@ static void sort_members(const struct pend_columns *c)
 
 /* A row for which nodes are held, and where its slice of claims ends. */
 struct row_claim {
-	uint32_t row, end;
+	uint64_t number; /* of the row */
 	const struct held *claim;
+	uint32_t end;
 };
 
 static int by_row(const void *a, const void *b)
 {
 	const struct row_claim *x = a, *y = b;
 
-	return x->row < y->row ? -1 : x->row > y->row;
+	return x->number < y->number ? -1 : x->number > y->number;
 }
 
 /* Copy the claims of all rows, in their order. */
@@ -416,7 +381,7 @@ static void take_claims(struct build *b)
 		         ->claimer)
 			continue;
 		rows->claimant[rows->nclaimants++] =
-		    (struct row_claim){ .row = job->row->at,
+		    (struct row_claim){ .number = job->row->number,
 			                .claim = job->claim };
 	}
 	if (rows->nclaimants)
@@ -448,29 +413,41 @@ static void take_light(struct build *b)
 	}
 }
 
+/* Read what rows ask for that mount volumes: only the state knows these. */
+static void take_mounts(struct build *b)
+{
+	const struct row_index *rows = &b->state->rows;
+	struct roster_at at = { 0 };
+	const struct row_entry *e;
+
+	while (rows->nmounts && (e = roster_next(&rows->all, &at)))
+		if (row_key_mounts(e->row->key))
+			snapshot_req(b, e->row->key, e->row->req_hash);
+}
+
 /* Take all rows, with the extra job in the row that is like it. */
 static void take_rows(struct build *b, struct pend_columns *c,
                       const struct job *extra, const struct row *like)
 {
-	const struct row_index *rows = &b->state->rows;
+	const struct row_index *from = &b->state->rows;
+	struct taken_rows *rows = &b->rows;
 
-	b->rows.n = rows->n;
-	b->rows.row =
+	roster_copy(&rows->all, &from->all);
+	roster_copy(&rows->waiting, &from->waiting);
+	roster_copy(&rows->limits, &from->limits);
+	rows->n = c->n = from->all.n;
+	rows->row =
 	    arena_array_raw(b->scratch, const struct row *, rows->n + 1);
-	if (rows->n)
-		memcpy(b->rows.row, rows->row, rows->n * sizeof(*rows->row));
-	for (size_t i = 0; i < rows->n; i++) {
-		c->first[i] = (uint32_t)c->nmembers;
-		c->nmembers += rows->brief[i].njobs;
-		c->nmembers += rows->row[i] == like;
-		if (rows->brief[i].mounts)
-			snapshot_req(b, rows->row[i]->key,
-			             rows->row[i]->req_hash);
+	rows->of_slot = arena_array_raw(b->arena, uint32_t, from->nslots + 1);
+	c->nmembers = from->waiting.n;
+	if (like) {
+		rows->extra = member_of(b, extra);
+		rows->extra_slot = like->slot;
+		c->nmembers++;
 	}
-	c->n = rows->n;
+	take_mounts(b);
 	take_light(b);
 	take_claims(b);
-	list_members(b, c, extra, like ? rows->brief[like->at].slot : 0);
 }
 
 static void take_resuming(struct build *b, struct pend_columns *c)
@@ -493,10 +470,8 @@ void snapshot_take_pend(struct build *b, const struct job *extra, bool only)
 	struct pend_columns *c =
 	    arena_array(b->scratch, struct pend_columns, 1);
 
-	for (size_t i = 0; !only && i < state->rows.n; i++)
-		members += state->rows.brief[i].njobs;
-	rows += only ? 0 : state->rows.n + b->snap->run.n;
-	members += only ? 0 : b->snap->run.n;
+	rows += only ? 0 : state->rows.all.n + b->snap->run.n;
+	members += only ? 0 : state->rows.waiting.n + b->snap->run.n;
 	*c = pend_columns(b, rows, members);
 	b->rows.to = c;
 	if (!only) {
@@ -507,7 +482,6 @@ void snapshot_take_pend(struct build *b, const struct job *extra, bool only)
 	if (extra && !like)
 		pend_row_of(b, c, extra, snapshot_req_of_other(b, extra),
 		            SNAP_NONE, member_of(b, extra));
-	map_free(&b->array_claims);
 	c->first[c->n] = (uint32_t)c->nmembers;
 	c->claim[c->n] = (uint32_t)b->claims.n;
 	b->snap->pend.n = (uint32_t)c->n;
@@ -517,6 +491,10 @@ void snapshot_take_pend(struct build *b, const struct job *extra, bool only)
 }
 
 /* --- read from keys, on any thread --------------------------------------- */
+
+/* How many rows ahead to prefetch, how much of each, and of what size a line of
+ * the cache is. */
+enum { AHEAD = 16, LINE = 64, ROW_BYTES = 4 * LINE };
 
 /* Prefetch a row and its entry among the requests. With a million rows each
  * read of these otherwise misses the cache. */
@@ -538,12 +516,29 @@ static uint16_t light_of(const struct build *b, const struct row_key *key)
 	return light ? (uint16_t)(light - 1) : LIGHT_MOST;
 }
 
+static void list_rows(struct build *b)
+{
+	struct roster_at at = { 0 };
+	const struct row_entry *e;
+	size_t n = 0;
+
+	while ((e = roster_next(&b->rows.all, &at)))
+		b->rows.row[n++] = e->row;
+}
+
+static void note_limited(struct build *b, uint32_t row)
+{
+	*(uint32_t *)arena_push(b->scratch, &b->rows.limited,
+	                        sizeof(uint32_t)) = row;
+}
+
 static void read_rows(struct build *b)
 {
 	const struct taken_rows *rows = &b->rows;
 	uint32_t claims = rows->first_claim;
 	size_t next = 0;
 
+	list_rows(b);
 	map_reserve(&b->req_of, b->req_of.n + rows->n);
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct row *row = rows->row[i];
@@ -553,10 +548,87 @@ static void read_rows(struct build *b)
 		pend_row(rows->to, i, key,
 		         snapshot_req(b, row->key, row->req_hash),
 		         light_of(b, key));
+		rows->of_slot[row->slot] = (uint32_t)i;
+		if (b->judged.was)
+			b->judged.at[i] = planned_index(&b->judged.rows, row);
+		if (key->array)
+			note_limited(b, (uint32_t)i);
 		rows->to->claim[i] = claims;
-		if (next < rows->nclaimants && rows->claimant[next].row == i)
+		if (next < rows->nclaimants &&
+		    rows->claimant[next].number == row->number)
 			claims = rows->claimant[next++].end;
 	}
+}
+
+/* Find where the members of each row begin. Returns where the next member of
+ * each row comes, by row. */
+static uint32_t *count_members(const struct build *b)
+{
+	const struct taken_rows *rows = &b->rows;
+	uint32_t *next = arena_array(b->scratch, uint32_t, rows->n + 1);
+	struct roster_at at = { 0 };
+	const struct row_job *w;
+	uint32_t sum = 0;
+
+	while ((w = roster_next(&rows->waiting, &at)))
+		next[rows->of_slot[w->slot]]++;
+	if (rows->extra_slot)
+		next[rows->of_slot[rows->extra_slot]]++;
+	for (size_t i = 0; i < rows->n; i++) {
+		uint32_t n = next[i];
+
+		rows->to->first[i] = next[i] = sum;
+		sum += n;
+	}
+	return next;
+}
+
+/* List the members of all rows in one walk by id, which is the order of each
+ * row. */
+static void list_members(const struct build *b)
+{
+	const struct taken_rows *rows = &b->rows;
+	uint32_t *next = count_members(b);
+	struct roster_at at = { 0 };
+	const struct row_job *w;
+
+	while ((w = roster_next(&rows->waiting, &at)))
+		rows->to->member[next[rows->of_slot[w->slot]]++] =
+		    (struct snap_member){ w->job, w->count, w->count,
+			                  w->since };
+	if (rows->extra_slot)
+		rows->to->member[next[rows->of_slot[rows->extra_slot]]] =
+		    rows->extra;
+}
+
+/* Let no more tasks of the row's array start than its limit says. */
+static void limit_row(const struct build *b, size_t row)
+{
+	const struct pend_columns *c = b->rows.to;
+	const struct row_key *key = (const void *)b->rows.row[row]->key;
+	const struct array_limit *limit =
+	    roster_find(&b->rows.limits, key->array);
+	size_t end = row + 1 < c->n ? c->first[row + 1] : c->nmembers;
+	uint32_t room = array_room(b, limit, key->claimer != 0);
+
+	for (size_t m = c->first[row]; m < end; m++)
+		if (c->member[m].room > room)
+			c->member[m].room = room;
+}
+
+static void limit_rows(const struct build *b)
+{
+	const uint32_t *row = b->rows.limited.p;
+
+	for (size_t i = 0; i < b->rows.limited.n; i++)
+		limit_row(b, row[i]);
+}
+
+void snapshot_let_go(struct build *b)
+{
+	roster_free(&b->rows.all);
+	roster_free(&b->rows.waiting);
+	roster_free(&b->rows.limits);
 }
 
 void snapshot_pend(struct build *b)
@@ -564,6 +636,8 @@ void snapshot_pend(struct build *b)
 	const struct pend_columns *c = b->rows.to;
 
 	read_rows(b);
+	list_members(b);
+	limit_rows(b);
 	sort_members(c);
 	map_free(&b->rows.light);
 	b->snap->pend = (struct snap_pend){

@@ -14,7 +14,10 @@ void snapshot_run(struct build *b);
  * row has it. */
 void snapshot_take_pend(struct build *b, const struct job *extra, bool only);
 
-/* Read the keys of the rows taken. */
+/* Read the rows taken, and list their jobs; on any thread. */
 void snapshot_pend(struct build *b);
+
+/* Let go of the rows taken, on the loop's thread. */
+void snapshot_let_go(struct build *b);
 
 #endif

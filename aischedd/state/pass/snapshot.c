@@ -173,6 +173,7 @@ static void free_maps(struct build *b)
 	map_free(&b->req_of);
 	map_free(&b->host_of);
 	map_free(&b->rows.light);
+	map_free(&b->array_claims);
 	arena_free(b->scratch);
 	b->scratch = NULL;
 }
@@ -225,7 +226,11 @@ const struct snap *snap_build(const struct state *state, int64_t now,
                               struct arena *arena, const struct job *extra,
                               bool only)
 {
-	return finish(take(state, now, arena, extra, only));
+	struct build *b = take(state, now, arena, extra, only);
+	const struct snap *snap = finish(b);
+
+	snapshot_let_go(b);
+	return snap;
 }
 
 const struct snap *snap_of_job(const struct state *state,
@@ -250,18 +255,23 @@ struct build *state_take_snapshot(struct state *state, int64_t now,
 	state_judge_usage(state, now);
 	b = take(state, now, arena, NULL, false);
 	round_begin(state, b->snap, arena, &b->judged);
-	for (size_t i = 0; i < state->rows.n; i++) {
-		state->rows.brief[i].planned = state->last_plan.serial + 1;
-		state->rows.brief[i].verdict = (uint32_t)i;
-	}
+	state->rows.taken =
+	    (struct planned_rows){ .serial = state->last_plan.serial + 1,
+		                   .made = state->rows.made,
+		                   .nslots = state->rows.nslots,
+		                   .of_slot = b->rows.of_slot };
 	state->want_plan = false;
 	rows_pin(&state->rows);
 	return b;
 }
 
+/* Jobs that are together as much work as a row. */
+enum { JOBS_LIKE_ROW = 64 };
+
 size_t snapshot_size(const struct build *taken)
 {
-	return (size_t)taken->snap->pend.n + taken->snap->node.n;
+	return (size_t)taken->snap->pend.n + taken->snap->node.n +
+	       taken->rows.waiting.n / JOBS_LIKE_ROW;
 }
 
 const struct snap *snapshot_finish(struct build *taken)
@@ -273,6 +283,7 @@ void state_end_snapshot(struct state *state, struct build *taken)
 {
 	if (taken->scratch)
 		free_maps(taken);
+	snapshot_let_go(taken);
 	rows_unpin(&state->rows);
 }
 
@@ -298,6 +309,14 @@ struct build *snap_take(struct state *state, int64_t now, struct arena *arena,
 {
 	rows_pin(&state->rows);
 	return take(state, now, arena, extra, false);
+}
+
+uint32_t snapshot_row_of_extra(const struct build *taken)
+{
+	const struct taken_rows *rows = &taken->rows;
+
+	return rows->extra_slot ? rows->of_slot[rows->extra_slot]
+	                        : taken->snap->pend.n - 1;
 }
 
 struct build *state_take_peek(struct state *state, int64_t now,

@@ -29,7 +29,8 @@ struct build *state_take_snapshot(struct state *state, int64_t now,
 const struct snap *snapshot_finish(struct build *taken);
 void state_end_snapshot(struct state *state, struct build *taken);
 
-/* Returns how many rows and nodes it has. */
+/* Returns how much work it is: a number of rows and nodes, or of jobs that take
+ * as long. */
 size_t snapshot_size(const struct build *taken);
 
 /* Build a snapshot for listings: the last plan stays in force. The second is
@@ -50,6 +51,9 @@ const struct snap *snap_build(const struct state *state, int64_t now,
 /* The first of two steps of it, with the extra job; as state_take_peek(). */
 struct build *snap_take(struct state *state, int64_t now, struct arena *arena,
                         const struct job *extra);
+
+/* Returns the row of the extra job in the finished snapshot. */
+uint32_t snapshot_row_of_extra(const struct build *taken);
 
 /* Returns the names of a snapshot, with this pending job as the only row:
  * enough for verdict_text(). */

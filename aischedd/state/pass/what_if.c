@@ -133,7 +133,6 @@ struct state_test {
 	struct build *taken; /* NULL: what and text are the answer already */
 	const struct snap *snap;
 	const struct plan *plan;
-	uint32_t like; /* the row that it is in, SNAP_NONE: a new one */
 	struct what_if what;
 	struct buf text;
 };
@@ -141,9 +140,6 @@ struct state_test {
 static void take_plan(struct state *state, const struct job *job, int64_t now,
                       struct state_test *test)
 {
-	const struct row *like = row_like(state, job);
-
-	test->like = like ? like->at : SNAP_NONE;
 	test->arena = arena_new();
 	test->taken = snap_take(state, now, test->arena, job);
 }
@@ -169,7 +165,7 @@ size_t state_test_size(const struct state_test *test)
 static void tell_plan(const struct state *state, struct state_test *test)
 {
 	const struct snap *snap = test->snap;
-	uint32_t row = test->like == SNAP_NONE ? snap->pend.n - 1 : test->like;
+	uint32_t row = snapshot_row_of_extra(test->taken);
 	struct outlook o = { .state = state,
 		             .snap = snap,
 		             .plan = test->plan,

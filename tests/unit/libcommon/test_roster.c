@@ -68,7 +68,10 @@ START_TEST(keeps_order_whatever_order_entries_come_in)
 	ck_assert_ptr_null(roster_find(&p.list, 1));
 	ck_assert(!roster_del(&p.list, 1));
 	for (uint64_t i = 0; i < KEYS; i++)
-		put(&p, _i == 0 ? i : _i == 1 ? KEYS - 1 - i : i * 7 % KEYS,
+		put(&p,
+		    _i == 0   ? i
+		    : _i == 1 ? KEYS - 1 - i
+		              : i * 7 % KEYS,
 		    i + 1);
 	ck_same(&p);
 	for (int i = 0; i < KEYS * 3; i++)

@@ -713,21 +713,70 @@ static void check_array(const struct state *state, const struct array *array)
 	ck_assert_uint_eq(array->running, running);
 }
 
+static void check_waiting(const struct state *state, const struct job *job)
+{
+	const struct row_key *key = (const void *)job->row->key;
+	const struct row_job *w = roster_find(&state->rows.waiting, job->id);
+
+	ck_assert_ptr_nonnull(w);
+	ck_assert_int_eq(w->since, job->eligible);
+	ck_assert_uint_eq(w->count, job_count(job));
+	ck_assert_uint_eq(w->slot, job->row->slot);
+	ck_assert_uint_eq(key->claimer, job->claim ? job->id : 0);
+}
+
 static void check_rows(const struct state *state)
 {
-	for (size_t i = 0; i < state->rows.n; i++) {
+	const struct row_index *rows = &state->rows;
+	size_t jobs = 0, mounts = 0;
+	const struct row_entry *e;
+	struct roster_at at = { 0 };
+	bool *taken = xcalloc(rows->nslots + 1, sizeof(*taken));
+
+	while ((e = roster_next(&rows->all, &at))) {
+		const struct row *row = e->row;
 		uint32_t n = 0;
 
-		for (const struct job *job = state->rows.row[i]->head; job;
+		for (const struct job *job = row->head; job;
 		     job = job->row_next, n++) {
-			ck_assert_ptr_eq(job->row, state->rows.row[i]);
+			ck_assert_ptr_eq(job->row, row);
 			ck_assert(!job->row_next ||
 			          job->row_next->id > job->id);
+			check_waiting(state, job);
 		}
-		ck_assert_uint_eq(state->rows.brief[i].njobs, n);
+		ck_assert_uint_eq(row->njobs, n);
 		ck_assert_uint_gt(n, 0);
-		ck_assert_uint_eq(state->rows.row[i]->at, i);
+		ck_assert_uint_eq(row->number, e->number);
+		ck_assert(row->slot && row->slot <= rows->nslots);
+		ck_assert(!taken[row->slot]);
+		taken[row->slot] = true;
+		mounts += row_key_mounts(row->key);
+		jobs += n;
 	}
+	ck_assert_uint_eq(rows->waiting.n, jobs);
+	ck_assert_uint_eq(rows->nmounts, mounts);
+	ck_assert_uint_eq(rows->nslots - rows->nfree_slots, rows->all.n);
+	free(taken);
+}
+
+/* Snapshots know how many more tasks of arrays with limits may run. */
+static void check_limits(const struct state *state)
+{
+	const struct array *array;
+	size_t at = 0, n = 0;
+
+	while ((array = map_each(&state->records.arrays, &at))) {
+		const struct array_limit *l =
+		    roster_find(&state->rows.limits, array->id);
+
+		ck_assert_int_eq(l != NULL, array->limit != 0);
+		if (!l)
+			continue;
+		ck_assert_uint_eq(l->limit, array->limit);
+		ck_assert_uint_eq(l->running, array->running);
+		n++;
+	}
+	ck_assert_uint_eq(state->rows.limits.n, n);
 }
 
 /* Check the rates of rollups against all jobs. */
@@ -811,6 +860,7 @@ void world_check(const struct world *w)
 	for (at = 0; (array = map_each(&state->records.arrays, &at));)
 		check_array(state, array);
 	check_rows(state);
+	check_limits(state);
 	check_happened(state);
 	check_rollups(state);
 }
