@@ -146,6 +146,7 @@ struct planning {
 	                        there */
 	const struct snap *snap;
 	const struct plan *plan;
+	const struct queue_found *found;
 	bool on_thread;
 	double began_ms, took_ms;
 };
@@ -209,6 +210,7 @@ static void pass_work(struct thread_task *task)
 		log_err("plan is wrong: %s", err.text);
 		abort();
 	}
+	pass->found = snapshot_read_plan(pass->taken, pass->plan, pass->arena);
 }
 
 /* Steps of the wall clock below this are corrections, by NTP for example: the
@@ -275,8 +277,8 @@ static void pass_done(struct thread_task *task)
 	end_snapshot(pass);
 	d->stats.rows = pass->snap->pend.n;
 	daemon_clock(d);
-	state_use_plan(d->state, pass->snap, pass->plan, pass->arena,
-	               clock_wall_s());
+	state_use_plan(d->state, pass->snap, pass->plan, pass->found,
+	               pass->arena, clock_wall_s());
 	d->stats.passes++;
 	histogram_add(&d->stats.pass_s, histogram_steps, pass->took_ms / 1e3);
 	d->stats.last_ms = pass->took_ms;

@@ -344,8 +344,8 @@ static void put_waiting(struct prom *p)
 {
 	EACH_QUEUE(p, q, c)
 	for (int why = WHY_None + 1; why < WHY_NREASONS; why++)
-		if (c->aside[why] + c->judged[why])
-			put(p, (double)(c->aside[why] + c->judged[why]),
+		if (c->aside[why] + c->found.judged[why])
+			put(p, (double)(c->aside[why] + c->found.judged[why]),
 			    "queue", queue_name(p, q), "reason",
 			    reason_name((enum reason)why), NULL);
 }
@@ -427,16 +427,16 @@ static void put_oldest(struct prom *p)
 {
 	EACH_QUEUE(p, q, c)
 	put(p,
-	    c->oldest == NO_TIME || c->oldest > p->now
+	    c->found.oldest == NO_TIME || c->found.oldest > p->now
 	        ? 0
-	        : (double)(p->now - c->oldest),
+	        : (double)(p->now - c->found.oldest),
 	    "queue", queue_name(p, q), NULL);
 }
 
 static void put_overdue(struct prom *p)
 {
 	EACH_QUEUE(p, q, c)
-	put(p, (double)c->overdue.n, "queue", queue_name(p, q), NULL);
+	put(p, (double)c->found.overdue.n, "queue", queue_name(p, q), NULL);
 }
 
 static void put_idle_gpus(struct prom *p)
@@ -1012,7 +1012,7 @@ static int64_t count_waiting(const struct prom *p)
 		    state_queue_counts(p->d->state, q);
 
 		for (int why = WHY_None + 1; why < WHY_NREASONS; why++)
-			n += c->aside[why] + c->judged[why] > 0;
+			n += c->aside[why] + c->found.judged[why] > 0;
 	}
 	return n;
 }
@@ -1052,7 +1052,7 @@ static void add_counts(struct queue_counts *to, const struct queue_counts *c,
 	}
 	for (int i = 0; i < WHY_NREASONS; i++) {
 		to->aside[i] += c->aside[i];
-		to->judged[i] += c->judged[i];
+		to->found.judged[i] += c->found.judged[i];
 	}
 	for (int i = 0; i < REQUEUE_KINDS; i++)
 		to->requeued[i] += c->requeued[i];
@@ -1061,13 +1061,13 @@ static void add_counts(struct queue_counts *to, const struct queue_counts *c,
 	to->submitted += c->submitted;
 	to->started += c->started;
 	to->backfilled += c->backfilled;
-	to->overdue.n += counts_overdue(c, now);
+	to->found.overdue.n += counts_overdue(c, now);
 	to->idle_gpus += c->idle_gpus;
 	histogram_merge(&to->wait, &c->wait);
 	histogram_merge(&to->run, &c->run);
-	if (c->oldest != NO_TIME &&
-	    (to->oldest == NO_TIME || c->oldest < to->oldest))
-		to->oldest = c->oldest;
+	if (c->found.oldest != NO_TIME &&
+	    (to->found.oldest == NO_TIME || c->found.oldest < to->found.oldest))
+		to->found.oldest = c->found.oldest;
 }
 
 /* Add the amounts to the queue and to all above it. */
@@ -1085,13 +1085,13 @@ static void collect_queues(struct prom *p)
 	const struct count_table *t = state_count_table(p->d->state);
 
 	for (uint32_t q = 0; q < conf->nqueues; q++)
-		p->queue[q].oldest = NO_TIME;
+		p->queue[q].found.oldest = NO_TIME;
 	for (uint32_t q = 0; q < conf->nqueues; q++) {
 		const struct queue_counts *c =
 		    state_queue_counts(p->d->state, q);
 
 		add_counts(&p->queue[p->shown[q]], c, p->now);
-		add_up(conf, q, c->pending, p->pending);
+		add_up(conf, q, c->found.pending, p->pending);
 	}
 	for (size_t i = 0; i < t->nheld; i++)
 		if (t->held[i]->queue != COUNTS_GONE)

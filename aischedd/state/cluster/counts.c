@@ -238,7 +238,7 @@ static void count_overdue(struct overdue *o, const struct snap *s, uint32_t row,
 
 uint64_t counts_overdue(const struct queue_counts *counts, int64_t now)
 {
-	const struct overdue *o = &counts->overdue;
+	const struct overdue *o = &counts->found.overdue;
 	uint64_t n = o->n;
 
 	for (int i = 0; i < OVERDUE_PARTS; i++)
@@ -247,11 +247,11 @@ uint64_t counts_overdue(const struct queue_counts *counts, int64_t now)
 	return n;
 }
 
-static void count_row(struct state *state, const struct snap *snap,
-                      uint32_t row, uint64_t started)
+static void count_row(struct queue_found *found, const struct snap *snap,
+                      const struct plan *plan, uint32_t row, uint64_t started)
 {
 	const struct snap_pend *pend = &snap->pend;
-	struct queue_counts *c = &state->happened.queue[pend->queue[row]];
+	struct queue_found *c = &found[pend->queue[row]];
 	const struct snap_reqs *req = &snap->req;
 	uint32_t from = pend->member_first[row];
 	uint32_t k = pend->req[row];
@@ -265,7 +265,7 @@ static void count_row(struct state *state, const struct snap *snap,
 	if (!n)
 		return;
 	count_overdue(&c->overdue, snap, row, started);
-	c->judged[verdict_reason(&state->last_plan.verdict[row])] += n;
+	c->judged[verdict_reason(&plan->verdict[row])] += n;
 	c->pending[RES_CPU] += (int64_t)n * req->tasks[k] * req->cpus[k];
 	c->pending[RES_MEM] += (int64_t)n * req->tasks[k] * req->mem[k];
 	c->pending[RES_GPU] += (int64_t)n * req->tasks[k] * req->gpus[k];
@@ -273,24 +273,27 @@ static void count_row(struct state *state, const struct snap *snap,
 		c->oldest = snap->member[from].since;
 }
 
-void counts_plan(struct state *state, const struct snap *snap,
-                 const struct plan *plan)
+const struct queue_found *counts_find(const struct snap *snap,
+                                      const struct plan *plan,
+                                      struct arena *arena)
 {
-	uint64_t *started = xcalloc(snap->pend.n + 1, sizeof(*started));
+	struct queue_found *found =
+	    arena_array(arena, struct queue_found, snap->queue.n);
+	uint32_t *started = arena_array(arena, uint32_t, snap->pend.n + 1);
 
-	for (size_t q = 0; q < state->conf->nqueues; q++) {
-		struct queue_counts *c = &state->happened.queue[q];
-
-		memset(c->judged, 0, sizeof(c->judged));
-		memset(c->pending, 0, sizeof(c->pending));
-		c->oldest = NO_TIME;
-		c->overdue = (struct overdue){ 0 };
-	}
+	for (uint32_t q = 0; q < snap->queue.n; q++)
+		found[q].oldest = NO_TIME;
 	for (uint32_t i = 0; i < plan->nstarts; i++)
 		started[plan->start[i].row]++;
 	for (uint32_t i = 0; i < snap->pend.n; i++)
-		count_row(state, snap, i, started[i]);
-	free(started);
+		count_row(found, snap, plan, i, started[i]);
+	return found;
+}
+
+void counts_found(struct state *state, const struct queue_found *found)
+{
+	for (size_t q = 0; q < state->conf->nqueues; q++)
+		state->happened.queue[q].found = found[q];
 }
 
 void counts_backfilled(struct state *state, const struct job *job)
@@ -326,7 +329,7 @@ static struct queue_counts *new_queues(size_t n)
 	struct queue_counts *queue = xcalloc(n, sizeof(*queue));
 
 	for (size_t i = 0; i < n; i++)
-		queue[i].oldest = NO_TIME;
+		queue[i].found.oldest = NO_TIME;
 	return queue;
 }
 

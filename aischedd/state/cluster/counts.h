@@ -37,12 +37,9 @@ enum requeue_why {
 	REQUEUE_KINDS
 };
 
-/* Counters of one queue, without those below it. */
-struct queue_counts {
-	uint64_t jobs[JOB_NSTATES];    /* now: states that are not final */
-	uint64_t aside[WHY_NREASONS];  /* now: pending, but in no row */
-	uint64_t judged[WHY_NREASONS]; /* in rows, when the last pass ended */
-	uint64_t idle_gpus; /* now: jobs whose GPUs do nothing for too long */
+/* Findings of a pass about the jobs of one queue that are in rows. */
+struct queue_found {
+	uint64_t judged[WHY_NREASONS]; /* jobs */
 	int64_t pending[RES_N]; /* asked for by pending jobs; units of enum
 	                           resource */
 	int64_t oldest; /* since when the first of the pending jobs has been
@@ -54,6 +51,14 @@ struct queue_counts {
 		uint64_t n, later[OVERDUE_PARTS];
 		int64_t most_s, at;
 	} overdue;
+};
+
+/* Counters of one queue, without those below it. */
+struct queue_counts {
+	uint64_t jobs[JOB_NSTATES];   /* now: states that are not final */
+	uint64_t aside[WHY_NREASONS]; /* now: pending, but in no row */
+	uint64_t idle_gpus; /* now: jobs whose GPUs do nothing for too long */
+	struct queue_found found; /* when the last pass ended */
 	uint64_t submitted, started, backfilled, ended[JOB_NSTATES];
 	uint64_t requeued[REQUEUE_KINDS], evicted[EVICT_KINDS];
 	struct histogram wait, run; /* histogram_jobs */
@@ -125,9 +130,12 @@ void counts_release(struct job *job, int64_t now_ms);
 /* Count an attempt that is over, while the job still holds what it held. */
 void counts_attempt(const struct job *job, bool evicted);
 
-/* Count what a plan found, after it has been applied; snap: its snapshot. */
-void counts_plan(struct state *state, const struct snap *snap,
-                 const struct plan *plan);
+/* Count, by queue, what a plan found; on any thread. */
+const struct queue_found *counts_find(const struct snap *snap,
+                                      const struct plan *plan,
+                                      struct arena *arena);
+/* Take over what was found, after the plan was applied. */
+void counts_found(struct state *state, const struct queue_found *found);
 
 /* Count how much later than promised the job starts; the snapshot has the
  * promise. */

@@ -11,6 +11,7 @@
 #include "aischedd/state/life/split.h"
 #include "aischedd/state/pass/round.h"
 #include "aischedd/state/pass/row.h"
+#include "aischedd/state/pass/snap_build.h"
 #include "aischedd/state/pass/snap_node.h"
 #include "aischedd/state/pass/snapshot.h"
 #include "aischedd/state/state_priv.h"
@@ -364,7 +365,7 @@ static void keep_verdicts(struct state *state, const struct snap *snap,
 	v = arena_move(state->last_plan.arena, arena,
 	               (struct verdict *)plan->verdict,
 	               plan->nverdicts * sizeof(*v));
-	round_keep(state, v, plan->nverdicts, arena);
+	round_let_go(&state->round, arena);
 	state->last_plan.verdict = v;
 	keep_rows(state, arena);
 	state->last_plan.told = told_list(snap, plan, state->last_plan.arena);
@@ -373,8 +374,26 @@ static void keep_verdicts(struct state *state, const struct snap *snap,
 	keep_promises(state, plan);
 }
 
+/* The verdicts are in our arena, and nobody else reads them yet. */
+static const struct queue_found *read_plan(const struct judgements *judged,
+                                           const struct snap *snap,
+                                           const struct plan *plan,
+                                           struct arena *arena)
+{
+	round_recall(judged, (struct verdict *)plan->verdict, plan->nverdicts);
+	return counts_find(snap, plan, arena);
+}
+
+const struct queue_found *snapshot_read_plan(const struct build *taken,
+                                             const struct plan *plan,
+                                             struct arena *arena)
+{
+	return read_plan(&taken->judged, taken->snap, plan, arena);
+}
+
 void state_use_plan(struct state *state, const struct snap *snap,
-                    const struct plan *plan, struct arena *arena, int64_t now)
+                    const struct plan *plan, const struct queue_found *found,
+                    struct arena *arena, int64_t now)
 {
 	struct apply a = {
 		.state = state, .snap = snap, .plan = plan, .now = now
@@ -385,7 +404,7 @@ void state_use_plan(struct state *state, const struct snap *snap,
 	keep_verdicts(state, snap, plan, arena);
 	if (plan->gen == state->gen) { /* otherwise queues may have changed */
 		apply_all(&a);
-		counts_plan(state, snap, plan);
+		counts_found(state, found);
 	}
 	state->last_plan.wake = plan->wake > now ? plan->wake : NO_TIME;
 	/* The time of the next plan may have passed while the planner ran. */
@@ -400,7 +419,11 @@ void state_apply_plan(struct state *state, const struct snap *snap,
                       const struct plan *plan, struct arena **arena,
                       int64_t now)
 {
-	state_use_plan(state, snap, plan, *arena, now);
+	const struct judgements judged = { .was = state->round.was,
+		                           .at = state->round.was_at };
+
+	state_use_plan(state, snap, plan,
+	               read_plan(&judged, snap, plan, *arena), *arena, now);
 	arena_free(*arena);
 	*arena = NULL;
 }

@@ -11,6 +11,8 @@
 #include "aischedd/state/pass/told.h"
 
 struct arena;
+struct build;
+struct queue_found;
 struct state;
 
 /* The parts of the last plan that are kept: its verdicts, and a snapshot
@@ -38,10 +40,17 @@ void state_apply_plan(struct state *state, const struct snap *snap,
                       const struct plan *plan, struct arena **arena,
                       int64_t now);
 
-/* The same, but the caller frees the arena, which then also has what was kept
- * of the plan before: freeing a million rows takes long. */
+/*
+ * The same in two steps, so that a million rows do not hold up the loop: the
+ * first reads the plan, on any thread, before state_end_snapshot(). The caller
+ * frees the arena, which then also has what was kept of the plan before.
+ */
+const struct queue_found *snapshot_read_plan(const struct build *taken,
+                                             const struct plan *plan,
+                                             struct arena *arena);
 void state_use_plan(struct state *state, const struct snap *snap,
-                    const struct plan *plan, struct arena *arena, int64_t now);
+                    const struct plan *plan, const struct queue_found *found,
+                    struct arena *arena, int64_t now);
 
 /* Drop what is kept of the last plan. */
 void state_forget_plan(struct state *state);

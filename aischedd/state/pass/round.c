@@ -107,22 +107,24 @@ void round_judge(const struct judgements *j, struct snap *snap,
 		to[i] = JUDGED_PROMISED;
 }
 
-void round_keep(struct state *state, struct verdict *verdict, uint32_t n,
-                struct arena *arena)
+void round_recall(const struct judgements *j, struct verdict *verdict,
+                  uint32_t n)
 {
-	struct round *r = &state->round;
-
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t position = verdict[i].position;
 		uint64_t first = verdict[i].first;
 
 		if (!verdict[i].kept)
 			continue;
-		verdict[i] = r->was[r->was_at[i]];
+		verdict[i] = j->was[j->at[i]];
 		verdict[i].position = position;
 		verdict[i].first = first;
 		verdict[i].started = 0;
 	}
+}
+
+void round_let_go(struct round *r, struct arena *arena)
+{
 	arena_join(arena, r->was_arena);
 	r->was_arena = NULL;
 	let_go(r);

@@ -38,7 +38,7 @@ struct round {
 	 * its verdict among them, or UINT32_MAX; and the arena that holds them
 	 * once another plan is in force. */
 	const struct verdict *was;
-	const uint32_t *was_at;
+	uint32_t *was_at;
 	struct arena *was_arena;
 };
 
@@ -58,10 +58,14 @@ void round_judge(const struct judgements *judgements, struct snap *snap,
  * reads its verdicts. Returns whether it was taken. */
 bool round_holds(struct round *round, struct arena *last);
 
-/* Replace each verdict that stands for one of an earlier pass by that one,
- * whose arena becomes part of `arena`. */
-void round_keep(struct state *state, struct verdict *verdict, uint32_t n,
-                struct arena *arena);
+/* Replace each verdict that stands for one of an earlier pass by that one; on
+ * any thread. */
+void round_recall(const struct judgements *judgements, struct verdict *verdict,
+                  uint32_t n);
+
+/* The verdicts of earlier passes are no longer needed: their arena becomes part
+ * of `arena`. */
+void round_let_go(struct round *round, struct arena *arena);
 
 /* Call it after the plan was applied; more: there is more to decide. Returns
  * whether another pass is to follow. */

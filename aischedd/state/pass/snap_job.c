@@ -261,7 +261,7 @@ struct pend_columns {
 	size_t n, nmembers;
 };
 
-/* All of them is written: clearing them first would hold up the loop. */
+/* Each element is written, so that they need not be cleared on the loop. */
 #define RAW_COLUMN(type, n) arena_array_raw(b->arena, type, (n) + 1)
 
 static struct pend_columns pend_columns(struct build *b, size_t rows,

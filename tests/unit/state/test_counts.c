@@ -118,10 +118,10 @@ START_TEST(what_a_pass_found_is_said_of_all_of_a_row)
 
 	world_with_node(&w, NULL);
 	world_play(&w, "rows", steps);
-	ck_assert_uint_eq(of_queue(&w)->judged[WHY_Resources], 2);
+	ck_assert_uint_eq(of_queue(&w)->found.judged[WHY_Resources], 2);
 	ck_assert_uint_eq(of_queue(&w)->aside[WHY_JobHeldUser], 1);
-	ck_assert_int_eq(of_queue(&w)->pending[RES_CPU], 2 * 3000);
-	ck_assert_int_eq(of_queue(&w)->oldest, w.now - 7);
+	ck_assert_int_eq(of_queue(&w)->found.pending[RES_CPU], 2 * 3000);
+	ck_assert_int_eq(of_queue(&w)->found.oldest, w.now - 7);
 	world_fini(&w);
 }
 END_TEST
@@ -218,8 +218,9 @@ START_TEST(a_plan_of_other_queues_counts_nothing)
 	ck_assert_int_eq(state_reconf(w.state, w.conf, w.now, &w.err), 0);
 	world_play(&w, "after", after);
 	for (int why = 0; why < WHY_NREASONS; why++)
-		ck_assert_uint_eq(state_queue_counts(w.state, 1)->judged[why],
-		                  0); /* of queue a */
+		ck_assert_uint_eq(
+		    state_queue_counts(w.state, 1)->found.judged[why],
+		    0); /* of queue a */
 	world_fini(&w);
 }
 END_TEST

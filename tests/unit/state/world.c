@@ -215,17 +215,23 @@ uint64_t world_submit(struct world *w, const char *options)
 
 /* --- passes and events ------------------------------------------------- */
 
+/* Plan in the steps of the daemon. */
 void world_plan(struct world *w)
 {
 	struct arena *arena = arena_new();
-	const struct snap *snap = state_snapshot(w->state, w->now, arena);
+	struct build *taken = state_take_snapshot(w->state, w->now, arena);
+	const struct snap *snap = snapshot_finish(taken);
+	const struct queue_found *found;
 	const struct plan *plan;
 	struct err err;
 
 	ck_assert_msg(snap_check(snap, &err) == 0, "%s", err.text);
 	plan = sched_plan(snap, arena);
 	ck_assert_msg(plan_check(snap, plan, &err) == 0, "%s", err.text);
-	state_apply_plan(w->state, snap, plan, &arena, w->now);
+	found = snapshot_read_plan(taken, plan, arena);
+	state_end_snapshot(w->state, taken);
+	state_use_plan(w->state, snap, plan, found, arena, w->now);
+	arena_free(arena);
 	world_check(w);
 }
 
