@@ -36,6 +36,15 @@ static size_t find(const struct idset *set, uint32_t id)
 	return low;
 }
 
+/* Make room for one more range. */
+static void grow(struct idset *set)
+{
+	size_t cap = set->cap;
+
+	set->range = GROW(set->range, set->n, &cap);
+	set->cap = (uint32_t)cap;
+}
+
 static void insert(struct idset *set, size_t i, struct idrange r)
 {
 	if (set->n == set->cap && set->gone) {
@@ -44,7 +53,7 @@ static void insert(struct idset *set, size_t i, struct idrange r)
 		set->cap += set->gone;
 		set->gone = 0;
 	}
-	set->range = GROW(set->range, set->n, &set->cap);
+	grow(set);
 	memmove(&set->range[i + 1], &set->range[i], (set->n - i) * sizeof(r));
 	set->range[i] = r;
 	set->n++;
@@ -212,7 +221,7 @@ int idset_parse(struct idset *ret, uint32_t *ret_max, const char *s,
 
 		if (!take_range(&p, &r))
 			goto bad;
-		terms.range = GROW(terms.range, terms.n, &terms.cap);
+		grow(&terms);
 		terms.range[terms.n++] = r;
 		highest = r.hi > highest ? r.hi : highest;
 	} while (*p++ == ',');

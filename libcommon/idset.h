@@ -21,9 +21,9 @@ struct idrange {
 
 struct idset {
 	struct idrange *range;
-	size_t n, cap;
-	size_t gone; /* ranges deleted from the front, whose memory is before
-	                `range` */
+	uint32_t n, cap;
+	uint32_t gone; /* ranges deleted from the front, whose memory is before
+	                  `range` */
 };
 
 /*
