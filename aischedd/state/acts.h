@@ -20,7 +20,8 @@ struct act {
 
 enum { ACTS_KEPT = 8 };
 
-/* Append one to a text or NULL.  Owns: the caller. */
+/* Returns the text with an act appended; acts: the text so far, or NULL. Owns:
+ * the caller. */
 char *acts_add(const char *acts, int64_t time, const char *name,
                const char *user);
 

@@ -176,7 +176,7 @@ struct placement *placement_new(uint32_t ntasks, const struct snap_task *task,
 /* Join the tasks of both; either may be NULL. */
 struct placement *placement_join(const struct placement *a,
                                  const struct placement *b);
-/* Copy the tasks with these ascending indices; or all others. */
+/* Copy the tasks with these ascending indices; others: copy all but these. */
 struct placement *placement_part(const struct placement *place,
                                  const uint32_t *task, uint32_t n, bool others);
 /* Copy all tasks but the first n. */

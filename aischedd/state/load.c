@@ -225,7 +225,7 @@ void state_loaded(struct state *state, int64_t now)
 			ledger_join(state, job);
 			state_touch(state, job);
 		}
-		/* The grace begins again. */
+		/* The evicted job, or its tasks, get the whole grace again. */
 		if (job->leaving || evict_is_ending(job))
 			evict_watch(state, job, now);
 	}

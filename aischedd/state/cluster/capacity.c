@@ -11,7 +11,7 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
-/* In place of a class; no class has such a name. */
+/* The classes of rollups of capacity; no real class has such a name. */
 static const char *const part_class[CAPACITY_PARTS] = { "+offered", "+reserved",
 	                                                "+drained", "+down" };
 
@@ -70,8 +70,8 @@ static bool is_alike(const struct node *a, const struct node *b)
 	                                    : a->gpu_type == b->gpu_type));
 }
 
-/* Returns to which part the amounts of a node belong that no job holds;
- * OFFERED: they are idle. */
+/* Returns the part to which the amounts of a node belong that no job holds;
+ * OFFERED: to no other part, as they are idle. */
 static enum capacity_part rest_of(const struct state *state, uint32_t i,
                                   int64_t now)
 {
@@ -130,8 +130,9 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Returns from when on the first look at a loaded rollup counts: nobody knows
- * what there was before, so from the time up to which it was stored. */
+/* Returns the time from which what the first look finds counts in a loaded
+ * rollup. Nothing is known about the time since it was stored, so this is the
+ * time up to which it was stored, or now if nothing was. */
 static int64_t goes_on_at(const struct state *state, const struct capacity *row,
                           const struct rollup *r, int64_t now_ms)
 {
@@ -141,7 +142,7 @@ static int64_t goes_on_at(const struct state *state, const struct capacity *row,
 	return later(r->booked_ms, stored && at < now_ms ? at : now_ms);
 }
 
-/* Count what was seen from now on. */
+/* Count what was seen, from now on. */
 static void count(struct state *state, struct capacity *row, int part,
                   int64_t now_ms)
 {

@@ -1,12 +1,13 @@
 /*
  * capacity.h - what pools have, by the hour, and what of it no job could hold
  *
- * Kept as rollups of no user: for each pool and type of GPU of its nodes one
- * for all that they have, and one each for what is reserved, drained or down
- * while no job holds it. So it is booked, stored and reported like use, and the
- * rest of it is what jobs held and what was idle. CPUs, memory and GPUs that
- * others use are not counted. It is looked at now and then, when something has
- * changed; in between it stays as it was.
+ * It is kept in rollups that have no user. For the nodes of a pool with the
+ * same type of GPU there is one rollup of all that they have, and one each of
+ * what is reserved, drained or down while no job holds it. They are booked,
+ * stored and reported like the use of jobs. The rest of what the nodes have was
+ * held by jobs, or idle. CPUs, memory and GPUs that processes other than jobs
+ * use are not counted. The nodes are looked at now and then, if something has
+ * changed; in between the amounts are taken to stay the same.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_CAPACITY_H
 #define AISCHEDD_STATE_CLUSTER_CAPACITY_H
@@ -44,8 +45,8 @@ struct capacity_table {
 /* Whether the rollup is of capacity, and of which part. */
 bool rollup_is_capacity(const struct rollup *r, enum capacity_part *ret_part);
 
-/* The state was loaded; what it says was true until since_ms at least. Capacity
- * that is found in the first look counts from then on. */
+/* Tell until when the loaded capacity is known to have been true. Capacity that
+ * the first look finds counts from then on. */
 void state_capacity_since(struct state *state, int64_t since_ms);
 
 /* Whether something has changed since the last look. */

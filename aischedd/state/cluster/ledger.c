@@ -130,7 +130,7 @@ static void note_wait(struct state *state, const struct job *job)
 	rollup_started(state, l->rollup, l->began_ms, l->wait_ms);
 }
 
-/* The rates have changed: count the job for these only. */
+/* Count the job at these rates from now on, in its ledger and in its rollup. */
 static void hold(struct state *state, struct job *job,
                  const int64_t rate[RATES])
 {
@@ -351,7 +351,8 @@ static char *part_of(const struct rollup *r, enum rollup_part part)
 	return *r->part[part] ? xstrdup(r->part[part]) : NULL;
 }
 
-/* Name the parts of its rollup, even if they have changed since it began. */
+/* Fill in queue, account and so on as the rollup has them: as they were when
+ * the attempt began. */
 static void put_parts(const struct ledger *l, struct attempt_row *row)
 {
 	row->queue = part_of(l->rollup, PART_QUEUE);
@@ -620,7 +621,8 @@ static bool parse_rest(const char *text, struct ledger *l)
 			return false;
 	}
 	if (!*text) {
-		/* nothing was held before, or by a version without this */
+		/* without '$': nothing was held before, or by a version without
+		 * prices */
 		l->cost_before = l->before.held[RES_MEM] ? SPEC_UNSET : 0;
 		return true;
 	}

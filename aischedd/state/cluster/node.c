@@ -32,7 +32,8 @@ static const char *name_in(const char *text)
 	return slash ? slash + 1 : text;
 }
 
-/* Returns the pool that a text names, or -1 if it names none that there is. */
+/* Returns the pool that a text names, or -1 if it names none, or one that does
+ * not exist. */
 static int pool_in(const struct state *state, const char *text)
 {
 	size_t len = (size_t)(name_in(text) - text);
@@ -51,8 +52,8 @@ static bool is_meant(const struct node *node, const char *text)
 	return !strcmp(name_in(text) == text ? node->name : node->full, text);
 }
 
-/* Returns the first node from this one on (an index plus one) that the text
- * means. */
+/* Follow the nodes of one name from this one (its index plus one; 0: none).
+ * Returns the first one that the text means, or -1. */
 static int from(const struct state *state, uintptr_t next, const char *text)
 {
 	while (next && !is_meant(&state->nodes.node[next - 1], text))
@@ -162,7 +163,8 @@ int state_node_expect(struct state *state, const char *text)
 	return node;
 }
 
-/* Returns the node of a pool that has been listed; adds an unknown one. */
+/* Returns the node that the runner of this pool reports; adds an unknown
+ * one. */
 static uint32_t seen(struct state *state, uint32_t pool, const char *name)
 {
 	int n = state_node_of(state, pool, name);
@@ -240,8 +242,8 @@ static void set_words(struct strlist *list, const struct strlist *to)
 	*list = (struct strlist){ to->n, s };
 }
 
-/* Reserve the last CPUs: the first ones serve more interrupts, but users prefer
- * round numbers. */
+/* Keep CPUs for the system, the last ones: the first ones serve more
+ * interrupts, but users like the CPUs of jobs to begin at 0. */
 static void reserve_cpus(struct node *node, int64_t milli)
 {
 	int64_t whole = (milli + 999) / 1000;
@@ -253,7 +255,8 @@ static void reserve_cpus(struct node *node, int64_t milli)
 		node->cpu_milli -= node->cpu_milli % 1000;
 }
 
-/* Returns the group of a device: they are spread evenly, in order. */
+/* Returns the group of a device: devices are spread over groups evenly, in
+ * order. */
 static uint8_t group_of(int64_t device, int64_t ndevices, int64_t groups)
 {
 	return (uint8_t)(device * groups / ndevices);
@@ -323,7 +326,8 @@ static int64_t count_numas(const struct conf_node *conf)
 	                                        : n;
 }
 
-/* The size of a NUMA node as configured, as found, or a part of all. */
+/* Returns the memory of NUMA node i of n: as configured, else as found, else an
+ * even part of the node's. */
 static int64_t numa_size(const struct node *node, uint32_t i, uint32_t n)
 {
 	int64_t all = node->mem_mib, mib;

@@ -24,7 +24,7 @@ struct node {
 	const char *name;
 	uint32_t pool;
 	uint32_t namesake; /* another node with this name, plus one; 0: none */
-	bool expected;     /* only a text named it; its pool is a guess */
+	bool expected;     /* known only from a text; its pool is a guess */
 	bool removed;      /* its pool is no longer configured */
 	bool gone;         /* its runner no longer reports it */
 	bool down;         /* its runner says so */
@@ -95,8 +95,8 @@ int state_node_of(const struct state *state, uint32_t pool, const char *name);
  * unknown node may be one of them: it is added, as gone. */
 int state_node_expect(struct state *state, const char *text);
 
-/* Returns how to name it: "NAME", or "POOL/NAME" if several pools have such a
- * node. */
+/* Returns the name of the node for people: "NAME", or "POOL/NAME" if several
+ * pools have a node of that name. */
 const char *state_node_label(const struct state *state, uint32_t node);
 
 /* Returns why the node is down, drained or avoided, or NULL. If it is down or

@@ -45,7 +45,7 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 	struct err none;
 
 	err = err ? err : &none;
-	/* Before a cluster has listed its nodes, nobody knows. */
+	/* Until a cluster has listed its nodes, assume that they can do it. */
 	if (!runner_traits(conf->runner)->has_api ||
 	    !state->pools.ready[pool] || !demands(spec))
 		return true;
@@ -66,7 +66,8 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 	return false;
 }
 
-/* Move the jobs that demand something to the rows where they belong now. */
+/* Move the jobs that demand NUMA nodes or links to the rows where they belong
+ * now. */
 static void realign(struct state *state)
 {
 	struct spec spec;
@@ -82,7 +83,7 @@ static void realign(struct state *state)
 	}
 }
 
-/* Returns all that the answers of pool_aligns() depend on. */
+/* Returns, as bits, all that the answers of pool_aligns() depend on. */
 static unsigned answers(const uint32_t n[GIVES_KINDS])
 {
 	return (n[GIVES_COUNTED] != 0) | (n[GIVES_NO_NUMA] != 0) << 1 |

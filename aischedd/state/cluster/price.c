@@ -10,7 +10,7 @@ typedef __int128 wide;
 
 enum { MICRO = 1000000 };
 
-/* The price of a type of GPU in "h100:3.20"; returns false for another type. */
+/* Parse the price in "h100:3.20"; returns false if that is for another type. */
 static bool price_of_type(const char *entry, const char *type, int64_t *ret)
 {
 	size_t len = strlen(type);

@@ -14,7 +14,9 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
-/* jobs: counts by queue, which include ended jobs that are not yet written. */
+/* Fill in queue_to, the number of each queue in the new configuration. Fails if
+ * that lacks a queue with jobs, or a pool with nodes. jobs: the jobs of each
+ * queue, which include ended ones that are not yet written. */
 static int remap(const struct state *state, const struct conf *conf,
                  const uint32_t *jobs, uint32_t *queue_to, struct err *err)
 {

@@ -205,7 +205,8 @@ static void mark(const struct placement *p, bool *busy)
 		busy[p->task[i].node] = true;
 }
 
-/* Rank nodes by how unsuitable they are: unusable, or in use at the start. */
+/* Returns a rank for each node; 0 is the best: 1 is added if a job may still
+ * run there at the start, and 2 if the node is not up. */
 static int *rank_nodes(const struct state *state, int64_t start)
 {
 	int *rank = xcalloc(state->nodes.n + 1, sizeof(*rank));

@@ -20,7 +20,8 @@ typedef __int128 wide;
 
 /* --- sums -------------------------------------------------------------- */
 
-/* Bucket 0 is less than a second, the last is all beyond 40 days. */
+/* Returns the upper bound of a bucket, in ms. Bucket 0 is less than a second;
+ * the last one is all beyond 40 days. */
 static int64_t bound_of(uint32_t bucket)
 {
 	int64_t ms = 1000;
@@ -96,8 +97,8 @@ static const int64_t *hour_of(struct state *state, int64_t at_ms)
 	return t->hour;
 }
 
-/* Find the sums of an hour. They are in order of time, and mostly the last one
- * is meant. */
+/* Returns the sums of the hour of this time; adds them if there are none. They
+ * are in order of time, and mostly the last ones are wanted. */
 static struct rollup_due *due_of(struct state *state, struct rollup *r,
                                  int64_t at_ms)
 {
@@ -214,7 +215,8 @@ void rollup_change(struct state *state, struct rollup *r,
 	for (int i = 0; i < RATES; i++)
 		by[i] = rate[i] * sign;
 	book(state, r, at_ms);
-	add_span(state, r, by, at_ms, r->booked_ms); /* late news */
+	/* If at_ms is earlier, correct what is booked since then. */
+	add_span(state, r, by, at_ms, r->booked_ms);
 	for (int i = 0; i < RATES; i++)
 		r->rate[i] += by[i];
 	touch(state, r);

@@ -20,8 +20,8 @@ typedef unsigned __int128 wide;
 #define LN2     0x2c5c85fdf473de6b /* ln 2 */
 #define PER_LN2 0x5c551d94ae0bf85e /* 1 / ln 2 */
 
-/* More than all pools together can use in a hundred years; the sum of two does
- * not overflow. */
+/* No usage is larger: all pools together use less in a hundred years. The sum
+ * of two does not overflow. */
 #define USAGE_MOST ((int64_t)1 << 61)
 
 /* 2^-x: shift by the integer part, series of e^-y for the fraction. */
@@ -45,7 +45,7 @@ static uint64_t left_after(int64_t seconds, int64_t half_life)
 	                   (uint64_t)half_life);
 }
 
-/* rate (1 - left) H / ln 2 */
+/* Returns the usage that the rate has added: rate (1 - left) H / ln 2. */
 static int64_t grown(int64_t rate, uint64_t left, int64_t half_life)
 {
 	uint64_t part = (uint64_t)((wide)(ONE - left) * PER_LN2 >> 62);
@@ -235,7 +235,7 @@ static void drop(struct state *state, size_t i)
 	free(u);
 }
 
-/* Saturates, so that sums of a queue's usage do not overflow, either. */
+/* Returns the sum, but at most INT64_MAX. */
 static int64_t add(int64_t a, int64_t b)
 {
 	return a < INT64_MAX - b ? a + b : INT64_MAX;
@@ -275,7 +275,8 @@ void state_judge_usage(struct state *state, int64_t now)
 {
 	struct usage_table *t = &state->usages;
 
-	/* An entry that only a trial needed counts as a user of the queue. */
+	/* Judge again if a trial submission has left an entry that was counted
+	 * as a user of the queue. */
 	if (t->judged && t->judged_at == now && (!t->guest || t->guest->jobs))
 		return;
 	steps_add((uint64_t)STEPS_JUDGE * t->n);

@@ -30,7 +30,8 @@ static void ask_of(const struct job *job, struct holding *ret)
 	ret->all_memory = spec.mem_node == 0;
 }
 
-/* last: by node, the job that was counted there last. */
+/* Subtract what the tasks in p hold from what their nodes have. last: by node,
+ * the job that was counted there last. */
 static void take(struct node_left *left, const struct job **last,
                  const struct job *job, const struct placement *p,
                  const struct holding *hold)

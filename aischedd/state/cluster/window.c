@@ -6,8 +6,8 @@
 
 #include "libcommon/mem.h"
 
-/* How many windows are compared: a year of days. If both repeat, weeks are
- * alike, and fewer are enough. */
+/* How many windows are compared: daily ones of a year. If both repeat, each
+ * week is like the one before, and the windows of a few weeks are enough. */
 enum { STEPS = 400, STEPS_REPEATED = 20 };
 
 static const struct {

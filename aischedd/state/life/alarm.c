@@ -69,8 +69,9 @@ void state_arm(struct state *state, const struct job *job)
 		state_alarm(state, limit_at - spec.signal_before, job->id);
 }
 
-/* A job that began later than the old clock says was started by another clock,
- * perhaps before the machine booted: leave its time. */
+/* Move the times of a job by as many seconds as the clock was set. A job that
+ * began later than the old clock says was started by another clock, perhaps
+ * before the machine booted: leave its time. */
 static void shift(struct state *state, struct job *job, int64_t by, int64_t now)
 {
 	if (job->place && by > 0)
@@ -113,7 +114,7 @@ int64_t state_next_tick(const struct state *state)
 	int64_t at = state->alarms.n ? state->alarms.heap[0].at : NO_TIME;
 
 	if (!deps_are_told(state))
-		return 0; /* a negative delay fires at once */
+		return 0; /* a past time: the timer fires at once */
 	if (at == NO_TIME ||
 	    (state->last_plan.wake != NO_TIME && state->last_plan.wake < at))
 		at = state->last_plan.wake;
@@ -168,7 +169,7 @@ static void tick_job(struct state *state, struct job *job, int64_t now)
 		struct spec spec;
 
 		spec_unpack(&spec, job->packed);
-		/* Pods send themselves this one. */
+		/* In pods, a shell of the job sends this signal. */
 		if (spec.signal != SPEC_UNSET && job_can_freeze(state, job) &&
 		    limit_at - spec.signal_before <= now) {
 			job->signalled = true;

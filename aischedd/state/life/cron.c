@@ -97,7 +97,8 @@ void cron_committed(struct state *state)
 	state->crons.is_dirty = false;
 }
 
-/* New entries have the largest id, but for those of a database. */
+/* Insert the entry in order of ids: a new one has the largest, but the store
+ * may load them in another order. */
 static void link_entry(struct cron_table *t, struct cron_entry *e)
 {
 	struct cron_entry *prev = t->last;
@@ -208,7 +209,8 @@ void state_cron_recheck(struct state *state, int64_t now)
 	}
 }
 
-/* An alarm only means that something may be due; a stale one finds nothing. */
+/* An alarm only means that something may be due; after a stale one there is
+ * nothing to do. */
 void cron_tick(struct state *state, struct cron_entry *e, int64_t now)
 {
 	if (e->next_at == NO_TIME && e->rule.until != SCHEDULE_NEVER &&

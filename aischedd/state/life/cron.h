@@ -44,7 +44,7 @@ struct cron_entry {
 	struct cron_rule rule;   /* its texts are the entry's own */
 	struct schedule schedule;
 	int64_t created;
-	int64_t looked;  /* all times up to this one are settled */
+	int64_t looked; /* times up to this one have had runs or were skipped */
 	int64_t next_at; /* when the next run is due, or NO_TIME */
 	int64_t last;    /* the time of the last run, or NO_TIME */
 	uint64_t last_job;

@@ -12,7 +12,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-/* Whether such a job, or such a task of an array, exists or existed. */
+/* Whether the job that the condition names, or its task of an array, exists or
+ * existed. */
 static bool exists(const struct state *state, const struct dep *dep)
 {
 	struct past past;
@@ -95,7 +96,7 @@ static uint64_t name_key(const struct job *job)
 
 enum met { NOT_YET, MET, NEVER };
 
-/* The fate of the job that a condition names. */
+/* The facts about a job on which conditions depend. */
 struct seen {
 	bool over, ok;
 	int64_t start; /* NO_TIME: has not started */
@@ -138,7 +139,8 @@ static void see(const struct state *state, uint64_t target, uint32_t task,
 		*ret = (struct seen){ true, past.state == JOB_COMPLETED,
 			              past.start };
 	} else {
-		/* Gone from the history: do not count it as successful. */
+		/* It is gone from the history: do not count it as
+		 * successful. */
 		*ret = (struct seen){ true, false, NO_TIME };
 	}
 }
@@ -153,8 +155,8 @@ static bool alone(const struct state *state, const struct job *job)
 {
 	const struct job *first = map_find(&state->waits.names, job->name_key);
 
-	/* Newest first: the jobs after it in the list are nearly always older.
-	 */
+	/* The list has the newest first: look first at the jobs after this one,
+	 * as nearly all of them are older. */
 	for (const struct job *o = job->name_next; o; o = o->name_next) {
 		steps_add(1);
 		if (is_older(o, job))

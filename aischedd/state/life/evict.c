@@ -149,7 +149,7 @@ static void note_time(struct job *job, int64_t now)
 void evict_note(struct state *state, struct job *job, const struct event_in *ev,
                 bool whole)
 {
-	/* An operator's `preempt` is not for the sake of a job. */
+	/* An operator's `aictl preempt` evicts for no other job. */
 	counts_evicted(state, job,
 	               ev->evict == EVICT_NONE ? EVICT_PREEMPT : ev->evict);
 	job->evict = (uint8_t)ev->evict;

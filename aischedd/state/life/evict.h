@@ -19,7 +19,7 @@ struct claim_list {
 	size_t n, cap;
 };
 
-/* Returns "preempt" and the like, or NULL if nobody evicted it. */
+/* Returns the name of an enum evict, such as "preempt"; NULL for EVICT_NONE. */
 const char *evict_name(unsigned evict);
 
 /* Seconds until the next try after this many failures. */

@@ -183,7 +183,7 @@ static int64_t wanted(const struct state *state, const char *packed,
 	return ret->mail_types == SPEC_UNSET ? 0 : ret->mail_types;
 }
 
-/* Whether its mails are sent for its array as a whole. */
+/* Whether mails about the job are sent for its array as a whole. */
 static bool is_one_of_many(const struct job *job, int64_t types)
 {
 	return job->array && !(types & MAIL_BIT(MAIL_ARRAY_TASKS));
@@ -200,7 +200,8 @@ static void add_to(struct state *state, uint32_t user_index,
 	struct err err;
 
 	if (mail_check_address(to, &err) < 0) {
-		/* The name of a user may not be an address. */
+		/* Without --mail-user this is a user's name, which need not be
+		 * a valid address: send nothing. */
 		free(event);
 		buf_free(subject);
 		free(body);
@@ -461,8 +462,8 @@ void letter_limit(struct state *state, struct job *job, int64_t limit_at,
 		}
 	if (first == ARRAY_SIZE(marks))
 		return;
-	/* If the daemon was away, several marks have passed: only the last is
-	 * news. */
+	/* If the daemon was down, several marks have passed: send a mail only
+	 * about the last one. */
 	state_touch(state, job);
 	add_plain(state, job, &spec, marks[first].type, marks[first].words,
 	          now);

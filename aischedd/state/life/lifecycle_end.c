@@ -101,7 +101,7 @@ void job_end(struct state *state, struct job *job, enum job_state to,
 		adopt_tell(state, job);
 }
 
-/* Whether the job is requeued after a failure of a task, or of a node. */
+/* Whether the job is requeued after a task has failed, or (node) its node. */
 static bool comes_back(const struct job *job, bool node)
 {
 	struct spec spec;
@@ -138,7 +138,7 @@ static enum reason why_it_came_back(const struct job *job)
 	}
 }
 
-/* The time that it ran does not count as waiting. */
+/* Leave the time that the job ran out of its waiting time. */
 static void wait_on(struct job *job, int64_t now)
 {
 	if (job->eligible != NO_TIME && job->start != NO_TIME &&

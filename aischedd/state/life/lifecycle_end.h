@@ -16,8 +16,9 @@ void life_set_text(struct job *job, const char *text);
 void life_back_to_queue(struct state *state, struct job *job, int64_t now);
 
 /*
- * The attempt has no processes left. If the job was stopped, the cause decides
- * what comes next; else `to` and `why`, which say how it ended.
+ * End or requeue the job, as the last process of its attempt has ended. If the
+ * daemon stopped it, its cause says which; otherwise the job ends in the state
+ * `to`, for the reason `why`.
  */
 void life_settle(struct state *state, struct job *job, enum job_state to,
                  enum reason why, int64_t now);

@@ -114,7 +114,8 @@ int life_start(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-/* Returns whether no task has run before. */
+/* Note the start of a task in its array. Returns whether no task of the array
+ * has run before. */
 static bool array_started(struct state *state, const struct job *job)
 {
 	struct array *array = state_array(state, job->array);
@@ -172,7 +173,8 @@ int life_start_failed(struct state *state, struct job *job,
 	return 0;
 }
 
-/* The daemon died between the commit and the start. */
+/* Start the job again: its runner does not know it, because the daemon died
+ * between the commit and the start. */
 int life_start_again(struct state *state, struct job *job,
                      const struct event_in *ev, struct err *err)
 {

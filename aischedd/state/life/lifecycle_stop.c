@@ -120,8 +120,8 @@ void life_set_idle(struct state *state, struct job *job, bool idle)
 	counts_jobs(state, job, 1);
 }
 
-/* The use of GPUs is not stored: the end of the attempt tells it again, or the
- * shepherd does after a restart. */
+/* Note how busy the job's GPUs are. This is not stored: the end of the attempt
+ * tells it again, or the shepherd does after a restart. */
 int life_used(struct state *state, struct job *job, const struct event_in *ev,
               struct err *err)
 {

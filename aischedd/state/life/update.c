@@ -19,7 +19,7 @@
 #include "libcommon/parse.h"
 #include "libcommon/spec/spec_opt.h"
 
-/* More than everything but the priority can add to a job's points. */
+/* Returns more points than a job can have from all but its priority. */
 static int64_t margin(const struct conf_scheduling *c)
 {
 	return 7 * c->age_weight + c->size_weight + c->fairshare_weight + 1;
@@ -113,7 +113,7 @@ static const struct opt *find_option(const struct job *job, const char *field,
 		        field);
 		return NULL;
 	}
-	/* Options of aisub that are not in the spec. */
+	/* Refuse the options of aisub that are not in the spec. */
 	if (opt->offset >= sizeof(struct spec) || is_option(opt, "array")) {
 		err_set(err, EINVAL, "'%s' cannot be changed", field);
 		return NULL;
@@ -133,7 +133,8 @@ static const struct opt *find_option(const struct job *job, const char *field,
 	return opt;
 }
 
-/* An empty value unsets the option; flags are yes or no. */
+/* Set an option. An empty value unsets it; for a flag the value is yes or
+ * no. */
 static int take_value(struct change *c, const struct opt *opt,
                       const struct assignment *a, struct err *err)
 {
@@ -309,7 +310,7 @@ static int check_pending(struct change *c, struct err *err)
 
 /* --- apply it ---------------------------------------------------------- */
 
-/* Shorten the grace of a job that is ending. */
+/* Take over the grace; for a job that is ending, only if it is shorter. */
 static void take_grace(struct change *c)
 {
 	struct job *job = c->job;
@@ -369,7 +370,7 @@ static void take_spec(struct change *c)
 	state_arm(c->state, job);
 }
 
-/* Conditions that were already met count again. */
+/* Replace the dependency. Conditions that were already met count again. */
 static void take_dependency(struct change *c, const char *text)
 {
 	deps_forget(c->state, c->job);
@@ -394,7 +395,8 @@ static void apply(struct change *c)
 		set_array_limit(c->state, state_array(c->state, c->job->array),
 		                (uint32_t)c->array_limit);
 	take_spec(c);
-	/* Judging the new conditions may dissolve the record. */
+	/* When the new conditions are judged, the record may be split up and
+	 * freed. */
 	if (c->dependency_said)
 		take_dependency(c, c->submit.spec.dependency);
 	else

@@ -46,8 +46,8 @@ struct columns {
 	uint32_t ngpus, ncpus, nnumas;
 };
 
-/* Does not go below 0: another job may have the CPUs of a suspended job that is
- * ending. */
+/* Subtract what is used from a CPU, but not below 0: another job may have the
+ * CPUs of a suspended job that is ending. */
 static void take_thread(uint16_t *nfree, uint16_t milli)
 {
 	*nfree -= milli < *nfree ? milli : *nfree;
@@ -81,8 +81,8 @@ static void take_off(const struct build *b, struct job *job,
 	}
 }
 
-/* Foreign processes use some devices. If nobody knows which, take the last free
- * ones. */
+/* Take off the GPUs that other processes than jobs use: those known, or the
+ * last free ones if only their number is known. */
 static void take_for_others(const struct node *node, uint16_t *gpu_free)
 {
 	uint32_t left = node->gpus_named ? 0 : node->gpus_others;

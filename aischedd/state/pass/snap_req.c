@@ -12,7 +12,7 @@
 #include "libcommon/constraint.h"
 #include "libcommon/hostlist.h"
 
-/* One request; its slices begin where these counts stood. */
+/* One request; rule to license: where its slices begin in the lists. */
 struct req_row {
 	const struct row_key *key;
 	uint32_t gpu_type, reservation;
@@ -148,7 +148,7 @@ static void push_unreached(struct build *b, const char *claims, uint64_t pools)
 		b->avoids.n = before;
 }
 
-/* Add the constraint, or with wishes the list of them. */
+/* Add a constraint, or (wishes) a list of preferred constraints. */
 static void push_rule(struct build *b, const char *text, bool wishes)
 {
 	int32_t rule[CONSTRAINT_MAX_ITEMS];
@@ -203,7 +203,8 @@ static struct req_row *push_row(struct build *b, const struct row_key *key)
 	return r;
 }
 
-/* A request of an earlier version may use the word for any type. */
+/* Returns the MIG profile that the type names, or 0. A request of an earlier
+ * version may have such a word as a type of whole GPUs: its amount tells. */
 static uint8_t profile_of(const char *type, int64_t gpus)
 {
 	uint8_t profile = mig_find(type);

@@ -65,7 +65,7 @@ static void start_nodes(const struct outlook *o, const struct start *start,
 	free(name);
 }
 
-/* Map the evictions made for it by job. */
+/* Returns the evictions that the plan makes for the job, by evicted job. */
 static struct map evictions_for(const struct outlook *o)
 {
 	struct map ret = { 0 };

@@ -254,7 +254,8 @@ enum reason state_why(const struct state *state, const struct job *job,
 	return why;
 }
 
-/* light: the lightness of its user. A job of a user above the average is never
+/* Whether the job has waited for longer than is allowed. light: the lightness
+ * of its user. A job of a user who has used more than the average is never
  * overdue, unless its queue has a max_wait, which is a promise. */
 static bool is_overdue(const struct conf *conf, const struct job *job,
                        const struct snap_policy *policy, uint32_t light,
