@@ -219,8 +219,8 @@ static uint64_t hash_of(const char *packed, const struct cron_rule *rule)
 	return hash_bytes(hash, numbers, sizeof(numbers));
 }
 
-/* Add entries from the last to the first, so that the first of equal ones is
- * found first. */
+/* Add entries from the last to the first, so that of equal entries the first
+ * one is found first. */
 static void hash_entries(struct import *m)
 {
 	for (size_t i = m->n; i-- > 0;) {

@@ -6,8 +6,8 @@
 #include "aischedd/store/ended.h"
 #include "libcommon/clock.h"
 
-/* Rows of the history that a task may have: its own, and the parts of its array
- * that never started. */
+/* The most rows of the history that are read for a task: its own, and those of
+ * parts of its array that never started. */
 enum { ROWS_MAX = 1000 };
 
 struct finding {

@@ -73,7 +73,8 @@ struct frame {
 	struct ask *ask;
 	struct frame_head head;
 	struct cred_work *work; /* making its credential; NULL: ready */
-	char *cred, *data; /* data: the JSON of a reply, the raw of a part */
+	char *cred, *data; /* data: the JSON of a reply, or the raw bytes of a
+	                      part */
 };
 
 struct ask {

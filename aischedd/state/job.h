@@ -37,7 +37,8 @@ enum cause {
 	CAUSE_IDLE     /* its GPUs were idle for too long */
 };
 
-/* Where the tasks of a job run and what they hold; one allocation. */
+/* Where the tasks of a job run and what they hold; all in one block of the
+ * heap. */
 struct placement {
 	uint32_t ntasks;
 	struct snap_task *task; /* [ntasks + 1]; node: index in the state */

@@ -17,7 +17,8 @@ void state_placement_format(const struct state *state,
                             const struct placement *place, bool by_pool,
                             struct buf *out);
 
-/* Parse that; unknown nodes are added, as gone. Returns NULL with EINVAL. */
+/* Parse such a text; unknown nodes are added, as gone. Returns NULL with
+ * EINVAL. */
 struct placement *state_placement_parse(struct state *state, const char *text,
                                         struct err *err);
 

@@ -25,7 +25,7 @@ static int open_file(struct store *store, const char *state_dir,
 	return store->commits_fd < 0 ? -1 : 0;
 }
 
-/* Returns the number in the file; 0: there is none. */
+/* Returns the number that was noted in the file; 0: none. */
 static int64_t noted(const struct store *store)
 {
 	char text[DIGITS + 1] = "";

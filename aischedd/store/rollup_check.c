@@ -274,7 +274,7 @@ static int add_attempts(struct checking *c, struct err *err)
 	return more;
 }
 
-/* Add what a running job has held, up to the time to which its key is
+/* Add what a running job has held, up to the time to which its rollup is
  * booked. */
 static void add_ledger(struct checking *c, const struct ledger *l)
 {

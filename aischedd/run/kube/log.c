@@ -29,7 +29,8 @@ struct run_log {
 	struct log_lines *lines;
 	struct run_reader reader;
 	struct kube_call *call; /* NULL: no call in progress */
-	bool last;              /* this call returns the rest */
+	bool last;              /* the call ends with the log, it does not
+	                           follow it */
 	bool paused;
 	struct buf text;
 	int64_t again_ms; /* time of the next call */

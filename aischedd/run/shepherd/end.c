@@ -246,7 +246,7 @@ bool job_step(struct shepherd *s)
 	if (s->childless && !s->alive)
 		return true;
 	if (!s->alive && !s->ending) {
-		/* Give a tee time to write what it has read. */
+		/* Give a process such as tee time to write what it has read. */
 		s->ending = true;
 		steps_job_ends(s);
 		kill_by(s, now + LINGER_MS);

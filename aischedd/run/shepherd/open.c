@@ -85,8 +85,8 @@ static struct buf file_path(const struct shepherd *s, const char *pattern,
 	return path;
 }
 
-/* Refuse /proc, which would show what the shepherd has, for instance where its
- * memory is. */
+/* Whether the file is in /proc. Such a file is refused: it would show what the
+ * shepherd has, for instance where its memory is. */
 static bool is_of_proc(int fd)
 {
 	struct statfs fs;
@@ -132,7 +132,7 @@ int open_input(const struct shepherd *s, uint32_t rank,
 
 /* --- in the process that opens --- */
 
-/* Report on each file, with its descriptor unless it failed. */
+/* The report on one file, sent with its descriptor unless it failed. */
 struct reply {
 	bool failed;
 	enum start_fault fault;

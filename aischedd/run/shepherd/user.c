@@ -52,7 +52,8 @@ int user_find(struct shepherd *s, enum start_fault *ret_fault, struct err *err)
 
 	s->home = getenv("HOME");
 	s->shell = getenv("SHELL");
-	/* A daemon without root's rights has one group, its own. */
+	/* A daemon that is not root cannot change its group, so its jobs have
+	 * that one, too. */
 	if (job->uid == geteuid() && (job->gid == getegid() || geteuid() != 0))
 		return 0;
 	if (geteuid() != 0) {

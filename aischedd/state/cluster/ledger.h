@@ -138,8 +138,8 @@ void ledger_join(struct state *state, struct job *job);
 /*
  * Format pieces as text, "5034*1000,100;12=9000,40": milliseconds, then rates
  * after '*' or amounts after '=', without zeros at the end. Parsing starts at
- * *text and returns false at its end, or at a piece that is invalid; then *text
- * is there.
+ * *text and returns false at its end, or at a piece that is invalid, where it
+ * leaves *text.
  */
 void ledger_piece_format(const struct ledger_piece *piece, struct buf *out);
 bool ledger_piece_parse(const char **text, struct ledger_piece *ret);

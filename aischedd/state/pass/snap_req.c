@@ -204,7 +204,8 @@ static struct req_row *push_row(struct build *b, const struct row_key *key)
 }
 
 /* Returns the MIG profile that the type names, or 0. A request of an earlier
- * version may have such a word as a type of whole GPUs: its amount tells. */
+ * version may have such a word as a type of whole GPUs: the amount tells them
+ * apart. */
 static uint8_t profile_of(const char *type, int64_t gpus)
 {
 	uint8_t profile = mig_find(type);
