@@ -14,8 +14,8 @@
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
 
-/* Rows to look at for a task: its own comes first, then the parts of its array
- * that never started. */
+/* The most rows of the history that are read for a task: its own comes first,
+ * then the parts of its array that never started. */
 enum { ROWS_MAX = 1000 };
 
 /* Whether the output is a file of the user, not kept by the daemon. If a

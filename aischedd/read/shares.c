@@ -162,7 +162,7 @@ static bool is_before(const struct shares *s, uint32_t a, uint32_t b)
 #define PUT(s, i, item) ((s)->order[i] = (item))
 HEAP(rank, uint32_t, struct shares *, AT, LATER, PUT)
 
-/* Move the last of the unsorted users to the end of these. */
+/* Move the user who comes last among the unsorted ones to their end. */
 static void sort_one(struct shares *s)
 {
 	size_t end = --s->unsorted;

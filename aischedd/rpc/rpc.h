@@ -119,7 +119,8 @@ bool rpc_stop(struct rpc *rpc);
  * rpc.c. */
 struct rpc_limits {
 	int auth_ms;       /* MUNGE to decode or encode a credential */
-	int idle_ms;       /* a peer never authenticated to send something */
+	int idle_ms;       /* a peer that has not authenticated to send
+	                      something */
 	int frame_ms;      /* a peer to send the rest of a frame */
 	int linger_ms;     /* a peer to close when told why it ends */
 	size_t body_bytes; /* of all requests together, without small ones */

@@ -7,7 +7,7 @@
 #include "aischedd/state/life/cron.h"
 #include "libcommon/mem.h"
 
-/* No count, sum or time exceeds this. */
+/* The largest count, sum or time that a row may have. */
 #define MOST ((int64_t)1 << 60)
 
 /* SCHEDULE_NEVER and NO_TIME are stored as null. */

@@ -12,7 +12,7 @@
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 
-/* No count, sum or time exceeds this. */
+/* The largest count, sum or time that a row may have. */
 #define MOST ((int64_t)1 << 60)
 
 /* Load rows one by one; the first that cannot be read is named and stops the

@@ -19,7 +19,8 @@ enum kind {
 	MAYBE /* an I64 whose SPEC_UNSET is null */
 };
 
-/* No count, sum or time exceeds this: two of them can be added. */
+/* The largest count, sum or time that a row may have: two of them can be
+ * added. */
 #define MOST ((int64_t)1 << 60)
 
 /*

@@ -41,13 +41,14 @@ static void order_place(struct local *l, struct order *order,
 		task[i] = job->task[i];
 		task[i].cpu_first -= first;
 	}
-	/* An exclusive job has all CPUs. */
+	/* An exclusive job has all CPUs: it is not bound. */
 	order->bind = l->machine.node.ncpus > 0 && !job->whole.cpus_milli;
 	for (uint32_t i = 0; i < n; i++) {
 		uint16_t cpu = job->cpu_use[first + i].cpu;
 
 		use[i].milli = job->cpu_use[first + i].milli;
-		/* A configured node may have more CPUs than the machine. */
+		/* A configured node may have more CPUs than the machine: bind
+		 * to none. */
 		if (cpu >= l->machine.node.ncpus) {
 			order->bind = false;
 			continue;

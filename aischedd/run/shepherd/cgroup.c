@@ -130,7 +130,7 @@ pid_t cgroup_fork(struct cgroup *cg)
 		pid = fork_into(cg->dir[CG_V2]);
 	if (pid >= 0)
 		return pid;
-	/* Some containers forbid it; old kernels lack it. */
+	/* Some containers forbid clone3(), and old kernels lack it. */
 	cg->born_inside = false;
 	return fork();
 }

@@ -113,7 +113,8 @@ size_t proc_descendants(pid_t root, proc_fn *fn, void *arg)
 
 bool proc_is_below(pid_t pid, pid_t root)
 {
-	/* A process is reparented while we look, but never downwards. */
+	/* A process may be reparented while we look, but only to an
+	 * ancestor. */
 	for (int depth = 0; pid > 1 && depth < MAX_DEPTH; depth++) {
 		pid = parent_of(pid);
 		if (pid == root)
@@ -127,7 +128,7 @@ void proc_signal(pid_t pid, int signo, proc_is_fn *is, const void *arg)
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	if (fd < 0) {
-		/* Containers may forbid it. */
+		/* Containers may forbid pidfd_open(). */
 		if (errno != ESRCH && is(pid, arg))
 			kill(pid, signo);
 		return;

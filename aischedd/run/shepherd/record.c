@@ -298,8 +298,8 @@ void record_read(int dirfd, struct record *ret, struct arena *arena)
 	*ret = (struct record){ .state = RECORD_NONE };
 	if (fd < 0)
 		return;
-	/* Ask before reading: a shepherd that ends later has written it by
-	 * then. */
+	/* Look at the lock before reading: if the shepherd has ended by now,
+	 * the text that is read has all that it wrote. */
 	alive = is_locked(fd);
 	while ((n = read(fd, buf_room(&text, 4096), 4096)) > 0)
 		buf_grew(&text, (size_t)n);

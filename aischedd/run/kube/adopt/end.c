@@ -9,8 +9,9 @@
 #include "libcommon/mem.h"
 
 enum {
-	KEEP_MS = 5000, /* time to begin to follow its logs before it goes */
-	/* what takes longer than this will not happen by itself */
+	KEEP_MS = 5000, /* to begin to follow the logs before the Job ends */
+	/* beyond the grace: pods that have not ended by then will not end by
+	 * themselves */
 	SLACK_MS = 15000,
 	EXIT_SIGNAL = 128 /* added to a signal for a shell's exit status */
 };

@@ -33,7 +33,8 @@ struct kube_call {
 
 	struct event *timer; /* for deadline, rest or silence */
 	int64_t due_ms;      /* orders it among the calls of all ranks */
-	int64_t until_ms;    /* 0: no deadline; guarded: as last asked */
+	int64_t until_ms;    /* 0: no deadline; guarded: what the guard said
+	                        last */
 	unsigned tries;
 	bool renewed;    /* credentials were renewed once for this call */
 	struct err last; /* error of the last try; code 0: no try yet */

@@ -18,7 +18,7 @@ enum kube_opcode {
 	FRAME_MORE = 0, /* of a message that has begun */
 	FRAME_TEXT = 1,
 	FRAME_BINARY = 2,
-	FRAME_CLOSE = 8, /* from here on: control */
+	FRAME_CLOSE = 8, /* this and the next ones are control frames */
 	FRAME_PING = 9,
 	FRAME_PONG = 10
 };
@@ -37,7 +37,8 @@ struct kube_frame_ops {
 /* The part of a frame that has been read; zero: none yet. */
 struct kube_frames {
 	uint8_t head[10], nhead;
-	bool in_frame, in_message, told; /* told: data() was called for it */
+	bool in_frame, in_message, told; /* told: data() was called for the
+	                                    message */
 	uint64_t left;                   /* bytes of its body */
 	uint8_t control[FRAME_CONTROL_MAX], ncontrol;
 };

@@ -16,7 +16,7 @@ struct load_task {
 	atomic_int holders;
 	char *path, *context; /* or NULL */
 	int done_fd;
-	atomic_bool is_done; /* what follows is there */
+	atomic_bool is_done; /* the members below are set */
 	struct kube_config *config;
 	struct err err;
 };

@@ -130,7 +130,8 @@ static int put_bound(const char *key, char op, const json_t *values,
 	return 0;
 }
 
-/* One of matchExpressions. NotIn and DoesNotExist hold without the label. */
+/* Append one of matchExpressions. NotIn and DoesNotExist are true for nodes
+ * without the label. */
 static int put_expression(const json_t *e, struct buf *ret, struct err *err)
 {
 	const char *key = text_at(e, "key"), *op = text_at(e, "operator");

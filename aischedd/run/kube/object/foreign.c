@@ -29,7 +29,7 @@ static const char *const options[] = {
 	"topology",
 };
 
-/* Keys of ours, or not of concern here. */
+/* Keys that are ours, but no options of aisub. */
 static const char *const others[] = {
 	KUBE_LABEL_QUEUE, KUBE_LABEL_JOB, KUBE_LABEL_CLUSTER,
 	KUBE_NOTE_STORE,  KUBE_NOTE_POOL, KUBE_NOTE_USER,
@@ -157,7 +157,8 @@ struct wish {
 	struct arena *arena;
 };
 
-/* "aisched.io/time: 2h"; flags are yes or no. */
+/* Take a label or annotation such as "aisched.io/time: 2h" as an option. The
+ * value of a flag is yes or no. */
 static int take_option(struct wish *w, const char *key, const json_t *value,
                        struct err *err)
 {

@@ -56,8 +56,9 @@ json_t *kube_grant_allocated(const json_t *obj, const char *driver,
                              const json_t *config, const char *pod,
                              const char *uid);
 
-/* PATCH of a claim whose devices the cluster took back, and with them the
- * finalizer: add it again, as the cluster takes devices back only with it. */
+/* PATCH: add the finalizer to a claim again. The cluster removed it when it
+ * took the devices back, and takes devices back only from claims that have
+ * it. */
 json_t *kube_grant_finalizer(const char *uid, const char *version);
 
 /* PATCH of the status of a pod: name the claim that gives its devices. */

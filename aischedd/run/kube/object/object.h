@@ -81,11 +81,11 @@ json_t *kube_object_literal(const char *text);
 void kube_object_own(json_t *obj, const char *name, const char *uid);
 
 /*
- * Whether the object (a Job or a pod) belongs to this store and pool. Whoever
- * may make Jobs there can copy our labels, but only gets their object deleted:
- * once we know the uid of a Job, no other object counts as ours. After a
- * restart an attempt counts as started only if its pods ran; only we bind pods,
- * with a Secret that is deleted with the first Job.
+ * Whether the object (a Job or a pod) belongs to this store and pool. Others
+ * who may make Jobs there can copy our labels, but then their objects are
+ * deleted: once we know the uid of a Job, no other object counts as ours. After
+ * a restart an attempt counts as started only if its pods ran; only we bind
+ * pods, with a Secret that is deleted with the first Job.
  */
 bool kube_object_is_ours(const json_t *obj, const struct kube_home *home,
                          struct kube_owner *ret);

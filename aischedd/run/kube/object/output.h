@@ -20,8 +20,8 @@ bool kube_output_is_file(const struct spec *spec, const char *path);
 /* Whether the daemon keeps no output of the job. */
 bool kube_output_all_files(const struct run_job *job);
 
-/* Append shell text that tells the first processes about it; now: unix seconds
- * at which the attempt begins. */
+/* Append shell text that tells the first processes about the files; now: unix
+ * seconds at which the attempt begins. */
 void kube_output_env(struct buf *out, const struct run_job *job, int64_t now);
 
 /* Shell functions and commands that open the files for what runs next. */
