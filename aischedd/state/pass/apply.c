@@ -23,7 +23,8 @@ struct apply {
 	const struct snap *snap;
 	const struct plan *plan;
 	int64_t now;
-	bool *as_planned; /* by run of the plan: 1 if it still holds the same */
+	bool *as_planned; /* by run of the snapshot: the job still has the nodes
+	                     that it had */
 	bool more;        /* applying left more to decide */
 	/* When the first task of an array gets a claim it becomes a record of
 	 * its own; decisions about the array then apply to that task. */
@@ -42,7 +43,7 @@ static bool nodes_are_up(const struct state *state,
 	return true;
 }
 
-/* Whether the job is still in the row that was planned. */
+/* Whether the job is still in this row of the plan. */
 static bool waits_as_planned(const struct state *state, const struct job *job,
                              uint32_t planned_row)
 {
@@ -270,7 +271,7 @@ static void apply_all(struct apply *a)
 	free(a->task);
 }
 
-/* Returns what is to be freed, or NULL. */
+/* Drop the last plan. Returns the arena that is to be freed, or NULL. */
 static struct arena *forget_plan(struct state *state)
 {
 	struct arena *arena = state->last_plan.arena;
@@ -334,7 +335,8 @@ static void keep_promises(struct state *state, const struct plan *plan)
 	qsort(last->promise, n, sizeof(*last->promise), by_job);
 }
 
-/* Keep where the plan has each row, if its snapshot is the last one. */
+/* Keep the plan's index of each row, unless a snapshot for a later plan was
+ * taken. */
 static void keep_rows(struct state *state, struct arena *arena)
 {
 	struct last_plan *last = &state->last_plan;
@@ -374,7 +376,8 @@ static void keep_verdicts(struct state *state, const struct snap *snap,
 	keep_promises(state, plan);
 }
 
-/* The verdicts are in our arena, and nobody else reads them yet. */
+/* Collect what the plan found, for each queue. Changes its verdicts, which are
+ * in our arena and which nobody else reads yet. */
 static const struct queue_found *read_plan(const struct judgements *judged,
                                            const struct snap *snap,
                                            const struct plan *plan,

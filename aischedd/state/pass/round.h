@@ -24,8 +24,9 @@ struct verdict;
 /* The last verdicts on the first n rows of a snapshot. */
 struct judgements {
 	const struct verdict *was; /* NULL: the round begins with this pass */
-	struct planned_rows rows;  /* where these are */
-	uint32_t *at; /* index by row, or SNAP_NONE; written with the rows */
+	struct planned_rows rows;  /* which row each is about */
+	uint32_t *at; /* by row: the index of its verdict, or SNAP_NONE; written
+	                 when the rows are read */
 	uint32_t n;
 };
 
@@ -58,8 +59,8 @@ void round_judge(const struct judgements *judgements, struct snap *snap,
  * reads its verdicts. Returns whether it was taken. */
 bool round_holds(struct round *round, struct arena *last);
 
-/* Replace each verdict that stands for one of an earlier pass by that one; on
- * any thread. */
+/* Put the verdict of an earlier pass in place of each verdict that the plan
+ * only keeps; on any thread. */
 void round_recall(const struct judgements *judgements, struct verdict *verdict,
                   uint32_t n);
 

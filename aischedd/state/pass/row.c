@@ -50,7 +50,8 @@ static void key_volumes(const struct state *state, const char *names,
 		key->nodes = 1;
 }
 
-/* A topology level that is no longer configured matches no pool. */
+/* Set topology levels and segment of the key. With a level that is no longer
+ * configured, it matches no pool. */
 static void key_topology(const struct state *state, const struct spec *spec,
                          struct row_key *key)
 {
@@ -177,7 +178,7 @@ bool row_key_mounts(const char *key)
 	return *text[KEY_CLAIMS];
 }
 
-/* Add the row at the end. */
+/* Number the row, and add it to the list of all rows. */
 static void index_row(struct row_index *rows, struct row *row)
 {
 	row->number = ++rows->made;
@@ -289,7 +290,8 @@ void row_forget_array(struct state *state, uint64_t array)
 	roster_del(&state->rows.limits, array);
 }
 
-/* Insert by id; almost always at the end, or next to the last insertion. */
+/* Insert the job in order of ids: almost always at the end, or next to the job
+ * that was inserted last. */
 static void row_insert(struct state *state, struct row *row, struct job *job)
 {
 	struct job *after = row->tail;
@@ -392,8 +394,8 @@ static void put_aside(struct state *state, struct job *job, enum reason why)
 	counts_jobs(state, job, job_count(job));
 }
 
-/* Jobs held by their users do not age: nobody gets a better place by holding
- * jobs for a week. */
+/* Whether the job's waiting time stands still for this reason, as its user has
+ * caused it: nobody shall get a better place by holding jobs for a week. */
 static bool is_kept_back(enum reason why)
 {
 	switch (why) {

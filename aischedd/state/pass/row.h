@@ -22,7 +22,7 @@ struct state;
 struct row {
 	struct row *chain; /* next row with the same hash of its key */
 	uint64_t req_hash; /* of the request's part of the key */
-	uint64_t number;   /* counts the rows that were ever made, from 1 */
+	uint64_t number;   /* rows are numbered as they are made, from 1 on */
 	struct job *head, *tail,
 	    *hint;     /* its jobs by id; hint: the last one inserted */
 	uint32_t slot; /* > 0; small, and of no other row at the same time */
@@ -59,9 +59,9 @@ struct planned_rows {
 };
 
 /*
- * All rows, and what a snapshot needs of all jobs in rows. It takes copies of
- * the three rosters and reads them on another thread: with a million jobs, a
- * look at each would hold up the loop.
+ * All rows, and what a snapshot needs of all jobs in rows. A snapshot takes
+ * copies of the three rosters and reads them on another thread: with a million
+ * jobs, a look at each would hold up the loop.
  */
 struct row_index {
 	struct map by_hash;     /* by hash of the key */
@@ -122,7 +122,7 @@ void rows_free(struct row_index *rows);
  * or the next plan is under way. */
 uint32_t row_planned(const struct state *state, const struct row *row);
 
-/* Returns the index in a plan, or SNAP_NONE. */
+/* Returns the index of the row in that plan, or SNAP_NONE. */
 static inline uint32_t planned_index(const struct planned_rows *planned,
                                      const struct row *row)
 {
@@ -134,8 +134,8 @@ static inline uint32_t planned_index(const struct planned_rows *planned,
 const struct verdict *row_verdict(const struct state *state,
                                   const struct row *row);
 
-/* Keep the keys of all rows where they are until rows_unpin(): a snapshot is
- * finished on another thread. */
+/* Keep the keys of all rows in place until rows_unpin(), because another thread
+ * reads them to finish a snapshot. */
 void rows_pin(struct row_index *rows);
 void rows_unpin(struct row_index *rows);
 
@@ -148,8 +148,8 @@ void state_reindex(struct state *state, struct job *job, int64_t now);
 /* Note how many tasks the record now has; call it when that changes. */
 void row_count_again(struct state *state, const struct job *job);
 
-/* Note the array's limit; call it when that changes. The second adds to the
- * number of its tasks that hold nodes. The third forgets the array. */
+/* Note the array's limit; call it when that changes. row_array_runs() adds to
+ * the number of its tasks that hold nodes. */
 void row_limit_array(struct state *state, const struct array *array);
 void row_array_runs(struct state *state, uint64_t array, int by);
 void row_forget_array(struct state *state, uint64_t array);

@@ -114,8 +114,8 @@ static void run_tasks(const struct build *b, struct run_columns *c,
 	}
 }
 
-/* 0 unless the order of jobs uses it, because jobs of one row may differ in it.
- */
+/* Returns for how many seconds the job was served; 0 unless the order of jobs
+ * uses that, as otherwise jobs of one row may differ in it. */
 static int64_t served(const struct build *b, const struct job *job)
 {
 	return order_rung_counts(b->state->conf->scheduling.order)
@@ -261,7 +261,8 @@ struct pend_columns {
 	size_t n, nmembers;
 };
 
-/* Each element is written, so that they need not be cleared on the loop. */
+/* A column of which each element is written later, so that it need not be
+ * cleared on the loop's thread. */
 #define RAW_COLUMN(type, n) arena_array_raw(b->arena, type, (n) + 1)
 
 static struct pend_columns pend_columns(struct build *b, size_t rows,
@@ -284,8 +285,7 @@ static struct pend_columns pend_columns(struct build *b, size_t rows,
 	return c;
 }
 
-/* Write a row. Only the second part of the key is used, which says whose it is.
- */
+/* Write a row. It uses only the part of the key that is about the owner. */
 static void pend_row(struct pend_columns *c, size_t i,
                      const struct row_key *key, uint32_t req, uint16_t light)
 {
@@ -399,7 +399,7 @@ static uint64_t light_key(uint32_t queue, uint32_t user)
 	return (uint64_t)queue << 32 | user;
 }
 
-/* Note how light each user is who has jobs. */
+/* Note the lightness of each user who has jobs. */
 static void take_light(struct build *b)
 {
 	const struct usage_table *t = &b->state->usages;
@@ -413,7 +413,8 @@ static void take_light(struct build *b)
 	}
 }
 
-/* Read what rows ask for that mount volumes: only the state knows these. */
+/* Read the requests of rows that mount volumes, as the volumes are known only
+ * to the state. */
 static void take_mounts(struct build *b)
 {
 	const struct row_index *rows = &b->state->rows;
@@ -492,8 +493,8 @@ void snapshot_take_pend(struct build *b, const struct job *extra, bool only)
 
 /* --- read from keys, on any thread --------------------------------------- */
 
-/* How many rows ahead to prefetch, how much of each, and of what size a line of
- * the cache is. */
+/* How many rows ahead to prefetch, the size of a line of the cache, and how
+ * many bytes of a row to prefetch. */
 enum { AHEAD = 16, LINE = 64, ROW_BYTES = 4 * LINE };
 
 /* Prefetch a row and its entry among the requests. With a million rows each

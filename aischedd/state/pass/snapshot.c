@@ -265,7 +265,7 @@ struct build *state_take_snapshot(struct state *state, int64_t now,
 	return b;
 }
 
-/* Jobs that are together as much work as a row. */
+/* This many jobs are as much work as one row. */
 enum { JOBS_LIKE_ROW = 64 };
 
 size_t snapshot_size(const struct build *taken)

@@ -19,22 +19,22 @@ const struct snap *state_snapshot(struct state *state, int64_t now,
                                   struct arena *arena);
 
 /*
- * The same in two steps, so that a million rows do not hold up the loop: the
- * first takes all that may change, the second may be done by another thread
- * meanwhile. It may be left out. The third is done when nobody reads what was
- * taken, before the arena is freed.
+ * The same in three steps, so that a million rows do not hold up the loop. The
+ * first takes all that may change. The second may be done by another thread
+ * meanwhile, or be left out. The third comes when nobody reads any longer what
+ * was taken, and before the arena is freed.
  */
 struct build *state_take_snapshot(struct state *state, int64_t now,
                                   struct arena *arena);
 const struct snap *snapshot_finish(struct build *taken);
 void state_end_snapshot(struct state *state, struct build *taken);
 
-/* Returns how much work it is: a number of rows and nodes, or of jobs that take
- * as long. */
+/* Returns how much work the snapshot is: its rows and nodes, and some more for
+ * its jobs. */
 size_t snapshot_size(const struct build *taken);
 
-/* Build a snapshot for listings: the last plan stays in force. The second is
- * the first of two steps, as above. */
+/* Build a snapshot for listings: the last plan stays in force.
+ * state_take_peek() is the first of the three steps. */
 const struct snap *state_peek(struct state *state, int64_t now,
                               struct arena *arena);
 struct build *state_take_peek(struct state *state, int64_t now,
@@ -48,7 +48,8 @@ const struct snap *snap_build(const struct state *state, int64_t now,
                               struct arena *arena, const struct job *extra,
                               bool only);
 
-/* The first of two steps of it, with the extra job; as state_take_peek(). */
+/* The first of three steps of snap_build(), with the extra job; as
+ * state_take_peek(). */
 struct build *snap_take(struct state *state, int64_t now, struct arena *arena,
                         const struct job *extra);
 
