@@ -10,7 +10,7 @@
 
 /* Returns the index of the request in a row's key; equal requests share one.
  * The key is borrowed until the snapshot is built. Once the state is released,
- * only keys that mount no claims may be added (mounts_some() in row.c). */
+ * only keys that mount no claims may be added (row_key_mounts()). */
 uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash);
 uint32_t snapshot_req_of_placed(struct build *b, struct job *job);
 uint32_t snapshot_req_of_other(struct build *b, const struct job *job);
