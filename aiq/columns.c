@@ -77,6 +77,7 @@ static const struct column job_columns[] = {
 	{ "constraint", "FEATURES", .letter = 'f' },
 	{ "prefer", "PREFERS", .letter = 0 },
 	{ "topology", "TOPOLOGY", .show = SHOW_TEXT },
+	{ "spread", "SPREAD", .show = SHOW_TEXT },
 	{ "segment", "SEGMENT", .right = true },
 	{ "numa", "NUMA", .show = SHOW_TEXT },
 	{ "links", "LINKS", .show = SHOW_TEXT },

@@ -201,6 +201,7 @@ void show_request(const json_t *job)
 	show_text(job, "with features", "constraint");
 	show_text(job, "prefers", "prefer");
 	show_text(job, "topology", "topology");
+	show_text(job, "spread over", "spread");
 	if (show_int_of(job, "segment", &n))
 		show_line("in segments of", "%lld", (long long)n);
 	show_text(job, "NUMA", "numa");

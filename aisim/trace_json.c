@@ -285,6 +285,7 @@ static const struct key keys[] = {
 	JOB("reservation", set_text, spec.reservation),
 	JOB("resume_cost", set_duration, job.resume_cost),
 	JOB("segment", set_number, spec.segment),
+	JOB("spread", set_text, spec.spread),
 	JOB("start_fails", set_flag, start_fails),
 	JOB("started", set_time, job.started),
 	JOB("submit", set_time, job.submit),

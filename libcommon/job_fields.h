@@ -90,6 +90,7 @@
 	X(constraint, false, true)       \
 	X(prefer, false, true)           \
 	X(topology, false, true)         \
+	X(spread, false, true)           \
 	X(segment, false, true)          \
 	X(numa, false, true)             \
 	X(links, false, true)            \

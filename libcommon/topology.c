@@ -40,18 +40,46 @@ static int find_level(const char *name, size_t len,
 	return no_level(name, len, levels, err);
 }
 
+static const char mark[] = ":preferred";
+static const size_t mark_len = sizeof(mark) - 1;
+
+/* Whether an item of this length ends with ":preferred". */
+static bool is_marked(const char *item, size_t len)
+{
+	return len > mark_len &&
+	       !strncmp(item + len - mark_len, mark, mark_len);
+}
+
+int spread_parse(const char *s, const struct strlist *levels, int *ret_level,
+                 bool *ret_wish, struct err *err)
+{
+	size_t len = strlen(s);
+	bool wish = is_marked(s, len);
+
+	len -= wish ? mark_len : 0;
+	if (!len || memchr(s, ',', len) || memchr(s, ':', len))
+		return err_set(err, EINVAL,
+		               "bad spread '%s': use LEVEL or LEVEL:preferred",
+		               s);
+	*ret_wish = wish;
+	*ret_level = SPREAD_NODE;
+	if (len == strlen("node") && !strncmp(s, "node", len) &&
+	    (!levels || find_level(s, len, levels, ret_level, NULL) < 0)) {
+		*ret_level = SPREAD_NODE;
+		return 0;
+	}
+	return find_level(s, len, levels, ret_level, err);
+}
+
 int topology_parse(const char *s, const struct strlist *levels,
                    struct topology *ret, struct err *err)
 {
-	static const char mark[] = ":preferred";
-	const size_t mark_len = sizeof(mark) - 1;
 	struct topology t = { -1, -1 };
 	const char *p = s;
 
 	for (;; p++) {
 		size_t len = strcspn(p, ",");
-		bool soft = len > mark_len &&
-		            !strncmp(p + len - mark_len, mark, mark_len);
+		bool soft = is_marked(p, len);
 		int *level = soft ? &t.like : &t.need;
 
 		if (!len || *level >= 0 || t.like >= 0 ||

@@ -1,9 +1,10 @@
 /*
- * topology.h - parse --topology: "zone,rack:preferred"
+ * topology.h - parse --topology: "zone,rack:preferred", and --spread
  */
 #ifndef LIBCOMMON_TOPOLOGY_H
 #define LIBCOMMON_TOPOLOGY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "libcommon/conf/conf.h"
@@ -22,6 +23,17 @@ struct topology {
  */
 int topology_parse(const char *s, const struct strlist *levels,
                    struct topology *ret, struct err *err);
+
+/* The level "node", unless one of that name is configured: each node is a
+ * domain of its own. */
+enum { SPREAD_NODE = -1 };
+
+/*
+ * Parse --spread, "rack" or "rack:preferred": a level of the configuration, or
+ * "node" if none is called so. For levels and failures see above.
+ */
+int spread_parse(const char *s, const struct strlist *levels, int *ret_level,
+                 bool *ret_wish, struct err *err);
 
 /* Parse --numa. Returns 0 for NULL (any placement), 1 for prefer, 2 for strict,
  * 3 for tight; -1 if it is invalid. */

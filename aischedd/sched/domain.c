@@ -1,6 +1,7 @@
 /* domain.c - the topology as a tree over the nodes */
 #include "aischedd/sched/domain.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static uint32_t domain_or_whole(const struct snap *s, uint32_t domain)
@@ -116,4 +117,197 @@ bool domain_may_grow(const struct snap *s, uint32_t run, uint32_t node)
 	return s->node.pool[node] == s->node.pool[first] &&
 	       (need == LEVEL_NONE ||
 	        domain_has(s, domain_of(s, first, need), node));
+}
+
+/* --- spread over domains ------------------------------------------------- */
+
+struct spread *spread_new(const struct snap *snap, struct match *match,
+                          struct arena *arena)
+{
+	struct spread *sp = arena_array(arena, struct spread, 1);
+	uint32_t most = 0;
+
+	sp->snap = snap;
+	sp->match = match;
+	for (uint32_t i = 0; i < snap->req.n; i++) {
+		if (snap_is_spread(snap, i))
+			most = snap->node.n;
+	}
+	sp->node = arena_array(arena, uint32_t, most);
+	sp->domain = arena_array(arena, uint32_t, most);
+	sp->room = arena_array(arena, int64_t, most);
+	sp->give = arena_array(arena, int64_t, most);
+	sp->order = arena_array(arena, struct spread_room, most);
+	sp->number =
+	    arena_array(arena, uint32_t, most ? snap->domain.n + most : 0);
+	return sp;
+}
+
+static int64_t gpus_of_type(const struct snap *s, uint32_t node, uint32_t type)
+{
+	int64_t n = 0;
+
+	for (uint32_t i = s->node.gpu_first[node];
+	     i < s->node.gpu_first[node + 1]; i++)
+		n += type == SNAP_NONE || s->gpu.type[i] == type;
+	return n;
+}
+
+static bool is_reserved(const struct snap *s, uint32_t resv, uint32_t node)
+{
+	uint32_t i = s->resv.node_first[resv];
+
+	while (i < s->resv.node_first[resv + 1] && s->resv_node[i] != node)
+		i++;
+	return i < s->resv.node_first[resv + 1];
+}
+
+/* Whether a node of one of the request's classes is large enough for a task.
+ */
+static bool could_hold(const struct snap *s, uint32_t req, uint32_t node,
+                       bool all)
+{
+	const struct snap_reqs *r = &s->req;
+
+	return (all || s->node.state[node] == NODE_UP) &&
+	       s->node.cpu_total[node] >= r->cpus[req] &&
+	       s->node.mem_total[node] >= r->mem[req] &&
+	       1000 * gpus_of_type(s, node, r->gpu_type[req]) >= r->gpus[req] &&
+	       (r->reservation[req] == SNAP_NONE ||
+	        is_reserved(s, r->reservation[req], node));
+}
+
+/* Returns the place of a node's domain among all domains and then all nodes, or
+ * SNAP_NONE. */
+static uint32_t place_of(const struct spread *sp, uint32_t node)
+{
+	return sp->level == LEVEL_NODE ? sp->snap->domain.n + node
+	                               : domain_of(sp->snap, node, sp->level);
+}
+
+uint32_t spread_number(const struct spread *sp, uint32_t node)
+{
+	uint32_t at = place_of(sp, node);
+
+	/* 0 stands for no number, and becomes SNAP_NONE. */
+	return at == SNAP_NONE ? SNAP_NONE : sp->number[at] - 1;
+}
+
+static void forget(struct spread *sp)
+{
+	for (uint32_t i = 0; i < sp->n; i++)
+		sp->number[place_of(sp, sp->node[i])] = 0;
+	sp->n = 0;
+}
+
+static void add_nodes(struct spread *sp, const struct allowed *a,
+                      const struct node_class *class)
+{
+	for (uint32_t i = 0; i < class->nnodes; i++) {
+		uint32_t node = class->node[i], at = place_of(sp, node);
+
+		if (at == SNAP_NONE || sp->number[at] ||
+		    !match_allows(a, node) ||
+		    !could_hold(sp->snap, sp->req, node, sp->all))
+			continue;
+		sp->node[sp->n] = node;
+		sp->domain[sp->n] = at;
+		sp->number[at] = ++sp->n;
+	}
+}
+
+void spread_make(struct spread *sp, uint32_t req, uint32_t pool, bool all)
+{
+	const struct snap *s = sp->snap;
+	const struct allowed *a = match_req(sp->match, req);
+	int64_t parts;
+
+	memset(sp->room, 0, sp->n * sizeof(*sp->room));
+	if (sp->is_made && sp->req == req && sp->pool == pool && sp->all == all)
+		return;
+	forget(sp);
+	sp->level = s->req.spread[req] != LEVEL_NONE ? s->req.spread[req]
+	                                             : s->req.spread_like[req];
+	sp->part = snap_segment_part(s, req);
+	sp->req = req;
+	sp->pool = pool;
+	sp->all = all;
+	sp->is_made = true;
+	for (uint32_t c = 0; c < a->nclasses; c++) {
+		if (match_class(sp->match, a->class[c])->pool == pool)
+			add_nodes(sp, a, match_class(sp->match, a->class[c]));
+	}
+	parts = s->req.tasks[req] / sp->part;
+	sp->low = sp->n ? parts / sp->n : 0;
+	sp->extra = sp->n ? parts % sp->n : parts;
+	memset(sp->room, 0, sp->n * sizeof(*sp->room));
+}
+
+bool spread_fits(const struct spread *sp)
+{
+	int64_t more = 0;
+
+	for (uint32_t i = 0; i < sp->n; i++) {
+		if (sp->room[i] < sp->low)
+			return false;
+		more += sp->room[i] > sp->low;
+	}
+	return more >= sp->extra;
+}
+
+int64_t spread_got(const struct spread *sp)
+{
+	int64_t more = 0, got = 0;
+
+	for (uint32_t i = 0; i < sp->n; i++) {
+		got += sp->room[i] < sp->low ? sp->room[i] : sp->low;
+		more += sp->room[i] > sp->low;
+	}
+	return (got + (more < sp->extra ? more : sp->extra)) * sp->part;
+}
+
+static int by_room(const void *a, const void *b)
+{
+	const struct spread_room *x = a, *y = b;
+
+	if (x->room != y->room)
+		return x->room < y->room ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+void spread_share(struct spread *sp)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < sp->n; i++) {
+		sp->give[i] = sp->low;
+		if (sp->extra && sp->room[i] > sp->low)
+			sp->order[n++] = (struct spread_room){ sp->room[i], i };
+	}
+	if (n > 1)
+		qsort(sp->order, n, sizeof(*sp->order), by_room);
+	for (int64_t k = 0; k < sp->extra; k++)
+		sp->give[sp->order[k].number]++;
+}
+
+bool spread_suits(struct spread *sp, const uint32_t *node, uint32_t n)
+{
+	int64_t more = 0;
+
+	memset(sp->room, 0, sp->n * sizeof(*sp->room));
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t at = spread_number(sp, node[i]);
+
+		if (at == SNAP_NONE)
+			return false;
+		sp->room[at]++;
+	}
+	for (uint32_t i = 0; i < sp->n; i++) {
+		int64_t parts = sp->room[i] / sp->part;
+
+		if (parts < sp->low || parts > sp->low + 1)
+			return false;
+		more += parts > sp->low;
+	}
+	return more == sp->extra;
 }

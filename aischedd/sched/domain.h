@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "aischedd/sched/snap.h"
+#include "aischedd/sched/match.h"
 
 /*
  * Domain snap.domain.n stands for the whole cluster: it has all nodes, its own
@@ -41,5 +41,62 @@ bool domain_has(const struct snap *snap, uint32_t domain, uint32_t node);
 /* Whether the run may grow on the node: it is in the pool of the run and in the
  * domain that the run needs. */
 bool domain_may_grow(const struct snap *snap, uint32_t run, uint32_t node);
+
+/*
+ * A gang divided evenly among the domains of a level. The parts of a job are
+ * its tasks or, if it has a number of nodes, these. Each domain that could hold
+ * one gets as many as any other, or one more. A domain could hold a part if one
+ * of its nodes is up, may be used by the job and has enough in total for a
+ * task, whatever runs there: so a full domain makes the job wait, and one that
+ * is down does not.
+ */
+struct spread_room {
+	int64_t room;
+	uint32_t number;
+};
+
+/* How the parts of one request are divided in one pool. Domains are numbered
+ * from 0 to n - 1. */
+struct spread {
+	const struct snap *snap;
+	struct match *match;
+	uint8_t level;
+	uint32_t n;       /* domains that could hold a part */
+	uint32_t *node;   /* by number: a node of the domain, or its only one */
+	uint32_t *domain; /* by number, unless LEVEL_NODE */
+	uint32_t *number; /* by domain or node: its number + 1; 0: none */
+	int64_t *room;    /* by number, in parts; for the caller */
+	int64_t *give;    /* likewise */
+	struct spread_room *order; /* scratch */
+	uint32_t part;             /* tasks of a part */
+	int64_t low, extra; /* parts of each; domains that get one more */
+	uint32_t req, pool; /* for which this was worked out */
+	bool all, is_made;
+};
+
+struct spread *spread_new(const struct snap *snap, struct match *match,
+                          struct arena *arena);
+
+/* Work out the division of a request that is spread. If `all`, nodes that are
+ * not up count, too. Sets all rooms to 0. */
+void spread_make(struct spread *sp, uint32_t req, uint32_t pool, bool all);
+
+/* Returns the number of a node's domain, or SNAP_NONE. */
+uint32_t spread_number(const struct spread *sp, uint32_t node);
+
+/* Whether each domain has room for its share. */
+bool spread_fits(const struct spread *sp);
+
+/* Returns how many tasks fit if each domain takes as much of its share as it
+ * has room for. */
+int64_t spread_got(const struct spread *sp);
+
+/* Write to sp->give how many parts each domain gets: those with the least room
+ * to spare get one more. Call it only if spread_fits(). */
+void spread_share(struct spread *sp);
+
+/* Whether tasks on these n nodes, one task each, are divided so. Overwrites
+ * sp->room. */
+bool spread_suits(struct spread *sp, const uint32_t *node, uint32_t n);
 
 #endif

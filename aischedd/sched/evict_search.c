@@ -536,7 +536,93 @@ static bool fill_segments(struct evictor *e, uint32_t pool)
 	return true;
 }
 
-static bool fill_segments_somewhere(struct evictor *e)
+/* Place this many parts of a job that is spread in a domain. */
+static bool fill_share(struct evictor *e, const struct spread *sp, uint32_t i,
+                       int64_t parts)
+{
+	const struct domains *d = e->domains;
+	uint32_t at = sp->domain[i];
+
+	e->segment = (uint32_t)parts * sp->part;
+	if (sp->level == LEVEL_NODE)
+		return fill(e, sp->node + i, 1);
+	return fill(e, d->node + d->first[at], d->end[at] - d->first[at]);
+}
+
+/* Place one more part in the domain where that costs least. */
+static bool fill_one_more(struct evictor *e, struct spread *sp)
+{
+	uint64_t least = UINT64_MAX;
+	uint32_t best = SNAP_NONE;
+
+	for (uint32_t i = 0; i < sp->n; i++) {
+		struct evict_mark before = evict_search_mark(e);
+
+		if (sp->give[i] > sp->low || !fill_share(e, sp, i, 1))
+			continue;
+		go_back(e, &before);
+		if (e->worst < least) {
+			least = e->worst;
+			best = i;
+		}
+	}
+	if (best == SNAP_NONE || !fill_share(e, sp, best, 1))
+		return false;
+	sp->give[best]++;
+	return true;
+}
+
+/* Place one more task on some nodes, on each at most one. */
+static bool fill_some_nodes(struct evictor *e, const struct spread *sp)
+{
+	struct place *place = e->p->place;
+	bool filled;
+
+	e->segment = (uint32_t)sp->extra;
+	place->cap = (uint32_t)sp->low + 1;
+	place->capped = place->job;
+	filled = fill(e, sp->node, sp->n);
+	place->cap = 0;
+	return filled;
+}
+
+static bool fill_shares(struct evictor *e, struct spread *sp)
+{
+	for (uint32_t i = 0; i < sp->n; i++) {
+		sp->give[i] = sp->low;
+		if (sp->low && !fill_share(e, sp, i, sp->low))
+			return false;
+	}
+	if (sp->level == LEVEL_NODE)
+		return !sp->extra || fill_some_nodes(e, sp);
+	for (int64_t k = 0; k < sp->extra; k++) {
+		if (!fill_one_more(e, sp))
+			return false;
+	}
+	return true;
+}
+
+/* Divide the job evenly among the domains over which it is spread. */
+static bool fill_spread(struct evictor *e, uint32_t pool)
+{
+	struct evict_mark before = evict_search_mark(e);
+	struct spread *sp = e->spread;
+	bool filled;
+
+	spread_make(sp, e->c->req, pool, false);
+	e->pool = pool;
+	filled = fill_shares(e, sp);
+	e->pool = SNAP_NONE;
+	e->segment = 0;
+	if (!filled)
+		evict_search_back(e, &before);
+	else if (e->mode != MODE_MOVE)
+		evict_spare_steps(e, before.nsteps);
+	return filled;
+}
+
+/* Place the parts of the claimant in the first pool in which they fit. */
+static bool fill_parts(struct evictor *e)
 {
 	const struct match *match = e->p->place->match;
 	const struct allowed *a = match_req(e->p->place->match, e->c->req);
@@ -545,7 +631,9 @@ static bool fill_segments_somewhere(struct evictor *e)
 	for (uint32_t c = 0; c < a->nclasses; c++) {
 		uint32_t pool = match_class(match, a->class[c])->pool;
 
-		if (pool != last && fill_segments(e, pool))
+		if (pool != last &&
+		    (e->s->req.segment[e->c->req] ? fill_segments(e, pool)
+		                                  : fill_spread(e, pool)))
 			return true;
 		last = pool;
 	}
@@ -589,8 +677,9 @@ bool evict_search_find(struct evictor *e)
 
 	if (e->c->run != SNAP_NONE)
 		return fill_pool(e);
-	if (e->s->req.segment[e->c->req])
-		return fill_segments_somewhere(e);
+	if (e->s->req.segment[e->c->req] ||
+	    e->s->req.spread[e->c->req] != LEVEL_NONE)
+		return fill_parts(e);
 	for (int level = narrow; narrow != LEVEL_NONE && level >= wide;
 	     level--) {
 		if (fill_domain(e, (uint8_t)level))

@@ -144,6 +144,7 @@ void evict_trial_list(struct evictor *e)
 	e->only = arena_array(arena, uint8_t, s->run.n);
 	e->moved_at = arena_array(arena, uint32_t, s->run.n);
 	e->domains = e->p->place->domains;
+	e->spread = spread_new(s, e->p->place->match, arena);
 	list_victims(e);
 	list_tasks(e);
 }

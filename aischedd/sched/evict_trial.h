@@ -75,6 +75,7 @@ struct evictor {
 	int64_t *left;        /* by task: FATE_STAYS, ... */
 	uint64_t looks;       /* nodes and tasks looked at in this pass */
 	const struct domains *domains;
+	struct spread *spread; /* of the claimant */
 
 	/* Evictions that were decided in this pass, by run. */
 	uint8_t *why, *suspend; /* enum evict */
@@ -99,8 +100,10 @@ struct evictor {
 	int64_t todo; /* todo: tasks still to be placed; nodes_left: nodes still
 	                 to be used, 0: any number */
 	uint32_t nodes_left;
-	uint32_t segment; /* tasks of the segment to place; 0: the whole job */
-	uint32_t pool;    /* use only this pool, or SNAP_NONE */
+	/* tasks of the segment, or of the part of a job that is spread, to
+	 * place; 0: the whole job */
+	uint32_t segment;
+	uint32_t pool; /* use only this pool, or SNAP_NONE */
 };
 
 static inline struct evict_step *evict_step_at(const struct evictor *e,

@@ -31,6 +31,7 @@ struct fit_empty *fit_empty_new(const struct snap *snap, struct match *match,
 	e->domains = domains;
 	e->fits = arena_array(arena, uint8_t, snap->req.n);
 	e->usable = arena_array(arena, uint8_t, match_nclasses(match));
+	e->spread = spread_new(snap, match, arena);
 	return e;
 }
 
@@ -154,6 +155,36 @@ static uint32_t count_at(const struct fit_empty *e, uint32_t req, uint8_t level,
 	return best < tasks ? best : tasks;
 }
 
+/* Returns how many tasks would fit in the domains over which the job is spread.
+ */
+static uint32_t count_spread(const struct fit_empty *e, uint32_t req,
+                             const uint32_t *class, uint32_t n,
+                             enum ever_nodes which)
+{
+	const struct allowed *a = match_req(e->match, req);
+	struct spread *sp = e->spread;
+	uint32_t most = e->snap->req.tasks[req];
+
+	if (e->snap->req.tasks_per_node[req])
+		most = e->snap->req.tasks_per_node[req];
+	spread_make(sp, req, match_class(e->match, class[0])->pool,
+	            which == EVER_ALL);
+	for (uint32_t c = 0; c < n; c++) {
+		const struct node_class *nc = match_class(e->match, class[c]);
+
+		for (uint32_t i = 0; e->usable[class[c]] && i < nc->nnodes;
+		     i++) {
+			uint32_t at = spread_number(sp, nc->node[i]);
+
+			if (at != SNAP_NONE && counts(e, a, nc->node[i], which))
+				sp->room[at] +=
+				    count_on(e, req, nc->node[i], most) /
+				    sp->part;
+		}
+	}
+	return (uint32_t)spread_got(sp);
+}
+
 /* Returns how many tasks would fit in the pool that has these classes. */
 static uint32_t count_in_pool(const struct fit_empty *e, uint32_t req,
                               uint8_t level, const uint32_t *class, uint32_t n,
@@ -161,6 +192,8 @@ static uint32_t count_in_pool(const struct fit_empty *e, uint32_t req,
 {
 	uint32_t got = 0;
 
+	if (level != LEVEL_NONE && e->snap->req.spread[req] != LEVEL_NONE)
+		return count_spread(e, req, class, n, which);
 	if (level != LEVEL_NONE)
 		return count_at(e, req, level, which);
 	count_begin(e, req);
@@ -174,8 +207,18 @@ static uint32_t count_in_pool(const struct fit_empty *e, uint32_t req,
 	return count_end(e, req, got);
 }
 
+/* Returns the level of the topology that the request needs, or over which it is
+ * spread. */
+static uint8_t level_of(const struct fit_empty *e, uint32_t req)
+{
+	const struct snap_reqs *r = &e->snap->req;
+
+	return r->need[req] != LEVEL_NONE ? r->need[req] : r->spread[req];
+}
+
 /* Returns how many of the request's tasks would fit in the pool that holds the
- * most, all in one domain of the level (LEVEL_NONE: anywhere). */
+ * most, all in one domain of the level, or spread over its domains (LEVEL_NONE:
+ * anywhere). */
 static uint32_t count_tasks(const struct fit_empty *e, uint32_t req,
                             uint8_t level, enum ever_nodes which)
 {
@@ -243,7 +286,7 @@ static bool could_hold(const struct fit_empty *e, uint32_t req,
 {
 	uint32_t nodes;
 
-	*ret_got = count_tasks(e, req, e->snap->req.need[req], which);
+	*ret_got = count_tasks(e, req, level_of(e, req), which);
 	return *ret_got == e->snap->req.min_tasks[req] &&
 	       too_few(e, req, which, &nodes) ==
 	           match_req(e->match, req)->ncounts;
@@ -427,7 +470,7 @@ static void explain(struct fit_empty *e, uint32_t req, struct verdict *v)
 	const struct allowed *a = match_req(e->match, req);
 	uint32_t got = v->lack.got, part, nodes;
 
-	if (e->snap->req.need[req] != LEVEL_NONE &&
+	if (level_of(e, req) != LEVEL_NONE &&
 	    count_tasks(e, req, LEVEL_NONE, EVER_ALL) > got) {
 		v->what = WHAT_DOMAIN;
 		return;
@@ -449,11 +492,15 @@ static void explain(struct fit_empty *e, uint32_t req, struct verdict *v)
 
 bool fit_empty_holds(struct fit_empty *e, uint32_t row, struct verdict *v)
 {
-	uint32_t req = e->snap->pend.req[row], got;
+	uint32_t req = e->snap->pend.req[row], got, up;
 	uint32_t pool;
 
+	/* A job that is spread may find room only as long as a domain is down.
+	 */
 	if (!e->fits[req])
-		e->fits[req] = could_hold(e, req, EVER_ALL, &got);
+		e->fits[req] = could_hold(e, req, EVER_ALL, &got) ||
+		               (e->snap->req.spread[req] != LEVEL_NONE &&
+		                could_hold(e, req, EVER_UP, &up));
 	if (e->fits[req])
 		return true;
 	pool = unready_pool(e->snap, req);

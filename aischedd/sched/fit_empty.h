@@ -15,6 +15,7 @@ struct fit_empty {
 	struct work *empty;
 	uint8_t *known; /* by node: 1 if `empty` is filled in for it */
 	const struct domains *domains;
+	struct spread *spread;
 	uint32_t *nodes_with; /* scratch: nodes by tasks that fit */
 	uint8_t *usable;      /* scratch, by class */
 	uint8_t *fits;        /* by request: 1 if known to fit */

@@ -30,6 +30,7 @@ struct place *place_new(const struct snap *snap, const struct tally *tally,
 	p->had = arena_array(arena, struct place_had, snap->node.n);
 	p->domains = domain_new(snap, arena);
 	p->topology = place_topology_new(p);
+	p->spread = spread_new(snap, p->match, arena);
 	p->watched = arena_array(arena, uint8_t, snap->node.n);
 	p->run = SNAP_NONE;
 	p->until = SNAP_NEVER;
@@ -191,6 +192,15 @@ static bool is_near(const struct snap *s, uint32_t req, const uint32_t *node,
 	return true;
 }
 
+static bool is_even(const struct place *p, uint32_t req, const uint32_t *node,
+                    uint32_t n)
+{
+	if (p->snap->req.spread[req] == LEVEL_NONE)
+		return true;
+	spread_make(p->spread, req, p->snap->node.pool[node[0]], false);
+	return spread_suits(p->spread, node, n);
+}
+
 bool place_suits(struct place *p, uint32_t req, const uint32_t *node,
                  uint32_t n)
 {
@@ -206,7 +216,8 @@ bool place_suits(struct place *p, uint32_t req, const uint32_t *node,
 	}
 	for (uint32_t i = 0; i < n; i++)
 		p->own[node[i]] = 0;
-	return near && (!s->req.nodes[req] || nodes == s->req.nodes[req]) &&
+	return near && is_even(p, req, node, n) &&
+	       (!s->req.nodes[req] || nodes == s->req.nodes[req]) &&
 	       (!s->req.tasks_per_node[req] ||
 	        most <= s->req.tasks_per_node[req]) &&
 	       has_counts(p, match_req(p->match, req), node, n);
@@ -228,12 +239,19 @@ static bool may_add_node(const struct place *p, uint32_t req, uint32_t own)
 	return !p->snap->req.nodes[req] || p->grows == (own > 0);
 }
 
+static bool is_capped(const struct place *p)
+{
+	return p->cap && p->capped == p->job;
+}
+
 bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n)
 {
 	const struct snap_reqs *r = &p->snap->req;
 	uint32_t own = p->own[node];
 
 	if (!may_add_node(p, req, own))
+		return false;
+	if (is_capped(p) && own + n > p->cap)
 		return false;
 	if (r->tasks_per_node[req] && own + n > r->tasks_per_node[req])
 		return false;

@@ -32,6 +32,7 @@ struct place {
 
 	const struct domains *domains;
 	struct place_topology *topology; /* place_topology.c's */
+	struct spread *spread;           /* of jobs that are spread */
 
 	/* The claim that is being placed; see place_for(). */
 	uint64_t job;
@@ -41,6 +42,9 @@ struct place {
 	uint32_t run;
 	uint64_t looks; /* nodes that were looked at in this pass */
 	bool grows; /* the claim is for more tasks of a run, which has others */
+	/* The most tasks of this job that one node may have; 0: any number. */
+	uint64_t capped;
+	uint32_t cap;
 
 	/* The promises made to other jobs (promise.h). */
 	struct promises *promises; /* NULL: there are none */

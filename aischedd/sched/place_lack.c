@@ -384,7 +384,8 @@ struct place_lack place_lack_of(struct place_trial *t)
 	if (lacks_alignment(t, &ret) || lacks_slices(t, &ret))
 		return ret;
 	/* A single task is always in one domain. */
-	if (r->need[t->req] != LEVEL_NONE && (fits || t->tasks > 1)) {
+	if ((r->need[t->req] != LEVEL_NONE && (fits || t->tasks > 1)) ||
+	    (r->spread[t->req] != LEVEL_NONE && fits)) {
 		ret.why = WHY_Topology;
 		place_topology_lack(t, &ret);
 	}

@@ -12,6 +12,9 @@
  * same size, so it is counted how many whole segments each domain of the needed
  * level holds. Then choose the narrowest domain that holds all segments, and in
  * it use as few domains of the needed level as possible.
+ *
+ * A gang that is spread gets a share of its tasks in each domain, and each
+ * share is placed as if it were a whole gang.
  */
 #include <string.h>
 
@@ -170,9 +173,11 @@ static int64_t room_on(const struct place_topology *g, uint32_t node)
 static int64_t counted_on(const struct place_topology *g, uint32_t node)
 {
 	const struct snap *s = g->p->snap;
+	uint32_t req = g->t->req;
 	int64_t room = room_on(g, node);
 
-	if (s->req.segment[g->t->req] && room < snap_segment_part(s, g->t->req))
+	if ((s->req.segment[req] || snap_is_spread(s, req)) &&
+	    room < snap_segment_part(s, req))
 		return 0;
 	return room;
 }
@@ -427,10 +432,9 @@ static void count_segments(struct place_topology *g)
 	}
 }
 
-/* Place n tasks, which are whole segments, in a domain, all or none. Keeps the
- * tasks that the trial has placed in other domains. */
-static bool place_segments_in(struct place_topology *g, uint32_t domain,
-                              int64_t n)
+/* Place n tasks, which are whole segments or a share, in a domain, all or none.
+ * Keeps the tasks that the trial has placed in other domains. */
+static bool place_part_in(struct place_topology *g, uint32_t domain, int64_t n)
 {
 	struct place *p = g->p;
 	struct place_trial *all = g->t, part = *all;
@@ -498,7 +502,7 @@ static bool place_segments_within(struct place_topology *g, uint32_t wide)
 		if (at == SNAP_NONE)
 			return false;
 		here = smaller(g->room[at], left);
-		placed = place_segments_in(g, at, here);
+		placed = place_part_in(g, at, here);
 		g->room[at] = placed ? 0 : fewer_segments(g, here);
 		left -= placed ? here : 0;
 	}
@@ -580,6 +584,155 @@ static bool place_upwards(struct place_topology *g)
 	return place_in(g, s->domain.n);
 }
 
+/* --- spread over domains ----------------------------------------------- */
+
+/* Count the parts of the job that fit in each domain. */
+static void count_spread(struct place_topology *g, struct spread *sp)
+{
+	for (uint32_t i = 0; i < sp->n; i++)
+		sp->room[i] =
+		    (sp->level == LEVEL_NODE ? counted_on(g, sp->node[i])
+		                             : count(g, sp->domain[i])) /
+		    sp->part;
+}
+
+/* Place the remaining n tasks one by one on any nodes, at most `cap` on each;
+ * if it rises, the cap goes up by one when all nodes have reached it. */
+static bool place_one_by_one(struct place_topology *g, int64_t n, uint32_t cap,
+                             bool rises)
+{
+	struct place_trial rest = *g->t;
+	struct place *p = g->p;
+	bool filled;
+
+	rest.tasks = (uint32_t)n;
+	rest.cap = rises ? CAP_RISE : CAP_KEEP;
+	p->cap = cap;
+	p->capped = p->job;
+	filled = place_trial_fill(&rest);
+	p->cap = 0;
+	g->t->left = rest.left;
+	return filled;
+}
+
+/* Give each node as many tasks as any other, or one more. */
+static bool place_on_each(struct place_topology *g, const struct spread *sp)
+{
+	for (uint32_t i = 0; sp->low && i < sp->n; i++)
+		place_put(g->p, g->t->req, sp->node[i], sp->low);
+	return !sp->extra ||
+	       place_one_by_one(g, sp->extra, (uint32_t)sp->low + 1, false);
+}
+
+static bool place_shares(struct place_topology *g, const struct spread *sp)
+{
+	for (uint32_t i = 0; i < sp->n; i++) {
+		if (sp->give[i] &&
+		    !place_part_in(g, sp->domain[i], sp->give[i] * sp->part))
+			return false;
+	}
+	return true;
+}
+
+/* Write to sp->give a division whose largest share is as small as possible.
+ * Returns false if there is not enough room. */
+static bool share_evenly(const struct spread *sp, int64_t parts)
+{
+	int64_t lo = 0, hi = parts, sum = 0;
+
+	while (lo < hi) {
+		int64_t most = lo + (hi - lo) / 2;
+
+		sum = 0;
+		for (uint32_t i = 0; i < sp->n; i++)
+			sum += smaller(sp->room[i], most);
+		if (sum >= parts)
+			hi = most;
+		else
+			lo = most + 1;
+	}
+	sum = 0;
+	for (uint32_t i = 0; i < sp->n; i++) {
+		sp->give[i] = smaller(sp->room[i], hi);
+		sum += sp->give[i];
+	}
+	for (uint32_t i = sp->n; i-- > 0 && sum > parts;) {
+		if (sp->give[i] == hi) {
+			sp->give[i]--;
+			sum--;
+		}
+	}
+	return sum == parts;
+}
+
+static bool place_spread(struct place_topology *g, struct spread *sp)
+{
+	bool wish = g->p->snap->req.spread[g->t->req] == LEVEL_NONE;
+
+	if (wish && sp->level == LEVEL_NODE)
+		return place_one_by_one(g, g->t->tasks, 1, true);
+	count_spread(g, sp);
+	if (wish)
+		return share_evenly(sp, g->t->tasks / sp->part) &&
+		       place_shares(g, sp);
+	if (!spread_fits(sp))
+		return false;
+	if (sp->level == LEVEL_NODE)
+		return place_on_each(g, sp);
+	spread_share(sp);
+	return place_shares(g, sp);
+}
+
+static struct spread *spread_for(const struct place_trial *t)
+{
+	const struct place *p = t->p;
+	uint32_t class = t->allowed->class[t->class];
+
+	spread_make(p->spread, t->req, match_class(p->match, class)->pool,
+	            false);
+	return p->spread;
+}
+
+bool place_topology_spread(struct place_trial *t)
+{
+	struct place_topology *g = gather_for(t);
+	bool filled = place_spread(g, spread_for(t));
+
+	gather_done(g);
+	return filled;
+}
+
+/* Set `lack` to the domain with the least room, if that is less than each must
+ * get; otherwise to how many domains have room for one part more. */
+static void lack_spread(struct place_topology *g, struct place_lack *lack)
+{
+	struct spread *sp = spread_for(g->t);
+	uint32_t worst = SNAP_NONE;
+
+	count_spread(g, sp);
+	lack->why = WHY_Topology;
+	lack->got = (uint32_t)spread_got(sp);
+	lack->sum = sp->n;
+	lack->need = sp->low + 1;
+	lack->total = sp->extra;
+	lack->have = 0;
+	for (uint32_t i = 0; i < sp->n; i++) {
+		lack->have += sp->room[i] > sp->low;
+		if (sp->room[i] < sp->low &&
+		    (worst == SNAP_NONE || sp->room[i] < sp->room[worst]))
+			worst = i;
+	}
+	if (worst == SNAP_NONE)
+		return;
+	lack->need = sp->low;
+	lack->total = 0;
+	lack->have = sp->room[worst];
+	if (sp->level == LEVEL_NODE)
+		lack->node = sp->node[worst];
+	else
+		lack->domain = sp->domain[worst];
+}
+
 bool place_topology_fill(struct place_trial *t)
 {
 	struct place_topology *g = gather_for(t);
@@ -598,23 +751,31 @@ bool place_topology_fill_in(struct place_trial *t, uint32_t domain)
 	return filled;
 }
 
-void place_topology_lack(struct place_trial *t, struct place_lack *lack)
+/* Set lack->domain to the domain of the level in which most tasks fit. */
+static void lack_domain(struct place_topology *g, uint8_t level,
+                        struct place_lack *lack)
 {
-	struct place_topology *g = gather_for(t);
-	uint8_t level = t->p->snap->req.need[t->req];
 	const uint32_t *at = g->d->at + g->d->at_first[level];
 	uint32_t n = g->d->at_first[level + 1] - g->d->at_first[level];
 	int64_t room;
 
-	if (t->p->snap->req.segment[t->req]) {
-		lack_segments(g, lack);
-		gather_done(g);
-		return;
-	}
 	for (uint32_t i = 0; i < n; i++)
 		count(g, at[i]);
 	lack->domain = best_of(g, at, n, INT64_MAX);
 	room = lack->domain == SNAP_NONE ? 0 : g->room[lack->domain];
-	lack->got = (uint32_t)(room < t->tasks ? room : t->tasks);
+	lack->got = (uint32_t)smaller(room, g->t->tasks);
+}
+
+void place_topology_lack(struct place_trial *t, struct place_lack *lack)
+{
+	struct place_topology *g = gather_for(t);
+	const struct snap_reqs *r = &t->p->snap->req;
+
+	if (r->spread[t->req] != LEVEL_NONE)
+		lack_spread(g, lack);
+	else if (r->segment[t->req])
+		lack_segments(g, lack);
+	else
+		lack_domain(g, r->need[t->req], lack);
 	gather_done(g);
 }

@@ -14,6 +14,10 @@ struct place_topology *place_topology_new(struct place *p);
 bool place_topology_fill(struct place_trial *t);
 bool place_topology_fill_in(struct place_trial *t, uint32_t domain);
 
+/* Divide all tasks evenly among the domains of the level over which the request
+ * is spread; or among those that have room, as evenly as that allows. */
+bool place_topology_spread(struct place_trial *t);
+
 /* After place_topology_fill() has failed: set lack->domain to the domain of the
  * needed level in which most tasks fit. */
 void place_topology_lack(struct place_trial *t, struct place_lack *lack);

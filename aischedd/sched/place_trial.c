@@ -502,6 +502,11 @@ static bool fill(struct place_trial *t, enum fill how)
 	while (t->left) {
 		uint32_t node = seek_sparing(t, how);
 
+		if (node == SNAP_NONE && t->cap == CAP_RISE) {
+			/* All nodes with fewer tasks are full. */
+			t->p->cap++;
+			node = seek_sparing(t, how);
+		}
 		if (node == SNAP_NONE)
 			return false;
 		put(t, node);
@@ -521,6 +526,8 @@ static bool fill_somehow(struct place_trial *t)
 		place_undo(t->p);
 		return fill(t, FILL_MOST);
 	}
+	if (t->cap != CAP_NONE)
+		return fill(t, FILL_ONE);
 	/* An exclusive job has its nodes to itself, so there is no reason to
 	 * spread. */
 	if (place_trial_order(t) == ORDER_SPREAD && !s->req.exclusive[t->req])
@@ -571,6 +578,13 @@ bool place_trial_all(struct place_trial *t)
 		return place_topology_fill_in(t, t->p->within);
 	if (t->p->snap->req.need[t->req] != LEVEL_NONE)
 		return place_topology_fill(t);
+	if (t->p->snap->req.spread[t->req] != LEVEL_NONE)
+		return place_topology_spread(t);
+	if (t->p->snap->req.spread_like[t->req] != LEVEL_NONE) {
+		if (place_topology_spread(t))
+			return true;
+		place_undo(t->p);
+	}
 	if (!place_trial_fill(t))
 		return false;
 	if (!is_for_gathering(t))

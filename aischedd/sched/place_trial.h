@@ -31,6 +31,10 @@ struct place_trial {
 	uint32_t
 	    kind; /* only nodes of this kind (place_scarce.h), or SNAP_NONE */
 	uint32_t inside; /* only in this domain, or SNAP_NONE */
+	/* CAP_KEEP: add tasks one by one to nodes, up to place.cap on each.
+	 * CAP_RISE: the same, but raise place.cap by one whenever no node can
+	 * take a task below it: that is even. */
+	enum { CAP_NONE, CAP_KEEP, CAP_RISE } cap;
 	/* WISH_LIMIT: use only nodes on which what the job prefers falls short
 	 * by at most `excess`. WISH_SEEK: place nothing, but find the least
 	 * shortfall of any node. */

@@ -195,9 +195,48 @@ static uint32_t choose_segments(struct promise_seek *sk,
 	return used;
 }
 
+/* Give each domain its share of a job that is spread, on the nodes with the
+ * most room there. Returns the number of nodes. */
+static uint32_t choose_spread(struct promise_seek *sk,
+                              struct promise_room *room, uint32_t n)
+{
+	struct spread *sp = sk->spread;
+	uint32_t used = 0;
+
+	spread_make(sp, sk->ask.req, sk->best_pool, false);
+	for (uint32_t i = 0; i < n; i++) {
+		room[i].domain = spread_number(sp, room[i].node);
+		sp->room[room[i].domain] += room[i].n / sp->part;
+	}
+	spread_share(sp);
+	qsort(room, n, sizeof(*room), by_domain);
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t *give = &sp->give[room[i].domain];
+		int64_t here = least(*give, room[i].n / sp->part);
+
+		*give -= here;
+		room[used] = room[i];
+		room[used].n = here * sp->part;
+		used += here > 0;
+	}
+	return used;
+}
+
+/* Whether the last promise divides a job that is spread as it must be now. */
+static bool is_last_even(const struct promise_seek *sk)
+{
+	const struct snap *s = sk->sr->s;
+	const uint32_t *node = s->promise_node + sk->last->node_first;
+
+	if (!sk->spread)
+		return true;
+	spread_make(sk->spread, sk->ask.req, s->node.pool[*node], false);
+	return spread_suits(sk->spread, node, sk->last->n);
+}
+
 /* Make a list of the nodes of the last promise, in its order, in which the
- * nodes of a segment are adjacent. Returns how many, or 0 if one has too little
- * room now. */
+ * nodes of a segment or domain are adjacent. Returns how many, or 0 if one has
+ * too little room now. */
 static uint32_t choose_last_segments(const struct promise_seek *sk,
                                      struct promise_room **room, uint32_t n)
 {
@@ -247,12 +286,15 @@ static int64_t keep_room(struct promise_seek *sk, int64_t at,
 	struct promise_room *room;
 	uint32_t nroom = list_room(sk, &room), n = 0;
 
-	if (sk->last && sk->last->n == sk->tasks && sk->last->start >= at)
-		n = sk->segment ? choose_last_segments(sk, &room, nroom)
-		                : choose_last(sk, room, nroom);
+	if (sk->last && sk->last->n == sk->tasks && sk->last->start >= at &&
+	    is_last_even(sk))
+		n = sk->segment || sk->spread
+		        ? choose_last_segments(sk, &room, nroom)
+		        : choose_last(sk, room, nroom);
 	if (!n)
-		n = sk->segment ? choose_segments(sk, &room, nroom)
-		                : choose(sk, room, nroom);
+		n = sk->segment  ? choose_segments(sk, &room, nroom)
+		    : sk->spread ? choose_spread(sk, room, nroom)
+		                 : choose(sk, room, nroom);
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t job = future_walk_ends(sr->future, room[i].node, at);
@@ -334,6 +376,8 @@ static int64_t seek_room(struct promise_seek *sk, uint64_t *ret_blocker)
 		sk->segment = s->req.segment[req] / snap_segment_part(s, req);
 		sk->parts = RESERVE(sk->sr, parts, int64_t, s->domain.n);
 	}
+	if (s->req.spread[req] != LEVEL_NONE)
+		sk->spread = sk->sr->p->spread;
 	at = seek_time(sk);
 	return at == SNAP_NEVER ? SNAP_NEVER : keep_room(sk, at, ret_blocker);
 }

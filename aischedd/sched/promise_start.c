@@ -69,7 +69,7 @@ static bool best_have_room(const struct promise_seek *sk)
 	return !nodes && sum >= sk->tasks;
 }
 
-/* Returns for how many parts of a segment a node has room if n tasks fit. */
+/* Returns for how many parts of a job a node has room if n tasks fit. */
 static int64_t parts_of(const struct promise_seek *sk, int64_t n)
 {
 	return n / snap_segment_part(sk->sr->s, sk->ask.req);
@@ -107,6 +107,33 @@ static int64_t first_time_of_segments(struct promise_seek *sk)
 	return SNAP_NEVER;
 }
 
+/* Returns the first time at which the steps, in order, give each domain room
+ * for its share, or SNAP_NEVER. */
+static int64_t first_time_of_spread(struct promise_seek *sk)
+{
+	struct spread *sp = sk->spread;
+	int64_t low = sp->low ? sp->n : 0, more = 0;
+
+	memset(sp->room, 0, sp->n * sizeof(*sp->room));
+	future_spend(sk->sr->future, sp->n);
+	/* low: domains that lack their share; more: those with room for more
+	 * than that. */
+	for (size_t i = 0; i < sk->nsteps; i++) {
+		const struct promise_step *it = &sk->step[i];
+		int64_t *parts = &sp->room[spread_number(sp, it->node)];
+
+		low += *parts >= sp->low;
+		more -= *parts > sp->low;
+		*parts += parts_of(sk, it->is) - parts_of(sk, it->was);
+		low -= *parts >= sp->low;
+		more += *parts > sp->low;
+		if (!low && more >= sp->extra &&
+		    (i + 1 == sk->nsteps || it[1].at != it->at))
+			return it->at;
+	}
+	return SNAP_NEVER;
+}
+
 /* Sort the steps by time. Returns the first time at which the nodes seen so far
  * have room for the job, or SNAP_NEVER. */
 static int64_t first_time(struct promise_seek *sk)
@@ -119,6 +146,8 @@ static int64_t first_time(struct promise_seek *sk)
 	qsort(sk->step, sk->nsteps, sizeof(*sk->step), by_time);
 	if (sk->segment)
 		return first_time_of_segments(sk);
+	if (sk->spread)
+		return first_time_of_spread(sk);
 	if (sk->nodes)
 		memset(sk->with, 0,
 		       ((size_t)sk->ask.most + 1) * sizeof(*sk->with));
@@ -332,13 +361,14 @@ static void look_end(struct promise_seek *sk)
 		sk->nsteps--;
 	sk->bound = at - 1;
 	sk->nbest = sk->nsteps;
+	sk->best_pool = sk->pool;
 	sk->best = RESERVE(sk->sr, best, struct promise_step, sk->nsteps);
 	memcpy(sk->best, sk->step, sk->nsteps * sizeof(*sk->step));
 }
 
 /* Whether the request may use the node: it is up, and its pool is ready and the
- * one that is being searched. For segments it must be in a domain of the needed
- * level. */
+ * one that is being searched. For segments, and for a job that is spread, it
+ * must be in a domain of the level. */
 static bool may_be_used(const struct promise_seek *sk, uint32_t node)
 {
 	const struct promise_seeker *sr = sk->sr;
@@ -346,6 +376,8 @@ static bool may_be_used(const struct promise_seek *sk, uint32_t node)
 
 	if (sk->segment &&
 	    domain_of(sr->s, node, sr->s->req.need[sk->ask.req]) == SNAP_NONE)
+		return false;
+	if (sk->spread && spread_number(sk->spread, node) == SNAP_NONE)
 		return false;
 	return sr->usable[match_class_of(sr->p->match, node)] &&
 	       sr->s->node.state[node] == NODE_UP && match_allows(a, node);
@@ -434,6 +466,9 @@ void promise_start_search(struct promise_seek *sk)
 		       match_class(m, a->class[c])->pool == pool;
 		     c++)
 			sr->usable[a->class[c]] = s->pool.ready[pool];
+		sk->pool = pool;
+		if (sk->spread)
+			spread_make(sk->spread, req, pool, false);
 		if (level == LEVEL_NONE || sk->segment)
 			look_in_pool(sk);
 		else

@@ -53,6 +53,10 @@ struct promise_seek {
 	 * by domain, and how many of them a segment needs. */
 	int64_t *parts;
 	uint32_t segment; /* 0: the job has no segments */
+	/* How the job is spread in the pool being searched, and in that of the
+	 * best start; NULL: it is not. */
+	struct spread *spread;
+	uint32_t pool, best_pool;
 };
 
 /* A change of the number of tasks that fit on a node. */
@@ -65,7 +69,8 @@ struct promise_step {
 /* Room on one node. */
 struct promise_room {
 	uint32_t node;
-	uint32_t domain; /* of the level that segments need */
+	uint32_t domain; /* of the level that segments need, or the number of
+	                  * that of a job that is spread */
 	int64_t n;
 };
 

@@ -79,8 +79,8 @@ static int check_domains(const struct snap *s, struct err *err)
 {
 	const struct snap_domains *d = &s->domain;
 
-	if (s->nlevels > LEVEL_NONE)
-		return bad(err, "level", LEVEL_NONE, "too many levels");
+	if (s->nlevels > LEVEL_NODE)
+		return bad(err, "level", LEVEL_NODE, "too many levels");
 	if (check_parents("domain", d->parent, d->n, err) < 0)
 		return -1;
 	for (uint32_t i = 0; i < d->n; i++) {
@@ -292,6 +292,28 @@ static bool segment_ok(const struct snap *s, uint32_t i)
 	        (each && nodes * each == r->tasks[i] && segment % each == 0));
 }
 
+static bool spread_level_ok(const struct snap *s, uint32_t i, uint8_t level)
+{
+	return level_ok(s, level) || (level == LEVEL_NODE && !s->req.nodes[i]);
+}
+
+/* Whether all parts that are spread are alike, and nothing else says in which
+ * domains they are. */
+static bool spread_ok(const struct snap *s, uint32_t i)
+{
+	const struct snap_reqs *r = &s->req;
+	uint64_t each = r->tasks_per_node[i], nodes = r->nodes[i];
+
+	if (!spread_level_ok(s, i, r->spread[i]) ||
+	    !spread_level_ok(s, i, r->spread_like[i]))
+		return false;
+	return !snap_is_spread(s, i) ||
+	       (r->need[i] == LEVEL_NONE && r->like[i] == LEVEL_NONE &&
+	        r->min_tasks[i] == r->tasks[i] && !r->segment[i] &&
+	        !counts_nodes(s, i) &&
+	        (!nodes || (each && nodes * each == r->tasks[i])));
+}
+
 static int check_req(const struct snap *s, uint32_t i, struct err *err)
 {
 	const struct snap_reqs *r = &s->req;
@@ -329,6 +351,8 @@ static int check_req(const struct snap *s, uint32_t i, struct err *err)
 		return bad(err, "request", i, "unknown node");
 	if (!segment_ok(s, i))
 		return bad(err, "request", i, "segments do not divide it");
+	if (!spread_ok(s, i))
+		return bad(err, "request", i, "cannot be spread");
 	for (uint32_t k = r->license_first[i]; k < r->license_first[i + 1];
 	     k++) {
 		if (s->license_use[k].license >= s->license.n ||

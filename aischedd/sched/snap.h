@@ -22,6 +22,7 @@
 #define SNAP_NONE  UINT32_MAX
 #define SNAP_NEVER (-1)      /* a time that does not come */
 #define LEVEL_NONE 255       /* no level of the topology */
+#define LEVEL_NODE 254       /* each node is a domain of its own */
 #define SLOTS_ANY  INT32_MAX /* of a node: no limit of tasks */
 #define SNAP_NUMAS 32        /* NUMA nodes that a node may have */
 
@@ -175,6 +176,13 @@ struct snap_licenses {
  *                 needed level, and not all tasks; runs may share a domain. The
  *                 job has a fixed size; if it has a number of nodes, each of
  *                 these has tasks_per_node tasks
+ * spread          the parts of the job, its tasks or, if it has a number of
+ *                 nodes, these, are divided evenly among the domains of this
+ *                 level, LEVEL_NONE: not; see domain.h. The job has a fixed
+ *                 size and no other needs of the topology. If it has a number
+ *                 of nodes, each has tasks_per_node tasks, and the level is
+ *                 not LEVEL_NODE
+ * spread_like     the same if possible
  * numa            enum numa
  * links           enum links
  * reservation     it runs in this one, or SNAP_NONE
@@ -186,6 +194,7 @@ struct snap_licenses {
 	X(uint64_t, pools)                                                  \
 	X(uint8_t, exclusive) X(uint8_t, one_process) X(int64_t, time_limit) \
 	X(uint8_t, need) X(uint8_t, like) X(uint32_t, segment)              \
+	X(uint8_t, spread) X(uint8_t, spread_like)                          \
 	X(uint8_t, numa) X(uint8_t, links) X(uint32_t, reservation)
 /* clang-format on */
 
@@ -362,8 +371,9 @@ static inline uint32_t rule_count(int32_t item)
 	return item < RULE_NOT ? (uint32_t)RULE_NOT - (uint32_t)item : 0;
 }
 
-/* Returns the size in ranks of the units that a segment consists of: 1, or, if
- * the job has a number of nodes, the ranks of one node. */
+/* Returns the size in ranks of the units that a segment or a spread job
+ * consists of: 1, or, if the job has a number of nodes, the ranks of one node.
+ */
 static inline uint32_t snap_segment_part(const struct snap *s, uint32_t req)
 {
 	return s->req.nodes[req] ? s->req.tasks_per_node[req] : 1;
@@ -375,6 +385,12 @@ static inline int64_t snap_segments(const struct snap *s, uint32_t req,
                                     int64_t n)
 {
 	return n - n % s->req.segment[req];
+}
+
+static inline bool snap_is_spread(const struct snap *s, uint32_t req)
+{
+	return s->req.spread[req] != LEVEL_NONE ||
+	       s->req.spread_like[req] != LEVEL_NONE;
 }
 
 /* Whether a run is the ending part of the run before it. */

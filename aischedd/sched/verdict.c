@@ -232,14 +232,63 @@ static void put_segments(const struct snap *s, uint32_t req,
 	buf_puts(out, " of another");
 }
 
+static const char *level_name(const struct snap *s, uint8_t level)
+{
+	return level == LEVEL_NODE ? "node" : s->level[level];
+}
+
+/* "its 9 tasks, spread evenly over 4 racks, need room for 2 tasks in each;
+ * z1/r3 has room for 1 task" */
+static void put_spread(const struct snap *s, uint32_t req,
+                       const struct verdict *v, struct buf *out)
+{
+	uint8_t level = s->req.spread[req];
+	int64_t part = snap_segment_part(s, req);
+
+	buf_puts(out, "its ");
+	put_parts(s, req, s->req.tasks[req], out);
+	if (!v->lack.sum) {
+		buf_printf(out,
+		           " are to be spread over %ss, but no %s could "
+		           "hold one",
+		           level_name(s, level), level_name(s, level));
+		return;
+	}
+	buf_printf(out, ", spread evenly over %lld %s%s, need room for ",
+	           (long long)v->lack.sum, level_name(s, level),
+	           v->lack.sum == 1 ? "" : "s");
+	put_parts(s, req, v->lack.need * part, out);
+	if (v->lack.total) {
+		buf_printf(out, " in %lld of them; %lld %s that",
+		           (long long)v->lack.total, (long long)v->lack.have,
+		           v->lack.have == 1 ? "has" : "have");
+		return;
+	}
+	buf_printf(out, " in each; %s has ",
+	           level == LEVEL_NODE ? s->node.name[v->name]
+	                               : s->domain.name[v->lack.domain]);
+	if (!v->lack.have) {
+		buf_puts(out, "none");
+		return;
+	}
+	buf_puts(out, "room for ");
+	put_parts(s, req, v->lack.have * part, out);
+}
+
 /* "its 4 tasks fit in no rack; z1/b1/r3 would hold 2" */
 static void put_topology(const struct snap *s, uint32_t row,
                          const struct verdict *v, struct buf *out)
 {
 	uint32_t req = s->pend.req[row], tasks = s->req.min_tasks[req];
 	uint32_t domain = v->lack.domain;
-	const char *level = s->level[s->req.need[req]];
+	const char *level;
 
+	if (s->req.spread[req] != LEVEL_NONE) {
+		put_spread(s, req, v, out);
+		put_blocker(s, v, out);
+		return;
+	}
+	level = s->level[s->req.need[req]];
 	if (s->req.segment[req]) {
 		put_segments(s, req, v, out);
 		put_blocker(s, v, out);
@@ -411,11 +460,23 @@ static void put_never_together(const struct snap *s, uint32_t row,
                                const struct verdict *v, struct buf *out)
 {
 	uint32_t req = s->pend.req[row];
-
-	const char *level = s->level[s->req.need[req]];
+	bool spreads = s->req.spread[req] != LEVEL_NONE;
+	const char *level =
+	    level_name(s, spreads ? s->req.spread[req] : s->req.need[req]);
 
 	buf_puts(out, "even if all nodes were empty, ");
-	if (s->req.segment[req])
+	if (spreads && !v->lack.got)
+		buf_printf(out,
+		           "none of its tasks would fit, spread evenly over "
+		           "%ss",
+		           level);
+	else if (spreads)
+		buf_printf(out,
+		           "only %lld of its %u tasks would fit, spread evenly "
+		           "over %ss",
+		           (long long)v->lack.got, (unsigned)s->req.tasks[req],
+		           level);
+	else if (s->req.segment[req])
 		buf_printf(out,
 		           "only %u of its %u segments would fit, each in one "
 		           "%s",

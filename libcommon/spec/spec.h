@@ -99,7 +99,8 @@
 	I(has_cpus)    /* milli-CPUs and MiB of a job that has whole nodes;  \
 	                * the daemon sets them when it starts */             \
 	I(has_mem)                                                           \
-	S(prefer) /* features, most preferred first: "a&b,c" */
+	S(prefer) /* features, most preferred first: "a&b,c" */              \
+	S(spread) /* level of the topology: "rack", "node:preferred" */
 
 struct spec {
 #define S(name) const char *name;

@@ -176,6 +176,61 @@ static int resolve_segment(const struct spec *spec, struct request *req,
 	return 0;
 }
 
+/* Check what a job that is spread must be otherwise. */
+static int check_spread(const struct spec *spec, const struct request *req,
+                        struct err *err)
+{
+	int32_t rule[LIMIT_TEXT];
+	size_t n = 0;
+
+	if (spec->topology)
+		return err_set(err, EINVAL,
+		               "--spread and --topology: give only one");
+	if (req->min_tasks < req->tasks)
+		return err_set(err, EINVAL,
+		               "--spread and --min-tasks: give only one; a "
+		               "job that is spread has a fixed size");
+	if (spec_task_failure(spec) == FAILURE_REPLACES)
+		return err_set(err, EINVAL,
+		               "--spread: --on-task-failure=replace may make "
+		               "it uneven; use restart");
+	if (spec->constraint &&
+	    constraint_parse(spec->constraint, NULL, NULL, rule,
+	                     ARRAY_SIZE(rule), &n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (constraint_count(rule[i]))
+			return err_set(err, EINVAL,
+			               "--spread: constraint '%s' counts "
+			               "nodes; leave the count out",
+			               spec->constraint);
+	return 0;
+}
+
+/* If the job has a number of nodes, these are spread, and each must have as
+ * many tasks. Over the level "node" they are spread anyway. */
+static int resolve_spread(const struct spec *spec, struct request *req,
+                          struct err *err)
+{
+	int level;
+	bool wish;
+
+	if (!spec->spread)
+		return 0;
+	if (check_spread(spec, req, err) < 0 ||
+	    spread_parse(spec->spread, NULL, &level, &wish, err) < 0)
+		return -1;
+	if (!req->nodes || level == SPREAD_NODE)
+		return 0;
+	if (req->tasks % req->nodes)
+		return err_set(err, EINVAL,
+		               "--spread: %u tasks do not divide evenly among "
+		               "%u nodes; each must have as many",
+		               (unsigned)req->tasks, (unsigned)req->nodes);
+	req->tasks_per_node = req->tasks / req->nodes;
+	return 0;
+}
+
 /* Returns among how many tasks a request per node is divided. */
 static int64_t tasks_on_node(const struct request *req)
 {
@@ -312,6 +367,7 @@ int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 	    check_restarts(spec, err) < 0 ||
 	    resolve_tasks(spec, &req, err) < 0 ||
 	    resolve_segment(spec, &req, err) < 0 ||
+	    resolve_spread(spec, &req, err) < 0 ||
 	    check_counts(spec, &req, err) < 0 ||
 	    resolve_memory(spec, default_mem_per_cpu_mib, &req, err) < 0 ||
 	    resolve_devices(spec, &req, err) < 0)
@@ -326,6 +382,7 @@ void spec_request(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 	*ret = (struct request){ .cpus_milli = cpus_of(spec) };
 	if (resolve_tasks(spec, ret, NULL) < 0 ||
 	    resolve_segment(spec, ret, NULL) < 0 ||
+	    resolve_spread(spec, ret, NULL) < 0 ||
 	    resolve_memory(spec, default_mem_per_cpu_mib, ret, NULL) < 0 ||
 	    resolve_gpus(spec, ret, NULL) < 0)
 		assert(!"a spec that was checked");

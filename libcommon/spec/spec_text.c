@@ -126,6 +126,14 @@ static int check_topology(const char *s, struct err *err)
 	return topology_parse(s, NULL, &t, err);
 }
 
+static int check_spread(const char *s, struct err *err)
+{
+	int level;
+	bool wish;
+
+	return spread_parse(s, NULL, &level, &wish, err);
+}
+
 static int check_numa(const char *s, struct err *err)
 {
 	if (numa_parse(s) < 0)
@@ -187,6 +195,7 @@ static int (*const syntax[])(const char *s, struct err *err) = {
 	[F_nodelist] = check_hostlist,
 	[F_exclude] = check_hostlist,
 	[F_topology] = check_topology,
+	[F_spread] = check_spread,
 	[F_numa] = check_numa,
 	[F_workdir] = check_workdir,
 	[F_args] = check_args,

@@ -129,7 +129,9 @@ uint32_t check_granted(const struct snap *s, uint32_t req, uint32_t node)
 	return bits;
 }
 
-const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node)
+/* Returns why the request may not run on a node on which no start fails, or
+ * NULL. */
+static const char *why_not(const struct snap *s, uint32_t req, uint32_t node)
 {
 	const struct snap_reqs *r = &s->req;
 	uint32_t from = r->rule_first[req], to = r->rule_first[req + 1];
@@ -141,8 +143,6 @@ const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node)
 		return "not up";
 	if (!s->pool.ready[s->node.pool[node]])
 		return "its runner is not ready";
-	if (s->node.retry_at[node] > s->now)
-		return "starts fail there";
 	if (r->profile[req] && !mig_has(s->node.mig[node], r->profile[req]))
 		return "its GPUs have no such partitions";
 	if (from < to && !rule_value(s, s->rule, node, &end))
@@ -155,6 +155,14 @@ const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node)
 	if (among(s->avoid, r->avoid_first[req], r->avoid_first[req + 1], node))
 		return "excluded";
 	return NULL;
+}
+
+const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node)
+{
+	const char *why = why_not(s, req, node);
+
+	return !why && s->node.retry_at[node] > s->now ? "starts fail there"
+	                                               : why;
 }
 
 uint32_t check_domain(const struct snap *s, uint32_t node, uint8_t level)
@@ -182,6 +190,79 @@ static bool is_together(const struct snap *s, uint32_t req,
 			return false;
 	}
 	return true;
+}
+
+uint32_t check_spread_at(const struct snap *s, uint32_t req, uint32_t node)
+{
+	return s->req.spread[req] == LEVEL_NODE
+	           ? s->domain.n + node
+	           : check_domain(s, node, s->req.spread[req]);
+}
+
+/* Whether a task would fit by the totals of the node. */
+static bool is_large(const struct snap *s, uint32_t req, uint32_t node)
+{
+	uint32_t resv = s->req.reservation[req], type = s->req.gpu_type[req];
+	int64_t gpus = 0;
+
+	for (uint32_t i = s->node.gpu_first[node];
+	     i < s->node.gpu_first[node + 1]; i++)
+		gpus += type == SNAP_NONE || type == s->gpu.type[i] ? 1000 : 0;
+	return gpus >= s->req.gpus[req] &&
+	       s->req.cpus[req] <= s->node.cpu_total[node] &&
+	       s->req.mem[req] <= s->node.mem_total[node] &&
+	       (resv == SNAP_NONE ||
+	        among(s->resv_node, s->resv.node_first[resv],
+	              s->resv.node_first[resv + 1], node));
+}
+
+uint32_t check_spread(const struct snap *s, uint32_t req, uint32_t pool,
+                      uint8_t *could, uint32_t *ret_part)
+{
+	uint32_t n = 0;
+
+	*ret_part = s->req.nodes[req] ? s->req.tasks_per_node[req] : 1;
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		uint32_t at = check_spread_at(s, req, i);
+
+		if (at == SNAP_NONE || could[at] || s->node.pool[i] != pool ||
+		    why_not(s, req, i) || !is_large(s, req, i))
+			continue;
+		could[at] = 1;
+		n++;
+	}
+	return n;
+}
+
+/* Whether the parts of the job are divided evenly among the domains that could
+ * hold one. */
+static bool is_even(const struct audit *a, uint32_t req,
+                    const struct snap_task *t, uint32_t n)
+{
+	const struct snap *s = a->s;
+	uint32_t slots = s->domain.n + s->node.n, part, most, least, domains;
+	uint8_t *could = arena_array(a->arena, uint8_t, slots);
+	uint32_t *has = arena_array(a->arena, uint32_t, slots);
+
+	if (s->req.spread[req] == LEVEL_NONE)
+		return true;
+	domains = check_spread(s, req, s->node.pool[t->node], could, &part);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t at = check_spread_at(s, req, t[i].node);
+
+		if (at == SNAP_NONE || !could[at])
+			return false;
+		has[at]++;
+	}
+	least = n;
+	most = 0;
+	for (uint32_t i = 0; i < slots; i++) {
+		if (!could[i])
+			continue;
+		least = has[i] < least ? has[i] : least;
+		most = has[i] > most ? has[i] : most;
+	}
+	return domains && most - least <= part;
 }
 
 /* Whether each counted part of the constraint holds on as many different nodes
@@ -252,6 +333,8 @@ int check_nodes(const struct audit *a, uint32_t req, uint64_t job,
 		                 s->req.segment[req] ? "has a segment that is"
 		                                     : "is",
 		                 s->level[s->req.need[req]]);
+	if (!is_even(a, req, t, n))
+		return check_bad(a, job, "is not spread evenly");
 	if (!has_counted(s, req, t, n))
 		return check_bad(a, job, "has too few nodes of some kind");
 	return 0;

@@ -14,6 +14,16 @@ const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node);
  * soft taint that the request does not name. */
 uint32_t check_granted(const struct snap *s, uint32_t req, uint32_t node);
 
+/* Mark the domains of the pool that could hold a part of a request that is
+ * spread, whatever runs there; could[] has a place for each domain and then for
+ * each node. Returns how many there are; sets *ret_part to the tasks of a part.
+ */
+uint32_t check_spread(const struct snap *s, uint32_t req, uint32_t pool,
+                      uint8_t *could, uint32_t *ret_part);
+
+/* Returns the node's place in could[], or SNAP_NONE. */
+uint32_t check_spread_at(const struct snap *s, uint32_t req, uint32_t node);
+
 /* The domain of this level that contains the node, or SNAP_NONE. */
 uint32_t check_domain(const struct snap *s, uint32_t node, uint8_t level);
 

@@ -642,6 +642,32 @@ static bool segments_fit(const struct check *c, uint32_t req, uint32_t pool)
 	return !left;
 }
 
+/* Whether each domain of a pool that could hold a part of the job has room for
+ * its share. */
+static bool spread_fits(const struct check *c, uint32_t req, uint32_t pool)
+{
+	const struct snap *s = c->s;
+	uint32_t slots = s->domain.n + s->node.n, part, domains, parts;
+	uint8_t *could = arena_array(c->arena, uint8_t, slots);
+	uint32_t *room = arena_array(c->arena, uint32_t, slots);
+	uint32_t with_more = 0;
+
+	domains = check_spread(s, req, pool, could, &part);
+	parts = s->req.tasks[req] / part;
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		uint32_t at = check_spread_at(s, req, i);
+
+		if (at != SNAP_NONE && s->node.pool[i] == pool)
+			room[at] += room_on(c, req, i) / part;
+	}
+	for (uint32_t i = 0; i < slots; i++) {
+		if (could[i] && room[i] < parts / domains)
+			return false;
+		with_more += could[i] && room[i] > parts / domains;
+	}
+	return domains && with_more >= parts % domains;
+}
+
 static bool job_fits_somewhere(const struct check *c, uint32_t req,
                                uint32_t pool)
 {
@@ -649,6 +675,8 @@ static bool job_fits_somewhere(const struct check *c, uint32_t req,
 
 	if (s->req.segment[req])
 		return segments_fit(c, req, pool);
+	if (s->req.spread[req] != LEVEL_NONE)
+		return spread_fits(c, req, pool);
 	if (s->req.need[req] == LEVEL_NONE)
 		return job_fits(c, req, pool, SNAP_NONE);
 	for (uint32_t d = 0; d < s->domain.n; d++) {

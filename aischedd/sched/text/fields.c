@@ -26,6 +26,13 @@
 		.space = SPACE_LEVEL                          \
 	}
 
+#define SPREAD(k, c)                                                   \
+	{                                                              \
+		.key = k, .kind = FIELD_SPREAD,                        \
+		.column = offsetof(struct snap, c), .def = LEVEL_NONE, \
+		.space = SPACE_LEVEL                                   \
+	}
+
 #define X(sym, name) name,
 static const char *const order_names[] = { NODE_ORDERS(X) NULL };
 static const char *const job_order_names[] = { JOB_ORDERS(X) NULL };
@@ -116,6 +123,8 @@ static const struct snap_field req_fields[] = {
 	LEVEL("need", req.need, LEVEL_NONE),
 	LEVEL("like", req.like, LEVEL_NONE),
 	VALUE("segment", FIELD_U32, req.segment, 0),
+	SPREAD("spread", req.spread),
+	SPREAD("spread_like", req.spread_like),
 	NAME("numa", req.numa, NUMA_ANY, numa_names),
 	NAME("links", req.links, LINKS_PREFER, links_names),
 	REF("reservation", req.reservation, SNAP_NONE, SPACE_RESV),
@@ -189,6 +198,7 @@ size_t field_size(enum field_kind kind)
 	case FIELD_NOT:
 	case FIELD_NAME:
 	case FIELD_LEVEL:
+	case FIELD_SPREAD:
 		return sizeof(uint8_t);
 	default:
 		return sizeof(int64_t);

@@ -26,6 +26,7 @@ enum field_kind {
 	FIELD_NAME,   /* uint8_t, one of names[] */
 	FIELD_REF,    /* uint32_t, the index of something that has a name */
 	FIELD_LEVEL,  /* uint8_t, the name of a level of the topology */
+	FIELD_SPREAD, /* uint8_t, such a name, or "node" */
 	FIELD_POOLS   /* uint64_t, names of pools */
 };
 

@@ -24,7 +24,7 @@ static int read_fields(struct snap_reader *r, int section, char *rest)
 
 static int read_level(struct snap_reader *r, char *name)
 {
-	if (COUNT(&r->name[SPACE_LEVEL], char *) == LEVEL_NONE)
+	if (COUNT(&r->name[SPACE_LEVEL], char *) == LEVEL_NODE)
 		return reader_bad(r, "too many levels with", name);
 	return reader_new_name(r, SPACE_LEVEL, name);
 }

@@ -245,8 +245,13 @@ static int read_value(struct snap_reader *r, const struct snap_field *f,
 		return read_word_of(r, f->names, text, ret->v);
 	case FIELD_POOLS:
 		return read_pools(r, text, ret->v);
+	case FIELD_SPREAD:
 	case FIELD_REF:
 	case FIELD_LEVEL:
+		ret->v[0] = LEVEL_NODE;
+		if (f->kind == FIELD_SPREAD && !strcmp(text, "node") &&
+		    !reader_find(r, f->space, text))
+			return 0;
 		status = reader_name(r, f->space, text, &index);
 		ret->v[0] = index;
 		return status;

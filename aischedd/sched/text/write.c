@@ -177,8 +177,13 @@ static void put_value(const struct writer *w, const struct snap_field *f,
 	case FIELD_NAME:
 		buf_puts(w->out, f->names[v]);
 		break;
+	case FIELD_SPREAD:
 	case FIELD_REF:
 	case FIELD_LEVEL:
+		if (f->kind == FIELD_SPREAD && v == LEVEL_NODE) {
+			buf_puts(w->out, "node");
+			break;
+		}
 		put_name(w->out, name_of(s, f->space, (uint32_t)v));
 		break;
 	case FIELD_POOLS:

@@ -246,6 +246,8 @@ static int check_runners(const struct state *state, const struct spec *spec,
 static int check_texts(const struct state *state, const struct spec *spec,
                        struct err *err)
 {
+	bool wish;
+	int level;
 	struct topology topology;
 	int32_t rule[CONSTRAINT_MAX_ITEMS];
 	size_t n;
@@ -264,6 +266,10 @@ static int check_texts(const struct state *state, const struct spec *spec,
 	    topology_parse(spec->topology, &state->conf->topology.levels,
 	                   &topology, err) < 0)
 		return err_wrap(err, "--topology");
+	if (spec->spread &&
+	    spread_parse(spec->spread, &state->conf->topology.levels, &level,
+	                 &wish, err) < 0)
+		return err_wrap(err, "--spread");
 	if (spec->pool && conf_pool_find(state->conf, spec->pool) < 0)
 		return err_set(err, ENOENT, "there is no pool '%s'",
 		               spec->pool);

@@ -68,6 +68,33 @@ static void key_topology(const struct state *state, const struct spec *spec,
 		key->segment = 0;
 }
 
+/* Likewise. A single part is evenly spread wherever it is, and so are nodes
+ * over nodes. */
+static void key_spread(const struct state *state, const struct spec *spec,
+                       struct row_key *key)
+{
+	uint32_t parts = key->nodes ? key->nodes : key->tasks;
+	bool wish;
+	int level;
+
+	key->spread = key->spread_like = LEVEL_NONE;
+	if (!spec->spread)
+		return;
+	if (spread_parse(spec->spread, &state->conf->topology.levels, &level,
+	                 &wish, NULL) < 0) {
+		key->pools = 0;
+		return;
+	}
+	if (parts == 1 || (key->nodes && level == SPREAD_NODE))
+		return;
+	/* The configuration called no level "node" when it was submitted. */
+	if (key->nodes &&
+	    (uint64_t)key->nodes * key->tasks_per_node != key->tasks)
+		return;
+	*(wish ? &key->spread_like : &key->spread) =
+	    level == SPREAD_NODE ? LEVEL_NODE : (uint8_t)level;
+}
+
 void row_key_build(const struct state *state, const struct job *job,
                    struct buf *out)
 {
@@ -100,6 +127,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	volume_names(spec.mount, &claims);
 	key_volumes(state, claims.data, &key);
 	key_topology(state, &spec, &key);
+	key_spread(state, &spec, &key);
 	key.queue = job->queue;
 	key.user = job->user;
 	key.priority = job->priority;

@@ -85,7 +85,7 @@ struct row_key {
 	uint64_t pools;
 	uint8_t exclusive, one_process;
 	uint8_t need, like, numa, links; /* as in struct snap_reqs */
-	uint8_t pad[2];
+	uint8_t spread, spread_like;
 	/* The owner, from queue on: row_req_hash() leaves this part out. */
 	uint32_t queue, user;
 	int64_t priority;

@@ -43,6 +43,8 @@ struct req_row {
 	X(uint8_t, need, r->key->need)                      \
 	X(uint8_t, like, r->key->like)                      \
 	X(uint32_t, segment, r->key->segment)               \
+	X(uint8_t, spread, r->key->spread)                  \
+	X(uint8_t, spread_like, r->key->spread_like)        \
 	X(uint8_t, numa, r->key->numa)                      \
 	X(uint8_t, links, r->key->links)                    \
 	X(uint32_t, reservation, r->reservation)

@@ -145,6 +145,8 @@ START_TEST(text_limit)
 }
 END_TEST
 
+#define RACK ",\"topology\":\"rack\""
+
 /* A request, and what it is resolved to, as "TASKS/MIN NODES PER_NODE CPUS MEM
  * GPUS", or the error. The default is 100 MiB for each CPU. */
 static const struct {
@@ -291,6 +293,30 @@ static const struct {
 	  "constraint 'ssd*3' asks for 3 nodes, but the job has at most 2" },
 	{ "as many counted nodes as tasks",
 	  ",\"tasks\":2,\"constraint\":\"[a*1&b*2]\"", "2/2 0 0 1000 100 0" },
+	{ "spread over two levels", ",\"spread\":\"zone,rack\"",
+	  "spread: bad spread 'zone,rack': use LEVEL or LEVEL:preferred" },
+	{ "spread over a preference", ",\"spread\":\":preferred\"",
+	  "spread: bad spread ':preferred': use *" },
+	{ "spread in one domain", RACK ",\"tasks\":4,\"spread\":\"rack\"",
+	  "--spread and --topology: give only one" },
+	{ "spread, but elastic",
+	  ",\"tasks\":4,\"min_tasks\":2,\"spread\":\"rack\"",
+	  "--spread and --min-tasks: give only one; *" },
+	{ "spread, with tasks replaced",
+	  ",\"tasks\":4,\"spread\":\"rack\",\"on_task_failure\":\"replace\"",
+	  "--spread: --on-task-failure=replace may *" },
+	{ "spread, with nodes counted",
+	  ",\"tasks\":4,\"spread\":\"rack\",\"constraint\":\"[a*1&b*2]\"",
+	  "--spread: constraint * counts nodes; *" },
+	{ "nodes that are not alike spread",
+	  ",\"tasks\":7,\"nodes\":2,\"spread\":\"rack\"",
+	  "--spread: 7 tasks do not divide evenly among 2 nodes; *" },
+	{ "nodes spread over racks",
+	  ",\"tasks\":8,\"nodes\":2,\"spread\":\"rack:preferred\"",
+	  "8/8 2 4 1000 100 0" },
+	{ "nodes spread over nodes",
+	  ",\"tasks\":7,\"nodes\":2,\"spread\":\"node\"",
+	  "7/7 2 0 1000 100 0" },
 	{ "two levels at once", ",\"topology\":\"zone,rack\"",
 	  "topology: bad topology 'zone,rack': use *" },
 };
@@ -321,8 +347,6 @@ START_TEST(resolve_case)
 	arena_free(arena);
 }
 END_TEST
-
-#define RACK ",\"topology\":\"rack\""
 
 /* want: tasks of a segment, nodes, tasks on each node; or the error. */
 static const struct {

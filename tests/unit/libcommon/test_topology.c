@@ -1,4 +1,4 @@
-/* test_topology.c - parse --topology and --numa */
+/* test_topology.c - parse --topology, --spread and --numa */
 #include "libcommon/topology.h"
 
 #include <string.h>
@@ -85,6 +85,50 @@ START_TEST(no_levels_at_all)
 }
 END_TEST
 
+static const struct strlist named_node = { 2, (const char *const[]){ "rack",
+	                                                             "node" } };
+
+/* bad: level is ignored, and the error has this part. */
+static const struct {
+	const char *text;
+	const struct strlist *levels;
+	int level;
+	bool wish;
+	const char *bad;
+} spreads[] = {
+	{ "rack", &levels, 2, false, NULL },
+	{ "zone:preferred", &levels, 0, true, NULL },
+	{ "node", &levels, SPREAD_NODE, false, NULL },
+	{ "node:preferred", NULL, SPREAD_NODE, true, NULL },
+	{ "node", &named_node, 1, false, NULL },
+	{ "shelf", NULL, 0, false, NULL },
+	{ "shelf", &levels, 0, false, "there is no topology level 'shelf'" },
+	{ "nodes", &levels, 0, false, "there is no topology level 'nodes'" },
+	{ "", &levels, 0, false, "bad spread ''" },
+	{ ":preferred", &levels, 0, false, "bad spread" },
+	{ "rack:required", &levels, 0, false, "bad spread" },
+	{ "zone,rack", &levels, 0, false, "bad spread" },
+};
+
+START_TEST(spread_over_a_level)
+{
+	struct err err = { 0 };
+	bool wish = false;
+	int level = 7;
+	int rc = spread_parse(spreads[_i].text, spreads[_i].levels, &level,
+	                      &wish, &err);
+
+	ck_assert_int_eq(rc, spreads[_i].bad ? -1 : 0);
+	if (spreads[_i].bad) {
+		ck_assert_msg(strstr(err.text, spreads[_i].bad) != NULL, "%s",
+		              err.text);
+		return;
+	}
+	ck_assert_int_eq(level, spreads[_i].level);
+	ck_assert(wish == spreads[_i].wish);
+}
+END_TEST
+
 START_TEST(numa)
 {
 	ck_assert_int_eq(numa_parse(NULL), 0);
@@ -107,5 +151,6 @@ SUITE(topology)
 	tcase_add_loop_test(tc, errors_say_what_to_do, 0, ARRAY_SIZE(refused));
 	tcase_add_test(tc, any_name_before_the_daemon_is_asked);
 	tcase_add_test(tc, no_levels_at_all);
+	tcase_add_loop_test(tc, spread_over_a_level, 0, ARRAY_SIZE(spreads));
 	tcase_add_test(tc, numa);
 }

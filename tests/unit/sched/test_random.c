@@ -139,6 +139,36 @@ static void add_segments(struct dice *d, struct buf *t)
 	           PICK(d, "l", "r", "o"), PICK(d, "u", "v"));
 }
 
+/* A job that is spread has a fixed size, and no other needs of the topology. */
+static void add_spread(struct dice *d, struct buf *t)
+{
+	buf_printf(t, " cpus=%s gpus=%s%s%s=%s%s%s%s queue=%s user=%s",
+	           PICK(d, "1", "2", "0.5"),
+	           PICK(d, "0", "0", "1", "0.5", "1 gpu_type=x"),
+	           PICK(d, "", "", "", " numa=strict", " links=strict"),
+	           PICK(d, " spread", " spread", " spread_like"),
+	           PICK(d, "zone", "rack", "rack"),
+	           PICK(d, " tasks=2", " tasks=3", " tasks=5", " tasks=8",
+	                " tasks=4 tasks_per_node=2",
+	                " tasks=4 nodes=2 tasks_per_node=2",
+	                " tasks=3 nodes=3 tasks_per_node=1"),
+	           PICK(d, "", "", "", " rule=f", " want=n0,n1", " avoid=n0"),
+	           PICK(d, "", "", "", " exclusive", " time=600",
+	                " reservation=r", " prefer=f"),
+	           PICK(d, "l", "r", "o"), PICK(d, "u", "v"));
+}
+
+/* Likewise over nodes, each of which is a domain. */
+static void add_spread_on_nodes(struct dice *d, struct buf *t)
+{
+	buf_printf(t, " cpus=%s gpus=%s tasks=%s %s=node%s queue=%s user=%s",
+	           PICK(d, "1", "2", "0.5"), PICK(d, "0", "1", "0.5"),
+	           PICK(d, "2", "3", "5", "9"),
+	           PICK(d, "spread", "spread", "spread_like"),
+	           PICK(d, "", "", "", " rule=f", " want=n0,n1", " time=600"),
+	           PICK(d, "l", "r", "o"), PICK(d, "u", "v"));
+}
+
 /* Add jobs that are running or ending, on any nodes, whether they fit there or
  * not. */
 static void add_runs(struct dice *d, struct buf *t, uint32_t nnodes)
@@ -201,6 +231,10 @@ static void add_rows(struct dice *d, struct buf *t, uint32_t nnodes)
 			buf_puts(t, "500");
 		if (!roll(d, 6)) {
 			add_segments(d, t);
+		} else if (!roll(d, 6)) {
+			add_spread(d, t);
+		} else if (!roll(d, 8)) {
+			add_spread_on_nodes(d, t);
 		} else {
 			add_shape(d, t);
 			buf_puts(t, PICK(d, "", "", " tasks=2", " tasks=5",

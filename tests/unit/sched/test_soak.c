@@ -76,7 +76,8 @@ struct soak {
 	int64_t rest;
 	bool time_passes; /* the clock advances after rest, too */
 	bool parts;       /* GPUs have partitions */
-	bool prefers;     /* half of the jobs prefer some nodes */
+	/* half of the jobs prefer some nodes; a third of them are spread */
+	bool prefers, spreads;
 	struct batch batch[JOBS_MAX];
 	uint32_t nbatches;
 	struct soak_job job[JOBS_MAX]; /* their ids are 1, 2, ... */
@@ -201,7 +202,15 @@ static void add_batch(struct soak *w)
 	if (w->prefers)
 		buf_puts(&b->shape,
 		         PICK(d, "", "", " prefer=f", " prefer=f,!"));
-	if (roll(d, 12)) {
+	if (w->spreads && !roll(d, 3)) {
+		buf_puts(&b->shape,
+		         PICK(d, " tasks=2 spread=rack", " tasks=3 spread=rack",
+		              " tasks=3 spread=node",
+		              " tasks=4 spread_like=rack",
+		              " tasks=4 spread_like=node",
+		              " tasks=4 spread=rack nodes=2 "
+		              "tasks_per_node=2"));
+	} else if (roll(d, 12)) {
 		buf_puts(&b->shape,
 		         PICK(d, "", "", "", " tasks=2", " tasks=3",
 		              " tasks=4 min_tasks=1", " tasks=6 min_tasks=2"));
@@ -230,6 +239,7 @@ static void begin(struct soak *w, uint64_t seed)
 	w->time_passes = roll(d, 2);
 	w->parts = seed % 3 == 2;
 	w->prefers = seed % 5 == 3;
+	w->spreads = seed % 4 == 1;
 	w->max_delay = roll(d, 4);
 	buf_printf(&w->base, "policy age=%s%s%s%s%s\n", PICK(d, "0", "1", "9"),
 	           PICK(d, "", "", " order=least_served", " order=least_left"),

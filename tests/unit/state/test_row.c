@@ -66,6 +66,7 @@ enum effect_on {
 #define OTHER_exclude         ROW,   "n1"
 #define OTHER_pool            ROW,   "here"
 #define OTHER_topology        ROW,   "rack"
+#define OTHER_spread          ROW,   "node"
 #define OTHER_segment         ROW,   "2"
 #define OTHER_numa            ROW,   "strict"
 #define OTHER_links           ROW,   "strict"
