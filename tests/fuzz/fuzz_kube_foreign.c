@@ -8,6 +8,9 @@ static const struct conf_pool pool = { .name = "gpu",
 	                               .namespace = "ns",
 	                               .gpu_resource = "nvidia.com/gpu",
 	                               .user_annotation = "aisched.io/user" };
+static const char *const names[] = { "zone", "rack" };
+static const struct conf_topology topology = { .levels = { 2, names },
+	                                       .keys = { 2, names } };
 static const struct kube_home home = { &pool, "c1", "store1", 600, false };
 
 /* The input is a Job made with kubectl. If it is accepted, the request made
@@ -23,8 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (kube_foreign_look(obj, &home, &f, &err) == 0)
 		assert(*f.name && *f.uid && (f.ours || !f.job));
-	if (kube_foreign_read(obj, &pool, 1000, arena, &spec, &user, &err) ==
-	    0) {
+	if (kube_foreign_read(obj, &pool, &topology, 1000, arena, &spec, &user,
+	                      &err) == 0) {
 		json_t *wire = spec_to_json(&spec);
 
 		assert(spec.tasks > 0 && !strcmp(spec.kube_uid, f.uid));

@@ -114,8 +114,8 @@ static char *text_of_request(const struct kube_adoptee *j, json_t *obj)
 	char *text = NULL;
 	struct err err;
 
-	if (kube_foreign_read(obj, j->kube->pool, any_time, arena, &spec, &user,
-	                      &err) == 0) {
+	if (kube_foreign_read(obj, j->kube->pool, &j->kube->conf->topology,
+	                      any_time, arena, &spec, &user, &err) == 0) {
 		json_t *all = spec_to_json(&spec);
 
 		text = json_dumps(all, JSON_SORT_KEYS | JSON_COMPACT);
@@ -217,8 +217,8 @@ static void offer(struct kube_adoptee *j)
 	struct err err;
 
 	j->offered_ms = clock_boot_ms();
-	if (kube_foreign_read(j->obj, pool, clock_wall_s(), arena, &spec,
-	                      &a.user, &err) < 0)
+	if (kube_foreign_read(j->obj, pool, &j->kube->conf->topology,
+	                      clock_wall_s(), arena, &spec, &a.user, &err) < 0)
 		a.why = err.text;
 	else
 		a.spec = &spec;

@@ -10,6 +10,7 @@
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/object/affinity.h"
 #include "aischedd/run/kube/object/pod.h"
+#include "aischedd/run/kube/object/spread.h"
 #include "libcommon/buf.h"
 #include "libcommon/limits.h"
 #include "libcommon/parse.h"
@@ -20,12 +21,11 @@
 /* Options that can be given as a label or annotation: those that make sense for
  * pods with given containers. */
 static const char *const options[] = {
-	"account",    "begin",        "class",          "comment",
-	"constraint", "deadline",     "dependency",     "exclude",
-	"exclusive",  "gpu-type",     "hold",           "label",
-	"licenses",   "max-restarts", "nice",           "no-requeue",
-	"nodelist",   "nodes",        "prefer",         "priority",
-	"requeue",    "reservation",  "tasks-per-node", "time",
+	"account",    "begin",       "class",    "comment",        "constraint",
+	"deadline",   "dependency",  "exclude",  "exclusive",      "gpu-type",
+	"hold",       "label",       "licenses", "max-restarts",   "nice",
+	"no-requeue", "nodelist",    "nodes",    "prefer",         "priority",
+	"requeue",    "reservation", "spread",   "tasks-per-node", "time",
 	"topology",
 };
 
@@ -256,10 +256,8 @@ static int check_rules(const struct wish *w, struct err *err)
 {
 	static const char *const rules[] = { "podAffinity", "podAntiAffinity" };
 	const json_t *affinity = json_object_get(w->pod, "affinity");
-	const json_t *c;
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(rules); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
 		if (json_object_get(
 			json_object_get(affinity, rules[i]),
 			"requiredDuringSchedulingIgnoredDuringExecution"))
@@ -267,12 +265,6 @@ static int check_rules(const struct wish *w, struct err *err)
 			               "%s is not supported: use " PREFIX
 			               "topology",
 			               rules[i]);
-	json_array_foreach(json_object_get(w->pod, "topologySpreadConstraints"),
-	                   i, c)
-		if (strcmp(text_at(c, "whenUnsatisfiable"), "ScheduleAnyway"))
-			return err_set(err, EINVAL,
-			               "topologySpreadConstraints are not "
-			               "supported: use " PREFIX "topology");
 	return 0;
 }
 
@@ -319,6 +311,31 @@ static int take_rules(struct wish *w, struct err *err)
 		rc = kube_affinity_prefer(w->pod, spec->prefer, &text, err);
 	if (rc == 0 && text.len)
 		spec->prefer = arena_strdup(w->arena, text.data);
+	buf_free(&text);
+	return rc;
+}
+
+/* Take the spread constraints of its pods. A wish that contradicts other
+ * options is dropped, and so is one beside an option `spread`. */
+static int take_spread(struct wish *w, const char *name,
+                       const struct conf_topology *topology, struct err *err)
+{
+	struct spec *spec = &w->submit.spec;
+	const json_t *template = json_object_get(w->job, "template");
+	struct buf text = { 0 };
+	struct request req;
+	int rc = kube_spread(template, name, topology, &text, err);
+	bool wish = text.len && strchr(text.data, ':');
+
+	if (rc == 0 && text.len && spec->spread && !wish)
+		rc = err_set(err, EINVAL,
+		             "topologySpreadConstraints and " PREFIX
+		             "spread: give only one");
+	if (rc == 0 && text.len && !spec->spread) {
+		spec->spread = arena_strdup(w->arena, text.data);
+		if (wish && spec_resolve(spec, 0, &req, NULL) < 0)
+			spec->spread = NULL;
+	}
 	buf_free(&text);
 	return rc;
 }
@@ -412,7 +429,8 @@ static int check_spec(const struct wish *w, struct spec *ret, struct err *err)
 	return rc;
 }
 
-int kube_foreign_read(json_t *obj, const struct conf_pool *pool, int64_t now,
+int kube_foreign_read(json_t *obj, const struct conf_pool *pool,
+                      const struct conf_topology *topology, int64_t now,
                       struct arena *arena, struct spec *ret,
                       const char **ret_user, struct err *err)
 {
@@ -452,6 +470,8 @@ int kube_foreign_read(json_t *obj, const struct conf_pool *pool, int64_t now,
 		spec->requeue = 1; /* as the Job controller would */
 	spec->output = "/dev/null";
 	spec->workdir = "/";
+	if (take_spread(&w, f.name, topology, err) < 0)
+		return -1;
 	return check_spec(&w, ret, err);
 }
 

@@ -56,7 +56,8 @@ int kube_foreign_look(json_t *obj, const struct kube_home *home,
  * arena. Fails with EINVAL if it cannot become a job; the error is meant for
  * the Job's owner.
  */
-int kube_foreign_read(json_t *obj, const struct conf_pool *pool, int64_t now,
+int kube_foreign_read(json_t *obj, const struct conf_pool *pool,
+                      const struct conf_topology *topology, int64_t now,
                       struct arena *arena, struct spec *ret,
                       const char **ret_user, struct err *err);
 

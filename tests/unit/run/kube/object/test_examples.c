@@ -144,15 +144,15 @@ static const struct {
 	  "tolerations: one is of every taint" },
 	{ "spread: one constraint",
 	  "'topologySpreadConstraints': [" SPREAD("zone") "]", "", NULL,
-	  "topologySpreadConstraints are not supported" },
+	  "topologySpreadConstraints: set labelSelector to" },
 	{ "spread: two constraints",
 	  "'topologySpreadConstraints': [" SPREAD("zone") ", " SPREAD(
 	      "node") "]",
-	  "", NULL, "topologySpreadConstraints are not supported" },
+	  "", NULL, "topologySpreadConstraints: set labelSelector to" },
 	{ "spread: with affinity",
 	  "'topologySpreadConstraints': [" SPREAD("zone") "], 'affinity': {'nodeAffinity': {" TERMS(
 	      "{'key': 'zone', 'operator': 'NotIn', 'values': ['zoneC']}") "}}",
-	  "", NULL, "topologySpreadConstraints are not supported" },
+	  "", NULL, "topologySpreadConstraints: set labelSelector to" },
 	{ "priority", "'priorityClassName': 'high-priority'", "", "abcd",
 	  NULL },
 	{ "volumes: a claim",
@@ -260,6 +260,11 @@ static void find_allowed(const char *constraint, char *ret)
 		free(a.word[a.len]);
 }
 
+static const char *const names[] = { "zone" };
+static const char *const keys[] = { "zone" };
+static const struct conf_topology topology = { .levels = { 1, names },
+	                                       .keys = { 1, keys } };
+
 START_TEST(is_placed_by_the_same_rule_or_refused)
 {
 	static const struct conf_pool pool = { .name = "p",
@@ -271,7 +276,8 @@ START_TEST(is_placed_by_the_same_rule_or_refused)
 	const char *user;
 	struct spec spec;
 	struct err err = { 0 };
-	int rc = kube_foreign_read(obj, &pool, 1000, arena, &spec, &user, &err);
+	int rc = kube_foreign_read(obj, &pool, &topology, 1000, arena, &spec,
+	                           &user, &err);
 
 	if (examples[_i].refused) {
 		ck_assert_msg(rc < 0 && strstr(err.text, examples[_i].refused),

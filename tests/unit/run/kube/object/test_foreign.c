@@ -60,9 +60,15 @@ static struct arena *arena;
 static struct spec spec;
 static const char *user;
 
+static const char *const names[] = { "zone", "nvlink" };
+static const char *const keys[] = { "zone", "nvidia.com/gpu.clique" };
+static const struct conf_topology topology = { .levels = { 2, names },
+	                                       .keys = { 2, keys } };
+
 static int read_job(json_t *obj, struct err *err)
 {
-	int rc = kube_foreign_read(obj, &pool, 1000, arena, &spec, &user, err);
+	int rc = kube_foreign_read(obj, &pool, &topology, 1000, arena, &spec,
+	                           &user, err);
 
 	json_decref(obj);
 	return rc;
@@ -145,8 +151,9 @@ START_TEST(its_cpus_are_more_where_cpus_are_overcommitted)
 	struct err err;
 
 	own.cpu_overcommit = 2500;
-	ck_assert_int_eq(
-	    kube_foreign_read(obj, &own, 1000, arena, &spec, &user, &err), 0);
+	ck_assert_int_eq(kube_foreign_read(obj, &own, &topology, 1000, arena,
+	                                   &spec, &user, &err),
+	                 0);
 	ck_assert_int_eq(spec.cpus, 3750);
 	json_decref(obj);
 }
@@ -286,6 +293,88 @@ START_TEST(pods_are_refused_with_a_reason)
 }
 END_TEST
 
+#define OF_JOB ", 'matchLabelKeys': ['batch.kubernetes.io/job-name']"
+#define EVEN(key, skew, when, more)                                          \
+	"{'topologyKey': '" key "', 'maxSkew': " skew                        \
+	", 'whenUnsatisfiable': '" when "', 'labelSelector': {'matchLabels'" \
+	": {'app': 'x'}}" more "}"
+#define MUST "DoNotSchedule"
+#define MAY  "ScheduleAnyway"
+#define HOST "kubernetes.io/hostname"
+#define NAME "'batch.kubernetes.io/job-name'"
+
+/* Constraints and annotations; what --spread would say, or the error. */
+static const struct {
+	const char *list, *notes, *want;
+} spreads[] = {
+	{ EVEN("topology.kubernetes.io/zone", "1", MUST, OF_JOB), "", "zone" },
+	{ EVEN("nvidia.com/gpu.clique", "1", MUST, OF_JOB), "", "nvlink" },
+	{ EVEN(HOST, "1", MUST, OF_JOB), "", "node" },
+	{ EVEN(HOST, "1", MAY, OF_JOB), "", "node:preferred" },
+	{ EVEN("zone", "1", MAY, OF_JOB) ", " EVEN(HOST, "1", MUST, OF_JOB), "",
+	  "node" },
+	{ EVEN("shelf", "1", MAY, OF_JOB) ", " EVEN(HOST, "1", MAY, OF_JOB), "",
+	  "node:preferred" },
+	{ EVEN("zone", "5", MAY, ""), "", NULL },
+	{ EVEN("zone", "1", MAY, OF_JOB), "'aisched.io/topology': 'zone'",
+	  NULL },
+	{ EVEN("zone", "1", MAY, OF_JOB), "'aisched.io/spread': 'node'",
+	  "node" },
+	{ "", "'aisched.io/spread': 'zone:preferred'", "zone:preferred" },
+	{ "{'topologyKey': 'zone', 'maxSkew': 1, 'labelSelector':"
+	  " {'matchLabels': {" NAME ": 'train'}}}",
+	  "", "zone" },
+	{ "{'topologyKey': 'zone', 'maxSkew': 1, 'labelSelector':"
+	  " {'matchLabels': {" NAME ": 'other'}}}",
+	  "", "set labelSelector to" },
+	{ "{'topologyKey': 'zone', 'maxSkew': 1, 'labelSelector':"
+	  " {'matchExpressions': [{'key': 'app', 'operator': 'Exists'}]}}",
+	  "", "set labelSelector to" },
+	{ "{'topologyKey': 'zone', 'maxSkew': 1" OF_JOB "}", "",
+	  "set labelSelector to" },
+	{ EVEN("zone", "1", MUST, ""), "", "may count pods of others" },
+	{ EVEN("zone", "2", MUST, OF_JOB), "", "set maxSkew to 1" },
+	{ EVEN("zone", "1", MUST, OF_JOB ", 'minDomains': 3"), "",
+	  "minDomains is not supported" },
+	{ EVEN("zone", "1", MUST, OF_JOB ", 'nodeAffinityPolicy': 'Ignore'"),
+	  "", "set nodeAffinityPolicy to Honor" },
+	{ EVEN("shelf", "1", MUST, OF_JOB), "",
+	  "topologyKey 'shelf' is the label of no level" },
+	{ EVEN("zone", "1", MUST, OF_JOB) ", " EVEN(HOST, "1", MUST, OF_JOB),
+	  "", "only one with DoNotSchedule" },
+	{ EVEN("zone", "1", MUST, OF_JOB), "'aisched.io/spread': 'node'",
+	  "give only one" },
+	{ EVEN("zone", "1", MUST, OF_JOB), "'aisched.io/topology': 'zone'",
+	  NULL },
+};
+
+START_TEST(its_pods_are_spread)
+{
+	struct buf text = { 0 };
+	struct request req;
+	struct err err = { 0 };
+	const char *want = spreads[_i].want;
+	int rc;
+
+	buf_printf(&text,
+	           "{'metadata': {'annotations': {%s}}, 'spec': {'template': "
+	           "{'metadata': {'labels': {'app': 'x'}}, 'spec': "
+	           "{'topologySpreadConstraints': [%s]}}}}",
+	           spreads[_i].notes, spreads[_i].list);
+	rc = read_job(job_with(text.data), &err);
+	if (rc < 0)
+		ck_assert_msg(want && strstr(err.text, want), "%s", err.text);
+	else if (want)
+		ck_assert_msg(spec.spread && !strcmp(spec.spread, want), "%s",
+		              spec.spread);
+	else
+		ck_assert_msg(!spec.spread ||
+		                  spec_resolve(&spec, 0, &req, &err) < 0,
+		              "%s", spec.spread);
+	buf_free(&text);
+}
+END_TEST
+
 START_TEST(says_where_it_stands)
 {
 	json_t *obj = job_with(
@@ -355,6 +444,7 @@ SUITE(kube_foreign)
 	                    ARRAY_SIZE(refused));
 	tcase_add_loop_test(tc, pods_are_refused_with_a_reason, 0,
 	                    ARRAY_SIZE(pods_refused));
+	tcase_add_loop_test(tc, its_pods_are_spread, 0, ARRAY_SIZE(spreads));
 	tcase_add_test(tc, says_where_it_stands);
 	tcase_add_test(tc, a_first_success_is_the_last_pod_of_a_work_queue);
 	tcase_add_test(tc, is_of_the_daemon_that_claimed_it);
