@@ -82,6 +82,14 @@ static int set_nodes(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
+/* Use as many nodes as possible, and divide tasks evenly, if there is room. */
+static int set_spread_job(void *ctx, const struct opt *opt, const char *value,
+                          struct err *err)
+{
+	(void)value;
+	return spec_set_text(ctx, opt, "node:preferred", err);
+}
+
 static int set_qos(void *ctx, const struct opt *opt, const char *value,
                    struct err *err)
 {
@@ -291,6 +299,7 @@ static const struct opt opts[] = {
 	{ 0, "requeue", NULL, "run it again when its node fails", spec_set_flag, SPEC(requeue) },
 	{ 0, "reservation", "NAME", "in this reservation", spec_set_text, SPEC(reservation) },
 	{ 0, "signal", "[B:]SIG[@SEC]", "send SIG before its time limit", set_signal, SPEC(signal) },
+	{ 0, "spread-job", NULL, "tasks evenly over many nodes", set_spread_job, SPEC(spread) },
 	{ 0, "test-only", NULL, "say when it would start", opt_set_true, AT(submit.test_only) },
 	{ 't', "time", "TIME", "time limit", spec_set_time_limit, SPEC(time_limit) },
 	{ 0, "uid", "UID", NULL, .set = set_own_id },
@@ -316,7 +325,7 @@ static const struct opt opts[] = {
 	IGNORED(0, "profile", "HOW"),
 	IGNORED_OPTIONAL(0, "propagate"), IGNORED(0, "reboot", NULL),
 	IGNORED(0, "segment", "N"), IGNORED(0, "share", NULL),
-	IGNORED(0, "sockets-per-node", "N"), IGNORED(0, "spread-job", NULL),
+	IGNORED(0, "sockets-per-node", "N"),
 	IGNORED(0, "stepmgr", NULL), IGNORED(0, "switches", "N"),
 	IGNORED(0, "thread-spec", "N"), IGNORED(0, "threads-per-core", "N"),
 	IGNORED(0, "time-min", "TIME"), IGNORED(0, "tmp", "SIZE"),
@@ -568,5 +577,8 @@ int sbatch_resolve(struct sbatch *sbatch, struct err *err)
 		        (long long)spec->nodes, (long long)spec->tasks);
 		spec->nodes = spec->tasks;
 	}
+	/* A constraint that counts nodes comes before the wish. */
+	if (spec->constraint && strchr(spec->constraint, '*'))
+		spec->spread = NULL;
 	return submit_resolve(&sbatch->submit, &req, err);
 }

@@ -154,6 +154,17 @@ becomes "the same for aisub" "$one" COMPLETED
 is "what it chose" "$(field "$one" num_nodes,constraint,alloc_mem_mib | tr -s ' ')" \
 	"1 ib&a100 4G"
 
+is "tasks over nodes" \
+	"$(field "$(sbatch --parsable -H -n 2 --spread-job --wrap true)" spread)" \
+	"node:preferred"
+is "unless nodes are counted" \
+	"$(field "$(sbatch --parsable -H -n 2 --spread-job -C 'ib*1' --wrap true)" spread)" -
+one=$(aisub --parsable -H -n 2 --spread node --wrap true)
+like "the same for aisub" "$(aiq "$one")" "spread over +node"
+says "over racks that there are not" 1 "" \
+	"aisub: --spread: there is no topology level 'rack'; the configuration has none" \
+	aisub -n 2 --spread rack --wrap true
+
 # --- options --------------------------------------------------------------------
 
 asks "a time in seconds" %l 1-00:00:00 --time=0:86400
