@@ -46,6 +46,15 @@ preferred()
 		\"preferredDuringSchedulingIgnoredDuringExecution\": [$1]}},"
 }
 
+# [KEYS]: prints that pods are spread over nodes, those with equal labels
+spread()
+{
+	echo "\"topologySpreadConstraints\": [{\"maxSkew\": 1,
+		\"topologyKey\": \"kubernetes.io/hostname\",
+		\"whenUnsatisfiable\": \"DoNotSchedule\", \"labelSelector\": {},
+		\"matchLabelKeys\": [${1-}]}],"
+}
+
 # NAME NODE: whether its pods run on that node
 is_on()
 {
@@ -131,6 +140,11 @@ is "runs elsewhere, where the weight is least" \
 is "weights are shown" "$(aiq --nodes --no-header -o name,weight |
 	tr -s ' ' | sort | tr '\n' ,)" "aged-0 1,kept-0 1,new-0 1,old-0 2,"
 
+make_job even "$(required '{"key": "cores", "operator": "In",
+	"values": ["8", "64"]}') $(spread '"batch.kubernetes.io/job-name"')" '' "$two"
+ok "spread over nodes" wait_for is_on even "new-0
+Running old-0"
+
 id=$(aisub --parsable -q own -C '!tier=fast&cores<128' --wrap true)
 ok "jobs of aisub say it, too" wait_for is_state "$id" RUNNING
 is "and run there" "$(aiq --no-header -o nodelist "$id")" old-0
@@ -146,6 +160,9 @@ like "by name" "$note" "matchFields is not supported"
 make_job any '"tolerations": [{"operator": "Exists"}],'
 ok "a toleration of every taint, too" wait_for refused any
 like "which is told" "$note" "tolerations: one is of every taint"
+make_job others "$(spread)"
+ok "a spread that counts other pods, too" wait_for refused others
+like "with what to change" "$note" "add matchLabelKeys"
 make_job never "$(required '{"key": "cores", "operator": "Gt",
 	"values": ["64"]}')"
 ok "and what no node has that may be used" wait_for refused never
