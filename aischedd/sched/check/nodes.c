@@ -194,9 +194,12 @@ static bool is_together(const struct snap *s, uint32_t req,
 
 uint32_t check_spread_at(const struct snap *s, uint32_t req, uint32_t node)
 {
-	return s->req.spread[req] == LEVEL_NODE
-	           ? s->domain.n + node
-	           : check_domain(s, node, s->req.spread[req]);
+	uint8_t level = s->req.spread[req] != LEVEL_NONE
+	                    ? s->req.spread[req]
+	                    : s->req.spread_like[req];
+
+	return level == LEVEL_NODE ? s->domain.n + node
+	                           : check_domain(s, node, level);
 }
 
 /* Whether a task would fit by the totals of the node. */

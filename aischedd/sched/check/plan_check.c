@@ -506,6 +506,55 @@ static int check_choice(struct check *c, uint32_t req,
 	           : check_wish(c, req, t, job);
 }
 
+/* Whether a wish to be spread is all that says where tasks of the request
+ * should be, and amounts alone decide what fits. */
+static bool is_only_spread(const struct check *c, uint32_t req)
+{
+	const struct snap *s = c->s;
+	const struct snap_reqs *r = &s->req;
+
+	return r->spread_like[req] != LEVEL_NONE && !r->exclusive[req] &&
+	       !r->nodes[req] && !r->tasks_per_node[req] &&
+	       !check_align_demands(s, req) &&
+	       r->prefer_first[req] == r->prefer_first[req + 1] &&
+	       !s->node.taint_first[s->node.n] && !c->weighed;
+}
+
+/* Check a start that was to be spread if possible, after its tasks were taken:
+ * if a domain has two fewer than another, it must have no room for more. */
+static int check_spread_wish(struct check *c, uint32_t req,
+                             const struct start *start, uint64_t job)
+{
+	const struct snap *s = c->s;
+	const struct snap_task *t = c->plan->task + start->task_first;
+	uint32_t *has, most = 0;
+
+	if (!is_only_spread(c, req) || c->wishes == LOOK_AGAIN ||
+	    !can_judge_wishes(c))
+		return 0;
+	c->wishes++;
+	has = arena_array(c->arena, uint32_t, s->domain.n + s->node.n);
+	for (uint32_t i = 0; i < start->ntasks; i++) {
+		uint32_t at = check_spread_at(s, req, t[i].node);
+
+		if (at == SNAP_NONE)
+			return 0; /* not all fit in domains */
+		if (++has[at] > most)
+			most = has[at];
+	}
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		uint32_t at = check_spread_at(s, req, i);
+
+		if (s->node.pool[i] == s->node.pool[t->node] &&
+		    at != SNAP_NONE && has[at] + 2 <= most &&
+		    could_use(c, req, i))
+			return check_bad(c->audit, job,
+			                 "is not spread though %s has room",
+			                 s->node.name[i]);
+	}
+	return 0;
+}
+
 static int take_start(struct check *c, const struct start *start)
 {
 	const struct snap *s = c->s;
@@ -528,7 +577,8 @@ static int take_start(struct check *c, const struct start *start)
 	    take_tasks(c, req, t, start->ntasks, job, bound_only) < 0 ||
 	    check_align_job(c->audit, req, job, t, start->ntasks, SNAP_NONE) <
 	        0 ||
-	    check_nodes(c->audit, req, job, t, start->ntasks) < 0)
+	    check_nodes(c->audit, req, job, t, start->ntasks) < 0 ||
+	    check_spread_wish(c, req, start, job) < 0)
 		return -1;
 	return check_alone(c, req, t, start->ntasks, job);
 }
