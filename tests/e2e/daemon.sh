@@ -31,7 +31,8 @@ is_root()
 # --- waiting ---------------------------------------------------------------
 
 # COMMAND [WORD]...: waits until the command exits with 0, or fails at the
-# deadline. A single argument is evaluated as a line of shell.
+# deadline. A single argument is evaluated as a line of shell. Each failure
+# halves the deadline of later calls, so that a script that fails ends soon.
 wait_for()
 {
 	# shellcheck disable=SC2016 # expanded by the shell that runs it
@@ -44,6 +45,7 @@ wait_for()
 		if [ $((wait_looks % 10)) -eq 1 ] && wait_is_over; then
 			echo "waited $deadline_s s in vain for: $*" |
 				sed 's/^/# /'
+			waited_in_vain
 			return 1
 		fi
 		if [ "$wait_looks" -lt 50 ]; then
@@ -52,6 +54,11 @@ wait_for()
 			sleep 0.1
 		fi
 	done
+}
+
+waited_in_vain()
+{
+	deadline_s=$(((deadline_s + 1) / 2))
 }
 
 wait_is_over()

@@ -98,8 +98,10 @@ at_gate()
 open_gate()
 {
 	# shellcheck disable=SC2016 # sh expands it
-	timeout "$deadline_s" sh -c 'echo go >"$1"' sh "$dir/gate.$1" ||
+	timeout "$deadline_s" sh -c 'echo go >"$1"' sh "$dir/gate.$1" || {
 		echo "# no job came to gate $1"
+		waited_in_vain
+	}
 }
 
 # FILE TEXT: whether a line of the file contains TEXT

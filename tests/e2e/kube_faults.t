@@ -368,11 +368,10 @@ node_is()
 {
 	aiq --nodes --no-header -o name,state | grep "^$1 " | grep -qi "$2"
 }
-patience=$deadline_s
-deadline_s=240
+deadline_s=$((deadline_s * 2))
 ok "the watch that is silent is noticed, and what it does not say known" \
 	wait_for node_is gpu-1 drain
-deadline_s=$patience
+deadline_s=$((deadline_s / 2))
 kube uncordon gpu-1 >/dev/null
 ok "another goes on" wait_for node_is gpu-1 idle
 

@@ -84,7 +84,7 @@ misuse "no other filter" "no filter but --user and --queue" aiq --shares -t R
 # --- its effect on a job ---------------------------------------------------
 
 id=$(submit -q a -c 4 --mem 1M --wrap true)
-wait_for has_reason "$id" Resources || wait_for has_reason "$id" Priority
+wait_for "has_reason $id Resources || has_reason $id Priority"
 like "points of a job" "$(aiq "$id")" \
 	'^  order +55 points: priority 50, age 0, size 0, fair share 5$'
 like "as JSON" "$(aiq --json "$id")" \
