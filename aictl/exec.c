@@ -6,6 +6,7 @@
 
 #include "aictl/command.h"
 #include "libcommon/client/exec.h"
+#include "libcommon/client/relay.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
@@ -32,6 +33,22 @@ static int open_input(const struct ctl *ctl)
 {
 	return ctl->line ? open("/dev/null", O_RDONLY | O_CLOEXEC)
 	                 : STDIN_FILENO;
+}
+
+static int run_relay(struct ctl *ctl, const char *job, int64_t rank,
+                     char **command, struct err *err)
+{
+	struct relay_wish wish = { .client = ctl->client,
+		                   .address = ctl->socket,
+		                   .job = job,
+		                   .task = rank,
+		                   .input = open_input(ctl),
+		                   .tty = ctl->tty && !ctl->line };
+	int status = relay_run(&wish, command, err);
+
+	if (wish.input != STDIN_FILENO && wish.input >= 0)
+		close(wish.input);
+	return status;
 }
 
 static int run(struct ctl *ctl, const json_t *answer, int64_t rank,
@@ -74,6 +91,11 @@ int run_exec(struct ctl *ctl, int argc, char **argv)
 	}
 	if (req)
 		answer = ctl_call(ctl, req, NULL, NULL, &why);
+	if (answer && json_is_true(json_object_get(answer, "relay"))) {
+		status = run_relay(ctl, id, rank, argv + 2, &why);
+		json_decref(answer);
+		answer = NULL;
+	}
 	/* The daemon closes idle connections, and the command may run
 	 * for long. */
 	ctl_disconnect(ctl);

@@ -26,6 +26,7 @@
 #include "aischedd/op/web.h"
 #include "aischedd/purge.h"
 #include "aischedd/read/read.h"
+#include "aischedd/relays.h"
 #include "aischedd/run/log_file.h"
 #include "aischedd/runners.h"
 #include "aischedd/state/cluster/rollup.h"
@@ -344,6 +345,7 @@ void daemon_free(struct daemon *d)
 	daemon_free_allocs(d);
 	daemon_free_adoptees(d);
 	daemon_free_logs(d);
+	daemon_free_relays(d);
 	for (size_t i = 0; i < d->npools; i++)
 		if (d->pool[i].runner)
 			d->pool[i].runner->ops->free(d->pool[i].runner);

@@ -17,6 +17,7 @@
 #include "aischedd/op/mass.h"
 #include "aischedd/op/wait.h"
 #include "aischedd/read/read.h"
+#include "aischedd/relays.h"
 #include "aischedd/reload.h"
 #include "aischedd/runners.h"
 #include "aischedd/sched/check/plan_check.h"
@@ -132,6 +133,7 @@ void daemon_ask_gone(struct ask *ask, void *arg)
 	daemon_reading_gone(d, ask);
 	daemon_dump_gone(d, ask);
 	daemon_log_gone(d, ask);
+	daemon_relay_gone(d, ask);
 }
 
 /* --- think ------------------------------------------------------------- */

@@ -133,6 +133,7 @@ struct daemon {
 	struct event *explain;    /* timer to tell owners of adopted jobs why
 	                             these wait */
 	struct logging *loggings; /* output being sent */
+	struct relayed *relays;   /* commands in jobs of clusters */
 	struct dump *dumps;       /* snapshots being sent */
 	struct tryout *tryouts;   /* jobs being tried, for --test-only */
 

@@ -42,9 +42,11 @@ enum {
 	LIMIT_QUEUES = 4096,
 	LIMIT_POOLS = 64,
 	LIMIT_RESERVATIONS = 256,
-	LIMIT_LOGS = 256,     /* outputs of jobs being read */
-	LIMIT_LOGS_USER = 64, /* outputs being read by one user */
-	LIMIT_EVICTIONS = 60, /* of one job in an hour */
+	LIMIT_LOGS = 256,       /* outputs of jobs being read */
+	LIMIT_LOGS_USER = 64,   /* outputs being read by one user */
+	LIMIT_RELAYS = 64,      /* commands in jobs of clusters */
+	LIMIT_RELAYS_USER = 16, /* of one user */
+	LIMIT_EVICTIONS = 60,   /* of one job in an hour */
 };
 
 #endif

@@ -45,7 +45,15 @@
  *           is lost before the answer, the job  as step, once it has started
  *           is cancelled)
  * exec      id (of the caller's job; root: any) as step: where a client may run
- *                                                 a command in the job
+ *                                                 a command in the job; or
+ *                                                 relay (true): by the next
+ *                                                 two, through the daemon
+ * relay     id, task, tty, term (its TERM),       parts: a letter and bytes
+ *           rows, columns; raw: words, each       (relay_msg.h); status, of
+ *           ended by a zero byte                  the command
+ * relay_input  relay (the number that was told),  - (when there is room for
+ *           end (of the input), rows, columns,    more)
+ *           signal; raw: input, at most 64 KiB
  * steps     ids [job_id as text]                  done: how many ids were
  *                                                 read, the rest is for another
  *                                                 request; parts: a line
@@ -158,6 +166,8 @@ enum role { ROLE_NOBODY, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
 	X(report, ROLE_USER)        \
 	X(history, ROLE_OPERATOR)   \
 	X(exec, ROLE_USER)          \
+	X(relay, ROLE_USER)         \
+	X(relay_input, ROLE_USER)   \
 	X(config, ROLE_ADMIN)
 
 enum op {

@@ -1,14 +1,20 @@
 /* step.c - where a job takes steps and commands */
 #include "aischedd/op/step.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "aischedd/op/access.h"
 #include "aischedd/op/audit.h"
 #include "aischedd/op/op.h"
+#include "aischedd/relays.h"
 #include "aischedd/runners.h"
 #include "aischedd/state/cluster/node.h"
 #include "libcommon/buf.h"
 #include "libcommon/idset.h"
 #include "libcommon/jobid.h"
+#include "libcommon/mem.h"
+#include "libcommon/relay_msg.h"
 
 /* The text names a task of an array, or a record by its own id, by which a
  * running task of an array knows itself. */
@@ -105,11 +111,21 @@ static int check_exec(const struct daemon *d, const struct peer *peer,
 	return 0;
 }
 
+static void note_exec(struct daemon *d, const struct peer *peer,
+                      const struct job *job)
+{
+	struct buf id = { 0 };
+
+	job_display_id(job, 0, &id);
+	audit_job(d, peer, "exec", job->id, id.data,
+	          state_user(d->state, job->user)->name);
+	buf_free(&id);
+}
+
 int op_exec(struct daemon *d, struct ask *ask, const struct request_in *in,
             struct err *err)
 {
 	const char *text = json_string_value(json_object_get(in->body, "id"));
-	struct buf id = { 0 };
 	const struct job *job;
 	json_t *answer;
 
@@ -119,19 +135,102 @@ int op_exec(struct daemon *d, struct ask *ask, const struct request_in *in,
 	    check_exec(d, in->peer, job, text, err) < 0)
 		return -1;
 	answer = step_answer(d, job, err);
-	if (!answer && err->code == EOPNOTSUPP)
-		return err_set(err, EOPNOTSUPP,
-		               "job %s runs in a cluster, where aictl exec is "
-		               "not supported yet: use srun in its script, or "
-		               "kubectl exec",
-		               text);
+	if (!answer && err->code == EOPNOTSUPP && relays_runner(d, job)) {
+		daemon_say(d, ask, json_pack("{s:b}", "relay", 1));
+		return 0;
+	}
 	if (!answer)
 		return -1;
 	json_object_set_new(answer, "uid", json_integer(job->uid));
-	job_display_id(job, 0, &id);
-	audit_job(d, in->peer, "exec", job->id, id.data,
-	          state_user(d->state, job->user)->name);
-	buf_free(&id);
+	note_exec(d, in->peer, job);
 	daemon_answer(d, ask, answer);
 	return 0;
+}
+
+enum { TERM_MAX = 64 /* bytes of the name of a kind of terminals */ };
+
+/* --- through the daemon --------------------------------------------------- */
+
+/* Returns the words of a command, which point into raw; NULL with *err set if
+ * it has none, no end, or too much. */
+static const char **words_of(const struct request_in *in, struct err *err)
+{
+	const char *at = in->raw, *end = at + in->raw_len;
+	const char **word;
+	size_t n = 0;
+
+	if (!in->raw_len || end[-1] || !*at) {
+		err_set(err, EPROTO, "relay: a command is expected");
+		return NULL;
+	}
+	if (in->raw_len > RELAY_PIECE) {
+		err_set(err, E2BIG,
+		        "a command in a job of a cluster may have %d KiB",
+		        RELAY_PIECE >> 10);
+		return NULL;
+	}
+	for (; at < end; at += strlen(at) + 1)
+		n++;
+	word = xcalloc(n + 1, sizeof(*word));
+	n = 0;
+	for (at = in->raw; at < end; at += strlen(at) + 1)
+		word[n++] = at;
+	return word;
+}
+
+static int check_relay(const struct daemon *d, const struct job *job,
+                       struct err *err)
+{
+	if (job->state == JOB_COMPLETING)
+		return err_set(err, ESHUTDOWN, "job %llu ends",
+		               (unsigned long long)job->id);
+	if (!relays_runner(d, job))
+		return err_set(err, EOPNOTSUPP,
+		               "job %llu does not run in a cluster",
+		               (unsigned long long)job->id);
+	return 0;
+}
+
+int op_relay(struct daemon *d, struct ask *ask, const struct request_in *in,
+             struct err *err)
+{
+	const char *text = json_string_value(json_object_get(in->body, "id"));
+	json_int_t task = json_integer_value(json_object_get(in->body, "task"));
+	bool tty = json_is_true(json_object_get(in->body, "tty"));
+	const char *term = json_string_value(json_object_get(in->body, "term"));
+	const struct job *job;
+	const char **argv;
+	int rc;
+
+	if (!text || task < 0 || task > UINT32_MAX ||
+	    (term && strlen(term) > TERM_MAX))
+		return err_set(err, EPROTO,
+		               "relay: id, task and a short term are expected");
+	if (step_find(d, text, &job, err) < 0 ||
+	    check_exec(d, in->peer, job, text, err) < 0 ||
+	    check_relay(d, job, err) < 0 || !(argv = words_of(in, err)))
+		return -1;
+	rc = relays_begin(
+	    d, ask, job, in,
+	    &(struct run_exec_wish){
+		.job = job->id,
+		.attempt = job->attempt,
+		.task = (uint32_t)task,
+		.argv = argv,
+		.tty = tty,
+		.term = tty ? term : NULL,
+		.rows = relays_number(in, "rows", UINT16_MAX),
+		.columns = relays_number(in, "columns", UINT16_MAX),
+	    },
+	    err);
+	free(argv);
+	if (rc == 0)
+		note_exec(d, in->peer, job);
+	return rc;
+}
+
+int op_relay_input(struct daemon *d, struct ask *ask,
+                   const struct request_in *in, struct err *err)
+{
+	return relays_input(d, ask, in, err);
 }

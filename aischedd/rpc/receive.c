@@ -85,10 +85,11 @@ static bool same_digest(const unsigned char *a, const unsigned char *b)
 	return !differ;
 }
 
-/* Whether a script or a file may come beside the request. */
+/* Whether a script, a file or input may come beside the request. */
 static bool takes_raw(enum op op)
 {
-	return op == OP_submit || op == OP_cron || op == OP_cron_file;
+	return op == OP_submit || op == OP_cron || op == OP_cron_file ||
+	       op == OP_relay || op == OP_relay_input;
 }
 
 /* Check that the sender may ask this; if not, the connection continues. */

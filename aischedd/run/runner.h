@@ -250,6 +250,47 @@ struct run_calls {
 	int64_t silent_ms;
 };
 
+/* A command of a user in a job. */
+struct run_exec;
+
+struct run_exec_wish {
+	uint64_t job;
+	uint32_t attempt, task;
+	const char *const *argv; /* ends with NULL; borrowed for the call */
+	bool tty;
+	const char *term;       /* its TERM, or NULL */
+	uint16_t rows, columns; /* of its terminal; 0: not known */
+};
+
+/* Called from the loop, after open() has returned. */
+struct run_exec_ops {
+	/* Its stdout (1) or stderr (2). */
+	void (*output)(int stream, const void *data, size_t len, void *arg);
+	/* It has begun and can be signalled, or there is room for more
+	 * input. */
+	void (*drained)(void *arg);
+	/* Its exit status, or err. Frees it. */
+	void (*end)(int status, const struct err *err, void *arg);
+};
+
+/* For commands whose streams go through the daemon. */
+struct runner_exec {
+	/* Returns NULL with *err set if it cannot be begun. */
+	struct run_exec *(*open)(struct runner *r,
+	                         const struct run_exec_wish *wish,
+	                         const struct run_exec_ops *ops, void *arg,
+	                         struct err *err);
+	/* The user has left: end it. Its output may be dropped; end() is
+	 * called. */
+	void (*close)(struct run_exec *exec);
+	void (*input)(struct run_exec *exec, const void *data, size_t len);
+	void (*end_input)(struct run_exec *exec);
+	void (*resize)(struct run_exec *exec, uint16_t rows, uint16_t columns);
+	void (*signal)(struct run_exec *exec, int signo);
+	bool (*is_full)(const struct run_exec *exec);     /* of input */
+	void (*pause)(struct run_exec *exec, bool pause); /* of output */
+};
+
 struct runner_ops {
 	/* Start all tasks; answered by RUN_STARTED or RUN_START_FAILED, later
 	 * RUN_ENDED or RUN_LOST. Repeated for the same attempt it has no
@@ -304,6 +345,8 @@ struct runner_ops {
 	 * steps. */
 	void (*step_socket)(struct runner *r, uint64_t job, uint32_t attempt,
 	                    struct buf *out);
+	/* NULL: commands of users go to that socket, if there is one. */
+	const struct runner_exec *exec;
 	/* Append the record of the steps of an attempt; available from its
 	 * start until forget(). NULL: this runner has no steps. */
 	void (*steps)(struct runner *r, uint64_t job, uint32_t attempt,

@@ -374,6 +374,14 @@ static int op_of(json_t *req)
 	return name ? op_parse(name) : -1;
 }
 
+/* These requests wait for jobs or for commands in them, so a late answer is
+ * normal. */
+static bool takes_long(int op)
+{
+	return op == OP_wait || op == OP_log || op == OP_alloc ||
+	       op == OP_relay || op == OP_relay_input;
+}
+
 int client_send(struct client *client, json_t *req, const void *raw,
                 size_t raw_len, struct err *err)
 {
@@ -404,10 +412,7 @@ int client_send(struct client *client, json_t *req, const void *raw,
 	buf_add(&out, cred, head.cred_len);
 	buf_add(&out, json, head.json_len);
 	client->sent++;
-	/* These requests wait for jobs, so a late answer is normal. */
-	client->tell_ms = op == OP_wait || op == OP_log || op == OP_alloc
-	                      ? -1
-	                      : clock_ms() + TELL_MS;
+	client->tell_ms = takes_long(op) ? -1 : clock_ms() + TELL_MS;
 	if (bare)
 		client->bare = client->sent;
 	rc = send_all(client, out.data, out.len, err);

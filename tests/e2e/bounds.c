@@ -231,6 +231,10 @@ static json_t *crontab(void)
 	X(steps, with_ids("steps", past_ids))                                  \
 	X(step, json_pack("{s:s, s:s}", "op", "step", "id", past))             \
 	X(exec, json_pack("{s:s, s:s}", "op", "exec", "id", past))             \
+	X(relay,                                                               \
+	  json_pack("{s:s, s:s, s:i}", "op", "relay", "id", past, "task", 0))  \
+	X(relay_input,                                                         \
+	  json_pack("{s:s, s:i}", "op", "relay_input", "relay", 1))            \
 	X(alloc, json_pack("{s:s, s:s}", "op", "alloc", "id", past))           \
 	X(wait, with_ids("wait", past_ids))                                    \
 	X(wait, with_ids("wait", past_jobs))                                   \

@@ -280,6 +280,197 @@ is "as it did" "$(aiq --no-header -o signal "$id")" 9
 id=$(sub --wrap 'kill -9 $$')
 ok "one that kills itself" wait_for is_state "$id" FAILED
 
+# --- commands of their owner ----------------------------------------------------
+
+job=$(VARIABLE=given sub -n 2 --wrap 'exec sleep 1000')
+wait_for is_state "$job" RUNNING || bail "no job runs"
+
+# JOB[.RANK] COMMAND...: runs it, but not for ever
+in_job()
+{
+	timeout --foreground "$deadline_s" aictl exec "$@"
+}
+
+# PATTERN: whether a process has this command line; in containers, too
+lives()
+{
+	pgrep -f "^$1\$" >found
+}
+
+ends()
+{
+	! lives "$1"
+}
+
+aictl exec "$job" sleep "4241.$$" 2>late &
+late=$!
+# shellcheck disable=SC2016 # the command expands it
+run in_job "$job.1" sh -c 'echo "$AISCHED_JOB_ID $RANK $VARIABLE"; pwd'
+# shellcheck disable=SC2154 # run sets them
+is "a command has the environment and folder of its task" "$rc $out$err" \
+	"0 $job 1 given
+$PWD"
+fails "a task that is not there" 1 "no task 2 of the job runs" \
+	in_job "$job.2" true
+run in_job "$job" -- sh -c 'cat; echo wrong >&2; exit 7' <script
+is "its streams and its status are passed on" "$rc $out$err" "7 $(cat script)wrong"
+# shellcheck disable=SC2016
+run in_job "$job" sh -c 'kill -9 $$'
+is "a signal that ends it, too" "$rc" 137
+is "much input" "$(head -c 3000000 /dev/zero | in_job "$job" wc -c)" 3000000
+is "much output" "$(in_job "$job" head -c 3000000 /dev/zero | wc -c)" 3000000
+run in_job "$job" /no/such
+is "a command that is not there" "$rc" 127
+run sh -c "printf 'exec $job cat\nexec $job echo one\n' | aictl"
+is "in a script its input is not the script's" "$rc $out$err" "0 one"
+# shellcheck disable=SC2016
+is "a long word" "$(in_job "$job" sh -c 'echo ${#1}' x "$(head -c 60000 /dev/zero | tr '\0' %)")" 60000
+fails "too long a command" 1 "a command in a job of a cluster may have 64 KiB" \
+	in_job "$job" echo "$(head -c 70000 /dev/zero | tr '\0' x)"
+
+cat >tty.sh <<END
+aictl exec -t $job sh -c 'tty; stty size; echo \$TERM; read x; echo "got \$x"; exit 5'
+echo status \$?
+END
+# An end of the keys that is read before the terminal is raw becomes a zero byte.
+mkfifo keys
+exec 9<>keys
+echo typed >&9
+TERM=vt100 timeout "$deadline_s" script -qec \
+	"stty rows 33 cols 44; sh $PWD/tty.sh" /dev/null <&9 |
+	tr -d '\r' >tty.out
+is "a terminal of its own, as large as ours" \
+	"$(grep -v -e '^typed' -e '^/dev/pts' tty.out)" "33 44
+vt100
+got typed
+status 5"
+exec 9>&-
+
+aictl exec "$job" sleep "4242.$$" &
+tool=$!
+ok "one that lasts" wait_for lives "sleep 4242.$$" || bail "none begins"
+kill -9 "$tool"
+ok "ends with its tool" wait_for ends "sleep 4242.$$"
+
+# SIGNAL: of a tool whose command has begun
+signal_tool()
+{
+	: >begun
+	aictl exec "$job" sh -c "echo begun; exec sleep 4243.$$" >begun &
+	tool=$!
+	wait_for test -s begun || bail "no command begins"
+	kill -"$1" "$tool"
+	wait "$tool"
+}
+signal_tool USR2
+is "signals are passed on" "$?" 140
+signal_tool INT
+is "SIGINT, too" "$?" 130
+ok "and end it" wait_for ends "sleep 4243.$$"
+
+# Ours is a terminal, too, and Ctrl-C is for its group.
+mkfifo typed
+cat >tty.sh <<END
+trap : INT
+aictl exec $job sh -c 'trap "echo interrupted; exit 3" INT; echo begun; while :; do sleep 0.1; done' </dev/null
+echo status \$?
+END
+(cat typed; printf '\003'; cat typed) |
+	timeout "$deadline_s" script -qec "exec sh $PWD/tty.sh" /dev/null \
+		>int.out &
+wait_for grep -q begun int.out || bail "no command begins on a terminal"
+echo >typed
+wait_for grep -q "^status" int.out
+echo >typed
+wait "$!"
+like "Ctrl-C, too" "$(tr -d '\r' <int.out)" "^status 3\$"
+
+much=$((50000000 + $$))
+mkfifo open
+aictl exec "$job" head -c "$much" /dev/zero | {
+	cat open
+	wc -c >got
+} &
+reader=$!
+
+# Whether the command has written, but no more since the last time.
+stuck()
+{
+	before=$written
+	written=$(awk '/^wchar/ { print $2 }' "/proc/$(pgrep -f "^(sh .*)?head -c $much ")/io")
+	[ "${written:-0}" -gt 1000 ] && [ "$written" = "$before" ]
+}
+
+rss_kib()
+{
+	awk '/^VmRSS/ { print $2 }' "/proc/$daemon_pid/status"
+}
+written=
+rss=$(rss_kib)
+wait_for stuck
+ok "a reader that stops holds no memory" [ $(($(rss_kib) - rss)) -lt 25000 ]
+echo >open
+wait "$reader"
+is "and gets all of it in the end" "$(cat got)" "$much"
+
+# Whether the first command has lasted long enough for a warning.
+lasted()
+{
+	[ "$(ps -o etimes= -p "$late")" -gt 6 ]
+}
+wait_for lasted
+kill "$late"
+wait "$late"
+is "no answer is missed from one that lasts" "$(cat late)" ""
+wait_for ends "sleep 4241.$$"
+
+tools=
+for n in $(seq 16); do
+	aictl exec "$job.$((n % 2))" sleep "4244.$$" &
+	tools="$tools $!"
+done
+all_run()
+{
+	[ "$(pgrep -c -f "^sleep 4244.$$\$")" = 16 ]
+}
+ok "many run at a time" wait_for all_run
+fails "but not any number" 1 "you have 16 commands in jobs of clusters: end one" \
+	in_job "$job" true
+# shellcheck disable=SC2086 # a list
+kill $tools
+ok "they end" wait_for ends "sleep 4244.$$"
+ok "and others may begin" wait_for in_job "$job" true
+
+# Input that nobody reads
+: >begun
+aictl exec "$job" sh -c "echo begun; exec sleep 4245.$$" </dev/zero >begun &
+tool=$!
+wait_for test -s begun || bail "no command begins"
+if is_root; then
+	cp "$top_builddir/tests/e2e/ask" "$dir/bin/ask"
+	chmod 755 "$dir/bin/ask"
+	for n in $(seq 80); do
+		as_user nobody "$dir/bin/ask" </dev/null \
+			"{\"op\": \"relay_input\", \"relay\": $n, \"signal\": 9}"
+	done | sort -u >answers
+	is "others neither signal it nor give it input" "$(cat answers)" \
+		"refused: the command has ended"
+	ok "so it goes on" lives "sleep 4245.$$"
+fi
+kill -INT "$tool"
+ok "it need not read its input first" wait_for ends "sleep 4245.$$"
+kill -9 "$tool"
+wait "$tool" 2>/dev/null
+
+if is_root; then
+	fails "another's job takes none" 1 \
+		"job $job is not yours: commands in it are for its owner and root" \
+		as_user nobody aictl exec "$job" true
+fi
+like "and it is noted" "$(aictl audit --act exec -j "$job" -n 1)" "exec +job $job"
+aicancel "$job"
+fails "one that has ended takes none" 1 "job $job " in_job "$job" true
+
 # --- a gang -------------------------------------------------------------------
 
 cat >meet <<-'END'
@@ -316,7 +507,24 @@ job start_failed"
 
 id=$(sub --wrap 'sleep 1000')
 ok "a job runs" wait_for is_state "$id" RUNNING
+cat >tty.sh <<END
+stty -g >settings
+aictl exec -t $id sh -c 'echo begun; exec sleep 1000' 2>told
+echo status \$?
+stty -g | cmp - settings && echo the same
+END
+exec 9<>keys
+timeout "$deadline_s" script -qec "sh $PWD/tty.sh" /dev/null <&9 >tty.out &
+tool=$!
+wait_for grep -q begun tty.out
 kill_daemon
+wait "$tool"
+exec 9>&-
+is "a command in it is lost with the daemon, but not the terminal" \
+	"$(tr -d '\r' <tty.out)" "begun
+status 1
+the same"
+like "which is told" "$(cat told)" "aictl: "
 start_daemon || bail "aischedd does not start again"
 ok "and does when the daemon is back" wait_for is_state "$id" RUNNING
 aicancel "$id"

@@ -44,7 +44,7 @@ waits_for()
 {
 	guest ask "{\"op\": \"wait\", \"ids\": [\"$1\"]}" </dev/null
 }
-for op in step exec; do
+for op in step exec relay; do
 	is "it has no $op for others" "$(guest ask "{\"op\": \"$op\", \"id\": \"$other\"}" </dev/null)" \
 		"refused: job $other does not run"
 done

@@ -38,6 +38,8 @@ control='{"op": "control", "action": "%s", "ids": ["ID"]}'
 update='{"op": "update", "ids": ["ID"], "set": {%s}}'
 cancel='{"op": "cancel", "ids": ["ID"]%s}'
 log='{"op": "log", "id": "ID"%s}'
+command='{"op": "exec", "id": "ID"}'
+relay='{"op": "relay", "id": "ID"}'
 
 # Each line has a kind of request and its text; then, for the users plain, lead
 # and boss, whether it is allowed for the user's own job, for another's, and for
@@ -65,6 +67,8 @@ done <<'END'
 cancel - yes/no/no yes/no/yes yes/yes/yes
 cancel ,"signal":10 yes/no/no yes/no/yes yes/yes/yes
 log - yes/no/no yes/no/yes yes/yes/yes
+command - yes/no/no yes/no/no yes/no/no
+relay - yes/no/no yes/no/no yes/no/no
 control hold yes/no/no yes/no/yes yes/yes/yes
 control release yes/no/no yes/no/yes yes/yes/yes
 control requeue yes/no/no yes/no/yes yes/yes/yes

@@ -12,6 +12,7 @@
 #include "aischedd/run/kube/client/path.h"
 #include "aischedd/run/kube/client/watch.h"
 #include "aischedd/run/kube/drain.h"
+#include "aischedd/run/kube/exec/command.h"
 #include "aischedd/run/kube/exec/signal.h"
 #include "aischedd/run/kube/jobs.h"
 #include "aischedd/run/kube/lease.h"
@@ -285,6 +286,7 @@ static void runner_free(struct runner *r)
 	for (int i = 0; i < SEE_N; i++)
 		kube_watch_free(kube->sight.watch[i]);
 	kube_log_free_all(kube);
+	kube_command_free_all(kube);
 	kube_signal_free_all(kube);
 	kube_shared_free(kube);
 	/* These cancel the reading of logs. */
@@ -353,6 +355,7 @@ static const struct runner_ops kube_ops = {
 	.start = kube_life_start,
 	.stop = kube_life_stop,
 	.signal = kube_signal_send,
+	.exec = &kube_command_calls,
 	.steps = kube_tell_steps,
 	.suspend = no_suspend,
 	.resume = no_resume,
@@ -398,6 +401,7 @@ struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
 	TAILQ_INIT(&kube->log.readers);
 	TAILQ_INIT(&kube->keep.list);
 	TAILQ_INIT(&kube->signals.list);
+	TAILQ_INIT(&kube->commands.list);
 	kube->nodes = kube_nodes_new(kube, base, pool, &conf->topology);
 	kube->http = kube_http_new(base, pool->kubeconfig, pool->context, NULL,
 	                           on_trouble, kube);

@@ -24,6 +24,7 @@
 #include "aischedd/run/kube/client/watch.h"
 #include "aischedd/run/kube/device/devices.h"
 #include "aischedd/run/kube/drain.h"
+#include "aischedd/run/kube/exec/command.h"
 #include "aischedd/run/kube/exec/signal.h"
 #include "aischedd/run/kube/keep.h"
 #include "aischedd/run/kube/lease.h"
@@ -98,6 +99,7 @@ struct kube {
 	struct kube_logs log;
 	struct kube_keeps keep;
 	struct kube_signals signals;
+	struct kube_commands commands;
 };
 
 static inline struct kube *kube_of(struct runner *r)

@@ -19,7 +19,7 @@
 enum {
 	OPEN_MS = 30000, /* until it is open */
 	PIECE = 16384,
-	FULL = 65536, /* bytes to be sent, from which on pings are ignored */
+	FULL = 65536, /* bytes to be sent, from which on it is full */
 	MAX_HEAD = 65536,
 	MAX_REFUSAL = 1 << 20,
 	SWITCHING = 101
@@ -40,9 +40,9 @@ struct kube_socket {
 	char *key;      /* of the handshake, base64 */
 	struct buf got; /* the answer to it */
 	size_t body;    /* where the body of a refusal begins; 0: not yet */
-	struct buf unsent;
+	struct buf message, unsent;
 	struct kube_frames frames;
-	bool busy, closed, over;
+	bool paused, busy, closed, over;
 };
 
 /* --- beginning and end ---------------------------------------------------- */
@@ -87,6 +87,7 @@ static void socket_free(struct kube_socket *s)
 	} else if (s->transfer.easy) {
 		kube_transfer_fini(&s->transfer);
 	}
+	buf_free(&s->message);
 	free(s->protocols);
 	free(s);
 }
@@ -201,6 +202,22 @@ static void add_frame(struct kube_socket *s, enum kube_opcode opcode,
 		memset(mask, 0, sizeof(mask));
 	kube_frame_add(&s->unsent, opcode, mask, data, len);
 	event_add(s->out, NULL);
+}
+
+void kube_socket_send(struct kube_socket *s, uint8_t channel, const void *data,
+                      size_t len)
+{
+	if (s->call || s->over)
+		return;
+	buf_clear(&s->message);
+	buf_addc(&s->message, (char)channel);
+	buf_add(&s->message, data, len);
+	add_frame(s, FRAME_BINARY, s->message.data, s->message.len);
+}
+
+bool kube_socket_is_full(const struct kube_socket *s)
+{
+	return s->unsent.len >= FULL;
 }
 
 /* --- the handshake -------------------------------------------------------- */
@@ -427,7 +444,7 @@ static int on_control(enum kube_opcode opcode, const void *data, size_t len,
 	(void)err;
 	if (s->closed || s->over)
 		return 0;
-	if (opcode == FRAME_PING && s->unsent.len < FULL)
+	if (opcode == FRAME_PING && !kube_socket_is_full(s))
 		add_frame(s, FRAME_PONG, data, len);
 	if (opcode != FRAME_CLOSE)
 		return 0;
@@ -473,8 +490,10 @@ static void on_in(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd, (void)what;
 	s->busy = true;
-	if (read_some(s) && s->in && !s->over && !s->closed)
+	if (!s->paused && read_some(s) && s->in && !s->over && !s->closed)
 		event_active(s->in, EV_READ, 0);
+	if (s->paused && s->in)
+		event_del(s->in);
 	leave(s);
 }
 
@@ -485,7 +504,20 @@ static void on_out(evutil_socket_t fd, short what, void *arg)
 	(void)fd, (void)what;
 	s->busy = true;
 	flush(s);
+	if (!s->call && !s->closed && !s->over && !kube_socket_is_full(s))
+		s->ops->drained(s->arg);
 	leave(s);
+}
+
+void kube_socket_pause(struct kube_socket *s, bool pause)
+{
+	if (s->paused == pause)
+		return;
+	s->paused = pause;
+	if (pause || !s->in)
+		return; /* on_in() ends the reading */
+	event_add(s->in, NULL);
+	event_active(s->in, EV_READ, 0);
 }
 
 /* --- connecting ----------------------------------------------------------- */

@@ -4,13 +4,15 @@
  * The request for it is a call as in http.h: it is sent in order of urgency,
  * with the same credentials, but only once. Then the socket has a connection of
  * its own. Little is buffered: a message is passed on in the parts in which it
- * arrives.
+ * arrives, nothing is read while the socket is paused, and senders must check
+ * kube_socket_is_full().
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_SOCKET_H
 #define AISCHEDD_RUN_KUBE_CLIENT_SOCKET_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "libcommon/err.h"
 
@@ -25,6 +27,9 @@ struct kube_socket_ops {
 	 * the socket. */
 	int (*data)(const void *data, size_t len, bool first, bool last,
 	            void *arg, struct err *err);
+	/* The socket is no longer full; also called when all data has been
+	 * sent. */
+	void (*drained)(void *arg);
 	/* The server has refused the socket, or the connection is over; err
 	 * NULL: the server has closed it. The socket is freed after this
 	 * call. */
@@ -41,6 +46,12 @@ struct kube_socket *kube_socket_open(struct kube_http *http, const char *path,
 /* Close the socket without a call of end(); allowed in the functions above,
  * too. */
 void kube_socket_close(struct kube_socket *s);
+
+/* Send a message once it is open. */
+void kube_socket_send(struct kube_socket *s, uint8_t channel, const void *data,
+                      size_t len);
+bool kube_socket_is_full(const struct kube_socket *s);
+void kube_socket_pause(struct kube_socket *s, bool pause);
 
 /* --- for call.c ----------------------------------------------------------- */
 

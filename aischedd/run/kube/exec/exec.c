@@ -17,7 +17,14 @@
 #define PROTOCOL_5 "v5.channel.k8s.io"
 #define PROTOCOL_4 "v4.channel.k8s.io"
 
-enum channel { CHANNEL_OUT = 1, CHANNEL_ERR, CHANNEL_STATUS };
+enum channel {
+	CHANNEL_IN,
+	CHANNEL_OUT,
+	CHANNEL_ERR,
+	CHANNEL_STATUS,
+	CHANNEL_SIZE,
+	CHANNEL_CLOSE = 255 /* since v5 */
+};
 
 enum {
 	STATUS_MAX = 65536,
@@ -29,6 +36,7 @@ struct kube_exec {
 	void *arg;
 	struct kube_socket *socket;
 	struct event *linger;
+	bool closes; /* the server knows how input ends */
 	int channel; /* of the message that is being read */
 	struct buf status;
 };
@@ -116,7 +124,10 @@ static void on_linger(evutil_socket_t fd, short what, void *arg)
 
 static void on_open(const char *protocol, void *arg)
 {
-	(void)protocol, (void)arg;
+	struct kube_exec *e = arg;
+
+	e->closes = !strcmp(protocol, PROTOCOL_5);
+	e->ops->drained(e->arg);
 }
 
 static int take_status(struct kube_exec *e, const char *data, size_t len,
@@ -150,7 +161,14 @@ static int on_data(const void *data, size_t len, bool first, bool last,
 	return 0;
 }
 
-/* --- its beginning -------------------------------------------------------- */
+static void on_drained(void *arg)
+{
+	struct kube_exec *e = arg;
+
+	e->ops->drained(e->arg);
+}
+
+/* --- what is said --------------------------------------------------------- */
 
 static char *path_of(const struct kube *kube, const struct kube_exec_wish *wish)
 {
@@ -163,7 +181,10 @@ static char *path_of(const struct kube *kube, const struct kube_exec_wish *wish)
 	buf_puts(&path, "/exec");
 	kube_path_query(&path, "container", wish->container);
 	kube_path_query(&path, "stdout", "true");
-	kube_path_query(&path, "stderr", "true");
+	if (wish->input)
+		kube_path_query(&path, "stdin", "true");
+	/* A terminal has one output. */
+	kube_path_query(&path, wish->tty ? "tty" : "stderr", "true");
 	for (const char *const *word = wish->argv; *word; word++)
 		kube_path_query(&path, "command", *word);
 	return buf_take(&path);
@@ -176,6 +197,7 @@ struct kube_exec *kube_exec_open(struct kube *kube,
 	static const struct kube_socket_ops socket_ops = {
 		.open = on_open,
 		.data = on_data,
+		.drained = on_drained,
 		.end = on_end,
 	};
 	struct kube_exec *e = xcalloc(1, sizeof(*e));
@@ -188,4 +210,36 @@ struct kube_exec *kube_exec_open(struct kube *kube,
 	    kube->http, path, PROTOCOL_5 ", " PROTOCOL_4, &socket_ops, e);
 	free(path);
 	return e;
+}
+
+void kube_exec_input(struct kube_exec *e, const void *data, size_t len)
+{
+	kube_socket_send(e->socket, CHANNEL_IN, data, len);
+}
+
+void kube_exec_end_input(struct kube_exec *e)
+{
+	static const char in[] = { CHANNEL_IN };
+
+	if (e->closes)
+		kube_socket_send(e->socket, CHANNEL_CLOSE, in, sizeof(in));
+}
+
+void kube_exec_resize(struct kube_exec *e, uint16_t rows, uint16_t columns)
+{
+	char text[64];
+	int n = snprintf(text, sizeof(text), "{\"Width\":%u,\"Height\":%u}",
+	                 columns, rows);
+
+	kube_socket_send(e->socket, CHANNEL_SIZE, text, (size_t)n);
+}
+
+bool kube_exec_is_full(const struct kube_exec *e)
+{
+	return kube_socket_is_full(e->socket);
+}
+
+void kube_exec_pause(struct kube_exec *e, bool pause)
+{
+	kube_socket_pause(e->socket, pause);
 }

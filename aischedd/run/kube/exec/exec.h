@@ -8,7 +8,9 @@
 #ifndef AISCHEDD_RUN_KUBE_EXEC_EXEC_H
 #define AISCHEDD_RUN_KUBE_EXEC_EXEC_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "libcommon/err.h"
 
@@ -17,12 +19,16 @@ struct kube_exec;
 
 struct kube_exec_wish {
 	const char *pod, *container;
-	const char *const *argv; /* ends with NULL; borrowed for the call */
+	/* Ends with NULL, and becomes part of a URL; borrowed for the call. */
+	const char *const *argv;
+	bool input, tty;
 };
 
 struct kube_exec_ops {
 	/* The command printed to its stdout (1) or stderr (2). */
 	void (*output)(int stream, const void *data, size_t len, void *arg);
+	/* There is room for more input. */
+	void (*drained)(void *arg);
 	/* The command has ended with this exit status; or err says why it was
 	 * not started, or why its end is not known. The kube_exec is freed. */
 	void (*end)(int status, const struct err *err, void *arg);
@@ -36,5 +42,13 @@ struct kube_exec *kube_exec_open(struct kube *kube,
 /* Free it without calling end(); also allowed inside the functions of
  * kube_exec_ops. */
 void kube_exec_close(struct kube_exec *e);
+
+/* Send input to the command. Input that is sent before the first drained() is
+ * lost, as the command has not begun. */
+void kube_exec_input(struct kube_exec *e, const void *data, size_t len);
+void kube_exec_end_input(struct kube_exec *e);
+void kube_exec_resize(struct kube_exec *e, uint16_t rows, uint16_t columns);
+bool kube_exec_is_full(const struct kube_exec *e);
+void kube_exec_pause(struct kube_exec *e, bool pause);
 
 #endif

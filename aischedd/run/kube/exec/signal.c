@@ -30,6 +30,7 @@ struct kube_signal {
 	struct run_signal what;
 	struct kube_exec *exec; /* NULL: it waits */
 	bool refused;           /* too many wait */
+	int64_t session;        /* 0: for the job */
 	struct buf said;
 };
 
@@ -59,6 +60,11 @@ static const char signal_script[] =
     "*) kill -\"$1\" -1 || [ \"$3\" != 0 ] ;;\n"
     "esac\n";
 
+/* $1: the signal, 0: end it; $2: the session. */
+static const char session_script[] =
+    "[ \"$1\" = 0 ] || exec kill -\"$1\" -\"$2\"\n"
+    "kill -TERM -\"$2\" && sleep 2 && kill -KILL -\"$2\"\n";
+
 static void signal_free(struct kube_signal *s)
 {
 	struct kube_signals *all = &s->kube->signals;
@@ -82,7 +88,7 @@ static void tell(struct kube_signal *s, const char *why)
 	struct kube_attempt *a = kube_attempt_find(s->kube, &owner);
 	char *text = NULL;
 
-	if (a && !why && !a->telling.unreached)
+	if (s->session || (a && !why && !a->telling.unreached))
 		return;
 	if (a)
 		a->telling.unreached = why != NULL;
@@ -109,6 +115,11 @@ static void on_output(int stream, const void *data, size_t len, void *arg)
 	buf_add(&s->said, data, len < room ? len : room);
 }
 
+static void on_drained(void *arg)
+{
+	(void)arg; /* the command reads nothing */
+}
+
 static void on_end(int status, const struct err *err, void *arg)
 {
 	struct kube_signal *s = arg;
@@ -130,8 +141,9 @@ static void on_end(int status, const struct err *err, void *arg)
 
 static void ask(struct kube_signal *s)
 {
-	static const struct kube_exec_ops ops = { on_output, on_end };
-	char signo[16];
+	static const struct kube_exec_ops ops = { on_output, on_drained,
+		                                  on_end };
+	char signo[16], session[24];
 	const char *argv[] = { "sh",          "-c",
 		               signal_script, "sh",
 		               signo,         signal_scope_name(s->what.scope),
@@ -141,6 +153,11 @@ static void ask(struct kube_signal *s)
 		                             .argv = argv };
 
 	snprintf(signo, sizeof(signo), "%d", s->what.signo);
+	if (s->session) {
+		snprintf(session, sizeof(session), "%" PRId64, s->session);
+		argv[2] = session_script;
+		argv[5] = session;
+	}
 	s->kube->signals.asked++;
 	s->exec = kube_exec_open(s->kube, &wish, &ops, s);
 }
@@ -161,18 +178,18 @@ void kube_signal_step(struct kube *kube)
 /* --- all pods of a job ---------------------------------------------------- */
 
 static struct kube_signal *add(struct kube *kube,
-                               const struct kube_log_pod *pod,
+                               const struct kube_signal_to *to, uint32_t index,
                                const struct run_signal *what)
 {
 	struct kube_signal *s = xcalloc(1, sizeof(*s));
 
 	s->kube = kube;
-	s->job = pod->id.job;
-	s->attempt = pod->id.attempt;
-	s->pod = xstrdup(pod->pod->name);
-	s->container = xstrdup(pod->pod->container);
+	s->job = to->job;
+	s->attempt = to->attempt;
+	s->pod = xstrdup(to->pod);
+	s->container = xstrdup(to->container);
 	s->what = *what;
-	snprintf(s->index, sizeof(s->index), "%" PRIu32, pod->id.task);
+	snprintf(s->index, sizeof(s->index), "%" PRIu32, index);
 	s->refused = kube->signals.n >= WAITING;
 	if (s->refused)
 		TAILQ_INSERT_HEAD(&kube->signals.list, s, of_list);
@@ -181,6 +198,40 @@ static struct kube_signal *add(struct kube *kube,
 	kube->signals.n++;
 	event_active(kube->soon, EV_TIMEOUT, 0);
 	return s;
+}
+
+/* Whether an equal one waits: a process needs only one of them. */
+static bool waits(const struct kube *kube, const struct kube_signal_to *to,
+                  int64_t pid, int signo)
+{
+	const struct kube_signal *s;
+
+	TAILQ_FOREACH(s, &kube->signals.list, of_list)
+		if (s->session == pid && s->what.signo == signo && !s->exec &&
+		    !strcmp(s->pod, to->pod))
+			return true;
+	return false;
+}
+
+void kube_signal_session(struct kube *kube, const struct kube_signal_to *to,
+                         int64_t pid, int signo)
+{
+	if (waits(kube, to, pid, signo))
+		return;
+	add(kube, to, 0, &(struct run_signal){ .signo = signo })->session = pid;
+}
+
+static bool send_to(struct kube *kube, const struct kube_log_pod *pod,
+                    const struct run_signal *what)
+{
+	const struct kube_signal_to to = {
+		.job = pod->id.job,
+		.attempt = pod->id.attempt,
+		.pod = pod->pod->name,
+		.container = pod->pod->container,
+	};
+
+	return !add(kube, &to, pod->id.task, what)->refused;
 }
 
 void kube_signal_send(struct runner *r, uint64_t job, uint32_t attempt,
@@ -193,7 +244,7 @@ void kube_signal_send(struct runner *r, uint64_t job, uint32_t attempt,
 
 	for (size_t i = 0; i < n; i++)
 		if (!list[i].gone && !kube_pod_is_over(list[i].pod) &&
-		    add(kube, &list[i], what)->refused)
+		    !send_to(kube, &list[i], what))
 			break;
 	free(list);
 }

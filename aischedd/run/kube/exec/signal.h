@@ -21,6 +21,17 @@ struct kube_signals {
 	size_t n, asked; /* signals in the list, and calls that are open */
 };
 
+struct kube_signal_to {
+	uint64_t job;
+	uint32_t attempt;
+	char *pod, *container;
+};
+
+/* Signal the session of a process in a pod; signo 0: end it, at the latest 2 s
+ * later. Does not tell whether it did. Equal ones that wait are one. */
+void kube_signal_session(struct kube *kube, const struct kube_signal_to *to,
+                         int64_t pid, int signo);
+
 /* See runner_ops. */
 void kube_signal_send(struct runner *r, uint64_t job, uint32_t attempt,
                       const struct run_signal *what);

@@ -43,6 +43,11 @@ static int on_data(const void *data, size_t len, bool first, bool last,
 	return 0;
 }
 
+static void on_drained(void *arg)
+{
+	(void)arg;
+}
+
 static void on_end(const struct err *err, void *arg)
 {
 	(void)arg;
@@ -68,7 +73,8 @@ static void tear_down(void)
 
 static void begin(void)
 {
-	static const struct kube_socket_ops ops = { on_open, on_data, on_end };
+	static const struct kube_socket_ops ops = { on_open, on_data,
+		                                    on_drained, on_end };
 
 	the_socket = kube_socket_open(w.http, PATH, BOTH, &ops, NULL);
 }

@@ -1,0 +1,308 @@
+/* command.c - commands of users in pods */
+#include "aischedd/run/kube/exec/command.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/exec/exec.h"
+#include "aischedd/run/kube/exec/signal.h"
+#include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/log_pods.h"
+#include "aischedd/run/kube/object/init.h"
+#include "libcommon/mem.h"
+
+enum {
+	PID_MAX_ = 24,  /* bytes of the line with its process id */
+	HANG_UP_S = 10, /* after its user has left */
+	BEGIN_S = 60    /* until then, if its process is not known */
+};
+
+struct run_exec {
+	TAILQ_ENTRY(run_exec) of_list;
+	struct kube *kube;
+	const struct run_exec_ops *ops;
+	void *arg;
+	struct kube_exec *exec;
+	struct event *hang_up;
+	struct kube_signal_to to;
+	char line[PID_MAX_];
+	size_t nline;
+	bool open;              /* it takes input */
+	bool known;             /* the line was read */
+	bool left;              /* by its user */
+	bool ended;             /* its input is */
+	int64_t pid;            /* of its session; 0: not known */
+	uint16_t rows, columns; /* to be told; 0: nothing */
+};
+
+/*
+ * $1: TERM, or nothing; $2, $3: the size of the terminal, or nothing. The
+ * process that says its number becomes the command. The node may tell the size
+ * only after the command has looked at it; so the shell sets it, if it can.
+ */
+static const char begin_script[] = "echo $$\n"
+				   "if [ -r " KUBE_JOB_DIR "/env ]; then\n"
+				   "\t. " KUBE_JOB_DIR "/env\n"
+				   "\teval \"$" KUBE_OWN_VAR "\"\n"
+				   "\tunset " KUBE_OWN_VAR "\n"
+				   "fi\n"
+				   "[ -z \"$1\" ] || export TERM=\"$1\"\n"
+				   "[ -z \"$2\" ] ||\n"
+				   "\tstty rows $2 cols $3 2>/dev/null\n"
+				   "shift 3\n"
+				   "exec \"$@\"\n";
+
+static void command_free(struct run_exec *c)
+{
+	TAILQ_REMOVE(&c->kube->commands.list, c, of_list);
+	if (c->exec)
+		kube_exec_close(c->exec);
+	event_free(c->hang_up);
+	free(c->to.pod);
+	free(c->to.container);
+	free(c);
+}
+
+void kube_command_free_all(struct kube *kube)
+{
+	while (!TAILQ_EMPTY(&kube->commands.list))
+		command_free(TAILQ_FIRST(&kube->commands.list));
+}
+
+/* --- what it says --------------------------------------------------------- */
+
+/* Take the first line, which is the process id of the command, and return what
+ * follows it. Any other line is passed on as output. */
+static const char *take_line(struct run_exec *c, const char *at, size_t *len)
+{
+	const char *end;
+
+	while (*len && !c->known) {
+		c->line[c->nline++] = *at++;
+		--*len;
+		c->known = at[-1] == '\n' || c->nline == sizeof(c->line);
+	}
+	if (!c->known)
+		return at;
+	end = memchr(c->line, '\n', c->nline);
+	if (end && isdigit((unsigned char)*c->line))
+		c->pid = strtol(c->line, NULL, 10);
+	else
+		c->ops->output(1, c->line, c->nline, c->arg);
+	return at;
+}
+
+/* Without a terminal it would live on: the cluster does not end it. A process
+ * that is not known cannot be ended, but may become known. */
+static void end_it(struct run_exec *c)
+{
+	event_add(c->hang_up, &(struct timeval){
+				  .tv_sec = c->known ? HANG_UP_S : BEGIN_S });
+	if (c->pid > 0)
+		kube_signal_session(c->kube, &c->to, c->pid, 0);
+}
+
+/* Until its process is known it could not be signalled. */
+static void tell_room(const struct run_exec *c)
+{
+	if (c->open && c->known)
+		c->ops->drained(c->arg);
+}
+
+static void on_output(int stream, const void *data, size_t len, void *arg)
+{
+	struct run_exec *c = arg;
+	const char *at = data;
+
+	if (stream == 1 && !c->known) {
+		at = take_line(c, at, &len);
+		tell_room(c);
+		if (c->known && c->left)
+			end_it(c);
+	}
+	if (len)
+		c->ops->output(stream, at, len, c->arg);
+}
+
+/* However often the size changes, only the last one is kept. */
+static void tell_size(struct run_exec *c)
+{
+	if (!c->open || !c->rows || kube_exec_is_full(c->exec))
+		return;
+	kube_exec_resize(c->exec, c->rows, c->columns);
+	c->rows = 0;
+}
+
+static void on_drained(void *arg)
+{
+	struct run_exec *c = arg;
+
+	c->open = true;
+	tell_size(c);
+	tell_room(c);
+}
+
+static void on_end(int status, const struct err *err, void *arg)
+{
+	struct run_exec *c = arg;
+	const struct run_exec_ops *ops = c->ops;
+	void *to = c->arg;
+
+	c->exec = NULL;
+	command_free(c);
+	ops->end(status, err, to);
+}
+
+/* The node may not say that the command has ended as long as there is input
+ * that the command has not read. */
+static void on_hang_up(evutil_socket_t fd, short what, void *arg)
+{
+	struct run_exec *c = arg;
+	struct err err;
+
+	(void)fd, (void)what;
+	kube_exec_close(c->exec);
+	err_set(&err, ETIMEDOUT, "its end is not known");
+	on_end(-1, &err, c);
+}
+
+/* --- its user ------------------------------------------------------------- */
+
+/* Returns the running pod of that task, or NULL. */
+static const struct kube_pod *pod_of(struct kube *kube,
+                                     const struct run_exec_wish *wish)
+{
+	const struct kube_owner owner = { wish->job, wish->attempt };
+	const struct kube_pod *pod = NULL;
+	struct kube_log_pod *list;
+	size_t n = kube_log_pods(kube, &owner, &list);
+
+	for (size_t i = 0; i < n; i++)
+		if (list[i].id.task == wish->task && !list[i].gone &&
+		    !kube_pod_is_over(list[i].pod))
+			pod = list[i].pod;
+	free(list);
+	return pod;
+}
+
+static void begin(struct run_exec *c, const struct run_exec_wish *wish)
+{
+	static const struct kube_exec_ops ops = { on_output, on_drained,
+		                                  on_end };
+	char rows[8] = "", columns[8] = "";
+	const char *const head[] = {
+		"sh", "-c",   begin_script, "sh", wish->term ? wish->term : "",
+		rows, columns
+	};
+	size_t n = 0;
+	const char **argv;
+
+	if (c->rows) {
+		snprintf(rows, sizeof(rows), "%u", c->rows);
+		snprintf(columns, sizeof(columns), "%u", c->columns);
+	}
+	while (wish->argv[n])
+		n++;
+	argv = xcalloc(ARRAY_SIZE(head) + n + 1, sizeof(*argv));
+	memcpy(argv, head, sizeof(head));
+	memcpy(argv + ARRAY_SIZE(head), wish->argv, n * sizeof(*argv));
+	c->exec = kube_exec_open(
+	    c->kube,
+	    &(struct kube_exec_wish){ .pod = c->to.pod,
+	                              .container = c->to.container,
+	                              .argv = argv,
+	                              .input = true,
+	                              .tty = wish->tty },
+	    &ops, c);
+	free(argv);
+}
+
+static struct run_exec *command_open(struct runner *r,
+                                     const struct run_exec_wish *wish,
+                                     const struct run_exec_ops *ops, void *arg,
+                                     struct err *err)
+{
+	struct kube *kube = kube_of(r);
+	const struct kube_pod *pod = pod_of(kube, wish);
+	struct run_exec *c;
+
+	if (!pod) {
+		err_set(err, ENOENT, "no task %" PRIu32 " of the job runs",
+		        wish->task);
+		return NULL;
+	}
+	c = xcalloc(1, sizeof(*c));
+	c->kube = kube;
+	c->ops = ops;
+	c->arg = arg;
+	c->hang_up = evtimer_new(kube->base, on_hang_up, c);
+	c->to = (struct kube_signal_to){ .job = wish->job,
+		                         .attempt = wish->attempt,
+		                         .pod = xstrdup(pod->name),
+		                         .container = xstrdup(pod->container) };
+	if (wish->tty && wish->columns) {
+		c->rows = wish->rows;
+		c->columns = wish->columns;
+	}
+	TAILQ_INSERT_TAIL(&kube->commands.list, c, of_list);
+	begin(c, wish);
+	return c;
+}
+
+static void command_close(struct run_exec *c)
+{
+	c->left = true;
+	end_it(c);
+	kube_exec_pause(c->exec, false);
+}
+
+static void command_input(struct run_exec *c, const void *data, size_t len)
+{
+	kube_exec_input(c->exec, data, len);
+}
+
+static void command_end_input(struct run_exec *c)
+{
+	if (!c->ended)
+		kube_exec_end_input(c->exec);
+	c->ended = true;
+}
+
+static void command_resize(struct run_exec *c, uint16_t rows, uint16_t columns)
+{
+	c->rows = rows;
+	c->columns = columns;
+	tell_size(c);
+}
+
+static void command_signal(struct run_exec *c, int signo)
+{
+	if (c->pid > 0)
+		kube_signal_session(c->kube, &c->to, c->pid, signo);
+}
+
+static bool command_is_full(const struct run_exec *c)
+{
+	return kube_exec_is_full(c->exec);
+}
+
+static void command_pause(struct run_exec *c, bool pause)
+{
+	kube_exec_pause(c->exec, pause);
+}
+
+const struct runner_exec kube_command_calls = {
+	.open = command_open,
+	.close = command_close,
+	.input = command_input,
+	.end_input = command_end_input,
+	.resize = command_resize,
+	.signal = command_signal,
+	.is_full = command_is_full,
+	.pause = command_pause,
+};

@@ -1,0 +1,24 @@
+/*
+ * command.h - commands of users in pods
+ *
+ * Each gets the environment of the job, as a shell in the pod has it, and a
+ * session of its own, which ends when the user leaves.
+ */
+#ifndef AISCHEDD_RUN_KUBE_EXEC_COMMAND_H
+#define AISCHEDD_RUN_KUBE_EXEC_COMMAND_H
+
+#include <sys/queue.h>
+
+#include "aischedd/run/runner.h"
+
+struct kube;
+
+struct kube_commands {
+	TAILQ_HEAD(, run_exec) list;
+};
+
+extern const struct runner_exec kube_command_calls;
+
+void kube_command_free_all(struct kube *kube);
+
+#endif

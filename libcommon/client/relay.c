@@ -1,0 +1,359 @@
+/* relay.c - run a command in a job of a cluster, through the daemon */
+#include "libcommon/client/relay.h"
+
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "libcommon/buf.h"
+#include "libcommon/client/client.h"
+#include "libcommon/mem.h"
+#include "libcommon/relay_msg.h"
+
+/* Each is a process, so that signals do not wait until input is read. */
+enum { SENDS_INPUT, SENDS_SIGNALS, SENDERS };
+
+struct relaying {
+	const struct relay_wish *wish;
+	bool raw;              /* our terminal is */
+	struct termios before; /* it was so */
+	pid_t sender[SENDERS]; /* 0: the command has not begun */
+	int signals;           /* a sender's end of their pipe */
+	json_int_t number;
+	bool lost; /* our output cannot be written */
+};
+
+/* --- the terminal --------------------------------------------------------- */
+
+static void restore(struct relaying *r)
+{
+	if (r->raw)
+		tcsetattr(r->wish->input, TCSANOW, &r->before);
+	r->raw = false;
+}
+
+static void make_raw(struct relaying *r)
+{
+	struct termios raw = r->before;
+
+	cfmakeraw(&raw);
+	r->raw = tcsetattr(r->wish->input, TCSANOW, &raw) == 0;
+}
+
+/* --- signals -------------------------------------------------------------- */
+
+/*
+ * A user who signals aictl knows only the process that reads the answer, so
+ * this process passes signals on to a sender. A terminal signals all of them;
+ * senders ignore that.
+ */
+static const int passed_on[] = { SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH };
+static const int deadly[] = { SIGTERM, SIGHUP };
+
+static struct relaying *heard; /* by the handlers */
+static int to_sender = -1;
+
+static void on_passed(int signo)
+{
+	const char byte = (char)signo;
+	int code = errno;
+	ssize_t n = write(to_sender, &byte, 1);
+
+	(void)n; /* full: more than a thousand wait */
+	errno = code;
+}
+
+static void on_deadly(int signo)
+{
+	restore(heard);
+	signal(signo, SIG_DFL);
+	raise(signo);
+}
+
+static void handle(const int *list, size_t n, void (*fn)(int))
+{
+	struct sigaction how = { .sa_handler = fn, .sa_flags = SA_RESTART };
+
+	sigemptyset(&how.sa_mask);
+	for (size_t i = 0; i < n; i++)
+		sigaction(list[i], &how, NULL);
+}
+
+static int take_signals(struct relaying *r)
+{
+	int end[2];
+
+	if (pipe2(end, O_CLOEXEC) < 0)
+		return -1;
+	fcntl(end[1], F_SETFL, O_NONBLOCK); /* a handler must not wait */
+	r->signals = end[0];
+	to_sender = end[1];
+	heard = r;
+	handle(passed_on, ARRAY_SIZE(passed_on), on_passed);
+	handle(deadly, ARRAY_SIZE(deadly), on_deadly);
+	return 0;
+}
+
+static void leave_signals(struct relaying *r)
+{
+	if (to_sender < 0)
+		return;
+	handle(passed_on, ARRAY_SIZE(passed_on), SIG_DFL);
+	handle(deadly, ARRAY_SIZE(deadly), SIG_DFL);
+	close(to_sender);
+	close(r->signals);
+	to_sender = -1;
+}
+
+/* --- senders -------------------------------------------------------------- */
+
+struct sender {
+	const struct relaying *r;
+	struct client *client;
+};
+
+/* Send a request, and once more if the daemon has closed an idle connection.
+ * Returns false if the command has ended or cannot be reached. */
+static bool tell(struct sender *s, json_t *req, const void *raw, size_t len)
+{
+	json_t *answer = NULL;
+	struct err err;
+
+	json_object_set_new(req, "op", json_string("relay_input"));
+	json_object_set_new(req, "relay", json_integer(s->r->number));
+	for (int i = 0; i < 2 && !answer; i++) {
+		if (!s->client)
+			s->client = client_open(s->r->wish->address, &err);
+		if (!s->client)
+			break;
+		answer =
+		    client_call(s->client, req, raw, len, NULL, NULL, &err);
+		if (answer)
+			break;
+		client_close(s->client);
+		s->client = NULL;
+		if (err.code != ECONNRESET && err.code != EPIPE)
+			break;
+	}
+	json_decref(req);
+	json_decref(answer);
+	return answer != NULL;
+}
+
+static void add_size(const struct relay_wish *wish, json_t *req)
+{
+	struct winsize size;
+
+	if (!wish->tty || ioctl(wish->input, TIOCGWINSZ, &size) < 0 ||
+	    !size.ws_row || !size.ws_col)
+		return;
+	json_object_set_new(req, "rows", json_integer(size.ws_row));
+	json_object_set_new(req, "columns", json_integer(size.ws_col));
+}
+
+static bool tell_size(struct sender *s)
+{
+	json_t *req = json_object();
+
+	add_size(s->r->wish, req);
+	return tell(s, req, NULL, 0);
+}
+
+static void send_signals(struct sender *s)
+{
+	bool goes_on = tell_size(s); /* it may have changed */
+	char signo;
+
+	while (goes_on && read(s->r->signals, &signo, 1) == 1) {
+		if (signo == SIGWINCH)
+			goes_on = tell_size(s);
+		else
+			goes_on = tell(s, json_pack("{s:i}", "signal", signo),
+			               NULL, 0);
+	}
+}
+
+/* On a terminal, a character means the end of input. */
+static void send_end(struct sender *s)
+{
+	char end = (char)s->r->before.c_cc[VEOF];
+
+	if (s->r->wish->tty)
+		tell(s, json_object(), &end, 1);
+	else
+		tell(s, json_pack("{s:b}", "end", 1), NULL, 0);
+}
+
+static void send_input(struct sender *s)
+{
+	static char piece[RELAY_PIECE];
+	struct pollfd input = { .fd = s->r->wish->input, .events = POLLIN };
+	ssize_t n;
+
+	for (;;) {
+		n = read(input.fd, piece, sizeof(piece));
+		if (n < 0 && errno == EAGAIN)
+			poll(&input, 1, -1);
+		else if (n <= 0)
+			break;
+		else if (!tell(s, json_object(), piece, (size_t)n))
+			return;
+	}
+	send_end(s);
+}
+
+static int begin_sender(struct relaying *r, int which)
+{
+	struct sender s = { .r = r };
+	pid_t parent = getpid();
+	sigset_t all, before;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	r->sender[which] = fork();
+	if (r->sender[which]) {
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		return r->sender[which] < 0 ? -1 : 0;
+	}
+	handle(passed_on, ARRAY_SIZE(passed_on), SIG_IGN);
+	handle(deadly, ARRAY_SIZE(deadly), SIG_DFL);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(EXIT_FAILURE);
+	close(to_sender);
+	if (which == SENDS_INPUT)
+		send_input(&s);
+	else
+		send_signals(&s);
+	client_close(s.client);
+	_exit(EXIT_SUCCESS);
+}
+
+static void end_senders(struct relaying *r)
+{
+	for (int i = 0; i < SENDERS; i++) {
+		if (r->sender[i] <= 0)
+			continue;
+		kill(r->sender[i], SIGKILL);
+		waitpid(r->sender[i], NULL, 0);
+	}
+}
+
+/* --- what is heard -------------------------------------------------------- */
+
+static void write_all(struct relaying *r, int fd, const char *data, size_t len)
+{
+	ssize_t n;
+
+	for (size_t at = 0; at < len && !r->lost; at += (size_t)n) {
+		n = write(fd, data + at, len - at);
+		if (n >= 0)
+			continue;
+		if (errno != EINTR && errno != EAGAIN)
+			r->lost = true;
+		if (errno == EAGAIN)
+			poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1,
+			     -1);
+		n = 0;
+	}
+}
+
+static int begin(struct relaying *r, const char *text, size_t len)
+{
+	char number[24] = "";
+
+	if (len >= sizeof(number) || r->sender[SENDS_INPUT])
+		return -1;
+	memcpy(number, text, len);
+	r->number = strtoll(number, NULL, 10);
+	if (take_signals(r) < 0)
+		return -1;
+	if (r->wish->tty)
+		make_raw(r);
+	for (int i = 0; i < SENDERS; i++)
+		if (begin_sender(r, i) < 0)
+			return -1;
+	return 0;
+}
+
+static int on_part(const void *data, size_t len, void *arg)
+{
+	struct relaying *r = arg;
+	const char *text = data;
+
+	if (!len)
+		return 0;
+	switch (*text) {
+	case RELAY_BEGINS:
+		return begin(r, text + 1, len - 1);
+	case RELAY_OUT:
+		write_all(r, STDOUT_FILENO, text + 1, len - 1);
+		break;
+	case RELAY_ERR:
+		write_all(r, STDERR_FILENO, text + 1, len - 1);
+		break;
+	default:
+		break;
+	}
+	return r->lost ? -1 : 0;
+}
+
+static int ask(struct relaying *r, char *const *argv, struct err *err)
+{
+	const char *term = getenv("TERM");
+	json_t *req =
+	    json_pack("{s:s, s:s, s:I, s:b}", "op", "relay", "id", r->wish->job,
+	              "task", (json_int_t)r->wish->task, "tty", r->wish->tty);
+	struct buf words = { 0 };
+	json_t *answer;
+	int status = -1;
+
+	if (!req)
+		return err_set(err, EINVAL, "'%s' is not UTF-8", r->wish->job);
+	if (r->wish->tty && term)
+		json_object_set_new(req, "term", json_string(term));
+	add_size(r->wish, req);
+	for (char *const *word = argv; *word; word++)
+		buf_add(&words, *word, strlen(*word) + 1);
+	answer = client_call(r->wish->client, req, words.data, words.len,
+	                     on_part, r, err);
+	if (answer)
+		status =
+		    (int)json_integer_value(json_object_get(answer, "status"));
+	else if (r->lost)
+		status = 128 + SIGPIPE;
+	json_decref(answer);
+	json_decref(req);
+	buf_free(&words);
+	return status;
+}
+
+int relay_run(const struct relay_wish *wish, char *const *argv, struct err *err)
+{
+	struct relay_wish own = *wish;
+	struct relaying r = { .wish = &own };
+	int status;
+
+	if (own.tty && tcgetattr(own.input, &r.before) < 0) {
+		warnx("standard input is no terminal: going on without one");
+		own.tty = false;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	status = ask(&r, argv, err);
+	restore(&r);
+	end_senders(&r);
+	leave_signals(&r);
+	signal(SIGPIPE, SIG_DFL);
+	return status;
+}
