@@ -34,10 +34,14 @@ int daemon_step_socket(const struct daemon *d, const struct job *job,
 {
 	struct runner *r = runner_of(d, job->place->task[0].node);
 
+	if (r && r->ops->exec)
+		return err_set(err, EOPNOTSUPP,
+		               "job %llu runs in a cluster: its script runs "
+		               "steps, srun --overlap a command beside them",
+		               (unsigned long long)job->id);
 	if (!r || !r->ops->step_socket)
 		return err_set(err, EOPNOTSUPP,
-		               "job %llu runs in a cluster, where srun is not "
-		               "supported yet",
+		               "job %llu runs where steps cannot be run",
 		               (unsigned long long)job->id);
 	r->ops->step_socket(r, job->id, job->attempt, out);
 	return 0;

@@ -92,7 +92,7 @@ static int run(const struct srun_way *way, struct srun *s, char *const *argv)
 	if (!s->job)
 		return way->alone(s, argv);
 	if (way->find(s, &job) == 0)
-		status = srun_step(s, &job, argv);
+		status = job.run ? job.run(s, argv) : srun_step(s, &job, argv);
 	free(job.node);
 	free(job.socket);
 	return status;

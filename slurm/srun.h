@@ -49,6 +49,9 @@ struct srun_job {
 	/* The tasks run on other machines or in other pods, so srun cannot pass
 	 * them its descriptors. */
 	bool remote;
+	/* Runs the command, which is no step then, and returns the exit status;
+	 * NULL: it is a step. */
+	int (*run)(const struct srun *srun, char *const *argv);
 };
 
 /* How this srun finds and makes jobs: one way beside the daemon, another in

@@ -8,6 +8,7 @@
 #include "libcommon/clock.h"
 #include "slurm/alloc.h"
 #include "slurm/rows.h"
+#include "slurm/srun_relay.h"
 #include "slurm/srun_step.h"
 #include "slurm/words.h"
 
@@ -43,8 +44,9 @@ static json_t *ask_for_job(const char *id, struct err *err)
 	return answer;
 }
 
-static int find_job(const char *id, struct srun_job *ret)
+static int find_job(const struct srun *s, struct srun_job *ret)
 {
+	const char *id = s->job;
 	struct err err;
 	json_t *answer = ask_for_job(id, &err);
 
@@ -56,6 +58,10 @@ static int find_job(const char *id, struct srun_job *ret)
 		};
 		json_decref(answer);
 		return 0;
+	}
+	if (err.code == EOPNOTSUPP && s->overlap) {
+		*ret = (struct srun_job){ .run = srun_relay };
+		return srun_relay_check(s);
 	}
 	if (err.code == EINVAL) {
 		command_error("Invalid numeric value \"%s\" for --jobid.", id);
@@ -114,8 +120,10 @@ static void complete(struct srun *s)
 
 static int find(struct srun *s, struct srun_job *ret)
 {
-	if (find_job(s->job, ret) < 0)
+	if (find_job(s, ret) < 0)
 		return -1;
+	if (ret->run)
+		return 0;
 	complete(s);
 	return check_nodes(s, ret);
 }

@@ -344,7 +344,22 @@ is "a terminal of its own, as large as ours" \
 vt100
 got typed
 status 5"
+
+cat >tty.sh <<END
+"$dir/srun" --overlap --pty --jobid=$job sh -c 'stty size; exit 6'
+echo status \$?
+END
+ln -s "$top_builddir/slurm/slurm" "$dir/srun"
+is "so has srun" "$(timeout "$deadline_s" script -qec \
+	"stty rows 33 cols 44; sh $PWD/tty.sh" /dev/null <&9 | tr -d '\r')" "33 44
+status 6"
 exec 9>&-
+fails "but its steps are those of scripts" 1 \
+	"job $job runs in a cluster: its script runs steps, srun --overlap a command beside them" \
+	"$dir/srun" --jobid="$job" true
+fails "which have more options" 1 \
+	"in a job of a cluster --overlap goes without --label" \
+	"$dir/srun" --overlap --label --jobid="$job" true
 
 aictl exec "$job" sleep "4242.$$" &
 tool=$!
