@@ -193,6 +193,11 @@ static char *next_line(char **text, int *number)
 	return line;
 }
 
+static int too_long(const char *file, struct err *err)
+{
+	return err_set(err, E2BIG, "Configuration file %s is too long", file);
+}
+
 static int read_lines(struct programs *p, char *text, struct err *err)
 {
 	const char *rest = NULL;
@@ -208,7 +213,7 @@ static int read_lines(struct programs *p, char *text, struct err *err)
 			    "Line %d of configuration file %s invalid", first,
 			    p->file);
 		if (p->script.len > SCRIPT_MAX)
-			break;
+			return too_long(p->file, err);
 	}
 	if (rest) {
 		struct idset set = others(p);
@@ -225,10 +230,7 @@ static int read_lines(struct programs *p, char *text, struct err *err)
 		               "task id %u",
 		               p->file, id);
 	}
-	if (p->script.len > SCRIPT_MAX)
-		return err_set(err, E2BIG, "Configuration file %s is too long",
-		               p->file);
-	return 0;
+	return p->script.len > SCRIPT_MAX ? too_long(p->file, err) : 0;
 }
 
 static int read_file(const char *name, struct buf *out, struct err *err)
@@ -244,8 +246,10 @@ static int read_file(const char *name, struct buf *out, struct err *err)
 		n = fread(buf_room(out, BUFSIZ), 1, BUFSIZ, file);
 		buf_grew(out, n);
 	} while (n && out->len <= SCRIPT_MAX);
-	buf_addc(out, '\0');
 	fclose(file);
+	if (out->len > SCRIPT_MAX)
+		return too_long(name, err);
+	buf_addc(out, '\0');
 	return 0;
 }
 

@@ -245,12 +245,26 @@ static int do_version(struct scontrol *s, char **words)
 	return EXIT_SUCCESS;
 }
 
+/* row NULL: there is no such job. */
+static int tell_job(const char *id, const json_t *row)
+{
+	if (!row) {
+		fprintf(stderr, "scontrol: Problem running job %s\n", id);
+	} else if (strcmp(row_text(row, "state"), "RUNNING")) {
+		fprintf(stderr, "scontrol: Job %s no longer running\n", id);
+	} else {
+		fprintf(stderr, "scontrol: Nodes are ready for job %s\n", id);
+		return EXIT_SUCCESS;
+	}
+	return EXIT_FAILURE;
+}
+
 /* wait_job: succeed if the job is running. As in Slurm, it does not wait for a
  * pending job. */
 static int do_wait_job(struct scontrol *s, char **words)
 {
 	json_t *fields = json_pack("[s]", "state"), *rows = NULL;
-	const char *id = words[1], *text = "Problem running job";
+	const char *id = words[1];
 	int status = EXIT_FAILURE;
 
 	if (!id) {
@@ -262,15 +276,7 @@ static int do_wait_job(struct scontrol *s, char **words)
 		                        "ids", id, "all", 1);
 
 		rows_read(s->client, req, fields, &rows, NULL, NULL);
-		if (!strcmp(row_text(json_array_get(rows, 0), "state"),
-		            "RUNNING"))
-			status = EXIT_SUCCESS;
-		if (status == EXIT_SUCCESS)
-			text = "Nodes are ready for job";
-		else if (json_array_size(rows))
-			text = "Job";
-		fprintf(stderr, "scontrol: %s %s%s\n", text, id,
-		        !strcmp(text, "Job") ? " no longer running" : "");
+		status = tell_job(id, json_array_get(rows, 0));
 	}
 	json_decref(fields);
 	json_decref(rows);

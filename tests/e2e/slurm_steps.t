@@ -132,9 +132,12 @@ steps "a line without a program" 1 "" "srun: error: Line 3 of configuration file
 	-n2 --multi-prog programs
 steps "no file of programs" 1 "" "srun: error: Could not open multi_prog config file nosuch" \
 	--multi-prog nosuch
-head -c 200000 /dev/zero | tr '\0' x | sed 's/^/0 /' >programs
+(printf '0 echo ' && seq 40000 | sed 's/.*/%t/' | tr -d '\n') >programs
 steps "one that is too long" 1 "" "srun: error: Configuration file programs is too long" \
 	-n1 --multi-prog programs
+programs '* true\n# %0140000d\n0 false\n'
+steps "one whose end would not be read" 1 "" \
+	"srun: error: Configuration file programs is too long" -n1 --multi-prog programs
 
 # --- a script of several nodes ----------------------------------------------------
 
