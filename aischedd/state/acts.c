@@ -7,7 +7,8 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/buf.h"
 
-/* Returns the text behind the first of ACTS_KEPT lines. */
+/* Returns the text without its first line if it has ACTS_KEPT lines, else all
+ * of it. */
 static const char *without_oldest(const char *acts)
 {
 	const char *end;

@@ -1,8 +1,8 @@
 /*
  * acts.h - the last few things users did to a job
  *
- * Kept with the job as text, one line each, the latest at the end: "TIME ACT
- * USER".
+ * They are stored with the job as text, one line for each act, the latest at
+ * the end: "TIME ACT USER".
  */
 #ifndef AISCHEDD_STATE_ACTS_H
 #define AISCHEDD_STATE_ACTS_H
@@ -31,7 +31,8 @@ bool acts_next(const char **at, struct act *ret);
 /* Find the last act of this name; returns false if there is none. */
 bool acts_last(const char *acts, const char *name, struct act *ret);
 
-/* Mark the job's acts as to be written; the job may no longer exist. */
+/* Have the job written after its acts have changed; nothing happens if there is
+ * no such job. */
 void acts_changed(struct state *state, uint64_t job);
 
 #endif

@@ -9,8 +9,9 @@
 #include "libcommon/mem.h"
 
 /*
- * Packed: for each given field its number in spec_fields, then the text with
- * its zero or eight bytes of the integer; PACK_END ends it.
+ * A packed request has for each field that is set one byte, the index in
+ * spec_fields, then the text with its zero byte or the integer in eight bytes.
+ * PACK_END follows the last field.
  */
 enum { PACK_END = 255 };
 
@@ -52,8 +53,8 @@ char *spec_pack(const struct spec *spec)
 	return packed;
 }
 
-/* Returns the field after this one; NULL if it does not end within size
- * bytes. */
+/* Returns the start of the field after this one; NULL if this one does not end
+ * within size bytes. */
 static const char *packed_next(const char *p, size_t size)
 {
 	size_t number = (unsigned char)*p, len;
@@ -125,8 +126,8 @@ int64_t job_limit_at(const struct job *job)
 {
 	if (job->resumed == NO_TIME || job->time_limit == TIME_UNLIMITED)
 		return NO_TIME;
-	/* The job began at some point within that second: do not stop it early.
-	 */
+	/* `resumed` has no fractions of a second: one more second ensures that
+	 * the job is not stopped too early. */
 	return job_due(job) + 1;
 }
 
@@ -167,7 +168,7 @@ struct placement *placement_new(uint32_t ntasks, const struct snap_task *task,
 	return place;
 }
 
-/* Allocate a placement of this size; the caller fills it. */
+/* Allocate an empty placement with memory for this many tasks and CPUs. */
 static struct placement *placement_room(uint32_t ntasks, uint32_t ncpus)
 {
 	struct placement *place =

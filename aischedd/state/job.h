@@ -1,11 +1,11 @@
 /*
  * job.h - one job, as the daemon remembers it
  *
- * A record is one job: a plain one, one task of an array, or the part of an
- * array that has not started (tasks not empty), whatever its size. Tasks of
- * that part become new records when they start or are treated separately. The
- * request is kept packed, with the given fields only, because a million jobs
- * may wait.
+ * A record is one of three: a job that is no array, one task of an array, or
+ * all tasks of an array that have not started (then `tasks` is not empty). A
+ * task of such a part gets a record of its own when it starts or when it is
+ * treated separately. The request is stored packed, with only the fields that
+ * the user gave, because a million jobs may wait.
  */
 #ifndef AISCHEDD_STATE_JOB_H
 #define AISCHEDD_STATE_JOB_H
@@ -25,7 +25,8 @@
 
 enum hold { HOLD_NONE, HOLD_USER, HOLD_ADMIN };
 
-/* Why a COMPLETING job was stopped; this decides what comes next. */
+/* Why a COMPLETING job was stopped. This decides whether the job ends, and in
+ * which state, or is requeued: see life_settle(). */
 enum cause {
 	CAUSE_NONE,
 	CAUSE_CANCEL,
@@ -37,17 +38,19 @@ enum cause {
 	CAUSE_IDLE     /* its GPUs were idle for too long */
 };
 
-/* Where the tasks of a job run and what they hold; all in one block of the
- * heap. */
+/* Where the tasks of a job run and what they hold; one block of the heap. */
 struct placement {
 	uint32_t ntasks;
-	struct snap_task *task; /* [ntasks + 1]; node: index in the state */
+	/* ntasks, and one more that ends the last task's cpu_use; the node of a
+	 * task is an index in the state */
+	struct snap_task *task;
 	struct snap_cpu_use *cpu_use;
 };
 
-/* Nodes held for a job, one a task, until evicted jobs have ended there. */
+/* A claim: nodes held for a job, one for each of its tasks, until the jobs that
+ * are evicted there have ended. */
 struct held {
-	uint64_t serial; /* of the last plan that named the claim */
+	uint64_t serial; /* of the last plan that kept the claim */
 	uint32_t n;
 	uint32_t node[]; /* indices in the state */
 };
@@ -66,8 +69,9 @@ struct job {
 	uint64_t id;
 	uint64_t array;     /* id of the array, 0: none */
 	struct idset tasks; /* the unstarted part of an array; empty: one job */
-	/* start of its waiting time, moved later by the time that the job ran;
-	 * NO_TIME: not eligible yet, or held by its user */
+	/* start of the job's waiting time; a requeued job's is moved later by
+	 * the time that it held nodes. NO_TIME: the job is held by its user, or
+	 * waits for its begin time or for a dependency */
 	int64_t eligible;
 	uint32_t task;        /* its index in the array, or NO_TASK */
 	struct job *all_next; /* in order of ids */
@@ -75,41 +79,45 @@ struct job {
 	struct job *all_prev;
 	struct row *row; /* the row it is in, if eligible and pending */
 	struct job *row_prev,
-	    *row_next; /* list of the row, or of all placed jobs */
+	    *row_next; /* links of its row, or of the list of placed jobs */
 
 	uint32_t user, queue; /* indices in the state */
 	uint32_t uid, gid;
 	uint8_t state, hold, cause,
-	    why; /* enums; why: the reason of an ended job */
+	    why; /* enums; why: the reason why the job ended */
+	/* to be written; not in the store yet; suspended, but to be resumed;
+	 * the signal of --signal has been sent */
 	bool dirty, is_new, wants_resume, signalled;
-	bool gpus_idle;     /* 1: for longer than its queue allows */
-	bool came_back;     /* 1: requeued after the store had its end */
+	bool gpus_idle;     /* 1: idle for longer than its queue allows */
+	bool came_back;     /* 1: requeued after its end had been stored */
 	bool reserved;      /* 1: it names a reservation */
 	bool claims;        /* 1: it mounts volume claims */
-	bool adopted;       /* 1: others made it as a Job in its cluster */
+	bool adopted;       /* 1: made as a Job in its cluster, not by aisub */
 	bool preemptible;   /* as its class says */
 	uint8_t on_preempt; /* enum preempt_how: as its queue says */
 	uint8_t evict;      /* enum evict: why it was last evicted */
-	uint8_t aside;      /* enum reason: why it is in no row */
-	uint64_t cron;      /* its entry of recurring work, 0: none */
+	uint8_t aside;      /* enum reason: why a pending job is in no row */
+	uint64_t cron;      /* the cron entry it is a run of, 0: none */
 	uint64_t evict_by;  /* the job it was last evicted for, 0: none */
 
 	uint32_t attempt; /* counts from 1; 0: never started */
 	uint32_t restarts, preemptions, start_fails;
-	uint32_t replaced; /* its failed tasks that were started again */
+	uint32_t replaced; /* failed tasks of this attempt started again */
 	/* mail types already sent for this attempt, one bit each; only types
 	 * that are sent once an attempt */
 	uint32_t mailed;
-	int64_t priority;   /* of its class or as asked, less nice */
+	int64_t priority;   /* --priority or its class's, minus --nice */
 	int64_t time_limit; /* seconds or TIME_UNLIMITED */
 	int64_t grace;      /* seconds */
 	int64_t submit, begin, deadline; /* NO_TIME: none */
-	int64_t start, end; /* of this attempt; planned or actual */
-	int64_t resumed;    /* start or last resumption; NO_TIME: the job is not
-	                       running */
-	int64_t ran;        /* seconds it ran before `resumed` */
-	int64_t served;     /* seconds in attempts that ended by eviction */
-	int64_t charge;     /* rate of charge for what it holds: usage.h */
+	/* of this attempt; start: when it got its nodes; once it runs: when it
+	 * began to run */
+	int64_t start, end;
+	int64_t resumed; /* start or last resumption; NO_TIME: the job is not
+	                    running */
+	int64_t ran;     /* seconds it ran before `resumed` */
+	int64_t served;  /* seconds it ran in attempts that were evicted */
+	int64_t charge;  /* rate of charge for what it holds: usage.h */
 	int64_t mem_default; /* MiB a CPU, for a job that asked for no memory */
 	int64_t retry_at;    /* not before this time, after a failed start */
 	int64_t script, env; /* ids of blobs in the store */
@@ -123,11 +131,12 @@ struct job {
 	char *packed; /* spec_pack() */
 	struct placement *place;
 	struct placement *leaving; /* tasks that are being evicted */
-	int64_t leave_by;   /* when `leaving`, or the job, should be gone */
-	uint32_t resize;    /* counts the times that tasks were told to end */
+	int64_t leave_by;   /* time by which the tasks in `leaving`, or the
+	                       evicted job, should have ended; or NO_TIME */
+	uint32_t resize;    /* counts the evictions of some of its tasks */
 	struct held *claim; /* NULL: none */
 	struct evictions *evictions; /* NULL: none */
-	/* its row key while placed; made on demand: row.c */
+	/* its row key while the job is placed; row.c makes it on demand */
 	struct placed_key *key;
 	char *last_place; /* placement of an ended job, as text */
 	struct deps *deps;
@@ -135,32 +144,33 @@ struct job {
 	struct job *array_prev,
 	    *array_next; /* list of the records of its array */
 	struct job *name_prev,
-	    *name_next; /* list of jobs of the same user and name */
-	uint64_t name_key;
+	    *name_next;    /* list of jobs of the same user and name */
+	uint64_t name_key; /* the same for all jobs of its user and name */
 };
 
-/* Pack the given fields into one block of the heap; texts end with a zero byte.
- */
+/* Pack the fields that are set into one block. Owns: the caller, free(). */
 char *spec_pack(const struct spec *spec);
 
-/* For the store: the number of the packed bytes; whether given bytes are valid.
- */
+/* For the store: returns the size of a packed request in bytes. */
 size_t spec_packed_size(const char *packed);
+/* For the store: whether these bytes are a packed request. */
 bool spec_packed_check(const void *data, size_t size);
 
-/* Unpack; strings point into the block. */
+/* Unpack a request; its strings point into the block. */
 void spec_unpack(struct spec *ret, const char *packed);
 
-/* How many jobs the record stands for. */
+/* Returns the number of tasks of an unstarted part of an array; else 1. */
 uint32_t job_count(const struct job *job);
 
 /* Whether the job holds nodes. */
 bool job_is_placed(const struct job *job);
 
-/* When its time limit ends, for plans, or NO_TIME. */
+/* Returns the time at which the time limit of a placed job ends, as plans
+ * assume; NO_TIME if it has no limit or is suspended. */
 int64_t job_due(const struct job *job);
 
-/* When this attempt is stopped for its time limit, or NO_TIME. */
+/* Returns the time at which the daemon stops a running job for its time limit;
+ * NO_TIME if it has no limit or is not running. */
 int64_t job_limit_at(const struct job *job);
 
 /* Returns the latest time at which a pending job can start and still run for
@@ -168,13 +178,15 @@ int64_t job_limit_at(const struct job *job);
  * not pending or has no time limit; NO_TIME if it has no deadline. */
 int64_t job_latest_at(const struct job *job);
 
-/* Seconds it ran up to now or its end, without suspension. */
+/* Returns for how many seconds this attempt has run, without suspensions. */
 int64_t job_elapsed(const struct job *job, int64_t now);
 
-/* Copy both arrays into one block. */
+/* The next four return a new placement; owns: the caller, free(). */
+
+/* Copy these tasks, and one more that ends the last task's cpu_use. */
 struct placement *placement_new(uint32_t ntasks, const struct snap_task *task,
                                 const struct snap_cpu_use *cpu_use);
-/* Join the tasks of both; either may be NULL. */
+/* Copy the tasks of both; either may be NULL. */
 struct placement *placement_join(const struct placement *a,
                                  const struct placement *b);
 /* Copy the tasks with these ascending indices; others: copy all but these. */

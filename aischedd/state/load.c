@@ -192,8 +192,8 @@ void state_load_next_id(struct state *state, uint64_t next_id)
 	state->next_id = next_id;
 }
 
-/* Count the tasks of arrays from the records: the stored counts may be
- * stale. */
+/* Count the unfinished tasks of arrays from the records of their tasks, because
+ * the stored counts may be stale. */
 static void count_tasks(struct state *state)
 {
 	struct array *array;
@@ -209,8 +209,9 @@ static void count_tasks(struct state *state)
 
 void state_loaded(struct state *state, int64_t now)
 {
-	/* Judging may split arrays: stop at the record that is the last one
-	 * now, as those behind it are judged when they are made. */
+	/* deps_begin() may split arrays, which appends records to the list. It
+	 * judges their dependencies, too: stop at the record that is the last
+	 * one now. */
 	const struct job *last = state->records.last;
 	struct job *next;
 
@@ -225,7 +226,7 @@ void state_loaded(struct state *state, int64_t now)
 			ledger_join(state, job);
 			state_touch(state, job);
 		}
-		/* The evicted job, or its tasks, get the whole grace again. */
+		/* Give the evicted job, or its tasks, the whole grace again. */
 		if (job->leaving || evict_is_ending(job))
 			evict_watch(state, job, now);
 	}

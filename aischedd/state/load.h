@@ -12,10 +12,10 @@
 #include "aischedd/state/state.h"
 #include "libcommon/buf.h"
 
-/* Format "n0,n1*2"; nothing if there is no claim. */
+/* Append the nodes of a claim, as "n0,n1*2"; nothing if claim is NULL. */
 void state_claim_format(const struct state *state, const struct held *claim,
                         struct buf *out);
-/* "1000,1200" */
+/* Append the times of evictions, as "1000,1200"; nothing if it is NULL. */
 void state_evictions_format(const struct evictions *evictions, struct buf *out);
 
 /* The parts of a job that are stored as text, as formatted above, or NULL. */
@@ -23,33 +23,37 @@ struct job_texts {
 	const char *depend, *place, *leaving, *claim, *evictions, *ledger;
 };
 
-/* Add the job, whose queue and user are set; *job becomes NULL. Fails with
- * EINVAL. */
+/* Add the job, whose queue and user the caller has set. Takes the job over:
+ * *job becomes NULL. Fails with EINVAL, and frees the job. */
 int state_load_job(struct state *state, struct job **job,
                    const struct job_texts *texts, struct err *err);
 void state_load_array(struct state *state, const struct array *array);
 
-/* pool: "" if the store does not know it. A node whose pool is no longer
- * configured is left out. */
+/* pool: "" if the store has none for this node. A node whose pool is no longer
+ * configured is ignored. */
 void state_load_node(struct state *state, const char *name, const char *pool,
                      bool drained, const char *reason);
 
-/* configured: what the configuration said when `open` was stored; if it has
- * changed since, the configuration wins. */
+/* Restore whether the queue is open. configured: whether the configuration said
+ * open when `open` was stored. If the configuration has changed since, it is
+ * followed, and `open` is ignored. */
 void state_load_queue(struct state *state, const char *name, bool open,
                       bool configured);
 void state_load_next_id(struct state *state, uint64_t next_id);
 
-/* Call it when all is loaded: derives the rest, effects included. */
+/* Call it when everything is loaded. It computes what is not stored: counts,
+ * alarms, rows, and effects that may have been lost with the old daemon. */
 void state_loaded(struct state *state, int64_t now);
 
-/* Returns what the runner needs for a start; strings and placement are
- * borrowed. */
+/* Fill in what a runner needs to start the job. It borrows spec, req and
+ * node_names, which the caller provides, and strings and placement of the
+ * job. */
 void state_run_job(const struct state *state, const struct job *job,
                    struct spec *spec, struct request *req,
                    const char **node_names, struct run_job *ret);
 
-/* Lists the attempts that the runner of a pool should know, for recover(). */
+/* List the jobs that hold nodes of the pool, and their attempts, for
+ * recover(). Returns their number. Owns: the caller, free() of both. */
 size_t state_attempts(const struct state *state, uint32_t pool,
                       uint64_t **ret_job, uint32_t **ret_attempt);
 

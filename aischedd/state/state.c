@@ -30,7 +30,7 @@ struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 	    xcalloc(conf->nqueues, sizeof(*state->queues.queue));
 	for (size_t i = 0; i < conf->nqueues; i++)
 		state->queues.queue[i].closed = conf->queues[i].closed;
-	/* Do not wait for a pool whose runner reports nothing. */
+	/* A pool whose runner runs nothing never reports that it is ready. */
 	for (size_t i = 0; i < conf->npools; i++)
 		state->pools.ready[i] =
 		    !runner_traits(conf->pools[i].runner)->runs;
@@ -126,7 +126,7 @@ struct job *state_task(const struct state *state, uint64_t array, uint32_t task)
 
 	if (job || !state_array(state, array))
 		return job;
-	/* Not started: look in the unstarted parts. */
+	/* A task without a record of its own is in an unstarted part. */
 	for (job = state_array(state, array)->first; job;
 	     job = job->array_next) {
 		steps_add(1);
@@ -172,7 +172,7 @@ uint32_t state_intern_user(struct state *state, uint32_t uid, const char *name)
 	return (uint32_t)state->users.n++;
 }
 
-/* --- what is to be written and done ------------------------------------ */
+/* --- changes to be written, effects to be carried out ------------------ */
 
 void state_touch(struct state *state, struct job *job)
 {
@@ -341,7 +341,8 @@ static void unlink_array(struct array *array, struct job *job)
 	    job->array_prev;
 }
 
-/* Keep the list in order of ids: insert at the end, unless it is an old job. */
+/* Insert the job into the list of all jobs, which is in order of ids. Search
+ * from the end, because nearly all jobs that are added are new. */
 static void link_job(struct job_table *records, struct job *job)
 {
 	struct job *prev = records->last;

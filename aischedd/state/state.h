@@ -1,11 +1,11 @@
 /*
  * state.h - the truth in memory
  *
- * Jobs, arrays, nodes and queues. Changed only by the calls below, on the
- * loop's thread; each leaves behind changes, to be written, and effects, to be
- * carried out. The daemon first writes the changes, then carries out the
- * effects: nothing here does I/O or reads a clock. Ended jobs stay until
- * state_committed(); then only the store has them.
+ * Jobs, arrays, nodes and queues. They are changed only by calls of this
+ * folder, on the thread of the event loop. These calls do no I/O and read no
+ * clock. Each leaves changes, which the daemon writes to the store, and
+ * effects, which the daemon carries out after that. Ended jobs stay in memory
+ * until state_committed(); then only the store has them.
  */
 #ifndef AISCHEDD_STATE_STATE_H
 #define AISCHEDD_STATE_STATE_H
@@ -18,7 +18,7 @@
 #include "aischedd/state/job.h"
 #include "libcommon/conf/conf.h"
 
-/* An array while any of its tasks has not ended. */
+/* An array. It is freed after all of its tasks have ended. */
 struct array {
 	uint64_t id;
 	uint32_t limit; /* tasks that may run at once, 0: no limit */
@@ -30,7 +30,7 @@ struct array {
 	/* the lowest and highest exit status of its tasks, or -1 */
 	int32_t exit_low, exit_high;
 	bool dirty, is_new;
-	struct job *first, *last; /* list of its records: array_next */
+	struct job *first, *last; /* its records, linked by array_next */
 };
 
 struct user {
@@ -45,8 +45,9 @@ enum effect_kind {
 	EFFECT_SIGNAL,
 	EFFECT_SUSPEND,
 	EFFECT_RESUME,
-	/* tell the runner which tasks the job has at the time of the telling */
+	/* tell the runner which tasks the job has when this is carried out */
 	EFFECT_RESIZE,
+	/* the attempt is over: the runner removes what it keeps about it */
 	EFFECT_FORGET,
 	/* job: an entry of recurring work with a run that is due */
 	EFFECT_CRON,
@@ -61,10 +62,11 @@ struct effect {
 	enum stop_why why;
 	int64_t grace;            /* of STOP: seconds */
 	struct run_signal signal; /* of SIGNAL */
-	/* of DRAIN; and of FORGET, as the job may be freed by then */
+	/* of DRAIN, and of FORGET: the job may be freed before the effect is
+	 * carried out */
 	uint32_t node;
-	uint32_t pool;        /* ADOPT */
-	enum job_state state; /* of ADOPT: likewise */
+	uint32_t pool;        /* of ADOPT */
+	enum job_state state; /* of ADOPT; the job may be freed as above */
 };
 
 struct state;
@@ -86,37 +88,39 @@ const struct conf *state_conf(const struct state *state);
 
 struct job *state_job(const struct state *state, uint64_t id);
 struct array *state_array(const struct state *state, uint64_t id);
-/* Returns the record of one task of an array: its own, or the part that has it.
- */
+/* Returns the record of one task of an array: the task's own, or that of the
+ * unstarted part that contains the task; NULL if there is none. */
 struct job *state_task(const struct state *state, uint64_t array,
                        uint32_t task);
 
-/* All jobs are a list in order of their ids, all_next; NULL: none. */
+/* Returns the first record of the list of all jobs, which is in order of ids
+ * and linked by all_next; NULL if there are no jobs. */
 struct job *state_first_job(const struct state *state);
 
 const struct user *state_user(const struct state *state, uint32_t user);
 uint64_t state_next_id(const struct state *state);
 
-/* Reserve n ids; returns the first. */
+/* Reserve n consecutive ids; returns the first. */
 uint64_t state_take_ids(struct state *state, uint32_t n);
 
 /* Returns the user of this uid; adds an unknown one. */
 uint32_t state_intern_user(struct state *state, uint32_t uid, const char *name);
 
-/* Jobs in each state (array parts count each task), [JOB_NSTATES]. */
+/* Returns how many jobs are in each state, an array of JOB_NSTATES numbers.
+ * Each task of an array counts as a job. */
 const uint64_t *state_counts(const struct state *state);
 
 /* Whether anything that a plan depends on has changed since the last
  * snapshot. */
 bool state_wants_plan(const struct state *state);
 
-/* --- what is to be written and done ------------------------------------ */
+/* --- changes to be written, effects to be carried out ------------------ */
 
 struct changes {
 	size_t njobs, ngone, narrays;
 	struct job *const *job;     /* new, changed or ended */
-	const uint64_t *gone;       /* records that were split up */
-	struct array *const *array; /* an array is over if unfinished is 0 */
+	const uint64_t *gone;       /* ids of records to be deleted */
+	struct array *const *array; /* delete an array if unfinished is 0 */
 	/* attempts that are over; ledger.h */
 	const struct attempt_row *attempt;
 	size_t nattempts;
@@ -131,7 +135,7 @@ struct changes {
 	bool nodes, queues, usages, reservations; /* some of them changed */
 };
 
-/* Borrowed until the next change. */
+/* Get the changes since state_committed(); borrowed until the next change. */
 void state_changes(const struct state *state, struct changes *ret);
 bool state_is_dirty(const struct state *state);
 
@@ -139,11 +143,12 @@ bool state_is_dirty(const struct state *state);
  * the changes. */
 void state_committed(struct state *state);
 
-/* Returns what the next state_take_effects() will return; borrowed until the
- * next change. */
+/* Get the effects that the next state_take_effects() will take, without taking
+ * them; borrowed until the next change. Returns their number. */
 size_t state_effects(const struct state *state, const struct effect **ret);
 
-/* Returns the effects since the last call; borrowed until the next. */
+/* Take the effects that were left since the last call; borrowed until the next
+ * call. Returns their number. */
 size_t state_take_effects(struct state *state, const struct effect **ret);
 
 #endif

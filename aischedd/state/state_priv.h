@@ -29,8 +29,8 @@
 /* All records of jobs, and counts by state. */
 struct job_table {
 	struct map jobs, arrays, tasks; /* by id; tasks: task_key() */
-	struct job *first, *last;       /* all, by id */
-	struct job *placed;             /* list of all that hold nodes */
+	struct job *first, *last;       /* all jobs, in order of ids */
+	struct job *placed;             /* jobs that hold nodes: row_next */
 	uint64_t counts[JOB_NSTATES];
 };
 
@@ -59,14 +59,14 @@ struct effect_queue {
 	size_t n, cap, taken_cap;
 };
 
-/* Each part is changed by the file whose header declares it. */
+/* Each part is changed only by the file whose header declares its struct. */
 struct state {
 	const struct conf *conf;
 	past_fn *past;
 	void *past_arg;
 	uint64_t gen; /* grows when nodes, queues or limits change */
 	uint64_t next_id;
-	int64_t wall_ms; /* state_clock() */
+	int64_t wall_ms; /* the time that state_clock() was told */
 
 	struct job_table records;
 	struct dep_index waits;
@@ -91,7 +91,7 @@ struct state {
 	struct effect_queue effects;
 
 	bool want_plan;
-	uint64_t nchanges; /* changes that affect plans */
+	uint64_t nchanges; /* counts the calls of state_replan() */
 	struct round round;
 	struct last_plan last_plan;
 };
@@ -100,20 +100,24 @@ struct state {
 void state_touch(struct state *state, struct job *job);
 void state_touch_array(struct state *state, struct array *array);
 
-/* Note that something changed that a plan depends on. */
+/* Ask for a new plan, because something that plans depend on has changed. */
 void state_replan(struct state *state);
+/* Append an effect, which the daemon carries out after the commit. */
 void state_effect(struct state *state, struct effect effect);
 
+/* Change the job's state: updates all counts, and asks for a new plan. */
 void state_set(struct state *state, struct job *job, enum job_state to);
 
-/* Count the job in its state, queue and user; sign -1 takes it out. */
+/* Add the job to the counts of its state, queue and user; sign -1: subtract
+ * it. */
 void state_count(struct state *state, const struct job *job, int sign);
 struct job *state_new_job(uint64_t id);
 void state_add_job(struct state *state, struct job *job);
-uint64_t task_key(uint64_t array, uint32_t task); /* in state->records.tasks */
+/* Returns the key of an array's task in state->records.tasks. */
+uint64_t task_key(uint64_t array, uint32_t task);
 
-/* Remove and free a record that was split up. The counters no longer count
- * it. */
+/* Remove and free the record of an unstarted part whose tasks have all been
+ * split off. The caller has already subtracted it from the counts. */
 void state_drop_job(struct state *state, struct job *job);
 
 #endif
