@@ -1,5 +1,5 @@
 /*
- * adopt.h - jobs that others made as Jobs of a cluster
+ * adopt.h - adopted jobs: made as Jobs of a cluster, not with aisub
  */
 #ifndef AISCHEDD_STATE_LIFE_ADOPT_H
 #define AISCHEDD_STATE_LIFE_ADOPT_H
@@ -9,11 +9,11 @@
 struct job;
 struct state;
 
-/* Returns a uid for a user of a cluster, who has no account here: derived from
- * the name, in a range that no system gives out. */
+/* Returns a uid for a user of a cluster who has no account on this machine. It
+ * is computed from the name, and above all uids that accounts usually have. */
 uint32_t state_foreign_uid(const struct state *state, const char *name);
 
-/* Leave an effect that tells the job's runner its state. */
+/* Leave an effect that tells the runner of an adopted job the job's state. */
 void adopt_tell(struct state *state, const struct job *job);
 
 #endif

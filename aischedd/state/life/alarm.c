@@ -23,7 +23,8 @@ static void push(struct state *state, struct alarm alarm)
 	alarms_rise(state->alarms.heap, state->alarms.n++, alarm);
 }
 
-/* Most jobs end long before their limit: drop the alarms of ended ones. */
+/* Remove the alarms of jobs that have ended: most jobs end long before their
+ * time limit. */
 static void drop_stale_alarms(struct state *state)
 {
 	size_t n = state->alarms.n;
@@ -69,9 +70,9 @@ void state_arm(struct state *state, const struct job *job)
 		state_alarm(state, limit_at - spec.signal_before, job->id);
 }
 
-/* Move the times of a job by as many seconds as the clock was set. A job that
- * began later than the old clock says was started by another clock, perhaps
- * before the machine booted: leave its time. */
+/* Move the times of a job by as many seconds as the clock was set. A start that
+ * is later than the old clock's time was read from another clock, perhaps
+ * before the machine was booted: leave it. */
 static void shift(struct state *state, struct job *job, int64_t by, int64_t now)
 {
 	if (job->place && by > 0)
@@ -134,8 +135,8 @@ static struct alarm pop_alarm(struct state *state)
 }
 
 /*
- * An alarm only means that something of this job may be due; the job knows
- * what. A stale alarm finds nothing to do.
+ * Do whatever is due for the job. An alarm does not say what that is, and it
+ * may be stale; then nothing happens.
  */
 static void tick_job(struct state *state, struct job *job, int64_t now)
 {
@@ -169,7 +170,7 @@ static void tick_job(struct state *state, struct job *job, int64_t now)
 		struct spec spec;
 
 		spec_unpack(&spec, job->packed);
-		/* In pods, a shell of the job sends this signal. */
+		/* In a pod, a shell that runs in it sends this signal. */
 		if (spec.signal != SPEC_UNSET && job_can_freeze(state, job) &&
 		    limit_at - spec.signal_before <= now) {
 			job->signalled = true;

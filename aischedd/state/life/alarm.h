@@ -12,7 +12,7 @@ struct state;
 
 struct alarm {
 	int64_t at;
-	uint64_t job; /* or an entry of recurring work; 0: a new plan is due */
+	uint64_t job; /* id of a job or cron entry; 0: a new plan is due */
 };
 
 struct alarm_heap {
@@ -20,7 +20,7 @@ struct alarm_heap {
 	size_t n, cap;
 };
 
-/* When state_tick() has something to do, or NO_TIME. */
+/* Returns the time at which state_tick() is to be called next, or NO_TIME. */
 int64_t state_next_tick(const struct state *state);
 
 /* Handle begin times, time limits, deadlines, early signals and delays that
@@ -28,13 +28,14 @@ int64_t state_next_tick(const struct state *state);
 void state_tick(struct state *state, int64_t now);
 
 /*
- * The wall clock was set by_ms ahead (negative: back) and is now_ms. Move the
- * ends of time limits and graces with it, and try at once what was to be tried
- * again. Times that users named stay.
+ * The wall clock was set by_ms ahead (negative: back) and now says now_ms. Move
+ * the ends of time limits and graces by as much, so that their lengths stay.
+ * Delayed retries of jobs and nodes are made at once. Times that users named,
+ * such as begin times, stay.
  */
 void state_clock_set(struct state *state, int64_t by_ms, int64_t now_ms);
 
-/* Set an alarm: check the job at that time; NO_TIME: never. */
+/* Have state_tick() look at the job at this time; NO_TIME: do nothing. */
 void state_alarm(struct state *state, int64_t at, uint64_t job);
 
 /* Set alarms for all times at which something of the job may be due. */

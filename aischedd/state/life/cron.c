@@ -97,8 +97,8 @@ void cron_committed(struct state *state)
 	state->crons.is_dirty = false;
 }
 
-/* Insert the entry in order of ids: a new one has the largest, but the store
- * may load them in another order. */
+/* Insert the entry in order of ids. A new one has the largest id, but the store
+ * may load entries in any order. */
 static void link_entry(struct cron_table *t, struct cron_entry *e)
 {
 	struct cron_entry *prev = t->last;
@@ -163,7 +163,8 @@ static bool queue_is_there(const struct state *state,
 	return false;
 }
 
-/* Work out when the next run is due, and set the alarm for it. */
+/* Compute when the next run is due, and set the alarm for it, or for the
+ * removal of an entry that has no times left. */
 static void arm(struct state *state, struct cron_entry *e)
 {
 	struct err err;
@@ -184,8 +185,9 @@ static void arm(struct state *state, struct cron_entry *e)
 		state_alarm(state, e->next_at, e->id);
 }
 
-/* Block the entry if its zone or queue is gone; unblock it if they are back. An
- * owner is looked up again at the next time. */
+/* Block the entry if its zone or queue is gone; unblock it if both are there.
+ * An entry without owner stays blocked: the daemon looks up the owner again
+ * when the next run is due. */
 static void judge(struct state *state, struct cron_entry *e)
 {
 	bool there;
@@ -209,8 +211,8 @@ void state_cron_recheck(struct state *state, int64_t now)
 	}
 }
 
-/* An alarm only means that something may be due; after a stale one there is
- * nothing to do. */
+/* Remove the entry if it has no times left, or ask the daemon for the run that
+ * is due. A stale alarm has no effect. */
 void cron_tick(struct state *state, struct cron_entry *e, int64_t now)
 {
 	if (e->next_at == NO_TIME && e->rule.until != SCHEDULE_NEVER &&
@@ -227,7 +229,9 @@ void cron_tick(struct state *state, struct cron_entry *e, int64_t now)
 
 void cron_loaded(struct state *state, int64_t now)
 {
-	state->crons.is_dirty = true; /* cron_committed() clears all marks */
+	/* Loaded entries need not be written. Without is_dirty,
+	 * cron_committed() would not clear their marks. */
+	state->crons.is_dirty = true;
 	cron_committed(state);
 	state_cron_recheck(state, now);
 }
@@ -326,8 +330,7 @@ void state_cron_change(struct state *state, struct cron_entry *e,
 	schedule_parse(&e->schedule, e->rule.schedule, NULL);
 	e->script = script ? script : e->script;
 	e->env = env ? env : e->env;
-	/* Drop times of the new schedule that have passed: they were never
-	 * promised. */
+	/* Times of the new schedule before the change have no runs. */
 	if (other && e->looked < now)
 		e->looked = now;
 	touch(state, e);
@@ -407,7 +410,7 @@ static void skip(struct state *state, struct cron_entry *e, enum cron_skip why,
 	state->crons.skips[why] += n;
 }
 
-/* Say why missed times have no run, not even a late one. */
+/* Set the reason why the missed times have no run, not even a late one. */
 static void explain_missed(const struct state *state, struct cron_entry *e,
                            const struct due *due, bool late)
 {
@@ -436,7 +439,8 @@ static void count_missed(struct state *state, struct cron_entry *e,
 		explain_missed(state, e, due, late);
 }
 
-/* Whether the policy allows one more run. */
+/* Whether the entry's policy allows a run now, although earlier runs may not
+ * have ended. If not, the run is counted as skipped, with a reason. */
 static bool may_overlap(struct state *state, struct cron_entry *e, int64_t time)
 {
 	const uint64_t *run;

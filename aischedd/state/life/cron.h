@@ -2,12 +2,12 @@
  * cron.h - recurring work: its entries, and what is due of them
  *
  * An entry is a request with a schedule; each of its runs is a job of its own.
- * When a time comes, an alarm leaves EFFECT_CRON. The daemon looks up the owner
- * as they are now, checks the request like any submission, and calls
- * state_cron_take() and state_submit() in one turn. So the job and the mark of
- * the entry are in one commit, and each time has exactly one run. An entry is
- * paused (by a user), blocked (its zone, queue or owner is gone; `blocked` says
- * why), or active.
+ * When a time of the schedule comes, an alarm leaves EFFECT_CRON. The daemon
+ * then looks up the owner's account again, checks the request like any
+ * submission, and calls state_cron_take() and state_submit() in one turn. So
+ * one commit contains the new job and the time up to which the entry is done
+ * (`looked`), and no time has two runs. An entry is paused (by a user), blocked
+ * (its zone, queue or owner is gone; `blocked` says why), or active.
  */
 #ifndef AISCHEDD_STATE_LIFE_CRON_H
 #define AISCHEDD_STATE_LIFE_CRON_H
@@ -29,8 +29,8 @@ struct state;
 enum cron_skip {
 	CRON_SKIP_OVERLAP, /* an earlier run had not ended */
 	CRON_SKIP_LATE,    /* longer ago than --cron-late allows */
-	CRON_SKIP_MISSED,
-	CRON_SKIP_REFUSED, /* the daemon would not take the request */
+	CRON_SKIP_MISSED,  /* it passed unnoticed, and is not made up for */
+	CRON_SKIP_REFUSED, /* the request failed a check of submissions */
 	CRON_SKIP_LIMIT,   /* cron.max_runs of its runs have not ended */
 	CRON_SKIPS
 };
@@ -41,7 +41,7 @@ struct cron_entry {
 	uint32_t uid, gid, user; /* user: index in the state */
 	int64_t script, env;     /* ids of blobs in the store */
 	char *packed;            /* spec_pack() */
-	struct cron_rule rule;   /* its texts are the entry's own */
+	struct cron_rule rule;   /* its texts belong to the entry */
 	struct schedule schedule;
 	int64_t created;
 	int64_t looked; /* times up to this one have had runs or were skipped */
@@ -55,11 +55,11 @@ struct cron_entry {
 	bool is_dirty;  /* to be written */
 	char *blocked;  /* why, or NULL */
 	char *reason;   /* why the last time had no run, or NULL */
-	uint64_t *run;  /* jobs and arrays that may still run */
+	uint64_t *run;  /* ids of jobs and arrays that may not have ended */
 	size_t nruns, run_cap;
 };
 
-/* The file that made a user's imported entries. */
+/* The text of the file from which a user's entries were imported. */
 struct cron_file {
 	uint32_t uid;
 	int64_t text; /* id of a blob; 0: there is none */
@@ -81,7 +81,7 @@ struct cron_table {
 	uint64_t runs, skips[CRON_SKIPS]; /* since the daemon began */
 };
 
-/* The parts of a new entry; texts and rule are copied. */
+/* The parts of a new entry, for state_cron_add(), which copies them. */
 struct cron_ask {
 	uint32_t uid, gid;
 	const char *user;
@@ -91,7 +91,8 @@ struct cron_ask {
 	bool paused, imported;
 };
 
-/* Where time zones come from; call it before the first entry. */
+/* Set the function that looks up time zones; call it before the first entry is
+ * added. */
 void state_cron_zones(struct state *state,
                       const struct zone *(*fn)(const char *name,
                                                struct err *err, void *arg),
@@ -101,21 +102,23 @@ struct cron_entry *state_cron(const struct state *state, uint64_t id);
 struct cron_entry *state_first_cron(const struct state *state);
 const struct cron_table *state_cron_table(const struct state *state);
 
-/* Returns the zone of an entry. Fails as zones_get(). */
+/* Returns the time zone of an entry. Fails like zones_get(). */
 const struct zone *state_cron_zone(const struct state *state,
                                    const struct cron_rule *rule,
                                    struct err *err);
 
-/* Returns by how much each of its runs is delayed, for jitter. */
+/* Returns the number of seconds by which the jitter of an entry delays all of
+ * its runs. */
 int64_t state_cron_shift(const struct state *state,
                          const struct cron_entry *entry);
 
-/* Check a rule, and that one more entry of this user is allowed if `more`.
- * Fails with EINVAL, ENOENT or EAGAIN. */
+/* Check a rule, and that the user may have `more` entries in addition. Fails
+ * with EINVAL, ENOENT or EAGAIN. */
 int state_cron_check(const struct state *state, const struct cron_rule *rule,
                      uint32_t uid, uint32_t more, int64_t now, struct err *err);
 
-/* Check that a user may have this many more entries. Fails with EAGAIN. */
+/* Check only that a user may have `more` entries in addition. Fails with
+ * EAGAIN. */
 int state_cron_check_count(const struct state *state, uint32_t uid,
                            uint32_t more, struct err *err);
 
@@ -123,8 +126,8 @@ struct cron_entry *state_cron_add(struct state *state,
                                   const struct cron_ask *ask, uint64_t id,
                                   int64_t now);
 
-/* Replace request and rule; blobs stay if they are 0. The rule may borrow from
- * that of the entry. */
+/* Replace request and rule. script, env: ids of new blobs; 0: keep the old one.
+ * The texts of the rule may be those of the entry's present rule. */
 void state_cron_change(struct state *state, struct cron_entry *entry,
                        const struct spec *spec, const struct cron_rule *rule,
                        int64_t script, int64_t env, int64_t now);
@@ -135,34 +138,38 @@ void state_cron_remove(struct state *state, struct cron_entry *entry);
 
 /* --- when its time has come --------------------------------------------- */
 
-/* Get its runs that have not ended: jobs and arrays; borrowed until the next
- * call. */
+/* Get the ids of the entry's runs (jobs and arrays) that have not ended;
+ * borrowed until the next call. Returns their number. */
 size_t state_cron_live(struct state *state, struct cron_entry *entry,
                        const uint64_t **ret);
 
 /*
- * Take what is due. All times up to now are settled then: at most one of them
- * has a run. Returns true if there is a run, for the time *ret. up_since: when
- * the daemon began.
+ * Decide about all times up to now that were not decided yet: at most one gets
+ * a run, the others are counted as skipped or missed. Returns true if there is
+ * a run, for the time *ret. up_since: when the daemon was started.
  */
 bool state_cron_take(struct state *state, struct cron_entry *entry,
                      int64_t up_since, int64_t now, int64_t *ret);
 
-/* Note the result of a run that was due: a job, or why there is none. */
+/* Note that the job was submitted as the entry's run for this time. */
 void state_cron_ran(struct state *state, struct cron_entry *entry, uint64_t job,
                     int64_t time);
+/* Note why the run that was due could not be submitted. */
 void state_cron_refused(struct state *state, struct cron_entry *entry,
                         const char *why, int64_t now);
 
-/* Try again at `at`, because the owner could not be looked up. */
+/* Try the run that is due again at `at`, because looking up the owner failed.
+ */
 void state_cron_later(struct state *state, struct cron_entry *entry,
                       int64_t at);
 
-/* Block the entry because its owner is gone; why NULL: the owner is there. */
+/* Block the entry because its owner has no account any longer; why NULL:
+ * unblock it. */
 void state_cron_block(struct state *state, struct cron_entry *entry,
                       const char *why);
 
-/* Put the time of a run, and that of the previous one, into its request. */
+/* Set in spec, the request of the entry's run for this time: that time, the
+ * time of the last run, and how many times between them had no run. */
 void state_cron_spec(const struct state *state, const struct cron_entry *entry,
                      int64_t time, struct spec *spec);
 
@@ -172,13 +179,14 @@ void state_cron_recheck(struct state *state, int64_t now);
 
 /* --- files -------------------------------------------------------------- */
 
+/* Returns the blob of the file that the user imported last; 0: none. */
 int64_t state_cron_file(const struct state *state, uint32_t uid);
 void state_cron_set_file(struct state *state, uint32_t uid, int64_t text);
 
 /* --- for the store ------------------------------------------------------ */
 
-/* Add an entry, whose rule has the texts of the caller; *entry becomes NULL.
- * Fails with EINVAL. */
+/* Add an entry, and copy the texts of its rule. Takes the entry over: *entry
+ * becomes NULL. Fails with EINVAL. */
 int state_load_cron(struct state *state, struct cron_entry **entry,
                     struct err *err);
 void state_load_cron_file(struct state *state, uint32_t uid, int64_t text);
@@ -187,11 +195,11 @@ void state_load_cron_file(struct state *state, uint32_t uid, int64_t text);
 
 void cron_free(struct state *state);
 void cron_committed(struct state *state);
-/* Set all alarms once all is loaded. */
+/* Check all entries and set their alarms, after they have been loaded. */
 void cron_loaded(struct state *state, int64_t now);
 /* Handle an alarm of the entry. */
 void cron_tick(struct state *state, struct cron_entry *entry, int64_t now);
-/* Note a job if it is a run of an entry. */
+/* Add the job to the runs of its cron entry, if it has one. */
 void cron_note_run(struct state *state, const struct job *job);
 
 #endif

@@ -12,8 +12,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-/* Whether the job that the condition names, or its task of an array, exists or
- * existed. */
+/* Whether the job, or the task of an array, that the condition names exists or
+ * has existed. */
 static bool exists(const struct state *state, const struct dep *dep)
 {
 	struct past past;
@@ -117,8 +117,8 @@ static void see_array(const struct array *array, struct seen *ret)
 	    array->unfinished == array->running ? array->started : NO_TIME;
 }
 
-/* Look up the job or task. A condition on a task of a plain job is on that
- * job. */
+/* Look up a job, an array (task NO_TASK) or a task of an array. If the target
+ * is no array, the task is ignored. */
 static void see(const struct state *state, uint64_t target, uint32_t task,
                 struct seen *ret)
 {
@@ -139,7 +139,7 @@ static void see(const struct state *state, uint64_t target, uint32_t task,
 		*ret = (struct seen){ true, past.state == JOB_COMPLETED,
 			              past.start };
 	} else {
-		/* It is gone from the history: do not count it as
+		/* The history no longer has the job: do not count it as
 		 * successful. */
 		*ret = (struct seen){ true, false, NO_TIME };
 	}
@@ -151,6 +151,7 @@ static bool is_older(const struct job *job, const struct job *than)
 	       (than->array ? than->array : than->id);
 }
 
+/* Whether no older job has the same user and name: the condition singleton. */
 static bool alone(const struct state *state, const struct job *job)
 {
 	const struct job *first = map_find(&state->waits.names, job->name_key);
@@ -229,7 +230,8 @@ void deps_divide(struct state *state, struct job *job, uint32_t task,
 	state_reindex(state, split, now);
 }
 
-/* Set one alarm, for the earliest delay; when it fires, the next is set. */
+/* Set an alarm for the end of the earliest delay only. When it fires, the job
+ * is judged again, and the next alarm is set. */
 static void arm_delay(struct state *state, struct job *job)
 {
 	int64_t first = NO_TIME;

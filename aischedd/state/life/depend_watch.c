@@ -15,9 +15,10 @@ struct dep_watch {
 	uint64_t job; /* the job that waits */
 };
 
-/* The list of jobs that wait for this one. Single tasks of arrays have lists of
- * their own, as have aftercorr conditions on arrays. A condition on a task of a
- * plain job is on that job. */
+/* Returns the map of the list to which the condition belongs, and the list's
+ * key. A job or array has one list, an array has another one for aftercorr, and
+ * each task of an array has one. If a condition names a task of a job that is
+ * no array, the task is ignored. */
 static struct map *list_of(struct state *state, const struct dep *dep,
                            uint64_t *ret_key)
 {
@@ -165,7 +166,7 @@ void deps_go_on(struct state *state, int64_t now)
 	struct dep_lists *q = &state->watches;
 
 	if (q->busy)
-		return; /* the outer call continues */
+		return; /* called by deps_hear() below, which goes on */
 	q->busy = true;
 	while (q->at < q->n && q->left > 0) {
 		uint64_t before = steps_so_far;
@@ -219,7 +220,7 @@ void deps_happened(struct state *state, const struct job *job, int64_t now)
 		return;
 	tell(state, &state->watches.corr, array->id, job->task, now);
 	tell_tasks(state, job, now);
-	/* The whole array has ended, or has started. */
+	/* All tasks of the array have ended, or all have started. */
 	if (!array->unfinished || array->unfinished == array->running)
 		tell(state, &state->watches.jobs, array->id, NO_TASK, now);
 }

@@ -1,10 +1,11 @@
 /*
  * depend_watch.h - which jobs to judge again when a job starts or ends
  *
- * Each condition is on a list of the job that it names, or of that task of an
- * array. A job that starts or ends is put in a queue, and its list is judged a
- * slice a turn, because it may have as many entries as there are jobs. None of
- * this is stored: after a restart all conditions are judged again.
+ * Each condition is on a list that belongs to the job, or the task of an array,
+ * that the condition names. When a job starts or ends, its lists are put in a
+ * queue. Each turn of the daemon judges a limited part of the queue, because a
+ * list may have as many entries as there are jobs. None of this is stored:
+ * after a restart all conditions are judged again.
  */
 #ifndef AISCHEDD_STATE_LIFE_DEPEND_WATCH_H
 #define AISCHEDD_STATE_LIFE_DEPEND_WATCH_H
@@ -20,51 +21,54 @@
 struct past;
 struct state;
 
-/* A job started or ended: tell the jobs on this list. Or, if map is NULL: split
- * off the tasks of job `key`, from `after` on, whose aftercorr tasks have
- * ended. */
+/* An item of the queue. If map is set: judge the jobs on its list `key`,
+ * because a job has started or ended. If map is NULL: split off the tasks of
+ * job `key`, from the one after `after` on, for which aftercorr waits no
+ * longer, because the task of the same index in the other array has ended. */
 struct dep_tell {
 	struct map *map;
 	uint64_t key;
 	int64_t after;
-	uint32_t task; /* the task of an array it happened to, or NO_TASK */
-	bool begun;
+	uint32_t task; /* task of an array that started or ended, or NO_TASK */
+	bool begun;    /* the list has been looked up */
 };
 
 struct dep_lists {
 	struct map jobs, tasks,
-	    corr; /* lists of struct dep_watch; corr: of aftercorr */
+	    corr; /* lists of struct dep_watch; corr: aftercorr conditions */
 	struct dep_tell *tell; /* queue; the oldest is at index `at` */
 	size_t at, n, cap;
 	/* the next entry to judge on the oldest list */
 	struct dep_watch *next;
-	int64_t left; /* steps left in this turn */
-	bool busy;
-	struct map *memo; /* remembered answers of the store */
+	int64_t left;     /* steps left in this turn */
+	bool busy;        /* deps_go_on() is running */
+	struct map *memo; /* ended jobs that were looked up in the store */
 };
 
 void deps_init(struct dep_lists *lists);
 void deps_fini(struct dep_lists *lists);
 
-/* From now on judge the job whenever something happens to the job that dep
- * names. */
+/* From now on have `job` judged again whenever the job that dep names starts or
+ * ends. */
 void dep_watch(struct state *state, struct dep *dep, uint64_t job);
 void dep_unwatch(struct state *state, struct dep *dep);
 
-/* A job started or ended: judge the jobs that wait for it, at once if they are
- * few, the rest in later turns. */
+/* Judge the jobs that depend on this one, because it has started or ended: as
+ * many as this turn's share allows at once, the rest in later turns. */
 void deps_happened(struct state *state, const struct job *job, int64_t now);
 
-/* Split off the tasks of an array whose aftercorr tasks have ended, in
- * slices. */
+/* Call deps_divide() for all tasks of an array record, likewise. */
 void deps_divide_later(struct state *state, const struct job *job, int64_t now);
 
-/* Work on the queue for a slice; deps_refill() begins the next slice. */
+/* Work on the queue until it is empty or the turn's share is used up. */
 void deps_go_on(struct state *state, int64_t now);
+/* Begin the share of a new turn, and forget answers of the store. */
 void deps_refill(struct state *state);
+/* Whether the queue is empty. */
 bool deps_are_told(const struct state *state);
 
-/* A past_fn that remembers what was found since the last deps_refill(). */
+/* Look up an ended job in the store, as a past_fn does. What was found is
+ * remembered until the next deps_refill(). */
 int deps_past(const struct state *state, uint64_t job, uint32_t task,
               struct past *ret);
 

@@ -16,7 +16,7 @@
 enum {
 	BACKOFF_MAX_S = 300,
 	HOUR_S = 3600,
-	NAMED = 4 /* jobs and nodes that a sentence names at most */
+	NAMED = 4 /* most jobs, and most nodes, that a sentence names */
 };
 
 /* Later than any real clock. */
@@ -89,8 +89,9 @@ static void drop_and_wait(struct state *state, struct job *job, int64_t now)
 		state_reindex(state, job, now);
 }
 
-/* Plans leave out pools that are not ready; keep the claims there, so that they
- * survive a restart. */
+/* Whether the claim has a node in a pool that is not ready. Plans do not see
+ * such pools and cannot keep claims there, so claims_expire() must not drop
+ * them: after a restart of the daemon no pool is ready at first. */
 static bool is_out_of_sight(const struct state *state, const struct held *claim)
 {
 	for (uint32_t i = 0; i < claim->n; i++)
@@ -127,7 +128,7 @@ static void void_claims_on(struct state *state, uint32_t node, int64_t now)
 
 /* --- evictions --------------------------------------------------------- */
 
-/* Note an eviction, and forget those older than an hour. */
+/* Record the time of an eviction, and forget those more than an hour ago. */
 static void note_time(struct job *job, int64_t now)
 {
 	const struct evictions *old = job->evictions;
@@ -149,7 +150,7 @@ static void note_time(struct job *job, int64_t now)
 void evict_note(struct state *state, struct job *job, const struct event_in *ev,
                 bool whole)
 {
-	/* An operator's `aictl preempt` evicts for no other job. */
+	/* EVICT_NONE comes from `aictl preempt`: no plan evicted the job. */
 	counts_evicted(state, job,
 	               ev->evict == EVICT_NONE ? EVICT_PREEMPT : ev->evict);
 	job->evict = (uint8_t)ev->evict;
@@ -299,7 +300,7 @@ static void list_jobs(const uint64_t *job, uint32_t n, struct buf *text)
 	buf_puts(text, n > NAMED ? ", ...); " : "); ");
 }
 
-/* List each run of equal nodes once. */
+/* Append "n0, n1 are held"; equal neighbours are listed once. */
 static void list_nodes(const struct state *state, const uint32_t *node,
                        uint32_t nnodes, struct buf *text)
 {

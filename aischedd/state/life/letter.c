@@ -12,10 +12,10 @@
 #include "libcommon/mail.h"
 #include "libcommon/mem.h"
 
-/* bytes of a user's text on a line, which may have 998 */
+/* Most bytes of a user's text on a line; a line of a mail may have 998. */
 enum { VALUE_MAX = 400 };
 
-/* Events that tell what part of a time limit is over. */
+/* The parts of a time limit after which there may be a mail. */
 static const struct {
 	enum mail_type type;
 	int percent;
@@ -40,7 +40,7 @@ void letters_forget(struct unwritten *u)
 
 /* --- texts -------------------------------------------------------------- */
 
-/* Append "01:20:00" or "2-01:20:00", as Slurm has it. */
+/* Append a duration as Slurm writes it: "01:20:00" or "2-01:20:00". */
 static void put_span(struct buf *out, int64_t s)
 {
 	s = s > 0 ? s : 0;
@@ -50,7 +50,7 @@ static void put_span(struct buf *out, int64_t s)
 	           (int)(s / 60 % 60), (int)(s % 60));
 }
 
-/* Append a text, shortened to fit on a line. */
+/* Append the first VALUE_MAX bytes of a text; never half a UTF-8 character. */
 static void put_value(struct buf *out, const char *s)
 {
 	size_t len = strlen(s);
@@ -173,7 +173,8 @@ static void begin_subject(struct buf *out, const struct job *job,
 
 /* --- letters ------------------------------------------------------------ */
 
-/* Unpack a request; returns the types of mails that it asks for. */
+/* Unpack a request. Returns the types of mails that it asks for, as bits; 0 if
+ * no mail can be sent. */
 static int64_t wanted(const struct state *state, const char *packed,
                       struct spec *ret)
 {
@@ -183,13 +184,14 @@ static int64_t wanted(const struct state *state, const char *packed,
 	return ret->mail_types == SPEC_UNSET ? 0 : ret->mail_types;
 }
 
-/* Whether mails about the job are sent for its array as a whole. */
+/* Whether the job is a task of an array that has mails only as a whole. */
 static bool is_one_of_many(const struct job *job, int64_t types)
 {
 	return job->array && !(types & MAIL_BIT(MAIL_ARRAY_TASKS));
 }
 
-/* Add a letter to a user of the state; takes event, subject and body. */
+/* Add a mail to the user with this index; takes over event, subject and
+ * body. */
 static void add_to(struct state *state, uint32_t user_index,
                    const struct spec *spec, char *event, struct buf *subject,
                    char *body, int64_t now)
@@ -218,7 +220,7 @@ static void add_to(struct state *state, uint32_t user_index,
 	};
 }
 
-/* Add a mail about a job; takes subject and body. */
+/* Add a mail about a job; takes over subject and body. */
 static void add(struct state *state, const struct job *job,
                 const struct spec *spec, const char *event, struct buf *subject,
                 char *body, int64_t now)
@@ -258,7 +260,8 @@ void letter_began(struct state *state, const struct job *job, bool first,
 	    body_of(state, job, &spec, now), now);
 }
 
-/* Returns the type of the mail about an end, or MAIL_NTYPES. */
+/* Returns the type of the mail about an end; MAIL_NTYPES if the user asked for
+ * none. */
 static enum mail_type end_type(int64_t types, bool failed)
 {
 	if (failed && (types & MAIL_BIT(MAIL_FAIL)))
@@ -410,7 +413,8 @@ void letter_cron_skipped(struct state *state, const struct cron_entry *e,
 	           "aisched Cron_id=%llu Name=", (unsigned long long)e->id);
 	put_value(&subject, spec.name);
 	buf_puts(&subject, " Skipped");
-	/* Each time is settled once, so no other mail has the same event. */
+	/* state_cron_take() decides about each time once, so the event is
+	 * unique. */
 	add_to(state, e->user, &spec,
 	       xasprintf("%llu.0.%s.%lld", (unsigned long long)e->id, event,
 	                 (long long)e->looked),
@@ -424,7 +428,8 @@ static int64_t mark_at(const struct job *job, size_t mark, int64_t limit_at)
 	return limit_at - job->time_limit * (100 - marks[mark].percent) / 100;
 }
 
-/* Returns the marks that the job's user wants mails about but has not had. */
+/* Returns the types of mails about time limits that the user asked for and that
+ * were not sent in this attempt, as bits. Unpacks the request. */
 static int64_t marks_of(const struct state *state, const struct job *job,
                         struct spec *ret)
 {

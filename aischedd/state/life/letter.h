@@ -2,9 +2,10 @@
  * letter.h - mails about jobs and cron entries
  *
  * A mail is made and committed together with the change that it reports; the
- * daemon sends it afterwards. Without a command that sends mail none is made.
- * An array has one mail when its first task starts and one at its end, unless
- * its user wants those of each task.
+ * daemon sends it afterwards. If no command that sends mail is configured, none
+ * is made. For an array there is one mail when its first task starts and one
+ * when its last task ends, unless the user asked for mails about each task. The
+ * functions below make a mail only if the user asked for mails of that type.
  */
 #ifndef AISCHEDD_STATE_LIFE_LETTER_H
 #define AISCHEDD_STATE_LIFE_LETTER_H
@@ -25,49 +26,51 @@ struct letter {
 	int64_t made; /* unix seconds */
 	uint32_t uid;
 	char *to;      /* a checked address */
-	char *event;   /* "12.1.END": no other letter has the same */
+	char *event;   /* unique, such as "12.1.END.1700000000" */
 	char *subject; /* one line */
 	char *body;
 };
 
-/* Write the letter of a job that runs. first: no task of its array has run
- * before. */
+/* Make the mail about the start of a job. first: the job is a task of an array
+ * and the first one that runs. */
 void letter_began(struct state *state, const struct job *job, bool first,
                   int64_t now);
 
-/* Write the letter of a job that has ended. */
+/* Make the mail about the end of a job. */
 void letter_ended(struct state *state, const struct job *job, int64_t now);
 
-/* Write the letter of an array whose tasks have all ended, this one the
- * last. */
+/* Make the mail about the end of an array. last: the task that ended last. */
 void letter_array_ended(struct state *state, const struct array *array,
                         const struct job *last, int64_t now);
 
-/* Write the mail about an attempt that has ended while its job is requeued. */
+/* Make the mail about a job that is requeued after its attempt has ended. */
 void letter_requeued(struct state *state, const struct job *job, int64_t now);
 
-/* Write the letter of a dependency that can no longer be met; once. */
+/* Make the mail about a dependency that can no longer be met, once for each
+ * job. */
 void letter_invalid(struct state *state, struct job *job, int64_t now);
 
-/* Report once for each attempt that the GPUs of a running job are idle. */
+/* Make the mail about idle GPUs of a running job, once for each attempt. */
 void letter_idle(struct state *state, struct job *job, int64_t now);
 
-/* Write the letter about one or several times of a cron entry that had no run;
- * the entry says why. */
+/* Make the mail about times of a cron entry that had no run; entry->reason says
+ * why. */
 void letter_cron_skipped(struct state *state, const struct cron_entry *entry,
                          int64_t now);
 
-/* Report which part of a running job's time limit is over, and set alarms for
- * the next ones; limit_at: when all of it is over. */
+/* letter_limit() makes the mail about the part of a running job's time limit
+ * (50, 80, 90 or 100 %) that is over; letter_arm() sets the alarms at which it
+ * is called. limit_at: when the time limit ends. */
 void letter_limit(struct state *state, struct job *job, int64_t limit_at,
                   int64_t now);
 void letter_arm(struct state *state, const struct job *job, int64_t limit_at);
 
-/* Check that mails may go to the job's address; user: its owner. */
+/* Check that the configuration allows mails to the domain of the address that a
+ * request names. user: the owner. Fails with EACCES. */
 int letter_check(const struct state *state, const struct spec *spec,
                  const char *user, struct err *err);
 
-/* Forget the letters, which the store has written. */
+/* Free the letters, after the store has written them. */
 void letters_forget(struct unwritten *unwritten);
 
 #endif

@@ -79,7 +79,7 @@ static int nothing(struct state *state, struct job *job,
 	return 0;
 }
 
-/* Note what delays the start or end of a job. */
+/* Record the runner's remark on what delays the start or end of the job. */
 static int noted(struct state *state, struct job *job,
                  const struct event_in *ev, struct err *err)
 {
@@ -121,7 +121,7 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
 	[JOB_RUNNING] = {
 		[EV_started] = life_found_running,
 		/* A container may run before the runner has confirmed the
-		 * start. */
+		 * start of the job, which may then still fail. */
 		[EV_start_failed] = life_start_failed,
 		[EV_unknown] = life_lost,
 		[EV_ended] = life_ended,
@@ -183,8 +183,9 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
 	[JOB_BOOT_FAIL] = { ENDED },
 };
 
-/* Why a request is refused in a state for which the table has no entry. Other
- * events without an entry are late or repeated reports, and ignored. */
+/* What the user is told if the table has no entry for a request in the job's
+ * state. Other events without an entry are ignored, as late or repeated reports
+ * of runners. */
 static const char *const refusal[EV_N] = {
 	[EV_hold] = "only a pending job can be held",
 	[EV_release] = "only a pending job can be released",

@@ -13,7 +13,9 @@
 
 struct state;
 
-/* X(event): lifecycle.c has one table of job state x event. */
+/* X(event): for each job state and event, a table in lifecycle.c has the
+ * function that handles it. `unknown`: a runner does not know the attempt;
+ * `noted`: it has a remark for the user; `used`: it says how busy GPUs are. */
 #define EVENTS(X)       \
 	X(hold)         \
 	X(release)      \
@@ -55,17 +57,18 @@ struct event_in {
 	struct run_signal signal; /* of signal */
 	bool suspended;           /* of started, after a recovery */
 	bool rebooted;            /* of lost: the node has rebooted */
-	enum evict evict;         /* of preempt, suspend, shrink */
-	uint64_t evict_by;        /* of these: the claimant's id; 0: none */
+	enum evict evict;         /* of preempt, suspend, shrink: why */
+	uint64_t evict_by;        /* of the same: claimant's id; 0: none */
 	const uint32_t *loss;     /* of shrink: tasks, ascending; not all */
-	/* of shrunk: how many of the tasks told to end have ended, in the order
-	 * in which they were told; 0: all */
+	/* of shrink: number of tasks in loss; of shrunk: how many of the tasks
+	 * told to end have ended, in the order in which they were told; 0: all
+	 */
 	uint32_t nlosses;
-	uint32_t resize;        /* of shrunk: the request it answers; 0: none */
-	uint32_t replaced;      /* of replaced: how many by now */
+	uint32_t resize;   /* of shrunk: job's `resize` it answers; 0: any */
+	uint32_t replaced; /* of replaced: tasks of the attempt so far */
 	enum start_fault fault; /* of start_failed */
-	struct strlist nodes;   /* of start_failed: where; empty: all */
-	int64_t time;           /* of started */
+	struct strlist nodes;   /* of start_failed: nodes at fault; none: all */
+	int64_t time;           /* of started: when */
 	const char *text;       /* of start_failed, lost, replaced, noted */
 	struct gpu_use gpu;     /* of used */
 	int64_t idle_ms;        /* of used: for how long all GPUs were idle */
@@ -74,15 +77,16 @@ struct event_in {
 };
 
 /*
- * Apply one event. Stale or repeated events of runners change nothing and do
- * not fail. Fails with EINVAL, "job 12 is RUNNING: ...".
+ * Apply one event to the job. Late and repeated reports of runners are ignored.
+ * Fails if the job is in the wrong state for a user's request (EINVAL, "job 12
+ * is RUNNING: ..."), or may not do what is asked (EPERM).
  */
 int state_event(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err);
 
 /* --- for lifecycle_*.c -------------------------------------------------- */
 
-/* An entry of the table. */
+/* A function of the table: handles an event for a job in a certain state. */
 typedef int life_handler(struct state *state, struct job *job,
                          const struct event_in *ev, struct err *err);
 

@@ -30,7 +30,7 @@ void life_set_text(struct job *job, const char *text)
 	text_set(&job->text, text && *text ? text : NULL);
 }
 
-/* Keep the placement as text for the history. */
+/* Save the placement as text for the history, before the nodes are freed. */
 static void keep_place(const struct state *state, struct job *job)
 {
 	struct buf text = { 0 };
@@ -42,8 +42,8 @@ static void keep_place(const struct state *state, struct job *job)
 	job->last_place = buf_take(&text);
 }
 
-/* Keep the class for the history, as the queue may change its class later. The
- * default class, "train", is not stored. */
+/* Save the class that the job had from its queue, for the history: the class of
+ * the queue may change later. "train", the default, is not saved. */
 static void keep_class(const struct state *state, struct job *job)
 {
 	char *packed = job->packed;
@@ -101,7 +101,7 @@ void job_end(struct state *state, struct job *job, enum job_state to,
 		adopt_tell(state, job);
 }
 
-/* Whether the job is requeued after a task has failed, or (node) its node. */
+/* Whether the job is requeued after it has failed; node: because a node did. */
 static bool comes_back(const struct job *job, bool node)
 {
 	struct spec spec;
@@ -116,8 +116,8 @@ static bool comes_back(const struct job *job, bool node)
 	case FAILURE_RESTARTS:
 		return true;
 	case FAILURE_REPLACES:
-		return node; /* the runner has replaced as many tasks as allowed
-		              */
+		return node; /* else the runner has used all replacements of
+		                failed tasks that the job may have */
 	}
 	return false;
 }
@@ -134,11 +134,12 @@ static enum reason why_it_came_back(const struct job *job)
 		       : job->signal                 ? WHY_RaisedSignal
 		                                     : WHY_NonZeroExitCode;
 	default:
-		return WHY_None; /* a user asked for it */
+		return WHY_None; /* a user requeued it */
 	}
 }
 
-/* Leave the time that the job ran out of its waiting time. */
+/* Move the start of the job's waiting time by the time that it held nodes, so
+ * that only the rest counts as waiting. */
 static void wait_on(struct job *job, int64_t now)
 {
 	if (job->eligible != NO_TIME && job->start != NO_TIME &&
@@ -234,8 +235,8 @@ int life_ended(struct state *state, struct job *job, const struct event_in *ev,
 	if (job->start == NO_TIME || job->state == JOB_CONFIGURING)
 		job->start = job->resumed = o->start;
 	if (to != JOB_COMPLETED && comes_back(job, false)) {
-		/* Delay the next attempt, or a job that fails at once would
-		 * loop. */
+		/* Delay the next attempt: a job that fails at once would start
+		 * over and over. */
 		job->retry_at = ev->now + backoff_s(job->restarts);
 		job->cause = CAUSE_FAILURE;
 	}

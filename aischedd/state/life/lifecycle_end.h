@@ -8,21 +8,26 @@
 
 life_handler life_ended, life_lost;
 
+/* Add the time since `resumed` to the job's run time, and set `resumed` to
+ * NO_TIME. */
 void life_stop_clock(struct job *job, int64_t now);
 
 /* Set the remark for the job's user; NULL or empty: none. */
 void life_set_text(struct job *job, const char *text);
 
+/* Make the job pending again: its nodes are free, and its attempt is over. */
 void life_back_to_queue(struct state *state, struct job *job, int64_t now);
 
 /*
- * End or requeue the job, as the last process of its attempt has ended. If the
- * daemon stopped it, its cause says which; otherwise the job ends in the state
- * `to`, for the reason `why`.
+ * End or requeue the job, because its attempt is over. If the job has a cause,
+ * because the daemon stopped it or decided to requeue it, the cause says what
+ * happens; otherwise the job ends in the state `to`, for the reason `why`.
  */
 void life_settle(struct state *state, struct job *job, enum job_state to,
                  enum reason why, int64_t now);
 
+/* End the job in the state `to`: frees its nodes, and tells the jobs that
+ * depend on it. */
 void job_end(struct state *state, struct job *job, enum job_state to,
              enum reason why, int64_t now);
 

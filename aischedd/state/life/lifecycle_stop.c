@@ -61,8 +61,9 @@ int life_cancel(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-/* A job that was to be requeued ends instead, and its grace continues. A job
- * that is already ending is killed: the second request means at once. */
+/* Cancel a job that is already being stopped. If it was to be requeued, it ends
+ * instead, and its grace continues. Otherwise it is killed: a second request
+ * means that it should end at once. */
 int life_cancel_completing(struct state *state, struct job *job,
                            const struct event_in *ev, struct err *err)
 {
@@ -79,8 +80,8 @@ int life_cancel_completing(struct state *state, struct job *job,
 	return 0;
 }
 
-/* The grace has begun with a signal to all processes; before its end only
- * SIGKILL may be sent. */
+/* Send a signal to a job that is being stopped. Its processes have already got
+ * the signal that begins the grace, so only SIGKILL is allowed. */
 int life_signal_completing(struct state *state, struct job *job,
                            const struct event_in *ev, struct err *err)
 {
@@ -120,8 +121,9 @@ void life_set_idle(struct state *state, struct job *job, bool idle)
 	counts_jobs(state, job, 1);
 }
 
-/* Note how busy the job's GPUs are. This is not stored: the end of the attempt
- * tells it again, or the shepherd does after a restart. */
+/* Record how busy the job's GPUs are; cancel the job if they have been idle for
+ * longer than its queue allows. This is not stored: the runner reports it again
+ * when the attempt ends, or after a restart of the daemon. */
 int life_used(struct state *state, struct job *job, const struct event_in *ev,
               struct err *err)
 {
@@ -206,8 +208,9 @@ bool job_can_freeze(const struct state *state, const struct job *job)
 	return runner_traits(state->conf->pools[pool].runner)->can_freeze;
 }
 
-/* A job suspended for a claimant resumes by itself. If its runner cannot freeze
- * it, it is stopped and held until it is resumed. */
+/* Suspend the job. If that is for a claimant, the job resumes by itself later.
+ * If its runner cannot stop processes in place, the job is ended, requeued and
+ * held until a user resumes it. */
 int life_suspend(struct state *state, struct job *job,
                  const struct event_in *ev, struct err *err)
 {
@@ -230,7 +233,8 @@ int life_suspend(struct state *state, struct job *job,
 	return 0;
 }
 
-/* A job that was to resume is suspended again: stop asking for its CPUs. */
+/* Suspend a job that is already suspended: it no longer waits for CPUs on which
+ * to resume. */
 int life_suspend_again(struct state *state, struct job *job,
                        const struct event_in *ev, struct err *err)
 {

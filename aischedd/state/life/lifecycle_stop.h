@@ -13,12 +13,15 @@ life_handler life_requeue, life_preempt, life_signal, life_signal_completing;
 life_handler life_used;
 life_handler life_suspend, life_suspend_again, life_resume, life_resumed;
 
-/* Leave an effect for the job's runner. */
+/* Leave an effect that has the runner stop the job, in the way that its cause
+ * asks for. */
 void life_effect_stop(struct state *state, const struct job *job);
+/* Leave EFFECT_SUSPEND or EFFECT_RESUME for the job's runner. */
 void life_effect_suspend(struct state *state, const struct job *job,
                          enum effect_kind kind);
 
-/* Note whether its GPUs have been idle for as long as its queue allows. */
+/* Record whether the job's GPUs have been idle for longer than its queue
+ * allows. */
 void life_set_idle(struct state *state, struct job *job, bool idle);
 
 /* Whether the job's runner can stop its processes in place. The job must hold

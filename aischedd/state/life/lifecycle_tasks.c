@@ -18,7 +18,8 @@ static void effect_resize(struct state *state, const struct job *job)
 	                                     .attempt = job->attempt });
 }
 
-/* Give the job its new placement; others may use what it has given up. */
+/* Give the job its new placement, after it got or lost tasks, and tell the
+ * runner. */
 static void resized(struct state *state, struct job *job,
                     struct placement *place, int64_t now)
 {
@@ -53,8 +54,8 @@ int life_shrink(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-/* Note that tasks have ended, unless more tasks were told to end since the
- * report was made. */
+/* Remove the evicted tasks that have ended from the job. A report from before
+ * the last eviction of tasks is ignored. */
 int life_shrunk(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err)
 {
@@ -95,7 +96,7 @@ int life_replaced(struct state *state, struct job *job,
 	return 0;
 }
 
-/* --- after a restart: repeat effects that may be lost ------------------- */
+/* --- after a restart: repeat effects that may have been lost ------------ */
 
 static bool is_elastic(const struct job *job)
 {
@@ -109,9 +110,10 @@ int life_found_running(struct state *state, struct job *job,
                        const struct event_in *ev, struct err *err)
 {
 	(void)err;
-	usage_charge(state, job, ev->now); /* its nodes may have changed */
-	/* Tell the runner the placement, too: an adopted Job does not say where
-	 * its tasks are. */
+	/* The size of the job's nodes may have changed, and so its charge. */
+	usage_charge(state, job, ev->now);
+	/* The runner may not know the tasks of an elastic job; an adopted Job
+	 * does not say where its tasks are. */
 	if (is_elastic(job) || job->adopted)
 		effect_resize(state, job);
 	if (ev->suspended)

@@ -87,8 +87,8 @@ static struct job *make_again(struct state *state, const struct job *old,
 	return job;
 }
 
-/* Restore the array of a task; it was removed once all of its tasks had ended.
- */
+/* Count the task as unfinished in its array. If all tasks had ended, the array
+ * is no longer in memory: make it again. */
 static void reopen_array(struct state *state, const struct requeue *what,
                          const struct spec *spec)
 {

@@ -11,21 +11,21 @@
 struct requeue {
 	const struct job *job;
 	const char *user, *queue;
-	/* Whether another task of the array failed. Called only if no such task
-	 * is in the state, because it reads all tasks from the store. */
+	/* Whether another task of the array failed. It reads all tasks from the
+	 * store, and is called only if the array is no longer in memory. */
 	bool (*others_failed)(uint64_t array, uint64_t job, void *arg);
 	void *arg;
-	/* The user who asks; their groups count only if the job is their own.
-	 */
+	/* The user who asks. Whether they may use the queue and the class is
+	 * checked only if the job is their own. */
 	const struct submitter *who;
 };
 
 /*
  * Make the job pending again with its script, environment and options, without
  * its --begin, --dependency and --hold. Fails with ENOENT if its queue is gone;
- * EACCES or EAGAIN as a submission; EPERM if it says --no-requeue; EINVAL if it
- * can never run here, if its deadline has passed, or if it is a part of an
- * array that never started or a Job that others made.
+ * EACCES or EAGAIN like a submission; EPERM if it has --no-requeue; EINVAL if
+ * it can never run here, if its deadline has passed, if it is the unstarted
+ * part of an array, or if it was adopted (adopt.h).
  */
 int requeue_ended(struct state *state, const struct requeue *what, int64_t now,
                   struct err *err);
