@@ -67,8 +67,8 @@ void deps_refill(struct state *state);
 /* Whether the queue is empty. */
 bool deps_are_told(const struct state *state);
 
-/* Look up an ended job in the store, as a past_fn does. What was found is
- * remembered until the next deps_refill(). */
+/* Look up an ended job in the store, as a past_fn does. Answers are remembered
+ * until the next deps_refill(). */
 int deps_past(const struct state *state, uint64_t job, uint32_t task,
               struct past *ret);
 

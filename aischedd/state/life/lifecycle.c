@@ -183,7 +183,7 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
 	[JOB_BOOT_FAIL] = { ENDED },
 };
 
-/* What the user is told if the table has no entry for a request in the job's
+/* The message to the user if the table has no entry for a request in the job's
  * state. Other events without an entry are ignored, as late or repeated reports
  * of runners. */
 static const char *const refusal[EV_N] = {

@@ -114,8 +114,8 @@ int life_start(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-/* Note the start of a task in its array. Returns whether no task of the array
- * has run before. */
+/* Record the start of a task in its array. Returns whether it is the first task
+ * of the array that runs. */
 static bool array_started(struct state *state, const struct job *job)
 {
 	struct array *array = state_array(state, job->array);
@@ -141,7 +141,9 @@ int life_started(struct state *state, struct job *job,
 	nodes_absolve(state, job);
 	state_set(state, job, JOB_RUNNING);
 	if (as_planned)
-		state->want_plan = false; /* the plan is still valid */
+		/* The plan had this start: state_set() need not ask for a new
+		 * one. */
+		state->want_plan = false;
 	state_arm(state, job);
 	letter_began(state, job, job->array && array_started(state, job),
 	             ev->now);
@@ -173,8 +175,8 @@ int life_start_failed(struct state *state, struct job *job,
 	return 0;
 }
 
-/* Start the job again: its runner does not know it, because the daemon died
- * between the commit and the start. */
+/* Start the attempt again, because its runner does not know it: the daemon died
+ * after it had committed the start and before it told the runner. */
 int life_start_again(struct state *state, struct job *job,
                      const struct event_in *ev, struct err *err)
 {

@@ -8,12 +8,13 @@
 
 life_handler life_start, life_started, life_start_failed, life_start_again;
 
-/* life_place() gives the job these nodes, life_unplace() takes all of its nodes
- * from it. */
+/* Give the job these nodes; the placement is copied. */
 void life_place(struct state *state, struct job *job, const struct placement *p,
                 int64_t now);
-/* Note in the request of a job that takes whole nodes how much it holds. */
+/* Store in the request of a job that takes whole nodes how many CPUs and how
+ * much memory these have. */
 void life_count_nodes(struct state *state, struct job *job);
+/* Take all nodes from the job, if it has any. */
 void life_unplace(struct state *state, struct job *job, int64_t now);
 
 #endif

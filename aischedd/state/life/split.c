@@ -9,7 +9,7 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
-/* Returns a copy that waits like the old record does, without tasks yet. */
+/* Returns a copy of the record, with a new id and without tasks. */
 static struct job *sibling(struct state *state, const struct job *job)
 {
 	uint64_t id = state_take_ids(state, 1);
@@ -23,7 +23,7 @@ static struct job *sibling(struct state *state, const struct job *job)
 	copy->tasks = (struct idset){ 0 };
 	copy->text = job->text ? xstrdup(job->text) : NULL;
 	copy->acts = job->acts ? xstrdup(job->acts) : NULL;
-	copy->ledger = NULL; /* pending, so it has none */
+	copy->ledger = NULL; /* an unstarted part has none */
 	spec_unpack(&spec, job->packed);
 	copy->packed = spec_pack(&spec);
 	copy->row = NULL;
@@ -77,7 +77,7 @@ struct job *state_split(struct state *state, struct job *job,
 	struct job *copy;
 
 	if (job_state_is_final((enum job_state)job->state))
-		return job; /* just split off and not yet written */
+		return job; /* it has ended, and is only not written yet */
 	state_count(state, job, -1);
 	idset_take(&job->tasks, which, &set);
 	taken = set.n ? idset_count(&set) : 0;

@@ -11,13 +11,13 @@
 struct job;
 struct state;
 
-/* Make a record of the tasks `which` of an array record. Returns the record
- * itself if these are all of its tasks, NULL if it has none of them. */
+/* Move the tasks in `which` from an array record to a new record. Returns the
+ * new one; the old one if `which` has all of its tasks, or NULL if none. */
 struct job *state_split(struct state *state, struct job *job,
                         const struct idset *which, int64_t now);
 
-/* Make a record of one task of an array record. The old record is freed if that
- * was its last task. */
+/* Move one task from an array record to a new record, and return that. If it
+ * was the last task, the old record is freed. */
 struct job *state_split_task(struct state *state, struct job *job,
                              uint32_t task);
 

@@ -18,8 +18,8 @@ struct submitter {
 	const char *user;
 	bool operator_; /* may raise priorities: admin, or operator of the queue
 	                 */
-	/* Whether the user operates another queue, too, to which a job is to be
-	 * moved; NULL: no. */
+	/* Whether the user is an operator of that queue, to which a job is to
+	 * be moved; NULL: no. */
 	bool (*operates)(uint32_t queue, const void *arg);
 	const void *operates_arg;
 	/* Whether the submitter is in this group. */
@@ -27,20 +27,21 @@ struct submitter {
 	const void *arg;
 };
 
-/* Call it after state_check_submit() has succeeded. */
+/* Add a job, or an array. Call it after state_check_submit() has succeeded. */
 void state_submit(struct state *state, const struct spec *spec,
                   const struct submitter *who, uint32_t queue, int64_t script,
                   int64_t env, uint64_t id, int64_t now);
 
-/* state_submit() in two steps: between them the caller may change how the job
- * can be preempted. Owns: the caller until state_admit(). */
+/* The two steps of state_submit(): state_make_job() returns a record that is
+ * not in the state yet, and state_admit() adds it. In between the caller may
+ * change how the job can be preempted. Owns: the caller until state_admit(). */
 struct job *state_make_job(struct state *state, const struct spec *spec,
                            const struct submitter *who, uint32_t queue,
                            uint64_t id, int64_t now);
 void state_admit(struct state *state, struct job *job, const struct spec *spec,
                  int64_t now);
 
-/* Returns the class that a request names, else that of the queue. */
+/* Returns the name of the class that a request names, else the queue's. */
 const char *state_class(const struct state *state, const struct spec *spec,
                         uint32_t queue);
 
@@ -48,11 +49,11 @@ const char *state_class(const struct state *state, const struct spec *spec,
 
 enum { GRACE_DEFAULT_S = 30 };
 
-/* Make an array record for the tasks that the checked spec names. */
+/* Add a struct array for the tasks that a checked request names. */
 struct array *submit_new_array(struct state *state, uint64_t id,
                                const struct spec *spec);
 
-/* Never NULL. */
+/* Returns the class of a request; an empty one if it is not configured. */
 const struct conf_class *submit_class(const struct state *state,
                                       const struct spec *spec, uint32_t queue);
 void job_set_priority(const struct state *state, struct job *job,
@@ -60,7 +61,8 @@ void job_set_priority(const struct state *state, struct job *job,
 void job_set_grace(const struct state *state, struct job *job,
                    const struct spec *spec);
 
-/* Set how the job can be preempted, by its class and queue. */
+/* Set whether and how the job can be preempted, as its class and its queue
+ * say. */
 void job_set_manners(const struct state *state, struct job *job,
                      const struct spec *spec);
 

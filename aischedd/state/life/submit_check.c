@@ -105,7 +105,7 @@ int submit_check_class(const struct state *state, const struct spec *spec,
 	return 0;
 }
 
-/* Counts the user's jobs in this queue and all below it. */
+/* Returns the number of the user's jobs in this queue and all below it. */
 static uint64_t user_jobs(const struct state *state, uint32_t queue,
                           uint32_t user)
 {
@@ -190,8 +190,8 @@ static int check_hosts(const struct state *state, const char *pool,
 	struct hostlist list;
 	int result = 0;
 
-	/* Not all nodes are known just after a start: a job that names a node
-	 * which never appears waits as NeverFits. */
+	/* Accept any name until all pools have listed their nodes. If the node
+	 * never appears, the job waits for the reason NeverFits. */
 	if (!text || may_still_come(state, pool))
 		return 0;
 	if (hostlist_parse(&list, text, err) < 0)
@@ -206,8 +206,9 @@ static int check_hosts(const struct state *state, const char *pool,
 	return result;
 }
 
-/* Check that some existing pool can run the request, whether or not the
- * submitter may use it. */
+/* After no pool was found for a request: check whether the reason is what a
+ * pool can run. Fails, with a sentence, for the first pool that the request
+ * allows and that cannot run it. */
 static int check_runners(const struct state *state, const struct spec *spec,
                          struct err *err)
 {
@@ -404,7 +405,7 @@ static uint32_t array_count(const struct spec *spec)
 	return n;
 }
 
-/* Check that the request makes sense here, regardless of its size. */
+/* Check that the request makes sense here, whether or not it can ever fit. */
 static int check_request(struct state *state, const struct spec *spec,
                          const struct submitter *who, uint32_t queue,
                          int64_t now, struct err *err)

@@ -12,20 +12,22 @@
 #include "libcommon/err.h"
 
 /*
- * Check everything and change nothing. *ret_queue is the queue that the job
- * would join. *ahead: jobs of the same message that were checked before; those
- * of this request are added. Fails with EINVAL (never fits, contradictions),
- * EACCES (queue not for this user), ENOENT (no such queue, pool, job of a
- * dependency), EAGAIN (a limit on submitted jobs, queue closed).
+ * Check everything about a request, and change nothing. *ret_queue: the queue
+ * that the job would join. *ahead: the number of jobs of the same message that
+ * were checked before and are not submitted yet; the jobs of this request are
+ * added to it. Fails with EINVAL (never fits, contradictions), EACCES (the
+ * queue or the class is not for this user), EPERM (only for operators), ENOENT
+ * (no such queue, pool, or job of a dependency), EAGAIN (too many jobs, queue
+ * closed).
  */
 int state_check_submit(struct state *state, const struct spec *spec,
                        const struct submitter *who, int64_t now,
                        uint64_t *ahead, uint32_t *ret_queue, struct err *err);
 
 /*
- * For simulations: check that the request makes sense here. It passes although
- * the daemon would refuse it because it can never start, or because its queue
- * is full or not for this user. Fails with EINVAL, EPERM or ENOENT.
+ * For simulations: check only that the request makes sense under this
+ * configuration. Requests that can never start pass, and those whose queue is
+ * full or not for this user. Fails with EINVAL, EPERM or ENOENT.
  */
 int state_check_request(struct state *state, const struct spec *spec,
                         const struct submitter *who, int64_t now,
@@ -33,6 +35,7 @@ int state_check_request(struct state *state, const struct spec *spec,
 
 /* --- for this folder ---------------------------------------------------- */
 
+/* Get the queue that a request names, or the default queue. */
 int submit_queue(const struct state *state, const struct spec *spec,
                  uint32_t *ret, struct err *err);
 
@@ -52,7 +55,8 @@ int submit_check_priority(const struct state *state, const struct spec *spec,
                           uint32_t queue, const struct submitter *who,
                           struct err *err);
 
-/* Check the grace: only an operator may ask for more than the queue's. */
+/* Check the grace: only an operator may ask for a longer one than the
+ * queue's. */
 int submit_check_grace(const struct state *state, const struct spec *spec,
                        uint32_t queue, const struct submitter *who,
                        struct err *err);
@@ -61,10 +65,12 @@ int submit_check_grace(const struct state *state, const struct spec *spec,
  */
 int64_t submit_grace(const struct state *state, uint32_t queue);
 
+/* Get the time limit of a request, or the default of its queue. Fails with
+ * EINVAL if the queue does not allow such a long one. */
 int submit_time_limit(const struct state *state, const struct spec *spec,
                       uint32_t queue, int64_t *ret, struct err *err);
 
-/* Check all that does not depend on the number of other jobs. */
+/* Check whether the request makes sense and can ever start. */
 int submit_check_spec(struct state *state, const struct spec *spec,
                       const struct submitter *who, uint32_t queue, int64_t now,
                       struct err *err);

@@ -19,7 +19,7 @@
 #include "libcommon/parse.h"
 #include "libcommon/spec/spec_opt.h"
 
-/* Returns more points than a job can have from all but its priority. */
+/* Returns a difference of priority that outweighs age, size and fair share. */
 static int64_t margin(const struct conf_scheduling *c)
 {
 	return 7 * c->age_weight + c->size_weight + c->fairshare_weight + 1;
@@ -100,7 +100,7 @@ static const struct opt *find_option(const struct job *job, const char *field,
 	for (char *p = name; *p; p++)
 		if (*p == '_')
 			*p = '-';
-	/* Error texts name the options as aiq does. */
+	/* These two are named as aiq shows them, so accept those names. */
 	if (!strcmp(name, "time-limit"))
 		snprintf(name, sizeof(name), "time");
 	else if (!strcmp(name, "name"))
@@ -215,9 +215,10 @@ static bool other_priority(const struct change *c)
 	       spec->nice != c->old.nice || differs(spec->class, c->old.class);
 }
 
-/* The submitter, with an operator's rights if the priority does not change, as
- * an operator may have set it. A job that is moved keeps unusual values only if
- * the user operates both queues. */
+/* Returns the submitter, with the rights for the checks of priority and class.
+ * If these do not change, everybody has an operator's rights, because an
+ * operator may have set the present values. If the job is moved, only an
+ * operator of both queues has them. */
 static struct submitter asking(const struct change *c)
 {
 	struct submitter who = *c->who;
@@ -229,7 +230,8 @@ static struct submitter asking(const struct change *c)
 	return who;
 }
 
-/* Check a grace that changes; if unchanged, an operator may have set it. */
+/* Check the grace if it changes. If it does not, it is allowed even if it is
+ * longer than the queue's, because an operator may have set it. */
 static int check_grace(const struct change *c, struct err *err)
 {
 	const struct spec *spec = &c->submit.spec;
@@ -293,8 +295,8 @@ static int check_pending(struct change *c, struct err *err)
 	    (submit_queue(c->state, &spec, &c->queue, err) < 0 ||
 	     submit_check_access(c->state, c->queue, c->who, err) < 0))
 		return -1;
-	/* The jobs that it waited for may be forgotten: do not look them up
-	 * again. */
+	/* Do not look up the jobs of an old dependency again: the history may
+	 * no longer have them. */
 	if (!c->dependency_said)
 		spec.dependency = NULL;
 	else if (check_self(c, err) < 0)
@@ -310,7 +312,8 @@ static int check_pending(struct change *c, struct err *err)
 
 /* --- apply it ---------------------------------------------------------- */
 
-/* Take over the grace; for a job that is ending, only if it is shorter. */
+/* Set the job's grace. If the job is being stopped, the grace can only become
+ * shorter, and the runner is told. */
 static void take_grace(struct change *c)
 {
 	struct job *job = c->job;
@@ -324,8 +327,9 @@ static void take_grace(struct change *c)
 	life_effect_stop(c->state, job);
 }
 
-/* Derive only what changes with the spec: `top` or an earlier configuration may
- * have set the rest. */
+/* Set the members of the job that follow from the options that have changed.
+ * Others stay, because `aictl top` or an earlier configuration may have set
+ * them. */
 static void derive(struct change *c, bool moved, bool reordered)
 {
 	const struct spec *spec = &c->submit.spec;
@@ -370,7 +374,8 @@ static void take_spec(struct change *c)
 	state_arm(c->state, job);
 }
 
-/* Replace the dependency. Conditions that were already met count again. */
+/* Replace the dependency. All conditions of the new one are judged, also those
+ * that had been met before. */
 static void take_dependency(struct change *c, const char *text)
 {
 	deps_forget(c->state, c->job);
@@ -395,8 +400,8 @@ static void apply(struct change *c)
 		set_array_limit(c->state, state_array(c->state, c->job->array),
 		                (uint32_t)c->array_limit);
 	take_spec(c);
-	/* When the new conditions are judged, the record may be split up and
-	 * freed. */
+	/* Last, because judging the new conditions may split and free the
+	 * record. */
 	if (c->dependency_said)
 		take_dependency(c, c->submit.spec.dependency);
 	else

@@ -10,8 +10,8 @@
 #include "aischedd/state/life/submit.h"
 #include "libcommon/err.h"
 
-/* Put the job ahead of all jobs that wait in its queue, by raising its
- * priority. */
+/* Raise the priority of a pending job so far that it is ahead of all other jobs
+ * that wait in its queue. */
 int state_top(struct state *state, struct job *job, struct err *err);
 
 struct assignment {
@@ -19,10 +19,11 @@ struct assignment {
 };
 
 /*
- * Change fields of a job, all of them or none: any option of aisub by its long
- * name ('_' for '-' is allowed), or array_limit. An empty value unsets the
- * option. For a started job only options are allowed that do not affect what it
- * holds. May free the record. Fails with EINVAL, EPERM or ENOENT.
+ * Change fields of a job; if one cannot be changed, none is. A field is an
+ * option of aisub by its long name ('_' for '-' is allowed), or array_limit. An
+ * empty value unsets the option. After the job has started, only options can be
+ * changed that do not affect what it holds. May free the record. Fails with
+ * EINVAL, EPERM or ENOENT.
  */
 int state_update(struct state *state, struct job *job,
                  const struct submitter *who, const struct assignment *set,
