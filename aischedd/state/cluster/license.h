@@ -18,7 +18,8 @@ int licenses_parse(const struct conf *conf, const char *text,
                    struct snap_license_use ret[MAX_LICENSES], size_t *ret_n,
                    struct err *err);
 
-/* The same for licenses of these names, in the order of the configuration. */
+/* The same, if only the names of the licenses are known; they are in the order
+ * of the configuration. */
 int licenses_parse_named(const char *const *name, size_t nnames,
                          const char *text,
                          struct snap_license_use ret[MAX_LICENSES],

@@ -32,8 +32,8 @@ static const char *name_in(const char *text)
 	return slash ? slash + 1 : text;
 }
 
-/* Returns the pool that a text names, or -1 if it names none, or one that does
- * not exist. */
+/* Returns the pool in a text "POOL/NAME"; -1 if the text has no pool, or one
+ * that does not exist. */
 static int pool_in(const struct state *state, const char *text)
 {
 	size_t len = (size_t)(name_in(text) - text);
@@ -52,8 +52,8 @@ static bool is_meant(const struct node *node, const char *text)
 	return !strcmp(name_in(text) == text ? node->name : node->full, text);
 }
 
-/* Follow the nodes of one name from this one (its index plus one; 0: none).
- * Returns the first one that the text means, or -1. */
+/* Returns the first node that the text names, or -1. next: where to begin in
+ * the list of nodes of one name; an index plus one, 0: the end. */
 static int from(const struct state *state, uintptr_t next, const char *text)
 {
 	while (next && !is_meant(&state->nodes.node[next - 1], text))
@@ -163,8 +163,8 @@ int state_node_expect(struct state *state, const char *text)
 	return node;
 }
 
-/* Returns the node that the runner of this pool reports; adds an unknown
- * one. */
+/* Returns the index of a node that the runner of this pool reports. A node of
+ * that name that was only expected is it; else it may be new, and is added. */
 static uint32_t seen(struct state *state, uint32_t pool, const char *name)
 {
 	int n = state_node_of(state, pool, name);
@@ -242,8 +242,8 @@ static void set_words(struct strlist *list, const struct strlist *to)
 	*list = (struct strlist){ to->n, s };
 }
 
-/* Keep CPUs for the system, the last ones: the first ones serve more
- * interrupts, but users like the CPUs of jobs to begin at 0. */
+/* Keep the last CPUs of the node for the system. The first ones serve more
+ * interrupts, but users prefer that the CPUs of jobs begin at 0. */
 static void reserve_cpus(struct node *node, int64_t milli)
 {
 	int64_t whole = (milli + 999) / 1000;
@@ -255,14 +255,14 @@ static void reserve_cpus(struct node *node, int64_t milli)
 		node->cpu_milli -= node->cpu_milli % 1000;
 }
 
-/* Returns the group of a device: devices are spread over groups evenly, in
- * order. */
+/* Returns the group of a device if the devices, in order, are divided evenly
+ * among the groups. */
 static uint8_t group_of(int64_t device, int64_t ndevices, int64_t groups)
 {
 	return (uint8_t)(device * groups / ndevices);
 }
 
-/* Returns the number that a list of the configuration has for a device. */
+/* Returns the number for a device in a list of the configuration. */
 static uint8_t number_of(const struct strlist *list, uint32_t device)
 {
 	return (uint8_t)strtoul(list->s[device], NULL, 10);
@@ -309,8 +309,8 @@ uint8_t node_mig(const struct node *node)
 	return node->conf ? mig_find_model(node->conf->mig) : MIG_NONE;
 }
 
-/* Returns how many NUMA nodes the configuration gives to a node; 0: it does not
- * say. */
+/* Returns the number of NUMA nodes that the configuration says a node has; 0 if
+ * it does not say. */
 static int64_t count_numas(const struct conf_node *conf)
 {
 	int64_t n = 0;
@@ -340,8 +340,8 @@ static int64_t numa_size(const struct node *node, uint32_t i, uint32_t n)
 	return all * (i + 1) / n - all * i / n;
 }
 
-/* Divide the memory for jobs among the NUMA nodes: what is kept for the system
- * is taken from all of them evenly. */
+/* Divide the memory for jobs among the NUMA nodes. The rest of the memory, kept
+ * for the system, is taken from all of them evenly. */
 static void deal_memory(const struct state *state, struct node *node)
 {
 	const struct conf_pool *pool = &state->conf->pools[node->pool];
@@ -367,8 +367,8 @@ static void deal_memory(const struct state *state, struct node *node)
 	}
 }
 
-/* If the runner only counts CPUs and the configuration says how many sockets,
- * give each CPU a core and spread them evenly. */
+/* If the runner only counts CPUs but the configuration has several NUMA nodes,
+ * make up CPUs with one core each, divided evenly among the NUMA nodes. */
 static void deal_cpus(struct node *node)
 {
 	uint32_t n = (uint32_t)(node->cpu_milli / 1000);
@@ -426,7 +426,8 @@ void node_apply_conf(struct state *state, struct node *node)
 	}
 	if (node->conf->cpus != CONF_NONE) {
 		node->cpu_milli = node->conf->cpus * 1000;
-		/* The runner has fewer: count CPUs, do not bind them. */
+		/* The runner found fewer CPUs: count them, but bind no tasks
+		 * to them. */
 		if (node->conf->cpus > node->ncpus)
 			node->ncpus = 0;
 		for (uint32_t i = (uint32_t)node->conf->cpus; i < node->ncpus;

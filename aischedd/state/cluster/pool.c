@@ -45,7 +45,7 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 	struct err none;
 
 	err = err ? err : &none;
-	/* Until a cluster has listed its nodes, assume that they can do it. */
+	/* Until a cluster has listed its nodes, assume that it can. */
 	if (!runner_traits(conf->runner)->has_api ||
 	    !state->pools.ready[pool] || !demands(spec))
 		return true;
@@ -66,8 +66,7 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 	return false;
 }
 
-/* Move the jobs that demand NUMA nodes or links to the rows where they belong
- * now. */
+/* Update the rows of all pending jobs that demand NUMA nodes or links. */
 static void realign(struct state *state)
 {
 	struct spec spec;
@@ -83,7 +82,8 @@ static void realign(struct state *state)
 	}
 }
 
-/* Returns, as bits, all that the answers of pool_aligns() depend on. */
+/* Returns what pool_aligns() depends on, as bits: which kinds of nodes there
+ * are. */
 static unsigned answers(const uint32_t n[GIVES_KINDS])
 {
 	return (n[GIVES_COUNTED] != 0) | (n[GIVES_NO_NUMA] != 0) << 1 |
@@ -161,7 +161,7 @@ void state_pool_trouble(struct state *state, uint32_t pool, const char *text)
 	text_set(&state->pools.trouble[pool], text);
 }
 
-/* Returns the pools whose kind of runner can run such a request. */
+/* Returns the pools whose runner can run such a request, one bit each. */
 static uint64_t runner_pools(const struct state *state, const struct spec *spec)
 {
 	const struct conf *conf = state->conf;

@@ -22,7 +22,8 @@ struct pool_sum {
 	int64_t mem_per_cpu;
 };
 
-/* How the nodes of a pool give GPUs: numbers of nodes. */
+/* How GPUs of a node are chosen for tasks. A pool counts its nodes of each
+ * kind. */
 enum node_gives {
 	GIVES_NONE,    /* the node has no GPUs, or is gone */
 	GIVES_COUNTED, /* the kubelet chooses which GPUs */
@@ -34,23 +35,24 @@ enum node_gives {
 struct pool_table {
 	uint32_t gives[LIMIT_POOLS][GIVES_KINDS];
 	struct pool_sum sum[LIMIT_POOLS];
-	uint64_t sum_gen; /* generation of the sums, + 1 */
+	uint64_t sum_gen; /* state's `gen` when sum[] was computed, + 1 */
 	bool ready[LIMIT_POOLS];
 	char *trouble[LIMIT_POOLS]; /* NULL: there is none */
 };
 
-/* Whether the runner of the pool has reported all its nodes and jobs. */
+/* Set or return whether the runner of the pool has reported all its nodes and
+ * jobs. */
 void state_pool_ready(struct state *state, uint32_t pool, bool ready);
 bool state_pool_is_ready(const struct state *state, uint32_t pool);
 
-/* Returns the first pool whose runner has not reported them yet, or -1. */
+/* Returns the first pool that is not ready, or -1. */
 int state_pool_unready(const struct state *state);
 
 /* End jobs on nodes of the pool that are gone. */
 void state_lose_orphans(struct state *state, uint32_t pool, int64_t now);
 
-/* Note why the pool's runner cannot go on, for the reasons of its jobs; NULL:
- * it can. */
+/* Set why the pool's runner cannot start jobs now, which users read in the
+ * reasons of waiting jobs; NULL: it can. */
 void state_pool_trouble(struct state *state, uint32_t pool, const char *text);
 bool state_pool_has_trouble(const struct state *state, uint32_t pool);
 
@@ -60,13 +62,14 @@ bool state_pool_has_trouble(const struct state *state, uint32_t pool);
 uint64_t spec_pools(const struct state *state, const struct spec *spec,
                     uint32_t queue);
 
-/* Whether tasks in the pool get what --numa and --links demand. Fails with a
- * sentence; err may be NULL. */
+/* Whether the pool can place tasks as --numa and --links demand. If not, err,
+ * unless NULL, says why. */
 bool pool_aligns(const struct state *state, uint32_t pool,
                  const struct spec *spec, struct err *err);
 
-/* Count a node that has changed in gives[] again. If pool_aligns() may now
- * answer otherwise, the jobs that depend on it get other rows. */
+/* Update the pool's counts after a node has changed. If that may change what
+ * pool_aligns() returns, the rows of jobs with --numa or --links are updated,
+ * too. */
 void pool_count_node(struct state *state, struct node *node);
 
 /* Returns the sums of each pool; borrowed until nodes change. */

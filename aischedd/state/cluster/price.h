@@ -1,8 +1,8 @@
 /*
  * price.h - what it costs to hold resources for an hour
  *
- * Whole numbers throughout: prices are millionths of the currency for an hour
- * of a CPU, a GiB or a GPU.
+ * All numbers are integers. A price is in millionths of the currency, for an
+ * hour of a CPU, a GiB or a GPU.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_PRICE_H
 #define AISCHEDD_STATE_CLUSTER_PRICE_H
@@ -15,7 +15,7 @@ struct job;
 struct state;
 
 /* Returns what a job with nodes costs under the present configuration if it
- * holds at these rates, in millionths of the currency an hour. */
+ * holds these amounts, in millionths of the currency an hour. */
 int64_t price_of(const struct state *state, const struct job *job,
                  const int64_t rate[RES_N]);
 

@@ -25,17 +25,18 @@ bool state_queue_open(const struct state *state, uint32_t queue);
 void state_queue_set_open(struct state *state, uint32_t queue, bool open,
                           int64_t now);
 
-/* Counts the jobs of the queue and all below it that have not ended, or that
- * hold nodes. */
+/* Returns the number of jobs in the queue and all below it that have not ended;
+ * running: that hold nodes. */
 uint64_t state_queue_count(const struct state *state, uint32_t queue,
                            bool running);
 
 /* --- for this folder ---------------------------------------------------- */
 
-/* Whether the queue is `top` or below it. */
+/* Whether `queue` is `top`, or below it in the tree. */
 bool queue_is_below(const struct conf *conf, uint32_t queue, uint32_t top);
 
-/* Returns the closed queue, this one or an ancestor; -1: all are open. */
+/* Returns the queue itself if it is closed, else its closest ancestor that is;
+ * -1 if none is. */
 int queue_closed_by(const struct state *state, uint32_t queue);
 
 #endif

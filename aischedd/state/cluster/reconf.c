@@ -14,9 +14,10 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
-/* Fill in queue_to, the number of each queue in the new configuration. Fails if
- * that lacks a queue with jobs, or a pool with nodes. jobs: the jobs of each
- * queue, which include ended ones that are not yet written. */
+/* Fill in queue_to, the number of each queue in the new configuration; -1: it
+ * is not in it. Fails if that is a queue with jobs, or if a pool with nodes is
+ * not in it. jobs: the number of jobs of each queue, with those that have ended
+ * and are not yet written. */
 static int remap(const struct state *state, const struct conf *conf,
                  const uint32_t *jobs, uint32_t *queue_to, struct err *err)
 {
@@ -52,7 +53,8 @@ static void reconf_queues(struct state *state, const struct conf *conf,
 
 	for (size_t q = 0; q < conf->nqueues; q++)
 		queue[q].closed = conf->queues[q].closed;
-	/* Keep what an admin set by hand unless the file changed it. */
+	/* A queue that an operator opened or closed stays so, unless the
+	 * configuration now says otherwise than before. */
 	for (size_t q = 0; q < state->conf->nqueues; q++)
 		if (queue_to[q] != (uint32_t)-1 &&
 		    state->conf->queues[q].closed ==
@@ -128,8 +130,8 @@ int state_reconf(struct state *state, const struct conf *conf, int64_t now,
 		if (job->state == JOB_PENDING)
 			state_reindex(state, job, now);
 	}
-	/* Prices may have changed: book what was held until now at the old
-	 * ones. */
+	/* Prices may have changed: book what jobs held until now at the old
+	 * prices. */
 	for (struct job *job = state->records.placed; job; job = job->row_next)
 		ledger_book(state, job, now);
 	state->gen++;

@@ -1,5 +1,5 @@
 /*
- * reconf.h - another configuration
+ * reconf.h - change to another configuration
  */
 #ifndef AISCHEDD_STATE_CLUSTER_RECONF_H
 #define AISCHEDD_STATE_CLUSTER_RECONF_H
@@ -13,7 +13,8 @@ struct state;
 
 /*
  * Use another configuration from now on; conf is borrowed. Fails with EBUSY,
- * and changes nothing, if it lacks a queue, pool or node that has jobs.
+ * and changes nothing, if a queue that has jobs or a pool that has nodes is not
+ * in it.
  */
 int state_reconf(struct state *state, const struct conf *conf, int64_t now,
                  struct err *err);

@@ -20,11 +20,12 @@ typedef unsigned __int128 wide;
 #define LN2     0x2c5c85fdf473de6b /* ln 2 */
 #define PER_LN2 0x5c551d94ae0bf85e /* 1 / ln 2 */
 
-/* No usage is larger: all pools together use less in a hundred years. The sum
- * of two does not overflow. */
+/* Limit of a usage, so that the sum of two does not overflow. All pools
+ * together use less in a hundred years. */
 #define USAGE_MOST ((int64_t)1 << 61)
 
-/* 2^-x: shift by the integer part, series of e^-y for the fraction. */
+/* Returns 2^-x: a series for e^-y computes the fraction of x, a shift its
+ * integer part. */
 static uint64_t half_to_the(wide x)
 {
 	uint64_t y = (uint64_t)((wide)(uint64_t)(x & (ONE - 1)) * LN2 >> 62);
@@ -45,7 +46,8 @@ static uint64_t left_after(int64_t seconds, int64_t half_life)
 	                   (uint64_t)half_life);
 }
 
-/* Returns the usage that the rate has added: rate (1 - left) H / ln 2. */
+/* Returns the usage that a rate has added until now: rate (1 - left) H / ln 2.
+ * left: what is left by now of a charge at the beginning. */
 static int64_t grown(int64_t rate, uint64_t left, int64_t half_life)
 {
 	uint64_t part = (uint64_t)((wide)(ONE - left) * PER_LN2 >> 62);
@@ -100,7 +102,8 @@ uint16_t usage_light(int64_t used, int64_t all, uint32_t users)
 
 /* --- what a job is charged --------------------------------------------- */
 
-/* Count the resources of one task's node that the job keeps from others. */
+/* Add what one task of the job keeps from others. An exclusive job keeps all of
+ * a node, counted with its first task there. */
 static void hold_task(const struct state *state, const struct job *job,
                       const struct row_key *req, uint32_t task,
                       int64_t held[RES_N])
@@ -127,7 +130,7 @@ void usage_held(const struct state *state, struct job *job, int64_t ret[RES_N])
 	for (uint32_t i = 0; i < job->place->ntasks; i++)
 		hold_task(state, job, req, i, ret);
 	if (job->state == JOB_SUSPENDED)
-		ret[RES_CPU] = 0; /* suspended: others use them */
+		ret[RES_CPU] = 0; /* other jobs may use its CPUs */
 }
 
 static int64_t charge_of(struct state *state, struct job *job)
@@ -154,7 +157,7 @@ static int64_t charge_of(struct state *state, struct job *job)
 		}
 	}
 	if (job->state == JOB_SUSPENDED)
-		part[RES_CPU] = 0; /* suspended: others use them */
+		part[RES_CPU] = 0; /* other jobs may use its CPUs */
 	for (int r = 0; r < RES_N; r++)
 		most = part[r] > most ? part[r] : most;
 	return most;
@@ -196,7 +199,7 @@ void usage_backdate(struct state *state, struct job *job, int64_t from,
 
 /* --- of all users ------------------------------------------------------ */
 
-enum { STEPS_JUDGE = 2 }; /* to work out what a user has used by now */
+enum { STEPS_JUDGE = 2 }; /* work of judge() for each entry, in steps */
 
 static uint64_t usage_key(uint32_t queue, uint32_t user)
 {
@@ -275,8 +278,8 @@ void state_judge_usage(struct state *state, int64_t now)
 {
 	struct usage_table *t = &state->usages;
 
-	/* Judge again if a trial submission has left an entry that was counted
-	 * as a user of the queue. */
+	/* Judge again after --test-only has left an entry: it was counted as a
+	 * user of the queue. */
 	if (t->judged && t->judged_at == now && (!t->guest || t->guest->jobs))
 		return;
 	steps_add((uint64_t)STEPS_JUDGE * t->n);

@@ -2,15 +2,16 @@
  * usage.h - what users have used of queues, decaying over time
  *
  * For each second a job is charged the largest fraction that it holds of any
- * one resource of its pool, in billionths: one GPU of eight is an eighth,
- * whatever CPUs go with it. A charge counts half after each half-life H. So, d
- * seconds after `at`, a user's usage is
+ * one resource of its pool, in billionths. One GPU of eight is an eighth, if
+ * the job holds a smaller fraction of the CPUs. A charge loses half of its
+ * value in each half-life H. So, d seconds after `at`, a user's usage is
  *
  *   amount 2^(-d/H) + rate (1 - 2^(-d/H)) H / ln 2
  *
- * where rate is the sum of the charges of the user's jobs in the queue: nothing
- * has to be done while they run, and the result does not depend on how often it
- * is asked for. All integers, so every machine computes the same.
+ * where rate is the sum of the charges of the user's jobs in the queue. Nothing
+ * has to be done while jobs run, and the result does not depend on how often it
+ * is computed. All numbers are integers, so that every machine computes the
+ * same.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_USAGE_H
 #define AISCHEDD_STATE_CLUSTER_USAGE_H
@@ -51,33 +52,34 @@ struct usage_table {
 	struct usage **usage;
 	size_t n, cap;
 	bool dirty;  /* some entries are to be written */
-	bool judged; /* 1: entries say what they were at judged_at */
+	bool judged; /* used, part and light of all are those at judged_at */
 	int64_t judged_at;
-	struct usage *guest; /* the entry of a trial submission, or NULL */
+	struct usage *guest; /* an entry made for --test-only, or NULL */
 };
 
 /* Returns the usage at `when`, which must not be before u->at. */
 int64_t usage_at(const struct usage *u, int64_t half_life, int64_t when);
 
-/* Add `by` to the rate from `when` on, which may be before u->at. */
+/* Change the rate by `by` from `when` on, which may be before u->at. */
 void usage_change(struct usage *u, int64_t half_life, int64_t by, int64_t when);
 
 /*
- * Returns 1000 * 2^(-used/all * users): 500 for a user whose usage is the mean
- * of all who share the queue's usage.
+ * Returns the lightness of a user, 1000 * 2^(-used/all * users): 1000 for no
+ * usage, 500 for the mean of all users of the queue. all: the sum of their
+ * usages; users: how many they are.
  */
 uint16_t usage_light(int64_t used, int64_t all, uint32_t users);
 
-/* Work out usage, fractions and lightness of all users as of now, unless that
- * has been done and nothing has changed since. */
+/* Compute used, part and light of all entries as of now, unless that was done
+ * for the same second and nothing has changed since. */
 void state_judge_usage(struct state *state, int64_t now);
 
-/* The same, and drop entries of users who have used nothing and have no jobs
- * any more, even if nothing has changed. */
+/* The same, even if it was done: then entries without usage and without jobs
+ * are dropped. */
 void state_judge_usage_again(struct state *state, int64_t now);
 
-/* Return the number of entries, and entry i. Their order has no meaning, and
- * each event may change them. */
+/* Return the number of entries, or entry i. Their order has no meaning; each
+ * change of the state may add or remove some. */
 size_t state_nusages(const struct state *state);
 const struct usage *state_usage(const struct state *state, size_t i);
 
@@ -87,8 +89,8 @@ void state_load_usage(struct state *state, const char *queue, uint32_t uid,
 
 /* --- for this folder ---------------------------------------------------- */
 
-/* Count a job that is not really submitted, with all that its user has used;
- * take it back. */
+/* For --test-only: usage_try() counts a job that is not in the state, so that
+ * its user has an entry; usage_untry() takes that back. */
 void usage_try(struct state *state, const struct job *job, int64_t now);
 void usage_untry(struct state *state, const struct job *job);
 
@@ -98,20 +100,22 @@ struct usage *usage_find(const struct state *state, uint32_t queue,
                          uint32_t user);
 struct usage *usage_of(struct state *state, uint32_t queue, uint32_t user);
 
-/* Returns what a job with nodes keeps from others: milli-CPUs, MiB, milli-GPUs;
- * no CPUs while it is suspended. */
+/* Get what a job with nodes keeps from others: thousandths of CPUs, MiB, and
+ * thousandths of GPUs; no CPUs while it is suspended. */
 void usage_held(const struct state *state, struct job *job, int64_t ret[RES_N]);
 
-/* Charge the job for what it holds from now on: call it after each change of
- * its place, and after suspend and resume. */
+/* Charge the job for what it holds from now on. Call it after each change of
+ * its placement, and after it was suspended or resumed. */
 void usage_charge(struct state *state, struct job *job, int64_t now);
 
-/* Correct the charge: the job has held its nodes since `to`, not `from`. */
+/* Correct the charge of a job that has held its nodes since `to`, and was
+ * charged since `from`. */
 void usage_backdate(struct state *state, struct job *job, int64_t from,
                     int64_t to);
 
-/* Renumber the queues as conf has them (-1: gone); the caller then counts jobs
- * again. Only another half-life changes what is stored. */
+/* Renumber the queues for a new configuration. queue_to: the new number of each
+ * queue, -1: it is gone. The caller then counts jobs again. Stored values
+ * change only if the half-life does. */
 void usage_reconf(struct state *state, const struct conf *conf,
                   const uint32_t *queue_to, int64_t now);
 void usage_free(struct state *state);

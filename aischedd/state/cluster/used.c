@@ -11,8 +11,8 @@
 
 /* Amounts that a job holds on each of its nodes. */
 struct holding {
-	int64_t task[RES_N];       /* for each task there */
-	bool all_cpus, all_memory; /* instead of that */
+	int64_t task[RES_N];       /* for each task on the node */
+	bool all_cpus, all_memory; /* all of the node's, instead of task[] */
 };
 
 static void ask_of(const struct job *job, struct holding *ret)
@@ -30,8 +30,8 @@ static void ask_of(const struct job *job, struct holding *ret)
 	ret->all_memory = spec.mem_node == 0;
 }
 
-/* Subtract what the tasks in p hold from what their nodes have. last: by node,
- * the job that was counted there last. */
+/* Subtract what the tasks in p hold from what is free on their nodes. last: for
+ * each node, the job that was counted last, so that none counts twice. */
 static void take(struct node_left *left, const struct job **last,
                  const struct job *job, const struct placement *p,
                  const struct holding *hold)
@@ -65,7 +65,7 @@ void state_nodes_left(const struct state *state, struct node_left *ret)
 			          [RES_GPU] = gpus * 1000 },
 		};
 	}
-	/* Ending tasks still hold their resources. */
+	/* Evicted tasks hold their resources until they have ended. */
 	for (const struct job *job = state->records.placed; job;
 	     job = job->row_next) {
 		struct holding hold;

@@ -10,23 +10,25 @@
 
 struct state;
 
-/* CPUs, memory and GPUs that are free on a node, and the jobs there. */
+/* CPUs, memory and GPUs that are free on a node, and how many jobs are there.
+ */
 struct node_left {
 	int64_t free[RES_N];
 	uint32_t jobs;
 };
 
-/* Fill ret for all nodes. */
+/* Compute this for all nodes; ret has state_nnodes() elements. */
 void state_nodes_left(const struct state *state, struct node_left *ret);
 
-/* Sum up what the running jobs of a queue and all below it hold. */
+/* Sum up what the jobs with nodes of a queue, and of all below it, hold. */
 void state_queue_used(const struct state *state, uint32_t queue,
                       int64_t ret[RES_N]);
 
-/* Likewise for each queue, ret[queues]. */
+/* Compute this for all queues; ret has one element for each. */
 void state_queues_used(const struct state *state, int64_t (*ret)[RES_N]);
 
-/* The fair share of a queue in the last plan, or NULL if there is none. */
+/* Returns the fair share of a queue according to the last plan, by resource;
+ * NULL if that has none. */
 const int64_t *state_queue_share(const struct state *state, uint32_t queue);
 
 #endif

@@ -15,7 +15,7 @@ struct volume {
 	char *name;
 	char *why; /* why it cannot be mounted, or NULL */
 	enum volume_share share;
-	bool anywhere;    /* false: only on these nodes of its pool */
+	bool anywhere;    /* on all nodes; false: only on those in `nodes` */
 	struct map nodes; /* by hash of the name */
 };
 
@@ -26,7 +26,8 @@ static uint64_t text_key(uint64_t seed, const char *s, size_t len)
 
 /* --- names --------------------------------------------------------------- */
 
-/* Find the next claim of --mount: returns its name and advances, or NULL. */
+/* Returns the name of the next claim in the text of --mount, or NULL. *mount
+ * moves behind it. */
 static const char *next_claim(const char **mount, size_t *ret_len)
 {
 	const char *s = *mount;
@@ -83,8 +84,8 @@ static void volume_free(struct volume *v)
 	free(v);
 }
 
-/* Move jobs to the rows where they belong now. A job that is being placed is in
- * no row any longer, though still pending. */
+/* Update the rows of all jobs that mount claims. Skip a job with nodes that is
+ * still PENDING, because it is just being started. */
 static void changed(struct state *state, int64_t now)
 {
 	for (struct job *job = state->records.first; job; job = job->all_next) {
@@ -156,7 +157,8 @@ static const struct node *node_of(const struct state *state,
 	return &state->nodes.node[job->place->task[0].node];
 }
 
-/* Returns a job with nodes in the pool that mounts the claim, or NULL. */
+/* Returns a job other than `but` with nodes in the pool that mounts the claim,
+ * or NULL. */
 static const struct job *holder(const struct state *state, uint32_t pool,
                                 const char *name, size_t len,
                                 const struct job *but)
@@ -183,15 +185,15 @@ static bool names_node(const char *text, const struct node *node)
 	return has;
 }
 
-/* Whether the job names nodes, and this is none of them. */
+/* Whether --exclude or --nodelist keeps the job from this node. */
 static bool keeps_off(const struct spec *spec, const struct node *node)
 {
 	return (spec->exclude && names_node(spec->exclude, node)) ||
 	       (spec->nodelist && !names_node(spec->nodelist, node));
 }
 
-/* Say why the job cannot mount the claim in that pool; returns false if it can.
- */
+/* Whether the job cannot mount the claim in that pool. Then the reason is
+ * appended to text, which may be NULL. */
 static bool hinders_one(const struct state *state, const struct job *job,
                         const struct spec *spec, uint32_t pool,
                         const char *name, size_t len, struct buf *text)
@@ -311,7 +313,8 @@ static bool reaches_one(const struct state *state, const char *name, size_t len,
 	                 text_key(0, node->name, strlen(node->name))));
 }
 
-/* Whether no job has the volume on another node exclusively. */
+/* Whether no job but `but` keeps the claim from this node: by mounting one that
+ * only one node may mount on another node. */
 static bool is_free_for(const struct state *state, const char *name, size_t len,
                         uint32_t n, const struct job *but)
 {

@@ -1,9 +1,9 @@
 /*
  * volume.h - the volume claims of pools, and where jobs that mount them may run
  *
- * A runner reports for each claim whether it can be mounted, by how many, and
- * on which nodes. Use by our own jobs is known here at once, before their pods
- * exist.
+ * A runner reports for each claim whether it can be mounted, whether by one
+ * pod, one node or all nodes, and on which nodes. Claims that jobs of aisched
+ * mount are known from the jobs, even before their pods exist.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_VOLUME_H
 #define AISCHEDD_STATE_CLUSTER_VOLUME_H
@@ -24,11 +24,11 @@ struct state;
 struct volume_table {
 	struct map claims;        /* by pool and name */
 	bool listed[LIMIT_POOLS]; /* the runner has reported all claims */
-	char *blind[LIMIT_POOLS]; /* why it cannot report them, or NULL */
+	char *blind[LIMIT_POOLS]; /* why the runner cannot, or NULL */
 };
 
-/* Take over a runner's report about a claim; or, without a name, whether it has
- * reported all claims of the pool. */
+/* Store a runner's report about a claim. A report without a name says that all
+ * claims of the pool have been reported, or why they cannot be. */
 void state_volume_seen(struct state *state, uint32_t pool,
                        const struct volume_info *info, int64_t now);
 
@@ -37,29 +37,31 @@ void state_volume_seen(struct state *state, uint32_t pool,
 /* Whether --mount names a claim. */
 bool volume_is_named(const char *mount);
 
-/* Append the claims of --mount, each ended by a comma. */
+/* Append the names of the claims of --mount, each followed by a comma. */
 void volume_names(const char *mount, struct buf *out);
 
-/* Whether no pool of the job can mount its claims now; text, unless NULL, gets
- * the reason of the first one that cannot. */
+/* Whether the job cannot mount its claims now in any pool that it may use. Then
+ * the reason for the first such pool is appended to text, which may be NULL. */
 bool volume_hinders(const struct state *state, const struct job *job,
                     struct buf *text);
 
-/* Whether one of these claims, in one of these pools, is for one node only. */
+/* Whether one of these claims can be mounted on one node only, in one of these
+ * pools. */
 bool volume_wants_one_node(const struct state *state, const char *names,
                            uint64_t pools);
 
-/* Whether the volumes of all these claims reach the node; with now: and no job
- * has one of them on another node exclusively. */
+/* Whether all these claims can be mounted on the node. now: false as well if a
+ * job on another node mounts one that can be mounted on one node only. */
 bool volume_reaches(const struct state *state, const char *names, uint32_t node,
                     bool now);
 
-/* Whether the job may start on the nodes of these tasks: a job started since
- * the plan was made may have the volume. */
+/* Whether the job can still mount its claims on the nodes of these tasks. A job
+ * that was started after the plan was made may have mounted one. */
 bool volume_still_fits(const struct state *state, const struct job *job,
                        const struct snap_task *task, uint32_t ntasks);
 
-/* Note that the job has got nodes, or lost them. */
+/* Update the rows of jobs that mount claims, after this job has got nodes or
+ * lost them. */
 void volume_moved(struct state *state, const struct job *job, int64_t now);
 void volumes_free(struct volume_table *volumes);
 

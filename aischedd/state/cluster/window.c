@@ -6,8 +6,9 @@
 
 #include "libcommon/mem.h"
 
-/* How many windows are compared: daily ones of a year. If both repeat, each
- * week is like the one before, and the windows of a few weeks are enough. */
+/* How many repetitions windows_meet() compares: enough for daily windows of a
+ * year, the furthest that a reservation may be. If both windows repeat, each
+ * week is like the one before, so a few weeks are enough. */
 enum { STEPS = 400, STEPS_REPEATED = 20 };
 
 static const struct {

@@ -9,8 +9,9 @@
 
 enum repeat { REPEAT_NEVER, REPEAT_DAILY, REPEAT_WEEKLY };
 
-/* "daily"; returns -1 if there is no such word. */
+/* Returns the word for a repetition, such as "daily". */
 const char *repeat_name(enum repeat repeat);
+/* Returns the enum repeat of a word, or -1 if there is no such word. */
 int repeat_parse(const char *s);
 int repeat_days(
     enum repeat repeat); /* days from one window to the next; 0: never */
@@ -21,10 +22,10 @@ struct window {
 	enum repeat repeat;
 };
 
-/* Move to the next window; returns false if there is none. */
+/* Change w to its next repetition; returns false if it does not repeat. */
 bool window_next(struct window *w);
 
-/* Whether two windows, or their repetitions, ever overlap. */
+/* Whether two windows, or any of their repetitions, overlap. */
 bool windows_meet(struct window a, struct window b);
 
 #endif
