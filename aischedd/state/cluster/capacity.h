@@ -1,13 +1,13 @@
 /*
  * capacity.h - what pools have, by the hour, and what of it no job could hold
  *
- * It is kept in rollups that have no user. For the nodes of a pool with the
- * same type of GPU there is one rollup of all that they have, and one each of
- * what is reserved, drained or down while no job holds it. They are booked,
- * stored and reported like the use of jobs. The rest of what the nodes have was
+ * Capacity is counted in rollups that have no user. For the nodes of a pool
+ * with the same type of GPU there is one rollup of all that they have, and one
+ * each of what no job holds and is reserved, drained or down. These are booked,
+ * stored and reported like the use of jobs. The rest of what the nodes have is
  * held by jobs, or idle. CPUs, memory and GPUs that processes other than jobs
- * use are not counted. The nodes are looked at now and then, if something has
- * changed; in between the amounts are taken to stay the same.
+ * use are not counted. state_look_at_capacity() is called from time to time, if
+ * something has changed; until the next call the amounts count as unchanged.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_CAPACITY_H
 #define AISCHEDD_STATE_CLUSTER_CAPACITY_H
@@ -30,35 +30,36 @@ enum capacity_part {
 struct capacity {
 	struct rollup *rollup[CAPACITY_PARTS];
 	int64_t rate[CAPACITY_PARTS][RATES];
-	int64_t seen[CAPACITY_PARTS][RATES]; /* found by the current look */
+	int64_t seen[CAPACITY_PARTS][RATES]; /* found by the present look */
 	bool waits; /* its pool has not reported all its nodes */
-	bool known; /* it was looked at since it was loaded */
+	bool known; /* looked at since the daemon was started */
 };
 
 struct capacity_table {
 	struct capacity *row;
 	size_t n, cap;
-	uint64_t nchanges; /* of the state when it was looked at, + 1 */
-	int64_t since_ms;  /* of the last look, or when that was stored */
+	uint64_t nchanges; /* state's `nchanges` at the last look, + 1 */
+	int64_t since_ms;  /* time of the last look, or as loaded */
 };
 
-/* Whether the rollup is of capacity, and of which part. */
+/* Whether the rollup counts capacity; if so, *ret_part is set to the part. */
 bool rollup_is_capacity(const struct rollup *r, enum capacity_part *ret_part);
 
-/* Tell until when the loaded capacity is known to have been true. Capacity that
- * the first look finds counts from then on. */
+/* Set the time up to which the loaded capacity is known. From that time on,
+ * the findings of the first look count. */
 void state_capacity_since(struct state *state, int64_t since_ms);
 
-/* Whether something has changed since the last look. */
+/* Whether something has changed since the last state_look_at_capacity(). */
 bool state_capacity_stale(const struct state *state);
 
-/* Look at all nodes and at the jobs on them. Returns whether the capacity of
- * all pools is known. */
+/* Compute the capacity from all nodes and the jobs on them, and count it from
+ * now on. Returns whether that of all pools is known. */
 bool state_look_at_capacity(struct state *state);
 
 /* --- for this folder ---------------------------------------------------- */
 
-/* The wall clock was set: as ledger_pause() and ledger_go_on(). */
+/* Do not count the time that the wall clock skipped when it was set; to be
+ * called like ledger_pause() and ledger_go_on(). */
 void capacity_pause(struct state *state, int64_t ms);
 void capacity_go_on(struct state *state, int64_t ms);
 

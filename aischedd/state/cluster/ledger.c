@@ -14,7 +14,7 @@
 typedef unsigned __int128 wide;
 
 enum {
-	PIECES_MERGED = 64, /* merge pieces only from this many on */
+	PIECES_MERGED = 64, /* do not merge fewer pieces than this */
 	HOUR_MS = 3600000
 };
 
@@ -23,7 +23,8 @@ void state_clock(struct state *state, int64_t wall_ms)
 	state->wall_ms = wall_ms;
 }
 
-/* Convert now to milliseconds, exactly if it is near the wall clock. */
+/* Returns now in milliseconds: the time that state_clock() set, if that is
+ * within a second of now. */
 static int64_t exact_ms(const struct state *state, int64_t now)
 {
 	int64_t off = state->wall_ms / 1000 - now;
@@ -50,7 +51,8 @@ static void book_until(struct ledger *l, int64_t ms)
 
 /* --- pieces ------------------------------------------------------------ */
 
-/* Merge neighbouring pieces of the same hour, so that they stay few. */
+/* Merge successive pieces that lie within the same hour, so that a ledger does
+ * not grow without bounds. */
 static void merge_pieces(const struct state *state, struct ledger *l)
 {
 	int64_t at = l->began_ms, hour[2] = { 0, 0 }, from = 0;
@@ -118,7 +120,7 @@ static struct ledger *begin(struct job *job, int64_t ms)
 	return l;
 }
 
-/* Note how long a job has waited for its first attempt. */
+/* Record how long a job has waited for its first attempt. */
 static void note_wait(struct state *state, const struct job *job)
 {
 	struct ledger *l = job->ledger;
@@ -130,7 +132,7 @@ static void note_wait(struct state *state, const struct job *job)
 	rollup_started(state, l->rollup, l->began_ms, l->wait_ms);
 }
 
-/* Count the job at these rates from now on, in its ledger and in its rollup. */
+/* Set what the job holds from booked_ms on, in its ledger and its rollup. */
 static void hold(struct state *state, struct job *job,
                  const int64_t rate[RATES])
 {
@@ -156,7 +158,7 @@ void ledger_book(struct state *state, struct job *job, int64_t now)
 	bool first = !l || !l->began_ms;
 
 	if (!job->place)
-		return; /* not placed: ledger_close() has booked everything */
+		return; /* ledger_close() has booked everything */
 	if (first)
 		l = begin(job, ms);
 	book_until(l, ms);
@@ -282,7 +284,8 @@ void ledger_total(const struct job *job, int64_t now_ms, struct ledger_sum *ret)
 		add(ret, l, now_ms - l->booked_ms);
 }
 
-/* Returns the price of the pieces, in 3600000ths of a millionth. */
+/* Returns the price of the pieces, in 3600000ths of a millionth of the currency
+ * (prices are for an hour, and pieces in milliseconds). */
 static __int128 pieces_cost(const struct ledger *l)
 {
 	__int128 cost = 0;
@@ -332,7 +335,7 @@ int64_t ledger_longest(const struct job *job, int64_t now_ms)
 
 /* --- the end of an attempt --------------------------------------------- */
 
-/* Append the names of the nodes, "n[0-3]". */
+/* Returns the names of the job's nodes, as "n[0-3]". */
 static char *nodes_of(const struct state *state, const struct job *job)
 {
 	uint32_t n = job->place->ntasks;
@@ -351,8 +354,8 @@ static char *part_of(const struct rollup *r, enum rollup_part part)
 	return *r->part[part] ? xstrdup(r->part[part]) : NULL;
 }
 
-/* Fill in queue, account and so on as the rollup has them: as they were when
- * the attempt began. */
+/* Fill in queue, account and so on from the rollup, which has them as they were
+ * when the attempt began. */
 static void put_parts(const struct ledger *l, struct attempt_row *row)
 {
 	row->queue = part_of(l->rollup, PART_QUEUE);
@@ -499,9 +502,10 @@ bool ledger_piece_parse(const char **text, struct ledger_piece *ret)
 }
 
 /*
- * The numbers of a ledger in the order of the text, as pointers into *l.
- * Between attempts the first four are all of it, with the longest attempt as a
- * fifth if there were several.  Older versions wrote 15 and 19 numbers.
+ * numbers_of() gets the numbers of a ledger in the order of the text, as
+ * pointers into *l and extra. Between attempts only the first BETWEEN are
+ * written, followed by the longest attempt if there were several. Older
+ * versions wrote NO_ROLLUP or NO_LONGEST numbers.
  */
 enum { BETWEEN = 4, NO_ROLLUP = 15, NO_LONGEST = 19, NUMBERS = 20 };
 
@@ -621,15 +625,16 @@ static bool parse_rest(const char *text, struct ledger *l)
 			return false;
 	}
 	if (!*text) {
-		/* without '$': nothing was held before, or by a version without
-		 * prices */
+		/* Without '$' there was no earlier attempt, or a version
+		 * without prices ran it: then the price is not known. */
 		l->cost_before = l->before.held[RES_MEM] ? SPEC_UNSET : 0;
 		return true;
 	}
 	return parse_cost(text + 1, l);
 }
 
-/* Returns how many numbers there are; *text then is what follows them. */
+/* Parse numbers separated by commas. Returns how many there are, and moves
+ * *text behind them. */
 static int parse_numbers(const char **text, int64_t *number[NUMBERS])
 {
 	const char *s = *text;

@@ -3,10 +3,11 @@
  *
  * A job holds its nodes from the commit of a start until they are free again.
  * It runs from when its processes begin until they have ended, without the time
- * of suspensions. CPUs are not held while it is suspended. An elastic job holds
- * what it has at each instant. As the rates are known at each instant, nothing
- * is done while nothing changes. When an attempt is over, a row about it is
- * left for the store.
+ * of suspensions. CPUs are not held while the job is suspended. An elastic job
+ * holds what its present tasks hold. The amounts that a job holds at a time are
+ * rates; to book means to add rate times time to sums, which is done only when
+ * a rate changes. When an attempt is over, a row about it is left for the
+ * store.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_LEDGER_H
 #define AISCHEDD_STATE_CLUSTER_LEDGER_H
@@ -33,9 +34,8 @@ struct ledger_sum {
 
 /*
  * A span of an attempt: its length, and the rates at which the job held
- * resources in it. If it is mixed, several spans were merged, and of[] has
- * amounts as those of rollup_add(), except for the cost, which is rate times
- * milliseconds. A mixed piece lies within one hour of the clock.
+ * resources in it. A mixed piece is several spans merged into one, within one
+ * hour of the clock; its of[] has sums of rates times milliseconds.
  */
 struct ledger_piece {
 	int64_t ms;
@@ -45,13 +45,13 @@ struct ledger_piece {
 
 /* Made when a job is first given nodes. */
 struct ledger {
-	struct ledger_sum now;    /* this attempt, up to booked_ms */
-	struct ledger_sum before; /* all earlier attempts */
-	int64_t longest_ms;       /* the longest earlier attempt */
-	int64_t began_ms;         /* this attempt; 0: none */
-	int64_t booked_ms;        /* booked up to this time */
-	int64_t rate[RATES];      /* held since booked_ms */
-	bool runs;                /* runs since booked_ms */
+	struct ledger_sum now;    /* of this attempt, up to booked_ms */
+	struct ledger_sum before; /* of all earlier attempts */
+	int64_t longest_ms;       /* run time of the longest earlier attempt */
+	int64_t began_ms;         /* start of this attempt; 0: there is none */
+	int64_t booked_ms;        /* time up to which `now` is booked */
+	int64_t rate[RATES];      /* what the job holds since booked_ms */
+	bool runs;                /* the job has run since booked_ms */
 	uint32_t most_tasks;      /* most tasks at once in this attempt */
 	int64_t cpu_ms,
 	    peak_kib; /* used by this attempt; SPEC_UNSET: not known */
@@ -63,9 +63,9 @@ struct ledger {
 	struct ledger_piece *piece; /* of this attempt, up to piece_ms */
 	size_t npieces, piece_cap;
 	int64_t piece_ms;            /* the rates have not changed since then */
-	struct held_counts *counted; /* counters with its rate, or NULL */
-	struct rollup *rollup;       /* of the whole attempt; counts its rate */
-	int64_t rollup_id;           /* id of the rollup of a loaded ledger */
+	struct held_counts *counted; /* counters that include rate[], or NULL */
+	struct rollup *rollup;       /* of this attempt; includes rate[] */
+	int64_t rollup_id;           /* stored id of it, while loading */
 };
 
 /* An attempt that is over; owns its strings. */
@@ -85,27 +85,27 @@ struct attempt_row {
 	uint8_t why, cause, evict;
 };
 
-/* Set the wall clock, as exactly as it is known, until the next call. */
+/* Tell the state the time of the wall clock, in milliseconds. */
 void state_clock(struct state *state, int64_t wall_ms);
 
-/* Book what the job held until now; call it when its place or state has
- * changed, or is about to. */
+/* Book what the job held until now, and what it holds from now on. Call it when
+ * its placement or state has changed; the first call begins an attempt. */
 void ledger_book(struct state *state, struct job *job, int64_t now);
 
 /*
- * Leave out the time that the wall clock skipped when it was set: call
- * ledger_pause() of all jobs with the last time of the old clock, then
- * ledger_go_on() with the first of the new one. If the clock was set
- * back, nothing is booked until it has caught up.
+ * Do not book the time that the wall clock skipped when it was set: call
+ * ledger_pause() for all jobs with the last time of the old clock, then
+ * ledger_go_on() with the first time of the new clock. If the clock was set
+ * back, nothing is booked until it reaches the time that was booked last.
  */
 void ledger_pause(struct state *state, struct job *job, int64_t ms);
 void ledger_go_on(struct state *state, struct job *job, int64_t ms);
 
-/* Set the final numbers of what the attempt used. */
+/* Store what the attempt has used, as the runner reports at its end. */
 void ledger_used(struct job *job, const struct outcome *out);
 
-/* Close an attempt of a job that still has its nodes; `to` is its next state.
- */
+/* End the job's attempt, and leave a row about it for the store. Call it while
+ * the job still has its nodes; to: the job's next state. */
 void ledger_close(struct state *state, struct job *job, enum job_state to,
                   enum reason why, int64_t now);
 
@@ -120,26 +120,26 @@ void ledger_gpu(const struct job *job, struct gpu_use *ret);
  * SPEC_UNSET if a version without prices ran some of them. */
 int64_t ledger_cost(const struct job *job, int64_t now_ms);
 
-/* Returns the pool that the job is charged to or was charged to last, borrowed;
- * or NULL. */
+/* Returns the pool of the present or the last attempt, borrowed; or NULL. */
 const char *ledger_pool(const struct job *job);
 
-/* Returns the duration of the longest attempt, the present one included. */
+/* Returns the run time of the longest attempt, including the present one, in
+ * milliseconds. */
 int64_t ledger_longest(const struct job *job, int64_t now_ms);
 
 /* Begin the ledger of a loaded job with nodes. If none was stored, assume that
  * the job has held its nodes since its start. */
 void ledger_begin(struct state *state, struct job *job);
 
-/* Count the ledger in a rollup from booked_ms on, if it has none because an
- * earlier version wrote it. Call it once everything is loaded. */
+/* Count a loaded ledger in a rollup from booked_ms on. Call it if the ledger
+ * has none, because an earlier version wrote it, after everything is loaded. */
 void ledger_join(struct state *state, struct job *job);
 
 /*
- * Format pieces as text, "5034*1000,100;12=9000,40": milliseconds, then rates
- * after '*' or amounts after '=', without zeros at the end. Parsing starts at
- * *text and returns false at its end, or at a piece that is invalid, where it
- * leaves *text.
+ * Pieces as text, "5034*1000,100;12=9000,40": milliseconds, then '*' and rates,
+ * or '=' and the sums of a mixed piece, without zeros at the end.
+ * ledger_piece_parse() reads the piece at *text and moves *text behind it. At
+ * the end, or if the piece is invalid, it returns false and does not move.
  */
 void ledger_piece_format(const struct ledger_piece *piece, struct buf *out);
 bool ledger_piece_parse(const char **text, struct ledger_piece *ret);

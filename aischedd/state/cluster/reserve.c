@@ -109,7 +109,8 @@ void reserve_arm(struct state *state, int64_t now)
 	}
 }
 
-/* Call it after each change: plans begun before are stale. */
+/* Update all that depends on reservations, after one has changed: the rows of
+ * jobs that name one, and the state's `gen`, which makes plans stale. */
 static void changed(struct state *state, int64_t now)
 {
 	state->reservations.dirty = true;
@@ -123,7 +124,8 @@ static void changed(struct state *state, int64_t now)
 
 /* --- nodes ------------------------------------------------------------- */
 
-/* Returns a reservation that keeps the node during part of w, or NULL. */
+/* Returns a reservation that keeps the node at some time of w, or of one of its
+ * repetitions; or NULL. */
 static const struct reservation *kept_by(const struct state *state,
                                          uint32_t node, struct window w)
 {
@@ -205,8 +207,9 @@ static void mark(const struct placement *p, bool *busy)
 		busy[p->task[i].node] = true;
 }
 
-/* Returns a rank for each node; 0 is the best: 1 is added if a job may still
- * run there at the start, and 2 if the node is not up. */
+/* Returns a rank for each node, 0 to 3, of which 0 is the best: 1 is added if a
+ * job may still run there at the start, and 2 if the node is not up. Owns: the
+ * caller, free(). */
 static int *rank_nodes(const struct state *state, int64_t start)
 {
 	int *rank = xcalloc(state->nodes.n + 1, sizeof(*rank));
@@ -271,7 +274,7 @@ static int nodes_of_pool(const struct state *state, struct reservation *r,
 	               state->conf->pools[pool].name, r->nnodes, ask->count);
 }
 
-/* --- make and take back ------------------------------------------------ */
+/* --- make and delete --------------------------------------------------- */
 
 static int check_times(const struct reserve_ask *ask, int64_t now,
                        struct err *err)
@@ -399,7 +402,8 @@ static bool names(const struct job *job, const char *name)
 	return !strcmp(spec.reservation, name);
 }
 
-/* End the jobs without a time limit that run in a reservation that is over. */
+/* Stop the running jobs without a time limit that name a reservation that is
+ * over. */
 static void clear(struct state *state, const struct reservation *r, int64_t now)
 {
 	struct event_in ev = { .kind = EV_time_limit, .now = now };

@@ -1,13 +1,13 @@
 /*
  * reserve.h - nodes kept for some users, or for nobody, for a while
  *
- * From start until before end only jobs that name the reservation run on its
- * nodes; the scheduler knows it beforehand and starts no job there that would
- * run into it. No two reservations keep the same node at the same time. A
- * reservation that repeats has its next window as soon as one is over: at the
- * same time of the day, in local time. Only the submitter's connection knows
- * their groups; so a user who submits as a member of a named group is
- * remembered as a guest.
+ * From its start until its end, only jobs that name the reservation run on its
+ * nodes. The scheduler knows the start beforehand, and starts no other job
+ * there that might still run by then. No two reservations keep the same node at
+ * the same time. When a reservation that repeats is over, its start and end
+ * move to its next window, at the same local time of a later day. The groups of
+ * a user are known only during a request; so a user who submits a job as a
+ * member of a named group is remembered, as a guest.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_RESERVE_H
 #define AISCHEDD_STATE_CLUSTER_RESERVE_H
@@ -26,8 +26,8 @@ struct reservation {
 	char *name;
 	int64_t start, end; /* of the current or the next window */
 	enum repeat repeat;
-	char *users;    /* "ann,@ml"; empty: for maintenance */
-	char *guests;   /* "bob": members of these groups who have submitted */
+	char *users;  /* "ann,@ml"; empty: for maintenance */
+	char *guests; /* "bob,eve": members of its groups who submitted jobs */
 	uint32_t *node; /* ascending */
 	uint32_t nnodes;
 };
@@ -35,7 +35,7 @@ struct reservation {
 struct reservation_list {
 	struct reservation *resv;
 	size_t n, cap;
-	int64_t next; /* when one begins or ends next, or NO_TIME */
+	int64_t next; /* when the next one begins or ends, or NO_TIME */
 	bool dirty;   /* some are to be written */
 };
 
@@ -44,7 +44,7 @@ struct reserve_ask {
 	const char *name;
 	int64_t start, end;
 	enum repeat repeat;
-	/* as above; the caller has checked that they exist */
+	/* as in struct reservation; the caller has checked that they exist */
 	const char *users;
 	const char *nodes; /* a hostlist; NULL: nnodes of a pool */
 	const char *pool;  /* NULL: the only pool */
@@ -52,23 +52,24 @@ struct reserve_ask {
 };
 
 /*
- * Make a reservation; changes nothing if it fails. From a pool it takes nodes
- * first that are free at its start. Fails with EINVAL (times, names), EEXIST
- * (name taken), ENOENT (no such node, pool), EBUSY (another keeps the nodes),
- * EAGAIN (too many).
+ * Make a reservation; changes nothing if it fails. If a number of nodes of a
+ * pool is asked for, nodes that are free at the start are taken first. Fails
+ * with EINVAL (times, names), EEXIST (name taken), ENOENT (no such node or
+ * pool), EBUSY (another reservation keeps the nodes), EAGAIN (too many).
  */
 int state_reserve(struct state *state, const struct reserve_ask *ask,
                   int64_t now, struct err *err);
 
-/* Delete a reservation. Pending jobs that name it wait until there is one with
- * that name again. Fails with ENOENT. */
+/* Delete a reservation. Pending jobs that name it wait until a new one has that
+ * name. Fails with ENOENT. */
 int state_unreserve(struct state *state, const char *name, int64_t now,
                     struct err *err);
 
 size_t state_nreservations(const struct state *state);
 const struct reservation *state_reservation(const struct state *state,
                                             size_t i);
-/* Append "n[0-3]"; by_pool: "POOL/n[0-3]", as the store keeps them. */
+/* Append the names of the nodes, as "n[0-3]"; by_pool: as "POOL/n[0-3]", for
+ * the store. */
 void state_reservation_nodes(const struct state *state,
                              const struct reservation *r, bool by_pool,
                              struct buf *out);
@@ -89,7 +90,7 @@ struct reservation *reserve_find(const struct state *state, const char *name);
 /* Handle reservations that begin or end by now. */
 void reserve_tick(struct state *state, int64_t now);
 
-/* Find out when the next one begins or ends. */
+/* Compute when the next reservation begins or ends. */
 void reserve_arm(struct state *state, int64_t now);
 void reserve_free(struct state *state);
 

@@ -15,13 +15,15 @@ struct job;
 struct state;
 
 /*
- * Check that the submitter may use the reservation that the request names, if
- * any, for that long. Fails with ENOENT, EACCES or EINVAL.
+ * If the request names a reservation: check that it exists, that the submitter
+ * may use it, and that it is as long as the time limit. Fails with ENOENT,
+ * EACCES or EINVAL.
  */
 int reserve_check(const struct state *state, const struct spec *spec,
                   const struct submitter *who, int64_t limit, struct err *err);
 
-/* Remember a submitter who may use the reservation as a member of a group. */
+/* Remember the submitter as a guest of the reservation that the request names,
+ * if they may use it only as a member of a group. */
 void reserve_admit(struct state *state, const struct spec *spec,
                    const struct submitter *who);
 

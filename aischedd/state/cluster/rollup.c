@@ -11,7 +11,7 @@
 #include "libcommon/mem.h"
 
 enum {
-	HOURS_AT_ONCE = 1000, /* in a turn */
+	HOURS_AT_ONCE = 1000, /* most hours that a turn books */
 	HOURS_LONG = 48,      /* a longer span is booked in several turns */
 	HOUR_MS = 3600000
 };
@@ -20,8 +20,8 @@ typedef __int128 wide;
 
 /* --- sums -------------------------------------------------------------- */
 
-/* Returns the upper bound of a bucket, in ms. Bucket 0 is less than a second;
- * the last one is all beyond 40 days. */
+/* Returns the upper bound of a bucket, in ms. Bucket 0 has waits below a
+ * second, the last bucket all waits beyond 40 days. */
 static int64_t bound_of(uint32_t bucket)
 {
 	int64_t ms = 1000;
@@ -86,7 +86,8 @@ static void touch(struct state *state, struct rollup *r)
 	t->changed[t->nchanged++] = r;
 }
 
-/* Returns the hour of a time; the table keeps it until the next call. */
+/* Returns begin and end of the hour that contains a time; borrowed until the
+ * next call. */
 static const int64_t *hour_of(struct state *state, int64_t at_ms)
 {
 	struct rollup_table *t = &state->rollups;
@@ -97,8 +98,8 @@ static const int64_t *hour_of(struct state *state, int64_t at_ms)
 	return t->hour;
 }
 
-/* Returns the sums of the hour of this time; adds them if there are none. They
- * are in order of time, and mostly the last ones are wanted. */
+/* Returns the due sums of the hour that contains this time; adds them if there
+ * are none. They are in order of time, and usually the last one is meant. */
 static struct rollup_due *due_of(struct state *state, struct rollup *r,
                                  int64_t at_ms)
 {
@@ -149,7 +150,7 @@ static void add_lag(struct rollup_table *t, const struct rollup_lag *lag)
 	t->lag[t->nlags++] = *lag;
 }
 
-/* Add a span now; a long one, in several turns. */
+/* Book a span at these rates now, or in several turns if it is long. */
 static void add_span(struct state *state, struct rollup *r,
                      const int64_t rate[RATES], int64_t from, int64_t to)
 {
@@ -215,7 +216,7 @@ void rollup_change(struct state *state, struct rollup *r,
 	for (int i = 0; i < RATES; i++)
 		by[i] = rate[i] * sign;
 	book(state, r, at_ms);
-	/* If at_ms is earlier, correct what is booked since then. */
+	/* If at_ms is before booked_ms, correct what was booked since. */
 	add_span(state, r, by, at_ms, r->booked_ms);
 	for (int i = 0; i < RATES; i++)
 		r->rate[i] += by[i];

@@ -1,15 +1,15 @@
 /*
  * rollup.h - use by the hour, of each user, account, queue and pool
  *
- * Each combination of user, account, queue, class, pool and type of GPU that
- * jobs have had is a rollup: the rate at which its jobs hold resources now, and
- * the time up to which that is booked. Nothing is done while nothing changes; a
- * span that is booked is divided exactly at the borders of hours. Amounts are
- * exact: thousandths of a CPU or GPU, or MiB, times milliseconds. Amounts
- * booked since the last commit are due: the store adds them to its rows of
- * hours, days and months. News may be late, for instance an end that a shepherd
- * reports after a restart; then amounts booked in excess are due as negative
- * ones.
+ * There is a rollup for each combination of user, account, queue, class, pool
+ * and type of GPU that jobs have had. It has the rate at which these jobs hold
+ * resources now, and the time up to which that was booked: added to the sums of
+ * hours as rate times time. Nothing is done while the rate does not change; a
+ * span is divided exactly where hours begin. Amounts are exact: thousandths of
+ * a CPU or GPU, or MiB, times milliseconds. Amounts booked since the last
+ * commit are `due`: the store adds them to its rows of hours, days and months.
+ * A report may be late, such as the end of a job that a shepherd reports after
+ * a restart; then negative amounts correct what was booked too much.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_ROLLUP_H
 #define AISCHEDD_STATE_CLUSTER_ROLLUP_H
@@ -30,16 +30,22 @@ struct zone;
 enum { RATE_COST = RES_N, RATES };
 
 /*
- * Sums of a rollup in a period; the names are columns of the store.
+ * Sums of a rollup in an hour; the names are columns of the store.
  *
- * held_*      exact amounts; cost in millionths, and what is left in
- *             3600000ths of those
- * jobs        first starts;  waits, wait_ms, wait_max_ms  of those
- * attempts …  attempts that are over, by the state of their job after it
- * evicted_*   attempts that were evicted and came back;  *_gpu_ms what they
- *             held;  failed_gpu_ms all attempts of failed jobs
- * cpu_used_ms …  of attempts of which it is known, and what those held
- * gpu_busy_ms    of the GPU time of which it is known, gpu_known_ms
+ * held_*         resources held, as exact amounts
+ * cost           in millionths of the currency; cost_rest: the remainder, in
+ *                3600000ths of a millionth
+ * jobs           jobs that started for the first time; waits, wait_ms: the
+ *                number and the sum of the times that they had waited
+ * attempts       attempts that are over
+ * completed …    those after which the job had ended, by its state: five sums
+ * evicted        those that were evicted or lost, and whose job was requeued;
+ *                evicted_gpu_ms: GPU time that they held
+ * failed_gpu_ms  GPU time that all attempts of jobs held which then failed
+ * cpu_used_ms    CPU time used by attempts for which that is known;
+ *                cpu_known_ms: what these attempts held; mem_*: likewise
+ * gpu_busy_ms    time for which GPUs were busy; gpu_known_ms: the GPU time for
+ *                which that is known
  */
 #define ROLLUP_SUMS(X)     \
 	X(held_cpu)        \
@@ -73,16 +79,18 @@ enum rollup_sum {
 	    ROLLUP_NSUMS
 };
 
-/* Waits are counted in buckets, each 10 % wider than the last. */
+/* Waits are counted in a histogram of buckets, each 10 % wider than the one
+ * before. */
 enum { ROLLUP_BUCKETS = 160 };
 
-/* Sums to be added to the hour that begins then. */
+/* Sums that the store is to add to those of an hour. */
 struct rollup_due {
-	int64_t hour; /* unix seconds */
+	int64_t hour; /* when it begins; unix seconds */
 	int64_t sum[ROLLUP_NSUMS];
 	int64_t wait_max_ms;
 };
 
+/* n jobs that started in that hour, after a wait that is in the bucket. */
 struct rollup_wait {
 	int64_t hour;
 	uint32_t bucket, n;
@@ -102,8 +110,8 @@ struct rollup {
 	int64_t id; /* in the store */
 	uint64_t hash;
 	char *part[PARTS];   /* "": none */
-	struct rollup *next; /* of the same hash */
-	int64_t rate[RATES];
+	struct rollup *next; /* next rollup with the same hash */
+	int64_t rate[RATES]; /* what its jobs hold since booked_ms */
 	int64_t booked_ms;
 	struct rollup_due *due;
 	size_t ndue, due_cap;
@@ -113,13 +121,13 @@ struct rollup {
 };
 
 /*
- * A long span that is still to be divided into hours, at the rates held in it.
- * A clock that jumps decades ahead must not make a turn last seconds: such a
- * span is booked some hours a turn.
+ * A long span, with the rates held in it, that is still to be divided into
+ * hours. Each turn books some hours of it: else a turn would last for seconds
+ * after a clock was set decades ahead.
  */
 struct rollup_lag {
 	struct rollup *rollup;
-	int64_t rate[RATES]; /* negative: undoes what was booked in excess */
+	int64_t rate[RATES]; /* negative: corrects what was booked too much */
 	int64_t from_ms, to_ms;
 };
 
@@ -129,7 +137,7 @@ struct rollup_table {
 	size_t n, cap;
 	int64_t next_id;
 	const struct zone *zone; /* NULL: UTC */
-	int64_t hour[2];         /* the hour that was booked last */
+	int64_t hour[2];         /* begin and end of the hour used last */
 	size_t walk; /* index at which state_book_some() continues */
 	struct rollup **changed; /* since the last commit */
 	size_t nchanged, changed_cap;
@@ -138,47 +146,53 @@ struct rollup_table {
 	bool lags_changed; /* since the last commit */
 };
 
-/* Return the bucket of a wait; the wait in the middle of a bucket. */
+/* Returns the bucket of a wait. */
 uint32_t rollup_bucket(int64_t wait_ms);
+/* Returns the wait in the middle of a bucket. */
 int64_t rollup_bucket_ms(uint32_t bucket);
 
-/* Add without exceeding the bounds of int64_t: 3.4 PiB of memory for a month
- * reach them. */
+/* Returns a + b, or the closest int64_t: 3.4 PiB of memory held for a month
+ * exceed the largest. */
 int64_t rollup_sum(int64_t a, int64_t b);
 
-/* Add rates over a span of time, without dividing it, to sums. */
+/* Add to sums what is held at these rates in ms milliseconds. */
 void rollup_add(int64_t sum[ROLLUP_NSUMS], const int64_t rate[RATES],
                 int64_t ms);
 
-/* The rollups in order of their ids, and their number. */
+/* Return the number of rollups, or rollup i; they are in order of ids. */
 size_t state_nrollups(const struct state *state);
 const struct rollup *state_rollup(const struct state *state, size_t i);
 
-/* Borrowed: the zone in which hours, days and months begin; NULL: UTC. */
+/* Set or return the time zone whose hours, days and months are used; borrowed;
+ * NULL: UTC. */
 void state_set_zone(struct state *state, const struct zone *zone);
 const struct zone *state_zone(const struct state *state);
 
 /*
- * Book some rollups up to now, so that no commit has to book many hours of many
- * rollups. Returns whether there are more.
+ * Book some of the rollups up to now: called in many turns, so that none has to
+ * book many hours of many rollups. Returns whether there are more.
  */
 bool state_book_some(struct state *state, int64_t now_ms);
 
-/* Returns how many hours are left of long spans. */
+/* Returns how many hours of long spans are still to be booked. */
 int64_t state_lag_hours(const struct state *state);
 
-/* Load one from the store; its rate comes from the jobs that hold it. */
+/* Load a rollup from the store, with a rate of 0: rollup_resume() adds those of
+ * the jobs that are loaded. */
 void state_load_rollup(struct state *state, int64_t id,
                        const char *const part[PARTS], int64_t booked_ms);
-/* Load what is left of a long span; it is dropped if its rollup is unknown. */
+/* Load a long span that is still to be booked; it is ignored if there is no
+ * rollup with this id. */
 void state_load_lag(struct state *state, int64_t id,
                     const struct rollup_lag *lag);
 
 /* --- for this folder ---------------------------------------------------- */
 
-/* Returns the rollup that a job with a place is counted in. */
+/* Returns the rollup that counts a job with nodes; adds one if there is none.
+ */
 struct rollup *rollup_of(struct state *state, const struct job *job);
-/* Returns the rollup of a pool's capacity (capacity.h). */
+/* Returns the rollup of a part of a pool's capacity (capacity.h); adds one if
+ * there is none. */
 struct rollup *rollup_of_pool(struct state *state, const char *class,
                               const char *pool, const char *gpu_type);
 /* Returns the rollup with this id in the store, or NULL. */
@@ -188,16 +202,16 @@ struct rollup *rollup_find(const struct state *state, int64_t id);
 void rollup_change(struct state *state, struct rollup *r,
                    const int64_t rate[RATES], int sign, int64_t at_ms);
 
-/* Add the rates of a loaded job, without booking: it held at these rates before
- * the rollup was stored. */
+/* Add the rates of a loaded job from booked_ms on: what it held before was
+ * booked before the rollup was stored. */
 void rollup_resume(struct rollup *r, const int64_t rate[RATES]);
 
-/* Count the first start of a job after this wait. */
+/* Count the first start of a job, and how long the job had waited. */
 void rollup_started(struct state *state, struct rollup *r, int64_t at_ms,
                     int64_t wait_ms);
 
-/* Count an attempt that is over; all_gpu_ms: held by all attempts of the
- * job. */
+/* Count an attempt that is over. all_gpu_ms: GPU time held by all attempts of
+ * the job. */
 void rollup_ended(struct state *state, struct rollup *r,
                   const struct attempt_row *row, int64_t all_gpu_ms);
 
