@@ -52,7 +52,7 @@ static void started(struct state *state, const struct job *job)
 
 	c->started++;
 	if (job->restarts || job->preemptions || job->eligible == NO_TIME)
-		return; /* it waited before its first start */
+		return; /* count only the wait before the first start */
 	histogram_add(&c->wait, histogram_jobs,
 	              job->start > job->eligible
 	                  ? (double)(job->start - job->eligible)
@@ -113,7 +113,7 @@ void counts_start_failed(struct state *state, const struct job *job,
 static void book(struct held_counts *h, int64_t now_ms)
 {
 	if (now_ms <= h->at_ms)
-		return; /* a clock that was set back */
+		return; /* the clock was set back */
 	for (int r = 0; r < RATES; r++)
 		h->sum[r] +=
 		    (double)h->rate[r] * (double)(now_ms - h->at_ms) / 1e3;
@@ -209,8 +209,9 @@ void counts_attempt(const struct job *job, bool evicted)
 
 /* --- what a pass finds ------------------------------------------------- */
 
-/* Count the jobs of the row by when they have waited for longer than their
- * queue allows; those that start are the first of them. */
+/* Count the jobs of the row by the time at which they will have waited for
+ * longer than their queue allows. `started` jobs, the first ones, do not wait
+ * any longer. */
 static void count_overdue(struct overdue *o, const struct snap *s, uint32_t row,
                           uint64_t started)
 {
@@ -258,7 +259,7 @@ static void count_row(struct queue_found *found, const struct snap *snap,
 	uint64_t n = 0;
 
 	if (pend->resumes[row] != SNAP_NONE)
-		return; /* it is suspended */
+		return; /* the row is a suspended job */
 	for (uint32_t m = from; m < pend->member_first[row + 1]; m++)
 		n += snap->member[m].count;
 	n -= started < n ? started : n;
@@ -351,7 +352,8 @@ void counts_free(struct state *state)
 	map_free(&t->held_by_key);
 }
 
-/* Counts of jobs by state, and findings of passes, are made anew. */
+/* Renumber the counters of queues. Counts of jobs by state begin at 0: all jobs
+ * are counted again. */
 static void move_queues(struct count_table *t, const struct conf *old,
                         const struct conf *conf, const uint32_t *queue_to)
 {

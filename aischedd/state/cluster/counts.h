@@ -1,10 +1,11 @@
 /*
  * counts.h - counters of queues and pools since the daemon began
  *
- * Metrics read them without looking at any job. For an amount that jobs hold
- * there is a rate, and the sum up to its last change. Findings of a pass are
- * those of the last pass. Nothing is kept over a restart, which Prometheus
- * allows for counters.
+ * Metrics read these counters without looking at any job. Amounts that jobs
+ * hold are counted as a rate, and a sum of rate times time up to the last
+ * change of the rate. Numbers that a pass of the scheduler finds stay until the
+ * next pass. All counters begin at 0 when the daemon is started, which
+ * Prometheus allows.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_COUNTS_H
 #define AISCHEDD_STATE_CLUSTER_COUNTS_H
@@ -29,24 +30,25 @@ enum { EVICT_KINDS = EVICT_NODE_DOWN + 1, FAULT_KINDS = FAULT_POOL + 1 };
 
 enum { OVERDUE_PARTS = 60 };
 
-/* Why a job that had started waits again; evictions are counted apart. */
+/* Why a job that had started was requeued; evictions are counted separately. */
 enum requeue_why {
-	REQUEUE_USER,    /* somebody asked for it */
+	REQUEUE_USER,    /* a user requeued it */
 	REQUEUE_FAILURE, /* it failed, and is run again */
 	REQUEUE_NODE,    /* its node was lost */
 	REQUEUE_KINDS
 };
 
-/* Findings of a pass about the jobs of one queue that are in rows. */
+/* Numbers that a pass finds, about the jobs of one queue that are in rows. */
 struct queue_found {
-	uint64_t judged[WHY_NREASONS]; /* jobs */
-	int64_t pending[RES_N]; /* asked for by pending jobs; units of enum
-	                           resource */
-	int64_t oldest; /* since when the first of the pending jobs has been
-	                   eligible; NO_TIME: there is none */
-	/* Pending jobs that had waited for longer than the queue allows
-	 * (most_s) at the time of the pass (at); and those that reach that
-	 * limit after it, by parts of most_s. */
+	uint64_t judged[WHY_NREASONS]; /* pending jobs, by their reason */
+	int64_t pending[RES_N]; /* sum of what pending jobs ask for, in units of
+	                           enum resource */
+	int64_t oldest; /* the earliest time since which a pending job has been
+	                   eligible; NO_TIME: none is pending */
+	/* n: pending jobs that had waited for longer than most_s, the most that
+	 * the queue allows, at the time of the pass, `at`. later[i]: jobs that
+	 * reach most_s in part i of the time after it, each as long as
+	 * most_s / OVERDUE_PARTS. */
 	struct overdue {
 		uint64_t n, later[OVERDUE_PARTS];
 		int64_t most_s, at;
@@ -57,33 +59,33 @@ struct queue_found {
 struct queue_counts {
 	uint64_t jobs[JOB_NSTATES];   /* now: states that are not final */
 	uint64_t aside[WHY_NREASONS]; /* now: pending, but in no row */
-	uint64_t idle_gpus; /* now: jobs whose GPUs do nothing for too long */
-	struct queue_found found; /* when the last pass ended */
+	uint64_t idle_gpus;       /* now: jobs with GPUs idle for too long */
+	struct queue_found found; /* by the last pass */
 	uint64_t submitted, started, backfilled, ended[JOB_NSTATES];
 	uint64_t requeued[REQUEUE_KINDS], evicted[EVICT_KINDS];
 	struct histogram wait, run; /* histogram_jobs */
 };
 
-/* Amounts that jobs of a queue hold of a pool, on nodes with GPUs of a type. */
+/* Counters of the jobs of a queue in a pool, on nodes with one type of GPU. */
 struct held_counts {
 	/* queue COUNTS_GONE: the queue no longer exists */
 	uint32_t queue, pool;
 	char *gpu_type;           /* NULL: none */
 	struct held_counts *next; /* same queue and pool, another type */
-	int64_t rate[RATES];      /* as of a rollup */
-	int64_t at_ms;            /* the sums reach up to here */
+	int64_t rate[RATES];      /* what jobs hold now; units as in rollup.h */
+	int64_t at_ms;            /* time up to which sum[] is booked */
 	double sum[RATES];        /* rates times seconds */
-	double cpu_used_s;        /* by attempts that are over */
-	double gpu_busy_s;        /* likewise, of the time that is known */
-	double gpu_known_s;       /* that time */
-	double gpu_evicted_s;     /* held by attempts that were evicted */
+	double cpu_used_s;        /* CPU time used by attempts that are over */
+	double gpu_busy_s;        /* time for which their GPUs were busy */
+	double gpu_known_s;       /* GPU time for which that is known */
+	double gpu_evicted_s;     /* GPU time held by evicted attempts */
 };
 #define COUNTS_GONE UINT32_MAX
 
 struct count_table {
 	struct queue_counts *queue; /* [conf->nqueues] */
 	uint64_t start_failures[LIMIT_POOLS][FAULT_KINDS];
-	struct histogram slip; /* s after the promised start */
+	struct histogram slip; /* seconds from promised to actual starts */
 	struct map held_by_key;
 	struct held_counts **held;
 	size_t nheld, held_cap;
@@ -93,11 +95,11 @@ const struct queue_counts *state_queue_counts(const struct state *state,
                                               uint32_t queue);
 const struct count_table *state_count_table(const struct state *state);
 
-/* Returns how many pending jobs of the queue have waited by now for longer than
- * it allows. A job may be counted up to most_s / OVERDUE_PARTS late. */
+/* Returns how many pending jobs of the queue have waited for longer than the
+ * queue allows. A job is counted up to most_s / OVERDUE_PARTS too late. */
 uint64_t counts_overdue(const struct queue_counts *counts, int64_t now);
 
-/* Returns the sum of a rate up to now. */
+/* Returns the sum for rate r, up to now. */
 double held_until(const struct held_counts *held, int r, int64_t now_ms);
 
 /* --- for this folder ---------------------------------------------------- */
@@ -105,45 +107,51 @@ double held_until(const struct held_counts *held, int r, int64_t now_ms);
 void counts_init(struct state *state);
 void counts_free(struct state *state);
 
-/* Renumber the queues just before another configuration is taken over: queue_to
- * as in usage_reconf(). Jobs are counted again afterwards. */
+/* Renumber queues and pools for a new configuration, before the state uses it;
+ * queue_to as in usage_reconf(). The caller then counts all jobs again. */
 void counts_reconf(struct state *state, const struct conf *conf,
                    const uint32_t *queue_to);
 
-/* Count n jobs that entered or left their present state. */
+/* Add n to the jobs in this job's present state; -n, as unsigned, subtracts
+ * n. */
 void counts_jobs(struct state *state, const struct job *job, uint64_t n);
 
-/* Count a submission; a change from another state into the present one; an
- * eviction of the job or some of its tasks. */
+/* Count a submission. */
 void counts_submitted(struct state *state, const struct job *job);
+/* Count a start, an end or a requeue: a change from state `from` to the present
+ * state. */
 void counts_became(struct state *state, const struct job *job,
                    enum job_state from);
+/* Count an eviction of the job, or of some of its tasks. */
 void counts_evicted(struct state *state, const struct job *job, enum evict why);
 void counts_start_failed(struct state *state, const struct job *job,
                          enum start_fault fault);
 
-/* Count what the job holds according to its ledger from now on; stop counting
- * it, before each change of the ledger. */
+/* counts_hold() counts what the job holds, according to its ledger, from now
+ * on; counts_release() stops that, and must come before each change of the
+ * ledger's rates. */
 void counts_hold(struct state *state, struct job *job, int64_t now_ms);
 void counts_release(struct job *job, int64_t now_ms);
 
-/* Count an attempt that is over, while the job still holds what it held. */
+/* Count what an attempt that is over has used. Call it before
+ * counts_release(). */
 void counts_attempt(const struct job *job, bool evicted);
 
-/* Count, by queue, what a plan found; on any thread. */
+/* Returns what a plan says about the jobs of each queue, in the arena; on any
+ * thread. */
 const struct queue_found *counts_find(const struct snap *snap,
                                       const struct plan *plan,
                                       struct arena *arena);
-/* Take over what was found, after the plan was applied. */
+/* Store what counts_find() returned, after the plan was applied. */
 void counts_found(struct state *state, const struct queue_found *found);
 
-/* Count how much later than promised the job starts; the snapshot has the
- * promise. */
+/* If the snapshot has a promised start of the job, which starts now: count by
+ * how much later that is. */
 void counts_slip(struct state *state, const struct snap *snap, uint64_t job,
                  int64_t now);
 
-/* Count the start as a backfill: a job ahead of this one waits for its promised
- * start. */
+/* Count the start of the job as a backfill: it starts before a job that is
+ * ahead of it and has a promised start. */
 void counts_backfilled(struct state *state, const struct job *job);
 
 #endif

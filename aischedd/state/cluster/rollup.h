@@ -30,7 +30,8 @@ struct zone;
 enum { RATE_COST = RES_N, RATES };
 
 /*
- * Sums of a rollup in an hour; the names are columns of the store.
+ * Sums of a rollup in an hour, day or month; the names are columns of the
+ * store.
  *
  * held_*         resources held, as exact amounts
  * cost           in millionths of the currency; cost_rest: the remainder, in

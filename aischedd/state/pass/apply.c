@@ -23,16 +23,17 @@ struct apply {
 	const struct snap *snap;
 	const struct plan *plan;
 	int64_t now;
-	bool *as_planned; /* by run of the snapshot: the job still has the nodes
-	                     that it had */
-	bool more;        /* applying left more to decide */
-	/* When the first task of an array gets a claim it becomes a record of
-	 * its own; decisions about the array then apply to that task. */
+	bool *as_planned; /* by run of the snapshot: the job still holds the
+	                     same nodes as then */
+	bool more;        /* another pass can decide more */
+	/* A task of an array that gets a claim is split off, as a record of its
+	 * own. Evictions for the array are then evictions for that task. The
+	 * ids of both: */
 	uint64_t *array, *task;
 	size_t nsplits, array_cap, task_cap;
 };
 
-/* --- is it still true? ------------------------------------------------- */
+/* --- is it still possible? --------------------------------------------- */
 
 static bool nodes_are_up(const struct state *state,
                          const struct snap_task *task, uint32_t n)
@@ -65,7 +66,7 @@ static bool runs_as_planned(const struct apply *a, uint32_t run)
 	return true;
 }
 
-/* Note which runs are as planned, before anything changes. */
+/* Set as_planned[] for all runs that the plan changes, before it is applied. */
 static void look_at_runs(struct apply *a)
 {
 	const struct plan *p = a->plan;
@@ -113,7 +114,8 @@ static void apply_start(struct apply *a, const struct start *start)
 	         !nodes_are_up(state, task, start->ntasks))
 		return;
 	if (!volume_still_fits(state, job, task, start->ntasks)) {
-		/* a job started before this one has its volume */
+		/* a job that the plan started before this one has mounted its
+		 * volume claim */
 		a->more = true;
 		return;
 	}
@@ -166,7 +168,7 @@ static struct job *meant(const struct apply *a, uint64_t id)
 	return state_job(a->state, id);
 }
 
-/* Apply the claim of a waiting job. */
+/* Apply a claim of a waiting job: the nodes are held for it. */
 static void apply_claim(struct apply *a, const struct plan_claim *claim)
 {
 	const uint32_t *node = a->plan->claim_node + claim->node_first;
@@ -183,8 +185,8 @@ static void apply_claim(struct apply *a, const struct plan_claim *claim)
 	claim_set(a->state, job, node, claim->n, a->now);
 }
 
-/* Collect all nodes that the plan holds for a running job; `first` is its first
- * claim. */
+/* Append all nodes that the plan holds for a running job. first: the index of
+ * the job's first claim in the plan. */
 static void gather(const struct apply *a, uint32_t first, struct buf *node)
 {
 	const struct plan *p = a->plan;
@@ -196,27 +198,28 @@ static void gather(const struct apply *a, uint32_t first, struct buf *node)
 			        p->claim[i].n * sizeof(*p->claim_node));
 }
 
-/* Apply the claim of a job that grows, or that moves. */
+/* Apply the claims of a running job that is to grow, or to move. */
 static void apply_run_claim(struct apply *a, uint32_t claim)
 {
 	uint32_t run = a->plan->claim[claim].run;
 	struct job *job = state_job(a->state, a->snap->run.job[run]);
 	struct buf node = { 0 };
 
-	/* The attempt has ended meanwhile and the job is pending: keep its
-	 * claim. */
+	/* If the attempt has ended meanwhile and the job is pending, it keeps
+	 * its claim. */
 	if (job && job->state == JOB_PENDING && job->claim)
 		job->claim->serial = a->state->last_plan.serial;
 	if (!a->as_planned[run])
 		return;
-	a->as_planned[run] = false; /* done */
+	a->as_planned[run] = false; /* gather() takes its other claims, too */
 	gather(a, claim, &node);
 	claim_set(a->state, job, (const uint32_t *)(const void *)node.data,
 	          (uint32_t)(node.len / sizeof(uint32_t)), a->now);
 	buf_free(&node);
 }
 
-/* Whether the claimant still waits or runs. */
+/* Whether the job for which this one is to be evicted still waits or runs, or
+ * there is no such job. */
 static bool is_needed(const struct apply *a, const struct eviction *e)
 {
 	const struct job *by = meant(a, e->by);
@@ -242,7 +245,7 @@ static void apply_eviction(struct apply *a, const struct eviction *e)
 	else if (e->suspend)
 		ev.kind = EV_suspend;
 	happen(a, job, ev);
-	a->more |= e->suspend; /* its CPUs are free at once */
+	a->more |= e->suspend; /* the CPUs of the job are free at once */
 }
 
 /* --- the plan ---------------------------------------------------------- */
@@ -261,7 +264,7 @@ static void apply_all(struct apply *a)
 			apply_claim(a, &p->claim[i]);
 	for (uint32_t i = 0; i < p->nevictions; i++)
 		apply_eviction(a, &p->eviction[i]);
-	/* Evictions above have dropped the victims' claims. */
+	/* Last, because evicting a job drops its old claim. */
 	for (uint32_t i = 0; i < p->nclaims; i++)
 		if (p->claim[i].row == SNAP_NONE)
 			apply_run_claim(a, i);
@@ -271,7 +274,8 @@ static void apply_all(struct apply *a)
 	free(a->task);
 }
 
-/* Drop the last plan. Returns the arena that is to be freed, or NULL. */
+/* Forget the last plan. Returns its arena for the caller to free; NULL if the
+ * round has taken it over. */
 static struct arena *forget_plan(struct state *state)
 {
 	struct arena *arena = state->last_plan.arena;
@@ -316,7 +320,7 @@ static int by_job(const void *a, const void *b)
 	return x->node_first < y->node_first ? -1 : 1;
 }
 
-/* Keep promises for the next snapshot. */
+/* Copy the promises, for the next snapshot. */
 static void keep_promises(struct state *state, const struct plan *plan)
 {
 	struct last_plan *last = &state->last_plan;
@@ -335,8 +339,8 @@ static void keep_promises(struct state *state, const struct plan *plan)
 	qsort(last->promise, n, sizeof(*last->promise), by_job);
 }
 
-/* Keep the plan's index of each row, unless a snapshot for a later plan was
- * taken. */
+/* Keep the index that each row has in the plan, unless a snapshot for a later
+ * plan has been taken meanwhile. */
 static void keep_rows(struct state *state, struct arena *arena)
 {
 	struct last_plan *last = &state->last_plan;
@@ -350,8 +354,8 @@ static void keep_rows(struct state *state, struct arena *arena)
 	               (taken->nslots + 1) * sizeof(*taken->of_slot));
 }
 
-/* Keep the parts of the plan that outlive it, without its rows: a million jobs
- * may wait. */
+/* Keep the parts of struct last_plan, by moving or copying them out of the
+ * arena. Jobs are not among them: a million may wait. */
 static void keep_verdicts(struct state *state, const struct snap *snap,
                           const struct plan *plan, struct arena *arena)
 {
@@ -376,8 +380,8 @@ static void keep_verdicts(struct state *state, const struct snap *snap,
 	keep_promises(state, plan);
 }
 
-/* Collect what the plan found, for each queue. Changes its verdicts, which are
- * in our arena and which nobody else reads yet. */
+/* Returns what the plan found, by queue. Puts verdicts of earlier passes into
+ * the plan, which is allowed because nobody else reads it yet. */
 static const struct queue_found *read_plan(const struct judgements *judged,
                                            const struct snap *snap,
                                            const struct plan *plan,
@@ -405,7 +409,7 @@ void state_use_plan(struct state *state, const struct snap *snap,
 
 	arena_join(arena, forget_plan(state));
 	keep_verdicts(state, snap, plan, arena);
-	if (plan->gen == state->gen) { /* otherwise queues may have changed */
+	if (plan->gen == state->gen) { /* else nodes or queues have changed */
 		apply_all(&a);
 		counts_found(state, found);
 	}
@@ -413,7 +417,7 @@ void state_use_plan(struct state *state, const struct snap *snap,
 	/* The time of the next plan may have passed while the planner ran. */
 	a.more |= plan->wake > snap->now && plan->wake <= now;
 	a.more |= plan->again;
-	/* Changes made by applying the plan do not by themselves require
+	/* Applying the plan has set want_plan, but its own changes do not need
 	 * another pass. */
 	state->want_plan = round_end(state, plan, changed || a.more);
 }

@@ -15,12 +15,12 @@ struct build;
 struct queue_found;
 struct state;
 
-/* The parts of the last plan that are kept: its verdicts, and a snapshot
- * without jobs for the names in them. */
+/* The parts of the last plan that are kept, to say why jobs wait and for the
+ * next pass. */
 struct last_plan {
 	struct arena *arena;
-	const struct snap *names;
-	const struct verdict *verdict;
+	const struct snap *names;      /* without jobs: for names in verdicts */
+	const struct verdict *verdict; /* by row */
 	struct planned_rows rows;
 	struct turns_told told;
 	struct snap_promise *promise; /* sorted by job */
@@ -28,22 +28,23 @@ struct last_plan {
 	const int64_t (*share)[RES_N]; /* by queue, or NULL */
 	int64_t capacity[RES_N];
 	uint64_t serial;
-	int64_t wake; /* when it wants another plan, or NO_TIME */
+	int64_t wake; /* when another plan is needed at the latest; NO_TIME */
 };
 
 /*
- * Check each start against the present and apply it; keep the verdicts. If
- * nodes or limits have changed since the snapshot, apply nothing. Takes the
- * arena of snapshot and plan and frees it.
+ * Apply those decisions of a plan that are still possible; keep the verdicts.
+ * If nodes, queues or limits have changed since the snapshot was taken, apply
+ * nothing. Takes over the arena of snapshot and plan, and frees it.
  */
 void state_apply_plan(struct state *state, const struct snap *snap,
                       const struct plan *plan, struct arena **arena,
                       int64_t now);
 
 /*
- * The same in two steps, so that a million rows do not hold up the loop: the
- * first reads the plan, on any thread, before state_end_snapshot(). The caller
- * frees the arena, which then also has what was kept of the plan before.
+ * The same in two steps, so that a million rows do not hold up the loop:
+ * snapshot_read_plan() reads the plan, on any thread, before
+ * state_end_snapshot(). state_use_plan() applies it. Then the caller frees the
+ * arena, which also has what was kept of the plan before.
  */
 const struct queue_found *snapshot_read_plan(const struct build *taken,
                                              const struct plan *plan,
@@ -52,7 +53,7 @@ void state_use_plan(struct state *state, const struct snap *snap,
                     const struct plan *plan, const struct queue_found *found,
                     struct arena *arena, int64_t now);
 
-/* Drop what is kept of the last plan. */
+/* Free what is kept of the last plan. */
 void state_forget_plan(struct state *state);
 
 #endif

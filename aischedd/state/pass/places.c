@@ -6,7 +6,8 @@
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/state_priv.h"
 
-/* Domains found so far; each path adds at most one a level. */
+/* The domains that were found so far. The path of a node adds at most one for
+ * each level. */
 struct places {
 	struct arena *arena;
 	struct map of; /* hash of the path -> index + 1 */
@@ -16,8 +17,8 @@ struct places {
 	uint32_t n;
 };
 
-/* Returns the domain of the first len bytes of a path: "z1/b1" of
- * "z1/b1/r3". */
+/* Returns the domain that the first len bytes of a path name, such as "z1/b1"
+ * in "z1/b1/r3"; adds it if it is new. */
 static uint32_t intern(struct places *p, const char *path, size_t len,
                        uint32_t parent, uint8_t level)
 {
@@ -35,8 +36,8 @@ static uint32_t intern(struct places *p, const char *path, size_t len,
 	return p->n - 1;
 }
 
-/* Returns the smallest domain of a path. If a node of a cluster lacks a label,
- * that part of the path is empty. */
+/* Returns the smallest domain that a path names. A part of the path may be
+ * empty, because a node of a cluster lacks that label; it is skipped. */
 static uint32_t follow(struct places *p, const char *path, size_t nlevels)
 {
 	uint32_t domain = SNAP_NONE;
@@ -54,7 +55,7 @@ static uint32_t follow(struct places *p, const char *path, size_t nlevels)
 	return domain;
 }
 
-/* The node's path: as configured, else as its runner reports it. */
+/* Returns the node's path: as configured, else as its runner reports it. */
 static const char *node_place(const struct node *node)
 {
 	return node->conf && node->conf->topology ? node->conf->topology

@@ -10,7 +10,8 @@ struct arena;
 struct snap;
 struct state;
 
-/* Add levels and domains to the snapshot. Returns the column of the nodes. */
+/* Add levels and domains to the snapshot. Returns a column: the smallest domain
+ * of each node, or SNAP_NONE. */
 uint32_t *places_build(const struct state *state, struct snap *snap,
                        struct arena *arena);
 

@@ -6,7 +6,7 @@
 #include "aischedd/state/pass/row.h"
 #include "aischedd/state/state_priv.h"
 
-/* Claims per pass; they take some tenths of a second. */
+/* Claims that a pass may consider, which takes some tenths of a second. */
 enum { BUDGET = 100000 };
 
 void round_init(struct round *r)
@@ -14,7 +14,7 @@ void round_init(struct round *r)
 	*r = (struct round){ .budget = BUDGET };
 }
 
-/* Forget what the last plan said. */
+/* Forget the verdicts of earlier passes, and free their arena. */
 static void let_go(struct round *r)
 {
 	arena_free(r->was_arena);
@@ -58,7 +58,7 @@ static enum judged judged(const struct verdict *v)
 	abort();
 }
 
-/* Note where the last verdicts are. */
+/* Set ret to the verdicts of the last plan. */
 static void recall(struct state *state, struct arena *arena,
                    struct judgements *ret)
 {
@@ -82,7 +82,7 @@ void round_begin(struct state *state, struct snap *snap, struct arena *arena,
 {
 	struct round *r = &state->round;
 
-	let_go(r); /* drop what an abandoned pass had taken */
+	let_go(r); /* a pass may have been abandoned */
 	r->goes_on &= state->last_plan.verdict && r->gen == state->gen;
 	r->stale = r->goes_on && (r->stale || r->noted != state->nchanges);
 	r->noted = state->nchanges;
@@ -102,7 +102,8 @@ void round_judge(const struct judgements *j, struct snap *snap,
 	for (uint32_t i = 0; i < j->n; i++)
 		if (j->at[i] != SNAP_NONE)
 			to[i] = (uint8_t)judged(&j->was[j->at[i]]);
-	/* Suspended jobs that are to resume come last: each pass plans them. */
+	/* The last rows are suspended jobs that are to resume; they count as
+	 * promised, so that each pass plans them. */
 	for (uint32_t i = j->n; i < snap->pend.n; i++)
 		to[i] = JUDGED_PROMISED;
 }

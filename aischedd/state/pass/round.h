@@ -1,11 +1,11 @@
 /*
  * round.h - passes that continue where the last one stopped
  *
- * A pass that spends its budget leaves rows without a turn. The next pass
- * follows at once and serves these first: a row that is known to wait is marked
- * in the snapshot, keeps its verdict, and is not tried again. In the end every
- * row has had its turn, however short passes are. The next round sees what has
- * changed meanwhile.
+ * A pass of the scheduler that has spent its budget leaves rows undecided. The
+ * next pass follows at once, and decides these: rows of which earlier passes
+ * have said why they wait are marked in the snapshot, keep their verdicts, and
+ * are not tried again. When every row has been decided, the round is over, and
+ * if something has changed meanwhile, a new round begins.
  */
 #ifndef AISCHEDD_STATE_PASS_ROUND_H
 #define AISCHEDD_STATE_PASS_ROUND_H
@@ -21,23 +21,24 @@ struct snap;
 struct state;
 struct verdict;
 
-/* The last verdicts on the first n rows of a snapshot. */
+/* For a pass that continues a round: the verdicts of the last plan on the rows
+ * of its snapshot. */
 struct judgements {
-	const struct verdict *was; /* NULL: the round begins with this pass */
-	struct planned_rows rows;  /* which row each is about */
-	uint32_t *at; /* by row: the index of its verdict, or SNAP_NONE; written
-	                 when the rows are read */
-	uint32_t n;
+	const struct verdict *was; /* NULL: the pass begins a round */
+	struct planned_rows rows;  /* indices of rows in the last plan */
+	uint32_t *at; /* for each row of the snapshot: index of its verdict in
+	                 was[], or SNAP_NONE; written when rows are read */
+	uint32_t n;   /* rows at the beginning of the snapshot, with at[] */
 };
 
 struct round {
 	int64_t budget;      /* claims per pass */
-	bool goes_on;        /* the last pass left rows without a turn */
-	bool stale;          /* something changed since the round began */
-	uint64_t gen, noted; /* of the state after the last pass */
-	/* While a pass runs: the last verdicts, or NULL; by row, the index of
-	 * its verdict among them, or UINT32_MAX; and the arena that holds them
-	 * once another plan is in force. */
+	bool goes_on;        /* the last pass left rows undecided */
+	bool stale;          /* something has changed since the round began */
+	uint64_t gen, noted; /* gen and nchanges of the state, last looked at */
+	/* While a pass that continues a round runs: `was` and `at` of its
+	 * struct judgements, else NULL; and the arena of these verdicts, after
+	 * the plan that had them was forgotten. */
 	const struct verdict *was;
 	uint32_t *was_at;
 	struct arena *was_arena;
@@ -46,30 +47,32 @@ struct round {
 void round_init(struct round *round);
 void round_fini(struct round *round);
 
-/* Put the budget of the next pass into its snapshot, and note what earlier
- * passes of the round decided. */
+/* Prepare a pass: set the budget in its snapshot; if the pass continues a
+ * round, ret gets the verdicts of the last plan. */
 void round_begin(struct state *state, struct snap *snap, struct arena *arena,
                  struct judgements *ret);
 
-/* Write the column `judged`, on any thread. */
+/* Write the column `judged` of the snapshot, which says what earlier passes of
+ * the round have decided; on any thread. */
 void round_judge(const struct judgements *judgements, struct snap *snap,
                  struct arena *arena);
 
-/* The last plan is about to be forgotten: take its arena if the pass under way
- * reads its verdicts. Returns whether it was taken. */
+/* Call it before the last plan is forgotten. If the pass that is running reads
+ * that plan's verdicts, the round takes over its arena. Returns whether it
+ * has. */
 bool round_holds(struct round *round, struct arena *last);
 
-/* Put the verdict of an earlier pass in place of each verdict that the plan
- * only keeps; on any thread. */
+/* Replace each verdict that the plan has marked as kept by that of the earlier
+ * pass; on any thread. */
 void round_recall(const struct judgements *judgements, struct verdict *verdict,
                   uint32_t n);
 
-/* The verdicts of earlier passes are no longer needed: their arena becomes part
- * of `arena`. */
+/* Forget the verdicts of earlier passes; memory that the round has taken over
+ * becomes part of `arena`, for the caller to free. */
 void round_let_go(struct round *round, struct arena *arena);
 
-/* Call it after the plan was applied; more: there is more to decide. Returns
- * whether another pass is to follow. */
+/* Call it after a plan was applied. more: something has changed that needs
+ * another pass. Returns whether another pass is to follow at once. */
 bool round_end(struct state *state, const struct plan *plan, bool more);
 
 #endif

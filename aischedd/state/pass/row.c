@@ -41,7 +41,8 @@ static void add_text(struct buf *out, const char *s)
 	buf_add(out, s ? s : "", s ? strlen(s) + 1 : 1);
 }
 
-/* Ask for one node if the job mounts a volume that only one node may have. */
+/* Have the key ask for one node if the job mounts a claim that can be mounted
+ * on one node only. */
 static void key_volumes(const struct state *state, const char *names,
                         struct row_key *key)
 {
@@ -50,8 +51,8 @@ static void key_volumes(const struct state *state, const char *names,
 		key->nodes = 1;
 }
 
-/* Set topology levels and segment of the key. With a level that is no longer
- * configured, it matches no pool. */
+/* Set topology levels and segment of the key. If a level is no longer
+ * configured, the key allows no pool. */
 static void key_topology(const struct state *state, const struct spec *spec,
                          struct row_key *key)
 {
@@ -68,7 +69,8 @@ static void key_topology(const struct state *state, const struct spec *spec,
 		key->segment = 0;
 }
 
-/* Likewise. A single part is evenly spread wherever it is, and so are nodes
+/* Set the level over whose domains tasks, or nodes, are spread; likewise. None
+ * is set for a job with one task or node, or for nodes that are to be spread
  * over nodes. */
 static void key_spread(const struct state *state, const struct spec *spec,
                        struct row_key *key)
@@ -87,7 +89,8 @@ static void key_spread(const struct state *state, const struct spec *spec,
 	}
 	if (parts == 1 || (key->nodes && level == SPREAD_NODE))
 		return;
-	/* The configuration called no level "node" when it was submitted. */
+	/* Possible only if "node" was no level of the configuration when the
+	 * job was submitted. */
 	if (key->nodes &&
 	    (uint64_t)key->nodes * key->tasks_per_node != key->tasks)
 		return;
@@ -206,7 +209,7 @@ bool row_key_mounts(const char *key)
 	return *text[KEY_CLAIMS];
 }
 
-/* Number the row, and add it to the list of all rows. */
+/* Give the row a number and a slot, and add it to the roster of all rows. */
 static void index_row(struct row_index *rows, struct row *row)
 {
 	row->number = ++rows->made;
@@ -318,8 +321,8 @@ void row_forget_array(struct state *state, uint64_t array)
 	roster_del(&state->rows.limits, array);
 }
 
-/* Insert the job in order of ids: almost always at the end, or next to the job
- * that was inserted last. */
+/* Insert the job into the row's list, in order of ids. Almost always its place
+ * is at the end, or next to the job that was inserted last. */
 static void row_insert(struct state *state, struct row *row, struct job *job)
 {
 	struct job *after = row->tail;
@@ -376,8 +379,8 @@ const struct verdict *row_verdict(const struct state *state,
 	return at == SNAP_NONE ? NULL : &state->last_plan.verdict[at];
 }
 
-/* Whether the plan in force already says why one more job of this row waits,
- * and the row is too long for the job to get a position. */
+/* Whether a job that joins the row needs no new plan: the last plan says why
+ * the row waits, and the row is so long that the job would get no position. */
 static bool row_waits(const struct state *state, const struct row *row)
 {
 	const struct verdict *v = row_verdict(state, row);
@@ -412,7 +415,7 @@ static struct row *row_for(struct state *state, const struct job *job)
 	return row;
 }
 
-/* Count the job by the reason why it is in no row, from now on. */
+/* Set the reason why the job is in no row, and count the job by it. */
 static void put_aside(struct state *state, struct job *job, enum reason why)
 {
 	if (job->aside == why)
@@ -422,8 +425,9 @@ static void put_aside(struct state *state, struct job *job, enum reason why)
 	counts_jobs(state, job, job_count(job));
 }
 
-/* Whether the job's waiting time stands still for this reason, as its user has
- * caused it: nobody shall get a better place by holding jobs for a week. */
+/* Whether the time for which a job is in no row for this reason does not count
+ * as waiting, because its user has caused it: users must not get ahead of
+ * others by holding jobs for a week. */
 static bool is_kept_back(enum reason why)
 {
 	switch (why) {
@@ -436,6 +440,7 @@ static bool is_kept_back(enum reason why)
 	}
 }
 
+/* Begin the job's waiting time if it has none; since NO_TIME: end it. */
 static void age(struct state *state, struct job *job, int64_t since)
 {
 	if ((job->eligible == NO_TIME) == (since == NO_TIME))
@@ -462,7 +467,7 @@ void state_reindex(struct state *state, struct job *job, int64_t now)
 	}
 	age(state, job, now);
 	row = row_for(state, job);
-	/* One more job in a waiting row does not change anything for others. */
+	/* A job that only joins a waiting row changes nothing for others. */
 	if (job->row || !row_waits(state, row))
 		state_replan(state);
 	if (row == job->row)

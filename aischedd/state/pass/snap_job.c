@@ -13,7 +13,7 @@
 
 #include "aischedd/sched/order_service.h"
 
-/* The GPUs of a node, one bit each. */
+/* Returns a bit for each GPU of a node. */
 static uint64_t gpus_of(const struct state *state, uint32_t node)
 {
 	uint32_t n = state->nodes.node[node].ngpus;
@@ -21,7 +21,8 @@ static uint64_t gpus_of(const struct state *state, uint32_t node)
 	return n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
 }
 
-/* Returns how many CPUs of the task its node still has: nodes may shrink. */
+/* Get the CPUs that a task uses and that its node still has: a node may have
+ * fewer than when the job was started. Returns their number. */
 static uint32_t cpus_held(const struct state *state, const struct placement *p,
                           uint32_t task, struct snap_cpu_use *ret)
 {
@@ -83,8 +84,8 @@ static void push_claim(struct build *b, const struct held *claim)
 		    claim->node[i];
 }
 
-/* If the NUMA nodes of their node have changed, assume the memory of tasks
- * where their CPUs are. */
+/* Check the NUMA nodes in which a task has its memory. If the node's NUMA nodes
+ * have changed since the start, assume that they are those of its CPUs. */
 static void set_numas(const struct snap *snap, struct snap_task *task,
                       const struct snap_cpu_use *use, uint32_t end)
 {
@@ -114,8 +115,8 @@ static void run_tasks(const struct build *b, struct run_columns *c,
 	}
 }
 
-/* Returns for how many seconds the job was served; 0 unless the order of jobs
- * uses that, as otherwise jobs of one row may differ in it. */
+/* Returns for how many seconds the job has run in all attempts; 0 if the order
+ * of jobs does not use that, because then jobs of one row may differ in it. */
 static int64_t served(const struct build *b, const struct job *job)
 {
 	return order_rung_counts(b->state->conf->scheduling.order)
@@ -132,7 +133,8 @@ static int64_t waited(const struct job *job)
 	           : 0;
 }
 
-/* Add a row for the job's placement, or for its tasks that are ending. */
+/* Add a row for a running job: p is its placement, or the tasks of it that are
+ * being evicted. */
 static void run_row(struct build *b, struct run_columns *c, struct job *job,
                     const struct placement *p)
 {
@@ -156,7 +158,7 @@ static void run_row(struct build *b, struct run_columns *c, struct job *job,
 	c->ran[i] = job->state == JOB_SUSPENDED ? job->ran : 0;
 	c->first[i] = (uint32_t)c->ntasks;
 	c->claim[i] = (uint32_t)b->claims.n;
-	/* The claim of a suspended job belongs to its pending row. */
+	/* A suspended job's claim is added with its row in snap->pend. */
 	if (p == job->place && job->state != JOB_SUSPENDED)
 		push_claim(b, job->claim);
 	run_tasks(b, c, p);
@@ -208,7 +210,7 @@ void snapshot_run(struct build *b)
 	b->snap->cpu_use = c.use;
 }
 
-/* Count the waiting tasks of each array for which nodes are held. */
+/* Count, for each array, its waiting tasks for which nodes are held. */
 static void count_claims(struct build *b)
 {
 	for (size_t i = 0; i < b->state->claims.n; i++) {
@@ -222,8 +224,9 @@ static void count_claims(struct build *b)
 	}
 }
 
-/* Returns how many more tasks of the array may run, besides those with claims,
- * which come first; has_claim: for a task that has one. */
+/* Returns how many more tasks of the array its limit allows to run. Tasks that
+ * have claims come first: for others (has_claim false) they count as if they
+ * ran. */
 static uint32_t array_room(const struct build *b,
                            const struct array_limit *array, bool has_claim)
 {
@@ -261,8 +264,8 @@ struct pend_columns {
 	size_t n, nmembers;
 };
 
-/* A column of which each element is written later, so that it need not be
- * cleared on the loop's thread. */
+/* Allocate a column without zeroing it, to save time on the loop's thread:
+ * every element is written later. */
 #define RAW_COLUMN(type, n) arena_array_raw(b->arena, type, (n) + 1)
 
 static struct pend_columns pend_columns(struct build *b, size_t rows,
@@ -285,7 +288,7 @@ static struct pend_columns pend_columns(struct build *b, size_t rows,
 	return c;
 }
 
-/* Write a row. It uses only the part of the key that is about the owner. */
+/* Write row i. It uses only the members of the key from `queue` on. */
 static void pend_row(struct pend_columns *c, size_t i,
                      const struct row_key *key, uint32_t req, uint16_t light)
 {
@@ -332,8 +335,8 @@ static int by_wait(const void *a, const void *b)
 	return x->job < y->job ? -1 : x->job > y->job;
 }
 
-/* Put the members of each row in the order of their wait: jobs that were held
- * or requeued have waited less than later ones. */
+/* Sort the members of each row by the start of their waiting time. They are
+ * sorted by id, which differs only if jobs were held or requeued. */
 static void sort_members(const struct pend_columns *c)
 {
 	for (size_t row = 0; row < c->n; row++) {
@@ -348,9 +351,9 @@ static void sort_members(const struct pend_columns *c)
 	}
 }
 
-/* --- taken on the loop's thread ----------------------------------------- */
+/* --- copied on the loop's thread ---------------------------------------- */
 
-/* A row for which nodes are held, and where its slice of claims ends. */
+/* A row for which nodes are held, and the end of its slice of the claims. */
 struct row_claim {
 	uint64_t number; /* of the row */
 	const struct held *claim;
@@ -364,7 +367,7 @@ static int by_row(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Copy the claims of all rows, in their order. */
+/* Copy the claims of all rows, in the order of the rows. */
 static void take_claims(struct build *b)
 {
 	const struct claim_list *claims = &b->state->claims;
@@ -399,7 +402,7 @@ static uint64_t light_key(uint32_t queue, uint32_t user)
 	return (uint64_t)queue << 32 | user;
 }
 
-/* Note the lightness of each user who has jobs. */
+/* Copy the lightness of each user who has jobs, by queue. */
 static void take_light(struct build *b)
 {
 	const struct usage_table *t = &b->state->usages;
@@ -413,8 +416,8 @@ static void take_light(struct build *b)
 	}
 }
 
-/* Read the requests of rows that mount volumes, as the volumes are known only
- * to the state. */
+/* Read the requests of rows with volume claims now, because only the state
+ * knows the volumes. */
 static void take_mounts(struct build *b)
 {
 	const struct row_index *rows = &b->state->rows;
@@ -426,7 +429,8 @@ static void take_mounts(struct build *b)
 			snapshot_req(b, e->row->key, e->row->req_hash);
 }
 
-/* Take all rows, with the extra job in the row that is like it. */
+/* Copy what is needed of all rows. like: the row with the key of the extra job,
+ * to which that is added, or NULL. */
 static void take_rows(struct build *b, struct pend_columns *c,
                       const struct job *extra, const struct row *like)
 {
@@ -497,8 +501,8 @@ void snapshot_take_pend(struct build *b, const struct job *extra, bool only)
  * many bytes of a row to prefetch. */
 enum { AHEAD = 16, LINE = 64, ROW_BYTES = 4 * LINE };
 
-/* Prefetch a row and its entry among the requests. With a million rows each
- * read of these otherwise misses the cache. */
+/* Prefetch a row, and the entry of its request in req_of, some rows before they
+ * are read. With a million rows, each read would miss the cache. */
 static void fetch_row_ahead(const struct build *b, size_t i)
 {
 	const struct taken_rows *rows = &b->rows;
@@ -561,8 +565,8 @@ static void read_rows(struct build *b)
 	}
 }
 
-/* Find where the members of each row begin. Returns where the next member of
- * each row comes, by row. */
+/* Compute where the members of each row begin. Returns the same indices, by
+ * row, for list_members() to count up. */
 static uint32_t *count_members(const struct build *b)
 {
 	const struct taken_rows *rows = &b->rows;
@@ -584,8 +588,8 @@ static uint32_t *count_members(const struct build *b)
 	return next;
 }
 
-/* List the members of all rows in one walk by id, which is the order of each
- * row. */
+/* List the members of all rows, in one walk over all waiting jobs by id, so
+ * that the members of each row are sorted by id. */
 static void list_members(const struct build *b)
 {
 	const struct taken_rows *rows = &b->rows;
@@ -602,7 +606,7 @@ static void list_members(const struct build *b)
 		    rows->extra;
 }
 
-/* Let no more tasks of the row's array start than its limit says. */
+/* Limit how many tasks of the row's array may start, as its limit says. */
 static void limit_row(const struct build *b, size_t row)
 {
 	const struct pend_columns *c = b->rows.to;

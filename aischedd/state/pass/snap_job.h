@@ -10,14 +10,14 @@
 
 void snapshot_run(struct build *b);
 
-/* Take all rows, then suspended jobs that are to resume, then `extra` unless a
- * row has it. */
+/* Copy what is needed of all rows; then add as rows the suspended jobs that are
+ * to resume, and `extra`, if no row has its key. only: nothing but extra. */
 void snapshot_take_pend(struct build *b, const struct job *extra, bool only);
 
-/* Read the rows taken, and list their jobs; on any thread. */
+/* Read the rows that were copied, and list their jobs; on any thread. */
 void snapshot_pend(struct build *b);
 
-/* Let go of the rows taken, on the loop's thread. */
+/* Free the copies of the rosters, on the loop's thread. */
 void snapshot_let_go(struct build *b);
 
 #endif

@@ -27,8 +27,8 @@ uint8_t node_status(const struct node *node)
 	                                         : NODE_UP;
 }
 
-/* The columns being written, with those of GPUs and CPUs; what running jobs
- * hold is subtracted at the end. */
+/* Columns of nodes, GPUs, CPUs and NUMA nodes while they are written. At the
+ * end, what jobs hold is subtracted from the free amounts. */
 struct columns {
 	const char **name;
 	uint32_t *pool, *gpu_first, *cpu_first, *feature_first, *taint_first;
@@ -46,14 +46,15 @@ struct columns {
 	uint32_t ngpus, ncpus, nnumas;
 };
 
-/* Subtract what is used from a CPU, but not below 0: another job may have the
- * CPUs of a suspended job that is ending. */
+/* Subtract what is used of a CPU, but not below 0: a suspended job that is now
+ * ending may share its CPUs with the job that was started there meanwhile. */
 static void take_thread(uint16_t *nfree, uint16_t milli)
 {
 	*nfree -= milli < *nfree ? milli : *nfree;
 }
 
-/* Subtract what a job holds; a suspended job holds no CPUs. */
+/* Subtract what the tasks in p hold from what is free; a suspended job holds no
+ * CPUs. */
 static void take_off(const struct build *b, struct job *job,
                      const struct placement *p, const struct columns *c)
 {
@@ -81,8 +82,9 @@ static void take_off(const struct build *b, struct job *job,
 	}
 }
 
-/* Take off the GPUs that other processes than jobs use: those known, or the
- * last free ones if only their number is known. */
+/* Mark as used the GPUs that no job may have, because other processes use them:
+ * these GPUs, or as many of the last free ones if only their number is known.
+ */
 static void take_for_others(const struct node *node, uint16_t *gpu_free)
 {
 	uint32_t left = node->gpus_named ? 0 : node->gpus_others;
@@ -246,7 +248,8 @@ void snapshot_nodes(struct build *b)
 
 /* --- reservations ------------------------------------------------------ */
 
-/* Add the named users that the state knows, because they have or had jobs. */
+/* Add the users that are named in a list. Users without jobs, whom the state
+ * does not know, are left out. */
 static void push_guests(struct build *b, const struct map *index,
                         const char *names)
 {
@@ -310,7 +313,6 @@ void snapshot_reservations(struct build *b)
 	b->snap->resv_user = b->guests.n ? b->guests.p : COLUMN(uint32_t, 0);
 }
 
-/* Keep names and times of the reservations only. */
 void snap_keep_reservations(struct snap *to, const struct snap *from,
                             struct arena *arena)
 {

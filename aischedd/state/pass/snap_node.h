@@ -11,7 +11,8 @@
 void snapshot_nodes(struct build *b);
 void snapshot_reservations(struct build *b);
 
-/* Copy the reservations that verdicts of a plan name: they may change later. */
+/* Copy names and times of the reservations, for the verdicts of a plan: those
+ * of the state may change later. */
 void snap_keep_reservations(struct snap *to, const struct snap *from,
                             struct arena *arena);
 uint8_t node_status(const struct node *node); /* enum node_state */

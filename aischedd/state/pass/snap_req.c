@@ -12,7 +12,8 @@
 #include "libcommon/constraint.h"
 #include "libcommon/hostlist.h"
 
-/* One request; rule to license: where its slices begin in the lists. */
+/* One request. rule, prefer, want, avoid, license: where its slices of the
+ * lists in struct build begin. */
 struct req_row {
 	const struct row_key *key;
 	uint32_t gpu_type, reservation;
@@ -61,8 +62,8 @@ static uint64_t name_key(const char *name)
 	return hash_bytes(0, name, strlen(name));
 }
 
-/* Find nodes by name without the state: namesakes, of several pools, are
- * chained. */
+/* Index the nodes of the snapshot by name, for when the state may no longer be
+ * read. Nodes of several pools that share a name are chained. */
 static void index_hosts(struct build *b)
 {
 	const struct snap_nodes *node = &b->snap->node;
@@ -77,7 +78,7 @@ static void index_hosts(struct build *b)
 	}
 }
 
-/* Whether "NAME" or "POOL/NAME" means this node. */
+/* Whether a text "NAME" or "POOL/NAME" names this node. */
 static bool is_meant(const struct snap *snap, uint32_t node, const char *text)
 {
 	const char *name = name_in(snap->node.name[node]);
@@ -94,7 +95,7 @@ static void push_host(struct build *b, struct arena_list *v, uint32_t node)
 	*(uint32_t *)snapshot_push(b, v, sizeof(node)) = node;
 }
 
-/* The same as push_hosts() when the state may have changed. */
+/* Append the nodes of a list, found in the snapshot instead of the state. */
 static void push_hosts_taken(struct build *b, struct arena_list *v,
                              const struct hostlist *list)
 {
@@ -127,8 +128,9 @@ static void push_hosts(struct build *b, struct arena_list *v, const char *text)
 	hostlist_free(&list);
 }
 
-/* Exclude nodes that the job's volumes do not reach. If they reach none, the
- * job is in no row, and its size is judged as if they reached all nodes. */
+/* Exclude the nodes on which the claims cannot be mounted. If there is no node
+ * where they can, exclude none: such a job is in no row, and this is only about
+ * whether it would fit. */
 static void push_unreached(struct build *b, const char *claims, uint64_t pools)
 {
 	const struct state *state = b->state;
@@ -150,7 +152,7 @@ static void push_unreached(struct build *b, const char *claims, uint64_t pools)
 		b->avoids.n = before;
 }
 
-/* Add a constraint, or (wishes) a list of preferred constraints. */
+/* Append a constraint; wishes: a list of preferred constraints. */
 static void push_rule(struct build *b, const char *text, bool wishes)
 {
 	int32_t rule[CONSTRAINT_MAX_ITEMS];
@@ -189,7 +191,7 @@ static uint32_t reservation_of(const struct snap *snap, const char *name)
 	return SNAP_NONE;
 }
 
-/* Add a row whose slices begin at the ends of the lists. */
+/* Append a request; its slices begin at the present ends of the lists. */
 static struct req_row *push_row(struct build *b, const struct row_key *key)
 {
 	struct req_row *r = arena_push(b->scratch, &b->reqs, sizeof(*r));
@@ -205,9 +207,9 @@ static struct req_row *push_row(struct build *b, const struct row_key *key)
 	return r;
 }
 
-/* Returns the MIG profile that the type names, or 0. A request of an earlier
- * version may have such a word as a type of whole GPUs: the amount tells them
- * apart. */
+/* Returns the MIG profile that a GPU type names, or 0. In a request of an
+ * earlier version such a word may be a type of whole GPUs; then the number of
+ * GPUs is not that of the profile. */
 static uint8_t profile_of(const char *type, int64_t gpus)
 {
 	uint8_t profile = mig_find(type);
@@ -246,13 +248,12 @@ uint32_t snapshot_req_of_placed(struct build *b, struct job *job)
 
 	if (map_find(&b->req_of, key->req_hash))
 		return snapshot_req(b, key->text, key->req_hash);
-	/* The job may end before the key is read for the last time. */
+	/* Copy the key: the job may end before the snapshot is finished. */
 	copy = arena_alloc_raw(b->scratch, key->len, 1);
 	memcpy(copy, key->text, key->len);
 	return snapshot_req(b, copy, key->req_hash);
 }
 
-/* Returns the request of a job that is in no row. */
 uint32_t snapshot_req_of_other(struct build *b, const struct job *job)
 {
 	struct buf key = { 0 };
@@ -281,7 +282,7 @@ void snapshot_reqs(struct build *b)
 #define X(type, name, value) to.name = COLUMN(type, n);
 	REQ_COLUMNS(X)
 #undef X
-	push_row(b, &none); /* ends the last slices */
+	push_row(b, &none); /* ends the slices of the last request */
 	r = b->reqs.p;
 	for (size_t i = 0; i <= n; i++, r++) {
 #define X(type, name, value) to.name[i] = value;

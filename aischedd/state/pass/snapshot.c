@@ -147,7 +147,8 @@ static void build_licenses(struct build *b)
 	    (struct snap_licenses){ (uint32_t)n, name, total, left };
 }
 
-/* Pass on the promises of the last plan; node indices have not changed. */
+/* Copy the promises of the last plan into the snapshot. Their node indices are
+ * still valid, because nodes are never renumbered. */
 static void build_promises(struct build *b)
 {
 	const struct last_plan *last = &b->state->last_plan;
@@ -178,8 +179,8 @@ static void free_maps(struct build *b)
 	b->scratch = NULL;
 }
 
-/* Read the rows, and store the words and requests, as their number is known
- * then. */
+/* Read the rows, then store words and requests: after the rows are read, no
+ * more are added. */
 static struct snap *finish(struct build *b)
 {
 	snapshot_pend(b);
@@ -265,7 +266,7 @@ struct build *state_take_snapshot(struct state *state, int64_t now,
 	return b;
 }
 
-/* This many jobs are as much work as one row. */
+/* snapshot_size() counts this many jobs as one row. */
 enum { JOBS_LIKE_ROW = 64 };
 
 size_t snapshot_size(const struct build *taken)

@@ -6,24 +6,27 @@
 
 #include "aischedd/sched/plan.h"
 
-/* When the job starts (SNAP_NEVER: not known), and which job it waits for. */
+/* A job's expected start (SNAP_NEVER: not known), its position in the queue,
+ * and the job it waits for (behind; 0: not known). */
 struct turn_told {
 	uint64_t job, behind;
 	int64_t expected;
 	uint32_t position;
 };
 
-/* Sorted by job; only those that are not the first of their row. */
+/* Sorted by job. */
 struct turns_told {
 	struct turn_told *turn;
 	uint32_t n;
 };
 
-/* List what the plan says about single jobs, in the arena. */
+/* Returns what the plan says about jobs other than the first of their row. The
+ * list is in the arena. */
 struct turns_told told_list(const struct snap *snap, const struct plan *plan,
                             struct arena *arena);
 
-/* Returns the verdict on a job, given that of its row. */
+/* Returns the verdict on one job: that of its row, with expected start and
+ * position of the job itself. */
 struct verdict told_verdict(const struct turns_told *told, uint64_t job,
                             const struct verdict *row);
 

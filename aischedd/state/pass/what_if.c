@@ -20,13 +20,15 @@
 #include "libcommon/steps.h"
 
 enum {
-	STEPS_PLAN = 500,  /* a pass that has nothing to do */
-	STEPS_PLANNED = 10 /* each row, run and node of a pass */
+	/* work of a pass, in steps: in any case; for each row, run and node */
+	STEPS_PLAN = 500,
+	STEPS_PLANNED = 10
 };
 
 /* --- test-only --------------------------------------------------------- */
 
-/* A plan's decision for one pending job, the last of its row. */
+/* A plan, and the job that was added to its snapshot: the last one of its
+ * row. */
 struct outlook {
 	const struct state *state;
 	const struct snap *snap;
@@ -65,7 +67,8 @@ static void start_nodes(const struct outlook *o, const struct start *start,
 	free(name);
 }
 
-/* Returns the evictions that the plan makes for the job, by evicted job. */
+/* Returns the evictions that the plan makes for the job, indexed by the id of
+ * the job that is evicted. */
 static struct map evictions_for(const struct outlook *o)
 {
 	struct map ret = { 0 };
@@ -79,8 +82,9 @@ static struct map evictions_for(const struct outlook *o)
 	return ret;
 }
 
-/* List the jobs that would be suspended, or else evicted, wholly or in part;
- * without those that are ending anyway. */
+/* List the jobs that would be suspended for the job; or (suspended false) those
+ * that would be evicted, wholly or in part. Jobs that are already ending are
+ * left out. */
 static void list_evicts(const struct outlook *o, const struct map *evictions,
                         bool suspended, struct what_if *ret)
 {
@@ -127,10 +131,10 @@ static void waiting(const struct outlook *o, struct arena *arena,
 	verdict_text(o->snap, o->row, &v, text);
 }
 
-/* A trial submission, in its steps. */
+/* A test of a submission. */
 struct state_test {
 	struct arena *arena;
-	struct build *taken; /* NULL: what and text are the answer already */
+	struct build *taken; /* NULL: no plan is needed for the answer */
 	const struct snap *snap;
 	const struct plan *plan;
 	struct what_if what;
@@ -161,7 +165,7 @@ size_t state_test_size(const struct state_test *test)
 	return test->taken ? snapshot_size(test->taken) : 0;
 }
 
-/* Say what the plan decided. */
+/* Set the answer to what the plan decided. */
 static void tell_plan(const struct state *state, struct state_test *test)
 {
 	const struct snap *snap = test->snap;
@@ -214,7 +218,8 @@ const struct what_if *state_test_tell(const struct state *state,
 	return &test->what;
 }
 
-/* All that a trial submission adds to the state, until it is undone. */
+/* All that a test adds to the state while it takes the snapshot; trial_end()
+ * removes it again. */
 struct trial {
 	struct job *job;
 	struct array array;
@@ -311,7 +316,8 @@ int state_check_fit(struct state *state, const struct job *job, struct err *err)
 
 	row_key_build(state, job, &key);
 	memcpy(&shape, key.data, sizeof(shape));
-	/* Time limit and user do not matter for that. */
+	/* Time limit and user do not matter for whether a job fits: leave them
+	 * out of the hash. */
 	shape.time_limit = 0;
 	memset(&shape.user, 0, sizeof(shape) - offsetof(struct row_key, user));
 	hash = hash_bytes(2, &shape, sizeof(shape));

@@ -101,7 +101,7 @@ static void planned_text(const struct state *state, const struct job *job,
 	arena_free(arena);
 }
 
-/* Name the trouble of a pool, so that users know what the admin knows. */
+/* Append why the runner of a pool cannot start jobs, if it cannot. */
 static void trouble_text(const struct state *state, size_t pool,
                          const char *before, struct buf *text)
 {
@@ -109,7 +109,7 @@ static void trouble_text(const struct state *state, size_t pool,
 		buf_printf(text, "%s%s", before, state->pools.trouble[pool]);
 }
 
-/* Say why a node is drained or down, in the admin's or the runner's words. */
+/* Append why a node is drained or down, as the admin or the runner says. */
 static void node_text(const struct state *state, uint32_t node,
                       struct buf *text)
 {
@@ -119,7 +119,8 @@ static void node_text(const struct state *state, uint32_t node,
 		buf_printf(text, ": %s", why);
 }
 
-/* Whether this reason is less specific than that the last start failed. */
+/* Whether this reason says only that there is no room now. Then it is more
+ * useful to say that the last start failed. */
 static bool is_want_of_room(enum reason why)
 {
 	enum reason_kind kind = reason_kind(why);
@@ -128,8 +129,9 @@ static bool is_want_of_room(enum reason why)
 	       kind == REASON_DOMAIN || kind == REASON_TURN;
 }
 
-/* Returns the verdict of the plan in force, or NULL. If that plan started the
- * whole row, its verdict says nothing about jobs that joined later. */
+/* Returns the last plan's verdict on the job's row, or NULL. If that plan
+ * started all jobs of the row, the verdict does not apply to jobs that have
+ * joined it since. */
 static const struct verdict *verdict_on(const struct state *state,
                                         const struct job *job)
 {
@@ -139,7 +141,8 @@ static const struct verdict *verdict_on(const struct state *state,
 	return !v || v->why == WHY_None ? NULL : v;
 }
 
-/* Say why a job waits for its turn, from the last plan and later events. */
+/* The part of state_why() for a job that is in a row: says what the last plan
+ * decided, or what has happened since. */
 static enum reason turn_why(const struct state *state, const struct job *job,
                             struct buf *text, int64_t *ret_expected,
                             uint32_t *ret_position)
@@ -187,7 +190,8 @@ static void suspended_text(const struct job *job, struct buf *text)
 	           (unsigned long long)job->id);
 }
 
-/* Say which job has its CPUs, and when it resumes. */
+/* The part of state_why() for a suspended job: says which job has its CPUs, and
+ * when it resumes. */
 static enum reason suspended_why(const struct state *state,
                                  const struct job *job, int64_t now,
                                  struct buf *text, int64_t *ret_expected)
@@ -254,9 +258,10 @@ enum reason state_why(const struct state *state, const struct job *job,
 	return why;
 }
 
-/* Whether the job has waited for longer than is allowed. light: the lightness
- * of its user. A job of a user who has used more than the average is never
- * overdue, unless its queue has a max_wait, which is a promise. */
+/* Whether the job has waited for longer than its queue's max_wait, or, if there
+ * is none, than the scheduling policy allows. In that case, a job of a user who
+ * has used more than the average is never overdue. light: the lightness of the
+ * user. */
 static bool is_overdue(const struct conf *conf, const struct job *job,
                        const struct snap_policy *policy, uint32_t light,
                        int64_t now)

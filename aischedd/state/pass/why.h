@@ -15,16 +15,17 @@ struct job;
 struct state;
 
 /*
- * Returns the reason for which a job that has not ended waits, and appends the
- * sentence to text, which may be NULL. *ret_expected: unix seconds or NO_TIME.
- * *ret_position is 0 if the job has none.
+ * Returns the reason why a job waits, or ended, and appends the sentence about
+ * it to text, which may be NULL. *ret_expected: the expected start, in unix
+ * seconds, or NO_TIME. *ret_position: the position in its queue, 0: none.
  */
 enum reason state_why(const struct state *state, const struct job *job,
                       int64_t now, struct buf *text, int64_t *ret_expected,
                       uint32_t *ret_position);
 
-/* Explain the job's position among the jobs that wait in its queue. Returns
- * false if it does not wait for its turn, or was not in the last plan. */
+/* Compute the score of a job: the points by which the jobs that wait in a queue
+ * are ordered. Returns false if the job is in no row, or if there is no plan.
+ */
 bool state_score(const struct state *state, const struct job *job, int64_t now,
                  struct order_score *ret);
 
