@@ -69,7 +69,7 @@ struct spread {
 	int64_t *give;    /* likewise */
 	struct spread_room *order; /* scratch */
 	uint32_t part;             /* tasks of a part */
-	int64_t low, extra; /* parts of each; domains that get one more */
+	int64_t low, extra; /* parts of a domain; how many get one more */
 	uint32_t req, pool; /* for which this was worked out */
 	bool all, is_made;
 };

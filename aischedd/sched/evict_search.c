@@ -572,7 +572,7 @@ static bool fill_one_more(struct evictor *e, struct spread *sp)
 	return true;
 }
 
-/* Place one more task on some nodes, on each at most one. */
+/* Place one more task on each of sp->extra of the nodes. */
 static bool fill_some_nodes(struct evictor *e, const struct spread *sp)
 {
 	struct place *place = e->p->place;

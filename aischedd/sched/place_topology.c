@@ -596,8 +596,8 @@ static void count_spread(struct place_topology *g, struct spread *sp)
 		    sp->part;
 }
 
-/* Place the remaining n tasks one by one on any nodes, at most `cap` on each;
- * if it rises, the cap goes up by one when all nodes have reached it. */
+/* Place the remaining n tasks one by one, at most `cap` on a node. rises: raise
+ * the cap by one whenever no node below it has room. */
 static bool place_one_by_one(struct place_topology *g, int64_t n, uint32_t cap,
                              bool rises)
 {

@@ -119,7 +119,7 @@ struct job {
 	int64_t served;  /* seconds it ran in attempts that were evicted */
 	int64_t charge;  /* rate of charge for what it holds: usage.h */
 	int64_t mem_default; /* MiB a CPU, for a job that asked for no memory */
-	int64_t retry_at;    /* not before this time, after a failed start */
+	int64_t retry_at;    /* after a failed start: do not start before it */
 	int64_t script, env; /* ids of blobs in the store */
 
 	int32_t exit_code, signal; /* -1: not known or not ended */

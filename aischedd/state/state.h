@@ -49,7 +49,7 @@ enum effect_kind {
 	EFFECT_RESIZE,
 	/* the attempt is over: the runner removes what it keeps about it */
 	EFFECT_FORGET,
-	/* job: an entry of recurring work with a run that is due */
+	/* a run of a cron entry is due; `job` is the id of the entry */
 	EFFECT_CRON,
 	EFFECT_ADOPT, /* tell the owner's cluster the state of an adopted job */
 	EFFECT_DRAIN  /* tell the runner whether a node is drained */

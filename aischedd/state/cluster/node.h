@@ -23,7 +23,7 @@ struct node {
 	const char *full; /* "POOL/NAME"; the table owns it */
 	const char *name;
 	uint32_t pool;
-	uint32_t namesake; /* another node with this name, plus one; 0: none */
+	uint32_t namesake; /* next node with this name: its index plus one */
 	bool expected;     /* named in a text, not reported; pool: a guess */
 	bool removed;      /* its pool is no longer configured */
 	bool gone;         /* its runner no longer reports it */
@@ -76,7 +76,7 @@ struct node_table {
 	struct map by_name;  /* newest node of a name: its index plus one */
 	bool namesakes;      /* some nodes have the same name */
 	struct map sections; /* sections of the configuration by node name */
-	struct map fits;     /* hashes of shapes that fit the empty cluster */
+	struct map fits;     /* requests known to fit if nothing runs: hashes */
 	bool dirty;          /* some nodes are to be written */
 };
 

@@ -46,7 +46,7 @@ struct reserve_ask {
 	enum repeat repeat;
 	/* as in struct reservation; the caller has checked that they exist */
 	const char *users;
-	const char *nodes; /* a hostlist; NULL: nnodes of a pool */
+	const char *nodes; /* a hostlist; NULL: `count` nodes of the pool */
 	const char *pool;  /* NULL: the only pool */
 	uint32_t count;
 };

@@ -13,7 +13,7 @@
 struct state;
 
 struct dep_index {
-	struct map names;     /* jobs by user and name */
+	struct map names;     /* lists of jobs of one user and name */
 	uint64_t nsingletons; /* pending conditions "singleton" */
 };
 

@@ -62,7 +62,7 @@ void evict_overdue(struct state *state, struct job *job, int64_t now);
 /* Whether all of the job is being evicted. */
 bool evict_is_ending(const struct job *job);
 
-/* Returns the time before which the job must not be evicted again. */
+/* Returns the time before which no plan may evict the job. */
 int64_t evict_safe_until(const struct state *state, const struct job *job);
 
 /* Record a failed start on those of the job's nodes that `whose` names, or on

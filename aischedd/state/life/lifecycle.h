@@ -55,7 +55,7 @@ struct event_in {
 	bool by_operator;         /* of hold, release, requeue */
 	bool hold;                /* of requeue: put the job on hold */
 	struct run_signal signal; /* of signal */
-	bool suspended;           /* of started, after a recovery */
+	bool suspended;           /* of started: found suspended by recover() */
 	bool rebooted;            /* of lost: the node has rebooted */
 	enum evict evict;         /* of preempt, suspend, shrink: why */
 	uint64_t evict_by;        /* of the same: claimant's id; 0: none */

@@ -65,6 +65,7 @@ struct change {
 	struct spec old;
 	uint32_t queue;
 	int64_t array_limit; /* -1: unchanged */
+	/* whether the user sets this option */
 	bool queue_said, dependency_said, time_said, deadline_said, mail_said;
 	int64_t now;
 };
