@@ -85,8 +85,9 @@ struct job {
 	uint32_t uid, gid;
 	uint8_t state, hold, cause,
 	    why; /* enums; why: the reason why the job ended */
-	/* to be written; not in the store yet; suspended, but to be resumed;
-	 * the signal of --signal has been sent */
+	/* dirty: to be written; is_new: not in the store yet; wants_resume: it
+	 * is suspended and to be resumed; signalled: the signal of --signal has
+	 * been sent */
 	bool dirty, is_new, wants_resume, signalled;
 	bool gpus_idle;     /* 1: idle for longer than its queue allows */
 	bool came_back;     /* 1: requeued after its end had been stored */
@@ -110,8 +111,8 @@ struct job {
 	int64_t time_limit; /* seconds or TIME_UNLIMITED */
 	int64_t grace;      /* seconds */
 	int64_t submit, begin, deadline; /* NO_TIME: none */
-	/* of this attempt; start: when it got its nodes; once it runs: when it
-	 * began to run */
+	/* of this attempt; start: when the job began to run, or before that
+	 * when it got its nodes */
 	int64_t start, end;
 	int64_t resumed; /* start or last resumption; NO_TIME: the job is not
 	                    running */
@@ -122,7 +123,8 @@ struct job {
 	int64_t retry_at;    /* after a failed start: do not start before it */
 	int64_t script, env; /* ids of blobs in the store */
 
-	int32_t exit_code, signal; /* -1: not known or not ended */
+	/* exit_code -1: not known or not ended; signal 0: none */
+	int32_t exit_code, signal;
 	int64_t cpu_ms, peak_mem_kib;
 	struct ledger *ledger; /* NULL: it never had nodes */
 	char *acts;            /* the last acts on it: acts.h; NULL: none */
