@@ -34,9 +34,8 @@ void state_end_snapshot(struct state *state, struct build *taken);
  * its rows and nodes, and a fraction of that of its jobs. */
 size_t snapshot_size(const struct build *taken);
 
-/* Build a snapshot for listings, for which no plan is made: nothing in the
- * state notes that it was taken. state_take_peek() is the first of the three
- * steps. */
+/* Build a snapshot for listings, for which no plan is made: the last plan stays
+ * in force. state_take_peek() is the first of the three steps. */
 const struct snap *state_peek(struct state *state, int64_t now,
                               struct arena *arena);
 struct build *state_take_peek(struct state *state, int64_t now,
