@@ -26,12 +26,12 @@ start_daemon || bail "aischedd does not start"
 
 life()
 {
-	id=$(submit_armed -n 2 --wrap true)
+	submit_armed -n 2 --wrap true
+	id=$new
 	reaches "a start" runs "$id" 2
 	ok "all is there once" wait_for objects_are \
 		"Job 1 Pod 2 Secret 1 Service 1 "
-	arm
-	aicancel "$id"
+	armed aicancel "$id"
 	reaches "a stop" is_state "$id" CANCELLED
 	ok "nothing is left" wait_for nothing_is_left
 }
@@ -51,11 +51,11 @@ is_over()
 
 array()
 {
-	id=$(submit_armed --array 1-2 --wrap true)
+	submit_armed --array 1-2 --wrap true
+	id=$new
 	reaches "an array" both_run
 	ok "all is there once" wait_for objects_are "Job 2 Pod 2 Secret 1 "
-	arm
-	aicancel "$id"
+	armed aicancel "$id"
 	reaches "its end" is_over
 	ok "nothing is left" wait_for nothing_is_left
 }
@@ -67,13 +67,13 @@ preemption()
 {
 	id=$(aisub --parsable --gpus-per-task 8 --nodelist gpu-0 --wrap true)
 	wait_for runs "$id" 1
-	better=$(submit_armed --class interactive --gpus-per-task 8 \
-		--nodelist gpu-0 --wrap true)
+	submit_armed --class interactive --gpus-per-task 8 \
+		--nodelist gpu-0 --wrap true
+	better=$new
 	reaches "a preemption" runs "$better" 1
 	is "the other waits" "$(fields "$id" state,preemptions)" "PENDING 1"
 	ok "without a trace" wait_for objects_are "Job 1 Pod 1 Secret 1 "
-	arm
-	aicancel "$better"
+	armed aicancel "$better"
 	reaches "a return" runs "$id" 1
 	is "was not lost" "$(fields "$id" restarts)" 0
 	aicancel "$id"
@@ -87,12 +87,12 @@ resize()
 {
 	id=$(aisub --parsable -n 2 --min-tasks 1 --gpus-per-task 8 --wrap true)
 	wait_for runs "$id" 2
-	better=$(submit_armed --class interactive --gpus-per-task 8 \
-		--wrap true)
+	submit_armed --class interactive --gpus-per-task 8 \
+		--wrap true
+	better=$new
 	reaches "a task less" runs "$better" 1
 	ok "the other runs on" wait_for runs "$id" 1
-	arm
-	aicancel "$better"
+	armed aicancel "$better"
 	reaches "a task more" runs "$id" 2
 	is "in the same attempt" "$(fields "$id" restarts,preemptions)" "0 0"
 	aicancel "$id"
@@ -126,6 +126,11 @@ is_cancelled()
 	[ "$(aiq --all --history --no-header -o name | grep -cx "$name")" = 1 ]
 }
 
+requeue_once()
+{
+	[ "$(fields "$id" restarts | xargs)" = 1 ] || aictl requeue "$id"
+}
+
 adoption()
 {
 	name=train-$when-$n
@@ -143,12 +148,10 @@ adoption()
 		END
 	reaches "an adoption" trains
 	is "in one attempt" "$(fields "$id" restarts,preemptions)" "0 0"
-	arm
-	aictl requeue "$id" >/dev/null
+	armed requeue_once
 	reaches "its return" trains
 	is "in two" "$(fields "$id" restarts,preemptions)" "1 0"
-	arm
-	aicancel "$id"
+	armed aicancel "$id"
 	reaches "its end" is_cancelled
 }
 each_call adoption

@@ -38,12 +38,14 @@ no_claim_is_left()
 
 claims()
 {
-	id=$(submit_armed -n 2 --gpus-per-task 1 --nodelist dra-0 \
-		--wrap true)
+	submit_armed -n 2 --gpus-per-task 1 --nodelist dra-0 \
+		--wrap true
+	id=$new
 	reaches "a gang with claims" runs "$id" 2
 	is "each GPU is given once" "$(devices "$id")" "gpu-0 gpu-1 "
-	better=$(submit_armed --class interactive --gpus-per-task 2 \
-		--nodelist dra-0 --wrap true)
+	submit_armed --class interactive --gpus-per-task 2 \
+		--nodelist dra-0 --wrap true
+	better=$new
 	reaches "it is preempted" runs "$better" 1
 	is "the GPUs are the other one's" "$(devices "$id")/$(devices "$better")" \
 		"/gpu-0 gpu-1 "

@@ -6,7 +6,7 @@
 #	. "$top_srcdir/tests/kube/control_plane.sh"
 #	. "$top_srcdir/tests/kube/killed.sh"
 #	between_start
-#	life() { id=$(submit_armed …); reaches "a start" runs "$id" 2; }
+#	life() { submit_armed …; reaches "a start" runs "$new" 2; }
 #	each_call life
 #
 # $ns is the namespace of the jobs; $k is kubectl in that namespace.
@@ -79,18 +79,25 @@ so_or_dead()
 # Makes the proxy kill the daemon at call $n, counted from now on.
 arm()
 {
+	again=
 	between kill "$daemon_pid" "$when" "$n"
 }
 
-# OPTION...: submits a job that starts under arm(), and prints its id. The
-# daemon may be killed by its first call before it has answered, so ask for the
-# id before that.
+# COMMAND [WORD]...: runs it under arm(). reaches() runs it again if the daemon
+# was killed before it answered, which a call for an earlier command may do.
+armed()
+{
+	arm
+	"$@" >/dev/null 2>&1 || again=$*
+}
+
+# OPTION...: submits a job that starts under arm(), and sets $new to its id. The
+# daemon may be killed by its first call before it has answered, so the job is
+# held until its id is known.
 submit_armed()
 {
-	its_id=$(aisub --parsable --hold "$@") || return 1
-	arm
-	aictl release "$its_id" >/dev/null 2>&1
-	echo "$its_id"
+	new=$(aisub --parsable --hold "$@") || return 1
+	armed aictl release "$new"
 }
 
 # WHAT GOAL [WORD]...: tests that the command GOAL succeeds after WHAT, which
@@ -108,6 +115,7 @@ reaches()
 		more=yes
 		wait_daemon 2>/dev/null
 		start_daemon || bail "aischedd does not start again"
+		$again >/dev/null 2>&1
 		wait_for "$@" >"${dir:?}/waited"
 	else
 		at="its end"
