@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "aischedd/daemon.h"
+#include "aischedd/log_size.h"
 #include "aischedd/logs.h"
 #include "aischedd/mailer.h"
 #include "aischedd/op/adopt.h"
@@ -331,6 +332,7 @@ void daemon_free(struct daemon *d)
 	mailer_free(d->mailer);
 	web_free(d->web);
 	thread_free(d->excerpts);
+	daemon_free_log_size(d);
 	thread_free(d->history);
 	thread_free(d->planner);
 	thread_free(d->trier);

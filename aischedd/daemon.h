@@ -90,6 +90,7 @@ struct daemon {
 	struct web *web;           /* NULL: there is no page */
 	struct sessions *sessions; /* likewise */
 	uint64_t bad_links;        /* log-ins with a wrong token */
+	struct log_size *log_size; /* of logs; NULL until needed */
 	/* reads outputs for the page, as their readers; NULL until needed */
 	struct thread *excerpts;
 	struct thread *history, *planner;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "aischedd/daemon.h"
+#include "aischedd/log_size.h"
 #include "aischedd/mailer.h"
 #include "aischedd/session.h"
 #include "aischedd/state/cluster/counts.h"
@@ -46,7 +47,7 @@ enum part {
  */
 enum {
 	SERIES_OF_ALL =
-	    130 + OP_N * ASK_RESULTS, /* that belong to no queue or pool */
+	    134 + OP_N * ASK_RESULTS, /* that belong to no queue or pool */
 	SERIES_OF_QUEUE = 69,
 	SERIES_OF_POOL = 22 + CALL_VERBS * CALL_CLASSES + 1,
 	SERIES_OF_TYPE = POOL_PARTS, /* a type of GPU in a pool */
@@ -88,11 +89,12 @@ struct held_sum {
 
 /* Figures taken at one moment, from which the families are printed. */
 struct prom {
-	const struct daemon *d;
+	struct daemon *d;
 	struct buf *out;
 	const char *name; /* of the family being printed */
 	int64_t now, now_ms;
 	struct store_stats store;
+	int64_t logs; /* bytes of kept output; -1: not known yet */
 	/* By queue, including queues below it that are folded. shown: the queue
 	 * that shows the numbers of this one: itself, or an ancestor. */
 	struct queue_counts *queue;
@@ -255,6 +257,14 @@ static void put_store(struct prom *p)
 {
 	put(p, (double)p->store.bytes, "file", "db", NULL);
 	put(p, (double)p->store.wal_bytes, "file", "wal", NULL);
+	if (p->logs >= 0)
+		put(p, (double)p->logs, "file", "logs", NULL);
+}
+
+static void put_archived(struct prom *p)
+{
+	if (p->store.archived)
+		put(p, (double)p->store.archived, NULL);
 }
 
 static void put_connections(struct prom *p)
@@ -263,6 +273,8 @@ static void put_connections(struct prom *p)
 	    NULL);
 	put(p, (double)rpc_connections_of(p->d->rpc, true), "kind", "tcp",
 	    NULL);
+	if (p->d->web)
+		put(p, (double)web_connections(p->d->web), "kind", "web", NULL);
 }
 
 static void put_web_sessions(struct prom *p)
@@ -299,6 +311,9 @@ static void put_auth_failures(struct prom *p)
 {
 	put(p, (double)rpc_auth_failures(p->d->rpc), "way", "munge", NULL);
 	put(p, (double)p->d->bad_links, "way", "link", NULL);
+	if (p->d->web)
+		put(p, (double)web_bad_proxies(p->d->web), "way", "proxy",
+		    NULL);
 }
 
 static void put_mail_queue(struct prom *p)
@@ -907,10 +922,11 @@ M("aisched_commit_duration_seconds", histogram, commit, "transactions of the dat
 M("aisched_turns_total", counter, turns, "turns of the daemon's loop") \
 M("aisched_passes_total", counter, passes, "passes of the scheduler") \
 M("aisched_pass_rows", gauge, rows, "rows of pending jobs that the last pass looked at") \
-M("aisched_store_bytes", gauge, store, "size of the database and of its write-ahead log") \
+M("aisched_store_bytes", gauge, store, "size of the database, of its write-ahead log, and of kept output") \
 M("aisched_store_writable", gauge, writable, "0 if the disk is full: no job is accepted or started") \
 M("aisched_config_last_reload_successful", gauge, reloaded, "0 if the last reload was refused") \
 M("aisched_config_last_reload_success_timestamp_seconds", gauge, reloaded_at, "when the configuration in force was read") \
+M("aisched_archive_last_timestamp_seconds", gauge, archived, "when ended jobs were archived last") \
 M("aisched_web_sessions", gauge, web_sessions, "log-ins to the page that hold") \
 M("aisched_web_requests_total", counter, web_requests, "requests to the page and to /metrics, by the status of the answer") \
 M("aisched_connections", gauge, connections, "open connections") \
@@ -1099,7 +1115,7 @@ static void collect_queues(struct prom *p)
 			       p->held);
 }
 
-void prometheus_text(const struct daemon *d, struct buf *out)
+void prometheus_text(struct daemon *d, struct buf *out)
 {
 	size_t n = d->conf->nqueues;
 	struct prom p = {
@@ -1114,6 +1130,7 @@ void prometheus_text(const struct daemon *d, struct buf *out)
 	};
 
 	store_stats(d->store, &p.store);
+	p.logs = log_size(d);
 	if (d->conf->metrics_users)
 		p.nusers = user_sums(d->state, &p.user);
 	collect_pools(&p);

@@ -18,6 +18,6 @@
 struct daemon;
 
 /* Append all metrics. */
-void prometheus_text(const struct daemon *d, struct buf *out);
+void prometheus_text(struct daemon *d, struct buf *out);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "aischedd/run/log_file.h"
 #include "aischedd/store/ended.h"
+#include "libcommon/clock.h"
 #include "libcommon/log.h"
 
 static void forget_output(uint64_t job, void *arg)
@@ -30,6 +31,8 @@ int purge_slice(struct daemon *d, int64_t before, int64_t expect,
 			               "%lld jobs have ended before then, not "
 			               "%lld: nothing was removed",
 			               (long long)n, (long long)expect);
+		if (store_note_archive(d->store, clock_wall_s(), err) < 0)
+			return -1;
 	}
 	/* Delete the output first: after the purge nothing refers to it. */
 	if (store_old(d->store, before, PURGE_SLICE, forget_output, d, err) < 0)

@@ -53,7 +53,7 @@ struct web {
 	int life; /* read end of a pipe that only the program writes to */
 	struct event *died, *again;
 	int64_t began_ms, wait_ms;
-	uint64_t answered[WEB_NCODES];
+	uint64_t answered[WEB_NCODES], connections, bad_proxies;
 };
 
 /* --- begin ---------------------------------------------------------------- */
@@ -244,6 +244,7 @@ static void end(struct web *web)
 		close(web->life);
 	}
 	web->died = NULL;
+	web->connections = 0;
 	if (web->pid <= 0)
 		return;
 	/* The program has closed the pipe; so it has ended or is at fault. */
@@ -340,13 +341,21 @@ const char *web_url(const struct web *web)
 
 /* --- what it has answered ------------------------------------------------- */
 
-int web_add_answers(struct web *web, const json_t *codes, struct err *err)
+int web_add_answers(struct web *web, const json_t *told, struct err *err)
 {
 	uint64_t more[WEB_NCODES] = { 0 };
+	json_int_t connections =
+		       json_integer_value(json_object_get(told, "connections")),
+		   bad =
+		       json_integer_value(json_object_get(told, "bad_proxies"));
 	const char *code;
 	json_t *value;
 
-	json_object_foreach((json_t *)(uintptr_t)codes, code, value) {
+	if (connections < 0 || connections > ANSWERS_MAX || bad < 0 ||
+	    bad > ANSWERS_MAX)
+		return err_set(err, EINVAL,
+		               "session: bad number of connections");
+	json_object_foreach(json_object_get(told, "codes"), code, value) {
 		size_t i = 0;
 		int64_t n;
 
@@ -359,10 +368,22 @@ int web_add_answers(struct web *web, const json_t *codes, struct err *err)
 	}
 	for (size_t i = 0; i < WEB_NCODES; i++)
 		web->answered[i] += more[i];
+	web->connections = (uint64_t)connections;
+	web->bad_proxies += (uint64_t)bad;
 	return 0;
 }
 
 uint64_t web_answered(const struct web *web, size_t i)
 {
 	return web->answered[i];
+}
+
+uint64_t web_connections(const struct web *web)
+{
+	return web->connections;
+}
+
+uint64_t web_bad_proxies(const struct web *web)
+{
+	return web->bad_proxies;
 }

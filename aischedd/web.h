@@ -28,10 +28,19 @@ const char *web_url(const struct web *web);
 extern const char *const web_codes[];
 extern const size_t web_ncodes;
 
-/* Add the counts, {"200": "3", ...}, of answers that the program has given
- * since its last report. Fails with EINVAL, and then adds nothing. */
-int web_add_answers(struct web *web, const json_t *codes, struct err *err);
+/*
+ * Add a report of the program: {"codes": {"200": "3", ...}, "connections": 1,
+ * "bad_proxies": 0}. Codes count the answers since its last report, bad_proxies
+ * those that refused a user whom a proxy names; connections are those that are
+ * open now. Fails with EINVAL, and then adds nothing.
+ */
+int web_add_answers(struct web *web, const json_t *told, struct err *err);
 /* Returns how many had the status web_codes[i], since the daemon began. */
 uint64_t web_answered(const struct web *web, size_t i);
+
+/* Returns how many connections the program had when it told last. */
+uint64_t web_connections(const struct web *web);
+/* Returns how often it refused a user whom a proxy names. */
+uint64_t web_bad_proxies(const struct web *web);
 
 #endif

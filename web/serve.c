@@ -172,7 +172,7 @@ static void come(const struct http_server *server,
 	guest->began_ms = clock_ms();
 	make_room(guest->address, guest->most);
 	TAILQ_INSERT_TAIL(&guests, guest, next);
-	nguests++;
+	site_set_connections(server->site, ++nguests);
 	*context = guest;
 }
 
@@ -180,13 +180,14 @@ static void on_connection(void *arg, struct MHD_Connection *connection,
                           void **context,
                           enum MHD_ConnectionNotificationCode code)
 {
+	const struct http_server *server = arg;
 	struct guest *guest = *context;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		come(arg, connection, context);
+		come(server, connection, context);
 	} else if (guest) {
 		TAILQ_REMOVE(&guests, guest, next);
-		nguests--;
+		site_set_connections(server->site, --nguests);
 		free(guest);
 		*context = NULL;
 	}

@@ -28,9 +28,10 @@ struct site {
 	bool metrics_open, metrics_loopback;
 	struct guard sessions, logins; /* rates of a session's requests, and of
 	                                  log-ins from an address */
-	/* Number of answers by status, and whether they were reported to
-	 * the daemon. */
+	/* Number of answers by status, of connections, of users of a proxy that
+	 * were refused, and whether they were reported to the daemon. */
 	int64_t answered[STATUS_MAX + 1];
+	json_int_t connections, bad_proxies;
 	bool untold, telling;
 	int64_t told_ms;
 };
@@ -490,6 +491,7 @@ static void name_user(struct visit *v)
 		            h.name);
 	else
 		snprintf(v->cookie, sizeof(v->cookie), "=%s", h.value);
+	v->site->bad_proxies += v->status != 0;
 }
 
 static void ask(struct visit *v);
@@ -499,6 +501,7 @@ static void on_named(const struct web_answer *answer, void *arg)
 	struct visit *v = arg;
 
 	if (answer->err.code) {
+		v->site->bad_proxies++;
 		refuse(v, &answer->err);
 		visit_done(v);
 	} else {
@@ -679,7 +682,7 @@ static bool has(const struct visit *v, const char *header)
  * whether the visit goes on. */
 static bool comes_rightly(struct visit *v)
 {
-	const struct site *site = v->site;
+	struct site *site = v->site;
 
 	if (v->proxied && !v->trusted)
 		visit_error(v, 403,
@@ -691,6 +694,7 @@ static bool comes_rightly(struct visit *v)
 		            "the header %s is believed of a proxy that "
 		            "comes to http_socket only",
 		            site->conf.proxy_header);
+	site->bad_proxies += v->status != 0;
 	return !v->status;
 }
 
@@ -730,6 +734,12 @@ void site_count(struct site *site, unsigned status)
 	site->untold = true;
 }
 
+void site_set_connections(struct site *site, size_t n)
+{
+	site->untold |= site->connections != (json_int_t)n;
+	site->connections = (json_int_t)n;
+}
+
 static void on_told(const struct web_answer *answer, void *arg)
 {
 	struct site *site = arg;
@@ -760,9 +770,12 @@ void site_tell(struct site *site)
 	site->telling = true;
 	site->told_ms = now;
 	web_link_ask(site->link,
-	             json_pack("{s:s, s:s, s:o}", "op", "session", "action",
-	                       "answers", "codes", codes),
+	             json_pack("{s:s, s:s, s:o, s:I, s:I}", "op", "session",
+	                       "action", "answers", "codes", codes,
+	                       "connections", site->connections, "bad_proxies",
+	                       site->bad_proxies),
 	             NULL, 0, on_told, site);
+	site->bad_proxies = 0;
 }
 
 bool site_trusts(const struct site *site, uid_t uid)

@@ -27,9 +27,11 @@ struct site_conf {
 /* conf must outlive the site. */
 struct site *site_new(struct web_link *link, const struct site_conf *conf);
 
-/* Count an answer, for the metrics. site_tell() reports new counts to the
- * daemon, and is to be called periodically. */
+/* Count an answer, and say how many connections there are, for the metrics.
+ * site_tell() reports new counts to the daemon, and is to be called
+ * periodically. */
 void site_count(struct site *site, unsigned status);
+void site_set_connections(struct site *site, size_t n);
 void site_tell(struct site *site);
 
 /* Returns whether a process of this user may be the proxy. */

@@ -182,8 +182,7 @@ int op_session(struct daemon *d, struct ask *ask, const struct request_in *in,
 	if (action && !strcmp(action, "proxy") && k)
 		return believe(d, ask, k, err);
 	if (action && !strcmp(action, "answers")) {
-		if (web_add_answers(d->web, json_object_get(in->body, "codes"),
-		                    err) < 0)
+		if (web_add_answers(d->web, in->body, err) < 0)
 			return -1;
 		daemon_say(d, ask, json_object());
 		return 0;

@@ -406,6 +406,47 @@ size_t log_list(const char *dir, uint64_t job, struct log_id **ret)
 	return n;
 }
 
+/* Returns the size of the files in the folder; closes fd. */
+static int64_t folder_total(int fd)
+{
+	DIR *d = fdopendir(fd);
+	struct dirent *entry;
+	int64_t sum = 0;
+	struct stat st;
+
+	if (!d) {
+		close(fd);
+		return 0;
+	}
+	while ((entry = readdir(d)))
+		if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(st.st_mode))
+			sum += st.st_size;
+	closedir(d);
+	return sum;
+}
+
+int64_t log_total(const char *dir, const atomic_bool *stop)
+{
+	DIR *d = opendir(dir);
+	struct dirent *entry;
+	int64_t sum = 0;
+
+	while (d && !atomic_load(stop) && (entry = readdir(d))) {
+		int fd = entry->d_name[0] == '.'
+		             ? -1
+		             : openat(dirfd(d), entry->d_name,
+		                      O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+		                          O_CLOEXEC);
+
+		if (fd >= 0)
+			sum += folder_total(fd);
+	}
+	if (d)
+		closedir(d);
+	return sum;
+}
+
 int log_remove(const char *dir, uint64_t job, struct err *err)
 {
 	char *folder = folder_of(dir, job);

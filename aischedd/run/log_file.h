@@ -12,6 +12,7 @@
 #ifndef AISCHEDD_RUN_LOG_FILE_H
 #define AISCHEDD_RUN_LOG_FILE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -63,6 +64,10 @@ ssize_t log_reader_read(struct log_reader *r, void *data, size_t len,
 /* List the logs of the job on the heap, in the order of reading. Returns how
  * many there are. */
 size_t log_list(const char *dir, uint64_t job, struct log_id **ret);
+
+/* Returns the size of all files in dir, in bytes; 0 if there is no dir. Ends
+ * early, with less, once *stop is set. Any thread may call it. */
+int64_t log_total(const char *dir, const atomic_bool *stop);
 
 /* Remove all logs of the job, if any. Fails with EIO and others of unlink(). */
 int log_remove(const char *dir, uint64_t job, struct err *err);

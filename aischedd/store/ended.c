@@ -270,3 +270,35 @@ int store_purge(struct store *store, int64_t before, size_t limit,
 	*ret_gone = 0;
 	return -1;
 }
+
+/* --- archives ----------------------------------------------------------- */
+
+/* The row of meta that says when the history was last archived. */
+static const char archived_key[] = "archived";
+
+int store_note_archive(struct store *store, int64_t now, struct err *err)
+{
+	struct stmt s = db_use(&store->db, PUT_META);
+
+	db_text(&s, 1, archived_key);
+	db_i64(&s, 2, now);
+	if (db_run(&store->db, &s, err) < 0)
+		return -1;
+	store->stats.archived = now;
+	return 0;
+}
+
+int store_load_archive(struct store *store, struct err *err)
+{
+	struct stmt s = db_use(&store->db, GET_META);
+	int found, result = 0;
+
+	db_text(&s, 1, archived_key);
+	found = db_step(&store->db, &s, err);
+	if (found <= 0)
+		return found;
+	if (db_int(&s, 0, 0, INT64_MAX, &store->stats.archived, err) < 0)
+		result = err_wrap(err, "meta '%s'", archived_key);
+	sqlite3_reset(s.s);
+	return result;
+}

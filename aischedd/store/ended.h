@@ -57,4 +57,9 @@ int store_count_old(struct store *store, int64_t before, int64_t *ret,
 int store_purge(struct store *store, int64_t before, size_t limit,
                 size_t *ret_gone, struct err *err);
 
+/* Note that jobs that have ended were archived now; in unix seconds. */
+int store_note_archive(struct store *store, int64_t now, struct err *err);
+/* Read what was noted last into the statistics of the store, when it opens. */
+int store_load_archive(struct store *store, struct err *err);
+
 #endif

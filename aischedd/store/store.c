@@ -9,6 +9,7 @@
 
 #include "aischedd/state/cluster/rollup.h"
 #include "aischedd/store/blob.h"
+#include "aischedd/store/ended.h"
 #include "aischedd/store/loss.h"
 #include "aischedd/store/migrate.h"
 #include "aischedd/store/row.h"
@@ -283,7 +284,7 @@ static int prepare(struct store *store, struct err *err)
 	if (store_migrate(&store->db, err) < 0 ||
 	    db_exec(&store->db, pragmas, err) < 0 ||
 	    check(&store->db, err) < 0 || check_fields(store, err) < 0 ||
-	    load_id(store, err) < 0)
+	    load_id(store, err) < 0 || store_load_archive(store, err) < 0)
 		return -1;
 	return db_get_i64(&store->db,
 	                  "SELECT coalesce(max(id), 0) + 1 FROM blob",

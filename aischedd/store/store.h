@@ -128,6 +128,7 @@ const char *store_path(const struct store *store);
 struct store_stats {
 	uint64_t commits;
 	int64_t bytes, wal_bytes;
+	int64_t archived; /* when history was last archived; 0: never */
 	double commit_ms_last, commit_ms_max, commit_ms_sum;
 	struct histogram commit_s; /* histogram_steps */
 };

@@ -94,8 +94,17 @@ fi
 
 misuse "CSV and JSON" "exclude each other" aiq --history --csv --json
 cd "$dir/work" || exit 1
+# Prints when history was archived, as metrics have it.
+archived()
+{
+	aictl metrics | awk '$1 == "aisched_archive_last_timestamp_seconds" { print $2 }'
+}
+is "nothing was archived yet" "$(archived)" ""
+before=$(date +%s)
 is "an archive is made" "$(aictl history archive --before now a.gz)" \
 	"4 jobs and 4 attempts are in a.gz"
+at=$(archived)
+ok "metrics say when" [ "$at" -ge "$before" ]
 is "its lines are the jobs and the attempts" "$(lines a.gz)" 9
 is "it is its maker's alone" "$(stat -c %a a.gz)" 600
 is "the history is empty" "$(ended)" ""
@@ -177,6 +186,7 @@ if command -v sqlite3 >/dev/null; then
 	stop_daemon
 	sqlite3 "$db" 'UPDATE attempt SET ended_ms = ended_ms + 3600000'
 	start_daemon
+	is "metrics still say when history was archived" "$(archived)" "$at"
 	aictl history archive --before now clock.gz >/dev/null
 	is "an attempt that ended before a clock was set back is archived" \
 		"$(zcat clock.gz | grep -c "^{\"attempt\":{\"job_id\":$last,")" 1

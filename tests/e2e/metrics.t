@@ -78,6 +78,12 @@ ok "what is held grows while nothing happens" wait_for \
 	"value 'aisched_cpu_allocated_seconds_total{queue=\"default\",pool=\"here\"}' |
 		awk '{ exit !(\$1 > $before + 0.1) }'"
 
+mkdir -p "$dir/state/logs/999"
+head -c 5000 /dev/zero >"$dir/state/logs/999/1.0.gz"
+ok "kept output is added up" wait_for \
+	has_value 'aisched_store_bytes{file="logs"}' 5000
+rm -r "$dir/state/logs/999"
+
 aictl requeue "$runs"
 becomes "it is requeued" "$runs" RUNNING
 is "by a user" \

@@ -306,7 +306,11 @@ is "lock out nobody" "$(status_of /healthz)" 200
 is "nor whoever comes from elsewhere" \
 	"$(status_of --interface 127.0.0.2 /healthz)" 200
 ok "nor the tools" aictl ping
+ok "those that are not closed are counted" wait_for \
+	'[ "$(value "aisched_connections{kind=\"web\"}")" -ge 20 ]'
 exec 8>&-
+ok "until they are" wait_for \
+	'[ "$(value "aisched_connections{kind=\"web\"}")" = 0 ]'
 is "32 of an address, the newest" "$("$guests" "$port" few 40)" 32
 "$guests" "$port" slow 20 >opened &
 slow_pid=$!
@@ -397,6 +401,8 @@ for bytes in 'a b' 'a\001' 'a\033[m' 'a\177' 'a\377' 'a\303\244' 'a\342\200\256'
 done
 is "two" "$(proxied -H "$behind" -H "x-remote-user: $me" /api/1/me)" 400
 is "two in one" "$(proxied -H "$behind, $me" /api/1/me)" 403
+ok "all of them are counted" wait_for \
+	'[ "$(value "aisched_authentication_failures_total{way=\"proxy\"}")" = 15 ]'
 is "another host's page, still" "$(proxied -H 'Host: evil.test' -H "$behind" /)" 421
 is "health takes none" "$(proxied /healthz)" 200
 is "metrics are not those of loopback" "$(proxied /metrics)" 403

@@ -203,6 +203,27 @@ START_TEST(a_list_is_in_order)
 }
 END_TEST
 
+START_TEST(the_sizes_of_all_files_are_added_up)
+{
+	char *path = xasprintf("%s/7/1.0.gz", dir);
+	atomic_bool stop = false;
+
+	ck_assert_int_eq(log_total(dir, &stop), 0);
+	ck_assert_int_eq(log_total("/nosuch", &stop), 0);
+	log_writer_end(log_writer_new(dir, &first, 10, NULL), NULL);
+	log_writer_end(
+	    log_writer_new(dir, &(struct log_id){ 7, 2, 0, 0 }, 10, NULL),
+	    NULL);
+	ck_assert_int_eq(truncate(path, 3000), 0);
+	*strrchr(path, '1') = '2';
+	ck_assert_int_eq(truncate(path, 400), 0);
+	ck_assert_int_eq(log_total(dir, &stop), 3400);
+	stop = true;
+	ck_assert_int_eq(log_total(dir, &stop), 0);
+	free(path);
+}
+END_TEST
+
 START_TEST(a_damaged_file_is_an_error)
 {
 	struct log_writer *w = log_writer_new(dir, &first, 100000, NULL);
@@ -262,6 +283,7 @@ SUITE(log_file)
 	tcase_add_test(tc, what_is_dropped_leaves_nothing);
 	tcase_add_test(tc, writing_again_replaces);
 	tcase_add_test(tc, a_list_is_in_order);
+	tcase_add_test(tc, the_sizes_of_all_files_are_added_up);
 	tcase_add_test(tc, a_damaged_file_is_an_error);
 	tcase_add_test(tc, no_space_is_an_error);
 }
