@@ -136,6 +136,20 @@ static int check_taint(const char *s, struct err *err)
 	return err_set(err, EINVAL, "bad taint '%s': use KEY=VALUE or KEY", s);
 }
 
+/* A pattern must be able to match the source of a mount: a path or a claim. */
+static int check_mount(const char *s, struct err *err)
+{
+	static const char claim[] = "pvc:";
+	size_t len = strcspn(s, "*?[\\");
+
+	if (len > strlen(claim))
+		len = strlen(claim);
+	if (*s == '/' || (*s && !strncmp(s, claim, len)))
+		return 0;
+	return err_set(err, EINVAL,
+	               "'%s' allows nothing: use /FOLDER or pvc:CLAIM", s);
+}
+
 /* Check an item of a list of memory sizes. */
 static int check_mib(const char *s, struct err *err)
 {
@@ -266,7 +280,7 @@ static const struct conf_key pool_keys[] = {
 	KEY("service_account", TEXT, service_account, .check = conf_check_name),
 	KEY("priority_class", TEXT, priority_class, .check = conf_check_name),
 	KEY("user_annotation", TEXT, user_annotation),
-	KEY("allow_mounts", LIST, allow_mounts),
+	KEY("allow_mounts", LIST, allow_mounts, .check = check_mount),
 	KEY("image_pull_secrets", LIST, image_pull_secrets,
 	    .check = conf_check_name),
 	KEY("drain_conditions", LIST, drain_conditions, .check = check_feature),

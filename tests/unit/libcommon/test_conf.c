@@ -270,6 +270,11 @@ static const struct {
 	{ "memory of more NUMA nodes than sockets",
 	  "node n { sockets = 2 numa_memory = {1G,1G,1G} }",
 	  "t:1: node 'n': numa_memory has 3 sizes for 2 sockets" },
+	{ "no folder to mount",
+	  "pool p { runner = kubernetes\n"
+	  "  allow_mounts = foo }",
+	  "t:2: pool 'p': allow_mounts: 'foo' allows nothing: use /FOLDER or "
+	  "pvc:CLAIM" },
 	{ "a bad taint", "node n { taints = {\"a=b=c\"} }",
 	  "t:1: node 'n': taints: bad taint 'a=b=c': use KEY=VALUE or KEY" },
 };
