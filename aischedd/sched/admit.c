@@ -220,13 +220,17 @@ static enum reason check_quotas(const struct work *w, const struct demand *d,
 	return WHY_None;
 }
 
-static enum reason admit_queues(struct work *w, const struct demand *d,
-                                bool now, struct verdict *ret)
+static enum reason admit(struct work *w, const struct demand *d, bool now,
+                         struct verdict *ret)
 {
 	enum reason why = WHY_None;
 
-	if (d->starts)
-		why = check_jobs(w, d->queue, now, ret);
+	if (d->starts) {
+		why = check_licenses(w->snap, d->req, w->license, WHY_Licenses,
+		                     ret);
+		if (why == WHY_None)
+			why = check_jobs(w, d->queue, now, ret);
+	}
 	if (why == WHY_None)
 		why = check_user(w, d, now, ret);
 	if (why == WHY_None)
@@ -234,17 +238,6 @@ static enum reason admit_queues(struct work *w, const struct demand *d,
 	if (why == WHY_None && d->firm)
 		why = check_quotas(w, d, ret);
 	return why;
-}
-
-static enum reason admit(struct work *w, const struct demand *d, bool now,
-                         struct verdict *ret)
-{
-	enum reason why = WHY_None;
-
-	if (d->starts)
-		why = check_licenses(w->snap, d->req, w->license, WHY_Licenses,
-		                     ret);
-	return why == WHY_None ? admit_queues(w, d, now, ret) : why;
 }
 
 enum reason admit_then(struct work *w, const struct demand *d,
@@ -259,14 +252,6 @@ enum reason admit_now(struct work *w, const struct demand *d,
 	enum reason why = admit(w, d, false, ret);
 
 	return why == WHY_None ? admit(w, d, true, ret) : why;
-}
-
-bool admit_but_licenses(struct work *w, const struct demand *d)
-{
-	struct verdict v;
-
-	return admit_queues(w, d, false, &v) == WHY_None &&
-	       admit_queues(w, d, true, &v) == WHY_None;
 }
 
 void admit_charge(struct work *w, const struct demand *d, int sign)

@@ -44,10 +44,6 @@ enum reason admit_then(struct work *w, const struct demand *d,
 enum reason admit_now(struct work *w, const struct demand *d,
                       struct verdict *ret);
 
-/* Whether the demand keeps within all limits but licences, at present and once
- * all evicted jobs have ended. */
-bool admit_but_licenses(struct work *w, const struct demand *d);
-
 /* Returns how many of a licence a job of the request needs. */
 int64_t admit_license_need(const struct snap *s, uint32_t req,
                            uint32_t license);

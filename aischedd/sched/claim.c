@@ -263,6 +263,8 @@ static void hold(struct pass *p, const struct claim_holder *h)
 		struct demand d = admit_demand_start(s, h->row, h->n);
 
 		admit_hold(place->work, &d);
+		promise_took(place->promises, h->row, &d,
+		             place_row_end(s, h->row));
 		v->why = WHY_Preempting;
 		v->name = h->node[0];
 		v->held = h->n;
@@ -272,9 +274,10 @@ static void hold(struct pass *p, const struct claim_holder *h)
 		struct demand d = admit_demand_more(s, h->run, 1);
 
 		admit_hold(place->work, &d);
+		promise_grew(place->promises, h->run, 1);
 		p->order->grown[h->run]++;
 	} else {
-		promise_licensed_moved(place->promises, h->run, place->until);
+		promise_moved(place->promises, h->run, place->until);
 	}
 	promise_started(place->promises, h->req);
 	place_commit(place, h->req);

@@ -29,7 +29,8 @@ static bool can_freeze(struct evictor *e, uint32_t run)
 	const struct snap *s = e->s;
 	size_t mark = work_mark(e->w);
 	bool can = s->run.freezable[run] && !s->run.suspended[run] &&
-	           !e->why[run] && !s->req.exclusive[e->c->req];
+	           !e->why[run] && !s->req.exclusive[e->c->req] &&
+	           promise_may_suspend(e->p->promises, run);
 	struct verdict v;
 
 	for (uint32_t t = s->run.task_first[run];
@@ -85,11 +86,12 @@ static void occupy(struct evictor *e, uint32_t run)
 	work_amount(s, run, n, amount);
 	if (suspend)
 		amount[RES_MEM] = amount[RES_GPU] = 0;
-	if (n && (e->whole[run] || suspend))
-		promise_licensed_left(e->p->promises, run, !suspend);
-	if (n)
+	if (n) {
+		promise_left(e->p->promises, run, (uint32_t)n, e->whole[run],
+		             suspend);
 		work_delay(e->w, s->run.queue[run], s->run.user[run], amount,
 		           e->whole[run] && !suspend, 1);
+	}
 }
 
 static void claim_moved(struct evictor *e)
@@ -108,8 +110,10 @@ static void claim_moved(struct evictor *e)
 		work_delay(e->w, d.queue, d.user, d.amount, m[i].whole, -1);
 		if (m[i].whole) {
 			place_for_moved(e->p->place, m[i].run);
-			promise_licensed_moved(e->p->promises, m[i].run,
-			                       place->until);
+			promise_moved(e->p->promises, m[i].run, place->until);
+		} else {
+			promise_grew(e->p->promises, m[i].run,
+			             (uint32_t)m[i].ntasks);
 		}
 	}
 	evict_search_for_claimant(e);
@@ -211,6 +215,11 @@ static void decide(struct evictor *e, const struct evict_mark *before)
 		occupy(e, evict_step_at(e, i)->run);
 	evict_search_close(e, 1);
 	admit_hold(e->w, &e->c->demand);
+	if (e->c->run != SNAP_NONE)
+		promise_grew(p->promises, e->c->run, 1);
+	else
+		promise_took(p->promises, e->c->row, &e->c->demand,
+		             place_row_end(e->s, e->c->row));
 	work_commit(e->w);
 	for (size_t i = 0; i < e->step.n; i++)
 		order_queues_update(p->queues,

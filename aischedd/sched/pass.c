@@ -53,7 +53,7 @@ void pass_start(struct pass *p, uint32_t row)
 	};
 	admit_charge(place->work, &d, 1);
 	promise_started(p->promises, d.req);
-	promise_licensed(p->promises, row, place->until);
+	promise_took(p->promises, row, &d, place->until);
 	place_commit(place, d.req);
 	if (d.starts && ntasks < p->snap->req.tasks[d.req])
 		order_add_elastic(
@@ -152,6 +152,7 @@ void pass_extra(struct pass *p, struct order_elastic *e)
 	e->extra = (uint32_t)p->extra.n;
 	admit_charge(place->work, &d, 1);
 	promise_started(p->promises, d.req);
+	promise_took(p->promises, e->row, &d, place->until);
 	place_commit(place, d.req);
 	if (!p->owner)
 		return;
@@ -276,6 +277,7 @@ void pass_grow(struct pass *p, uint32_t run)
 	};
 	for (uint32_t i = 0; i < grow->ntasks; i++) {
 		admit_charge(place->work, &d, 1);
+		promise_grew(p->promises, run, 1);
 		add_task(p, run, &place->task[grow->task_first + i]);
 	}
 	promise_started(p->promises, d.req);
@@ -289,8 +291,6 @@ void pass_claim(struct pass *p, uint32_t row, uint32_t run)
 
 	if (run != SNAP_NONE)
 		p->settled[run] = 1;
-	else
-		promise_licensed(p->promises, row, place_row_end(p->snap, row));
 	*claim = (struct plan_claim){
 		.row = row,
 		.member = row == SNAP_NONE ? SNAP_NONE : p->order->next[row],

@@ -34,8 +34,8 @@ struct promises {
 	struct place *p;
 	const struct snap *s;
 	struct future *future;
-	uint32_t nmade;
-	struct bar **bar;      /* by queue; the last is for all queues */
+	uint32_t nmade[2]; /* [1]: to jobs that wait for limits or licences */
+	struct bar **bar;  /* by queue; the last is for all queues */
 	struct future_ask ask; /* of the request that is being placed */
 	struct promise_refusal refusal;
 	struct promise_seeker *seeker;
@@ -253,50 +253,71 @@ bool promise_holds(struct promises *ps, uint32_t node)
 	return !future_lacking(ps->future, node);
 }
 
-bool promise_leaves_licenses(struct promises *ps, uint32_t row,
-                             struct verdict *v)
+bool promise_leaves_limits(struct promises *ps, const struct demand *d,
+                           int64_t until, struct verdict *v)
 {
-	uint32_t req = ps->s->pend.req[row];
-	struct verdict kept = { .why = WHY_Priority, .expected = SNAP_NEVER };
+	struct limit_lack lack;
 
-	if (ps->s->pend.resumes[row] != SNAP_NONE ||
-	    license_future_allows(
-		ps->seeker->licenses, req,
-		promise_start_ends_by(ps->s, req, ps->p->until), &kept.name,
-		&kept.job))
+	if (limit_future_allows(ps->seeker->limits, d,
+	                        promise_start_ends_by(ps->s, d->req, until),
+	                        &lack))
 		return true;
-	*v = kept;
+	*v = (struct verdict){ .why = WHY_Priority,
+		               .name = lack.name,
+		               .job = lack.job,
+		               .expected = SNAP_NEVER };
 	v->keep.whom = KEPT_LIMIT;
-	v->keep.license = true;
+	v->keep.license = lack.license;
 	return false;
 }
 
-void promise_licensed(struct promises *ps, uint32_t row, int64_t until)
+void promise_took(struct promises *ps, uint32_t row, const struct demand *d,
+                  int64_t until)
 {
-	uint32_t req = ps->s->pend.req[row];
+	const struct snap *s = ps->s;
+	uint32_t run = row == SNAP_NONE ? row : s->pend.resumes[row];
+	struct demand back; /* by a job that resumes: all that it holds */
 
-	license_future_take(ps->seeker->licenses, req,
-	                    promise_start_ends_by(ps->s, req, until));
+	until = promise_start_ends_by(s, d->req, until);
+	if (run != SNAP_NONE) {
+		back = admit_demand_more(s, run, snap_run_ntasks(s, run));
+		back.starts = true;
+	}
+	limit_future_take(ps->seeker->limits, d, run != SNAP_NONE ? &back : d,
+	                  until);
 }
 
-void promise_licensed_moved(struct promises *ps, uint32_t run, int64_t until)
+void promise_grew(struct promises *ps, uint32_t run, uint32_t ntasks)
 {
-	license_future_move(
-	    ps->seeker->licenses, run,
+	struct demand d = admit_demand_more(ps->s, run, ntasks);
+
+	promise_took(ps, SNAP_NONE, &d, future_runs_end(ps->s, run));
+}
+
+void promise_left(struct promises *ps, uint32_t run, uint32_t ntasks,
+                  bool whole, bool suspend)
+{
+	limit_future_leave(ps->seeker->limits, run, ntasks, whole, suspend);
+}
+
+void promise_moved(struct promises *ps, uint32_t run, int64_t until)
+{
+	limit_future_move(
+	    ps->seeker->limits, run,
 	    promise_start_ends_by(ps->s, ps->s->run.req[run], until));
 }
 
 bool promise_may_move(const struct promises *ps, uint32_t run, size_t nmoves)
 {
-	return license_future_may_move(
-	    ps->seeker->licenses, run,
+	return limit_future_may_move(
+	    ps->seeker->limits, run,
 	    promise_start_ends_by(ps->s, ps->s->run.req[run], ps->p->until),
 	    nmoves);
 }
 
-void promise_licensed_left(struct promises *ps, uint32_t run, bool ends)
+bool promise_may_suspend(const struct promises *ps, uint32_t run)
 {
-	license_future_leave(ps->seeker->licenses, run, ends);
+	return limit_future_may_suspend(ps->seeker->limits, run);
 }
 
 void promise_leave(struct promises *ps, uint32_t task, bool leaves)
@@ -318,17 +339,17 @@ void promise_made(const struct promises *ps, const struct arena_list **ret,
 	*ret_node = &ps->seeker->made_node;
 }
 
-int64_t promise_make(struct promises *ps, uint32_t row,
+int64_t promise_make(struct promises *ps, uint32_t row, bool limited,
                      const struct snap_promise *last, uint64_t *ret_blocker)
 {
 	const struct snap *s = ps->s;
 	int64_t at;
 
 	*ret_blocker = 0;
-	if (ps->nmade == s->policy.backfill_depth)
+	if (ps->nmade[limited] == s->policy.backfill_depth)
 		return SNAP_NEVER;
 	at = promise_keep_start(ps->seeker, row, last, ret_blocker);
-	ps->nmade += at != SNAP_NEVER;
+	ps->nmade[limited] += at != SNAP_NEVER;
 	return at;
 }
 

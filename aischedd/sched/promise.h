@@ -13,6 +13,7 @@
 #ifndef AISCHEDD_SCHED_PROMISE_H
 #define AISCHEDD_SCHED_PROMISE_H
 
+#include "aischedd/sched/admit.h"
 #include "aischedd/sched/place.h"
 #include "aischedd/sched/plan.h"
 
@@ -26,11 +27,12 @@ struct promises *promise_new(struct place *place, const struct tally *tally);
  * Promise a start to the job of the row, which cannot start now; place_for()
  * was called for it. Returns the time at which it starts at the latest, and
  * keeps its nodes for it from then on. Returns SNAP_NEVER, without a promise,
- * if that time cannot be known or if enough jobs are promised a start.  last:
- * what the last plan promised it, or NULL. *ret_blocker: the job whose end it
+ * if that time cannot be known or if enough jobs are promised a start. limited:
+ * it waits for limits or licences; such jobs are counted apart. last: what the
+ * last plan promised it, or NULL. *ret_blocker: the job whose end it
  * waits for, or 0.
  */
-int64_t promise_make(struct promises *ps, uint32_t row,
+int64_t promise_make(struct promises *ps, uint32_t row, bool limited,
                      const struct snap_promise *last, uint64_t *ret_blocker);
 
 /* List all promises made, as struct snap_promise, and their nodes. */
@@ -56,23 +58,30 @@ bool promise_explains(struct promises *ps, uint32_t row, struct verdict *v);
 bool promise_is_open(const struct snap *snap, uint32_t row, struct verdict *v);
 
 /*
- * Whether the row's job, which place_for() was called for, can start now and
- * leave promised jobs the licences that they need; if not, *v is Priority and
- * says which licence and whose.
+ * Whether a job can have what it demands from now until then and leave promised
+ * jobs what they need of limits and licences; if not, *v is Priority and says
+ * what one of them would lack.
  */
-bool promise_leaves_licenses(struct promises *ps, uint32_t row,
-                             struct verdict *v);
+bool promise_leaves_limits(struct promises *ps, const struct demand *d,
+                           int64_t until, struct verdict *v);
 
-/* Note that a job of the row has its licences from now until then; that an
- * evicted run starts anew elsewhere; that a run is evicted (ends) or suspended.
- */
-void promise_licensed(struct promises *ps, uint32_t row, int64_t until);
-void promise_licensed_moved(struct promises *ps, uint32_t run, int64_t until);
-void promise_licensed_left(struct promises *ps, uint32_t run, bool ends);
+/* Note that a job has what it demands from now until then, one of the row or,
+ * with SNAP_NONE, one that runs. */
+void promise_took(struct promises *ps, uint32_t row, const struct demand *d,
+                  int64_t until);
+/* Note that a run has this many more tasks from now on; that this many are
+ * evicted, whole: all that it has; that an evicted run starts anew elsewhere,
+ * until then. */
+void promise_grew(struct promises *ps, uint32_t run, uint32_t ntasks);
+void promise_left(struct promises *ps, uint32_t run, uint32_t ntasks,
+                  bool whole, bool suspend);
+void promise_moved(struct promises *ps, uint32_t run, int64_t until);
 
-/* Whether promised jobs have their licences even if the run moves, for which
- * place_for_moved() was called, as one of this many. */
+/* Whether promised jobs lack nothing of limits and licences even if the run
+ * moves, for which place_for_moved() was called, as one of this many. */
 bool promise_may_move(const struct promises *ps, uint32_t run, size_t nmoves);
+/* Likewise if the run is suspended, so that nobody knows when it ends. */
+bool promise_may_suspend(const struct promises *ps, uint32_t run);
 
 /*
  * Note that a trial evicts a task of a running job (index in snap.task), or no

@@ -302,9 +302,9 @@ static int64_t keep_room(struct promise_seek *sk, int64_t at,
 		if (job && (!*ret_blocker || job < *ret_blocker))
 			*ret_blocker = job;
 	}
-	if (!*ret_blocker && license_future_needs(sr->s, sk->ask.req))
+	if (!*ret_blocker)
 		*ret_blocker =
-		    license_future_blocker(sr->licenses, sk->ask.req, at);
+		    limit_future_blocker(sr->limits, &sk->demand, at);
 	/* The job would fit now, but was not started for a reason that is not
 	 * known here: promise nothing. */
 	if (at == sr->s->now && !*ret_blocker)
@@ -319,31 +319,32 @@ static int64_t keep_room(struct promise_seek *sk, int64_t at,
 		                          .req = sk->ask.req,
 		                          .n = (uint32_t)room[i].n,
 		                          .resumes = SNAP_NONE });
-	license_future_keep(sr->licenses, sk->ask.req, at,
-	                    promise_start_end_at(sk, at), sr->p->job);
+	limit_future_keep(sr->limits, &sk->demand, at,
+	                  promise_start_end_at(sk, at), sr->p->job);
 	note_made(sk, at, room, n);
 	return at;
 }
 
-/* How often the time at which there is room may be one without licences. */
+/* How often the time at which there is room may be one at which a limit leaves
+ * too little. */
 enum { ROUNDS = 16 };
 
-/* The first time from sk->from on at which the job has its licences for as long
- * as it runs. */
-static int64_t licensed_from(struct promise_seek *sk)
+/* The first time from sk->from on at which the job is within its limits, and
+ * has its licences, for as long as it runs. */
+static int64_t within_limits_from(struct promise_seek *sk)
 {
 	size_t looks = 0;
-	int64_t at = license_future_start(sk->sr->licenses, sk->ask.req,
-	                                  sk->from, sk->length, &looks);
+	int64_t at = limit_future_start(sk->sr->limits, &sk->demand, sk->from,
+	                                sk->length, &looks);
 
 	future_spend(sk->sr->future, looks);
 	return at;
 }
 
-/* Find the first time at which there are room and licences. */
+/* Find the first time at which there is room within the limits. */
 static int64_t seek_time(struct promise_seek *sk)
 {
-	sk->from = licensed_from(sk);
+	sk->from = within_limits_from(sk);
 	for (int i = 0; i < ROUNDS && sk->from != SNAP_NEVER; i++) {
 		int64_t at;
 
@@ -353,7 +354,7 @@ static int64_t seek_time(struct promise_seek *sk)
 		if (!sk->nbest || future_patience(sk->sr->future) <= 0)
 			return SNAP_NEVER;
 		at = sk->from = sk->best[sk->nbest - 1].at;
-		sk->from = licensed_from(sk);
+		sk->from = within_limits_from(sk);
 		if (sk->from == at)
 			return at;
 	}
@@ -465,7 +466,9 @@ static int64_t seek_resume(struct promise_seek *sk, uint32_t run,
 		at = ((int64_t *)times.p)[t];
 		while (i < nnodes && goes_on(sk, room[i].node, room[i].n, at))
 			i++;
-		at = i == nnodes ? at : SNAP_NEVER;
+		sk->from = at;
+		if (i < nnodes || within_limits_from(sk) != at)
+			at = SNAP_NEVER;
 	}
 	for (uint32_t i = 0; at != SNAP_NEVER && i < nnodes; i++) {
 		uint64_t job = future_walk_ends(sr->future, room[i].node, at);
@@ -473,8 +476,14 @@ static int64_t seek_resume(struct promise_seek *sk, uint32_t run,
 		if (job && (!*ret_blocker || job < *ret_blocker))
 			*ret_blocker = job;
 	}
+	if (at != SNAP_NEVER && !*ret_blocker)
+		*ret_blocker =
+		    limit_future_blocker(sr->limits, &sk->demand, at);
 	if (at == s->now && !*ret_blocker)
 		return SNAP_NEVER;
+	if (at != SNAP_NEVER)
+		limit_future_keep(sr->limits, &sk->demand, at,
+		                  promise_start_end_at(sk, at), sr->p->job);
 	for (uint32_t t = s->run.task_first[run];
 	     at != SNAP_NEVER && t < s->run.task_first[run + 1]; t++)
 		future_keep(
@@ -504,6 +513,7 @@ int64_t promise_keep_start(struct promise_seeker *sr, uint32_t row,
 		                                 ? SNAP_NEVER
 		                                 : sr->p->until - s->now };
 
+	sk.demand = admit_demand_start(s, row, s->req.min_tasks[sk.ask.req]);
 	*ret_blocker = 0;
 	if (!future_changes(sr->future) || future_patience(sr->future) <= 0)
 		return SNAP_NEVER;

@@ -30,7 +30,7 @@ struct promise_seeker *promise_start_new(struct place *place,
 	sr->p = place;
 	sr->s = place->snap;
 	sr->future = future;
-	sr->licenses = license_future_new(place);
+	sr->limits = limit_future_new(place);
 	sr->usable =
 	    arena_array(place->arena, uint8_t, match_nclasses(place->match));
 	snap_capacity(place->snap, sr->capacity);

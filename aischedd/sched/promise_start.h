@@ -8,7 +8,7 @@
 #define AISCHEDD_SCHED_PROMISE_START_H
 
 #include "aischedd/sched/future/future.h"
-#include "aischedd/sched/promise_license.h"
+#include "aischedd/sched/promise_limit.h"
 
 /* Memory for a list of any type, reused by each search. */
 struct promise_scratch {
@@ -21,7 +21,7 @@ struct promise_seeker {
 	struct place *p;
 	const struct snap *s;
 	struct future *future;
-	struct license_future *licenses;
+	struct limit_future *limits;
 	int64_t capacity[RES_N]; /* of all nodes that are not down */
 	uint8_t *usable; /* by class: 1 if its nodes are in the pool being
 	                    searched */
@@ -33,6 +33,7 @@ struct promise_seeker {
 struct promise_seek {
 	struct promise_seeker *sr;
 	struct future_ask ask;
+	struct demand demand;  /* what it takes of limits */
 	int64_t tasks, length; /* tasks to place; how long the job runs,
 	                          SNAP_NEVER: no end */
 	uint32_t nodes;        /* exact number, or 0 */

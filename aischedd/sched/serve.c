@@ -6,9 +6,9 @@
 #include "aischedd/sched/admit.h"
 #include "aischedd/sched/evict.h"
 #include "aischedd/sched/evict_rules.h"
+#include "aischedd/sched/future/runs.h"
 #include "aischedd/sched/order_service.h"
 #include "aischedd/sched/promise_last.h"
-#include "aischedd/sched/promise_license.h"
 #include "aischedd/sched/verdict.h"
 
 /* --- reasons ----------------------------------------------------------- */
@@ -141,14 +141,16 @@ static void note_pool(struct pass *p, uint32_t row)
 	p->promised_in[s->node.pool[node]] = 1;
 }
 
-/* Promise a start to the row's next job; returns false if no time is known. */
-static bool try_promise(struct pass *p, uint32_t row)
+/* Promise a start to the row's next job, limited: which waits for limits or
+ * licences. Returns false if no time is known. */
+static bool try_promise(struct pass *p, uint32_t row, bool limited)
 {
 	struct verdict *v = &p->verdict[row];
 	uint64_t blocker = 0;
 	int64_t at;
 
-	at = promise_make(p->promises, row, last_promise(p, row), &blocker);
+	at = promise_make(p->promises, row, limited, last_promise(p, row),
+	                  &blocker);
 	if (at != SNAP_NEVER)
 		note_pool(p, row);
 	if (!order_is_waiting(p->order, row)) {
@@ -164,7 +166,7 @@ static bool try_promise(struct pass *p, uint32_t row)
 /* Promise a start to the row's next job, if a time is known. */
 static enum serve_answer promise(struct pass *p, uint32_t row)
 {
-	return p->snap->policy.backfill && try_promise(p, row)
+	return p->snap->policy.backfill && try_promise(p, row, false)
 	           ? PROMISED
 	           : hold_back(p, row);
 }
@@ -369,29 +371,29 @@ static bool is_in_vain(struct pass *p, uint32_t row)
 	return true;
 }
 
-/* The job waits for licences, or leaves them to promised jobs: promise it a
- * start if it waits for nothing else. It holds no nodes back. */
-static enum serve_answer wait_for_licenses(struct pass *p, uint32_t row,
-                                           const struct demand *d,
-                                           const struct verdict *limit)
+/* The job waits for limits or licences, or leaves them to promised jobs:
+ * promise it a start, unless they are kept for a job that has waited too long.
+ * It holds no nodes back. */
+static enum serve_answer wait_for_limits(struct pass *p, uint32_t row,
+                                         const struct demand *d,
+                                         const struct verdict *limit)
 {
 	struct verdict v;
+	bool may =
+	    p->snap->policy.backfill && admit_due_check(p, d, &v) == WHY_None;
 
 	place_for(p->place, row, p->snap->member[p->order->next[row]].job);
-	if (p->snap->policy.backfill && admit_but_licenses(p->place->work, d) &&
-	    admit_due_check(p, d, &v) == WHY_None && try_promise(p, row))
-		return PROMISED;
 	hold_limit(p, row, limit);
-	return WAITS;
+	return may && try_promise(p, row, true) ? PROMISED : WAITS;
 }
 
-/* Whether the row's next job takes no licence that a promised job needs. */
-static bool leaves_licenses(struct pass *p, uint32_t row, struct verdict *v)
+/* Whether a job of the row takes nothing of limits and licences that promised
+ * jobs need. */
+static bool leaves_limits(struct pass *p, uint32_t row, const struct demand *d,
+                          struct verdict *v)
 {
-	if (!license_future_needs(p->snap, p->snap->pend.req[row]))
-		return true;
-	place_for(p->place, row, p->snap->member[p->order->next[row]].job);
-	return promise_leaves_licenses(p->promises, row, v);
+	return promise_leaves_limits(p->promises, d,
+	                             place_row_end(p->snap, row), v);
 }
 
 enum serve_answer serve_row(struct pass *p, uint32_t row)
@@ -400,7 +402,6 @@ enum serve_answer serve_row(struct pass *p, uint32_t row)
 	struct demand d = admit_demand_start(
 	    p->snap, row, p->snap->req.min_tasks[p->snap->pend.req[row]]);
 	struct verdict limit = *v, kept;
-	bool waits_for_license = false;
 	enum reason why;
 
 	if (v->kept)
@@ -410,24 +411,19 @@ enum serve_answer serve_row(struct pass *p, uint32_t row)
 	if (!could_start(p, row) || !promise_is_open(p->snap, row, v))
 		return WAITS;
 	why = admit_then(p->place->work, &d, &limit);
-	if (why == WHY_QueueLimit && leaves_licenses(p, row, &kept) &&
+	if (why == WHY_QueueLimit && leaves_limits(p, row, &d, &kept) &&
 	    evicts(p, row, false))
 		return CLAIMS;
 	if (why == WHY_None)
 		why = admit_now(p->place->work, &d, &limit);
 	if (why == WHY_None)
 		why = admit_due_check(p, &d, &limit);
-	if (why == WHY_None && !leaves_licenses(p, row, &limit)) {
+	if (why == WHY_None && !leaves_limits(p, row, &d, &limit))
 		why = WHY_Priority;
-		waits_for_license = true;
-	}
 	if (why != WHY_None) {
 		if (!order_is_waiting(p->order, row))
 			*v = limit;
-		if (waits_for_license || why == WHY_Licenses)
-			return wait_for_licenses(p, row, &d, &limit);
-		hold_limit(p, row, &limit);
-		return WAITS;
+		return wait_for_limits(p, row, &d, &limit);
 	}
 	return p->snap->pend.resumes[row] != SNAP_NONE ? serve_resume(p, row)
 	                                               : serve_request(p, row);
@@ -449,7 +445,8 @@ enum serve_answer serve_elastic(struct pass *p, struct order_elastic *e)
 	struct verdict v;
 
 	if (admit_now(p->place->work, &d, &v) != WHY_None ||
-	    admit_due_check(p, &d, &v) != WHY_None)
+	    admit_due_check(p, &d, &v) != WHY_None ||
+	    !leaves_limits(p, e->row, &d, &v))
 		return WAITS;
 	place_for(p->place, e->row, p->snap->member[e->member].job);
 	if (!pass_try_extra(p, e))
@@ -478,7 +475,9 @@ enum serve_answer serve_grower(struct pass *p, uint32_t run)
 	if (evict_has(p, run) || (why != WHY_None && why != WHY_QueueLimit) ||
 	    (why == WHY_None &&
 	     admit_now(p->place->work, &c.demand, &v) != WHY_None) ||
-	    admit_due_check(p, &c.demand, &v) != WHY_None)
+	    admit_due_check(p, &c.demand, &v) != WHY_None ||
+	    !promise_leaves_limits(p->promises, &c.demand,
+	                           future_runs_end(s, run), &v))
 		return WAITS;
 	place_for_run(p->place, run);
 	if (why == WHY_None && try_grow(p, run, &lack)) {

@@ -843,9 +843,11 @@ void verdict_text(const struct snap *s, uint32_t row, const struct verdict *v,
 	case WHY_QueueMaxJobs:
 	case WHY_UserLimit:
 		put_limit(s, row, v, out);
+		put_blocker(s, v, out);
 		break;
 	case WHY_QueueQuota:
 		put_quota(s, v, out);
+		put_blocker(s, v, out);
 		break;
 	case WHY_ArrayLimit:
 		buf_printf(out, "array %llu runs as many tasks as it may",

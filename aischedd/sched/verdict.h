@@ -38,7 +38,7 @@ enum kept_for {
 	KEPT_OWN_END,
 	KEPT_ENTITLED, /* a job that would evict this one; no node is named */
 	KEPT_LIMIT     /* a job that has waited for the limit for long, or is
-	                * promised the licence */
+	                * promised what is left of it */
 };
 
 /* Why a job may not start within the reservation that it names. */

@@ -1,15 +1,15 @@
 #!/bin/sh
-# With exact time limits and no new jobs, a job starts when it was promised, and
-# moving jobs for others delays no job ahead of them. With new jobs as well, no
-# job behind a promised one delays it.
+# With exact time limits and no new jobs, a job starts when it was promised, also
+# where its queue has limits, and moving jobs for others delays no job ahead of
+# them. With new jobs as well, no job behind a promised one delays it.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 
-# SEED yes|no: writes a cluster, where jobs may be moved or not, and jobs that
-# are all submitted at the beginning
+# SEED yes|no [KEY]: writes a cluster, where jobs may be moved or not, and jobs
+# that are all submitted at the beginning; KEY: a limit of their queue
 world()
 {
-	awk -v seed="$1" -v move="$2" -v dir="$dir" '
+	awk -v seed="$1" -v move="$2" -v key="${3-}" -v dir="$dir" '
 	function roll(n) {
 		seed = seed * 16807 % 2147483647
 		return int(seed / 2147483647 * n)
@@ -22,8 +22,12 @@ world()
 		gpus = 4 * (1 + roll(2))
 		conf = dir "/conf"
 		print "pool sim { }" >conf
-		print "class soft { preemptible = yes }" >conf
-		print "queue q { class = soft }" >conf
+		soft = key == "quota" ? "no" : "yes"
+		print "class soft { preemptible = " soft " }" >conf
+		limit = key == "" ? "" : key " = " gpus + roll(nodes * gpus / 2)
+		if (key ~ /limit|quota/)
+			limit = key " { gpus = " gpus + roll(nodes * gpus) " }"
+		print "queue q { class = soft " limit " }" >conf
 		print "scheduling { consolidate = " move " }" >conf
 		for (i = 0; i < nodes; i++)
 			print "node n" i " { pool = sim cpus = 32 gpus = " gpus " }" >conf
@@ -105,13 +109,13 @@ numa_worlds()
 	done
 }
 
-# yes|no: prints how many per mille of all promised starts were kept, counting
-# those that a job ahead delayed as kept
+# yes|no WORLDS [KEY]: prints how many per mille of all promised starts were
+# kept, counting those that a job ahead delayed as kept
 kept()
 {
 	seed=0
-	while [ "$((seed += 1))" -le 40 ]; do
-		world "$seed" "$1"
+	while [ "$((seed += 1))" -le "$2" ]; do
+		world "$seed" "$1" "${3-}"
 		"$aisim" -c "$dir/conf" -j "$dir/jobs" --check --summary - ||
 			echo failed
 	done | awk '
@@ -129,11 +133,17 @@ kept()
 }
 
 for move in no yes; do
-	kept=$(kept $move)
+	kept=$(kept $move 40)
 	[ "$kept" -ge 995 ]
 	result $? "told starts are kept, consolidate = $move"
 	echo "# $kept of 1000"
 	numa_worlds $move
 	result $? "told starts hold with NUMA nodes, consolidate = $move"
+done
+for key in max_jobs limit quota max_jobs_per_user max_gpus_per_user; do
+	kept=$(kept no 15 $key)
+	[ "$kept" -ge 995 ]
+	result $? "told starts are kept, $key"
+	echo "# $kept of 1000"
 done
 echo "1..$tests_run"

@@ -20,7 +20,9 @@ static const int64_t FOREVER = INT64_MAX;
 struct stay {
 	uint32_t node, req;
 	int64_t from, until;
-	bool head;    /* the one of its job that stands for licences */
+	uint32_t queue, user;
+	bool firm;    /* it may not be preempted: it counts against quotas */
+	bool head;    /* the one that stands for its job and the licences */
 	bool runs;    /* it runs now: the free amounts are already without it */
 	bool floats;  /* it has a node, but no devices yet */
 	bool no_cpus; /* it is suspended, so it holds no CPUs */
@@ -119,6 +121,18 @@ static struct stay *add(struct future_check *f, uint32_t node, uint32_t req,
 	return it;
 }
 
+/* Say to which queue and user a task of a run or, if `row` is not SNAP_NONE, of
+ * a waiting job belongs. */
+static void set_owner(const struct snap *s, struct stay *it, uint32_t run,
+                      uint32_t row)
+{
+	bool waits = row != SNAP_NONE;
+
+	it->queue = waits ? s->pend.queue[row] : s->run.queue[run];
+	it->user = waits ? s->pend.user[row] : s->run.user[run];
+	it->firm = waits ? !s->pend.preemptible[row] : !s->run.preemptible[run];
+}
+
 static void add_runs(struct future_check *f)
 {
 	const struct snap *s = f->s;
@@ -134,6 +148,7 @@ static void add_runs(struct future_check *f)
 			           !snap_is_part(s, run);
 			it->runs = true;
 			it->no_cpus = s->run.suspended[run];
+			set_owner(s, it, run, SNAP_NONE);
 			it->run = run;
 			it->task = t;
 		}
@@ -158,6 +173,7 @@ static void add_placed(struct future_check *f)
 			it->on = t;
 			it->no_rest = s->pend.resumes[start->row] != SNAP_NONE;
 			it->head = !k && !it->no_rest;
+			set_owner(s, it, SNAP_NONE, start->row);
 			it->row = start->row;
 			it->member = start->member;
 		}
@@ -169,9 +185,11 @@ static void add_placed(struct future_check *f)
 			const struct snap_task *t =
 			    &plan->task[g->task_first + k];
 
-			add(f, t->node, s->run.req[g->run], s->now,
-			    run_ends(f->a, g->run))
-			    ->on = t;
+			struct stay *it = add(f, t->node, s->run.req[g->run],
+			                      s->now, run_ends(f->a, g->run));
+
+			it->on = t;
+			set_owner(s, it, g->run, SNAP_NONE);
 		}
 	}
 }
@@ -200,6 +218,7 @@ static void add_claims(struct future_check *f)
 			        s->now, until);
 
 			it->head = !k && (starts || check_leaves(f->a, c->run));
+			set_owner(s, it, c->run, c->row);
 			it->floats = true;
 			it->row = c->row;
 			it->member = c->member;
@@ -241,6 +260,7 @@ static void add_promises(struct future_check *f)
 			        row_ends(s, row, p->start));
 
 			it->head = !k && s->pend.resumes[row] == SNAP_NONE;
+			set_owner(s, it, SNAP_NONE, row);
 			it->floats = true;
 			it->row = row;
 			it->member = member;
@@ -305,6 +325,21 @@ struct one {
 	bool alone;
 };
 
+/* Whether a waiting job came after job p, and after all before p in its row,
+ * without which p has no turn. */
+static bool came_later(const struct snap *s, const struct one *p,
+                       uint32_t member)
+{
+	const struct snap_member *it = &s->member[member];
+
+	for (uint32_t m = s->pend.member_first[p->row]; m <= p->member; m++) {
+		if (it->job <= s->member[m].job ||
+		    it->since < s->member[m].since)
+			return false;
+	}
+	return true;
+}
+
 /* Whether the job of row and member is certainly behind job p in the same
  * queue: it came later, and nothing gives it more points. */
 static bool is_behind(const struct snap *s, const struct one *p, uint32_t row,
@@ -318,8 +353,7 @@ static bool is_behind(const struct snap *s, const struct one *p, uint32_t row,
 	    q->claim_first[row] != q->claim_first[row + 1])
 		return false;
 	b = q->req[row];
-	return s->member[member].job > s->member[p->member].job &&
-	       s->member[member].since >= s->member[p->member].since &&
+	return came_later(s, p, member) &&
 	       q->priority[row] <= q->priority[p->row] &&
 	       q->light[row] <= q->light[p->row] &&
 	       (!s->policy.size_weight ||
@@ -515,6 +549,131 @@ static bool has_licenses(const struct future_check *f, const struct one *p,
 	return true;
 }
 
+/* --- limits ------------------------------------------------------------ */
+
+/* Use that counts against the limits of a queue, and of one user in it. */
+struct use_then {
+	int64_t jobs, amount[RES_N], firm[RES_N], user_jobs, user_gpus;
+};
+
+/* Whether the task holds its memory and GPUs. One that is suspended does. */
+static bool holds_rest(const struct future_check *f, const struct one *p,
+                       const struct stay *it, int64_t at)
+{
+	const struct eviction *out = it->runs ? f->a->out[it->run] : NULL;
+
+	if (out && !p->alone && out->suspend)
+		return true;
+	return !it->no_rest && is_there(f, p, it, at);
+}
+
+static void use_then_add(const struct future_check *f, const struct one *p,
+                         const struct stay *it, int64_t at,
+                         struct use_then *use)
+{
+	const struct snap *s = f->s;
+	bool rest = holds_rest(f, p, it, at);
+	bool cpus = !it->no_cpus && is_there(f, p, it, at);
+	bool job = is_licensed(f, p, it, at);
+	const int64_t amount[RES_N] = {
+		[RES_CPU] = cpus ? s->req.cpus[it->req] : 0,
+		[RES_MEM] = rest ? s->req.mem[it->req] : 0,
+		[RES_GPU] = rest ? s->req.gpus[it->req] : 0
+	};
+
+	use->jobs += job;
+	for (int r = 0; r < RES_N; r++) {
+		use->amount[r] += amount[r];
+		use->firm[r] += it->firm ? amount[r] : 0;
+	}
+	if (it->user == s->pend.user[p->row]) {
+		use->user_jobs += job;
+		use->user_gpus += amount[RES_GPU];
+	}
+}
+
+static bool is_below(int64_t max, int64_t used, int64_t need)
+{
+	return max == CONF_NONE || !need || used + need <= max;
+}
+
+static bool is_limited(const struct snap_queues *q, uint32_t queue)
+{
+	bool any = q->max_jobs[queue] != CONF_NONE ||
+	           q->max_jobs_user[queue] != CONF_NONE ||
+	           q->max_gpus_user[queue] != CONF_NONE;
+
+	for (int r = 0; r < RES_N; r++)
+		any |= q->limit[queue][r] != CONF_NONE ||
+		       q->quota[queue][r] != CONF_NONE;
+	return any;
+}
+
+/* Whether job p with n tasks keeps the limits of a queue at a time. */
+static bool keeps_limits_of(const struct future_check *f, const struct one *p,
+                            uint32_t queue, uint32_t n, int64_t at)
+{
+	const struct snap *s = f->s;
+	const struct snap_queues *q = &s->queue;
+	uint32_t req = s->pend.req[p->row];
+	const int64_t need[RES_N] = { [RES_CPU] = n * s->req.cpus[req],
+		                      [RES_MEM] = n * s->req.mem[req],
+		                      [RES_GPU] = n * s->req.gpus[req] };
+	struct use_then use = { 0 };
+	bool keeps;
+
+	if (!is_limited(q, queue))
+		return true;
+
+	for (uint32_t i = 0; i < f->n; i++) {
+		if (snap_queue_is_above(s, queue, f->stay[i].queue))
+			use_then_add(f, p, &f->stay[i], at, &use);
+	}
+	keeps = is_below(q->max_jobs[queue], use.jobs, 1) &&
+	        is_below(q->max_jobs_user[queue], use.user_jobs, 1) &&
+	        is_below(q->max_gpus_user[queue], use.user_gpus, need[RES_GPU]);
+	for (int r = 0; r < RES_N; r++)
+		keeps = keeps &&
+		        is_below(q->limit[queue][r], use.amount[r], need[r]) &&
+		        (s->pend.preemptible[p->row] ||
+		         is_below(q->quota[queue][r], use.firm[r], need[r]));
+	return keeps;
+}
+
+static bool keeps_limits_at(const struct future_check *f, const struct one *p,
+                            uint32_t n, int64_t at)
+{
+	const struct snap *s = f->s;
+
+	for (uint32_t q = s->pend.queue[p->row]; q != SNAP_NONE;
+	     q = s->queue.parent[q]) {
+		if (!keeps_limits_of(f, p, q, n, at))
+			return false;
+	}
+	return true;
+}
+
+/* Whether job p with n tasks keeps all limits from a time on, for as long as it
+ * runs. */
+static bool keeps_limits(const struct future_check *f, const struct one *p,
+                         uint32_t n, int64_t at)
+{
+	int64_t until = row_ends(f->s, p->row, at);
+
+	if (f->s->pend.resumes[p->row] != SNAP_NONE)
+		return true;
+	if (!keeps_limits_at(f, p, n, at))
+		return false;
+	for (uint32_t i = 0; i < f->n; i++) {
+		int64_t from = f->stay[i].from;
+
+		if (from > at && from < until &&
+		    !keeps_limits_at(f, p, n, from))
+			return false;
+	}
+	return true;
+}
+
 /* --- promises ---------------------------------------------------------- */
 
 static int64_t max64(int64_t a, int64_t b)
@@ -640,7 +799,7 @@ static int check_later(const struct future_check *f,
 			return 0;
 	}
 	if (!fits_from(f, &p, node, last->n, then) ||
-	    !has_licenses(f, &p, then))
+	    !has_licenses(f, &p, then) || !keeps_limits(f, &p, last->n, then))
 		return 0;
 	return check_bad(f->a, last->job,
 	                 "is promised %lld, not %lld, for jobs behind it",
@@ -751,6 +910,10 @@ static int check_kept(const struct future_check *f,
 	if (!has_licenses(f, &p, promise->start))
 		return check_bad(f->a, promise->job,
 		                 "is promised %lld, when it has no licence",
+		                 (long long)promise->start);
+	if (!keeps_limits(f, &p, promise->n, promise->start))
+		return check_bad(f->a, promise->job,
+		                 "is promised %lld, when a limit forbids it",
 		                 (long long)promise->start);
 	return check_aligned(f, &p, promise);
 }

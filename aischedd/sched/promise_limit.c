@@ -1,0 +1,621 @@
+/* promise_limit.c - what limits and licences leave from now on */
+#include "aischedd/sched/promise_limit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/sched/future/runs.h"
+
+/* How often a start is put off because another limit leaves too little. */
+enum { ROUNDS = 32 };
+
+struct change {
+	int64_t at, more;
+	uint64_t job;
+};
+
+/* The start of a promised job, and all changes until then, summed up. */
+struct point {
+	int64_t at, sum;
+	uint64_t job;
+};
+
+/* A limit or licence. */
+struct limit {
+	int64_t left; /* now; changes come on top */
+	bool license;
+	uint32_t name; /* the licence, or the queue */
+	struct change *change;
+	uint32_t n, cap, nsorted; /* nsorted: the first ones are by time */
+	struct point *point;      /* by time */
+	uint32_t npoints, points_cap;
+};
+
+/* The limits of a queue; each resource has one from LIMIT_AMOUNT and from
+ * LIMIT_QUOTA on. Those of a user in a queue are LIMIT_JOBS and LIMIT_GPUS. */
+enum {
+	LIMIT_JOBS,
+	LIMIT_GPUS,
+	LIMITS_USER,
+	LIMIT_AMOUNT = LIMIT_GPUS,
+	LIMIT_QUOTA = LIMIT_AMOUNT + RES_N,
+	LIMITS_QUEUE = LIMIT_QUOTA + RES_N
+};
+
+struct item {
+	struct limit *limit;
+	int64_t need;
+};
+
+/* A change of all limits that a demand counts against. */
+struct booking {
+	struct demand demand;
+	int sign;
+	int64_t at;
+	uint64_t job;
+};
+
+struct limit_future {
+	const struct place *p;
+	const struct snap *s;
+	struct limit *license;  /* by licence */
+	struct limit **queue;   /* by queue: LIMITS_QUEUE; NULL: not used */
+	struct limit **user;    /* likewise by place in work.user_use */
+	struct arena_list item; /* struct item: of one demand */
+	struct arena_list
+	    booking; /* struct booking: until the lists are made */
+	struct change *scratch;
+	uint32_t scratch_cap;
+	uint8_t *gone; /* by run: 1 if all of it is evicted in this pass */
+	uint8_t *kind; /* by queue: HAS_* of it and those above it */
+	bool any;      /* there is any limit or licence */
+	bool is_ready;
+	bool keeps; /* anything is kept for promised jobs */
+};
+
+enum { HAS_LIMIT = 1, HAS_QUOTA = 2 };
+
+static uint8_t kind_of(const struct snap *s, uint32_t q)
+{
+	bool limit =
+	    s->queue.max_jobs[q] != CONF_NONE || snap_counts_users(s, q);
+	bool quota = false;
+
+	for (int r = 0; r < RES_N; r++) {
+		limit |= s->queue.limit[q][r] != CONF_NONE;
+		quota |= s->queue.quota[q][r] != CONF_NONE;
+	}
+	return (uint8_t)((limit ? HAS_LIMIT : 0) | (quota ? HAS_QUOTA : 0));
+}
+
+struct limit_future *limit_future_new(const struct place *p)
+{
+	struct limit_future *f = arena_array(p->arena, struct limit_future, 1);
+	const struct snap *s = p->snap;
+
+	f->p = p;
+	f->s = s;
+	f->any = s->license.n;
+	f->kind = arena_array(p->arena, uint8_t, s->queue.n);
+	/* A queue comes after the one above it. */
+	for (uint32_t q = 0; q < s->queue.n; q++) {
+		uint32_t parent = s->queue.parent[q];
+
+		f->kind[q] = kind_of(s, q);
+		if (parent != SNAP_NONE)
+			f->kind[q] |= f->kind[parent];
+		f->any |= f->kind[q];
+	}
+	return f;
+}
+
+/* Whether anything that a job of the request takes counts. */
+static bool counts_of(const struct limit_future *f, uint32_t queue, bool firm,
+                      bool starts, uint32_t req)
+{
+	const struct snap *s = f->s;
+
+	return f->kind[queue] & (firm ? HAS_LIMIT | HAS_QUOTA : HAS_LIMIT) ||
+	       (starts &&
+	        s->req.license_first[req] != s->req.license_first[req + 1]);
+}
+
+/* Whether the demand counts against any limit or licence. */
+static bool counts(const struct limit_future *f, const struct demand *d)
+{
+	return f->any && counts_of(f, d->queue, d->firm, d->starts, d->req);
+}
+
+/* --- what a demand counts against --------------------------------------- */
+
+static void add_item(struct limit_future *f, struct limit *limit, int64_t need)
+{
+	struct item *item = f->item.p;
+
+	for (size_t i = 0; i < f->item.n; i++) {
+		if (item[i].limit == limit) {
+			item[i].need += need;
+			return;
+		}
+	}
+	*(struct item *)arena_push(f->p->arena, &f->item, sizeof(*item)) =
+	    (struct item){ limit, need };
+}
+
+static void add_licenses(struct limit_future *f, uint32_t req)
+{
+	const struct snap *s = f->s;
+
+	for (uint32_t i = s->req.license_first[req];
+	     i < s->req.license_first[req + 1]; i++) {
+		if (s->license_use[i].count)
+			add_item(f, &f->license[s->license_use[i].license],
+			         s->license_use[i].count);
+	}
+}
+
+static struct limit *limits_new(struct limit_future *f, uint32_t queue,
+                                uint32_t n)
+{
+	struct limit *limit = arena_array(f->p->arena, struct limit, n);
+
+	for (uint32_t i = 0; i < n; i++)
+		limit[i].name = queue;
+	return limit;
+}
+
+static void add_queue(struct limit_future *f, const struct demand *d,
+                      uint32_t q)
+{
+	const struct snap_queues *of = &f->s->queue;
+	struct limit *limit = f->queue[q];
+
+	if (!limit) {
+		limit = f->queue[q] = limits_new(f, q, LIMITS_QUEUE);
+		limit[LIMIT_JOBS].left = of->max_jobs[q];
+		for (int r = 0; r < RES_N; r++) {
+			limit[LIMIT_AMOUNT + r].left = of->limit[q][r];
+			limit[LIMIT_QUOTA + r].left = of->quota[q][r];
+		}
+	}
+	if (d->starts && of->max_jobs[q] != CONF_NONE)
+		add_item(f, &limit[LIMIT_JOBS], 1);
+	for (int r = 0; r < RES_N; r++) {
+		if (!d->amount[r])
+			continue;
+		if (of->limit[q][r] != CONF_NONE)
+			add_item(f, &limit[LIMIT_AMOUNT + r], d->amount[r]);
+		if (d->firm && of->quota[q][r] != CONF_NONE)
+			add_item(f, &limit[LIMIT_QUOTA + r], d->amount[r]);
+	}
+}
+
+static void add_user(struct limit_future *f, const struct demand *d, uint32_t q)
+{
+	const struct snap_queues *of = &f->s->queue;
+	struct work *w = f->p->work;
+	struct limit **at =
+	    &f->user[(work_user(w, q, d->user) - w->user_use[0]) / 4];
+
+	if (!*at) {
+		*at = limits_new(f, q, LIMITS_USER);
+		(*at)[LIMIT_JOBS].left = of->max_jobs_user[q];
+		(*at)[LIMIT_GPUS].left = of->max_gpus_user[q];
+	}
+	if (d->starts && of->max_jobs_user[q] != CONF_NONE)
+		add_item(f, &(*at)[LIMIT_JOBS], 1);
+	if (d->amount[RES_GPU] && of->max_gpus_user[q] != CONF_NONE)
+		add_item(f, &(*at)[LIMIT_GPUS], d->amount[RES_GPU]);
+}
+
+/* List all limits and licences that a demand counts against in f->item. Returns
+ * the list; it is valid until the next call. */
+static const struct item *items_of(struct limit_future *f,
+                                   const struct demand *d, size_t *ret_n)
+{
+	const struct snap *s = f->s;
+
+	f->item.n = 0;
+	if (d->starts)
+		add_licenses(f, d->req);
+	for (uint32_t q = d->queue; q != SNAP_NONE; q = s->queue.parent[q]) {
+		if (!f->kind[q])
+			break;
+		add_queue(f, d, q);
+		if (snap_counts_users(s, q))
+			add_user(f, d, q);
+	}
+	*ret_n = f->item.n;
+	return f->item.p;
+}
+
+/* --- changes ------------------------------------------------------------ */
+
+static void add_change(struct limit_future *f, struct limit *l,
+                       const struct change *change)
+{
+	struct change *old = l->change;
+
+	for (uint32_t i = l->npoints; i-- > 0 && l->point[i].at >= change->at;)
+		l->point[i].sum += change->more;
+	if (l->n == l->cap) {
+		l->cap = l->cap ? 2 * l->cap : 16;
+		l->change = arena_array(f->p->arena, struct change, l->cap);
+		if (l->n)
+			memcpy(l->change, old, l->n * sizeof(*old));
+	}
+	l->change[l->n++] = *change;
+}
+
+/* Change all that the demand counts against at a time. job: the one that gives
+ * it back, or 0. */
+static void book(struct limit_future *f, const struct demand *d, int sign,
+                 int64_t at, uint64_t job)
+{
+	const struct item *item;
+	size_t n;
+
+	if (at == SNAP_NEVER || !counts(f, d))
+		return;
+	if (!f->is_ready) {
+		*(struct booking *)arena_push(f->p->arena, &f->booking,
+		                              sizeof(struct booking)) =
+		    (struct booking){ *d, sign, at, job };
+		return;
+	}
+	item = items_of(f, d, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (at <= f->s->now && !job)
+			item[i].limit->left += sign * item[i].need;
+		else
+			add_change(
+			    f, item[i].limit,
+			    &(struct change){ at, sign * item[i].need, job });
+	}
+}
+
+/* Returns what this many tasks of a run count as; with starts, count the job
+ * itself, too. */
+static struct demand demand_of_run(const struct snap *s, uint32_t run,
+                                   uint32_t ntasks, bool starts)
+{
+	struct demand d = admit_demand_more(s, run, ntasks);
+
+	if (s->run.suspended[run])
+		d.amount[RES_CPU] = 0;
+	d.starts = starts && !snap_is_part(s, run);
+	return d;
+}
+
+/* The licences of running jobs are not in license.free any more. */
+static void add_run(struct limit_future *f, uint32_t run)
+{
+	const struct snap *s = f->s;
+	struct demand d = demand_of_run(s, run, snap_run_ntasks(s, run), true);
+	size_t n;
+	const struct item *item = items_of(f, &d, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (!item[i].limit->license)
+			item[i].limit->left -= item[i].need;
+	}
+	if (n)
+		book(f, &d, 1, future_runs_end(s, run), s->run.job[run]);
+}
+
+/* A suspended job keeps its licences and all but its CPUs, and nobody knows for
+ * how long. */
+static void ready(struct limit_future *f)
+{
+	const struct snap *s = f->s;
+	struct arena *arena = f->p->arena;
+	const struct booking *b = f->booking.p;
+
+	if (f->is_ready)
+		return;
+	f->is_ready = true;
+	f->license = arena_array(arena, struct limit, s->license.n);
+	f->queue = arena_array(arena, struct limit *, s->queue.n);
+	f->user = arena_array(arena, struct limit *, f->p->work->user_mask + 1);
+	for (uint32_t i = 0; i < s->license.n; i++)
+		f->license[i] = (struct limit){ .left = s->license.free[i],
+			                        .license = true,
+			                        .name = i };
+	for (uint32_t run = 0; run < s->run.n; run++) {
+		if (counts_of(f, s->run.queue[run], !s->run.preemptible[run],
+		              true, s->run.req[run]))
+			add_run(f, run);
+	}
+	for (size_t i = 0; i < f->booking.n; i++)
+		book(f, &b[i].demand, b[i].sign, b[i].at, b[i].job);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Sort all changes by time; those that were added last are few. */
+static void sort_changes(struct limit_future *f, struct limit *l)
+{
+	uint32_t n = l->n - l->nsorted, old = l->nsorted, to = l->n;
+
+	if (!n)
+		return;
+	qsort(l->change + old, n, sizeof(*l->change), by_time);
+	l->nsorted = l->n;
+	if (!old)
+		return;
+	if (f->scratch_cap < n) {
+		f->scratch_cap = 2 * n;
+		f->scratch =
+		    arena_array(f->p->arena, struct change, f->scratch_cap);
+	}
+	memcpy(f->scratch, l->change + old, n * sizeof(*l->change));
+	while (n) {
+		bool is_new =
+		    !old || l->change[old - 1].at <= f->scratch[n - 1].at;
+
+		l->change[--to] = is_new ? f->scratch[--n] : l->change[--old];
+	}
+}
+
+/* --- promises ----------------------------------------------------------- */
+
+static int64_t end_of(int64_t at, int64_t length)
+{
+	return length == SNAP_NEVER ? INT64_MAX : at + length;
+}
+
+/* Whether this much of a limit is left whenever the job starts: what is left
+ * becomes less only when promised jobs start. */
+static bool is_always_left(const struct limit *l, int64_t need)
+{
+	bool is_left = l->left >= need;
+
+	for (uint32_t i = 0; i < l->npoints && is_left; i++)
+		is_left = l->left + l->point[i].sum >= need;
+	return is_left;
+}
+
+/* The same as limit_future_start() for one limit. */
+static int64_t start_of(struct limit_future *f, struct limit *l, int64_t need,
+                        int64_t from, int64_t length, size_t *looks)
+{
+	int64_t have = l->left, at = from;
+	bool fits = false;
+	uint32_t i = 0;
+
+	if (is_always_left(l, need))
+		return from;
+	sort_changes(f, l);
+	while (i < l->n && l->change[i].at <= from)
+		have += l->change[i++].more;
+	fits = have >= need;
+	while (i < l->n) {
+		int64_t next = l->change[i].at;
+
+		if (fits && next >= end_of(at, length))
+			break;
+		while (i < l->n && l->change[i].at == next)
+			have += l->change[i++].more;
+		if (!fits)
+			at = next;
+		fits = have >= need;
+	}
+	*looks += i / 8;
+	return fits ? at : SNAP_NEVER;
+}
+
+int64_t limit_future_start(struct limit_future *f, const struct demand *d,
+                           int64_t from, int64_t length, size_t *looks)
+{
+	const struct item *item;
+	size_t n, right = 0;
+
+	if (!counts(f, d))
+		return from;
+	ready(f);
+	item = items_of(f, d, &n);
+	for (size_t i = 0; i < ROUNDS * n && right < n; i++) {
+		int64_t at = start_of(f, item[i % n].limit, item[i % n].need,
+		                      from, length, looks);
+
+		if (at == SNAP_NEVER)
+			return at;
+		right = at == from ? right + 1 : 1;
+		from = at;
+	}
+	return right == n ? from : SNAP_NEVER;
+}
+
+uint64_t limit_future_blocker(struct limit_future *f, const struct demand *d,
+                              int64_t at)
+{
+	const struct item *item;
+	uint64_t job = 0;
+	size_t n;
+
+	if (!f->is_ready || !counts(f, d))
+		return 0;
+	item = items_of(f, d, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct limit *l = item[i].limit;
+
+		for (uint32_t k = 0; k < l->n; k++) {
+			const struct change *c = &l->change[k];
+
+			if (c->at == at && c->more > 0 && c->job &&
+			    (!job || c->job < job))
+				job = c->job;
+		}
+	}
+	return job;
+}
+
+bool limit_future_allows(struct limit_future *f, const struct demand *d,
+                         int64_t until, struct limit_lack *ret)
+{
+	const struct item *item;
+	size_t n;
+
+	if (!f->keeps)
+		return true;
+	item = items_of(f, d, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct limit *l = item[i].limit;
+
+		for (uint32_t k = 0; k < l->npoints; k++) {
+			const struct point *pt = &l->point[k];
+
+			if (!future_ends_before(pt->at, until))
+				break;
+			if (l->left + pt->sum >= item[i].need)
+				continue;
+			*ret =
+			    (struct limit_lack){ l->license, l->name, pt->job };
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Add a point to the list of a limit. */
+static void add_point(struct limit_future *f, struct limit *l, int64_t at,
+                      uint64_t job)
+{
+	struct point *old = l->point;
+	uint32_t i = l->npoints;
+	int64_t sum = 0;
+
+	if (l->npoints == l->points_cap) {
+		l->points_cap = l->points_cap ? 2 * l->points_cap : 8;
+		l->point =
+		    arena_array(f->p->arena, struct point, l->points_cap);
+		if (l->npoints)
+			memcpy(l->point, old, l->npoints * sizeof(*old));
+	}
+	for (uint32_t k = 0; k < l->n; k++)
+		sum += l->change[k].at <= at ? l->change[k].more : 0;
+	for (; i && l->point[i - 1].at > at; i--)
+		l->point[i] = l->point[i - 1];
+	l->point[i] = (struct point){ at, sum, job };
+	l->npoints++;
+}
+
+void limit_future_keep(struct limit_future *f, const struct demand *d,
+                       int64_t from, int64_t until, uint64_t job)
+{
+	const struct item *item;
+	size_t n;
+
+	if (!counts(f, d))
+		return;
+	ready(f);
+	book(f, d, -1, from, 0);
+	book(f, d, 1, until, 0);
+	item = items_of(f, d, &n);
+	for (size_t i = 0; i < n; i++)
+		add_point(f, item[i].limit, from, job);
+	f->keeps |= n > 0;
+}
+
+void limit_future_take(struct limit_future *f, const struct demand *d,
+                       const struct demand *back, int64_t until)
+{
+	book(f, d, -1, f->s->now, 0);
+	book(f, back, 1, until, 0);
+}
+
+void limit_future_leave(struct limit_future *f, uint32_t run, uint32_t ntasks,
+                        bool whole, bool suspend)
+{
+	const struct snap *s = f->s;
+	struct demand d = demand_of_run(s, run, ntasks, whole || suspend);
+	struct demand free = d;
+
+	if (!f->any || s->run.ending[run])
+		return;
+	if (!f->gone)
+		f->gone = arena_array(f->p->arena, uint8_t, s->run.n);
+	if (f->gone[run])
+		return;
+	f->gone[run] = whole || suspend;
+	if (suspend) {
+		free.starts = false;
+		free.amount[RES_MEM] = free.amount[RES_GPU] = 0;
+	}
+	book(f, &free, 1, s->now, s->run.job[run]);
+	book(f, &d, -1, future_runs_end(s, run), 0);
+}
+
+/* One that is suspended has its CPUs again once it has moved. */
+static struct demand demand_of_moved(const struct snap *s, uint32_t run)
+{
+	struct demand d = admit_demand_more(s, run, snap_run_ntasks(s, run));
+
+	d.starts = !snap_is_part(s, run);
+	return d;
+}
+
+/* Whether this much of a limit is left whenever a promise begins, from one time
+ * until another. */
+static bool has_spare(const struct limit *l, int64_t need, int64_t from,
+                      int64_t until)
+{
+	for (uint32_t i = 0; i < l->npoints; i++) {
+		const struct point *pt = &l->point[i];
+
+		if (!future_ends_before(pt->at, until))
+			break;
+		if (!future_ends_before(pt->at, from) &&
+		    l->left + pt->sum < need)
+			return false;
+	}
+	return true;
+}
+
+/* Whether this many times the demand is left of all limits. */
+static bool have_spare(struct limit_future *f, const struct demand *d,
+                       size_t times, int64_t from, int64_t until)
+{
+	const struct item *item;
+	size_t n;
+
+	if (!f->keeps)
+		return true;
+	item = items_of(f, d, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (!has_spare(item[i].limit, item[i].need * (int64_t)times,
+		               from, until))
+			return false;
+	}
+	return true;
+}
+
+bool limit_future_may_move(struct limit_future *f, uint32_t run, int64_t until,
+                           size_t nmoves)
+{
+	struct demand d = demand_of_moved(f->s, run);
+
+	return have_spare(f, &d, nmoves, future_runs_end(f->s, run), until);
+}
+
+bool limit_future_may_suspend(struct limit_future *f, uint32_t run)
+{
+	struct demand d =
+	    demand_of_run(f->s, run, snap_run_ntasks(f->s, run), true);
+
+	d.amount[RES_CPU] = 0;
+	return have_spare(f, &d, 1, future_runs_end(f->s, run), SNAP_NEVER);
+}
+
+void limit_future_move(struct limit_future *f, uint32_t run, int64_t until)
+{
+	struct demand d = demand_of_moved(f->s, run);
+
+	book(f, &d, -1, f->s->now, 0);
+	book(f, &d, 1, until, f->s->run.job[run]);
+}

@@ -1,0 +1,64 @@
+/*
+ * promise_limit.h - what limits and licences leave from now on
+ *
+ * Each licence and each limit that admit.h checks has a list of changes: what
+ * running jobs give back when they end, and what promised jobs take and give
+ * back. Lists are made when a promise is first sought.
+ */
+#ifndef AISCHEDD_SCHED_PROMISE_LIMIT_H
+#define AISCHEDD_SCHED_PROMISE_LIMIT_H
+
+#include "aischedd/sched/admit.h"
+#include "aischedd/sched/place.h"
+
+struct limit_future;
+
+struct limit_future *limit_future_new(const struct place *place);
+
+/*
+ * Returns the first time, from this one on, at which all limits and licences
+ * leave what is demanded for this length (SNAP_NEVER: for ever), or SNAP_NEVER.
+ * *looks is increased by how many changes were looked at.
+ */
+int64_t limit_future_start(struct limit_future *f, const struct demand *d,
+                           int64_t from, int64_t length, size_t *looks);
+
+/* Returns a job that gives some of what is demanded back at this time, or 0. */
+uint64_t limit_future_blocker(struct limit_future *f, const struct demand *d,
+                              int64_t at);
+
+/* A limit or licence of which a promised job would lack some. */
+struct limit_lack {
+	bool license;
+	uint32_t name; /* the licence, or the queue */
+	uint64_t job;
+};
+
+/* Whether what is demanded from now until then leaves promised jobs what they
+ * need; if not, *ret says what one of them would lack. */
+bool limit_future_allows(struct limit_future *f, const struct demand *d,
+                         int64_t until, struct limit_lack *ret);
+
+/* Keep what a job that is promised a start demands. */
+void limit_future_keep(struct limit_future *f, const struct demand *d,
+                       int64_t from, int64_t until, uint64_t job);
+
+/* Note that a job takes what it demands from now until then. back: what it then
+ * gives back, more than `d` if it resumes. */
+void limit_future_take(struct limit_future *f, const struct demand *d,
+                       const struct demand *back, int64_t until);
+
+/* Note that this many tasks of a run are evicted: they end now or, with
+ * suspend, give back their CPUs. whole: no task of the run is left. */
+void limit_future_leave(struct limit_future *f, uint32_t run, uint32_t ntasks,
+                        bool whole, bool suspend);
+/* Whether promised jobs lack nothing even if the run moves, and starts anew
+ * until then; nmoves: how many runs move, as if each needed the same. */
+bool limit_future_may_move(struct limit_future *f, uint32_t run, int64_t until,
+                           size_t nmoves);
+/* Likewise if it is suspended, and nobody knows until when. */
+bool limit_future_may_suspend(struct limit_future *f, uint32_t run);
+/* Note that an evicted run starts anew elsewhere, until then. */
+void limit_future_move(struct limit_future *f, uint32_t run, int64_t until);
+
+#endif
