@@ -881,6 +881,8 @@ static char *part_of_page(const char *page, const char *section)
 	ck_assert_msg(start != NULL, "no .Ss %s", section);
 	start += strlen(heading);
 	end = strstr(start, "\n.S");
+	while (end && end[3] != 's' && end[3] != 'h')
+		end = strstr(end + 1, "\n.S");
 	free(heading);
 	return xstrndup(start, end ? (size_t)(end - start) : strlen(start));
 }
