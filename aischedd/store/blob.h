@@ -9,24 +9,28 @@
 #include "aischedd/store/store.h"
 #include "libcommon/buf.h"
 
-/* Returns the id of these bytes; they are copied unless they are already known.
- */
+/* Returns the id of the blob with these bytes. If there is none yet, copies
+ * them, and the next commit writes them. Returns -1 on failure. */
 int64_t store_blob(struct store *store, const void *data, size_t len,
                    struct err *err);
 
-/* Note that the submission with this token has these ids. */
+/* Keep for the next commit: the submission with this token got `count` ids from
+ * first_id on. */
 void store_token(struct store *store, const char *token, uint32_t uid,
                  uint64_t first_id, uint32_t count, int64_t now);
 
-/* Fails with ENOENT. */
+/* Append the bytes of a committed blob to *ret. Fails with ENOENT if there is
+ * no such blob. */
 int store_blob_get(struct store *store, int64_t id, struct buf *ret,
                    struct err *err);
 
-/* Whether there was a submission with this token, committed or not. */
+/* Whether this user has made a submission with this token, committed or not; if
+ * so, get the ids that it got. */
 bool store_token_find(struct store *store, const char *token, uint32_t uid,
                       uint64_t *ret_first, uint32_t *ret_count);
 
-/* Write new blobs and tokens in the commit; forget them once that is done. */
+/* Called by commits: blob_put_new() writes new blobs and tokens in the
+ * transaction, blob_forget_new() drops them once it has succeeded. */
 int blob_put_new(struct store *store, struct err *err);
 void blob_forget_new(struct store *store);
 

@@ -1,6 +1,8 @@
 /*
- * checkpoint.h - move SQLite's write-ahead log into the database, on a thread
- * with a connection of its own, so that no turn waits for it
+ * checkpoint.h - move SQLite's write-ahead log into the database
+ *
+ * A thread with a connection of its own does that, so that no turn of the loop
+ * waits for it.
  */
 #ifndef AISCHEDD_STORE_CHECKPOINT_H
 #define AISCHEDD_STORE_CHECKPOINT_H
@@ -9,14 +11,17 @@
 
 struct checkpoints;
 
-/* Make a checkpoint whenever writes of sql have made the log long. path: the
- * database of sql. */
+/* Start the thread. It makes a checkpoint whenever a commit on the connection
+ * `sql` leaves more than 1000 pages in the log. path: file of the database that
+ * `sql` has open. */
 struct checkpoints *checkpoints_start(sqlite3 *sql, const char *path);
 
-/* Make one now, however short the log is. */
+/* Have the thread make a checkpoint now, however short the log is; does not
+ * wait for it. */
 void checkpoints_now(struct checkpoints *checkpoints);
 
-/* Call it before sql is closed. NULL is allowed. */
+/* End the thread and free `checkpoints`, which may be NULL. Call it before the
+ * connection given to checkpoints_start() is closed. */
 void checkpoints_stop(struct checkpoints *checkpoints);
 
 #endif

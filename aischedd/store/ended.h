@@ -6,22 +6,24 @@
 
 #include "aischedd/store/store.h"
 
-/* A past_fn for the state; arg is the store. */
+/* Look up an ended job, task (NO_TASK: none) or array, for conditions of
+ * dependencies. Returns 0, or -1 if there is none. It is a past_fn: arg is
+ * the store. */
 int store_past(uint64_t job, uint32_t task, struct past *ret, void *arg);
 
-/* How an ended job ended, or the worst of an array's tasks: the one with the
- * highest exit status or 128 + signal. */
+/* How an ended job ended. For an array: how its worst task ended, the one with
+ * the highest exit status or 128 + signal. */
 struct ended {
 	bool found;
 	enum job_state state;
 	int exit_code, signal;
-	uint32_t from; /* tasks below this one are already looked at */
+	uint32_t from; /* first task that store_ended() has not looked at */
 };
 
 /*
- * Look at some more tasks of an array (those of the set; all if it is empty),
- * or at a plain job. *e must be zero before the first call. Returns whether
- * nothing is left to look at.
+ * Find out how an ended job ended, or an array, in several calls: each looks at
+ * up to 5000 tasks. tasks: only these tasks of the array; all if the set is
+ * empty. *e must be zero before the first call. Returns true when it is done.
  */
 bool store_ended(struct store *store, uint64_t job, const struct idset *tasks,
                  struct ended *e);
@@ -36,30 +38,34 @@ struct total {
 	int64_t jobs;
 };
 
-/* List at most `limit` of them, in order of users and queues, after this user
- * and queue; both may be NULL. */
+/* Call fn for at most `limit` totals, ordered by user and queue, beginning
+ * after after_user and after_queue; if both are NULL, with the first. */
 int store_totals(struct store *store, const char *after_user,
                  const char *after_queue, size_t limit,
                  void (*fn)(const struct total *total, void *arg), void *arg,
                  struct err *err);
 
-/* List the jobs that store_purge() would forget. */
+/* Call fn with the ids of the jobs that store_purge() would remove with the
+ * same `before` and `limit`. */
 int store_old(struct store *store, int64_t before, size_t limit,
               void (*fn)(uint64_t job, void *arg), void *arg, struct err *err);
 
-/* Count the jobs that ended before then. */
+/* Set *ret to the number of jobs that ended before `before`. */
 int store_count_old(struct store *store, int64_t before, int64_t *ret,
                     struct err *err);
 
-/* Forget at most `limit` jobs that ended before then; *ret_gone: how many.
- * Forgets all of them or none; sums of use that include them can no longer be
- * checked. */
+/* Remove at most `limit` of the jobs that ended before `before`, the oldest
+ * first, with their attempts and steps; *ret_gone: how many. Removes all of
+ * them or, if it fails, none. Sums of use that include them can no longer be
+ * checked (rollup_check.h). */
 int store_purge(struct store *store, int64_t before, size_t limit,
                 size_t *ret_gone, struct err *err);
 
-/* Note that jobs that have ended were archived now; in unix seconds. */
+/* Store `now` (unix seconds) as the time at which ended jobs were
+ * last archived. */
 int store_note_archive(struct store *store, int64_t now, struct err *err);
-/* Read what was noted last into the statistics of the store, when it opens. */
+/* Read the time that store_note_archive() stored into the store's statistics.
+ * Called when the store is opened. */
 int store_load_archive(struct store *store, struct err *err);
 
 #endif

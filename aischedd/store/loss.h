@@ -1,12 +1,12 @@
 /*
  * loss.h - whether the database lacks something that was once committed
  *
- * Each commit has a number, kept in the database and, after the commit, in
- * state_dir/commits. A database behind that number is an old copy, has lost its
- * -wal file, or was made anew in an old state_dir. A power failure may leave
- * the file behind the database, never ahead of it. If the file is lost as well,
- * attempts in run/ of jobs with higher ids than the database ever gave out show
- * the loss.
+ * Each commit has a number, kept in the database and, after the commit, in the
+ * file state_dir/commits. A database whose number is below that in the file is
+ * an old copy, has lost its -wal file, or was created anew in an old state_dir.
+ * A power failure may leave the file's number below the database's, never above
+ * it. If the file is lost as well, the folder run/ shows the loss: it has
+ * attempts of jobs with higher ids than the database ever gave out.
  */
 #ifndef AISCHEDD_STORE_LOSS_H
 #define AISCHEDD_STORE_LOSS_H
@@ -16,14 +16,15 @@
 #include "aischedd/store/own.h"
 
 /*
- * Call it when the database is open. accept: go on nevertheless; ids of lost
- * jobs that run/ still names are not given out again. Fails with EINVAL if
- * commits are missing; EIO, EACCES or ENOSPC.
+ * Check that the open database has all commits. accept: open it even if commits
+ * are missing; ids of lost jobs that run/ still names are not given out again.
+ * Fails with EINVAL if commits are missing and `accept` is false; EIO, EACCES
+ * or ENOSPC if state_dir/commits cannot be opened.
  */
 int loss_check(struct store *store, const char *state_dir, bool accept,
                struct err *err);
 
-/* Note that a commit has succeeded. */
+/* Write the number of the last commit to state_dir/commits. */
 void loss_note(struct store *store);
 
 #endif

@@ -6,8 +6,9 @@
 
 #include "aischedd/store/db.h"
 
-/* Run the missing steps, each a transaction of its own. Fails with EINVAL, and
- * changes nothing, if the database is not ours or newer; else as db_exec(). */
+/* Run the steps of the schema that the database lacks, each in a transaction of
+ * its own. Fails with EINVAL, and changes nothing, if it is not a database of
+ * aischedd or is newer than this program; otherwise fails like db_exec(). */
 int store_migrate(struct db *db, struct err *err);
 
 #endif

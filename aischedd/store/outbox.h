@@ -26,26 +26,30 @@ struct outbox_letter {
 };
 void outbox_letter_fini(struct outbox_letter *letter);
 
-/* Find the first mail that is due, not addressed to either of these two (or
- * NULL). Returns 1, 0 if there is none, or -1. */
+/* Get the mail that has been due for longest. busy: up to two recipients, or
+ * NULL, whose mails are passed over. Returns 1, 0 if no mail is due, or -1
+ * on failure. */
 int outbox_first(struct store *store, int64_t now, const char *const busy[2],
                  struct outbox_letter *ret, struct err *err);
 
-/* Returns when the next mail is due, or INT64_MAX if there is none. */
+/* Returns the time at which the next mail is due (perhaps in the past), or
+ * INT64_MAX if there is no mail. */
 int64_t outbox_next(struct store *store);
 
-/* Call fn with the held mails to the recipient of this letter, at most `most`
- * of them. letter->id becomes that of the last one. */
+/* Call fn with each held mail to the recipient of `letter`, oldest first, at
+ * most `most` of them. letter->id becomes the id of the last one listed. */
 typedef void outbox_fn(int64_t made, const char *subject, void *arg);
 int outbox_held(struct store *store, struct outbox_letter *letter, size_t most,
                 outbox_fn *fn, void *arg, struct err *err);
 
-/* Hold all letters of this user until `until`. */
+/* Hold all letters of this user that would be due before `until`, and make them
+ * due then. */
 int outbox_hold(struct store *store, uint32_t uid, int64_t until,
                 struct err *err);
 
-/* Remove a letter that was sent, or have it tried again at `due`. If the letter
- * is held, the same is done to all earlier ones to the same recipient. */
+/* outbox_sent() removes a letter that was sent; outbox_retry() makes a letter
+ * that could not be sent due at `due`. If the letter is held, the same is done
+ * to all earlier held ones to the same recipient. */
 int outbox_sent(struct store *store, const struct outbox_letter *letter,
                 struct err *err);
 int outbox_retry(struct store *store, const struct outbox_letter *letter,
@@ -54,8 +58,9 @@ int outbox_retry(struct store *store, const struct outbox_letter *letter,
 /* Returns the number of mails, or -1 if the database cannot be read. */
 int64_t outbox_size(struct store *store);
 
-/* Whether letters were committed since the last call; and how many were dropped
- * for lack of room, in all. */
+/* outbox_has_news(): whether letters were added since the last call.
+ * outbox_lost(): how many letters were dropped because the outbox was full,
+ * since the daemon was started. */
 bool outbox_has_news(struct store *store);
 uint64_t outbox_lost(const struct store *store);
 

@@ -1,5 +1,5 @@
 /*
- * own.h - what the files of the store share
+ * own.h - the open store and its SQL statements, for the files of store/
  */
 #ifndef AISCHEDD_STORE_OWN_H
 #define AISCHEDD_STORE_OWN_H
@@ -12,7 +12,7 @@
 #include "aischedd/store/db.h"
 #include "aischedd/store/store.h"
 
-/* The statements; their texts are in store.c. */
+/* Indexes of the store's prepared statements; store.c has their SQL. */
 enum sql {
 	PUT_JOB,
 	DEL_JOB,
@@ -85,7 +85,8 @@ enum sql {
 	NSQL
 };
 
-/* A blob or token not yet committed. */
+/* A script or environment, and a submission's token, that the next
+ * commit writes. */
 struct new_blob {
 	int64_t id;
 	unsigned char hash[SHA256_DIGEST_LENGTH];
@@ -100,14 +101,14 @@ struct new_token {
 	int64_t time;
 };
 
-/* A record of steps not yet committed. */
+/* The record of an attempt's steps that the next commit writes. */
 struct new_steps {
 	uint64_t job;
 	uint32_t attempt;
 	struct buf text;
 };
 
-/* Names that many attempts share, by id. */
+/* The kinds of names that attempts refer to by their id in table `name`. */
 enum {
 	NAME_USER,
 	NAME_QUEUE,
@@ -125,16 +126,17 @@ struct last_name {
 struct store {
 	struct db db;
 	struct store_clock clock;
-	int64_t commits;   /* number of the last commit; loss.h */
+	int64_t commits;   /* number of the last commit, see loss.h */
 	int commits_fd;    /* state_dir/commits */
-	uint64_t last_ran; /* ids up to this one are never given out */
+	uint64_t last_ran; /* job ids up to this one are never given out */
 	char *path, *id;
 	const char *sql[NSQL];
 	char *put_job, *load_jobs;
 	int64_t next_blob;
 	struct new_blob *blob;
 	size_t nblobs, blob_cap;
-	/* a known blob was used for a job that is not written yet */
+	/* store_blob() returned the id of a stored blob for a job that no
+	 * commit has written yet: purges must keep it */
 	bool blob_lent;
 	struct audit_row *audit;
 	size_t naudits, audit_cap;
@@ -142,31 +144,35 @@ struct store {
 	size_t nsteps, steps_cap;
 	struct new_token *token;
 	size_t ntokens, token_cap;
-	struct last_name name[NAMES]; /* of the attempt written last */
-	bool outbox_known;            /* `letters` has been counted */
-	bool outbox_news;             /* letters came since the last look */
-	int64_t letters;              /* number in the outbox */
-	uint64_t letters_lost;        /* dropped for want of space in it */
+	struct last_name name[NAMES]; /* names of the attempt written last */
+	bool outbox_known;            /* `letters` is the present count */
+	bool outbox_news;      /* letters were added since outbox_has_news() */
+	int64_t letters;       /* number of letters in the outbox */
+	uint64_t letters_lost; /* letters dropped because the outbox was full */
 	struct store_stats stats;
 	struct checkpoints *checkpoints;
 };
 
-/* attempt.c: attempts that are over, and their sums. */
+/* attempt.c: write an ended attempt, and add what it held to the totals of its
+ * user and queue. */
 int attempt_put(struct store *store, const struct state *state,
                 const struct attempt_row *row, struct err *err);
 void attempt_forget_names(struct store *store);
 
-/* steps.c: records of steps. */
+/* steps.c: write the records of steps that store_steps() kept; free them after
+ * the commit. */
 int steps_put_new(struct store *store, struct err *err);
 void steps_forget_new(struct store *store);
-/* rollup.c: add what is due of a rollup to its rows. */
+/* rollup.c: add the amounts of a rollup that were not written yet (r->due and
+ * r->wait) to its rows of hours, days and months. */
 int rollup_put(struct store *store, const struct state *state,
                const struct rollup *r, struct err *err);
-/* Write the long spans that are not booked yet (struct rollup_lag), as one
- * text. */
+/* Write the long spans of time that are not booked yet (struct rollup_lag), as
+ * one text in table `meta`. */
 int rollup_put_lags(struct store *store, const struct changes *changes,
                     struct err *err);
-/* Load that text, after all rollups. Fails with EINVAL. */
+/* Load what rollup_put_lags() wrote; call it after all rollups are loaded.
+ * Fails with EINVAL if the text is not valid. */
 int rollup_load_lags(struct store *store, struct state *state, struct err *err);
 
 #endif

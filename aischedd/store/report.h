@@ -1,10 +1,11 @@
 /*
  * report.h - sum up use over a range of time, by user, queue, month ...
  *
- * Whole months are read as rows of months, the rest of the range as days, its
- * edges as hours. Amounts that are not in the database yet come from a copy of
- * the state; the transaction that reads the rows begins when the copy is made,
- * so nothing is missed or counted twice.
+ * The database has sums by hour, by day and by month (rollups). Whole months of
+ * the range are read as rows of months, other whole days as rows of days, and
+ * the rest as rows of hours. Amounts that are not in the database yet come from
+ * a copy of the state. The transaction that reads the rows begins when the copy
+ * is made, so nothing is missed or counted twice.
  */
 #ifndef AISCHEDD_STORE_REPORT_H
 #define AISCHEDD_STORE_REPORT_H
@@ -19,8 +20,8 @@
 struct state;
 struct zone;
 
-/* X(symbol, name): keys to sum up by; first the parts of a rollup, in their
- * order, then periods, in the order of enum period. */
+/* X(symbol, name): keys to sum up by. First the parts of a rollup's key, in the
+ * order of enum rollup_part, then periods, in the order of enum period. */
 #define REPORT_KEYS(X)          \
 	X(USER, "user")         \
 	X(ACCOUNT, "account")   \
@@ -42,12 +43,13 @@ enum report_key {
 
 const char *report_key_name(enum report_key key);
 
-/* A group; sums as in a rollup, cost in one number of 3600000ths of a
- * millionth. */
+/* One group of the report, with the sums of its rollups. cost is in units of
+ * a millionth of the currency divided by 3600000, as SUM_cost and
+ * SUM_cost_rest together. */
 struct report_row {
-	/* one rollup of the group, for its parts */
+	/* any rollup of the group: has the user, queue ... of the group */
 	const struct rollup *rollup;
-	int64_t period; /* first second of its period; 0: not by time */
+	int64_t period; /* first second of the group's period; 0: not by time */
 	__int128 sum[ROLLUP_NSUMS], cost;
 	int64_t wait_max_ms;
 	uint64_t bucket[ROLLUP_BUCKETS];
@@ -57,8 +59,8 @@ struct report {
 	/* To be set by the caller. */
 	enum report_key by[REPORT_NKEYS];
 	size_t nby;
-	int64_t since, until; /* unix seconds; becomes whole hours */
-	size_t most;          /* rows; with more it fails with E2BIG */
+	int64_t since, until; /* unix seconds; widened to whole hours */
+	size_t most; /* rows; report_run() fails with E2BIG if there are more */
 	const struct zone *zone;
 
 	/* Results. */
@@ -66,7 +68,7 @@ struct report {
 	size_t nrows, row_cap;
 	struct report_row total;
 
-	/* A copy of the state. */
+	/* A copy of what the state has not written to the database yet. */
 	struct report_copy *copy;
 	size_t ncopies;
 	struct rollup_lag *lag;
@@ -77,26 +79,29 @@ struct report {
 };
 
 enum report_part {
-	REPORT_NOT,   /* the rollup does not count */
-	REPORT_TOTAL, /* only in the total, as the requester may not see it */
+	REPORT_NOT, /* leave the rollup out */
+	/* count it only in the total: the requester may not see it */
+	REPORT_TOTAL,
 	REPORT_ROW
 };
 typedef enum report_part report_wanted_fn(const struct rollup *rollup,
                                           void *arg);
 
 /*
- * Copy from the state, and open the database; call it on the loop's thread.
- * wanted says how a rollup counts.
+ * Copy what is not in the database from the state, and open the database. Call
+ * it on the loop's thread. For each rollup wanted() returns whether the report
+ * counts it.
  */
 int report_begin(struct report *r, const struct state *state, const char *path,
                  int64_t now_ms, report_wanted_fn *wanted, void *arg,
                  struct err *err);
 
-/* Sum up; on any thread. */
+/* Read the database and compute the rows and the total. May run on any thread.
+ */
 int report_run(struct report *r, struct err *err);
 
-/* Returns how long this part of the jobs (in thousandths) waited at most, give
- * or take 5 %. */
+/* Returns the wait in milliseconds that `permille` thousandths of the group's
+ * jobs did not exceed (500: the median), accurate to 5 %. */
 int64_t report_wait(const struct report_row *row, unsigned permille);
 
 void report_fini(struct report *r);

@@ -1,11 +1,12 @@
 /*
  * rollup_check.h - compare rollups with the attempts that they should sum up
  *
- * What attempts and running jobs held is calculated again from their pieces,
- * and how attempts ended from their rows. Hours must equal that, days the sum
- * of their hours, months that of their days: to the last unit. History that was
- * purged cannot be compared: hours count from the end of the last attempt that
- * is gone.
+ * What attempts and running jobs held is calculated again from their pieces
+ * (struct ledger_piece), and how attempts ended from their rows. The sums of
+ * hours must equal that, the sums of days those of their hours, and the sums of
+ * months those of their days, to the last unit. Purged history cannot be
+ * compared: the comparison begins with the hour after the end of the last
+ * purged attempt.
  */
 #ifndef AISCHEDD_STORE_ROLLUP_CHECK_H
 #define AISCHEDD_STORE_ROLLUP_CHECK_H
@@ -16,19 +17,24 @@
 
 struct zone;
 
-/* A slice of the comparison: some days, and at the end all months. */
+/* One slice of the comparison: the hours and days of a week. The slice that is
+ * the last also compares all months. */
 struct rollup_check {
-	int64_t from;            /* in: continue here, unix seconds; 0: begin */
-	int64_t first, last;     /* out: the range that can be compared */
-	int64_t next;            /* out: where to continue, 0: it is done */
-	uint64_t attempts, sums; /* out: compared in this slice */
-	uint64_t wrong;          /* out: sums that are wrong */
-	/* Called for each of the first wrong sums. */
+	/* in: first second of the slice (`next` of the slice before); 0: begin
+	 * with the first slice */
+	int64_t from;
+	int64_t first, last; /* out: first and last hour that can be compared */
+	int64_t next; /* out: `from` of the next slice; 0: that was the last */
+	uint64_t attempts, sums; /* out: number compared in this slice */
+	uint64_t wrong;          /* out: number of wrong sums in this slice */
+	/* Called with a message for each of the first 20 wrong sums. */
 	void (*said)(const char *text, void *arg);
 	void *arg;
 };
 
-/* Thread safe: reads with a connection of its own.  zone NULL: UTC. */
+/* Compare one slice. zone: time zone of days and months; NULL: UTC. Fails with
+ * EAGAIN while long spans are still being booked. Thread safe: reads with a
+ * connection of its own. */
 int store_rollup_check(const char *path, const struct zone *zone,
                        struct rollup_check *check, struct err *err);
 

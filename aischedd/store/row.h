@@ -8,9 +8,11 @@
 #include "aischedd/store/store.h"
 
 /*
- * Conditions: the rows of array ?1; of job or array ?1; of its task ?2 and of
- * those of its parts that never started. "> 0" is the condition of the index
- * job_array: a query without it reads the whole history.
+ * SQL conditions on table job. ?1 is the id of a job or array, ?2 a task of the
+ * array. SQL_OF_TASK also matches all records of unstarted tasks (array_task is
+ * null) of the array: the caller checks whether the task is among them.
+ * "array_id > 0" is the condition of the index job_array: without it a query
+ * would read the whole history.
  */
 #define SQL_OF_ARRAY "array_id = ?1 AND array_id > 0"
 #define SQL_OF_JOB   "(id = ?1 OR (" SQL_OF_ARRAY "))"
@@ -19,18 +21,21 @@
 	" UNION ALL SELECT id FROM job WHERE " SQL_OF_ARRAY                    \
 	" AND array_task IS NULL)"
 
-/* "id,array_id,...": all columns, in the order of the two calls below. */
+/* Returns the names of all columns, "id,array_id,...", in the order in which
+ * row_bind() and row_read() use them. */
 const char *row_columns(void);
-/* "?,?,...": one for each column. */
+/* Returns "?,?,...", one mark for each column. */
 const char *row_marks(void);
 void row_bind(struct stmt *s, const struct state *state, const struct job *job,
               struct buf *scratch);
 
-/* Read a row; strings and the request are borrowed until the next step. Fails
- * with EINVAL if there is no valid request. */
+/* Read a row into *ret, whose strings and request are borrowed until the
+ * statement's next step. Fails with EINVAL if a number is out of its bounds,
+ * user or queue are null, or there is no valid request. */
 int row_read(const struct stmt *s, struct past_job *ret, struct err *err);
 
-/* The columns that are texts. */
+/* Returns the columns that state_load_job() parses from text; borrowed until
+ * the statement's next step. */
 struct job_texts row_texts(const struct stmt *s);
 const char *row_tasks(const struct stmt *s);
 
