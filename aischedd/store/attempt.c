@@ -1,4 +1,4 @@
-/* attempt.c - attempts that are over, and their sums */
+/* attempt.c - write ended attempts, and add them to totals */
 #include "aischedd/store/own.h"
 
 #include <stdlib.h>
@@ -14,8 +14,9 @@ void attempt_forget_names(struct store *store)
 	}
 }
 
-/* Set last->id to the id of a name, which mostly is the same as for the last
- * attempt. Returns 0, or -1 with *err. */
+/* Set last->id to the id of the name `text` in table name, where it is added if
+ * it is new. Mostly the last attempt had the same name, and nothing has to be
+ * looked up. Returns 0, or -1 with *err. */
 static int number_of(struct store *store, struct last_name *last,
                      const char *text, struct err *err)
 {

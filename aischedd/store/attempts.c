@@ -1,4 +1,4 @@
-/* attempts.c - attempts that are over, read with a connection of its own */
+/* attempts.c - list ended attempts, read with a connection of its own */
 #include "aischedd/store/past.h"
 
 static char *sql_of(const struct history_query *q)
@@ -36,7 +36,8 @@ static char *sql_of(const struct history_query *q)
 	return buf_take(&sql);
 }
 
-/* Read the columns in the order of the query; texts are borrowed. */
+/* Read a row into *ret: the columns in the order of the query; texts
+ * are borrowed. */
 static void row_of(const struct stmt *s, struct past_attempt *ret)
 {
 	int c = 0;
@@ -79,8 +80,8 @@ static void row_of(const struct stmt *s, struct past_attempt *ret)
 #undef TEXT
 }
 
-/* Refuse a row that we did not write: other code prints and filters by these
- * texts. */
+/* Refuse a row without a user or queue, or with an invalid state or reason:
+ * other code prints these texts and uses the numbers as indexes. */
 static int check(const struct past_attempt *row, struct err *err)
 {
 	if (row->user && row->queue && row->state >= 0 &&

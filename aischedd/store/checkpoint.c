@@ -1,4 +1,4 @@
-/* checkpoint.c - move the log of changes into the database, on a thread */
+/* checkpoint.c - move the write-ahead log into the database, on a thread */
 #include "aischedd/store/checkpoint.h"
 
 #include <pthread.h>
@@ -9,7 +9,8 @@
 #include "aischedd/store/space.h"
 #include "libcommon/mem.h"
 
-enum { WAL_PAGES = 1000 }; /* a log with more pages needs a checkpoint */
+/* make a checkpoint when the log has this many pages */
+enum { WAL_PAGES = 1000 };
 
 struct checkpoints {
 	char *path;
@@ -36,8 +37,8 @@ static void *run(void *arg)
 		}
 		c->due = false;
 		pthread_mutex_unlock(&c->lock);
-		/* Pages that readers still need are moved by a later
-		 * checkpoint. */
+		/* PASSIVE does not wait: pages that a reader still needs stay
+		 * in the log until a later checkpoint. */
 		sqlite3_wal_checkpoint_v2(
 		    db.sql, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 		pthread_mutex_lock(&c->lock);

@@ -12,7 +12,7 @@
 struct checkpoints;
 
 /* Start the thread. It makes a checkpoint whenever a commit on the connection
- * `sql` leaves more than 1000 pages in the log. path: file of the database that
+ * `sql` leaves 1000 pages or more in the log. path: file of the database that
  * `sql` has open. */
 struct checkpoints *checkpoints_start(sqlite3 *sql, const char *path);
 

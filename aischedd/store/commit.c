@@ -15,8 +15,8 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* Add to the number of ended jobs of a user in a queue. n is negative for ended
- * jobs that were requeued, so that each job counts once. */
+/* Add n to the number of ended jobs of the job's user in its queue. n is
+ * negative if an ended job was requeued, so that each job counts once. */
 static int count_jobs(struct store *store, const struct state *state,
                       const struct job *job, int64_t n, struct err *err)
 {
@@ -193,7 +193,8 @@ static int put_reservation(struct store *store, const struct state *state,
 	return result;
 }
 
-/* Replace all reservations, as they are few. */
+/* Delete all stored reservations and write the present ones, as they are few.
+ */
 static int put_reservations(struct store *store, const struct state *state,
                             struct err *err)
 {
@@ -276,12 +277,11 @@ int store_commit(struct store *store, struct state *state, struct err *err)
 		return -1;
 	if (put_all(store, state, err) < 0 ||
 	    db_exec(&store->db, "COMMIT", err) < 0) {
-		/* SQLite may have rolled back by itself. */
+		/* After some errors SQLite has already rolled back. */
 		if (!sqlite3_get_autocommit(store->db.sql))
 			db_exec(&store->db, "ROLLBACK", NULL);
 		store->outbox_known = false;
-		attempt_forget_names(
-		    store); /* names that it added were rolled back */
+		attempt_forget_names(store); /* their ids were rolled back */
 		return err_wrap(err, "database '%s'", store->path);
 	}
 	store->commits++;

@@ -1,4 +1,4 @@
-/* cron.c - recurring work in the store */
+/* cron.c - write cron entries to the store, and load them */
 #include "aischedd/store/cron.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 /* The largest count, sum or time that a row may have. */
 #define MOST ((int64_t)1 << 60)
 
-/* SCHEDULE_NEVER and NO_TIME are stored as null. */
+/* Bind a time; SCHEDULE_NEVER and NO_TIME are stored as null. */
 static void put_time(struct stmt *s, int column, int64_t time)
 {
 	if (time == SCHEDULE_NEVER || time == NO_TIME)
@@ -19,7 +19,7 @@ static void put_time(struct stmt *s, int column, int64_t time)
 		db_i64(s, column, time);
 }
 
-/* The columns in the order of PUT_CRON. */
+/* Columns of PUT_CRON and LOAD_CRON, counted from 1. */
 enum {
 	ID = 1,
 	UID,

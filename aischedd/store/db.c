@@ -1,4 +1,4 @@
-/* db.c - SQLite with prepared statements and one error at the end */
+/* db.c - SQLite with prepared statements, and one check of errors for each */
 #include "aischedd/store/db.h"
 
 #include <stdio.h>
@@ -7,10 +7,9 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-enum {
-	OPS = 100
-}; /* operations of SQLite's virtual machine; two count as one
-      step */
+/* Operations of SQLite's virtual machine between two calls of count_ops(); two
+ * of them count as one step of the thread. */
+enum { OPS = 100 };
 
 static int code_of(sqlite3 *sql)
 {
@@ -28,7 +27,7 @@ static int code_of(sqlite3 *sql)
 	case SQLITE_BUSY:
 		return EBUSY;
 	default:
-		/* A full quota is like a full disk. */
+		/* Treat a full quota like a full disk. */
 		return sqlite3_system_errno(sql) == ENOSPC ||
 		               sqlite3_system_errno(sql) == EDQUOT
 		           ? ENOSPC
@@ -184,7 +183,8 @@ bool db_is_null(const struct stmt *s, int column)
 	return sqlite3_column_type(s->s, column) == SQLITE_NULL;
 }
 
-/* Fails with EINVAL: this program did not write such a value. */
+/* Set *err to EINVAL: the column has a value that aischedd does not write.
+ * Returns -1. */
 static int bad_column(const struct stmt *s, int column, const char *want,
                       struct err *err)
 {

@@ -6,14 +6,14 @@
 #include "libcommon/limits.h"
 
 enum {
-	/* audit rows that may be purged for each job that may be */
+	/* store_purge() removes at most this many audit rows for each job of
+	 * its limit */
 	AUDIT_PURGED = 10,
-	TASKS_AT_ONCE = 5000 /* tasks of an array read by one query */
+	TASKS_AT_ONCE = 5000 /* tasks of an array that one query reads */
 };
 
-/* Whether a row that was found for a task has it. A row without a set of tasks
- * is the task's own; one with a set is a part of the array that never
- * started. */
+/* Whether a row found by SQL_OF_TASK is about this task. tasks: the row's set
+ * of tasks that never started; NULL: it is the row of the task itself. */
 static bool row_has_task(const char *tasks, uint32_t task)
 {
 	struct idset set = { 0 };
@@ -60,7 +60,7 @@ int store_past(uint64_t job, uint32_t task, struct past *ret, void *arg)
 	return past_of(arg, PAST_ARRAY, job, task, ret);
 }
 
-/* Returns the exit status as a shell shows it, to tell which is worst. */
+/* Returns the exit status as a shell shows it; the highest is the worst. */
 static int status_of(const struct ended *e)
 {
 	return e->signal > 0              ? 128 + e->signal
@@ -97,7 +97,8 @@ static void add_ended(struct ended *ended, const struct stmt *s)
 		*ended = e;
 }
 
-/* Add all rows of a query; returns how many there were. */
+/* Count the rows of a query in *e if they are about one of the tasks, and set
+ * e->from after the last row. Returns the number of rows. */
 static int add_all(struct store *store, struct stmt *s,
                    const struct idset *tasks, struct ended *e)
 {
@@ -111,7 +112,8 @@ static int add_all(struct store *store, struct stmt *s,
 	return n;
 }
 
-/* Whether the id belongs to an ended job that is not an array. */
+/* Whether the id is that of an ended job that is not an array; if so, fill *e.
+ */
 static bool is_one_job(struct store *store, uint64_t job, struct ended *e)
 {
 	struct stmt s = db_use(&store->db, ENDED_JOB);
@@ -252,8 +254,8 @@ static int purge_all(struct store *store, int64_t before, int64_t limit,
 		return -1;
 	if (!*ret_gone || *ret_gone == (size_t)limit || store->blob_lent)
 		return 0;
-	/* Those were the last ones: delete scripts that no job uses any longer.
-	 */
+	/* No older jobs are left: delete scripts and environments that no job
+	 * uses any longer. */
 	return db_exec(&store->db, store->db.text[PURGE_BLOBS], err);
 }
 
@@ -273,7 +275,7 @@ int store_purge(struct store *store, int64_t before, size_t limit,
 
 /* --- archives ----------------------------------------------------------- */
 
-/* The row of meta that says when the history was last archived. */
+/* The key in table meta of the time at which ended jobs were last archived. */
 static const char archived_key[] = "archived";
 
 int store_note_archive(struct store *store, int64_t now, struct err *err)

@@ -1,4 +1,4 @@
-/* load.c - load what has not ended when the daemon starts */
+/* load.c - load jobs and the rest of the state when the daemon starts */
 #include "aischedd/state/load.h"
 #include "aischedd/state/cluster/usage.h"
 #include "aischedd/store/own.h"
@@ -15,8 +15,8 @@
 /* The largest count, sum or time that a row may have. */
 #define MOST ((int64_t)1 << 60)
 
-/* Load rows one by one; the first that cannot be read is named and stops the
- * load. */
+/* A function that loads one row into the state. If it fails, load_rows() names
+ * the row in the error and stops. */
 typedef int row_fn(struct state *state, const struct stmt *s, struct err *err);
 
 static int load_rows(struct store *store, enum sql which, const char *what,
@@ -36,8 +36,8 @@ static int load_rows(struct store *store, enum sql which, const char *what,
 	return more;
 }
 
-/* Load the next id to give out. It is above all ids in use, whatever the row
- * says, as no id may be given out twice. */
+/* Load the next id for a job or cron entry. It is above all ids in use, even if
+ * table meta says otherwise, as no id may be given out twice. */
 static int load_meta(struct store *store, struct state *state, struct err *err)
 {
 	struct stmt s = db_use(&store->db, GET_META);
@@ -208,7 +208,7 @@ static int load_array(struct state *state, const struct stmt *s,
 	return 0;
 }
 
-/* Check what must hold between columns. */
+/* Check that a job's columns do not contradict each other. */
 static int check_job(const struct job *job, const struct stmt *s,
                      struct err *err)
 {
@@ -228,7 +228,8 @@ static int check_job(const struct job *job, const struct stmt *s,
 	return 0;
 }
 
-/* Make a job from a row, without its texts. Owns: the caller. */
+/* Make a job from a row, without what row_texts() and row_tasks() return. The
+ * caller owns *ret. */
 static int make_job(struct state *state, const struct stmt *s, struct job **ret,
                     struct err *err)
 {
@@ -273,7 +274,8 @@ static int load_job(struct state *state, const struct stmt *s, struct err *err)
 	return state_load_job(state, &job, &texts, err);
 }
 
-/* Find rows that no query returns, because their state is out of range. */
+/* Fail if a job's state is null or out of range: no query would ever return
+ * its row. */
 static int find_lost_rows(struct store *store, struct err *err)
 {
 	struct stmt s = db_use(&store->db, LOST_JOBS);

@@ -25,7 +25,8 @@ static int open_file(struct store *store, const char *state_dir,
 	return store->commits_fd < 0 ? -1 : 0;
 }
 
-/* Returns the number that was noted in the file; 0: none. */
+/* Returns the number of the last commit as the file `commits` has it; 0: it
+ * has none. */
 static int64_t noted(const struct store *store)
 {
 	char text[DIGITS + 1] = "";
@@ -41,11 +42,13 @@ void loss_note(struct store *store)
 
 	snprintf(text, sizeof(text), "%0*lld\n", DIGITS,
 	         (long long)store->commits);
-	/* A stale number only detects less; that is no reason to fail. */
+	/* Ignore a failure: with a stale number loss_check() detects less, but
+	 * nothing is wrong. */
 	(void)!pwrite(store->commits_fd, text, DIGITS + 1, 0);
 }
 
-/* Returns the highest id of a job with an attempt in run/; 0: none. */
+/* Returns the highest id of a job that has an attempt in state_dir/run; 0:
+ * there is none. */
 static uint64_t last_attempt(const char *state_dir)
 {
 	char *path = xasprintf("%s/run", state_dir);

@@ -1,17 +1,17 @@
-/* migrate.c - the schema, step by step */
+/* migrate.c - the schema of the database, as steps from version to version */
 #include "aischedd/store/migrate.h"
 
 #include <stdio.h>
 
 #include "libcommon/mem.h"
 
-/* "aisc": marks a database as ours. */
+/* "aisc" in ASCII: marks a database file as one of aischedd. */
 #define APPLICATION_ID 0x61697363
 
 /*
- * Step i brings version i to i + 1. Never change a step that was released: add
- * another. Each old version is saved in tests/unit/store/ and opened by the
- * tests.
+ * Step i brings a database of version i to version i + 1. Never change a step
+ * that was released: add another one. tests/unit/store/ has a database of each
+ * old version, which the tests open.
  */
 static const char *const steps[] = {
 	"CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
@@ -49,29 +49,30 @@ static const char *const steps[] = {
 	"CREATE TABLE usage (user TEXT, queue TEXT, cpu_ms INTEGER,"
 	" gpu_ms INTEGER, jobs INTEGER, PRIMARY KEY (user, queue))"
 	" WITHOUT ROWID;",
-	/* Usage that decays: the charge of jobs, and whose usage, since
-	 * when. */
+	/* Decaying usage of queues: what each job is charged; for each user and
+	 * queue the uid, the amount, and the time of that value. */
 	"ALTER TABLE job ADD COLUMN charge INTEGER DEFAULT 0;"
 	"ALTER TABLE usage ADD COLUMN uid INTEGER;"
 	"ALTER TABLE usage ADD COLUMN amount INTEGER DEFAULT 0;"
 	"ALTER TABLE usage ADD COLUMN time INTEGER DEFAULT 0;",
-	/* Evictions: for whom, which tasks, the nodes held meanwhile, and those
-	 * of the last hour. */
+	/* Evictions: why and for whom a job is evicted, which of its tasks end,
+	 * the nodes held for a claimant, and the evictions of the last hour. */
 	"ALTER TABLE job ADD COLUMN evict INTEGER DEFAULT 0;"
 	"ALTER TABLE job ADD COLUMN evict_by INTEGER DEFAULT 0;"
 	"ALTER TABLE job ADD COLUMN leaving TEXT;"
 	"ALTER TABLE job ADD COLUMN claim TEXT;"
 	"ALTER TABLE job ADD COLUMN evictions TEXT;",
-	/* Nodes kept for some users, or for nobody. */
+	/* Reservations: nodes kept for some users, or for nobody. */
 	"CREATE TABLE reservation (name TEXT PRIMARY KEY, start_time INTEGER,"
 	" end_time INTEGER, repeat INTEGER, nodes TEXT, users TEXT,"
 	" guests TEXT) WITHOUT ROWID;",
-	/* Failed tasks that were started again. */
+	/* Number of failed tasks of a job that were started again. */
 	"ALTER TABLE job ADD COLUMN replaced INTEGER DEFAULT 0;",
-	/* How long jobs ran before they were evicted. */
+	/* How long a job ran in attempts that were evicted. */
 	"ALTER TABLE job ADD COLUMN served INTEGER DEFAULT 0;",
-	/* Attempts, one for each ended job, without the amounts it held, which
-	 * were not recorded. Acts on jobs, nodes, queues. */
+	/* Attempts: each job that has ended so far gets one, without the
+	 * amounts it held, which were not recorded. Audit: acts on jobs,
+	 * nodes, queues. */
 	"CREATE TABLE name (id INTEGER PRIMARY KEY, text TEXT UNIQUE);"
 	"CREATE TABLE attempt (job INTEGER, attempt INTEGER,"
 	" array_id INTEGER, array_task INTEGER, uid INTEGER, user INTEGER,"
@@ -100,14 +101,16 @@ static const char *const steps[] = {
 	" owner TEXT, text TEXT);"
 	"CREATE INDEX audit_time ON audit (time_ms);"
 	"CREATE INDEX audit_job ON audit (job) WHERE job IS NOT NULL;",
-	/* Nodes of the same name in several pools. */
+	/* The key of a node includes its pool: several pools may have a node of
+	 * the same name. */
 	"CREATE TABLE pool_node (name TEXT, pool TEXT, drained INTEGER,"
 	" reason TEXT, PRIMARY KEY (pool, name)) WITHOUT ROWID;"
 	"INSERT INTO pool_node SELECT name, pool, drained, reason FROM node"
 	" WHERE pool IS NOT NULL;"
 	"DROP TABLE node;"
 	"ALTER TABLE pool_node RENAME TO node;",
-	/* Recurring work: entries, files that made some of them, their runs. */
+	/* Recurring work: its entries, the files from which users imported some
+	 * of them, and for each job the entry that started it. */
 	"CREATE TABLE cron (id INTEGER PRIMARY KEY, uid INTEGER, gid INTEGER,"
 	" user TEXT, asked BLOB, script INTEGER, env INTEGER, schedule TEXT,"
 	" zone TEXT, policy INTEGER, make_up INTEGER, late INTEGER,"
@@ -118,11 +121,11 @@ static const char *const steps[] = {
 	"CREATE TABLE cron_file (uid INTEGER PRIMARY KEY, text INTEGER);"
 	"ALTER TABLE job ADD COLUMN cron_id INTEGER DEFAULT 0;"
 	"CREATE INDEX job_cron ON job (cron_id) WHERE cron_id > 0;",
-	/* Steps of attempts that are over, as their shepherds noted them. */
+	/* Job steps of ended attempts, as their shepherds recorded them. */
 	("CREATE TABLE step (job INTEGER, attempt INTEGER, record BLOB,"
 	 " PRIMARY KEY (job, attempt));"),
-	/* Use by hour, day and month (levels 0 to 2); what each attempt held
-	 * when, which is not known of older ones. */
+	/* Rollups: use by hour, day and month (levels 0 to 2). Attempts: what
+	 * they held when; null for attempts that ended before this version. */
 	"ALTER TABLE attempt ADD COLUMN cost INTEGER;"
 	"ALTER TABLE attempt ADD COLUMN wait_ms INTEGER;"
 	"ALTER TABLE attempt ADD COLUMN pieces TEXT;"
@@ -142,11 +145,11 @@ static const char *const steps[] = {
 	"CREATE TABLE rollup_wait (level INTEGER, start INTEGER, key INTEGER,"
 	" bucket INTEGER, n INTEGER,"
 	" PRIMARY KEY (level, start, key, bucket)) WITHOUT ROWID;",
-	/* How an array ended, without a look at each of its tasks. */
+	/* To find out how an array ended without reading each of its tasks. */
 	("CREATE INDEX job_array_end ON job (array_id, state, start_time)"
 	 " WHERE array_id > 0 AND state >= 5;"),
-	/* Mails that have yet to be sent; which of them a job has had; the exit
-	 * statuses of the tasks of an array. */
+	/* Mails that have yet to be sent; which mails were written for a job's
+	 * attempt; the lowest and highest exit status of an array's tasks. */
 	"CREATE TABLE outbox (id INTEGER PRIMARY KEY, made INTEGER,"
 	" due INTEGER, tries INTEGER, held INTEGER, uid INTEGER,"
 	" recipient TEXT, event TEXT, subject TEXT, body TEXT);"
@@ -155,8 +158,8 @@ static const char *const steps[] = {
 	"ALTER TABLE job ADD COLUMN mailed INTEGER DEFAULT 0;"
 	"ALTER TABLE array ADD COLUMN exit_low INTEGER DEFAULT -1;"
 	"ALTER TABLE array ADD COLUMN exit_high INTEGER DEFAULT -1;",
-	/* Use of GPUs by attempts, and for how much of the time it is known;
-	 * sums of both. */
+	/* Attempts: how long their GPUs were busy, and for how much of the time
+	 * that was measured. Rollups: sums of both. */
 	"ALTER TABLE attempt ADD COLUMN gpu_busy_ms INTEGER;"
 	"ALTER TABLE attempt ADD COLUMN gpu_known_ms INTEGER;"
 	"ALTER TABLE attempt ADD COLUMN gpu_mem_mib INTEGER;"

@@ -7,7 +7,7 @@
 #include "aischedd/store/own.h"
 #include "libcommon/mem.h"
 
-enum { USER_PART = 4 }; /* a user may have a quarter of the outbox */
+enum { USER_PART = 4 }; /* a user may fill a quarter of the outbox */
 
 static int count(struct store *store, struct err *err)
 {
@@ -34,11 +34,11 @@ static int put_letter(struct store *store, const struct letter *letter,
 	return db_run(&store->db, &s, err);
 }
 
-/* How many letters a user has in the outbox. Kept for one user, as letters of
- * the same user often follow each other. */
+/* The number of one user's letters in the outbox. Only the last user is kept,
+ * as letters of the same user often follow each other. */
 struct user_letters {
 	uint32_t uid;
-	int64_t n; /* -1: no user is known */
+	int64_t n; /* -1: not counted yet */
 };
 
 static int count_user(struct store *store, uint32_t uid, struct user_letters *u,
@@ -56,8 +56,8 @@ static int count_user(struct store *store, uint32_t uid, struct user_letters *u,
 	return 0;
 }
 
-/* Whether the outbox has room for another letter of this user, who may have
- * only a part of it. */
+/* Whether the outbox, which holds at most `most` letters, has space for another
+ * letter of this user, who may fill only a quarter of it. */
 static bool has_room(const struct store *store, const struct user_letters *u,
                      int64_t most)
 {
@@ -186,7 +186,7 @@ int outbox_held(struct store *store, struct outbox_letter *letter, size_t most,
 	return more;
 }
 
-/* --- what becomes of them ----------------------------------------------- */
+/* --- holding, removing and retrying -------------------------------------- */
 
 int outbox_hold(struct store *store, uint32_t uid, int64_t until,
                 struct err *err)

@@ -1,4 +1,5 @@
-/* rollup.c - use by hour, day and month */
+/* rollup.c - write use by hour, day and month, and the spans yet to be booked
+ */
 #include "aischedd/state/cluster/rollup.h"
 #include "aischedd/store/own.h"
 
@@ -7,7 +8,8 @@
 #include "libcommon/cron/period.h"
 #include "libcommon/mem.h"
 
-/* Levels: rows of hours, days and months. */
+/* Each amount is in three rows: one of its hour, one of its day, one of
+ * its month. */
 enum { LEVELS = PERIOD_MONTH + 1 };
 
 static int put_key(struct store *store, const struct rollup *r, struct err *err)
@@ -44,7 +46,9 @@ static void add_due(struct rollup_due *to, const struct rollup_due *due)
 		to->wait_max_ms = due->wait_max_ms;
 }
 
-/* Consecutive hours of the same day or month are added to one row of it. */
+/* Add the rollup's unwritten hours to its rows of one level (hours, days or
+ * months). Consecutive hours of the same day or month are summed up first, and
+ * added to their row at once. */
 static int put_level(struct store *store, const struct state *state,
                      const struct rollup *r, enum period level, struct err *err)
 {
@@ -101,9 +105,10 @@ int rollup_put(struct store *store, const struct state *state,
 	return 0;
 }
 
-/* --- long spans --------------------------------------------------------- */
+/* --- long spans that are not booked yet ---------------------------------- */
 
-/* The row of meta that has the long spans: "ID FROM TO RATE ...;" for each. */
+/* The key in table meta under which the spans are stored, as one text: "ID FROM
+ * TO RATE ...;" for each. */
 static const char lags_key[] = "rollup_lags";
 
 int rollup_put_lags(struct store *store, const struct changes *changes,
@@ -130,7 +135,8 @@ int rollup_put_lags(struct store *store, const struct changes *changes,
 	return result;
 }
 
-/* Read one span; returns false if the text has none. */
+/* Read one span and advance *text behind it; returns false if the text is
+ * not valid. */
 static bool read_lag(const char **text, int64_t *id, struct rollup_lag *ret)
 {
 	int64_t *numbers[3 + RATES] = { id, &ret->from_ms, &ret->to_ms };

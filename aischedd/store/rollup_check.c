@@ -16,23 +16,25 @@ enum { WINDOW_DAYS = 7, DAY_S = 86400, SAID_MOST = 20, HOUR_MS = 3600000 };
 
 typedef __int128 wide;
 
-/* The sums of a key in a period; cost is one number. */
+/* The sums of one key in one period. cost has SUM_cost and SUM_cost_rest in one
+ * number, in the smaller unit. */
 struct sums {
 	int64_t key, start;
 	wide sum[ROLLUP_NSUMS], cost;
-	uint32_t full; /* bits: which sums do not fit their column */
+	/* bit i: a row has INT64_MAX for sum i, which did not fit */
+	uint32_t full;
 };
 
 struct checking {
 	struct db db;
 	const struct zone *zone;
 	struct rollup_check *check;
-	int64_t since, until; /* of the window */
-	int64_t hour[2];      /* looked up last */
-	struct map keys;      /* by hash of their parts: struct key */
+	int64_t since, until; /* bounds of this slice, unix seconds */
+	int64_t hour[2];      /* bounds of the hour looked up last */
+	struct map keys;      /* struct key by the hash of its parts */
 	struct key *key;
 	size_t nkeys, key_cap;
-	struct map sums; /* by id_of() */
+	struct map sums; /* struct sums by id_of() */
 };
 
 struct key {
@@ -52,8 +54,8 @@ static const char *const texts[NSQL_CHECK] = {
 	    " WHERE key = 'accounting_from') FROM rollup WHERE level = 0",
 	[LAGS] = "SELECT count(*) FROM meta WHERE key = 'rollup_lags'"
 		 " AND value <> ''",
-	/* Rollups without a user are of capacity: no attempt adds to them. */
-	/* Attempts of older schemas have no pieces, and are not in any sum. */
+	/* Attempts written by older schemas have no pieces: no rollup
+	 * counts them. */
 	[ATTEMPTS] =
 	    "SELECT u.text, coalesce(c.text, ''), q.text, coalesce(k.text, ''),"
 	    " p.text, coalesce(g.text, ''), pieces, began_ms, ended_ms, state,"
@@ -77,8 +79,8 @@ static const char *const texts[NSQL_CHECK] = {
 
 /* --- sums -------------------------------------------------------------- */
 
-/* Returns an id for a key and the start of a period. Periods begin at quarters
- * of an hour. */
+/* Returns one number for a rollup's key and the start of a period, for use in
+ * maps. All periods start at a multiple of 900 s, in any time zone. */
 static uint64_t id_of(int64_t key, int64_t start)
 {
 	return (uint64_t)key << 34 | (uint64_t)(start / 900);
@@ -122,7 +124,7 @@ static struct sums *sums_at(struct checking *c, int64_t key, int64_t ms)
 	return sums_of(&c->sums, key, c->hour[0]);
 }
 
-/* --- what there should be ---------------------------------------------- */
+/* --- the sums that attempts and jobs give ------------------------------- */
 
 static void add_held(struct sums *s, const struct ledger_piece *p, int64_t ms)
 {
@@ -169,7 +171,7 @@ static void add_start(struct checking *c, int64_t key, int64_t began_ms,
 	s->sum[SUM_wait_ms] += wait_ms;
 }
 
-/* The columns after the parts of an attempt's key. */
+/* Columns of the query ATTEMPTS, after the parts of the attempt's key. */
 enum {
 	A_PIECES = PARTS,
 	A_BEGAN,
@@ -235,7 +237,8 @@ static uint64_t hash_of(const char *const part[PARTS])
 	return hash;
 }
 
-/* Returns the number of a key, or -1 if nothing was ever booked to it. */
+/* Returns the id of the rollup to which an attempt belongs, or -1 if there is
+ * no such rollup. */
 static int64_t key_of(const struct checking *c, const struct stmt *row)
 {
 	const char *part[PARTS];
@@ -274,8 +277,8 @@ static int add_attempts(struct checking *c, struct err *err)
 	return more;
 }
 
-/* Add what a running job has held, up to the time to which its rollup is
- * booked. */
+/* Add what a running job has held so far, up to the time to which its rollup
+ * is booked. */
 static void add_ledger(struct checking *c, const struct ledger *l)
 {
 	const struct key *key = NULL;
@@ -312,7 +315,7 @@ static int add_running(struct checking *c, struct err *err)
 	return more;
 }
 
-/* --- what there is ----------------------------------------------------- */
+/* --- comparing with the stored sums ------------------------------------- */
 
 static void say(struct checking *c, enum period level, const struct sums *s,
                 const char *what, int64_t more)
@@ -337,7 +340,8 @@ static void say(struct checking *c, enum period level, const struct sums *s,
 	buf_free(&text);
 }
 
-/* Compare what is left of the sums after all known amounts were subtracted. */
+/* Report each sum that is not 0: the map has the expected amounts less the
+ * stored ones, so the rest is wrong. */
 static void compare(struct checking *c, enum period level, struct map *map)
 {
 	static const char *const names[] = {
@@ -358,8 +362,9 @@ static void compare(struct checking *c, enum period level, struct map *map)
 	}
 }
 
-/* Read the rows of a level; sign -1 subtracts them, and with `into` they count
- * in the period of that level. */
+/* Read all rollup rows of a level in this slice, and add them to the sums in
+ * `map`, or subtract them if sign is -1. Each row counts in the period of level
+ * `into` that contains it. */
 static int add_rows(struct checking *c, struct map *map, enum period level,
                     enum period into, int sign, struct err *err)
 {
@@ -392,7 +397,8 @@ static int add_rows(struct checking *c, struct map *map, enum period level,
 	return more;
 }
 
-/* Compare the sums of a level with those of the level above. */
+/* Compare the sums of a level's rows (hours, say) with the rows of the level
+ * above (days). */
 static int check_level(struct checking *c, enum period level, enum period above,
                        struct err *err)
 {
@@ -421,7 +427,7 @@ static int check_hours(struct checking *c, struct err *err)
 	return result;
 }
 
-/* --- a slice ----------------------------------------------------------- */
+/* --- one slice ---------------------------------------------------------- */
 
 static int load_keys(struct checking *c, struct err *err)
 {
@@ -447,7 +453,7 @@ static int load_keys(struct checking *c, struct err *err)
 	return more;
 }
 
-/* Fails with EAGAIN while long spans are still being booked. */
+/* Fail with EAGAIN if long spans of use are still being booked to rollups. */
 static int check_lags(struct checking *c, struct err *err)
 {
 	struct stmt row = db_use(&c->db, LAGS);
@@ -464,8 +470,8 @@ static int check_lags(struct checking *c, struct err *err)
 	               "still being booked: try again later");
 }
 
-/* Find the first and the last time that can be compared; attempts before that
- * were purged. */
+/* Set check->first and ->last to the first and the last hour that can be
+ * compared: attempts that ended before check->first may have been purged. */
 static int bounds(struct checking *c, struct err *err)
 {
 	struct rollup_check *check = c->check;
@@ -499,8 +505,8 @@ static int check_window(struct checking *c, struct err *err)
 	}
 	if (check_hours(c, err) < 0)
 		return -1;
-	/* Days are compared as a whole, also one whose first hours were purged.
-	 */
+	/* Compare whole days, even a day of which the attempts of the first
+	 * hours were purged: its hours are still there. */
 	period_of(c->zone, PERIOD_DAY, c->since, span);
 	c->since = span[0];
 	if (check_level(c, PERIOD_HOUR, PERIOD_DAY, err) < 0)

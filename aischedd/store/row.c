@@ -1,4 +1,5 @@
-/* row.c - a job record as a row: one table of columns */
+/* row.c - write and read a job record as a database row: one table of columns
+ */
 #include <string.h>
 
 #include "aischedd/state/cluster/ledger.h"
@@ -14,20 +15,21 @@ enum kind {
 	I32,
 	U8,
 	BOOL,
-	TIME, /* an I64 whose NO_TIME is null */
-	TASK, /* a U32 whose NO_TASK is null */
-	MAYBE /* an I64 whose SPEC_UNSET is null */
+	TIME, /* int64_t; NO_TIME is stored as null */
+	TASK, /* uint32_t; NO_TASK is stored as null */
+	MAYBE /* int64_t; SPEC_UNSET is stored as null */
 };
 
-/* The largest count, sum or time that a row may have: two of them can be
- * added. */
+/* The largest count, sum or time that a row may have: two such numbers can be
+ * added without an overflow. */
 #define MOST ((int64_t)1 << 60)
 
 /*
- * Numbers of struct job and their bounds. They are followed by the texts, see
- * enum text_column, and the packed request: a column for each of its fields,
- * most of them null, would take half of the time in which a million jobs are
- * loaded.
+ * The numbers of struct job that are columns, with the least and the greatest
+ * valid value. In a row they are followed by the texts (enum text_column) and
+ * then by the packed request as one blob. A column for each field of the
+ * request, most of them null, would take half of the time in which a million
+ * jobs are loaded.
  */
 static const struct job_column {
 	const char *name;
@@ -114,7 +116,7 @@ enum { NUMBERS = ARRAY_SIZE(columns), ASKED = NUMBERS + NTEXTS };
 
 const char *row_columns(void)
 {
-	static struct buf names; /* made once, kept for the process */
+	static struct buf names; /* filled by the first call, never freed */
 
 	if (names.len)
 		return names.data;
@@ -135,8 +137,8 @@ const char *row_marks(void)
 	return marks.data;
 }
 
-/* Returns the value that null stands for. It is outside of the bounds of
- * columns that may not be null. */
+/* Returns the value of a column that is stored as null. In columns that may not
+ * be null, no valid number has this value. */
 static int64_t null_of(const struct job_column *c)
 {
 	return c->kind == TIME   ? NO_TIME
@@ -201,7 +203,8 @@ static void set(struct job *job, const struct job_column *c, int64_t value)
 	}
 }
 
-/* Append a text that must be formatted; nothing if there is none. */
+/* Append a text column of the job that must be formatted first. Appends nothing
+ * if it is empty, or if the job has the text as a string. */
 static void put_text(const struct state *state, const struct job *job,
                      enum text_column which, struct buf *out)
 {
@@ -237,7 +240,8 @@ static void put_text(const struct state *state, const struct job *job,
 	}
 }
 
-/* Formatted texts go into scratch, which must outlive the step. */
+/* Bind all columns of the job to the statement. scratch gets the formatted
+ * texts: the caller must not change it before the statement has run. */
 void row_bind(struct stmt *s, const struct state *state, const struct job *job,
               struct buf *scratch)
 {

@@ -1,4 +1,4 @@
-/* space.c - keep room in which jobs can be ended on a full disk */
+/* space.c - reserve disk space, so that jobs can be ended on a full disk */
 #include "aischedd/store/space.h"
 
 #include <fcntl.h>
@@ -12,12 +12,13 @@
 #include "libcommon/mem.h"
 
 enum {
-	RESERVE = 8 << 20, /* twice the length of the log at a checkpoint */
-	RESERVE_PART = 4,  /* at most this fraction of what is free */
-	CHUNK = 1 << 20,   /* by which the database grows */
-	CHUNK_PART = 32,   /* at most this fraction of the disk */
-	LITTLE = 1 << 20,  /* a disk with less free is full */
-	LITTLE_PART = 32   /* or, if it is small, less than this fraction */
+	/* bytes of the -wal file: twice its length at a checkpoint */
+	RESERVE = 8 << 20,
+	RESERVE_PART = 4, /* at most 1/4 of the free space */
+	CHUNK = 1 << 20,  /* bytes by which the database grows */
+	CHUNK_PART = 32,  /* at most 1/32 of the disk */
+	LITTLE = 1 << 20, /* a disk with less free space is nearly full */
+	LITTLE_PART = 32  /* on a small disk: 1/32 of it */
 };
 
 static int64_t bytes(const struct statvfs *fs, fsblkcnt_t blocks)
@@ -25,13 +26,15 @@ static int64_t bytes(const struct statvfs *fs, fsblkcnt_t blocks)
 	return (int64_t)blocks * (int64_t)fs->f_frsize;
 }
 
-/* Returns what this process may still use. */
+/* Returns the bytes that this process may still allocate: all free ones for
+ * root, else without those reserved for root. */
 static int64_t bytes_free(const struct statvfs *fs)
 {
 	return bytes(fs, geteuid() == 0 ? fs->f_bfree : fs->f_bavail);
 }
 
-/* SQLite keeps the size of the file a multiple of the chunk. */
+/* From now on SQLite keeps the size of the database file a multiple of
+ * the chunk. */
 void space_in_chunks(sqlite3 *sql, const char *path)
 {
 	struct statvfs fs;
@@ -44,8 +47,8 @@ void space_in_chunks(sqlite3 *sql, const char *path)
 	sqlite3_file_control(sql, "main", SQLITE_FCNTL_CHUNK_SIZE, &chunk);
 }
 
-/* Let the database grow by a chunk now: the next checkpoints need at most a few
- * pages more than it has. */
+/* Have the database file grow by a chunk now: the next checkpoints need at most
+ * a few pages more than it has. */
 static void reserve_pages(const struct store *store)
 {
 	struct stat st;
@@ -65,7 +68,8 @@ static void reserve_log(const struct store *store)
 	int64_t size = RESERVE;
 	struct statvfs fs;
 
-	/* SQLite holds no locks on this file that closing could release. */
+	/* Closing this descriptor releases no locks: SQLite holds none on the
+	 * -wal file. */
 	if (fd >= 0 && fstatvfs(fd, &fs) == 0) {
 		if (size > bytes_free(&fs) / RESERVE_PART)
 			size = bytes_free(&fs) / RESERVE_PART;

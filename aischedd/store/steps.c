@@ -1,4 +1,4 @@
-/* steps.c - the steps of attempts */
+/* steps.c - store and read the records of job steps */
 #include "aischedd/store/steps.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* store.c - one SQLite database: its statements; open and close */
+/* store.c - the SQL statements of the store; opening and closing its database
+ */
 #include "aischedd/store/own.h"
 
 #include <stdio.h>
@@ -23,15 +24,15 @@
 	" imported, reason"
 #define COLUMN(name) ", " #name
 #define MARK(name)   ",?"
-/* A sum that does not fit in an integer becomes a float; keep it at the bounds
- * of int64_t. */
+/* In SQLite an integer sum that overflows becomes a float; this keeps it within
+ * the bounds of int64_t. */
 #define SUM(name)                                              \
 	"," #name " = max(min(" #name " + excluded." #name "," \
 	" 9223372036854775807), -9223372036854775807)"
 
 static const char *const fixed_sql[NSQL] = {
 	[DEL_JOB] = "DELETE FROM job WHERE id = ?",
-	/* 13 is JOB_BOOT_FAIL, the last state. */
+	/* 13 is JOB_BOOT_FAIL, the last job state. */
 	[LOST_JOBS] = "SELECT id, state FROM job WHERE state IS NULL OR"
 		      " typeof(state) != 'integer' OR state NOT BETWEEN 0 AND"
 		      " 13 LIMIT 1",
@@ -72,8 +73,8 @@ static const char *const fixed_sql[NSQL] = {
 	    "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[COUNT_OLD] = "SELECT count(*) FROM job WHERE state >= 5"
 		      " AND end_time < ?",
-	/* Sums of use are only checked after the last attempt that was purged.
-	 */
+	/* Remember when the last purged attempt ended: sums of use are only
+	 * checked from then on (rollup_check.c). */
 	[NOTE_PURGE] =
 	    "INSERT INTO meta (key, value)"
 	    " SELECT 'accounting_from', coalesce(max(ended_ms), 0) FROM attempt"
@@ -138,9 +139,10 @@ static const char *const fixed_sql[NSQL] = {
 		     " WHERE id = ? AND state >= 5 AND tasks IS NULL",
 	[PAST_TASK] = "SELECT state, uid, start_time, tasks FROM job"
 		      " WHERE " SQL_OF_TASK " AND state >= 5",
-	/* A state above COMPLETED (5) is worse. job_array_end has the last
-	 * start of each state; without the likelihood SQLite would read all
-	 * states from 5 on. A + keeps it from using this index. */
+	/* For an array: its worst final state (the higher, the worse; 5 is
+	 * COMPLETED), its uid and the last start of its tasks. The index
+	 * job_array_end has the last start for each state; without likelihood()
+	 * SQLite would read all rows with a state from 5 on. */
 	[PAST_ARRAY] =
 	    "WITH RECURSIVE s (n) AS (VALUES (5) UNION ALL SELECT n + 1 FROM s"
 	    " WHERE n < (SELECT max(state) FROM job WHERE " SQL_OF_ARRAY
@@ -172,8 +174,8 @@ static const char *const fixed_sql[NSQL] = {
 		       " VALUES (?1,?1,0,0,?2,?3,?4,?5,?6)",
 	[COUNT_LETTERS] = "SELECT count(*) FROM outbox",
 	[COUNT_USER_LETTERS] = "SELECT count(*) FROM outbox WHERE uid = ?",
-	/* If a mail is due in more than two hours, the clock was set back: it
-	 * is due now. */
+	/* A mail that is due more than two hours from now counts as due,
+	 * because the clock must have been set back. */
 	[DUE_LETTERS] = "SELECT id, made, tries, held, uid, recipient, event,"
 			" subject, body FROM outbox"
 			" WHERE (due <= ?1 OR due > ?1 + 7200)"
@@ -219,8 +221,9 @@ static int check(struct db *db, struct err *err)
 }
 
 /*
- * Packed requests use the field numbers of spec_fields at the time of writing.
- * Check that fields were only added at the end.
+ * Packed requests contain numbers of fields: indexes into spec_fields at the
+ * time of writing. Check that the fields of that time are still the first ones,
+ * so that new ones were only added at the end; then store the present list.
  */
 static int check_fields(struct store *store, struct err *err)
 {
@@ -251,7 +254,7 @@ static int check_fields(struct store *store, struct err *err)
 	return result;
 }
 
-/* Load the id of the database, which is made with it: copies have the same. */
+/* Load the id of the database, after giving it a random one if it has none. */
 static int load_id(struct store *store, struct err *err)
 {
 	const char *id = NULL;
@@ -291,7 +294,8 @@ static int prepare(struct store *store, struct err *err)
 	                  &store->next_blob, err);
 }
 
-/* The file has scripts and environments: only its owner may read it. */
+/* Open and prepare the database. The file contains scripts and environments, so
+ * only its owner may read it. */
 static int open_db(struct store *store, struct err *err)
 {
 	mode_t was = umask(077);
