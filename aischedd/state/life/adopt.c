@@ -1,4 +1,4 @@
-/* adopt.c - jobs that others made in a cluster */
+/* adopt.c - adopted jobs: Jobs that were made in a cluster, not with aisub */
 #include "aischedd/state/life/adopt.h"
 
 #include <string.h>
@@ -30,8 +30,8 @@ uint32_t state_foreign_uid(const struct state *state, const char *name)
 	uintptr_t known;
 	uint32_t uid;
 
-	/* If two names have the same hash, the later one gets the next
-	 * number. */
+	/* If two names give the same uid, the later one gets the
+	 * next number. */
 	for (;; hash++) {
 		uid = FOREIGN_UID_MIN + (uint32_t)(hash % FOREIGN_UIDS);
 		known = (uintptr_t)map_find(&state->users.by_uid, uid);

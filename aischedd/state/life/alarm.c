@@ -1,4 +1,4 @@
-/* alarm.c - what is due when */
+/* alarm.c - alarms: at which times the state has something to do */
 #include "aischedd/state/life/alarm.h"
 
 #include "aischedd/state/cluster/reserve.h"
@@ -23,8 +23,8 @@ static void push(struct state *state, struct alarm alarm)
 	alarms_rise(state->alarms.heap, state->alarms.n++, alarm);
 }
 
-/* Remove the alarms of jobs that have ended: most jobs end long before their
- * time limit. */
+/* Remove the alarms of jobs that have ended: most jobs end long before the time
+ * limit for which they have one. */
 static void drop_stale_alarms(struct state *state)
 {
 	size_t n = state->alarms.n;
@@ -70,9 +70,9 @@ void state_arm(struct state *state, const struct job *job)
 		state_alarm(state, limit_at - spec.signal_before, job->id);
 }
 
-/* Move the times of a job by as many seconds as the clock was set. A start that
- * is later than the old clock's time was read from another clock, perhaps
- * before the machine was booted: leave it. */
+/* Move the times of a job by the seconds by which the clock was set. A start
+ * that lies after the old clock's time was read from another clock, perhaps
+ * before the machine was booted: do not move that. */
 static void shift(struct state *state, struct job *job, int64_t by, int64_t now)
 {
 	if (job->place && by > 0)
@@ -115,7 +115,7 @@ int64_t state_next_tick(const struct state *state)
 	int64_t at = state->alarms.n ? state->alarms.heap[0].at : NO_TIME;
 
 	if (!deps_are_told(state))
-		return 0; /* a past time: the timer fires at once */
+		return 0; /* a time in the past: the timer fires at once */
 	if (at == NO_TIME ||
 	    (state->last_plan.wake != NO_TIME && state->last_plan.wake < at))
 		at = state->last_plan.wake;
@@ -135,8 +135,8 @@ static struct alarm pop_alarm(struct state *state)
 }
 
 /*
- * Do whatever is due for the job. An alarm does not say what that is, and it
- * may be stale; then nothing happens.
+ * Do everything that is due for the job now. The alarm does not say what that
+ * is; if it is stale, nothing is due.
  */
 static void tick_job(struct state *state, struct job *job, int64_t now)
 {
@@ -170,7 +170,7 @@ static void tick_job(struct state *state, struct job *job, int64_t now)
 		struct spec spec;
 
 		spec_unpack(&spec, job->packed);
-		/* In a pod, a shell that runs in it sends this signal. */
+		/* In a pod, a shell inside it sends this signal itself. */
 		if (spec.signal != SPEC_UNSET && job_can_freeze(state, job) &&
 		    limit_at - spec.signal_before <= now) {
 			job->signalled = true;

@@ -1,4 +1,4 @@
-/* cron.c - recurring work: its entries, and what is due of them */
+/* cron.c - recurring work: its entries, and which runs are due */
 #include "aischedd/state/life/cron.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "libcommon/cron/due.h"
 #include "libcommon/mem.h"
 
-/* --- the table ---------------------------------------------------------- */
+/* --- the table of entries ----------------------------------------------- */
 
 void state_cron_zones(struct state *state,
                       const struct zone *(*fn)(const char *name,
@@ -97,8 +97,8 @@ void cron_committed(struct state *state)
 	state->crons.is_dirty = false;
 }
 
-/* Insert the entry in order of ids. A new one has the largest id, but the store
- * may load entries in any order. */
+/* Insert the entry in the list, which is in order of ids. A new entry has the
+ * largest id, but the store may load entries in any order. */
 static void link_entry(struct cron_table *t, struct cron_entry *e)
 {
 	struct cron_entry *prev = t->last;
@@ -127,7 +127,7 @@ void state_cron_remove(struct state *state, struct cron_entry *e)
 	entry_free(e);
 }
 
-/* --- the next time ------------------------------------------------------ */
+/* --- the next run ------------------------------------------------------- */
 
 const struct zone *state_cron_zone(const struct state *state,
                                    const struct cron_rule *rule,
@@ -163,8 +163,9 @@ static bool queue_is_there(const struct state *state,
 	return false;
 }
 
-/* Compute when the next run is due, and set the alarm for it, or for the
- * removal of an entry that has no times left. */
+/* Compute when the entry's next run is due, and set an alarm for it. If there
+ * is no run before --cron-until, set the alarm that removes the entry after
+ * that time. */
 static void arm(struct state *state, struct cron_entry *e)
 {
 	struct err err;
@@ -186,8 +187,8 @@ static void arm(struct state *state, struct cron_entry *e)
 }
 
 /* Block the entry if its zone or queue is gone; unblock it if both are there.
- * An entry without owner stays blocked: the daemon looks up the owner again
- * when the next run is due. */
+ * An entry blocked because its owner is gone stays blocked: the daemon looks up
+ * the owner again when the next run is due. */
 static void judge(struct state *state, struct cron_entry *e)
 {
 	bool there;
@@ -211,8 +212,8 @@ void state_cron_recheck(struct state *state, int64_t now)
 	}
 }
 
-/* Remove the entry if it has no times left, or ask the daemon for the run that
- * is due. A stale alarm has no effect. */
+/* Handle an alarm: remove the entry if --cron-until has passed, or leave
+ * EFFECT_CRON if a run is due. A stale alarm has no effect. */
 void cron_tick(struct state *state, struct cron_entry *e, int64_t now)
 {
 	if (e->next_at == NO_TIME && e->rule.until != SCHEDULE_NEVER &&
@@ -229,14 +230,15 @@ void cron_tick(struct state *state, struct cron_entry *e, int64_t now)
 
 void cron_loaded(struct state *state, int64_t now)
 {
-	/* Loaded entries need not be written. Without is_dirty,
-	 * cron_committed() would not clear their marks. */
+	/* Entries that were just loaded need not be written: clear their
+	 * is_dirty, which cron_committed() does only if that of the table
+	 * is set. */
 	state->crons.is_dirty = true;
 	cron_committed(state);
 	state_cron_recheck(state, now);
 }
 
-/* --- made and changed --------------------------------------------------- */
+/* --- adding and changing entries ---------------------------------------- */
 
 int state_cron_check_count(const struct state *state, uint32_t uid,
                            uint32_t more, struct err *err)
@@ -330,7 +332,7 @@ void state_cron_change(struct state *state, struct cron_entry *e,
 	schedule_parse(&e->schedule, e->rule.schedule, NULL);
 	e->script = script ? script : e->script;
 	e->env = env ? env : e->env;
-	/* Times of the new schedule before the change have no runs. */
+	/* Times of the new schedule that lie before the change have no runs. */
 	if (other && e->looked < now)
 		e->looked = now;
 	touch(state, e);
@@ -410,7 +412,8 @@ static void skip(struct state *state, struct cron_entry *e, enum cron_skip why,
 	state->crons.skips[why] += n;
 }
 
-/* Set the reason why the missed times have no run, not even a late one. */
+/* Set entry->reason: why the missed times had no run and get none later. late:
+ * because they are further back than --cron-late. */
 static void explain_missed(const struct state *state, struct cron_entry *e,
                            const struct due *due, bool late)
 {
@@ -425,7 +428,8 @@ static void explain_missed(const struct state *state, struct cron_entry *e,
 	free(text);
 }
 
-/* Count the times that passed without a run. */
+/* Count the times that passed without a run; if no run is due now, also explain
+ * them in entry->reason. */
 static void count_missed(struct state *state, struct cron_entry *e,
                          const struct due *due)
 {
@@ -439,8 +443,8 @@ static void count_missed(struct state *state, struct cron_entry *e,
 		explain_missed(state, e, due, late);
 }
 
-/* Whether the entry's policy allows a run now, although earlier runs may not
- * have ended. If not, the run is counted as skipped, with a reason. */
+/* Whether the entry's overlap policy allows a run now although earlier runs may
+ * not have ended. If not, count the run as skipped and set the reason. */
 static bool may_overlap(struct state *state, struct cron_entry *e, int64_t time)
 {
 	const uint64_t *run;

@@ -1,4 +1,4 @@
-/* depend.c - jobs that wait for jobs */
+/* depend.c - dependencies: jobs that wait for other jobs */
 #include "aischedd/state/life/depend.h"
 
 #include <stdlib.h>
@@ -12,8 +12,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-/* Whether the job, or the task of an array, that the condition names exists or
- * has existed. */
+/* Whether the job or array task that the condition names exists or existed. */
 static bool exists(const struct state *state, const struct dep *dep)
 {
 	struct past past;
@@ -83,7 +82,7 @@ void deps_forget(struct state *state, struct job *job)
 	job->deps = NULL;
 }
 
-/* The key shared by all jobs of one user and name. */
+/* Returns the key that all jobs of one user and name share. */
 static uint64_t name_key(const struct job *job)
 {
 	struct spec spec;
@@ -96,10 +95,11 @@ static uint64_t name_key(const struct job *job)
 
 enum met { NOT_YET, MET, NEVER };
 
-/* The facts about a job on which conditions depend. */
+/* The facts about a job, task or array on which conditions depend. */
 struct seen {
 	bool over, ok;
-	int64_t start; /* NO_TIME: has not started */
+	/* NO_TIME: it has not started; an array: not all tasks have */
+	int64_t start;
 };
 
 static void see_job(const struct job *job, struct seen *ret)
@@ -117,8 +117,8 @@ static void see_array(const struct array *array, struct seen *ret)
 	    array->unfinished == array->running ? array->started : NO_TIME;
 }
 
-/* Look up a job, an array (task NO_TASK) or a task of an array. If the target
- * is no array, the task is ignored. */
+/* Get these facts for a job, an array (task NO_TASK) or a task of an array. If
+ * the target is not an array, `task` is ignored. */
 static void see(const struct state *state, uint64_t target, uint32_t task,
                 struct seen *ret)
 {
@@ -139,8 +139,8 @@ static void see(const struct state *state, uint64_t target, uint32_t task,
 		*ret = (struct seen){ true, past.state == JOB_COMPLETED,
 			              past.start };
 	} else {
-		/* The history no longer has the job: do not count it as
-		 * successful. */
+		/* The history no longer has the job: treat it as ended
+		 * without success. */
 		*ret = (struct seen){ true, false, NO_TIME };
 	}
 }
@@ -151,13 +151,14 @@ static bool is_older(const struct job *job, const struct job *than)
 	       (than->array ? than->array : than->id);
 }
 
-/* Whether no older job has the same user and name: the condition singleton. */
+/* Whether the condition "singleton" is met: no older job has the same user
+ * and name. */
 static bool alone(const struct state *state, const struct job *job)
 {
 	const struct job *first = map_find(&state->waits.names, job->name_key);
 
-	/* The list has the newest first: look first at the jobs after this one,
-	 * as nearly all of them are older. */
+	/* The newest jobs are first in the list, so look first at those after
+	 * this one: nearly all of them are older. */
 	for (const struct job *o = job->name_next; o; o = o->name_next) {
 		steps_add(1);
 		if (is_older(o, job))
@@ -180,7 +181,7 @@ static enum met judge(struct state *state, struct job *job, struct dep *dep,
 	if (dep->kind == DEP_SINGLETON)
 		return alone(state, job) ? MET : NOT_YET;
 	if (dep->kind == DEP_CORR && job->tasks.n)
-		return NOT_YET; /* judged task by task: see deps_divide() */
+		return NOT_YET; /* deps_divide() judges each task by itself */
 	see(state, dep->job, dep->kind == DEP_CORR ? job->task : dep->task,
 	    &seen);
 	switch ((enum dep_kind)dep->kind) {
@@ -211,8 +212,8 @@ static const struct dep *corresponds(const struct job *job)
 	return NULL;
 }
 
-/* Split one task off an array once the task of the same index in the other
- * array has ended, whether or not that meets the condition. */
+/* Split one task off an array when the task of the same index in the other
+ * array has ended, whether that meets the condition or not. */
 void deps_divide(struct state *state, struct job *job, uint32_t task,
                  int64_t now)
 {
@@ -230,8 +231,8 @@ void deps_divide(struct state *state, struct job *job, uint32_t task,
 	state_reindex(state, split, now);
 }
 
-/* Set an alarm for the end of the earliest delay only. When it fires, the job
- * is judged again, and the next alarm is set. */
+/* Set an alarm for the earliest end of a delay ("after:ID+10") only. When it
+ * fires, the job is judged again, and the next alarm is set. */
 static void arm_delay(struct state *state, struct job *job)
 {
 	int64_t first = NO_TIME;

@@ -1,5 +1,5 @@
 /*
- * depend.h - jobs that wait for jobs
+ * depend.h - dependencies: jobs that wait for other jobs
  */
 #ifndef AISCHEDD_STATE_LIFE_DEPEND_H
 #define AISCHEDD_STATE_LIFE_DEPEND_H
@@ -13,55 +13,59 @@
 struct state;
 
 struct dep_index {
-	struct map names;     /* lists of jobs of one user and name */
-	uint64_t nsingletons; /* pending conditions "singleton" */
+	/* lists of jobs with the same user and name, by name_key */
+	struct map names;
+	uint64_t nsingletons; /* number of pending "singleton" conditions */
 };
 
 /*
- * Parse the text of --dependency. state NULL: do not check that the jobs it
- * names exist. Fails with EINVAL, or ENOENT if a job does not exist. Owns: the
- * caller, free().
+ * Parse the text of --dependency. state NULL: do not check that the named jobs
+ * exist. Fails with EINVAL, or ENOENT if a job does not exist. The caller owns
+ * *ret and frees it with free().
  */
 int deps_parse(const struct state *state, const char *text, struct deps **ret,
                struct err *err);
 
-/* Have the job judged again whenever a job that it depends on starts or ends:
- * adds each of its conditions to a list in depend_watch.c. */
+/* Have the job's conditions judged again whenever a job that it depends on
+ * starts or ends: adds each condition to a list of depend_watch.c. */
 void deps_watch(struct state *state, struct job *job);
 
-/* Judge the job: drop its conditions that are met by now, and mark those that
- * can never be met. */
+/* Judge the job's conditions: drop those that are met by now, and mark those
+ * that can never be met. */
 void deps_judge(struct state *state, struct job *job, int64_t now);
 
-/* Watch and judge a job that is new in the state, then put it in its row. May
- * split an array record, and free it. */
+/* Call deps_watch() and deps_judge() for a job that is new in the state, then
+ * put it in its row. If the job is an array, tasks may be split off, and the
+ * record freed. */
 void deps_begin(struct state *state, struct job *job, int64_t now);
 
-/* Judge a job that is not in the state; drop its conditions if it could start
- * now. */
+/* Judge the conditions of a job that is not in the state; drop all of them if
+ * they allow it to start now. */
 void deps_try(struct state *state, struct job *job, int64_t now);
 
 /* Free the job's conditions and stop watching the jobs that they name. */
 void deps_forget(struct state *state, struct job *job);
 
-/* Judge the job `id` again, because a job that it depends on has started or
- * ended. task: the task of an array that has, or NO_TASK. */
+/* Judge the conditions of the job `id` again, because a job that it depends on
+ * has started or ended. task: the array task that did, or NO_TASK. */
 void deps_hear(struct state *state, uint64_t id, uint32_t task, int64_t now);
 
-/* For aftercorr: split this task off the array record `job` if the task of the
- * same index in the other array has ended. May free the record. */
+/* For aftercorr: split this task off `job`, the record of an array's unstarted
+ * tasks, if the task of the same index in the other array has ended. May free
+ * the record. */
 void deps_divide(struct state *state, struct job *job, uint32_t task,
                  int64_t now);
 
-/* Returns the reason for which a job with conditions waits. */
+/* Returns the pending reason of a job that has conditions: Dependency, or
+ * DependencyNeverSatisfied if they can never be met. */
 enum reason deps_reason(const struct job *job);
 
 /* Add the job to the list of jobs of the same user and name, or remove it. */
 void names_add(struct state *state, struct job *job);
 void names_del(struct state *state, struct job *job);
 
-/* Judge the jobs of this user and name that have conditions, because a job of
- * that name has ended: one of them may be "singleton". */
+/* Judge the conditions of all jobs with this name_key, because a job of that
+ * user and name has ended: some may be "singleton". */
 void names_tell(struct state *state, uint64_t name_key, int64_t now);
 
 #endif

@@ -1,4 +1,4 @@
-/* depend_watch.c - which jobs to judge again when a job starts or ends */
+/* depend_watch.c - which dependencies to judge when a job starts or ends */
 #include "aischedd/state/life/depend_watch.h"
 
 #include <stdlib.h>
@@ -10,15 +10,16 @@
 
 struct dep_watch {
 	struct dep_watch *prev, *next;
-	struct map *map; /* the map that has the list's head by key */
+	/* the map that has the first entry of this list, by `key` */
+	struct map *map;
 	uint64_t key;
 	uint64_t job; /* the job that waits */
 };
 
-/* Returns the map of the list to which the condition belongs, and the list's
- * key. A job or array has one list, an array has another one for aftercorr, and
+/* Returns the map and the key of the list to which the condition belongs. A job
+ * has one list; an array has one, and another one for aftercorr conditions;
  * each task of an array has one. If a condition names a task of a job that is
- * no array, the task is ignored. */
+ * not an array, the task is ignored. */
 static struct map *list_of(struct state *state, const struct dep *dep,
                            uint64_t *ret_key)
 {
@@ -69,7 +70,7 @@ void dep_unwatch(struct state *state, struct dep *dep)
 	free(w);
 }
 
-/* --- what the store says of jobs that have ended ------------------------ */
+/* --- ended jobs, looked up in the store --------------------------------- */
 
 struct past_memo {
 	uint64_t job;
@@ -131,7 +132,8 @@ static void push(struct state *state, const struct dep_tell *tell)
 	q->tell[q->n++] = *tell;
 }
 
-/* Judge the next job on the list; returns false at the end. */
+/* Judge the next job on the list of a queue item; returns false at the end of
+ * the list. */
 static bool tell_next(struct state *state, struct dep_tell *t, int64_t now)
 {
 	struct dep_watch *w;
@@ -147,7 +149,8 @@ static bool tell_next(struct state *state, struct dep_tell *t, int64_t now)
 	return true;
 }
 
-/* Try to split off the next task; returns false at the end. */
+/* Split off the next task of the queue item's job if it can be decided; returns
+ * false if there are no more tasks. */
 static bool divide_next(struct state *state, struct dep_tell *t, int64_t now)
 {
 	struct job *job = state_job(state, t->key);
@@ -166,7 +169,8 @@ void deps_go_on(struct state *state, int64_t now)
 	struct dep_lists *q = &state->watches;
 
 	if (q->busy)
-		return; /* called by deps_hear() below, which goes on */
+		/* we are inside deps_hear() below: its caller goes on */
+		return;
 	q->busy = true;
 	while (q->at < q->n && q->left > 0) {
 		uint64_t before = steps_so_far;
@@ -220,7 +224,7 @@ void deps_happened(struct state *state, const struct job *job, int64_t now)
 		return;
 	tell(state, &state->watches.corr, array->id, job->task, now);
 	tell_tasks(state, job, now);
-	/* All tasks of the array have ended, or all have started. */
+	/* The array as a whole has ended or started: all of its tasks have. */
 	if (!array->unfinished || array->unfinished == array->running)
 		tell(state, &state->watches.jobs, array->id, NO_TASK, now);
 }

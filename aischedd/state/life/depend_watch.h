@@ -1,10 +1,10 @@
 /*
- * depend_watch.h - which jobs to judge again when a job starts or ends
+ * depend_watch.h - which dependencies to judge when a job starts or ends
  *
- * Each condition is on a list that belongs to the job, or the task of an array,
- * that the condition names. When a job starts or ends, its lists are put in a
- * queue. Each turn of the daemon judges a limited part of the queue, because a
- * list may have as many entries as there are jobs. None of this is stored:
+ * Each condition of a waiting job is on a list: the list of the job or array
+ * task that it waits for. When that job starts or ends, its lists are put in a
+ * queue. Each turn of the daemon works on a limited part of the queue, because
+ * a list may have as many entries as there are jobs. None of this is stored:
  * after a restart all conditions are judged again.
  */
 #ifndef AISCHEDD_STATE_LIFE_DEPEND_WATCH_H
@@ -21,26 +21,27 @@
 struct past;
 struct state;
 
-/* An item of the queue. If map is set: judge the jobs on its list `key`,
- * because a job has started or ended. If map is NULL: split off the tasks of
- * job `key`, from the one after `after` on, for which aftercorr waits no
- * longer, because the task of the same index in the other array has ended. */
+/* An item of the queue, of one of two kinds. If map is set: judge the jobs on
+ * the list `key` of that map, because the job they wait for has started or
+ * ended. If map is NULL: for the unstarted tasks of job `key` after task
+ * `after`, split off each one whose aftercorr condition can be decided, because
+ * the task of the same index in the other array has ended. */
 struct dep_tell {
 	struct map *map;
 	uint64_t key;
 	int64_t after;
-	uint32_t task; /* task of an array that started or ended, or NO_TASK */
-	bool begun;    /* the list has been looked up */
+	uint32_t task; /* the array task that started or ended, or NO_TASK */
+	bool begun;    /* dep_lists.next is an entry of this list */
 };
 
 struct dep_lists {
-	struct map jobs, tasks,
-	    corr; /* lists of struct dep_watch; corr: aftercorr conditions */
-	struct dep_tell *tell; /* queue; the oldest is at index `at` */
+	/* lists of struct dep_watch; corr has the aftercorr conditions */
+	struct map jobs, tasks, corr;
+	struct dep_tell *tell; /* the queue; its first item is at index `at` */
 	size_t at, n, cap;
-	/* the next entry to judge on the oldest list */
+	/* next entry to judge, on the list of the queue's first item */
 	struct dep_watch *next;
-	int64_t left;     /* steps left in this turn */
+	int64_t left;     /* steps of work left in this turn */
 	bool busy;        /* deps_go_on() is running */
 	struct map *memo; /* ended jobs that were looked up in the store */
 };
@@ -48,27 +49,31 @@ struct dep_lists {
 void deps_init(struct dep_lists *lists);
 void deps_fini(struct dep_lists *lists);
 
-/* From now on have `job` judged again whenever the job that dep names starts or
- * ends. */
+/* dep_watch(): have `job` judged again whenever the job that dep names starts
+ * or ends. dep_unwatch(): no longer. */
 void dep_watch(struct state *state, struct dep *dep, uint64_t job);
 void dep_unwatch(struct state *state, struct dep *dep);
 
-/* Judge the jobs that depend on this one, because it has started or ended: as
- * many as this turn's share allows at once, the rest in later turns. */
+/* Judge again the jobs that depend on this one, because it has started
+ * or ended: as many as this turn's share of work allows, the rest in
+ * later turns. */
 void deps_happened(struct state *state, const struct job *job, int64_t now);
 
-/* Call deps_divide() for all tasks of an array record, likewise. */
+/* Call deps_divide() for all tasks of the record, as many as this turn's share
+ * of work allows, the rest in later turns. */
 void deps_divide_later(struct state *state, const struct job *job, int64_t now);
 
-/* Work on the queue until it is empty or the turn's share is used up. */
+/* Work on the queue until it is empty or this turn's share of work is
+ * used up. */
 void deps_go_on(struct state *state, int64_t now);
-/* Begin the share of a new turn, and forget answers of the store. */
+/* Begin a new turn: allow a full share of work, and forget the answers of
+ * the store. */
 void deps_refill(struct state *state);
 /* Whether the queue is empty. */
 bool deps_are_told(const struct state *state);
 
-/* Look up an ended job in the store, as a past_fn does. Answers are remembered
- * until the next deps_refill(). */
+/* Look up an ended job in the store, with the arguments and result of a past_fn
+ * (state.h). Answers are remembered until the next deps_refill(). */
 int deps_past(const struct state *state, uint64_t job, uint32_t task,
               struct past *ret);
 

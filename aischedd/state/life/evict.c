@@ -1,4 +1,5 @@
-/* evict.c - jobs that are evicted, and nodes held for claimants meanwhile */
+/* evict.c - evicted jobs, and claims: nodes held for jobs until they
+ * can start */
 #include "aischedd/state/life/evict.h"
 #include "aischedd/state/cluster/counts.h"
 
@@ -16,10 +17,11 @@
 enum {
 	BACKOFF_MAX_S = 300,
 	HOUR_S = 3600,
-	NAMED = 4 /* most jobs, and most nodes, that a sentence names */
+	/* a sentence names at most this many jobs and this many nodes */
+	NAMED = 4
 };
 
-/* Later than any real clock. */
+/* A time that is later than any real one. */
 #define FOR_EVER ((int64_t)1 << 52)
 
 int64_t backoff_s(uint32_t fails)
@@ -90,7 +92,7 @@ static void drop_and_wait(struct state *state, struct job *job, int64_t now)
 }
 
 /* Whether the claim has a node in a pool that is not ready. Plans do not see
- * such pools and cannot keep claims there, so claims_expire() must not drop
+ * such a pool and cannot keep claims there, so claims_expire() must not drop
  * them: after a restart of the daemon no pool is ready at first. */
 static bool is_out_of_sight(const struct state *state, const struct held *claim)
 {
@@ -128,7 +130,8 @@ static void void_claims_on(struct state *state, uint32_t node, int64_t now)
 
 /* --- evictions --------------------------------------------------------- */
 
-/* Record the time of an eviction, and forget those more than an hour ago. */
+/* Record the time of an eviction, and forget evictions more than an
+ * hour ago. */
 static void note_time(struct job *job, int64_t now)
 {
 	const struct evictions *old = job->evictions;
@@ -150,7 +153,7 @@ static void note_time(struct job *job, int64_t now)
 void evict_note(struct state *state, struct job *job, const struct event_in *ev,
                 bool whole)
 {
-	/* EVICT_NONE comes from `aictl preempt`: no plan evicted the job. */
+	/* EVICT_NONE comes from `aictl preempt`, not from a plan. */
 	counts_evicted(state, job,
 	               ev->evict == EVICT_NONE ? EVICT_PREEMPT : ev->evict);
 	job->evict = (uint8_t)ev->evict;
@@ -201,7 +204,7 @@ int64_t evict_safe_until(const struct state *state, const struct job *job)
 	return safe;
 }
 
-/* --- nodes ------------------------------------------------------------- */
+/* --- nodes where starts or evictions failed ----------------------------- */
 
 static void back_off(struct state *state, struct node *node, int64_t now,
                      const char *why)
@@ -300,7 +303,7 @@ static void list_jobs(const uint64_t *job, uint32_t n, struct buf *text)
 	buf_puts(text, n > NAMED ? ", ...); " : "); ");
 }
 
-/* Append "n0, n1 are held"; equal neighbours are listed once. */
+/* Append "n0, n1 are held"; a node that is repeated is listed once. */
 static void list_nodes(const struct state *state, const uint32_t *node,
                        uint32_t nnodes, struct buf *text)
 {

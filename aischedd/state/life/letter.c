@@ -12,10 +12,12 @@
 #include "libcommon/mail.h"
 #include "libcommon/mem.h"
 
-/* Most bytes of a user's text on a line; a line of a mail may have 998. */
+/* Most bytes of a user's text on one line of a mail; a line may have at most
+ * 998 (RFC 5322). */
 enum { VALUE_MAX = 400 };
 
-/* The parts of a time limit after which there may be a mail. */
+/* The parts of a time limit about which there may be a mail, the
+ * highest first. */
 static const struct {
 	enum mail_type type;
 	int percent;
@@ -50,7 +52,8 @@ static void put_span(struct buf *out, int64_t s)
 	           (int)(s / 60 % 60), (int)(s % 60));
 }
 
-/* Append the first VALUE_MAX bytes of a text; never half a UTF-8 character. */
+/* Append a text, cut after at most VALUE_MAX bytes, never inside a
+ * UTF-8 character. */
 static void put_value(struct buf *out, const char *s)
 {
 	size_t len = strlen(s);
@@ -78,7 +81,8 @@ static void put_time(struct buf *out, const char *name, int64_t at)
 	buf_addc(out, '\n');
 }
 
-/* Append "4:00 of 10:00 (40 %)". */
+/* Append a line such as "Run time: 4:00 of 10:00 (40 %)"; only the first number
+ * if `all` is 0. */
 static void put_part(struct buf *out, const char *name, int64_t part,
                      int64_t all, void (*format)(struct buf *out, int64_t n))
 {
@@ -171,10 +175,10 @@ static void begin_subject(struct buf *out, const struct job *job,
 	buf_addc(out, ' ');
 }
 
-/* --- letters ------------------------------------------------------------ */
+/* --- mails about jobs --------------------------------------------------- */
 
-/* Unpack a request. Returns the types of mails that it asks for, as bits; 0 if
- * no mail can be sent. */
+/* Unpack a request into *ret. Returns the types of mails that it asks for, as
+ * bits; 0 if no mail can be sent, and then *ret may be unset. */
 static int64_t wanted(const struct state *state, const char *packed,
                       struct spec *ret)
 {
@@ -184,14 +188,15 @@ static int64_t wanted(const struct state *state, const char *packed,
 	return ret->mail_types == SPEC_UNSET ? 0 : ret->mail_types;
 }
 
-/* Whether the job is a task of an array that has mails only as a whole. */
+/* Whether the job is part of an array whose user gets mails only about the
+ * array as a whole. */
 static bool is_one_of_many(const struct job *job, int64_t types)
 {
 	return job->array && !(types & MAIL_BIT(MAIL_ARRAY_TASKS));
 }
 
-/* Add a mail to the user with this index; takes over event, subject and
- * body. */
+/* Add a mail to those that the next commit writes; user_index is the
+ * recipient's index in the state. Takes over event, subject and body. */
 static void add_to(struct state *state, uint32_t user_index,
                    const struct spec *spec, char *event, struct buf *subject,
                    char *body, int64_t now)
@@ -202,8 +207,8 @@ static void add_to(struct state *state, uint32_t user_index,
 	struct err err;
 
 	if (mail_check_address(to, &err) < 0) {
-		/* Without --mail-user this is a user's name, which need not be
-		 * a valid address: send nothing. */
+		/* Without --mail-user the address is the user's name, which may
+		 * not be a valid address: then send nothing. */
 		free(event);
 		buf_free(subject);
 		free(body);
@@ -260,8 +265,8 @@ void letter_began(struct state *state, const struct job *job, bool first,
 	    body_of(state, job, &spec, now), now);
 }
 
-/* Returns the type of the mail about an end; MAIL_NTYPES if the user asked for
- * none. */
+/* Returns the type of the mail about the end of a job or array; MAIL_NTYPES if
+ * the user asked for none. */
 static enum mail_type end_type(int64_t types, bool failed)
 {
 	if (failed && (types & MAIL_BIT(MAIL_FAIL)))
@@ -413,8 +418,8 @@ void letter_cron_skipped(struct state *state, const struct cron_entry *e,
 	           "aisched Cron_id=%llu Name=", (unsigned long long)e->id);
 	put_value(&subject, spec.name);
 	buf_puts(&subject, " Skipped");
-	/* state_cron_take() decides about each time once, so the event is
-	 * unique. */
+	/* The event is unique, as state_cron_take() handles each scheduled time
+	 * only once. */
 	add_to(state, e->user, &spec,
 	       xasprintf("%llu.0.%s.%lld", (unsigned long long)e->id, event,
 	                 (long long)e->looked),
@@ -428,8 +433,8 @@ static int64_t mark_at(const struct job *job, size_t mark, int64_t limit_at)
 	return limit_at - job->time_limit * (100 - marks[mark].percent) / 100;
 }
 
-/* Returns the types of mails about time limits that the user asked for and that
- * were not sent in this attempt, as bits. Unpacks the request. */
+/* Unpack the request into *ret. Returns the types of mails about the time limit
+ * that the user asked for and that this attempt has not had yet, as bits. */
 static int64_t marks_of(const struct state *state, const struct job *job,
                         struct spec *ret)
 {
@@ -467,14 +472,15 @@ void letter_limit(struct state *state, struct job *job, int64_t limit_at,
 		}
 	if (first == ARRAY_SIZE(marks))
 		return;
-	/* If the daemon was down, several marks have passed: send a mail only
-	 * about the last one. */
+	/* Send one mail about the highest part that was reached: several
+	 * may have been reached since the last call, as when the daemon
+	 * was down. */
 	state_touch(state, job);
 	add_plain(state, job, &spec, marks[first].type, marks[first].words,
 	          now);
 }
 
-/* --- is it allowed? ----------------------------------------------------- */
+/* --- whether the address is allowed ------------------------------------- */
 
 int letter_check(const struct state *state, const struct spec *spec,
                  const char *user, struct err *err)

@@ -2,10 +2,11 @@
  * letter.h - mails about jobs and cron entries
  *
  * A mail is made and committed together with the change that it reports; the
- * daemon sends it afterwards. If no command that sends mail is configured, none
- * is made. For an array there is one mail when its first task starts and one
- * when its last task ends, unless the user asked for mails about each task. The
- * functions below make a mail only if the user asked for mails of that type.
+ * daemon sends it afterwards. If the configuration has no command that sends
+ * mail, no mail is made. For an array there is one mail when its first task
+ * starts and one when its last task ends, unless the user asked for mails about
+ * each task. The functions below make a mail only if the user asked for mails
+ * of that type.
  */
 #ifndef AISCHEDD_STATE_LIFE_LETTER_H
 #define AISCHEDD_STATE_LIFE_LETTER_H
@@ -21,18 +22,19 @@ struct job;
 struct state;
 struct unwritten;
 
-/* Owns its texts. */
+/* A mail; it owns its texts. */
 struct letter {
 	int64_t made; /* unix seconds */
 	uint32_t uid;
-	char *to;      /* a checked address */
-	char *event;   /* unique, such as "12.1.END.1700000000" */
+	char *to; /* the address, already checked */
+	/* unique name of the event, such as "12.1.END.1700000000" */
+	char *event;
 	char *subject; /* one line */
 	char *body;
 };
 
 /* Make the mail about the start of a job. first: the job is a task of an array
- * and the first one that runs. */
+ * and the first one of it that runs. */
 void letter_began(struct state *state, const struct job *job, bool first,
                   int64_t now);
 
@@ -58,15 +60,16 @@ void letter_idle(struct state *state, struct job *job, int64_t now);
 void letter_cron_skipped(struct state *state, const struct cron_entry *entry,
                          int64_t now);
 
-/* letter_limit() makes the mail about the part of a running job's time limit
- * (50, 80, 90 or 100 %) that is over; letter_arm() sets the alarms at which it
- * is called. limit_at: when the time limit ends. */
+/* letter_limit() makes the mail that a running job has used 50, 80, 90 or 100 %
+ * of its time limit; letter_arm() sets the alarms at which it is called.
+ * limit_at: the time at which the limit ends. */
 void letter_limit(struct state *state, struct job *job, int64_t limit_at,
                   int64_t now);
 void letter_arm(struct state *state, const struct job *job, int64_t limit_at);
 
-/* Check that the configuration allows mails to the domain of the address that a
- * request names. user: the owner. Fails with EACCES. */
+/* Check that the configuration allows mails to the domain of the address that
+ * the request names. user: the job's owner, whose name is the address if it
+ * names none. Fails with EACCES. */
 int letter_check(const struct state *state, const struct spec *spec,
                  const char *user, struct err *err);
 

@@ -8,7 +8,7 @@
 #include "aischedd/state/pass/row.h"
 #include "aischedd/state/state_priv.h"
 
-/* --- waiting ----------------------------------------------------------- */
+/* --- events of pending jobs --------------------------------------------- */
 
 static int hold(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err)
@@ -36,7 +36,8 @@ static int release(struct state *state, struct job *job,
 	return 0;
 }
 
-/* Resume a job that was stopped because it could not be suspended in place. */
+/* Resume a pending job: one that was to be suspended, but was stopped, requeued
+ * and held, because its runner cannot suspend processes in place. */
 static int resume_pending(struct state *state, struct job *job,
                           const struct event_in *ev, struct err *err)
 {
@@ -79,7 +80,7 @@ static int nothing(struct state *state, struct job *job,
 	return 0;
 }
 
-/* Record the runner's remark on what delays the start or end of the job. */
+/* Record the runner's remark on what delays the start or the end of the job. */
 static int noted(struct state *state, struct job *job,
                  const struct event_in *ev, struct err *err)
 {
@@ -183,9 +184,9 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
 	[JOB_BOOT_FAIL] = { ENDED },
 };
 
-/* The message to the user if the table has no entry for a request in the job's
- * state. Other events without an entry are ignored, as late or repeated reports
- * of runners. */
+/* What to tell the user if a request has no entry in the table for the job's
+ * state. All other events without an entry are ignored: they are late or
+ * repeated reports of runners. */
 static const char *const refusal[EV_N] = {
 	[EV_hold] = "only a pending job can be held",
 	[EV_release] = "only a pending job can be released",

@@ -1,5 +1,5 @@
 /*
- * lifecycle.h - events of one job
+ * lifecycle.h - events that change the state of a job
  */
 #ifndef AISCHEDD_STATE_LIFE_LIFECYCLE_H
 #define AISCHEDD_STATE_LIFE_LIFECYCLE_H
@@ -13,9 +13,10 @@
 
 struct state;
 
-/* X(event): for each job state and event, a table in lifecycle.c has the
- * function that handles it. `unknown`: a runner does not know the attempt;
- * `noted`: it has a remark for the user; `used`: it says how busy GPUs are. */
+/* X(event): the events. For each job state and event, a table in lifecycle.c
+ * has the function that handles it. `unknown`: the runner does not know the
+ * attempt; `noted`: the runner has a remark for the job's user; `used`: the
+ * runner says how busy the GPUs are. */
 #define EVENTS(X)       \
 	X(hold)         \
 	X(release)      \
@@ -51,42 +52,56 @@ enum event_kind {
 struct event_in {
 	enum event_kind kind;
 	int64_t now;
-	uint32_t attempt;         /* of runners' events; 0: the current one */
-	bool by_operator;         /* of hold, release, requeue */
+	/* of events from runners; 0: the present one */
+	uint32_t attempt;
+	/* of hold, release, requeue, suspend: an operator asks */
+	bool by_operator;
 	bool hold;                /* of requeue: put the job on hold */
 	struct run_signal signal; /* of signal */
-	bool suspended;           /* of started: found suspended by recover() */
-	bool rebooted;            /* of lost: the node has rebooted */
-	enum evict evict;         /* of preempt, suspend, shrink: why */
-	uint64_t evict_by;        /* of the same: claimant's id; 0: none */
-	const uint32_t *loss;     /* of shrink: tasks, ascending; not all */
-	/* of shrink: number of tasks in loss; of shrunk: how many of the tasks
-	 * told to end have ended, in the order in which they were told; 0: all
-	 */
+	/* of started: after a restart the runner found the job suspended */
+	bool suspended;
+	bool rebooted; /* of lost: the node has rebooted */
+	/* of preempt, suspend, shrink: why the job is evicted */
+	enum evict evict;
+	/* of preempt, suspend, shrink: the job that gets the nodes; 0: none */
+	uint64_t evict_by;
+	/* of shrink: indexes of the tasks to evict, ascending; never
+	 * all tasks */
+	const uint32_t *loss;
+	/* of shrink: number of tasks in `loss`. of shrunk: how many of the
+	 * tasks told to end have ended, in the order in which they were told;
+	 * 0: all */
 	uint32_t nlosses;
-	uint32_t resize;   /* of shrunk: job's `resize` it answers; 0: any */
-	uint32_t replaced; /* of replaced: tasks of the attempt so far */
+	/* of shrunk: the job's `resize` to which it is the answer; 0: any */
+	uint32_t resize;
+	/* of replaced: how many failed tasks of the attempt were replaced
+	 * so far */
+	uint32_t replaced;
 	enum start_fault fault; /* of start_failed */
-	struct strlist nodes;   /* of start_failed: nodes at fault; none: all */
-	int64_t time;           /* of started: when */
-	const char *text;       /* of start_failed, lost, replaced, noted */
-	struct gpu_use gpu;     /* of used */
-	int64_t idle_ms;        /* of used: for how long all GPUs were idle */
+	/* of start_failed: nodes at fault; empty: all nodes of the job */
+	struct strlist nodes;
+	int64_t time; /* of started: when the job started */
+	/* remark: of start_failed, lost, replaced, noted */
+	const char *text;
+	struct gpu_use gpu; /* of used */
+	int64_t idle_ms;    /* of used: for how long all GPUs were idle */
 	const struct outcome *outcome; /* of ended */
-	const struct placement *place; /* of start, resumed, grow: copied */
+	const struct placement *place; /* of start, resumed, grow; copied */
 };
 
 /*
  * Apply one event to the job. Late and repeated reports of runners are ignored.
- * Fails if the job is in the wrong state for a user's request (EINVAL, "job 12
- * is RUNNING: ..."), or may not do what is asked (EPERM).
+ * Fails with EINVAL if the job is in the wrong state for a user's request ("job
+ * 12 is RUNNING: ..."), and with EPERM if the user or the job's options do not
+ * allow it.
  */
 int state_event(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err);
 
 /* --- for lifecycle_*.c -------------------------------------------------- */
 
-/* A function of the table: handles an event for a job in a certain state. */
+/* A function of the table in lifecycle.c: handles one kind of event for a job
+ * in one state. */
 typedef int life_handler(struct state *state, struct job *job,
                          const struct event_in *ev, struct err *err);
 

@@ -30,7 +30,8 @@ void life_set_text(struct job *job, const char *text)
 	text_set(&job->text, text && *text ? text : NULL);
 }
 
-/* Save the placement as text for the history, before the nodes are freed. */
+/* Save the job's placement as text for the history, before its nodes
+ * are freed. */
 static void keep_place(const struct state *state, struct job *job)
 {
 	struct buf text = { 0 };
@@ -42,8 +43,9 @@ static void keep_place(const struct state *state, struct job *job)
 	job->last_place = buf_take(&text);
 }
 
-/* Save the class that the job had from its queue, for the history: the class of
- * the queue may change later. "train", the default, is not saved. */
+/* Save in the job's request the class that it had from its queue, for the
+ * history: the queue's class may change later. "train", the default class, is
+ * not saved. */
 static void keep_class(const struct state *state, struct job *job)
 {
 	char *packed = job->packed;
@@ -101,7 +103,8 @@ void job_end(struct state *state, struct job *job, enum job_state to,
 		adopt_tell(state, job);
 }
 
-/* Whether the job is requeued after it has failed; node: because a node did. */
+/* Whether the job is requeued after it has failed. node: it failed because its
+ * node failed. */
 static bool comes_back(const struct job *job, bool node)
 {
 	struct spec spec;
@@ -116,8 +119,9 @@ static bool comes_back(const struct job *job, bool node)
 	case FAILURE_RESTARTS:
 		return true;
 	case FAILURE_REPLACES:
-		return node; /* else the runner has used all replacements of
-		                failed tasks that the job may have */
+		/* if a task failed, the runner has already replaced as many as
+		 * the job allows */
+		return node;
 	}
 	return false;
 }
@@ -138,8 +142,8 @@ static enum reason why_it_came_back(const struct job *job)
 	}
 }
 
-/* Move the start of the job's waiting time by the time that it held nodes, so
- * that only the rest counts as waiting. */
+/* Move job->eligible, since when the job has been waiting, later by the time
+ * that it held nodes, so that only the rest counts as waiting. */
 static void wait_on(struct job *job, int64_t now)
 {
 	if (job->eligible != NO_TIME && job->start != NO_TIME &&
@@ -235,8 +239,8 @@ int life_ended(struct state *state, struct job *job, const struct event_in *ev,
 	if (job->start == NO_TIME || job->state == JOB_CONFIGURING)
 		job->start = job->resumed = o->start;
 	if (to != JOB_COMPLETED && comes_back(job, false)) {
-		/* Delay the next attempt: a job that fails at once would start
-		 * over and over. */
+		/* Delay the next attempt: else a job that fails at once would
+		 * be started over and over. */
 		job->retry_at = ev->now + backoff_s(job->restarts);
 		job->cause = CAUSE_FAILURE;
 	}

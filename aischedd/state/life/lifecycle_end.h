@@ -15,13 +15,14 @@ void life_stop_clock(struct job *job, int64_t now);
 /* Set the remark for the job's user; NULL or empty: none. */
 void life_set_text(struct job *job, const char *text);
 
-/* Make the job pending again: its nodes are free, and its attempt is over. */
+/* Make the job pending again after its attempt: frees its nodes, and puts it
+ * back in its queue. */
 void life_back_to_queue(struct state *state, struct job *job, int64_t now);
 
 /*
- * End or requeue the job, because its attempt is over. If the job has a cause,
- * because the daemon stopped it or decided to requeue it, the cause says what
- * happens; otherwise the job ends in the state `to`, for the reason `why`.
+ * End or requeue the job, because its attempt is over. If job->cause is set
+ * (the daemon stopped the job, or decided to requeue it), that decides what
+ * happens. Otherwise the job ends in the state `to`, for the reason `why`.
  */
 void life_settle(struct state *state, struct job *job, enum job_state to,
                  enum reason why, int64_t now);

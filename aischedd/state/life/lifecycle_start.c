@@ -1,4 +1,4 @@
-/* lifecycle_start.c - a job gets its nodes, and starts */
+/* lifecycle_start.c - a job gets its nodes, starts, or fails to start */
 #include "aischedd/state/life/lifecycle_start.h"
 #include "aischedd/state/cluster/counts.h"
 
@@ -114,8 +114,8 @@ int life_start(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-/* Record the start of a task in its array. Returns whether it is the first task
- * of the array that runs. */
+/* Record the start of a task in its array. Returns true if it is the first task
+ * of the array that has started. */
 static bool array_started(struct state *state, const struct job *job)
 {
 	struct array *array = state_array(state, job->array);
@@ -141,8 +141,8 @@ int life_started(struct state *state, struct job *job,
 	nodes_absolve(state, job);
 	state_set(state, job, JOB_RUNNING);
 	if (as_planned)
-		/* The plan had this start: state_set() need not ask for a new
-		 * one. */
+		/* The last plan already had this start: take back the request
+		 * for a new plan that state_set() made. */
 		state->want_plan = false;
 	state_arm(state, job);
 	letter_began(state, job, job->array && array_started(state, job),
@@ -175,14 +175,15 @@ int life_start_failed(struct state *state, struct job *job,
 	return 0;
 }
 
-/* Start the attempt again, because its runner does not know it: the daemon died
- * after it had committed the start and before it told the runner. */
+/* Tell the runner once more to start the attempt, because it does not know
+ * it: the daemon died after it had committed the start and before it told
+ * the runner. */
 int life_start_again(struct state *state, struct job *job,
                      const struct event_in *ev, struct err *err)
 {
 	(void)ev;
 	(void)err;
-	free(job->leaving); /* tasks that never started */
+	free(job->leaving); /* evicted tasks, which never started */
 	job->leaving = NULL;
 	job->leave_by = NO_TIME;
 	effect_start(state, job);

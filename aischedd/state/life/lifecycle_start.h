@@ -11,8 +11,8 @@ life_handler life_start, life_started, life_start_failed, life_start_again;
 /* Give the job these nodes; the placement is copied. */
 void life_place(struct state *state, struct job *job, const struct placement *p,
                 int64_t now);
-/* Store in the request of a job that takes whole nodes how many CPUs and how
- * much memory these have. */
+/* For a job that takes whole nodes: store in its request how many CPUs and how
+ * much memory its nodes have. */
 void life_count_nodes(struct state *state, struct job *job);
 /* Take all nodes from the job, if it has any. */
 void life_unplace(struct state *state, struct job *job, int64_t now);

@@ -61,9 +61,9 @@ int life_cancel(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-/* Cancel a job that is already being stopped. If it was to be requeued, it ends
- * instead, and its grace continues. Otherwise it is killed: a second request
- * means that it should end at once. */
+/* Cancel a job that is already being stopped. If the job was to be requeued, it
+ * will end instead, and its grace goes on. Otherwise kill it now: a second
+ * request to cancel means that it should end at once. */
 int life_cancel_completing(struct state *state, struct job *job,
                            const struct event_in *ev, struct err *err)
 {
@@ -81,7 +81,7 @@ int life_cancel_completing(struct state *state, struct job *job,
 }
 
 /* Send a signal to a job that is being stopped. Its processes have already got
- * the signal that begins the grace, so only SIGKILL is allowed. */
+ * the signal with which the grace began, so only SIGKILL is allowed. */
 int life_signal_completing(struct state *state, struct job *job,
                            const struct event_in *ev, struct err *err)
 {
@@ -121,9 +121,10 @@ void life_set_idle(struct state *state, struct job *job, bool idle)
 	counts_jobs(state, job, 1);
 }
 
-/* Record how busy the job's GPUs are; cancel the job if they have been idle for
- * longer than its queue allows. This is not stored: the runner reports it again
- * when the attempt ends, or after a restart of the daemon. */
+/* Record how busy the job's GPUs are. If they have been idle for longer than
+ * its queue allows, mail the user and, if the queue says so, cancel the job.
+ * The numbers are not stored now: the runner reports them again when the
+ * attempt ends, or after a restart of the daemon. */
 int life_used(struct state *state, struct job *job, const struct event_in *ev,
               struct err *err)
 {
@@ -208,9 +209,9 @@ bool job_can_freeze(const struct state *state, const struct job *job)
 	return runner_traits(state->conf->pools[pool].runner)->can_freeze;
 }
 
-/* Suspend the job. If that is for a claimant, the job resumes by itself later.
- * If its runner cannot stop processes in place, the job is ended, requeued and
- * held until a user resumes it. */
+/* Suspend the job. If it is suspended for a claimant, it resumes by itself
+ * later. If its runner cannot suspend processes in place, the job is stopped,
+ * requeued and held until a user resumes it. */
 int life_suspend(struct state *state, struct job *job,
                  const struct event_in *ev, struct err *err)
 {
@@ -233,8 +234,8 @@ int life_suspend(struct state *state, struct job *job,
 	return 0;
 }
 
-/* Suspend a job that is already suspended: it no longer waits for CPUs on which
- * to resume. */
+/* A user suspends a job that is already suspended: if it was waiting for CPUs
+ * on which to resume, it no longer does. */
 int life_suspend_again(struct state *state, struct job *job,
                        const struct event_in *ev, struct err *err)
 {

@@ -13,19 +13,19 @@ life_handler life_requeue, life_preempt, life_signal, life_signal_completing;
 life_handler life_used;
 life_handler life_suspend, life_suspend_again, life_resume, life_resumed;
 
-/* Leave an effect that has the runner stop the job, in the way that its cause
- * asks for. */
+/* Leave EFFECT_STOP for the job's runner, with the reason and the grace that
+ * follow from job->cause. */
 void life_effect_stop(struct state *state, const struct job *job);
 /* Leave EFFECT_SUSPEND or EFFECT_RESUME for the job's runner. */
 void life_effect_suspend(struct state *state, const struct job *job,
                          enum effect_kind kind);
 
-/* Record whether the job's GPUs have been idle for longer than its queue
- * allows. */
+/* Set job->gpus_idle (the GPUs were idle for longer than the queue allows), and
+ * count the job accordingly. */
 void life_set_idle(struct state *state, struct job *job, bool idle);
 
-/* Whether the job's runner can stop its processes in place. The job must hold
- * nodes. */
+/* Whether the job's runner can suspend processes in place (freeze them). The
+ * job must hold nodes. */
 bool job_can_freeze(const struct state *state, const struct job *job);
 
 #endif

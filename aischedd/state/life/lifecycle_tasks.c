@@ -1,4 +1,4 @@
-/* lifecycle_tasks.c - tasks added to and removed from a running job */
+/* lifecycle_tasks.c - add tasks to a running job, and remove them */
 #include "aischedd/state/life/lifecycle_tasks.h"
 
 #include <stdlib.h>
@@ -18,8 +18,8 @@ static void effect_resize(struct state *state, const struct job *job)
 	                                     .attempt = job->attempt });
 }
 
-/* Give the job its new placement, after it got or lost tasks, and tell the
- * runner. */
+/* Replace the job's placement after tasks were added or evicted, and tell
+ * the runner. */
 static void resized(struct state *state, struct job *job,
                     struct placement *place, int64_t now)
 {
@@ -54,8 +54,8 @@ int life_shrink(struct state *state, struct job *job, const struct event_in *ev,
 	return 0;
 }
 
-/* Remove the evicted tasks that have ended from the job. A report from before
- * the last eviction of tasks is ignored. */
+/* Remove evicted tasks that have ended from job->leaving. A report that answers
+ * an earlier eviction of tasks is ignored. */
 int life_shrunk(struct state *state, struct job *job, const struct event_in *ev,
                 struct err *err)
 {
@@ -110,10 +110,11 @@ int life_found_running(struct state *state, struct job *job,
                        const struct event_in *ev, struct err *err)
 {
 	(void)err;
-	/* The size of the job's nodes may have changed, and so its charge. */
+	/* The job's nodes may have another size than before the restart, which
+	 * changes the job's charge. */
 	usage_charge(state, job, ev->now);
-	/* The runner may not know the tasks of an elastic job; an adopted Job
-	 * does not say where its tasks are. */
+	/* The runner may not know which tasks an elastic job has. The Job of an
+	 * adopted job does not say where its tasks are. */
 	if (is_elastic(job) || job->adopted)
 		effect_resize(state, job);
 	if (ev->suspended)

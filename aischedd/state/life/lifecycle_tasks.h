@@ -1,5 +1,5 @@
 /*
- * lifecycle_tasks.h - tasks added to and removed from a running job
+ * lifecycle_tasks.h - add tasks to a running job, and remove them
  */
 #ifndef AISCHEDD_STATE_LIFE_LIFECYCLE_TASKS_H
 #define AISCHEDD_STATE_LIFE_LIFECYCLE_TASKS_H

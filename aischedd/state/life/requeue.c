@@ -63,7 +63,7 @@ static struct job *make_again(struct state *state, const struct job *old,
 	struct job *job =
 	    state_make_job(state, spec, owner, queue, old->id, now);
 
-	job->is_new = false; /* it is in the database already */
+	job->is_new = false; /* the database already has its row */
 	job->came_back = true;
 	job->hold = HOLD_NONE;
 	job->begin = NO_TIME;
@@ -87,8 +87,8 @@ static struct job *make_again(struct state *state, const struct job *old,
 	return job;
 }
 
-/* Count the task as unfinished in its array. If all tasks had ended, the array
- * is no longer in memory: make it again. */
+/* Count the task as unfinished in its array. If all tasks of the array had
+ * ended, it is no longer in memory: make it again. */
 static void reopen_array(struct state *state, const struct requeue *what,
                          const struct spec *spec)
 {

@@ -7,16 +7,17 @@
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/state.h"
 
-/* An ended job from the store; all of it is borrowed. */
+/* An ended job, as the store has it. The caller owns everything. */
 struct requeue {
 	const struct job *job;
 	const char *user, *queue;
-	/* Whether another task of the array failed. It reads all tasks from the
-	 * store, and is called only if the array is no longer in memory. */
+	/* Whether another task of the job's array failed. It reads all
+	 * tasks from the store, so it is called only if the array is no
+	 * longer in memory. */
 	bool (*others_failed)(uint64_t array, uint64_t job, void *arg);
 	void *arg;
-	/* The user who asks. Whether they may use the queue and the class is
-	 * checked only if the job is their own. */
+	/* The user who asks for the requeue. If the job is their own, it is
+	 * checked that they may still use its queue and class. */
 	const struct submitter *who;
 };
 

@@ -1,4 +1,4 @@
-/* split.c - divide records of arrays */
+/* split.c - divide the record of an array's unstarted tasks */
 #include "aischedd/state/life/split.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
-/* Returns a copy of the record, with a new id and without tasks. */
+/* Returns a copy of the record with a new id and no tasks. */
 static struct job *sibling(struct state *state, const struct job *job)
 {
 	uint64_t id = state_take_ids(state, 1);
@@ -23,7 +23,7 @@ static struct job *sibling(struct state *state, const struct job *job)
 	copy->tasks = (struct idset){ 0 };
 	copy->text = job->text ? xstrdup(job->text) : NULL;
 	copy->acts = job->acts ? xstrdup(job->acts) : NULL;
-	copy->ledger = NULL; /* an unstarted part has none */
+	copy->ledger = NULL; /* these tasks have not started */
 	spec_unpack(&spec, job->packed);
 	copy->packed = spec_pack(&spec);
 	copy->row = NULL;
@@ -77,7 +77,8 @@ struct job *state_split(struct state *state, struct job *job,
 	struct job *copy;
 
 	if (job_state_is_final((enum job_state)job->state))
-		return job; /* it has ended, and is only not written yet */
+		/* it has ended, and stays here until it is stored */
+		return job;
 	state_count(state, job, -1);
 	idset_take(&job->tasks, which, &set);
 	taken = set.n ? idset_count(&set) : 0;

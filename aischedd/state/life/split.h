@@ -1,5 +1,5 @@
 /*
- * split.h - divide records of arrays
+ * split.h - divide the record of an array's unstarted tasks
  */
 #ifndef AISCHEDD_STATE_LIFE_SPLIT_H
 #define AISCHEDD_STATE_LIFE_SPLIT_H
@@ -11,13 +11,14 @@
 struct job;
 struct state;
 
-/* Move the tasks in `which` from an array record to a new record. Returns the
- * new one; the old one if `which` has all of its tasks, or NULL if none. */
+/* Move the tasks in `which` from the record of an array's unstarted tasks to a
+ * new record. Returns the new record; the old one if `which` has all of its
+ * tasks; NULL if it has none of them. */
 struct job *state_split(struct state *state, struct job *job,
                         const struct idset *which, int64_t now);
 
-/* Move one task from an array record to a new record, and return that. If it
- * was the last task, the old record is freed. */
+/* Move one task from the record of an array's unstarted tasks to a new record,
+ * and return the new one. If it was the last task, the old record is freed. */
 struct job *state_split_task(struct state *state, struct job *job,
                              uint32_t task);
 

@@ -1,4 +1,4 @@
-/* submit.c - the record of a new job */
+/* submit.c - make the record of a new job */
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/cluster/counts.h"
 

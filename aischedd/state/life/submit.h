@@ -16,32 +16,35 @@ struct state;
 struct submitter {
 	uint32_t uid, gid;
 	const char *user;
-	bool operator_; /* may raise priorities: admin, or operator of the queue
-	                 */
-	/* Whether the user is an operator of that queue, to which a job is to
-	 * be moved; NULL: no. */
+	/* admin, or operator of the queue: may raise priorities */
+	bool operator_;
+	/* Called if the job is to be moved to another queue: whether the user
+	 * is an operator of that queue; NULL: the user is not. */
 	bool (*operates)(uint32_t queue, const void *arg);
 	const void *operates_arg;
-	/* Whether the submitter is in this group. */
+	/* Whether the submitter is a member of this group. */
 	bool (*in_group)(const char *group, const void *arg);
 	const void *arg;
 };
 
-/* Add a job, or an array. Call it after state_check_submit() has succeeded. */
+/* Add the job or array that the request asks for. Call it after
+ * state_check_submit() has succeeded. script, env: ids of blobs in
+ * the store. */
 void state_submit(struct state *state, const struct spec *spec,
                   const struct submitter *who, uint32_t queue, int64_t script,
                   int64_t env, uint64_t id, int64_t now);
 
 /* The two steps of state_submit(): state_make_job() returns a record that is
- * not in the state yet, and state_admit() adds it. In between the caller may
- * change how the job can be preempted. Owns: the caller until state_admit(). */
+ * not in the state yet, and state_admit() adds it and takes it over. In between
+ * the caller owns the record, and may change how the job can be preempted. */
 struct job *state_make_job(struct state *state, const struct spec *spec,
                            const struct submitter *who, uint32_t queue,
                            uint64_t id, int64_t now);
 void state_admit(struct state *state, struct job *job, const struct spec *spec,
                  int64_t now);
 
-/* Returns the name of the class that a request names, else the queue's. */
+/* Returns the name of the class that a request names, or else that of
+ * the queue. */
 const char *state_class(const struct state *state, const struct spec *spec,
                         uint32_t queue);
 
@@ -49,11 +52,13 @@ const char *state_class(const struct state *state, const struct spec *spec,
 
 enum { GRACE_DEFAULT_S = 30 };
 
-/* Add a struct array for the tasks that a checked request names. */
+/* Add to the state a struct array for the tasks that `spec`, a checked
+ * request, names. */
 struct array *submit_new_array(struct state *state, uint64_t id,
                                const struct spec *spec);
 
-/* Returns the class of a request; an empty one if it is not configured. */
+/* Returns the class of a request; an empty struct if the class is not in
+ * the configuration. */
 const struct conf_class *submit_class(const struct state *state,
                                       const struct spec *spec, uint32_t queue);
 void job_set_priority(const struct state *state, struct job *job,
@@ -61,8 +66,8 @@ void job_set_priority(const struct state *state, struct job *job,
 void job_set_grace(const struct state *state, struct job *job,
                    const struct spec *spec);
 
-/* Set whether and how the job can be preempted, as its class and its queue
- * say. */
+/* Set whether the job can be preempted, as its class says, and how, as its
+ * queue says. */
 void job_set_manners(const struct state *state, struct job *job,
                      const struct spec *spec);
 

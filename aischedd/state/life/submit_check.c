@@ -1,4 +1,4 @@
-/* submit_check.c - whether a request is allowed and possible */
+/* submit_check.c - check whether a request is allowed and can ever run */
 #include "aischedd/state/life/submit_check.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #include "libcommon/spec/spec_opt.h"
 #include "libcommon/topology.h"
 
-/* --- is it allowed? ---------------------------------------------------- */
+/* --- whether the user may submit this ----------------------------------- */
 
 static bool listed(const struct strlist *list, const struct submitter *who)
 {
@@ -174,9 +174,10 @@ int submit_check_counts(struct state *state, uint32_t queue,
 	return 0;
 }
 
-/* --- is it possible? --------------------------------------------------- */
+/* --- whether the job could ever run ------------------------------------- */
 
-/* Whether some pool that the job may use has not listed its nodes yet. */
+/* Whether a pool that the job may use (the named pool, or any if NULL) has not
+ * listed its nodes yet. */
 static bool may_still_come(const struct state *state, const char *pool)
 {
 	return pool ? !state_pool_is_ready(
@@ -190,8 +191,8 @@ static int check_hosts(const struct state *state, const char *pool,
 	struct hostlist list;
 	int result = 0;
 
-	/* Accept any name until all pools have listed their nodes. If the node
-	 * never appears, the job waits for the reason NeverFits. */
+	/* Accept any node name until those pools have listed their nodes. If no
+	 * such node appears, the job waits with the reason NeverFits. */
 	if (!text || may_still_come(state, pool))
 		return 0;
 	if (hostlist_parse(&list, text, err) < 0)
@@ -206,9 +207,9 @@ static int check_hosts(const struct state *state, const char *pool,
 	return result;
 }
 
-/* After no pool was found for a request: check whether the reason is what a
- * pool can run. Fails, with a sentence, for the first pool that the request
- * allows and that cannot run it. */
+/* After no pool was found for a request: look for a pool that the request
+ * allows but that cannot run it, and fail with the reason why it cannot.
+ * Returns 0 if there is no such pool. */
 static int check_runners(const struct state *state, const struct spec *spec,
                          struct err *err)
 {
@@ -405,7 +406,8 @@ static uint32_t array_count(const struct spec *spec)
 	return n;
 }
 
-/* Check that the request makes sense here, whether or not it can ever fit. */
+/* Check that the request makes sense under this configuration, whether or not
+ * it can ever run. */
 static int check_request(struct state *state, const struct spec *spec,
                          const struct submitter *who, uint32_t queue,
                          int64_t now, struct err *err)

@@ -1,7 +1,8 @@
 /*
- * submit_check.h - whether a request is allowed and possible
+ * submit_check.h - check whether a request is allowed and can ever run
  *
- * Used for updates, too. A check that fails says why in err.
+ * Updates of jobs are checked by the same functions. A check that fails says
+ * why in *err.
  */
 #ifndef AISCHEDD_STATE_LIFE_SUBMIT_CHECK_H
 #define AISCHEDD_STATE_LIFE_SUBMIT_CHECK_H
@@ -14,11 +15,11 @@
 /*
  * Check everything about a request, and change nothing. *ret_queue: the queue
  * that the job would join. *ahead: the number of jobs of the same message that
- * were checked before and are not submitted yet; the jobs of this request are
- * added to it. Fails with EINVAL (never fits, contradictions), EACCES (the
- * queue or the class is not for this user), EPERM (only for operators), ENOENT
- * (no such queue, pool, or job of a dependency), EAGAIN (too many jobs, queue
- * closed).
+ * were checked before and are not submitted yet; this function adds the jobs of
+ * this request. Fails with EINVAL (the request can never run, or contradicts
+ * itself), EACCES (the user may not use the queue or the class), EPERM (only
+ * operators may ask for this), ENOENT (no such queue, pool, or job of a
+ * dependency), EAGAIN (too many jobs, queue closed).
  */
 int state_check_submit(struct state *state, const struct spec *spec,
                        const struct submitter *who, int64_t now,
@@ -26,8 +27,8 @@ int state_check_submit(struct state *state, const struct spec *spec,
 
 /*
  * For simulations: check only that the request makes sense under this
- * configuration. Requests that can never start pass, and those whose queue is
- * full or not for this user. Fails with EINVAL, EPERM or ENOENT.
+ * configuration. It may pass although it can never start, its queue is full, or
+ * the user may not use the queue. Fails with EINVAL, EPERM or ENOENT.
  */
 int state_check_request(struct state *state, const struct spec *spec,
                         const struct submitter *who, int64_t now,
@@ -35,19 +36,22 @@ int state_check_request(struct state *state, const struct spec *spec,
 
 /* --- for this folder ---------------------------------------------------- */
 
-/* Get the queue that a request names, or the default queue. */
+/* Get the queue that a request names, or the default queue. Fails with ENOENT
+ * if there is no such queue, or EINVAL if there is no default or the queue has
+ * queues below it. */
 int submit_queue(const struct state *state, const struct spec *spec,
                  uint32_t *ret, struct err *err);
 
-/* Check that the submitter may use the queue and all above it. */
+/* Check that the submitter may use the queue and all queues above it, and that
+ * none of them is closed. */
 int submit_check_access(const struct state *state, uint32_t queue,
                         const struct submitter *who, struct err *err);
 /* Check that the queue allows the class and the submitter may use it. */
 int submit_check_class(const struct state *state, const struct spec *spec,
                        uint32_t queue, const struct submitter *who,
                        struct err *err);
-/* Check that max_jobs and the limits of the queues allow this many more
- * jobs. */
+/* Check that max_jobs, max_user_jobs and the limits of the queue and the queues
+ * above it allow `more` additional jobs. */
 int submit_check_counts(struct state *state, uint32_t queue,
                         const struct submitter *who, uint64_t more,
                         struct err *err);
@@ -55,18 +59,18 @@ int submit_check_priority(const struct state *state, const struct spec *spec,
                           uint32_t queue, const struct submitter *who,
                           struct err *err);
 
-/* Check the grace: only an operator may ask for a longer one than the
- * queue's. */
+/* Check the grace that the request asks for: only an operator may ask for a
+ * longer one than the queue's. */
 int submit_check_grace(const struct state *state, const struct spec *spec,
                        uint32_t queue, const struct submitter *who,
                        struct err *err);
 
-/* Returns the grace, in seconds, of jobs in the queue that do not ask for one.
- */
+/* Returns the grace in seconds of jobs in this queue that do not ask
+ * for one. */
 int64_t submit_grace(const struct state *state, uint32_t queue);
 
 /* Get the time limit of a request, or the default of its queue. Fails with
- * EINVAL if the queue does not allow such a long one. */
+ * EINVAL if the queue does not allow so long a limit. */
 int submit_time_limit(const struct state *state, const struct spec *spec,
                       uint32_t queue, int64_t *ret, struct err *err);
 

@@ -19,7 +19,8 @@
 #include "libcommon/parse.h"
 #include "libcommon/spec/spec_opt.h"
 
-/* Returns a difference of priority that outweighs age, size and fair share. */
+/* Returns a difference in priority that outweighs everything that age, size and
+ * fair share can add. */
 static int64_t margin(const struct conf_scheduling *c)
 {
 	return 7 * c->age_weight + c->size_weight + c->fairshare_weight + 1;
@@ -56,7 +57,8 @@ int state_top(struct state *state, struct job *job, struct err *err)
 
 /* --- options ----------------------------------------------------------- */
 
-/* A change in progress; old borrows the strings of job->packed. */
+/* An update in progress. `submit` has the changed request, `old` the present
+ * one, whose strings are those of job->packed. */
 struct change {
 	struct state *state;
 	struct job *job;
@@ -65,7 +67,7 @@ struct change {
 	struct spec old;
 	uint32_t queue;
 	int64_t array_limit; /* -1: unchanged */
-	/* whether the user sets this option */
+	/* whether the update sets this option */
 	bool queue_said, dependency_said, time_said, deadline_said, mail_said;
 	int64_t now;
 };
@@ -101,7 +103,7 @@ static const struct opt *find_option(const struct job *job, const char *field,
 	for (char *p = name; *p; p++)
 		if (*p == '_')
 			*p = '-';
-	/* These two are named as aiq shows them, so accept those names. */
+	/* Accept two more names, under which aiq shows these fields. */
 	if (!strcmp(name, "time-limit"))
 		snprintf(name, sizeof(name), "time");
 	else if (!strcmp(name, "name"))
@@ -114,7 +116,7 @@ static const struct opt *find_option(const struct job *job, const char *field,
 		        field);
 		return NULL;
 	}
-	/* Refuse the options of aisub that are not in the spec. */
+	/* Refuse options of aisub that are not part of the request. */
 	if (opt->offset >= sizeof(struct spec) || is_option(opt, "array")) {
 		err_set(err, EINVAL, "'%s' cannot be changed", field);
 		return NULL;
@@ -134,8 +136,8 @@ static const struct opt *find_option(const struct job *job, const char *field,
 	return opt;
 }
 
-/* Set an option. An empty value unsets it; for a flag the value is yes or
- * no. */
+/* Set an option in the changed request. An empty value unsets it; the value of
+ * a flag is yes or no. */
 static int take_value(struct change *c, const struct opt *opt,
                       const struct assignment *a, struct err *err)
 {
@@ -193,7 +195,7 @@ static int take_field(struct change *c, const struct assignment *a,
 	return 0;
 }
 
-/* --- is it allowed? ---------------------------------------------------- */
+/* --- whether the change is allowed -------------------------------------- */
 
 static bool is_raised(const struct change *c)
 {
@@ -216,10 +218,10 @@ static bool other_priority(const struct change *c)
 	       spec->nice != c->old.nice || differs(spec->class, c->old.class);
 }
 
-/* Returns the submitter, with the rights for the checks of priority and class.
- * If these do not change, everybody has an operator's rights, because an
- * operator may have set the present values. If the job is moved, only an
- * operator of both queues has them. */
+/* Returns the submitter with the rights that the checks of priority and class
+ * should see. If neither changes, anyone has an operator's rights in these
+ * checks, because an operator may have set the present values. If the job is
+ * moved to another queue, only an operator of both queues has them. */
 static struct submitter asking(const struct change *c)
 {
 	struct submitter who = *c->who;
@@ -231,7 +233,7 @@ static struct submitter asking(const struct change *c)
 	return who;
 }
 
-/* Check the grace if it changes. If it does not, it is allowed even if it is
+/* Check the grace if it changes. An unchanged grace is allowed even if it is
  * longer than the queue's, because an operator may have set it. */
 static int check_grace(const struct change *c, struct err *err)
 {
@@ -296,8 +298,8 @@ static int check_pending(struct change *c, struct err *err)
 	    (submit_queue(c->state, &spec, &c->queue, err) < 0 ||
 	     submit_check_access(c->state, c->queue, c->who, err) < 0))
 		return -1;
-	/* Do not look up the jobs of an old dependency again: the history may
-	 * no longer have them. */
+	/* Do not look up the jobs that an unchanged dependency names: the
+	 * history may no longer have them. */
 	if (!c->dependency_said)
 		spec.dependency = NULL;
 	else if (check_self(c, err) < 0)
@@ -311,10 +313,10 @@ static int check_pending(struct change *c, struct err *err)
 	return submit_check_spec(c->state, &spec, &who, c->queue, c->now, err);
 }
 
-/* --- apply it ---------------------------------------------------------- */
+/* --- applying the change ------------------------------------------------ */
 
-/* Set the job's grace. If the job is being stopped, the grace can only become
- * shorter, and the runner is told. */
+/* Set the job's grace. If the job is already being stopped, its grace can only
+ * become shorter, and the runner is told the new one. */
 static void take_grace(struct change *c)
 {
 	struct job *job = c->job;
@@ -328,9 +330,9 @@ static void take_grace(struct change *c)
 	life_effect_stop(c->state, job);
 }
 
-/* Set the members of the job that follow from the options that have changed.
- * Others stay, because `aictl top` or an earlier configuration may have set
- * them. */
+/* Set the members of the job that follow from options that have changed. The
+ * others stay as they are, because `aictl top` or an earlier configuration may
+ * have set them. */
 static void derive(struct change *c, bool moved, bool reordered)
 {
 	const struct spec *spec = &c->submit.spec;
@@ -358,13 +360,15 @@ static void take_spec(struct change *c)
 	char *packed = spec_pack(&c->submit.spec);
 
 	if (job->state == JOB_PENDING)
-		claim_drop(c->state, job); /* it may need other nodes now */
+		/* the changed job may need other nodes */
+		claim_drop(c->state, job);
 	state_count(c->state, job, -1);
 	names_del(c->state, job);
 	job->queue = c->queue;
 	derive(c, moved, reordered);
 	placed_key_forget(job);
-	free(job->packed); /* the old strings are not used below */
+	/* c->old, which borrows its strings, is not used from here on */
+	free(job->packed);
 	job->packed = packed;
 	job->reserved = c->submit.spec.reservation != NULL;
 	job->claims = volume_is_named(c->submit.spec.mount);
@@ -375,8 +379,8 @@ static void take_spec(struct change *c)
 	state_arm(c->state, job);
 }
 
-/* Replace the dependency. All conditions of the new one are judged, also those
- * that had been met before. */
+/* Replace the job's dependency. All conditions of the new one are judged, even
+ * those that were already met before. */
 static void take_dependency(struct change *c, const char *text)
 {
 	deps_forget(c->state, c->job);
@@ -401,8 +405,8 @@ static void apply(struct change *c)
 		set_array_limit(c->state, state_array(c->state, c->job->array),
 		                (uint32_t)c->array_limit);
 	take_spec(c);
-	/* Last, because judging the new conditions may split and free the
-	 * record. */
+	/* This must come last: judging the new conditions may split the record
+	 * and free it. */
 	if (c->dependency_said)
 		take_dependency(c, c->submit.spec.dependency);
 	else

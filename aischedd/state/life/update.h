@@ -11,7 +11,7 @@
 #include "libcommon/err.h"
 
 /* Raise the priority of a pending job so far that it is ahead of all other jobs
- * that wait in its queue. */
+ * that wait in its queue. Fails with EINVAL if the job is not pending. */
 int state_top(struct state *state, struct job *job, struct err *err);
 
 struct assignment {
@@ -19,11 +19,11 @@ struct assignment {
 };
 
 /*
- * Change fields of a job; if one cannot be changed, none is. A field is an
- * option of aisub by its long name ('_' for '-' is allowed), or array_limit. An
- * empty value unsets the option. After the job has started, only options can be
- * changed that do not affect what it holds. May free the record. Fails with
- * EINVAL, EPERM or ENOENT.
+ * Change fields of a job; if one of them cannot be changed, none is. A field is
+ * a long option of aisub ('_' for '-' is allowed), or array_limit. An empty
+ * value unsets the option. After the job has started, only options can be
+ * changed that do not affect what it holds. The job's record may be freed.
+ * Fails with EINVAL, EPERM or ENOENT.
  */
 int state_update(struct state *state, struct job *job,
                  const struct submitter *who, const struct assignment *set,
