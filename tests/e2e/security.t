@@ -64,7 +64,7 @@ while read -r op role; do
 	# are tested below.
 	case $op in
 	submit | log | script | step | steps | alloc | exec | shutdown | reserve | unreserve) continue ;;
-	web | session | excerpt | cron | history) continue ;;
+	relay | relay_input | web | session | excerpt | cron | history) continue ;;
 	esac
 	for user in $users; do
 		is "$op as $user" "$(may "$user" "$(request "$op")")" \
@@ -110,6 +110,9 @@ is "unless one asks for all" "$(as_user "$lead" aiq -h -a -o user | sort -u)" no
 is "nor takes steps for it" "$(as_user "$lead" ask "{\"op\": \"step\", \"id\": \"$mine\"}" </dev/null)" \
 	"refused: job $mine is not yours"
 is "nor runs commands in it" "$(as_user "$lead" ask "{\"op\": \"exec\", \"id\": \"$mine\"}" </dev/null)" \
+	"refused: job $mine is not yours: commands in it are for its owner and root"
+is "neither in a cluster" \
+	"$(as_user "$lead" ask "{\"op\": \"relay\", \"id\": \"$mine\", \"task\": 0}" </dev/null)" \
 	"refused: job $mine is not yours: commands in it are for its owner and root"
 is "nor does an operator in one of their queue" \
 	"$(as_user "$lead" ask "{\"op\": \"exec\", \"id\": \"$led\"}" </dev/null)" \
