@@ -23,17 +23,19 @@ struct apply {
 	const struct snap *snap;
 	const struct plan *plan;
 	int64_t now;
-	bool *as_planned; /* by run of the snapshot: the job still holds the
-	                     same nodes as then */
-	bool more;        /* another pass can decide more */
-	/* A task of an array that gets a claim is split off, as a record of its
-	 * own. Evictions for the array are then evictions for that task. The
-	 * ids of both: */
+	/* as_planned[run]: the running job with this index in the snapshot
+	 * still holds the same nodes as then */
+	bool *as_planned;
+	bool more; /* another pass is needed */
+	/* If a waiting array gets a claim, one of its tasks is split off for
+	 * it, as a record of its own; evictions that the plan makes for the
+	 * array are then made for that task. The ids of each such array and
+	 * its task: */
 	uint64_t *array, *task;
 	size_t nsplits, array_cap, task_cap;
 };
 
-/* --- is it still possible? --------------------------------------------- */
+/* --- whether a decision is still possible -------------------------------- */
 
 static bool nodes_are_up(const struct state *state,
                          const struct snap_task *task, uint32_t n)
@@ -44,7 +46,7 @@ static bool nodes_are_up(const struct state *state,
 	return true;
 }
 
-/* Whether the job is still in this row of the plan. */
+/* Whether the job is still in the row that has this index in the plan. */
 static bool waits_as_planned(const struct state *state, const struct job *job,
                              uint32_t planned_row)
 {
@@ -66,7 +68,8 @@ static bool runs_as_planned(const struct apply *a, uint32_t run)
 	return true;
 }
 
-/* Set as_planned[] for all runs that the plan changes, before it is applied. */
+/* Set as_planned[] for all running jobs that the plan changes, before
+ * any change. */
 static void look_at_runs(struct apply *a)
 {
 	const struct plan *p = a->plan;
@@ -114,8 +117,8 @@ static void apply_start(struct apply *a, const struct start *start)
 	         !nodes_are_up(state, task, start->ntasks))
 		return;
 	if (!volume_still_fits(state, job, task, start->ntasks)) {
-		/* a job that the plan started before this one has mounted its
-		 * volume claim */
+		/* a job that the same plan has just started mounted the volume
+		 * claim on another node */
 		a->more = true;
 		return;
 	}
@@ -168,7 +171,7 @@ static struct job *meant(const struct apply *a, uint64_t id)
 	return state_job(a->state, id);
 }
 
-/* Apply a claim of a waiting job: the nodes are held for it. */
+/* Apply a claim of a waiting job: have its nodes held for it. */
 static void apply_claim(struct apply *a, const struct plan_claim *claim)
 {
 	const uint32_t *node = a->plan->claim_node + claim->node_first;
@@ -185,8 +188,8 @@ static void apply_claim(struct apply *a, const struct plan_claim *claim)
 	claim_set(a->state, job, node, claim->n, a->now);
 }
 
-/* Append all nodes that the plan holds for a running job. first: the index of
- * the job's first claim in the plan. */
+/* Append to *node all nodes that the plan holds for a running job. first: the
+ * index of the job's first claim in the plan. */
 static void gather(const struct apply *a, uint32_t first, struct buf *node)
 {
 	const struct plan *p = a->plan;
@@ -198,28 +201,28 @@ static void gather(const struct apply *a, uint32_t first, struct buf *node)
 			        p->claim[i].n * sizeof(*p->claim_node));
 }
 
-/* Apply the claims of a running job that is to grow, or to move. */
+/* Apply the claims of a running job that is to get more tasks, or to move. */
 static void apply_run_claim(struct apply *a, uint32_t claim)
 {
 	uint32_t run = a->plan->claim[claim].run;
 	struct job *job = state_job(a->state, a->snap->run.job[run]);
 	struct buf node = { 0 };
 
-	/* If the attempt has ended meanwhile and the job is pending, it keeps
-	 * its claim. */
+	/* If the attempt has ended in the meantime and the job is pending
+	 * again, it keeps its claim. */
 	if (job && job->state == JOB_PENDING && job->claim)
 		job->claim->serial = a->state->last_plan.serial;
 	if (!a->as_planned[run])
 		return;
-	a->as_planned[run] = false; /* gather() takes its other claims, too */
+	a->as_planned[run] = false; /* its other claims are applied here, too */
 	gather(a, claim, &node);
 	claim_set(a->state, job, (const uint32_t *)(const void *)node.data,
 	          (uint32_t)(node.len / sizeof(uint32_t)), a->now);
 	buf_free(&node);
 }
 
-/* Whether the job for which this one is to be evicted still waits or runs, or
- * there is no such job. */
+/* Whether the job for which this eviction is made (if any) still waits
+ * or runs. */
 static bool is_needed(const struct apply *a, const struct eviction *e)
 {
 	const struct job *by = meant(a, e->by);
@@ -245,10 +248,10 @@ static void apply_eviction(struct apply *a, const struct eviction *e)
 	else if (e->suspend)
 		ev.kind = EV_suspend;
 	happen(a, job, ev);
-	a->more |= e->suspend; /* the CPUs of the job are free at once */
+	a->more |= e->suspend; /* a suspended job's CPUs are free at once */
 }
 
-/* --- the plan ---------------------------------------------------------- */
+/* --- a whole plan -------------------------------------------------------- */
 
 static void apply_all(struct apply *a)
 {
@@ -264,7 +267,7 @@ static void apply_all(struct apply *a)
 			apply_claim(a, &p->claim[i]);
 	for (uint32_t i = 0; i < p->nevictions; i++)
 		apply_eviction(a, &p->eviction[i]);
-	/* Last, because evicting a job drops its old claim. */
+	/* This comes last, because evicting a job drops its old claim. */
 	for (uint32_t i = 0; i < p->nclaims; i++)
 		if (p->claim[i].row == SNAP_NONE)
 			apply_run_claim(a, i);
@@ -274,7 +277,7 @@ static void apply_all(struct apply *a)
 	free(a->task);
 }
 
-/* Forget the last plan. Returns its arena for the caller to free; NULL if the
+/* Forget the last plan. Returns its arena, which the caller frees; NULL if the
  * round has taken it over. */
 static struct arena *forget_plan(struct state *state)
 {
@@ -305,7 +308,7 @@ static void keep_shares(struct state *state, const struct plan *plan)
 	int64_t(*share)[RES_N];
 
 	if (plan->gen != state->gen || !plan->share)
-		return; /* queues may have changed */
+		return; /* the queues may be others now */
 	share = arena_alloc(state->last_plan.arena, n, sizeof(*share));
 	memcpy(share, plan->share, n * sizeof(*share));
 	state->last_plan.share = (const int64_t(*)[RES_N])share;
@@ -320,7 +323,7 @@ static int by_job(const void *a, const void *b)
 	return x->node_first < y->node_first ? -1 : 1;
 }
 
-/* Copy the promises, for the next snapshot. */
+/* Keep the plan's promised starts, for the next snapshot. */
 static void keep_promises(struct state *state, const struct plan *plan)
 {
 	struct last_plan *last = &state->last_plan;
@@ -340,7 +343,7 @@ static void keep_promises(struct state *state, const struct plan *plan)
 }
 
 /* Keep the index that each row has in the plan, unless a snapshot for a later
- * plan has been taken meanwhile. */
+ * plan has been taken in the meantime. */
 static void keep_rows(struct state *state, struct arena *arena)
 {
 	struct last_plan *last = &state->last_plan;
@@ -354,8 +357,8 @@ static void keep_rows(struct state *state, struct arena *arena)
 	               (taken->nslots + 1) * sizeof(*taken->of_slot));
 }
 
-/* Keep the parts of struct last_plan, by moving or copying them out of the
- * arena. Jobs are not among them: a million may wait. */
+/* Fill struct last_plan, by moving or copying parts of the plan out of `arena`.
+ * Jobs are not among them, as a million may wait. */
 static void keep_verdicts(struct state *state, const struct snap *snap,
                           const struct plan *plan, struct arena *arena)
 {
@@ -380,8 +383,8 @@ static void keep_verdicts(struct state *state, const struct snap *snap,
 	keep_promises(state, plan);
 }
 
-/* Returns what the plan found, by queue. Puts verdicts of earlier passes into
- * the plan, which is allowed because nobody else reads it yet. */
+/* Put verdicts of earlier passes into the plan (nobody else reads it yet), and
+ * return what it found out about each queue. */
 static const struct queue_found *read_plan(const struct judgements *judged,
                                            const struct snap *snap,
                                            const struct plan *plan,
@@ -409,16 +412,17 @@ void state_use_plan(struct state *state, const struct snap *snap,
 
 	arena_join(arena, forget_plan(state));
 	keep_verdicts(state, snap, plan, arena);
-	if (plan->gen == state->gen) { /* else nodes or queues have changed */
+	/* If `gen` differs, nodes or queues have changed: apply nothing. */
+	if (plan->gen == state->gen) {
 		apply_all(&a);
 		counts_found(state, found);
 	}
 	state->last_plan.wake = plan->wake > now ? plan->wake : NO_TIME;
-	/* The time of the next plan may have passed while the planner ran. */
+	/* The time for the next plan may have passed while the planner ran. */
 	a.more |= plan->wake > snap->now && plan->wake <= now;
 	a.more |= plan->again;
-	/* Applying the plan has set want_plan, but its own changes do not need
-	 * another pass. */
+	/* want_plan was set by applying the plan, but the plan's own changes
+	 * need no other pass. */
 	state->want_plan = round_end(state, plan, changed || a.more);
 }
 

@@ -15,36 +15,39 @@ struct build;
 struct queue_found;
 struct state;
 
-/* The parts of the last plan that are kept, to say why jobs wait and for the
- * next pass. */
+/* The parts of the last plan that are kept: they say why jobs wait, and the
+ * next pass uses them. */
 struct last_plan {
 	struct arena *arena;
-	const struct snap *names;      /* without jobs: for names in verdicts */
-	const struct verdict *verdict; /* by row */
+	/* snapshot without jobs, for the names that verdicts refer to */
+	const struct snap *names;
+	const struct verdict *verdict; /* one for each row */
 	struct planned_rows rows;
 	struct turns_told told;
-	struct snap_promise *promise; /* sorted by job */
+	struct snap_promise *promise; /* promised starts, sorted by job */
 	uint32_t npromises, *promise_node;
-	const int64_t (*share)[RES_N]; /* by queue, or NULL */
+	const int64_t (*share)[RES_N]; /* fair share of each queue, or NULL */
 	int64_t capacity[RES_N];
 	uint64_t serial;
-	int64_t wake; /* when another plan is needed at the latest; NO_TIME */
+	int64_t wake; /* latest time for another plan; NO_TIME: none */
 };
 
 /*
- * Apply those decisions of a plan that are still possible; keep the verdicts.
- * If nodes, queues or limits have changed since the snapshot was taken, apply
- * nothing. Takes over the arena of snapshot and plan, and frees it.
+ * Apply those decisions of a plan that are still possible, and keep its
+ * verdicts. If nodes, queues or limits have changed since the snapshot was
+ * taken, no decision is applied. Takes over and frees *arena, which has the
+ * snapshot and the plan.
  */
 void state_apply_plan(struct state *state, const struct snap *snap,
                       const struct plan *plan, struct arena **arena,
                       int64_t now);
 
 /*
- * The same in two steps, so that a million rows do not hold up the loop:
- * snapshot_read_plan() reads the plan, on any thread, before
- * state_end_snapshot(). state_use_plan() applies it. Then the caller frees the
- * arena, which also has what was kept of the plan before.
+ * state_apply_plan() in two steps, so that a million rows do not hold up the
+ * loop: snapshot_read_plan() reads the plan, on any thread, and must be called
+ * before state_end_snapshot(). Then state_use_plan() applies it. After that the
+ * caller frees the arena, which has taken over what was kept of the plan
+ * before.
  */
 const struct queue_found *snapshot_read_plan(const struct build *taken,
                                              const struct plan *plan,
@@ -53,7 +56,7 @@ void state_use_plan(struct state *state, const struct snap *snap,
                     const struct plan *plan, const struct queue_found *found,
                     struct arena *arena, int64_t now);
 
-/* Free what is kept of the last plan. */
+/* Free everything that is kept of the last plan. */
 void state_forget_plan(struct state *state);
 
 #endif

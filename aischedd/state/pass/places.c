@@ -1,4 +1,4 @@
-/* places.c - levels and domains of the topology, for snapshots */
+/* places.c - copy the topology of nodes into a snapshot */
 #include "aischedd/state/pass/places.h"
 
 #include <string.h>
@@ -6,8 +6,8 @@
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/state_priv.h"
 
-/* The domains that were found so far. The path of a node adds at most one for
- * each level. */
+/* The domains found so far. The path of a node adds at most one for each
+ * topology level. */
 struct places {
 	struct arena *arena;
 	struct map of; /* hash of the path -> index + 1 */
@@ -17,8 +17,8 @@ struct places {
 	uint32_t n;
 };
 
-/* Returns the domain that the first len bytes of a path name, such as "z1/b1"
- * in "z1/b1/r3"; adds it if it is new. */
+/* Returns the index of the domain named by the first len bytes of a path, such
+ * as "z1/b1" in "z1/b1/r3"; adds it if it is new. */
 static uint32_t intern(struct places *p, const char *path, size_t len,
                        uint32_t parent, uint8_t level)
 {
@@ -36,8 +36,8 @@ static uint32_t intern(struct places *p, const char *path, size_t len,
 	return p->n - 1;
 }
 
-/* Returns the smallest domain that a path names. A part of the path may be
- * empty, because a node of a cluster lacks that label; it is skipped. */
+/* Returns the smallest domain that a path names. An empty part of the path is
+ * skipped: a node of a cluster may lack the label of a level. */
 static uint32_t follow(struct places *p, const char *path, size_t nlevels)
 {
 	uint32_t domain = SNAP_NONE;
@@ -55,7 +55,8 @@ static uint32_t follow(struct places *p, const char *path, size_t nlevels)
 	return domain;
 }
 
-/* Returns the node's path: as configured, else as its runner reports it. */
+/* Returns the node's topology path: from the configuration, or else as its
+ * runner reports it. */
 static const char *node_place(const struct node *node)
 {
 	return node->conf && node->conf->topology ? node->conf->topology

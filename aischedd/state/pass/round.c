@@ -1,4 +1,4 @@
-/* round.c - passes that continue where the last one stopped */
+/* round.c - rounds: passes that continue where the last one stopped */
 #include "aischedd/state/pass/round.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include "aischedd/state/pass/row.h"
 #include "aischedd/state/state_priv.h"
 
-/* Claims that a pass may consider, which takes some tenths of a second. */
+/* How many claims a pass may consider; that takes some tenths of a second. */
 enum { BUDGET = 100000 };
 
 void round_init(struct round *r)
@@ -58,7 +58,8 @@ static enum judged judged(const struct verdict *v)
 	abort();
 }
 
-/* Set ret to the verdicts of the last plan. */
+/* Set *ret to the verdicts of the last plan, for a pass that continues
+ * a round. */
 static void recall(struct state *state, struct arena *arena,
                    struct judgements *ret)
 {
@@ -82,7 +83,7 @@ void round_begin(struct state *state, struct snap *snap, struct arena *arena,
 {
 	struct round *r = &state->round;
 
-	let_go(r); /* a pass may have been abandoned */
+	let_go(r); /* the last pass may have been abandoned */
 	r->goes_on &= state->last_plan.verdict && r->gen == state->gen;
 	r->stale = r->goes_on && (r->stale || r->noted != state->nchanges);
 	r->noted = state->nchanges;
@@ -102,8 +103,8 @@ void round_judge(const struct judgements *j, struct snap *snap,
 	for (uint32_t i = 0; i < j->n; i++)
 		if (j->at[i] != SNAP_NONE)
 			to[i] = (uint8_t)judged(&j->was[j->at[i]]);
-	/* The last rows are suspended jobs that are to resume; they count as
-	 * promised, so that each pass plans them. */
+	/* The rows from index n on are suspended jobs that are to resume. Treat
+	 * them as promised, so that each pass plans them. */
 	for (uint32_t i = j->n; i < snap->pend.n; i++)
 		to[i] = JUDGED_PROMISED;
 }
@@ -139,8 +140,6 @@ bool round_end(struct state *state, const struct plan *plan, bool more)
 	r->goes_on = plan->partial && plan->gen == state->gen;
 	r->gen = state->gen;
 	r->stale |= more;
-	r->noted =
-	    state
-		->nchanges; /* changes made by applying the plan do not count */
+	r->noted = state->nchanges; /* the plan's own changes do not count */
 	return more || r->goes_on || (went_on && r->stale);
 }

@@ -1,4 +1,4 @@
-/* row.c - pending jobs that are alike, and why others are in no row */
+/* row.c - rows of pending jobs, and why other pending jobs are in no row */
 #include "aischedd/state/pass/row.h"
 #include "aischedd/state/cluster/counts.h"
 
@@ -41,8 +41,8 @@ static void add_text(struct buf *out, const char *s)
 	buf_add(out, s ? s : "", s ? strlen(s) + 1 : 1);
 }
 
-/* Have the key ask for one node if the job mounts a claim that can be mounted
- * on one node only. */
+/* Have the key ask for one node if the job mounts a volume claim that can be
+ * mounted on one node only. */
 static void key_volumes(const struct state *state, const char *names,
                         struct row_key *key)
 {
@@ -51,8 +51,8 @@ static void key_volumes(const struct state *state, const char *names,
 		key->nodes = 1;
 }
 
-/* Set topology levels and segment of the key. If a level is no longer
- * configured, the key allows no pool. */
+/* Set the key's topology levels and segment, from --topology. If it names a
+ * level that is no longer configured, the key allows no pool. */
 static void key_topology(const struct state *state, const struct spec *spec,
                          struct row_key *key)
 {
@@ -64,14 +64,16 @@ static void key_topology(const struct state *state, const struct spec *spec,
 		key->pools = 0;
 	key->need = t.need < 0 ? LEVEL_NONE : (uint8_t)t.need;
 	key->like = t.like <= t.need ? LEVEL_NONE : (uint8_t)t.like;
-	/* Tasks on one node are in one domain. */
+	/* The key needs no segment if there is no level, all tasks are on one
+	 * node, or all of them are one segment. */
 	if (t.need < 0 || key->nodes == 1 || key->segment == key->tasks)
 		key->segment = 0;
 }
 
-/* Set the level over whose domains tasks, or nodes, are spread; likewise. None
- * is set for a job with one task or node, or for nodes that are to be spread
- * over nodes. */
+/* Set in the key the level over whose domains the tasks, or the nodes, are
+ * spread, from --spread. If it names a level that is no longer configured, the
+ * key allows no pool. Nothing is set for a job with one task or node, or for
+ * nodes to be spread over nodes. */
 static void key_spread(const struct state *state, const struct spec *spec,
                        struct row_key *key)
 {
@@ -89,8 +91,8 @@ static void key_spread(const struct state *state, const struct spec *spec,
 	}
 	if (parts == 1 || (key->nodes && level == SPREAD_NODE))
 		return;
-	/* Possible only if "node" was no level of the configuration when the
-	 * job was submitted. */
+	/* This can happen only if "node" became a level of the configuration
+	 * after the job was submitted. */
 	if (key->nodes &&
 	    (uint64_t)key->nodes * key->tasks_per_node != key->tasks)
 		return;
@@ -107,7 +109,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	struct array *array = NULL;
 	struct buf claims = { 0 };
 
-	memset(&key, 0, sizeof(key)); /* padding is compared, too */
+	memset(&key, 0, sizeof(key)); /* keys are compared with their padding */
 	spec_unpack(&spec, job->packed);
 	spec_request(&spec, job->mem_default, &req);
 	if (job->array)
@@ -321,8 +323,8 @@ void row_forget_array(struct state *state, uint64_t array)
 	roster_del(&state->rows.limits, array);
 }
 
-/* Insert the job into the row's list, in order of ids. Almost always its place
- * is at the end, or next to the job that was inserted last. */
+/* Insert the job into the row's list, which is in order of ids. Almost always
+ * it belongs at the end, or next to the job that was inserted last. */
 static void row_insert(struct state *state, struct row *row, struct job *job)
 {
 	struct job *after = row->tail;
@@ -379,8 +381,8 @@ const struct verdict *row_verdict(const struct state *state,
 	return at == SNAP_NONE ? NULL : &state->last_plan.verdict[at];
 }
 
-/* Whether a job that joins the row needs no new plan: the last plan says why
- * the row waits, and the row is so long that the job would get no position. */
+/* Whether a job can join the row without a new plan: the last plan says why the
+ * row waits, and the row is so long that the job would get no position. */
 static bool row_waits(const struct state *state, const struct row *row)
 {
 	const struct verdict *v = row_verdict(state, row);
@@ -415,7 +417,8 @@ static struct row *row_for(struct state *state, const struct job *job)
 	return row;
 }
 
-/* Set the reason why the job is in no row, and count the job by it. */
+/* Set the reason why the job is in no row, and count the job under it in
+ * the metrics. */
 static void put_aside(struct state *state, struct job *job, enum reason why)
 {
 	if (job->aside == why)
@@ -426,8 +429,8 @@ static void put_aside(struct state *state, struct job *job, enum reason why)
 }
 
 /* Whether the time for which a job is in no row for this reason does not count
- * as waiting, because its user has caused it: users must not get ahead of
- * others by holding jobs for a week. */
+ * as waiting. It does not if the user has caused it: a user must not get ahead
+ * of others by holding a job for a week. */
 static bool is_kept_back(enum reason why)
 {
 	switch (why) {
@@ -440,7 +443,8 @@ static bool is_kept_back(enum reason why)
 	}
 }
 
-/* Begin the job's waiting time if it has none; since NO_TIME: end it. */
+/* Begin the job's waiting time at `since`, unless it has begun; since NO_TIME:
+ * end it. */
 static void age(struct state *state, struct job *job, int64_t since)
 {
 	if ((job->eligible == NO_TIME) == (since == NO_TIME))
@@ -467,7 +471,7 @@ void state_reindex(struct state *state, struct job *job, int64_t now)
 	}
 	age(state, job, now);
 	row = row_for(state, job);
-	/* A job that only joins a waiting row changes nothing for others. */
+	/* A job that joins a waiting row changes nothing for other jobs. */
 	if (job->row || !row_waits(state, row))
 		state_replan(state);
 	if (row == job->row)

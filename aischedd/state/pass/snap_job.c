@@ -1,4 +1,4 @@
-/* snap_job.c - running and pending jobs, for the scheduler */
+/* snap_job.c - copy running and pending jobs into a snapshot */
 #include "aischedd/state/pass/snap_job.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #include "aischedd/sched/order_service.h"
 
-/* Returns a bit for each GPU of a node. */
+/* Returns a mask with one bit for each GPU of a node. */
 static uint64_t gpus_of(const struct state *state, uint32_t node)
 {
 	uint32_t n = state->nodes.node[node].ngpus;
@@ -21,8 +21,8 @@ static uint64_t gpus_of(const struct state *state, uint32_t node)
 	return n < 64 ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
 }
 
-/* Get the CPUs that a task uses and that its node still has: a node may have
- * fewer than when the job was started. Returns their number. */
+/* Get the CPUs that a task uses and its node still has: the node may have fewer
+ * than when the job started. Returns their number. */
 static uint32_t cpus_held(const struct state *state, const struct placement *p,
                           uint32_t task, struct snap_cpu_use *ret)
 {
@@ -50,7 +50,7 @@ struct run_columns {
 	size_t n, ntasks, nuse;
 };
 
-/* Allocate columns for n rows. */
+/* Allocate the columns of struct snap_run for n rows. */
 static struct run_columns run_columns(struct build *b, size_t n, size_t ntasks,
                                       size_t nuse)
 {
@@ -84,8 +84,9 @@ static void push_claim(struct build *b, const struct held *claim)
 		    claim->node[i];
 }
 
-/* Check the NUMA nodes in which a task has its memory. If the node's NUMA nodes
- * have changed since the start, assume that they are those of its CPUs. */
+/* Correct the set of NUMA nodes in which a task has its memory. If the node's
+ * NUMA nodes have changed since the job started, assume that the memory is in
+ * those of the task's CPUs. */
 static void set_numas(const struct snap *snap, struct snap_task *task,
                       const struct snap_cpu_use *use, uint32_t end)
 {
@@ -115,8 +116,9 @@ static void run_tasks(const struct build *b, struct run_columns *c,
 	}
 }
 
-/* Returns for how many seconds the job has run in all attempts; 0 if the order
- * of jobs does not use that, because then jobs of one row may differ in it. */
+/* Returns for how many seconds the job has run in all attempts. Returns 0 if
+ * the configured order of jobs does not use that: then it is not part of the
+ * row key, and jobs of one row may differ in it. */
 static int64_t served(const struct build *b, const struct job *job)
 {
 	return order_rung_counts(b->state->conf->scheduling.order)
@@ -124,7 +126,7 @@ static int64_t served(const struct build *b, const struct job *job)
 	           : 0;
 }
 
-/* Returns how long the job had waited when it started, in seconds; 0 for an
+/* Returns how many seconds the job had waited when it started; 0 for an
  * adopted job. */
 static int64_t waited(const struct job *job)
 {
@@ -133,8 +135,8 @@ static int64_t waited(const struct job *job)
 	           : 0;
 }
 
-/* Add a row for a running job: p is its placement, or the tasks of it that are
- * being evicted. */
+/* Add a row for a running job. p: its placement, or job->leaving: then the row
+ * is about its evicted tasks only. */
 static void run_row(struct build *b, struct run_columns *c, struct job *job,
                     const struct placement *p)
 {
@@ -158,7 +160,7 @@ static void run_row(struct build *b, struct run_columns *c, struct job *job,
 	c->ran[i] = job->state == JOB_SUSPENDED ? job->ran : 0;
 	c->first[i] = (uint32_t)c->ntasks;
 	c->claim[i] = (uint32_t)b->claims.n;
-	/* A suspended job's claim is added with its row in snap->pend. */
+	/* The claim of a suspended job is added with its row in snap->pend. */
 	if (p == job->place && job->state != JOB_SUSPENDED)
 		push_claim(b, job->claim);
 	run_tasks(b, c, p);
@@ -210,7 +212,7 @@ void snapshot_run(struct build *b)
 	b->snap->cpu_use = c.use;
 }
 
-/* Count, for each array, its waiting tasks for which nodes are held. */
+/* Count for each array its waiting tasks that have claims. */
 static void count_claims(struct build *b)
 {
 	for (size_t i = 0; i < b->state->claims.n; i++) {
@@ -224,9 +226,9 @@ static void count_claims(struct build *b)
 	}
 }
 
-/* Returns how many more tasks of the array its limit allows to run. Tasks that
- * have claims come first: for others (has_claim false) they count as if they
- * ran. */
+/* Returns how many more tasks of the array may run within its limit. Tasks that
+ * have claims come first: for a row without one (has_claim false) they count as
+ * if they ran already. */
 static uint32_t array_room(const struct build *b,
                            const struct array_limit *array, bool has_claim)
 {
@@ -264,8 +266,8 @@ struct pend_columns {
 	size_t n, nmembers;
 };
 
-/* Allocate a column without zeroing it, to save time on the loop's thread:
- * every element is written later. */
+/* Allocate a column without zeroing it, to save time on the loop's thread.
+ * Every element is written later. */
 #define RAW_COLUMN(type, n) arena_array_raw(b->arena, type, (n) + 1)
 
 static struct pend_columns pend_columns(struct build *b, size_t rows,
@@ -288,7 +290,8 @@ static struct pend_columns pend_columns(struct build *b, size_t rows,
 	return c;
 }
 
-/* Write row i. It uses only the members of the key from `queue` on. */
+/* Write row i of the columns. Of the key, only the members from `queue` on
+ * are used. */
 static void pend_row(struct pend_columns *c, size_t i,
                      const struct row_key *key, uint32_t req, uint16_t light)
 {
@@ -303,7 +306,7 @@ static void pend_row(struct pend_columns *c, size_t i,
 	c->light[i] = light;
 }
 
-/* Add a row for a job that is in none. */
+/* Add a row for a job that is in no row of the state. */
 static void pend_row_of(struct build *b, struct pend_columns *c,
                         const struct job *job, uint32_t req, uint32_t resumes,
                         struct snap_member member)
@@ -335,8 +338,9 @@ static int by_wait(const void *a, const void *b)
 	return x->job < y->job ? -1 : x->job > y->job;
 }
 
-/* Sort the members of each row by the start of their waiting time. They are
- * sorted by id, which differs only if jobs were held or requeued. */
+/* Sort the members of each row by the start of their waiting time. They
+ * are already sorted by id, which is another order only if jobs were held
+ * or requeued. */
 static void sort_members(const struct pend_columns *c)
 {
 	for (size_t row = 0; row < c->n; row++) {
@@ -353,9 +357,10 @@ static void sort_members(const struct pend_columns *c)
 
 /* --- copied on the loop's thread ---------------------------------------- */
 
-/* A row for which nodes are held, and the end of its slice of the claims. */
+/* A row whose job has a claim, and the end of its slice of the list
+ * of claims. */
 struct row_claim {
-	uint64_t number; /* of the row */
+	uint64_t number; /* number of the row */
 	const struct held *claim;
 	uint32_t end;
 };
@@ -367,7 +372,7 @@ static int by_row(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Copy the claims of all rows, in the order of the rows. */
+/* Copy the nodes that are claimed by jobs in rows, in the order of the rows. */
 static void take_claims(struct build *b)
 {
 	const struct claim_list *claims = &b->state->claims;
@@ -402,7 +407,8 @@ static uint64_t light_key(uint32_t queue, uint32_t user)
 	return (uint64_t)queue << 32 | user;
 }
 
-/* Copy the lightness of each user who has jobs, by queue. */
+/* Copy how little each user who has jobs has used of each
+ * queue (usage->light). */
 static void take_light(struct build *b)
 {
 	const struct usage_table *t = &b->state->usages;
@@ -416,8 +422,8 @@ static void take_light(struct build *b)
 	}
 }
 
-/* Read the requests of rows with volume claims now, because only the state
- * knows the volumes. */
+/* Add the requests of rows with volume claims now: only the state, which is not
+ * read later, knows the volumes. */
 static void take_mounts(struct build *b)
 {
 	const struct row_index *rows = &b->state->rows;
@@ -429,8 +435,8 @@ static void take_mounts(struct build *b)
 			snapshot_req(b, e->row->key, e->row->req_hash);
 }
 
-/* Copy what is needed of all rows. like: the row with the key of the extra job,
- * to which that is added, or NULL. */
+/* Copy from the state what is needed of all rows. like: the row that has the
+ * key of the extra job, which is added to it, or NULL. */
 static void take_rows(struct build *b, struct pend_columns *c,
                       const struct job *extra, const struct row *like)
 {
@@ -495,14 +501,14 @@ void snapshot_take_pend(struct build *b, const struct job *extra, bool only)
 	b->snap->member = c->member;
 }
 
-/* --- read from keys, on any thread --------------------------------------- */
+/* --- written from keys, on any thread ------------------------------------ */
 
-/* How many rows ahead to prefetch, the size of a line of the cache, and how
- * many bytes of a row to prefetch. */
+/* How many rows ahead to prefetch; the size of a cache line; how many bytes of
+ * a row to prefetch. */
 enum { AHEAD = 16, LINE = 64, ROW_BYTES = 4 * LINE };
 
-/* Prefetch a row, and the entry of its request in req_of, some rows before they
- * are read. With a million rows, each read would miss the cache. */
+/* Prefetch a row some steps before it is read, and the entry of its request in
+ * req_of. With a million rows, each read would miss the cache otherwise. */
 static void fetch_row_ahead(const struct build *b, size_t i)
 {
 	const struct taken_rows *rows = &b->rows;
@@ -565,8 +571,8 @@ static void read_rows(struct build *b)
 	}
 }
 
-/* Compute where the members of each row begin. Returns the same indices, by
- * row, for list_members() to count up. */
+/* Compute at which index the members of each row begin. Returns a copy of these
+ * indexes, which list_members() counts up. */
 static uint32_t *count_members(const struct build *b)
 {
 	const struct taken_rows *rows = &b->rows;
@@ -588,8 +594,8 @@ static uint32_t *count_members(const struct build *b)
 	return next;
 }
 
-/* List the members of all rows, in one walk over all waiting jobs by id, so
- * that the members of each row are sorted by id. */
+/* Write the members of all rows in one walk over all waiting jobs in order of
+ * ids, so that the members of each row are in that order, too. */
 static void list_members(const struct build *b)
 {
 	const struct taken_rows *rows = &b->rows;
@@ -606,7 +612,8 @@ static void list_members(const struct build *b)
 		    rows->extra;
 }
 
-/* Limit how many tasks of the row's array may start, as its limit says. */
+/* Limit how many tasks of the row's array may start, by the limit of
+ * the array. */
 static void limit_row(const struct build *b, size_t row)
 {
 	const struct pend_columns *c = b->rows.to;

@@ -1,4 +1,4 @@
-/* snap_node.c - nodes and reservations, for the scheduler */
+/* snap_node.c - copy nodes and reservations into a snapshot */
 #include "aischedd/state/pass/snap_node.h"
 
 #include "aischedd/state/cluster/node.h"
@@ -27,8 +27,8 @@ uint8_t node_status(const struct node *node)
 	                                         : NODE_UP;
 }
 
-/* Columns of nodes, GPUs, CPUs and NUMA nodes while they are written. At the
- * end, what jobs hold is subtracted from the free amounts. */
+/* The columns of nodes, GPUs, CPUs and NUMA nodes while they are written. What
+ * jobs hold is subtracted from the free amounts at the end. */
 struct columns {
 	const char **name;
 	uint32_t *pool, *gpu_first, *cpu_first, *feature_first, *taint_first;
@@ -46,15 +46,16 @@ struct columns {
 	uint32_t ngpus, ncpus, nnumas;
 };
 
-/* Subtract what is used of a CPU, but not below 0: a suspended job that is now
- * ending may share its CPUs with the job that was started there meanwhile. */
+/* Subtract what a task uses of a CPU, but not below 0: a suspended job
+ * that is now ending may share its CPUs with a job that was started there
+ * in the meantime. */
 static void take_thread(uint16_t *nfree, uint16_t milli)
 {
 	*nfree -= milli < *nfree ? milli : *nfree;
 }
 
-/* Subtract what the tasks in p hold from what is free; a suspended job holds no
- * CPUs. */
+/* Subtract what the job's tasks in p hold from what is free. A suspended job
+ * holds no CPUs. */
 static void take_off(const struct build *b, struct job *job,
                      const struct placement *p, const struct columns *c)
 {
@@ -82,9 +83,8 @@ static void take_off(const struct build *b, struct job *job,
 	}
 }
 
-/* Mark as used the GPUs that no job may have, because other processes use them:
- * these GPUs, or as many of the last free ones if only their number is known.
- */
+/* Mark as used the GPUs that processes outside of aisched use. If only their
+ * number is known, mark that many of the last free ones. */
 static void take_for_others(const struct node *node, uint16_t *gpu_free)
 {
 	uint32_t left = node->gpus_named ? 0 : node->gpus_others;
@@ -248,8 +248,8 @@ void snapshot_nodes(struct build *b)
 
 /* --- reservations ------------------------------------------------------ */
 
-/* Add the users that are named in a list. Users without jobs, whom the state
- * does not know, are left out. */
+/* Add the users named in a list to the guests. Users whom the state does not
+ * know, because they have no jobs, are left out. */
 static void push_guests(struct build *b, const struct map *index,
                         const char *names)
 {

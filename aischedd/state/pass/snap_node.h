@@ -1,5 +1,5 @@
 /*
- * snap_node.h - nodes and reservations in a snapshot
+ * snap_node.h - copy nodes and reservations into a snapshot
  */
 #ifndef AISCHEDD_STATE_PASS_SNAP_NODE_H
 #define AISCHEDD_STATE_PASS_SNAP_NODE_H
@@ -11,10 +11,10 @@
 void snapshot_nodes(struct build *b);
 void snapshot_reservations(struct build *b);
 
-/* Copy names and times of the reservations, for the verdicts of a plan: those
- * of the state may change later. */
+/* Copy the names and times of the reservations, to which the verdicts of a plan
+ * refer: the state's reservations may change later. */
 void snap_keep_reservations(struct snap *to, const struct snap *from,
                             struct arena *arena);
-uint8_t node_status(const struct node *node); /* enum node_state */
+uint8_t node_status(const struct node *node); /* returns an enum node_state */
 
 #endif

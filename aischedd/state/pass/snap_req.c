@@ -1,4 +1,4 @@
-/* snap_req.c - requests, for the scheduler */
+/* snap_req.c - copy the requests of jobs into a snapshot */
 #include "aischedd/state/pass/snap_req.h"
 
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "libcommon/constraint.h"
 #include "libcommon/hostlist.h"
 
-/* One request. rule, prefer, want, avoid, license: where its slices of the
- * lists in struct build begin. */
+/* One request. rule, prefer, want, avoid and license are the indexes at which
+ * its slices of those lists in struct build begin. */
 struct req_row {
 	const struct row_key *key;
 	uint32_t gpu_type, reservation;
@@ -21,7 +21,7 @@ struct req_row {
 	uint32_t rule, prefer, want, avoid, license;
 };
 
-/* X(type, column of struct snap_reqs, its value in a req_row `r`) */
+/* X(type, column of struct snap_reqs, its value for a struct req_row *r) */
 #define REQ_COLUMNS(X)                                      \
 	X(uint32_t, tasks, r->key->tasks)                   \
 	X(uint32_t, min_tasks, r->key->min_tasks)           \
@@ -62,8 +62,9 @@ static uint64_t name_key(const char *name)
 	return hash_bytes(0, name, strlen(name));
 }
 
-/* Index the nodes of the snapshot by name, for when the state may no longer be
- * read. Nodes of several pools that share a name are chained. */
+/* Index the nodes of the snapshot by name, because on another thread the
+ * state may not be read. Nodes of several pools that have the same name
+ * are chained. */
 static void index_hosts(struct build *b)
 {
 	const struct snap_nodes *node = &b->snap->node;
@@ -95,7 +96,8 @@ static void push_host(struct build *b, struct arena_list *v, uint32_t node)
 	*(uint32_t *)snapshot_push(b, v, sizeof(node)) = node;
 }
 
-/* Append the nodes of a list, found in the snapshot instead of the state. */
+/* Append the nodes of a list to v, looked up in the snapshot instead of
+ * the state. */
 static void push_hosts_taken(struct build *b, struct arena_list *v,
                              const struct hostlist *list)
 {
@@ -128,9 +130,9 @@ static void push_hosts(struct build *b, struct arena_list *v, const char *text)
 	hostlist_free(&list);
 }
 
-/* Exclude the nodes on which the claims cannot be mounted. If there is no node
- * where they can, exclude none: such a job is in no row, and this is only about
- * whether it would fit. */
+/* Exclude the nodes on which the named volume claims cannot be mounted. If
+ * there is no node on which they can be, exclude none: such a job is in no row,
+ * and only state_check_fit() asks whether it would fit otherwise. */
 static void push_unreached(struct build *b, const char *claims, uint64_t pools)
 {
 	const struct state *state = b->state;
@@ -152,7 +154,8 @@ static void push_unreached(struct build *b, const char *claims, uint64_t pools)
 		b->avoids.n = before;
 }
 
-/* Append a constraint; wishes: a list of preferred constraints. */
+/* Append a constraint to the snapshot's rules; wishes: append a list of
+ * preferred constraints to its preferences. */
 static void push_rule(struct build *b, const char *text, bool wishes)
 {
 	int32_t rule[CONSTRAINT_MAX_ITEMS];
@@ -191,7 +194,7 @@ static uint32_t reservation_of(const struct snap *snap, const char *name)
 	return SNAP_NONE;
 }
 
-/* Append a request; its slices begin at the present ends of the lists. */
+/* Append a request whose slices begin at the present ends of the lists. */
 static struct req_row *push_row(struct build *b, const struct row_key *key)
 {
 	struct req_row *r = arena_push(b->scratch, &b->reqs, sizeof(*r));
@@ -207,8 +210,8 @@ static struct req_row *push_row(struct build *b, const struct row_key *key)
 	return r;
 }
 
-/* Returns the MIG profile that a GPU type names, or 0. In a request of an
- * earlier version such a word may be a type of whole GPUs; then the number of
+/* Returns the MIG profile that a GPU type names, or 0. In a request made by an
+ * earlier version the same word may be a type of whole GPUs; then the number of
  * GPUs is not that of the profile. */
 static uint8_t profile_of(const char *type, int64_t gpus)
 {
@@ -248,7 +251,8 @@ uint32_t snapshot_req_of_placed(struct build *b, struct job *job)
 
 	if (map_find(&b->req_of, key->req_hash))
 		return snapshot_req(b, key->text, key->req_hash);
-	/* Copy the key: the job may end before the snapshot is finished. */
+	/* Copy the key, because the job may end before the snapshot
+	 * is finished. */
 	copy = arena_alloc_raw(b->scratch, key->len, 1);
 	memcpy(copy, key->text, key->len);
 	return snapshot_req(b, copy, key->req_hash);
@@ -282,7 +286,7 @@ void snapshot_reqs(struct build *b)
 #define X(type, name, value) to.name = COLUMN(type, n);
 	REQ_COLUMNS(X)
 #undef X
-	push_row(b, &none); /* ends the slices of the last request */
+	push_row(b, &none); /* marks the end of the last request's slices */
 	r = b->reqs.p;
 	for (size_t i = 0; i <= n; i++, r++) {
 #define X(type, name, value) to.name[i] = value;

@@ -1,5 +1,5 @@
 /*
- * snap_req.h - requests in a snapshot
+ * snap_req.h - copy the requests of jobs into a snapshot
  */
 #ifndef AISCHEDD_STATE_PASS_SNAP_REQ_H
 #define AISCHEDD_STATE_PASS_SNAP_REQ_H
@@ -8,17 +8,18 @@
 
 #include "aischedd/state/pass/snap_build.h"
 
-/* Returns the index of the request in a row's key; equal requests share one.
- * hash: row_req_hash() of the key. The key is borrowed until the snapshot is
- * finished. When b->state is NULL, only keys without volume claims may be added
- * (row_key_mounts()). */
+/* Returns the index in the snapshot of the request in a row's key; equal
+ * requests share one index. hash: row_req_hash() of the key. The key must stay
+ * unchanged until the snapshot is finished. Once b->state is NULL, only keys
+ * without volume claims may be added (row_key_mounts()). */
 uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash);
-/* The same for a placed job. */
+/* snapshot_req() for a job that holds nodes. */
 uint32_t snapshot_req_of_placed(struct build *b, struct job *job);
-/* The same for a job that is in no row. */
+/* snapshot_req() for a job that is in no row and holds no nodes. */
 uint32_t snapshot_req_of_other(struct build *b, const struct job *job);
 
-/* Write the columns, after all requests were added. */
+/* Write the columns of requests into the snapshot, after all requests
+ * were added. */
 void snapshot_reqs(struct build *b);
 
 #endif

@@ -1,4 +1,4 @@
-/* snapshot.c - the scheduler's view of the state */
+/* snapshot.c - copy the state into a snapshot, the input of the scheduler */
 #include "aischedd/state/pass/snapshot.h"
 
 #include <string.h>
@@ -147,8 +147,8 @@ static void build_licenses(struct build *b)
 	    (struct snap_licenses){ (uint32_t)n, name, total, left };
 }
 
-/* Copy the promises of the last plan into the snapshot. Their node indices are
- * still valid, because nodes are never renumbered. */
+/* Copy the promised starts of the last plan. Their node indexes are still
+ * valid, because nodes are never renumbered. */
 static void build_promises(struct build *b)
 {
 	const struct last_plan *last = &b->state->last_plan;
@@ -179,8 +179,8 @@ static void free_maps(struct build *b)
 	b->scratch = NULL;
 }
 
-/* Read the rows, then store words and requests: after the rows are read, no
- * more are added. */
+/* Write the rows, and after them the words and the requests, which rows
+ * add to. */
 static struct snap *finish(struct build *b)
 {
 	snapshot_pend(b);
@@ -192,7 +192,7 @@ static struct snap *finish(struct build *b)
 	return b->snap;
 }
 
-/* Copy what may change before the snapshot is finished. */
+/* Copy everything that may change before the snapshot is finished. */
 static struct build *take(const struct state *state, int64_t now,
                           struct arena *arena, const struct job *extra,
                           bool only)

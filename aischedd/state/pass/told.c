@@ -53,8 +53,8 @@ struct verdict told_verdict(const struct turns_told *told, uint64_t job,
 		turn = bsearch(&key, told->turn, told->n, sizeof(key), by_job);
 	own.expected = turn ? turn->expected : SNAP_NEVER;
 	own.position = turn ? turn->position : 0;
-	/* If the row waits for the reason Priority, row->job is the job for
-	 * which nodes are kept, and stays. */
+	/* A row that waits for the reason Priority keeps row->job, the job for
+	 * which nodes are kept free. */
 	if (turn && turn->behind && row->why != WHY_Priority)
 		own.job = turn->behind;
 	return own;

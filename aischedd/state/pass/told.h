@@ -6,27 +6,28 @@
 
 #include "aischedd/sched/plan.h"
 
-/* A job's expected start (SNAP_NEVER: not known), its position in the queue,
- * and the job it waits for (behind; 0: not known). */
+/* What a plan says about one job: its expected start (SNAP_NEVER: not
+ * known), its position in its queue, and the job that it waits for
+ * (`behind`; 0: not known). */
 struct turn_told {
 	uint64_t job, behind;
 	int64_t expected;
 	uint32_t position;
 };
 
-/* Sorted by job. */
+/* A list of these, sorted by job. */
 struct turns_told {
 	struct turn_told *turn;
 	uint32_t n;
 };
 
-/* Returns what the plan says about jobs other than the first of their row. The
- * list is in the arena. */
+/* Returns what the plan says about jobs other than the first of their row,
+ * allocated in the arena. */
 struct turns_told told_list(const struct snap *snap, const struct plan *plan,
                             struct arena *arena);
 
-/* Returns the verdict on one job: that of its row, with expected start and
- * position of the job itself. */
+/* Returns the verdict on one job: `row`, the verdict on its row, with the
+ * expected start and the position of this job. */
 struct verdict told_verdict(const struct turns_told *told, uint64_t job,
                             const struct verdict *row);
 

@@ -1,4 +1,4 @@
-/* what_if.c - plans for jobs that do not exist */
+/* what_if.c - what a plan would decide about requests that are only tested */
 #include "aischedd/state/pass/what_if.h"
 
 #include <stdlib.h>
@@ -20,15 +20,16 @@
 #include "libcommon/steps.h"
 
 enum {
-	/* work of a pass, in steps: in any case; for each row, run and node */
+	/* the work of a pass in steps: at least STEPS_PLAN, and STEPS_PLANNED
+	 * for each row, running job and node */
 	STEPS_PLAN = 500,
 	STEPS_PLANNED = 10
 };
 
 /* --- test-only --------------------------------------------------------- */
 
-/* A plan, and the job that was added to its snapshot: the last one of its
- * row. */
+/* A plan, and the tested job, which is the last one of its row in
+ * the snapshot. */
 struct outlook {
 	const struct state *state;
 	const struct snap *snap;
@@ -67,8 +68,8 @@ static void start_nodes(const struct outlook *o, const struct start *start,
 	free(name);
 }
 
-/* Returns the evictions that the plan makes for the job, indexed by the id of
- * the job that is evicted. */
+/* Returns the evictions that the plan makes for the tested job, by the id of
+ * the evicted job. */
 static struct map evictions_for(const struct outlook *o)
 {
 	struct map ret = { 0 };
@@ -82,9 +83,9 @@ static struct map evictions_for(const struct outlook *o)
 	return ret;
 }
 
-/* List the jobs that would be suspended for the job; or (suspended false) those
- * that would be evicted, wholly or in part. Jobs that are already ending are
- * left out. */
+/* List the jobs that would be suspended for the tested job (`suspended`
+ * true), or evicted, wholly or in part (false). Jobs that are already ending
+ * are left out. */
 static void list_evicts(const struct outlook *o, const struct map *evictions,
                         bool suspended, struct what_if *ret)
 {
@@ -131,10 +132,10 @@ static void waiting(const struct outlook *o, struct arena *arena,
 	verdict_text(o->snap, o->row, &v, text);
 }
 
-/* A test of a submission. */
+/* A test of a request (--test-only). */
 struct state_test {
 	struct arena *arena;
-	struct build *taken; /* NULL: no plan is needed for the answer */
+	struct build *taken; /* NULL: the answer needs no plan */
 	const struct snap *snap;
 	const struct plan *plan;
 	struct what_if what;
@@ -165,7 +166,7 @@ size_t state_test_size(const struct state_test *test)
 	return test->taken ? snapshot_size(test->taken) : 0;
 }
 
-/* Set the answer to what the plan decided. */
+/* Set the answer from what the plan decided about the job. */
 static void tell_plan(const struct state *state, struct state_test *test)
 {
 	const struct snap *snap = test->snap;
@@ -218,8 +219,8 @@ const struct what_if *state_test_tell(const struct state *state,
 	return &test->what;
 }
 
-/* All that a test adds to the state while it takes the snapshot; trial_end()
- * removes it again. */
+/* Everything that a test adds to the state while it takes the snapshot, and
+ * trial_end() removes again. */
 struct trial {
 	struct job *job;
 	struct array array;
@@ -294,7 +295,7 @@ struct state_test *state_test_take(struct state *state, const struct spec *spec,
 	return test;
 }
 
-/* --- does it ever fit? ------------------------------------------------- */
+/* --- whether a job could ever fit --------------------------------------- */
 
 enum { FITS_MAX = 4096 };
 
@@ -316,8 +317,8 @@ int state_check_fit(struct state *state, const struct job *job, struct err *err)
 
 	row_key_build(state, job, &key);
 	memcpy(&shape, key.data, sizeof(shape));
-	/* Time limit and user do not matter for whether a job fits: leave them
-	 * out of the hash. */
+	/* Remember by a hash which jobs fit. It leaves out the time limit and
+	 * everything from the user on, which do not matter for that. */
 	shape.time_limit = 0;
 	memset(&shape.user, 0, sizeof(shape) - offsetof(struct row_key, user));
 	hash = hash_bytes(2, &shape, sizeof(shape));

@@ -101,7 +101,8 @@ static void planned_text(const struct state *state, const struct job *job,
 	arena_free(arena);
 }
 
-/* Append why the runner of a pool cannot start jobs, if it cannot. */
+/* If the runner of the pool cannot start jobs, append `before` and
+ * the reason. */
 static void trouble_text(const struct state *state, size_t pool,
                          const char *before, struct buf *text)
 {
@@ -109,7 +110,7 @@ static void trouble_text(const struct state *state, size_t pool,
 		buf_printf(text, "%s%s", before, state->pools.trouble[pool]);
 }
 
-/* Append why a node is drained or down, as the admin or the runner says. */
+/* Append why a node is drained or down, as an operator or the runner said. */
 static void node_text(const struct state *state, uint32_t node,
                       struct buf *text)
 {
@@ -119,8 +120,8 @@ static void node_text(const struct state *state, uint32_t node,
 		buf_printf(text, ": %s", why);
 }
 
-/* Whether this reason says only that there is no room now. Then it is more
- * useful to say that the last start failed. */
+/* Whether this reason says only that the job does not fit or has no turn now.
+ * Then it is more useful to say that its last start failed. */
 static bool is_want_of_room(enum reason why)
 {
 	enum reason_kind kind = reason_kind(why);
@@ -129,9 +130,9 @@ static bool is_want_of_room(enum reason why)
 	       kind == REASON_DOMAIN || kind == REASON_TURN;
 }
 
-/* Returns the last plan's verdict on the job's row, or NULL. If that plan
- * started all jobs of the row, the verdict does not apply to jobs that have
- * joined it since. */
+/* Returns the last plan's verdict on the job's row, or NULL if there is none.
+ * If that plan started all jobs of the row, its verdict does not apply to jobs
+ * that joined the row later. */
 static const struct verdict *verdict_on(const struct state *state,
                                         const struct job *job)
 {
@@ -141,8 +142,8 @@ static const struct verdict *verdict_on(const struct state *state,
 	return !v || v->why == WHY_None ? NULL : v;
 }
 
-/* The part of state_why() for a job that is in a row: says what the last plan
- * decided, or what has happened since. */
+/* state_why() for a job that is in a row: says what the last plan decided about
+ * it, or what has happened since. */
 static enum reason turn_why(const struct state *state, const struct job *job,
                             struct buf *text, int64_t *ret_expected,
                             uint32_t *ret_position)
@@ -190,8 +191,8 @@ static void suspended_text(const struct job *job, struct buf *text)
 	           (unsigned long long)job->id);
 }
 
-/* The part of state_why() for a suspended job: says which job has its CPUs, and
- * when it resumes. */
+/* state_why() for a suspended job: says which job has its CPUs, and when
+ * it resumes. */
 static enum reason suspended_why(const struct state *state,
                                  const struct job *job, int64_t now,
                                  struct buf *text, int64_t *ret_expected)
@@ -258,10 +259,11 @@ enum reason state_why(const struct state *state, const struct job *job,
 	return why;
 }
 
-/* Whether the job has waited for longer than its queue's max_wait, or, if there
- * is none, than the scheduling policy allows. In that case, a job of a user who
- * has used more than the average is never overdue. light: the lightness of the
- * user. */
+/* Whether the job has waited for longer than the max_wait of its queue, or of
+ * the closest queue above that has one. If there is none, the scheduling
+ * policy sets the limit (hold_after), and jobs of a user who has used more
+ * than the average are never overdue. light: how little the user has used, as
+ * in struct usage. */
 static bool is_overdue(const struct conf *conf, const struct job *job,
                        const struct snap_policy *policy, uint32_t light,
                        int64_t now)

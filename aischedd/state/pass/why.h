@@ -1,5 +1,5 @@
 /*
- * why.h - why a job waits, as a sentence
+ * why.h - why a job waits or ended, as a sentence
  */
 #ifndef AISCHEDD_STATE_PASS_WHY_H
 #define AISCHEDD_STATE_PASS_WHY_H
@@ -15,17 +15,17 @@ struct job;
 struct state;
 
 /*
- * Returns the reason why a job waits, or ended, and appends the sentence about
- * it to text, which may be NULL. *ret_expected: the expected start, in unix
- * seconds, or NO_TIME. *ret_position: the position in its queue, 0: none.
+ * Returns the reason why a job waits or ended, and appends a sentence about it
+ * to `text`, which may be NULL. *ret_expected: the job's expected start in unix
+ * seconds, or NO_TIME. *ret_position: its position in its queue; 0: none.
  */
 enum reason state_why(const struct state *state, const struct job *job,
                       int64_t now, struct buf *text, int64_t *ret_expected,
                       uint32_t *ret_position);
 
-/* Compute the score of a job: the points by which the jobs that wait in a queue
- * are ordered. Returns false if the job is in no row, or if there is no plan.
- */
+/* Compute the score of a job: the points by which the waiting jobs of a
+ * queue are ordered. Returns false if the job is in no row, or if there is
+ * no plan yet. */
 bool state_score(const struct state *state, const struct job *job, int64_t now,
                  struct order_score *ret);
 
