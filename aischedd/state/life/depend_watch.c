@@ -150,7 +150,7 @@ static bool tell_next(struct state *state, struct dep_tell *t, int64_t now)
 }
 
 /* Split off the next task of the queue item's job if it can be decided; returns
- * false if there are no more tasks. */
+ * false after the last task. */
 static bool divide_next(struct state *state, struct dep_tell *t, int64_t now)
 {
 	struct job *job = state_job(state, t->key);

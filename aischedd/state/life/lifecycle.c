@@ -184,7 +184,7 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
 	[JOB_BOOT_FAIL] = { ENDED },
 };
 
-/* What to tell the user if a request has no entry in the table for the job's
+/* The error text for a request that has no entry in the table for the job's
  * state. All other events without an entry are ignored: they are late or
  * repeated reports of runners. */
 static const char *const refusal[EV_N] = {

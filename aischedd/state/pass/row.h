@@ -88,9 +88,9 @@ struct row_index {
 	struct planned_rows taken;
 };
 
-/* What the scheduler looks at. The members before `queue` are the request; in a
- * snapshot, all rows with equal requests share one copy of it, even if their
- * jobs have different owners. */
+/* The part of a key that is numbers. The members before `queue` are the
+ * request; in a snapshot, all rows with equal requests share one copy of it,
+ * even if their jobs have different owners. */
 struct row_key {
 	uint32_t tasks, min_tasks, nodes, tasks_per_node, segment;
 	int64_t cpus, mem, gpus, time_limit;

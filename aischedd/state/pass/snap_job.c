@@ -290,8 +290,8 @@ static struct pend_columns pend_columns(struct build *b, size_t rows,
 	return c;
 }
 
-/* Write row i of the columns. Of the key, only the members from `queue` on
- * are used. */
+/* Write row i of the columns. This uses only the key's members from
+ * `queue` on. */
 static void pend_row(struct pend_columns *c, size_t i,
                      const struct row_key *key, uint32_t req, uint16_t light)
 {

@@ -27,8 +27,8 @@ uint8_t node_status(const struct node *node)
 	                                         : NODE_UP;
 }
 
-/* The columns of nodes, GPUs, CPUs and NUMA nodes while they are written. What
- * jobs hold is subtracted from the free amounts at the end. */
+/* The columns of nodes, GPUs, CPUs and NUMA nodes while they are written. At
+ * the end, the amounts that jobs hold are subtracted from the free amounts. */
 struct columns {
 	const char **name;
 	uint32_t *pool, *gpu_first, *cpu_first, *feature_first, *taint_first;

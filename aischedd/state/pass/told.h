@@ -6,9 +6,9 @@
 
 #include "aischedd/sched/plan.h"
 
-/* What a plan says about one job: its expected start (SNAP_NEVER: not
- * known), its position in its queue, and the job that it waits for
- * (`behind`; 0: not known). */
+/* The plan's findings about one job: its expected start (SNAP_NEVER: not
+ * known), its position in its queue, and the job that it waits for (`behind`;
+ * 0: not known). */
 struct turn_told {
 	uint64_t job, behind;
 	int64_t expected;
