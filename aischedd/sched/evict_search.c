@@ -12,8 +12,8 @@
 #include "aischedd/sched/verdict.h"
 #include "libcommon/heap.h"
 
-/* A node that can hold tasks of the claimant once it is cleared, and the cost
- * of that. */
+/* A node that can hold tasks of the claimant once it is cleared, and what
+ * clearing it costs. */
 struct offer {
 	uint64_t cost;
 	uint32_t node;
@@ -69,8 +69,8 @@ static void offer_node(struct evictor *e, uint32_t node)
 		offer_push(e, offer);
 }
 
-/* Offer the node again, and all other nodes on which the steps from nsteps on
- * have freed something. */
+/* Offer the node again, and also all other nodes on which the evictions from
+ * step nsteps on have freed something. */
 static void offer_again(struct evictor *e, size_t nsteps, uint32_t node)
 {
 	const struct snap *s = e->s;
@@ -87,8 +87,8 @@ static void offer_again(struct evictor *e, size_t nsteps, uint32_t node)
 	offer_node(e, node);
 }
 
-/* If the claimant is a run that grows, count its tasks as its own in place, or
- * no longer. */
+/* If the claimant is a running job that grows, let the placement count the
+ * job's tasks as its own (own), or no longer. */
 static void own_tasks(const struct evictor *e, bool own)
 {
 	if (e->c->run == SNAP_NONE)
@@ -161,8 +161,8 @@ void evict_search_close(struct evictor *e, int sign)
 	}
 }
 
-/* Count the claimant and the runs that move as use of their queues (sign 1), or
- * no longer (-1). */
+/* Add what the claimant and the runs that move will use to the use of their
+ * queues (sign 1), or subtract it (-1). */
 static void count_placed(struct evictor *e, int sign)
 {
 	const struct evict_moved *m = e->moved.p;
@@ -195,7 +195,8 @@ static bool try_task(struct evictor *e, uint32_t run)
 	return found;
 }
 
-/* Try to place what the step evicts, a task or a run, on other nodes. */
+/* Try to place what the step evicts, which is one task or a whole run,
+ * on other nodes. */
 static bool try_elsewhere(struct evictor *e, const struct evict_step *step)
 {
 	if (step->task != SNAP_NONE) {
@@ -207,7 +208,8 @@ static bool try_elsewhere(struct evictor *e, const struct evict_step *step)
 	       try_run(e, step->run);
 }
 
-/* Record the trial in place as the new place of the step's run. */
+/* Record the tasks that have just been placed on trial as the new place of the
+ * run that the step evicts. */
 static void move_step(struct evictor *e, const struct evict_step *step)
 {
 	struct place *place = e->p->place;
@@ -226,7 +228,8 @@ static void move_step(struct evictor *e, const struct evict_step *step)
 	}
 }
 
-/* Enter into the promises the new places of the tasks of a run that moves. */
+/* Tell the promises where the tasks of a run that moves will be; with
+ * `watched`, only of tasks on watched nodes. */
 static void tell_moved(struct evictor *e, const struct evict_moved *m,
                        bool watched)
 {
@@ -301,7 +304,8 @@ void evict_search_for_claimant(const struct evictor *e)
 	own_tasks(e, true);
 }
 
-/* Count the tasks placed in this trial as the claimant's own, or no longer. */
+/* Count the tasks that this trial has placed for the claimant as its own (own),
+ * or no longer. */
 static void count_trial(const struct evictor *e, bool own)
 {
 	struct place *place = e->p->place;
@@ -323,15 +327,15 @@ static bool settle_on(struct evictor *e, uint32_t node)
 	bool moved;
 
 	if (!evict_node_clear(e, node, &cost))
-		abort(); /* evict_node_cost() just succeeded */
+		abort(); /* cannot fail: evict_node_cost() succeeded */
 	if (e->mode == MODE_MOVE)
 		evict_node_spare(e, node, before.nsteps);
 	evict_trial_refresh(e, before.nsteps);
 	place_put(e->p->place, e->c->req, node, evict_node_chunk(e));
 	if (e->mode != MODE_MOVE)
 		return true;
-	/* Placing other runs must not count the claimant's tasks as their own.
-	 */
+	/* While other runs are placed, the claimant's tasks must not
+	 * count as theirs. */
 	count_trial(e, false);
 	own_tasks(e, false);
 	moved = !evict_search_elsewhere(e, before.nsteps);
@@ -351,9 +355,9 @@ void evict_search_share(struct evictor *e, const struct evict_mark *before)
 	own_tasks(e, false);
 }
 
-/* Make offers of all these nodes: once, or in MODE_STRICT again whenever there
- * are new victims, as the rules may then allow others. Returns false if there
- * are no offers. */
+/* Offer all these nodes, unless they were offered before; in MODE_STRICT offer
+ * them again whenever there are new victims, because the rules may then allow
+ * further evictions. Returns false if there are no offers. */
 static bool offer_nodes(struct evictor *e, const uint32_t *node, uint32_t n,
                         size_t *steps_then)
 {
@@ -366,7 +370,8 @@ static bool offer_nodes(struct evictor *e, const uint32_t *node, uint32_t n,
 	return e->offers.n;
 }
 
-/* Place all tasks of the claimant on some of these nodes. */
+/* Place all tasks of the claimant, or of its current segment, on some
+ * of these nodes. */
 static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 {
 	size_t steps_then = SIZE_MAX;
@@ -387,8 +392,8 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 		size_t nsteps = e->step.n;
 		uint64_t cost;
 
-		/* The cost may have risen since the offer was made: offer the
-		 * node again. */
+		/* Evictions may have raised the cost since the offer was made:
+		 * then offer the node again. */
 		if (!evict_node_cost(e, offer.node, &cost))
 			continue;
 		if (cost > offer.cost) {
@@ -410,9 +415,9 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 
 /* --- where ------------------------------------------------------------- */
 
-/* Evict the first victim, in a queue or below it, that holds some of the
- * resource: with whole all of the run, else a surplus task. Returns false if
- * there is none. */
+/* Evict the first victim in the queue, or in a queue below it, that uses some
+ * of the resource: with `whole` the whole run, else one surplus task. Returns
+ * false if there is no such victim. */
 static bool take_below(struct evictor *e, uint32_t queue, int64_t resource,
                        bool whole)
 {
@@ -442,7 +447,8 @@ static bool take_below(struct evictor *e, uint32_t queue, int64_t resource,
 	return false;
 }
 
-/* Evict until the claimant is within the limits of its queues. */
+/* Evict runs until the claimant is within the limits of its queues. Returns
+ * false if that cannot be reached. */
 static bool clear_limits(struct evictor *e)
 {
 	size_t nsteps = e->step.n;
@@ -461,9 +467,9 @@ static bool clear_limits(struct evictor *e)
 	return why == WHY_None;
 }
 
-/* Return to an earlier state of the trial. Segments placed before stay; count
- * their tasks again, as the part that is undone may have used the same nodes.
- */
+/* Undo the trial back to `to`. Segments that were placed before `to` stay
+ * placed; count their tasks again, because the undone part may have used the
+ * same nodes. */
 static void go_back(struct evictor *e, const struct evict_mark *to)
 {
 	evict_search_back(e, to);
@@ -473,15 +479,15 @@ static void go_back(struct evictor *e, const struct evict_mark *to)
 	count_trial(e, true);
 }
 
-/* Place the claimant, or its next segment, on some of these nodes. If that
- * fails, the trial is as before. */
+/* Place the claimant, or its next segment, on some of these nodes. On failure,
+ * the trial is left as it was. */
 static bool fill(struct evictor *e, const uint32_t *node, uint32_t n)
 {
 	struct evict_mark before = evict_search_mark(e);
 
 	if (fill_nodes(e, node, n) && clear_limits(e)) {
-		/* Victims of segments are spared once all segments are placed.
-		 */
+		/* For a job in segments or shares, victims are spared once all
+		 * of these are placed. */
 		if (e->mode != MODE_MOVE && !e->segment)
 			evict_spare_steps(e, before.nsteps);
 		return true;
@@ -514,8 +520,8 @@ static bool fill_domain(struct evictor *e, uint8_t level)
 	       fill(e, d->node + d->first[best], d->end[best] - d->first[best]);
 }
 
-/* Place all segments in this pool, each in the domain in which that costs
- * least. */
+/* Place all segments in this pool, each in the domain in which
+ * evictions cost least. */
 static bool fill_segments(struct evictor *e, uint32_t pool)
 {
 	struct evict_mark before = evict_search_mark(e);
@@ -536,7 +542,7 @@ static bool fill_segments(struct evictor *e, uint32_t pool)
 	return true;
 }
 
-/* Place this many parts of a job that is spread in a domain. */
+/* Place this many parts of a spread job in its domain number i. */
 static bool fill_share(struct evictor *e, const struct spread *sp, uint32_t i,
                        int64_t parts)
 {
@@ -549,7 +555,7 @@ static bool fill_share(struct evictor *e, const struct spread *sp, uint32_t i,
 	return fill(e, d->node + d->first[at], d->end[at] - d->first[at]);
 }
 
-/* Place one more part in the domain where that costs least. */
+/* Place one more part in the domain where evictions cost least. */
 static bool fill_one_more(struct evictor *e, struct spread *sp)
 {
 	uint64_t least = UINT64_MAX;
@@ -602,7 +608,7 @@ static bool fill_shares(struct evictor *e, struct spread *sp)
 	return true;
 }
 
-/* Divide the job evenly among the domains over which it is spread. */
+/* Place a job that is spread in this pool, divided evenly among the domains. */
 static bool fill_spread(struct evictor *e, uint32_t pool)
 {
 	struct evict_mark before = evict_search_mark(e);
@@ -621,7 +627,8 @@ static bool fill_spread(struct evictor *e, uint32_t pool)
 	return filled;
 }
 
-/* Place the parts of the claimant in the first pool in which they fit. */
+/* Place the segments or shares of the claimant in the first pool in which
+ * they fit. */
 static bool fill_parts(struct evictor *e)
 {
 	const struct match *match = e->p->place->match;
@@ -665,9 +672,9 @@ static bool fill_pool(struct evictor *e)
 	return false;
 }
 
-/* Try one level after the other, from the narrowest preferred to the widest
- * allowed. For a run that grows, may_be_used() allows only nodes of its domain.
- */
+/* Find nodes for the claimant: try one level after the other, from the
+ * narrowest that is preferred to the widest that is allowed. For a run that
+ * grows, may_be_used() allows only nodes of its domain. */
 bool evict_search_find(struct evictor *e)
 {
 	uint8_t need = e->s->req.need[e->c->req];

@@ -8,29 +8,33 @@
 #include "libcommon/map.h"
 
 /*
- * The bits of a node describe everything that requests can ask about. The first
- * 64 hold its pool, its size and the rank of its weight. Then come a bit for
- * each word of a rule, a preference or a taint: it holds on the node; for each
- * of these words: it is a taint of the node; for each GPU type that requests
- * name; and for each model of GPU with partitions.
+ * The bits of a node say everything that requests can ask about. The first 64
+ * hold the pool, the rounded size and the rank of the weight of the node. After
+ * them comes a bit for each word of a rule, preference or taint, set if the
+ * word holds on the node; then a bit for each of these words, set if the word
+ * is a taint of the node; a bit for each GPU type that a request names; and a
+ * bit for each model of GPU that can be partitioned.
  */
 struct match {
 	const struct snap *snap;
 	struct arena *arena;
-	/* by word; SNAP_NONE: no request or taint names it */
+	/* by word: the number of its bit, or SNAP_NONE if no request or taint
+	 * names the word */
 	uint32_t *word_bit;
-	uint32_t *type_bit; /* likewise */
-	uint32_t *word_of;  /* by bit */
-	/* Words of rules and preferences that may hold because of a feature
-	 * with another name, in chains by key; NULL: there are none. */
-	uint32_t *ask_first, *ask_next; /* by word: first of the chain of its
-	                                   key; next in the chain */
+	uint32_t *type_bit; /* by GPU type: the same */
+	uint32_t *word_of;  /* by bit: the word */
+	/* Chains of those words of rules and preferences for which asks() is
+	 * true, by the hash of the key; NULL if there are no such words. */
+	uint32_t *ask_first, *ask_next; /* by word: the first of the chain of
+	                                   its key; the next one in the chain */
 	uint32_t nwords, ntypes;
-	/* first bit of taints, of types, of models, and one past the last */
+	/* The first bits of taints, of GPU types and of models, and the number
+	 * of all bits */
 	size_t taints, types, models, nbits;
 	uint32_t nmodels; /* 0: no request asks for partitions */
 	bool soft;        /* some node has a taint that is soft */
-	/* The weights of nodes, ascending; none: all are equal. */
+	/* The different weights of nodes, ascending; nweights is 0 if all nodes
+	 * have the same weight. */
 	uint32_t nweights;
 	int64_t *weight;
 
@@ -60,8 +64,8 @@ static void name_word(uint32_t *bit, uint32_t *n, uint32_t word)
 		bit[word] = (*n)++;
 }
 
-/* Whether a word may hold because of a feature with another name: it is not of
- * the form "key=value". */
+/* Whether a feature other than the word itself can make the word true, as with
+ * "cores>8": it is not of the form "key=value". */
 static bool asks(const char *word)
 {
 	size_t key = strcspn(word, "=<>");
@@ -74,8 +78,8 @@ static size_t key_hash(const char *word)
 	return hash_bytes(0, word, strcspn(word, "=<>"));
 }
 
-/* Chain the words of rules and preferences by the hash of their key, and give
- * each word the chain for its key. */
+/* Chain the words of rules and preferences by the hash of their key, and set
+ * for each word the chain that belongs to its key. */
 static void chain_asks(struct match *m)
 {
 	const struct snap *s = m->snap;
@@ -114,7 +118,7 @@ static void name_words(struct match *m, const int32_t *rule, uint32_t from,
 }
 
 /* Give a bit to each word that a rule or a preference names. Returns the length
- * of the longest of them. */
+ * of the longest rule or list of preferences. */
 static uint32_t number_asked(struct match *m)
 {
 	const struct snap *s = m->snap;
@@ -209,7 +213,8 @@ static uint64_t weight_rank(const struct match *m, uint32_t node)
 	                                   : UINT16_MAX;
 }
 
-/* Round to the three highest bits: amounts of about the same size are equal. */
+/* Reduce an amount to the position of its highest bit and the three bits below
+ * it, so that amounts of about the same size give the same number. */
 static uint64_t size_of(int64_t amount)
 {
 	int high = amount ? 63 - __builtin_clzll((uint64_t)amount) : 0;
@@ -218,7 +223,8 @@ static uint64_t size_of(int64_t amount)
 	                : (uint64_t)high << 3 | ((amount >> (high - 3)) & 7);
 }
 
-/* Set the bits of the words that hold because of a feature or taint. */
+/* Set the bits of all words that hold on a node because it has this feature or
+ * taint (`word`). */
 static void set_words(const struct match *m, uint32_t word, uint64_t *ret)
 {
 	const struct snap *s = m->snap;
@@ -285,8 +291,8 @@ static void add_to_class(struct match *m, uint32_t class, uint32_t node)
 	m->class_of[node] = class;
 }
 
-/* Find or make the class of nodes with these bits. slot is a hash table with
- * open addressing; 0 is empty. */
+/* Find or make the class of nodes with these bits. slot: a hash table with open
+ * addressing; an entry is a class plus one, or 0 if it is free. */
 static uint32_t find_class(struct match *m, uint32_t *slot, size_t mask,
                            const uint64_t *bits, size_t size)
 {
@@ -320,7 +326,8 @@ static void classify_nodes(struct match *m)
 	for (uint32_t i = 0; i < n; i++) {
 		memset(bits, 0, size);
 		node_bits(m, i, bits);
-		/* A node is often like the one before. */
+		/* Consecutive nodes are often alike: compare with the class of
+		 * the previous node first. */
 		if (!i || memcmp(m->class[class].word, bits, size))
 			class = find_class(m, slot, nslots - 1, bits, size);
 		add_to_class(m, class, i);
@@ -410,8 +417,8 @@ uint32_t match_class_of(const struct match *m, uint32_t node)
 	return m->class_of[node];
 }
 
-/* Evaluate expressions in postfix. Returns how many values they leave on the
- * stack. */
+/* Evaluate a list of postfix expressions for a node with these bits. Leaves the
+ * results in m->stack and returns how many there are. */
 static uint32_t rule_run(const struct match *m, const int32_t *rule,
                          uint32_t from, uint32_t to, const uint64_t *bits)
 {
@@ -465,8 +472,8 @@ static bool names(const struct match *m, uint32_t req, uint32_t taint)
 	return false;
 }
 
-/* Whether the request's constraint names all soft taints of the node (soft), or
- * all its other taints. */
+/* With `soft`, whether the request's constraint names all soft taints of the
+ * node; without, whether it names all other taints. */
 static bool tolerates(const struct match *m, uint32_t req, const uint64_t *bits,
                       bool soft)
 {
@@ -481,9 +488,9 @@ static bool tolerates(const struct match *m, uint32_t req, const uint64_t *bits,
 	return true;
 }
 
-/* Returns the preferences of the request that the class grants, a bit each, the
- * most important in the highest bit. The most important of all is that there
- * are no soft taints that the request does not name. */
+/* Returns which preferences of the request the nodes of the class meet, a bit
+ * each, the most important in the highest bit. A bit above these is set if the
+ * request names all soft taints of the nodes. */
 static uint32_t granted(const struct match *m, uint32_t req, uint32_t class)
 {
 	const struct snap *s = m->snap;
@@ -534,8 +541,8 @@ static bool class_allows(const struct match *m, uint32_t req,
 	return class_lack(m, req, c) == MATCH_NOTHING;
 }
 
-/* Returns the index at which the part of a rule begins that ends before `end`.
- */
+/* Returns the index at which the part of a postfix rule begins that ends just
+ * before `end`. */
 static uint32_t part_start(const struct snap *s, uint32_t end)
 {
 	for (int parts = 1; parts > 0;) {
@@ -549,7 +556,8 @@ static uint32_t part_start(const struct snap *s, uint32_t end)
 	return end;
 }
 
-/* Find the classes that have each counted part. */
+/* Find out which of the parts of the constraint that count nodes hold
+ * on each class. */
 static void find_counts(const struct match *m, uint32_t req, struct allowed *a)
 {
 	const struct snap *s = m->snap;
@@ -573,8 +581,8 @@ static void find_counts(const struct match *m, uint32_t req, struct allowed *a)
 	a->counted = counted;
 }
 
-/* Returns NULL unless the request names nodes; else a bitmap of those it may
- * use. */
+/* Returns a bitmap of the nodes that the request may use, or NULL if it names
+ * no nodes to use or avoid. */
 static const uint64_t *named_nodes(const struct match *m, uint32_t req)
 {
 	const struct snap *s = m->snap;
@@ -600,7 +608,7 @@ static const uint64_t *named_nodes(const struct match *m, uint32_t req)
 }
 
 /* Returns the rank of the class for the request, the larger the better: by the
- * preferences that it grants, then by its weight. */
+ * preferences that its nodes meet, then by its weight. */
 static uint32_t standing(const struct match *m, uint32_t req, uint32_t class)
 {
 	return granted(m, req, class) << 16 |
@@ -650,7 +658,8 @@ static struct allowed best_of(const struct match *m, uint32_t req,
 	return best;
 }
 
-/* Returns the highest standing below `above`, or 0 if there is none. */
+/* Returns the highest standing below `above`, or 0 if no class has a lower one.
+ */
 static uint32_t next_lower(const uint32_t *stands, uint32_t n, uint64_t above)
 {
 	uint32_t next = 0;

@@ -2,16 +2,17 @@
  * place_topology.c - place a gang in one domain of the topology
  *
  * Among the domains of a level that can hold the whole gang, choose the one
- * with the least room. Within it proceed in the same way: use the kid with the
- * least room that holds all tasks; if none does, those with the most room, and
- * for the tasks that are left the one with the least room that holds them.
- * Tasks are counted node by node, but only if the sum of what is free in a
- * domain is enough.
+ * with the least room. Proceed in the same way among its kids, which are the
+ * domains directly below it: if one kid can hold all tasks, use the one of
+ * these with the least room; otherwise fill the kids with the most room, and
+ * put the rest into the kid with the least room that can hold it. Tasks are
+ * counted node by node, but only in domains where the sum of all free resources
+ * is enough.
  *
- * A gang of segments needs a domain for each of them. All segments are of the
- * same size, so it is counted how many whole segments each domain of the needed
- * level holds. Then choose the narrowest domain that holds all segments, and in
- * it use as few domains of the needed level as possible.
+ * A gang of segments needs a domain for each of them. All segments have the
+ * same size, so count for each domain of the needed level how many whole
+ * segments it can hold. Then choose the narrowest domain that can hold all
+ * segments, and in it use as few domains of the needed level as possible.
  *
  * A gang that is spread gets a share of its tasks in each domain, and each
  * share is placed as if it were a whole gang.
@@ -22,16 +23,18 @@
 #include "aischedd/sched/verdict.h"
 
 enum {
-	MOST_TASKS = 1 << 20, /* an upper bound of tasks counted on one node */
-	/* In a domain with more nodes than this, it costs less to skip the
-	 * nodes of other domains than to move its own to TREE_PART. */
+	MOST_TASKS = 1 << 20, /* the most tasks that are counted on one node */
+	/* In a domain with more nodes than this, the search goes through all
+	 * nodes and skips those of other domains. In a smaller one, it is
+	 * cheaper to move the domain's nodes to TREE_PART first. */
 	LARGE_DOMAIN = 128,
-	/* If n segments cannot be placed, try n - 1 if n is at most this, else
-	 * n / 2. */
+	/* If n segments cannot be placed, n - 1 are tried next if n is at most
+	 * this, else n / 2. */
 	ONE_BY_ONE = 8
 };
 
-/* The circumstances under which the tasks that fit were counted. */
+/* The values on which the counts of tasks that fit depend. If one changes, the
+ * counts are void. */
 struct counted_for {
 	const struct allowed *allowed;
 	uint32_t req, class, nkept;
@@ -43,11 +46,12 @@ struct place_topology {
 	struct place *p;
 	struct place_trial *t;
 	const struct domains *d;
-	int64_t *room; /* by domain, the whole cluster last: tasks that fit */
-	int64_t *own;  /* by domain: tasks that fit on nodes that are in none of
-	                  its kids */
-	uint64_t *when; /* by domain: when own was counted, see place_index.h;
-	                   0: never */
+	int64_t *room;  /* by domain, the whole cluster last: how many tasks
+	                   fit */
+	int64_t *own;   /* by domain: how many tasks fit on nodes that are in
+	                   none of its kids */
+	uint64_t *when; /* by domain: place_index_changes() plus 1 when `own`
+	                   was counted; 0: not counted */
 	/* by node: the tree in which it was before put_aside() */
 	uint8_t *from;
 	uint8_t *usable; /* by class: 1 if the trial may use it */
@@ -126,8 +130,8 @@ static void gather_done(struct place_topology *g)
 
 	for (uint32_t c = t->class; c < t->class_end; c++)
 		g->usable[t->allowed->class[c]] = 0;
-	/* The counts consider tasks that the job already has, so do not use
-	 * them for another job. */
+	/* The job grows, and these counts depend on the tasks that it already
+	 * has: do not use them for another job. */
 	if (g->p->within != SNAP_NONE)
 		g->counted.req = SNAP_NONE;
 }
@@ -147,8 +151,9 @@ static bool may_hold(const struct place_topology *g, uint32_t domain, int64_t n)
 	       sum[RES_GPU] >= n * r->gpus[req];
 }
 
-/* Returns the most tasks to count on one node. A task that needs nothing fits
- * any number of times, so for these it is the number of tasks. */
+/* Returns the most tasks to count on one node. Tasks that ask for no CPUs,
+ * memory or GPUs fit any number of times; for these it is the number of tasks
+ * of the job. */
 static int64_t most_tasks(const struct snap *s, uint32_t req)
 {
 	bool needs = s->req.cpus[req] || s->req.mem[req] || s->req.gpus[req];
@@ -167,9 +172,9 @@ static int64_t room_on(const struct place_topology *g, uint32_t node)
 	return place_room(g->p, t->req, node, most_tasks(g->p->snap, t->req));
 }
 
-/* Returns how many tasks of a node count for its domain. If the job has a
- * number of nodes, a segment needs full nodes, so a node with too little room
- * counts for none. */
+/* Returns how many tasks of a node count for its domain. If the job asks for a
+ * number of nodes, its segments or shares consist of whole nodes, so a node
+ * with room for fewer tasks than one such part counts as 0. */
 static int64_t counted_on(const struct place_topology *g, uint32_t node)
 {
 	const struct snap *s = g->p->snap;
@@ -182,9 +187,9 @@ static int64_t counted_on(const struct place_topology *g, uint32_t node)
 	return room;
 }
 
-/* Count the tasks that fit on the domain's own nodes. If room is kept on one of
- * them for other jobs, do not remember the count: it depends on the time, and
- * the promises must be asked for each trial. */
+/* Count the tasks that fit on the domain's own nodes. If something on one of
+ * these nodes is kept for other jobs, mark the count as not reusable: it
+ * changes with time, so the promises must be asked again in each trial. */
 static void count_own(struct place_topology *g, uint32_t domain)
 {
 	const struct domains *d = g->d;
@@ -200,7 +205,7 @@ static void count_own(struct place_topology *g, uint32_t domain)
 	g->when[domain] = watched ? 0 : place_index_changes(g->p->index) + 1;
 }
 
-/* Whether nothing has happened to the domain since it was counted. */
+/* Whether the domain has been counted, and nothing in it has changed since. */
 static bool is_counted(const struct place_topology *g, uint32_t domain)
 {
 	uint64_t changed =
@@ -211,7 +216,8 @@ static bool is_counted(const struct place_topology *g, uint32_t domain)
 	return g->when[domain] > changed;
 }
 
-/* How many tasks fit in a domain; counts its kids, too. */
+/* Returns how many tasks fit in a domain. Sets g->room for the domain and for
+ * all domains below it. */
 static int64_t count(struct place_topology *g, uint32_t domain)
 {
 	const struct domains *d = g->d;
@@ -227,7 +233,8 @@ static int64_t count(struct place_topology *g, uint32_t domain)
 	return sum;
 }
 
-/* Move the usable nodes of a slice to TREE_PART. */
+/* Move those nodes to TREE_PART that have room, among the nodes at these
+ * indices of g->d->node. The search then finds only these. */
 static void put_aside(struct place_topology *g, uint32_t first, uint32_t end)
 {
 	for (uint32_t i = first; i < end; i++) {
@@ -250,8 +257,8 @@ static void put_back(struct place_topology *g, uint32_t first, uint32_t end)
 	}
 }
 
-/* Try to place n tasks on nodes of a domain, up to index `end` of its slice: on
- * its own nodes, or on all. */
+/* Try to place n tasks in a domain: if `end` is own_end[domain], on the nodes
+ * that are in none of its kids; if it is end[domain], on all of its nodes. */
 static bool fill_nodes(struct place_topology *g, uint32_t domain, uint32_t end,
                        int64_t n)
 {
@@ -293,8 +300,8 @@ static bool is_fuller(const struct place_topology *g, uint32_t a, uint32_t b)
 	return x[RES_CPU] < y[RES_CPU];
 }
 
-/* Returns the better one for n tasks of domain d and `best`, the best so far;
- * SNAP_NONE if no task fits. */
+/* Returns the better domain for n tasks, either d or `best`, the best so far
+ * (SNAP_NONE: none yet). Returns SNAP_NONE if no task fits in either. */
 static uint32_t better_of(const struct place_topology *g, uint32_t d,
                           uint32_t best, int64_t n)
 {
@@ -328,8 +335,8 @@ static uint32_t best_kid(const struct place_topology *g, uint32_t domain,
 	               g->d->kid_first[domain + 1] - first, n);
 }
 
-/* Place n tasks, for which there is room, on a domain's own nodes and in as few
- * kids as possible. */
+/* Place n tasks in a domain that has room for them: on its own nodes, which are
+ * in none of its kids, and in as few kids as possible. */
 static bool divide(struct place_topology *g, uint32_t domain, int64_t n)
 {
 	int64_t *room = g->room, own = g->own[domain];
@@ -353,10 +360,10 @@ static bool divide(struct place_topology *g, uint32_t domain, int64_t n)
 }
 
 /*
- * Place all tasks in a domain. A gang that cannot be divided freely is tried in
- * each kid that has room, the one with the least first, before it is placed
- * across kids. Such a trial can be undone, as no other task of the trial is
- * placed yet.
+ * Place all tasks in a domain. A gang whose tasks cannot be divided freely is
+ * tried in each kid that has room for all of them, the kid with the least room
+ * first, before it is placed across kids. A failed trial can be undone, because
+ * no other task has been placed in it before.
  */
 static bool place_in(struct place_topology *g, uint32_t domain)
 {
@@ -375,8 +382,9 @@ static bool place_in(struct place_topology *g, uint32_t domain)
 	return fill_nodes(g, domain, g->d->end[domain], n);
 }
 
-/* Whether the domain is of the needed level, or within a domain of it. A domain
- * need not be: nodes may have a label for their rack but none for a zone. */
+/* Whether the domain is of the level that the request needs, or inside a domain
+ * of that level. A domain may be in none: nodes may have a label for their rack
+ * but none for a zone. */
 static bool is_where_needed(const struct place_topology *g, uint32_t domain)
 {
 	const struct snap *s = g->p->snap;
@@ -410,8 +418,9 @@ static bool place_at(struct place_topology *g, uint8_t level)
 
 /* --- segments ---------------------------------------------------------- */
 
-/* Set g->room to the tasks of whole segments that fit in each domain of the
- * needed level, and to the sums of these in wider domains. */
+/* Set g->room of each domain of the needed level to the number of tasks
+ * of the whole segments that fit in it, and g->room of each wider
+ * domain to the sum of these. */
 static void count_segments(struct place_topology *g)
 {
 	const struct snap *s = g->p->snap;
@@ -432,8 +441,9 @@ static void count_segments(struct place_topology *g)
 	}
 }
 
-/* Place n tasks, which are whole segments or a share, in a domain, all or none.
- * Keeps the tasks that the trial has placed in other domains. */
+/* Place n tasks in a domain, either all or none: some of the segments of a job,
+ * or its share of a job that is spread. Tasks that the trial has placed in
+ * other domains stay placed. */
 static bool place_part_in(struct place_topology *g, uint32_t domain, int64_t n)
 {
 	struct place *p = g->p;
@@ -457,8 +467,8 @@ static bool place_part_in(struct place_topology *g, uint32_t domain, int64_t n)
 	return placed;
 }
 
-/* Returns the best domain of the needed level for n tasks, within a wider one.
- */
+/* Returns the best domain of the needed level for n tasks inside the domain
+ * `wide`, or in the whole cluster if `wide` is domain.n. */
 static uint32_t best_in(const struct place_topology *g, uint32_t wide,
                         int64_t n)
 {
@@ -477,9 +487,9 @@ static uint32_t best_in(const struct place_topology *g, uint32_t wide,
 	return best;
 }
 
-/* Returns how many tasks to try in a domain where n were counted but could not
- * be placed. This happens if tasks depend on each other's devices: then they
- * may fit in one order only. */
+/* Returns how many tasks to try next in a domain where n tasks fit by their
+ * count, but could not be placed. This happens if tasks depend on each other's
+ * devices: then they may fit in one order only. */
 static int64_t fewer_segments(const struct place_topology *g, int64_t n)
 {
 	int64_t segment = g->p->snap->req.segment[g->t->req];
@@ -489,8 +499,8 @@ static int64_t fewer_segments(const struct place_topology *g, int64_t n)
 	           : snap_segments(g->p->snap, g->t->req, n / 2);
 }
 
-/* Place all segments in a domain, of the needed level or wider, in as few
- * domains of the needed level as possible. */
+/* Place all segments in the domain `wide`, which is of the needed level or a
+ * wider one, in as few domains of the needed level as possible. */
 static bool place_segments_within(struct place_topology *g, uint32_t wide)
 {
 	int64_t left = g->t->tasks, here;
@@ -533,9 +543,9 @@ static bool place_segments(struct place_topology *g)
 	       place_segments_within(g, s->domain.n);
 }
 
-/* Set lack->got to the tasks of whole segments that fit, and lack->domain to
- * the domain that could hold the largest part of another segment (lack->have
- * tasks). */
+/* Set lack->got to the number of tasks of whole segments that fit. Besides
+ * these, find the domain with the most room for a part of another segment:
+ * lack->domain has room for lack->have tasks of it. */
 static void lack_segments(struct place_topology *g, struct place_lack *lack)
 {
 	const struct snap *s = g->p->snap;
@@ -559,8 +569,8 @@ static void lack_segments(struct place_topology *g, struct place_lack *lack)
 	lack->got = (uint32_t)smaller(got, g->t->tasks);
 }
 
-/* Try one level after the other, from the narrowest preferred to the widest
- * allowed. */
+/* Place the gang in as narrow a domain as possible: try one level after the
+ * other, from the narrowest that is preferred to the widest that is allowed. */
 static bool place_upwards(struct place_topology *g)
 {
 	const struct snap *s = g->p->snap;
@@ -596,8 +606,9 @@ static void count_spread(struct place_topology *g, struct spread *sp)
 		    sp->part;
 }
 
-/* Place the remaining n tasks one by one, at most `cap` on a node. rises: raise
- * the cap by one whenever no node below it has room. */
+/* Place the remaining n tasks one by one, at most `cap` of the job on a
+ * node. With `rises`, raise the cap by one whenever all nodes with fewer
+ * tasks are full. */
 static bool place_one_by_one(struct place_topology *g, int64_t n, uint32_t cap,
                              bool rises)
 {
@@ -615,7 +626,7 @@ static bool place_one_by_one(struct place_topology *g, int64_t n, uint32_t cap,
 	return filled;
 }
 
-/* Give each node as many tasks as any other, or one more. */
+/* Place sp->low tasks on each node, and one more on sp->extra of the nodes. */
 static bool place_on_each(struct place_topology *g, const struct spread *sp)
 {
 	for (uint32_t i = 0; sp->low && i < sp->n; i++)
@@ -634,8 +645,8 @@ static bool place_shares(struct place_topology *g, const struct spread *sp)
 	return true;
 }
 
-/* Write to sp->give a division whose largest share is as small as possible.
- * Returns false if there is not enough room. */
+/* Write to sp->give how many parts each domain gets, so that the largest share
+ * is as small as possible. Returns false if there is not enough room. */
 static bool share_evenly(const struct spread *sp, int64_t parts)
 {
 	int64_t lo = 0, hi = parts, sum = 0;
@@ -702,8 +713,9 @@ bool place_topology_spread(struct place_trial *t)
 	return filled;
 }
 
-/* Set `lack` to the domain with the least room, if that is less than each must
- * get; otherwise to how many domains have room for one part more. */
+/* Describe in `lack` why the job cannot be spread: by the domain with the least
+ * room, if this is less than each domain must get; otherwise by the number of
+ * domains that have room for one part more than that. */
 static void lack_spread(struct place_topology *g, struct place_lack *lack)
 {
 	struct spread *sp = spread_for(g->t);
@@ -751,7 +763,7 @@ bool place_topology_fill_in(struct place_trial *t, uint32_t domain)
 	return filled;
 }
 
-/* Set lack->domain to the domain of the level in which most tasks fit. */
+/* Set lack->domain to that domain of the level in which the most tasks fit. */
 static void lack_domain(struct place_topology *g, uint8_t level,
                         struct place_lack *lack)
 {

@@ -6,11 +6,11 @@
 #include "aischedd/sched/place_scarce.h"
 #include "aischedd/sched/place_topology.h"
 
-/* The step in which best_balanced() compares nodes, in thousandths of GPUs. */
+/* best_balanced() compares nodes in steps of this many thousandths of a GPU. */
 enum { BALANCE_STEP = 100 };
 
-/* Whether n tasks of a job without GPUs leave to each free GPU of the node its
- * share of the CPUs and memory. */
+/* Whether each free GPU of the node keeps its share of the node's CPUs and
+ * memory after n tasks of a job without GPUs are placed there. */
 static bool leaves_shares(const struct place *p, uint32_t req, uint32_t node,
                           int64_t n)
 {
@@ -24,9 +24,9 @@ static bool leaves_shares(const struct place *p, uint32_t req, uint32_t node,
 	       mem * all >= s->node.mem_total[node] * nfree;
 }
 
-/* Whether the node falls short of what the job prefers by no more than
- * t->excess. With WISH_SEEK set t->excess to the least shortfall seen, and
- * return whether the node has none. */
+/* Whether the node exceeds the NUMA nodes and link groups that the job prefers
+ * by no more than t->excess. With WISH_SEEK, lower t->excess to the node's
+ * excess if that is less, and return whether the node has no excess at all. */
 static bool has_wish(struct place_trial *t, uint32_t node)
 {
 	struct fit_excess has;
@@ -150,10 +150,10 @@ static uint32_t best_with(struct place_trial *t, const struct place_need *need)
 
 /*
  * Returns the node that is left with the best balance of CPUs and GPUs, or
- * SNAP_NONE. A job with more CPUs for its GPUs than usual goes to a node with
- * spare CPUs, one with fewer to a node with spare GPUs. The steps are coarse,
- * so that the order of the pool decides among nodes that are about as good.
- * *ret_lost: by how many steps the node has too little to spare.
+ * SNAP_NONE. A job with more CPUs per GPU than usual goes to a node with spare
+ * CPUs, one with fewer to a node with spare GPUs. The steps are coarse, so that
+ * the order of the pool decides among nodes that are about as good. *ret_lost:
+ * by how many steps the node has too little to spare.
  */
 static uint32_t best_balanced(struct place_trial *t, struct place_need *need,
                               int64_t *ret_lost)
@@ -170,7 +170,7 @@ static uint32_t best_balanced(struct place_trial *t, struct place_need *need,
 	if (!top || node == SNAP_NONE)
 		return node;
 	lo = place_index_have(index, node, dim) / BALANCE_STEP;
-	/* Binary search: some node has lo, none has hi. */
+	/* Binary search: some node has at least lo to spare, no node has hi. */
 	for (; hi - lo > 1; at = lo + (hi - lo) / 2) {
 		*more = at * BALANCE_STEP;
 		found = best_with(t, need);
@@ -187,8 +187,8 @@ static uint32_t best_balanced(struct place_trial *t, struct place_need *need,
 }
 
 /* Returns the node on which placing the tasks costs other jobs the fewest GPUs,
- * or SNAP_NONE. The cost adds up GPUs for which no CPUs would be left, and the
- * GPUs taken times the pressure on their kind. */
+ * or SNAP_NONE. The cost is the number of GPUs for which no CPUs would be left,
+ * plus the GPUs taken times the pressure on their kind of node. */
 static uint32_t best_weighed(struct place_trial *t, struct place_need *need)
 {
 	struct place_scarce *scarce = t->p->scarce;
@@ -246,7 +246,7 @@ static uint32_t best_packed(struct place_trial *t)
 	if (gpus && gpus < 1000 && place_trial_order(t) != ORDER_BEST_FIT) {
 		uint32_t node;
 
-		/* Use a shared GPU before a whole one is divided. */
+		/* Use a shared GPU before dividing a whole one. */
 		need.part = gpus;
 		node = best_in_order(t, &need);
 		if (node != SNAP_NONE)
@@ -258,8 +258,9 @@ static uint32_t best_packed(struct place_trial *t)
 	return best_in_order(t, &need);
 }
 
-/* Returns the best node with the least shortfall, if that is less than `has`;
- * else SNAP_NONE. Nodes that leave GPUs their share are used first. */
+/* Returns the best of the nodes that fall least short of the job's preferences,
+ * if these fall less short than `has`; else SNAP_NONE. Among these nodes, those
+ * whose free GPUs keep their share of CPUs and memory are used first. */
 static uint32_t best_wished(struct place_trial *t, const struct fit_excess *has)
 {
 	struct place_need need = need_of(t);
@@ -345,8 +346,9 @@ enum fill {
 	FILL_ONE   /* one by one */
 };
 
-/* Returns the best of the nodes on which the most tasks fit, up to max; sets
- * t->ask to how many that is. */
+/* Returns the best of the nodes that can hold the most tasks, but at most max,
+ * and sets t->ask to that number of tasks. Returns SNAP_NONE if no node can
+ * hold a task. */
 static uint32_t seek_most(struct place_trial *t, int64_t max)
 {
 	int64_t lo = 0, hi = smaller(max, t->most);
@@ -379,8 +381,8 @@ static int64_t count_wanted(const struct place_trial *t)
 	return sum;
 }
 
-/* Returns the exact number of nodes to use, or 0: a job that grows uses the
- * nodes that it has. */
+/* Returns how many nodes the trial must use exactly, or 0 if it may use any
+ * number. A job that grows uses only nodes that it already has. */
 static uint32_t nodes_wanted(const struct place_trial *t)
 {
 	return t->p->grows ? 0 : t->nodes;
@@ -391,8 +393,8 @@ static int64_t at_least_one(int64_t n)
 	return n > 1 ? n : 1;
 }
 
-/* Returns the next node and, in t->ask, how many tasks it gets; or SNAP_NONE.
- */
+/* Returns the node to use next and sets t->ask to the number of tasks for it.
+ * Returns SNAP_NONE if there is no node. */
 static uint32_t seek(struct place_trial *t, enum fill how)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
@@ -402,13 +404,14 @@ static uint32_t seek(struct place_trial *t, enum fill how)
 		max = smaller(max, r->tasks_per_node[t->req]);
 	if (how == FILL_ONE)
 		return place_trial_best(t, 1);
-	/* Leave a task for each further node that the constraint needs. */
+	/* Leave at least one task for each further node that the
+	 * constraint needs. */
 	if (t->wanted)
 		max = smaller(max, at_least_one(t->left - count_wanted(t) + 1));
 	if (nodes_wanted(t)) {
 		if (!t->nodes_left)
 			return SNAP_NONE;
-		/* Leave a task for each further node. */
+		/* Leave at least one task for each further node. */
 		max = smaller(max, (int64_t)t->left - t->nodes_left + 1);
 	}
 	if (how == FILL_EVEN) {
@@ -426,15 +429,16 @@ static void put(struct place_trial *t, uint32_t node)
 	t->nodes_left -= t->nodes_left > 0;
 }
 
-/* Whether the choice of nodes can make the trial fail though enough tasks fit:
- * their number is exact, or the constraint counts nodes. */
+/* Whether the trial may fail although enough tasks fit, because it
+ * chose the wrong nodes: it must use an exact number of nodes, or the
+ * constraint counts nodes. */
 static bool is_picky(const struct place_trial *t)
 {
 	return nodes_wanted(t) || t->allowed->ncounts;
 }
 
-/* Returns the next node; if possible, one that leaves each free GPU its share.
- */
+/* Returns the node to use next; if possible, one whose free GPUs keep their
+ * share of CPUs and memory. */
 static uint32_t seek_sparing(struct place_trial *t, enum fill how)
 {
 	uint32_t node = seek(t, how);
@@ -447,7 +451,7 @@ static uint32_t seek_sparing(struct place_trial *t, enum fill how)
 }
 
 /* Returns a node on which this counted part of the constraint holds; if
- * possible, one on which all parts hold that still need nodes. */
+ * possible, a node on which all other parts that still need nodes hold, too. */
 static uint32_t seek_counted(struct place_trial *t, enum fill how,
                              uint32_t part)
 {
@@ -464,12 +468,13 @@ static uint32_t seek_counted(struct place_trial *t, enum fill how,
 		node = seek_sparing(t, how);
 	}
 	t->wanted = 0;
-	/* the bound held only for nodes with the wanted parts */
+	/* t->most was a bound only for nodes on which the wanted parts hold. */
 	t->most = most;
 	return node;
 }
 
-/* Use enough nodes on which each counted part of the constraint holds. */
+/* Place tasks on as many nodes as each counted part of the constraint needs.
+ * Returns false if there are too few such nodes or tasks. */
 static bool fill_counted(struct place_trial *t, enum fill how)
 {
 	for (uint32_t i = 0; i < t->allowed->ncounts; i++) {
@@ -559,8 +564,8 @@ static bool is_on_one(const struct place *p)
 	return true;
 }
 
-/* Whether to try to place the tasks in one domain though the request needs
- * none. */
+/* Whether to try to place the tasks closer together, in one domain, although
+ * the request does not need that. */
 static bool is_for_gathering(const struct place_trial *t)
 {
 	const struct snap *s = t->p->snap;

@@ -1,4 +1,4 @@
-/* promise_limit.c - what limits and licences leave from now on */
+/* promise_limit.c - what is left of limits and licences from now on */
 #include "aischedd/sched/promise_limit.h"
 
 #include <stdlib.h>
@@ -6,7 +6,8 @@
 
 #include "aischedd/sched/future/runs.h"
 
-/* How often a start is put off because another limit leaves too little. */
+/* How often per limit limit_future_start() delays a start because another limit
+ * leaves too little, before it gives up. */
 enum { ROUNDS = 32 };
 
 struct change {
@@ -14,7 +15,8 @@ struct change {
 	uint64_t job;
 };
 
-/* The start of a promised job, and all changes until then, summed up. */
+/* The start of a promised job, and the sum of all changes of a limit
+ * until then. */
 struct point {
 	int64_t at, sum;
 	uint64_t job;
@@ -22,17 +24,19 @@ struct point {
 
 /* A limit or licence. */
 struct limit {
-	int64_t left; /* now; changes come on top */
+	int64_t left; /* what is left now, without the changes below */
 	bool license;
 	uint32_t name; /* the licence, or the queue */
 	struct change *change;
-	uint32_t n, cap, nsorted; /* nsorted: the first ones are by time */
-	struct point *point;      /* by time */
+	uint32_t n, cap, nsorted; /* nsorted: how many of the first changes are
+	                             sorted by time */
+	struct point *point;      /* sorted by time */
 	uint32_t npoints, points_cap;
 };
 
-/* The limits of a queue; each resource has one from LIMIT_AMOUNT and from
- * LIMIT_QUOTA on. Those of a user in a queue are LIMIT_JOBS and LIMIT_GPUS. */
+/* Indices of the limits of a queue: LIMIT_JOBS, then for each resource a limit
+ * from LIMIT_AMOUNT on and a quota from LIMIT_QUOTA on. A user in a queue has
+ * only LIMIT_JOBS and LIMIT_GPUS. */
 enum {
 	LIMIT_JOBS,
 	LIMIT_GPUS,
@@ -59,18 +63,22 @@ struct limit_future {
 	const struct place *p;
 	const struct snap *s;
 	struct limit *license;  /* by licence */
-	struct limit **queue;   /* by queue: LIMITS_QUEUE; NULL: not used */
-	struct limit **user;    /* likewise by place in work.user_use */
-	struct arena_list item; /* struct item: of one demand */
-	struct arena_list
-	    booking; /* struct booking: until the lists are made */
+	struct limit **queue;   /* by queue: its LIMITS_QUEUE limits; NULL: not
+	                           used yet */
+	struct limit **user;    /* the same for users, by place in
+	                           work.user_use */
+	struct arena_list item; /* struct item: what one demand counts
+	                           against */
+	struct arena_list booking; /* struct booking: collected until ready()
+	                              makes the lists */
 	struct change *scratch;
 	uint32_t scratch_cap;
 	uint8_t *gone; /* by run: 1 if all of it is evicted in this pass */
-	uint8_t *kind; /* by queue: HAS_* of it and those above it */
-	bool any;      /* there is any limit or licence */
+	uint8_t *kind; /* by queue: HAS_* of the queue and of all queues above
+	                  it */
+	bool any;      /* a limit or licence is configured */
 	bool is_ready;
-	bool keeps; /* anything is kept for promised jobs */
+	bool keeps; /* something is kept for promised jobs */
 };
 
 enum { HAS_LIMIT = 1, HAS_QUOTA = 2 };
@@ -97,7 +105,7 @@ struct limit_future *limit_future_new(const struct place *p)
 	f->s = s;
 	f->any = s->license.n;
 	f->kind = arena_array(p->arena, uint8_t, s->queue.n);
-	/* A queue comes after the one above it. */
+	/* Queues are sorted so that each comes after its parent. */
 	for (uint32_t q = 0; q < s->queue.n; q++) {
 		uint32_t parent = s->queue.parent[q];
 
@@ -109,7 +117,8 @@ struct limit_future *limit_future_new(const struct place *p)
 	return f;
 }
 
-/* Whether anything that a job of the request takes counts. */
+/* Whether a job of this request counts against a limit or licence. firm: it may
+ * not be preempted, so quotas count; starts: it starts, so licences count. */
 static bool counts_of(const struct limit_future *f, uint32_t queue, bool firm,
                       bool starts, uint32_t req)
 {
@@ -247,8 +256,9 @@ static void add_change(struct limit_future *f, struct limit *l,
 	l->change[l->n++] = *change;
 }
 
-/* Change all that the demand counts against at a time. job: the one that gives
- * it back, or 0. */
+/* Give the demand back to all limits that it counts against (sign 1), or
+ * take it from them (-1), at this time. job: the running job that gives it
+ * back, or 0. */
 static void book(struct limit_future *f, const struct demand *d, int sign,
                  int64_t at, uint64_t job)
 {
@@ -274,8 +284,8 @@ static void book(struct limit_future *f, const struct demand *d, int sign,
 	}
 }
 
-/* Returns what this many tasks of a run count as; with starts, count the job
- * itself, too. */
+/* Returns the demand of this many tasks of a run. With `starts`, include what
+ * the job needs only once, such as licences. */
 static struct demand demand_of_run(const struct snap *s, uint32_t run,
                                    uint32_t ntasks, bool starts)
 {
@@ -287,7 +297,9 @@ static struct demand demand_of_run(const struct snap *s, uint32_t run,
 	return d;
 }
 
-/* The licences of running jobs are not in license.free any more. */
+/* Subtract the use of a running job from its limits, and note that the job
+ * gives it back when it ends. Its licences are not subtracted, because
+ * license.free does not include them. */
 static void add_run(struct limit_future *f, uint32_t run)
 {
 	const struct snap *s = f->s;
@@ -303,8 +315,9 @@ static void add_run(struct limit_future *f, uint32_t run)
 		book(f, &d, 1, future_runs_end(s, run), s->run.job[run]);
 }
 
-/* A suspended job keeps its licences and all but its CPUs, and nobody knows for
- * how long. */
+/* Make the lists of changes, from all running jobs and the bookings so far. A
+ * suspended job keeps its licences and all but its CPUs, and the time at which
+ * it ends is not known. */
 static void ready(struct limit_future *f)
 {
 	const struct snap *s = f->s;
@@ -337,7 +350,8 @@ static int by_time(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Sort all changes by time; those that were added last are few. */
+/* Sort all changes by time. Only the last ones, which are few, are not sorted
+ * yet: sort these, then merge them with the others. */
 static void sort_changes(struct limit_future *f, struct limit *l)
 {
 	uint32_t n = l->n - l->nsorted, old = l->nsorted, to = l->n;
@@ -369,8 +383,9 @@ static int64_t end_of(int64_t at, int64_t length)
 	return length == SNAP_NEVER ? INT64_MAX : at + length;
 }
 
-/* Whether this much of a limit is left whenever the job starts: what is left
- * becomes less only when promised jobs start. */
+/* Whether this much of a limit is left at any time from now on. It is enough to
+ * look at the starts of promised jobs, because only these reduce what is left.
+ */
 static bool is_always_left(const struct limit *l, int64_t need)
 {
 	bool is_left = l->left >= need;
@@ -482,7 +497,7 @@ bool limit_future_allows(struct limit_future *f, const struct demand *d,
 	return true;
 }
 
-/* Add a point to the list of a limit. */
+/* Add a promised start to the points of a limit. */
 static void add_point(struct limit_future *f, struct limit *l, int64_t at,
                       uint64_t job)
 {
@@ -551,7 +566,8 @@ void limit_future_leave(struct limit_future *f, uint32_t run, uint32_t ntasks,
 	book(f, &d, -1, future_runs_end(s, run), 0);
 }
 
-/* One that is suspended has its CPUs again once it has moved. */
+/* Returns the demand of a run that moves. A suspended run uses its CPUs again
+ * once it has moved. */
 static struct demand demand_of_moved(const struct snap *s, uint32_t run)
 {
 	struct demand d = admit_demand_more(s, run, snap_run_ntasks(s, run));
@@ -560,8 +576,8 @@ static struct demand demand_of_moved(const struct snap *s, uint32_t run)
 	return d;
 }
 
-/* Whether this much of a limit is left whenever a promise begins, from one time
- * until another. */
+/* Whether this much of a limit is left at the start of each promised job that
+ * starts between two times. */
 static bool has_spare(const struct limit *l, int64_t need, int64_t from,
                       int64_t until)
 {
@@ -577,7 +593,8 @@ static bool has_spare(const struct limit *l, int64_t need, int64_t from,
 	return true;
 }
 
-/* Whether this many times the demand is left of all limits. */
+/* Whether this many times the demand is left of all limits at each promised
+ * start between two times. */
 static bool have_spare(struct limit_future *f, const struct demand *d,
                        size_t times, int64_t from, int64_t until)
 {

@@ -9,8 +9,8 @@
 
 enum { MAX_RULE = 1024 }; /* words and operators */
 
-/* Amounts and times below these do not overflow when they are added up over all
- * nodes, or multiplied by the number of tasks of a job. */
+/* Amounts and times below these bounds do not overflow when they are added up
+ * over all nodes, or multiplied by the number of tasks of a job. */
 #define AMOUNT_MAX ((int64_t)1 << 40)
 #define TIME_MAX   ((int64_t)1 << 53)
 
@@ -275,7 +275,7 @@ static bool counts_nodes(const struct snap *s, uint32_t req)
 	return counts;
 }
 
-/* Whether the segments of a request are equal in size and, if it asks for a
+/* Whether the segments of a request have the same size and, if it asks for a
  * number of nodes, consist of whole nodes. */
 static bool segment_ok(const struct snap *s, uint32_t i)
 {
@@ -297,8 +297,8 @@ static bool spread_level_ok(const struct snap *s, uint32_t i, uint8_t level)
 	return level_ok(s, level) || (level == LEVEL_NODE && !s->req.nodes[i]);
 }
 
-/* Whether all parts that are spread are alike, and nothing else says in which
- * domains they are. */
+/* Whether the parts of a job that is spread all have the same size, and no
+ * other option says in which domains they are placed. */
 static bool spread_ok(const struct snap *s, uint32_t i)
 {
 	const struct snap_reqs *r = &s->req;
@@ -388,9 +388,9 @@ static int check_reqs(const struct snap *s, struct err *err)
 	return 0;
 }
 
-/* Check a slice of claims for each of n jobs. They follow each other without
- * gaps from *end on, which is set to their end; those of running jobs come
- * first, then those of waiting jobs. */
+/* Check the slices of s->claim that belong to n jobs. The slices follow each
+ * other without gaps from *end on; set *end to the end of the last one. The
+ * slices of running jobs come first, then those of waiting jobs. */
 static int check_claims(const struct snap *s, const char *what,
                         const uint32_t *first, uint32_t n, uint32_t *end,
                         struct err *err)
@@ -465,8 +465,8 @@ static int check_run(const struct snap *s, struct err *err)
 	return 0;
 }
 
-/* Whether the member has waited less than the one before it; or as long, but
- * was submitted later. */
+/* Whether the member has waited for a shorter time than the one before it, or
+ * as long but was submitted later. */
 static bool comes_after(const struct snap_member *m)
 {
 	return m->since > m[-1].since ||
@@ -599,7 +599,7 @@ int64_t snap_numa_share(const struct snap *s, uint32_t node, uint32_t numas,
 		return 0;
 	if (!all)
 		return numa == (uint32_t)__builtin_ctz(numas) ? mem : 0;
-	/* Rounded so that all parts add up to the whole. */
+	/* Rounded in such a way that all parts add up to the whole. */
 	return (int64_t)((__int128)mem * (before + total[numa]) / all -
 	                 (__int128)mem * before / all);
 }

@@ -80,7 +80,7 @@ static bool is_of_job(const struct snap *s, uint32_t req,
 	        s->req.nodes[req]);
 }
 
-/* Say what is lacking, and where. */
+/* Say which resource is short, and on which node. */
 static void put_lack(const struct snap *s, uint32_t req,
                      const struct verdict *v, struct buf *out)
 {
@@ -133,7 +133,7 @@ static void put_lack(const struct snap *s, uint32_t req,
 	}
 }
 
-/* Name the reservation whose end a job waits for. */
+/* If a reservation ends at this time, say that the job waits for that. */
 static void put_reservation_until(const struct snap *s, int64_t end,
                                   struct buf *out)
 {
@@ -649,8 +649,8 @@ static void put_limit(const struct snap *s, uint32_t row,
 		buf_printf(out, " in queue '%s'", queue);
 }
 
-/* Say that the job would exceed the quota, against which only the use of jobs
- * counts that may not be preempted. */
+/* Say that the job would exceed the quota. Only jobs that may not be preempted
+ * count against a quota. */
 static void put_quota(const struct snap *s, const struct verdict *v,
                       struct buf *out)
 {
