@@ -7,31 +7,33 @@
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/verdict.h"
 
-/* How many times a holder that does not fit is put first in the order. */
+/* How many times arrange() puts a holder that does not fit first in the order.
+ */
 enum { TRIES = 32 };
 
-/* The owner of a claim: a job that waits (row), or a run that grows or
- * moves. */
+/* The owner of a claim: a job that waits (row), or a running job that grows or
+ * moves (run). */
 struct claim_holder {
 	uint32_t row, run;
 	uint32_t req;
 	const uint32_t *node;
 	uint32_t n;
-	uint32_t index; /* its place in the order of the snapshot */
-	/* From the request of each task: its devices are of a certain type, or
-	 * must be aligned; its amounts. */
+	uint32_t index; /* its position in the order of the snapshot */
+	/* typed: each task needs GPUs of a certain type; strict: its devices
+	 * must be aligned. gpus and cpus: amounts of each task. */
 	bool typed, strict;
 	int64_t gpus, cpus;
-	bool over; /* settled: it starts now, or the claim is void */
+	bool over; /* settled: the holder starts now, or its claim is void */
 };
 
-/* The tasks of one holder on one node. */
+/* The tasks that one holder wants to place on one node. */
 struct want {
 	uint32_t holder, n;
-	uint32_t next; /* on the same node, or SNAP_NONE */
+	uint32_t next; /* the next one on the same node, or SNAP_NONE */
 };
 
-/* All claims, and the runs that are ending. */
+/* The state of claim_settle(): all claims, and the tasks of runs that
+ * are ending. */
 struct settling {
 	struct pass *p;
 	struct claim_holder *holder;
@@ -39,8 +41,8 @@ struct settling {
 	struct want *want;
 	uint32_t nwants;
 	uint32_t *wants; /* by node: the first want, or SNAP_NONE */
-	/* leaves: by node, the first task that is ending; next: by task, the
-	 * next one on its node; or SNAP_NONE */
+	/* leaves: by node, the first of its ending tasks; next: by task, the
+	 * next ending task on the same node; SNAP_NONE: there is none */
 	uint32_t *leaves, *next;
 	uint32_t *owner; /* by task: its run */
 };
@@ -107,8 +109,8 @@ static void own_task(struct work *w, const struct snap_task *t, bool own)
 		w->own_gpus[t->node] |= t->gpus;
 }
 
-/* Count the GPUs that a run has, and those that it got in this pass, as its
- * own; or no longer. */
+/* Count the GPUs that a run has, and those that it got in this pass, as GPUs of
+ * the job being placed (own), or no longer. */
 static void own_gpus(struct pass *p, uint32_t run, bool own)
 {
 	const struct snap *s = p->snap;
@@ -122,8 +124,8 @@ static void own_gpus(struct pass *p, uint32_t run, bool own)
 		own_task(w, &more[i - 1].task, own);
 }
 
-/* The same, but for a run that grows count the GPUs that it has on the node as
- * its own, as links depend on them. */
+/* Place a holder's tasks on the nodes that it holds. While a run grows, count
+ * the GPUs that it already has as its own, because links depend on them. */
 static bool place_held(struct pass *p, const struct claim_holder *h)
 {
 	bool grows = h->row == SNAP_NONE && !is_mover(p, h), placed;
@@ -136,8 +138,8 @@ static bool place_held(struct pass *p, const struct claim_holder *h)
 	return placed;
 }
 
-/* Count a run that moves as use of its queue at its new place (sign 1), or no
- * longer (-1). Its licences are counted already. */
+/* Count the tasks of a run that moves at their new place as use of its queue
+ * (sign 1), or no longer (-1). Its licences are counted already. */
 static void count_mover(struct pass *p, const struct claim_holder *h, int sign)
 {
 	struct demand d = admit_demand_more(p->snap, h->run, h->n);
@@ -148,7 +150,7 @@ static void count_mover(struct pass *p, const struct claim_holder *h, int sign)
 }
 
 /* Whether limits allow the holder its tasks once all evicted jobs have ended;
- * with now, also at present. */
+ * with `now`, also while they still run. */
 static bool is_admitted(struct pass *p, const struct claim_holder *h, bool now)
 {
 	struct verdict v;
@@ -169,15 +171,15 @@ static bool is_admitted(struct pass *p, const struct claim_holder *h, bool now)
 	            : admit_then(p->place->work, &d, &v)) == WHY_None;
 }
 
-/* Give back, on the trail, all that ending tasks hold on a node. */
+/* Free, on the trail, all that the ending tasks on a node hold. */
 static void leave_node(const struct settling *c, uint32_t node)
 {
 	for (uint32_t t = c->leaves[node]; t != SNAP_NONE; t = c->next[t])
 		work_run_task(c->p->place->work, c->owner[t], t, 1);
 }
 
-/* Take what a holder's tasks need on a node from the counters. Returns false if
- * they do not fit. */
+/* Subtract from what is free on a node what a holder's tasks need there.
+ * Returns false if they do not fit. */
 static bool try_want(const struct settling *c, const struct want *want,
                      uint32_t node)
 {
@@ -199,8 +201,8 @@ static bool try_want(const struct settling *c, const struct want *want,
 	return fits;
 }
 
-/* Returns the first holder of a node, other than h, that does not fit there
- * once the ending tasks are gone; SNAP_NONE if all fit. */
+/* Returns the first holder of a node, other than h, whose tasks do not fit
+ * there even after the ending tasks are gone; SNAP_NONE if all fit. */
 static uint32_t without_room(const struct settling *c,
                              const struct claim_holder *h, uint32_t node)
 {
@@ -223,8 +225,8 @@ static uint32_t without_room(const struct settling *c,
 }
 
 /* Try to start the holder now. Fails if another holder of its nodes would then
- * not fit, which can happen because the holder may get other devices now than
- * once all victims have ended. */
+ * not fit, which can happen because the holder may now get other devices than
+ * those it would get after all victims have ended. */
 static bool place_now(const struct settling *c, const struct claim_holder *h)
 {
 	if (!is_admitted(c->p, h, true) || !place_held(c->p, h))
@@ -283,8 +285,8 @@ static void hold(struct pass *p, const struct claim_holder *h)
 	place_commit(place, h->req);
 }
 
-/* Add what all ending runs hold to what is free (sign 1), or subtract it again
- * (-1). */
+/* Add what all ending runs hold to what is free (sign 1), or subtract it
+ * again (-1). */
 static void leave(struct pass *p, int sign)
 {
 	const struct snap *s = p->snap;
@@ -321,7 +323,8 @@ static uint32_t list(const struct snap *s, struct claim_holder *ret)
 	for (uint32_t run = 0; run < s->run.n; run++) {
 		struct claim_holder h = of_run(s, run);
 
-		/* Each task by which a run grows is a holder of its own. */
+		/* Treat each task by which a run grows as a holder of its own.
+		 */
 		for (uint32_t i = 0; !s->run.ending[run] && i < h.n; i++) {
 			ret[n] = h;
 			ret[n].node += i;
@@ -368,8 +371,8 @@ static int by_size(const struct claim_holder *x, const struct claim_holder *y)
 	return x->index < y->index ? -1 : 1;
 }
 
-/* Order first the holders whose devices are hardest to find, because of their
- * type or because they must be aligned; then the largest. */
+/* Order: first the holders whose devices are hardest to find, because they need
+ * a certain type or must be aligned; then the holders that ask for most. */
 static int by_type(const void *a, const void *b)
 {
 	const struct claim_holder *x = a, *y = b;
@@ -390,9 +393,9 @@ static int by_numa(const void *a, const void *b)
 	return by_type(a, b);
 }
 
-/* Keep the order of the snapshot. It can work where the order by size fails: a
- * large request that comes first may take devices of which smaller ones need
- * parts. */
+/* Order: that of the snapshot. It can work where the order by size fails:
+ * there, a large request comes first and may take devices of which smaller
+ * requests need parts. */
 static int by_index(const void *a, const void *b)
 {
 	const struct claim_holder *x = a, *y = b;
@@ -401,7 +404,7 @@ static int by_index(const void *a, const void *b)
 }
 
 /* Whether the claim is still valid: the holder may use its nodes, and would not
- * be evicted at once for another job (struct vain). */
+ * be evicted for another job as soon as it starts (p->vain). */
 static bool is_valid(struct pass *p, const struct claim_holder *h)
 {
 	const struct snap *s = p->snap;
@@ -419,8 +422,8 @@ static bool is_valid(struct pass *p, const struct claim_holder *h)
 	       domain_may_grow(s, h->run, h->node[0]);
 }
 
-/* List the holders of each node in their order. Returns one that does not fit
- * in this order, or SNAP_NONE. */
+/* List the holders of each node in their order. Returns a holder that does not
+ * fit in this order, or SNAP_NONE if all fit. */
 static uint32_t list_wants(struct settling *c)
 {
 	uint32_t nnodes = c->p->snap->node.n, ret = SNAP_NONE;
@@ -428,8 +431,8 @@ static uint32_t list_wants(struct settling *c)
 	c->nwants = 0;
 	for (uint32_t i = 0; i < nnodes; i++)
 		c->wants[i] = SNAP_NONE;
-	/* add_want() prepends: go backwards, so that each node lists them in
-	 * order. */
+	/* add_want() prepends: go backwards, so that each node's list
+	 * is in order. */
 	for (uint32_t i = c->nholders; i-- > 0;) {
 		const struct claim_holder *h = &c->holder[i];
 

@@ -9,7 +9,8 @@
 /* fewest() does nothing if more runs than this are evicted. */
 enum { RUNS_MAX = 8 };
 
-/* Count the memory and GPUs of a run that is only suspended as used again. */
+/* Count the memory and GPUs of a run that is only suspended as used again,
+ * because the run keeps them. */
 static void charge_kept(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
@@ -22,8 +23,8 @@ static void charge_kept(struct evictor *e, uint32_t run)
 	                amount[RES_GPU], true, 1);
 }
 
-/* Whether suspending the run is enough, because its memory and GPUs are not
- * needed. If so, subtract them from what is free again. */
+/* Whether it is enough to suspend the run, because the claimant does not need
+ * its memory and GPUs. If so, subtract these again from what is free. */
 static bool can_freeze(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
@@ -64,9 +65,9 @@ static void evict_run(struct evictor *e, uint32_t run)
 	e->by[run] = e->c->job;
 }
 
-/* Subtract what the trial freed of the run: it is not free until the run has
- * ended, and until then counts as used. A run that is suspended frees only its
- * CPUs. */
+/* Subtract again what the trial freed of the run: it is not free, and counts as
+ * used, until the run has ended. A run that is suspended frees only its CPUs.
+ */
 static void occupy(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
@@ -119,8 +120,8 @@ static void claim_moved(struct evictor *e)
 	evict_search_for_claimant(e);
 }
 
-/* Add the claim of the claimant, with the nodes of all tasks of the trial but
- * those of runs that move. */
+/* Claim for the claimant the nodes of all tasks of the trial, except those of
+ * runs that move. */
 static void claim_own(struct evictor *e, size_t from)
 {
 	struct place *place = e->p->place;
@@ -129,7 +130,7 @@ static void claim_own(struct evictor *e, size_t from)
 
 	pass_claim(e->p, e->c->row, e->c->run);
 	evict_search_for_claimant(e);
-	/* The tasks of a run that moves are adjacent: skip them. */
+	/* The tasks of a run that moves follow each other: skip them. */
 	for (size_t t = from; t < place->ntasks; t++) {
 		place_disown(place, place->task[t].node);
 		if (next < e->moved.n && m[next].first_task == t) {
@@ -140,7 +141,7 @@ static void claim_own(struct evictor *e, size_t from)
 	}
 }
 
-/* Count the tasks of the trial on nodes where a promise is broken. */
+/* Count the tasks of the trial that are on nodes where a promise is broken. */
 static size_t count_broken(const struct evictor *e, size_t from)
 {
 	const struct place *place = e->p->place;
@@ -155,8 +156,8 @@ static size_t count_broken(const struct evictor *e, size_t from)
 	return n;
 }
 
-/* Whether the moves leave the number of tasks of the trial that are on nodes
- * with a broken promise as it is without them, or lower it. */
+/* Whether as many or fewer tasks of the trial are on nodes with a broken
+ * promise with the moves as without them. */
 static bool keeps_promises(struct evictor *e, size_t from)
 {
 	struct promises *promises = e->p->place->promises;
@@ -171,7 +172,8 @@ static bool keeps_promises(struct evictor *e, size_t from)
 	return after <= before;
 }
 
-/* Find the runs that need only be suspended, assuming that all others end. */
+/* Find the runs that only need to be suspended, provided that all other
+ * victims end. */
 static void find_freezable(struct evictor *e)
 {
 	size_t mark = work_mark(e->w);
@@ -226,8 +228,8 @@ static void decide(struct evictor *e, const struct evict_mark *before)
 		                    e->s->run.queue[evict_step_at(e, i)->run]);
 }
 
-/* Whether the nodes of the trial suit the claimant (place_suits()); those of a
- * run that grows always do. */
+/* Whether the nodes that the trial gives to the claimant suit it, see
+ * place_suits(). Those of a run that grows always do. */
 static bool suits(struct evictor *e)
 {
 	struct place *place = e->p->place;
@@ -261,8 +263,9 @@ static bool finds_room_by_rules(struct evictor *e,
 		return true;
 	if (e->mode != MODE_STRICT)
 		return false;
-	/* A victim of the claimant's own queue that moves is still use of that
-	 * queue, which may exceed its share: try again without moving any. */
+	/* A victim of the claimant's own queue that moves still counts as use
+	 * of that queue, which may then exceed its share: try again without
+	 * moving any victim. */
 	evict_search_back(e, &placed);
 	evict_search_share(e, before);
 	return evict_rules_hold(e);
@@ -274,8 +277,8 @@ static bool finds_room(struct evictor *e, const struct evict_mark *before)
 	       keeps_promises(e, before->ntasks);
 }
 
-/* List the runs that the trial evicts. Returns how many, or 0 if there are more
- * than RUNS_MAX. */
+/* List the runs that the trial evicts. Returns how many there are, or 0 if
+ * there are more than RUNS_MAX. */
 static uint32_t list_runs(const struct evictor *e, uint32_t *run)
 {
 	uint32_t n = 0;
@@ -296,7 +299,7 @@ static uint32_t list_runs(const struct evictor *e, uint32_t *run)
 	return n;
 }
 
-/* Returns which of these runs are evicted whole, one bit each. */
+/* Returns which of these runs are evicted as a whole, bit i for run[i]. */
 static unsigned whole_of(const struct evictor *e, const uint32_t *run,
                          uint32_t n)
 {
@@ -314,9 +317,9 @@ static bool try_again(struct evictor *e, const struct evict_mark *before)
 	return finds_room(e, before);
 }
 
-/* Move all chosen runs at once: take all of them off their nodes, then place
- * the claimant, then find places for them. If they moved one after the other,
- * the first one might take the nodes that suit the claimant. */
+/* Move all chosen runs at once: take all of them off their nodes, place the
+ * claimant, then find new places for the runs. If they moved one after the
+ * other, the first one might take the nodes that suit the claimant. */
 static bool try_together(struct evictor *e, const struct evict_mark *before,
                          const uint32_t *run, uint32_t n)
 {
@@ -334,8 +337,9 @@ static bool try_together(struct evictor *e, const struct evict_mark *before,
 	       keeps_promises(e, before->ntasks);
 }
 
-/* Repeat the trial with only the chosen runs as victims. Fails if a run would
- * be evicted whole of which only tasks were evicted before. */
+/* Repeat the trial with only the chosen runs as victims. Fails if a run
+ * would be evicted as a whole although the first trial evicted only
+ * some of its tasks. */
 static bool try_chosen(struct evictor *e, const struct evict_mark *before,
                        const uint32_t *run, uint32_t n, unsigned whole)
 {
@@ -348,8 +352,8 @@ static bool try_chosen(struct evictor *e, const struct evict_mark *before,
 	return e->mode == MODE_MOVE && try_together(e, before, run, n);
 }
 
-/* Whether the run is on several nodes. If so, evicting it may have made victims
- * taken before it unnecessary. */
+/* Whether the run has tasks on several nodes. If so, evicting it may have made
+ * victims unnecessary that were taken before. */
 static bool is_spread(const struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
@@ -369,9 +373,8 @@ static bool any_spread(const struct evictor *e, const uint32_t *run, uint32_t n)
 	return n;
 }
 
-/* Evict no run without which the claimant fits as well: repeat the trial
- * without one run after the other. Returns false if the last repetition fails.
- */
+/* Evict no run that the claimant can do without: repeat the trial without one
+ * run after the other. Returns false if the last repetition fails. */
 static bool fewest(struct evictor *e, const struct evict_mark *before)
 {
 	uint32_t run[RUNS_MAX], n = list_runs(e, run);
@@ -410,8 +413,9 @@ static bool attempt(struct evictor *e, enum evict_mode mode)
 		decide(e, &before);
 	} else {
 		evict_search_back(e, &before);
-		/* The trial may have placed runs that move: set place up for
-		 * the claimant again, which may be promised a start next. */
+		/* The trial may have set up `place` for runs that move: set it
+		 * up for the claimant again, because the claimant may be
+		 * promised a start next. */
 		evict_search_for_claimant(e);
 	}
 	if (e->c->run != SNAP_NONE)
@@ -449,10 +453,10 @@ static bool asks_no_less(const struct snap *s, uint32_t b, uint32_t a)
 }
 
 /*
- * Whether moves have failed in this pass for a request that asks for no more
- * than this one. Nothing becomes free during a pass, so they would fail again.
- * Only the last few failures are remembered. This helps where thousands of
- * requests differ only in memory.
+ * Whether moving jobs has failed in this pass for a request that asks for no
+ * more than this one. Nothing becomes free during a pass, so it would fail
+ * again. Only the last few failures are remembered. This saves time where
+ * thousands of requests differ only in memory.
  */
 static bool is_futile(const struct evict_futile *vs, const struct snap *s,
                       const struct demand *d)
@@ -479,8 +483,8 @@ static bool moves_others(struct evictor *e)
 {
 	const struct demand *d = &e->c->demand;
 
-	/* A run grows only in its pool and domain, so its failure says nothing
-	 * about others. */
+	/* A run grows only in its pool and domain, so if it fails, others may
+	 * still succeed: do not remember the failure. */
 	if (e->c->row == SNAP_NONE)
 		return attempt(e, MODE_MOVE);
 	if (is_futile(&e->futile, e->s, d))
@@ -509,8 +513,8 @@ bool evict_for(struct pass *p, const struct claimant *c, bool scattered)
 	         (attempt(e, MODE_RECLAIM) || attempt(e, MODE_TAKE) ||
 	          attempt(e, MODE_STRICT)));
 	if (found)
-		e->futile.n = 0; /* jobs leave their nodes: moves that failed
-		                    may work now */
+		e->futile.n = 0; /* evicted jobs free their nodes, so moves that
+		                    failed may work now */
 	return found;
 }
 

@@ -26,8 +26,8 @@ static int by_turn(const void *a, const void *b)
 	return x->job > y->job ? -1 : 1;
 }
 
-/* Returns the work lost by an eviction: seconds since the start, times the GPUs
- * held, or the CPUs if it has no GPU. */
+/* Returns how much work an eviction would lose: the seconds since the start,
+ * times the GPUs of the run, or its CPUs if it has no GPUs. */
 static int64_t work_lost(const struct snap *s, uint32_t run)
 {
 	uint32_t req = s->run.req[run];
@@ -65,7 +65,8 @@ static void list_victims(struct evictor *e)
 	}
 }
 
-/* List the tasks of a run before those already listed for their nodes. */
+/* Put the tasks of a run into the lists of their nodes, before the tasks that
+ * are already listed there. */
 static void list_run(struct evictor *e, uint32_t run, uint32_t *end)
 {
 	const struct snap *s = e->s;
@@ -79,7 +80,7 @@ static void list_run(struct evictor *e, uint32_t run, uint32_t *end)
 }
 
 /* List the tasks on each node: first those of runs that are already ending,
- * then those of possible victims, in the order of victims. */
+ * then those of possible victims, in the order in which victims are chosen. */
 static void list_tasks(struct evictor *e)
 {
 	const struct snap *s = e->s;
@@ -149,16 +150,17 @@ void evict_trial_list(struct evictor *e)
 	list_tasks(e);
 }
 
-/* On a watched node, enter into the promises that a task leaves, or that it
- * stays. */
+/* If the task's node is watched, tell the promises whether the task leaves it
+ * or stays. */
 static void tell(const struct evictor *e, uint32_t task, bool leaves)
 {
 	if (e->p->place->watched[e->s->task[task].node])
 		promise_leave(e->p->promises, task, leaves);
 }
 
-/* Change the fate of a task: free what it holds on its node, or with FATE_STAYS
- * take that again. Does not update place_index: evict_trial_refresh() does. */
+/* Change the fate of a task: free what it holds on its node or, with
+ * FATE_STAYS, take that again. Does not update place_index: call
+ * evict_trial_refresh() for that. */
 static void move_task(struct evictor *e, uint32_t task, int64_t to)
 {
 	e->looks++;
@@ -167,8 +169,8 @@ static void move_task(struct evictor *e, uint32_t task, int64_t to)
 	work_add(e->w, &e->left[task], to - e->left[task]);
 }
 
-/* Free what an ending task holds (sign 1), or take it again (-1); of a task
- * that is only suspended, just the CPUs. */
+/* Free what a task holds that is already ending (sign 1), or take it again
+ * (-1). A task that is only suspended frees just its CPUs. */
 static void see_task(struct evictor *e, uint32_t task, int sign)
 {
 	const struct snap *s = e->s;
@@ -282,8 +284,8 @@ void evict_trial_untake(struct evictor *e, size_t i)
 	         evict_trial_surplus(e->s, step.run, n));
 }
 
-/* Called for a run that is no longer evicted as a whole: add a step for each
- * task that it loses. */
+/* Called for a run that loses only some tasks instead of being evicted as a
+ * whole: add a step for each task that it loses. */
 static void push_given(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;

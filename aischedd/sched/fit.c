@@ -12,7 +12,8 @@ static int64_t min(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Returns how many tasks fit by one amount, at most max. */
+/* Returns how many tasks fit by one amount (nfree is free, a task needs
+ * `amount`), at most max. */
 static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
 {
 	if (!amount)
@@ -22,8 +23,8 @@ static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
 
 /* --- link groups ------------------------------------------------------- */
 
-/* Returns the fewest link groups that n GPUs of the request's type need on the
- * empty node. */
+/* Returns the fewest link groups in which n GPUs of the request's type could be
+ * if the node were empty. */
 static int64_t fewest_groups(const struct work *w, uint32_t req, uint32_t node,
                              int64_t n)
 {
@@ -46,9 +47,9 @@ static int64_t excess_of_links(const struct work *w, uint32_t req,
 
 /* --- tasks on trial ---------------------------------------------------- */
 
-/* Returns the NUMA nodes that a task's memory counts for: those chosen for the
- * task. If none were chosen, these are all for a task with NUMA_PREFER, else
- * those of its devices. */
+/* Returns the NUMA nodes whose memory the task uses: those chosen for the task;
+ * if none were chosen, all of them for a task with NUMA_PREFER, else those of
+ * its devices. */
 static uint32_t memory_of(const struct snap *s, uint32_t req,
                           const struct fit_where *at,
                           const struct snap_task *task,
@@ -66,7 +67,7 @@ static uint32_t memory_of(const struct snap *s, uint32_t req,
 }
 
 /* Choose the devices of a task in this part of the node, and subtract all that
- * it holds. Returns how many CPUs of a slice it got. */
+ * the task holds. Returns how many entries of `use` it got. */
 static uint32_t take_task(struct work *w, uint32_t req,
                           const struct fit_where *at, struct snap_task *ret,
                           struct snap_cpu_use *use)
@@ -100,9 +101,9 @@ static struct snap_cpu_use *scratch(struct work *w, uint32_t req)
 	return w->use;
 }
 
-/* Place n tasks, which fit by amounts, one after the other, and undo that.
- * Returns for how many the demands can be met; *ret is by how much these fall
- * short of what they prefer. */
+/* Place n tasks, for which the amounts are enough, one after the other on
+ * trial. Returns for how many of them the demands can be met; *ret is by how
+ * much these exceed the NUMA nodes and link groups that they prefer. */
 static int64_t try_tasks(struct work *w, uint32_t req, uint32_t node, int64_t n,
                          struct fit_excess *ret)
 {
@@ -132,8 +133,8 @@ static int64_t try_tasks(struct work *w, uint32_t req, uint32_t node, int64_t n,
 
 /* --- how many ----------------------------------------------------------- */
 
-/* Returns how many tasks fit, at most max, each with all its resources in one
- * NUMA node. */
+/* Returns how many tasks fit if each has all its resources in one NUMA node, at
+ * most max. */
 static int64_t count_aligned(const struct work *w, uint32_t req, uint32_t node,
                              int64_t max)
 {
@@ -148,8 +149,8 @@ static int64_t count_aligned(const struct work *w, uint32_t req, uint32_t node,
 	return sum;
 }
 
-/* Whether the demands of one more task can be met. links: also those of links.
- */
+/* Whether the demands of one more task can be met; with `links`, those for
+ * links, too. */
 static bool has_demands(const struct work *w, uint32_t req, uint32_t node,
                         bool links)
 {
@@ -168,8 +169,8 @@ static bool has_demands(const struct work *w, uint32_t req, uint32_t node,
 	       fewest_groups(w, req, node, __builtin_popcountll(own) + gpus);
 }
 
-/* Returns the most tasks, at most max, whose demands can all be met together.
- */
+/* Returns how many tasks, at most max, can be placed together so that the
+ * demands of all of them are met. */
 static int64_t count_tried(struct work *w, uint32_t req, uint32_t node,
                            int64_t max)
 {
@@ -179,8 +180,8 @@ static int64_t count_tried(struct work *w, uint32_t req, uint32_t node,
 
 	if (max == 1)
 		return has_demands(w, req, node, links);
-	/* Without GPUs the choice for a task does not depend on how many
-	 * follow. */
+	/* Without whole GPUs, the choice for one task does not depend on how
+	 * many tasks follow. */
 	if (w->snap->req.gpus[req] < 1000)
 		return try_tasks(w, req, node, max, &excess);
 	for (; max > 0; max--) {
@@ -191,8 +192,8 @@ static int64_t count_tried(struct work *w, uint32_t req, uint32_t node,
 	return max;
 }
 
-/* Returns the most tasks, at most max, whose GPUs are in as few link groups as
- * on the empty node. */
+/* Returns how many tasks, at most max, can have their GPUs in as few link
+ * groups as if the node were empty. */
 static int64_t count_linked(const struct work *w, uint32_t req, uint32_t node,
                             int64_t max)
 {
@@ -203,8 +204,8 @@ static int64_t count_linked(const struct work *w, uint32_t req, uint32_t node,
 	return max;
 }
 
-/* Returns for how many of max tasks, which fit by amounts, the demands of NUMA
- * nodes and links can be met. */
+/* Returns for how many of max tasks, for which the amounts are enough, the
+ * demands for NUMA nodes and links can be met. */
 static int64_t count_demanded(struct work *w, uint32_t req, uint32_t node,
                               int64_t max)
 {
@@ -334,7 +335,8 @@ uint32_t fit_task(struct work *w, uint32_t req, uint32_t node, int64_t left,
 
 /* --- resume -------------------------------------------------------------- */
 
-/* Returns the NUMA nodes of the devices and the memory of a suspended task. */
+/* Returns the NUMA nodes in which a suspended task has its devices and memory.
+ */
 static uint32_t numas_had(const struct snap *s, const struct snap_task *had)
 {
 	const uint8_t *gpu = s->gpu.numa + s->node.gpu_first[had->node];
@@ -355,8 +357,8 @@ static bool has_threads(const struct work *w, uint32_t req,
 }
 
 /* Returns the NUMA nodes from which a resumed task gets CPUs: those that it
- * had, because its memory is still there. If they have too few, and the task
- * does not demand alignment, returns ALL_NUMAS. */
+ * had, because its memory is still there; ALL_NUMAS if these have too few CPUs
+ * and the task does not demand alignment. */
 static uint32_t numas_again(const struct work *w, uint32_t req,
                             const struct snap_task *had)
 {

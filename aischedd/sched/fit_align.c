@@ -8,7 +8,8 @@ static int64_t min(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Returns how many tasks fit by one amount, at most max. */
+/* Returns how many tasks fit by one amount (nfree is free, a task needs
+ * `amount`), at most max. */
 static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
 {
 	if (!amount)
@@ -16,8 +17,8 @@ static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
 	return nfree < amount ? 0 : min(nfree / amount, max);
 }
 
-/* Returns how many parts of this size are free. nfree may be < 0 while claims
- * wait for evicted jobs to end. */
+/* Returns how many parts of this size are free. nfree may be below 0 while
+ * claims wait for evicted jobs to end. */
 static int64_t parts_of(int64_t nfree, int64_t part)
 {
 	return part && nfree > 0 ? nfree / part : 0;
@@ -25,7 +26,8 @@ static int64_t parts_of(int64_t nfree, int64_t part)
 
 /* --- the room of a part of a node -------------------------------------- */
 
-/* Returns how many fractions or partitions of the request fit on a device. */
+/* Returns how many fractions or partitions of the requested size fit on a GPU.
+ */
 static int64_t shares_on(const struct work *w, uint32_t req, uint32_t node,
                          uint32_t device)
 {
@@ -81,8 +83,8 @@ void fit_align_threads(const struct work *w, uint32_t node, uint32_t numas,
 	}
 }
 
-/* Whole CPUs are taken from idle ones, a fraction from a shared one if
- * possible. */
+/* Whole CPUs are taken from idle CPUs; a fraction is taken from a CPU that is
+ * already shared if possible. */
 int64_t fit_align_cpus(const struct work *w, uint32_t req, uint32_t node,
                        uint32_t numas, int64_t max)
 {
@@ -97,8 +99,8 @@ int64_t fit_align_cpus(const struct work *w, uint32_t req, uint32_t node,
 		fit_align_threads(w, node, numas, part, &idle, &shares);
 	if (!part)
 		return fit_amount(idle, whole, max);
-	/* n tasks take n * whole idle CPUs, and one more for each 1000 / part
-	 * fractions that do not fit in shared ones. */
+	/* n tasks take n * whole idle CPUs, and one more for every 1000 / part
+	 * fractions that do not fit in shared CPUs. */
 	n = whole ? min(max, idle / whole)
 	          : min(max, shares + idle * (1000 / part));
 	while (n > shares &&
@@ -129,7 +131,8 @@ int64_t fit_align_mem(const struct work *w, uint32_t node, uint32_t numas)
 }
 
 /* Returns how many tasks fit in the memory of these NUMA nodes, at most max.
- * Each task uses all of the NUMA nodes, in proportion to their sizes. */
+ * Each task uses memory of all these NUMA nodes, in proportion to their sizes.
+ */
 static int64_t fit_mem(const struct work *w, uint32_t req, uint32_t node,
                        uint32_t numas, int64_t max)
 {
@@ -188,7 +191,7 @@ uint32_t fit_align_next(uint32_t set, uint32_t n, uint32_t size)
 	return up < end ? up : 0;
 }
 
-/* The total amounts of each NUMA node of a node. */
+/* The total GPUs, CPUs and memory in each NUMA node of a node. */
 struct totals {
 	int64_t gpu[SNAP_NUMAS], cpu[SNAP_NUMAS], mem[SNAP_NUMAS];
 };
@@ -244,12 +247,13 @@ uint32_t fit_align_span(const struct work *w, uint32_t req, uint32_t node)
 
 /* --- the choice -------------------------------------------------------- */
 
-/* How well a set of NUMA nodes suits a task: less is better, in this order. */
+/* How well a set of NUMA nodes suits a task. Members are compared in this
+ * order, and less is better. */
 struct fitness {
-	uint32_t groups; /* link groups of the task's GPUs and those that its
-	                    job has already */
+	uint32_t groups; /* link groups of the GPUs that the task would get and
+	                    that its job already has */
 	struct fit_damage damage;
-	int64_t gpu, idle; /* GPUs and idle CPUs that are free in the set */
+	int64_t gpu, idle; /* what is free in the set */
 };
 
 static int64_t gpus_free(const struct work *w, uint32_t req, uint32_t node,
@@ -299,9 +303,9 @@ static bool is_fitter(const struct fitness *a, const struct fitness *b)
 	return a->idle < b->idle;
 }
 
-/* Whether the fraction of a CPU would be taken from an idle one in this set
- * although a shared CPU elsewhere has enough left. fit_count() relies on it
- * that this is never done, not even for a better set. */
+/* Whether the fraction of a CPU would be taken from an idle CPU in this set
+ * although a shared CPU elsewhere has enough left. fit_count() assumes that
+ * this is never done, not even for a better set. */
 static bool breaks_cpu(const struct work *w, uint32_t req, uint32_t node,
                        uint32_t numas)
 {
@@ -315,13 +319,14 @@ static bool breaks_cpu(const struct work *w, uint32_t req, uint32_t node,
 }
 
 /* All GPUs of the job on the node must be in at most `groups` link groups
- * (UINT32_MAX: any number): those that it has, those of this task, and `more`
- * for the tasks after it. */
+ * (UINT32_MAX: any number): those that the job already has, those of this task,
+ * and `more` GPUs for the tasks after it. */
 struct link_bound {
 	uint32_t groups, more;
 };
 
-/* Whether the tasks after this one can still keep the bound. */
+/* Whether the tasks after this one can still keep the bound if it is
+ * placed here. */
 static bool leaves_links(const struct work *w, uint32_t req, uint32_t node,
                          const struct fit_where *at,
                          const struct link_bound *bound)
@@ -340,8 +345,8 @@ static bool leaves_links(const struct work *w, uint32_t req, uint32_t node,
 		   own | gpus, bound->more) <= bound->groups;
 }
 
-/* Find the best set of this many NUMA nodes, using only these GPUs, that keeps
- * the bound. Returns false if there is none. */
+/* Find the best set of this many NUMA nodes that keeps the bound, using only
+ * these GPUs. Returns false if there is none. */
 static bool best_set(const struct work *w, uint32_t req, uint32_t node,
                      uint32_t size, uint64_t gpus,
                      const struct link_bound *bound, struct fit_where *ret)
@@ -377,8 +382,8 @@ bool fit_align_links(const struct work *w, uint32_t req, uint32_t node)
 }
 
 /* Returns the GPUs of those link groups that are best for all tasks that the
- * job still gets on the node; ALL_GPUS if links do not matter or there are too
- * few GPUs. */
+ * job still gets on the node. Returns ALL_GPUS if links do not matter or there
+ * are too few GPUs. */
 static uint64_t groups_for(const struct work *w, uint32_t req, uint32_t node,
                            int64_t left)
 {
@@ -396,7 +401,7 @@ static uint64_t groups_for(const struct work *w, uint32_t req, uint32_t node,
 	return fit_devices_linked(w, node, set, gpus | own);
 }
 
-/* Returns the bound for the next task, after which left - 1 more follow. */
+/* Returns the bound for the next task, which is followed by left - 1 more. */
 static struct link_bound bound_of(const struct work *w, uint32_t req,
                                   uint32_t node, int64_t left)
 {
@@ -411,9 +416,10 @@ static struct link_bound bound_of(const struct work *w, uint32_t req,
 	return ret;
 }
 
-/* Find the smallest set with a size between two bounds. Use only the GPUs of
- * ret->gpus if possible. A smaller set matters more than that, unless links are
- * demanded (--links strict). Returns false if there is no set. */
+/* Find the smallest set of NUMA nodes, with a size between two bounds, that
+ * suits the task. Use only GPUs of ret->gpus if possible. A smaller set is
+ * preferred to that, unless links are demanded (--links strict). Returns false
+ * if there is no set. */
 static bool smallest_set(const struct work *w, uint32_t req, uint32_t node,
                          uint32_t from, uint32_t to, int64_t left,
                          struct fit_where *ret)

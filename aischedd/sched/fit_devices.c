@@ -94,14 +94,14 @@ static uint64_t alike(const uint8_t *number, uint64_t set, int d)
 
 struct picking {
 	const uint8_t *link, *numa;
-	uint64_t nfree; /* all GPUs that are wholly free, of any type */
-	uint64_t own;   /* GPUs of the node that the job has already */
+	uint64_t nfree; /* all GPUs of which nothing is used, of any type */
+	uint64_t own;   /* GPUs of the node that the job already has */
 };
 
 struct price {
 	struct fit_damage damage;
 	uint32_t nfree; /* free GPUs in the same NUMA node */
-	uint32_t left;  /* GPUs in the part from which it is taken */
+	uint32_t left;  /* GPUs in the part from which GPUs are taken */
 };
 
 static struct fit_damage damage_of(const struct picking *p, uint64_t chosen)
@@ -159,17 +159,17 @@ static bool is_cheaper(const struct price *a, const struct price *b)
 static uint64_t pick_in_group(const struct picking *p, uint64_t set,
                               uint32_t n);
 
-/* A part of the set: the GPUs of one link group or NUMA node, and which of them
- * would be taken. */
+/* The GPUs of one link group or of one NUMA node within a set, and which of
+ * them would be taken. */
 struct part {
 	uint64_t mask, chosen;
 	bool own, enough;
 	struct price price;
 };
 
-/* Whether part a is better than b. Best is a link group of which the job has
- * GPUs already; then a part with enough GPUs, at the lowest price; then the
- * largest. */
+/* Whether part a is better than b. The best is a link group in which the job
+ * already has GPUs; then the part with the lowest price that has enough GPUs;
+ * then the largest part. */
 static bool is_better(const struct part *a, const struct part *b)
 {
 	if (!b->mask)
@@ -183,8 +183,8 @@ static bool is_better(const struct part *a, const struct part *b)
 	return count(a->mask) > count(b->mask);
 }
 
-/* Choose n GPUs of the set from as few parts as possible. number: by GPU, its
- * link group or its NUMA node, which divides the set into parts. */
+/* Choose n GPUs of the set from as few parts as possible. number: by GPU, the
+ * number of its part, which is either its link group or its NUMA node. */
 static uint64_t pick_parts(const struct picking *p, const uint8_t *number,
                            uint64_t set, uint32_t n)
 {
@@ -290,8 +290,9 @@ uint32_t fit_devices_fewest(const struct work *w, uint32_t node, uint64_t set,
 
 /* --- GPUs of a task ---------------------------------------------------- */
 
-/* Returns the fullest shared device with enough left; among equals, the one
- * whose link group has least free. Returns 0 if there is none. */
+/* Returns the shared GPU with the least free that is enough for the task; among
+ * equals, the one whose link group has the least free. Returns 0 if no shared
+ * GPU has enough free. */
 static uint64_t pick_shared(const struct work *w, uint32_t req, uint32_t node,
                             const struct fit_where *at)
 {
@@ -348,9 +349,9 @@ void fit_devices_gpus(const struct work *w, uint32_t req,
 
 /* --- CPUs of a task ---------------------------------------------------- */
 
-/* Returns the NUMA node for n idle CPUs: `near` (unless -1) if it has enough;
- * else the one with the fewest that are enough; else `near` if it has any; else
- * the one with the most. */
+/* Returns the NUMA node from which to take n idle CPUs: `near` (unless -1) if
+ * it has enough; else the one with the fewest idle CPUs that has enough; else
+ * `near` if it has any; else the one with the most. */
 static int best_numa(const uint32_t idle[SNAP_NUMAS], uint32_t n, int near)
 {
 	int best = 0;
@@ -365,15 +366,15 @@ static int best_numa(const uint32_t idle[SNAP_NUMAS], uint32_t n, int near)
 	return near >= 0 && idle[best] < n && idle[near] ? near : best;
 }
 
-/* A node's CPUs while some are chosen for a task. */
+/* The CPUs of a node while some of them are chosen for a task. */
 struct cpu_slice {
 	uint32_t n;
 	const int64_t *nfree;
-	const uint16_t *id; /* number of the core */
+	const uint16_t *id; /* by CPU: number of its core */
 	const uint8_t *numa;
-	/* by core: its idle CPUs, less those chosen so far */
+	/* by core: its idle CPUs that are not yet chosen */
 	struct work_core *core;
-	/* the same by NUMA node, where the task may have CPUs */
+	/* the same by NUMA node, for those in `numas` */
 	uint32_t idle[SNAP_NUMAS];
 	uint32_t numas; /* bit i: the task may have CPUs of NUMA node i */
 	struct snap_cpu_use *use;
@@ -411,8 +412,9 @@ static bool is_chosen(const struct cpu_slice *sl, uint32_t cpu)
 	return false;
 }
 
-/* Returns the core for n CPUs: an idle core with at most n CPUs; else the one
- * with the fewest idle CPUs that are enough; else the one with the most. */
+/* Returns the core from which to take n CPUs: a wholly idle core with at most n
+ * CPUs; else the core with the fewest idle CPUs that has enough; else the one
+ * with the most. */
 static uint16_t best_core(const struct cpu_slice *sl, int numa, uint32_t n)
 {
 	uint32_t best = 0, had = 0;
@@ -433,7 +435,8 @@ static uint16_t best_core(const struct cpu_slice *sl, int numa, uint32_t n)
 	return sl->id[best];
 }
 
-/* Choose n idle CPUs of a core, and use `milli` thousandths of each. */
+/* Choose n idle CPUs of a core, of each of which the task uses
+ * `milli` thousandths. */
 static void choose_in_core(struct cpu_slice *sl, uint16_t id, uint32_t n,
                            uint16_t milli)
 {
@@ -490,8 +493,8 @@ static int by_cpu(const void *a, const void *b)
 	return (x->cpu > y->cpu) - (x->cpu < y->cpu);
 }
 
-/* Choose n idle CPUs from the NUMA nodes of the GPUs, in proportion to these.
- */
+/* Choose n idle CPUs from the NUMA nodes of the task's GPUs, from each in
+ * proportion to the GPUs that it has there. */
 static void choose_near(struct cpu_slice *sl, const struct work *w,
                         const struct snap_task *t, uint32_t n)
 {

@@ -1,4 +1,4 @@
-/* fit_empty.c - what would fit if nothing ran */
+/* fit_empty.c - what would fit if no job ran */
 #include "aischedd/sched/fit_empty.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/verdict.h"
 
-/* Which nodes are counted. */
+/* Which nodes count. */
 enum ever_nodes {
 	EVER_ALL,
 	EVER_UP,    /* up, whether or not their runner is ready */
@@ -35,7 +35,7 @@ struct fit_empty *fit_empty_new(const struct snap *snap, struct match *match,
 	return e;
 }
 
-/* Returns how many tasks fit on the empty node, at most max. */
+/* Returns how many tasks fit on the node while it is empty, at most max. */
 static int64_t count_on(const struct fit_empty *e, uint32_t req, uint32_t node,
                         int64_t max)
 {
@@ -57,9 +57,9 @@ static bool counts(const struct fit_empty *e, const struct allowed *a,
 	return which != EVER_USABLE || s->pool.ready[s->node.pool[node]];
 }
 
-/* Returns `got` plus the tasks that fit on these nodes, at most the job's
- * minimum. If the job has a number of nodes, count nodes by the tasks that fit
- * (nodes_with) instead. */
+/* Returns `got` plus the number of tasks that fit on these nodes while they are
+ * empty, but at most the job's minimum. If the job asks for a number of nodes,
+ * count in nodes_with how many nodes hold each number of tasks instead. */
 static uint32_t count_nodes(const struct fit_empty *e, uint32_t req,
                             const uint32_t *node, uint32_t n,
                             enum ever_nodes which, uint32_t got)
@@ -85,8 +85,8 @@ static uint32_t count_nodes(const struct fit_empty *e, uint32_t req,
 	return got;
 }
 
-/* Returns how many tasks fit on the exact number of nodes, the best ones that
- * count_nodes() has seen. */
+/* Returns how many tasks fit if the job uses exactly its number of nodes, the
+ * best of those that count_nodes() has counted. */
 static uint32_t take_best(const struct fit_empty *e, uint32_t req)
 {
 	uint32_t tasks = e->snap->req.min_tasks[req],
@@ -99,7 +99,7 @@ static uint32_t take_best(const struct fit_empty *e, uint32_t req)
 		got += (uint64_t)k * fit;
 		n -= k;
 	}
-	/* Each node that is missing costs at least a task. */
+	/* Each node that is missing costs at least one task. */
 	return (uint32_t)(got < tasks - n ? got : tasks - n);
 }
 
@@ -116,20 +116,21 @@ static uint32_t count_end(const struct fit_empty *e, uint32_t req, uint32_t got)
 	return e->snap->req.nodes[req] ? take_best(e, req) : got;
 }
 
-/* Returns the tasks of whole segments for which count_nodes() found room. */
+/* Returns how many tasks of whole segments fit on the nodes that count_nodes()
+ * has counted. */
 static uint32_t count_segments(const struct fit_empty *e, uint32_t req,
                                uint32_t got)
 {
 	const struct snap *s = e->snap;
 	uint32_t part = snap_segment_part(s, req);
 
-	/* Each node holds one whole part of a segment, or nothing. */
+	/* Each node holds one whole part of a segment, or none. */
 	if (s->req.nodes[req])
 		got = e->nodes_with[part] * part;
 	return (uint32_t)snap_segments(s, req, got);
 }
 
-/* Returns how many tasks would fit in the domain of the level that holds the
+/* Returns how many tasks would fit in that domain of the level that holds the
  * most; if the job has segments, in all domains of the level together. */
 static uint32_t count_at(const struct fit_empty *e, uint32_t req, uint8_t level,
                          enum ever_nodes which)
@@ -216,9 +217,9 @@ static uint8_t level_of(const struct fit_empty *e, uint32_t req)
 	return r->need[req] != LEVEL_NONE ? r->need[req] : r->spread[req];
 }
 
-/* Returns how many of the request's tasks would fit in the pool that holds the
- * most, all in one domain of the level, or spread over its domains (LEVEL_NONE:
- * anywhere). */
+/* Returns how many of the request's tasks would fit in the pool that
+ * holds the most: in one domain of the level, spread over its
+ * domains, or (LEVEL_NONE) anywhere. */
 static uint32_t count_tasks(const struct fit_empty *e, uint32_t req,
                             uint8_t level, enum ever_nodes which)
 {
@@ -246,8 +247,8 @@ static uint32_t count_tasks(const struct fit_empty *e, uint32_t req,
 	return best;
 }
 
-/* Count the nodes with room for a task on which a counted part of the
- * constraint holds. */
+/* Count the nodes that have room for a task and on which this counted part of
+ * the constraint holds. */
 static uint32_t count_counted(const struct fit_empty *e, uint32_t req,
                               uint32_t part, enum ever_nodes which)
 {
@@ -266,8 +267,9 @@ static uint32_t count_counted(const struct fit_empty *e, uint32_t req,
 	return n;
 }
 
-/* Returns the first counted part for which there are too few nodes, or ncounts;
- * *ret_nodes: how many there are. */
+/* Returns the first counted part of the constraint for which there are too few
+ * nodes, and sets *ret_nodes to their number. Returns ncounts if there are
+ * enough for each part. */
 static uint32_t too_few(const struct fit_empty *e, uint32_t req,
                         enum ever_nodes which, uint32_t *ret_nodes)
 {
@@ -292,8 +294,8 @@ static bool could_hold(const struct fit_empty *e, uint32_t req,
 	           match_req(e->match, req)->ncounts;
 }
 
-/* Returns the first node that the request may use and that is not up, or
- * SNAP_NONE. */
+/* Returns the first node that is not up but that the request may
+ * use, or SNAP_NONE. */
 static uint32_t first_down(const struct fit_empty *e, uint32_t req)
 {
 	const struct allowed *a = match_req(e->match, req);
@@ -320,9 +322,9 @@ static int64_t total_of(const struct snap *s, uint32_t node, enum resource res)
 	                        : (int64_t)1000 * snap_node_ngpus(s, node);
 }
 
-/* Returns the first of the nodes that the request may use with the largest
- * total of a resource, which becomes *ret_amount; SNAP_NONE and 0 if it may use
- * none. */
+/* Find the largest total of a resource among the nodes that the request may
+ * use. Sets *ret_amount to it and returns the first such node; 0 and SNAP_NONE
+ * if the request may use no node. */
 static uint32_t largest(const struct fit_empty *e, uint32_t req,
                         enum resource res, int64_t *ret_amount)
 {
@@ -360,8 +362,9 @@ static uint32_t unready_pool(const struct snap *s, uint32_t req)
 	return SNAP_NONE;
 }
 
-/* Put into *v that only NUMA alignment fails, with the node that has the most
- * on one NUMA node. Returns false if that is not the reason. */
+/* If the job fits on empty nodes but for NUMA alignment, say so in *v, with the
+ * node that has the most on one NUMA node. Returns false if alignment is not
+ * the reason. */
 static bool explain_numa(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	const struct allowed *a = match_req(e->match, req);
@@ -396,7 +399,7 @@ static bool explain_numa(struct fit_empty *e, uint32_t req, struct verdict *v)
 	return found;
 }
 
-/* Whether a task would fit on some node without its demand for links. */
+/* Whether a task would fit on some node if it did not ask for links. */
 static bool needs_no_links(struct fit_empty *e, uint32_t req)
 {
 	bool fits;
@@ -407,7 +410,8 @@ static bool needs_no_links(struct fit_empty *e, uint32_t req)
 	return fits;
 }
 
-/* Put into *v what one task needs that no node has, even when it is empty. */
+/* Say in *v which need of one task no node can meet, not even when it is empty.
+ */
 static void explain_never(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	static const enum resource by_scarcity[] = { RES_GPU, RES_CPU,
@@ -439,8 +443,8 @@ static void explain_never(struct fit_empty *e, uint32_t req, struct verdict *v)
 		v->what = WHAT_NUMA;
 }
 
-/* Whether fewer nodes have room for a task than the request needs; if so, *v
- * says so. */
+/* Whether fewer nodes have room for a task than the request needs; if so, says
+ * so in *v. */
 static bool too_few_nodes(const struct fit_empty *e, uint32_t req,
                           struct verdict *v)
 {
@@ -463,8 +467,7 @@ static bool too_few_nodes(const struct fit_empty *e, uint32_t req,
 	return true;
 }
 
-/* Put into *v what the job needs that it cannot have, even if all nodes are
- * empty. */
+/* Say in *v which need of the job cannot be met even if all nodes are empty. */
 static void explain(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	const struct allowed *a = match_req(e->match, req);
@@ -495,8 +498,9 @@ bool fit_empty_holds(struct fit_empty *e, uint32_t row, struct verdict *v)
 	uint32_t req = e->snap->pend.req[row], got, up;
 	uint32_t pool;
 
-	/* A job that is spread may find room only as long as a domain is down.
-	 */
+	/* A job that is spread is also accepted if it fits on the nodes that
+	 * are up: it may fit only because a domain is down, over which it need
+	 * not be spread then. */
 	if (!e->fits[req])
 		e->fits[req] = could_hold(e, req, EVER_ALL, &got) ||
 		               (e->snap->req.spread[req] != LEVEL_NONE &&

@@ -9,7 +9,7 @@
 #include "aischedd/sched/order_service.h"
 #include "libcommon/heap.h"
 
-/* A score above all that points can reach. */
+/* A score higher than any that points can give. */
 static const int64_t boost = (int64_t)1 << 60;
 
 /* --- scores ------------------------------------------------------------ */
@@ -86,7 +86,7 @@ struct grower {
 	uint64_t job;
 	int64_t priority;
 	uint32_t req, tasks;
-	struct order_elastic *elastic; /* NULL: a running job */
+	struct order_elastic *elastic; /* NULL if it is a running job */
 };
 
 static struct grower grower(const struct row_order *o, uint32_t i)
@@ -153,7 +153,7 @@ static void sink_grower(const struct row_order *o, struct order_heap *h,
 	growers_sink((struct ordered){ o, h->at }, h->n, i, it);
 }
 
-/* Add a grower as the last of its heap. */
+/* Add a job that may grow as the last of its heap. */
 static void push_grower(struct row_order *o, struct order_heap *h, uint32_t it)
 {
 	if (h->n == h->cap) {
@@ -175,7 +175,8 @@ static void drop_grower(const struct row_order *o, struct order_heap *h)
 
 /* --- rows -------------------------------------------------------------- */
 
-/* Go to the row's next job that may start. Returns false if there is none. */
+/* Move on to the row's next job that may start. Returns false if there is none.
+ */
 static bool advance(struct row_order *o, uint32_t row)
 {
 	uint32_t end = o->snap->pend.member_first[row + 1];
@@ -310,8 +311,8 @@ int order_compare(const struct row_order *o, uint32_t a, uint32_t b)
 	return compare_rows(o, o->rows[a].at[0], o->rows[b].at[0]);
 }
 
-/* Whether the row gets a turn: one that an earlier pass judged does so only if
- * it may hold other rows back or has a promised start. */
+/* Whether the row gets a turn. A row that an earlier pass has judged gets one
+ * only if it may hold other rows back or has a promised start. */
 static bool has_turn(const struct row_order *o, uint32_t row)
 {
 	switch (o->snap->pend.judged[row]) {
@@ -349,8 +350,8 @@ void order_open(struct row_order *o)
 	}
 }
 
-/* Allocate the heaps of all queues as one array. On entry, n of each heap is
- * its capacity. */
+/* Allocate the heaps of all queues as one array. On entry, the member n of each
+ * heap is its capacity. */
 static void heaps_alloc(struct order_heap *h, uint32_t nqueues,
                         struct arena *arena)
 {

@@ -47,8 +47,8 @@ static int64_t end_of(const struct snap *s, int64_t length)
 	                                                   : s->now + length;
 }
 
-/* A job that resumes runs for what is left of its time limit, but at least for
- * a second. */
+/* A job that resumes may run for the rest of its time limit, but for
+ * at least a second. */
 int64_t place_row_end(const struct snap *s, uint32_t row)
 {
 	uint32_t run = s->pend.resumes[row];
@@ -139,8 +139,8 @@ bool place_may_use(const struct place *p, uint32_t req, uint32_t node)
 	       place_index_tree(p->index, node) == TREE_OPEN;
 }
 
-/* Returns the index of a node's class in a->class; a->nclasses if it is not
- * there. */
+/* Returns the index in a->class of a node's class, or a->nclasses if the class
+ * is not there. */
 static uint32_t class_at(const struct place *p, const struct allowed *a,
                          uint32_t node)
 {
@@ -151,8 +151,8 @@ static uint32_t class_at(const struct place *p, const struct allowed *a,
 	return i;
 }
 
-/* Whether each counted part of the constraint holds on enough of these nodes.
- */
+/* Whether each part of the constraint that counts nodes holds on enough of
+ * these nodes. */
 static bool has_counts(const struct place *p, const struct allowed *a,
                        const uint32_t *node, uint32_t n)
 {
@@ -231,9 +231,10 @@ bool place_keeps_promises(const struct place *p, uint32_t req, uint32_t node,
 	return promise_allows(p->promises, req, node, n - p->had[node].tasks);
 }
 
-/* Whether more tasks may go to a node with `own` of the job. If the number of
- * nodes is exact, all tasks of a node are placed at once, so no more are added
- * later; but a job that grows only uses nodes that it has. */
+/* Whether more tasks may go to a node that already has `own` tasks of the job.
+ * If the request demands an exact number of nodes, all tasks of a node are
+ * placed at once, so none is added later; but a job that grows uses only nodes
+ * that it already has. */
 static bool may_add_node(const struct place *p, uint32_t req, uint32_t own)
 {
 	return !p->snap->req.nodes[req] || p->grows == (own > 0);
@@ -273,7 +274,7 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
 	max = max > 0 ? fit_count(p->work, req, node, own, max) : 0;
 	if (!max || place_keeps_promises(p, req, node, own + max))
 		return max;
-	/* Binary search: `some` tasks fit, max do not. */
+	/* Binary search: `some` tasks keep the promises, max tasks do not. */
 	while (max - some > 1) {
 		int64_t n = some + (max - some) / 2;
 
@@ -285,7 +286,8 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
 	return some;
 }
 
-/* Place n of the `left` tasks that the job still gets on the node. */
+/* Place n tasks on the node, out of the `left` tasks that the job still
+ * gets there. */
 static void put(struct place *p, uint32_t req, uint32_t node, int64_t n,
                 int64_t left)
 {
@@ -312,7 +314,8 @@ uint32_t place_put_next(struct place *p, uint32_t req, const uint32_t *node,
 {
 	uint32_t same = place_same(node, n), all = same;
 
-	/* Several segments may use the node: count all tasks that it gets. */
+	/* Several segments may use the node: count all tasks of the job
+	 * that it gets. */
 	for (uint32_t i = same; p->snap->req.segment[req] && i < n; i++)
 		all += node[i] == node[0];
 	if (fit_count(p->work, req, node[0], p->own[node[0]], all) < all)
@@ -376,7 +379,8 @@ unsigned place_trees(const struct place *p, uint32_t req)
 	return trees;
 }
 
-/* Go on to the classes of the request's next pool. */
+/* Move the trial on to the classes of the request's next pool. Returns false if
+ * there is no other pool. */
 static bool next_pool(struct place_trial *t)
 {
 	const struct match *m = t->p->match;
@@ -390,8 +394,8 @@ static bool next_pool(struct place_trial *t)
 	return t->class < t->class_end;
 }
 
-/* Set the trial to the classes of a pool. Returns false if the request has none
- * there. */
+/* Set the trial to the request's classes of this pool. Returns false if
+ * it has none. */
 static bool go_to_pool(struct place_trial *t, uint32_t pool)
 {
 	t->class_end = 0;
@@ -404,9 +408,9 @@ static bool go_to_pool(struct place_trial *t, uint32_t pool)
 	return false;
 }
 
-/* Place all tasks on nodes of the trial's pool: on those that grant the most
- * important preferences, else on these and the next ones, and so on, at last on
- * any. */
+/* Place all tasks on nodes of the trial's pool: first only on nodes that meet
+ * the most important preferences, then also on those that meet fewer, and so
+ * on; at last on any. */
 static bool try_pool(struct place_trial *t)
 {
 	const struct allowed *all = t->allowed;
@@ -468,8 +472,8 @@ bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
 	return false;
 }
 
-/* Place one more task in the narrowest domain possible around the job's node,
- * from the preferred level up to the needed one. */
+/* Place one more task of a job close to its `node`: try one domain around this
+ * node after the other, from the preferred level up to the needed one. */
 static bool grow_near(struct place *p, uint32_t req, uint32_t node,
                       struct place_lack *ret_lack)
 {

@@ -5,12 +5,12 @@
 
 typedef __int128 wide;
 
-/* An upper bound of worth, so that products with it do not overflow. */
+/* An upper bound of index->worth, so that products with it do not overflow. */
 static const int64_t WORTH_MOST = (int64_t)1 << 36;
 
-/* A node in its tree: its free amounts when it was last refreshed (own), the
- * most in its subtree (most), and its sort keys by the order of its pool, the
- * least first. */
+/* A node in its tree. own: its free amounts when it was last refreshed; most:
+ * the largest of these amounts in its subtree; key_gpu, key_cpu: sort keys by
+ * the order of its pool, the least first. */
 struct leaf {
 	uint32_t kid[2];
 	uint32_t rank; /* a parent has a higher rank than its kids */
@@ -28,8 +28,10 @@ struct place_index {
 	uint32_t (*count)[NTREES];    /* one a class */
 	int64_t (*sum)[RES_N];        /* one a class */
 	int64_t (*domain_sum)[RES_N]; /* one a domain */
-	int64_t (*most)[RES_N];       /* one a pool: the largest node's */
-	uint64_t *domain_changed;     /* likewise */
+	int64_t (*most)[RES_N];       /* one a pool: total of its largest
+	                                 node */
+	uint64_t *domain_changed;     /* one a domain: nchanges at its last
+	                                 change */
 	uint64_t nchanges;
 };
 
@@ -45,7 +47,7 @@ static int64_t shared_part(const struct work *w, uint32_t node)
 	return most;
 }
 
-/* Returns what these CPUs are worth in GPUs, less these GPUs, in thousandths.
+/* Returns what these CPUs are worth in GPUs, minus these GPUs, in thousandths.
  */
 static int64_t excess(int64_t worth, int64_t cpu, int64_t gpu)
 {
@@ -58,8 +60,8 @@ int64_t place_index_balance(const struct place_index *index, int64_t cpu,
 	return excess(index->worth, cpu, gpu);
 }
 
-/* Returns how much of a node is free, in percent of the largest node of the
- * pool: the mean of CPUs and GPUs, rounded up. */
+/* Returns how much of a node is free: the mean of its free CPUs and free GPUs,
+ * each in percent of the largest node of the pool, rounded up. */
 static int64_t free_percent(const struct place_index *index, uint32_t node)
 {
 	const struct work *w = index->work;
@@ -110,9 +112,9 @@ static void read_node(struct place_index *index, uint32_t node)
 	    place_index_balance(index, w->cpu[node], w->gpu[node]);
 	l->own[DIM_MORE_GPU] = -l->own[DIM_MORE_CPU];
 	for (int d = 0; d < DIM_N; d++) {
-		/* On a node of an exclusive job nothing fits: -1. Other amounts
-		 * below 0 count as 0, so that a request that needs none of the
-		 * resource still fits. */
+		/* If an exclusive job has closed the node, set -1, so that
+		 * nothing fits. Count other amounts below 0 as 0, so that a
+		 * request that needs none of the resource still fits. */
 		if (w->sealed[node])
 			l->own[d] = -1;
 		else if (l->own[d] < 0)
@@ -173,7 +175,8 @@ static void pull(struct place_index *index, uint32_t t)
 	}
 }
 
-/* Join two trees; all nodes of a are before all nodes of b. */
+/* Join two trees into one, and return its root; all nodes of a are before all
+ * nodes of b. */
 static uint32_t join(struct place_index *index, uint32_t a, uint32_t b)
 {
 	if (a == SNAP_NONE)
@@ -190,7 +193,7 @@ static uint32_t join(struct place_index *index, uint32_t a, uint32_t b)
 	return b;
 }
 
-/* Split tree t into the nodes before `node` and those after it. */
+/* Split tree t into the nodes before `node` and the rest. */
 static void split(struct place_index *index, uint32_t t, uint32_t node,
                   uint32_t *ret_a, uint32_t *ret_b)
 {
@@ -395,7 +398,8 @@ static enum place_tree first_tree(const struct snap *s, uint32_t node)
 	return s->node.retry_at[node] > s->now ? TREE_LATE : TREE_OPEN;
 }
 
-/* Returns a rank that is as good as random, but the same on every machine. */
+/* Returns a rank for the node that looks random, but is the same on
+ * every machine. */
 static uint32_t rank_of(uint32_t node)
 {
 	uint64_t x = (node + 1) * (uint64_t)0x9e3779b97f4a7c15;
@@ -420,9 +424,9 @@ static void find_largest(struct place_index *index, struct arena *arena)
 	}
 }
 
-/* A node to be put on the index for the first time. */
+/* A node that is put into the index for the first time. */
 struct first {
-	uint32_t index; /* class and tree */
+	uint32_t index; /* its class and tree, as one number */
 	uint32_t node;
 	int64_t key_gpu, key_cpu;
 };
@@ -438,7 +442,7 @@ static bool goes_first(const struct first *x, const struct first *y)
 	return x->node < y->node;
 }
 
-/* Returns where the ascending run that begins at i ends. */
+/* Returns the index after the ascending run of nodes that begins at i. */
 static uint32_t run_end(const struct first *it, uint32_t i, uint32_t n)
 {
 	if (i < n)
@@ -449,7 +453,7 @@ static uint32_t run_end(const struct first *it, uint32_t i, uint32_t n)
 }
 
 /* Sort by merging ascending runs, because the nodes are partly in order.
- * Returns the array that holds the result, it or other. */
+ * Returns the array that holds the result, either `it` or `other`. */
 static const struct first *sort_nodes(struct first *it, struct first *other,
                                       uint32_t n)
 {
@@ -475,9 +479,9 @@ static const struct first *sort_nodes(struct first *it, struct first *other,
 }
 
 /* Build a treap from sorted nodes. Each node becomes the right kid of the last
- * one before it that has a higher rank, and takes over that node's previous
- * right kid as its left kid. last: scratch, the right edge of the tree. Returns
- * the root. */
+ * one before it that has a higher rank, and gets that node's previous right kid
+ * as its own left kid. last: scratch for the nodes on the right edge of the
+ * tree. Returns the root. */
 static uint32_t build(struct place_index *index, const struct first *it,
                       uint32_t n, uint32_t *last)
 {
@@ -487,7 +491,8 @@ static uint32_t build(struct place_index *index, const struct first *it,
 		uint32_t node = it[i].node, below = SNAP_NONE;
 		struct leaf *l = &index->leaf[node];
 
-		/* The later of two equal ranks is above, as in join(). */
+		/* If two ranks are equal, the later node is above, as
+		 * in join(). */
 		while (depth && index->leaf[last[depth - 1]].rank <= l->rank) {
 			below = last[--depth];
 			pull(index, below);

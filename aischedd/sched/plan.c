@@ -28,7 +28,8 @@ static struct verdict *verdicts_new(const struct snap *snap,
 	return v;
 }
 
-/* A claim that looks at more nodes than this counts more than once. */
+/* A claim for which more nodes than this are looked at counts more than once
+ * against the budget. */
 enum { LOOKS_A_CLAIM = 64 };
 
 static int64_t count_looks(const struct pass *p)
@@ -81,7 +82,7 @@ static void serve(struct pass *p, uint32_t queue)
 }
 
 /* For each row that waits for resources and whose verdict names no job yet,
- * name the job for whose end it waits. */
+ * name the running job whose end it waits for. */
 static void name_blockers(struct pass *p)
 {
 	for (uint32_t row = 0; row < p->snap->pend.n; row++) {
@@ -94,7 +95,8 @@ static void name_blockers(struct pass *p)
 	}
 }
 
-/* Set the verdict of rows that had no turn before the budget was spent. */
+/* Set the verdict of rows that had no turn before the pass had used up
+ * its budget. */
 static void say_unevaluated(struct pass *p)
 {
 	for (uint32_t q = 0; q < p->snap->queue.n; q++) {
@@ -149,7 +151,7 @@ static void *copy_list(struct arena *arena, const struct arena_list *list,
 	return copy(arena, list->p, list->n, size);
 }
 
-/* Copy the result out of the pass, whose arena will be freed. */
+/* Copy the result out of the pass, whose arena is freed next. */
 static const struct plan *plan_of(struct pass *p, struct arena *arena)
 {
 	const struct place *place = p->place;
@@ -161,8 +163,8 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	pass_lay_out(p);
 	plan->gen = p->snap->gen;
 	plan->wake = p->wake;
-	/* Only plan again if this plan changes something, or there would be no
-	 * end. */
+	/* Ask for another pass only if this plan changes something: otherwise
+	 * passes would follow each other without end. */
 	plan->again =
 	    (p->held_back && (p->start.n || p->grow.n || p->eviction.n)) ||
 	    evict_rules_repeat(p);
@@ -198,8 +200,8 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	return plan;
 }
 
-/* Make one plan. vain: limits of starts by row, or NULL. *ret_doubtful: whether
- * the next plan may evict jobs that this one starts. */
+/* Make one plan. vain: by row, which starts to leave out, or NULL.
+ * *ret_doubtful: whether the next plan may evict jobs that this one starts. */
 static const struct plan *plan_once(const struct snap *snap,
                                     const struct vain *vain,
                                     struct arena *arena, bool *ret_doubtful)
@@ -226,8 +228,9 @@ static const struct plan *plan_once(const struct snap *snap,
 	return plan;
 }
 
-/* Note in `vain`, by row, the starts of `plan` that the next plan evicts, which
- * was made on the snapshot `then`. Returns whether there are any. */
+/* Find the jobs that `plan` starts and `next` evicts, and note them in `vain`,
+ * by row. `next` was made on `then`, the snapshot as `plan` leaves it. Returns
+ * whether there are any. */
 static bool find_vain(const struct snap *snap, const struct plan *plan,
                       const struct snap *then, const struct plan *next,
                       struct vain *vain)
@@ -252,8 +255,8 @@ static bool find_vain(const struct snap *snap, const struct plan *plan,
 	return any;
 }
 
-/* Whether each job for which vain keeps others from starting gets something by
- * the plan: a start, a claim or growth. */
+/* Whether the plan gives something (a start, a claim or growth) to each job for
+ * which `vain` keeps other jobs from starting. */
 static bool is_of_use(const struct snap *snap, const struct plan *plan,
                       const struct vain *vain)
 {
@@ -277,11 +280,12 @@ static bool is_of_use(const struct snap *snap, const struct plan *plan,
 	return true;
 }
 
-/* A plan that may be improved by rehearsals. */
+/* A plan that rehearsals may improve. */
 struct draft {
-	const struct snap *origin, *snap; /* snap: origin with granted claims */
+	const struct snap *origin, *snap; /* snap: origin, plus claims that were
+	                                     granted */
 	const struct plan *plan, *first;  /* first: made without a rehearsal */
-	struct vain *vain;                /* by row */
+	struct vain *vain;                /* by row: starts that are left out */
 	bool doubtful;
 };
 
@@ -290,7 +294,7 @@ static uint32_t nclaims_of(const uint32_t *first, uint32_t i)
 	return first[i + 1] - first[i];
 }
 
-/* Whether the plan starts or grows all jobs that were granted claims. */
+/* Whether the plan starts or grows every job to which a claim was granted. */
 static bool serves_claims(const struct snap *s, const struct snap *before,
                           const struct plan *plan)
 {
@@ -311,7 +315,7 @@ static bool serves_claims(const struct snap *s, const struct snap *before,
 	return served;
 }
 
-/* Returns the row of a waiting job, or SNAP_NONE. */
+/* Returns the row of a waiting job, or SNAP_NONE if it does not wait. */
 static uint32_t row_of(const struct snap *s, uint64_t job)
 {
 	for (uint32_t row = 0; row < s->pend.n; row++) {
@@ -324,8 +328,8 @@ static uint32_t row_of(const struct snap *s, uint64_t job)
 	return SNAP_NONE;
 }
 
-/* Whether, in the queue of a waiting job, a row behind it by the positions in
- * the first plan is granted a claim in the snapshot `s`. */
+/* Whether the snapshot `s` grants a claim to a row that is behind this waiting
+ * job in its queue, by the positions in the first plan. */
 static bool is_granted_behind(const struct draft *d, const struct snap *s,
                               uint64_t job)
 {
@@ -341,9 +345,9 @@ static bool is_granted_behind(const struct draft *d, const struct snap *s,
 	return any;
 }
 
-/* Whether no job is promised a later start than by the last plan while a job
- * behind it in its queue is granted a claim. That could happen because granted
- * claims are served before jobs that are ahead. */
+/* Whether no job is promised a later start than in the last plan because a job
+ * behind it in its queue was granted a claim. This could happen because granted
+ * claims are served before all other jobs. */
 static bool keeps_promises(const struct draft *d, const struct snap *s,
                            const struct plan *plan)
 {
@@ -365,9 +369,9 @@ static bool has_its_claim(const struct plan *plan, uint32_t row)
 	return v->started || v->why == WHY_Preempting;
 }
 
-/* Whether each job whose earlier claim is served or still held in the draft
- * keeps it in the plan, too; jobs that would be evicted at once (vain) are
- * ignored. */
+/* Whether the plan still serves or holds each earlier claim that the draft
+ * serves or holds, except those of jobs that would be evicted at once (vain).
+ */
 static bool keeps_claims(const struct draft *d, const struct plan *plan,
                          const struct vain *vain)
 {
@@ -381,8 +385,8 @@ static bool keeps_claims(const struct draft *d, const struct plan *plan,
 	return keeps;
 }
 
-/* Make the plan without the starts that the next plan evicts. Keep it if all
- * jobs for which they are evicted get something by it. */
+/* Make the plan again without the starts that the next plan would evict. Keep
+ * it if all jobs for which these would be evicted get something from it. */
 static bool leave_out(struct draft *d, const struct vain *vain,
                       struct arena *arena)
 {
@@ -398,9 +402,9 @@ static bool leave_out(struct draft *d, const struct vain *vain,
 	return true;
 }
 
-/* Make the plan with the claims of the next plan already granted, so that jobs
- * whose turn would be too late, such as those that grow, get what they would
- * evict others for. */
+/* Make the plan again with the claims of the next plan already granted. So jobs
+ * that would have their turn too late, such as those that grow, get the
+ * resources for which they would otherwise evict others. */
 static bool grant(struct draft *d, const struct snap *then,
                   const struct plan *next, const struct vain *vain,
                   struct arena *arena, struct arena *scratch)
@@ -414,9 +418,9 @@ static bool grant(struct draft *d, const struct snap *then,
 
 	if (!snap)
 		return false;
-	/* A claim of an earlier plan may be in the way of a granted one. So
-	 * leave out starts that would be evicted at once, but only in rows that
-	 * have such a claim. */
+	/* An earlier plan's claim may hold nodes of a granted one. So leave out
+	 * starts that would be evicted at once, but only in rows that have such
+	 * a claim. */
 	for (uint32_t i = 0; i < s->pend.n; i++)
 		out[i] =
 		    nclaims_of(s->pend.claim_first, i) ? vain[i] : d->vain[i];
@@ -432,8 +436,9 @@ static bool grant(struct draft *d, const struct snap *then,
 	return true;
 }
 
-/* Make the next plan. If it evicts jobs that the draft starts, replace the
- * draft by a better plan. Returns whether it was replaced. */
+/* Make the plan that would follow the draft. If that plan evicts jobs that the
+ * draft starts, try to replace the draft by a better plan. Returns whether it
+ * was replaced. */
 static bool improve(struct draft *d, struct arena *arena, struct arena *scratch)
 {
 	uint32_t n = d->snap->pend.n;
@@ -452,8 +457,8 @@ static bool improve(struct draft *d, struct arena *arena, struct arena *scratch)
 	        grant(d, then, next, vain, arena, scratch));
 }
 
-/* How many times to rehearse: FEW, or MANY if there are at most FEW_ROWS rows
- * and runs. A rehearsal costs as much as a pass. */
+/* How many times a plan is rehearsed at most: FEW, or MANY if there are at most
+ * FEW_ROWS rows and runs. A rehearsal costs as much as a pass. */
 enum { FEW = 3, MANY = 12, FEW_ROWS = 2000 };
 
 const struct plan *sched_plan(const struct snap *snap, struct arena *arena)

@@ -17,15 +17,15 @@ struct barred {
 };
 
 struct bar {
-	uint64_t *class; /* by class: the job whose nodes these are, or 0 */
-	/* struct barred: jobs that name nodes */
+	uint64_t *class; /* by class: the job that bars its nodes, or 0 */
+	/* struct barred: jobs that name nodes, and so bar only these */
 	struct arena_list some;
 };
 
-/* Why the last trial was refused on a node. */
+/* Why the last trial could not use a node. */
 struct promise_refusal {
 	bool is;
-	uint64_t bar; /* the job of promise_bar(), or 0 */
+	uint64_t bar; /* the job that bars the node by promise_bar(), or 0 */
 	uint32_t node;
 	const struct future_due *due;
 };
@@ -34,9 +34,10 @@ struct promises {
 	struct place *p;
 	const struct snap *s;
 	struct future *future;
-	uint32_t nmade[2]; /* [1]: to jobs that wait for limits or licences */
+	uint32_t nmade[2]; /* promises made; [1]: to jobs that wait for limits
+	                      or licences */
 	struct bar **bar;  /* by queue; the last is for all queues */
-	struct future_ask ask; /* of the request that is being placed */
+	struct future_ask ask; /* of the request being placed */
 	struct promise_refusal refusal;
 	struct promise_seeker *seeker;
 };
@@ -276,7 +277,8 @@ void promise_took(struct promises *ps, uint32_t row, const struct demand *d,
 {
 	const struct snap *s = ps->s;
 	uint32_t run = row == SNAP_NONE ? row : s->pend.resumes[row];
-	struct demand back; /* by a job that resumes: all that it holds */
+	struct demand back; /* what a job that resumes gives back: all that it
+	                       holds */
 
 	until = promise_start_ends_by(s, d->req, until);
 	if (run != SNAP_NONE) {
@@ -368,8 +370,8 @@ static bool try_anyway(struct promises *ps, uint32_t row)
 	return fits;
 }
 
-/* Set ps->refusal for the first node of the trial on which a promise forbids
- * it. */
+/* Set ps->refusal for the first node of the trial on which a promise forbids to
+ * place the tasks. */
 static void find_refusal(struct promises *ps, uint32_t req)
 {
 	const struct place *p = ps->p;

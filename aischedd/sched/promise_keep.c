@@ -1,4 +1,4 @@
-/* promise_keep.c - nodes for a job that is promised a start */
+/* promise_keep.c - keep nodes for a job that is promised a start */
 #include "aischedd/sched/promise_keep.h"
 
 #include "aischedd/sched/future/walk.h"
@@ -30,8 +30,8 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* List the nodes that have room at the time that was found. Returns how many.
- */
+/* List the nodes that have room at the start time that was found. Returns how
+ * many there are. */
 static uint32_t list_room(struct promise_seek *sk, struct promise_room **ret)
 {
 	struct promise_room *room =
@@ -51,7 +51,7 @@ static uint32_t list_room(struct promise_seek *sk, struct promise_room **ret)
 }
 
 /* If the nodes of the last promise still have room, reduce the list to them and
- * return their number; else return 0. */
+ * return their number; otherwise return 0. */
 static uint32_t choose_last(const struct promise_seek *sk,
                             struct promise_room *room, uint32_t n)
 {
@@ -81,9 +81,9 @@ static uint32_t choose_last(const struct promise_seek *sk,
 	return used;
 }
 
-/* Choose nodes, those with the most room first, and the number of tasks for
- * each. If the number of nodes is exact, divide the tasks evenly if possible.
- * Returns the number of nodes. */
+/* Choose nodes from the list, those with the most room first, and the number of
+ * tasks for each. If the number of nodes is exact, divide the tasks evenly if
+ * possible. Returns how many nodes are used. */
 static uint32_t choose(const struct promise_seek *sk, struct promise_room *room,
                        uint32_t n)
 {
@@ -105,7 +105,7 @@ static uint32_t choose(const struct promise_seek *sk, struct promise_room *room,
 	return used;
 }
 
-/* Order by domain; in each, the node with the most room first. */
+/* Order by domain, and in each domain the node with the most room first. */
 static int by_domain(const void *a, const void *b)
 {
 	const struct promise_room *x = a, *y = b;
@@ -116,8 +116,7 @@ static int by_domain(const void *a, const void *b)
 }
 
 /* Returns how many tasks of whole segments, at most `left`, fit on the nodes of
- * the first domain in the list; *ret_n: how many nodes of the list are in it.
- */
+ * the first domain in the list. Sets *ret_n to the number of these nodes. */
 static int64_t in_first_domain(const struct promise_seek *sk,
                                const struct promise_room *room, uint32_t n,
                                int64_t left, uint32_t *ret_n)
@@ -131,9 +130,9 @@ static int64_t in_first_domain(const struct promise_seek *sk,
 	return least(snap_segments(sk->sr->s, sk->ask.req, sum), left);
 }
 
-/* Find the domain with the least room for all `left` tasks, or, if none has
- * room for all, the one with the most. Returns where its nodes begin in the
- * list. */
+/* Find the domain with the least room of those that can hold all `left` tasks,
+ * or if there is none, the domain with the most room. Returns the index in the
+ * list at which its nodes begin. */
 static uint32_t best_domain(const struct promise_seek *sk,
                             const struct promise_room *room, uint32_t n,
                             int64_t left)
@@ -155,8 +154,8 @@ static uint32_t best_domain(const struct promise_seek *sk,
 	return best;
 }
 
-/* Choose domains for all segments, and nodes in them; nodes of one domain are
- * adjacent in the list. Returns the number of nodes. */
+/* Choose domains for all segments, and nodes in these; nodes of one domain
+ * follow each other in the list. Returns how many nodes are used. */
 static uint32_t choose_segments(struct promise_seek *sk,
                                 struct promise_room **room, uint32_t n)
 {
@@ -195,8 +194,8 @@ static uint32_t choose_segments(struct promise_seek *sk,
 	return used;
 }
 
-/* Give each domain its share of a job that is spread, on the nodes with the
- * most room there. Returns the number of nodes. */
+/* Give each domain its share of a spread job, on the nodes that have the most
+ * room there. Returns how many nodes are used. */
 static uint32_t choose_spread(struct promise_seek *sk,
                               struct promise_room *room, uint32_t n)
 {
@@ -222,7 +221,8 @@ static uint32_t choose_spread(struct promise_seek *sk,
 	return used;
 }
 
-/* Whether the last promise divides a job that is spread as it must be now. */
+/* Whether the last promise divides a spread job among the domains as it would
+ * be divided now. */
 static bool is_last_even(const struct promise_seek *sk)
 {
 	const struct snap *s = sk->sr->s;
@@ -234,9 +234,9 @@ static bool is_last_even(const struct promise_seek *sk)
 	return spread_suits(sk->spread, node, sk->last->n);
 }
 
-/* Make a list of the nodes of the last promise, in its order, in which the
- * nodes of a segment or domain are adjacent. Returns how many, or 0 if one has
- * too little room now. */
+/* Make a list of the nodes of the last promise in its order, in which the nodes
+ * of a segment or domain follow each other. Returns how many there are, or 0 if
+ * one of them has too little room now. */
 static uint32_t choose_last_segments(const struct promise_seek *sk,
                                      struct promise_room **room, uint32_t n)
 {
@@ -260,7 +260,7 @@ static uint32_t choose_last_segments(const struct promise_seek *sk,
 	return used;
 }
 
-/* Add the promise to the list for the next plan. */
+/* Add the promise to the list for the plan. */
 static void note_made(struct promise_seek *sk, int64_t at,
                       const struct promise_room *room, uint32_t n)
 {
@@ -305,8 +305,8 @@ static int64_t keep_room(struct promise_seek *sk, int64_t at,
 	if (!*ret_blocker)
 		*ret_blocker =
 		    limit_future_blocker(sr->limits, &sk->demand, at);
-	/* The job would fit now, but was not started for a reason that is not
-	 * known here: promise nothing. */
+	/* The job would fit now but was not started, for a reason that is not
+	 * known here: make no promise. */
 	if (at == sr->s->now && !*ret_blocker)
 		return SNAP_NEVER;
 	for (uint32_t i = 0; i < n; i++)
@@ -325,12 +325,12 @@ static int64_t keep_room(struct promise_seek *sk, int64_t at,
 	return at;
 }
 
-/* How often the time at which there is room may be one at which a limit leaves
- * too little. */
+/* How often seek_time() goes on if a limit leaves too little at the time at
+ * which nodes have room. */
 enum { ROUNDS = 16 };
 
-/* The first time from sk->from on at which the job is within its limits, and
- * has its licences, for as long as it runs. */
+/* Returns the first time from sk->from on at which the job would be within its
+ * limits, and have its licences, for as long as it runs. */
 static int64_t within_limits_from(struct promise_seek *sk)
 {
 	size_t looks = 0;
@@ -341,7 +341,8 @@ static int64_t within_limits_from(struct promise_seek *sk)
 	return at;
 }
 
-/* Find the first time at which there is room within the limits. */
+/* Find the first time at which nodes have room and the job is within
+ * its limits. */
 static int64_t seek_time(struct promise_seek *sk)
 {
 	sk->from = within_limits_from(sk);
@@ -383,10 +384,10 @@ static int64_t seek_room(struct promise_seek *sk, uint64_t *ret_blocker)
 	return at == SNAP_NEVER ? SNAP_NEVER : keep_room(sk, at, ret_blocker);
 }
 
-/* --- a job that resumes where it was ----------------------------------- */
+/* --- a job that resumes on its nodes ---------------------------------- */
 
-/* Whether the CPUs for n tasks are free on a node from a time on, for the whole
- * length of the job. */
+/* Whether the CPUs for n tasks are free on a node from this time on, for as
+ * long as the job runs. */
 static bool goes_on(struct promise_seek *sk, uint32_t node, int64_t n,
                     int64_t from)
 {
@@ -407,8 +408,8 @@ static bool goes_on(struct promise_seek *sk, uint32_t node, int64_t n,
 	return true;
 }
 
-/* Count the tasks of a run on each of its nodes. Returns the number of nodes.
- */
+/* Count the tasks of a run on each of its nodes. Returns how many nodes
+ * these are. */
 static uint32_t count_tasks(const struct promise_seek *sk, uint32_t run,
                             struct promise_room **ret)
 {

@@ -54,8 +54,8 @@ static int by_time(const void *a, const void *b)
 	return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Whether the exact number of nodes, those with the most room, has room for all
- * tasks. */
+/* Whether the nodes with the most room, as many as the job needs exactly, can
+ * hold all tasks. */
 static bool best_have_room(const struct promise_seek *sk)
 {
 	int64_t nodes = sk->nodes, sum = 0;
@@ -69,14 +69,14 @@ static bool best_have_room(const struct promise_seek *sk)
 	return !nodes && sum >= sk->tasks;
 }
 
-/* Returns for how many parts of a job a node has room if n tasks fit. */
+/* Returns how many parts of the job a node can hold if n tasks fit on it. */
 static int64_t parts_of(const struct promise_seek *sk, int64_t n)
 {
 	return n / snap_segment_part(sk->sr->s, sk->ask.req);
 }
 
-/* Apply a step to the parts of the node's domain. Returns how many more
- * segments fit there (< 0: fewer). */
+/* Apply a step to the parts that fit in its node's domain. Returns how many
+ * more whole segments fit there now (< 0: fewer). */
 static int64_t take_step(struct promise_seek *sk, const struct promise_step *it)
 {
 	const struct snap *s = sk->sr->s;
@@ -88,8 +88,8 @@ static int64_t take_step(struct promise_seek *sk, const struct promise_step *it)
 	return *parts / sk->segment - before;
 }
 
-/* Returns the first time at which all segments have room, or SNAP_NEVER; the
- * steps are sorted by time. */
+/* Returns the first time at which all segments have room, or SNAP_NEVER. The
+ * steps must be sorted by time. */
 static int64_t first_time_of_segments(struct promise_seek *sk)
 {
 	const struct snap *s = sk->sr->s;
@@ -107,8 +107,8 @@ static int64_t first_time_of_segments(struct promise_seek *sk)
 	return SNAP_NEVER;
 }
 
-/* Returns the first time at which the steps, in order, give each domain room
- * for its share, or SNAP_NEVER. */
+/* Returns the first time at which each domain has room for its share of a
+ * spread job, or SNAP_NEVER. The steps must be sorted by time. */
 static int64_t first_time_of_spread(struct promise_seek *sk)
 {
 	struct spread *sp = sk->spread;
@@ -116,8 +116,8 @@ static int64_t first_time_of_spread(struct promise_seek *sk)
 
 	memset(sp->room, 0, sp->n * sizeof(*sp->room));
 	future_spend(sk->sr->future, sp->n);
-	/* low: domains that lack their share; more: those with room for more
-	 * than that. */
+	/* low: domains with too little room for their share; more: domains with
+	 * room for more than that. */
 	for (size_t i = 0; i < sk->nsteps; i++) {
 		const struct promise_step *it = &sk->step[i];
 		int64_t *parts = &sp->room[spread_number(sp, it->node)];
@@ -167,8 +167,9 @@ static int64_t first_time(struct promise_seek *sk)
 	return SNAP_NEVER;
 }
 
-/* If the nodes seen so far have room at some time, lower the bound to it, as
- * more nodes can only make the start earlier, and drop later steps. */
+/* If the nodes seen so far have room at some time, lower the bound to
+ * that time, because further nodes can only make the start earlier;
+ * drop later steps. */
 static void tighten(struct promise_seek *sk)
 {
 	int64_t at = first_time(sk);
@@ -180,8 +181,8 @@ static void tighten(struct promise_seek *sk)
 		sk->nsteps--;
 }
 
-/* Tighten if there may be enough room: for a single task after each node, else
- * whenever the number of steps has doubled. */
+/* Call tighten() if there may be enough room: after each node if the job has a
+ * single task, else whenever the number of steps has doubled. */
 static void tighten_now_and_then(struct promise_seek *sk)
 {
 	if (sk->room < sk->tasks || sk->nsteps < sk->next_tighten)
@@ -220,19 +221,19 @@ int64_t promise_start_end_at(const struct promise_seek *sk, int64_t at)
 	    sk->length == SNAP_NEVER ? SNAP_NEVER : at + sk->length);
 }
 
-/* A node on which room is kept for others. */
+/* A node on which something is kept for other jobs. */
 struct kept {
 	uint32_t node;
 	struct future_course c;
-	const int64_t *count; /* by point: how many tasks fit */
+	const int64_t *count; /* by point: how many tasks fit from then on */
 	bool odd;
-	/* The next point at which more tasks may fit, and the next at which
-	 * fewer may. */
+	/* The next point at which more tasks may fit, and the next point at
+	 * which fewer tasks may fit. */
 	uint32_t more, less;
 };
 
-/* Returns how many tasks fit on the node from a time on, for the whole length
- * of the job. */
+/* Returns how many tasks fit on the node from this time on, for as long as the
+ * job runs. */
 static int64_t room_for(struct promise_seek *sk, const struct kept *k,
                         int64_t from)
 {
@@ -253,10 +254,11 @@ static int64_t room_for(struct promise_seek *sk, const struct kept *k,
 	return n;
 }
 
-/* Find the next start time at which room_for() may differ: either more tasks
- * fit from then on, or a job that starts then still runs when fewer fit. If
- * amounts do not decide what fits, that is any point, as which devices are free
- * may change there. Returns false if there is none up to the bound. */
+/* Find the next start time for which room_for() may give another result: either
+ * more tasks fit from then on, or a job that starts then still runs when fewer
+ * fit. If amounts do not decide what fits, every point counts, because other
+ * devices may be free from then on. Returns false if there is no such time up
+ * to the bound. */
 static bool next_change(const struct promise_seek *sk, struct kept *k,
                         int64_t *ret)
 {
@@ -296,7 +298,7 @@ static void look_at_kept(struct promise_seek *sk, uint32_t node,
 	make_room(sk, 2 * (size_t)c.n + 1);
 	if (sk->from > c.at[0])
 		add_step(sk, sk->from, node, room_for(sk, &k, sk->from), &was);
-	/* Once all tasks fit on this node, further steps do not matter. */
+	/* Once all tasks fit on this node, further steps change nothing. */
 	while ((sk->nodes || was < sk->tasks) && next_change(sk, &k, &at)) {
 		if (at >= c.at[i] && (at > sk->from || sk->from <= c.at[0]))
 			add_step(sk, at, node, room_for(sk, &k, at), &was);
@@ -309,8 +311,8 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Add the steps of one node. Where no room is kept for other jobs, room only
- * grows with time. */
+/* Add the steps of one node. Unless something is kept there for other jobs, its
+ * room only grows with time. */
 static void look_at(struct promise_seek *sk, uint32_t node)
 {
 	struct future *future = sk->sr->future;
@@ -349,8 +351,8 @@ static void look_begin(struct promise_seek *sk)
 	sk->room = 0;
 }
 
-/* If the nodes seen so far have room, keep their steps as the best so far, and
- * search only for an earlier start from now on. */
+/* If the nodes seen so far have room for the job, keep their steps as the best
+ * ones, and from now on search only for an earlier start. */
 static void look_end(struct promise_seek *sk)
 {
 	int64_t at = first_time(sk);
@@ -366,9 +368,9 @@ static void look_end(struct promise_seek *sk)
 	memcpy(sk->best, sk->step, sk->nsteps * sizeof(*sk->step));
 }
 
-/* Whether the request may use the node: it is up, and its pool is ready and the
- * one that is being searched. For segments, and for a job that is spread, it
- * must be in a domain of the level. */
+/* Whether the job may use the node: the request allows it, it is up, and its
+ * pool is ready and is the one being searched. For a job in segments or spread,
+ * the node must also be in a domain of the level. */
 static bool may_be_used(const struct promise_seek *sk, uint32_t node)
 {
 	const struct promise_seeker *sr = sk->sr;
@@ -383,8 +385,8 @@ static bool may_be_used(const struct promise_seek *sk, uint32_t node)
 	       sr->s->node.state[node] == NODE_UP && match_allows(a, node);
 }
 
-/* Look at all nodes of a pool together, beginning with those that could first
- * have room. */
+/* Look at all nodes of a pool together, first at those that could have
+ * room first. */
 static void look_in_pool(struct promise_seek *sk)
 {
 	struct future_nodes *soon = future_nodes_of(sk->sr->future);
@@ -403,7 +405,7 @@ static void look_in_pool(struct promise_seek *sk)
 	look_end(sk);
 }
 
-/* Look at each domain of the needed level by itself. */
+/* Look at each domain of the needed level separately. */
 static void look_in_domains(struct promise_seek *sk, uint8_t level)
 {
 	struct promise_seeker *sr = sk->sr;
@@ -425,8 +427,8 @@ static void look_in_domains(struct promise_seek *sk, uint8_t level)
 	}
 }
 
-/* Returns the resource of which a task needs the largest fraction of the total.
- */
+/* Returns the resource of which a task needs the largest fraction of the
+ * cluster's total. */
 static enum resource scarcest(const struct promise_seeker *sr,
                               const int64_t *need)
 {
@@ -440,8 +442,8 @@ static enum resource scarcest(const struct promise_seeker *sr,
 	return most;
 }
 
-/* Search one pool after the other. A start in a later pool must be earlier than
- * that found so far. */
+/* Search the pools one after the other. A start in a later pool counts only if
+ * it is earlier than the best one so far. */
 void promise_start_search(struct promise_seek *sk)
 {
 	struct promise_seeker *sr = sk->sr;

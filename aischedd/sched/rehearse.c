@@ -1,16 +1,16 @@
-/* rehearse.c - snapshots for the plans of a rehearsal */
+/* rehearse.c - the snapshots on which a plan is rehearsed */
 #include "aischedd/sched/rehearse.h"
 
 #include <string.h>
 
 #include "aischedd/sched/pass.h"
 
-/* With more rows and runs than this no plan is rehearsed, as that costs as much
- * as a pass. */
+/* If a snapshot has more rows and runs than this, no plan is rehearsed, because
+ * a rehearsal costs as much as a pass. */
 enum { ROWS_MAX = 20000 };
 
-/* Whether a snapshot can hold a claim of the row, or (SNAP_NONE) of a run. A
- * row with a claim must be a single job. */
+/* Whether a snapshot can hold a claim of this row, or (SNAP_NONE) of a run.
+ * Only a row of a single job can have a claim. */
 static bool may_claim(const struct snap *s, uint32_t row)
 {
 	uint32_t first;
@@ -217,7 +217,7 @@ static void list_waiting(struct rehearsal *r, struct arena *a)
 
 /* The nodes of claims, collected for a snapshot. */
 struct rehearsed_claims {
-	struct arena_list node; /* uint32_t */
+	struct arena_list node; /* uint32_t: the nodes */
 	struct arena *arena;
 };
 
@@ -226,8 +226,9 @@ static void add_node(struct rehearsed_claims *c, uint32_t node)
 	*(uint32_t *)arena_push(c->arena, &c->node, sizeof(node)) = node;
 }
 
-/* Add the nodes that the plan claims for a row, or (row SNAP_NONE) for a run.
- * use: by claim, 1 if it is to be added; NULL: all are. */
+/* Add the nodes that the plan claims for a row or, if row is SNAP_NONE, for a
+ * run. use: by claim, 1 if its nodes are to be added; NULL: add those of all.
+ */
 static void add_claims(struct rehearsed_claims *list, const struct plan *plan,
                        const uint8_t *use, uint32_t row, uint32_t run)
 {
@@ -317,8 +318,8 @@ static bool is_on(const struct snap *s, uint32_t run, const uint32_t *node,
 	return false;
 }
 
-/* Whether the next plan evicts from these nodes, for the job, only jobs that
- * the first plan starts, and at least one. */
+/* Whether all jobs that the next plan evicts from these nodes for this job are
+ * jobs that the first plan starts, and whether there is at least one. */
 static bool takes_starts(const struct snap *s, const struct snap *then,
                          const struct plan *next, uint64_t job,
                          const uint32_t *node, uint32_t n)
@@ -379,8 +380,8 @@ const struct snap *rehearse_grant(const struct snap *s, const struct snap *then,
 	}
 	row[0] = run[s->run.n];
 	for (uint32_t i = 0; i < s->pend.n; i++) {
-		/* A row whose starts are evicted loses what it was granted, but
-		 * keeps claims of earlier plans. */
+		/* A row whose starts are evicted loses the claims that it was
+		 * granted, but keeps the claims of earlier plans. */
 		const struct snap *old = vain[i].by ? origin : s;
 
 		for (uint32_t k = old->pend.claim_first[i];

@@ -1,4 +1,5 @@
-/* serve.c - serve one claim: admit, place, evict, promise, or say why not */
+/* serve.c - serve one claim: admit, place, evict, promise, or say why it waits
+ */
 #include "aischedd/sched/serve.h"
 
 #include <stdlib.h>
@@ -32,8 +33,8 @@ static bool could_start(struct pass *p, uint32_t row)
 	       fit_empty_holds(p->empty, row, v);
 }
 
-/* Say in the verdict that jobs are being evicted for the row's first job. Its
- * claim is the last one of the row. */
+/* Say in the verdict that jobs are being evicted for the row's first job. The
+ * last claim of the row is the claim of this job. */
 static void say_preempting(struct pass *p, uint32_t row)
 {
 	const struct plan_claim *claim = p->claim.p;
@@ -81,8 +82,9 @@ static void say_start_failed(struct pass *p, uint32_t row)
 
 /* --- one claim --------------------------------------------------------- */
 
-/* Called if the row's next job cannot be promised a start. If it has waited
- * long enough, or there is no backfill, no job behind it may use its nodes. */
+/* Called if the row's next job cannot be promised a start. If the job
+ * has waited long enough, or if there is no backfill, let no job behind
+ * it use its nodes. */
 static enum serve_answer hold_back(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;
@@ -101,8 +103,9 @@ static enum serve_answer hold_back(struct pass *p, uint32_t row)
 	return WAITS;
 }
 
-/* Add the promise to the plan's list, unless the row's verdict is about this
- * job. The unstarted tasks of an array count as one job. */
+/* Add the promise to the plan's list, unless it is for the job that the
+ * row's verdict is about. All tasks of an array that have not started
+ * count as one job. */
 static void tell_promised(struct pass *p, uint32_t row, int64_t at,
                           uint64_t blocker)
 {
@@ -126,7 +129,7 @@ static const struct snap_promise *last_promise(const struct pass *p,
 	                    p->order->begun[row]);
 }
 
-/* Note the pool in which the row's next job has just been promised a start. */
+/* Note in which pool the row's next job has just been promised a start. */
 static void note_pool(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;
@@ -141,8 +144,8 @@ static void note_pool(struct pass *p, uint32_t row)
 	p->promised_in[s->node.pool[node]] = 1;
 }
 
-/* Promise a start to the row's next job, limited: which waits for limits or
- * licences. Returns false if no time is known. */
+/* Promise a start to the row's next job. limited: the job waits for limits or
+ * licences. Returns false if the time of its start is not known. */
 static bool try_promise(struct pass *p, uint32_t row, bool limited)
 {
 	struct verdict *v = &p->verdict[row];
@@ -163,7 +166,8 @@ static bool try_promise(struct pass *p, uint32_t row, bool limited)
 	return at != SNAP_NEVER;
 }
 
-/* Promise a start to the row's next job, if a time is known. */
+/* Promise a start to the row's next job; if none can be found, see hold_back().
+ */
 static enum serve_answer promise(struct pass *p, uint32_t row)
 {
 	return p->snap->policy.backfill && try_promise(p, row, false)
@@ -171,8 +175,8 @@ static enum serve_answer promise(struct pass *p, uint32_t row)
 	           : hold_back(p, row);
 }
 
-/* Try to evict jobs for the row's next job. Returns false if the rules do not
- * allow it or it does not help. */
+/* Try to evict jobs for the row's next job. Returns false if no jobs are
+ * evicted, because the rules do not allow it or it would not help. */
 static bool evicts(struct pass *p, uint32_t row, bool scattered)
 {
 	const struct snap *s = p->snap;
@@ -197,7 +201,7 @@ static bool evicts(struct pass *p, uint32_t row, bool scattered)
 	return true;
 }
 
-/* Set the verdict of a row whose first job does not fit in what is free. */
+/* Set the verdict of a row whose first job does not fit into what is free. */
 static void say_blocked(struct pass *p, uint32_t row)
 {
 	const struct snap *s = p->snap;
@@ -220,8 +224,8 @@ static void say_blocked(struct pass *p, uint32_t row)
 		say_lack(p, row, &lack);
 }
 
-/* Whether a verdict on row a also holds for row b, which has the same request.
- */
+/* Whether the verdict on row a also holds for row b, which has the
+ * same request. */
 static bool is_alike(const struct snap *s, uint32_t a, uint32_t b)
 {
 	return s->queue.assumed_time[s->pend.queue[a]] ==
@@ -271,8 +275,8 @@ static enum serve_answer serve_request(struct pass *p, uint32_t row)
 		pass_start(p, row);
 		return STARTS;
 	}
-	/* Nothing becomes free during a pass, so a request that failed fails
-	 * again. */
+	/* Nothing becomes free during a pass, so a request that failed once
+	 * would fail again. */
 	if (p->failed[req] == SNAP_NONE || !is_alike(s, row, p->failed[req])) {
 		if (place_try(p->place, req, s->req.min_tasks[req], IN_OPEN,
 		              NULL)) {
@@ -298,8 +302,8 @@ static enum serve_answer serve_resume(struct pass *p, uint32_t row)
 
 	if (evict_has(p, run)) {
 		say(p, row, WHY_Unevaluated,
-		    SNAP_NONE); /* this pass evicts it, so it does not resume
-		                   but starts anew */
+		    SNAP_NONE); /* this pass evicts the job: it will not resume
+		                   but start anew */
 		return WAITS;
 	}
 	for (uint32_t t = s->run.task_first[run];
@@ -325,8 +329,8 @@ static enum serve_answer serve_resume(struct pass *p, uint32_t row)
 	return promise(p, row);
 }
 
-/* Called if the row's next job waits for a limit. Once it has waited too long,
- * keep the limit for it. */
+/* Called if the row's next job waits for a limit. Once it has waited for too
+ * long, keep for it what becomes free of the limit. */
 static void hold_limit(struct pass *p, uint32_t row,
                        const struct verdict *limit)
 {
@@ -341,8 +345,8 @@ static void hold_limit(struct pass *p, uint32_t row,
 		pass_wake(p, since + wait);
 }
 
-/* Called for a row that an earlier pass judged: find out what its job holds
- * back, nodes or a limit, without deciding again. */
+/* Called for a row that an earlier pass has judged: hold back again what its
+ * job holds back, nodes or a limit, without deciding on the job again. */
 static enum serve_answer hold_again(struct pass *p, uint32_t row,
                                     const struct demand *d)
 {
@@ -371,9 +375,9 @@ static bool is_in_vain(struct pass *p, uint32_t row)
 	return true;
 }
 
-/* The job waits for limits or licences, or leaves them to promised jobs:
- * promise it a start, unless they are kept for a job that has waited too long.
- * It holds no nodes back. */
+/* Called if the job waits for limits or licences, or leaves them to promised
+ * jobs: promise it a start, unless they are kept for a job that has waited too
+ * long. The job holds back no nodes. */
 static enum serve_answer wait_for_limits(struct pass *p, uint32_t row,
                                          const struct demand *d,
                                          const struct verdict *limit)
@@ -387,8 +391,8 @@ static enum serve_answer wait_for_limits(struct pass *p, uint32_t row,
 	return may && try_promise(p, row, true) ? PROMISED : WAITS;
 }
 
-/* Whether a job of the row takes nothing of limits and licences that promised
- * jobs need. */
+/* Whether a job of the row leaves enough of all limits and licences for the
+ * jobs that are promised a start. */
 static bool leaves_limits(struct pass *p, uint32_t row, const struct demand *d,
                           struct verdict *v)
 {

@@ -246,8 +246,9 @@ static void count_users(struct work *w)
 		count_user(w, i);
 }
 
-/* Count the tasks on each node, and those of exclusive jobs. A suspended
- * exclusive job does not close its node, as its CPUs are free for others. */
+/* Count the tasks on each node, and close the nodes of exclusive jobs. A
+ * suspended exclusive job does not close its nodes, because its CPUs are free
+ * for others. */
 static void count_tasks(struct work *w)
 {
 	const struct snap *s = w->snap;
@@ -267,7 +268,7 @@ static void count_tasks(struct work *w)
 	}
 }
 
-/* Set the use of each queue, with all queues below it. */
+/* Set what each queue uses, including all queues below it. */
 static void charge_queues(struct work *w, const struct tally *tally)
 {
 	for (uint32_t q = 0; q < w->snap->queue.n; q++) {
@@ -349,8 +350,8 @@ static const int64_t *numas_now(const struct snap *s, bool bound,
 	return ret;
 }
 
-/* Returns the slices in use by GPU, as counters of 8 bits each; NULL if no node
- * can have partitions. */
+/* Returns for each GPU how often each of its slices is used, as counters of 8
+ * bits each; NULL if no node can have partitions. */
 static const int64_t *slices_now(const struct snap *s, struct arena *arena)
 {
 	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
@@ -386,8 +387,8 @@ struct work *work_new_blank(const struct snap *snap, const struct work *like,
 
 	w->snap = snap;
 	w->arena = arena;
-	/* Use one allocation, so that pages of nodes that are never filled in
-	 * are never touched. */
+	/* Make one allocation, so that memory pages of nodes whose counters are
+	 * never filled in are never touched. */
 	w->cpu = arena_array_raw(
 	    arena, int64_t, 8 * n + snap->gpu.n + snap->cpu.n + 2 * nnumas);
 	w->mem = w->cpu + n;
