@@ -11,8 +11,8 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
-/* The "classes" of rollups that count capacity; no real class has such a
- * name. */
+/* The names that rollups of capacity have in place of a class; no real class
+ * has such a name. */
 static const char *const part_class[CAPACITY_PARTS] = { "+offered", "+reserved",
 	                                                "+drained", "+down" };
 
@@ -36,7 +36,7 @@ bool state_capacity_stale(const struct state *state)
 	return state->capacities.nchanges != state->nchanges + 1;
 }
 
-/* --- a look ------------------------------------------------------------ */
+/* --- computing the capacity --------------------------------------------- */
 
 static struct capacity *capacity_of(struct state *state,
                                     const struct node *node)
@@ -62,7 +62,7 @@ static struct capacity *capacity_of(struct state *state,
 	return row;
 }
 
-/* Whether capacity_of() is the same for both nodes; b may be NULL. */
+/* Whether capacity_of() returns the same for both nodes; b may be NULL. */
 static bool is_alike(const struct node *a, const struct node *b)
 {
 	return b && a->pool == b->pool && !a->ngpus == !b->ngpus &&
@@ -71,8 +71,8 @@ static bool is_alike(const struct node *a, const struct node *b)
 	                                    : a->gpu_type == b->gpu_type));
 }
 
-/* Returns the part that counts what no job holds of the node; OFFERED: it is
- * idle, and no other part counts it. */
+/* Returns the part that counts what no job holds of node i; CAPACITY_OFFERED:
+ * it is idle, and no other part counts it. */
 static enum capacity_part rest_of(const struct state *state, uint32_t i,
                                   int64_t now)
 {
@@ -132,8 +132,9 @@ static int64_t later(int64_t a, int64_t b)
 }
 
 /* Returns the time from which a loaded rollup counts what the first look finds:
- * the time up to which capacity was stored, or now if none was. So the time for
- * which the daemon was down counts as what was found after it. */
+ * the time up to which capacity was stored, or now if none was stored. So for
+ * the time for which the daemon was down, the capacity counts that was found
+ * after it. */
 static int64_t goes_on_at(const struct state *state, const struct capacity *row,
                           const struct rollup *r, int64_t now_ms)
 {
@@ -143,7 +144,7 @@ static int64_t goes_on_at(const struct state *state, const struct capacity *row,
 	return later(r->booked_ms, stored && at < now_ms ? at : now_ms);
 }
 
-/* Have the rollup of this part count what was seen, from now on. */
+/* Have the rollup of this part count from now on what was seen. */
 static void count(struct state *state, struct capacity *row, int part,
                   int64_t now_ms)
 {
@@ -178,8 +179,8 @@ bool state_look_at_capacity(struct state *state)
 
 		if (row->waits)
 			continue;
-		/* OFFERED, the first part, must come last: goes_on_at() reads
-		 * its booked_ms for the other parts. */
+		/* CAPACITY_OFFERED, the first part, must come last:
+		 * goes_on_at() reads its booked_ms for the other parts. */
 		for (int p = CAPACITY_PARTS - 1; p >= 0; p--)
 			count(state, row, p, now_ms);
 		row->known = true;

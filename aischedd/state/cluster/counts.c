@@ -1,4 +1,4 @@
-/* counts.c - counters of queues and pools since the daemon began */
+/* counts.c - counters of queues and pools since the daemon was started */
 #include "aischedd/state/cluster/counts.h"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static void started(struct state *state, const struct job *job)
 
 	c->started++;
 	if (job->restarts || job->preemptions || job->eligible == NO_TIME)
-		return; /* count only the wait before the first start */
+		return; /* only the wait before the first start is counted */
 	histogram_add(&c->wait, histogram_jobs,
 	              job->start > job->eligible
 	                  ? (double)(job->start - job->eligible)
@@ -113,7 +113,7 @@ void counts_start_failed(struct state *state, const struct job *job,
 static void book(struct held_counts *h, int64_t now_ms)
 {
 	if (now_ms <= h->at_ms)
-		return; /* the clock was set back */
+		return; /* the clock was set back: add nothing */
 	for (int r = 0; r < RATES; r++)
 		h->sum[r] +=
 		    (double)h->rate[r] * (double)(now_ms - h->at_ms) / 1e3;
@@ -209,9 +209,9 @@ void counts_attempt(const struct job *job, bool evicted)
 
 /* --- what a pass finds ------------------------------------------------- */
 
-/* Count the jobs of the row by the time at which they will have waited for
- * longer than their queue allows. `started` jobs, the first ones, do not wait
- * any longer. */
+/* Count the jobs of the row in *o, by the time at which they will have waited
+ * for longer than their queue allows. The first `started` jobs no longer wait,
+ * as the plan starts them. */
 static void count_overdue(struct overdue *o, const struct snap *s, uint32_t row,
                           uint64_t started)
 {
@@ -259,7 +259,7 @@ static void count_row(struct queue_found *found, const struct snap *snap,
 	uint64_t n = 0;
 
 	if (pend->resumes[row] != SNAP_NONE)
-		return; /* the row is a suspended job */
+		return; /* the row is a suspended job that is to resume */
 	for (uint32_t m = from; m < pend->member_first[row + 1]; m++)
 		n += snap->member[m].count;
 	n -= started < n ? started : n;
@@ -352,8 +352,8 @@ void counts_free(struct state *state)
 	map_free(&t->held_by_key);
 }
 
-/* Renumber the counters of queues. Counts of jobs by state begin at 0: all jobs
- * are counted again. */
+/* Renumber the counters of queues. The numbers of jobs by state become 0,
+ * because the caller counts all jobs again. */
 static void move_queues(struct count_table *t, const struct conf *old,
                         const struct conf *conf, const uint32_t *queue_to)
 {

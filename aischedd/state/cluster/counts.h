@@ -1,11 +1,11 @@
 /*
- * counts.h - counters of queues and pools since the daemon began
+ * counts.h - counters of queues and pools since the daemon was started
  *
- * Metrics read these counters without looking at any job. Amounts that jobs
- * hold are counted as a rate, and a sum of rate times time up to the last
- * change of the rate. Numbers that a pass of the scheduler finds stay until the
- * next pass. All counters begin at 0 when the daemon is started, which
- * Prometheus allows.
+ * Metrics read these counters without looking at any job. The amounts that jobs
+ * hold are counted as a rate, and as a sum of rate times time up to the last
+ * change of the rate. Numbers that a pass of the scheduler finds stay the same
+ * until the next pass. All counters begin at 0 when the daemon is started,
+ * which Prometheus allows.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_COUNTS_H
 #define AISCHEDD_STATE_CLUSTER_COUNTS_H
@@ -38,16 +38,19 @@ enum requeue_why {
 	REQUEUE_KINDS
 };
 
-/* Numbers that a pass finds, about the jobs of one queue that are in rows. */
+/* Numbers that a pass finds about the jobs of one queue that are in rows. */
 struct queue_found {
-	uint64_t judged[WHY_NREASONS]; /* pending jobs, by their reason */
-	int64_t pending[RES_N]; /* sum of what pending jobs ask for, in units of
-	                           enum resource */
-	int64_t oldest; /* the earliest time since which a pending job has been
-	                   eligible; NO_TIME: none is pending */
-	/* n: pending jobs that had waited for longer than most_s, the most that
-	 * the queue allows, at the time of the pass, `at`. later[i]: jobs that
-	 * reach most_s in part i of the time after it, each as long as
+	/* number of pending jobs, by their reason */
+	uint64_t judged[WHY_NREASONS];
+	/* sum of what pending jobs ask for, in the units of enum resource */
+	int64_t pending[RES_N];
+	/* since when the pending job that was eligible first has been; NO_TIME:
+	 * none is pending */
+	int64_t oldest;
+	/* Waits that are too long. most_s: the longest wait that the queue
+	 * allows. n: number of pending jobs that had waited for longer at
+	 * the time of the pass, `at`. later[i]: number of those that will
+	 * exceed it in part i of the time after `at`, where each part lasts
 	 * most_s / OVERDUE_PARTS. */
 	struct overdue {
 		uint64_t n, later[OVERDUE_PARTS];
@@ -55,30 +58,35 @@ struct queue_found {
 	} overdue;
 };
 
-/* Counters of one queue, without those below it. */
+/* Counters of one queue, without the queues below it. */
 struct queue_counts {
-	uint64_t jobs[JOB_NSTATES];   /* now: states that are not final */
-	uint64_t aside[WHY_NREASONS]; /* now: pending, but in no row */
-	uint64_t idle_gpus;       /* now: jobs with GPUs idle for too long */
-	struct queue_found found; /* by the last pass */
+	/* present jobs, by state; final states stay 0 */
+	uint64_t jobs[JOB_NSTATES];
+	/* present pending jobs that are in no row, by reason */
+	uint64_t aside[WHY_NREASONS];
+	/* present jobs whose GPUs have been idle for too long */
+	uint64_t idle_gpus;
+	struct queue_found found; /* found by the last pass */
 	uint64_t submitted, started, backfilled, ended[JOB_NSTATES];
 	uint64_t requeued[REQUEUE_KINDS], evicted[EVICT_KINDS];
-	struct histogram wait, run; /* histogram_jobs */
+	struct histogram wait, run; /* seconds; bounds: histogram_jobs */
 };
 
 /* Counters of the jobs of a queue in a pool, on nodes with one type of GPU. */
 struct held_counts {
 	/* queue COUNTS_GONE: the queue no longer exists */
 	uint32_t queue, pool;
-	char *gpu_type;           /* NULL: none */
-	struct held_counts *next; /* same queue and pool, another type */
-	int64_t rate[RATES];      /* what jobs hold now; units as in rollup.h */
-	int64_t at_ms;            /* time up to which sum[] is booked */
-	double sum[RATES];        /* rates times seconds */
-	double cpu_used_s;        /* CPU time used by attempts that are over */
-	double gpu_busy_s;        /* time for which their GPUs were busy */
-	double gpu_known_s;       /* GPU time for which that is known */
-	double gpu_evicted_s;     /* GPU time held by evicted attempts */
+	char *gpu_type; /* NULL: none */
+	/* next one of this queue and pool, with another type */
+	struct held_counts *next;
+	int64_t rate[RATES]; /* what jobs hold now; units as in rollup.h */
+	int64_t at_ms;       /* time up to which sum[] is booked */
+	double sum[RATES];   /* rates times seconds */
+	/* CPU time used by attempts that have ended */
+	double cpu_used_s;
+	double gpu_busy_s;    /* time for which their GPUs were busy */
+	double gpu_known_s;   /* GPU time for which busy time is known */
+	double gpu_evicted_s; /* GPU time held by evicted attempts */
 };
 #define COUNTS_GONE UINT32_MAX
 
@@ -96,10 +104,10 @@ const struct queue_counts *state_queue_counts(const struct state *state,
 const struct count_table *state_count_table(const struct state *state);
 
 /* Returns how many pending jobs of the queue have waited for longer than the
- * queue allows. A job is counted up to most_s / OVERDUE_PARTS too late. */
+ * queue allows. A job may be counted up to most_s / OVERDUE_PARTS too late. */
 uint64_t counts_overdue(const struct queue_counts *counts, int64_t now);
 
-/* Returns the sum for rate r, up to now. */
+/* Returns the sum of rate r times seconds, up to now. */
 double held_until(const struct held_counts *held, int r, int64_t now_ms);
 
 /* --- for this folder ---------------------------------------------------- */
@@ -107,19 +115,19 @@ double held_until(const struct held_counts *held, int r, int64_t now_ms);
 void counts_init(struct state *state);
 void counts_free(struct state *state);
 
-/* Renumber queues and pools for a new configuration, before the state uses it;
- * queue_to as in usage_reconf(). The caller then counts all jobs again. */
+/* Renumber queues and pools for a new configuration, before the state uses it.
+ * queue_to: as for usage_reconf(). The caller then counts all jobs again. */
 void counts_reconf(struct state *state, const struct conf *conf,
                    const uint32_t *queue_to);
 
-/* Add n to the jobs in this job's present state; -n, as unsigned, subtracts
- * n. */
+/* Add n to the number of jobs in this job's present state. To subtract, pass
+ * the negative number, converted to unsigned. */
 void counts_jobs(struct state *state, const struct job *job, uint64_t n);
 
 /* Count a submission. */
 void counts_submitted(struct state *state, const struct job *job);
-/* Count a start, an end or a requeue: a change from state `from` to the present
- * state. */
+/* Count a start, an end or a requeue: the job's state has changed from `from`
+ * to the present one. */
 void counts_became(struct state *state, const struct job *job,
                    enum job_state from);
 /* Count an eviction of the job, or of some of its tasks. */
@@ -127,26 +135,26 @@ void counts_evicted(struct state *state, const struct job *job, enum evict why);
 void counts_start_failed(struct state *state, const struct job *job,
                          enum start_fault fault);
 
-/* counts_hold() counts what the job holds, according to its ledger, from now
- * on; counts_release() stops that, and must come before each change of the
- * ledger's rates. */
+/* counts_hold() counts, from now on, what the job holds according to its
+ * ledger; counts_release() stops that, and must be called before the ledger's
+ * rates change. */
 void counts_hold(struct state *state, struct job *job, int64_t now_ms);
 void counts_release(struct job *job, int64_t now_ms);
 
-/* Count what an attempt that is over has used. Call it before
- * counts_release(). */
+/* Count what an attempt that has ended used. Call it
+ * before counts_release(). */
 void counts_attempt(const struct job *job, bool evicted);
 
-/* Returns what a plan says about the jobs of each queue, in the arena; on any
- * thread. */
+/* Returns the numbers that a plan gives for the jobs of each queue, allocated
+ * in the arena; may run on any thread. */
 const struct queue_found *counts_find(const struct snap *snap,
                                       const struct plan *plan,
                                       struct arena *arena);
 /* Store what counts_find() returned, after the plan was applied. */
 void counts_found(struct state *state, const struct queue_found *found);
 
-/* If the snapshot has a promised start of the job, which starts now: count by
- * how much later that is. */
+/* Call it when the job starts. If the snapshot has a promised start of the job,
+ * count by how many seconds the real one is later. */
 void counts_slip(struct state *state, const struct snap *snap, uint64_t job,
                  int64_t now);
 

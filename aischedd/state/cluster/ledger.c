@@ -14,7 +14,8 @@
 typedef unsigned __int128 wide;
 
 enum {
-	PIECES_MERGED = 64, /* do not merge fewer pieces than this */
+	/* pieces are merged only if there are as many as this */
+	PIECES_MERGED = 64,
 	HOUR_MS = 3600000
 };
 
@@ -23,8 +24,8 @@ void state_clock(struct state *state, int64_t wall_ms)
 	state->wall_ms = wall_ms;
 }
 
-/* Returns now in milliseconds: the time that state_clock() set, if that is
- * within a second of now. */
+/* Returns `now` in milliseconds: the time that state_clock() set, if that is
+ * within a second of `now`. */
 static int64_t exact_ms(const struct state *state, int64_t now)
 {
 	int64_t off = state->wall_ms / 1000 - now;
@@ -44,15 +45,15 @@ static void add(struct ledger_sum *sum, const struct ledger *l, int64_t ms)
 static void book_until(struct ledger *l, int64_t ms)
 {
 	if (ms <= l->booked_ms)
-		return; /* the clock was set back */
+		return; /* the clock was set back: book nothing */
 	add(&l->now, l, ms - l->booked_ms);
 	l->booked_ms = ms;
 }
 
 /* --- pieces ------------------------------------------------------------ */
 
-/* Merge successive pieces that lie within the same hour, so that a ledger does
- * not grow without bounds. */
+/* Merge successive pieces within the same hour into one, so that the number of
+ * pieces stays limited. */
 static void merge_pieces(const struct state *state, struct ledger *l)
 {
 	int64_t at = l->began_ms, hour[2] = { 0, 0 }, from = 0;
@@ -120,7 +121,7 @@ static struct ledger *begin(struct job *job, int64_t ms)
 	return l;
 }
 
-/* Record how long a job has waited for its first attempt. */
+/* Record how long a job has waited before its first attempt. */
 static void note_wait(struct state *state, const struct job *job)
 {
 	struct ledger *l = job->ledger;
@@ -132,7 +133,7 @@ static void note_wait(struct state *state, const struct job *job)
 	rollup_started(state, l->rollup, l->began_ms, l->wait_ms);
 }
 
-/* Set what the job holds from booked_ms on, in its ledger and its rollup. */
+/* Set what the job holds from booked_ms on, in its ledger and in its rollup. */
 static void hold(struct state *state, struct job *job,
                  const int64_t rate[RATES])
 {
@@ -158,7 +159,7 @@ void ledger_book(struct state *state, struct job *job, int64_t now)
 	bool first = !l || !l->began_ms;
 
 	if (!job->place)
-		return; /* ledger_close() has booked everything */
+		return; /* ledger_close() has already booked everything */
 	if (first)
 		l = begin(job, ms);
 	book_until(l, ms);
@@ -284,8 +285,8 @@ void ledger_total(const struct job *job, int64_t now_ms, struct ledger_sum *ret)
 		add(ret, l, now_ms - l->booked_ms);
 }
 
-/* Returns the price of the pieces, in 3600000ths of a millionth of the currency
- * (prices are for an hour, and pieces in milliseconds). */
+/* Returns the cost of the pieces, in 3600000ths of a millionth of the currency:
+ * prices are for an hour, and pieces are in milliseconds. */
 static __int128 pieces_cost(const struct ledger *l)
 {
 	__int128 cost = 0;
@@ -335,7 +336,7 @@ int64_t ledger_longest(const struct job *job, int64_t now_ms)
 
 /* --- the end of an attempt --------------------------------------------- */
 
-/* Returns the names of the job's nodes, as "n[0-3]". */
+/* Returns the names of the job's nodes, as "n[0-3]"; the caller frees them. */
 static char *nodes_of(const struct state *state, const struct job *job)
 {
 	uint32_t n = job->place->ntasks;
@@ -354,8 +355,8 @@ static char *part_of(const struct rollup *r, enum rollup_part part)
 	return *r->part[part] ? xstrdup(r->part[part]) : NULL;
 }
 
-/* Fill in queue, account and so on from the rollup, which has them as they were
- * when the attempt began. */
+/* Copy queue, account, class, pool and type of GPU from the rollup, which has
+ * them as they were when the attempt began. */
 static void put_parts(const struct ledger *l, struct attempt_row *row)
 {
 	row->queue = part_of(l->rollup, PART_QUEUE);
@@ -502,10 +503,10 @@ bool ledger_piece_parse(const char **text, struct ledger_piece *ret)
 }
 
 /*
- * numbers_of() gets the numbers of a ledger in the order of the text, as
- * pointers into *l and extra. Between attempts only the first BETWEEN are
- * written, followed by the longest attempt if there were several. Older
- * versions wrote NO_ROLLUP or NO_LONGEST numbers.
+ * numbers_of() gets pointers to the numbers of a ledger, in the order in which
+ * they are written; they are in *l and extra[]. Between attempts only the first
+ * BETWEEN numbers are written, followed by the run time of the longest attempt
+ * if there were several. Older versions wrote NO_ROLLUP or NO_LONGEST numbers.
  */
 enum { BETWEEN = 4, NO_ROLLUP = 15, NO_LONGEST = 19, NUMBERS = 20 };
 
@@ -574,7 +575,7 @@ void ledger_format(const struct ledger *ledger, struct buf *out)
 		           copy.pool);
 }
 
-/* Parse the price and the pool behind '$'. */
+/* Parse the cost and the pool that follow '$'. */
 static bool parse_cost(const char *text, struct ledger *l)
 {
 	char *end;
@@ -606,7 +607,7 @@ static bool parse_gpu(const char **text, struct gpu_use *ret)
 	return true;
 }
 
-/* Parse what follows the numbers. */
+/* Parse what follows the numbers: pieces, GPU use, cost and pool. */
 static bool parse_rest(const char *text, struct ledger *l)
 {
 	if (*text == '|')
@@ -625,8 +626,8 @@ static bool parse_rest(const char *text, struct ledger *l)
 			return false;
 	}
 	if (!*text) {
-		/* Without '$' there was no earlier attempt, or a version
-		 * without prices ran it: then the price is not known. */
+		/* Without '$' either there was no earlier attempt, or a version
+		 * without prices ran it, and its cost is not known. */
 		l->cost_before = l->before.held[RES_MEM] ? SPEC_UNSET : 0;
 		return true;
 	}

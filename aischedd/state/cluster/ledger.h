@@ -1,12 +1,12 @@
 /*
  * ledger.h - what a job held and how long it ran, in milliseconds
  *
- * A job holds its nodes from the commit of a start until they are free again.
+ * A job holds its nodes from the commit of its start until they are free again.
  * It runs from when its processes begin until they have ended, without the time
  * of suspensions. CPUs are not held while the job is suspended. An elastic job
  * holds what its present tasks hold. The amounts that a job holds at a time are
  * rates; to book means to add rate times time to sums, which is done only when
- * a rate changes. When an attempt is over, a row about it is left for the
+ * a rate changes. When an attempt has ended, a row about it is left for the
  * store.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_LEDGER_H
@@ -43,111 +43,121 @@ struct ledger_piece {
 	int64_t of[RATES];
 };
 
-/* Made when a job is first given nodes. */
+/* The accounts of one job; made when it first gets nodes. */
 struct ledger {
-	struct ledger_sum now;    /* of this attempt, up to booked_ms */
-	struct ledger_sum before; /* of all earlier attempts */
+	struct ledger_sum now;    /* sums of this attempt, up to booked_ms */
+	struct ledger_sum before; /* sums of all earlier attempts */
 	int64_t longest_ms;       /* run time of the longest earlier attempt */
 	int64_t began_ms;         /* start of this attempt; 0: there is none */
 	int64_t booked_ms;        /* time up to which `now` is booked */
-	int64_t rate[RATES];      /* what the job holds since booked_ms */
+	int64_t rate[RATES];      /* what the job has held since booked_ms */
 	bool runs;                /* the job has run since booked_ms */
 	uint32_t most_tasks;      /* most tasks at once in this attempt */
 	int64_t cpu_ms,
 	    peak_kib; /* used by this attempt; SPEC_UNSET: not known */
-	struct gpu_use gpu, gpu_before; /* of this attempt; of earlier ones */
-	int64_t cost_before; /* of earlier attempts; SPEC_UNSET: not known */
-	char *pool;          /* of the previous attempt, or NULL */
+	/* use of GPUs by this attempt, and by earlier ones */
+	struct gpu_use gpu, gpu_before;
+	/* cost of earlier attempts; SPEC_UNSET: not known */
+	int64_t cost_before;
+	char *pool;      /* pool of the previous attempt, or NULL */
 	int64_t idle_ms; /* for how long no GPU has done anything; not stored */
-	int64_t wait_ms; /* before the first attempt; SPEC_UNSET in others */
-	struct ledger_piece *piece; /* of this attempt, up to piece_ms */
+	/* wait before the first attempt; SPEC_UNSET in later ones */
+	int64_t wait_ms;
+	struct ledger_piece *piece; /* pieces of this attempt, up to piece_ms */
 	size_t npieces, piece_cap;
-	int64_t piece_ms;            /* the rates have not changed since then */
-	struct held_counts *counted; /* counters that include rate[], or NULL */
-	struct rollup *rollup;       /* of this attempt; includes rate[] */
-	int64_t rollup_id;           /* stored id of it, while loading */
+	int64_t piece_ms; /* when the rates changed last */
+	/* the counters that include rate[] now, or NULL */
+	struct held_counts *counted;
+	/* the rollup of this attempt, which includes rate[] */
+	struct rollup *rollup;
+	/* while loading: stored id of the rollup */
+	int64_t rollup_id;
 };
 
-/* An attempt that is over; owns its strings. */
+/* A row about an attempt that has ended, for the store; owns its strings. */
 struct attempt_row {
 	uint64_t job, array, evict_by;
 	uint32_t array_task, attempt, uid, user, tasks;
 	char *queue, *account, *class, *pool, *nodes, *gpu_type; /* or NULL */
-	char *pieces;    /* as ledger_piece_format() writes them */
-	int64_t cost;    /* millionths of the currency */
-	int64_t wait_ms; /* SPEC_UNSET: not its first attempt */
+	char *pieces; /* as ledger_piece_format() writes them */
+	int64_t cost; /* millionths of the currency */
+	/* wait before it; SPEC_UNSET: not the job's first attempt */
+	int64_t wait_ms;
 	int64_t began_ms, ended_ms;
 	struct ledger_sum sum;
 	int64_t cpu_ms, peak_kib; /* SPEC_UNSET: not known */
 	struct gpu_use gpu;
 	int32_t exit_code, signal;
-	enum job_state state; /* after the attempt; PENDING: requeued */
+	/* the job's state after it; JOB_PENDING: requeued */
+	enum job_state state;
 	uint8_t why, cause, evict;
 };
 
 /* Tell the state the time of the wall clock, in milliseconds. */
 void state_clock(struct state *state, int64_t wall_ms);
 
-/* Book what the job held until now, and what it holds from now on. Call it when
- * its placement or state has changed; the first call begins an attempt. */
+/* Book what the job has held until now, and note what it holds from now on.
+ * Call it when the job's placement or state has changed; the first call begins
+ * an attempt. */
 void ledger_book(struct state *state, struct job *job, int64_t now);
 
 /*
- * Do not book the time that the wall clock skipped when it was set: call
- * ledger_pause() for all jobs with the last time of the old clock, then
- * ledger_go_on() with the first time of the new clock. If the clock was set
- * back, nothing is booked until it reaches the time that was booked last.
+ * Leave out the time by which the wall clock was set: call ledger_pause() for
+ * all jobs with the last time of the old clock, then ledger_go_on() with the
+ * first time of the new clock. If the clock was set back, nothing is booked
+ * until it reaches the time that was booked last.
  */
 void ledger_pause(struct state *state, struct job *job, int64_t ms);
 void ledger_go_on(struct state *state, struct job *job, int64_t ms);
 
-/* Store what the attempt has used, as the runner reports at its end. */
+/* Record what the attempt has used, as the runner reports at its end. */
 void ledger_used(struct job *job, const struct outcome *out);
 
 /* End the job's attempt, and leave a row about it for the store. Call it while
- * the job still has its nodes; to: the job's next state. */
+ * the job still has its nodes. to: the state that the job gets next. */
 void ledger_close(struct state *state, struct job *job, enum job_state to,
                   enum reason why, int64_t now);
 
-/* Get the sums of all attempts, up to now. */
+/* Get the sums of all of the job's attempts, up to now. */
 void ledger_total(const struct job *job, int64_t now_ms,
                   struct ledger_sum *ret);
 
-/* Get the use of GPUs in all attempts, as far as it is known. */
+/* Get the use of GPUs in all of the job's attempts, as far as it is known. */
 void ledger_gpu(const struct job *job, struct gpu_use *ret);
 
-/* Returns the price of all attempts, up to now, in millionths of the currency;
- * SPEC_UNSET if a version without prices ran some of them. */
+/* Returns the cost of all of the job's attempts up to now, in millionths of the
+ * currency; SPEC_UNSET if a version without prices ran some of them. */
 int64_t ledger_cost(const struct job *job, int64_t now_ms);
 
-/* Returns the pool of the present or the last attempt, borrowed; or NULL. */
+/* Returns the pool of the job's present or last attempt, borrowed; or NULL. */
 const char *ledger_pool(const struct job *job);
 
-/* Returns the run time of the longest attempt, including the present one, in
- * milliseconds. */
+/* Returns the run time of the job's longest attempt, including the present one,
+ * in milliseconds. */
 int64_t ledger_longest(const struct job *job, int64_t now_ms);
 
-/* Begin the ledger of a loaded job with nodes. If none was stored, assume that
- * the job has held its nodes since its start. */
+/* Prepare the ledger of a loaded job with nodes. If none was stored, assume
+ * that the job has held its nodes since its start. */
 void ledger_begin(struct state *state, struct job *job);
 
-/* Count a loaded ledger in a rollup from booked_ms on. Call it if the ledger
- * has none, because an earlier version wrote it, after everything is loaded. */
+/* Count a loaded ledger in a rollup from booked_ms on. Call it after everything
+ * is loaded, for a ledger without a rollup, which an earlier version wrote. */
 void ledger_join(struct state *state, struct job *job);
 
 /*
- * Pieces as text, "5034*1000,100;12=9000,40": milliseconds, then '*' and rates,
- * or '=' and the sums of a mixed piece, without zeros at the end.
- * ledger_piece_parse() reads the piece at *text and moves *text behind it. At
- * the end, or if the piece is invalid, it returns false and does not move.
+ * Write or read a piece as text: milliseconds, then '*' and rates, or '=' and
+ * the sums of a mixed piece, without zeros at the end. Pieces are separated by
+ * ';', as in "5034*1000,100;12=9000,40". ledger_piece_parse() reads the piece
+ * at *text and moves *text behind it; at the end, or if the piece is not valid,
+ * it returns false and does not move *text.
  */
 void ledger_piece_format(const struct ledger_piece *piece, struct buf *out);
 bool ledger_piece_parse(const char **text, struct ledger_piece *ret);
 
 /* Write a ledger as text for the store: numbers; after '|' the pieces; after
- * '@' the GPU use of earlier attempts; after '$' their price and the pool of
- * the last of them. ledger_parse() reads it back, or returns NULL with EINVAL.
- */
+ * '@' the GPU use of earlier attempts; after '$' their cost and the pool of the
+ * last of them. ledger_parse() reads such a text, or returns NULL and sets *err
+ * to EINVAL. */
 void ledger_format(const struct ledger *ledger, struct buf *out);
 struct ledger *ledger_parse(const char *text, struct err *err);
 

@@ -1,4 +1,4 @@
-/* license.c - licenses that a request names */
+/* license.c - parse the licenses that a request names */
 #include "aischedd/state/cluster/license.h"
 
 #include <stdlib.h>

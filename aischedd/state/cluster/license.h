@@ -1,5 +1,5 @@
 /*
- * license.h - licenses that a request names
+ * license.h - parse the licenses that a request names
  */
 #ifndef AISCHEDD_STATE_CLUSTER_LICENSE_H
 #define AISCHEDD_STATE_CLUSTER_LICENSE_H
@@ -12,14 +12,14 @@
 
 enum { MAX_LICENSES = 16 };
 
-/* Parse "a:2,b" into licenses of the configuration. Fails with EINVAL or
- * ENOENT. */
+/* Parse a text such as "a:2,b" into indexes of the configuration's licenses and
+ * counts. Fails with EINVAL, or with ENOENT if there is no such license. */
 int licenses_parse(const struct conf *conf, const char *text,
                    struct snap_license_use ret[MAX_LICENSES], size_t *ret_n,
                    struct err *err);
 
-/* The same, if only the names of the licenses are known; they are in the order
- * of the configuration. */
+/* licenses_parse() without the configuration: `name` has the names of its
+ * licenses, in its order. */
 int licenses_parse_named(const char *const *name, size_t nnames,
                          const char *text,
                          struct snap_license_use ret[MAX_LICENSES],

@@ -24,7 +24,7 @@ static uint64_t name_key(const char *name)
 	return hash_bytes(0, name, strlen(name));
 }
 
-/* Returns the name in a text "NAME" or "POOL/NAME". */
+/* Returns the part NAME of a text "NAME" or "POOL/NAME". */
 static const char *name_in(const char *text)
 {
 	const char *slash = strchr(text, '/');
@@ -32,8 +32,8 @@ static const char *name_in(const char *text)
 	return slash ? slash + 1 : text;
 }
 
-/* Returns the pool in a text "POOL/NAME"; -1 if the text has no pool, or one
- * that does not exist. */
+/* Returns the index of the pool in a text "POOL/NAME"; -1 if the text has no
+ * pool, or one that does not exist. */
 static int pool_in(const struct state *state, const char *text)
 {
 	size_t len = (size_t)(name_in(text) - text);
@@ -52,8 +52,9 @@ static bool is_meant(const struct node *node, const char *text)
 	return !strcmp(name_in(text) == text ? node->name : node->full, text);
 }
 
-/* Returns the first node that the text names, or -1. next: where to begin in
- * the list of nodes of one name; an index plus one, 0: the end. */
+/* Returns the index of the first node that the text names, or -1. next:
+ * where to begin in the list of nodes with this name: an index plus one; 0:
+ * at the end. */
 static int from(const struct state *state, uintptr_t next, const char *text)
 {
 	while (next && !is_meant(&state->nodes.node[next - 1], text))
@@ -163,8 +164,9 @@ int state_node_expect(struct state *state, const char *text)
 	return node;
 }
 
-/* Returns the index of a node that the runner of this pool reports. A node of
- * that name that was only expected is it; else it may be new, and is added. */
+/* Returns the index of the node that the runner of this pool reports. If a node
+ * with this name was only expected, it is taken to be this one; otherwise a new
+ * node is added. */
 static uint32_t seen(struct state *state, uint32_t pool, const char *name)
 {
 	int n = state_node_of(state, pool, name);
@@ -242,7 +244,7 @@ static void set_words(struct strlist *list, const struct strlist *to)
 	*list = (struct strlist){ to->n, s };
 }
 
-/* Keep the last CPUs of the node for the system. The first ones serve more
+/* Reserve the last CPUs of the node for the system. The first ones serve more
  * interrupts, but users prefer that the CPUs of jobs begin at 0. */
 static void reserve_cpus(struct node *node, int64_t milli)
 {
@@ -255,14 +257,14 @@ static void reserve_cpus(struct node *node, int64_t milli)
 		node->cpu_milli -= node->cpu_milli % 1000;
 }
 
-/* Returns the group of a device if the devices, in order, are divided evenly
- * among the groups. */
+/* Returns the group of a device, if the devices are divided evenly among the
+ * groups in order. */
 static uint8_t group_of(int64_t device, int64_t ndevices, int64_t groups)
 {
 	return (uint8_t)(device * groups / ndevices);
 }
 
-/* Returns the number for a device in a list of the configuration. */
+/* Returns the number that a list of the configuration has for a device. */
 static uint8_t number_of(const struct strlist *list, uint32_t device)
 {
 	return (uint8_t)strtoul(list->s[device], NULL, 10);
@@ -309,8 +311,8 @@ uint8_t node_mig(const struct node *node)
 	return node->conf ? mig_find_model(node->conf->mig) : MIG_NONE;
 }
 
-/* Returns the number of NUMA nodes that the configuration says a node has; 0 if
- * it does not say. */
+/* Returns how many NUMA nodes a node has according to its section of the
+ * configuration; 0 if that does not say. */
 static int64_t count_numas(const struct conf_node *conf)
 {
 	int64_t n = 0;
@@ -326,8 +328,8 @@ static int64_t count_numas(const struct conf_node *conf)
 	                                        : n;
 }
 
-/* Returns the memory of NUMA node i of n: as configured, else as found, else an
- * even part of the node's. */
+/* Returns the memory of NUMA node i of n: as configured, or as found by the
+ * runner, or else an even part of the node's memory. */
 static int64_t numa_size(const struct node *node, uint32_t i, uint32_t n)
 {
 	int64_t all = node->mem_mib, mib;
@@ -340,8 +342,8 @@ static int64_t numa_size(const struct node *node, uint32_t i, uint32_t n)
 	return all * (i + 1) / n - all * i / n;
 }
 
-/* Divide the memory for jobs among the NUMA nodes. The rest of the memory, kept
- * for the system, is taken from all of them evenly. */
+/* Divide the memory that jobs may use among the NUMA nodes. What is reserved
+ * for the system is taken from all of them evenly. */
 static void deal_memory(const struct state *state, struct node *node)
 {
 	const struct conf_pool *pool = &state->conf->pools[node->pool];
@@ -367,8 +369,9 @@ static void deal_memory(const struct state *state, struct node *node)
 	}
 }
 
-/* If the runner only counts CPUs but the configuration has several NUMA nodes,
- * make up CPUs with one core each, divided evenly among the NUMA nodes. */
+/* If the runner only counts CPUs but the configuration gives the node several
+ * NUMA nodes: make up a list of CPUs, each a core of its own, divided evenly
+ * among the NUMA nodes. */
 static void deal_cpus(struct node *node)
 {
 	uint32_t n = (uint32_t)(node->cpu_milli / 1000);
@@ -426,8 +429,8 @@ void node_apply_conf(struct state *state, struct node *node)
 	}
 	if (node->conf->cpus != CONF_NONE) {
 		node->cpu_milli = node->conf->cpus * 1000;
-		/* The runner found fewer CPUs: count them, but bind no tasks
-		 * to them. */
+		/* If the runner found fewer CPUs than are configured, count
+		 * CPUs only, and bind no tasks to them. */
 		if (node->conf->cpus > node->ncpus)
 			node->ncpus = 0;
 		for (uint32_t i = (uint32_t)node->conf->cpus; i < node->ncpus;

@@ -10,8 +10,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/topology.h"
 
-/* --- what --numa and --links demand ----------------------------------------
- */
+/* --- what --numa and --links demand -------------------------------------- */
 
 static enum node_gives gives(const struct node *node)
 {
@@ -45,7 +44,7 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 	struct err none;
 
 	err = err ? err : &none;
-	/* Until a cluster has listed its nodes, assume that it can. */
+	/* Assume that a cluster can, until it has listed its nodes. */
 	if (!runner_traits(conf->runner)->has_api ||
 	    !state->pools.ready[pool] || !demands(spec))
 		return true;
@@ -66,7 +65,8 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 	return false;
 }
 
-/* Update the rows of all pending jobs that demand NUMA nodes or links. */
+/* Update the rows of all pending jobs that demand a placement by NUMA nodes
+ * or links. */
 static void realign(struct state *state)
 {
 	struct spec spec;
@@ -82,8 +82,8 @@ static void realign(struct state *state)
 	}
 }
 
-/* Returns what pool_aligns() depends on, as bits: which kinds of nodes there
- * are. */
+/* Returns which kinds of nodes the pool has, as bits: pool_aligns() depends
+ * on that. */
 static unsigned answers(const uint32_t n[GIVES_KINDS])
 {
 	return (n[GIVES_COUNTED] != 0) | (n[GIVES_NO_NUMA] != 0) << 1 |
@@ -105,8 +105,7 @@ void pool_count_node(struct state *state, struct node *node)
 		realign(state);
 }
 
-/* --- reports ----------------------------------------------------------------
- */
+/* --- reports of runners --------------------------------------------------- */
 
 void state_pool_ready(struct state *state, uint32_t pool, bool ready)
 {

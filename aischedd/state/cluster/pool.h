@@ -15,15 +15,16 @@ struct err;
 struct node;
 struct state;
 
-/* Sums over the nodes of a pool. */
+/* Sums over all nodes of a pool. */
 struct pool_sum {
 	int64_t total[RES_N];
-	/* MiB on the node with the least; INT64_MAX: no CPUs */
+	/* least MiB for each CPU, over all nodes; INT64_MAX: there are
+	 * no CPUs */
 	int64_t mem_per_cpu;
 };
 
-/* How GPUs of a node are chosen for tasks. A pool counts its nodes of each
- * kind. */
+/* How the GPUs of a node are chosen for tasks. A pool counts its nodes of
+ * each kind. */
 enum node_gives {
 	GIVES_NONE,    /* the node has no GPUs, or is gone */
 	GIVES_COUNTED, /* the kubelet chooses which GPUs */
@@ -35,48 +36,50 @@ enum node_gives {
 struct pool_table {
 	uint32_t gives[LIMIT_POOLS][GIVES_KINDS];
 	struct pool_sum sum[LIMIT_POOLS];
-	uint64_t sum_gen; /* state's `gen` when sum[] was computed, + 1 */
+	uint64_t sum_gen; /* state->gen when sum[] was computed, + 1 */
 	bool ready[LIMIT_POOLS];
-	char *trouble[LIMIT_POOLS]; /* NULL: there is none */
+	/* why the runner cannot start jobs, or NULL */
+	char *trouble[LIMIT_POOLS];
 };
 
-/* Set or return whether the runner of the pool has reported all its nodes and
- * jobs. */
+/* Set or return whether the pool's runner has reported all its nodes
+ * and jobs. */
 void state_pool_ready(struct state *state, uint32_t pool, bool ready);
 bool state_pool_is_ready(const struct state *state, uint32_t pool);
 
-/* Returns the first pool that is not ready, or -1. */
+/* Returns the index of the first pool that is not ready, or -1. */
 int state_pool_unready(const struct state *state);
 
-/* End jobs on nodes of the pool that are gone. */
+/* Handle as lost the jobs on nodes of the pool that are gone. */
 void state_lose_orphans(struct state *state, uint32_t pool, int64_t now);
 
-/* Set why the pool's runner cannot start jobs now, which users read in the
- * reasons of waiting jobs; NULL: it can. */
+/* Set why the pool's runner cannot start jobs now, which users see as the
+ * reason why jobs wait; NULL: it can. */
 void state_pool_trouble(struct state *state, uint32_t pool, const char *text);
 bool state_pool_has_trouble(const struct state *state, uint32_t pool);
 
 /* --- for this folder ---------------------------------------------------- */
 
-/* Returns the pools that may run such a job in this queue, one bit each. */
+/* Returns the pools that may run a job with this request in this queue, one
+ * bit each. */
 uint64_t spec_pools(const struct state *state, const struct spec *spec,
                     uint32_t queue);
 
-/* Whether the pool can place tasks as --numa and --links demand. If not, err,
- * unless NULL, says why. */
+/* Whether the pool can place tasks as --numa and --links demand. If not, set
+ * *err (unless err is NULL) to the reason. */
 bool pool_aligns(const struct state *state, uint32_t pool,
                  const struct spec *spec, struct err *err);
 
-/* Update the pool's counts after a node has changed. If that may change what
- * pool_aligns() returns, the rows of jobs with --numa or --links are updated,
- * too. */
+/* Update the pool's counts after a node has changed. If that may change
+ * the result of pool_aligns(), update the rows of jobs with --numa or
+ * --links, too. */
 void pool_count_node(struct state *state, struct node *node);
 
-/* Returns the sums of each pool; borrowed until nodes change. */
+/* Returns an array with the sums of each pool; borrowed until nodes change. */
 const struct pool_sum *pool_sums(struct state *state);
 
-/* Returns the MiB per CPU of a job that asks for no memory and may run in any
- * of these pools. */
+/* Returns how many MiB for each CPU a job gets that asks for no memory and may
+ * run in any of these pools. */
 int64_t state_default_mem(struct state *state, uint64_t pools);
 
 #endif

@@ -10,8 +10,8 @@ typedef __int128 wide;
 
 enum { MICRO = 1000000 };
 
-/* Parse the price in an entry "h100:3.20"; returns false if the entry is for
- * another type than this one. */
+/* Parse the price in an entry such as "h100:3.20"; returns false if the entry
+ * is for another type of GPU. */
 static bool price_of_type(const char *entry, const char *type, int64_t *ret)
 {
 	size_t len = strlen(type);

@@ -15,7 +15,7 @@ struct job;
 struct state;
 
 /* Returns what a job with nodes costs under the present configuration if it
- * holds these amounts, in millionths of the currency an hour. */
+ * holds the amounts in rate[], in millionths of the currency for each hour. */
 int64_t price_of(const struct state *state, const struct job *job,
                  const int64_t rate[RES_N]);
 

@@ -13,7 +13,8 @@ struct state;
 
 struct queue_state {
 	bool closed;
-	uint64_t jobs, running; /* jobs that have not ended; that hold nodes */
+	/* number of jobs that have not ended, and that hold nodes */
+	uint64_t jobs, running;
 };
 
 struct queue_table {
@@ -25,8 +26,8 @@ bool state_queue_open(const struct state *state, uint32_t queue);
 void state_queue_set_open(struct state *state, uint32_t queue, bool open,
                           int64_t now);
 
-/* Returns the number of jobs in the queue and all below it that have not ended;
- * running: that hold nodes. */
+/* Returns the number of jobs in the queue and in all queues below it that have
+ * not ended; running: only of those that hold nodes. */
 uint64_t state_queue_count(const struct state *state, uint32_t queue,
                            bool running);
 
@@ -35,8 +36,8 @@ uint64_t state_queue_count(const struct state *state, uint32_t queue,
 /* Whether `queue` is `top`, or below it in the tree. */
 bool queue_is_below(const struct conf *conf, uint32_t queue, uint32_t top);
 
-/* Returns the queue itself if it is closed, else its closest ancestor that is;
- * -1 if none is. */
+/* Returns the queue itself if it is closed, else its closest ancestor that is
+ * closed; -1 if none is. */
 int queue_closed_by(const struct state *state, uint32_t queue);
 
 #endif

@@ -1,4 +1,4 @@
-/* reconf.c - apply another configuration to the state */
+/* reconf.c - replace the configuration that the state uses */
 #include "aischedd/state/cluster/reconf.h"
 #include "aischedd/state/cluster/counts.h"
 
@@ -14,10 +14,10 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
-/* Fill in queue_to, the number of each queue in the new configuration; -1: it
- * is not in it. Fails if that is a queue with jobs, or if a pool with nodes is
- * not in it. jobs: the number of jobs of each queue, with those that have ended
- * and are not yet written. */
+/* Fill in queue_to: the number of each queue in the new configuration, -1 if it
+ * is not in it. Fails if a queue that has jobs, or a pool that has nodes, is
+ * not in it. jobs: the number of jobs of each queue, including those that have
+ * ended and are not yet written. */
 static int remap(const struct state *state, const struct conf *conf,
                  const uint32_t *jobs, uint32_t *queue_to, struct err *err)
 {
@@ -53,8 +53,8 @@ static void reconf_queues(struct state *state, const struct conf *conf,
 
 	for (size_t q = 0; q < conf->nqueues; q++)
 		queue[q].closed = conf->queues[q].closed;
-	/* A queue that an operator opened or closed stays so, unless the
-	 * configuration now says otherwise than before. */
+	/* A queue that an operator opened or closed stays so, unless the new
+	 * configuration differs from the old one in this. */
 	for (size_t q = 0; q < state->conf->nqueues; q++)
 		if (queue_to[q] != (uint32_t)-1 &&
 		    state->conf->queues[q].closed ==
@@ -130,8 +130,8 @@ int state_reconf(struct state *state, const struct conf *conf, int64_t now,
 		if (job->state == JOB_PENDING)
 			state_reindex(state, job, now);
 	}
-	/* Prices may have changed: book what jobs held until now at the old
-	 * prices. */
+	/* Prices may have changed: book what jobs have held so far at the
+	 * old prices. */
 	for (struct job *job = state->records.placed; job; job = job->row_next)
 		ledger_book(state, job, now);
 	state->gen++;

@@ -1,5 +1,5 @@
 /*
- * reconf.h - change to another configuration
+ * reconf.h - replace the configuration that the state uses
  */
 #ifndef AISCHEDD_STATE_CLUSTER_RECONF_H
 #define AISCHEDD_STATE_CLUSTER_RECONF_H
@@ -12,7 +12,7 @@
 struct state;
 
 /*
- * Use another configuration from now on; conf is borrowed. Fails with EBUSY,
+ * Use another configuration from now on; `conf` is borrowed. Fails with EBUSY,
  * and changes nothing, if a queue that has jobs or a pool that has nodes is not
  * in it.
  */

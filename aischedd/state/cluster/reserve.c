@@ -1,4 +1,4 @@
-/* reserve.c - nodes kept for some users, or for nobody, for a while */
+/* reserve.c - reservations: nodes kept for some users, or for nobody */
 #include "aischedd/state/cluster/reserve.h"
 
 #include <stdlib.h>
@@ -16,9 +16,11 @@
 
 enum {
 	DAY_S = 24 * 60 * 60,
-	/* no reservation begins later or lasts longer */
+	/* no reservation may begin later or last longer */
 	HORIZON_S = 366 * DAY_S,
-	LATE_S = 60 /* how far in the past a start "now" may be */
+	/* a start may lie this many seconds in the past, so that "now"
+	 * is allowed */
+	LATE_S = 60
 };
 
 static struct window window_of(const struct reservation *r)
@@ -26,7 +28,7 @@ static struct window window_of(const struct reservation *r)
 	return (struct window){ r->start, r->end, r->repeat };
 }
 
-/* --- what is there ----------------------------------------------------- */
+/* --- look up -------------------------------------------------------------- */
 
 size_t state_nreservations(const struct state *state)
 {
@@ -94,7 +96,7 @@ void reserve_free(struct state *state)
 	free(state->reservations.resv);
 }
 
-/* --- what follows from a change ---------------------------------------- */
+/* --- after a change ----------------------------------------------------- */
 
 void reserve_arm(struct state *state, int64_t now)
 {
@@ -109,8 +111,8 @@ void reserve_arm(struct state *state, int64_t now)
 	}
 }
 
-/* Update all that depends on reservations, after one has changed: the rows of
- * jobs that name one, and the state's `gen`, which makes plans stale. */
+/* Update everything that depends on reservations after one has changed: the
+ * rows of jobs that name one, and state->gen, which makes plans stale. */
 static void changed(struct state *state, int64_t now)
 {
 	state->reservations.dirty = true;
@@ -124,8 +126,8 @@ static void changed(struct state *state, int64_t now)
 
 /* --- nodes ------------------------------------------------------------- */
 
-/* Returns a reservation that keeps the node at some time of w, or of one of its
- * repetitions; or NULL. */
+/* Returns a reservation that keeps the node at some time of the window w or of
+ * a repetition of it, or NULL. */
 static const struct reservation *kept_by(const struct state *state,
                                          uint32_t node, struct window w)
 {
@@ -207,9 +209,9 @@ static void mark(const struct placement *p, bool *busy)
 		busy[p->task[i].node] = true;
 }
 
-/* Returns a rank for each node, 0 to 3, of which 0 is the best: 1 is added if a
- * job may still run there at the start, and 2 if the node is not up. Owns: the
- * caller, free(). */
+/* Returns a rank for each node, from 0, the best, to 3: 1 is added if a job may
+ * still run there at `start`, and 2 if the node is not up. The caller frees it
+ * with free(). */
 static int *rank_nodes(const struct state *state, int64_t start)
 {
 	int *rank = xcalloc(state->nodes.n + 1, sizeof(*rank));
@@ -390,7 +392,7 @@ int state_load_reservation(struct state *state, const struct reserve_ask *ask,
 	return 0;
 }
 
-/* --- due times --------------------------------------------------------- */
+/* --- begin and end -------------------------------------------------------- */
 
 static bool names(const struct job *job, const char *name)
 {
@@ -402,8 +404,8 @@ static bool names(const struct job *job, const char *name)
 	return !strcmp(spec.reservation, name);
 }
 
-/* Stop the running jobs without a time limit that name a reservation that is
- * over. */
+/* The reservation is over: stop the running jobs that name it and have no
+ * time limit. */
 static void clear(struct state *state, const struct reservation *r, int64_t now)
 {
 	struct event_in ev = { .kind = EV_time_limit, .now = now };

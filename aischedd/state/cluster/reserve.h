@@ -1,13 +1,14 @@
 /*
- * reserve.h - nodes kept for some users, or for nobody, for a while
+ * reserve.h - reservations: nodes kept for some users, or for nobody
  *
  * From its start until its end, only jobs that name the reservation run on its
  * nodes. The scheduler knows the start beforehand, and starts no other job
  * there that might still run by then. No two reservations keep the same node at
  * the same time. When a reservation that repeats is over, its start and end
  * move to its next window, at the same local time of a later day. The groups of
- * a user are known only during a request; so a user who submits a job as a
- * member of a named group is remembered, as a guest.
+ * a user are known only while the user's request is handled. So a user who
+ * submits a job as a member of a group that may use the reservation is
+ * remembered, as a guest.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_RESERVE_H
 #define AISCHEDD_STATE_CLUSTER_RESERVE_H
@@ -24,19 +25,19 @@ struct state;
 
 struct reservation {
 	char *name;
-	int64_t start, end; /* of the current or the next window */
+	int64_t start, end; /* of the present or the next window */
 	enum repeat repeat;
 	char *users;  /* "ann,@ml"; empty: for maintenance */
 	char *guests; /* "bob,eve": members of its groups who submitted jobs */
-	uint32_t *node; /* ascending */
+	uint32_t *node; /* indexes of the nodes, ascending */
 	uint32_t nnodes;
 };
 
 struct reservation_list {
 	struct reservation *resv;
 	size_t n, cap;
-	int64_t next; /* when the next one begins or ends, or NO_TIME */
-	bool dirty;   /* some are to be written */
+	int64_t next; /* next time at which one begins or ends, or NO_TIME */
+	bool dirty;   /* some reservations are to be written */
 };
 
 /* A request for a reservation; the strings are copied. */
@@ -44,7 +45,8 @@ struct reserve_ask {
 	const char *name;
 	int64_t start, end;
 	enum repeat repeat;
-	/* as in struct reservation; the caller has checked that they exist */
+	/* as in struct reservation; the caller has checked that these users and
+	 * groups exist */
 	const char *users;
 	const char *nodes; /* a hostlist; NULL: `count` nodes of the pool */
 	const char *pool;  /* NULL: the only pool */
@@ -52,24 +54,25 @@ struct reserve_ask {
 };
 
 /*
- * Make a reservation; changes nothing if it fails. If a number of nodes of a
- * pool is asked for, nodes that are free at the start are taken first. Fails
- * with EINVAL (times, names), EEXIST (name taken), ENOENT (no such node or
- * pool), EBUSY (another reservation keeps the nodes), EAGAIN (too many).
+ * Make a reservation; changes nothing if it fails. If the request is for a
+ * number of nodes of a pool, prefers nodes that will be up and free at the
+ * start. Fails with EINVAL (times, names), EEXIST (name taken), ENOENT (no such
+ * node or pool), EBUSY (another reservation keeps the nodes), EAGAIN (too
+ * many).
  */
 int state_reserve(struct state *state, const struct reserve_ask *ask,
                   int64_t now, struct err *err);
 
-/* Delete a reservation. Pending jobs that name it wait until a new one has that
- * name. Fails with ENOENT. */
+/* Delete a reservation. Pending jobs that name it wait until there is a new one
+ * with that name. Fails with ENOENT. */
 int state_unreserve(struct state *state, const char *name, int64_t now,
                     struct err *err);
 
 size_t state_nreservations(const struct state *state);
 const struct reservation *state_reservation(const struct state *state,
                                             size_t i);
-/* Append the names of the nodes, as "n[0-3]"; by_pool: as "POOL/n[0-3]", for
- * the store. */
+/* Append the names of the reservation's nodes, as "n[0-3]"; by_pool: as
+ * "POOL/n[0-3]", for the store. */
 void state_reservation_nodes(const struct state *state,
                              const struct reservation *r, bool by_pool,
                              struct buf *out);
@@ -87,10 +90,11 @@ int state_load_reservation(struct state *state, const struct reserve_ask *ask,
 
 struct reservation *reserve_find(const struct state *state, const char *name);
 
-/* Handle reservations that begin or end by now. */
+/* Handle reservations that have begun or ended by now: a repeating one moves to
+ * its next window, others are deleted when they are over. */
 void reserve_tick(struct state *state, int64_t now);
 
-/* Compute when the next reservation begins or ends. */
+/* Compute at which time the next reservation begins or ends. */
 void reserve_arm(struct state *state, int64_t now);
 void reserve_free(struct state *state);
 

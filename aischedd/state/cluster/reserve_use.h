@@ -16,18 +16,19 @@ struct state;
 
 /*
  * If the request names a reservation: check that it exists, that the submitter
- * may use it, and that it is as long as the time limit. Fails with ENOENT,
- * EACCES or EINVAL.
+ * may use it, and that it is not shorter than the time limit. Fails with
+ * ENOENT, EACCES or EINVAL.
  */
 int reserve_check(const struct state *state, const struct spec *spec,
                   const struct submitter *who, int64_t limit, struct err *err);
 
-/* Remember the submitter as a guest of the reservation that the request names,
- * if they may use it only as a member of a group. */
+/* Add the submitter to the guests of the reservation that the request names, if
+ * they may use it only as a member of a group. */
 void reserve_admit(struct state *state, const struct spec *spec,
                    const struct submitter *who);
 
-/* Whether the job names a reservation that is over, or was deleted. */
+/* Whether the job names a reservation that no longer exists: it is over, or
+ * was deleted. */
 bool reserve_is_gone(const struct state *state, const struct job *job);
 
 #endif

@@ -1,4 +1,5 @@
-/* rollup.c - use by the hour, of each user, account, queue and pool */
+/* rollup.c - rollups: sums of use by the hour, for each user, queue and
+ * so on */
 #include "aischedd/state/cluster/rollup.h"
 
 #include <stdlib.h>
@@ -11,8 +12,9 @@
 #include "libcommon/mem.h"
 
 enum {
-	HOURS_AT_ONCE = 1000, /* most hours that a turn books */
-	HOURS_LONG = 48,      /* a longer span is booked in several turns */
+	HOURS_AT_ONCE = 1000, /* a turn books at most this many hours */
+	/* a span of more hours is booked in several turns */
+	HOURS_LONG = 48,
 	HOUR_MS = 3600000
 };
 
@@ -20,8 +22,8 @@ typedef __int128 wide;
 
 /* --- sums -------------------------------------------------------------- */
 
-/* Returns the upper bound of a bucket, in ms. Bucket 0 has waits below a
- * second, the last bucket all waits beyond 40 days. */
+/* Returns the upper bound of a bucket in milliseconds. Bucket 0 has waits below
+ * a second, the last bucket all waits beyond 40 days. */
 static int64_t bound_of(uint32_t bucket)
 {
 	int64_t ms = 1000;
@@ -86,8 +88,8 @@ static void touch(struct state *state, struct rollup *r)
 	t->changed[t->nchanged++] = r;
 }
 
-/* Returns begin and end of the hour that contains a time; borrowed until the
- * next call. */
+/* Returns the begin and the end of the hour that contains a time; borrowed
+ * until the next call. */
 static const int64_t *hour_of(struct state *state, int64_t at_ms)
 {
 	struct rollup_table *t = &state->rollups;
@@ -98,8 +100,9 @@ static const int64_t *hour_of(struct state *state, int64_t at_ms)
 	return t->hour;
 }
 
-/* Returns the due sums of the hour that contains this time; adds them if there
- * are none. They are in order of time, and usually the last one is meant. */
+/* Returns the unwritten sums of the hour that contains this time, which are
+ * added if there are none. r->due is in order of time, and usually the last
+ * element is the right one. */
 static struct rollup_due *due_of(struct state *state, struct rollup *r,
                                  int64_t at_ms)
 {
@@ -150,7 +153,8 @@ static void add_lag(struct rollup_table *t, const struct rollup_lag *lag)
 	t->lag[t->nlags++] = *lag;
 }
 
-/* Book a span at these rates now, or in several turns if it is long. */
+/* Book a span of time at these rates: now, or in several turns if it
+ * is long. */
 static void add_span(struct state *state, struct rollup *r,
                      const int64_t rate[RATES], int64_t from, int64_t to)
 {
@@ -166,7 +170,7 @@ static void add_span(struct state *state, struct rollup *r,
 	touch(state, r);
 }
 
-/* Book some hours of the last long span. */
+/* Book some hours of the last of the long spans. */
 static void book_lag(struct state *state)
 {
 	struct rollup_table *t = &state->rollups;
@@ -216,7 +220,8 @@ void rollup_change(struct state *state, struct rollup *r,
 	for (int i = 0; i < RATES; i++)
 		by[i] = rate[i] * sign;
 	book(state, r, at_ms);
-	/* If at_ms is before booked_ms, correct what was booked since. */
+	/* If at_ms is before booked_ms, this corrects what was booked
+	 * since at_ms. */
 	add_span(state, r, by, at_ms, r->booked_ms);
 	for (int i = 0; i < RATES; i++)
 		r->rate[i] += by[i];

@@ -1,15 +1,16 @@
 /*
- * rollup.h - use by the hour, of each user, account, queue and pool
+ * rollup.h - rollups: sums of use by the hour, for each user, queue and so on
  *
  * There is a rollup for each combination of user, account, queue, class, pool
  * and type of GPU that jobs have had. It has the rate at which these jobs hold
- * resources now, and the time up to which that was booked: added to the sums of
- * hours as rate times time. Nothing is done while the rate does not change; a
- * span is divided exactly where hours begin. Amounts are exact: thousandths of
- * a CPU or GPU, or MiB, times milliseconds. Amounts booked since the last
- * commit are `due`: the store adds them to its rows of hours, days and months.
- * A report may be late, such as the end of a job that a shepherd reports after
- * a restart; then negative amounts correct what was booked too much.
+ * resources now, and the time up to which that was booked, which means: added
+ * to the sums of hours as rate times time. Nothing is done while the rate does
+ * not change; then the span of time is divided exactly where hours begin.
+ * Amounts are exact: thousandths of a CPU or GPU, or MiB, times milliseconds.
+ * Amounts booked since the last commit are `due`: the store adds them to its
+ * rows of hours, days and months. A report may come late, such as the end of a
+ * job that a shepherd reports after a restart; then negative amounts correct
+ * what was booked too much.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_ROLLUP_H
 #define AISCHEDD_STATE_CLUSTER_ROLLUP_H
@@ -26,25 +27,27 @@ struct job;
 struct state;
 struct zone;
 
-/* Rates: those of enum resource, and millionths of the currency an hour. */
+/* Indexes of rates: those of enum resource, then the cost, in millionths of the
+ * currency for each hour. */
 enum { RATE_COST = RES_N, RATES };
 
 /*
- * Sums of a rollup in an hour, day or month; the names are columns of the
- * store.
+ * Sums of a rollup in an hour, day or month; their names are columns of the
+ * table `rollup`.
  *
  * held_*         resources held, as exact amounts
  * cost           in millionths of the currency; cost_rest: the remainder, in
  *                3600000ths of a millionth
  * jobs           jobs that started for the first time; waits, wait_ms: the
  *                number and the sum of the times that they had waited
- * attempts       attempts that are over
+ * attempts       attempts that have ended
  * completed …    those after which the job had ended, by its state: five sums
  * evicted        those that were evicted or lost, and whose job was requeued;
  *                evicted_gpu_ms: GPU time that they held
- * failed_gpu_ms  GPU time that all attempts of jobs held which then failed
+ * failed_gpu_ms  GPU time that all attempts of failed jobs held
  * cpu_used_ms    CPU time used by attempts for which that is known;
- *                cpu_known_ms: what these attempts held; mem_*: likewise
+ *                cpu_known_ms: CPU time that these attempts held; mem_*: the
+ *                same for memory
  * gpu_busy_ms    time for which GPUs were busy; gpu_known_ms: the GPU time for
  *                which that is known
  */
@@ -80,18 +83,19 @@ enum rollup_sum {
 	    ROLLUP_NSUMS
 };
 
-/* Waits are counted in a histogram of buckets, each 10 % wider than the one
- * before. */
+/* Waits before the first start are counted in a histogram of buckets, each 10 %
+ * wider than the one before. */
 enum { ROLLUP_BUCKETS = 160 };
 
-/* Sums that the store is to add to those of an hour. */
+/* Sums that the next commit adds to those of an hour, its day and its month. */
 struct rollup_due {
 	int64_t hour; /* when it begins; unix seconds */
 	int64_t sum[ROLLUP_NSUMS];
 	int64_t wait_max_ms;
 };
 
-/* n jobs that started in that hour, after a wait that is in the bucket. */
+/* Counts n jobs that started in the hour that begins at `hour`, after a wait in
+ * this bucket. */
 struct rollup_wait {
 	int64_t hour;
 	uint32_t bucket, n;
@@ -108,11 +112,11 @@ enum rollup_part {
 };
 
 struct rollup {
-	int64_t id; /* in the store */
+	int64_t id; /* its id in the store */
 	uint64_t hash;
 	char *part[PARTS];   /* "": none */
 	struct rollup *next; /* next rollup with the same hash */
-	int64_t rate[RATES]; /* what its jobs hold since booked_ms */
+	int64_t rate[RATES]; /* what its jobs have held since booked_ms */
 	int64_t booked_ms;
 	struct rollup_due *due;
 	size_t ndue, due_cap;
@@ -122,96 +126,99 @@ struct rollup {
 };
 
 /*
- * A long span, with the rates held in it, that is still to be divided into
- * hours. Each turn books some hours of it: else a turn would last for seconds
- * after a clock was set decades ahead.
+ * A long span of time, with the rates held in it, that is still to be booked.
+ * Each turn books some hours of it: else a turn would last for seconds after a
+ * clock was set decades ahead.
  */
 struct rollup_lag {
 	struct rollup *rollup;
-	int64_t rate[RATES]; /* negative: corrects what was booked too much */
+	/* negative rates correct what was booked too much */
+	int64_t rate[RATES];
 	int64_t from_ms, to_ms;
 };
 
 struct rollup_table {
 	struct map by_hash, by_id;
-	struct rollup **rollup; /* in order of ids */
+	struct rollup **rollup; /* all, in order of ids */
 	size_t n, cap;
 	int64_t next_id;
 	const struct zone *zone; /* NULL: UTC */
-	int64_t hour[2];         /* begin and end of the hour used last */
+	int64_t hour[2];         /* begin and end of the hour looked up last */
 	size_t walk; /* index at which state_book_some() continues */
-	struct rollup **changed; /* since the last commit */
+	struct rollup **changed; /* rollups changed since the last commit */
 	size_t nchanged, changed_cap;
 	struct rollup_lag *lag;
 	size_t nlags, lag_cap;
-	bool lags_changed; /* since the last commit */
+	bool lags_changed; /* lag[] has changed since the last commit */
 };
 
-/* Returns the bucket of a wait. */
+/* Returns the index of the bucket that counts this wait. */
 uint32_t rollup_bucket(int64_t wait_ms);
-/* Returns the wait in the middle of a bucket. */
+/* Returns the wait in the middle of a bucket, in milliseconds. */
 int64_t rollup_bucket_ms(uint32_t bucket);
 
-/* Returns a + b, or the closest int64_t: 3.4 PiB of memory held for a month
- * exceed the largest. */
+/* Returns a + b, or the closest int64_t if that overflows: 3.4 PiB of memory
+ * held for a month does. */
 int64_t rollup_sum(int64_t a, int64_t b);
 
-/* Add to sums what is held at these rates in ms milliseconds. */
+/* Add to sum[] what is held at these rates in `ms` milliseconds. */
 void rollup_add(int64_t sum[ROLLUP_NSUMS], const int64_t rate[RATES],
                 int64_t ms);
 
-/* Return the number of rollups, or rollup i; they are in order of ids. */
+/* Return the number of rollups, or rollup number i; they are in order
+ * of ids. */
 size_t state_nrollups(const struct state *state);
 const struct rollup *state_rollup(const struct state *state, size_t i);
 
-/* Set or return the time zone whose hours, days and months are used; borrowed;
+/* Set or return the time zone in which hours, days and months begin; borrowed;
  * NULL: UTC. */
 void state_set_zone(struct state *state, const struct zone *zone);
 const struct zone *state_zone(const struct state *state);
 
 /*
- * Book some of the rollups up to now: called in many turns, so that none has to
- * book many hours of many rollups. Returns whether there are more.
+ * Book some of the rollups up to now. Called in many turns, so that none has to
+ * book many hours of many rollups. Returns whether others are still to be
+ * booked.
  */
 bool state_book_some(struct state *state, int64_t now_ms);
 
 /* Returns how many hours of long spans are still to be booked. */
 int64_t state_lag_hours(const struct state *state);
 
-/* Load a rollup from the store, with a rate of 0: rollup_resume() adds those of
+/* Load a rollup from the store, with rates of 0: rollup_resume() adds those of
  * the jobs that are loaded. */
 void state_load_rollup(struct state *state, int64_t id,
                        const char *const part[PARTS], int64_t booked_ms);
-/* Load a long span that is still to be booked; it is ignored if there is no
+/* Load a long span that is still to be booked. Does nothing if there is no
  * rollup with this id. */
 void state_load_lag(struct state *state, int64_t id,
                     const struct rollup_lag *lag);
 
 /* --- for this folder ---------------------------------------------------- */
 
-/* Returns the rollup that counts a job with nodes; adds one if there is none.
- */
+/* Returns the rollup that counts a job with nodes; adds it if there is none. */
 struct rollup *rollup_of(struct state *state, const struct job *job);
-/* Returns the rollup of a part of a pool's capacity (capacity.h); adds one if
+/* Returns the rollup of one part of a pool's capacity (capacity.h); adds it if
  * there is none. */
 struct rollup *rollup_of_pool(struct state *state, const char *class,
                               const char *pool, const char *gpu_type);
 /* Returns the rollup with this id in the store, or NULL. */
 struct rollup *rollup_find(const struct state *state, int64_t id);
 
-/* Add these rates to the rollup's from at_ms on; sign -1: subtract them. */
+/* Add these rates to those of the rollup from at_ms on, which may be in the
+ * past; sign -1: subtract them. */
 void rollup_change(struct state *state, struct rollup *r,
                    const int64_t rate[RATES], int sign, int64_t at_ms);
 
-/* Add the rates of a loaded job from booked_ms on: what it held before was
- * booked before the rollup was stored. */
+/* Add the rates of a loaded job from booked_ms on; what the job held before
+ * that is in the stored sums already. */
 void rollup_resume(struct rollup *r, const int64_t rate[RATES]);
 
 /* Count the first start of a job, and how long the job had waited. */
 void rollup_started(struct state *state, struct rollup *r, int64_t at_ms,
                     int64_t wait_ms);
 
-/* Count an attempt that is over. all_gpu_ms: GPU time held by all attempts of
+/* Count an attempt that has ended. all_gpu_ms: GPU time held by all attempts of
  * the job. */
 void rollup_ended(struct state *state, struct rollup *r,
                   const struct attempt_row *row, int64_t all_gpu_ms);

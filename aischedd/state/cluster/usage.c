@@ -15,17 +15,17 @@
 
 typedef unsigned __int128 wide;
 
-/* Fixed point: fractions have 62 bits. */
+/* Fixed-point numbers with 62 bits after the point. */
 #define ONE     ((uint64_t)1 << 62)
 #define LN2     0x2c5c85fdf473de6b /* ln 2 */
 #define PER_LN2 0x5c551d94ae0bf85e /* 1 / ln 2 */
 
-/* Limit of a usage, so that the sum of two does not overflow. All pools
+/* The largest usage, so that the sum of two does not overflow. All pools
  * together use less in a hundred years. */
 #define USAGE_MOST ((int64_t)1 << 61)
 
-/* Returns 2^-x: a series for e^-y computes the fraction of x, a shift its
- * integer part. */
+/* Returns 2^-x. The fraction of x is computed by a series for e^-y, and its
+ * integer part becomes a shift. */
 static uint64_t half_to_the(wide x)
 {
 	uint64_t y = (uint64_t)((wide)(uint64_t)(x & (ONE - 1)) * LN2 >> 62);
@@ -47,7 +47,7 @@ static uint64_t left_after(int64_t seconds, int64_t half_life)
 }
 
 /* Returns the usage that a rate has added until now: rate (1 - left) H / ln 2.
- * left: what is left by now of a charge at the beginning. */
+ * left: the fraction that is left by now of a charge at the beginning. */
 static int64_t grown(int64_t rate, uint64_t left, int64_t half_life)
 {
 	uint64_t part = (uint64_t)((wide)(ONE - left) * PER_LN2 >> 62);
@@ -102,8 +102,8 @@ uint16_t usage_light(int64_t used, int64_t all, uint32_t users)
 
 /* --- what a job is charged --------------------------------------------- */
 
-/* Add what one task of the job keeps from others. An exclusive job keeps all of
- * a node, counted with its first task there. */
+/* Add to held[] what one task of the job keeps from other jobs. An exclusive
+ * job keeps the whole node, which is counted with its first task there. */
 static void hold_task(const struct state *state, const struct job *job,
                       const struct row_key *req, uint32_t task,
                       int64_t held[RES_N])
@@ -197,9 +197,9 @@ void usage_backdate(struct state *state, struct job *job, int64_t from,
 	change(state, job, job->charge, to);
 }
 
-/* --- of all users ------------------------------------------------------ */
+/* --- the table of entries ----------------------------------------------- */
 
-enum { STEPS_JUDGE = 2 }; /* work of judge() for each entry, in steps */
+enum { STEPS_JUDGE = 2 }; /* the work of judge() for each entry, in steps */
 
 static uint64_t usage_key(uint32_t queue, uint32_t user)
 {
@@ -238,7 +238,7 @@ static void drop(struct state *state, size_t i)
 	free(u);
 }
 
-/* Returns the sum, but at most INT64_MAX. */
+/* Returns a + b, but at most INT64_MAX. */
 static int64_t add(int64_t a, int64_t b)
 {
 	return a < INT64_MAX - b ? a + b : INT64_MAX;
@@ -278,8 +278,8 @@ void state_judge_usage(struct state *state, int64_t now)
 {
 	struct usage_table *t = &state->usages;
 
-	/* Judge again after --test-only has left an entry: it was counted as a
-	 * user of the queue. */
+	/* After --test-only has left an entry, judge again: its user was
+	 * counted among the users of the queue. */
 	if (t->judged && t->judged_at == now && (!t->guest || t->guest->jobs))
 		return;
 	steps_add((uint64_t)STEPS_JUDGE * t->n);

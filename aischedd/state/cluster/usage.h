@@ -2,9 +2,10 @@
  * usage.h - what users have used of queues, decaying over time
  *
  * For each second a job is charged the largest fraction that it holds of any
- * one resource of its pool, in billionths. One GPU of eight is an eighth, if
- * the job holds a smaller fraction of the CPUs. A charge loses half of its
- * value in each half-life H. So, d seconds after `at`, a user's usage is
+ * one resource of its pool, in billionths. A job that holds one GPU of eight is
+ * charged an eighth, if it holds a smaller fraction of the CPUs. A charge loses
+ * half of its value in each half-life H. So, d seconds after `at`, a user's
+ * usage is
  *
  *   amount 2^(-d/H) + rate (1 - 2^(-d/H)) H / ln 2
  *
@@ -28,54 +29,58 @@ struct job;
 struct state;
 
 enum {
-	/* a second of a job that holds its whole pool */
+	/* charge for one second of a job that holds its whole pool */
 	CHARGE_ALL = 1000000000,
-	USAGE_NOTHING = 1000, /* less than this counts as none */
+	USAGE_NOTHING = 1000, /* a usage below this counts as none */
 	LIGHT_MOST = 1000     /* lightness of a user who has used nothing */
 };
 
 struct usage {
-	uint32_t queue, user;   /* indices in the state */
-	uint64_t jobs, running; /* jobs that have not ended; that hold nodes */
+	uint32_t queue, user; /* indexes in the state */
+	/* number of jobs that have not ended, and that hold nodes */
+	uint64_t jobs, running;
 	int64_t rate, amount, at;
 	bool dirty; /* rate or amount is to be written */
-	/* As of the last snapshot: usage, its fraction of the queue's usage in
-	 * millionths, and the user's lightness. */
+	/* As of the last snapshot: `used` is the user's usage of the queue,
+	 * `part` its fraction of the usage of all users in millionths, `light`
+	 * the user's lightness, see usage_light(). */
 	int64_t used;
 	uint32_t part;
 	uint16_t light; /* 0 .. LIGHT_MOST */
 };
 
-/* The entries: one for each pair of user and queue that has been used. */
+/* All entries: one for each user and queue that the user has used. */
 struct usage_table {
 	struct map by_key;
 	struct usage **usage;
 	size_t n, cap;
-	bool dirty;  /* some entries are to be written */
-	bool judged; /* used, part and light of all are those at judged_at */
+	bool dirty; /* some entries are to be written */
+	/* `used`, `part` and `light` of all entries are those at judged_at */
+	bool judged;
 	int64_t judged_at;
-	struct usage *guest; /* an entry made for --test-only, or NULL */
+	/* an entry that only --test-only needed, or NULL */
+	struct usage *guest;
 };
 
 /* Returns the usage at `when`, which must not be before u->at. */
 int64_t usage_at(const struct usage *u, int64_t half_life, int64_t when);
 
-/* Change the rate by `by` from `when` on, which may be before u->at. */
+/* Add `by` to the rate from `when` on, which may be before u->at. */
 void usage_change(struct usage *u, int64_t half_life, int64_t by, int64_t when);
 
 /*
- * Returns the lightness of a user, 1000 * 2^(-used/all * users): 1000 for no
- * usage, 500 for the mean of all users of the queue. all: the sum of their
- * usages; users: how many they are.
+ * Returns the lightness of a user, a measure of how little they have used: 1000
+ * * 2^(-used/all * users), which is 1000 for no usage and 500 for the mean of
+ * all users of the queue. all: the sum of their usages; users: their number.
  */
 uint16_t usage_light(int64_t used, int64_t all, uint32_t users);
 
-/* Compute used, part and light of all entries as of now, unless that was done
- * for the same second and nothing has changed since. */
+/* Compute `used`, `part` and `light` of all entries as of now, unless that was
+ * already done for this second and nothing has changed since. Drops entries
+ * without usage and jobs. */
 void state_judge_usage(struct state *state, int64_t now);
 
-/* The same, even if it was done: then entries without usage and without jobs
- * are dropped. */
+/* state_judge_usage(), even if it was already done for this second. */
 void state_judge_usage_again(struct state *state, int64_t now);
 
 /* Return the number of entries, or entry i. Their order has no meaning; each
@@ -90,7 +95,7 @@ void state_load_usage(struct state *state, const char *queue, uint32_t uid,
 /* --- for this folder ---------------------------------------------------- */
 
 /* For --test-only: usage_try() counts a job that is not in the state, so that
- * its user has an entry; usage_untry() takes that back. */
+ * its user has an entry; usage_untry() stops counting it. */
 void usage_try(struct state *state, const struct job *job, int64_t now);
 void usage_untry(struct state *state, const struct job *job);
 
@@ -100,22 +105,22 @@ struct usage *usage_find(const struct state *state, uint32_t queue,
                          uint32_t user);
 struct usage *usage_of(struct state *state, uint32_t queue, uint32_t user);
 
-/* Get what a job with nodes keeps from others: thousandths of CPUs, MiB, and
- * thousandths of GPUs; no CPUs while it is suspended. */
+/* Get the resources that a job with nodes keeps from other jobs: thousandths of
+ * CPUs, MiB, and thousandths of GPUs. A suspended job keeps no CPUs. */
 void usage_held(const struct state *state, struct job *job, int64_t ret[RES_N]);
 
 /* Charge the job for what it holds from now on. Call it after each change of
  * its placement, and after it was suspended or resumed. */
 void usage_charge(struct state *state, struct job *job, int64_t now);
 
-/* Correct the charge of a job that has held its nodes since `to`, and was
- * charged since `from`. */
+/* Correct the usage for a job whose charge was counted from `from` on, but
+ * should have been from `to` on. */
 void usage_backdate(struct state *state, struct job *job, int64_t from,
                     int64_t to);
 
 /* Renumber the queues for a new configuration. queue_to: the new number of each
- * queue, -1: it is gone. The caller then counts jobs again. Stored values
- * change only if the half-life does. */
+ * queue; -1: it no longer exists. The numbers of jobs become 0: the caller
+ * counts all jobs again. Stored values change only if the half-life does. */
 void usage_reconf(struct state *state, const struct conf *conf,
                   const uint32_t *queue_to, int64_t now);
 void usage_free(struct state *state);

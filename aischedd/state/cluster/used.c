@@ -9,10 +9,11 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
-/* Amounts that a job holds on each of its nodes. */
+/* The amounts that a job holds on each of its nodes. */
 struct holding {
-	int64_t task[RES_N];       /* for each task on the node */
-	bool all_cpus, all_memory; /* all of the node's, instead of task[] */
+	int64_t task[RES_N]; /* for each of its tasks on the node */
+	/* the job holds all CPUs or memory of the node, instead of task[] */
+	bool all_cpus, all_memory;
 };
 
 static void ask_of(const struct job *job, struct holding *ret)
@@ -30,8 +31,9 @@ static void ask_of(const struct job *job, struct holding *ret)
 	ret->all_memory = spec.mem_node == 0;
 }
 
-/* Subtract what the tasks in p hold from what is free on their nodes. last: for
- * each node, the job that was counted last, so that none counts twice. */
+/* Subtract what the job's tasks in p hold from what is free on their nodes, and
+ * count the job there. last[node]: the job counted last, so that none is
+ * counted twice. */
 static void take(struct node_left *left, const struct job **last,
                  const struct job *job, const struct placement *p,
                  const struct holding *hold)
@@ -65,7 +67,7 @@ void state_nodes_left(const struct state *state, struct node_left *ret)
 			          [RES_GPU] = gpus * 1000 },
 		};
 	}
-	/* Evicted tasks hold their resources until they have ended. */
+	/* Evicted tasks hold resources until they have ended. */
 	for (const struct job *job = state->records.placed; job;
 	     job = job->row_next) {
 		struct holding hold;

@@ -1,5 +1,5 @@
-/* volume.c - the volume claims of pools, and where jobs that mount them may run
- */
+/* volume.c - the volume claims of pools, and where jobs that mount them
+ * can run */
 #include "aischedd/state/cluster/volume.h"
 
 #include <stdlib.h>
@@ -13,10 +13,11 @@
 
 struct volume {
 	char *name;
-	char *why; /* why it cannot be mounted, or NULL */
+	char *why; /* why the claim cannot be mounted, or NULL */
 	enum volume_share share;
-	bool anywhere;    /* on all nodes; false: only on those in `nodes` */
-	struct map nodes; /* by hash of the name */
+	/* it can be mounted on all nodes; false: only on those in `nodes` */
+	bool anywhere;
+	struct map nodes; /* by the hash of their names */
 };
 
 static uint64_t text_key(uint64_t seed, const char *s, size_t len)
@@ -26,8 +27,8 @@ static uint64_t text_key(uint64_t seed, const char *s, size_t len)
 
 /* --- names --------------------------------------------------------------- */
 
-/* Returns the name of the next claim in the text of --mount, or NULL. *mount
- * moves behind it. */
+/* Returns the name of the next volume claim in the text of --mount, or NULL.
+ * Moves *mount behind it. */
 static const char *next_claim(const char **mount, size_t *ret_len)
 {
 	const char *s = *mount;
@@ -72,7 +73,7 @@ static const struct volume *find(const struct state *state, uint32_t pool,
 	for (const char *s = (names); (len = strcspn(s, ",")), *s; \
 	     s += len + (s[len] == ','))
 
-/* --- what runners tell ---------------------------------------------------- */
+/* --- reports of runners --------------------------------------------------- */
 
 static void volume_free(struct volume *v)
 {
@@ -84,8 +85,8 @@ static void volume_free(struct volume *v)
 	free(v);
 }
 
-/* Update the rows of all jobs that mount claims. Skip a job with nodes that is
- * still PENDING, because it is just being started. */
+/* Update the rows of all jobs that mount claims. A PENDING job with nodes is
+ * just being started: skip it. */
 static void changed(struct state *state, int64_t now)
 {
 	for (struct job *job = state->records.first; job; job = job->all_next) {
@@ -157,8 +158,8 @@ static const struct node *node_of(const struct state *state,
 	return &state->nodes.node[job->place->task[0].node];
 }
 
-/* Returns a job other than `but` with nodes in the pool that mounts the claim,
- * or NULL. */
+/* Returns a job, other than `but`, that has nodes in the pool and mounts the
+ * claim; NULL if there is none. */
 static const struct job *holder(const struct state *state, uint32_t pool,
                                 const char *name, size_t len,
                                 const struct job *but)
@@ -185,15 +186,15 @@ static bool names_node(const char *text, const struct node *node)
 	return has;
 }
 
-/* Whether --exclude or --nodelist keeps the job from this node. */
+/* Whether --exclude or --nodelist keeps the job off this node. */
 static bool keeps_off(const struct spec *spec, const struct node *node)
 {
 	return (spec->exclude && names_node(spec->exclude, node)) ||
 	       (spec->nodelist && !names_node(spec->nodelist, node));
 }
 
-/* Whether the job cannot mount the claim in that pool. Then the reason is
- * appended to text, which may be NULL. */
+/* Whether the job cannot mount the claim in this pool now. If so, append the
+ * reason to text, unless that is NULL. */
 static bool hinders_one(const struct state *state, const struct job *job,
                         const struct spec *spec, uint32_t pool,
                         const char *name, size_t len, struct buf *text)
@@ -313,8 +314,9 @@ static bool reaches_one(const struct state *state, const char *name, size_t len,
 	                 text_key(0, node->name, strlen(node->name))));
 }
 
-/* Whether no job but `but` keeps the claim from this node: by mounting one that
- * only one node may mount on another node. */
+/* Whether the claim can be mounted on this node as far as other jobs are
+ * concerned: it cannot if one node only may mount it, and a job other than
+ * `but` has it mounted on another node. */
 static bool is_free_for(const struct state *state, const char *name, size_t len,
                         uint32_t n, const struct job *but)
 {

@@ -1,9 +1,10 @@
 /*
  * volume.h - the volume claims of pools, and where jobs that mount them may run
  *
- * A runner reports for each claim whether it can be mounted, whether by one
- * pod, one node or all nodes, and on which nodes. Claims that jobs of aisched
- * mount are known from the jobs, even before their pods exist.
+ * A runner reports for each claim (PersistentVolumeClaim) whether it can be
+ * mounted, whether by one pod, on one node or on all nodes, and on which nodes.
+ * Which claims jobs of aisched mount is known from the jobs, even before their
+ * pods exist.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_VOLUME_H
 #define AISCHEDD_STATE_CLUSTER_VOLUME_H
@@ -22,46 +23,50 @@ struct job;
 struct state;
 
 struct volume_table {
-	struct map claims;        /* by pool and name */
+	struct map claims;        /* struct volume, by pool and name */
 	bool listed[LIMIT_POOLS]; /* the runner has reported all claims */
-	char *blind[LIMIT_POOLS]; /* why the runner cannot, or NULL */
+	/* why the runner cannot list claims, or NULL */
+	char *blind[LIMIT_POOLS];
 };
 
 /* Store a runner's report about a claim. A report without a name says that all
- * claims of the pool have been reported, or why they cannot be. */
+ * claims of the pool have been reported, or why the runner cannot list them. */
 void state_volume_seen(struct state *state, uint32_t pool,
                        const struct volume_info *info, int64_t now);
 
 /* --- for this folder ---------------------------------------------------- */
 
-/* Whether --mount names a claim. */
+/* Whether the text of --mount names a volume claim. */
 bool volume_is_named(const char *mount);
 
-/* Append the names of the claims of --mount, each followed by a comma. */
+/* Append the names of the volume claims in the text of --mount, each followed
+ * by a comma. */
 void volume_names(const char *mount, struct buf *out);
 
-/* Whether the job cannot mount its claims now in any pool that it may use. Then
- * the reason for the first such pool is appended to text, which may be NULL. */
+/* Whether there is no pool, among those that the job may use, in which it can
+ * mount its claims now. If so, append to text (unless that is NULL) the reason
+ * for the first such pool. */
 bool volume_hinders(const struct state *state, const struct job *job,
                     struct buf *text);
 
-/* Whether one of these claims can be mounted on one node only, in one of these
- * pools. */
+/* Whether one of the named claims can be mounted on one node only, in one of
+ * these pools (one bit each). */
 bool volume_wants_one_node(const struct state *state, const char *names,
                            uint64_t pools);
 
-/* Whether all these claims can be mounted on the node. now: false as well if a
- * job on another node mounts one that can be mounted on one node only. */
+/* Whether all named claims can be mounted on the node. now: return false
+ * also if a job on another node mounts a claim that can be mounted on one
+ * node only. */
 bool volume_reaches(const struct state *state, const char *names, uint32_t node,
                     bool now);
 
-/* Whether the job can still mount its claims on the nodes of these tasks. A job
- * that was started after the plan was made may have mounted one. */
+/* Whether the job can still mount its claims on the nodes of these tasks:
+ * another job that was started after the plan was made may have mounted one. */
 bool volume_still_fits(const struct state *state, const struct job *job,
                        const struct snap_task *task, uint32_t ntasks);
 
-/* Update the rows of jobs that mount claims, after this job has got nodes or
- * lost them. */
+/* Update the rows of jobs that mount claims, because this job has got or lost
+ * its nodes. */
 void volume_moved(struct state *state, const struct job *job, int64_t now);
 void volumes_free(struct volume_table *volumes);
 

@@ -1,4 +1,4 @@
-/* window.c - times that repeat */
+/* window.c - windows of time that repeat every day or week at the same hour */
 #include "aischedd/state/cluster/window.h"
 
 #include <string.h>
@@ -6,9 +6,9 @@
 
 #include "libcommon/mem.h"
 
-/* How many repetitions windows_meet() compares: enough for daily windows of a
- * year, the furthest that a reservation may be. If both windows repeat, each
- * week is like the one before, so a few weeks are enough. */
+/* How many repetitions windows_meet() compares: 400 are enough for daily
+ * windows of a year, the furthest that a reservation may be. If both windows
+ * repeat, each week is like the one before, so 20 are enough. */
 enum { STEPS = 400, STEPS_REPEATED = 20 };
 
 static const struct {
@@ -48,7 +48,8 @@ bool window_next(struct window *w)
 		return false;
 	localtime_r(&at, &tm);
 	tm.tm_mday += repeats[w->repeat].days;
-	tm.tm_isdst = -1; /* the same clock time, despite daylight saving */
+	/* keep the local time across changes to and from daylight saving */
+	tm.tm_isdst = -1;
 	w->start = mktime(&tm);
 	w->end = w->start + length;
 	return true;

@@ -1,5 +1,5 @@
 /*
- * window.h - times that repeat, at the same time of the day
+ * window.h - windows of time that repeat every day or week at the same hour
  */
 #ifndef AISCHEDD_STATE_CLUSTER_WINDOW_H
 #define AISCHEDD_STATE_CLUSTER_WINDOW_H
@@ -9,14 +9,15 @@
 
 enum repeat { REPEAT_NEVER, REPEAT_DAILY, REPEAT_WEEKLY };
 
-/* Returns the word for a repetition, such as "daily". */
+/* Returns the name of a repetition, such as "daily". */
 const char *repeat_name(enum repeat repeat);
-/* Returns the enum repeat of a word, or -1 if there is no such word. */
+/* Returns the enum repeat with this name, or -1 if there is none. */
 int repeat_parse(const char *s);
-int repeat_days(
-    enum repeat repeat); /* days from one window to the next; 0: never */
+/* Returns the days from one window to the next; 0: it does not repeat. */
+int repeat_days(enum repeat repeat);
 
-/* From start until before end, in local time. */
+/* The time from `start` until just before `end`, unix seconds. A repetition
+ * begins at the same local time of a later day. */
 struct window {
 	int64_t start, end;
 	enum repeat repeat;
