@@ -1,4 +1,4 @@
-/* acts.c - the last few things users did to a job */
+/* acts.c - the last things that users did to a job */
 #include "aischedd/state/acts.h"
 
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/buf.h"
 
-/* Returns the text without its first line if it has ACTS_KEPT lines, else all
- * of it. */
+/* Returns the text without its first line if it has ACTS_KEPT lines, or else
+ * all of it. */
 static const char *without_oldest(const char *acts)
 {
 	const char *end;

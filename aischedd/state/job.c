@@ -1,4 +1,4 @@
-/* job.c - one job, as the daemon remembers it */
+/* job.c - the record of one job: its packed request, times and placement */
 #include "aischedd/state/job.h"
 
 #include <assert.h>
@@ -9,9 +9,9 @@
 #include "libcommon/mem.h"
 
 /*
- * A packed request has for each field that is set one byte, the index in
- * spec_fields, then the text with its zero byte or the integer in eight bytes.
- * PACK_END follows the last field.
+ * A packed request has for each field that is set: one byte, the field's index
+ * in spec_fields; then its value, which is a text with its zero byte or an
+ * integer of eight bytes. PACK_END follows the last field.
  */
 enum { PACK_END = 255 };
 
@@ -53,8 +53,8 @@ char *spec_pack(const struct spec *spec)
 	return packed;
 }
 
-/* Returns the start of the field after this one; NULL if this one does not end
- * within size bytes. */
+/* Returns the start of the field after the one at p; NULL if that field does
+ * not end within `size` bytes. */
 static const char *packed_next(const char *p, size_t size)
 {
 	size_t number = (unsigned char)*p, len;
@@ -126,8 +126,8 @@ int64_t job_limit_at(const struct job *job)
 {
 	if (job->resumed == NO_TIME || job->time_limit == TIME_UNLIMITED)
 		return NO_TIME;
-	/* `resumed` has no fractions of a second: one more second ensures that
-	 * the job is not stopped too early. */
+	/* `resumed` is in whole seconds: one more second ensures that the job
+	 * is not stopped too early. */
 	return job_due(job) + 1;
 }
 

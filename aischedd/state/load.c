@@ -16,7 +16,7 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
-/* --- as text ----------------------------------------------------------- */
+/* --- claims and evictions as text --------------------------------------- */
 
 void state_claim_format(const struct state *state, const struct held *claim,
                         struct buf *out)
@@ -192,8 +192,8 @@ void state_load_next_id(struct state *state, uint64_t next_id)
 	state->next_id = next_id;
 }
 
-/* Count the unfinished tasks of arrays from the records of their tasks, because
- * the stored counts may be stale. */
+/* Count the unfinished tasks of arrays anew from the records of their tasks,
+ * because the stored counts may be stale. */
 static void count_tasks(struct state *state)
 {
 	struct array *array;
@@ -209,9 +209,9 @@ static void count_tasks(struct state *state)
 
 void state_loaded(struct state *state, int64_t now)
 {
-	/* deps_begin() may split arrays, which appends records to the list. It
-	 * judges their dependencies, too: stop at the record that is the last
-	 * one now. */
+	/* deps_begin() below may split arrays, which appends records to the
+	 * list, and judges the dependencies of those itself. So stop at the
+	 * record that is the last one now. */
 	const struct job *last = state->records.last;
 	struct job *next;
 
@@ -226,7 +226,8 @@ void state_loaded(struct state *state, int64_t now)
 			ledger_join(state, job);
 			state_touch(state, job);
 		}
-		/* Give the evicted job, or its tasks, the whole grace again. */
+		/* Give an evicted job, or its evicted tasks, the whole
+		 * grace again. */
 		if (job->leaving || evict_is_ending(job))
 			evict_watch(state, job, now);
 	}

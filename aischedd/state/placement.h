@@ -1,5 +1,5 @@
 /*
- * placement.h - where tasks are, as text for the store
+ * placement.h - where the tasks of a job are, as text for the store
  */
 #ifndef AISCHEDD_STATE_PLACEMENT_H
 #define AISCHEDD_STATE_PLACEMENT_H
@@ -10,17 +10,19 @@
 
 struct state;
 
-/* Append NODE:GPUS:MILLI:CPU/MILLI,... for each task, separated by ';'. GPUS is
- * a hexadecimal mask, the first MILLI a fraction of a GPU in thousandths, the
- * others fractions of CPUs. "@NUMAS" and "+UNITS" follow if they are not 0.
- * by_pool: each NODE is "POOL/NAME", which state_placement_parse() needs if
- * pools have nodes with the same name. */
+/* Append the placement as "NODE:GPUS:MILLI:CPU/MILLI,...", one for each task,
+ * separated by ';'. GPUS is a hexadecimal mask. The first MILLI is the part of
+ * each GPU that the task holds, in thousandths, the others are parts of CPUs.
+ * "@NUMAS" and "+UNITS" follow if they are not 0. by_pool: write each NODE as
+ * "POOL/NAME", which state_placement_parse() needs if pools have nodes with the
+ * same name. */
 void state_placement_format(const struct state *state,
                             const struct placement *place, bool by_pool,
                             struct buf *out);
 
 /* Parse such a text; nodes that the state does not know are added to it, as
- * gone. Returns NULL with EINVAL. Owns: the caller, free(). */
+ * gone. Returns NULL and sets *err to EINVAL if the text is not valid. The
+ * caller frees the result with free(). */
 struct placement *state_placement_parse(struct state *state, const char *text,
                                         struct err *err);
 

@@ -1,4 +1,4 @@
-/* state.c - the truth in memory: records, lists, pending writes */
+/* state.c - records of jobs, arrays and users; changes and effects */
 #include "aischedd/state/state.h"
 
 #include <stdlib.h>
@@ -30,7 +30,8 @@ struct state *state_new(const struct conf *conf, past_fn *past, void *arg)
 	    xcalloc(conf->nqueues, sizeof(*state->queues.queue));
 	for (size_t i = 0; i < conf->nqueues; i++)
 		state->queues.queue[i].closed = conf->queues[i].closed;
-	/* A pool whose runner runs nothing never reports that it is ready. */
+	/* A pool whose runner runs no jobs never reports that it is ready: it
+	 * is ready from the start. */
 	for (size_t i = 0; i < conf->npools; i++)
 		state->pools.ready[i] =
 		    !runner_traits(conf->pools[i].runner)->runs;
@@ -126,7 +127,8 @@ struct job *state_task(const struct state *state, uint64_t array, uint32_t task)
 
 	if (job || !state_array(state, array))
 		return job;
-	/* A task without a record of its own is in an unstarted part. */
+	/* A task that has no record of its own is in the record of an
+	 * unstarted part. */
 	for (job = state_array(state, array)->first; job;
 	     job = job->array_next) {
 		steps_add(1);
@@ -158,7 +160,7 @@ const uint64_t *state_counts(const struct state *state)
 
 uint32_t state_intern_user(struct state *state, uint32_t uid, const char *name)
 {
-	/* Indices are stored plus one: the map cannot hold NULL. */
+	/* The map has indexes plus one, because it cannot hold NULL. */
 	uintptr_t known = (uintptr_t)map_find(&state->users.by_uid, uid);
 
 	if (known)
@@ -341,8 +343,8 @@ static void unlink_array(struct array *array, struct job *job)
 	    job->array_prev;
 }
 
-/* Insert the job into the list of all jobs, which is in order of ids. Search
- * from the end, because nearly all jobs that are added are new. */
+/* Insert the job into the list of all jobs, which is in order of ids. The
+ * search begins at the end, because nearly all jobs that are added are new. */
 static void link_job(struct job_table *records, struct job *job)
 {
 	struct job *prev = records->last;

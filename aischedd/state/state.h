@@ -1,11 +1,11 @@
 /*
- * state.h - the truth in memory
+ * state.h - jobs, arrays, nodes and queues in memory
  *
- * Jobs, arrays, nodes and queues. They are changed only by calls of this
- * folder, on the thread of the event loop. These calls do no I/O and read no
- * clock. Each leaves changes, which the daemon writes to the store, and
- * effects, which the daemon carries out after that. Ended jobs stay in memory
- * until state_committed(); then only the store has them.
+ * They are changed only by calls of this folder, on the thread of the event
+ * loop. These calls do no I/O and read no clock. Each leaves changes, which the
+ * daemon writes to the store, and effects, which the daemon carries out after
+ * that. Ended jobs stay in memory until state_committed(); after that only the
+ * store has them.
  */
 #ifndef AISCHEDD_STATE_STATE_H
 #define AISCHEDD_STATE_STATE_H
@@ -21,13 +21,15 @@
 /* An array. It is freed after all of its tasks have ended. */
 struct array {
 	uint64_t id;
-	uint32_t limit; /* tasks that may run at once, 0: no limit */
-	uint32_t count, min, max, step; /* as submitted */
-	uint32_t unfinished;            /* tasks that have not ended */
-	uint32_t failed;  /* tasks that ended other than COMPLETED */
-	uint32_t running; /* tasks that hold nodes */
+	uint32_t limit; /* this many tasks may run at once; 0: no limit */
+	uint32_t count, min, max, step; /* of task numbers, as submitted */
+	/* number of tasks that have not ended */
+	uint32_t unfinished;
+	/* number of tasks that ended in another state than COMPLETED */
+	uint32_t failed;
+	uint32_t running; /* number of tasks that hold nodes */
 	int64_t started;  /* when the last task started, or NO_TIME */
-	/* the lowest and highest exit status of its tasks, or -1 */
+	/* lowest and highest exit status of its ended tasks, or -1 */
 	int32_t exit_low, exit_high;
 	bool dirty, is_new;
 	struct job *first, *last; /* its records, linked by array_next */
@@ -45,14 +47,16 @@ enum effect_kind {
 	EFFECT_SIGNAL,
 	EFFECT_SUSPEND,
 	EFFECT_RESUME,
-	/* tell the runner which tasks the job has when this is carried out */
+	/* tell the runner which tasks the job has at the time when the effect
+	 * is carried out */
 	EFFECT_RESIZE,
-	/* the attempt is over: the runner removes what it keeps about it */
+	/* the attempt has ended: the runner removes what it keeps about it */
 	EFFECT_FORGET,
 	/* a run of a cron entry is due; `job` is the id of the entry */
 	EFFECT_CRON,
-	EFFECT_ADOPT, /* tell the owner's cluster the state of an adopted job */
-	EFFECT_DRAIN  /* tell the runner whether a node is drained */
+	/* tell the runner of an adopted job the job's state */
+	EFFECT_ADOPT,
+	EFFECT_DRAIN /* tell the runner whether a node is drained */
 };
 
 struct effect {
@@ -60,25 +64,27 @@ struct effect {
 	uint64_t job;
 	uint32_t attempt;
 	enum stop_why why;
-	int64_t grace;            /* of STOP: seconds */
+	int64_t grace;            /* of STOP, in seconds */
 	struct run_signal signal; /* of SIGNAL */
-	/* of DRAIN, and of FORGET: the job may be freed before the effect is
-	 * carried out */
+	/* of DRAIN: the node; of FORGET: a node of the job, because the job may
+	 * be freed before the effect is carried out */
 	uint32_t node;
-	uint32_t pool;        /* of ADOPT */
-	enum job_state state; /* of ADOPT; the job may be freed as above */
+	uint32_t pool; /* of ADOPT */
+	/* of ADOPT: the job's state, because the job may be freed */
+	enum job_state state;
 };
 
 struct state;
 
-/* How a job that is no longer in the state ended; from the store. */
+/* How a job ended that is no longer in the state; read from the store. */
 struct past {
 	enum job_state state;
 	uint32_t uid;
 	int64_t start;
 };
-/* Returns 0 if found, -1 if there is no such job. task NO_TASK: the job, or the
- * whole array (the worst state of its tasks). */
+/* Look up an ended job (task NO_TASK), a task of an array, or an array as a
+ * whole (task NO_TASK): then the state is the worst of its tasks. Returns 0, or
+ * -1 if there is no such job. */
 typedef int past_fn(uint64_t job, uint32_t task, struct past *ret, void *arg);
 
 struct state *state_new(const struct conf *conf, past_fn *past, void *arg);
@@ -93,7 +99,7 @@ struct array *state_array(const struct state *state, uint64_t id);
 struct job *state_task(const struct state *state, uint64_t array,
                        uint32_t task);
 
-/* Returns the first record of the list of all jobs, which is in order of ids
+/* Returns the first record in the list of all jobs, which is in order of ids
  * and linked by all_next; NULL if there are no jobs. */
 struct job *state_first_job(const struct state *state);
 
@@ -103,39 +109,45 @@ uint64_t state_next_id(const struct state *state);
 /* Reserve n consecutive ids; returns the first. */
 uint64_t state_take_ids(struct state *state, uint32_t n);
 
-/* Returns the user of this uid; adds an unknown one. */
+/* Returns the index of the user with this uid; an unknown user is added with
+ * this name. */
 uint32_t state_intern_user(struct state *state, uint32_t uid, const char *name);
 
-/* Returns how many jobs are in each state, an array of JOB_NSTATES numbers.
+/* Returns an array of JOB_NSTATES numbers: how many jobs are in each state.
  * Each task of an array counts as a job. */
 const uint64_t *state_counts(const struct state *state);
 
-/* Whether anything that a plan depends on has changed since the last
- * snapshot. */
+/* Whether anything that a plan depends on has changed since the last snapshot
+ * for a plan. */
 bool state_wants_plan(const struct state *state);
 
 /* --- changes to be written, effects to be carried out ------------------ */
 
 struct changes {
 	size_t njobs, ngone, narrays;
-	struct job *const *job;     /* new, changed or ended */
-	const uint64_t *gone;       /* ids of records to be deleted */
-	struct array *const *array; /* delete an array if unfinished is 0 */
-	/* attempts that are over; ledger.h */
+	struct job *const *job; /* jobs that are new, changed or ended */
+	/* ids of records to be deleted from the store */
+	const uint64_t *gone;
+	/* arrays to be written, or deleted if `unfinished` is 0 */
+	struct array *const *array;
+	/* attempts that have ended, see ledger.h */
 	const struct attempt_row *attempt;
 	size_t nattempts;
-	const struct letter *letter; /* letter.h */
+	const struct letter *letter; /* mails to be sent, see letter.h */
 	size_t nletters;
 	uint64_t next_id;
-	struct rollup *const *rollup; /* rollups to be written: rollup.h */
+	struct rollup *const *rollup; /* rollups to be written, see rollup.h */
 	size_t nrollups;
 	const struct rollup_lag *lag;
 	size_t nlags;
-	bool lags;                                /* lag[] has changed */
-	bool nodes, queues, usages, reservations; /* some of them changed */
+	/* lag[] has changed, and is to be written */
+	bool lags;
+	/* some of these are to be written */
+	bool nodes, queues, usages, reservations;
 };
 
-/* Get the changes since state_committed(); borrowed until the next change. */
+/* Get the changes since the last state_committed(); borrowed until the
+ * next change. */
 void state_changes(const struct state *state, struct changes *ret);
 bool state_is_dirty(const struct state *state);
 
@@ -143,12 +155,12 @@ bool state_is_dirty(const struct state *state);
  * the changes. */
 void state_committed(struct state *state);
 
-/* Get the effects that the next state_take_effects() will take, without taking
- * them; borrowed until the next change. Returns their number. */
+/* Get the effects that the next state_take_effects() will return, without
+ * taking them; borrowed until the next change. Returns their number. */
 size_t state_effects(const struct state *state, const struct effect **ret);
 
-/* Take the effects that were left since the last call; borrowed until the next
- * call. Returns their number. */
+/* Take the effects that were left since the last call of this function;
+ * borrowed until its next call. Returns their number. */
 size_t state_take_effects(struct state *state, const struct effect **ret);
 
 #endif

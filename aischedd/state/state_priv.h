@@ -26,11 +26,12 @@
 #include "aischedd/state/state.h"
 #include "libcommon/map.h"
 
-/* All records of jobs, and counts by state. */
+/* All records of jobs and arrays, and the number of jobs in each state. */
 struct job_table {
-	struct map jobs, arrays, tasks; /* by id; tasks: task_key() */
+	struct map jobs, arrays, tasks; /* by id; `tasks` by task_key() */
 	struct job *first, *last;       /* all jobs, in order of ids */
-	struct job *placed;             /* jobs that hold nodes: row_next */
+	/* list of the jobs that hold nodes, linked by row_next */
+	struct job *placed;
 	uint64_t counts[JOB_NSTATES];
 };
 
@@ -40,7 +41,7 @@ struct user_table {
 	size_t n, cap;
 };
 
-/* Records that are to be written. */
+/* Records that the next commit writes. */
 struct unwritten {
 	struct job **job;
 	size_t njobs, job_cap;
@@ -48,7 +49,7 @@ struct unwritten {
 	size_t ngone, gone_cap;
 	struct array **array;
 	size_t narrays, array_cap;
-	struct attempt_row *attempt; /* attempts that are over */
+	struct attempt_row *attempt; /* attempts that have ended */
 	size_t nattempts, attempt_cap;
 	struct letter *letter; /* mails to send */
 	size_t nletters, letter_cap;
@@ -59,14 +60,15 @@ struct effect_queue {
 	size_t n, cap, taken_cap;
 };
 
-/* Each part is changed only by the file whose header declares its struct. */
+/* The whole state. Each part is changed only by the file whose header declares
+ * its struct. */
 struct state {
 	const struct conf *conf;
 	past_fn *past;
 	void *past_arg;
 	uint64_t gen; /* grows when nodes, queues or limits change */
 	uint64_t next_id;
-	int64_t wall_ms; /* the time that state_clock() was told */
+	int64_t wall_ms; /* wall clock, as state_clock() last set it */
 
 	struct job_table records;
 	struct dep_index waits;
@@ -96,7 +98,7 @@ struct state {
 	struct last_plan last_plan;
 };
 
-/* Mark the record to be written. */
+/* Have the next commit write the record. */
 void state_touch(struct state *state, struct job *job);
 void state_touch_array(struct state *state, struct array *array);
 
@@ -105,19 +107,19 @@ void state_replan(struct state *state);
 /* Append an effect, which the daemon carries out after the commit. */
 void state_effect(struct state *state, struct effect effect);
 
-/* Change the job's state: updates all counts, and asks for a new plan. */
+/* Change the job's state, update all counts, and ask for a new plan. */
 void state_set(struct state *state, struct job *job, enum job_state to);
 
-/* Add the job to the counts of its state, queue and user; sign -1: subtract
- * it. */
+/* Add the job to the counts of its state, queue and user; sign -1: subtract it
+ * from them. */
 void state_count(struct state *state, const struct job *job, int sign);
 struct job *state_new_job(uint64_t id);
 void state_add_job(struct state *state, struct job *job);
 /* Returns the key of an array's task in state->records.tasks. */
 uint64_t task_key(uint64_t array, uint32_t task);
 
-/* Remove and free the record of an unstarted part whose tasks have all been
- * split off. The caller has already subtracted it from the counts. */
+/* Remove and free the record of an array's unstarted tasks after all of them
+ * were split off. The caller has already subtracted it from the counts. */
 void state_drop_job(struct state *state, struct job *job);
 
 #endif

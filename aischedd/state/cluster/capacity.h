@@ -49,8 +49,8 @@ struct capacity_table {
 /* Whether the rollup counts capacity; if so, sets *ret_part to the part. */
 bool rollup_is_capacity(const struct rollup *r, enum capacity_part *ret_part);
 
-/* Set the time up to which the loaded capacity is known. What the first look
- * finds counts from that time on. */
+/* Set the time up to which the loaded capacity is known. The findings of the
+ * first look count from that time on. */
 void state_capacity_since(struct state *state, int64_t since_ms);
 
 /* Whether something has changed since the last state_look_at_capacity(). */

@@ -342,7 +342,7 @@ static int64_t numa_size(const struct node *node, uint32_t i, uint32_t n)
 	return all * (i + 1) / n - all * i / n;
 }
 
-/* Divide the memory that jobs may use among the NUMA nodes. What is reserved
+/* Divide the memory that jobs may use among the NUMA nodes. The memory reserved
  * for the system is taken from all of them evenly. */
 static void deal_memory(const struct state *state, struct node *node)
 {
