@@ -3,9 +3,9 @@
  *
  * A record is one of three: a job that is not an array, one task of an array,
  * or all tasks of an array that have not started (then `tasks` is not empty). A
- * task of such a part gets a record of its own when it starts, or when a user
- * changes it alone. The request is stored packed, with only the fields that the
- * user gave, because a million jobs may wait.
+ * task of such a part gets a record of its own when it starts, or when it is
+ * held, changed or cancelled alone. The request is stored packed, with only the
+ * fields that the user gave, because a million jobs may wait.
  */
 #ifndef AISCHEDD_STATE_JOB_H
 #define AISCHEDD_STATE_JOB_H
@@ -53,7 +53,7 @@ struct held {
 	/* serial number of the last plan that kept the claim */
 	uint64_t serial;
 	uint32_t n;
-	uint32_t node[]; /* indices in the state */
+	uint32_t node[]; /* indexes in the state */
 };
 
 /* The times of the job's last evictions, the latest at the end. */

@@ -27,7 +27,7 @@ struct verdict;
 struct judgements {
 	/* verdicts of the last plan; NULL: the pass begins a round */
 	const struct verdict *was;
-	struct planned_rows rows; /* indices of rows in the last plan */
+	struct planned_rows rows; /* indexes of rows in the last plan */
 	/* at[row]: index in was[] of the verdict on this row of the snapshot,
 	 * or SNAP_NONE; written when the rows are read */
 	uint32_t *at;

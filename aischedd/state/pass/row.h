@@ -84,7 +84,7 @@ struct row_index {
 	/* number of snapshots that still read keys: rows_pin() */
 	uint32_t pins;
 	struct row *dropped; /* empty rows, to be freed when pins is 0 */
-	/* indices of rows in the last snapshot taken for a plan */
+	/* indexes of rows in the last snapshot taken for a plan */
 	struct planned_rows taken;
 };
 

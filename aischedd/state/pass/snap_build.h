@@ -32,7 +32,7 @@ struct taken_rows {
 	struct map light;
 	struct snap_member extra; /* the extra job, if it belongs in a row */
 	uint32_t extra_slot;      /* slot of that row; 0: none */
-	/* indices of the rows of arrays that have a limit */
+	/* indexes of the rows of arrays that have a limit */
 	struct arena_list limited;
 	/* The rows of jobs that have claims, in the order of rows. Each has the
 	 * end of its slice of the list `claims` below; the first slice begins
