@@ -11,7 +11,8 @@ struct demand admit_demand_start(const struct snap *s, uint32_t row,
 	bool resumes = run != SNAP_NONE;
 	int64_t tasks = resumes ? snap_run_ntasks(s, run) : ntasks;
 
-	/* A job that resumes still holds its memory and GPUs. */
+	/* A job that resumes still holds its memory and GPUs, and needs
+	 * only CPUs. */
 	return (struct demand){
 		.queue = s->pend.queue[row],
 		.user = s->pend.user[row],
@@ -71,8 +72,8 @@ static int over_limit(const int64_t limit[RES_N], const int64_t used[RES_N],
 	return RES_N;
 }
 
-/* Returns the use of a queue at present (now), or once all evicted jobs have
- * ended. */
+/* Returns what a queue uses once all evicted jobs have ended (used) or, with
+ * `now`, at present, while evicted jobs still use `late` more. */
 static int64_t in_use(bool now, int64_t used, int64_t late)
 {
 	return now && late > 0 ? used + late : used;
@@ -200,9 +201,9 @@ static enum reason check_limits(const struct work *w, const struct demand *d,
 	return WHY_None;
 }
 
-/* The same with quotas. Only jobs that may not be preempted count against
- * these. Such jobs are never evicted, so their use is the same now and later.
- */
+/* Check the quotas of the demand's queue, then those of its ancestors. Only
+ * jobs that may not be preempted count against quotas. Such jobs are never
+ * evicted, so what they use is the same now and later. */
 static enum reason check_quotas(const struct work *w, const struct demand *d,
                                 struct verdict *ret)
 {
@@ -275,8 +276,8 @@ void admit_hold(struct work *w, const struct demand *d)
 	work_delay(w, d->queue, d->user, d->amount, d->starts, -1);
 }
 
-/* How many limits, for which jobs have waited too long, a pass keeps for these
- * jobs; further ones are not kept. */
+/* A pass keeps at most this many limits for jobs that have waited for
+ * them too long. */
 enum { DUES_MAX = 64 };
 
 struct admit_due {
@@ -305,8 +306,8 @@ void admit_due_add(struct pass *p, uint32_t row, const struct verdict *limit)
 	};
 	const struct admit_due *had = p->due.p;
 
-	/* Do not keep a limit that is below what the job needs: the job never
-	 * fits. */
+	/* Do not keep a limit that is below what the job needs, because that
+	 * job never fits. */
 	if (limit->limit.need > limit->limit.max || p->due.n == DUES_MAX)
 		return;
 	for (size_t i = 0; i < p->due.n; i++) {

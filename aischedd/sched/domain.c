@@ -9,9 +9,9 @@ static uint32_t domain_or_whole(const struct snap *s, uint32_t domain)
 	return domain == SNAP_NONE ? s->domain.n : domain;
 }
 
-/* Returns the indices 0 .. n - 1 sorted by their key, which is below nkeys.
- * Those with key k are from first[k] up to first[k + 1]; first has nkeys + 1
- * zeros on entry. */
+/* Returns the indices 0 .. n - 1 sorted by their key, which is below nkeys. In
+ * the returned list, those with key k are from first[k] up to first[k + 1];
+ * `first` must have nkeys + 1 entries, all 0. */
 static const uint32_t *sort_by(const uint32_t *key, uint32_t n, uint32_t nkeys,
                                uint32_t *first, struct arena *arena)
 {
@@ -29,8 +29,8 @@ static const uint32_t *sort_by(const uint32_t *key, uint32_t n, uint32_t nkeys,
 }
 
 /* List the nodes of each domain. Parents precede their kids, so one walk
- * backwards sums up the nodes of kids, and one forwards gives each domain its
- * slice. */
+ * backwards adds the nodes of kids to their parents, and one walk forwards
+ * gives each domain its slice of the list. */
 static void list_nodes(struct domains *d, const uint32_t *parent,
                        struct arena *arena)
 {
@@ -177,8 +177,8 @@ static bool could_hold(const struct snap *s, uint32_t req, uint32_t node,
 	        is_reserved(s, r->reservation[req], node));
 }
 
-/* Returns the place of a node's domain among all domains and then all nodes, or
- * SNAP_NONE. */
+/* Returns the index of a node's domain (LEVEL_NODE: after those of all domains,
+ * the index of the node itself), or SNAP_NONE if it has none. */
 static uint32_t place_of(const struct spread *sp, uint32_t node)
 {
 	return sp->level == LEVEL_NODE ? sp->snap->domain.n + node

@@ -31,7 +31,8 @@ struct domains {
 
 const struct domains *domain_new(const struct snap *snap, struct arena *arena);
 
-/* The domain of a level that contains a domain, or a node; or SNAP_NONE. */
+/* Returns the domain of this level that contains a domain, or a node; SNAP_NONE
+ * if there is none. */
 uint32_t domain_above(const struct snap *snap, uint32_t domain, uint8_t level);
 uint32_t domain_of(const struct snap *snap, uint32_t node, uint8_t level);
 
@@ -66,10 +67,11 @@ struct spread {
 	uint32_t *domain; /* by number, unless LEVEL_NODE */
 	uint32_t *number; /* by domain or node: its number + 1; 0: none */
 	int64_t *room;    /* by number, in parts; for the caller */
-	int64_t *give;    /* likewise */
+	int64_t *give;    /* by number, in parts: the share of the domain */
 	struct spread_room *order; /* scratch */
 	uint32_t part;             /* tasks of a part */
-	int64_t low, extra; /* parts of a domain; how many get one more */
+	int64_t low, extra; /* parts that each domain gets; how many domains get
+	                       one more */
 	uint32_t req, pool; /* for which this was worked out */
 	bool all, is_made;
 };
@@ -81,7 +83,7 @@ struct spread *spread_new(const struct snap *snap, struct match *match,
  * not up count, too. Sets all rooms to 0. */
 void spread_make(struct spread *sp, uint32_t req, uint32_t pool, bool all);
 
-/* Returns the number of a node's domain, or SNAP_NONE. */
+/* Returns the number of a node's domain in this division, or SNAP_NONE. */
 uint32_t spread_number(const struct spread *sp, uint32_t node);
 
 /* Whether each domain has room for its share. */
@@ -95,8 +97,8 @@ int64_t spread_got(const struct spread *sp);
  * to spare get one more. Call it only if spread_fits(). */
 void spread_share(struct spread *sp);
 
-/* Whether tasks on these n nodes, one task each, are divided so. Overwrites
- * sp->room. */
+/* Whether tasks on these n nodes, one task each, are divided as evenly as the
+ * request demands. Overwrites sp->room. */
 bool spread_suits(struct spread *sp, const uint32_t *node, uint32_t n);
 
 #endif

@@ -14,8 +14,8 @@ static bool fits(const struct evictor *e, uint32_t node)
 	return place_fits(e->p->place, e->c->req, node, evict_node_chunk(e));
 }
 
-/* Returns the GPUs, or without GPUs the CPUs, that move with a task: those of
- * the task, or with whole those of the run. */
+/* Returns how much moves if a task is taken: the GPUs, or without GPUs the
+ * CPUs, of the task or, with `whole`, of its whole run. */
 static uint64_t size_of(const struct evictor *e, uint32_t run, bool whole)
 {
 	uint32_t req = e->s->run.req[run];
@@ -43,8 +43,9 @@ static void take(struct evictor *e, uint32_t task)
 		evict_trial_take(e, run);
 }
 
-/* Returns the next task on a node that may be taken, from index *i on, or
- * SNAP_NONE; unless `whole`, only of runs with surplus tasks. */
+/* Returns the first task on a node that may be taken, from index *i of e->at
+ * on; without `whole`, only tasks of runs with surplus tasks. Returns SNAP_NONE
+ * if there is none. */
 static uint32_t next_on(const struct evictor *e, uint32_t node, bool whole,
                         uint32_t *i)
 {
@@ -67,8 +68,8 @@ static uint64_t cost_of_turn(const struct evictor *e, uint32_t run, bool all,
 	return (((uint64_t)all << 32 | e->rank[run]) + 1) << 24 | tasks;
 }
 
-/* Take victims in their order, all surplus tasks first, until the claimant
- * fits. */
+/* Take victims in their order, first only surplus tasks, until the claimant
+ * fits. Returns false if it never fits. */
 static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 {
 	uint64_t tasks = 0;
@@ -94,8 +95,7 @@ static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 	return false;
 }
 
-/* Returns the task on the node that moves the least if it is taken, or
- * SNAP_NONE. */
+/* Returns the task on the node whose eviction moves the least, or SNAP_NONE. */
 static uint32_t least_on(const struct evictor *e, uint32_t node)
 {
 	uint64_t least = UINT64_MAX;
@@ -113,7 +113,7 @@ static uint32_t least_on(const struct evictor *e, uint32_t node)
 	return ret;
 }
 
-/* Whether the claimant fits once this surplus task alone is evicted. */
+/* Whether the claimant fits if only this surplus task is evicted. */
 static bool is_enough(struct evictor *e, uint32_t node, uint32_t task)
 {
 	size_t mark = work_mark(e->w), nsteps = e->step.n;
@@ -127,7 +127,8 @@ static bool is_enough(struct evictor *e, uint32_t node, uint32_t task)
 	return enough;
 }
 
-/* Returns the smallest surplus task that alone is enough, or SNAP_NONE. */
+/* Returns the smallest surplus task on the node whose eviction alone is enough,
+ * or SNAP_NONE. */
 static uint32_t one_on(struct evictor *e, uint32_t node)
 {
 	uint64_t least = UINT64_MAX;
@@ -145,8 +146,8 @@ static uint32_t one_on(struct evictor *e, uint32_t node)
 	return ret;
 }
 
-/* Take the smallest victims first. Used if jobs only move: no work is lost for
- * good, so the order of victims does not matter. */
+/* Take the smallest victims first. Used in trials that only move jobs: these
+ * lose no work for good, so the order of victims does not matter. */
 static bool take_least(struct evictor *e, uint32_t node)
 {
 	uint32_t one = one_on(e, node);
@@ -186,8 +187,9 @@ struct clearing {
 	size_t nsteps;
 };
 
-/* Whether a task that was taken can stay: it was not evicted for another node,
- * and the claimant fits on this one beside it. */
+/* Whether a task that was taken can stay after all: it was not already taken
+ * for another node and, if it is on the node being cleared, the claimant fits
+ * beside it. */
 static bool may_stay(void *arg, uint32_t task)
 {
 	const struct clearing *c = arg;
@@ -228,8 +230,8 @@ void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps)
 		evict_trial_tidy(e, nsteps);
 }
 
-/* Returns the cost of moves: the sum of the sizes of what moves; among equals,
- * runs earlier in the order of victims cost less. */
+/* Returns the cost of moves: the sum of the sizes of what moves. Among equal
+ * sums, it costs less to move runs that are earlier in the order of victims. */
 static uint64_t cost_of_moves(const struct evictor *e, size_t nsteps)
 {
 	uint64_t cost = 0;

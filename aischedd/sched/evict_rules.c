@@ -3,8 +3,8 @@
 
 #include "aischedd/sched/order_service.h"
 
-/* Whether the claimant's demand and the present use of the queue together are
- * within its share. */
+/* Whether the queue stays within its share if the claimant's demand is added to
+ * what it uses now. */
 static bool is_within(const struct evictor *e, uint32_t queue)
 {
 	const int64_t *more = e->c->demand.amount;
@@ -45,8 +45,9 @@ static unsigned held_by(const struct evictor *e, uint32_t run)
 	return ret;
 }
 
-/* Returns the branch of queue `from`: the child, on the way to it, of the
- * lowest queue that is above both it and the claimant's queue. */
+/* Returns the branch of queue `from`: the lowest queue that is above both
+ * `from` and the claimant's queue has one child that is `from` or is above it,
+ * and this is returned. */
 static uint32_t branch_of(const struct evictor *e, uint32_t from)
 {
 	const uint32_t *parent = e->s->queue.parent;
@@ -57,9 +58,9 @@ static uint32_t branch_of(const struct evictor *e, uint32_t from)
 	return from;
 }
 
-/* Returns the resources of which the branch of queue `from` uses more than its
- * share, as bits; 0 if the claimant may not reclaim from it now, because its
- * own branch would exceed its share. */
+/* Returns, as bits, the resources of which the branch of queue `from` uses more
+ * than its share. Returns 0 if the claimant may not reclaim from it now,
+ * because the claimant's own branch would then exceed its share. */
 static unsigned may_reclaim(const struct evictor *e, uint32_t from)
 {
 	const uint32_t *parent = e->s->queue.parent;
@@ -130,9 +131,10 @@ static void count_step(struct evictor *e, const struct evict_step *step,
 	evict_trial_charge(e, step->run, n, true, sign);
 }
 
-/* Whether the victim is of the claimant's queue, or its branch is above its
- * share in a resource that the victim holds. Raises *top to the lowest queue
- * above both, if that is higher. */
+/* Whether the rules allow to take from the victim of a step: it is of the
+ * claimant's queue, or its branch uses more than its share of a resource that
+ * the victim holds. If the lowest queue above both is higher than *top, sets
+ * *top to it. */
 static bool is_lawful(const struct evictor *e, const struct evict_step *step,
                       uint32_t *top)
 {
@@ -156,8 +158,8 @@ bool evict_rules_hold(struct evictor *e)
 
 	for (size_t i = 0; i < e->step.n; i++)
 		count_step(e, evict_step_at(e, i), 1);
-	/* Check runs that move first, and leave them counted: they lose
-	 * nothing. */
+	/* First check the runs that move. They stay counted as use of their
+	 * queues, because they lose nothing. */
 	for (size_t i = 0; i < e->step.n && hold; i++) {
 		const struct evict_step *step = evict_step_at(e, i);
 
@@ -183,12 +185,13 @@ bool evict_rules_hold(struct evictor *e)
 struct evict_repeat {
 	const struct pass *p;
 	const struct snap *s;
-	uint8_t *gains;  /* by queue: 1 if a job below it starts or grows */
+	uint8_t *gains;  /* by queue: 1 if a job of it, or below it, starts or
+	                    grows */
 	uint32_t *above; /* queues that gain jobs or tasks and use more than
 	                    their share */
 	uint32_t nabove;
-	int64_t *returned; /* by queue: the least standing of jobs that start on
-	                      a claim, or INT64_MAX */
+	int64_t *returned; /* by queue: the lowest standing of its jobs that
+	                      start on a claim, or INT64_MAX */
 };
 
 static void gain(struct evict_repeat *a, uint32_t queue)
@@ -235,8 +238,9 @@ static void list_gains(struct evict_repeat *a)
 	}
 }
 
-/* Whether the queue stays within its share with the row's next job. If that job
- * can evict jobs of its own queue, count only the job itself as use. */
+/* Whether the queue stays within its share if the row's next job starts. If
+ * that job can evict jobs of its own queue, count only the job itself as use.
+ */
 static bool within_share(const struct evict_repeat *a, uint32_t queue,
                          uint32_t row)
 {

@@ -30,9 +30,9 @@ bool evict_search_find(struct evictor *e);
 struct evict_mark;
 void evict_search_share(struct evictor *e, const struct evict_mark *before);
 
-/* Enter into the promises the new places of the claimant's tasks, from index
- * `from` of place->task on, and of all runs that move; watched: only on watched
- * nodes. */
+/* Tell the promises the new places of the claimant's tasks, from index `from`
+ * of place->task on, and of all runs that move; with `watched`, only those on
+ * watched nodes. */
 void evict_search_tell(struct evictor *e, size_t from, bool watched);
 
 /* Find other places for the runs that the steps from `from` on evict; in a

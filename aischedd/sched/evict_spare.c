@@ -1,4 +1,4 @@
-/* evict_spare.c - spare victims without which a claimant fits */
+/* evict_spare.c - spare victims that a claimant does not need */
 #include "aischedd/sched/evict_spare.h"
 
 #include <stdlib.h>
@@ -14,22 +14,23 @@ struct placed {
 
 /* A task of the claimant as it was before it was given other devices. */
 struct former {
-	size_t at; /* in place->task */
+	size_t at; /* index in place->task */
 	struct snap_task task;
 	struct snap_cpu_use *use;
 };
 
 struct sparing {
 	struct evictor *e;
-	/* the rules held at the beginning, so sparing must keep them */
+	/* the rules held before, so they must hold after sparing, too */
 	bool held;
 	struct placed *placed; /* tasks of the claimant, sorted by node */
 	size_t nplaced;
-	struct arena_list former; /* valid while a step is tried */
+	struct arena_list former; /* struct former: to restore if a step
+	                             fails */
 	struct snap_cpu_use *use; /* scratch: CPUs of one task */
 };
 
-/* Whether, with this task there, no device of its node is held twice. */
+/* Whether no device of the node is held twice if this task stays there. */
 static bool is_sound(const struct evictor *e, uint32_t task)
 {
 	const struct snap_task *t = &e->s->task[task];
@@ -42,8 +43,8 @@ static bool is_sound(const struct evictor *e, uint32_t task)
 	return sound;
 }
 
-/* Whether the claimant is on the task's node and one of the two is exclusive,
- * so that the task cannot stay. */
+/* Whether the task cannot stay because the claimant is on its node, too, and
+ * one of the two is exclusive. */
 static bool is_alone(const struct evictor *e, uint32_t task)
 {
 	const struct snap *s = e->s;
@@ -131,7 +132,7 @@ static void take_others(struct sparing *sp, uint32_t at, int64_t left)
 }
 
 /* Choose other devices on a node for the claimant's tasks there. Returns false
- * if there are not enough. */
+ * if too few are free. */
 static bool repack(struct sparing *sp, uint32_t node)
 {
 	const struct placed *it;
@@ -171,7 +172,7 @@ static void bring_back(struct sparing *sp, size_t to)
 /* --- one step ---------------------------------------------------------- */
 
 /* Whether the claimant would break a promise on the task's node if the task
- * stays there. */
+ * stayed there. */
 static bool breaks_promise(const struct evictor *e, uint32_t task)
 {
 	const struct place *place = e->p->place;
@@ -181,8 +182,8 @@ static bool breaks_promise(const struct evictor *e, uint32_t task)
 	       !place_keeps_promises(place, e->c->req, node, place->own[node]);
 }
 
-/* Whether the claimant still fits, within its limits, after a step of the run
- * was taken back. */
+/* Whether the claimant still fits and is within its limits, after a step that
+ * evicts tasks of this run was taken back. */
 static bool is_spare(struct sparing *sp, uint32_t run)
 {
 	struct evictor *e = sp->e;
@@ -201,7 +202,8 @@ static bool is_spare(struct sparing *sp, uint32_t run)
 	return true;
 }
 
-/* Take a step back if the claimant fits without it. Returns whether it does. */
+/* Take step i back if the claimant also fits without this eviction. Returns
+ * whether the step was taken back. */
 static bool can_stay(struct sparing *sp, size_t i)
 {
 	struct evictor *e = sp->e;
@@ -222,7 +224,8 @@ static bool can_stay(struct sparing *sp, size_t i)
 	return false;
 }
 
-/* Whether a task can stay, if need be with other devices for the claimant. */
+/* Whether a task of an evicted run can stay, if necessary by giving the
+ * claimant other devices. */
 static bool may_stay(void *arg, uint32_t task)
 {
 	struct sparing *sp = arg;
@@ -238,7 +241,8 @@ static bool may_stay(void *arg, uint32_t task)
 	return false;
 }
 
-/* Evict only some tasks of a run instead of all if that is enough. */
+/* Evict only some tasks of a run instead of the whole run, if that is enough.
+ */
 static void shrink(struct sparing *sp, uint32_t run)
 {
 	struct evictor *e = sp->e;

@@ -1,5 +1,5 @@
 /*
- * evict_spare.h - spare victims without which a claimant fits
+ * evict_spare.h - spare victims that a claimant does not need
  *
  * Once all tasks of the claimant have nodes, each eviction is taken back on
  * trial, the dearest first, and spared if the claimant still fits, perhaps on

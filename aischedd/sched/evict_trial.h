@@ -47,7 +47,8 @@ struct evict_moved {
 	size_t first_task, ntasks;
 };
 
-/* The last few requests for which no job could move; see evict.c. */
+/* Memory for the last few requests for which no job could be moved;
+ * see evict.c. */
 enum { FUTILE_MAX = 32 };
 
 struct evict_futile {
@@ -62,7 +63,7 @@ struct evictor {
 	const struct snap *s;
 	struct work *w;
 
-	uint32_t norder; /* runs that may be evicted */
+	uint32_t norder; /* number of runs that may be evicted */
 
 	/* Made by evict_trial_list() before the first trial. */
 	uint32_t *order; /* the runs, the first victim first */
@@ -95,13 +96,14 @@ struct evictor {
 	uint32_t *moved_at; /* by run: its index in moved, if it moves */
 	/* the first task in place that belongs to the trial */
 	size_t first_task;
-	uint64_t worst;           /* cost of the dearest offer that was taken */
+	uint64_t worst;           /* cost of the most expensive offer that was
+	                             taken */
 	struct snap_cpu_use *use; /* scratch: CPUs of one task */
 	int64_t todo; /* todo: tasks still to be placed; nodes_left: nodes still
 	                 to be used, 0: any number */
 	uint32_t nodes_left;
-	/* tasks of the segment, or of the part of a job that is spread, to
-	 * place; 0: the whole job */
+	/* how many tasks to place at a time: those of a segment, or of the
+	 * share of a domain; 0: those of the whole job */
 	uint32_t segment;
 	uint32_t pool; /* use only this pool, or SNAP_NONE */
 };
@@ -114,8 +116,8 @@ static inline struct evict_step *evict_step_at(const struct evictor *e,
 
 struct evictor *evict_trial_new(struct pass *p);
 
-/* Work out the order of victims and where their tasks are; does nothing when
- * called again. */
+/* Compute the order of victims and list the tasks on each node. Further calls
+ * do nothing. */
 void evict_trial_list(struct evictor *e);
 
 /* Returns the new place of the run, or of the last of its tasks that moves, in
@@ -147,8 +149,8 @@ void evict_trial_see_task(struct evictor *e, uint32_t task);
 void evict_trial_take_task(struct evictor *e, uint32_t task);
 void evict_trial_take(struct evictor *e, uint32_t run);
 
-/* evict_trial_untake() takes step i back, which is on the trail, too;
- * evict_trial_drop() then removes it from the list. */
+/* evict_trial_untake() takes step i back, which can be undone, too;
+ * evict_trial_drop() then removes the step from the list. */
 void evict_trial_untake(struct evictor *e, size_t i);
 void evict_trial_drop(struct evictor *e, size_t i);
 
@@ -162,11 +164,11 @@ bool evict_trial_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay,
 /* Remove the spared steps, from index `first` on. */
 void evict_trial_tidy(struct evictor *e, size_t first);
 
-/* Enter into the promises that all tasks of the run are evicted after all. */
+/* Tell the promises that all tasks of the run are evicted after all. */
 void evict_trial_tell_run(const struct evictor *e, uint32_t run);
 
-/* Enter into the promises that the tasks of a step are evicted (leave), or that
- * they stay. */
+/* Tell the promises that the tasks of a step are evicted (leave), or
+ * that they stay. */
 void evict_trial_tell(const struct evictor *e, const struct evict_step *step,
                       bool leave);
 

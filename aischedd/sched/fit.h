@@ -41,11 +41,12 @@ static inline bool fit_excess_is_less(const struct fit_excess *a,
 	return a->numas != b->numas ? a->numas < b->numas : a->links < b->links;
 }
 
-/* Whether the request prefers something of NUMA nodes or links that a node may
- * not be able to give. */
+/* Whether the request has preferences for NUMA nodes or links that a node may
+ * not be able to meet. */
 bool fit_has_wishes(const struct work *w, uint32_t req);
 
-/* Returns the shortfall if n more tasks, which fit, are placed on the node. */
+/* Returns by how much the job falls short of its preferences if n more tasks,
+ * which fit, are placed on the node. */
 struct fit_excess fit_excess_of(struct work *w, uint32_t req, uint32_t node,
                                 int64_t n);
 

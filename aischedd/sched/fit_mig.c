@@ -53,8 +53,8 @@ bool fit_mig_is_sound(const struct work *w, uint32_t node, int64_t device)
 	        w->device[device] == 1000 - 1000 * count(used) / all);
 }
 
-/* Find which slices of a device are in use. Returns false if the device cannot
- * have partitions or is used otherwise. */
+/* Find which slices of a GPU are in use. Returns false if the GPU cannot have
+ * partitions, or is used whole or by fractions. */
 static bool is_parted(const struct work *w, uint32_t node, uint32_t device,
                       uint8_t *ret_used)
 {
@@ -85,9 +85,10 @@ int64_t fit_mig_count(const struct work *w, uint32_t req, uint32_t node,
 	           : count(mig_free_starts(profile, used));
 }
 
-/* A partition that a task could get; less is better. */
+/* A partition that a task could get. Members are compared in this order, and
+ * less is better. */
 struct choice {
-	bool whole;           /* the device is not used yet */
+	bool whole;           /* the GPU is not used yet */
 	int64_t damage, left; /* thousandths of the device */
 	uint8_t units;
 	uint32_t gpu;
@@ -103,7 +104,7 @@ static bool is_better(const struct choice *a, const struct choice *b)
 	                              : a->left < b->left;
 }
 
-/* Returns the best partition on a device; .units is 0 if there is none. */
+/* Returns the best partition on a GPU; .units is 0 if none fits. */
 static struct choice best_on(const struct work *w, uint32_t req, uint32_t node,
                              uint32_t gpu, uint8_t used)
 {

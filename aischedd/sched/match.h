@@ -36,10 +36,10 @@ struct allowed {
 	uint32_t ncounts;
 	uint32_t count[CONSTRAINT_MAX_COUNTS];
 	const uint8_t *counted; /* by index in `class` */
-	/* Sets of classes to try in turn. The first has the classes that grant
+	/* Sets of classes to try in turn. The first has the classes that meet
 	 * the most important preferences and have the least weight; each
-	 * further set has the next ones, too. The set of all classes is not in
-	 * the list. */
+	 * further set has the next best classes, too. The set of all classes is
+	 * not in the list. */
 	uint32_t nbest;
 	const struct allowed *best;
 };

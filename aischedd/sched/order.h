@@ -85,8 +85,8 @@ static inline uint32_t order_tasks(const struct row_order *o, uint32_t run)
 /* The next claim of a leaf queue. */
 struct turn {
 	uint32_t row; /* SNAP_NONE: a job grows */
-	uint32_t run; /* SNAP_NONE: the one in `elastic`, which starts in this
-	                 pass */
+	uint32_t run; /* SNAP_NONE: the job in `elastic` grows, which starts in
+	                 this pass */
 	struct order_elastic *elastic;
 };
 

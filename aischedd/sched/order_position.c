@@ -21,7 +21,8 @@ struct turn_of {
 struct queued_row {
 	struct turn_of turn;
 	uint32_t queue;
-	/* waiting jobs from the previous entry up to this one */
+	/* how many jobs wait after the previous entry, up to and including
+	 * this one */
 	uint64_t ahead;
 	uint32_t *ret;
 	bool other;
@@ -60,8 +61,8 @@ static uint32_t first_waiting(const struct row_order *o, uint32_t row,
 	return promised ? o->first[row] : o->next[row];
 }
 
-/* Returns the first member of a row that has waiting jobs, be it only for the
- * limit of its array. */
+/* Returns the first member of a row that has waiting jobs, including a member
+ * that waits only because of the limit of its array. */
 static uint32_t first_in_turn(const struct row_order *o, uint32_t row)
 {
 	uint32_t begun, first = first_waiting(o, row, &begun);
@@ -86,8 +87,8 @@ static void turn_next(const struct row_order *o, struct turn_of *t)
 	*t = next;
 }
 
-/* Set *w for a member of a row. last: the entry made before, or NULL; if it is
- * of the same row, the turn is derived from it. */
+/* Set *w to the entry for a member of a row. last: the entry made before, or
+ * NULL; if it is of the same row, the turn is computed from that of `last`. */
 static void make_queued_row(const struct row_order *o, uint32_t row, uint32_t m,
                             uint32_t *ret, const struct queued_row *last,
                             struct queued_row *w)
@@ -133,8 +134,8 @@ static uint32_t first_after(const struct queued_row *w, uint32_t n,
 	return lo;
 }
 
-/* Add the waiting jobs of each row of a queue to the entry after them (ahead).
- */
+/* Add the number of waiting jobs of each row of a queue to `ahead` of the entry
+ * that comes after them. */
 static void count_between(const struct row_order *o, struct queued_row *w,
                           uint32_t n)
 {
@@ -155,8 +156,8 @@ static void count_between(const struct row_order *o, struct queued_row *w,
 	}
 }
 
-/* Returns by row the last member that gets a position as the first waiting job
- * or as one with a promise, or SNAP_NONE. */
+/* Returns by row the last member that gets a position anyway, as the first
+ * waiting job or because it has a promise; SNAP_NONE if there is none. */
 static uint32_t *last_listed(const struct row_order *o,
                              const struct arena_list *promised,
                              struct arena *arena)
@@ -171,7 +172,8 @@ static uint32_t *last_listed(const struct row_order *o,
 	return last;
 }
 
-/* List the waiting members after those, up to LINE_ROW of each row. */
+/* List the waiting members that come after those of last_listed(), at most
+ * LINE_ROW of each row. */
 static void list_queued(const struct row_order *o,
                         const struct arena_list *promised,
                         struct arena_list *queued, struct arena *arena)

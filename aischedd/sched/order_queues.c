@@ -18,8 +18,8 @@ static bool rations(const struct snap *s, uint32_t queue)
 	return false;
 }
 
-/* Set ret to 1 for each queue that has a quota or is below one that has: only
- * their demand affects shares. */
+/* Set ret[q] to 1 for each queue that has a quota or is below a queue that has
+ * one: only the demand of these queues affects shares. */
 static void find_rationed(const struct snap *s, uint8_t *ret)
 {
 	for (uint32_t q = 0; q < s->queue.n; q++) {
@@ -70,7 +70,7 @@ static void divide(struct order_queues *t, const struct tally *tally,
 
 /* --- whose turn it is -------------------------------------------------- */
 
-/* Returns the sign of a - b. */
+/* Returns the sign of a - b. A ratio with share 0 is above all others. */
 static int ratio_cmp(const struct ratio *a, const struct ratio *b)
 {
 	__int128 x = (__int128)a->use * b->share;
@@ -81,10 +81,10 @@ static int ratio_cmp(const struct ratio *a, const struct ratio *b)
 	return (x > y) - (x < y);
 }
 
-/* Returns the amount of a resource with which a queue's use is compared, or
- * CONF_NONE: its fair share, or its limit or the capacity if it has no quota at
- * all. With `quota` it is at least the quota, even if the queue asks for less.
- */
+/* Returns the amount of a resource with which a queue's use is compared: its
+ * fair share or, if the queue has no quota for any resource, its limit or the
+ * capacity. CONF_NONE: not compared. With `quota`, returns at least the quota,
+ * even if the queue asks for less. */
 static int64_t own_of(const struct order_queues *t, uint32_t queue, int r,
                       bool quota)
 {
@@ -100,8 +100,8 @@ static int64_t own_of(const struct order_queues *t, uint32_t queue, int r,
 	           : most;
 }
 
-/* Returns the largest ratio of use to share of any resource: now (next NULL),
- * or with these amounts in addition. */
+/* Returns the largest ratio of use to share of any resource, either at present
+ * (next NULL) or after these amounts are added. */
 static struct ratio ratio_of(const struct order_queues *t, uint32_t queue,
                              const int64_t *next)
 {
@@ -127,7 +127,8 @@ static struct ratio ratio_of(const struct order_queues *t, uint32_t queue,
 	return most;
 }
 
-/* Returns the leaf queue, below a queue or itself, whose turn it is. */
+/* Returns the leaf queue that is to be served next, of those below a queue; the
+ * queue itself if it is a leaf. */
 static uint32_t leaf_of(const struct order_queues *t, uint32_t queue)
 {
 	while (t->nkids[queue])
@@ -135,9 +136,9 @@ static uint32_t leaf_of(const struct order_queues *t, uint32_t queue)
 	return queue;
 }
 
-/* Whether the next claim of a queue keeps within the queue's share, or has
- * waited too long. If neither, the queue comes last, because what it gets may
- * be reclaimed at once. */
+/* Whether the next claim of a queue keeps the queue within its share, or has
+ * waited too long. If neither, the queue comes last, because other queues might
+ * reclaim at once what it gets. */
 static bool stays_within(const struct order_queues *t, uint32_t queue)
 {
 	return t->next[queue].use <= t->next[queue].share ||
@@ -186,7 +187,8 @@ static bool has_claim(const struct order_queues *t, uint32_t queue)
 	return t->nkids[queue] || order_has(t->order, queue);
 }
 
-/* Work out the ratios of a queue now and with its next claim. */
+/* Compute the ratios of use to share of a queue, now and with its next claim.
+ */
 static void measure(struct order_queues *t, uint32_t queue)
 {
 	int64_t next[RES_N];
@@ -198,8 +200,8 @@ static void measure(struct order_queues *t, uint32_t queue)
 	t->next[queue] = ratio_of(t, queue, next);
 }
 
-/* Measure a queue again, then insert, move or remove it in its parent's heap.
- */
+/* Compute the ratios of a queue again, then insert, move or remove it in its
+ * parent's heap. */
 static void settle(struct order_queues *t, uint32_t queue)
 {
 	uint32_t parent = t->snap->queue.parent[queue], *n, at;

@@ -6,11 +6,12 @@
 enum {
 	DAY_S = 86400,
 	WAITED_MOST_S = 7 * DAY_S,
-	LIGHT_EQUAL = 500 /* light of a user with average use */
+	LIGHT_EQUAL = 500 /* of a user whose use is average */
 };
 
-/* PARTS: the unit of fractions, so fine that one CPU of the largest cluster
- * counts. LONGEST_S: longer than any job. Their product does not overflow. */
+/* PARTS: fractions are counted in units of 1 / PARTS, so small that one CPU of
+ * the largest cluster counts. LONGEST_S: longer than any job. Their product
+ * does not overflow. */
 static const int64_t PARTS = (int64_t)1 << 26, LONGEST_S = (int64_t)1 << 36;
 
 typedef __int128 wide;
@@ -57,8 +58,8 @@ int64_t order_score_overdue_in(const struct snap *s, uint32_t queue)
 	           : order_score_overdue(s->policy.order, s->policy.hold_after);
 }
 
-/* Returns the fraction of the capacity that is asked for, of the resource for
- * which it is largest, in units of 1 / all. */
+/* Returns the largest fraction of the capacity that is asked for, over all
+ * resources, in units of 1 / all. */
 static int64_t part_of(const int64_t ask[RES_N], const int64_t capacity[RES_N],
                        int64_t all)
 {

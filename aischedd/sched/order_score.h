@@ -3,13 +3,14 @@
  *
  *	score = priority
  *	      + age_weight for each day that it has waited, at most seven
- *	      + size_weight times the part of all there is that it asks for
+ *	      + size_weight times the largest part of the cluster's CPUs, memory
+ *	        or GPUs that it asks for
  *	      + fairshare_weight for a user who has used nothing of late
  *	      - age_weight for seven days if its user is above the average
  *
- * The last makes equal users come to equal shares however old their jobs are:
- * otherwise the user with the oldest backlog has more for as long as it lasts.
- * The order among jobs of one user is the same with and without it.
+ * The last line makes equal users come to equal shares however old their jobs
+ *are: otherwise the user with the oldest backlog has more for as long as it
+ *lasts. The order among jobs of one user is the same with and without it.
  *
  * The highest goes first.  Points are in thousandths.  By default these are
  * all there is.  A policy may have another order, by the least rank: then the
@@ -30,7 +31,8 @@ struct order_score {
 /* The points for waiting this many seconds. */
 int64_t order_score_age(const struct snap_policy *policy, int64_t waited);
 
-/* Whether the user has used more of the queue than its users on average. */
+/* Whether the user has used more of the queue than its users have
+ * used on average. */
 bool order_score_is_above(const struct snap_policy *policy, uint32_t light);
 
 /* Whether jobs of the user are never overdue, however long they wait: those of
@@ -39,14 +41,16 @@ bool order_score_is_above(const struct snap_policy *policy, uint32_t light);
 bool order_score_yields(const struct snap *snap, uint32_t queue,
                         uint32_t light);
 
-/* ask: of all its tasks; light: 0 .. 1000, as in struct snap_pend. */
+/* Returns the points of a job. ask: what all its tasks ask for; light: 0 ..
+ * 1000, as in struct snap_pend. */
 struct order_score order_score_make(const struct snap_policy *policy,
                                     int64_t priority, int64_t waited,
                                     const int64_t ask[RES_N],
                                     const int64_t capacity[RES_N],
                                     uint32_t light);
 
-/* 0 in the order of points; length: seconds, or SNAP_NEVER. */
+/* Returns the rank of a job, which is 0 in the order of points. length: its
+ * time limit in seconds, or SNAP_NEVER. */
 int64_t order_score_rank(const struct snap_policy *policy, int64_t length,
                          const int64_t ask[RES_N],
                          const int64_t capacity[RES_N]);
@@ -56,15 +60,16 @@ static inline int64_t order_score_sum(const struct order_score *s)
 	return s->priority + s->age + s->size + s->fair_share;
 }
 
-/* The wait after which a job of a queue without max_wait goes before all that
- * have waited less, or CONF_NONE. In the order of points it is a week more than
- * hold_after, because for a week its age still adds points. */
+/* Returns how long a job of a queue without max_wait must wait until it goes
+ * before all jobs that have waited less; CONF_NONE: it never does. In the order
+ * of points this is a week longer than hold_after, because a job gets points
+ * for its first week of waiting. */
 int64_t order_score_overdue(uint8_t order, int64_t hold_after);
 
-/* The wait after which a job of the queue holds back those behind it; and the
- * wait after which it precedes all that have waited less. From the max_wait of
- * the queue or of its nearest ancestor that has one, else from the policy.
- * CONF_NONE: never. */
+/* Return how long a job of the queue must wait until it holds back the jobs
+ * behind it (hold), and until it precedes all that have waited less
+ * (overdue_in). Taken from the max_wait of the queue or of its nearest ancestor
+ * that has one, else from the policy. CONF_NONE: never. */
 int64_t order_score_hold(const struct snap *snap, uint32_t queue);
 int64_t order_score_overdue_in(const struct snap *snap, uint32_t queue);
 

@@ -3,8 +3,8 @@
 
 #include "aischedd/sched/order_score.h"
 
-/* The end of the first rung: 10 hours of a device, in thousandths times
- * seconds. */
+/* The end of the first rung: 10 hours of one GPU or CPU, in thousandths of a
+ * device times seconds. */
 static const int64_t SERVED_FIRST = (int64_t)36000 * 1000;
 
 /* Longer than any job runs. */
@@ -12,8 +12,8 @@ static const int64_t LONGEST_S = (int64_t)1 << 36;
 
 typedef __int128 wide;
 
-/* Returns the GPUs, or without GPUs the CPUs, of a job's minimum of tasks, in
- * thousandths. */
+/* Returns the GPUs of a job's minimum of tasks, in thousandths; if the job asks
+ * for no GPUs, the CPUs. */
 static int64_t devices(const struct snap *s, uint32_t req)
 {
 	int64_t each = s->req.gpus[req] ? s->req.gpus[req] : s->req.cpus[req];
@@ -37,13 +37,13 @@ static int64_t left_of(const struct snap *s, uint32_t req, uint32_t queue,
 		length = s->queue.assumed_time[queue];
 	if (length == CONF_NONE || length > LONGEST_S)
 		length = LONGEST_S;
-	/* A job that was evicted may have run for longer than its limit in all.
-	 */
+	/* A job that was evicted may have run for longer than its time limit,
+	 * all its runs together. */
 	return product(length > served ? length - served : 1, devices(s, req));
 }
 
-/* Returns the rung by service: how many of SERVED_FIRST, ten times that, a
- * hundred times that, ... are not above x. */
+/* Returns the rung of a job that has been served x: how many of SERVED_FIRST,
+ * ten times that, a hundred times that, ... are not above x. */
 static int64_t decade(int64_t x)
 {
 	int64_t n = 0;
@@ -53,8 +53,8 @@ static int64_t decade(int64_t x)
 	return n;
 }
 
-/* Returns the rung by what is left: it rises eight times for each doubling of
- * x. */
+/* Returns the rung of a job whose remaining service is x: there are eight rungs
+ * for each doubling of x. */
 static int64_t eighth(int64_t x)
 {
 	int log = 63 - __builtin_clzll((uint64_t)x | 8);

@@ -74,7 +74,8 @@ static void own_task(struct place *place, uint32_t task, bool own)
 		place_disown(place, place->task[task].node);
 }
 
-/* Count the tasks of a start as those of the job being placed, or no longer. */
+/* Count the tasks of a start as tasks of the job being placed (own),
+ * or no longer. */
 static void own_start(struct pass *p, const struct order_elastic *e, bool own)
 {
 	const struct start *start = (struct start *)p->start.p + e->start;
@@ -87,8 +88,8 @@ static void own_start(struct pass *p, const struct order_elastic *e, bool own)
 		own_task(p->place, start->task_first + i, own);
 }
 
-/* Try to place a task on a node that the job already has: the last one that it
- * got, else those of its first tasks. */
+/* Try to place a task on a node that the job already has: on the node of the
+ * last task that it got in this pass, else on those of its first tasks. */
 static bool try_own_nodes(struct pass *p, struct order_elastic *e)
 {
 	const struct start *start = (struct start *)p->start.p + e->start;
@@ -177,8 +178,9 @@ static void lay(struct place *to, const struct place *from, uint32_t task)
 	to->nuse += ncpus;
 }
 
-/* Append the tasks of a start, then those that it got later. Their list begins
- * with the last one, so it is reversed. */
+/* Append the tasks of a start, first those with which it started, then those
+ * that it got later. The list of the latter begins with the last one, so
+ * reverse it. */
 static void lay_start(const struct pass *p, struct place *to,
                       struct start *start, const struct order_elastic *e)
 {

@@ -32,7 +32,8 @@ struct place {
 
 	const struct domains *domains;
 	struct place_topology *topology; /* place_topology.c's */
-	struct spread *spread;           /* of jobs that are spread */
+	struct spread *spread;           /* how a job that is spread is
+	                                    divided */
 
 	/* The claim that is being placed; see place_for(). */
 	uint64_t job;
@@ -41,18 +42,22 @@ struct place {
 	/* the suspended run that the claim resumes, or SNAP_NONE */
 	uint32_t run;
 	uint64_t looks; /* nodes that were looked at in this pass */
-	bool grows; /* the claim is for more tasks of a run, which has others */
-	/* The most tasks of this job that one node may have; 0: any number. */
+	bool grows;     /* the claim is for more tasks of a job that already has
+	                   tasks */
+	/* No node may have more than `cap` tasks of the job `capped`; cap 0:
+	 * any number. */
 	uint64_t capped;
 	uint32_t cap;
 
 	/* The promises made to other jobs (promise.h). */
 	struct promises *promises; /* NULL: there are none */
-	uint8_t *watched; /* by node: 1: check promises there before a task is
-	                     placed */
-	uint32_t nkept;   /* how many times room was kept on a node */
-	bool careful;     /* check promises on all nodes */
-	bool heedless;    /* check no promises */
+	uint8_t *watched; /* by node: 1 if promises must be checked there before
+	                     a task is placed */
+	uint32_t nkept;   /* how many times something was kept on a node for
+	                     another job */
+	bool careful;     /* check promises on all nodes, not only on watched
+	                     ones */
+	bool heedless;    /* ignore all promises */
 
 	/* All tasks placed so far; those of the trial come last. */
 	struct snap_task *task;
@@ -126,8 +131,8 @@ static inline void place_disown(struct place *p, uint32_t node)
 /* Returns the end of the row's job if it starts now. */
 int64_t place_row_end(const struct snap *s, uint32_t row);
 
-/* The same for a run that starts again elsewhere: its time limit starts anew.
- */
+/* Set the claim to all tasks of a run that moves: it starts again elsewhere,
+ * and its time limit starts anew. */
 void place_for_moved(struct place *p, uint32_t run);
 
 /* Returns the trees (IN_*) of the index in which the request may use nodes. */
@@ -167,21 +172,23 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
                    int64_t max);
 bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n);
 
-/* Try to place one more task: of a running job (its tasks are in place->own),
- * or of a job that starts and whose first tasks are placed. */
+/* Try to place one more task: place_try_grow(): of a running job, whose tasks
+ * are in place->own; place_try_more(): of a job that starts in this pass, whose
+ * first tasks are placed. */
 bool place_try_grow(struct place *p, uint32_t run, struct place_lack *ret_lack);
 bool place_try_more(struct place *p, uint32_t req, uint32_t node,
                     struct place_lack *ret_lack);
-/* The same on a node that the job, an exclusive one, already has to itself. */
+/* Try to place one more task of an exclusive job on a node that the job already
+ * has to itself. */
 bool place_try_beside(struct place *p, uint32_t req, uint32_t node);
 
 /* Make a trial in which the caller chooses the nodes: begin, then place n tasks
  * on a node on which they fit. */
 void place_begin(struct place *p);
 void place_put(struct place *p, uint32_t req, uint32_t node, int64_t n);
-/* The same from a list of n nodes, one for each task: place as many tasks on
- * the first node as it is repeated at the head of the list. Returns how many,
- * or 0 if not all tasks fit that the list has for this node. */
+/* Place the first tasks of a list of n nodes, one for each task: as many on the
+ * first node as it is repeated at the head of the list. Returns how many, or 0
+ * if not all tasks fit that the list has for this node. */
 uint32_t place_put_next(struct place *p, uint32_t req, const uint32_t *node,
                         uint32_t n);
 

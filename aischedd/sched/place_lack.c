@@ -7,7 +7,7 @@
 #include "aischedd/sched/place_topology.h"
 #include "aischedd/sched/verdict.h"
 
-/* How many nodes lack_numa() compares. */
+/* lack_numa() compares at most this many nodes. */
 enum { LOOKS = 256 };
 
 /* Returns what a task needs of a resource. */
@@ -73,8 +73,8 @@ static bool in_trees(const struct place_trial *t, uint32_t node)
 	       match_allows(t->allowed, node);
 }
 
-/* Whether nodes of the class must be looked at one by one, as its sums and
- * maxima also count nodes or GPUs that the request may not use. */
+/* Whether nodes of the class must be looked at one by one, because the sums and
+ * maxima of the class include nodes or GPUs that the request may not use. */
 static bool look_at_each(const struct place_trial *t, uint32_t class)
 {
 	return t->allowed->only ||
@@ -145,8 +145,8 @@ static int64_t node_total(const struct snap *s, uint32_t node,
 	                        : (int64_t)1000 * snap_node_ngpus(s, node);
 }
 
-/* The order of checks: if no node has enough GPUs for a task, that is the
- * reason. */
+/* The order in which resources are checked: if no node has enough GPUs for a
+ * task, GPUs are the reason. */
 static const enum resource by_scarcity[] = { RES_GPU, RES_CPU, RES_MEM };
 
 static void lack_at(const struct place_trial *t, uint32_t node,
@@ -159,8 +159,8 @@ static void lack_at(const struct place_trial *t, uint32_t node,
 	ret->total = node_total(t->p->snap, node, res);
 }
 
-/* Whether the node has too few whole CPUs. A node that only counts CPUs never
- * has. */
+/* Whether the node has too few wholly free CPUs for a task. Always false on a
+ * node where CPUs are only counted, not assigned to tasks. */
 static bool lacks_whole_cpus(const struct place_trial *t, uint32_t node,
                              const struct place_lack *lack)
 {
@@ -170,8 +170,8 @@ static bool lacks_whole_cpus(const struct place_trial *t, uint32_t node,
 	       (lack->need < 1000 || lack->have < lack->need);
 }
 
-/* Find what the next task lacks, while the tasks placed before it are still in
- * place. */
+/* Find what the next task lacks, while the tasks placed before it still hold
+ * their resources. */
 static struct place_lack lack_of(const struct place_trial *t)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
@@ -202,8 +202,8 @@ static struct place_lack lack_of(const struct place_trial *t)
 			return ret;
 		}
 	}
-	/* Each amount is free on some node, but no node has all of them:
-	 * explain with one node. */
+	/* Each amount alone is free on some node, but no node has all of them
+	 * free: say what one of the nodes lacks. */
 	node = richest(t, need_of(t, RES_GPU) ? RES_GPU : RES_CPU);
 	for (size_t i = 0; node != SNAP_NONE && i < ARRAY_SIZE(by_scarcity);
 	     i++) {
@@ -233,7 +233,7 @@ static struct place_lack lack_of(const struct place_trial *t)
 	return ret;
 }
 
-/* Sum up what is free on the nodes of the pool that the request may use. */
+/* Sum up what is free on those nodes of the pool that the request may use. */
 static void sum_free(const struct place_trial *t, int64_t ret[RES_N])
 {
 	for (uint32_t c = t->class; c < t->class_end; c++) {
@@ -295,8 +295,8 @@ static bool demands_links(const struct snap *s, uint32_t req)
 	return s->req.links[req] == LINKS_STRICT && s->req.gpus[req] >= 1000;
 }
 
-/* Put into *ret the NUMA node with the most free, of ret->node and of other
- * nodes that would hold a task without its demands. */
+/* Put into *ret the NUMA node with the most free resources, on ret->node or on
+ * another node that would hold a task without its demands. */
 static void lack_numa(const struct place_trial *t, struct place_lack *ret)
 {
 	const struct match *m = t->p->match;
@@ -330,8 +330,8 @@ static void lack_numa(const struct place_trial *t, struct place_lack *ret)
 	ret->sum = best.mem;
 }
 
-/* Whether the job fits except for what it demands of NUMA nodes or links; if
- * so, *ret says which of the two, and which node comes closest. */
+/* Whether the job would fit but for its demands for NUMA nodes or links; if so,
+ * *ret says which of the two is the reason, and which node comes closest. */
 static bool lacks_alignment(struct place_trial *t, struct place_lack *ret)
 {
 	const struct snap *s = t->p->snap;
@@ -356,8 +356,9 @@ static bool lacks_alignment(struct place_trial *t, struct place_lack *ret)
 	return true;
 }
 
-/* Whether the job fits except that free slices are not where its partition may
- * be; if so, *ret is the GPU of the node with the most free slices. */
+/* Whether the job would fit if all free slices counted, not only those where
+ * its partition may be; if so, *ret is the GPU with the most free slices on the
+ * node where it would begin. */
 static bool lacks_slices(struct place_trial *t, struct place_lack *ret)
 {
 	const struct snap *s = t->p->snap;
@@ -383,7 +384,7 @@ struct place_lack place_lack_of(struct place_trial *t)
 	ret.domain = SNAP_NONE;
 	if (lacks_alignment(t, &ret) || lacks_slices(t, &ret))
 		return ret;
-	/* A single task is always in one domain. */
+	/* A job of a single task is always in one domain. */
 	if ((r->need[t->req] != LEVEL_NONE && (fits || t->tasks > 1)) ||
 	    (r->spread[t->req] != LEVEL_NONE && fits)) {
 		ret.why = WHY_Topology;

@@ -1,4 +1,4 @@
-/* place_scarce.c - how much others need the GPUs of a node */
+/* place_scarce.c - how much other jobs need the GPUs of a node */
 #include "aischedd/sched/place_scarce.h"
 
 #include <string.h>
@@ -7,17 +7,18 @@
 
 typedef __int128 wide;
 
-/* Jobs with the same pools, GPU type and constraint. */
+/* Jobs with the same pools, GPU type, profile and constraint. */
 struct seekers {
 	uint32_t req;  /* the request of one of them */
 	int64_t gpus;  /* GPUs that they ask for, in thousandths */
-	uint8_t *uses; /* by kind: 1 if they can use it */
+	uint8_t *uses; /* by kind of node: 1 if these jobs can use it */
 };
 
 enum {
-	KINDS = 64, /* with more kinds, place_scarce_new() returns NULL */
-	/* jobs of further groups press on all kinds alike, so they are not
-	 * listed */
+	KINDS = 64, /* if there are more kinds, place_scarce_new() returns
+	               NULL */
+	/* jobs of further groups are not listed: they are taken to press on all
+	 * kinds alike */
 	SEEKERS = 64,
 	SLOTS = 4 * SEEKERS
 };
@@ -26,12 +27,12 @@ struct place_scarce {
 	const struct snap *snap;
 	const struct place_index *index;
 	uint32_t nclasses, nkinds, nseekers;
-	uint32_t *kind;     /* by class */
+	uint32_t *kind;     /* by class: its kind */
 	uint32_t *class_of; /* by kind: one of its classes */
 	struct seekers *seekers;
 	uint32_t *slot;    /* hash table: index in seekers, + 1 */
 	int64_t gpus;      /* GPUs that all requests hold or ask for */
-	int64_t *free;     /* by kind */
+	int64_t *free;     /* by kind: its free GPUs */
 	int64_t *pressure; /* by kind */
 	uint64_t changes;  /* place_index_changes() when free and pressure were
 	                      worked out, + 1; 0: never */

@@ -9,8 +9,8 @@
 struct place_topology *place_topology_new(struct place *p);
 
 /* place_topology_fill() places all tasks in the narrowest domain that has room,
- * among those that the request needs or prefers; place_topology_fill_in() in
- * this domain. Returns false if they do not fit. */
+ * among those that the request needs or prefers. place_topology_fill_in()
+ * places them in this domain. Both return false if the tasks do not fit. */
 bool place_topology_fill(struct place_trial *t);
 bool place_topology_fill_in(struct place_trial *t, uint32_t domain);
 
@@ -18,8 +18,8 @@ bool place_topology_fill_in(struct place_trial *t, uint32_t domain);
  * is spread; or among those that have room, as evenly as that allows. */
 bool place_topology_spread(struct place_trial *t);
 
-/* After place_topology_fill() has failed: set lack->domain to the domain of the
- * needed level in which most tasks fit. */
+/* Called after place_topology_fill() has failed: set lack->domain to that
+ * domain of the needed level in which the most tasks fit. */
 void place_topology_lack(struct place_trial *t, struct place_lack *lack);
 
 #endif

@@ -16,7 +16,7 @@ struct place_trial {
 	uint32_t nodes; /* use exactly this many nodes; 0: any number */
 	unsigned trees;
 	const struct allowed *allowed;
-	/* slice of allowed: the classes of the pool */
+	/* the classes of the pool: a slice of allowed->class */
 	uint32_t class, class_end;
 	uint32_t left; /* tasks left to place */
 	/* nodes still to be used if their number is exact */
@@ -35,9 +35,9 @@ struct place_trial {
 	 * CAP_RISE: the same, but raise place.cap by one whenever no node can
 	 * take a task below it: that is even. */
 	enum { CAP_NONE, CAP_KEEP, CAP_RISE } cap;
-	/* WISH_LIMIT: use only nodes on which what the job prefers falls short
-	 * by at most `excess`. WISH_SEEK: place nothing, but find the least
-	 * shortfall of any node. */
+	/* WISH_LIMIT: use only nodes that fall short of the job's preferences
+	 * by at most `excess`. WISH_SEEK: place nothing, but find by how much
+	 * the best node falls short. */
 	bool wishes; /* the job prefers something that a node may not be able to
 	                give */
 	enum { WISH_NONE, WISH_LIMIT, WISH_SEEK } wish;

@@ -55,7 +55,7 @@ enum evict {
 #undef X
 };
 
-/* A running job loses tasks: all, or surplus above its minimum. */
+/* A running job loses tasks: all of them, or only tasks above its minimum. */
 struct eviction {
 	uint32_t run;
 	/* slice of loss: indices of tasks in the run, from 0; if it lists all,

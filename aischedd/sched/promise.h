@@ -39,8 +39,8 @@ int64_t promise_make(struct promises *ps, uint32_t row, bool limited,
 void promise_made(const struct promises *ps, const struct arena_list **ret,
                   const struct arena_list **ret_node);
 
-/* Let no later job use a node that this one could use: no job of the queue, or
- * with SNAP_NONE no job at all. */
+/* Let no later job use a node that this job could use: no job of the queue or,
+ * with SNAP_NONE, no job at all. */
 void promise_bar(struct promises *ps, uint32_t queue, uint32_t req,
                  uint64_t job);
 
@@ -58,29 +58,32 @@ bool promise_explains(struct promises *ps, uint32_t row, struct verdict *v);
 bool promise_is_open(const struct snap *snap, uint32_t row, struct verdict *v);
 
 /*
- * Whether a job can have what it demands from now until then and leave promised
- * jobs what they need of limits and licences; if not, *v is Priority and says
+ * Whether promised jobs still get what they need of limits and licences if a
+ * job takes this demand from now until `until`. If not, *v is Priority and says
  * what one of them would lack.
  */
 bool promise_leaves_limits(struct promises *ps, const struct demand *d,
                            int64_t until, struct verdict *v);
 
-/* Note that a job has what it demands from now until then, one of the row or,
- * with SNAP_NONE, one that runs. */
+/* Note that a job takes this demand of limits and licences from now until
+ * `until`: a job of the row or, if `row` is SNAP_NONE, a running job. */
 void promise_took(struct promises *ps, uint32_t row, const struct demand *d,
                   int64_t until);
-/* Note that a run has this many more tasks from now on; that this many are
- * evicted, whole: all that it has; that an evicted run starts anew elsewhere,
- * until then. */
+/* Note a change of a run. promise_grew(): it has this many more tasks from now
+ * on. promise_left(): this many of its tasks are evicted (whole: all that it
+ * has) or suspended. promise_moved(): it is evicted and starts anew elsewhere,
+ * until `until`. */
 void promise_grew(struct promises *ps, uint32_t run, uint32_t ntasks);
 void promise_left(struct promises *ps, uint32_t run, uint32_t ntasks,
                   bool whole, bool suspend);
 void promise_moved(struct promises *ps, uint32_t run, int64_t until);
 
-/* Whether promised jobs lack nothing of limits and licences even if the run
- * moves, for which place_for_moved() was called, as one of this many. */
+/* Whether promised jobs still get what they need of limits and licences if the
+ * run moves. place_for_moved() was called for it; nmoves: how many runs move.
+ */
 bool promise_may_move(const struct promises *ps, uint32_t run, size_t nmoves);
-/* Likewise if the run is suspended, so that nobody knows when it ends. */
+/* The same if the run is suspended, so that the time of its end is not known.
+ */
 bool promise_may_suspend(const struct promises *ps, uint32_t run);
 
 /*

@@ -11,8 +11,8 @@
 
 #include "aischedd/sched/place.h"
 
-/* The last promise to a job or, of an array record, to its nth waiting task;
- * NULL if there is none. */
+/* Returns the promise of the last plan to a job or, if the job is an array, to
+ * its nth waiting task; NULL if there is none. */
 const struct snap_promise *promise_last(const struct snap *snap, uint64_t job,
                                         uint32_t nth);
 

@@ -16,14 +16,14 @@ struct limit_future;
 struct limit_future *limit_future_new(const struct place *place);
 
 /*
- * Returns the first time, from this one on, at which all limits and licences
- * leave what is demanded for this length (SNAP_NEVER: for ever), or SNAP_NEVER.
- * *looks is increased by how many changes were looked at.
+ * Returns the first time from `from` on at which all limits and licences leave
+ * what is demanded for this length (SNAP_NEVER: for ever). Returns SNAP_NEVER
+ * if there is no such time. Adds to *looks how many changes were looked at.
  */
 int64_t limit_future_start(struct limit_future *f, const struct demand *d,
                            int64_t from, int64_t length, size_t *looks);
 
-/* Returns a job that gives some of what is demanded back at this time, or 0. */
+/* Returns a job that gives back some of what is demanded at this time, or 0. */
 uint64_t limit_future_blocker(struct limit_future *f, const struct demand *d,
                               int64_t at);
 
@@ -34,17 +34,18 @@ struct limit_lack {
 	uint64_t job;
 };
 
-/* Whether what is demanded from now until then leaves promised jobs what they
- * need; if not, *ret says what one of them would lack. */
+/* Whether promised jobs still get what they need if a job takes this demand
+ * from now until `until`. If not, *ret says what one of them would lack. */
 bool limit_future_allows(struct limit_future *f, const struct demand *d,
                          int64_t until, struct limit_lack *ret);
 
-/* Keep what a job that is promised a start demands. */
+/* Keep what a job that is promised a start demands, from its start until
+ * its end. */
 void limit_future_keep(struct limit_future *f, const struct demand *d,
                        int64_t from, int64_t until, uint64_t job);
 
-/* Note that a job takes what it demands from now until then. back: what it then
- * gives back, more than `d` if it resumes. */
+/* Note that a job takes what it demands from now until `until`. back: what it
+ * gives back then, which is more than `d` if it resumes. */
 void limit_future_take(struct limit_future *f, const struct demand *d,
                        const struct demand *back, int64_t until);
 
@@ -52,13 +53,14 @@ void limit_future_take(struct limit_future *f, const struct demand *d,
  * suspend, give back their CPUs. whole: no task of the run is left. */
 void limit_future_leave(struct limit_future *f, uint32_t run, uint32_t ntasks,
                         bool whole, bool suspend);
-/* Whether promised jobs lack nothing even if the run moves, and starts anew
- * until then; nmoves: how many runs move, as if each needed the same. */
+/* Whether promised jobs lack nothing even if the run moves and starts anew,
+ * until `until`. nmoves: how many runs move; each is taken to need the same. */
 bool limit_future_may_move(struct limit_future *f, uint32_t run, int64_t until,
                            size_t nmoves);
-/* Likewise if it is suspended, and nobody knows until when. */
+/* The same if the run is suspended, so that the time of its end is not known.
+ */
 bool limit_future_may_suspend(struct limit_future *f, uint32_t run);
-/* Note that an evicted run starts anew elsewhere, until then. */
+/* Note that an evicted run starts anew elsewhere, until `until`. */
 void limit_future_move(struct limit_future *f, uint32_t run, int64_t until);
 
 #endif

@@ -33,7 +33,7 @@ struct promise_seeker {
 struct promise_seek {
 	struct promise_seeker *sr;
 	struct future_ask ask;
-	struct demand demand;  /* what it takes of limits */
+	struct demand demand;  /* what it takes of limits and licences */
 	int64_t tasks, length; /* tasks to place; how long the job runs,
 	                          SNAP_NEVER: no end */
 	uint32_t nodes;        /* exact number, or 0 */
@@ -41,7 +41,8 @@ struct promise_seek {
 	int64_t bound; /* search only for a start at this time or earlier */
 	/* nodes in the order in which they could first have room */
 	struct future_nodes_order *soon;
-	int64_t room;        /* tasks that fit at the bound, summed up */
+	int64_t room;        /* sum of the tasks that fit on the nodes at the
+	                        bound */
 	size_t next_tighten; /* number of steps at which to tighten again */
 	struct promise_step *step;
 	size_t nsteps;
@@ -87,12 +88,12 @@ void *promise_start_reserve(struct promise_seeker *sr,
 struct promise_seeker *promise_start_new(struct place *place,
                                          struct future *future);
 
-/* Returns when a job that is placed now ends: `until`, or if that is SNAP_NEVER
- * the end of the reservation that it names. */
+/* Returns when a job of this request that is placed now ends: at `until` or, if
+ * that is SNAP_NEVER, at the end of the reservation that it names. */
 int64_t promise_start_ends_by(const struct snap *s, uint32_t req,
                               int64_t until);
 
-/* The end of the job if it starts at this time. */
+/* Returns when the job ends if it starts at this time. */
 int64_t promise_start_end_at(const struct promise_seek *sk, int64_t at);
 
 /* Search all nodes. The last of sk->best is at the time at which the job can

@@ -4,19 +4,19 @@
 
 #include <stdlib.h>
 
-/* Shares come in whole GPUs, thousandths of a CPU, MiB. */
+/* Shares are multiples of whole GPUs, thousandths of a CPU, or MiB. */
 static const int64_t unit[RES_N] = {
 	[RES_CPU] = 1, [RES_MEM] = 1, [RES_GPU] = 1000
 };
 
-/* A queue among its siblings, for one resource. */
+/* A queue that shares one resource with its siblings. */
 struct share_claim {
 	uint32_t queue;
 	int64_t priority, weight;
 	int64_t need;  /* still needed */
 	int64_t share; /* given so far */
-	/* the remainder that rounding down left; all have the same denominator
-	 */
+	/* the remainder after rounding down; all remainders have
+	 * the same denominator */
 	__int128 rest;
 };
 
@@ -55,8 +55,8 @@ static int by_rest(const void *a, const void *b)
 	return x->queue < y->queue ? -1 : 1;
 }
 
-/* Move the claims that still need something and have a weight to the front.
- * Returns how many; *ret_weight is the sum of their weights. */
+/* Move those claims to the front that still need something and have a weight.
+ * Returns how many there are; *ret_weight is the sum of their weights. */
 static size_t needy(struct share_claim *c, size_t n, int64_t *ret_weight)
 {
 	size_t k = 0;
@@ -74,7 +74,7 @@ static size_t needy(struct share_claim *c, size_t n, int64_t *ret_weight)
 	return k;
 }
 
-/* Divide *left by weight among claims of one priority. */
+/* Divide *left among claims of one priority, in proportion to their weights. */
 static void by_weight(struct share_claim *c, size_t n, int64_t one,
                       int64_t *left)
 {
@@ -110,7 +110,8 @@ static void by_weight(struct share_claim *c, size_t n, int64_t one,
 		give(&c[i], least(one, c[i].need), left);
 }
 
-/* Divide total among siblings: quotas first, then what is left. */
+/* Divide the total among siblings: first the quotas, then the rest by priority
+ * and weight. */
 static void divide(struct share_claim *c, size_t n, int64_t total, int64_t one,
                    const struct snap_queues *queue, enum resource r)
 {

@@ -20,7 +20,7 @@
 #include "libcommon/mig.h"
 
 #define SNAP_NONE  UINT32_MAX
-#define SNAP_NEVER (-1)      /* a time that does not come */
+#define SNAP_NEVER (-1)      /* a time that never comes */
 #define LEVEL_NONE 255       /* no level of the topology */
 #define LEVEL_NODE 254       /* each node is a domain of its own */
 #define SLOTS_ANY  INT32_MAX /* of a node: no limit of tasks */
@@ -28,9 +28,9 @@
 
 enum node_state { NODE_UP, NODE_DRAIN, NODE_DOWN };
 
-/* A request may demand or prefer this of the NUMA nodes of each of its tasks.
- * The span of a task is the least number it could have on the node if that were
- * empty. */
+/* How many NUMA nodes each task of a request must or should use. The span of a
+ * task is the least number of NUMA nodes that it could use on the node if the
+ * node were empty. */
 enum numa {
 	NUMA_ANY,
 	NUMA_PREFER, /* as close to its span as possible */
@@ -38,8 +38,7 @@ enum numa {
 	NUMA_TIGHT   /* exactly its span */
 };
 
-/* A request may demand or prefer this of the link groups of all GPUs that its
- * tasks have together on a node. */
+/* In how many link groups all GPUs of a job on one node must or should be. */
 enum links {
 	LINKS_PREFER, /* as close to the least number as possible */
 	LINKS_ANY,
@@ -71,8 +70,8 @@ struct snap_pools {
 	const int64_t *weight; /* pools with less weight are tried first */
 };
 
-/* The most tiers into which nodes are divided by how much of a job's
- * preferences they grant and by weight; all further nodes form one tier. */
+/* Nodes are divided into at most this many tiers, by the preferences of the job
+ * that they meet and by weight; all further nodes form one tier. */
 enum { SNAP_MOST_TIERS = 64 };
 
 struct snap_nodes {
@@ -82,11 +81,13 @@ struct snap_nodes {
 	const uint8_t *state;                /* enum node_state */
 	const int64_t *cpu_total, *cpu_free; /* free <= total, may be < 0 */
 	const int64_t *mem_total, *mem_free;
-	const int64_t *slot_total, *slot_free; /* how many tasks it may run */
+	const int64_t *slot_total, *slot_free; /* how many tasks it may run in
+	                                          all; how many more */
 	const uint32_t *gpu_first;             /* slice of gpu */
-	const uint32_t *cpu_first; /* slice of cpu; empty: not bound */
-	/* slice of numa_mem: memory of its NUMA nodes, by number; empty: not
-	 * counted by NUMA node */
+	const uint32_t *cpu_first; /* slice of cpu; empty: CPUs are only
+	                              counted */
+	/* slice of numa_mem: memory of its NUMA nodes, by number; empty: memory
+	 * is not counted by NUMA node */
 	const uint32_t *numa_first;
 	const uint32_t *feature_first; /* slice of feature */
 	const uint32_t *taint_first;   /* slice of taint */
@@ -99,7 +100,7 @@ struct snap_nodes {
 	const int64_t *weight;
 };
 
-struct snap_gpus { /* devices; index in the node is the device number */
+struct snap_gpus { /* GPUs; the index in the node is the device number */
 	uint32_t n;
 	const uint16_t *free; /* milli, 0 .. 1000 */
 	const uint32_t *type; /* index of a word, SNAP_NONE: unknown */
@@ -107,7 +108,8 @@ struct snap_gpus { /* devices; index in the node is the device number */
 	const uint8_t *link;  /* link group: NVLink, PCIe switch */
 };
 
-struct snap_cpus { /* hardware threads; index in the node is the number */
+struct snap_cpus { /* hardware threads; the index in the node is the CPU
+	              number */
 	uint32_t n;
 	const uint16_t *free; /* milli, 0 .. 1000 */
 	const uint16_t *core; /* equal for threads of one core */
@@ -127,7 +129,7 @@ struct snap_reservations {
 	const char *const *name;
 	const int64_t *start, *end;
 	const uint32_t *node_first; /* slice of resv_node */
-	const uint32_t *user_first; /* slice of resv_user; empty: no user's */
+	const uint32_t *user_first; /* slice of resv_user; empty: for no user */
 };
 
 struct snap_queues { /* parents before children; jobs are in leaf queues */
@@ -155,8 +157,8 @@ struct snap_licenses {
 };
 
 /*
- * X(type, column of struct snap_reqs): single values that say what tasks may
- * be given, and not how many tasks or how much.
+ * X(type, column of struct snap_reqs): the single values of a request, except
+ * tasks, cpus and mem.
  *
  * min_tasks       at most tasks
  * nodes           0: any number
@@ -171,21 +173,22 @@ struct snap_licenses {
  * one_process     1: all tasks on a node share their resources in one process
  * time_limit      seconds, SNAP_NEVER: none
  * need            all tasks in one domain of this level, LEVEL_NONE: anywhere
- * like            if possible, in one of this level or narrower
- * segment         not 0: each run of as many ranks is in one domain of the
- *                 needed level, and not all tasks; runs may share a domain. The
- *                 job has a fixed size; if it has a number of nodes, each of
- *                 these has tasks_per_node tasks
+ * like            preferred: all tasks in one domain of this level or of a
+ *                 narrower one
+ * segment         not 0: instead of all tasks, only each group of this many
+ *                 consecutive ranks must be in one domain of the needed level;
+ *                 groups may share a domain. The job has a fixed size; if it
+ *                 asks for a number of nodes, each has tasks_per_node tasks
  * spread          the parts of the job, its tasks or, if it has a number of
  *                 nodes, these, are divided evenly among the domains of this
  *                 level, LEVEL_NONE: not; see domain.h. The job has a fixed
  *                 size and no other needs of the topology. If it has a number
  *                 of nodes, each has tasks_per_node tasks, and the level is
  *                 not LEVEL_NODE
- * spread_like     the same if possible
+ * spread_like     the same, but only preferred
  * numa            enum numa
  * links           enum links
- * reservation     it runs in this one, or SNAP_NONE
+ * reservation     the one in which the job runs, or SNAP_NONE
  */
 /* clang-format off */
 #define SNAP_REQ_OTHERS(X)                                                  \
@@ -254,8 +257,8 @@ struct snap_pend {
 	                               only the quota */
 	/* 1: its last start failed: evict no job for it */
 	const uint8_t *barred;
-	const uint16_t *light; /* 0 .. 1000, how little its user has used of
-	                          late; 1000: nothing */
+	const uint16_t *light; /* 0 .. 1000, how little its user has used
+	                          recently; 1000: nothing */
 	const int64_t *served; /* seconds that it ran before; order_service.h */
 	/* Slice of claim: nodes held for the row's job, one for each task,
 	 * until evicted jobs have ended there; such a row has one member. */
@@ -278,7 +281,7 @@ struct snap_run {
 	const uint64_t *job;
 	const uint32_t *req, *queue, *user;
 	const int64_t *priority, *start;
-	const int64_t *end;       /* at its time limit, or SNAP_NEVER */
+	const int64_t *end;       /* when its time limit ends, or SNAP_NEVER */
 	const uint8_t *suspended; /* holds memory and GPUs, no CPUs */
 	const uint8_t *preemptible;
 	/* 1: it is ending because an earlier plan evicted it; other jobs have
@@ -315,7 +318,8 @@ struct snap_cpu_use {
 };
 
 /* A start that the last plan promised to a job, and its nodes, one for each
- * task. Sorted by job; those of one array record are in order. */
+ * task. Sorted by job; promises to tasks of the same array are in the order of
+ * the tasks. */
 struct snap_promise {
 	uint64_t job;
 	int64_t start;
@@ -362,8 +366,8 @@ struct snap {
 };
 
 /* RULE_NOT follows a word. RULE_NOT - n, n > 0, applies to the part before it:
- * it must hold on at least n of the job's nodes, not on all. It is allowed only
- * at the top, joined by RULE_AND; see libcommon/constraint.h. */
+ * that part must hold on at least n of the job's nodes, not on all. A count is
+ * allowed only at the top, joined by RULE_AND; see libcommon/constraint.h. */
 enum { RULE_AND = -1, RULE_OR = -2, RULE_NOT = -3 };
 
 static inline uint32_t rule_count(int32_t item)
@@ -371,16 +375,16 @@ static inline uint32_t rule_count(int32_t item)
 	return item < RULE_NOT ? (uint32_t)RULE_NOT - (uint32_t)item : 0;
 }
 
-/* Returns the size in ranks of the units that a segment or a spread job
- * consists of: 1, or, if the job has a number of nodes, the ranks of one node.
- */
+/* A segment, or a job that is spread, consists of parts: single tasks or, if
+ * the job asks for a number of nodes, all tasks of one node. Returns how many
+ * tasks one part has. */
 static inline uint32_t snap_segment_part(const struct snap *s, uint32_t req)
 {
 	return s->req.nodes[req] ? s->req.tasks_per_node[req] : 1;
 }
 
-/* Returns n, the ranks for which a domain has room, rounded down to whole
- * segments. */
+/* Returns n, the number of tasks for which a domain has room, rounded down to
+ * whole segments. */
 static inline int64_t snap_segments(const struct snap *s, uint32_t req,
                                     int64_t n)
 {
@@ -393,13 +397,14 @@ static inline bool snap_is_spread(const struct snap *s, uint32_t req)
 	       s->req.spread_like[req] != LEVEL_NONE;
 }
 
-/* Whether a run is the ending part of the run before it. */
+/* Whether the run stands for the ending tasks of the same job as the run
+ * before it. */
 static inline bool snap_is_part(const struct snap *s, uint32_t run)
 {
 	return run && s->run.job[run - 1] == s->run.job[run];
 }
 
-/* Whether `queue` is `below` or one of those above it. */
+/* Whether `queue` is the queue `below` or one of its ancestors. */
 static inline bool snap_queue_is_above(const struct snap *s, uint32_t queue,
                                        uint32_t below)
 {
@@ -424,7 +429,7 @@ static inline uint32_t snap_node_ncpus(const struct snap *s, uint32_t node)
 	return s->node.cpu_first[node + 1] - s->node.cpu_first[node];
 }
 
-/* How many NUMA nodes of the node have their memory counted. */
+/* Returns the number of NUMA nodes of the node whose memory is counted. */
 static inline uint32_t snap_node_nnumas(const struct snap *s, uint32_t node)
 {
 	return s->node.numa_first[node + 1] - s->node.numa_first[node];
@@ -452,8 +457,8 @@ void snap_threads(const struct snap *snap, int64_t *ret);
 int64_t snap_numa_share(const struct snap *snap, uint32_t node, uint32_t numas,
                         int64_t mem, uint32_t numa);
 
-/* Returns the NUMA nodes that a task's memory is assumed in if they are not
- * known: those of its CPUs, else of its GPUs, else all. */
+/* Returns the NUMA nodes that are assumed to hold a task's memory if that is
+ * not known: those of its CPUs, else those of its GPUs, else all. */
 uint32_t snap_task_numas(const struct snap *snap, const struct snap_task *task,
                          const struct snap_cpu_use *use);
 

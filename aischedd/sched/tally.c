@@ -15,8 +15,8 @@ struct kind {
 	int64_t runs;
 };
 
-/* Slots for kinds that are being collected; a new kind replaces the one in its
- * slot. */
+/* Size of the hash table of kinds that are being collected; a new kind replaces
+ * the one in its slot. */
 enum { KINDS = 256 };
 
 static void add(int64_t sum[RES_N], int64_t n, const int64_t each[RES_N])
@@ -44,7 +44,7 @@ static void add_used(const struct snap *s, const struct kind *k,
 		q->late_jobs += k->flags & PART ? 0 : k->runs;
 	}
 	/* An elastic job that is losing tasks has two entries. Only the first
-	 * counts for ask, with all its tasks. */
+	 * is added to `ask`, with all tasks of the job. */
 	if (!(k->flags & PART))
 		add(q->ask, k->runs * s->req.tasks[k->req], each);
 	if (each[RES_GPU]) {
@@ -104,8 +104,8 @@ static void add_run(const struct snap *s, uint32_t run, uint32_t flags,
 	k->runs++;
 }
 
-/* Returns when the protection or the standing of the run changes, so that
- * others may evict it, or SNAP_NEVER. */
+/* Returns when other jobs may become able to evict the run, because its
+ * protection ends or its standing changes, or SNAP_NEVER. */
 static int64_t wake_of(const struct snap *s, uint32_t run, uint32_t flags)
 {
 	int64_t rises, kept;

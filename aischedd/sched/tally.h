@@ -29,7 +29,7 @@ struct tally {
 	    victims; /* runs that may get more tasks, or be evicted */
 	/* when the set of evictable runs changes, or SNAP_NEVER */
 	int64_t wake;
-	int64_t cpus, gpus; /* of runs that have GPUs */
+	int64_t cpus, gpus; /* what runs that have GPUs hold */
 	int64_t *req_gpus;  /* gpus, by request */
 	bool ends;          /* some run has a known end */
 };

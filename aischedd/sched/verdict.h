@@ -9,8 +9,8 @@
 #include "libcommon/buf.h"
 #include "libcommon/names.h"
 
-/* Values of verdict.what beyond enum resource: what else can be short or
- * limited. */
+/* Values of verdict.what beyond enum resource: other things that can be short
+ * or limited. */
 enum {
 	WHAT_NODE = RES_N, /* one more node, or one without other jobs */
 	WHAT_DEVICES,      /* whole CPUs; NeverFits: everything on one node */
@@ -53,7 +53,7 @@ struct verdict {
 	enum reason why;
 	uint32_t started; /* how many jobs of the row start in this plan */
 	uint64_t first; /* the waiting job that the verdict is about, 0: none */
-	/* the job for which that one waits, 0: none in particular */
+	/* the job that the waiting job waits for, 0: none in particular */
 	uint64_t job;
 	int64_t expected;  /* expected start, SNAP_NEVER: cannot be known */
 	uint32_t position; /* 1: the job is the next of its queue */

@@ -42,37 +42,40 @@ struct work {
 	 * NULL: no node can have partitions */
 	int64_t *slices;
 	const int64_t *slices_now; /* as in the snapshot */
-	/* by model and slices in use: how much the GPU can no longer have, see
-	 * fit_mig.h */
+	/* by model of GPU and slices in use: how much of the GPU is blocked,
+	 * see fit_mig_blocked() */
 	uint16_t (*blocked)[256];
 	int64_t *thread;           /* one a CPU of a slice: free thousandths */
 	const int64_t *thread_now; /* as in the snapshot */
 	int64_t *numa_mem;         /* one a NUMA node: free; may be < 0 */
-	/* one a NUMA node: its memory less that of tasks bound to it */
+	/* one a NUMA node: its memory minus that of tasks bound to it */
 	int64_t *numa_bound;
 	const int64_t *numa_now, *bound_now; /* as in the snapshot */
 	struct work_core *core; /* scratch of fit.c, by core number */
 
 	int64_t *license; /* free */
-	/* one a queue: use by it and all queues below it */
+	/* one a queue: what it and all queues below it use */
 	int64_t (*used)[RES_N];
-	int64_t (*firm)[RES_N]; /* part of used: by jobs not preemptible */
-	/* one a queue: running jobs, of it and all queues below it */
+	int64_t (*firm)[RES_N]; /* part of used: by jobs that may not be
+	                           preempted */
+	/* one a queue: running jobs in it and in all queues below it */
 	int64_t *jobs;
-	/* The counters above show the time when all evicted jobs have ended and
-	 * all claimants have started. At present, by queue, this much more is
-	 * used: by the evicted jobs, less the claims; may be < 0. */
+	/* The counters above are for the time at which all evicted jobs have
+	 * ended and all claimants have started. At present, this much more is
+	 * used, by queue: what evicted jobs still use, minus the claims; may be
+	 * < 0. */
 	int64_t (*late)[RES_N];
 	int64_t *late_jobs;
 
-	uint32_t *nusers;       /* one a queue: it and those above it that
-	                         * count users */
-	uint64_t *user_key;     /* open addressing: queue and user, + 1 */
+	uint32_t *nusers;       /* one a queue: how many of it and its ancestors
+	                           count users */
+	uint64_t *user_key;     /* hash table with open addressing: queue and
+	                           user, + 1 */
 	int64_t (*user_use)[4]; /* enum user_count */
 	size_t user_mask;
 
-	/* By node: whole GPUs of the job that is being placed; bit i: device
-	 * i. */
+	/* By node: the whole GPUs there of the job that is being placed, bit i:
+	 * device i. */
 	uint64_t *own_gpus;
 	/* By node: one more than the highest number of a NUMA node and of a
 	 * link group; 0: not looked up yet, see fit_devices.h. */
@@ -119,8 +122,9 @@ void work_undo(struct work *w, size_t mark);
 void work_commit(struct work *w); /* forget the trail */
 
 /*
- * A task of req takes (sign -1) or gives back (1) what it holds on its node:
- * its CPUs (the counter, and nuse CPUs of the slice), or everything else.
+ * A task of this request takes (sign -1) or gives back (1) what it holds on its
+ * node: work_cpus() its CPUs (the counter, and those in `use`), work_rest()
+ * everything else.
  */
 void work_cpus(struct work *w, uint32_t req, uint32_t node,
                const struct snap_cpu_use *use, uint32_t nuse, int sign);
