@@ -98,10 +98,11 @@ struct job {
 	bool claims;    /* it mounts volume claims */
 	/* it was made as a Job in its cluster, not by aisub */
 	bool adopted;
-	bool preemptible;   /* it may be evicted, as its class says */
-	uint8_t on_preempt; /* enum preempt_how: as its queue says */
-	uint8_t evict;      /* enum evict: why it was last evicted */
-	uint8_t aside;      /* enum reason: why a pending job is in no row */
+	bool preemptible; /* it may be evicted, as its class says */
+	/* enum preempt_how: how to evict it, as its queue says */
+	uint8_t on_preempt;
+	uint8_t evict; /* enum evict: why it was last evicted */
+	uint8_t aside; /* enum reason: why a pending job is in no row */
 	/* id of the cron entry of which it is a run; 0: none */
 	uint64_t cron;
 	/* id of the job for which it was last evicted; 0: none */
@@ -118,7 +119,7 @@ struct job {
 	int64_t priority;   /* --priority or that of its class, minus --nice */
 	int64_t time_limit; /* seconds or TIME_UNLIMITED */
 	int64_t grace;      /* seconds */
-	int64_t submit, begin, deadline; /* NO_TIME: none */
+	int64_t submit, begin, deadline; /* unix seconds; NO_TIME: none */
 	/* start: when this attempt began to run, or before that when it got its
 	 * nodes. end: when the job ended. */
 	int64_t start, end;
@@ -151,8 +152,8 @@ struct job {
 	int64_t leave_by;
 	/* counts how often some of its tasks were evicted */
 	uint32_t resize;
-	struct held *claim;          /* NULL: none */
-	struct evictions *evictions; /* NULL: none */
+	struct held *claim;          /* nodes held for it, or NULL */
+	struct evictions *evictions; /* its last evictions, or NULL */
 	/* its row key while it holds nodes; placed_key() makes it on demand */
 	struct placed_key *key;
 	char *last_place; /* for an ended job: where it ran, as text */

@@ -237,7 +237,7 @@ void state_loaded(struct state *state, int64_t now)
 		if (job->adopted)
 			adopt_tell(state, job);
 		if (job->state == JOB_PENDING)
-			deps_begin(state, job, now); /* may free the job */
+			deps_begin(state, job, now); /* may free `job` */
 	}
 	for (uint32_t n = 0; n < state->nodes.n; n++)
 		if (state->nodes.node[n].drained)

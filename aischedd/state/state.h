@@ -38,7 +38,7 @@ struct array {
 struct user {
 	uint32_t uid;
 	const char *name;
-	uint64_t njobs; /* jobs that have not ended, in all queues */
+	uint64_t njobs; /* number of jobs that have not ended, in all queues */
 };
 
 enum effect_kind {
@@ -65,11 +65,11 @@ struct effect {
 	uint32_t attempt;
 	enum stop_why why;
 	int64_t grace;            /* of STOP, in seconds */
-	struct run_signal signal; /* of SIGNAL */
+	struct run_signal signal; /* of SIGNAL: which one to send */
 	/* of DRAIN: the node; of FORGET: a node of the job, because the job may
 	 * be freed before the effect is carried out */
 	uint32_t node;
-	uint32_t pool; /* of ADOPT */
+	uint32_t pool; /* of ADOPT: the job's pool */
 	/* of ADOPT: the job's state, because the job may be freed */
 	enum job_state state;
 };

@@ -18,10 +18,11 @@ struct audit_row {
 	int64_t time_ms;
 	uint32_t uid;
 	const char *user, *act;
-	uint64_t job;       /* id of the record, or 0 */
-	const char *target; /* "job 12_3", "node n[0-3]" */
-	const char *owner;  /* of the job, or NULL */
-	const char *text;   /* more about it, or NULL */
+	/* id of the job's record; 0: the act is not about a job */
+	uint64_t job;
+	const char *target; /* changed by the act: "job 12_3", "node n[0-3]" */
+	const char *owner;  /* owner of the job, or NULL */
+	const char *text;   /* details, or NULL */
 };
 
 /* Keep a row for the next commit; strings are copied. */
@@ -30,17 +31,20 @@ void store_audit(struct store *store, const struct audit_row *row);
 /* Selects rows; NULL, 0 and NO_TIME match any. */
 struct audit_query {
 	const char *user, *act;
-	const char *about;  /* acts of this user, or on jobs of this user, */
-	const char *queues; /* or on these queues (",a,b,") and their jobs */
-	uint64_t job;       /* this job, or all of this array */
+	/* acts by this user, on jobs of this user, or on the queues listed in
+	 * `queues` (",a,b,") and their jobs */
+	const char *about;
+	const char *queues;
+	/* acts on this job, or on this array and its tasks */
+	uint64_t job;
 	int64_t since, until;
-	size_t limit; /* how many, the latest ones */
+	size_t limit; /* at most this many rows, the latest ones */
 };
 
 typedef void audit_fn(const struct audit_row *row, void *arg);
 
-/* List rows, the latest first. Thread safe: reads with a connection of its
- * own. */
+/* Call fn for each row that the query selects, the latest first. Thread safe:
+ * reads with a connection of its own. */
 int store_audit_list(const char *path, const struct audit_query *query,
                      audit_fn *fn, void *arg, struct err *err);
 

@@ -1,5 +1,5 @@
 /*
- * cron.h - recurring work in the store
+ * cron.h - write cron entries to the store, and load them
  */
 #ifndef AISCHEDD_STORE_CRON_H
 #define AISCHEDD_STORE_CRON_H

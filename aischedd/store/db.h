@@ -53,9 +53,10 @@ int db_corrupt(const char *why, struct err *err);
 /* Returns statement number `which`, prepared if needed and reset; values bound
  * before stay until they are bound anew. */
 struct stmt db_use(struct db *db, size_t which);
-void db_i64(struct stmt *s, int column, int64_t value);      /* columns count
-                                                                from 1 */
-void db_text(struct stmt *s, int column, const char *value); /* NULL: null */
+void db_i64(struct stmt *s, int column, int64_t value); /* columns count
+                                                           from 1 */
+/* a NULL pointer stores null */
+void db_text(struct stmt *s, int column, const char *value);
 void db_blob(struct stmt *s, int column, const void *data, size_t len);
 void db_null(struct stmt *s, int column);
 

@@ -34,7 +34,8 @@ bool store_others_failed(struct store *store, uint64_t array, uint64_t job);
 /* Lifetime totals of a user's ended jobs in a queue. */
 struct total {
 	const char *user, *queue;
-	int64_t cpu_ms, gpu_ms; /* allocated, not consumed */
+	/* time for which they held CPUs and GPUs, used or not */
+	int64_t cpu_ms, gpu_ms;
 	int64_t jobs;
 };
 

@@ -127,7 +127,7 @@ struct store {
 	struct db db;
 	struct store_clock clock;
 	int64_t commits;   /* number of the last commit, see loss.h */
-	int commits_fd;    /* state_dir/commits */
+	int commits_fd;    /* the open file state_dir/commits */
 	uint64_t last_ran; /* job ids up to this one are never given out */
 	char *path, *id;
 	const char *sql[NSQL];

@@ -13,10 +13,12 @@ typedef __int128 wide;
 
 enum { HOUR_MS = 3600000, SQL_SUMS = 0, SQL_WAITS = 1 };
 
-/* Amounts of a rollup that are not in the database. */
+/* A copy of a rollup's amounts that are not in the database yet. */
 struct report_copy {
-	const struct rollup *rollup; /* its parts never change */
-	bool hidden;                 /* it counts in the total only */
+	/* read only for its parts, which never change */
+	const struct rollup *rollup;
+	/* count it only in the total, see REPORT_TOTAL */
+	bool hidden;
 	int64_t id, booked_ms;
 	int64_t rate[RATES];
 	struct rollup_due *due;
@@ -26,9 +28,11 @@ struct report_copy {
 };
 
 struct report_work {
-	struct map copies; /* by id */
-	struct map rows;   /* by hash of their keys; chained by next_same */
-	int64_t span[2];   /* the period looked up last */
+	struct map copies; /* struct report_copy, by id of the rollup */
+	/* struct report_row, by the hash of the group's keys; if that is taken,
+	 * by the next free number */
+	struct map rows;
+	int64_t span[2]; /* bounds of the period looked up last */
 };
 
 const char *report_key_name(enum report_key key)
@@ -42,7 +46,7 @@ const char *report_key_name(enum report_key key)
 	return names[key];
 }
 
-/* --- the copy ---------------------------------------------------------- */
+/* --- copying from the state ---------------------------------------------- */
 
 static void *copy_of(const void *data, size_t n, size_t size)
 {
@@ -100,7 +104,8 @@ int report_begin(struct report *r, const struct state *state, const char *path,
 	r->lag = copy_of(changes.lag, r->nlags, sizeof(*r->lag));
 	if (db_open(&r->db, path, true, sql, ARRAY_SIZE(sql), err) < 0)
 		return -1;
-	/* The transaction begins with the first read. */
+	/* BEGIN alone takes no snapshot of the database: the first
+	 * read does. */
 	if (db_exec(&r->db, "BEGIN", err) < 0)
 		return -1;
 	return db_get_i64(&r->db, "SELECT count(*) FROM meta", &one, err);
@@ -125,8 +130,8 @@ static bool same_group(const struct report *r, const struct report_row *row,
 	return true;
 }
 
-/* Returns the first second of the period that `at` is in, if the report is by
- * time; else 0. */
+/* If the report is by a period, returns the first second of the period that
+ * contains the time `at`; else 0. */
 static int64_t period_at(struct report *r, int64_t at)
 {
 	struct report_work *w = r->work;
@@ -143,8 +148,8 @@ static int64_t period_at(struct report *r, int64_t at)
 	return 0;
 }
 
-/* Returns the row for a rollup at a time, which is made if it is new; NULL if
- * there are too many rows. */
+/* Returns the row of the group to which a rollup belongs at a time; adds it if
+ * it is new. Returns NULL if there are too many rows. */
 static struct report_row *row_of(struct report *r, const struct rollup *rollup,
                                  int64_t at)
 {
@@ -190,7 +195,8 @@ static void add_sums(struct report_row *to, const int64_t sum[ROLLUP_NSUMS],
 		to->wait_max_ms = wait_max_ms;
 }
 
-/* Count the row in its group and in the total. */
+/* Add a rollup's sums at the time `at` to the row of its group and to
+ * the total. */
 static int add(struct report *r, const struct report_copy *c, int64_t at,
                const int64_t sum[ROLLUP_NSUMS], int64_t wait_max_ms,
                struct err *err)
@@ -220,7 +226,7 @@ static int add_wait(struct report *r, const struct report_copy *c, int64_t at,
 	return 0;
 }
 
-/* --- the database ------------------------------------------------------ */
+/* --- reading the database ----------------------------------------------- */
 
 static int read_sums(struct report *r, enum period level, int64_t from,
                      int64_t to, struct err *err)
@@ -268,8 +274,8 @@ static int read_waits(struct report *r, enum period level, int64_t from,
 	return more;
 }
 
-/* Returns the largest level of rows (hours, days or months) that each belong to
- * one period of the report. */
+/* Returns the coarsest level of stored rows (months, days or hours) of which
+ * each row lies within one period of the report. */
 static enum period most_level(const struct report *r)
 {
 	enum period most = PERIOD_MONTH;
@@ -283,8 +289,8 @@ static enum period most_level(const struct report *r)
 	return most;
 }
 
-/* Divide the range into the largest periods that fit, and read neighbours of
- * the same level at once. */
+/* Divide the range into the longest periods that fit, and read neighbours of
+ * the same level (hours, days or months) at once. */
 static int read_range(struct report *r, struct err *err)
 {
 	enum period most = most_level(r);
@@ -318,7 +324,7 @@ static int read_range(struct report *r, struct err *err)
 	return 0;
 }
 
-/* --- what is not in the database ---------------------------------------- */
+/* --- adding what is not in the database --------------------------------- */
 
 static int add_due(struct report *r, const struct report_copy *c,
                    struct err *err)
@@ -340,7 +346,8 @@ static int add_due(struct report *r, const struct report_copy *c,
 	return 0;
 }
 
-/* Add amounts held in a span that is not yet booked. */
+/* Add the amounts held at these rates in a span of time that is not
+ * booked yet. */
 static int add_held(struct report *r, const struct report_copy *c,
                     const int64_t rate[RATES], int64_t from, int64_t to,
                     struct err *err)
@@ -375,7 +382,7 @@ static int add_lag(struct report *r, const struct rollup_lag *lag,
 	return c ? add_held(r, c, lag->rate, lag->from_ms, lag->to_ms, err) : 0;
 }
 
-/* --- all of it --------------------------------------------------------- */
+/* --- the report ---------------------------------------------------------- */
 
 static void whole_hours(struct report *r)
 {
@@ -386,8 +393,8 @@ static void whole_hours(struct report *r)
 	period_of(r->zone, PERIOD_HOUR, r->until, span);
 	if (r->until > span[0])
 		r->until = span[1];
-	/* Nothing is booked after now, so a range up to now may end with its
-	 * month, which is one row. */
+	/* A range that ends now or later is extended to the end of the month:
+	 * nothing is booked after now, and a whole month is read as one row. */
 	if (r->until * 1000 > r->now_ms) {
 		period_of(r->zone, PERIOD_MONTH, r->until, span);
 		r->until = span[1];

@@ -56,14 +56,14 @@ struct report_row {
 };
 
 struct report {
-	/* To be set by the caller. */
+	/* Set by the caller before report_begin(). */
 	enum report_key by[REPORT_NKEYS];
 	size_t nby;
 	int64_t since, until; /* unix seconds; widened to whole hours */
 	size_t most; /* rows; report_run() fails with E2BIG if there are more */
 	const struct zone *zone;
 
-	/* Results. */
+	/* Set by report_run(). */
 	struct report_row **row;
 	size_t nrows, row_cap;
 	struct report_row total;

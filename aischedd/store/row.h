@@ -1,5 +1,5 @@
 /*
- * row.h - a job record as a row: one table of columns
+ * row.h - write and read a job record as a database row
  */
 #ifndef AISCHEDD_STORE_ROW_H
 #define AISCHEDD_STORE_ROW_H

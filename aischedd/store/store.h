@@ -88,8 +88,8 @@ struct past_job {
 };
 
 struct history_query {
-	bool ended_only;   /* false: also active jobs */
-	bool newest_first; /* by end and id, downwards */
+	bool ended_only;   /* list only ended jobs; false: active ones, too */
+	bool newest_first; /* in descending order of end and id */
 	bool unordered;    /* list rows in any order, without sorting */
 	/* bounds of the job's end, both included; NO_TIME: no bound */
 	int64_t since, until;

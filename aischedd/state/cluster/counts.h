@@ -76,22 +76,24 @@ struct queue_counts {
 struct held_counts {
 	/* queue COUNTS_GONE: the queue no longer exists */
 	uint32_t queue, pool;
-	char *gpu_type; /* NULL: none */
+	char *gpu_type; /* NULL: jobs without GPUs */
 	/* next one of this queue and pool, with another type */
 	struct held_counts *next;
 	int64_t rate[RATES]; /* what jobs hold now; units as in rollup.h */
-	int64_t at_ms;       /* time up to which sum[] is booked */
+	int64_t at_ms;       /* time up to which sum[] is complete */
 	double sum[RATES];   /* rates times seconds */
 	/* CPU time used by attempts that have ended */
 	double cpu_used_s;
-	double gpu_busy_s;    /* time for which their GPUs were busy */
+	/* time for which GPUs of ended attempts were busy */
+	double gpu_busy_s;
 	double gpu_known_s;   /* GPU time for which busy time is known */
 	double gpu_evicted_s; /* GPU time held by evicted attempts */
 };
 #define COUNTS_GONE UINT32_MAX
 
 struct count_table {
-	struct queue_counts *queue; /* [conf->nqueues] */
+	/* one for each queue of the configuration */
+	struct queue_counts *queue;
 	uint64_t start_failures[LIMIT_POOLS][FAULT_KINDS];
 	struct histogram slip; /* seconds from promised to actual starts */
 	struct map held_by_key;

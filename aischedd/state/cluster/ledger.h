@@ -78,8 +78,9 @@ struct ledger {
 struct attempt_row {
 	uint64_t job, array, evict_by;
 	uint32_t array_task, attempt, uid, user, tasks;
-	char *queue, *account, *class, *pool, *nodes, *gpu_type; /* or NULL */
-	char *pieces; /* as ledger_piece_format() writes them */
+	/* each may be NULL */
+	char *queue, *account, *class, *pool, *nodes, *gpu_type;
+	char *pieces; /* the pieces as text, see ledger_piece_format() */
 	int64_t cost; /* millionths of the currency */
 	/* wait before it; SPEC_UNSET: not the job's first attempt */
 	int64_t wait_ms;

@@ -48,7 +48,8 @@ struct node {
 	int64_t cpu_milli, mem_mib;
 	uint8_t *cpu_numa, *gpu_numa, *gpu_link;
 	uint16_t *cpu_core;
-	bool *cpu_reserved; /* kept for the system */
+	/* cpu_reserved[i]: CPU i is reserved for the system */
+	bool *cpu_reserved;
 	/* Memory of each NUMA node, as the runner found it and as jobs may use
 	 * it. numa_mem is NULL unless there are several NUMA nodes and the
 	 * runner binds tasks to them. */
@@ -82,7 +83,8 @@ struct node_table {
 	struct arena *names; /* names of nodes; snapshots refer to them */
 	struct map by_name;  /* newest node with a name: its index plus one */
 	bool namesakes;      /* two nodes have the same name */
-	struct map sections; /* sections of the configuration by node name */
+	/* sections of the configuration by pool and node */
+	struct map sections;
 	/* hashes of requests known to fit if nothing runs */
 	struct map fits;
 	bool dirty; /* some nodes are to be written */

@@ -27,9 +27,10 @@ struct pool_sum {
  * each kind. */
 enum node_gives {
 	GIVES_NONE,    /* the node has no GPUs, or is gone */
-	GIVES_COUNTED, /* the kubelet chooses which GPUs */
-	GIVES_NAMED,   /* the plan chooses; their NUMA nodes are known */
-	GIVES_NO_NUMA, /* the plan chooses; their NUMA nodes are not known */
+	GIVES_COUNTED, /* the kubelet chooses the GPUs of a task */
+	GIVES_NAMED,   /* the plan chooses them; their NUMA nodes are known */
+	/* the plan chooses them; their NUMA nodes are not known */
+	GIVES_NO_NUMA,
 	GIVES_KINDS
 };
 

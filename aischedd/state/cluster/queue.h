@@ -18,7 +18,7 @@ struct queue_state {
 };
 
 struct queue_table {
-	struct queue_state *queue; /* [conf->nqueues] */
+	struct queue_state *queue; /* one for each queue of the configuration */
 	bool dirty;                /* some queues are to be written */
 };
 

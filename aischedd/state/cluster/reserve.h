@@ -27,8 +27,10 @@ struct reservation {
 	char *name;
 	int64_t start, end; /* of the present or the next window */
 	enum repeat repeat;
-	char *users;  /* "ann,@ml"; empty: for maintenance */
-	char *guests; /* "bob,eve": members of its groups who submitted jobs */
+	/* users and groups who may use it, as "ann,@ml"; empty: nobody */
+	char *users;
+	/* members of these groups who submitted jobs, as "bob,eve" */
+	char *guests;
 	uint32_t *node; /* indexes of the nodes, ascending */
 	uint32_t nnodes;
 };
@@ -48,8 +50,8 @@ struct reserve_ask {
 	/* as in struct reservation; the caller has checked that these users and
 	 * groups exist */
 	const char *users;
-	const char *nodes; /* a hostlist; NULL: `count` nodes of the pool */
-	const char *pool;  /* NULL: the only pool */
+	const char *nodes; /* a hostlist; NULL: any `count` nodes of the pool */
+	const char *pool;  /* pool of these nodes; NULL: the only pool */
 	uint32_t count;
 };
 

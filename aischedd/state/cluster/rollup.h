@@ -89,7 +89,7 @@ enum { ROLLUP_BUCKETS = 160 };
 
 /* Sums that the next commit adds to those of an hour, its day and its month. */
 struct rollup_due {
-	int64_t hour; /* when it begins; unix seconds */
+	int64_t hour; /* when the hour begins, unix seconds */
 	int64_t sum[ROLLUP_NSUMS];
 	int64_t wait_max_ms;
 };
@@ -114,7 +114,7 @@ enum rollup_part {
 struct rollup {
 	int64_t id; /* its id in the store */
 	uint64_t hash;
-	char *part[PARTS];   /* "": none */
+	char *part[PARTS];   /* user, account ...; "" if there is none */
 	struct rollup *next; /* next rollup with the same hash */
 	int64_t rate[RATES]; /* what its jobs have held since booked_ms */
 	int64_t booked_ms;

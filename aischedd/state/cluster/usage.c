@@ -130,7 +130,7 @@ void usage_held(const struct state *state, struct job *job, int64_t ret[RES_N])
 	for (uint32_t i = 0; i < job->place->ntasks; i++)
 		hold_task(state, job, req, i, ret);
 	if (job->state == JOB_SUSPENDED)
-		ret[RES_CPU] = 0; /* other jobs may use its CPUs */
+		ret[RES_CPU] = 0; /* its CPUs are free for other jobs */
 }
 
 static int64_t charge_of(struct state *state, struct job *job)
@@ -157,7 +157,7 @@ static int64_t charge_of(struct state *state, struct job *job)
 		}
 	}
 	if (job->state == JOB_SUSPENDED)
-		part[RES_CPU] = 0; /* other jobs may use its CPUs */
+		part[RES_CPU] = 0; /* its CPUs are free for other jobs */
 	for (int r = 0; r < RES_N; r++)
 		most = part[r] > most ? part[r] : most;
 	return most;

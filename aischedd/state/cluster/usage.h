@@ -40,7 +40,7 @@ struct usage {
 	/* number of jobs that have not ended, and that hold nodes */
 	uint64_t jobs, running;
 	int64_t rate, amount, at;
-	bool dirty; /* rate or amount is to be written */
+	bool dirty; /* to be written by the next commit */
 	/* As of the last snapshot: `used` is the user's usage of the queue,
 	 * `part` its fraction of the usage of all users in millionths, `light`
 	 * the user's lightness, see usage_light(). */

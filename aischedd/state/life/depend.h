@@ -60,7 +60,8 @@ void deps_divide(struct state *state, struct job *job, uint32_t task,
  * DependencyNeverSatisfied if they can never be met. */
 enum reason deps_reason(const struct job *job);
 
-/* Add the job to the list of jobs of the same user and name, or remove it. */
+/* Add the job to the list of jobs with the same user and name, or remove it
+ * from that list. */
 void names_add(struct state *state, struct job *job);
 void names_del(struct state *state, struct job *job);
 

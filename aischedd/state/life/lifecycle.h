@@ -57,7 +57,7 @@ struct event_in {
 	/* of hold, release, requeue, suspend: an operator asks */
 	bool by_operator;
 	bool hold;                /* of requeue: put the job on hold */
-	struct run_signal signal; /* of signal */
+	struct run_signal signal; /* of signal: which one to send */
 	/* of started: after a restart the runner found the job suspended */
 	bool suspended;
 	bool rebooted; /* of lost: the node has rebooted */
@@ -77,15 +77,15 @@ struct event_in {
 	/* of replaced: how many failed tasks of the attempt were replaced
 	 * so far */
 	uint32_t replaced;
-	enum start_fault fault; /* of start_failed */
+	enum start_fault fault; /* of start_failed: who or what is at fault */
 	/* of start_failed: nodes at fault; empty: all nodes of the job */
 	struct strlist nodes;
 	int64_t time; /* of started: when the job started */
 	/* remark: of start_failed, lost, replaced, noted */
 	const char *text;
-	struct gpu_use gpu; /* of used */
+	struct gpu_use gpu; /* of used: use of GPUs by the attempt so far */
 	int64_t idle_ms;    /* of used: for how long all GPUs were idle */
-	const struct outcome *outcome; /* of ended */
+	const struct outcome *outcome; /* of ended: how the attempt ended */
 	const struct placement *place; /* of start, resumed, grow; copied */
 };
 

@@ -138,7 +138,7 @@ static enum reason why_it_came_back(const struct job *job)
 		       : job->signal                 ? WHY_RaisedSignal
 		                                     : WHY_NonZeroExitCode;
 	default:
-		return WHY_None; /* a user requeued it */
+		return WHY_None; /* a user requeued the job */
 	}
 }
 

@@ -129,16 +129,16 @@ void state_admit(struct state *state, struct job *job, const struct spec *spec,
 		uint32_t limit;
 
 		if (idset_parse(&job->tasks, &limit, spec->array, NULL) < 0)
-			abort(); /* checked before */
+			abort(); /* cannot fail: it was checked before */
 		job->array = submit_new_array(state, job->id, spec)->id;
 	}
 	if (spec->dependency &&
 	    deps_parse(state, spec->dependency, &job->deps, NULL) < 0)
-		abort(); /* checked before */
+		abort(); /* cannot fail: it was checked before */
 	state_add_job(state, job);
 	counts_submitted(state, job);
 	state_arm(state, job);
 	if (job->adopted)
 		adopt_tell(state, job);
-	deps_begin(state, job, now); /* may free the job */
+	deps_begin(state, job, now); /* may free `job` */
 }

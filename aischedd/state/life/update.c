@@ -385,7 +385,7 @@ static void take_dependency(struct change *c, const char *text)
 {
 	deps_forget(c->state, c->job);
 	if (text && deps_parse(c->state, text, &c->job->deps, NULL) < 0)
-		abort(); /* checked before */
+		abort(); /* cannot fail: check_self() has parsed it */
 	deps_begin(c->state, c->job, c->now);
 }
 

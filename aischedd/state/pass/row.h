@@ -39,14 +39,14 @@ struct row_entry {
 };
 
 struct row_job {
-	uint64_t job;   /* its id */
+	uint64_t job;   /* id of the job */
 	int64_t since;  /* since when the job has been waiting */
 	uint32_t count; /* number of tasks, see job_count() */
 	uint32_t slot;  /* slot of its row */
 };
 
 struct array_limit {
-	uint64_t array; /* its id */
+	uint64_t array; /* id of the array */
 	/* number of tasks that hold nodes, and that may at once */
 	uint32_t running, limit;
 };

@@ -27,7 +27,7 @@ struct taken_rows {
 	struct pend_columns *to;
 	/* copies of those in struct row_index */
 	struct roster all, waiting, limits;
-	uint32_t *of_slot; /* see struct planned_rows */
+	uint32_t *of_slot; /* as in struct planned_rows */
 	/* key of queue and user -> lightness + 1 (usage.h) */
 	struct map light;
 	struct snap_member extra; /* the extra job, if it belongs in a row */
@@ -49,8 +49,9 @@ struct build {
 	struct arena *arena;
 	struct arena *scratch; /* freed when the snapshot is finished */
 	struct snap *snap;
-	struct map word_of, req_of; /* hash -> index + 1 */
-	struct map host_of;         /* name of a node -> index + 1 */
+	/* hash of a word or of a request -> index + 1 */
+	struct map word_of, req_of;
+	struct map host_of; /* name of a node -> index + 1 */
 	/* next node with the same name: index + 1, or 0 */
 	uint32_t *namesake;
 	/* array -> number of its waiting tasks that have claims */

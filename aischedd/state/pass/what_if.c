@@ -237,7 +237,7 @@ static void trial_begin(struct state *state, struct trial *t,
 	if (spec->array) {
 		if (idset_parse(&job->tasks, &t->array.limit, spec->array,
 		                NULL) < 0)
-			abort(); /* checked before */
+			abort(); /* cannot fail: it was checked before */
 		job->array = t->array.id = job->id;
 		map_set(&state->records.arrays, job->id, &t->array);
 	}
@@ -280,7 +280,7 @@ struct state_test *state_test_take(struct state *state, const struct spec *spec,
 	trial_begin(state, &t, spec, who);
 	if (spec->dependency &&
 	    deps_parse(state, spec->dependency, &t.job->deps, NULL) < 0)
-		abort(); /* checked before */
+		abort(); /* cannot fail: it was checked before */
 	if (t.job->deps)
 		deps_try(state, t.job, now);
 	if (state_ineligible(state, t.job) == WHY_None) {
