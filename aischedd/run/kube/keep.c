@@ -1,12 +1,12 @@
 /*
- * keep.c - keep the logs of pods before the pods go
+ * keep.c - save the logs of pods before the pods are deleted
  *
- * Each log goes to a file of log_file.h. The logs of ended pods are read, a few
- * at a time for all attempts. The log of a pod that is about to end is
- * followed, because it is gone soon after its last line. A broken call is
- * repeated and continues where it was; if that does not help, the job ends
- * without the rest of the log, and its outcome says so. While the server cannot
- * be reached, the job's end waits.
+ * Each log is written to a file of log_file.h. The logs of ended pods are read,
+ * a few at a time for all attempts. The log of a pod that is being deleted is
+ * followed, as the pod, and its log with it, is gone soon after the last line.
+ * A call that breaks is repeated and continues where it was; if that does not
+ * help, the job ends without the rest of the log, and its outcome says so.
+ * While the API server cannot be reached, the end of the job waits.
  */
 #include "aischedd/run/kube/keep.h"
 
@@ -27,13 +27,14 @@
 enum {
 	READERS = 8,     /* logs of ended pods read at a time */
 	FOLLOWERS = 256, /* logs followed at a time */
-	/* after this time without an answer, give up reading from a node */
+	/* after this time without data, give up reading an ended pod's log */
 	SILENCE_MS = 10000,
-	FOLLOW_MS = 3600000, /* likewise for a followed log */
-	WHOLE_MS = 60000,    /* for one whole log */
-	LINGER_MS = 3000,    /* of a stream after its pod has ended */
-	FIRST_MS = 1000,     /* how long to wait for the first bytes of a log */
-	AGAIN_MS = 1000,     /* between two tries */
+	FOLLOW_MS = 3600000, /* the same for a followed log */
+	WHOLE_MS = 60000,    /* limit for reading a whole log */
+	LINGER_MS = 3000,    /* for a followed log to end after its pod */
+	/* how long a log may take to send its first bytes */
+	FIRST_MS = 1000,
+	AGAIN_MS = 1000, /* between two calls for a log */
 	TRIES = 3,
 	AGAIN_MAX = 10 /* pods per task whose logs are kept */
 };
@@ -52,17 +53,19 @@ struct kube_kept {
 	struct log_lines lines;
 	struct buf text;
 	unsigned tries;
-	int64_t begun_ms; /* of the first call; 0: none yet */
-	int64_t again_ms; /* time of the next call */
-	int64_t until_ms; /* deadline of a call that does not follow */
-	int64_t over_ms;  /* when its pod was first seen ended; or 0 */
+	int64_t begun_ms; /* time of the first call; 0: no call yet */
+	int64_t again_ms; /* time before which no other call is made */
+	int64_t until_ms; /* deadline of a call that does not follow the log */
+	int64_t over_ms;  /* when its pod was first seen to have ended; or 0 */
 };
 
 struct kube_keep {
 	struct kube *kube;
 	struct kube_owner owner;
 	unsigned left;
-	char *lost; /* why the first log is not kept, or NULL */
+	/* why the first of the logs that could not be saved is missing, or
+	 * NULL */
+	char *lost;
 };
 
 static void stop_call(struct kube_kept *k)
@@ -90,8 +93,8 @@ static void kept_free(struct kube_kept *k)
 	free(k);
 }
 
-/* End the file of a log that was read to its end, or that is given up (err says
- * why); what was read so far is kept. */
+/* End the file of a log. err: NULL if the log was read to its end, else why the
+ * rest is given up; what was read so far stays in the file. */
 static void finish(struct kube_kept *k, const struct err *err)
 {
 	struct kube_keep *keep = k->keep;
@@ -117,7 +120,7 @@ static int on_data(const void *data, size_t len, void *arg, struct err *err)
 	if (!k->follow && clock_boot_ms() > k->until_ms)
 		return err_set(err, ETIMEDOUT, "it takes more than %d s",
 		               WHOLE_MS / 1000);
-	k->over_ms = 0; /* reset: the stream still gives output */
+	k->over_ms = 0; /* data still arrives */
 	buf_clear(&k->text);
 	if (log_lines_feed(&k->lines, data, len, &k->text, err) < 0)
 		return -1;
@@ -136,7 +139,7 @@ static void look_again(struct kube *kube, const struct kube_owner *owner)
 		kube_adopt_step(j);
 }
 
-/* Whether to make the call again after it failed. */
+/* Whether a failed call for a log is worth repeating. */
 static bool may_help(const struct kube_kept *k, const struct err *err)
 {
 	/* A broken connection may work next time. */
@@ -159,7 +162,7 @@ static void on_done(const struct kube_answer *answer, void *arg)
 	k->again_ms = clock_boot_ms() + AGAIN_MS;
 	stop_call(k);
 	if (k->gave && (err.code == ENOENT || err.code == ENODATA))
-		finish(k, NULL); /* followed until its pod was gone */
+		finish(k, NULL); /* it was followed until its pod was deleted */
 	else if (err.code && !may_help(k, &err))
 		finish(k, &err);
 	else if (!err.code && !k->follow)
@@ -211,7 +214,7 @@ static void ask(struct kube *kube, struct kube_kept *k, bool follow)
 
 /* --- steps --- */
 
-/* Whether a followed log has not ended long after its pod has. */
+/* Whether a followed log has still not ended LINGER_MS after its pod has. */
 static bool lingers(struct kube_kept *k)
 {
 	int64_t now = clock_boot_ms();
@@ -262,7 +265,7 @@ void kube_keep_step(struct kube *kube)
 	struct kube_kept *k;
 	size_t n = 0;
 
-	/* Logs of one attempt are adjacent. */
+	/* The logs of one attempt are adjacent in the list. */
 	TAILQ_FOREACH(k, &kube->keep.list, of_list) {
 		if (k->done)
 			continue;
@@ -278,14 +281,15 @@ void kube_keep_step(struct kube *kube)
 
 /* --- choose --- */
 
-/* Whether the log can still be read. */
+/* Whether the pod's log can be read from its node. */
 static bool has_log(const struct kube *kube, const struct kube_log_pod *p)
 {
 	return !p->gone && !p->pod->to_files &&
 	       kube_nodes_is_up(kube->nodes, p->pod->node);
 }
 
-/* Keep only the last logs of a task that failed again and again. */
+/* Whether entry i is among the last AGAIN_MAX logs of its task: earlier ones of
+ * a task that failed again and again are not saved. */
 static bool is_among_last(const struct kube_log_pod *list, size_t n, size_t i)
 {
 	return i + AGAIN_MAX >= n ||

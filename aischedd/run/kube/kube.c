@@ -1,4 +1,4 @@
-/* kube.c - the runner of a cluster: watches, time, begin and end */
+/* kube.c - the runner of a cluster: its watches, its timer, its construction */
 #include "aischedd/run/kube/kube.h"
 
 #include <event2/event.h>
@@ -34,15 +34,15 @@ static void on_trouble(const struct err *err, void *arg)
 	struct kube *kube = arg;
 
 	(void)err;
-	if (kube->lease) /* not during its construction */
+	if (kube->lease) /* NULL in runner_kube_new() */
 		kube_trouble_tell(kube);
 }
 
 /* --- watches ----------------------------------------------------------- */
 
-/* Note whether a watch works: any news but trouble ends its trouble. Once the
- * last watch has synced, or is known to be refused, recover() can be
- * answered. */
+/* Note whether the watch `what` works: all news but KUBE_TROUBLE show that it
+ * does. The last watch to be synced or refused completes our view, so let
+ * kube_recover_try() answer the daemon's recover(). */
 static void heard(struct kube *kube, int what, enum kube_news news,
                   const struct err *err)
 {
@@ -131,7 +131,8 @@ static void on_device_classes(enum kube_news news, json_t *obj,
 	heard(arg, SEE_DEVICE_CLASSES, news, err);
 }
 
-/* The path of each kind; own: only in the namespace of the jobs. */
+/* What each watch observes: a kind of objects (with this label, if not NULL),
+ * in the pool's namespace if `own`, else in the whole cluster. */
 static const struct {
 	const char *api, *kind, *label;
 	bool own;
@@ -185,8 +186,8 @@ static void watch(struct kube *kube)
 
 /* --- time ------------------------------------------------------------- */
 
-/* Step all attempts. Their keys are collected first, as a step may free its
- * attempt. */
+/* Step all attempts. Collect their keys first: a step may free its attempt,
+ * which changes the map. */
 static void step_all(struct kube *kube)
 {
 	uint64_t *key = xcalloc(kube->attempts.n + 1, sizeof(*key));
@@ -204,7 +205,7 @@ static void step_all(struct kube *kube)
 	free(key);
 }
 
-/* Step each touched attempt once, however often it changed. */
+/* Step each touched attempt once, even if it was touched several times. */
 static void on_soon(evutil_socket_t fd, short what, void *arg)
 {
 	struct kube *kube = arg;
@@ -272,8 +273,8 @@ static void attempts_free(struct kube *kube)
 	for (size_t i = 0; i < kube->attempts.cap; i++)
 		if (kube->attempts.slot[i].value) {
 			kube_attempt_free(kube->attempts.slot[i].value);
-			i = (size_t)-1; /* the map has changed: from the start
-			                 */
+			i = (size_t)-1; /* freeing has changed the map: start
+			                   again */
 		}
 	map_free(&kube->attempts);
 }
@@ -289,7 +290,7 @@ static void runner_free(struct runner *r)
 	kube_command_free_all(kube);
 	kube_signal_free_all(kube);
 	kube_shared_free(kube);
-	/* These cancel the reading of logs. */
+	/* These cancel the calls that read logs. */
 	attempts_free(kube);
 	kube_adopt_free(kube);
 	kube_http_free(kube->http);
@@ -312,8 +313,8 @@ static void runner_free(struct runner *r)
 	free(kube);
 }
 
-/* Use the new configuration. The daemon makes sure that the address of the
- * cluster and our part of it are the same. */
+/* Use the new configuration. The daemon allows no change of the pool's cluster
+ * or namespace. */
 static void kube_reconf(struct runner *r, const struct conf *conf,
                         const struct conf_pool *pool)
 {

@@ -2,11 +2,11 @@
  * kube.h - the runner of a cluster
  *
  * kube.c watches nodes, pods, Jobs and other objects, and passes on what the
- * watches report: to nodes.c, pods.c, jobs.c and others. life.c then makes the
- * calls that each attempt needs; life.h describes the life of an attempt. Our
- * view of the cluster changes only when an answer or a watch reports a change,
- * not when a call is sent. Only the holder of the Lease makes calls. README.md
- * lists the files.
+ * watches report: to nodes.c, pods.c, jobs.c and others. Then life.c makes the
+ * calls that each attempt needs; life.h describes the life of an attempt. What
+ * we know of the cluster changes only when a watch or an answer reports a
+ * change, not when a call is sent. Only the daemon that holds the Lease makes
+ * calls. README.md lists the files.
  */
 #ifndef AISCHEDD_RUN_KUBE_KUBE_H
 #define AISCHEDD_RUN_KUBE_KUBE_H
@@ -55,7 +55,7 @@ enum {
 	SEE_N
 };
 
-/* The watches. */
+/* The watches and their states. */
 struct kube_sight {
 	struct kube_watch *watch[SEE_N];
 	bool synced[SEE_N];
@@ -63,7 +63,7 @@ struct kube_sight {
 	struct err blind[SEE_N];
 };
 
-/* Only the file that declares a part changes it. */
+/* The runner. Each part is changed only by the file that declares its type. */
 struct kube {
 	struct runner runner;
 	struct event_base *base;
@@ -91,7 +91,7 @@ struct kube {
 	struct map attempts;                /* by kube_attempt_key() */
 	TAILQ_HEAD(, kube_attempt) touched; /* see kube_attempt_touch() */
 	struct kube_asks asks;
-	int64_t why_ms; /* why.c: when Events may be read again */
+	int64_t why_ms; /* why.c: time before which no Events are read */
 
 	struct kube_adoption adopt;
 	struct kube_notes notes;
@@ -108,7 +108,7 @@ static inline struct kube *kube_of(struct runner *r)
 	                               offsetof(struct kube, runner));
 }
 
-/* The key of maps by a text, such as a name or uid. */
+/* The key of a text, such as a name or uid, in a struct map. */
 static inline uint64_t kube_text_key(const char *text)
 {
 	return hash_bytes(0, text, strlen(text));

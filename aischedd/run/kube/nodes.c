@@ -18,17 +18,18 @@
 #include "libcommon/mem.h"
 
 enum {
-	TELL_MS = 50, /* changes of use within this time are told together */
+	/* the daemon is told of changes of use within this time together */
+	TELL_MS = 50,
 	MAX_GPUS = 64
 };
 
 struct kube_node {
 	char *name;
-	bool exists;     /* false: only pods name it */
+	bool exists;     /* false: only the nodeName of pods names it */
 	bool there;      /* it exists and is in the pool */
-	bool marked;     /* not yet seen in the list being read */
-	bool dirty;      /* a change is to be told */
-	int64_t down_ms; /* since when it is down, as far as we know */
+	bool marked;     /* the list being read has not shown it yet */
+	bool dirty;      /* the daemon has not yet been told of a change */
+	int64_t down_ms; /* when we first saw that it is down */
 	struct kube_amount used;
 	struct kube_node_said said;
 };
@@ -39,7 +40,7 @@ struct kube_nodes {
 	struct kube *kube;
 	struct map by_name;
 	struct event *later;
-	bool changed; /* some node is dirty */
+	bool changed; /* at least one node is dirty */
 	struct buf lacks;
 };
 
@@ -83,7 +84,8 @@ static uint32_t count_of(int64_t n, uint32_t most)
 	return n < 0 ? 0 : n < most ? (uint32_t)n : most;
 }
 
-/* Describe the GPUs of a node that gives them by claims. */
+/* Set what info says about GPUs, for a node that gives them by
+ * ResourceClaims. */
 static void put_gpus(struct node_info *info, const struct kube_gpus *gpus)
 {
 	info->ngpus = gpus->n;

@@ -1,4 +1,5 @@
-/* adopt.c - offer, take and end Jobs that others made with kubectl */
+/* adopt.c - adopt Jobs made with kubectl: offer them to the daemon, follow them
+ * to their end */
 #include "aischedd/run/kube/adopt/adopt.h"
 
 #include <inttypes.h>
@@ -70,8 +71,8 @@ void kube_adopt_free(struct kube *kube)
 	for (size_t i = 0; i < kube->adopt.by_uid.cap; i++)
 		if (kube->adopt.by_uid.slot[i].value) {
 			adoptee_free(kube->adopt.by_uid.slot[i].value);
-			i = (size_t)-1; /* the map has changed: from the start
-			                 */
+			/* freeing has changed the map: start again */
+			i = (size_t)-1;
 		}
 	map_free(&kube->adopt.by_uid);
 	map_free(&kube->adopt.by_job);
@@ -80,7 +81,8 @@ void kube_adopt_free(struct kube *kube)
 
 /* --- news --- */
 
-/* Answers may overtake the watch: ignore an older version. */
+/* Store the state of the Job, unless obj is older than what is stored: the
+ * answer to a call may arrive before older news of the watch. */
 void kube_adopt_look(struct kube_adoptee *j, json_t *obj)
 {
 	struct kube_foreign at;
@@ -103,8 +105,9 @@ bool kube_adopt_is_over(const struct kube_adoptee *j)
 	return j->at.complete || j->at.failed;
 }
 
-/* Returns the Job's request as text, which does not depend on the time at which
- * it is read. NULL: the Job is not suspended, or would be refused. */
+/* Returns what the Job requests as text, to be compared with a later one: so
+ * times are relative to a fixed one. NULL: the Job is not suspended, or would
+ * be refused. */
 static char *text_of_request(const struct kube_adoptee *j, json_t *obj)
 {
 	static const int64_t any_time = 1000000000;
@@ -125,7 +128,8 @@ static char *text_of_request(const struct kube_adoptee *j, json_t *obj)
 	return text;
 }
 
-/* Tell the owner of a job that a change of the Job's request has no effect. */
+/* If the Job's request has changed since it became a job, note on the Job that
+ * the change has no effect. */
 static void check_request(struct kube_adoptee *j, json_t *obj)
 {
 	char *asks = text_of_request(j, obj);
@@ -171,7 +175,8 @@ void kube_adopt_seen(struct kube *kube, json_t *obj, bool deleted)
 	kube_adopt_step(j);
 }
 
-/* Objects still marked at the end of a list, and those never seen, are gone. */
+/* At the start of a list mark all Jobs. At its end, those that are still
+ * marked, or that no watch has ever shown, no longer exist. */
 void kube_adopt_news(struct kube *kube, enum kube_news news)
 {
 	struct kube_adoptee *j;
@@ -254,7 +259,7 @@ static void on_taken(struct kube_adoptee *j, uint64_t job)
 	json_decref(j->obj);
 	j->obj = NULL;
 	if (j->at.ours || job_state_is_final(j->state))
-		return; /* known already */
+		return; /* the daemon has taken it, or has told us its end */
 	text = xasprintf("it is job %" PRIu64 " of cluster %s: `aiq %" PRIu64
 	                 "` shows it",
 	                 job, j->kube->home.cluster, job);
@@ -279,7 +284,7 @@ bool kube_adopt_told(struct runner *r, const struct adopted *what)
 	j->state = what->state;
 	if (news)
 		on_taken(j, what->job);
-	if (!j->offering) /* offer() steps it afterwards */
+	if (!j->offering) /* else offer() calls it */
 		kube_adopt_step(j);
 	return news;
 }
@@ -305,7 +310,8 @@ void kube_adopt_explain(struct runner *r, uint64_t job, const char *code,
 
 /* --- end --- */
 
-/* Check whether its owner, or another daemon, has taken it back. */
+/* Report RUN_WITHDRAWN once if the Job is no longer ours: it is deleted, has
+ * ended without an attempt, or belongs to another daemon. */
 static void check_owner(struct kube_adoptee *j)
 {
 	bool lost = j->gone || j->at.deleting || (j->at.taken && !j->at.ours) ||
@@ -318,7 +324,9 @@ static void check_owner(struct kube_adoptee *j)
 	            j->kube->arg);
 }
 
-/* Delete the Job of a cancelled job; keep a failed one for its owner to see. */
+/* When the job has ended, delete its Job if the job was cancelled or preempted
+ * or missed its deadline. The Job of a failed job stays, for its owner to
+ * see. */
 static void wind_up(struct kube_adoptee *j)
 {
 	bool goes = j->state == JOB_CANCELLED || j->state == JOB_DEADLINE ||
@@ -339,7 +347,8 @@ static void wind_up(struct kube_adoptee *j)
 		               kube_foreign_suspend(j->at.uid, true));
 }
 
-/* Suspend it again: while it waits, nobody else may let it run. */
+/* While the job waits in the queue, suspend its Job again if somebody has
+ * resumed it. */
 static void keep_waiting(struct kube_adoptee *j)
 {
 	if (j->withdrawn || !kube_adopt_claim(j) || j->at.suspended)

@@ -1,4 +1,4 @@
-/* run.c - run a job that others made */
+/* run.c - run an attempt of a job whose Job was made with kubectl */
 #include "aischedd/run/kube/adopt/run.h"
 
 #include <stdio.h>
@@ -51,7 +51,8 @@ static void let_run(struct kube_adoptee *j)
 	kube_adopt_ask(j, ADOPT_RESUME, kube_foreign_suspend(j->at.uid, false));
 }
 
-/* The owner has suspended the Job: requeue the job. */
+/* The owner has suspended the Job: tell the daemon, once, to requeue the
+ * job. */
 static void give_back(struct kube_adoptee *j)
 {
 	if (j->run.taken_back)
@@ -98,8 +99,8 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 	                                       p->pod.uid, slot->node));
 }
 
-/* Whether the volumes that the Job mounts are ready on its nodes. Asks the
- * cluster to make those that are not. */
+/* Whether the volumes that the Job mounts can be mounted on its nodes. Has
+ * those that do not exist yet made, by writing the node to their claims. */
 static bool volumes_are_ready(struct kube_adoptee *j)
 {
 	struct kube_adopt_run *run = &j->run;
@@ -128,8 +129,8 @@ static bool volumes_are_ready(struct kube_adoptee *j)
 	return state == CLAIMS_READY;
 }
 
-/* Bind the pods: at the start all at once, or none; later each when it appears.
- */
+/* Bind the pods to the nodes of their slots. At the start wait until all pods
+ * exist; later bind each pod when it appears. */
 static void bind_all(struct kube_adoptee *j)
 {
 	struct kube_adopt_run *run = &j->run;
@@ -172,7 +173,8 @@ static void check_started(struct kube_adoptee *j)
 	                                        .time = last_start(j) });
 }
 
-/* Returns why the first pod that does not run waits, as its status says. */
+/* Returns why the first waiting pod waits, from its status; if no pod says so,
+ * why the attempt itself waits. */
 static const char *first_wait(const struct kube_adoptee *j)
 {
 	const struct kube_adopt_pod *p;
@@ -220,14 +222,14 @@ static void run_on(struct kube_adoptee *j)
 	bind_all(j);
 }
 
-/* Whether no more pods of it can appear. */
+/* Whether the Job controller will make no further pods for the Job. */
 static bool is_still(const struct kube_adoptee *j)
 {
 	return j->gone || j->at.deleting || j->at.suspended ||
 	       kube_adopt_is_over(j);
 }
 
-/* Whether a pod of it that ran is being deleted, by anybody. */
+/* Whether a pod of this attempt that has run is being deleted. */
 static bool is_leaving(const struct kube_adoptee *j)
 {
 	const struct kube_adopt_pod *p;
@@ -278,7 +280,8 @@ static void order(struct kube_adoptee *j, const struct run_job *job)
 		                  .gpus = (job->req->gpus_milli + 999) / 1000 };
 }
 
-/* Detach its pods from the attempt that begins. */
+/* Before an attempt begins, exclude the pods of the attempt before it: free
+ * those that are gone, and mark those that are ending as former. */
 static void leave_behind(struct kube_adoptee *j)
 {
 	struct kube_adopt_pod *p, *next;
@@ -292,7 +295,8 @@ static void leave_behind(struct kube_adoptee *j)
 	}
 }
 
-/* Serves both start() and resize(), because such a job keeps its tasks. */
+/* Called by both start() and resize(): the number of tasks of such a job does
+ * not change. Returns false if the job's Job was not made with kubectl. */
 bool kube_adopt_run_start(struct kube *kube, const struct run_job *job)
 {
 	struct kube_adoptee *j = kube_adopt_of(kube, job->job);
@@ -357,8 +361,8 @@ bool kube_adopt_run_forget(struct kube *kube, uint64_t job, uint32_t attempt)
 	return true;
 }
 
-/* Answer recover() for a job that others made: report where its tasks are if it
- * runs. */
+/* Answer the daemon's recover() for a job whose Job was made with kubectl:
+ * report its nodes if it runs. Returns false for other jobs. */
 bool kube_adopt_run_recover(struct kube *kube, const struct kube_owner *id)
 {
 	struct kube_adoptee *j = kube_adopt_of(kube, id->job);
@@ -371,7 +375,9 @@ bool kube_adopt_run_recover(struct kube *kube, const struct kube_owner *id)
 	kube_adopt_pod_count(j);
 	if (j->state == JOB_CONFIGURING)
 		ev.kind =
-		    RUN_UNKNOWN; /* start() follows, and finds this attempt */
+		    /* the daemon calls start() again, which continues this
+		     * attempt */
+		    RUN_UNKNOWN;
 	else
 		j->run.started = j->run.on = true;
 	ev.time = last_start(j);

@@ -1,4 +1,5 @@
-/* claims.c - volume claims: where they can be mounted; making their volumes */
+/* claims.c - volume claims: where they can be mounted, and having their volumes
+ * made */
 #include "aischedd/run/kube/claim/claims.h"
 
 #include <stdio.h>
@@ -10,13 +11,14 @@
 #include "aischedd/run/kube/object/volume.h"
 #include "libcommon/mem.h"
 
-/* An object as it was last seen. */
+/* A claim, volume or StorageClass, as the watch last reported it. */
 struct seen {
 	char *name;
 	json_t *obj;
-	bool marked; /* not yet seen in the list being read */
-	bool gone;   /* deleted, but the daemon is not told yet */
-	char *told;  /* of a claim: what the daemon was told; NULL: nothing */
+	bool marked; /* the list being read has not shown it yet */
+	bool gone;   /* deleted, but the daemon has not been told yet */
+	char *told;  /* a claim: what tell_one() last told the daemon; NULL:
+	                nothing */
 	uint32_t refusals; /* a claim: how often the cluster failed to make its
 	                      volume */
 };
@@ -45,8 +47,9 @@ static void seen_free(struct seen *seen)
 
 /* --- news ----------------------------------------------------------------- */
 
-/* Count it if a provisioner could not make the volume on the chosen node: then
- * it removes the annotation. */
+/* Count one more refusal if the selected-node annotation has disappeared from
+ * the claim: a provisioner removes it if it cannot make the volume for that
+ * node. */
 static void count_refusal(struct seen *seen, const json_t *obj)
 {
 	struct kube_claim_said was, is;
@@ -106,8 +109,9 @@ void kube_claims_news(struct kube *kube, int what, enum kube_news news,
 
 /* --- where a claim can be mounted ----------------------------------------- */
 
-/* Where one claim can be mounted. no: nowhere now, and text is the reason; else
- * text is the nodes, each followed by a comma. */
+/* Where one claim can be mounted. If `no`, nowhere now, and `text` is the
+ * reason. If `anywhere`, on each node. Else on the nodes in `text`, each
+ * followed by a comma. */
 struct reach {
 	bool no, anywhere;
 	enum volume_share share;
@@ -167,8 +171,9 @@ static void reach_bound(struct kube *kube, const struct kube_claim_said *c,
 	           c->volume);
 }
 
-/* Say what a claim without volume waits for: for its first pod to have a node,
- * or for a volume that somebody else makes. */
+/* Find where a claim without volume could be mounted: if its StorageClass makes
+ * the volume when a node is chosen, on the nodes of the class; else nowhere
+ * yet, and ret->text says what the claim waits for. */
 static void reach_unbound(struct kube *kube, const struct kube_claim_said *c,
                           struct reach *ret)
 {
@@ -202,8 +207,8 @@ static void reach_unbound(struct kube *kube, const struct kube_claim_said *c,
 		            json_object_get(class, "allowedTopologies"), ret);
 }
 
-/* Take into account pods of others that mount the claim; the daemon itself
- * knows which of our jobs do. */
+/* Restrict ret by the pods of others that mount the claim. The daemon itself
+ * takes care of our own jobs that mount it. */
 static void reach_with_others(struct kube *kube,
                               const struct kube_claim_said *c,
                               struct reach *ret)
@@ -244,7 +249,8 @@ static void reach_of(struct kube *kube, const struct seen *seen,
 
 /* --- tell ----------------------------------------------------------------- */
 
-/* Splits text, which has a comma after each word; the caller frees the list. */
+/* Split text at its commas into *ret. Returns ret->s, which the caller frees;
+ * its words are in text. */
 static const char **split(char *text, struct strlist *ret)
 {
 	const char **s = NULL;
@@ -311,8 +317,8 @@ static void drop(struct kube *kube, struct map *map)
 	free(gone);
 }
 
-/* Whether all claims have been listed. If that is impossible, tell the daemon
- * the reason once. */
+/* Whether claims, volumes and StorageClasses have all been listed. If one of
+ * them cannot be listed, tell the daemon why, once for each reason. */
 static bool is_listed(struct kube *kube)
 {
 	struct kube_claims *c = &kube->claims;
@@ -356,7 +362,9 @@ void kube_claims_tell(struct kube *kube)
 
 /* --- starts --------------------------------------------------------------- */
 
-/* Look at one claim. */
+/* Returns the state of one claim of a start on the n nodes. Sets ret->claim,
+ * uid and node if the node has to be written to the claim, or ret->text if
+ * something is to be said. */
 static enum kube_claims_state look_one(struct kube *kube, struct seen *seen,
                                        const char *const *node, uint32_t n,
                                        struct kube_claims_next *ret)
@@ -394,8 +402,8 @@ static enum kube_claims_state look_one(struct kube *kube, struct seen *seen,
 	return volume ? CLAIMS_READY : CLAIMS_WAIT;
 }
 
-/* Returns the name of the next volume claim in a list as of --mount, which is
- * cut into words; NULL: there is none. */
+/* Cuts the next volume claim off the text of a --mount option, and returns its
+ * name in that text; NULL: there is none. */
 static char *next_claim(char **rest)
 {
 	char *word;
@@ -466,7 +474,9 @@ void kube_claims_answered(struct kube *kube, json_t *obj)
 		on_object(kube, SEE_CLAIMS, obj, false);
 		return;
 	}
-	/* The watch was faster and may have brought the refusal already. */
+	/* The watch has already reported this version or a newer one. If the
+	 * provisioner has refused by then, count it: count_refusal() has not
+	 * seen the annotation that the PATCH set. */
 	kube_claim_read(seen->obj, &now);
 	seen->refusals += !*now.selected && !now.bound;
 }

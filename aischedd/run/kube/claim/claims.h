@@ -24,11 +24,12 @@ struct kube;
 
 struct kube_claims {
 	struct map claims, volumes, classes; /* by name */
-	bool changed;     /* kube_claims_tell() has something to tell */
-	bool at_once;     /* ... and must do so before any job starts */
-	bool listed;      /* the daemon was told that it knows all claims */
-	struct err blind; /* why claims cannot be watched, as the daemon was
-	                     told; code 0: they can */
+	bool changed; /* kube_claims_tell() has something to tell */
+	bool at_once; /* kube_claims_tell() must run before any job starts, not
+	                 at the next tick */
+	bool listed;  /* the daemon has been told of all claims */
+	struct err blind; /* why claims cannot be watched, as last told to the
+	                     daemon; code 0: they can */
 };
 
 /* Handle what a watch reports: SEE_CLAIMS, SEE_VOLUMES or SEE_CLASSES. */
@@ -43,24 +44,28 @@ void kube_claims_touch(struct kube *kube);
 void kube_claims_tell(struct kube *kube);
 
 enum kube_claims_state {
-	CLAIMS_READY,  /* all volumes reach the nodes */
-	CLAIMS_ASK,    /* write to a claim the node for its volume */
-	CLAIMS_WAIT,   /* wait until a volume is made */
-	CLAIMS_REFUSED /* a volume could not be made, or cannot reach a node */
+	CLAIMS_READY, /* all volumes can be mounted on the nodes */
+	CLAIMS_ASK, /* write ret->node to ret->claim, to have its volume made */
+	CLAIMS_WAIT,   /* wait for a volume, or for a missing claim */
+	CLAIMS_REFUSED /* a volume could not be made, or cannot be mounted on
+	                  one of the nodes */
 };
 
-/* The next step of a start about its claims. */
+/* What kube_claims_look() found out about the volume claims of a job that
+ * starts. */
 struct kube_claims_next {
 	const char *claim, *uid, *node; /* for CLAIMS_ASK; borrowed */
-	/* how often provisioners failed to make the volumes of its claims */
+	/* how often provisioners have failed to make volumes for the job's
+	 * claims */
 	uint32_t refusals;
 	char text[512]; /* why the claims are not ready */
 };
 
 /*
- * Look whether the volume claims in `mount` (as in --mount) have volumes that
- * can be mounted on these n nodes. refusals: UINT32_MAX in the first call of a
- * start, then the ret->refusals of that call.
+ * Returns whether the volume claims in `mount` (as in --mount) have volumes
+ * that can be mounted on these n nodes, or what to do before. refusals:
+ * UINT32_MAX in the first call of a start, then the ret->refusals of that call;
+ * if there are more by now, the result is CLAIMS_REFUSED.
  */
 enum kube_claims_state kube_claims_look(struct kube *kube, const char *mount,
                                         const char *const *node, uint32_t n,

@@ -1,4 +1,4 @@
-/* call.c - one request, and each try of it */
+/* call.c - one request to the API server, and each attempt to send it */
 #include "aischedd/run/kube/client/call.h"
 
 #include <inttypes.h>
@@ -18,7 +18,8 @@ enum {
 };
 
 static const struct {
-	const char *name, *type; /* HTTP method; type NULL: has no body */
+	/* HTTP method and Content-Type; type NULL: the request has no body */
+	const char *name, *type;
 } methods[] = {
 	[KUBE_GET] = { "GET", NULL },
 	[KUBE_POST] = { "POST", "application/json" },
@@ -48,8 +49,8 @@ void kube_call_set_timer(struct kube_call *call, int64_t at_ms)
 	                             .tv_usec = ms % 1000 * 1000 });
 }
 
-/* Name the field manager, and ask for strict validation: an unknown field is an
- * error, not dropped. */
+/* Returns the path with a query that names the field manager, and that makes
+ * the server refuse unknown fields instead of dropping them. */
 static char *full_path(const struct kube_request *request)
 {
 	struct buf path = { 0 };
@@ -98,7 +99,8 @@ void kube_call_land(struct kube_call *call)
 	http->ntrying -= !call->heard;
 	kube_transfer_fini(&call->transfer);
 	kube_call_set_timer(call, 0);
-	kube_http_pump(http); /* there is room for the next call */
+	/* send the next call, which may have waited for this one */
+	kube_http_pump(http);
 }
 
 void kube_call_heard(struct kube_call *call)
@@ -228,7 +230,8 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 /* --- a try --- */
 
-/* Returning less than size makes libcurl end the transfer. */
+/* Called by libcurl for each header line. A result below size * n makes it end
+ * the transfer. */
 static size_t on_head(char *line, size_t size, size_t n, void *arg)
 {
 	struct kube_call *call = arg;
@@ -259,7 +262,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 	long code = 0;
 
 	if (call->state != CALL_FLYING)
-		return 0; /* cancelled */
+		return 0; /* the call was cancelled */
 	if (call->paused)
 		return CURL_WRITEFUNC_PAUSE;
 	if (call->silence_ms)
@@ -316,8 +319,8 @@ static void set_times(struct kube_call *call)
 	kube_call_set_timer(call, 0);
 }
 
-/* Do not reuse connections from before the last failure: when a server has
- * vanished silently, so have these. */
+/* Do not reuse connections from before the last failure: if the server has
+ * vanished without closing that connection, the older ones are dead, too. */
 static void avoid_dead_connections(struct kube_call *call)
 {
 	const struct kube_http *http = call->http;
@@ -338,8 +341,8 @@ void kube_call_launch(struct kube_call *call)
 	const struct kube_credential *cred = &http->credential;
 	struct kube_transfer *t = &call->transfer;
 
-	/* The deadline may have passed already, if this process was suspended
-	 * while its timer was due. */
+	/* The deadline may have passed without its timer having run, if this
+	 * process was stopped meanwhile. */
 	if (kube_call_is_late(call)) {
 		kube_call_give_up(call);
 		return;

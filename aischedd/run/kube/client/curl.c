@@ -1,4 +1,4 @@
-/* curl.c - libcurl's multi interface on the loop */
+/* curl.c - run libcurl's multi interface on libevent's loop */
 #include "aischedd/run/kube/client/curl.h"
 
 #include <assert.h>
@@ -128,7 +128,8 @@ struct kube_curl *kube_curl_new(struct event_base *base, kube_curl_fn *fn,
 {
 	struct kube_curl *kc = xcalloc(1, sizeof(*kc));
 
-	/* A server may close while something is sent to it. */
+	/* The server may close a connection while we send: fail with EPIPE
+	 * instead. */
 	signal(SIGPIPE, SIG_IGN);
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	kc->base = base;
@@ -144,7 +145,8 @@ struct kube_curl *kube_curl_new(struct event_base *base, kube_curl_fn *fn,
 	curl_multi_setopt(kc->multi, CURLMOPT_TIMERFUNCTION, want_timer);
 	curl_multi_setopt(kc->multi, CURLMOPT_TIMERDATA, kc);
 	curl_multi_setopt(kc->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
-	/* Connections in use count, too; many may follow logs. */
+	/* The limit includes connections in use, and many calls may follow
+	 * logs. */
 	curl_multi_setopt(kc->multi, CURLMOPT_MAXCONNECTS, 4096L);
 	return kc;
 }
@@ -200,14 +202,16 @@ static bool is_loopback(const char *host)
 	       !strcmp(host, "[::1]");
 }
 
-/* Set the proxy. A SOCKS proxy resolves names itself, as in Go. */
+/* Set the proxy of the kubeconfig. Let a SOCKS proxy resolve the names of
+ * hosts, as Go's client (and so kubectl) does. */
 static void set_proxy(CURL *easy, const struct kube_config *c)
 {
 	static const char socks[] = "socks5://";
 	char *remote;
 
 	if (!c->proxy) {
-		/* If no proxy is set here, libcurl asks the environment. */
+		/* Without this libcurl would use a proxy named in the
+		 * environment. */
 		if (c->in_pod || is_loopback(c->host))
 			curl_easy_setopt(easy, CURLOPT_PROXY, "");
 		return;
@@ -235,7 +239,7 @@ static void set_tls(CURL *easy, const struct kube_config *c, const char *cert,
 {
 	curl_easy_setopt(easy, CURLOPT_SSLVERSION,
 	                 (long)CURL_SSLVERSION_TLSv1_2);
-	/* The system's CA folder would be trusted beside ours. */
+	/* Trust only the kubeconfig's CA, not those of the system, too. */
 	curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	if (c->insecure) {
 		curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
@@ -261,8 +265,9 @@ void kube_transfer_header(struct kube_transfer *t, const char *header)
 }
 
 /*
- * libcurl verifies the name in the URL. If another name is to be verified, put
- * that into the URL and still connect to the server.
+ * Set the URL of the request. libcurl verifies the server's certificate for the
+ * name in the URL; if the kubeconfig has another name for that (tls_name), put
+ * it into the URL and connect to the server nevertheless.
  */
 static void set_server(struct kube_transfer *t, const struct kube_config *c,
                        const char *path)
@@ -296,11 +301,12 @@ void kube_transfer_init(struct kube_transfer *t,
 	*t = (struct kube_transfer){ .easy = easy };
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->error);
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	/* Removing a transfer must not wait for its name look-up. */
+	/* Removing a transfer must not block until its name look-up ends. */
 	curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-	/* One request at a time on a connection: a slow reader stops no other,
-	 * and a dead peer fails only one. */
+	/* HTTP/1.1 has one request at a time on a connection, so a slow reader
+	 * does not delay other requests, and a dead connection fails only
+	 * one. */
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
 	                 (long)CURL_HTTP_VERSION_1_1);
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);

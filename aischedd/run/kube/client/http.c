@@ -13,14 +13,15 @@
 #include "libcommon/mem.h"
 
 enum {
-	LEASE_EXTRA = 2,     /* calls of the Lease beyond the bound */
-	WAIT_MAX_MS = 120000 /* even if a server asks for more */
+	LEASE_EXTRA = 2,     /* Lease calls that may exceed `inflight` */
+	WAIT_MAX_MS = 120000 /* longest wait that a server can ask for */
 };
 
 const struct kube_limits kube_limits_default = {
 	.inflight = 16,
 	.try_ms = 30000,
-	.file_ms = 3000, /* short: renewals of the Lease wait for it, too */
+	/* short, because renewals of the Lease wait for it, too */
+	.file_ms = 3000,
 	.plugin_ms = 30000,
 	.backoff_ms = 250,
 	.backoff_max_ms = 5000,
@@ -73,8 +74,9 @@ void kube_http_failed(struct kube_http *http, int64_t started_ms,
 	bool news =
 	    !http->trouble.code || strcmp(http->trouble.text, err->text);
 
-	/* Requests that were sent together fail together: count them once. A
-	 * Lease call that fails during a pause does not extend it. */
+	/* Requests that were sent together fail together: count them as one
+	 * failure. A Lease call that fails during a pause does not extend the
+	 * pause. */
 	if (!http->failures ||
 	    (started_ms >= http->failed_ms && now >= http->closed_until)) {
 		http->failures++;
@@ -113,7 +115,8 @@ int64_t kube_http_guarded_ms(struct kube_http *http)
 
 /* --- the queues --- */
 
-/* Ranks delay calls: they go in order of arrival plus these ms. */
+/* How many ms calls of each rank give way to others: calls are sent in the
+ * order of their arrival plus this time. */
 static const int64_t patience[KUBE_NRANKS] = {
 	[KUBE_LEASE] = -1000, [KUBE_STOP] = 0,     [KUBE_START] = 500,
 	[KUBE_READ] = 1000,   [KUBE_CLEAN] = 4000, [KUBE_NOTE] = 8000,
@@ -134,8 +137,7 @@ void kube_http_enqueue(struct kube_call *call, bool first)
 	kube_http_pump(http);
 }
 
-/* Whether this call may go out now. Only a Lease call may go out during a
- * pause. */
+/* Whether this call may be sent now. During a pause only Lease calls may. */
 static bool may_go(const struct kube_http *http, const struct kube_call *call,
                    int64_t now)
 {
@@ -145,7 +147,8 @@ static bool may_go(const struct kube_http *http, const struct kube_call *call,
 		return http->nflying < bound + LEASE_EXTRA;
 	if (now < http->closed_until || now < http->busy_until)
 		return false;
-	/* In trouble, one call at a time tests whether the server is back. */
+	/* While the server fails, only one call at a time is sent, to test
+	 * whether it works again. */
 	if (http->failures && http->ntrying)
 		return false;
 	return call->silence_ms || http->nflying < bound;
@@ -165,7 +168,7 @@ static struct kube_call *choose(struct kube_http *http, int64_t now)
 	return best;
 }
 
-/* Set the timer for the end of a pause. */
+/* If calls wait for the end of a pause, set the timer for that time. */
 static void arm(struct kube_http *http, int64_t now)
 {
 	int64_t at = http->closed_until > http->busy_until ? http->closed_until
@@ -198,7 +201,9 @@ static void on_pump(evutil_socket_t fd, short what, void *arg)
 			kube_call_launch(call);
 		}
 	arm(http,
-	    now); /* with the same time as may_go(), or the timer is missed */
+	    /* `now` must be what may_go() saw: a pause that has ended since
+	     * then would leave the queue without a timer */
+	    now);
 }
 
 /* --- called by users of the client --- */
@@ -311,7 +316,7 @@ void kube_http_pause(struct kube_call *call, bool pause)
 	call->paused = pause;
 	if (call->state != CALL_FLYING)
 		return;
-	if (call->silence_ms) /* the call no longer belongs to its queue */
+	if (call->silence_ms) /* calls without silence_ms have another timer */
 		kube_call_set_timer(
 		    call, pause ? 0 : clock_boot_ms() + call->silence_ms);
 	if (!pause)

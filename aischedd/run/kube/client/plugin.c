@@ -1,4 +1,5 @@
-/* plugin.c - run a program that prints credentials, a kubeconfig's exec */
+/* plugin.c - run the program that a kubeconfig names under exec, which prints
+ * credentials */
 #include "aischedd/run/kube/client/plugin.h"
 
 #include <event2/event.h>
@@ -22,11 +23,12 @@
 
 #define MAX_OUTPUT ((size_t)1 << 20)
 
-enum { NOT_FOUND = 127 }; /* exit status of a shell that did not find it */
+/* exit status of a shell that did not find the program */
+enum { NOT_FOUND = 127 };
 
 /* One of the outputs of the program. */
 struct plugin_stream {
-	int fd; /* our end; -1: ended */
+	int fd; /* our end of the pipe; -1: closed */
 	struct event *readable;
 	struct buf text;
 };
@@ -50,8 +52,8 @@ static void put_text(json_t *obj, const char *key, const char *value)
 		json_object_set_new(obj, key, json_string(value));
 }
 
-/* Returns the value of KUBERNETES_EXEC_INFO, which tells the program what is
- * asked of it. */
+/* Returns the variable KUBERNETES_EXEC_INFO, which tells the program what it is
+ * to print and, if it wants to know, for which cluster. */
 static char *exec_info(const struct kube_config *c)
 {
 	json_t *spec = json_pack("{s:b}", "interactive", 0);
@@ -119,7 +121,8 @@ static const char **make_env(const struct kube_config *c, const char *info)
 	return env;
 }
 
-/* Returns an errno value; on success also the read ends of its outputs. */
+/* Start the program. Returns 0 or an errno value. On success *ret_out and
+ * *ret_says are the read ends of its stdout and stderr. */
 static int begin(const struct kube_config *c, const char **env, pid_t *ret_pid,
                  int *ret_pidfd, int *ret_out, int *ret_says)
 {
@@ -165,7 +168,8 @@ static void stream_end(struct plugin_stream *s)
 	s->fd = -1;
 }
 
-/* Read what is there; too much output counts as its end. */
+/* Read the output that has arrived. Output beyond MAX_OUTPUT is not read: the
+ * stream is ended. */
 static void stream_read(struct plugin_stream *s)
 {
 	ssize_t n;
@@ -211,8 +215,8 @@ static void run_free(struct kube_plugin_run *run)
 }
 
 /*
- * Kill the program and all that it started, without waiting: a program that
- * hangs on a dead file server does not die at once. on_ended() cleans up.
+ * Kill the process group of the program, without waiting for its end: a process
+ * that hangs on a dead file server does not die at once. on_ended() cleans up.
  */
 static void run_kill(struct kube_plugin_run *run)
 {
@@ -227,7 +231,7 @@ void kube_plugin_cancel(struct kube_plugin_run *run)
 		run_kill(run);
 }
 
-/* err has no context yet: add it. */
+/* Report that the program failed. Adds to err which program it was. */
 static void tell_failure(const struct kube_plugin_run *run, kube_plugin_fn *fn,
                          struct err *err)
 {
@@ -236,7 +240,7 @@ static void tell_failure(const struct kube_plugin_run *run, kube_plugin_fn *fn,
 	fn(NULL, err, run->arg);
 }
 
-/* Returns the last line it wrote to stderr. */
+/* Set *ret and *ret_len to the last line of text that is not blank. */
 static void last_line(struct buf *text, const char **ret, int *ret_len)
 {
 	const char *s = text->data ? text->data : "";
@@ -308,7 +312,8 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
 	tell_failure(run, fn, &err);
 }
 
-/* Watch the running program. */
+/* Returns a new run for the started program, with events for its output and its
+ * end. */
 static struct kube_plugin_run *run_new(struct event_base *base, pid_t pid,
                                        int pidfd, int out, int says)
 {

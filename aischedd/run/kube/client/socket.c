@@ -17,9 +17,9 @@
 #include "libcommon/mem.h"
 
 enum {
-	OPEN_MS = 30000, /* until it is open */
+	OPEN_MS = 30000, /* limit for connecting and the handshake */
 	PIECE = 16384,
-	FULL = 65536, /* bytes to be sent, from which on it is full */
+	FULL = 65536, /* unsent bytes at which kube_socket_is_full() */
 	MAX_HEAD = 65536,
 	MAX_REFUSAL = 1 << 20,
 	SWITCHING = 101
@@ -30,16 +30,19 @@ struct kube_socket {
 	const struct kube_socket_ops *ops;
 	void *arg;
 	char *protocols;
-	struct kube_call *call; /* NULL: it is open */
+	struct kube_call *call; /* the opening call; NULL: the socket is open */
 	/* A libcurl handle for this connection only: libcurl might close the
 	 * connection as idle if it were in the pool of the other calls. */
 	struct kube_curl *curl;
-	struct kube_transfer transfer; /* the call's, until it is open */
-	CURLcode code;                 /* how the connecting went */
+	struct kube_transfer
+	    /* taken from `call` when the socket opens */
+	    transfer;
+	CURLcode code; /* the result of connecting */
 	struct event *wake, *in, *out;
-	char *key;      /* of the handshake, base64 */
-	struct buf got; /* the answer to it */
-	size_t body;    /* where the body of a refusal begins; 0: not yet */
+	char *key;      /* Sec-WebSocket-Key of the handshake */
+	struct buf got; /* the server's answer to the handshake */
+	size_t body; /* where the answer's body begins in `got`; 0: its headers
+	                are incomplete */
 	struct buf message, unsent;
 	struct kube_frames frames;
 	bool paused, busy, closed, over;
@@ -99,7 +102,8 @@ void kube_socket_close(struct kube_socket *s)
 		socket_free(s);
 }
 
-/* Call the user's end(), and free the socket when nothing uses it. */
+/* Tell the user of the socket that it has ended. err: NULL if the server closed
+ * it. The caller frees the socket when its callbacks have returned. */
 static void end(struct kube_socket *s, const struct err *err)
 {
 	if (s->closed)
@@ -108,7 +112,8 @@ static void end(struct kube_socket *s, const struct err *err)
 	s->ops->end(err, s->arg);
 }
 
-/* The call was refused, or never got through. */
+/* The opening call has ended without a WebSocket: the server refused it or
+ * could not be reached. */
 static void on_done(const struct kube_answer *answer, void *arg)
 {
 	struct kube_socket *s = arg;
@@ -222,7 +227,8 @@ bool kube_socket_is_full(const struct kube_socket *s)
 
 /* --- the handshake -------------------------------------------------------- */
 
-/* Returns the value of that header, of *ret_len bytes; or NULL. */
+/* Returns the value of the header `name` in `head`, and sets *ret_len to its
+ * length. NULL: there is no such header. */
 static const char *header(const char *head, const char *name, size_t *ret_len)
 {
 	size_t len = strlen(name), n;
@@ -265,8 +271,8 @@ static char *accept_of(const char *key)
 	return kube_base64_of(sum, sizeof(sum));
 }
 
-/* Returns the protocol that the server has chosen, on the heap; NULL: none of
- * ours. */
+/* Returns the subprotocol that the server has chosen, on the heap; NULL if it
+ * is none of those we offered. */
 static char *chosen(const struct kube_socket *s)
 {
 	size_t n, len;
@@ -309,9 +315,8 @@ static void ask(struct kube_socket *s)
 	flush(s);
 }
 
-/* The handshake has succeeded: end the call. Bytes after the headers are
- * frames.
- */
+/* The handshake has succeeded: take over the connection from the call, free the
+ * call, and tell the user that the socket is open. */
 static void open_up(struct kube_socket *s, const char *protocol)
 {
 	struct kube_call *call = s->call;
@@ -357,7 +362,8 @@ static void refuse(struct kube_socket *s, int code)
 	kube_outcome_refused(call, code, wait_ms);
 }
 
-/* Whether the whole body of a refusal has arrived. */
+/* Whether the body of the server's refusal is complete. closed: the server has
+ * closed the connection. */
 static bool is_whole(const struct kube_socket *s, bool closed)
 {
 	size_t n;
@@ -455,8 +461,8 @@ static int on_control(enum kube_opcode opcode, const void *data, size_t len,
 	return 0;
 }
 
-/* Read once; returns whether to read again at once: TLS may have buffered
- * bytes, for which the descriptor does not become readable. */
+/* Read once. Returns whether the caller should read again at once: TLS may have
+ * buffered bytes for which the descriptor does not become readable. */
 static bool read_some(struct kube_socket *s)
 {
 	char piece[PIECE];
@@ -515,7 +521,7 @@ void kube_socket_pause(struct kube_socket *s, bool pause)
 		return;
 	s->paused = pause;
 	if (pause || !s->in)
-		return; /* on_in() ends the reading */
+		return; /* on_in() stops reading when it sees `paused` */
 	event_add(s->in, NULL);
 	event_active(s->in, EV_READ, 0);
 }
@@ -528,7 +534,10 @@ static void on_connected(CURL *easy, CURLcode code, void *arg)
 
 	(void)easy;
 	s->code = code;
-	event_active(s->wake, EV_TIMEOUT, 0); /* libcurl calls us */
+	event_active(s->wake, EV_TIMEOUT,
+	             /* on_wake() does the rest: in this callback libcurl must
+	              * not be called */
+	             0);
 }
 
 static void on_wake(evutil_socket_t none, short what, void *arg)

@@ -17,15 +17,15 @@
 enum {
 	BACKOFF_MS = 800,
 	BACKOFF_MAX_MS = 30000,
-	/* a watch that lasted this long restarts at once */
+	/* a watch that ends after this time restarts at once */
 	HEALTHY_MS = 1000,
 	BAD_MAX = 3 /* failures after which a list begins anew */
 };
 
 enum step {
-	STEP_LIST, /* list from the beginning */
-	STEP_PAGE, /* go on with the list */
-	STEP_WATCH /* watch from the version */
+	STEP_LIST, /* list all objects, from the first page */
+	STEP_PAGE, /* get the next page of the list */
+	STEP_WATCH /* watch changes since `version` */
 };
 
 struct kube_watch {
@@ -34,25 +34,28 @@ struct kube_watch {
 	char *path;
 	struct event *timer; /* for the next step */
 	enum step step;
-	bool whole;    /* list without pages: a page was too old */
+	bool whole;    /* list without pages: the token of a page had expired */
 	char *version; /* resourceVersion from which to watch */
 	char *next;    /* token of the next page */
-	unsigned bad;  /* failed steps in a row */
+	unsigned bad;  /* number of steps that failed in a row */
 
 	/* The current step. */
 	struct kube_call *call;
 	struct kube_split split;
 	int64_t begun_ms;
-	int64_t heard_ms; /* of any step; 0: never */
-	bool got;         /* something was received */
-	bool expired;     /* the server no longer knows our version */
-	bool busy, dead;  /* in a callback; freed there */
+	/* when anything was received, in any step; 0: never */
+	int64_t heard_ms;
+	bool got;     /* something was received in this step */
+	bool expired; /* the server no longer knows our version */
+	/* busy: in a callback, so that freeing only sets dead, and the callback
+	 * frees */
+	bool busy, dead;
 };
 
 const struct kube_watch_spec kube_watch_default = {
 	.page = 500,
 	.max = (size_t)16 << 20,
-	.silence_ms = 90000, /* bookmarks come each minute */
+	.silence_ms = 90000, /* the server sends a bookmark each minute */
 	.renew_s = 300,
 };
 
@@ -85,7 +88,8 @@ void kube_watch_free(struct kube_watch *watch)
 		destroy(watch);
 }
 
-/* Returns -1 if the receiver has freed the watch. */
+/* Pass news to the user of the watch. Returns -1 if that has freed the
+ * watch. */
 static int tell(struct kube_watch *w, enum kube_news news, json_t *obj,
                 const struct err *err)
 {
@@ -108,7 +112,8 @@ static int on_item(json_t *obj, void *arg, struct err *err)
 	return tell(arg, KUBE_ADDED, obj, NULL);
 }
 
-/* The watch ends with a Status. */
+/* Handle an event of type ERROR, with which the server ends a watch; its object
+ * is a Status. */
 static int on_error(struct kube_watch *w, const json_t *status, struct err *err)
 {
 	struct kube_reader r = { .obj = status };
@@ -153,8 +158,8 @@ static int on_event(json_t *event, void *arg, struct err *err)
 	return 0; /* BOOKMARK */
 }
 
-/* Send KUBE_RESET when the first answer of a list arrives: objects known so far
- * may not exist any longer. */
+/* Send KUBE_RESET when the first data of a list arrives: objects known so far
+ * may no longer exist. */
 static int begin_list(struct kube_watch *w)
 {
 	if (w->step != STEP_LIST || w->got)
@@ -252,8 +257,8 @@ static void list_done(struct kube_watch *w, const struct kube_answer *answer)
 	begin(w);
 }
 
-/* Whether an end needs no message: servers and proxies end watches
- * regularly. */
+/* Whether the end of a watch is no reason for a message: servers and proxies
+ * end watches regularly. */
 static bool is_usual(const struct kube_watch *w,
                      const struct kube_answer *answer)
 {
@@ -319,8 +324,8 @@ static char *step_path(struct kube_watch *w)
 		kube_path_query(&path, "watch", "1");
 		kube_path_query(&path, "allowWatchBookmarks", "true");
 		kube_path_query(&path, "resourceVersion", w->version);
-		/* Servers end a watch after once to twice that time, so that
-		 * not all end together. */
+		/* A server may add up to the same time again to timeoutSeconds;
+		 * vary it, so that our watches do not all end together. */
 		put_number(&path, "timeoutSeconds",
 		           kube_http_jitter(w->http, 4 * w->spec.renew_s) -
 		               3 * w->spec.renew_s);

@@ -1,4 +1,4 @@
-/* devices.c - GPUs that a driver gives by claims: claims and who has what */
+/* devices.c - ResourceClaims, and which of them has which GPU */
 #include "aischedd/run/kube/device/devices.h"
 
 #include <errno.h>
@@ -13,7 +13,8 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* The claims that have the same device: more than one only by mistake. */
+/* The claims that have one device. There is more than one only if a scheduler
+ * made a mistake. */
 struct holders {
 	struct kube_claimed **claim;
 	size_t n, cap;
@@ -57,8 +58,8 @@ static void use_del(struct kube_devices *devices,
 	free(use);
 }
 
-/* Whether the claim is for a task of ours that runs or is to run: then the
- * daemon counts its devices itself. */
+/* Whether the claim is for a task of ours that runs or is to run on the claim's
+ * node. The daemon counts the devices of such a task itself. */
 static bool is_planned(const struct kube *kube,
                        const struct kube_claimed *claim)
 {
@@ -146,7 +147,7 @@ static void claimed_fini(struct kube *kube, struct kube_claimed *claim)
 		                        .idle_ms = claim->idle_ms };
 }
 
-/* Note the devices of our driver. */
+/* Store the devices that the claim has from our driver in claim->gpu. */
 static void take_results(struct kube *kube, struct kube_claimed *claim,
                          const json_t *results)
 {
@@ -236,7 +237,8 @@ void kube_devices_answered(struct kube *kube, json_t *obj)
 {
 	struct kube_granted said;
 
-	/* The watch may have brought a newer one. */
+	/* Ignore the answer if the watch has already shown the claim, perhaps
+	 * in a newer version. */
 	if (kube_grant_read(obj, &kube->home, &said) &&
 	    !kube_devices_claim(kube, said.name))
 		on_claim(kube, obj, false);
@@ -251,7 +253,7 @@ static void mark(struct kube *kube)
 		claim->marked = true;
 }
 
-/* Drop the claims that are marked or, with `with`, all. */
+/* Free the claims that are marked or, if `with`, all claims. */
 static void drop(struct kube *kube, bool with)
 {
 	struct map *claims = &kube->devices.claims;
@@ -328,8 +330,8 @@ void kube_devices_settle(struct kube_attempt *a)
 		kube_nodes_flush(a->kube->nodes);
 }
 
-/* Returns a claim of ours that keeps its devices though its task ended long
- * ago: the controller that takes them away does not work. */
+/* Returns a claim of ours that still has its devices long after its task ended,
+ * or NULL: the cluster's controller, which should free them, does not work. */
 static const struct kube_claimed *find_stuck(struct kube *kube)
 {
 	int64_t now = clock_boot_ms();
@@ -358,7 +360,7 @@ const char *kube_devices_lacks(struct kube *kube)
 	const struct kube_claimed *stuck = find_stuck(kube);
 
 	buf_clear(lacks);
-	/* An older cluster has no slices, and need not. */
+	/* In a cluster without ResourceSlices (ENOENT) plugins give GPUs. */
 	if (kube->pool->devices == DEVICES_AUTO && blind->code &&
 	    blind->code != ENOENT)
 		buf_printf(lacks, "%s, or set devices = plugin", blind->text);

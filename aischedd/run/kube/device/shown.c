@@ -1,4 +1,4 @@
-/* shown.c - what the slices of a node show */
+/* shown.c - the GPUs that a node's ResourceSlices list, and their numbers */
 #include "aischedd/run/kube/device/shown.h"
 
 #include <ctype.h>
@@ -13,7 +13,9 @@
 #include "aischedd/run/kube/object/slice.h"
 #include "libcommon/mem.h"
 
-enum { MAX_SLICES = 64 /* of a node; no driver makes that many */ };
+enum {
+	MAX_SLICES = 64 /* of a node; no driver makes more */
+};
 
 struct shown;
 
@@ -26,17 +28,20 @@ struct seen_slice {
 
 /* A GPU that has a number. */
 struct numbered {
-	char *pool, *name;            /* NULL: the number is free */
-	const struct kube_gpu *shown; /* NULL: no slice has it now */
+	char *pool, *name; /* NULL: the number is free */
+	const struct kube_gpu
+	    /* its entry in a slice; NULL: no slice lists it now */
+	    *shown;
 };
 
 struct shown {
 	char *name;
 	LIST_HEAD(, seen_slice) slices;
 	uint32_t nslices;
-	bool stale;   /* slices have changed */
-	char *wrong;  /* what is wrong with them; NULL: nothing */
-	char *closed; /* why its GPUs are not given, as last told; or NULL */
+	bool stale;   /* slices have changed since look() */
+	char *wrong;  /* what is wrong with the slices; NULL: nothing */
+	char *closed; /* why jobs get no GPU of the node, as of the last
+	                 kube_devices_show(); or NULL */
 	uint32_t n;
 	struct numbered gpu[LIMIT_GPUS];
 };
@@ -93,8 +98,9 @@ static void number(struct shown *node, uint32_t i, char *pool, char *name)
 		node->n = i + 1;
 }
 
-/* Parse the next device of "0=POOL/NAME,3=POOL/NAME"; the texts point into it.
- * Returns false at the end, or if the text is malformed. */
+/* Parse the next device of "0=POOL/NAME,3=POOL/NAME" at *at, and move *at
+ * behind it. *ret_pool is not copied; *name is on the heap. Returns false at
+ * the end, or if the text is malformed. */
 static bool next_gpu(const char **at, unsigned long *i, const char **pool,
                      size_t *pool_len, char **name)
 {
@@ -153,8 +159,9 @@ uint64_t kube_devices_bits(const struct kube *kube,
 
 /* --- slices that count ---------------------------------------------------- */
 
-/* Whether the slice is of the highest generation of its pool. *ret_n: how many
- * slices of the pool are. */
+/* Whether the slice has the highest generation among the slices of its pool;
+ * only then it is valid. Sets *ret_n to the number of slices of that
+ * generation. */
 static bool counts(const struct shown *node, const struct kube_slice *slice,
                    int64_t *ret_n)
 {
@@ -171,7 +178,7 @@ static bool counts(const struct shown *node, const struct kube_slice *slice,
 	return true;
 }
 
-/* Compare names as people do: gpu-2 is before gpu-10. */
+/* Compare the numbers in names as numbers: gpu-2 is before gpu-10. */
 static int compare_names(const char *a, const char *b)
 {
 	size_t la = strcspn(a, "0123456789"), lb = strcspn(b, "0123456789");
@@ -197,8 +204,9 @@ static int compare(const void *a, const void *b)
 	return by_pool ? by_pool : compare_names(x->gpu->name, y->gpu->name);
 }
 
-/* Collect the GPUs that slices show, in order. Returns how many there are, and
- * sets node->wrong if something is wrong with the slices. */
+/* Collect the GPUs of the node's valid slices in ret. Returns how many there
+ * are (at most LIMIT_GPUS), and sets node->wrong if something is wrong with the
+ * slices. */
 static uint32_t collect(struct shown *node, struct found *ret)
 {
 	const struct seen_slice *s;
@@ -233,16 +241,17 @@ static uint32_t collect(struct shown *node, struct found *ret)
 	return n < LIMIT_GPUS ? n : LIMIT_GPUS;
 }
 
-/* Whether the number must stay with its GPU: a slice shows that GPU, or a claim
- * has it, so that it may be back before its job has ended. */
+/* Whether the number must not be given to another GPU: a slice lists its GPU,
+ * or a ResourceClaim has it, so that the GPU may return before its job has
+ * ended. */
 static bool is_taken(const struct kube *kube, const struct numbered *gpu)
 {
 	return gpu->shown || (gpu->name && kube_devices_is_claimed(
 					       kube, gpu->pool, gpu->name));
 }
 
-/* Give the GPUs their numbers: known ones keep theirs, others get the lowest
- * that are free. */
+/* Number the GPUs found in the slices: a GPU that has a number keeps it, the
+ * others get the lowest free numbers. */
 static void deal(const struct kube *kube, struct shown *node,
                  const struct found *found, uint32_t n)
 {
@@ -303,8 +312,8 @@ static void look(const struct kube *kube, struct shown *node)
 /* --- what the daemon is told ---------------------------------------------- */
 
 /* Returns the index in kube_gpu.part of the largest partition size (8, 4 or 2)
- * that the driver reports for all GPUs, or -1. GPUs in the same partition have
- * fast links. */
+ * that the driver reports for all GPUs of the node; -1: none. GPUs in the same
+ * partition have fast links. */
 static int link_part(const struct shown *node)
 {
 	for (int p = 2; p >= 0; p--) {
@@ -319,7 +328,8 @@ static int link_part(const struct shown *node)
 	return -1;
 }
 
-/* Number the partitions from 0 on, in order of their GPUs. */
+/* Set ret->link[] to the partition of each GPU. Partitions are numbered from 0
+ * in order of their first GPUs. */
 static void put_links(const struct shown *node, struct kube_gpus *ret)
 {
 	int p = link_part(node), of[LIMIT_GPUS], n = 0, k;
@@ -365,8 +375,8 @@ static void put_gpus(const struct kube *kube, const struct shown *node,
 	put_links(node, ret);
 }
 
-/* Whether the container runtime of the node is too old for devices of claims:
- * it would run pods without their devices, and report no error. */
+/* Whether the container runtime of the node is too old for ResourceClaims: it
+ * would run pods without their devices, and report no error. */
 static bool is_old(const char *runtime)
 {
 	static const struct {
@@ -390,7 +400,7 @@ static bool is_old(const char *runtime)
 	return false;
 }
 
-/* Returns why no GPU of the node may be given, or NULL. */
+/* Returns why no GPU of the node may be given to jobs, or NULL. */
 static char *why_closed(const struct kube *kube, const struct shown *node,
                         const struct kube_node_said *said)
 {
@@ -412,7 +422,8 @@ static char *why_closed(const struct kube *kube, const struct shown *node,
 	return NULL;
 }
 
-/* Returns the GPUs that tasks of ours have, which the daemon counts itself. */
+/* Returns the GPUs that tasks of our jobs use. The daemon counts these itself,
+ * so they must not be reported as held by others. */
 static uint64_t ours(const struct kube *kube, const struct shown *node)
 {
 	uint64_t bits = 0;
@@ -457,7 +468,7 @@ bool kube_devices_show(struct kube *kube, const char *name,
 		text_set(&node->closed, BOTH);
 	}
 	if (is_old(said->runtime))
-		ret->n = 0; /* show it as a node without GPUs */
+		ret->n = 0; /* report a node without GPUs */
 	if (node->closed)
 		ret->held = ~UINT64_C(0);
 	ret->held &= ~ours(kube, node);

@@ -1,4 +1,4 @@
-/* foreign.c - read Jobs of others as requests */
+/* foreign.c - read Jobs made with kubectl as requests for jobs */
 #include "aischedd/run/kube/object/foreign.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@
 
 #define PREFIX "aisched.io/"
 
-/* Options that can be given as a label or annotation: those that make sense for
- * pods with given containers. */
+/* Options of aisub that a Job can give as label or annotation: those that make
+ * sense if the Job itself describes the containers. */
 static const char *const options[] = {
 	"account",    "begin",       "class",    "comment",        "constraint",
 	"deadline",   "dependency",  "exclude",  "exclusive",      "gpu-type",
@@ -29,7 +29,7 @@ static const char *const options[] = {
 	"topology",
 };
 
-/* Keys that are ours, but no options of aisub. */
+/* Labels and annotations with our prefix that are not options of aisub. */
 static const char *const others[] = {
 	KUBE_LABEL_QUEUE, KUBE_LABEL_JOB, KUBE_LABEL_CLUSTER,
 	KUBE_NOTE_STORE,  KUBE_NOTE_POOL, KUBE_NOTE_USER,
@@ -85,8 +85,9 @@ static int64_t at_least_0(int64_t n)
 	return n > 0 ? n : 0;
 }
 
-/* Count the pods that run at once and those still to succeed. In a Job without
- * completions the first success of any pod ends it. */
+/* Set ret->width to the number of pods that run at once, and ret->rest to the
+ * number that still have to succeed. A Job without completions ends when the
+ * first of its pods succeeds. */
 static void look_at_pods(const json_t *obj, struct kube_foreign *ret)
 {
 	struct kube_reader r = { .obj = obj };
@@ -153,12 +154,14 @@ int kube_foreign_look(json_t *obj, const struct kube_home *home,
 struct wish {
 	struct submit submit;
 	const struct conf_pool *pool;
-	const json_t *meta, *job, *pod; /* metadata, spec, spec of its pods */
+	const json_t *meta, *job,
+	    /* metadata and spec of the Job, spec of its pods */
+	    *pod;
 	struct arena *arena;
 };
 
-/* Take a label or annotation such as "aisched.io/time: 2h" as an option. The
- * value of a flag is yes or no. */
+/* Apply a label or annotation such as "aisched.io/time: 2h" as an option of
+ * aisub. The value of an option without argument is yes or no. */
 static int take_option(struct wish *w, const char *key, const json_t *value,
                        struct err *err)
 {
@@ -205,7 +208,8 @@ static int refuse_claims(const struct wish *w, const char *what,
 	               w->pool->gpu_resource);
 }
 
-/* Refuse resources that the pool does not count. */
+/* Refuse requests for resources other than CPUs, memory, ephemeral storage and
+ * the pool's GPUs. */
 static int check_resources(const struct wish *w, const json_t *resources,
                            struct err *err)
 {
@@ -251,7 +255,7 @@ static int check_containers(const struct wish *w, const char *list,
 	return 0;
 }
 
-/* Refuse rules about nodes that we cannot keep. */
+/* Refuse required affinities between pods, which the planner does not know. */
 static int check_rules(const struct wish *w, struct err *err)
 {
 	static const char *const rules[] = { "podAffinity", "podAntiAffinity" };
@@ -296,8 +300,9 @@ static int check_template(const struct wish *w, struct err *err)
 	return check_rules(w, err);
 }
 
-/* A node must meet both the job's own constraint and the affinity of
- * its pods; the job's own preferences come before those of its pods. */
+/* Add the node affinity of the pods to the options: a node must meet both the
+ * option `constraint` and the required affinity; the option `prefer` comes
+ * before the preferred affinity. */
 static int take_rules(struct wish *w, struct err *err)
 {
 	struct spec *spec = &w->submit.spec;
@@ -315,8 +320,9 @@ static int take_rules(struct wish *w, struct err *err)
 	return rc;
 }
 
-/* Take the spread constraints of its pods. A wish that contradicts other
- * options is dropped, and so is one beside an option `spread`. */
+/* Take the topologySpreadConstraints of the pods as the option `spread`. If
+ * they are only a preference, they are ignored if the Job has that option, or
+ * if they contradict other options. */
 static int take_spread(struct wish *w, const char *name,
                        const struct conf_topology *topology, struct err *err)
 {
@@ -340,7 +346,8 @@ static int take_spread(struct wish *w, const char *name,
 	return rc;
 }
 
-/* The queue's defaults apply to amounts that are not requested. */
+/* Take the requested CPUs, memory and GPUs as options. For those not requested,
+ * the queue's defaults apply. */
 static int take_amounts(struct wish *w, struct err *err)
 {
 	struct spec *spec = &w->submit.spec;
@@ -361,8 +368,9 @@ static int take_amounts(struct wish *w, struct err *err)
 	return 0;
 }
 
-/* Turn claims into --mount, so that their volumes count; where containers mount
- * them does not matter here. */
+/* Turn the volume claims of the pods into the option `mount`, so that jobs are
+ * placed on nodes that reach the volumes. The Job itself says where its
+ * containers mount them, so the path here is always "/". */
 static void take_claims(struct wish *w)
 {
 	json_t *claims = kube_pod_claims(w->pod);
@@ -419,7 +427,7 @@ static int take_user(const struct wish *w, const char **ret, struct err *err)
 	return 0;
 }
 
-/* Check the request like one of aisub, with no more rights. */
+/* Check the options as those that aisub sends, and store them in ret. */
 static int check_spec(const struct wish *w, struct spec *ret, struct err *err)
 {
 	json_t *obj = spec_to_json(&w->submit.spec);
@@ -467,7 +475,7 @@ int kube_foreign_read(json_t *obj, const struct conf_pool *pool,
 	spec->kube_uid = f.uid;
 	spec->tasks = f.width;
 	if (spec->requeue == SPEC_UNSET)
-		spec->requeue = 1; /* as the Job controller would */
+		spec->requeue = 1; /* the Job controller restarts pods, too */
 	spec->output = "/dev/null";
 	spec->workdir = "/";
 	if (take_spread(&w, f.name, topology, err) < 0)

@@ -1,4 +1,4 @@
-/* job.c - the Job of an attempt */
+/* job.c - make the Job object of an attempt */
 #include "aischedd/run/kube/object/job.h"
 
 #include <errno.h>
@@ -14,17 +14,18 @@
 #include "libcommon/labels.h"
 #include "libcommon/mem.h"
 
-/* The name of its claim in a pod. */
+/* The name by which a pod's containers refer to its ResourceClaim. */
 #define CLAIM "gpus"
 
 enum {
-	/* the cluster gives up nodes this much later than we would */
+	/* the cluster deletes pods of a silent node this much later than we
+	 * do */
 	LATER_S = 60,
 	MODE_RX = 0555
 };
 
-/* Request the GPUs of a pod by the name of our ResourceClaim; for gangs, and in
- * pools without claims, as an extended resource. */
+/* Request the GPUs of a pod: by its ResourceClaim; in gangs, and in pools
+ * without claims, as an extended resource. */
 static void add_gpus(const struct kube_home *home, const struct run_job *job,
                      json_t *resources)
 {
@@ -61,7 +62,8 @@ static json_t *resources_of(const struct kube_home *home,
 	json_object_set_new(list, "memory", json_string(text));
 	limits = json_copy(list);
 	if (job->spec->mem_node == 0)
-		json_object_del(limits, "memory"); /* all of the node's */
+		/* the job gets all memory of its nodes */
+		json_object_del(limits, "memory");
 	if (home->pool->cpus_unlimited)
 		json_object_del(limits, "cpu");
 	snprintf(text, sizeof(text), "%" PRId64 "m",
@@ -86,8 +88,9 @@ static json_t *args_of(const struct run_job *job)
 	return list;
 }
 
-/* The restricted profile of the Pod Security Standards, except for root, who
- * could not write to files of others without capabilities. */
+/* Returns the securityContext of a container: the restricted profile of the Pod
+ * Security Standards, except for root, who without capabilities could not write
+ * to files of other users. */
 static json_t *security_of(const struct run_job *job)
 {
 	json_t *security =
@@ -114,9 +117,10 @@ static json_t *container_of(const struct kube_home *home,
 	    "terminationMessagePolicy", "File");
 }
 
-/* A cluster deletes the pods of a silent node after 5 minutes unless they say
- * otherwise. Make it wait longer, as that is our decision; the cluster acts
- * only if no daemon is there. */
+/* Returns tolerations for silent nodes. Without them the cluster would delete
+ * the pods of such a node after 5 minutes. The daemon decides about silent
+ * nodes, after node_timeout; the cluster acts only later, in case no daemon
+ * runs. */
 static json_t *tolerations(const struct kube_home *home)
 {
 	static const char *const keys[] = { "node.kubernetes.io/not-ready",
@@ -143,8 +147,8 @@ static json_t *pull_secrets(const struct conf_pool *pool)
 	return list;
 }
 
-/* Remove the GPUs from a container that only copies the agent: the claim is the
- * main container's. */
+/* Remove the GPUs from the init container, which only copies the agent: the
+ * GPUs are for the main container. */
 static void take_gpus(const struct kube_home *home, json_t *container)
 {
 	json_t *resources =
@@ -158,7 +162,8 @@ static void take_gpus(const struct kube_home *home, json_t *container)
 	free(name);
 }
 
-/* Let an agent be the first process and run the shell that otherwise is. */
+/* Make the agent the first process of the main container; the agent runs the
+ * shell that is the first process in other jobs. */
 static void add_agent(const struct kube_home *home, json_t *spec,
                       struct kube_volumes *v)
 {
@@ -259,8 +264,8 @@ uint32_t kube_object_job_replace(const struct spec *spec)
 	           : 0;
 }
 
-/* Returns the labels of the Job's pods. Labels chosen by its user get a prefix,
- * lest they be selected by a Service of somebody else. */
+/* Returns the labels of the Job's pods. Labels chosen by the user get a prefix,
+ * so that no Service of others selects these pods. */
 static json_t *pod_labels(const struct kube_home *home,
                           const struct run_job *job)
 {
@@ -306,8 +311,8 @@ static json_t *make_job(const struct kube_home *home, const struct run_job *job,
 	if (kube_output_all_files(job))
 		json_object_set_new(pod_notes, KUBE_NOTE_FILES,
 		                    json_string("true"));
-	/* We decide how a failed pod affects the others, but only the
-	 * controller can make another pod of its index. */
+	/* The daemon decides what a failed pod means for the other pods, but
+	 * only the Job controller can replace a pod. */
 	json_object_set_new(
 	    obj, "spec",
 	    json_pack("{s:s, s:i, s:i, s:i, s:s, s:{s:{s:o, s:o}, s:o}}",

@@ -1,4 +1,4 @@
-/* pod.c - read a pod of the cluster */
+/* pod.c - read a pod as the API server reports it */
 #include "aischedd/run/kube/object/pod.h"
 
 #include <errno.h>
@@ -12,7 +12,8 @@
 
 /* --- use --- */
 
-/* Returns milli * by / in; INT64_MAX if that is too large. */
+/* Returns milli * by / in, rounded up if `up`; INT64_MAX if that is too
+ * large. */
 static int64_t scale(int64_t milli, int64_t by, int64_t in, bool up)
 {
 	if (milli <= 0)
@@ -86,8 +87,8 @@ static struct kube_amount most(struct kube_amount a, struct kube_amount b)
 }
 
 /* Returns what the container requests. A limit without a request counts as a
- * request: the API server fills it in for pods, but not for templates of
- * Jobs. */
+ * request, too: in pods the API server fills in such requests, but not in pod
+ * templates of Jobs. */
 static struct kube_amount asked(const json_t *container, const char *gpu)
 {
 	const json_t *resources = json_object_get(container, "resources");
@@ -105,8 +106,9 @@ static struct kube_amount asked(const json_t *container, const char *gpu)
 	return a;
 }
 
-/* Returns what a pod needs at its peak: while init containers run, one after
- * the other, or after that. Sidecars are init containers that keep running. */
+/* Returns the most that a pod uses at any time: either while its init
+ * containers run, one after the other, or afterwards. Sidecars are init
+ * containers that keep running. */
 struct kube_amount kube_pod_use(const json_t *spec, const char *gpu)
 {
 	struct kube_amount run = { 0 }, stay = { 0 }, init = { 0 }, whole;
@@ -125,8 +127,9 @@ struct kube_amount kube_pod_use(const json_t *spec, const char *gpu)
 		init = most(init, with);
 	}
 	run = most(sum(run, stay), init);
-	/* Requests for the pod as a whole replace the sum; limits without
-	 * requests only if no container has any. */
+	/* Requests of the pod as a whole replace the sum of its containers.
+	 * Limits of the pod without requests do so only if no container
+	 * requests anything. */
 	requests = json_object_get(resources, "requests");
 	whole = asked(spec, gpu);
 	if (json_object_get(requests, "cpu") || !run.cpu_milli)
@@ -170,8 +173,8 @@ static void read_ended(struct kube_pod *pod, const json_t *ended)
 
 	pod->ended = pod->ran = true;
 	pod->exit_code = (int)kube_int(&r, "exitCode", 0);
-	/* A process was killed for lack of memory, even if the script went on.
-	 */
+	/* A process of the container was killed for lack of memory, even if the
+	 * script went on and succeeded. */
 	pod->oom = !strcmp(reason, "OOMKilled");
 	pod->start = seconds(ended, "startedAt");
 	pod->end = seconds(ended, "finishedAt");
@@ -203,8 +206,8 @@ static void read_container(struct kube_pod *pod, const json_t *status)
 	}
 }
 
-/* The main container waits for the init container that brings the agent. If
- * that one waits, too, take its reason. */
+/* If the main container waits for the init container that installs the agent,
+ * and that one waits, too, report the init container's reason. */
 static void read_init(struct kube_pod *pod, const json_t *status)
 {
 	const json_t *waits =
@@ -273,7 +276,8 @@ static char *read_note(const json_t *meta, const char *key)
 	return xstrdup(s ? s : "");
 }
 
-/* Returns the name of the main container, chosen as kubectl does. */
+/* Returns the name of the main container, on the heap: as in kubectl, the one
+ * that an annotation names, else the first. */
 static char *read_main(const json_t *meta, const json_t *spec)
 {
 	char *named =
@@ -354,7 +358,8 @@ void kube_pod_fini(struct kube_pod *pod)
 
 bool kube_pod_is_lost(const struct kube_pod *pod)
 {
-	/* A pod that we ended has a reason, too. */
+	/* A pod that we ended by its deadline has a reason, too, but is not
+	 * lost. */
 	return pod->phase == POD_FAILED && *pod->reason &&
 	       strcmp(pod->reason, "DeadlineExceeded") != 0 && !pod->oom;
 }
