@@ -214,7 +214,7 @@ static void ask(struct kube *kube, struct kube_kept *k, bool follow)
 
 /* --- steps --- */
 
-/* Whether a followed log has still not ended LINGER_MS after its pod has. */
+/* Whether a followed log has not ended within LINGER_MS of its pod's end. */
 static bool lingers(struct kube_kept *k)
 {
 	int64_t now = clock_boot_ms();

@@ -131,8 +131,8 @@ static void on_device_classes(enum kube_news news, json_t *obj,
 	heard(arg, SEE_DEVICE_CLASSES, news, err);
 }
 
-/* What each watch observes: a kind of objects (with this label, if not NULL),
- * in the pool's namespace if `own`, else in the whole cluster. */
+/* The objects of each watch: a kind (only with this label, if not NULL), in the
+ * pool's namespace if `own`, else in the whole cluster. */
 static const struct {
 	const char *api, *kind, *label;
 	bool own;

@@ -51,7 +51,7 @@ enum kube_claims_state {
 	                  one of the nodes */
 };
 
-/* What kube_claims_look() found out about the volume claims of a job that
+/* The result of kube_claims_look() for the volume claims of a job that
  * starts. */
 struct kube_claims_next {
 	const char *claim, *uid, *node; /* for CLAIMS_ASK; borrowed */

@@ -13,9 +13,7 @@
 #include "aischedd/run/kube/object/slice.h"
 #include "libcommon/mem.h"
 
-enum {
-	MAX_SLICES = 64 /* of a node; no driver makes more */
-};
+enum { MAX_SLICES = 64 /* of a node; no driver makes more */ };
 
 struct shown;
 
