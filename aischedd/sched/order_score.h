@@ -8,14 +8,14 @@
  *	      + fairshare_weight for a user who has used nothing of late
  *	      - age_weight for seven days if its user is above the average
  *
- * The last line makes equal users come to equal shares however old their jobs
- *are: otherwise the user with the oldest backlog has more for as long as it
- *lasts. The order among jobs of one user is the same with and without it.
+ * The last line makes equal users come to equal shares, however old their
+ * jobs are: without it, the user with the oldest backlog has more for as long
+ * as the backlog lasts. It does not change the order of jobs of one user.
  *
- * The highest goes first.  Points are in thousandths.  By default these are
- * all there is.  A policy may have another order, by the least rank: then the
- * priority alone gives points, and rank decides among equals (here, or
- * in order_service.h).
+ * The job with the highest score goes first.  Points are in thousandths.  By
+ * default, points alone decide.  A policy may have another order: then only
+ * the priority gives points, and of jobs of equal priority the one with the
+ * least rank goes first (order_score_rank(), or order_service.h).
  */
 #ifndef AISCHEDD_SCHED_ORDER_SCORE_H
 #define AISCHEDD_SCHED_ORDER_SCORE_H
