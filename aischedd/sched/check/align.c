@@ -5,8 +5,8 @@
 #include "aischedd/sched/check/lists.h"
 
 enum {
-	SETS_OF = 8, /* on nodes with up to this many NUMA nodes, all sets are
-	                tried */
+	SETS_OF = 8, /* if a node has at most this many NUMA nodes, all sets of
+	                them are tried */
 	SETS_MAX = SNAP_NUMAS * (SNAP_NUMAS + 1) / 2
 };
 
@@ -59,8 +59,9 @@ static uint32_t count_numas(const struct snap *s, uint32_t node)
 	return n;
 }
 
-/* Returns the fewest groups of these sizes that have n GPUs together, or
- * UINT32_MAX; clears the sizes that it uses. */
+/* Returns how many of the groups with these sizes, at the least, have n
+ * GPUs together, or UINT32_MAX if all have too few. Sets the sizes that it
+ * uses to 0. */
 static uint32_t fewest(uint32_t *size, uint32_t nsizes, uint32_t n)
 {
 	uint32_t groups = 0;
@@ -79,8 +80,8 @@ static uint32_t fewest(uint32_t *size, uint32_t nsizes, uint32_t n)
 	return groups;
 }
 
-/* Returns the fewest link groups for n GPUs in these NUMA nodes that are wholly
- * free (gpu NULL: all are), or UINT32_MAX. */
+/* Returns the fewest link groups for n wholly free GPUs (gpu NULL: all GPUs are
+ * free) in these NUMA nodes, or UINT32_MAX if there are too few. */
 static uint32_t groups_in(const struct snap *s, uint32_t req, uint32_t node,
                           const int64_t *gpu, uint32_t set, uint32_t n)
 {
@@ -113,8 +114,9 @@ static bool has_cpus(const struct snap *s, uint32_t req, uint32_t node,
 	return !snap_node_ncpus(s, node) || 1000 * idle >= s->req.cpus[req];
 }
 
-/* Whether the memory of a task fits in the NUMA nodes of the set, each with its
- * part, beside memory that overflows from other NUMA nodes. */
+/* Whether the memory of a task fits in these NUMA nodes, its part in each of
+ * them, although other NUMA nodes may be overfull and their excess may be here.
+ */
 static bool has_mem(const struct snap *s, uint32_t req, uint32_t node,
                     const int64_t *mem, uint32_t set)
 {
@@ -161,8 +163,8 @@ static bool is_countable(const struct snap *s, uint32_t req)
 	return s->req.gpus[req] % 1000 == 0 && s->req.cpus[req] % 1000 == 0;
 }
 
-/* Returns the sets that are small enough for what the request demands of NUMA
- * nodes. */
+/* Returns the sets of NUMA nodes that are small enough for the
+ * demands of the request. */
 static struct numa_sets sets_for(const struct snap *s, uint32_t req,
                                  uint32_t node)
 {
@@ -194,8 +196,8 @@ struct align_best check_align_best(const struct snap *s, uint32_t req,
 		uint32_t set = all.set[i], groups;
 		uint32_t size = (uint32_t)__builtin_popcount(set);
 
-		/* If the set is all NUMA nodes, only a task that is bound needs
-		 * free memory in each of them. */
+		/* A task that gets all NUMA nodes needs free memory in each of
+		 * them only if it is bound. */
 		if ((ret.fits && size > ret.numas) ||
 		    !has_cpus(s, req, node, nfree->thread, set) ||
 		    ((snap_binds(s, req) || size < n) &&

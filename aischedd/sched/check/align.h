@@ -6,25 +6,26 @@
 
 #include "aischedd/sched/check/audit.h"
 
-/* The free devices and memory, as in the snapshot; NULL: all are free. */
+/* The free devices and memory, indexed as in the snapshot; NULL: all are free.
+ */
 struct align_free {
 	const int64_t *gpu, *thread, *numa_mem;
 };
 
 /* How well one task can be placed on a node. */
 struct align_best {
-	bool known; /* false: the task takes parts of devices, so this is not
-	               worked out */
+	bool known; /* false: the task takes parts of devices, for which the
+	               best place is not computed */
 	bool fits;  /* the task fits and all its demands are met */
-	uint32_t numas, groups; /* the fewest NUMA nodes, and the fewest link
-	                           groups with these */
+	uint32_t numas, groups; /* the fewest NUMA nodes; the fewest link groups
+	                           with so few NUMA nodes */
 };
 
 struct align_best check_align_best(const struct snap *s, uint32_t req,
                                    uint32_t node,
                                    const struct align_free *nfree);
 
-/* Whether a request demands something of NUMA nodes or links. */
+/* Whether a request has demands for NUMA nodes or links. */
 bool check_align_demands(const struct snap *s, uint32_t req);
 
 /* check_align_span(): the fewest NUMA nodes for a task on the empty node, or 0
@@ -34,7 +35,7 @@ uint32_t check_align_span(const struct snap *s, uint32_t req, uint32_t node);
 uint32_t check_align_groups(const struct snap *s, uint32_t req, uint32_t node,
                             uint32_t n);
 
-/* The NUMA nodes of a task, as bits. */
+/* Returns the NUMA nodes of a task's devices, as bits. */
 uint32_t check_align_numas(const struct snap *s, const struct snap_task *t,
                            const struct snap_cpu_use *use);
 
@@ -42,18 +43,19 @@ uint32_t check_align_numas(const struct snap *s, const struct snap_task *t,
 uint32_t check_align_links(const struct snap *s, uint32_t node, uint64_t gpus);
 
 /*
- * Subtract the memory of a task from numa_mem and, if the task is bound, from
- * unbound. Check that the task uses as few NUMA nodes as it demands, and that
- * bound memory fits in its NUMA nodes: beside all other memory, or with
- * bound_only beside other bound memory.
+ * Subtract the memory of a task from numa_mem and, if the task is bound to its
+ * NUMA nodes, from unbound. Check that the task uses as few NUMA nodes as it
+ * demands. Check that its memory fits there if it is bound: beside the memory
+ * of all other tasks or, with bound_only, only beside that of other bound
+ * tasks.
  */
 int check_align_task(const struct audit *a, uint32_t req, uint64_t job,
                      const struct snap_task *t, bool bound_only,
                      int64_t *numa_mem, int64_t *unbound);
 
-/* Check that, on each node, a job with --links strict has its GPUs in as few
- * link groups as possible: the GPUs of its n new tasks together with those that
- * the run keeps (SNAP_NONE: none). */
+/* Check that a job with --links strict has its GPUs in as few link groups as
+ * possible on each node: the GPUs of its n new tasks and those that the run
+ * keeps (SNAP_NONE: there is no run). */
 int check_align_job(const struct audit *a, uint32_t req, uint64_t job,
                     const struct snap_task *t, uint32_t n, uint32_t run);
 

@@ -8,11 +8,11 @@
 #include "aischedd/sched/snap.h"
 
 /* The free amounts of devices, in thousandths, and of NUMA nodes, in MiB;
- * indexed like those of the snapshot. */
+ * indexed as in the snapshot. */
 struct check_amounts {
 	int64_t *gpu, *thread;
-	int64_t *numa_mem; /* total less the memory of all tasks */
-	/* total less the memory of tasks that are bound to it */
+	int64_t *numa_mem; /* total minus the memory of all tasks */
+	/* total minus the memory of tasks that are bound to the NUMA node */
 	int64_t *unbound;
 	uint8_t *slices; /* by GPU, bit i: slice i is in a partition */
 };

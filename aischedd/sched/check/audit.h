@@ -11,21 +11,22 @@
 
 #include "aischedd/sched/plan.h"
 
-/* A plan, and what it takes from each run. */
+/* A plan that is being checked, and what it takes from each run. */
 struct audit {
 	const struct snap *s;
 	const struct plan *plan;
 	struct err *err;
 	struct arena *arena;
 	const struct eviction **out; /* by run; NULL: not evicted */
-	/* by run: its claim where it starts again, if it is evicted, or where
-	 * it grows; else NULL */
+	/* by run: its claim, at which it starts again if it is evicted, or on
+	 * which it grows; else NULL */
 	const struct plan_claim **moved;
 	uint8_t *lost;         /* by task of the snapshot: 1 if it is evicted */
 	uint32_t *more;        /* by run: tasks added */
 	uint32_t *served;      /* by member: jobs that start or have a claim */
 	const struct use *use; /* made by rules.c */
-	uint32_t *scratch;     /* by node; whoever uses it leaves it zero */
+	uint32_t *scratch;     /* by node; each function that uses it leaves it
+	                          zero */
 };
 
 /*
@@ -39,8 +40,8 @@ int check_rules(struct audit *a);
 int check_room(struct audit *a);
 int check_promises(struct audit *a);
 
-/* Whether the plan's only claimant would certainly be within limits and shares
- * even if the run kept this many of the tasks that it loses. */
+/* Whether the only claimant of the plan would certainly be within its limits
+ * and shares even if the run kept this many of the tasks that it loses. */
 bool check_could_keep(const struct audit *a, uint32_t run, uint32_t tasks);
 
 /* A claimant: a job that waits, or a run that grows or moves. */
@@ -52,8 +53,8 @@ struct party {
 	bool starts, firm;
 };
 
-/* The standing of a job: it may preempt jobs of its queue whose standing as a
- * victim is lower. */
+/* Return the standing of a job: the job may preempt jobs of its queue whose
+ * standing as a victim is lower. */
 int64_t check_standing_of_row(const struct snap *s, uint32_t row);
 int64_t check_standing_of_run(const struct snap *s, uint32_t run);
 int64_t check_standing_as_victim(const struct snap *s, uint32_t run);
@@ -75,7 +76,7 @@ static inline bool check_leaves(const struct audit *a, uint32_t run)
 	return a->s->run.ending[run] || check_is_whole(a, run);
 }
 
-/* Returns how many tasks the run keeps. */
+/* Returns how many of its tasks the run keeps. */
 static inline uint32_t check_stays(const struct audit *a, uint32_t run)
 {
 	return check_ntasks(a->s, run) -

@@ -125,8 +125,8 @@ static int check_more(struct audit *a, uint32_t run, uint32_t n)
 	a->more[run] += n;
 	if (check_leaves(a, run) || s->run.suspended[run])
 		return check_bad(a, job, "grows while it leaves");
-	/* An elastic job with more tasks than its maximum may still move some.
-	 */
+	/* An elastic job that has more tasks than its maximum may still move
+	 * some of them. */
 	if (check_stays(a, run) + a->more[run] >
 	        s->req.tasks[s->run.req[run]] &&
 	    check_stays(a, run) + a->more[run] > check_ntasks(s, run))
@@ -147,8 +147,8 @@ static bool same_nodes(const struct audit *a, const struct plan_claim *c,
 	return c->n == n;
 }
 
-/* Check the claim of a run: of an evicted one that starts again elsewhere, or
- * of one that grows. */
+/* Check the claim of a run, which is evicted and starts again elsewhere, or
+ * which grows. */
 static int check_run_claim(struct audit *a, const struct plan_claim *c)
 {
 	const struct snap *s = a->s;
@@ -198,8 +198,8 @@ static int check_row_claim(struct audit *a, const struct plan_claim *c)
 	a->served[c->member]++;
 	if (s->pend.resumes[row] != SNAP_NONE)
 		return check_bad(a, job, "has a place and claims another");
-	/* A claim is either kept from an earlier plan or has min_tasks
-	 * nodes. */
+	/* A claim is either unchanged from an earlier plan or has
+	 * min_tasks nodes. */
 	if (!(had && same_nodes(a, c, first, had)) &&
 	    c->n != s->req.min_tasks[s->pend.req[row]])
 		return check_bad(a, job, "claims %u nodes", (unsigned)c->n);
@@ -219,8 +219,8 @@ static int check_claim(struct audit *a, const struct plan_claim *c)
 
 /* --- starts ------------------------------------------------------------ */
 
-/* Check that these tasks come after those checked before (*next), and that each
- * has a node. */
+/* Check that the slice of these tasks begins after those checked before
+ * (*next), and that each task has a node. */
 static int check_tasks(const struct audit *a, uint64_t job, uint32_t first,
                        uint32_t n, uint32_t *next)
 {

@@ -70,8 +70,8 @@ static bool has_word(const struct snap *s, uint32_t node, uint32_t word)
 	                    s->node.taint_first[node + 1], word);
 }
 
-/* Evaluate on a node the part of a rule that ends before *end, and set *end to
- * its start. */
+/* Evaluate on a node that part of a postfix rule that ends before *end, and set
+ * *end to where the part begins. */
 static bool rule_value(const struct snap *s, const int32_t *rule, uint32_t node,
                        uint32_t *end)
 {
@@ -129,8 +129,8 @@ uint32_t check_granted(const struct snap *s, uint32_t req, uint32_t node)
 	return bits;
 }
 
-/* Returns why the request may not run on a node on which no start fails, or
- * NULL. */
+/* Returns why the request may not run on a node, apart from failed starts
+ * there, or NULL. */
 static const char *why_not(const struct snap *s, uint32_t req, uint32_t node)
 {
 	const struct snap_reqs *r = &s->req;
@@ -202,7 +202,7 @@ uint32_t check_spread_at(const struct snap *s, uint32_t req, uint32_t node)
 	                           : check_domain(s, node, level);
 }
 
-/* Whether a task would fit by the totals of the node. */
+/* Whether a task would fit if nothing else ran on the node. */
 static bool is_large(const struct snap *s, uint32_t req, uint32_t node)
 {
 	uint32_t resv = s->req.reservation[req], type = s->req.gpu_type[req];
@@ -269,7 +269,7 @@ static bool is_even(const struct audit *a, uint32_t req,
 }
 
 /* Whether each counted part of the constraint holds on as many different nodes
- * as it says. */
+ * as it demands. */
 static bool has_counted(const struct snap *s, uint32_t req,
                         const struct snap_task *t, uint32_t n)
 {
@@ -292,7 +292,8 @@ static bool has_counted(const struct snap *s, uint32_t req,
 	return true;
 }
 
-/* Count the nodes, and the most tasks on one of them. */
+/* Count the nodes of these tasks; *ret_most is the largest number of tasks on
+ * one of them. */
 static uint32_t count_nodes(const struct audit *a, const struct snap_task *t,
                             uint32_t n, uint32_t *ret_most)
 {
@@ -343,8 +344,8 @@ int check_nodes(const struct audit *a, uint32_t req, uint64_t job,
 	return 0;
 }
 
-/* List all tasks that a run keeps or gets by this plan, claims included.
- * Returns how many. */
+/* List all tasks that a run keeps or gets by this plan, including those for
+ * which it has claims. Returns how many there are. */
 static uint32_t list_tasks(const struct audit *a, uint32_t run,
                            struct snap_task *ret)
 {

@@ -9,22 +9,22 @@
 /* Returns why the request may not run on a node, or NULL. */
 const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node);
 
-/* Returns the preferences of the request that the node grants, a bit each, the
- * most important in the highest bit. That one is granted if the node has no
- * soft taint that the request does not name. */
+/* Returns which preferences of the request the node meets, a bit each, the most
+ * important in the highest bit. The highest bit is set if the request names all
+ * soft taints of the node. */
 uint32_t check_granted(const struct snap *s, uint32_t req, uint32_t node);
 
-/* Mark the domains of the pool that could hold a part of a request that is
- * spread, whatever runs there; could[] has a place for each domain and then for
- * each node. Returns how many there are; sets *ret_part to the tasks of a part.
- */
+/* Mark in could[] the domains of the pool that could hold a part of a request
+ * that is spread, whatever runs there. could[] has an entry for each domain and
+ * after these for each node. Returns how many are marked; sets *ret_part to the
+ * number of tasks of a part. */
 uint32_t check_spread(const struct snap *s, uint32_t req, uint32_t pool,
                       uint8_t *could, uint32_t *ret_part);
 
-/* Returns the node's place in could[], or SNAP_NONE. */
+/* Returns the index in could[] of the node's domain, or SNAP_NONE. */
 uint32_t check_spread_at(const struct snap *s, uint32_t req, uint32_t node);
 
-/* The domain of this level that contains the node, or SNAP_NONE. */
+/* Returns the domain of this level that contains the node, or SNAP_NONE. */
 uint32_t check_domain(const struct snap *s, uint32_t node, uint8_t level);
 
 /* check_nodes(): check that a job may have these nodes, one for each task.

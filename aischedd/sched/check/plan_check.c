@@ -15,8 +15,8 @@
 #include "aischedd/sched/check/nodes.h"
 #include "aischedd/sched/check/slices.h"
 
-/* How many of the rows that wait for resources are checked, and how many starts
- * are checked for a better node. */
+/* At most this many rows that wait for resources are checked, and at most this
+ * many starts are checked for a better node. */
 enum { LOOK_AGAIN = 16 };
 
 struct check {
@@ -27,13 +27,16 @@ struct check {
 
 	/* free */
 	int64_t *cpu, *mem, *slot, *gpu, *thread, *numa_mem;
-	uint8_t *slices;  /* by GPU: those in use */
-	int64_t *unbound; /* by NUMA node: memory that no task is bound to */
-	uint32_t *jobs_on, *mine; /* by node: tasks of all jobs, of this job */
+	uint8_t *slices;  /* by GPU: its slices in use */
+	int64_t *unbound; /* by NUMA node: its memory minus that of tasks bound
+	                     to it */
+	uint32_t *jobs_on, *mine; /* by node: tasks of all jobs; tasks of the
+	                             job being checked */
 	uint8_t *closed;          /* by node: 1 if an exclusive job is there */
-	uint32_t *row_started;    /* by row */
-	/* Some start seen so far has tasks above its minimum. They are listed
-	 * with that start, but the planner added them after later starts. */
+	uint32_t *row_started;    /* by row: jobs that the plan starts */
+	/* Some start checked so far has tasks above its minimum. These are
+	 * listed with the start, but the planner added them after later starts.
+	 */
 	bool grew;
 	uint32_t wishes; /* how many starts were checked for a better node */
 	bool weighed;    /* nodes differ in weight */
@@ -87,8 +90,8 @@ static struct sliced slices_of(const struct check *c, uint32_t node,
 		                c->gpu[gpu] };
 }
 
-/* Take a task's part of a GPU. Check that the GPU is used whole, or by
- * fractions, or by partitions that do not overlap. */
+/* Subtract a task's part of a GPU. Check that each GPU is used either whole, or
+ * by fractions, or by partitions that do not overlap. */
 static int take_slices(struct check *c, uint32_t req, const struct snap_task *t,
                        uint32_t gpu, uint64_t job)
 {
@@ -214,7 +217,7 @@ static int check_alone(struct check *c, uint32_t req, const struct snap_task *t,
 	return 0;
 }
 
-/* Whether the CPUs for a task are free in these NUMA nodes. */
+/* Whether enough CPUs for a task are free in these NUMA nodes. */
 static bool has_cpus(const struct check *c, uint32_t req, uint32_t node,
                      uint32_t numas)
 {
@@ -232,10 +235,10 @@ static bool has_cpus(const struct check *c, uint32_t req, uint32_t node,
 	return idle >= s->req.cpus[req] / 1000 + (part && !shares);
 }
 
-/* Whether a resumed task wrongly gets CPUs of other NUMA nodes than those that
- * it had, where its memory is. Unless the task demands alignment, this is
- * allowed if too few CPUs are free there. Only plans without growth and claims
- * are judged, as these might have taken CPUs before it. */
+/* Whether a resumed task wrongly gets CPUs of NUMA nodes other than those that
+ * it had, where its memory is. This is allowed if too few CPUs are free there,
+ * unless the task demands alignment. Only plans without growth and claims are
+ * judged, because these might have taken CPUs before the task did. */
 static bool strays(const struct check *c, uint32_t req,
                    const struct snap_task *had, const struct snap_task *t)
 {
@@ -304,7 +307,8 @@ static int take_tasks(struct check *c, uint32_t req, const struct snap_task *t,
 	return 0;
 }
 
-/* How many fractions or partitions fit on a GPU. */
+/* Returns how many fractions or partitions of the requested size fit on a GPU.
+ */
 static int64_t parts_on(const struct check *c, uint32_t req, uint32_t node,
                         uint32_t gpu)
 {
@@ -315,7 +319,8 @@ static int64_t parts_on(const struct check *c, uint32_t req, uint32_t node,
 	return g.used ? 0 : c->gpu[gpu] / c->s->req.gpus[req];
 }
 
-/* Whether n tasks fit on the node as it is at the end of the plan. */
+/* Whether n tasks fit on the node beside all tasks that the check has
+ * subtracted so far. */
 static bool tasks_fit(const struct check *c, uint32_t req, uint32_t node,
                       int64_t n)
 {
@@ -343,7 +348,7 @@ static bool tasks_fit(const struct check *c, uint32_t req, uint32_t node,
 		idle += c->thread[i] == 1000;
 		shares += part && c->thread[i] < 1000 ? c->thread[i] / part : 0;
 	}
-	/* Fractions for which no shared CPU has enough left take idle CPUs. */
+	/* Fractions that do not fit on shared CPUs take idle CPUs. */
 	while (part && shares + broken * (1000 / part) < n)
 		broken++;
 	return s->node.cpu_first[node] == s->node.cpu_first[node + 1] ||
@@ -365,7 +370,7 @@ static bool can_judge_wishes(const struct check *c)
 
 		if (v->why == WHY_Priority || v->expected != SNAP_NEVER)
 			return false;
-		/* This waiting job may hold back those behind it. */
+		/* This waiting job may hold back the jobs behind it. */
 		if (v->why != WHY_None &&
 		    (!s->policy.backfill || s->member[first].since < s->now))
 			return false;
@@ -373,9 +378,9 @@ static bool can_judge_wishes(const struct check *c)
 	return true;
 }
 
-/* Returns how far a task falls short of what it prefers: in the high 32 bits
- * the NUMA nodes above the fewest, in the low ones the link groups above the
- * fewest. */
+/* Returns how far a task falls short of what its job prefers: in the high 32
+ * bits how many NUMA nodes it has above the fewest, in the low 32 bits how many
+ * link groups above the fewest. */
 static uint64_t excess_of(const struct snap *s, uint32_t req, uint32_t node,
                           uint32_t numas, uint32_t groups)
 {
@@ -399,8 +404,8 @@ static bool could_use(const struct check *c, uint32_t req, uint32_t node)
 	       tasks_fit(c, req, node, 1);
 }
 
-/* Whether node a is preferred to node b: it grants more important preferences
- * or, if they grant the same, has less weight. */
+/* Whether node a is preferred to node b: it meets more important preferences
+ * or, if both meet the same, it has less weight. */
 static bool is_dearer(const struct snap *s, uint32_t req, uint32_t a,
                       uint32_t b)
 {
@@ -409,8 +414,8 @@ static bool is_dearer(const struct snap *s, uint32_t req, uint32_t a,
 	return x > y || (x == y && s->node.weight[a] < s->node.weight[b]);
 }
 
-/* Whether there are more tiers of nodes for the request than a plan tells
- * apart. */
+/* Whether the nodes form more tiers for the request than the
+ * planner distinguishes. */
 static bool has_many_tiers(const struct snap *s, uint32_t req)
 {
 	uint32_t tier[SNAP_MOST_TIERS], n = 0, k;
@@ -429,8 +434,8 @@ static bool has_many_tiers(const struct snap *s, uint32_t req)
 	return false;
 }
 
-/* Check that a job of one task starts on no node to which it prefers another
- * one that it could use. Called before the task is taken. */
+/* Check that a job of one task does not start on a node if it could use one
+ * that it prefers to it. Called before the task's resources are subtracted. */
 static int check_prefer(struct check *c, uint32_t req, uint32_t node,
                         uint64_t job)
 {
@@ -449,8 +454,8 @@ static int check_prefer(struct check *c, uint32_t req, uint32_t node,
 	return 0;
 }
 
-/* Check likewise that on no node that is preferred as much the task could have
- * had fewer NUMA nodes or link groups. */
+/* Check in the same way that the task could not have had fewer NUMA nodes or
+ * link groups on another node that is preferred as much. */
 static int check_wish(struct check *c, uint32_t req, const struct snap_task *t,
                       uint64_t job)
 {
@@ -506,7 +511,7 @@ static int check_choice(struct check *c, uint32_t req,
 	           : check_wish(c, req, t, job);
 }
 
-/* Whether a wish to be spread is all that says where tasks of the request
+/* Whether the preference to be spread alone says where tasks of the request
  * should be, and amounts alone decide what fits. */
 static bool is_only_spread(const struct check *c, uint32_t req)
 {
@@ -520,8 +525,9 @@ static bool is_only_spread(const struct check *c, uint32_t req)
 	       !s->node.taint_first[s->node.n] && !c->weighed;
 }
 
-/* Check a start that was to be spread if possible, after its tasks were taken:
- * if a domain has two fewer than another, it must have no room for more. */
+/* Check a start that prefers to be spread, after its tasks were subtracted: a
+ * domain that has two tasks fewer than another must have no room for one more.
+ */
 static int check_spread_wish(struct check *c, uint32_t req,
                              const struct start *start, uint64_t job)
 {
@@ -538,7 +544,7 @@ static int check_spread_wish(struct check *c, uint32_t req,
 		uint32_t at = check_spread_at(s, req, t[i].node);
 
 		if (at == SNAP_NONE)
-			return 0; /* not all fit in domains */
+			return 0; /* not all tasks fit in domains */
 		if (++has[at] > most)
 			most = has[at];
 	}
@@ -583,8 +589,8 @@ static int take_start(struct check *c, const struct start *start)
 	return check_alone(c, req, t, start->ntasks, job);
 }
 
-/* Stop counting the tasks of an exclusive run on its nodes (sign 1), or count
- * them again (-1). */
+/* Stop counting the tasks of an exclusive run on its nodes (sign 1) or count
+ * them again (-1), while its own new tasks are checked. */
 static void own_nodes(struct check *c, uint32_t run, int64_t sign)
 {
 	const struct snap *s = c->s;
@@ -618,7 +624,7 @@ static int take_grow(struct check *c, const struct grow *grow)
 }
 
 /* Returns how many tasks of the request certainly fit on the node; at most 1 if
- * they demand something of NUMA nodes or links. */
+ * the request has demands for NUMA nodes or links. */
 static uint32_t room_on(const struct check *c, uint32_t req, uint32_t node)
 {
 	const struct snap *s = c->s;
@@ -637,8 +643,9 @@ static uint32_t room_on(const struct check *c, uint32_t req, uint32_t node)
 	return n;
 }
 
-/* Whether the whole job fits in a pool, within one domain (SNAP_NONE:
- * anywhere): on any nodes, or on the best ones if their number is given. */
+/* Whether the whole job fits in a pool, inside one domain (SNAP_NONE:
+ * anywhere). If the number of nodes is given, it must fit on as many of the
+ * nodes with the most room. */
 static bool job_fits(const struct check *c, uint32_t req, uint32_t pool,
                      uint32_t domain)
 {
@@ -692,8 +699,8 @@ static bool segments_fit(const struct check *c, uint32_t req, uint32_t pool)
 	return !left;
 }
 
-/* Whether each domain of a pool that could hold a part of the job has room for
- * its share. */
+/* Whether each domain of a pool that could hold a part of the job has enough
+ * room for its share. */
 static bool spread_fits(const struct check *c, uint32_t req, uint32_t pool)
 {
 	const struct snap *s = c->s;
@@ -737,8 +744,8 @@ static bool job_fits_somewhere(const struct check *c, uint32_t req,
 	return false;
 }
 
-/* Whether room_on() considers all demands of the request: its constraint counts
- * no nodes. */
+/* Whether room_on() considers all demands of the request, because its
+ * constraint counts no nodes. */
 static bool is_plain(const struct snap *s, uint32_t req)
 {
 	bool counts = false;
@@ -757,8 +764,8 @@ static bool waits_for_room(const struct verdict *v)
 	       kind == REASON_DOMAIN;
 }
 
-/* Check that no row that waits for resources fits on the nodes without claims:
- * these had at least as much free when it was the row's turn. */
+/* Check that no row that waits for resources fits on the nodes that have no
+ * claims: at least as much was free there when the row had its turn. */
 static int check_waits(struct check *c)
 {
 	const struct snap *s = c->s;

@@ -1,8 +1,9 @@
 /*
- * promises.c - promised starts can be kept, and are not put off for later jobs
+ * promises.c - promised starts can be kept, and are not later because of jobs
+ * behind
  *
  * The future is a list of tasks, each on its node from one time until another:
- * tasks that run, those that the plan starts, those that have claims, and those
+ * tasks that run, tasks that the plan starts, tasks that have claims, and tasks
  * that are promised a start. On the nodes of a promised job, what is free is
  * summed up for each time at which it can change.
  */
@@ -21,28 +22,31 @@ struct stay {
 	uint32_t node, req;
 	int64_t from, until;
 	uint32_t queue, user;
-	bool firm;    /* it may not be preempted: it counts against quotas */
-	bool head;    /* the one that stands for its job and the licences */
-	bool runs;    /* it runs now: the free amounts are already without it */
-	bool floats;  /* it has a node, but no devices yet */
+	bool firm;    /* it may not be preempted, so it counts against quotas */
+	bool head;    /* the task that stands for its job and the job's
+	                 licences */
+	bool runs;    /* it runs now: the free amounts do not include what it
+	                 holds */
+	bool floats;  /* it has a node, but its devices are not chosen yet */
 	bool no_cpus; /* it is suspended, so it holds no CPUs */
-	bool no_rest; /* it resumes: its memory and GPUs are held already */
+	bool no_rest; /* it resumes: it already holds its memory and GPUs */
 	uint32_t run, task; /* its task in the snapshot, if it runs */
 	const struct snap_task
 	    *on;              /* its task in the plan, if it starts; or NULL */
 	uint32_t row, member; /* of a job that waits, else SNAP_NONE */
-	uint32_t promise;     /* in plan.promise, else SNAP_NONE */
+	uint32_t promise;     /* index in plan.promise, else SNAP_NONE */
 };
 
 struct future_check {
 	const struct audit *a;
 	const struct snap *s;
-	struct check_amounts now, then; /* then: of one node at a time */
+	struct check_amounts now, then; /* free now; free later, on one node at
+	                                   a time */
 	struct stay *stay;
 	uint32_t n;
 	uint32_t *first;              /* by node: slice of stay */
-	uint32_t *by_row, *by_member; /* by run: the waiting job that evicts it,
-	                               * else SNAP_NONE */
+	uint32_t *by_row, *by_member; /* by run: row and member of the waiting
+	                                 job that evicts it, else SNAP_NONE */
 };
 
 /* --- what is known ----------------------------------------------------- */
@@ -60,8 +64,8 @@ static int64_t after(const struct snap *s, uint32_t req, uint32_t queue,
 	return resv != SNAP_NONE ? s->resv.end[resv] : FOREVER;
 }
 
-/* Returns when a job of the row that begins at `from` leaves its nodes. If it
- * resumes, a part of its time limit was already over. */
+/* Returns when a job of the row that begins at `from` leaves its nodes. For a
+ * job that resumes, a part of the time limit is already over. */
 static int64_t row_ends(const struct snap *s, uint32_t row, int64_t from)
 {
 	uint32_t req = s->pend.req[row], run = s->pend.resumes[row];
@@ -73,7 +77,7 @@ static int64_t row_ends(const struct snap *s, uint32_t row, int64_t from)
 	return end > from ? end : from + 1;
 }
 
-/* Returns when a suspended job ends that the plan resumes, or FOREVER. */
+/* Returns when a suspended job that the plan resumes ends, or FOREVER. */
 static int64_t resumed_ends(const struct audit *a, uint32_t run)
 {
 	const struct snap *s = a->s;
@@ -121,8 +125,8 @@ static struct stay *add(struct future_check *f, uint32_t node, uint32_t req,
 	return it;
 }
 
-/* Say to which queue and user a task of a run or, if `row` is not SNAP_NONE, of
- * a waiting job belongs. */
+/* Set the queue and the user of a task: those of the run or, if `row` is not
+ * SNAP_NONE, those of the waiting job. */
 static void set_owner(const struct snap *s, struct stay *it, uint32_t run,
                       uint32_t row)
 {
@@ -194,8 +198,8 @@ static void add_placed(struct future_check *f)
 	}
 }
 
-/* Add the claims. The time limit of a job that moves starts anew; one that
- * grows ends as before. */
+/* Add the tasks of all claims. A job that moves begins its time limit anew; a
+ * job that grows ends as before. */
 static void add_claims(struct future_check *f)
 {
 	const struct plan *plan = f->a->plan;
@@ -227,7 +231,8 @@ static void add_claims(struct future_check *f)
 	}
 }
 
-/* Find the waiting job with this id. Returns false if there is none. */
+/* Find the row and member of the waiting job with this id. Returns false if
+ * there is none. */
 static bool find_job(const struct snap *s, uint64_t job, uint32_t *row,
                      uint32_t *member)
 {
@@ -316,17 +321,18 @@ static struct future_check future_check_new(const struct audit *a)
 	return f;
 }
 
-/* --- who is behind ----------------------------------------------------- */
+/* --- jobs behind a job ------------------------------------------------------
+ */
 
-/* The waiting job that is looked at. alone: ignore jobs that are certainly
+/* The waiting job that is being checked. alone: ignore jobs that are certainly
  * behind it in its queue. */
 struct one {
 	uint32_t row, member;
 	bool alone;
 };
 
-/* Whether a waiting job came after job p, and after all before p in its row,
- * without which p has no turn. */
+/* Whether a waiting job came later than job p and than all jobs before p in its
+ * row, which must have their turn before p. */
 static bool came_later(const struct snap *s, const struct one *p,
                        uint32_t member)
 {
@@ -340,8 +346,8 @@ static bool came_later(const struct snap *s, const struct one *p,
 	return true;
 }
 
-/* Whether the job of row and member is certainly behind job p in the same
- * queue: it came later, and nothing gives it more points. */
+/* Whether the job of this row and member is certainly behind job p in the same
+ * queue: it came later, and does not get more points for anything. */
 static bool is_behind(const struct snap *s, const struct one *p, uint32_t row,
                       uint32_t member)
 {
@@ -365,9 +371,9 @@ static bool is_behind(const struct snap *s, const struct one *p, uint32_t row,
 	             s->req.tasks[a] * s->req.gpus[a]));
 }
 
-/* Whether the task counts as being on its node at a time, when it is checked
- * whether job p fits. With p->alone ignore jobs behind p, and ignore evictions,
- * which may have been decided later. */
+/* Whether the task counts as being on its node at this time when it is checked
+ * whether job p fits. With p->alone, ignore jobs behind p, and count evicted
+ * tasks as staying, because they may have been evicted after p had its turn. */
 static bool is_there(const struct future_check *f, const struct one *p,
                      const struct stay *it, int64_t at)
 {
@@ -379,7 +385,7 @@ static bool is_there(const struct future_check *f, const struct one *p,
 		return false;
 	if (p->alone && is_behind(f->s, p, it->row, it->member))
 		return false;
-	/* Ignore the new place of a run that moves for a job behind p. */
+	/* Ignore the new place of a run that is moved for a job behind p. */
 	if (p->alone && !it->runs && it->run != SNAP_NONE &&
 	    is_behind(f->s, p, f->by_row[it->run], f->by_member[it->run]))
 		return false;
@@ -390,10 +396,11 @@ static bool is_there(const struct future_check *f, const struct one *p,
 
 /* --- amounts ----------------------------------------------------------- */
 
-/* Room that is left on a node. */
+/* The amounts that are left free on a node. */
 struct left {
 	int64_t cpu, mem, slot, gpu, whole;
-	uint32_t others, sealed; /* tasks of other jobs; of those exclusive */
+	uint32_t others, sealed; /* tasks of other jobs; those of exclusive
+	                            ones */
 };
 
 static void count_devices(const struct snap_task *t, int64_t *device, int sign)
@@ -410,8 +417,7 @@ static void count(const struct future_check *f, const struct one *p,
 	int sign = there ? -1 : 1;
 
 	if (it->runs == there) {
-		/* No change: the task is there both now and then, or neither
-		 * now nor then. */
+		/* The task is there at both times, or at neither: no change. */
 	} else {
 		left->cpu += it->no_cpus ? 0 : sign * s->req.cpus[it->req];
 		if (!it->no_rest) {
@@ -437,8 +443,8 @@ static bool has(int64_t left, int64_t need)
 	return !need || left >= need;
 }
 
-/* Whether n tasks of job p fit on the node, beside all that is there at a time
- * except for the room that its own promise keeps. */
+/* Whether n tasks of job p fit on the node beside all tasks that are there at
+ * this time, except those of its own promise. */
 static bool fits_at(const struct future_check *f, const struct one *p,
                     uint32_t node, int64_t n, int64_t at)
 {
@@ -483,8 +489,8 @@ static int64_t licenses_of(const struct snap *s, uint32_t req, uint32_t license)
 	return n;
 }
 
-/* Whether the job of a task has its licences at a time. One that only gives up
- * some tasks, or is suspended, keeps them. */
+/* Whether the job of a task has its licences at this time. A job that loses
+ * only some tasks, or is suspended, keeps them. */
 static bool is_licensed(const struct future_check *f, const struct one *p,
                         const struct stay *it, int64_t at)
 {
@@ -524,7 +530,8 @@ static bool has_licenses_at(const struct future_check *f, const struct one *p,
 	return true;
 }
 
-/* Whether the job has its licences from a time on, for as long as it runs. */
+/* Whether enough licences are left for the job from this time on, for as long
+ * as it runs. */
 static bool has_licenses(const struct future_check *f, const struct one *p,
                          int64_t at)
 {
@@ -551,12 +558,13 @@ static bool has_licenses(const struct future_check *f, const struct one *p,
 
 /* --- limits ------------------------------------------------------------ */
 
-/* Use that counts against the limits of a queue, and of one user in it. */
+/* The use that counts against the limits of a queue, and of one user in it. */
 struct use_then {
 	int64_t jobs, amount[RES_N], firm[RES_N], user_jobs, user_gpus;
 };
 
-/* Whether the task holds its memory and GPUs. One that is suspended does. */
+/* Whether the task holds its memory and GPUs at this time. A suspended task
+ * holds them, too. */
 static bool holds_rest(const struct future_check *f, const struct one *p,
                        const struct stay *it, int64_t at)
 {
@@ -609,7 +617,8 @@ static bool is_limited(const struct snap_queues *q, uint32_t queue)
 	return any;
 }
 
-/* Whether job p with n tasks keeps the limits of a queue at a time. */
+/* Whether the queue is within its limits at this time if job p runs
+ * with n tasks. */
 static bool keeps_limits_of(const struct future_check *f, const struct one *p,
                             uint32_t queue, uint32_t n, int64_t at)
 {
@@ -653,8 +662,8 @@ static bool keeps_limits_at(const struct future_check *f, const struct one *p,
 	return true;
 }
 
-/* Whether job p with n tasks keeps all limits from a time on, for as long as it
- * runs. */
+/* Whether all queues are within their limits from this time on, for as long as
+ * job p runs with n tasks. */
 static bool keeps_limits(const struct future_check *f, const struct one *p,
                          uint32_t n, int64_t at)
 {
@@ -681,8 +690,8 @@ static int64_t max64(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Whether job p fits on these nodes, one for each task, from a time on until it
- * ends. */
+/* Whether job p fits on these nodes, one for each task, from this time on until
+ * it ends. */
 static bool fits_from(const struct future_check *f, const struct one *p,
                       const uint32_t *node, uint32_t n, int64_t at)
 {
@@ -708,8 +717,8 @@ static bool fits_from(const struct future_check *f, const struct one *p,
 	return true;
 }
 
-/* Returns the promise to the job; NULL if it has none or, as an array, several.
- */
+/* Returns the promise to the job; NULL if it has no promise or, as an
+ * array, several. */
 static const struct snap_promise *only(const struct snap_promise *promise,
                                        uint32_t n, uint64_t job)
 {
@@ -725,8 +734,8 @@ static const struct snap_promise *only(const struct snap_promise *promise,
 	return found;
 }
 
-/* Whether any job has waited so long that it holds back others, or is served
- * before jobs with more points. */
+/* Whether any job has waited for so long that it may hold back others, or is
+ * served before jobs with more points. */
 static bool is_any_due(const struct snap *s)
 {
 	for (uint32_t row = 0; row < s->pend.n; row++) {
@@ -748,10 +757,10 @@ static bool is_any_due(const struct snap *s)
 	return false;
 }
 
-/* Whether amounts alone decide if job p fits on the node from a time on and
- * leaves the others there what they need. They do not if one of these begins
- * later and demands something of NUMA nodes or links: that also depends on
- * which devices all others have. */
+/* Whether amounts alone decide if job p fits on the node from this time on and
+ * leaves the other tasks there what they need. They do not if another task
+ * begins later and has demands for NUMA nodes or links, because these also
+ * depend on which devices all others have. */
 static bool is_plain(const struct future_check *f, const struct one *p,
                      uint32_t node, int64_t at)
 {
@@ -774,8 +783,8 @@ static bool is_plain(const struct future_check *f, const struct one *p,
 	return plain;
 }
 
-/* Check that a job is promised no later start than by the last plan if only
- * jobs behind it would prevent that start. */
+/* Check that a job is promised no later start than by the last plan, if only
+ * jobs behind it would prevent the earlier start. */
 static int check_later(const struct future_check *f,
                        const struct snap_promise *last)
 {
@@ -808,7 +817,7 @@ static int check_later(const struct future_check *f,
 
 /* --- devices ------------------------------------------------------------ */
 
-/* Set f->then for a node to what is free now. */
+/* Set f->then to what is free on the node now. */
 static void reset_devices(const struct future_check *f, uint32_t node)
 {
 	const struct snap_nodes *n = &f->s->node;
@@ -843,9 +852,9 @@ static void give_devices(const struct future_check *f, const struct stay *it,
 		    sign * part[i];
 }
 
-/* Whether a task, the only one of its job on the node, can at that time have
- * what it demands of NUMA nodes and links. Returns true if this cannot be
- * decided because the devices of other tasks are not known. */
+/* Whether the demands of a task for NUMA nodes and links can be met at this
+ * time, if it is the only task of its job on the node. Returns true if this
+ * cannot be decided because the devices of other tasks are not known. */
 static bool is_aligned_at(const struct future_check *f, const struct one *p,
                           uint32_t node, int64_t at)
 {
@@ -868,8 +877,8 @@ static bool is_aligned_at(const struct future_check *f, const struct one *p,
 	return best.fits || !best.known;
 }
 
-/* Check that a job can be aligned as it demands at its promised start. Only
- * nodes with one of its tasks are checked. */
+/* Check that the demands of a job for NUMA nodes and links can be met at its
+ * promised start. Only nodes that get one of its tasks are checked. */
 static int check_aligned(const struct future_check *f, const struct one *p,
                          const struct snap_promise *promise)
 {

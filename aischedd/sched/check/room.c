@@ -1,8 +1,9 @@
 /*
  * room.c - claims fit once all evicted jobs have ended
  *
- * Check that each claim fits beside all others and beside what starts and grows
- * now, and that no job is evicted without which the claims would fit as well.
+ * Check that each claim fits beside all other claims and beside the jobs that
+ * start and grow now, and that the claims would not fit as well without one of
+ * the evictions.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,19 +16,22 @@
 #include "aischedd/sched/check/slices.h"
 
 enum {
-	TRIES = 4096, /* steps in packing tasks onto the devices of a node */
-	VICTIMS_MAX =
-	    8 /* plans with more evictions are not checked for needless ones */
+	TRIES = 4096,   /* most steps in packing tasks onto the devices of a
+	                   node */
+	VICTIMS_MAX = 8 /* if a plan has more evictions, it is not checked that
+	                   all are needed */
 };
 
-/* The amounts that are free. */
+/* The amounts that are free at some time. */
 struct free_room {
 	int64_t *cpu, *mem, *slot; /* by node */
 	int64_t *gpu, *thread;     /* by device, by CPU of a slice */
 	int64_t *numa_mem;         /* by NUMA node */
-	int64_t *unbound; /* by NUMA node: total less what is bound there */
-	uint8_t *slices;  /* by GPU: those in use */
-	int64_t *tasks, *sealed; /* by node: all tasks, exclusive ones */
+	int64_t *unbound; /* by node's NUMA node: its memory minus that of tasks
+	                     bound to it */
+	uint8_t *slices;  /* by GPU: its slices in use */
+	int64_t *tasks, *sealed; /* by node: number of all tasks; of tasks of
+	                            exclusive jobs */
 };
 
 static struct free_room room_copy(const struct audit *a,
@@ -69,8 +73,8 @@ static struct free_room room_copy(const struct audit *a,
 	return r;
 }
 
-/* give_cpus() gives back the CPUs of a task, give_rest() all its other
- * resources; with sign -1 they take them. */
+/* give_cpus() adds the CPUs of a task to what is free, give_rest() all its
+ * other resources; with sign -1 they subtract them. */
 static void give_cpus(const struct snap *s, const struct free_room *r,
                       uint32_t req, const struct snap_task *t,
                       const struct snap_cpu_use *use, int sign)
@@ -119,7 +123,8 @@ static void give_task(const struct audit *a, const struct free_room *r,
 		give_rest(s, r, req, t, sign);
 }
 
-/* Give back what a run loses by this plan or by an earlier one. */
+/* Add what the tasks of a run hold that this plan or an earlier one evicts to
+ * what is free (sign 1), or subtract it (-1). */
 static void give_lost(const struct audit *a, const struct free_room *r,
                       uint32_t run, int sign)
 {
@@ -144,7 +149,7 @@ static void take_placed(const struct audit *a, const struct free_room *r,
 	}
 }
 
-/* The amounts that are free when all evicted jobs have ended. */
+/* Returns what is free once all evicted jobs have ended. */
 static struct free_room room_then(const struct audit *a)
 {
 	const struct snap *s = a->s;
@@ -181,8 +186,8 @@ static struct free_room room_then(const struct audit *a)
 
 enum room_answer { NO, MAYBE, YES };
 
-/* The need of a task for one device or thread: all of it (1000) or a part;
- * type: of the GPU, SNAP_NONE is any; profile: of a partition, or 0. */
+/* The need of a task for one GPU or CPU. size: all of it (1000) or a part;
+ * type: of the GPU, SNAP_NONE: any; profile: of a partition, or 0. */
 struct item {
 	int64_t size;
 	uint32_t type;
@@ -193,9 +198,9 @@ struct packing {
 	struct item *item;
 	uint32_t nitems;
 	int64_t *bin;
-	const uint32_t *type; /* of bins, or NULL */
-	uint8_t *slices;      /* in use in each bin, or NULL */
-	uint8_t model;        /* of all bins */
+	const uint32_t *type; /* by bin, or NULL */
+	uint8_t *slices;      /* by bin: slices in use, or NULL */
+	uint8_t model;        /* of the GPUs of all bins */
 	uint32_t nbins;
 	uint32_t tries;
 };
@@ -229,8 +234,8 @@ static bool bin_takes(const struct packing *p, uint32_t bin,
 
 static enum room_answer pack(struct packing *p, uint32_t i);
 
-/* Pack this item into the bin and all that follow into any bins. A partition is
- * tried at each start. */
+/* Try to pack this item into the bin, and all items after it into any bins. A
+ * partition is tried at each start. */
 static enum room_answer pack_on(struct packing *p, uint32_t i, uint32_t bin)
 {
 	const struct item *item = &p->item[i];
@@ -259,7 +264,7 @@ static enum room_answer pack_on(struct packing *p, uint32_t i, uint32_t bin)
 	return answer;
 }
 
-/* Pack this item and all that follow into any bins. */
+/* Try to pack this item and all items after it into any bins. */
 static enum room_answer pack(struct packing *p, uint32_t i)
 {
 	if (i == p->nitems)
@@ -273,7 +278,7 @@ static enum room_answer pack(struct packing *p, uint32_t i)
 	return NO;
 }
 
-/* Add an amount as items: whole devices, and a part of one for the rest. */
+/* Add items for an amount: one for each whole device, and one for the rest. */
 static void add_items(struct packing *p, int64_t amount, uint32_t type,
                       uint8_t profile)
 {
@@ -302,7 +307,7 @@ static uint32_t req_of(const struct audit *a, const struct room_held *h)
 	return check_claimant(a, &a->plan->claim[h->claim]).req;
 }
 
-/* Whether n tasks fit on the GPUs (gpus), or on the CPUs, of their node. */
+/* Whether n tasks fit on the GPUs of their node (gpus), or else on its CPUs. */
 static enum room_answer pack_node(const struct audit *a,
                                   const struct free_room *r,
                                   const struct room_held *h, uint32_t n,
@@ -319,8 +324,8 @@ static enum room_answer pack_node(const struct audit *a,
 	size_t nitems = 0;
 
 	if (!gpus && !p.nbins)
-		return YES; /* the node only counts CPUs: tasks are not bound to
-		               them */
+		return YES; /* the node only counts CPUs: tasks have no CPUs of
+		               their own */
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t req = req_of(a, &h[i]);
 
@@ -357,8 +362,8 @@ static int64_t own_tasks(const struct audit *a, const struct plan_claim *c,
 	return n;
 }
 
-/* Whether with n claimed tasks on their node no exclusive job shares it with
- * others. */
+/* Whether no exclusive job shares the node with other jobs if it gets these n
+ * claimed tasks. */
 static bool is_alone(const struct audit *a, const struct free_room *r,
                      const struct room_held *h, uint32_t n)
 {
@@ -381,9 +386,10 @@ static bool is_alone(const struct audit *a, const struct free_room *r,
 }
 
 /*
- * Whether a task, the only claimed one of its node, can have what it demands of
- * NUMA nodes and links. NO if it cannot even if only bound tasks use memory.
- * MAYBE for a run, which may already have GPUs there.
+ * Whether a task that is the only claimed one on its node can have what it
+ * demands of NUMA nodes and links. Returns NO if it cannot, even if only bound
+ * tasks used memory. Returns MAYBE for a run, which may already have GPUs
+ * there.
  */
 static enum room_answer is_aligned(const struct audit *a,
                                    const struct free_room *r,
@@ -432,7 +438,7 @@ static enum room_answer node_holds(const struct audit *a,
 /* --- all claims -------------------------------------------------------- */
 
 struct claims {
-	struct room_held *held; /* by node */
+	struct room_held *held; /* sorted by node */
 	uint32_t n;
 };
 
@@ -466,8 +472,8 @@ static struct claims claims_by_node(const struct audit *a)
 	return all;
 }
 
-/* Whether all claims but `but` (NULL: all) fit. If not, *ret_node is a node on
- * which they do not. */
+/* Whether all claims except `but` (NULL: all claims) fit. If not, *ret_node is
+ * a node on which they do not fit. */
 static enum room_answer claims_fit(const struct audit *a,
                                    const struct free_room *r,
                                    const struct claims *all,
@@ -498,9 +504,9 @@ static enum room_answer claims_fit(const struct audit *a,
 
 /* --- no needless evictions ------------------------------------------- */
 
-/* Whether it can be judged if evictions are needed, because claims depend on
- * free resources alone: all evictions are for one claim, and no job has a
- * promised start or is held back by one. */
+/* Whether it can be judged if evictions are needed: all evictions are for one
+ * claim, and the claims depend on free resources alone, because no job is
+ * promised a start or held back by a promise. */
 static bool can_judge(const struct audit *a)
 {
 	const struct plan *plan = a->plan;
@@ -526,8 +532,8 @@ static bool can_judge(const struct audit *a)
 	return true;
 }
 
-/* Returns the first claim of a run: the new place of the run, or of one of its
- * tasks; or NULL. */
+/* Returns the first claim of a run, which is a new place of the run or of one
+ * of its tasks; NULL if it has none. */
 static const struct plan_claim *claim_of_run(const struct audit *a,
                                              uint32_t run)
 {
@@ -540,10 +546,10 @@ static const struct plan_claim *claim_of_run(const struct audit *a,
 	return NULL;
 }
 
-/* Whether another job has a claim on the node for a certain GPU type, or for
- * parts of devices. That job keeps the devices that it was given, even if
- * others would do, so the claimant may need more evictions than the amounts
- * suggest. */
+/* Whether another job has a claim on the node for a certain GPU type,
+ * or for parts of devices. That job keeps the devices that it was
+ * given, even if others would do, so the claimant may need more
+ * evictions than the amounts suggest. */
 static bool shares_devices(const struct audit *a, const struct claims *all,
                            uint32_t node, uint64_t claimant)
 {
@@ -570,7 +576,7 @@ static int check_needed(struct audit *a, const struct free_room *then,
 	uint32_t stay = 0, node, first = s->run.task_first[e->run];
 	uint32_t n = check_ntasks(s, e->run), kept = 0;
 	const struct plan_claim *moved = claim_of_run(a, e->run);
-	/* A suspended job is evicted as a whole. */
+	/* A suspended job is always evicted as a whole. */
 	uint32_t least =
 	    s->run.suspended[e->run] ? n : s->req.min_tasks[s->run.req[e->run]];
 
@@ -580,7 +586,7 @@ static int check_needed(struct audit *a, const struct free_room *then,
 			continue;
 		}
 		/* Each task that moves has a claim of its own, but claims_fit()
-		 * can leave out only one: put back one task only. */
+		 * can leave out only one claim: try this with only one task. */
 		if (moved && !check_is_whole(a, e->run) && kept)
 			break;
 		give_task(a, &r, e->run, t, -1);

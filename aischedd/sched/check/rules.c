@@ -1,40 +1,45 @@
 /*
  * rules.c - limits and quotas, and who may take from whom
  *
- * A plan does not tell in which order it was decided. So the check assumes
- * that, at the time of an eviction, the claimant's queue used the least and the
- * victim's queue the most that is possible.
+ * A plan does not say in which order it was decided. So assume the most
+ * favourable order for each eviction: that the claimant's queue used as little,
+ * and the victim's queue as much, as was possible at any time.
  */
 #include "aischedd/sched/check/audit.h"
 #include "aischedd/sched/check/lists.h"
 
-/* The use of queues, each with all queues below it. */
+/* The use of queues, each with all queues below it. All members are by queue,
+ * unless another index is given. */
 struct use {
 	int64_t (*base)[RES_N];   /* before the plan */
-	int64_t (*lost)[RES_N];   /* of base: lost by evictions */
-	int64_t (*frozen)[RES_N]; /* part of `lost` that suspended jobs keep */
+	int64_t (*lost)[RES_N];   /* the part of base that evictions take
+	                             away */
+	int64_t (*frozen)[RES_N]; /* the part of `lost` that suspended jobs
+	                             keep */
 	int64_t (*more)[RES_N];   /* added by starts, growth and claims */
-	int64_t (*held)[RES_N];   /* part of `more`: starts on claims of earlier
-	                             plans */
-	int64_t (*firm)[RES_N];   /* part of `base` and `more` that is not
-	                             preemptible */
-	int64_t (*now)[RES_N];    /* use at present, before evicted jobs have
-	                             ended: of all runs, starts and growth */
+	int64_t (*held)[RES_N];   /* the part of `more` of starts on claims of
+	                             earlier plans */
+	int64_t (*firm)[RES_N];   /* the part of `base` and `more` of jobs that
+	                             may not be preempted */
+	int64_t (*now)[RES_N];    /* use at present, while evicted jobs still
+	                             run: of all runs, starts and growth */
 	uint8_t (*adds)[RES_N]; /* 1: the plan adds to the use of this resource;
 	                           moves do not count */
-	/* 1: starts or growth add to it at present */
+	/* 1: starts or growth add to the use at present */
 	uint8_t (*adds_now)[RES_N];
-	uint8_t (*hardens)[RES_N]; /* 1: the plan adds to the non-preemptible
-	                              use of it */
+	uint8_t (*hardens)[RES_N]; /* 1: the plan adds to the use of jobs that
+	                              may not be preempted */
 	int64_t *jobs, *starts;
-	int64_t *jobs_now, *starts_now; /* likewise */
-	uint32_t *limited;              /* its row in user, or SNAP_NONE */
+	int64_t *jobs_now, *starts_now; /* the same at present */
+	uint32_t *limited;              /* by queue: its row in `user`, or
+	                                   SNAP_NONE if it does not limit
+	                                   users */
 	int64_t (*user)[2];  /* by limited queue and user: jobs, GPUs */
 	uint8_t (*rises)[2]; /* by limited queue and user: 1 if the plan adds to
-	                        it */
+	                        this */
 	int64_t (*user_now)[2];
 	uint8_t (*rises_now)[2];
-	int64_t *license; /* free */
+	int64_t *license; /* by licence: how many are free */
 };
 
 static struct use *use_new(const struct audit *a)
@@ -103,7 +108,7 @@ static void add_up(const struct snap *s, int64_t (*use)[RES_N], uint32_t queue,
 	}
 }
 
-/* Add what tasks use, and with job one more job, to the use at present. */
+/* Add what tasks use to the use at present; with `job`, add one job, too. */
 static void add_now(const struct audit *a, struct use *u, uint32_t queue,
                     uint32_t user, bool job, const int64_t amount[RES_N])
 {
@@ -121,7 +126,7 @@ static void add_now(const struct audit *a, struct use *u, uint32_t queue,
 	}
 }
 
-/* Count a start or growth that happens at once. */
+/* Count a start or growth that happens at once in the use at present. */
 static void begin_now(const struct audit *a, struct use *u,
                       const struct party *p, const int64_t amount[RES_N])
 {
@@ -168,7 +173,8 @@ static void use_run(const struct audit *a, struct use *u, uint32_t run)
 	amount_of_run(s, run, check_ntasks(s, run), amount);
 	add_now(a, u, queue, s->run.user[run],
 	        !run || s->run.job[run - 1] != s->run.job[run], amount);
-	/* A run that an earlier plan evicted counts only at present. */
+	/* A run that an earlier plan evicted counts only in the use at present.
+	 */
 	if (s->run.ending[run])
 		return;
 	add_up(s, u->base, queue, amount);
@@ -236,7 +242,7 @@ static void use_claim(const struct audit *a, struct use *u,
 	         amount[RES_GPU]);
 }
 
-/* Whether the job starts on the nodes of its claim. */
+/* Whether the job starts on exactly the nodes of its claim. */
 static bool starts_where_held(const struct audit *a, const struct start *start)
 {
 	const struct snap *s = a->s;
@@ -312,8 +318,8 @@ static int over(const struct audit *a, uint32_t queue, const char *what)
 	               a->s->queue.name[queue], what);
 }
 
-/* Returns the use once all evicted jobs have ended; suspended jobs still use
- * memory and GPUs. */
+/* Returns what queue q uses of resource r once all evicted jobs have ended;
+ * suspended jobs still use memory and GPUs. */
 static int64_t use_then(const struct use *u, uint32_t q, int r)
 {
 	return u->base[q][r] - u->lost[q][r] + u->frozen[q][r] + u->more[q][r];
@@ -396,8 +402,9 @@ static bool is_below(const struct snap *s, uint32_t queue, uint32_t top)
 	return queue == top;
 }
 
-/* Returns the queue from which `by` takes if `from` loses: the child, on the
- * way to `from`, of the lowest queue above both. */
+/* Returns the queue from which `by` takes if `from` loses something: the lowest
+ * queue that is above both has one child that is `from` or is above it, and
+ * this is returned. */
 static uint32_t branch(const struct snap *s, uint32_t from, uint32_t by)
 {
 	while (s->queue.parent[from] != SNAP_NONE &&
@@ -406,13 +413,14 @@ static uint32_t branch(const struct snap *s, uint32_t from, uint32_t by)
 	return from;
 }
 
-/* The amounts that queues reclaim from each other by a plan. */
+/* The amounts that queues reclaim from each other in a plan. */
 struct taken {
-	int64_t (*from)[RES_N];    /* lost by the branch of a queue */
+	int64_t (*from)[RES_N];    /* by queue: what its branch loses */
 	int64_t (*largest)[RES_N]; /* the largest loss of one run */
-	uint8_t (*loses)[RES_N];   /* 1: a run below it loses some, or moves */
-	int64_t (*by)[RES_N]; /* what claimants below it ask for, for whom other
-	                         queues lose some */
+	uint8_t (*loses)[RES_N];   /* 1: a run in it or below it loses some, or
+	                              moves */
+	int64_t (*by)[RES_N]; /* what those claimants in it or below it ask for,
+	                         for whom other queues lose something */
 };
 
 static int check_preempt(const struct audit *a, const struct eviction *e,
@@ -431,7 +439,8 @@ static int check_preempt(const struct audit *a, const struct eviction *e,
 	return 0;
 }
 
-/* Check that the eviction is called a reclaim, and note what the run loses. */
+/* Check that the plan calls the eviction a reclaim, and note what the
+ * run loses. */
 static int check_reclaim(const struct audit *a, const struct eviction *e,
                          const struct party *by, struct taken *t)
 {
@@ -471,9 +480,9 @@ static int check_move(const struct audit *a, const struct eviction *e)
 	return 0;
 }
 
-/* Add what the claimant asks for, once for all its evictions, to t->by of its
- * queue and of those above it, up to below the highest one that it shares with
- * a victim. */
+/* Add what the claimant asks for to t->by, once for all its evictions: for its
+ * queue and the queues above it, up to but not including the highest queue that
+ * it has in common with a victim. */
 static void note_taker(const struct audit *a, uint32_t first, struct taken *t)
 {
 	const struct snap *s = a->s;
@@ -503,9 +512,9 @@ static void note_taker(const struct audit *a, uint32_t first, struct taken *t)
 	}
 }
 
-/* Check that the queue, if it loses something, was above its share when its
- * last victim was taken, and that with what its claimants take it is within its
- * share. */
+/* Check a queue against its share. If it loses something, it must have been
+ * above its share when its last victim was taken; and it must be within its
+ * share with what its claimants take from other queues. */
 static int check_taken(const struct audit *a, uint32_t q, const struct taken *t)
 {
 	const struct use *u = a->use;

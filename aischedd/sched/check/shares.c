@@ -1,4 +1,5 @@
-/* shares.c - whether shares are fair, by properties of every fair division */
+/* shares.c - whether shares are fair: they have the properties of
+ * every fair division */
 #include <stdlib.h>
 
 #include "aischedd/sched/check/audit.h"
@@ -37,8 +38,8 @@ static int64_t need_of(const struct snap *s, uint32_t req, int r)
 	                      : s->req.gpus[req];
 }
 
-/* Returns the demand of each queue: what its jobs and those below it use and
- * ask for, at each queue no more than its limit. */
+/* Returns the demand of each queue: what the jobs in it and below it use and
+ * ask for, but in each queue at most its limit. */
 static int64_t *asks(const struct audit *a, int r)
 {
 	const struct snap *s = a->s;
@@ -76,13 +77,13 @@ static int64_t *asks(const struct audit *a, int r)
 	return ask;
 }
 
-/* The siblings below one queue, for one resource. total: to be divided; given:
- * the sum of their shares. */
+/* The queues directly below one queue, for one resource. total: what is divided
+ * among them; given: the sum of their shares. */
 struct family {
 	const struct audit *a;
 	int r;
 	const int64_t *ask;
-	int64_t *extra; /* by queue: its share less its quota */
+	int64_t *extra; /* by queue: its share minus its quota */
 	int64_t total, given;
 };
 
@@ -119,8 +120,8 @@ static int check_one(struct family *f, uint32_t q)
 	return 0;
 }
 
-/* Check two siblings: `poor` asks for more than its share, so `rich` must not
- * have more beyond its quota than its priority and weight allow. */
+/* Check two siblings: `poor` asks for more than its share, so what `rich` has
+ * above its quota must not exceed what its priority and weight allow. */
 static int check_two(const struct family *f, uint32_t poor, uint32_t rich)
 {
 	const struct snap_queues *queue = &f->a->s->queue;
@@ -197,8 +198,8 @@ static int check_resource(struct audit *a, int r)
 	return 0;
 }
 
-/* Whether shares can be checked: the demand is known. It is not while a row
- * waits for a runner or has no verdict. */
+/* Whether shares can be checked, because the demand is known. It is not known
+ * while a row waits for a runner or has no verdict. */
 static bool can_judge(const struct audit *a)
 {
 	for (uint32_t row = 0; row < a->plan->nverdicts; row++) {

@@ -15,8 +15,8 @@ struct sliced {
 /* Whether the GPU is used by partitions only. */
 bool check_slices_only(const struct sliced *g);
 
-/* Whether these units are a place for a partition of the profile on the GPU,
- * and are free. */
+/* Whether these slices are a place where a partition of the profile may be on
+ * the GPU, and are all free. */
 bool check_slices_fit(const struct sliced *g, uint8_t profile, uint8_t units);
 
 /* Returns how many more partitions of the profile fit. */

@@ -5,7 +5,7 @@
 
 #include "aischedd/sched/fit.h"
 
-/* How many points a pass may look at, which takes some 30 ms. Work is counted,
+/* A pass may look at this many points, which takes some 30 ms. Work is counted,
  * not time, so that a plan is the same on every machine. */
 enum { PATIENCE = 6000000 };
 
@@ -222,7 +222,7 @@ static uint32_t split_at(struct future *a, struct future_view *v, int64_t at)
 /*
  * Subtract n tasks from the points of a node, from one time until another. If
  * amounts alone do not decide what fits there, mark the points as out of date
- * instead.
+ * instead, so that they are computed again.
  */
 static void take_amounts(struct future *a, struct future_view *v, uint32_t req,
                          int64_t n, int64_t from, int64_t until, bool kept)
@@ -246,8 +246,8 @@ static void take_amounts(struct future *a, struct future_view *v, uint32_t req,
 	}
 }
 
-/* Returns the first reservation (resv), or the first entry of a job, for which
- * room is kept at this time, or NULL. */
+/* Returns the first entry that keeps something on the node at this time: of a
+ * reservation (resv), or else of a job. NULL: there is none. */
 static const struct future_due *due_at(const struct future_view *v, int64_t at,
                                        bool resv)
 {
@@ -265,7 +265,7 @@ static bool is_before(int64_t at, int64_t until)
 	return until == SNAP_NEVER || at < until;
 }
 
-/* Continue the walk until the last entry has begun, or until one finds too
+/* Continue the walk until the last entry has begun, or until an entry finds too
  * little free (w->cut). */
 static void walk_dues(struct future_walk *w)
 {
@@ -279,7 +279,7 @@ static void walk_dues(struct future_walk *w)
 }
 
 /* Insert an entry for tasks on trial into the list of the node. Returns the
- * pointer to it, by which it is taken out again. */
+ * pointer to the entry, through which the caller removes it again. */
 static struct future_due **put_trial(struct future *a, uint32_t node,
                                      const struct future_due *trial)
 {
@@ -306,11 +306,11 @@ static struct future_due **put_trial(struct future *a, uint32_t node,
 }
 
 /*
- * Whether all entries of the node still find their devices if n tasks are there
- * from one time until another. If not, *ret is the entry in force when the
- * tasks start, if they do not fit themselves; else the entry that finds too
- * little. That entry may begin after the tasks have ended, because the devices
- * of later entries depend on those of earlier ones.
+ * Whether all entries of the node still find their devices if n more tasks are
+ * there from one time until another. If not, sets *ret: if the tasks themselves
+ * do not fit, to the entry that is in force when they start; else to the entry
+ * that finds too little. That entry may begin after the tasks have ended,
+ * because the devices of later entries depend on those of earlier ones.
  */
 static bool try_it(struct future *a, uint32_t node,
                    const struct future_ask *ask, int64_t n, int64_t from,
@@ -333,7 +333,7 @@ static bool try_it(struct future *a, uint32_t node,
 	 * Ignore entries that find too little even without the trial: they are
 	 * void. (An entry can become void when jobs are evicted, because
 	 * earlier entries then get other devices.) Ignore the trial itself if
-	 * no room is kept at its start: the caller checks what is free now.
+	 * nothing is kept at its start: the caller checks what is free now.
 	 */
 	while (w.cut && (w.cut->is_void || (w.cut == &a->trial && !due))) {
 		w.cut = NULL;
@@ -426,7 +426,7 @@ void future_add(struct future *a, uint32_t req)
 {
 	const struct place *p = a->p;
 
-	/* A job that resumes has a known end from now on. */
+	/* The end of a job that resumes is known from now on. */
 	if (p->run != SNAP_NONE)
 		future_runs_change(future_walk_runs(a), a->s, p->run, p->until);
 	a->changes |= p->until != SNAP_NEVER;

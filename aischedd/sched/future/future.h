@@ -18,21 +18,22 @@ enum future_dim {
 	FUTURE_MEM,
 	FUTURE_SLOT,
 	FUTURE_GPU,
-	FUTURE_WHOLE, /* GPUs */
-	FUTURE_IDLE,  /* CPUs of a slice */
+	FUTURE_WHOLE, /* GPUs that are wholly free */
+	FUTURE_IDLE,  /* CPUs of a slice that are wholly free */
 	FUTURE_N
 };
 
-/* The users of a node at a time: the index of a reservation, or one of
- * these. */
+/* Values of `whose`, besides the index of the reservation whose users alone may
+ * use a node at a time. */
 #define FUTURE_ANYBODY SNAP_NONE
 /* starts fail there at present: nobody may use it */
 #define FUTURE_NOBODY (SNAP_NONE - 1)
 
 struct future_point {
-	int64_t have[FUTURE_N]; /* -1: an exclusive job has all of it */
+	int64_t have[FUTURE_N]; /* free; -1: an exclusive job has the whole
+	                           node */
 	uint32_t ntasks;
-	uint32_t nkept; /* how many jobs have room kept at that time */
+	uint32_t nkept; /* for how many jobs something is kept at that time */
 	uint32_t whose;
 };
 
@@ -43,7 +44,8 @@ struct future_course {
 	const struct future_point *point;
 };
 
-/* Room kept on a node for n tasks of a job; or (resv) the whole node. */
+/* Something kept on a node from one time until another: n tasks of a job or,
+ * for a reservation (resv), the whole node. */
 struct future_due {
 	int64_t start, end; /* SNAP_NEVER: for ever */
 	uint64_t job;
@@ -51,27 +53,27 @@ struct future_due {
 	uint32_t req, n;
 	uint32_t resumes; /* index in snap.task of the first task that resumes,
 	                     or SNAP_NONE */
-	/* Owned by future.c: the next entry of the node, and the tasks during a
-	 * walk. */
+	/* Owned by future.c: the next entry of the node, and the tasks of this
+	 * entry that a walk has placed. */
 	struct future_due *next;
 	uint32_t ntasks;
 	struct snap_task *task;
 	struct snap_cpu_use *use;
-	uint64_t own;       /* GPUs that the job has there already */
-	uint32_t nwithheld; /* tasks that do not fit, of which only the amounts
-	                       are subtracted */
-	bool lacks;   /* during a walk: the node had less free than what is kept
-	                 for it */
-	bool is_void; /* its room is missing even without the trial: see
-	                 try_it() */
+	uint64_t own;       /* GPUs that the job already has there */
+	uint32_t nwithheld; /* tasks that do not fit, of which a walk subtracts
+	                       only the amounts */
+	bool lacks;   /* a walk found less free than is kept by this entry */
+	bool is_void; /* less is free than is kept by this entry, even without
+	                 the tasks on trial: see try_it() */
 };
 
 /* The needs of one task, to be compared with points. */
 struct future_ask {
 	uint32_t req;
 	int64_t need[FUTURE_N];
-	int64_t most;   /* count no more than this on one node */
-	uint32_t whose; /* the reservation it names, or FUTURE_ANYBODY */
+	int64_t most;   /* at most this many tasks count on one node */
+	uint32_t whose; /* the reservation that the job names, or
+	                   FUTURE_ANYBODY */
 	bool exclusive;
 	bool goes_on; /* it resumes, and still has its memory and GPUs */
 	bool odd;     /* amounts alone do not decide whether it fits */
@@ -95,7 +97,7 @@ static inline int64_t future_ask_count(const struct future_ask *ask,
 	return n;
 }
 
-/* The index of the point that is in force at a time. */
+/* Returns the index of the point that is in force at this time. */
 static inline uint32_t future_course_at(const struct future_course *c,
                                         int64_t at)
 {
@@ -122,13 +124,13 @@ struct future *future_new(struct place *place, bool changes);
 /* Whether any running job ends at a known time. */
 bool future_changes(const struct future *a);
 
-/* future_patience() returns the part of the pass's budget for looking at points
- * that is left, which may be < 0; future_spend() uses some of it up. */
+/* future_patience() returns how many more points this pass may look at, which
+ * may be below 0; future_spend() subtracts from it. */
 int64_t future_patience(const struct future *a);
 void future_spend(struct future *a, size_t points);
 
-/* Returns the orders of nodes by when they could first have room, with the
- * evictions of this pass. */
+/* Returns the orders of nodes by the time at which they could first have room,
+ * updated for the evictions of this pass. */
 struct future_nodes *future_nodes_of(struct future *a);
 
 struct future_ask future_ask_of(const struct future *a, uint32_t req,
@@ -157,31 +159,32 @@ const int64_t *future_counts(struct future *a, uint32_t node,
 
 /*
  * Whether n tasks can be on the node from one time until another (SNAP_NEVER:
- * for ever) beside the room kept for other jobs; if not, *ret is the entry with
- * which they collide. If no room is kept at the start, it is not checked
- * whether the tasks fit there: the caller has done so.
+ * for ever) beside what is kept for other jobs. If not, *ret is the entry with
+ * which they collide. If nothing is kept at the start, it is not checked
+ * whether the tasks fit then: the caller has done so.
  */
 bool future_allows(struct future *a, uint32_t node,
                    const struct future_ask *ask, int64_t n, int64_t from,
                    int64_t until, const struct future_due **ret);
 
-/* Keep room on a node, which is watched from now on. */
+/* Add an entry to a node, which is watched from now on. */
 void future_keep(struct future *a, uint32_t node, const struct future_due *due);
 
-/* Add the tasks of the trial in place: they are on their nodes from now until
- * place->until. */
+/* Add the tasks of the trial in a->p: they are on their nodes
+ * from now until place->until. */
 void future_add(struct future *a, uint32_t req);
-/* The same for one task, index in place->task. */
+/* Add one task, by its index in place->task. */
 void future_add_task(struct future *a, uint32_t req, size_t task);
-/* How many tasks were added; drop all but the first n of them. */
+/* future_added() returns how many tasks were added; future_drop() removes all
+ * but the first n of them. */
 size_t future_added(const struct future *a);
 void future_drop(struct future *a, size_t n);
 
-/* Returns the first entry kept on the node that does not fit, or NULL. */
+/* Returns the first entry of the node for which too little is free, or NULL. */
 const struct future_due *future_lacking(struct future *a, uint32_t node);
 
-/* Note that a task of a running job is evicted (leaves), or is not after all.
- */
+/* Note that a task of a running job is evicted (leaves), or that it stays
+ * after all. */
 void future_leave(struct future *a, uint32_t task, bool leaves);
 
 #endif

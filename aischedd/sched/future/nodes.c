@@ -2,32 +2,33 @@
 #include "aischedd/sched/future/nodes.h"
 #include "libcommon/heap.h"
 
-/* Levels of the amount of a resource: nothing, less than one unit, each unit up
- * to eight; then each power of two, and one and a half times it. */
+/* The amounts of a resource are divided into levels: nothing, less than
+ * one unit, each unit up to eight; then each power of two, and one and a
+ * half times it. */
 enum { LEVELS = 64, UNIT = 1000, EACH_UP_TO = 8 };
 
-/* Sort keys hold the seconds from now and the node. Clamp times that do not fit
- * to the maximum. */
+/* Sort keys hold the seconds from now and the node. Times that do not fit are
+ * clamped to this maximum. */
 #define LATEST ((int64_t)UINT32_MAX - 1)
 
 struct future_nodes_order {
 	uint32_t n, nsorted, nheap;
-	/* First nsorted sorted keys; then, up to nheap, a heap with its root at
-	 * the end; then, in any order, keys that are larger than all of these.
-	 */
+	/* First nsorted sorted keys; then, up to index nheap, a heap whose root
+	 * is its last element; then, in any order, keys that are larger than
+	 * all of these. */
 	uint64_t *key;
 	const uint32_t *in;
 };
 
-/* guess_early() looks at about SAMPLE keys; its guess is the highest of the
- * FIRST lowest ones. */
+/* guess_early() looks at about SAMPLE keys. It returns the largest of the FIRST
+ * lowest of these. */
 enum { SAMPLE = 64, FIRST = 4 };
 
-/* When nodes have how much of one resource. */
+/* The times at which nodes have amounts of one resource free. */
 struct supply {
 	const int64_t *have; /* by node: free now */
 	/* By level and node: 1 + seconds until the node has that much free; 0:
-	 * never. */
+	 * it never has. */
 	uint32_t *in[LEVELS];
 	struct future_nodes_order *order[LEVELS];
 };
@@ -36,7 +37,8 @@ struct future_nodes {
 	const struct snap *s;
 	const struct future_runs *stays;
 	struct arena *arena;
-	int64_t least[LEVELS];        /* by level: the least amount of it */
+	int64_t least[LEVELS];        /* by level: the lowest amount of the
+	                                 level */
 	struct supply *supply[RES_N]; /* made when first asked for */
 	/* by node: 1 if future_nodes_early() was called for it */
 	uint8_t *is_early;
@@ -130,7 +132,7 @@ static struct supply *supply_new(struct future_nodes *soon, enum resource res)
 	return sup;
 }
 
-/* Entry i of the heap. */
+/* Returns entry i of the heap, 0 for the root. */
 static uint64_t *heap_at(const struct future_nodes_order *o, size_t i)
 {
 	return &o->key[o->nheap - 1 - i];
@@ -146,7 +148,7 @@ static void sink(struct future_nodes_order *o, size_t i, uint64_t key)
 	keys_sink(o, o->nheap - o->nsorted, i, key);
 }
 
-/* Make a heap of the keys from the sorted ones up to index `end`. */
+/* Make a heap of the keys that follow the sorted ones, up to index `end`. */
 static void make_heap(struct future_nodes_order *o, uint32_t end)
 {
 	o->nheap = end;
@@ -167,7 +169,8 @@ static void sort_next(struct future_nodes_order *o)
 		sink(o, 0, last);
 }
 
-/* Guess a key below which about a sixteenth of all keys are, from a sample. */
+/* Guess a key from a sample, so that about a sixteenth of all keys are
+ * below it. */
 static uint64_t guess_early(const struct future_nodes_order *o)
 {
 	uint64_t least[FIRST];
@@ -187,8 +190,8 @@ static uint64_t guess_early(const struct future_nodes_order *o)
 	return n ? least[n - 1] : 0;
 }
 
-/* Begin with a heap of only the lowest keys, as most searches look at a few
- * nodes. The others are added once all of these are sorted. */
+/* Begin with a heap of only the lowest keys, because most searches look at a
+ * few nodes. The other keys are added once all of these are sorted. */
 static void put_early_first(struct future_nodes_order *o)
 {
 	uint64_t bound = guess_early(o);

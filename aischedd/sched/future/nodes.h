@@ -18,25 +18,27 @@ struct future_nodes *future_nodes_new(const struct snap *snap,
                                       const struct future_runs *stays,
                                       struct arena *arena);
 
-/* Put the node first in all orders, as its tasks may end sooner than known. */
+/* Put the node first in all orders, because its tasks may end sooner
+ * than was known. */
 void future_nodes_early(struct future_nodes *soon, uint32_t node);
 
-/* Returns the order in which nodes may have this amount of the resource.
- * *ret_new: whether this call worked it out. */
+/* Returns the order of nodes by the time at which they could have this amount
+ * of the resource free. *ret_new: whether this call made it. */
 struct future_nodes_order;
 struct future_nodes_order *future_nodes_order_for(struct future_nodes *soon,
                                                   enum resource res,
                                                   int64_t amount,
                                                   bool *ret_new);
 
-/* Set *ret_node to node i of the order, from 0, or to SNAP_NONE if another i
- * has returned the node already. Returns false if neither it nor any node after
- * it can have the amount at the time `by`. */
+/* Set *ret_node to node i of the order, counted from 0, or to SNAP_NONE if the
+ * same node was returned for another i. Returns false if neither this node nor
+ * any after it can have the amount free at the time `by`. */
 bool future_nodes_get(struct future_nodes *soon,
                       struct future_nodes_order *order, uint32_t i, int64_t by,
                       uint32_t *ret_node);
 
-/* Whether this node could have the amount of the order at the time `by`. */
+/* Whether this node could have the amount of the order free at the time `by`.
+ */
 bool future_nodes_could(const struct future_nodes *soon,
                         const struct future_nodes_order *order, uint32_t node,
                         int64_t by);

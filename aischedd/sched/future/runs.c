@@ -22,8 +22,8 @@ static int by_end(const void *a, const void *b)
 	return (x->task > y->task) - (x->task < y->task);
 }
 
-/* Use insertion sort for short lists: most nodes have few tasks, nearly in
- * order. */
+/* Use insertion sort for short lists: most nodes have few tasks, which are
+ * nearly in order. */
 void future_runs_sort(struct future_run *stay, size_t n)
 {
 	if (n > 32) {
@@ -46,8 +46,9 @@ struct future_runs *future_runs_new(const struct snap *s, struct arena *arena)
 	uint32_t ntasks = s->run.n ? s->run.task_first[s->run.n] : 0;
 	uint32_t *first, *next;
 
-	/* next[node] is first[node + 1]: it rises from the start of the node's
-	 * slice to its end, which is then the start of the next one. */
+	/* next[node] is first[node + 1]: while tasks are entered, it rises from
+	 * the start of the node's slice to its end, which is the start of the
+	 * next slice. */
 	first = next = arena_array(arena, uint32_t, s->node.n + 2);
 	next++;
 	st->stay = arena_array_raw(arena, struct future_run, ntasks);

@@ -32,7 +32,7 @@ void future_runs_change(struct future_runs *st, const struct snap *snap,
  * queue must be more than 0. */
 int64_t future_runs_assumed(const struct snap *snap, uint32_t run);
 
-/* The latest known end of a running job, or SNAP_NEVER. */
+/* Returns the latest known end of a running job, or SNAP_NEVER. */
 static inline int64_t future_runs_end(const struct snap *s, uint32_t run)
 {
 	if (s->run.ending[run])
@@ -46,7 +46,8 @@ static inline int64_t future_runs_end(const struct snap *s, uint32_t run)
 	return s->run.end[run] > s->now ? s->run.end[run] : s->now;
 }
 
-/* SNAP_NEVER is last: as an unsigned number it is the largest. */
+/* Whether a is before b. SNAP_NEVER is last: as an unsigned number it
+ * is the largest. */
 static inline bool future_ends_before(int64_t a, int64_t b)
 {
 	return (uint64_t)a < (uint64_t)b;

@@ -1,4 +1,4 @@
-/* walk.c - a walk through the times of one node */
+/* walk.c - go through the times at which something changes on one node */
 #include "aischedd/sched/future/walk.h"
 
 #include "aischedd/sched/fit.h"
@@ -55,9 +55,9 @@ static void release(struct future_walk *w, const struct future_run *stay)
 	          a->s->cpu_use, !a->s->run.suspended[stay->run], true, 1);
 }
 
-/* Subtract the amounts of n tasks for which no devices are free, instead of
- * those subtracted before; n = 0 adds them back. Without this, other tasks
- * could take what becomes free for these. */
+/* Subtract the amounts of n tasks for which no devices are free, in place of
+ * the tasks for which this was done before; n = 0 adds these back. Without
+ * this, other tasks could take what becomes free for these. */
 static void withhold(struct future_walk *w, struct future_due *d, uint32_t n)
 {
 	struct future_ask ask = future_ask_of(w->a, d->req, 1);
@@ -86,8 +86,8 @@ static void free_due(struct future_walk *w, struct future_due *d)
 	d->ntasks = 0;
 }
 
-/* Place the tasks of an entry as fit_task() does. For those that do not
- * fit, subtract only the amounts, and make the entry w->cut. */
+/* Place the tasks of an entry as fit_task() does. If some do not fit, subtract
+ * only their amounts, and set w->cut to the entry. */
 static void place_due(struct future_walk *w, struct future_due *d)
 {
 	struct work *then = w->a->then;
@@ -132,7 +132,7 @@ static void place_due(struct future_walk *w, struct future_due *d)
 		work_add(then, &then->sealed[w->node], n);
 }
 
-/* Set the counters to what is free at this time. */
+/* Set the counters to what is free at this time, which is later than before. */
 static void arrive(struct future_walk *w, int64_t at)
 {
 	struct future *a = w->a;
@@ -171,8 +171,8 @@ static uint32_t count_added(const struct future *a, uint32_t node)
 	return n;
 }
 
-/* List all tasks on the node that end at a known time, sorted by end, and
- * subtract the tasks that were added in this pass. */
+/* List all tasks on the node whose end is known, sorted by end, and subtract
+ * the tasks that were added in this pass from what is free. */
 static void list_leaving(struct future_walk *w)
 {
 	struct future *a = w->a;
@@ -230,8 +230,9 @@ static void fill_node(struct future *a, uint32_t node)
 	}
 }
 
-/* A job that starts now takes devices that are free at present, not those of
- * ending runs: so place the tasks on trial before ending runs are released. */
+/* A job that starts now takes devices that are free at present, not
+ * those of ending runs: so place tasks on trial that start now
+ * before ending runs are released. */
 static void place_start(struct future_walk *w, struct future_due *d)
 {
 	struct future *a = w->a;
@@ -286,7 +287,7 @@ bool future_walk_on(struct future_walk *w)
 
 void future_walk_end(struct future_walk *w)
 {
-	/* nothing is undone: each walk fills the node anew */
+	/* Nothing needs to be undone: each walk fills in the node anew. */
 	work_commit(w->a->then);
 }
 

@@ -1,9 +1,9 @@
 /*
- * walk.h - a walk through the times of one node
+ * walk.h - go through the times at which something changes on one node
  *
  * A walk goes from now to one time after another at which something changes;
- * the counters of the node (future.then) are as they will be then. Used by
- * future.c, which makes the lists of points from such walks.
+ * the counters of the node (future.then) are set to what is free at that time.
+ * future.c uses walks to make the lists of points.
  */
 #ifndef AISCHEDD_SCHED_FUTURE_WALK_H
 #define AISCHEDD_SCHED_FUTURE_WALK_H
@@ -16,18 +16,19 @@ struct future_added {
 	uint64_t job;
 	int64_t end;
 	uint32_t req;
-	uint32_t task; /* in place->task */
+	uint32_t task; /* index in place->task */
 	bool goes_on;  /* it resumes, and still has its memory and GPUs */
-	uint32_t next; /* of the node, + 1; 0: none */
+	uint32_t next; /* next task added to the node, its index + 1; 0: none */
 };
 
-/* The future of one node; all zero: not worked out yet. */
+/* The future of one node; all zero: not computed yet. */
 struct future_view {
 	int64_t *at;
 	struct future_point *point;
 	uint32_t npoints, cap;
-	struct future_due *due; /* by start */
-	uint32_t added;         /* first of list, + 1 */
+	struct future_due *due; /* first entry, sorted by start */
+	uint32_t added;         /* first task added to the node, its index + 1;
+	                           0: none */
 	bool is_new;            /* the points are up to date */
 	bool odd;               /* amounts alone do not decide what fits */
 };
@@ -52,7 +53,7 @@ struct future {
 	size_t leaving_cap;
 	int64_t *count; /* scratch: one a point */
 	size_t count_cap;
-	/* Scratch: tasks on trial. */
+	/* Scratch for tasks on trial. */
 	struct future_due trial;
 	struct snap_task *trial_task;
 	struct snap_cpu_use *use;
@@ -67,11 +68,11 @@ struct future_walk {
 	const struct future_run *stay;
 	size_t nstays, next;
 	uint32_t whose, nkept;
-	/* the first entry whose room was missing, or NULL */
+	/* the first entry that found too little free, or NULL */
 	const struct future_due *cut;
 };
 
-/* i: index + 1, as in `next` and `added`. */
+/* Returns an added task by its index + 1, as in `next` and `added`. */
 static inline const struct future_added *future_added_at(const struct future *a,
                                                          uint32_t i)
 {
@@ -83,26 +84,27 @@ static inline bool future_due_is_over(const struct future_due *d, int64_t at)
 	return d->end != SNAP_NEVER && d->end <= at;
 }
 
-/* Running tasks by node, worked out at the first call. */
+/* Returns the running tasks by node, which are listed at the first call. */
 struct future_runs *future_walk_runs(struct future *a);
 
-/* The node as it is now. */
+/* Begin a walk: set the counters of the node to what is free now. */
 void future_walk_begin(struct future_walk *w, struct future *a, uint32_t node);
 
-/* The time of the next change, or INT64_MAX. */
+/* Returns the time of the next change, or INT64_MAX if there is none. */
 int64_t future_walk_next(const struct future_walk *w);
 
-/* Go to the time of the next change. Returns false if there is none. */
+/* Go on to the time of the next change. Returns false if there is none. */
 bool future_walk_on(struct future_walk *w);
 
 void future_walk_end(struct future_walk *w);
 
-/* Returns the job with the lowest id of those that end on the node at that
- * time; else one for which room is kept until then; else 0. */
+/* Returns the job with the lowest id of those that end on the node at this
+ * time; if there is none, a job for which something is kept until then, or 0.
+ */
 uint64_t future_walk_ends(struct future *a, uint32_t node, int64_t at);
 
-/* Returns the first job on the node to end that holds some of this (enum
- * resource or WHAT_SLOT; else CPUs), or 0. */
+/* Returns that job on the node that ends first of those that hold some of a
+ * resource (enum resource or WHAT_SLOT; anything else: CPUs), or 0. */
 uint64_t future_walk_blocker(struct future *a, uint32_t node, int64_t what);
 
 #endif

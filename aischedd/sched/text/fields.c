@@ -157,7 +157,7 @@ static const struct snap_field pend_fields[] = {
 	VALUE("served", FIELD_I64, pend.served, 0),
 };
 
-/* Fails to compile if a section has more fields than a reader holds. */
+/* Let compilation fail if a section has more fields than a reader can hold. */
 #define COUNT(fields)         \
 	(ARRAY_SIZE(fields) + \
 	 0 * sizeof(char[ARRAY_SIZE(fields) <= MAX_FIELDS ? 1 : -1]))
@@ -243,8 +243,8 @@ static void take_run(const struct snap *s, uint32_t run, struct snap_free *f)
 		for (uint32_t k = t->cpu_first; k < t[1].cpu_first; k++)
 			take(&thread[s->cpu_use[k].cpu], s->cpu_use[k].milli);
 	}
-	/* The ending tasks of an elastic job hold no licences: the part that
-	 * stays keeps them. */
+	/* The ending tasks of an elastic job hold no licences: its other tasks
+	 * keep them. */
 	for (uint32_t i = s->req.license_first[req];
 	     i < s->req.license_first[req + 1] && !snap_is_part(s, run); i++)
 		f->license[s->license_use[i].license] -=

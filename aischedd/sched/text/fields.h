@@ -30,8 +30,8 @@ enum field_kind {
 	FIELD_POOLS   /* uint64_t, names of pools */
 };
 
-/* The name spaces of the text: things of different kinds may have the same
- * name. */
+/* The name spaces of the text: two things of different kinds may have
+ * the same name. */
 enum name_space {
 	SPACE_POOL,
 	SPACE_LEVEL,
@@ -47,8 +47,8 @@ enum name_space {
 };
 
 enum {
-	SECTION_POLICY, /* one row: columns are values of struct snap, not
-	                   arrays */
+	SECTION_POLICY, /* a single row: its columns are values of struct snap,
+	                   not arrays */
 	SECTION_POOL,
 	SECTION_DOMAIN,
 	SECTION_NODE,
@@ -64,8 +64,9 @@ enum {
 enum { MAX_FIELDS = 32 }; /* of one section */
 
 /* Special defaults. */
-#define FIELD_DERIVED \
-	INT64_MIN /* the reader derives the value from the rest of the text */
+#define FIELD_DERIVED                                                        \
+	INT64_MIN /* the reader computes the value from the rest of the text \
+	           */
 #define FIELD_MUST INT64_MAX /* always written */
 
 struct snap_field {
@@ -87,8 +88,8 @@ struct section {
 extern const struct section snap_section[NSECTIONS];
 
 /*
- * Amounts that would be free if only the jobs of the snapshot used anything.
- * The text has free amounts only where they differ from this.
+ * Amounts that would be free if only the jobs of the snapshot used something.
+ * The text gives a free amount only if it differs from this one.
  */
 struct snap_free {
 	int64_t *cpu, *mem, *slot; /* by node */
@@ -98,10 +99,10 @@ struct snap_free {
 
 struct snap_free snap_free_derive(const struct snap *snap, struct arena *arena);
 
-/* The bytes of a value of the kind in a column. */
+/* Returns the size in bytes of a value of this kind in a column. */
 size_t field_size(enum field_kind kind);
 
-/* The column's pointer in the snapshot. */
+/* Returns the column of the snapshot. */
 void *field_column(const struct snap *snap, const struct snap_field *field);
 
 #endif

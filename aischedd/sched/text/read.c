@@ -179,7 +179,7 @@ static int read_line(struct snap_reader *r, char *line)
 	return reader_bad(r, "unknown keyword", keyword);
 }
 
-/* Copy a column to the arena, with a zero element behind it. */
+/* Copy a column to the arena, followed by an element of zeros. */
 static const void *keep(const struct snap_reader *r, const struct buf *column)
 {
 	void *p = arena_alloc(r->arena, column->len + sizeof(int64_t), 1);
@@ -187,8 +187,8 @@ static const void *keep(const struct snap_reader *r, const struct buf *column)
 	return column->len ? memcpy(p, column->data, column->len) : p;
 }
 
-/* Append the end of the last slice to the first indices of slices, and copy
- * them to the arena. */
+/* Append the end of the last slice to the first indices of slices, and copy the
+ * column to the arena. */
 static const uint32_t *keep_first(struct snap_reader *r, struct buf *first,
                                   size_t end)
 {
@@ -291,8 +291,8 @@ static void keep_members(struct snap_reader *r)
 	r->snap->member = keep(r, &r->member);
 }
 
-/* Keep the claims in one list: those of running jobs, then those of waiting
- * jobs. */
+/* Put all claims into one list: those of running jobs, then those of
+ * waiting jobs. */
 static void keep_claims(struct snap_reader *r)
 {
 	uint32_t nrun = COUNT(&r->run_claim, uint32_t);
@@ -308,8 +308,8 @@ static void keep_claims(struct snap_reader *r)
 	r->snap->claim = keep(r, &r->run_claim);
 }
 
-/* Keep the tasks of running jobs. A task for which no NUMA nodes are given has
- * its memory where snap_task_numas() puts it. */
+/* Copy the tasks of running jobs to the arena. If no NUMA nodes are given for
+ * the memory of a task, use those of snap_task_numas(). */
 static void keep_tasks(struct snap_reader *r)
 {
 	struct snap *s = r->snap;
@@ -469,7 +469,7 @@ static void reader_fini(struct snap_reader *r)
 	map_free(&r->shapes);
 }
 
-/* Check that each job appears once: it runs, or it waits in one row. */
+/* Check that each job is listed once: it either runs or waits in one row. */
 static int check_jobs(const struct snap *s, struct err *err)
 {
 	const struct snap_pend *p = &s->pend;

@@ -11,7 +11,7 @@ struct req_line {
 	struct buf rules, prefers, wants, avoids, uses;
 };
 
-/* Read a key of a request. Returns 1 if it is one, 0 if not. */
+/* Read a key of a request. Returns 1, or 0 if it is no such key. */
 static int try_req_key(struct snap_reader *r, struct req_line *line,
                        const char *key, char *text)
 {
@@ -69,7 +69,8 @@ static int read_licenses(struct snap_reader *r, char *text, struct buf *ret)
 {
 	for (char *part; (part = reader_part(&text, ','));) {
 		char *count = part, *name = reader_part(&count, ':');
-		/* Zeroed: padding is part of the key of the request. */
+		/* Set all bytes to 0, because the padding is part of the
+		 * request's key. */
 		struct snap_license_use use;
 
 		memset(&use, 0, sizeof(use));
@@ -89,7 +90,7 @@ static void append_key(struct buf *key, const struct buf *list)
 	reader_append(key, list);
 }
 
-/* Returns the request of this line; equal requests are shared. */
+/* Returns the index of the request of this line; equal requests share one. */
 static uint32_t intern_req(struct snap_reader *r, const struct req_line *line)
 {
 	struct buf key = { 0 };
@@ -178,7 +179,8 @@ static int read_range(const struct snap_reader *r, char *text, uint32_t max,
 	return *ret_last < *ret_first ? reader_bad(r, "bad range to", last) : 0;
 }
 
-/* A task while it is read, and what is left of the devices of its node. */
+/* A task while it is read, and what is still free of the devices of its node.
+ */
 struct task_line {
 	struct snap_task task;
 	uint16_t *gpu_left, *thread_left;
@@ -214,7 +216,7 @@ static void take(uint16_t *left, uint32_t milli)
 	*left = *left > milli ? (uint16_t)(*left - milli) : 0;
 }
 
-/* "g0-3+5/500": the part after the slash is that of each device. */
+/* Read "g0-3+5/500": the number after the slash applies to each of the GPUs. */
 static int read_task_gpus(struct snap_reader *r, struct task_line *t,
                           char *text)
 {
@@ -326,7 +328,7 @@ static int read_task_part(struct snap_reader *r, struct task_line *t,
 	}
 }
 
-/* Give the lowest devices with enough left to a task for which none are given.
+/* If no devices are given for a task, give it the lowest that have enough left.
  */
 static void choose_devices(struct snap_reader *r, struct task_line *t,
                            bool suspended)
@@ -391,14 +393,14 @@ static void user_if_unsaid(struct snap_reader *r, int section)
 		user->v[0] = index;
 }
 
-/* A key of run or pend lines that is neither a field nor part of the request,
- * and its text; the text of a flag is its name. */
+/* A key of run or pend lines, and its text, that is neither a field nor part of
+ * the request. The text of a flag is its name. */
 struct own_key {
 	const char *word;
 	char *text;
 };
 
-/* Read such a key. Returns 1 if it is one, 0 if not. */
+/* Read a key that is in the list `own`. Returns 1, or 0 if it is not there. */
 static int try_own_key(struct own_key *own, char *key, char *text)
 {
 	for (; own->word; own++) {
@@ -410,7 +412,8 @@ static int try_own_key(struct own_key *own, char *key, char *text)
 	return 0;
 }
 
-/* Read the keys of a run or pend line; own ends with an entry without word. */
+/* Read the keys of a run or pend line. The list `own` ends with an entry
+ * without word. */
 static int read_keys(struct snap_reader *r, int section, char *rest,
                      struct req_line *line, struct own_key *own)
 {
@@ -444,8 +447,8 @@ static int read_job(struct snap_reader *r, const char *text, uint64_t *ret)
 	return 0;
 }
 
-/* Add the name of a running job. It may have two lines: the tasks that stay,
- * and those that are ending. */
+/* Add the name of a running job. A job may have two lines: one for the tasks
+ * that stay, and one for the tasks that are ending. */
 static int name_run(struct snap_reader *r, uint64_t job)
 {
 	bool ending = reader_value(r->value, SECTION_RUN, "ending")->v[0];
@@ -519,8 +522,8 @@ static int read_member(struct snap_reader *r, char *text)
 	return 0;
 }
 
-/* Read "900,950*3" into the members from `first` on; the last value holds for
- * all that are left. */
+/* Read "900,950*3" into the members from `first` on; the last value applies to
+ * all members after it. */
 static int read_since(struct snap_reader *r, char *text, uint32_t first)
 {
 	struct snap_member *m =

@@ -6,7 +6,7 @@
 #include "libcommon/limits.h"
 
 /* Append one item of a list to ret: "5", "0-7", "0*4", or a word. room: how
- * many values may be added. */
+ * many values the item may add. */
 static int read_item(struct snap_reader *r, char *item, size_t size,
                      uint32_t room, struct buf *ret)
 {
@@ -36,8 +36,8 @@ static int read_item(struct snap_reader *r, char *item, size_t size,
 	return 0;
 }
 
-/* Set ret to n values of size bytes each: those of the list `text`, or if it is
- * NULL first, first + step, ... */
+/* Set ret to n values of `size` bytes each: those of the list `text` or, if
+ * text is NULL, first, first + step, ... */
 static int read_list(struct snap_reader *r, char *text, size_t size, uint32_t n,
                      uint32_t first, uint32_t step, struct buf *ret)
 {
@@ -154,7 +154,7 @@ static int read_node_lists(struct snap_reader *r, struct node_line *l)
 
 	if (read_numa_mem(r, l) < 0)
 		return -1;
-	/* A single type applies to all GPUs. */
+	/* If a single type is given, it applies to all GPUs. */
 	if (t[GPU_TYPE] && !strpbrk(t[GPU_TYPE], ",*") && l->ngpus) {
 		uint32_t type;
 

@@ -66,7 +66,7 @@ const struct snap_name *reader_find(const struct snap_reader *r,
 	const struct snap_name *n =
 	    map_find(&r->names, hash_bytes(space, text, strlen(text)));
 
-	/* Names of other spaces may have the same hash. */
+	/* Names of other name spaces may have the same hash. */
 	for (; n; n = n->next) {
 		const char *const *name =
 		    (const char *const *)r->name[space].data;
@@ -148,7 +148,7 @@ int reader_u32(const struct snap_reader *r, const char *text, uint32_t max,
 	return 0;
 }
 
-/* Read an amount, which may be negative: free amounts can be. */
+/* Read an amount, which may be negative because free amounts can be. */
 static int read_amount(const struct snap_reader *r, enum field_kind kind,
                        const char *text, int64_t *ret)
 {

@@ -16,7 +16,7 @@
 enum { MAX_DEVICES = 1 << 22, MAX_TASKS = 1 << 20, MAX_MEMBERS = 1 << 22 };
 
 struct snap_name {
-	struct snap_name *next; /* of the same hash */
+	struct snap_name *next; /* next with the same hash */
 	const char *text;
 	uint32_t index;
 };
@@ -29,7 +29,8 @@ struct shape {
 	uint32_t index;
 };
 
-/* A value as it is read; FIELD_AMOUNT needs all of v, others v[0]. */
+/* A value while it is read; FIELD_AMOUNT uses all of v, other kinds only v[0].
+ */
 struct snap_value {
 	int64_t v[RES_N];
 	bool said;
@@ -48,9 +49,9 @@ struct snap_reader {
 	/* Columns while they grow; they are copied to the arena at the end. */
 	struct buf field[NSECTIONS][MAX_FIELDS];
 	uint32_t rows[NSECTIONS];
-	/* of the line: fields of its section */
+	/* of the present line: the fields of its section */
 	struct snap_value value[MAX_FIELDS];
-	/* of the line: fields of its request */
+	/* of the present line: the fields of its request */
 	struct snap_value req[MAX_FIELDS];
 	struct buf gpu_first, gpu_type, gpu_numa, gpu_link, gpu_free;
 	struct buf cpu_first, core, numa, thread_free;
@@ -79,7 +80,7 @@ struct snap_reader {
 
 int reader_bad(const struct snap_reader *r, const char *what, const char *text);
 
-/* Prefix an error of a libcommon parser with the line. */
+/* Put the line number before the error of a libcommon parser. Returns -1. */
 int reader_in_line(const struct snap_reader *r);
 
 /* Returns the next part of *list up to sep, or NULL; cuts *list. */
@@ -89,18 +90,18 @@ char *reader_part(char **list, char sep);
 const struct snap_name *reader_find(const struct snap_reader *r,
                                     enum name_space space, const char *text);
 
-/* Read the index of a name; text is unescaped in place. Words and users are
- * created when first named; all others must be known. */
+/* Read a name and set *ret to its index; text is unescaped in place. Words and
+ * users are added when first named; all other names must be known. */
 int reader_name(struct snap_reader *r, enum name_space space, char *text,
                 uint32_t *ret);
 
-/* Append the indices of a comma list of names to ret, as uint32_t; NULL is an
- * empty list. */
+/* Append the indices of the names in a comma-separated list to ret, as
+ * uint32_t. text NULL: an empty list. */
 int reader_names(struct snap_reader *r, enum name_space space, char *text,
                  struct buf *ret);
 
-/* Append the nodes of a claim, one for each task, to ret: "n0,n1*4"; NULL is
- * none. */
+/* Read the nodes of a claim, "n0,n1*4", and append one for each task to ret.
+ * text NULL: no nodes. */
 int reader_claim(struct snap_reader *r, char *text, struct buf *ret);
 
 /* Add a name. Fails if it exists already. */
@@ -111,13 +112,13 @@ int reader_int(const struct snap_reader *r, const char *text, int64_t min,
 int reader_u32(const struct snap_reader *r, const char *text, uint32_t max,
                uint32_t *ret);
 
-/* An amount of memory, in MiB. */
+/* Read an amount of memory, in MiB. */
 int reader_mib(const struct snap_reader *r, const char *text, int64_t *ret);
 
-/* The values of a line. reader_defaults() sets all to their defaults.
- * reader_field() reads one (returns 1 if key is a field of the section, 0 if
- * not). reader_value() returns one by its key. reader_must_say() fails if the
- * key was not given. reader_end_row() appends all to the columns. */
+/* Read the fields of a line. reader_defaults() sets all to their defaults.
+ * reader_field() reads one; it returns 1, or 0 if the section has no field
+ * `key`. reader_value() returns one by its key. reader_must_say() fails if the
+ * key was not given. reader_end_row() appends all values to the columns. */
 void reader_defaults(int section, struct snap_value *value);
 int reader_field(struct snap_reader *r, int section, struct snap_value *value,
                  const char *key, char *text);
@@ -127,7 +128,7 @@ int reader_must_say(const struct snap_reader *r, int section, const char *key);
 void reader_end_row(struct snap_reader *r, int section,
                     const struct snap_value *value);
 
-/* Add a pool or queue with the default values if the text has none. */
+/* If the text has no pool, or no queue, add one with the default values. */
 void reader_need_one(struct snap_reader *r, int section, enum name_space space);
 
 /* Append n values of size bytes to a column: first, first + step, ... */
@@ -135,7 +136,7 @@ void reader_fill(struct buf *column, size_t size, uint32_t first, uint32_t step,
                  uint32_t n);
 void reader_append(struct buf *column, const struct buf *list);
 
-/* Read a line; rest: what follows the keyword. */
+/* Read a line; rest: the text after the keyword. */
 int reader_node(struct snap_reader *r, char *rest);
 int reader_run(struct snap_reader *r, char *rest);
 int reader_pend(struct snap_reader *r, char *rest);

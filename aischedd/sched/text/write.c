@@ -17,7 +17,8 @@ static void put_u64(struct buf *out, uint64_t n)
 	buf_printf(out, "%llu", (unsigned long long)n);
 }
 
-/* Write a name as one word: characters other than the plain ones become %XX. */
+/* Write a name as one word: each character that is not in `plain` becomes %XX.
+ */
 static void put_name(struct buf *out, const char *name)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -108,7 +109,7 @@ static void put_amounts(struct buf *out, const int64_t amount[RES_N])
 	}
 }
 
-/* Returns a value of any kind but FIELD_AMOUNT. */
+/* Returns the value of a field in a row, for all kinds but FIELD_AMOUNT. */
 static int64_t get(const struct snap *s, const struct snap_field *f,
                    uint32_t row)
 {
@@ -126,7 +127,8 @@ static int64_t get(const struct snap *s, const struct snap_field *f,
 	}
 }
 
-/* Whether the reader would derive the value by itself. */
+/* Whether the reader would set this value by itself, so that it need
+ * not be written. */
 static bool is_default(const struct writer *w, const struct snap_field *f,
                        uint32_t row)
 {
@@ -211,7 +213,7 @@ static void put_fields(const struct writer *w, int section, uint32_t row)
 	}
 }
 
-/* A list of numbers, one a device of a node. */
+/* A list of numbers, one for each device of a node. */
 struct list {
 	const void *value;
 	size_t size; /* bytes of each: 1, 2 or 4 */
@@ -230,7 +232,7 @@ static uint32_t at(const struct list *l, uint32_t i)
 	}
 }
 
-/* Whether all are first, first + step, first + 2 * step, ... */
+/* Whether the values are first, first + step, first + 2 * step, ... */
 static bool is_run(const struct list *l, uint32_t first, uint32_t step)
 {
 	for (uint32_t i = 0; i < l->n; i++) {
@@ -419,8 +421,8 @@ void snap_put_task(struct buf *out, const struct snap *s,
 		           __builtin_ctz(left));
 }
 
-/* Write the tasks of a run. A task without devices says so with "-": the reader
- * would give it the lowest that are free. */
+/* Write the tasks of a run. If a task has no devices, write "-": otherwise the
+ * reader would give it the lowest free devices. */
 static void put_run_tasks(const struct writer *w, uint32_t run)
 {
 	const struct snap *s = w->snap;
@@ -495,7 +497,7 @@ static void put_members(const struct writer *w, uint32_t row)
 	}
 }
 
-/* " since=900,950*3"; nothing if all members begin to wait now. */
+/* Write " since=900,950*3", or nothing if all members begin to wait now. */
 static void put_since(const struct writer *w, uint32_t row)
 {
 	const struct snap *s = w->snap;
@@ -585,7 +587,7 @@ static void put_pend(const struct writer *w, uint32_t i)
 	buf_addc(w->out, '\n');
 }
 
-/* Writes nothing if all values are defaults. */
+/* Write the policy line, or nothing if all values are defaults. */
 static void put_policy(const struct writer *w)
 {
 	struct buf fields = { 0 };
