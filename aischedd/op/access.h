@@ -1,6 +1,4 @@
-/*
- * access.h - what a peer may do
- */
+/* access.h - what a peer may do */
 #ifndef AISCHEDD_OP_ACCESS_H
 #define AISCHEDD_OP_ACCESS_H
 
@@ -8,41 +6,48 @@
 
 enum role access_role(const struct daemon *d, const struct peer *peer);
 
-/* Whether the peer is an operator of the queue, or of all. */
+/* Whether the peer operates this queue, a queue above it, or all queues. */
 bool access_operates(const struct daemon *d, const struct peer *peer,
                      uint32_t queue);
 
-/* Whether the peer may change the job. */
+/* Whether the peer may change the job: its owner and operators of its
+ * queue may. */
 bool access_job(const struct daemon *d, const struct peer *peer,
                 const struct job *job);
 
-/* Whether the peer may read what is private (output, script) of a job that may
- * have ended; queue is an index, -1: it no longer exists. */
+/* Whether the peer may read the private parts (output, script) of a job of user
+ * uid that may have ended. queue is the index of its queue; -1: that queue no
+ * longer exists. */
 bool access_read(const struct daemon *d, const struct peer *peer, uint32_t uid,
                  int queue);
 
-/* Refuse the request because the peer may not read the job: with EPERM, or with
- * ENOENT as if there were no such job if others' jobs are hidden from the peer.
+/* Refuse a request because the peer may not read the job. Sets EPERM, or ENOENT
+ * ("there is no job") if the configuration hides others' jobs from the peer.
  * Returns -1. */
 int access_refuse(const struct daemon *d, const struct peer *peer,
                   const char *job, struct err *err);
 
-/* Whether the configuration hides the jobs or use of others ("jobs", "usage")
- * from the peer; operators of a queue see those of their queue. */
+/* Whether the configuration hides others' jobs (what is "jobs") or their use of
+ * resources ("usage") from the peer. It does not from operators of all queues;
+ * operators of some queues still see what is in these. */
 bool access_hides(const struct daemon *d, const struct peer *peer,
                   const char *what);
 
-/* Whether the peer may know that the job, or this task of an array (NO_TASK:
- * the whole array), exists. False only if others' jobs are hidden from the
- * peer, and it is neither the peer's own nor, unless it has ended, in a queue
- * that the peer operates. */
+/*
+ * Whether the peer may know that the job, or this task of an array (NO_TASK:
+ * the whole array), exists. This is false only if others' jobs are hidden from
+ * the peer, the job is not the peer's own, and it has ended or is in a queue
+ * that the peer does not operate.
+ */
 bool access_sees(const struct daemon *d, const struct peer *peer, uint64_t id,
                  uint32_t task);
 
-/* Returns the names of the queues that the peer operates; owns: the caller. */
+/* Returns the names of the queues that the peer operates; the caller
+ * owns it. */
 json_t *access_queues(const struct daemon *d, const struct peer *peer);
 
-/* Returns the peer as a submitter for the state; borrows from peer. */
+/* Returns the peer as the state's kind of submitter, which borrows
+ * from peer. */
 struct submitter access_submitter(const struct peer *peer);
 
 #endif

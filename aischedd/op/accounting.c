@@ -1,4 +1,5 @@
-/* accounting.c - compare rollups with attempts, a slice a request */
+/* accounting.c - compare accounting rollups with the attempts, one slice of
+ * them for each request */
 #include "aischedd/op/op.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@ struct comparison {
 	struct daemon *d;
 	struct kept_ask ask;
 	struct rollup_check check;
-	json_t *wrong; /* texts */
+	json_t *wrong; /* texts about sums that differ */
 	char *path;
 	int result;
 	struct err err;
@@ -26,8 +27,8 @@ static void note(const char *text, void *arg)
 	json_array_append_new(c->wrong, json_string(text));
 }
 
-/* Runs on the history thread. It may read the state's zone, which does not
- * change while the daemon lives. */
+/* Compare on the history thread. Reading the state's time zone there is safe,
+ * as it does not change while the daemon lives. */
 static void compare_work(struct thread_task *task)
 {
 	struct comparison *c = (struct comparison *)(void *)task;

@@ -1,4 +1,5 @@
-/* adopt.c - take jobs that others made in a cluster, run them, explain them */
+/* adopt.c - take over Jobs that others made in a cluster, run them, and tell
+ * their owners why they wait */
 #include "aischedd/op/adopt.h"
 
 #include <event2/event.h>
@@ -18,7 +19,8 @@
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
 
-/* Seconds between explanations: plans come faster than users read. */
+/* Seconds between two explanations sent to a cluster: passes are more frequent
+ * than users can read. */
 enum { EXPLAIN_S = 1 };
 
 static struct runner *runner_at(const struct daemon *d, uint32_t pool)
@@ -34,8 +36,8 @@ static bool no_group(const char *group, const void *arg)
 	return false;
 }
 
-/* Find the job that was made of a Job. The token of its submission is the Job's
- * uid, so that no Job is taken twice. */
+/* Find the job that was submitted for the Job with this uid. Its submission
+ * token contains the uid, so that no Job is taken over twice. */
 static bool find(struct daemon *d, const char *uid, uint32_t owner,
                  uint64_t *ret)
 {
@@ -55,7 +57,8 @@ static void keep(struct daemon *d, const char *uid, uint32_t owner,
 	store_token(d->store, token, owner, job, 1, now);
 }
 
-/* Returns the class to which a PriorityClass corresponds, or NULL. */
+/* Returns the name of the configured class that stands for this PriorityClass,
+ * or NULL. */
 static const char *class_of(const struct conf *conf, const char *priority_class)
 {
 	for (size_t i = 0; *priority_class && i < conf->nclasses; i++) {
@@ -108,14 +111,15 @@ static void refuse(const struct pool_runner *p, const struct adoption *a,
 		            a->user, why);
 }
 
-/* Tell the runner that this Job, which still exists, has ended here. */
+/* Tell the runner that the job taken over from this Job has ended, though the
+ * Job still exists in the cluster. */
 static void say_over(const struct pool_runner *p, const char *uid, uint64_t id)
 {
 	struct adopted over = { .uid = uid, .job = id };
 	struct past past;
 
-	/* A job that the history no longer has counts as cancelled, so that the
-	 * Job is not run again. */
+	/* A job that the history no longer has is reported as cancelled, so
+	 * that the Job is not run again. */
 	over.state = JOB_CANCELLED;
 	if (store_past(id, NO_TASK, &past, p->daemon->store) == 0)
 		over.state = past.state;
@@ -138,7 +142,8 @@ void daemon_adopt(struct pool_runner *p, const struct adoption *a)
 	} else if (!(job = state_job(d->state, id))) {
 		say_over(p, a->uid, id);
 	}
-	/* If the job was taken, the runner is told after the commit. */
+	/* If a job was submitted for it, the runner is told after
+	 * the commit. */
 }
 
 /* --- following --------------------------------------------------------- */

@@ -26,20 +26,24 @@
 
 enum { ORPHAN_S = 15 };
 
-/* An allocation that has not started, with or without its client. */
+/* An allocation that has not started yet: in the list `waiting` if its client
+ * is connected, else in `orphans`. */
 struct alloc_wait {
 	TAILQ_ENTRY(alloc_wait) next;
 	uint64_t job;
 	struct kept_ask ask;
-	bool told;      /* the client knows why the job waits */
-	int64_t due_ms; /* without client: the job is cancelled then */
+	/* the client was sent the reason why the job waits */
+	bool told;
+	/* in `orphans`: when the job is cancelled if no client has asked
+	 * for it */
+	int64_t due_ms;
 };
 
 TAILQ_HEAD(alloc_list, alloc_wait);
 
 struct allocs {
-	struct alloc_list waiting; /* at most one for each connection */
-	struct alloc_list orphans; /* in the order of due_ms */
+	struct alloc_list waiting; /* never more than there are connections */
+	struct alloc_list orphans; /* sorted by due_ms */
 	struct event *timer;       /* fires when the first orphan is due */
 };
 
@@ -95,7 +99,8 @@ static bool has_client(const struct daemon *d, uint64_t job)
 	return false;
 }
 
-/* Cancel allocations whose clients never came. */
+/* Timer: cancel the orphans whose time is up, if they still wait to start and
+ * no client has asked for them. */
 static void orphans_due(evutil_socket_t fd, short what, void *arg)
 {
 	struct daemon *d = arg;
@@ -117,7 +122,7 @@ static void orphans_due(evutil_socket_t fd, short what, void *arg)
 
 /* --- with its client ------------------------------------------------------ */
 
-/* Tell the client why the job waits, as soon as a plan has found out. */
+/* Send the client the reason why its job waits, once a pass has found it. */
 static void tell_why(struct daemon *d, struct alloc_wait *a,
                      const struct job *job)
 {
@@ -224,8 +229,8 @@ int op_alloc(struct daemon *d, struct ask *ask, const struct request_in *in,
 
 /* --- from the first turn to the last -------------------------------------- */
 
-/* Clients of the previous daemon connect again: until they do, their
- * allocations are orphans. */
+/* Treat each waiting allocation in the loaded state as an orphan until its
+ * client, whose connection ended with the previous daemon, connects again. */
 void daemon_new_allocs(struct daemon *d)
 {
 	const struct job *job = state_first_job(d->state);

@@ -6,16 +6,17 @@
 
 #include "aischedd/daemon.h"
 
-/* Find allocations that wait already; call it once the state is loaded. */
+/* Watch over allocations that were waiting when the previous daemon ended. Call
+ * it once the state is loaded. */
 void daemon_new_allocs(struct daemon *d);
 void daemon_free_allocs(struct daemon *d);
 
-/* A job with ALLOCATION_HELD was submitted: cancel it later unless its client
- * asks for it. */
+/* A job with ALLOCATION_HELD was submitted: cancel it after a while unless its
+ * client asks for it. */
 void daemon_add_alloc(struct daemon *d, uint64_t job);
 
 /* Answer clients whose jobs have started or ended, and cancel jobs whose
- * clients are gone. Call it in the tell step. */
+ * clients have disconnected. Call it in the tell step. */
 void daemon_check_allocs(struct daemon *d);
 
 #endif

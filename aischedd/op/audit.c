@@ -13,7 +13,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
-enum { ROWS = 10000 }; /* rows in one answer */
+/* most rows in one answer */
+enum { ROWS = 10000 };
 
 void audit_job(struct daemon *d, const struct peer *peer, const char *act,
                uint64_t job, const char *display_id, const char *owner)
@@ -70,7 +71,8 @@ struct audit_list {
 	struct kept_ask ask;
 	json_t *body, *rows;
 	char *path, *about;
-	struct buf queues; /* the queues that the peer operates */
+	/* names of the queues that the peer operates */
+	struct buf queues;
 	struct audit_query query;
 	int result;
 	struct err err;
@@ -126,7 +128,8 @@ static int64_t integer_of(json_t *body, const char *key, int64_t none)
 	return value ? json_integer_value(value) : none;
 }
 
-/* Append the queues that the peer operates: ",a,b,". */
+/* Append the names of the queues that the peer operates, in the
+ * form ",a,b,". */
 static void list_queues(const struct daemon *d, const struct peer *peer,
                         struct buf *out)
 {
@@ -136,8 +139,8 @@ static void list_queues(const struct daemon *d, const struct peer *peer,
 			buf_printf(out, "%s,", d->conf->queues[i].name);
 }
 
-/* Users see their own acts and acts on their jobs; operators also see acts on
- * their queues and the jobs there; admins see all. */
+/* List acts: users see their own acts and acts on their jobs; operators also
+ * see acts on their queues and on jobs there; admins see all. */
 int op_audit(struct daemon *d, struct ask *ask, const struct request_in *in,
              struct err *err)
 {

@@ -6,17 +6,18 @@
 
 #include "aischedd/op/op.h"
 
-/* Note an act on a job; on another user's job it is logged, too. */
+/* Record an act of the peer on a job; if the job is another user's, log
+ * it, too. */
 void audit_job(struct daemon *d, const struct peer *peer, const char *act,
                uint64_t job, const char *display_id, const char *owner);
 
-/* Note any other act. what and name together are its target, as in "node n0";
- * text says more about it, or is NULL. */
+/* Record an act of the peer on anything else. what and name together are the
+ * target, as in "node n0"; text says more about the act, or is NULL. */
 void audit_act(struct daemon *d, const struct peer *peer, const char *act,
                const char *what, const char *name, const char *text);
 
-/* Note what the daemon did because of a signal, as an act of the user that it
- * runs as: only this user and root can send one. */
+/* Record what the daemon did because of a signal. It counts as an act of the
+ * user as whom the daemon runs: only that user and root can send signals. */
 void daemon_note_signal(struct daemon *d, const char *act, const char *what,
                         const char *signal);
 

@@ -20,8 +20,9 @@
 
 enum {
 	NEXT_TIMES = 5,
-	NAMED_MAX = 50,   /* entries of one request by their ids */
-	STEPS_ENTRY = 100 /* to write an entry as JSON */
+	NAMED_MAX = 50, /* entries that one request may name by id */
+	/* steps charged for writing one entry as JSON */
+	STEPS_ENTRY = 100
 };
 
 /* --- an entry as JSON --------------------------------------------------- */
@@ -47,7 +48,8 @@ static const char *state_name(const struct cron_entry *e)
 	return e->paused ? "paused" : e->blocked ? "blocked" : "active";
 }
 
-/* Returns the state of its last run, or NULL. */
+/* Returns the state of the job of the entry's last run, or NULL if it has not
+ * run or that job is unknown by now. */
 static const char *last_state(struct daemon *d, const struct cron_entry *e)
 {
 	const struct array *array = state_array(d->state, e->last_job);
@@ -71,8 +73,9 @@ static json_t *time_or_null(int64_t time)
 	                                                 : json_integer(time);
 }
 
-/* Returns up to NEXT_TIMES times of the schedule after `at`, each moved by
- * `shift`, as the zone's clock shows them and in unix seconds. */
+/* Returns the next times of the schedule after `at`, NEXT_TIMES at most and
+ * none after `until`. Each is moved by `shift` seconds and given as text in
+ * local time of the zone and in Unix seconds. */
 static json_t *next_times(const struct schedule *schedule,
                           const struct zone *zone, int64_t created, int64_t at,
                           int64_t until, int64_t shift)
@@ -187,7 +190,8 @@ static bool may_act(const struct daemon *d, const struct peer *peer,
 	       (q >= 0 && access_operates(d, peer, (uint32_t)q));
 }
 
-/* Find the entry that a peer names, if they may know about it. */
+/* Find the entry with the id that a peer gives as text. Fails with ENOENT if
+ * there is none or the peer may not see it. */
 static struct cron_entry *find_entry(const struct daemon *d,
                                      const struct peer *peer, const char *text,
                                      struct err *err)
@@ -211,8 +215,8 @@ static struct cron_entry *find_entry(const struct daemon *d,
 	return NULL;
 }
 
-/* List the ids that a request names, each once; returns how many. Fails with
- * E2BIG. */
+/* List the ids that a request names, without duplicates. Returns how many these
+ * are; fails with E2BIG if the request names more than NAMED_MAX. */
 static int read_ids(const json_t *ids, const char *ret[NAMED_MAX],
                     struct err *err)
 {
@@ -224,7 +228,8 @@ static int read_ids(const json_t *ids, const char *ret[NAMED_MAX],
 	return (int)filter_unique(ids, ret);
 }
 
-/* Append the rows of the named entries, with their next times. */
+/* Append to out the rows of the entries with these n ids, with their
+ * next times. */
 static int put_named(struct daemon *d, const struct peer *peer,
                      const char *const *id, int n, struct buf *out,
                      struct err *err)
@@ -297,8 +302,8 @@ static bool is_cron_field(const char *field)
 	return false;
 }
 
-/* Set a field of the entry's job: an option of aisub by its long name, as for
- * `aictl update`. An empty value clears it. */
+/* Set one field of the entry's job. The field is the long name of an option of
+ * aisub, or a name that `aictl update` uses; an empty value clears it. */
 static int set_option(struct submit *submit, const char *field,
                       const char *value, struct err *err)
 {
@@ -464,8 +469,8 @@ static int act_by_id(struct daemon *d, const struct request_in *in,
 	return 0;
 }
 
-/* Run an entry by hand. The answer comes later, as the owner is looked up
- * first. */
+/* Run the one entry of the request now. The answer is sent later, as the owner
+ * has to be looked up first. */
 static int run_one(struct daemon *d, struct ask *ask,
                    const struct request_in *in, const json_t *ids,
                    struct err *err)

@@ -19,7 +19,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-/* An entry of the file, and the existing entry that equals it. */
+/* An entry of the file. same: the user's existing entry that equals it,
+ * or NULL. */
 struct file_entry {
 	json_int_t line;
 	struct spec spec;
@@ -28,21 +29,24 @@ struct file_entry {
 	size_t script_len, env_len;
 	int64_t script_id, env_id;
 	char *packed;
-	struct file_entry *next; /* next one with the same hash */
+	struct file_entry *next; /* next entry of the file with the same hash */
 	struct cron_entry *same;
 };
 
-/* An import in progress: the whole file is taken, or nothing of it. */
+/* One import of a file of cron entries: either all its entries are taken,
+ * or none. */
 struct import {
 	struct daemon *d;
 	const struct peer *owner;
 	struct arena *arena;
-	const char *text; /* the file as it is */
+	const char *text; /* the text of the file */
 	size_t text_len;
 	struct file_entry *entry;
 	size_t n;
-	struct map by_hash, kept; /* kept: entries that stay, by id */
-	json_t *errors;           /* [{line, text}] */
+	/* by_hash: the file's entries; kept: existing entries that are also in
+	 * the file, by id */
+	struct map by_hash, kept;
+	json_t *errors; /* [{line, text}] */
 	uint64_t made, nkept, gone;
 };
 
@@ -170,14 +174,14 @@ static int take_blobs(struct import *m, struct err *err)
 	return 0;
 }
 
-/* Whether the entry comes from a file of this user. */
+/* Whether the existing entry was imported from the file of this user. */
 static bool is_of_file(const struct import *m, const struct cron_entry *e)
 {
 	return e->imported && e->uid == m->owner->uid;
 }
 
-/* Check that the user may have as many entries as the file adds. This comes
- * before the entries are checked one by one. */
+/* Check that the user may own as many entries as there will be after the
+ * import. This comes before the file's entries are checked one by one. */
 static int check_count(const struct import *m, struct err *err)
 {
 	const struct cron_entry *e = state_first_cron(m->d->state);
@@ -219,8 +223,9 @@ static uint64_t hash_of(const char *packed, const struct cron_rule *rule)
 	return hash_bytes(hash, numbers, sizeof(numbers));
 }
 
-/* Add entries from the last to the first, so that of equal entries the first
- * one is found first. */
+/* Enter the file's entries into the map of hashes, from the last to the
+ * first, so that a search for one of several equal entries finds the first
+ * one of the file. */
 static void hash_entries(struct import *m)
 {
 	for (size_t i = m->n; i-- > 0;) {
@@ -234,8 +239,9 @@ static void hash_entries(struct import *m)
 	}
 }
 
-/* Take out the entry of the file that equals this one; returns NULL if there is
- * none. Each entry of the file matches only once. */
+/* Remove from the map the entry of the file that equals the existing entry e,
+ * and return it; NULL if there is none. So each entry of the file matches only
+ * one existing entry. */
 static struct file_entry *take_same(struct import *m, struct cron_entry *e)
 {
 	uint64_t hash = hash_of(e->packed, &e->rule);
@@ -252,8 +258,8 @@ static struct file_entry *take_same(struct import *m, struct cron_entry *e)
 	return same;
 }
 
-/* Match the user's imported entries with those of the file; returns how many
- * are new. */
+/* Match the user's existing imported entries with those of the file. Returns
+ * how many entries of the file are new. */
 static size_t match(struct import *m)
 {
 	size_t n = m->n;
@@ -275,7 +281,7 @@ static size_t match(struct import *m)
 	return n;
 }
 
-/* Delete the user's imported entries that are not in the file. */
+/* Delete the user's imported entries that are no longer in the file. */
 static void drop(struct import *m)
 {
 	struct cron_entry *next;
@@ -313,7 +319,8 @@ static void make(struct import *m)
 	}
 }
 
-/* Store the file in place of the previous one. */
+/* Store the new file in place of the user's previous one, and add, keep and
+ * delete entries accordingly. */
 static int replace(struct import *m, struct err *err)
 {
 	int64_t text = 0;
@@ -396,14 +403,15 @@ static int serve(struct daemon *d, struct ask *ask, const struct request_in *in,
 
 /* --- the file of another ------------------------------------------------ */
 
-/* A request for the file of a user who is being looked up; that may take a
- * while. */
+/* A request that acts on another user's file, while a thread looks that
+ * user up. */
 struct file_ask {
 	struct thread_task task;
 	struct file_ask *next;
 	struct daemon *d;
 	struct kept_ask ask;
-	struct peer *peer, *owner; /* owner: NULL if not found */
+	/* owner: the user whose file it is; NULL if not found */
+	struct peer *peer, *owner;
 	json_t *body;
 	char *raw;
 	size_t raw_len;
@@ -431,7 +439,8 @@ static void look_up(struct thread_task *task)
 	f->owner = ident_named(user_of(f->body), &f->err);
 }
 
-/* Serve the request; does nothing if its sender has gone. */
+/* Carry out the request now that the owner was looked up, or drop it if its
+ * sender has disconnected. */
 static void looked_up(struct thread_task *task)
 {
 	struct file_ask *f = (struct file_ask *)(void *)task, **at;

@@ -7,7 +7,8 @@
 
 #include "aischedd/daemon.h"
 
-/* Call it after daemon_free_crons(), whose thread looks them up. */
+/* Free the waiting requests. Call it after daemon_free_crons(), which ends the
+ * thread that looks up their owners. */
 void daemon_free_file_asks(struct daemon *d);
 
 #endif

@@ -19,19 +19,23 @@
 #include "libcommon/mem.h"
 
 enum {
-	BATCH = 200, /* runs in one turn, so that others need not wait */
-	/* after the disk was full, or the owner could not be looked up */
+	/* runs settled in one turn, so that other work need not wait
+	 * for long */
+	BATCH = 200,
+	/* seconds until the next try if the disk was full or the owner could
+	 * not be looked up */
 	RETRY_S = 10,
 };
 
-/* A run that is due; its owner is looked up first. */
+/* A run of an entry that is due. Its owner is looked up before it
+ * is submitted. */
 struct cron_due {
 	uint64_t entry;
 	bool by_hand;
-	struct kept_ask ask; /* by_hand */
+	struct kept_ask ask; /* the request to answer, if by_hand */
 	uint32_t uid, gid;
 	char *user;
-	struct peer *owner; /* NULL: err says why not */
+	struct peer *owner; /* as looked up; NULL: err says why it failed */
 	struct err err;
 };
 
@@ -40,9 +44,11 @@ struct crons {
 	struct daemon *d;
 	struct thread *thread; /* asks the name service */
 	struct zones *zones;
-	struct cron_due *due; /* waiting, the first at due[0] */
+	/* runs that wait for their owners to be looked up, from due[0] on */
+	struct cron_due *due;
 	size_t n, cap;
-	struct cron_due batch[BATCH]; /* whose owners are being asked for */
+	/* runs whose owners the thread is looking up now */
+	struct cron_due batch[BATCH];
 	size_t nbatch;
 };
 
@@ -71,8 +77,8 @@ void cron_end_runs(struct daemon *d, struct cron_entry *e)
 		end_run(d, run[i], now);
 }
 
-/* Check the script's size again: the limit may have been lowered since the
- * entry was made. */
+/* Check the script's size against max_script_size, which may have been lowered
+ * since the entry was made. */
 static int check_script(struct daemon *d, const struct cron_entry *e,
                         struct err *err)
 {
@@ -88,7 +94,8 @@ static int check_script(struct daemon *d, const struct cron_entry *e,
 	return rc;
 }
 
-/* Submit the job of a time of the schedule, as part of this turn's commit. */
+/* Submit the entry's job for this time of its schedule. The job is stored with
+ * this turn's commit. */
 static int start(struct daemon *d, struct cron_entry *e,
                  const struct peer *owner, int64_t time, uint64_t *ret,
                  struct err *err)
@@ -124,9 +131,8 @@ static void refused(struct daemon *d, struct cron_entry *e,
 	state_cron_refused(d->state, e, err->text, now);
 }
 
-/* Submit the run of an entry whose time has come, or note that it was refused.
- * If the disk is full or the owner could not be looked up, try again after
- * RETRY_S. */
+/* Submit the run of an entry whose time has come, or note why it was refused.
+ * If the disk is full or the name service failed, try again after RETRY_S. */
 static void run_due(struct daemon *d, struct cron_entry *e,
                     const struct cron_due *due)
 {
@@ -194,7 +200,8 @@ static void due_fini(struct cron_due *due)
 	free(due->owner);
 }
 
-/* Runs on the thread, as the name service may take its time. */
+/* Look up the owners of the batch. This runs on the thread, as the name service
+ * may be slow. */
 static void ask_owners(struct thread_task *task)
 {
 	struct crons *c = (struct crons *)(void *)task;

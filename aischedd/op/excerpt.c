@@ -44,9 +44,9 @@ static void excerpt_free(struct excerpt *e)
 	free(e);
 }
 
-/* Take the peer's rights to files, for this thread only; setgroups() of libc
- * would change the whole process. Returns whether the thread has them. A daemon
- * that does not run as root can only act for its own user. */
+/* Give this thread, and only it, the peer's rights to files; setgroups() of
+ * libc would change the whole process. Returns whether the thread has these
+ * rights. A daemon that does not run as root can only act for its own user. */
 static bool take_rights(const struct peer *peer)
 {
 	if (geteuid() != 0)
@@ -55,7 +55,8 @@ static bool take_rights(const struct peer *peer)
 		return false;
 	setfsgid(peer->gid);
 	setfsuid(peer->uid);
-	/* Both return the previous id; -1 changes nothing. */
+	/* Both calls return the previous id, and -1 changes nothing: so they
+	 * tell whether the ids were set. */
 	return (gid_t)setfsgid((gid_t)-1) == peer->gid &&
 	       (uid_t)setfsuid((uid_t)-1) == peer->uid;
 }
@@ -69,8 +70,8 @@ static void give_rights_back(size_t n, const gid_t *groups)
 	syscall(SYS_setgroups, n, groups);
 }
 
-/* Open the output if it is a regular file: what a job printed to a terminal or
- * pipe cannot be read again. */
+/* Open the output file. Fails if it is not a regular file: output that went to
+ * a terminal or a pipe cannot be read again. */
 static int open_plain(const struct excerpt *e, struct err *err)
 {
 	int fd = open(e->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -115,14 +116,14 @@ static int open_as_peer(const struct excerpt *e, struct err *err)
 		        "the rights of '%s'; use `aiq --log`",
 		        e->path, e->peer->user);
 	give_rights_back(nmine > 0 ? (size_t)nmine : 0, mine);
-	/* Tell the requester that they may not read the file: its name is known
-	 * to them. */
+	/* Report EACCES as EPERM: the peer knows the file's name, so say that
+	 * they may not read it instead of that it does not exist. */
 	if (fd < 0 && err->code == EACCES)
 		err->code = EPERM;
 	return fd;
 }
 
-/* Runs on a thread of its own. */
+/* Read the window of the output, on the thread. */
 static void work(struct thread_task *task)
 {
 	struct excerpt *e = (struct excerpt *)(void *)task;

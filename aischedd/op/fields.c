@@ -41,7 +41,7 @@ static bool is_object_of_texts(const json_t *value)
 	const char *key;
 	json_t *item;
 
-	/* The macro itself casts const away. */
+	/* json_object_foreach() itself casts const away. */
 	json_object_foreach((json_t *)(uintptr_t)value, key, item)
 		if (!json_is_string(item))
 			return false;
@@ -73,7 +73,8 @@ static const struct field_type {
 };
 _Static_assert(LIMIT_IDS == 10000, "the text above says so");
 
-/* Returns the type of a field, or NULL if the request has no such field. */
+/* Returns the type of the named field in a list such as "ids=l signal=i", or
+ * NULL if the list does not have it. */
 static const struct field_type *type_of(const char *fields, const char *name)
 {
 	size_t len = strlen(name);

@@ -13,17 +13,18 @@
 #include "aischedd/daemon.h"
 
 struct filter {
-	bool all; /* no list: selects everything */
+	bool all; /* there is no list: everything is selected */
 	size_t n;
 	/* sorted, without duplicates; borrowed from the request */
 	const char **text;
 };
 
-/* Limits the rows that a peer may see if others' jobs or use are hidden. */
+/* Hides rows of other users from a peer, if the configuration says so. */
 struct veil {
 	bool hides;
-	char *user;    /* the peer, whose own rows are shown */
-	json_t *names; /* queues that the peer operates */
+	char *user;    /* name of the peer, whose own rows are shown */
+	json_t *names; /* queues that the peer operates, whose rows are shown,
+	                  too */
 	struct filter queues;
 };
 
@@ -39,34 +40,39 @@ struct filters {
 	uint32_t states; /* one bit each */
 };
 
-/* The filters borrow from the request. */
+/* Read the filters of a request's body, from which they borrow. */
 void filters_init(struct filters *f, const json_t *body);
 void filters_fini(struct filters *f);
 
-/* Begin one filter; a list of NULL selects everything. */
+/* Read one filter from a list of texts; if list is NULL, it
+ * selects everything. */
 void filter_init(struct filter *f, const json_t *list);
 void filter_fini(struct filter *f);
 
 bool filter_has(const struct filter *f, const char *text);
-/* The same for a text of len bytes. */
+/* As filter_has(), for a text of len bytes. */
 bool filter_has_part(const struct filter *f, const char *text, size_t len);
 bool filter_has_state(const struct filters *f, enum job_state state);
 
-/* Whether these labels include all wanted ones; see labels.h. */
+/* Whether a job with these labels has all labels that the filters ask for;
+ * see labels.h. */
 bool filter_labels(const struct filters *f, const char *labels);
-/* Check the syntax of the wanted labels. Fails with EINVAL. */
+/* Check the syntax of the labels that the filters ask for. Fails
+ * with EINVAL. */
 int filter_check_labels(const struct filters *f, struct err *err);
 
-/* Check that the named queues and nodes exist. Fails with ENOENT. */
+/* Check that the queues and nodes that the filters name exist. Fails
+ * with ENOENT. */
 int filter_check(const struct daemon *d, const struct filters *f,
                  struct err *err);
 
-/* List the strings without duplicates, in order; returns how many. ret must
- * hold all of them. */
+/* Copy pointers to the strings of the list to ret, in order and without
+ * duplicates; returns how many. ret must have room for all. */
 size_t filter_unique(const json_t *list, const char **ret);
 
-/* Continue at job `next` in the list of all jobs after a slice; `next`, and
- * `last` before it, may be gone. Returns NULL at the end. */
+/* Returns the job with which a walk over all jobs continues after a slice, or
+ * NULL at the end. next: id of the next job; last: of the job before it. Either
+ * may have been removed meanwhile. */
 struct job *filter_resume(const struct state *state, uint64_t next,
                           uint64_t last);
 

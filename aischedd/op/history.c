@@ -1,5 +1,4 @@
-/* history.c - remove ended jobs that were archived or are not wanted any more
- */
+/* history.c - remove ended jobs that are archived or too old */
 #include "aischedd/op/audit.h"
 #include "aischedd/op/op.h"
 #include "aischedd/purge.h"

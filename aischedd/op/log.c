@@ -14,14 +14,16 @@
 #include "libcommon/jobid.h"
 #include "libcommon/limits.h"
 
-/* The most rows of the history that are read for a task: its own comes first,
- * then the parts of its array that never started. */
+/* The most rows of the history that are read to find one task: first the row of
+ * the task itself, then rows of tasks of its array that never started. */
 enum { ROWS_MAX = 1000 };
 
-/* Whether the output is a file of the user, not kept by the daemon. If a
- * container wrote it to a mounted volume, f->path becomes its name outside of
- * the container, and f->where says where that is. Adopted Jobs have no such
- * files. */
+/*
+ * Whether the output is a file of the user; otherwise the daemon keeps it. If a
+ * container wrote the file to a mounted volume, f->path becomes the file's path
+ * outside of the container, and f->where says on which node or claim it is.
+ * Jobs that were adopted from a cluster have no such files.
+ */
 static bool is_file(struct found_log *f, const struct job *job,
                     const char *node)
 {
@@ -63,8 +65,7 @@ static void past_log(const struct past_job *past, void *arg)
 	struct found_log *f = arg;
 	const char *place = past->place ? past->place : "";
 
-	/* The query returns all parts of an array: skip those without the
-	 * task. */
+	/* The query returns all rows of an array: skip those of other tasks. */
 	if (f->found || (f->id->tasks.n && job->tasks.n &&
 	                 !idset_has(&job->tasks, idset_min(&f->id->tasks))))
 		return;
@@ -143,8 +144,9 @@ static int check_log(const struct peer *peer, const struct found_log *f,
 		return err_set(err, EINVAL,
 		               "job %s is an array: name one task, as in %s_0",
 		               text, text);
-	/* The runner checks tasks of streamed output: adopted Jobs may have
-	 * more tasks than run at once. */
+	/* The number of a task of streamed output is checked by the
+	 * runner instead: an adopted Job may have more tasks in all than
+	 * run at once. */
 	if (!f->streamed && f->task >= f->ntasks)
 		return err_set(err, ENOENT,
 		               "there is no task %u of job %s: its last is %u",

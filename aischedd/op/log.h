@@ -13,14 +13,17 @@ struct found_log {
 	const struct jobid *id;
 	bool found, is_array;
 	struct buf path;
-	struct buf where; /* where the file is: "on node 'n1'"; empty: on this
-	                     machine */
-	uint64_t job;     /* of the record */
-	bool streamed;    /* the daemon has it, not a file of the user */
+	struct buf where; /* where the file is, as in "on node 'n1'"; empty: on
+	                     this machine */
+	/* id of the record */
+	uint64_t job;
+	/* the daemon keeps the output; it is not a file of the user */
+	bool streamed;
 	const char *state;
-	int queue; /* index; -1: it no longer exists */
+	int queue; /* index of its queue; -1: that queue no longer exists */
 	uint32_t uid, task;
-	uint32_t ntasks; /* tasks of the job */
+	/* number of the job's tasks */
+	uint32_t ntasks;
 	bool error;
 };
 

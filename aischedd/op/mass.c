@@ -1,4 +1,5 @@
-/* mass.c - requests that cancel, hold or change many jobs, a slice a turn */
+/* mass.c - requests that cancel, hold or change many jobs, in slices over
+ * several turns */
 #include "aischedd/op/mass.h"
 
 #include <stddef.h>
@@ -23,37 +24,46 @@
 #include "libcommon/steps.h"
 
 enum {
-	STEPS_JOB = 20, /* to find and change a job, at least */
-	/* steps of one request, before the next one gets a turn */
+	/* steps charged for finding and changing one job, at least */
+	STEPS_JOB = 20,
+	/* steps that one request may use before the next request gets
+	 * its turn */
 	PIECE = STEPS_SLICE / 4,
 	ENDED_MAX = 100 /* ended jobs per request to look up in the history */
 };
 
 enum mass_kind { MASS_CANCEL, MASS_SIGNAL, MASS_CONTROL, MASS_UPDATE };
 
-/* One request over many jobs. It continues if the peer disconnects: what was
- * begun is finished. */
+/* One request that acts on many jobs. It is carried out to the end even if the
+ * peer disconnects meanwhile. */
 struct mass {
 	struct slice slice;
 	struct kept_ask ask;
 	enum mass_kind kind;
 	enum action action;
 	struct run_signal signal;
-	json_t *set;       /* update */
-	json_t *body;      /* `text` and `by` borrow from it */
-	const char **text; /* ids still to be looked up, from text_at on */
+	json_t *set;  /* update */
+	json_t *body; /* `text` and `by` borrow from it */
+	/* job ids of the request; those from text_at on have not been looked
+	 * up yet */
+	const char **text;
 	size_t ntexts, text_at;
-	/* Without ids: the jobs that these select, as in struct reading. */
+	/* If the request names no ids: filters that select the jobs, and
+	 * the range of job ids that is still to be searched, as in
+	 * struct reading. */
 	struct filters by;
 	bool mine;
 	uint64_t next_job, last_job, end_job;
-	struct map known; /* ids of records that are in `id` */
-	uint64_t *id;     /* records */
+	struct map known; /* set of the record ids that are in `id` */
+	/* ids of the records to act on; those before `at` are done */
+	uint64_t *id;
 	size_t n, cap, at;
-	json_t *failed, *ids; /* ids: if the client asked for them */
+	/* failed: ids and their errors; ids: those acted on, if the client
+	 * asked for a list */
+	json_t *failed, *ids;
 	uint64_t count;
 	uint32_t ended; /* ended jobs looked up in the history */
-	/* the user who asks */
+	/* a copy of the peer that sent the request */
 	struct peer peer;
 	char *user;
 	gid_t *group;
@@ -78,7 +88,8 @@ static void mass_free(struct mass *m)
 	free(m);
 }
 
-/* Copy the peer: the request's own is freed with it. */
+/* Returns a new mass request with its own copy of the peer, as the request's
+ * peer is freed with the request. */
 static struct mass *mass_new(const struct daemon *d, struct ask *ask,
                              const struct request_in *in)
 {
@@ -119,8 +130,8 @@ static void mass_fail(struct mass *m, const char *job, const struct err *err)
 	                                err->code, "text", err->text));
 }
 
-/* Whether the action means only pending records of the array: if it is hold or
- * release, and there are any. */
+/* Whether the action applies only to pending records of the array: it does if
+ * the action is hold or release and the array has pending records. */
 static bool wants_waiting(const struct mass *m, const struct array *array)
 {
 	const struct job *job = array->first;
@@ -133,8 +144,9 @@ static bool wants_waiting(const struct mass *m, const struct array *array)
 	return job != NULL;
 }
 
-/* Add all records of an array, or only those of some tasks; unstarted tasks
- * among these become a record of their own. Returns whether it found any. */
+/* Add to the request all records of an array or, if tasks is not empty, those
+ * of these tasks. Tasks that have not started are split off as a record of
+ * their own. Returns whether any record was found. */
 static bool add_array(struct daemon *d, struct mass *m,
                       const struct array *array, const struct idset *tasks)
 {
@@ -186,8 +198,8 @@ static const char *act_name(const struct mass *m)
 	                               : names[m->kind];
 }
 
-/* Whether a hold of the job counts as one by an operator. It does not if
- * operators hold their own jobs, unless they are root. */
+/* Whether a hold of the job by this peer counts as an operator's hold. A hold
+ * by an operator on their own job does not, unless the operator is root. */
 static bool holds_as_operator(const struct daemon *d, const struct mass *m,
                               const struct job *job)
 {
@@ -195,8 +207,8 @@ static bool holds_as_operator(const struct daemon *d, const struct mass *m,
 	       (job->uid != m->peer.uid || m->peer.uid == 0);
 }
 
-/* Note who requeued the job, which is back in the state, and hold it if they
- * asked for that. */
+/* Record in the job, which has just been requeued from the history, who
+ * requeued it; for "requeuehold" also hold it. */
 static void note_requeue(struct daemon *d, const struct mass *m, uint64_t id,
                          uint32_t task)
 {
@@ -240,7 +252,8 @@ static void requeue_past(struct daemon *d, struct mass *m, const char *text,
 }
 
 /* Requeue the ended jobs or tasks among those that `text` names. Returns
- * whether some of them have not ended. */
+ * whether some of them are still in the state, so that the caller must
+ * handle these. */
 static bool requeue_ended_of(struct daemon *d, struct mass *m, const char *text,
                              const struct jobid *id)
 {
@@ -291,9 +304,9 @@ static void add_id(struct daemon *d, struct mass *m, const char *text)
 	} else if (!id.tasks.n && job && !job->array) {
 		mass_add(m, job);
 	} else if (array && add_array(d, m, array, &id.tasks)) {
-		/* done */
+		/* add_array() has added the records */
 	} else if (!id.tasks.n && job) {
-		mass_add(m, job); /* a single task */
+		mass_add(m, job); /* not an array */
 	} else if (task == NO_TASK
 	               ? store_has(d->store, id.job)
 	               : store_past(id.job, task, &past, d->store) == 0) {
@@ -435,8 +448,8 @@ static int mass_one(struct daemon *d, const struct mass *m, struct job *job,
 	return 0;
 }
 
-/* Apply the action and note who did it. If the record is split, the new records
- * get the note, too. */
+/* Apply the action to the record and note in it who did this. If the action
+ * splits the record, the new records get the note, too. */
 static int act_on(struct daemon *d, const struct mass *m, struct job *job,
                   const char *display_id, struct err *err)
 {
@@ -476,8 +489,8 @@ static void do_one(struct daemon *d, struct mass *m, struct job *job)
 		m->count++;
 }
 
-/* Do a slice; returns whether all is done. All records are found before the
- * first one is changed. */
+/* Do one slice of the request; returns whether the whole request is done. All
+ * records are found before the first one is changed. */
 static bool mass_slice(struct daemon *d, struct mass *m)
 {
 	uint64_t until = steps_so_far + PIECE;
@@ -493,7 +506,7 @@ static bool mass_slice(struct daemon *d, struct mass *m)
 	for (; m->at < m->n && steps_so_far < until; m->at++) {
 		struct job *job = state_job(d->state, m->id[m->at]);
 
-		if (job) /* unless it has ended meanwhile */
+		if (job) /* NULL if the job has ended since it was found */
 			do_one(d, m, job);
 		steps_add(STEPS_JOB);
 	}
@@ -554,8 +567,9 @@ static void read_ids(struct mass *m, const json_t *ids)
 	m->ntexts = filter_unique(ids, m->text);
 }
 
-/* Select jobs by the request's filters. If these name no users, only jobs of
- * the requester are selected; with --all of an admin, those of all users. */
+/* Select jobs by the request's filters. If these name no users, only the
+ * requester's own jobs are selected, or those of all users if an admin asked
+ * with --all. */
 static int read_matching(struct daemon *d, struct mass *m, struct err *err)
 {
 	const struct job *first = state_first_job(d->state);
@@ -660,7 +674,7 @@ int op_mass(struct daemon *d, struct ask *ask, const struct request_in *in,
 		mass_free(m);
 		return -1;
 	}
-	/* The first slice is in the think step of this turn. */
+	/* The think step of this same turn does the first slice. */
 	slices_add(&d->masses, &m->slice);
 	return 0;
 }

@@ -6,7 +6,7 @@
 
 #include "aischedd/daemon.h"
 
-/* Continue with the requests in progress, a slice of each in turn. */
+/* Continue the requests in progress: do a slice of each, in turn. */
 void daemon_slice_masses(struct daemon *d);
 void daemon_free_masses(struct daemon *d);
 

@@ -10,8 +10,8 @@
 #include "libcommon/hostlist.h"
 #include "libcommon/log.h"
 
-/* Check all nodes, which must be known or may still appear, before the first
- * one is changed. */
+/* Check all nodes before the first one is changed. Fails with ENOENT unless
+ * each is known or may still be reported by a runner. */
 static int find_nodes(struct daemon *d, const struct hostlist *list,
                       struct err *err)
 {

@@ -1,9 +1,9 @@
 /*
  * op.h - one function for each kind of request (libcommon/msg.h)
  *
- * It checks the request, changes the state and leaves an answer for after the
- * commit (daemon_answer()), or answers at once if nothing changed. Returns -1
- * if refused: *err says why, and nothing has changed.
+ * The function checks the request, changes the state and leaves an answer for
+ * after the commit (daemon_answer()), or answers at once if nothing changed. It
+ * returns -1 with *err set if the request is refused; then nothing has changed.
  */
 #ifndef AISCHEDD_OP_OP_H
 #define AISCHEDD_OP_OP_H
@@ -31,7 +31,7 @@ op_fn op_step, op_exec;                          /* step.c */
 op_fn op_relay, op_relay_input;                  /* step.c */
 op_fn op_accounting;                             /* accounting.c */
 op_fn op_history;                                /* history.c */
-op_fn op_report;                                 /* report.c of read */
+op_fn op_report;                                 /* aischedd/read/report.c */
 op_fn op_alloc;                                  /* alloc.c */
 
 #endif

@@ -113,14 +113,15 @@ static int op_shutdown(struct daemon *d, struct ask *ask,
 #define FILTERS "users=l queues=l states=l names=l labels=l "
 #define LISTING "fields=l format=t "
 
-/* writes: the request is refused on a full disk. It is not set for cancels,
- * which make room, nor for submissions: op_submit() still answers one that it
- * already knows. */
+/* writes: refuse the request while the disk is full. This is not set for
+ * cancels, which free space, nor for submissions: op_submit() must still answer
+ * a repeated submission that is already stored. */
 static const struct {
 	op_fn *fn;
 	bool writes;
 	const char *fields; /* syntax in fields.h */
-	bool web;           /* the web program may ask it */
+	/* whether the web program may send it */
+	bool web;
 } ops[OP_N] = {
 	[OP_ping] = { op_ping, false, "", true },
 	[OP_submit] = { op_submit, false,
@@ -200,8 +201,8 @@ static int check_role(const struct daemon *d, const struct request_in *in,
 		                             "an admin" };
 	enum role least = op_role(in->op);
 
-	/* Whether the sender operates the queue depends on the request:
-	 * op_queue() checks that. */
+	/* OP_queue passes here for everybody: op_queue() checks whether the
+	 * sender operates the queue that the request names. */
 	if (in->from_web && !ops[in->op].web)
 		return err_set(err, EPERM, "%s is not for the page",
 		               op_name(in->op));

@@ -6,15 +6,16 @@
 #include "aischedd/store/ended.h"
 #include "libcommon/clock.h"
 
-/* The most rows of the history that are read for a task: its own, and those of
- * parts of its array that never started. */
+/* The most rows of the history that are read to find one task: the row of the
+ * task itself, and rows of tasks of its array that never started. */
 enum { ROWS_MAX = 1000 };
 
 struct finding {
 	struct daemon *d;
 	const struct peer *peer;
 	uint64_t id;
-	uint32_t task; /* NO_TASK: a plain job */
+	/* NO_TASK: the job is not an array */
+	uint32_t task;
 	bool found;
 	int result;
 	struct err *err;
@@ -48,8 +49,8 @@ static int requeue_one(struct finding *f, const struct past_job *past)
 	return requeue_ended(f->d->state, &what, clock_wall_s(), f->err);
 }
 
-/* Whether the record is that of the named task; a part of an array that never
- * started is the record of each of its tasks. */
+/* Whether the record is that of the wanted task. Tasks of an array that never
+ * started share one record. */
 static bool is_meant(const struct finding *f, const struct job *job)
 {
 	if (f->task == NO_TASK)

@@ -15,7 +15,8 @@
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
 
-/* A request whose users are being looked up; that may take a while. */
+/* A request for a reservation while a thread looks up the users that
+ * it names. */
 struct reserving {
 	struct thread_task task;
 	struct reserving *next;
@@ -23,7 +24,8 @@ struct reserving {
 	struct kept_ask ask;
 	struct peer *peer;
 	json_t *body, *names; /* names borrows from body */
-	struct buf users;     /* "name,..", filled by the thread */
+	/* "name,..", filled in by the thread */
+	struct buf users;
 	int result;
 	struct err err;
 };
@@ -84,7 +86,8 @@ static int read_reserve(json_t *body, struct reserve_ask *ask, json_t **names,
 	return check_names(*names, err);
 }
 
-/* Runs on the thread, as the name service may take its time. */
+/* Look up the users. This runs on the thread, as the name service may
+ * be slow. */
 static void look_up(struct thread_task *task)
 {
 	struct reserving *r = (struct reserving *)(void *)task;
@@ -126,7 +129,8 @@ static int reserve(struct reserving *r, struct buf *nodes, struct err *err)
 	return 0;
 }
 
-/* The request is carried out even if its sender has gone. */
+/* Carry out the request now that its users were looked up, even if its sender
+ * has disconnected. */
 static void looked_up(struct thread_task *task)
 {
 	struct reserving *r = (struct reserving *)(void *)task, **at;

@@ -6,7 +6,8 @@
 
 #include "aischedd/daemon.h"
 
-/* Call it after daemon_free_crons(), whose thread looks them up. */
+/* Free the waiting requests. Call it after daemon_free_crons(), which ends the
+ * thread that looks up their users. */
 void daemon_free_reservings(struct daemon *d);
 
 #endif

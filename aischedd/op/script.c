@@ -8,7 +8,7 @@ struct found_script {
 	const struct daemon *d;
 	bool found;
 	uint32_t uid;
-	int queue; /* index; -1: it no longer exists */
+	int queue; /* index of its queue; -1: that queue no longer exists */
 	int64_t script;
 };
 
@@ -30,7 +30,8 @@ static void past_script(const struct past_job *past, void *arg)
 	f->script = past->job.script;
 }
 
-/* All records of an array have the same script: use any. */
+/* Find the script of a job, in any record of the job: all records of an array
+ * have the same script. */
 static int find_script(struct daemon *d, uint64_t id, struct found_script *f,
                        struct err *err)
 {

@@ -16,8 +16,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/relay_msg.h"
 
-/* The text names a task of an array, or a record by its own id, by which a
- * running task of an array knows itself. */
+/* Besides a job or a task of an array, the text may be the id of a task's own
+ * record: the processes of a running task know only that id. */
 int step_find(const struct daemon *d, const char *text, const struct job **ret,
               struct err *err)
 {
@@ -90,8 +90,8 @@ int op_step(struct daemon *d, struct ask *ask, const struct request_in *in,
 
 /* --- exec ----------------------------------------------------------------- */
 
-/* Check that the peer may run commands in the job. Only its owner and root may:
- * operators may end jobs of their queues, but not act as the owners. */
+/* Check that the peer may run commands in the job: only its owner and root may.
+ * Operators may end jobs of their queues, but not act as their owners. */
 static int check_exec(const struct daemon *d, const struct peer *peer,
                       const struct job *job, const char *text, struct err *err)
 {
@@ -147,12 +147,14 @@ int op_exec(struct daemon *d, struct ask *ask, const struct request_in *in,
 	return 0;
 }
 
-enum { TERM_MAX = 64 /* bytes of the name of a kind of terminals */ };
+/* bytes of a terminal type's name (TERM) */
+enum { TERM_MAX = 64 };
 
 /* --- through the daemon --------------------------------------------------- */
 
-/* Returns the words of a command, which point into raw; NULL with *err set if
- * it has none, no end, or too much. */
+/* Returns the words of the command in the request's raw bytes, to which they
+ * point. Returns NULL with *err set if there are none or too many, or if the
+ * last one is not terminated. */
 static const char **words_of(const struct request_in *in, struct err *err)
 {
 	const char *at = in->raw, *end = at + in->raw_len;

@@ -7,8 +7,9 @@
 #include "libcommon/parse.h"
 
 enum {
-	JOBS_MAX = 256,        /* of one answer */
-	ANSWER_BYTES = 4 << 20 /* a job is never divided between answers */
+	JOBS_MAX = 256, /* most jobs in one answer */
+	/* the answer ends after the job that exceeds this size */
+	ANSWER_BYTES = 4 << 20
 };
 
 static int read_one(struct daemon *d, const struct peer *peer, uint64_t id,

@@ -16,10 +16,11 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-enum { STEPS_SPEC = 25 }; /* steps to check a job without dependencies */
+/* steps charged for checking one job without dependencies */
+enum { STEPS_SPEC = 25 };
 
-/* All jobs of a submit request, which are checked before the first one is
- * taken. */
+/* The jobs of one submit request. All are checked before the first one
+ * is submitted. */
 struct batch {
 	struct arena *arena;
 	size_t n;
@@ -29,7 +30,9 @@ struct batch {
 	size_t script_len, env_len;
 	const char *token;
 	bool test_only;
-	json_t *cron; /* rule of recurring work; NULL: run once, now */
+	/* the rule if this is recurring work; NULL: the jobs are submitted
+	 * once, now */
+	json_t *cron;
 	struct cron_rule rule;
 };
 
@@ -221,8 +224,8 @@ static int cron_check(struct daemon *d, const struct peer *peer,
 	                        clock_wall_s(), err);
 }
 
-/* Returns the answer for an entry, which may be gone if the submission is
- * repeated. */
+/* Returns the answer to a submission of recurring work: the entry as JSON, or
+ * only its id if the entry was deleted before the submission was repeated. */
 static json_t *cron_answer(struct daemon *d, uint64_t id)
 {
 	const struct cron_entry *e = state_cron(d->state, id);
@@ -248,8 +251,8 @@ static int cron_make(struct daemon *d, const struct peer *peer,
 	ask.env = store_blob(d->store, b->env, b->env_len, err);
 	if (ask.script < 0 || ask.env < 0)
 		return -1;
-	spec.hold = SPEC_UNSET; /* it is the entry that is paused, not its runs
-	                           held */
+	/* --hold pauses the entry; its runs are not submitted held */
+	spec.hold = SPEC_UNSET;
 	*ret = state_take_ids(d->state, 1);
 	state_cron_add(d->state, &ask, *ret, now);
 	store_token(d->store, b->token, peer->uid, *ret, 1, now);
@@ -258,7 +261,8 @@ static int cron_make(struct daemon *d, const struct peer *peer,
 	return 0;
 }
 
-/* Plan the batch, but do not submit it. Takes its arena. */
+/* Tell what would happen to the jobs of the batch, without submitting them.
+ * Takes over the batch's arena. */
 static int batch_test(struct daemon *d, struct ask *ask,
                       const struct request_in *in, struct batch *b,
                       struct err *err)

@@ -12,22 +12,27 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-enum { TRY_INLINE = 500 }; /* plan more rows and nodes on the thread */
+/* a larger problem (rows and nodes) is planned on the thread */
+enum { TRY_INLINE = 500 };
 
-/* A request to try jobs. The first one of the list is being served. */
+/* A request to plan jobs without submitting them. Requests form a list; the
+ * first one is being served. */
 struct tryout {
 	struct thread_task task;
 	struct tryout *next;
 	struct daemon *d;
 	struct kept_ask ask;
 	struct peer *peer;
-	json_t *body; /* specs borrow from it */
+	json_t *body; /* the request's body, from which the specs borrow */
 	struct tryout_ask what;
-	const char *queue;       /* of the first job */
-	bool waited;             /* it had to wait, so check the jobs again */
-	size_t at;               /* the job that is tried */
-	struct state_test *test; /* NULL: none is under way */
-	struct arena *past;      /* the snapshot of the last test, or NULL */
+	/* name of the first job's queue */
+	const char *queue;
+	/* time has passed since the jobs were checked, so check them again */
+	bool waited;
+	/* index of the job that is planned now */
+	size_t at;
+	struct state_test *test; /* NULL: no job is being planned */
+	struct arena *past;      /* snapshot of the last test; NULL: freed */
 	int result;              /* of the last test */
 	struct err why;
 	uint64_t steps;
@@ -67,7 +72,7 @@ static json_t *show(const struct what_if *w, const char *text)
 	    id_list(w->evict, w->nevicts));
 }
 
-/* Begin to try the next job; fails if it may no longer be submitted. */
+/* Begin to plan the job t->at. Fails if it may no longer be submitted. */
 static int begin(struct tryout *t, struct err *err)
 {
 	struct daemon *d = t->d;
@@ -92,7 +97,9 @@ static void plan(struct tryout *t)
 	t->steps += steps_so_far - before;
 }
 
-/* Note what was planned. Fails if it took too long to try more jobs. */
+/* Add the result of the plan to the answer and go on to the next job. Fails
+ * with EMSGSIZE if planning took so long that the remaining jobs must not
+ * be tried. */
 static int end(struct tryout *t, struct err *err)
 {
 	const char *text;
@@ -138,8 +145,8 @@ static int plan_beside(struct tryout *t, struct err *err)
 	return 1;
 }
 
-/* Try the jobs that are left. Returns 1 if the thread plans one of them now, 0
- * if all have been tried. */
+/* Plan the remaining jobs of the request. Returns 1 if the thread is planning
+ * one of them now, 0 if all have been planned, -1 on failure. */
 static int go_on(struct tryout *t, struct err *err)
 {
 	int result;
@@ -159,9 +166,9 @@ static int go_on(struct tryout *t, struct err *err)
 	return 0;
 }
 
-/* Answer the first request with this result, then go on with the requests
- * behind it, until one of them needs the thread. Does nothing if the result is
- * 1: the thread still plans for the first request. */
+/* Answer the first request of the list with this result and remove it, then
+ * serve those that follow until the list is empty or the thread plans for one.
+ * Does nothing if result is 1: the thread still plans for the first one. */
 static void next(struct daemon *d, int result, struct err *err)
 {
 	while (result <= 0) {
@@ -177,7 +184,7 @@ static void next(struct daemon *d, int result, struct err *err)
 		if (!t)
 			return;
 		t->waited = true;
-		/* If the peer has gone, plan no more jobs of its request. */
+		/* If the sender has disconnected, plan none of its jobs. */
 		if (!daemon_is_open(d, &t->ask))
 			t->at = t->what.n;
 		result = go_on(t, err);
@@ -203,8 +210,8 @@ static void freed(struct thread_task *task)
 	next(d, t->result < 0 ? t->result : go_on(t, &err), &err);
 }
 
-/* A job has been planned: note the result, then free the snapshot on the
- * thread, too. */
+/* The thread has planned a job: note the result, then let the thread free the
+ * snapshot, too. */
 static void planned(struct thread_task *task)
 {
 	struct tryout *t = (struct tryout *)(void *)task;

@@ -2,8 +2,8 @@
  * tryout.h - what would become of jobs if they were submitted (--test-only)
  *
  * Jobs are planned one after the other, and requests in the order in which they
- * came. If many jobs wait, planning one more takes as long as a pass, so a
- * thread does it.
+ * arrived. If many jobs are pending, planning one more takes as long as a pass,
+ * so a thread does it.
  */
 #ifndef AISCHEDD_OP_TRYOUT_H
 #define AISCHEDD_OP_TRYOUT_H
@@ -13,16 +13,17 @@
 
 /* A request whose jobs have been checked. */
 struct tryout_ask {
-	struct arena *arena; /* has what follows */
+	struct arena *arena; /* owns specs, queues and all else of the jobs */
 	const struct spec *spec;
 	const uint32_t *queue;
 	size_t n;
-	json_t *next; /* when recurring work would run; NULL: the work does not
-	                 recur */
+	json_t *next; /* when recurring work would run; NULL if the work does
+	                 not recur */
 };
 
-/* Try the jobs and answer, at once if few jobs wait; takes the arena and next.
- * Fails with EMSGSIZE if that would take too long. */
+/* Plan the jobs and answer the request: at once if few jobs are pending,
+ * otherwise later. Takes over the arena and next. Fails with EMSGSIZE if
+ * planning all jobs would take too long. */
 int daemon_try(struct daemon *d, struct ask *ask, const struct request_in *in,
                const struct tryout_ask *what, struct err *err);
 

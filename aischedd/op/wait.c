@@ -13,29 +13,36 @@
 #include "libcommon/steps.h"
 
 struct target {
-	struct jobid id;  /* its set is owned */
-	int64_t over;     /* tasks up to this one have ended */
-	const char *text; /* while the request is read */
+	struct jobid id; /* its set of tasks is owned by this struct */
+	/* all awaited tasks up to this index have ended */
+	int64_t over;
+	/* the name in the request; valid only while the request is read */
+	const char *text;
 	const struct target
-	    *same; /* an earlier one with the same name, or NULL */
+	    /* an earlier target with the same name, or NULL */
+	    *same;
 	struct ended ended;
-	uint64_t lives; /* id of the record with the first task that has not
-	                   ended; 0: not known */
+	/* id of the record with the first task that has not ended;
+	 * 0: unknown */
+	uint64_t lives;
 };
 
 struct waiter {
 	struct waiter *next;
 	struct kept_ask ask;
-	const struct peer *peer; /* valid while the ask is open */
-	size_t n, at;            /* targets; those before `at` have ended */
-	size_t looked; /* targets before this index are checked to exist */
-	size_t told;   /* targets before this index are in the answer */
+	/* the sender; valid while the request is open */
+	const struct peer *peer;
+	/* targets; all before index `at` have ended */
+	size_t n, at;
+	size_t
+	    looked;  /* targets before this index have been checked to exist */
+	size_t told; /* targets before this index are in the answer already */
 	json_t *jobs;
 	struct target target[];
 };
 
-/* Whether a task has ended. One that was found to have ended is not checked
- * again. */
+/* Whether the task has ended. t->lives remembers the record that has the task,
+ * to find it at once the next time. */
 static bool task_is_over(const struct daemon *d, struct target *t,
                          uint32_t task)
 {
@@ -54,7 +61,7 @@ static bool is_over(const struct daemon *d, struct target *t)
 
 	steps_add(1);
 	if (t->same)
-		return true; /* the earlier one comes first */
+		return true; /* the earlier target is checked before this one */
 	if (!state_array(d->state, t->id.job))
 		return t->id.tasks.n || !state_job(d->state, t->id.job);
 	if (!t->id.tasks.n)
@@ -75,7 +82,8 @@ static void waiter_free(struct waiter *w)
 	free(w);
 }
 
-/* Append how a job ended, unless it is no longer in the history. */
+/* Append to the answer how the target's job ended, unless its row has been
+ * removed from the history. */
 static void add_answer(struct waiter *w, const struct target *t)
 {
 	const struct ended *e = &t->ended;
@@ -89,8 +97,8 @@ static void add_answer(struct waiter *w, const struct target *t)
 		                       e->exit_code, "signal", e->signal));
 }
 
-/* Look up in the history how the jobs ended; for a long array, some of its
- * tasks at a time. */
+/* Fill the answer with how each job ended, from the history, until the steps
+ * are used up. For a long array, only some tasks are read in one turn. */
 static void make_answer(struct daemon *d, struct waiter *w, uint64_t until)
 {
 	while (w->told < w->n && steps_so_far < until) {
@@ -115,7 +123,8 @@ static void put_id(const struct jobid *id, struct buf *out)
 	buf_addc(out, ']');
 }
 
-/* Whether there was such a job, or task of an array. */
+/* Whether the history has the job or, unless task is NO_TASK, this task of
+ * the array. */
 static bool was_there(const struct daemon *d, const struct target *t,
                       uint32_t task)
 {
@@ -127,7 +136,8 @@ static bool was_there(const struct daemon *d, const struct target *t,
 	           : store_past(t->id.job, task, &past, d->store) == 0;
 }
 
-/* Fails with ENOENT if there never was such a job, or the peer may not know. */
+/* Check that the job exists or existed. Fails with ENOENT if not, or if the
+ * peer may not see it. */
 static int look_for(const struct daemon *d, const struct peer *peer,
                     struct target *t, struct err *err)
 {
@@ -145,8 +155,9 @@ static int look_for(const struct daemon *d, const struct peer *peer,
 	return -1;
 }
 
-/* Check a waiter's jobs, and answer it once all have ended, within the steps of
- * this slice. Returns whether the waiter can be freed. */
+/* Continue with one waiter until the steps of this slice are used up: check
+ * that its jobs exist, then whether they have ended, then answer it. Returns
+ * whether it is done and can be freed. */
 static bool go_on(struct daemon *d, struct waiter *w, uint64_t until)
 {
 	struct err err;
@@ -169,8 +180,8 @@ static bool go_on(struct daemon *d, struct waiter *w, uint64_t until)
 	return true;
 }
 
-/* Call it after the commit, with which ended jobs leave the state. Waiters not
- * reached in this slice come first in the next turn. */
+/* Call this after the commit, which removes ended jobs from the state. Waiters
+ * not reached in this slice come first in the next turn. */
 void daemon_check_waiters(struct daemon *d)
 {
 	uint64_t until = steps_so_far + STEPS_SLICE;
@@ -209,8 +220,8 @@ void daemon_free_waiters(struct daemon *d)
 	d->waiter = NULL;
 }
 
-/* Add the job or tasks that the text names. known: targets by a hash of their
- * texts. */
+/* Add the job or tasks that the text names to those waited for. known: targets
+ * by a hash of their texts, to find names that are given twice. */
 static int add_target(struct waiter *w, const char *text, struct map *known,
                       struct err *err)
 {

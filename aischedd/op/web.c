@@ -98,7 +98,8 @@ static int log_in(struct daemon *d, struct ask *ask, const char *token,
 	return 0;
 }
 
-/* A user named by the proxy, while the name service is asked. */
+/* A look-up of a user whom the proxy named, on the thread that asks the
+ * name service. */
 struct proxied {
 	struct thread_task task;
 	struct daemon *d;
@@ -137,7 +138,8 @@ static void looked_up(struct thread_task *task)
 	free(p);
 }
 
-/* Look up a user named by the proxy, and remember them for a while. */
+/* Accept the user name that the proxy sends: look the user up, and keep the
+ * result for a while. */
 static int believe(struct daemon *d, struct ask *ask, const char *user,
                    struct err *err)
 {

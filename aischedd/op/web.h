@@ -6,8 +6,8 @@
 
 #include "aischedd/daemon.h"
 
-/* Returns the user of a session, or NULL; owns: the caller, free(). arg: the
- * daemon. See rpc_add_web(). */
+/* Returns the user whose session this cookie names, or NULL; the caller frees
+ * it. arg is the daemon. See rpc_add_web(). */
 struct peer *daemon_session(const char *cookie, size_t len, void *arg);
 
 #endif
