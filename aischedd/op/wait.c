@@ -34,9 +34,8 @@ struct waiter {
 	const struct peer *peer;
 	/* targets; all before index `at` have ended */
 	size_t n, at;
-	size_t
-	    looked;  /* targets before this index have been checked to exist */
-	size_t told; /* targets before this index are in the answer already */
+	size_t looked; /* targets before this one were checked to exist */
+	size_t told;   /* targets before this index are in the answer already */
 	json_t *jobs;
 	struct target target[];
 };
