@@ -9,18 +9,21 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-enum { STEPS_DUMPED = 10 }; /* for a row or a node */
+/* steps charged for a row or a node of the snapshot */
+enum { STEPS_DUMPED = 10 };
 
-/* One dump: the loop takes what may change, the thread of the history writes
- * it, and the loop sends it piece by piece. */
+/* One dump in progress: the loop copies what may change between turns, the
+ * history thread writes the text, and the loop sends that piece by piece. */
 struct dump {
 	struct thread_task task;
 	struct dump *next;
 	struct daemon *d;
-	struct ask *ask; /* NULL: the peer has gone */
+	struct ask *ask; /* NULL: the peer has disconnected */
 	bool in_thread;
-	struct arena *arena; /* of the snapshot; NULL: it is freed */
-	struct build *taken; /* NULL: nothing of the state is in use */
+	struct arena *arena; /* arena of the snapshot; NULL: freed */
+	/* the snapshot borrows from the state until this is ended; NULL: it
+	 * has ended */
+	struct build *taken;
 	struct buf out;
 	size_t sent;
 };
@@ -84,7 +87,8 @@ static void write_work(struct thread_task *task)
 	snap_write(snapshot_finish(dump->taken), &dump->out);
 }
 
-/* Free the snapshot on the thread as well. */
+/* The text is written: end the snapshot, and let the thread free its memory,
+ * which takes long, too. */
 static void write_done(struct thread_task *task)
 {
 	struct dump *dump = (struct dump *)(void *)task;

@@ -125,7 +125,8 @@ void listing_job(const struct listing *l, const struct state *state,
 	free(v.node);
 }
 
-/* Split the node names off a stored placement: the text before each ':'. */
+/* Get the node names of a stored placement, the text before each ':'. Returns
+ * the memory that holds them; the caller frees that and *ret. */
 static char *place_names(const char *place, char ***ret, uint32_t *ret_n)
 {
 	char *copy = xstrdup(place ? place : ""), *s = copy, *next;

@@ -24,12 +24,12 @@ enum listing_kind {
 	LIST_QUEUES,
 	LIST_SHARES,
 	LIST_ATTEMPTS,
-	LIST_CRONS /* written by op/cron.c; without fields */
+	LIST_CRONS /* written by aischedd/op/cron.c; has no fields */
 };
 
 enum { LISTING_FIELDS = 120 };
 
-/* The fields and form that a request asks for. */
+/* The fields of each row and the form of rows that a request asks for. */
 struct listing {
 	enum listing_kind kind;
 	bool json;
@@ -37,12 +37,12 @@ struct listing {
 	uint8_t field[LISTING_FIELDS];
 };
 
-/* fields: array of names, or NULL for the usual ones; format: "json", "tsv".
- * Fails with EINVAL. */
+/* Read which fields and form are requested. fields: array of names, or NULL for
+ * the usual ones; format: "json" or "tsv". Fails with EINVAL. */
 int listing_new(struct listing *ret, enum listing_kind kind, json_t *fields,
                 const char *format, struct err *err);
 
-/* Append one row with its newline. */
+/* Append one row and a newline. */
 void listing_job(const struct listing *l, const struct state *state,
                  const struct job *job, int64_t now, struct buf *out);
 void listing_past(const struct listing *l, const struct past_job *past,
@@ -57,8 +57,8 @@ void listing_queue(const struct listing *l, const struct state *state,
 void listing_share(const struct listing *l, const struct state *state,
                    const struct share_row *row, struct buf *out);
 
-/* Append where the output of a task goes; place begins with the node's name,
- * which may be followed by ':'. */
+/* Append the path of the file with the output of a task. place begins with the
+ * name of the task's node, which may be followed by ':'. */
 void listing_output(const struct job *job, const char *user, const char *place,
                     uint32_t task, bool want_error, struct buf *out);
 

@@ -19,7 +19,7 @@ static void a_display_id(struct row_view *v)
 	put_quote(v);
 }
 
-/* An attempt of a job that was requeued has no final state. */
+/* The state of an attempt is not final if its job was requeued afterwards. */
 static void a_state(struct row_view *v)
 {
 	enum job_state state = (enum job_state)of(v)->state;

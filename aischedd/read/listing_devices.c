@@ -1,4 +1,4 @@
-/* listing_devices.c - the devices of a job, in words */
+/* listing_devices.c - the devices of a job, as text */
 #include "aischedd/read/listing_devices.h"
 
 #include "aischedd/state/cluster/node.h"
@@ -6,7 +6,7 @@
 #include "aischedd/state/state.h"
 #include "libcommon/runner_kind.h"
 
-/* Append the set bits as numbers: " 0-3,6". */
+/* Append the numbers of the set bits, as in " 0-3,6". */
 static void put_bits(struct buf *out, uint64_t bits)
 {
 	for (unsigned i = 0, end; i < 64; i = end) {
@@ -22,11 +22,12 @@ static void put_bits(struct buf *out, uint64_t bits)
 	}
 }
 
-/* The devices of the tasks on one node. */
+/* The devices that a job's tasks have on one node; sets are bit masks. */
 struct had {
 	uint64_t gpus, gpu_numas, links, cpu_numas;
 	uint32_t ncpus;
-	uint16_t part; /* thousandths of a GPU that is shared */
+	/* thousandths that the tasks have of a GPU, if it is shared */
+	uint16_t part;
 };
 
 static void look_at(struct had *had, const struct placement *place, uint32_t i,

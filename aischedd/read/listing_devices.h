@@ -1,6 +1,4 @@
-/*
- * listing_devices.h - the devices of a job, in words
- */
+/* listing_devices.h - the devices of a job, as text */
 #ifndef AISCHEDD_READ_LISTING_DEVICES_H
 #define AISCHEDD_READ_LISTING_DEVICES_H
 
@@ -10,9 +8,10 @@
 #include "libcommon/buf.h"
 
 /*
- * Append "n3: GPU 4-7 (NUMA 1, links 1), 32 CPUs (NUMA 1); n4: ...": the
- * devices that the runner binds, on nodes with GPUs or several NUMA nodes,
- * where there was a choice. Returns false if there are none.
+ * Append the devices that the runner binds to the job, as "n3: GPU 4-7 (NUMA
+ * 1, links 1), 32 CPUs (NUMA 1); n4: ...". Nodes without GPUs and with one
+ * NUMA node are left out, as there was no choice. Returns false if nothing
+ * was appended.
  */
 bool listing_devices(const struct state *state, const struct placement *place,
                      struct buf *out);

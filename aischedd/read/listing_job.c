@@ -39,7 +39,8 @@ static void explain(struct row_view *v)
 		buf_puts(&v->text, reason_text(v->why));
 }
 
-/* Returns the reason without its sentence, which costs ten times as much. */
+/* Returns the reason why the job waits, without making the sentence that
+ * explains it: that takes ten times as long. */
 static enum reason why(struct row_view *v)
 {
 	int64_t expected;
@@ -62,7 +63,8 @@ static bool is_over(const struct row_view *v)
 	return job_state_is_final(state_of(v));
 }
 
-/* Ended jobs have their class stored; see keep_class(). */
+/* Returns the name of the job's class. Rows of ended jobs have it stored;
+ * see keep_class(). */
 static const char *class_of(const struct row_view *v)
 {
 	if (v->state)
@@ -72,8 +74,8 @@ static const char *class_of(const struct row_view *v)
 
 static void j_job_id(struct row_view *v)
 {
-	/* Unstarted tasks appear under the id of their array, in one record or
-	 * several. */
+	/* Tasks that have not started are listed under the id of their array,
+	 * even if several records share them. */
 	put_int(v, (int64_t)(v->job->tasks.n ? v->job->array : v->job->id));
 }
 
@@ -113,7 +115,8 @@ static void j_position(struct row_view *v)
 	put_int_or(v, v->position, 0);
 }
 
-/* Explain its position in the queue; in a column, just the number. */
+/* Write the score that decides the job's place in its queue: as JSON with all
+ * its parts, in a column only the number. */
 static void j_score(struct row_view *v)
 {
 	struct order_score s;
@@ -232,7 +235,8 @@ static void j_exit_code(struct row_view *v)
 		put_null(v);
 }
 
-/* Returns the name of its first node, without the pool; "" if it has none. */
+/* Returns the name of the job's first node, without its pool; "" if the job has
+ * no nodes. */
 static const char *first_host(const struct row_view *v)
 {
 	const char *slash = v->nnodes ? strchr(v->node[0], '/') : NULL;
@@ -260,7 +264,7 @@ static void j_dependency(struct row_view *v)
 	put_buf(v, &text);
 }
 
-/* {"team":"nlp"}; in a column, team=nlp. */
+/* Write the labels: as JSON {"team":"nlp"}, in a column team=nlp. */
 static void j_labels(struct row_view *v)
 {
 	const char *at = v->spec.labels;
@@ -272,7 +276,8 @@ static void j_labels(struct row_view *v)
 		return;
 	}
 	buf_addc(v->out, '{');
-	/* Neither part needs escapes. */
+	/* Keys and values of labels have only characters that need
+	 * no escapes. */
 	for (; labels_next(&at, &l); any = true)
 		buf_printf(v->out, "%s\"%.*s\":\"%.*s\"", any ? "," : "",
 		           (int)l.key_len, l.key, (int)l.value_len, l.value);
@@ -291,7 +296,7 @@ static void j_mail_type(struct row_view *v)
 	put_buf(v, &text);
 }
 
-/* Append a word, quoted for people as a shell would need it. */
+/* Append a word of a command, in quotes if a shell would need them. */
 static void put_word(struct buf *out, const char *word)
 {
 	bool plain = *word && !strpbrk(word, " \t\n'\"\\$`&|;<>()*?[#~");
@@ -306,7 +311,7 @@ static void put_word(struct buf *out, const char *word)
 	buf_addc(out, '\'');
 }
 
-/* The name and arguments of the script, or the command of --wrap. */
+/* Write the script's name and arguments, or the command given with --wrap. */
 static void j_command(struct row_view *v)
 {
 	json_t *args = NULL, *arg;
@@ -329,7 +334,8 @@ static void j_command(struct row_view *v)
 	buf_free(&text);
 }
 
-/* The acts on the job: a list; in a column, the last act. */
+/* Write what users did to the job: as JSON a list, in a column only the
+ * last act. */
 static void j_acts(struct row_view *v)
 {
 	const char *at = v->job->acts;
@@ -375,8 +381,8 @@ static void j_peak_mem_mib(struct row_view *v)
 	           SPEC_UNSET);
 }
 
-/* Returns sums over all attempts. Without a ledger, as in jobs of older
- * versions, only the run time of the last attempt is known. */
+/* Returns sums over all attempts of the job. A job without a ledger, such as
+ * one stored by an older version, has only the run time of its last attempt. */
 static struct ledger_sum total_of(const struct row_view *v)
 {
 	struct ledger_sum sum;
@@ -393,7 +399,8 @@ static int64_t longest_of(const struct row_view *v)
 	                      : 1000 * job_elapsed(v->job, v->now);
 }
 
-/* Whether the job has or had whole nodes: only then are their amounts known. */
+/* Whether the job has or had nodes as a whole (--exclusive): only then is the
+ * amount of memory that it got stored in its spec. */
 static bool has_nodes(const struct row_view *v)
 {
 	return v->spec.has_mem != SPEC_UNSET && state_of(v) != JOB_PENDING;
@@ -435,8 +442,8 @@ static void j_gpu_busy_seconds(struct row_view *v)
 	put_milli_or(v, use.known_ms ? use.busy_ms : -1, -1);
 }
 
-/* Write how long all GPUs of a running job have been idle; null if they are
- * not, or if that is not known. */
+/* Write for how long all GPUs of a running job have been idle; null if one is
+ * busy or if this is not known. */
 static void j_gpu_idle_seconds(struct row_view *v)
 {
 	const struct ledger *l = v->job->ledger;
@@ -458,7 +465,7 @@ static void j_gpu_mem_mib(struct row_view *v)
 	put_int_or(v, use.mem_total_mib ? use.mem_mib : -1, -1);
 }
 
-/* The node of its first task. */
+/* Write the name of the node of the job's first task. */
 static void j_batch_host(struct row_view *v)
 {
 	if (v->nnodes && state_of(v) != JOB_PENDING)
@@ -479,8 +486,8 @@ static void j_devices(struct row_view *v)
 	buf_free(&text);
 }
 
-/* The request as it was submitted, for replays; what the daemon added to it is
- * left out. */
+/* Write the request as it was submitted, for replays: without the amounts that
+ * the daemon added to it. */
 static void j_asked(struct row_view *v)
 {
 	struct spec spec = v->spec;
@@ -498,7 +505,7 @@ static void j_asked(struct row_view *v)
 	json_decref(obj);
 }
 
-/* The seconds of its time limit that are left. */
+/* Write how many seconds of the job's time limit are left. */
 static void j_time_left(struct row_view *v)
 {
 	int64_t limit = v->job->time_limit;
@@ -511,7 +518,7 @@ static void j_time_left(struct row_view *v)
 	           TIME_UNLIMITED);
 }
 
-/* Fields that are one value. */
+/* Fields that consist of one value. */
 /* clang-format off */
 FIELD(j_array_job_id,    put_int_or, (int64_t)v->job->array, 0)
 FIELD(j_array_task_id,   put_int_or, v->job->task, NO_TASK)

@@ -56,7 +56,7 @@ static bool is_open(const struct row_view *v)
 	return state_queue_open(v->state, v->index);
 }
 
-/* The names of the pools that its jobs may use. */
+/* Write the names of the pools that jobs of the queue may use. */
 static void q_pools(struct row_view *v)
 {
 	const struct conf *conf = state_conf(v->state);
@@ -130,8 +130,9 @@ const struct field listing_queue_fields[] = {
 FIELD(put_held, put_amounts, v->share->held)
 FIELD(put_held_text, put_amounts_text, v->share->held)
 
-/* Use divided by fair share: the largest ratio of the resources that the queue
- * rations. null if it uses something and its share is 0. */
+/* Write what the queue holds, divided by its fair share: the largest ratio over
+ * all resources that are shared out to the queue. Writes null if the queue
+ * holds some of a resource of which its share is 0. */
 static void put_ratio(struct row_view *v)
 {
 	const int64_t *share = state_queue_share(v->state, v->index);
@@ -157,7 +158,7 @@ static void put_ratio(struct row_view *v)
 		put_milli(v, most);
 }
 
-/* Fields that are empty in rows of users. */
+/* Fields of a queue; they are null in rows of users. */
 #define OF_QUEUE(name, fn)                       \
 	static void s_##name(struct row_view *v) \
 	{                                        \
@@ -180,7 +181,7 @@ static void s_queue(struct row_view *v)
 	q_name(v);
 }
 
-/* Print usage as seconds of a whole pool. */
+/* Write decayed usage in seconds of a whole pool. */
 static void s_usage(struct row_view *v)
 {
 	const int64_t milli = CHARGE_ALL / 1000;

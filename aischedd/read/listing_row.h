@@ -6,7 +6,8 @@
 
 #include "aischedd/read/listing.h"
 
-/* A row being written, and values that several fields need, made once. */
+/* A row being written. Values that several of its fields need are computed once
+ * and kept here. */
 struct row_view {
 	struct buf *out;
 	bool json;
@@ -18,7 +19,8 @@ struct row_view {
 	struct request req;
 	const char *user, *queue;
 	uint32_t array_limit;
-	char **node;     /* name of each task's node */
+	/* names of the nodes of placed tasks */
+	char **node;
 	uint32_t nnodes; /* number of placed tasks */
 	bool explained;
 	enum reason why;
@@ -26,7 +28,7 @@ struct row_view {
 	uint32_t position;
 	struct buf text;
 
-	uint32_t index; /* of the node or queue */
+	uint32_t index; /* index of the node or queue */
 	const struct node_left *left;
 	const struct share_row *share;
 	const struct past_attempt *attempt;
@@ -37,36 +39,39 @@ typedef void field_fn(struct row_view *v);
 struct field {
 	const char *name;
 	field_fn *write;
-	bool usual; /* in a JSON row if the request names no fields */
+	/* it is in JSON rows if the request names no fields */
+	bool usual;
 };
 
-/* The fields of each kind of row; the last entry has no name. */
+/* The tables of fields, one for each kind of row; the last entry of each has
+ * no name. */
 extern const struct field listing_job_fields[], listing_node_fields[],
     listing_queue_fields[], listing_share_fields[], listing_attempt_fields[];
 
-/* A field that is one value: FIELD(j_uid, put_int, v->job->uid). */
+/* Defines a field that consists of one value, as in FIELD(j_uid,
+ * put_int, v->job->uid). */
 #define FIELD(fn, put, ...)                \
 	static void fn(struct row_view *v) \
 	{                                  \
 		put(v, __VA_ARGS__);       \
 	}
 
-/* Values, as JSON or as text. */
+/* Write a value, in the form of the row: JSON or text. */
 void put_null(struct row_view *v);
 void put_int(struct row_view *v, int64_t value);
-/* A time or an id; `none` is written as null. */
+/* Write a time or an id; the value `none` is written as null. */
 void put_int_or(struct row_view *v, int64_t value, int64_t none);
 void put_text(struct row_view *v, const char *s);
 void put_milli(struct row_view *v, int64_t milli);
 void put_milli_or(struct row_view *v, int64_t milli, int64_t none);
-/* Write a number given in millionths; `none` is written as null. */
+/* Write a number given in millionths; the value `none` is written as null. */
 void put_micro_or(struct row_view *v, int64_t micro, int64_t none);
-/* The part of the known time in which GPUs were busy, as a number from 0 to 1;
- * null unless 90 % of what was held, in ms, are known. */
+/* Write the fraction of time, from 0 to 1, in which the GPUs were busy. Writes
+ * null unless it was measured in at least 90 % of held_ms. */
 void put_gpu_util(struct row_view *v, const struct gpu_use *use,
                   int64_t held_ms);
-/* Write a quote in JSON, and nothing in text. Put it before and after a value
- * that needs no escapes and goes straight into the row. */
+/* Write a quote in JSON, nothing in text. Call it before and after a value that
+ * needs no escapes and is written directly to the row. */
 void put_quote(struct row_view *v);
 void put_buf(struct row_view *v, struct buf *text);
 /* Write {"cpus":..,...}; an amount of CONF_NONE is written as null. */

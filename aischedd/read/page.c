@@ -1,4 +1,4 @@
-/* page.c - the part of a listing that a request wants */
+/* page.c - the page of a listing that a request asks for */
 #include "aischedd/read/page.h"
 
 #include <errno.h>
@@ -13,7 +13,8 @@
 
 /* --- order ---------------------------------------------------------------- */
 
-/* Returns how many bytes of a key count; the last character is not cut. */
+/* Returns how many bytes of a key are compared: PAGE_KEY at most, but no UTF-8
+ * character is cut. */
 static size_t key_len(const char *key)
 {
 	size_t len = strnlen(key, PAGE_KEY + 1);
@@ -25,7 +26,8 @@ static size_t key_len(const char *key)
 	return len;
 }
 
-/* Returns a key in the form that is compared; its text is put into ret_key. */
+/* Returns a row with the parsed key, for comparison with other rows; the key's
+ * text is copied to ret_key. */
 static struct page_row look_at(const char *key, uint64_t id,
                                char ret_key[PAGE_KEY + 1])
 {
@@ -36,7 +38,8 @@ static struct page_row look_at(const char *key, uint64_t id,
 	memcpy(ret_key, key, len);
 	ret_key[len] = '\0';
 	row.kind = len ? PAGE_WORD : PAGE_EMPTY;
-	/* strtod() would read "inf" and "0x10", which are words. */
+	/* strtod() would read "inf" and "0x10" as numbers, but they
+	 * are words. */
 	if (!len || strspn(ret_key, "+-.0123456789") != len)
 		return row;
 	row.number = strtod(ret_key, &end);
@@ -161,7 +164,7 @@ static void drop_worst(struct page *page)
 		kept_sink(page, page->nrows, 0, page->row[page->nrows]);
 }
 
-/* Whether a row is among the best of those offered so far. */
+/* Whether a row belongs to the best `limit` rows of those offered so far. */
 static bool is_wanted(struct page *page, const struct page_row *row)
 {
 	return page->limit && (page->nrows < page->limit ||
@@ -182,7 +185,8 @@ void page_keep(struct page *page, char *text)
 	kept_rise(page, page->nrows - 1, row);
 	while (page->bytes > PAGE_TEXT && page->nrows > 1) {
 		drop_worst(page);
-		page->limit = page->nrows; /* from now on fewer rows are kept */
+		/* rows kept after this must be better than these */
+		page->limit = page->nrows;
 	}
 	page->unsorted = page->nrows;
 }

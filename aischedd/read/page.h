@@ -1,19 +1,19 @@
 /*
- * page.h - the part of a listing that a request wants: sort, after, limit,
- * count
+ * page.h - the page of a listing that a request asks for: sort, after,
+ * limit, count
  *
- * Rows that fit are offered one by one, each with its key and its id. Without a
- * sort they are offered in the order of the listing, and the page takes the
- * first `limit` of them after the cursor. With one it keeps the best `limit` of
- * all in a heap; when all were offered it sorts them in pieces. So a page costs
- * a look at each job, and memory for its own rows only.
+ * Rows that match the filters are offered one by one, each with its key and its
+ * id. Without a sort they are offered in the order of the listing, and the page
+ * takes the first `limit` of them after the cursor. With a sort the page keeps
+ * the best `limit` rows in a heap; after all were offered, it sorts these in
+ * pieces. So a page costs a look at each job, and memory for its own rows only.
  *
- * Keys are texts as listings show them: numbers are compared as numbers and
- * come before other texts, whatever is empty comes last in both directions;
- * equal keys go by id. Texts count with their first PAGE_KEY bytes. A cursor is
- * "ID:KEY" of the last row of a page: the next page begins behind that place,
- * even if the row itself is gone by then. With `back` a page has the rows
- * before that place, the nearest first.
+ * Keys are texts as listings show them. Numbers are compared as numbers and
+ * come before other texts; empty keys come last in both directions; rows with
+ * equal keys are ordered by id. Only the first PAGE_KEY bytes of a text are
+ * compared. A cursor is "ID:KEY" of the last row of a page: the next page
+ * begins behind that place, even if that row no longer exists. With `back` a
+ * page has the rows before that place, the nearest first.
  */
 #ifndef AISCHEDD_READ_PAGE_H
 #define AISCHEDD_READ_PAGE_H
@@ -27,60 +27,70 @@
 #include "libcommon/err.h"
 
 enum {
-	PAGE_KEY = 64,      /* bytes of a key */
-	PAGE_TEXT = 8 << 20 /* bytes of rows kept until they are sorted */
+	PAGE_KEY = 64,      /* most bytes of a key that are compared */
+	PAGE_TEXT = 8 << 20 /* most bytes of rows kept until they are sorted */
 };
 
 enum page_kind { PAGE_NUMBER, PAGE_WORD, PAGE_EMPTY };
 
-/* A row that the page has. */
+/* A row of the page, or a cursor. */
 struct page_row {
 	uint64_t id;
 	enum page_kind kind;
 	double number;
-	char *key;  /* at most PAGE_KEY bytes */
-	char *text; /* the row itself, or NULL: it is written later */
+	char *key; /* at most PAGE_KEY bytes */
+	/* the row's text; NULL: it is written later */
+	char *text;
 };
 
 struct page {
-	bool asked;                /* the request has one of the fields */
-	bool counts, down, begins; /* begins: there is a cursor */
-	bool back;                 /* the exact reverse of the order */
-	const char *sort; /* field, borrowed from the request; NULL: none */
-	uint64_t limit;   /* UINT64_MAX: none */
+	/* the request has one of the page's fields */
+	bool asked;
+	/* count: the request wants the number of rows; down: descending;
+	 * begins: the request has a cursor */
+	bool counts, down, begins;
+	bool back; /* reverse the order, empty keys included */
+	/* field to sort by, borrowed from the request; NULL: the
+	 * listing's order */
+	const char *sort;
+	/* most rows of the page; UINT64_MAX: no limit */
+	uint64_t limit;
 	struct page_row after;
 
-	uint64_t count;       /* rows that fit */
-	uint64_t beyond;      /* rows that fit, behind the cursor */
+	uint64_t count;       /* rows that match */
+	uint64_t beyond;      /* rows that match and are behind the cursor */
 	uint64_t taken;       /* rows of the page so far */
-	struct page_row last; /* the last row taken; with a sort, the last one
-	                         wanted */
-	struct page_row *row; /* a heap, the worst on top; then sorted */
+	struct page_row last; /* the last row that the page took */
+	/* with a sort: a heap with the worst row on top, later sorted */
+	struct page_row *row;
 	size_t nrows, cap, bytes;
 	size_t unsorted, told;
 };
 
-/* Read the fields sort, after, back, limit and count. Fails with EINVAL. */
+/* Read the fields sort, after, back, limit and count of a request. Fails
+ * with EINVAL. */
 int page_init(struct page *page, const json_t *body, struct err *err);
 void page_fini(struct page *page);
 
 /*
- * Offer a row that fits; returns whether the page takes it. If so, and the page
- * has no sort, the row is written at once. A page with a sort gets it by
- * page_keep(): its text, or NULL if it can be written later.
+ * Offer a row that matches the filters; returns whether the page takes it.
+ * If so and the page has no sort, write the row at once. If the page has a
+ * sort, call page_keep() with the row's text, or with NULL if it can be
+ * written later.
  */
 bool page_offer(struct page *page, const char *key, uint64_t id);
 void page_keep(struct page *page, char *text);
 
-/* Whether the rest of the listing can change neither page nor count. */
+/* Whether rows not yet offered can change neither the page nor its count. */
 bool page_is_full(const struct page *page);
 
-/* Sort a piece of what is kept; returns whether there is more to do. */
+/* Sort some of the rows kept; returns whether there is more to sort. */
 bool page_sort(struct page *page, uint64_t until_steps);
-/* Returns the next row of a page that is sorted, or NULL after the last. */
+/* Returns the next row of a sorted page, or NULL after the last one. */
 const struct page_row *page_next(struct page *page);
 
-/* Returns the cursor of the next page: a text, or null if this is the last. */
+/* Returns the cursor for the next page as a text, or null if this is
+ * the last. */
 json_t *page_cursor(const struct page *page);
 
 #endif

@@ -6,7 +6,7 @@
 #include "libcommon/hostlist.h"
 #include "libcommon/mem.h"
 
-enum { PAST_ROWS = 2000 }; /* rows read at once */
+enum { PAST_ROWS = 2000 }; /* most rows read by one query */
 
 static bool placed_on(const char *place, const struct filter *nodes)
 {
@@ -24,7 +24,8 @@ static bool placed_on(const char *place, const struct filter *nodes)
 	return false;
 }
 
-/* Returns the key of a job in the page: without a sort its end. */
+/* Returns the key by which the page orders an ended job: without a sort, the
+ * time of its end. */
 static const char *key_of(struct reading *r, const struct past_job *past)
 {
 	buf_clear(&r->key_text);
@@ -37,7 +38,8 @@ static const char *key_of(struct reading *r, const struct past_job *past)
 	return r->key_text.data;
 }
 
-/* Runs on the reader's thread: touches nothing but the reading. */
+/* Add a row of the history to the listing. Runs on the reader's thread, so it
+ * uses nothing but the reading. */
 static void past_row(const struct past_job *past, void *arg)
 {
 	struct reading *r = arg;
@@ -77,7 +79,7 @@ static bool was_on(const char *nodes, const struct filter *wanted)
 	return was;
 }
 
-/* Like past_row(), for an attempt. */
+/* As past_row(), for a row of an attempt. */
 static void past_attempt(const struct past_attempt *past, void *arg)
 {
 	struct reading *r = arg;
@@ -136,14 +138,15 @@ static void done(struct thread_task *task)
 		return;
 	}
 	if (r->past_rows < PAST_ROWS || page_is_full(&r->page)) {
-		/* The query is at its end, or the page is full. */
+		/* The query has returned its last row, or the page is full. */
 		r->query.after = NO_TIME;
 		r->wanted_at++;
 	}
 	reading_flush(r);
 }
 
-/* Begin a page of ended jobs behind its cursor, unless all are counted. */
+/* Let an unsorted page begin behind its cursor if that is an ended job. If the
+ * request asks for a count, rows before the cursor are read, too. */
 static void begin_at_cursor(struct reading *r)
 {
 	const struct page *page = &r->page;

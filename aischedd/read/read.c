@@ -115,7 +115,8 @@ static void step(struct reading *r)
 	r->begun = true;
 	more = read_piece(r);
 	if (more && !r->out.len)
-		slices_add(&r->d->listings, &r->slice); /* nothing to send */
+		/* nothing to send yet */
+		slices_add(&r->d->listings, &r->slice);
 	else if (r->out.len)
 		reading_flush(r);
 	else if (r->past && r->wanted_at < npast && !page_is_full(&r->page))
@@ -180,8 +181,9 @@ static int64_t time_of(json_t *body, const char *key)
 	return json_is_integer(value) ? json_integer_value(value) : NO_TIME;
 }
 
-/* Read which page of the listing is wanted. Ended jobs are stored in the order
- * of their ends; so a page in that order is read as it is. */
+/* Read which page of the listing the request asks for. The history stores jobs
+ * in the order of their ends, so that a page of ended jobs in this order need
+ * not be sorted. */
 static int read_page(struct reading *r, struct err *err)
 {
 	struct err none;
@@ -210,7 +212,8 @@ static int read_page(struct reading *r, struct err *err)
 	return 0;
 }
 
-/* Select the user's own jobs unless a filter names users. */
+/* Show only the requester's own jobs, unless the request names users or a cron
+ * entry, or asks for all. */
 static void read_owner(struct reading *r, const struct request_in *in)
 {
 	if (r->by.users.all && !r->query.cron &&

@@ -22,10 +22,12 @@ struct reporting {
 	struct filter part[PARTS];
 	struct veil veil;
 	struct report report;
-	bool of_pools;        /* their capacity, and what became of it */
-	int64_t since, until; /* as asked for */
+	/* the report is about pools: their capacity, and how it was used */
+	bool of_pools;
+	int64_t since, until; /* the period that the request asks for */
 	char *currency;
-	struct buf rows; /* a JSON object a line */
+	/* one JSON object in each line */
+	struct buf rows;
 	json_t *answer;
 	int result;
 	struct err err;
@@ -42,7 +44,7 @@ static double sum_of(const struct report_row *row, enum rollup_sum sum)
 	return (double)row->sum[sum];
 }
 
-/* Thousandths times milliseconds, as hours. */
+/* Converts a sum of thousandths of a CPU or GPU times milliseconds to hours. */
 static double hours(const struct report_row *row, enum rollup_sum sum)
 {
 	return sum_of(row, sum) / 3.6e9;
@@ -87,7 +89,7 @@ COLUMN(idle_gpu_hours,
            ? ms_hours(row, SUM_gpu_known_ms) - ms_hours(row, SUM_gpu_busy_ms)
            : NOT_KNOWN)
 COLUMN(gpu_known_ratio, ratio(row, SUM_gpu_known_ms, SUM_held_gpu) * 1000)
-/* Energy is not measured yet. */
+/* The energy used is not measured yet. */
 COLUMN(energy_kwh, ((void)row, NOT_KNOWN))
 COLUMN(evicted_gpu_hours, ms_hours(row, SUM_evicted_gpu_ms))
 COLUMN(failed_gpu_hours, ms_hours(row, SUM_failed_gpu_ms))
@@ -130,7 +132,8 @@ static void put_columns(const struct report_row *row, struct buf *out)
 
 /* --- pools -------------------------------------------------------------- */
 
-/* Amounts that a pool offered, and their use, in the units of rollups. */
+/* Amounts that a pool offered and how they were used, each summed up over the
+ * time of the report in the units of rollups. */
 struct pool_use {
 	const char *pool;
 	__int128 part[CAPACITY_PARTS][RES_N];
@@ -155,8 +158,8 @@ static double p_allocated(const struct pool_use *u, int r)
 	return part_of(u, u->held[r], r);
 }
 
-/* Returns the part of the amounts that was busy; not known if more than a tenth
- * of what jobs held was not measured. */
+/* Returns the fraction of the pool's resource that was busy; NOT_KNOWN if more
+ * than a tenth of what jobs held was not measured. */
 static double p_busy(const struct pool_use *u, int r)
 {
 	return u->known[r] * 1000 < u->held[r] / 10 * 9
@@ -184,9 +187,9 @@ static double p_idle(const struct pool_use *u, int r)
 	return part_of(u, u->idle[r], r);
 }
 
-/* Amounts that jobs held are exact; the other parts are not, as nodes were
- * looked at only now and then. So limit each of these to what jobs have left.
- */
+/* Make the parts of a pool's capacity add up. The amounts that jobs held are
+ * exact, but those reserved, drained or down come from samples: so limit each
+ * of them to what jobs and the parts before it leave over. The rest is idle. */
 static void share_rest(struct pool_use *u)
 {
 	for (int r = 0; r < RES_N; r++) {
@@ -256,8 +259,8 @@ static void add_use(struct pool_use *u, const struct report_row *row)
 	}
 }
 
-/* Write the rows of all pools; the report has the rows of a pool next to each
- * other. Returns how many were written. */
+/* Write rows for all pools of the report, in which the rows of a pool are next
+ * to each other. Returns how many rows were written. */
 static size_t put_pools(const struct report *r, struct buf *out)
 {
 	static const int order[RES_N] = { RES_GPU, RES_CPU, RES_MEM };
@@ -321,7 +324,7 @@ static void put_row(const struct report *r, const struct report_row *row,
 
 /* --- on the thread ----------------------------------------------------- */
 
-/* Takes total. */
+/* Takes over total. */
 static json_t *answer_of(const struct reporting *g, size_t nrows, json_t *total)
 {
 	return json_pack("{s:I, s:o, s:I, s:I, s:s?}", "rows",
@@ -453,8 +456,12 @@ static void take_filters(struct reporting *g)
 		filter_init(&g->part[i], json_object_get(g->body, lists[i]));
 }
 
-/* A report by pool is of the pools themselves: take what jobs held of each, and
- * each part of its capacity, as a row. */
+/*
+ * If the report is by pool, also divide it by class: capacity is stored as
+ * classes of its own, so that each part of a pool's capacity and the use by
+ * jobs become rows of their own. Fails if the request combines this with other
+ * divisions or filters.
+ */
 static int take_pools(struct reporting *g, struct err *err)
 {
 	struct report *r = &g->report;

@@ -12,9 +12,9 @@
 #include "libcommon/steps.h"
 
 enum {
-	STEPS_ADD = 3,   /* to add to the row of a user */
-	STEPS_TOTAL = 5, /* to read a total */
-	TOTALS = 1000    /* read at once */
+	STEPS_ADD = 3,   /* steps charged for adding to a user's row */
+	STEPS_TOTAL = 5, /* steps charged for reading one total */
+	TOTALS = 1000    /* totals read by one query */
 };
 
 static struct share_row *row_of(struct shares *s, uint32_t queue,
@@ -50,7 +50,8 @@ static void add_usages(struct shares *s, const struct state *state)
 	}
 }
 
-/* Copy what a reload may change while the rows are joined. */
+/* Copy from the configuration what a reload may change while later
+ * slices work. */
 static void add_queues(struct shares *s, const struct state *state)
 {
 	const struct conf *conf = state_conf(state);
@@ -162,7 +163,8 @@ static bool is_before(const struct shares *s, uint32_t a, uint32_t b)
 #define PUT(s, i, item) ((s)->order[i] = (item))
 HEAP(rank, uint32_t, struct shares *, AT, LATER, PUT)
 
-/* Move the user who comes last among the unsorted ones to their end. */
+/* Take from the heap, which is the first `unsorted` users, the user who comes
+ * last in the order, and put that user behind the heap. */
 static void sort_one(struct shares *s)
 {
 	size_t end = --s->unsorted;

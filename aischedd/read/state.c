@@ -9,8 +9,9 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-/* Steps: to write a row with the reason of its job, to write one field of it,
- * to write a row of shares; and those of one piece. */
+/* Steps charged for writing a row with the reason of its job, one field of
+ * a row as its key, and a row of shares; READ_STEPS: steps that one piece
+ * may take. */
 enum {
 	STEPS_ROW = 50,
 	STEPS_KEY = 20,
@@ -74,7 +75,8 @@ static void take_active(struct reading *r, uint64_t which)
 	r->active[r->nactive++] = which;
 }
 
-/* Add a job, unless another id of the request named it already. */
+/* Add a job to those listed, unless it was added for an earlier id of the
+ * request or the peer may not see it. */
 static void take_job(struct reading *r, struct wanted *w, const struct job *job)
 {
 	const struct conf *conf = r->d->conf;
@@ -114,7 +116,8 @@ static void take_wanted(struct reading *r, struct wanted *w)
 	}
 }
 
-/* Begin an unsorted page at its cursor; only ended jobs follow an ended one. */
+/* Let an unsorted page begin behind its cursor. Active jobs come before ended
+ * ones: if the cursor is an ended job, no active job follows. */
 static void skip_to_cursor(struct reading *r)
 {
 	r->next_job = r->page.after.number < 0 ? r->page.after.id + 1 : 0;
@@ -170,8 +173,8 @@ static int take_crons(struct reading *r, struct err *err)
 	return 0;
 }
 
-/* Copy what the rows show before writing any: users come and go between turns.
- */
+/* Copy what the rows of shares show before the first one is written, as users
+ * come and go between turns. Returns as shares_step(). */
 static int prepare_shares(struct reading *r, struct err *err)
 {
 	uint64_t until = steps_so_far + READ_STEPS;
@@ -181,7 +184,8 @@ static int prepare_shares(struct reading *r, struct err *err)
 	return shares_step(&r->shares, r->d->store, until, err);
 }
 
-/* Write a row of a queue, or of a user if that is not NULL. */
+/* Write a row of shares: of a queue or, if row->user is not NULL, of a user in
+ * that queue. */
 static void write_share(struct reading *r, const struct share_row *row)
 {
 	const struct conf *conf = r->d->conf;
@@ -191,7 +195,8 @@ static void write_share(struct reading *r, const struct share_row *row)
 	steps_add(1);
 	if (now.queue >= conf->nqueues ||
 	    strcmp(conf->queues[now.queue].name, name) != 0) {
-		int found = conf_queue_find(conf, name); /* after a reload */
+		/* its index may differ after a reload */
+		int found = conf_queue_find(conf, name);
 
 		if (found < 0)
 			return;
@@ -207,8 +212,8 @@ static void write_share(struct reading *r, const struct share_row *row)
 	r->rows++;
 }
 
-/* Write queues in their order, each before its users. Returns whether there is
- * more. */
+/* Write the shares of queues in the order of the configuration, each followed
+ * by those of its users. Returns whether there is more to write. */
 static bool write_shares(struct reading *r, uint64_t until)
 {
 	const struct shares *s = &r->shares;
@@ -264,8 +269,8 @@ void reading_wrote(struct reading *r)
 		page_keep(&r->page, buf_take(&r->out));
 }
 
-/* Returns the key of a job in the page; without a sort, active jobs come
- * first. */
+/* Returns the key by which the page orders the job. Without a sort it is -1,
+ * which puts active jobs before ended ones. */
 static const char *key_of(struct reading *r, const struct job *job, int64_t now)
 {
 	if (!r->page.sort)
@@ -277,7 +282,7 @@ static const char *key_of(struct reading *r, const struct job *job, int64_t now)
 	return r->key_text.data;
 }
 
-/* Write the row of an active job, or offer it to a sorted page. */
+/* Write the row of a job that has not ended, or offer it to a sorted page. */
 static void write_job(struct reading *r, const struct job *job, int64_t now)
 {
 	steps_add(1);
@@ -386,7 +391,8 @@ bool read_sorted(struct reading *r)
 			return false;
 		job = row->text ? NULL : state_job(r->d->state, row->id);
 		if (!row->text && !job)
-			continue; /* it has ended meanwhile */
+			/* the job has ended since it was put into the page */
+			continue;
 		if (row->text)
 			buf_puts(&r->out, row->text);
 		else

@@ -53,8 +53,8 @@ static void frame_send(struct frame *f)
 	frame_free(f);
 }
 
-/* Send the frames of an ask that are ready; returns true if its last one was
- * sent. */
+/* Send those frames of an answer that have their credentials, in order. Returns
+ * whether the last frame of the answer was sent. */
 static bool send_ready(struct ask *ask)
 {
 	struct frame *f;
@@ -78,16 +78,17 @@ void answer_flush(struct conn *conn)
 			break;
 		}
 	}
-	/* Another request may now be read. Do that from the loop, as our caller
-	 * may be the handler. */
+	/* As one request fewer is in flight, another may be read. Let the loop
+	 * do that, as the handler may be our caller. */
 	if (fewer)
 		bufferevent_trigger(conn->bev, EV_READ,
 		                    BEV_TRIG_IGNORE_WATERMARKS |
 		                        BEV_TRIG_DEFER_CALLBACKS);
 }
 
-/* Returns the ask whose answer continues next: of those that may send, the one
- * that has sent least; or NULL. */
+/* Returns the ask whose answer is to continue next, or NULL. Answers go out in
+ * order; on the web program's connection it is the ask that has sent the
+ * fewest parts. */
 static struct ask *find_drained(const struct conn *conn)
 {
 	struct ask *found = NULL, *ask;
@@ -117,8 +118,8 @@ void answer_drained(struct conn *conn)
 		                    BEV_TRIG_DEFER_CALLBACKS);
 }
 
-/* An answer without credential is dropped with its connection: the client asks
- * again, with the same token. */
+/* Send a frame whose credential has been made. If making it failed, close the
+ * connection: the client then repeats its request with the same token. */
 static void on_encoded(struct cred_work *work, void *arg)
 {
 	struct frame *f = arg;

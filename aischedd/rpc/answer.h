@@ -6,10 +6,12 @@
 
 #include "aischedd/rpc/conn.h"
 
-void answer_flush(struct conn *conn);        /* send what is ready */
-void answer_drained(struct conn *conn);      /* continue the next answer if
-                                                little is left to send */
-void answer_free(struct ask *ask);           /* free the frames of the ask */
-char *answer_refusal(const struct err *err); /* returns JSON on the heap */
+/* send the frames that are ready */
+void answer_flush(struct conn *conn);
+void answer_drained(struct conn *conn); /* continue the next answer if
+                                           little is left to send */
+void answer_free(struct ask *ask);      /* free the frames of the answer */
+/* returns the refusal as JSON; the caller frees it */
+char *answer_refusal(const struct err *err);
 
 #endif

@@ -13,7 +13,7 @@
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
-/* Origin of the web program's connection; not a valid uid. */
+/* Origin of the web program's connection; no user has this uid. */
 #define WEB_ORIGIN ((uint64_t)-2)
 
 size_t ask_body_len(const struct ask *ask)
@@ -35,7 +35,8 @@ struct ask *ask_new(struct conn *conn, const struct frame_head *head)
 	return ask;
 }
 
-/* Let connections that wait for memory try again, from the loop. */
+/* Let connections that waited for memory continue; the loop calls their
+ * read callbacks. */
 static void feed_starving(struct conns *all)
 {
 	struct conn *conn;
@@ -78,7 +79,8 @@ void ask_free(struct ask *ask)
 	free(ask);
 }
 
-/* Free an ask whose peer is gone; tell the handler. */
+/* Free an ask whose peer has disconnected. If its answer is still expected from
+ * the handler, tell the handler. */
 static void ask_drop(struct ask *ask)
 {
 	struct conns *all = ask->conn->all;
@@ -137,7 +139,8 @@ void conn_fail(struct conn *conn, struct ask *ask, const struct err *err)
 		ask_free(later);
 	conn->reading = NULL;
 	conn->ending = true;
-	/* Credentials no longer matter: answer without waiting for munged. */
+	/* The request is refused whoever sent it, so do not wait for munged to
+	 * decode its credential. */
 	workers_forget(conn->all->workers, ask->work);
 	ask->work = NULL;
 	free(ask->peer);
@@ -149,8 +152,9 @@ void conn_fail(struct conn *conn, struct ask *ask, const struct err *err)
 	rpc_refuse(ask, err);
 }
 
-/* Wait, but not long, for the peer to close first. Closing while it still sends
- * would reset the connection and could destroy the last answer. */
+/* Wait a short time for the peer to close its side first: if the daemon closed
+ * while the peer still sends, the connection would be reset, and the last
+ * answer could be lost. */
 static void conn_linger(struct conn *conn)
 {
 	if (conn->eof) {
@@ -196,8 +200,8 @@ static bool is_awaited(const struct conn *conn)
 	return false;
 }
 
-/* The peer closed its side, or the connection broke. If the peer may still
- * read, report a frame that was cut short. */
+/* The peer closed its side, or the connection broke. If the peer closed in the
+ * middle of a frame, tell it so, as it may still be reading. */
 static void on_event(struct bufferevent *bev, short what, void *arg)
 {
 	struct conn *conn = arg;
@@ -227,7 +231,7 @@ static void make_nonce(char ret[WIRE_NONCE + 1])
 	static const char digit[] = "0123456789abcdef";
 	unsigned char bytes[WIRE_NONCE / 2];
 
-	/* The kernel returns 16 bytes in one piece. */
+	/* getrandom() returns 16 bytes completely or not at all. */
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		abort();
 	for (size_t i = 0; i < sizeof(bytes); i++) {

@@ -25,26 +25,29 @@
 #include "libcommon/wire.h"
 
 enum {
-	READ_AHEAD = 64 * 1024, /* bytes of bodies held for an unknown sender */
-	/* bytes read at once; at most twice as many are held */
+	/* bytes of request bodies held for an unknown sender */
+	READ_AHEAD = 64 * 1024,
+	/* bytes read from a socket at once; at most twice as many are held */
 	READ_SIZE = 32 * 1024,
-	ASKS_MAX = 16, /* requests of one connection in flight */
-	/* the same for the connection of the web program, which passes on the
+	/* unanswered requests of one connection */
+	ASKS_MAX = 16,
+	/* the same for the connection of the web program, which sends the
 	 * requests of all its visitors */
 	ASKS_WEB = 512,
-	/* A connection with more unsent bytes than this gets no further
-	 * part of an answer, and its requests are not read. */
+	/* While a connection has more unsent bytes than this, no further parts
+	 * of its answers are made and its requests are not read. */
 	DRAINED = 256 * 1024,
-	PART_MAX = 256 * 1024 /* bytes in one frame of an answer */
+	/* most bytes in one frame of an answer */
+	PART_MAX = 256 * 1024
 };
 
 TAILQ_HEAD(conn_list, conn);
 
-/* Connections whose peers are not known yet, the longest idle first. */
+/* Connections whose peers are unknown, beginning with the longest idle one. */
 struct strangers {
 	struct conn_list list;
 	size_t n;
-	struct map origins; /* number of connections of each origin */
+	struct map origins; /* how many connections each origin has */
 };
 
 /* Shared by all connections. */
@@ -54,17 +57,20 @@ struct conns {
 	char *cluster;
 	struct rpc_calls calls;
 	struct rpc_limits limits;
-	bool stopping; /* takes no new requests */
+	bool stopping; /* no new requests are taken */
 
-	struct strangers strangers[2]; /* on Unix sockets; over TCP */
-	struct conn_list known;        /* the longest idle first */
+	struct strangers strangers[2]; /* of Unix sockets; of TCP */
+	/* those of known users, beginning with the longest idle one */
+	struct conn_list known;
 	size_t nknown;
 	uint64_t auth_failures; /* credentials that were refused */
-	struct map holders;     /* of known connections, by uid */
+	struct map holders;     /* users who have connections, by uid */
 	struct slices ready;    /* connections with a request to hand over */
-	struct event *go;       /* event that hands over; NULL until needed */
+	/* event that hands over requests; NULL until needed */
+	struct event *go;
 	struct conn_list starving; /* connections that wait for memory */
-	size_t body_bytes;         /* charged to all asks together */
+	/* bytes charged to all asks together */
+	size_t body_bytes;
 };
 
 /* One frame of an answer. */
@@ -72,7 +78,8 @@ struct frame {
 	TAILQ_ENTRY(frame) next;
 	struct ask *ask;
 	struct frame_head head;
-	struct cred_work *work; /* making its credential; NULL: ready */
+	/* is making the frame's credential; NULL: the frame is ready */
+	struct cred_work *work;
 	char *cred, *data; /* data: the JSON of a reply, or the raw bytes of a
 	                      part */
 };
@@ -82,24 +89,27 @@ struct ask {
 	struct conn *conn;
 	struct frame_head head;
 
-	/* The request, as far as it has been read. */
-	bool has_cred;          /* it has arrived, or none is needed */
-	bool checked;           /* the credential is valid */
-	struct cred_work *work; /* decoding the credential */
-	struct peer *peer;      /* NULL: unknown */
+	/* The part of the request that has been read. */
+	/* the credential has arrived, or none is needed */
+	bool has_cred;
+	bool checked;           /* the credential is valid, or none is needed */
+	struct cred_work *work; /* is decoding the credential */
+	struct peer *peer;      /* sender; NULL: unknown */
 	unsigned char digest[WIRE_DIGEST];
 	struct frame_hash hash;
-	char *body; /* JSON and raw; NULL: not begun, or handed over already */
-	size_t got; /* bytes of body read */
-	/* Bytes counted against the limits until it is answered: first those of
-	 * the body, then of the JSON alone, for what the handler keeps of it.
-	 */
+	/* JSON and raw bytes; NULL: not begun, or handed over */
+	char *body;
+	size_t got; /* bytes of the body that have arrived */
+	/* Bytes that count against the limits until the request is answered: at
+	 * first all of the body, then only its JSON, of which the handler keeps
+	 * about as much. */
 	size_t charged;
 
 	/* The answer. */
 	bool handed, answered;
 	uint32_t part;
-	size_t queued; /* bytes in frames */
+	/* bytes of frames not sent yet */
+	size_t queued;
 	TAILQ_HEAD(, frame) frames;
 	void (*drained)(struct ask *, void *);
 	void *drained_arg;
@@ -115,58 +125,67 @@ struct conn {
 	struct event *timer;
 	enum conn_timer timer_for;
 	bool tcp, web, starving;
-	uint64_t origin;       /* a uid, or a hash of an address */
-	struct holder *holder; /* NULL: a stranger */
-	bool ending; /* takes no more requests; is closed when all are answered
-	              */
-	bool lingering; /* everything is sent; reads on until the peer closes */
-	bool eof;       /* the peer sends nothing more */
+	uint64_t origin; /* a uid, or the hash of an address */
+	/* the user to whom it belongs; NULL: a stranger */
+	struct holder *holder;
+	/* takes no more requests, and is closed when all are answered */
+	bool ending;
+	/* all is sent; waits for the peer to close */
+	bool lingering;
+	/* the peer will send nothing more */
+	bool eof;
 	char nonce[WIRE_NONCE + 1];
-	uint32_t seq; /* of the newest ask */
+	/* number of the newest request */
+	uint32_t seq;
 	TAILQ_HEAD(, ask) asks;
 	size_t nasks;
-	struct ask *reading; /* the newest ask, until its frame is complete */
-	size_t unchecked;    /* bytes of bodies from senders not yet known */
+	/* the newest ask, while its frame is incomplete */
+	struct ask *reading;
+	/* bytes of bodies whose senders are not known yet */
+	size_t unchecked;
 };
 
 /* conn.c */
-void conns_init(struct conns *all); /* the lists of struct conns */
-void conns_fini(struct conns *all); /* closes all connections */
+/* set up the lists of struct conns */
+void conns_init(struct conns *all);
+/* close all connections */
+void conns_fini(struct conns *all);
 void conn_new(struct conns *all, int fd, bool tcp, uint64_t origin);
-/* Begin the connection of the web program, which belongs to no user and is not
- * closed in favour of others. */
+/* Add the connection of the web program. It belongs to no user and is never
+ * closed to make room for others. */
 void conn_new_web(struct conns *all, int fd);
 void conn_close(struct conn *conn);
 
-/* Whether an answer is still being sent. */
+/* Whether parts of an answer are still to be sent. */
 bool conn_is_sending(const struct conn *conn);
 
-/* Start the connection's timer for this purpose; TIMER_NONE stops it. */
+/* Start the connection's timer for this purpose instead of the previous one;
+ * TIMER_NONE stops it. */
 void conn_set_timer(struct conn *conn, enum conn_timer timer_for, int ms);
 
-/*
- * Tell the peer why the connection ends, after all earlier answers. ask: the
- * request that is wrong, or NULL. No later request is handed over.
- */
+/* End the connection with an error, which the peer gets after all earlier
+ * answers. ask: the request that caused the error, or NULL. No later request is
+ * handed over. */
 void conn_fail(struct conn *conn, struct ask *ask, const struct err *err);
 
 /* Append an ask to its connection. */
 struct ask *ask_new(struct conn *conn, const struct frame_head *head);
 size_t ask_body_len(const struct ask *ask);
 
-/* Free the body of a request that is not handed over. */
+/* Free the body of a request that will not be handed over. */
 void ask_release(struct ask *ask);
 void ask_free(struct ask *ask);
 
 /* receive.c */
-/* Take all complete frames, then decide how long to wait for more. */
+/* Read all frames that have arrived completely, then set a timer for what is
+ * still missing. */
 void receive(struct conn *conn);
 
 /*
- * Decode a request's JSON, an object whose "op" names a request, with at most
- * max_values values. Fails with EPROTO if it is no such object, EMSGSIZE if it
- * has too many values, ENOSYS if there is no such request; with ENOSYS *ret is
- * set, too.
+ * Decode the JSON of a request: an object with at most max_values values, whose
+ * "op" names the request. Fails with EPROTO if it is not such an object,
+ * EMSGSIZE if it has too many values, ENOSYS if no request has this name; with
+ * ENOSYS *ret is set nevertheless.
  */
 int request_parse(const char *json, size_t len, size_t max_values, json_t **ret,
                   enum op *ret_op, struct err *err);

@@ -1,4 +1,4 @@
-/* holder.c - how much each user holds of what connections share */
+/* holder.c - how many connections and how much memory each user holds */
 #include "aischedd/rpc/holder.h"
 
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 #include "aischedd/rpc/conn.h"
 #include "libcommon/mem.h"
 
-/* No user has this uid: it stands for the connection of the web program, which
- * all visitors share. */
+/* No user has this uid: it stands for the web program, whose connection all
+ * visitors share. */
 #define WEB_UID ((uid_t)-3)
 
 /* --- strangers --------------------------------------------------------- */
@@ -32,7 +32,7 @@ static void origin_add(struct strangers *s, uint64_t origin, int n)
 		map_del(&s->origins, origin);
 }
 
-/* Returns the oldest connection of the origin that has the most. */
+/* Returns the oldest connection of the origin that has the most connections. */
 static struct conn *find_superfluous(const struct strangers *s)
 {
 	struct conn *found = NULL, *conn;
@@ -89,8 +89,9 @@ void holder_remove(struct conn *conn)
 	free(h);
 }
 
-/* Returns the longest idle connection without unanswered requests; of: of this
- * user, NULL: of anyone. */
+/* Returns the connection that has been idle for the longest time and has
+ * no unanswered requests, or NULL. Looks only at the user `of`; NULL: at
+ * all users. */
 static struct conn *find_idle(const struct conns *all, const struct holder *of)
 {
 	struct conn *conn;
@@ -102,8 +103,8 @@ static struct conn *find_idle(const struct conns *all, const struct holder *of)
 	return NULL;
 }
 
-/* Returns the longest idle connection of the user who has the most, if that is
- * more than this number. */
+/* Returns the longest idle connection of the user who has the most connections
+ * (admins excepted), if these are more than `than`; else NULL. */
 static struct conn *find_greedy(const struct conns *all, size_t than)
 {
 	const struct holder *most = NULL, *h;
@@ -158,7 +159,7 @@ static int make_way(struct conns *all, const struct peer *peer, bool admin,
 	return 0;
 }
 
-/* Count a stranger's connection as this user's. */
+/* Count a connection that was a stranger's as this user's from now on. */
 static void adopt(struct conn *conn, uid_t uid, bool admin)
 {
 	struct conns *all = conn->all;

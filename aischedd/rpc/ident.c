@@ -16,7 +16,8 @@
 
 enum { NSLOTS = 256, KEEP_S = 60, MOST_BYTES = 16 << 20 };
 
-/* Uids that share a slot evict each other; that only costs time. */
+/* A cache of users. Uids that share a slot evict each other, which only
+ * costs time. */
 struct idents {
 	pthread_mutex_t lock;
 	struct slot {
@@ -69,8 +70,8 @@ struct peer *ident_copy(const struct peer *peer)
 	return copy;
 }
 
-/* Returns the login name, or NULL; sets *ret_error if the name service
- * failed. */
+/* Returns the login name of the uid, or NULL if it has none. *ret_error tells
+ * whether the name service failed. */
 static char *login_name(uid_t uid, gid_t *ret_gid, bool *ret_error)
 {
 	struct passwd pw, *found = NULL;
@@ -90,7 +91,7 @@ static char *login_name(uid_t uid, gid_t *ret_gid, bool *ret_error)
 	return name;
 }
 
-/* Returns the login name, or the number. */
+/* Returns the login name of the uid, or the uid as text if it has no name. */
 static char *user_name(uid_t uid, bool *ret_error)
 {
 	gid_t gid;
@@ -196,7 +197,7 @@ struct peer *ident_get(struct idents *idents, uid_t uid, gid_t gid)
 
 	found = look_up(uid, gid, &error);
 	if (error)
-		return found; /* not cached */
+		return found; /* do not cache it */
 	peer = ident_copy(found);
 	pthread_mutex_lock(&idents->lock);
 	free(slot->peer);

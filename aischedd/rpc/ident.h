@@ -1,8 +1,9 @@
 /*
  * ident.h - the user behind a uid: name and groups
  *
- * Blocks, so call it from worker threads: the name service may be a directory
- * on another machine. Answers are cached for a minute. Thread safe.
+ * The functions block, as the name service may be a directory on another
+ * machine: so call them from worker threads. Answers are cached for a minute.
+ * Thread safe.
  */
 #ifndef AISCHEDD_RPC_IDENT_H
 #define AISCHEDD_RPC_IDENT_H
@@ -14,27 +15,31 @@ struct idents;
 struct idents *idents_new(void);
 void idents_free(struct idents *idents);
 
-/* Copy a peer and all it points to into one block; owns: the caller, free(). */
+/* Returns a copy of the peer and of all it points to, in one block of memory
+ * that the caller frees. */
 struct peer *ident_copy(const struct peer *peer);
 
-/* Returns one block of memory; owns: the caller, free(). Does not fail: a uid
- * without a name is called by its number and has one group. */
+/* Returns the user's name, gid and groups in one block of memory that the
+ * caller frees. Does not fail: a uid that has no name is named by its number
+ * and has one group. */
 struct peer *ident_get(struct idents *idents, uid_t uid, gid_t gid);
 
-/* Check that there is such a user, or, after "@", such a group. Fails with
- * ENOENT (there is not), EIO (the name service does not say). */
+/* Check that there is a user of this name or, if the name begins with "@", a
+ * group. Fails with ENOENT if there is none, EIO if the name service fails. */
 int ident_check(const char *name, struct err *err);
 
 /*
- * Returns the user with this uid as they are now, if that is still their name:
- * one block, as above. Their group is gid if they are still in it, else their
- * primary one. Not cached. Fails with ENOENT (no such user, or another one),
- * EIO (the name service does not say).
+ * Looks up the user with this uid, who must still have this name. Returns their
+ * name and present groups in one block of memory that the caller frees; their
+ * gid is `gid` if they are still in that group, else their primary group. Not
+ * cached. Fails with ENOENT if the uid has no name or another one, EIO if the
+ * name service fails.
  */
 struct peer *ident_owner(uid_t uid, gid_t gid, const char *name,
                          struct err *err);
 
-/* Returns the user of this name, likewise. */
+/* Looks up the user of this name, with their primary group; returns and fails
+ * as ident_owner(). */
 struct peer *ident_named(const char *name, struct err *err);
 
 #endif

@@ -20,13 +20,14 @@ static void make_folder(const char *path)
 
 	if (slash && slash != folder) {
 		*slash = '\0';
-		mkdir(folder, 0755); /* if it fails, bind() says why */
+		mkdir(folder, 0755); /* if this fails, bind() reports why */
 	}
 	free(folder);
 }
 
-/* Remove a socket file that a dead daemon left behind. Fails with EADDRINUSE if
- * a daemon is alive: it answers, or is only too busy to. */
+/* Remove a socket file that a daemon left behind when it died. Fails
+ * with EADDRINUSE if a daemon still listens there, even if it is too
+ * busy to accept. */
 static int remove_dead(const struct sockaddr_un *addr, struct err *err)
 {
 	int fd = socket(AF_UNIX, FLAGS, 0), code = 0;
@@ -119,8 +120,8 @@ int listen_tcp(const char *host, const char *port, int ret[LISTEN_MAX],
 			n++;
 			continue;
 		}
-		/* "localhost" has an IPv6 address that some machines lack: one
-		 * working address is enough. */
+		/* "localhost" may resolve to an IPv6 address that the machine
+		 * does not have: one address that works is enough. */
 		rc = errno;
 		if (rc == EAFNOSUPPORT || rc == EADDRNOTAVAIL)
 			continue;

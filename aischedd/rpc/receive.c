@@ -1,4 +1,4 @@
-/* receive.c - frames in, requests handed over in order */
+/* receive.c - read frames, and hand the requests over in order */
 #include <event2/buffer.h>
 #include <stddef.h>
 #include <string.h>
@@ -8,8 +8,10 @@
 #include "libcommon/steps.h"
 
 enum {
-	STEPS_REQUEST = 100, /* for decoding and answering any request */
-	BYTES_STEP = 64      /* looked at in a step */
+	/* steps charged for decoding and answering a request of any size */
+	STEPS_REQUEST = 100,
+	/* bytes of a request for which one step is charged */
+	BYTES_STEP = 64
 };
 
 static const struct peer nobody = { .user = "nobody" };
@@ -19,8 +21,8 @@ static bool is_whole(const struct ask *ask)
 	return ask->body && ask->got == ask_body_len(ask);
 }
 
-/* An upper bound of the values in a JSON text; an object or an array counts as
- * four, by its memory. */
+/* Returns an upper bound of the number of values in a JSON text. An object or
+ * an array counts as four values, as it takes that much memory. */
 static size_t count_values(const char *json, size_t len)
 {
 	bool in_string = false;
@@ -75,7 +77,8 @@ int request_parse(const char *json, size_t len, size_t max_values, json_t **ret,
 	return 0;
 }
 
-/* Compare without a branch on the bytes: the time taken reveals nothing. */
+/* Compare digests without a branch on their bytes, so that the time taken tells
+ * nothing about them. */
 static bool same_digest(const unsigned char *a, const unsigned char *b)
 {
 	unsigned char differ = 0;
@@ -85,14 +88,16 @@ static bool same_digest(const unsigned char *a, const unsigned char *b)
 	return !differ;
 }
 
-/* Whether a script, a file or input may come beside the request. */
+/* Whether raw bytes (a script, a file or input) may follow the
+ * request's JSON. */
 static bool takes_raw(enum op op)
 {
 	return op == OP_submit || op == OP_cron || op == OP_cron_file ||
 	       op == OP_relay || op == OP_relay_input;
 }
 
-/* Check that the sender may ask this; if not, the connection continues. */
+/* Check that the sender may make this request. If not, the request is refused,
+ * but the connection stays open. */
 static int check_right(const struct request_in *in, struct err *err)
 {
 	if (!in->peer->known && op_role(in->op) != ROLE_NOBODY &&
@@ -106,15 +111,15 @@ static int check_right(const struct request_in *in, struct err *err)
 	return 0;
 }
 
-/* Returns how many values a request may have: many only if raw bytes may come
- * beside it. */
+/* Returns how many JSON values a request may have; more are allowed in a
+ * request that has raw bytes. */
 static size_t max_values(const struct ask *ask)
 {
 	return ask->head.raw_len ? LIMIT_VALUES_SUBMIT : LIMIT_VALUES;
 }
 
-/* Parse the request and call the handler, or refuse it. The JSON is freed when
- * the handler returns, unless the handler took a reference. */
+/* Parse the request and call the handler, or refuse the request. Its JSON is
+ * freed when the handler returns, unless the handler took a reference. */
 static void hand_to_handler(struct ask *ask, char *body, struct request_in *in)
 {
 	struct conns *all = ask->conn->all;
@@ -133,8 +138,9 @@ static void hand_to_handler(struct ask *ask, char *body, struct request_in *in)
 	json_decref(in->body);
 }
 
-/* Take the body out of the ask. From now on only the length of its JSON is
- * charged: about as much as the handler keeps until it answers. */
+/* Take the body from the ask. From here on only the length of its JSON is
+ * charged to the sender, as about this much is kept by the handler until
+ * it answers. */
 static char *take_body_from(struct ask *ask)
 {
 	char *body = ask->body;
@@ -170,7 +176,8 @@ static void open_request(struct ask *ask)
 	free(body);
 }
 
-/* Returns the oldest request not handed over, if it is complete and checked. */
+/* Returns the connection's oldest request that was not handed over yet, or NULL
+ * if it is incomplete or its credential is not checked yet. */
 static struct ask *find_ready(const struct conn *conn)
 {
 	struct ask *ask;
@@ -195,7 +202,8 @@ static void hand_over_one(struct conns *all, struct conn *conn)
 		slices_add(&all->ready, &conn->slice);
 }
 
-/* Hand over requests of all connections, one slice a turn. */
+/* Hand over requests of all connections, until the steps of this turn's slice
+ * are used up. */
 static void on_go(evutil_socket_t fd, short what, void *arg)
 {
 	struct conns *all = arg;
@@ -225,8 +233,9 @@ static void hand_over(struct conn *conn)
 		event_active(all->go, EV_TIMEOUT, 0);
 }
 
-/* Why a frame is not read further now: there is no reason, bytes of the peer
- * are missing, or the daemon has no room for them. */
+/* Why the next part of a frame is not read now: it can be read (WAIT_NOT), the
+ * peer has not sent it yet (WAIT_PEER), or the daemon does not take it yet, for
+ * lack of memory or because too much is unanswered (WAIT_US). */
 enum wait { WAIT_NOT, WAIT_PEER, WAIT_US };
 
 static int check_head(const struct conn *conn, const struct frame_head *head,
@@ -301,7 +310,8 @@ static void on_decoded(struct cred_work *work, void *arg)
 	receive(conn);
 }
 
-/* A request of the web program is made for a session's user, or for nobody. */
+/* Set the user of a request of the web program: the one whose session the
+ * cookie names, or none if nobody has logged in. */
 static void log_in(struct ask *ask, const char *cookie, size_t len)
 {
 	const struct rpc_calls *calls = &ask->conn->all->calls;
@@ -335,7 +345,8 @@ static enum wait take_cred(struct conn *conn, struct ask *ask)
 	return WAIT_NOT;
 }
 
-/* Accept a large body only from a known sender, and if there is memory. */
+/* Allocate memory for the body. Wait if the sender is unknown and the body is
+ * large, or if the sender's share of memory is used up. */
 static enum wait begin_body(struct conn *conn, struct ask *ask)
 {
 	struct conns *all = conn->all;
@@ -359,7 +370,8 @@ static enum wait begin_body(struct conn *conn, struct ask *ask)
 	return WAIT_NOT;
 }
 
-/* Hash the body as it arrives, so that no turn hashes 64 MiB. */
+/* Read what has arrived of the body, and hash it at once, so that no turn has
+ * to hash 64 MiB. */
 static enum wait take_body(struct conn *conn, struct ask *ask)
 {
 	struct evbuffer *in = bufferevent_get_input(conn->bev);
@@ -386,7 +398,8 @@ static enum wait take_frame(struct conn *conn)
 	return wait;
 }
 
-/* Move the connection to the end of its list: the longest idle comes first. */
+/* Move the connection to the end of its list, which begins with the one that
+ * was idle for the longest time. */
 static void was_active(struct conn *conn)
 {
 	struct conns *all = conn->all;
@@ -397,8 +410,9 @@ static void was_active(struct conn *conn)
 	TAILQ_INSERT_TAIL(list, conn, of_list);
 }
 
-/* Stop reading while much of the input is unprocessed. libevent's own high
- * watermark would call the read callback over and over. */
+/* Stop reading from the socket while much of the input is unprocessed.
+ * With libevent's own high watermark the read callback would be called
+ * over and over. */
 static void set_reading(struct conn *conn)
 {
 	size_t len = evbuffer_get_length(bufferevent_get_input(conn->bev));

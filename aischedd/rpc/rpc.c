@@ -28,7 +28,8 @@ static const struct rpc_limits usual = {
 	.body_user = LIMIT_JSON + LIMIT_RAW,
 };
 
-enum { PAUSE_S = 1 }; /* pause of listening without free descriptors */
+/* seconds without accepting connections if there are no free descriptors */
+enum { PAUSE_S = 1 };
 
 struct listener {
 	struct rpc *rpc;
@@ -44,8 +45,8 @@ struct rpc {
 	struct log_limit accept_fails;
 };
 
-/* The origin of a stranger: the uid of the process on a Unix socket, else the
- * address without its port. */
+/* Returns the origin of a connection: on a Unix socket the uid of the peer's
+ * process, over TCP a hash of the peer's address without its port. */
 static uint64_t origin_of(int fd, const struct sockaddr *addr)
 {
 	const struct sockaddr_in *in = (const void *)addr;
@@ -89,9 +90,9 @@ static void on_unpause(evutil_socket_t fd, short what, void *arg)
 	pause_listeners(arg, false);
 }
 
-/* accept() failed, mostly for lack of descriptors: close the connection that is
- * needed least, or stop listening for PAUSE_S. Otherwise the waiting connection
- * would wake the loop again and again. */
+/* accept() failed, mostly for lack of descriptors: close the least needed
+ * connection, or stop accepting for PAUSE_S seconds. Otherwise the connection
+ * that waits to be accepted would wake the loop again and again. */
 static void on_accept_error(struct evconnlistener *lev, void *arg)
 {
 	struct listener *listener = arg;
@@ -133,7 +134,7 @@ static int listen_at(struct rpc *rpc, const char *address, struct err *err)
 	if (tcp < 0)
 		return err_wrap(err, "listen");
 	if (!tcp) {
-		/* Everybody may connect: MUNGE tells who they are. */
+		/* Everybody may connect: MUNGE authenticates the users. */
 		fd[0] = listen_unix(address, 0666, (gid_t)-1, err);
 		if (fd[0] < 0)
 			return -1;
@@ -177,8 +178,8 @@ void rpc_add_web(struct rpc *rpc, int fd)
 	conn_new_web(&rpc->conns, fd);
 }
 
-/* OP_session begins a session. The web program itself decides who may read
- * metrics (metrics_access). */
+/* OP_session begins a session, so it cannot need one. The web program itself
+ * checks who may read metrics (metrics_access). */
 bool rpc_is_open(enum op op)
 {
 	return op == OP_session || op == OP_metrics;

@@ -1,9 +1,9 @@
 /*
  * slices.h - long requests take turns
  *
- * A request that needs more than a slice of a turn waits here for its next one.
- * The user who has had the fewest steps goes first, whatever the number of
- * requests.
+ * A request that needs more than one slice of a turn waits in a queue for its
+ * next slice. The user whose requests have taken the fewest steps so far comes
+ * first, however many requests there are.
  */
 #ifndef AISCHEDD_RPC_SLICES_H
 #define AISCHEDD_RPC_SLICES_H
@@ -15,16 +15,17 @@
 
 #include "libcommon/map.h"
 
-/* Embedded in a request. */
+/* The part of a request by which it waits; a member of its struct. */
 struct slice {
 	TAILQ_ENTRY(slice) next;
 	uid_t uid;
-	bool waits; /* it is in the queue */
+	/* it is in the queue */
+	bool waits;
 };
 
 struct slices {
 	TAILQ_HEAD(, slice) queue;
-	/* steps taken, by uid; forgotten when the queue is empty */
+	/* steps that each uid has taken; cleared when the queue is empty */
 	struct map had;
 };
 
@@ -33,11 +34,11 @@ void slices_fini(struct slices *s);
 void slices_add(struct slices *s, struct slice *slice); /* at the end */
 void slices_remove(struct slices *s, struct slice *slice);
 
-/* Take out the first slice of the user who has had the fewest steps; returns
- * NULL if none waits. */
+/* Takes out of the queue and returns the first slice of the user who has taken
+ * the fewest steps so far; NULL if the queue is empty. */
 struct slice *slices_take(struct slices *s);
 
-/* Note that a slice of this user took this many steps. */
+/* Count these steps, which a slice took, for its user. */
 void slices_charge(struct slices *s, uid_t uid, uint64_t steps);
 
 #endif

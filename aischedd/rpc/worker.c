@@ -20,23 +20,27 @@ enum { NTHREADS = 4 };
 TAILQ_HEAD(works, cred_work);
 
 /*
- * A work passes from queue to a thread to done. As long as the loop waits for
- * it, it is also in alive, oldest first, as all have the same deadline. The
- * number of works is bounded by connections and their requests in flight.
+ * Threads and their work. A work (encoding or decoding one credential) passes
+ * from queue to a thread and then to done. While the loop waits for it, it is
+ * also in alive; that list has the oldest work first, as all have the same
+ * deadline. The number of works is limited by connections and their requests
+ * in flight.
  */
 struct workers {
 	char *munge_socket;
 	struct idents *idents;
 	struct event *woken, *timer;
 	int64_t deadline_ms;
-	struct works alive; /* used on the loop's thread only */
+	struct works alive; /* only the loop's thread uses it */
 
 	int wake_fd;
-	pthread_mutex_t lock; /* for all that follows, and work->state */
+	pthread_mutex_t lock; /* protects what follows, and work->state */
 	pthread_cond_t more;
 	struct works queue, done;
 	bool quit;
-	int holders; /* the loop and each thread; the last one frees */
+	/* users of this struct: the loop and each thread; the last one
+	 * frees it */
+	int holders;
 };
 
 static void free_work(struct cred_work *work)
@@ -171,8 +175,8 @@ static void arm(struct workers *w)
 	                                       .tv_usec = ms % 1000 * 1000 });
 }
 
-/* The thread may be writing to its work right now: pass done() a copy that has
- * only the error. */
+/* Report a work whose deadline has passed. A thread may still be writing to the
+ * work, so pass done() a copy that has only the error. */
 static void expire(struct workers *w, struct cred_work *work)
 {
 	struct cred_work late = { .encode = work->encode, .failed = true };
@@ -199,7 +203,8 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	arm(w);
 }
 
-/* Block signals in the threads: the loop's thread handles them. */
+/* Start the threads with all signals blocked, as the loop's thread
+ * handles them. */
 static int start_threads(struct workers *w, struct err *err)
 {
 	pthread_attr_t attr;

@@ -1,10 +1,9 @@
 /*
  * worker.h - threads for blocking calls: MUNGE and the name service
  *
- * Submit a work on the loop's thread; it comes back there, exactly once: when
- * it is done or when its deadline passes. A thread that hangs in munged is not
- * waited for: its work is forgotten, and the thread is used again once munged
- * answers.
+ * Submit a work on the loop's thread. Its done() is called there exactly once:
+ * when the work is done or when its deadline has passed. If munged hangs, the
+ * work is forgotten, and its thread is used again once munged answers.
  */
 #ifndef AISCHEDD_RPC_WORKER_H
 #define AISCHEDD_RPC_WORKER_H
@@ -20,16 +19,16 @@
 struct workers;
 struct cred_work;
 
-/* Called on the loop's thread; the work is freed afterwards. */
+/* Called on the loop's thread; the work is freed after the call. */
 typedef void cred_done_fn(struct cred_work *work, void *arg);
 
 struct cred_work {
 	bool encode; /* true: digest -> cred; false: cred -> digest and peer */
-	bool failed; /* err has the reason */
+	bool failed; /* *err has the reason */
 	struct err err;
 	char *cred;
 	unsigned char digest[WIRE_DIGEST];
-	struct peer *peer; /* the sender of the credential; may be taken */
+	struct peer *peer; /* sender of the credential; done() may take it */
 
 	/* Used by worker.c only. */
 	cred_done_fn *done;
@@ -39,23 +38,24 @@ struct cred_work {
 	TAILQ_ENTRY(cred_work) of_queue, of_alive;
 };
 
-/* munge_socket: NULL or "" is the system's. Fails with EMFILE, or EAGAIN if a
- * thread cannot be made. */
+/* Start the threads. munge_socket: NULL or "" means the system's socket. Fails
+ * with EMFILE, or with EAGAIN if a thread cannot be made. */
 struct workers *workers_new(struct event_base *base, const char *munge_socket,
                             struct err *err);
 
-/* Forgets all unfinished works. */
+/* Forget all unfinished works, and free. */
 void workers_free(struct workers *workers);
 void workers_set_deadline(struct workers *workers, int64_t ms);
 
-/* cred has len bytes and no terminating zero. */
+/* Submit a credential to be decoded; cred has len bytes and no
+ * terminating zero. */
 struct cred_work *workers_decode(struct workers *workers, const char *cred,
                                  size_t len, cred_done_fn *done, void *arg);
 struct cred_work *workers_encode(struct workers *workers,
                                  const unsigned char digest[WIRE_DIGEST],
                                  cred_done_fn *done, void *arg);
 
-/* Drop a work: done() will not be called. NULL is allowed. */
+/* Forget a work: its done() will not be called. NULL is allowed. */
 void workers_forget(struct workers *workers, struct cred_work *work);
 
 #endif
