@@ -22,7 +22,9 @@
 struct array {
 	uint64_t id;
 	uint32_t limit; /* this many tasks may run at once; 0: no limit */
-	uint32_t count, min, max, step; /* of task numbers, as submitted */
+	/* count: number of tasks; min, max, step: of their numbers;
+	 * as submitted */
+	uint32_t count, min, max, step;
 	/* number of tasks that have not ended */
 	uint32_t unfinished;
 	/* number of tasks that ended in another state than COMPLETED */

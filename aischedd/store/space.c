@@ -14,11 +14,11 @@
 enum {
 	/* bytes of the -wal file: twice its length at a checkpoint */
 	RESERVE = 8 << 20,
-	RESERVE_PART = 4, /* at most 1/4 of the free space */
+	RESERVE_PART = 4, /* reserve at most 1/4 of the free space */
 	CHUNK = 1 << 20,  /* bytes by which the database grows */
-	CHUNK_PART = 32,  /* at most 1/32 of the disk */
+	CHUNK_PART = 32,  /* a chunk is at most 1/32 of the disk */
 	LITTLE = 1 << 20, /* a disk with less free space is nearly full */
-	LITTLE_PART = 32  /* on a small disk: 1/32 of it */
+	LITTLE_PART = 32  /* or, if that is less, 1/32 of the disk */
 };
 
 static int64_t bytes(const struct statvfs *fs, fsblkcnt_t blocks)

@@ -32,10 +32,10 @@ enum capacity_part {
 struct capacity {
 	struct rollup *rollup[CAPACITY_PARTS];
 	int64_t rate[CAPACITY_PARTS][RATES];
-	/* sums while state_look_at_capacity() runs */
+	/* the new rate[], while state_look_at_capacity() runs */
 	int64_t seen[CAPACITY_PARTS][RATES];
 	bool waits; /* the pool has not reported all its nodes yet */
-	bool known; /* it was computed since the daemon was started */
+	bool known; /* rate[] was computed since the daemon was started */
 };
 
 struct capacity_table {

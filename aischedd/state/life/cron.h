@@ -33,8 +33,8 @@ enum cron_skip {
 	/* it passed while the daemon was down or the entry was blocked, and the
 	 * entry does not make up for it */
 	CRON_SKIP_MISSED,
-	CRON_SKIP_REFUSED, /* the request was refused like a submission */
-	/* already cron.max_runs of the entry's runs have not ended */
+	CRON_SKIP_REFUSED, /* the request failed the checks of a submission */
+	/* cron.max_runs runs of the entry are unfinished */
 	CRON_SKIP_LIMIT,
 	CRON_SKIPS
 };

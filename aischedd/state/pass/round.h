@@ -41,9 +41,10 @@ struct round {
 	bool stale;     /* something has changed since the round began */
 	/* state->gen and state->nchanges when last compared */
 	uint64_t gen, noted;
-	/* While a pass runs that continues a round: `was` and `at` of its
-	 * struct judgements; else NULL. was_arena: the arena of these verdicts,
-	 * if the plan that had them was forgotten meanwhile. */
+	/* While a pass runs that continues a round: the members `was` and `at`
+	 * of that pass's struct judgements; otherwise NULL. was_arena: the
+	 * memory of the verdicts in was[], if the plan that had them was
+	 * forgotten in the meantime. */
 	const struct verdict *was;
 	uint32_t *was_at;
 	struct arena *was_arena;
