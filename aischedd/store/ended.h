@@ -28,7 +28,8 @@ struct ended {
 bool store_ended(struct store *store, uint64_t job, const struct idset *tasks,
                  struct ended *e);
 
-/* Whether another job of the array ended in a state other than COMPLETED. */
+/* Whether a task of the array, other than the one with the id `job`, ended in a
+ * state other than COMPLETED. */
 bool store_others_failed(struct store *store, uint64_t array, uint64_t job);
 
 /* Lifetime totals of a user's ended jobs in a queue. */

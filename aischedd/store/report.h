@@ -88,9 +88,9 @@ typedef enum report_part report_wanted_fn(const struct rollup *rollup,
                                           void *arg);
 
 /*
- * Copy what is not in the database from the state, and open the database. Call
- * it on the loop's thread. For each rollup wanted() returns whether the report
- * counts it.
+ * Copy from the state the amounts that are not in the database yet, and open
+ * the database. Call it on the loop's thread. For each rollup wanted() returns
+ * whether the report counts it.
  */
 int report_begin(struct report *r, const struct state *state, const char *path,
                  int64_t now_ms, report_wanted_fn *wanted, void *arg,

@@ -428,8 +428,8 @@ static void explain_missed(const struct state *state, struct cron_entry *e,
 	free(text);
 }
 
-/* Count the times that passed without a run; if no run is due now, also explain
- * them in entry->reason. */
+/* Count the scheduled times that passed without a run; if no run is due now,
+ * also explain them in entry->reason. */
 static void count_missed(struct state *state, struct cron_entry *e,
                          const struct due *due)
 {

@@ -175,8 +175,8 @@ int life_start_failed(struct state *state, struct job *job,
 	return 0;
 }
 
-/* Tell the runner once more to start the attempt, because it does not know
- * it: the daemon died after it had committed the start and before it told
+/* Tell the runner once more to start the attempt, of which it knows
+ * nothing: the daemon died after the commit of the start and before it told
  * the runner. */
 int life_start_again(struct state *state, struct job *job,
                      const struct event_in *ev, struct err *err)

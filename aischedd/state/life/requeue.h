@@ -11,8 +11,8 @@
 struct requeue {
 	const struct job *job;
 	const char *user, *queue;
-	/* Whether another task of the job's array failed. It reads all
-	 * tasks from the store, so it is called only if the array is no
+	/* Whether another task of the job's array failed. This function reads
+	 * all tasks from the store, so it is called only if the array is no
 	 * longer in memory. */
 	bool (*others_failed)(uint64_t array, uint64_t job, void *arg);
 	void *arg;

@@ -1,5 +1,5 @@
 /*
- * submit.h - the record of a new job
+ * submit.h - make the record of a new job
  */
 #ifndef AISCHEDD_STATE_LIFE_SUBMIT_H
 #define AISCHEDD_STATE_LIFE_SUBMIT_H
