@@ -84,9 +84,9 @@ struct past {
 	uint32_t uid;
 	int64_t start;
 };
-/* Look up an ended job (task NO_TASK), a task of an array, or an array as a
- * whole (task NO_TASK): then the state is the worst of its tasks. Returns 0, or
- * -1 if there is no such job. */
+/* Look up an ended job or array (task NO_TASK), or a task of an array. For an
+ * array the state is the worst of its tasks. Returns 0, or -1 if there is no
+ * such job. */
 typedef int past_fn(uint64_t job, uint32_t task, struct past *ret, void *arg);
 
 struct state *state_new(const struct conf *conf, past_fn *past, void *arg);

@@ -158,7 +158,7 @@ static const char *const steps[] = {
 	"ALTER TABLE job ADD COLUMN mailed INTEGER DEFAULT 0;"
 	"ALTER TABLE array ADD COLUMN exit_low INTEGER DEFAULT -1;"
 	"ALTER TABLE array ADD COLUMN exit_high INTEGER DEFAULT -1;",
-	/* Attempts: how long their GPUs were busy, and for how much of the time
+	/* Attempts: how long their GPUs were busy, and the GPU time for which
 	 * that was measured. Rollups: sums of both. */
 	"ALTER TABLE attempt ADD COLUMN gpu_busy_ms INTEGER;"
 	"ALTER TABLE attempt ADD COLUMN gpu_known_ms INTEGER;"

@@ -17,8 +17,8 @@
 
 struct zone;
 
-/* One slice of the comparison: the hours and days of a week. The slice that is
- * the last also compares all months. */
+/* One slice of the comparison: the hours and days of a week. The last slice
+ * also compares all months. */
 struct rollup_check {
 	/* in: first second of the slice (`next` of the slice before); 0: begin
 	 * with the first slice */

@@ -156,6 +156,7 @@ static const char *const fixed_sql[NSQL] = {
 	    " FROM s",
 	[ENDED_JOB] = "SELECT state, exit_code, signal, array_task, tasks,"
 		      " array_id FROM job WHERE id = ? AND state >= 5",
+	/* The + keeps SQLite from using the index job_array_end. */
 	[ENDED_PARTS] = "SELECT state, exit_code, signal, array_task, tasks"
 			" FROM job WHERE " SQL_OF_ARRAY
 			" AND array_task IS NULL AND +state >= 5",

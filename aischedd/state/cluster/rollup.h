@@ -157,8 +157,8 @@ uint32_t rollup_bucket(int64_t wait_ms);
 /* Returns the wait in the middle of a bucket, in milliseconds. */
 int64_t rollup_bucket_ms(uint32_t bucket);
 
-/* Returns a + b, or the closest int64_t if that overflows: 3.4 PiB of memory
- * held for a month does. */
+/* Returns a + b, or the closest int64_t if that overflows, as 3.4 PiB of memory
+ * held for a month would. */
 int64_t rollup_sum(int64_t a, int64_t b);
 
 /* Add to sum[] what is held at these rates in `ms` milliseconds. */
