@@ -503,10 +503,11 @@ bool ledger_piece_parse(const char **text, struct ledger_piece *ret)
 }
 
 /*
- * numbers_of() gets pointers to the numbers of a ledger, in the order in which
- * they are written; they are in *l and extra[]. Between attempts only the first
- * BETWEEN numbers are written, followed by the run time of the longest attempt
- * if there were several. Older versions wrote NO_ROLLUP or NO_LONGEST numbers.
+ * numbers_of() gets pointers to the numbers of a ledger, which are in *l and
+ * extra[], in the order in which they are written. Between attempts only the
+ * first BETWEEN numbers are written, followed by the run time of the longest
+ * attempt if there were several. Older versions wrote NO_ROLLUP or NO_LONGEST
+ * numbers.
  */
 enum { BETWEEN = 4, NO_ROLLUP = 15, NO_LONGEST = 19, NUMBERS = 20 };
 

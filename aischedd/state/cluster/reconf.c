@@ -14,10 +14,10 @@
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 
-/* Fill in queue_to: the number of each queue in the new configuration, -1 if it
- * is not in it. Fails if a queue that has jobs, or a pool that has nodes, is
- * not in it. jobs: the number of jobs of each queue, including those that have
- * ended and are not yet written. */
+/* Fill in queue_to: the number of each queue in the new configuration, or -1 if
+ * that does not have the queue. Fails if a queue that has jobs, or a pool that
+ * has nodes, is missing there. jobs: the number of jobs of each queue,
+ * including those that have ended and are not yet written. */
 static int remap(const struct state *state, const struct conf *conf,
                  const uint32_t *jobs, uint32_t *queue_to, struct err *err)
 {
@@ -53,8 +53,8 @@ static void reconf_queues(struct state *state, const struct conf *conf,
 
 	for (size_t q = 0; q < conf->nqueues; q++)
 		queue[q].closed = conf->queues[q].closed;
-	/* A queue that an operator opened or closed stays so, unless the new
-	 * configuration differs from the old one in this. */
+	/* Keep what an operator has set, open or closed, unless the
+	 * configuration of the queue has changed in this. */
 	for (size_t q = 0; q < state->conf->nqueues; q++)
 		if (queue_to[q] != (uint32_t)-1 &&
 		    state->conf->queues[q].closed ==

@@ -117,8 +117,8 @@ static void see_array(const struct array *array, struct seen *ret)
 	    array->unfinished == array->running ? array->started : NO_TIME;
 }
 
-/* Get these facts for a job, an array (task NO_TASK) or a task of an array. If
- * the target is not an array, `task` is ignored. */
+/* Get the facts of struct seen about a job, an array (task NO_TASK) or a task
+ * of an array. If the target is not an array, `task` is ignored. */
 static void see(const struct state *state, uint64_t target, uint32_t task,
                 struct seen *ret)
 {

@@ -149,8 +149,8 @@ static bool tell_next(struct state *state, struct dep_tell *t, int64_t now)
 	return true;
 }
 
-/* Split off the next task of the queue item's job if it can be decided; returns
- * false after the last task. */
+/* Split off the next task of the queue item's job if its condition can be
+ * decided; returns false after the last task. */
 static bool divide_next(struct state *state, struct dep_tell *t, int64_t now)
 {
 	struct job *job = state_job(state, t->key);

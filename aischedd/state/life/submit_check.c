@@ -176,8 +176,7 @@ int submit_check_counts(struct state *state, uint32_t queue,
 
 /* --- whether the job could ever run ------------------------------------- */
 
-/* Whether a pool that the job may use (the named pool, or any if NULL) has not
- * listed its nodes yet. */
+/* Whether the named pool (NULL: any pool) has not listed its nodes yet. */
 static bool may_still_come(const struct state *state, const char *pool)
 {
 	return pool ? !state_pool_is_ready(

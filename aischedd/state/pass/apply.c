@@ -117,8 +117,8 @@ static void apply_start(struct apply *a, const struct start *start)
 	         !nodes_are_up(state, task, start->ntasks))
 		return;
 	if (!volume_still_fits(state, job, task, start->ntasks)) {
-		/* a job that the same plan has just started mounted the volume
-		 * claim on another node */
+		/* another job that this plan has just started has mounted the
+		 * volume claim elsewhere */
 		a->more = true;
 		return;
 	}

@@ -435,8 +435,8 @@ static void take_mounts(struct build *b)
 			snapshot_req(b, e->row->key, e->row->req_hash);
 }
 
-/* Copy from the state what is needed of all rows. like: the row that has the
- * key of the extra job, which is added to it, or NULL. */
+/* Copy from the state what is needed of all rows. like: the row to which the
+ * extra job is added, because their keys are equal; or NULL. */
 static void take_rows(struct build *b, struct pend_columns *c,
                       const struct job *extra, const struct row *like)
 {
@@ -572,7 +572,7 @@ static void read_rows(struct build *b)
 }
 
 /* Compute at which index the members of each row begin. Returns a copy of these
- * indexes, which list_members() counts up. */
+ * indexes, which list_members() increments as it writes. */
 static uint32_t *count_members(const struct build *b)
 {
 	const struct taken_rows *rows = &b->rows;

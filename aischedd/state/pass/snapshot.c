@@ -179,8 +179,7 @@ static void free_maps(struct build *b)
 	b->scratch = NULL;
 }
 
-/* Write the rows, and after them the words and the requests, which rows
- * add to. */
+/* Write the rows first, because that adds words and requests; then these. */
 static struct snap *finish(struct build *b)
 {
 	snapshot_pend(b);
