@@ -62,8 +62,8 @@ bool state_look_at_capacity(struct state *state);
 
 /* --- for this folder ---------------------------------------------------- */
 
-/* Leave out the time by which the wall clock was set; call these two functions
- * like ledger_pause() and ledger_go_on(). */
+/* When the wall clock is set, do not count the time that it jumps over; call
+ * these two functions like ledger_pause() and ledger_go_on(). */
 void capacity_pause(struct state *state, int64_t ms);
 void capacity_go_on(struct state *state, int64_t ms);
 

@@ -44,13 +44,13 @@ struct queue_found {
 	uint64_t judged[WHY_NREASONS];
 	/* sum of what pending jobs ask for, in the units of enum resource */
 	int64_t pending[RES_N];
-	/* since when the pending job that was eligible first has been; NO_TIME:
-	 * none is pending */
+	/* eligible time of the pending job that has waited longest; NO_TIME: no
+	 * job is pending */
 	int64_t oldest;
 	/* Waits that are too long. most_s: the longest wait that the queue
-	 * allows. n: number of pending jobs that had waited for longer at
-	 * the time of the pass, `at`. later[i]: number of those that will
-	 * exceed it in part i of the time after `at`, where each part lasts
+	 * allows. n: number of pending jobs that had waited for longer at the
+	 * time of the pass, `at`. later[i]: number of pending jobs whose wait
+	 * reaches most_s in part i of the time after `at`; each part lasts
 	 * most_s / OVERDUE_PARTS. */
 	struct overdue {
 		uint64_t n, later[OVERDUE_PARTS];
@@ -86,7 +86,7 @@ struct held_counts {
 	double cpu_used_s;
 	/* time for which GPUs of ended attempts were busy */
 	double gpu_busy_s;
-	double gpu_known_s;   /* GPU time for which busy time is known */
+	double gpu_known_s;   /* GPU time that was sampled */
 	double gpu_evicted_s; /* GPU time held by evicted attempts */
 };
 #define COUNTS_GONE UINT32_MAX

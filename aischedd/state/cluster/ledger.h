@@ -103,10 +103,10 @@ void state_clock(struct state *state, int64_t wall_ms);
 void ledger_book(struct state *state, struct job *job, int64_t now);
 
 /*
- * Leave out the time by which the wall clock was set: call ledger_pause() for
- * all jobs with the last time of the old clock, then ledger_go_on() with the
- * first time of the new clock. If the clock was set back, nothing is booked
- * until it reaches the time that was booked last.
+ * When the wall clock is set, do not book the time that it jumps over: call
+ * ledger_pause() for all jobs with the last time of the old clock, then
+ * ledger_go_on() with the first time of the new clock. If the clock was set
+ * back, nothing is booked until it reaches the time that was booked last.
  */
 void ledger_pause(struct state *state, struct job *job, int64_t ms);
 void ledger_go_on(struct state *state, struct job *job, int64_t ms);

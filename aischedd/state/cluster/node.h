@@ -64,14 +64,15 @@ struct node {
 	/* gpus_named: tasks get exactly the GPUs that the plan chooses;
 	 * gpu_numas_known: the runner knows the NUMA nodes of the GPUs. */
 	bool gpus_named, gpu_numas_known;
-	/* how it is counted in pools.gives of its pool */
+	/* the kind as which pools.gives of its pool counts it */
 	enum node_gives gives;
 	uint64_t gpus_held; /* GPUs that no task may use, one bit each */
 	/* its section of the configuration, or NULL */
 	const struct conf_node *conf;
 	/* If the starts of two different jobs have failed here, or an evicted
-	 * job does not end in time, nothing starts here until retry_at. `fails`
-	 * counts these times in a row, each of which makes the wait longer. */
+	 * job does not end in time, nothing starts here until retry_at.
+	 * `fails` counts how often that happened in a row; each time the wait
+	 * is longer. */
 	uint64_t failed_job; /* the job whose start failed last; 0: none */
 	uint32_t fails;
 	int64_t retry_at;
@@ -103,7 +104,7 @@ int state_node_next(const struct state *state, const char *text, int after);
 int state_node_of(const struct state *state, uint32_t pool, const char *name);
 
 /* Like state_node_find(), but if there is no such node, and a pool in which it
- * may be has not listed its nodes yet, add the node, as gone. */
+ * may be has not listed its nodes yet, add the node, marked as gone. */
 int state_node_expect(struct state *state, const char *text);
 
 /* Returns the name of the node for people: "NAME", or "POOL/NAME" if several

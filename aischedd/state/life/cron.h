@@ -6,8 +6,8 @@
  * submission, and calls state_cron_take() and state_submit() in one turn. So
  * one commit contains both the new job and the time up to which the entry was
  * handled (`looked`), and no time gets two runs. An entry is paused (by a
- * user), active, or blocked (its zone, queue or owner is gone; `blocked` says
- * why it is).
+ * user), active, or blocked (its zone, queue or owner is gone; the member
+ * `blocked` says which).
  */
 #ifndef AISCHEDD_STATE_LIFE_CRON_H
 #define AISCHEDD_STATE_LIFE_CRON_H

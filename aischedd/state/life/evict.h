@@ -29,7 +29,7 @@ int64_t backoff_s(uint32_t fails);
 
 struct held *held_new(const uint32_t *node, uint32_t n);
 
-/* Make this claim the job's, which then owns it; the job's old claim
+/* Give the claim to the job, which then owns it; the job's old claim
  * is freed. */
 void claim_hold(struct state *state, struct job *job, struct held *claim);
 

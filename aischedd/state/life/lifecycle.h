@@ -72,7 +72,8 @@ struct event_in {
 	 * tasks told to end have ended, in the order in which they were told;
 	 * 0: all */
 	uint32_t nlosses;
-	/* of shrunk: the job's `resize` to which it is the answer; 0: any */
+	/* of shrunk: the value of the job's `resize` to which the runner
+	 * answers; 0: any */
 	uint32_t resize;
 	/* of replaced: how many failed tasks of the attempt were replaced
 	 * so far */

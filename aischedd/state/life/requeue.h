@@ -16,8 +16,9 @@ struct requeue {
 	 * longer in memory. */
 	bool (*others_failed)(uint64_t array, uint64_t job, void *arg);
 	void *arg;
-	/* The user who asks for the requeue. If the job is their own, it is
-	 * checked that they may still use its queue and class. */
+	/* The user who asks for the requeue. If the job is their own,
+	 * requeue_ended() checks that they may still use its queue
+	 * and class. */
 	const struct submitter *who;
 };
 
