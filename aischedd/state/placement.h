@@ -20,9 +20,9 @@ void state_placement_format(const struct state *state,
                             const struct placement *place, bool by_pool,
                             struct buf *out);
 
-/* Parse such a text; nodes that the state does not know are added to it, as
- * gone. Returns NULL and sets *err to EINVAL if the text is not valid. The
- * caller frees the result with free(). */
+/* Parse a text that state_placement_format() wrote; nodes that the state does
+ * not know are added to it, marked as gone. Returns NULL and sets *err to
+ * EINVAL if the text is not valid. The caller frees the result with free(). */
 struct placement *state_placement_parse(struct state *state, const char *text,
                                         struct err *err);
 

@@ -78,7 +78,7 @@ struct effect {
 
 struct state;
 
-/* How a job ended that is no longer in the state; read from the store. */
+/* The end of a job that is no longer in the state, as the store has it. */
 struct past {
 	enum job_state state;
 	uint32_t uid;

@@ -127,8 +127,9 @@ int state_drain(struct state *state, uint32_t node, bool drained,
 
 /* --- for this folder ---------------------------------------------------- */
 
-/* Returns the index of the node that a text of the store names: "POOL/NAME", or
- * "NAME" if an earlier version wrote it. An unknown node is added, as gone. */
+/* Returns the index of the node that a text of the store names: "POOL/NAME",
+ * or "NAME" if an earlier version wrote it. An unknown node is added, marked
+ * as gone. */
 uint32_t node_intern(struct state *state, const char *text);
 
 /* Give each node the number of its pool in a new configuration. If its pool

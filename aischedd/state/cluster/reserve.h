@@ -83,8 +83,8 @@ void state_reservation_nodes(const struct state *state,
 const struct reservation *state_node_reserved(const struct state *state,
                                               uint32_t node, int64_t at);
 
-/* Load a reservation from the store; unknown nodes are added, as gone. Fails
- * with EINVAL. */
+/* Load a reservation from the store; unknown nodes are added to the state,
+ * marked as gone. Fails with EINVAL if the text of its nodes is not valid. */
 int state_load_reservation(struct state *state, const struct reserve_ask *ask,
                            const char *guests, struct err *err);
 

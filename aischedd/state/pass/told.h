@@ -15,7 +15,7 @@ struct turn_told {
 	uint32_t position;
 };
 
-/* A list of these, sorted by job. */
+/* A list of struct turn_told, sorted by job. */
 struct turns_told {
 	struct turn_told *turn;
 	uint32_t n;
