@@ -97,8 +97,8 @@ static void add_ended(struct ended *ended, const struct stmt *s)
 		*ended = e;
 }
 
-/* Count the rows of a query in *e if they are about one of the tasks, and set
- * e->from after the last row. Returns the number of rows. */
+/* Update *e by each row of a query that is about one of the tasks, and set
+ * e->from to the task after the last row. Returns the number of rows. */
 static int add_all(struct store *store, struct stmt *s,
                    const struct idset *tasks, struct ended *e)
 {

@@ -66,8 +66,8 @@ int store_purge(struct store *store, int64_t before, size_t limit,
 /* Store `now` (unix seconds) as the time at which ended jobs were
  * last archived. */
 int store_note_archive(struct store *store, int64_t now, struct err *err);
-/* Read the time that store_note_archive() stored into the store's statistics.
- * Called when the store is opened. */
+/* Set `archived` of the store's statistics to the time that
+ * store_note_archive() stored last. Called when the store is opened. */
 int store_load_archive(struct store *store, struct err *err);
 
 #endif

@@ -145,7 +145,8 @@ static const char *const steps[] = {
 	"CREATE TABLE rollup_wait (level INTEGER, start INTEGER, key INTEGER,"
 	" bucket INTEGER, n INTEGER,"
 	" PRIMARY KEY (level, start, key, bucket)) WITHOUT ROWID;",
-	/* To find out how an array ended without reading each of its tasks. */
+	/* An index to find out how an array ended without reading each of
+	 * its tasks. */
 	("CREATE INDEX job_array_end ON job (array_id, state, start_time)"
 	 " WHERE array_id > 0 AND state >= 5;"),
 	/* Mails that have yet to be sent; which mails were written for a job's

@@ -8,8 +8,8 @@
 #include "libcommon/cron/period.h"
 #include "libcommon/mem.h"
 
-/* Each amount is in three rows: one of its hour, one of its day, one of
- * its month. */
+/* Number of levels: each amount is in a row of its hour, one of its day and one
+ * of its month. */
 enum { LEVELS = PERIOD_MONTH + 1 };
 
 static int put_key(struct store *store, const struct rollup *r, struct err *err)

@@ -1,12 +1,12 @@
 /*
  * rollup_check.h - compare rollups with the attempts that they should sum up
  *
- * What attempts and running jobs held is calculated again from their pieces
- * (struct ledger_piece), and how attempts ended from their rows. The sums of
- * hours must equal that, the sums of days those of their hours, and the sums of
- * months those of their days, to the last unit. Purged history cannot be
- * compared: the comparison begins with the hour after the end of the last
- * purged attempt.
+ * The check calculates again what attempts and running jobs held, from their
+ * pieces (struct ledger_piece), and how attempts ended, from their rows. The
+ * sums of hours must equal the result, the sums of days those of their hours,
+ * and the sums of months those of their days, to the last unit. Purged history
+ * cannot be compared: the comparison begins with the hour after the end of the
+ * last purged attempt.
  */
 #ifndef AISCHEDD_STORE_ROLLUP_CHECK_H
 #define AISCHEDD_STORE_ROLLUP_CHECK_H

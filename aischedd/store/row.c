@@ -137,8 +137,8 @@ const char *row_marks(void)
 	return marks.data;
 }
 
-/* Returns the value of a column that is stored as null. In columns that may not
- * be null, no valid number has this value. */
+/* Returns the value that this column stores as null. In columns that may not be
+ * null, no valid number has this value. */
 static int64_t null_of(const struct job_column *c)
 {
 	return c->kind == TIME   ? NO_TIME
