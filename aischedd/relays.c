@@ -1,4 +1,4 @@
-/* relays.c - commands of users in jobs of a cluster */
+/* relays.c - relay between users and the commands they run in pods */
 #include "aischedd/relays.h"
 
 #include <signal.h>
@@ -13,8 +13,12 @@
 struct relayed {
 	struct relayed *next;
 	struct daemon *d;
-	struct ask *ask;   /* answered at its end; NULL: the user has left */
-	struct ask *input; /* waits for room; NULL: no input does */
+	/* request that is answered when the command ends; NULL: the user has
+	 * left */
+	struct ask *ask;
+	/* request that is answered when there is room for more input; or
+	 * NULL */
+	struct ask *input;
 	uint64_t number;
 	uid_t uid;
 	struct runner *runner;
@@ -43,7 +47,8 @@ static void free_input(struct relayed *r)
 		daemon_say(r->d, input, json_object());
 }
 
-/* The relay still counts until its command has ended. */
+/* The connection of a request is gone. If the request began a command, close
+ * the command; its relay counts until the command has ended. */
 void daemon_relay_gone(struct daemon *d, const struct ask *ask)
 {
 	for (struct relayed *r = d->relays; r; r = r->next) {
@@ -95,7 +100,8 @@ static void on_output(int stream, const void *data, size_t len, void *arg)
 	rpc_when_drained(r->ask, on_sent, r);
 }
 
-/* There is room for input; the first time, the command has begun. */
+/* Called when there is room for input. The first call means that the command
+ * has begun, which is reported to the user. */
 static void on_drained(void *arg)
 {
 	struct relayed *r = arg;

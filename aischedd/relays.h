@@ -1,34 +1,35 @@
 /*
  * relays.h - commands of users in jobs of a cluster
  *
- * The daemon stands between the user's connections and the cluster: what the
- * command writes becomes parts of the answer to one request, what it reads
- * comes with others. Nothing is read from the cluster while the user's
- * connection has much to send, and input is answered when there is room for
- * more; so little is held in memory. The command ends when the connection
- * does, and counts until then.
+ * The daemon relays between the user's connections and the cluster: the output
+ * of the command is sent as parts of the answer to one request, its input comes
+ * with other requests. While much output waits to be sent to the user, none is
+ * read from the cluster; a request with input is answered when there is room
+ * for more. So little is held in memory. The command is ended when the
+ * connection is closed, and counts until it has ended.
  */
 #ifndef AISCHEDD_RELAYS_H
 #define AISCHEDD_RELAYS_H
 
 #include "aischedd/daemon.h"
 
-/* Returns the runner of the job, which must have nodes, if commands in it are
- * relayed; or NULL. */
+/* Returns the runner of a job that has nodes, if commands in the job are
+ * relayed; NULL: they are not. */
 struct runner *relays_runner(const struct daemon *d, const struct job *job);
 
-/* Begin one: the wish has a task of the job. Fails with EBUSY if there are too
- * many, or as the runner does. */
+/* Begin to run a command in the task of the job that the wish names. Fails with
+ * EBUSY if there are too many commands, or as the runner does. */
 int relays_begin(struct daemon *d, struct ask *ask, const struct job *job,
                  const struct request_in *in, const struct run_exec_wish *wish,
                  struct err *err);
 
-/* Returns a field of the request; 0 if it is not there, less, or more than
- * most. */
+/* Returns a number in the request; 0 if there is none of this key, or if it is
+ * negative or greater than `most`. */
 uint16_t relays_number(const struct request_in *in, const char *key,
                        uint16_t most);
 
-/* Pass on input, the size of the terminal, a signal. */
+/* Pass on to a command what the request has: input, the end of input, the size
+ * of the terminal, a signal. */
 int relays_input(struct daemon *d, struct ask *ask, const struct request_in *in,
                  struct err *err);
 

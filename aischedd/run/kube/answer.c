@@ -20,15 +20,16 @@ static bool is_worth_another(const struct err *err)
 static void refused(struct kube_attempt *a, const struct err *err)
 {
 	if (is_worth_another(err))
-		return; /* the tick makes the call again */
+		return; /* the next step makes the call again */
 	kube_end_fail(a,
 	              err->code == EINVAL || err->code == EMSGSIZE ? FAULT_USER
 	                                                           : FAULT_POOL,
 	              err->text);
 }
 
-/* Whether a running attempt repeats a forbidden call later, as it may be
- * allowed then. If the object is gone, the watch tells. */
+/* Whether the error of a running attempt's call is permanent for now, such as a
+ * missing permission. If so, note it, and make no calls for the attempt for
+ * KUBE_REST_MS. Not if the object is gone, which the watch reports. */
 static bool is_to_rest(struct kube_attempt *a, const struct err *err)
 {
 	if (!err || err->code == ENOENT || is_worth_another(err))
@@ -62,8 +63,9 @@ static void have_job(struct kube_attempt *a, json_t *obj)
 	a->make.job = NULL;
 }
 
-/* Handle the answer to making an object. If it exists already, an earlier call
- * made it, as its name comes from job and attempt, or from its content. */
+/* Handle the answer to a POST of *obj. If the object exists already, an earlier
+ * call has made it: its name comes from job and attempt, or from its
+ * content. */
 static void on_object(struct kube_attempt *a, json_t **obj,
                       const struct err *err)
 {
@@ -91,7 +93,8 @@ static void on_job(struct kube_attempt *a, struct kube_task *task,
 		refused(a, answer->err);
 }
 
-/* If the Job was deleted since, the next step makes it again. */
+/* Handle the Job that was read because it existed already. If it has been
+ * deleted since, the next step makes it again. */
 static void on_look(struct kube_attempt *a, struct kube_task *task,
                     const struct kube_answer *answer)
 {
@@ -136,7 +139,8 @@ static void on_claim(struct kube_attempt *a, struct kube_task *task,
 		refused(a, answer->err);
 }
 
-/* If the claim exists already, the watch reports it. */
+/* Handle the answer to making a ResourceClaim. If it exists already, the watch
+ * reports it. */
 static void on_grant(struct kube_attempt *a, struct kube_task *task,
                      const struct kube_answer *answer)
 {
@@ -145,7 +149,8 @@ static void on_grant(struct kube_attempt *a, struct kube_task *task,
 	kube_give_answered(a, task, answer);
 }
 
-/* If the pod is gone or already bound, the watch reports that. */
+/* Handle the answer to binding a pod. If the pod is gone or already bound, the
+ * watch reports that. */
 static void on_bind(struct kube_attempt *a, struct kube_task *task,
                     const struct kube_answer *answer)
 {
@@ -159,7 +164,8 @@ static void on_bind(struct kube_attempt *a, struct kube_task *task,
 		refused(a, err);
 }
 
-/* A pod that is gone need not be told to leave. */
+/* Handle the answer to telling a pod to end. After an error the call is made
+ * again, unless the pod is gone. */
 static void on_leave(struct kube_attempt *a, struct kube_task *task,
                      const struct kube_answer *answer)
 {
@@ -187,7 +193,8 @@ static void on_delete(struct kube_attempt *a, struct kube_task *task,
 		a->end.job_gone = true;
 }
 
-/* Calls of other kinds are not about an attempt. */
+/* The function for each kind of call about an attempt. Calls of other kinds
+ * have none. */
 static void (*const on[ASK_KINDS])(struct kube_attempt *a,
                                    struct kube_task *task,
                                    const struct kube_answer *answer) = {
@@ -217,7 +224,8 @@ void kube_answer_take(struct kube_attempt *a, enum kube_ask_kind kind,
 		on[kind](a, task, answer);
 	if (!err)
 		kube_tell_note(a, NULL);
-	/* The tick repeats a refused call, after a while. */
+	/* After an error do not step the attempt at once: the next tick repeats
+	 * the call. */
 	if (!err || err->code == EEXIST || a->end.fault.code || a->end.over)
 		kube_attempt_touch(a);
 }

@@ -21,11 +21,12 @@ struct kube_ask {
 	struct kube *kube;
 	enum kube_ask_kind kind;
 	struct kube_owner owner;
-	char *of; /* uid of the pod, name of the Job; or NULL */
+	/* uid of the pod or name of the Job that the call is about; or NULL */
+	char *of;
 };
 
-/* The form of each call. one: its path is that of an existing object, not of
- * the collection. */
+/* Method, urgency and path of each call. one: the path names an object, not the
+ * collection of all. */
 static const struct call_form {
 	enum kube_method method;
 	enum kube_rank rank;
@@ -84,13 +85,14 @@ static void on_removed(struct kube_ask *ask, const struct kube_answer *answer)
 	struct kube_job *job =
 	    map_find(&ask->kube->jobs, kube_text_key(ask->of));
 
-	/* The Job is gone, or there is another one of that name; after any
-	 * other error a sweep asks again. */
+	/* Nothing is left to do if the Job is gone or another one has its name;
+	 * after any other error the next sweep deletes it again. */
 	if (job && answer->err && answer->err->code != ENOENT)
 		kube_jobs_remove_later(job);
 }
 
-/* Note an error that an admin can mend, until calls of that kind succeed. */
+/* Keep the first 403 of this kind of call, which an admin can grant, until the
+ * server answers such a call otherwise. */
 static void mind(struct kube_ask *ask, const struct kube_answer *answer)
 {
 	struct kube_refused *refusal = &ask->kube->asks.refused[ask->kind];
@@ -102,7 +104,7 @@ static void mind(struct kube_ask *ask, const struct kube_answer *answer)
 		return;
 	}
 	refusal->ms = clock_boot_ms();
-	if (!refusal->err.code) /* the first refusal of this kind is noted */
+	if (!refusal->err.code) /* keep the first refusal */
 		refusal->err = *answer->err;
 }
 
@@ -135,7 +137,8 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 	ask_free(ask);
 }
 
-/* Make a call, which is sent only while the Lease is held. */
+/* Make a call about an object. It is sent only while this daemon holds the
+ * Lease. */
 static void ask(struct kube *kube, enum kube_ask_kind kind,
                 const struct kube_owner *owner, const char *name,
                 const char *of, json_t *body)

@@ -12,12 +12,14 @@
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
-/* A node and its wanted and actual state. */
+/* A node that the daemon drains or has cordoned: its wanted and its actual
+ * state. */
 struct drain_node {
 	char *node;
-	char *reason;  /* NULL: not drained */
-	char *noted;   /* the reason in our annotation; NULL: none */
-	bool seen;     /* the cluster has this node */
+	char *reason; /* why the daemon drains it; NULL: it does not */
+	/* the reason in the node's annotation; NULL: we have not cordoned it */
+	char *noted;
+	bool seen;     /* the watch has shown the node */
 	bool cordoned; /* by us or by others */
 	bool asking;
 };
@@ -102,8 +104,8 @@ static json_t *patch_of(const struct kube *kube, const struct drain_node *d)
 	              reason ? kube->home.store : NULL, KUBE_NOTE_POOL,
 	              reason ? kube->pool->name : NULL);
 
-	/* If only the reason changed, do not cordon again: somebody may have
-	 * uncordoned the node. */
+	/* If only the reason has changed, leave spec.unschedulable as it is:
+	 * somebody may have uncordoned the node since. */
 	if (!reason || !d->noted)
 		json_object_set_new(
 		    patch, "spec",
@@ -133,8 +135,8 @@ static void ask(struct kube *kube, struct drain_node *d)
 
 /* --- compare --- */
 
-/* Whether the node needs no change. A node that others cordoned is left as it
- * is, and they may uncordon it. */
+/* Whether the node needs no call. If others have cordoned a node to be drained,
+ * we write no annotation, so that they may uncordon it. */
 static bool is_as_wanted(const struct drain_node *d)
 {
 	if (d->reason && d->noted)
@@ -165,7 +167,8 @@ void kube_drain(struct runner *r, const char *node, const char *reason)
 
 	free(d->reason);
 	d->reason = reason ? xstrdup(reason) : NULL;
-	if (!reason) /* others may have cordoned it still */
+	/* it may still be cordoned, by others: report its state again */
+	if (!reason)
 		kube_nodes_retell(kube->nodes, node);
 	look(kube, d);
 }
@@ -177,7 +180,8 @@ static bool says(const json_t *notes, const char *key, const char *value)
 	return s && !strcmp(s, value);
 }
 
-/* Returns NULL if the annotation is not ours. */
+/* Returns the reason for which this daemon cordoned the node; NULL: it did
+ * not. */
 static const char *our_note(const struct kube *kube, const json_t *notes)
 {
 	if (!says(notes, KUBE_NOTE_STORE, kube->home.store) ||

@@ -17,11 +17,13 @@
 #include "libcommon/rfc3339.h"
 
 enum {
-	DURATION_S = 15, /* told in the Lease: others wait for that long */
+	/* leaseDurationSeconds: another daemon takes the Lease only if it was
+	 * not renewed for that long */
+	DURATION_S = 15,
 	SAFE_MS = 10000, /* we act for this long after a renewal was sent */
 	RENEW_MS = 3000,
 	RETRY_MS = 2000,
-	ASK_MS = 5000 /* after which an answer would be too late */
+	ASK_MS = 5000 /* deadline of a call to read or write the Lease */
 };
 
 struct kube_lease {
@@ -32,9 +34,9 @@ struct kube_lease {
 	struct event *timer;
 	struct kube_call *call; /* NULL: no call in progress */
 	json_t *seen;           /* the object last seen, or NULL */
-	int64_t seen_ms;        /* when it last changed */
+	int64_t seen_ms;        /* when `seen` was last found changed */
 	int64_t asked_ms;       /* when the call was sent */
-	int64_t until_ms;       /* we hold it until then */
+	int64_t until_ms;       /* we hold the Lease until then */
 	bool told;              /* fn was told that we hold it */
 	struct err err;         /* code 0: none */
 };
@@ -110,7 +112,7 @@ static void ask(struct kube_lease *lease, enum kube_method method,
 	buf_free(&path);
 }
 
-/* Note a changed object, or the first one. */
+/* Store the Lease as it was read. seen_ms changes only if its spec did. */
 static void see(struct kube_lease *lease, json_t *obj)
 {
 	const json_t *was = json_object_get(lease->seen, "spec");
@@ -133,7 +135,7 @@ static void on_written(const struct kube_answer *answer, void *arg)
 		lease->err.code = 0;
 		wait_ms(lease, RENEW_MS);
 	} else {
-		/* Another daemon may have been faster: read it again. */
+		/* Another daemon may have taken the Lease: read it again. */
 		json_decref(lease->seen);
 		lease->seen = NULL;
 		if (answer->err)
@@ -143,7 +145,8 @@ static void on_written(const struct kube_answer *answer, void *arg)
 	tell(lease);
 }
 
-/* Take or renew the Lease, only if it is still as we saw it. */
+/* Take or renew the Lease. The resourceVersion makes the call fail if somebody
+ * has changed the Lease since we read it. */
 static void take(struct kube_lease *lease)
 {
 	struct kube_reader r = { .obj = lease->seen };

@@ -16,9 +16,10 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* Returns "2 of 8 pods did not run within 300 s, the first aj-c-7-1-3-x on node
- * n3". Also marks the slots of these pods as failed, so that their nodes are
- * reported as being at fault. */
+/* Returns the text of a start that took longer than s seconds, on the heap: "2
+ * of 8 pods did not run within 300 s, the first aj-c-7-1-3-x on node n3". Marks
+ * the slots of these pods as failed, so that their nodes are reported as being
+ * at fault. */
 static char *late_text(struct kube_attempt *a, int64_t s)
 {
 	const struct kube_slot *first = NULL;
@@ -65,7 +66,8 @@ static void check_timeout(struct kube_attempt *a)
 	free(text);
 }
 
-/* Delete its Job, and with it all that the Job owns. */
+/* Free the attempt and delete its Job; the cluster deletes what the Job
+ * owns. */
 static void remove_job(struct kube_attempt *a)
 {
 	struct kube *kube = a->kube;
@@ -105,9 +107,9 @@ static bool rests(const struct kube_attempt *a)
 
 /* --- steps --- */
 
-/* Make the calls for what is missing. For an attempt that was found running
- * after a restart, start() is not called: only pods that replace failed ones
- * must be bound, to the nodes of the slots. */
+/* Make the calls for missing objects and bindings. An attempt that was found
+ * running after a restart has not been given to start(); there only pods that
+ * replace failed ones must be bound, to the nodes of their slots. */
 static void arrange(struct kube_attempt *a)
 {
 	if (a->start.ordered && !rests(a)) {
@@ -119,8 +121,8 @@ static void arrange(struct kube_attempt *a)
 	}
 }
 
-/* Tell that the attempt has started once its pods, which all run, can find each
- * other. */
+/* Called when all pods run: make the Service by which they find each other,
+ * then report RUN_STARTED. */
 static void meet(struct kube_attempt *a, const struct kube_look *look)
 {
 	if (!rests(a))
@@ -148,8 +150,8 @@ static void (*const act[])(struct kube_attempt *a) = {
 
 /* --- pods and end --- */
 
-/* Save the logs of the pods that are being deleted or, with all, of all pods.
- */
+/* Save the logs of the pods that are being deleted or, if `all`, of all
+ * pods. */
 static void keep_logs(struct kube_attempt *a, bool all)
 {
 	if (!a->end.keep)
@@ -157,7 +159,9 @@ static void keep_logs(struct kube_attempt *a, bool all)
 	kube_keep_add(a->end.keep, all);
 }
 
-/* Look at the attempt's pods; their state may make its start fail. */
+/* Returns the state of the attempt's pods. Also saves the logs of pods that are
+ * being deleted, deletes pods on lost nodes, and fails the start if it takes
+ * too long, if a container cannot start, or if the Job was deleted. */
 static struct kube_look look_at(struct kube_attempt *a)
 {
 	struct kube_look seen;
@@ -174,7 +178,8 @@ static struct kube_look look_at(struct kube_attempt *a)
 	return seen;
 }
 
-/* Whether none of its pods holds a node, or will hold one. */
+/* Whether the attempt can be reported as ended: none of its pods holds a node,
+ * and none will. */
 static bool is_quiet(struct kube_attempt *a, const struct kube_look *look)
 {
 	enum life life = life_of(a);
@@ -209,7 +214,8 @@ void kube_life_step(struct kube_attempt *a)
 		meet(a, &look);
 	if (a->start.told && look.bad)
 		a->end.failing =
-		    true; /* as in other runners, one failed task ends all */
+		    /* one failed task ends the attempt, as in other runners */
+		    true;
 	if (act[life_of(a)])
 		act[life_of(a)](a);
 	if (is_quiet(a, &look))

@@ -1,4 +1,4 @@
-/* log.c - read what containers print while they run */
+/* log.c - read the logs of containers while they run */
 #include "aischedd/run/kube/log.h"
 
 #include <event2/event.h>
@@ -15,10 +15,11 @@
 #include "libcommon/mem.h"
 
 enum {
-	SILENCE_MS = 3600000, /* after which the log is requested again */
-	NODE_MS = 10000,      /* for a node to answer, if nothing is followed */
-	PAUSE_MS = 1000,      /* between two tries */
-	LINGER_MS = 3000      /* of a stream after its pod has ended */
+	/* a followed log without data for so long is requested again */
+	SILENCE_MS = 3600000,
+	NODE_MS = 10000, /* the same for a log that is not followed */
+	PAUSE_MS = 1000, /* between two requests */
+	LINGER_MS = 3000 /* for a followed log to end after its pod */
 };
 
 struct run_log {
@@ -29,12 +30,13 @@ struct run_log {
 	struct log_lines *lines;
 	struct run_reader reader;
 	struct kube_call *call; /* NULL: no call in progress */
-	bool last;              /* the call ends with the log, it does not
-	                           follow it */
+	/* the call reads the log to its end, without following it */
+	bool last;
 	bool paused;
 	struct buf text;
-	int64_t again_ms; /* time of the next call */
-	int64_t over_ms; /* since when its pod has ended without output, or 0 */
+	int64_t again_ms; /* time before which no other call is made */
+	/* time since which its pod has ended and no data came; or 0 */
+	int64_t over_ms;
 };
 
 void kube_log_path(const struct kube *kube, const char *pod,
@@ -74,7 +76,8 @@ static void end(struct run_log *log, const struct err *err)
 	reader.end(err, reader.arg);
 }
 
-/* The pod was deleted before all of its log was read. */
+/* End the reading with ESTALE, as the pod was deleted before its whole log was
+ * read. */
 static void end_stale(struct run_log *log)
 {
 	struct err err;
@@ -83,7 +86,7 @@ static void end_stale(struct run_log *log)
 	end(log, &err);
 }
 
-/* Returns the pod whose log is read, or NULL if it is gone. */
+/* Returns the pod whose log is read; NULL: the pod is gone. */
 static const struct kube_pod *pod_of(const struct run_log *log)
 {
 	const struct kube_owner owner = { log->id.job, log->id.attempt };
@@ -102,7 +105,7 @@ static int on_data(const void *data, size_t len, void *arg, struct err *err)
 {
 	struct run_log *log = arg;
 
-	log->over_ms = 0; /* reset: the stream still gives output */
+	log->over_ms = 0; /* data still arrives */
 	buf_clear(&log->text);
 	if (log_lines_feed(log->lines, data, len, &log->text, err) < 0)
 		return -1;
@@ -112,7 +115,7 @@ static int on_data(const void *data, size_t len, void *arg, struct err *err)
 	return 0;
 }
 
-/* Whether it may help to ask again, or to wait. */
+/* Whether the log may be readable later. */
 static bool may_help(const struct err *err)
 {
 	return err->code != EPERM && err->code != EACCES;
@@ -132,7 +135,9 @@ static void on_done(const struct kube_answer *answer, void *arg)
 		end_stale(log);
 	else if (log->last || (err.code && !may_help(&err)))
 		end(log, err.code ? &err : NULL);
-	else /* the container ended, or the stream was cut: ask the pod */
+	/* the container has ended, or the connection broke: step() looks at the
+	 * pod */
+	else
 		log->again_ms = clock_boot_ms() + PAUSE_MS;
 }
 
@@ -160,7 +165,7 @@ static void ask(struct run_log *log, const struct kube_pod *pod)
 	buf_free(&path);
 }
 
-/* Whether the stream lasts too long after its pod has ended. */
+/* Whether a followed log has not ended within LINGER_MS of its pod's end. */
 static bool lingers(struct run_log *log)
 {
 	int64_t now = clock_boot_ms();

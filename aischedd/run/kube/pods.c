@@ -1,4 +1,4 @@
-/* pods.c - pods, ours and others, as the watch reports them */
+/* pods.c - our pods and those of others, as the watch reports them */
 #include "aischedd/run/kube/pods.h"
 
 #include <stdlib.h>
@@ -9,10 +9,11 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* A foreign pod, and its use of a node. */
+/* A pod that is not ours, and what it uses of its node. */
 struct other_pod {
 	char *name, *node;
-	json_t *claims; /* claims of our namespace that it mounts; or NULL */
+	/* names of volume claims in our namespace that it mounts; or NULL */
+	json_t *claims;
 	struct kube_amount use;
 	bool marked;
 };
@@ -31,7 +32,8 @@ static struct kube_task *task_seen(struct kube *kube, struct kube_pod *pod,
 		TAILQ_INSERT_TAIL(&kube->pods.loose, task, of_list);
 		map_set(&kube->pods.ours, key, task);
 	} else {
-		pod->index = task->pod.index; /* ignore changed labels */
+		/* keep the first index, even if the label has changed */
+		pod->index = task->pod.index;
 		kube_pod_fini(&task->pod);
 	}
 	task->pod = *pod;
@@ -41,7 +43,8 @@ static struct kube_task *task_seen(struct kube *kube, struct kube_pod *pod,
 	return task;
 }
 
-/* Keep the outcome of a deleted pod until its attempt is forgotten. */
+/* Handle the deletion of a pod of ours. If its attempt is known and the pod had
+ * ended, keep its outcome until the attempt is forgotten; else free it. */
 static void task_deleted(struct kube *kube, struct kube_task *task)
 {
 	struct kube_attempt *a = task->attempt;
@@ -156,8 +159,8 @@ static void pods_mark(struct kube *kube)
 		other->marked = true;
 }
 
-/* Pods still marked are gone; collect them first, as maps must not change
- * during a walk. */
+/* At the end of a list, drop the pods that are still marked, as they no longer
+ * exist. Collect them first: a map must not change during a walk. */
 static void pods_drop(struct kube *kube)
 {
 	struct map *maps[] = { &kube->pods.ours, &kube->pods.others };
@@ -194,12 +197,14 @@ static void on_pod(struct kube *kube, json_t *obj, bool deleted)
 		return;
 	if (kube_object_is_ours(obj, &kube->home, &owner) &&
 	    !strcmp(pod.namespace, kube->pool->namespace)) {
-		on_task(kube, &pod, &owner, deleted); /* takes the pod */
+		/* on_task() takes over the pod */
+		on_task(kube, &pod, &owner, deleted);
 		return;
 	}
 	key = kube_text_key(pod.uid);
 	if (kube_adopt_pod_seen(kube, &pod, deleted)) {
-		other_free(kube, key); /* it came before its Job was known */
+		/* it was taken for a pod of others until its Job was known */
+		other_free(kube, key);
 		return;
 	}
 	on_other(kube, &pod, deleted);

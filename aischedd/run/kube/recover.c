@@ -1,4 +1,5 @@
-/* recover.c - match the cluster to the daemon's attempts at a start */
+/* recover.c - find the daemon's attempts in the cluster when the daemon
+ * starts */
 #include "aischedd/run/kube/recover.h"
 
 #include <stdlib.h>
@@ -29,7 +30,8 @@ static void answer(struct kube *kube, const struct kube_owner *id,
 	         kube->arg);
 }
 
-/* Returns the failed pod of the same index that this one replaces. */
+/* Returns another pod of the task's index that had a node, which this one
+ * replaces; NULL: there is none. */
 static struct kube_task *before(struct kube_attempt *a,
                                 const struct kube_task *task)
 {
@@ -43,9 +45,9 @@ static struct kube_task *before(struct kube_attempt *a,
 }
 
 /*
- * Find the tasks of the attempt: those with which it started, less those that
- * left, plus those that joined. Returns false if one of the first tasks did not
- * run: the start was incomplete, or failed.
+ * Set the slots of the attempt from its pods: the tasks with which it started,
+ * less those that left, plus those that joined. Returns false if one of the
+ * first tasks has not run, so that the start was incomplete or failed.
  */
 static bool find_slots(struct kube_attempt *a, uint32_t started)
 {
@@ -107,13 +109,15 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 		if (task->pod.start > start)
 			start = task->pod.start;
 	a->start.told = true;
-	if (job->queue) /* nobody knows whether it was made */
+	/* the Service may not have been made before the restart */
+	if (job->queue)
 		a->make.service = kube_object_service(
 		    &kube->home, &(struct run_job){ .job = id->job,
 		                                    .attempt = id->attempt,
 		                                    .queue = job->queue });
 	answer(kube, id, RUN_STARTED, start);
-	/* It may have ended meanwhile: tell at once. */
+	/* The attempt may have ended while no daemon ran: report that at
+	 * once. */
 	kube_life_step(a);
 }
 

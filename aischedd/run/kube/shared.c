@@ -18,10 +18,10 @@
 
 /*
  * A Secret is made after the first Job that names it, and deleted before the
- * last one. So after a restart Jobs tell which Secrets may exist, unless
- * somebody deleted all these Jobs meanwhile. Secrets cannot be listed without
- * the right to read those of others; therefore an empty file notes the name of
- * each.
+ * last one. So after a restart the Jobs name all Secrets that may exist, unless
+ * somebody has deleted all Jobs of a Secret meanwhile. Listing Secrets would
+ * need the right to read those of others; therefore each Secret has an empty
+ * file with its name in the folder that this function returns.
  */
 static char *folder_of(const struct kube *kube)
 {
@@ -43,8 +43,8 @@ static char *file_of(const struct kube_shared *shared)
 	return file;
 }
 
-/* Called before the Secret is made. If the name cannot be noted, a
- * restarted daemon finds the Secret only through its Jobs. */
+/* Make the Secret's file before the Secret is made. If this fails, a restarted
+ * daemon finds the Secret only through its Jobs. */
 static void note(const struct kube_shared *shared)
 {
 	char *file = file_of(shared);
@@ -101,7 +101,7 @@ static void shared_free(struct kube_shared *shared)
 	free(shared);
 }
 
-/* Whether the Job waits until the Secret is deleted, to be deleted then. */
+/* Whether the Job is to be deleted, but not before the Secret. */
 static bool is_waiting(const struct kube_job *job,
                        const struct kube_shared *shared)
 {
@@ -161,7 +161,7 @@ bool kube_shared_goes_first(struct kube_job *job)
 	return true;
 }
 
-/* Step the attempts that use the Secret. */
+/* Touch all attempts that use the Secret. */
 static void touch_users(struct kube_shared *shared)
 {
 	struct kube_attempt *a;

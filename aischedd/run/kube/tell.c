@@ -1,4 +1,4 @@
-/* tell.c - tell the daemon about an attempt */
+/* tell.c - report an attempt to the daemon: its state, outcome and steps */
 #include "aischedd/run/kube/tell.h"
 
 #include <signal.h>
@@ -12,7 +12,8 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-enum { EXIT_SIGNAL = 128 /* added to a signal for a shell's exit status */ };
+/* exit status of a shell for a signal, less the signal's number */
+enum { EXIT_SIGNAL = 128 };
 
 void kube_tell(struct kube_attempt *a, struct run_event *ev)
 {
@@ -37,8 +38,8 @@ static void tell_last(struct kube_attempt *a, struct run_event *ev)
 	kube_tell(a, ev);
 }
 
-/* Split the exit code of a shell into exit status and signal: it is 128 plus
- * the signal's number if a signal ended the process. */
+/* Set *ret_exit and *ret_signo from a pod's exit code, which is that of a
+ * shell: 128 plus the signal's number if a signal ended the process. */
 static void status_of(const struct kube_pod *pod, int *ret_exit, int *ret_signo)
 {
 	bool by_signal =
@@ -70,7 +71,8 @@ void kube_tell_replaced(struct kube_attempt *a, uint32_t n,
 	buf_free(&text);
 }
 
-/* Whether pod is worse: the one that failed first is the worst. */
+/* Whether `pod` decides the outcome rather than `worst`: a failed pod before
+ * others, and among failed ones the first. worst: NULL if there is none yet. */
 static bool is_worse(const struct kube_pod *pod, const struct kube_pod *worst)
 {
 	bool bad = pod->exit_code || pod->oom;
@@ -79,8 +81,8 @@ static bool is_worse(const struct kube_pod *pod, const struct kube_pod *worst)
 	return !worst || (bad && !was) || (bad && pod->end < worst->end);
 }
 
-/* Add up the CPU time of all pods that ran; of pods that replaced each other,
- * the last one's memory counts. */
+/* Add the CPU time of all pods to the outcome, and the peak memory of the last
+ * pod of each task. */
 static void add_use(struct kube_attempt *a, struct outcome *o)
 {
 	const struct kube_task *task;
@@ -125,7 +127,8 @@ static void tell_ended(struct kube_attempt *a)
 	if (worst)
 		status_of(worst, &o.exit_code, &o.signal);
 	else
-		o.signal = SIGTERM; /* deleted before it could report */
+		/* the pods were deleted before they ended */
+		o.signal = SIGTERM;
 	if (n > a->make.replace && a->slots.n > 1 && !a->make.once)
 		failure_text(failed, &text);
 	if (unkept)
@@ -147,7 +150,8 @@ static const char *first_loss(const struct kube_attempt *a)
 	return NULL;
 }
 
-/* Returns why the script did not run: "cannot open output '/data/x'". */
+/* Returns why the script of the first such task did not run, "cannot open
+ * output '/data/x'"; NULL: all scripts ran. */
 static const char *first_unable(struct kube_attempt *a)
 {
 	for (uint32_t i = 0; i < a->slots.n; i++) {

@@ -1,4 +1,5 @@
-/* pod.c - the pods of Jobs that others made, and their nodes */
+/* pod.c - the pods of Jobs made with kubectl, and the slots in which they
+ * run */
 #include "aischedd/run/kube/adopt/pod.h"
 
 #include <stdlib.h>
@@ -78,7 +79,8 @@ void kube_adopt_pod_free(struct kube_adopt_pod *p)
 
 /* --- slots --- */
 
-/* Returns a free slot on its node; for a pod without node, any free slot. */
+/* Returns a slot without pod on the node; on any node if `node` is "". NULL:
+ * there is none. */
 static struct kube_adopt_slot *free_slot(struct kube_adoptee *j,
                                          const char *node)
 {
@@ -91,7 +93,8 @@ static struct kube_adopt_slot *free_slot(struct kube_adoptee *j,
 	return NULL;
 }
 
-/* If the pod is over, free its slot, so that its replacement can have it. */
+/* Note in the pod's slot that it has run. If the pod is over, free the slot for
+ * the pod that replaces it. */
 static void settle(struct kube_adopt_pod *p)
 {
 	if (p->slot && p->pod.ran)
@@ -148,8 +151,9 @@ static struct kube_adopt_pod *pod_seen(struct kube_adoptee *j,
 	return p;
 }
 
-/* Keep a pod that ran: for its outcome, and because the number of the next
- * pod's log depends on it. */
+/* Handle the deletion of a pod. One of the current attempt that ran is kept,
+ * for its outcome, and because the next pod's log is numbered after it; any
+ * other is freed. */
 static void pod_deleted(struct kube_adopt_pod *p)
 {
 	if (p->former || (!p->pod.ran && !kube_pod_is_over(&p->pod))) {

@@ -29,7 +29,8 @@ static wide power(int n)
 	return value;
 }
 
-/* Read the suffix, which multiplies the number. */
+/* Read the suffix of a quantity ("k", "Mi", "e3") into n->ten or n->two.
+ * Returns false if it is none. */
 static bool take_suffix(const char *s, struct number *n)
 {
 	static const char letters[] = "num kMGTPE", binary[] = "KMGTPE";
@@ -56,7 +57,8 @@ static bool take_suffix(const char *s, struct number *n)
 	return at && *s != ' ' && !s[1];
 }
 
-/* Digits below 10^-15 round up: they add one unit. */
+/* Read a quantity. If it has digits below 10^-15, n->part is rounded up.
+ * Returns false if the text is malformed. */
 static bool take_quantity(const char *s, struct number *n)
 {
 	const wide enough = power(22);

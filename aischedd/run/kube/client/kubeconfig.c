@@ -53,7 +53,8 @@ static bool add_file(struct kube_config_loader *l, const char *path)
 	return false;
 }
 
-/* Read a list as in $KUBECONFIG; files that do not exist are skipped. */
+/* Read the files of a list as in $KUBECONFIG, "FILE:FILE". Files that do not
+ * exist are skipped. Returns false if one cannot be read, or if none exists. */
 static bool add_list(struct kube_config_loader *l, const char *list)
 {
 	while (*list && l->n < KUBECONFIG_FILES) {
@@ -69,7 +70,7 @@ static bool add_list(struct kube_config_loader *l, const char *list)
 	return l->n > 0;
 }
 
-/* Add what to do about a missing file. */
+/* If err is about a missing file, add to it what the user can do. */
 static void advise(struct err *err, const char *what)
 {
 	struct err was = *err;

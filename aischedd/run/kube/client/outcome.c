@@ -8,10 +8,11 @@
 #include "aischedd/run/kube/client/split.h"
 #include "aischedd/run/kube/client/who.h"
 
-enum { MAX_AGAIN = 5 /* tries, unless the whole server is in trouble */ };
+/* most attempts at a call, unless all calls to the server fail */
+enum { MAX_AGAIN = 5 };
 
-/* Returns the error without times and counts, so that the same trouble gives
- * the same text. */
+/* Returns libcurl's error in words without times and counts, so that the same
+ * trouble always has the same text. */
 static const char *words(const struct kube_call *call, CURLcode code)
 {
 	long errnum = 0;
@@ -67,8 +68,8 @@ static void explain(const struct kube_call *call, CURLcode code,
 	}
 }
 
-/* Try again as soon as the server takes requests. A Lease call goes out even
- * while the others are held back, so it pauses by itself. */
+/* Try the call again as soon as the server accepts requests. A Lease call is
+ * not held back with the others, so it waits by itself. */
 static void retry(struct kube_call *call, int code, const char *reason,
                   const struct err *err)
 {
@@ -84,7 +85,8 @@ static void retry(struct kube_call *call, int code, const char *reason,
 		kube_http_enqueue(call, true);
 }
 
-/* Try again a little later, a limited number of times. */
+/* Try the call again a little later, but not more than MAX_AGAIN times in
+ * all. */
 static void retry_later(struct kube_call *call, int code, const char *reason,
                         const struct err *err)
 {
@@ -135,7 +137,8 @@ static void refuse_stranger(struct kube_call *call, const struct err *said)
 	retry(call, 401, "Unauthorized", &err);
 }
 
-/* Whether it was the node that did not answer, not the API server. */
+/* Whether a node did not answer a relayed call, so that the API server is not
+ * to blame. */
 static bool is_silent(const struct kube_call *call, CURLcode code)
 {
 	return call->relayed && code == CURLE_OPERATION_TIMEDOUT;
@@ -199,7 +202,8 @@ void kube_outcome_tried(struct kube_call *call, CURLcode code)
 
 	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &wait_s);
-	/* libcurl does not notice truncated headers. */
+	/* The response ended within its headers, which libcurl does not
+	 * notice. */
 	if (code == CURLE_OK && !call->heard)
 		code = CURLE_GOT_NOTHING;
 	count(call, status);

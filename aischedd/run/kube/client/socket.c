@@ -34,9 +34,8 @@ struct kube_socket {
 	/* A libcurl handle for this connection only: libcurl might close the
 	 * connection as idle if it were in the pool of the other calls. */
 	struct kube_curl *curl;
-	struct kube_transfer
-	    /* taken from `call` when the socket opens */
-	    transfer;
+	/* taken from `call` when the socket opens */
+	struct kube_transfer transfer;
 	CURLcode code; /* the result of connecting */
 	struct event *wake, *in, *out;
 	char *key;      /* Sec-WebSocket-Key of the handshake */
@@ -534,10 +533,9 @@ static void on_connected(CURL *easy, CURLcode code, void *arg)
 
 	(void)easy;
 	s->code = code;
-	event_active(s->wake, EV_TIMEOUT,
-	             /* on_wake() does the rest: in this callback libcurl must
-	              * not be called */
-	             0);
+	/* on_wake() does the rest: in this callback libcurl must
+	 * not be called */
+	event_active(s->wake, EV_TIMEOUT, 0);
 }
 
 static void on_wake(evutil_socket_t none, short what, void *arg)

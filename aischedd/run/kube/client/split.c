@@ -33,8 +33,8 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Follow one character. Only the depth matters here; the parser checks the
- * rest. */
+/* Update depth and strings by one character. Other syntax is checked when the
+ * whole object is parsed. */
 static void step(struct kube_split *split, char c)
 {
 	if (split->escaped)
@@ -68,8 +68,9 @@ static size_t trim(const struct buf *text, size_t len)
 	return len;
 }
 
-/* Whether the next '[' begins the items: it must follow their name. A comma or
- * brace before the name shows that it is a name, not a value. */
+/* Whether a '[' that comes next begins the list of items: it must follow the
+ * name "items". A comma or brace before "items" shows that this is a name and
+ * not a value. */
 static bool begins_items(const struct kube_split *split)
 {
 	static const char name[] = "\"items\"";
@@ -117,7 +118,7 @@ static int take_between(struct kube_split *split, char c, struct err *err)
 	return 1;
 }
 
-/* Returns the bracket that ends the list at text, or the end. */
+/* Returns what follows the list that begins at text, or `end`. */
 static const char *skip_list(const char *text, const char *end)
 {
 	struct kube_split inner = { 0 };
@@ -129,8 +130,9 @@ static const char *skip_list(const char *text, const char *end)
 }
 
 /*
- * Skip managedFields, which may be half of an object and is not used here.
- * Quotes within strings have a backslash, so a match is a key.
+ * Cut managedFields out of the text: it may be half of an object and is not
+ * used. The name cannot be part of a string, where its quotes would have
+ * backslashes.
  */
 static void drop_managed_fields(struct buf *text)
 {
@@ -150,7 +152,7 @@ static void drop_managed_fields(struct buf *text)
 	text->data[text->len] = '\0';
 }
 
-/* Pass on the complete object. */
+/* Parse the complete object and pass it to fn. */
 static int emit(struct kube_split *split, kube_split_fn *fn, void *arg,
                 struct err *err)
 {
@@ -172,7 +174,8 @@ static int emit(struct kube_split *split, kube_split_fn *fn, void *arg,
 	return rc;
 }
 
-/* Take the bytes of the object; *ret_taken: how many. */
+/* Append data to the object up to the object's end. Sets *ret_taken to the
+ * number of bytes used. */
 static int take_object(struct kube_split *split, const char *data, size_t len,
                        size_t *ret_taken, struct err *err)
 {
@@ -204,7 +207,8 @@ int kube_split_feed(struct kube_split *split, const void *data, size_t len,
 		case IN_BETWEEN:
 			rc = take_between(split, *p, err);
 			if (rc > 0)
-				n = 0; /* part of the object */
+				/* this byte is the first of the object */
+				n = 0;
 			break;
 		case IN_OBJECT:
 			rc = take_object(split, p, (size_t)(end - p), &n, err);

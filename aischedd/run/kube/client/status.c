@@ -10,7 +10,8 @@
 
 /* --- the request --- */
 
-/* Take one part of a path; returns false at the end. */
+/* Copy the next part of a path to ret and advance *path behind it. Returns
+ * false at the end of the path. */
 static bool take_part(const char **path, char *ret, size_t size)
 {
 	const char *p = *path + (**path == '/');
@@ -43,7 +44,8 @@ static const char *verb_of(enum kube_method method, const char *query,
 	return "patch";
 }
 
-/* /api/v1/…, /apis/GROUP/v1/…, then [namespaces/NS/]RESOURCE[/NAME[/SUB]] */
+/* Parse a path: /api/v1/… or /apis/GROUP/v1/…, then
+ * [namespaces/NS/]RESOURCE[/NAME[/SUB]]. */
 void kube_target_parse(struct kube_target *ret, enum kube_method method,
                        const char *path)
 {
@@ -69,12 +71,12 @@ void kube_target_parse(struct kube_target *ret, enum kube_method method,
 	take_part(&path, ret->name, sizeof(ret->name));
 	take_part(&path, ret->sub, sizeof(ret->sub));
 	ret->verb = verb_of(method, path, ret->name[0]);
-	/* A WebSocket is asked for by GET, and allowed by either verb. */
+	/* exec opens a WebSocket by GET; either of these verbs permits it. */
 	if (!strcmp(ret->sub, "exec"))
 		ret->verb = "get, create";
 }
 
-/* "create jobs 'x' in namespace 'ns'" */
+/* Append "create jobs 'x' in namespace 'ns'". */
 static void describe(const struct kube_target *t, struct buf *out)
 {
 	buf_printf(out, "%s %s%s%s", t->verb, t->resource, t->sub[0] ? "/" : "",
@@ -87,7 +89,8 @@ static void describe(const struct kube_target *t, struct buf *out)
 
 /* --- the answer --- */
 
-/* Find the user in the server's message: User "NAME" cannot … */
+/* Find the user's name in the server's message, 'User "NAME" cannot …'; "?" if
+ * it is not there. */
 static void find_user(const char *message, const char **ret, int *ret_len)
 {
 	static const char before[] = "User \"";
@@ -159,7 +162,8 @@ static int errno_of(int code, const char *reason, const char *message)
 	return EIO;
 }
 
-/* A disruption budget refuses an eviction with 429, too. */
+/* Whether a 429 says that a PodDisruptionBudget forbids an eviction, not that
+ * the server is busy. */
 static bool is_about_budget(struct kube_reader *r)
 {
 	const json_t *cause;
@@ -205,7 +209,8 @@ void kube_status_read(int code, const json_t *body, enum kube_method method,
 	snprintf(ret->reason, sizeof(ret->reason), "%s", reason);
 	ret->wait_ms = wait_s > 0 && wait_s < 86400 ? wait_s * 1000 : -1;
 	ret->refusal = refusal_of(code, &r);
-	/* Quotas and policies use other words. */
+	/* Only a 403 for a missing permission says "cannot"; those for quotas
+	 * and admission policies do not. */
 	if (code == 403 && strstr(message, "\" cannot "))
 		tell_forbidden(&target, message, err);
 	else

@@ -13,14 +13,15 @@
 #include "libcommon/mem.h"
 
 enum {
-	/* From this 1.x on the status of a pod can name a claim. */
+	/* first version 1.x of Kubernetes in which the status of a pod can name
+	 * a ResourceClaim */
 	NAMES_MINOR = 36
 };
 
 /* --- how ------------------------------------------------------------------ */
 
-/* Fail the start, as nodes give their GPUs in different ways. The node of this
- * slot differs from those before it: blame it. */
+/* Fail the start, because some nodes give GPUs by ResourceClaims and others by
+ * a plugin. Blame the node of this slot, as it differs from those before it. */
 static void fail_mixed(struct kube_attempt *a, struct kube_slot *slot)
 {
 	char *text = xasprintf(
@@ -33,7 +34,8 @@ static void fail_mixed(struct kube_attempt *a, struct kube_slot *slot)
 	free(text);
 }
 
-/* Whether all of its nodes with GPUs give them in the same way. */
+/* Whether all nodes from which the attempt gets GPUs give them in the same way,
+ * by claims or by a plugin. If not, fails the start. */
 static bool is_one_kind(struct kube_attempt *a)
 {
 	for (uint32_t i = 0; i < a->slots.n; i++) {
@@ -121,7 +123,9 @@ static void ask_claim(struct kube_attempt *a, struct kube_task *task,
 	kube_ask_grant(a, kind, task, claim->name, body);
 }
 
-/* The claim has no devices: give it those of the plan. */
+/* Make the next call to fill a claim without devices with those of the plan.
+ * Fails the start if another claim has one of them. Returns false: the claim is
+ * not filled yet. */
 static bool fill(struct kube_attempt *a, struct kube_slot *slot,
                  struct kube_task *task, struct kube_claimed *claim,
                  const struct kube_given *given)
@@ -134,7 +138,8 @@ static bool fill(struct kube_attempt *a, struct kube_slot *slot,
 
 	if (rival && rival->ours && rival->owner.job == a->id.job &&
 	    rival->owner.attempt == a->id.attempt)
-		return false; /* wait: another pod of the attempt has the GPU */
+		/* wait until another pod of the attempt has given up the GPU */
+		return false;
 	if (rival)
 		return fail(
 		    a, slot,
@@ -154,7 +159,7 @@ static bool fill(struct kube_attempt *a, struct kube_slot *slot,
 	return false;
 }
 
-/* Whether the devices that it has are those of the plan. */
+/* Whether the claim has exactly the devices of the plan. */
 static bool has_them(const struct kube_claimed *claim,
                      const struct kube_given *given)
 {
@@ -167,7 +172,8 @@ static bool has_them(const struct kube_claimed *claim,
 	return n == given->n && claim->n == n;
 }
 
-/* Let the status of the pod name its claim, unless the template does. */
+/* Write the claim's name to the status of its pod, unless the pod's template
+ * names it. Returns whether the pod names the claim. */
 static bool map_claim(struct kube_attempt *a, struct kube_task *task,
                       const struct kube_claimed *claim)
 {
@@ -186,7 +192,8 @@ static bool map_claim(struct kube_attempt *a, struct kube_task *task,
 	return false;
 }
 
-/* Returns whether the pod has its devices. */
+/* Make the next call that gives the pod of a slot its devices. Returns whether
+ * the pod has them; fails the start if it cannot get them. */
 static bool give(struct kube_attempt *a, struct kube_slot *slot,
                  struct kube_task *task)
 {
@@ -218,7 +225,8 @@ static bool give(struct kube_attempt *a, struct kube_slot *slot,
 		                      name, a->kube->pool->namespace));
 	if (!claim->allocated)
 		return fill(a, slot, task, claim, &given);
-	/* The cluster takes the devices back from a pod that was replaced. */
+	/* The claim is still reserved for a pod that this one replaces: wait
+	 * until the cluster's controller takes the devices back. */
 	if (!kube_grant_is_for(claim->reserved, task->pod.uid))
 		return false;
 	rival = kube_devices_rival(a->kube, &given, claim, claim->seq);
@@ -270,7 +278,7 @@ void kube_give_answered(struct kube_attempt *a, struct kube_task *task,
 	if (task)
 		task->giving = false;
 	if (!err)
-		return; /* the watch brings what has changed */
+		return; /* the watch reports what has changed */
 	if (task)
 		task->mapped = false;
 	if (claim)

@@ -27,9 +27,8 @@ struct seen_slice {
 /* A GPU that has a number. */
 struct numbered {
 	char *pool, *name; /* NULL: the number is free */
-	const struct kube_gpu
-	    /* its entry in a slice; NULL: no slice lists it now */
-	    *shown;
+	/* its entry in a slice; NULL: no slice lists it now */
+	const struct kube_gpu *shown;
 };
 
 struct shown {

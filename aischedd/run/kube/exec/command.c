@@ -1,4 +1,4 @@
-/* command.c - commands of users in pods */
+/* command.c - run commands of users in the pods of their jobs */
 #include "aischedd/run/kube/exec/command.h"
 
 #include <ctype.h>
@@ -17,9 +17,10 @@
 #include "libcommon/mem.h"
 
 enum {
-	PID_MAX_ = 24,  /* bytes of the line with its process id */
-	HANG_UP_S = 10, /* after its user has left */
-	BEGIN_S = 60    /* until then, if its process is not known */
+	PID_MAX_ = 24, /* bytes of the line with the command's process id */
+	/* how long a command may take to end after its user has left */
+	HANG_UP_S = 10,
+	BEGIN_S = 60 /* the same, if its process id is not known */
 };
 
 struct run_exec {
@@ -32,18 +33,22 @@ struct run_exec {
 	struct kube_signal_to to;
 	char line[PID_MAX_];
 	size_t nline;
-	bool open;              /* it takes input */
-	bool known;             /* the line was read */
-	bool left;              /* by its user */
-	bool ended;             /* its input is */
-	int64_t pid;            /* of its session; 0: not known */
-	uint16_t rows, columns; /* to be told; 0: nothing */
+	bool open; /* the node takes input */
+	/* the first line, with its process id, was read */
+	bool known;
+	bool left;   /* its user has disconnected */
+	bool ended;  /* its input has ended */
+	int64_t pid; /* its process and session id; 0: not known */
+	/* size of the terminal, still to be sent; 0: none */
+	uint16_t rows, columns;
 };
 
 /*
- * $1: TERM, or nothing; $2, $3: the size of the terminal, or nothing. The
- * process that says its number becomes the command. The node may tell the size
- * only after the command has looked at it; so the shell sets it, if it can.
+ * $1: TERM, or nothing; $2, $3: rows and columns of the terminal, or nothing;
+ * then the command. The shell prints its process id, and becomes the command by
+ * exec, which so has that id. The node may set the size of the terminal only
+ * after the command has asked for it; so the shell sets it before, if the image
+ * has stty.
  */
 static const char begin_script[] = "echo $$\n"
 				   "if [ -r " KUBE_JOB_DIR "/env ]; then\n"
@@ -76,8 +81,9 @@ void kube_command_free_all(struct kube *kube)
 
 /* --- what it says --------------------------------------------------------- */
 
-/* Take the first line, which is the process id of the command, and return what
- * follows it. Any other line is passed on as output. */
+/* Read the first line of output, which is the process id of the command. Any
+ * other first line is passed on as output. Returns what follows the line, and
+ * sets *len to its length. */
 static const char *take_line(struct run_exec *c, const char *at, size_t *len)
 {
 	const char *end;
@@ -97,8 +103,9 @@ static const char *take_line(struct run_exec *c, const char *at, size_t *len)
 	return at;
 }
 
-/* Without a terminal it would live on: the cluster does not end it. A process
- * that is not known cannot be ended, but may become known. */
+/* End the command of a user who has left: the cluster does not end one that has
+ * no terminal. While its process id is unknown it cannot be ended, so allow
+ * more time until the line with it is read. */
 static void end_it(struct run_exec *c)
 {
 	event_add(c->hang_up, &(struct timeval){
@@ -107,7 +114,8 @@ static void end_it(struct run_exec *c)
 		kube_signal_session(c->kube, &c->to, c->pid, 0);
 }
 
-/* Until its process is known it could not be signalled. */
+/* Tell the user that input is accepted, but not before the process id of the
+ * command is known: without it the command could not be signalled. */
 static void tell_room(const struct run_exec *c)
 {
 	if (c->open && c->known)
@@ -129,7 +137,8 @@ static void on_output(int stream, const void *data, size_t len, void *arg)
 		c->ops->output(stream, at, len, c->arg);
 }
 
-/* However often the size changes, only the last one is kept. */
+/* Send the size of the terminal if the connection has room. Until then only the
+ * last size is kept. */
 static void tell_size(struct run_exec *c)
 {
 	if (!c->open || !c->rows || kube_exec_is_full(c->exec))
@@ -158,8 +167,8 @@ static void on_end(int status, const struct err *err, void *arg)
 	ops->end(status, err, to);
 }
 
-/* The node may not say that the command has ended as long as there is input
- * that the command has not read. */
+/* Give up waiting for the end of a command whose user has left: a node may not
+ * report the end while there is input that the command has not read. */
 static void on_hang_up(evutil_socket_t fd, short what, void *arg)
 {
 	struct run_exec *c = arg;
@@ -173,7 +182,7 @@ static void on_hang_up(evutil_socket_t fd, short what, void *arg)
 
 /* --- its user ------------------------------------------------------------- */
 
-/* Returns the running pod of that task, or NULL. */
+/* Returns the pod that runs the task of the wish, or NULL. */
 static const struct kube_pod *pod_of(struct kube *kube,
                                      const struct run_exec_wish *wish)
 {

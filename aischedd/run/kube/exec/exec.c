@@ -1,4 +1,4 @@
-/* exec.c - a command in the container of a pod */
+/* exec.c - run a command in the container of a pod */
 #include "aischedd/run/kube/exec/exec.h"
 
 #include <errno.h>
@@ -23,12 +23,13 @@ enum channel {
 	CHANNEL_ERR,
 	CHANNEL_STATUS,
 	CHANNEL_SIZE,
-	CHANNEL_CLOSE = 255 /* since v5 */
+	CHANNEL_CLOSE = 255 /* since v5.channel.k8s.io */
 };
 
 enum {
 	STATUS_MAX = 65536,
-	LINGER_S = 5 /* for the last output after the status */
+	/* how long to wait for the last output after the exit status */
+	LINGER_S = 5
 };
 
 struct kube_exec {
@@ -36,8 +37,8 @@ struct kube_exec {
 	void *arg;
 	struct kube_socket *socket;
 	struct event *linger;
-	bool closes; /* the server knows how input ends */
-	int channel; /* of the message that is being read */
+	bool closes; /* the protocol can tell the server that input has ended */
+	int channel; /* channel of the message that is being read */
 	struct buf status;
 };
 
@@ -56,7 +57,8 @@ void kube_exec_close(struct kube_exec *e)
 
 /* --- its end -------------------------------------------------------------- */
 
-/* Returns the exit status that the Status of a failure has, or -1. */
+/* Returns the command's exit status from the Status that reports its failure;
+ * -1 if it has none. */
 static int exit_code(const json_t *status)
 {
 	const json_t *causes, *cause;
@@ -75,7 +77,8 @@ static int exit_code(const json_t *status)
 	return -1;
 }
 
-/* Returns the exit status, or -1 with *err set. */
+/* Returns the exit status of the command from the Status that the server sent,
+ * or -1 with *err set. */
 static int read_status(const struct kube_exec *e, struct err *err)
 {
 	json_t *body = kube_parse(e->status.data, e->status.len, NULL);
@@ -110,7 +113,8 @@ static void on_end(const struct err *why, void *arg)
 	ops->end(code, code < 0 ? &err : NULL, to);
 }
 
-/* The server has said how it ended, and does not hang up. */
+/* The server has sent the exit status, but does not close the connection: close
+ * it. */
 static void on_linger(evutil_socket_t fd, short what, void *arg)
 {
 	struct kube_exec *e = arg;
@@ -183,7 +187,7 @@ static char *path_of(const struct kube *kube, const struct kube_exec_wish *wish)
 	kube_path_query(&path, "stdout", "true");
 	if (wish->input)
 		kube_path_query(&path, "stdin", "true");
-	/* A terminal has one output. */
+	/* With a terminal, the command has no separate stderr. */
 	kube_path_query(&path, wish->tty ? "tty" : "stderr", "true");
 	for (const char *const *word = wish->argv; *word; word++)
 		kube_path_query(&path, "command", *word);

@@ -16,9 +16,9 @@
 #include "libcommon/mem.h"
 
 enum {
-	AT_ONCE = 16,    /* pods that are asked at a time */
-	WAITING = 20000, /* signals on their way: more are refused */
-	SAID_MAX = 200   /* bytes of what the shell says of a failure */
+	AT_ONCE = 16,    /* signals that are being sent at a time */
+	WAITING = 20000, /* most signals in the list: more are refused */
+	SAID_MAX = 200   /* bytes that are kept of the shell's error message */
 };
 
 struct kube_signal {
@@ -28,16 +28,17 @@ struct kube_signal {
 	uint32_t attempt;
 	char *pod, *container, index[16];
 	struct run_signal what;
-	struct kube_exec *exec; /* NULL: it waits */
-	bool refused;           /* too many wait */
-	int64_t session;        /* 0: for the job */
+	struct kube_exec *exec; /* NULL: the signal waits to be sent */
+	bool refused;           /* too many signals were waiting */
+	int64_t session;        /* the session to be signalled; 0: the job */
 	struct buf said;
 };
 
 /*
- * $1: the signal, $2: its scope, $3: the index of the pod, which has no script
- * of its own in a job that runs its script once. A Job that was made with
- * kubectl has its own first process.
+ * $1: the signal, $2: its scope, $3: the index of the pod. In a job whose
+ * script runs once, only pod 0 has a script; other pods only have steps. In a
+ * Job made with kubectl the first process is not ours, and gets the signal
+ * itself.
  */
 static const char signal_script[] =
     "agent=" KUBE_AGENT_DIR "/aisched-pod scope=$2\n"
@@ -60,7 +61,7 @@ static const char signal_script[] =
     "*) kill -\"$1\" -1 || [ \"$3\" != 0 ] ;;\n"
     "esac\n";
 
-/* $1: the signal, 0: end it; $2: the session. */
+/* $1: the signal, or 0 to end the session; $2: the session. */
 static const char session_script[] =
     "[ \"$1\" = 0 ] || exec kill -\"$1\" -\"$2\"\n"
     "kill -TERM -\"$2\" && sleep 2 && kill -KILL -\"$2\"\n";
@@ -81,7 +82,8 @@ static void signal_free(struct kube_signal *s)
 	free(s);
 }
 
-/* Tell the daemon why the signal did not reach the pod; why NULL: it did. */
+/* Report that the signal did not reach the pod, and why. why NULL: it did; this
+ * is reported only if an earlier one did not. */
 static void tell(struct kube_signal *s, const char *why)
 {
 	const struct kube_owner owner = { s->job, s->attempt };
@@ -117,7 +119,7 @@ static void on_output(int stream, const void *data, size_t len, void *arg)
 
 static void on_drained(void *arg)
 {
-	(void)arg; /* the command reads nothing */
+	(void)arg; /* the script reads no input */
 }
 
 static void on_end(int status, const struct err *err, void *arg)
@@ -200,7 +202,7 @@ static struct kube_signal *add(struct kube *kube,
 	return s;
 }
 
-/* Whether an equal one waits: a process needs only one of them. */
+/* Whether the same signal for the same session already waits to be sent. */
 static bool waits(const struct kube *kube, const struct kube_signal_to *to,
                   int64_t pid, int signo)
 {

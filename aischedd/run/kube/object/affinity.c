@@ -1,4 +1,4 @@
-/* affinity.c - the nodes that a pod may use, and those it prefers */
+/* affinity.c - node affinity of pods as values of --constraint and --prefer */
 #include "aischedd/run/kube/object/affinity.h"
 
 #include <inttypes.h>
@@ -13,7 +13,8 @@
 #define REQUIRED  "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
 
-/* Taints of conditions, which nodes show as states. */
+/* Prefix of taints for conditions of nodes, such as not-ready. Constraints need
+ * not name them: the daemon knows the state of each node. */
 #define OF_CONDITION "node.kubernetes.io/"
 
 static const char *text_at(const json_t *map, const char *key)
@@ -23,8 +24,8 @@ static const char *text_at(const json_t *map, const char *key)
 	return s ? s : "";
 }
 
-/* Check that s has only characters that keys and values of labels may have:
- * none of them means something in a constraint. */
+/* Check that s has only characters that keys and values of labels may have.
+ * None of them has a meaning in the syntax of constraints. */
 static int check_word(const char *what, const char *s, struct err *err)
 {
 	for (const char *p = s; *p; p++)
@@ -53,8 +54,9 @@ static bool has_or(const char *s)
 	return *s;
 }
 
-/* Append the user's own constraint, in parentheses only if it has an '|' at the
- * top: counts and brackets must not stand in parentheses, and need none. */
+/* Append the job's own constraint. It gets parentheses only if it has an '|' at
+ * the top level: counts and brackets need no parentheses, and must not be
+ * inside of some. */
 static int put_own(const char *own, struct buf *ret, struct err *err)
 {
 	int32_t rule[LIMIT_TEXT];
@@ -91,7 +93,7 @@ static int put_selector(const json_t *selector, struct buf *ret,
 
 /* --- required node affinity --- */
 
-/* Append that the label has one of the values: "(k=a|k=b)". */
+/* Append a condition that the label has one of the values: "(k=a|k=b)". */
 static int put_values(const char *key, const json_t *values, struct buf *ret,
                       struct err *err)
 {
@@ -130,8 +132,8 @@ static int put_bound(const char *key, char op, const json_t *values,
 	return 0;
 }
 
-/* Append one of matchExpressions. NotIn and DoesNotExist are true for nodes
- * without the label. */
+/* Append one of matchExpressions. As in Kubernetes, NotIn and DoesNotExist are
+ * true for nodes without the label. */
 static int put_expression(const json_t *e, struct buf *ret, struct err *err)
 {
 	const char *key = text_at(e, "key"), *op = text_at(e, "operator");
@@ -212,7 +214,8 @@ struct term {
 	const json_t *term;
 };
 
-/* Put a term behind those of no less weight, if it is among the first `cap`. */
+/* Insert a term into the list, which is sorted by falling weight and has at
+ * most `cap` terms; the last one is dropped if it is full. */
 static void rank_term(struct term *list, size_t *n, size_t cap, int64_t weight,
                       const json_t *term)
 {

@@ -1,4 +1,4 @@
-/* agent.c - jobs whose script runs once, and takes steps */
+/* agent.c - jobs whose script runs once, in the first pod, and starts steps */
 #include "aischedd/run/kube/object/agent.h"
 
 #include <assert.h>
@@ -109,7 +109,7 @@ void kube_agent_install(json_t *pod, const json_t *container,
 {
 	char name[16];
 
-	/* The name that kube_volumes_add() will give. */
+	/* The name that kube_volumes_add() gives the volume below. */
 	snprintf(name, sizeof(name), "v%u", v->n);
 	kube_volumes_add(v, KUBE_AGENT_DIR, "emptyDir", json_object(), true);
 	json_object_set_new(
@@ -119,7 +119,8 @@ void kube_agent_install(json_t *pod, const json_t *container,
 
 /* --- what it knows -------------------------------------------------------- */
 
-/* Write a name that resolves, as pod_job_node() in pod/job.c does. */
+/* Write the host name of a pod, qualified so that it resolves in the others;
+ * pod_job_node() in pod/job.c makes the same name. */
 static void node_name(char ret[2 * KUBE_NAME_SIZE + 16], const char *name,
                       uint32_t pod, uint32_t pods)
 {
@@ -127,7 +128,7 @@ static void node_name(char ret[2 * KUBE_NAME_SIZE + 16], const char *name,
 	         pods > 1 ? "." : "", pods > 1 ? name : "");
 }
 
-/* Append the hosts of all pods: "name-[0-3].name". */
+/* Append the host names of all pods as a list: "name-[0-3].name". */
 static void node_list(struct buf *out, const char *name, uint32_t pods)
 {
 	if (pods > 1)
@@ -150,7 +151,7 @@ static void add_count(struct buf *out, const char *name, int64_t n)
 	add(out, name, text);
 }
 
-/* Add a variable for a number that all pods have: "8(x4)". */
+/* Export a number that is the same in all pods, as Slurm writes it: "8(x4)". */
 static void add_each(struct buf *out, const char *name, int64_t n,
                      uint32_t pods)
 {
@@ -161,7 +162,8 @@ static void add_each(struct buf *out, const char *name, int64_t n,
 	add(out, name, text);
 }
 
-/* Returns the whole CPUs of a pod, at least one for each task. */
+/* Returns the CPUs of a pod, rounded up to whole ones, at least one per
+ * task. */
 static int64_t cpus_of(const struct kube_agent_pods *pods)
 {
 	int64_t whole = (pods->req.cpus_milli + 999) / 1000;
@@ -218,8 +220,9 @@ static void new_key(char ret[2 * KEY_BYTES + 1])
 		snprintf(ret + 2 * i, 3, "%02x", key[i]);
 }
 
-/* Tell when its steps are to be signalled. If the script is to be signalled,
- * too, its shell signals the steps in its own pod. */
+/* Tell the agents when to signal the steps, as --signal asks. If the script is
+ * to be signalled, too, the shell that runs it signals the steps in its own
+ * pod. */
 static void add_signal(json_t *obj, const struct run_job *job)
 {
 	const struct spec *spec = job->spec;

@@ -154,9 +154,8 @@ int kube_foreign_look(json_t *obj, const struct kube_home *home,
 struct wish {
 	struct submit submit;
 	const struct conf_pool *pool;
-	const json_t *meta, *job,
-	    /* metadata and spec of the Job, spec of its pods */
-	    *pod;
+	/* metadata and spec of the Job, spec of its pods */
+	const json_t *meta, *job, *pod;
 	struct arena *arena;
 };
 

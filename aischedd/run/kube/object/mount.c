@@ -1,4 +1,4 @@
-/* mount.c - volumes of pods: mounts, and the working directory */
+/* mount.c - volumes of pods: those of --mount, and the working directory */
 #include "aischedd/run/kube/object/mount.h"
 
 #include <errno.h>
@@ -12,7 +12,8 @@
 
 #define WORK_DIR "/aisched/work"
 
-/* sub: the folder of the volume that is mounted; "": all of it. */
+/* Add a volume and mount it at path. sub: the folder of the volume to mount;
+ * "": its root. Takes source. */
 static void add_volume(struct kube_volumes *v, const char *path,
                        const char *sub, const char *kind, json_t *source,
                        bool read_only)
@@ -36,7 +37,8 @@ void kube_volumes_add(struct kube_volumes *v, const char *path,
 	add_volume(v, path, "", kind, source, read_only);
 }
 
-/* Returns the length of the folders of a pattern before its first wildcard. */
+/* Returns the length of the part of a pattern up to the '/' before its first
+ * wildcard; the whole length if it has none. */
 static size_t fixed_part(const char *pattern)
 {
 	size_t len = strcspn(pattern, "*?[\\");
@@ -47,8 +49,9 @@ static size_t fixed_part(const char *pattern)
 }
 
 /*
- * Whether a folder on the host is allowed; all below an allowed one is.
- * *ret_top: the length of the part of source that the admin has named.
+ * Whether users may mount a folder of the host: it, or a folder above it,
+ * matches one of the allowed patterns; or a claim, "pvc:NAME". Sets *ret_top to
+ * the length of the part of source that the pattern names without wildcards.
  */
 static bool is_allowed(const struct strlist *allowed, const char *source,
                        size_t *ret_top)
@@ -69,9 +72,10 @@ static bool is_allowed(const struct strlist *allowed, const char *source,
 }
 
 /*
- * Mount a folder of the host. Users can make links in an allowed folder, so
- * that folder is the volume, and the rest is a subPath: the kubelet ensures
- * that a subPath does not lead out of the volume.
+ * Mount a folder of the host. Users may have put links into an allowed folder.
+ * So the volume is only the part of the path that the admin has named, and the
+ * rest is a subPath: the kubelet ensures that a subPath does not lead out of
+ * its volume.
  */
 static void add_folder(struct kube_volumes *v, const char *source, size_t top,
                        const char *path, bool read_only)
@@ -87,14 +91,14 @@ static void add_folder(struct kube_volumes *v, const char *source, size_t top,
 	free(folder);
 }
 
-/* A mount of the list. source and path point into the list, which the caller
+/* A mount of --mount. The strings are in the list's text, which the caller
  * frees. */
 struct wanted_mount {
 	const char *source, *path;
 	bool claim, read_only;
 };
 
-/* Whether the path has "..": "/data/..". */
+/* Whether ".." is a part of the path, as in "/data/..". */
 static bool goes_up(const char *path)
 {
 	for (const char *s = path; (s = strstr(s, "/..")); s += 3)
@@ -103,8 +107,8 @@ static bool goes_up(const char *path)
 	return false;
 }
 
-/* Parse "/data", "/data:/mnt", "pvc:NAME:/mnt", each perhaps with ":ro". Cuts
- * text; returns false if it is no mount. */
+/* Parse "/data", "/data:/mnt" or "pvc:NAME:/mnt", perhaps followed by ":ro".
+ * Writes to text, into which ret points. Returns false if it is malformed. */
 static bool parse_mount(char *text, struct wanted_mount *ret)
 {
 	size_t len = strlen(text);

@@ -1,4 +1,4 @@
-/* node.c - read a node of the cluster */
+/* node.c - read a node as the API server reports it */
 #include "aischedd/run/kube/object/node.h"
 
 #include <stdlib.h>
@@ -53,7 +53,8 @@ static json_t *read_features(const json_t *labels)
 	return list;
 }
 
-/* Conditions in which the kubelet evicts pods, or pods have no network. */
+/* Conditions in which no pods are started on a node: its kubelet would evict
+ * them, or they would have no network. */
 static const char *const pressures[] = { "MemoryPressure", "DiskPressure",
 	                                 "PIDPressure", "NetworkUnavailable" };
 
@@ -68,7 +69,8 @@ static bool drains(const struct conf_pool *pool, const char *type)
 	return false;
 }
 
-/* Returns the first condition under which nothing starts there, or NULL. */
+/* Returns the first condition of the node that keeps pods from being started
+ * there, with its message; NULL: there is none. */
 static char *read_hindrance(const json_t *status, const struct conf_pool *pool)
 {
 	const json_t *c;
@@ -89,11 +91,12 @@ static char *read_hindrance(const json_t *status, const struct conf_pool *pool)
 }
 
 /*
- * Returns the taints that keep pods away, as words. Our own taint, on a node
- * kept for us, is left out, and so are those of a cordon, of conditions and of
- * a lost node, which are reported as such. Words for NoExecute and
- * PreferNoSchedule have a suffix: the kubelet checks the former, and the latter
- * only makes the node less preferred.
+ * Returns the taints of the node as a list of words, "key" or "key=value",
+ * which job constraints can name. Our own taint, on a node kept for us, is left
+ * out, and so are those for a cordon, a condition or a lost node, which are
+ * reported otherwise. Words for NoExecute and PreferNoSchedule have a suffix:
+ * the kubelet checks the former, and the latter only makes the node less
+ * preferred.
  */
 static json_t *read_taints(const json_t *spec)
 {
@@ -119,7 +122,8 @@ static json_t *read_taints(const json_t *spec)
 	return list;
 }
 
-/* Returns the label whose key is the level, or ends in "/" and the level. */
+/* Returns the value of the label whose key is the level, or ends in "/" and the
+ * level; NULL: there is none. */
 static const char *level_of(const json_t *labels, const char *level)
 {
 	const char *exact = kube_text_at(labels, level);
@@ -137,7 +141,8 @@ static const char *level_of(const json_t *labels, const char *level)
 	return NULL;
 }
 
-/* Join labels from the top down to the first level without label. */
+/* Returns the node's place in the topology, "block1/rack2": the labels of the
+ * levels from the top down to the first level without label; NULL: none. */
 static char *read_topology(const struct strlist *levels, const json_t *labels)
 {
 	struct buf path = { 0 };
@@ -152,7 +157,8 @@ static char *read_topology(const struct strlist *levels, const json_t *labels)
 	return path.len ? buf_take(&path) : NULL;
 }
 
-/* Returns our reason if we cordoned it, else says who may have. */
+/* Returns why the node is cordoned: the daemon's reason if the daemon did
+ * it. */
 static char *read_cordon(const json_t *obj)
 {
 	const json_t *meta = json_object_get(obj, "metadata");

@@ -1,4 +1,5 @@
-/* secret.c - what the pods of a job run: environment, script, first process */
+/* secret.c - the Secret of a job: environment, script and first process of its
+ * pods */
 #include "aischedd/run/kube/object/secret.h"
 
 #include <ctype.h>
@@ -19,11 +20,12 @@
 #include "libcommon/mem.h"
 
 /*
- * A script with which tasks find each other. The kubelet puts the full name of
- * a pod into its /etc/hosts: so rank 0 knows without DNS that it is the master,
- * and the others know the domain. DNS has all names at once, soon after the
- * last pod runs. Users' programs may not try again if a name is unknown, so the
- * script waits for the names, if the image has a program to ask DNS with.
+ * Shell text that sets MASTER_ADDR, and waits until the tasks can find each
+ * other. The kubelet puts the full name of a pod into the pod's /etc/hosts, so
+ * rank 0 learns its own name without DNS, and the others learn the domain. DNS
+ * gets all names at once, soon after the last pod runs. Programs of users may
+ * not try again if a name is unknown, so the script waits for the names if the
+ * image has getent.
  */
 static const char meet_script[] =
     "aisched_zone= aisched_tries=20\n"
@@ -49,8 +51,8 @@ static bool is_one_of(const char *var, size_t len, const char *const *list)
 	return false;
 }
 
-/* Whether a variable is valid only on the submitter's machine, or in one
- * process there. */
+/* Whether a variable of the submitter's environment is left out, because the
+ * image or the runner sets it. */
 static bool is_local(const char *var, size_t len)
 {
 	static const char *const names[] = {
@@ -73,8 +75,8 @@ static bool is_local(const char *var, size_t len)
 	       is_one_of(var + 6, len - 6, ours);
 }
 
-/* Whether it is a valid name of a variable. Shells export functions under names
- * that are not. */
+/* Whether `var` is a valid name of a shell variable. The environment may have
+ * others: some shells export functions under such names. */
 static bool is_name(const char *var, size_t len)
 {
 	if (!len || isdigit((unsigned char)*var))
@@ -120,14 +122,14 @@ static void add_ranks(struct buf *out, const struct kube_home *home,
 	           job->ntasks, name, name, name);
 }
 
-/* Have the shell in the pod send the signal of --signal at its time, which
- * needs no call. */
+/* Make the shell in the pod send the signal of --signal by itself, so that the
+ * daemon need not call the API server for it. */
 static void add_signal(struct buf *out, const struct run_job *job)
 {
 	const struct spec *spec = job->spec;
 	int64_t after = job->time_limit - spec->signal_before;
 
-	/* Agents signal the steps of a job themselves. */
+	/* If only steps are to be signalled, their agents do that. */
 	if (spec->signal == SPEC_UNSET || job->time_limit == TIME_UNLIMITED ||
 	    spec_signal_scope(spec) == SIGNAL_steps)
 		return;
@@ -137,7 +139,8 @@ static void add_signal(struct buf *out, const struct run_job *job)
 	    spec->signal_batch == 1 ? "" : "-1");
 }
 
-/* Whether all tasks of an array have the user's value of this variable. */
+/* Whether `var` ("NAME=VALUE") is in the user's environment as it is, so that
+ * it is the same for all tasks of an array. */
 static bool is_users(const struct run_job *job, const char *var)
 {
 	const char *env = job->env, *end = env + job->env_len;
@@ -148,8 +151,8 @@ static bool is_users(const struct run_job *job, const char *var)
 	return false;
 }
 
-/* Write the variables of the job's pods. common gets those that are the same
- * for all tasks of an array, own the others. */
+/* Write the variables of the job's pods as shell text: to *common those that
+ * are the same for all tasks of an array, to *own the others. */
 static void env_file(struct buf *common, struct buf *own,
                      const struct kube_home *home, const struct run_job *job,
                      int64_t now)
@@ -218,7 +221,7 @@ static json_t *secret_of(const struct kube_home *home,
 	return obj;
 }
 
-/* The prefix of the name of each shared Secret of this cluster. */
+/* Set ret to the prefix of the names of all shared Secrets of this cluster. */
 static void shared_prefix(char ret[KUBE_NAME_SIZE], const char *cluster)
 {
 	kube_object_name(ret, cluster, 0, 0);
@@ -260,8 +263,9 @@ json_t *kube_object_secret(const struct kube_home *home,
 	env_file(&common, &own, home, job, now);
 	text = json_stringn(own.data, own.len);
 	*ret_own = NULL;
-	/* The Secret is shared unless its text is not UTF-8, or the job has a
-	 * key of its own. */
+	/* Tasks of an array share a Secret, except if the own part of the
+	 * environment is not UTF-8, so that it cannot be in the Job itself, or
+	 * if each task has an agent, whose key the Secret holds. */
 	if (job->array_job && text && !kube_agent_is(home, job)) {
 		obj = shared_secret(home, job, &common);
 		*ret_own = buf_take(&own);
