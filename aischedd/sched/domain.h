@@ -72,14 +72,14 @@ struct spread {
 	uint32_t part;             /* tasks of a part */
 	int64_t low, extra; /* parts that each domain gets; how many domains get
 	                       one more */
-	uint32_t req, pool; /* for which this was worked out */
+	uint32_t req, pool; /* the request and pool of this division */
 	bool all, is_made;
 };
 
 struct spread *spread_new(const struct snap *snap, struct match *match,
                           struct arena *arena);
 
-/* Work out the division of a request that is spread. If `all`, nodes that are
+/* Compute the division of a request that is spread. With `all`, nodes that are
  * not up count, too. Sets all rooms to 0. */
 void spread_make(struct spread *sp, uint32_t req, uint32_t pool, bool all);
 

@@ -120,8 +120,8 @@ static void claim_moved(struct evictor *e)
 	evict_search_for_claimant(e);
 }
 
-/* Claim for the claimant the nodes of all tasks of the trial, except those of
- * runs that move. */
+/* Add a claim for the claimant on the nodes of all tasks of the trial, except
+ * those of runs that move. */
 static void claim_own(struct evictor *e, size_t from)
 {
 	struct place *place = e->p->place;
@@ -156,8 +156,8 @@ static size_t count_broken(const struct evictor *e, size_t from)
 	return n;
 }
 
-/* Whether as many or fewer tasks of the trial are on nodes with a broken
- * promise with the moves as without them. */
+/* Whether the moves break no further promise: with them, at most as many tasks
+ * of the trial are on nodes with a broken promise as without them. */
 static bool keeps_promises(struct evictor *e, size_t from)
 {
 	struct promises *promises = e->p->place->promises;

@@ -3,9 +3,9 @@
  *
  * A trial takes victims in their order until the claimant fits, spares those
  * without which it still fits, and looks for other places for the rest. If the
- * rules (man aischedd.conf, "Who may take from whom") allow the loss of those
- * for which there is no other place, all victims are evicted and their nodes
- * are held for the claimant. Trials that only move jobs come first.
+ * rules (man aischedd.conf, "Who may take from whom") allow to evict those for
+ * which there is no other place, all victims are evicted and their nodes are
+ * held for the claimant. Trials that only move jobs come first.
  */
 #ifndef AISCHEDD_SCHED_EVICT_H
 #define AISCHEDD_SCHED_EVICT_H
@@ -17,7 +17,7 @@ struct claimant {
 	uint32_t row, run; /* one of them is SNAP_NONE */
 	uint32_t req, tasks;
 	uint64_t job;
-	int64_t standing; /* order_service.h */
+	int64_t standing; /* in its queue, see order_service.h */
 	struct demand demand;
 };
 

@@ -3,8 +3,8 @@
  *
  * The order of victims: first the job with the lowest standing, then the one
  * that loses the least work, started last, was submitted last. A trial is a
- * list of steps, with the old values on the trail of struct work; place_index
- * is updated when they are kept.
+ * list of steps, which the trail of struct work can undo; place_index is
+ * updated when steps are kept.
  */
 #ifndef AISCHEDD_SCHED_EVICT_TRIAL_H
 #define AISCHEDD_SCHED_EVICT_TRIAL_H
@@ -54,8 +54,8 @@ enum { FUTILE_MAX = 32 };
 struct evict_futile {
 	struct evict_futile_one {
 		uint32_t req, queue, user;
-	} vain[FUTILE_MAX]; /* a ring */
-	uint32_t n;         /* entries ever added; 0: forget all */
+	} vain[FUTILE_MAX]; /* a ring buffer */
+	uint32_t n;         /* entries added so far; 0: forget all */
 };
 
 struct evictor {
@@ -76,7 +76,7 @@ struct evictor {
 	int64_t *left;        /* by task: FATE_STAYS, ... */
 	uint64_t looks;       /* nodes and tasks looked at in this pass */
 	const struct domains *domains;
-	struct spread *spread; /* of the claimant */
+	struct spread *spread; /* how the claimant is divided if it is spread */
 
 	/* Evictions that were decided in this pass, by run. */
 	uint8_t *why, *suspend; /* enum evict */
@@ -99,8 +99,8 @@ struct evictor {
 	uint64_t worst;           /* cost of the most expensive offer that was
 	                             taken */
 	struct snap_cpu_use *use; /* scratch: CPUs of one task */
-	int64_t todo; /* todo: tasks still to be placed; nodes_left: nodes still
-	                 to be used, 0: any number */
+	int64_t todo; /* tasks still to be placed; nodes_left: nodes still to be
+	                 used, 0: any number */
 	uint32_t nodes_left;
 	/* how many tasks to place at a time: those of a segment, or of the
 	 * share of a domain; 0: those of the whole job */

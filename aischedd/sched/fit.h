@@ -62,12 +62,13 @@ bool fit_numa_is_more(const struct fit_numa *a, const struct fit_numa *b);
 struct fit_numa fit_best_numa(const struct work *w, uint32_t req,
                               uint32_t node);
 
-/* Returns the wholly free GPUs in the link group that has the most; *ret_all:
- * in all groups; *ret_groups: the fewest groups for one task. */
+/* Returns how many wholly free GPUs the link group with the most has. *ret_all:
+ * how many all groups have together; *ret_groups: the fewest groups that one
+ * task needs. */
 int64_t fit_best_links(const struct work *w, uint32_t req, uint32_t node,
                        int64_t *ret_groups, int64_t *ret_all);
 
-/* The most CPUs of a slice that one task can hold. */
+/* Returns the most CPUs of a slice that one task can hold. */
 static inline size_t fit_max_cpus(const struct snap *s, uint32_t req)
 {
 	return (size_t)(s->req.cpus[req] / 1000) + 1;

@@ -62,7 +62,8 @@ uint64_t fit_devices_whole(const struct work *w, uint32_t req, uint32_t node,
 enum { NBLOCKS = 3 };
 
 struct fit_damage {
-	uint32_t blocks[NBLOCKS]; /* the largest first */
+	uint32_t blocks[NBLOCKS]; /* how many of each size, the largest size
+	                             first */
 };
 
 /* Choose n GPUs of the set, which has enough, for a job that already has the
@@ -84,7 +85,7 @@ uint32_t fit_devices_ngroups(const struct work *w, uint32_t node,
 uint32_t fit_devices_fewest(const struct work *w, uint32_t node, uint64_t set,
                             uint64_t own, uint32_t n);
 
-/* Choose GPUs for a task on its node. */
+/* Choose GPUs for a task on its node, and set them in *task. */
 void fit_devices_gpus(const struct work *w, uint32_t req,
                       const struct fit_where *at, struct snap_task *task);
 

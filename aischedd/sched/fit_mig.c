@@ -89,7 +89,8 @@ int64_t fit_mig_count(const struct work *w, uint32_t req, uint32_t node,
  * less is better. */
 struct choice {
 	bool whole;           /* the GPU is not used yet */
-	int64_t damage, left; /* thousandths of the device */
+	int64_t damage, left; /* damage: what it blocks; left: what is free of
+	                         the GPU, in thousandths */
 	uint8_t units;
 	uint32_t gpu;
 };

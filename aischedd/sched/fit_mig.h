@@ -43,11 +43,11 @@ bool fit_mig_any(const struct snap *s);
  * described above. */
 uint16_t (*fit_mig_blocked(struct arena *arena))[256];
 
-/* Whether the device has no partitions, or has only partitions, of which no two
- * overlap. */
+/* Whether the GPU has no partitions, or only partitions of which no
+ * two overlap. */
 bool fit_mig_is_sound(const struct work *w, uint32_t node, int64_t device);
 
-/* How many partitions that the request asks for fit on a device. */
+/* Returns how many more partitions of the requested profile fit on a GPU. */
 int64_t fit_mig_count(const struct work *w, uint32_t req, uint32_t node,
                       uint32_t device);
 

@@ -40,9 +40,9 @@ struct match {
 
 	uint32_t nclasses;
 	struct node_class *class;
-	struct arena_list classes; /* owner of the class array */
+	struct arena_list classes; /* the memory of `class` */
 	uint32_t *class_of;
-	uint32_t *by_pool; /* classes in order of pools */
+	uint32_t *by_pool; /* all classes, in order of their pools */
 	uint32_t *found;   /* scratch: classes */
 	struct allowed *allowed;
 	bool *stack; /* scratch: evaluates rules */

@@ -19,16 +19,16 @@ struct node_class {
 	uint32_t pool;
 	bool mixed; /* some node has GPUs of more than one type */
 	uint32_t nnodes;
-	uint32_t *node;       /* ascending */
+	uint32_t *node;       /* the nodes, ascending */
 	int64_t most[RES_N];  /* the largest total of any of its nodes */
-	const uint64_t *word; /* bits; see match.c */
+	const uint64_t *word; /* the bits of its nodes, see match.c */
 };
 
 /* Where one request may run. */
 struct allowed {
 	bool known;
 	uint32_t nclasses;
-	const uint32_t *class; /* pools in order */
+	const uint32_t *class; /* in order of their pools */
 	/* bit i: node i; NULL: all nodes of the classes */
 	const uint64_t *only;
 	/* The counted parts of its constraint: at least count[i] of the job's

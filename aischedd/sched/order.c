@@ -120,7 +120,7 @@ static int compare_growers(const struct row_order *o, uint32_t a, uint32_t b)
 		return x.priority > y.priority ? -1 : 1;
 	if (x.job != y.job)
 		return x.job < y.job ? -1 : 1;
-	return (a > b) - (a < b); /* tasks of one array */
+	return (a > b) - (a < b); /* equal only for two tasks of one array */
 }
 
 struct ordered {

@@ -18,17 +18,17 @@
 #include "aischedd/sched/work.h"
 
 struct order_heap {
-	uint32_t *at; /* rows or growers */
+	uint32_t *at; /* rows, or jobs that may grow */
 	uint32_t n, cap;
 };
 
 /* A job that starts in this pass with fewer tasks than it may have. */
 struct order_elastic {
 	uint32_t row, member;
-	uint32_t start;  /* in pass.start */
+	uint32_t start;  /* index in pass.start */
 	uint32_t ntasks; /* tasks that it starts with */
-	uint32_t extra;  /* the last task that it got later: in pass.extra,
-	                  * + 1; 0: none */
+	uint32_t extra;  /* the last task that it got later, index in
+	                    pass.extra, + 1; 0: none */
 	/* exclusive: how many of its first tasks are on nodes on which no more
 	 * tasks fit */
 	uint32_t full;
@@ -90,13 +90,13 @@ struct turn {
 	struct order_elastic *elastic;
 };
 
-/* capacity: of all nodes that are not down. */
+/* capacity: the resources of all nodes that are not down. */
 struct row_order *order_new(const struct snap *snap, const struct tally *tally,
                             const int64_t capacity[RES_N], struct arena *arena);
 
-/* Fill the heaps with all rows and runs that have a turn. Call it after all
- * jobs that start or get claims from claims of earlier plans are noted (begun,
- * grown). */
+/* Fill the heaps with all rows and runs that have a turn. Call it after
+ * claim_settle() has noted (in begun and grown) which jobs start or grow on
+ * claims of earlier plans. */
 void order_open(struct row_order *o);
 
 /* Add a job that has started and may get more tasks in this pass. */

@@ -24,7 +24,8 @@ struct order_queues {
 	const struct work *work;
 	const struct row_order *order;
 	const int64_t *capacity;
-	int64_t (*ask)[RES_N];   /* by queue, with all below it */
+	int64_t (*ask)[RES_N];   /* by queue: the demand of it and all queues
+	                            below it */
 	int64_t (*share)[RES_N]; /* fair shares; CONF_NONE: no quota there */
 	struct ratio {
 		int64_t use, share; /* share 0: the ratio is above all others */

@@ -2,7 +2,7 @@
  * pass.h - one pass of the scheduler, while it goes on
  *
  * Shared by plan.c, which takes the claims in their order, serve.c, which
- * answers one, claim.c, which settles claims of earlier plans first, and
+ * answers one claim, claim.c, which settles claims of earlier plans first, and
  * evict.c, which makes room.
  */
 #ifndef AISCHEDD_SCHED_PASS_H
@@ -33,7 +33,7 @@ struct pass {
 	struct place *place;
 	struct promises *promises;
 	struct fit_empty *empty;
-	/* made when jobs may first be evicted for a claimant */
+	/* NULL until jobs may be evicted for a claimant */
 	struct evictor *evict;
 	struct verdict *verdict; /* by row */
 	/* by row: 1 if it was checked that its jobs could ever start */
@@ -48,12 +48,14 @@ struct pass {
 	                   which it grows; 0: none */
 	uint32_t owner; /* index of the start, + 1, whose tasks place->own
 	                   counts between its trials; 0: none */
-	int64_t capacity[RES_N]; /* of all nodes that are not down */
+	int64_t capacity[RES_N]; /* the resources of all nodes that are not
+	                            down */
 	int64_t wake;
-	const struct vain *vain; /* by row, or NULL */
+	const struct vain *vain; /* by row: starts to leave out; NULL: none */
 	/* a row was kept from starting because of struct vain */
 	bool held_back;
-	/* starts on claims of earlier plans, which come first */
+	/* how many entries of `start` are on claims of earlier plans, which
+	 * come first */
 	size_t nsettled;
 	int64_t spent; /* part of the budget used up */
 
@@ -62,19 +64,22 @@ struct pass {
 	struct arena_list promised, queued;
 	struct arena_list more_node; /* struct more of all runs */
 	struct arena_list extra;     /* struct extra of all starts */
-	struct arena_list due;       /* admit.h */
+	struct arena_list due;       /* limits kept for overdue jobs, see
+	                                admit.h */
 };
 
 /* A node on which a run grows, or which a claim holds for it. */
 struct more {
 	struct snap_task task; /* for a claim only the node is set */
-	uint32_t next;         /* of the same run, + 1; 0: none */
+	uint32_t next;         /* next entry of the same run, index in more_node
+	                          + 1; 0: none */
 };
 
 /* A task that an elastic job gets beyond those with which it starts. */
 struct extra {
-	uint32_t task; /* in place->task */
-	uint32_t next; /* of the same start, + 1; 0: none */
+	uint32_t task; /* index in place->task */
+	uint32_t next; /* the task that the start got before, index in
+	                  pass.extra + 1; 0: none */
 };
 
 struct pass *pass_new(const struct snap *snap, struct arena *arena);
@@ -92,9 +97,9 @@ void pass_extra(struct pass *p, struct order_elastic *e);
 /* Try to place one more task of a start. */
 bool pass_try_extra(struct pass *p, struct order_elastic *e);
 
-/* Called before a trial: stop counting the tasks of the start for which the
- * last trial was (p->owner) as own, unless this trial is for the same start
- * (but). */
+/* Called before a trial: stop counting the tasks of the start that was placed
+ * last (p->owner) as tasks of the job being placed, unless the trial is for the
+ * same start (`but`). */
 void pass_disown(struct pass *p, const struct order_elastic *but);
 
 /* Reorder p->place->task so that the tasks of each start are adjacent. */

@@ -31,7 +31,7 @@ struct place {
 	                          this job have there */
 
 	const struct domains *domains;
-	struct place_topology *topology; /* place_topology.c's */
+	struct place_topology *topology; /* the state of place_topology.c */
 	struct spread *spread;           /* how a job that is spread is
 	                                    divided */
 
@@ -92,8 +92,8 @@ struct place *place_new(const struct snap *snap, const struct tally *tally,
 
 /*
  * Set the claim that later trials place: this job of the row, or more tasks of
- * the run. The job is taken to end by its time limit or the assumed_time of its
- * queue, the run when it would end anyway.
+ * the run. The job is assumed to end after its time limit or, without one,
+ * after the assumed_time of its queue; the run when it would end anyway.
  */
 void place_for(struct place *p, uint32_t row, uint64_t job);
 void place_for_run(struct place *p, uint32_t run);
@@ -111,7 +111,8 @@ static inline void place_own(struct place *p, const struct snap_task *task,
 			                p->work->own_gpus[task->node] };
 }
 
-/* Returns how many of the n nodes from the first one on are equal to it. */
+/* Returns how many nodes at the head of a list of n nodes are the same
+ * as the first. */
 static inline uint32_t place_same(const uint32_t *node, uint32_t n)
 {
 	uint32_t same = 1;

@@ -66,7 +66,7 @@ struct place_index;
  */
 int64_t place_index_worth(const struct snap *snap, const struct tally *tally);
 
-/* worth: place_index_worth() */
+/* worth: as returned by place_index_worth() */
 struct place_index *place_index_new(const struct work *w, const struct match *m,
                                     int64_t worth, struct arena *arena);
 
@@ -76,7 +76,7 @@ void place_index_move(struct place_index *index, uint32_t node,
                       enum place_tree tree);
 void place_index_refresh(struct place_index *index, uint32_t node);
 
-/* How many nodes of the class are in the tree. */
+/* Returns how many nodes of the class are in the tree. */
 uint32_t place_index_count(const struct place_index *index, uint32_t class,
                            enum place_tree tree);
 
@@ -111,7 +111,7 @@ int64_t place_index_most(const struct place_index *index, uint32_t class,
                          enum place_tree tree, enum place_dim dim,
                          uint32_t *ret_node);
 
-/* Sums of what all nodes of the class, in all trees, have free. */
+/* Returns the sums of what all nodes of the class, in all trees, have free. */
 const int64_t *place_index_sum(const struct place_index *index, uint32_t class);
 
 /* Sums of what the nodes of a topology domain have free; and when they last

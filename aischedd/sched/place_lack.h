@@ -6,7 +6,7 @@
 
 #include "aischedd/sched/place_trial.h"
 
-/* Explain why the trial failed; leaves nothing placed. */
+/* Returns why the trial failed; leaves nothing placed. */
 struct place_lack place_lack_of(struct place_trial *t);
 
 #endif

@@ -35,7 +35,7 @@ struct place_scarce {
 	int64_t *free;     /* by kind: its free GPUs */
 	int64_t *pressure; /* by kind */
 	uint64_t changes;  /* place_index_changes() when free and pressure were
-	                      worked out, + 1; 0: never */
+	                      computed, + 1; 0: not yet */
 };
 
 uint32_t place_scarce_nkinds(const struct place_scarce *scarce)
@@ -71,7 +71,7 @@ static size_t rule_size(const struct snap *s, uint32_t req)
 	       sizeof(*s->rule);
 }
 
-/* Returns the rule of a request, which may be empty, but not NULL. */
+/* Returns the rule of a request: never NULL, even if the rule is empty. */
 static const int32_t *rule_of(const struct snap *s, uint32_t req)
 {
 	static const int32_t none;

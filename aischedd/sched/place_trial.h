@@ -23,17 +23,17 @@ struct place_trial {
 	uint32_t nodes_left;
 	int64_t ask;  /* tasks that the next node must hold */
 	int64_t most; /* an upper bound of tasks on one node */
-	/* wanted: the counted parts of the constraint that must hold on the
-	 * next node, as bits. wants: by part, how many more nodes must have it.
-	 */
+	/* wanted: the counted parts of the constraint that must hold on
+	 * the next node, as bits. wants: by part, on how many more nodes
+	 * it must hold. */
 	uint8_t wanted;
 	uint32_t wants[CONSTRAINT_MAX_COUNTS];
 	uint32_t
 	    kind; /* only nodes of this kind (place_scarce.h), or SNAP_NONE */
 	uint32_t inside; /* only in this domain, or SNAP_NONE */
 	/* CAP_KEEP: add tasks one by one to nodes, up to place.cap on each.
-	 * CAP_RISE: the same, but raise place.cap by one whenever no node can
-	 * take a task below it: that is even. */
+	 * CAP_RISE: the same, but raise place.cap by one whenever all nodes
+	 * with fewer tasks are full, so that tasks are divided evenly. */
 	enum { CAP_NONE, CAP_KEEP, CAP_RISE } cap;
 	/* WISH_LIMIT: use only nodes that fall short of the job's preferences
 	 * by at most `excess`. WISH_SEEK: place nothing, but find by how much

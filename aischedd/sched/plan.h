@@ -32,7 +32,8 @@ struct start {
 	uint32_t row;
 	uint32_t member;             /* index in snap.member */
 	uint32_t task_first, ntasks; /* slice of the plan's tasks */
-	bool backfilled; /* a job before it is promised a start in that pool */
+	bool backfilled; /* a job ahead of it is promised a start in the same
+	                    pool */
 };
 
 /* A running job gets more tasks. */
@@ -71,14 +72,15 @@ struct eviction {
  * force: a claim of an earlier plan that is not in it is void.
  */
 struct plan_claim {
-	uint32_t row, member; /* of a waiting job; row SNAP_NONE: run */
+	uint32_t row, member; /* the waiting job; row SNAP_NONE: the claim is of
+	                         `run` */
 	uint32_t run; /* a run that grows, or that is evicted by this plan and
 	                 starts again here */
 	uint32_t node_first, n; /* slice of claim_node, one a task */
 };
 
 struct plan {
-	uint64_t gen; /* the snapshot's */
+	uint64_t gen; /* generation of the snapshot */
 	/* All promised starts, for the next snapshot; not sorted. */
 	uint32_t npromises;
 	const struct snap_promise *promise;
@@ -102,7 +104,8 @@ struct plan {
 	                 this plan starts */
 	int64_t wake; /* plan again at this time even if nothing changed, or
 	                 SNAP_NEVER */
-	const struct snap_task *task; /* one more than used: ends cpu_use */
+	const struct snap_task *task; /* an entry after the last task ends
+	                                 cpu_use */
 	const struct snap_cpu_use *cpu_use;
 };
 
@@ -113,9 +116,8 @@ struct plan {
 const struct plan *sched_plan(const struct snap *snap, struct arena *arena);
 
 /*
- * Check that the row's first job would fit if nothing ran. Called at
- * submission, which is refused otherwise. Fails with EINVAL and says what would
- * fit at most.
+ * Check that the row's first job would fit if nothing ran. A job is refused at
+ * submission otherwise. Fails with EINVAL and says what would fit at most.
  */
 int sched_could_fit(const struct snap *snap, uint32_t row, struct err *err);
 

@@ -92,11 +92,12 @@ bool promise_may_suspend(const struct promises *ps, uint32_t run);
  */
 void promise_leave(struct promises *ps, uint32_t task, bool leaves);
 
-/* Returns the first job to end on the node that holds some of the lacking
- * resource (enum resource or WHAT_*; CPUs for most of the latter), or 0. */
+/* Returns the first job to end on the node that holds some of what is short, or
+ * 0. what: enum resource or WHAT_*; most of the latter stand for CPUs. */
 uint64_t promise_blocker(struct promises *ps, uint32_t node, int64_t what);
 
-/* The next time at which a reservation begins or ends, or SNAP_NEVER. */
+/* Returns the next time at which a reservation begins or ends, or SNAP_NEVER.
+ */
 int64_t promise_wake(const struct snap *snap);
 
 /* Called by place.c only. */

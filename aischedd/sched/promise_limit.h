@@ -1,5 +1,5 @@
 /*
- * promise_limit.h - what limits and licences leave from now on
+ * promise_limit.h - what is left of limits and licences from now on
  *
  * Each licence and each limit that admit.h checks has a list of changes: what
  * running jobs give back when they end, and what promised jobs take and give

@@ -22,11 +22,13 @@ struct promise_seeker {
 	const struct snap *s;
 	struct future *future;
 	struct limit_future *limits;
-	int64_t capacity[RES_N]; /* of all nodes that are not down */
+	int64_t capacity[RES_N]; /* the resources of all nodes that are not
+	                            down */
 	uint8_t *usable; /* by class: 1 if its nodes are in the pool being
 	                    searched */
 	struct promise_scratch step, best, with, room, parts;
-	struct arena_list made, made_node; /* promises: promise_made() */
+	struct arena_list made, made_node; /* the promises made so far, see
+	                                      promise_made() */
 };
 
 /* The search for a job's earliest start. */
@@ -71,8 +73,9 @@ struct promise_step {
 /* Room on one node. */
 struct promise_room {
 	uint32_t node;
-	uint32_t domain; /* of the level that segments need, or the number of
-	                  * that of a job that is spread */
+	uint32_t domain; /* the node's domain of the level that segments
+	                    need; for a job that is spread, the number of its
+	                    domain */
 	int64_t n;
 };
 

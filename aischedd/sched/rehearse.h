@@ -20,9 +20,9 @@ struct vain;
  * only evicts whole jobs, and is not too large. */
 bool rehearse_can(const struct snap *snap, const struct plan *plan);
 
-/* The snapshot as it is once all starts of the plan run, before those that it
- * evicts have ended. Its runs are those of `snap`, then the starts in the order
- * of the plan. */
+/* Returns the snapshot as it will be once all starts of the plan run, but
+ * before the jobs that it evicts have ended. Its runs are those of `snap`, then
+ * the starts in the order of the plan. */
 const struct snap *rehearse_after(const struct snap *snap,
                                   const struct plan *plan, struct arena *arena);
 

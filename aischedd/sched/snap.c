@@ -7,7 +7,7 @@
 #include "libcommon/constraint.h"
 #include "libcommon/limits.h"
 
-enum { MAX_RULE = 1024 }; /* words and operators */
+enum { MAX_RULE = 1024 }; /* the most words and operators of one rule */
 
 /* Amounts and times below these bounds do not overflow when they are added up
  * over all nodes, or multiplied by the number of tasks of a job. */

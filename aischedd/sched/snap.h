@@ -142,7 +142,8 @@ struct snap_queues { /* parents before children; jobs are in leaf queues */
 	const int64_t *max_jobs, *max_jobs_user, *max_gpus_user;
 	const int64_t *assumed_time; /* s, the time limit assumed for jobs
 	                                without one, or CONF_NONE */
-	const int64_t *max_wait;     /* s, CONF_NONE */
+	const int64_t *max_wait;     /* s, or CONF_NONE; see
+	                                order_score_hold() */
 };
 
 struct snap_users {
@@ -247,7 +248,8 @@ struct snap_pend {
 	uint32_t n;
 	const uint8_t *judged; /* enum judged */
 	const uint32_t *req, *queue, *user;
-	const int64_t *priority; /* class + own - nice; higher first */
+	const int64_t *priority; /* of its class + its own - nice; the highest
+	                            goes first */
 	const uint32_t *member_first;
 	/* If the row is a suspended job that is to resume: the index of its
 	 * run, which keeps memory and GPUs and needs CPUs again on the same
@@ -314,7 +316,7 @@ struct snap_task {
 
 struct snap_cpu_use {
 	uint16_t cpu;   /* number in the node */
-	uint16_t milli; /* 1000: alone */
+	uint16_t milli; /* thousandths used; 1000: the whole CPU */
 };
 
 /* A start that the last plan promised to a job, and its nodes, one for each
@@ -327,7 +329,7 @@ struct snap_promise {
 };
 
 struct snap {
-	int64_t now;  /* the only clock the core has */
+	int64_t now;  /* the only time that the scheduler knows */
 	uint64_t gen; /* state generation; echoed in the plan */
 	struct snap_policy policy;
 	struct snap_pools pool;
@@ -361,7 +363,8 @@ struct snap {
 	const struct snap_promise *promise;
 	const uint32_t *promise_node;
 	const uint32_t *resv_node, *resv_user;
-	const struct snap_task *task; /* one more than used: ends cpu_use */
+	const struct snap_task *task; /* an entry after the last task ends
+	                                 cpu_use */
 	const struct snap_cpu_use *cpu_use;
 };
 

@@ -25,8 +25,8 @@ struct tally_queue {
 
 struct tally {
 	struct tally_queue *queue;
-	uint32_t growers,
-	    victims; /* runs that may get more tasks, or be evicted */
+	uint32_t growers, victims; /* number of runs that may get more tasks,
+	                              that may be evicted */
 	/* when the set of evictable runs changes, or SNAP_NEVER */
 	int64_t wake;
 	int64_t cpus, gpus; /* what runs that have GPUs hold */

@@ -33,7 +33,8 @@ static void put_number(struct buf *out, int64_t what, int64_t n)
 		buf_i64(out, n);
 }
 
-/* "4 GPUs", "0.5 CPUs", "1 GPU", "64G of memory" */
+/* Append an amount with its unit: "4 GPUs", "0.5 CPUs", "1 GPU", "64G
+ * of memory". */
 static void put_amount(struct buf *out, int64_t what, int64_t n)
 {
 	static const char *const unit[RES_N] = {
@@ -46,7 +47,7 @@ static void put_amount(struct buf *out, int64_t what, int64_t n)
 		buf_addc(out, 's');
 }
 
-/* "n7 has the most free, 2 of 8" */
+/* Append "n7 has the most free, 2 of 8". */
 static void put_best_node(const struct snap *s, const struct verdict *v,
                           struct buf *out)
 {
@@ -56,14 +57,14 @@ static void put_best_node(const struct snap *s, const struct verdict *v,
 	put_number(out, v->what, v->lack.total);
 }
 
-/* "2 nodes": how many the job needs */
+/* Append how many nodes the job needs: "2 nodes". */
 static void put_nodes(const struct verdict *v, struct buf *out)
 {
 	buf_printf(out, "%lld node%s", (long long)v->lack.need,
 	           v->lack.need == 1 ? "" : "s");
 }
 
-/* "2 nodes, and fits on 1"; kind follows "nodes". */
+/* Append "2 nodes, and fits on 1", with `kind` after "nodes". */
 static void put_fewer_nodes(const struct verdict *v, const char *kind,
                             struct buf *out)
 {
@@ -71,7 +72,7 @@ static void put_fewer_nodes(const struct verdict *v, const char *kind,
 	buf_printf(out, "%s, and fits on %lld", kind, (long long)v->lack.have);
 }
 
-/* Whether what is short is needed by the job as a whole, not by each task. */
+/* Whether the job as a whole needs what is short, not each of its tasks. */
 static bool is_of_job(const struct snap *s, uint32_t req,
                       const struct verdict *v)
 {
@@ -211,8 +212,8 @@ static void put_parts(const struct snap *s, uint32_t req, int64_t tasks,
 	           s->req.nodes[req] ? "node" : "task", n == 1 ? "" : "s");
 }
 
-/* "its 2 segments of 4 tasks need one rack each; 1 would fit, and r3 has room
- * for 2 tasks of another" */
+/* Append "its 2 segments of 4 tasks need one rack each; 1 would fit, and r3 has
+ * room for 2 tasks of another". */
 static void put_segments(const struct snap *s, uint32_t req,
                          const struct verdict *v, struct buf *out)
 {
@@ -237,8 +238,8 @@ static const char *level_name(const struct snap *s, uint8_t level)
 	return level == LEVEL_NODE ? "node" : s->level[level];
 }
 
-/* "its 9 tasks, spread evenly over 4 racks, need room for 2 tasks in each;
- * z1/r3 has room for 1 task" */
+/* Append "its 9 tasks, spread evenly over 4 racks, need room for 2 tasks in
+ * each; z1/r3 has room for 1 task". */
 static void put_spread(const struct snap *s, uint32_t req,
                        const struct verdict *v, struct buf *out)
 {
@@ -275,7 +276,7 @@ static void put_spread(const struct snap *s, uint32_t req,
 	put_parts(s, req, v->lack.have * part, out);
 }
 
-/* "its 4 tasks fit in no rack; z1/b1/r3 would hold 2" */
+/* Append "its 4 tasks fit in no rack; z1/b1/r3 would hold 2". */
 static void put_topology(const struct snap *s, uint32_t row,
                          const struct verdict *v, struct buf *out)
 {
@@ -310,7 +311,7 @@ static void put_topology(const struct snap *s, uint32_t row,
 	put_blocker(s, v, out);
 }
 
-/* "4 GPUs, 16 CPUs and 200G"; an amount below 0 is left out. */
+/* Append "4 GPUs, 16 CPUs and 200G"; leave out amounts below 0. */
 static void put_devices(struct buf *out, const int64_t amount[RES_N])
 {
 	static const enum resource order[] = { RES_GPU, RES_CPU, RES_MEM };
@@ -338,7 +339,8 @@ static int64_t unless_none(int64_t amount)
 	return amount ? amount : -1;
 }
 
-/* "needs 4 GPUs, 16 CPUs and 200G of one NUMA node; the best is on n3, with" */
+/* Append "needs 4 GPUs, 16 CPUs and 200G of one NUMA node; the best is on n3,
+ * with" and the best amounts. */
 static void put_numas(const struct snap *s, uint32_t req,
                       const struct verdict *v, struct buf *out)
 {
@@ -383,7 +385,8 @@ static void put_numa(const struct snap *s, uint32_t row,
 	put_blocker(s, v, out);
 }
 
-/* "needs 4 GPUs in one link group; n3 has 3 in one, and 6 free in all" */
+/* Append "needs 4 GPUs in one link group; n3 has 3 in one, and 6 free in all".
+ */
 static void put_links(const struct snap *s, uint32_t row,
                       const struct verdict *v, struct buf *out)
 {
@@ -409,8 +412,8 @@ static void put_links(const struct snap *s, uint32_t row,
 	put_blocker(s, v, out);
 }
 
-/* "needs a 3g.40gb; GPU 2 of n1 has 5 of 8 slices free, none of 0-3 or 4-7
- * whole" */
+/* Append "needs a 3g.40gb; GPU 2 of n1 has 5 of 8 slices free, none of 0-3 or
+ * 4-7 whole". */
 static void put_partition(const struct snap *s, uint32_t row,
                           const struct verdict *v, struct buf *out)
 {
@@ -438,7 +441,8 @@ static void put_partition(const struct snap *s, uint32_t row,
 	put_blocker(s, v, out);
 }
 
-/* "no node of its pools has MIG profile 3g.20gb; there are 1g.10gb" */
+/* Append `none` and the profiles that exist: "no node of its pools has MIG
+ * profile 3g.20gb; there are 1g.10gb". */
 static void put_no_profile(const struct snap *s, uint32_t req, const char *none,
                            struct buf *out)
 {
@@ -687,7 +691,8 @@ static void put_down(const struct snap *s, uint32_t row,
 		           state[s->node.state[v->name]]);
 }
 
-/* "reservation 'maint' begins there in 2h" */
+/* Append which reservation keeps the node: "reservation 'maint' begins
+ * there in 2h". */
 static void put_reserved(const struct snap *s, const struct verdict *v,
                          struct buf *out)
 {
@@ -709,7 +714,8 @@ static void put_reserved(const struct snap *s, const struct verdict *v,
 	put_span(out, s->resv.start[resv] - s->now);
 }
 
-/* Say for whom a node is kept on which the job would otherwise fit. */
+/* Say for which job or reservation a node is kept on which this job would fit.
+ */
 static void put_way(const struct snap *s, const struct verdict *v,
                     struct buf *out)
 {

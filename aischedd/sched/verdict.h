@@ -65,8 +65,8 @@ struct verdict {
 	int what;      /* enum resource or WHAT_*: short or limited */
 	union {
 		/* Resources, Fragmentation, GangPartial, Topology,
-		 * NumaAlignment, LinkAlignment, Partition, NodeDown, and
-		 * NeverFits but for licences. */
+		 * NumaAlignment, LinkAlignment, Partition, NodeDown; and
+		 * NeverFits, unless a licence is short. */
 		struct verdict_lack {
 			/* needed for one task; or how many nodes or NUMA nodes;
 			 * Partition: the number of the GPU */
@@ -74,27 +74,30 @@ struct verdict {
 			union {
 				/* free on node `name`; NeverFits: its total */
 				int64_t have;
-				int64_t numa_gpus; /* on the NUMA node with the
-				                      most */
-				int64_t link_gpus; /* in the link group with the
-				                      most */
+				int64_t numa_gpus; /* free on the NUMA node with
+				                      the most */
+				int64_t link_gpus; /* free in the link group
+				                      with the most */
 				int64_t slices;    /* free on GPU `need` */
 				enum match_lack kind; /* WHAT_FEATURES */
 			};
 			union {
 				int64_t total;     /* of node `name` */
-				int64_t numa_cpus; /* -1: not counted */
+				int64_t numa_cpus; /* free there; -1: not
+				                      counted */
 				int64_t all_gpus;  /* free on the node */
 			};
 			union {
 				int64_t sum;      /* free in the pool */
-				int64_t numa_mem; /* -1: not counted */
+				int64_t numa_mem; /* free there, MiB; -1: not
+				                     counted */
 			};
 			uint32_t got;    /* tasks that fit */
-			uint32_t domain; /* Topology: the one with most room */
+			uint32_t domain; /* Topology: the domain with the most
+			                    room */
 		} lack;
 		/* QueueLimit, ExceedsQueueLimit, QueueQuota, QueueMaxJobs,
-		 * UserLimit, Licenses, and NeverFits for want of licences. */
+		 * UserLimit, Licenses; and NeverFits, if a licence is short. */
 		struct verdict_limit {
 			int64_t need, used, max;
 		} limit;

@@ -3,8 +3,8 @@
  *
  * Flat counters copied from the snapshot.  Every change is written to the
  * trail, and a trial is undone by popping old values.  So an undo cannot fail,
- * and cannot miss a counter.  The pass owns it; it lives in the arena of the
- * pass.
+ * and cannot miss a counter.  A struct work belongs to one pass, and lives in
+ * its arena.
  */
 #ifndef AISCHEDD_SCHED_WORK_H
 #define AISCHEDD_SCHED_WORK_H
@@ -41,19 +41,19 @@ struct work {
 	/* one a device: how often each of its slices is taken, 8 bits each;
 	 * NULL: no node can have partitions */
 	int64_t *slices;
-	const int64_t *slices_now; /* as in the snapshot */
+	const int64_t *slices_now; /* the same in the snapshot */
 	/* by model of GPU and slices in use: how much of the GPU is blocked,
 	 * see fit_mig_blocked() */
 	uint16_t (*blocked)[256];
 	int64_t *thread;           /* one a CPU of a slice: free thousandths */
-	const int64_t *thread_now; /* as in the snapshot */
+	const int64_t *thread_now; /* the same in the snapshot */
 	int64_t *numa_mem;         /* one a NUMA node: free; may be < 0 */
 	/* one a NUMA node: its memory minus that of tasks bound to it */
 	int64_t *numa_bound;
-	const int64_t *numa_now, *bound_now; /* as in the snapshot */
+	const int64_t *numa_now, *bound_now; /* the same in the snapshot */
 	struct work_core *core; /* scratch of fit.c, by core number */
 
-	int64_t *license; /* free */
+	int64_t *license; /* by licence: how many are free */
 	/* one a queue: what it and all queues below it use */
 	int64_t (*used)[RES_N];
 	int64_t (*firm)[RES_N]; /* part of used: by jobs that may not be
@@ -102,10 +102,10 @@ enum user_count { USER_JOBS, USER_GPUS, USER_LATE_JOBS, USER_LATE_GPUS };
 struct work *work_new(const struct snap *snap, const struct tally *tally,
                       struct arena *arena);
 
-/* Counters of nodes only, without queues, users and numbers of tasks. The
- * caller fills in each node with work_fill(): as free now, or as if nothing
- * ran. like: full counters of the same snapshot; may be NULL if only WORK_EMPTY
- * is used. */
+/* Make counters of nodes only, without those of queues and users and without
+ * numbers of tasks. The caller fills in each node with work_fill(): as it is
+ * now, or as if nothing ran there. like: full counters of the same snapshot;
+ * may be NULL if only WORK_EMPTY is used. */
 enum work_kind { WORK_NOW, WORK_EMPTY };
 
 struct work *work_new_blank(const struct snap *snap, const struct work *like,
@@ -160,7 +160,7 @@ void work_delay(struct work *w, uint32_t queue, uint32_t user,
 void work_amount(const struct snap *s, uint32_t run, int64_t tasks,
                  int64_t ret[RES_N]);
 
-/* The counters of a user in a queue, by enum user_count. */
+/* Returns the counters of a user in a queue, by enum user_count. */
 int64_t *work_user(struct work *w, uint32_t queue, uint32_t user);
 
 #endif

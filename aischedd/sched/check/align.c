@@ -59,8 +59,8 @@ static uint32_t count_numas(const struct snap *s, uint32_t node)
 	return n;
 }
 
-/* Returns how many of the groups with these sizes, at the least, have n
- * GPUs together, or UINT32_MAX if all have too few. Sets the sizes that it
+/* Returns the smallest number of groups of these sizes that have n GPUs
+ * together, or UINT32_MAX if all groups have too few. Sets the sizes that it
  * uses to 0. */
 static uint32_t fewest(uint32_t *size, uint32_t nsizes, uint32_t n)
 {

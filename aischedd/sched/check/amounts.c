@@ -1,5 +1,5 @@
-/* amounts.c - the free devices and memory of NUMA nodes, worked out again from
- * the runs */
+/* amounts.c - the free devices and memory of NUMA nodes, computed from the runs
+ */
 #include "aischedd/sched/check/amounts.h"
 
 static void take_threads(const struct snap *s, const struct snap_task *t,
@@ -21,7 +21,7 @@ static void free_threads(const struct snap *s, int64_t *ret)
 				take_threads(s, &s->task[t], ret);
 		}
 	}
-	/* CPUs may be used by something else than the runs of the snapshot. */
+	/* More CPUs may be in use than the runs of the snapshot account for. */
 	for (uint32_t i = 0; i < s->cpu.n; i++) {
 		if (s->cpu.free[i] < ret[i])
 			ret[i] = s->cpu.free[i];
@@ -51,7 +51,7 @@ void check_amounts_divide(const struct snap *s, uint32_t node, uint32_t numas,
 }
 
 /* Set ret to the free memory of each NUMA node. bound: subtract only the memory
- * of tasks that are bound to theirs. */
+ * of tasks that are bound to their NUMA nodes. */
 static void free_numas(const struct snap *s, bool bound, int64_t *ret)
 {
 	uint32_t n = s->node.n ? s->node.numa_first[s->node.n] : 0;

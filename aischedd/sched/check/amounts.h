@@ -1,6 +1,5 @@
 /*
- * amounts.h - the free devices and memory of NUMA nodes, worked out again from
- * the runs
+ * amounts.h - the free devices and memory of NUMA nodes, computed from the runs
  */
 #ifndef AISCHEDD_SCHED_CHECK_AMOUNTS_H
 #define AISCHEDD_SCHED_CHECK_AMOUNTS_H

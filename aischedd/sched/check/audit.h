@@ -17,7 +17,8 @@ struct audit {
 	const struct plan *plan;
 	struct err *err;
 	struct arena *arena;
-	const struct eviction **out; /* by run; NULL: not evicted */
+	const struct eviction **out; /* by run: its eviction; NULL: it is not
+	                                evicted */
 	/* by run: its claim, at which it starts again if it is evicted, or on
 	 * which it grows; else NULL */
 	const struct plan_claim **moved;
@@ -48,7 +49,7 @@ bool check_could_keep(const struct audit *a, uint32_t run, uint32_t tasks);
 struct party {
 	uint32_t req, queue, user;
 	uint32_t tasks;   /* the number of tasks it asks for */
-	int64_t standing; /* standing.c */
+	int64_t standing; /* see standing.c */
 	uint64_t job;
 	bool starts, firm;
 };

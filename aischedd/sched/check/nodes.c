@@ -97,8 +97,8 @@ static bool is_soft(const char *taint)
 	return effect && (!value || effect < value);
 }
 
-/* Whether the node has a soft (or hard) taint that the request does not name.
- */
+/* Whether the node has a soft taint (soft), or else a hard one, that the
+ * request does not name. */
 static bool is_shunned(const struct snap *s, uint32_t req, uint32_t node,
                        bool soft)
 {

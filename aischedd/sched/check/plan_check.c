@@ -25,7 +25,7 @@ struct check {
 	const struct plan *plan;
 	struct arena *arena;
 
-	/* free */
+	/* the amounts that are still free */
 	int64_t *cpu, *mem, *slot, *gpu, *thread, *numa_mem;
 	uint8_t *slices;  /* by GPU: its slices in use */
 	int64_t *unbound; /* by NUMA node: its memory minus that of tasks bound
@@ -39,7 +39,7 @@ struct check {
 	 */
 	bool grew;
 	uint32_t wishes; /* how many starts were checked for a better node */
-	bool weighed;    /* nodes differ in weight */
+	bool weighed;    /* nodes have different weights */
 };
 
 static void begin_runs(struct check *c)
@@ -434,8 +434,8 @@ static bool has_many_tiers(const struct snap *s, uint32_t req)
 	return false;
 }
 
-/* Check that a job of one task does not start on a node if it could use one
- * that it prefers to it. Called before the task's resources are subtracted. */
+/* Check that a job of one task does not start on a node if it could use a node
+ * that it prefers. Called before the task's resources are subtracted. */
 static int check_prefer(struct check *c, uint32_t req, uint32_t node,
                         uint64_t job)
 {

@@ -27,8 +27,8 @@ struct free_room {
 	int64_t *cpu, *mem, *slot; /* by node */
 	int64_t *gpu, *thread;     /* by device, by CPU of a slice */
 	int64_t *numa_mem;         /* by NUMA node */
-	int64_t *unbound; /* by node's NUMA node: its memory minus that of tasks
-	                     bound to it */
+	int64_t *unbound; /* by NUMA node: its memory minus that of tasks bound
+	                     to it */
 	uint8_t *slices;  /* by GPU: its slices in use */
 	int64_t *tasks, *sealed; /* by node: number of all tasks; of tasks of
 	                            exclusive jobs */
@@ -123,8 +123,8 @@ static void give_task(const struct audit *a, const struct free_room *r,
 		give_rest(s, r, req, t, sign);
 }
 
-/* Add what the tasks of a run hold that this plan or an earlier one evicts to
- * what is free (sign 1), or subtract it (-1). */
+/* Add to what is free (sign 1) what those tasks of a run hold that this plan or
+ * an earlier one evicts, or subtract it (-1). */
 static void give_lost(const struct audit *a, const struct free_room *r,
                       uint32_t run, int sign)
 {

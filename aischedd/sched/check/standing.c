@@ -11,8 +11,8 @@ enum { RUNGS_MAX = 1024 };
 /* Longer than any job runs. */
 static const int64_t FOREVER_S = (int64_t)1 << 36;
 
-/* Returns thousandths of a device times seconds, for the job's minimum of
- * tasks; at most INT64_MAX. */
+/* Returns seconds times the devices of the job's minimum of tasks, in
+ * thousandths of a device; at most INT64_MAX. */
 static int64_t amount(const struct snap *s, uint32_t req, int64_t seconds)
 {
 	int64_t each = s->req.gpus[req] ? s->req.gpus[req] : s->req.cpus[req];
@@ -21,7 +21,8 @@ static int64_t amount(const struct snap *s, uint32_t req, int64_t seconds)
 	return all < INT64_MAX ? (int64_t)all : INT64_MAX;
 }
 
-/* Returns 0 below 10 hours of a device, 1 below 100, 2 below 1000, ... */
+/* Returns the rung of a job that has been served this much: 0 below 10 hours of
+ * a device, 1 below 100, 2 below 1000, ... */
 static int64_t rung_by_service(int64_t served)
 {
 	__int128 bound = (__int128)10 * 3600 * 1000;
@@ -32,8 +33,8 @@ static int64_t rung_by_service(int64_t served)
 	return rung;
 }
 
-/* Returns the rung: eight from each power of two to the next; below 8 one for
- * each number. */
+/* Returns the rung of a job with this much left to do: there are eight rungs
+ * from each power of two to the next, and below 8 one for each number. */
 static int64_t rung_by_rest(int64_t rest)
 {
 	int64_t power = 8, rung = 3 * 8;

@@ -39,7 +39,7 @@ struct future_point {
 
 /* From at[i] until at[i + 1], point[i] holds; at[0] is now. */
 struct future_course {
-	uint32_t n; /* > 0 */
+	uint32_t n; /* number of points, > 0 */
 	const int64_t *at;
 	const struct future_point *point;
 };
@@ -49,7 +49,7 @@ struct future_course {
 struct future_due {
 	int64_t start, end; /* SNAP_NEVER: for ever */
 	uint64_t job;
-	uint32_t resv; /* SNAP_NONE: kept for a job */
+	uint32_t resv; /* the reservation; SNAP_NONE: kept for a job */
 	uint32_t req, n;
 	uint32_t resumes; /* index in snap.task of the first task that resumes,
 	                     or SNAP_NONE */

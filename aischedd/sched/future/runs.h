@@ -13,7 +13,7 @@
 struct future_run {
 	int64_t end;   /* SNAP_NEVER: unknown; such tasks are last */
 	uint32_t run;  /* index in snap.run */
-	uint32_t task; /* in snap.task */
+	uint32_t task; /* index in snap.task */
 };
 
 struct future_runs {

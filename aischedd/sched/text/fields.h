@@ -61,12 +61,11 @@ enum {
 	NSECTIONS
 };
 
-enum { MAX_FIELDS = 32 }; /* of one section */
+enum { MAX_FIELDS = 32 }; /* the most fields of one section */
 
-/* Special defaults. */
-#define FIELD_DERIVED                                                        \
-	INT64_MIN /* the reader computes the value from the rest of the text \
-	           */
+/* Special values of snap_field.def. */
+#define FIELD_DERIVED \
+	INT64_MIN /* the reader computes the value from the other text */
 #define FIELD_MUST INT64_MAX /* always written */
 
 struct snap_field {
@@ -74,12 +73,13 @@ struct snap_field {
 	enum field_kind kind;
 	size_t column; /* offset of the pointer to the column in struct snap */
 	int64_t def;
-	enum name_space space;    /* FIELD_REF, FIELD_LEVEL */
-	const char *const *names; /* FIELD_NAME, NULL-terminated */
+	enum name_space space;    /* of FIELD_REF and FIELD_LEVEL */
+	const char *const *names; /* of FIELD_NAME, NULL-terminated */
 };
 
 struct section {
-	const char *keyword; /* NULL: part of run and pend */
+	const char *keyword; /* first word of its lines; NULL: its fields are on
+	                        run and pend lines */
 	const struct snap_field *field;
 	size_t nfields;
 	size_t count; /* offset of the number of rows in struct snap */

@@ -46,7 +46,7 @@ static int read_plain(struct snap_reader *r, int section, enum name_space space,
 	return 0;
 }
 
-/* Append a comma list of names to a column. */
+/* Append a comma-separated list of names to a column. */
 static int read_list(struct snap_reader *r, enum name_space space, char *text,
                      struct buf *column)
 {

@@ -165,7 +165,7 @@ static void req_line_free(struct req_line *line)
 	buf_free(&line->uses);
 }
 
-/* "0-3", "8" */
+/* Read a range of numbers, such as "0-3", or a single one, "8". */
 static int read_range(const struct snap_reader *r, char *text, uint32_t max,
                       uint32_t *ret_first, uint32_t *ret_last)
 {
@@ -258,7 +258,7 @@ static void add_cpu(struct snap_reader *r, struct task_line *t, uint32_t cpu,
 	take(&t->thread_left[cpu], milli);
 }
 
-/* "c0-7+8/250" */
+/* Read the CPUs of a task, such as "c0-7+8/250" (after the letter). */
 static int read_task_cpus(struct snap_reader *r, struct task_line *t,
                           char *text)
 {
@@ -281,7 +281,7 @@ static int read_task_cpus(struct snap_reader *r, struct task_line *t,
 	return 0;
 }
 
-/* "m0+1" */
+/* Read the NUMA nodes of a task's memory, such as "m0+1" (after the letter). */
 static int read_task_numas(struct snap_reader *r, struct task_line *t,
                            char *text)
 {
@@ -298,7 +298,7 @@ static int read_task_numas(struct snap_reader *r, struct task_line *t,
 	return 0;
 }
 
-/* "u4-7": the slices of its partition */
+/* Read the slices of a task's partition, such as "u4-7" (after the letter). */
 static int read_task_units(struct snap_reader *r, struct task_line *t,
                            char *text)
 {
@@ -496,7 +496,7 @@ int reader_run(struct snap_reader *r, char *rest)
 	return status;
 }
 
-/* "12", "15-18", "20*100/8" */
+/* Read members, such as "12", "15-18" or "20*100/8". */
 static int read_member(struct snap_reader *r, char *text)
 {
 	char *room = text, *count = reader_part(&room, '/');

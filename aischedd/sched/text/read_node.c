@@ -58,7 +58,7 @@ static int read_list(struct snap_reader *r, char *text, size_t size, uint32_t n,
 	           : reader_bad(r, "too few values from", list);
 }
 
-/* The lists of a node line, as text and as columns. */
+/* The lists of a node line: indices of node_line.text and node_line.list. */
 enum {
 	GPU_TYPE,
 	GPU_NUMA,
@@ -114,7 +114,7 @@ static int read_node_key(struct snap_reader *r, struct node_line *line,
 	return reader_bad(r, "unknown key", key);
 }
 
-/* "32G,32G", one for each NUMA node */
+/* Read "32G,32G", an amount for each NUMA node. */
 static int read_numa_mem(struct snap_reader *r, struct node_line *l)
 {
 	char *text = l->numa_mem;

@@ -169,7 +169,7 @@ int reader_mib(const struct snap_reader *r, const char *text, int64_t *ret)
 	return read_amount(r, FIELD_MIB, text, ret);
 }
 
-/* "cpus:8,mem:64G" */
+/* Read amounts such as "cpus:8,mem:64G". */
 static int read_amounts(const struct snap_reader *r, char *text, int64_t *ret)
 {
 	static const char *const word[RES_N] = {

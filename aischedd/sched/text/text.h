@@ -1,10 +1,11 @@
 /*
  * text.h - snapshots and plans as text
  *
- * What `aictl dump` prints, what scenarios and the fuzzer are written in,
- * what replays a pass of yesterday.  One thing a line, a keyword, its name,
- * then key=value in any order; what is not said has its default, so that a
- * scenario says only what matters.  '#' begins a comment.
+ * `aictl dump` prints this text, scenarios and the fuzzer are written in it,
+ * and a pass of yesterday can be replayed from it.  Each line is about one
+ * thing: a keyword, a name, then key=value in any order.  A key that is not
+ * given has its default, so that a scenario gives only what matters.  '#'
+ * begins a comment.
  *
  *	now 1000
  *	pool gpu order=spread
@@ -13,10 +14,10 @@
  *	run 11 queue=prod gpus=4 end=1600 on=n0:g0-3
  *	pend 12,15-18 queue=prod tasks=2 gpus=8 limit=600
  *
- * What is free is what a node has less what runs there, unless it is said.
- * A running task without devices gets the lowest that are free.  Names with
- * other than letters, digits and ._/=@+- are written with %XX.  Writing what
- * was read gives the same text again.
+ * Unless the free amounts of a node are given, they are its totals minus what
+ * runs there.  A running task without devices gets the lowest that are free.
+ * In names, characters other than letters, digits and ._/=@+- are written as
+ * %XX.  Writing a snapshot that was read gives the same text again.
  *
  * policy [order=NAME backfill=no depth=N consolidate=no age=N
  *	size=N fairshare=N hold_after=S]
@@ -47,9 +48,9 @@
  *	REQUEST]
  *	MEMBERS: 12,15-18 jobs; 20*100/8 an array with 100 tasks waiting of
  *	which 8 may start
- *	since: 900*2,950 by member, ascending; the last also for the rest; who
- *	does not say has just come
- * promise JOB TIME NODES: by the last plan; in the order of jobs
+ *	since: 900*2,950 by member, ascending; the last value is also that of
+ *	all further members; without it, members begin to wait now
+ * promise JOB TIME NODES: made by the last plan; in the order of jobs
  * REQUEST: tasks= min_tasks= nodes= tasks_per_node= cpus= mem= gpus=
  *	gpu_type= profile= pools=NAMES time= exclusive one_process rule=WORDS
  *	want=NODES avoid=NODES licenses=NAME:N,... need=LEVEL like=LEVEL
@@ -86,8 +87,9 @@ void snap_write(const struct snap *snap, struct buf *out);
  *	partial
  *	wait 15 +3 Resources at=1600 position=1: each of its 2 tasks needs ...
  *
- * all of it as it was decided, then each row that waits: its first waiting
- * job, how many more like it, the reason, the expected start if known.
+ * Decisions of one kind come in the order in which they were made. A line
+ * follows for each row that waits: its first waiting job, how many more of its
+ * jobs wait, the reason, and the expected start if it is known.
  */
 void plan_write(const struct snap *snap, const struct plan *plan,
                 struct buf *out);

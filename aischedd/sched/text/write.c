@@ -252,7 +252,7 @@ static void put_item(const struct writer *w, uint32_t value, bool is_word)
 		put_name(w->out, w->snap->word[value]);
 }
 
-/* " key=0*4,1*4" or " key=0-7" */
+/* Write a list in short form, such as " key=0*4,1*4" or " key=0-7". */
 static void put_list(const struct writer *w, const char *key,
                      const struct list *l, bool is_word)
 {

@@ -2,7 +2,7 @@
 #include "aischedd/sched/text/writer.h"
 #include "aischedd/sched/verdict.h"
 
-/* "start 12 n0*2", "grow 11 n1:g0" */
+/* Write a line such as "start 12 n0*2" or "grow 11 n1:g0". */
 static void put_placed(const struct snap *s, const struct plan *plan,
                        const char *what, uint64_t job, uint32_t first,
                        uint32_t n, struct buf *out)
@@ -26,7 +26,8 @@ static void put_placed(const struct snap *s, const struct plan *plan,
 	buf_addc(out, '\n');
 }
 
-/* "evict 11 all why=reclaim by=15", "evict 11 0,2 why=preempt by=15" */
+/* Write "evict 11 all why=reclaim by=15" or "evict 11 0,2 why=preempt by=15".
+ */
 static void put_eviction(const struct snap *s, const struct plan *plan,
                          const struct eviction *e, struct buf *out)
 {
@@ -49,7 +50,7 @@ static void put_eviction(const struct snap *s, const struct plan *plan,
 	buf_puts(out, e->suspend ? " suspend\n" : "\n");
 }
 
-/* "claim 15 n0,n1*2", "claim run 11 n3" */
+/* Write "claim 15 n0,n1*2" or "claim run 11 n3". */
 static void put_held(const struct snap *s, const struct plan *plan,
                      const struct plan_claim *c, struct buf *out)
 {
@@ -124,8 +125,8 @@ void plan_write(const struct snap *s, const struct plan *plan, struct buf *out)
 		const struct plan_claim *c = &plan->claim[i];
 
 		put_held(s, plan, c, out);
-		/* If the verdict of the row is about another job that waits, do
-		 * not write this one as waiting. */
+		/* If the row's verdict is about another waiting job, do not
+		 * count the claimant as waiting in the line of the row. */
 		if (c->row < plan->nverdicts &&
 		    plan->verdict[c->row].why != WHY_Preempting)
 			started[c->member]++;

@@ -6,7 +6,7 @@
 
 #include "aischedd/sched/text/text.h"
 
-/* "n0:g0-3+5/500:c0-7+8/250" */
+/* Write a task with its devices: "n0:g0-3+5/500:c0-7+8/250". */
 void snap_put_task(struct buf *out, const struct snap *s,
                    const struct snap_task *t, const struct snap_cpu_use *use);
 
