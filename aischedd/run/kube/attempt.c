@@ -1,4 +1,4 @@
-/* attempt.c - attempts and their pods */
+/* attempt.c - attempts of jobs, and the pods of each */
 #include "aischedd/run/kube/attempt.h"
 
 #include <event2/event.h>
@@ -45,9 +45,10 @@ void kube_attempt_touch(struct kube_attempt *a)
 	event_active(a->kube->soon, EV_TIMEOUT, 0);
 }
 
-/* Whether this pod replaces the other one as the pod of their index. The newest
- * pod that stays is the one that counts; pods may be seen in any order, but one
- * that is over is older than one that is not. */
+/* Whether `pod` rather than `was` counts as the pod of their index. A pod that
+ * is over was made before one that is not, in whatever order we hear of them.
+ * Among pods that are over the one that ended last counts, and among others the
+ * one that is not being deleted. */
 static bool counts_before(const struct kube_pod *pod,
                           const struct kube_pod *was)
 {
@@ -115,7 +116,7 @@ void kube_attempt_link(struct kube_attempt *a, struct kube_task *task)
 	TAILQ_REMOVE(&a->kube->pods.loose, task, of_list);
 	TAILQ_INSERT_TAIL(&a->tasks, task, of_list);
 	task->attempt = a;
-	/* pods do appear: no need to ask why they are missing */
+	/* pods appear: no Events need to be read about missing ones */
 	a->start.why_ms = 0;
 	set_at(a, task);
 	kube_task_count(a->kube, task);

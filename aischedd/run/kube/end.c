@@ -1,4 +1,4 @@
-/* end.c - take an attempt down */
+/* end.c - end the pods of an attempt */
 #include "aischedd/run/kube/end.h"
 
 #include <signal.h>
@@ -12,8 +12,7 @@
 #include "libcommon/mem.h"
 
 enum {
-	/* how long after its grace a pod may take to end before it is deleted
-	 */
+	/* pods that have not ended this long after their grace are deleted */
 	SLACK_MS = 15000
 };
 
@@ -27,7 +26,7 @@ void kube_end_leave(struct kube_attempt *a, struct kube_task *task,
 	kube_ask_pod(a, ASK_LEAVE, task, kube_object_leave(task->pod.uid, why));
 }
 
-/* Delete a pod at once: its node will not report its end. */
+/* Delete a pod without waiting for its node, which will not report its end. */
 static void force(struct kube_attempt *a, struct kube_task *task)
 {
 	if (task->forced)
@@ -79,8 +78,8 @@ void kube_end_fail(struct kube_attempt *a, enum start_fault whose,
 	if (a->end.fault.code || a->start.told)
 		return;
 	err_set(&a->end.fault, EIO, "%s", text);
-	/* Somebody may have deleted the shared Secret, which made the start
-	 * fail: have it made again when it is needed next. */
+	/* The start may have failed because somebody deleted the shared Secret:
+	 * have it made again when it is needed next. */
 	if (a->make.shared)
 		a->make.shared->there = false;
 	a->end.whose = whose;

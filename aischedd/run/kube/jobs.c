@@ -42,7 +42,8 @@ static void job_lose(struct kube *kube, struct kube_job *job)
 	job_free(job);
 }
 
-/* Returns the queue of a Job whose pods look for each other, else NULL. */
+/* Returns the queue of a Job whose pods find each other by a Service, on the
+ * heap; NULL: they do not, or no queue is known. */
 static char *queue_of(const json_t *obj)
 {
 	const json_t *pods = json_object_get(
@@ -74,7 +75,8 @@ static void on_job(struct kube *kube, json_t *obj, bool deleted)
 	kube_object_name(our_name, kube->home.cluster, owner.job,
 	                 owner.attempt);
 	if (strcmp(name, our_name) != 0)
-		return; /* a copy of our labels and annotations */
+		/* a Job of others that has copied our labels and annotations */
+		return;
 	shared = kube_object_secret_shared(obj, &kube->home);
 	job = map_find(&kube->jobs, kube_text_key(name));
 	if (job && strcmp(job->uid, uid) != 0) {

@@ -22,8 +22,8 @@ static void add(struct pod_list *pods, const struct kube_pod *pod, bool gone)
 	    (struct kube_log_pod){ .pod = pod, .gone = gone };
 }
 
-/* Order pods by task, then by age; the order is the same after a restart of the
- * daemon. */
+/* Compare pods by task, then by start time. The order is the same after a
+ * restart of the daemon. */
 static int in_order(const void *a, const void *b)
 {
 	const struct kube_pod *x = ((const struct kube_log_pod *)a)->pod;
@@ -36,8 +36,8 @@ static int in_order(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Set the ids of the pods' logs. In a Job without indexes each pod is a
- * task. */
+/* Set the ids of the logs of sorted pods: `again` counts the earlier pods of
+ * the task. In a Job without indexes each pod is a task of its own. */
 static void number(struct pod_list *pods, const struct kube_owner *owner)
 {
 	for (size_t i = 0; i < pods->n; i++) {
@@ -77,7 +77,8 @@ size_t kube_log_pods(struct kube *kube, const struct kube_owner *owner,
 	return pods.n;
 }
 
-/* Whether the task failed and another pod will replace this one. */
+/* Whether the task failed in its last pod, and another pod will replace
+ * that. */
 static bool awaits_another(struct kube *kube, const struct kube_log_pod *last)
 {
 	const struct kube_owner owner = { last->id.job, last->id.attempt };

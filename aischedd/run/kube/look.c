@@ -1,4 +1,4 @@
-/* look.c - what the pods of an attempt show */
+/* look.c - find out from its pods how an attempt is doing */
 #include "aischedd/run/kube/look.h"
 
 #include <stdio.h>
@@ -10,7 +10,8 @@
 #include "libcommon/mem.h"
 
 enum {
-	PULL_MS = 30000 /* how long an image may fail to be pulled */
+	/* a start fails if its image could not be pulled for so long */
+	PULL_MS = 30000
 };
 
 static void tell_wait(struct kube_attempt *a, const struct kube_pod *pod)
@@ -22,7 +23,8 @@ static void tell_wait(struct kube_attempt *a, const struct kube_pod *pod)
 	free(text);
 }
 
-/* Whether a container waits for something that will never change by itself. */
+/* Whether the pod's container waits for something that will not come by itself:
+ * it cannot be made, or its image could not be pulled for PULL_MS. */
 static bool is_stuck(struct kube_attempt *a, const struct kube_pod *pod)
 {
 	static const char *const fatal[] = { "InvalidImageName",
@@ -65,8 +67,8 @@ static void fail_for_pod(struct kube_attempt *a, struct kube_slot *slot,
 	free(text);
 }
 
-/* Note that the slot's pod was lost, and why: "Evicted: The node was low on
- * resource: memory." */
+/* Mark the pod of the slot as lost, with the reason from its status: "Evicted:
+ * The node was low on resource: memory." */
 static void lose(struct kube_slot *slot, const struct kube_pod *pod)
 {
 	char *why = xasprintf("%s%s%s", pod->reason, *pod->message ? ": " : "",
@@ -76,8 +78,8 @@ static void lose(struct kube_slot *slot, const struct kube_pod *pod)
 	free(why);
 }
 
-/* Once the pod that runs the script has ended well, tell the others to end;
- * their ends do not count. */
+/* In a job whose script runs once: when the script has succeeded in pod 0, tell
+ * the other pods to end. How they end does not matter. */
 static void dismiss(struct kube_attempt *a)
 {
 	const struct kube_task *first = kube_attempt_at(a, 0);
@@ -128,7 +130,7 @@ struct kube_look kube_look_at(struct kube_attempt *a)
 		else if (task->pod.deleting && !a->end.stop && !a->end.failing)
 			kube_slot_lose(slot, task->pod.name, "was deleted");
 		look.bad |= slot->lost != NULL;
-		/* The Job controller will replace this failed pod. */
+		/* Count a failed pod that the Job controller will replace. */
 		look.idle +=
 		    failed <= a->make.replace && kube_task_has_failed(task);
 	}

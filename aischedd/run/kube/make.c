@@ -1,4 +1,4 @@
-/* make.c - make the objects of an attempt, bind its pods */
+/* make.c - make the objects of an attempt, and bind its pods to nodes */
 #include "aischedd/run/kube/make.h"
 
 #include <stdlib.h>
@@ -51,8 +51,8 @@ bool kube_make_is_done(struct kube_attempt *a)
 	return true;
 }
 
-/* Whether the volumes that the attempt mounts are ready on its nodes. Asks the
- * cluster to make those that are not. */
+/* Whether the volumes that the attempt mounts can be mounted on its nodes. Has
+ * those that do not exist yet made, by writing the node to their claims. */
 static bool volumes_are_ready(struct kube_attempt *a)
 {
 	const char **node;

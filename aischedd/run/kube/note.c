@@ -1,4 +1,5 @@
-/* note.c - write Events, for `kubectl describe` of a Job that others made */
+/* note.c - write Events that `kubectl describe` shows with a Job made with
+ * kubectl */
 #include "aischedd/run/kube/note.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ enum {
 struct kube_saying {
 	TAILQ_ENTRY(kube_saying) of_list;
 	struct kube *kube;
-	char *name; /* of the Event */
+	char *name; /* name of the Event */
 };
 
 static void saying_free(struct kube_saying *s)
@@ -73,8 +74,8 @@ static void send_call(struct kube_saying *s, enum kube_method method,
 
 /* --- repeat: a series --- */
 
-/* Handle the last answer about an Event. A failure is kept for
- * kube_trouble_tell(). */
+/* Handle the answer to the call that writes an Event. An error is kept for
+ * kube_trouble_tell() until an Event can be written. */
 static void on_said(const struct kube_answer *answer, void *arg)
 {
 	struct kube_saying *s = arg;
@@ -116,7 +117,7 @@ static void on_posted(const struct kube_answer *answer, void *arg)
 
 /* --- write --- */
 
-/* Returns the length at which to cut a text, between two characters. */
+/* Returns the length of a text, cut between two characters to fit TEXT_MAX. */
 static size_t fitting(const char *text)
 {
 	size_t len = strlen(text);

@@ -26,7 +26,7 @@ void kube_slot_lose(struct kube_slot *slot, const char *pod, const char *why)
 
 struct kube_slot *kube_slot_at(struct kube_attempt *a, uint32_t index)
 {
-	/* Common case: never resized. */
+	/* Unless the job was resized, slot i has index i. */
 	if (index < a->slots.n && a->slots.slot[index].index == index)
 		return &a->slots.slot[index];
 	for (uint32_t i = 0; i < a->slots.n; i++)
@@ -47,7 +47,8 @@ static bool index_is_taken(struct kube_attempt *a, const struct kube_slot *slot,
 	                kube_pod_is_over(&task->pod));
 }
 
-/* Whether a pod that is on that node with those devices runs this task. */
+/* Whether task k of the job can be the one that runs on this node with these
+ * GPUs; 0: the pod's GPUs are not known. */
 static bool is_task(const struct run_job *job, uint32_t k, const char *node,
                     uint64_t gpus)
 {
@@ -57,8 +58,8 @@ static bool is_task(const struct run_job *job, uint32_t k, const char *node,
 	       (!gpus || !want || gpus == want);
 }
 
-/* Set the slots of tasks that already run: from the old slots on the same
- * nodes, then from other pods there. */
+/* Fill the slots of tasks that already run: first from the old slots on the
+ * same nodes, then from other running pods on these nodes. */
 static void keep_slots(struct kube_attempt *a, struct kube_slot *to,
                        const struct run_job *job)
 {

@@ -1,4 +1,4 @@
-/* task.c - one pod of our Jobs, and what its state means */
+/* task.c - a pod of our Jobs, and what its state means */
 #include "aischedd/run/kube/task.h"
 
 #include <stdlib.h>

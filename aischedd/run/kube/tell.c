@@ -12,7 +12,7 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* exit status of a shell for a signal, less the signal's number */
+/* a shell's exit status if a signal ended the process: this plus the signal */
 enum { EXIT_SIGNAL = 128 };
 
 void kube_tell(struct kube_attempt *a, struct run_event *ev)

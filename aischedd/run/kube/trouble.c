@@ -1,4 +1,5 @@
-/* trouble.c - report what holds the pool up, and what its nodes lack */
+/* trouble.c - report what keeps the pool from working, and what its nodes
+ * lack */
 #include "aischedd/run/kube/trouble.h"
 
 #include <string.h>
@@ -7,11 +8,12 @@
 #include "libcommon/clock.h"
 
 enum {
-	REFUSAL_MS = 400000 /* longer than the pause between tries of a start */
+	/* longer than the daemon waits between two starts of a job */
+	REFUSAL_MS = 400000
 };
 
-/* Returns the text of a refusal. One is forgotten after a while: its job may be
- * gone. */
+/* Returns the text of a call that the API server refuses, or NULL. A refused
+ * call of a job is forgotten after a while, as the job may be gone. */
 static const char *refusal(const struct kube *kube)
 {
 	for (int i = 0; i < ASK_KINDS; i++)
@@ -23,7 +25,8 @@ static const char *refusal(const struct kube *kube)
 	return kube->notes.mute.code ? kube->notes.mute.text : NULL;
 }
 
-/* Returns why the first of these watches that fails is not working, or NULL. */
+/* Returns the error of the first watch from `from` to `end` that does not work,
+ * or NULL. */
 static const char *blind(const struct kube *kube, int from, int end)
 {
 	for (int i = from; i < end; i++)
@@ -32,7 +35,8 @@ static const char *blind(const struct kube *kube, int from, int end)
 	return NULL;
 }
 
-/* Trouble that holds up most jobs comes first. */
+/* Returns why the pool does not work, or NULL. If there are several reasons,
+ * returns the one that delays most jobs. */
 static const char *trouble(const struct kube *kube)
 {
 	const struct err *err = kube_http_trouble(kube->http);
@@ -51,7 +55,7 @@ static const char *trouble(const struct kube *kube)
 	return text;
 }
 
-/* Report only changes. */
+/* Report the text, if it differs from the last one reported, *told. */
 static void tell(struct kube *kube, enum run_event_kind kind, const char *text,
                  struct buf *told)
 {
@@ -70,7 +74,8 @@ void kube_trouble_tell(struct kube *kube)
 	tell(kube, RUN_TROUBLE, trouble(kube), &kube->told.trouble);
 }
 
-/* Returns what nodes lack, or NULL. */
+/* Returns what nodes lack, labels of the topology and GPUs, as text; or
+ * NULL. */
 static const char *lacks(struct kube *kube)
 {
 	const char *labels = kube_nodes_lacks(kube->nodes);
@@ -87,8 +92,8 @@ void kube_trouble_tell_lacks(struct kube *kube)
 {
 	if (!kube->recovery.done)
 		return;
-	/* Report nodes first: the state must not lag behind what the log says
-	 * about them. */
+	/* Report changes of nodes first, so that the daemon's listings are not
+	 * older than what its log says about the nodes. */
 	kube_nodes_flush(kube->nodes);
 	tell(kube, RUN_LACKS, lacks(kube), &kube->told.lacks);
 }

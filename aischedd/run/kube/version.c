@@ -8,8 +8,8 @@
 #include "libcommon/clock.h"
 
 enum {
-	/* Older servers drop backoffLimitPerIndex, so the first failed task
-	 * would end all tasks. */
+	/* Older servers drop backoffLimitPerIndex from Jobs, so the first
+	 * failed task would end all tasks. */
 	MAJOR = 1,
 	MINOR = 29,
 	AGAIN_MS = 5000 /* pause before an old server is asked again */
@@ -37,7 +37,8 @@ static void on_version(const struct kube_answer *answer, void *arg)
 {
 	struct kube *kube = arg;
 
-	/* Go on without the version if we may not ask for it. */
+	/* If the version cannot be read, assume that the cluster is new
+	 * enough. */
 	if (!answer->err)
 		judge(kube, answer->body);
 	kube->version.known = true;

@@ -1,4 +1,4 @@
-/* why.c - why a Job has no pods: only Events tell */
+/* why.c - find out from Events why a Job has no pods */
 #include "aischedd/run/kube/why.h"
 
 #include <stdlib.h>
@@ -12,7 +12,8 @@
 #include "libcommon/mem.h"
 
 enum {
-	FIRST_MS = 3000, /* pods normally exist by then */
+	/* time in which the pods of a new Job normally appear */
+	FIRST_MS = 3000,
 	NEXT_MS = 15000
 };
 
@@ -31,9 +32,9 @@ void kube_why_look(struct kube_attempt *a)
 	kube_ask_why(kube);
 }
 
-/* Fail the start of the attempt whose Job the Event is about. The daemon
- * repeats the whole start later: the quota may allow it by then, and meanwhile
- * other jobs can use the nodes. */
+/* Fail the start of the attempt whose Job the Event is about, with the Event's
+ * message. The daemon starts the job again later: the quota may allow it by
+ * then, and meanwhile other jobs can use the nodes. */
 static void tell(struct kube *kube, const json_t *event)
 {
 	const json_t *about = json_object_get(event, "involvedObject");

@@ -1,4 +1,4 @@
-/* ask.c - calls about Jobs that others made */
+/* ask.c - make calls about Jobs made with kubectl, and handle the answers */
 #include "aischedd/run/kube/adopt/ask.h"
 
 #include <errno.h>
@@ -16,7 +16,8 @@ struct adopt_call {
 	TAILQ_ENTRY(adopt_call) of_list;
 	struct kube *kube;
 	enum kube_adopt_kind kind;
-	char *uid, *pod; /* the uid of the Job; that of its pod, or NULL */
+	/* uid of the Job; uid of the pod that the call is about, or NULL */
+	char *uid, *pod;
 };
 
 static const struct {
@@ -61,8 +62,9 @@ void kube_adopt_ask_free_all(struct kube *kube)
 
 /* --- answers --- */
 
-/* The watch tells if the pod is gone or bound. A refusal by a rule of the
- * cluster is final. */
+/* Handle the answer to binding a pod. If the pod is gone or already bound, the
+ * watch reports that. If a rule of the cluster forbids the binding, the attempt
+ * fails. */
 static void on_bound(struct kube_adoptee *j, struct kube_adopt_pod *p,
                      const struct err *err)
 {
@@ -76,7 +78,8 @@ static void on_bound(struct kube_adoptee *j, struct kube_adopt_pod *p,
 static void on_refused(struct kube_adoptee *j, enum kube_adopt_kind kind,
                        const struct err *err)
 {
-	/* Somebody else wrote first: the watch brings the new version. */
+	/* Somebody else has changed or deleted the object: the watch reports
+	 * that. */
 	if (err->code == ESTALE || err->code == ENOENT)
 		return;
 	if (kind == ADOPT_CLAIM || kind == ADOPT_RESUME || kind == ADOPT_VOLUME)
@@ -110,14 +113,16 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 		kube_claims_answered(j->kube, answer->body);
 	else if (kind != ADOPT_DELETE && !calls[kind].pod)
 		kube_adopt_look(j, answer->body);
-	/* The tick repeats a refused call, after a while. */
+	/* After an error do not step the Job at once: the next tick repeats the
+	 * call. */
 	if (!err)
 		kube_adopt_step(j);
 }
 
 /* --- asking --- */
 
-/* api, what: "/apis/batch/v1", "/jobs" and the like. */
+/* Send a call about the object `name`. api, what: such as "/apis/batch/v1" and
+ * "/jobs". Takes body. */
 static void send_call(struct kube_adoptee *j, enum kube_adopt_kind kind,
                       const struct kube_adopt_pod *pod, const char *api,
                       const char *what, const char *name, json_t *body)

@@ -1,4 +1,4 @@
-/* end.c - take down a Job that others made; tell how it ended */
+/* end.c - stop a Job made with kubectl, and report how it ended */
 #include "aischedd/run/kube/adopt/end.h"
 
 #include <signal.h>
@@ -9,11 +9,14 @@
 #include "libcommon/mem.h"
 
 enum {
-	KEEP_MS = 5000, /* to begin to follow the logs before the Job ends */
-	/* beyond the grace: pods that have not ended by then will not end by
-	 * themselves */
+	/* how long suspending the Job waits until its logs are being
+	 * followed */
+	KEEP_MS = 5000,
+	/* pods that have not ended this long after their grace are deleted */
 	SLACK_MS = 15000,
-	EXIT_SIGNAL = 128 /* added to a signal for a shell's exit status */
+	/* a shell's exit status if a signal ended the process: this plus the
+	 * signal */
+	EXIT_SIGNAL = 128
 };
 
 bool kube_adopt_end_is_due(const struct kube_adoptee *j)
@@ -29,7 +32,8 @@ static bool is_late(const struct kube_adoptee *j, int64_t since_ms)
 	       clock_boot_ms() - since_ms > j->run.grace_s * 1000 + SLACK_MS;
 }
 
-/* Pods stay if their node is lost, or if their Job was deleted without them. */
+/* Delete pods whose node is gone, or that have not ended long after they or
+ * their Job were deleted. */
 void kube_adopt_end_fence(struct kube_adoptee *j)
 {
 	const struct kube_nodes *nodes = j->kube->nodes;
@@ -70,7 +74,8 @@ void kube_adopt_end_take_down(struct kube_adoptee *j)
 	bool goes =
 	    run->stop && (run->why == STOP_CANCEL || run->why == STOP_DEADLINE);
 
-	kube_adopt_end_keep(j, true); /* its pods go as they end */
+	/* pods are deleted as soon as they have ended */
+	kube_adopt_end_keep(j, true);
 	if (!run->stop_ms)
 		run->stop_ms = clock_boot_ms();
 	if (j->gone || j->at.deleting || kube_adopt_is_over(j) ||
@@ -111,7 +116,8 @@ void kube_adopt_end_fail(struct kube_adoptee *j, enum start_fault whose,
 	kube_note(j, true, "StartFailed", text);
 }
 
-/* Returns the last pod that failed; because of it the Job gave up. */
+/* Returns the pod that failed last, which made the Job fail; NULL: none
+ * failed. */
 static const struct kube_pod *worst_pod(const struct kube_adoptee *j)
 {
 	const struct kube_pod *worst = NULL;

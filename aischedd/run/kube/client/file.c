@@ -136,7 +136,7 @@ int kube_pem_check(const char *text, enum kube_pem kind, struct err *err)
 	}
 	if (!begin || !strstr(begin, "PRIVATE KEY-----"))
 		return err_set(err, EINVAL, "has no PEM private key");
-	/* OpenSSL would ask for the passphrase on the terminal, and wait. */
+	/* OpenSSL would ask for the passphrase on the terminal, and block. */
 	if (strstr(text, "ENCRYPTED"))
 		return err_set(err, EINVAL,
 		               "is encrypted; give a key without passphrase");

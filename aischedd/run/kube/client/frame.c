@@ -4,9 +4,11 @@
 #include <string.h>
 
 enum {
-	HEAD = 2, /* bytes before a longer length */
+	/* bytes of a frame's header without extended length and mask */
+	HEAD = 2,
 	LEN16 = 126,
-	LEN64 = 127, /* in the field of the length: 8 bytes with it follow */
+	/* in the length field: the length is in the next 8 bytes */
+	LEN64 = 127,
 	FIN = 0x80,
 	RESERVED = 0x70,
 	OPCODE = 0x0f,
@@ -79,7 +81,7 @@ static int end_control(struct kube_frames *f, const struct kube_frame_ops *ops,
 	                    f->ncontrol, arg, err);
 }
 
-/* Take up to len bytes of the body, perhaps none. */
+/* Handle len bytes of the frame's body; 0 for a frame without body. */
 static int take_body(struct kube_frames *f, const uint8_t *data, size_t len,
                      const struct kube_frame_ops *ops, void *arg,
                      struct err *err)

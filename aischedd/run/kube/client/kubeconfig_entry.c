@@ -1,4 +1,4 @@
-/* kubeconfig_entry.c - the entries of a kubeconfig */
+/* kubeconfig_entry.c - find and read the entries of a kubeconfig */
 #include "aischedd/run/kube/client/kubeconfig_entry.h"
 
 #include <stdio.h>
@@ -100,7 +100,7 @@ static const json_t *list_of(const struct kube_config_file *file,
 	return json_object_get(file->tree, list);
 }
 
-/* Append the names of all entries of a list, "a, b". */
+/* Append the names of all entries of a list, such as clusters: "a, b". */
 static void name_all(const struct kube_config_loader *l, const char *list,
                      struct buf *out)
 {

@@ -30,8 +30,8 @@ static int read_token(struct kube_config_loader *l,
 	return kube_config_entry_wrong(l, e);
 }
 
-/* Refuse options that would turn us into a user whom the entry does not name.
- */
+/* Refuse options that would make us act as another user, and ways to
+ * authenticate that are not supported. */
 static int check_user(struct kube_config_loader *l,
                       const struct kube_config_entry *e)
 {
@@ -52,7 +52,8 @@ static int check_user(struct kube_config_loader *l,
 	return 0;
 }
 
-/* Returns the command and its arguments; NULL if they are no list of texts. */
+/* Returns the command and its arguments; NULL if args has something other than
+ * texts. */
 static const char *const *read_argv(struct kube_config_loader *l,
                                     const char *command, const json_t *args)
 {

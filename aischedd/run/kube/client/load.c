@@ -1,4 +1,4 @@
-/* load.c - read a kubeconfig, and the files it names, beside the loop */
+/* load.c - read a kubeconfig, and the files it names, in a thread */
 #include "aischedd/run/kube/client/load.h"
 
 #include <event2/event.h>
@@ -11,7 +11,7 @@
 
 #include "libcommon/mem.h"
 
-/* Shared by the thread and the loop; the last of them frees it. */
+/* Shared by the thread and the loop; whichever drops it last frees it. */
 struct load_task {
 	atomic_int holders;
 	char *path, *context; /* or NULL */
@@ -52,7 +52,8 @@ static void *read_files(void *arg)
 	return NULL;
 }
 
-/* Returns 0 or an errno value. Signals are the loop's. */
+/* Start the thread, with all signals blocked: the loop handles them. Returns 0
+ * or an errno value. */
 static int start_thread(struct load_task *r)
 {
 	pthread_attr_t attr;

@@ -1,4 +1,4 @@
-/* who.c - the credentials of calls: a kubeconfig, a program */
+/* who.c - get the credentials of calls from a kubeconfig or a program */
 #include "aischedd/run/kube/client/who.h"
 
 #include "aischedd/run/kube/client/http_priv.h"
@@ -11,7 +11,7 @@ enum { EXPIRES_EARLY = 10 };
 void kube_who_renew(struct kube_http *http, uint64_t badge)
 {
 	if (badge != http->badge)
-		return; /* another call has done it */
+		return; /* another call has renewed them */
 	http->badge++;
 	http->stale = true;
 	kube_credential_fini(&http->credential);
@@ -33,7 +33,8 @@ static void use(struct kube_http *http, struct kube_config *config)
 	kube_credential_fini(&http->credential);
 }
 
-/* If it fails, the old configuration stays in force. */
+/* Handle the result of reading the kubeconfig. If that failed, the
+ * configuration read before stays in force. */
 static void on_loaded(struct kube_config *config, const struct err *err,
                       bool over, void *arg)
 {
@@ -55,7 +56,7 @@ static void on_loaded(struct kube_config *config, const struct err *err,
 	kube_http_pump(http);
 }
 
-/* Begin to read the files. Calls wait for the result, as it may have other
+/* Begin to read the kubeconfig. Calls wait for the result, which may have other
  * credentials, but not longer than file_ms. */
 static void load(struct kube_http *http)
 {
@@ -74,7 +75,8 @@ static void load(struct kube_http *http)
 		kube_http_failed(http, http->loaded_ms, -1, &err);
 }
 
-/* Renew some seconds before the credential expires, if it lasts long enough. */
+/* Returns when to renew a credential: EXPIRES_EARLY seconds before it expires
+ * or, if it lasts less than twice as long, after half of its time. */
 static int64_t renew_time(const struct kube_credential *cred, int64_t now)
 {
 	int64_t half = (cred->expires - now) / 2;

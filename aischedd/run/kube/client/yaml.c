@@ -18,7 +18,7 @@ static int fail(struct yaml_reader *r, const yaml_mark_t *mark,
 	return err_set(r->err, EINVAL, "line %zu: %s", mark->line + 1, what);
 }
 
-/* Fetch the next event; frees the one before. */
+/* Free the current event, and parse the next one. */
 static int advance(struct yaml_reader *r)
 {
 	yaml_event_delete(&r->event);
@@ -28,7 +28,8 @@ static int advance(struct yaml_reader *r)
 	            r->parser.problem ? r->parser.problem : "this is not YAML");
 }
 
-/* Quoted scalars are always strings. */
+/* Returns a scalar as a string, or as null if it is empty, "~" or "null"
+ * without quotes. */
 static json_t *read_scalar(struct yaml_reader *r)
 {
 	const char *text = (const char *)r->event.data.scalar.value;
@@ -90,7 +91,8 @@ static int fill_map(struct yaml_reader *r, json_t *map, int depth)
 	return -1;
 }
 
-/* Read the value that begins with the current event, up to its last one. */
+/* Read the value that begins with the current event. Afterwards the current
+ * event is the last one of the value. */
 static json_t *read_node(struct yaml_reader *r, int depth)
 {
 	bool list = r->event.type == YAML_SEQUENCE_START_EVENT;
@@ -124,7 +126,8 @@ static json_t *read_stream(struct yaml_reader *r)
 	json_t *json;
 
 	if (advance(r) < 0 ||
-	    advance(r) < 0) /* skip begin of stream and document */
+	    /* skip the begin of the stream and of the document */
+	    advance(r) < 0)
 		return NULL;
 	if (r->event.type == YAML_STREAM_END_EVENT)
 		return json_null();

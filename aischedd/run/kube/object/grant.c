@@ -1,4 +1,4 @@
-/* grant.c - a ResourceClaim: devices that are given to a pod */
+/* grant.c - make and read ResourceClaims, which give devices to pods */
 #include "aischedd/run/kube/object/grant.h"
 
 #include <inttypes.h>
@@ -78,8 +78,9 @@ static json_t *results_of(const char *driver, const struct kube_given *given)
 	return list;
 }
 
-/* Returns the configuration of the device class as the driver expects it in an
- * allocation, with the source that kube-scheduler writes. */
+/* Returns the configuration of the DeviceClass as drivers expect it in an
+ * allocation: each entry has the field `source`, as kube-scheduler writes
+ * it. */
 static json_t *config_of(const json_t *config)
 {
 	json_t *list = json_array();

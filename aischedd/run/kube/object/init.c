@@ -1,4 +1,4 @@
-/* init.c - the first process of a container, and its last message */
+/* init.c - the first process of a container, and its termination message */
 #include "aischedd/run/kube/object/init.h"
 
 #include <inttypes.h>
@@ -17,8 +17,8 @@ static const char begin_script[] = ". " KUBE_JOB_DIR "/env\n"
 				   "unset " KUBE_OWN_VAR "\n";
 
 /* A shell function that appends the CPU time and peak memory of the container,
- * from its cgroup (version 2 or 1), to the termination message. The root group,
- * which is the machine, has no cgroup.type. */
+ * from its cgroup (version 2 or 1), to the termination message. cgroup.type is
+ * missing in the root cgroup, whose numbers are those of the machine. */
 static const char used_script[] =
     "aisched_used()\n"
     "{\n"
@@ -73,8 +73,8 @@ void kube_init_script(struct buf *out)
 	           used_script, run_script);
 }
 
-/* Returns what follows the mark in the last line that begins with it; or
- * NULL. */
+/* Returns what follows `begin` in the last line of text that begins so; NULL:
+ * there is no such line. */
 static const char *last_line(const char *text, const char *begin)
 {
 	const char *found = NULL;
@@ -86,8 +86,9 @@ static const char *last_line(const char *text, const char *begin)
 	return found;
 }
 
-/* Users can write to that file: take only the fields of steps, and clean names
- * for terminals. */
+/* Append a step in JSON. The text comes from a file to which users can write:
+ * so copy only the fields of a step, and remove from its texts what could
+ * confuse terminals. */
 static void add_step(struct buf *out, const char *text, size_t len)
 {
 	static const char *const numbers[] = {

@@ -1,4 +1,4 @@
-/* object.c - what all objects of a job share, and patches */
+/* object.c - names, labels and owners of a job's objects, and patches */
 #include "aischedd/run/kube/object/object.h"
 
 #include <ctype.h>
@@ -144,7 +144,8 @@ json_t *kube_object_service(const struct kube_home *home,
 	char name[KUBE_NAME_SIZE];
 
 	kube_object_name(name, home->cluster, job->job, job->attempt);
-	/* Ranks look for each other before they are ready. */
+	/* Publish the names of pods that are not ready yet: ranks look for each
+	 * other while they start. */
 	json_object_set_new(obj, "spec",
 	                    json_pack("{s:s, s:b, s:{s:s}}", "clusterIP",
 	                              "None", "publishNotReadyAddresses", true,

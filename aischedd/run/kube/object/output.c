@@ -1,4 +1,4 @@
-/* output.c - where tasks print to files of the user */
+/* output.c - redirect the output of tasks to files of the user */
 #include "aischedd/run/kube/object/output.h"
 
 #include <inttypes.h>
@@ -16,10 +16,10 @@
 #define FOR_EVER "99999999999"
 
 /*
- * As in the local runner, missing folders are made, and a file that cannot be
- * opened is a fault of the user. A file is truncated if it is older than the
- * attempt; so pods that share one, or replace each other, do not lose each
- * other's lines.
+ * Shell text that redirects input and output. As in the local runner, it makes
+ * missing folders, and a file that cannot be opened is the user's fault. It
+ * truncates a file only if the file is older than the attempt: so pods that
+ * share a file, or replace each other, do not lose each other's lines.
  */
 const char kube_output_script[] =
     "aisched_fail()\n"
@@ -52,7 +52,8 @@ const char kube_output_script[] =
     "# In a log of the cluster two streams would lose their order.\n"
     "[ -z \"$aisched_join\" ] || exec 2>&1\n";
 
-/* Expand a pattern, or a part of one, for the task. */
+/* Append a pattern of an output file, or a part of one, with its % fields
+ * replaced. */
 static void expand(const char *pattern, const struct run_job *job,
                    struct buf *out)
 {
@@ -113,8 +114,8 @@ static void add_quoted(struct buf *out, const char *text)
 	buf_addc(out, '\'');
 }
 
-/* Append a part of a pattern without %t. A '/' is put before it, lest expand()
- * put the folder before it again. */
+/* Append a part of a pattern that has no %t, quoted for the shell. A '/' before
+ * it keeps expand() from putting the working directory before it. */
 static void add_piece(struct buf *out, const char *pattern, size_t len,
                       const struct run_job *job)
 {
@@ -127,8 +128,9 @@ static void add_piece(struct buf *out, const char *pattern, size_t len,
 	free(piece);
 }
 
-/* Append "aisched_out='/data/7-'"$(printf %02d "$JOB_COMPLETION_INDEX")": only
- * the container knows its task. */
+/* Append the shell assignment of a file name: aisched_out='/data/7-'"$(printf
+ * %02d "$JOB_COMPLETION_INDEX")". The shell puts in the number of the task,
+ * which is known only in the container. */
 static void add_name(struct buf *out, const char *var, const char *pattern,
                      const struct run_job *job)
 {
@@ -151,7 +153,7 @@ static void add_name(struct buf *out, const char *var, const char *pattern,
 	buf_addc(out, '\n');
 }
 
-/* Whether another pod may write to the same file during this attempt. */
+/* Whether several pods of this attempt may write to the same file. */
 static bool may_share(const struct run_job *job)
 {
 	return job->ntasks > 1 || job->req->tasks > 1 ||

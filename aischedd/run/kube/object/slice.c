@@ -1,4 +1,4 @@
-/* slice.c - read a ResourceSlice: GPUs of a node, as their driver tells them */
+/* slice.c - read a ResourceSlice, in which a driver lists GPUs of a node */
 #include "aischedd/run/kube/object/slice.h"
 
 #include <ctype.h>
@@ -9,7 +9,8 @@
 #include "aischedd/run/kube/client/json.h"
 #include "libcommon/mem.h"
 
-/* Returns an attribute of the driver's own, with or without its domain. */
+/* Returns an attribute of a device that the driver has defined; its name may
+ * have the driver as prefix, "DRIVER/NAME". NULL: there is none. */
 static const json_t *attribute(const json_t *device, const char *driver,
                                const char *name)
 {
@@ -21,8 +22,8 @@ static const json_t *attribute(const json_t *device, const char *driver,
 	return value ? value : json_object_get(list, name);
 }
 
-/* Returns the number of an attribute, or the first of a list; -1: none that can
- * be one. */
+/* Returns the integer of an attribute, or the first one of its list; -1: it has
+ * none from 0 to INT32_MAX. */
 static int number_of(const json_t *attr)
 {
 	const json_t *n = json_object_get(attr, "int");
@@ -35,8 +36,8 @@ static int number_of(const json_t *attr)
 	return (int)json_integer_value(n);
 }
 
-/* Returns a product's name as labels of nodes have it:
- * "NVIDIA-H100-80GB-HBM3". */
+/* Returns a product's name with '-' for each character that a label of a node
+ * may not have, "NVIDIA-H100-80GB-HBM3"; on the heap, or NULL. */
 static char *read_type(const json_t *attr)
 {
 	const char *s = kube_text_at(attr, "string");

@@ -1,4 +1,4 @@
-/* spread.c - spread constraints of pods that are a Job's, as --spread */
+/* spread.c - read topologySpreadConstraints of a Job's pods as --spread */
 #include "aischedd/run/kube/object/spread.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define FIELD "topologySpreadConstraints"
 
-/* Labels that the Job controller gives to the pods of one Job only. */
+/* Labels by which the Job controller tells the pods of one Job from others. */
 static const char *const of_job[] = {
 	"batch.kubernetes.io/controller-uid",
 	"batch.kubernetes.io/job-name",
@@ -31,8 +31,8 @@ static const char *text_at(const json_t *map, const char *key)
 	return s ? s : "";
 }
 
-/* Whether the selector matches all pods of the Job, and *ret_only: no others.
- */
+/* Whether the constraint's selector matches all pods of the Job. Sets *ret_only
+ * to whether it matches no others. */
 static bool selects_job(const json_t *c, const json_t *labels, const char *name,
                         bool *ret_only)
 {
@@ -64,8 +64,9 @@ static bool selects_job(const json_t *c, const json_t *labels, const char *name,
 	return true;
 }
 
-/* Returns the level whose label the key is, or NULL. As with labels of nodes,
- * either all of the key counts or what is behind its slash. */
+/* Returns the level of the topology to which a topologyKey belongs, or NULL. As
+ * for labels of nodes, the level's key is either the whole key or the part
+ * behind its slash. */
 static const char *level_of(const struct conf_topology *topology,
                             const char *key)
 {
@@ -83,8 +84,9 @@ static const char *level_of(const struct conf_topology *topology,
 	return strcmp(key, "kubernetes.io/hostname") != 0 ? NULL : "node";
 }
 
-/* Returns the level over which a constraint spreads the pods of the Job; NULL
- * and *err if it says something else. */
+/* Returns the level over which a constraint spreads the pods of the Job.
+ * Returns NULL with *err set if the constraint says something that --spread
+ * cannot. */
 static const char *level_said(const json_t *c, const json_t *labels,
                               const char *name,
                               const struct conf_topology *topology,

@@ -1,4 +1,4 @@
-/* volume.c - read where a volume claim can be mounted */
+/* volume.c - read volume claims, and match nodes against their volumes */
 #include "aischedd/run/kube/object/volume.h"
 
 #include <stdlib.h>
@@ -54,7 +54,8 @@ void kube_claim_read(const json_t *obj, struct kube_claim_said *ret)
 	};
 }
 
-/* Returns the value of a label, "" if it has none, or NULL. */
+/* Returns the value of a label in features ("label=value"); "": it has no
+ * value; NULL: there is no such label. */
 static const char *label_of(const json_t *features, const char *key)
 {
 	size_t len = strlen(key), i;
@@ -81,7 +82,8 @@ static bool compare(const char *label, const json_t *values, bool greater)
 	return greater ? a > b : a < b;
 }
 
-/* NotIn and DoesNotExist hold where there is no such label. */
+/* Whether a matchExpressions rule holds for the value of its label. NotIn and
+ * DoesNotExist hold for nodes without the label (NULL). */
 static bool holds(const json_t *rule, const char *label)
 {
 	const json_t *values = json_object_get(rule, "values");
