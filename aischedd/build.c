@@ -40,15 +40,17 @@
 #include "libcommon/mem.h"
 
 enum {
-	MAX_CALLBACKS = 2000, /* events handled in one turn */
-	FILES_WANTED = 4096   /* descriptors */
+	/* most events handled in one turn */
+	MAX_CALLBACKS = 2000,
+	/* soft limit of descriptors to reach */
+	FILES_WANTED = 4096
 };
 
 static void wake(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
-	(void)arg; /* waking the loop is enough */
+	(void)arg; /* an event wakes the loop; there is nothing to do here */
 }
 
 static void on_term(evutil_socket_t fd, short what, void *arg)
@@ -102,8 +104,8 @@ static void log_booking(struct daemon *d)
 	d->booking_long = hours > 0;
 }
 
-/* When an hour is over, book what running jobs hold, for a part of the jobs in
- * each turn. */
+/* Timer at each full hour: book in accounting what running jobs held, for some
+ * jobs in each turn. */
 static void book_hour(evutil_socket_t fd, short what, void *arg)
 {
 	struct daemon *d = arg;
@@ -119,7 +121,8 @@ static void book_hour(evutil_socket_t fd, short what, void *arg)
 
 static int make_dirs(const char *path, struct err *err)
 {
-	/* Other users' jobs reach their scripts below this folder. */
+	/* Jobs of other users must be able to reach their scripts below
+	 * this folder. */
 	mode_t last = geteuid() == 0 ? 0711 : 0700;
 	char *copy = xstrdup(path);
 	int result = 0;
@@ -140,8 +143,9 @@ static int make_dirs(const char *path, struct err *err)
 	return result;
 }
 
-/* Use a record lock: a child that was just forked when this daemon is killed
- * does not inherit it. */
+/* Lock the state folder, so that only one daemon uses it. This is a record
+ * lock, which children do not inherit: a child that was just forked when this
+ * daemon is killed cannot keep it. */
 static int lock_dir(struct daemon *d, struct err *err)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -175,8 +179,9 @@ static struct event_base *new_base(struct err *err)
 	return base;
 }
 
-/* Wait for the wall clock to be set, which also happens when the machine wakes
- * up: timers of the loop use another clock. */
+/* Arm a timer that only fires when the wall clock is set, or when the
+ * machine wakes up. The loop's timers do not notice either, as they use
+ * another clock. */
 static void arm_clock(struct daemon *d)
 {
 	const struct itimerspec never = { .it_value.tv_sec = INT32_MAX };
@@ -186,7 +191,8 @@ static void arm_clock(struct daemon *d)
 	                NULL);
 }
 
-/* The turn that follows handles what is due by the new time. */
+/* The wall clock was set: book accounting now. The turn that follows handles
+ * all that is due by the new time. */
 static void on_clock(evutil_socket_t fd, short what, void *arg)
 {
 	struct daemon *d = arg;
@@ -203,7 +209,7 @@ static void watch_clock(struct daemon *d)
 	d->clock_fd =
 	    timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (d->clock_fd < 0)
-		return; /* a new time is then noticed within the hour */
+		return; /* a changed clock is then noticed within an hour */
 	d->clock =
 	    event_new(d->base, d->clock_fd, EV_READ | EV_PERSIST, on_clock, d);
 	event_add(d->clock, NULL);
@@ -268,8 +274,8 @@ static int build(struct daemon *d, bool accept_loss, struct err *err)
 }
 
 /* Raise the limit of open files to FILES_WANTED, or as far as the system
- * allows: connections need many descriptors, the database and the runners some.
- * Jobs get the old limit, *ret_had. */
+ * allows: connections need many descriptors, and the database and the runners
+ * some. *ret_had becomes the old limit, which jobs get. */
 static void raise_files(struct rlimit *ret_had)
 {
 	struct rlimit limit;
@@ -325,7 +331,8 @@ void daemon_free(struct daemon *d)
 		if (d->answer[i].ask)
 			json_decref(d->answer[i].body);
 	d->nanswers =
-	    0; /* asks that rpc_free() reports as gone get no answer */
+	    /* rpc_free() reports open asks as gone; they get no answer */
+	    0;
 	daemon_free_crons(d);
 	daemon_free_reservings(d);
 	daemon_free_file_asks(d);

@@ -6,8 +6,8 @@
 
 #include "aischedd/daemon.h"
 
-/* Takes the configuration; accept_loss as in store_open(). If it fails, *conf
- * is the caller's again. */
+/* Make the daemon with all its parts. Takes over *conf, but not on failure;
+ * accept_loss as in store_open(). */
 struct daemon *daemon_new(struct conf **conf, const char *conf_path,
                           bool accept_loss, struct err *err);
 void daemon_free(struct daemon *d);

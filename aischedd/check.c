@@ -16,12 +16,14 @@
 #include "libcommon/parse.h"
 #include "libcommon/runner_kind.h"
 
-enum { NAMES_WAIT_S = 2 }; /* patience with the name service */
+/* how long to wait for the name service */
+enum { NAMES_WAIT_S = 2 };
 
 /* --- users and groups -------------------------------------------------- */
 
 struct name {
-	char *text; /* "user" or "@group" */
+	/* a user name, or "@" and a group name */
+	char *text;
 	char *place;
 	bool missing;
 };
@@ -52,7 +54,8 @@ static void names_free(struct names *names)
 	free(names);
 }
 
-/* A name is missing only if the name service says so, not if it fails. */
+/* Find out, on the thread, which names are missing. If the name service fails,
+ * a name does not count as missing. */
 static void *look_up(void *arg)
 {
 	struct names *names = arg;
@@ -71,7 +74,8 @@ static void *look_up(void *arg)
 }
 
 /* Look up the names on a thread. Returns false if the name service does not
- * answer in time; the thread then still uses the names. */
+ * answer in time; the thread then still uses the names, so that these must not
+ * be freed. */
 static bool look_up_in_time(struct names *names)
 {
 	int64_t ms = clock_ms();
@@ -210,7 +214,8 @@ static bool has_quota(const struct conf *conf)
 	return false;
 }
 
-/* Get the amounts of this machine for jobs: as configured, else as found. */
+/* Get the amounts that jobs can use on this machine: as configured, otherwise
+ * as found. Returns 0, or -1 if the machine cannot be read. */
 static int local_amounts(const struct conf *conf, int64_t ret[RES_N])
 {
 	struct arena *arena = arena_new();
@@ -241,8 +246,8 @@ static int local_amounts(const struct conf *conf, int64_t ret[RES_N])
 	return status;
 }
 
-/* Warn of quotas above what this machine has. Does nothing if any pool is a
- * cluster: its size is not known yet. */
+/* Warn about quotas that exceed what this machine has. Does nothing if any pool
+ * is not on this machine: the size of a cluster is not known yet. */
 static void check_quotas(const struct conf *conf, const char *file,
                          struct buf *out)
 {

@@ -11,8 +11,8 @@
 #include "libcommon/buf.h"
 #include "libcommon/conf/conf.h"
 
-/* Append the warnings, one a line. Asks the name service, for at most two
- * seconds. */
+/* Append the warnings, one in each line. Asks the name service, for at most
+ * two seconds. */
 void check_conf(const struct conf *conf, struct buf *warnings);
 
 #endif

@@ -1,4 +1,4 @@
-/* daemon.c - the turn */
+/* daemon.c - the turn: hear, think, commit, tell */
 #include "aischedd/daemon.h"
 
 #include <event2/event.h>
@@ -35,11 +35,16 @@
 #include "libcommon/steps.h"
 
 enum {
-	PASS_MAX_WAIT_MS = 100, /* longest wait between two passes under load */
-	PASS_SHARE = 5, /* planning takes at most this fraction of the time */
-	PASS_INLINE = 500,    /* with more rows and nodes plan on a thread */
-	RETRY_FULL_MS = 1000, /* after a commit that found no space */
-	LAST_WORDS_MS = 2000  /* to send answers at the end */
+	/* longest pause between two passes under load */
+	PASS_MAX_WAIT_MS = 100,
+	/* after a pass, pause for this many times its duration */
+	PASS_SHARE = 5,
+	/* larger snapshots (rows and nodes) are planned on a thread */
+	PASS_INLINE = 500,
+	/* pause after a commit that found the disk full */
+	RETRY_FULL_MS = 1000,
+	/* time to send answers when the daemon ends */
+	LAST_WORDS_MS = 2000
 };
 
 void daemon_arm(struct event *event, double ms)
@@ -138,14 +143,15 @@ void daemon_ask_gone(struct ask *ask, void *arg)
 
 /* --- think ------------------------------------------------------------- */
 
-/* One pass of the scheduler; a large one runs on the planner's thread, so that
+/* One pass of the scheduler. A large one runs on the planner's thread, so that
  * answers need not wait for it. */
 struct planning {
 	struct thread_task task;
 	struct daemon *d;
 	struct arena *arena;
-	struct build *taken; /* the snapshot being made; NULL once the plan is
-	                        there */
+	/* the snapshot; NULL once the plan is made and the snapshot
+	 * has ended */
+	struct build *taken;
 	const struct snap *snap;
 	const struct plan *plan;
 	const struct queue_found *found;
@@ -185,7 +191,8 @@ static void over_done(struct thread_task *task)
 	pass_free(pass);
 }
 
-/* Free a large pass on the planner's thread, too. */
+/* Free the pass; the memory of a large one is freed on the planner's thread, as
+ * that takes long, too. */
 static void pass_over(struct daemon *d, struct planning *pass)
 {
 	d->pass = NULL;
@@ -215,16 +222,16 @@ static void pass_work(struct thread_task *task)
 	pass->found = snapshot_read_plan(pass->taken, pass->plan, pass->arena);
 }
 
-/* Steps of the wall clock below this are corrections, by NTP for example: the
- * state is not told of them. */
+/* Smaller steps of the wall clock are corrections, such as those by NTP: the
+ * state is not told about them. */
 enum { CLOCK_STEP_MS = 10000 };
 
 void daemon_clock(struct daemon *d)
 {
 	int64_t boot_ms, wall_ms, by;
 
-	/* Read again after a pause between the two readings, which would look
-	 * like a step. */
+	/* Read both clocks again if there was a pause between the two readings,
+	 * as the pause would look like a step. */
 	do {
 		boot_ms = clock_boot_ms();
 		wall_ms = clock_wall_us() / 1000;
@@ -251,8 +258,8 @@ int daemon_resume_clock(struct daemon *d, struct err *err)
 		d->boot = (int64_t)(hash_bytes(0, boot, strlen(boot)) >> 1);
 	d->ahead_ms = wall_ms - clock_boot_ms();
 	since_ms = wall_ms - was.wall_ms;
-	/* Rates that do not change are booked once an hour, so the last booking
-	 * may be an hour older than the last commit. */
+	/* Amounts that do not change are booked once an hour, so the last
+	 * booking may be an hour older than the last commit. */
 	state_capacity_since(d->state,
 	                     was.boot ? was.wall_ms - 3600000 : wall_ms);
 	if (!was.boot)
@@ -261,8 +268,8 @@ int daemon_resume_clock(struct daemon *d, struct err *err)
 		d->ahead_ms = was.ahead_ms;
 		return 0;
 	}
-	/* The machine was restarted. Only the wall clock can say how long it
-	 * was off; if it is behind the last commit, it was set back. */
+	/* The machine was restarted. Only the wall clock tells for how long it
+	 * was off. If the clock is behind the last commit, it was set back. */
 	log_notice("machine restarted since_last_commit_s=%lld",
 	           (long long)(since_ms / 1000));
 	if (since_ms < 0)
@@ -314,8 +321,8 @@ static void plan(struct daemon *d)
 	pass_done(&pass->task);
 }
 
-/* state_look_at_capacity() takes at most one part in LOOK_SHARE of the time,
- * and is called at most once in LOOK_LEAST_MS. */
+/* Call state_look_at_capacity() for at most one part in LOOK_SHARE of the time,
+ * and at most once in LOOK_LEAST_MS. */
 enum { LOOK_SHARE = 100, LOOK_LEAST_MS = 1000 };
 
 static void look(struct daemon *d)
@@ -342,7 +349,7 @@ static void think(struct daemon *d)
 	look(d);
 	daemon_slice_masses(d);
 	if (d->full || d->pass || !state_wants_plan(d->state))
-		return; /* nothing starts on a full disk */
+		return; /* no job may be started while the disk is full */
 	if (clock_fine_ms() >= d->next_pass_ms)
 		plan(d);
 	else
@@ -357,8 +364,8 @@ void daemon_free_pass(struct daemon *d)
 
 /* --- commit ------------------------------------------------------------ */
 
-/* On a full disk, commits use space that was reserved for them (space.h), but
- * no job is accepted or started. */
+/* Note whether the disk is full. While it is, commits use space that was
+ * reserved for them (space.h), and no job is accepted or started. */
 static void set_full(struct daemon *d, bool full, const char *why)
 {
 	if (full && !d->full) {
@@ -389,7 +396,7 @@ static void note_clock(const struct daemon *d)
 	store_set_clock(d->store, &now);
 }
 
-/* Commit. Returns whether everything so far is on disk. */
+/* Commit. Returns whether all changes so far are on disk. */
 static bool commit(struct daemon *d)
 {
 	struct err err;
@@ -403,7 +410,8 @@ static bool commit(struct daemon *d)
 		return true;
 	}
 	if (err.code != ENOSPC) {
-		/* Memory is ahead of the disk: restart from the database. */
+		/* Memory is ahead of the disk: end, so that the next daemon
+		 * starts from the database. */
 		log_err("%s", err.text);
 		_exit(1);
 	}
@@ -417,7 +425,7 @@ static bool commit(struct daemon *d)
 
 static void run_laters(struct daemon *d)
 {
-	/* A callback may add others: they run in this turn, too. */
+	/* A function may add others: they run in this turn, too. */
 	for (size_t i = 0; i < d->nlaters; i++)
 		if (d->later[i].fn)
 			d->later[i].fn(d, d->later[i].arg);
@@ -446,9 +454,12 @@ static void tell(struct daemon *d)
 	daemon_check_allocs(d);
 }
 
-/* Carry out stops and signals although they are not committed. If the daemon
- * crashes before they are, the next one finds the time limit exceeded again,
- * and a cancel was never confirmed to the user. */
+/*
+ * Carry out stops and signals although the disk is full and they are not
+ * committed. If the daemon crashes before they are, the next one will find
+ * again that the time limit is exceeded; and no user was told that a cancel
+ * is stored.
+ */
 static void carry_out_stops(struct daemon *d)
 {
 	const struct effect *effect;
@@ -459,9 +470,9 @@ static void carry_out_stops(struct daemon *d)
 			daemon_do_effect(d, &effect[d->nstops]);
 }
 
-/* Answer requests to cancel at once, because the space that they would wait for
- * may be occupied by these jobs. Other answers wait until their requests are
- * stored. */
+/* Answer requests to cancel at once. They must not wait for free space, as
+ * these very jobs may use up the disk. All other answers wait until their
+ * requests are stored. */
 static void answer_stops(struct daemon *d)
 {
 	struct err err;
@@ -511,8 +522,8 @@ static void turn(struct daemon *d)
 	run_laters(d);
 	daemon_slice_readings(d);
 	daemon_check_logs(d);
-	/* The tell step may have changed the state; the next turn commits that.
-	 */
+	/* The tell step may have changed the state: commit that in
+	 * another turn. */
 	if (!d->unwritten && state_is_dirty(d->state))
 		daemon_arm(d->again, 0);
 	else if (!d->full && !d->pass && state_wants_plan(d->state))
@@ -567,7 +578,8 @@ static void reload_on_hup(struct daemon *d)
 	buf_free(&warnings);
 }
 
-/* Give peers that still read some time to get their answers. */
+/* When the daemon ends, give peers that still read their answers a short time
+ * to do so. */
 static void say_last_words(struct daemon *d)
 {
 	double until = clock_fine_ms() + LAST_WORDS_MS;
@@ -582,7 +594,7 @@ int daemon_run(struct daemon *d)
 {
 	notify_systemd("READY=1");
 	log_notice("daemon ready cluster=%s", d->conf->cluster);
-	turn(d); /* do what loading left to do */
+	turn(d); /* do what loading the state left to do */
 	while (!d->quit) {
 		event_base_loop(d->base, EVLOOP_ONCE);
 		if (d->reload)

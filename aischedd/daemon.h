@@ -30,17 +30,18 @@ struct event;
 struct event_base;
 struct daemon;
 
-/* An answer to send after the commit. */
+/* An answer that is sent after the commit. */
 struct answer {
 	struct ask *ask;
 	json_t *body;
 };
 
-/* A function to call once in the tell step, for instance to begin a listing. */
+/* A function that is called once in the tell step, for example to begin
+ * a listing. */
 typedef void later_fn(struct daemon *d, void *arg);
 struct later {
 	later_fn *fn;
-	struct ask *ask; /* the call is dropped when its peer disconnects */
+	struct ask *ask; /* if this ask's peer disconnects, fn is not called */
 	void *arg;
 };
 
@@ -53,10 +54,10 @@ struct pass_stats {
 	uint64_t passes;
 	double last_ms, max_ms, sum_ms;
 	struct histogram pass_s;
-	uint32_t rows; /* in the snapshot of the last pass */
+	uint32_t rows; /* rows of pending jobs that the last pass looked at */
 };
 
-/* Result of a request, for metrics. */
+/* Result of a request, as counted by metrics. */
 enum ask_result { ASK_OK, ASK_REFUSED, ASK_FAILED, ASK_RESULTS };
 
 struct pool_runner {
@@ -66,51 +67,64 @@ struct pool_runner {
 	bool recovered;
 };
 
-/* An adopted job, and what its owner was last told. */
+/* A job that was made of a Job in a cluster, and what its owner was
+ * last told. */
 struct adoptee {
 	uint64_t job;
 	enum reason told;
-	bool waits; /* it waits, and its owner was told why */
+	/* it waits, and the owner was told why: `told` */
+	bool waits;
 };
 
 struct daemon {
 	struct event_base *base;
 	struct conf *conf;
-	struct conf *first_conf; /* as it was at the start; kept because other
-	                            parts borrow names from it */
+	/* the first configuration, kept because other parts borrow names
+	 * from it */
+	struct conf *first_conf;
 	const char *conf_path;
 	char *state_dir;
 	char *logs; /* folder of kept output */
 	int lock_fd;
-	struct rlimit files; /* RLIMIT_NOFILE as it was at the start */
+	/* RLIMIT_NOFILE when the daemon started */
+	struct rlimit files;
 	struct state *state;
 	struct store *store;
 	struct rpc *rpc;
 	struct mailer *mailer;
 	struct web *web;           /* NULL: there is no page */
-	struct sessions *sessions; /* likewise */
-	uint64_t bad_links;        /* log-ins with a wrong token */
-	struct log_size *log_size; /* of logs; NULL until needed */
-	/* reads outputs for the page, as their readers; NULL until needed */
+	struct sessions *sessions; /* NULL: there is no page */
+	/* log-ins to the page with a wrong token */
+	uint64_t bad_links;
+	/* size of `logs`; NULL until needed */
+	struct log_size *log_size;
+	/* thread that reads outputs for the page with the rights of the reader;
+	 * NULL until needed */
 	struct thread *excerpts;
 	struct thread *history, *planner;
-	struct thread *trier;  /* plans jobs that are only tried, for
-	                          --test-only */
-	struct planning *pass; /* a pass in progress on the planner's thread */
-	struct planning *over; /* the last pass, while the planner's thread
-	                          frees it */
-	struct pool_runner *pool; /* [npools of the first configuration] */
+	/* thread that plans jobs for --test-only */
+	struct thread *trier;
+	/* pass that the planner's thread is working on, or NULL */
+	struct planning *pass;
+	/* the previous pass while the planner's thread frees it, or NULL */
+	struct planning *over;
+	/* one for each pool of first_conf */
+	struct pool_runner *pool;
 	size_t npools;
 
 	int64_t started;
-	int64_t reloaded;   /* when the configuration in force was read */
-	bool reload_failed; /* a later configuration was refused */
+	/* when the present configuration was read */
+	int64_t reloaded;
+	/* the last reload was refused */
+	bool reload_failed;
 	bool quit, reload;
-	bool full;      /* on a full disk: nothing is accepted or started */
-	bool unwritten; /* full, and the last commit failed */
-	/* While unwritten: how many effects were searched for stops and
-	 * signals, which are carried out at once; and when the commit is tried
-	 * again. */
+	/* the disk is full: no job is accepted or started */
+	bool full;
+	/* the disk is full, and the last commit failed */
+	bool unwritten;
+	/* Only while unwritten. nstops: how many effects were searched for
+	 * stops and signals, which are carried out at once; retry_ms: when the
+	 * commit is tried again. */
 	size_t nstops;
 	double retry_ms;
 	struct err full_err;
@@ -120,80 +134,101 @@ struct daemon {
 	struct later *later;
 	size_t nlaters, later_cap;
 	struct reading *readings; /* listings in progress */
-	struct slices listings;   /* listings that can continue now */
-	struct slices masses;     /* requests over many jobs in progress */
+	/* listings that can continue now */
+	struct slices listings;
+	/* requests in progress that act on many jobs */
+	struct slices masses;
 	struct waiter *waiter;
 	struct allocs *allocs;
-	struct reserving *reserving; /* requests whose users are looked up */
-	struct file_ask *file_asks;  /* for cron files, likewise */
-	struct crons *crons;         /* runs of recurring work that are due */
-	struct map open;             /* unanswered asks: serial * OP_N + op */
-	uint64_t serial;             /* of the last ask */
-	/* jobs that others made and that have not ended, by id */
+	/* reservations whose users are being looked up */
+	struct reserving *reserving;
+	/* requests for cron files whose users are being looked up */
+	struct file_ask *file_asks;
+	/* runs of recurring work that are due */
+	struct crons *crons;
+	/* asks without an answer: serial * OP_N + op */
+	struct map open;
+	/* number of the last ask */
+	uint64_t serial;
+	/* jobs made of Jobs in clusters that have not ended, by id */
 	struct map adoptees;
-	struct event *explain;    /* timer to tell owners of adopted jobs why
-	                             these wait */
+	/* timer: tell owners of adopted jobs why these wait */
+	struct event *explain;
 	struct logging *loggings; /* output being sent */
 	struct relayed *relays;   /* commands in jobs of clusters */
 	struct dump *dumps;       /* snapshots being sent */
 	struct tryout *tryouts;   /* jobs being tried, for --test-only */
 
-	struct event *tick;  /* the next alarm of the state */
-	struct event *pace;  /* the next pass may begin */
-	struct event *again; /* begin another turn at once */
-	struct event *retry; /* try the commit again */
+	/* timer: the state's next alarm */
+	struct event *tick;
+	/* timer: the next pass may begin */
+	struct event *pace;
+	/* timer: begin another turn at once */
+	struct event *again;
+	/* timer: try the commit again */
+	struct event *retry;
 	struct event *hourly, *booking;
-	struct event *look;  /* timer to look at the capacity again */
-	double next_look_ms; /* no look before this time */
-	bool booking_long;   /* accounting is behind, and the log says so */
-	struct event *clock; /* the wall clock was set */
+	/* timer: look at the capacity of pools again */
+	struct event *look;
+	/* do not look at the capacity before this time */
+	double next_look_ms;
+	/* accounting is behind, and this has been logged */
+	bool booking_long;
+	/* event: the wall clock was set */
+	struct event *clock;
 	int clock_fd;
-	int64_t boot;      /* hash of the machine's boot id */
-	int64_t ahead_ms;  /* wall clock less the clock since boot */
-	struct zone *zone; /* time zone of days and months in accounting */
+	int64_t boot;     /* hash of the machine's boot id */
+	int64_t ahead_ms; /* wall clock minus the clock since boot */
+	/* time zone in which accounting divides days and months */
+	struct zone *zone;
 	struct event *term, *intr, *hup; /* signals */
 	double next_pass_ms;
-	bool check_plans; /* $AISCHED_CHECK_PLANS: verify each plan */
+	bool check_plans; /* $AISCHED_CHECK_PLANS is set: verify each plan */
 	struct pass_stats stats;
 	uint64_t turns;
 	struct histogram turn_s;
-	/* How many requests of each kind had which result. */
+	/* Number of requests of each kind with each result. */
 	uint64_t asked[OP_N][ASK_RESULTS];
-	uint64_t steps, steps_max; /* steps of work: total at the end of the
-	                              last turn; most in one turn */
+	/* steps of work: all until the end of the last turn, and the most of
+	 * one turn */
+	uint64_t steps, steps_max;
 };
 
-/* Tell the state the time, and when the clock was set. */
+/* Tell the state what time it is and, if the wall clock was set, by
+ * how much. */
 void daemon_clock(struct daemon *d);
 
-/* Go on with the clocks as of the last commit, so that daemon_clock() finds out
- * whether the wall clock was set while no daemon ran. */
+/* Continue with the clocks as they were at the last commit, so that
+ * daemon_clock() notices if the wall clock was set while no daemon ran. Fails
+ * as the store does. */
 int daemon_resume_clock(struct daemon *d, struct err *err);
 
 /* Arm a timer; a negative delay fires immediately. */
 void daemon_arm(struct event *event, double ms);
 
-/* Answer after the commit; takes the body. */
+/* Send this answer after the commit; takes over body. */
 void daemon_answer(struct daemon *d, struct ask *ask, json_t *body);
-/* Refuse at once: nothing has changed. */
+/* Refuse the request at once; it must not have changed anything. */
 void daemon_refuse(struct daemon *d, struct ask *ask, const struct err *err);
-/* Answer at once: nothing has changed. */
+/* Send this answer at once; the request must not have changed anything. Takes
+ * over body. */
 void daemon_say(struct daemon *d, struct ask *ask, json_t *body);
 /* Call fn in the tell step of this turn. */
 void daemon_later(struct daemon *d, later_fn *fn, struct ask *ask, void *arg);
-/* Begin another turn without waiting. */
+/* Let another turn follow without waiting for events. */
 void daemon_go_on(struct daemon *d);
-/* Forget the requests of an ask whose peer has disconnected. */
+/* Forget what is in progress for an ask whose peer has disconnected. arg is
+ * the daemon. */
 void daemon_ask_gone(struct ask *ask, void *arg);
-/* Returns a reference to an ask that outlives it: a later ask may have the same
- * address. */
+/* Returns a reference to the ask that may be kept after the ask is freed, and
+ * is not mistaken for a later ask at the same address. */
 struct kept_ask daemon_keep(const struct daemon *d, struct ask *ask);
 /* Whether this ask can still be answered. */
 bool daemon_is_open(const struct daemon *d, const struct kept_ask *kept);
-/* Count the request as answered; call it before its last frame is sent. */
+/* Count the ask as answered. Call this before its last frame is sent. */
 void daemon_end_ask(struct daemon *d, struct ask *ask);
 
-/* Take turns until the daemon is told to quit. */
+/* Run one turn after the other until the daemon is told to quit. */
 int daemon_run(struct daemon *d);
 void daemon_free_pass(struct daemon *d);
 

@@ -8,7 +8,8 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-enum { REST = 100 }; /* times as long as adding up took */
+/* rest for this many times as long as adding up took */
+enum { REST = 100 };
 
 struct log_size {
 	struct thread_task task;
@@ -17,7 +18,8 @@ struct log_size {
 	atomic_bool stop;
 	bool busy;
 	int64_t bytes, next_ms;
-	int64_t found, took_ms; /* of the thread */
+	/* results of the thread */
+	int64_t found, took_ms;
 };
 
 static void add_up(struct thread_task *task)

@@ -10,24 +10,29 @@
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 
-enum { PIECE = 64 * 1024 /* bytes of a file in one part */ };
+/* bytes of a file that are read at once */
+enum { PIECE = 64 * 1024 };
 
 enum phase {
-	SEEK, /* look for what comes next */
-	LIVE, /* read from the runner */
-	REST, /* the runner lost the output midway: wait for the kept file */
-	KEPT  /* read from a file */
+	/* look for the next output to send */
+	SEEK,
+	LIVE, /* an output is read from the runner */
+	/* the runner lost the output midway: wait for the file that is kept */
+	REST,
+	KEPT /* an output is read from a kept file */
 };
 
 struct logging {
 	struct logging *next;
 	struct daemon *d;
 	struct ask *ask;
-	struct logs_wish wish; /* its id is owned */
+	/* the request; its id points to `id` below */
+	struct logs_wish wish;
 	char *id;
 
 	enum phase phase;
-	struct log_id at; /* attempt 0: nothing found yet */
+	/* the output that is or was read; attempt 0: none yet */
+	struct log_id at;
 	struct log_lines lines;
 	struct runner *runner;
 	struct run_log *live;
@@ -98,7 +103,7 @@ static void on_drained(struct ask *ask, void *arg)
 		go(l);
 }
 
-/* Send; read more when little of it is left to send. */
+/* Send some output. More is read when little is left to send. */
 static void send_text(struct logging *l, const char *data, size_t len)
 {
 	size_t skip = (int64_t)len < l->wish.skip ? len : (size_t)l->wish.skip;
@@ -144,8 +149,8 @@ static void begin_live(struct logging *l, const struct log_id *id)
 
 /* --- from files -------------------------------------------------------- */
 
-/* Open a kept file and skip what was already sent; returns false if it cannot
- * be opened. */
+/* Open the file that is kept of this output and skip what was already sent.
+ * Returns false if the file cannot be opened. */
 static bool begin_kept(struct logging *l, const struct log_id *id)
 {
 	l->kept = log_reader_open(l->d->logs, id, NULL);
@@ -213,9 +218,9 @@ struct runner *logs_runner(const struct daemon *d, const struct job *job)
 	return r && r->ops->log_open ? r : NULL;
 }
 
-/* Find the next output of the job's running attempt. Leaves out an attempt that
- * is still starting: the first task that runs may not be the first one by
- * rank. */
+/* Find the next output of the job's running attempt. Returns false while the
+ * attempt is still starting, as the task that runs first need not have the
+ * lowest rank. */
 static bool find_live(struct logging *l, struct log_id *ret)
 {
 	const struct job *job = state_job(l->d->state, l->wish.job);
@@ -235,7 +240,8 @@ static bool find_live(struct logging *l, struct log_id *ret)
 	       is_wanted(l, ret);
 }
 
-/* Nothing can be read now: wait for more, or end if there will be none. */
+/* No output can be read now. Wait if the client follows the job; else end the
+ * answer, or refuse the request if there was no output at all. */
 static void stop_seeking(struct logging *l)
 {
 	const struct job *job = state_job(l->d->state, l->wish.job);
@@ -272,9 +278,9 @@ static void seek(struct logging *l)
 	stop_seeking(l);
 }
 
-/* Read the rest of an attempt from its kept file. If there is no such file and
- * the attempt is over (the job has a newer one, or no nodes), look for what
- * comes next; else wait. */
+/* Send the rest of an output from its kept file. If there is no such file, wait
+ * for it while this attempt is still the job's current one; else look for the
+ * next output. */
 static void await_rest(struct logging *l)
 {
 	const struct job *job = state_job(l->d->state, l->wish.job);
@@ -357,6 +363,6 @@ int logs_begin(struct daemon *d, struct ask *ask, const struct logs_wish *wish,
 	if (l->wish.skip < 0)
 		l->wish.skip = 0;
 	l->next = d->loggings;
-	d->loggings = l; /* this turn continues with it */
+	d->loggings = l; /* daemon_check_logs() continues it in this turn */
 	return 0;
 }

@@ -1,10 +1,11 @@
 /*
  * logs.h - serve job output kept by the daemon
  *
- * The output of a job is that of all its attempts, one after the other, and in
- * each that of its tasks, by rank. Ended tasks are read from kept files,
- * running ones from the runner; if a task ends before all of its output was
- * read, the rest comes from its file. Reading waits for the peer, so little is
+ * The output of a job is that of all its attempts, one after the other; the
+ * output of an attempt is that of its tasks, in the order of their ranks.
+ * Output of ended tasks is read from kept files, that of running tasks from
+ * the runner. If a task ends before all of its output was read, the rest is
+ * read from its file. No more is read than the peer receives, so little is
  * held in memory.
  */
 #ifndef AISCHEDD_LOGS_H
@@ -15,28 +16,32 @@
 enum { EVERY_TASK = -1 };
 
 struct logs_wish {
-	const char *id; /* as the request names it */
+	/* the job's id as the request gives it */
+	const char *id;
 	uint64_t job;
-	uid_t uid;    /* the user who asks */
+	/* the user who sent the request */
+	uid_t uid;
 	int64_t task; /* rank, or EVERY_TASK */
-	bool follow;  /* go on to the end of the job */
+	/* continue until the job has ended */
+	bool follow;
 	int64_t skip; /* bytes that the client already has */
 };
 
-/* Whether output of the job is kept. */
+/* Whether the daemon keeps output of this job. */
 bool logs_are_kept(const struct daemon *d, uint64_t job);
 
-/* Returns the runner that has the output of this job, which must have nodes;
- * NULL if its runner leaves output in files of the user. */
+/* Returns the runner from which output of this job is read, or NULL if its
+ * runner leaves output in files of the user. The job must have nodes. */
 struct runner *logs_runner(const struct daemon *d, const struct job *job);
 
-/* Send the output, over time. Fails with EBUSY if too many are being read. */
+/* Begin to send the output that wish describes; it is sent over several turns.
+ * Fails with EBUSY if too many outputs are being read. */
 int logs_begin(struct daemon *d, struct ask *ask, const struct logs_wish *wish,
                struct err *err);
 
-/* Continue with the output of jobs that have started or ended by now. */
+/* Continue to send output that waited for its job to start, go on or end. */
 void daemon_check_logs(struct daemon *d);
-/* Stop reading for an ask whose peer has disconnected. */
+/* Stop sending output for an ask whose peer has disconnected. */
 void daemon_log_gone(struct daemon *d, const struct ask *ask);
 void daemon_free_logs(struct daemon *d);
 

@@ -23,29 +23,38 @@
 #include "libcommon/spawn.h"
 
 enum {
-	SENDING = 2,        /* at a time */
-	LATE_MS = 30000,    /* a command is killed after this */
-	RETRY_S = 30,       /* after the first failure */
-	RETRY_MAX_S = 3600, /* doubled up to this */
-	GIVE_UP_S = 86400,  /* an older mail is not tried again */
-	BUDGET_S = 3600,    /* time in which a user gets per_user mails */
-	DIGEST_MOST = 1000, /* mails in one digest */
-	STUCK_MS = 60000,   /* until the next try if the outbox cannot be read
-	                       or written */
-	SAYS_MAX = 200      /* bytes of what a command said */
+	/* commands at a time */
+	SENDING = 2,
+	/* a command that runs longer is killed */
+	LATE_MS = 30000,
+	/* pause after the first failure; it doubles with each further one */
+	RETRY_S = 30,
+	RETRY_MAX_S = 3600, /* longest pause after a failure */
+	/* mails older than this are not tried again */
+	GIVE_UP_S = 86400,
+	/* the time for which per_user mails are allowed */
+	BUDGET_S = 3600,
+	/* most mails in one digest */
+	DIGEST_MOST = 1000,
+	/* pause if the outbox cannot be read or written */
+	STUCK_MS = 60000,
+	/* most bytes of a command's output in an error */
+	SAYS_MAX = 200
 };
 
-/* A command that runs. */
+/* A running command that sends one mail. */
 struct sending {
 	struct mailer *mailer;
-	struct outbox_letter letter; /* id 0: none */
+	/* the mail; its id is 0 if no command runs */
+	struct outbox_letter letter;
 	pid_t pid;
-	int pidfd, says; /* says: reads the command's output */
+	/* says: file that holds the command's output */
+	int pidfd, says;
 	bool was_late;
 	struct event *ended, *late;
 };
 
-/* How many mails a user has had within the hour. */
+/* How many mails a user was sent in the hour that began at `began`. */
 struct budget {
 	int64_t began, n;
 };
@@ -56,8 +65,9 @@ struct mailer {
 	struct event *timer;
 	struct map budgets;
 	struct mailer_counts counts;
-	uint64_t lost;   /* dropped mails that a warning has reported */
-	int64_t told_ms; /* time of that warning */
+	/* dropped mails that were reported in a warning */
+	uint64_t lost;
+	int64_t told_ms; /* when that warning was given */
 };
 
 /* --- what a mail says --------------------------------------------------- */
@@ -110,7 +120,8 @@ static void add_to_digest(int64_t made, const char *subject, void *arg)
 	digest->n++;
 }
 
-/* Make a digest of all mails held for this user, if there is more than one. */
+/* If more than one mail is held for this user, replace the letter by a digest
+ * of all of them. Returns 0, or -1 with *err. */
 static int gather(struct mailer *m, struct outbox_letter *l, struct err *err)
 {
 	struct digest digest = { 0 };
@@ -137,7 +148,7 @@ static int gather(struct mailer *m, struct outbox_letter *l, struct err *err)
 
 /* --- a command ---------------------------------------------------------- */
 
-/* Returns a file without a name, or -1. */
+/* Returns the descriptor of a file in memory that has this text, or -1. */
 static int new_file(const char *data, size_t len)
 {
 	int fd = memfd_create("mail", MFD_CLOEXEC);
@@ -175,7 +186,8 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
 	kill_group(s);
 }
 
-/* Start a command with the mail as its input. Returns 0 or an errno value. */
+/* Start a command with the mail as its standard input. Returns 0 or an
+ * errno value. */
 static int begin(struct sending *s, const struct buf *mail)
 {
 	struct daemon *d = s->mailer->d;
@@ -218,8 +230,8 @@ static void sending_fini(struct sending *s)
 
 /* --- what becomes of a mail --------------------------------------------- */
 
-/* Stop for STUCK_MS: while the outbox cannot be written, a mail that was sent
- * cannot be removed and would be sent again and again. */
+/* Send nothing for STUCK_MS. While the outbox cannot be written, a mail that
+ * was sent cannot be removed from it, and would be sent again and again. */
 static void stuck(struct mailer *m, const struct err *err)
 {
 	log_warning("mail outbox fail: %s", err->text);
@@ -235,8 +247,8 @@ static int64_t retry_s(int64_t tries)
 	return s < RETRY_MAX_S ? s : RETRY_MAX_S;
 }
 
-/* Count a failure, and have the mail tried again later or drop it after a day.
- * Returns 0 if the outbox could be written, else -1. */
+/* Count a failure to send this mail, then have it tried again later or, after a
+ * day, dropped. Returns 0, or -1 if the outbox cannot be written. */
 static int failed(struct mailer *m, const struct outbox_letter *l,
                   const char *why, struct err *err)
 {
@@ -255,7 +267,7 @@ static int failed(struct mailer *m, const struct outbox_letter *l,
 	return outbox_retry(m->d->store, l, now + wait, err);
 }
 
-/* Returns the first line of the command's output, for an error. */
+/* Copies the first line of the command's output to ret, for use in an error. */
 static void first_line(int fd, char ret[SAYS_MAX])
 {
 	ssize_t n = pread(fd, ret, SAYS_MAX - 1, 0);
@@ -299,7 +311,7 @@ static void on_ended(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	waitpid(s->pid, &status, 0);
-	kill_group(s); /* what it left behind */
+	kill_group(s); /* processes that the command left behind */
 	if (!s->was_late && WIFEXITED(status) && !WEXITSTATUS(status)) {
 		log_info("mail send event=%s to=%s", s->letter.event,
 		         s->letter.to);
@@ -339,8 +351,8 @@ static struct sending *idle(struct mailer *m)
 	return NULL;
 }
 
-/* Start sending a letter, which is taken, or hold it if its user has had as
- * many mails as allowed in this hour. Returns 0, or -1 with *err. */
+/* Send a letter from the outbox, or hold it if its user has had per_user mails
+ * within this hour. Takes over l. Returns 0, or -1 with *err. */
 static int take(struct mailer *m, struct sending *s, struct outbox_letter *l,
                 struct err *err)
 {
@@ -390,8 +402,8 @@ static void arm(struct mailer *m)
 {
 	int64_t at = outbox_next(m->d->store), now = clock_wall_s();
 
-	/* A mail that is due already needs no timer: it waits for a running
-	 * command, and go() is called when that ends. */
+	/* A mail that is due already needs no timer: it waits until a running
+	 * command ends, and then go() is called. */
 	if (at > now && at < INT64_MAX)
 		daemon_arm(m->timer, (double)(at - now) * 1e3);
 }
@@ -405,7 +417,8 @@ static void go(struct mailer *m)
 
 	if (!*m->d->conf->mail.command)
 		return;
-	/* A full disk would not let us note that a mail has been sent. */
+	/* While the disk is full, it could not be stored that a mail
+	 * was sent. */
 	if (m->d->full || m->d->unwritten) {
 		daemon_arm(m->timer, STUCK_MS);
 		return;
@@ -460,7 +473,7 @@ struct mailer *mailer_new(struct daemon *d)
 	for (int i = 0; i < SENDING; i++)
 		m->sending[i].mailer = m;
 	m->timer = evtimer_new(d->base, on_timer, m);
-	daemon_arm(m->timer, 0); /* send what an earlier daemon left */
+	daemon_arm(m->timer, 0); /* send mails that an earlier daemon left */
 	return m;
 }
 

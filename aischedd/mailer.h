@@ -14,23 +14,24 @@
 struct daemon;
 struct mailer;
 
-/* Since the daemon started. */
+/* Counts since the daemon started. */
 struct mailer_counts {
 	uint64_t sent;   /* mails; a digest is one */
 	uint64_t failed; /* runs of the command that did not send their mail */
-	/* mails given up after a day, or that did not fit into the outbox */
+	/* mails given up after a day, and mails that did not fit into
+	 * the outbox */
 	uint64_t dropped;
 };
 
 struct mailer *mailer_new(struct daemon *d);
 void mailer_free(struct mailer *m); /* NULL is allowed */
 
-/* Send what is new in the outbox; call it after commits. */
+/* Send the new mails of the outbox. Call it after commits. */
 void mailer_check(struct mailer *m);
 
 struct mailer_counts mailer_counts(const struct mailer *m);
 
-/* Look at the outbox soon: the configuration has changed. */
+/* Look at the outbox soon, as the configuration has changed. */
 void mailer_wake(struct mailer *m);
 
 #endif

@@ -1,4 +1,4 @@
-/* aischedd - keep the queues, decide, run */
+/* aischedd - keep the queues, plan, run jobs */
 #include <err.h>
 #include <malloc.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "config.h"
 #include "libcommon/clock.h"
 
-/* The sources of all getters, at one moment. */
+/* The data that all getters read, taken at one moment. */
 struct metrics_seen {
 	const struct daemon *d;
 	struct store_stats store;
@@ -20,7 +20,8 @@ static double mean(double sum, uint64_t n)
 	return n ? sum / (double)n : 0;
 }
 
-/* Jobs in each state that is not final: {"pending": 3, ...} */
+/* Returns the number of jobs in each state that is not final, as {"pending":
+ * 3, ...}. */
 static json_t *get_jobs(const struct metrics_seen *seen)
 {
 	const uint64_t *counts = state_counts(seen->d->state);
@@ -56,7 +57,8 @@ static json_t *get_shortcomings(const struct metrics_seen *seen)
 	return list;
 }
 
-/* GET(getter, kind of JSON value, expression using d and store) */
+/* GET(name, kind of JSON value, value): defines the getter of a metric; value
+ * is an expression that may use d and store. */
 #define GET(name, kind, value)                                     \
 	static json_t *get_##name(const struct metrics_seen *seen) \
 	{                                                          \
@@ -123,7 +125,8 @@ const size_t nmetrics = ARRAY_SIZE(metrics);
 
 /* clang-format on */
 
-/* Returns the object that has the metric: `all`, or a member of it. */
+/* Returns the object that gets the metric: a member of `all` if the name has a
+ * dot, else `all` itself. The member is made if it is missing. */
 static json_t *holder_of(json_t *all, const char *name)
 {
 	const char *dot = strchr(name, '.');

@@ -1,8 +1,8 @@
 /*
  * metrics.h - what the daemon counts and measures
  *
- * One table: `aictl status`, as text and as JSON, and every other output come
- * from it.
+ * All metrics are in one table, from which `aictl status`, as text and as JSON,
+ * and all other outputs are made.
  */
 #ifndef AISCHEDD_METRICS_H
 #define AISCHEDD_METRICS_H
@@ -20,13 +20,13 @@ enum metric_type {
 };
 
 struct metric {
-	/* Its key in JSON; "store.bytes" is a member of "store". Its ending is
-	 * the unit: _s, _ms, bytes. */
+	/* The metric's key in JSON; "store.bytes" is the member "bytes" of the
+	 * object "store". The end of the key tells the unit: _s, _ms, bytes. */
 	const char *name;
 	const char *help;
 	enum metric_type type;
-	/* Returns a new value; with labels, an object that has a value for
-	 * each. */
+	/* Returns the present value; for a metric with labels, an object that
+	 * has a value for each label. */
 	json_t *(*get)(const struct metrics_seen *seen);
 };
 

@@ -27,31 +27,36 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* States of the resources of a pool's nodes. */
+/* States in which resources of a pool's nodes can be. */
 enum part {
 	PART_ALLOCATED,
 	PART_RESERVED,
 	PART_IDLE,
-	PART_OTHERS, /* processes and pods that are not ours */
+	/* used by processes or pods that are not of our jobs */
+	PART_OTHERS,
 	PART_DRAINED,
 	PART_DOWN,
 	POOL_PARTS
 };
 
 /*
- * Numbers of series, at most. A queue has 5 states of jobs, 9 of ended ones, 3
- * of submissions and starts, 7 of requeues and evictions, two histograms of 13,
- * 15 amounts and 4 others, besides one for each reason of its pending jobs. A
- * pool has 12 of CPUs and memory, 5 of nodes, the calls of its API server and 6
- * others.
+ * Upper bounds of the numbers of series. A queue has 5 for jobs by state, 9 for
+ * ended jobs by state, 3 for submissions and starts, 7 for requeues and
+ * evictions, two histograms of 13, 15 for amounts and 4 others; besides, one
+ * for each reason of its pending jobs. A pool has 12 for CPUs and memory, 5 for
+ * nodes, 6 others, and those for the calls of its API server.
  */
 enum {
 	SERIES_OF_ALL =
-	    134 + OP_N * ASK_RESULTS, /* that belong to no queue or pool */
+	    /* series that belong to no queue or pool */
+	134 + OP_N * ASK_RESULTS,
 	SERIES_OF_QUEUE = 69,
 	SERIES_OF_POOL = 22 + CALL_VERBS * CALL_CLASSES + 1,
-	SERIES_OF_TYPE = POOL_PARTS, /* a type of GPU in a pool */
-	SERIES_OF_HELD = 6 /* what a queue has held of a pool and a type */
+	/* for each type of GPU in a pool */
+	SERIES_OF_TYPE = POOL_PARTS,
+	/* for each queue, pool and type of GPU of which jobs of the queue
+	 * held something */
+	SERIES_OF_HELD = 6
 };
 
 static const char *const part_name[POOL_PARTS] = { "allocated", "reserved",
@@ -59,7 +64,8 @@ static const char *const part_name[POOL_PARTS] = { "allocated", "reserved",
 	                                           "drained",   "down" };
 
 struct pool_parts {
-	/* NULL: this is about CPUs, memory, nodes, and GPUs of all types */
+	/* the type of GPU that this is about; NULL: this is about CPUs, memory,
+	 * nodes, and GPUs of all types */
 	const char *gpu_type;
 	uint32_t pool;
 	int64_t part[POOL_PARTS][RES_N];
@@ -68,7 +74,7 @@ struct pool_parts {
 };
 
 enum sum_kind {
-	SUM_CPU, /* as in enum resource */
+	SUM_CPU, /* from here on as in enum resource */
 	SUM_MEM = SUM_CPU + RES_MEM,
 	SUM_GPU = SUM_CPU + RES_GPU,
 	SUM_CPU_USED = SUM_CPU + RES_N,
@@ -79,33 +85,38 @@ enum sum_kind {
 	SUMS
 };
 
-/* Sums of what jobs have held of a pool so far: seconds, byte seconds, money.
- */
+/* Sums of what jobs of a queue have held in a pool so far, in seconds, byte
+ * seconds and money. */
 struct held_sum {
 	uint32_t queue, pool;
-	const char *gpu_type; /* "": none */
+	/* "": jobs that held no GPUs */
+	const char *gpu_type;
 	double s[SUMS];
 };
 
-/* Figures taken at one moment, from which the families are printed. */
+/* Figures taken at one moment, from which all metrics are printed. */
 struct prom {
 	struct daemon *d;
 	struct buf *out;
-	const char *name; /* of the family being printed */
+	/* name of the metric that is being printed */
+	const char *name;
 	int64_t now, now_ms;
 	struct store_stats store;
 	int64_t logs; /* bytes of kept output; -1: not known yet */
-	/* By queue, including queues below it that are folded. shown: the queue
-	 * that shows the numbers of this one: itself, or an ancestor. */
+	/* By queue; each includes the queues below it that are not shown
+	 * themselves. shown: the queue in which this one is counted, itself or
+	 * an ancestor. */
 	struct queue_counts *queue;
 	uint32_t *shown;
 	bool folded;
-	int64_t (*pending)[RES_N], (*held)[RES_N]; /* with those below */
-	struct held_sum *held_sum;                 /* by queue, pool and type */
+	/* by queue; each includes all queues below it */
+	int64_t (*pending)[RES_N], (*held)[RES_N];
+	/* sorted by queue, pool and type */
+	struct held_sum *held_sum;
 	size_t nheld_sums;
 	struct pool_parts *parts;
 	size_t nparts, parts_cap;
-	struct user_sum *user; /* if users are named */
+	struct user_sum *user; /* NULL unless users are named */
 	size_t nusers;
 };
 
@@ -138,7 +149,8 @@ static void put_labels(struct buf *out, va_list args)
 		buf_addc(out, '}');
 }
 
-/* A sample of the family: value, then label and its value, NULL at the end. */
+/* Print one sample: value, then pairs of a label and its text; NULL ends
+ * the list. */
 static void put(struct prom *p, double value, ...)
 {
 	va_list args;
@@ -150,7 +162,7 @@ static void put(struct prom *p, double value, ...)
 	buf_printf(p->out, " %.15g\n", value);
 }
 
-/* Print a histogram; queue NULL: without that label. */
+/* Print a histogram, with the label "queue" unless queue is NULL. */
 static void put_histogram(struct prom *p, const struct histogram *h,
                           const double *bounds, const char *queue)
 {
@@ -212,7 +224,7 @@ static void put_memory(struct prom *p)
 static void put_fds(struct prom *p)
 {
 	DIR *dir = opendir("/proc/self/fd");
-	int n = -3; /* not counted: ".", ".." and our own */
+	int n = -3; /* do not count ".", ".." and dir itself */
 
 	if (!dir)
 		return;
@@ -335,7 +347,7 @@ static void put_mails(struct prom *p)
 
 /* --- queues ------------------------------------------------------------- */
 
-/* Loop over the queues that are shown: q is the queue, c has its counts. */
+/* Loops over the queues that are shown: q is the queue, c its counts. */
 #define EACH_QUEUE(p, q, c)                                         \
 	for (uint32_t q = 0; q < (p)->d->conf->nqueues; q++)        \
 		for (const struct queue_counts *c = &(p)->queue[q]; \
@@ -495,8 +507,8 @@ static void put_open(struct prom *p)
 	    NULL);
 }
 
-/* Returns the resource that a name such as aisched_queue_quota_cpus is
- * about. */
+/* Returns the resource that a metric's name contains, as
+ * in aisched_queue_quota_cpus. */
 static int resource_of(const char *name)
 {
 	return strstr(name, "_cpus")   ? RES_CPU
@@ -568,13 +580,14 @@ static void collect_held(struct prom *p)
 		sum->s[SUM_GPU_BUSY] = h->gpu_busy_s;
 		sum->s[SUM_GPU_KNOWN] = h->gpu_known_s;
 		sum->s[SUM_GPU_EVICTED] = h->gpu_evicted_s;
-		/* the rate is in millionths an hour */
+		/* the rate is in millionths of the currency per hour */
 		sum->s[SUM_COST] = held_until(h, RATE_COST, p->now_ms) / 3.6e9;
 	}
 	qsort(p->held_sum, p->nheld_sums, sizeof(*p->held_sum), by_labels);
 }
 
-/* Print the sums, added up over equal labels. */
+/* Print one sum for each queue and pool and, if by_type is set, each type of
+ * GPU: entries of held_sum with equal labels are added up. */
 static void put_held(struct prom *p, enum sum_kind which, bool by_type)
 {
 	const struct held_sum *h = p->held_sum, *end = h + p->nheld_sums;
@@ -646,8 +659,9 @@ static void put_cost(struct prom *p)
 
 /* --- users -------------------------------------------------------------- */
 
-/* Print the users with the largest values, GPUs held or pending jobs, and the
- * sum of all others as "other"; a user of that name is counted there. */
+/* Print a sample for each of the metrics_users users who hold the most GPUs or
+ * have the most pending jobs, and one for all others together with the label
+ * "other". A user who is called "other" is counted there, too. */
 static void put_users(struct prom *p, bool gpus)
 {
 	int64_t named = p->d->conf->metrics_users;
@@ -707,7 +721,7 @@ static struct pool_parts *parts_of(struct prom *p, uint32_t pool,
 	return parts;
 }
 
-/* Returns the state of what no job holds of a node. */
+/* Returns the state of the resources of a node that no job holds. */
 static enum part rest_of(const struct prom *p, uint32_t i)
 {
 	const struct node *node = state_node(p->d->state, i);
@@ -803,7 +817,8 @@ static void put_stranded(struct prom *p)
 			    "pool", pool_name(p, p->parts[i].pool), NULL);
 }
 
-/* Nodes cannot be in part "others": only CPUs, memory and GPUs can. */
+/* Print the nodes by state. A node as a whole is never in the
+ * state "others". */
 static void put_nodes(struct prom *p)
 {
 	for (size_t i = 0; i < p->nparts; i++)
@@ -840,7 +855,8 @@ static void put_runner_up(struct prom *p)
 
 /* --- clusters ----------------------------------------------------------- */
 
-/* Returns whether the pool's runner calls a server. */
+/* Get the counts of calls to the pool's server. Returns false if the pool's
+ * runner calls none. */
 static bool calls_of(const struct prom *p, uint32_t pool, struct run_calls *ret)
 {
 	struct runner *r = pool < p->d->npools ? p->d->pool[pool].runner : NULL;
@@ -881,7 +897,8 @@ static void put_kube_age(struct prom *p)
 
 /* --- the table ---------------------------------------------------------- */
 
-/* A family of one number, an expression of d and store. */
+/* Defines the function of a metric that is one number: an expression that may
+ * use d and store. */
 #define ONE(name, value)                                     \
 	static void put_##name(struct prom *p)               \
 	{                                                    \
@@ -1003,7 +1020,8 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Returns the number of series, at most, if this many queues are shown. */
+/* Returns an upper bound of the number of series if this many queues
+ * are shown. */
 static int64_t series_with(const struct prom *p, int64_t nqueues,
                            int64_t nwaiting)
 {
@@ -1018,7 +1036,7 @@ static int64_t series_with(const struct prom *p, int64_t nqueues,
 	       least(nheld, nqueues * nparts) * SERIES_OF_HELD;
 }
 
-/* Returns how many pairs of a queue and a reason have pending jobs. */
+/* Returns for how many pairs of a queue and a reason there are pending jobs. */
 static int64_t count_waiting(const struct prom *p)
 {
 	int64_t n = 0;
@@ -1033,8 +1051,8 @@ static int64_t count_waiting(const struct prom *p)
 	return n;
 }
 
-/* Show queues only as deep as the number of series allows; those at the top
- * always are. */
+/* Decide which queues are shown: level by level, as deep as metrics_max_series
+ * allows, but always those at the top. */
 static void fold_queues(struct prom *p)
 {
 	const struct conf *conf = p->d->conf;
@@ -1086,7 +1104,7 @@ static void add_counts(struct queue_counts *to, const struct queue_counts *c,
 		to->found.oldest = c->found.oldest;
 }
 
-/* Add the amounts to the queue and to all above it. */
+/* Add the amounts to the sums of the queue and of all queues above it. */
 static void add_up(const struct conf *conf, uint32_t queue,
                    const int64_t amount[RES_N], int64_t (*sum)[RES_N])
 {

@@ -5,10 +5,10 @@
  * https://prometheus.io/docs/instrumenting/exposition_formats
  *
  * Names and labels are a contract: none is renamed and no label is added. No
- * label is a job, a node or a command, and metrics_users says how many users
- * are named, so the number of series depends only on queues and pools; see
- * metrics_max_series. Everything is counted when
- * it happens: no waiting job is looked at.
+ * label is a job, a node or a command, and metrics_users limits how many users
+ * are named: so the number of series depends only on queues and pools (see
+ * metrics_max_series). Jobs are counted when something happens to them, so that
+ * printing looks at no waiting job.
  */
 #ifndef AISCHEDD_PROMETHEUS_H
 #define AISCHEDD_PROMETHEUS_H
@@ -17,7 +17,7 @@
 
 struct daemon;
 
-/* Append all metrics. */
+/* Append all metrics to out. */
 void prometheus_text(struct daemon *d, struct buf *out);
 
 #endif

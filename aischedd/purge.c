@@ -34,7 +34,8 @@ int purge_slice(struct daemon *d, int64_t before, int64_t expect,
 		if (store_note_archive(d->store, clock_wall_s(), err) < 0)
 			return -1;
 	}
-	/* Delete the output first: after the purge nothing refers to it. */
+	/* Delete the output before the jobs are purged: afterwards nothing
+	 * refers to it. */
 	if (store_old(d->store, before, PURGE_SLICE, forget_output, d, err) < 0)
 		return -1;
 	return store_purge(d->store, before, PURGE_SLICE, ret_gone, err);

@@ -6,18 +6,14 @@
 
 #include "aischedd/daemon.h"
 
-enum { PURGE_SLICE = 1000 }; /* jobs at a time */
+/* jobs removed at a time */
+enum { PURGE_SLICE = 1000 };
 
 /*
-<<<<<<< HEAD
- * Remove up to PURGE_SLICE jobs that ended before then; *ret_gone: how many.
- * expect: how many such jobs there must be, or -1 for any number. Fails with
- * EAGAIN if there is another number of them.
-=======
- * Remove some of the jobs that ended before then; *ret_gone: how many. expect:
- * how many the caller has archived, or -1. Notes when they were archived; fails
- * with EAGAIN if by now another number of jobs has ended.
->>>>>>> 7c0b6c3 (metrics: tell the size of kept output, and of archives when)
+ * Remove up to PURGE_SLICE of the jobs that ended before then, with their
+ * output; *ret_gone is how many were removed. expect: how many such jobs the
+ * caller has archived, or -1. If it is not -1, fails with EAGAIN unless there
+ * are exactly as many, and stores that they were archived now.
  */
 int purge_slice(struct daemon *d, int64_t before, int64_t expect,
                 size_t *ret_gone, struct err *err);

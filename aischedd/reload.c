@@ -39,7 +39,8 @@ static const char *devices_word(const struct conf_pool *pool)
 	                                      : "plugin";
 }
 
-/* Returns the number as text, in `text`, so that it can be compared. */
+/* Writes the number to `text`, so that it can be compared as text, and
+ * returns `text`. */
 static const char *number(int64_t n, char text[24])
 {
 	snprintf(text, 24, "%" PRId64, n);
@@ -51,7 +52,8 @@ static const char *yes_no(bool is)
 	return is ? "yes" : "no";
 }
 
-/* Check the keys that say where a cluster is, and which part of it is ours. */
+/* Refuse changes of the keys that say where a cluster is and which part of it
+ * the pool uses. */
 static int check_cluster(const struct conf_pool *old,
                          const struct conf_pool *pool, struct err *err)
 {
@@ -94,7 +96,8 @@ static int check_pool(const struct conf *old, const struct conf *conf, size_t i,
 		return same("pools", "", "changed", err);
 	if (!runner_traits(was->runner)->has_api)
 		return 0;
-	/* The runner of a cluster uses these keys only when it starts. */
+	/* The runner of a cluster uses these keys only when it starts, so a
+	 * change would have no effect. */
 	if (same_list("topology.levels", &old->topology.levels,
 	              &conf->topology.levels, err) < 0 ||
 	    same_list("topology.labels", &old->topology.labels,
@@ -141,8 +144,8 @@ static int check_reload(const struct conf *old, const struct conf *conf,
 	return 0;
 }
 
-/* Log to a new file after a rotation, even if the configuration cannot be read.
- */
+/* Open the log file again, so that it is a new file after a log rotation, even
+ * if the configuration cannot be read. */
 static void reopen_log(const struct conf *conf)
 {
 	struct err err;
@@ -153,8 +156,8 @@ static void reopen_log(const struct conf *conf)
 
 int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err)
 {
-	/* Read the file that the daemon found when it started, so that its
-	 * removal is an error. */
+	/* Read the file that the daemon found when it started: if that was
+	 * removed since, the reload must fail. */
 	const char *path = d->conf_path ? d->conf_path : d->conf->path;
 	struct conf *conf = conf_load(path, warnings, err);
 

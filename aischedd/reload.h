@@ -6,8 +6,8 @@
 
 #include "aischedd/daemon.h"
 
-/* Read the configuration again: all of it is applied, or nothing. Warnings are
- * appended. */
+/* Read the configuration again. Either all of it takes effect or, on failure,
+ * nothing. Warnings are appended. */
 int daemon_reload(struct daemon *d, struct buf *warnings, struct err *err);
 
 #endif

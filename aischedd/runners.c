@@ -1,4 +1,5 @@
-/* runners.c - effects to runners, events from runners */
+/* runners.c - carry out effects of the state by runners, pass events of runners
+ * to the state */
 #include "aischedd/runners.h"
 
 #include <stdlib.h>
@@ -56,8 +57,8 @@ void daemon_steps(const struct daemon *d, const struct job *job,
 		r->ops->steps(r, job->id, job->attempt, out);
 }
 
-/* The record of steps is deleted with the attempt: keep it in the commit of the
- * attempt's end. */
+/* Store the record of the job's steps in the same commit as the end of the
+ * attempt, as the runner deletes it together with the attempt. */
 static void keep_steps(struct daemon *d, const struct job *job,
                        const struct run_event *ev)
 {
@@ -88,8 +89,8 @@ static void recover(struct pool_runner *p)
 	free(attempt);
 }
 
-/* Log a failed start; node= and tasks= are the first node at fault, and how
- * many are at fault. */
+/* Log a failed start. If it is the fault of some nodes, node= is the first of
+ * these and tasks= is their number. */
 static void log_start_failed(const struct run_event *ev)
 {
 	struct buf nodes = { 0 };
@@ -131,7 +132,7 @@ static void log_outcome(const struct run_event *ev)
 		log_start_failed(ev);
 }
 
-/* Log why a job is tried again, and when. */
+/* Log why the job will be started again, and when. */
 static void log_retry(const struct state *state, uint64_t id, int64_t now)
 {
 	const struct job *job = state_job(state, id);
@@ -188,8 +189,8 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		log_retry(d->state, ev->job, in.now);
 }
 
-/* Tell the state what a node has, and log changes. Use by processes of others
- * is not logged, as it changes all the time. */
+/* Tell the state what a node has, and log what has changed. Changes in use by
+ * others' processes are not logged, as they are too frequent. */
 static void node_event(struct pool_runner *p, const struct node_info *info)
 {
 	struct state *state = p->daemon->state;
@@ -212,7 +213,7 @@ static void node_event(struct pool_runner *p, const struct node_info *info)
 		           info->reason ? info->reason : "");
 }
 
-/* Warn of drained nodes that the pool does not have. */
+/* Warn about drained nodes that do not exist in the pool. */
 static void warn_of_gone(const struct pool_runner *p)
 {
 	struct state *state = p->daemon->state;
@@ -273,8 +274,8 @@ static void run_event(const struct run_event *ev, void *arg)
 	}
 }
 
-/* Tell the runner the whole job: for the first time, or because its tasks
- * changed. */
+/* Pass the whole job to the runner, to start it or, if resize is set, because
+ * its tasks have changed. */
 static void do_run(struct daemon *d, struct job *job, bool resize)
 {
 	struct runner *runner = runner_of(d, job->place->task[0].node);
@@ -349,7 +350,8 @@ void daemon_do_effect(struct daemon *d, const struct effect *e)
 			do_drain(d, r, e->node);
 		return;
 	}
-	/* The effect is void if the state has changed since. */
+	/* The effect no longer applies if the job's attempt has
+	 * changed since. */
 	if (!job || !job->place || job->attempt != e->attempt)
 		return;
 	r = runner_of(d, job->place->task[0].node);
@@ -413,8 +415,8 @@ static struct runner *new_local(struct pool_runner *p, struct err *err)
 	return runner_local_new(d->base, &conf, run_event, p, err);
 }
 
-/* Tell the state the nodes of a pool that has no runner: those that the
- * configuration names; others are gone. */
+/* Tell the state which nodes a pool without runner has: those that the
+ * configuration names. Nodes no longer named are reported as gone. */
 static void see_sections(struct daemon *d, uint32_t pool)
 {
 	const struct conf *conf = d->conf;

@@ -20,8 +20,8 @@ struct session {
 
 TAILQ_HEAD(session_list_head, session);
 
-/* All lists oldest first; named: users of the proxy, by the hashes of their
- * names. */
+/* Links, sessions, and users named by the proxy under the hashes of their
+ * names; each list begins with the oldest one. */
 struct sessions {
 	struct session_list_head links, open, named;
 };
@@ -68,7 +68,8 @@ static void drop_old(struct session_list_head *list, int64_t now_ms)
 	}
 }
 
-/* Drop the oldest one of the user, or of all, if there are too many. */
+/* If the user has SESSIONS_USER entries in the list, drop the user's oldest
+ * one; otherwise, if there are SESSIONS_MAX in all, the oldest of all. */
 static void make_room(struct session_list_head *list, uid_t uid)
 {
 	struct session *one, *oldest = NULL;
@@ -103,7 +104,7 @@ static void make_secret(char ret[SESSION_TEXT + 1])
 	static const char digit[] = "0123456789abcdef";
 	unsigned char bytes[SESSION_TEXT / 2];
 
-	/* The kernel returns 32 bytes in one piece. */
+	/* getrandom() returns 32 bytes completely or not at all. */
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		abort();
 	for (size_t i = 0; i < sizeof(bytes); i++) {
@@ -127,9 +128,9 @@ static void add(struct session_list_head *list, struct peer *peer,
 	TAILQ_INSERT_TAIL(list, one, next);
 }
 
-/* Returns the session of this text, or NULL if there is none or it has expired.
- * Hashes are compared, so the time that this takes reveals nothing about the
- * text. */
+/* Returns the entry of the list for this token or cookie, or NULL if there is
+ * none or it has expired. Hashes are compared, so that the time taken tells
+ * nothing about the text. */
 static struct session *find(struct session_list_head *list, const char *text,
                             size_t len, int64_t now_ms)
 {

@@ -17,7 +17,8 @@ struct thread {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct list todo, done;
-	struct event *back; /* activated by the thread */
+	/* activated by the thread when a task is done */
+	struct event *back;
 	bool quit;
 };
 

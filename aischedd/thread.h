@@ -1,8 +1,8 @@
 /*
  * thread.h - a thread for long tasks
  *
- * It does one task after the other and returns each to the loop. Tasks touch
- * nothing that the loop may change meanwhile.
+ * The thread does one task after the other, and returns each to the loop when
+ * it is done. Tasks must not touch anything that the loop may change meanwhile.
  */
 #ifndef AISCHEDD_THREAD_H
 #define AISCHEDD_THREAD_H
@@ -21,11 +21,12 @@ struct thread_task {
 
 struct thread *thread_new(struct event_base *base, struct err *err);
 
-/* Wait for the current task, then free the thread. Tasks that were not begun or
- * not returned remain the owner's. NULL is allowed. */
+/* Wait until the current task is done, then free the thread. Tasks that were
+ * not begun or not returned yet remain the caller's. NULL is allowed. */
 void thread_free(struct thread *thread);
 
-/* Do a task, which remains the caller's and must live until done. */
+/* Let the thread do a task. The task remains the caller's, and must stay valid
+ * until its done() is called. */
 void thread_do(struct thread *thread, struct thread_task *task);
 
 #endif

@@ -32,7 +32,8 @@ static int by_pending(const void *a, const void *b)
 	                                : by_name(a, b);
 }
 
-/* Add up what is of the same user; returns how many are left. */
+/* Sort the entries by user and add up those of the same user. Returns how many
+ * are left. */
 static size_t merge(struct user_sum *sum, size_t n)
 {
 	size_t last = 0;

@@ -1,8 +1,8 @@
 /*
- * user_sums.h - what each user holds and waits for now
+ * user_sums.h - the GPUs and the pending jobs of each user at present
  *
- * Added up from sums that the state keeps by user and queue, and by combination
- * of user, account, queue and pool: no job is looked at.
+ * Added up from sums that the state keeps by user and queue, and by user,
+ * account, queue and pool: no job is looked at.
  */
 #ifndef AISCHEDD_USER_SUMS_H
 #define AISCHEDD_USER_SUMS_H
@@ -15,15 +15,17 @@ struct state;
 
 struct user_sum {
 	const char *name;
-	int64_t gpus;    /* thousandths that their jobs hold */
+	/* thousandths of GPUs that the user's jobs hold */
+	int64_t gpus;
 	int64_t pending; /* jobs; each task of an array is one */
 };
 
-/* Returns how many users there are, *ret in order of their names, borrowed from
- * the state; the caller frees *ret. */
+/* Sum up all users. Returns how many there are; *ret is sorted by name and
+ * freed by the caller. Names are borrowed from the state. */
 size_t user_sums(const struct state *state, struct user_sum **ret);
 
-/* Sort the users by GPUs, or else by pending jobs, the most first. */
+/* Sort the users by GPUs if by_gpus is set, else by pending jobs; the user with
+ * the most comes first. */
 void user_sums_sort(struct user_sum *sum, size_t n, bool by_gpus);
 
 #endif

@@ -1,4 +1,4 @@
-/* web.c - start the web program, and start it again */
+/* web.c - start the web program, and start it again when it ends */
 #include "aischedd/web.h"
 
 #include <event2/event.h>
@@ -23,16 +23,22 @@
 #include "libcommon/spawn.h"
 
 enum {
-	AGAIN_MS = 1000,      /* until it is started again the first time */
-	AGAIN_MAX_MS = 60000, /* doubles up to this */
-	FINE_MS = 60000,      /* after running this long it waits only AGAIN_MS
-	                         again */
-	HIGH_FD = 64,         /* descriptors passed on are copied to here, above
-	                         their final numbers */
-	FIRST_FD = 3, /* its end of the pair, a pipe, then listening sockets */
-	HOSTS_MAX = 64, /* host names passed to the program */
+	/* first pause before the program is started again */
+	AGAIN_MS = 1000,
+	/* the pause doubles up to this */
+	AGAIN_MAX_MS = 60000,
+	/* a program that ran for this long is started again after AGAIN_MS */
+	FINE_MS = 60000,
+	/* descriptors for the program are first copied to numbers from here on,
+	 * above those that they will have there */
+	HIGH_FD = 64,
+	/* number in the program of its end of the socket pair; a pipe and the
+	 * listening sockets follow */
+	FIRST_FD = 3,
+	HOSTS_MAX = 64, /* most host names passed to the program */
 	ANSWERS_MAX =
-	    1000000 /* how many answers of one status it reports at a time */
+	    /* most answers with one status in one report of the program */
+	1000000
 };
 
 const char *const web_codes[] = { "200", "204", "400", "401",  "403",
@@ -43,14 +49,16 @@ const size_t web_ncodes = WEB_NCODES;
 
 struct web {
 	struct daemon *d;
-	char *program, *url;   /* url: NULL without http */
-	const char *socket;    /* for the proxy, of first_conf; NULL: none */
-	char uid[16], gid[16]; /* "": that of the daemon */
-	char *proxies;         /* uids of web_proxy_users: ",33,1000," */
+	/* url: NULL if only a proxy can reach the page */
+	char *program, *url;
+	/* path for the proxy, borrowed from first_conf; NULL: none */
+	const char *socket;
+	char uid[16], gid[16]; /* as whom the program runs; "": as the daemon */
+	char *proxies;         /* uids of web_proxy_users, as in ",33,1000," */
 	int listener[LISTEN_MAX + 1];
 	int nlisteners;
 	pid_t pid;
-	int life; /* read end of a pipe that only the program writes to */
+	int life; /* read end of a pipe that only the program holds */
 	struct event *died, *again;
 	int64_t began_ms, wait_ms;
 	uint64_t answered[WEB_NCODES], connections, bad_proxies;
@@ -79,8 +87,8 @@ static int find_user(struct web *web, struct err *err)
 	return 0;
 }
 
-/* Returns the port that fd listens on: the configured one may be 0, for any
- * free port. */
+/* Returns the port on which fd listens. The configured port may be 0, which
+ * means any free port. */
 static unsigned port_of(int fd)
 {
 	struct sockaddr_storage addr;
@@ -109,7 +117,8 @@ static int listen_http(struct web *web, struct err *err)
 	return web->nlisteners > 0 ? 0 : err_wrap(err, "http");
 }
 
-/* Find the uids of web_proxy_users, and the group of the first one. */
+/* Find the uids of the users in web_proxy_users, and the group of the
+ * first one. */
 static int find_proxies(struct web *web, gid_t *ret_gid, struct err *err)
 {
 	const struct strlist *users = &web->d->conf->web_proxy_users;
@@ -133,8 +142,8 @@ static int find_proxies(struct web *web, gid_t *ret_gid, struct err *err)
 	return 0;
 }
 
-/* The mode keeps most others out; the program checks the uid of whoever
- * connects. */
+/* Listen on the socket for the proxy. Its mode keeps out most other users; the
+ * program checks the uid of the peer of each connection. */
 static int listen_proxy(struct web *web, struct err *err)
 {
 	const char *group = web->d->conf->http_group;
@@ -247,7 +256,8 @@ static void end(struct web *web)
 	web->connections = 0;
 	if (web->pid <= 0)
 		return;
-	/* The program has closed the pipe; so it has ended or is at fault. */
+	/* The program has closed the pipe: it has ended, or it is faulty and
+	 * must be killed. */
 	kill(web->pid, SIGKILL);
 	waitpid(web->pid, NULL, 0);
 	web->pid = 0;

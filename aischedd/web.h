@@ -1,10 +1,10 @@
 /*
- * web.h - start the web program, and start it again
+ * web.h - start the web program, and start it again when it ends
  *
- * The daemon listens, and hands its sockets over with one end of a socket pair
- * (rpc_add_web()); the program gives up its privileges before it reads a byte.
- * When it ends it is started again: first after a second, later after up to a
- * minute. It ends when the daemon does.
+ * The daemon listens, and passes its sockets and one end of a socket pair
+ * (rpc_add_web()) to the program, which gives up its privileges before it reads
+ * a byte. When the program ends, it is started again: at first after a second,
+ * later after up to a minute. It ends when the daemon ends.
  */
 #ifndef AISCHEDD_WEB_H
 #define AISCHEDD_WEB_H
@@ -20,27 +20,29 @@ struct web;
 int web_new(struct web **ret, struct daemon *d, struct err *err);
 void web_free(struct web *web); /* NULL is allowed */
 
-/* Returns where the page is: "http://127.0.0.1:7118/", or NULL if it is behind
- * a proxy only. */
+/* Returns the address of the page, as in "http://127.0.0.1:7118/", or NULL if
+ * only a proxy can reach it. */
 const char *web_url(const struct web *web);
 
-/* Statuses that answers are counted by; the last is "other". */
+/* Statuses by which answers are counted; the last one is "other". */
 extern const char *const web_codes[];
 extern const size_t web_ncodes;
 
 /*
  * Add a report of the program: {"codes": {"200": "3", ...}, "connections": 1,
- * "bad_proxies": 0}. Codes count the answers since its last report, bad_proxies
- * those that refused a user whom a proxy names; connections are those that are
- * open now. Fails with EINVAL, and then adds nothing.
+ * "bad_proxies": 0}. codes: answers since the previous report; bad_proxies:
+ * those of them that refused a user whom a proxy named; connections: those open
+ * now. Fails with EINVAL, and then adds nothing.
  */
 int web_add_answers(struct web *web, const json_t *told, struct err *err);
-/* Returns how many had the status web_codes[i], since the daemon began. */
+/* Returns how many answers had the status web_codes[i] since the
+ * daemon started. */
 uint64_t web_answered(const struct web *web, size_t i);
 
-/* Returns how many connections the program had when it told last. */
+/* Returns how many connections the program had according to its last report. */
 uint64_t web_connections(const struct web *web);
-/* Returns how often it refused a user whom a proxy names. */
+/* Returns how many requests of a proxy were refused because of the
+ * user named. */
 uint64_t web_bad_proxies(const struct web *web);
 
 #endif

@@ -23,8 +23,8 @@ static uint64_t address(const void *p)
 	return (uint64_t)(uintptr_t)p;
 }
 
-/* Write a program that denies these devices. Registers: r1 the request, r2 the
- * device's major, r3 its minor, r0 the answer. */
+/* Write a program that denies these devices. It uses r1 for the request, r2 for
+ * the device's major number, r3 for its minor number, r0 for the result. */
 static uint32_t write_program(struct bpf_insn *to,
                               const struct device_list *devices)
 {
@@ -60,7 +60,7 @@ static uint32_t write_program(struct bpf_insn *to,
 	return n + (uint32_t)ARRAY_SIZE(tail);
 }
 
-/* Load the program. Returns its descriptor, or -1. */
+/* Load the program into the kernel. Returns its descriptor, or -1. */
 static int load(const struct device_list *devices)
 {
 	struct bpf_insn insn[MAX_INSNS];

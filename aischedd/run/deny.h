@@ -2,9 +2,9 @@
  * deny.h - forbid the processes of a cgroup to open devices
  *
  * Attaches a BPF program (BPF_CGROUP_DEVICE) to a v2 cgroup; the kernel runs it
- * at each open() and mknod() there. It adds to BPF programs that systemd or a
- * container runtime attached, and also works on hybrid systems. Files that are
- * already open stay open.
+ * at each open() and mknod() of processes there. BPF programs that systemd or a
+ * container runtime attached stay in force. This also works on hybrid systems.
+ * Files that are already open stay open.
  */
 #ifndef AISCHEDD_RUN_DENY_H
 #define AISCHEDD_RUN_DENY_H
@@ -21,15 +21,15 @@ struct device_list {
 };
 
 /*
- * Deny these devices to the cgroup at dir, instead of those that an earlier
- * call denied. *program is -1 before the first call, then the descriptor of the
- * attached program. Fails with errno; the devices denied before then stay
- * denied.
+ * Deny these devices to the cgroup whose folder is dir, in place of those
+ * denied by an earlier call. *program must be -1 in the first call, and becomes
+ * the descriptor of the attached program. Fails with errno; the devices denied
+ * before then stay denied.
  */
 int deny_devices(const char *dir, const struct device_list *devices,
                  int *program);
 
-/* Whether the kernel lets us attach such programs. */
+/* Whether the kernel allows us to attach such programs. */
 bool deny_works(void);
 
 #endif

@@ -16,28 +16,27 @@
 
 enum { READ_BUFFER = 32 * 1024, COPY_SIZE = 64 * 1024, DIGITS = 20 };
 
-/* The first gzip member of each file: empty, with a comment. No checksum covers
- * that, so the number in it can be written last. */
+/* The first gzip member of each file: it has no data, only a comment. As no
+ * checksum covers the comment, the number in it can be written last. */
 static const unsigned char head[] = "\x1f\x8b\x08\x10\0\0\0\0\0\x03"
 				    "aischedd omitted=00000000000000000000\0"
 				    "\x03\0\0\0\0\0\0\0\0\0";
 enum {
 	HEAD_SIZE = sizeof(head) - 1,
-	OMITTED_AT = 27 /* offset of its number */
+	OMITTED_AT = 27 /* offset of the number in the comment */
 };
 
-/*
- * Two files, each for half of the limit: when the current one is full, the
- * other is emptied and becomes the current one.
- */
+/* A log that is being written to two temporary files, each for half of the
+ * limit. When the current file is full, the other one is emptied and becomes
+ * the current one. */
 struct log_writer {
 	char *path;
 	char *part_path[2];
-	gzFile part[2]; /* NULL: not used yet */
+	gzFile part[2]; /* NULL: not opened yet */
 	int64_t size[2];
 	int64_t half, omitted;
 	int now;
-	/* The time stamp of the line being written. */
+	/* The time stamp at the beginning of the current line. */
 	bool in_stamp;
 	char stamp[LOG_STAMP_MAX];
 	size_t stamp_len;
@@ -75,7 +74,7 @@ static int wrong(gzFile file, const char *path, struct err *err)
 	return err_sys(err, "'%s'", path);
 }
 
-/* Open a file with only its head. */
+/* Create or empty part file i, and write the head to it. */
 static int open_part(struct log_writer *w, int i, struct err *err)
 {
 	const char *path = w->part_path[i];
@@ -145,7 +144,7 @@ static int put(struct log_writer *w, const void *data, size_t len,
 	return 0;
 }
 
-/* Switch to the other part file, whose contents are dropped. */
+/* Make the other part file the current one; its contents are dropped. */
 static int turn(struct log_writer *w, struct err *err)
 {
 	int next = !w->now;
@@ -160,14 +159,15 @@ static int turn(struct log_writer *w, struct err *err)
 static int end_stamp(struct log_writer *w, struct err *err)
 {
 	w->in_stamp = false;
-	/* Switch between two lines rather than within one, if possible. */
+	/* If the current file is nearly full, switch files now, between two
+	 * lines, rather than within the next one. */
 	if (w->size[w->now] >= w->half - w->half / 8 && turn(w, err) < 0)
 		return -1;
 	return put(w, w->stamp, w->stamp_len, err);
 }
 
-/* Append text of a line to the current part; what does not fit goes to the
- * other part, after the time stamp once more. */
+/* Append text of a line to the current part file. Text that does not fit goes
+ * to the other part file, after the line's time stamp. */
 static int add_text(struct log_writer *w, const char *data, size_t len,
                     struct err *err)
 {
@@ -216,7 +216,8 @@ int log_writer_add(struct log_writer *w, const void *data, size_t len,
 	return 0;
 }
 
-/* Append one file to another; a gzip file may consist of several members. */
+/* Append the contents of a file to another one. The result is valid, as a gzip
+ * file may consist of several members. */
 static int append(const char *to, const char *from, struct err *err)
 {
 	int out = open(to, O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -225,7 +226,7 @@ static int append(const char *to, const char *from, struct err *err)
 	ssize_t n = -1;
 
 	while (in >= 0 && out >= 0 && (n = read(in, data, COPY_SIZE)) > 0) {
-		errno = ENOSPC; /* for a short write */
+		errno = ENOSPC; /* the error if fewer bytes are written */
 		if (write(out, data, (size_t)n) != n) {
 			n = -1;
 			break;
@@ -406,7 +407,7 @@ size_t log_list(const char *dir, uint64_t job, struct log_id **ret)
 	return n;
 }
 
-/* Returns the size of the files in the folder; closes fd. */
+/* Returns the size of all files in the folder together; closes fd. */
 static int64_t folder_total(int fd)
 {
 	DIR *d = fdopendir(fd);

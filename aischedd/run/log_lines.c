@@ -1,4 +1,4 @@
-/* log_lines.c - a log with a time before each line, as a cluster gives it */
+/* log_lines.c - read a log of a cluster, which has a time before each line */
 #include "aischedd/run/log_lines.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static int64_t second_of(int64_t us)
 	return us / US;
 }
 
-/* Count a complete line. */
+/* Count a line that was read completely, if it is of the last two seconds. */
 static void count(struct log_lines *l, int64_t us)
 {
 	int64_t last = second_of(l->last_us);
@@ -26,7 +26,8 @@ static void count(struct log_lines *l, int64_t us)
 	l->begun = 0;
 }
 
-/* Begin a line with this time, which may not be the latest so far. */
+/* Note that a line with this time begins. It may be older than the
+ * latest line. */
 static void advance(struct log_lines *l, int64_t us)
 {
 	int64_t step = second_of(us) - second_of(l->last_us);
@@ -59,15 +60,17 @@ void log_lines_begin(struct log_lines *l)
 
 /* --- one line --- */
 
-/* Whether the line that begins now was already read completely. */
+/* Whether the line that begins now was already read completely. If only a part
+ * of the line was read, sets l->drop to that many bytes. */
 static bool is_old(struct log_lines *l)
 {
 	l->drop = 0;
 	if (!l->again)
 		return false;
 	if (l->now_us > l->last_us) {
-		/* A later line is new, even if the front of the log was cut off
-		 * meanwhile. */
+		/* A line later than all read so far is new, even if
+		 * lines before it are missing because the log was
+		 * truncated meanwhile. */
 		l->again = false;
 		return false;
 	}
@@ -99,8 +102,9 @@ static void begin_line(struct log_lines *l, struct buf *out)
 	}
 }
 
-/* Collect "2026-11-22T01:02:03.123456789Z ", as far as it has arrived; decides
- * whether a line begins, or none can. */
+/* Collect the time before a line, as in "2026-11-22T01:02:03.123456789Z ".
+ * Once it is complete, a line of the log begins; if it is no time, the text is
+ * not a log. */
 static void add_stamp(struct log_lines *l, char c, struct buf *out)
 {
 	bool whole = c == ' ';
@@ -126,8 +130,9 @@ static int refuse(const char *text, size_t len, struct err *err)
 	return err_set(err, ENODATA, "%.*s", (int)len, text);
 }
 
-/* End a line. A source that begins at a given second may begin in the middle of
- * a line older than that second. */
+/* End a line. Text without a time is an error, except at the beginning of a log
+ * that is requested again from some second on: the first bytes may be the rest
+ * of an older line. */
 static int end_line(struct log_lines *l, struct err *err)
 {
 	if (l->at == AT_ODD && !(l->first && l->again))
@@ -149,8 +154,8 @@ static void add_odd(struct log_lines *l, const char *data, size_t len)
 	l->odd_len += len;
 }
 
-/* Take text up to the end of its line; pass it on unless it was already read.
- */
+/* Append the rest of a line to out, without the bytes that were
+ * already read. */
 static void add_text(struct log_lines *l, const char *data, size_t len,
                      struct buf *out)
 {

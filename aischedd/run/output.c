@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MAX_WIDTH 10
-/* Slurm's value of %a for a job without array. */
+/* value of %a in Slurm for a job that is not in an array */
 #define NO_ARRAY_TASK 4294967294u
 
 static bool expand_one(char letter, int width, const struct output_name *name,
@@ -50,7 +50,8 @@ static bool expand_one(char letter, int width, const struct output_name *name,
 	}
 }
 
-/* Returns the letter of the conversion that begins at this '%'. */
+/* Returns the letter of the conversion that begins at p, a '%'; *ret_width is
+ * its width, or 0. */
 static const char *parse_one(const char *p, int *ret_width)
 {
 	int width = 0;
