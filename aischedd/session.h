@@ -2,12 +2,12 @@
  * session.h - who has logged in to the page
  *
  * A link can be used once, within LINK_MS. It begins a session, which a cookie
- * names. Links and cookies are kept only as SHA-256, in memory: a restart of the
- * daemon logs everybody out, a restart of the web program does not. A user may
- * have SESSIONS_USER links and as many sessions, all users together SESSIONS_MAX
- * of each; when one more is made, the oldest is dropped. A session keeps the
- * groups that its user had when the link was made; what these groups may do is
- * checked for each request.
+ * names. Links and cookies are kept only as SHA-256, in memory: a restart of
+ * the daemon logs everybody out, a restart of the web program does not. A user
+ * may have SESSIONS_USER links and as many sessions, all users together
+ * SESSIONS_MAX of each; when one more is made, the oldest is dropped. A session
+ * keeps the groups that its user had when the link was made; what these groups
+ * may do is checked for each request.
  *
  * Users whom a proxy names are remembered by their names, in a list of their
  * own and for NAMED_MS only, so that it is soon noticed if a user has left a

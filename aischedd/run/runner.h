@@ -1,10 +1,11 @@
 /*
  * runner.h - what the daemon asks of runners of jobs
  *
- * A runner serves one pool: this machine, or a cluster. Requests come only
- * after the commit that made them durable, may be repeated, and never block;
- * results come back as events on the loop's thread. Every event names its
- * attempt; the daemon drops events of an older attempt.
+ * A runner serves one pool: this machine, or a cluster. The daemon calls it
+ * only after the commit that made the call's reason durable. Calls may be
+ * repeated and never block; their results come back as events on the loop's
+ * thread. Every event names its attempt; the daemon drops events of an
+ * older attempt.
  */
 #ifndef AISCHEDD_RUN_RUNNER_H
 #define AISCHEDD_RUN_RUNNER_H
@@ -27,99 +28,119 @@ struct event_base;
  * says about the node (node sections, reserve_*). */
 struct node_info {
 	const char *name;
-	uint32_t ncpus; /* hardware threads that can be bound, 0: no binding */
-	const uint8_t *cpu_numa;  /* [ncpus] */
-	const uint16_t *cpu_core; /* [ncpus] hardware threads of one core have
-	                             the same number */
+	/* hardware threads to which tasks can be bound; 0: tasks are
+	 * not bound */
+	uint32_t ncpus;
+	const uint8_t *cpu_numa; /* [ncpus] */
+	/* [ncpus] hardware threads of one core have the same number */
+	const uint16_t *cpu_core;
 	int64_t cpu_milli, mem_mib;
-	uint32_t nnumas;         /* NUMA nodes; 0: not known */
+	uint32_t nnumas;         /* number of NUMA nodes; 0: unknown */
 	const int64_t *numa_mem; /* [nnumas] MiB */
-	uint32_t slots;          /* tasks at a time; 0: any number */
+	/* tasks that can run at a time; 0: any number */
+	uint32_t slots;
 	uint32_t ngpus;
-	const char *gpu_type;               /* of all GPUs; NULL: unknown */
+	/* the type of all GPUs; NULL: unknown */
+	const char *gpu_type;
 	const uint8_t *gpu_numa, *gpu_link; /* [ngpus] */
 	/*
-	 * gpus_named: tasks get exactly the GPUs that the plan chose, even if
-	 * their CPUs are not bound. Only then are these two used:
-	 * gpu_numas_known says whether gpu_numa is known; bit i of gpus_held is
-	 * set if GPU i must not be given to any task. used_gpus includes the
-	 * held GPUs.
+	 * gpus_named: tasks get exactly those GPUs that the plan chose for
+	 * them, even if their CPUs are not bound. The next two are used only if
+	 * it is set. gpu_numas_known: whether gpu_numa is known. gpus_held: bit
+	 * i is set if GPU i must not be given to any task; such GPUs are
+	 * included in used_gpus.
 	 */
 	bool gpus_named, gpu_numas_known;
 	uint64_t gpus_held;
 	bool down;
-	bool gone;          /* the runner no longer has it */
-	bool cordoned;      /* nothing new may start there */
-	const char *reason; /* why it is down or cordoned, or NULL */
+	bool gone;          /* the node no longer exists */
+	bool cordoned;      /* no new tasks may start there */
+	const char *reason; /* why the node is down or cordoned, or NULL */
 	struct strlist features, taints;
 	const char *topology; /* "z1/b1/r3", or NULL */
-	/* Resources of the node that are in use, but not by our jobs. */
+	/* What others, not our jobs, use of the node's resources. */
 	int64_t used_cpu_milli, used_mem_mib;
 	uint32_t used_gpus, used_slots;
 };
 
-/* How many nodes or pods may mount a volume claim at a time. */
+/* By how many nodes or pods a volume claim may be mounted at a time. */
 enum volume_share { VOLUME_SHARED, VOLUME_ONE_NODE, VOLUME_ONE_POD };
 
 /* A volume claim as its runner sees it. */
 struct volume_info {
-	/* NULL: this event is about no single claim: every claim has been
-	 * reported or, if why is set, claims cannot be listed */
+	/* NULL: this event is about all claims. It says that all of them have
+	 * been reported or, if `why` is set, that they cannot be listed. */
 	const char *name;
 	bool gone;
 	const char *why; /* why the claim cannot be mounted now, or NULL */
 	enum volume_share share;
-	bool anywhere;        /* can be mounted on all nodes of the pool */
-	struct strlist nodes; /* unless anywhere: where it can be mounted */
+	/* the claim can be mounted on all nodes of the pool */
+	bool anywhere;
+	/* if not `anywhere`: nodes where the claim can be mounted */
+	struct strlist nodes;
 };
 
-/* An attempt's use of its GPUs, as far as their driver reported it. */
+/* How an attempt used its GPUs, as far as their driver reported it. */
 struct gpu_use {
-	int64_t busy_ms, known_ms; /* of all GPUs together; known_ms: the time
-	                              for which busy_ms was measured */
-	int64_t mem_mib, mem_total_mib; /* peak use, and total size; 0: not
-	                                   known */
+	/* sums over all GPUs; known_ms: for how long it was measured whether
+	 * they were busy, busy_ms: for how much of that they were */
+	int64_t busy_ms, known_ms;
+	/* peak use and total size of GPU memory; 0: unknown */
+	int64_t mem_mib, mem_total_mib;
 };
 
 /* How one attempt of a job ended. */
 struct outcome {
-	int exit_code;        /* 0..255; of the task that failed first */
-	int signal;           /* 0: none */
-	bool oom;             /* a process was killed for memory */
-	int64_t start, end;   /* unix seconds */
-	int64_t cpu_ms;       /* all tasks together */
-	bool late;            /* ended because it exceeded its time limit */
-	int64_t peak_mem_kib; /* SPEC_UNSET: not known */
+	/* 0..255; exit code of the task that failed first */
+	int exit_code;
+	int signal;         /* signal that ended that task; 0: none */
+	bool oom;           /* a process was killed for lack of memory */
+	int64_t start, end; /* unix seconds */
+	int64_t cpu_ms;     /* CPU time of all tasks together */
+	/* the attempt was ended because it exceeded its time limit */
+	bool late;
+	int64_t peak_mem_kib; /* SPEC_UNSET: unknown */
 	struct gpu_use gpu;
 	const char *text; /* remark for the user, or NULL */
 };
 
 enum start_fault {
-	FAULT_SYSTEM, /* of a node: try again later, or on another node */
-	FAULT_USER,   /* no such shell, output not writable: FAILED */
-	FAULT_POOL    /* of the pool: try again later, on any node */
+	/* fault of some nodes: try again later, or on other nodes */
+	FAULT_SYSTEM,
+	/* fault of the job, such as a missing shell or output that cannot be
+	 * written: the job becomes FAILED */
+	FAULT_USER,
+	FAULT_POOL /* fault of the pool: try again later, on any node */
 };
 
 enum run_event_kind {
-	RUN_SYNCED,       /* every job of recover() has been answered */
-	RUN_NODE,         /* node appeared or changed */
-	RUN_VOLUME,       /* volume claim appeared or changed */
+	/* all attempts named in recover() have been answered */
+	RUN_SYNCED,
+	RUN_NODE,         /* a node appeared or changed */
+	RUN_VOLUME,       /* a volume claim appeared or changed */
 	RUN_STARTED,      /* the attempt's processes run */
-	RUN_START_FAILED, /* no process of it runs, and none will */
-	RUN_ENDED,        /* no process of it runs any longer */
-	RUN_LOST,         /* no process of it runs; its outcome is not known */
-	RUN_UNKNOWN,      /* answer to recover(): never started here */
-	RUN_RESIZED,      /* answer to resize() */
-	RUN_REPLACED,     /* a failed task is started again, as the job asks */
-	RUN_USED,         /* gpu: the attempt's use of GPUs so far */
-	RUN_NOTED,        /* text: what delays the attempt; NULL: nothing now */
-	RUN_UNREACHED,    /* text: which pod a signal did not reach; NULL: the
-	                     last signal arrived */
-	RUN_TROUBLE,      /* text: what the runner cannot do now, and why;
-	                     NULL: nothing */
-	RUN_LACKS,        /* text: what nodes lack; NULL: nothing now */
-	RUN_ADOPT,        /* somebody made a Job with kubectl */
-	RUN_WITHDRAWN,    /* the owner of an adopted Job deleted it */
+	RUN_START_FAILED, /* no process of the attempt runs, and none will */
+	RUN_ENDED,        /* no process of the attempt runs any longer */
+	/* no process of the attempt runs; its outcome is unknown */
+	RUN_LOST,
+	/* answer to recover(): the attempt never started here */
+	RUN_UNKNOWN,
+	RUN_RESIZED, /* answer to resize() */
+	/* a failed task is started again, as the job asks for */
+	RUN_REPLACED,
+	RUN_USED, /* gpu: how the attempt has used its GPUs so far */
+	/* text: what delays the attempt; NULL: nothing delays it now */
+	RUN_NOTED,
+	/* text: which pod a signal did not reach; NULL: the last signal
+	 * reached all */
+	RUN_UNREACHED,
+	/* text: what the runner cannot do now, and why; NULL: the trouble
+	 * is over */
+	RUN_TROUBLE,
+	RUN_LACKS, /* text: what nodes lack; NULL: nothing now */
+	/* somebody made a Job with kubectl, which should be run */
+	RUN_ADOPT,
+	RUN_WITHDRAWN, /* the owner of an adopted Job deleted it */
 	RUN_TAKEN_BACK /* the owner of an adopted Job suspended it: requeue */
 };
 
@@ -129,33 +150,43 @@ struct adoption {
 	const char *name; /* "NAMESPACE/NAME", for the log */
 	const char *user;
 	const struct spec *spec;    /* NULL: it cannot be adopted */
-	const char *priority_class; /* of its pods, or "" */
-	const char *why;            /* the reason, if spec is NULL */
+	const char *priority_class; /* PriorityClass of its pods, or "" */
+	/* why it cannot be adopted, if spec is NULL */
+	const char *why;
 };
 
-/* The result of an adoption, or the state of the job later. */
+/* The daemon's decision about an adoption, or later the state of the
+ * adopted job. */
 struct adopted {
-	const char *uid;      /* NULL: the uid that an earlier call named */
-	uint64_t job;         /* 0: it was refused */
-	enum job_state state; /* after a final state no call follows */
-	const char *why;      /* the reason, if it was refused */
+	const char *uid; /* NULL: as in an earlier call for this job */
+	/* job made for the Job; 0: the adoption was refused */
+	uint64_t job;
+	/* a final state is told in the last call for this job */
+	enum job_state state;
+	const char *why; /* why the adoption was refused */
 };
 
 struct run_event {
 	enum run_event_kind kind;
 	uint64_t job;
 	uint32_t attempt;
-	int64_t time;           /* RUN_STARTED: unix seconds when it began */
-	bool suspended;         /* RUN_STARTED after recover(): suspended now */
-	uint32_t resize;        /* RUN_RESIZED: number of the request */
-	uint32_t replaced;      /* RUN_REPLACED: replaced tasks so far */
+	/* RUN_STARTED: when the attempt began, in Unix seconds */
+	int64_t time;
+	/* RUN_STARTED as an answer to recover(): the attempt is suspended */
+	bool suspended;
+	/* RUN_RESIZED: number of the resize() that is answered */
+	uint32_t resize;
+	/* RUN_REPLACED: how many tasks have been replaced so far */
+	uint32_t replaced;
 	enum start_fault fault; /* RUN_START_FAILED */
-	/* FAULT_SYSTEM: the nodes at fault; empty: all of its nodes */
+	/* FAULT_SYSTEM: the nodes at fault; empty: all nodes of the job */
 	struct strlist nodes;
-	bool rebooted;      /* RUN_LOST: because the machine restarted */
+	/* RUN_LOST: the attempt was lost because the machine restarted */
+	bool rebooted;
 	const char *text;   /* a sentence, or NULL */
 	struct gpu_use gpu; /* RUN_USED */
-	int64_t idle_ms; /* RUN_USED: for how long no GPU has done anything */
+	/* RUN_USED: for how long no GPU of the attempt was busy, up to now */
+	int64_t idle_ms;
 	const struct outcome *outcome;    /* RUN_ENDED */
 	const struct node_info *node;     /* RUN_NODE */
 	const struct volume_info *volume; /* RUN_VOLUME */
@@ -164,11 +195,12 @@ struct run_event {
 
 typedef void run_event_fn(const struct run_event *ev, void *arg);
 
-/* Everything that a start needs; borrowed for the call. */
+/* All that a runner needs to start a job; borrowed for the call. */
 struct run_job {
 	uint64_t job;
-	uint32_t attempt;   /* from 1 on; also names the claim */
-	uint64_t array_job; /* 0: no array */
+	/* counts from 1; the job's claim has this number, too */
+	uint32_t attempt;
+	uint64_t array_job; /* 0: the job is not in an array */
 	uint32_t array_task, array_count, array_min, array_max, array_step;
 	uint32_t restarts;
 	uid_t uid;
@@ -180,22 +212,22 @@ struct run_job {
 	const char *cluster;
 	int64_t time_limit; /* seconds or TIME_UNLIMITED */
 	int64_t grace;      /* seconds from SIGTERM to SIGKILL */
-	/* Allocation of the whole job; a member that is 0: the sum of what its
-	 * tasks ask for. */
+	/* What is allocated to the whole job. A member that is 0 stands for the
+	 * sum of what its tasks ask for. */
 	struct request_sum whole;
 	uint32_t ntasks;
-	const struct snap_task *task; /* [ntasks + 1]; the last entry only
-	                                 marks the end of cpu_use */
+	/* [ntasks + 1]; the last entry only marks the end of cpu_use */
+	const struct snap_task *task;
 	const struct snap_cpu_use *cpu_use;
 	const char *const *node_name; /* [ntasks] */
 	const void *script,
 	    *env; /* env: NAME=VALUE, each ended by a zero byte */
 	size_t script_len, env_len;
-	bool append;     /* requeued: append to output files */
-	uint32_t resize; /* number of this resize, for RUN_RESIZED */
+	bool append;     /* the job was requeued: append to its output files */
+	uint32_t resize; /* number of this resize, which RUN_RESIZED repeats */
 };
 
-/* Why an attempt is stopped; the runner writes it to the job's output. */
+/* Why an attempt is stopped. The runner writes this to the job's output. */
 enum stop_why {
 	STOP_CANCEL,
 	STOP_TIME_LIMIT,
@@ -211,26 +243,28 @@ struct runner;
 struct run_signal {
 	int signo;
 	enum signal_scope scope;
-	int64_t step; /* for scope steps: the step's id, or -1 for all steps;
-	                 signo 0 ends the step */
+	/* for scope steps: the id of a step, or -1 for all steps; signo 0 ends
+	 * the step */
+	int64_t step;
 };
 
-/* Reading the output of a task. */
+/* An output of a task while it is read. */
 struct run_log;
 struct log_id;    /* run/log_file.h */
 struct log_lines; /* run/log_lines.h */
 
-/* Called from the loop, after log_open() has returned. */
+/* Functions that are called from the loop, after log_open() has returned. */
 struct run_reader {
 	void (*data)(const void *data, size_t len, void *arg);
-	/* Everything was read, or err says why not. The log is freed. ESTALE:
-	 * read the rest from the kept log (log_file.h). */
+	/* All was read if err is NULL; else err says why reading failed, and
+	 * ESTALE means that the rest must be read from the kept log
+	 * (log_file.h). The run_log is freed after the call. */
 	void (*end)(const struct err *err, void *arg);
 	void *arg;
 };
 
-/* API calls that a runner has sent to its server since the start; for metrics.
- */
+/* Kinds of API calls that a runner has sent to its server since the daemon
+ * started; for metrics. */
 enum call_verb {
 	CALL_GET,
 	CALL_POST,
@@ -240,17 +274,17 @@ enum call_verb {
 	CALL_VERBS
 };
 
-/* Answers by the first digit of their status; 0: none came. */
+/* Answers are counted by the first digit of their status; 0: no answer came. */
 enum { CALL_CLASSES = 6 };
 
 struct run_calls {
 	uint64_t n[CALL_VERBS][CALL_CLASSES];
-	/* time since the server last sent anything to a watch, of the watch
-	 * for which that is longest; -1: one has never received anything */
+	/* For how long the most silent watch has received nothing from the
+	 * server; -1: some watch has never received anything. */
 	int64_t silent_ms;
 };
 
-/* A command of a user in a job. */
+/* A command that a user runs in a job. */
 struct run_exec;
 
 struct run_exec_wish {
@@ -258,150 +292,164 @@ struct run_exec_wish {
 	uint32_t attempt, task;
 	const char *const *argv; /* ends with NULL; borrowed for the call */
 	bool tty;
-	const char *term;       /* its TERM, or NULL */
-	uint16_t rows, columns; /* of its terminal; 0: not known */
+	const char *term;       /* value of TERM for the command, or NULL */
+	uint16_t rows, columns; /* size of its terminal; 0: unknown */
 };
 
-/* Called from the loop, after open() has returned. */
+/* Functions that are called from the loop, after open() has returned. */
 struct run_exec_ops {
-	/* Its stdout (1) or stderr (2). */
+	/* The command has written to its stdout (stream 1) or stderr (2). */
 	void (*output)(int stream, const void *data, size_t len, void *arg);
-	/* It has begun and can be signalled, or there is room for more
-	 * input. */
+	/* The command has begun and can be signalled, or more input can
+	 * be taken. */
 	void (*drained)(void *arg);
-	/* Its exit status, or err. Frees it. */
+	/* The command has ended with this exit status or, if err is not NULL,
+	 * failed. The run_exec is freed after the call. */
 	void (*end)(int status, const struct err *err, void *arg);
 };
 
-/* For commands whose streams go through the daemon. */
+/* Functions for commands whose input and output go through the daemon. */
 struct runner_exec {
-	/* Returns NULL with *err set if it cannot be begun. */
+	/* Begin a command. Returns NULL with *err set if that fails. */
 	struct run_exec *(*open)(struct runner *r,
 	                         const struct run_exec_wish *wish,
 	                         const struct run_exec_ops *ops, void *arg,
 	                         struct err *err);
-	/* The user has left: end it. Its output may be dropped; end() is
-	 * called. */
+	/* The user has disconnected: end the command. Its output may be
+	 * dropped; end() is still called. */
 	void (*close)(struct run_exec *exec);
 	void (*input)(struct run_exec *exec, const void *data, size_t len);
 	void (*end_input)(struct run_exec *exec);
 	void (*resize)(struct run_exec *exec, uint16_t rows, uint16_t columns);
 	void (*signal)(struct run_exec *exec, int signo);
-	bool (*is_full)(const struct run_exec *exec);     /* of input */
-	void (*pause)(struct run_exec *exec, bool pause); /* of output */
+	/* no more input can be taken now */
+	bool (*is_full)(const struct run_exec *exec);
+	/* stop or resume reading of output */
+	void (*pause)(struct run_exec *exec, bool pause);
 };
 
 struct runner_ops {
-	/* Start all tasks; answered by RUN_STARTED or RUN_START_FAILED, later
-	 * RUN_ENDED or RUN_LOST. Repeated for the same attempt it has no
-	 * effect. */
+	/* Start all tasks of the job. Answered by RUN_STARTED or
+	 * RUN_START_FAILED, and after RUN_STARTED later by RUN_ENDED or
+	 * RUN_LOST. Does nothing if it was called before for this attempt. */
 	void (*start)(struct runner *r, const struct run_job *job);
-	/* End the job with SIGCONT and SIGTERM, then SIGKILL after grace
-	 * seconds; answered by RUN_ENDED. */
+	/* End the job: send SIGCONT and SIGTERM, then SIGKILL after `grace`
+	 * seconds. Answered by RUN_ENDED. */
 	void (*stop)(struct runner *r, uint64_t job, uint32_t attempt,
 	             enum stop_why why, int64_t grace);
-	/* Signal processes of the job. */
+	/* Send a signal to processes of the job. */
 	void (*signal)(struct runner *r, uint64_t job, uint32_t attempt,
 	               const struct run_signal *what);
-	/* Suspend; or resume with the CPUs in tasks and cpu_use, as in
-	 * run_job. */
+	/* Suspend the job; or resume it, on the CPUs given in task and cpu_use
+	 * as in struct run_job. */
 	void (*suspend)(struct runner *r, uint64_t job, uint32_t attempt);
 	void (*resume)(struct runner *r, uint64_t job, uint32_t attempt,
 	               uint32_t ntasks, const struct snap_task *task,
 	               const struct snap_cpu_use *cpu_use);
 	/*
-	 * Continue with exactly the tasks of job: stop running tasks that are
-	 * not among them, as stop() does, and start those that do not run yet.
-	 * Answered by RUN_RESIZED, with job->resize, when the stopped tasks
-	 * have ended. May be repeated at any time, also before RUN_STARTED.
+	 * Let the job continue with exactly the tasks of `job`: stop running
+	 * tasks that are not among them, as stop() does, and start those that
+	 * do not run yet. Answered by RUN_RESIZED with the number job->resize
+	 * once the stopped tasks have ended. May be called again at any time,
+	 * even before RUN_STARTED.
 	 */
 	void (*resize)(struct runner *r, const struct run_job *job);
-	/* The store has committed that the attempt ended or did not start:
-	 * remove what the runner keeps about it. */
+	/* Remove all that the runner keeps about the attempt. The store has
+	 * committed that the attempt ended or did not start. */
 	void (*forget)(struct runner *r, uint64_t job, uint32_t attempt);
-	/* Called once, before anything else, with the attempts that the daemon
-	 * believes to run here. Each is answered by RUN_STARTED,
-	 * RUN_START_FAILED, RUN_ENDED, RUN_LOST or RUN_UNKNOWN; then comes
-	 * RUN_SYNCED. Attempts that run here and are not named are ended. */
+	/*
+	 * Called once, before anything else, with the attempts that run here
+	 * as far as the daemon knows. Each of them is answered by
+	 * RUN_STARTED, RUN_START_FAILED, RUN_ENDED, RUN_LOST or RUN_UNKNOWN;
+	 * after all of these comes RUN_SYNCED. Attempts that run here but are
+	 * not named are ended.
+	 */
 	void (*recover)(struct runner *r, size_t n, const uint64_t *job,
 	                const uint32_t *attempt);
 	/*
-	 * Answer RUN_ADOPT, after the commit. After a start of the daemon this
-	 * is called for each adopted job before the cluster is read; it is also
-	 * called when such a job has ended. May be repeated. Returns false if
-	 * the runner already knew that. This member and the next two are NULL
-	 * in a runner that does not need them.
+	 * Answer RUN_ADOPT with the committed decision of the daemon. Also
+	 * called when an adopted job has ended and, after a start of the
+	 * daemon, for each adopted job before the cluster is read. May be
+	 * repeated; returns false if the runner was told the same before. A
+	 * runner without adoption has NULL in this member and the next two.
 	 */
 	bool (*adopt)(struct runner *r, const struct adopted *what);
-	/* Write why an adopted job waits where its owner sees it: in Events of
+	/* Tell the owner of an adopted job why it waits, in an Event of
 	 * the Job. */
 	void (*explain)(struct runner *r, uint64_t job, const char *code,
 	                const char *text);
-	/* Cordon the node, so that the cluster places no other pods there;
-	 * reason NULL: uncordon it. */
+	/* Cordon the node, so that the cluster places no other pods there. If
+	 * reason is NULL, uncordon it. */
 	void (*drain)(struct runner *r, const char *node, const char *reason);
-	/* Append the path of the socket on which the attempt's shepherd accepts
-	 * requests for steps (libcommon/step_msg.h). NULL: this runner has no
-	 * steps. */
+	/* Append the path of the socket on which the attempt's shepherd
+	 * accepts requests for steps (libcommon/step_msg.h). NULL: this runner
+	 * has no steps. */
 	void (*step_socket)(struct runner *r, uint64_t job, uint32_t attempt,
 	                    struct buf *out);
-	/* NULL: commands of users go to that socket, if there is one. */
+	/* Runs commands of users in jobs. NULL: such commands are sent to the
+	 * shepherd's socket, if there is one. */
 	const struct runner_exec *exec;
-	/* Append the record of the steps of an attempt; available from its
-	 * start until forget(). NULL: this runner has no steps. */
+	/* Append the record of the attempt's steps, which exists from the
+	 * attempt's start until forget(). NULL: this runner has no steps. */
 	void (*steps)(struct runner *r, uint64_t job, uint32_t attempt,
 	              struct buf *out);
 	/*
-	 * This member and the next three read output that the runner has
-	 * itself, not in files of the user; NULL: it has none. log_next() sets
-	 * id to the first part of the attempt's output, from id on, that can be
-	 * read; returns false if there is none, or none yet. wait: do not skip
-	 * a failed task that will be replaced.
+	 * Find the next output that can be read: sets *id to the first output
+	 * of the attempt that is not before *id. Returns false if there is
+	 * none, or none yet. wait: do not skip a failed task that will be
+	 * replaced. This member and the next three are for output that the
+	 * runner has itself; they are NULL if output is in files of the user.
 	 */
 	bool (*log_next)(struct runner *r, struct log_id *id, bool wait);
-	/* Read the output so far; with follow, until the task has ended. Text
-	 * that was already read with `lines` is not passed on again. The caller
-	 * owns `lines`. */
+	/* Begin to read the output written so far or, with `follow`, until the
+	 * task ends. Text that was already read with `lines` is not passed on
+	 * again. The caller owns `lines`. */
 	struct run_log *(*log_open)(struct runner *r, const struct log_id *id,
 	                            bool follow, struct log_lines *lines,
 	                            const struct run_reader *reader);
-	/* Stop or resume the calls of data(); also allowed inside data().
-	 * While paused, nothing is read or buffered. */
+	/* Stop or resume the calls of data(); this may be called within data().
+	 * While reading is paused, nothing is read or buffered. */
 	void (*log_pause)(struct run_log *log, bool pause);
 	void (*log_close)(struct run_log *log);
-	/* The configuration was reloaded: use this one, which is valid until
-	 * the next call. NULL: this runner uses nothing that can change. */
+	/* The configuration was reloaded: use this one, which stays valid
+	 * until the next call. NULL: the runner uses nothing that a reload
+	 * can change. */
 	void (*reconf)(struct runner *r, const struct conf *conf,
 	               const struct conf_pool *pool);
-	/* Returns the limits that this machine cannot enforce, a sentence for
-	 * each; "": it can enforce all. */
+	/* Returns the limits that this machine cannot enforce, one sentence for
+	 * each; "" if it can enforce all. */
 	const char *(*shortcomings)(struct runner *r);
-	/* Count API calls. NULL: this runner calls no server. */
+	/* Get the counts of API calls. NULL: this runner calls no server. */
 	void (*calls)(struct runner *r, struct run_calls *ret);
-	void (*free)(struct runner *r); /* its jobs keep running */
+	void (*free)(struct runner *r); /* jobs of the runner keep running */
 };
 
 struct runner {
 	const struct runner_ops *ops;
 };
 
-/* The configuration of this machine's runner; borrowed. */
+/* Configuration of the runner of this machine; borrowed. */
 struct runner_local_conf {
-	const char *state_dir; /* attempts are in run/JOB.ATTEMPT */
-	const char *tmp_dir;   /* their temporary folders are here */
-	int64_t max_processes; /* of a job; CONF_NONE: as the machine allows */
-	uint32_t rlimits; /* bits: which rlimits jobs get from submitters */
-	bool constrain_devices;       /* a job can open only its own GPUs */
-	int64_t sample_s;             /* seconds between samples of GPU use */
-	struct rlimit files;          /* RLIMIT_NOFILE of child processes */
-	const struct conf_node *node; /* the section of this host, or NULL */
+	/* folder of the attempts: run/JOB.ATTEMPT in it */
+	const char *state_dir;
+	/* the attempts' temporary folders are made here */
+	const char *tmp_dir;
+	/* most processes of a job; CONF_NONE: no limit but the machine's */
+	int64_t max_processes;
+	/* set of bits: which rlimits jobs inherit from their submitters */
+	uint32_t rlimits;
+	bool constrain_devices; /* a job can open no GPUs but its own */
+	int64_t sample_s;       /* seconds between samples of GPU use */
+	struct rlimit files;    /* RLIMIT_NOFILE for child processes */
+	/* section of this host in the configuration, or NULL */
+	const struct conf_node *node;
 	const struct conf_health *health;
 };
 
 /*
- * Make the runner of this machine. It finds the machine's resources and reports
- * RUN_NODE from the loop, then waits for recover(). Fails if there is no
- * shepherd program, or if state_dir or tmp_dir cannot be used.
+ * Make the runner of this machine. It finds out what the machine has, reports
+ * this with RUN_NODE from the loop, then waits for recover(). Fails if the
+ * shepherd program is missing, or if state_dir or tmp_dir cannot be used.
  */
 struct runner *runner_local_new(struct event_base *base,
                                 const struct runner_local_conf *conf,
@@ -409,10 +457,10 @@ struct runner *runner_local_new(struct event_base *base,
 
 /*
  * Make the runner of a pool in a cluster. It makes Jobs in the pool's
- * namespace, on the nodes that the pool selects. store: the id of the daemon's
- * database; logs: the folder of kept logs. These two are copied, the other
- * arguments are borrowed. Does not fail: if the cluster cannot be reached, that
- * is reported later with RUN_TROUBLE.
+ * namespace, for the nodes that the pool selects. store: the id of the daemon's
+ * database; logs: the folder of kept logs; both are copied, the other arguments
+ * are borrowed. Does not fail: if the cluster cannot be reached, this is
+ * reported later with RUN_TROUBLE.
  */
 struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
                                const struct conf_pool *pool, const char *store,
