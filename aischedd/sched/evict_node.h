@@ -13,9 +13,9 @@
  * is exact the tasks left divided by the nodes left. */
 int64_t evict_node_chunk(const struct evictor *e);
 
-/* Take victims from the node until the claimant fits; *ret_cost is the cost of
- * the dearest victim. Returns false if it never fits; the victims remain taken.
- */
+/* Evict victims on the node until the claimant fits; *ret_cost is the cost of
+ * the most expensive victim. Returns false if the claimant never fits; the
+ * victims then stay evicted on trial. */
 bool evict_node_clear(struct evictor *e, uint32_t node, uint64_t *ret_cost);
 
 /* In a trial that only moves jobs, give back victims of the steps from nsteps

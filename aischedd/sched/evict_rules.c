@@ -45,9 +45,9 @@ static unsigned held_by(const struct evictor *e, uint32_t run)
 	return ret;
 }
 
-/* Returns the branch of queue `from`: the lowest queue that is above both
- * `from` and the claimant's queue has one child that is `from` or is above it,
- * and this is returned. */
+/* Returns the branch of queue `from`: the queue that is `from` or above it, and
+ * is directly below the lowest queue that is above both `from` and the
+ * claimant's queue. */
 static uint32_t branch_of(const struct evictor *e, uint32_t from)
 {
 	const uint32_t *parent = e->s->queue.parent;

@@ -1,12 +1,12 @@
 /*
  * evict_search.h - the nodes that cost a claimant least
  *
- * Each node is an offer. Its cost is that of the dearest victim that must be
- * evicted to place one more task there. The cheapest offers are taken first, so
- * no job is evicted where one that comes before it in the order of victims
- * would be enough. Victims that turn out not to be needed are spared. With v
- * victims on each of n nodes, making the offers takes n * v steps, and each
- * task log n.
+ * Each node is an offer. Its cost is that of the most expensive victim that
+ * must be evicted to place one more task there. The cheapest offers are taken
+ * first, so no job is evicted where one that comes before it in the order of
+ * victims would be enough. Victims that turn out not to be needed are spared.
+ * With v victims on each of n nodes, making the offers takes n * v steps, and
+ * each task log n.
  */
 #ifndef AISCHEDD_SCHED_EVICT_SEARCH_H
 #define AISCHEDD_SCHED_EVICT_SEARCH_H
@@ -18,15 +18,15 @@
 enum { LOOKS_MAX = 400000 };
 
 /*
- * Find nodes for all tasks of the claimant: in the domain where it costs least,
- * if the claimant needs or prefers one domain; else in the first pool in which
- * they fit. The tasks and their victims become part of the trial. Returns false
- * if there are no such nodes.
+ * Find nodes for all tasks of the claimant: in the domain where evictions cost
+ * least, if the claimant needs or prefers one domain; else in the first pool in
+ * which they fit. The tasks and their victims become part of the trial. Returns
+ * false if there are no such nodes.
  */
 bool evict_search_find(struct evictor *e);
 
-/* Let the trial place jobs other than the claimant from now on: forget the
- * claimant's tasks, those placed since `before` included, in place->own. */
+/* Let the trial place jobs other than the claimant from now on: place->own no
+ * longer counts the claimant's tasks, including those placed since `before`. */
 struct evict_mark;
 void evict_search_share(struct evictor *e, const struct evict_mark *before);
 

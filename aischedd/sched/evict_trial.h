@@ -25,10 +25,11 @@ enum evict_mode {
 	MODE_STRICT
 };
 
-/* Values of evictor.left, the fate of a task. FATE_GIVEN: this trial evicts the
- * task, but not all of its run; FATE_GONE: this trial evicts its whole run.
- * FATE_LEFT: it is being evicted for an earlier claim; FATE_SEEN: likewise, and
- * this trial uses what it still holds. */
+/* Values of evictor.left, the fate of a task. FATE_STAYS: it is not evicted;
+ * FATE_GIVEN: this trial evicts the task, but not its whole run; FATE_GONE:
+ * this trial evicts its whole run; FATE_LEFT: it is already being evicted for
+ * an earlier claim; FATE_SEEN: so is this one, and this trial uses what it
+ * still holds. */
 enum evict_fate { FATE_STAYS, FATE_GIVEN, FATE_GONE, FATE_LEFT, FATE_SEEN };
 
 /* Evict one task of a run, or all that it still has. */
@@ -138,8 +139,8 @@ static inline int64_t evict_trial_surplus(const struct snap *s, uint32_t run,
 	           : ntasks - s->req.min_tasks[s->run.req[run]];
 }
 
-/* Count this many tasks of a run, and with whole the job itself, as use of its
- * queue again (sign 1) or no longer (-1). */
+/* Count this many tasks of a run as use of its queue again (sign 1), or no
+ * longer (-1); with `whole`, count the job itself, too. */
 void evict_trial_charge(struct evictor *e, uint32_t run, int64_t tasks,
                         bool whole, int sign);
 

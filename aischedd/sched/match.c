@@ -45,7 +45,7 @@ struct match {
 	uint32_t *by_pool; /* all classes, in order of their pools */
 	uint32_t *found;   /* scratch: classes */
 	struct allowed *allowed;
-	bool *stack; /* scratch: evaluates rules */
+	bool *stack; /* scratch: values of expressions, see rule_run() */
 };
 
 static bool bit_get(const uint64_t *set, size_t bit)

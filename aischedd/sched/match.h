@@ -67,7 +67,7 @@ const struct node_class *match_class(const struct match *m, uint32_t class);
 bool match_same_kind(const struct match *m, uint32_t a, uint32_t b);
 uint32_t match_class_of(const struct match *m, uint32_t node);
 
-/* Returns where a request may run. This is worked out at the first call for it.
+/* Returns where a request may run, which is computed at the first call for it.
  */
 const struct allowed *match_req(struct match *m, uint32_t req);
 

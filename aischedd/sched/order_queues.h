@@ -9,7 +9,7 @@
  * long; then to the one whose next claim takes it least far above its share, or
  * above its quota if that is more; then to the better of the next claims. A
  * queue without any quota is compared by its part of the whole cluster. Shares
- * are worked out once; use changes with each job that the pass places.
+ * are computed once; use changes with each job that the pass places.
  */
 #ifndef AISCHEDD_SCHED_ORDER_QUEUES_H
 #define AISCHEDD_SCHED_ORDER_QUEUES_H
@@ -35,8 +35,9 @@ struct order_queues {
 	uint32_t *at; /* by queue: its index in its parent's heap */
 };
 
-/* Make the queues of a pass. Fair shares are worked out from the demand of
- * running and waiting jobs. capacity: of all nodes that are not down. */
+/* Make the queues of a pass, and compute their fair shares from the
+ * demand of running and waiting jobs. capacity: the resources of all
+ * nodes that are not down. */
 struct order_queues *order_queues_new(const struct tally *tally,
                                       const struct work *work,
                                       const struct row_order *order,

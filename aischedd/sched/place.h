@@ -97,8 +97,8 @@ struct place *place_new(const struct snap *snap, const struct tally *tally,
  */
 void place_for(struct place *p, uint32_t row, uint64_t job);
 void place_for_run(struct place *p, uint32_t run);
-/* place_own() counts a task as one of the job being placed; had: it runs or
- * starts already. place_disown() forgets all such tasks on a node. */
+/* place_own() counts a task as one of the job being placed; had: the task
+ * already runs or starts. place_disown() forgets all such tasks on a node. */
 static inline void place_own(struct place *p, const struct snap_task *task,
                              bool had)
 {

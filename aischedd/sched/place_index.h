@@ -80,15 +80,15 @@ void place_index_refresh(struct place_index *index, uint32_t node);
 uint32_t place_index_count(const struct place_index *index, uint32_t class,
                            enum place_tree tree);
 
-/* Returns the first node in order that has what is needed and for which
- * accept() returns true, or SNAP_NONE. */
+/* Returns the first node, in the order of the pool, that has free what `need`
+ * says and for which accept() returns true; SNAP_NONE if there is none. */
 typedef bool place_index_accept_fn(uint32_t node, void *arg);
 uint32_t place_index_find(const struct place_index *index, uint32_t class,
                           enum place_tree tree, const struct place_need *need,
                           place_index_accept_fn *accept, void *arg);
 
-/* Returns the CPUs of a request, counted in GPUs, less its GPUs: if > 0, that
- * much of more_cpu is used up; if < 0, of more_gpu. */
+/* Returns the CPUs of a request, counted in GPUs, minus its GPUs. If this is >
+ * 0, the request uses up that much of more_cpu; if < 0, of more_gpu. */
 int64_t place_index_balance(const struct place_index *index, int64_t cpu,
                             int64_t gpu);
 

@@ -175,7 +175,7 @@ struct place_scarce *place_scarce_new(const struct snap *s, struct match *m,
 	return c;
 }
 
-/* Add the demand of the seekers to the pressure on the kinds that they can use,
+/* Add the demand of these jobs to the pressure on the kinds that they can use,
  * in proportion to the free GPUs of these. */
 static void press(struct place_scarce *c, const struct seekers *p, int64_t all)
 {

@@ -341,9 +341,9 @@ uint32_t place_trial_best(struct place_trial *t, int64_t ask)
 
 /* How a trial spreads tasks over nodes. */
 enum fill {
-	FILL_MOST, /* as many together as fit */
+	FILL_MOST, /* as many tasks on each node as fit */
 	FILL_EVEN, /* the same number on each of a given number of nodes */
-	FILL_ONE   /* one by one */
+	FILL_ONE   /* one by one, each on the best node */
 };
 
 /* Returns the best of the nodes that can hold the most tasks, but at most max,

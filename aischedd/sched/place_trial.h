@@ -43,8 +43,8 @@ struct place_trial {
 	enum { WISH_NONE, WISH_LIMIT, WISH_SEEK } wish;
 	struct fit_excess excess;
 	/* spare: use only nodes on which each free GPU keeps its share of CPUs
-	 * and memory; dropped if no such node is found. sparing: spare is set
-	 * when the pool is tried. */
+	 * and memory; set to false if there is no such node. sparing: the value
+	 * of spare at the beginning. */
 	bool sparing, spare;
 };
 

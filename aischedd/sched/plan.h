@@ -22,7 +22,8 @@ struct promised {
 	uint64_t job;
 };
 
-/* A waiting job without a promised start: the first such job of each row. */
+/* A waiting job that comes in its row after the job of the verdict, and after
+ * all with a promised start; see order_position.h. */
 struct queued {
 	uint32_t row, member, position;
 };
@@ -104,8 +105,8 @@ struct plan {
 	                 this plan starts */
 	int64_t wake; /* plan again at this time even if nothing changed, or
 	                 SNAP_NEVER */
-	const struct snap_task *task; /* an entry after the last task ends
-	                                 cpu_use */
+	const struct snap_task *task; /* the entry after the last task has the
+	                                 end of its cpu_use */
 	const struct snap_cpu_use *cpu_use;
 };
 

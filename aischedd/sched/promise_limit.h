@@ -50,7 +50,7 @@ void limit_future_take(struct limit_future *f, const struct demand *d,
                        const struct demand *back, int64_t until);
 
 /* Note that this many tasks of a run are evicted: they end now or, with
- * suspend, give back their CPUs. whole: no task of the run is left. */
+ * `suspend`, give back their CPUs. whole: no task of the run is left. */
 void limit_future_leave(struct limit_future *f, uint32_t run, uint32_t ntasks,
                         bool whole, bool suspend);
 /* Whether promised jobs lack nothing even if the run moves and starts anew,

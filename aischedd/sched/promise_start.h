@@ -51,7 +51,7 @@ struct promise_seek {
 	struct promise_step *best; /* steps of the best start so far */
 	size_t nbest;
 	const struct snap_promise *last; /* the last plan's promise, or NULL */
-	/* by number of tasks: how many nodes have room for as many */
+	/* by number of tasks: how many nodes have room for that many */
 	int64_t *with;
 	/* The parts of segments (snap_segment_part()) for which there is room,
 	 * by domain, and how many of them a segment needs. */

@@ -1,13 +1,13 @@
 /*
  * rehearse.h - drop a plan whose starts the next plan would evict
  *
- * A job that starts in a pass cannot be evicted in it. So a job that is
- * entitled to its nodes but found no room would evict it in the next pass, in
- * the same second, and the start would be for nothing. The next pass is
- * therefore rehearsed, on the snapshot as the plan leaves it. Jobs that it
- * evicts do not start in this pass. Instead either another pass, in which the
- * entitled jobs start, is due at once; or they are granted in this pass what
- * the next one would claim for them.
+ * A job that starts in a pass cannot be evicted in it. So a job that may evict
+ * it, and had its turn before the start, would do so in the next pass, in the
+ * same second, and the start would be for nothing. The next pass is therefore
+ * rehearsed, on the snapshot as the plan leaves it. Jobs that it evicts do not
+ * start in this pass. Then either another pass is due at once, in which the
+ * jobs start that would have evicted them; or these are granted in this pass
+ * what the next one would claim for them.
  */
 #ifndef AISCHEDD_SCHED_REHEARSE_H
 #define AISCHEDD_SCHED_REHEARSE_H

@@ -82,8 +82,8 @@ static void by_weight(struct share_claim *c, size_t n, int64_t one,
 	bool again;
 	size_t k;
 
-	/* Give claims that need no more than their part what they need. This
-	 * makes the parts of the others larger, so repeat it. */
+	/* Claims that need at most their part get what they need. This makes
+	 * the parts of the others larger, so repeat it. */
 	do {
 		k = needy(c, n, &weight);
 		whole = *left;

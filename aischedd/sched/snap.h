@@ -336,7 +336,7 @@ struct snap {
 	struct snap_nodes node;
 	struct snap_gpus gpu;
 	struct snap_cpus cpu;
-	uint32_t nlevels; /* of the topology */
+	uint32_t nlevels; /* number of levels of the topology */
 	const char *const *level;
 	struct snap_domains domain;
 	struct snap_reservations resv;
@@ -363,8 +363,8 @@ struct snap {
 	const struct snap_promise *promise;
 	const uint32_t *promise_node;
 	const uint32_t *resv_node, *resv_user;
-	const struct snap_task *task; /* an entry after the last task ends
-	                                 cpu_use */
+	const struct snap_task *task; /* the entry after the last task has the
+	                                 end of its cpu_use */
 	const struct snap_cpu_use *cpu_use;
 };
 
@@ -472,10 +472,10 @@ static inline bool snap_binds(const struct snap *s, uint32_t req)
 	       s->req.numa[req] == NUMA_TIGHT;
 }
 
-/* Set ret[i] to the free MiB of numa_mem[i]; with bound, subtract only the
- * memory of tasks that are bound to their NUMA nodes. Without bound this is
- * below 0 where tasks that are not bound have part of their memory elsewhere.
- */
+/* Set ret[i] to the free MiB of numa_mem[i]; with `bound`, subtract
+ * only the memory of tasks that are bound to their NUMA nodes.
+ * Without `bound`, the result is below 0 where tasks that are not
+ * bound have part of their memory elsewhere. */
 void snap_numas(const struct snap *snap, bool bound, int64_t *ret);
 
 /* Add up the CPUs, memory and GPUs of all nodes that are not down. */

@@ -137,13 +137,14 @@ void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
 void work_run_task(struct work *w, uint32_t run, uint32_t t, int sign);
 
 /* Whether no other task holds any of the devices that this task holds; with
- * binds, also whether the memory that is bound to its NUMA nodes fits there. */
+ * `binds`, also whether the memory that is bound to its NUMA nodes fits there.
+ */
 bool work_is_sound(const struct work *w, const struct snap_task *task,
                    bool binds);
 
 /* Add a job (sign 1) to the use of its queue and all ancestors, or remove it
  * (-1). work_charge() counts its resources; work_charge_job() counts its GPUs
- * for the user and, with whole, the job itself for queue and user. */
+ * for the user and, with `whole`, the job itself for queue and user. */
 void work_charge(struct work *w, uint32_t queue, const int64_t amount[RES_N],
                  bool firm, int sign);
 void work_charge_job(struct work *w, uint32_t queue, uint32_t user,

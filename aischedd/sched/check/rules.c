@@ -402,9 +402,9 @@ static bool is_below(const struct snap *s, uint32_t queue, uint32_t top)
 	return queue == top;
 }
 
-/* Returns the queue from which `by` takes if `from` loses something: the lowest
- * queue that is above both has one child that is `from` or is above it, and
- * this is returned. */
+/* Returns the branch of `from` from which `by` takes: the queue that is `from`
+ * or above it, and is directly below the lowest queue that is above both `from`
+ * and `by`. */
 static uint32_t branch(const struct snap *s, uint32_t from, uint32_t by)
 {
 	while (s->queue.parent[from] != SNAP_NONE &&

@@ -3,8 +3,8 @@
  *
  * Each node has a list of points in time: what is free there from then until
  * the next point, as running jobs end and promised ones come and go.  The list
- * is worked out when it is first asked for, and again when something is added
- * to the node.
+ * is computed when it is first asked for, and again when something is added to
+ * the node.
  */
 #ifndef AISCHEDD_SCHED_FUTURE_FUTURE_H
 #define AISCHEDD_SCHED_FUTURE_FUTURE_H

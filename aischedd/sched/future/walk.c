@@ -132,7 +132,7 @@ static void place_due(struct future_walk *w, struct future_due *d)
 		work_add(then, &then->sealed[w->node], n);
 }
 
-/* Set the counters to what is free at this time, which is later than before. */
+/* Set the counters to what is free at this time. A walk only goes forward. */
 static void arrive(struct future_walk *w, int64_t at)
 {
 	struct future *a = w->a;
