@@ -38,13 +38,14 @@ enum kube_ask_kind {
 	ASK_KINDS
 };
 
-/* Refused calls, except those of a start, are made again after this. */
+/* After a refused call, an attempt that has started makes no calls for this
+ * long, and no other DELETE of a Job is sent. */
 enum { KUBE_REST_MS = 5000 };
 
 /* Why the API server refuses calls of a kind; code 0: it does not. */
 struct kube_refused {
 	struct err err;
-	int64_t ms; /* when last refused */
+	int64_t ms; /* time of the latest refusal */
 };
 
 /* All calls in progress. */
@@ -56,7 +57,8 @@ struct kube_asks {
 /* The calls of one attempt. */
 struct kube_calls {
 	unsigned open[ASK_KINDS]; /* unanswered calls */
-	int64_t rest_ms; /* make no calls before this, except for a start */
+	/* time before which an attempt that has started makes no calls */
+	int64_t rest_ms;
 };
 
 /* Make a call about the Job of an attempt, or about one of its pods; takes the

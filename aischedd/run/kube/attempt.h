@@ -1,8 +1,8 @@
 /*
  * attempt.h - attempts of jobs, and the pods of each
  *
- * The life of an attempt is in life.h. Each part of struct kube_attempt is
- * changed by the files that declare it.
+ * life.h describes the life of an attempt. Each part of struct kube_attempt is
+ * changed only by the files that declare the part's type.
  */
 #ifndef AISCHEDD_RUN_KUBE_ATTEMPT_H
 #define AISCHEDD_RUN_KUBE_ATTEMPT_H
@@ -30,9 +30,9 @@ struct kube_attempt {
 	struct kube *kube;
 	struct kube_owner id;
 	char name[KUBE_NAME_SIZE];
-	char *uid;               /* of its Job; NULL: not known yet */
+	char *uid;               /* uid of its Job; NULL: not known yet */
 	struct kube_tasks tasks; /* its pods */
-	struct map at;           /* by index: its latest pod */
+	struct map at;           /* by index in the Job: the latest pod */
 
 	struct kube_start start;     /* life.c */
 	struct kube_orders make;     /* make.c */
@@ -43,10 +43,10 @@ struct kube_attempt {
 	struct kube_telling telling; /* tell.c */
 };
 
-/* The key of maps by job and attempt. */
+/* The key of an attempt in kube->attempts. */
 uint64_t kube_attempt_key(uint64_t job, uint32_t attempt);
 
-/* Returns NULL if it is not known. */
+/* Returns NULL if the runner does not know the attempt. */
 struct kube_attempt *kube_attempt_find(struct kube *kube,
                                        const struct kube_owner *id);
 struct kube_attempt *kube_attempt_new(struct kube *kube,
@@ -57,19 +57,21 @@ void kube_attempt_free(struct kube_attempt *a);
  * events that are pending now. */
 void kube_attempt_touch(struct kube_attempt *a);
 
-/* Set the uid of its Job; pods belong to it if their owner has this uid. */
+/* Set the uid of its Job. Pods whose owner has this uid belong to the
+ * attempt. */
 void kube_attempt_set_uid(struct kube_attempt *a, const char *uid);
 
-/* Give a loose task to the attempt if the attempt's Job made its pod. */
+/* Add a loose task to the attempt if the pod of the task belongs to the
+ * attempt's Job. */
 void kube_attempt_link(struct kube_attempt *a, struct kube_task *task);
 
-/* Note that one of its pods was deleted before its outcome was seen. */
+/* Note that a pod of the attempt was deleted before its end was seen. */
 void kube_attempt_lose(struct kube_attempt *a, struct kube_task *task);
 
-/* Returns the pod of that index, or NULL. */
+/* Returns the latest pod of that index, or NULL. */
 struct kube_task *kube_attempt_at(struct kube_attempt *a, uint32_t index);
 
-/* Whether one of its pods holds a node. */
+/* Whether a pod of the attempt holds a node: it is bound and has not ended. */
 bool kube_attempt_any_alive(struct kube_attempt *a);
 
 /*

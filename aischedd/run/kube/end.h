@@ -21,18 +21,19 @@ struct kube_end {
 	enum start_fault whose; /* who is at fault for that */
 	int64_t grace_s;        /* from SIGTERM to SIGKILL */
 	int64_t since_ms; /* when its pods were first told to end; 0: never */
-	bool job_gone;    /* its Job was there and is gone */
-	struct kube_keep *keep; /* keeps its logs; NULL: not begun */
+	bool job_gone;    /* its Job existed and was deleted */
+	struct kube_keep *keep; /* saves its logs; NULL: not begun */
 	bool over;              /* the daemon got its last event */
 	bool forgotten;         /* forget() was called */
 };
 
-/* End one pod, with its grace, by setting its deadline to now; the object stays
- * until the Job is deleted. why: written to the pod as an annotation. */
+/* End one pod, with its grace period, by setting its deadline to now. The pod
+ * object stays until the Job is deleted. why: the value of KUBE_NOTE_LEAVE. */
 void kube_end_leave(struct kube_attempt *a, struct kube_task *task,
                     const char *why);
 
-/* End all of its pods likewise; delete the Job if they take too long. */
+/* End all pods of the attempt in this way. Delete the Job if they take too
+ * long. */
 void kube_end_take_down(struct kube_attempt *a);
 
 /* Delete, without waiting for the kubelet, pods whose node is gone or has been

@@ -16,15 +16,19 @@ struct kube_shared;
 
 /* A Job of ours. */
 struct kube_job {
-	struct kube_shared *shared; /* or NULL */
+	/* the shared Secret that the Job names; or NULL */
+	struct kube_shared *shared;
 	char *name, *uid;
-	char *queue; /* the job's, if it needs a Service; else NULL */
+	/* queue of the job if the job needs a Service; else NULL */
+	char *queue;
 	struct kube_owner owner;
-	uint32_t indexes, tasks; /* its indexes now, its tasks at the start */
+	/* number of indexes now, and of tasks at the start */
+	uint32_t indexes, tasks;
 	uint32_t replace; /* pods of each index that may fail and be replaced */
-	bool once;        /* KUBE_NOTE_ONCE */
-	bool marked;      /* not yet seen in the list being read */
-	/* deleting: the cluster deletes it; removing: we asked for that */
+	bool once;        /* it has KUBE_NOTE_ONCE */
+	bool marked;      /* the list being read has not shown it yet */
+	/* deleting: it has a deletionTimestamp; removing: we have sent a
+	 * DELETE */
 	bool deleting, removing;
 	int64_t rest_ms; /* if our deletion was refused: do not ask again before
 	                    this time */

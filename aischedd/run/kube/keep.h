@@ -22,19 +22,20 @@ struct kube_keep *kube_keep_new(struct kube *kube,
                                 const struct kube_owner *owner);
 
 /*
- * Save the logs of those pods of the attempt that are being deleted or, with
- * all, of all its pods. May be repeated. Once all these logs are saved,
+ * Save the logs of those pods of the attempt that are being deleted or, if
+ * `all`, of all its pods. May be repeated. Once all these logs are saved,
  * kube_life_step() is called for the attempt.
  */
 void kube_keep_add(struct kube_keep *keep, bool all);
-/* Whether all logs that were asked for are saved, or cannot be. */
+/* Whether all logs that kube_keep_add() named are saved, or cannot be. */
 bool kube_keep_is_done(const struct kube_keep *keep);
 
-/* Whether each log is saved, or has given data or been read for a while: then
- * deleting the pods loses no output. */
+/* Whether the pods can be deleted without loss of output: each log is saved,
+ * has given data, or was being read for a while without data. */
 bool kube_keep_is_reading(const struct kube_keep *keep);
 
-/* Called soon after pods have changed, and each second. */
+/* Begin or end calls for logs. Called soon after pods have changed, and each
+ * second. */
 void kube_keep_step(struct kube *kube);
 
 /* Returns a sentence on why some log could not be saved; NULL: all could. */

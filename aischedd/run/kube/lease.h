@@ -27,7 +27,8 @@ struct kube_lease *kube_lease_new(struct event_base *base,
                                   struct kube_http *http, const char *namespace,
                                   const char *name, const char *holder,
                                   kube_lease_fn *fn, void *arg);
-/* Must be called before http is freed; no callbacks follow. NULL is allowed. */
+/* Free the Lease; no callbacks follow. Must be called before http is freed.
+ * NULL is allowed. */
 void kube_lease_free(struct kube_lease *lease);
 
 /* Returns for how many ms from now on we may act; 0: not at all. */
@@ -41,8 +42,8 @@ int64_t kube_lease_left_ms(const struct kube_lease *lease);
 void kube_lease_send(const struct kube_lease *lease, struct buf *path,
                      json_t *body, const struct kube_request *request);
 
-/* Returns one sentence on why we do not hold it; NULL: we do, or have not tried
- * yet. */
+/* Returns why we do not hold the Lease, in one sentence; NULL: we hold it, or
+ * have not tried yet. */
 const char *kube_lease_trouble(const struct kube_lease *lease);
 
 #endif

@@ -47,12 +47,14 @@ struct kube_start {
 	bool ordered;     /* start() or resize() was called */
 	bool told;        /* RUN_STARTED was told */
 	int64_t since_ms; /* when start_timeout began to count; 0: not yet */
-	/* look.c: since when its image cannot be pulled; or 0 */
+	/* look.c: when pulling its image first failed; or 0 */
 	int64_t image_ms;
-	int64_t why_ms; /* why.c: when to ask why pods are missing; 0: unset */
+	/* why.c: when to read Events about missing pods; 0: not set yet */
+	int64_t why_ms;
 };
 
-/* Make the calls that the attempt needs now, as above. May free the attempt. */
+/* Make the calls that the attempt needs now, as described above. May free the
+ * attempt. */
 void kube_life_step(struct kube_attempt *a);
 
 /* See runner_ops. */

@@ -14,7 +14,7 @@
 struct kube;
 
 struct kube_logs {
-	char *folder; /* folder of kept logs */
+	char *folder; /* folder of saved logs */
 	TAILQ_HEAD(, run_log) readers;
 };
 
@@ -30,10 +30,10 @@ struct run_log *kube_log_open(struct runner *r, const struct log_id *id,
 void kube_log_pause(struct run_log *log, bool pause);
 void kube_log_close(struct run_log *log);
 
-/* Call it when pods have changed: kube_log_step() is then called soon. */
+/* Have kube_log_step() called soon. To be called when pods have changed. */
 void kube_log_look(struct kube *kube);
-/* Continue or end the readers whose pods have changed; called each second, too.
- */
+/* Continue or end all readers. Called when pods have changed, and each
+ * second. */
 void kube_log_step(struct kube *kube);
 void kube_log_free_all(struct kube *kube);
 

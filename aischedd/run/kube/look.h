@@ -1,5 +1,5 @@
 /*
- * look.h - the state of an attempt, as its pods show it
+ * look.h - find out from its pods how an attempt is doing
  */
 #ifndef AISCHEDD_RUN_KUBE_LOOK_H
 #define AISCHEDD_RUN_KUBE_LOOK_H
@@ -17,8 +17,8 @@ struct kube_look {
 	int64_t start;  /* unix seconds when the last pod started; 0: none */
 };
 
-/* Look at the pod of each slot. Also notes in the slots which pods were lost,
- * and makes the start fail if a container cannot start. */
+/* Returns what the pods of all slots show. Also marks in the slots which pods
+ * were lost, and makes the start fail if a container cannot start. */
 struct kube_look kube_look_at(struct kube_attempt *a);
 
 #endif

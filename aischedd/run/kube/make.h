@@ -1,5 +1,5 @@
 /*
- * make.h - make the objects of an attempt, bind its pods
+ * make.h - make the objects of an attempt, and bind its pods to nodes
  */
 #ifndef AISCHEDD_RUN_KUBE_MAKE_H
 #define AISCHEDD_RUN_KUBE_MAKE_H
@@ -13,14 +13,18 @@ struct kube_shared;
 struct kube_task;
 
 struct kube_orders {
-	json_t *job, *secret, *service; /* to be made; NULL: made, or none */
-	struct kube_shared *shared;     /* the shared Secret; NULL: its own */
-	bool once; /* index 0 runs the script, and its end ends the Job */
-	uint32_t replace; /* how many failed pods may be replaced */
-	char *mount;      /* its --mount; NULL: it mounts nothing */
-	char *wait;       /* what its volumes wait for, or NULL */
-	/* how often the volumes of its claims could not be made before this
-	 * start; UINT32_MAX: not counted yet */
+	/* objects to be made; NULL: it is made, or not needed */
+	json_t *job, *secret, *service;
+	/* NULL: the attempt has a Secret of its own */
+	struct kube_shared *shared;
+	/* only the pod of index 0 runs the script, and its end ends the Job */
+	bool once;
+	/* how many failed pods the Job controller may replace */
+	uint32_t replace;
+	char *mount; /* the job's --mount; NULL: none */
+	char *wait;  /* what its volumes wait for, or NULL */
+	/* how often, before this start, volumes of its claims could not be
+	 * made; UINT32_MAX: not counted yet */
 	uint32_t refusals;
 };
 
@@ -28,16 +32,16 @@ struct kube_orders {
 void kube_make_objects(struct kube_attempt *a);
 
 /*
- * Make the Service by which its pods find each other. Call it only when all of
- * them run: for each address that is added later, the cluster would write all
- * addresses again.
+ * Make the Service by which the attempt's pods find each other. Call it only
+ * when all of them run: for each address that is added later, the cluster would
+ * write all addresses again.
  */
 void kube_make_service(struct kube_attempt *a);
 
 /* Whether the pod of each slot exists or has existed. */
 bool kube_make_is_done(struct kube_attempt *a);
 
-/* Bind all of its pods, once the last one exists and their volumes and GPUs are
+/* Bind the attempt's pods, as soon as all exist and their volumes and GPUs are
  * ready. */
 void kube_make_bindings(struct kube_attempt *a);
 
@@ -45,7 +49,7 @@ void kube_make_bindings(struct kube_attempt *a);
  */
 bool kube_make_may_bind(const struct kube_task *task);
 
-/* Drop the objects that are not made yet. */
+/* Free the objects that are not made yet, so that they are not made. */
 void kube_make_drop(struct kube_attempt *a);
 
 #endif

@@ -33,10 +33,10 @@ void kube_nodes_news(struct kube_nodes *nodes, enum kube_news news,
 void kube_nodes_use(struct kube_nodes *nodes, const char *node,
                     const struct kube_amount *use, bool on);
 
-/* Tell the daemon now of the changes that wait. */
+/* Tell the daemon now of the changes that it has not been told yet. */
 void kube_nodes_flush(struct kube_nodes *nodes);
 
-/* Whether the node exists and is ready, as far as it reported. */
+/* Whether the node exists and is ready, according to its latest status. */
 bool kube_nodes_is_up(const struct kube_nodes *nodes, const char *node);
 
 /* Returns for how many ms we have seen the node down; 0: it is not down. */
@@ -54,12 +54,12 @@ typedef void kube_nodes_fn(const char *name, const json_t *features, void *arg);
 void kube_nodes_each(const struct kube_nodes *nodes, kube_nodes_fn *fn,
                      void *arg);
 
-/* Returns the labels of the node, or NULL. */
+/* Returns the labels of the node ("label=value"), or NULL. */
 const json_t *kube_nodes_features(const struct kube_nodes *nodes,
                                   const char *node);
 
-/* Returns which node lacks a label for a level of the topology, and how many
- * others do, as text; NULL if none does. */
+/* Returns text on a node that lacks a label for a level of the topology, and on
+ * how many others do; NULL if none does. */
 const char *kube_nodes_lacks(struct kube_nodes *nodes);
 
 #endif

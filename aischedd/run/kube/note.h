@@ -27,8 +27,8 @@ struct kube_notes {
 	struct err mute; /* why Events cannot be written; code 0: they can */
 };
 
-/* Set the Event that is to be written next. code: a word in CamelCase; text: a
- * sentence. */
+/* Set the Event that is written next about the Job, in place of one that is not
+ * written yet. code: a word in CamelCase; text: a sentence. */
 void kube_note(struct kube_adoptee *j, bool warning, const char *code,
                const char *text);
 

@@ -16,13 +16,13 @@ struct kube;
 struct kube_pods {
 	struct map ours;         /* by uid: struct kube_task */
 	struct map others;       /* by uid: struct other_pod */
-	struct kube_tasks loose; /* of ours: those without attempt */
+	struct kube_tasks loose; /* our pods without attempt */
 };
 
 /* Handle what the watch of all pods reports. obj: as in kube_watch_fn. */
 void kube_pods_news(struct kube *kube, enum kube_news news, json_t *obj);
-/* Find a pod of others on a node that mounts this claim of our namespace;
- * false: there is none. */
+/* Find a pod of others that is on a node and mounts this volume claim of our
+ * namespace. Returns false if there is none. */
 bool kube_pods_mounting(const struct kube *kube, const char *claim,
                         const char **ret_pod, const char **ret_node);
 void kube_pods_free(struct kube *kube);

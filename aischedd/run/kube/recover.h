@@ -27,10 +27,11 @@ struct kube_recovery {
 void kube_recover(struct runner *r, size_t n, const uint64_t *job,
                   const uint32_t *attempt);
 
-/* Answer recover() if that is possible now. */
+/* Answer recover(), if it was called, once we hold the Lease and know what the
+ * answer needs. */
 void kube_recover_try(struct kube *kube);
 
-/* Delete this Job of ours, or all, if they belong to no attempt. */
+/* Delete this Job of ours, or each of our Jobs, if it belongs to no attempt. */
 void kube_recover_sweep_one(struct kube *kube, struct kube_job *job);
 void kube_recover_sweep(struct kube *kube);
 

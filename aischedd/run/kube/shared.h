@@ -23,7 +23,8 @@ struct kube_shared {
 	bool asking;    /* a call to make or delete it is unanswered */
 };
 
-/* Add or remove a user; when no user is left, the Secret is deleted. */
+/* Add or remove a user of the Secret. When it has no user left, it is
+ * deleted. */
 struct kube_shared *kube_shared_get(struct kube *kube, const char *name);
 void kube_shared_put(struct kube_shared *shared); /* NULL is allowed */
 
@@ -34,17 +35,18 @@ void kube_shared_recall(struct kube *kube);
 /* Make the shared Secret of attempt a, unless it exists. */
 void kube_shared_make(struct kube_attempt *a);
 
-/* Note that the Job is about to be deleted and no longer uses the Secret. If it
- * was the last user, deletes the Secret first and returns true:
- * kube_shared_gone() will then delete the Job. */
+/* Note that the Job is about to be deleted, so that it no longer uses its
+ * Secret. If it was the last user, deletes the Secret first and returns true;
+ * then kube_shared_gone() deletes the Job. */
 bool kube_shared_goes_first(struct kube_job *job);
 
-/* Handle the answers to kube_ask_shared(): to making and to deleting the
- * Secret. kube_shared_gone() may free it. */
+/* Handle the answers to kube_ask_shared(): to making the Secret, and to
+ * deleting it. kube_shared_gone() may free `shared`. */
 void kube_shared_made(struct kube_shared *shared, const struct err *err);
 void kube_shared_gone(struct kube_shared *shared, const struct err *err);
 
-/* Call it before attempts and Jobs are freed. */
+/* Free all shared Secrets. Must be called before attempts and Jobs are
+ * freed. */
 void kube_shared_free(struct kube *kube);
 
 #endif

@@ -17,11 +17,12 @@ struct kube_attempt;
 
 struct kube_slot {
 	char *node;
-	uint32_t index; /* in the Job */
-	uint64_t gpus;  /* its GPUs, one bit each; 0: none, or not known */
-	bool seen;      /* its pod exists or has existed */
-	bool failed;    /* the start failed because of this pod */
-	char *lost;     /* why its pod was lost, or NULL */
+	uint32_t index; /* index of its pod in the Job */
+	/* numbers of its GPUs, one bit each; 0: none, or not known */
+	uint64_t gpus;
+	bool seen;   /* its pod exists or has existed */
+	bool failed; /* the start failed because of this pod */
+	char *lost;  /* why its pod was lost, or NULL */
 };
 
 struct kube_slots {
@@ -29,20 +30,20 @@ struct kube_slots {
 	uint32_t n;
 	uint32_t indexes; /* how many indexes the Job needs */
 	uint32_t have;    /* how many indexes the Job has */
-	uint32_t resize;  /* number of the last resize() */
+	uint32_t resize;  /* run_job.resize of the last resize() */
 	bool resizing;    /* a resize() is not answered yet */
 };
 
 void kube_slot_free_all(struct kube_slots *slots);
 
-/* Note why its pod was lost; the first reason counts. */
+/* Store why the pod of the slot was lost; only the first reason is kept. */
 void kube_slot_lose(struct kube_slot *slot, const char *pod, const char *why);
 
 /* Returns NULL if no task has that index. */
 struct kube_slot *kube_slot_at(struct kube_attempt *a, uint32_t index);
 
-/* Make the slots for the tasks of job; tasks that existing pods run keep their
- * indexes. */
+/* Replace the slots by those for the tasks of job. Tasks that existing pods run
+ * keep their indexes. */
 void kube_slot_set_all(struct kube_attempt *a, const struct run_job *job);
 
 /* End the pods that no longer have a slot; when all of them have ended, answer

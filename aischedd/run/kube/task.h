@@ -1,7 +1,7 @@
 /*
- * task.h - one pod of our Jobs, and what its state means
+ * task.h - a pod of our Jobs, and what its state means
  *
- * A task without attempt is called loose: the attempt was freed before the pod
+ * A task without attempt is called loose: its attempt was freed before the pod
  * was deleted, or is not known yet.
  */
 #ifndef AISCHEDD_RUN_KUBE_TASK_H
@@ -22,9 +22,9 @@ struct kube_task {
 	struct kube_pod pod;
 	struct kube_owner owner;
 	struct kube_attempt *attempt; /* NULL: loose */
-	bool marked;                  /* not yet seen in the list being read */
-	bool counted;                 /* its use counts as use by others */
-	bool gone; /* the pod is deleted; the task is kept for its outcome */
+	bool marked;  /* the list being read has not shown it yet */
+	bool counted; /* its resources are counted as used by others */
+	bool gone;    /* the pod is deleted; the task is kept for its outcome */
 	/* calls were made and not refused: ASK_BIND, ASK_LEAVE, ASK_FORCE */
 	bool binding, leaving, forced;
 	bool mapped;     /* its status names its ResourceClaim */
@@ -36,26 +36,27 @@ TAILQ_HEAD(kube_tasks, kube_task);
 
 bool kube_task_is_bound(const struct kube_task *task);
 
-/* Whether the script failed by itself: not because the pod was told to end,
- * deleted or lost. */
+/* Whether the script in the pod failed, although the pod was neither told to
+ * end, deleted nor lost. */
 bool kube_task_has_failed(const struct kube_task *task);
 
-/* Whether it may use its node's resources: it is bound and has not ended. */
+/* Whether the pod may use resources of its node: it is bound and has not
+ * ended. */
 bool kube_task_is_alive(const struct kube_task *task);
 
 /* Whether its pod was deleted without waiting for the kubelet (ASK_FORCE), as
  * its node can no longer report the end. */
 bool kube_task_is_given_up(const struct kube_task *task);
 
-/* Returns why a pod disappeared that was not told to end. */
+/* Returns why the pod disappeared, without having been told to end, as text. */
 const char *kube_task_loss(const struct kube_attempt *a,
                            const struct kube_task *task);
 
-/* Count its resources as used by others if it has no attempt that accounts for
- * them; stop counting them if it has one. */
+/* Count the pod's resources as used by others if no attempt accounts for them;
+ * stop counting them if one does. */
 void kube_task_count(struct kube *kube, struct kube_task *task);
 
-/* The task must be loose. */
+/* Free a loose task. */
 void kube_task_free(struct kube *kube, struct kube_task *task);
 
 #endif

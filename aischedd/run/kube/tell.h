@@ -1,5 +1,5 @@
 /*
- * tell.h - tell the daemon about an attempt
+ * tell.h - report an attempt to the daemon
  */
 #ifndef AISCHEDD_RUN_KUBE_TELL_H
 #define AISCHEDD_RUN_KUBE_TELL_H
@@ -13,26 +13,27 @@ struct kube_attempt;
 struct kube_task;
 
 struct kube_telling {
-	bool noted;        /* RUN_NOTED was told, with a text */
-	bool unreached;    /* RUN_UNREACHED was told, with a text */
-	uint32_t replaced; /* replacements told with RUN_REPLACED */
+	bool noted;        /* the last RUN_NOTED had a text */
+	bool unreached;    /* the last RUN_UNREACHED had a text */
+	uint32_t replaced; /* number of replacements in the last RUN_REPLACED */
 };
 
 /* Pass the event to the daemon; fills in job and attempt. */
 void kube_tell(struct kube_attempt *a, struct run_event *ev);
 
-/* Report what delays the start; NULL: nothing delays it any longer. */
+/* Report what delays the attempt; NULL: nothing any longer. */
 void kube_tell_note(struct kube_attempt *a, const char *text);
 
-/* Report how many of its pods have failed so far; last: the latest one. */
+/* Report that n of the attempt's pods have failed and are replaced. last: the
+ * latest of them. */
 void kube_tell_replaced(struct kube_attempt *a, uint32_t n,
                         const struct kube_task *last);
 
-/* Report the last event of the attempt, of which no process runs any longer, or
- * will run. */
+/* Report the end of the attempt. No process of it may run any longer, or still
+ * begin to. */
 void kube_tell_end(struct kube_attempt *a);
 
-/* See steps() in runner_ops. The record is known only when the pod that ran the
+/* See steps() in runner_ops. The steps are known only when the pod that ran the
  * script has ended. */
 void kube_tell_steps(struct runner *r, uint64_t job, uint32_t attempt,
                      struct buf *out);

@@ -10,7 +10,7 @@
 struct kube;
 
 struct kube_told {
-	struct buf trouble, lacks; /* as last told; empty: nothing */
+	struct buf trouble, lacks; /* texts last reported; empty: none */
 	struct buf both;           /* missing labels and lacks of GPUs */
 	struct buf shortcomings;   /* result of shortcomings() */
 };

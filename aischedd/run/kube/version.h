@@ -15,14 +15,15 @@ struct kube_version {
 	struct err old; /* why it is too old; code 0: it is not */
 	bool known, asking;
 	long minor;       /* of 1.x; 0: not known */
-	int64_t again_ms; /* time of the next call, if it is too old */
+	int64_t again_ms; /* time before which the version is not read again */
 };
 
-/* Ask for the version if it is not known yet, or was too old. */
+/* Read the version from the API server if it is not known yet, or was too
+ * old. */
 void kube_version_ask(struct kube *kube);
 
-/* Whether it is Kubernetes 1.MINOR or newer; true if the version is not known.
- */
+/* Whether the cluster has Kubernetes 1.MINOR or newer; true if its version is
+ * not known. */
 bool kube_version_is_from(const struct kube *kube, long minor);
 
 #endif

@@ -9,11 +9,11 @@
 struct kube;
 struct kube_attempt;
 
-/* Read the Events, as pods of the attempt are missing though its Job exists.
- * They are read only now and then, for all attempts at once. */
+/* Read Events soon, because pods of the attempt are missing though its Job
+ * exists. One call reads the Events of all Jobs, at most every 15 s. */
 void kube_why_look(struct kube_attempt *a);
 
-/* Handle the answer, a list of Events; NULL: it could not be read. */
+/* Handle the list of Events that was read; NULL: it could not be read. */
 void kube_why_told(struct kube *kube, const json_t *events);
 
 #endif

@@ -18,7 +18,7 @@ struct kube_credential {
 void kube_credential_fini(struct kube_credential *cred);
 
 /* Parse an ExecCredential. now: unix seconds. Fails with EPROTO if the text is
- * none, or if it has expired already. */
+ * not an ExecCredential, or if the credential has already expired. */
 int kube_credential_parse(const char *text, size_t len, const char *api_version,
                           int64_t now, struct kube_credential *ret,
                           struct err *err);

@@ -1,8 +1,8 @@
 /*
- * frame.h - the frames of a WebSocket (RFC 6455), as a client sees them
+ * frame.h - the frames of a WebSocket (RFC 6455), read and made by a client
  *
- * Pure. Messages of the server are passed on as they arrive, so that a large
- * one needs no memory here.
+ * Pure. A message from the server is passed on in parts, as they arrive, so
+ * that a large one needs no memory here.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_FRAME_H
 #define AISCHEDD_RUN_KUBE_CLIENT_FRAME_H
@@ -15,7 +15,7 @@
 #include "libcommon/err.h"
 
 enum kube_opcode {
-	FRAME_MORE = 0, /* of a message that has begun */
+	FRAME_MORE = 0, /* continues a message */
 	FRAME_TEXT = 1,
 	FRAME_BINARY = 2,
 	FRAME_CLOSE = 8, /* this and the next ones are control frames */
@@ -26,25 +26,26 @@ enum kube_opcode {
 enum { FRAME_CONTROL_MAX = 125 /* bytes of a control frame */ };
 
 struct kube_frame_ops {
-	/* A part of a message; first: it begins with this one; last: it ends.
-	 * Returning -1 with *err set ends the reading. */
+	/* Called for each part of a message; first, last: it is the first or
+	 * the last one. Returning -1 with *err set ends the reading. */
 	int (*data)(const void *data, size_t len, bool first, bool last,
 	            void *arg, struct err *err);
 	int (*control)(enum kube_opcode opcode, const void *data, size_t len,
 	               void *arg, struct err *err);
 };
 
-/* The part of a frame that has been read; zero: none yet. */
+/* The state between two calls of kube_frames_feed(); all zero at first. */
 struct kube_frames {
 	uint8_t head[10], nhead;
 	bool in_frame, in_message, told; /* told: data() was called for the
 	                                    message */
-	uint64_t left;                   /* bytes of its body */
+	uint64_t left; /* bytes of the frame's body that have not arrived */
 	uint8_t control[FRAME_CONTROL_MAX], ncontrol;
 };
 
-/* Read bytes of the server, and pass on messages and control frames. Fails with
- * EPROTO if no server may send them, or as the functions of ops do. */
+/* Read bytes from the server, and pass messages and control frames to ops.
+ * Fails with EPROTO if a server must not send them, or as the functions of ops
+ * do. */
 int kube_frames_feed(struct kube_frames *f, const void *data, size_t len,
                      const struct kube_frame_ops *ops, void *arg,
                      struct err *err);

@@ -33,13 +33,14 @@ struct kube_http;
 struct kube_call;
 
 /*
- * Urgency. The most urgent call goes first, but one that has waited long goes
- * before more urgent ones that came much later, so that none waits for ever.
+ * The urgency of a call. The most urgent call is sent first; but one that has
+ * waited long is sent before more urgent ones that came much later, so that no
+ * call waits for ever.
  */
 enum kube_rank {
 	KUBE_START, /* Job, Secret, Binding */
-	KUBE_STOP,  /* what frees resources: preemption, cancel */
-	KUBE_LEASE, /* goes out at once, even in trouble */
+	KUBE_STOP,  /* calls that free resources: preemption, cancel */
+	KUBE_LEASE, /* is sent at once, even while others are held back */
 	KUBE_READ,  /* lists, logs */
 	KUBE_CLEAN, /* deletion of objects of ended jobs */
 	KUBE_NOTE,  /* Events, conditions */
@@ -47,27 +48,30 @@ enum kube_rank {
 };
 
 struct kube_limits {
-	unsigned inflight;  /* requests at a time, without streams */
-	int64_t try_ms;     /* after which a try is given up as dead */
-	int64_t file_ms;    /* after which files count as not readable */
-	int64_t plugin_ms;  /* after which an exec plugin is killed */
-	int64_t backoff_ms; /* after the first failure; doubles */
+	/* requests in flight at a time, without watches and followed logs */
+	unsigned inflight;
+	int64_t try_ms;    /* limit for one try */
+	int64_t file_ms;   /* limit for reading the kubeconfig and its files */
+	int64_t plugin_ms; /* limit for a program that prints credentials */
+	/* pause after the first failure; doubles with each other one */
+	int64_t backoff_ms;
 	int64_t backoff_max_ms;
-	int64_t reload_ms; /* how often files are read again */
-	size_t body;       /* bytes of an answer, except of streams */
+	/* how often the kubeconfig and its files are read again */
+	int64_t reload_ms;
+	size_t body; /* most bytes of an answer that is not passed to data() */
 };
 
 extern const struct kube_limits kube_limits_default;
 
 struct kube_answer {
-	int code;           /* HTTP status; 0: none */
-	json_t *body;       /* borrowed; NULL: none, or data() had it */
-	const char *reason; /* of a refusal: "AlreadyExists"; "": none */
+	int code;     /* HTTP status; 0: the server did not answer */
+	json_t *body; /* borrowed; NULL: none, or it was passed to data() */
+	const char *reason; /* reason of a refusal: "AlreadyExists"; "": none */
 	/* NULL: success; codes as of kube_status_read() */
 	const struct err *err;
 };
 
-/* Called once for each request, from the loop; frees the call. */
+/* Called once for each request, from the loop. Afterwards the call is freed. */
 typedef void kube_done_fn(const struct kube_answer *answer, void *arg);
 
 /* Called for each part of the body of a success. Returning -1 with *err set
@@ -80,25 +84,25 @@ struct kube_request {
 	enum kube_rank rank;
 	const char *path;   /* "/api/v1/nodes?limit=5" */
 	const json_t *body; /* or NULL */
-	/* For all tries, with waiting; 0: no deadline. */
+	/* limit for all tries, with the time between them; 0: no limit */
 	int64_t deadline_ms;
-	bool guarded; /* only while kube_http_guard() allows it */
-	bool once;    /* the first answer counts; no second try */
-	/* For a watch, list or followed log: it does not count as in flight,
-	 * and is taken for dead after this much silence. 0: an ordinary
+	bool guarded; /* it is sent only while kube_http_guard() allows it */
+	bool once;    /* do not send it a second time */
+	/* For watches, lists and followed logs: the request does not count as
+	 * in flight, and fails if nothing arrives for this long. 0: an ordinary
 	 * request. */
 	int64_t silence_ms;
 	bool gzip; /* compress the body, which may be large */
-	/* The server relays the answer, of any type, from a node; so silence
-	 * does not mean that the server is in trouble. */
+	/* The server relays the answer from a node; so it need not be JSON, and
+	 * silence does not mean that the server is in trouble. */
 	bool relayed;
 	kube_data_fn *data; /* NULL: pass the body, JSON, to done() */
 	kube_done_fn *done;
 	void *arg;
 };
 
-/* Called when all requests are held back, with the reason; with NULL once they
- * no longer are. For the log. */
+/* Called when all requests are held back, with the reason; and when they are no
+ * longer held back, with NULL. For the log. */
 typedef void kube_trouble_fn(const struct err *err, void *arg);
 
 /*
@@ -114,19 +118,21 @@ struct kube_http *kube_http_new(struct event_base *base, const char *path,
 void kube_http_free(struct kube_http *http); /* NULL is allowed */
 
 /*
- * Returns for how many ms from now on guarded requests may go out; 0: none.
- * Called before each of them; one that waits when this is 0 is answered with
+ * Returns for how many ms from now on guarded requests may be sent; 0: not now.
+ * Called before each of them; one that waits when this is 0 fails with
  * ETIMEDOUT.
  */
 typedef int64_t kube_guard_fn(void *arg);
 void kube_http_guard(struct kube_http *http, kube_guard_fn *fn, void *arg);
 
-/* Strings of the request are borrowed for the call. Does not fail: errors go to
- * done(), which is called after this has returned. */
+/* Send a request, or let it wait. Strings of the request are borrowed until
+ * this returns. Does not fail: errors go to done(), which is called after this
+ * has returned. */
 struct kube_call *kube_http_send(struct kube_http *http,
                                  const struct kube_request *request);
 
-/* done() will not be called; a request already sent may still take effect. */
+/* Free the call without calling done(). If the request was already sent, it may
+ * still take effect. */
 void kube_http_cancel(struct kube_call *call);
 
 /*
@@ -137,20 +143,21 @@ void kube_http_pause(struct kube_call *call, bool pause);
 
 const struct err *kube_http_trouble(const struct kube_http *http); /* or NULL */
 
-/* The configuration in force, valid until the loop goes on; NULL: none yet. */
+/* Returns the configuration in force, valid until control returns to the loop;
+ * NULL: none yet. */
 const struct kube_config *kube_http_config(const struct kube_http *http);
 
-/* Requests that have not gone out yet. */
+/* Returns the number of requests that wait to be sent. */
 size_t kube_http_backlog(const struct kube_http *http);
 
-/* Tries sent since the start; for tests. */
+/* Returns how often requests were sent since the start; for tests. */
 uint64_t kube_http_sent(const struct kube_http *http);
 
-/* Classes of answers by the first digit of their status; 0: none came. */
+/* Classes of answers: the first digit of the HTTP status; 0: no answer. */
 enum { KUBE_CLASSES = 6 };
 
-/* Returns how many answers of a class such requests have had since the start.
- */
+/* Returns how many answers of a class requests of this method have had since
+ * the start. */
 uint64_t kube_http_answered(const struct kube_http *http,
                             enum kube_method method, int class);
 

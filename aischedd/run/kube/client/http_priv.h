@@ -1,7 +1,7 @@
 /*
  * http_priv.h - the inside of http.c, for the other files of the client
  *
- * http.c decides when a call goes out, and keeps what all calls share:
+ * http.c decides when a call is sent, and keeps what all calls share:
  * configuration, credentials, trouble.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_HTTP_PRIV_H
@@ -25,31 +25,34 @@ struct kube_http {
 	struct kube_limits limits;
 	kube_trouble_fn *fn;
 	void *arg;
-	kube_guard_fn *guard; /* NULL: guarded calls may not go out */
+	kube_guard_fn *guard; /* NULL: no guarded call may be sent */
 	void *guard_arg;
 	struct kube_curl *curl;
 	struct event *pump;
 
 	struct kube_config *config; /* NULL: not loaded yet */
-	bool stale;                 /* read the files before the next try */
-	struct kube_load *load;     /* while they are read */
-	bool awaits_load;           /* calls wait for it */
-	int64_t loaded_ms; /* when reading began or, since then, ended */
+	bool stale; /* read the kubeconfig and its files before the next try */
+	struct kube_load *load; /* the reading in progress; or NULL */
+	bool awaits_load;       /* calls wait for its result */
+	int64_t loaded_ms;      /* when reading began or, since then, ended */
 	struct kube_credential credential; /* from the plugin */
-	int64_t renew_at;                  /* unix seconds, if it expires */
-	struct kube_plugin_run *run;       /* while it runs */
+	/* when to renew the credential, in unix seconds, if it expires */
+	int64_t renew_at;
+	struct kube_plugin_run *run; /* the running plugin; or NULL */
 	uint64_t badge; /* counts changes of the credentials in use */
 
 	struct calls waiting[KUBE_NRANKS], resting, flying, ended;
 	size_t nwaiting;
-	unsigned nflying; /* calls in flight, without streams */
-	unsigned ntrying; /* calls without any answer so far */
+	/* calls in flight, without watches and followed logs */
+	unsigned nflying;
+	/* calls in flight that the server has not answered yet */
+	unsigned ntrying;
 	uint64_t nsent;
 	uint64_t answered[KUBE_METHODS][KUBE_CLASSES];
 
-	struct err trouble;   /* code 0: none */
-	unsigned failures;    /* failures in a row */
-	int64_t failed_ms;    /* when the last failure was */
+	struct err trouble; /* why calls are held back; code 0: they are not */
+	unsigned failures;  /* failures in a row */
+	int64_t failed_ms;  /* when the last failure was */
 	int64_t closed_until; /* pause after failures */
 	int64_t busy_until;   /* pause that the server asked for */
 	uint64_t noise;       /* state of the random numbers */
@@ -59,7 +62,7 @@ struct kube_http {
 int64_t kube_http_jitter(struct kube_http *http, int64_t ms);
 int64_t kube_http_backoff(struct kube_http *http, unsigned tries);
 
-/* Returns for how long guarded calls may go out; 0: not at all. */
+/* Returns for how many ms guarded calls may be sent; 0: not now. */
 int64_t kube_http_guarded_ms(struct kube_http *http);
 
 /* Send waiting calls soon. */
@@ -68,15 +71,17 @@ void kube_http_pump(struct kube_http *http);
 /* Note that the server has answered a call. */
 void kube_http_recovered(struct kube_http *http);
 
-/* Note that a try, begun at started_ms, failed for a reason that concerns all
- * calls; wait_ms: the pause that the server asked for, or -1. */
+/* Note that a call sent at started_ms failed for a reason that concerns all
+ * calls, and hold them back; wait_ms: the pause that the server asked for, or
+ * -1. */
 void kube_http_failed(struct kube_http *http, int64_t started_ms,
                       int64_t wait_ms, const struct err *err);
 
-/* Note that the server asks for a pause of all calls. */
+/* Hold back all calls for the pause that the server asks for. */
 void kube_http_busy(struct kube_http *http, int64_t wait_ms);
 
-/* Put the call into the queue of its rank; first: at the front. */
+/* Put the call into the queue of its rank: at the front if `first`, else at the
+ * end. */
 void kube_http_enqueue(struct kube_call *call, bool first);
 
 #endif

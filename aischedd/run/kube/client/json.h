@@ -27,7 +27,7 @@ bool kube_bool(struct kube_reader *r, const char *path, bool absent);
 json_t *kube_list(struct kube_reader *r, const char *path); /* or NULL */
 json_t *kube_map(struct kube_reader *r, const char *path);  /* or NULL */
 
-/* Microseconds since 1970; 0: absent. */
+/* Returns a time in microseconds since 1970; 0: absent. */
 int64_t kube_time(struct kube_reader *r, const char *path);
 
 /*
@@ -38,14 +38,14 @@ int64_t kube_time(struct kube_reader *r, const char *path);
 int kube_milli_of(const json_t *value, int64_t *ret, struct err *err);
 int kube_whole_of(const json_t *value, int64_t *ret, struct err *err);
 
-/* Returns the text of a key, which may have dots; NULL if it is absent or no
- * text. */
+/* Returns the text at a key, which may have dots; NULL if there is none, or
+ * something other than a text. */
 static inline const char *kube_text_at(const json_t *map, const char *key)
 {
 	return json_string_value(json_object_get(map, key));
 }
 
-/* Bytes as MiB, rounded up for requests, down for capacities. */
+/* Convert bytes to MiB, rounded up for requests, down for capacities. */
 static inline int64_t kube_mib_up(int64_t bytes)
 {
 	return (bytes >> 20) + ((bytes & ((1 << 20) - 1)) != 0);

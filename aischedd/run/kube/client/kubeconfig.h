@@ -25,10 +25,11 @@ struct arena;
 /* A program that prints credentials. */
 struct kube_plugin {
 	const char *const *argv; /* [0]: absolute, or searched in PATH */
-	const char *const *env;  /* NAME=VALUE to add */
+	/* NAME=VALUE, to be added to the daemon's environment */
+	const char *const *env;
 	const char *api_version;
 	const char *hint;   /* how to install it, or NULL */
-	bool wants_cluster; /* wants to know the server and CA */
+	bool wants_cluster; /* it is to be told the server and its CA */
 };
 
 struct kube_config {
@@ -37,19 +38,22 @@ struct kube_config {
 	const char *cluster, *user; /* names of the entries; "" in a pod */
 	const char *server;         /* URL as written */
 	const char *host, *port;    /* IPv6 in brackets */
-	const char *prefix;         /* "", or "/some/path" before every path */
-	const char *namespace;      /* of the context, or NULL */
-	bool tls;                   /* false: plain HTTP, no credentials */
-	bool insecure;              /* accept any certificate */
+	/* path before the path of each request, "/some/path"; or "" */
+	const char *prefix;
+	const char *namespace; /* of the context, or NULL */
+	bool tls;              /* false: plain HTTP, no credentials */
+	bool insecure;         /* accept any certificate */
 	bool compress;
 	bool in_pod;
-	const char *tls_name;   /* name in the certificate, if not host */
-	const char *proxy;      /* NULL: by the environment */
+	const char *tls_name; /* name in the certificate, if not host */
+	/* NULL: none here; libcurl looks in the environment */
+	const char *proxy;
 	const char *ca;         /* PEM; NULL: the system's */
 	const char *cert, *key; /* PEM, or NULL */
 	const char *token;      /* or NULL */
-	const struct kube_plugin *plugin; /* NULL: none, or not needed */
-	const char *warning;              /* for the admin, or NULL */
+	/* NULL: there is none, or it is not needed */
+	const struct kube_plugin *plugin;
+	const char *warning; /* for the admin, or NULL */
 };
 
 /*
@@ -61,7 +65,7 @@ struct kube_config {
 struct kube_config *kube_config_load(const char *path, const char *context,
                                      struct err *err);
 
-/* Load the service account of a pod: its folder, and where the server is. */
+/* Load a pod's service account from its folder; host, port: the server. */
 struct kube_config *kube_config_pod(const char *folder, const char *host,
                                     const char *port, struct err *err);
 

@@ -15,7 +15,8 @@
 
 enum { KUBECONFIG_FILES = 8 };
 
-/* One file. Several files are merged; the first entry of a name counts. */
+/* A file of the kubeconfig. If several files have an entry of the same name,
+ * that in the first file counts. */
 struct kube_config_file {
 	const char *path;
 	json_t *tree;
@@ -28,32 +29,33 @@ struct kube_config_loader {
 	struct err *err;
 };
 
-/* An entry of a list like clusters, and its file. */
+/* An entry of a list such as clusters, and the file it is in. */
 struct kube_config_entry {
 	const struct kube_config_file *file;
 	const char *kind, *name; /* "cluster", "kind-a" */
 	const json_t *json;
 };
 
-/* Copy into the arena of the configuration. */
+/* Copy a string into the arena of the configuration. */
 const char *kube_config_keep(struct kube_config_loader *l, const char *s);
 
-/* Find a context (NULL or "": the current one) or another entry. Return -1 with
- * the reason in the loader. */
+/* Find a context (NULL or "": the current one). Returns -1, with the reason in
+ * l->err, if there is none. */
 int kube_config_find_context(struct kube_config_loader *l, const char *name,
                              struct kube_config_entry *ret);
 
-/* Find the entry to which the context refers. */
+/* Find the entry in a list such as clusters to which the context refers as
+ * `kind`. Returns -1 in the same way. */
 int kube_config_find_named(struct kube_config_loader *l,
                            const struct kube_config_entry *context,
                            const char *list, const char *kind,
                            struct kube_config_entry *ret);
 
-/* Put the entry's name before the error; returns -1. */
+/* Put the entry's file, kind and name before the text of l->err. Returns -1. */
 int kube_config_entry_wrong(struct kube_config_loader *l,
                             const struct kube_config_entry *e);
 
-/* Returns NULL if it is absent, null, empty, or no text. */
+/* Returns a text of the entry; NULL if there is none, or if it is empty. */
 const char *kube_config_entry_text(const struct kube_config_entry *e,
                                    const char *key);
 bool kube_config_entry_is_true(const struct kube_config_entry *e,
@@ -65,8 +67,8 @@ const char *kube_config_entry_resolve(struct kube_config_loader *l,
                                       const char *path);
 
 /*
- * Read PEM from KEY-data, or else from the file that KEY names; *ret stays NULL
- * if there is neither.
+ * Read PEM from the field KEY-data, or else from the file that the field KEY
+ * names. *ret stays NULL if the entry has neither.
  */
 int kube_config_entry_read_pem(struct kube_config_loader *l,
                                const struct kube_config_entry *e,

@@ -14,7 +14,8 @@ struct kube_config_loader;
 int kube_config_set_server(struct kube_config *c, const char *server,
                            struct err *err);
 
-/* Returns -1 if something is wrong; the loader has the reason. */
+/* Read the cluster entry into l->config. Returns -1, with the reason in l->err,
+ * if something in it is wrong. */
 int kube_config_read_cluster(struct kube_config_loader *l,
                              const struct kube_config_entry *e);
 

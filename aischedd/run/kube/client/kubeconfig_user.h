@@ -7,7 +7,8 @@
 struct kube_config_entry;
 struct kube_config_loader;
 
-/* Returns -1 if something is wrong; the loader has the reason. */
+/* Read the user entry into l->config. Returns -1, with the reason in l->err, if
+ * something in it is wrong. */
 int kube_config_read_user(struct kube_config_loader *l,
                           const struct kube_config_entry *e);
 

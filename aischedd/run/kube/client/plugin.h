@@ -1,8 +1,9 @@
 /*
- * plugin.h - run a program that prints credentials, a kubeconfig's exec
+ * plugin.h - run the program that a kubeconfig names under exec, which prints
+ * credentials
  *
- * The program runs beside the loop, as the daemon's user, without a terminal,
- * in a process group of its own; it has a deadline. It prints an
+ * The program runs as a child of the daemon, as the daemon's user, without a
+ * terminal, in a process group of its own; it has a deadline. It prints an
  * ExecCredential.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_PLUGIN_H
@@ -18,7 +19,7 @@ struct event_base;
 
 struct kube_credential;
 
-/* cred: owned by the callee; NULL: it failed, and err has the reason
+/* cred: owned by the callee; NULL: the program failed, for the reason in err
  * (EACCES). */
 typedef void kube_plugin_fn(struct kube_credential *cred, const struct err *err,
                             void *arg);
@@ -26,9 +27,9 @@ typedef void kube_plugin_fn(struct kube_credential *cred, const struct err *err,
 struct kube_plugin_run;
 
 /*
- * config, which has a plugin, is borrowed for the call. fn is called once, from
- * the loop, and frees the run, unless it is cancelled before. Returns NULL if
- * the program cannot be started.
+ * Start the program of config, which is borrowed until this returns. fn is
+ * called once, from the loop, unless the run is cancelled before; then the run
+ * is freed. Returns NULL if the program cannot be started.
  */
 struct kube_plugin_run *kube_plugin_start(struct event_base *base,
                                           const struct kube_config *config,

@@ -1,10 +1,10 @@
 /*
  * socket.h - a WebSocket to the API server, for commands in pods
  *
- * The request for it is a call as in http.h: it is sent in order of urgency,
- * with the same credentials, but only once. Then the socket has a connection of
- * its own. Little is buffered: a message is passed on in the parts in which it
- * arrives, nothing is read while the socket is paused, and senders must check
+ * It is opened by a call as in http.h, which is sent in order of urgency and
+ * with the same credentials, but only once. The socket has a connection of its
+ * own. Little is buffered: a message is passed on in parts as they arrive,
+ * nothing is read while the socket is paused, and senders must check
  * kube_socket_is_full().
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_SOCKET_H
@@ -20,14 +20,14 @@ struct kube_http;
 struct kube_socket;
 
 struct kube_socket_ops {
-	/* The server has agreed to this protocol. */
+	/* The socket is open; the server has chosen this subprotocol. */
 	void (*open)(const char *protocol, void *arg);
-	/* A part of a message, whose first byte is its channel; first: it
-	 * begins with this one; last: it ends. Returning -1 with *err set ends
-	 * the socket. */
+	/* Called for each part of a message; first, last: it is the first or
+	 * the last one. The first byte of a message is its channel. Returning
+	 * -1 with *err set ends the socket. */
 	int (*data)(const void *data, size_t len, bool first, bool last,
 	            void *arg, struct err *err);
-	/* The socket is no longer full; also called when all data has been
+	/* The socket is no longer full. Also called when all data has been
 	 * sent. */
 	void (*drained)(void *arg);
 	/* The server has refused the socket, or the connection is over; err
@@ -36,8 +36,8 @@ struct kube_socket_ops {
 	void (*end)(const struct err *err, void *arg);
 };
 
-/* protocols: "a, b", of which the server takes one. Does not fail; the
- * functions are called from the loop. */
+/* Open a socket. protocols: subprotocols offered to the server, "a, b". Does
+ * not fail; the functions of ops are called from the loop. */
 struct kube_socket *kube_socket_open(struct kube_http *http, const char *path,
                                      const char *protocols,
                                      const struct kube_socket_ops *ops,
@@ -47,7 +47,7 @@ struct kube_socket *kube_socket_open(struct kube_http *http, const char *path,
  * too. */
 void kube_socket_close(struct kube_socket *s);
 
-/* Send a message once it is open. */
+/* Send a message. Ignored while the socket is not open. */
 void kube_socket_send(struct kube_socket *s, uint8_t channel, const void *data,
                       size_t len);
 bool kube_socket_is_full(const struct kube_socket *s);
@@ -57,9 +57,9 @@ void kube_socket_pause(struct kube_socket *s, bool pause);
 
 struct kube_call;
 
-/* Begin the try that its call has prepared. */
+/* Connect, for the try that the socket's call has prepared. */
 void kube_socket_dial(struct kube_socket *s);
-/* End it; the transfer is still the call's. */
+/* End that try. The transfer still belongs to the call. */
 void kube_socket_hang_up(struct kube_socket *s);
 
 #endif

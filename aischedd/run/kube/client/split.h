@@ -1,9 +1,10 @@
 /*
- * split.h - cut objects out of a stream of JSON, however it is chunked
+ * split.h - cut objects out of a stream of JSON that arrives in pieces
  *
- * In the stream of a watch every document is an object; in that of a list every
- * item is one, and the list without its items remains. Holds one object in
- * memory at a time. Objects come without their managedFields.
+ * In the stream of a watch each document is an object. In that of a list each
+ * item is one; the rest of the list is kept until its end. Otherwise only one
+ * object at a time is in memory. Objects are passed on without their
+ * managedFields.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_SPLIT_H
 #define AISCHEDD_RUN_KUBE_CLIENT_SPLIT_H
@@ -26,27 +27,30 @@ struct kube_split {
 	bool in_text, escaped;
 };
 
-/* list: cut out items, else documents. max: most bytes of one object,
- * and of everything in a list besides its items. */
+/* list: the stream is a list, whose items are cut out; else documents are. max:
+ * most bytes of one object, and of everything in a list besides its items. */
 void kube_split_init(struct kube_split *split, bool list, size_t max);
 void kube_split_fini(struct kube_split *split);
 
-/* obj is borrowed; returning -1 with *err set stops the feed. */
+/* Called for each object, which is borrowed. Returning -1 with *err set stops
+ * kube_split_feed(). */
 typedef int kube_split_fn(json_t *obj, void *arg, struct err *err);
 
-/* Fails with EMSGSIZE if an object is larger than max; EPROTO if this is no
- * JSON, or no object where one must be; or as fn. */
+/* Read the next piece of the stream. Fails with EMSGSIZE if an object is larger
+ * than max, with EPROTO if the text is not JSON or has something else where an
+ * object must be, or as fn does. */
 int kube_split_feed(struct kube_split *split, const void *data, size_t len,
                     kube_split_fn *fn, void *arg, struct err *err);
 
 /* Whether the stream may end here: the list is complete, or no document is
- * open. */
+ * incomplete. */
 bool kube_split_is_whole(const struct kube_split *split);
 
 /* Returns the list without its items; owns: the caller. Fails with EPROTO. */
 json_t *kube_split_rest(const struct kube_split *split, struct err *err);
 
-/* Parse what an API server sends: strings may have zero bytes. */
+/* Parse an answer of the API server; its strings may have zero bytes. Returns
+ * NULL with EPROTO if it is not JSON; err may be NULL. */
 json_t *kube_parse(const char *text, size_t len, struct err *err);
 
 #endif

@@ -23,12 +23,12 @@ enum kube_method {
 };
 enum { KUBE_METHODS = KUBE_JSON_PATCH + 1 };
 
-/* How to go on after a refusal. */
+/* Kinds of refusals, by what can be done about them. */
 enum kube_refusal {
-	KUBE_FINAL,    /* final: a second try would get the same answer */
+	KUBE_FINAL,    /* a second try would get the same answer */
 	KUBE_AGAIN,    /* try this request again a little later */
 	KUBE_BUSY,     /* the server takes no requests now */
-	KUBE_STRANGER, /* it rejects the credentials */
+	KUBE_STRANGER, /* the server rejects the credentials */
 };
 
 struct kube_status {
@@ -37,7 +37,7 @@ struct kube_status {
 	int64_t wait_ms; /* pause that the body asks for; -1: none */
 };
 
-/* The parts of a request's path, truncated to their greatest lengths. */
+/* The parts of a request's path, truncated to the sizes here. */
 struct kube_target {
 	const char *verb; /* as in RBAC: "list", "create", "patch" */
 	char group[128];  /* "" is the core group */
@@ -50,10 +50,10 @@ void kube_target_parse(struct kube_target *ret, enum kube_method method,
                        const char *path);
 
 /*
- * code: HTTP status, not 2xx; body: the Status, any other JSON, or NULL.
- * err->code: ENOENT 404, EEXIST AlreadyExists, ESTALE other 409 and 410, EPERM
- * 403, EDQUOT 403 for a quota, EACCES 401, EINVAL 400 and 422, EMSGSIZE 413,
- * EAGAIN 429, ETIMEDOUT 504, EIO else.
+ * Explain a refusal in *ret and *err. code: HTTP status, not 2xx; body: the
+ * Status, any other JSON, or NULL. err->code: ENOENT 404, EEXIST AlreadyExists,
+ * ESTALE other 409 and 410, EPERM 403, EDQUOT 403 for a quota, EACCES 401,
+ * EINVAL 400 and 422, EMSGSIZE 413, EAGAIN 429, ETIMEDOUT 504, EIO else.
  */
 void kube_status_read(int code, const json_t *body, enum kube_method method,
                       const char *path, struct kube_status *ret,

@@ -25,32 +25,35 @@ enum kube_news {
 	KUBE_RESET,
 	KUBE_ADDED,
 	KUBE_MODIFIED,
-	KUBE_DELETED, /* obj is its last state */
+	KUBE_DELETED, /* obj: its last state */
 	KUBE_SYNCED,
-	KUBE_TROUBLE, /* err: what delays it; the watch goes on by itself */
+	/* err: why there is no news now; the watch continues by itself */
+	KUBE_TROUBLE,
 };
 
-/* obj: borrowed; of ADDED, MODIFIED and DELETED. err: of TROUBLE. Called from
- * the loop; kube_watch_free() is allowed in it. */
+/* Called from the loop for each news. obj, borrowed: the object of KUBE_ADDED,
+ * KUBE_MODIFIED and KUBE_DELETED, else NULL. err: for KUBE_TROUBLE. May call
+ * kube_watch_free(). */
 typedef void kube_watch_fn(enum kube_news news, json_t *obj,
                            const struct err *err, void *arg);
 
 struct kube_watch_spec {
 	const char *path; /* "/api/v1/pods", perhaps with a query */
-	unsigned page;    /* objects in one answer of a list */
-	size_t max;       /* bytes of one object */
+	unsigned page;    /* most objects in one page of a list */
+	size_t max;       /* most bytes of one object */
 	int64_t silence_ms;
 	int64_t renew_s; /* a watch is renewed after 1 to 2 times this */
 	kube_watch_fn *fn;
 	void *arg;
 };
 
-/* Values for a real API server; set path, fn and arg. */
+/* Values for a real API server; the caller sets path, fn and arg. */
 extern const struct kube_watch_spec kube_watch_default;
 
 struct kube_watch;
 
-/* http must outlive it; spec is copied. Does not fail. */
+/* Begin to list and watch. http must outlive the watch; spec is copied. Does
+ * not fail. */
 struct kube_watch *kube_watch_new(struct kube_http *http,
                                   const struct kube_watch_spec *spec);
 /* Returns for how many ms the server has sent nothing, not even a bookmark; -1:

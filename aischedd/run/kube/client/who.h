@@ -1,5 +1,5 @@
 /*
- * who.h - the credentials of calls: configuration, plugin
+ * who.h - get the credentials of calls from a kubeconfig or a program
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_WHO_H
 #define AISCHEDD_RUN_KUBE_CLIENT_WHO_H
@@ -9,10 +9,12 @@
 
 struct kube_http;
 
-/* Renew the credentials that had this badge, which the server rejected. */
+/* Renew the credentials, because the server rejected those with this badge.
+ * Does nothing if they were renewed since. */
 void kube_who_renew(struct kube_http *http, uint64_t badge);
 
-/* Whether a call can go out now; if not, obtains what is missing. */
+/* Whether there are credentials and a configuration with which a call can be
+ * sent now. If not, begins to get them. now: of clock_boot_ms(). */
 bool kube_who_is_ready(struct kube_http *http, int64_t now);
 
 #endif

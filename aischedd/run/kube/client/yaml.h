@@ -20,8 +20,8 @@ enum {
 	KUBE_YAML_NODES = 100000
 };
 
-/* Owns: the caller. Returns json_null() for an empty document. Fails with
- * EINVAL. */
+/* Returns the tree, owned by the caller; json_null() for an empty document.
+ * Fails with EINVAL. */
 json_t *kube_yaml_parse(const char *text, size_t len, struct err *err);
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * object.h - the objects of a job in a cluster, as JSON
  *
- * Pure. One attempt of a job is an Indexed Job, a Secret with what its pods run
- * and, for more than one task, a headless Service by which they find each
- * other; all three have one name, made of cluster, job and attempt. Every
- * object says whose it is: labels of job, queue and cluster, annotations of
- * attempt, store and pool. The objects returned are the caller's.
+ * Pure. An attempt of a job is an Indexed Job, a Secret with what its pods run
+ * and, if it has more than one task, a headless Service by which these find
+ * each other. All three have the same name, made of cluster, job and attempt.
+ * Labels of each object name its job, queue and cluster; annotations name
+ * attempt, store and pool. The caller owns the objects that are returned.
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_OBJECT_H
 #define AISCHEDD_RUN_KUBE_OBJECT_OBJECT_H
@@ -21,33 +21,36 @@
 #define KUBE_LABEL_JOB     "aisched.io/job-id"
 #define KUBE_LABEL_QUEUE   "aisched.io/queue"
 #define KUBE_LABEL_CLUSTER "aisched.io/cluster"
-#define KUBE_LABEL_USER    "label.aisched.io/" /* before those of --label */
-#define KUBE_NOTE_ATTEMPT  "aisched.io/attempt"
-#define KUBE_NOTE_STORE    "aisched.io/store"
-#define KUBE_NOTE_POOL     "aisched.io/pool"
-#define KUBE_NOTE_TASKS    "aisched.io/tasks" /* tasks at its start */
-/* On a pod: its output goes to files of the user. */
+/* prefix of the labels of --label */
+#define KUBE_LABEL_USER   "label.aisched.io/"
+#define KUBE_NOTE_ATTEMPT "aisched.io/attempt"
+#define KUBE_NOTE_STORE   "aisched.io/store"
+#define KUBE_NOTE_POOL    "aisched.io/pool"
+#define KUBE_NOTE_TASKS   "aisched.io/tasks" /* number of tasks at the start */
+/* Annotation of a pod: its output goes to files of the user. */
 #define KUBE_NOTE_FILES  "aisched.io/files"
-#define KUBE_NOTE_LEAVE  "aisched.io/leave"  /* on a pod: why it is to end */
-#define KUBE_NOTE_SECRET "aisched.io/secret" /* name of a shared Secret */
+#define KUBE_NOTE_LEAVE  "aisched.io/leave"  /* of a pod: why it is to end */
+#define KUBE_NOTE_SECRET "aisched.io/secret" /* of a Job: the shared Secret */
 
-/* Says that the job goes on without this pod, whose outcome does not count. */
+/* Value of KUBE_NOTE_LEAVE: the job continues without this pod, whose outcome
+ * does not count. */
 #define KUBE_LEAVE_SHRINK "shrink"
 
-/* The folder of the Secret in a container. */
+/* The folder in which a container has the Secret. */
 #define KUBE_JOB_DIR "/aisched/job"
 
-/* Shorter than names may be, because the Job controller appends "-INDEX" for
- * host names. */
+/* Shorter than the API allows, because the Job controller appends "-INDEX" to
+ * the name for the host names of pods. */
 enum { KUBE_NAME_SIZE = 64 };
 
-/* Where and for whom objects are made; borrowed. */
+/* The pool and daemon for which objects are made; borrowed. */
 struct kube_home {
 	const struct conf_pool *pool;
 	const char *cluster;
-	const char *store;    /* id of our database */
-	int64_t node_timeout; /* seconds until a silent node is given up */
-	bool by_claims;       /* of a Job: its GPUs are given by claims */
+	const char *store; /* id of our database */
+	/* seconds after which the daemon gives up a silent node */
+	int64_t node_timeout;
+	bool by_claims; /* the pods of this Job get GPUs by ResourceClaims */
 };
 
 /* The owner of an object, by its labels and annotations. */
@@ -67,7 +70,8 @@ json_t *kube_object_notes(const struct kube_home *home,
                           const struct run_job *job);
 void kube_object_number(json_t *obj, const char *key, uint64_t n);
 
-/* Returns an object with name, labels and annotations. */
+/* Returns an object of this apiVersion and kind with the job's name, labels and
+ * annotations. */
 json_t *kube_object_new(const struct kube_home *home, const struct run_job *job,
                         const char *version, const char *kind);
 
@@ -81,19 +85,19 @@ json_t *kube_object_literal(const char *text);
 void kube_object_own(json_t *obj, const char *name, const char *uid);
 
 /*
- * Whether the object (a Job or a pod) belongs to this store and pool. Others
- * who may make Jobs there can copy our labels, but then their objects are
- * deleted: once we know the uid of a Job, no other object counts as ours. After
- * a restart an attempt counts as started only if its pods ran; only we bind
- * pods, with a Secret that is deleted with the first Job.
+ * Whether the object (a Job or a pod) belongs to this store and pool; sets *ret
+ * to its job and attempt. Others who may make Jobs in the namespace can copy
+ * our labels, but then their objects are deleted: once we know the uid of a
+ * Job, no other object counts as ours. After a restart an attempt counts as
+ * started only if its pods have run; only we bind pods, with a Secret that is
+ * deleted with the first Job.
  */
 bool kube_object_is_ours(const json_t *obj, const struct kube_home *home,
                          struct kube_owner *ret);
 
 /* --- Service --- */
 
-/* Whether its tasks look for each other by the names that a Service gives them.
- */
+/* Whether the tasks of the job find each other by a Service. */
 static inline bool kube_object_is_gang(const struct run_job *job)
 {
 	return job->ntasks > 1 || job->req->tasks > 1;
@@ -107,10 +111,12 @@ json_t *kube_object_service(const struct kube_home *home,
 json_t *kube_object_binding(const char *namespace, const char *pod,
                             const char *uid, const char *node);
 
-/* The body of a DELETE; grace_s < 0: the grace of the object. */
+/* The body of a DELETE of the object with this uid; grace_s < 0: with the grace
+ * period that the object has. */
 json_t *kube_object_deletion(const char *uid, int64_t grace_s);
 
-/* PATCH of a pod: end it with its grace, and keep the object. */
+/* PATCH of a pod: make the kubelet end it with its grace period, and keep the
+ * object. why: the value of KUBE_NOTE_LEAVE. */
 json_t *kube_object_leave(const char *uid, const char *why);
 
 /* PATCH of a Job: set the number of indexes. */
