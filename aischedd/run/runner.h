@@ -58,7 +58,8 @@ struct node_info {
 	const char *reason; /* why the node is down or cordoned, or NULL */
 	struct strlist features, taints;
 	const char *topology; /* "z1/b1/r3", or NULL */
-	/* What others, not our jobs, use of the node's resources. */
+	/* Amounts of the node's resources that are in use, but not by
+	 * our jobs. */
 	int64_t used_cpu_milli, used_mem_mib;
 	uint32_t used_gpus, used_slots;
 };
@@ -212,7 +213,7 @@ struct run_job {
 	const char *cluster;
 	int64_t time_limit; /* seconds or TIME_UNLIMITED */
 	int64_t grace;      /* seconds from SIGTERM to SIGKILL */
-	/* What is allocated to the whole job. A member that is 0 stands for the
+	/* Allocation of the whole job. A member that is 0 stands for the
 	 * sum of what its tasks ask for. */
 	struct request_sum whole;
 	uint32_t ntasks;

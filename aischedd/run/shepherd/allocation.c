@@ -1,5 +1,5 @@
-/* allocation.c - the variables of a job for its client, which is none of its
- * tasks */
+/* allocation.c - the variables of an allocation for its client, which is not
+ * one of the job's tasks */
 #include "aischedd/run/shepherd/allocation.h"
 
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "aischedd/run/shepherd/vars.h"
 #include "libcommon/mem.h"
 
-/* How names of variables end that identify one process, or mark a process as
- * the job's. */
+/* Variables whose names end like this are not for the client: they identify one
+ * process, or mark a process as the job's. */
 static const char *const withheld[] = {
 	"RUN_ID",        "NODEID",
 	"PROCID",        "LOCALID",

@@ -8,7 +8,7 @@
 
 #include "aischedd/run/shepherd/shepherd.h"
 
-/* Returns a new list of texts NAME=VALUE. */
+/* Returns a new list of texts NAME=VALUE, which the caller owns. */
 json_t *allocation_env(const struct shepherd *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* cgroup.c - one cgroup for each attempt, where the system can */
+/* cgroup.c - one cgroup for each attempt, if the system allows it */
 #include "aischedd/run/shepherd/cgroup.h"
 
 #include <fcntl.h>
@@ -51,9 +51,9 @@ int cgroup_limit_memory(const struct cgroup *cg, int64_t mib)
 		return cgroup_file_write_number(dir, "memory.max", bytes);
 	}
 	dir = cg->dir[CG_MEMORY];
-	/* The limit with swap must not be below the one without: raise it
-	 * first, lower it last. It is missing if the kernel does not account
-	 * for swap. */
+	/* The limit that includes swap must never be below the one that does
+	 * not. So set it before, in case both rise, and after, in case both
+	 * fall. The file is missing if the kernel does not account for swap. */
 	if (dir)
 		cgroup_file_write_number(dir, "memory.memsw.limit_in_bytes",
 		                         bytes);
@@ -130,7 +130,8 @@ pid_t cgroup_fork(struct cgroup *cg)
 		pid = fork_into(cg->dir[CG_V2]);
 	if (pid >= 0)
 		return pid;
-	/* Some containers forbid clone3(), and old kernels lack it. */
+	/* clone3() failed: some containers forbid it, and old kernels
+	 * lack it. */
 	cg->born_inside = false;
 	return fork();
 }
@@ -209,7 +210,8 @@ bool cgroup_has(const struct cgroup *cg, pid_t pid)
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	cgroup_file_read(path, "cgroup", &text);
-	/* The group's name has the run id, so no other group has it. */
+	/* The group's name contains the run id, so no other group has
+	 * that name. */
 	for (const char *p = text.data; text.len && *p && !has;) {
 		size_t len = strcspn(p, "\n"), n = strlen(name);
 
@@ -236,7 +238,7 @@ void cgroup_kill(const struct cgroup *cg)
 	    !cgroup_file_write(cg->dir[CG_V2], "cgroup.kill", "1"))
 		return;
 	cgroup_procs(cg, kill_one, (void *)(uintptr_t)cg);
-	if (cg->dir[CG_FREEZER]) /* frozen processes do not die */
+	if (cg->dir[CG_FREEZER]) /* frozen processes do not die: thaw them */
 		cgroup_file_write(cg->dir[CG_FREEZER], "freezer.state",
 		                  "THAWED");
 }

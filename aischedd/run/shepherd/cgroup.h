@@ -26,66 +26,75 @@ enum cgroup_tree {
 	CG_NTREES
 };
 
-/* The cgroups that this machine lets us use; found once, by the daemon. */
+/* The cgroups that this machine allows us to use. The daemon finds
+ * them once. */
 struct cgroup_ways {
-	const char *base[CG_NTREES]; /* parent of all attempts' directories;
-	                                NULL: none */
-	bool v2[CG_NTREES];          /* use this controller in v2 */
-	const char *shepherds;       /* v2 group for shepherds; NULL: none */
+	/* directory below which attempts get theirs; NULL: the tree is
+	 * not used */
+	const char *base[CG_NTREES];
+	/* v2 has this controller */
+	bool v2[CG_NTREES];
+	/* v2 directory for shepherds; NULL: none */
+	const char *shepherds;
 };
 
-/* The cgroup of one attempt: its directories, NULL where it has none. */
+/* The cgroup of one attempt: its directory in each tree, NULL where it
+ * has none. */
 struct cgroup {
 	const char *dir[CG_NTREES];
 	bool v2[CG_NTREES];
-	bool born_inside; /* cgroup_fork() made this process in dir[CG_V2] */
+	/* this process was made in dir[CG_V2] by cgroup_fork() */
+	bool born_inside;
 };
 
 struct cgroup_usage {
-	int64_t cpu_ms, peak_kib; /* -1: not known */
+	/* -1: unknown */
+	int64_t cpu_ms, peak_kib;
 	int64_t oom_kills;
 };
 
-/* Name the directories of an attempt; makes nothing. */
+/* Set the names of an attempt's directories, without making these. */
 void cgroup_name(struct cgroup *ret, const struct cgroup_ways *ways,
                  const char *name, struct arena *arena);
 
-/* Make the directories; dir[] becomes NULL for a tree where that fails. */
+/* Make the directories. Where that fails, dir[] becomes NULL. */
 void cgroup_make(struct cgroup *cg);
 
-/* Set limits; each fails if the group lacks the controller or refuses. */
+/* Set a limit. Returns -1 if the attempt lacks the controller or the kernel
+ * refuses the limit. */
 int cgroup_limit_memory(const struct cgroup *cg, int64_t mib);
 int cgroup_limit_cpu(const struct cgroup *cg, int64_t milli);
 int cgroup_limit_pids(const struct cgroup *cg, int64_t max);
-/* cpus as the kernel lists them: "0-3,8"; mems likewise, NULL: all. */
+/* Set the CPUs in the kernel's form, as in "0-3,8", and likewise the NUMA nodes
+ * for memory; mems NULL: all. */
 int cgroup_set_cpus(const struct cgroup *cg, const char *cpus,
                     const char *mems);
 
 /*
- * Like fork(); the child must call cgroup_join() at once, while it has one
- * thread. To move a process between groups, the kernel waits ten milliseconds
- * or more for a lock. So the kernel makes the child in its v2 group at once
- * (clone3()), and in the v1 trees the child moves only its thread.
+ * As fork(), but the child must call cgroup_join() at once, while it has only
+ * one thread. Moving a process to another group is slow: the kernel waits ten
+ * milliseconds or more for a lock. So the child is made within its v2 group
+ * (clone3()), and in the v1 trees it moves only its thread.
  */
 pid_t cgroup_fork(struct cgroup *cg);
 int cgroup_join(const struct cgroup *cg, struct err *err);
 
-/* Fails if there is no freezer. */
+/* Freeze or thaw all processes. Returns -1 if there is no freezer. */
 int cgroup_freeze(const struct cgroup *cg, bool frozen);
 
 /* Whether the attempt has a cgroup that lists its processes. */
 bool cgroup_holds(const struct cgroup *cg);
-/* Call fn for each process; returns how many. */
+/* Call fn for each process of the cgroup; returns how many there are. */
 size_t cgroup_procs(const struct cgroup *cg, proc_fn *fn, void *arg);
 /* Whether the process is in the group now. */
 bool cgroup_has(const struct cgroup *cg, pid_t pid);
 
-/* SIGKILL all processes, frozen or not. */
+/* Send SIGKILL to all processes, even if they are frozen. */
 void cgroup_kill(const struct cgroup *cg);
 
 void cgroup_usage(const struct cgroup *cg, struct cgroup_usage *ret);
 
-/* Remove the directories. Fails with EBUSY if a process is left. */
+/* Remove the directories. Fails with EBUSY if a process is left in them. */
 int cgroup_remove(const struct cgroup *cg);
 
 #endif

@@ -1,4 +1,4 @@
-/* cgroup_find.c - find the cgroups that this machine lets us use */
+/* cgroup_find.c - find the cgroups that this machine allows us to use */
 #include "aischedd/run/shepherd/cgroup_find.h"
 
 #include <errno.h>
@@ -11,13 +11,14 @@
 #include "aischedd/run/shepherd/cgroup_file.h"
 #include "libcommon/buf.h"
 
-/* The controllers' names in mounts and in v2. */
+/* Names of controllers, in v2 and in the mount options of v1. */
 static const char *const controller_names[CG_NTREES] = {
 	[CG_MEMORY] = "memory", [CG_CPU] = "cpu",         [CG_PIDS] = "pids",
 	[CG_CPUSET] = "cpuset", [CG_FREEZER] = "freezer",
 };
 
-/* Whether the word is in a list separated by any of sep. */
+/* Whether the word is in the list, whose words are separated by characters
+ * of sep. */
 static bool has_word(const char *list, const char *word, const char *sep)
 {
 	size_t len = strlen(word);
@@ -36,7 +37,8 @@ struct mount {
 	const char *point, *root;
 };
 
-/* Mountinfo writes blanks as \040. */
+/* Replaces \040 and the like, by which mountinfo writes blanks, with
+ * the characters. */
 static const char *unescape(const char *s, size_t len, struct arena *arena)
 {
 	char *out = arena_alloc(arena, len + 1, 1), *q = out;
@@ -55,7 +57,8 @@ static const char *unescape(const char *s, size_t len, struct arena *arena)
 	return out;
 }
 
-/* Parse a line of mountinfo; returns whether it mounts this tree. */
+/* Parse a line of mountinfo into *ret. Returns whether the line mounts this
+ * cgroup tree. */
 static bool mount_parse(const char *line, enum cgroup_tree tree,
                         struct mount *ret, struct arena *arena)
 {
@@ -97,7 +100,8 @@ static bool find_mount(const char *mountinfo, enum cgroup_tree tree,
 	return false;
 }
 
-/* Returns the path of this process in a tree, from /proc/self/cgroup. */
+/* Returns the cgroup of this process in the tree, as in /proc/self/cgroup,
+ * or NULL. */
 static const char *own_path(const char *self, enum cgroup_tree tree,
                             struct arena *arena)
 {
@@ -139,7 +143,8 @@ static void search_fini(struct search *s)
 	buf_free(&s->self);
 }
 
-/* Returns the directory of the tree where this process is, or NULL. */
+/* Returns the directory of this process's cgroup in the tree, or NULL. *ret_top
+ * becomes the tree's mount point. */
 static const char *own_dir(struct search *s, enum cgroup_tree tree,
                            const char **ret_top)
 {
@@ -149,7 +154,8 @@ static const char *own_dir(struct search *s, enum cgroup_tree tree,
 
 	if (!path || !find_mount(s->mountinfo.data, tree, &mount, s->arena))
 		return NULL;
-	/* The mount of a container may begin below the real root. */
+	/* In a container, the mount may show only a part of the tree:
+	 * mount.root is the cgroup that is its root. */
 	len = strcmp(mount.root, "/") ? strlen(mount.root) : 0;
 	if (!strncmp(path, mount.root, len))
 		path += len;
@@ -176,7 +182,8 @@ static void note_controllers(struct cgroup_ways *ways, const char *dir,
 	buf_free(&have);
 }
 
-/* Enable the controllers of v2 from parent to base and its children. */
+/* Enable the controllers of v2 for the children of parent and, if base is not
+ * parent, for the children of base. */
 static void enable_v2(struct cgroup_ways *ways, const char *parent)
 {
 	const char *base = ways->base[CG_V2];
@@ -210,8 +217,8 @@ static void find_v2(struct cgroup_ways *ways, struct search *s)
 		ways->shepherds = shepherds;
 }
 
-/* A new cpuset has no CPUs: give it those of its parent, and let the cgroups
- * below it copy them. */
+/* Give the new cpuset base the CPUs of its parent, as it has none at first, and
+ * let cpusets below it copy these. */
 static void fill_cpuset(const char *parent, const char *base)
 {
 	struct buf text = { 0 };
@@ -271,8 +278,8 @@ void cgroup_find_scope(struct cgroup_ways *ret, struct arena *arena)
 	own = own_dir(&s, CG_V2, &top);
 	if (own) {
 		leaf = cgroup_file_path(own, "shepherds", arena);
-		/* A group with processes of its own cannot pass controllers
-		 * on. */
+		/* A group that has processes of its own cannot pass controllers
+		 * on to its children: move this process to a child first. */
 		if (usable(leaf) &&
 		    !cgroup_file_write(leaf, "cgroup.procs", "0")) {
 			ret->base[CG_V2] = own;
@@ -292,7 +299,7 @@ int64_t cgroup_own_memory_mib(void)
 	search_init(&s);
 	own = own_dir(&s, CG_V2, &top);
 	dir = own ? arena_strdup(s.arena, own) : NULL;
-	/* "max" is no number and reads as 0. */
+	/* "max" means no limit; it is no number and is read as 0. */
 	for (; dir && strlen(dir) >= strlen(top); *slash = '\0') {
 		n = cgroup_file_read_number(dir, "memory.max", "");
 		if (n > 0 && n < least)

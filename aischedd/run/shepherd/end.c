@@ -1,4 +1,4 @@
-/* end.c - signals, memory and the end */
+/* end.c - signal and suspend the job, watch its memory, end it */
 #include "aischedd/run/shepherd/end.h"
 
 #include <fcntl.h>
@@ -21,14 +21,17 @@
 #include "libcommon/clock.h"
 #include "libcommon/parse.h"
 
-/* until processes are killed that the script left behind */
-#define LINGER_MS         1000
-#define KILL_PAUSE_MS     5 /* doubled each round */
+/* how long processes may outlive the script */
+#define LINGER_MS 1000
+/* first pause between two rounds of SIGKILL; doubled each round */
+#define KILL_PAUSE_MS     5
 #define KILL_PAUSE_MAX_MS 1000
 #define LOOK_MS           500
-#define LOOK_CLOSE_MS     100 /* if memory is above half of the limit */
-#define LOOK_SHARE        20  /* looks take at most 1/20 of a CPU */
-#define STOP_ROUNDS       10
+/* pause if memory is above half of the limit */
+#define LOOK_CLOSE_MS 100
+/* looks at memory take at most 1/20 of a CPU */
+#define LOOK_SHARE  20
+#define STOP_ROUNDS 10
 
 int64_t job_mem_mib(const struct shepherd *s)
 {
@@ -85,8 +88,8 @@ void job_suspend(struct shepherd *s)
 	s->frozen = cgroup_freeze(&s->cg, true) == 0;
 	if (s->frozen)
 		return;
-	/* Repeat until a round finds no process that was born during the
-	 * previous one. */
+	/* Repeat until a round finds no new process: one may have been forked
+	 * during the round before. */
 	for (int round = 0; round < STOP_ROUNDS; round++) {
 		before = n;
 		n = signal_each(s, SIGSTOP);
@@ -111,8 +114,8 @@ static void kill_by(struct shepherd *s, int64_t when)
 		s->kill_at = when;
 }
 
-/* Write the line to the file END_FILE. Write it under another name first, so
- * that the job never reads half a line. */
+/* Write the line to the file END_FILE, first under another name, so that the
+ * job never reads half a line. */
 void job_note_end(struct shepherd *s, const char *line)
 {
 	int fd =
@@ -157,8 +160,8 @@ static void kill_one(pid_t pid, void *arg)
 static void kill_round(struct shepherd *s)
 {
 	cgroup_kill(&s->cg);
-	/* Kill processes that have left the group, too, or all if there is no
-	 * group. */
+	/* Also kill processes that have left the cgroup; if there is no cgroup,
+	 * all are killed this way. */
 	proc_descendants(getpid(), kill_one, NULL);
 	s->kill_pause = s->kill_pause ? s->kill_pause * 2 : KILL_PAUSE_MS;
 	if (s->kill_pause > KILL_PAUSE_MAX_MS)
@@ -185,7 +188,8 @@ static void look_at_memory(struct shepherd *s)
 
 	job_each(s, add_memory, &kib);
 	if (kib > limit) {
-		/* Shared pages were counted more than once: count exactly. */
+		/* This sum counted shared pages more than once: count
+		 * again exactly. */
 		kib = 0;
 		job_each(s, add_memory_exact, &kib);
 	}
@@ -229,7 +233,8 @@ static void reap(struct shepherd *s)
 		if (!steps_task_ended(s, pid, status, &use))
 			gang_task_ended(s, pid, status);
 	}
-	/* Descendants whose parents died are our children. */
+	/* A process whose parent has died becomes our child, so no child means
+	 * that no process of the job is left. */
 	s->childless = pid < 0;
 }
 
@@ -246,7 +251,8 @@ bool job_step(struct shepherd *s)
 	if (s->childless && !s->alive)
 		return true;
 	if (!s->alive && !s->ending) {
-		/* Give a process such as tee time to write what it has read. */
+		/* The script has ended: let processes such as tee write what
+		 * they have read, before they are killed. */
 		s->ending = true;
 		steps_job_ends(s);
 		kill_by(s, now + LINGER_MS);
@@ -303,7 +309,7 @@ void job_account(struct shepherd *s)
 		          s->order.job.job, s->order.host, text.data);
 		buf_free(&text);
 	}
-	/* Killed processes may take a moment to leave. */
+	/* Processes that were killed may need a moment to end. */
 	for (int64_t i = 1; cgroup_remove(&s->cg) < 0 && i < 100; i++) {
 		cgroup_kill(&s->cg);
 		poll(NULL, 0, 1);

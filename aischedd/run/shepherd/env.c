@@ -10,10 +10,9 @@
 #include "aischedd/run/shepherd/vars.h"
 #include "libcommon/map.h"
 
-/*
- * Whether a variable of the submitter is dropped even if we do not set it:
- * variables of one job must not reach jobs submitted from within it.
- */
+/* Whether the submitter's variable is dropped even if we do not set it: a job's
+ * own AISCHED_* and SLURM_* variables must not reach jobs that are submitted
+ * from within it. */
 static bool is_stale(const char *var, size_t len)
 {
 	if (strncmp(var, "SLURM", 5) && strncmp(var, "AISCHED", 7))
@@ -27,8 +26,10 @@ static bool is_stale(const char *var, size_t len)
 struct env {
 	char **var;
 	size_t n, cap;
-	struct map names; /* hash of a name -> its variable */
-	uint64_t seed;    /* lest submitters make names collide */
+	struct map names; /* variables by the hashes of their names */
+	/* seed of the hashes, so that submitters cannot choose names
+	 * that collide */
+	uint64_t seed;
 	struct arena *arena;
 };
 
@@ -37,7 +38,8 @@ static bool has_name(const char *var, const char *name, size_t len)
 	return !strncmp(var, name, len) && var[len] == '=';
 }
 
-/* Returns the key of the variable of this name, or of the one to be added. */
+/* Returns the key in env->names of the variable of this name; if there is none,
+ * the key at which to add it. */
 static uint64_t env_key(const struct env *env, const char *name, size_t len)
 {
 	uint64_t key = hash_bytes(env->seed, name, len);
@@ -53,7 +55,7 @@ static bool env_has(const struct env *env, const char *name, size_t len)
 	return map_find(&env->names, env_key(env, name, len)) != NULL;
 }
 
-/* len: the length of its name. */
+/* Add a variable NAME=VALUE, whose name is len bytes long. */
 static void env_add(struct env *env, char *var, size_t len)
 {
 	char **old = env->var;
@@ -96,7 +98,7 @@ static void add_theirs(struct env *env, const char *p, size_t left, bool stale)
 		const char *eq = memchr(p, '=', len);
 		size_t name = eq ? (size_t)(eq - p) : 0;
 
-		/* Ignore a last variable without its zero byte. */
+		/* Ignore a last variable that has no zero byte at its end. */
 		if (p + len == end)
 			break;
 		if (name && (stale || !is_stale(p, name)) &&

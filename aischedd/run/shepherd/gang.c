@@ -1,9 +1,10 @@
 /*
  * gang.c - tasks that are added, fail and end while others run
  *
- * Tasks are alike except for their ranks and GPUs, which a process cannot
- * change. A new placement is dealt out to the running tasks from the lowest
- * rank up, so the highest ranks end. A new task gets the lowest free rank.
+ * Tasks differ only in their ranks and GPUs, which a running process cannot
+ * change. A new placement is matched with the running tasks in the order of
+ * their ranks, so that the tasks with the highest ranks end. A new task gets
+ * the lowest free rank.
  */
 #include "aischedd/run/shepherd/gang.h"
 
@@ -22,11 +23,12 @@
 #include "aischedd/run/shepherd/task.h"
 #include "libcommon/clock.h"
 
-#define LINGER_MS         200 /* for processes left when a task has ended */
-#define KILL_PAUSE_MS     5   /* doubled each round */
+#define LINGER_MS 200 /* how long processes may outlive their task */
+/* first pause between two rounds of SIGKILL; doubled each round */
+#define KILL_PAUSE_MS     5
 #define KILL_PAUSE_MAX_MS 1000
-/* The pause before a task is replaced for the second time; doubled each
- * time. */
+/* Pause before a task is replaced for the second time; it is doubled each
+ * further time. */
 #define REPLACE_PAUSE_MS  INT64_C(1000)
 #define REPLACE_DOUBLINGS 8
 #define PID_SIZE          16
@@ -38,9 +40,9 @@ static void pid_format(char ret[PID_SIZE], pid_t pid)
 	snprintf(ret, PID_SIZE, "%d", (int)pid);
 }
 
-/* Whether the process belongs to the task: it is in the task's session or, if
- * it began a session of its own, has the task's pid in its environment. A
- * process that has neither is killed only when the job ends. */
+/* Whether the process belongs to the task: because it is in the task's session
+ * or, if it began a session of its own, has the task's pid in its environment.
+ * A process that has neither is killed only at the end of the job. */
 static bool is_of(const struct task *t, const char *pid_text, pid_t pid,
                   bool *unclear)
 {
@@ -52,7 +54,7 @@ struct each {
 	const struct shepherd *shepherd;
 	const struct task *task;
 	char pid[PID_SIZE];
-	int signo; /* 0: only count */
+	int signo; /* 0: only count the processes */
 	size_t n;
 };
 
@@ -74,8 +76,9 @@ static void signal_if_of(pid_t pid, void *arg)
 		proc_signal(pid, e->signo, is_of_both, e);
 }
 
-/* Signal all processes of the task. Returns how many there are; a process in
- * the middle of an exec counts, as it may belong to the task. */
+/* Send signo (0: none) to all processes of the task. Returns how many there
+ * are. Processes in the middle of an exec are counted, too, as they may belong
+ * to the task. */
 static size_t task_signal(struct shepherd *s, const struct task *t, int signo)
 {
 	struct each e = { .shepherd = s, .task = t, .signo = signo };
@@ -85,7 +88,7 @@ static size_t task_signal(struct shepherd *s, const struct task *t, int signo)
 	return e.n;
 }
 
-/* Send SIGKILL to the task's processes; returns true once none is left. */
+/* Send SIGKILL to the task's processes. Returns true once none is left. */
 static bool kill_round(struct shepherd *s, struct task *t, int64_t now)
 {
 	if (!task_signal(s, t, SIGKILL) && t->state != TASK_RUNS) {
@@ -101,7 +104,7 @@ static bool kill_round(struct shepherd *s, struct task *t, int64_t now)
 
 /* --- failing ----------------------------------------------------------- */
 
-/* End the job because a task has failed; the first one that failed decides the
+/* End the job because a task has failed. The task that failed first decides the
  * job's outcome. */
 static void end_all(struct shepherd *s, const struct task *t, int exit_code,
                     int signo)
@@ -195,8 +198,8 @@ static void task_over(struct shepherd *s, struct task *t, int status)
 	}
 }
 
-/* Handle the end of a leaving task; processes that it left behind get a moment
- * before they are killed. */
+/* Handle the end of a task that a resize ends. Processes that it left behind
+ * get LINGER_MS before they are killed. */
 static void leaver_over(struct shepherd *s, struct task *t)
 {
 	int64_t now = clock_ms();
@@ -245,8 +248,9 @@ static void stop_unless_leaving(pid_t pid, void *arg)
 	proc_signal(pid, SIGSTOP, job_has, s);
 }
 
-/* The cgroup can only be frozen as a whole: stop the other tasks one by one
- * before it thaws, so that leaving tasks get their signal. */
+/* Let tasks that a resize ends receive their signals although the job is
+ * frozen. The cgroup can only be frozen as a whole, so stop the processes of
+ * all other tasks one by one, then thaw the cgroup. */
 static void thaw_leavers(struct shepherd *s)
 {
 	if (!s->frozen)
@@ -263,7 +267,7 @@ static void leave(struct shepherd *s, const struct task *t)
 	if (t->state != TASK_ENDED)
 		s->alive--;
 	if (!t->pid)
-		return; /* not started yet */
+		return; /* the task was not started yet */
 	s->leaving = GROW(s->leaving, s->nleaving, &s->leaving_cap);
 	l = &s->leaving[s->nleaving++];
 	*l = *t;
@@ -317,17 +321,18 @@ static bool same_cpus(const struct run_job *a, uint32_t i,
 	return true;
 }
 
-/* The match of old tasks with new ones. */
+/* The match of the running (old) tasks with the tasks of a new placement. */
 struct deal {
 	const struct run_job *from, *to;
 	struct task *task; /* [to->ntasks] */
-	bool *taken;       /* likewise */
-	uint32_t *rest;    /* [to->ntasks] old tasks not matched yet */
+	bool *taken;       /* [to->ntasks] the new task has its old task */
+	/* [to->ntasks] old tasks that are kept, but not matched yet */
+	uint32_t *rest;
 	uint32_t nrest;
 };
 
-/* Returns the first new task not taken yet with the same GPUs as this old one
- * and, with cpus, the same CPUs; ntasks if there is none. */
+/* Returns the first new task without an old one that has the same GPUs as this
+ * old task and, if cpus is set, the same CPUs; to->ntasks if there is none. */
 static uint32_t find(const struct deal *d, uint32_t old, bool cpus)
 {
 	uint32_t k = 0;
@@ -340,8 +345,8 @@ static uint32_t find(const struct deal *d, uint32_t old, bool cpus)
 	return k;
 }
 
-/* Choose the running tasks that stay, by ascending rank: each must match a new
- * task with the same GPUs. The others leave. */
+/* Choose the old tasks that continue to run: by ascending rank, each for which
+ * there is a new task with the same GPUs. All others are ended. */
 static void choose(struct shepherd *s, struct deal *d)
 {
 	bool *seen = xcalloc(s->ntasks, sizeof(*seen));
@@ -366,8 +371,8 @@ static void choose(struct shepherd *s, struct deal *d)
 	free(seen);
 }
 
-/* Match the tasks that stay with new tasks; with cpus only with those on the
- * same CPUs, where their memory is near. */
+/* Match the old tasks that are kept with new tasks. If cpus is set, match only
+ * tasks on the same CPUs, as the memory of the old task is near them. */
 static void settle(struct shepherd *s, struct deal *d, bool cpus)
 {
 	uint32_t left = 0;
@@ -467,7 +472,7 @@ static void start_due(struct shepherd *s, uint32_t i, int64_t now)
 	struct task *t = &s->task[i];
 	struct err why;
 
-	/* First kill what the task left behind when it failed. */
+	/* First kill the processes that the task left behind when it failed. */
 	if (t->pid && !kill_round(s, t, now))
 		return;
 	if (task_start(s, i, &why) < 0)
@@ -496,7 +501,7 @@ void gang_step(struct shepherd *s, int64_t now)
 	tell_resized(s);
 }
 
-/* Returns the earlier of two times; 0 means never. */
+/* Returns the earlier of two times; a of 0 means never. */
 static int64_t earlier(int64_t a, int64_t b)
 {
 	return !a || b < a ? b : a;

@@ -7,17 +7,18 @@
 #include "aischedd/run/shepherd/shepherd.h"
 
 /*
- * Continue with the tasks and CPUs of a new placement: end running tasks that
- * match no task of it, and start those of its tasks that no running one
- * matches.
+ * Continue with the tasks and CPUs of a new placement: end running tasks
+ * that match none of its tasks, and start those of its tasks that match no
+ * running one.
  */
 void gang_place(struct shepherd *s, json_t *place);
-/* Handle the end of a process, with this status of wait(): a failed task starts
- * again or ends the others, as the job asks. */
+/* Handle the end of the process pid, with a status as from wait(). A task that
+ * failed is started again or ends the job, as the job asks. */
 void gang_task_ended(struct shepherd *s, pid_t pid, int status);
-/* Start tasks and kill leaving tasks whose time has come. */
+/* Start tasks, and kill tasks that a resize ends, if it is time to. */
 void gang_step(struct shepherd *s, int64_t now);
-/* Returns when gang_step() is to be called next, monotonic ms, or 0. */
+/* Returns when gang_step() must be called next, in monotonic ms, or 0
+ * for never. */
 int64_t gang_due(const struct shepherd *s);
 
 #endif

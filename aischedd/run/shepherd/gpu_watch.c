@@ -1,4 +1,4 @@
-/* gpu_watch.c - how busy the GPUs of the job are */
+/* gpu_watch.c - measure how busy the GPUs of the job are */
 #include "aischedd/run/shepherd/gpu_watch.h"
 
 #include <fcntl.h>
@@ -15,8 +15,11 @@
 #include "libcommon/clock.h"
 
 enum {
-	SLACK_MS = 5000,   /* by which a sample may be late */
-	AGAIN_PERIODS = 30 /* after which an ended sampler is started again */
+	/* how late a sample may be */
+	SLACK_MS = 5000,
+	/* periods after which a sampler is started in place of one
+	 * that ended */
+	AGAIN_PERIODS = 30
 };
 
 static int64_t period_ms(const struct shepherd *s)
@@ -41,7 +44,7 @@ static void give_up(struct shepherd *s)
 {
 	stop_sampler(&s->gpu);
 	s->gpu.begin_at = clock_ms() + AGAIN_PERIODS * period_ms(s);
-	s->gpu.idle_ms = 0; /* not known without a sampler */
+	s->gpu.idle_ms = 0; /* unknown while there is no sampler */
 }
 
 _Noreturn static void become_sampler(char *const *words, int out)
@@ -51,14 +54,14 @@ _Noreturn static void become_sampler(char *const *words, int out)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	dup2(out, STDOUT_FILENO);
-	dup2(STDIN_FILENO, STDERR_FILENO); /* nobody reads why it fails */
+	dup2(STDIN_FILENO, STDERR_FILENO); /* nobody reads its error messages */
 	close_range(STDERR_FILENO + 1, ~0U, 0);
 	execv(words[0], words);
 	_exit(EXIT_FAILURE);
 }
 
-/* Fork the sampler as a child of our parent, as our own children count as the
- * job's processes. */
+/* Fork the sampler as a child of our parent: our own children count as
+ * processes of the job. */
 static int fork_sampler(struct gpu_watch *w, char *const *words)
 {
 	struct clone_args args = { .flags = CLONE_PARENT | CLONE_PIDFD,
@@ -105,7 +108,7 @@ static void start_sampler(struct shepherd *s)
 
 /* --- samples ------------------------------------------------------------ */
 
-/* Count the last sample for this many ms. */
+/* Add the last sample to the sums, for a time of this many ms. */
 static void count(struct gpu_watch *w, int64_t ms)
 {
 	w->percent_ms += w->percent * ms;
@@ -113,7 +116,8 @@ static void count(struct gpu_watch *w, int64_t ms)
 	w->use.known_ms += w->known * ms;
 }
 
-/* Count the last sample for the time until now, unless it is too old. */
+/* Add the last sample for the time since then, unless it is too old, and
+ * forget it. */
 static void count_rest(struct shepherd *s, int64_t now)
 {
 	struct gpu_watch *w = &s->gpu;
@@ -125,8 +129,8 @@ static void count_rest(struct shepherd *s, int64_t now)
 	w->percent = w->known = 0;
 }
 
-/* Count time in which no GPU was busy for 1 % or more. It begins anew once a
- * GPU was busy, or too little was known. */
+/* Add to the time in which no GPU of the job was busy (1 % or more). The time
+ * begins anew if a GPU was busy, or if a GPU's state is unknown. */
 static void count_idle(struct shepherd *s, int64_t ms, bool is_known)
 {
 	struct gpu_watch *w = &s->gpu;
@@ -140,7 +144,7 @@ static void count_idle(struct shepherd *s, int64_t ms, bool is_known)
 		w->idle_ms = 0;
 }
 
-/* Count the sample for the time since the one before. */
+/* Add the sample just read for the time since the previous one. */
 static void count_sample(struct shepherd *s, int64_t now)
 {
 	struct gpu_watch *w = &s->gpu;
@@ -152,8 +156,8 @@ static void count_sample(struct shepherd *s, int64_t now)
 	w->since = now;
 }
 
-/* Read a line of the sampler, with three numbers for each GPU; returns false if
- * it is malformed. */
+/* Parse a line of the sampler, which has three numbers for each GPU: percent
+ * busy, memory in use, total memory. Returns false if it is malformed. */
 static bool take_line(struct shepherd *s, const char *line)
 {
 	struct gpu_watch *w = &s->gpu;
@@ -214,7 +218,8 @@ void gpu_watch_hear(struct shepherd *s)
 
 /* --- the job ------------------------------------------------------------ */
 
-/* Returns the GPUs of the job, one bit each; 0 if it has shares of GPUs. */
+/* Returns the GPUs of the job as a bit mask; 0 if the job has only shares of
+ * GPUs, which cannot be measured. */
 static uint64_t whole_gpus(const struct order *o)
 {
 	uint64_t all = 0;

@@ -1,6 +1,4 @@
-/*
- * job_step.h - one step, for the files that make up steps
- */
+/* job_step.h - one step, as the files that make up steps share it */
 #ifndef AISCHEDD_RUN_SHEPHERD_JOB_STEP_H
 #define AISCHEDD_RUN_SHEPHERD_JOB_STEP_H
 
@@ -9,53 +7,70 @@
 
 enum step_state {
 	STEP_GREETS, /* the client is connected, but has sent no request yet */
-	STEP_WAITS,  /* waits until the job has enough free resources */
+	STEP_WAITS,  /* waits until enough resources of the job are free */
 	STEP_RUNS,
-	STEP_CLEARS, /* tasks have ended; their other processes are killed */
-	STEP_DONE,   /* all results are sent; the client is to disconnect */
-	STEP_OWNS    /* no step: the client that holds an allocation */
+	/* its tasks have ended; processes that they left are being killed */
+	STEP_CLEARS,
+	/* srun was sent all results and should disconnect */
+	STEP_DONE,
+	/* not a step, but the client that holds an allocation */
+	STEP_OWNS
 };
 
 struct step_task {
 	pid_t pid;
-	int status;       /* as wait() has it */
-	bool ended, told; /* told: srun has got the status */
+	int status; /* status as from wait() */
+	/* told: srun was sent the status */
+	bool ended, told;
 	uint64_t gpus;
 };
 
 struct job_step {
 	enum step_state state;
-	int conn;                 /* connection to srun; -1: lost */
-	bool wants_out;           /* more is to be sent than conn takes now */
-	int64_t greet_by;         /* monotonic ms: deadline of the request */
-	int request;              /* memory file with the request */
-	char head[STEP_HEAD_MAX]; /* beginning of that file; req borrows it */
+	/* connection to srun; -1: it was lost */
+	int conn;
+	/* conn could not take all that is to be sent */
+	bool wants_out;
+	/* monotonic ms: deadline for the client's request */
+	int64_t greet_by;
+	/* memory file that contains the request */
+	int request;
+	/* beginning of the request, from which req borrows */
+	char head[STEP_HEAD_MAX];
 	struct step_request req;
-	int fd[3];          /* stdin, stdout, stderr of srun */
-	int give[STEP_FDS]; /* srun's ends of the last started task's pipes */
+	/* stdin, stdout and stderr of srun */
+	int fd[3];
+	/* ends of pipes of the last started task that are sent to srun */
+	int give[STEP_FDS];
 	int ngive;
-	bool gives; /* srun must still be sent the start of the last task */
-	bool waits_told; /* srun was told that the step waits */
+	bool gives; /* the start of the last task must still be sent to srun */
+	bool waits_told; /* srun was sent a message that the step waits */
 	uint32_t id;
 	struct step_task *task; /* [req.tasks] */
-	uint32_t begun, alive;  /* tasks started, and those not yet ended */
-	bool no_more;           /* start no more tasks */
-	/* the resources of the job that it has; see step_room.h */
+	/* tasks that were started, and those of them that have not ended */
+	uint32_t begun, alive;
+	/* no further tasks are started */
+	bool no_more;
+	/* the resources of the job that the step holds; see step_room.h */
 	int64_t cpus_milli, mem_mib;
 	uint64_t gpus;
-	uint16_t *cpu; /* [ncpus] by the kernel's numbers; NULL: any */
+	/* [ncpus] CPUs to bind to, by the kernel's numbers; NULL: do
+	 * not bind */
+	uint16_t *cpu;
 	uint32_t ncpus;
-	int64_t end_at;  /* monotonic ms: its time limit; 0: none */
-	int64_t kill_at; /* monotonic ms: the next SIGKILL; 0: never */
+	/* monotonic ms: end of the step's time limit; 0: none */
+	int64_t end_at;
+	int64_t kill_at; /* monotonic ms: time of the next SIGKILL; 0: never */
 	int64_t kill_pause;
-	/* monotonic ms: when to look again for processes that its tasks left;
-	 * looks: how often that was done */
+	/* look_at: monotonic ms: when to look again for processes that the
+	 * step's tasks left; looks: how often this was done */
 	int64_t look_at;
 	uint32_t looks;
-	/* stopping: it is being ended, because of its time limit (by_time) or
-	 * the end of the job (by_job); recorded: its end is in the record */
+	/* stopping: the step is being ended, because of its time limit if
+	 * by_time is set, because the job ends if by_job is set. recorded: the
+	 * step's end is in the record. */
 	bool stopping, by_time, by_job, recorded;
-	int64_t start; /* unix seconds */
+	int64_t start; /* when it started, in Unix seconds */
 	int64_t cpu_us, peak_kib;
 };
 

@@ -1,4 +1,4 @@
-/* limit.c - limits and binding of the processes of a job */
+/* limit.c - limit the resources of the job; bind its tasks to CPUs */
 #include "aischedd/run/shepherd/limit.h"
 
 #include <linux/mempolicy.h>
@@ -13,19 +13,18 @@
 #include "libcommon/buf.h"
 
 #define MAX_NUMA     256
-#define NVIDIA_MAJOR 195 /* of /dev/nvidiaN */
+#define NVIDIA_MAJOR 195 /* major number of /dev/nvidiaN */
 #define LONG_BITS    (8 * sizeof(unsigned long))
 
-/* Find the CPUs of process i: those of its task, or of all tasks if one process
- * stands for all. They are the entries of cpu_use from *ret_first to before
- * *ret_end. */
+/* Find the CPUs of process i, which are the entries of cpu_use from *ret_first
+ * to before *ret_end. */
 static void cpus_of(const struct shepherd *s, uint32_t i, uint32_t *ret_first,
                     uint32_t *ret_end)
 {
 	const struct run_job *job = &s->order.job;
 
-	/* A process that stands for several tasks has the CPUs of all of
-	 * them. */
+	/* If one process stands for all tasks, it has the CPUs of all
+	 * of them. */
 	*ret_first = job->task[s->ntasks == job->ntasks ? i : 0].cpu_first;
 	*ret_end =
 	    job->task[s->ntasks == job->ntasks ? i + 1 : job->ntasks].cpu_first;
@@ -33,11 +32,13 @@ static void cpus_of(const struct shepherd *s, uint32_t i, uint32_t *ret_first,
 
 /* --- limits of the cgroup --- */
 
-/* All CPUs of the job, with those of tasks that leave. */
+/* All CPUs of the job, except those of tasks that a resize ends. */
 struct cpu_sum {
 	struct buf list; /* "0,4", as the kernel reads it */
 	int64_t milli;
-	bool whole, part; /* some CPUs are its own; some are shared */
+	/* whole: the job has some CPUs alone; part: it shares some
+	 * with others */
+	bool whole, part;
 };
 
 static void cpu_sum(const struct shepherd *s, struct cpu_sum *ret)
@@ -62,12 +63,12 @@ static void cpu_sum(const struct shepherd *s, struct cpu_sum *ret)
 	ret->part = true;
 }
 
-/* Bind the cgroup to the CPUs that the job has alone. If it shares a CPU, limit
- * its CPU time, too. */
+/* Bind the cgroup to the CPUs that the job has alone. If the job shares CPUs
+ * with others, limit its CPU time. */
 static void limit_cpus(struct shepherd *s, struct cpu_sum *sum)
 {
-	/* Tasks that leave keep their CPUs until they have ended; the kernel
-	 * accepts a CPU that is listed twice. */
+	/* Tasks that a resize ends keep their CPUs until then, so add the CPUs
+	 * bound before; the kernel accepts a CPU that is listed twice. */
 	if (s->nleaving && s->cpus.len && sum->whole)
 		buf_printf(&sum->list, ",%s", s->cpus.data);
 	if (sum->whole)
@@ -78,8 +79,8 @@ static void limit_cpus(struct shepherd *s, struct cpu_sum *sum)
 	s->cpus = sum->list;
 }
 
-/* Let the job open no GPUs but its own. A task that leaves keeps its GPUs until
- * it has ended, because open files stay open. */
+/* Deny the job all GPUs but its own. Files that are open stay open, so a task
+ * that a resize ends can use its GPUs until then. */
 static void limit_devices(struct shepherd *s)
 {
 	struct order *o = &s->order;
@@ -96,7 +97,8 @@ static void limit_devices(struct shepherd *s)
 	if ((!s->cg.dir[CG_V2] ||
 	     deny_devices(s->cg.dir[CG_V2], &others, &s->deny_fd) < 0) &&
 	    s->deny_fd < 0)
-		/* the job can open all GPUs, so CUDA counts all of them */
+		/* nothing could be denied: the job can open all GPUs, and CUDA
+		 * counts them all */
 		o->constrain_devices = false;
 }
 
@@ -105,8 +107,8 @@ void limits_make(struct shepherd *s)
 	struct cpu_sum sum;
 
 	cpu_sum(s, &sum);
-	/* A directory costs a short job a noticeable part of its time: make
-	 * only those that are needed. */
+	/* Making a directory takes a noticeable part of a short job's time:
+	 * make only those that are needed. */
 	if (!sum.whole)
 		s->cg.dir[CG_CPUSET] = NULL;
 	if (!sum.part)
@@ -123,7 +125,8 @@ void limits_change(struct shepherd *s)
 	struct cpu_sum sum;
 
 	cpu_sum(s, &sum);
-	/* A limit below the use is refused; then the old one stays. */
+	/* The kernel refuses a limit below what is in use; then the old
+	 * one stays. */
 	if (!s->watch_memory)
 		cgroup_limit_memory(&s->cg, job_mem_mib(s));
 	limit_cpus(s, &sum);
@@ -132,10 +135,8 @@ void limits_change(struct shepherd *s)
 
 /* --- binding --- */
 
-/*
- * CPUs by the kernel's numbers, which the daemon got from hwloc: loading a
- * topology in each shepherd takes longer than many jobs.
- */
+/* A set of CPUs by the kernel's numbers. The daemon got these from hwloc, as
+ * loading a topology in each shepherd takes longer than many jobs. */
 struct cpus {
 	cpu_set_t *set;
 	size_t size;
@@ -170,7 +171,8 @@ static struct cpus cpus_new(const struct shepherd *s, uint32_t first,
 	return cpus;
 }
 
-/* Prefer memory near the CPUs; insist on it only if the job does. */
+/* Let memory be allocated near the CPUs if possible; if the job asks for
+ * "strict", only there. */
 static void bind_memory(const struct shepherd *s, uint32_t first, uint32_t end)
 {
 	const char *numa = s->order.job.spec->numa;
@@ -184,7 +186,8 @@ static void bind_memory(const struct shepherd *s, uint32_t first, uint32_t end)
 
 		mask[node / LONG_BITS] |= 1UL << node % LONG_BITS;
 	}
-	/* Kernels before 5.15 lack MPOL_PREFERRED_MANY: they get no policy. */
+	/* Kernels before 5.15 lack MPOL_PREFERRED_MANY: the call fails, and no
+	 * policy is set. */
 	syscall(SYS_set_mempolicy, strict ? MPOL_BIND : MPOL_PREFERRED_MANY,
 	        mask, MAX_NUMA + 1);
 }

@@ -12,8 +12,8 @@
 #include "aischedd/run/shepherd/cgroup_find.h"
 #include "libcommon/mem.h"
 
-/* Receive a request: its directory and descriptors. Returns 0 if the daemon is
- * gone. */
+/* Receive a request: the attempt's directory, with two descriptors. Returns 0
+ * if the daemon has ended. */
 static int take(struct birth *ret)
 {
 	union {
@@ -72,13 +72,14 @@ void nursery_serve(const char *where, int lock_fd, struct birth *ret)
 {
 	*ret = (struct birth){ .lock_fd = lock_fd };
 	find_home(ret, where);
-	signal(SIGCHLD, SIG_IGN); /* children need not be reaped */
+	signal(SIGCHLD, SIG_IGN); /* the kernel reaps our children */
 	while (take(ret)) {
 		if (fork() == 0) {
 			be_born();
 			return;
 		}
-		/* The daemon sees this connection closed if the fork failed. */
+		/* If the fork failed, the daemon notices that this connection
+		 * is closed. */
 		close(ret->conn);
 		close(ret->order_fd);
 	}

@@ -18,7 +18,7 @@
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"
 
-#define OPEN_MS 20000 /* for all files of a start together */
+#define OPEN_MS 20000 /* time to open all files of a start */
 
 static int user_fault(enum start_fault *ret_fault, struct err *err,
                       const char *what, const char *path)
@@ -27,7 +27,7 @@ static int user_fault(enum start_fault *ret_fault, struct err *err,
 	return err_sys(err, "cannot %s '%s'", what, path);
 }
 
-/* Make the missing folders above a file. */
+/* Make those folders above the file that are missing. */
 static void make_parents(char *path)
 {
 	for (char *p = path + 1; (p = strchr(p, '/')); p++) {
@@ -37,13 +37,15 @@ static void make_parents(char *path)
 	}
 }
 
-/* Open a file; if it is a pipe, do not wait for its other end. */
+/* Open a file for reading or writing. If it is a named pipe, do not wait for
+ * the other end to be opened. */
 static int open_now(const char *path, int flags)
 {
 	int fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
 
 	if (fd < 0 && errno == ENXIO) {
-		/* A pipe without reader: open it for reading, too. */
+		/* No process reads the pipe: open it for reading, too, so that
+		 * this succeeds. */
 		flags &= ~(O_WRONLY | O_CREAT | O_TRUNC);
 		fd = open(path,
 		          flags | O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -67,7 +69,7 @@ static int open_output(struct shepherd *s, char *path)
 	return fd;
 }
 
-/* Expand a pattern for a file of a task. */
+/* Returns the path of a file of this task, from a pattern such as "out-%j". */
 static struct buf file_path(const struct shepherd *s, const char *pattern,
                             uint32_t task)
 {
@@ -85,8 +87,8 @@ static struct buf file_path(const struct shepherd *s, const char *pattern,
 	return path;
 }
 
-/* Whether the file is in /proc. Such a file is refused: it would show what the
- * shepherd has, for instance where its memory is. */
+/* Whether the file is in /proc. Such a file must be refused, as it would show
+ * data of the shepherd, such as where its memory is. */
 static bool is_of_proc(int fd)
 {
 	struct statfs fs;
@@ -132,7 +134,8 @@ int open_input(const struct shepherd *s, uint32_t rank,
 
 /* --- in the process that opens --- */
 
-/* The report on one file, sent with its descriptor unless it failed. */
+/* The report on one file. The file's descriptor comes with it, unless
+ * opening failed. */
 struct reply {
 	bool failed;
 	enum start_fault fault;
@@ -140,8 +143,10 @@ struct reply {
 };
 
 /*
- * O_NONBLOCK belongs to the open file, which the tasks share; so open files
- * again for which a writer may have to wait.
+ * Returns a descriptor for writing lines of our own to the file without
+ * waiting. Tasks share the open file, and with it O_NONBLOCK; so a file that is
+ * not a regular one is opened again. Regular files never make a writer wait:
+ * returns fd itself for these.
  */
 static int open_to_say(int fd)
 {
@@ -154,8 +159,8 @@ static int open_to_say(int fd)
 	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* Send an open file to the shepherd, and say_fd, too, if it is another
- * descriptor; see open_to_say(). */
+/* Send the descriptor of an open file to the shepherd and, if it is another
+ * one, also say_fd, which open_to_say() returned. */
 static void send_file(int to, int fd, int say_fd)
 {
 	union {
@@ -177,16 +182,16 @@ static void send_file(int to, int fd, int say_fd)
 	c->cmsg_len = CMSG_LEN(size);
 	memcpy(CMSG_DATA(c), fds, size);
 	while (sendmsg(to, &msg, MSG_NOSIGNAL) < 0) {
-		/* The kernel bounds how many descriptors a user has in flight.
-		 */
+		/* The kernel limits how many descriptors of a user may be
+		 * in transit. */
 		if (errno != ETOOMANYREFS)
 			_exit(126);
 		poll(NULL, 0, 1);
 	}
 }
 
-/* The #! line names the interpreter; if there is none, exec reports the error.
- */
+/* Check that the user can execute the interpreter in the script's #! line. If
+ * there is no such line, succeeds: exec will report the error. */
 static int check_interpreter(struct shepherd *s, enum start_fault *ret_fault,
                              struct err *err)
 {
@@ -232,16 +237,17 @@ static int check_user_side(struct shepherd *s, enum start_fault *ret_fault,
 	return 0;
 }
 
-/* Tasks whose files are being opened, from first to end. */
+/* The opening, by a child process, of the files of the tasks from index first
+ * to before end. */
 struct opening {
 	uint32_t first, end;
-	bool check; /* whether the user can reach the script, too */
+	bool check; /* check that the user can reach workdir and script, too */
 	int conn, pid;
 	int64_t until;
 };
 
-/* Returns the entry of the file with this path if an earlier task has opened
- * it: tasks share it. Otherwise NULL. */
+/* Returns the entry of the file with this path, which an earlier task has
+ * opened, as tasks share files. Returns NULL if there is none. */
 static struct file *find_file(const struct shepherd *s, const char *path)
 {
 	for (size_t i = 0; i < s->nfiles; i++)
@@ -257,7 +263,8 @@ static struct file *add_file(struct shepherd *s, char *path, int fd, int say_fd)
 	return &s->file[s->nfiles++];
 }
 
-/* Opens, or gets, a file that no earlier task has; fills in *ret. */
+/* Opens a file that no earlier task has opened, or receives its descriptor from
+ * the opener; fills in *ret. */
 typedef int get_file_fn(struct shepherd *s, struct opening *o, char *path,
                         struct file *ret, enum start_fault *ret_fault,
                         struct err *err);
@@ -343,7 +350,7 @@ static int no_answer(struct opening *o, enum start_fault *ret_fault,
 	               OPEN_MS / 1000);
 }
 
-/* Returns true once there is something to be read. */
+/* Returns true once the connection has data, false after the deadline. */
 static bool await(const struct opening *o)
 {
 	struct pollfd p = { .fd = o->conn, .events = POLLIN };
@@ -382,8 +389,8 @@ static int get_from_opener(struct shepherd *s, struct opening *o, char *path,
 	}
 	c = CMSG_FIRSTHDR(&msg);
 	if (!c || c->cmsg_type != SCM_RIGHTS || msg.msg_flags & MSG_CTRUNC) {
-		/* The kernel drops descriptors that this process may not have.
-		 */
+		/* The kernel drops descriptors if this process has as many as
+		 * it may. */
 		*ret_fault = FAULT_USER;
 		return err_set(err, EMFILE,
 		               "the job has more outputs than files may be "
@@ -396,7 +403,7 @@ static int get_from_opener(struct shepherd *s, struct opening *o, char *path,
 	return 0;
 }
 
-/* Whether all names of these tasks are open already. */
+/* Whether all output files of these tasks are open already. */
 static bool all_known(const struct shepherd *s, const struct opening *o)
 {
 	const struct spec *spec = s->order.job.spec;
@@ -439,7 +446,7 @@ static int open_by_user(struct shepherd *s, struct opening *o,
 	o->until = clock_ms() + OPEN_MS;
 	status = each_output(s, o, get_from_opener, ret_fault, err);
 	close(o->conn);
-	/* The process has not been reaped, so the number is still its own. */
+	/* The process has not been reaped, so no other can have its pid. */
 	if (status < 0)
 		kill(o->pid, SIGKILL);
 	return status;

@@ -10,7 +10,7 @@
 
 #define ORDER_VERSION 5
 
-/* Precedes the JSON. */
+/* The head of an order, before its JSON. */
 struct head {
 	uint32_t version, reserved;
 	uint64_t json_len, script_len, env_len;
@@ -101,7 +101,8 @@ static json_t *job_to_json(const struct run_job *job)
 	    (json_int_t)job->whole.cpus_milli, (json_int_t)job->whole.mem_mib);
 }
 
-/* Returns [[0, 0, "GPU-…"], [1, -1, null]]: index, minor, UUID of each. */
+/* Returns the GPUs of the node as [[0, 0, "GPU-…"], [1, -1, null]]: index,
+ * minor number and UUID of each. */
 static json_t *gpus_to_json(const struct order *order)
 {
 	json_t *gpus = json_array();

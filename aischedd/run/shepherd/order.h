@@ -20,35 +20,45 @@
 #include "libcommon/mem.h"
 
 struct order {
-	/* Here cpu_use has the operating system's numbers, not the plan's. */
+	/* its cpu_use has the kernel's numbers of CPUs, not the plan's */
 	struct run_job job;
 	const char *host;
 	const char *tmp_dir;   /* parent of the job's temporary folder */
-	int64_t max_processes; /* processes and threads of the whole job */
-	uint32_t rlimits; /* bits: which rlimits it gets from its submitter */
+	int64_t max_processes; /* most processes and threads of the whole job */
+	/* set of bits: which rlimits the job inherits from its submitter */
+	uint32_t rlimits;
 	uint32_t node_cpus, node_gpus;
-	const char *gpu_uuid[LIMIT_GPUS]; /* NULL: not known */
-	uint8_t gpu_index[LIMIT_GPUS];    /* CUDA's numbers by bus id */
-	int32_t gpu_minor[LIMIT_GPUS];    /* of /dev/nvidiaN; -1: not known */
-	bool constrain_devices;           /* the job can open only its GPUs */
-	const char *gpu_program;          /* aisched-gpu; NULL: there is none */
-	int64_t sample_s;                 /* seconds between GPU samples */
-	const uint8_t *cpu_numa; /* [order_uses()] kernel's number of the NUMA
-	                            node; NULL: there is only one node */
-	bool bind;               /* false: the machine cannot bind */
+	const char *gpu_uuid[LIMIT_GPUS]; /* NULL: unknown */
+	/* numbers that CUDA gives GPUs in the order of bus ids */
+	uint8_t gpu_index[LIMIT_GPUS];
+	/* N of /dev/nvidiaN; -1: unknown */
+	int32_t gpu_minor[LIMIT_GPUS];
+	/* the job can open no GPUs but its own */
+	bool constrain_devices;
+	/* path of aisched-gpu; NULL: there is none */
+	const char *gpu_program;
+	/* seconds between samples of GPU use */
+	int64_t sample_s;
+	/* [order_uses()] the kernel's number of each CPU's NUMA node; NULL:
+	 * there is only one node */
+	const uint8_t *cpu_numa;
+	/* bind tasks to CPUs; false: the machine or the job does not
+	 * allow it */
+	bool bind;
 	struct cgroup_ways ways;
-	json_t *texts; /* of order_read(): the JSON that owns the strings */
+	/* set by order_read(): the JSON that owns the strings */
+	json_t *texts;
 };
 
-/* Whether the job is an allocation, which runs no script: a client holds it, or
- * it is kept until somebody ends it. */
+/* Whether the job is an allocation. Such a job runs no script: a client holds
+ * it, or it is kept until somebody ends it. */
 bool order_is_allocation(const struct order *order);
 
-/* Returns how many cpu_use entries its tasks have. */
+/* Returns how many entries of cpu_use the job's tasks have. */
 uint32_t order_uses(const struct run_job *job);
 
-/* Convert to and from JSON what resume() and resize() change: the tasks and
- * their CPUs. */
+/* Convert the tasks and their CPUs, which resume() and resize() change, to JSON
+ * and back. */
 json_t *order_place_to_json(const struct order *order);
 int order_place_from_json(struct order *ret, json_t *obj, struct arena *arena,
                           struct err *err);
@@ -60,9 +70,9 @@ int order_place_from_json(struct order *ret, json_t *obj, struct arena *arena,
 int order_write(const struct order *order, struct err *err);
 
 /*
- * Read an order from its memory file. It is valid as long as the arena and
- * ret->texts are; the file stays mapped. Fails with EINVAL if another version
- * of the daemon wrote it.
+ * Read an order from its memory file, which stays mapped. The order is valid as
+ * long as the arena and ret->texts are. Fails with EINVAL if a daemon of
+ * another version wrote it.
  */
 int order_read(int fd, struct order *ret, struct arena *arena, struct err *err);
 

@@ -21,10 +21,11 @@
 
 struct proc {
 	pid_t pid, parent;
-	bool below; /* it is a descendant */
+	bool below; /* it is a descendant of the root */
 };
 
-/* Read a small file of /proc as text; returns 0 if it is gone. */
+/* Read a small file of /proc as text. Returns its length, 0 if the file
+ * is gone. */
 static ssize_t slurp(const char *path, char *ret, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -40,7 +41,7 @@ static ssize_t slurp(const char *path, char *ret, size_t size)
 	return n;
 }
 
-/* Returns the next process of an open /proc, 0 at the end. */
+/* Returns the pid of the next process in an open /proc, 0 at the end. */
 pid_t proc_next(DIR *dir)
 {
 	for (struct dirent *e; (e = readdir(dir));)
@@ -49,7 +50,7 @@ pid_t proc_next(DIR *dir)
 	return 0;
 }
 
-/* Returns the parent of the process, or 0 if the process is gone. */
+/* Returns the parent's pid, or 0 if the process is gone. */
 static pid_t parent_of(pid_t pid)
 {
 	char path[32], text[512];
@@ -60,11 +61,13 @@ static pid_t parent_of(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (!slurp(path, text, sizeof(text)))
 		return 0;
-	/* The name in parentheses may contain anything, also parentheses. */
+	/* The process's name, in parentheses, may contain any character,
+	 * even parentheses. */
 	p = strrchr(text, ')');
 	if (!p || sscanf(p, ") %c %d", &state, &parent) != 2)
 		return 0;
-	/* A zombie may have threads that still run. */
+	/* A zombie counts as existing, as it may have threads that
+	 * still run. */
 	return state == 'X' ? 0 : parent;
 }
 
@@ -113,8 +116,8 @@ size_t proc_descendants(pid_t root, proc_fn *fn, void *arg)
 
 bool proc_is_below(pid_t pid, pid_t root)
 {
-	/* A process may be reparented while we look, but only to an
-	 * ancestor. */
+	/* A parent may end while we look, but then its children are reparented
+	 * to one of its ancestors, which this loop also finds. */
 	for (int depth = 0; pid > 1 && depth < MAX_DEPTH; depth++) {
 		pid = parent_of(pid);
 		if (pid == root)
@@ -128,7 +131,7 @@ void proc_signal(pid_t pid, int signo, proc_is_fn *is, const void *arg)
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	if (fd < 0) {
-		/* Containers may forbid pidfd_open(). */
+		/* Use kill() where containers forbid pidfd_open(). */
 		if (errno != ESRCH && is(pid, arg))
 			kill(pid, signo);
 		return;
@@ -152,7 +155,8 @@ void proc_threads(pid_t pid, proc_fn *fn, void *arg)
 	closedir(dir);
 }
 
-/* Returns the number after "name:" at the beginning of a line, or 0. */
+/* Returns the number after "name:" at the beginning of a line of the text, or 0
+ * if there is no such line. */
 static int64_t field_kib(const char *text, const char *name)
 {
 	size_t len = strlen(name);

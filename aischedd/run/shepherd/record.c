@@ -38,7 +38,7 @@ static int append_line(int fd, json_t *obj, struct err *err)
 	if (!text)
 		return err_set(err, ENOMEM, "cannot write JSON");
 	len = strlen(text);
-	text[len++] = '\n'; /* replaces the zero byte */
+	text[len++] = '\n'; /* the newline replaces the zero byte */
 	n = write(fd, text, len);
 	free(text);
 	if (n == (ssize_t)len)
@@ -94,8 +94,9 @@ int record_sync(int fd, int dirfd, struct err *err)
 	return status;
 }
 
-/* Errors of the machine or of a file server. All others are the user's fault,
- * including a full disk, a quota and too many open files. */
+/* Errors that are the fault of the machine or of a file server. All others,
+ * such as a full disk, an exceeded quota or too many open files, count as the
+ * user's fault. */
 static const int system_codes[] = { EIO,    ENFILE,    ENOMEM,
 	                            ESTALE, EHOSTDOWN, ETIMEDOUT };
 
@@ -116,8 +117,8 @@ void outcome_of_task(struct buf *out, uint32_t rank, int exit_code, int signo)
 		buf_printf(out, " ended with exit status %d", exit_code);
 }
 
-/* Returns the text with invalid UTF-8 replaced: a record that cannot be written
- * would make the job run again. */
+/* Returns the text with invalid UTF-8 replaced, as JSON does not accept it: if
+ * a record could not be written for that reason, the job would run again. */
 static json_t *text_to_json(const char *text)
 {
 	char *utf8 = xstrdup(text);
@@ -266,7 +267,8 @@ static bool second_line(struct record *ret, json_t *obj, struct arena *arena)
 	return true;
 }
 
-/* Returns the object of the next complete line, or NULL. */
+/* Returns the JSON object in the next complete line, or NULL, and
+ * advances *at. */
 static json_t *take_line(const char **at)
 {
 	const char *nl = strchr(*at, '\n');
@@ -298,8 +300,8 @@ void record_read(int dirfd, struct record *ret, struct arena *arena)
 	*ret = (struct record){ .state = RECORD_NONE };
 	if (fd < 0)
 		return;
-	/* Look at the lock before reading: if the shepherd has ended by now,
-	 * the text that is read has all that it wrote. */
+	/* Test the lock before reading: if the shepherd has ended by then, all
+	 * that it wrote will be read. */
 	alive = is_locked(fd);
 	while ((n = read(fd, buf_room(&text, 4096), 4096)) > 0)
 		buf_grew(&text, (size_t)n);

@@ -23,8 +23,9 @@
 #include "libcommon/mem.h"
 
 #define RUN_ID_LEN 32 /* hexadecimal digits */
-/* A variable in the environment of each process of the attempt; finds these
- * processes if there is no cgroup and the shepherd was killed. */
+/* A variable that each process of the attempt has in its environment. By
+ * it these processes are found if there is no cgroup and the shepherd
+ * was killed. */
 #define RUN_ID_VAR "AISCHED_RUN_ID"
 
 struct claim {
@@ -35,11 +36,13 @@ struct claim {
 };
 
 enum record_state {
-	RECORD_NONE,  /* not claimed: no process of it ever ran */
-	RECORD_ALIVE, /* its shepherd lives */
-	RECORD_DEAD,  /* claimed, but the shepherd died without an outcome */
-	RECORD_ENDED, /* outcome is set */
-	RECORD_FAILED /* never started: fault and outcome.text are set */
+	RECORD_NONE,  /* not claimed: no process of the attempt ever ran */
+	RECORD_ALIVE, /* claimed, and the shepherd lives */
+	/* claimed, but the shepherd died without writing an outcome */
+	RECORD_DEAD,
+	RECORD_ENDED, /* the attempt ended: outcome is set */
+	/* the attempt never started: fault and outcome.text are set */
+	RECORD_FAILED
 };
 
 struct record {
@@ -52,40 +55,39 @@ struct record {
 /* Fill in a claim of this process, with a new run id and no cgroup yet. */
 void claim_new(struct claim *ret);
 
-/*
- * Create, lock and write the claim; it is on disk only after record_sync().
- * Returns its descriptor. Fails with EEXIST if another shepherd has it.
- */
+/* Create, lock and write the claim. It is on disk only after record_sync().
+ * Returns the claim's descriptor. Fails with EEXIST if another shepherd has
+ * claimed the attempt. */
 int record_claim(int dirfd, const struct claim *claim, struct err *err);
 int record_sync(int fd, int dirfd, struct err *err);
 
-/* Append how the attempt ended, or why it failed to start; on disk when this
- * returns. */
+/* Append how the attempt ended, or why it did not start. The line is on disk
+ * when this returns. */
 int record_end(int fd, const struct outcome *out, struct err *err);
 int record_fail(int fd, enum start_fault fault, const char *text,
                 struct err *err);
 
-/* Read the record of the attempt in this directory; strings are in the arena. A
- * truncated line counts as not written. Does not fail. */
+/* Read the record of the attempt in this directory; its strings are in the
+ * arena. A truncated line counts as not written. Does not fail. */
 void record_read(int dirfd, struct record *ret, struct arena *arena);
 
 /*
- * Returns whose fault an errno is if the job's outputs, input, folder or
- * interpreter cannot be used. Most such errors are FAULT_USER: otherwise a user
- * could make the scheduler avoid a node with a wrong path. The others are
- * FAULT_SYSTEM, as the file may be usable on another node.
+ * Returns whose fault it is if the job's outputs, input, working directory or
+ * interpreter cannot be used because of this errno. Most errors are FAULT_USER:
+ * otherwise a user could make the scheduler avoid a node by giving a wrong
+ * path. The others are FAULT_SYSTEM, as the file may be usable on another node.
  */
 enum start_fault fault_of(int code);
 
-/* Append how a task failed: "task 3 ended with ...". */
+/* Append how a task failed, as in "task 3 ended with ...". */
 void outcome_of_task(struct buf *out, uint32_t rank, int exit_code, int signo);
 
-/* Convert the use of GPUs to JSON, and back. The JSON is NULL if nothing is
- * known. */
+/* Convert the use of GPUs to JSON and back. The JSON is NULL if nothing
+ * is known. */
 json_t *gpu_use_to_json(const struct gpu_use *use);
 int gpu_use_from_json(struct gpu_use *ret, json_t *obj, struct err *err);
 
-/* Convert an outcome to JSON, and back. */
+/* Convert an outcome to JSON and back. */
 json_t *outcome_to_json(const struct outcome *out);
 int outcome_from_json(struct outcome *ret, json_t *obj, struct arena *arena,
                       struct err *err);

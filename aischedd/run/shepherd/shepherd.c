@@ -1,8 +1,9 @@
 /*
  * shepherd.c - run one attempt of a job
  *
- * aisched-shepherd LOCK WHERE, started by the daemon, is the nursery
- * (nursery.h), with the open file LOCK; its children come here.
+ * The daemon starts the program as aisched-shepherd LOCK WHERE, with LOCK the
+ * number of an open file. This first process is the nursery (nursery.h); each
+ * child that it forks runs one attempt with the functions below.
  */
 #include "aischedd/run/shepherd/shepherd.h"
 
@@ -32,14 +33,14 @@
 #include "libcommon/parse.h"
 #include "libcommon/step_msg.h"
 
-#define CLEAN_SLICE 10000 /* files */
+#define CLEAN_SLICE 10000 /* files removed between two looks at the clock */
 #define CLEAN_MS    INT64_C(3600000)
-#define OWN_FDS     5 /* to poll, beside those of steps */
+#define OWN_FDS     5 /* descriptors to poll, not counting those of steps */
 
 /* --- messages --- */
 
-/* Send the event to the daemon. If the daemon is gone, the next one connects
- * and asks, or reads the record. */
+/* Send the event to the daemon. If the daemon has ended, the event is lost: the
+ * next daemon connects and asks, or reads the record. */
 static void tell(struct shepherd *s, json_t *event)
 {
 	char *text = json_dumps(event, JSON_COMPACT);
@@ -95,8 +96,8 @@ static void tell_ended(struct shepherd *s)
 	                  outcome_to_json(&s->outcome)));
 }
 
-/* Stop the job. end: line for the job's end_file; NULL if the daemon is of an
- * older version. */
+/* Stop the job. end: the line for the job's end_file; NULL if the message came
+ * from an older daemon, which sends none. */
 static void do_stop(struct shepherd *s, const char *why, const char *end,
                     int64_t grace)
 {
@@ -113,8 +114,9 @@ static void do_stop(struct shepherd *s, const char *why, const char *end,
 	job_end(s, grace);
 }
 
-/* Signal the processes in the scope. While steps run, a signal for the job goes
- * only to them: the shell that waits for them would just die of it. */
+/* Send a signal to the job's processes in this scope. While steps run, a signal
+ * for the job is sent only to the steps, as it would just kill the shell that
+ * waits for them. */
 static void do_signal(struct shepherd *s, int signo, enum signal_scope scope)
 {
 	if (order_is_allocation(&s->order) && signo == SIGKILL &&
@@ -160,8 +162,8 @@ static void do_resume(struct shepherd *s, json_t *place)
 	job_resume(s);
 }
 
-/* Change the tasks to this place. gang_step() answers the daemon once no task
- * is leaving. */
+/* Change the job's tasks to those of this placement. gang_step() answers the
+ * daemon when all tasks that must end have ended. */
 static void do_resize(struct shepherd *s, json_t *place, json_int_t resize,
                       json_int_t grace)
 {
@@ -171,7 +173,8 @@ static void do_resize(struct shepherd *s, json_t *place, json_int_t resize,
 	s->resize = (uint32_t)resize;
 }
 
-/* Ignore unknown messages: they come from a newer daemon. */
+/* Do what a message of the daemon says. Unknown messages are ignored, as they
+ * come from a newer daemon. */
 static void obey(struct shepherd *s, json_t *msg)
 {
 	const char *what, *why, *end = NULL;
@@ -218,7 +221,8 @@ static void hear(struct shepherd *s)
 	buf_free(&buf);
 }
 
-/* Accept a daemon that came back; one at a time, and only from our user. */
+/* Accept the connection of a daemon that was restarted. Only one may be
+ * connected, and it must run as our user. */
 static void welcome(struct shepherd *s)
 {
 	int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC);
@@ -246,7 +250,8 @@ static int listen_ctl(struct shepherd *s, struct err *err)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 
-	/* The path of dir may be longer than a socket address. */
+	/* Bind by /proc/self/fd, as the path of the folder may be too long for
+	 * a socket address. */
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/ctl",
 	         s->dirfd);
 	s->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -292,8 +297,8 @@ static void wait_event(struct shepherd *s, int timeout_ms)
 	steps_hear(s, p + OWN_FDS, nsteps);
 }
 
-/* Remove the temporary folder; the next daemon removes the rest, if a user
- * makes files faster than they can be removed. */
+/* Remove the temporary folder, for at most CLEAN_MS. If the user makes files
+ * faster than they can be removed, the next daemon removes the rest. */
 static void remove_tmp(struct shepherd *s)
 {
 	int64_t until = clock_ms() + CLEAN_MS;
@@ -323,15 +328,15 @@ static void finish(struct shepherd *s)
 {
 	gpu_watch_end(s);
 	job_account(s);
-	/* If the disk is full, the daemon makes the outcome durable instead,
-	 * when connected. */
+	/* If the disk is full but a daemon is connected, go on: the daemon then
+	 * stores the outcome itself. */
 	while (record_end(s->claim_fd, &s->outcome, NULL) < 0 && s->conn < 0)
 		wait_event(s, 1000);
 	tell_ended(s);
 }
 
-/* Wait until all tasks have become the script, or failed. Meanwhile the
- * daemon's messages are handled; they may end the tasks. */
+/* Wait until all tasks have called exec, or one has failed. Messages of the
+ * daemon are handled meanwhile; they may end the tasks. */
 static int await_tasks(struct shepherd *s, enum start_fault *ret_fault,
                        struct err *err)
 {
@@ -359,7 +364,8 @@ static void run(struct shepherd *s, const struct birth *birth)
 		fail(s, fault, &why);
 		return;
 	}
-	/* The next daemon will find the claim and a shepherd that answers. */
+	/* From here on, the next daemon finds the claim and a shepherd that
+	 * answers, so release the daemon's lock. */
 	close(birth->lock_fd);
 	if (tasks_start(s, &fault, &why) < 0 ||
 	    await_tasks(s, &fault, &why) < 0) {
@@ -375,8 +381,8 @@ static void run(struct shepherd *s, const struct birth *birth)
 
 /* --- begin --- */
 
-/* Block all signals and get SIGCHLD from a descriptor: a signal of the terminal
- * is for the one who started the daemon, not for us. */
+/* Block all signals and return a descriptor that reports SIGCHLD. Signals from
+ * a terminal are for whoever started the daemon there, not for the shepherd. */
 static int take_signals(struct err *err)
 {
 	sigset_t all, child;
@@ -403,7 +409,8 @@ static void name_cgroup(struct shepherd *s, const struct birth *birth)
 	s->claim.cgroup = s->cg;
 }
 
-/* Returns 1 if the attempt is ours, 0 if another shepherd has it. */
+/* Read the order and claim the attempt. Returns 1 if the claim is ours, 0 if
+ * another shepherd has claimed the attempt. */
 static int claim(struct shepherd *s, const struct birth *birth, struct err *err)
 {
 	umask(077);
@@ -449,7 +456,8 @@ static void shepherd(const struct birth *birth)
 	clean(&s);
 }
 
-/* Close everything else that the daemon had open. */
+/* Close all other descriptors that were inherited from the daemon, except the
+ * standard ones. */
 static void close_others(int keep)
 {
 	if (keep > 3)
@@ -469,8 +477,8 @@ int main(int argc, char **argv)
 	}
 	lock_fd = (int)strtol(argv[1], NULL, 10);
 	close_others(lock_fd);
-	/* Seed at random: users must not be able to choose keys that
-	 * collide. */
+	/* Seed hash tables at random, so that users cannot choose keys
+	 * that collide. */
 	json_object_seed(0);
 	nursery_serve(argv[2], lock_fd, &birth);
 	shepherd(&birth);

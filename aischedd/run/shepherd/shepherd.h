@@ -1,9 +1,9 @@
 /*
  * shepherd.h - the program that runs one attempt of a job
  *
- * The daemon starts it, but once it has claimed the attempt it is independent
- * of the daemon: it lives until no process of the job is left and the outcome
- * is on disk. It has one thread and one poll loop.
+ * The daemon starts the shepherd, but once the shepherd has claimed the attempt
+ * it is independent of the daemon: it lives until no process of the job is left
+ * and the outcome is on disk. It has one thread and one poll loop.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_SHEPHERD_H
 #define AISCHEDD_RUN_SHEPHERD_SHEPHERD_H
@@ -26,31 +26,34 @@ enum task_state {
 	TASK_ENDED
 };
 
-/* One process that the shepherd starts for the job. Its children are not
- * listed. */
+/* A task of the job: the process that the shepherd starts for it. Children of
+ * that process are not listed. */
 struct task {
 	uint32_t rank;
 	enum task_state state;
-	bool moved; /* its CPUs have changed: bind it again */
-	pid_t pid;  /* of its last process, 0: none yet */
-	/* stdout and stderr; tasks with the same file name share a descriptor
-	 */
+	bool moved; /* its CPUs have changed, so it must be bound again */
+	pid_t pid;  /* its last process; 0: it has had none */
+	/* stdout and stderr; tasks share the descriptors of files with the
+	 * same name */
 	int out, err;
-	int report;      /* pipe for its error if exec fails, or -1 */
-	int64_t exec_by; /* monotonic ms: deadline of its exec */
+	int report;      /* pipe for the error if exec fails, or -1 */
+	int64_t exec_by; /* monotonic ms: deadline for its exec */
 	bool late;       /* it missed that deadline and was killed */
-	/* monotonic ms: when to start it or, in `leaving`, when to kill it */
+	/* monotonic ms: when to start the task or, if a resize ends it, to
+	 * kill it */
 	int64_t at;
-	int64_t pause; /* ms between two rounds of SIGKILL */
+	/* pause between two rounds of SIGKILL, in ms */
+	int64_t pause;
 };
 
-#define END_FILE "end" /* in dir */
+/* name of end_file in dir */
+#define END_FILE "end"
 
-/* An open file of the job. */
+/* An output file of the job that is open. */
 struct file {
 	char *path;
 	int fd;
-	int say_fd; /* the same file, opened with O_NONBLOCK */
+	int say_fd; /* descriptor of the same file that may be O_NONBLOCK */
 };
 
 struct shepherd {
@@ -59,62 +62,80 @@ struct shepherd {
 	const char *dir; /* state_dir/run/JOB.ATTEMPT */
 	int dirfd, claim_fd;
 	const char *tmpdir;   /* the job's temporary folder */
-	const char *end_file; /* the file that tells the job why it is ended */
+	const char *end_file; /* file that tells the job why it is ended */
 	struct claim claim;
-	struct cgroup cg; /* the part of claim.cgroup that could be made */
+	/* those directories of claim.cgroup that could be made */
+	struct cgroup cg;
 
-	/* Credentials of the job's processes; other_user: they differ from
-	 * ours. */
+	/* other_user: the job's processes run as another user than the
+	 * shepherd; then these are that user's groups, home and shell. */
 	bool other_user;
 	gid_t *group;
 	int ngroups;
 	const char *home, *shell;
 
-	/* owns the tasks and CPUs of the last resume() or resize(); NULL: they
-	 * are those of the first order */
+	/* arena of the tasks and CPUs set by the last resume() or resize();
+	 * NULL: those of the order are still in use */
 	struct arena *place;
 
-	struct task *task; /* [ntasks] as in the order, or one for all */
+	/* [ntasks] the tasks of the order, or one for all of them */
+	struct task *task;
 	uint32_t ntasks;
-	uint32_t alive;       /* tasks not TASK_ENDED */
-	int report;           /* pipe of all tasks started together, or -1 */
-	int64_t exec_by;      /* monotonic ms: deadline of their exec */
-	bool started;         /* all of them have called exec */
-	struct task *leaving; /* [nleaving] tasks that a resize ends */
+	uint32_t alive; /* tasks whose state is not TASK_ENDED */
+	/* pipe for errors of the tasks that are started together, or -1 */
+	int report;
+	/* monotonic ms: deadline for the exec of these tasks */
+	int64_t exec_by;
+	bool started; /* all of these tasks have called exec */
+	/* [nleaving] tasks that a resize ends */
+	struct task *leaving;
 	uint32_t nleaving;
 	size_t leaving_cap;
-	int64_t leave_grace; /* seconds from their SIGTERM to SIGKILL */
-	bool resizing;       /* the daemon waits for the answer to a resize */
-	uint32_t resize;     /* the number of that resize */
-	uint32_t replaced;   /* failed tasks that were started again */
-	struct buf last_failure; /* how the last replaced task failed */
-	struct file *file;       /* [nfiles] output files, each once */
+	/* seconds from SIGTERM to SIGKILL for tasks that a resize ends */
+	int64_t leave_grace;
+	/* the daemon waits for the answer to a resize */
+	bool resizing;
+	uint32_t resize;   /* the number of that resize */
+	uint32_t replaced; /* failed tasks that were started again */
+	/* text that says how the last replaced task failed */
+	struct buf last_failure;
+	/* [nfiles] open output files; each path has one entry */
+	struct file *file;
 	size_t nfiles, files_cap;
 
 	int listen_fd, conn, signal_fd;
-	struct steps *steps;    /* NULL: no socket for steps */
-	bool suspended, frozen; /* frozen: suspended by the cgroup freezer, not
-	                           by SIGSTOP */
-	bool ending;            /* SIGTERM was sent, or the script has ended */
-	bool childless;         /* the shepherd has no child processes left */
-	struct buf cpus;        /* CPUs of the cgroup as a list: "0,4" */
-	int deny_fd;            /* BPF program that denies GPUs; -1: none */
-	bool watch_memory; /* no cgroup limits memory, so the shepherd does */
+	/* NULL: there is no socket for steps */
+	struct steps *steps;
+	/* frozen: the job is suspended by the cgroup freezer, not by SIGSTOP */
+	bool suspended, frozen;
+	/* the job has been sent SIGTERM, or its script has ended */
+	bool ending;
+	bool childless; /* the shepherd has no child processes left */
+	/* CPUs to which the cgroup is bound, as in "0,4" */
+	struct buf cpus;
+	/* BPF program that denies GPUs to the job; -1: none */
+	int deny_fd;
+	/* no cgroup limits the memory, so the shepherd watches it */
+	bool watch_memory;
 	bool out_of_memory;
-	int64_t kill_at, look_at; /* monotonic ms; 0: never */
-	int64_t kill_pause;       /* ms between two rounds of SIGKILL */
-	int64_t peak_kib, cpu_us; /* measured without a cgroup */
+	/* monotonic ms: when to send the next SIGKILL, and when to look at
+	 * memory; 0: never */
+	int64_t kill_at, look_at;
+	/* pause between two rounds of SIGKILL, in ms */
+	int64_t kill_pause;
+	/* measured by the shepherd, in case there is no cgroup */
+	int64_t peak_kib, cpu_us;
 	struct gpu_watch gpu;
 	struct outcome outcome;
 };
 
-/* Send the daemon how many tasks were replaced, that a resize is done, or the
- * use of GPUs so far. */
+/* Send the daemon an event: how many tasks were replaced, that a resize is
+ * done, or how the GPUs have been used so far. */
 void tell_replaced(struct shepherd *s);
 void tell_resized(struct shepherd *s);
 void tell_used(struct shepherd *s);
 
-/* Whether the process belongs to the job now; arg: the struct shepherd. */
+/* Whether the process belongs to the job now. arg is the struct shepherd. */
 bool job_has(pid_t pid, const void *arg);
 
 #endif

@@ -13,7 +13,7 @@
 
 enum { NAME_BYTES = 64 };
 
-/* On a full disk only the line is lost. */
+/* Append a line to the record. If the disk is full, only this line is lost. */
 static void add_line(const struct shepherd *s, json_t *obj)
 {
 	int fd = openat(s->dirfd, STEP_RECORD,
@@ -44,8 +44,8 @@ void step_record_begin(const struct shepherd *s, const struct job_step *step)
 	free(name);
 }
 
-/* Returns the wait status of the task with the highest exit code, as srun
- * counts them. */
+/* Returns the wait status of the task with the highest exit code, where a
+ * signal counts as 128 plus its number, as in srun. */
 static int worst_status(const struct job_step *step)
 {
 	int worst = 0, code = 0;

@@ -8,7 +8,7 @@
 struct step_room {
 	int64_t cpus_milli, mem_mib;
 	uint64_t gpus;
-	bool whole; /* no other step holds a part of the job */
+	bool whole; /* no other step holds resources of the job */
 };
 
 static struct step_room room_of_job(const struct shepherd *s)
@@ -27,8 +27,8 @@ static struct step_room room_of_job(const struct shepherd *s)
 	return room;
 }
 
-/* Returns the CPUs that the step asks for; without a number, one for each
- * task. */
+/* Returns the number of CPUs that the step asks for; if the request gives none,
+ * one for each task. */
 static int64_t cpus_asked(const struct step_request *req)
 {
 	return req->tasks * (req->cpus ? req->cpus : 1);
@@ -96,7 +96,8 @@ static bool is_taken(uint16_t cpu, struct job_step *const *other, size_t n)
 	return false;
 }
 
-/* Choose CPUs of the job that no other step is bound to. */
+/* Bind the step to CPUs of the job that no other step is bound to. If there are
+ * too few, the step is not bound. */
 static void take_cpus(const struct shepherd *s, struct job_step *step,
                       struct job_step *const *other, size_t n)
 {
@@ -122,8 +123,8 @@ static int64_t at_most(int64_t n, int64_t max)
 	return n < max ? n : max;
 }
 
-/* Set what an exact step gets: what it asked for. If it did not ask for memory,
- * it gets memory in proportion to its CPUs. */
+/* Set what a step with STEP_EXACT gets: what it asks for. If it does not ask
+ * for memory, it gets memory in proportion to its CPUs. */
 static void want_exactly(const struct step_room *all, struct job_step *step,
                          int64_t *ret_gpus)
 {

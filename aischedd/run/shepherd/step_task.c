@@ -1,8 +1,8 @@
 /*
  * step_task.c - from the request of a step to its running processes
  *
- * The process that becomes the task reads the request, and opens files as the
- * user, so that neither can block or slow down the shepherd.
+ * The process that is to become the task reads the request, and opens files as
+ * the user: so neither can block or slow down the shepherd.
  */
 #include "aischedd/run/shepherd/step_task.h"
 
@@ -32,10 +32,10 @@
 
 /* --- descriptors ---------------------------------------------------------- */
 
-/* The descriptors of one task. */
+/* The descriptors that one task gets. */
 struct ends {
 	int own[3];
-	int pty; /* its terminal; -1: none */
+	int pty; /* the task's side of a terminal; -1: none */
 };
 
 static void close_fd(int *fd)
@@ -71,7 +71,7 @@ static int make_pipe(struct job_step *step, int i, struct ends *e,
 	return 0;
 }
 
-/* Make the user's terminal; srun gets its other end. */
+/* Make a terminal for the task. The other side of it is sent to srun. */
 static int make_pty(const struct shepherd *s, struct job_step *step,
                     struct ends *e, struct err *err)
 {
@@ -90,8 +90,8 @@ static int make_pty(const struct shepherd *s, struct job_step *step,
 	return 0;
 }
 
-/* Whether srun serves stream i (stdin, stdout or stderr) of this task, by its
- * own descriptor or a pipe. */
+/* Whether stream i (stdin, stdout or stderr) of this task is connected to srun,
+ * by a descriptor of srun's or by a pipe. */
 static bool has_stream(const struct job_step *step, int i, uint32_t rank)
 {
 	return step->req.task[i] == STEP_ALL_TASKS ||
@@ -133,7 +133,7 @@ int64_t step_task_slot(const struct shepherd *s, int64_t rank)
 
 struct image {
 	char **argv, **env;
-	struct step_request req; /* with texts in the mapping */
+	struct step_request req; /* its texts are in the mapped file */
 };
 
 __attribute__((noreturn, format(printf, 2, 3))) static void give_up(
@@ -150,7 +150,8 @@ __attribute__((noreturn, format(printf, 2, 3))) static void give_up(
 	_exit(code > 0 && code < 126 ? code : EXIT_LOST);
 }
 
-/* Exit like a shell that cannot run a command. */
+/* Print an error and exit with the code of a shell that cannot run
+ * a command. */
 __attribute__((noreturn)) static void not_run(const char *command)
 {
 	int code = errno;
@@ -179,7 +180,7 @@ static char **arguments(struct image *image, const char **at, const char *end,
 	return argv;
 }
 
-/* Map the request and make argv and environment of it. */
+/* Map the request into memory, and make argv and environment from it. */
 static bool read_request(struct shepherd *s, const struct job_step *step,
                          uint32_t rank, struct image *image)
 {
@@ -263,8 +264,8 @@ static int pass_on(const struct job_step *step, uint32_t rank,
 	return e->pty < 0 ? 0 : ioctl(STDIN_FILENO, TIOCSCTTY, 0);
 }
 
-/* Do all that needs the shepherd's rights; write to no descriptor of the user,
- * and open none of the user's files. */
+/* Do all that needs the shepherd's rights, then become the user. Before that,
+ * write to no descriptor and open no file of the user. */
 static bool prepare_as_shepherd(struct shepherd *s, struct job_step *step,
                                 uint32_t rank, const struct ends *e)
 {
@@ -274,8 +275,8 @@ static bool prepare_as_shepherd(struct shepherd *s, struct job_step *step,
 		return false;
 	task_reset_oom_score();
 	bind_cpus(step);
-	/* exec closes the shepherd's own descriptors; those of srun may have
-	 * any number above 2. */
+	/* exec closes the shepherd's own descriptors; srun's may have any
+	 * number above 2, so they are moved into place first. */
 	if (pass_on(step, rank, e) < 0)
 		return false;
 	if (keyring_join() < 0 && s->other_user)
@@ -283,8 +284,8 @@ static bool prepare_as_shepherd(struct shepherd *s, struct job_step *step,
 	return user_become(s, &err) == 0;
 }
 
-/* Returns the flags with which a task opens its output. Tasks that share a file
- * must not truncate what others have written. */
+/* Returns the flags with which a task opens an output file. A file that several
+ * tasks share must not be truncated, as this would delete output of others. */
 static int open_flags(const struct step_request *req, const char *pattern)
 {
 	bool alone = req->tasks == 1 || strstr(pattern, "%t");
@@ -360,8 +361,8 @@ __attribute__((noreturn)) static void become(struct shepherd *s,
 
 /* --- in the shepherd ------------------------------------------------------ */
 
-/* Returns the GPUs of this task: its part of the step's GPUs if they are per
- * task, otherwise all. */
+/* Returns the GPUs that this task sees: its own part of the step's GPUs if the
+ * request is per task, otherwise all of them. */
 static uint64_t gpus_of_task(const struct job_step *step, uint32_t rank)
 {
 	uint64_t gpus = step->gpus, own = 0;

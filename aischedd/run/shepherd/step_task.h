@@ -12,13 +12,14 @@
  */
 int step_task_start(struct shepherd *s, struct job_step *step, struct err *err);
 
-/* Returns the index in the order of the job's task with this rank, for a step
- * with STEP_AS_TASK; -1: there is no such task. */
+/* For a step with STEP_AS_TASK: returns the index in the order of the job's
+ * task with this rank; -1 if there is no such task. */
 int64_t step_task_slot(const struct shepherd *s, int64_t rank);
 
-/* Close the request and srun's descriptors, once no more tasks are started. */
+/* Close the request and srun's descriptors. Call this when no further task will
+ * be started. */
 void step_task_close(struct job_step *step);
-/* Close our copies of step->give once they were sent to srun. */
+/* Close our copies of step->give after they were sent to srun. */
 void step_task_given(struct job_step *step);
 
 #endif

@@ -1,4 +1,4 @@
-/* steps.c - the steps of a job: their connections and their lives */
+/* steps.c - the steps of a job: connections of their clients, start and end */
 #include "aischedd/run/shepherd/steps.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 
 #define GREET_MS          5000 /* until a client sends, or closes */
 #define LOST_GRACE_S      2    /* the longest grace if srun is gone */
-#define KILL_PAUSE_MS     5    /* doubled each round */
+#define KILL_PAUSE_MS     5    /* doubled after each round of SIGKILL */
 #define KILL_PAUSE_MAX_MS 1000
 #define LINGER_MS         200  /* until processes left by tasks are killed */
 #define LOOKS_MAX         1000 /* at processes in the middle of an exec */
@@ -41,8 +41,8 @@ struct steps {
 	uint32_t next_id;
 	bool job_ends;
 	bool owned; /* a client holds the allocation */
-	/* monotonic ms: deadline for a client of the allocation to connect; 0:
-	 * none */
+	/* monotonic ms: deadline by which the client of an allocation must
+	 * connect; 0: no deadline */
 	int64_t owner_by;
 };
 
@@ -55,8 +55,8 @@ static void hang_up(struct job_step *step)
 	step->conn = -1;
 }
 
-/* Send a message with the descriptors of step->give. Returns false if the
- * connection takes no more for now. */
+/* Send a message together with the descriptors in step->give. Returns false if
+ * the connection takes no further data now. */
 static bool tell_with(struct job_step *step, json_t *msg, int nfds)
 {
 	union {
@@ -111,14 +111,15 @@ struct step_each {
 	const struct shepherd *shepherd;
 	const struct job_step *step;
 	char id[16];
-	int signo; /* 0: only count */
+	int signo; /* 0: only count the processes */
 	size_t n, unclear;
 };
 
 enum belongs { BELONGS_NOT, BELONGS, BELONGS_UNCLEAR };
 
-/* Whether the process belongs to the step: it is in the session of one of its
- * tasks, or has the step's variables in its environment. */
+/* Whether the process belongs to the step: because it is in the session of one
+ * of the step's tasks, or has the step's number in its environment. The result
+ * is BELONGS_UNCLEAR if the environment cannot be read. */
 static enum belongs belongs(pid_t pid, const struct step_each *e)
 {
 	const struct job_step *step = e->step;
@@ -154,9 +155,12 @@ static void signal_if_of_step(pid_t pid, void *arg)
 		proc_signal(pid, e->signo, is_of_step_now, e);
 }
 
-/* Signal the processes of the step; returns how many there are. A process in
- * the middle of an exec, whose environment cannot be read, counts as one of
- * them, but only for a limited number of calls. */
+/*
+ * Send signo (0: none) to all processes of the step, and return how many there
+ * are. If none is found, but there are processes in the middle of an exec,
+ * whose environment cannot be read, returns the number of these; after
+ * LOOKS_MAX such calls they are ignored.
+ */
 static size_t signal_step(struct shepherd *s, struct job_step *step, int signo)
 {
 	struct step_each e = { .shepherd = s, .step = step, .signo = signo };
@@ -251,8 +255,8 @@ static void accept_step(struct shepherd *s)
 	steps->step[steps->n++] = step_new(fd);
 }
 
-/* Whether the file is a sealed memory file: its sender can no longer change it,
- * and reading it never blocks. */
+/* Whether the file is a sealed memory file of allowed size: then its sender can
+ * no longer change it, and reading it never blocks. */
 static bool is_sealed(int fd)
 {
 	const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
@@ -308,8 +312,8 @@ static int64_t lost_grace(const struct shepherd *s)
 	                                         : LOST_GRACE_S;
 }
 
-/* Serve a client of the allocation. If the allocation is kept without a client,
- * this one only gets the variables. */
+/* Serve a client that asks for the allocation: it gets the variables and, if
+ * the job is of the kind that a client holds, holds the job from now on. */
 static void own(struct shepherd *s, struct job_step *step)
 {
 	struct steps *steps = s->steps;
@@ -326,8 +330,8 @@ static void own(struct shepherd *s, struct job_step *step)
 	tell(step, json_pack("{s:o}", "env", allocation_env(s)));
 }
 
-/* End the job, as the client that held it has ended, or has vanished (status
- * -1). */
+/* End the job because the client that held it has ended with this status or, if
+ * status is -1, has disconnected without one. */
 static void release(struct shepherd *s, int status)
 {
 	if (s->ending)
@@ -352,7 +356,8 @@ static void obey_owner(struct shepherd *s, const char *text, size_t len)
 
 /* --- the first message ---------------------------------------------------- */
 
-/* Take the first message; hang up on a client that sends anything else. */
+/* Read the client's first message: a request for a step, or for the allocation.
+ * Disconnect a client that sends anything else. */
 static void greet(struct shepherd *s, struct job_step *step)
 {
 	union {
@@ -435,7 +440,7 @@ int steps_open(struct shepherd *s, struct err *err)
 	unlinkat(s->dirfd, STEP_SOCKET, 0);
 	steps->listen_fd =
 	    socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* The shepherd's umask lets only the owner use it. */
+	/* The shepherd's umask makes the socket usable by its owner only. */
 	if (steps->listen_fd < 0 ||
 	    bind(steps->listen_fd, (struct sockaddr *)&addr, sizeof(addr)) <
 	        0 ||
@@ -499,8 +504,8 @@ static void begin(struct shepherd *s, struct job_step *step)
 	tell(step, json_pack("{s:I}", "step", (json_int_t)step->id));
 }
 
-/* Start waiting steps in order of arrival. While one has to wait, later ones
- * wait, too, except steps with STEP_OVERLAP. */
+/* Start waiting steps in order of arrival. Once a step must wait for resources,
+ * all later ones wait, too, except those with STEP_OVERLAP. */
 static void begin_waiting(struct shepherd *s)
 {
 	struct steps *steps = s->steps;
@@ -609,7 +614,8 @@ static void run_step(struct shepherd *s, struct job_step *step, int64_t now)
 	step->kill_at = now + (step->stopping ? 0 : LINGER_MS);
 }
 
-/* Wait for processes that the tasks left behind, then kill them. */
+/* All tasks of the step have ended: give processes that they left behind time
+ * to end, then kill them. Once none is left, send srun the end of the step. */
 static void clear_step(struct shepherd *s, struct job_step *step, int64_t now)
 {
 	size_t left = now >= step->kill_at ? kill_step_round(s, step, now)

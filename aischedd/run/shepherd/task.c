@@ -26,10 +26,10 @@
 #include "libcommon/clock.h"
 #include "libcommon/rlimits.h"
 
-#define EXEC_MS 20000 /* for a task to become the script */
-#define SAY_MS  2000  /* for a line of ours to be written */
+#define EXEC_MS 20000 /* time for a task to exec the script */
+#define SAY_MS  2000  /* time to write one of our own lines to outputs */
 
-/* The last report of a process that cannot become a task. */
+/* The last report of a process that cannot exec the script. */
 struct failure {
 	enum start_fault fault;
 	struct err err;
@@ -40,11 +40,13 @@ struct failure {
 /* Program and arguments of a task. */
 struct image {
 	char **argv, **env;
-	const struct rlimits *limits; /* NULL: inherited from us */
+	/* NULL: the process keeps those that it inherited */
+	const struct rlimits *limits;
 };
 
-/* Set *err to why exec failed, and return whose fault that is. ENOMEM under the
- * submitter's limits is caused by those. */
+/* Set *err to why exec failed, and return whose fault that is. If the
+ * submitter's limits are in force, ENOMEM is the fault of the user who
+ * set these. */
 static enum start_fault exec_failed(const struct image *image, struct err *err)
 {
 	enum start_fault fault =
@@ -105,7 +107,7 @@ static const struct rlimits *limits(struct shepherd *s, struct arena *arena)
 	return text && !rlimits_parse(limits, text, NULL) ? limits : NULL;
 }
 
-/* Do not let the job inherit our OOM score. */
+/* Reset the OOM score, so that the job does not inherit ours. */
 void task_reset_oom_score(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -113,7 +115,7 @@ void task_reset_oom_score(void)
 	if (fd < 0)
 		return;
 	if (write(fd, "0", 1) < 0) {
-		/* Nothing breaks if the score stays as it is. */
+		/* The score stays as it is, which breaks nothing. */
 	}
 	close(fd);
 }
@@ -126,8 +128,8 @@ void task_unblock_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Do all that needs the shepherd's rights, and then become the user. Everything
- * slow comes before that, as the user can stop the process from then on. */
+/* Do all that needs the shepherd's rights, then become the user. All that may
+ * be slow comes before, as the user can stop the process from then on. */
 static int prepare_as_shepherd(struct shepherd *s, uint32_t i, struct err *err)
 {
 	const struct task *t = &s->task[i];
@@ -145,8 +147,8 @@ static int prepare_as_shepherd(struct shepherd *s, uint32_t i, struct err *err)
 	return user_become(s, err);
 }
 
-/* Do the rest with the user's rights, before exec. PR_SET_PDEATHSIG kills the
- * process with the shepherd. */
+/* Do the rest before exec, with the user's rights. PR_SET_PDEATHSIG lets the
+ * process be killed if the shepherd ends. */
 static int prepare_as_user(struct shepherd *s, uint32_t i,
                            enum start_fault *ret_fault, struct err *err)
 {
@@ -223,8 +225,8 @@ static int fork_tasks(struct shepherd *s, int report, struct err *err)
 	return 0;
 }
 
-/* Start all tasks. When every task has become the script, the pipe s->report is
- * closed without a message. */
+/* Start all tasks. Once all have called exec, the pipe s->report is closed by
+ * exec; a task that failed writes a struct failure to it. */
 static int launch(struct shepherd *s, struct err *err)
 {
 	int report[2], status;
@@ -259,7 +261,8 @@ int tasks_started(struct shepherd *s, enum start_fault *ret_fault,
 		return err_set(err, f.err.code, "%s", f.err.text);
 	}
 	if (n < 0 && errno == EAGAIN) {
-		/* A suspended process cannot exec: extend the deadline. */
+		/* Extend the deadline, as a suspended process cannot
+		 * call exec. */
 		if (s->suspended)
 			s->exec_by = clock_ms() + EXEC_MS;
 		*ret_fault = FAULT_USER;
@@ -272,8 +275,8 @@ int tasks_started(struct shepherd *s, enum start_fault *ret_fault,
 	return 1;
 }
 
-/* An allocation has no task: it lives until its client or the daemon ends it.
- */
+/* Begin an allocation. It has no task, but counts as one that runs until its
+ * client or the daemon ends the job. */
 static int begin_allocation(struct shepherd *s)
 {
 	s->outcome.start = time(NULL);
@@ -303,15 +306,15 @@ int tasks_start(struct shepherd *s, enum start_fault *ret_fault,
 	if (steps_open(s, err) < 0)
 		return -1;
 	limits_make(s);
-	/* Something of the job may run from here on, and that must be known
-	 * after a power failure, too. */
+	/* From here on processes of the job may run, so the claim must survive
+	 * a power failure. */
 	if (record_sync(s->claim_fd, s->dirfd, err) < 0)
 		return -1;
 	return holds ? begin_allocation(s) : launch(s, err);
 }
 
-/* Start one task while others run. If it fails to become the script,
- * task_report() has the error once the process has ended. */
+/* Start one task while others run. If exec fails in its process, task_report()
+ * returns the error after that process has ended. */
 int task_start(struct shepherd *s, uint32_t i, struct err *err)
 {
 	enum start_fault fault;
@@ -339,8 +342,8 @@ void task_check(struct task *t, int64_t now)
 
 	if (t->report < 0 || t->state != TASK_RUNS || now < t->exec_by)
 		return;
-	/* The process has become the script; or it has written why not, and
-	 * ends. */
+	/* The pipe is readable: the process has called exec, which closed the
+	 * pipe, or has written why not and will end. */
 	if (poll(&p, 1, 0) == 1) {
 		t->exec_by = INT64_MAX;
 		return;
@@ -369,7 +372,7 @@ int task_report(struct task *t, struct err *err)
 	return 1;
 }
 
-/* Whether the file is the stderr of a task that has begun. */
+/* Whether the file is stderr of a task. */
 static bool is_stderr(const struct shepherd *s, const struct file *file)
 {
 	for (uint32_t i = 0; i < s->ntasks; i++)
@@ -383,14 +386,16 @@ static void say_to_each(const struct shepherd *s, const struct buf *line)
 	for (size_t i = 0; i < s->nfiles; i++) {
 		if (!is_stderr(s, &s->file[i]))
 			continue;
-		/* A full pipe that nobody reads is skipped. */
+		/* A pipe that is full because nobody reads it does not get
+		 * the line. */
 		if (write(s->file[i].say_fd, line->data, line->len) < 0)
 			continue;
 	}
 }
 
-/* Write the line in a child process, as a file may be on a server that does not
- * answer. After a while do without the line. */
+/* Write the line to all stderr files in a child process, as a file may be
+ * on a server that does not answer. The child is not waited for longer
+ * than SAY_MS. */
 static void say_by_child(const struct shepherd *s, const struct buf *line)
 {
 	int done[2];

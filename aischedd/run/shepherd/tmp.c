@@ -12,8 +12,8 @@
 
 #define LINK "tmp"
 
-/* Whether this process made the folder: if other users can write to its parent,
- * one of them may have put another folder in its place. */
+/* Whether our user owns the folder. If others can write to its parent, one of
+ * them may have put another folder in its place. */
 static bool is_ours(int fd)
 {
 	struct stat st;
@@ -38,7 +38,8 @@ int tmp_make(int dirfd, const char *path, struct err *err)
 		               path);
 	}
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
-		return fd; /* not every file system has locks */
+		/* there is no lock: not every file system has them */
+		return fd;
 	return fd;
 }
 

@@ -2,8 +2,9 @@
  * tmp.h - the temporary folder of an attempt
  *
  * The folder is in the configured tmp_dir, so that a job cannot fill the disk
- * of the daemon's database. A symbolic link "tmp" in the attempt's own folder,
- * made before it, points to it, so that it is found and removed after a crash.
+ * of the daemon's database. Before the folder, a symbolic link to it is made:
+ * "tmp" in the attempt's own folder. By the link, the folder is found and
+ * removed even after a crash.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_TMP_H
 #define AISCHEDD_RUN_SHEPHERD_TMP_H
@@ -15,12 +16,12 @@
 
 /*
  * Make the folder path, which only our user may enter, and the link to it in
- * dirfd. Returns a descriptor of the folder with a lock on it, which keeps
- * systemd-tmpfiles from removing old files there.
+ * dirfd. Returns a descriptor of the folder. The lock on that keeps
+ * systemd-tmpfiles from removing old files in the folder.
  */
 int tmp_make(int dirfd, const char *path, struct err *err);
 
-/* Remove at most this many files of the folder; if none is left, the link, too.
+/* Remove at most this many files of the folder and, if none is left, the link.
  * Returns true if another call can remove more. */
 bool tmp_remove(int dirfd, size_t most);
 

@@ -17,9 +17,10 @@
 #define NAME_TRIES 16
 
 struct removal {
-	int top;       /* the folder to which folders are moved up */
+	/* the folder to be removed, to which deeper folders are moved */
+	int top;
 	size_t left;   /* entries that may still be removed or moved */
-	bool progress; /* an entry was removed or moved in this round */
+	bool progress; /* this round removed or moved an entry */
 	uint64_t serial;
 };
 
@@ -38,9 +39,9 @@ static enum unlinked remove_one(int dirfd, const char *name)
 	return errno == ENOTEMPTY || errno == EEXIST ? FULL : STUCK;
 }
 
-/* Open a folder without following links or entering another file system. Old
- * kernels, and filters of containers, lack openat2(): then open it without that
- * check. */
+/* Open a folder without following links or entering another file system. Where
+ * openat2() is missing (old kernels) or forbidden (containers), open it without
+ * a check for other file systems. */
 static int open_beneath(int dirfd, const char *name, int flags)
 {
 	struct open_how how = { .flags = (uint64_t)flags,
@@ -53,13 +54,14 @@ static int open_beneath(int dirfd, const char *name, int flags)
 	return (int)fd;
 }
 
-/* Give ourselves permissions that the owner of the folder may have removed.
- * Root needs none, and must not change the mode of a file to which a link may
- * point by now. */
+/* Give ourselves the rights to a folder that its owner may have removed. Root
+ * needs none, and must not change a mode, as the name may be a link to another
+ * file by now. */
 static void restore_rights(int dirfd, const char *name)
 {
 	if (geteuid() != 0 && fchmodat(dirfd, name, 0700, 0) < 0)
-		return; /* a folder that cannot be entered stays */
+		/* if this fails, the folder cannot be entered and stays */
+		return;
 }
 
 static int open_level(int dirfd, const char *name)
@@ -70,7 +72,7 @@ static int open_level(int dirfd, const char *name)
 	return open_beneath(dirfd, name, flags);
 }
 
-/* Call fn for each entry; closes fd. */
+/* Call fn for each entry of the folder until r->left is 0; closes fd. */
 static void each_entry(struct removal *r, int fd, entry_fn *fn)
 {
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -105,7 +107,8 @@ static bool move_up(struct removal *r, int dirfd, const char *name)
 	return false;
 }
 
-/* Remove an entry two levels below the top. */
+/* Remove an entry two levels below the top, or move it up if it is a folder
+ * that is not empty. */
 static void remove_below(struct removal *r, int dirfd, const char *name)
 {
 	enum unlinked result = remove_one(dirfd, name);
@@ -114,7 +117,7 @@ static void remove_below(struct removal *r, int dirfd, const char *name)
 		count(r);
 }
 
-/* Remove an entry of the top itself. */
+/* Remove an entry of the top itself, after what is in it. */
 static void remove_child(struct removal *r, int dirfd, const char *name)
 {
 	enum unlinked result = remove_one(dirfd, name);

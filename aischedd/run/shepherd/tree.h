@@ -15,10 +15,10 @@
 #define TREE_ALL SIZE_MAX
 
 /*
- * Remove at most this many entries. Never follows a link or enters another
- * mount, even if another user changes the tree meanwhile. Returns true if
- * another call can remove more; false once name is gone, or if what is left
- * cannot be removed.
+ * Remove at most this many entries of the folder `name`, and the folder itself
+ * if none is left. Never follows a link or enters another mount, even if
+ * another user changes the tree meanwhile. Returns true if another call can
+ * remove more; false once the folder is gone, or if the rest cannot be removed.
  */
 bool tree_remove(int dirfd, const char *name, size_t most);
 

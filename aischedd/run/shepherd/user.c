@@ -52,8 +52,8 @@ int user_find(struct shepherd *s, enum start_fault *ret_fault, struct err *err)
 
 	s->home = getenv("HOME");
 	s->shell = getenv("SHELL");
-	/* A daemon that is not root cannot change its group, so its jobs have
-	 * that one, too. */
+	/* A daemon that is not root cannot change its group, so its user's jobs
+	 * run with the daemon's group. */
 	if (job->uid == geteuid() && (job->gid == getegid() || geteuid() != 0))
 		return 0;
 	if (geteuid() != 0) {
@@ -126,8 +126,8 @@ static int write_script(struct shepherd *s, struct err *err)
 	return 0;
 }
 
-/* Make the temporary folder, under a name that nobody can guess and take
- * first. */
+/* Make the temporary folder. Its name has a part of the run id, so that nobody
+ * can guess the name and make such a folder first. */
 static int make_tmp(struct shepherd *s, struct err *err)
 {
 	const struct run_job *job = &s->order.job;
@@ -138,7 +138,8 @@ static int make_tmp(struct shepherd *s, struct err *err)
 	           s->order.tmp_dir, job->job, job->attempt, s->claim.run_id);
 	s->tmpdir = arena_strdup(s->arena, path.data);
 	buf_free(&path);
-	/* The folder stays open, for its lock, while the shepherd lives. */
+	/* The descriptor stays open as long as the shepherd lives, because of
+	 * the lock on the folder. */
 	fd = tmp_make(s->dirfd, s->tmpdir, err);
 	if (fd < 0)
 		return -1;
@@ -150,8 +151,8 @@ static int make_tmp(struct shepherd *s, struct err *err)
 int files_make(struct shepherd *s, enum start_fault *ret_fault, struct err *err)
 {
 	*ret_fault = FAULT_SYSTEM;
-	/* Other users' jobs reach their scripts through it, but cannot list it.
-	 */
+	/* Let jobs of other users reach their scripts in this folder, but not
+	 * list it. */
 	if (s->other_user && fchmod(s->dirfd, 0711) < 0)
 		return err_sys(err, "cannot open up '%s'", s->dir);
 	if (write_script(s, err) < 0)

@@ -1,4 +1,4 @@
-/* vars.c - the variables that we set, and their values */
+/* vars.c - the environment variables that we set, and their values */
 #include "aischedd/run/shepherd/vars.h"
 
 #include <inttypes.h>
@@ -8,7 +8,8 @@
 #include "aischedd/run/shepherd/record.h"
 #include "libcommon/parse.h"
 
-/* Below the range from which the kernel takes free ports. */
+/* First port for MASTER_PORT; all are below the range from which the kernel
+ * takes free ports. */
 #define MASTER_PORT_FIRST 10000
 #define MASTER_PORTS      20000
 
@@ -28,13 +29,15 @@ static bool text(struct buf *out, const char *s)
 	return true;
 }
 
-/* Tell the number of an option only if the option was given. */
+/* Append the number of an option. Returns false, which leaves the variable
+ * unset, if the option was not given. */
 static bool echo(struct buf *out, int64_t n)
 {
 	return n != SPEC_UNSET && number(out, n);
 }
 
-/* Returns the CPUs as a whole number, rounded up, as programs expect. */
+/* Returns a number of CPUs as a whole number, rounded up, as programs
+ * expect it. */
 static int64_t whole(int64_t milli)
 {
 	return (milli + 999) / 1000;
@@ -50,8 +53,8 @@ static bool is_gang(const struct env_of *e)
 	return e->order->job.req->tasks > 1;
 }
 
-/* Whether processes have ranks: the job asks for several tasks, and its script
- * runs in each of them. */
+/* Whether the job's processes have ranks: true if the job asks for several
+ * tasks and its script runs in each of them. */
 static bool is_ranked(const struct env_of *e)
 {
 	return !e->step && is_gang(e) && e->order->job.spec->launch_script != 1;
@@ -223,7 +226,8 @@ static bool mem_per_node(const struct env_of *e, struct buf *out)
 {
 	int64_t mib = e->order->job.spec->mem_node;
 
-	return mib && echo(out, mib); /* 0: all of it, as in Slurm */
+	/* 0 stands for all memory of the node, as in Slurm */
+	return mib && echo(out, mib);
 }
 
 static bool mem_per_cpu(const struct env_of *e, struct buf *out)
@@ -328,7 +332,8 @@ static bool restarts(const struct env_of *e, struct buf *out)
 	return n && number(out, n);
 }
 
-/* Returns the GPUs of this process. */
+/* Returns the GPUs that this process may use: those of its step, of its task,
+ * or of the whole job. */
 static uint64_t own_gpus(const struct env_of *e)
 {
 	const struct run_job *job = &e->order->job;
@@ -340,7 +345,7 @@ static uint64_t own_gpus(const struct env_of *e)
 	           : gpus_of_job(job);
 }
 
-/* Append the GPUs by the numbers that CUDA gives them: it counts only those
+/* Append the GPUs by the numbers that CUDA gives them. CUDA counts only GPUs
  * that the job can open. */
 static void visible_list(const struct env_of *e, struct buf *out, uint64_t gpus)
 {
@@ -362,13 +367,13 @@ static bool visible_gpus(const struct env_of *e, struct buf *out)
 {
 	if (!e->order->node_gpus)
 		return false;
-	/* A job without GPUs on a node with GPUs sees an empty list. */
+	/* For a job without GPUs on a node with GPUs, the list is empty. */
 	visible_list(e, out, own_gpus(e));
 	return true;
 }
 
-/* Append the kernel's numbers of the NUMA nodes that have the process's
- * CPUs. */
+/* Append the kernel's numbers of the NUMA nodes to which the CPUs of the
+ * process belong. */
 static bool numa_nodes(const struct env_of *e, struct buf *out)
 {
 	const struct order *o = e->order;
@@ -387,7 +392,8 @@ static bool numa_nodes(const struct env_of *e, struct buf *out)
 	return in != 0;
 }
 
-/* By default CUDA numbers GPUs by their speed. */
+/* Let CUDA number GPUs by their bus ids; by default it numbers them
+ * by speed. */
 static bool cuda_order(const struct env_of *e, struct buf *out)
 {
 	if (e->order->node_gpus)
@@ -418,8 +424,8 @@ static bool torch_world(const struct env_of *e, struct buf *out)
 
 static bool master_addr(const struct env_of *e, struct buf *out)
 {
-	/* All tasks of this runner are on this machine, whose name need not
-	 * resolve. */
+	/* Use this address instead of the machine's name, which need not
+	 * resolve: all tasks of this runner are on one machine. */
 	return !e->step && is_gang(e) && text(out, "127.0.0.1");
 }
 
@@ -522,9 +528,11 @@ static bool cron_missed(const struct env_of *e, struct buf *out)
 
 static const struct env_var {
 	const char *name, *twin; /* twin may be NULL */
-	env_fn *value;           /* returns false if it is not set */
+	/* returns false if the variable is not to be set */
+	env_fn *value;
 } vars[] = {
-	/* The first one, so that a search for it ends early. */
+	/* This is the first one, so that a search of an environment for it
+	 * ends early. */
 	{ RUN_ID_VAR, NULL, run_id },
 	TWIN("JOB_ID", job_id),
 	TWIN("JOBID", job_id),

@@ -6,8 +6,8 @@
 
 #include "aischedd/run/shepherd/env.h"
 
-/* Returns how many processes the shepherd starts: one for each task, or one for
- * all of them. */
+/* Returns how many processes the shepherd starts for the job: one for each
+ * task, or one for all tasks. */
 uint32_t env_nprocs(const struct run_job *job);
 
 /* Returns all names that the table of variables can set, NULL-terminated. */
