@@ -15,7 +15,8 @@ struct demand {
 	uint32_t queue, user, req;
 	bool firm;   /* the job may not be preempted, so it must stay within the
 	                quota */
-	bool starts; /* a job starts: count it, and the licences it uses */
+	bool starts; /* a job starts: the job itself and its licences count,
+	                too */
 	int64_t amount[RES_N];
 };
 
@@ -26,11 +27,11 @@ struct demand admit_demand_start(const struct snap *snap, uint32_t row,
                                  uint32_t ntasks);
 struct demand admit_demand_more(const struct snap *snap, uint32_t run,
                                 size_t ntasks);
-/* The demand of one more task of a job of the row that has started. */
+/* Returns the demand of one more task of a job of the row that has started. */
 struct demand admit_demand_extra(const struct snap *snap, uint32_t row);
 
-/* The next three return WHY_None, or the reason why the job must wait, with its
- * numbers in *ret (verdict.h). */
+/* The three functions below return WHY_None, or the reason why the job must
+ * wait, with its numbers in *ret (verdict.h). */
 
 /* Check that a job of the row can start if nothing else runs. */
 enum reason admit_ever(const struct snap *snap, uint32_t row,
@@ -55,10 +56,10 @@ void admit_charge(struct work *w, const struct demand *d, int sign);
 void admit_hold(struct work *w, const struct demand *d);
 
 /*
- * At first, a job that waits for a limit, a count or a licence holds no other
- * job back: what is too little for it may be enough for others. Once it has
- * waited too long (hold_after, man aischedd.conf), jobs behind it that would
- * use some of the same limit or licence wait until it has started.
+ * At first, a job that waits for a limit or a licence holds no other job back:
+ * what is too little for this job may be enough for others. Once it has waited
+ * too long (hold_after, man aischedd.conf), jobs behind it that would use some
+ * of the same limit or licence wait until it has started.
  */
 struct pass;
 

@@ -163,7 +163,7 @@ static bool is_reserved(const struct snap *s, uint32_t resv, uint32_t node)
 }
 
 /* Whether a node of one of the request's classes is large enough for a task.
- */
+ * The node must be up, unless `all` is set. */
 static bool could_hold(const struct snap *s, uint32_t req, uint32_t node,
                        bool all)
 {
@@ -189,7 +189,7 @@ uint32_t spread_number(const struct spread *sp, uint32_t node)
 {
 	uint32_t at = place_of(sp, node);
 
-	/* 0 stands for no number, and becomes SNAP_NONE. */
+	/* An entry of 0 stands for no number: 0 - 1 is SNAP_NONE. */
 	return at == SNAP_NONE ? SNAP_NONE : sp->number[at] - 1;
 }
 

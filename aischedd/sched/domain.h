@@ -44,12 +44,12 @@ bool domain_has(const struct snap *snap, uint32_t domain, uint32_t node);
 bool domain_may_grow(const struct snap *snap, uint32_t run, uint32_t node);
 
 /*
- * A gang divided evenly among the domains of a level. The parts of a job are
- * its tasks or, if it has a number of nodes, these. Each domain that could hold
- * one gets as many as any other, or one more. A domain could hold a part if one
- * of its nodes is up, may be used by the job and has enough in total for a
- * task, whatever runs there: so a full domain makes the job wait, and one that
- * is down does not.
+ * The division of a gang that is spread evenly among the domains of a level.
+ * The parts of a job are its tasks or, if it asks for a number of nodes, these
+ * nodes. Each domain that could hold a part gets as many parts as any other, or
+ * one more. A domain could hold a part if one of its nodes is up, may be used
+ * by the job and has enough in total for a task, whatever runs there. So a job
+ * waits for a full domain, but not for one that is down.
  */
 struct spread_room {
 	int64_t room;
@@ -63,7 +63,8 @@ struct spread {
 	struct match *match;
 	uint8_t level;
 	uint32_t n;       /* domains that could hold a part */
-	uint32_t *node;   /* by number: a node of the domain, or its only one */
+	uint32_t *node;   /* by number: a node of the domain; with LEVEL_NODE
+	                     its only one */
 	uint32_t *domain; /* by number, unless LEVEL_NODE */
 	uint32_t *number; /* by domain or node: its number + 1; 0: none */
 	int64_t *room;    /* by number, in parts; for the caller */

@@ -505,7 +505,7 @@ bool evict_for(struct pass *p, const struct claimant *c, bool scattered)
 	e->c = c;
 	if (!e->norder || e->looks >= LOOKS_MAX)
 		return false;
-	/* Evict no job for one whose constraint counts nodes. */
+	/* Evict no job for a claimant whose constraint counts nodes. */
 	if (match_req(p->place->match, c->req)->ncounts)
 		return false;
 	found = (scattered && p->snap->policy.consolidate && moves_others(e)) ||

@@ -9,8 +9,8 @@
 
 #include "aischedd/sched/evict_trial.h"
 
-/* Returns how many tasks the next node must hold: 1, or if the number of nodes
- * is exact the tasks left divided by the nodes left. */
+/* Returns how many of the claimant's tasks the next node must hold: 1 or, if
+ * the number of nodes is exact, the tasks left divided by the nodes left. */
 int64_t evict_node_chunk(const struct evictor *e);
 
 /* Evict victims on the node until the claimant fits; *ret_cost is the cost of

@@ -35,9 +35,9 @@ void evict_search_share(struct evictor *e, const struct evict_mark *before);
  * watched nodes. */
 void evict_search_tell(struct evictor *e, size_t from, bool watched);
 
-/* Find other places for the runs that the steps from `from` on evict; in a
- * trial that only moves jobs also for single tasks. Returns for how many there
- * is none. */
+/* Find other places for the runs that the steps from index `from` on evict; in
+ * a trial that only moves jobs, also for single tasks. Returns the number of
+ * runs and tasks for which there is no other place. */
 size_t evict_search_elsewhere(struct evictor *e, size_t from);
 
 /* Close the nodes of an exclusive claimant to others (sign 1), or open them
@@ -47,7 +47,8 @@ void evict_search_close(struct evictor *e, int sign);
 /* Whether a task that the trial placed belongs to a run that moves. */
 bool evict_search_is_moved(const struct evictor *e, size_t task);
 
-/* Let the trial place the claimant from now on. */
+/* Let the trial place the claimant from now on; if the claimant is a run that
+ * grows, place->own counts its tasks again. */
 void evict_search_for_claimant(const struct evictor *e);
 
 /* A state of the trial to which evict_search_back() can return. */

@@ -32,7 +32,8 @@ enum evict_mode {
  * still holds. */
 enum evict_fate { FATE_STAYS, FATE_GIVEN, FATE_GONE, FATE_LEFT, FATE_SEEN };
 
-/* Evict one task of a run, or all that it still has. */
+/* A step of a trial: it evicts one task of a run, or all tasks that the run
+ * still has. */
 struct evict_step {
 	uint32_t run;
 	uint32_t task; /* index in snap.task; SNAP_NONE: all of the run */
@@ -40,8 +41,8 @@ struct evict_step {
 	bool stays; /* spared, until evict_trial_tidy() removes it */
 };
 
-/* A run, or one of its tasks, that moves to another place, which the trial
- * holds. */
+/* A run, or one of its tasks, that the trial moves to another place.
+ * first_task, ntasks: its new tasks in place->task. */
 struct evict_moved {
 	uint32_t run;
 	bool whole;
@@ -91,11 +92,12 @@ struct evictor {
 	uint8_t *allowed; /* by queue: bits of the resources of which its branch
 	                     used more than its share before the trial */
 	uint8_t *reach;   /* by node: 1 if the claimant may be placed there */
-	uint8_t *only; /* by run: if chosen is set, only these may be evicted */
+	uint8_t *only;    /* by run: 1 if it may be evicted; ignored unless
+	                     `chosen` is set */
 	bool chosen;
 	struct arena_list step, moved, offers;
 	uint32_t *moved_at; /* by run: its index in moved, if it moves */
-	/* the first task in place that belongs to the trial */
+	/* index in place->task of the first task of the trial */
 	size_t first_task;
 	uint64_t worst;           /* cost of the most expensive offer that was
 	                             taken */

@@ -40,7 +40,7 @@ static inline uint8_t fit_mig_used(int64_t slices)
 bool fit_mig_any(const struct snap *s);
 
 /* Returns a table by model and slices in use: how much is blocked, summed up as
- * described above. */
+ * described at the top of this file. */
 uint16_t (*fit_mig_blocked(struct arena *arena))[256];
 
 /* Whether the GPU has no partitions, or only partitions of which no

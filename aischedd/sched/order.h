@@ -135,7 +135,7 @@ static inline bool order_is_waiting(const struct row_order *o, uint32_t row)
 	return o->first[row] != SNAP_NONE;
 }
 
-/* How many jobs of a member may start now. */
+/* Returns how many jobs of a member may start now. */
 static inline uint32_t order_may_start(const struct snap_member *m)
 {
 	return m->room < m->count ? m->room : m->count;

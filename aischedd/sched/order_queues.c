@@ -47,8 +47,8 @@ static void ask_pending(struct order_queues *t, uint32_t row,
 	sum[RES_GPU] += tasks * s->req.gpus[req];
 }
 
-/* Sum up the demand and divide the shares. The demand of evicted jobs is
- * included, as they will start again. */
+/* Sum up the demand of all queues and compute their fair shares. The demand of
+ * evicted jobs is included, as they will start again. */
 static void divide(struct order_queues *t, const struct tally *tally,
                    struct fit_empty *empty, struct arena *arena)
 {
@@ -278,8 +278,8 @@ struct order_queues *order_queues_new(const struct tally *tally,
 	}
 	for (uint32_t q = 0; q <= n; q++)
 		count[q] += t->kid_first[q];
-	/* Children have higher indices than their parents, so they are settled
-	 * first. */
+	/* Children have higher indices than their parents: go backwards to
+	 * settle them first. */
 	for (uint32_t q = n; q-- > 0;)
 		settle(t, q);
 	return t;

@@ -28,7 +28,7 @@ struct order_score {
 	                 before all that have not */
 };
 
-/* The points for waiting this many seconds. */
+/* Returns the points for waiting this many seconds. */
 int64_t order_score_age(const struct snap_policy *policy, int64_t waited);
 
 /* Whether the user has used more of the queue than its users have

@@ -147,8 +147,8 @@ unsigned place_trees(const struct place *p, uint32_t req);
 bool place_try(struct place *p, uint32_t req, uint32_t tasks, unsigned trees,
                struct place_lack *ret_lack);
 
-/* Try to give a suspended job its CPUs back on its nodes; otherwise as
- * place_try(). */
+/* Try to give a suspended job CPUs on its nodes again. A failure is reported as
+ * by place_try(). */
 bool place_try_resume(struct place *p, uint32_t run,
                       struct place_lack *ret_lack);
 

@@ -31,7 +31,8 @@ enum {
 	IN_PART = 1 << TREE_PART
 };
 
-/* The amounts that a node must have free; necessary, not sufficient. */
+/* The amounts that a node must have free. A task may not fit even if all of
+ * these are free. */
 struct place_need {
 	int64_t cpu, mem, slot;
 	int64_t gpu;   /* free thousandths of all GPUs together */
@@ -92,7 +93,7 @@ uint32_t place_index_find(const struct place_index *index, uint32_t class,
 int64_t place_index_balance(const struct place_index *index, int64_t cpu,
                             int64_t gpu);
 
-/* Whether one node has what is needed. */
+/* Whether this node has free what `need` says. */
 bool place_index_has(const struct place_index *index, uint32_t node,
                      const struct place_need *need);
 
@@ -114,9 +115,10 @@ int64_t place_index_most(const struct place_index *index, uint32_t class,
 /* Returns the sums of what all nodes of the class, in all trees, have free. */
 const int64_t *place_index_sum(const struct place_index *index, uint32_t class);
 
-/* Sums of what the nodes of a topology domain have free; and when they last
- * changed, as the value that place_index_changes(), the count of all changes,
- * had then. */
+/* place_index_domain_sum() returns the sums of what the nodes of a topology
+ * domain have free. place_index_changes() counts all changes of the index;
+ * place_index_domain_changed() returns what it was when the sums of the domain
+ * last changed. */
 const int64_t *place_index_domain_sum(const struct place_index *index,
                                       uint32_t domain);
 uint64_t place_index_domain_changed(const struct place_index *index,

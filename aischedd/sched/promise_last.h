@@ -16,8 +16,8 @@
 const struct snap_promise *promise_last(const struct snap *snap, uint64_t job,
                                         uint32_t nth);
 
-/* Try to place the job, for which place_for() was called, where the last plan
- * promised it a start. */
+/* Try to place the job, for which place_for() was called, on the nodes on which
+ * the last plan promised it a start. */
 bool promise_last_try(struct place *place, uint32_t req,
                       const struct snap_promise *promise);
 

@@ -51,7 +51,8 @@ struct item {
 	int64_t need;
 };
 
-/* A change of all limits that a demand counts against. */
+/* A change, at one time, of all limits that a demand counts against;
+ * see book(). */
 struct booking {
 	struct demand demand;
 	int sign;

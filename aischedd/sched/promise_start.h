@@ -45,7 +45,7 @@ struct promise_seek {
 	struct future_nodes_order *soon;
 	int64_t room;        /* sum of the tasks that fit on the nodes at the
 	                        bound */
-	size_t next_tighten; /* number of steps at which to tighten again */
+	size_t next_tighten; /* call tighten() again at this number of steps */
 	struct promise_step *step;
 	size_t nsteps;
 	struct promise_step *best; /* steps of the best start so far */

@@ -232,8 +232,8 @@ enum judged {
 	JUDGED_WAITS, /* it waits for something that concerns no other row, and
 	                 gets no turn */
 	JUDGED_BLOCKED, /* it does not fit, or is over a limit */
-	/* it was promised a start: decided again for the same promise, without
-	 * using the budget */
+	/* the job was promised a start: its row has its turn again, to get the
+	 * same promise, without using the budget */
 	JUDGED_PROMISED
 };
 
@@ -308,7 +308,8 @@ struct snap_task {
 	uint16_t gpu_milli; /* of each device in gpus: 1000 or the fraction */
 	uint8_t units; /* bit i: slice i of its GPU; 0: it has no partition */
 	uint64_t gpus; /* bit i: device i of the node */
-	uint32_t cpu_first; /* slice of cpu_use (until the next task's) */
+	uint32_t cpu_first; /* slice of cpu_use, up to where that of the next
+	                       task begins */
 	/* bit i: part of its memory is in NUMA node i; 0 where that is not
 	 * counted. How much: snap_numa_share(). */
 	uint32_t numas;

@@ -45,9 +45,10 @@ enum kept_for {
 enum resv_fault { RESV_BEGINS, RESV_IS_OVER, RESV_OF_OTHERS };
 
 /*
- * Why the row's first job that does not start waits; WHY_None: all start.
- * A job whose array runs as many tasks as it may (member.room) is passed over
- * while another job of the row waits for something else.
+ * Why jobs of a row wait. The verdict is about the first job of the row that
+ * does not start; WHY_None: all jobs start. A job whose array runs as many
+ * tasks as it may (member.room) is passed over while another job of the row
+ * waits for something else.
  */
 struct verdict {
 	enum reason why;

@@ -82,7 +82,7 @@ static bool rule_value(const struct snap *s, const int32_t *rule, uint32_t node,
 		return has_word(s, node, (uint32_t)item);
 	b = rule_value(s, rule, node, end);
 	if (rule_count(item))
-		return true; /* has_counted() checks these */
+		return true; /* has_counted() checks counted parts */
 	if (item == RULE_NOT)
 		return !b;
 	a = rule_value(s, rule, node, end);

@@ -76,7 +76,8 @@ struct future_ask {
 	                   FUTURE_ANYBODY */
 	bool exclusive;
 	bool goes_on; /* it resumes, and still has its memory and GPUs */
-	bool odd;     /* amounts alone do not decide whether it fits */
+	bool odd;     /* free amounts alone do not decide whether the task
+	                 fits */
 };
 
 /* Returns how many tasks fit at one point. */
@@ -144,7 +145,8 @@ static inline void future_ask_go_on(struct future_ask *ask)
 	ask->goes_on = true;
 }
 
-/* Whether amounts alone do not decide what fits on the node. */
+/* Whether free amounts alone do not decide what fits on the node, because NUMA
+ * nodes, links or parts of devices matter, too. */
 bool future_is_odd(const struct future *a, uint32_t node,
                    const struct future_ask *ask);
 
@@ -152,8 +154,8 @@ bool future_is_odd(const struct future *a, uint32_t node,
  */
 struct future_course future_course_of(struct future *a, uint32_t node);
 
-/* Returns by point of a node how many tasks fit there then, at most
- * ask->most. */
+/* Returns for each point of a node how many tasks fit there at that time, at
+ * most ask->most. */
 const int64_t *future_counts(struct future *a, uint32_t node,
                              const struct future_ask *ask);
 

@@ -30,7 +30,7 @@ struct future_view {
 	uint32_t added;         /* first task added to the node, its index + 1;
 	                           0: none */
 	bool is_new;            /* the points are up to date */
-	bool odd;               /* amounts alone do not decide what fits */
+	bool odd;               /* free amounts alone do not decide what fits */
 };
 
 struct future {
