@@ -32,27 +32,29 @@ struct kube;
 struct kube_adoptee {
 	struct kube *kube;
 	struct kube_foreign at; /* owns its strings */
-	bool seen; /* a watch has reported it; false: only adopt() named it */
-	/* gone: it was deleted; marked: not yet seen in the list being read */
+	/* the watch has reported the Job; false: only adopt() has named it */
+	bool seen;
+	/* gone: it was deleted; marked: the list being read has not shown it
+	 * yet */
 	bool gone, marked;
-	/* the object to offer; NULL: it has become a job */
+	/* the Job to offer to the daemon; NULL: it has become a job */
 	json_t *obj;
 	int64_t offered_ms; /* when obj was offered; 0: not yet */
-	bool offering;      /* inside the call that offers it */
+	bool offering;      /* the daemon is being called with the offer */
 	char *refused;      /* why the daemon refused it, or NULL */
-	/* its request as text, when last seen suspended; or NULL */
+	/* its request as text, as last read while it was suspended; or NULL */
 	char *asks;
 	uint64_t job; /* 0: it is not a job yet */
 	enum job_state state;
 	bool withdrawn;               /* RUN_WITHDRAWN was told */
-	unsigned asking[ADOPT_KINDS]; /* ask.c */
-	struct kube_adopt_run run;    /* of run.c and end.c */
+	unsigned asking[ADOPT_KINDS]; /* ask.c: number of unanswered calls */
+	struct kube_adopt_run run;    /* run.c and end.c */
 	struct kube_adopt_pods pods;  /* pod.c */
 	struct kube_note note;        /* note.c */
 };
 
 struct kube_adoption {
-	struct map by_uid; /* all, by the uid of the Job */
+	struct map by_uid; /* all adoptees, by the uid of the Job */
 	struct map by_job; /* those that have become jobs, by the job's id */
 	TAILQ_HEAD(, adopt_call) calls;
 };
@@ -62,11 +64,13 @@ void kube_adopt_seen(struct kube *kube, json_t *obj, bool deleted);
 void kube_adopt_news(struct kube *kube, enum kube_news news);
 void kube_adopt_free(struct kube *kube);
 
-/* Offer the Job, or make the calls that it needs now. May free it. */
+/* Offer the Job to the daemon, or make the calls that it needs now. May free
+ * j. */
 void kube_adopt_step(struct kube_adoptee *j);
 void kube_adopt_step_all(struct kube *kube);
 
-/* Find by uid of the Job, or by job; return NULL if there is none. */
+/* Find an adopted Job by its uid, or by the id of its job. Return NULL if there
+ * is none. */
 struct kube_adoptee *kube_adopt_find(struct kube *kube, const char *owner);
 struct kube_adoptee *kube_adopt_of(struct kube *kube, uint64_t job);
 
@@ -74,7 +78,8 @@ struct kube_adoptee *kube_adopt_of(struct kube *kube, uint64_t job);
 void kube_adopt_look(struct kube_adoptee *j, json_t *obj);
 bool kube_adopt_is_over(const struct kube_adoptee *j);
 
-/* Add labels that claim the Job for us. Returns true if it has them already. */
+/* Make the call that claims the Job for this daemon by labels. Returns true if
+ * it has them already. */
 bool kube_adopt_claim(struct kube_adoptee *j);
 
 /* Pass the event to the daemon; fills in job and attempt. */

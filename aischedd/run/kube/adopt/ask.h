@@ -1,5 +1,5 @@
 /*
- * ask.h - calls about Jobs that others made
+ * ask.h - make calls about Jobs made with kubectl
  */
 #ifndef AISCHEDD_RUN_KUBE_ADOPT_ASK_H
 #define AISCHEDD_RUN_KUBE_ADOPT_ASK_H
@@ -23,7 +23,7 @@ enum kube_adopt_kind {
 	ADOPT_KINDS
 };
 
-/* Whether a call about the Job or its pods is not answered yet. */
+/* Whether a call about the Job or one of its pods is not answered yet. */
 bool kube_adopt_ask_is_open(const struct kube_adoptee *j);
 
 /* Make a call about the Job, unless one of that kind is unanswered; takes the

@@ -1,5 +1,5 @@
 /*
- * end.h - stop a Job that others made; report how it ended
+ * end.h - stop a Job made with kubectl, and report how it ended
  */
 #ifndef AISCHEDD_RUN_KUBE_ADOPT_END_H
 #define AISCHEDD_RUN_KUBE_ADOPT_END_H
@@ -10,8 +10,8 @@
 
 struct kube_adoptee;
 
-/* Whether its attempt is to end: stop() was called, or the attempt could not
- * start or cannot continue. */
+/* Whether the Job's attempt must end: stop() was called, or the attempt could
+ * not start or cannot continue. */
 bool kube_adopt_end_is_due(const struct kube_adoptee *j);
 
 /* Note that the attempt cannot start or, if it has started, cannot continue.
@@ -28,11 +28,12 @@ void kube_adopt_end_take_down(struct kube_adoptee *j);
  * deletion takes too long, and those whose Job was deleted without them. */
 void kube_adopt_end_fence(struct kube_adoptee *j);
 
-/* Save the logs of those of its pods that are being deleted or, with all, of
- * all its pods. */
+/* Save the logs of the Job's pods that are being deleted or, if `all`, of all
+ * its pods. */
 void kube_adopt_end_keep(struct kube_adoptee *j, bool all);
 
-/* Whether the logs of all its pods are saved, or cannot be; saves them. */
+/* Save the logs of all pods of the Job. Returns true if they are saved, or
+ * cannot be. */
 bool kube_adopt_end_is_kept(struct kube_adoptee *j);
 
 /* Report the last event of the attempt, of which no pod runs any longer. */

@@ -1,5 +1,5 @@
 /*
- * run.h - an attempt of an adopted Job
+ * run.h - run an attempt of a job whose Job was made with kubectl
  */
 #ifndef AISCHEDD_RUN_KUBE_ADOPT_RUN_H
 #define AISCHEDD_RUN_KUBE_ADOPT_RUN_H
@@ -31,22 +31,24 @@ struct kube_adopt_run {
 	struct kube_adopt_slot *slot;
 	uint32_t nslots;
 	struct kube_amount most; /* what the job requests for each pod */
-	char *mount;             /* its volume claims, or NULL */
-	uint32_t refusals;       /* as in struct kube_orders */
-	char *wait;              /* what its volumes wait for, or NULL */
+	/* the volume claims that it mounts, as in --mount; or NULL */
+	char *mount;
+	uint32_t refusals; /* as in struct kube_orders */
+	char *wait;        /* what its volumes wait for, or NULL */
 	int64_t grace_s;
-	int64_t since_ms; /* when it began */
+	int64_t since_ms; /* when the attempt began */
 	bool on;          /* the watch has reported the Job as not suspended */
 	bool started;     /* RUN_STARTED was told */
 	bool stop;        /* stop() was called */
 	enum stop_why why;
-	int64_t stop_ms;        /* when we began to stop it; 0: never */
-	struct err fault;       /* why it could not start; code 0: it could */
+	int64_t stop_ms; /* when we began to stop it; 0: never */
+	/* why the attempt could not start; code 0: no such reason */
+	struct err fault;
 	enum start_fault whose; /* who is at fault for that */
-	char *lost;             /* why it cannot continue, or NULL */
+	char *lost;             /* why the attempt cannot continue, or NULL */
 	bool taken_back;        /* RUN_TAKEN_BACK was told */
 	struct kube_keep *keep; /* saves its logs; NULL: not begun */
-	bool over;              /* the daemon got its last event */
+	bool over;              /* the last event of the attempt was reported */
 };
 
 /* See runner_ops; kube_adopt_run_start() serves start() and resize(). Return

@@ -1,12 +1,12 @@
 /*
  * give.h - give the pods of an attempt their GPUs by ResourceClaims
  *
- * Before the pods are bound, each pod that needs GPUs of a node that gives them
- * by claims gets a claim of its own, which is then allocated the GPUs of the
- * plan. The Job owns the claim, so both are deleted together; the cluster takes
- * the devices back when the pod has ended. A Job of one pod names the claim in
- * its template. The pods of other Jobs request a resource of the DeviceClass,
- * and we name the claim in the status of each pod.
+ * Before the pods are bound, each pod that needs GPUs of a node that gives GPUs
+ * by claims gets a claim of its own; then the GPUs of the plan are allocated to
+ * the claim. The Job owns the claim, so both are deleted together; the cluster
+ * frees the devices when the pod has ended. A Job of one pod names the claim in
+ * its template. The pods of other Jobs request an extended resource of the
+ * DeviceClass, and we name the claim in the status of each pod.
  */
 #ifndef AISCHEDD_RUN_KUBE_DEVICE_GIVE_H
 #define AISCHEDD_RUN_KUBE_DEVICE_GIVE_H
@@ -21,27 +21,29 @@ struct kube_task;
 struct kube_answer;
 
 struct kube_gives {
-	bool by_claims; /* its GPUs are given by claims */
+	bool by_claims; /* the attempt gets its GPUs by claims */
 	bool named;     /* the Job's template names the claim */
 };
 
 /* Decide whether the attempt gets its GPUs by claims; its slots must be set.
- * Returns false, and makes the start fail, if its nodes differ in that, or if
- * the cluster is too old for claims of several tasks. */
+ * Returns false, and makes the start fail, if only some of its nodes give GPUs
+ * by claims, or if the cluster is too old for claims in Jobs of several
+ * pods. */
 bool kube_give_order(struct kube_attempt *a);
 
-/* Returns the GPUs for which the claim of that index was made, one bit each; 0:
- * there is no claim. */
+/* Returns the GPUs for which the claim of the pod of this index was made, one
+ * bit each; 0: there is no claim. */
 uint64_t kube_give_found(const struct kube_attempt *a, uint32_t index);
 
-/* Set the GPUs of its slots from its claims, after a restart of the daemon. */
+/* Set the GPUs of the attempt's slots from its claims, after a restart of the
+ * daemon. */
 void kube_give_recall(struct kube_attempt *a);
 
 /* Make the next calls about the claims of pods that can be bound. Returns
  * whether all these pods have their GPUs. */
 bool kube_give_step(struct kube_attempt *a);
 
-/* Handle the answer to one of these calls. */
+/* Handle the answer to a call that kube_give_step() has made. */
 void kube_give_answered(struct kube_attempt *a, struct kube_task *task,
                         const struct kube_answer *answer);
 

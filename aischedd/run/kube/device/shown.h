@@ -1,5 +1,5 @@
 /*
- * shown.h - the GPUs of nodes, as ResourceSlices show them
+ * shown.h - the GPUs that ResourceSlices list, and their numbers
  *
  * Only files of this folder include it.
  */
@@ -16,24 +16,24 @@ struct kube;
 
 void kube_shown_news(struct kube *kube, enum kube_news news, json_t *obj);
 
-/* Give devices the numbers in the annotation of a claim, "0=POOL/NAME,…",
- * unless they have numbers already. */
+/* Number devices of a node as in the annotation of a claim, "0=POOL/NAME,…",
+ * unless the device or the number is already taken. */
 void kube_shown_seed(struct kube *kube, const char *node, const char *gpus);
 
 /* Make the runner tell the daemon soon about the node that has this pool of
  * devices. */
 void kube_shown_touch_pool(struct kube *kube, const char *pool);
 
-/* Append text on why GPUs of some nodes cannot be given. */
+/* Append text on the nodes whose GPUs jobs cannot get, and why; or nothing. */
 void kube_shown_lacks(struct kube *kube, struct buf *out);
 void kube_shown_free(struct kube *kube);
 
-/* Whether some claim has the device. Defined in devices.c. */
+/* Whether a ResourceClaim has the device. Defined in devices.c. */
 bool kube_devices_is_claimed(const struct kube *kube, const char *pool,
                              const char *name);
 
-/* Whether the device belongs to a claim of a task that we run or start (ours),
- * or to any other claim (!ours). Defined in devices.c. */
+/* Whether a claim has the device: if `ours`, that of a task of ours that runs
+ * or starts; else any other claim. Defined in devices.c. */
 bool kube_devices_is_held(const struct kube *kube, const char *pool,
                           const char *name, bool ours);
 

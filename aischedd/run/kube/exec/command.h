@@ -1,8 +1,8 @@
 /*
- * command.h - commands of users in pods
+ * command.h - run commands of users in the pods of their jobs
  *
- * Each gets the environment of the job, as a shell in the pod has it, and a
- * session of its own, which ends when the user leaves.
+ * Each command gets the environment of the job, and a session of its own, which
+ * is ended when the user disconnects.
  */
 #ifndef AISCHEDD_RUN_KUBE_EXEC_COMMAND_H
 #define AISCHEDD_RUN_KUBE_EXEC_COMMAND_H

@@ -2,8 +2,8 @@
  * exec.h - run a command in the container of a pod
  *
  * Uses the exec call of the API, which the node's kubelet carries out, so the
- * image needs no program of ours. The command keeps running if the connection
- * is lost.
+ * image needs no program of ours. If the connection is lost, the command keeps
+ * running.
  */
 #ifndef AISCHEDD_RUN_KUBE_EXEC_EXEC_H
 #define AISCHEDD_RUN_KUBE_EXEC_EXEC_H
@@ -19,7 +19,8 @@ struct kube_exec;
 
 struct kube_exec_wish {
 	const char *pod, *container;
-	/* Ends with NULL, and becomes part of a URL; borrowed for the call. */
+	/* Ends with NULL, and becomes part of a URL. Borrowed until
+	 * kube_exec_open() returns. */
 	const char *const *argv;
 	bool input, tty;
 };
@@ -27,10 +28,11 @@ struct kube_exec_wish {
 struct kube_exec_ops {
 	/* The command printed to its stdout (1) or stderr (2). */
 	void (*output)(int stream, const void *data, size_t len, void *arg);
-	/* There is room for more input. */
+	/* The node takes input, or takes more again. */
 	void (*drained)(void *arg);
-	/* The command has ended with this exit status; or err says why it was
-	 * not started, or why its end is not known. The kube_exec is freed. */
+	/* The command has ended with this exit status; if err is not NULL, it
+	 * was not started, or its end is not known, for this reason. Afterwards
+	 * the kube_exec is freed. */
 	void (*end)(int status, const struct err *err, void *arg);
 };
 
@@ -39,11 +41,11 @@ struct kube_exec *kube_exec_open(struct kube *kube,
                                  const struct kube_exec_wish *wish,
                                  const struct kube_exec_ops *ops, void *arg);
 
-/* Free it without calling end(); also allowed inside the functions of
+/* Free e without calling end(). Also allowed inside the functions of
  * kube_exec_ops. */
 void kube_exec_close(struct kube_exec *e);
 
-/* Send input to the command. Input that is sent before the first drained() is
+/* Send input to the command. Input sent before the first call of drained() is
  * lost, as the command has not begun. */
 void kube_exec_input(struct kube_exec *e, const void *data, size_t len);
 void kube_exec_end_input(struct kube_exec *e);

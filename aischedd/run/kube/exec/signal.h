@@ -16,9 +16,9 @@
 struct kube;
 
 struct kube_signals {
-	/* in front: those over the limit, to be reported as not sent */
+	/* refused ones, to be reported as not sent, are in front */
 	TAILQ_HEAD(, kube_signal) list;
-	size_t n, asked; /* signals in the list, and calls that are open */
+	size_t n, asked; /* signals in the list, and calls in progress */
 };
 
 struct kube_signal_to {
@@ -27,8 +27,9 @@ struct kube_signal_to {
 	char *pod, *container;
 };
 
-/* Signal the session of a process in a pod; signo 0: end it, at the latest 2 s
- * later. Does not tell whether it did. Equal ones that wait are one. */
+/* Signal the session of a process in a pod; signo 0: end the session, with
+ * SIGKILL after 2 s. Does not report whether it did. A signal that is equal to
+ * a waiting one is not sent. */
 void kube_signal_session(struct kube *kube, const struct kube_signal_to *to,
                          int64_t pid, int signo);
 
@@ -36,7 +37,7 @@ void kube_signal_session(struct kube *kube, const struct kube_signal_to *to,
 void kube_signal_send(struct runner *r, uint64_t job, uint32_t attempt,
                       const struct run_signal *what);
 
-/* Send the signals that wait, as far as the limit allows. */
+/* Send signals that wait, as many as the limit on calls allows. */
 void kube_signal_step(struct kube *kube);
 void kube_signal_free_all(struct kube *kube);
 

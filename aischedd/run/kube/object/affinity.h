@@ -1,13 +1,13 @@
 /*
- * affinity.h - the nodes that a pod may use, and those it prefers
+ * affinity.h - node affinity of pods as values of --constraint and --prefer
  *
  * Pure. The nodes that a pod may use follow from its nodeSelector, its required
  * node affinity and its tolerations; the nodes that it prefers, from the
- * weights of its preferred node affinity. These become constraints as of
- * --constraint and --prefer (libcommon/constraint.h), where a label of a node
- * is a feature. A taint excludes jobs whose constraint does not name it. So a
- * toleration of taint t becomes "(t|!t)", which names t and is true on every
- * node.
+ * weights of its preferred node affinity. Here these become constraints as in
+ * --constraint and --prefer (libcommon/constraint.h), in which a label of a
+ * node is a feature. A taint excludes jobs whose constraint does not name it.
+ * So a toleration of taint t becomes "(t|!t)", which names t and is true on
+ * every node.
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_AFFINITY_H
 #define AISCHEDD_RUN_KUBE_OBJECT_AFFINITY_H
@@ -17,24 +17,24 @@
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
 
-/* Suffix of the key of a NoExecute taint, which evicts pods: the kubelet, too,
- * checks these. */
+/* Suffix of the key of a NoExecute taint. Such taints evict pods, and the
+ * kubelet checks them, too. */
 #define KUBE_TAINT_EVICTS ":NoExecute"
 
-/* Returns the suffix of keys of taints of this effect: "" for NoSchedule. */
+/* Returns the suffix of the keys of taints with this effect; "" for
+ * NoSchedule. */
 const char *kube_affinity_effect(const char *effect);
 
-/* Append the constraint to *ret: `own` (or NULL) and all that the spec of the
- * pod says. Fails with EINVAL if `own` is no constraint, or if the pod's spec
- * has something that no constraint can express; the error is meant for the
+/* Append a constraint to *ret, which demands what `own` (or NULL) and the spec
+ * of the pod demand. Fails with EINVAL if `own` is no constraint, or if the
+ * spec has something that no constraint can express; the error is meant for the
  * Job's owner. */
 int kube_affinity_constraint(const json_t *pod, const char *own,
                              struct buf *ret, struct err *err);
 
-/* Append to *ret a value for --prefer: `own` (or NULL), then the preferred
- * terms by weight, as many as --prefer takes. Empty terms are skipped. Fails
- * likewise.
- */
+/* Append a value for --prefer to *ret: `own` (or NULL), then the preferred
+ * terms by weight, as many as --prefer takes. Empty terms are skipped. Fails as
+ * kube_affinity_constraint() does. */
 int kube_affinity_prefer(const json_t *pod, const char *own, struct buf *ret,
                          struct err *err);
 

@@ -1,10 +1,10 @@
 /*
- * foreign.h - read Jobs of others as requests
+ * foreign.h - read Jobs made with kubectl as requests for jobs
  *
- * Pure. A suspended Job that was made with kubectl and has our schedulerName
- * and a queue in its label aisched.io/queue is a job like any other. A task
- * asks for as much as its pod requests, counted as Kubernetes counts it; labels
- * or annotations aisched.io/OPTION stand for options of aisub.
+ * Pure. A suspended Job made with kubectl that has our schedulerName, and a
+ * queue in its label aisched.io/queue, becomes a job like any other. A task
+ * requests as much as the Job's pod, counted as Kubernetes counts it; labels or
+ * annotations aisched.io/OPTION stand for options of aisub.
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_FOREIGN_H
 #define AISCHEDD_RUN_KUBE_OBJECT_FOREIGN_H
@@ -21,8 +21,8 @@
 #define KUBE_SCHEDULER "aisched"
 #define KUBE_NOTE_USER "aisched.io/user"
 
-/* Prefix of the name of a user of a cluster, to tell them from a user of this
- * machine with that name. No namespace has such a name. */
+/* Prefix of the names of cluster users, so that they differ from users of this
+ * machine, and from namespaces. */
 #define KUBE_USER_PREFIX "k8s:user:"
 
 enum { KUBE_USER_MAX = 253 };
@@ -35,40 +35,42 @@ struct kube_foreign {
 	bool suspended; /* spec.suspend is set */
 	bool deleting;
 	bool complete, failed;
-	bool late;                    /* it failed at its time limit */
-	const char *reason, *message; /* of its end, or "" */
-	const char *priority_class;   /* of its pods, or "" */
-	uint32_t width;               /* pods that run at once at its start */
-	int64_t rest; /* pods still to succeed; INT64_MAX: any number */
-	/* taken: its labels say that some daemon has taken it; ours: that it
-	 * was this daemon. */
+	bool late; /* it failed because its time limit passed */
+	const char *reason, *message; /* why it ended, or "" */
+	const char *priority_class;   /* priorityClassName of its pods, or "" */
+	uint32_t width; /* how many pods run at once at its start */
+	int64_t rest;   /* pods still to succeed; INT64_MAX: any number */
+	/* taken: its labels or annotations say that a daemon has taken it;
+	 * ours: this daemon has. */
 	bool taken, ours;
-	uint64_t job; /* if ours: its job, 0: none */
+	uint64_t job; /* if ours: the id of its job; 0: none */
 };
 
-/* Fails with EINVAL if it has no name or uid. */
+/* Read the state of the Job into *ret. Fails with EINVAL if it has no name or
+ * uid. */
 int kube_foreign_look(json_t *obj, const struct kube_home *home,
                       struct kube_foreign *ret, struct err *err);
 
 /*
- * Read what the Job requests. *ret_user: KUBE_USER_PREFIX and the name in the
- * Job's annotation, if the pool trusts that, else NULL. Strings are in the
- * arena. Fails with EINVAL if it cannot become a job; the error is meant for
- * the Job's owner.
+ * Read what the Job requests into *ret. *ret_user: KUBE_USER_PREFIX and the
+ * user named in the Job's annotation, if the pool trusts that, else NULL.
+ * Strings are in the arena. Fails with EINVAL if the Job cannot become a job;
+ * the error is meant for the Job's owner.
  */
 int kube_foreign_read(json_t *obj, const struct conf_pool *pool,
                       const struct conf_topology *topology, int64_t now,
                       struct arena *arena, struct spec *ret,
                       const char **ret_user, struct err *err);
 
-/* PATCH: label the Job as ours, unless it has changed since this version. */
+/* PATCH: claim the Job for this daemon and job. Fails if the Job has changed
+ * since this version. */
 json_t *kube_foreign_claim(const struct kube_home *home, const char *uid,
                            const char *version, uint64_t job);
 
-/* PATCH: suspend the Job, or unsuspend it. */
+/* PATCH: suspend the Job, or resume it. */
 json_t *kube_foreign_suspend(const char *uid, bool suspend);
 
-/* PATCH: make the Job fail, as it exceeded its time limit. */
+/* PATCH: make the Job fail at once with DeadlineExceeded. */
 json_t *kube_foreign_expire(const char *uid);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * job.h - the Job of an attempt
+ * job.h - make the Job object of an attempt
  *
  * Pure.
  */
@@ -16,7 +16,7 @@
 
 /*
  * Returns the Job, owned by the caller. Fails with EINVAL if the pool does not
- * allow what the user asks for: there is no image, a mount is not allowed, or
+ * allow what the user requests: there is no image, a mount is not allowed, or
  * the user is root.
  */
 json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,

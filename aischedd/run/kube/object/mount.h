@@ -1,5 +1,5 @@
 /*
- * mount.h - volumes of pods: mounts, and the working directory
+ * mount.h - volumes of pods: those of --mount, and the working directory
  *
  * Pure.
  */
@@ -18,29 +18,32 @@ struct kube_volumes {
 	unsigned n;
 };
 
-/* Takes source. */
+/* Add a volume of this kind, such as "emptyDir", and mount it at path. source:
+ * the value of the field `kind`; taken. */
 void kube_volumes_add(struct kube_volumes *v, const char *path,
                       const char *kind, json_t *source, bool read_only);
 
 /*
  * Add the mounts of --mount: "/data,pvc:NAME:/mnt:ro"; list may be NULL. Fails
- * with EINVAL if one is malformed, or not allowed in the pool.
+ * with EINVAL if a mount is malformed, or not allowed in the pool.
  */
 int kube_volumes_mount(struct kube_volumes *v, const struct conf_pool *pool,
                        const char *list, struct err *err);
 
 /*
- * Provide the working directory of that name: in a mount, else as an empty
- * folder, unless that would hide a folder that the image needs. Returns where
- * the script begins.
+ * Provide the working directory: if it is in no mount, as an empty folder,
+ * unless that would hide a folder that the image needs. Returns the folder in
+ * which the script begins.
  */
 const char *kube_volumes_workdir(struct kube_volumes *v, const char *path);
 
-/* Where a container's file is, outside of the container; both texts are on the
- * heap. */
+/* The place of a container's file outside of the container; both texts are on
+ * the heap. */
 struct kube_mount_file {
-	char *file;  /* on its node; or the name in the container */
-	char *claim; /* the volume claim it is in; NULL: a folder of the node */
+	/* path on its node; or, in a claim, the path in the container */
+	char *file;
+	/* the volume claim that has the file; NULL: the file is on the node */
+	char *claim;
 };
 
 /*

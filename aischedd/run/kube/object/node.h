@@ -1,5 +1,5 @@
 /*
- * node.h - read a node of the cluster
+ * node.h - read a node as the API server reports it
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_NODE_H
 #define AISCHEDD_RUN_KUBE_OBJECT_NODE_H
@@ -11,39 +11,42 @@
 #include "aischedd/run/kube/object/pod.h"
 #include "libcommon/conf/conf.h"
 
-/* The annotation with the reason of a node that the daemon cordoned. */
+/* Annotation of a node that the daemon has cordoned: the reason. */
 #define KUBE_NOTE_DRAINED "aisched.io/drained"
 
 struct kube_node_said {
 	bool down;
-	bool cordoned; /* cordoned, or in a condition in which nothing starts
-	                  there */
-	char *reason;  /* why down or cordoned; NULL: neither */
+	/* it is cordoned, or in a condition in which no pods are started */
+	bool cordoned;
+	char *reason; /* why down or cordoned; NULL: neither */
 	struct kube_amount have;
 	char *gpu_type; /* or NULL */
 	json_t *features, *taints;
-	bool dedicated; /* our taint keeps pods of others off */
+	bool dedicated; /* our taint keeps pods of others away */
 	char *runtime;  /* "containerd://2.2.1"; or NULL */
-	char *topology; /* levels from the top down to the first without label;
-	                   NULL: none */
+	/* its labels for the levels of the topology, from the top down to the
+	 * first level without label; NULL: none */
+	char *topology;
 };
 
-/* Whether it has all labels of "pool=gpu,disk"; NULL: any node does. */
+/* Whether the node has all labels of the selector, such as "pool=gpu,disk";
+ * NULL matches all nodes. */
 bool kube_node_matches(const json_t *obj, const char *selector);
 
-/* levels: the labels of the levels, widest first. health: read only down,
- * cordoned and the reason. Free ret with kube_node_said_fini(). */
+/* Read a node; kube_node_read_health() reads only `down`, `cordoned` and the
+ * reason. levels: the label keys of the topology's levels, widest first. Free
+ * ret with kube_node_said_fini(). */
 void kube_node_read_health(const json_t *obj, const struct conf_pool *pool,
                            struct kube_node_said *ret);
 void kube_node_read(const json_t *obj, const struct conf_pool *pool,
                     const struct strlist *levels, struct kube_node_said *ret);
 
-/* Whether both say the same; nodes report every few minutes without a
- * change. */
+/* Whether nothing has changed between a and b; nodes report every few minutes
+ * even without a change. */
 bool kube_node_said_same(const struct kube_node_said *a,
                          const struct kube_node_said *b);
 
-/* Returns how many levels of the topology it has labels for. */
+/* Returns for how many levels of the topology the node has labels. */
 size_t kube_node_depth(const struct kube_node_said *said);
 
 void kube_node_said_fini(struct kube_node_said *said);

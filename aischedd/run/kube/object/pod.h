@@ -1,5 +1,5 @@
 /*
- * pod.h - read a pod of the cluster
+ * pod.h - read a pod as the API server reports it
  *
  * Pure.
  */
@@ -25,24 +25,26 @@ struct kube_pod {
 	char *owner;     /* uid of the controller; "": none */
 	char *node;      /* "": not bound */
 	json_t *claims;  /* names of volume claims; NULL: none */
-	bool to_files;   /* KUBE_NOTE_FILES */
+	bool to_files;   /* it has KUBE_NOTE_FILES */
 	char *container; /* the container whose output counts */
 	char *leave;     /* KUBE_NOTE_LEAVE; "": not told to end */
-	char *claim;     /* its ResourceClaim by its status; "": none */
+	char *claim;     /* the ResourceClaim that its status names; "": none */
 	int32_t index;   /* index in its Job; -1: none */
 	enum kube_phase phase;
 	bool deleting;
 	char *reason, *message; /* of the pod's end; or "" */
-	/* The state of the only container of our pods. */
+	/* The state of `container`. */
 	bool ran;                /* it runs or has run */
 	char *waits, *waits_why; /* "ErrImagePull"; or "" */
 	bool ended, oom;
 	int exit_code;
 	char *unable; /* why its first process did not run the script; or "" */
 	char
-	    *steps; /* lines of its steps, as in the shepherd's record; or "" */
-	int64_t cpu_ms, peak_kib; /* used; 0: not known */
-	int64_t start, end;       /* unix seconds; 0: not known */
+	    /* lines about its steps, as in the shepherd's record; or "" */
+	    *steps;
+	/* CPU time and peak memory used; 0: not known */
+	int64_t cpu_ms, peak_kib;
+	int64_t start, end; /* unix seconds; 0: not known */
 	struct kube_amount use;
 };
 
@@ -62,13 +64,15 @@ static inline bool kube_pod_is_over(const struct kube_pod *pod)
 	return pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
 }
 
-/* Whether it ended for a reason other than the end of its process. */
+/* Whether the pod failed for a reason other than the end of its container, such
+ * as an eviction. */
 bool kube_pod_is_lost(const struct kube_pod *pod);
 
 /* Returns the names of the volume claims of a pod of this spec, or NULL. */
 json_t *kube_pod_claims(const json_t *spec);
 
-/* Returns the use of a pod of this spec. */
+/* Returns the most that a pod of this spec uses at any time. gpu: the name of
+ * the resource that counts GPUs. */
 struct kube_amount kube_pod_use(const json_t *spec, const char *gpu);
 
 /* Convert CPUs of nodes and pods, in thousandths, to CPUs as jobs count them on

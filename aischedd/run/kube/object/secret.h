@@ -1,5 +1,6 @@
 /*
- * secret.h - what the pods of a job run: environment, script, first process
+ * secret.h - the Secret of a job: environment, script and first process of its
+ * pods
  *
  * Pure.
  */
@@ -14,27 +15,26 @@
 #include "aischedd/run/runner.h"
 
 /*
- * Returns the Secret of a job. Tasks of an array share one Secret with all that
- * they have in common; then *ret_own, owned by the caller, is the text of what
- * only this task has, for kube_object_secret_share(). The name of a shared
- * Secret is a hash of its content, so different content has different Secrets.
- * *ret_own is NULL if only this Job uses the Secret. now: unix seconds at which
- * the attempt begins.
+ * Returns the Secret of a job. Tasks of an array share a Secret with all that
+ * they have in common. Then *ret_own, owned by the caller, is the text for this
+ * task only, for kube_object_secret_share(); else it is NULL. The name of a
+ * shared Secret is a hash of its content, so different content has different
+ * Secrets. now: unix seconds at which the attempt begins.
  */
 json_t *kube_object_secret(const struct kube_home *home,
                            const struct run_job *job, int64_t now,
                            char **ret_own);
 
-/* Let the Job use that shared Secret, and give its pods the text of their own.
- */
+/* Change the Job so that it uses the shared Secret, and that its pods get the
+ * text in `own`. */
 void kube_object_secret_share(json_t *obj, const char *secret, const char *own);
 
-/* Whether a Secret of that name can be a shared one of this cluster. */
+/* Whether this can be the name of a shared Secret of this cluster. */
 bool kube_object_secret_may_share(const char *name,
                                   const struct kube_home *home);
 
-/* Returns the shared Secret that a Job names; NULL if it names none, or one
- * that cannot be ours. */
+/* Returns the name of the shared Secret that a Job uses; NULL if the Job names
+ * none, or one that cannot be ours. */
 const char *kube_object_secret_shared(const json_t *obj,
                                       const struct kube_home *home);
 

@@ -1,10 +1,10 @@
 /*
- * spread.h - spread constraints of pods that are a Job's, as --spread
+ * spread.h - read topologySpreadConstraints of a Job's pods as --spread
  *
- * Pure. A constraint says what --spread does if it counts the pods of this Job
+ * Pure. A constraint means what --spread does if it counts the pods of this Job
  * and no others, allows a skew of 1, and its topologyKey is the label of a
  * level of the topology or the name of the node. A constraint with
- * ScheduleAnyway is a wish, which is ignored if it says something else.
+ * ScheduleAnyway is a preference, which is ignored if it means something else.
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_SPREAD_H
 #define AISCHEDD_RUN_KUBE_OBJECT_SPREAD_H
@@ -16,9 +16,10 @@
 #include "libcommon/err.h"
 
 /*
- * Append to *ret what --spread would say of a template of pods (metadata and
- * spec), or nothing. name: of the Job. Fails with EINVAL if a constraint must
- * hold and says what --spread cannot; the sentence is for the owner.
+ * Append to *ret the value of --spread for a pod template (metadata and spec),
+ * or nothing. name: of the Job. Fails with EINVAL if a constraint that is not a
+ * preference means something that --spread cannot; the error is meant for the
+ * Job's owner.
  */
 int kube_spread(const json_t *template, const char *name,
                 const struct conf_topology *topology, struct buf *ret,

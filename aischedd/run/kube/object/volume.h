@@ -1,5 +1,5 @@
 /*
- * volume.h - read where a volume claim can be mounted
+ * volume.h - read volume claims, and match nodes against their volumes
  *
  * Pure.
  */
@@ -11,14 +11,14 @@
 
 #include "aischedd/run/runner.h"
 
-/* On a claim: the node for which its volume is to be made. */
+/* Annotation of a claim: the node for which its volume is to be made. */
 #define KUBE_NOTE_SELECTED "volume.kubernetes.io/selected-node"
 
 /* A PersistentVolumeClaim. Texts are borrowed from the object. */
 struct kube_claim_said {
 	const char *name, *uid;
 	const char *volume;   /* "": none yet */
-	const char *class;    /* of storage; "": none */
+	const char *class;    /* StorageClass; "": none */
 	const char *selected; /* KUBE_NOTE_SELECTED, or "" */
 	bool bound, lost, deleting;
 	enum volume_share share;
@@ -34,10 +34,11 @@ void kube_claim_read(const json_t *obj, struct kube_claim_said *ret);
 bool kube_selector_matches(const json_t *selector, const char *node,
                            const json_t *features);
 
-/* Whether the allowedTopologies of a StorageClass match such a node. */
+/* Whether the allowedTopologies of a StorageClass match a node with these
+ * features. */
 bool kube_topologies_match(const json_t *list, const json_t *features);
 
-/* Returns the patch that names the node for which the volume is to be made. */
+/* PATCH of a claim: name the node for which its volume is to be made. */
 json_t *kube_claim_select(const char *uid, const char *node);
 
 #endif
