@@ -44,10 +44,10 @@ struct pass {
 	    *promised_in; /* by pool: 1 if a job is promised a start there */
 	uint8_t *settled; /* by run: 1 if it grows, resumes or has a claim, so
 	                     this pass may not evict it */
-	uint32_t *more; /* by run: index in more_node, + 1, of the last node on
-	                   which it grows; 0: none */
-	uint32_t owner; /* index of the start, + 1, whose tasks place->own
-	                   counts between its trials; 0: none */
+	uint32_t *more; /* by run: its last entry in more_node, as index + 1; 0:
+	                   none */
+	uint32_t owner; /* the start whose tasks place->own counts between its
+	                   trials, as index + 1; 0: none */
 	int64_t capacity[RES_N]; /* the resources of all nodes that are not
 	                            down */
 	int64_t wake;

@@ -156,9 +156,9 @@ bool place_try_resume(struct place *p, uint32_t run,
  * lately, and the request allows it. */
 bool place_may_use(const struct place *p, uint32_t req, uint32_t node);
 
-/* Whether a job of the request may have these nodes, one for each task: by
- * pool, by domain, by the number of nodes, and by the counted parts of its
- * constraint. */
+/* Whether a job of the request may run on these nodes, one for each task.
+ * Checks the pool, the domains, the number of nodes, and the counted parts of
+ * the constraint. */
 bool place_suits(struct place *p, uint32_t req, const uint32_t *node,
                  uint32_t n);
 
@@ -183,8 +183,8 @@ bool place_try_more(struct place *p, uint32_t req, uint32_t node,
  * has to itself. */
 bool place_try_beside(struct place *p, uint32_t req, uint32_t node);
 
-/* Make a trial in which the caller chooses the nodes: begin, then place n tasks
- * on a node on which they fit. */
+/* place_begin() begins a trial in which the caller chooses the nodes;
+ * place_put() places n tasks on a node on which they fit. */
 void place_begin(struct place *p);
 void place_put(struct place *p, uint32_t req, uint32_t node, int64_t n);
 /* Place the first tasks of a list of n nodes, one for each task: as many on the

@@ -22,15 +22,15 @@ struct place_index {
 	const struct work *work;
 	const struct match *match;
 	int64_t worth;                /* place_index_worth() */
-	struct leaf *leaf;            /* one a node */
-	uint8_t *tree;                /* one a node: enum place_tree */
-	uint32_t (*root)[NTREES];     /* one a class */
-	uint32_t (*count)[NTREES];    /* one a class */
-	int64_t (*sum)[RES_N];        /* one a class */
-	int64_t (*domain_sum)[RES_N]; /* one a domain */
-	int64_t (*most)[RES_N];       /* one a pool: total of its largest
+	struct leaf *leaf;            /* by node */
+	uint8_t *tree;                /* by node: enum place_tree */
+	uint32_t (*root)[NTREES];     /* by class */
+	uint32_t (*count)[NTREES];    /* by class */
+	int64_t (*sum)[RES_N];        /* by class */
+	int64_t (*domain_sum)[RES_N]; /* by domain */
+	int64_t (*most)[RES_N];       /* by pool: total of its largest
 	                                 node */
-	uint64_t *domain_changed;     /* one a domain: nchanges at its last
+	uint64_t *domain_changed;     /* by domain: nchanges at its last
 	                                 change */
 	uint64_t nchanges;
 };

@@ -77,7 +77,7 @@ struct plan_claim {
 	                         `run` */
 	uint32_t run; /* a run that grows, or that is evicted by this plan and
 	                 starts again here */
-	uint32_t node_first, n; /* slice of claim_node, one a task */
+	uint32_t node_first, n; /* slice of claim_node, one for each task */
 };
 
 struct plan {

@@ -37,28 +37,28 @@ struct work {
 	int64_t *tasks;     /* tasks there */
 	int64_t *sealed;    /* tasks of exclusive jobs there */
 
-	int64_t *device; /* one a device: free thousandths */
-	/* one a device: how often each of its slices is taken, 8 bits each;
+	int64_t *device; /* by device: free thousandths */
+	/* by device: how often each of its slices is taken, 8 bits each;
 	 * NULL: no node can have partitions */
 	int64_t *slices;
 	const int64_t *slices_now; /* the same in the snapshot */
 	/* by model of GPU and slices in use: how much of the GPU is blocked,
 	 * see fit_mig_blocked() */
 	uint16_t (*blocked)[256];
-	int64_t *thread;           /* one a CPU of a slice: free thousandths */
+	int64_t *thread;           /* by CPU of a slice: free thousandths */
 	const int64_t *thread_now; /* the same in the snapshot */
-	int64_t *numa_mem;         /* one a NUMA node: free; may be < 0 */
-	/* one a NUMA node: its memory minus that of tasks bound to it */
+	int64_t *numa_mem;         /* by NUMA node: free; may be < 0 */
+	/* by NUMA node: its memory minus that of tasks bound to it */
 	int64_t *numa_bound;
 	const int64_t *numa_now, *bound_now; /* the same in the snapshot */
 	struct work_core *core; /* scratch of fit.c, by core number */
 
 	int64_t *license; /* by licence: how many are free */
-	/* one a queue: what it and all queues below it use */
+	/* by queue: what it and all queues below it use */
 	int64_t (*used)[RES_N];
 	int64_t (*firm)[RES_N]; /* part of used: by jobs that may not be
 	                           preempted */
-	/* one a queue: running jobs in it and in all queues below it */
+	/* by queue: running jobs in it and in all queues below it */
 	int64_t *jobs;
 	/* The counters above are for the time at which all evicted jobs have
 	 * ended and all claimants have started. At present, this much more is
@@ -67,7 +67,7 @@ struct work {
 	int64_t (*late)[RES_N];
 	int64_t *late_jobs;
 
-	uint32_t *nusers;       /* one a queue: how many of it and its ancestors
+	uint32_t *nusers;       /* by queue: how many of it and its ancestors
 	                           count users */
 	uint64_t *user_key;     /* hash table with open addressing: queue and
 	                           user, + 1 */

@@ -330,8 +330,8 @@ struct one {
 	bool alone;
 };
 
-/* Whether a waiting job came later than job p and than all jobs before p in its
- * row, which must have their turn before p. */
+/* Whether a waiting job came later than job p and than all jobs ahead of p in
+ * its row, which have their turn before p. */
 static bool came_later(const struct snap *s, const struct one *p,
                        uint32_t member)
 {

@@ -18,7 +18,8 @@ struct future_added {
 	uint32_t req;
 	uint32_t task; /* index in place->task */
 	bool goes_on;  /* it resumes, and still has its memory and GPUs */
-	uint32_t next; /* next task added to the node, its index + 1; 0: none */
+	uint32_t next; /* the next task added to the node, as index + 1; 0:
+	                  none */
 };
 
 /* The future of one node; all zero: not computed yet. */
@@ -27,8 +28,8 @@ struct future_view {
 	struct future_point *point;
 	uint32_t npoints, cap;
 	struct future_due *due; /* first entry, sorted by start */
-	uint32_t added;         /* first task added to the node, its index + 1;
-	                           0: none */
+	uint32_t added;         /* the first task added to the node, as index +
+	                           1; 0: none */
 	bool is_new;            /* the points are up to date */
 	bool odd;               /* free amounts alone do not decide what fits */
 };
@@ -51,7 +52,7 @@ struct future {
 	size_t ntasks;              /* tasks of place->task added so far */
 	struct future_run *leaving; /* scratch: what ends on the node */
 	size_t leaving_cap;
-	int64_t *count; /* scratch: one a point */
+	int64_t *count; /* scratch, by point */
 	size_t count_cap;
 	/* Scratch for tasks on trial. */
 	struct future_due trial;

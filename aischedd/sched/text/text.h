@@ -29,8 +29,8 @@
  *	gpus=N gpu_type=LIST gpu_numa=LIST gpu_link=LIST gpu_free=LIST
  *	threads=N core=LIST numa=LIST thread_free=LIST numa_mem=SIZES
  *	features=WORDS taints=WORDS domain= mig=MODEL retry_at=TIME weight=]
- *	LIST: "0*4,1*4" or "0-7", one value a device; SIZES: "32G,32G", one a
- *	NUMA node
+ *	LIST: "0*4,1*4" or "0-7", one value per device;
+ *	SIZES: "32G,32G", one per NUMA node
  * queue NAME [parent= quota=cpus:8,mem:64G,gpus:2 limit=... weight= priority=
  *	max_jobs= max_jobs_user= max_gpus_user= assumed_time= max_wait=]
  * license NAME total=N [free=N]
@@ -42,7 +42,7 @@
  *	latter half used; g- and c- are none; g0/500 is half of device 0),
  *	u4-7: of device 0, the slices of a partition;
  *	m0+1: memory in these NUMA nodes; else where its CPUs are
- *	NODES: n0,n1*4: held, one a task
+ *	NODES: n0,n1*4: held, one per task
  * pend MEMBERS [queue= user= priority= resumes nonpreemptible barred light=N
  *	served=S judged=waits|blocked|promised since=TIME,... claim=NODES
  *	REQUEST]
