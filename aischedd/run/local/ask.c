@@ -1,9 +1,9 @@
 /*
  * ask.c - requests to the runner of this machine
  *
- * A start makes the loop write no file and wait for nothing: the nursery gets
- * one end of a socket pair and a memory file with the order, and forks the
- * shepherd.
+ * To start a job, the loop writes no file and waits for nothing: it sends the
+ * nursery one end of a socket pair and a memory file with the order, and the
+ * nursery forks the shepherd.
  */
 #include "aischedd/run/local/ask.h"
 
@@ -26,7 +26,8 @@
 
 /* --- start --- */
 
-/* Translate the plan's CPU numbers to the kernel's. */
+/* Copy tasks and CPUs of the order with the kernel's numbers of CPUs in place
+ * of the plan's. */
 static void order_place(struct local *l, struct order *order,
                         struct arena *arena)
 {
@@ -41,14 +42,14 @@ static void order_place(struct local *l, struct order *order,
 		task[i] = job->task[i];
 		task[i].cpu_first -= first;
 	}
-	/* An exclusive job has all CPUs: it is not bound. */
+	/* A job that has the whole machine is not bound to CPUs. */
 	order->bind = l->machine.node.ncpus > 0 && !job->whole.cpus_milli;
 	for (uint32_t i = 0; i < n; i++) {
 		uint16_t cpu = job->cpu_use[first + i].cpu;
 
 		use[i].milli = job->cpu_use[first + i].milli;
-		/* A configured node may have more CPUs than the machine: bind
-		 * to none. */
+		/* The configuration may give the node more CPUs than the
+		 * machine has: then do not bind the job. */
 		if (cpu >= l->machine.node.ncpus) {
 			order->bind = false;
 			continue;
@@ -142,8 +143,9 @@ void local_stop(struct runner *r, uint64_t job, uint32_t attempt,
                 enum stop_why why, int64_t grace)
 {
 	static const struct {
-		const char *why; /* for the job's output */
-		const char *end; /* for its AISCHED_END_FILE */
+		const char *why; /* text for the job's output */
+		/* text for the file AISCHED_END_FILE of the job */
+		const char *end;
 	} words[] = {
 		[STOP_CANCEL] = { "", "cancelled The job was cancelled." },
 		[STOP_TIME_LIMIT] = { " DUE TO TIME LIMIT",
@@ -171,8 +173,8 @@ void local_stop(struct runner *r, uint64_t job, uint32_t attempt,
 	                         (json_int_t)grace));
 }
 
-/* The field script_only is for shepherds of older versions, which do not know
- * the scope "steps". */
+/* Send the field script_only, too: it is for shepherds of older versions, which
+ * do not know the scope "steps". */
 void local_signal(struct runner *r, uint64_t job, uint32_t attempt,
                   const struct run_signal *what)
 {
@@ -195,7 +197,7 @@ void local_suspend(struct runner *r, uint64_t job, uint32_t attempt)
 		attempt_send(a, json_pack("{s:s}", "do", "suspend"));
 }
 
-/* Returns a placement in the form that shepherds read. */
+/* Returns a placement as JSON, as shepherds read it. */
 static json_t *place_to_json(struct local *l, uint32_t ntasks,
                              const struct snap_task *task,
                              const struct snap_cpu_use *cpu_use)

@@ -7,7 +7,7 @@
 #include "aischedd/run/local/local.h"
 
 void local_start(struct runner *r, const struct run_job *job);
-/* Hand the attempt to the nursery, which forks its shepherd. Returns false if
+/* Send the attempt to the nursery, which forks its shepherd. Returns false if
  * the nursery's socket is full now. */
 bool attempt_launch(struct attempt *a);
 void local_stop(struct runner *r, uint64_t job, uint32_t attempt,

@@ -1,4 +1,5 @@
-/* attempt.c - one attempt of a job: messages from and to its shepherd */
+/* attempt.c - one attempt of a job: messages from and to its shepherd,
+ * its removal */
 #include "aischedd/run/local/attempt.h"
 
 #include <errno.h>
@@ -68,8 +69,8 @@ void attempt_free(struct attempt *a)
 	free(a);
 }
 
-/* Remove a part of the temporary folder that a killed shepherd left; returns
- * true if more is left. */
+/* Remove some files of the temporary folder that a killed shepherd left.
+ * Returns true if more are left. */
 static bool remove_tmp(int dirfd, const char *name)
 {
 	int fd = openat(dirfd, name,
@@ -95,8 +96,8 @@ bool attempt_remove(struct attempt *a)
 	char name[48];
 
 	local_name(name, a->job, a->attempt);
-	/* The next daemon removes the rest, if the user makes files faster than
-	 * they can be removed. */
+	/* Give up after REMOVE_SLICES calls, in case the user makes files
+	 * faster than they can be removed: the next daemon removes the rest. */
 	if (remove_files(l->dirfd, name) && ++a->slices < REMOVE_SLICES)
 		return false;
 	map_del(&l->attempts, key(a->job, a->attempt));
@@ -107,7 +108,7 @@ bool attempt_remove(struct attempt *a)
 void attempt_done(struct attempt *a)
 {
 	a->state = ATTEMPT_DONE;
-	/* A shepherd that is connected is still cleaning up. */
+	/* While the shepherd is connected, it is still cleaning up. */
 	if ((!a->stray && !a->forgotten) || a->fd >= 0)
 		return;
 	a->state = ATTEMPT_REMOVED;
@@ -123,7 +124,7 @@ void attempt_tell(struct attempt *a, struct run_event *ev)
 	ev->attempt = a->attempt;
 	if (a->awaited) {
 		a->awaited = false;
-		if (!--l->awaited) /* now RUN_SYNCED is due */
+		if (!--l->awaited) /* all are answered, so RUN_SYNCED is due */
 			event_active(l->tick, EV_TIMEOUT, 0);
 	}
 	if (!a->stray)
@@ -181,7 +182,7 @@ static void on_used(struct attempt *a, json_t *msg)
 {
 	struct run_event ev = { .kind = RUN_USED };
 
-	/* A shepherd of an older version does not tell it. */
+	/* A shepherd of an older version does not send idle_ms. */
 	ev.idle_ms = json_integer_value(json_object_get(msg, "idle_ms"));
 	if (!gpu_use_from_json(&ev.gpu, json_object_get(msg, "gpu"), NULL))
 		attempt_tell(a, &ev);
@@ -236,8 +237,9 @@ static void on_message(struct attempt *a, const char *text, size_t len)
 	json_decref(msg);
 }
 
-/* The connection has ended: read what the shepherd did not say from its record.
- * Also called if another shepherd turned out to own the attempt. */
+/* The connection has ended: if the end of the attempt is not known yet, let
+ * the next tick read the record. This is also called if another shepherd owns
+ * the attempt. */
 static void on_hang_up(struct attempt *a)
 {
 	attempt_hang_up(a);
@@ -261,17 +263,16 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 		on_hang_up(arg);
 }
 
-/*
- * A shepherd reads at once unless somebody stopped it; then messages that do
- * not fit the socket's buffer (some hundreds) are lost.
- */
+/* Send a message to the shepherd, if it is connected. Shepherds read at once
+ * unless somebody stopped them; then messages that no longer fit into the
+ * socket's buffer, after some hundreds, are lost. */
 void attempt_send(struct attempt *a, json_t *msg)
 {
 	char *text = json_dumps(msg, JSON_COMPACT);
 
 	if (a->fd >= 0 && text &&
 	    send(a->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-		/* the reader will notice that it has ended */
+		/* the reader will notice that the connection has ended */
 	}
 	free(text);
 	json_decref(msg);

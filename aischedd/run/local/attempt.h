@@ -10,23 +10,24 @@ void local_name(char ret[48], uint64_t job, uint32_t attempt);
 struct attempt *attempt_find(struct local *l, uint64_t job, uint32_t attempt);
 struct attempt *attempt_new(struct local *l, uint64_t job, uint32_t attempt);
 void attempt_free(struct attempt *a);
-/* Begin or stop talking over fd. */
+/* Begin or stop to exchange messages with the shepherd; fd is
+ * the connection. */
 void attempt_connect(struct attempt *a, int fd);
 void attempt_hang_up(struct attempt *a);
 void attempt_send(struct attempt *a, json_t *msg);
-/* Send msg; if no shepherd is connected, keep it in *kept and send it once one
- * is. Takes msg. */
+/* Send msg to the shepherd. If none is connected, keep msg in *kept until one
+ * is. Takes over msg. */
 void attempt_insist(struct attempt *a, json_t **kept, json_t *msg);
-/* Put the attempt on the list that the next tick handles. */
+/* Put the attempt on the list of those that the next tick handles. */
 void attempt_queue(struct attempt *a);
-/* Fill in job and attempt of the event and pass it to the daemon. If recover()
- * waits for an answer about this attempt, the event is that answer. */
+/* Fill in the event's job and attempt, and pass the event to the daemon. If
+ * recover() waits for an answer about this attempt, the event is the answer. */
 void attempt_tell(struct attempt *a, struct run_event *ev);
-/* Note that the daemon has got the last event of the attempt. Removes the
- * attempt if the daemon does not know it, or has called forget(). */
+/* Note that the daemon has been told the last event of the attempt. Removes the
+ * attempt if the daemon has called forget(), or did not know the attempt. */
 void attempt_done(struct attempt *a);
-/* Remove some of the attempt's files; repeat it until it returns true: then all
- * are removed, and the attempt is freed. */
+/* Remove some of the attempt's files. Call this again until it returns true:
+ * then all files are removed and the attempt is freed. */
 bool attempt_remove(struct attempt *a);
 
 #endif

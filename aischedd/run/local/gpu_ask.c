@@ -1,4 +1,4 @@
-/* gpu_ask.c - ask the driver of GPUs, which may hang */
+/* gpu_ask.c - ask the GPU driver, which may hang */
 #include "aischedd/run/local/gpu_ask.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 enum { ANSWER_MAX = 1 << 20, NO_LIBRARY = 3, PAUSE_MS = 2 };
 
-/* Start the program; out receives its answers and errors. */
+/* Start the program; its output and its errors are written to out. */
 static int begin(const char *program, int out, pid_t *ret, struct err *err)
 {
 	const struct spawn s = {
@@ -31,7 +31,7 @@ static int begin(const char *program, int out, pid_t *ret, struct err *err)
 	return errno ? err_sys(err, "cannot start '%s'", program) : 0;
 }
 
-/* Read all output. Returns false if that lasts until the time `end`. */
+/* Read all output. Returns false if it has not ended by the time `end`. */
 static bool read_all(int fd, int64_t end, struct buf *ret)
 {
 	int64_t left;
@@ -50,7 +50,8 @@ static bool read_all(int fd, int64_t end, struct buf *ret)
 	return false;
 }
 
-/* Fail with the first line of the answer, without the name of the program. */
+/* Fail with the first line of the answer, without the program's name
+ * before it. */
 static int refuse(struct buf *answer, int status, struct err *err)
 {
 	char *text = answer->data, *colon;
@@ -61,8 +62,8 @@ static int refuse(struct buf *answer, int status, struct err *err)
 	               colon ? colon + 2 : "aisched-gpu fails");
 }
 
-/* Wait for the process until the time `end`: it may hang in the driver after it
- * has closed its output. */
+/* Wait for the process until the time `end`, as it may still hang in the driver
+ * after it has closed its output. Returns whether it has ended. */
 static bool has_ended(pid_t pid, int64_t end, int *ret)
 {
 	pid_t is;
@@ -72,8 +73,9 @@ static bool has_ended(pid_t pid, int64_t end, int *ret)
 	return is == pid;
 }
 
-/* Returns the answer of the process, or NULL with *err set. A process that
- * hangs in a driver does not die at once when killed: do not wait for it. */
+/* Returns the answer of the process, or NULL with *err set. If the process
+ * does not answer in time, it is killed but not waited for, as it may hang in
+ * the driver. */
 static json_t *hear(pid_t pid, int fd, int ms, struct err *err)
 {
 	int64_t end = clock_ms() + ms;

@@ -18,7 +18,8 @@
 #define PCI_VENDOR_NVIDIA     0x10de
 #define PCI_VENDOR_AMD        0x1002
 
-/* Add a GPU. Returns its entry, or NULL if there are too many. */
+/* Add a GPU near this object of hwloc. Returns its entry, or NULL if there are
+ * LIMIT_GPUS already. */
 static struct gpu_id *add(struct gpus *gpus, hwloc_topology_t topo,
                           hwloc_obj_t near)
 {
@@ -31,7 +32,8 @@ static struct gpu_id *add(struct gpus *gpus, hwloc_topology_t topo,
 	return id;
 }
 
-/* "NVIDIA H100 80GB HBM3" -> "h100": the first word with a digit. */
+/* Returns the first word of the model that has a digit, in lower case: "h100"
+ * for "NVIDIA H100 80GB HBM3". Returns NULL if there is none. */
 static const char *short_model(const char *model, struct arena *arena)
 {
 	char word[64];
@@ -101,8 +103,8 @@ static hwloc_obj_t find_bus(hwloc_topology_t topo, const char *id)
 	return pci ? hwloc_get_non_io_ancestor_obj(topo, pci) : NULL;
 }
 
-/* Add the GPUs of the driver's list that can be allocated; at: their indices in
- * that list. */
+/* Add those GPUs of the driver's list that can be allocated. at[i] becomes the
+ * index of GPU i in that list. */
 static void take_gpus(struct gpus *gpus, const json_t *list, uint32_t *at,
                       hwloc_topology_t topo, struct arena *arena)
 {
@@ -160,7 +162,8 @@ static bool group_as_told(struct gpus *gpus, const json_t *list,
 	return gpus_group(gpus->n, width, gpus->link);
 }
 
-/* Returns whether the link groups are known. */
+/* Get the GPUs from aisched-gpu, which asks the driver. Returns whether the
+ * link groups are known. */
 static bool ask_driver(struct gpus *gpus, hwloc_topology_t topo,
                        struct arena *arena)
 {
@@ -180,7 +183,8 @@ static bool ask_driver(struct gpus *gpus, hwloc_topology_t topo,
 
 /* --- hwloc ---------------------------------------------------------------- */
 
-/* Read what hwloc knows from NVML, CUDA or ROCm, if it was built with them. */
+/* Add the GPUs that hwloc knows from NVML, CUDA or ROCm, if hwloc was built
+ * with one of these. */
 static void find_os_devices(struct gpus *gpus, hwloc_topology_t topo,
                             hwloc_obj_t *ret_dev, struct arena *arena)
 {
@@ -214,7 +218,7 @@ static void find_os_devices(struct gpus *gpus, hwloc_topology_t topo,
 	}
 }
 
-/* Returns which of the devices this is; n: none. */
+/* Returns the index of obj among the n devices; n if it is none of them. */
 static uint32_t find_device(hwloc_obj_t obj, const hwloc_obj_t *dev, uint32_t n)
 {
 	uint32_t i = 0;
@@ -224,8 +228,11 @@ static uint32_t find_device(hwloc_obj_t obj, const hwloc_obj_t *dev, uint32_t n)
 	return i;
 }
 
-/* hwloc's NVLink matrix has the ports of switches: first join these, then the
- * GPUs that they join. Without switches the second step would clear the matrix.
+/*
+ * Replace bandwidths to switches by bandwidths between GPUs. hwloc's NVLink
+ * matrix has the ports of switches: first merge the ports of each switch, then
+ * connect the GPUs that a switch joins. If there are no switches, the first
+ * step fails, and the second one would clear the matrix.
  */
 static void join_switches(hwloc_topology_t topo, struct hwloc_distances_s *d)
 {
@@ -279,8 +286,8 @@ static bool is_gpu(hwloc_obj_t pci, bool nvidia)
 	       (kind == PCI_CLASS_DISPLAY || kind == PCI_CLASS_ACCELERATOR);
 }
 
-/* Find GPUs on the PCI bus, in order of bus numbers, as the drivers number
- * them. */
+/* Add GPUs of the PCI bus in the order of bus numbers, in which the drivers
+ * number them. */
 static void find_pci(struct gpus *gpus, hwloc_topology_t topo, bool nvidia)
 {
 	hwloc_obj_t pci = NULL;
@@ -293,7 +300,7 @@ static void find_pci(struct gpus *gpus, hwloc_topology_t topo, bool nvidia)
 	}
 }
 
-/* Count the names in a folder that are the prefix and a number. */
+/* Returns how many names in the folder consist of the prefix and a number. */
 static uint32_t count_names(const char *folder, const char *prefix)
 {
 	DIR *dir = opendir(folder);
@@ -313,8 +320,8 @@ static uint32_t count_names(const char *folder, const char *prefix)
 	return n < LIMIT_GPUS ? n : LIMIT_GPUS;
 }
 
-/* Returns the driver's name of the first device; all of one machine are alike.
- */
+/* Returns the model of the first GPU in the driver's folder in /proc, or NULL.
+ * All GPUs of a machine count as alike. */
 static const char *nvidia_model(struct arena *arena)
 {
 	DIR *dir = opendir("/proc/driver/nvidia/gpus");
@@ -339,8 +346,9 @@ static const char *nvidia_model(struct arena *arena)
 	return type;
 }
 
-/* Find GPUs by the device files of their drivers, as jobs cannot use a GPU
- * without them. The files tell how many there are, and PCI where they are. */
+/* Add GPUs for which their drivers have device files, as jobs cannot use a GPU
+ * without one. The files tell how many GPUs there are; the PCI bus tells where
+ * they are. */
 static void find_files(struct gpus *gpus, hwloc_topology_t topo,
                        struct arena *arena)
 {
@@ -374,7 +382,7 @@ void gpus_find(struct gpus *ret, hwloc_topology_t topo, struct arena *arena)
 	}
 	if (!ret->n && !getenv("HWLOC_XMLFILE"))
 		find_files(ret, topo, arena);
-	/* GPUs of one NUMA node count as linked if no links are known. */
+	/* If no links are known, GPUs of the same NUMA node count as linked. */
 	if (!grouped)
 		memcpy(ret->link, ret->numa, ret->n);
 }

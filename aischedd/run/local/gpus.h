@@ -13,37 +13,43 @@
 
 /* A GPU as its driver knows it. */
 struct gpu_id {
-	const char *uuid; /* NULL: not known */
-	int32_t minor;    /* the N of /dev/nvidiaN; -1: not known */
-	uint32_t index;   /* CUDA's number with CUDA_DEVICE_ORDER=PCI_BUS_ID */
+	const char *uuid; /* NULL: unknown */
+	/* the N of /dev/nvidiaN; -1: unknown */
+	int32_t minor;
+	/* number that CUDA gives it with CUDA_DEVICE_ORDER=PCI_BUS_ID */
+	uint32_t index;
 };
 
 struct gpus {
 	uint32_t n;
 	struct gpu_id id[LIMIT_GPUS];
-	uint8_t numa[LIMIT_GPUS]; /* hwloc's logical index of the NUMA node */
-	uint8_t link[LIMIT_GPUS]; /* number of its group; see gpus_group() */
-	const char *type;         /* "h100"; NULL: not known */
-	const char *note;         /* what is wrong, for the admin; or NULL */
+	/* hwloc's logical index of each GPU's NUMA node */
+	uint8_t numa[LIMIT_GPUS];
+	/* number of each GPU's link group; see gpus_group() */
+	uint8_t link[LIMIT_GPUS];
+	/* as in "h100"; NULL: unknown */
+	const char *type;
+	/* what is wrong with the GPUs, for the admin; or NULL */
+	const char *note;
 };
 
 /*
- * Find the GPUs. Tries, until one of them knows any: aisched-gpu, which asks
- * the driver; hwloc, if built with NVML, CUDA or ROCm; the driver's files. If
- * HWLOC_XMLFILE is set, only hwloc is tried. If the driver hangs, this takes
- * GPUS_ASK_MS. Does not fail.
+ * Find the GPUs of this machine. Asks one source after the other until one
+ * knows of GPUs: aisched-gpu, which asks the driver; hwloc, if built with NVML,
+ * CUDA or ROCm; the driver's files. If HWLOC_XMLFILE is set, asks only hwloc.
+ * Takes GPUS_ASK_MS if the driver hangs. Does not fail.
  */
 void gpus_find(struct gpus *ret, hwloc_topology_t topo, struct arena *arena);
 
 enum { GPUS_ASK_MS = 10000 };
 
 /*
- * Divide n GPUs into link groups: any two GPUs of a group are linked with at
- * least half the best bandwidth of the node. If that relation is not
- * transitive, GPUs join groups in order of their numbers. width[i * n + j]: the
- * bandwidth between GPUs i and j in any unit, equal in both directions.
- * ret_link[i]: the group of GPU i. Returns false, and no groups, if no two GPUs
- * are linked.
+ * Divide n GPUs into link groups, in which any two GPUs are linked with at
+ * least half of the best bandwidth of the node. If this relation is not
+ * transitive, GPUs join groups in the order of their numbers. width[i * n + j]
+ * is the bandwidth between GPUs i and j in any unit, equal in both directions;
+ * ret_link[i] becomes the group of GPU i. Returns false, without groups, if no
+ * two GPUs are linked.
  */
 bool gpus_group(uint32_t n, const uint64_t *width, uint8_t *ret_link);
 

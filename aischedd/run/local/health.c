@@ -16,14 +16,17 @@
 #include "libcommon/spawn.h"
 
 enum {
-	MAX_OUTPUT = 4096, /* kept; the rest is read and dropped */
-	MAX_REASON = 200,  /* bytes of a line */
-	READS = 64         /* of a turn: some programs print for ever */
+	/* bytes of output that are kept; the rest is read and dropped */
+	MAX_OUTPUT = 4096,
+	MAX_REASON = 200, /* bytes of the line that is given as the reason */
+	/* reads of output in one turn, as some programs print for ever */
+	READS = 64
 };
 
 /* One run of the program. */
 struct health_run {
-	struct health *health; /* NULL: nobody wants its result */
+	/* NULL: the run was abandoned, its result is not wanted */
+	struct health *health;
 	pid_t pid;
 	int pidfd, out;
 	struct event *ended, *readable, *late;
@@ -35,9 +38,9 @@ struct health {
 	struct event_base *base;
 	health_fn *fn;
 	void *arg;
-	char *program; /* "": none */
+	char *program; /* path of the program; "": none is configured */
 	int64_t interval_s, timeout_s;
-	struct health_run *run; /* or NULL */
+	struct health_run *run; /* the run in progress, or NULL */
 	struct event *next;
 };
 
@@ -72,11 +75,13 @@ static void read_output(struct health_run *run)
 			buf_add(&run->text, part, (size_t)n);
 	}
 	if (n == 0)
-		/* closed; else it would be readable for ever */
+		/* at the end of output, the pipe would remain readable
+		 * for ever */
 		event_del(run->readable);
 }
 
-/* Returns the first line that is not blank, or NULL; the caller frees it. */
+/* Returns the first line that is not blank, cut to MAX_REASON bytes, or NULL.
+ * The caller frees it. */
 static char *first_line(const struct buf *text)
 {
 	const char *s = text->len ? text->data : "";
@@ -129,8 +134,8 @@ static void on_ended(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	/* Kill the rest of its group, while no other process can have its
-	 * number. */
+	/* Kill the rest of the program's process group before the program is
+	 * reaped, while no other group can have its number. */
 	kill(-run->pid, SIGKILL);
 	waitpid(run->pid, &status, 0);
 	if (h) {
@@ -148,8 +153,9 @@ static void on_ended(evutil_socket_t fd, short what, void *arg)
 	run_free(run);
 }
 
-/* A program that hangs on a broken device does not die at once: report the
- * failure now, and go on when it has ended. */
+/* The program has exceeded its time: kill it and report the failure now. A
+ * program that hangs on a broken device does not die at once; the next run
+ * waits until it has ended. */
 static void on_late(evutil_socket_t fd, short what, void *arg)
 {
 	struct health_run *run = arg;
@@ -166,7 +172,8 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
 	free(why);
 }
 
-/* Returns NULL with errno if it cannot be started or watched. */
+/* Start the program. Returns NULL with errno if it cannot be started
+ * or watched. */
 static struct health_run *run_new(struct health *h)
 {
 	struct health_run *run;
@@ -175,8 +182,8 @@ static struct health_run *run_new(struct health *h)
 
 	if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) < 0)
 		return NULL;
-	/* Programs do not expect a non-blocking stdout: only our end of the
-	 * pipe is non-blocking. */
+	/* Make only our end of the pipe non-blocking, as programs do not expect
+	 * a non-blocking stdout. */
 	fcntl(pipe[1], F_SETFL, 0);
 	code = spawn_program((const char *[]){ h->program, NULL }, -1, pipe[1],
 	                     &pid);
@@ -241,7 +248,8 @@ struct health *health_new(struct event_base *base, health_fn *fn, void *arg)
 	return h;
 }
 
-/* Kill the run; on_ended() cleans up, in whatever time it takes. */
+/* Kill the run in progress, whose result is no longer wanted. on_ended() frees
+ * it once the program has ended, which may take long. */
 static void abandon(struct health *h)
 {
 	if (!h->run)

@@ -1,10 +1,10 @@
 /*
  * health.h - run the admin's program that checks this machine
  *
- * The daemon's loop never waits for the program, which runs as a child in a
- * process group of its own and is killed when its time is over. The next run
- * begins only after the last one has ended, so a program that cannot be killed
- * is not started twice.
+ * The daemon's loop never waits for the program. It runs as a child in a
+ * process group of its own, and is killed when its time is over. The next run
+ * begins only after the previous one has ended, so a program that cannot be
+ * killed does not run twice.
  */
 #ifndef AISCHEDD_RUN_LOCAL_HEALTH_H
 #define AISCHEDD_RUN_LOCAL_HEALTH_H
@@ -14,18 +14,19 @@
 struct event_base;
 struct health;
 
-/* why: what is wrong, borrowed for the call; NULL: the machine is well. */
+/* Gets a result of the program. why: what is wrong, borrowed for the call;
+ * NULL: the machine is well. */
 typedef void health_fn(const char *why, void *arg);
 
-/* fn gets the results; it is not called before health_conf() has returned. Does
- * not fail. */
+/* Make a checker whose results fn gets. fn is not called before health_conf()
+ * has returned. Does not fail. */
 struct health *health_new(struct event_base *base, health_fn *fn, void *arg);
 
 /*
- * Run the program of this configuration, borrowed for the call, from now on. A
- * new program is started at once; then returns true, and fn will get its first
- * result. If no program is configured, the machine counts as healthy, and fn is
- * not called.
+ * Run the program that this configuration names from now on; conf is borrowed
+ * for the call. If the program is a new one, it is started at once, and true is
+ * returned: fn will get its first result. If none is configured, the machine
+ * counts as well, and fn is not called.
  */
 bool health_conf(struct health *health, const struct conf_health *conf);
 void health_free(struct health *health); /* NULL is allowed */

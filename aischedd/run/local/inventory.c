@@ -14,8 +14,8 @@
 
 /* --- CPUs and memory --- */
 
-/* Returns the affinity of this process, for any number of CPUs; free it with
- * CPU_FREE(). */
+/* Returns the CPUs to which this process may be scheduled, however many the
+ * machine has. Free the set with CPU_FREE(). */
 static cpu_set_t *own_affinity(size_t *ret_size)
 {
 	for (size_t n = 1024; n <= 65536; n *= 2) {
@@ -77,7 +77,8 @@ static int64_t memory_mib(void)
 	return limit >= 0 && limit < all ? limit : all;
 }
 
-/* Give each NUMA node its part of the memory that we may use. */
+/* Set the memory of each NUMA node. If all nodes together have more than we may
+ * use, each gets a part in proportion to its size. */
 static void find_numa_memory(struct machine *m, hwloc_topology_t topo,
                              struct arena *arena)
 {
@@ -101,8 +102,8 @@ static void find_numa_memory(struct machine *m, hwloc_topology_t topo,
 
 /* --- all --- */
 
-/* The configuration says how many GPUs there are; those beyond the number found
- * belong to no NUMA node in particular. */
+/* Set number and type of the GPUs. The configuration may say that there are
+ * more than were found; the further ones count as GPUs of NUMA node 0. */
 static void note_gpus(struct machine *m, const struct conf_node *conf,
                       struct arena *arena)
 {

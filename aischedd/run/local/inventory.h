@@ -1,6 +1,4 @@
-/*
- * inventory.h - find what this machine has
- */
+/* inventory.h - find the CPUs, memory and GPUs of this machine */
 #ifndef AISCHEDD_RUN_LOCAL_INVENTORY_H
 #define AISCHEDD_RUN_LOCAL_INVENTORY_H
 
@@ -15,17 +13,20 @@
 
 struct machine {
 	struct node_info node;
-	const uint16_t *os_cpu; /* [node.ncpus] the kernel's numbers */
-	const uint8_t *os_numa; /* [node.ncpus] */
-	bool many_numa;         /* more than one NUMA node */
-	struct gpus gpus;       /* the GPUs that were found */
+	/* [node.ncpus] the kernel's number of each CPU */
+	const uint16_t *os_cpu;
+	/* [node.ncpus] the kernel's number of each CPU's NUMA node */
+	const uint8_t *os_numa;
+	/* there is more than one NUMA node */
+	bool many_numa;
+	struct gpus gpus; /* the GPUs that were found */
 };
 
 /*
- * Find with hwloc the hardware threads that our CPU affinity allows, in hwloc's
- * logical order; the memory, at most the limit of our cgroup; and the GPUs.
- * conf, which may be NULL, overrides the number and the type of the GPUs.
- * Everything is in the arena. Fails with the error of hwloc.
+ * Find what this machine has: with hwloc, the hardware threads that our CPU
+ * affinity allows, in hwloc's logical order; the memory, but no more than the
+ * limit of our cgroup; and the GPUs, whose number and type conf (may be NULL)
+ * overrides. All results are in the arena. Fails with the error of hwloc.
  */
 int machine_discover(struct machine *ret, const struct conf_node *conf,
                      struct arena *arena, struct err *err);

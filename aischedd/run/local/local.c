@@ -1,7 +1,8 @@
 /*
  * local.c - the runner of this machine: its begin, its ticks and its end
  *
- * attempt.c talks to shepherds, ask.c serves requests of the daemon.
+ * attempt.c exchanges messages with shepherds; ask.c serves requests of
+ * the daemon.
  */
 #include "aischedd/run/local/local.h"
 
@@ -94,8 +95,8 @@ static void tell_node(struct local *l)
 	      l->arg);
 }
 
-/* Note the result of health_check (NULL: the machine is well), and tell the
- * daemon if it has changed. */
+/* Store the result of health_check (why NULL: the machine is well). If it has
+ * changed, report the node to the daemon. */
 static void on_health(const char *why, void *arg)
 {
 	struct local *l = arg;
@@ -154,8 +155,8 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 
 /* --- begin --- */
 
-/* Returns why jobs cannot be kept from GPUs of others, although they should be;
- * or NULL. */
+/* Returns why jobs can open GPUs of others although the configuration says that
+ * they must not; NULL if all is well. */
 static const char *cannot_constrain(const struct local *l)
 {
 	uint32_t known = 0;
@@ -203,8 +204,8 @@ static void note_shortcomings(struct local *l)
 		buf_printf(&l->shortcomings, "%sGPUs: %s.",
 		           l->shortcomings.len ? " " : "",
 		           l->machine.gpus.note);
-	/* If jobs cannot be kept from other GPUs, their variables must give the
-	 * numbers of GPUs among all of the machine. */
+	/* If jobs can open all GPUs of the machine, their variables must number
+	 * GPUs among all of these. */
 	l->constrain_devices = l->constrain_devices && !why;
 	if (why)
 		buf_printf(&l->shortcomings,
@@ -214,7 +215,7 @@ static void note_shortcomings(struct local *l)
 
 static int open_dir(struct local *l, const char *state_dir, struct err *err)
 {
-	/* Other users' jobs reach their scripts through this folder. */
+	/* Let jobs of other users reach their scripts in this folder. */
 	mode_t mode = geteuid() == 0 ? 0711 : 0700;
 
 	l->dir = xasprintf("%s/run", state_dir);
@@ -252,8 +253,8 @@ static int64_t read_limit(const char *file)
 	return n > 0 ? n : INT64_MAX;
 }
 
-/* A quarter of what the machine allows, so that several runaway jobs cannot
- * keep everybody from logging in. */
+/* Returns a quarter of the processes that the machine allows, so that several
+ * runaway jobs together cannot prevent log-ins. */
 static int64_t default_max_processes(void)
 {
 	int64_t pids = read_limit("pid_max"), all = read_limit("threads-max");
@@ -274,8 +275,8 @@ static void take_conf(struct local *l, const char *tmp_dir,
 	                                              : default_max_processes();
 }
 
-/* Begin to run the program; nothing starts before its first verdict that the
- * machine is well. */
+/* Begin to run the configured program. No job starts before the program has
+ * reported for the first time that the machine is well. */
 static void check_health(struct local *l, const struct conf_health *conf)
 {
 	if (health_conf(l->health, conf))
@@ -284,7 +285,7 @@ static void check_health(struct local *l, const struct conf_health *conf)
 		on_health(NULL, l);
 }
 
-/* Change the settings; they apply to jobs that start from now on. */
+/* Use the new configuration, for jobs that start from now on. */
 static void local_reconf(struct runner *r, const struct conf *conf,
                          const struct conf_pool *pool)
 {

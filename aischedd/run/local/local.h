@@ -1,9 +1,9 @@
 /*
  * local.h - the runner of this machine, for its own files
  *
- * ask.c serves requests of the daemon; attempt.c talks to shepherds; recover.c
- * finds out what became of attempts whose shepherd does not answer: after a
- * restart of the daemon, and when one was killed.
+ * ask.c serves requests of the daemon; attempt.c exchanges messages with
+ * shepherds; recover.c finds out what became of attempts whose shepherd does
+ * not answer, after a restart of the daemon or because it was killed.
  */
 #ifndef AISCHEDD_RUN_LOCAL_LOCAL_H
 #define AISCHEDD_RUN_LOCAL_LOCAL_H
@@ -22,13 +22,20 @@
 #include "libcommon/map.h"
 
 enum attempt_state {
-	ATTEMPT_WAITS,   /* to be sent to the nursery, whose socket was full */
-	ATTEMPT_TALKS,   /* connected to its shepherd */
-	ATTEMPT_FAILED,  /* could not be started; the daemon is to be told */
-	ATTEMPT_UNCLEAR, /* no shepherd answers: its record must be read */
-	ATTEMPT_DYING,   /* without shepherd; its processes are being killed */
-	ATTEMPT_DONE,    /* the daemon has got its last event */
-	ATTEMPT_REMOVED  /* likewise, and its files are being removed */
+	/* must still be sent to the nursery, whose socket was full */
+	ATTEMPT_WAITS,
+	/* connected to its shepherd, or waiting for it to connect */
+	ATTEMPT_TALKS,
+	/* could not be started, which the daemon must still be told */
+	ATTEMPT_FAILED,
+	/* no shepherd answers: the attempt's record must be read */
+	ATTEMPT_UNCLEAR,
+	/* has no shepherd; its processes are being killed */
+	ATTEMPT_DYING,
+	/* the daemon was told the last event of the attempt */
+	ATTEMPT_DONE,
+	/* as ATTEMPT_DONE, and its files are being removed */
+	ATTEMPT_REMOVED
 };
 
 struct attempt {
@@ -36,26 +43,36 @@ struct attempt {
 	uint64_t job;
 	uint32_t attempt;
 	enum attempt_state state;
-	bool stray;           /* found on disk, but not named by recover() */
-	bool awaited;         /* recover() waits for its answer */
-	bool started;         /* RUN_STARTED was told */
-	bool forgotten;       /* forget() was called */
-	struct attempt *next; /* in local->work */
+	/* its files were found on disk, but recover() did not name it */
+	bool stray;
+	bool awaited; /* recover() waits for an answer about it */
+	/* the daemon was told RUN_STARTED */
+	bool started;
+	/* the daemon has called forget() */
+	bool forgotten;
+	struct attempt *next; /* next attempt in local->work */
 
-	int fd; /* -1: not connected */
+	int fd; /* connection to the shepherd; -1: none */
 	struct event *readable;
-	int order_fd, child_fd; /* open until sent to the nursery; then -1 */
+	/* for the nursery; open until they are sent, then -1 */
+	int order_fd, child_fd;
 
-	json_t *stop, *resize; /* to be sent once it is connected, or NULL */
+	/* messages to send once the shepherd is connected, or NULL */
+	json_t *stop, *resize;
 
-	struct claim claim; /* while dying; its strings are in arena */
+	/* the claim while the attempt is dying; strings are in arena */
+	struct claim claim;
 	struct arena *arena;
-	bool scanned;        /* while dying: a scan of /proc is complete */
-	uint32_t scan;       /* number of the scan in progress */
-	size_t left;         /* its processes that this scan has found so far */
-	int64_t dying_since; /* unix seconds */
-	uint32_t slices;     /* calls of attempt_remove() so far */
-	struct err err;      /* why it failed */
+	/* while dying: a complete scan of /proc has looked for its processes */
+	bool scanned;
+	/* number of the scan that looks for its processes */
+	uint32_t scan;
+	size_t left; /* processes that this scan has found so far */
+	/* when it began to die, in Unix seconds */
+	int64_t dying_since;
+	uint32_t slices; /* calls of attempt_remove() so far */
+	/* why it could not be started */
+	struct err err;
 };
 
 struct local {
@@ -64,40 +81,52 @@ struct local {
 	run_event_fn *fn;
 	void *arg;
 
-	char *dir;     /* state_dir/run */
-	char *tmp_dir; /* each attempt has its temporary folder below it */
+	char *dir; /* state_dir/run */
+	/* folder in which each attempt has its temporary folder */
+	char *tmp_dir;
 	int64_t max_processes;
-	uint32_t rlimits; /* bits: which rlimits jobs get from submitters */
+	/* set of bits: which rlimits jobs inherit from submitters */
+	uint32_t rlimits;
 	bool constrain_devices;
 	int64_t sample_s;  /* seconds between samples of GPU use */
 	char *gpu_program; /* path of aisched-gpu, or NULL */
-	/* RLIMIT_NOFILE that other processes inherit from us */
+	/* RLIMIT_NOFILE for processes that we start */
 	struct rlimit files;
 	int dirfd, null_fd;
-	int lock_fd; /* of dir/lock: see local_lock() */
+	int lock_fd; /* descriptor of the file dir/lock; see local_lock() */
 	bool locked;
 	char *shepherd; /* path of the shepherd program */
-	int nursery_fd; /* -1: not started */
+	/* connection to the nursery; -1: it was not started */
+	int nursery_fd;
 	pid_t nursery_pid;
 	struct arena *arena;
 	struct machine machine;
 	struct cgroup_ways ways;
-	bool scope; /* the nursery runs in a scope of systemd for our cgroups */
+	/* the nursery runs in a scope of systemd, which has our cgroups */
+	bool scope;
 	char boot[BOOT_ID_SIZE];
 	struct buf shortcomings;
 
 	struct health *health;
-	char *unwell; /* what the health program found wrong; NULL: nothing */
+	/* what the health program found to be wrong; NULL: nothing */
+	char *unwell;
 
 	struct map attempts;
-	DIR *proc;     /* /proc, while it is scanned for dying attempts */
-	uint32_t scan; /* number of that scan */
-	struct attempt *work; /* attempts for the next tick */
+	/* open while /proc is scanned for processes of dying attempts */
+	DIR *proc;
+	/* number of the last scan */
+	uint32_t scan;
+	/* attempts that the next tick handles */
+	struct attempt *work;
 	struct event *tick;
-	bool hello;         /* RUN_NODE is still to be sent */
-	bool recovering;    /* RUN_SYNCED is still to be sent */
-	bool strays_unseen; /* local_find_strays() is still to be called */
-	size_t awaited;     /* attempts of recover() not answered yet */
+	/* RUN_NODE must still be sent */
+	bool hello;
+	/* RUN_SYNCED must still be sent */
+	bool recovering;
+	/* local_find_strays() must still be called */
+	bool strays_unseen;
+	/* attempts named by recover() that are not answered yet */
+	size_t awaited;
 };
 
 static inline struct local *local_of(struct runner *r)
@@ -107,9 +136,9 @@ static inline struct local *local_of(struct runner *r)
 }
 
 /*
- * Look at the next processes in /proc, and kill those that belong to dying
- * attempts. One scan of /proc serves all dying attempts, and takes several
- * calls.
+ * Look at the next processes in /proc, and kill those that belong to
+ * dying attempts. One scan of /proc is for all dying attempts, and takes
+ * several calls.
  */
 void local_scan(struct local *l);
 

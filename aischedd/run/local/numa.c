@@ -1,4 +1,4 @@
-/* numa.c - which NUMA node is nearest */
+/* numa.c - find the NUMA node of a device or a CPU */
 #include "aischedd/run/local/numa.h"
 
 uint8_t numa_of(hwloc_topology_t topo, hwloc_obj_t obj, bool os)

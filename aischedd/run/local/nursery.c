@@ -1,9 +1,9 @@
 /*
  * nursery.c - the daemon's side of the nursery
  *
- * Under a user manager, the nursery and all its children are in a scope that
- * the manager delegates: its cgroup has controllers, and outlives the session
- * and the daemon.
+ * If systemd runs a user manager for our user, the nursery and all its children
+ * are put into a scope that the manager delegates. The scope's cgroup has
+ * controllers, and it outlives the login session and the daemon.
  */
 #include "aischedd/run/local/nursery.h"
 
@@ -26,8 +26,8 @@
 
 #define SCOPE_PATIENCE_MS 5000
 
-/* The command that makes a cgroup for the nursery, under a user manager; the
- * nursery divides it. */
+/* The command that starts the nursery in a scope of the user manager. The
+ * nursery makes the cgroups of attempts in that scope. */
 static const char *const scope_command[] = {
 	"/usr/bin/systemd-run",
 	"--user",
@@ -39,8 +39,8 @@ static const char *const scope_command[] = {
 	"--",
 };
 
-/* Start the nursery: a shepherd program that waits for orders; see nursery.h.
- */
+/* Start the nursery, which is a shepherd program that waits for orders;
+ * see aischedd/run/shepherd/nursery.h. */
 static int spawn_nursery(struct local *l, int fd)
 {
 	const char *args[ARRAY_SIZE(scope_command) + 4];
@@ -86,15 +86,14 @@ static int connect_nursery(struct local *l, struct err *err)
 		               strerror(code));
 	}
 	l->nursery_fd = pair[0];
-	/* Set it before the nursery hears of a job. */
+	/* Set the limit before the nursery is sent an attempt. */
 	if (l->files.rlim_max)
 		prlimit(l->nursery_pid, RLIMIT_NOFILE, &l->files, NULL);
 	return 0;
 }
 
-/* Wait until the nursery reports which limits its scope allows. Returns false
- * if it ended instead, or took too long: it got no scope. Called once per
- * daemon. */
+/* Wait until the nursery reports which controllers its scope has. Returns false
+ * if it ended instead or took too long, as then it got no scope. */
 static bool scope_works(struct local *l)
 {
 	struct pollfd p = { .fd = l->nursery_fd, .events = POLLIN };
@@ -108,7 +107,7 @@ static bool scope_works(struct local *l)
 	return true;
 }
 
-/* Whether a user manager can give us a scope. */
+/* Whether a user manager runs that can give us a scope. */
 static bool has_user_manager(void)
 {
 	const char *dir = getenv("XDG_RUNTIME_DIR");
@@ -140,9 +139,9 @@ int nursery_open(struct local *l, struct err *err)
 	return connect_nursery(l, err);
 }
 
-/* Pass the attempt to the nursery, which starts its shepherd. Fails with EAGAIN
- * if too many wait there already; any other failure means that the nursery is
- * dead. */
+/* Send the attempt to the nursery, which starts its shepherd. Fails with EAGAIN
+ * or ETOOMANYREFS if too many wait there already; any other error means that
+ * the nursery has died. */
 static int send_birth(struct local *l, const struct attempt *a)
 {
 	union {
@@ -179,7 +178,7 @@ int nursery_send(struct local *l, const struct attempt *a, struct err *err)
 		return 1;
 	if (errno == EAGAIN || errno == ETOOMANYREFS)
 		return 0;
-	/* It was killed; start another. */
+	/* The nursery was killed: start another one. */
 	nursery_close(l);
 	waitpid(l->nursery_pid, NULL, 0);
 	if (nursery_open(l, err) < 0)

@@ -6,12 +6,12 @@
 
 #include "aischedd/run/local/local.h"
 
-/* Start the nursery, and find the cgroups that are available. Returns -1 on
- * failure. */
+/* Start the nursery, and find the cgroups that can be used. Returns -1
+ * on failure. */
 int nursery_open(struct local *l, struct err *err);
 void nursery_close(struct local *l);
-/* Send child_fd and order_fd of the attempt to the nursery. Returns 1 if done,
- * 0 if its socket is full, -1 on failure. */
+/* Send child_fd and order_fd of the attempt to the nursery. Returns 1 on
+ * success, 0 if the nursery's socket is full, -1 on failure. */
 int nursery_send(struct local *l, const struct attempt *a, struct err *err);
 
 #endif

@@ -2,9 +2,10 @@
  * recover.c - what became of attempts whose shepherd does not answer
  *
  * The record of an attempt says whether it was claimed, whether its shepherd
- * lives and how it ended. Claimed, not alive and without outcome means that the
- * shepherd was killed or the machine went down: what is left of the job is
- * found by its cgroup or its run id, and killed.
+ * lives and how it ended. If it was claimed, but its shepherd does not live and
+ * wrote no outcome, the shepherd was killed or the machine went down. The
+ * processes that are left of the job are then found by its cgroup or its run
+ * id, and killed.
  */
 #include "aischedd/run/local/recover.h"
 
@@ -29,7 +30,7 @@
 #include "libcommon/environ.h"
 
 #define GIVE_UP_S 60
-/* Processes of /proc that one turn of the loop looks at. */
+/* processes that one turn of the loop looks at */
 #define SCAN_PIDS  256
 #define SCAN_BYTES ((size_t)1 << 20)
 
@@ -65,8 +66,8 @@ static bool reach(struct attempt *a, int dirfd)
 {
 	int fd = connect_ctl(dirfd, NULL);
 
-	/* The shepherd is about to end: look for its outcome in the next
-	 * tick. */
+	/* Nothing listens: the shepherd is about to end, so its outcome will be
+	 * found in the next tick. */
 	if (fd < 0)
 		return false;
 	attempt_connect(a, fd);
@@ -118,9 +119,12 @@ static void end_scan(struct local *l)
 		a->scanned = a->state == ATTEMPT_DYING && a->scan == l->scan;
 }
 
-/* Kill the process if it belongs to an attempt of this scan. The environment of
- * a process in the middle of an exec cannot be read: it may belong to any of
- * them, unless the cgroup of an attempt shows which it has. */
+/*
+ * Count the process as left if it belongs to a dying attempt of this scan,
+ * and kill it. If the environment cannot be read because the process is in
+ * the middle of an exec, it counts for each attempt that has no cgroup to
+ * list its processes.
+ */
 static void scan_one(struct local *l, pid_t pid, struct buf *env)
 {
 	bool unclear = environ_read(pid, env) == EAGAIN;
@@ -173,8 +177,8 @@ static bool bury(struct attempt *a)
 		if (!a->scanned)
 			return false;
 		a->scanned = false;
-		/* Look for the run id, too, which also finds processes without
-		 * a cgroup. */
+		/* The scan by run id also finds processes that have left
+		 * the cgroup. */
 		all = cgroup_remove(&a->claim.cgroup) == 0 && !a->left;
 	}
 	if (!all && time(NULL) - a->dying_since < GIVE_UP_S)
@@ -197,8 +201,8 @@ static void never_ran(struct attempt *a)
 {
 	struct run_event ev = { .kind = RUN_UNKNOWN };
 
-	/* This daemon started the attempt, so its shepherd ended before it
-	 * began. */
+	/* The attempt was started by this daemon, so its shepherd ended before
+	 * it claimed the attempt. */
 	if (!a->awaited && !a->stray) {
 		ev.kind = RUN_START_FAILED;
 		ev.fault = FAULT_SYSTEM;
@@ -265,7 +269,8 @@ bool attempt_settle(struct attempt *a)
 
 /* --- after a restart of the daemon --- */
 
-/* Parse "17.2" and nothing else. */
+/* Parse a name of the form JOB.ATTEMPT, as in "17.2". Returns false for any
+ * other name. */
 static bool parse_name(const char *name, uint64_t *ret_job,
                        uint32_t *ret_attempt)
 {

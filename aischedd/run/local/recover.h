@@ -1,25 +1,23 @@
-/*
- * recover.h - attempts whose shepherd does not answer
- */
+/* recover.h - what became of attempts whose shepherd does not answer */
 #ifndef AISCHEDD_RUN_LOCAL_RECOVER_H
 #define AISCHEDD_RUN_LOCAL_RECOVER_H
 
 #include "aischedd/run/local/local.h"
 
 /*
- * Try to take the daemon's lock. Each shepherd inherits it, and releases it
- * once it has claimed its attempt; so a daemon that gets the lock knows that no
- * start by an earlier daemon is still under way. Returns false if the lock is
- * still held.
+ * Try to take the daemon's lock. Each shepherd inherits the lock from the
+ * nursery, and releases it once it has claimed its attempt. So a daemon that
+ * gets the lock knows that no start by an earlier daemon is still in progress.
+ * Returns false if the lock is still held.
  */
 bool local_lock(struct local *l);
 void local_recover(struct runner *r, size_t n, const uint64_t *job,
                    const uint32_t *attempt);
-/* Find directories of attempts that recover() did not name. */
+/* Find the folders of attempts that recover() did not name. */
 void local_find_strays(struct local *l);
 
-/* Advance an unclear or dying attempt; returns true once it is known how the
- * attempt ended and none of its processes is left. */
+/* Find out how an unclear or dying attempt ended. Returns true once this is
+ * known and none of the attempt's processes is left. */
 bool attempt_settle(struct attempt *a);
 
 #endif

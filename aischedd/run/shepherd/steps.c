@@ -24,14 +24,14 @@
 #include "aischedd/run/shepherd/step_task.h"
 #include "libcommon/clock.h"
 
-#define GREET_MS          5000 /* until a client sends, or closes */
-#define LOST_GRACE_S      2    /* the longest grace if srun is gone */
+#define GREET_MS          5000 /* for a client to send, or to close */
+#define LOST_GRACE_S      2    /* longest grace if srun has ended */
 #define KILL_PAUSE_MS     5    /* doubled after each round of SIGKILL */
 #define KILL_PAUSE_MAX_MS 1000
-#define LINGER_MS         200  /* until processes left by tasks are killed */
-#define LOOKS_MAX         1000 /* at processes in the middle of an exec */
+#define LINGER_MS         200  /* how long processes outlive tasks */
+#define LOOKS_MAX         1000 /* looks at processes within an exec */
 #define STEPS_MAX         40000
-#define OWNER_MS          30000 /* until the client of an allocation comes */
+#define OWNER_MS          30000 /* for an allocation's client to connect */
 #define SEND_BYTES        (1 << 20)
 
 struct steps {
