@@ -20,7 +20,7 @@ struct drain_node {
 	/* the reason in the node's annotation; NULL: we have not cordoned it */
 	char *noted;
 	bool seen;     /* the watch has shown the node */
-	bool cordoned; /* by us or by others */
+	bool cordoned; /* it is cordoned, by us or by others */
 	bool asking;
 };
 

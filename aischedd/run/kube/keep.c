@@ -31,7 +31,8 @@ enum {
 	SILENCE_MS = 10000,
 	FOLLOW_MS = 3600000, /* the same for a followed log */
 	WHOLE_MS = 60000,    /* limit for reading a whole log */
-	LINGER_MS = 3000,    /* for a followed log to end after its pod */
+	/* how long a followed log may take to end after its pod has */
+	LINGER_MS = 3000,
 	/* how long a log may take to send its first bytes */
 	FIRST_MS = 1000,
 	AGAIN_MS = 1000, /* between two calls for a log */
@@ -142,7 +143,8 @@ static void look_again(struct kube *kube, const struct kube_owner *owner)
 /* Whether a failed call for a log is worth repeating. */
 static bool may_help(const struct kube_kept *k, const struct err *err)
 {
-	/* A broken connection may work next time. */
+	/* Repeat a call whose connection broke; of a followed log any call,
+	 * unless access is denied or the disk is full. */
 	return k->tries < TRIES && (k->follow || err->code == ECONNRESET) &&
 	       err->code != EPERM && err->code != EACCES && err->code != ENOSPC;
 }

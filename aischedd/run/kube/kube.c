@@ -253,8 +253,8 @@ static void on_lease(void *arg)
 
 /* --- begin and end --------------------------------------------------- */
 
-/* The state never suspends jobs in a cluster: containers cannot be frozen from
- * outside. */
+/* Never called: the daemon suspends no jobs in a cluster, as containers cannot
+ * be frozen from outside. */
 static void no_suspend(struct runner *r, uint64_t job, uint32_t attempt)
 {
 	(void)r, (void)job, (void)attempt;

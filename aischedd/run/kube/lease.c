@@ -33,12 +33,12 @@ struct kube_lease {
 	void *arg;
 	struct event *timer;
 	struct kube_call *call; /* NULL: no call in progress */
-	json_t *seen;           /* the object last seen, or NULL */
+	json_t *seen;           /* the Lease as last read, or NULL */
 	int64_t seen_ms;        /* when `seen` was last found changed */
 	int64_t asked_ms;       /* when the call was sent */
 	int64_t until_ms;       /* we hold the Lease until then */
 	bool told;              /* fn was told that we hold it */
-	struct err err;         /* code 0: none */
+	struct err err;         /* why we do not hold it; code 0: none */
 };
 
 int64_t kube_lease_left_ms(const struct kube_lease *lease)
@@ -200,7 +200,7 @@ static void on_read(const struct kube_answer *answer, void *arg)
 		take(lease);
 		return;
 	}
-	lease->until_ms = 0; /* give up the rest of our time */
+	lease->until_ms = 0; /* we no longer hold the Lease */
 	holder = kube_text(&r, "spec.holderIdentity");
 	err_set(&lease->err, EBUSY,
 	        "another daemon runs jobs there: '%s' holds Lease '%s' in "

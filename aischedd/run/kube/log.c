@@ -19,7 +19,8 @@ enum {
 	SILENCE_MS = 3600000,
 	NODE_MS = 10000, /* the same for a log that is not followed */
 	PAUSE_MS = 1000, /* between two requests */
-	LINGER_MS = 3000 /* for a followed log to end after its pod */
+	/* how long a followed log may take to end after its pod has */
+	LINGER_MS = 3000
 };
 
 struct run_log {

@@ -1,4 +1,4 @@
-/* nodes.c - the nodes of a cluster, and what foreign pods use there */
+/* nodes.c - the nodes of a cluster, and what pods of others use there */
 #include "aischedd/run/kube/nodes.h"
 
 #include <event2/event.h>

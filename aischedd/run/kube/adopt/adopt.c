@@ -105,9 +105,9 @@ bool kube_adopt_is_over(const struct kube_adoptee *j)
 	return j->at.complete || j->at.failed;
 }
 
-/* Returns what the Job requests as text, to be compared with a later one: so
- * times are relative to a fixed one. NULL: the Job is not suspended, or would
- * be refused. */
+/* Returns what the Job requests as text. It is read as of a fixed time, so that
+ * two texts differ only if the requests do. NULL: the Job is not suspended, or
+ * would be refused. */
 static char *text_of_request(const struct kube_adoptee *j, json_t *obj)
 {
 	static const int64_t any_time = 1000000000;

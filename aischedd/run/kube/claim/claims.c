@@ -362,9 +362,9 @@ void kube_claims_tell(struct kube *kube)
 
 /* --- starts --------------------------------------------------------------- */
 
-/* Returns the state of one claim of a start on the n nodes. Sets ret->claim,
- * uid and node if the node has to be written to the claim, or ret->text if
- * something is to be said. */
+/* Returns the state of one volume claim for a start on the n nodes. If the node
+ * has to be written to the claim, sets ret->claim, uid and node; if the claim
+ * is not ready for another reason, ret->text says why. */
 static enum kube_claims_state look_one(struct kube *kube, struct seen *seen,
                                        const char *const *node, uint32_t n,
                                        struct kube_claims_next *ret)

@@ -210,8 +210,8 @@ static void set_proxy(CURL *easy, const struct kube_config *c)
 	char *remote;
 
 	if (!c->proxy) {
-		/* Without this libcurl would use a proxy named in the
-		 * environment. */
+		/* libcurl uses a proxy named in the environment, but must not
+		 * for the cluster that we are in, or for this machine. */
 		if (c->in_pod || is_loopback(c->host))
 			curl_easy_setopt(easy, CURLOPT_PROXY, "");
 		return;
@@ -239,7 +239,8 @@ static void set_tls(CURL *easy, const struct kube_config *c, const char *cert,
 {
 	curl_easy_setopt(easy, CURLOPT_SSLVERSION,
 	                 (long)CURL_SSLVERSION_TLSv1_2);
-	/* Trust only the kubeconfig's CA, not those of the system, too. */
+	/* Do not also trust the system's folder of CAs, which libcurl would
+	 * search in addition to the CA set below. */
 	curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	if (c->insecure) {
 		curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);

@@ -19,7 +19,8 @@ enum {
 	BACKOFF_MAX_MS = 30000,
 	/* a watch that ends after this time restarts at once */
 	HEALTHY_MS = 1000,
-	BAD_MAX = 3 /* failures after which a list begins anew */
+	/* failures in a row after which a list starts from its first page */
+	BAD_MAX = 3
 };
 
 enum step {
@@ -46,7 +47,7 @@ struct kube_watch {
 	/* when anything was received, in any step; 0: never */
 	int64_t heard_ms;
 	bool got;     /* something was received in this step */
-	bool expired; /* the server no longer knows our version */
+	bool expired; /* the server no longer has the changes since `version` */
 	/* busy: in a callback, so that freeing only sets dead, and the callback
 	 * frees */
 	bool busy, dead;

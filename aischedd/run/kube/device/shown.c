@@ -13,7 +13,7 @@
 #include "aischedd/run/kube/object/slice.h"
 #include "libcommon/mem.h"
 
-enum { MAX_SLICES = 64 /* of a node; no driver makes more */ };
+enum { MAX_SLICES = 64 /* slices of a node; no driver makes more */ };
 
 struct shown;
 
@@ -21,7 +21,7 @@ struct seen_slice {
 	LIST_ENTRY(seen_slice) of_node;
 	struct shown *node;
 	struct kube_slice slice;
-	bool marked; /* not yet seen in the list being read */
+	bool marked; /* the list being read has not shown it yet */
 };
 
 /* A GPU that has a number. */

@@ -1,4 +1,4 @@
-/* signal.c - signals for processes in pods */
+/* signal.c - send signals to processes in pods */
 #include "aischedd/run/kube/exec/signal.h"
 
 #include <event2/event.h>

@@ -49,9 +49,10 @@ static size_t fixed_part(const char *pattern)
 }
 
 /*
- * Whether users may mount a folder of the host: it, or a folder above it,
- * matches one of the allowed patterns; or a claim, "pvc:NAME". Sets *ret_top to
- * the length of the part of source that the pattern names without wildcards.
+ * Whether users may mount source, a folder of the host or a claim ("pvc:NAME"):
+ * it matches an allowed pattern, or is a folder below an allowed one. Sets
+ * *ret_top to the length of the part of source that the pattern names without
+ * wildcards.
  */
 static bool is_allowed(const struct strlist *allowed, const char *source,
                        size_t *ret_top)

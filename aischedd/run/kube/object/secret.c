@@ -51,8 +51,9 @@ static bool is_one_of(const char *var, size_t len, const char *const *list)
 	return false;
 }
 
-/* Whether a variable of the submitter's environment is left out, because the
- * image or the runner sets it. */
+/* Whether to leave out a variable of the submitter's environment: the image or
+ * the runner sets it, or it is valid only in one process on the submitter's
+ * machine. */
 static bool is_local(const char *var, size_t len)
 {
 	static const char *const names[] = {
