@@ -136,7 +136,7 @@ static void check_names(const struct conf *conf, const char *file,
 	names_free(names);
 }
 
-/* --- nodes ------------------------------------------------------------- */
+/* --- nodes and this machine -------------------------------------------- */
 
 static bool is_local(const struct conf *conf, const struct conf_node *node)
 {

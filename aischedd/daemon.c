@@ -537,7 +537,7 @@ static void turn(struct daemon *d)
 	d->steps = steps_so_far;
 }
 
-/* --- from the first turn to the last ------------------------------------ */
+/* --- the loop ----------------------------------------------------------- */
 
 static void notify_systemd(const char *text)
 {

@@ -90,7 +90,7 @@ void daemon_free_logs(struct daemon *d)
 		logging_free(d->loggings);
 }
 
-/* --- sending ----------------------------------------------------------- */
+/* --- sending output ---------------------------------------------------- */
 
 static void on_drained(struct ask *ask, void *arg)
 {
@@ -114,7 +114,7 @@ static void send_text(struct logging *l, const char *data, size_t len)
 	rpc_when_drained(l->ask, on_drained, l);
 }
 
-/* --- from the runner --------------------------------------------------- */
+/* --- reading from the runner ------------------------------------------- */
 
 static void live_data(const void *data, size_t len, void *arg)
 {
@@ -147,7 +147,7 @@ static void begin_live(struct logging *l, const struct log_id *id)
 	                                   &l->lines, &reader);
 }
 
-/* --- from files -------------------------------------------------------- */
+/* --- reading from kept files ------------------------------------------- */
 
 /* Open the file that is kept of this output and skip what was already sent.
  * Returns false if the file cannot be opened. */
@@ -189,7 +189,7 @@ static void read_kept(struct logging *l)
 	}
 }
 
-/* --- what comes next --------------------------------------------------- */
+/* --- finding the next output ------------------------------------------- */
 
 static bool is_wanted(const struct logging *l, const struct log_id *id)
 {

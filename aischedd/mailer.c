@@ -70,7 +70,7 @@ struct mailer {
 	int64_t told_ms; /* when that warning was given */
 };
 
-/* --- what a mail says --------------------------------------------------- */
+/* --- contents of a mail ------------------------------------------------- */
 
 static void put_date(struct buf *out, int64_t at)
 {
@@ -146,7 +146,7 @@ static int gather(struct mailer *m, struct outbox_letter *l, struct err *err)
 	return 0;
 }
 
-/* --- a command ---------------------------------------------------------- */
+/* --- running the mail command ------------------------------------------- */
 
 /* Returns the descriptor of a file in memory that has this text, or -1. */
 static int new_file(const char *data, size_t len)
@@ -228,7 +228,7 @@ static void sending_fini(struct sending *s)
 	outbox_letter_fini(&s->letter);
 }
 
-/* --- what becomes of a mail --------------------------------------------- */
+/* --- after the command has ended ---------------------------------------- */
 
 /* Send nothing for STUCK_MS. While the outbox cannot be written, a mail that
  * was sent cannot be removed from it, and would be sent again and again. */
@@ -329,7 +329,7 @@ static void on_ended(evutil_socket_t fd, short what, void *arg)
 		go(m);
 }
 
-/* --- which mail --------------------------------------------------------- */
+/* --- choosing the next mail --------------------------------------------- */
 
 static struct budget *budget_of(struct mailer *m, uint32_t uid, int64_t now)
 {

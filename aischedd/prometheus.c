@@ -120,7 +120,7 @@ struct prom {
 	size_t nusers;
 };
 
-/* --- text --------------------------------------------------------------- */
+/* --- text format -------------------------------------------------------- */
 
 static void put_escaped(struct buf *out, const char *s)
 {
@@ -545,7 +545,7 @@ static void put_amount(struct prom *p)
 	}
 }
 
-/* --- what jobs held ----------------------------------------------------- */
+/* --- resources that jobs have held -------------------------------------- */
 
 static int by_labels(const void *a, const void *b)
 {
@@ -853,7 +853,7 @@ static void put_runner_up(struct prom *p)
 		    "pool", pool_name(p, i), NULL);
 }
 
-/* --- clusters ----------------------------------------------------------- */
+/* --- API calls to clusters ---------------------------------------------- */
 
 /* Get the counts of calls to the pool's server. Returns false if the pool's
  * runner calls none. */
@@ -1003,7 +1003,7 @@ static const struct family {
 
 /* clang-format on */
 
-/* --- all of it ---------------------------------------------------------- */
+/* --- collecting and printing -------------------------------------------- */
 
 static uint32_t depth_of(const struct conf *conf, uint32_t queue)
 {

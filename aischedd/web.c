@@ -64,7 +64,7 @@ struct web {
 	uint64_t answered[WEB_NCODES], connections, bad_proxies;
 };
 
-/* --- begin ---------------------------------------------------------------- */
+/* --- users and sockets ---------------------------------------------------- */
 
 static int find_user(struct web *web, struct err *err)
 {
@@ -165,7 +165,7 @@ static int listen_proxy(struct web *web, struct err *err)
 	return 0;
 }
 
-/* --- the program ---------------------------------------------------------- */
+/* --- starting and watching the program ------------------------------------ */
 
 static size_t arguments(const struct web *web, const char **args, char *number)
 {
@@ -349,7 +349,7 @@ const char *web_url(const struct web *web)
 	return web->url;
 }
 
-/* --- what it has answered ------------------------------------------------- */
+/* --- counts of answers ---------------------------------------------------- */
 
 int web_add_answers(struct web *web, const json_t *told, struct err *err)
 {

@@ -28,7 +28,7 @@ static struct runner *runner_at(const struct daemon *d, uint32_t pool)
 	return pool < d->npools ? d->pool[pool].runner : NULL;
 }
 
-/* --- taking ------------------------------------------------------------ */
+/* --- submitting a job for a Job ---------------------------------------- */
 
 static bool no_group(const char *group, const void *arg)
 {
@@ -146,7 +146,7 @@ void daemon_adopt(struct pool_runner *p, const struct adoption *a)
 	 * the commit. */
 }
 
-/* --- following --------------------------------------------------------- */
+/* --- following adopted jobs -------------------------------------------- */
 
 void daemon_adopted(struct daemon *d, const struct effect *e)
 {
@@ -186,7 +186,7 @@ void daemon_take_back(struct daemon *d, const struct run_event *ev)
 	state_event(d->state, job, &in, NULL);
 }
 
-/* --- explaining -------------------------------------------------------- */
+/* --- telling owners why their jobs wait -------------------------------- */
 
 static void explain(struct daemon *d, struct adoptee *a)
 {

@@ -67,7 +67,7 @@ static void abandon(struct daemon *d, struct job *job)
 	state_event(d->state, job, &ev, NULL);
 }
 
-/* --- without client ------------------------------------------------------- */
+/* --- allocations without a client ----------------------------------------- */
 
 static void arm(struct daemon *d)
 {
@@ -120,7 +120,7 @@ static void orphans_due(evutil_socket_t fd, short what, void *arg)
 	arm(d);
 }
 
-/* --- with its client ------------------------------------------------------ */
+/* --- allocations with a client -------------------------------------------- */
 
 /* Send the client the reason why its job waits, once a pass has found it. */
 static void tell_why(struct daemon *d, struct alloc_wait *a,
@@ -227,7 +227,7 @@ int op_alloc(struct daemon *d, struct ask *ask, const struct request_in *in,
 	return 0;
 }
 
-/* --- from the first turn to the last -------------------------------------- */
+/* --- setup and end -------------------------------------------------------- */
 
 /* Treat each waiting allocation in the loaded state as an orphan until its
  * client, whose connection ended with the previous daemon, connects again. */

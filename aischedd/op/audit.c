@@ -63,7 +63,7 @@ void daemon_note_signal(struct daemon *d, const char *act, const char *what,
 	free(user);
 }
 
-/* --- the list ---------------------------------------------------------- */
+/* --- listing acts ------------------------------------------------------ */
 
 struct audit_list {
 	struct thread_task task;

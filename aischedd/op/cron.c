@@ -162,7 +162,7 @@ json_t *cron_json(struct daemon *d, const struct cron_entry *e, bool full)
 	return json;
 }
 
-/* --- listing ------------------------------------------------------------ */
+/* --- listing entries ---------------------------------------------------- */
 
 void cron_row(struct daemon *d, const struct cron_entry *e, bool full,
               struct buf *out)
@@ -265,7 +265,7 @@ int op_crons(struct daemon *d, struct ask *ask, const struct request_in *in,
 	return rc;
 }
 
-/* --- changes ------------------------------------------------------------ */
+/* --- changing entries --------------------------------------------------- */
 
 int cron_read_rule(struct cron_rule *rule, json_t *set, struct err *err)
 {

@@ -67,7 +67,7 @@ static void add_error(struct import *m, json_int_t line, const struct err *err)
 	                                           "text", err->text));
 }
 
-/* --- reading ------------------------------------------------------------ */
+/* --- reading the request ------------------------------------------------ */
 
 static int read_entry(struct import *m, struct file_entry *e, json_t *json,
                       const char **raw, size_t *left, struct err *err)
@@ -128,7 +128,7 @@ static int read_import(struct import *m, const struct request_in *in,
 	           : 0;
 }
 
-/* --- checking ----------------------------------------------------------- */
+/* --- checking entries --------------------------------------------------- */
 
 static int check_entry(struct import *m, struct file_entry *e, struct err *err)
 {
@@ -195,7 +195,7 @@ static int check_count(const struct import *m, struct err *err)
 	                              (uint32_t)(m->n - gone), err);
 }
 
-/* --- comparing ---------------------------------------------------------- */
+/* --- comparing with existing entries ------------------------------------ */
 
 static bool is_same(const struct cron_entry *a, const struct file_entry *b)
 {
@@ -401,7 +401,7 @@ static int serve(struct daemon *d, struct ask *ask, const struct request_in *in,
 	return rc;
 }
 
-/* --- the file of another ------------------------------------------------ */
+/* --- files of other users ----------------------------------------------- */
 
 /* A request that acts on another user's file, while a thread looks that
  * user up. */

@@ -52,7 +52,7 @@ struct crons {
 	size_t nbatch;
 };
 
-/* --- one run ------------------------------------------------------------ */
+/* --- submitting one run ------------------------------------------------- */
 
 static void end_run(struct daemon *d, uint64_t id, int64_t now)
 {
@@ -192,7 +192,7 @@ static void run_by_hand(struct daemon *d, struct cron_entry *e,
 		              json_pack("{s:I}", "job_id", (json_int_t)job));
 }
 
-/* --- asking for owners, some at a time ---------------------------------- */
+/* --- looking up owners, in batches -------------------------------------- */
 
 static void due_fini(struct cron_due *due)
 {
@@ -272,7 +272,7 @@ void cron_run_by_hand(struct daemon *d, struct cron_entry *e, struct ask *ask)
 		.entry = e->id, .by_hand = true, .ask = daemon_keep(d, ask) });
 }
 
-/* --- its parts ---------------------------------------------------------- */
+/* --- setup and what other files use ------------------------------------- */
 
 static const struct zone *get_zone(const char *name, struct err *err, void *arg)
 {

@@ -150,7 +150,7 @@ int op_exec(struct daemon *d, struct ask *ask, const struct request_in *in,
 /* bytes of a terminal type's name (TERM) */
 enum { TERM_MAX = 64 };
 
-/* --- through the daemon --------------------------------------------------- */
+/* --- commands whose streams the daemon relays ----------------------------- */
 
 /* Returns the words of the command in the request's raw bytes, to which they
  * point. Returns NULL with *err set if there are none or too many, or if the

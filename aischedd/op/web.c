@@ -75,7 +75,7 @@ int op_web(struct daemon *d, struct ask *ask, const struct request_in *in,
 	return err_set(err, EINVAL, "web: action must be link, list or logout");
 }
 
-/* --- asked by the web program --------------------------------------------- */
+/* --- requests of the web program ------------------------------------------ */
 
 static int log_in(struct daemon *d, struct ask *ask, const char *token,
                   struct err *err)

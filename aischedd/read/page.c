@@ -11,7 +11,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-/* --- order ---------------------------------------------------------------- */
+/* --- order of rows -------------------------------------------------------- */
 
 /* Returns how many bytes of a key are compared: PAGE_KEY at most, but no UTF-8
  * character is cut. */
@@ -151,7 +151,7 @@ void page_fini(struct page *page)
 	*page = (struct page){ 0 };
 }
 
-/* --- rows ----------------------------------------------------------------- */
+/* --- keeping and sorting rows --------------------------------------------- */
 
 static void drop_worst(struct page *page)
 {

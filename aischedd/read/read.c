@@ -55,7 +55,7 @@ void daemon_free_readings(struct daemon *d)
 		reading_free(d->readings);
 }
 
-/* --- pieces ------------------------------------------------------------ */
+/* --- continuing a listing ---------------------------------------------- */
 
 static void finish(struct reading *r)
 {

@@ -322,7 +322,7 @@ static void put_row(const struct report *r, const struct report_row *row,
 	buf_puts(out, "}\n");
 }
 
-/* --- on the thread ----------------------------------------------------- */
+/* --- running on the thread --------------------------------------------- */
 
 /* Takes over total. */
 static json_t *answer_of(const struct reporting *g, size_t nrows, json_t *total)

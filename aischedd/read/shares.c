@@ -84,7 +84,7 @@ void shares_init(struct shares *s, struct state *state, int64_t now)
 	add_usages(s, state);
 }
 
-/* --- totals ------------------------------------------------------------ */
+/* --- lifetime totals --------------------------------------------------- */
 
 struct some_totals {
 	struct shares *s;

@@ -67,7 +67,7 @@ static bool fits_active(const struct reading *r, const struct job *job)
 	return there;
 }
 
-/* --- begin ------------------------------------------------------------- */
+/* --- collecting what is to be listed ----------------------------------- */
 
 static void take_active(struct reading *r, uint64_t which)
 {
@@ -260,7 +260,7 @@ int read_begin(struct reading *r, struct err *err)
 	return 0;
 }
 
-/* --- pieces ------------------------------------------------------------ */
+/* --- writing rows in pieces -------------------------------------------- */
 
 void reading_wrote(struct reading *r)
 {

@@ -10,7 +10,7 @@
  * visitors share. */
 #define WEB_UID ((uid_t)-3)
 
-/* --- strangers --------------------------------------------------------- */
+/* --- connections of unknown peers -------------------------------------- */
 
 static struct strangers *strangers_of(const struct conn *conn)
 {
@@ -69,7 +69,7 @@ static void remove_stranger(struct conn *conn)
 	origin_add(s, conn->origin, -1);
 }
 
-/* --- users ------------------------------------------------------------- */
+/* --- connections of users ---------------------------------------------- */
 
 void holder_remove(struct conn *conn)
 {

@@ -7,7 +7,7 @@
 
 enum { US = 1000000 };
 
-/* --- what was read --- */
+/* --- position in the log --- */
 
 static int64_t second_of(int64_t us)
 {
@@ -58,7 +58,7 @@ void log_lines_begin(struct log_lines *l)
 	l->stamp_len = l->odd_len = 0;
 }
 
-/* --- one line --- */
+/* --- parsing one line --- */
 
 /* Whether the line that begins now was already read completely. If only a part
  * of the line was read, sets l->drop to that many bytes. */

@@ -24,7 +24,7 @@
 
 #define STEPS_BYTES ((size_t)16 << 20) /* enough for 40,000 steps */
 
-/* --- start --- */
+/* --- starting an attempt --- */
 
 /* Copy tasks and CPUs of the order with the kernel's numbers of CPUs in place
  * of the plan's. */

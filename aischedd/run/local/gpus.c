@@ -83,7 +83,7 @@ bool gpus_group(uint32_t n, const uint64_t *width, uint8_t *ret_link)
 	return true;
 }
 
-/* --- the driver's own words ----------------------------------------------- */
+/* --- asking the driver ---------------------------------------------------- */
 
 static const char *text_of(const json_t *gpu, const char *key)
 {
@@ -273,7 +273,7 @@ static bool group_by_hwloc(struct gpus *gpus, hwloc_topology_t topo,
 	return gpus_group(n, width, gpus->link);
 }
 
-/* --- files of the driver -------------------------------------------------- */
+/* --- device files of drivers ---------------------------------------------- */
 
 static bool is_gpu(hwloc_obj_t pci, bool nvidia)
 {

@@ -62,7 +62,7 @@ static void run_free(struct health_run *run)
 	free(run);
 }
 
-/* --- what it says --------------------------------------------------------- */
+/* --- output of the program ------------------------------------------------ */
 
 static void read_output(struct health_run *run)
 {
@@ -117,7 +117,7 @@ static char *result_of(const struct health_run *run, int status)
 	                       program, WEXITSTATUS(status));
 }
 
-/* --- a run ---------------------------------------------------------------- */
+/* --- one run of the program ----------------------------------------------- */
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
@@ -234,7 +234,7 @@ static void on_next(evutil_socket_t fd, short what, void *arg)
 	start(arg);
 }
 
-/* --- the check ------------------------------------------------------------ */
+/* --- checks at intervals -------------------------------------------------- */
 
 struct health *health_new(struct event_base *base, health_fn *fn, void *arg)
 {

@@ -100,7 +100,7 @@ static void find_numa_memory(struct machine *m, hwloc_topology_t topo,
 	m->node.numa_mem = mib;
 }
 
-/* --- all --- */
+/* --- the whole machine --- */
 
 /* Set number and type of the GPUs. The configuration may say that there are
  * more than were found; the further ones count as GPUs of NUMA node 0. */

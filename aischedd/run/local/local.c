@@ -66,7 +66,7 @@ static void local_free(struct runner *r)
 	free(l);
 }
 
-/* --- tick: what cannot be done at once --- */
+/* --- tick: work that cannot be done at once --- */
 
 static bool attempt_work(struct attempt *a)
 {
@@ -153,7 +153,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 		event_add(l->tick, &soon);
 }
 
-/* --- begin --- */
+/* --- setup --- */
 
 /* Returns why jobs can open GPUs of others although the configuration says that
  * they must not; NULL if all is well. */

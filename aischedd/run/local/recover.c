@@ -41,7 +41,7 @@ bool local_lock(struct local *l)
 	return l->locked;
 }
 
-/* --- a living shepherd --- */
+/* --- connecting to a shepherd that lives --- */
 
 static int connect_ctl(int dirfd, struct err *err)
 {
@@ -77,7 +77,7 @@ static bool reach(struct attempt *a, int dirfd)
 	return true;
 }
 
-/* --- what a killed shepherd left --- */
+/* --- killing what a dead shepherd left --- */
 
 static bool is_left(pid_t pid, const void *arg)
 {
@@ -195,7 +195,7 @@ static bool bury(struct attempt *a)
 	return true;
 }
 
-/* --- read the record --- */
+/* --- reading the record --- */
 
 static void never_ran(struct attempt *a)
 {

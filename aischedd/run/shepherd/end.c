@@ -169,7 +169,7 @@ static void kill_round(struct shepherd *s)
 	s->kill_at = clock_ms() + s->kill_pause;
 }
 
-/* --- memory without cgroup --- */
+/* --- watching memory without a cgroup --- */
 
 static void add_memory(pid_t pid, void *arg)
 {
@@ -208,7 +208,7 @@ static void look_at_memory(struct shepherd *s)
 	s->look_at = begin + cost + pause;
 }
 
-/* --- deaths --- */
+/* --- ended processes --- */
 
 static int64_t time_us(const struct timeval *tv)
 {

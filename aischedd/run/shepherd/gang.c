@@ -102,7 +102,7 @@ static bool kill_round(struct shepherd *s, struct task *t, int64_t now)
 	return false;
 }
 
-/* --- failing ----------------------------------------------------------- */
+/* --- failed tasks ------------------------------------------------------ */
 
 /* End the job because a task has failed. The task that failed first decides the
  * job's outcome. */
@@ -232,7 +232,7 @@ void gang_task_ended(struct shepherd *s, pid_t pid, int status)
 		leaver_over(s, t);
 }
 
-/* --- leaving ----------------------------------------------------------- */
+/* --- tasks that a resize ends ------------------------------------------ */
 
 static void stop_unless_leaving(pid_t pid, void *arg)
 {
@@ -299,7 +299,7 @@ static void drop_leaver(struct shepherd *s, uint32_t i)
 		limits_change(s);
 }
 
-/* --- a new place ------------------------------------------------------- */
+/* --- matching tasks with a new placement ------------------------------- */
 
 static bool same_gpus(const struct snap_task *a, const struct snap_task *b)
 {

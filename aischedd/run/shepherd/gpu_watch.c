@@ -216,7 +216,7 @@ void gpu_watch_hear(struct shepherd *s)
 		give_up(s);
 }
 
-/* --- the job ------------------------------------------------------------ */
+/* --- what the shepherd calls -------------------------------------------- */
 
 /* Returns the GPUs of the job as a bit mask; 0 if the job has only shares of
  * GPUs, which cannot be measured. */

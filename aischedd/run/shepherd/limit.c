@@ -133,7 +133,7 @@ void limits_change(struct shepherd *s)
 	limit_devices(s);
 }
 
-/* --- binding --- */
+/* --- binding to CPUs and memory --- */
 
 /* A set of CPUs by the kernel's numbers. The daemon got these from hwloc, as
  * loading a topology in each shepherd takes longer than many jobs. */

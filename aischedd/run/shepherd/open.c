@@ -132,7 +132,7 @@ int open_input(const struct shepherd *s, uint32_t rank,
 	return fd;
 }
 
-/* --- in the process that opens --- */
+/* --- code of the process that opens files --- */
 
 /* The report on one file. The file's descriptor comes with it, unless
  * opening failed. */
@@ -333,7 +333,7 @@ static void open_all(struct shepherd *s, struct opening *o)
 	_exit(1);
 }
 
-/* --- in the shepherd --- */
+/* --- code of the shepherd --- */
 
 static int no_answer(struct opening *o, enum start_fault *ret_fault,
                      struct err *err)

@@ -176,7 +176,7 @@ int order_write(const struct order *order, struct err *err)
 	return fd;
 }
 
-/* --- read --- */
+/* --- reading an order --- */
 
 static int bad(struct err *err, const json_error_t *why)
 {

@@ -37,7 +37,7 @@
 #define CLEAN_MS    INT64_C(3600000)
 #define OWN_FDS     5 /* descriptors to poll, not counting those of steps */
 
-/* --- messages --- */
+/* --- messages from and to the daemon --- */
 
 /* Send the event to the daemon. If the daemon has ended, the event is lost: the
  * next daemon connects and asks, or reads the record. */
@@ -263,7 +263,7 @@ static int listen_ctl(struct shepherd *s, struct err *err)
 	return 0;
 }
 
-/* --- life --- */
+/* --- running the job --- */
 
 static void drain_signals(struct shepherd *s)
 {
@@ -379,7 +379,7 @@ static void run(struct shepherd *s, const struct birth *birth)
 	finish(s);
 }
 
-/* --- begin --- */
+/* --- claim and setup --- */
 
 /* Block all signals and return a descriptor that reports SIGCHLD. Signals from
  * a terminal are for whoever started the daemon there, not for the shepherd. */

@@ -129,7 +129,7 @@ int64_t step_task_slot(const struct shepherd *s, int64_t rank)
 	return order_is_allocation(&s->order) && rank == 0 ? 0 : -1;
 }
 
-/* --- in the process that becomes the task --------------------------------- */
+/* --- code of the process that becomes the task ---------------------------- */
 
 struct image {
 	char **argv, **env;
@@ -359,7 +359,7 @@ __attribute__((noreturn)) static void become(struct shepherd *s,
 	give_up(s, "execve(): %s", image.argv[0]);
 }
 
-/* --- in the shepherd ------------------------------------------------------ */
+/* --- code of the shepherd ------------------------------------------------- */
 
 /* Returns the GPUs that this task sees: its own part of the step's GPUs if the
  * request is per task, otherwise all of them. */

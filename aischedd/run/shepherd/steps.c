@@ -46,7 +46,7 @@ struct steps {
 	int64_t owner_by;
 };
 
-/* --- messages ------------------------------------------------------------- */
+/* --- messages to clients -------------------------------------------------- */
 
 static void hang_up(struct job_step *step)
 {
@@ -354,7 +354,7 @@ static void obey_owner(struct shepherd *s, const char *text, size_t len)
 	json_decref(msg);
 }
 
-/* --- the first message ---------------------------------------------------- */
+/* --- the first message of a client ---------------------------------------- */
 
 /* Read the client's first message: a request for a step, or for the allocation.
  * Disconnect a client that sends anything else. */
@@ -491,7 +491,7 @@ void steps_hear(struct shepherd *s, const struct pollfd *p, size_t n)
 		accept_step(s);
 }
 
-/* --- life ----------------------------------------------------------------- */
+/* --- starting and ending steps -------------------------------------------- */
 
 static void begin(struct shepherd *s, struct job_step *step)
 {

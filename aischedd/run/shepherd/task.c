@@ -35,7 +35,7 @@ struct failure {
 	struct err err;
 };
 
-/* --- one task --- */
+/* --- starting tasks --- */
 
 /* Program and arguments of a task. */
 struct image {

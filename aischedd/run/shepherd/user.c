@@ -96,7 +96,7 @@ int user_become(const struct shepherd *s, struct err *err)
 	return 0;
 }
 
-/* --- files in dir --- */
+/* --- files in the attempt's folder --- */
 
 static int write_script(struct shepherd *s, struct err *err)
 {

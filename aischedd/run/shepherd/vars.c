@@ -452,7 +452,7 @@ static bool run_id(const struct env_of *e, struct buf *out)
 	return text(out, e->run_id);
 }
 
-/* --- of steps ---------------------------------------------------------- */
+/* --- variables of steps ------------------------------------------------ */
 
 static bool step_id(const struct env_of *e, struct buf *out)
 {
