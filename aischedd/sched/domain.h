@@ -65,9 +65,11 @@ struct spread {
 	uint32_t n;       /* domains that could hold a part */
 	uint32_t *node;   /* by number: a node of the domain; with LEVEL_NODE
 	                     its only one */
-	uint32_t *domain; /* by number, unless LEVEL_NODE */
-	uint32_t *number; /* by domain or node: its number + 1; 0: none */
-	int64_t *room;    /* by number, in parts; for the caller */
+	uint32_t *domain; /* by number: the domain; not used with LEVEL_NODE */
+	uint32_t *number; /* by domain or, with LEVEL_NODE, by node: its number
+	                     + 1; 0: none */
+	int64_t *room;    /* by number, in parts: what the domain has room for,
+	                     set by the caller */
 	int64_t *give;    /* by number, in parts: the share of the domain */
 	struct spread_room *order; /* scratch */
 	uint32_t part;             /* tasks of a part */

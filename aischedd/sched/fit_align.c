@@ -253,7 +253,8 @@ struct fitness {
 	uint32_t groups; /* link groups of the GPUs that the task would get and
 	                    that its job already has */
 	struct fit_damage damage;
-	int64_t gpu, idle; /* what is free in the set */
+	int64_t gpu, idle; /* free thousandths of GPUs and idle CPUs in the
+	                      set */
 };
 
 static int64_t gpus_free(const struct work *w, uint32_t req, uint32_t node,

@@ -16,8 +16,10 @@ struct fit_empty {
 	uint8_t *known; /* by node: 1 if `empty` is filled in for it */
 	const struct domains *domains;
 	struct spread *spread;
-	uint32_t *nodes_with; /* scratch: nodes by tasks that fit */
-	uint8_t *usable;      /* scratch, by class */
+	uint32_t *nodes_with; /* scratch, by number of tasks: how many nodes
+	                         hold that many */
+	uint8_t *usable;      /* scratch, by class: 1 if the request may use
+	                         it */
 	uint8_t *fits;        /* by request: 1 if known to fit */
 };
 

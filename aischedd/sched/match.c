@@ -32,7 +32,7 @@ struct match {
 	 * of all bits */
 	size_t taints, types, models, nbits;
 	uint32_t nmodels; /* 0: no request asks for partitions */
-	bool soft;        /* some node has a taint that is soft */
+	bool soft;        /* some node has a soft taint (PreferNoSchedule) */
 	/* The different weights of nodes, ascending; nweights is 0 if all nodes
 	 * have the same weight. */
 	uint32_t nweights;
@@ -43,7 +43,7 @@ struct match {
 	struct arena_list classes; /* the memory of `class` */
 	uint32_t *class_of;
 	uint32_t *by_pool; /* all classes, in order of their pools */
-	uint32_t *found;   /* scratch: classes */
+	uint32_t *found;   /* scratch: a list of classes */
 	struct allowed *allowed;
 	bool *stack; /* scratch: values of expressions, see rule_run() */
 };

@@ -35,7 +35,8 @@ struct allowed {
 	 * nodes must be of classes that have bit i in counted. */
 	uint32_t ncounts;
 	uint32_t count[CONSTRAINT_MAX_COUNTS];
-	const uint8_t *counted; /* by index in `class` */
+	const uint8_t *counted; /* by index in `class`: the parts that hold, as
+	                           bits */
 	/* Sets of classes to try in turn. The first has the classes that meet
 	 * the most important preferences and have the least weight; each
 	 * further set has the next best classes, too. The set of all classes is

@@ -73,7 +73,7 @@ struct row_order {
 	uint32_t *first_begun; /* by row: jobs of that member that start */
 	uint32_t *limited; /* by row: the first member whose array runs as many
 	                      tasks as its limit allows, or SNAP_NONE */
-	uint32_t *grown;   /* by run: tasks added */
+	uint32_t *grown;   /* by run: tasks added in this pass */
 };
 
 /* Returns the tasks of a run, with those that it gets in this pass. */
@@ -84,7 +84,7 @@ static inline uint32_t order_tasks(const struct row_order *o, uint32_t run)
 
 /* The next claim of a leaf queue. */
 struct turn {
-	uint32_t row; /* SNAP_NONE: a job grows */
+	uint32_t row; /* SNAP_NONE: the claim is one more task for a job */
 	uint32_t run; /* SNAP_NONE: the job in `elastic` grows, which starts in
 	                 this pass */
 	struct order_elastic *elastic;

@@ -30,8 +30,9 @@ struct order_queues {
 	struct ratio {
 		int64_t use, share; /* share 0: the ratio is above all others */
 	} * far, *next; /* use to share, by queue: now; with its next claim */
-	uint32_t *kid_first, *kid; /* heaps: by queue, the root is the last */
-	uint32_t *nkids;           /* by queue: kids that have a claim left */
+	uint32_t *kid_first, *kid; /* heaps of kids, by queue; that of the root
+	                              is the last */
+	uint32_t *nkids;           /* by queue: kids that still have a claim */
 	uint32_t *at; /* by queue: its index in its parent's heap */
 };
 

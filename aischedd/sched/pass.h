@@ -57,7 +57,7 @@ struct pass {
 	/* how many entries of `start` are on claims of earlier plans, which
 	 * come first */
 	size_t nsettled;
-	int64_t spent; /* part of the budget used up */
+	int64_t spent; /* how much of the budget is used up */
 
 	/* The decisions. */
 	struct arena_list start, grow, eviction, loss, claim, claim_node;

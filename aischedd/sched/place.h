@@ -80,10 +80,10 @@ struct place_lack {
 	uint32_t node;  /* the node that has the most of what is short, or
 	                   SNAP_NONE */
 	int what;       /* enum resource, or WHAT_* */
-	int64_t need;   /* needed for one task (WHAT_NODE: nodes) */
-	int64_t have;   /* free on the node (WHAT_NODE: nodes that fit) */
+	int64_t need;   /* what one task needs (WHAT_NODE: how many nodes) */
+	int64_t have;   /* free on the node (WHAT_NODE: how many nodes fit) */
 	int64_t total;  /* total of the node */
-	int64_t sum;    /* free in the pool */
+	int64_t sum;    /* free in the whole pool */
 	bool scattered; /* enough of everything is free in the pool */
 };
 

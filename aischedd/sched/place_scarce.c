@@ -33,7 +33,7 @@ struct place_scarce {
 	uint32_t *slot;    /* hash table: index in seekers, + 1 */
 	int64_t gpus;      /* GPUs that all requests hold or ask for */
 	int64_t *free;     /* by kind: its free GPUs */
-	int64_t *pressure; /* by kind */
+	int64_t *pressure; /* by kind, see place_scarce_pressure() */
 	uint64_t changes;  /* place_index_changes() when free and pressure were
 	                      computed, + 1; 0: not yet */
 };

@@ -38,7 +38,7 @@ struct promise_seek {
 	struct demand demand;  /* what it takes of limits and licences */
 	int64_t tasks, length; /* tasks to place; how long the job runs,
 	                          SNAP_NEVER: no end */
-	uint32_t nodes;        /* exact number, or 0 */
+	uint32_t nodes;        /* exact number of nodes; 0: any */
 	int64_t from;  /* search only for a start at this time or later */
 	int64_t bound; /* search only for a start at this time or earlier */
 	/* nodes in the order in which they could first have room */

@@ -34,22 +34,22 @@ enum node_state { NODE_UP, NODE_DRAIN, NODE_DOWN };
 enum numa {
 	NUMA_ANY,
 	NUMA_PREFER, /* as close to its span as possible */
-	NUMA_STRICT, /* one */
+	NUMA_STRICT, /* one NUMA node */
 	NUMA_TIGHT   /* exactly its span */
 };
 
 /* In how many link groups all GPUs of a job on one node must or should be. */
 enum links {
-	LINKS_PREFER, /* as close to the least number as possible */
+	LINKS_PREFER, /* as few as the free GPUs allow */
 	LINKS_ANY,
-	LINKS_STRICT /* exactly the least number */
+	LINKS_STRICT /* as few as if the node were empty */
 };
 
 /* The scheduling section of the configuration. */
 struct snap_policy {
 	uint8_t order; /* enum job_order */
 	bool backfill, consolidate;
-	uint32_t backfill_depth; /* jobs that get a promised start */
+	uint32_t backfill_depth; /* how many jobs are promised a start */
 	/* Points added to a job's priority: for each day that it has waited (at
 	 * most seven), for asking for all that the cluster has, for a user
 	 * without any past use. */
@@ -102,7 +102,7 @@ struct snap_nodes {
 
 struct snap_gpus { /* GPUs; the index in the node is the device number */
 	uint32_t n;
-	const uint16_t *free; /* milli, 0 .. 1000 */
+	const uint16_t *free; /* free thousandths, 0 .. 1000 */
 	const uint32_t *type; /* index of a word, SNAP_NONE: unknown */
 	const uint8_t *numa;  /* NUMA node */
 	const uint8_t *link;  /* link group: NVLink, PCIe switch */
@@ -111,7 +111,7 @@ struct snap_gpus { /* GPUs; the index in the node is the device number */
 struct snap_cpus { /* hardware threads; the index in the node is the CPU
 	              number */
 	uint32_t n;
-	const uint16_t *free; /* milli, 0 .. 1000 */
+	const uint16_t *free; /* free thousandths, 0 .. 1000 */
 	const uint16_t *core; /* equal for threads of one core */
 	const uint8_t *numa;
 };
@@ -137,7 +137,7 @@ struct snap_queues { /* parents before children; jobs are in leaf queues */
 	const char *const *name;
 	const uint32_t *parent;        /* SNAP_NONE below the root */
 	const int64_t (*quota)[RES_N]; /* CONF_NONE: no quota, no fair share */
-	const int64_t (*limit)[RES_N]; /* CONF_NONE: none */
+	const int64_t (*limit)[RES_N]; /* CONF_NONE: no limit */
 	const int64_t *weight, *priority;
 	const int64_t *max_jobs, *max_jobs_user, *max_gpus_user;
 	const int64_t *assumed_time; /* s, the time limit assumed for jobs
@@ -261,7 +261,8 @@ struct snap_pend {
 	const uint8_t *barred;
 	const uint16_t *light; /* 0 .. 1000, how little its user has used
 	                          recently; 1000: nothing */
-	const int64_t *served; /* seconds that it ran before; order_service.h */
+	const int64_t *served; /* seconds that it ran before; see
+	                          order_service.h */
 	/* Slice of claim: nodes held for the row's job, one for each task,
 	 * until evicted jobs have ended there; such a row has one member. */
 	const uint32_t *claim_first;
@@ -316,7 +317,7 @@ struct snap_task {
 };
 
 struct snap_cpu_use {
-	uint16_t cpu;   /* number in the node */
+	uint16_t cpu;   /* number of the CPU in the node */
 	uint16_t milli; /* thousandths used; 1000: the whole CPU */
 };
 
@@ -331,7 +332,7 @@ struct snap_promise {
 
 struct snap {
 	int64_t now;  /* the only time that the scheduler knows */
-	uint64_t gen; /* state generation; echoed in the plan */
+	uint64_t gen; /* generation of the state; copied to the plan */
 	struct snap_policy policy;
 	struct snap_pools pool;
 	struct snap_nodes node;
@@ -348,18 +349,18 @@ struct snap {
 	struct snap_pend pend;
 	struct snap_run run;
 
-	uint32_t nwords; /* features, taints, GPU types */
+	uint32_t nwords; /* number of words: features, taints, GPU types */
 	const char *const *word;
 	const int64_t *numa_mem;         /* MiB in total */
-	const uint32_t *feature, *taint; /* words */
+	const uint32_t *feature, *taint; /* indices of words */
 	/* In postfix, each item a word or RULE_*. rule: the constraint of a
 	 * request. prefer: its preferences, the most important first, each a
 	 * constraint without counts. */
 	const int32_t *rule, *prefer;
-	const uint32_t *want, *avoid; /* nodes */
+	const uint32_t *want, *avoid; /* indices of nodes */
 	const struct snap_license_use *license_use;
 	const struct snap_member *member;
-	const uint32_t *claim; /* nodes */
+	const uint32_t *claim; /* indices of nodes */
 	uint32_t npromises;
 	const struct snap_promise *promise;
 	const uint32_t *promise_node;

@@ -30,7 +30,7 @@ struct tally {
 	/* when the set of evictable runs changes, or SNAP_NEVER */
 	int64_t wake;
 	int64_t cpus, gpus; /* what runs that have GPUs hold */
-	int64_t *req_gpus;  /* gpus, by request */
+	int64_t *req_gpus;  /* by request: GPUs that its runs hold */
 	bool ends;          /* some run has a known end */
 };
 

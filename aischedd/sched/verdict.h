@@ -19,8 +19,8 @@ enum {
 	WHAT_FEATURES, /* a node that the job may use at all, of any size */
 	WHAT_GANG,     /* each task fits, but not all of them together */
 	WHAT_LICENSES,
-	WHAT_PART_OF_GPU, /* more than one GPU, and not whole ones */
-	WHAT_JOBS,        /* a count of jobs */
+	WHAT_PART_OF_GPU, /* a number of GPUs above 1 that is not whole */
+	WHAT_JOBS,        /* a limit on the number of jobs */
 	WHAT_NUMA,        /* everything on one NUMA node */
 	WHAT_COUNTS,      /* nodes that the constraint counts */
 	WHAT_DOMAIN,      /* one domain of the level that the job needs */
@@ -75,22 +75,23 @@ struct verdict {
 			union {
 				/* free on node `name`; NeverFits: its total */
 				int64_t have;
-				int64_t numa_gpus; /* free on the NUMA node with
-				                      the most */
-				int64_t link_gpus; /* free in the link group
+				int64_t numa_gpus; /* GPUs free on the NUMA node
 				                      with the most */
+				int64_t link_gpus; /* GPUs free in the link
+				                      group with the most */
 				int64_t slices;    /* free on GPU `need` */
-				enum match_lack kind; /* WHAT_FEATURES */
+				enum match_lack kind; /* WHAT_FEATURES: what the
+				                         closest nodes lack */
 			};
 			union {
 				int64_t total;     /* of node `name` */
-				int64_t numa_cpus; /* free there; -1: not
+				int64_t numa_cpus; /* CPUs free there; -1: not
 				                      counted */
 				int64_t all_gpus;  /* free on the node */
 			};
 			union {
 				int64_t sum;      /* free in the pool */
-				int64_t numa_mem; /* free there, MiB; -1: not
+				int64_t numa_mem; /* memory free there; -1: not
 				                     counted */
 			};
 			uint32_t got;    /* tasks that fit */

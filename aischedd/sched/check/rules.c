@@ -11,12 +11,12 @@
 /* The use of queues, each with all queues below it. All members are by queue,
  * unless another index is given. */
 struct use {
-	int64_t (*base)[RES_N];   /* before the plan */
+	int64_t (*base)[RES_N];   /* use before the plan */
 	int64_t (*lost)[RES_N];   /* the part of base that evictions take
 	                             away */
 	int64_t (*frozen)[RES_N]; /* the part of `lost` that suspended jobs
 	                             keep */
-	int64_t (*more)[RES_N];   /* added by starts, growth and claims */
+	int64_t (*more)[RES_N];   /* use added by starts, growth and claims */
 	int64_t (*held)[RES_N];   /* the part of `more` of starts on claims of
 	                             earlier plans */
 	int64_t (*firm)[RES_N];   /* the part of `base` and `more` of jobs that

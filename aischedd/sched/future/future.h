@@ -47,7 +47,7 @@ struct future_course {
 /* Something kept on a node from one time until another: n tasks of a job or,
  * for a reservation (resv), the whole node. */
 struct future_due {
-	int64_t start, end; /* SNAP_NEVER: for ever */
+	int64_t start, end; /* end SNAP_NEVER: for ever */
 	uint64_t job;
 	uint32_t resv; /* the reservation; SNAP_NONE: kept for a job */
 	uint32_t req, n;

@@ -43,7 +43,7 @@ struct snap_reader {
 	struct snap *snap;
 
 	struct map names;         /* by hash of space and text */
-	struct buf name[NSPACES]; /* const char *, by index */
+	struct buf name[NSPACES]; /* const char *: the names by index */
 	struct map shapes;
 
 	/* Columns while they grow; they are copied to the arena at the end. */
