@@ -38,8 +38,8 @@ enum kube_ask_kind {
 	ASK_KINDS
 };
 
-/* After a refused call, an attempt that has started makes no calls for this
- * long, and no other DELETE of a Job is sent. */
+/* How long an attempt that has started makes no calls after one was refused,
+ * and how long a refused DELETE of a Job is not repeated. */
 enum { KUBE_REST_MS = 5000 };
 
 /* Why the API server refuses calls of a kind; code 0: it does not. */
@@ -83,7 +83,8 @@ bool kube_ask_is_open(const struct kube_attempt *a);
  * Secret, delete that first. */
 void kube_ask_remove(struct kube *kube, struct kube_job *job);
 
-/* Make the shared Secret from what attempt a has; if a is NULL, delete it. */
+/* Make the shared Secret, from the content that attempt a has; if a is NULL,
+ * delete the Secret. */
 void kube_ask_shared(struct kube_shared *shared, struct kube_attempt *a);
 
 /* Read the Events that say why Jobs have no pods. */

@@ -31,7 +31,8 @@ void kube_drain(struct runner *r, const char *node, const char *reason);
 /* Handle what the watch of nodes reports. */
 void kube_drain_seen(struct kube *kube, const json_t *obj, bool deleted);
 
-/* Cordon or uncordon each node whose state differs from what was asked. */
+/* Cordon the nodes that are to be drained and uncordon those that are no
+ * longer, as far as this is not done yet. */
 void kube_drain_step(struct kube *kube);
 
 void kube_drain_free(struct kube *kube);

@@ -19,11 +19,11 @@ struct kube_end {
 	bool failing;           /* a task failed: end the others */
 	struct err fault;       /* why the start failed; code 0: it did not */
 	enum start_fault whose; /* who is at fault for that */
-	int64_t grace_s;        /* from SIGTERM to SIGKILL */
+	int64_t grace_s;        /* seconds from SIGTERM to SIGKILL */
 	int64_t since_ms; /* when its pods were first told to end; 0: never */
 	bool job_gone;    /* its Job existed and was deleted */
 	struct kube_keep *keep; /* saves its logs; NULL: not begun */
-	bool over;              /* the daemon got its last event */
+	bool over;              /* the end of the attempt was reported */
 	bool forgotten;         /* forget() was called */
 };
 

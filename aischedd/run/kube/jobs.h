@@ -30,8 +30,8 @@ struct kube_job {
 	/* deleting: it has a deletionTimestamp; removing: we have sent a
 	 * DELETE */
 	bool deleting, removing;
-	int64_t rest_ms; /* if our deletion was refused: do not ask again before
-	                    this time */
+	/* time before which a refused DELETE is not repeated */
+	int64_t rest_ms;
 };
 
 /* Handle what the watch of Jobs reports. */

@@ -1,5 +1,6 @@
 /*
- * note.h - write Events about a Job that others made, for `kubectl describe`
+ * note.h - write Events that `kubectl describe` shows with a Job made with
+ * kubectl
  *
  * For each Job only the latest Event is kept until it can be written; a
  * repeated Event is written as a series. Events have the lowest urgency of all

@@ -15,12 +15,12 @@ struct kube;
 struct kube_job;
 
 struct kube_recovery {
-	/* The attempts that recover() asked about; NULL: not called, or
-	 * answered. */
+	/* The attempts that recover() named; NULL: it was not called yet, or
+	 * has been answered. */
 	uint64_t *job;
 	uint32_t *attempt;
 	size_t n;
-	bool done; /* recover() is answered */
+	bool done; /* recover() has been answered */
 };
 
 /* See runner_ops. */

@@ -39,7 +39,7 @@ void kube_slot_free_all(struct kube_slots *slots);
 /* Store why the pod of the slot was lost; only the first reason is kept. */
 void kube_slot_lose(struct kube_slot *slot, const char *pod, const char *why);
 
-/* Returns NULL if no task has that index. */
+/* Returns the slot whose pod has this index in the Job; NULL: there is none. */
 struct kube_slot *kube_slot_at(struct kube_attempt *a, uint32_t index);
 
 /* Replace the slots by those for the tasks of job. Tasks that existing pods run

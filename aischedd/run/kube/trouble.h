@@ -11,8 +11,8 @@ struct kube;
 
 struct kube_told {
 	struct buf trouble, lacks; /* texts last reported; empty: none */
-	struct buf both;           /* missing labels and lacks of GPUs */
-	struct buf shortcomings;   /* result of shortcomings() */
+	struct buf both; /* text in case nodes lack both labels and GPUs */
+	struct buf shortcomings; /* result of shortcomings() */
 };
 
 /* Send RUN_TROUBLE if what does not work has changed since the last one. */

@@ -63,9 +63,9 @@ struct kube_claims_next {
 
 /*
  * Returns whether the volume claims in `mount` (as in --mount) have volumes
- * that can be mounted on these n nodes, or what to do before. refusals:
- * UINT32_MAX in the first call of a start, then the ret->refusals of that call;
- * if there are more by now, the result is CLAIMS_REFUSED.
+ * that can be mounted on these n nodes, or what must be done first. refusals:
+ * UINT32_MAX in the first call of a start, then the ret->refusals of that call.
+ * If provisioners have failed more often since, the result is CLAIMS_REFUSED.
  */
 enum kube_claims_state kube_claims_look(struct kube *kube, const char *mount,
                                         const char *const *node, uint32_t n,

@@ -14,7 +14,7 @@
  * A POST may reach the server although its answer is lost, and is sent again:
  * give objects names, and decide what EEXIST means.
  *
- * All on the loop's thread, which never waits.
+ * Everything runs on the loop's thread, and nothing blocks it.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_HTTP_H
 #define AISCHEDD_RUN_KUBE_CLIENT_HTTP_H
@@ -106,8 +106,9 @@ struct kube_request {
 typedef void kube_trouble_fn(const struct err *err, void *arg);
 
 /*
- * path, context: as for kube_config_load(). If the configuration does not load,
- * that is trouble, not failure. limits may be NULL. Does not fail.
+ * Make a client. path, context: as for kube_config_load(). If the configuration
+ * cannot be loaded, fn is told why, and loading is repeated. limits may be
+ * NULL. Does not fail.
  */
 struct kube_http *kube_http_new(struct event_base *base, const char *path,
                                 const char *context,

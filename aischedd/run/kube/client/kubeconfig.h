@@ -57,10 +57,11 @@ struct kube_config {
 };
 
 /*
- * path: a kubeconfig; NULL or "" is the pod's service account if there is one,
- * else $KUBECONFIG (several between colons), else ~/.kube/config. context: NULL
- * or "" is its current one. Reads small files, which takes as long as their
- * file server likes. Fails with EINVAL, ENOENT or another errno of open.
+ * Load one context of a kubeconfig. path: NULL or "" is the pod's service
+ * account if there is one, else $KUBECONFIG (several files between colons),
+ * else ~/.kube/config. context: NULL or "" is the current context of the
+ * kubeconfig. Reads small files, and blocks while their file server does not
+ * answer. Fails with EINVAL, ENOENT or another errno of open.
  */
 struct kube_config *kube_config_load(const char *path, const char *context,
                                      struct err *err);

@@ -1,8 +1,8 @@
 /*
  * status.h - explain a refusal of an API server
  *
- * Pure. The sentence names what was tried and, for a missing permission, the
- * rule that would grant it.
+ * Pure. The error text names what was requested and, for a missing permission,
+ * the rule that would grant it.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_STATUS_H
 #define AISCHEDD_RUN_KUBE_CLIENT_STATUS_H

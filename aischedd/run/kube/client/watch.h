@@ -42,7 +42,8 @@ struct kube_watch_spec {
 	unsigned page;    /* most objects in one page of a list */
 	size_t max;       /* most bytes of one object */
 	int64_t silence_ms;
-	int64_t renew_s; /* a watch is renewed after 1 to 2 times this */
+	/* a watch is renewed after this many seconds, or up to twice as many */
+	int64_t renew_s;
 	kube_watch_fn *fn;
 	void *arg;
 };

@@ -34,14 +34,13 @@ struct kube_pod {
 	bool deleting;
 	char *reason, *message; /* of the pod's end; or "" */
 	/* The state of `container`. */
-	bool ran;                /* it runs or has run */
+	bool ran;                /* the container runs or has run */
 	char *waits, *waits_why; /* "ErrImagePull"; or "" */
 	bool ended, oom;
 	int exit_code;
 	char *unable; /* why its first process did not run the script; or "" */
-	char
-	    /* lines about its steps, as in the shepherd's record; or "" */
-	    *steps;
+	/* lines about its steps, as in the shepherd's record; or "" */
+	char *steps;
 	/* CPU time and peak memory used; 0: not known */
 	int64_t cpu_ms, peak_kib;
 	int64_t start, end; /* unix seconds; 0: not known */
