@@ -18,7 +18,8 @@ struct claim_holder {
 	uint32_t req;
 	const uint32_t *node;
 	uint32_t n;
-	uint32_t index; /* its position in the order of the snapshot */
+	uint32_t index; /* position of the holder in the order of the
+	                   snapshot */
 	/* typed: each task needs GPUs of a certain type; strict: its devices
 	 * must be aligned. gpus and cpus: amounts of each task. */
 	bool typed, strict;

@@ -185,8 +185,8 @@ bool evict_rules_hold(struct evictor *e)
 struct evict_repeat {
 	const struct pass *p;
 	const struct snap *s;
-	uint8_t *gains;  /* by queue: 1 if a job of it, or below it, starts or
-	                    grows */
+	uint8_t *gains;  /* by queue: 1 if a job of the queue, or below it,
+	                    starts or grows */
 	uint32_t *above; /* queues that gain jobs or tasks and use more than
 	                    their share */
 	uint32_t nabove;

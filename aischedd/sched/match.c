@@ -21,7 +21,8 @@ struct match {
 	/* by word: the number of its bit, or SNAP_NONE if no request or taint
 	 * names the word */
 	uint32_t *word_bit;
-	uint32_t *type_bit; /* by GPU type: the same */
+	uint32_t *type_bit; /* by GPU type: the number of its bit, or
+	                       SNAP_NONE */
 	uint32_t *word_of;  /* by bit: the word */
 	/* Chains of those words of rules and preferences for which asks() is
 	 * true, by the hash of the key; NULL if there are no such words. */

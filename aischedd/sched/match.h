@@ -49,7 +49,7 @@ struct allowed {
  * order of the checks: the larger the value, the closer the node comes to being
  * allowed. */
 enum match_lack {
-	MATCH_POOL, /* it is in none of the request's pools */
+	MATCH_POOL, /* the node is in none of the request's pools */
 	MATCH_GPU,
 	MATCH_GPU_TYPE,
 	MATCH_FEATURES,

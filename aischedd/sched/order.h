@@ -110,8 +110,8 @@ struct turn order_first(const struct row_order *o, uint32_t queue);
 /* Set ret to the resources of the next claim: a job with its minimum of tasks,
  * or one task. */
 void order_next(const struct row_order *o, uint32_t queue, int64_t ret[RES_N]);
-/* Go on to the next claim, after the job of this one was started, or others
- * were evicted for it. */
+/* Go on to the next claim, after the job of the present claim was started, or
+ * others were evicted for it. */
 void order_started(struct row_order *o, uint32_t queue);
 void order_claimed(struct row_order *o, uint32_t queue);
 /* Go on to the next claim, after the job was promised a start, or the run or

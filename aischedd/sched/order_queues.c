@@ -166,7 +166,7 @@ static bool before(const struct order_queues *t, uint32_t a, uint32_t b)
 	return cmp ? cmp < 0 : a < b;
 }
 
-/* A heap of a queue's children; each child knows its index in it. */
+/* A heap of a queue's children; each child knows its index in the heap. */
 struct siblings {
 	struct order_queues *t;
 	uint32_t *heap;

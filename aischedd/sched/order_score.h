@@ -24,8 +24,8 @@
 
 struct order_score {
 	int64_t priority, age, size, fair_share;
-	bool overdue; /* it has waited longer than its queue allows and goes
-	                 before all that have not */
+	bool overdue; /* the job has waited longer than its queue allows, and
+	                 goes before all that have not */
 };
 
 /* Returns the points for waiting this many seconds. */

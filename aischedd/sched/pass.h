@@ -68,7 +68,7 @@ struct pass {
 	                                admit.h */
 };
 
-/* A node on which a run grows, or which a claim holds for it. */
+/* A node on which a run grows, or which a claim of the run holds. */
 struct more {
 	struct snap_task task; /* for a claim only the node is set */
 	uint32_t next;         /* next entry of the same run, index in more_node

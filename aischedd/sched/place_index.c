@@ -426,7 +426,7 @@ static void find_largest(struct place_index *index, struct arena *arena)
 
 /* A node that is put into the index for the first time. */
 struct first {
-	uint32_t index; /* its class and tree, as one number */
+	uint32_t index; /* class and tree of the node, as one number */
 	uint32_t node;
 	int64_t key_gpu, key_cpu;
 };

@@ -82,8 +82,8 @@ void promise_moved(struct promises *ps, uint32_t run, int64_t until);
  * run moves. place_for_moved() was called for it; nmoves: how many runs move.
  */
 bool promise_may_move(const struct promises *ps, uint32_t run, size_t nmoves);
-/* The same if the run is suspended, so that the time of its end is not known.
- */
+/* Whether promised jobs still get what they need of limits and licences if the
+ * run is suspended. The time of its end is then not known. */
 bool promise_may_suspend(const struct promises *ps, uint32_t run);
 
 /*

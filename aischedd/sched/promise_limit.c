@@ -396,7 +396,7 @@ static bool is_always_left(const struct limit *l, int64_t need)
 	return is_left;
 }
 
-/* The same as limit_future_start() for one limit. */
+/* Returns the same as limit_future_start(), but for one limit. */
 static int64_t start_of(struct limit_future *f, struct limit *l, int64_t need,
                         int64_t from, int64_t length, size_t *looks)
 {

@@ -57,8 +57,8 @@ void limit_future_leave(struct limit_future *f, uint32_t run, uint32_t ntasks,
  * until `until`. nmoves: how many runs move; each is taken to need the same. */
 bool limit_future_may_move(struct limit_future *f, uint32_t run, int64_t until,
                            size_t nmoves);
-/* The same if the run is suspended, so that the time of its end is not known.
- */
+/* Whether promised jobs lack nothing even if the run is suspended. The time of
+ * its end is then not known. */
 bool limit_future_may_suspend(struct limit_future *f, uint32_t run);
 /* Note that an evicted run starts anew elsewhere, until `until`. */
 void limit_future_move(struct limit_future *f, uint32_t run, int64_t until);

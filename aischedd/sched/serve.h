@@ -14,8 +14,8 @@
 enum serve_answer {
 	STARTS,
 	CLAIMS,   /* jobs are evicted for it */
-	PROMISED, /* it waits and is promised a start */
-	WAITS     /* it waits, and so do all jobs of its row */
+	PROMISED, /* the job waits and is promised a start */
+	WAITS     /* the job waits, and so do all jobs of its row */
 };
 
 /* Start the next job of the row, or say why it waits. */

@@ -229,9 +229,9 @@ struct snap_license_use {
  */
 enum judged {
 	JUDGED_NO,
-	JUDGED_WAITS, /* it waits for something that concerns no other row, and
-	                 gets no turn */
-	JUDGED_BLOCKED, /* it does not fit, or is over a limit */
+	JUDGED_WAITS, /* the row waits for something that concerns no other row,
+	                 and gets no turn */
+	JUDGED_BLOCKED, /* the row's job does not fit, or is over a limit */
 	/* the job was promised a start: its row has its turn again, to get the
 	 * same promise, without using the budget */
 	JUDGED_PROMISED

@@ -17,22 +17,25 @@
 
 static const int64_t FOREVER = INT64_MAX;
 
-/* One task on its node, from a time until another. */
+/* A task on its node, from one time until another. */
 struct stay {
 	uint32_t node, req;
 	int64_t from, until;
 	uint32_t queue, user;
-	bool firm;    /* it may not be preempted, so it counts against quotas */
+	bool firm;    /* the job may not be preempted, so it counts against
+	                 quotas */
 	bool head;    /* the task that stands for its job and the job's
 	                 licences */
-	bool runs;    /* it runs now: the free amounts do not include what it
-	                 holds */
-	bool floats;  /* it has a node, but its devices are not chosen yet */
-	bool no_cpus; /* it is suspended, so it holds no CPUs */
-	bool no_rest; /* it resumes: it already holds its memory and GPUs */
-	uint32_t run, task; /* its task in the snapshot, if it runs */
+	bool runs;    /* the task runs now: the free amounts do not include what
+	                 it holds */
+	bool floats;  /* the task has a node, but its devices are not chosen
+	                 yet */
+	bool no_cpus; /* the task is suspended, so it holds no CPUs */
+	bool no_rest; /* the task resumes: it already holds its memory and
+	                 GPUs */
+	uint32_t run, task; /* the task in the snapshot, if it runs */
 	const struct snap_task
-	    *on;              /* its task in the plan, if it starts; or NULL */
+	    *on;              /* the task in the plan, if it starts; or NULL */
 	uint32_t row, member; /* of a job that waits, else SNAP_NONE */
 	uint32_t promise;     /* index in plan.promise, else SNAP_NONE */
 };

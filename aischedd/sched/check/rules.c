@@ -30,7 +30,7 @@ struct use {
 	uint8_t (*hardens)[RES_N]; /* 1: the plan adds to the use of jobs that
 	                              may not be preempted */
 	int64_t *jobs, *starts;
-	int64_t *jobs_now, *starts_now; /* the same at present */
+	int64_t *jobs_now, *starts_now; /* jobs and starts at present */
 	uint32_t *limited;              /* by queue: its row in `user`, or
 	                                   SNAP_NONE if it does not limit
 	                                   users */

@@ -75,7 +75,7 @@ struct future_ask {
 	uint32_t whose; /* the reservation that the job names, or
 	                   FUTURE_ANYBODY */
 	bool exclusive;
-	bool goes_on; /* it resumes, and still has its memory and GPUs */
+	bool goes_on; /* the task resumes, and still has its memory and GPUs */
 	bool odd;     /* free amounts alone do not decide whether the task
 	                 fits */
 };

@@ -17,7 +17,7 @@ struct future_added {
 	int64_t end;
 	uint32_t req;
 	uint32_t task; /* index in place->task */
-	bool goes_on;  /* it resumes, and still has its memory and GPUs */
+	bool goes_on;  /* the task resumes, and still has its memory and GPUs */
 	uint32_t next; /* the next task added to the node, as index + 1; 0:
 	                  none */
 };
