@@ -17,14 +17,17 @@
  *	           start fails after start_timeout, if the API server refuses
  *	           an object for good, or if a container cannot start
  *	RUNNING    follows resize(): indexes are added, pods without a slot
- *	           are ended.  A failed task is replaced if the job asks for
- *that, else it ends the others ENDING     stopped, failed to start, or a task
- *has failed or is lost. Pods are told to end, each with its grace, and their
- *objects stay; pods on lost nodes are deleted without waiting for the kubelet;
- *the Job is deleted if its pods do not end.  When no pod holds a node, the logs
- *are saved, then the last event is told OVER       RUN_ENDED, RUN_START_FAILED
- *or RUN_LOST was told: wait for forget(), which the daemon calls when it has
- *stored that FORGOTTEN  the Job is deleted, and with it all that it owns
+ *	           end.  A failed task is replaced if the job asks for that,
+ *	           else it ends the others
+ *	ENDING     stopped, failed to start, or a task has failed or is lost.
+ *	           Pods are told to end, each with its grace, and their objects
+ *	           stay; pods on lost nodes are deleted without waiting for the
+ *	           kubelet; the Job is deleted if its pods do not end.  When no
+ *	           pod holds a node, the logs are saved, then the last event is
+ *	           told
+ *	OVER       RUN_ENDED, RUN_START_FAILED or RUN_LOST was told: wait for
+ *	           forget(), which the daemon calls when it has stored that
+ *	FORGOTTEN  the Job is deleted, and with it all that it owns
  *
  * When all tasks have succeeded, RUNNING becomes OVER: the logs are saved, then
  * the last event is told.  No calls are made without the Lease.
