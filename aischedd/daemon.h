@@ -1,5 +1,5 @@
 /*
- * daemon.h - the turn, and what its files share
+ * daemon.h - the daemon's loop, of which each round is a turn
  *
  *	hear    rpc and runners call in; requests change the state at once
  *	think   timers, one pass of the scheduler when something changed

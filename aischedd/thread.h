@@ -16,7 +16,7 @@ struct thread_task {
 	void (*work)(struct thread_task *task); /* called on the thread */
 	void (*done)(struct thread_task
 	                 *task);  /* called on the loop's thread afterwards */
-	struct thread_task *next; /* used by the thread */
+	struct thread_task *next; /* next task in the thread's list */
 };
 
 struct thread *thread_new(struct event_base *base, struct err *err);

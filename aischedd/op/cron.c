@@ -176,8 +176,8 @@ void cron_row(struct daemon *d, const struct cron_entry *e, bool full,
 	json_decref(json);
 }
 
-/* Whether the peer may pause, resume, delete or run the entry. Only its owner
- * and admins may update it. */
+/* Whether the peer may pause, resume, delete or run the entry. (Updates are
+ * allowed only to the entry's owner and admins.) */
 static bool may_act(const struct daemon *d, const struct peer *peer,
                     const struct cron_entry *e)
 {

@@ -11,7 +11,8 @@
 
 struct cron_entry;
 
-/* Call it before the state is loaded: entries need their time zones. */
+/* Set up runs of recurring work. Call this before the state is loaded, as the
+ * entries in it need their time zones. */
 int daemon_new_crons(struct daemon *d, struct err *err);
 void daemon_free_crons(struct daemon *d);
 

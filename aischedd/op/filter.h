@@ -35,9 +35,9 @@ bool veil_shows(const struct veil *v, const char *user, const char *queue);
 
 struct filters {
 	struct filter users, queues, names, nodes, accounts;
-	struct filter labels; /* a job must have all of them */
+	struct filter labels; /* a job matches only if it has all of these */
 	bool all_states;
-	uint32_t states; /* one bit each */
+	uint32_t states; /* bit mask of job states */
 };
 
 /* Read the filters of a request's body, from which they borrow. */

@@ -42,8 +42,9 @@ struct mass {
 	enum mass_kind kind;
 	enum action action;
 	struct run_signal signal;
-	json_t *set;  /* update */
-	json_t *body; /* `text` and `by` borrow from it */
+	json_t *set; /* fields to change, for MASS_UPDATE */
+	/* body of the request, from which `text` and `by` borrow */
+	json_t *body;
 	/* job ids of the request; those from text_at on have not been looked
 	 * up yet */
 	const char **text;

@@ -119,7 +119,8 @@ static int op_shutdown(struct daemon *d, struct ask *ask,
 static const struct {
 	op_fn *fn;
 	bool writes;
-	const char *fields; /* syntax in fields.h */
+	/* its fields and their types, as fields_check() reads them */
+	const char *fields;
 	/* whether the web program may send it */
 	bool web;
 } ops[OP_N] = {

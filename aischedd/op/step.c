@@ -153,8 +153,8 @@ enum { TERM_MAX = 64 };
 /* --- commands whose streams the daemon relays ----------------------------- */
 
 /* Returns the words of the command in the request's raw bytes, to which they
- * point. Returns NULL with *err set if there are none or too many, or if the
- * last one is not terminated. */
+ * point. Returns NULL with *err set if there are none, if they are too long, or
+ * if the last one is not terminated. */
 static const char **words_of(const struct request_in *in, struct err *err)
 {
 	const char *at = in->raw, *end = at + in->raw_len;

@@ -33,7 +33,7 @@ struct tryout {
 	size_t at;
 	struct state_test *test; /* NULL: no job is being planned */
 	struct arena *past;      /* snapshot of the last test; NULL: freed */
-	int result;              /* of the last test */
+	int result;              /* result of the last test */
 	struct err why;
 	uint64_t steps;
 	json_t *tests;

@@ -67,7 +67,7 @@ struct reading {
 	 * history is read, it must not be listed again */
 	struct map active_told;
 	bool in_thread, gone; /* gone: the peer has disconnected */
-	/* history, on the reader's thread */
+	/* For reading the history on the reader's thread. */
 	struct thread_task task;
 	struct history_query query;
 	char *store_path;

@@ -344,7 +344,7 @@ static void write_active(struct reading *r, uint64_t which)
 		break;
 	case LIST_QUEUES:
 		if (which >= r->d->conf->nqueues)
-			return; /* removed by a reload */
+			return; /* a reload has removed the queue */
 		listing_queue(&r->listing, state, (uint32_t)which, &r->out);
 		break;
 	case LIST_CRONS:

@@ -1,15 +1,15 @@
 /*
  * answer.c - answers of a connection
  *
- * Answers go out in the order of requests. The requests of the web program come
- * from many people, so its answers go out as soon as they are ready: what takes
- * long for one person delays nobody else.
+ * Answers are sent in the order of their requests. The web program sends
+ * requests of many users, so its answers are sent as soon as they are ready:
+ * what takes long for one user delays no other.
  *
  * Over TCP each frame waits for a credential that binds it to its request, so
- * that the client knows who answers. On a Unix socket there is none: whoever
- * can put a socket at that path is the daemon as far as the client can tell.
- * Answers to a ping and to unknown peers have none either, because munged may
- * be the very thing that is broken.
+ * that the client knows who answers. On a Unix socket frames have no
+ * credential: the client trusts whoever could make a socket at that path.
+ * Answers to a ping and to unknown peers have none either, because munged
+ * itself may be broken.
  */
 #include "aischedd/rpc/answer.h"
 

@@ -1,12 +1,13 @@
 /*
  * conn.h - one connection: frames in, requests in order, answers out
  *
- * receive.c reads and hands over, answer.c writes, conn.c begins and ends; all
- * on the loop's thread. A connection has a list of asks, oldest first: those
- * being answered, those whose credential is being decoded, and at its end
- * perhaps the one whose frame is being read. Only callbacks of libevent close a
- * connection: a caller further up the stack may be using it. All other code
- * answers with an error and marks the connection as ending.
+ * receive.c reads frames and hands requests over, answer.c sends answers,
+ * conn.c begins and ends connections; all of it runs on the loop's thread. A
+ * connection has a list of asks (requests), oldest first: those being answered,
+ * then those whose credential is being decoded, and at its end perhaps one
+ * whose frame is being read. Only callbacks of libevent may close a connection:
+ * when other code runs, a caller further up the stack may still use it. Such
+ * code answers with an error and marks the connection as ending.
  */
 #ifndef AISCHEDD_RPC_CONN_H
 #define AISCHEDD_RPC_CONN_H

@@ -34,7 +34,7 @@ struct peer {
 	bool plain; /* treat as a plain user, even if an operator or an admin */
 	uid_t uid;
 	gid_t gid;
-	const char *user; /* "1234" if the uid has no name */
+	const char *user; /* login name; if there is none, the uid as text */
 	size_t ngroups;
 	const gid_t *group;            /* includes the primary group */
 	const char *const *group_name; /* [ngroups] */
@@ -46,7 +46,8 @@ struct request_in {
 	json_t *body; /* the whole object, "op" included */
 	const void *raw;
 	size_t raw_len;
-	bool from_web; /* from the web program; see rpc_add_web() */
+	/* the request comes from the web program; see rpc_add_web() */
+	bool from_web;
 };
 
 /* One request until it is answered; the handler does not see its members. */

@@ -31,7 +31,8 @@ struct slices {
 
 void slices_init(struct slices *s);
 void slices_fini(struct slices *s);
-void slices_add(struct slices *s, struct slice *slice); /* at the end */
+/* append to the queue */
+void slices_add(struct slices *s, struct slice *slice);
 void slices_remove(struct slices *s, struct slice *slice);
 
 /* Takes out of the queue and returns the first slice of the user who has taken

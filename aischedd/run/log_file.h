@@ -28,8 +28,8 @@ struct log_id {
 	uint32_t again;
 };
 
-/* Compare two logs by the order in which they are read: by attempt, then by
- * task. Returns <0, 0 or >0. */
+/* Compare two logs by the order in which they are read: by attempt, task and
+ * number of replacements. Returns <0, 0 or >0. */
 int log_id_cmp(const struct log_id *a, const struct log_id *b);
 
 struct log_writer;

@@ -18,7 +18,8 @@
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
 
-enum { LOG_STAMP_MAX = 40 }; /* "2026-11-22T01:02:03.123456789+01:00 " */
+/* bytes of a time such as "2026-11-22T01:02:03.123456789+01:00 " */
+enum { LOG_STAMP_MAX = 40 };
 
 enum log_lines_at {
 	AT_STAMP, /* the time before a line */

@@ -22,7 +22,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/step_msg.h"
 
-#define STEPS_BYTES ((size_t)16 << 20) /* enough for 40,000 steps */
+/* most bytes read of a record of steps; enough for 40,000 steps */
+#define STEPS_BYTES ((size_t)16 << 20)
 
 /* --- starting an attempt --- */
 

@@ -18,7 +18,7 @@
 
 enum cgroup_tree {
 	CG_V2,
-	CG_MEMORY, /* from here on: version 1 */
+	CG_MEMORY, /* from here on: the trees of v1 */
 	CG_CPU,
 	CG_PIDS,
 	CG_CPUSET,

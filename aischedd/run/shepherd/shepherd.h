@@ -21,7 +21,7 @@
 #include "libcommon/mem.h"
 
 enum task_state {
-	TASK_DUE, /* to be started, perhaps again */
+	TASK_DUE, /* must be started, for the first time or again */
 	TASK_RUNS,
 	TASK_ENDED
 };

@@ -14,7 +14,7 @@ mode_t user_umask(const struct shepherd *s);
  * a task. */
 int user_become(const struct shepherd *s, struct err *err);
 
-/* Make the script and the temporary folder in dir. */
+/* Make the script, in the attempt's folder, and the temporary folder. */
 int files_make(struct shepherd *s, enum start_fault *ret_fault,
                struct err *err);
 
