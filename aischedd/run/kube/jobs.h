@@ -27,8 +27,8 @@ struct kube_job {
 	uint32_t replace; /* pods of each index that may fail and be replaced */
 	bool once;        /* it has KUBE_NOTE_ONCE */
 	bool marked;      /* the list being read has not shown it yet */
-	/* deleting: it has a deletionTimestamp; removing: we have sent a
-	 * DELETE */
+	/* deleting: it has a deletionTimestamp; removing: we have begun to
+	 * delete it, perhaps with its Secret first */
 	bool deleting, removing;
 	/* time before which a refused DELETE is not repeated */
 	int64_t rest_ms;

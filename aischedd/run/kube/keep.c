@@ -48,7 +48,7 @@ struct kube_kept {
 	char *pod, *container;
 	struct kube_call *call; /* NULL: no call in progress */
 	bool follow;            /* the call lasts as long as the pod runs */
-	bool gave;              /* something was received */
+	bool gave;              /* a part of the log was received */
 	bool done;
 	struct log_writer *writer;
 	struct log_lines lines;

@@ -290,7 +290,8 @@ static void runner_free(struct runner *r)
 	kube_command_free_all(kube);
 	kube_signal_free_all(kube);
 	kube_shared_free(kube);
-	/* These cancel the calls that read logs. */
+	/* Free attempts and adopted Jobs, with the calls that save their logs,
+	 * before the client. */
 	attempts_free(kube);
 	kube_adopt_free(kube);
 	kube_http_free(kube->http);

@@ -159,7 +159,7 @@ static void keep_logs(struct kube_attempt *a, bool all)
 	kube_keep_add(a->end.keep, all);
 }
 
-/* Returns the state of the attempt's pods. Also saves the logs of pods that are
+/* Returns what the attempt's pods show. Also saves the logs of pods that are
  * being deleted, deletes pods on lost nodes, and fails the start if it takes
  * too long, if a container cannot start, or if the Job was deleted. */
 static struct kube_look look_at(struct kube_attempt *a)

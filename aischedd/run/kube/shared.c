@@ -101,7 +101,7 @@ static void shared_free(struct kube_shared *shared)
 	free(shared);
 }
 
-/* Whether the Job is to be deleted, but not before the Secret. */
+/* Whether the Job is to be deleted as soon as the Secret is. */
 static bool is_waiting(const struct kube_job *job,
                        const struct kube_shared *shared)
 {

@@ -47,7 +47,7 @@ static bool index_is_taken(struct kube_attempt *a, const struct kube_slot *slot,
 	                kube_pod_is_over(&task->pod));
 }
 
-/* Whether task k of the job can be the one that runs on this node with these
+/* Whether task k of the job can be the task of a pod on this node with these
  * GPUs; 0: the pod's GPUs are not known. */
 static bool is_task(const struct run_job *job, uint32_t k, const char *node,
                     uint64_t gpus)

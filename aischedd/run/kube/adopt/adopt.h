@@ -1,11 +1,11 @@
 /*
- * adopt.h - Jobs that others made with kubectl
+ * adopt.h - adopt Jobs made with kubectl
  *
  * The runner offers such a Job to the daemon (RUN_ADOPT), which makes a job of
  * it. Then the runner claims the Job with labels that name the daemon and the
- * job. To start the job, it unsuspends the Job and binds the pods to the nodes
- * of the plan; to stop it, it suspends the Job. The owner stays in control:
- * deleting the Job cancels the job, suspending it requeues the job.
+ * job. To start the job, it resumes the Job and binds the pods to the nodes of
+ * the plan; to stop it, it suspends the Job. The owner stays in control:
+ * deleting the Job cancels the job, suspending the Job requeues the job.
  *
  * As with our own Jobs, each step compares what is wanted with what the cluster
  * has, and makes the calls that bring the two together.
@@ -59,7 +59,7 @@ struct kube_adoption {
 	TAILQ_HEAD(, adopt_call) calls;
 };
 
-/* Handle what the watch of Jobs reports of a Job that we did not make. */
+/* Handle what the watch reports about a Job that we did not make. */
 void kube_adopt_seen(struct kube *kube, json_t *obj, bool deleted);
 void kube_adopt_news(struct kube *kube, enum kube_news news);
 void kube_adopt_free(struct kube *kube);

@@ -13,7 +13,7 @@ struct kube_adoptee;
 
 enum kube_adopt_kind {
 	ADOPT_CLAIM,  /* label the Job as ours */
-	ADOPT_RESUME, /* unsuspend the Job */
+	ADOPT_RESUME, /* resume the suspended Job */
 	ADOPT_SUSPEND,
 	ADOPT_EXPIRE, /* make the Job fail, as its time limit has passed */
 	ADOPT_DELETE,

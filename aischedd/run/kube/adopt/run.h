@@ -22,7 +22,7 @@ struct kube_adopt_slot {
 	char *node;
 	struct kube_adopt_pod *pod; /* NULL: free */
 	bool ran;                   /* one of its pods has run */
-	bool failed;                /* the start failed because of its pod */
+	bool failed;                /* its pod made the start fail */
 };
 
 struct kube_adopt_run {
@@ -33,7 +33,7 @@ struct kube_adopt_run {
 	struct kube_amount most; /* what the job requests for each pod */
 	/* the volume claims that it mounts, as in --mount; or NULL */
 	char *mount;
-	uint32_t refusals; /* as in struct kube_orders */
+	uint32_t refusals; /* see refusals in struct kube_orders */
 	char *wait;        /* what its volumes wait for, or NULL */
 	int64_t grace_s;
 	int64_t since_ms; /* when the attempt began */

@@ -1,4 +1,4 @@
-/* frame.c - the frames of a WebSocket (RFC 6455), as a client sees them */
+/* frame.c - the frames of a WebSocket (RFC 6455), read and made by a client */
 #include "aischedd/run/kube/client/frame.h"
 
 #include <string.h>

@@ -115,8 +115,8 @@ int64_t kube_http_guarded_ms(struct kube_http *http)
 
 /* --- the queues --- */
 
-/* How many ms calls of each rank give way to others: calls are sent in the
- * order of their arrival plus this time. */
+/* Milliseconds that a call of each rank is put back behind others: calls are
+ * sent in the order of arrival plus this time. */
 static const int64_t patience[KUBE_NRANKS] = {
 	[KUBE_LEASE] = -1000, [KUBE_STOP] = 0,     [KUBE_START] = 500,
 	[KUBE_READ] = 1000,   [KUBE_CLEAN] = 4000, [KUBE_NOTE] = 8000,

@@ -14,7 +14,7 @@ enum { PART_DIGITS = 15, TEN_MAX = 38 };
 
 typedef __int128 wide;
 
-/* A number: (whole + part / 10^15) * 10^ten * 2^two. */
+/* A quantity: (whole + part / 10^15) * 10^ten * 2^two. */
 struct number {
 	wide whole, part;
 	int ten, two;

@@ -69,7 +69,7 @@ static void explain(const struct kube_call *call, CURLcode code,
 }
 
 /* Try the call again as soon as the server accepts requests. A Lease call is
- * not held back with the others, so it waits by itself. */
+ * sent even while others are held back, so it waits by itself. */
 static void retry(struct kube_call *call, int code, const char *reason,
                   const struct err *err)
 {

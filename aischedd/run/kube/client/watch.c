@@ -325,8 +325,8 @@ static char *step_path(struct kube_watch *w)
 		kube_path_query(&path, "watch", "1");
 		kube_path_query(&path, "allowWatchBookmarks", "true");
 		kube_path_query(&path, "resourceVersion", w->version);
-		/* A server may add up to the same time again to timeoutSeconds;
-		 * vary it, so that our watches do not all end together. */
+		/* Have the server end the watch after a random time, renew_s to
+		 * twice renew_s, so that not all watches end together. */
 		put_number(&path, "timeoutSeconds",
 		           kube_http_jitter(w->http, 4 * w->spec.renew_s) -
 		               3 * w->spec.renew_s);

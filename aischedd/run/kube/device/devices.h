@@ -97,7 +97,7 @@ bool kube_devices_show(struct kube *kube, const char *node,
  * are none. */
 const char *kube_devices_lacks(struct kube *kube);
 
-/* Whether the node gives GPUs by claims. */
+/* Whether the node gives GPUs by ResourceClaims. */
 bool kube_devices_has(const struct kube *kube, const char *node);
 
 /* Find the devices of a node that have these numbers, one bit each. Returns

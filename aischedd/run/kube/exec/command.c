@@ -18,7 +18,7 @@
 
 enum {
 	PID_MAX_ = 24, /* bytes of the line with the command's process id */
-	/* how long a command may take to end after its user has left */
+	/* seconds after its user has left until a command is given up */
 	HANG_UP_S = 10,
 	BEGIN_S = 60 /* the same, if its process id is not known */
 };

@@ -29,7 +29,7 @@ struct kube_agent_pods {
 	struct run_job job;
 	struct request req;
 	const char **node;
-	/* for each pod; its gpus are those of all tasks there */
+	/* one for each pod, with the GPUs of all tasks there */
 	struct snap_task *task;
 	uint32_t tasks; /* number of tasks of each pod */
 };

@@ -32,10 +32,11 @@ struct kube_pod {
 	int32_t index;   /* index in its Job; -1: none */
 	enum kube_phase phase;
 	bool deleting;
-	char *reason, *message; /* of the pod's end; or "" */
+	char *reason, *message; /* why the pod ended, from its status; or "" */
 	/* The state of `container`. */
-	bool ran;                /* the container runs or has run */
-	char *waits, *waits_why; /* "ErrImagePull"; or "" */
+	bool ran; /* the container runs or has run */
+	/* why it waits, such as "ErrImagePull"; or "" */
+	char *waits, *waits_why;
 	bool ended, oom;
 	int exit_code;
 	char *unable; /* why its first process did not run the script; or "" */
@@ -57,7 +58,7 @@ int kube_pod_read(json_t *obj, const char *gpu, struct kube_pod *ret,
                   struct err *err);
 void kube_pod_fini(struct kube_pod *pod);
 
-/* Whether the pod has ended; it does not run again. */
+/* Whether the pod has ended. It does not run again. */
 static inline bool kube_pod_is_over(const struct kube_pod *pod)
 {
 	return pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
@@ -74,10 +75,10 @@ json_t *kube_pod_claims(const json_t *spec);
  * the resource that counts GPUs. */
 struct kube_amount kube_pod_use(const json_t *spec, const char *gpu);
 
-/* Convert CPUs of nodes and pods, in thousandths, to CPUs as jobs count them on
- * a pool with cpu_overcommit, rounded up or down (kube_cpus_more()); and back,
- * rounded down (kube_cpus_less()). So pods that fit by our count also fit by
- * the kubelet's. kube_amount_read() reads a map of resources, such as
+/* Convert thousandths of CPUs between Kubernetes' count and that of jobs, in a
+ * pool with cpu_overcommit: kube_cpus_more() to the jobs' count, rounded up or
+ * down; kube_cpus_less() back, rounded down. So pods that fit by our count also
+ * fit by the kubelet's. kube_amount_read() reads a map of resources, such as
  * "allocatable"; up: round up, as for requests. */
 int64_t kube_cpus_more(const struct conf_pool *pool, int64_t milli, bool up);
 int64_t kube_cpus_less(const struct conf_pool *pool, int64_t milli);
