@@ -44,7 +44,7 @@ struct crons {
 	struct daemon *d;
 	struct thread *thread; /* asks the name service */
 	struct zones *zones;
-	/* runs that wait for their owners to be looked up, from due[0] on */
+	/* runs whose owners are still to be looked up, from due[0] on */
 	struct cron_due *due;
 	size_t n, cap;
 	/* runs whose owners the thread is looking up now */

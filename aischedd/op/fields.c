@@ -41,7 +41,8 @@ static bool is_object_of_texts(const json_t *value)
 	const char *key;
 	json_t *item;
 
-	/* json_object_foreach() itself casts const away. */
+	/* json_object_foreach() does not accept a const object, but does not
+	 * change it. */
 	json_object_foreach((json_t *)(uintptr_t)value, key, item)
 		if (!json_is_string(item))
 			return false;

@@ -14,7 +14,7 @@ struct finding {
 	struct daemon *d;
 	const struct peer *peer;
 	uint64_t id;
-	/* NO_TASK: the job is not an array */
+	/* number of the wanted task; NO_TASK: the job is not an array */
 	uint32_t task;
 	bool found;
 	int result;

@@ -251,7 +251,7 @@ static int cron_make(struct daemon *d, const struct peer *peer,
 	ask.env = store_blob(d->store, b->env, b->env_len, err);
 	if (ask.script < 0 || ask.env < 0)
 		return -1;
-	/* --hold pauses the entry; its runs are not submitted held */
+	/* --hold pauses the entry; it does not hold the jobs of its runs */
 	spec.hold = SPEC_UNSET;
 	*ret = state_take_ids(d->state, 1);
 	state_cron_add(d->state, &ask, *ret, now);

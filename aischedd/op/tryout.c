@@ -12,7 +12,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-/* a larger problem (rows and nodes) is planned on the thread */
+/* most rows and nodes of a snapshot that is planned on the loop's thread */
 enum { TRY_INLINE = 500 };
 
 /* A request to plan jobs without submitting them. Requests form a list; the

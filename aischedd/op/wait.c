@@ -14,7 +14,8 @@
 
 struct target {
 	struct jobid id; /* its set of tasks is owned by this struct */
-	/* all awaited tasks up to this index have ended */
+	/* all awaited tasks with numbers up to this one have ended; -1: none is
+	 * known to have */
 	int64_t over;
 	/* the name in the request; valid only while the request is read */
 	const char *text;

@@ -21,8 +21,8 @@ struct dump {
 	struct ask *ask; /* NULL: the peer has disconnected */
 	bool in_thread;
 	struct arena *arena; /* arena of the snapshot; NULL: freed */
-	/* the snapshot borrows from the state until this is ended; NULL: it
-	 * has ended */
+	/* set while the snapshot uses parts of the state; NULL: it no
+	 * longer does */
 	struct build *taken;
 	struct buf out;
 	size_t sent;

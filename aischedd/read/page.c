@@ -185,7 +185,7 @@ void page_keep(struct page *page, char *text)
 	kept_rise(page, page->nrows - 1, row);
 	while (page->bytes > PAGE_TEXT && page->nrows > 1) {
 		drop_worst(page);
-		/* rows kept after this must be better than these */
+		/* keep at most this many rows from now on */
 		page->limit = page->nrows;
 	}
 	page->unsorted = page->nrows;

@@ -187,9 +187,12 @@ static double p_idle(const struct pool_use *u, int r)
 	return part_of(u, u->idle[r], r);
 }
 
-/* Make the parts of a pool's capacity add up. The amounts that jobs held are
+/*
+ * Make the parts of a pool's capacity add up. The amounts that jobs held are
  * exact, but those reserved, drained or down come from samples: so limit each
- * of them to what jobs and the parts before it leave over. The rest is idle. */
+ * of these, in turn, to what is still left of the amount that the pool offered.
+ * The final remainder is idle.
+ */
 static void share_rest(struct pool_use *u)
 {
 	for (int r = 0; r < RES_N; r++) {

@@ -195,7 +195,7 @@ static void write_share(struct reading *r, const struct share_row *row)
 	steps_add(1);
 	if (now.queue >= conf->nqueues ||
 	    strcmp(conf->queues[now.queue].name, name) != 0) {
-		/* its index may differ after a reload */
+		/* the queue's index may differ after a reload */
 		int found = conf_queue_find(conf, name);
 
 		if (found < 0)

@@ -139,7 +139,7 @@ void conn_fail(struct conn *conn, struct ask *ask, const struct err *err)
 		ask_free(later);
 	conn->reading = NULL;
 	conn->ending = true;
-	/* The request is refused whoever sent it, so do not wait for munged to
+	/* The request is refused in any case, so do not wait for munged to
 	 * decode its credential. */
 	workers_forget(conn->all->workers, ask->work);
 	ask->work = NULL;
