@@ -1,4 +1,4 @@
-/* aischedd - keep the queues, plan, run jobs */
+/* aischedd - the daemon that queues, plans and runs jobs */
 #include <err.h>
 #include <malloc.h>
 #include <stdio.h>

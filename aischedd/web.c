@@ -53,8 +53,9 @@ struct web {
 	char *program, *url;
 	/* path for the proxy, borrowed from first_conf; NULL: none */
 	const char *socket;
-	char uid[16], gid[16]; /* as whom the program runs; "": as the daemon */
-	char *proxies;         /* uids of web_proxy_users, as in ",33,1000," */
+	/* with which the program runs; "": those of the daemon */
+	char uid[16], gid[16];
+	char *proxies; /* uids of web_proxy_users, as in ",33,1000," */
 	int listener[LISTEN_MAX + 1];
 	int nlisteners;
 	pid_t pid;

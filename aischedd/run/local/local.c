@@ -1,5 +1,5 @@
 /*
- * local.c - the runner of this machine: its begin, its ticks and its end
+ * local.c - the runner of this machine: its setup, its ticks and its end
  *
  * attempt.c exchanges messages with shepherds; ask.c serves requests of
  * the daemon.

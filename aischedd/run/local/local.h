@@ -24,7 +24,7 @@
 enum attempt_state {
 	/* must still be sent to the nursery, whose socket was full */
 	ATTEMPT_WAITS,
-	/* connected to its shepherd, or waiting for it to connect */
+	/* connected to its shepherd, which may still be starting */
 	ATTEMPT_TALKS,
 	/* could not be started, which the daemon must still be told */
 	ATTEMPT_FAILED,

@@ -51,8 +51,8 @@ int cgroup_limit_memory(const struct cgroup *cg, int64_t mib)
 		return cgroup_file_write_number(dir, "memory.max", bytes);
 	}
 	dir = cg->dir[CG_MEMORY];
-	/* The limit that includes swap must never be below the one that does
-	 * not. So set it before, in case both rise, and after, in case both
+	/* The kernel refuses a limit with swap that is below the one without.
+	 * So set it first, in case both rise, and again last, in case both
 	 * fall. The file is missing if the kernel does not account for swap. */
 	if (dir)
 		cgroup_file_write_number(dir, "memory.memsw.limit_in_bytes",

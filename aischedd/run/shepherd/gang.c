@@ -104,7 +104,7 @@ static bool kill_round(struct shepherd *s, struct task *t, int64_t now)
 
 /* --- failed tasks ------------------------------------------------------ */
 
-/* End the job because a task has failed. The task that failed first decides the
+/* End the job because a task has failed. The first task that failed decides the
  * job's outcome. */
 static void end_all(struct shepherd *s, const struct task *t, int exit_code,
                     int signo)

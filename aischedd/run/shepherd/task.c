@@ -40,7 +40,7 @@ struct failure {
 /* Program and arguments of a task. */
 struct image {
 	char **argv, **env;
-	/* NULL: the process keeps those that it inherited */
+	/* NULL: the process keeps the limits that it inherited */
 	const struct rlimits *limits;
 };
 
