@@ -5,8 +5,8 @@
  * watches report: to nodes.c, pods.c, jobs.c and others. Then life.c makes the
  * calls that each attempt needs; life.h describes the life of an attempt. Our
  * view of the cluster changes only when a watch or an answer reports a change,
- * not when a call is sent. Only the daemon that holds the Lease makes calls.
- * README.md lists the files.
+ * not when a call is sent. Only the daemon that holds the Lease makes calls
+ * that change something. README.md lists the files.
  */
 #ifndef AISCHEDD_RUN_KUBE_KUBE_H
 #define AISCHEDD_RUN_KUBE_KUBE_H

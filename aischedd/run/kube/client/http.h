@@ -11,8 +11,8 @@
  * are read again whenever something is wrong, and every minute; if reading
  * fails or takes too long, the configuration read before stays in use.
  *
- * A POST may reach the server although its answer is lost, and is sent again:
- * give objects names, and decide what EEXIST means.
+ * If the answer to a POST is lost, the POST is sent again, although the server
+ * may have handled it: so callers must name objects, and expect EEXIST.
  *
  * Everything runs on the loop's thread, and nothing blocks it.
  */

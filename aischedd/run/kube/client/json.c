@@ -1,4 +1,4 @@
-/* json.c - fields of Kubernetes objects */
+/* json.c - read fields of Kubernetes objects */
 #include "aischedd/run/kube/client/json.h"
 
 #include <stdio.h>

@@ -1,11 +1,12 @@
 /*
- * json.h - fields of Kubernetes objects: strict types, nothing required
+ * json.h - read fields of Kubernetes objects, with strict types and defaults
  *
- * A reader holds one object. An absent (or null) field has a default; a field
- * of another type than the API says is an error, and the first error stays:
- * read all fields, then look at err.code once. Paths are names joined by dots
- * ("spec.nodeName"); keys of labels and annotations may have dots, so take
- * their map and call kube_text_at(). Values are borrowed from the object.
+ * A reader holds one object. An absent (or null) field has a default. A field
+ * whose type differs from that of the API is an error, and the first error is
+ * kept: so callers read all fields, then look at err.code once. Paths are names
+ * joined by dots ("spec.nodeName"). Keys of labels and annotations may have
+ * dots themselves: read their map, and call kube_text_at(). Values are borrowed
+ * from the object.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_JSON_H
 #define AISCHEDD_RUN_KUBE_CLIENT_JSON_H

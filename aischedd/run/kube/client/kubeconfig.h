@@ -1,11 +1,11 @@
 /*
  * kubeconfig.h - where an API server is, and how to authenticate
  *
- * One context of a kubeconfig, or the service account of the pod that the
- * daemon runs in, as plain data: files are read, base64 is decoded, relative
- * paths are resolved. It never changes; to see changed files, load again and
- * compare. Errors are one line: which file, which entry, what to do. err must
- * not be NULL.
+ * A kube_config is one context of a kubeconfig, or the service account of the
+ * pod that the daemon runs in, as plain data: files are read, base64 is
+ * decoded, relative paths are resolved. It never changes; to notice changed
+ * files, load a new one and compare. Errors are one line: which file, which
+ * entry, what to do. err must not be NULL.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_KUBECONFIG_H
 #define AISCHEDD_RUN_KUBE_CLIENT_KUBECONFIG_H

@@ -2,13 +2,15 @@
  * watch.h - list and watch all objects of one kind
  *
  * Lists all objects in pages, then watches for changes, for ever: if the watch
- * ends, is cut off, falls silent or is too old, it continues or lists again by
- * itself. Objects are passed on one at a time and not stored. The receiver
- * should: at
- * KUBE_RESET mark all it has; at KUBE_ADDED and KUBE_MODIFIED replace or add
- * (the same object may come again) and unmark; at KUBE_DELETED remove; at
- * KUBE_SYNCED remove all that are still marked. Between a reset and its sync it
- * knows less than the server does. The uid distinguishes an object from an
+ * ends, breaks, falls silent or begins at a version that is too old, it is
+ * continued, or the objects are listed again. Objects are passed on one at a
+ * time and not stored.
+ *
+ * The receiver should mark all its objects at KUBE_RESET; replace or add the
+ * object and remove its mark at KUBE_ADDED and KUBE_MODIFIED (the same object
+ * may come again); remove the object at KUBE_DELETED; and remove all objects
+ * that are still marked at KUBE_SYNCED. Between KUBE_RESET and KUBE_SYNCED it
+ * does not know all objects of the server. An object differs by its uid from an
  * earlier one with the same name.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_WATCH_H
