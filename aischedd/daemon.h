@@ -72,7 +72,7 @@ struct pool_runner {
 struct adoptee {
 	uint64_t job;
 	enum reason told;
-	/* it waits, and the owner was told why: `told` */
+	/* the job waits, and its owner was told the reason `told` */
 	bool waits;
 };
 

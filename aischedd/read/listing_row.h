@@ -39,7 +39,7 @@ typedef void field_fn(struct row_view *v);
 struct field {
 	const char *name;
 	field_fn *write;
-	/* it is in JSON rows if the request names no fields */
+	/* JSON rows have the field if the request names none */
 	bool usual;
 };
 

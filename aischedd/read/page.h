@@ -39,7 +39,7 @@ struct page_row {
 	enum page_kind kind;
 	double number;
 	char *key; /* at most PAGE_KEY bytes */
-	/* the row's text; NULL: it is written later */
+	/* text of the row; NULL: it is made when the row is sent */
 	char *text;
 };
 
@@ -57,10 +57,12 @@ struct page {
 	uint64_t limit;
 	struct page_row after;
 
-	uint64_t count;       /* rows that match */
-	uint64_t beyond;      /* rows that match and are behind the cursor */
-	uint64_t taken;       /* rows of the page so far */
-	struct page_row last; /* the last row that the page took */
+	uint64_t count;  /* rows that match */
+	uint64_t beyond; /* rows that match and are behind the cursor */
+	uint64_t taken;  /* rows of the page so far */
+	/* without a sort: the last row that the page took; with one: the row
+	 * that the next page_keep() adds */
+	struct page_row last;
 	/* with a sort: a heap with the worst row on top, later sorted */
 	struct page_row *row;
 	size_t nrows, cap, bytes;

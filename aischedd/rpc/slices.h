@@ -19,7 +19,7 @@
 struct slice {
 	TAILQ_ENTRY(slice) next;
 	uid_t uid;
-	/* it is in the queue */
+	/* whether the slice is in the queue */
 	bool waits;
 };
 
