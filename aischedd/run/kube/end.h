@@ -18,7 +18,7 @@ struct kube_end {
 	bool stop;              /* stop() was called */
 	bool failing;           /* a task failed: end the others */
 	struct err fault;       /* why the start failed; code 0: it did not */
-	enum start_fault whose; /* who is at fault for that */
+	enum start_fault whose; /* who is to blame for `fault` */
 	int64_t grace_s;        /* seconds from SIGTERM to SIGKILL */
 	int64_t since_ms; /* when its pods were first told to end; 0: never */
 	bool job_gone;    /* its Job existed and was deleted */

@@ -25,8 +25,8 @@
 #include "libcommon/mem.h"
 
 enum {
-	READERS = 8,     /* logs of ended pods read at a time */
-	FOLLOWERS = 256, /* logs followed at a time */
+	READERS = 8,     /* most logs of ended pods that are read at a time */
+	FOLLOWERS = 256, /* most logs that are followed at a time */
 	/* after this time without data, give up reading an ended pod's log */
 	SILENCE_MS = 10000,
 	FOLLOW_MS = 3600000, /* the same for a followed log */
@@ -35,9 +35,9 @@ enum {
 	LINGER_MS = 3000,
 	/* how long a log may take to send its first bytes */
 	FIRST_MS = 1000,
-	AGAIN_MS = 1000, /* between two calls for a log */
+	AGAIN_MS = 1000, /* pause between two calls for a log */
 	TRIES = 3,
-	AGAIN_MAX = 10 /* pods per task whose logs are kept */
+	AGAIN_MAX = 10 /* most pods per task whose logs are saved */
 };
 
 /* The log of one pod. */
@@ -226,7 +226,8 @@ static bool lingers(struct kube_kept *k)
 	return now - k->over_ms > LINGER_MS;
 }
 
-/* Make or end the call for one log. pod: NULL if it is gone. */
+/* Make or end the call for one log. pod: the pod of the log; NULL if the pod is
+ * gone. */
 static void step(struct kube *kube, struct kube_kept *k,
                  const struct kube_pod *pod)
 {

@@ -107,9 +107,9 @@ static bool rests(const struct kube_attempt *a)
 
 /* --- steps --- */
 
-/* Make the calls for missing objects and bindings. An attempt that was found
- * running after a restart has not been given to start(); there only pods that
- * replace failed ones must be bound, to the nodes of their slots. */
+/* Make the calls for missing objects and bindings. For an attempt that was
+ * found running after a restart, start() is not called, and only pods that
+ * replace failed ones have to be bound, to the nodes of their slots. */
 static void arrange(struct kube_attempt *a)
 {
 	if (a->start.ordered && !rests(a)) {

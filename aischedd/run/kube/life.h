@@ -13,7 +13,7 @@
  *	STARTING   start() was called.  Job and Secret are made, and the Job's
  *	           pods.  When the last pod exists, and ResourceClaims have
  *	           given the pods their GPUs, all pods are bound; when the last
- *	           one runs, the Service is made and RUN_STARTED told.  The
+ *	           one runs, the Service is made and RUN_STARTED sent.  The
  *	           start fails after start_timeout, if the API server refuses
  *	           an object for good, or if a container cannot start
  *	RUNNING    follows resize(): indexes are added, pods without a slot
@@ -24,13 +24,13 @@
  *	           stay; pods on lost nodes are deleted without waiting for the
  *	           kubelet; the Job is deleted if its pods do not end.  When no
  *	           pod holds a node, the logs are saved, then the last event is
- *	           told
- *	OVER       RUN_ENDED, RUN_START_FAILED or RUN_LOST was told: wait for
+ *	           sent
+ *	OVER       RUN_ENDED, RUN_START_FAILED or RUN_LOST was sent: wait for
  *	           forget(), which the daemon calls when it has stored that
  *	FORGOTTEN  the Job is deleted, and with it all that it owns
  *
  * When all tasks have succeeded, RUNNING becomes OVER: the logs are saved, then
- * the last event is told.  No calls are made without the Lease.
+ * the last event is sent.  No calls are made without the Lease.
  */
 #ifndef AISCHEDD_RUN_KUBE_LIFE_H
 #define AISCHEDD_RUN_KUBE_LIFE_H
@@ -45,7 +45,7 @@ struct kube_attempt;
 /* How far the start has come. */
 struct kube_start {
 	bool ordered;     /* start() or resize() was called */
-	bool told;        /* RUN_STARTED was told */
+	bool told;        /* RUN_STARTED was sent */
 	int64_t since_ms; /* when start_timeout began to count; 0: not yet */
 	/* look.c: when pulling its image first failed; or 0 */
 	int64_t image_ms;

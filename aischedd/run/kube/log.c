@@ -18,7 +18,7 @@ enum {
 	/* a followed log without data for so long is requested again */
 	SILENCE_MS = 3600000,
 	NODE_MS = 10000, /* the same for a log that is not followed */
-	PAUSE_MS = 1000, /* between two requests */
+	PAUSE_MS = 1000, /* pause between two requests */
 	/* how long a followed log may take to end after its pod has */
 	LINGER_MS = 3000
 };

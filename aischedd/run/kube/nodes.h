@@ -18,7 +18,7 @@ struct event_base;
 struct kube;
 struct kube_nodes;
 
-/* Borrowed: kube, pool and topology. */
+/* kube, pool and topology are borrowed. */
 struct kube_nodes *kube_nodes_new(struct kube *kube, struct event_base *base,
                                   const struct conf_pool *pool,
                                   const struct conf_topology *topology);

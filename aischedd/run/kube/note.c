@@ -16,8 +16,8 @@
 #include "libcommon/rfc3339.h"
 
 enum {
-	AT_ONCE = 8,    /* calls in progress */
-	TEXT_MAX = 1024 /* bytes, a limit of the API */
+	AT_ONCE = 8,    /* most calls in progress at a time */
+	TEXT_MAX = 1024 /* most bytes of an Event's text, a limit of the API */
 };
 
 /* A call in progress. */

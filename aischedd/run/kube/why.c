@@ -28,7 +28,7 @@ void kube_why_look(struct kube_attempt *a)
 		a->start.why_ms = now + FIRST_MS;
 	if (now < a->start.why_ms || now < kube->why_ms)
 		return;
-	kube->why_ms = INT64_MAX; /* until the answer comes */
+	kube->why_ms = INT64_MAX; /* no other call until the answer comes */
 	kube_ask_why(kube);
 }
 

@@ -284,7 +284,7 @@ bool kube_adopt_told(struct runner *r, const struct adopted *what)
 	j->state = what->state;
 	if (news)
 		on_taken(j, what->job);
-	if (!j->offering) /* else offer() calls it */
+	if (!j->offering) /* offer() steps the Job itself */
 		kube_adopt_step(j);
 	return news;
 }

@@ -31,7 +31,7 @@ struct kube;
 
 struct kube_adoptee {
 	struct kube *kube;
-	struct kube_foreign at; /* owns its strings */
+	struct kube_foreign at; /* the state of the Job; owns its strings */
 	/* the watch has reported the Job; false: only adopt() has named it */
 	bool seen;
 	/* gone: it was deleted; marked: the list being read has not shown it
@@ -46,7 +46,7 @@ struct kube_adoptee {
 	char *asks;
 	uint64_t job; /* 0: it is not a job yet */
 	enum job_state state;
-	bool withdrawn;               /* RUN_WITHDRAWN was told */
+	bool withdrawn;               /* RUN_WITHDRAWN was sent */
 	unsigned asking[ADOPT_KINDS]; /* ask.c: number of unanswered calls */
 	struct kube_adopt_run run;    /* run.c and end.c */
 	struct kube_adopt_pods pods;  /* pod.c */

@@ -38,15 +38,15 @@ struct kube_adopt_run {
 	int64_t grace_s;
 	int64_t since_ms; /* when the attempt began */
 	bool on;          /* the watch has reported the Job as not suspended */
-	bool started;     /* RUN_STARTED was told */
+	bool started;     /* RUN_STARTED was sent */
 	bool stop;        /* stop() was called */
 	enum stop_why why;
 	int64_t stop_ms; /* when we began to stop it; 0: never */
 	/* why the attempt could not start; code 0: no such reason */
 	struct err fault;
-	enum start_fault whose; /* who is at fault for that */
+	enum start_fault whose; /* who is to blame for `fault` */
 	char *lost;             /* why the attempt cannot continue, or NULL */
-	bool taken_back;        /* RUN_TAKEN_BACK was told */
+	bool taken_back;        /* RUN_TAKEN_BACK was sent */
 	struct kube_keep *keep; /* saves its logs; NULL: not begun */
 	bool over;              /* the last event of the attempt was reported */
 };

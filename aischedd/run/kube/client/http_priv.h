@@ -68,7 +68,7 @@ int64_t kube_http_guarded_ms(struct kube_http *http);
 /* Send waiting calls soon. */
 void kube_http_pump(struct kube_http *http);
 
-/* Note that the server has answered a call. */
+/* Note that the server has answered a call: it works, so end any trouble. */
 void kube_http_recovered(struct kube_http *http);
 
 /* Note that a call sent at started_ms failed for a reason that concerns all

@@ -40,7 +40,7 @@ struct kube_config {
 	const char *host, *port;    /* IPv6 in brackets */
 	/* path before the path of each request, "/some/path"; or "" */
 	const char *prefix;
-	const char *namespace; /* of the context, or NULL */
+	const char *namespace; /* namespace of the context, or NULL */
 	bool tls;              /* false: plain HTTP, no credentials */
 	bool insecure;         /* accept any certificate */
 	bool compress;
@@ -50,10 +50,10 @@ struct kube_config {
 	const char *proxy;
 	const char *ca;         /* PEM; NULL: the system's */
 	const char *cert, *key; /* PEM, or NULL */
-	const char *token;      /* or NULL */
+	const char *token;      /* bearer token, or NULL */
 	/* NULL: there is none, or it is not needed */
 	const struct kube_plugin *plugin;
-	const char *warning; /* for the admin, or NULL */
+	const char *warning; /* a warning for the admin, or NULL */
 };
 
 /*

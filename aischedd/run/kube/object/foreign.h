@@ -27,7 +27,7 @@
 
 enum { KUBE_USER_MAX = 253 };
 
-/* The state of such a Job; strings are borrowed from the caller's object. */
+/* The state of a Job made with kubectl. Strings are borrowed from its JSON. */
 struct kube_foreign {
 	const char *name, *uid, *version; /* resourceVersion */
 	int64_t generation;
