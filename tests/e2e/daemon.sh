@@ -199,8 +199,8 @@ kill_leftovers()
 
 clean_up()
 {
-	set +e
 	trap '' INT TERM HUP
+	set +e
 	[ -z "$daemon_pid" ] || kill_daemon
 	[ -z "$munged_pid" ] || stop_munged
 	kill_leftovers
@@ -209,8 +209,9 @@ clean_up()
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/aisched-test.XXXXXX") || exit 1
 trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
+# A second signal must not end the shell before clean_up has begun.
+trap 'trap "" INT TERM HUP; exit 130' INT
+trap 'trap "" INT TERM HUP; exit 143' TERM HUP
 
 # If root runs this, other users must reach the sockets and the tools.
 is_root && chmod 755 "$dir"
