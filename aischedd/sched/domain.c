@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/sched/fit_devices.h"
+
 static uint32_t domain_or_whole(const struct snap *s, uint32_t domain)
 {
 	return domain == SNAP_NONE ? s->domain.n : domain;
@@ -143,13 +145,14 @@ struct spread *spread_new(const struct snap *snap, struct match *match,
 	return sp;
 }
 
-static int64_t gpus_of_type(const struct snap *s, uint32_t node, uint32_t type)
+/* Returns how many GPUs of the request's type the node has. */
+static int64_t typed_gpus(const struct snap *s, uint32_t req, uint32_t node)
 {
 	int64_t n = 0;
 
 	for (uint32_t i = s->node.gpu_first[node];
 	     i < s->node.gpu_first[node + 1]; i++)
-		n += type == SNAP_NONE || s->gpu.type[i] == type;
+		n += fit_devices_is_type(s, req, i);
 	return n;
 }
 
@@ -172,7 +175,7 @@ static bool could_hold(const struct snap *s, uint32_t req, uint32_t node,
 	return (all || s->node.state[node] == NODE_UP) &&
 	       s->node.cpu_total[node] >= r->cpus[req] &&
 	       s->node.mem_total[node] >= r->mem[req] &&
-	       1000 * gpus_of_type(s, node, r->gpu_type[req]) >= r->gpus[req] &&
+	       1000 * typed_gpus(s, req, node) >= r->gpus[req] &&
 	       (r->reservation[req] == SNAP_NONE ||
 	        is_reserved(s, r->reservation[req], node));
 }

@@ -471,6 +471,23 @@ uint64_t limit_future_blocker(struct limit_future *f, const struct demand *d,
 	return job;
 }
 
+/* Returns the first promised start between two times at which less than this
+ * much of the limit is left, or NULL. */
+static const struct point *first_lack(const struct limit *l, int64_t need,
+                                      int64_t from, int64_t until)
+{
+	for (uint32_t i = 0; i < l->npoints; i++) {
+		const struct point *pt = &l->point[i];
+
+		if (!future_ends_before(pt->at, until))
+			break;
+		if (!future_ends_before(pt->at, from) &&
+		    l->left + pt->sum < need)
+			return pt;
+	}
+	return NULL;
+}
+
 bool limit_future_allows(struct limit_future *f, const struct demand *d,
                          int64_t until, struct limit_lack *ret)
 {
@@ -482,18 +499,12 @@ bool limit_future_allows(struct limit_future *f, const struct demand *d,
 	item = items_of(f, d, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct limit *l = item[i].limit;
+		const struct point *pt = first_lack(l, item[i].need, 0, until);
 
-		for (uint32_t k = 0; k < l->npoints; k++) {
-			const struct point *pt = &l->point[k];
-
-			if (!future_ends_before(pt->at, until))
-				break;
-			if (l->left + pt->sum >= item[i].need)
-				continue;
-			*ret =
-			    (struct limit_lack){ l->license, l->name, pt->job };
-			return false;
-		}
+		if (!pt)
+			continue;
+		*ret = (struct limit_lack){ l->license, l->name, pt->job };
+		return false;
 	}
 	return true;
 }
@@ -577,23 +588,6 @@ static struct demand demand_of_moved(const struct snap *s, uint32_t run)
 	return d;
 }
 
-/* Whether this much of a limit is left at the start of each promised job that
- * starts between two times. */
-static bool has_spare(const struct limit *l, int64_t need, int64_t from,
-                      int64_t until)
-{
-	for (uint32_t i = 0; i < l->npoints; i++) {
-		const struct point *pt = &l->point[i];
-
-		if (!future_ends_before(pt->at, until))
-			break;
-		if (!future_ends_before(pt->at, from) &&
-		    l->left + pt->sum < need)
-			return false;
-	}
-	return true;
-}
-
 /* Whether this many times the demand is left of all limits at each promised
  * start between two times. */
 static bool have_spare(struct limit_future *f, const struct demand *d,
@@ -606,7 +600,7 @@ static bool have_spare(struct limit_future *f, const struct demand *d,
 		return true;
 	item = items_of(f, d, &n);
 	for (size_t i = 0; i < n; i++) {
-		if (!has_spare(item[i].limit, item[i].need * (int64_t)times,
+		if (first_lack(item[i].limit, item[i].need * (int64_t)times,
 		               from, until))
 			return false;
 	}

@@ -103,13 +103,29 @@ static int resolve_tasks(const struct spec *spec, struct request *req,
 	return 0;
 }
 
+/* Set *ret to whether the constraint of the job counts nodes. */
+static int constraint_counts(const struct spec *spec, bool *ret,
+                             struct err *err)
+{
+	int32_t rule[LIMIT_TEXT];
+	size_t n = 0;
+
+	*ret = false;
+	if (spec->constraint &&
+	    constraint_parse(spec->constraint, NULL, NULL, rule,
+	                     ARRAY_SIZE(rule), &n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		*ret |= constraint_count(rule[i]) != 0;
+	return 0;
+}
+
 /* Check that the other options of a job with segments allow them. */
 static int check_segment(const struct spec *spec, const struct request *req,
                          struct err *err)
 {
 	struct topology t = { -1, -1 };
-	int32_t rule[LIMIT_TEXT];
-	size_t n = 0;
+	bool counts;
 
 	if (spec->topology && topology_parse(spec->topology, NULL, &t, err) < 0)
 		return -1;
@@ -126,17 +142,13 @@ static int check_segment(const struct spec *spec, const struct request *req,
 		return err_set(err, EINVAL,
 		               "--segment: --on-task-failure=replace may take "
 		               "a task out of its segment; use restart");
-	if (spec->constraint &&
-	    constraint_parse(spec->constraint, NULL, NULL, rule,
-	                     ARRAY_SIZE(rule), &n, err) < 0)
+	if (constraint_counts(spec, &counts, err) < 0)
 		return -1;
-	for (size_t i = 0; i < n; i++)
-		if (constraint_count(rule[i]))
-			return err_set(err, EINVAL,
-			               "--segment: constraint '%s' counts "
-			               "nodes, which segments do not; leave "
-			               "the count out",
-			               spec->constraint);
+	if (counts)
+		return err_set(err, EINVAL,
+		               "--segment: constraint '%s' counts nodes, which "
+		               "segments do not; leave the count out",
+		               spec->constraint);
 	return 0;
 }
 
@@ -180,8 +192,7 @@ static int resolve_segment(const struct spec *spec, struct request *req,
 static int check_spread(const struct spec *spec, const struct request *req,
                         struct err *err)
 {
-	int32_t rule[LIMIT_TEXT];
-	size_t n = 0;
+	bool counts;
 
 	if (spec->topology)
 		return err_set(err, EINVAL,
@@ -194,16 +205,13 @@ static int check_spread(const struct spec *spec, const struct request *req,
 		return err_set(err, EINVAL,
 		               "--spread: --on-task-failure=replace may make "
 		               "it uneven; use restart");
-	if (spec->constraint &&
-	    constraint_parse(spec->constraint, NULL, NULL, rule,
-	                     ARRAY_SIZE(rule), &n, err) < 0)
+	if (constraint_counts(spec, &counts, err) < 0)
 		return -1;
-	for (size_t i = 0; i < n; i++)
-		if (constraint_count(rule[i]))
-			return err_set(err, EINVAL,
-			               "--spread: constraint '%s' counts "
-			               "nodes; leave the count out",
-			               spec->constraint);
+	if (counts)
+		return err_set(err, EINVAL,
+		               "--spread: constraint '%s' counts nodes; leave "
+		               "the count out",
+		               spec->constraint);
 	return 0;
 }
 
