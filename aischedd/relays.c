@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aischedd/state/cluster/node.h"
+#include "aischedd/runners.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "libcommon/relay_msg.h"
@@ -136,8 +136,7 @@ static void on_end(int status, const struct err *err, void *arg)
 
 struct runner *relays_runner(const struct daemon *d, const struct job *job)
 {
-	uint32_t pool = state_node(d->state, job->place->task[0].node)->pool;
-	struct runner *r = pool < d->npools ? d->pool[pool].runner : NULL;
+	struct runner *r = daemon_runner_of(d, job);
 
 	return r && r->ops->exec ? r : NULL;
 }
@@ -179,7 +178,7 @@ int relays_begin(struct daemon *d, struct ask *ask, const struct job *job,
 	r->ask = ask;
 	r->uid = in->peer->uid;
 	r->number = ++last;
-	r->runner = relays_runner(d, job);
+	r->runner = daemon_runner_of(d, job);
 	r->next = d->relays;
 	d->relays = r;
 	r->exec = r->runner->ops->exec->open(r->runner, wish, &ops, r, err);

@@ -17,8 +17,9 @@
  * relayed; NULL: they are not. */
 struct runner *relays_runner(const struct daemon *d, const struct job *job);
 
-/* Begin to run a command in the task of the job that the wish names. Fails with
- * EBUSY if there are too many commands, or as the runner does. */
+/* Begin to run a command in the task of the job that the wish names;
+ * relays_runner() must have found a runner. Fails with EBUSY if there are too
+ * many commands, or as the runner does. */
 int relays_begin(struct daemon *d, struct ask *ask, const struct job *job,
                  const struct request_in *in, const struct run_exec_wish *wish,
                  struct err *err);

@@ -30,10 +30,15 @@ static struct runner *runner_of(const struct daemon *d, uint32_t node)
 	return pool < d->npools ? d->pool[pool].runner : NULL;
 }
 
+struct runner *daemon_runner_of(const struct daemon *d, const struct job *job)
+{
+	return runner_of(d, job->place->task[0].node);
+}
+
 int daemon_step_socket(const struct daemon *d, const struct job *job,
                        struct buf *out, struct err *err)
 {
-	struct runner *r = runner_of(d, job->place->task[0].node);
+	struct runner *r = daemon_runner_of(d, job);
 
 	if (r && r->ops->exec)
 		return err_set(err, EOPNOTSUPP,
@@ -51,7 +56,7 @@ int daemon_step_socket(const struct daemon *d, const struct job *job,
 void daemon_steps(const struct daemon *d, const struct job *job,
                   struct buf *out)
 {
-	struct runner *r = runner_of(d, job->place->task[0].node);
+	struct runner *r = daemon_runner_of(d, job);
 
 	if (r && r->ops->steps)
 		r->ops->steps(r, job->id, job->attempt, out);
@@ -278,7 +283,7 @@ static void run_event(const struct run_event *ev, void *arg)
  * its tasks have changed. */
 static void do_run(struct daemon *d, struct job *job, bool resize)
 {
-	struct runner *runner = runner_of(d, job->place->task[0].node);
+	struct runner *runner = daemon_runner_of(d, job);
 	const char **names = xcalloc(job->place->ntasks, sizeof(*names));
 	struct buf script = { 0 }, env = { 0 };
 	struct run_job run;
@@ -354,7 +359,7 @@ void daemon_do_effect(struct daemon *d, const struct effect *e)
 	 * changed since. */
 	if (!job || !job->place || job->attempt != e->attempt)
 		return;
-	r = runner_of(d, job->place->task[0].node);
+	r = daemon_runner_of(d, job);
 	if (!r)
 		return;
 	switch (e->kind) {

@@ -12,6 +12,9 @@ int daemon_new_runners(struct daemon *d, struct err *err);
  * present configuration names. */
 void daemon_see_sections(struct daemon *d);
 
+/* Returns the runner of a job that has nodes, or NULL. */
+struct runner *daemon_runner_of(const struct daemon *d, const struct job *job);
+
 /* Append the path of the socket on which the job's shepherd accepts requests
  * for steps. The job must have nodes. Fails with EOPNOTSUPP if its runner has
  * no steps. */

@@ -147,10 +147,10 @@ int op_exec(struct daemon *d, struct ask *ask, const struct request_in *in,
 	return 0;
 }
 
+/* --- commands whose streams the daemon relays ----------------------------- */
+
 /* bytes of a terminal type's name (TERM) */
 enum { TERM_MAX = 64 };
-
-/* --- commands whose streams the daemon relays ----------------------------- */
 
 /* Returns the words of the command in the request's raw bytes, to which they
  * point. Returns NULL with *err set if there are none, if they are too long, or
