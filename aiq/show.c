@@ -60,7 +60,8 @@ void show_line(const char *label, const char *fmt, ...)
 	putchar('\n');
 }
 
-void show_text(const json_t *job, const char *label, const char *key)
+/* Print a line with a text of the row, unless the row has no such text. */
+static void show_text(const json_t *job, const char *label, const char *key)
 {
 	if (show_text_of(job, key))
 		show_line(label, "%s", show_text_of(job, key));

@@ -22,8 +22,6 @@ double show_memory_of(const json_t *job);
 /* Print "  label          text". */
 void show_line(const char *label, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Print a line with a text of the row, unless the row has no such text. */
-void show_text(const json_t *job, const char *label, const char *key);
 
 /* Print lines about one aspect of a job; show_job() prints all of them. */
 void show_why(const json_t *job);

@@ -74,12 +74,6 @@ int room_ask_read(const struct pod_job *job, const json_t *obj,
 	return read_only(job, only, ret, err);
 }
 
-void room_ask_free(struct room_want *ask)
-{
-	free(ask->only);
-	ask->only = NULL;
-}
-
 /* --- how tasks are spread ------------------------------------------------- */
 
 /* Returns how many pods the step should use: as many as it requests, or all
@@ -284,7 +278,8 @@ bool room_take(const struct pod_job *job, struct room_claim *claim,
 
 void room_free(struct room_claim *claim)
 {
-	room_ask_free(&claim->ask);
+	free(claim->ask.only);
+	claim->ask.only = NULL;
 	free(claim->part);
 	claim->part = NULL;
 	claim->nparts = 0;

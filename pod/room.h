@@ -40,11 +40,10 @@ struct room_claim {
 	size_t nparts;
 };
 
-/* Read the request of a step; free *ret with room_ask_free(). Fails
- * with EINVAL. */
+/* Read the request of a step for a claim, with which it is freed. Fails with
+ * EINVAL. */
 int room_ask_read(const struct pod_job *job, const json_t *obj,
                   struct room_want *ret, struct err *err);
-void room_ask_free(struct room_want *ask);
 
 /* Check that the step would fit if no other step ran. Fails with EINVAL, and
  * with the error text of Slurm. */

@@ -64,7 +64,8 @@ static bool send_ready(struct ask *ask)
 	return ask->answered && !f;
 }
 
-void answer_flush(struct conn *conn)
+/* send the frames that are ready */
+static void flush_frames(struct conn *conn)
 {
 	struct ask *ask, *next;
 	bool fewer = false;
@@ -132,7 +133,7 @@ static void on_encoded(struct cred_work *work, void *arg)
 	}
 	f->cred = work->cred;
 	work->cred = NULL;
-	answer_flush(conn);
+	flush_frames(conn);
 }
 
 static void frame_add(struct ask *ask, enum frame_kind kind, char *data,
@@ -160,7 +161,7 @@ static void frame_add(struct ask *ask, enum frame_kind kind, char *data,
 		f->work =
 		    workers_encode(conn->all->workers, digest, on_encoded, f);
 	}
-	answer_flush(conn);
+	flush_frames(conn);
 }
 
 char *answer_refusal(const struct err *err)

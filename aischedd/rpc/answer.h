@@ -6,8 +6,6 @@
 
 #include "aischedd/rpc/conn.h"
 
-/* send the frames that are ready */
-void answer_flush(struct conn *conn);
 void answer_drained(struct conn *conn); /* continue the next answer if
                                            little is left to send */
 void answer_free(struct ask *ask);      /* free the frames of the answer */

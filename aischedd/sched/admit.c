@@ -79,7 +79,9 @@ static int64_t in_use(bool now, int64_t used, int64_t late)
 	return now && late > 0 ? used + late : used;
 }
 
-int64_t admit_license_need(const struct snap *s, uint32_t req, uint32_t license)
+/* Returns how many of a licence a job of the request needs. */
+static int64_t license_need(const struct snap *s, uint32_t req,
+                            uint32_t license)
 {
 	int64_t need = 0;
 
@@ -98,7 +100,7 @@ static enum reason check_licenses(const struct snap *s, uint32_t req,
 	for (uint32_t i = s->req.license_first[req];
 	     i < s->req.license_first[req + 1]; i++) {
 		uint32_t name = s->license_use[i].license;
-		int64_t need = admit_license_need(s, req, name);
+		int64_t need = license_need(s, req, name);
 
 		if (need > have[name])
 			return say(ret, why, name, WHAT_LICENSES,

@@ -45,10 +45,6 @@ enum reason admit_then(struct work *w, const struct demand *d,
 enum reason admit_now(struct work *w, const struct demand *d,
                       struct verdict *ret);
 
-/* Returns how many of a licence a job of the request needs. */
-int64_t admit_license_need(const struct snap *s, uint32_t req,
-                           uint32_t license);
-
 /* Count the demand as used (sign 1), or as no longer used (-1). */
 void admit_charge(struct work *w, const struct demand *d, int sign);
 

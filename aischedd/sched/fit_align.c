@@ -171,7 +171,9 @@ bool fit_align_has_devices(const struct work *w, uint32_t req, uint32_t node)
 
 /* --- sets of NUMA nodes ------------------------------------------------ */
 
-uint32_t fit_align_next(uint32_t set, uint32_t n, uint32_t size)
+/* Returns the next set of this size among n NUMA nodes after `set` (0: the
+ * first), or 0 after the last. */
+static uint32_t next_set(uint32_t set, uint32_t n, uint32_t size)
 {
 	uint32_t end = n < SNAP_NUMAS ? (uint32_t)1 << n : 0, low, up;
 
@@ -237,7 +239,7 @@ uint32_t fit_align_span(const struct work *w, uint32_t req, uint32_t node)
 	uint32_t n = fit_devices_nnumas(w, node);
 
 	for (uint32_t size = 1; size <= n; size++) {
-		for (uint32_t set = 0; (set = fit_align_next(set, n, size));) {
+		for (uint32_t set = 0; (set = next_set(set, n, size));) {
 			if (could_hold(w->snap, req, node, &t, set))
 				return size;
 		}
@@ -356,7 +358,7 @@ static bool best_set(const struct work *w, uint32_t req, uint32_t node,
 	uint32_t n = fit_devices_nnumas(w, node);
 	struct fitness least = { 0 };
 
-	for (uint32_t set = 0; (set = fit_align_next(set, n, size));) {
+	for (uint32_t set = 0; (set = next_set(set, n, size));) {
 		struct fit_where at = { set, gpus };
 		struct fitness f;
 

@@ -26,10 +26,6 @@ bool fit_align_has_devices(const struct work *w, uint32_t req, uint32_t node);
  */
 uint32_t fit_align_span(const struct work *w, uint32_t req, uint32_t node);
 
-/* Returns the next set of this size among n NUMA nodes after `set` (0: the
- * first), or 0 after the last. */
-uint32_t fit_align_next(uint32_t set, uint32_t n, uint32_t size);
-
 /*
  * Find the part of the node for one of `left` tasks: one that meets the demands
  * of the request and as much as possible of what it prefers. Returns false if

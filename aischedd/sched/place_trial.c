@@ -53,7 +53,8 @@ static bool accept(uint32_t node, void *arg)
 	       place_fits(t->p, t->req, node, t->ask) && has_wish(t, node);
 }
 
-enum node_order place_trial_order(const struct place_trial *t)
+/* Returns the order in which this trial fills the nodes of the pool. */
+static enum node_order node_order_of(const struct place_trial *t)
 {
 	uint32_t class = t->allowed->class[t->class];
 
@@ -105,7 +106,8 @@ static uint32_t best_on_shelf(struct place_trial *t,
 	return best;
 }
 
-uint8_t place_trial_counted_on(const struct place_trial *t, uint32_t node)
+/* Returns the counted parts of the constraint that hold on a node, as bits. */
+static uint8_t counted_on(const struct place_trial *t, uint32_t node)
 {
 	uint32_t class = match_class_of(t->p->match, node);
 
@@ -131,7 +133,7 @@ static uint32_t best_named(struct place_trial *t, const struct place_need *need)
 		if (p->snap->node.pool[node] == pool &&
 		    (t->trees >> place_index_tree(p->index, node) & 1) &&
 		    is_of_kind(t, match_class_of(p->match, node)) &&
-		    !(t->wanted & ~place_trial_counted_on(t, node)) &&
+		    !(t->wanted & ~counted_on(t, node)) &&
 		    place_index_has(p->index, node, need) && accept(node, t) &&
 		    better(t, node, best))
 			best = node;
@@ -216,7 +218,7 @@ static uint32_t best_weighed(struct place_trial *t, struct place_need *need)
 
 static uint32_t best_in_order(struct place_trial *t, struct place_need *need)
 {
-	return need->gpu && place_trial_order(t) == ORDER_PACK
+	return need->gpu && node_order_of(t) == ORDER_PACK
 	           ? best_weighed(t, need)
 	           : best_with(t, need);
 }
@@ -243,7 +245,7 @@ static uint32_t best_packed(struct place_trial *t)
 	int64_t gpus = t->p->snap->req.gpus[t->req];
 	struct place_need need = need_of(t);
 
-	if (gpus && gpus < 1000 && place_trial_order(t) != ORDER_BEST_FIT) {
+	if (gpus && gpus < 1000 && node_order_of(t) != ORDER_BEST_FIT) {
 		uint32_t node;
 
 		/* Use a shared GPU before dividing a whole one. */
@@ -301,7 +303,9 @@ static uint32_t best_node(struct place_trial *t)
 	return wished == SNAP_NONE ? node : wished;
 }
 
-int64_t place_trial_most(const struct place_trial *t, int64_t max)
+/* Returns an upper bound of the tasks that fit on one node; max if none is
+ * known. */
+static int64_t most_tasks(const struct place_trial *t, int64_t max)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
 	const int64_t need[DIM_N] = {
@@ -333,7 +337,9 @@ int64_t place_trial_most(const struct place_trial *t, int64_t max)
 	return max > 1 ? most : max;
 }
 
-uint32_t place_trial_best(struct place_trial *t, int64_t ask)
+/* Set t->ask to this many tasks. Returns the best node for them, or SNAP_NONE.
+ */
+static uint32_t best_for(struct place_trial *t, int64_t ask)
 {
 	t->ask = ask;
 	return best_node(t);
@@ -352,7 +358,7 @@ enum fill {
 static uint32_t seek_most(struct place_trial *t, int64_t max)
 {
 	int64_t lo = 0, hi = smaller(max, t->most);
-	uint32_t node = hi > 0 ? place_trial_best(t, hi) : SNAP_NONE, found;
+	uint32_t node = hi > 0 ? best_for(t, hi) : SNAP_NONE, found;
 
 	if (node != SNAP_NONE)
 		return node;
@@ -360,7 +366,7 @@ static uint32_t seek_most(struct place_trial *t, int64_t max)
 	while (hi - lo > 1) {
 		int64_t mid = lo + (hi - lo) / 2;
 
-		found = place_trial_best(t, mid);
+		found = best_for(t, mid);
 		if (found == SNAP_NONE) {
 			hi = mid;
 		} else {
@@ -403,7 +409,7 @@ static uint32_t seek(struct place_trial *t, enum fill how)
 	if (r->tasks_per_node[t->req])
 		max = smaller(max, r->tasks_per_node[t->req]);
 	if (how == FILL_ONE)
-		return place_trial_best(t, 1);
+		return best_for(t, 1);
 	/* Leave at least one task for each further node that the
 	 * constraint needs. */
 	if (t->wanted)
@@ -417,7 +423,7 @@ static uint32_t seek(struct place_trial *t, enum fill how)
 	if (how == FILL_EVEN) {
 		int64_t ask = (t->left + t->nodes_left - 1) / t->nodes_left;
 
-		return ask > max ? SNAP_NONE : place_trial_best(t, ask);
+		return ask > max ? SNAP_NONE : best_for(t, ask);
 	}
 	return seek_most(t, max);
 }
@@ -446,7 +452,7 @@ static uint32_t seek_sparing(struct place_trial *t, enum fill how)
 	if (node != SNAP_NONE || !t->spare || is_picky(t))
 		return node;
 	t->spare = false;
-	t->most = place_trial_most(t, t->left);
+	t->most = most_tasks(t, t->left);
 	return seek(t, how);
 }
 
@@ -487,8 +493,7 @@ static bool fill_counted(struct place_trial *t, enum fill how)
 			put(t, node);
 			for (uint32_t k = 0; k < t->allowed->ncounts; k++)
 				t->wants[k] -=
-				    t->wants[k] &&
-				    place_trial_counted_on(t, node) >> k & 1;
+				    t->wants[k] && counted_on(t, node) >> k & 1;
 		}
 	}
 	return true;
@@ -499,7 +504,7 @@ static bool fill(struct place_trial *t, enum fill how)
 	t->left = t->tasks;
 	t->nodes_left = nodes_wanted(t);
 	t->spare = t->sparing;
-	t->most = place_trial_most(t, t->left);
+	t->most = most_tasks(t, t->left);
 	if (!t->p->grows)
 		memcpy(t->wants, t->allowed->count, sizeof(t->wants));
 	if (!fill_counted(t, how))
@@ -535,15 +540,15 @@ static bool fill_somehow(struct place_trial *t)
 		return fill(t, FILL_ONE);
 	/* An exclusive job has its nodes to itself, so there is no reason to
 	 * spread. */
-	if (place_trial_order(t) == ORDER_SPREAD && !s->req.exclusive[t->req])
+	if (node_order_of(t) == ORDER_SPREAD && !s->req.exclusive[t->req])
 		return fill(t, FILL_ONE);
 	return fill(t, FILL_MOST);
 }
 
 bool place_trial_fill(struct place_trial *t)
 {
-	t->sparing = !t->p->snap->req.gpus[t->req] &&
-	             place_trial_order(t) != ORDER_BEST_FIT;
+	t->sparing =
+	    !t->p->snap->req.gpus[t->req] && node_order_of(t) != ORDER_BEST_FIT;
 	if (fill_somehow(t))
 		return true;
 	if (!t->sparing || !is_picky(t))

@@ -48,20 +48,6 @@ struct place_trial {
 	bool sparing, spare;
 };
 
-/* Set t->ask to this many tasks. Returns the best node for them, or SNAP_NONE.
- */
-uint32_t place_trial_best(struct place_trial *t, int64_t ask);
-
-/* Returns an upper bound of the tasks that fit on one node; max if none is
- * known. */
-int64_t place_trial_most(const struct place_trial *t, int64_t max);
-
-/* Returns the counted parts of the constraint that hold on a node, as bits. */
-uint8_t place_trial_counted_on(const struct place_trial *t, uint32_t node);
-
-/* Returns the order in which this trial fills the nodes of the pool. */
-enum node_order place_trial_order(const struct place_trial *t);
-
 static inline int64_t smaller(int64_t a, int64_t b)
 {
 	return a < b ? a : b;

@@ -32,7 +32,6 @@ int scontrol_update(struct scontrol *s, char **words);
 int scontrol_create(struct scontrol *s, char **words);
 int scontrol_delete(struct scontrol *s, char **words);
 int scontrol_show(struct scontrol *s, char **words);
-int scontrol_show_job(struct scontrol *s, const char *id);
 int scontrol_show_partition(struct scontrol *s, const char *name);
 int scontrol_show_node(struct scontrol *s, const char *name);
 int scontrol_show_reservation(struct scontrol *s, const char *name);

@@ -289,7 +289,7 @@ static void ask_for_ended(json_t *req)
 	                    json_integer(time(NULL) - MIN_JOB_AGE_S));
 }
 
-int scontrol_show_job(struct scontrol *s, const char *id)
+static int show_job(struct scontrol *s, const char *id)
 {
 	static const char needs[] =
 	    "job_id array_job_id array_task_id array_tasks name user uid gid "
@@ -496,9 +496,9 @@ static const struct {
 	const char *name;
 	int (*show)(struct scontrol *s, const char *what);
 } kinds[] = {
-	{ "job", scontrol_show_job },
-	{ "jobs", scontrol_show_job },
-	{ "jobid", scontrol_show_job },
+	{ "job", show_job },
+	{ "jobs", show_job },
+	{ "jobid", show_job },
 	{ "hostname", show_hostnames },
 	{ "hostnames", show_hostnames },
 	{ "hostlist", show_hostlist },

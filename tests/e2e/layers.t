@@ -167,6 +167,15 @@ none "the core has no variables" "$(
 		grep -E '\|\.(bss|data)(\.[^r][^|]*)?$' | grep -vE '^_*(odr_)?asan'
 )"
 
+find "$top_builddir" -name '*.o' -exec nm -u {} + |
+	awk '$1 == "U" { print $2 }' | sort -u >"$tmp/uses"
+none "a function that only its own file calls is static" "$(
+	find "$top_builddir" -path "$top_builddir/tests" -prune -o -name '*.o' \
+		-exec nm --defined-only {} + |
+		awk '$2 == "T" && $3 != "main" { print $3 }' | sort -u |
+		comm -23 - "$tmp/uses"
+)"
+
 # A name service that hangs must not stop the daemon's loop. rpc/ident.c asks it
 # on other threads, and the web program is prepared before the loop begins.
 none "no request asks the name service on the loop" "$(

@@ -43,9 +43,6 @@ struct kube_attempt {
 	struct kube_telling telling; /* tell.c */
 };
 
-/* The key of an attempt in kube->attempts. */
-uint64_t kube_attempt_key(uint64_t job, uint32_t attempt);
-
 /* Returns NULL if the runner does not know the attempt. */
 struct kube_attempt *kube_attempt_find(struct kube *kube,
                                        const struct kube_owner *id);

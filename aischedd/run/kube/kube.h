@@ -88,7 +88,7 @@ struct kube {
 	struct kube_devices devices;
 	struct map jobs;                    /* by name: struct kube_job */
 	struct map shared;                  /* by name: struct kube_shared */
-	struct map attempts;                /* by kube_attempt_key() */
+	struct map attempts;                /* by attempt_key(): attempt.c */
 	TAILQ_HEAD(, kube_attempt) touched; /* see kube_attempt_touch() */
 	struct kube_asks asks;
 	int64_t why_ms; /* why.c: time before which no Events are read */

@@ -1,7 +1,8 @@
 /* slices.c - partitions of GPUs: where one may be, beside what is there */
 #include "aischedd/sched/check/slices.h"
 
-bool check_slices_only(const struct sliced *g)
+/* Whether the GPU is used by partitions only. */
+static bool by_slices_only(const struct sliced *g)
 {
 	int64_t all = mig_units(g->model), n = 0;
 
@@ -15,7 +16,7 @@ bool check_slices_fit(const struct sliced *g, uint8_t profile, uint8_t units)
 	const struct mig_profile *p = &mig_profile[profile];
 	bool any = false;
 
-	if (!check_slices_only(g) || !(p->models >> g->model & 1) ||
+	if (!by_slices_only(g) || !(p->models >> g->model & 1) ||
 	    g->used & units)
 		return false;
 	for (uint32_t start = 0; start + p->units <= p->all; start++)

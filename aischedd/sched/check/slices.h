@@ -12,9 +12,6 @@ struct sliced {
 	int64_t nfree;
 };
 
-/* Whether the GPU is used by partitions only. */
-bool check_slices_only(const struct sliced *g);
-
 /* Whether these slices are a place where a partition of the profile may be on
  * the GPU, and are all free. */
 bool check_slices_fit(const struct sliced *g, uint8_t profile, uint8_t units);

@@ -257,7 +257,8 @@ void future_walk_begin(struct future_walk *w, struct future *a, uint32_t node)
 	arrive(w, a->s->now);
 }
 
-int64_t future_walk_next(const struct future_walk *w)
+/* Returns the time of the next change, or INT64_MAX if there is none. */
+static int64_t next_change(const struct future_walk *w)
 {
 	int64_t next = INT64_MAX, retry = w->a->s->node.retry_at[w->node];
 
@@ -277,7 +278,7 @@ int64_t future_walk_next(const struct future_walk *w)
 
 bool future_walk_on(struct future_walk *w)
 {
-	int64_t next = future_walk_next(w);
+	int64_t next = next_change(w);
 
 	if (next == INT64_MAX)
 		return false;

@@ -91,9 +91,6 @@ struct future_runs *future_walk_runs(struct future *a);
 /* Begin a walk: set the counters of the node to what is free now. */
 void future_walk_begin(struct future_walk *w, struct future *a, uint32_t node);
 
-/* Returns the time of the next change, or INT64_MAX if there is none. */
-int64_t future_walk_next(const struct future_walk *w);
-
 /* Go on to the time of the next change. Returns false if there is none. */
 bool future_walk_on(struct future_walk *w);
 

@@ -366,6 +366,20 @@ static void put_parts(const struct ledger *l, struct attempt_row *row)
 	row->gpu_type = part_of(l->rollup, PART_GPU);
 }
 
+/* Write a piece as ledger_piece_parse() reads it. */
+static void format_piece(const struct ledger_piece *piece, struct buf *out)
+{
+	int n = RATES;
+
+	while (n > 1 && !piece->of[n - 1])
+		n--;
+	buf_i64(out, piece->ms);
+	for (int i = 0; i < n; i++) {
+		buf_addc(out, i ? ',' : piece->mixed ? '=' : '*');
+		buf_i64(out, piece->of[i]);
+	}
+}
+
 static void put_pieces(const struct ledger *l, struct attempt_row *row)
 {
 	struct buf text = { 0 };
@@ -374,7 +388,7 @@ static void put_pieces(const struct ledger *l, struct attempt_row *row)
 	for (size_t i = 0; i < l->npieces; i++) {
 		if (i)
 			buf_addc(&text, ';');
-		ledger_piece_format(&l->piece[i], &text);
+		format_piece(&l->piece[i], &text);
 	}
 	row->pieces = buf_take(&text);
 	row->cost = (int64_t)(pieces_cost(l) / HOUR_MS);
@@ -468,19 +482,6 @@ void attempt_row_fini(struct attempt_row *row)
 
 /* --- as text ----------------------------------------------------------- */
 
-void ledger_piece_format(const struct ledger_piece *piece, struct buf *out)
-{
-	int n = RATES;
-
-	while (n > 1 && !piece->of[n - 1])
-		n--;
-	buf_i64(out, piece->ms);
-	for (int i = 0; i < n; i++) {
-		buf_addc(out, i ? ',' : piece->mixed ? '=' : '*');
-		buf_i64(out, piece->of[i]);
-	}
-}
-
 bool ledger_piece_parse(const char **text, struct ledger_piece *ret)
 {
 	const char *s = *text;
@@ -568,7 +569,7 @@ void ledger_format(const struct ledger *ledger, struct buf *out)
 		buf_printf(out, ",%lld", (long long)copy.longest_ms);
 	for (size_t i = 0; copy.began_ms && i < copy.npieces; i++) {
 		buf_addc(out, i ? ';' : '|');
-		ledger_piece_format(&copy.piece[i], out);
+		format_piece(&copy.piece[i], out);
 	}
 	format_gpu(&copy.gpu_before, out);
 	if (copy.pool && copy.cost_before != SPEC_UNSET)

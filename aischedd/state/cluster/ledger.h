@@ -80,7 +80,7 @@ struct attempt_row {
 	uint32_t array_task, attempt, uid, user, tasks;
 	/* each may be NULL */
 	char *queue, *account, *class, *pool, *nodes, *gpu_type;
-	char *pieces; /* the pieces as text, see ledger_piece_format() */
+	char *pieces; /* the pieces as text, see ledger_piece_parse() */
 	int64_t cost; /* millionths of the currency */
 	/* wait before it; SPEC_UNSET: not the job's first attempt */
 	int64_t wait_ms;
@@ -146,13 +146,11 @@ void ledger_begin(struct state *state, struct job *job);
 void ledger_join(struct state *state, struct job *job);
 
 /*
- * Write or read a piece as text: milliseconds, then '*' and rates, or '=' and
+ * Read a piece written as text: milliseconds, then '*' and rates, or '=' and
  * the sums of a mixed piece, without zeros at the end. Pieces are separated by
- * ';', as in "5034*1000,100;12=9000,40". ledger_piece_parse() reads the piece
- * at *text and moves *text behind it; at the end, or if the piece is not valid,
- * it returns false and does not move *text.
+ * ';', as in "5034*1000,100;12=9000,40". Moves *text behind the piece; at the
+ * end, or if the piece is not valid, returns false and does not move *text.
  */
-void ledger_piece_format(const struct ledger_piece *piece, struct buf *out);
 bool ledger_piece_parse(const char **text, struct ledger_piece *ret);
 
 /* Write a ledger as text for the store: numbers; after '|' the pieces; after

@@ -33,7 +33,8 @@ static int64_t bound_of(uint32_t bucket)
 	return ms;
 }
 
-uint32_t rollup_bucket(int64_t wait_ms)
+/* Returns the index of the bucket that counts this wait. */
+static uint32_t bucket_of(int64_t wait_ms)
 {
 	uint32_t bucket = 0;
 
@@ -284,7 +285,7 @@ void rollup_started(struct state *state, struct rollup *r, int64_t at_ms,
 	due->sum[SUM_wait_ms] += wait_ms;
 	if (wait_ms > due->wait_max_ms)
 		due->wait_max_ms = wait_ms;
-	count_wait(state, r, at_ms, rollup_bucket(wait_ms));
+	count_wait(state, r, at_ms, bucket_of(wait_ms));
 }
 
 static enum rollup_sum sum_of_state(enum job_state state)

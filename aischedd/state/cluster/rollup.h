@@ -152,8 +152,6 @@ struct rollup_table {
 	bool lags_changed; /* lag[] has changed since the last commit */
 };
 
-/* Returns the index of the bucket that counts this wait. */
-uint32_t rollup_bucket(int64_t wait_ms);
 /* Returns the wait in the middle of a bucket, in milliseconds. */
 int64_t rollup_bucket_ms(uint32_t bucket);
 

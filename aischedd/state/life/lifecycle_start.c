@@ -45,8 +45,9 @@ void life_count_nodes(struct state *state, struct job *job)
 	job->packed = packed;
 }
 
-void life_place(struct state *state, struct job *job, const struct placement *p,
-                int64_t now)
+/* Give the job the nodes of this placement, which is copied. */
+static void place_job(struct state *state, struct job *job,
+                      const struct placement *p, int64_t now)
 {
 	claim_drop(state, job);
 	row_remove(state, job);
@@ -102,7 +103,7 @@ int life_start(struct state *state, struct job *job, const struct event_in *ev,
                struct err *err)
 {
 	(void)err;
-	life_place(state, job, ev->place, ev->now);
+	place_job(state, job, ev->place, ev->now);
 	job->attempt++;
 	job->replaced = 0;
 	job->start = ev->now;

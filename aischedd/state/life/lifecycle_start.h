@@ -8,9 +8,6 @@
 
 life_handler life_start, life_started, life_start_failed, life_start_again;
 
-/* Give the job the nodes of this placement, which is copied. */
-void life_place(struct state *state, struct job *job, const struct placement *p,
-                int64_t now);
 /* For a job that takes whole nodes: store in its request how many CPUs and how
  * much memory its nodes have. */
 void life_count_nodes(struct state *state, struct job *job);

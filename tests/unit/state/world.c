@@ -39,7 +39,7 @@ static bool is_meant(const struct over *o, uint64_t job, uint32_t task)
 
 /* Set *ret to how a job ended, as the store does: if several match, to the one
  * with the worst state. Returns -1 if none matches. */
-int world_past(uint64_t job, uint32_t task, struct past *ret, void *arg)
+static int load_past(uint64_t job, uint32_t task, struct past *ret, void *arg)
 {
 	const struct world *w = arg;
 	int result = -1;
@@ -105,7 +105,7 @@ static bool in_no_group(const char *group, const void *arg)
 
 void world_init(struct world *w, const char *conf)
 {
-	world_init_past(w, conf, world_past, w);
+	world_init_past(w, conf, load_past, w);
 }
 
 void world_init_past(struct world *w, const char *conf, past_fn *past,
@@ -289,7 +289,8 @@ void world_tick(struct world *w, int64_t seconds)
 	world_check(w);
 }
 
-struct job *world_split(struct world *w, uint64_t array, const char *tasks)
+/* Split these tasks off a pending array as a job record of their own. */
+static struct job *split(struct world *w, uint64_t array, const char *tasks)
 {
 	struct idset set;
 	struct job *job = NULL;
@@ -341,7 +342,9 @@ const char *world_jobs(struct world *w)
 	return done(w);
 }
 
-const char *world_effects(struct world *w)
+/* Returns the effects for runners since the last call: "start 1.1, stop 2.1,
+ * forget 3.1". */
+static const char *effects(struct world *w)
 {
 	static const char *const names[] = {
 		[EFFECT_START] = "start",     [EFFECT_STOP] = "stop",
@@ -583,13 +586,13 @@ static const char *play(struct world *w, const char *verb, const char *object,
 	if (!strcmp(verb, "operator") || !strcmp(verb, "user"))
 		return w->who.operator_ = *verb == 'o', "";
 	if (!strcmp(verb, "tell"))
-		return world_effects(w), "";
+		return effects(w), "";
 	if (!strcmp(verb, "next"))
 		return next_tick(w);
 	if (!strcmp(verb, "jobs"))
 		return world_jobs(w);
 	if (!strcmp(verb, "effects"))
-		return world_effects(w);
+		return effects(w);
 	if (!strcmp(verb, "open") || !strcmp(verb, "close"))
 		return play_queue(w, object, *verb == 'o');
 	if (!strcmp(verb, "node") || !strcmp(verb, "drain") ||
@@ -606,7 +609,7 @@ static const char *play(struct world *w, const char *verb, const char *object,
 	if (!strcmp(verb, "end"))
 		return world_end(w, id, (int)strtol(rest, NULL, 10)), "";
 	if (!strcmp(verb, "split"))
-		return world_split(w, id, rest), "";
+		return split(w, id, rest), "";
 	ck_assert_msg(job, "%s: there is no job %s", verb, object);
 	if (!strcmp(verb, "why"))
 		return world_why(w, id);

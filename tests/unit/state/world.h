@@ -85,19 +85,12 @@ void world_tick(struct world *w, int64_t seconds);
 void world_look(struct world *w);
 void world_decide(struct world *w, const char *text);
 
-/* Split these tasks off a pending array as a job record of their own. */
-struct job *world_split(struct world *w, uint64_t array, const char *tasks);
-
 /* Commit all changes as the store would: ended jobs move to the history. */
 void world_commit(struct world *w);
-int world_past(uint64_t job, uint32_t task, struct past *ret, void *arg);
 
 /* Returns all jobs of the state in the order of their ids, until the next call:
  * "1 R, 2 PD Priority, 3_[1-4] PD Dependency, 3_0 CD". */
 const char *world_jobs(struct world *w);
-/* Returns the effects for runners since the last call: "start 1.1, stop 2.1,
- * forget 3.1". */
-const char *world_effects(struct world *w);
 /* Returns a job's reason with its text: "JobHeldUser: it was ...". */
 const char *world_why(struct world *w, uint64_t job);
 

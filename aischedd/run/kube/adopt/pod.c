@@ -14,7 +14,7 @@ static bool is_bound(const struct kube_adopt_pod *p)
 	return *p->pod.node || p->binding;
 }
 
-bool kube_adopt_pod_is_alive(const struct kube_adopt_pod *p)
+static bool is_alive(const struct kube_adopt_pod *p)
 {
 	return is_bound(p) && !p->gone && !kube_pod_is_over(&p->pod);
 }
@@ -24,7 +24,7 @@ bool kube_adopt_pod_any_alive(const struct kube_adoptee *j)
 	const struct kube_adopt_pod *p;
 
 	TAILQ_FOREACH(p, &j->pods, of_list)
-		if (kube_adopt_pod_is_alive(p))
+		if (is_alive(p))
 			return true;
 	return false;
 }

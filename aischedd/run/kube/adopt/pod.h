@@ -41,7 +41,6 @@ void kube_adopt_pod_free(struct kube_adopt_pod *p);
 /* Returns the Job's pod of this uid, or NULL. */
 struct kube_adopt_pod *kube_adopt_pod_find(struct kube_adoptee *j,
                                            const char *uid);
-bool kube_adopt_pod_is_alive(const struct kube_adopt_pod *p);
 bool kube_adopt_pod_any_alive(const struct kube_adoptee *j);
 
 /* Free the slots of pods that are over, and give free slots to pods without
