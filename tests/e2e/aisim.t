@@ -174,6 +174,25 @@ passes=$(sed 's/.*"passes":\([0-9]*\).*/\1/' "$dir/sum")
 grep -q '"ended":20000,' "$dir/sum" && [ "$passes" -le 10 ]
 result $? "20,000 jobs that end in one second take $passes passes"
 
+# No pass is made when a job ends and no job waits.
+awk 'BEGIN { for (i = 0; i < 50; i++)
+	printf "{\"id\":\"%d\",\"cpus\":1,\"submit\":%d,\"duration\":10}\n", \
+		i, 20 * i }' >"$dir/few"
+"$aisim" -c "$dir/wide" -j "$dir/few" --summary "$dir/sum"
+passes=$(sed 's/.*"passes":\([0-9]*\).*/\1/' "$dir/sum")
+grep -q '"ended":50,' "$dir/sum" && [ "$passes" -eq 50 ]
+result $? "50 jobs that never wait take 50 passes ($passes)"
+
+# But there is a pass if a running job may then get more tasks.
+printf 'pool sim { }\nqueue q { }\nnode n { pool = sim  cpus = 2 }\n' >"$dir/two"
+cat >"$dir/grows" <<'END'
+{"id":"first","cpus":1,"duration":10}
+{"id":"elastic","cpus":1,"tasks":2,"min_tasks":1,"duration":100}
+END
+"$aisim" -c "$dir/two" -j "$dir/grows" --events "$dir/grown"
+grep '"t":10,' "$dir/grown" | grep -q '"job":"elastic"'
+result $? "a running job grows when another ends"
+
 # A history of two long jobs, and short ones that wait for them. Which jobs wait
 # depends on the order of jobs.
 past()

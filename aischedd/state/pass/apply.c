@@ -302,6 +302,28 @@ void state_forget_plan(struct state *state)
 	arena_free(forget_plan(state));
 }
 
+/* Whether a plan could change this running or suspended job: resume it, add
+ * tasks, or drop its claim. */
+static bool may_change(const struct state *state, struct job *job)
+{
+	const struct row_key *key = (const void *)placed_key(state, job)->text;
+
+	return job->wants_resume || job->claim || key->min_tasks < key->tasks;
+}
+
+bool state_skip_plan(struct state *state)
+{
+	if (state->rows.all.n || state->claims.n || state->round.goes_on)
+		return false;
+	for (struct job *job = state->records.placed; job; job = job->row_next)
+		if (may_change(state, job))
+			return false;
+	state_forget_plan(state);
+	state->last_plan.wake = NO_TIME;
+	state->want_plan = false;
+	return true;
+}
+
 static void keep_shares(struct state *state, const struct plan *plan)
 {
 	size_t n = state->conf->nqueues;

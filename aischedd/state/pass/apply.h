@@ -4,6 +4,7 @@
 #ifndef AISCHEDD_STATE_PASS_APPLY_H
 #define AISCHEDD_STATE_PASS_APPLY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "aischedd/sched/snap.h"
@@ -55,6 +56,14 @@ const struct queue_found *snapshot_read_plan(const struct build *taken,
 void state_use_plan(struct state *state, const struct snap *snap,
                     const struct plan *plan, const struct queue_found *found,
                     struct arena *arena, int64_t now);
+
+/*
+ * Withdraw the request for a plan if the plan would be empty, because no job
+ * waits, resumes, holds a claim, or may get more tasks. Returns whether the
+ * request was withdrawn. Only the simulator calls this: it forgets the last
+ * plan, with the shares of queues, which the daemon shows to users.
+ */
+bool state_skip_plan(struct state *state);
 
 /* Free everything that is kept of the last plan. */
 void state_forget_plan(struct state *state);
