@@ -71,7 +71,9 @@ static uint8_t find(const char *const *names, const char *name)
 
 uint8_t mig_find(const char *name)
 {
-	return find(mig_profile_name, name);
+	/* Look at the form first, which is faster than comparing the type with
+	 * all names: snapshots call this for each request. */
+	return mig_is_name(name) ? find(mig_profile_name, name) : 0;
 }
 
 uint8_t mig_find_model(const char *name)

@@ -160,7 +160,8 @@ void row_key_texts(const char *key, const char *ret[KEY_TEXTS])
 
 	for (int i = 0; i < KEY_TEXTS; i++) {
 		ret[i] = s;
-		s += strlen(s) + 1;
+		/* Save the call for empty texts, because most are empty. */
+		s += (*s ? strlen(s) : 0) + 1;
 	}
 }
 

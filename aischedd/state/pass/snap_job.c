@@ -180,6 +180,7 @@ void snapshot_run(struct build *b)
 		nuse += l ? l->task[l->ntasks].cpu_first : 0;
 	}
 	c = run_columns(b, n, ntasks, nuse);
+	map_reserve(&b->req_of, b->req_of.n + n);
 	for (struct job *job = b->placed; job; job = job->row_next) {
 		run_row(b, &c, job, job->place);
 		if (job->leaving)
