@@ -189,8 +189,8 @@ static const struct opt opts[] = {
 	{ 0, "report", NULL, "sum up what was used and what it cost",
 	  .set = set_view },
 	{ 0, "by", "KEY,...",
-	  "a line for each user, account, queue, pool, class, gpu_type, hour, "
-	  "day, week or month; total",
+	  "a line for each user, group, account, queue, pool, class, gpu_type, "
+	  "hour, day, week or month; total",
 	  opt_set_text, AT(by) },
 	{ 0, "efficiency", NULL,
 	  "list what finished jobs used of what they held", .set = set_view },

@@ -21,9 +21,9 @@ static const struct sheet_column pool_fields[] = {
 #undef X
 };
 
-static const char *const keys[] = { "user", "account",  "queue", "class",
-	                            "pool", "gpu_type", "hour",  "day",
-	                            "week", "month" };
+static const char *const keys[] = { "user",  "group", "account",  "queue",
+	                            "class", "pool",  "gpu_type", "hour",
+	                            "day",   "week",  "month" };
 
 static const char standard[] =
     "jobs,cpu_hours,gpu_hours,cpueff,gpueff,idle_gpu_hours,evicted_gpu_hours,"
@@ -64,10 +64,10 @@ static int no_key(const char *name, size_t len, struct err *err)
 /* Returns the header of a key's column. */
 static const char *header_of(const char *key)
 {
-	static const char *const headers[] = { "USER",  "ACCOUNT", "QUEUE",
-		                               "CLASS", "POOL",    "GPU_TYPE",
-		                               "HOUR",  "DAY",     "WEEK",
-		                               "MONTH" };
+	static const char *const headers[] = { "USER",     "GROUP", "ACCOUNT",
+		                               "QUEUE",    "CLASS", "POOL",
+		                               "GPU_TYPE", "HOUR",  "DAY",
+		                               "WEEK",     "MONTH" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (!strcmp(keys[i], key))

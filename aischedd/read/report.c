@@ -2,7 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/op/cron_run.h"
 #include "aischedd/op/filter.h"
+#include "aischedd/op/group.h"
 #include "aischedd/op/op.h"
 #include "aischedd/state/cluster/capacity.h"
 #include "aischedd/store/report.h"
@@ -22,6 +24,7 @@ struct reporting {
 	struct filter part[PARTS];
 	struct veil veil;
 	struct report report;
+	struct user_groups groups;
 	/* the report is about pools: their capacity, and how it was used */
 	bool of_pools;
 	int64_t since, until; /* the period that the request asks for */
@@ -301,6 +304,15 @@ static void put_period(const struct report *r, enum report_key key,
 	           (long long)span[0], (long long)span[1]);
 }
 
+static void put_text(const char *text, struct buf *out)
+{
+	if (*text)
+		buf_json(out, text);
+	else
+		buf_puts(out, "null");
+	buf_addc(out, ',');
+}
+
 static void put_row(const struct report *r, const struct report_row *row,
                     struct buf *out)
 {
@@ -309,16 +321,10 @@ static void put_row(const struct report *r, const struct report_row *row,
 		enum report_key key = r->by[i];
 
 		buf_printf(out, "\"%s\":", report_key_name(key));
-		if (key >= REPORT_HOUR) {
+		if (report_key_is_time(key)) {
 			put_period(r, key, row->period, out);
 		} else {
-			const char *part = row->rollup->part[key];
-			json_t *text = *part ? json_string(part) : json_null();
-			char *json = json_dumps(text, JSON_ENCODE_ANY);
-
-			buf_printf(out, "%s,", json);
-			free(json);
-			json_decref(text);
+			put_text(report_row_text(row, key), out);
 		}
 	}
 	put_columns(row, out);
@@ -366,6 +372,7 @@ static void reporting_free(struct reporting *g)
 		filter_fini(&g->part[i]);
 	veil_fini(&g->veil);
 	report_fini(&g->report);
+	user_groups_fini(&g->groups);
 	free(g->currency);
 	json_decref(g->body);
 	json_decref(g->answer);
@@ -395,6 +402,43 @@ static void report_done(struct thread_task *task)
 	reporting_free(g);
 }
 
+static void sum_up(struct reporting *g)
+{
+	g->task = (struct thread_task){ .work = report_work_all,
+		                        .done = report_done };
+	thread_do(g->d->history, &g->task);
+}
+
+/* --- groups of users --------------------------------------------------- */
+
+static bool is_by_group(const struct report *r)
+{
+	for (size_t i = 0; i < r->nby; i++)
+		if (r->by[i] == REPORT_GROUP)
+			return true;
+	return false;
+}
+
+static void find_groups(struct thread_task *task)
+{
+	struct reporting *g = (struct reporting *)(void *)task;
+
+	report_set_groups(&g->report, user_groups_find, &g->groups);
+}
+
+/* Sum up now that the groups are known; drop the request if its sender has
+ * disconnected. */
+static void groups_found(struct thread_task *task)
+{
+	struct reporting *g = (struct reporting *)(void *)task;
+
+	if (!daemon_is_open(g->d, &g->ask)) {
+		reporting_free(g);
+		return;
+	}
+	sum_up(g);
+}
+
 /* --- the request ------------------------------------------------------- */
 
 static int take_keys(struct report *r, const json_t *by, struct err *err)
@@ -413,11 +457,11 @@ static int take_keys(struct report *r, const json_t *by, struct err *err)
 		if (key == REPORT_NKEYS)
 			return err_set(err, EINVAL, "no report is by '%s'",
 			               name);
-		if (key >= REPORT_HOUR && timed)
+		if (report_key_is_time((enum report_key)key) && timed)
 			return err_set(err, EINVAL,
 			               "a report is by one of hour, day, week "
 			               "and month");
-		timed = timed || key >= REPORT_HOUR;
+		timed |= report_key_is_time((enum report_key)key);
 		for (size_t k = 0; k < r->nby; k++)
 			if ((int)r->by[k] == key)
 				return err_set(err, EINVAL,
@@ -487,6 +531,19 @@ static int take_pools(struct reporting *g, struct err *err)
 	return 0;
 }
 
+/* Begin to work, at the groups if the report is by them: the name service may
+ * be slow, so it is asked on a thread of its own. */
+static void begin(struct reporting *g)
+{
+	if (is_by_group(&g->report)) {
+		g->task = (struct thread_task){ .work = find_groups,
+			                        .done = groups_found };
+		thread_do(cron_names(g->d), &g->task);
+		return;
+	}
+	sum_up(g);
+}
+
 int op_report(struct daemon *d, struct ask *ask, const struct request_in *in,
               struct err *err)
 {
@@ -495,8 +552,6 @@ int op_report(struct daemon *d, struct ask *ask, const struct request_in *in,
 	json_int_t since, until = now_ms / 1000;
 	int64_t month[2];
 
-	g->task = (struct thread_task){ .work = report_work_all,
-		                        .done = report_done };
 	g->d = d;
 	g->ask = daemon_keep(d, ask);
 	g->body = json_incref(in->body);
@@ -519,7 +574,7 @@ int op_report(struct daemon *d, struct ask *ask, const struct request_in *in,
 	         take_pools(g, err) == 0 &&
 	         report_begin(&g->report, d->state, store_path(d->store),
 	                      now_ms, is_wanted, g, err) == 0) {
-		thread_do(d->history, &g->task);
+		begin(g);
 		return 0;
 	}
 	reporting_free(g);

@@ -240,26 +240,44 @@ struct peer *ident_owner(uid_t uid, gid_t gid, const char *name,
 	return peer;
 }
 
-struct peer *ident_named(const char *name, struct err *err)
+/* Look up a user by name. Returns whether they are found; else *ret_error is
+ * what getpwnam_r() returned. */
+static bool find_name(const char *name, uid_t *ret_uid, gid_t *ret_gid,
+                      int *ret_error)
 {
 	struct passwd pw, *found = NULL;
 	size_t size = 1024;
 	char *mem = NULL;
-	uid_t uid = 0;
-	gid_t gid = 0;
-	int rc;
 
 	do {
 		size *= 2;
 		mem = xrealloc(mem, size, 1);
-		rc = getpwnam_r(name, &pw, mem, size, &found);
-	} while (rc == ERANGE && size < MOST_BYTES);
+		*ret_error = getpwnam_r(name, &pw, mem, size, &found);
+	} while (*ret_error == ERANGE && size < MOST_BYTES);
 	if (found) {
-		uid = pw.pw_uid;
-		gid = pw.pw_gid;
+		*ret_uid = pw.pw_uid;
+		*ret_gid = pw.pw_gid;
 	}
 	free(mem);
-	if (found)
+	return found;
+}
+
+char *ident_group(const char *name)
+{
+	uid_t uid;
+	gid_t gid;
+	int rc;
+
+	return find_name(name, &uid, &gid, &rc) ? group_name(gid) : NULL;
+}
+
+struct peer *ident_named(const char *name, struct err *err)
+{
+	uid_t uid;
+	gid_t gid;
+	int rc;
+
+	if (find_name(name, &uid, &gid, &rc))
 		return ident_owner(uid, gid, name, err);
 	if (rc && rc != ENOENT)
 		err_set(err, EIO,

@@ -42,4 +42,8 @@ struct peer *ident_owner(uid_t uid, gid_t gid, const char *name,
  * as ident_owner(). */
 struct peer *ident_named(const char *name, struct err *err);
 
+/* Returns the name of this user's primary group, which the caller frees; NULL
+ * if there is no such user or group, or the name service fails. Not cached. */
+char *ident_group(const char *name);
+
 #endif

@@ -19,6 +19,8 @@ struct report_copy {
 	const struct rollup *rollup;
 	/* count it only in the total, see REPORT_TOTAL */
 	bool hidden;
+	/* of the user; "": not known, or the report is not by group */
+	const char *group;
 	int64_t id, booked_ms;
 	int64_t rate[RATES];
 	struct rollup_due *due;
@@ -57,6 +59,7 @@ static void copy_rollup(struct report_copy *to, const struct rollup *r)
 {
 	*to = (struct report_copy){
 		.rollup = r,
+		.group = "",
 		.id = r->id,
 		.booked_ms = r->booked_ms,
 		.due = copy_of(r->due, r->ndue, sizeof(*r->due)),
@@ -113,19 +116,25 @@ int report_begin(struct report *r, const struct state *state, const char *path,
 
 /* --- groups ------------------------------------------------------------ */
 
-static bool is_time(enum report_key key)
+bool report_key_is_time(enum report_key key)
 {
-	return key >= REPORT_HOUR;
+	return key >= REPORT_HOUR && key <= REPORT_WEEK;
 }
 
-static bool same_group(const struct report *r, const struct report_row *row,
-                       const struct rollup *rollup, int64_t period)
+const char *report_row_text(const struct report_row *row, enum report_key key)
 {
-	if (row->period != period)
+	return key == REPORT_GROUP ? row->group : row->rollup->part[key];
+}
+
+static bool same_group(const struct report *r, const struct report_row *x,
+                       const struct report_row *y)
+{
+	if (x->period != y->period)
 		return false;
 	for (size_t i = 0; i < r->nby; i++)
-		if (!is_time(r->by[i]) && strcmp(row->rollup->part[r->by[i]],
-		                                 rollup->part[r->by[i]]) != 0)
+		if (!report_key_is_time(r->by[i]) &&
+		    strcmp(report_row_text(x, r->by[i]),
+		           report_row_text(y, r->by[i])) != 0)
 			return false;
 	return true;
 }
@@ -137,7 +146,7 @@ static int64_t period_at(struct report *r, int64_t at)
 	struct report_work *w = r->work;
 
 	for (size_t i = 0; i < r->nby; i++) {
-		if (!is_time(r->by[i]))
+		if (!report_key_is_time(r->by[i]))
 			continue;
 		if (at < w->span[0] || at >= w->span[1])
 			period_of(r->zone,
@@ -150,27 +159,32 @@ static int64_t period_at(struct report *r, int64_t at)
 
 /* Returns the row of the group to which a rollup belongs at a time; adds it if
  * it is new. Returns NULL if there are too many rows. */
-static struct report_row *row_of(struct report *r, const struct rollup *rollup,
+static struct report_row *row_of(struct report *r, const struct report_copy *c,
                                  int64_t at)
 {
-	int64_t period = period_at(r, at);
-	uint64_t hash = hash_bytes(0, &period, sizeof(period));
+	const struct report_row key = { .rollup = c->rollup,
+		                        .group = c->group,
+		                        .period = period_at(r, at) };
+	uint64_t hash = hash_bytes(0, &key.period, sizeof(key.period));
 	struct report_row *row;
 
 	for (size_t i = 0; i < r->nby; i++)
-		if (!is_time(r->by[i]))
-			hash = hash_bytes(hash, rollup->part[r->by[i]],
-			                  strlen(rollup->part[r->by[i]]) + 1);
+		if (!report_key_is_time(r->by[i])) {
+			const char *text = report_row_text(&key, r->by[i]);
+
+			hash = hash_bytes(hash, text, strlen(text) + 1);
+		}
 	while ((row = map_find(&r->work->rows, hash)) &&
-	       !same_group(r, row, rollup, period))
+	       !same_group(r, row, &key))
 		hash++;
 	if (row)
 		return row;
 	if (r->nrows == r->most)
 		return NULL;
 	row = xcalloc(1, sizeof(*row));
-	row->rollup = rollup;
-	row->period = period;
+	row->rollup = key.rollup;
+	row->group = key.group;
+	row->period = key.period;
 	map_set(&r->work->rows, hash, row);
 	r->row = GROW(r->row, r->nrows, &r->row_cap);
 	r->row[r->nrows++] = row;
@@ -201,7 +215,7 @@ static int add(struct report *r, const struct report_copy *c, int64_t at,
                const int64_t sum[ROLLUP_NSUMS], int64_t wait_max_ms,
                struct err *err)
 {
-	struct report_row *row = c->hidden ? NULL : row_of(r, c->rollup, at);
+	struct report_row *row = c->hidden ? NULL : row_of(r, c, at);
 
 	if (!row && !c->hidden)
 		return too_many(r, err);
@@ -214,7 +228,7 @@ static int add(struct report *r, const struct report_copy *c, int64_t at,
 static int add_wait(struct report *r, const struct report_copy *c, int64_t at,
                     uint32_t bucket, int64_t n, struct err *err)
 {
-	struct report_row *row = c->hidden ? NULL : row_of(r, c->rollup, at);
+	struct report_row *row = c->hidden ? NULL : row_of(r, c, at);
 
 	if (!row && !c->hidden)
 		return too_many(r, err);
@@ -409,11 +423,19 @@ static int by_keys(const void *a, const void *b, void *arg)
 	int order = 0;
 
 	for (size_t i = 0; i < r->nby && !order; i++)
-		order = is_time(r->by[i])
+		order = report_key_is_time(r->by[i])
 		            ? (x->period > y->period) - (x->period < y->period)
-		            : strcmp(x->rollup->part[r->by[i]],
-		                     y->rollup->part[r->by[i]]);
+		            : strcmp(report_row_text(x, r->by[i]),
+		                     report_row_text(y, r->by[i]));
 	return order;
+}
+
+void report_set_groups(struct report *r, report_group_fn *group_of, void *arg)
+{
+	for (size_t i = 0; i < r->ncopies; i++)
+		if (!r->copy[i].hidden)
+			r->copy[i].group =
+			    group_of(r->copy[i].rollup->part[PART_USER], arg);
 }
 
 int report_run(struct report *r, struct err *err)

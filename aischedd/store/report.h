@@ -21,7 +21,8 @@ struct state;
 struct zone;
 
 /* X(symbol, name): keys to sum up by. First the parts of a rollup's key, in the
- * order of enum rollup_part, then periods, in the order of enum period. */
+ * order of enum rollup_part, then periods, in the order of enum period, then
+ * the group of the user, which the caller looks up. */
 #define REPORT_KEYS(X)          \
 	X(USER, "user")         \
 	X(ACCOUNT, "account")   \
@@ -32,7 +33,8 @@ struct zone;
 	X(HOUR, "hour")         \
 	X(DAY, "day")           \
 	X(MONTH, "month")       \
-	X(WEEK, "week")
+	X(WEEK, "week")         \
+	X(GROUP, "group")
 
 enum report_key {
 #define X(sym, name) REPORT_##sym,
@@ -42,6 +44,7 @@ enum report_key {
 };
 
 const char *report_key_name(enum report_key key);
+bool report_key_is_time(enum report_key key);
 
 /* One group of the report, with the sums of its rollups. cost is in units of
  * a millionth of the currency divided by 3600000, as SUM_cost and
@@ -49,6 +52,7 @@ const char *report_key_name(enum report_key key);
 struct report_row {
 	/* any rollup of the group: has the user, queue ... of the group */
 	const struct rollup *rollup;
+	const char *group; /* "": not known, or the report is not by group */
 	int64_t period; /* first second of the group's period; 0: not by time */
 	__int128 sum[ROLLUP_NSUMS], cost;
 	int64_t wait_max_ms;
@@ -96,9 +100,19 @@ int report_begin(struct report *r, const struct state *state, const char *path,
                  int64_t now_ms, report_wanted_fn *wanted, void *arg,
                  struct err *err);
 
+typedef const char *report_group_fn(const char *user, void *arg);
+
+/* Set the group of each user, which group_of() returns as a text that outlives
+ * the report; "" if it is not known. To be called before report_run() if the
+ * report is by group; may run on any thread. */
+void report_set_groups(struct report *r, report_group_fn *group_of, void *arg);
+
 /* Read the database and compute the rows and the total. May run on any thread.
  */
 int report_run(struct report *r, struct err *err);
+
+/* Returns the row's value of a key that is not a period; "": not known. */
+const char *report_row_text(const struct report_row *row, enum report_key key);
 
 /* Returns the wait in milliseconds that `permille` thousandths of the group's
  * jobs did not exceed (500: the median), accurate to 5 %. */

@@ -76,6 +76,12 @@ is "each attempt has its part" "$(aiq --history --attempts -h -o cost "$id" |
 is "rows add up" "$(row \
 	'([.report[].cpu_hours] | add) - .total.cpu_hours | fabs < 0.000002' \
 	--by user,queue,hour)" true
+group=$(id -gn "$(id -un)")
+is "a group has what its users had" \
+	"$(row '.report[] | .group, .user, .jobs' --by group,user | xargs)" \
+	"$group $(id -un) 1"
+is "in CSV" "$(aiq --report --csv --by group -o jobs | tr -d '\r' | xargs)" \
+	"group,jobs $group,1"
 for period in hour:3600 day:86400 week:604800; do # days may have 23 or 25 hours
 	is "rows say when their ${period%:*} is" "$(row '.report[0] |
 		.end - .start - '"${period#*:} | fabs <= 3600" --by "${period%:*}")" true

@@ -1376,6 +1376,37 @@ START_TEST(a_leap_of_the_clock_is_booked_in_parts)
 }
 END_TEST
 
+static const char *lab_of(const char *user, void *arg)
+{
+	(void)arg;
+	return strcmp(user, "ada") ? "" : "lab";
+}
+
+START_TEST(a_report_is_by_group)
+{
+	struct report r = { .by = { REPORT_QUEUE, REPORT_GROUP, REPORT_DAY },
+		            .nby = 3,
+		            .most = 10 };
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit gpus=1", "run", "+10", "end 1 0");
+	save(&d);
+	r.until = d.w.now;
+	ck_assert_int_eq(report_begin(&r, d.w.state, store_path(d.store),
+	                              d.w.now * 1000, all_of_it, NULL, &d.err),
+	                 0);
+	report_set_groups(&r, lab_of, NULL);
+	ck_assert_int_eq(report_run(&r, &d.err), 0);
+	ck_assert_uint_eq(r.nrows, 1);
+	ck_assert_str_eq(report_row_text(r.row[0], REPORT_GROUP), "lab");
+	ck_assert_str_eq(report_row_text(r.row[0], REPORT_USER), "ada");
+	ck_assert(r.row[0]->sum[SUM_held_cpu] == 10000000);
+	report_fini(&r);
+	disk_fini(&d);
+}
+END_TEST
+
 /* A job holds 8 PiB for a month, so the sum of a month exceeds 64 bits. */
 START_TEST(sums_that_do_not_fit_stay_at_the_most)
 {
@@ -2053,6 +2084,7 @@ SUITE(store)
 	tcase_add_test(tc, use_is_kept_by_the_hour);
 	tcase_add_test(tc, late_news_are_taken_off);
 	tcase_add_test(tc, a_leap_of_the_clock_is_booked_in_parts);
+	tcase_add_test(tc, a_report_is_by_group);
 	tcase_add_test(tc, sums_that_do_not_fit_stay_at_the_most);
 	tcase_add_test(tc, sums_of_the_database_stay_at_the_most);
 	tcase_add_test(tc, each_attempt_has_a_row);
