@@ -259,6 +259,31 @@ static void bench_reclaim(uint32_t nodes)
 	       r.evictions, r.took * 1e3);
 }
 
+/* Plan for a full cluster as in bench_full(), in three nested queues with
+ * limits. These leave as many GPUs as `spare`. */
+static void bench_limits(uint32_t nodes, uint32_t jobs, uint32_t shapes,
+                         uint32_t spare)
+{
+	static const char *const queue[] = { "all", "team parent=all",
+		                             "group parent=team" };
+	uint32_t gpus = nodes * GPUS;
+	struct buf queues = { 0 }, text;
+	struct pass_result r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(queue); i++)
+		buf_printf(
+		    &queues, "queue %s max_jobs=%u limit=cpus:%u,gpus:%u\n",
+		    queue[i], gpus + spare, 8 * (gpus + spare), gpus + spare);
+	text = world_new(queues.data, nodes);
+	buf_free(&queues);
+	fill_nodes(&text, nodes, "group", true, 0);
+	add_rows(&text, "group", jobs, shapes, 1, 1);
+	r = measure(&text);
+	printf("limits nodes=%u jobs=%u shapes=%u spare=%u promised=%u "
+	       "ms=%.2f\n",
+	       nodes, jobs, shapes, spare, r.promises, r.took * 1e3);
+}
+
 static void all_place(void)
 {
 	for (uint32_t nodes = 1250; nodes <= 20000; nodes *= 2)
@@ -299,16 +324,20 @@ static void all_reclaim(void)
 		bench_reclaim(nodes);
 }
 
+static void all_limits(void)
+{
+	bench_limits(4400, 100000, 1000, 0);
+	bench_limits(4400, 100000, 1000, 100000);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} all[] = { { "place", all_place },
-		    { "topology", all_topology },
-		    { "full", all_full },
-		    { "ended", all_ended },
-		    { "reclaim", all_reclaim } };
+	} all[] = { { "place", all_place },     { "topology", all_topology },
+		    { "full", all_full },       { "ended", all_ended },
+		    { "reclaim", all_reclaim }, { "limits", all_limits } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		bool wanted = argc < 2;

@@ -10,28 +10,36 @@
  * leaves too little, before it gives up. */
 enum { ROUNDS = 32 };
 
+/* With this many changes that are not among the summed ones, all are summed
+ * anew. */
+enum { RECENT = 256 };
+
 struct change {
 	int64_t at, more;
 	uint64_t job;
 };
 
-/* The start of a promised job, and the sum of all changes of a limit
- * until then. */
+/* A time, and the sum of changes of a limit until then. */
 struct point {
 	int64_t at, sum;
-	uint64_t job;
+	uint64_t job; /* whose change this is, or the promised job that starts
+	                 then */
 };
 
-/* A limit or licence. */
+/* A limit or licence. Most changes are the ends of running jobs, which come in
+ * their order: these are summed once. Others, such as those of promised jobs,
+ * are kept apart as long as they are few. */
 struct limit {
 	int64_t left; /* what is left now, without the changes below */
 	bool license;
-	uint32_t name; /* the licence, or the queue */
-	struct change *change;
-	uint32_t n, cap, nsorted; /* nsorted: how many of the first changes are
+	uint32_t name;            /* the licence, or the queue */
+	struct arena_list summed; /* struct point, sorted by time */
+	struct arena_list recent; /* struct change */
+	size_t nsorted;           /* how many of the first recent changes are
 	                             sorted by time */
-	struct point *point;      /* sorted by time */
-	uint32_t npoints, points_cap;
+	struct arena_list start;  /* struct point: the starts of promised jobs
+	                             with the sums of all changes until then,
+	                             sorted by time */
 };
 
 /* Indices of the limits of a queue: LIMIT_JOBS, then for each resource a limit
@@ -72,8 +80,6 @@ struct limit_future {
 	                           against */
 	struct arena_list booking; /* struct booking: collected until ready()
 	                              makes the lists */
-	struct change *scratch;
-	uint32_t scratch_cap;
 	uint8_t *gone; /* by run: 1 if all of it is evicted in this pass */
 	uint8_t *kind; /* by queue: HAS_* of the queue and of all queues above
 	                  it */
@@ -244,17 +250,24 @@ static const struct item *items_of(struct limit_future *f,
 static void add_change(struct limit_future *f, struct limit *l,
                        const struct change *change)
 {
-	struct change *old = l->change;
+	struct arena *arena = f->p->arena;
+	const struct point *last = l->summed.p;
+	struct point *start = l->start.p;
+	int64_t sum = 0;
 
-	for (uint32_t i = l->npoints; i-- > 0 && l->point[i].at >= change->at;)
-		l->point[i].sum += change->more;
-	if (l->n == l->cap) {
-		l->cap = l->cap ? 2 * l->cap : 16;
-		l->change = arena_array(f->p->arena, struct change, l->cap);
-		if (l->n)
-			memcpy(l->change, old, l->n * sizeof(*old));
+	for (size_t i = l->start.n; i-- > 0 && start[i].at >= change->at;)
+		start[i].sum += change->more;
+	if (l->summed.n) {
+		last += l->summed.n - 1;
+		sum = last->sum;
 	}
-	l->change[l->n++] = *change;
+	if (l->recent.n || (last && last->at > change->at))
+		*(struct change *)arena_push(arena, &l->recent,
+		                             sizeof(*change)) = *change;
+	else
+		*(struct point *)arena_push(arena, &l->summed, sizeof(*last)) =
+		    (struct point){ change->at, sum + change->more,
+			            change->job };
 }
 
 /* Give the demand back to all limits that it counts against (sign 1), or
@@ -301,7 +314,7 @@ static struct demand demand_of_run(const struct snap *s, uint32_t run,
 /* Subtract the use of a running job from its limits, and note that the job
  * gives it back when it ends. Its licences are not subtracted, because
  * license.free does not include them. */
-static void add_run(struct limit_future *f, uint32_t run)
+static void add_run(struct limit_future *f, uint32_t run, int64_t end)
 {
 	const struct snap *s = f->s;
 	struct demand d = demand_of_run(s, run, snap_run_ntasks(s, run), true);
@@ -313,7 +326,27 @@ static void add_run(struct limit_future *f, uint32_t run)
 			item[i].limit->left -= item[i].need;
 	}
 	if (n)
-		book(f, &d, 1, future_runs_end(s, run), s->run.job[run]);
+		book(f, &d, 1, end, s->run.job[run]);
+}
+
+/* Add all running jobs that count against a limit or licence, in the order in
+ * which they end. */
+static void add_runs(struct limit_future *f)
+{
+	const struct snap *s = f->s;
+	struct future_run *run =
+	    arena_array_raw(f->p->arena, struct future_run, s->run.n);
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < s->run.n; i++) {
+		if (counts_of(f, s->run.queue[i], !s->run.preemptible[i], true,
+		              s->run.req[i]))
+			run[n++] =
+			    (struct future_run){ future_runs_end(s, i), i, i };
+	}
+	future_runs_sort(run, n);
+	for (size_t i = 0; i < n; i++)
+		add_run(f, run[i].run, run[i].end);
 }
 
 /* Make the lists of changes, from all running jobs and the bookings so far. A
@@ -335,11 +368,7 @@ static void ready(struct limit_future *f)
 		f->license[i] = (struct limit){ .left = s->license.free[i],
 			                        .license = true,
 			                        .name = i };
-	for (uint32_t run = 0; run < s->run.n; run++) {
-		if (counts_of(f, s->run.queue[run], !s->run.preemptible[run],
-		              true, s->run.req[run]))
-			add_run(f, run);
-	}
+	add_runs(f);
 	for (size_t i = 0; i < f->booking.n; i++)
 		book(f, &b[i].demand, b[i].sign, b[i].at, b[i].job);
 }
@@ -351,30 +380,117 @@ static int by_time(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Sort all changes by time. Only the last ones, which are few, are not sorted
- * yet: sort these, then merge them with the others. */
+/* Add all recent changes to the summed ones. */
+static void sum_changes(struct limit_future *f, struct limit *l)
+{
+	struct change *recent = l->recent.p;
+	size_t n = l->recent.n, old = l->summed.n, to = old + n;
+	struct point *pt;
+	int64_t more = 0; /* the sum of the recent changes that are left */
+
+	qsort(recent, n, sizeof(*recent), by_time);
+	for (size_t i = 0; i < n; i++) {
+		more += recent[i].more;
+		arena_push(f->p->arena, &l->summed, sizeof(*pt));
+	}
+	pt = l->summed.p;
+	while (n) {
+		if (old && pt[old - 1].at > recent[n - 1].at) {
+			pt[--to] = pt[--old];
+			pt[to].sum += more;
+			continue;
+		}
+		n--;
+		pt[--to] = (struct point){ recent[n].at,
+			                   more + (old ? pt[old - 1].sum : 0),
+			                   recent[n].job };
+		more -= recent[n].more;
+	}
+	l->recent.n = l->nsorted = 0;
+}
+
+/* Sort the recent changes by time, unless they are so many that they are
+ * summed. */
 static void sort_changes(struct limit_future *f, struct limit *l)
 {
-	uint32_t n = l->n - l->nsorted, old = l->nsorted, to = l->n;
+	struct change *recent = l->recent.p;
 
-	if (!n)
+	if (l->recent.n > RECENT) {
+		sum_changes(f, l);
 		return;
-	qsort(l->change + old, n, sizeof(*l->change), by_time);
-	l->nsorted = l->n;
-	if (!old)
-		return;
-	if (f->scratch_cap < n) {
-		f->scratch_cap = 2 * n;
-		f->scratch =
-		    arena_array(f->p->arena, struct change, f->scratch_cap);
 	}
-	memcpy(f->scratch, l->change + old, n * sizeof(*l->change));
-	while (n) {
-		bool is_new =
-		    !old || l->change[old - 1].at <= f->scratch[n - 1].at;
+	for (; l->nsorted < l->recent.n; l->nsorted++) {
+		struct change it = recent[l->nsorted];
+		size_t i = l->nsorted;
 
-		l->change[--to] = is_new ? f->scratch[--n] : l->change[--old];
+		for (; i && recent[i - 1].at > it.at; i--)
+			recent[i] = recent[i - 1];
+		recent[i] = it;
 	}
+}
+
+/* A time, and what is left of a limit then. */
+struct cursor {
+	const struct limit *limit;
+	size_t summed, recent; /* how many changes are until then */
+	int64_t more;          /* the sum of these recent changes */
+};
+
+/* Returns a cursor at a time. Sorts the changes. */
+static struct cursor cursor_at(struct limit_future *f, struct limit *l,
+                               int64_t at)
+{
+	struct cursor c = { .limit = l };
+	const struct point *pt;
+	const struct change *recent;
+	size_t end;
+
+	sort_changes(f, l);
+	pt = l->summed.p;
+	recent = l->recent.p;
+	end = l->summed.n;
+	while (c.summed < end) {
+		size_t mid = c.summed + (end - c.summed) / 2;
+
+		if (pt[mid].at <= at)
+			c.summed = mid + 1;
+		else
+			end = mid;
+	}
+	for (; c.recent < l->recent.n && recent[c.recent].at <= at; c.recent++)
+		c.more += recent[c.recent].more;
+	return c;
+}
+
+static int64_t cursor_left(const struct cursor *c)
+{
+	const struct point *pt = c->limit->summed.p;
+
+	return c->limit->left + (c->summed ? pt[c->summed - 1].sum : 0) +
+	       c->more;
+}
+
+/* Go to the next time at which something changes. Returns false if there is
+ * none. */
+static bool cursor_next(struct cursor *c, int64_t *ret)
+{
+	const struct point *pt = c->limit->summed.p;
+	const struct change *recent = c->limit->recent.p;
+	size_t n = c->limit->summed.n, nrecent = c->limit->recent.n;
+	int64_t at = INT64_MAX;
+
+	if (c->summed == n && c->recent == nrecent)
+		return false;
+	if (c->summed < n)
+		at = pt[c->summed].at;
+	if (c->recent < nrecent && recent[c->recent].at < at)
+		at = recent[c->recent].at;
+	while (c->summed < n && pt[c->summed].at == at)
+		c->summed++;
+	for (; c->recent < nrecent && recent[c->recent].at == at; c->recent++)
+		c->more += recent[c->recent].more;
+	*ret = at;
+	return true;
 }
 
 /* --- promises ----------------------------------------------------------- */
@@ -389,10 +505,11 @@ static int64_t end_of(int64_t at, int64_t length)
  */
 static bool is_always_left(const struct limit *l, int64_t need)
 {
+	const struct point *start = l->start.p;
 	bool is_left = l->left >= need;
 
-	for (uint32_t i = 0; i < l->npoints && is_left; i++)
-		is_left = l->left + l->point[i].sum >= need;
+	for (size_t i = 0; i < l->start.n && is_left; i++)
+		is_left = l->left + start[i].sum >= need;
 	return is_left;
 }
 
@@ -400,28 +517,24 @@ static bool is_always_left(const struct limit *l, int64_t need)
 static int64_t start_of(struct limit_future *f, struct limit *l, int64_t need,
                         int64_t from, int64_t length, size_t *looks)
 {
-	int64_t have = l->left, at = from;
-	bool fits = false;
-	uint32_t i = 0;
+	int64_t at = from, next;
+	struct cursor c;
+	size_t passed;
+	bool fits;
 
 	if (is_always_left(l, need))
 		return from;
-	sort_changes(f, l);
-	while (i < l->n && l->change[i].at <= from)
-		have += l->change[i++].more;
-	fits = have >= need;
-	while (i < l->n) {
-		int64_t next = l->change[i].at;
-
+	c = cursor_at(f, l, from);
+	passed = c.summed;
+	fits = cursor_left(&c) >= need;
+	while (cursor_next(&c, &next)) {
 		if (fits && next >= end_of(at, length))
 			break;
-		while (i < l->n && l->change[i].at == next)
-			have += l->change[i++].more;
 		if (!fits)
 			at = next;
-		fits = have >= need;
+		fits = cursor_left(&c) >= need;
 	}
-	*looks += i / 8;
+	*looks += (c.summed - passed + c.recent) / 8;
 	return fits ? at : SNAP_NEVER;
 }
 
@@ -447,6 +560,27 @@ int64_t limit_future_start(struct limit_future *f, const struct demand *d,
 	return right == n ? from : SNAP_NEVER;
 }
 
+/* Returns the job with the lowest id that gives back some of a limit at this
+ * time, or 0. */
+static uint64_t giver(struct limit_future *f, struct limit *l, int64_t at)
+{
+	struct cursor c = cursor_at(f, l, at);
+	const struct point *pt = l->summed.p;
+	const struct change *recent = l->recent.p;
+	uint64_t job = UINT64_MAX;
+
+	for (size_t i = c.summed; i-- > 0 && pt[i].at == at;) {
+		if (pt[i].job && pt[i].job < job &&
+		    pt[i].sum > (i ? pt[i - 1].sum : 0))
+			job = pt[i].job;
+	}
+	for (size_t i = c.recent; i-- > 0 && recent[i].at == at;) {
+		if (recent[i].job && recent[i].job < job && recent[i].more > 0)
+			job = recent[i].job;
+	}
+	return job == UINT64_MAX ? 0 : job;
+}
+
 uint64_t limit_future_blocker(struct limit_future *f, const struct demand *d,
                               int64_t at)
 {
@@ -458,15 +592,10 @@ uint64_t limit_future_blocker(struct limit_future *f, const struct demand *d,
 		return 0;
 	item = items_of(f, d, &n);
 	for (size_t i = 0; i < n; i++) {
-		const struct limit *l = item[i].limit;
+		uint64_t by = giver(f, item[i].limit, at);
 
-		for (uint32_t k = 0; k < l->n; k++) {
-			const struct change *c = &l->change[k];
-
-			if (c->at == at && c->more > 0 && c->job &&
-			    (!job || c->job < job))
-				job = c->job;
-		}
+		if (by && (!job || by < job))
+			job = by;
 	}
 	return job;
 }
@@ -476,8 +605,10 @@ uint64_t limit_future_blocker(struct limit_future *f, const struct demand *d,
 static const struct point *first_lack(const struct limit *l, int64_t need,
                                       int64_t from, int64_t until)
 {
-	for (uint32_t i = 0; i < l->npoints; i++) {
-		const struct point *pt = &l->point[i];
+	const struct point *start = l->start.p;
+
+	for (size_t i = 0; i < l->start.n; i++) {
+		const struct point *pt = &start[i];
 
 		if (!future_ends_before(pt->at, until))
 			break;
@@ -509,27 +640,19 @@ bool limit_future_allows(struct limit_future *f, const struct demand *d,
 	return true;
 }
 
-/* Add a promised start to the points of a limit. */
-static void add_point(struct limit_future *f, struct limit *l, int64_t at,
+/* Add a promised start to those of a limit. */
+static void add_start(struct limit_future *f, struct limit *l, int64_t at,
                       uint64_t job)
 {
-	struct point *old = l->point;
-	uint32_t i = l->npoints;
-	int64_t sum = 0;
+	struct cursor c = cursor_at(f, l, at);
+	struct point *start;
+	size_t i = l->start.n;
 
-	if (l->npoints == l->points_cap) {
-		l->points_cap = l->points_cap ? 2 * l->points_cap : 8;
-		l->point =
-		    arena_array(f->p->arena, struct point, l->points_cap);
-		if (l->npoints)
-			memcpy(l->point, old, l->npoints * sizeof(*old));
-	}
-	for (uint32_t k = 0; k < l->n; k++)
-		sum += l->change[k].at <= at ? l->change[k].more : 0;
-	for (; i && l->point[i - 1].at > at; i--)
-		l->point[i] = l->point[i - 1];
-	l->point[i] = (struct point){ at, sum, job };
-	l->npoints++;
+	arena_push(f->p->arena, &l->start, sizeof(*start));
+	start = l->start.p;
+	for (; i && start[i - 1].at > at; i--)
+		start[i] = start[i - 1];
+	start[i] = (struct point){ at, cursor_left(&c) - l->left, job };
 }
 
 void limit_future_keep(struct limit_future *f, const struct demand *d,
@@ -545,7 +668,7 @@ void limit_future_keep(struct limit_future *f, const struct demand *d,
 	book(f, d, 1, until, 0);
 	item = items_of(f, d, &n);
 	for (size_t i = 0; i < n; i++)
-		add_point(f, item[i].limit, from, job);
+		add_start(f, item[i].limit, from, job);
 	f->keeps |= n > 0;
 }
 

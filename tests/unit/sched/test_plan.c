@@ -111,6 +111,43 @@ START_TEST(many_ask_in_vain_for_others_to_move)
 }
 END_TEST
 
+/* Job 1 is promised a start, then 300 jobs of 1 CPU start, so 10 CPUs of the
+ * limit are left. One of these jobs ends each second from 1100 on. */
+START_TEST(many_start_after_a_promise)
+{
+	enum { JOBS = 300 };
+	struct arena *arena = arena_new();
+	struct buf text = { 0 };
+	const struct snap *snap;
+	const struct plan *plan;
+	struct err why = { 0 };
+
+	buf_puts(&text, "now 1000\npolicy depth=9\nqueue q limit=cpus:310\n"
+	                "queue r\nnode n0 cpus=8\nnode n1 cpus=999\n"
+	                "run 9 queue=r cpus=8 end=1500 on=n0\n"
+	                "pend 1 queue=q want=n0 cpus=8 time=100\n");
+	for (int i = 0; i < JOBS; i++)
+		buf_printf(&text, "pend %d queue=q want=n1 cpus=1 time=%d\n",
+		           10 + i, 100 + i);
+	/* 850 has 160 CPUs when 150 have ended; 851 has 100 when 90 have ended,
+	 * and ends before 850 starts; 852 starts after 850. */
+	buf_puts(&text, "pend 850 queue=q want=n1 cpus=160 time=50\n"
+	                "pend 851 queue=q want=n1 cpus=100 time=50\n"
+	                "pend 852 queue=q want=n1 cpus=100 time=61\n");
+	snap = snap_read(text.data, arena, &why);
+	ck_assert_msg(snap != NULL, "%s", why.text);
+	plan = sched_plan(snap, arena);
+	ck_assert_msg(plan_check(snap, plan, &why) == 0, "%s", why.text);
+	ck_assert_uint_eq(plan->nstarts, JOBS);
+	ck_assert_int_eq(plan->verdict[0].expected, 1500);
+	ck_assert_int_eq(plan->verdict[JOBS + 1].expected, 1249);
+	ck_assert_int_eq(plan->verdict[JOBS + 2].expected, 1189);
+	ck_assert_int_eq(plan->verdict[JOBS + 3].expected, 1299);
+	buf_free(&text);
+	arena_free(arena);
+}
+END_TEST
+
 /* A copy of a plan that a test can change. */
 struct draft {
 	struct plan plan;
@@ -528,6 +565,7 @@ END_TEST
 SUITE(sched_plan)
 {
 	tcase_add_test(tc, many_ask_in_vain_for_others_to_move);
+	tcase_add_test(tc, many_start_after_a_promise);
 	tcase_add_loop_test(tc, could_fit, 0, (int)ARRAY_SIZE(fits));
 	tcase_add_loop_test(tc, verifier_sees, 0, (int)ARRAY_SIZE(spoiled));
 	tcase_add_loop_test(tc, verifier_protects, 0,
