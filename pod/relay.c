@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "libcommon/clock.h"
+#include "libcommon/fdpass.h"
 #include "libcommon/hostlist.h"
 #include "pod/link.h"
 
@@ -79,26 +80,9 @@ __attribute__((noreturn)) static void leave(int status)
  * has gone. */
 static void tell_with(struct relay *r, json_t *msg, int *fd, int n)
 {
-	union {
-		struct cmsghdr head; /* for its alignment */
-		char space[CMSG_SPACE(STEP_FDS * sizeof(int))];
-	} control = { .space = { 0 } };
 	char *text = json_dumps(msg, JSON_COMPACT);
-	size_t size = (size_t)n * sizeof(int);
-	struct iovec data = { text, strlen(text) };
-	struct msghdr m = { .msg_iov = &data, .msg_iovlen = 1 };
 
-	if (n) {
-		struct cmsghdr *c = &control.head;
-
-		m.msg_control = &control;
-		m.msg_controllen = CMSG_SPACE(size);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(size);
-		memcpy(CMSG_DATA(c), fd, size);
-	}
-	if (sendmsg(r->sock, &m, MSG_NOSIGNAL) < 0)
+	if (fdpass_send(r->sock, text, strlen(text), fd, n, 0) < 0)
 		leave(EXIT_FAILURE);
 	while (n > 0)
 		close(fd[--n]);
@@ -131,24 +115,13 @@ static int read_raw(int fd, struct buf *ret)
 /* Read the first message of srun: its request and descriptors. */
 static void greet(struct relay *r)
 {
-	union {
-		struct cmsghdr head; /* for its alignment */
-		char space[CMSG_SPACE(STEP_FDS * sizeof(int))];
-	} control;
 	char hello;
-	struct iovec data = { &hello, 1 };
-	struct msghdr m = { .msg_iov = &data,
-		            .msg_iovlen = 1,
-		            .msg_control = &control,
-		            .msg_controllen = sizeof(control) };
-	ssize_t n = recvmsg(r->sock, &m, MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-	int fd[STEP_FDS];
+	int fd[STEP_FDS], n;
 	struct err err;
 
-	if (!c || c->cmsg_len != CMSG_LEN(sizeof(fd)))
+	if (fdpass_recv(r->sock, &hello, 1, fd, STEP_FDS, &n, 0) != 1 ||
+	    n != STEP_FDS)
 		leave(EXIT_FAILURE);
-	memcpy(fd, CMSG_DATA(c), sizeof(fd));
 	if (read_raw(fd[0], &r->raw) < 0 ||
 	    step_request_parse(r->raw.data, r->raw.len, &r->req, &err) < 0) {
 		err_set(&err, EINVAL, "bad request for a step");

@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "libcommon/fdpass.h"
 #include "libcommon/mem.h"
 
 /* Connect through /proc/self/fd, because the path may be too long for
@@ -67,23 +68,10 @@ static int seal(const struct buf *text, struct err *err)
 
 static int send_fds(int conn, int request, const int *stream, struct err *err)
 {
-	union {
-		struct cmsghdr head; /* for its alignment */
-		char space[CMSG_SPACE(STEP_FDS * sizeof(int))];
-	} control = { .space = { 0 } };
 	int fds[STEP_FDS] = { request, stream[0], stream[1], stream[2] };
 	char hello = STEP_HELLO;
-	struct iovec data = { &hello, 1 };
-	struct msghdr m = { .msg_iov = &data,
-		            .msg_iovlen = 1,
-		            .msg_control = &control,
-		            .msg_controllen = sizeof(control.space) };
 
-	control.head.cmsg_level = SOL_SOCKET;
-	control.head.cmsg_type = SCM_RIGHTS;
-	control.head.cmsg_len = CMSG_LEN(sizeof(fds));
-	memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
-	return sendmsg(conn, &m, MSG_NOSIGNAL) < 0
+	return fdpass_send(conn, &hello, 1, fds, STEP_FDS, 0) < 0
 	           ? err_sys(err, "cannot send the request")
 	           : 0;
 }
@@ -112,28 +100,14 @@ void step_call_tell(int conn, json_t *msg)
 
 int step_call_hear(int conn, json_t **ret, int fd[STEP_FDS], int *ret_nfds)
 {
-	union {
-		struct cmsghdr head; /* for its alignment */
-		char space[CMSG_SPACE(STEP_FDS * sizeof(int))];
-	} control;
 	char text[4096];
-	struct iovec data = { text, sizeof(text) };
-	struct msghdr m = { .msg_iov = &data,
-		            .msg_iovlen = 1,
-		            .msg_control = &control,
-		            .msg_controllen = sizeof(control) };
-	ssize_t n = recvmsg(conn, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	ssize_t n = fdpass_recv(conn, text, sizeof(text), fd, STEP_FDS,
+	                        ret_nfds, MSG_DONTWAIT);
 
-	*ret_nfds = 0;
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (n < 0 && errno == EAGAIN)
 		return 0;
 	if (n <= 0)
 		return -1;
-	if (c && c->cmsg_type == SCM_RIGHTS) {
-		*ret_nfds = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-		memcpy(fd, CMSG_DATA(c), (size_t)*ret_nfds * sizeof(int));
-	}
 	*ret = json_loadb(text, (size_t)n, 0, NULL);
 	return 1;
 }

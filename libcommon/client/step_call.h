@@ -27,8 +27,9 @@ void step_call_tell(int conn, json_t *msg);
 
 /*
  * Receive the next message without blocking, with its descriptors, which the
- * caller must close. Returns 1 and sets *ret, to NULL if the message is not
- * JSON; 0 if there is no message; -1 if the connection is lost.
+ * caller must close; *ret_nfds is their number, or -1 if some were lost.
+ * Returns 1 and sets *ret, to NULL if the message is not JSON; 0 if there is no
+ * message; -1 if the connection is lost.
  */
 int step_call_hear(int conn, json_t **ret, int fd[STEP_FDS], int *ret_nfds);
 

@@ -22,6 +22,7 @@
 #include "aischedd/run/local/local.h"
 #include "aischedd/run/shepherd/cgroup_find.h"
 #include "aischedd/run/shepherd/nursery.h"
+#include "libcommon/fdpass.h"
 #include "libcommon/spawn.h"
 
 #define SCOPE_PATIENCE_MS 5000
@@ -144,28 +145,14 @@ int nursery_open(struct local *l, struct err *err)
  * the nursery has died. */
 static int send_birth(struct local *l, const struct attempt *a)
 {
-	union {
-		struct cmsghdr head; /* for alignment */
-		char space[CMSG_SPACE(2 * sizeof(int))];
-	} control = { .space = { 0 } };
-	int fd[2] = { a->child_fd, a->order_fd };
-	struct iovec data = { 0 };
-	struct msghdr msg = { .msg_iov = &data,
-		              .msg_iovlen = 1,
-		              .msg_control = &control,
-		              .msg_controllen = sizeof(control) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	int fd[] = { a->child_fd, a->order_fd };
 	char dir[PATH_MAX], name[48];
 	int len;
 
 	local_name(name, a->job, a->attempt);
 	len = snprintf(dir, sizeof(dir), "%s/%s", l->dir, name);
-	data = (struct iovec){ dir, (size_t)len };
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(c), fd, sizeof(fd));
-	return sendmsg(l->nursery_fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0
+	return fdpass_send(l->nursery_fd, dir, (size_t)len, fd, ARRAY_SIZE(fd),
+	                   MSG_DONTWAIT) < 0
 	           ? -1
 	           : 0;
 }

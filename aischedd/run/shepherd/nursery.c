@@ -10,33 +10,19 @@
 #include <unistd.h>
 
 #include "aischedd/run/shepherd/cgroup_find.h"
+#include "libcommon/fdpass.h"
 #include "libcommon/mem.h"
 
 /* Receive a request: the attempt's directory, with two descriptors. Returns 0
  * if the daemon has ended. */
 static int take(struct birth *ret)
 {
-	union {
-		struct cmsghdr head; /* for alignment */
-		char space[CMSG_SPACE(2 * sizeof(int))];
-	} control;
-	struct iovec data = { ret->dir, sizeof(ret->dir) - 1 };
-	struct msghdr msg = { .msg_iov = &data,
-		              .msg_iovlen = 1,
-		              .msg_control = &control,
-		              .msg_controllen = sizeof(control) };
-	const struct cmsghdr *c;
-	int fd[2];
-	ssize_t len;
+	int fd[2], n;
+	ssize_t len = fdpass_recv(STDIN_FILENO, ret->dir, sizeof(ret->dir) - 1,
+	                          fd, ARRAY_SIZE(fd), &n, 0);
 
-	do {
-		len = recvmsg(STDIN_FILENO, &msg, MSG_CMSG_CLOEXEC);
-	} while (len < 0 && errno == EINTR);
-	c = len > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
-	if (!c || c->cmsg_type != SCM_RIGHTS ||
-	    c->cmsg_len != CMSG_LEN(sizeof(fd)))
+	if (len <= 0 || n != ARRAY_SIZE(fd))
 		return 0;
-	memcpy(fd, CMSG_DATA(c), sizeof(fd));
 	ret->conn = fd[0];
 	ret->order_fd = fd[1];
 	ret->dir[len] = '\0';

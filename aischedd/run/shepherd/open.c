@@ -17,6 +17,7 @@
 #include "aischedd/run/shepherd/user.h"
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"
+#include "libcommon/fdpass.h"
 
 #define OPEN_MS 20000 /* time to open all files of a start */
 
@@ -163,25 +164,10 @@ static int open_to_say(int fd)
  * one, also say_fd, which open_to_say() returned. */
 static void send_file(int to, int fd, int say_fd)
 {
-	union {
-		struct cmsghdr head; /* for its alignment */
-		char space[CMSG_SPACE(2 * sizeof(int))];
-	} control = { .space = { 0 } };
-	int fds[2] = { fd, say_fd };
-	size_t size = (fd == say_fd ? 1 : 2) * sizeof(int);
+	int fds[] = { fd, say_fd }, n = fd == say_fd ? 1 : 2;
 	struct reply reply = { .failed = false };
-	struct iovec data = { &reply, sizeof(reply) };
-	struct msghdr msg = { .msg_iov = &data,
-		              .msg_iovlen = 1,
-		              .msg_control = &control,
-		              .msg_controllen = CMSG_SPACE(size) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(size);
-	memcpy(CMSG_DATA(c), fds, size);
-	while (sendmsg(to, &msg, MSG_NOSIGNAL) < 0) {
+	while (fdpass_send(to, &reply, sizeof(reply), fds, n, 0) < 0) {
 		/* The kernel limits how many descriptors of a user may be
 		 * in transit. */
 		if (errno != ETOOMANYREFS)
@@ -366,40 +352,25 @@ static int get_from_opener(struct shepherd *s, struct opening *o, char *path,
                            struct file *ret, enum start_fault *ret_fault,
                            struct err *err)
 {
-	union {
-		struct cmsghdr head; /* for its alignment */
-		char space[CMSG_SPACE(2 * sizeof(int))];
-	} control;
 	struct reply reply;
-	struct iovec data = { &reply, sizeof(reply) };
-	struct msghdr msg = { .msg_iov = &data,
-		              .msg_iovlen = 1,
-		              .msg_control = &control,
-		              .msg_controllen = sizeof(control) };
-	const struct cmsghdr *c;
-	int fds[2];
+	int fds[2], n;
 
 	(void)s, (void)path;
 	if (!await(o) ||
-	    recvmsg(o->conn, &msg, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(reply))
+	    fdpass_recv(o->conn, &reply, sizeof(reply), fds, ARRAY_SIZE(fds),
+	                &n, 0) != (ssize_t)sizeof(reply))
 		return no_answer(o, ret_fault, err);
 	if (reply.failed) {
 		*ret_fault = reply.fault;
 		return err_set(err, reply.err.code, "%s", reply.err.text);
 	}
-	c = CMSG_FIRSTHDR(&msg);
-	if (!c || c->cmsg_type != SCM_RIGHTS || msg.msg_flags & MSG_CTRUNC) {
-		/* The kernel drops descriptors if this process has as many as
-		 * it may. */
+	if (n < 1) {
 		*ret_fault = FAULT_USER;
 		return err_set(err, EMFILE,
 		               "the job has more outputs than files may be "
 		               "open");
 	}
-	memcpy(fds, CMSG_DATA(c), sizeof(fds));
-	if (c->cmsg_len != CMSG_LEN(sizeof(fds)))
-		fds[1] = fds[0];
-	*ret = (struct file){ .fd = fds[0], .say_fd = fds[1] };
+	*ret = (struct file){ .fd = fds[0], .say_fd = fds[n - 1] };
 	return 0;
 }
 

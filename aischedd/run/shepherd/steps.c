@@ -23,6 +23,7 @@
 #include "aischedd/run/shepherd/step_room.h"
 #include "aischedd/run/shepherd/step_task.h"
 #include "libcommon/clock.h"
+#include "libcommon/fdpass.h"
 
 #define GREET_MS          5000 /* for a client to send, or to close */
 #define LOST_GRACE_S      2    /* longest grace if srun has ended */
@@ -59,28 +60,12 @@ static void hang_up(struct job_step *step)
  * the connection takes no further data now. */
 static bool tell_with(struct job_step *step, json_t *msg, int nfds)
 {
-	union {
-		struct cmsghdr head; /* for its alignment */
-		char space[CMSG_SPACE(STEP_FDS * sizeof(int))];
-	} control = { .space = { 0 } };
 	char *text = json_dumps(msg, JSON_COMPACT);
-	size_t size = (size_t)nfds * sizeof(int);
-	struct iovec data = { text, strlen(text) };
-	struct msghdr m = { .msg_iov = &data, .msg_iovlen = 1 };
 	bool sent = true;
 
-	if (nfds) {
-		struct cmsghdr *c = &control.head;
-
-		m.msg_control = &control;
-		m.msg_controllen = CMSG_SPACE(size);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(size);
-		memcpy(CMSG_DATA(c), step->give, size);
-	}
 	if (step->conn >= 0 &&
-	    sendmsg(step->conn, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+	    fdpass_send(step->conn, text, strlen(text), step->give, nfds,
+	                MSG_DONTWAIT) < 0) {
 		sent = errno != EAGAIN && errno != ENOBUFS;
 		step->wants_out = !sent;
 		if (sent)
@@ -360,26 +345,12 @@ static void obey_owner(struct shepherd *s, const char *text, size_t len)
  * Disconnect a client that sends anything else. */
 static void greet(struct shepherd *s, struct job_step *step)
 {
-	union {
-		struct cmsghdr head; /* for its alignment */
-		char space[CMSG_SPACE(STEP_FDS * sizeof(int))];
-	} control;
 	char hello[2];
-	struct iovec data = { hello, sizeof(hello) };
-	struct msghdr m = { .msg_iov = &data,
-		            .msg_iovlen = 1,
-		            .msg_control = &control,
-		            .msg_controllen = sizeof(control) };
-	ssize_t n = recvmsg(step->conn, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-	int fd[STEP_FDS], got = 0;
+	int fd[STEP_FDS], got;
+	ssize_t n = fdpass_recv(step->conn, hello, sizeof(hello), fd, STEP_FDS,
+	                        &got, MSG_DONTWAIT);
 
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-		got = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-		memcpy(fd, CMSG_DATA(c), (size_t)got * sizeof(int));
-	}
-	if (n == 1 && hello[0] == STEP_HELLO && got == STEP_FDS &&
-	    !(m.msg_flags & (MSG_CTRUNC | MSG_TRUNC))) {
+	if (n == 1 && hello[0] == STEP_HELLO && got == STEP_FDS) {
 		step->request = fd[0];
 		memcpy(step->fd, fd + 1, sizeof(step->fd));
 		take_request(s, step);

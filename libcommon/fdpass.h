@@ -1,0 +1,25 @@
+/*
+ * fdpass.h - pass descriptors over Unix sockets, with SCM_RIGHTS of unix(7)
+ */
+#ifndef LIBCOMMON_FDPASS_H
+#define LIBCOMMON_FDPASS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#define FDPASS_MAX 8
+
+/* Send data with n descriptors, at most FDPASS_MAX; the caller still has to
+ * close its own. Returns what sendmsg(2) returns; flags are its flags, to which
+ * MSG_NOSIGNAL is added. */
+ssize_t fdpass_send(int sock, const void *data, size_t len, const int *fd,
+                    int n, int flags);
+
+/* Receive data with at most `max` descriptors, which the caller closes. Sets
+ * *ret_n to -1, and keeps none, if the kernel has dropped some: they were more
+ * than max, or this process has as many as it may. Returns what recvmsg(2)
+ * returns; flags are its flags. */
+ssize_t fdpass_recv(int sock, void *data, size_t size, int *fd, int max,
+                    int *ret_n, int flags);
+
+#endif
