@@ -402,25 +402,27 @@ static bool is_below(const struct snap *s, uint32_t queue, uint32_t top)
 	return queue == top;
 }
 
-/* Returns the branch of `from` from which `by` takes: the queue that is `from`
- * or above it, and is directly below the lowest queue that is above both `from`
- * and `by`. */
-static uint32_t branch(const struct snap *s, uint32_t from, uint32_t by)
+/* Returns the queue whose share counts when a job of queue `loser` is evicted
+ * for a job of queue `taker`: `loser` itself or a queue above it, directly
+ * below the lowest queue that both have above them. */
+static uint32_t branch(const struct snap *s, uint32_t loser, uint32_t taker)
 {
-	while (s->queue.parent[from] != SNAP_NONE &&
-	       !is_below(s, by, s->queue.parent[from]))
-		from = s->queue.parent[from];
-	return from;
+	while (s->queue.parent[loser] != SNAP_NONE &&
+	       !is_below(s, taker, s->queue.parent[loser]))
+		loser = s->queue.parent[loser];
+	return loser;
 }
 
 /* The amounts that queues reclaim from each other in a plan. */
 struct taken {
-	int64_t (*from)[RES_N];    /* by queue: what its branch loses */
-	int64_t (*largest)[RES_N]; /* the largest loss of one run */
-	uint8_t (*loses)[RES_N];   /* 1: a run in it or below it loses some, or
-	                              moves */
-	int64_t (*by)[RES_N]; /* what those claimants in it or below it ask for,
-	                         for whom other queues lose something */
+	/* By queue, as branch() returns it: what its runs lose, the largest
+	 * loss of one of them, and 1 if one loses some or moves. */
+	int64_t (*lost)[RES_N];
+	int64_t (*largest)[RES_N];
+	uint8_t (*loses)[RES_N];
+	/* By queue: what its claimants, and those of queues below it, ask for
+	 * if other queues lose something to them. */
+	int64_t (*asked)[RES_N];
 };
 
 static int check_preempt(const struct audit *a, const struct eviction *e,
@@ -445,7 +447,7 @@ static int check_reclaim(const struct audit *a, const struct eviction *e,
                          const struct party *by, struct taken *t)
 {
 	const struct snap *s = a->s;
-	uint32_t from = branch(s, s->run.queue[e->run], by->queue);
+	uint32_t loser = branch(s, s->run.queue[e->run], by->queue);
 	int64_t loses[RES_N];
 
 	if (e->why != EVICT_RECLAIM)
@@ -454,14 +456,14 @@ static int check_reclaim(const struct audit *a, const struct eviction *e,
 		                 (unsigned long long)by->job);
 	amount_of_run(s, e->run, e->nlosses, loses);
 	for (int r = 0; r < RES_N; r++) {
-		t->loses[from][r] |= loses[r] > 0;
+		t->loses[loser][r] |= loses[r] > 0;
 		if (a->moved[e->run])
 			continue;
 		/* A suspended job keeps its memory and GPUs. */
 		if (!e->suspend || r == RES_CPU)
-			t->from[from][r] += loses[r];
-		if (loses[r] > t->largest[from][r])
-			t->largest[from][r] = loses[r];
+			t->lost[loser][r] += loses[r];
+		if (loses[r] > t->largest[loser][r])
+			t->largest[loser][r] = loses[r];
 	}
 	return 0;
 }
@@ -480,9 +482,9 @@ static int check_move(const struct audit *a, const struct eviction *e)
 	return 0;
 }
 
-/* Add what the claimant asks for to t->by, once for all its evictions: for its
- * queue and the queues above it, up to but not including the highest queue that
- * it has in common with a victim. */
+/* Add what the claimant asks for to t->asked, once for all its evictions: for
+ * its queue and the queues above it, up to but not including the highest queue
+ * that it has in common with a victim. */
 static void note_taker(const struct audit *a, uint32_t first, struct taken *t)
 {
 	const struct snap *s = a->s;
@@ -508,7 +510,7 @@ static void note_taker(const struct audit *a, uint32_t first, struct taken *t)
 	amount_of(s, by.req, by.tasks, ask);
 	for (uint32_t q = by.queue; q != top; q = s->queue.parent[q]) {
 		for (int r = 0; r < RES_N; r++)
-			t->by[q][r] += ask[r];
+			t->asked[q][r] += ask[r];
 	}
 }
 
@@ -522,14 +524,14 @@ static int check_taken(const struct audit *a, uint32_t q, const struct taken *t)
 
 	for (int r = 0; r < RES_N; r++) {
 		int64_t share = a->plan->share[q][r];
-		int64_t most = u->base[q][r] + u->more[q][r] - t->from[q][r] +
+		int64_t most = u->base[q][r] + u->more[q][r] - t->lost[q][r] +
 		               t->largest[q][r];
 
 		taken |= t->loses[q][r];
 		above |= t->loses[q][r] && share != CONF_NONE && most > share;
-		if (t->by[q][r] && share != CONF_NONE &&
+		if (t->asked[q][r] && share != CONF_NONE &&
 		    u->base[q][r] - u->lost[q][r] + u->held[q][r] +
-		            t->by[q][r] >
+		            t->asked[q][r] >
 		        share)
 			return err_set(a->err, EINVAL,
 			               "plan: queue '%s' takes more than its "
@@ -548,10 +550,10 @@ int check_rules(struct audit *a)
 	const struct snap *s = a->s;
 	struct taken t;
 
-	t.from = arena_alloc(a->arena, s->queue.n, sizeof(*t.from));
+	t.lost = arena_alloc(a->arena, s->queue.n, sizeof(*t.lost));
 	t.largest = arena_alloc(a->arena, s->queue.n, sizeof(*t.largest));
 	t.loses = arena_alloc(a->arena, s->queue.n, sizeof(*t.loses));
-	t.by = arena_alloc(a->arena, s->queue.n, sizeof(*t.by));
+	t.asked = arena_alloc(a->arena, s->queue.n, sizeof(*t.asked));
 	for (uint32_t i = 0; i < a->plan->nevictions; i++) {
 		const struct eviction *e = &a->plan->eviction[i];
 		struct party by = check_claimant(a, check_claim_of(a, e->by));
