@@ -17,6 +17,9 @@
 
 static const int64_t FOREVER = INT64_MAX;
 
+/* Points for waiting are given by the day, for a week at most. */
+enum { DAY_S = 86400, WAITS_MOST_S = 7 * DAY_S };
+
 /* A task on its node, from one time until another. */
 struct stay {
 	uint32_t node, req;
@@ -333,16 +336,29 @@ struct one {
 	bool alone;
 };
 
-/* Whether a waiting job came later than job p and than all jobs ahead of p in
- * its row, which have their turn before p. */
+/* Returns the points that a member of a row has for waiting, in thousandths. */
+static int64_t points_for_waiting(const struct snap *s, uint32_t member)
+{
+	int64_t waited = s->now - s->member[member].since;
+
+	if (waited > WAITS_MOST_S)
+		waited = WAITS_MOST_S;
+	return waited > 0 ? s->policy.age_weight * waited * 1000 / DAY_S : 0;
+}
+
+/* Whether a waiting job is behind job p and all jobs ahead of p in its row, as
+ * far as their waits and ids decide. Jobs of a row have their turns one after
+ * the other, so a job that is before one of these is lawfully before p. */
 static bool came_later(const struct snap *s, const struct one *p,
                        uint32_t member)
 {
-	const struct snap_member *it = &s->member[member];
+	int64_t points = points_for_waiting(s, member);
 
 	for (uint32_t m = s->pend.member_first[p->row]; m <= p->member; m++) {
-		if (it->job <= s->member[m].job ||
-		    it->since < s->member[m].since)
+		int64_t more = points_for_waiting(s, m) - points;
+
+		if (more < 0 ||
+		    (!more && s->member[member].job <= s->member[m].job))
 			return false;
 	}
 	return true;

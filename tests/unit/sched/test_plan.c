@@ -537,6 +537,50 @@ START_TEST(verifier_protects)
 }
 END_TEST
 
+/* Job 10 is behind 20, of the same row. 15, which is younger than both, takes
+ * n1, where the last plan promised 10 a start. If waiting brings no points, 15
+ * is lawfully before 20, and so before 10; else it is behind both. */
+#define ROW_OF_TWO                                                     \
+	"now 1000\nqueue q\nnode n[0-2] cpus=2\n"                      \
+	"run 11 cpus=2 end=1500 on=n0\nrun 12 cpus=2 end=1600 on=n1\n" \
+	"run 13 cpus=2 end=2000 on=n2\n"                               \
+	"pend 20,10 cpus=2 time=900 since=100,200\n"                   \
+	"pend 15 cpus=2 time=900 want=n1 since=900\n"                  \
+	"promise 10 1600 n1\npromise 20 1500 n0\n"
+
+static int64_t promised_to(const struct plan *plan, uint64_t job)
+{
+	for (uint32_t i = 0; i < plan->npromises; i++) {
+		if (plan->promise[i].job == job)
+			return plan->promise[i].start;
+	}
+	return SNAP_NEVER;
+}
+
+START_TEST(verifier_knows_who_is_behind)
+{
+	struct arena *arena = arena_new();
+	struct err why = { 0 };
+	const struct snap *equal =
+	    snap_read("policy depth=9 age=0\n" ROW_OF_TWO, arena, &why);
+	const struct snap *aged =
+	    snap_read("policy depth=9 age=1000\n" ROW_OF_TWO, arena, &why);
+	const struct plan *plan;
+
+	ck_assert_msg(equal && aged, "%s", why.text);
+	plan = sched_plan(equal, arena);
+	ck_assert_int_eq(promised_to(plan, 10), 2000);
+	ck_assert_msg(plan_check(equal, plan, &why) == 0, "%s", why.text);
+	ck_assert_int_eq(plan_check(aged, plan, &why), -1);
+	ck_assert_str_eq(why.text, "plan: job 10: is promised 2000, not 1600, "
+	                           "for jobs behind it");
+	plan = sched_plan(aged, arena);
+	ck_assert_int_eq(promised_to(plan, 10), 1600);
+	ck_assert_msg(plan_check(aged, plan, &why) == 0, "%s", why.text);
+	arena_free(arena);
+}
+END_TEST
+
 /* The plan is longer than the initial size of every array that grows. */
 START_TEST(many_jobs)
 {
@@ -572,6 +616,7 @@ SUITE(sched_plan)
 	                    (int)ARRAY_SIZE(unlawful));
 	tcase_add_loop_test(tc, verifier_keeps_promises, 0,
 	                    ARRAY_SIZE(promising));
+	tcase_add_test(tc, verifier_knows_who_is_behind);
 	tcase_add_loop_test(tc, verifier_forbids, 0,
 	                    (int)ARRAY_SIZE(forbidding));
 	tcase_add_test(tc, many_jobs);
