@@ -568,6 +568,25 @@ static bool shares_devices(const struct audit *a, const struct claims *all,
 	return shares;
 }
 
+/* Whether tasks of the evicted run may be needed by another job as well: the
+ * eviction names the last of these jobs, whose victims may make those of the
+ * first needless. Such a job has a claim that it did not have before. */
+static bool may_serve_two(const struct audit *a, const struct eviction *e)
+{
+	const struct snap *s = a->s;
+	bool may = false;
+
+	for (uint32_t i = 0; i < a->plan->nclaims; i++) {
+		const struct plan_claim *c = &a->plan->claim[i];
+
+		may |= c->row != SNAP_NONE &&
+		       check_claimant(a, c).job != e->by &&
+		       s->pend.claim_first[c->row] ==
+		           s->pend.claim_first[c->row + 1];
+	}
+	return may && e->nlosses > 1;
+}
+
 static int check_needed(struct audit *a, const struct free_room *then,
                         const struct claims *all, const struct eviction *e)
 {
@@ -634,7 +653,9 @@ int check_room(struct audit *a)
 		return err_set(a->err, EINVAL, "plan: claims on %s do not fit",
 		               a->s->node.name[node]);
 	for (uint32_t i = 0; can_judge(a) && i < a->plan->nevictions; i++) {
-		if (check_needed(a, &then, &all, &a->plan->eviction[i]) < 0)
+		const struct eviction *e = &a->plan->eviction[i];
+
+		if (!may_serve_two(a, e) && check_needed(a, &then, &all, e) < 0)
 			return -1;
 	}
 	return 0;
