@@ -103,9 +103,10 @@ static int check_pool(const struct conf *old, const struct conf *conf, size_t i,
 	    same_list("topology.labels", &old->topology.labels,
 	              &conf->topology.labels, err) < 0 ||
 	    same_list("drain_conditions", &was->drain_conditions,
-	              &is->drain_conditions, err) < 0)
+	              &is->drain_conditions, err) < 0 ||
+	    check_cluster(was, is, err) < 0)
 		return -1;
-	return check_cluster(was, is, err);
+	return same_list("namespaces", &was->spaces, &is->spaces, err);
 }
 
 static int check_reload(const struct conf *old, const struct conf *conf,

@@ -41,6 +41,7 @@ enum {
 	LIMIT_LEVELS = 16,  /* of the topology */
 	LIMIT_QUEUES = 4096,
 	LIMIT_POOLS = 64,
+	LIMIT_NAMESPACES = 64, /* of one pool */
 	LIMIT_RESERVATIONS = 256,
 	LIMIT_LOGS = 256,       /* outputs of jobs being read */
 	LIMIT_LOGS_USER = 64,   /* outputs being read by one user */

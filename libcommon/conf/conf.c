@@ -179,6 +179,39 @@ static int check_runner(struct conf_build *b, cfg_t *section,
 	return 0;
 }
 
+/* Set the namespaces of a pool. The first one is that of queues that name none,
+ * unless `namespace` is another of them. */
+static int build_spaces(struct conf_build *b, cfg_t *section,
+                        struct conf_pool *pool)
+{
+	const struct conf_value *at = build_place(section, "namespaces");
+	const struct strlist *list = &pool->namespaces;
+
+	if (!list->n) {
+		pool->spaces = (struct strlist){ 1, &pool->namespace };
+		return 0;
+	}
+	if (list->n > LIMIT_NAMESPACES)
+		return build_fail(b, at, "pool '%s': more than %d namespaces",
+		                  pool->name, LIMIT_NAMESPACES);
+	for (size_t i = 0; i < list->n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(list->s[i], list->s[k]))
+				return build_fail(b, at,
+				                  "pool '%s': namespaces: '%s' "
+				                  "is named twice",
+				                  pool->name, list->s[i]);
+	pool->spaces = *list;
+	if (!conf_is_given(cfg_getopt(section, "namespace")))
+		pool->namespace = list->s[0];
+	if (!strlist_has(list, pool->namespace))
+		return build_fail(b, build_place(section, "namespace"),
+		                  "pool '%s': namespace '%s' is not among its "
+		                  "namespaces",
+		                  pool->name, pool->namespace);
+	return 0;
+}
+
 static int build_pools(struct conf_build *b)
 {
 	size_t n = build_count(b, "pool");
@@ -197,7 +230,8 @@ static int build_pools(struct conf_build *b)
 		pool[i].name = build_name(b, "pool", section);
 		if (!pool[i].name ||
 		    build_keys(b, "pool", section, &pool[i]) < 0 ||
-		    check_runner(b, section, &pool[i]) < 0)
+		    check_runner(b, section, &pool[i]) < 0 ||
+		    build_spaces(b, section, &pool[i]) < 0)
 			return -1;
 		b->conf->npools++;
 	}
@@ -205,6 +239,7 @@ static int build_pools(struct conf_build *b)
 		build_defaults(b, "pool", pool);
 		pool->name = "here";
 		pool->runner = RUNNER_LOCAL;
+		pool->spaces = (struct strlist){ 1, &pool->namespace };
 		b->conf->npools = 1;
 	}
 	return 0;
@@ -359,6 +394,13 @@ int conf_class_find(const struct conf *conf, const char *name)
 		if (!strcmp(conf->classes[i].name, name))
 			return (int)i;
 	return -1;
+}
+
+const char *conf_namespace(const struct conf *conf, int queue, int pool)
+{
+	const char *own = queue < 0 ? NULL : conf->queues[queue].namespace;
+
+	return own ? own : conf->pools[pool].namespace;
 }
 
 int conf_queue_without_class(const struct conf *conf, int queue,

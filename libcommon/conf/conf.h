@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
@@ -35,6 +36,14 @@ struct strlist {
 	size_t n;
 	const char *const *s;
 };
+
+static inline bool strlist_has(const struct strlist *list, const char *text)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (!strcmp(list->s[i], text))
+			return true;
+	return false;
+}
 
 struct conf_class {
 	const char *name;
@@ -90,6 +99,8 @@ struct conf_pool {
 	int64_t default_memory_per_cpu;
 	/* For runner = kubernetes only. */
 	const char *kubeconfig, *context, *namespace, *node_selector, *image;
+	struct strlist namespaces; /* as given; empty: `namespace` alone */
+	struct strlist spaces;     /* the same, but never empty */
 	const char *pod_agent_image;
 	const char *gpu_resource, *service_account, *user_annotation;
 	const char *priority_class;
@@ -165,6 +176,9 @@ struct conf_queue {
 	bool closed;            /* state = closed: like `aictl queue close` */
 	const char *class;      /* of jobs that name none */
 	struct strlist classes; /* classes that its jobs may have; empty: all */
+	/* Namespace of its jobs in clusters; NULL: the first one of the pool.
+	 */
+	const char *namespace;
 	int line;
 };
 
@@ -308,6 +322,9 @@ void conf_print(const struct conf *conf, struct buf *out);
 int conf_queue_find(const struct conf *conf, const char *name);
 int conf_pool_find(const struct conf *conf, const char *name);
 int conf_class_find(const struct conf *conf, const char *name);
+
+/* Returns the namespace in which jobs of the queue run in the pool. */
+const char *conf_namespace(const struct conf *conf, int queue, int pool);
 
 /* Returns the first queue, this one or one above it, that does not allow this
  * class; -1 if all allow it. */

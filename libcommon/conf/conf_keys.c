@@ -260,6 +260,7 @@ static const struct conf_key pool_keys[] = {
 	KEY("context", TEXT, context),
 	KEY("namespace", TEXT, namespace, .initial = "aisched",
 	    .check = conf_check_name, .special = true),
+	KEY("namespaces", LIST, namespaces, .check = conf_check_name),
 	KEY("node_selector", TEXT, node_selector),
 	KEY("image", TEXT, image),
 	KEY("pod_agent_image", TEXT, pod_agent_image),
@@ -368,6 +369,8 @@ static const struct conf_key queue_keys[] = {
 	KEY("class", TEXT, class, .initial = "train", .check = conf_check_name,
 	    .inherited = true),
 	KEY("classes", LIST, classes, .check = conf_check_name),
+	KEY("namespace", TEXT, namespace, .check = conf_check_name,
+	    .inherited = true),
 };
 #undef AT
 

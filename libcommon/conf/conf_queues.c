@@ -148,12 +148,44 @@ static int check_classes(struct queues *q, size_t i)
 	return 0;
 }
 
+/* Whether jobs of the queue may use the pool. */
+static bool may_use(const struct queues *q, int queue, size_t pool)
+{
+	for (; queue >= 0; queue = q->queue[queue].parent)
+		if (!(q->queue[queue].pools >> pool & 1))
+			return false;
+	return true;
+}
+
+/* Check that each cluster that jobs of the queue may use has its namespace. */
+static int check_namespace(struct queues *q, size_t i)
+{
+	const struct conf *conf = q->b->conf;
+	const struct conf_queue *queue = &q->queue[i];
+
+	if (!queue->leaf || !queue->namespace)
+		return 0;
+	for (size_t k = 0; k < conf->npools; k++) {
+		const struct conf_pool *pool = &conf->pools[k];
+
+		if (runner_traits(pool->runner)->has_api &&
+		    may_use(q, (int)i, k) &&
+		    !strlist_has(&pool->spaces, queue->namespace))
+			return build_fail(
+			    q->b, build_place(q->section[i], "namespace"),
+			    "queue '%s': namespace '%s' is not among those of "
+			    "pool '%s'",
+			    queue->name, queue->namespace, pool->name);
+	}
+	return 0;
+}
+
 static int check_queue(struct queues *q, size_t i)
 {
 	struct conf_queue *queue = &q->queue[i];
 	cfg_t *section = q->section[i];
 
-	if (check_classes(q, i) < 0)
+	if (check_classes(q, i) < 0 || check_namespace(q, i) < 0)
 		return -1;
 	if (queue->max_time == CONF_NONE ||
 	    queue->default_time <= queue->max_time)

@@ -190,6 +190,17 @@ static const struct {
 	  "pool a { runner = local }\n"
 	  "pool b { runner = local }",
 	  "t:2: pool 'b': runner = local is that of pool 'a' already" },
+	{ "a namespace twice", "pool a { namespaces = {x, y, x} }",
+	  "t:1: pool 'a': namespaces: 'x' is named twice" },
+	{ "a first namespace that is not among several",
+	  "pool a { namespaces = {x, y}\n namespace = z }",
+	  "t:2: pool 'a': namespace 'z' is not among its namespaces" },
+	{ "a namespace of a queue that one of its pools does not have",
+	  "pool a { runner = kubernetes namespaces = {x, y} }\n"
+	  "pool b { runner = kubernetes namespace = x }\n"
+	  "queue p { pools = {a} } queue q { parent = p namespace = y }\n"
+	  "queue r { namespace = y }",
+	  "t:4: queue 'r': namespace 'y' is not among those of pool 'b'" },
 	{ "an unknown pool of a node", "node n { pool = x }",
 	  "t:1: node 'n': pool: there is no pool 'x'" },
 	{ "one pool of several", "pool a { } pool b { } node n { }",
@@ -464,6 +475,34 @@ START_TEST(queues_inherit_manners_not_restrictions)
 	/* It inherits 5 h from its parent, reduced to its own max_time of
 	 * 3 h. */
 	ck_assert_int_eq(q[3].default_time, 3 * 3600);
+	conf_free(conf);
+}
+END_TEST
+
+START_TEST(queues_run_in_namespaces_of_their_pools)
+{
+	struct conf *conf = must_parse(
+	    "pool a { runner = kubernetes namespaces = {x, y, z} }\n"
+	    "pool b { runner = kubernetes namespaces = {x, y} namespace = y }\n"
+	    "pool c { runner = kubernetes } pool d { }\n"
+	    "queue p { namespace = x pools = {a, b, d} }\n"
+	    "queue q { parent = p }\n"
+	    "queue r { parent = p namespace = z pools = {a, d} }\n"
+	    "queue s { }\n",
+	    NULL);
+	const int q = conf_queue_find(conf, "q"),
+		  r = conf_queue_find(conf, "r"),
+		  s = conf_queue_find(conf, "s");
+
+	ck_assert_str_eq(conf_namespace(conf, q, 0), "x");
+	ck_assert_str_eq(conf_namespace(conf, q, 1), "x");
+	ck_assert_str_eq(conf_namespace(conf, r, 0), "z");
+	ck_assert_str_eq(conf_namespace(conf, s, 0), "x");
+	ck_assert_str_eq(conf_namespace(conf, s, 1), "y");
+	ck_assert_str_eq(conf_namespace(conf, s, 2), "aisched");
+	ck_assert_uint_eq(conf->pools[0].spaces.n, 3);
+	ck_assert_uint_eq(conf->pools[2].spaces.n, 1);
+	ck_assert_str_eq(conf->pools[2].spaces.s[0], "aisched");
 	conf_free(conf);
 }
 END_TEST
@@ -942,6 +981,7 @@ SUITE(conf)
 	tcase_add_test(tc, everything_has_a_default);
 	tcase_add_test(tc, values_are_as_written);
 	tcase_add_test(tc, queues_inherit_manners_not_restrictions);
+	tcase_add_test(tc, queues_run_in_namespaces_of_their_pools);
 	tcase_add_test(tc, nodes_are_expanded_and_dealt_out);
 	tcase_add_test(tc, variables_come_from_the_environment);
 	tcase_add_loop_test(tc, default_queue_case, 0, ARRAY_SIZE(defaults));
