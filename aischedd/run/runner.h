@@ -69,8 +69,10 @@ enum volume_share { VOLUME_SHARED, VOLUME_ONE_NODE, VOLUME_ONE_POD };
 
 /* A volume claim as its runner sees it. */
 struct volume_info {
-	/* NULL: this event is about all claims. It says that all of them have
-	 * been reported or, if `why` is set, that they cannot be listed. */
+	const char *namespace;
+	/* NULL: this event is about all claims of the namespace. It says that
+	 * all of them have been reported or, if `why` is set, that they cannot
+	 * be listed. */
 	const char *name;
 	bool gone;
 	const char *why; /* why the claim cannot be mounted now, or NULL */

@@ -11,7 +11,9 @@ static const struct conf_pool pool = { .name = "gpu",
 static const char *const names[] = { "zone", "rack" };
 static const struct conf_topology topology = { .levels = { 2, names },
 	                                       .keys = { 2, names } };
-static const struct kube_home home = { &pool, "c1", "store1", 600, false };
+static const struct kube_home home = {
+	&pool, "c1", "store1", 600, false, "ns"
+};
 
 /* The input is a Job made with kubectl. If it is accepted, the request made
  * from it must be valid. */

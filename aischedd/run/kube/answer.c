@@ -50,7 +50,7 @@ static void have_job(struct kube_attempt *a, json_t *obj)
 	    owner.job != a->id.job || owner.attempt != a->id.attempt) {
 		char *text = xasprintf("Job '%s' in namespace '%s' exists and "
 		                       "is not ours: delete it",
-		                       a->name, a->kube->pool->namespace);
+		                       a->name, a->space->name);
 
 		kube_end_fail(a, FAULT_POOL, text);
 		free(text);

@@ -19,6 +19,7 @@
 struct kube_ask {
 	TAILQ_ENTRY(kube_ask) of_list;
 	struct kube *kube;
+	struct kube_space *space;
 	enum kube_ask_kind kind;
 	struct kube_owner owner;
 	/* uid of the pod or name of the Job that the call is about; or NULL */
@@ -82,8 +83,7 @@ static void ask_free(struct kube_ask *ask)
 
 static void on_removed(struct kube_ask *ask, const struct kube_answer *answer)
 {
-	struct kube_job *job =
-	    map_find(&ask->kube->jobs, kube_text_key(ask->of));
+	struct kube_job *job = kube_jobs_find(ask->space, ask->of);
 
 	/* Nothing is left to do if the Job is gone or another one has its name;
 	 * after any other error the next sweep deletes it again. */
@@ -91,15 +91,17 @@ static void on_removed(struct kube_ask *ask, const struct kube_answer *answer)
 		kube_jobs_remove_later(job);
 }
 
-/* Keep the first 403 of this kind of call, which an admin can grant, until the
- * server answers such a call otherwise. */
+/* Keep the first refusal of this kind of call that an admin can mend, until the
+ * server answers such a call in this namespace otherwise: a right is missing,
+ * or the namespace. */
 static void mind(struct kube_ask *ask, const struct kube_answer *answer)
 {
-	struct kube_refused *refusal = &ask->kube->asks.refused[ask->kind];
+	struct kube_refused *refusal = &ask->space->refused[ask->kind];
+	bool missing = answer->code == 404 && ask->kind == ASK_JOB;
 
 	if (!answer->code)
 		return;
-	if (answer->code != 403) {
+	if (answer->code != 403 && !missing) {
 		refusal->err.code = 0;
 		return;
 	}
@@ -111,7 +113,7 @@ static void mind(struct kube_ask *ask, const struct kube_answer *answer)
 static void on_shared(struct kube_ask *ask, const struct kube_answer *answer)
 {
 	struct kube_shared *shared =
-	    map_find(&ask->kube->shared, kube_text_key(ask->of));
+	    map_find(&ask->kube->shared, kube_space_key(ask->space, ask->of));
 
 	if (ask->kind == ASK_UNSHARE)
 		kube_shared_gone(shared, answer->err);
@@ -128,7 +130,7 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 	if (ask->kind == ASK_REMOVE)
 		on_removed(ask, answer);
 	else if (ask->kind == ASK_WHY)
-		kube_why_told(ask->kube, answer->body);
+		kube_why_told(ask->space, answer->body);
 	else if (a)
 		kube_answer_take(a, ask->kind, task_of(ask->kube, ask->of),
 		                 answer);
@@ -139,21 +141,23 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 
 /* Make a call about an object. It is sent only while this daemon holds the
  * Lease. */
-static void ask(struct kube *kube, enum kube_ask_kind kind,
+static void ask(struct kube_space *space, enum kube_ask_kind kind,
                 const struct kube_owner *owner, const char *name,
                 const char *of, json_t *body)
 {
 	const struct call_form *call = &calls[kind];
 	struct kube_ask *ask = xcalloc(1, sizeof(*ask));
+	struct kube *kube = space->kube;
 	struct buf path = { 0 };
 
 	ask->kube = kube;
+	ask->space = space;
 	ask->kind = kind;
 	ask->owner = *owner;
 	ask->of = of ? xstrdup(of) : NULL;
 	TAILQ_INSERT_TAIL(&kube->asks.list, ask, of_list);
 	buf_printf(&path, "%s/namespaces", call->api);
-	kube_path_name(&path, kube->pool->namespace);
+	kube_path_name(&path, space->name);
 	buf_puts(&path, call->kind);
 	if (call->one)
 		kube_path_name(&path, name);
@@ -179,25 +183,25 @@ bool kube_ask_is_open(const struct kube_attempt *a)
 void kube_ask_job(struct kube_attempt *a, enum kube_ask_kind kind, json_t *body)
 {
 	a->calls.open[kind]++;
-	ask(a->kube, kind, &a->id, a->name, NULL, body);
+	ask(a->space, kind, &a->id, a->name, NULL, body);
 }
 
-void kube_ask_why(struct kube *kube)
+void kube_ask_why(struct kube_space *space)
 {
-	ask(kube, ASK_WHY, &nobody, NULL, NULL, NULL);
+	ask(space, ASK_WHY, &nobody, NULL, NULL, NULL);
 }
 
 void kube_ask_pod(struct kube_attempt *a, enum kube_ask_kind kind,
                   const struct kube_task *task, json_t *body)
 {
 	a->calls.open[kind]++;
-	ask(a->kube, kind, &a->id, task->pod.name, task->pod.uid, body);
+	ask(a->space, kind, &a->id, task->pod.name, task->pod.uid, body);
 }
 
 void kube_ask_claim(struct kube_attempt *a, const char *claim, json_t *body)
 {
 	a->calls.open[ASK_CLAIM]++;
-	ask(a->kube, ASK_CLAIM, &a->id, claim, NULL, body);
+	ask(a->space, ASK_CLAIM, &a->id, claim, NULL, body);
 }
 
 void kube_ask_grant(struct kube_attempt *a, enum kube_ask_kind kind,
@@ -205,15 +209,15 @@ void kube_ask_grant(struct kube_attempt *a, enum kube_ask_kind kind,
 {
 	a->calls.open[kind]++;
 	task->giving = true;
-	ask(a->kube, kind, &a->id, name, task->pod.uid, body);
+	ask(a->space, kind, &a->id, name, task->pod.uid, body);
 }
 
-void kube_ask_remove(struct kube *kube, struct kube_job *job)
+void kube_ask_remove(struct kube_job *job)
 {
 	job->removing = true;
 	if (kube_shared_goes_first(job))
 		return;
-	ask(kube, ASK_REMOVE, &job->owner, job->name, job->name,
+	ask(job->space, ASK_REMOVE, &job->owner, job->name, job->name,
 	    kube_object_deletion(job->uid, -1));
 }
 
@@ -221,12 +225,12 @@ void kube_ask_shared(struct kube_shared *shared, struct kube_attempt *a)
 {
 	shared->asking = true;
 	if (!a) {
-		ask(shared->kube, ASK_UNSHARE, &nobody, shared->name,
+		ask(shared->space, ASK_UNSHARE, &nobody, shared->name,
 		    shared->name, NULL);
 		return;
 	}
 	a->calls.open[ASK_SECRET]++;
-	ask(shared->kube, ASK_SECRET, &a->id, NULL, shared->name,
+	ask(shared->space, ASK_SECRET, &a->id, NULL, shared->name,
 	    json_incref(a->make.secret));
 }
 

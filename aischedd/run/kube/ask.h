@@ -15,6 +15,7 @@ struct kube;
 struct kube_attempt;
 struct kube_job;
 struct kube_shared;
+struct kube_space;
 struct kube_task;
 
 enum kube_ask_kind {
@@ -42,7 +43,8 @@ enum kube_ask_kind {
  * and how long a refused DELETE of a Job is not repeated. */
 enum { KUBE_REST_MS = 5000 };
 
-/* Why the API server refuses calls of a kind; code 0: it does not. */
+/* Why the API server refuses calls of a kind in a namespace; code 0: it does
+ * not. */
 struct kube_refused {
 	struct err err;
 	int64_t ms; /* time of the latest refusal */
@@ -51,7 +53,6 @@ struct kube_refused {
 /* All calls in progress. */
 struct kube_asks {
 	TAILQ_HEAD(, kube_ask) list;
-	struct kube_refused refused[ASK_KINDS];
 };
 
 /* The calls of one attempt. */
@@ -81,14 +82,14 @@ bool kube_ask_is_open(const struct kube_attempt *a);
 
 /* Delete a Job that belongs to no attempt. If it is the last user of a shared
  * Secret, delete that first. */
-void kube_ask_remove(struct kube *kube, struct kube_job *job);
+void kube_ask_remove(struct kube_job *job);
 
 /* Make the shared Secret, from the content that attempt a has; if a is NULL,
  * delete the Secret. */
 void kube_ask_shared(struct kube_shared *shared, struct kube_attempt *a);
 
-/* Read the Events that say why Jobs have no pods. */
-void kube_ask_why(struct kube *kube);
+/* Read the Events that say why Jobs of a namespace have no pods. */
+void kube_ask_why(struct kube_space *space);
 
 void kube_ask_free_all(struct kube *kube);
 

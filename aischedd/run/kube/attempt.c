@@ -11,8 +11,7 @@
 #include "aischedd/run/kube/slot.h"
 #include "libcommon/mem.h"
 
-/* The key of an attempt in kube->attempts. */
-static uint64_t attempt_key(uint64_t job, uint32_t attempt)
+uint64_t kube_attempt_key(uint64_t job, uint32_t attempt)
 {
 	return hash_bytes(attempt, &job, sizeof(job));
 }
@@ -20,19 +19,22 @@ static uint64_t attempt_key(uint64_t job, uint32_t attempt)
 struct kube_attempt *kube_attempt_find(struct kube *kube,
                                        const struct kube_owner *id)
 {
-	return map_find(&kube->attempts, attempt_key(id->job, id->attempt));
+	return map_find(&kube->attempts,
+	                kube_attempt_key(id->job, id->attempt));
 }
 
-struct kube_attempt *kube_attempt_new(struct kube *kube,
+struct kube_attempt *kube_attempt_new(struct kube_space *space,
                                       const struct kube_owner *id)
 {
 	struct kube_attempt *a = xcalloc(1, sizeof(*a));
+	struct kube *kube = space->kube;
 
 	a->kube = kube;
+	a->space = space;
 	a->id = *id;
 	TAILQ_INIT(&a->tasks);
 	kube_object_name(a->name, kube->home.cluster, id->job, id->attempt);
-	map_set(&kube->attempts, attempt_key(id->job, id->attempt), a);
+	map_set(&kube->attempts, kube_attempt_key(id->job, id->attempt), a);
 	return a;
 }
 
@@ -89,7 +91,7 @@ void kube_attempt_free(struct kube_attempt *a)
 	struct kube *kube = a->kube;
 	struct kube_task *task;
 
-	map_del(&kube->attempts, attempt_key(a->id.job, a->id.attempt));
+	map_del(&kube->attempts, kube_attempt_key(a->id.job, a->id.attempt));
 	if (a->touched)
 		TAILQ_REMOVE(&kube->touched, a, of_touched);
 	kube_shared_put(a->make.shared);

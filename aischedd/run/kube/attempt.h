@@ -23,11 +23,13 @@
 #include "libcommon/map.h"
 
 struct kube;
+struct kube_space;
 
 struct kube_attempt {
 	TAILQ_ENTRY(kube_attempt) of_touched; /* entry of kube->touched */
 	bool touched;
 	struct kube *kube;
+	struct kube_space *space;
 	struct kube_owner id;
 	char name[KUBE_NAME_SIZE];
 	char *uid;               /* uid of its Job; NULL: not known yet */
@@ -43,10 +45,13 @@ struct kube_attempt {
 	struct kube_telling telling; /* tell.c */
 };
 
+/* The key of an attempt in kube->attempts, and in maps like it. */
+uint64_t kube_attempt_key(uint64_t job, uint32_t attempt);
+
 /* Returns NULL if the runner does not know the attempt. */
 struct kube_attempt *kube_attempt_find(struct kube *kube,
                                        const struct kube_owner *id);
-struct kube_attempt *kube_attempt_new(struct kube *kube,
+struct kube_attempt *kube_attempt_new(struct kube_space *space,
                                       const struct kube_owner *id);
 void kube_attempt_free(struct kube_attempt *a);
 

@@ -33,7 +33,7 @@ static void job_lose(struct kube *kube, struct kube_job *job)
 {
 	struct kube_attempt *a = kube_attempt_find(kube, &job->owner);
 
-	map_del(&kube->jobs, kube_text_key(job->name));
+	map_del(&kube->jobs, kube_space_key(job->space, job->name));
 	kube_shared_put(job->shared);
 	if (a && a->uid && !strcmp(a->uid, job->uid)) {
 		a->end.job_gone = true;
@@ -56,8 +56,15 @@ static char *queue_of(const json_t *obj)
 	                                                   : NULL;
 }
 
-static void on_job(struct kube *kube, json_t *obj, bool deleted)
+struct kube_job *kube_jobs_find(const struct kube_space *space,
+                                const char *name)
 {
+	return map_find(&space->kube->jobs, kube_space_key(space, name));
+}
+
+static void on_job(struct kube_space *space, json_t *obj, bool deleted)
+{
+	struct kube *kube = space->kube;
 	const json_t *meta = json_object_get(obj, "metadata");
 	const char *name = kube_text_at(meta, "name");
 	const char *uid = kube_text_at(meta, "uid");
@@ -69,7 +76,7 @@ static void on_job(struct kube *kube, json_t *obj, bool deleted)
 	const char *shared;
 
 	if (!name || !uid || !kube_object_is_ours(obj, &kube->home, &owner)) {
-		kube_adopt_seen(kube, obj, deleted);
+		kube_adopt_seen(space, obj, deleted);
 		return;
 	}
 	kube_object_name(our_name, kube->home.cluster, owner.job,
@@ -78,7 +85,7 @@ static void on_job(struct kube *kube, json_t *obj, bool deleted)
 		/* a Job of others that has copied our labels and annotations */
 		return;
 	shared = kube_object_secret_shared(obj, &kube->home);
-	job = map_find(&kube->jobs, kube_text_key(name));
+	job = kube_jobs_find(space, name);
 	if (job && strcmp(job->uid, uid) != 0) {
 		job_lose(kube, job);
 		job = NULL;
@@ -90,12 +97,13 @@ static void on_job(struct kube *kube, json_t *obj, bool deleted)
 	}
 	if (!job) {
 		job = xcalloc(1, sizeof(*job));
+		job->space = space;
 		job->name = xstrdup(name);
 		job->uid = xstrdup(uid);
 		job->queue = queue_of(obj);
 		if (shared)
-			job->shared = kube_shared_get(kube, shared);
-		map_set(&kube->jobs, kube_text_key(name), job);
+			job->shared = kube_shared_get(space, shared);
+		map_set(&kube->jobs, kube_space_key(space, name), job);
 	}
 	job->owner = owner;
 	job->marked = false;
@@ -113,7 +121,7 @@ void kube_jobs_remove_later(struct kube_job *job)
 	job->rest_ms = clock_boot_ms() + KUBE_REST_MS;
 }
 
-static void jobs_drop(struct kube *kube)
+static void jobs_drop(struct kube *kube, const struct kube_space *space)
 {
 	uint64_t *gone = xcalloc(kube->jobs.n + 1, sizeof(*gone));
 	size_t n = 0;
@@ -121,7 +129,7 @@ static void jobs_drop(struct kube *kube)
 	for (size_t i = 0; i < kube->jobs.cap; i++) {
 		struct kube_job *job = kube->jobs.slot[i].value;
 
-		if (job && job->marked)
+		if (job && job->marked && job->space == space)
 			gone[n++] = kube->jobs.slot[i].key;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -129,18 +137,19 @@ static void jobs_drop(struct kube *kube)
 	free(gone);
 }
 
-void kube_jobs_news(struct kube *kube, enum kube_news news, json_t *obj)
+void kube_jobs_news(struct kube_space *space, enum kube_news news, json_t *obj)
 {
+	struct kube *kube = space->kube;
 	struct kube_job *job;
 	size_t at = 0;
 
 	if (news == KUBE_RESET)
 		while ((job = map_each(&kube->jobs, &at)))
-			job->marked = true;
+			job->marked |= job->space == space;
 	else if (news == KUBE_SYNCED)
-		jobs_drop(kube);
+		jobs_drop(kube, space);
 	else if (news != KUBE_TROUBLE)
-		on_job(kube, obj, news == KUBE_DELETED);
+		on_job(space, obj, news == KUBE_DELETED);
 }
 
 void kube_jobs_free(struct kube *kube)

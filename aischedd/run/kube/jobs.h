@@ -13,11 +13,13 @@
 
 struct kube;
 struct kube_shared;
+struct kube_space;
 
 /* A Job of ours. */
 struct kube_job {
 	/* the shared Secret that the Job names; or NULL */
 	struct kube_shared *shared;
+	struct kube_space *space;
 	char *name, *uid;
 	/* queue of the job if the job needs a Service; else NULL */
 	char *queue;
@@ -34,8 +36,13 @@ struct kube_job {
 	int64_t rest_ms;
 };
 
-/* Handle what the watch of Jobs reports. */
-void kube_jobs_news(struct kube *kube, enum kube_news news, json_t *obj);
+/* Handle what the watch of Jobs in a namespace reports. */
+void kube_jobs_news(struct kube_space *space, enum kube_news news, json_t *obj);
+
+/* Returns our Job of this name, or NULL. */
+struct kube_job *kube_jobs_find(const struct kube_space *space,
+                                const char *name);
+
 void kube_jobs_free(struct kube *kube);
 
 /* Note that our deletion of the Job was refused; kube_recover_sweep() asks

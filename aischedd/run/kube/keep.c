@@ -45,7 +45,7 @@ struct kube_kept {
 	TAILQ_ENTRY(kube_kept) of_list;
 	struct kube_keep *keep;
 	struct log_id id;
-	char *pod, *container;
+	char *namespace, *pod, *container;
 	struct kube_call *call; /* NULL: no call in progress */
 	bool follow;            /* the call lasts as long as the pod runs */
 	bool gave;              /* a part of the log was received */
@@ -89,6 +89,7 @@ static void kept_free(struct kube_kept *k)
 	}
 	log_writer_drop(k->writer);
 	buf_free(&k->text);
+	free(k->namespace);
 	free(k->pod);
 	free(k->container);
 	free(k);
@@ -195,7 +196,7 @@ static void ask(struct kube *kube, struct kube_kept *k, bool follow)
 
 	k->follow = follow;
 	k->until_ms = clock_boot_ms() + WHOLE_MS;
-	kube_log_path(kube, k->pod, k->container, since, &path);
+	kube_log_path(k->namespace, k->pod, k->container, since, &path);
 	if (follow) {
 		kube_path_query(&path, "follow", "true");
 		kube->keep.nfollowing++;
@@ -335,6 +336,7 @@ void kube_keep_add(struct kube_keep *keep, bool all)
 		k = xcalloc(1, sizeof(*k));
 		k->keep = keep;
 		k->id = list[i].id;
+		k->namespace = xstrdup(list[i].pod->namespace);
 		k->pod = xstrdup(list[i].pod->name);
 		k->container = xstrdup(list[i].pod->container);
 		TAILQ_INSERT_TAIL(&kube->keep.list, k, of_list);

@@ -23,6 +23,7 @@
 #include "aischedd/run/kube/pods.h"
 #include "aischedd/run/kube/recover.h"
 #include "aischedd/run/kube/shared.h"
+#include "aischedd/run/kube/space/space.h"
 #include "aischedd/run/kube/trouble.h"
 #include "aischedd/run/kube/version.h"
 #include "libcommon/mem.h"
@@ -43,18 +44,24 @@ static void on_trouble(const struct err *err, void *arg)
 /* Note whether the watch `what` works: all news but KUBE_TROUBLE show that it
  * does. The last watch to be synced or refused completes our view, so let
  * kube_recover_try() answer the daemon's recover(). */
+static void heard_in(struct kube *kube, struct kube_sight *sight, int what,
+                     enum kube_news news, const struct err *err)
+{
+	if (news == KUBE_TROUBLE)
+		sight->blind[what] = *err;
+	else
+		sight->blind[what].code = 0;
+	kube_trouble_tell(kube);
+	if (news == KUBE_SYNCED)
+		sight->synced[what] = true;
+	if (news == KUBE_SYNCED || news == KUBE_TROUBLE)
+		kube_recover_try(kube);
+}
+
 static void heard(struct kube *kube, int what, enum kube_news news,
                   const struct err *err)
 {
-	if (news == KUBE_TROUBLE)
-		kube->sight.blind[what] = *err;
-	else
-		kube->sight.blind[what].code = 0;
-	kube_trouble_tell(kube);
-	if (news == KUBE_SYNCED)
-		kube->sight.synced[what] = true;
-	if (news == KUBE_SYNCED || news == KUBE_TROUBLE)
-		kube_recover_try(kube);
+	heard_in(kube, &kube->sight, what, news, err);
 }
 
 static void on_nodes(enum kube_news news, json_t *obj, const struct err *err,
@@ -84,29 +91,33 @@ static void on_pods(enum kube_news news, json_t *obj, const struct err *err,
 static void on_jobs(enum kube_news news, json_t *obj, const struct err *err,
                     void *arg)
 {
-	kube_jobs_news(arg, news, obj);
-	kube_adopt_news(arg, news);
-	heard(arg, SEE_JOBS, news, err);
+	struct kube_space *space = arg;
+
+	kube_jobs_news(space, news, obj);
+	kube_adopt_news(space, news);
+	heard_in(space->kube, &space->sight, SEE_JOBS, news, err);
 }
 
 static void on_claims(enum kube_news news, json_t *obj, const struct err *err,
                       void *arg)
 {
-	kube_claims_news(arg, SEE_CLAIMS, news, obj);
-	heard(arg, SEE_CLAIMS, news, err);
+	struct kube_space *space = arg;
+
+	kube_claims_news(space->kube, space, SEE_CLAIMS, news, obj);
+	heard_in(space->kube, &space->sight, SEE_CLAIMS, news, err);
 }
 
 static void on_volumes(enum kube_news news, json_t *obj, const struct err *err,
                        void *arg)
 {
-	kube_claims_news(arg, SEE_VOLUMES, news, obj);
+	kube_claims_news(arg, NULL, SEE_VOLUMES, news, obj);
 	heard(arg, SEE_VOLUMES, news, err);
 }
 
 static void on_classes(enum kube_news news, json_t *obj, const struct err *err,
                        void *arg)
 {
-	kube_claims_news(arg, SEE_CLASSES, news, obj);
+	kube_claims_news(arg, NULL, SEE_CLASSES, news, obj);
 	heard(arg, SEE_CLASSES, news, err);
 }
 
@@ -131,8 +142,8 @@ static void on_device_classes(enum kube_news news, json_t *obj,
 	heard(arg, SEE_DEVICE_CLASSES, news, err);
 }
 
-/* The objects of each watch: a kind (only with this label, if not NULL), in the
- * pool's namespace if `own`, else in the whole cluster. */
+/* The objects of each watch: a kind (only with this label, if not NULL), in
+ * each of the pool's namespaces if `own`, else in the whole cluster. */
 static const struct {
 	const char *api, *kind, *label;
 	bool own;
@@ -156,31 +167,39 @@ static const struct {
 	                         NULL, false, on_device_classes },
 };
 
+/* space: the namespace of a kind that is watched in each, else NULL. */
+static void watch_one(struct kube *kube, struct kube_space *space, int what)
+{
+	struct kube_sight *sight = space ? &space->sight : &kube->sight;
+	struct kube_watch_spec spec = kube_watch_default;
+	struct buf path = { 0 };
+
+	buf_puts(&path, sights[what].api);
+	if (space) {
+		buf_puts(&path, "/namespaces");
+		kube_path_name(&path, space->name);
+	}
+	buf_puts(&path, sights[what].kind);
+	if (sights[what].label)
+		kube_path_query(&path, "labelSelector", sights[what].label);
+	spec.path = path.data;
+	spec.fn = sights[what].fn;
+	spec.arg = space ? (void *)space : kube;
+	sight->watch[what] = kube_watch_new(kube->http, &spec);
+	buf_free(&path);
+}
+
 static void watch(struct kube *kube)
 {
-
-	for (int i = 0; i < SEE_N; i++) {
-		if (i >= SEE_SLICES && kube->pool->devices == DEVICES_PLUGIN) {
+	for (int i = 0; i < SEE_N; i++)
+		if (i >= SEE_SLICES && kube->pool->devices == DEVICES_PLUGIN)
 			kube->sight.synced[i] = true;
-			continue;
-		}
-		struct kube_watch_spec spec = kube_watch_default;
-		struct buf path = { 0 };
-
-		buf_puts(&path, sights[i].api);
-		if (sights[i].own) {
-			buf_puts(&path, "/namespaces");
-			kube_path_name(&path, kube->pool->namespace);
-		}
-		buf_puts(&path, sights[i].kind);
-		if (sights[i].label)
-			kube_path_query(&path, "labelSelector",
-			                sights[i].label);
-		spec.path = path.data;
-		spec.fn = sights[i].fn;
-		spec.arg = kube;
-		kube->sight.watch[i] = kube_watch_new(kube->http, &spec);
-		buf_free(&path);
+		else if (!sights[i].own)
+			watch_one(kube, NULL, i);
+	for (size_t i = 0; i < kube->spaces.n; i++) {
+		watch_one(kube, kube->spaces.s[i], SEE_JOBS);
+		if (!kube->spaces.s[i]->leaving)
+			watch_one(kube, kube->spaces.s[i], SEE_CLAIMS);
 	}
 }
 
@@ -235,6 +254,8 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	kube_log_step(kube);
 	kube_trouble_tell(kube);
 	kube_trouble_tell_lacks(kube);
+	kube_space_step(kube);
+	kube_recover_try(kube);
 }
 
 static void on_lease(void *arg)
@@ -286,6 +307,8 @@ static void runner_free(struct runner *r)
 	kube_lease_free(kube->lease);
 	for (int i = 0; i < SEE_N; i++)
 		kube_watch_free(kube->sight.watch[i]);
+	for (size_t i = 0; i < kube->spaces.n; i++)
+		kube_space_blind(kube->spaces.s[i]);
 	kube_log_free_all(kube);
 	kube_command_free_all(kube);
 	kube_signal_free_all(kube);
@@ -305,6 +328,7 @@ static void runner_free(struct runner *r)
 	kube_devices_free(kube);
 	kube_nodes_free(kube->nodes);
 	kube_claims_free(&kube->claims);
+	kube_space_free(kube);
 	kube_trouble_fini(&kube->told);
 	free(kube->recovery.job);
 	free(kube->recovery.attempt);
@@ -323,11 +347,24 @@ static void kube_reconf(struct runner *r, const struct conf *conf,
 
 	kube->conf = conf;
 	kube->pool = kube->home.pool = pool;
+	kube->home.namespace = pool->namespace;
 	kube->home.cluster = conf->cluster;
 	kube->home.node_timeout = conf->scheduling.node_timeout;
 }
 
 _Static_assert((int)CALL_CLASSES == (int)KUBE_CLASSES, "other classes");
+
+static void count_silence(const struct kube_sight *sight, struct run_calls *ret)
+{
+	for (int i = 0; i < SEE_N; i++) {
+		int64_t ms = sight->watch[i]
+		                 ? kube_watch_silent_ms(sight->watch[i])
+		                 : -1;
+
+		if (ms > ret->silent_ms)
+			ret->silent_ms = ms;
+	}
+}
 
 static void count_calls(struct runner *r, struct run_calls *ret)
 {
@@ -343,14 +380,9 @@ static void count_calls(struct runner *r, struct run_calls *ret)
 		for (int i = 0; i < CALL_CLASSES; i++)
 			ret->n[verb[m]][i] += kube_http_answered(
 			    kube->http, (enum kube_method)m, i);
-	for (int i = 0; i < SEE_N; i++) {
-		int64_t ms = kube->sight.watch[i]
-		                 ? kube_watch_silent_ms(kube->sight.watch[i])
-		                 : -1;
-
-		if (ms > ret->silent_ms)
-			ret->silent_ms = ms;
-	}
+	count_silence(&kube->sight, ret);
+	for (size_t i = 0; i < kube->spaces.n; i++)
+		count_silence(&kube->spaces.s[i]->sight, ret);
 }
 
 static const struct runner_ops kube_ops = {
@@ -389,6 +421,7 @@ struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
 	kube->store = xstrdup(store);
 	kube->home.store = kube->store;
 	kube_reconf(&kube->runner, conf, pool);
+	kube_space_init(kube);
 	kube->lease_name = xasprintf("aischedd-%s", conf->cluster);
 	kube->fn = fn;
 	kube->arg = arg;

@@ -34,6 +34,7 @@
 #include "aischedd/run/kube/object/object.h"
 #include "aischedd/run/kube/pods.h"
 #include "aischedd/run/kube/recover.h"
+#include "aischedd/run/kube/space/space.h"
 #include "aischedd/run/kube/trouble.h"
 #include "aischedd/run/kube/version.h"
 #include "aischedd/run/runner.h"
@@ -41,27 +42,6 @@
 
 struct event;
 struct event_base;
-
-enum {
-	SEE_NODES,
-	SEE_PODS,
-	SEE_JOBS,
-	SEE_CLAIMS, /* this and the next two: for jobs that mount volumes */
-	SEE_VOLUMES,
-	SEE_CLASSES,
-	SEE_SLICES, /* this and the next two: for GPUs given by claims */
-	SEE_GRANTS,
-	SEE_DEVICE_CLASSES,
-	SEE_N
-};
-
-/* The watches and their states. */
-struct kube_sight {
-	struct kube_watch *watch[SEE_N];
-	bool synced[SEE_N];
-	/* why a watch does not work; code 0: it does */
-	struct err blind[SEE_N];
-};
 
 /* The runner. Each part is changed only by the file that declares its type. */
 struct kube {
@@ -77,7 +57,8 @@ struct kube {
 
 	struct kube_http *http;
 	struct kube_lease *lease;
-	struct kube_sight sight; /* kube.c */
+	struct kube_sight sight; /* kube.c; not of SEE_JOBS and SEE_CLAIMS */
+	struct kube_spaces spaces;
 	struct kube_version version;
 	struct kube_recovery recovery;
 	struct kube_told told; /* trouble.c */
@@ -86,12 +67,11 @@ struct kube {
 	struct kube_pods pods;
 	struct kube_claims claims;
 	struct kube_devices devices;
-	struct map jobs;                    /* by name: struct kube_job */
-	struct map shared;                  /* by name: struct kube_shared */
-	struct map attempts;                /* by attempt_key(): attempt.c */
+	struct map jobs;                    /* by kube_space_key() */
+	struct map shared;                  /* by kube_space_key() */
+	struct map attempts;                /* by kube_attempt_key() */
 	TAILQ_HEAD(, kube_attempt) touched; /* see kube_attempt_touch() */
 	struct kube_asks asks;
-	int64_t why_ms; /* why.c: time before which no Events are read */
 
 	struct kube_adoption adopt;
 	struct kube_notes notes;

@@ -70,12 +70,11 @@ static void check_timeout(struct kube_attempt *a)
  * owns. */
 static void remove_job(struct kube_attempt *a)
 {
-	struct kube *kube = a->kube;
-	struct kube_job *job = map_find(&kube->jobs, kube_text_key(a->name));
+	struct kube_job *job = kube_jobs_find(a->space, a->name);
 
 	kube_attempt_free(a);
 	if (job && !job->removing)
-		kube_ask_remove(kube, job);
+		kube_ask_remove(job);
 }
 
 /* --- state --- */
@@ -226,7 +225,7 @@ void kube_life_step(struct kube_attempt *a)
 
 static void make_job(struct kube_attempt *a, const struct run_job *job)
 {
-	struct kube_home home = a->kube->home;
+	struct kube_home home = kube_space_home(a->space);
 	struct err err;
 
 	home.by_claims = a->give.by_claims;
@@ -237,7 +236,7 @@ static void make_job(struct kube_attempt *a, const struct run_job *job)
 
 static void order(struct kube_attempt *a, const struct run_job *job)
 {
-	const struct kube_home *home = &a->kube->home;
+	const struct kube_home its = kube_space_home(a->space), *home = &its;
 	struct kube_agent_pods pods;
 	char *own;
 
@@ -264,7 +263,7 @@ static void order(struct kube_attempt *a, const struct run_job *job)
 	a->make.secret = kube_object_secret(home, job, clock_wall_s(), &own);
 	if (own)
 		a->make.shared = kube_shared_get(
-		    a->kube,
+		    a->space,
 		    kube_text_at(json_object_get(a->make.secret, "metadata"),
 		                 "name"));
 	if (kube_give_order(a) && !a->uid)
@@ -273,6 +272,14 @@ static void order(struct kube_attempt *a, const struct run_job *job)
 		kube_object_secret_share(a->make.job, a->make.shared->name,
 		                         own);
 	free(own);
+}
+
+/* Start nothing in a namespace whose Jobs cannot be listed. */
+static void check_space(struct kube_attempt *a)
+{
+	if (!kube_space_is_known(a->space))
+		kube_end_fail(a, FAULT_POOL,
+		              a->space->sight.blind[SEE_JOBS].text);
 }
 
 void kube_life_start(struct runner *r, const struct run_job *job)
@@ -285,8 +292,10 @@ void kube_life_start(struct runner *r, const struct run_job *job)
 	    (a && (a->start.ordered || a->end.over)))
 		return;
 	if (!a)
-		a = kube_attempt_new(kube, &id);
+		a = kube_attempt_new(kube_space_of_queue(kube, job->queue),
+		                     &id);
 	order(a, job);
+	check_space(a);
 	kube_life_step(a);
 }
 

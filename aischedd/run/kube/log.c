@@ -40,7 +40,7 @@ struct run_log {
 	int64_t over_ms;
 };
 
-void kube_log_path(const struct kube *kube, const char *pod,
+void kube_log_path(const char *namespace, const char *pod,
                    const char *container, int64_t since, struct buf *path)
 {
 	time_t t = since;
@@ -48,7 +48,7 @@ void kube_log_path(const struct kube *kube, const char *pod,
 	char text[32];
 
 	buf_puts(path, "/api/v1/namespaces");
-	kube_path_name(path, kube->pool->namespace);
+	kube_path_name(path, namespace);
 	buf_puts(path, "/pods");
 	kube_path_name(path, pod);
 	buf_puts(path, "/log");
@@ -147,7 +147,7 @@ static void ask(struct run_log *log, const struct kube_pod *pod)
 	int64_t since = log_lines_since(log->lines);
 	struct buf path = { 0 };
 
-	kube_log_path(log->kube, pod->name, pod->container, since, &path);
+	kube_log_path(pod->namespace, pod->name, pod->container, since, &path);
 	log->last = !log->follow || kube_pod_is_over(pod);
 	if (!log->last)
 		kube_path_query(&path, "follow", "true");

@@ -20,7 +20,7 @@ struct kube_logs {
 
 /* Append the API path of a pod's log, with times, from the unix second `since`
  * on (-1: the whole log). The caller may append more of a query. */
-void kube_log_path(const struct kube *kube, const char *pod,
+void kube_log_path(const char *namespace, const char *pod,
                    const char *container, int64_t since, struct buf *path);
 
 /* See runner_ops. */

@@ -64,7 +64,7 @@ static bool volumes_are_ready(struct kube_attempt *a)
 	node = xcalloc(a->slots.n + 1, sizeof(*node));
 	for (uint32_t i = 0; i < a->slots.n; i++)
 		node[i] = a->slots.slot[i].node;
-	state = kube_claims_look(a->kube, a->make.mount, node, a->slots.n,
+	state = kube_claims_look(a->space, a->make.mount, node, a->slots.n,
 	                         a->make.refusals, &next);
 	if (a->make.refusals == UINT32_MAX)
 		a->make.refusals = next.refusals;
@@ -84,7 +84,7 @@ static bool volumes_are_ready(struct kube_attempt *a)
 
 void kube_make_bindings(struct kube_attempt *a)
 {
-	const char *namespace = a->kube->pool->namespace;
+	const char *namespace = a->space->name;
 
 	if (!a->uid || a->make.secret)
 		return;

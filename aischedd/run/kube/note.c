@@ -24,6 +24,7 @@ enum {
 struct kube_saying {
 	TAILQ_ENTRY(kube_saying) of_list;
 	struct kube *kube;
+	const struct kube_space *space;
 	char *name; /* name of the Event */
 };
 
@@ -62,7 +63,7 @@ static void send_call(struct kube_saying *s, enum kube_method method,
 	struct buf path = { 0 };
 
 	buf_puts(&path, "/apis/events.k8s.io/v1/namespaces");
-	kube_path_name(&path, kube->pool->namespace);
+	kube_path_name(&path, s->space->name);
 	buf_puts(&path, "/events");
 	if (name)
 		kube_path_name(&path, name);
@@ -133,7 +134,7 @@ static size_t fitting(const char *text)
 static json_t *event_of(const struct kube_adoptee *j, const char *name)
 {
 	const struct kube *kube = j->kube;
-	const char *namespace = kube->pool->namespace;
+	const char *namespace = j->space->name;
 	char now[28];
 
 	now_text(now);
@@ -156,13 +157,15 @@ void kube_note_step(struct kube_adoptee *j)
 	struct kube_saying *s;
 	uint64_t hash;
 
-	if (!j->note.code || !*j->at.name || kube->notes.n >= AT_ONCE)
+	if (!j->note.code || !j->space || !*j->at.name ||
+	    kube->notes.n >= AT_ONCE)
 		return;
 	hash = hash_bytes(kube_text_key(j->at.uid), j->note.code,
 	                  strlen(j->note.code));
 	hash = hash_bytes(hash, j->note.text, strlen(j->note.text));
 	s = xcalloc(1, sizeof(*s));
 	s->kube = kube;
+	s->space = j->space;
 	s->name = xasprintf("%s.%016" PRIx64, j->at.name, hash);
 	TAILQ_INSERT_TAIL(&kube->notes.list, s, of_list);
 	kube->notes.n++;

@@ -12,8 +12,10 @@
 /* A pod that is not ours, and what it uses of its node. */
 struct other_pod {
 	char *name, *node;
-	/* names of volume claims in our namespace that it mounts; or NULL */
+	/* names of volume claims in a namespace of ours that it mounts; or NULL
+	 */
 	json_t *claims;
+	const struct kube_space *space; /* of these claims */
 	struct kube_amount use;
 	bool marked;
 };
@@ -119,7 +121,8 @@ static void on_other(struct kube *kube, const struct kube_pod *pod,
 	other->node = xstrdup(pod->node);
 	other->use = pod->use;
 	other->name = xstrdup(pod->name);
-	if (pod->claims && !strcmp(pod->namespace, kube->pool->namespace)) {
+	other->space = kube_space_find(kube, pod->namespace);
+	if (pod->claims && other->space) {
 		other->claims = json_incref(pod->claims);
 		kube->claims.changed = kube->claims.at_once = true;
 	}
@@ -127,16 +130,17 @@ static void on_other(struct kube *kube, const struct kube_pod *pod,
 	kube_nodes_use(kube->nodes, other->node, &other->use, true);
 }
 
-bool kube_pods_mounting(const struct kube *kube, const char *claim,
+bool kube_pods_mounting(const struct kube_space *space, const char *claim,
                         const char **ret_pod, const char **ret_node)
 {
 	const struct other_pod *other;
 	const json_t *name;
 	size_t at = 0, i;
 
-	while ((other = map_each(&kube->pods.others, &at)))
+	while ((other = map_each(&space->kube->pods.others, &at)))
 		json_array_foreach(other->claims, i, name)
-			if (!strcmp(json_string_value(name), claim)) {
+			if (other->space == space &&
+			    !strcmp(json_string_value(name), claim)) {
 				*ret_pod = other->name;
 				*ret_node = other->node;
 				return true;
@@ -196,7 +200,7 @@ static void on_pod(struct kube *kube, json_t *obj, bool deleted)
 	if (kube_pod_read(obj, kube->pool->gpu_resource, &pod, &err) < 0)
 		return;
 	if (kube_object_is_ours(obj, &kube->home, &owner) &&
-	    !strcmp(pod.namespace, kube->pool->namespace)) {
+	    kube_space_find(kube, pod.namespace)) {
 		/* on_task() takes over the pod */
 		on_task(kube, &pod, &owner, deleted);
 		return;

@@ -12,6 +12,7 @@
 #include "libcommon/map.h"
 
 struct kube;
+struct kube_space;
 
 struct kube_pods {
 	struct map ours;         /* by uid: struct kube_task */
@@ -23,7 +24,7 @@ struct kube_pods {
 void kube_pods_news(struct kube *kube, enum kube_news news, json_t *obj);
 /* Find a pod of others that is on a node and mounts this volume claim of our
  * namespace. Returns false if there is none. */
-bool kube_pods_mounting(const struct kube *kube, const char *claim,
+bool kube_pods_mounting(const struct kube_space *space, const char *claim,
                         const char **ret_pod, const char **ret_node);
 void kube_pods_free(struct kube *kube);
 

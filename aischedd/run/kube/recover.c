@@ -15,9 +15,46 @@
 static struct kube_job *job_of(struct kube *kube, const struct kube_owner *id)
 {
 	char name[KUBE_NAME_SIZE];
+	struct kube_job *job = NULL;
 
 	kube_object_name(name, kube->home.cluster, id->job, id->attempt);
-	return map_find(&kube->jobs, kube_text_key(name));
+	for (size_t i = 0; !job && i < kube->spaces.n; i++)
+		job = kube_jobs_find(kube->spaces.s[i], name);
+	return job;
+}
+
+/* Add to the map the attempts that have a pod in a namespace whose Jobs cannot
+ * be listed. Pods are watched in the whole cluster. */
+static void find_hidden(const struct kube *kube, struct map *ret)
+{
+	struct kube_task *task;
+	size_t at = 0;
+
+	if (kube_space_all_known(kube))
+		return;
+	while ((task = map_each(&kube->pods.ours, &at))) {
+		const struct kube_space *space =
+		    kube_space_find(kube, task->pod.namespace);
+
+		if (space && !kube_space_is_known(space))
+			map_set(ret,
+			        kube_attempt_key(task->owner.job,
+			                         task->owner.attempt),
+			        task);
+	}
+}
+
+/* Whether a namespace whose Jobs cannot be listed may have the attempt's. An
+ * attempt without pods is not lost if its start is repeated. */
+static bool is_hidden(struct kube *kube, const struct map *hidden,
+                      const struct kube_owner *id)
+{
+	const struct kube_adoptee *j;
+
+	if (map_find(hidden, kube_attempt_key(id->job, id->attempt)))
+		return true;
+	j = kube_adopt_of(kube, id->job);
+	return j && !j->seen && !kube_space_all_known(kube);
 }
 
 static void answer(struct kube *kube, const struct kube_owner *id,
@@ -85,6 +122,7 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 	struct kube_job *job = job_of(kube, id);
 	struct kube_attempt *a;
 	struct kube_task *task;
+	struct kube_home home;
 	int64_t start = 0;
 
 	if (kube_adopt_run_recover(kube, id))
@@ -94,7 +132,8 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 		answer(kube, id, RUN_UNKNOWN, 0);
 		return;
 	}
-	a = kube_attempt_new(kube, id);
+	home = kube_space_home(job->space);
+	a = kube_attempt_new(job->space, id);
 	kube_attempt_set_uid(a, job->uid);
 	a->slots.have = job->indexes;
 	a->make.replace = job->replace;
@@ -112,9 +151,9 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 	/* the Service may not have been made before the restart */
 	if (job->queue)
 		a->make.service = kube_object_service(
-		    &kube->home, &(struct run_job){ .job = id->job,
-		                                    .attempt = id->attempt,
-		                                    .queue = job->queue });
+		    &home, &(struct run_job){ .job = id->job,
+		                              .attempt = id->attempt,
+		                              .queue = job->queue });
 	answer(kube, id, RUN_STARTED, start);
 	/* The attempt may have ended while no daemon ran: report that at
 	 * once. */
@@ -136,28 +175,64 @@ void kube_recover(struct runner *r, size_t n, const uint64_t *job,
 	kube_recover_try(kube);
 }
 
+/* Whether all is known that answers need, except namespaces that are refused.
+ */
+static bool is_ready(const struct kube *kube)
+{
+	for (int i = 0; i < SEE_N; i++)
+		if (i != SEE_JOBS && i != SEE_CLAIMS &&
+		    !kube->sight.synced[i] &&
+		    (i < SEE_CLAIMS || !kube->sight.blind[i].code))
+			return false;
+	for (size_t i = 0; i < kube->spaces.n; i++) {
+		const struct kube_sight *sight = &kube->spaces.s[i]->sight;
+
+		if (sight->watch[SEE_CLAIMS] && !sight->synced[SEE_CLAIMS] &&
+		    !sight->blind[SEE_CLAIMS].code)
+			return false;
+	}
+	return kube_space_all_tried(kube) && kube->version.known &&
+	       !kube->version.old.code;
+}
+
+/* Answer about all attempts, but for those in namespaces that are refused. */
+static void answer_all(struct kube *kube)
+{
+	struct kube_recovery *r = &kube->recovery;
+	struct map hidden = { 0 };
+	size_t left = 0;
+
+	find_hidden(kube, &hidden);
+	for (size_t i = 0; i < r->n; i++) {
+		const struct kube_owner id = { r->job[i], r->attempt[i] };
+
+		if (!is_hidden(kube, &hidden, &id)) {
+			recover_one(kube, &id);
+			continue;
+		}
+		r->job[left] = id.job;
+		r->attempt[left++] = id.attempt;
+	}
+	r->n = left;
+	map_free(&hidden);
+}
+
 void kube_recover_try(struct kube *kube)
 {
-	uint64_t *job = kube->recovery.job;
-	uint32_t *attempt = kube->recovery.attempt;
+	struct kube_recovery *r = &kube->recovery;
 
-	for (int i = 0; i < SEE_N; i++)
-		if (!kube->sight.synced[i] &&
-		    (i < SEE_CLAIMS || !kube->sight.blind[i].code))
-			return;
-	if (kube->recovery.done || !job || !kube_lease_left_ms(kube->lease) ||
-	    !kube->version.known || kube->version.old.code)
+	if (!r->job || !kube_lease_left_ms(kube->lease) || !is_ready(kube))
 		return;
-	kube->recovery.done = true;
-	kube->recovery.job = NULL;
-	kube->recovery.attempt = NULL;
+	if (r->done) {
+		if (r->n)
+			answer_all(kube);
+		return;
+	}
+	r->done = true;
 	kube_nodes_flush(kube->nodes);
 	kube_claims_tell(kube);
 	kube_devices_known(kube);
-	for (size_t i = 0; i < kube->recovery.n; i++)
-		recover_one(kube, &(struct kube_owner){ job[i], attempt[i] });
-	free(job);
-	free(attempt);
+	answer_all(kube);
 	kube_nodes_flush(kube->nodes);
 	kube->fn(&(struct run_event){ .kind = RUN_SYNCED }, kube->arg);
 	kube_recover_sweep(kube);
@@ -165,13 +240,25 @@ void kube_recover_try(struct kube *kube)
 	kube_adopt_step_all(kube);
 }
 
+/* Whether an answer about the attempt is still to come. */
+static bool is_open(const struct kube *kube, const struct kube_owner *id)
+{
+	for (size_t i = 0; i < kube->recovery.n; i++)
+		if (kube->recovery.job[i] == id->job &&
+		    kube->recovery.attempt[i] == id->attempt)
+			return true;
+	return false;
+}
+
 void kube_recover_sweep_one(struct kube *kube, struct kube_job *job)
 {
+	const struct kube_attempt *a = kube_attempt_find(kube, &job->owner);
+
 	if (kube->recovery.done && kube_lease_left_ms(kube->lease) &&
-	    !job->removing && !job->deleting &&
-	    clock_boot_ms() >= job->rest_ms &&
-	    !kube_attempt_find(kube, &job->owner))
-		kube_ask_remove(kube, job);
+	    kube_space_is_known(job->space) && !job->removing &&
+	    !job->deleting && clock_boot_ms() >= job->rest_ms &&
+	    (!a || a->space != job->space) && !is_open(kube, &job->owner))
+		kube_ask_remove(job);
 }
 
 void kube_recover_sweep(struct kube *kube)

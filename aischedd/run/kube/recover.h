@@ -15,12 +15,14 @@ struct kube;
 struct kube_job;
 
 struct kube_recovery {
-	/* The attempts that recover() named; NULL: it was not called yet, or
-	 * has been answered. */
+	/* The attempts that recover() named and that have not been answered;
+	 * NULL: it was not called yet. */
 	uint64_t *job;
 	uint32_t *attempt;
 	size_t n;
-	bool done; /* recover() has been answered */
+	/* recover() has been answered, but for attempts in namespaces whose
+	 * Jobs cannot be listed */
+	bool done;
 };
 
 /* See runner_ops. */

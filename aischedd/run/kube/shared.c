@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,7 +22,8 @@
  * last one. So after a restart the Jobs name all Secrets that may exist, unless
  * somebody has deleted all Jobs of a Secret meanwhile. Listing Secrets would
  * need the right to read those of others; therefore each Secret has an empty
- * file with its name in the folder that this function returns.
+ * file in the folder that this function returns: "NAME@NAMESPACE", or "NAME" if
+ * an older daemon wrote it, which had one namespace.
  */
 static char *folder_of(const struct kube *kube)
 {
@@ -37,7 +39,8 @@ static char *folder_of(const struct kube *kube)
 static char *file_of(const struct kube_shared *shared)
 {
 	char *folder = folder_of(shared->kube);
-	char *file = xasprintf("%s/%s", folder, shared->name);
+	char *file =
+	    xasprintf("%s/%s@%s", folder, shared->name, shared->space->name);
 
 	free(folder);
 	return file;
@@ -60,7 +63,24 @@ static void forget(const struct kube_shared *shared)
 	char *file = file_of(shared);
 
 	(void)unlink(file);
+	*strrchr(file, '@') = '\0'; /* that of an older daemon */
+	if (shared->space == shared->kube->spaces.s[0])
+		(void)unlink(file);
 	free(file);
+}
+
+static void recall_one(struct kube *kube, const char *file)
+{
+	struct kube_space *space = kube->spaces.s[0];
+	char *name = xstrdup(file), *at = strchr(name, '@');
+
+	if (at) {
+		*at = '\0';
+		space = kube_space_find(kube, at + 1);
+	}
+	if (space && kube_object_secret_may_share(name, &kube->home))
+		kube_shared_put(kube_shared_get(space, name));
+	free(name);
 }
 
 void kube_shared_recall(struct kube *kube)
@@ -70,8 +90,7 @@ void kube_shared_recall(struct kube *kube)
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
-		if (kube_object_secret_may_share(entry->d_name, &kube->home))
-			kube_shared_put(kube_shared_get(kube, entry->d_name));
+		recall_one(kube, entry->d_name);
 	if (dir)
 		closedir(dir);
 	free(folder);
@@ -79,14 +98,16 @@ void kube_shared_recall(struct kube *kube)
 
 /* --- users --- */
 
-struct kube_shared *kube_shared_get(struct kube *kube, const char *name)
+struct kube_shared *kube_shared_get(struct kube_space *space, const char *name)
 {
-	uint64_t key = kube_text_key(name);
+	struct kube *kube = space->kube;
+	uint64_t key = kube_space_key(space, name);
 	struct kube_shared *shared = map_find(&kube->shared, key);
 
 	if (!shared) {
 		shared = xcalloc(1, sizeof(*shared));
 		shared->kube = kube;
+		shared->space = space;
 		shared->name = xstrdup(name);
 		map_set(&kube->shared, key, shared);
 	}
@@ -96,7 +117,8 @@ struct kube_shared *kube_shared_get(struct kube *kube, const char *name)
 
 static void shared_free(struct kube_shared *shared)
 {
-	map_del(&shared->kube->shared, kube_text_key(shared->name));
+	map_del(&shared->kube->shared,
+	        kube_space_key(shared->space, shared->name));
 	free(shared->name);
 	free(shared);
 }
@@ -197,7 +219,7 @@ void kube_shared_gone(struct kube_shared *shared, const struct err *err)
 		if (gone) {
 			shared->users--;
 			job->shared = NULL;
-			kube_ask_remove(shared->kube, job);
+			kube_ask_remove(job);
 		} else {
 			kube_jobs_remove_later(job);
 		}

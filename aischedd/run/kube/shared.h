@@ -14,9 +14,11 @@ struct err;
 struct kube;
 struct kube_attempt;
 struct kube_job;
+struct kube_space;
 
 struct kube_shared {
 	struct kube *kube;
+	struct kube_space *space;
 	char *name;
 	unsigned users; /* attempts and Jobs that use the Secret */
 	bool there;     /* the Secret exists, as far as we know */
@@ -25,7 +27,7 @@ struct kube_shared {
 
 /* Add or remove a user of the Secret. When it has no user left, it is
  * deleted. */
-struct kube_shared *kube_shared_get(struct kube *kube, const char *name);
+struct kube_shared *kube_shared_get(struct kube_space *space, const char *name);
 void kube_shared_put(struct kube_shared *shared); /* NULL is allowed */
 
 /* Delete the shared Secrets that have no users; called once recover() has been

@@ -16,10 +16,13 @@ enum {
  * call of a job is forgotten after a while, as the job may be gone. */
 static const char *refusal(const struct kube *kube)
 {
-	for (int i = 0; i < ASK_KINDS; i++)
-		if (kube->asks.refused[i].err.code &&
-		    clock_boot_ms() - kube->asks.refused[i].ms < REFUSAL_MS)
-			return kube->asks.refused[i].err.text;
+	for (size_t k = 0; k < kube->spaces.n * ASK_KINDS; k++) {
+		const struct kube_refused *r =
+		    &kube->spaces.s[k / ASK_KINDS]->refused[k % ASK_KINDS];
+
+		if (r->err.code && clock_boot_ms() - r->ms < REFUSAL_MS)
+			return r->err.text;
+	}
 	if (kube->drain.trouble.code)
 		return kube->drain.trouble.text;
 	return kube->notes.mute.code ? kube->notes.mute.text : NULL;
@@ -29,9 +32,17 @@ static const char *refusal(const struct kube *kube)
  * or NULL. */
 static const char *blind(const struct kube *kube, int from, int end)
 {
-	for (int i = from; i < end; i++)
+	for (int i = from; i < end; i++) {
 		if (kube->sight.blind[i].code)
 			return kube->sight.blind[i].text;
+		for (size_t k = 0; k < kube->spaces.n; k++) {
+			const struct kube_sight *sight =
+			    &kube->spaces.s[k]->sight;
+
+			if (sight->blind[i].code)
+				return sight->blind[i].text;
+		}
+	}
 	return NULL;
 }
 

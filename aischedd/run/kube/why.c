@@ -19,32 +19,30 @@ enum {
 
 void kube_why_look(struct kube_attempt *a)
 {
-	struct kube *kube = a->kube;
 	int64_t now = clock_boot_ms();
 
 	if (!a->uid)
 		return;
 	if (!a->start.why_ms)
 		a->start.why_ms = now + FIRST_MS;
-	if (now < a->start.why_ms || now < kube->why_ms)
+	if (now < a->start.why_ms || now < a->space->why_ms)
 		return;
-	kube->why_ms = INT64_MAX; /* no other call until the answer comes */
-	kube_ask_why(kube);
+	a->space->why_ms = INT64_MAX; /* no other call until the answer comes */
+	kube_ask_why(a->space);
 }
 
 /* Fail the start of the attempt whose Job the Event is about, with the Event's
  * message. The daemon starts the job again later: the quota may allow it by
  * then, and meanwhile other jobs can use the nodes. */
-static void tell(struct kube *kube, const json_t *event)
+static void tell(struct kube_space *space, const json_t *event)
 {
 	const json_t *about = json_object_get(event, "involvedObject");
 	const char *uid = kube_text_at(about, "uid");
 	const char *name = kube_text_at(about, "name");
 	const char *why = kube_text_at(event, "message");
-	const struct kube_job *job =
-	    name ? map_find(&kube->jobs, kube_text_key(name)) : NULL;
+	const struct kube_job *job = name ? kube_jobs_find(space, name) : NULL;
 	struct kube_attempt *a =
-	    job ? kube_attempt_find(kube, &job->owner) : NULL;
+	    job ? kube_attempt_find(space->kube, &job->owner) : NULL;
 	char *text;
 
 	if (!a || !a->uid || !uid || !why || strcmp(uid, a->uid) != 0 ||
@@ -56,17 +54,19 @@ static void tell(struct kube *kube, const json_t *event)
 	kube_attempt_touch(a);
 }
 
-void kube_why_told(struct kube *kube, const json_t *events)
+void kube_why_told(struct kube_space *space, const json_t *events)
 {
+	struct kube *kube = space->kube;
 	int64_t now = clock_boot_ms();
 	const json_t *event;
 	struct kube_attempt *a;
 	size_t i, at = 0;
 
-	kube->why_ms = now + FIRST_MS;
+	space->why_ms = now + FIRST_MS;
 	while ((a = map_each(&kube->attempts, &at)))
-		if (a->start.why_ms && a->start.why_ms <= now)
+		if (a->space == space && a->start.why_ms &&
+		    a->start.why_ms <= now)
 			a->start.why_ms = now + NEXT_MS;
 	json_array_foreach(json_object_get(events, "items"), i, event)
-		tell(kube, event);
+		tell(space, event);
 }

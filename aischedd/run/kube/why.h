@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-struct kube;
+struct kube_space;
 struct kube_attempt;
 
 /* Read Events soon, because pods of the attempt are missing though its Job
@@ -14,6 +14,6 @@ struct kube_attempt;
 void kube_why_look(struct kube_attempt *a);
 
 /* Handle the list of Events that was read; NULL: it could not be read. */
-void kube_why_told(struct kube *kube, const json_t *events);
+void kube_why_told(struct kube_space *space, const json_t *events);
 
 #endif

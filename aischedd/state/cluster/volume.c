@@ -20,6 +20,12 @@ struct volume {
 	struct map nodes; /* by the hash of their names */
 };
 
+/* Whether the claims of a namespace are known. */
+struct volume_space {
+	bool listed; /* the runner has reported all */
+	char *blind; /* why the runner cannot, or NULL */
+};
+
 static uint64_t text_key(uint64_t seed, const char *s, size_t len)
 {
 	return hash_bytes(seed, s, len);
@@ -54,19 +60,71 @@ bool volume_is_named(const char *mount)
 	return next_claim(&mount, &len) != NULL;
 }
 
-void volume_names(const char *mount, struct buf *out)
+void volume_names(const struct state *state, uint32_t queue, const char *mount,
+                  struct buf *out)
 {
-	const char *name;
+	const char *space = state->conf->queues[queue].namespace, *name;
 	size_t len;
 
 	while ((name = next_claim(&mount, &len)))
-		buf_printf(out, "%.*s,", (int)len, name);
+		buf_printf(out, "%s%s%.*s,", space ? space : "",
+		           space ? "/" : "", (int)len, name);
 }
 
-static const struct volume *find(const struct state *state, uint32_t pool,
-                                 const char *name, size_t len)
+static uint64_t space_key(uint32_t pool, const char *space, size_t len)
 {
-	return map_find(&state->volumes.claims, text_key(pool + 1, name, len));
+	return text_key(pool + 1, space, len);
+}
+
+/* A claim in a pool. */
+struct at {
+	uint32_t pool;
+	uint64_t space; /* space_key() */
+	const char *name;
+	size_t len;
+};
+
+/* Find a claim by its name in a list of volume_names(). */
+static struct at at_listed(const struct state *state, uint32_t pool,
+                           const char *name, size_t len)
+{
+	const char *space = state->conf->pools[pool].namespace;
+	const char *slash = memchr(name, '/', len);
+	struct at at = { pool, 0, name, len };
+
+	if (!slash) {
+		at.space = space_key(pool, space, strlen(space));
+		return at;
+	}
+	at.space = space_key(pool, name, (size_t)(slash - name));
+	at.name = slash + 1;
+	at.len = len - (size_t)(at.name - name);
+	return at;
+}
+
+/* Find a claim of --mount of a job. */
+static struct at at_mounted(const struct state *state, const struct job *job,
+                            uint32_t pool, const char *name, size_t len)
+{
+	const char *space =
+	    conf_namespace(state->conf, (int)job->queue, (int)pool);
+
+	return (struct at){ pool, space_key(pool, space, strlen(space)), name,
+		            len };
+}
+
+static const struct volume *find(const struct state *state, const struct at *at)
+{
+	return map_find(&state->volumes.claims,
+	                text_key(at->space, at->name, at->len));
+}
+
+static bool is_listed(const struct state *state, const struct at *at)
+{
+	const struct volume_space *space =
+	    map_find(&state->volumes.spaces, at->space);
+
+	return space && space->listed;
 }
 
 #define EACH_NAME(s, names, len)                                   \
@@ -101,10 +159,16 @@ static void changed(struct state *state, int64_t now)
 	state_replan(state);
 }
 
-static void listed(struct state *state, uint32_t pool, const char *why)
+static void listed(struct state *state, uint64_t key, const char *why)
 {
-	state->volumes.listed[pool] = !why;
-	text_set(&state->volumes.blind[pool], why);
+	struct volume_space *space = map_find(&state->volumes.spaces, key);
+
+	if (!space) {
+		space = xcalloc(1, sizeof(*space));
+		map_set(&state->volumes.spaces, key, space);
+	}
+	space->listed = !why;
+	text_set(&space->blind, why);
 }
 
 void state_volume_seen(struct state *state, uint32_t pool,
@@ -112,14 +176,15 @@ void state_volume_seen(struct state *state, uint32_t pool,
 {
 	struct map *claims = &state->volumes.claims;
 	struct volume *v;
-	uint64_t key;
+	uint64_t space, key;
 
+	space = space_key(pool, info->namespace, strlen(info->namespace));
 	if (!info->name) {
-		listed(state, pool, info->why);
+		listed(state, space, info->why);
 		changed(state, now);
 		return;
 	}
-	key = text_key(pool + 1, info->name, strlen(info->name));
+	key = text_key(space, info->name, strlen(info->name));
 	volume_free(map_del(claims, key));
 	if (!info->gone) {
 		v = xcalloc(1, sizeof(*v));
@@ -139,7 +204,8 @@ void state_volume_seen(struct state *state, uint32_t pool,
 
 /* --- use ------------------------------------------------------------------ */
 
-static bool mounts(const struct job *job, const char *name, size_t len)
+static bool mounts(const struct state *state, const struct job *job,
+                   const struct at *at)
 {
 	struct spec spec;
 	const char *other;
@@ -147,7 +213,9 @@ static bool mounts(const struct job *job, const char *name, size_t len)
 
 	spec_unpack(&spec, job->packed);
 	while ((other = next_claim(&spec.mount, &n)))
-		if (n == len && !memcmp(other, name, len))
+		if (n == at->len && !memcmp(other, at->name, n) &&
+		    at_mounted(state, job, at->pool, other, n).space ==
+		        at->space)
 			return true;
 	return false;
 }
@@ -160,14 +228,14 @@ static const struct node *node_of(const struct state *state,
 
 /* Returns a job, other than `but`, that has nodes in the pool and mounts the
  * claim; NULL if there is none. */
-static const struct job *holder(const struct state *state, uint32_t pool,
-                                const char *name, size_t len,
+static const struct job *holder(const struct state *state, const struct at *at,
                                 const struct job *but)
 {
 	for (const struct job *job = state->records.placed; job;
 	     job = job->row_next)
 		if (job->claims && job != but &&
-		    node_of(state, job)->pool == pool && mounts(job, name, len))
+		    node_of(state, job)->pool == at->pool &&
+		    mounts(state, job, at))
 			return job;
 	return NULL;
 }
@@ -199,9 +267,12 @@ static bool hinders_one(const struct state *state, const struct job *job,
                         const struct spec *spec, uint32_t pool,
                         const char *name, size_t len, struct buf *text)
 {
-	const struct volume *v = find(state, pool, name, len);
+	const struct at at = at_mounted(state, job, pool, name, len);
+	const struct volume *v = find(state, &at);
+	const struct volume_space *space =
+	    map_find(&state->volumes.spaces, at.space);
 	const char *of = state->conf->pools[pool].name;
-	const char *blind = state->volumes.blind[pool];
+	const char *blind = space ? space->blind : NULL;
 	const struct job *by = NULL;
 	struct buf none = { 0 };
 	struct buf *to = text ? text : &none;
@@ -209,8 +280,8 @@ static bool hinders_one(const struct state *state, const struct job *job,
 	bool result = true;
 
 	if (v && v->share != VOLUME_SHARED)
-		by = holder(state, pool, name, len, job);
-	if (!state->volumes.listed[pool])
+		by = holder(state, &at, job);
+	if (!is_listed(state, &at))
 		buf_printf(to,
 		           "the volume claims of pool '%s' are not known%s%s",
 		           of, blind ? ": " : " yet", blind ? blind : "");
@@ -286,7 +357,8 @@ bool volume_wants_one_node(const struct state *state, const char *names,
 	for (uint32_t pool = 0; pool < state->conf->npools; pool++)
 		EACH_NAME(name, names, len)
 		{
-			const struct volume *v = find(state, pool, name, len);
+			const struct at at = at_listed(state, pool, name, len);
+			const struct volume *v = find(state, &at);
 
 			if (pools >> pool & 1 && v && v->share != VOLUME_SHARED)
 				return true;
@@ -302,13 +374,13 @@ static bool is_on(const struct job *job, uint32_t node)
 	return false;
 }
 
-static bool reaches_one(const struct state *state, const char *name, size_t len,
+static bool reaches_one(const struct state *state, const struct at *at,
                         uint32_t n)
 {
 	const struct node *node = &state->nodes.node[n];
-	const struct volume *v = find(state, node->pool, name, len);
+	const struct volume *v = find(state, at);
 
-	return state->volumes.listed[node->pool] && v && !v->why &&
+	return is_listed(state, at) && v && !v->why &&
 	       (v->anywhere ||
 	        map_find(&v->nodes,
 	                 text_key(0, node->name, strlen(node->name))));
@@ -317,28 +389,32 @@ static bool reaches_one(const struct state *state, const char *name, size_t len,
 /* Whether the claim can be mounted on this node as far as other jobs are
  * concerned: it cannot if one node only may mount it, and a job other than
  * `but` has it mounted on another node. */
-static bool is_free_for(const struct state *state, const char *name, size_t len,
+static bool is_free_for(const struct state *state, const struct at *at,
                         uint32_t n, const struct job *but)
 {
-	uint32_t pool = state->nodes.node[n].pool;
-	const struct volume *v = find(state, pool, name, len);
+	const struct volume *v = find(state, at);
 	const struct job *by;
 
 	if (!v || v->share == VOLUME_SHARED)
 		return true;
-	by = holder(state, pool, name, len, but);
+	by = holder(state, at, but);
 	return !by || is_on(by, n);
 }
 
 bool volume_reaches(const struct state *state, const char *names, uint32_t node,
                     bool now)
 {
+	uint32_t pool = state->nodes.node[node].pool;
 	size_t len;
 
 	EACH_NAME(name, names, len)
-	if (!reaches_one(state, name, len, node) ||
-	    (now && !is_free_for(state, name, len, node, NULL)))
-		return false;
+	{
+		const struct at at = at_listed(state, pool, name, len);
+
+		if (!reaches_one(state, &at, node) ||
+		    (now && !is_free_for(state, &at, node, NULL)))
+			return false;
+	}
 	return true;
 }
 
@@ -356,10 +432,16 @@ bool volume_still_fits(const struct state *state, const struct job *job,
 	spec_unpack(&spec, job->packed);
 	rest = spec.mount;
 	while ((name = next_claim(&rest, &len)))
-		for (uint32_t i = 0; i < ntasks; i++)
-			if (!reaches_one(state, name, len, task[i].node) ||
-			    !is_free_for(state, name, len, task[i].node, job))
+		for (uint32_t i = 0; i < ntasks; i++) {
+			const uint32_t node = task[i].node;
+			const struct at at =
+			    at_mounted(state, job, state->nodes.node[node].pool,
+			               name, len);
+
+			if (!reaches_one(state, &at, node) ||
+			    !is_free_for(state, &at, node, job))
 				return false;
+		}
 	return true;
 }
 
@@ -371,7 +453,7 @@ void volume_moved(struct state *state, const struct job *job, int64_t now)
 	if (!job->claims)
 		return;
 	spec_unpack(&spec, job->packed);
-	volume_names(spec.mount, &names);
+	volume_names(state, job->queue, spec.mount, &names);
 	if (volume_wants_one_node(state, names.data, UINT64_MAX))
 		changed(state, now);
 	buf_free(&names);
@@ -379,12 +461,17 @@ void volume_moved(struct state *state, const struct job *job, int64_t now)
 
 void volumes_free(struct volume_table *volumes)
 {
+	struct volume_space *space;
 	struct volume *v;
 	size_t at = 0;
 
 	while ((v = map_each(&volumes->claims, &at)))
 		volume_free(v);
 	map_free(&volumes->claims);
-	for (size_t i = 0; i < LIMIT_POOLS; i++)
-		free(volumes->blind[i]);
+	at = 0;
+	while ((space = map_each(&volumes->spaces, &at))) {
+		free(space->blind);
+		free(space);
+	}
+	map_free(&volumes->spaces);
 }

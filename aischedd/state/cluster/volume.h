@@ -5,6 +5,9 @@
  * mounted, whether by one pod, on one node or on all nodes, and on which nodes.
  * Which claims jobs of aisched mount is known from the jobs, even before their
  * pods exist.
+ * A job mounts claims of the namespace of its queue. In lists of names, a claim
+ * is called "NAMESPACE/CLAIM" if the queue names its namespace; else "CLAIM",
+ * which is one of the first namespace of each pool.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_VOLUME_H
 #define AISCHEDD_STATE_CLUSTER_VOLUME_H
@@ -23,14 +26,13 @@ struct job;
 struct state;
 
 struct volume_table {
-	struct map claims;        /* struct volume, by pool and name */
-	bool listed[LIMIT_POOLS]; /* the runner has reported all claims */
-	/* why the runner cannot list claims, or NULL */
-	char *blind[LIMIT_POOLS];
+	struct map claims; /* struct volume, by pool, namespace and name */
+	struct map spaces; /* struct volume_space, by pool and namespace */
 };
 
 /* Store a runner's report about a claim. A report without a name says that all
- * claims of the pool have been reported, or why the runner cannot list them. */
+ * claims of the namespace have been reported, or why the runner cannot list
+ * them. */
 void state_volume_seen(struct state *state, uint32_t pool,
                        const struct volume_info *info, int64_t now);
 
@@ -41,7 +43,8 @@ bool volume_is_named(const char *mount);
 
 /* Append the names of the volume claims in the text of --mount, each followed
  * by a comma. */
-void volume_names(const char *mount, struct buf *out);
+void volume_names(const struct state *state, uint32_t queue, const char *mount,
+                  struct buf *out);
 
 /* Whether there is no pool, among those that the job may use, in which it can
  * mount its claims now. If so, append to text (unless that is NULL) the reason

@@ -289,6 +289,26 @@ static int check_self(const struct change *c, struct err *err)
 	return result;
 }
 
+/* Refuse to move a Job that others made to a queue of another namespace. */
+static int check_space(const struct change *c, struct err *err)
+{
+	const struct conf *conf = c->state->conf;
+	int pool = c->old.kube_uid && c->old.pool
+	               ? conf_pool_find(conf, c->old.pool)
+	               : -1;
+	const char *was, *is;
+
+	if (pool < 0 || c->queue == c->job->queue)
+		return 0;
+	was = conf_namespace(conf, (int)c->job->queue, pool);
+	is = conf_namespace(conf, (int)c->queue, pool);
+	if (!strcmp(was, is))
+		return 0;
+	return err_set(err, EINVAL,
+	               "queue '%s' takes Jobs of namespace '%s' only",
+	               conf->queues[c->queue].name, is);
+}
+
 static int check_pending(struct change *c, struct err *err)
 {
 	struct spec spec = c->submit.spec;
@@ -296,7 +316,8 @@ static int check_pending(struct change *c, struct err *err)
 
 	if (c->queue_said &&
 	    (submit_queue(c->state, &spec, &c->queue, err) < 0 ||
-	     submit_check_access(c->state, c->queue, c->who, err) < 0))
+	     submit_check_access(c->state, c->queue, c->who, err) < 0 ||
+	     check_space(c, err) < 0))
 		return -1;
 	/* Do not look up the jobs that an unchanged dependency names: the
 	 * history may no longer have them. */

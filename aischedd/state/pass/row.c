@@ -129,7 +129,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	key.numa = (uint8_t)numa_parse(spec.numa);
 	key.links = (uint8_t)links_parse(spec.links);
 	buf_puts(&claims, "");
-	volume_names(spec.mount, &claims);
+	volume_names(state, job->queue, spec.mount, &claims);
 	key_volumes(state, claims.data, &key);
 	key_topology(state, &spec, &key);
 	key_spread(state, &spec, &key);

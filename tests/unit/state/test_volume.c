@@ -8,7 +8,8 @@
  * other. */
 START_TEST(a_claim_of_one_node_is_handed_on)
 {
-	struct volume_info data = { .name = "data",
+	struct volume_info data = { .namespace = "aisched",
+		                    .name = "data",
 		                    .share = VOLUME_ONE_POD,
 		                    .anywhere = true };
 	struct world w;
@@ -16,7 +17,8 @@ START_TEST(a_claim_of_one_node_is_handed_on)
 	world_with_node(&w, "pool here { runner = kubernetes }\n"
 	                    "queue batch { }\n");
 	state_volume_seen(w.state, 0, &data, w.now);
-	state_volume_seen(w.state, 0, &(struct volume_info){ 0 }, w.now);
+	state_volume_seen(
+	    w.state, 0, &(struct volume_info){ .namespace = "aisched" }, w.now);
 	for (int i = 0; i < 3; i++)
 		ck_assert_uint_ne(world_submit(&w, "mount=pvc:data:/data"), 0);
 	world_run(&w);
@@ -33,7 +35,47 @@ START_TEST(a_claim_of_one_node_is_handed_on)
 }
 END_TEST
 
+/* Claims of one name in two namespaces are two: one job of each queue runs. A
+ * namespace that cannot be listed keeps jobs of its own queues only. */
+START_TEST(claims_belong_to_namespaces)
+{
+	struct volume_info data = { .name = "data",
+		                    .share = VOLUME_ONE_POD,
+		                    .anywhere = true };
+	struct world w;
+
+	world_with_node(&w, "pool here { runner = kubernetes "
+	                    "namespaces = {x, y, z} }\n"
+	                    "queue a { } queue b { namespace = y }\n"
+	                    "queue c { namespace = z }\n");
+	for (int i = 0; i < 2; i++) {
+		data.namespace = i ? "y" : "x";
+		state_volume_seen(w.state, 0, &data, w.now);
+		state_volume_seen(
+		    w.state, 0,
+		    &(struct volume_info){ .namespace = data.namespace },
+		    w.now);
+	}
+	state_volume_seen(
+	    w.state, 0,
+	    &(struct volume_info){ .namespace = "z", .why = "may not list" },
+	    w.now);
+	world_submit(&w, "queue=a mount=pvc:data:/data");
+	world_submit(&w, "queue=a mount=pvc:data:/data");
+	world_submit(&w, "queue=b mount=pvc:data:/data");
+	world_submit(&w, "queue=b mount=pvc:data:/data");
+	world_submit(&w, "queue=b mount=pvc:other:/data");
+	world_submit(&w, "queue=c mount=pvc:data:/data");
+	world_run(&w);
+	ck_assert_str_eq(world_jobs(&w),
+	                 "1 R, 2 PD Volume, 3 R, 4 PD Volume, 5 PD Volume, "
+	                 "6 PD Volume");
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(volume)
 {
+	tcase_add_test(tc, claims_belong_to_namespaces);
 	tcase_add_test(tc, a_claim_of_one_node_is_handed_on);
 }

@@ -2,6 +2,7 @@
  * to their end */
 #include "aischedd/run/kube/adopt/adopt.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,8 +154,9 @@ static void keep_for_offer(struct kube_adoptee *j, json_t *obj)
 	j->offered_ms = 0;
 }
 
-void kube_adopt_seen(struct kube *kube, json_t *obj, bool deleted)
+void kube_adopt_seen(struct kube_space *space, json_t *obj, bool deleted)
 {
+	struct kube *kube = space->kube;
 	struct kube_adoptee *j;
 	struct kube_foreign at;
 	struct err err;
@@ -166,6 +168,9 @@ void kube_adopt_seen(struct kube *kube, json_t *obj, bool deleted)
 		return;
 	if (!j)
 		j = adoptee_new(kube, at.uid);
+	if (!j->space)
+		kube_adopt_pod_keep(j, space);
+	j->space = space;
 	j->seen = true;
 	j->marked = false;
 	j->gone = deleted;
@@ -175,19 +180,25 @@ void kube_adopt_seen(struct kube *kube, json_t *obj, bool deleted)
 	kube_adopt_step(j);
 }
 
-/* At the start of a list mark all Jobs. At its end, those that are still
- * marked, or that no watch has ever shown, no longer exist. */
-void kube_adopt_news(struct kube *kube, enum kube_news news)
+/* At the start of a list mark all Jobs of the namespace. At its end, those that
+ * are still marked no longer exist; nor do those that no watch has ever shown,
+ * once all namespaces have been listed. */
+void kube_adopt_news(struct kube_space *space, enum kube_news news)
 {
+	struct kube *kube = space->kube;
 	struct kube_adoptee *j;
 	size_t at = 0;
+	bool all;
 
 	if (news != KUBE_RESET && news != KUBE_SYNCED)
 		return;
+	/* Whoever called notes this only afterwards. */
+	space->sight.synced[SEE_JOBS] |= news == KUBE_SYNCED;
+	all = kube_space_all_known(kube);
 	while ((j = map_each(&kube->adopt.by_uid, &at)))
 		if (news == KUBE_RESET)
-			j->marked = true;
-		else if (j->marked || !j->seen)
+			j->marked |= j->space == space;
+		else if (j->space ? j->space == space && j->marked : all)
 			j->gone = true;
 	if (news == KUBE_SYNCED)
 		kube_adopt_step_all(kube);
@@ -204,17 +215,35 @@ void kube_adopt_tell(struct kube_adoptee *j, struct run_event *ev)
 
 static bool may_offer(const struct kube_adoptee *j)
 {
-	return j->obj && j->at.queued && !j->gone && !j->at.deleting &&
-	       !kube_adopt_is_over(j) && (!j->at.taken || j->at.ours) &&
+	return j->obj && j->space && !j->space->leaving && j->at.queued &&
+	       !j->gone && !j->at.deleting && !kube_adopt_is_over(j) &&
+	       (!j->at.taken || j->at.ours) &&
 	       (!j->offered_ms || clock_boot_ms() - j->offered_ms > OFFER_MS);
+}
+
+/* Refuse a Job whose queue runs jobs in another namespace: there are its volume
+ * claims, and its users. */
+static int check_space(const struct kube_adoptee *j, const struct spec *spec,
+                       struct err *err)
+{
+	const struct kube_space *its;
+
+	if (!spec->queue || conf_queue_find(j->kube->conf, spec->queue) < 0)
+		return 0; /* the daemon refuses it */
+	its = kube_space_of_queue(j->kube, spec->queue);
+	if (its == j->space)
+		return 0;
+	return err_set(err, EINVAL,
+	               "queue '%s' takes Jobs of namespace '%s' only",
+	               spec->queue, its->name);
 }
 
 static void offer(struct kube_adoptee *j)
 {
 	const struct conf_pool *pool = j->kube->pool;
 	struct arena *arena = arena_new();
-	char *name = xasprintf("%s/%s", pool->namespace, j->at.name);
-	char *people = xasprintf("k8s:%s", pool->namespace);
+	char *name = xasprintf("%s/%s", j->space->name, j->at.name);
+	char *people = xasprintf("k8s:%s", j->space->name);
 	struct adoption a = { .uid = j->at.uid,
 		              .name = name,
 		              .priority_class = j->at.priority_class };
@@ -223,7 +252,9 @@ static void offer(struct kube_adoptee *j)
 
 	j->offered_ms = clock_boot_ms();
 	if (kube_foreign_read(j->obj, pool, &j->kube->conf->topology,
-	                      clock_wall_s(), arena, &spec, &a.user, &err) < 0)
+	                      clock_wall_s(), arena, &spec, &a.user,
+	                      &err) < 0 ||
+	    check_space(j, &spec, &err) < 0)
 		a.why = err.text;
 	else
 		a.spec = &spec;
@@ -360,7 +391,8 @@ void kube_adopt_step(struct kube_adoptee *j)
 {
 	struct kube *kube = j->kube;
 
-	if (!kube->recovery.done || !kube_lease_left_ms(kube->lease))
+	if (!kube->recovery.done || !kube_lease_left_ms(kube->lease) ||
+	    (!j->space && !j->gone))
 		return;
 	if (!j->job && may_offer(j))
 		offer(j);

@@ -28,10 +28,12 @@
 #include "libcommon/map.h"
 
 struct kube;
+struct kube_space;
 
 struct kube_adoptee {
 	struct kube *kube;
-	struct kube_foreign at; /* the state of the Job; owns its strings */
+	struct kube_space *space; /* NULL until a watch has reported it */
+	struct kube_foreign at;   /* the state of the Job; owns its strings */
 	/* the watch has reported the Job; false: only adopt() has named it */
 	bool seen;
 	/* gone: it was deleted; marked: the list being read has not shown it
@@ -60,8 +62,8 @@ struct kube_adoption {
 };
 
 /* Handle what the watch reports about a Job that we did not make. */
-void kube_adopt_seen(struct kube *kube, json_t *obj, bool deleted);
-void kube_adopt_news(struct kube *kube, enum kube_news news);
+void kube_adopt_seen(struct kube_space *space, json_t *obj, bool deleted);
+void kube_adopt_news(struct kube_space *space, enum kube_news news);
 void kube_adopt_free(struct kube *kube);
 
 /* Offer the Job to the daemon, or make the calls that it needs now. May free

@@ -127,10 +127,15 @@ static void send_call(struct kube_adoptee *j, enum kube_adopt_kind kind,
                       const struct kube_adopt_pod *pod, const char *api,
                       const char *what, const char *name, json_t *body)
 {
-	struct adopt_call *call = xcalloc(1, sizeof(*call));
+	struct adopt_call *call;
 	struct kube *kube = j->kube;
 	struct buf path = { 0 };
 
+	if (!j->space) { /* no watch has reported it */
+		json_decref(body);
+		return;
+	}
+	call = xcalloc(1, sizeof(*call));
 	call->kube = kube;
 	call->kind = kind;
 	call->uid = xstrdup(j->at.uid);
@@ -138,7 +143,7 @@ static void send_call(struct kube_adoptee *j, enum kube_adopt_kind kind,
 	TAILQ_INSERT_TAIL(&kube->adopt.calls, call, of_list);
 	j->asking[kind]++;
 	buf_printf(&path, "%s/namespaces", api);
-	kube_path_name(&path, kube->pool->namespace);
+	kube_path_name(&path, j->space->name);
 	buf_puts(&path, what);
 	kube_path_name(&path, name);
 	buf_puts(&path, calls[kind].sub);

@@ -77,6 +77,17 @@ void kube_adopt_pod_free(struct kube_adopt_pod *p)
 	free(p);
 }
 
+void kube_adopt_pod_keep(struct kube_adoptee *j, const struct kube_space *space)
+{
+	struct kube_adopt_pod *p, *next;
+
+	for (p = TAILQ_FIRST(&j->pods); p; p = next) {
+		next = TAILQ_NEXT(p, of_list);
+		if (strcmp(p->pod.namespace, space->name) != 0)
+			kube_adopt_pod_free(p);
+	}
+}
+
 /* --- slots --- */
 
 /* Returns a slot without pod on the node; on any node if `node` is "". NULL:
@@ -166,10 +177,12 @@ static void pod_deleted(struct kube_adopt_pod *p)
 
 bool kube_adopt_pod_seen(struct kube *kube, struct kube_pod *pod, bool deleted)
 {
+	const struct kube_space *space = kube_space_find(kube, pod->namespace);
 	struct kube_adoptee *j = kube_adopt_find(kube, pod->owner);
 	struct kube_adopt_pod *p;
 
-	if (!j || strcmp(pod->namespace, kube->pool->namespace) != 0)
+	/* After a restart pods may be listed before their Job. */
+	if (!j || !space || (j->space && j->space != space))
 		return false;
 	p = pod_seen(j, pod);
 	if (deleted)

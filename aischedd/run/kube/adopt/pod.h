@@ -14,6 +14,7 @@
 struct kube;
 struct kube_adopt_slot;
 struct kube_adoptee;
+struct kube_space;
 
 struct kube_adopt_pod {
 	TAILQ_ENTRY(kube_adopt_pod) of_list;
@@ -36,6 +37,9 @@ TAILQ_HEAD(kube_adopt_pods, kube_adopt_pod);
  * adopted; else takes *pod. */
 bool kube_adopt_pod_seen(struct kube *kube, struct kube_pod *pod, bool deleted);
 void kube_adopt_pod_news(struct kube *kube, enum kube_news news);
+/* Forget pods that are not in the namespace of the Job, which was not known. */
+void kube_adopt_pod_keep(struct kube_adoptee *j,
+                         const struct kube_space *space);
 void kube_adopt_pod_free(struct kube_adopt_pod *p);
 
 /* Returns the Job's pod of this uid, or NULL. */

@@ -95,7 +95,7 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 	}
 	p->binding = true;
 	kube_adopt_ask_pod(p, ADOPT_BIND,
-	                   kube_object_binding(pool->namespace, p->pod.name,
+	                   kube_object_binding(p->pod.namespace, p->pod.name,
 	                                       p->pod.uid, slot->node));
 }
 
@@ -113,7 +113,7 @@ static bool volumes_are_ready(struct kube_adoptee *j)
 	node = xcalloc(run->nslots + 1, sizeof(*node));
 	for (uint32_t i = 0; i < run->nslots; i++)
 		node[i] = run->slot[i].node;
-	state = kube_claims_look(j->kube, run->mount, node, run->nslots,
+	state = kube_claims_look(j->space, run->mount, node, run->nslots,
 	                         run->refusals, &next);
 	if (run->refusals == UINT32_MAX)
 		run->refusals = next.refusals;

@@ -13,6 +13,7 @@
 
 /* A claim, volume or StorageClass, as the watch last reported it. */
 struct seen {
+	const struct kube_space *space; /* of a claim */
 	char *name;
 	json_t *obj;
 	bool marked; /* the list being read has not shown it yet */
@@ -59,19 +60,26 @@ static void count_refusal(struct seen *seen, const json_t *obj)
 	seen->refusals += *was.selected && !*is.selected && !is.bound;
 }
 
-static void on_object(struct kube *kube, int what, json_t *obj, bool deleted)
+static uint64_t key_of(const struct kube_space *space, const char *name)
+{
+	return space ? kube_space_key(space, name) : kube_text_key(name);
+}
+
+static void on_object(struct kube *kube, const struct kube_space *space,
+                      int what, json_t *obj, bool deleted)
 {
 	struct map *map = map_of(kube, what);
 	const char *name =
 	    kube_text_at(json_object_get(obj, "metadata"), "name");
-	struct seen *seen = name ? map_find(map, kube_text_key(name)) : NULL;
+	struct seen *seen = name ? map_find(map, key_of(space, name)) : NULL;
 
 	if (!name || (!seen && deleted))
 		return;
 	if (!seen) {
 		seen = xcalloc(1, sizeof(*seen));
+		seen->space = space;
 		seen->name = xstrdup(name);
-		map_set(map, kube_text_key(name), seen);
+		map_set(map, key_of(space, name), seen);
 	} else if (what == SEE_CLAIMS) {
 		count_refusal(seen, obj);
 	}
@@ -81,12 +89,14 @@ static void on_object(struct kube *kube, int what, json_t *obj, bool deleted)
 	seen->gone = deleted;
 }
 
-static void each(struct map *map, bool synced)
+static void each(struct map *map, const struct kube_space *space, bool synced)
 {
 	struct seen *seen;
 	size_t at = 0;
 
 	while ((seen = map_each(map, &at))) {
+		if (seen->space != space)
+			continue;
 		seen->gone |= synced && seen->marked;
 		seen->marked = !synced;
 	}
@@ -97,13 +107,13 @@ void kube_claims_touch(struct kube *kube)
 	kube->claims.changed = true;
 }
 
-void kube_claims_news(struct kube *kube, int what, enum kube_news news,
-                      json_t *obj)
+void kube_claims_news(struct kube *kube, struct kube_space *space, int what,
+                      enum kube_news news, json_t *obj)
 {
 	if (news == KUBE_RESET || news == KUBE_SYNCED)
-		each(map_of(kube, what), news == KUBE_SYNCED);
+		each(map_of(kube, what), space, news == KUBE_SYNCED);
 	else if (news != KUBE_TROUBLE)
-		on_object(kube, what, obj, news == KUBE_DELETED);
+		on_object(kube, space, what, obj, news == KUBE_DELETED);
 	kube_claims_touch(kube);
 }
 
@@ -209,14 +219,14 @@ static void reach_unbound(struct kube *kube, const struct kube_claim_said *c,
 
 /* Restrict ret by the pods of others that mount the claim. The daemon itself
  * takes care of our own jobs that mount it. */
-static void reach_with_others(struct kube *kube,
+static void reach_with_others(const struct kube_space *space,
                               const struct kube_claim_said *c,
                               struct reach *ret)
 {
 	const char *pod, *node;
 
 	if (ret->no || ret->share == VOLUME_SHARED ||
-	    !kube_pods_mounting(kube, c->name, &pod, &node))
+	    !kube_pods_mounting(space, c->name, &pod, &node))
 		return;
 	buf_clear(&ret->text);
 	ret->no = ret->share == VOLUME_ONE_POD;
@@ -244,7 +254,7 @@ static void reach_of(struct kube *kube, const struct seen *seen,
 		reach_bound(kube, &c, ret);
 	else
 		reach_unbound(kube, &c, ret);
-	reach_with_others(kube, &c, ret);
+	reach_with_others(seen->space, &c, ret);
 }
 
 /* --- tell ----------------------------------------------------------------- */
@@ -274,7 +284,8 @@ static void tell(struct kube *kube, const struct volume_info *info)
 
 static void tell_one(struct kube *kube, struct seen *seen)
 {
-	struct volume_info info = { .name = seen->name };
+	struct volume_info info = { .namespace = seen->space->name,
+		                    .name = seen->name };
 	const char **list;
 	struct reach r;
 	char *now;
@@ -309,55 +320,76 @@ static void drop(struct kube *kube, struct map *map)
 			gone[n++] = seen;
 	while (n--) {
 		if (told)
-			tell(kube, &(struct volume_info){ .name = gone[n]->name,
-			                                  .gone = true });
-		map_del(map, kube_text_key(gone[n]->name));
+			tell(kube, &(struct volume_info){
+				       .namespace = gone[n]->space->name,
+				       .name = gone[n]->name,
+				       .gone = true });
+		map_del(map, key_of(gone[n]->space, gone[n]->name));
 		seen_free(gone[n]);
 	}
 	free(gone);
 }
 
-/* Whether claims, volumes and StorageClasses have all been listed. If one of
- * them cannot be listed, tell the daemon why, once for each reason. */
-static bool is_listed(struct kube *kube)
+/* Returns NULL if the claims of the namespace, volumes and StorageClasses have
+ * all been listed; else why one of them cannot be, or "" if that is not known
+ * yet. */
+static const char *unlisted(const struct kube_space *space)
 {
-	struct kube_claims *c = &kube->claims;
 	const char *why = NULL;
 
 	for (int i = SEE_CLAIMS; i < SEE_SLICES; i++) {
-		if (kube->sight.synced[i])
+		const struct kube_sight *sight =
+		    i == SEE_CLAIMS ? &space->sight : &space->kube->sight;
+
+		if (sight->synced[i])
 			continue;
-		if (!kube->sight.blind[i].code)
-			return false;
-		why = kube->sight.blind[i].text;
+		if (!sight->blind[i].code)
+			return "";
+		why = sight->blind[i].text;
 	}
-	if (!why)
+	return why;
+}
+
+/* Tell the daemon that it knows all claims of the namespace or, once, why they
+ * cannot be listed. Returns false if that is not known yet. */
+static bool tell_listed(struct kube_space *space)
+{
+	const char *why = unlisted(space);
+	struct volume_info info = { .namespace = space->name, .why = why };
+
+	if (why && !*why)
+		return false;
+	if (why ? space->claims_why.code && !strcmp(space->claims_why.text, why)
+	        : space->listed && !space->claims_why.code)
 		return true;
-	if (!c->blind.code || strcmp(c->blind.text, why) != 0) {
-		err_set(&c->blind, EACCES, "%s", why);
-		tell(kube, &(struct volume_info){ .why = why });
-	}
-	return false;
+	tell(space->kube, &info);
+	space->listed = !why;
+	space->claims_why.code = 0;
+	if (why)
+		err_set(&space->claims_why, EACCES, "%s", why);
+	return true;
 }
 
 void kube_claims_tell(struct kube *kube)
 {
 	struct kube_claims *c = &kube->claims;
 	struct seen *seen;
+	bool all = true;
 	size_t at = 0;
 
-	if (!c->changed || !is_listed(kube))
+	if (!c->changed)
 		return;
-	c->changed = c->at_once = false;
 	drop(kube, &c->claims);
 	drop(kube, &c->volumes);
 	drop(kube, &c->classes);
 	while ((seen = map_each(&c->claims, &at)))
-		tell_one(kube, seen);
-	if (!c->listed || c->blind.code)
-		tell(kube, &(struct volume_info){ 0 });
-	c->listed = true;
-	c->blind.code = 0;
+		if (!unlisted(seen->space))
+			tell_one(kube, seen);
+	for (size_t i = 0; i < kube->spaces.n; i++)
+		if (!kube->spaces.s[i]->leaving)
+			all = tell_listed(kube->spaces.s[i]) && all;
+	c->changed = !all;
+	c->at_once = c->at_once && !all;
 }
 
 /* --- starts --------------------------------------------------------------- */
@@ -416,18 +448,20 @@ static char *next_claim(char **rest)
 	return NULL;
 }
 
-enum kube_claims_state kube_claims_look(struct kube *kube, const char *mount,
+enum kube_claims_state kube_claims_look(struct kube_space *space,
+                                        const char *mount,
                                         const char *const *node, uint32_t n,
                                         uint32_t refusals,
                                         struct kube_claims_next *ret)
 {
 	char *copy = xstrdup(mount ? mount : ""), *rest = copy, *name;
 	enum kube_claims_state state = CLAIMS_READY;
+	struct kube *kube = space->kube;
 
 	*ret = (struct kube_claims_next){ 0 };
 	while (n && (name = next_claim(&rest))) {
 		struct seen *seen =
-		    map_find(&kube->claims.claims, kube_text_key(name));
+		    map_find(&kube->claims.claims, key_of(space, name));
 		enum kube_claims_state one = CLAIMS_WAIT;
 
 		if (seen && !seen->gone) {
@@ -462,16 +496,19 @@ static uint64_t version_of(const json_t *obj)
 
 void kube_claims_answered(struct kube *kube, json_t *obj)
 {
-	const char *name =
-	    kube_text_at(json_object_get(obj, "metadata"), "name");
+	const json_t *meta = json_object_get(obj, "metadata");
+	const char *name = kube_text_at(meta, "name");
+	const char *in = kube_text_at(meta, "namespace");
+	const struct kube_space *space = in ? kube_space_find(kube, in) : NULL;
 	struct seen *seen =
-	    name ? map_find(&kube->claims.claims, kube_text_key(name)) : NULL;
+	    name && space ? map_find(&kube->claims.claims, key_of(space, name))
+			  : NULL;
 	struct kube_claim_said now;
 
 	if (!seen || seen->gone)
 		return;
 	if (version_of(obj) > version_of(seen->obj)) {
-		on_object(kube, SEE_CLAIMS, obj, false);
+		on_object(kube, space, SEE_CLAIMS, obj, false);
 		return;
 	}
 	/* The watch has already reported this version or a newer one. If the

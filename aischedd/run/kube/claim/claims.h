@@ -21,20 +21,20 @@
 #include "libcommon/map.h"
 
 struct kube;
+struct kube_space;
 
 struct kube_claims {
-	struct map claims, volumes, classes; /* by name */
+	struct map claims;           /* by kube_space_key() */
+	struct map volumes, classes; /* by name */
 	bool changed; /* kube_claims_tell() has something to tell */
 	bool at_once; /* kube_claims_tell() must run before any job starts, not
 	                 at the next tick */
-	bool listed;  /* the daemon has been told of all claims */
-	struct err blind; /* why claims cannot be watched, as last told to the
-	                     daemon; code 0: they can */
 };
 
-/* Handle what a watch reports: SEE_CLAIMS, SEE_VOLUMES or SEE_CLASSES. */
-void kube_claims_news(struct kube *kube, int what, enum kube_news news,
-                      json_t *obj);
+/* Handle what a watch reports: SEE_CLAIMS of this namespace, SEE_VOLUMES or
+ * SEE_CLASSES. */
+void kube_claims_news(struct kube *kube, struct kube_space *space, int what,
+                      enum kube_news news, json_t *obj);
 
 /* Make the next tick look at all claims again. Call it when a node, or a pod
  * that mounts a claim, has appeared or changed. */
@@ -62,12 +62,14 @@ struct kube_claims_next {
 };
 
 /*
- * Returns whether the volume claims in `mount` (as in --mount) have volumes
- * that can be mounted on these n nodes, or what must be done first. refusals:
+ * Returns whether the volume claims in `mount` (as in --mount) of this
+ * namespace have volumes that can be mounted on these n nodes, or what must be
+ * done first. refusals:
  * UINT32_MAX in the first call of a start, then the ret->refusals of that call.
  * If provisioners have failed more often since, the result is CLAIMS_REFUSED.
  */
-enum kube_claims_state kube_claims_look(struct kube *kube, const char *mount,
+enum kube_claims_state kube_claims_look(struct kube_space *space,
+                                        const char *mount,
                                         const char *const *node, uint32_t n,
                                         uint32_t refusals,
                                         struct kube_claims_next *ret);

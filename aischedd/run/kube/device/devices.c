@@ -113,10 +113,9 @@ const struct kube_claimed *kube_devices_rival(const struct kube *kube,
 /* --- claims --------------------------------------------------------------- */
 
 struct kube_claimed *kube_devices_claim(const struct kube *kube,
-                                        const char *name)
+                                        const char *namespace, const char *name)
 {
-	return map_find(&kube->devices.claims,
-	                pair_key(kube->pool->namespace, name));
+	return map_find(&kube->devices.claims, pair_key(namespace, name));
 }
 
 static void touch_nodes(struct kube *kube, const struct kube_claimed *claim)
@@ -203,6 +202,15 @@ static void claim_free(struct kube *kube, struct kube_claimed *claim)
 	free(claim);
 }
 
+static bool read_claim(const struct kube *kube, const json_t *obj,
+                       struct kube_granted *ret)
+{
+	if (!kube_grant_read(obj, &kube->home, ret))
+		return false;
+	ret->ours = ret->ours && kube_space_find(kube, ret->namespace);
+	return true;
+}
+
 static void on_claim(struct kube *kube, json_t *obj, bool deleted)
 {
 	struct kube_claimed *claim;
@@ -210,7 +218,7 @@ static void on_claim(struct kube *kube, json_t *obj, bool deleted)
 	struct kube_attempt *a;
 	uint64_t key;
 
-	if (!kube_grant_read(obj, &kube->home, &said))
+	if (!read_claim(kube, obj, &said))
 		return;
 	key = pair_key(said.namespace, said.name);
 	claim = map_find(&kube->devices.claims, key);
@@ -239,8 +247,8 @@ void kube_devices_answered(struct kube *kube, json_t *obj)
 
 	/* Ignore the answer if the watch has already shown the claim, perhaps
 	 * in a newer version. */
-	if (kube_grant_read(obj, &kube->home, &said) &&
-	    !kube_devices_claim(kube, said.name))
+	if (read_claim(kube, obj, &said) &&
+	    !kube_devices_claim(kube, said.namespace, said.name))
 		on_claim(kube, obj, false);
 }
 
@@ -317,7 +325,7 @@ void kube_devices_touch(struct kube_attempt *a)
 		const struct kube_claimed *claim;
 
 		kube_grant_name(name, a->name, i);
-		claim = kube_devices_claim(a->kube, name);
+		claim = kube_devices_claim(a->kube, a->space->name, name);
 		if (claim)
 			touch_nodes(a->kube, claim);
 	}

@@ -106,8 +106,9 @@ bool kube_devices_has(const struct kube *kube, const char *node);
 bool kube_devices_find(struct kube *kube, const char *node, uint64_t gpus,
                        struct kube_given *ret);
 
-/* Returns the claim of that name in the namespace of the jobs, or NULL. */
+/* Returns the claim of that name, or NULL. */
 struct kube_claimed *kube_devices_claim(const struct kube *kube,
+                                        const char *namespace,
                                         const char *name);
 
 /* Returns the numbers of the devices named in the annotations of a claim of

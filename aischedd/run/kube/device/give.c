@@ -72,7 +72,7 @@ static struct kube_claimed *claim_at(const struct kube_attempt *a,
 	char name[KUBE_GRANT_SIZE];
 
 	kube_grant_name(name, a->name, index);
-	return kube_devices_claim(a->kube, name);
+	return kube_devices_claim(a->kube, a->space->name, name);
 }
 
 uint64_t kube_give_found(const struct kube_attempt *a, uint32_t index)
@@ -105,14 +105,15 @@ static bool fail(struct kube_attempt *a, struct kube_slot *slot, char *text)
 static json_t *make_claim(struct kube_attempt *a, const struct kube_slot *slot,
                           const struct kube_given *given)
 {
-	return kube_grant_object(
-	    &(struct kube_grant_of){ .home = &a->kube->home,
-	                             .owner = a->id,
-	                             .job = a->name,
-	                             .uid = a->uid,
-	                             .index = slot->index,
-	                             .node = slot->node },
-	    given);
+	const struct kube_home home = kube_space_home(a->space);
+
+	return kube_grant_object(&(struct kube_grant_of){ .home = &home,
+	                                                  .owner = a->id,
+	                                                  .job = a->name,
+	                                                  .uid = a->uid,
+	                                                  .index = slot->index,
+	                                                  .node = slot->node },
+	                         given);
 }
 
 static void ask_claim(struct kube_attempt *a, struct kube_task *task,
@@ -222,7 +223,7 @@ static bool give(struct kube_attempt *a, struct kube_slot *slot,
 		return fail(a, slot,
 		            xasprintf("ResourceClaim '%s' in namespace '%s' "
 		                      "exists and is for other GPUs: delete it",
-		                      name, a->kube->pool->namespace));
+		                      name, a->space->name));
 	if (!claim->allocated)
 		return fill(a, slot, task, claim, &given);
 	/* The claim is still reserved for a pod that this one replaces: wait
@@ -236,8 +237,7 @@ static bool give(struct kube_attempt *a, struct kube_slot *slot,
 		                      "was given a GPU of node '%s' that it "
 		                      "was to have",
 		                      rival ? rival->name : name,
-		                      rival ? rival->namespace
-		                            : a->kube->pool->namespace,
+		                      rival ? rival->namespace : a->space->name,
 		                      slot->node));
 	return map_claim(a, task, claim);
 }

@@ -68,6 +68,7 @@ static void command_free(struct run_exec *c)
 	if (c->exec)
 		kube_exec_close(c->exec);
 	event_free(c->hang_up);
+	free(c->to.namespace);
 	free(c->to.pod);
 	free(c->to.container);
 	free(c);
@@ -222,7 +223,8 @@ static void begin(struct run_exec *c, const struct run_exec_wish *wish)
 	memcpy(argv + ARRAY_SIZE(head), wish->argv, n * sizeof(*argv));
 	c->exec = kube_exec_open(
 	    c->kube,
-	    &(struct kube_exec_wish){ .pod = c->to.pod,
+	    &(struct kube_exec_wish){ .namespace = c->to.namespace,
+	                              .pod = c->to.pod,
 	                              .container = c->to.container,
 	                              .argv = argv,
 	                              .input = true,
@@ -252,6 +254,7 @@ static struct run_exec *command_open(struct runner *r,
 	c->hang_up = evtimer_new(kube->base, on_hang_up, c);
 	c->to = (struct kube_signal_to){ .job = wish->job,
 		                         .attempt = wish->attempt,
+		                         .namespace = xstrdup(pod->namespace),
 		                         .pod = xstrdup(pod->name),
 		                         .container = xstrdup(pod->container) };
 	if (wish->tty && wish->columns) {

@@ -174,12 +174,12 @@ static void on_drained(void *arg)
 
 /* --- what is said --------------------------------------------------------- */
 
-static char *path_of(const struct kube *kube, const struct kube_exec_wish *wish)
+static char *path_of(const struct kube_exec_wish *wish)
 {
 	struct buf path = { 0 };
 
 	buf_puts(&path, "/api/v1/namespaces");
-	kube_path_name(&path, kube->pool->namespace);
+	kube_path_name(&path, wish->namespace);
 	buf_puts(&path, "/pods");
 	kube_path_name(&path, wish->pod);
 	buf_puts(&path, "/exec");
@@ -205,7 +205,7 @@ struct kube_exec *kube_exec_open(struct kube *kube,
 		.end = on_end,
 	};
 	struct kube_exec *e = xcalloc(1, sizeof(*e));
-	char *path = path_of(kube, wish);
+	char *path = path_of(wish);
 
 	e->ops = ops;
 	e->arg = arg;

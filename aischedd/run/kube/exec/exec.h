@@ -18,7 +18,7 @@ struct kube;
 struct kube_exec;
 
 struct kube_exec_wish {
-	const char *pod, *container;
+	const char *namespace, *pod, *container;
 	/* Ends with NULL, and becomes part of a URL. Borrowed until
 	 * kube_exec_open() returns. */
 	const char *const *argv;

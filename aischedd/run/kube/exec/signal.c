@@ -26,7 +26,7 @@ struct kube_signal {
 	struct kube *kube;
 	uint64_t job;
 	uint32_t attempt;
-	char *pod, *container, index[16];
+	char *namespace, *pod, *container, index[16];
 	struct run_signal what;
 	struct kube_exec *exec; /* NULL: the signal waits to be sent */
 	bool refused;           /* too many signals were waiting */
@@ -76,6 +76,7 @@ static void signal_free(struct kube_signal *s)
 		all->asked--;
 		kube_exec_close(s->exec);
 	}
+	free(s->namespace);
 	free(s->pod);
 	free(s->container);
 	buf_free(&s->said);
@@ -150,7 +151,8 @@ static void ask(struct kube_signal *s)
 		               signal_script, "sh",
 		               signo,         signal_scope_name(s->what.scope),
 		               s->index,      NULL };
-	const struct kube_exec_wish wish = { .pod = s->pod,
+	const struct kube_exec_wish wish = { .namespace = s->namespace,
+		                             .pod = s->pod,
 		                             .container = s->container,
 		                             .argv = argv };
 
@@ -188,6 +190,7 @@ static struct kube_signal *add(struct kube *kube,
 	s->kube = kube;
 	s->job = to->job;
 	s->attempt = to->attempt;
+	s->namespace = xstrdup(to->namespace);
 	s->pod = xstrdup(to->pod);
 	s->container = xstrdup(to->container);
 	s->what = *what;
@@ -210,7 +213,8 @@ static bool waits(const struct kube *kube, const struct kube_signal_to *to,
 
 	TAILQ_FOREACH(s, &kube->signals.list, of_list)
 		if (s->session == pid && s->what.signo == signo && !s->exec &&
-		    !strcmp(s->pod, to->pod))
+		    !strcmp(s->pod, to->pod) &&
+		    !strcmp(s->namespace, to->namespace))
 			return true;
 	return false;
 }
@@ -229,6 +233,7 @@ static bool send_to(struct kube *kube, const struct kube_log_pod *pod,
 	const struct kube_signal_to to = {
 		.job = pod->id.job,
 		.attempt = pod->id.attempt,
+		.namespace = pod->pod->namespace,
 		.pod = pod->pod->name,
 		.container = pod->pod->container,
 	};

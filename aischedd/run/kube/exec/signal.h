@@ -24,7 +24,7 @@ struct kube_signals {
 struct kube_signal_to {
 	uint64_t job;
 	uint32_t attempt;
-	char *pod, *container;
+	char *namespace, *pod, *container;
 };
 
 /* Signal the session of a process in a pod; signo 0: end the session, with

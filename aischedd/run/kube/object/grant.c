@@ -56,7 +56,7 @@ json_t *kube_grant_object(const struct kube_grant_of *of,
 	    "{s:s, s:s, s:{s:s, s:s, s:o, s:o, s:[s]},"
 	    " s:{s:{s:[{s:s, s:{s:s, s:s, s:I}}]}}}",
 	    "apiVersion", "resource.k8s.io/v1", "kind", "ResourceClaim",
-	    "metadata", "name", name, "namespace", of->home->pool->namespace,
+	    "metadata", "name", name, "namespace", of->home->namespace,
 	    "labels", labels, "annotations", notes, "finalizers", FINALIZER,
 	    "spec", "devices", "requests", "name", REQUEST, "exactly",
 	    "deviceClassName", of->home->pool->device_class, "allocationMode",
@@ -179,8 +179,7 @@ bool kube_grant_read(const json_t *obj, const struct kube_home *home,
 	};
 	if (!ret->name || !ret->uid)
 		return false;
-	ret->ours = kube_object_is_ours(obj, home, &ret->owner) &&
-	            !strcmp(ret->namespace, home->pool->namespace);
+	ret->ours = kube_object_is_ours(obj, home, &ret->owner);
 	ret->index = (uint32_t)strtoul(
 	    or_none(kube_text_at(notes, KUBE_NOTE_INDEX)), NULL, 10);
 	return true;

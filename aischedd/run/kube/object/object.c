@@ -70,7 +70,7 @@ json_t *kube_object_new(const struct kube_home *home, const struct run_job *job,
 	kube_object_name(name, home->cluster, job->job, job->attempt);
 	return json_pack("{s:s, s:s, s:{s:s, s:s, s:o, s:o}}", "apiVersion",
 	                 version, "kind", kind, "metadata", "name", name,
-	                 "namespace", home->pool->namespace, "labels",
+	                 "namespace", home->namespace, "labels",
 	                 kube_object_labels(home, job), "annotations",
 	                 kube_object_notes(home, job));
 }

@@ -51,6 +51,7 @@ struct kube_home {
 	/* seconds after which the daemon gives up a silent node */
 	int64_t node_timeout;
 	bool by_claims; /* the pods of this Job get GPUs by ResourceClaims */
+	const char *namespace; /* of the objects */
 };
 
 /* The owner of an object, by its labels and annotations. */
