@@ -93,6 +93,7 @@ static const struct column job_columns[] = {
 	{ "attempt", "ATTEMPT", .right = true },
 	{ "attempts", "ATTEMPTS", .right = true },
 	{ "pool", "POOL", .show = SHOW_TEXT },
+	{ "namespace", "NAMESPACE", .show = SHOW_TEXT },
 	{ "cost", "COST", .right = true },
 	{ "exit", "EXIT",
 	  .right = true, .show = SHOW_EXIT,

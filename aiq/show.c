@@ -466,6 +466,7 @@ void show_owner(const json_t *job)
 	show_text(job, "user", "user");
 	show_text(job, "account", "account");
 	show_text(job, "queue", "queue");
+	show_text(job, "namespace", "namespace");
 	show_text(job, "class", "class");
 	if (show_int_of(job, "priority", &priority))
 		show_line("priority", "%lld", (long long)priority);

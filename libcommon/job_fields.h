@@ -64,6 +64,7 @@
 	X(cron_id, true, true)           \
 	X(cron_time, true, true)         \
 	X(pool, true, false)             \
+	X(namespace, false, true)        \
 	X(cost, true, false)             \
 	X(display_id, false, true)       \
 	X(state_letter, false, false)    \

@@ -235,6 +235,25 @@ static void j_exit_code(struct row_view *v)
 		put_null(v);
 }
 
+/* Returns the namespace of its pods, if its pool has several, else NULL. Its
+ * pool is that of its nodes, or the one that it asks for. */
+static const char *namespace_of(const struct row_view *v)
+{
+	const char *name = ledger_pool(v->job);
+	const struct conf *conf;
+	int pool;
+
+	if (!name)
+		name = v->spec.pool;
+	if (!v->state || !name)
+		return NULL;
+	conf = state_conf(v->state);
+	pool = conf_pool_find(conf, name);
+	if (pool < 0 || conf->pools[pool].spaces.n < 2)
+		return NULL;
+	return conf_namespace(conf, (int)v->job->queue, pool);
+}
+
 /* Returns the name of the job's first node, without its pool; "" if the job has
  * no nodes. */
 static const char *first_host(const struct row_view *v)
@@ -564,6 +583,7 @@ FIELD(j_on_task_failure, put_text,   v->spec.on_task_failure)
 FIELD(j_cpu_seconds,     put_milli,  v->job->cpu_ms)
 FIELD(j_elapsed_ms,      put_int,    total_of(v).ran_ms)
 FIELD(j_pool,            put_text,   ledger_pool(v->job))
+FIELD(j_namespace,       put_text,   namespace_of(v))
 FIELD(j_cost,            put_micro_or, ledger_cost(v->job, v->now * 1000), SPEC_UNSET)
 FIELD(j_attempts,        put_int,    v->job->attempt)
 FIELD(j_longest_ms,      put_int,    longest_of(v))
