@@ -392,4 +392,49 @@ may "but leaves them be" no delete nodes
 may "it writes Events" yes create events.events.k8s.io --namespace "$ns"
 may "but not elsewhere" no create events.events.k8s.io --namespace default
 
+# --- a second namespace, without rights at first ------------------------------
+
+kube create namespace team-a >/dev/null
+stop_daemon
+sed -i 's/namespace = "aisched-jobs"/namespaces = {"aisched-jobs", "team-a"}/' \
+	"$conf"
+echo 'queue team-a { namespace = "team-a" }' >>"$conf"
+start_daemon || bail "aischedd does not start with two namespaces"
+# whether aictl status tells that a right is missing there
+is_forbidden()
+{
+	aictl status | grep -q "may not list jobs in namespace 'team-a'"
+}
+team_role()
+{
+	sed s/aisched-jobs/team-a/ "$manifests/role.yaml" | kube "$1" -f - \
+		>/dev/null
+}
+ok "a namespace without rights is told" wait_for is_forbidden
+id=$(aisub --parsable --wrap 'echo hi')
+ok "jobs of the other run" wait_for is_state "$id" RUNNING
+team=$(aisub --parsable -q team-a --wrap 'echo hi')
+waits_for_right()
+{
+	aiq -h -o reason_text "$team" | grep -q "namespace 'team-a'"
+}
+ok "one of that namespace waits, and says why" wait_for waits_for_right
+team_role apply
+ok "with rights, the pool has no trouble" wait_for eval "! is_forbidden"
+aicancel "$team"
+team=$(aisub --parsable -q team-a --wrap 'echo hi')
+ok "a job runs there" wait_for is_state "$team" RUNNING
+stop_daemon
+team_role delete
+start_daemon || bail "aischedd does not come back"
+ok "without the rights the daemon comes back" wait_for is_forbidden
+aicancel "$id"
+ok "jobs of the other namespace end" wait_for is_state "$id" CANCELLED
+is "the job there is not lost" "$(state_of "$team")" RUNNING
+team_role apply
+ok "the rights are back" wait_for eval "! is_forbidden"
+aicancel "$team"
+ok "so it can be cancelled" wait_for is_state "$team" CANCELLED
+ok "once more nothing is left" wait_for nothing_is_left
+
 done_testing
