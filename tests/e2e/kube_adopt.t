@@ -330,4 +330,66 @@ last=$(id_of last)
 ok "another one is taken" wait_for is_state "$last" RUNNING
 is "what has ended is not" "$(id_of meanwhile)" "$first"
 
+# --- several namespaces -------------------------------------------------------
+
+kube create namespace side >/dev/null
+stop_daemon
+sed -i -e 's/namespace = "jobs"/namespaces = {"jobs", "side"}/' "$conf"
+echo 'queue side { grace = "1s"  namespace = "side" }' >>"$conf"
+start_daemon || bail "aischedd does not start with two namespaces"
+k="kube --namespace side"
+queue=side make_job there 1
+there=$(id_of there)
+ok "a Job of another namespace runs" wait_for is_state "$there" RUNNING
+is "it is of that one" "$(aiq -h -o user,namespace "$there" | tr -s ' ')" \
+	"k8s:side side"
+queue=team make_job astray 1
+ok "one that names a queue of another one is refused" wait_for says astray \
+	Refused
+like "and told" "$note" "queue 'team' takes Jobs of namespace 'jobs' only"
+queue=side make_job waits 1 "" '"aisched.io/hold": "yes"'
+waits=$(id_of waits)
+fails "nor can it move there" 1 "takes Jobs of namespace 'jobs' only" \
+	aictl update "$waits" queue=default
+own=$(aisub --parsable -q side -n 2 --wrap true)
+ok "a job of aisub runs there" wait_for is_state "$own" RUNNING
+is "in pods of that namespace" "$($k get pods -o name \
+	-l "aisched.io/job-id=$own" | wc -l)" 2
+like "which it shows" "$(aiq "$own")" "namespace *side"
+is "what ran, runs" "$(state_of "$last")" RUNNING
+kill_daemon
+start_daemon || bail "aischedd does not come back"
+has_states()
+{
+	[ "$(state_of "$there") $(state_of "$own") $(state_of "$last")" = "$*" ]
+}
+ok "a restart finds those of both" wait_for has_states \
+	RUNNING RUNNING RUNNING
+is "as they were" "$(field "$own" restarts) $(field "$there" restarts)" "0 0"
+
+# --- a namespace that is taken out ------------------------------------------
+
+stop_daemon
+sed -i -e 's/namespaces = {"jobs", "side"}/namespace = "jobs"/' \
+	-e 's/  namespace = "side"//' "$conf"
+start_daemon || bail "aischedd does not start with one namespace"
+queue=side make_job late 1
+new=$(aisub --parsable -q side --wrap true)
+ok "new jobs run elsewhere" wait_for is_state "$new" RUNNING
+is "in the other namespace" "$($k get pods -o name \
+	-l "aisched.io/job-id=$new" | wc -l)" 0
+ok "those that ran go on" has_states RUNNING RUNNING RUNNING
+end_pods there 0
+ok "and end" wait_for is_state "$there" COMPLETED
+is "a Job there is no longer taken" "$(job_says late \
+	'.metadata.labels.aisched\.io/job-id')" ""
+aicancel "$own" "$waits"
+ok "others are cancelled" wait_for is_state "$own" CANCELLED
+ok "and forgotten" wait_for no_job waits
+is_left()
+{
+	[ ! -e "$dir/state/namespaces/gpu/side" ]
+}
+ok "then the daemon leaves the namespace" wait_for is_left
+
 done_testing

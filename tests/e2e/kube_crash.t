@@ -13,12 +13,13 @@ ns="team"
 ok "a control plane starts" kube_start || bail "there is no control plane"
 ok "with nodes" eval "kwok_start && kube_nodes 2 gpu 8"
 kube create namespace "$ns" >/dev/null
+kube create namespace first >/dev/null # it has the Lease
 between_start
 
 configure "
-queue default { grace = \"1s\" }
+queue default { grace = \"1s\"  namespace = \"$ns\" }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/between.conf\"
-	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes }
+	namespaces = {\"first\", \"$ns\"}  image = \"local/box:1\"  run_as_root = yes }
 scheduling { resume_cooldown = \"0s\"  max_evictions_per_hour = 60 }"
 start_daemon || bail "aischedd does not start"
 

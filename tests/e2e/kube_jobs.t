@@ -345,6 +345,8 @@ is "and what is said for the next" \
 fails "not where the cluster is" 1 \
 	"changing namespace of pool 'gpu' needs a restart" \
 	reload 's/"jobs"/"others"/'
+fails "nor in which of its namespaces" 1 "changing namespaces needs a restart" \
+	reload 's/namespace = "jobs"/namespaces = {"jobs", "others"}/'
 fails "which nodes are ours" 1 \
 	"changing node_selector of pool 'gpu' needs a restart" \
 	reload 's/pool=gpu/pool=cpu/'

@@ -431,10 +431,11 @@ ok "without the rights the daemon comes back" wait_for is_forbidden
 aicancel "$id"
 ok "jobs of the other namespace end" wait_for is_state "$id" CANCELLED
 is "the job there is not lost" "$(state_of "$team")" RUNNING
+aicancel "$team"
+is "nor does it end when it is cancelled" "$(state_of "$team")" COMPLETING
 team_role apply
 ok "the rights are back" wait_for eval "! is_forbidden"
-aicancel "$team"
-ok "so it can be cancelled" wait_for is_state "$team" CANCELLED
+ok "so it ends" wait_for is_state "$team" CANCELLED
 ok "once more nothing is left" wait_for nothing_is_left
 
 done_testing
