@@ -32,6 +32,7 @@
 #include "aischedd/runners.h"
 #include "aischedd/state/cluster/rollup.h"
 #include "aischedd/store/ended.h"
+#include "aischedd/store/rollup_purge.h"
 #include "aischedd/thread.h"
 #include "aischedd/web.h"
 #include "libcommon/clock.h"
@@ -43,7 +44,9 @@ enum {
 	/* most events handled in one turn */
 	MAX_CALLBACKS = 2000,
 	/* soft limit of descriptors to reach */
-	FILES_WANTED = 4096
+	FILES_WANTED = 4096,
+	/* rows of old hours that are removed at a time */
+	HOURS_SLICE = 2000
 };
 
 static void wake(evutil_socket_t fd, short what, void *arg)
@@ -71,6 +74,25 @@ static void on_hup(evutil_socket_t fd, short what, void *arg)
 	d->reload = true;
 }
 
+/* Remove some of the old sums of hours. Returns whether others are left. */
+static bool forget_hours(struct daemon *d)
+{
+	int64_t keep = d->conf->accounting.hours_keep;
+	struct err err;
+	bool more;
+
+	if (keep == CONF_UNLIMITED)
+		return false;
+	if (store_purge_hours(d->store, state_zone(d->state),
+	                      clock_wall_s() - keep, HOURS_SLICE, &more,
+	                      &err) == 0)
+		return more;
+	log_warning("accounting remove fail: %s; old hours are kept until the "
+	            "next try",
+	            err.text);
+	return false;
+}
+
 static void forget_history(evutil_socket_t fd, short what, void *arg)
 {
 	struct daemon *d = arg;
@@ -86,7 +108,8 @@ static void forget_history(evutil_socket_t fd, short what, void *arg)
 		            "next try",
 		            err.text);
 	daemon_cron_recheck(d);
-	daemon_arm(d->hourly, n == PURGE_SLICE ? 10 : 3600e3);
+	daemon_arm(d->hourly,
+	           forget_hours(d) || n == PURGE_SLICE ? 10 : 3600e3);
 }
 
 static void log_booking(struct daemon *d)

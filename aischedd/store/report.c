@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "aischedd/state/state.h"
+#include "aischedd/store/rollup_purge.h"
 #include "libcommon/cron/period.h"
 #include "libcommon/map.h"
 #include "libcommon/mem.h"
+#include "libcommon/parse.h"
 
 typedef __int128 wide;
 
@@ -70,6 +72,25 @@ static void copy_rollup(struct report_copy *to, const struct rollup *r)
 	memcpy(to->rate, r->rate, sizeof(to->rate));
 }
 
+/* Check that a report by hour asks for no hour whose sums were removed. */
+static int check_hours(const struct report *r, struct err *err)
+{
+	struct buf text = { 0 };
+
+	for (size_t i = 0; i < r->nby; i++) {
+		if (r->by[i] != REPORT_HOUR || r->since >= r->hours_from)
+			continue;
+		format_time(&text, r->hours_from);
+		err_set(err, EINVAL,
+		        "hours before %s are no longer known: set --since, or "
+		        "report by day",
+		        text.data);
+		buf_free(&text);
+		return -1;
+	}
+	return 0;
+}
+
 #define COLUMN(name) ", " #name
 
 int report_begin(struct report *r, const struct state *state, const char *path,
@@ -86,7 +107,6 @@ int report_begin(struct report *r, const struct state *state, const char *path,
 	};
 	size_t n = state_nrollups(state);
 	struct changes changes;
-	int64_t one;
 
 	r->now_ms = now_ms;
 	r->work = xcalloc(1, sizeof(*r->work));
@@ -111,7 +131,9 @@ int report_begin(struct report *r, const struct state *state, const char *path,
 	 * read does. */
 	if (db_exec(&r->db, "BEGIN", err) < 0)
 		return -1;
-	return db_get_i64(&r->db, "SELECT count(*) FROM meta", &one, err);
+	if (db_get_i64(&r->db, ROLLUP_HOURS_FROM, &r->hours_from, err) < 0)
+		return -1;
+	return check_hours(r, err);
 }
 
 /* --- groups ------------------------------------------------------------ */
@@ -398,6 +420,19 @@ static int add_lag(struct report *r, const struct rollup_lag *lag,
 
 /* --- the report ---------------------------------------------------------- */
 
+/* Widen the range to whole days where the sums of hours were removed. */
+static void whole_days(struct report *r)
+{
+	int64_t span[2];
+
+	period_of(r->zone, PERIOD_DAY, r->since, span);
+	if (r->since < r->hours_from)
+		r->since = span[0];
+	period_of(r->zone, PERIOD_DAY, r->until, span);
+	if (r->until < r->hours_from && r->until > span[0])
+		r->until = span[1];
+}
+
 static void whole_hours(struct report *r)
 {
 	int64_t span[2];
@@ -441,6 +476,7 @@ void report_set_groups(struct report *r, report_group_fn *group_of, void *arg)
 int report_run(struct report *r, struct err *err)
 {
 	whole_hours(r);
+	whole_days(r);
 	if (read_range(r, err) < 0)
 		return -1;
 	for (size_t i = 0; i < r->ncopies; i++) {

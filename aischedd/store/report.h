@@ -3,7 +3,8 @@
  *
  * The database has sums by hour, by day and by month (rollups). Whole months of
  * the range are read as rows of months, other whole days as rows of days, and
- * the rest as rows of hours. Amounts that are not in the database yet come from
+ * the rest as rows of hours; where the sums of hours were removed, the range is
+ * widened to whole days. Amounts that are not in the database yet come from
  * a copy of the state. The transaction that reads the rows begins when the copy
  * is made, so nothing is missed or counted twice.
  */
@@ -63,7 +64,8 @@ struct report {
 	/* Set by the caller before report_begin(). */
 	enum report_key by[REPORT_NKEYS];
 	size_t nby;
-	int64_t since, until; /* unix seconds; widened to whole hours */
+	int64_t since,
+	    until;   /* unix seconds; widened to whole hours, or days */
 	size_t most; /* rows; report_run() fails with E2BIG if there are more */
 	const struct zone *zone;
 
@@ -78,6 +80,7 @@ struct report {
 	struct rollup_lag *lag;
 	size_t nlags;
 	int64_t now_ms;
+	int64_t hours_from; /* hours before then were removed */
 	struct db db;
 	struct report_work *work;
 };

@@ -7,6 +7,7 @@
 #include "aischedd/state/cluster/ledger.h"
 #include "aischedd/state/job.h"
 #include "aischedd/store/db.h"
+#include "aischedd/store/rollup_purge.h"
 #include "libcommon/cron/period.h"
 #include "libcommon/map.h"
 #include "libcommon/mem.h"
@@ -48,10 +49,10 @@ enum check_sql { KEYS, BOUNDS, LAGS, ATTEMPTS, RUNNING, SUMS, NSQL_CHECK };
 static const char *const texts[NSQL_CHECK] = {
 	[KEYS] = "SELECT id, booked_ms, user, account, queue, class, pool,"
 		 " gpu_type FROM rollup_key WHERE user <> '' ORDER BY id",
-	[BOUNDS] =
-	    "SELECT coalesce(min(start), 0), coalesce(max(start), -1),"
-	    " (SELECT coalesce(max(value), 0) FROM meta"
-	    " WHERE key = 'accounting_from') FROM rollup WHERE level = 0",
+	[BOUNDS] = "SELECT coalesce(min(start), 0), coalesce(max(start), -1),"
+		   " (SELECT coalesce(max(value), 0) FROM meta"
+		   " WHERE key = 'accounting_from'), (" ROLLUP_HOURS_FROM
+		   ") FROM rollup WHERE level = 0",
 	[LAGS] = "SELECT count(*) FROM meta WHERE key = 'rollup_lags'"
 		 " AND value <> ''",
 	/* Attempts written by older schemas have no pieces: no rollup
@@ -471,7 +472,8 @@ static int check_lags(struct checking *c, struct err *err)
 }
 
 /* Set check->first and ->last to the first and the last hour that can be
- * compared: attempts that ended before check->first may have been purged. */
+ * compared: before check->first, attempts or sums of hours may have been
+ * purged. */
 static int bounds(struct checking *c, struct err *err)
 {
 	struct rollup_check *check = c->check;
@@ -483,6 +485,8 @@ static int bounds(struct checking *c, struct err *err)
 	check->first = db_col_i64(&row, 0, 0);
 	check->last = db_col_i64(&row, 1, -1);
 	gone_ms = db_col_i64(&row, 2, 0);
+	if (check->first < db_col_i64(&row, 3, 0))
+		check->first = db_col_i64(&row, 3, 0);
 	sqlite3_reset(row.s);
 	if (gone_ms / 1000 >= check->first) {
 		period_of(c->zone, PERIOD_HOUR, gone_ms / 1000, span);

@@ -6,7 +6,7 @@
  * sums of hours must equal the result, the sums of days those of their hours,
  * and the sums of months those of their days, to the last unit. Purged history
  * cannot be compared: the comparison begins with the hour after the end of the
- * last purged attempt.
+ * last purged attempt, or with the day after the last purged hour.
  */
 #ifndef AISCHEDD_STORE_ROLLUP_CHECK_H
 #define AISCHEDD_STORE_ROLLUP_CHECK_H

@@ -30,6 +30,13 @@
 	"," #name " = max(min(" #name " + excluded." #name "," \
 	" 9223372036854775807), -9223372036854775807)"
 
+/* Remove the oldest rows of hours before ?1: whole hours, until ?2 rows are
+ * removed. One bound for start, because the index serves only one. */
+#define PURGE_LEVEL_0(table, columns)                                         \
+	"DELETE FROM " table " WHERE level = 0 AND start < min(?1, coalesce(" \
+	"(SELECT start + 1 FROM " table " WHERE level = 0"                    \
+	" ORDER BY " columns " LIMIT 1 OFFSET ?2 - 1), ?1))"
+
 static const char *const fixed_sql[NSQL] = {
 	[DEL_JOB] = "DELETE FROM job WHERE id = ?",
 	/* 13 is JOB_BOOT_FAIL, the last job state. */
@@ -82,6 +89,13 @@ static const char *const fixed_sql[NSQL] = {
 	    " AND end_time < ? ORDER BY end_time, id LIMIT ?)"
 	    " ON CONFLICT (key) DO UPDATE SET"
 	    " value = max(value, excluded.value)",
+	[LAST_HOUR] =
+	    "SELECT max(start) FROM rollup WHERE level = 0 AND start < ?",
+	[NOTE_HOURS] = "INSERT INTO meta (key, value) VALUES ('hours_from', ?)"
+		       " ON CONFLICT (key) DO UPDATE SET"
+		       " value = max(value, excluded.value)",
+	[PURGE_HOURS] = PURGE_LEVEL_0("rollup", "start, key"),
+	[PURGE_HOUR_WAITS] = PURGE_LEVEL_0("rollup_wait", "start, key, bucket"),
 	[PURGE_ATTEMPTS] =
 	    "DELETE FROM attempt WHERE job IN (SELECT id FROM job"
 	    " WHERE state >= 5 AND end_time < ? ORDER BY end_time, id LIMIT ?)",

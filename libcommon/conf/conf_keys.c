@@ -424,6 +424,8 @@ static const struct conf_key accounting_keys[] = {
 	KEY("charge", WORD, charge, .initial = "sum", .words = charges,
 	    .special = true),
 	KEY("sample", TIME, sample, .initial = "10s", RANGE(1, 86400)),
+	KEY("hours_keep", UNTIL, hours_keep, .initial = "90d",
+	    RANGE(30 * 86400, CENTURY_S)),
 };
 #undef AT
 

@@ -141,6 +141,8 @@ static const struct {
 	  "M, G or T, like 512M or 1.5G" },
 	{ "a script size above the ceiling", "max_script_size = 33M",
 	  "t:1: max_script_size: bad value '33M': use 1 to 32M" },
+	{ "too few hours", "accounting { hours_keep = 29d }",
+	  "t:1: accounting.hours_keep: bad value '29d': use 30d to 36500d" },
 	{ "a time of no unit", "history_keep = 3y",
 	  "t:1: history_keep: bad time '3y': use minutes, min:sec, h:m:s, "
 	  "d-h:m:s, 90s, 12h, 3d or UNLIMITED" },
@@ -738,7 +740,7 @@ START_TEST(print_is_for_people)
 	    "\tnode_timeout = 2m\n}\n"
 	    "cron {\n\tmax = 10000\n\tmax_per_user = 100\n"
 	    "\tmax_runs = 100\n\tmin_period = 1m\n}\n"
-	    "accounting {\n\tsample = 10s\n}\n"
+	    "accounting {\n\tsample = 10s\n\thours_keep = 90d\n}\n"
 	    "health_check {\n\tinterval = 5m\n\ttimeout = 30s\n}\n"
 	    "mail {\n\tper_user = 60\n\tqueue = 10000\n}\n"
 	    "\nclass \"train\" {\n\tpriority = 50\n\tpreemptible = yes\n}\n"

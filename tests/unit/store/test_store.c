@@ -24,6 +24,7 @@
 #include "aischedd/store/ended.h"
 #include "aischedd/store/report.h"
 #include "aischedd/store/rollup_check.h"
+#include "aischedd/store/rollup_purge.h"
 #include "libcommon/parse.h"
 #include "libcommon/spec/spec.h"
 #include "libcommon/steps.h"
@@ -1407,6 +1408,65 @@ START_TEST(a_report_is_by_group)
 }
 END_TEST
 
+/* Sum up a range by this key. Returns what report_begin() returns; *ret_held:
+ * the CPU time held. */
+static int report_range(struct disk *d, enum report_key by, int64_t since,
+                        int64_t until, int64_t *ret_held)
+{
+	struct report r = { .by = { by },
+		            .nby = 1,
+		            .since = since,
+		            .until = until,
+		            .most = 1000 };
+	int result = report_begin(&r, d->w.state, store_path(d->store),
+	                          d->w.now * 1000, all_of_it, NULL, &d->err);
+
+	if (result == 0)
+		ck_assert_int_eq(report_run(&r, &d->err), 0);
+	*ret_held = (int64_t)r.total.sum[SUM_held_cpu];
+	report_fini(&r);
+	return result;
+}
+
+START_TEST(old_hours_are_removed)
+{
+	static const char left[] =
+	    "SELECT min(start), (SELECT count(*) FROM rollup_wait"
+	    " WHERE level = 0) FROM rollup WHERE level = 0";
+	enum { DAY = 86400, BEGAN = 1000 };
+	struct disk d;
+	int64_t cpu;
+	bool more;
+	int n = 0;
+
+	disk_init(&d);
+	PLAY(&d, "submit", "run", "+300000");
+	book_all(&d, d.w.now * 1000);
+	PLAY(&d, "end 1 0");
+	save(&d);
+	ck_assert_str_eq(rows(&d, left), "0 1\n");
+	do {
+		ck_assert_int_eq(store_purge_hours(d.store, NULL, 2 * DAY + 5,
+		                                   10, &more, &d.err),
+		                 0);
+		check_rollups(&d);
+	} while (++n < 9 && more);
+	ck_assert_int_eq(n, 5); /* 48 hours */
+	ck_assert_str_eq(rows(&d, left), "172800 0\n");
+	ck_assert_int_eq(
+	    report_range(&d, REPORT_USER, DAY + 7200, DAY + 7300, &cpu), 0);
+	ck_assert_int_eq(cpu, DAY * 1000000LL); /* the whole day */
+	ck_assert_int_eq(report_range(&d, REPORT_DAY, 0, DAY, &cpu), 0);
+	ck_assert_int_eq(cpu, (DAY - BEGAN) * 1000000LL);
+	ck_assert_int_eq(report_range(&d, REPORT_HOUR, DAY, 3 * DAY, &cpu), -1);
+	ck_assert_ptr_nonnull(strstr(d.err.text, "hours before 1970-01-03"));
+	ck_assert_int_eq(report_range(&d, REPORT_HOUR, 2 * DAY, 3 * DAY, &cpu),
+	                 0);
+	ck_assert_int_eq(cpu, DAY * 1000000LL);
+	disk_fini(&d);
+}
+END_TEST
+
 /* A job holds 8 PiB for a month, so the sum of a month exceeds 64 bits. */
 START_TEST(sums_that_do_not_fit_stay_at_the_most)
 {
@@ -2085,6 +2145,7 @@ SUITE(store)
 	tcase_add_test(tc, late_news_are_taken_off);
 	tcase_add_test(tc, a_leap_of_the_clock_is_booked_in_parts);
 	tcase_add_test(tc, a_report_is_by_group);
+	tcase_add_test(tc, old_hours_are_removed);
 	tcase_add_test(tc, sums_that_do_not_fit_stay_at_the_most);
 	tcase_add_test(tc, sums_of_the_database_stay_at_the_most);
 	tcase_add_test(tc, each_attempt_has_a_row);

@@ -1,0 +1,35 @@
+/*
+ * rollup_purge.h - remove old sums of hours
+ *
+ * Sums of days and months stay, so whole days are removed. In table meta,
+ * `hours_from` is the time (unix seconds) from which the sums of hours are
+ * complete. Late news may add sums of earlier hours again: nothing reads these,
+ * and the next purge removes them.
+ */
+#ifndef AISCHEDD_STORE_ROLLUP_PURGE_H
+#define AISCHEDD_STORE_ROLLUP_PURGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libcommon/err.h"
+
+struct store;
+struct zone;
+
+/* SQL: the time from which the sums of hours are complete; 0: all are. */
+#define ROLLUP_HOURS_FROM                          \
+	"SELECT coalesce(max(value), 0) FROM meta" \
+	" WHERE key = 'hours_from'"
+
+/*
+ * Remove the sums of hours of the days that ended by `before`, the oldest
+ * first: about `limit` rows, of whole hours. *ret_more: others are left. zone:
+ * the zone in which days begin; NULL: UTC. Removes nothing if it fails.
+ */
+int store_purge_hours(struct store *store, const struct zone *zone,
+                      int64_t before, size_t limit, bool *ret_more,
+                      struct err *err);
+
+#endif
