@@ -59,9 +59,10 @@ static void encode(json_t *obj, const char *key, struct codes *codes,
 static void hide_asked(struct replay *r, json_t *asked)
 {
 	static const char *const gone[] = {
-		"comment", "output",  "error",      "input",       "workdir",
-		"image",   "mount",   "args",       "submit_host", "kube_uid",
-		"command", "rlimits", "mail_types", "labels",      "mail_user"
+		"comment",     "output",   "error",     "input",
+		"workdir",     "image",    "mount",     "args",
+		"submit_host", "kube_uid", "command",   "rlimits",
+		"mail_types",  "labels",   "mail_user", "kube_marks"
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(gone); i++)

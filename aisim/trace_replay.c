@@ -131,7 +131,7 @@ static int take_asked(struct replay *r, const struct old_job *past,
 	idset_free(&tasks);
 	spec->array = NULL;
 	/* A job with this field would be reported to its cluster. */
-	spec->kube_uid = NULL;
+	spec->kube_uid = spec->kube_marks = NULL;
 	spec->queue = past->queue;
 	spec->class = past->class;
 	spec->time_limit = past->limit;

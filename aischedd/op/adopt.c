@@ -12,12 +12,14 @@
 #include "aischedd/state/life/lifecycle.h"
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/life/submit_check.h"
+#include "aischedd/state/life/update.h"
 #include "aischedd/state/pass/why.h"
 #include "aischedd/store/blob.h"
 #include "aischedd/store/ended.h"
 #include "libcommon/clock.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
+#include "libcommon/spec/spec_marks.h"
 
 /* Seconds between two explanations sent to a cluster: passes are more frequent
  * than users can read. */
@@ -87,6 +89,7 @@ static int take(struct daemon *d, const struct adoption *a, uint32_t owner,
 		*err = d->full_err;
 		return -1;
 	}
+	spec.kube_marks = a->marks;
 	if (!spec.class)
 		spec.class = class_of(d->conf, a->priority_class);
 	if (state_check_submit(d->state, &spec, &who, now, &ahead, &queue,
@@ -98,6 +101,46 @@ static int take(struct daemon *d, const struct adoption *a, uint32_t owner,
 	keep(d, a->uid, owner, id, now);
 	log_info("job adopt job=%llu job_of=%s user=%s queue=%s",
 	         (unsigned long long)id, a->name, a->user, spec.queue);
+	return 0;
+}
+
+/* Take over into a pending job what its owner has changed in the Job. Other
+ * options stay as they are, as `aictl update` may have set them. */
+static int reread(struct daemon *d, struct job *job, const struct adoption *a,
+                  uint32_t owner, struct err *err)
+{
+	const struct submitter who = { .uid = owner,
+		                       .gid = owner,
+		                       .user = a->user,
+		                       .in_group = no_group };
+	const uint64_t id = job->id;
+	struct spec spec;
+
+	if (d->full) {
+		*err = d->full_err;
+		return -1;
+	}
+	if (job->uid != owner)
+		return err_set(
+		    err, EPERM,
+		    "the user of a job cannot change: delete the Job "
+		    "and create it again");
+	spec_unpack(&spec, job->packed);
+	if (spec.kube_marks && !strcmp(spec.kube_marks, a->marks)) {
+		adopt_tell(d->state, job);
+		return 0;
+	}
+	/* Older daemons have adopted jobs without marks. */
+	spec_take_marked(&spec, a->spec,
+	                 spec.kube_marks ? spec.kube_marks : a->marks,
+	                 a->marks);
+	spec.kube_marks = a->marks;
+	if (!spec.class)
+		spec.class = class_of(d->conf, a->priority_class);
+	if (state_reread(d->state, job, &who, &spec, clock_wall_s(), err) < 0)
+		return -1;
+	log_info("job reread job=%llu job_of=%s user=%s",
+	         (unsigned long long)id, a->name, a->user);
 	return 0;
 }
 
@@ -130,19 +173,22 @@ void daemon_adopt(struct pool_runner *p, const struct adoption *a)
 {
 	struct daemon *d = p->daemon;
 	uint32_t owner = state_foreign_uid(d->state, a->user);
+	uint64_t id = a->job;
 	struct job *job;
 	struct err err;
-	uint64_t id;
 
 	if (!a->spec) {
 		refuse(p, a, a->why);
-	} else if (!find(d, a->uid, owner, &id)) {
+	} else if (!id && !find(d, a->uid, owner, &id)) {
 		if (take(d, a, owner, &err) < 0)
 			refuse(p, a, err.text);
 	} else if (!(job = state_job(d->state, id))) {
 		say_over(p, a->uid, id);
+	} else if (job->state == JOB_PENDING &&
+	           reread(d, job, a, owner, &err) < 0) {
+		refuse(p, a, err.text);
 	}
-	/* If a job was submitted for it, the runner is told after
+	/* If a job was submitted for it or changed, the runner is told after
 	 * the commit. */
 }
 
@@ -161,6 +207,7 @@ void daemon_adopted(struct daemon *d, const struct effect *e)
 	if (job) {
 		spec_unpack(&spec, job->packed);
 		is.uid = spec.kube_uid;
+		is.marks = spec.kube_marks;
 		is.state = (enum job_state)job->state;
 	}
 	if (!job) {

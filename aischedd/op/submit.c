@@ -64,10 +64,10 @@ static int check_sizes(const struct daemon *d, const struct batch *b,
 static int check_spec(const struct batch *b, const struct spec *spec,
                       struct err *err)
 {
-	if (spec->kube_uid)
+	if (spec->kube_uid || spec->kube_marks)
 		return err_set(err, EPERM,
-		               "kube_uid: only the runner of a cluster sets "
-		               "it");
+		               "kube_uid, kube_marks: only the runner of a "
+		               "cluster sets them");
 	if (spec->cron_id != SPEC_UNSET)
 		return err_set(err, EPERM,
 		               "cron_id: only recurring work has such runs");

@@ -141,20 +141,25 @@ enum run_event_kind {
 	 * is over */
 	RUN_TROUBLE,
 	RUN_LACKS, /* text: what nodes lack; NULL: nothing now */
-	/* somebody made a Job with kubectl, which should be run */
+	/* somebody made a Job with kubectl, which should be run, or changed it
+	 * while it waits */
 	RUN_ADOPT,
 	RUN_WITHDRAWN, /* the owner of an adopted Job deleted it */
 	RUN_TAKEN_BACK /* the owner of an adopted Job suspended it: requeue */
 };
 
 /* A Job that somebody made with kubectl. */
+/* A Job that is to become a job, or that asks for something else than when it
+ * was last read. */
 struct adoption {
+	uint64_t job;     /* the job that it has become; 0: none, or unknown */
 	const char *uid;  /* the Job's uid in the cluster */
 	const char *name; /* "NAMESPACE/NAME", for the log */
 	const char *user;
-	const struct spec *spec;    /* NULL: it cannot be adopted */
+	const struct spec *spec;    /* NULL: it cannot be adopted, or read */
+	const char *marks;          /* of the spec, see spec_marks.h */
 	const char *priority_class; /* PriorityClass of its pods, or "" */
-	/* why it cannot be adopted, if spec is NULL */
+	/* why it cannot be adopted or read, if spec is NULL */
 	const char *why;
 };
 
@@ -162,11 +167,12 @@ struct adoption {
  * adopted job. */
 struct adopted {
 	const char *uid; /* NULL: as in an earlier call for this job */
-	/* job made for the Job; 0: the adoption was refused */
+	/* job made for the Job; 0: the adoption, or the change, was refused */
 	uint64_t job;
 	/* a final state is told in the last call for this job */
 	enum job_state state;
-	const char *why; /* why the adoption was refused */
+	const char *why;   /* why it was refused */
+	const char *marks; /* of what the job asks for; NULL: unknown */
 };
 
 struct run_event {

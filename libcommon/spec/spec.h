@@ -99,8 +99,10 @@
 	I(has_cpus)    /* milli-CPUs and MiB of a job that has whole nodes;  \
 	                * the daemon sets them when it starts */             \
 	I(has_mem)                                                           \
-	S(prefer) /* features, most preferred first: "a&b,c" */              \
-	S(spread) /* level of the topology: "rack", "node:preferred" */
+	S(prefer)     /* features, most preferred first: "a&b,c" */          \
+	S(spread)     /* level of the topology: "rack", "node:preferred" */  \
+	S(kube_marks) /* with kube_uid: marks of what that Job asks for, as  \
+	               * last read, see spec_marks.h */
 
 struct spec {
 #define S(name) const char *name;

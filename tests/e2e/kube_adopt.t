@@ -215,9 +215,6 @@ ok "an Event says why" wait_for says waits \
 	"$(field "$waits" reason)"
 like "in a sentence" "$note" "GPU"
 ok "it stays suspended" is_suspended waits
-$k annotate job waits aisched.io/time=9h >/dev/null
-ok "that a change comes too late is told" wait_for says waits Changed
-unlike "and is no part of the job" "$(field "$waits" time_limit)" 9:00
 is "without pods" "$(pods waits)" ""
 like "describe shows it" "$($k describe job waits)" "aisched"
 
@@ -253,6 +250,49 @@ id=$(id_of long)
 ok "one runs for longer than it may" wait_for is_state "$id" TIMEOUT
 is "its Job says so, too" "$(job_says long \
 	'.status.conditions[?(@.type=="Failed")].reason')" DeadlineExceeded
+
+# --- a Job that its owner changes while it waits ------------------------------
+
+make_job change 4 "" '"aisched.io/hold": "yes"'
+id=$(id_of change)
+# FIELD VALUE: whether the job has that value
+has_field()
+{
+	[ "$(field "$id" "$1")" = "$2" ]
+}
+# PATTERN: whether a refusal of the Job has it
+refuses()
+{
+	$k get events.events.k8s.io -o json | jq -r '.items[] |
+		select(.regarding.name == "change" and .reason == "Refused") |
+		.note' | grep -q "$1"
+}
+aictl update "$id" comment=mine
+$k annotate job change aisched.io/time=9h >/dev/null
+ok "a change is read" wait_for has_field time_limit 32400
+ok "which is told" wait_for says change Changed
+is "what it does not change stays" "$(field "$id" comment)" mine
+$k annotate --overwrite job change aisched.io/time=never >/dev/null
+ok "one that makes no sense is refused" wait_for refuses \
+	"its change has no effect: aisched.io/time"
+$k annotate --overwrite job change aisched.io/time=9h aisched.io/user=ann \
+	>/dev/null
+ok "and another user" wait_for refuses "user of a job cannot change"
+$k annotate job change aisched.io/user- >/dev/null
+is "the job is as it was" "$(field "$id" state,time_limit | xargs)" \
+	"PENDING 32400"
+stop_daemon
+$k annotate --overwrite job change aisched.io/time=8h >/dev/null
+start_daemon || bail "aischedd does not start again"
+ok "one while no daemon runs is read later" wait_for has_field time_limit 28800
+is "what it does not change stays again" "$(field "$id" comment)" mine
+$k patch job change -p '{"spec": {"template": {"spec":
+	{"nodeSelector": {"kubernetes.io/hostname": "gpu-1"}}}}}' >/dev/null
+$k annotate job change aisched.io/hold- >/dev/null
+ok "no longer held, it runs" wait_for is_state "$id" RUNNING
+is "where its selector says" "$(pods change .spec.nodeName)" gpu-1
+aicancel "$id"
+ok "until it is cancelled" wait_for is_state "$id" CANCELLED
 
 # --- Jobs that are refused --------------------------------------------------
 

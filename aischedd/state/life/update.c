@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "aischedd/state/cluster/reserve_use.h"
+#include "aischedd/state/life/adopt.h"
 #include "aischedd/state/life/alarm.h"
 #include "aischedd/state/life/depend.h"
 #include "aischedd/state/life/evict.h"
 #include "aischedd/state/life/letter.h"
+#include "aischedd/state/life/lifecycle.h"
 #include "aischedd/state/life/lifecycle_stop.h"
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/life/submit_check.h"
@@ -469,4 +471,41 @@ int state_update(struct state *state, struct job *job,
 		apply(&c);
 	arena_free(arena);
 	return result;
+}
+
+/* --- Jobs of a cluster -------------------------------------------------- */
+
+/* Hold or release the job if its Job says something else about that now. A job
+ * that an operator holds stays held. */
+static void take_hold(struct change *c)
+{
+	const bool was = c->old.hold == 1, is = c->submit.spec.hold == 1;
+	const struct event_in ev = { .kind = is ? EV_hold : EV_release,
+		                     .now = c->now };
+
+	if (was != is)
+		state_event(c->state, c->job, &ev, NULL);
+}
+
+int state_reread(struct state *state, struct job *job,
+                 const struct submitter *who, const struct spec *spec,
+                 int64_t now, struct err *err)
+{
+	struct change c = { .state = state,
+		            .job = job,
+		            .who = who,
+		            .queue = job->queue,
+		            .array_limit = -1,
+		            .now = now };
+
+	spec_unpack(&c.old, job->packed);
+	c.submit.spec = *spec;
+	c.queue_said = differs(spec->queue, c.old.queue);
+	c.dependency_said = differs(spec->dependency, c.old.dependency);
+	if (check_pending(&c, err) < 0)
+		return -1;
+	adopt_tell(state, job);
+	take_hold(&c);
+	apply(&c);
+	return 0;
 }

@@ -29,4 +29,13 @@ int state_update(struct state *state, struct job *job,
                  const struct submitter *who, const struct assignment *set,
                  size_t n, int64_t now, struct err *err);
 
+/*
+ * Replace the request of a pending job that was adopted, as its Job asks for
+ * something else now, and tell its runner. The job's record may be freed. Fails
+ * with EINVAL, EPERM or ENOENT.
+ */
+int state_reread(struct state *state, struct job *job,
+                 const struct submitter *who, const struct spec *spec,
+                 int64_t now, struct err *err);
+
 #endif

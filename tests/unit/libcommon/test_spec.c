@@ -6,6 +6,7 @@
 
 #include "libcommon/buf.h"
 #include "libcommon/limits.h"
+#include "libcommon/spec/spec_marks.h"
 #include "tests/unit/check.h"
 
 /* The fields that every job needs, and more fields. */
@@ -424,8 +425,70 @@ START_TEST(workdir_is_absolute)
 }
 END_TEST
 
+/* Fields that changed from one version of a request to the next are taken,
+ * others are not. */
+START_TEST(marks_tell_what_changed)
+{
+	struct buf was = { 0 }, is = { 0 };
+	struct spec first, second, job;
+
+	spec_init(&first);
+	first.name = "train";
+	first.queue = "a";
+	first.constraint = "x";
+	first.cpus = 1000;
+	first.nice = 1;
+	spec_marks(&first, &was);
+	second = first;
+	second.queue = "b";
+	second.constraint = NULL;
+	second.nice = SPEC_UNSET;
+	second.mem = 10;
+	spec_marks(&second, &is);
+	spec_init(&job);
+	job.name = "renamed";
+	job.queue = "c";
+	job.constraint = "z";
+	job.cpus = 2000;
+	job.nice = 3;
+	spec_take_marked(&job, &second, was.data, is.data);
+	ck_assert_str_eq(job.name, "renamed");
+	ck_assert_str_eq(job.queue, "b");
+	ck_assert_ptr_null(job.constraint);
+	ck_assert_int_eq(job.cpus, 2000);
+	ck_assert_int_eq(job.nice, SPEC_UNSET);
+	ck_assert_int_eq(job.mem, 10);
+	/* without marks, all that is given counts as changed */
+	spec_take_marked(&job, &first, "", was.data);
+	ck_assert_str_eq(job.name, "train");
+	ck_assert_int_eq(job.cpus, 1000);
+	ck_assert_int_eq(job.mem, 10);
+	buf_free(&was);
+	buf_free(&is);
+}
+END_TEST
+
+/* The marks of all fields fit into a text of a request. */
+START_TEST(marks_are_a_text_of_a_request)
+{
+	struct buf all = { 0 };
+	struct spec spec;
+
+	for (size_t i = 0; i < spec_nfields; i++)
+		if (spec_fields[i].is_text)
+			*spec_text(&spec, &spec_fields[i]) = "x";
+		else
+			*spec_int(&spec, &spec_fields[i]) = 1;
+	spec_marks(&spec, &all);
+	ck_assert_uint_lt(all.len, LIMIT_TEXT);
+	buf_free(&all);
+}
+END_TEST
+
 SUITE(spec)
 {
+	tcase_add_test(tc, marks_tell_what_changed);
+	tcase_add_test(tc, marks_are_a_text_of_a_request);
 	tcase_add_test(tc, every_field_has_a_range);
 	tcase_add_test(tc, round_trip);
 	tcase_add_test(tc, nothing_given_is_nothing_sent);

@@ -6,6 +6,7 @@
 #include "aischedd/state/life/adopt.h"
 #include "aischedd/state/life/lifecycle.h"
 #include "aischedd/state/life/submit.h"
+#include "aischedd/state/life/update.h"
 #include "aischedd/state/load.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
@@ -136,12 +137,72 @@ START_TEST(a_node_that_is_drained_is_told)
 }
 END_TEST
 
+/* A Job that its owner changes while it waits; what else is refused. */
+START_TEST(its_request_can_be_replaced)
+{
+	struct job *job;
+	struct spec spec;
+	struct err err;
+
+	adopt();
+	job = state_job(w.state, 1);
+	effect(EFFECT_ADOPT);
+	spec_unpack(&spec, job->packed);
+	spec.time_limit = 120;
+	spec.hold = 1;
+	spec.kube_marks = "time_limit=1";
+	ck_assert_int_eq(state_reread(w.state, job, &w.who, &spec, w.now, &err),
+	                 0);
+	ck_assert_ptr_nonnull(effect(EFFECT_ADOPT));
+	ck_assert_int_eq(job->time_limit, 120);
+	ck_assert_int_eq(job->hold, HOLD_USER);
+
+	spec_unpack(&spec, job->packed);
+	ck_assert_str_eq(spec.kube_marks, "time_limit=1");
+	spec.hold = SPEC_UNSET;
+	spec.queue = "none";
+	ck_assert_int_eq(state_reread(w.state, job, &w.who, &spec, w.now, &err),
+	                 -1);
+	ck_assert_ptr_null(effect(EFFECT_ADOPT));
+	ck_assert_int_eq(job->hold, HOLD_USER);
+
+	spec.queue = NULL;
+	ck_assert_int_eq(state_reread(w.state, job, &w.who, &spec, w.now, &err),
+	                 0);
+	ck_assert_int_eq(job->hold, HOLD_NONE);
+}
+END_TEST
+
+START_TEST(what_an_operator_holds_stays_held)
+{
+	const struct event_in hold = { .kind = EV_hold,
+		                       .now = w.now,
+		                       .by_operator = true };
+	struct job *job;
+	struct spec spec;
+	struct err err;
+
+	adopt();
+	job = state_job(w.state, 1);
+	ck_assert_int_eq(state_event(w.state, job, &hold, &err), 0);
+	for (int i = 0; i < 2; i++) {
+		spec_unpack(&spec, job->packed);
+		spec.hold = i ? SPEC_UNSET : 1;
+		ck_assert_int_eq(
+		    state_reread(w.state, job, &w.who, &spec, w.now, &err), 0);
+		ck_assert_int_eq(job->hold, HOLD_ADMIN);
+	}
+}
+END_TEST
+
 SUITE(adopt)
 {
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, its_runner_is_told_of_it);
 	tcase_add_test(tc, and_of_its_end);
 	tcase_add_test(tc, and_again_after_a_restart);
+	tcase_add_test(tc, its_request_can_be_replaced);
+	tcase_add_test(tc, what_an_operator_holds_stays_held);
 	tcase_add_test(tc, one_that_ran_for_too_long_has_timed_out);
 	tcase_add_test(tc, users_of_clusters_are_no_users_of_this_machine);
 	tcase_add_test(tc, two_users_are_never_one);

@@ -10,6 +10,7 @@
 #include "aischedd/run/kube/kube.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
+#include "libcommon/spec/spec_marks.h"
 
 enum { OFFER_MS = 30000 }; /* a refused Job is offered again after this */
 
@@ -64,6 +65,7 @@ static void adoptee_free(struct kube_adoptee *j)
 	json_decref(j->obj);
 	free(j->refused);
 	free(j->asks);
+	free(j->taken);
 	free(j);
 }
 
@@ -106,51 +108,40 @@ bool kube_adopt_is_over(const struct kube_adoptee *j)
 	return j->at.complete || j->at.failed;
 }
 
-/* Returns what the Job requests as text. It is read as of a fixed time, so that
- * two texts differ only if the requests do. NULL: the Job is not suspended, or
- * would be refused. */
-static char *text_of_request(const struct kube_adoptee *j, json_t *obj)
+/* Returns marks of what a suspended Job asks for, and of its user; "" if it
+ * would be refused. It is read as of a fixed time, so that the marks of two
+ * versions differ only if the requests do. */
+static char *marks_of(const struct kube_adoptee *j, json_t *obj)
 {
 	static const int64_t any_time = 1000000000;
 	struct arena *arena = arena_new();
+	struct buf text = { 0 };
 	const char *user;
 	struct spec spec;
-	char *text = NULL;
 	struct err err;
 
+	buf_puts(&text, "");
 	if (kube_foreign_read(obj, j->kube->pool, &j->kube->conf->topology,
 	                      any_time, arena, &spec, &user, &err) == 0) {
-		json_t *all = spec_to_json(&spec);
-
-		text = json_dumps(all, JSON_SORT_KEYS | JSON_COMPACT);
-		json_decref(all);
+		spec_marks(&spec, &text);
+		buf_printf(&text, ",user=%016" PRIx64,
+		           kube_text_key(user ? user : ""));
 	}
 	arena_free(arena);
-	return text;
+	return buf_take(&text);
 }
 
-/* If the Job's request has changed since it became a job, note on the Job that
- * the change has no effect. */
-static void check_request(struct kube_adoptee *j, json_t *obj)
+/* Whether its job waits for other things than the Job asks for. */
+static bool is_changed(const struct kube_adoptee *j)
 {
-	char *asks = text_of_request(j, obj);
-
-	if (!asks)
-		return;
-	if (j->job && j->asks && strcmp(j->asks, asks) != 0 &&
-	    !job_state_is_final(j->state))
-		kube_note(j, true, "Changed",
-		          "this change comes too late: what it asks for was "
-		          "fixed when it was queued; delete it and create it "
-		          "again");
-	free(j->asks);
-	j->asks = asks;
+	return j->job && j->asks && !job_state_is_final(j->state) &&
+	       (!j->taken || strcmp(j->asks, j->taken) != 0);
 }
 
 static void keep_for_offer(struct kube_adoptee *j, json_t *obj)
 {
 	json_decref(j->obj);
-	j->obj = j->job ? NULL : json_incref(obj);
+	j->obj = !j->job || is_changed(j) ? json_incref(obj) : NULL;
 	j->offered_ms = 0;
 }
 
@@ -160,9 +151,11 @@ void kube_adopt_seen(struct kube_space *space, json_t *obj, bool deleted)
 	struct kube_adoptee *j;
 	struct kube_foreign at;
 	struct err err;
+	bool suspended;
 
 	if (kube_foreign_look(obj, &kube->home, &at, &err) < 0)
 		return;
+	suspended = at.suspended;
 	j = kube_adopt_find(kube, at.uid);
 	if (!j && (deleted || !at.queued))
 		return;
@@ -175,7 +168,8 @@ void kube_adopt_seen(struct kube_space *space, json_t *obj, bool deleted)
 	j->marked = false;
 	j->gone = deleted;
 	kube_adopt_look(j, obj);
-	check_request(j, obj);
+	free(j->asks);
+	j->asks = suspended ? marks_of(j, obj) : NULL;
 	keep_for_offer(j, obj);
 	kube_adopt_step(j);
 }
@@ -215,10 +209,12 @@ void kube_adopt_tell(struct kube_adoptee *j, struct run_event *ev)
 
 static bool may_offer(const struct kube_adoptee *j)
 {
-	return j->obj && j->space && !j->space->leaving && j->at.queued &&
-	       !j->gone && !j->at.deleting && !kube_adopt_is_over(j) &&
-	       (!j->at.taken || j->at.ours) &&
-	       (!j->offered_ms || clock_boot_ms() - j->offered_ms > OFFER_MS);
+	if (!j->obj || !j->space || j->space->leaving || j->gone ||
+	    j->at.deleting || kube_adopt_is_over(j) ||
+	    (j->at.taken && !j->at.ours) ||
+	    (j->offered_ms && clock_boot_ms() - j->offered_ms <= OFFER_MS))
+		return false;
+	return j->job ? is_changed(j) && j->state == JOB_PENDING : j->at.queued;
 }
 
 /* Refuse a Job whose queue runs jobs in another namespace: there are its volume
@@ -238,23 +234,31 @@ static int check_space(const struct kube_adoptee *j, const struct spec *spec,
 	               spec->queue, its->name);
 }
 
+static int read_job(const struct kube_adoptee *j, struct arena *arena,
+                    struct spec *ret, const char **ret_user, struct err *err)
+{
+	if (kube_foreign_read(j->obj, j->kube->pool, &j->kube->conf->topology,
+	                      clock_wall_s(), arena, ret, ret_user, err) < 0)
+		return -1;
+	return check_space(j, ret, err);
+}
+
 static void offer(struct kube_adoptee *j)
 {
-	const struct conf_pool *pool = j->kube->pool;
 	struct arena *arena = arena_new();
 	char *name = xasprintf("%s/%s", j->space->name, j->at.name);
 	char *people = xasprintf("k8s:%s", j->space->name);
-	struct adoption a = { .uid = j->at.uid,
+	struct adoption a = { .job = j->job,
+		              .uid = j->at.uid,
 		              .name = name,
+		              .marks = j->asks,
 		              .priority_class = j->at.priority_class };
 	struct spec spec;
 	struct err err;
 
 	j->offered_ms = clock_boot_ms();
-	if (kube_foreign_read(j->obj, pool, &j->kube->conf->topology,
-	                      clock_wall_s(), arena, &spec, &a.user,
-	                      &err) < 0 ||
-	    check_space(j, &spec, &err) < 0)
+	j->changing = j->job && j->taken;
+	if (read_job(j, arena, &spec, &a.user, &err) < 0)
 		a.why = err.text;
 	else
 		a.spec = &spec;
@@ -273,11 +277,16 @@ static void offer(struct kube_adoptee *j)
 
 static bool on_refused(struct kube_adoptee *j, const char *why)
 {
+	char *text;
+
 	if (!j || (j->refused && !strcmp(j->refused, why)))
 		return false;
 	free(j->refused);
 	j->refused = xstrdup(why);
-	kube_note(j, true, "Refused", why);
+	text =
+	    xasprintf("%s%s", j->job ? "its change has no effect: " : "", why);
+	kube_note(j, true, "Refused", text);
+	free(text);
 	return true;
 }
 
@@ -287,14 +296,37 @@ static void on_taken(struct kube_adoptee *j, uint64_t job)
 
 	j->job = job;
 	map_set(&j->kube->adopt.by_job, job, j);
-	json_decref(j->obj);
-	j->obj = NULL;
 	if (j->at.ours || job_state_is_final(j->state))
 		return; /* the daemon has taken it, or has told us its end */
 	text = xasprintf("it is job %" PRIu64 " of cluster %s: `aiq %" PRIu64
 	                 "` shows it",
 	                 job, j->kube->home.cluster, job);
 	kube_note(j, false, "Queued", text);
+	free(text);
+}
+
+/* Note what the job asks for. If it is what the Job asks for, the Job need not
+ * be offered again. */
+static void on_marks(struct kube_adoptee *j, const char *marks)
+{
+	char *text;
+
+	if (marks) {
+		free(j->taken);
+		j->taken = xstrdup(marks);
+	}
+	if (is_changed(j))
+		return;
+	json_decref(j->obj);
+	j->obj = NULL;
+	if (!j->changing || job_state_is_final(j->state))
+		return;
+	j->changing = false;
+	free(j->refused);
+	j->refused = NULL;
+	text = xasprintf("job %" PRIu64 " asks for what the Job asks for now",
+	                 j->job);
+	kube_note(j, false, "Changed", text);
 	free(text);
 }
 
@@ -315,6 +347,7 @@ bool kube_adopt_told(struct runner *r, const struct adopted *what)
 	j->state = what->state;
 	if (news)
 		on_taken(j, what->job);
+	on_marks(j, what->marks);
 	if (!j->offering) /* offer() steps the Job itself */
 		kube_adopt_step(j);
 	return news;
@@ -394,7 +427,7 @@ void kube_adopt_step(struct kube_adoptee *j)
 	if (!kube->recovery.done || !kube_lease_left_ms(kube->lease) ||
 	    (!j->space && !j->gone))
 		return;
-	if (!j->job && may_offer(j))
+	if (may_offer(j))
 		offer(j);
 	kube_note_step(j);
 	if (!j->job) {

@@ -39,14 +39,18 @@ struct kube_adoptee {
 	/* gone: it was deleted; marked: the list being read has not shown it
 	 * yet */
 	bool gone, marked;
-	/* the Job to offer to the daemon; NULL: it has become a job */
+	/* the Job to offer to the daemon; NULL: it has become a job, which asks
+	 * for what the Job asks for */
 	json_t *obj;
 	int64_t offered_ms; /* when obj was offered; 0: not yet */
 	bool offering;      /* the daemon is being called with the offer */
 	char *refused;      /* why the daemon refused it, or NULL */
-	/* its request as text, as last read while it was suspended; or NULL */
-	char *asks;
-	uint64_t job; /* 0: it is not a job yet */
+	/* Marks (spec_marks.h) of what it asks for. asks: as last read; "" if
+	 * it would be refused, NULL while it is not suspended. taken: those of
+	 * the job; NULL: unknown. */
+	char *asks, *taken;
+	bool changing; /* a change was offered, which is not answered */
+	uint64_t job;  /* 0: it is not a job yet */
 	enum job_state state;
 	bool withdrawn;               /* RUN_WITHDRAWN was sent */
 	unsigned asking[ADOPT_KINDS]; /* ask.c: number of unanswered calls */
