@@ -16,6 +16,7 @@
 #include "aischedd/state/pass/snapshot.h"
 #include "aisim/cluster.h"
 #include "aisim/shares.h"
+#include "aisim/turns.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 #include "libcommon/topology.h"
@@ -290,6 +291,7 @@ static int pass(struct sim *sim, struct err *err)
 		return err_wrap(err, "second %lld: the plan is wrong",
 		                (long long)(sim->now - SIM_EPOCH));
 	}
+	turns_note(sim, snap, plan);
 	note_promises(sim, snap, plan);
 	state_apply_plan(sim->state, snap, plan, &arena, sim->now);
 	return 0;

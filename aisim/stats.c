@@ -62,12 +62,15 @@ static void settle_promise(struct stats *stats, struct job_stats *job,
 	stats->promises++;
 	if (late && is_overtaken(stats, job, id)) {
 		stats->overtaken++;
+	} else if (late && job->passed && !job->slipped) {
+		stats->passed++;
 	} else if (late) {
 		stats->late_s =
 		    GROW(stats->late_s, stats->nlate, &stats->late_cap);
 		stats->late_s[stats->nlate++] = (double)(now - job->promise);
 	}
 	job->promise = NO_TIME;
+	job->passed = job->slipped = false;
 }
 
 void stats_start(struct stats *stats, struct job_stats *job, uint64_t id,
@@ -203,16 +206,17 @@ static double ratio(double a, double b)
 
 static void print_promises(const struct stats *stats, FILE *out)
 {
-	uint64_t missed = stats->overtaken + stats->nlate;
+	uint64_t missed = stats->overtaken + stats->passed + stats->nlate;
 
 	fprintf(out,
 	        "\"promises\":%llu,\"promises_kept\":%.4f,"
-	        "\"promises_overtaken\":%llu,",
+	        "\"promises_overtaken\":%llu,\"promises_passed\":%llu,",
 	        (unsigned long long)stats->promises,
 	        stats->promises
 	            ? 1 - ratio((double)missed, (double)stats->promises)
 	            : 1,
-	        (unsigned long long)stats->overtaken);
+	        (unsigned long long)stats->overtaken,
+	        (unsigned long long)stats->passed);
 	print_values(out, "promises_late", stats->late_s, stats->nlate, 95);
 }
 

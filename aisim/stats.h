@@ -14,10 +14,18 @@ struct job_stats {
 	int64_t submit, first_start, evicted, end; /* NO_TIME: not yet */
 	int64_t promise, promised_at; /* the earliest promised start, and when
 	                                 it was promised */
-	int64_t ran;                  /* seconds in all attempts */
-	int64_t gpus;                 /* of one task, in thousandths */
-	int64_t grace;                /* seconds of grace */
-	int64_t cost;                 /* millionths of the currency */
+	/* For turns_note(): the start that the last plan promised, the number
+	 * of that plan, and the job's turn in it. */
+	int64_t told;
+	uint64_t told_in;
+	uint32_t turn;
+	/* The start became later because the order of jobs changed; or without
+	 * such a change. */
+	bool passed, slipped;
+	int64_t ran;   /* seconds in all attempts */
+	int64_t gpus;  /* of one task, in thousandths */
+	int64_t grace; /* seconds of grace */
+	int64_t cost;  /* millionths of the currency */
 	uint32_t evictions;
 	bool was_running; /* it ran from the beginning, so it did not wait */
 };
@@ -39,9 +47,10 @@ struct stats {
 	} * evicted; /* evictions in order of time, and the jobs they were for
 	              */
 	size_t nevicted, evicted_cap;
-	/* Number of promised starts, and of those that were late because
-	 * something intervened. */
-	uint64_t promises, overtaken;
+	/* Number of promised starts, of those that were late because something
+	 * intervened, and of those that were late because the order changed. */
+	uint64_t promises, overtaken, passed;
+	uint64_t nplans;
 	double *late_s; /* by how much each other late start was late */
 	size_t nlate, late_cap;
 

@@ -178,6 +178,8 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	                          sizeof(struct snap_promise));
 	plan->promise_node =
 	    copy_list(arena, made_node, NULL, sizeof(uint32_t));
+	plan->starts_before =
+	    copy_list(arena, &p->starts_before, NULL, sizeof(uint32_t));
 	plan->queued =
 	    copy_list(arena, &p->queued, &plan->nqueued, sizeof(struct queued));
 	plan->share = copy(arena, p->queues->share, p->snap->queue.n,

@@ -82,10 +82,13 @@ struct plan_claim {
 
 struct plan {
 	uint64_t gen; /* generation of the snapshot */
-	/* All promised starts, for the next snapshot; not sorted. */
+	/* All promised starts, for the next snapshot, in the order in which the
+	 * jobs had their turns. */
 	uint32_t npromises;
 	const struct snap_promise *promise;
 	const uint32_t *promise_node;
+	const uint32_t *starts_before; /* by promise: how many of the starts
+	                                  were decided before it */
 	uint32_t nverdicts, npromised, nqueued;
 	uint32_t nstarts, ngrows, nevictions, nclaims;
 	const struct verdict *verdict;

@@ -154,8 +154,12 @@ static bool try_promise(struct pass *p, uint32_t row, bool limited)
 
 	at = promise_make(p->promises, row, limited, last_promise(p, row),
 	                  &blocker);
-	if (at != SNAP_NEVER)
+	if (at != SNAP_NEVER) {
 		note_pool(p, row);
+		*(uint32_t *)arena_push(p->arena, &p->starts_before,
+		                        sizeof(uint32_t)) =
+		    (uint32_t)p->start.n;
+	}
 	if (!order_is_waiting(p->order, row)) {
 		v->expected = at;
 		if (blocker && v->why != WHY_Priority)
