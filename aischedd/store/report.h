@@ -64,8 +64,8 @@ struct report {
 	/* Set by the caller before report_begin(). */
 	enum report_key by[REPORT_NKEYS];
 	size_t nby;
-	int64_t since,
-	    until;   /* unix seconds; widened to whole hours, or days */
+	/* unix seconds; widened to whole hours, or to whole days */
+	int64_t since, until;
 	size_t most; /* rows; report_run() fails with E2BIG if there are more */
 	const struct zone *zone;
 
