@@ -298,8 +298,10 @@ static void look_at_kept(struct promise_seek *sk, uint32_t node,
 	make_room(sk, 2 * (size_t)c.n + 1);
 	if (sk->from > c.at[0])
 		add_step(sk, sk->from, node, room_for(sk, &k, sk->from), &was);
-	/* Once all tasks fit on this node, further steps change nothing. */
-	while ((sk->nodes || was < sk->tasks) && next_change(sk, &k, &at)) {
+	/* Once all tasks fit on this node, further steps change nothing, unless
+	 * they must be on several nodes. */
+	while ((sk->nodes || sk->spread || was < sk->tasks) &&
+	       next_change(sk, &k, &at)) {
 		if (at >= c.at[i] && (at > sk->from || sk->from <= c.at[0]))
 			add_step(sk, at, node, room_for(sk, &k, at), &was);
 	}
