@@ -136,9 +136,9 @@ bool evict_trial_moves(const struct evictor *e, uint32_t run);
 static inline int64_t evict_trial_surplus(const struct snap *s, uint32_t run,
                                           int64_t ntasks)
 {
-	return s->run.suspended[run]
-	           ? 0
-	           : ntasks - s->req.min_tasks[s->run.req[run]];
+	int64_t least = s->req.min_tasks[s->run.req[run]];
+
+	return s->run.suspended[run] || ntasks < least ? 0 : ntasks - least;
 }
 
 /* Count this many tasks of a run as use of its queue again (sign 1), or no

@@ -123,6 +123,20 @@ static int compare_growers(const struct row_order *o, uint32_t a, uint32_t b)
 	return (a > b) - (a < b); /* equal only for two tasks of one array */
 }
 
+/* Whether the next claim of the queue is that of a run that has lost tasks with
+ * their node, and has fewer than its minimum: it goes before all rows, as its
+ * other tasks hold nodes and may be able to do nothing. */
+static bool is_missed(const struct row_order *o, uint32_t queue)
+{
+	const struct order_heap *h = &o->growers[queue];
+	struct grower it;
+
+	if (!h->n)
+		return false;
+	it = grower(o, h->at[0]);
+	return it.tasks < o->snap->req.min_tasks[it.req];
+}
+
 struct ordered {
 	const struct row_order *o;
 	uint32_t *at;
@@ -259,7 +273,7 @@ void order_add_elastic(struct row_order *o, const struct order_elastic *e)
 
 void order_drop(struct row_order *o, uint32_t queue)
 {
-	if (o->rows[queue].n)
+	if (o->rows[queue].n && !is_missed(o, queue))
 		drop_row(o, &o->rows[queue]);
 	else
 		drop_grower(o, &o->growers[queue]);
@@ -274,7 +288,7 @@ struct turn order_first(const struct row_order *o, uint32_t queue)
 {
 	uint32_t it;
 
-	if (o->rows[queue].n)
+	if (o->rows[queue].n && !is_missed(o, queue))
 		return (struct turn){ .row = o->rows[queue].at[0],
 			              .run = SNAP_NONE };
 	it = o->growers[queue].at[0];
@@ -287,9 +301,10 @@ void order_next(const struct row_order *o, uint32_t queue, int64_t ret[RES_N])
 {
 	const struct snap *s = o->snap;
 	const struct order_heap *rows = &o->rows[queue];
-	uint32_t req = rows->n ? s->pend.req[rows->at[0]]
-	                       : grower(o, o->growers[queue].at[0]).req;
-	int64_t tasks = rows->n ? s->req.min_tasks[req] : 1;
+	bool row = rows->n && !is_missed(o, queue);
+	uint32_t req = row ? s->pend.req[rows->at[0]]
+	                   : grower(o, o->growers[queue].at[0]).req;
+	int64_t tasks = row ? s->req.min_tasks[req] : 1;
 
 	ret[RES_CPU] = tasks * s->req.cpus[req];
 	ret[RES_MEM] = tasks * s->req.mem[req];
@@ -300,12 +315,19 @@ bool order_is_due(const struct row_order *o, uint32_t queue)
 {
 	const struct order_heap *h = &o->rows[queue];
 
-	return h->n && o->hold[h->at[0]] != CONF_NONE &&
+	return h->n && !is_missed(o, queue) && o->hold[h->at[0]] != CONF_NONE &&
 	       waited(o, o->next[h->at[0]]) >= o->hold[h->at[0]];
 }
 
 int order_compare(const struct row_order *o, uint32_t a, uint32_t b)
 {
+	bool missed_a = is_missed(o, a), missed_b = is_missed(o, b);
+
+	if (missed_a && missed_b)
+		return compare_growers(o, o->growers[a].at[0],
+		                       o->growers[b].at[0]);
+	if (missed_a || missed_b)
+		return missed_a ? -1 : 1;
 	if (!o->rows[a].n || !o->rows[b].n)
 		return !o->rows[a].n - !o->rows[b].n;
 	return compare_rows(o, o->rows[a].at[0], o->rows[b].at[0]);

@@ -59,14 +59,15 @@ const struct plan_claim *check_claim_of(const struct audit *a, uint64_t job)
 static int check_eviction(struct audit *a, const struct eviction *e)
 {
 	const struct snap *s = a->s;
-	uint32_t n, surplus;
+	uint32_t n, least, surplus;
 	uint64_t job;
 
 	if (e->run >= s->run.n)
 		return err_set(a->err, EINVAL, "plan: eviction of nobody");
 	job = s->run.job[e->run];
 	n = check_ntasks(s, e->run);
-	surplus = n - s->req.min_tasks[s->run.req[e->run]];
+	least = s->req.min_tasks[s->run.req[e->run]];
+	surplus = n > least ? n - least : 0;
 	if (a->out[e->run])
 		return check_bad(a, job, "is evicted twice");
 	a->out[e->run] = e;
