@@ -137,6 +137,16 @@ static void show_score(const json_t *job)
 		    overdue ? "; it has waited too long and goes first" : "");
 }
 
+/* Whether the job runs with fewer tasks than it may have. */
+static bool is_short(const json_t *job)
+{
+	int64_t least, most, n;
+
+	return show_int_of(job, "min_tasks", &least) &&
+	       show_int_of(job, "tasks", &most) &&
+	       show_int_of(job, "running_tasks", &n) && n >= least && n < most;
+}
+
 /* Show why a job waits and until when; or how it ended. */
 void show_why(const json_t *job)
 {
@@ -151,7 +161,8 @@ void show_why(const json_t *job)
 		          because ? because : "");
 	else if (because && *because &&
 	         !(show_int_of(job, "replaced_tasks", &n) && n))
-		show_line("held up", "%s", because); /* start or end is late */
+		/* start or end is late, or tasks were lost */
+		show_line(is_short(job) ? "lately" : "held up", "%s", because);
 	if (!state || strcmp(state, job_state_name(JOB_PENDING)) != 0)
 		return; /* only a pending job has an expected start */
 	if (show_int_of(job, "expected_start", &t)) {

@@ -82,14 +82,17 @@ static void recover(struct pool_runner *p)
 {
 	uint64_t *job;
 	uint32_t *attempt;
-	size_t n = state_attempts(p->daemon->state, p->pool, &job, &attempt);
+	bool *started;
+	size_t n =
+	    state_attempts(p->daemon->state, p->pool, &job, &attempt, &started);
 	const char *lacks = p->runner->ops->shortcomings(p->runner);
 
 	if (lacks && *lacks)
 		log_warning("pool %s: %s", p->daemon->conf->pools[p->pool].name,
 		            lacks);
-	p->runner->ops->recover(p->runner, n, job, attempt);
+	p->runner->ops->recover(p->runner, n, job, attempt, started);
 	p->recovered = true;
+	free(started);
 	free(job);
 	free(attempt);
 }
@@ -127,6 +130,10 @@ static void log_outcome(const struct run_event *ev)
 		log_notice("job replace job=%llu attempt=%u tasks=%u: %s",
 		           (unsigned long long)ev->job, ev->attempt,
 		           ev->replaced, ev->text ? ev->text : "");
+	else if (ev->kind == RUN_TASKS_LOST)
+		log_warning("job lose job=%llu attempt=%u tasks=%zu: %s",
+		            (unsigned long long)ev->job, ev->attempt,
+		            ev->nodes.n, ev->text ? ev->text : "");
 	else if (ev->kind == RUN_NOTED && ev->text)
 		log_notice("job wait job=%llu attempt=%u: %s",
 		           (unsigned long long)ev->job, ev->attempt, ev->text);
@@ -163,6 +170,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		[RUN_UNKNOWN] = EV_unknown,
 		[RUN_RESIZED] = EV_shrunk,
 		[RUN_REPLACED] = EV_replaced,
+		[RUN_TASKS_LOST] = EV_tasks_lost,
 		[RUN_USED] = EV_used,
 		[RUN_NOTED] = EV_noted,
 		[RUN_UNREACHED] = EV_noted,
@@ -179,6 +187,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		.rebooted = ev->rebooted,
 		.fault = ev->fault,
 		.nodes = ev->nodes,
+		.gpus = ev->gpus,
 		.time = ev->time,
 		.text = ev->text,
 		.gpu = ev->gpu,

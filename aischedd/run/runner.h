@@ -131,6 +131,9 @@ enum run_event_kind {
 	RUN_RESIZED, /* answer to resize() */
 	/* a failed task is started again, as the job asks for */
 	RUN_REPLACED,
+	/* Tasks are lost with their nodes, and the job goes on without them
+	 * (spec_loss()): nodes, gpus. The daemon calls resize(). */
+	RUN_TASKS_LOST,
 	RUN_USED, /* gpu: how the attempt has used its GPUs so far */
 	/* text: what delays the attempt; NULL: nothing delays it now */
 	RUN_NOTED,
@@ -188,8 +191,11 @@ struct run_event {
 	/* RUN_REPLACED: how many tasks have been replaced so far */
 	uint32_t replaced;
 	enum start_fault fault; /* RUN_START_FAILED */
-	/* FAULT_SYSTEM: the nodes at fault; empty: all nodes of the job */
+	/* FAULT_SYSTEM: the nodes at fault; empty: all nodes of the job.
+	 * RUN_TASKS_LOST: the node of each lost task. */
 	struct strlist nodes;
+	/* RUN_TASKS_LOST: [nodes.n] the GPUs of each task; 0: not known */
+	const uint64_t *gpus;
 	/* RUN_LOST: the attempt was lost because the machine restarted */
 	bool rebooted;
 	const char *text;   /* a sentence, or NULL */
@@ -368,13 +374,14 @@ struct runner_ops {
 	void (*forget)(struct runner *r, uint64_t job, uint32_t attempt);
 	/*
 	 * Called once, before anything else, with the attempts that run here
-	 * as far as the daemon knows. Each of them is answered by
+	 * as far as the daemon knows. started[i]: RUN_STARTED of attempt[i] is
+	 * stored. Each of them is answered by
 	 * RUN_STARTED, RUN_START_FAILED, RUN_ENDED, RUN_LOST or RUN_UNKNOWN;
 	 * after all of these comes RUN_SYNCED. Attempts that run here but are
 	 * not named are ended.
 	 */
 	void (*recover)(struct runner *r, size_t n, const uint64_t *job,
-	                const uint32_t *attempt);
+	                const uint32_t *attempt, const bool *started);
 	/*
 	 * Answer RUN_ADOPT with the committed decision of the daemon. Also
 	 * called when an adopted job has ended and, after a start of the

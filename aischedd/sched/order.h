@@ -7,8 +7,8 @@
  * the queue has a turn left, its elastic jobs grow, first the one with the
  * fewest tasks above its minimum. A run below its minimum, which has lost tasks
  * with their node, goes before all rows instead. Jobs that start in this pass
- * grow, too, so that they start with all tasks that fit. Each leaf queue has a heap, as there
- * may be a million rows, and a row may have as many members.
+ * grow, too, so that they start with all tasks that fit. Each leaf queue has a
+ * heap, as there may be a million rows, and a row may have as many members.
  */
 #ifndef AISCHEDD_SCHED_ORDER_H
 #define AISCHEDD_SCHED_ORDER_H

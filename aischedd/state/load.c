@@ -290,19 +290,24 @@ void state_run_job(const struct state *state, const struct job *job,
 }
 
 size_t state_attempts(const struct state *state, uint32_t pool,
-                      uint64_t **ret_job, uint32_t **ret_attempt)
+                      uint64_t **ret_job, uint32_t **ret_attempt,
+                      bool **ret_started)
 {
-	size_t n = 0, cap = 0, cap2 = 0;
+	size_t n = 0, cap = 0, cap2 = 0, cap3 = 0;
 
 	*ret_job = NULL;
 	*ret_attempt = NULL;
+	*ret_started = NULL;
 	for (const struct job *job = state->records.placed; job;
 	     job = job->row_next) {
 		if (state->nodes.node[job->place->task[0].node].pool != pool)
 			continue;
 		*ret_job = GROW(*ret_job, n, &cap);
 		*ret_attempt = GROW(*ret_attempt, n, &cap2);
+		*ret_started = GROW(*ret_started, n, &cap3);
 		(*ret_job)[n] = job->id;
+		(*ret_started)[n] =
+		    job->state == JOB_RUNNING || job->state == JOB_SUSPENDED;
 		(*ret_attempt)[n++] = job->attempt;
 	}
 	return n;

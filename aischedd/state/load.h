@@ -56,10 +56,11 @@ void state_run_job(const struct state *state, const struct job *job,
                    struct spec *spec, struct request *req,
                    const char **node_names, struct run_job *ret);
 
-/* List the jobs that hold nodes of the pool, and their attempts, for the
- * runner's recover(). Returns their number. The caller frees both lists
- * with free(). */
+/* List the jobs that hold nodes of the pool, their attempts, and whether these
+ * have started, for the runner's recover(). Returns their number. The caller
+ * frees the lists with free(). */
 size_t state_attempts(const struct state *state, uint32_t pool,
-                      uint64_t **ret_job, uint32_t **ret_attempt);
+                      uint64_t **ret_job, uint32_t **ret_attempt,
+                      bool **ret_started);
 
 #endif

@@ -176,6 +176,17 @@ enum task_failure spec_task_failure(const struct spec *spec);
 int64_t spec_max_restarts(const struct spec *spec);
 
 /*
+ * Rule for a job of which tasks are lost with their node. The job goes on if it
+ * has `least` tasks left; 0: it never does. Lost tasks are placed anew until
+ * the job has `whole` tasks again; 0: they are not.
+ */
+struct spec_loss {
+	uint32_t least, whole;
+};
+
+struct spec_loss spec_loss(const struct spec *spec);
+
+/*
  * The request of each task, whether it was given for a task, a node or the job.
  * A request per node is divided among the tasks that may share a node: all of
  * them if neither nodes nor tasks_per_node is given.

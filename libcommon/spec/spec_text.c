@@ -178,6 +178,22 @@ enum task_failure spec_task_failure(const struct spec *spec)
 	           : FAILURE_ENDS;
 }
 
+struct spec_loss spec_loss(const struct spec *spec)
+{
+	struct request req;
+
+	spec_request(spec, 0, &req);
+	/* a script that runs once is lost with its node */
+	if (spec->launch_script == 1 || req.tasks < 2)
+		return (struct spec_loss){ 0, 0 };
+	/* Tasks are not added to a job that asks for a number of nodes. */
+	if (spec_task_failure(spec) == FAILURE_REPLACES && !req.nodes)
+		return (struct spec_loss){ 1, req.min_tasks };
+	if (req.min_tasks < req.tasks)
+		return (struct spec_loss){ req.min_tasks, 0 };
+	return (struct spec_loss){ 0, 0 };
+}
+
 static int check_rlimits(const char *s, struct err *err)
 {
 	struct rlimits limits;

@@ -101,6 +101,43 @@ resize()
 }
 each_call resize
 
+# --- a task is lost with its node ---------------------------------------------
+
+# UID: the job runs with two pods, none of which is that one
+runs_without()
+{
+	runs "$id" 2 && ! $k get pods -l "aisched.io/job-id=$id" \
+		--field-selector status.phase=Running \
+		-o "jsonpath={.items[*].metadata.uid}" | grep -q "$1" &&
+		runs "$id" 2
+}
+
+# JOB INDEX: uid and node of the pod of the task
+pod_at()
+{
+	$k get pods -l "aisched.io/job-id=$1,batch.kubernetes.io/job-completion-index=$2" \
+		--field-selector status.phase=Running \
+		-o "jsonpath={.items[*].metadata.uid} {.items[*].spec.nodeName}"
+}
+
+loss()
+{
+	id=$(aisub --parsable -n 2 --gpus-per-task 8 --on-task-failure replace \
+		--wrap true)
+	wait_for runs "$id" 2
+	kept=$(pod_at "$id" 0)
+	was=$(pod_at "$id" 1)
+	arm
+	kube delete node "${was#* }" >/dev/null
+	kube_nodes 1 "more-$n" 8
+	reaches "a loss" runs_without "${was% *}"
+	is "the other keeps its pod" "$(pod_at "$id" 0)" "$kept"
+	is "in the same attempt" "$(fields "$id" restarts,attempt | xargs)" "0 1"
+	aicancel "$id"
+	ok "nothing is left" wait_for nothing_is_left
+}
+KILL_WHEN=after each_call loss
+
 # --- a Job made with kubectl -------------------------------------------------
 
 # Sets $id to the job number that the Job gets when it is queued.

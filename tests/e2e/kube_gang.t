@@ -1,6 +1,6 @@
 #!/bin/sh
-# A failed task is replaced by another pod, in a real control plane with
-# simulated nodes.
+# A task that fails or is lost with its node is replaced by another pod, in a real
+# control plane with simulated nodes.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -38,14 +38,16 @@ $node" ]
 }
 
 ok "a control plane starts" kube_start || bail "there is no control plane"
-ok "with nodes" eval "kwok_start && kube_nodes 2 gpu 8 pool=gpu"
+ok "with nodes" eval \
+	"kwok_start && kube_nodes 3 gpu 8 pool=gpu && kube_nodes 1 cpu 0 pool=gpu"
 kube create namespace "$ns" >/dev/null
 
 configure "
 queue default { grace = \"2s\" }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes
-	node_selector = \"pool=gpu\" }"
+	node_selector = \"pool=gpu\" }
+scheduling { node_timeout = \"1s\" }"
 start_daemon || bail "aischedd does not start"
 
 id=$(aisub --parsable -n 2 --on-task-failure=replace --max-restarts 1 \
@@ -67,5 +69,101 @@ ok "too many end all" wait_for is_state "$id" FAILED
 is "with the status of the last" "$(aiq --no-header -o exit_code "$id")" 4
 is "and its name" "$(aiq --no-header -o reason_text "$id")" \
 	"task 1 ended with exit status 4"
+
+# --- nodes are lost ---------------------------------------------------------
+
+# JOB INDEX: prints uid and node of the task's pod that runs
+runs()
+{
+	$k get pods -l "aisched.io/job-id=$1,batch.kubernetes.io/job-completion-index=$2" \
+		--field-selector status.phase=Running -o \
+		"jsonpath={range .items[*]}{.metadata.uid} {.spec.nodeName}{'\n'}{end}"
+}
+
+# JOB INDEX UID: another pod runs the task than this one
+runs_anew()
+{
+	[ -n "$(runs "$1" "$2")" ] && [ "$(runs "$1" "$2" | cut -d ' ' -f 1)" != "$3" ]
+}
+
+# JOB TEXT...: aiq says all of this of the job
+says()
+{
+	said=$(aiq "$1")
+	shift
+	for text; do
+		case $said in *"$text"*) ;; *) return 1 ;; esac
+	done
+}
+
+# JOB INDEX: a pod of the task has succeeded
+ended()
+{
+	pods_of_task "$1" "$2" | grep -q Succeeded
+}
+
+# JOB INDEX: the kubelet evicts the pod of the task
+evict()
+{
+	$k patch pod --subresource=status --type=merge \
+		"$($k get pods -o name -l "aisched.io/job-id=$1,batch.kubernetes.io/job-completion-index=$2" |
+			sed s,pod/,,)" \
+		-p '{"status": {"phase": "Failed", "reason": "Evicted",
+		"message": "low on memory", "conditions": [
+		{"type": "DisruptionTarget", "status": "True",
+		"reason": "TerminationByKubelet"}]}}' >/dev/null
+}
+
+# The Job controller makes the next pod of a task at the earliest 10 s after the
+# creation of the first one, so all jobs begin now.
+id=$(aisub --parsable -n 2 --gpus-per-task 8 --on-task-failure=replace \
+	--wrap 'train')
+elastic=$(aisub --parsable -n 2 --min-tasks 1 -w cpu-0 --wrap 'train')
+ok "a gang runs on two nodes" wait_for is_state "$id" RUNNING
+ok "and an elastic job" wait_for is_state "$elastic" RUNNING
+first=$(runs "$id" 0)
+was=$(runs "$id" 1)
+kube delete node "${was#* }" >/dev/null
+ok "a node is lost: its task starts anew" \
+	wait_for runs_anew "$id" 1 "${was%% *}"
+is "the other task keeps its pod" "$(runs "$id" 0)" "$first"
+is "this is no restart" \
+	"$(aiq --no-header -o state,restarts,attempt "$id" | xargs)" "RUNNING 0 1"
+like "the log says why" "$(grep "job lose" "$log")" \
+	'job lose job=.* tasks=1: task 1 is lost: pod .* the node is no longer there; it is placed anew'
+
+was=$(runs "$id" 1)
+kube delete node "${was#* }" >/dev/null
+ok "another one: there is no room for its task" \
+	wait_for says "$id" "RUNNING" "held up" "task 1 is lost"
+later=$(aisub --parsable --gpus-per-task 8 --wrap 'train')
+kill_daemon
+start_daemon
+is "after a restart it waits on" \
+	"$(aiq --no-header -o state,running_tasks,attempt "$id" | xargs)" \
+	"RUNNING 1 1"
+end_task "$id" 0 100ms 0
+ok "the other task ends" wait_for ended "$id" 0
+kube_nodes 1 new 8 pool=gpu
+ok "a node comes: the task is before jobs that wait" \
+	wait_for runs_anew "$id" 1 "${was%% *}"
+is "they wait on" "$(aiq --no-header -o state "$later")" PENDING
+end_task "$id" 1 100ms 0
+ok "the job has ended when both tasks have" wait_for is_state "$id" COMPLETED
+ok "then others run" wait_for is_state "$later" RUNNING
+
+# --- the kubelet evicts a pod -------------------------------------------------
+
+was=$(runs "$elastic" 1)
+kept=$(runs "$elastic" 0)
+evict "$elastic" 1
+ok "an elastic job goes on without an evicted pod, then grows again" \
+	wait_for runs_anew "$elastic" 1 "${was%% *}"
+like "the log has both" "$(grep "job lose" "$log")" \
+	"job lose job=$elastic .* Evicted: low on memory; the job goes on without it"
+is "the other task keeps its pod" "$(runs "$elastic" 0)" "$kept"
+is "this is no restart" \
+	"$(aiq --no-header -o state,restarts,attempt "$elastic" | xargs)" \
+	"RUNNING 0 1"
 
 done_testing

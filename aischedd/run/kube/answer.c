@@ -175,6 +175,18 @@ static void on_leave(struct kube_attempt *a, struct kube_task *task,
 		task->leaving = false;
 }
 
+/* Handle the answer to setting a pod to Failed. If that is not allowed, the
+ * whole attempt is lost with the pod. */
+static void on_lose(struct kube_attempt *a, struct kube_task *task,
+                    const struct kube_answer *answer)
+{
+	if (!task || !answer->err)
+		return;
+	task->losing = false;
+	if (is_to_rest(a, answer->err))
+		a->make.loss.least = 0;
+}
+
 static void on_force(struct kube_attempt *a, struct kube_task *task,
                      const struct kube_answer *answer)
 {
@@ -211,6 +223,7 @@ static void (*const on[ASK_KINDS])(struct kube_attempt *a,
 	[ASK_BIND] = on_bind,
 	[ASK_LEAVE] = on_leave,
 	[ASK_FORCE] = on_force,
+	[ASK_LOSE] = on_lose,
 	[ASK_DELETE] = on_delete,
 };
 

@@ -59,6 +59,8 @@ static const struct call_form {
 	[ASK_BIND] = { KUBE_POST, KUBE_START, "/api/v1", "/pods", "/binding",
 	               true },
 	[ASK_LEAVE] = { KUBE_MERGE, KUBE_STOP, "/api/v1", "/pods", "", true },
+	[ASK_LOSE] = { KUBE_MERGE, KUBE_STOP, "/api/v1", "/pods", "/status",
+	               true },
 	[ASK_DELETE] = { KUBE_DELETE, KUBE_STOP, "/apis/batch/v1", "/jobs", "",
 	                 true },
 	[ASK_FORCE] = { KUBE_DELETE, KUBE_STOP, "/api/v1", "/pods", "", true },

@@ -32,6 +32,7 @@ enum kube_ask_kind {
 	ASK_GRANT_MAP,  /* name the ResourceClaim in its pod's status */
 	ASK_BIND,
 	ASK_LEAVE,  /* set the deadline of a pod to now, so that it ends */
+	ASK_LOSE,   /* set a pod to Failed, as its node is lost */
 	ASK_DELETE, /* delete the Job of an attempt that does not end */
 	ASK_FORCE,  /* delete a pod without waiting for its node */
 	ASK_REMOVE, /* delete a Job that belongs to no attempt */

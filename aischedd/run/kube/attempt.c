@@ -161,7 +161,7 @@ struct kube_task *kube_attempt_failed(struct kube_attempt *a, uint32_t *ret_n)
 void kube_attempt_lose(struct kube_attempt *a, struct kube_task *task)
 {
 	for (uint32_t i = 0; i < a->slots.n; i++)
-		if (a->slots.slot[i].seen &&
+		if (a->slots.slot[i].seen && !a->slots.slot[i].after &&
 		    kube_attempt_at(a, a->slots.slot[i].index) == task)
 			kube_slot_lose(&a->slots.slot[i], task->pod.name,
 			               kube_task_loss(a, task));

@@ -16,6 +16,12 @@ enum {
 	SLACK_MS = 15000
 };
 
+bool kube_end_may_lose(const struct kube_attempt *a)
+{
+	return a->make.loss.least && a->start.told && !a->end.stop &&
+	       !a->end.failing;
+}
+
 void kube_end_leave(struct kube_attempt *a, struct kube_task *task,
                     const char *why)
 {
@@ -26,11 +32,24 @@ void kube_end_leave(struct kube_attempt *a, struct kube_task *task,
 	kube_ask_pod(a, ASK_LEAVE, task, kube_object_leave(task->pod.uid, why));
 }
 
-/* Delete a pod without waiting for its node, which will not report its end. */
-static void force(struct kube_attempt *a, struct kube_task *task)
+/*
+ * Give up a pod whose node will not report its end. If the attempt goes on
+ * without it, set it to Failed: only then does the Job controller make another
+ * pod for its index. Else delete it.
+ */
+static void give_up(struct kube_attempt *a, struct kube_task *task)
 {
 	if (task->forced)
 		return;
+	if (kube_end_may_lose(a)) {
+		if (!task->losing)
+			kube_ask_pod(
+			    a, ASK_LOSE, task,
+			    kube_object_failure(task->pod.uid,
+			                        kube_task_loss(a, task)));
+		task->losing = true;
+		return;
+	}
 	task->forced = true;
 	kube_ask_pod(a, ASK_FORCE, task,
 	             kube_object_deletion(task->pod.uid, 0));
@@ -48,10 +67,10 @@ void kube_end_fence(struct kube_attempt *a)
 			continue;
 		if (!kube_nodes_is_there(nodes, task->pod.node) ||
 		    kube_nodes_down_ms(nodes, task->pod.node) > down)
-			force(a, task);
+			give_up(a, task);
 		else if (task->gone_ms &&
 		         clock_boot_ms() - task->gone_ms > late)
-			force(a, task);
+			give_up(a, task);
 	}
 }
 

@@ -27,6 +27,10 @@ struct kube_end {
 	bool forgotten;         /* forget() was called */
 };
 
+/* Whether the attempt goes on when pods are lost, as long as enough are left.
+ */
+bool kube_end_may_lose(const struct kube_attempt *a);
+
 /* End one pod, with its grace period, by setting its deadline to now. The pod
  * object stays until the Job is deleted. why: the value of KUBE_NOTE_LEAVE. */
 void kube_end_leave(struct kube_attempt *a, struct kube_task *task,
@@ -36,8 +40,9 @@ void kube_end_leave(struct kube_attempt *a, struct kube_task *task,
  * long. */
 void kube_end_take_down(struct kube_attempt *a);
 
-/* Delete, without waiting for the kubelet, pods whose node is gone or has been
- * down for node_timeout, and pods whose deletion takes too long. */
+/* Give up, without waiting for the kubelet, pods whose node is gone or has been
+ * down for node_timeout, and pods whose deletion takes too long: they are
+ * deleted, or set to Failed if the attempt goes on without them. */
 void kube_end_fence(struct kube_attempt *a);
 
 /* Make the start fail, for this reason; does nothing if the attempt has started

@@ -111,6 +111,8 @@ static void on_job(struct kube_space *space, json_t *obj, bool deleted)
 	job->indexes = number_of(json_object_get(spec, "completions"));
 	job->replace = number_of(json_object_get(spec, "backoffLimitPerIndex"));
 	job->tasks = number_of(json_object_get(notes, KUBE_NOTE_TASKS));
+	job->least = number_of(json_object_get(notes, KUBE_NOTE_LEAST));
+	job->whole = number_of(json_object_get(notes, KUBE_NOTE_WHOLE));
 	job->once = json_object_get(notes, KUBE_NOTE_ONCE) != NULL;
 	kube_recover_sweep_one(kube, job);
 }

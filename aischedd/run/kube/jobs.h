@@ -27,8 +27,10 @@ struct kube_job {
 	/* number of indexes now, and of tasks at the start */
 	uint32_t indexes, tasks;
 	uint32_t replace; /* pods of each index that may fail and be replaced */
-	bool once;        /* it has KUBE_NOTE_ONCE */
-	bool marked;      /* the list being read has not shown it yet */
+	/* KUBE_NOTE_LEAST and KUBE_NOTE_WHOLE; 0: it does not have them */
+	uint32_t least, whole;
+	bool once;   /* it has KUBE_NOTE_ONCE */
+	bool marked; /* the list being read has not shown it yet */
 	/* deleting: it has a deletionTimestamp; removing: we have begun to
 	 * delete it, perhaps with its Secret first */
 	bool deleting, removing;

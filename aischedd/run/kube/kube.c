@@ -332,6 +332,7 @@ static void runner_free(struct runner *r)
 	kube_trouble_fini(&kube->told);
 	free(kube->recovery.job);
 	free(kube->recovery.attempt);
+	free(kube->recovery.started);
 	free(kube->store);
 	free(kube->lease_name);
 	free(kube->log.folder);

@@ -108,14 +108,15 @@ static bool rests(const struct kube_attempt *a)
 
 /* Make the calls for missing objects and bindings. For an attempt that was
  * found running after a restart, start() is not called, and only pods that
- * replace failed ones have to be bound, to the nodes of their slots. */
+ * replace failed ones have to be bound, to the nodes of their slots; if tasks
+ * may be lost, resize() says first which of them the job has. */
 static void arrange(struct kube_attempt *a)
 {
 	if (a->start.ordered && !rests(a)) {
 		kube_make_objects(a);
 		kube_make_bindings(a);
 		kube_slot_shrink(a);
-	} else if (a->start.told && a->make.replace) {
+	} else if (a->start.told && a->make.replace && !a->make.loss.least) {
 		kube_make_bindings(a);
 	}
 }
@@ -234,6 +235,15 @@ static void make_job(struct kube_attempt *a, const struct run_job *job)
 		kube_end_fail(a, FAULT_USER, err.text);
 }
 
+static struct spec_loss loss_of(const struct kube_attempt *a,
+                                const struct run_job *job)
+{
+	struct kube_home home = kube_space_home(a->space);
+
+	home.by_claims = a->give.by_claims;
+	return kube_object_job_loss(&home, job);
+}
+
 static void order(struct kube_attempt *a, const struct run_job *job)
 {
 	const struct kube_home its = kube_space_home(a->space), *home = &its;
@@ -268,6 +278,7 @@ static void order(struct kube_attempt *a, const struct run_job *job)
 		                 "name"));
 	if (kube_give_order(a) && !a->uid)
 		make_job(a, job);
+	a->make.loss = loss_of(a, job);
 	if (a->make.job && own)
 		kube_object_secret_share(a->make.job, a->make.shared->name,
 		                         own);

@@ -18,7 +18,11 @@
  *	           an object for good, or if a container cannot start
  *	RUNNING    follows resize(): indexes are added, pods without a slot
  *	           end.  A failed task is replaced if the job asks for that,
- *	           else it ends the others
+ *	           else it ends the others.  If the job goes on without tasks
+ *	           that are lost (struct spec_loss), these are reported, their
+ *	           slots wait for resize(), and pods on lost nodes are set to
+ *	           Failed: the Job controller makes another pod for the index,
+ *	           which is bound where resize() says
  *	ENDING     stopped, failed to start, or a task has failed or is lost.
  *	           Pods are told to end, each with its grace, and their objects
  *	           stay; pods on lost nodes are deleted without waiting for the

@@ -94,50 +94,105 @@ static void dismiss(struct kube_attempt *a)
 			kube_end_leave(a, task, KUBE_LEAVE_SHRINK);
 }
 
+/* Whether the pod of the slot is lost; notes the reason in the slot. */
+static bool is_lost(struct kube_attempt *a, struct kube_slot *slot,
+                    struct kube_task *task)
+{
+	if (task && kube_task_is_lost(a, task)) {
+		if (kube_task_is_given_up(task))
+			kube_slot_lose(slot, task->pod.name,
+			               kube_task_loss(a, task));
+		else if (kube_pod_is_lost(&task->pod))
+			lose(slot, &task->pod);
+		else
+			kube_slot_lose(slot, task->pod.name, "was deleted");
+	}
+	return slot->lost != NULL;
+}
+
+/* Whether the slot still waits for the pod that follows a lost one. */
+static bool waits(struct kube_slot *slot, const struct kube_task *task)
+{
+	if (!slot->after || (task && strcmp(task->pod.uid, slot->after) != 0)) {
+		free(slot->after);
+		slot->after = NULL;
+		return false;
+	}
+	return true;
+}
+
+/* Called if n pods are lost: report them, or say in *look that the attempt does
+ * not go on. An attempt that was found after a restart may have lost pods about
+ * which the daemon knows; which of them, resize() says. */
+static void judge_lost(struct kube_attempt *a, struct kube_look *look,
+                       uint32_t n)
+{
+	if (!kube_end_may_lose(a) || a->slots.n < n + a->make.loss.least) {
+		look->bad = true;
+		return;
+	}
+	look->idle += n;
+	if (a->start.ordered)
+		kube_tell_lost(a);
+}
+
+/* Look at the pod of one slot. Returns whether it is lost. */
+static bool look_at_slot(struct kube_attempt *a, struct kube_slot *slot,
+                         struct kube_look *look)
+{
+	struct kube_task *task = kube_attempt_at(a, slot->index);
+
+	if (waits(slot, task)) {
+		look->idle++;
+		return false;
+	}
+	if (!task && !slot->lost) {
+		look->idle += !slot->seen;
+		look->bad |= slot->seen;
+		return false;
+	}
+	if (!task)
+		return true;
+	slot->seen = true;
+	look->alive += kube_task_is_alive(task);
+	look->leaving |= task->pod.ran && task->pod.deleting;
+	if (task->pod.start > look->start)
+		look->start = task->pod.start;
+	if (!a->start.told)
+		fail_for_pod(a, slot, &task->pod);
+	look->idle += !task->pod.ran;
+	return is_lost(a, slot, task);
+}
+
 struct kube_look kube_look_at(struct kube_attempt *a)
 {
 	struct kube_look look = { 0 };
-	uint32_t failed;
+	uint32_t failed, lost = 0;
 	const struct kube_task *last = kube_attempt_failed(a, &failed);
 
 	for (uint32_t i = 0; i < a->slots.n; i++) {
 		struct kube_slot *slot = &a->slots.slot[i];
-		struct kube_task *task = kube_attempt_at(a, slot->index);
+		const struct kube_task *task;
 
-		if (!task) {
-			look.idle += !slot->seen;
-			look.bad |= slot->seen;
+		if (look_at_slot(a, slot, &look)) {
+			lost++;
 			continue;
 		}
-		slot->seen = true;
-		look.alive += kube_task_is_alive(task);
-		look.idle += !task->pod.ran;
-		look.leaving |= task->pod.ran && task->pod.deleting;
-		if (task->pod.start > look.start)
-			look.start = task->pod.start;
-		if (!a->start.told)
-			fail_for_pod(a, slot, &task->pod);
-		if (kube_task_is_given_up(task)) {
-			kube_slot_lose(slot, task->pod.name,
-			               kube_task_loss(a, task));
-			look.bad = true;
-			continue;
-		}
-		if (!kube_pod_is_over(&task->pod))
-			continue;
-		if (kube_pod_is_lost(&task->pod))
-			lose(slot, &task->pod);
-		else if (task->pod.deleting && !a->end.stop && !a->end.failing)
-			kube_slot_lose(slot, task->pod.name, "was deleted");
-		look.bad |= slot->lost != NULL;
 		/* Count a failed pod that the Job controller will replace. */
-		look.idle +=
-		    failed <= a->make.replace && kube_task_has_failed(task);
+		task = kube_attempt_at(a, slot->index);
+		look.idle += task && failed <= a->make.replace &&
+		             kube_task_has_failed(task);
 	}
+	if (lost)
+		judge_lost(a, &look, lost);
+	if (a->make.loss.whole > a->slots.n)
+		look.idle += a->make.loss.whole - a->slots.n;
 	if (failed > a->make.replace)
 		look.bad = true;
 	else if (failed > a->telling.replaced && a->start.told)
 		kube_tell_replaced(a, failed, last);
+	if (!failed && !look.idle && !look.bad && a->start.told)
+		kube_tell_whole(a);
 	dismiss(a);
 	return look;
 }

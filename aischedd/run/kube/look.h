@@ -10,15 +10,19 @@
 struct kube_attempt;
 
 struct kube_look {
-	uint32_t idle;  /* tasks that have not run yet, or will be replaced */
+	/* tasks that have not run yet, will be replaced or placed anew */
+	uint32_t idle;
 	uint32_t alive; /* tasks whose pods hold a node */
-	bool bad;       /* a task failed and is not replaced, or is lost */
-	bool leaving;   /* a pod that has run is being deleted */
-	int64_t start;  /* unix seconds when the last pod started; 0: none */
+	/* a task failed and is not replaced, or is lost and the attempt does
+	 * not go on without it */
+	bool bad;
+	bool leaving;  /* a pod that has run is being deleted */
+	int64_t start; /* unix seconds when the last pod started; 0: none */
 };
 
 /* Returns what the pods of all slots show. Also marks in the slots which pods
- * were lost, and makes the start fail if a container cannot start. */
+ * were lost, reports these if the attempt goes on without them, and makes the
+ * start fail if a container cannot start. */
 struct kube_look kube_look_at(struct kube_attempt *a);
 
 #endif

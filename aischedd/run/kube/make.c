@@ -95,7 +95,7 @@ void kube_make_bindings(struct kube_attempt *a)
 		struct kube_task *task =
 		    kube_attempt_at(a, a->slots.slot[i].index);
 
-		if (!kube_make_may_bind(task))
+		if (!kube_make_may_bind(task) || a->slots.slot[i].lost)
 			continue;
 		task->binding = true;
 		kube_ask_pod(a, ASK_BIND, task,

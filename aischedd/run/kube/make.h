@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "libcommon/spec/spec.h"
+
 struct kube_attempt;
 struct kube_shared;
 struct kube_task;
@@ -21,6 +23,8 @@ struct kube_orders {
 	bool once;
 	/* how many failed pods the Job controller may replace */
 	uint32_t replace;
+	/* what happens when pods are lost with their nodes */
+	struct spec_loss loss;
 	char *mount; /* the job's --mount; NULL: none */
 	char *wait;  /* what its volumes wait for, or NULL */
 	/* how often, before this start, volumes of its claims could not be

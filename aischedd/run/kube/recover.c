@@ -83,8 +83,8 @@ static struct kube_task *before(struct kube_attempt *a,
 
 /*
  * Set the slots of the attempt from its pods: the tasks with which it started,
- * less those that left, plus those that joined. Returns false if one of the
- * first tasks has not run, so that the start was incomplete or failed.
+ * less those that left, plus those that joined. Returns whether each of the
+ * first tasks has run, so that the start was complete.
  */
 static bool find_slots(struct kube_attempt *a, uint32_t started)
 {
@@ -117,7 +117,9 @@ static bool find_slots(struct kube_attempt *a, uint32_t started)
 	return ran >= started;
 }
 
-static void recover_one(struct kube *kube, const struct kube_owner *id)
+/* started: the daemon knows that the start was complete. */
+static void recover_one(struct kube *kube, const struct kube_owner *id,
+                        bool started)
 {
 	struct kube_job *job = job_of(kube, id);
 	struct kube_attempt *a;
@@ -137,8 +139,11 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 	kube_attempt_set_uid(a, job->uid);
 	a->slots.have = job->indexes;
 	a->make.replace = job->replace;
+	a->make.loss = (struct spec_loss){ job->least, job->whole };
 	a->make.once = job->once;
-	if (!find_slots(a, job->tasks)) {
+	/* If a pod was lost with its node, the one that follows it may not have
+	 * run. */
+	if (!find_slots(a, job->tasks) && !(started && a->make.loss.least)) {
 		answer(kube, id, RUN_UNKNOWN, 0);
 		return;
 	}
@@ -148,6 +153,7 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 		if (task->pod.start > start)
 			start = task->pod.start;
 	a->start.told = true;
+	a->telling.lost = a->make.loss.whole > 0;
 	/* the Service may not have been made before the restart */
 	if (job->queue)
 		a->make.service = kube_object_service(
@@ -161,16 +167,18 @@ static void recover_one(struct kube *kube, const struct kube_owner *id)
 }
 
 void kube_recover(struct runner *r, size_t n, const uint64_t *job,
-                  const uint32_t *attempt)
+                  const uint32_t *attempt, const bool *started)
 {
 	struct kube *kube = kube_of(r);
 
 	kube->recovery.job = xcalloc(n + 1, sizeof(*job));
 	kube->recovery.attempt = xcalloc(n + 1, sizeof(*attempt));
+	kube->recovery.started = xcalloc(n + 1, sizeof(*started));
 	kube->recovery.n = n;
 	for (size_t i = 0; i < n; i++) {
 		kube->recovery.job[i] = job[i];
 		kube->recovery.attempt[i] = attempt[i];
+		kube->recovery.started[i] = started[i];
 	}
 	kube_recover_try(kube);
 }
@@ -205,12 +213,14 @@ static void answer_all(struct kube *kube)
 	find_hidden(kube, &hidden);
 	for (size_t i = 0; i < r->n; i++) {
 		const struct kube_owner id = { r->job[i], r->attempt[i] };
+		bool started = r->started[i];
 
 		if (!is_hidden(kube, &hidden, &id)) {
-			recover_one(kube, &id);
+			recover_one(kube, &id, started);
 			continue;
 		}
 		r->job[left] = id.job;
+		r->started[left] = started;
 		r->attempt[left++] = id.attempt;
 	}
 	r->n = left;

@@ -19,6 +19,7 @@ struct kube_recovery {
 	 * NULL: it was not called yet. */
 	uint64_t *job;
 	uint32_t *attempt;
+	bool *started;
 	size_t n;
 	/* recover() has been answered, but for attempts in namespaces whose
 	 * Jobs cannot be listed */
@@ -27,7 +28,7 @@ struct kube_recovery {
 
 /* See runner_ops. */
 void kube_recover(struct runner *r, size_t n, const uint64_t *job,
-                  const uint32_t *attempt);
+                  const uint32_t *attempt, const bool *started);
 
 /* Answer recover(), if it was called, once we hold the Lease and know what the
  * answer needs. */

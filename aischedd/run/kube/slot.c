@@ -13,6 +13,7 @@ void kube_slot_free_all(struct kube_slots *slots)
 	for (uint32_t i = 0; i < slots->n; i++) {
 		free(slots->slot[i].node);
 		free(slots->slot[i].lost);
+		free(slots->slot[i].after);
 	}
 	free(slots->slot);
 }
@@ -43,6 +44,11 @@ static bool index_is_taken(struct kube_attempt *a, const struct kube_slot *slot,
 	for (uint32_t i = 0; i < n; i++)
 		if (slot[i].node && slot[i].index == index)
 			return true;
+	/* A claim is for the GPUs that the index had before. */
+	if (a->start.told && a->give.by_claims && kube_give_found(a, index))
+		return true;
+	if (task && kube_task_comes_back(a, task))
+		return false;
 	return task && (kube_task_is_bound(task) || *task->pod.leave ||
 	                kube_pod_is_over(&task->pod));
 }
@@ -58,6 +64,16 @@ static bool is_task(const struct run_job *job, uint32_t k, const char *node,
 	       (!gpus || !want || gpus == want);
 }
 
+/* Whether the slot's pod is lost and the daemon places its task anew. */
+static bool is_given_up(struct kube_attempt *a, const struct kube_slot *slot)
+{
+	struct kube_task *task = kube_attempt_at(a, slot->index);
+
+	return a->make.loss.least &&
+	       (slot->lost ||
+	        (task && !slot->after && kube_task_is_lost(a, task)));
+}
+
 /* Fill the slots of tasks that already run: first from the old slots on the
  * same nodes, then from other running pods on these nodes. */
 static void keep_slots(struct kube_attempt *a, struct kube_slot *to,
@@ -68,12 +84,13 @@ static void keep_slots(struct kube_attempt *a, struct kube_slot *to,
 
 	for (uint32_t i = 0; i < a->slots.n; i++)
 		for (uint32_t k = 0; k < n; k++)
-			if (!to[k].node &&
+			if (!to[k].node && !is_given_up(a, &a->slots.slot[i]) &&
 			    is_task(job, k, a->slots.slot[i].node,
 			            a->slots.slot[i].gpus)) {
 				to[k] = a->slots.slot[i];
 				a->slots.slot[i].node = xstrdup("");
 				a->slots.slot[i].lost = NULL;
+				a->slots.slot[i].after = NULL;
 				break;
 			}
 	TAILQ_FOREACH(task, &a->tasks, of_list) {
@@ -100,12 +117,17 @@ void kube_slot_set_all(struct kube_attempt *a, const struct run_job *job)
 
 	keep_slots(a, to, job);
 	for (uint32_t k = 0; k < job->ntasks; k++) {
+		struct kube_task *was;
+
 		if (to[k].node)
 			continue;
 		while (index_is_taken(a, to, job->ntasks, index))
 			index++;
 		to[k].index = index;
 		to[k].node = xstrdup(job->node_name[k]);
+		was = kube_attempt_at(a, index);
+		if (was && kube_task_comes_back(a, was))
+			to[k].after = xstrdup(was->pod.uid);
 	}
 	kube_slot_free_all(&a->slots);
 	a->slots.slot = to;

@@ -23,6 +23,10 @@ struct kube_slot {
 	bool seen;   /* its pod exists or has existed */
 	bool failed; /* the start failed because of this pod */
 	char *lost;  /* why its pod was lost, or NULL */
+	bool told;   /* RUN_TASKS_LOST was sent for it */
+	/* uid of the lost pod that had its index before; NULL: none, or
+	 * its own pod exists */
+	char *after;
 };
 
 struct kube_slots {

@@ -30,6 +30,24 @@ bool kube_task_is_given_up(const struct kube_task *task)
 	return task->forced && task->pod.deleting;
 }
 
+bool kube_task_is_lost(const struct kube_attempt *a,
+                       const struct kube_task *task)
+{
+	if (kube_task_is_given_up(task))
+		return true;
+	return kube_pod_is_over(&task->pod) &&
+	       (kube_pod_is_lost(&task->pod) ||
+	        (task->pod.deleting && !a->end.stop && !a->end.failing));
+}
+
+bool kube_task_comes_back(const struct kube_attempt *a,
+                          const struct kube_task *task)
+{
+	return a->make.loss.least && !a->give.by_claims &&
+	       kube_task_is_lost(a, task) && !*task->pod.leave &&
+	       (task->pod.disrupted || a->make.replace);
+}
+
 const char *kube_task_loss(const struct kube_attempt *a,
                            const struct kube_task *task)
 {

@@ -25,8 +25,9 @@ struct kube_task {
 	bool marked;  /* the list being read has not shown it yet */
 	bool counted; /* its resources are counted as used by others */
 	bool gone;    /* the pod is deleted; the task is kept for its outcome */
-	/* calls were made and not refused: ASK_BIND, ASK_LEAVE, ASK_FORCE */
-	bool binding, leaving, forced;
+	/* calls were made and not refused: ASK_BIND, ASK_LEAVE, ASK_FORCE,
+	 * ASK_LOSE */
+	bool binding, leaving, forced, losing;
 	bool mapped;     /* its status names its ResourceClaim */
 	bool giving;     /* a call about its ResourceClaim is not answered */
 	int64_t gone_ms; /* when its deletion was first seen; 0: never */
@@ -47,6 +48,16 @@ bool kube_task_is_alive(const struct kube_task *task);
 /* Whether its pod was deleted without waiting for the kubelet (ASK_FORCE), as
  * its node can no longer report the end. */
 bool kube_task_is_given_up(const struct kube_task *task);
+
+/* Whether the pod was lost: it ended for a reason other than its script, and
+ * was not told to end, or its node can no longer report its end. */
+bool kube_task_is_lost(const struct kube_attempt *a,
+                       const struct kube_task *task);
+
+/* Whether the pod was lost and the Job controller makes another one for its
+ * index. */
+bool kube_task_comes_back(const struct kube_attempt *a,
+                          const struct kube_task *task);
 
 /* Returns why the pod disappeared, without having been told to end, as text. */
 const char *kube_task_loss(const struct kube_attempt *a,

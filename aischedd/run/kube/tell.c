@@ -71,6 +71,64 @@ void kube_tell_replaced(struct kube_attempt *a, uint32_t n,
 	buf_free(&text);
 }
 
+/* Append what is said of n lost tasks. first: the slot of the first one. */
+static void loss_text(const struct kube_attempt *a,
+                      const struct kube_slot *first, size_t n, struct buf *out)
+{
+	bool renews = a->make.loss.whole > 0;
+
+	if (n == 1)
+		buf_printf(out, "task %u is lost: %s; %s", first->index,
+		           first->lost,
+		           renews ? "it is placed anew"
+		                  : "the job goes on without it");
+	else
+		buf_printf(out, "%zu tasks are lost, the first %s; %s", n,
+		           first->lost,
+		           renews ? "they are placed anew"
+		                  : "the job goes on without them");
+}
+
+void kube_tell_lost(struct kube_attempt *a)
+{
+	const char **node = xcalloc(a->slots.n + 1, sizeof(*node));
+	uint64_t *gpus = xcalloc(a->slots.n + 1, sizeof(*gpus));
+	const struct kube_slot *first = NULL;
+	struct run_event ev = { .kind = RUN_TASKS_LOST,
+		                .nodes = { 0, node },
+		                .gpus = gpus };
+	struct buf text = { 0 };
+
+	for (uint32_t i = 0; i < a->slots.n; i++) {
+		struct kube_slot *slot = &a->slots.slot[i];
+
+		if (!slot->lost || slot->told)
+			continue;
+		slot->told = true;
+		if (!first)
+			first = slot;
+		node[ev.nodes.n] = slot->node;
+		gpus[ev.nodes.n++] = slot->gpus;
+	}
+	if (first) {
+		loss_text(a, first, ev.nodes.n, &text);
+		ev.text = text.data;
+		a->telling.lost = a->make.loss.whole > 0;
+		kube_tell(a, &ev);
+	}
+	buf_free(&text);
+	free(node);
+	free(gpus);
+}
+
+void kube_tell_whole(struct kube_attempt *a)
+{
+	if (!a->telling.lost)
+		return;
+	a->telling.lost = false;
+	kube_tell(a, &(struct run_event){ .kind = RUN_NOTED });
+}
+
 /* Whether `pod` decides the outcome rather than `worst`: a failed pod before
  * others, and among failed ones the first. worst: NULL if there is none yet. */
 static bool is_worse(const struct kube_pod *pod, const struct kube_pod *worst)

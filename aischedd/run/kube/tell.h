@@ -15,6 +15,7 @@ struct kube_task;
 struct kube_telling {
 	bool noted;        /* the last RUN_NOTED had a text */
 	bool unreached;    /* the last RUN_UNREACHED had a text */
+	bool lost;         /* the daemon keeps the text of a RUN_TASKS_LOST */
 	uint32_t replaced; /* number of replacements in the last RUN_REPLACED */
 };
 
@@ -28,6 +29,12 @@ void kube_tell_note(struct kube_attempt *a, const char *text);
  * latest of them. */
 void kube_tell_replaced(struct kube_attempt *a, uint32_t n,
                         const struct kube_task *last);
+
+/* Report the lost pods that were not reported yet. */
+void kube_tell_lost(struct kube_attempt *a);
+
+/* Report that all tasks run again. */
+void kube_tell_whole(struct kube_attempt *a);
 
 /* Report the end of the attempt. No process of it may run any longer, or still
  * begin to. */

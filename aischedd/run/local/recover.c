@@ -306,10 +306,11 @@ void local_find_strays(struct local *l)
 }
 
 void local_recover(struct runner *r, size_t n, const uint64_t *job,
-                   const uint32_t *attempt)
+                   const uint32_t *attempt, const bool *started)
 {
 	struct local *l = local_of(r);
 
+	(void)started;
 	for (size_t i = 0; i < n; i++) {
 		struct attempt *a;
 

@@ -12,7 +12,7 @@
  */
 bool local_lock(struct local *l);
 void local_recover(struct runner *r, size_t n, const uint64_t *job,
-                   const uint32_t *attempt);
+                   const uint32_t *attempt, const bool *started);
 /* Find the folders of attempts that recover() did not name. */
 void local_find_strays(struct local *l);
 

@@ -120,13 +120,31 @@ void state_pool_ready(struct state *state, uint32_t pool, bool ready)
 	state_replan(state);
 }
 
+/* Returns the node by which a job counts as lost: its first one or, if the job
+ * goes on without some of its tasks, the first that is there. */
+static const struct node *home_of(const struct state *state,
+                                  const struct job *job)
+{
+	const struct placement *p = job->place;
+	const struct node *node = state->nodes.node;
+	struct spec spec;
+	uint32_t i = 0;
+
+	if (!node[p->task[0].node].gone)
+		return &node[p->task[0].node];
+	spec_unpack(&spec, job->packed);
+	while (spec_loss(&spec).least && i < p->ntasks - 1 &&
+	       node[p->task[i].node].gone)
+		i++;
+	return &node[p->task[i].node];
+}
+
 void state_lose_orphans(struct state *state, uint32_t pool, int64_t now)
 {
 	struct job *next;
 
 	for (struct job *job = state->records.placed; job; job = next) {
-		const struct node *node =
-		    &state->nodes.node[job->place->task[0].node];
+		const struct node *node = home_of(state, job);
 		struct event_in ev = { .kind = EV_lost,
 			               .now = now,
 			               .text = "its node is no longer there" };

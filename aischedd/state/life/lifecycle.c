@@ -139,6 +139,7 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
 		[EV_shrunk] = life_shrunk,
 		[EV_grow] = life_grow,
 		[EV_replaced] = life_replaced,
+		[EV_tasks_lost] = life_tasks_lost,
 		[EV_used] = life_used,
 		[EV_noted] = noted,
 	},

@@ -39,6 +39,7 @@ struct state;
 	X(shrunk)       \
 	X(grow)         \
 	X(replaced)     \
+	X(tasks_lost)   \
 	X(used)         \
 	X(noted)
 
@@ -79,10 +80,13 @@ struct event_in {
 	 * so far */
 	uint32_t replaced;
 	enum start_fault fault; /* of start_failed: who or what is at fault */
-	/* of start_failed: nodes at fault; empty: all nodes of the job */
+	/* of start_failed: nodes at fault; empty: all nodes of the job. of
+	 * tasks_lost: the node of each task */
 	struct strlist nodes;
+	/* of tasks_lost: the GPUs of each task; 0: not known */
+	const uint64_t *gpus;
 	int64_t time; /* of started: when the job started */
-	/* remark: of start_failed, lost, replaced, noted */
+	/* remark: of start_failed, lost, replaced, tasks_lost, noted */
 	const char *text;
 	struct gpu_use gpu; /* of used: use of GPUs by the attempt so far */
 	int64_t idle_ms;    /* of used: for how long all GPUs were idle */

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "aischedd/state/cluster/counts.h"
+#include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/usage.h"
 #include "aischedd/state/life/evict.h"
 #include "aischedd/state/life/lifecycle.h"
@@ -10,6 +12,7 @@
 #include "aischedd/state/life/lifecycle_start.h"
 #include "aischedd/state/life/lifecycle_stop.h"
 #include "aischedd/state/state_priv.h"
+#include "libcommon/mem.h"
 
 static void effect_resize(struct state *state, const struct job *job)
 {
@@ -96,14 +99,80 @@ int life_replaced(struct state *state, struct job *job,
 	return 0;
 }
 
+/* --- tasks that are lost with their nodes --------------------------------- */
+
+/* Returns the index of a task on this node that has these GPUs (0: they are not
+ * known) and is not marked as lost; SNAP_NONE: there is none. */
+static uint32_t find_task(const struct state *state, const struct job *job,
+                          const char *node, uint64_t gpus, const bool *lost)
+{
+	const struct placement *p = job->place;
+	uint32_t pool = state->nodes.node[p->task[0].node].pool;
+	int at = state_node_of(state, pool, node);
+
+	for (uint32_t i = 0; i < p->ntasks; i++) {
+		uint64_t has = p->task[i].gpus;
+
+		if ((int)p->task[i].node == at && !lost[i] &&
+		    (!gpus || !has || gpus == has))
+			return i;
+	}
+	return SNAP_NONE;
+}
+
+/* Set ret to the indexes of the lost tasks, ascending. Returns their number. */
+static uint32_t find_lost(const struct state *state, const struct job *job,
+                          const struct event_in *ev, uint32_t *ret)
+{
+	bool *lost = xcalloc(job->place->ntasks, sizeof(*lost));
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < ev->nodes.n; i++) {
+		uint32_t at =
+		    find_task(state, job, ev->nodes.s[i], ev->gpus[i], lost);
+
+		if (at != SNAP_NONE)
+			lost[at] = true;
+	}
+	for (uint32_t i = 0; i < job->place->ntasks; i++)
+		if (lost[i])
+			ret[n++] = i;
+	free(lost);
+	return n;
+}
+
+/* Give up the places of tasks that no longer run. The runner needs an answer
+ * even if none is found, as then they have been evicted in the meantime. The
+ * next plan adds tasks while the job has fewer than its minimum, or grows. */
+int life_tasks_lost(struct state *state, struct job *job,
+                    const struct event_in *ev, struct err *err)
+{
+	uint32_t *lost = xcalloc(job->place->ntasks, sizeof(*lost));
+	uint32_t n = find_lost(state, job, ev, lost);
+
+	(void)err;
+	if (n && n < job->place->ntasks) {
+		counts_evicted(state, job, EVICT_NODE_DOWN);
+		life_set_text(job, ev->text);
+		job->resize++;
+		resized(state, job, placement_part(job->place, lost, n, true),
+		        ev->now);
+	} else {
+		effect_resize(state, job);
+	}
+	free(lost);
+	return 0;
+}
+
 /* --- after a restart: repeat effects that may have been lost ------------ */
 
+/* Whether tasks of the job may have been added or removed. */
 static bool is_elastic(const struct job *job)
 {
 	struct spec spec;
 
 	spec_unpack(&spec, job->packed);
-	return spec.min_tasks != SPEC_UNSET;
+	return spec.min_tasks != SPEC_UNSET || spec_loss(&spec).least;
 }
 
 int life_found_running(struct state *state, struct job *job,

@@ -407,6 +407,43 @@ START_TEST(segment_case)
 }
 END_TEST
 
+static const struct {
+	const char *json;
+	uint32_t least, whole;
+} losses[] = {
+	{ ",\"tasks\":4", 0, 0 },
+	{ ",\"tasks\":4,\"on_task_failure\":\"restart\"", 0, 0 },
+	{ ",\"tasks\":4,\"on_task_failure\":\"replace\"", 1, 4 },
+	{ ",\"tasks_per_node\":3,\"on_task_failure\":\"replace\"", 1, 3 },
+	{ ",\"tasks\":4,\"min_tasks\":2", 2, 0 },
+	{ ",\"tasks\":4,\"min_tasks\":2,\"on_task_failure\":\"replace\"", 1,
+	  2 },
+	{ ",\"on_task_failure\":\"replace\"", 0, 0 },
+	{ ",\"nodes\":4,\"on_task_failure\":\"replace\"", 0, 0 },
+	{ ",\"tasks\":4,\"launch_script\":1,\"on_task_failure\":\"replace\"", 0,
+	  0 },
+};
+
+/* Whether a job goes on when tasks are lost with their node. */
+START_TEST(loss_case)
+{
+	struct arena *arena = arena_new();
+	char *json = xasprintf(JOB("%s"), losses[_i].json);
+	struct spec_loss loss;
+	struct spec *spec;
+	struct err err;
+
+	spec = from_text(arena, json, &err);
+	ck_assert_msg(spec != NULL, "%s", err.text);
+	loss = spec_loss(spec);
+	ck_assert_msg(loss.least == losses[_i].least &&
+	                  loss.whole == losses[_i].whole,
+	              "%s: %u of %u", json, loss.least, loss.whole);
+	free(json);
+	arena_free(arena);
+}
+END_TEST
+
 START_TEST(workdir_is_absolute)
 {
 	struct arena *arena = arena_new();
@@ -496,5 +533,6 @@ SUITE(spec)
 	tcase_add_test(tc, text_limit);
 	tcase_add_loop_test(tc, resolve_case, 0, ARRAY_SIZE(resolved));
 	tcase_add_loop_test(tc, segment_case, 0, ARRAY_SIZE(segments));
+	tcase_add_loop_test(tc, loss_case, 0, ARRAY_SIZE(losses));
 	tcase_add_test(tc, workdir_is_absolute);
 }

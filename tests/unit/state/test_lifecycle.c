@@ -33,24 +33,24 @@ static const struct {
  * The state after an event; ".": unchanged, "!": refused. The columns are the
  * events hold release start started start_failed ended lost unknown suspend
  * resume resumed requeue preempt signal cancel time_limit deadline shrink
- * shrunk grow replaced used noted
+ * shrunk grow replaced tasks_lost used noted
  */
 static const struct {
 	enum job_state state;
 	const char *want;
 } table[] = {
 	/* clang-format off */
-	{ JOB_PENDING,     ". . CF . . . . . ! ! . ! ! ! CA . DL . . . . . ." },
-	{ JOB_CONFIGURING, "! ! . R PD CD NF . ! ! . CG CG ! CG . CG . . . . . ." },
-	{ JOB_RUNNING,     "! ! . . PD CD NF NF S . . CG CG . CG CG CG . . . . . ." },
-	{ JOB_SUSPENDED,   "! ! . . . CD NF NF . . R CG CG . CG . CG . . . . . ." },
-	{ JOB_COMPLETING,  "! ! . . CA CA CA CA ! ! . ! ! ! . . . . . . . . ." },
-	{ JOB_COMPLETED,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . . ." },
-	{ JOB_FAILED,      "! ! . . . . . . ! ! . ! ! ! . . . . . . . . ." },
-	{ JOB_CANCELLED,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . . ." },
-	{ JOB_TIMEOUT,     "! ! . . . . . . ! ! . ! ! ! . . . . . . . . ." },
-	{ JOB_NODE_FAIL,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . . ." },
-	{ JOB_DEADLINE,    "! ! . . . . . . ! ! . ! ! ! . . . . . . . . ." },
+	{ JOB_PENDING,     ". . CF . . . . . ! ! . ! ! ! CA . DL . . . . . . ." },
+	{ JOB_CONFIGURING, "! ! . R PD CD NF . ! ! . CG CG ! CG . CG . . . . . . ." },
+	{ JOB_RUNNING,     "! ! . . PD CD NF NF S . . CG CG . CG CG CG . . . . . . ." },
+	{ JOB_SUSPENDED,   "! ! . . . CD NF NF . . R CG CG . CG . CG . . . . . . ." },
+	{ JOB_COMPLETING,  "! ! . . CA CA CA CA ! ! . ! ! ! . . . . . . . . . ." },
+	{ JOB_COMPLETED,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . . . ." },
+	{ JOB_FAILED,      "! ! . . . . . . ! ! . ! ! ! . . . . . . . . . ." },
+	{ JOB_CANCELLED,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . . . ." },
+	{ JOB_TIMEOUT,     "! ! . . . . . . ! ! . ! ! ! . . . . . . . . . ." },
+	{ JOB_NODE_FAIL,   "! ! . . . . . . ! ! . ! ! ! . . . . . . . . . ." },
+	{ JOB_DEADLINE,    "! ! . . . . . . ! ! . ! ! ! . . . . . . . . . ." },
 	/* clang-format on */
 };
 
@@ -363,6 +363,48 @@ START_TEST(replaced_tasks_are_counted)
 }
 END_TEST
 
+/* Only the tasks of the lost node leave the job; it keeps its attempt, and the
+ * next plan adds others. */
+START_TEST(tasks_are_lost_with_their_node)
+{
+	const char *nodes[] = { "n1", "n1", "n7" };
+	const uint64_t gpus[] = { 0, 0, 0 };
+	struct event_in ev = { .kind = EV_tasks_lost,
+		               .attempt = 1,
+		               .nodes = { 3, nodes },
+		               .gpus = gpus,
+		               .text = "2 tasks are lost" };
+	static const char *const before[] = { "node n1 4",
+		                              "decide start 1 n0,n1,n0,n1",
+		                              "started 1", "tell", NULL };
+	static const char *const after[] = {
+		"effects => resize 1.1",
+		"jobs => 1 R",
+		"wants => yes",
+		"snap run => run 1 * tasks=4 * on=n0:c-,n0:c-",
+		"decide grow 1 n0",
+		"effects => resize 1.1",
+		"end 1 0",
+		"jobs => 1 CD",
+		NULL
+	};
+	struct job *job;
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "on-task-failure=replace tasks=4");
+	world_play(&w, "before", before);
+	job = state_job(w.state, 1);
+	state_event(w.state, job, &ev, NULL);
+	ck_assert_str_eq(world_why(&w, 1), "None: 2 tasks are lost");
+	ck_assert_uint_eq(job->attempt, 1);
+	ck_assert_uint_eq(job->restarts, 0);
+	ck_assert_ptr_null(job->leaving);
+	world_play(&w, "after", after);
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(what_holds_it_up_is_told)
 {
 	struct event_in ev = { .kind = EV_noted,
@@ -496,6 +538,7 @@ SUITE(lifecycle)
 	tcase_add_test(tc, a_run_is_no_wait);
 	tcase_add_test(tc, a_job_that_its_user_holds_gets_no_older);
 	tcase_add_test(tc, replaced_tasks_are_counted);
+	tcase_add_test(tc, tasks_are_lost_with_their_node);
 	tcase_add_test(tc, what_holds_it_up_is_told);
 	tcase_add_test(tc, what_is_wrong_with_a_pool_is_no_fault_of_a_node);
 	tcase_add_test(tc, of_a_gang_those_are_to_blame_whose_pods_did_not_run);

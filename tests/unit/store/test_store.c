@@ -474,6 +474,7 @@ START_TEST(runners_are_asked_for_what_ran)
 {
 	uint64_t *job;
 	uint32_t *attempt;
+	bool *started;
 	struct disk d;
 
 	disk_init(&d);
@@ -481,9 +482,13 @@ START_TEST(runners_are_asked_for_what_ran)
 	     "run", "submit hold");
 	save(&d);
 	again(&d, NULL);
-	ck_assert_uint_eq(state_attempts(d.w.state, 0, &job, &attempt), 2);
-	for (int i = 0; i < 2; i++)
+	ck_assert_uint_eq(
+	    state_attempts(d.w.state, 0, &job, &attempt, &started), 2);
+	for (int i = 0; i < 2; i++) {
 		ck_assert_uint_eq(attempt[i], job[i] == 1 ? 2 : 1);
+		ck_assert(started[i]);
+	}
+	free(started);
 	free(job);
 	free(attempt);
 	disk_fini(&d);

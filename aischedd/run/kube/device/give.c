@@ -254,7 +254,8 @@ bool kube_give_step(struct kube_attempt *a)
 		struct kube_slot *slot = &a->slots.slot[i];
 		struct kube_task *task = kube_attempt_at(a, slot->index);
 
-		if (slot->gpus && task && kube_make_may_bind(task))
+		if (slot->gpus && !slot->lost && task &&
+		    kube_make_may_bind(task))
 			all &= give(a, slot, task);
 		if (a->end.fault.code)
 			return false;

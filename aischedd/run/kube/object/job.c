@@ -264,6 +264,38 @@ uint32_t kube_object_job_replace(const struct spec *spec)
 	           : 0;
 }
 
+struct spec_loss kube_object_job_loss(const struct kube_home *home,
+                                      const struct run_job *job)
+{
+	struct spec_loss loss = spec_loss(job->spec);
+
+	/* A claim stays with its index, and cannot be for other GPUs, so an
+	 * index with one cannot move to another node. */
+	if (home->by_claims && loss.whole)
+		return (struct spec_loss){ 0, 0 };
+	return loss;
+}
+
+/* If the job goes on without lost tasks: have the Job controller make another
+ * pod for the index of a lost one, without counting that as a failure. */
+static void add_loss(const struct kube_home *home, const struct run_job *job,
+                     json_t *obj)
+{
+	struct spec_loss loss = kube_object_job_loss(home, job);
+	json_t *notes =
+	    json_object_get(json_object_get(obj, "metadata"), "annotations");
+
+	if (!loss.least)
+		return;
+	kube_object_number(notes, KUBE_NOTE_LEAST, loss.least);
+	kube_object_number(notes, KUBE_NOTE_WHOLE, loss.whole);
+	json_object_set_new(json_object_get(obj, "spec"), "podFailurePolicy",
+	                    json_pack("{s:[{s:s, s:[{s:s, s:s}]}]}", "rules",
+	                              "action", "Ignore", "onPodConditions",
+	                              "type", KUBE_DISRUPTED, "status",
+	                              "True"));
+}
+
 /* Returns the labels of the Job's pods. Labels chosen by the user get a prefix,
  * so that no Service of others selects these pods. */
 static json_t *pod_labels(const struct kube_home *home,
@@ -323,6 +355,7 @@ static json_t *make_job(const struct kube_home *home, const struct run_job *job,
 	              "podReplacementPolicy", "Failed", "template", "metadata",
 	              "labels", pod_labels(home, job), "annotations", pod_notes,
 	              "spec", pod_spec(home, job, image, &v)));
+	add_loss(home, job, obj);
 out:
 	json_decref(v.volumes);
 	json_decref(v.mounts);

@@ -25,4 +25,8 @@ json_t *kube_object_job(const struct kube_home *home, const struct run_job *job,
 /* Returns how many pods of the Job may fail and be replaced. */
 uint32_t kube_object_job_replace(const struct spec *spec);
 
+/* Returns what happens to the attempt when pods are lost with their nodes. */
+struct spec_loss kube_object_job_loss(const struct kube_home *home,
+                                      const struct run_job *job);
+
 #endif

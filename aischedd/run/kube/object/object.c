@@ -185,6 +185,15 @@ json_t *kube_object_leave(const char *uid, const char *why)
 	                 "activeDeadlineSeconds", 1);
 }
 
+json_t *kube_object_failure(const char *uid, const char *why)
+{
+	return json_pack(
+	    "{s:{s:s}, s:{s:s, s:s, s:s, s:[{s:s, s:s, s:s, s:s}]}}",
+	    "metadata", "uid", uid, "status", "phase", "Failed", "reason",
+	    "NodeLost", "message", why, "conditions", "type", KUBE_DISRUPTED,
+	    "status", "True", "reason", "DeletionByAisched", "message", why);
+}
+
 json_t *kube_object_indexes(const char *uid, uint32_t n)
 {
 	return json_pack("{s:{s:s}, s:{s:i, s:i}}", "metadata", "uid", uid,

@@ -27,10 +27,18 @@
 #define KUBE_NOTE_STORE   "aisched.io/store"
 #define KUBE_NOTE_POOL    "aisched.io/pool"
 #define KUBE_NOTE_TASKS   "aisched.io/tasks" /* number of tasks at the start */
+/* Annotations of a Job whose tasks may be lost with their nodes, both members
+ * of struct spec_loss. */
+#define KUBE_NOTE_LEAST "aisched.io/least-tasks"
+#define KUBE_NOTE_WHOLE "aisched.io/whole-tasks"
 /* Annotation of a pod: its output goes to files of the user. */
 #define KUBE_NOTE_FILES  "aisched.io/files"
 #define KUBE_NOTE_LEAVE  "aisched.io/leave"  /* of a pod: why it is to end */
 #define KUBE_NOTE_SECRET "aisched.io/secret" /* of a Job: the shared Secret */
+
+/* Condition of a pod that ended for a reason other than its processes, such as
+ * an eviction by the kubelet. */
+#define KUBE_DISRUPTED "DisruptionTarget"
 
 /* Value of KUBE_NOTE_LEAVE: the job continues without this pod, whose outcome
  * does not count. */
@@ -119,6 +127,10 @@ json_t *kube_object_deletion(const char *uid, int64_t grace_s);
 /* PATCH of a pod: make the kubelet end it with its grace period, and keep the
  * object. why: the value of KUBE_NOTE_LEAVE. */
 json_t *kube_object_leave(const char *uid, const char *why);
+
+/* PATCH of the status of a pod: it has failed, as its node will not report its
+ * end. Not counted by the Job controller as a failure. */
+json_t *kube_object_failure(const char *uid, const char *why);
 
 /* PATCH of a Job: set the number of indexes. */
 json_t *kube_object_indexes(const char *uid, uint32_t n);

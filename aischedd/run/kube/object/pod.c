@@ -263,6 +263,21 @@ json_t *kube_pod_claims(const json_t *spec)
 	return list;
 }
 
+static bool is_disrupted(const json_t *status)
+{
+	const json_t *it;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "conditions"), i, it) {
+		const char *type = kube_text_at(it, "type");
+		const char *is = kube_text_at(it, "status");
+
+		if (type && is && !strcmp(type, KUBE_DISRUPTED))
+			return !strcmp(is, "True");
+	}
+	return false;
+}
+
 static bool has_note(const json_t *meta, const char *key)
 {
 	return json_object_get(json_object_get(meta, "annotations"), key) !=
@@ -328,6 +343,7 @@ int kube_pod_read(json_t *obj, const char *gpu, struct kube_pod *ret,
 		.index = read_index(meta),
 		.phase = read_phase(status),
 		.deleting = json_object_get(meta, "deletionTimestamp") != NULL,
+		.disrupted = is_disrupted(status),
 		.reason = text(status, "reason"),
 		.message = text(status, "message"),
 		.waits = xstrdup(""),

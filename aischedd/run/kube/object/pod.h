@@ -32,6 +32,7 @@ struct kube_pod {
 	int32_t index;   /* index in its Job; -1: none */
 	enum kube_phase phase;
 	bool deleting;
+	bool disrupted;         /* it has the condition KUBE_DISRUPTED */
 	char *reason, *message; /* why the pod ended, from its status; or "" */
 	/* The state of `container`. */
 	bool ran; /* the container runs or has run */

@@ -113,7 +113,7 @@ void lw_recover(struct local_world *w, size_t n, const uint64_t *job)
 {
 	uint32_t attempt[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
 
-	w->r->ops->recover(w->r, n, job, attempt);
+	w->r->ops->recover(w->r, n, job, attempt, NULL);
 }
 
 static void be_nobody(void)

@@ -123,6 +123,38 @@ START_TEST(pods_that_fail_are_replaced_if_it_asks)
 }
 END_TEST
 
+/* If the job goes on without a pod that is lost, the Job controller makes
+ * another one, and does not count a failure. */
+START_TEST(pods_that_are_lost_are_no_failures)
+{
+	static const char cause[] = "{\"action\":\"Ignore\","
+				    "\"onPodConditions\":[{\"status\":\"True\","
+				    "\"type\":\"DisruptionTarget\"}]}";
+	struct kube_home by_claims = home;
+	struct kube_reader r = { 0 };
+	struct err err;
+	json_t *obj = made();
+	char *text;
+
+	r.obj = obj;
+	ck_assert_ptr_null(kube_list(&r, "spec.podFailurePolicy.rules"));
+	json_decref(obj);
+	spec.tasks = 2;
+	spec.on_task_failure = "replace";
+	r.obj = obj = made();
+	text = json_dumps(
+	    json_array_get(kube_list(&r, "spec.podFailurePolicy.rules"), 0),
+	    JSON_COMPACT | JSON_SORT_KEYS);
+	ck_assert_str_eq(text, cause);
+	free(text);
+	json_decref(obj);
+	by_claims.by_claims = true;
+	r.obj = obj = kube_object_job(&by_claims, &job, &err);
+	ck_assert_ptr_null(kube_list(&r, "spec.podFailurePolicy.rules"));
+	json_decref(obj);
+}
+END_TEST
+
 /* Pods tolerate a node that does not answer: aischedd decides when to give it
  * up. Kubernetes would delete them after five minutes. */
 START_TEST(silent_nodes_are_given_up_by_us_first)
@@ -749,6 +781,7 @@ SUITE(kube_object)
 	tcase_add_test(tc, names_are_those_of_hosts);
 	tcase_add_test(tc, says_whose_it_is);
 	tcase_add_test(tc, pods_that_fail_are_replaced_if_it_asks);
+	tcase_add_test(tc, pods_that_are_lost_are_no_failures);
 	tcase_add_test(tc, silent_nodes_are_given_up_by_us_first);
 	tcase_add_test(tc, asks_for_what_the_job_asks_for);
 	tcase_add_test(tc, runs_as_who_submitted_it);
