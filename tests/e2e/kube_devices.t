@@ -199,6 +199,18 @@ is "the job never stopped" "$(aiq -h -o state,restarts,preemptions "$id" |
 aicancel --wait "$better" "$id"
 ok "nothing is left of them" wait_for nothing_is_left
 
+id=$(aisub --parsable -n 2 --min-tasks 1 --gpus-per-task 2 --nodelist n-0 \
+	--wrap true)
+ok "both tasks are on one" wait_for is_state "$id" RUNNING
+better=$(aisub --parsable --class interactive --gpus-per-task 2 \
+	--nodelist n-0 --wrap true)
+ok "a better one takes the GPUs of one of them" \
+	wait_for is_state "$better" RUNNING
+is "the other runs on" "$(aiq -h -o state,preemptions,running_tasks "$id" |
+	tr -s ' ')" "RUNNING 0 1"
+aicancel --wait "$better" "$id"
+ok "nothing is left of these" wait_for nothing_is_left
+
 # --- a pod takes the place of another -------------------------------------------
 
 # JOB INDEX: lets that task fail

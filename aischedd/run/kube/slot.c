@@ -143,15 +143,19 @@ void kube_slot_set_all(struct kube_attempt *a, const struct run_job *job)
 void kube_slot_shrink(struct kube_attempt *a)
 {
 	struct kube_task *task;
-	bool alive = false;
+	bool held = false;
 
 	TAILQ_FOREACH(task, &a->tasks, of_list) {
 		if (kube_slot_at(a, (uint32_t)task->pod.index))
 			continue;
 		kube_end_leave(a, task, KUBE_LEAVE_SHRINK);
-		alive |= kube_task_is_alive(task);
+		/* While its GPUs are not free, another job cannot get them, and
+		 * the daemon would evict more for that job. */
+		held |= kube_task_is_alive(task) ||
+		        (a->give.by_claims &&
+		         kube_give_holds(a, (uint32_t)task->pod.index));
 	}
-	if (!a->slots.resizing || alive)
+	if (!a->slots.resizing || held)
 		return;
 	a->slots.resizing = false;
 	kube_devices_settle(a);

@@ -50,8 +50,8 @@ struct kube_slot *kube_slot_at(struct kube_attempt *a, uint32_t index);
  * keep their indexes. */
 void kube_slot_set_all(struct kube_attempt *a, const struct run_job *job);
 
-/* End the pods that no longer have a slot; when all of them have ended, answer
- * resize() with RUN_RESIZED. */
+/* End the pods that no longer have a slot; when all of them have ended, and
+ * their GPUs are free, answer resize() with RUN_RESIZED. */
 void kube_slot_shrink(struct kube_attempt *a);
 
 #endif

@@ -82,6 +82,13 @@ uint64_t kube_give_found(const struct kube_attempt *a, uint32_t index)
 	return claim && claim->ours ? kube_devices_bits(a->kube, claim) : 0;
 }
 
+bool kube_give_holds(const struct kube_attempt *a, uint32_t index)
+{
+	const struct kube_claimed *claim = claim_at(a, index);
+
+	return claim && claim->ours && claim->n;
+}
+
 void kube_give_recall(struct kube_attempt *a)
 {
 	for (uint32_t i = 0; i < a->slots.n; i++) {

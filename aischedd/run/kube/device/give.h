@@ -35,6 +35,10 @@ bool kube_give_order(struct kube_attempt *a);
  * bit each; 0: there is no claim. */
 uint64_t kube_give_found(const struct kube_attempt *a, uint32_t index);
 
+/* Whether the claim of the pod of this index still has its GPUs, which the
+ * cluster's controller takes back some time after the pod has ended. */
+bool kube_give_holds(const struct kube_attempt *a, uint32_t index);
+
 /* Set the GPUs of the attempt's slots from its claims, after a restart of the
  * daemon. */
 void kube_give_recall(struct kube_attempt *a);
