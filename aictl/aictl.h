@@ -90,6 +90,10 @@ int run_whatif(struct ctl *ctl, int argc, char **argv);
 /* exec.c */
 extern const struct opt exec_opts[];
 int run_exec(struct ctl *ctl, int argc, char **argv);
+/* Cut ".RANK" off the end of an id, and get the rank; if there is none, leave
+ * *ret_rank unchanged. */
+int take_rank(char *id, int64_t *ret_rank, struct err *err);
+int run_forward(struct ctl *ctl, int argc, char **argv);
 
 /* reserve.c */
 extern const struct opt reserve_opts[];

@@ -15,9 +15,7 @@ const struct opt exec_opts[] = { { 't', "tty", NULL, "on a terminal of its own",
 	                           .offset = offsetof(struct ctl, tty) },
 	                         OPT_END };
 
-/* Cut ".RANK" off the end of an id, and get the rank; if there is none, leave
- * *ret_rank unchanged. */
-static int take_rank(char *id, int64_t *ret_rank, struct err *err)
+int take_rank(char *id, int64_t *ret_rank, struct err *err)
 {
 	char *dot = strrchr(id, '.');
 

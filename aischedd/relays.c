@@ -1,4 +1,4 @@
-/* relays.c - relay between users and the commands they run in pods */
+/* relays.c - relay between users and their commands or ports in jobs */
 #include "aischedd/relays.h"
 
 #include <signal.h>
@@ -21,7 +21,7 @@ struct relayed {
 	struct ask *input;
 	uint64_t number;
 	uid_t uid;
-	struct runner *runner;
+	const struct runner_exec *calls;
 	struct run_exec *exec;
 	bool began;
 	struct buf part;
@@ -58,7 +58,7 @@ void daemon_relay_gone(struct daemon *d, const struct ask *ask)
 			continue;
 		r->ask = NULL;
 		free_input(r);
-		r->runner->ops->exec->close(r->exec);
+		r->calls->close(r->exec);
 	}
 }
 
@@ -86,7 +86,7 @@ static void on_sent(struct ask *ask, void *arg)
 	struct relayed *r = arg;
 
 	(void)ask;
-	r->runner->ops->exec->pause(r->exec, false);
+	r->calls->pause(r->exec, false);
 }
 
 static void on_output(int stream, const void *data, size_t len, void *arg)
@@ -96,7 +96,7 @@ static void on_output(int stream, const void *data, size_t len, void *arg)
 	send_part(r, stream == 1 ? RELAY_OUT : RELAY_ERR, data, len);
 	if (!r->ask)
 		return;
-	r->runner->ops->exec->pause(r->exec, true);
+	r->calls->pause(r->exec, true);
 	rpc_when_drained(r->ask, on_sent, r);
 }
 
@@ -141,6 +141,13 @@ struct runner *relays_runner(const struct daemon *d, const struct job *job)
 	return r && r->ops->exec ? r : NULL;
 }
 
+bool relays_forward(const struct daemon *d, const struct job *job)
+{
+	struct runner *r = daemon_runner_of(d, job);
+
+	return r && r->ops->forward;
+}
+
 static int check_limits(const struct daemon *d, uid_t uid, struct err *err)
 {
 	unsigned all = 0, own = 0;
@@ -151,13 +158,13 @@ static int check_limits(const struct daemon *d, uid_t uid, struct err *err)
 	}
 	if (own >= LIMIT_RELAYS_USER)
 		return err_set(err, EBUSY,
-		               "you have %u commands in jobs of clusters: end "
-		               "one",
+		               "you have %u commands in jobs of clusters and "
+		               "connections to jobs: end one",
 		               own);
 	if (all >= LIMIT_RELAYS)
 		return err_set(err, EBUSY,
-		               "%u commands run in jobs of clusters: try again "
-		               "later",
+		               "there are %u commands in jobs of clusters and "
+		               "connections to jobs: try again later",
 		               all);
 	return 0;
 }
@@ -169,6 +176,7 @@ int relays_begin(struct daemon *d, struct ask *ask, const struct job *job,
 	static const struct run_exec_ops ops = { on_output, on_drained,
 		                                 on_end };
 	static uint64_t last;
+	struct runner *runner = daemon_runner_of(d, job);
 	struct relayed *r;
 
 	if (check_limits(d, in->peer->uid, err) < 0)
@@ -178,10 +186,10 @@ int relays_begin(struct daemon *d, struct ask *ask, const struct job *job,
 	r->ask = ask;
 	r->uid = in->peer->uid;
 	r->number = ++last;
-	r->runner = daemon_runner_of(d, job);
+	r->calls = wish->port ? runner->ops->forward : runner->ops->exec;
 	r->next = d->relays;
 	d->relays = r;
-	r->exec = r->runner->ops->exec->open(r->runner, wish, &ops, r, err);
+	r->exec = r->calls->open(runner, wish, &ops, r, err);
 	if (r->exec)
 		return 0;
 	relay_free(r);
@@ -198,7 +206,7 @@ static struct relayed *find(const struct daemon *d, const struct request_in *in,
 		if ((json_int_t)r->number == number &&
 		    r->uid == in->peer->uid && r->began && r->ask)
 			return r;
-	err_set(err, ESRCH, "the command has ended");
+	err_set(err, ESRCH, "the command or the connection has ended");
 	return NULL;
 }
 
@@ -222,7 +230,7 @@ int relays_input(struct daemon *d, struct ask *ask, const struct request_in *in,
 
 	if (!r)
 		return -1;
-	exec = r->runner->ops->exec;
+	exec = r->calls;
 	if (in->raw_len > RELAY_PIECE)
 		return err_set(err, EMSGSIZE,
 		               "input of more than %d KiB at a time",
@@ -233,9 +241,9 @@ int relays_input(struct daemon *d, struct ask *ask, const struct request_in *in,
 		exec->input(r->exec, in->raw, in->raw_len);
 	if (end)
 		exec->end_input(r->exec);
-	if (rows && columns)
+	if (rows && columns && exec->resize)
 		exec->resize(r->exec, rows, columns);
-	if (signo)
+	if (signo && exec->signal)
 		exec->signal(r->exec, signo);
 	if (in->raw_len && exec->is_full(r->exec))
 		r->input = ask;

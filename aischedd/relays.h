@@ -1,12 +1,12 @@
 /*
- * relays.h - commands of users in jobs of a cluster
+ * relays.h - commands of users in jobs of a cluster, connections to jobs
  *
- * The daemon relays between the user's connections and the cluster: the output
- * of the command is sent as parts of the answer to one request, its input comes
- * with other requests. While much output waits to be sent to the user, none is
- * read from the cluster; a request with input is answered when there is room
- * for more. So little is held in memory. The command is ended when the
- * connection is closed, and counts until it has ended.
+ * The daemon relays between the user's connections and the job: the output of
+ * the command, or what its port sends, becomes parts of the answer to one
+ * request, its input comes with other requests. While much output waits to be
+ * sent to the user, none is read from the job; a request with input is answered
+ * when there is room for more. So little is held in memory. The command is
+ * ended when the user's connection is closed, and counts until it has ended.
  */
 #ifndef AISCHEDD_RELAYS_H
 #define AISCHEDD_RELAYS_H
@@ -17,9 +17,13 @@
  * relayed; NULL: they are not. */
 struct runner *relays_runner(const struct daemon *d, const struct job *job);
 
-/* Begin to run a command in the task of the job that the wish names;
- * relays_runner() must have found a runner. Fails with EBUSY if there are too
- * many commands, or as the runner does. */
+/* Whether users can be connected to ports of a job that has nodes. */
+bool relays_forward(const struct daemon *d, const struct job *job);
+
+/* Begin to run a command in the task of the job that the wish names, or to
+ * connect to its port; relays_runner() must have found a runner, or
+ * relays_forward() be true. Fails with EBUSY if there are too many of both, or
+ * as the runner does. */
 int relays_begin(struct daemon *d, struct ask *ask, const struct job *job,
                  const struct request_in *in, const struct run_exec_wish *wish,
                  struct err *err);

@@ -43,9 +43,10 @@ enum {
 	LIMIT_POOLS = 64,
 	LIMIT_NAMESPACES = 64, /* of one pool */
 	LIMIT_RESERVATIONS = 256,
-	LIMIT_LOGS = 256,       /* outputs of jobs being read */
-	LIMIT_LOGS_USER = 64,   /* outputs being read by one user */
-	LIMIT_RELAYS = 64,      /* commands in jobs of clusters */
+	LIMIT_LOGS = 256,     /* outputs of jobs being read */
+	LIMIT_LOGS_USER = 64, /* outputs being read by one user */
+	/* commands in jobs of clusters, and connections to ports of jobs */
+	LIMIT_RELAYS = 64,
 	LIMIT_RELAYS_USER = 16, /* of one user */
 	LIMIT_EVICTIONS = 60,   /* of one job in an hour */
 };

@@ -48,9 +48,12 @@
  *                                                 a command in the job; or
  *                                                 relay (true): by the next
  *                                                 two, through the daemon
+ * forward   id (of the caller's job; root: any),  port; by the next two, for
+ *           port                                  each connection
  * relay     id, task, tty, term (its TERM),       parts: a letter and bytes
  *           rows, columns; raw: words, each       (relay_msg.h); status, of
- *           ended by a zero byte                  the command
+ *           ended by a zero byte; or port         the command; 0 of a
+ *           instead of tty to raw                 connection
  * relay_input  relay (the number that was told),  - (when there is room for
  *           end (of the input), rows, columns,    more)
  *           signal; raw: input, at most 64 KiB
@@ -166,6 +169,7 @@ enum role { ROLE_NOBODY, ROLE_USER, ROLE_OPERATOR, ROLE_ADMIN };
 	X(report, ROLE_USER)        \
 	X(history, ROLE_OPERATOR)   \
 	X(exec, ROLE_USER)          \
+	X(forward, ROLE_USER)       \
 	X(relay, ROLE_USER)         \
 	X(relay_input, ROLE_USER)   \
 	X(config, ROLE_ADMIN)

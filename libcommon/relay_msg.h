@@ -1,5 +1,6 @@
 /*
- * relay_msg.h - a command in a job of a cluster, through the daemon
+ * relay_msg.h - a command in a job of a cluster, or a connection to a port of a
+ * job, through the daemon
  */
 #ifndef LIBCOMMON_RELAY_MSG_H
 #define LIBCOMMON_RELAY_MSG_H

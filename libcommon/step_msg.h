@@ -28,6 +28,10 @@
  * of the job, and {"ends": "job"} when the job is ended by others. The client's
  * last message is {"status": N}, the exit status with which the job then ends.
  * The job also ends if this connection is lost.
+ *
+ * The daemon sends the letter STEP_PORT and a port, as in "P8888". The shepherd
+ * answers with {"port": N} and a descriptor, a connection to the process of the
+ * job that listens there, or with an error as above.
  */
 #ifndef LIBCOMMON_STEP_MSG_H
 #define LIBCOMMON_STEP_MSG_H
@@ -41,6 +45,7 @@
 
 #define STEP_HELLO  'S'
 #define STEP_OWN    'A'
+#define STEP_PORT   'P'
 #define STEP_SOCKET "step"
 #define STEP_RECORD "steps" /* the record of steps, in the same folder */
 

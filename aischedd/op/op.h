@@ -28,7 +28,7 @@ op_fn op_crons, op_cron, op_cron_file;           /* cron.c, cron_file.c */
 op_fn op_audit;                                  /* audit.c */
 op_fn op_steps;                                  /* steps.c */
 op_fn op_step, op_exec;                          /* step.c */
-op_fn op_relay, op_relay_input;                  /* step.c */
+op_fn op_forward, op_relay, op_relay_input;      /* step.c */
 op_fn op_accounting;                             /* accounting.c */
 op_fn op_history;                                /* history.c */
 op_fn op_report;                                 /* aischedd/read/report.c */

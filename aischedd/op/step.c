@@ -1,4 +1,4 @@
-/* step.c - where a job takes steps and commands */
+/* step.c - where a job takes steps and commands, and connections */
 #include "aischedd/op/step.h"
 
 #include <stdlib.h>
@@ -31,19 +31,23 @@ int step_find(const struct daemon *d, const char *text, const struct job **ret,
 	return 0;
 }
 
+static int check_goes_on(const struct job *job, struct err *err)
+{
+	if (job->state != JOB_COMPLETING &&
+	    !job_state_is_final((enum job_state)job->state))
+		return 0;
+	return err_set(err, ESHUTDOWN, "job %llu ends",
+	               (unsigned long long)job->id);
+}
+
 json_t *step_answer(const struct daemon *d, const struct job *job,
                     struct err *err)
 {
 	struct buf path = { 0 };
 	json_t *answer;
 
-	if (job->state == JOB_COMPLETING ||
-	    job_state_is_final((enum job_state)job->state)) {
-		err_set(err, ESHUTDOWN, "job %llu ends",
-		        (unsigned long long)job->id);
-		return NULL;
-	}
-	if (daemon_step_socket(d, job, &path, err) < 0)
+	if (check_goes_on(job, err) < 0 ||
+	    daemon_step_socket(d, job, &path, err) < 0)
 		return NULL;
 	answer =
 	    json_pack("{s:I, s:s, s:s}", "job_id", (json_int_t)job->id, "node",
@@ -88,36 +92,48 @@ int op_step(struct daemon *d, struct ask *ask, const struct request_in *in,
 	return 0;
 }
 
-/* --- exec ----------------------------------------------------------------- */
+/* --- who may run commands, and connect to ports --------------------------- */
 
-/* Check that the peer may run commands in the job: only its owner and root may.
- * Operators may end jobs of their queues, but not act as their owners. */
-static int check_exec(const struct daemon *d, const struct peer *peer,
-                      const struct job *job, const char *text, struct err *err)
+struct reach {
+	const char *act; /* for the audit log */
+	const char *what, *does;
+};
+
+static const struct reach by_command = { "exec", "commands in it",
+	                                 "no command runs in it" };
+static const struct reach by_port = { "forward", "its ports",
+	                              "its ports do not answer" };
+
+/* Check that the peer may run commands in the job, or connect to its ports:
+ * only its owner and root may. Operators may end jobs of their queues, but not
+ * act as their owners, and many a port, as that of a notebook or a debugger,
+ * runs what it is told. */
+static int check_reach(const struct daemon *d, const struct peer *peer,
+                       const struct reach *by, const struct job *job,
+                       const char *text, struct err *err)
 {
 	if (job && peer->uid != job->uid && peer->uid != 0 &&
 	    !is_hidden(d, peer, job))
 		return err_set(err, EPERM,
-		               "job %s is not yours: commands in it are for "
-		               "its owner and root",
-		               text);
+		               "job %s is not yours: %s are for its owner and "
+		               "root",
+		               text, by->what);
 	if (check(d, peer, job, text, err) < 0)
 		return -1;
 	if (job->state == JOB_SUSPENDED)
 		return err_set(err, EAGAIN,
-		               "job %s is suspended: no command runs in it "
-		               "until it resumes",
-		               text);
-	return 0;
+		               "job %s is suspended: %s until it resumes", text,
+		               by->does);
+	return check_goes_on(job, err);
 }
 
-static void note_exec(struct daemon *d, const struct peer *peer,
-                      const struct job *job)
+static void note_reach(struct daemon *d, const struct peer *peer,
+                       const struct reach *by, const struct job *job)
 {
 	struct buf id = { 0 };
 
 	job_display_id(job, 0, &id);
-	audit_job(d, peer, "exec", job->id, id.data,
+	audit_job(d, peer, by->act, job->id, id.data,
 	          state_user(d->state, job->user)->name);
 	buf_free(&id);
 }
@@ -132,22 +148,52 @@ int op_exec(struct daemon *d, struct ask *ask, const struct request_in *in,
 	if (!text)
 		return err_set(err, EPROTO, "exec: id is expected");
 	if (step_find(d, text, &job, err) < 0 ||
-	    check_exec(d, in->peer, job, text, err) < 0)
+	    check_reach(d, in->peer, &by_command, job, text, err) < 0)
 		return -1;
-	answer = step_answer(d, job, err);
-	if (!answer && err->code == EOPNOTSUPP && relays_runner(d, job)) {
+	if (relays_runner(d, job)) {
 		daemon_say(d, ask, json_pack("{s:b}", "relay", 1));
 		return 0;
 	}
+	answer = step_answer(d, job, err);
 	if (!answer)
 		return -1;
 	json_object_set_new(answer, "uid", json_integer(job->uid));
-	note_exec(d, in->peer, job);
+	note_reach(d, in->peer, &by_command, job);
 	daemon_answer(d, ask, answer);
 	return 0;
 }
 
-/* --- commands whose streams the daemon relays ----------------------------- */
+/* --- forward -------------------------------------------------------------- */
+
+static int check_port(const struct daemon *d, const struct job *job,
+                      struct err *err)
+{
+	if (relays_forward(d, job))
+		return 0;
+	return err_set(err, EOPNOTSUPP,
+	               "job %llu runs where its ports cannot be reached",
+	               (unsigned long long)job->id);
+}
+
+int op_forward(struct daemon *d, struct ask *ask, const struct request_in *in,
+               struct err *err)
+{
+	const char *text = json_string_value(json_object_get(in->body, "id"));
+	uint16_t port = relays_number(in, "port", UINT16_MAX);
+	const struct job *job;
+
+	if (!text || !port)
+		return err_set(err, EPROTO,
+		               "forward: id and port are expected");
+	if (step_find(d, text, &job, err) < 0 ||
+	    check_reach(d, in->peer, &by_port, job, text, err) < 0 ||
+	    check_port(d, job, err) < 0)
+		return -1;
+	daemon_say(d, ask, json_pack("{s:i}", "port", port));
+	return 0;
+}
+
+/* --- commands and connections that the daemon relays ---------------------- */
 
 /* bytes of a terminal type's name (TERM) */
 enum { TERM_MAX = 64 };
@@ -183,9 +229,6 @@ static const char **words_of(const struct request_in *in, struct err *err)
 static int check_relay(const struct daemon *d, const struct job *job,
                        struct err *err)
 {
-	if (job->state == JOB_COMPLETING)
-		return err_set(err, ESHUTDOWN, "job %llu ends",
-		               (unsigned long long)job->id);
 	if (!relays_runner(d, job))
 		return err_set(err, EOPNOTSUPP,
 		               "job %llu does not run in a cluster",
@@ -193,41 +236,63 @@ static int check_relay(const struct daemon *d, const struct job *job,
 	return 0;
 }
 
+static int relay_port(struct daemon *d, struct ask *ask, const struct job *job,
+                      const struct request_in *in, struct run_exec_wish *wish,
+                      struct err *err)
+{
+	if (in->raw_len)
+		return err_set(err, EPROTO,
+		               "relay: a command or a port is expected");
+	if (check_port(d, job, err) < 0)
+		return -1;
+	return relays_begin(d, ask, job, in, wish, err);
+}
+
+static int relay_command(struct daemon *d, struct ask *ask,
+                         const struct job *job, const struct request_in *in,
+                         struct run_exec_wish *wish, struct err *err)
+{
+	const char *term = json_string_value(json_object_get(in->body, "term"));
+	const char **argv;
+	int rc;
+
+	if (term && strlen(term) > TERM_MAX)
+		return err_set(err, EPROTO, "relay: a short term is expected");
+	if (check_relay(d, job, err) < 0 || !(argv = words_of(in, err)))
+		return -1;
+	wish->argv = argv;
+	wish->tty = json_is_true(json_object_get(in->body, "tty"));
+	wish->term = wish->tty ? term : NULL;
+	wish->rows = relays_number(in, "rows", UINT16_MAX);
+	wish->columns = relays_number(in, "columns", UINT16_MAX);
+	rc = relays_begin(d, ask, job, in, wish, err);
+	free(argv);
+	return rc;
+}
+
 int op_relay(struct daemon *d, struct ask *ask, const struct request_in *in,
              struct err *err)
 {
 	const char *text = json_string_value(json_object_get(in->body, "id"));
 	json_int_t task = json_integer_value(json_object_get(in->body, "task"));
-	bool tty = json_is_true(json_object_get(in->body, "tty"));
-	const char *term = json_string_value(json_object_get(in->body, "term"));
+	struct run_exec_wish wish = { .port = relays_number(in, "port",
+		                                            UINT16_MAX) };
+	const struct reach *by = wish.port ? &by_port : &by_command;
 	const struct job *job;
-	const char **argv;
 	int rc;
 
-	if (!text || task < 0 || task > UINT32_MAX ||
-	    (term && strlen(term) > TERM_MAX))
-		return err_set(err, EPROTO,
-		               "relay: id, task and a short term are expected");
+	if (!text || task < 0 || task > UINT32_MAX)
+		return err_set(err, EPROTO, "relay: id and task are expected");
 	if (step_find(d, text, &job, err) < 0 ||
-	    check_exec(d, in->peer, job, text, err) < 0 ||
-	    check_relay(d, job, err) < 0 || !(argv = words_of(in, err)))
+	    check_reach(d, in->peer, by, job, text, err) < 0)
 		return -1;
-	rc = relays_begin(
-	    d, ask, job, in,
-	    &(struct run_exec_wish){
-		.job = job->id,
-		.attempt = job->attempt,
-		.task = (uint32_t)task,
-		.argv = argv,
-		.tty = tty,
-		.term = tty ? term : NULL,
-		.rows = relays_number(in, "rows", UINT16_MAX),
-		.columns = relays_number(in, "columns", UINT16_MAX),
-	    },
-	    err);
-	free(argv);
+	wish.job = job->id;
+	wish.attempt = job->attempt;
+	wish.task = (uint32_t)task;
+	rc = wish.port ? relay_port(d, ask, job, in, &wish, err)
+	               : relay_command(d, ask, job, in, &wish, err);
 	if (rc == 0)
-		note_exec(d, in->peer, job);
+		note_reach(d, in->peer, by, job);
 	return rc;
 }
 

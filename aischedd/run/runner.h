@@ -299,8 +299,14 @@ struct run_calls {
 	int64_t silent_ms;
 };
 
-/* A command that a user runs in a job. */
-struct run_exec;
+struct run_exec_ops;
+
+/* A command that a user runs in a job, or a connection to a port of the job:
+ * the first member of what the runner knows about it. */
+struct run_exec {
+	const struct run_exec_ops *ops;
+	void *arg;
+};
 
 struct run_exec_wish {
 	uint64_t job;
@@ -309,6 +315,7 @@ struct run_exec_wish {
 	bool tty;
 	const char *term;       /* value of TERM for the command, or NULL */
 	uint16_t rows, columns; /* size of its terminal; 0: unknown */
+	uint16_t port;          /* of a connection, which has no command */
 };
 
 /* Functions that are called from the loop, after open() has returned. */
@@ -323,7 +330,9 @@ struct run_exec_ops {
 	void (*end)(int status, const struct err *err, void *arg);
 };
 
-/* Functions for commands whose input and output go through the daemon. */
+/* Functions for commands whose input and output go through the daemon, and for
+ * connections. These have no `resize` and `signal`, all that they receive comes
+ * as stdout, and their exit status is 0. */
 struct runner_exec {
 	/* Begin a command. Returns NULL with *err set if that fails. */
 	struct run_exec *(*open)(struct runner *r,
@@ -405,6 +414,8 @@ struct runner_ops {
 	/* Runs commands of users in jobs. NULL: such commands are sent to the
 	 * shepherd's socket, if there is one. */
 	const struct runner_exec *exec;
+	/* Connects users to ports of jobs. NULL: this runner cannot. */
+	const struct runner_exec *forward;
 	/* Append the record of the attempt's steps, which exists from the
 	 * attempt's start until forget(). NULL: this runner has no steps. */
 	void (*steps)(struct runner *r, uint64_t job, uint32_t attempt,

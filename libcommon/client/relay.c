@@ -1,4 +1,5 @@
-/* relay.c - run a command in a job of a cluster, through the daemon */
+/* relay.c - run a command in a job of a cluster, or connect to a port of a job,
+ * through the daemon */
 #include "libcommon/client/relay.h"
 
 #include <err.h>
@@ -30,7 +31,8 @@ struct relaying {
 	pid_t sender[SENDERS]; /* 0: the command has not begun */
 	int signals;           /* a sender's end of their pipe */
 	json_int_t number;
-	bool lost; /* our output cannot be written */
+	bool lost;      /* our output cannot be written */
+	struct err why; /* why the senders could not begin; code 0: they did */
 };
 
 /* --- the terminal --------------------------------------------------------- */
@@ -231,7 +233,8 @@ static int begin_sender(struct relaying *r, int which)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);
-	close(to_sender);
+	if (to_sender >= 0)
+		close(to_sender);
 	if (which == SENDS_INPUT)
 		send_input(&s);
 	else
@@ -271,19 +274,21 @@ static void write_all(struct relaying *r, int fd, const char *data, size_t len)
 
 static int begin(struct relaying *r, const char *text, size_t len)
 {
+	int senders = r->wish->port ? SENDS_INPUT + 1 : SENDERS;
 	char number[24] = "";
 
 	if (len >= sizeof(number) || r->sender[SENDS_INPUT])
-		return -1;
+		return err_set(&r->why, EPROTO,
+		               "the daemon's answer makes no sense");
 	memcpy(number, text, len);
 	r->number = strtoll(number, NULL, 10);
-	if (take_signals(r) < 0)
-		return -1;
+	if (!r->wish->port && take_signals(r) < 0)
+		return err_sys(&r->why, "cannot make a pipe");
 	if (r->wish->tty)
 		make_raw(r);
-	for (int i = 0; i < SENDERS; i++)
+	for (int i = 0; i < senders; i++)
 		if (begin_sender(r, i) < 0)
-			return -1;
+			return err_sys(&r->why, "cannot fork");
 	return 0;
 }
 
@@ -309,28 +314,41 @@ static int on_part(const void *data, size_t len, void *arg)
 	return r->lost ? -1 : 0;
 }
 
-static int ask(struct relaying *r, char *const *argv, struct err *err)
+static json_t *request_of(const struct relay_wish *wish)
 {
 	const char *term = getenv("TERM");
-	json_t *req =
-	    json_pack("{s:s, s:s, s:I, s:b}", "op", "relay", "id", r->wish->job,
-	              "task", (json_int_t)r->wish->task, "tty", r->wish->tty);
+	json_t *req = json_pack("{s:s, s:s, s:I}", "op", "relay", "id",
+	                        wish->job, "task", (json_int_t)wish->task);
+
+	if (req && wish->port) {
+		json_object_set_new(req, "port", json_integer(wish->port));
+	} else if (req) {
+		json_object_set_new(req, "tty", json_boolean(wish->tty));
+		if (wish->tty && term)
+			json_object_set_new(req, "term", json_string(term));
+		add_size(wish, req);
+	}
+	return req;
+}
+
+static int ask(struct relaying *r, char *const *argv, struct err *err)
+{
+	json_t *req = request_of(r->wish);
 	struct buf words = { 0 };
 	json_t *answer;
 	int status = -1;
 
 	if (!req)
 		return err_set(err, EINVAL, "'%s' is not UTF-8", r->wish->job);
-	if (r->wish->tty && term)
-		json_object_set_new(req, "term", json_string(term));
-	add_size(r->wish, req);
-	for (char *const *word = argv; *word; word++)
+	for (char *const *word = argv; word && *word; word++)
 		buf_add(&words, *word, strlen(*word) + 1);
 	answer = client_call(r->wish->client, req, words.data, words.len,
 	                     on_part, r, err);
 	if (answer)
 		status =
 		    (int)json_integer_value(json_object_get(answer, "status"));
+	else if (r->why.code)
+		*err = r->why;
 	else if (r->lost)
 		status = 128 + SIGPIPE;
 	json_decref(answer);

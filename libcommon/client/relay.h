@@ -1,10 +1,11 @@
 /*
- * relay.h - run a command in a job of a cluster, through the daemon
+ * relay.h - run a command in a job of a cluster, or connect to a port of a job,
+ * through the daemon
  *
  * One connection carries the request and the output of the command. Two child
  * processes have connections of their own: one for input, the other for signals
  * and the size of the terminal. The command ends when this process does,
- * however that ends.
+ * however that ends. For a port it is the same, without signals.
  */
 #ifndef LIBCOMMON_CLIENT_RELAY_H
 #define LIBCOMMON_CLIENT_RELAY_H
@@ -24,10 +25,13 @@ struct relay_wish {
 	int input; /* its standard input */
 	/* on a terminal of its own; if we have none, warn and continue */
 	bool tty;
+	/* Connect our standard input and output to this port instead, and run
+	 * no command; 0: run one. */
+	uint16_t port;
 };
 
-/* Run it and return its exit status. Fails with -1 if it was not started, or if
- * its end is not known. */
+/* Run it and return its exit status, 0 for a port; argv may be NULL for a port.
+ * Fails with -1 if it was not started, or if its end is not known. */
 int relay_run(const struct relay_wish *wish, char *const *argv,
               struct err *err);
 

@@ -231,6 +231,8 @@ static json_t *crontab(void)
 	X(steps, with_ids("steps", past_ids))                                  \
 	X(step, json_pack("{s:s, s:s}", "op", "step", "id", past))             \
 	X(exec, json_pack("{s:s, s:s}", "op", "exec", "id", past))             \
+	X(forward, json_pack("{s:s, s:s, s:i}", "op", "forward", "id", past,   \
+	                     "port", 80))                                      \
 	X(relay,                                                               \
 	  json_pack("{s:s, s:s, s:i}", "op", "relay", "id", past, "task", 0))  \
 	X(relay_input,                                                         \

@@ -233,4 +233,152 @@ END
 	is "and reads why it is ended" "$(cat "$dir/open/why")" \
 		"cancelled The job was cancelled."
 fi
+
+# --- ports ------------------------------------------------------------------------
+
+port=$top_builddir/tests/e2e/port
+
+# JOB PORT [OPTION]...: forwards a free port of this machine, $at, to the job's
+forward()
+{
+	: >"$dir/forward.out"
+	aictl forward "$1" ":$2" >"$dir/forward.out" 2>"$dir/forward.err" &
+	forward_pid=$!
+	wait_for test -s "$dir/forward.out" || return 1
+	at=$(sed 's/127.0.0.1:\([0-9]*\) is .*/\1/' "$dir/forward.out")
+}
+
+# Ends it, and waits for it.
+unforward()
+{
+	kill "$forward_pid" 2>/dev/null
+	wait "$forward_pid" 2>/dev/null
+}
+
+# Prints what the port answers to our input.
+call()
+{
+	timeout "$deadline_s" "$port" call "$at"
+}
+
+# ADDRESS: starts a job that listens there, at port $p
+serve()
+{
+	rm -f at
+	serving=$(submit -o /dev/null --wrap "exec $port serve $1 $PWD/at")
+	wait_for test -s at || return 1
+	p=$(cat at)
+}
+
+answers()
+{
+	[ "$(echo typed | call 2>/dev/null)" = typed ]
+}
+
+# TEXT: whether aictl has printed it to stderr
+told()
+{
+	grep -qF "$1" "$dir/forward.err"
+}
+
+for address in ::1 0.0.0.0 ::; do
+	if [ "$address" != 0.0.0.0 ] && [ ! -e /proc/net/tcp6 ]; then
+		ok "skipped: this machine has no $address" true
+		continue
+	fi
+	ok "a port at $address" serve "$address"
+	ok "is forwarded" forward "$serving" "$p"
+	is "and answers" "$(echo typed | call)" typed
+	unforward
+	aicancel "$serving"
+done
+ok "a port" serve 127.0.0.1
+ok "is forwarded" forward "$serving" "$p"
+is "aictl tells from where" "$(cat "$dir/forward.out")" \
+	"127.0.0.1:$at is port $p of job $serving"
+is "it answers" "$(echo typed | call)" typed
+head -c 3000000 /dev/urandom >much
+is "much is sent whole" "$(call <much | cksum)" "$(cksum <much)"
+for n in 1 2 3 4 5; do
+	echo "$n" | call >"answer.$n" &
+	eval "caller_$n=$!"
+done
+for n in 1 2 3 4 5; do
+	eval "wait \$caller_$n"
+done
+is "several answer at a time" "$(cat answer.?)" "1
+2
+3
+4
+5"
+is "all are noted" "$(aictl audit --act forward -j "$serving" -n 100 | wc -l)" 8
+
+# Connections that stay open until aictl ends
+for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+	rm -f "held.$n"
+	echo "$n" | timeout "$deadline_s" "$port" hold "$at" >"held.$n" &
+	eval "caller_$n=$!"
+done
+# Whether each has its answer.
+all_held()
+{
+	for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+		[ -s "held.$n" ] || return 1
+	done
+}
+ok "as many are served as a user may have" wait_for all_held
+is "but no more" \
+	"$(timeout "$deadline_s" "$top_builddir/tests/e2e/ask" "{\"op\": \"relay\", \"id\": \"$serving\", \"task\": 0, \"port\": $p}" </dev/null)" \
+	"refused: you have 16 commands in jobs of clusters and connections to jobs: end one"
+unforward
+for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+	eval "wait \$caller_$n"
+done
+ok "its end closes them" forward "$serving" "$p"
+ok "and there is room again" wait_for answers
+
+stop_daemon
+is "without the daemon nothing answers" "$(echo typed | call)" ""
+start_daemon || bail "aischedd does not start"
+ok "the next one goes on" wait_for answers
+unforward
+
+rm -f foreign
+"$port" serve 127.0.0.1 foreign &
+foreign=$!
+wait_for test -s foreign
+ok "the port of a process outside the job" forward "$serving" "$(cat foreign)"
+is "does not answer" "$(echo secret | call)" ""
+ok "and aictl tells why" wait_for told \
+	"port $(cat foreign) is not the job's: another process listens there"
+kill "$foreign"
+wait "$foreign" 2>/dev/null
+is "nor does one at which nothing listens" "$(echo typed | call)" ""
+ok "and aictl tells that" wait_for told \
+	"no process of the job listens at port $(cat foreign)"
+aicancel --wait "$serving"
+is "a job that has ended does not answer" "$(echo typed | call)" ""
+wait "$forward_pid"
+is "and ends aictl" "$? $(tail -n 1 "$dir/forward.err")" \
+	"1 aictl: job $serving has ended"
+says "nor is it forwarded" 1 "" "aictl: job $serving does not run" \
+	aictl forward "$serving" 80
+held=$(submit -H -o /dev/null --wrap true)
+says "nor one that waits" 1 "" "aictl: job $held has not started" \
+	aictl forward "$held" 80
+for words in 0 65536 x 1:x x:1 :; do
+	fails "no port: $words" 1 "aictl: " aictl forward "$stopped" "$words"
+done
+fails "nor none" 2 "forward takes JOB [LOCAL:]PORT" aictl forward "$stopped"
+"$port" serve 127.0.0.1 taken &
+taken=$!
+wait_for test -s taken
+says "a port of ours that is taken" 1 "" \
+	"aictl: cannot listen at 127.0.0.1 port $(cat taken): Address already in use" \
+	aictl forward "$stopped" "$(cat taken):80"
+kill "$taken"
+if is_root; then
+	says "another's" 1 "" "aictl: job $stopped is not yours: its ports are for its owner and root" \
+		as_user nobody aictl forward "$stopped" 80
+fi
 done_testing

@@ -449,7 +449,7 @@ all_run()
 	[ "$(pgrep -c -f "^sleep 4244.$$\$")" = 16 ]
 }
 ok "many run at a time" wait_for all_run
-fails "but not any number" 1 "you have 16 commands in jobs of clusters: end one" \
+fails "but not any number" 1 "you have 16 commands in jobs of clusters and connections to jobs: end one" \
 	in_job "$job" true
 # shellcheck disable=SC2086 # a list
 kill $tools
@@ -469,7 +469,7 @@ if is_root; then
 			"{\"op\": \"relay_input\", \"relay\": $n, \"signal\": 9}"
 	done | sort -u >answers
 	is "others neither signal it nor give it input" "$(cat answers)" \
-		"refused: the command has ended"
+		"refused: the command or the connection has ended"
 	ok "so it goes on" lives "sleep 4245.$$"
 fi
 kill -INT "$tool"
@@ -485,6 +485,90 @@ fi
 like "and it is noted" "$(aictl audit --act exec -j "$job" -n 1)" "exec +job $job"
 aicancel "$job"
 fails "one that has ended takes none" 1 "job $job " in_job "$job" true
+
+# --- ports of their jobs --------------------------------------------------------
+
+port=$top_builddir/tests/e2e/port
+
+# JOB[.RANK] PORT: forwards a free port of this machine, $at, to the job's
+forward()
+{
+	: >"$dir/forward.out"
+	aictl forward "$1" ":$2" >"$dir/forward.out" 2>"$dir/forward.err" &
+	forward_pid=$!
+	wait_for test -s "$dir/forward.out" || return 1
+	at=$(sed 's/127.0.0.1:\([0-9]*\) is .*/\1/' "$dir/forward.out")
+}
+
+unforward()
+{
+	kill "$forward_pid" 2>/dev/null
+	wait "$forward_pid" 2>/dev/null
+}
+
+# Prints what the port answers to our input.
+call()
+{
+	timeout "$deadline_s" "$port" call "$at" 2>/dev/null
+}
+
+# FILE: prints this file, as the job's web server sends it
+get()
+{
+	printf 'GET /%s HTTP/1.0\r\n\r\n' "$1" | call | sed '1,/^.$/d'
+}
+
+# TEXT: whether the port sends it as the file `index`
+sends()
+{
+	[ "$(get index)" = "$1" ]
+}
+
+told()
+{
+	grep -qF "$1" "$dir/forward.err"
+}
+
+cat >serve <<-'END'
+	#!/bin/sh
+	mkdir /tmp/www && cd /tmp/www || exit
+	echo "rank $RANK, attempt ${AISCHED_RESTART_COUNT:-0}" >index
+	head -c 3000000 /dev/zero >much
+	exec httpd -f -p 127.0.0.1:8080 -h /tmp/www
+END
+job=$(sub -n 2 --requeue serve)
+wait_for is_state "$job" RUNNING || bail "no job runs"
+ok "a port of a job" forward "$job.1" 8080
+ok "answers" wait_for sends "rank 1, attempt 0"
+is "much is sent whole" "$(get much | wc -c)" 3000000
+for n in 1 2 3 4 5; do
+	get index >"answer.$n" &
+	eval "caller_$n=$!"
+done
+for n in 1 2 3 4 5; do
+	eval "wait \$caller_$n"
+done
+is "several at a time" "$(sort -u answer.?)" "rank 1, attempt 0"
+aictl requeue "$job"
+ok "it does so in the next attempt" wait_for sends "rank 1, attempt 1"
+unforward
+ok "one at which nothing listens" forward "$job" 81
+is "does not answer" "$(get index)" ""
+ok "and aictl tells why" wait_for told \
+	"no process of the job listens at port 81"
+unforward
+ok "the port of the first rank" forward "$job" 8080
+ok "is another" wait_for sends "rank 0, attempt 1"
+if is_root; then
+	fails "another's is not forwarded" 1 \
+		"job $job is not yours: its ports are for its owner and root" \
+		as_user nobody aictl forward "$job" 8080
+fi
+aicancel --wait "$job"
+is "a job that has ended does not answer" "$(get index)" ""
+wait "$forward_pid"
+is "and ends aictl" "$? $(tail -n 1 "$dir/forward.err")" \
+	"1 aictl: job $job has ended"
 
 # --- a gang -------------------------------------------------------------------
 

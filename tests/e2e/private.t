@@ -44,8 +44,10 @@ waits_for()
 {
 	guest ask "{\"op\": \"wait\", \"ids\": [\"$1\"]}" </dev/null
 }
-for op in step exec relay; do
-	is "it has no $op for others" "$(guest ask "{\"op\": \"$op\", \"id\": \"$other\"}" </dev/null)" \
+for op in step exec relay forward; do
+	port=
+	[ "$op" != forward ] || port=', "port": 80'
+	is "it has no $op for others" "$(guest ask "{\"op\": \"$op\", \"id\": \"$other\"$port}" </dev/null)" \
 		"refused: job $other does not run"
 done
 is "and cannot be waited for" "$(waits_for "$other")" \

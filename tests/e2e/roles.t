@@ -39,7 +39,8 @@ update='{"op": "update", "ids": ["ID"], "set": {%s}}'
 cancel='{"op": "cancel", "ids": ["ID"]%s}'
 log='{"op": "log", "id": "ID"%s}'
 command='{"op": "exec", "id": "ID"}'
-relay='{"op": "relay", "id": "ID"}'
+relay='{"op": "relay", "id": "ID"%s}'
+forward='{"op": "forward", "id": "ID", "port": 80}'
 
 # Each line has a kind of request and its text; then, for the users plain, lead
 # and boss, whether it is allowed for the user's own job, for another's, and for
@@ -69,6 +70,8 @@ cancel ,"signal":10 yes/no/no yes/no/yes yes/yes/yes
 log - yes/no/no yes/no/yes yes/yes/yes
 command - yes/no/no yes/no/no yes/no/no
 relay - yes/no/no yes/no/no yes/no/no
+relay ,"port":80 yes/no/no yes/no/no yes/no/no
+forward - yes/no/no yes/no/no yes/no/no
 control hold yes/no/no yes/no/yes yes/yes/yes
 control release yes/no/no yes/no/yes yes/yes/yes
 control requeue yes/no/no yes/no/yes yes/yes/yes

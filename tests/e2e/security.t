@@ -64,7 +64,7 @@ while read -r op role; do
 	# are tested below.
 	case $op in
 	submit | log | script | step | steps | alloc | exec | shutdown | reserve | unreserve) continue ;;
-	relay | relay_input | web | session | excerpt | cron | history) continue ;;
+	forward | relay | relay_input | web | session | excerpt | cron | history) continue ;;
 	esac
 	for user in $users; do
 		is "$op as $user" "$(may "$user" "$(request "$op")")" \
@@ -114,6 +114,14 @@ is "nor runs commands in it" "$(as_user "$lead" ask "{\"op\": \"exec\", \"id\": 
 is "neither in a cluster" \
 	"$(as_user "$lead" ask "{\"op\": \"relay\", \"id\": \"$mine\", \"task\": 0}" </dev/null)" \
 	"refused: job $mine is not yours: commands in it are for its owner and root"
+for op in forward relay; do
+	is "nor connects to its ports ($op)" \
+		"$(as_user "$lead" ask "{\"op\": \"$op\", \"id\": \"$mine\", \"port\": 80}" </dev/null)" \
+		"refused: job $mine is not yours: its ports are for its owner and root"
+	is "nor does an operator to those of one of their queue ($op)" \
+		"$(as_user "$lead" ask "{\"op\": \"$op\", \"id\": \"$led\", \"port\": 80}" </dev/null)" \
+		"refused: job $led is not yours: its ports are for its owner and root"
+done
 is "nor does an operator in one of their queue" \
 	"$(as_user "$lead" ask "{\"op\": \"exec\", \"id\": \"$led\"}" </dev/null)" \
 	"refused: job $led is not yours: commands in it are for its owner and root"

@@ -311,6 +311,7 @@ static void runner_free(struct runner *r)
 		kube_space_blind(kube->spaces.s[i]);
 	kube_log_free_all(kube);
 	kube_command_free_all(kube);
+	kube_forward_free_all(kube);
 	kube_signal_free_all(kube);
 	kube_shared_free(kube);
 	/* Free attempts and adopted Jobs, with the calls that save their logs,
@@ -391,6 +392,7 @@ static const struct runner_ops kube_ops = {
 	.stop = kube_life_stop,
 	.signal = kube_signal_send,
 	.exec = &kube_command_calls,
+	.forward = &kube_forward_calls,
 	.steps = kube_tell_steps,
 	.suspend = no_suspend,
 	.resume = no_resume,
@@ -438,6 +440,7 @@ struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
 	TAILQ_INIT(&kube->keep.list);
 	TAILQ_INIT(&kube->signals.list);
 	TAILQ_INIT(&kube->commands.list);
+	TAILQ_INIT(&kube->forwards.list);
 	kube->nodes = kube_nodes_new(kube, base, pool, &conf->topology);
 	kube->http = kube_http_new(base, pool->kubeconfig, pool->context, NULL,
 	                           on_trouble, kube);

@@ -25,6 +25,7 @@
 #include "aischedd/run/kube/device/devices.h"
 #include "aischedd/run/kube/drain.h"
 #include "aischedd/run/kube/exec/command.h"
+#include "aischedd/run/kube/exec/forward.h"
 #include "aischedd/run/kube/exec/signal.h"
 #include "aischedd/run/kube/keep.h"
 #include "aischedd/run/kube/lease.h"
@@ -80,6 +81,7 @@ struct kube {
 	struct kube_keeps keep;
 	struct kube_signals signals;
 	struct kube_commands commands;
+	struct kube_forwards forwards;
 };
 
 static inline struct kube *kube_of(struct runner *r)

@@ -77,6 +77,22 @@ size_t kube_log_pods(struct kube *kube, const struct kube_owner *owner,
 	return pods.n;
 }
 
+const struct kube_pod *kube_log_pod_of(struct kube *kube,
+                                       const struct run_exec_wish *wish)
+{
+	const struct kube_owner owner = { wish->job, wish->attempt };
+	const struct kube_pod *pod = NULL;
+	struct kube_log_pod *list;
+	size_t n = kube_log_pods(kube, &owner, &list);
+
+	for (size_t i = 0; i < n; i++)
+		if (list[i].id.task == wish->task && !list[i].gone &&
+		    !kube_pod_is_over(list[i].pod))
+			pod = list[i].pod;
+	free(list);
+	return pod;
+}
+
 /* Whether the task failed in its last pod, and another pod will replace
  * that. */
 static bool awaits_another(struct kube *kube, const struct kube_log_pod *last)

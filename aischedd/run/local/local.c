@@ -16,6 +16,7 @@
 #include "aischedd/run/deny.h"
 #include "aischedd/run/local/ask.h"
 #include "aischedd/run/local/attempt.h"
+#include "aischedd/run/local/forward.h"
 #include "aischedd/run/local/health.h"
 #include "aischedd/run/local/nursery.h"
 #include "aischedd/run/local/recover.h"
@@ -41,6 +42,7 @@ static void local_free(struct runner *r)
 	struct attempt *a;
 	size_t at = 0;
 
+	local_forward_free_all(l);
 	while ((a = map_each(&l->attempts, &at)))
 		attempt_free(a);
 	map_free(&l->attempts);
@@ -328,6 +330,7 @@ static const struct runner_ops local_ops = {
 	.resize = local_resize,
 	.forget = local_forget,
 	.step_socket = local_step_socket,
+	.forward = &local_forward_calls,
 	.steps = local_steps,
 	.recover = local_recover,
 	.reconf = local_reconf,
@@ -347,6 +350,7 @@ struct runner *runner_local_new(struct event_base *base,
 	l->arg = arg;
 	l->dirfd = l->lock_fd = l->null_fd = l->nursery_fd = -1;
 	l->arena = arena_new();
+	TAILQ_INIT(&l->forwards);
 	if (prepare(l, conf, err) < 0) {
 		local_free(&l->runner);
 		return NULL;

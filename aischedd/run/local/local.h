@@ -12,6 +12,7 @@
 #include <event2/event.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/resource.h>
 
 #include "aischedd/run/local/inventory.h"
@@ -111,6 +112,8 @@ struct local {
 	/* what the health program found to be wrong; NULL: nothing */
 	char *unwell;
 
+	/* connections of users to ports of jobs; forward.c */
+	TAILQ_HEAD(, local_forward) forwards;
 	struct map attempts;
 	/* open while /proc is scanned for processes of dying attempts */
 	DIR *proc;

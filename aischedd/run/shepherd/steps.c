@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aischedd/run/port.h"
 #include "aischedd/run/shepherd/allocation.h"
 #include "aischedd/run/shepherd/end.h"
 #include "aischedd/run/shepherd/env.h"
@@ -24,6 +25,7 @@
 #include "aischedd/run/shepherd/step_task.h"
 #include "libcommon/clock.h"
 #include "libcommon/fdpass.h"
+#include "libcommon/parse.h"
 
 #define GREET_MS          5000 /* for a client to send, or to close */
 #define LOST_GRACE_S      2    /* longest grace if srun has ended */
@@ -339,13 +341,40 @@ static void obey_owner(struct shepherd *s, const char *text, size_t len)
 	json_decref(msg);
 }
 
+/* --- ports ---------------------------------------------------------------- */
+
+static void each_process(port_fn *fn, void *fn_arg, void *arg)
+{
+	job_each(arg, fn, fn_arg);
+}
+
+/* Send the client a connection to a port of the job. */
+static void give_port(struct shepherd *s, struct job_step *step,
+                      const char *text)
+{
+	int64_t port;
+	struct err err;
+	int fd = -1;
+
+	if (parse_int(text, 1, UINT16_MAX, &port, &err) == 0)
+		fd = port_connect((uint16_t)port, each_process, s, &err);
+	if (fd < 0) {
+		refuse(step, &err);
+		return;
+	}
+	step->give[0] = fd;
+	tell_with(step, json_pack("{s:I}", "port", (json_int_t)port), 1);
+	close(fd);
+	step->state = STEP_DONE;
+}
+
 /* --- the first message of a client ---------------------------------------- */
 
-/* Read the client's first message: a request for a step, or for the allocation.
- * Disconnect a client that sends anything else. */
+/* Read the client's first message: a request for a step, for the allocation or
+ * for a port. Disconnect a client that sends anything else. */
 static void greet(struct shepherd *s, struct job_step *step)
 {
-	char hello[2];
+	char hello[8];
 	int fd[STEP_FDS], got;
 	ssize_t n = fdpass_recv(step->conn, hello, sizeof(hello), fd, STEP_FDS,
 	                        &got, MSG_DONTWAIT);
@@ -358,6 +387,12 @@ static void greet(struct shepherd *s, struct job_step *step)
 	}
 	if (n == 1 && hello[0] == STEP_OWN && !got) {
 		own(s, step);
+		return;
+	}
+	if (n > 1 && n < (ssize_t)sizeof(hello) && hello[0] == STEP_PORT &&
+	    !got) {
+		hello[n] = '\0';
+		give_port(s, step, hello + 1);
 		return;
 	}
 	while (got > 0)

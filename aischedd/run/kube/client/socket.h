@@ -1,5 +1,6 @@
 /*
- * socket.h - a WebSocket to the API server, for commands in pods
+ * socket.h - a WebSocket to the API server, for commands in pods and
+ * connections to them
  *
  * It is opened by a call as in http.h, which is sent in order of urgency and
  * with the same credentials, but only once. The socket has a connection of its

@@ -23,11 +23,10 @@ enum {
 	BEGIN_S = 60 /* the same, if its process id is not known */
 };
 
-struct run_exec {
-	TAILQ_ENTRY(run_exec) of_list;
+struct kube_command {
+	struct run_exec base;
+	TAILQ_ENTRY(kube_command) of_list;
 	struct kube *kube;
-	const struct run_exec_ops *ops;
-	void *arg;
 	struct kube_exec *exec;
 	struct event *hang_up;
 	struct kube_signal_to to;
@@ -62,7 +61,7 @@ static const char begin_script[] = "echo $$\n"
 				   "shift 3\n"
 				   "exec \"$@\"\n";
 
-static void command_free(struct run_exec *c)
+static void command_free(struct kube_command *c)
 {
 	TAILQ_REMOVE(&c->kube->commands.list, c, of_list);
 	if (c->exec)
@@ -85,7 +84,8 @@ void kube_command_free_all(struct kube *kube)
 /* Read the first line of output, which is the process id of the command. Any
  * other first line is passed on as output. Returns what follows the line, and
  * sets *len to its length. */
-static const char *take_line(struct run_exec *c, const char *at, size_t *len)
+static const char *take_line(struct kube_command *c, const char *at,
+                             size_t *len)
 {
 	const char *end;
 
@@ -100,14 +100,14 @@ static const char *take_line(struct run_exec *c, const char *at, size_t *len)
 	if (end && isdigit((unsigned char)*c->line))
 		c->pid = strtol(c->line, NULL, 10);
 	else
-		c->ops->output(1, c->line, c->nline, c->arg);
+		c->base.ops->output(1, c->line, c->nline, c->base.arg);
 	return at;
 }
 
 /* End the command of a user who has left: the cluster does not end one that has
  * no terminal. While its process id is unknown it cannot be ended, so allow
  * more time until the line with it is read. */
-static void end_it(struct run_exec *c)
+static void end_it(struct kube_command *c)
 {
 	event_add(c->hang_up, &(struct timeval){
 				  .tv_sec = c->known ? HANG_UP_S : BEGIN_S });
@@ -117,15 +117,15 @@ static void end_it(struct run_exec *c)
 
 /* Tell the user that input is accepted, but not before the process id of the
  * command is known: without it the command could not be signalled. */
-static void tell_room(const struct run_exec *c)
+static void tell_room(const struct kube_command *c)
 {
 	if (c->open && c->known)
-		c->ops->drained(c->arg);
+		c->base.ops->drained(c->base.arg);
 }
 
 static void on_output(int stream, const void *data, size_t len, void *arg)
 {
-	struct run_exec *c = arg;
+	struct kube_command *c = arg;
 	const char *at = data;
 
 	if (stream == 1 && !c->known) {
@@ -135,12 +135,12 @@ static void on_output(int stream, const void *data, size_t len, void *arg)
 			end_it(c);
 	}
 	if (len)
-		c->ops->output(stream, at, len, c->arg);
+		c->base.ops->output(stream, at, len, c->base.arg);
 }
 
 /* Send the size of the terminal if the connection has room. Until then only the
  * last size is kept. */
-static void tell_size(struct run_exec *c)
+static void tell_size(struct kube_command *c)
 {
 	if (!c->open || !c->rows || kube_exec_is_full(c->exec))
 		return;
@@ -150,7 +150,7 @@ static void tell_size(struct run_exec *c)
 
 static void on_drained(void *arg)
 {
-	struct run_exec *c = arg;
+	struct kube_command *c = arg;
 
 	c->open = true;
 	tell_size(c);
@@ -159,9 +159,9 @@ static void on_drained(void *arg)
 
 static void on_end(int status, const struct err *err, void *arg)
 {
-	struct run_exec *c = arg;
-	const struct run_exec_ops *ops = c->ops;
-	void *to = c->arg;
+	struct kube_command *c = arg;
+	const struct run_exec_ops *ops = c->base.ops;
+	void *to = c->base.arg;
 
 	c->exec = NULL;
 	command_free(c);
@@ -172,7 +172,7 @@ static void on_end(int status, const struct err *err, void *arg)
  * report the end while there is input that the command has not read. */
 static void on_hang_up(evutil_socket_t fd, short what, void *arg)
 {
-	struct run_exec *c = arg;
+	struct kube_command *c = arg;
 	struct err err;
 
 	(void)fd, (void)what;
@@ -183,24 +183,7 @@ static void on_hang_up(evutil_socket_t fd, short what, void *arg)
 
 /* --- its user ------------------------------------------------------------- */
 
-/* Returns the pod that runs the task of the wish, or NULL. */
-static const struct kube_pod *pod_of(struct kube *kube,
-                                     const struct run_exec_wish *wish)
-{
-	const struct kube_owner owner = { wish->job, wish->attempt };
-	const struct kube_pod *pod = NULL;
-	struct kube_log_pod *list;
-	size_t n = kube_log_pods(kube, &owner, &list);
-
-	for (size_t i = 0; i < n; i++)
-		if (list[i].id.task == wish->task && !list[i].gone &&
-		    !kube_pod_is_over(list[i].pod))
-			pod = list[i].pod;
-	free(list);
-	return pod;
-}
-
-static void begin(struct run_exec *c, const struct run_exec_wish *wish)
+static void begin(struct kube_command *c, const struct run_exec_wish *wish)
 {
 	static const struct kube_exec_ops ops = { on_output, on_drained,
 		                                  on_end };
@@ -239,8 +222,8 @@ static struct run_exec *command_open(struct runner *r,
                                      struct err *err)
 {
 	struct kube *kube = kube_of(r);
-	const struct kube_pod *pod = pod_of(kube, wish);
-	struct run_exec *c;
+	const struct kube_pod *pod = kube_log_pod_of(kube, wish);
+	struct kube_command *c;
 
 	if (!pod) {
 		err_set(err, ENOENT, "no task %" PRIu32 " of the job runs",
@@ -249,8 +232,8 @@ static struct run_exec *command_open(struct runner *r,
 	}
 	c = xcalloc(1, sizeof(*c));
 	c->kube = kube;
-	c->ops = ops;
-	c->arg = arg;
+	c->base.ops = ops;
+	c->base.arg = arg;
 	c->hang_up = evtimer_new(kube->base, on_hang_up, c);
 	c->to = (struct kube_signal_to){ .job = wish->job,
 		                         .attempt = wish->attempt,
@@ -263,48 +246,63 @@ static struct run_exec *command_open(struct runner *r,
 	}
 	TAILQ_INSERT_TAIL(&kube->commands.list, c, of_list);
 	begin(c, wish);
-	return c;
+	return &c->base;
 }
 
-static void command_close(struct run_exec *c)
+static void command_close(struct run_exec *exec)
 {
+	struct kube_command *c = (void *)exec;
+
 	c->left = true;
 	end_it(c);
 	kube_exec_pause(c->exec, false);
 }
 
-static void command_input(struct run_exec *c, const void *data, size_t len)
+static void command_input(struct run_exec *exec, const void *data, size_t len)
 {
+	struct kube_command *c = (void *)exec;
+
 	kube_exec_input(c->exec, data, len);
 }
 
-static void command_end_input(struct run_exec *c)
+static void command_end_input(struct run_exec *exec)
 {
+	struct kube_command *c = (void *)exec;
+
 	if (!c->ended)
 		kube_exec_end_input(c->exec);
 	c->ended = true;
 }
 
-static void command_resize(struct run_exec *c, uint16_t rows, uint16_t columns)
+static void command_resize(struct run_exec *exec, uint16_t rows,
+                           uint16_t columns)
 {
+	struct kube_command *c = (void *)exec;
+
 	c->rows = rows;
 	c->columns = columns;
 	tell_size(c);
 }
 
-static void command_signal(struct run_exec *c, int signo)
+static void command_signal(struct run_exec *exec, int signo)
 {
+	struct kube_command *c = (void *)exec;
+
 	if (c->pid > 0)
 		kube_signal_session(c->kube, &c->to, c->pid, signo);
 }
 
-static bool command_is_full(const struct run_exec *c)
+static bool command_is_full(const struct run_exec *exec)
 {
+	const struct kube_command *c = (const void *)exec;
+
 	return kube_exec_is_full(c->exec);
 }
 
-static void command_pause(struct run_exec *c, bool pause)
+static void command_pause(struct run_exec *exec, bool pause)
 {
+	struct kube_command *c = (void *)exec;
+
 	kube_exec_pause(c->exec, pause);
 }
 

@@ -14,7 +14,7 @@
 struct kube;
 
 struct kube_commands {
-	TAILQ_HEAD(, run_exec) list;
+	TAILQ_HEAD(, kube_command) list;
 };
 
 extern const struct runner_exec kube_command_calls;

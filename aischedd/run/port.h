@@ -1,0 +1,26 @@
+/*
+ * port.h - connect to a port at which a process of a job listens
+ *
+ * Other processes of this machine may listen at any port. So the process behind
+ * the port is found before the connection is made, and looked for again when
+ * the connection is there. Processes of other users cannot come in between: the
+ * kernel lets only sockets of one user share an address.
+ */
+#ifndef AISCHEDD_RUN_PORT_H
+#define AISCHEDD_RUN_PORT_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "libcommon/err.h"
+
+typedef void port_fn(pid_t pid, void *arg);
+/* Calls fn with fn_arg for each process of the job. */
+typedef void port_each_fn(port_fn *fn, void *fn_arg, void *arg);
+
+/* Returns a connection to the port, which the caller owns. Fails with
+ * ECONNREFUSED if no process of the job listens there, or if none accepts the
+ * connection within a fifth of a second. */
+int port_connect(uint16_t port, port_each_fn *each, void *arg, struct err *err);
+
+#endif
