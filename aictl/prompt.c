@@ -56,8 +56,8 @@ static void cache_fill(enum words_kind kind)
 	cache.asked = time(NULL);
 }
 
-/* For readline: returns the next name in the cache that begins with text, from
- * the first on if again is 0; NULL at the end. */
+/* For readline: returns the next name in the cache that begins with text, or
+ * the first such name if again is 0; NULL if there is none. */
 static char *next_name(const char *text, int again)
 {
 	static const char *at;
@@ -87,8 +87,8 @@ static char *next_command(const char *text, int again)
 	return NULL;
 }
 
-/* Returns a copy of the next word of the list that begins with text, from the
- * first on if again is 0; NULL at the end. */
+/* Returns a copy of the next word of the list that begins with text, or of the
+ * first such word if again is 0; NULL if there is none. */
 static char *next_word(const char *const *words, const char *text, int again)
 {
 	static const char *const *word;

@@ -17,8 +17,8 @@
 /* Seconds after which a call of the driver is taken to hang. */
 enum { HANGS_S = 60 };
 
-/* The GPUs that the command line names: those of NVIDIA in device, the folders
- * of those of AMD in dirfd. NULL or -1 stands for a GPU that was not found. */
+/* The GPUs that the command line names: NVIDIA's in device, the sysfs folders
+ * of AMD's in dirfd. NULL or -1 stands for a GPU that was not found. */
 struct source {
 	struct nvml nvml;
 	bool has_nvml;

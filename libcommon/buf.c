@@ -78,7 +78,8 @@ void buf_i64(struct buf *buf, int64_t value)
 	buf_add(buf, p, (size_t)(text + sizeof(text) - p));
 }
 
-/* Returns the bytes of the UTF-8 sequence at s, 0 if it is invalid. */
+/* Returns the length in bytes of the UTF-8 sequence at s, 0 if it is
+ * invalid. */
 static int utf8_len(const unsigned char *s)
 {
 	int n = s[0] < 0x80   ? 1

@@ -30,7 +30,7 @@ void buf_i64(struct buf *buf, int64_t value);
 void buf_json(struct buf *buf, const char *s);
 
 /* Returns a pointer to free space of at least len bytes at the end of the text.
- * After filling some of it, call buf_grew() with their number. */
+ * After writing bytes there, call buf_grew() with their number. */
 char *buf_room(struct buf *buf, size_t len);
 void buf_grew(struct buf *buf, size_t len);
 

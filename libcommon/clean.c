@@ -10,14 +10,14 @@
 static const struct {
 	uint32_t first, last;
 } bad[] = {
-	{ 0x00, 0x1f },
-	{ 0x7f, 0x9f }, /* controls */
-	{ 0x061c, 0x061c },
+	{ 0x00, 0x1f },     /* control characters */
+	{ 0x7f, 0x9f },     /* control characters */
+	{ 0x061c, 0x061c }, /* a direction mark */
 	{ 0x200e, 0x200f }, /* direction marks */
-	{ 0x2028, 0x202e },
-	{ 0x2066, 0x2069 }, /* line ends; direction controls */
-	{ 0xd800, 0xdfff },
-	{ 0xfeff, 0xfeff }, /* surrogates; byte order mark */
+	{ 0x2028, 0x202e }, /* line ends, direction controls */
+	{ 0x2066, 0x2069 }, /* direction controls */
+	{ 0xd800, 0xdfff }, /* surrogates */
+	{ 0xfeff, 0xfeff }, /* byte order mark */
 };
 
 static bool is_bad(uint32_t c)

@@ -9,8 +9,8 @@
 
 enum {
 	DEPTH = 64, /* nested parentheses */
-	/* Each level of parentheses has at most one operand of | and one of &
-	 * pending, and so have brackets. */
+	/* On each level of parentheses at most one operand of | and one of &
+	 * are pending. Brackets are a level, too. */
 	STACK = 2 * (DEPTH + 2) + 1
 };
 
@@ -46,8 +46,8 @@ static int put(struct parser *x, int32_t token)
 	return 0;
 }
 
-/* Put the operator that joins two parts, which is the other one (de Morgan's
- * laws) if a ! applies to both. */
+/* Put the operator that joins two parts. If a ! applies to both, put the other
+ * operator instead (de Morgan's laws). */
 static int put_joined(struct parser *x, bool by_and)
 {
 	return put(x, by_and != x->negated ? CONSTRAINT_AND : CONSTRAINT_OR);

@@ -26,7 +26,7 @@ enum {
 	CONSTRAINT_OR = -2,
 	CONSTRAINT_NOT = -3,           /* follows only a word */
 	CONSTRAINT_MAX_COUNTS = 8,     /* counts in one expression */
-	CONSTRAINT_MAX_COUNT = 100000, /* nodes of one count */
+	CONSTRAINT_MAX_COUNT = 100000, /* highest count of nodes */
 	CONSTRAINT_MAX_LIST = 8, /* expressions in a list of preferences */
 	/* Words, operators and counts of one constraint of a job. */
 	CONSTRAINT_MAX_ITEMS = 256
@@ -48,7 +48,7 @@ static inline int32_t constraint_count(int32_t token)
 	return token < CONSTRAINT_NOT ? CONSTRAINT_NOT - token : 0;
 }
 
-/* Returns the number (>= 0) by which the caller knows the word of len bytes. */
+/* Returns the number (>= 0) that the caller gives to the word of len bytes. */
 typedef int32_t constraint_word_fn(const char *word, size_t len, void *arg);
 
 /*

@@ -28,13 +28,13 @@ struct dep {
 	int64_t delay_s; /* after:JOB+MINUTES */
 	/* Time when the delay ends, or NO_TIME if it has not begun. */
 	int64_t at;
-	/* Set by state/life/depend.c: its watch on that job, or NULL. */
+	/* Set by state/life/depend.c: the watch on `job`, or NULL. */
 	struct dep_watch *watch;
 };
 
 struct deps {
 	bool any;      /* conditions are separated by '?': one is enough */
-	int64_t alarm; /* time of the alarm for the first delay, or NO_TIME */
+	int64_t alarm; /* time when the first delay ends, or NO_TIME */
 	uint32_t n;
 	struct dep dep[];
 };

@@ -71,9 +71,9 @@ static int words_split(struct line_words *w, const char *p, size_t len,
 }
 
 /*
- * Get the value of the option that is word i: the joined one, or the next word;
- * *ret is NULL if it has none. Returns how many further words were used, or -1
- * if a value is missing.
+ * Get the value of the option in word i: `joined` if that is not NULL, or else
+ * the next word. *ret is NULL if the option has no value. Returns how many
+ * words after word i were used, or -1 if a value is missing.
  */
 static int take_value(const struct line_words *w, size_t i, const char *joined,
                       enum directive_takes takes, const char **ret)

@@ -22,7 +22,7 @@ enum directive_takes {
 	DIRECTIVE_UNKNOWN,
 	DIRECTIVE_FLAG,
 	DIRECTIVE_VALUE,
-	DIRECTIVE_OPTIONAL /* only if it is joined: --opt=v, -ov */
+	DIRECTIVE_OPTIONAL /* has a value only if joined: --opt=v, -ov */
 };
 
 struct directive_handler {

@@ -38,7 +38,8 @@ ssize_t fdpass_recv(int sock, void *data, size_t size, int *fd, int max,
 {
 	union control control;
 	struct iovec part = { data, size };
-	/* CMSG_LEN(), as CMSG_SPACE() may have room for one more. */
+	/* Use CMSG_LEN(): CMSG_SPACE() may have room for one more
+	 * descriptor. */
 	struct msghdr msg = { .msg_iov = &part,
 		              .msg_iovlen = 1,
 		              .msg_control = &control,

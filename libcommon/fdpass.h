@@ -15,9 +15,9 @@
 ssize_t fdpass_send(int sock, const void *data, size_t len, const int *fd,
                     int n, int flags);
 
-/* Receive data with at most `max` descriptors, which the caller closes. Sets
- * *ret_n to -1, and keeps none, if the kernel has dropped some: they were more
- * than max, or this process has as many as it may. Returns what recvmsg(2)
+/* Receive data with at most `max` descriptors, which the caller closes. If the
+ * kernel has dropped some, because more than max were sent or this process may
+ * not have more, keeps none and sets *ret_n to -1. Returns what recvmsg(2)
  * returns; flags are its flags. */
 ssize_t fdpass_recv(int sock, void *data, size_t size, int *fd, int max,
                     int *ret_n, int flags);

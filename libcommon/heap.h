@@ -1,11 +1,11 @@
 /*
- * heap.h - binary heaps, wherever their items are
+ * heap.h - binary heaps of items of any type, stored in any way
  *
  * HEAP(NAME, ITEM, OF, AT, BEFORE, PUT) defines two functions:
  *
  *	NAME_rise(of, i, item)     put item at place i or nearer to the root
- *	NAME_sink(of, n, i, item)  put item at place i or further from it, in
- *	                           a heap of n items
+ *	NAME_sink(of, n, i, item)  put item at place i or further from the
+ *	                           root, in a heap of n items
  *
  * OF is the type of the argument `of`, which identifies the heap to the other
  * macros. AT(of, i) is the item at place i, PUT(of, i, item) writes it there,

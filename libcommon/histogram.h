@@ -20,13 +20,14 @@ extern const double histogram_jobs[HISTOGRAM_MOST];
 extern const double histogram_steps[HISTOGRAM_MOST];
 
 struct histogram {
-	/* The last one used counts values above all bounds. */
+	/* Bucket i counts the values up to bound i; one more bucket counts the
+	 * values above all bounds. */
 	uint64_t bucket[HISTOGRAM_MOST + 1];
 	uint64_t n;
 	double sum;
 };
 
-/* Count x in the first bucket whose bound is not below it. */
+/* Count x in the first bucket whose bound is at least x. */
 void histogram_add(struct histogram *h, const double *bounds, double x);
 
 /* Add everything that `from` has counted with the same bounds. */

@@ -9,7 +9,8 @@
 #include "libcommon/err.h"
 #include "libcommon/idset.h"
 
-/* In place of a task: the job is no array, or all its tasks are meant. */
+/* Used instead of a task index for a job that is no array, or for all tasks of
+ * an array. */
 #define NO_TASK UINT32_MAX
 
 struct jobid {

@@ -32,9 +32,10 @@ void log_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Returns true at most once a minute for each struct log_limit, of which each
- * kind of message has its own. *ret_skipped is then how often the function
- * returned false since it last returned true. */
+/* Whether a message may be logged again: each kind of message has a struct
+ * log_limit of its own, for which log_again() returns true at most once a
+ * minute. It then sets *ret_skipped to the number of calls that returned false
+ * since the last true. */
 struct log_limit {
 	int64_t last;
 	unsigned skipped;

@@ -36,7 +36,7 @@ enum mail_type {
 
 const char *mail_type_name(enum mail_type type);
 
-/* Parse "END,FAIL", "ALL" or "NONE", in any case, into bits. */
+/* Parse "END,FAIL", "ALL" or "NONE", in upper or lower case, into bits. */
 int mail_types_parse(const char *s, int64_t *ret, struct err *err);
 
 /* Append the types as such a list, or nothing if there are none. */

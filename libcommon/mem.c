@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Chunks double in size, so that small arenas are cheap and large ones have
- * few; a larger block gets a chunk of its own. */
+/* Sizes of an arena's chunks. They double as the arena grows, so that small
+ * arenas are cheap and large ones have few chunks. A block of more than
+ * CHUNK_MAX_BYTES gets a chunk of its own. */
 #define CHUNK_BYTES     ((size_t)8 * 1024)
 #define CHUNK_MAX_BYTES ((size_t)1024 * 1024)
 
@@ -119,8 +120,8 @@ static void chunk_add(struct arena *arena, struct chunk *c, size_t size)
 	arena->chunk = c;
 }
 
-/* Add a full chunk to the list behind the head, if there is one: small blocks
- * are allocated from the chunk at the head. */
+/* Add a full chunk to the list. If there is a head, put it behind that: small
+ * blocks are allocated from the chunk at the head. */
 static void add_full(struct arena *arena, struct chunk *c)
 {
 	struct chunk **at = arena->chunk ? &arena->chunk->next : &arena->chunk;

@@ -5,8 +5,8 @@
  * answer is any number of parts (raw bytes) and one last JSON object, which
  * is {"error": {"code": errno, "text": ...}} when the request was refused.
  *
- * The first column of rows is always complete: a listing is text made by the
- * daemon, one row a line, either JSON objects or values between tabs.
+ * "rows" below are text made by the daemon, one row a line: either a JSON
+ * object, or values separated by tabs.
  *
  * op        request                               answer
  * ping      -                                     version, cluster, pid,
@@ -54,7 +54,7 @@
  *           rows, columns; raw: words, each       (relay_msg.h); status, of
  *           ended by a zero byte; or port         the command; 0 of a
  *           instead of tty to raw                 connection
- * relay_input  relay (the number that was told),  - (when there is room for
+ * relay_input  relay (number, see relay_msg.h),   - (when there is room for
  *           end (of the input), rows, columns,    more)
  *           signal; raw: input, at most 64 KiB
  * steps     ids [job_id as text]                  done: how many ids were
@@ -65,8 +65,8 @@
  *                                                 (shepherd/step_record.h)
  * cancel    ids or users, queues, states, names,  count, failed [{job,
  *           all; signal (0: end it); scope        code (errno), text}];
- *           "job" | "script" | "steps" | "all"    with list: ids [text],
- *           of the signal; step (only this one;   those it was
+ *           "job" | "script" | "steps" | "all"    with list: ids [text] of the
+ *           of the signal; step (only this one;   jobs that were cancelled
  *           signal 0: end that); list (true:
  *           answer with the ids)
  * wait      ids                                   jobs [{job_id, state,

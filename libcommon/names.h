@@ -52,8 +52,8 @@ enum job_state {
 	    JOB_NSTATES
 };
 
-/* The thing that a job with this reason waits for; passes treat it
- * accordingly. */
+/* Kinds of reasons, by the thing that the job waits for. The code of the daemon
+ * tests the kind, not the reason. */
 enum reason_kind {
 	REASON_ENDED, /* nothing: the job has ended, or will start with all jobs
 	                 of its row */

@@ -9,7 +9,8 @@
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
-/* Where help texts begin; that of a longer option is on the next line. */
+/* The column where help texts begin. If an option is too long for that, its
+ * help text is on the next line. */
 enum { HELP_COLUMN = 32 };
 
 int opt_set_text(void *ctx, const struct opt *opt, const char *value,

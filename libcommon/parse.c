@@ -96,7 +96,7 @@ int parse_bytes(const char *s, char unit, int64_t *ret, struct err *err)
 		p++;
 	if (*p || whole >= INT64_MAX >> shift)
 		goto bad;
-	/* Round up, so that no less than what was requested is provided. */
+	/* Round up, so that at least the requested size is provided. */
 	part = ((part << shift) + scale - 1) / scale;
 	*ret = (whole << shift) + part;
 	return 0;

@@ -184,8 +184,8 @@ static bool time_of_unix(const char *s, int64_t *ret)
 	return *s++ == '@' && take_number(&s, MAX_SECONDS, ret) && !*s;
 }
 
-/* Returns the time at which the clock shows `clock` on the day `today`, or that
- * many days later. */
+/* Returns the time at which the clock shows `clock`, `days` days after
+ * `today`. */
 static int64_t on_day(const struct tm *today, const struct tm *clock, int days)
 {
 	struct tm tm = *today;

@@ -1,15 +1,16 @@
 /*
- * relay_msg.h - a command in a job of a cluster, or a connection to a port of a
- * job, through the daemon
+ * relay_msg.h - the answer to the request relay, which runs a command in a job
+ * of a cluster, or connects to a port of a job
  */
 #ifndef LIBCOMMON_RELAY_MSG_H
 #define LIBCOMMON_RELAY_MSG_H
 
 /* The first byte of each part of the answer to relay. */
-#define RELAY_BEGINS '0' /* then its number, decimal */
-#define RELAY_OUT    '1' /* then bytes of its stdout */
-#define RELAY_ERR    '2'
+#define RELAY_BEGINS '0' /* then the number for relay_input, decimal */
+#define RELAY_OUT    '1' /* then bytes of the command's stdout */
+#define RELAY_ERR    '2' /* then bytes of its stderr */
 
-enum { RELAY_PIECE = 65536 /* bytes of a command, and of input at a time */ };
+/* Most bytes of a command, and of the input in one request. */
+enum { RELAY_PIECE = 65536 };
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "libcommon/mem.h"
 
-/* Entries of a block. A copy of a roster takes a step for each block; the first
- * change of a block after that copies its entries. */
+/* Entries of a block. Copying a roster visits each block once; the first change
+ * of a block after that copies the entries of this block. */
 enum { BLOCK = 256 };
 
 void roster_init(struct roster *r, size_t entry_size)
@@ -57,8 +57,8 @@ static uint64_t key_of(const void *entry)
 	return key;
 }
 
-/* Returns the last part whose first key is not above this one, or the first
- * part. It is mostly the last one. */
+/* Returns the last part whose first key is not above `key`; part 0 if there is
+ * none. Most calls are for new, large keys, so the last part is tried first. */
 static size_t part_of(const struct roster *r, uint64_t key)
 {
 	size_t lo = 0, hi = r->nparts;
@@ -130,7 +130,8 @@ static void move(const struct roster *r, struct roster_block *to, size_t to_at,
 	memmove(entry_at(r, to, to_at), entry_at(r, from, at), n * r->size);
 }
 
-/* Returns the block of the part, after making it ours alone. */
+/* Returns the block of the part, after replacing it by a copy if other rosters
+ * share it. */
 static struct roster_block *own(struct roster *r, size_t part)
 {
 	struct roster_block *b = r->part[part].block, *copy;

@@ -32,9 +32,9 @@ struct spawn {
 int spawn(const struct spawn *s, pid_t *ret);
 
 /*
- * Start a program named by an admin through a shell, in a process group of its
- * own and with PATH as its only variable. `in` becomes its stdin (-1:
- * /dev/null), `out` its stdout and stderr. Returns 0 or an errno value.
+ * Start a program that an admin has configured. A shell starts it, in a process
+ * group of its own and with PATH as its only variable. `in` becomes its stdin
+ * (-1: /dev/null), `out` its stdout and stderr. Returns 0 or an errno value.
  */
 int spawn_program(const char *const *argv, int in, int out, pid_t *ret);
 

@@ -11,13 +11,15 @@
  * The shepherd answers with messages of one JSON object each:
  *
  *	{"waits": TEXT}                no room in the job yet
- *	{"step": N}                    it begins
+ *	{"step": N}                    the step begins, with this number
  *	{"task": RANK, "pid": PID}     with the descriptors of its pipes, in the
  *	                               order in, out, err, then a terminal
  *	{"task": RANK, "status": N}    as wait() has it
- *	{"ends": WHY}                  "time": its time limit; "job": its job
- *	{"end": N}                     nothing is left of it
- *	{"error": TEXT, "code": N}     it was refused
+ *	{"ends": WHY}                  the step is being ended, because its time
+ *	                               limit is over ("time") or its job ends
+ *	                               ("job")
+ *	{"end": N}                     all processes of step N have ended
+ *	{"error": TEXT, "code": N}     the request was refused
  *
  * The client may send {"signal": N}, which signals all processes of the step,
  * and {"stop": SECONDS}: SIGTERM now, SIGKILL that many seconds later. The

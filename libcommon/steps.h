@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 enum {
-	STEPS_QUERY = 200,    /* what one database query counts */
+	STEPS_QUERY = 200,    /* steps that one database query counts as */
 	STEPS_SLICE = 200000, /* most steps of one request, or one kind of work,
 	                         in a turn */
 	STEPS_TURN = 1000000  /* most steps of any turn */

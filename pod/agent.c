@@ -28,8 +28,8 @@ enum {
 	STRANGERS_MAX = 8, /* connections from one address that have not proved
 	                      to have the key */
 	GREET_MS = 5000,
-	/* how long to keep the resources of a step whose srun is lost, until
-	 * its tasks have ended */
+	/* time that the tasks of a step get to end, before others get its
+	 * resources, if its srun is lost */
 	HOLD_MS = 4000,
 	STEPS_MAX = 40000,
 	BACKLOG = 128,

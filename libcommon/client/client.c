@@ -33,7 +33,7 @@ struct client {
 	char *address; /* for messages */
 	char *cluster, *nonce;
 	uint32_t sent, answered; /* sequence numbers of requests */
-	uint32_t bare; /* the last one that was sent without a credential */
+	uint32_t bare; /* number of the last request without a credential */
 	struct buf in; /* bytes that were read; those before `at` are used */
 	size_t at;
 	int64_t tell_ms; /* time of clock_ms() to warn that no answer has come;
@@ -68,7 +68,7 @@ static int64_t tell_late(struct client *client)
 	return -1;
 }
 
-/* Read what has arrived, and wait for it until deadline_ms (-1: for ever).
+/* Wait for data until deadline_ms (-1: for ever), and read what has arrived.
  * Fails with ETIMEDOUT or ECONNRESET. */
 static int fill(struct client *client, int64_t deadline_ms, struct err *err)
 {

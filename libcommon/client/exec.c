@@ -34,7 +34,7 @@ struct running {
 	struct err *err; /* why it failed */
 };
 
-/* --- what it hears -------------------------------------------------------- */
+/* --- messages of the shepherd --------------------------------------------- */
 
 static void fail(struct running *r, int code, const char *text)
 {

@@ -15,8 +15,8 @@
 #include "libcommon/client/client.h"
 
 enum {
-	LOOK_MS = 1000, /* poll interval, as writes by other machines cause no
-	                   inotify event */
+	LOOK_MS = 1000, /* poll interval, because writes by other machines
+	                   cause no inotify event */
 	/* poll interval until the output is found, or while the daemon
 	 * is down */
 	SEEK_MS = 100,
@@ -61,8 +61,8 @@ static enum follow_end lost(struct client **client, const struct err *err)
 
 /* --- find the output ------------------------------------------------------ */
 
-/* Open the output file. where says which machine or volume has it, and is NULL
- * if that is this machine. */
+/* Open the output file. `where` names the machine or volume that has the file;
+ * it is NULL for this machine. */
 static enum follow_end open_output(struct follow *f, const char *path,
                                    const char *where, struct err *err)
 {
@@ -253,8 +253,9 @@ static void pause_until_change(struct follow *f)
 		return; /* only drain the events */
 }
 
-/* Copy the output until the job has ended. Each round asks whether it has ended
- * before it copies, so that everything written before the end is copied. */
+/* Copy the output until the job has ended. Each round first asks whether the
+ * job has ended, then copies; so the last round copies everything that was
+ * written before the end. */
 static int follow_to_end(struct follow *f, struct err *err)
 {
 	enum follow_end ended = NOT_YET, found = NOT_YET;
@@ -295,8 +296,8 @@ int follow_job(const char *address, const char *job, long task, bool follow,
 	int rc = 0;
 
 	fflush(stdout);
-	/* Fail if the daemon is down at the beginning; only later wait
-	 * for it. */
+	/* Fail if the daemon is down now. If it goes down later, wait for
+	 * it. */
 	f.ask = client_open(address, err);
 	if (!f.ask)
 		return -1;

@@ -14,7 +14,7 @@
 
 enum { PATIENCE_S = 60, END_PATIENCE_S = 5, PAUSE_US = 100000 };
 
-/* --- before it starts ----------------------------------------------------- */
+/* --- before the start of the job ------------------------------------------ */
 
 /* Whether this error may mean that the daemon is restarting. */
 static bool is_away(const struct held_job *a, int code)
@@ -61,7 +61,7 @@ int held_job_wait(struct held_job *a, held_job_waits_fn *waits, void *arg,
 	return 0;
 }
 
-/* --- once it has started -------------------------------------------------- */
+/* --- after the start of the job ------------------------------------------- */
 
 static bool take_env(const json_t *env)
 {

@@ -32,11 +32,11 @@ int held_job_wait(struct held_job *a, held_job_waits_fn *waits, void *arg,
 
 /* Connect to the shepherd, and set the job's variables in our environment. If
  * kept is true, disconnect again; the job then lasts until it is cancelled or
- * its time limit. Fails with ECONNRESET if the job has ended. */
+ * reaches its time limit. Fails with ECONNRESET if the job has ended. */
 int held_job_hold(struct held_job *a, bool kept, struct err *err);
 
-/* Read a message; to be called when conn is readable. Returns false if the
- * shepherd says that the job ends, or is gone. */
+/* Read a message; to be called when conn is readable. Returns false if the job
+ * ends, or the shepherd is gone. */
 bool held_job_hear(struct held_job *a);
 
 /* End the job with this exit status, wait until it has ended, and free a. */

@@ -21,15 +21,16 @@
 #include "libcommon/mem.h"
 #include "libcommon/relay_msg.h"
 
-/* Each is a process, so that signals do not wait until input is read. */
+/* The senders. Each is a process of its own, so that signals are sent while the
+ * other sender waits for input. */
 enum { SENDS_INPUT, SENDS_SIGNALS, SENDERS };
 
 struct relaying {
 	const struct relay_wish *wish;
-	bool raw;              /* our terminal is */
-	struct termios before; /* it was so */
+	bool raw;              /* our terminal is in raw mode */
+	struct termios before; /* the terminal's mode before that */
 	pid_t sender[SENDERS]; /* 0: the command has not begun */
-	int signals;           /* a sender's end of their pipe */
+	int signals;           /* pipe from which SENDS_SIGNALS reads signals */
 	json_int_t number;
 	bool lost;      /* our output cannot be written */
 	struct err why; /* why the senders could not begin; code 0: they did */
@@ -55,14 +56,14 @@ static void make_raw(struct relaying *r)
 /* --- signals -------------------------------------------------------------- */
 
 /*
- * A user who signals aictl knows only the process that reads the answer, so
- * this process passes signals on to a sender. A terminal signals all of them;
- * senders ignore that.
+ * Users send signals to the process that they started, which reads the answer;
+ * it passes these signals on to a sender. Signals from the terminal reach all
+ * three processes; the senders ignore them.
  */
 static const int passed_on[] = { SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH };
 static const int deadly[] = { SIGTERM, SIGHUP };
 
-static struct relaying *heard; /* by the handlers */
+static struct relaying *heard; /* for the signal handlers */
 static int to_sender = -1;
 
 static void on_passed(int signo)
@@ -71,7 +72,7 @@ static void on_passed(int signo)
 	int code = errno;
 	ssize_t n = write(to_sender, &byte, 1);
 
-	(void)n; /* full: more than a thousand wait */
+	(void)n; /* a full pipe has thousands of signals: drop this one */
 	errno = code;
 }
 
@@ -173,7 +174,7 @@ static bool tell_size(struct sender *s)
 
 static void send_signals(struct sender *s)
 {
-	bool goes_on = tell_size(s); /* it may have changed */
+	bool goes_on = tell_size(s); /* may differ from that in the request */
 	char signo;
 
 	while (goes_on && read(s->r->signals, &signo, 1) == 1) {
@@ -253,7 +254,7 @@ static void end_senders(struct relaying *r)
 	}
 }
 
-/* --- what is heard -------------------------------------------------------- */
+/* --- the answer ----------------------------------------------------------- */
 
 static void write_all(struct relaying *r, int fd, const char *data, size_t len)
 {

@@ -38,8 +38,8 @@ struct table {
 	struct buf data;
 	struct cell *cell;
 	size_t ncells, cap;
-	/* Where the value begins that is not complete yet, its column, and
-	 * whether a backslash came last. */
+	/* The value that is being read: its offset in data, its column, and
+	 * whether the last character was a backslash. */
 	size_t start, at;
 	bool escaped;
 };

@@ -73,8 +73,8 @@ static bool has_control(const char *s)
 	return false;
 }
 
-/* Called by libconfuse for each value, when cfg_opt_size(opt) already includes
- * it: check it, and store it with its place. */
+/* Called by libconfuse for each value: check the value, and store it with its
+ * place in the file. cfg_opt_size(opt) already counts this value. */
 static int on_value(cfg_t *cfg, cfg_opt_t *opt, const char *text, void *ret)
 {
 	struct conf_value *value =

@@ -25,8 +25,8 @@ static const struct cron_field {
 	const char *name;
 	int min, max;
 	const char *const *names; /* names of min, min + 1, ...; or NULL */
-	int last; /* the last value of "*" and of "n/step"; for weekdays 6, as 7
-	             is Sunday like 0 */
+	int last; /* the last value of "*" and of "n/step"; for weekdays 6,
+	             because 7 is Sunday, like 0 */
 } fields[] = {
 	{ "minute", 0, 59, NULL, 59 },
 	{ "hour", 0, 23, NULL, 23 },

@@ -32,8 +32,8 @@ struct schedule {
 	/* Likewise; bit 1 is the first day or month. */
 	uint32_t hours, days, months;
 	uint8_t weekdays; /* bit 0: Sunday */
-	bool either_day;  /* neither day field begins with '*': a day must match
-	                     only one of them */
+	bool either_day;  /* neither day field begins with '*': a day that
+	                     matches one of them is enough */
 	bool fixed;
 	int64_t every_s; /* of @every; 0: use the fields */
 };
