@@ -35,7 +35,8 @@ enum {
 	BACKLOG = 128,
 	EXIT_FATAL = 71,
 	NAME_BYTES = 64,
-	LAST_BYTES = 3800 /* of 4096; the rest is for the script's shell */
+	LAST_BYTES = 3800 /* for the record of steps, of the 4096 bytes of the
+	                     container's last message */
 };
 
 struct agent_conn {
@@ -46,9 +47,9 @@ struct agent_conn {
 	                  lost; 0: never */
 	struct step_part *part;
 	struct room_claim *claim;
-	char *name; /* name of the step that requests resources; NULL: none does
-	             */
-	json_t *begin; /* line in the record; NULL: it has no resources yet */
+	char *name;    /* of the step that srun requests; NULL: none yet */
+	json_t *begin; /* line of the record for the begin of the step; NULL:
+	                  the step has no resources yet */
 	bool waits_told;
 };
 
@@ -231,8 +232,8 @@ static void refuse_ended(struct agent_conn *c)
 	refuse(c, &err);
 }
 
-/* Keep the two lines of a step for the record, unless the container's last
- * message would become too long. */
+/* Keep the lines for the begin and the end of a step for the record, unless the
+ * container's last message would become too long. */
 static void remember(struct agent *a, struct agent_conn *c, const json_t *end)
 {
 	char *begin = json_dumps(c->begin, JSON_COMPACT), *text;
@@ -355,7 +356,7 @@ static void hear_ask(struct agent *a, struct agent_conn *c,
 	json_decref(obj);
 }
 
-/* --- what is heard -------------------------------------------------------- */
+/* --- messages of srun ----------------------------------------------------- */
 
 static void hear_done(struct agent *a, struct agent_conn *c,
                       const struct pod_frame *f)
@@ -433,9 +434,9 @@ static void tell_end(struct agent_conn *c)
 		refuse_ended(c);
 }
 
-/* Tell all connections that the job ends, then send SIGTERM to the script. Its
- * shell signals all processes of the pod, among them srun, which therefore
- * knows by then that the job ends. */
+/* Tell all connections that the job ends, then send SIGTERM to the script. The
+ * script's shell signals all processes of the pod; so an srun among them hears
+ * that the job ends before it gets the signal. */
 static void terminate(struct agent *a)
 {
 	if (a->ends)

@@ -134,7 +134,7 @@ void pod_chan_put(struct pod_chan *chan, struct buf *out, uint8_t type,
 	buf_add(out, mac, POD_MAC);
 }
 
-/* Compare in a time that does not depend on where they differ. */
+/* Compare in a time that does not depend on the content. */
 static bool same(const uint8_t *a, const uint8_t *b, size_t len)
 {
 	uint8_t differs = 0;

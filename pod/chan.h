@@ -31,7 +31,7 @@ enum {
 };
 
 /* From srun: */
-#define POD_PROOF 'K' /* empty; also the answer to it */
+#define POD_PROOF 'K' /* empty; the agent answers with the same */
 /* JSON: request resources for a step from the first pod. */
 #define POD_ASK    'A'
 #define POD_LAUNCH 'L' /* JSON, zero byte, request of the step */

@@ -1,7 +1,7 @@
 /*
  * job.h - what a pod knows of its job
  *
- * It is in a file of the Job's Secret, as JSON that
+ * This data is in a file of the Job's Secret, as JSON that
  * aischedd/run/kube/object/agent.c has written.
  */
 #ifndef POD_JOB_H

@@ -166,7 +166,7 @@ static int scontrol(int argc, char **argv)
 	return needs_daemon(argc, argv);
 }
 
-/* --- by name -------------------------------------------------------------- */
+/* --- the table of commands ------------------------------------------------ */
 
 static const struct slurm_command table[] = {
 	{ "sacct", needs_daemon },

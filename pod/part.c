@@ -20,7 +20,7 @@ enum {
 	/* time before SIGKILL for processes that are left after all tasks
 	 * have ended */
 	LINGER_MS = 200,
-	/* How often to wait for processes in the middle of an exec. */
+	/* How often to look again for processes in the middle of an exec. */
 	LOOKS_MAX = 500,
 	STREAMS = 3,
 	INPUT_MAX = 4 << 20
@@ -39,7 +39,7 @@ struct step_part {
 	bool *input_ends;      /* [n] */
 	pid_t *pid;            /* [n] */
 	size_t n, alive;
-	int64_t kill_at; /* monotonic ms: when to send SIGKILL; 0: not */
+	int64_t kill_at; /* monotonic ms: when to send SIGKILL; 0: never */
 	uint32_t looks;  /* how often processes were looked for after all tasks
 	                    have ended */
 	bool stopping, clearing, by_job;
@@ -214,8 +214,8 @@ static bool take_output(struct step_part *p, size_t i, uint8_t which, int *fd)
 	return n > 0;
 }
 
-/* Returns the descriptor to write a task's input to. That of a terminal is also
- * its output, and stays open when the input ends. */
+/* Returns the descriptor to write a task's input to. With a terminal, output is
+ * read from the same descriptor, so it stays open when the input ends. */
 static int input_fd(const struct step_part *p, size_t i)
 {
 	return p->req.flags & STEP_PTY ? p->task[i].out : p->task[i].in;
@@ -371,8 +371,8 @@ void part_signal(struct step_part *p, int signo)
 	signal_all(p, signo);
 }
 
-/* An srun in the script gets the job's signal as well, and may have asked to
- * stop the step with a shorter grace: use the job's grace all the same. */
+/* Give the tasks the job's grace, even if srun has asked for a shorter one: an
+ * srun in the script gets the job's SIGTERM, and then stops its step. */
 void part_job_ends(struct step_part *p)
 {
 	if (p->by_job)

@@ -175,9 +175,8 @@ static json_t *question(const struct relay *r, struct err *err)
 	json_t *pods = only(r, err);
 	int64_t gpus = s->gpus_per_task >= 0 ? -1 : s->gpus;
 
-	/* --gpus is the number of the whole step, --gres that of each
-	 * node, and both are in s->gpus: a number above that of a pod must
-	 * be the former. */
+	/* s->gpus is from --gpus, for the whole step, or from --gres, for each
+	 * node. If it is more than a pod has, it must be from --gpus. */
 	if (gpus > r->job->gpus)
 		gpus = (gpus + (s->nodes ? s->nodes : r->job->pods) - 1) /
 		       (s->nodes ? s->nodes : r->job->pods);
@@ -481,7 +480,7 @@ static void send_size(struct relay *r)
 	pod_link_put(&r->node[0].link, POD_SIZE, to, sizeof(to), NULL, 0);
 }
 
-/* --- what is heard -------------------------------------------------------- */
+/* --- messages of agents and srun ------------------------------------------ */
 
 static int code_of(int status)
 {
@@ -610,8 +609,8 @@ static void hear_srun(struct relay *r)
 
 /* --- the loop ------------------------------------------------------------- */
 
-/* Whether output of a pod that waits for srun is above the limit, and no more
- * should be read. */
+/* Whether reading output of the pod must pause, because srun has more than
+ * SRUN_BYTES of earlier output to read. */
 static bool is_full(const struct relay *r, const struct relay_node *n)
 {
 	size_t waits = 0;

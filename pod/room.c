@@ -23,7 +23,7 @@ static bool in_range(int64_t n, int64_t min, int64_t max)
 	return n >= min && n <= max;
 }
 
-/* --- what is asked -------------------------------------------------------- */
+/* --- read requests -------------------------------------------------------- */
 
 static int read_only(const struct pod_job *job, const json_t *list,
                      struct room_want *ret, struct err *err)
@@ -74,7 +74,7 @@ int room_ask_read(const struct pod_job *job, const json_t *obj,
 	return read_only(job, only, ret, err);
 }
 
-/* --- how tasks are spread ------------------------------------------------- */
+/* --- choose pods for tasks ------------------------------------------------ */
 
 /* Returns how many pods the step should use: as many as it requests, or all
  * that it may use, but not more than it has tasks. */
@@ -111,9 +111,9 @@ static int64_t capacity(const struct room_want *ask,
 	return ask->per_node && ask->per_node < n ? ask->per_node : n;
 }
 
-/* Distribute tasks as Slurm does: first one in each pod; then more in the first
- * pod, the second and so on, up to the number of tasks that the job has in a
- * pod, and then likewise up to their capacity. */
+/* Distribute tasks as Slurm does: first one in each pod. Then add tasks to the
+ * pods in order, up to the number of tasks that the job has in each pod. If
+ * tasks remain, add them in order again, up to most[i] in pod i. */
 static bool spread(const struct pod_job *job, const struct room_want *ask,
                    struct room_part *part, const int64_t *most, size_t n)
 {
@@ -208,7 +208,7 @@ int room_check(const struct pod_job *job, const struct room_want *ask,
 	               "Requested node configuration is not available");
 }
 
-/* --- what is taken -------------------------------------------------------- */
+/* --- take resources ------------------------------------------------------- */
 
 static uint64_t lowest(uint64_t set, int64_t n)
 {

@@ -40,8 +40,8 @@ struct room_claim {
 	size_t nparts;
 };
 
-/* Read the request of a step for a claim, with which it is freed. Fails with
- * EINVAL. */
+/* Read the request of a step into the `ask` of a claim, which room_free() frees.
+ * Fails with EINVAL. */
 int room_ask_read(const struct pod_job *job, const json_t *obj,
                   struct room_want *ret, struct err *err);
 

@@ -44,7 +44,7 @@ static int open_flags(const struct step_request *req, const char *pattern)
 	       (alone && !(req->flags & STEP_APPEND) ? O_TRUNC : 0);
 }
 
-/* Expand %t, %s and %J in a file name, which srun has left. */
+/* Expand %t, %s and %J in a file name; srun has expanded the rest. */
 static void expand(const struct pod_image *image, const char *pattern,
                    int64_t rank, struct buf *out)
 {

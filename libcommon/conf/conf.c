@@ -83,8 +83,8 @@ static int check_http(struct conf_build *b)
 	                  conf->http);
 }
 
-/* Check that http_socket, for a proxy, comes with web_proxy_header, in which
- * the proxy names its users, and the header with the socket. */
+/* Check that http_socket and web_proxy_header are given together: a proxy
+ * connects to the socket, and names its user in that header. */
 static int check_proxy(struct conf_build *b)
 {
 	bool socket = *b->conf->http_socket,
@@ -179,8 +179,8 @@ static int check_runner(struct conf_build *b, cfg_t *section,
 	return 0;
 }
 
-/* Set the namespaces of a pool. The first one is that of queues that name none,
- * unless `namespace` is another of them. */
+/* Set the namespaces of a pool. Queues that name no namespace use
+ * pool->namespace: the key `namespace`, or else the first of `namespaces`. */
 static int build_spaces(struct conf_build *b, cfg_t *section,
                         struct conf_pool *pool)
 {
@@ -311,8 +311,8 @@ struct conf *conf_parse(const char *text, const char *name,
 	return load(name, text, warnings, err);
 }
 
-/* Returns the device of the file system of a path; if the path does not exist,
- * that of its nearest folder that does. */
+/* Returns the device of the file system of a path. If the path does not exist,
+ * use the deepest of its parent folders that exists. */
 static dev_t disk_of(const char *path)
 {
 	char *at = xstrdup(path);

@@ -19,7 +19,7 @@
 #include "libcommon/err.h"
 #include "libcommon/runner_kind.h"
 
-/* A number that is not given; for a limit: there is none. */
+/* A number that is not given; as a limit: no limit. */
 #define CONF_NONE      (-1)
 #define CONF_UNLIMITED (-1) /* an unlimited time */
 
@@ -106,8 +106,8 @@ struct conf_pool {
 	const char *priority_class;
 	enum conf_devices devices;
 	const char *device_driver, *device_class;
-	bool devices_shared;    /* use ResourceClaims on nodes whose GPUs other
-	                           schedulers may give away, too */
+	bool devices_shared;    /* use ResourceClaims even on nodes whose GPUs
+	                           other schedulers may allocate */
 	bool cpus_unlimited;    /* cpu_limit = none */
 	int64_t cpu_overcommit; /* how many CPUs are given out for each CPU of a
 	                           node, in thousandths */
@@ -242,7 +242,7 @@ struct conf_topology {
 	struct strlist levels; /* names, the widest level first */
 	struct strlist labels; /* "level=label", for levels whose node label has
 	                          another name */
-	/* For each level, the label of nodes that gives it. */
+	/* For each level, the key of the node label that names the domain. */
 	struct strlist keys;
 };
 

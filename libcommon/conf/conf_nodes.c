@@ -10,7 +10,7 @@
 struct nodes {
 	struct conf_build *b;
 	struct conf_node *node;
-	/* For each node where its section begins. */
+	/* For each node, the place of its section in the file. */
 	const struct conf_value **at;
 	size_t n, cap, at_cap;
 };
@@ -311,7 +311,8 @@ static size_t labelled(const struct strlist *levels, const char *text)
 	return i;
 }
 
-/* Set topology.keys: for each level, the label of nodes that gives it. */
+/* Set topology.keys: for each level, the key of the node label that names the
+ * domain. */
 static int build_labels(struct conf_build *b)
 {
 	struct conf_topology *t = &b->conf->topology;

@@ -157,7 +157,8 @@ static bool may_use(const struct queues *q, int queue, size_t pool)
 	return true;
 }
 
-/* Check that each cluster that jobs of the queue may use has its namespace. */
+/* Check that each cluster that jobs of the queue may use has the namespace of
+ * the queue. */
 static int check_namespace(struct queues *q, size_t i)
 {
 	const struct conf *conf = q->b->conf;

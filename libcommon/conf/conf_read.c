@@ -118,7 +118,7 @@ static char *read_file(const char *path, size_t *ret_len, struct err *err)
 		        path);
 		goto out;
 	}
-	buf_puts(&buf, ""); /* the file may be empty */
+	buf_puts(&buf, ""); /* data must not be NULL for an empty file */
 	do {
 		n = read(fd, buf_room(&buf, 65536), 65536);
 		if (n > 0)

@@ -35,14 +35,14 @@ struct cron_rule {
  * ..., NULL. */
 extern const char *const cron_fields[];
 
-/* Set no schedule, and the defaults of all other options. */
+/* Initialize a rule: it has no schedule, and all other options have their
+ * defaults. */
 void cron_rule_init(struct cron_rule *rule);
 
 /*
- * Set one field from its text, which rule may point to afterwards. now is
- * what relative times count from. Fails with EINVAL or ERANGE if the value is
- * bad, with ENOENT if there is no such field. The error text does not name
- * the field.
+ * Set one field from its text, which rule may point to afterwards. Relative
+ * times count from `now`. Fails with EINVAL or ERANGE if the value is bad, with
+ * ENOENT if there is no such field. The error text does not name the field.
  */
 int cron_rule_set(struct cron_rule *rule, const char *field, const char *value,
                   int64_t now, struct err *err);

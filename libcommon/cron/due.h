@@ -36,13 +36,13 @@ struct due {
 	int64_t next; /* next time of the schedule, or SCHEDULE_NEVER */
 	/* When to call again: next plus shift, or SCHEDULE_NEVER. */
 	int64_t wake;
-	uint64_t missed; /* number of times since `last` of the call before that
-	                    do not run */
+	uint64_t missed; /* number of times since the previous call that are not
+	                    run */
 };
 
-/* Find the time that is due now. last is due.last of the previous call, or when
- * the work was created; up_since is the instant since when due_look() has been
- * called for each time. */
+/* Find the time that is due now. `last` is due.last of the previous call, or
+ * the time when the work was created. Times before `up_since` count as missed:
+ * the daemon was not running then. */
 void due_look(const struct due_rule *rule, int64_t last, int64_t up_since,
               int64_t now, struct due *ret);
 

@@ -302,8 +302,8 @@ static int64_t next_in_stretch(const struct schedule *s,
 	}
 }
 
-/* Whether the clock skips a time of this schedule at this instant, and the
- * schedule is fixed. */
+/* Whether the schedule is fixed, and the clock skips one of its local times at
+ * this instant. */
 static bool skips_time(const struct schedule *s, const struct zone *zone,
                        int64_t at)
 {
@@ -421,8 +421,8 @@ static uint64_t locals_between(const struct schedule *s, int64_t from,
 	return (uint64_t)n;
 }
 
-/* Returns how many times there are in [from, before), in all of which the zone
- * has one offset. `was` is the offset before `from`. */
+/* Count the times in [from, before), in which the offset of the zone does not
+ * change. `was` is the offset before `from`. */
 static uint64_t count_stretch(const struct schedule *s, const struct zone *zone,
                               int64_t from, int64_t before, int32_t was)
 {
@@ -442,8 +442,8 @@ static uint64_t count_stretch(const struct schedule *s, const struct zone *zone,
 	return n + (local < end ? locals_between(s, local, end) : 0);
 }
 
-/* Returns the last time that is not later than `to`, by binary search: it is
- * the earliest instant after which the next time is later than `to`. */
+/* Returns the last time of the schedule up to `to`: the earliest instant whose
+ * next time is later than `to`, found by binary search. */
 static int64_t last_until(const struct schedule *s, const struct zone *zone,
                           int64_t created, int64_t after, int64_t to)
 {

@@ -82,8 +82,8 @@
 	S(args) /* the script's arguments: a JSON array of texts */          \
 	S(submit_host)                                                       \
 	S(on_task_failure) /* "end", "restart" or "replace" */               \
-	S(kube_uid) /* the cluster's Job that it was made from; aisub sets   \
-	               none */                                               \
+	S(kube_uid) /* UID of the Kubernetes Job that this job was made      \
+	               from; never set by aisub */                           \
 	S(command)  /* for people: the script's name, or what --wrap says */ \
 	S(rlimits)  /* of the submitter, as in rlimits.h */                  \
 	I(cron_id)                                                           \
@@ -228,9 +228,9 @@ struct request_sum {
 };
 
 /*
- * Returns what this number of tasks, on this number of nodes, have together:
- * all CPUs of the nodes if the job is exclusive, and all memory if it requests
- * that. `whole` is what these nodes have in all.
+ * Returns the CPUs and memory that a job with `tasks` tasks on `nodes` nodes
+ * has: all CPUs of the nodes if it is exclusive, all their memory if it
+ * requests 0 MiB a node. `whole` is the sum of what the nodes have.
  */
 struct request_sum spec_has(const struct spec *spec, const struct request *req,
                             int64_t default_mem_per_cpu_mib, uint32_t tasks,

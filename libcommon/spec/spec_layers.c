@@ -126,8 +126,9 @@ static void cron_merge(struct submit_cron *to, const struct submit_cron *from)
 			at[i] = other[i];
 }
 
-/* Merge an amount for each GPU: if `to` has one, discard the amounts for tasks
- * in `from`; if `to` has neither, take that of `from`. */
+/* Merge *each, an amount for each GPU of `to`, with `other`, that of `from`. If
+ * `to` has one, discard the amounts for tasks in `from`; if `to` has no amount
+ * at all, use `other`. */
 static void merge_per_gpu(struct submit *to, struct submit *from,
                           const struct group *group, int64_t *each,
                           int64_t other)
@@ -244,7 +245,7 @@ int submit_resolve(struct submit *submit, struct request *ret, struct err *err)
 	return spec_resolve(&submit->spec, 0, ret, err);
 }
 
-/* --- other places --------------------------------------------------------- */
+/* --- options outside the command line ------------------------------------- */
 
 /* Whether the option is only valid on the command line. */
 static bool is_private(const struct opt *opt)

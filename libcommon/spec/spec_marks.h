@@ -14,8 +14,9 @@
 /* Append the marks of the spec. */
 void spec_marks(const struct spec *spec, struct buf *out);
 
-/* Copy from one spec to another each field whose mark is in only one of these
- * marks, or different. Texts stay those of `from`. */
+/* Copy each field from `from` to `to` whose mark differs between `marks` and
+ * `others`, or is in only one of them. Texts are not copied, only the pointers
+ * to them. */
 void spec_take_marked(struct spec *to, const struct spec *from,
                       const char *marks, const char *others);
 

@@ -188,7 +188,7 @@ static int resolve_segment(const struct spec *spec, struct request *req,
 	return 0;
 }
 
-/* Check what a job that is spread must be otherwise. */
+/* Check that the other options of a job with --spread allow that. */
 static int check_spread(const struct spec *spec, const struct request *req,
                         struct err *err)
 {
@@ -215,8 +215,9 @@ static int check_spread(const struct spec *spec, const struct request *req,
 	return 0;
 }
 
-/* If the job has a number of nodes, these are spread, and each must have as
- * many tasks. Over the level "node" they are spread anyway. */
+/* If the job requests a number of nodes, these nodes are spread over domains of
+ * the level, and each must have the same number of tasks. For the level "node",
+ * nothing is to be set. */
 static int resolve_spread(const struct spec *spec, struct request *req,
                           struct err *err)
 {
@@ -394,8 +395,8 @@ void spec_request(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 	    resolve_memory(spec, default_mem_per_cpu_mib, ret, NULL) < 0 ||
 	    resolve_gpus(spec, ret, NULL) < 0)
 		assert(!"a spec that was checked");
-	/* A job of an earlier version may have such a name as an ordinary type:
-	 * ignore errors here. */
+	/* In a job of an earlier version, the name of a profile may be an
+	 * ordinary GPU type: ignore errors here. */
 	if (mig_is_name(spec->gpu_type))
 		resolve_partition(spec, ret, NULL);
 }
