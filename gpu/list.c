@@ -132,7 +132,7 @@ static void add_instances(const struct nvml *nvml, nvmlDevice_t gpu, json_t *to)
 	json_object_set_new(to, "instances", list);
 }
 
-/* --- all ------------------------------------------------------------------ */
+/* --- the list ------------------------------------------------------------- */
 
 static json_t *one(const struct nvml *nvml, const struct found_gpu *gpu)
 {

@@ -27,7 +27,7 @@ struct source {
 	int n;
 };
 
-/* Returns the index that a name is, or -1 if it is none. */
+/* Returns the name as an index below n, or -1 if it is not such a number. */
 static int number_of(const char *name, int n)
 {
 	int64_t number;

@@ -61,7 +61,8 @@ static void run(evutil_socket_t fd, short what, void *arg)
 		event_active(server->soon, EV_TIMEOUT, 0);
 }
 
-/* Shut a connection down; libmicrohttpd closes it when it next uses it. */
+/* Shut down the socket of a connection; libmicrohttpd closes the socket when it
+ * next reads or writes. */
 static void shut(struct guest *guest)
 {
 	if (!guest->shut)
@@ -121,8 +122,9 @@ static void look_at(struct guest *guest, const struct sockaddr *addr)
 	}
 }
 
-/* Note that the connection is from a proxy, which serves many users, and
- * whether its user may run one. */
+/* Note that a connection came over the socket for a proxy. If the configuration
+ * trusts the peer's uid, it may have many connections, for all users of the
+ * proxy. */
 static void look_at_proxy(struct guest *guest, const struct site *site)
 {
 	struct ucred cred = { .uid = (uid_t)-1 };
@@ -234,8 +236,8 @@ void visit_done(struct visit *v)
 {
 	v->query = NULL;
 	MHD_resume_connection(v->connection);
-	/* Resume it in the next turn of the loop, as the caller may still use
-	 * the visit. */
+	/* Run libmicrohttpd in the next turn of the loop, not here: the caller
+	 * may still use the visit. */
 	event_active(v->soon, EV_TIMEOUT, 0);
 }
 

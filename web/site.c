@@ -28,10 +28,12 @@ struct site {
 	bool metrics_open, metrics_loopback;
 	struct guard sessions, logins; /* rates of a session's requests, and of
 	                                  log-ins from an address */
-	/* Number of answers by status, of connections, of users of a proxy that
-	 * were refused, and whether they were reported to the daemon. */
+	/* Numbers for the metrics: answers by status, connections, visits that
+	 * comes_rightly() refused. */
 	int64_t answered[STATUS_MAX + 1];
 	json_int_t connections, bad_proxies;
+	/* Whether these have changed since the last report to the daemon, and
+	 * whether a report has no answer yet. */
 	bool untold, telling;
 	int64_t told_ms;
 };
@@ -181,8 +183,8 @@ static void on_health(const struct web_answer *answer, void *arg)
 	visit_done(v);
 }
 
-/* Append a reason why the daemon is not ready, if this line of metrics is one.
- * told: name the pool, which only clients on this machine may know. */
+/* Append a reason why the daemon is not ready, if this line of metrics shows
+ * one. If `told`, name the pool; only clients on this machine may know it. */
 static void add_reason(struct buf *out, const char *line, size_t len, bool told)
 {
 	static const char runner[] = "aisched_runner_up{pool=\"";
@@ -626,7 +628,7 @@ static void post(struct visit *v)
 	    json_loadb(v->body.data ? v->body.data : "", v->body.len, 0, NULL);
 	k = in ? json_string_value(json_object_get(body, "k")) : v->cookie;
 	if (in && !guard_take(&v->site->logins, v->address, clock_ms())) {
-		/* The time in which one more log-in is allowed. */
+		/* Seconds until one more log-in is allowed. */
 		v->retry_s = 12;
 		visit_error(v, 429, "too many log-ins: wait a minute");
 	} else if (!is_token(k)) {
@@ -677,8 +679,8 @@ static bool has(const struct visit *v, const char *header)
 	                                   header) != NULL;
 }
 
-/* Refuse the proxy's header on connections over TCP, which are from an attacker
- * or a misconfigured proxy, and refuse others on the proxy's socket. Returns
+/* Refuse users other than the proxy's on the proxy's socket. Refuse the proxy's
+ * header over TCP: an attacker or a misconfigured proxy sends it. Returns
  * whether the visit goes on. */
 static bool comes_rightly(struct visit *v)
 {

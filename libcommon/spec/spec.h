@@ -82,8 +82,8 @@
 	S(args) /* the script's arguments: a JSON array of texts */          \
 	S(submit_host)                                                       \
 	S(on_task_failure) /* "end", "restart" or "replace" */               \
-	S(kube_uid) /* UID of the Kubernetes Job that this job was made      \
-	               from; never set by aisub */                           \
+	S(kube_uid) /* uid of the Kubernetes Job from which this job was     \
+	               made; aisub never sets it */                          \
 	S(command)  /* for people: the script's name, or what --wrap says */ \
 	S(rlimits)  /* of the submitter, as in rlimits.h */                  \
 	I(cron_id)                                                           \
