@@ -76,7 +76,7 @@ static int report_failed(const json_t *answer)
 	return json_array_size(failed) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Wait until the jobs have ended, and add to the answer how. */
+/* Wait until the jobs have ended, and add their states to the answer. */
 static int wait_ended(struct retry *retry, json_t *answer, struct err *err)
 {
 	json_t *ids = json_object_get(answer, "ids");

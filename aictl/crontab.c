@@ -215,8 +215,8 @@ static char *command_of(const char *text, struct err *err)
 }
 
 /* Set the fields that no option has set. The values depend only on the file and
- * its user, so that importing the same line again, from any session, makes no
- * other entry. */
+ * its user, so that importing the same line again, from any session, does not
+ * make a second entry. */
 static void complete(struct reading_tab *r, const char *command)
 {
 	struct spec *spec = &r->options.spec;

@@ -81,7 +81,7 @@ int run_exec(struct ctl *ctl, int argc, char **argv)
 	int64_t rank = 0;
 	struct err why;
 
-	argv[argc] = NULL; /* the options in between were removed */
+	argv[argc] = NULL; /* argv got shorter when options were removed */
 	if (take_rank(id, &rank, &why) == 0) {
 		req = json_pack("{s:s, s:s}", "op", "exec", "id", id);
 		if (!req)

@@ -30,7 +30,7 @@ struct archive {
 	gzFile file;
 	const char *prefix; /* text before each row: its kind, as "{\"job\":" */
 	struct map jobs;    /* ids of the jobs written so far */
-	bool attempts;   /* rows are attempts: write those of these jobs only */
+	bool attempts;   /* rows are attempts: write only those of `jobs` */
 	struct buf rest; /* an incomplete line */
 	uint64_t njobs, nattempts;
 	bool failed;

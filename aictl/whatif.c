@@ -30,7 +30,7 @@ const struct opt whatif_opts[] = {
 enum { WORDS = 20 };
 
 /* A temporary folder that only this user can read, and the files in it: the
- * past, and the present configuration. */
+ * trace of past jobs, and the daemon's present configuration. */
 struct workplace {
 	char *folder, *past, *now;
 };

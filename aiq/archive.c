@@ -91,8 +91,8 @@ static bool has_labels(const json_t *labels, const json_t *wanted)
 	return true;
 }
 
-/* Whether an operand names the job, or there are no operands; note which ones
- * are found. */
+/* Whether an operand names the job, or there are no operands. Mark the operands
+ * that name it in r->found. */
 static bool is_named(struct unpacking *r, const json_t *row)
 {
 	int64_t job = int_of(row, "job_id");

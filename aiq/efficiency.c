@@ -57,8 +57,8 @@ static const char *const fields[] = {
 	"gpu_mem_total_mib",
 };
 
-/* Fraction of a job's GPU time that must have been measured before a ratio of
- * it is shown. */
+/* Show how busy a job's GPUs were only if at least this fraction of their time
+ * was measured. */
 #define LEAST_KNOWN 0.9
 
 /* A row of the output: a job, or the listed tasks of an array. */

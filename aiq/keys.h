@@ -2,8 +2,8 @@
  * keys.h - decode the bytes that a terminal sends for keys
  *
  * The bytes of one key may arrive in several reads; they are kept until the key
- * is complete. An ESC with nothing behind it is the key Esc. Whether more will
- * come is up to the caller, who knows for how long nothing has come.
+ * is complete. An ESC with nothing behind it is the key Esc; the caller, who
+ * knows for how long nothing has come, decides when not to wait for more.
  */
 #ifndef AIQ_KEYS_H
 #define AIQ_KEYS_H

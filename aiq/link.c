@@ -32,8 +32,8 @@ static int open_browser(const char *link, struct err *err)
 }
 
 /* Print the link and, on a terminal, how to reach the page from another
- * machine: through ssh, as it is served only on loopback of the
- * daemon's machine. */
+ * machine: through ssh, because the daemon serves it only on a loopback
+ * address. */
 static void print_ways(const char *url, const char *link)
 {
 	char host[256] = "";

@@ -40,8 +40,8 @@ void put_clean(FILE *out, const char *s, size_t len)
 	free(copy);
 }
 
-/* Whether no value is empty. Usually none is; then rows need not be rewritten,
- * which is faster for listings of 100,000 rows. */
+/* Whether every value has some text. Usually all do; then rows need not be
+ * rewritten, which is faster for listings of 100,000 rows. */
 static bool is_full(const char *data, size_t len)
 {
 	char last = '\n';

@@ -12,7 +12,8 @@
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 
-/* Values before those of the columns, for struct live_row. */
+/* Values at the start of each received row, for struct live_row; the values of
+ * the columns follow. */
 enum { HIDDEN = 3 };
 
 const char *const live_tabs[TABS] = { "jobs",   "queues", "nodes",
@@ -43,7 +44,7 @@ static const char *order(const struct live *live)
 	return live->aiq.history ? "-end_time" : "job_id";
 }
 
-/* --- asking --------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------- */
 
 static json_t *hidden_fields(const struct live *live)
 {

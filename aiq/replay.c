@@ -13,7 +13,8 @@
 
 enum { AUDIT_ROWS = 10000 }; /* most rows that the daemon sends */
 
-/* Numbers in place of names, from 1 on. */
+/* Numbers that replace names, from 1 on; known maps hashes of the names to
+ * them. */
 struct codes {
 	struct map known;
 	uintptr_t n;
@@ -223,8 +224,8 @@ static int put_nodes(struct replay *r, struct client *client, struct err *err)
 	    err);
 }
 
-/* Write an event for each node that an admin's command was about, given as a
- * row of the audit log. */
+/* Write an event for each node to which an admin's command applied; row is the
+ * command's entry in the audit log. */
 static void put_act(const struct replay *r, const json_t *row)
 {
 	static const char prefix[] = "node ";

@@ -39,7 +39,7 @@ struct view_of {
 	struct buf text; /* incomplete line of the rows being received */
 };
 
-/* --- which columns ----------------------------------------------------- */
+/* --- choose columns ---------------------------------------------------- */
 
 static bool is_key(const char *name, size_t len)
 {

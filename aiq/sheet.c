@@ -9,7 +9,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
-/* --- which columns ----------------------------------------------------- */
+/* --- choose columns ---------------------------------------------------- */
 
 const char *sheet_word(const char **list, size_t *ret_len)
 {
@@ -52,7 +52,7 @@ int sheet_choose(const struct sheet_column *column, size_t n, const char *list,
 	return (int)chosen;
 }
 
-/* --- which rows -------------------------------------------------------- */
+/* --- sort and cut rows ------------------------------------------------- */
 
 static int by_column(const void *a, const void *b, void *arg)
 {

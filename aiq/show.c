@@ -280,8 +280,8 @@ static void show_times(const json_t *job)
 	show_time(job, "ended", "end_time");
 }
 
-/* Returns the highest number of tasks on one node, which the job's memory on a
- * node is proportional to. */
+/* Returns how many tasks are on the node with the most tasks of the job. The
+ * job's memory on a node is proportional to its tasks there. */
 static double most_tasks(const json_t *job)
 {
 	json_t *nodes = json_object_get(job, "nodes"), *tasks;

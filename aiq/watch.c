@@ -49,8 +49,8 @@ struct view_state {
 	int rows, cols, side;
 	size_t top;      /* first row of the list, or line of the pane */
 	char title[128]; /* title of the pane */
-	char *words; /* arguments of the pane's program, which is run again in
-	                each round; NULL: it is not */
+	char *words; /* arguments with which each round runs the pane's program
+	                again; NULL: it runs only once */
 	struct buf input;
 	const char *action; /* action on a job to be confirmed */
 	char *asked; /* the job that the action is for, even if the cursor moves

@@ -199,9 +199,9 @@ static void print_test(json_t *test)
 	print_evicts(json_object_get(test, "evicts"));
 }
 
-/* For --json, print the job as `aiq --json` does. If some tasks of an array
- * have started, they have rows of their own: print the first row, which is that
- * of the tasks that have not, if there are any. */
+/* For --json, print the job as `aiq --json` does. Of an array, print only the
+ * first row. Tasks that have not started share that row; each task that has
+ * started has a row of its own. */
 static int print_job(struct retry *retry, const char *id, struct err *err)
 {
 	json_t *req = json_pack("{s:s, s:[s], s:s}", "op", "jobs", "ids", id,
@@ -293,8 +293,8 @@ static int report(struct retry *retry, const struct submit *submit,
 	return 0;
 }
 
-/* Message of the handler of SIGINT, formatted in advance, as that must not
- * call snprintf(). */
+/* Message of the handler of SIGINT. It is formatted in advance, because a
+ * signal handler must not call snprintf(). */
 static char goes_on[128];
 
 static void on_interrupt(int signo)

@@ -106,15 +106,15 @@ static int submit_job(struct held_job *job, const struct submit *submit,
 	return 0;
 }
 
-/* --- until it starts ------------------------------------------------------ */
+/* --- before the start of the job ------------------------------------------ */
 
 struct waiting {
 	const struct held_job *job;
 	bool quiet, told;
 };
 
-/* Message of the signal handler, formatted in advance, as that must not
- * call snprintf(). */
+/* Message of the signal handler. It is formatted in advance, because a signal
+ * handler must not call snprintf(). */
 static char given_up[80];
 
 /* Handle a signal before the job starts: exiting closes the connection to the
