@@ -30,8 +30,8 @@ struct archive {
 	gzFile file;
 	const char *prefix; /* text before each row: its kind, as "{\"job\":" */
 	struct map jobs;    /* ids of the jobs written so far */
-	bool attempts;   /* rows are attempts: write only those of `jobs` */
-	struct buf rest; /* an incomplete line */
+	bool attempts;      /* rows are attempts: write only those of `jobs` */
+	struct buf rest;    /* an incomplete line */
 	uint64_t njobs, nattempts;
 	bool failed;
 };

@@ -439,9 +439,9 @@ json_t *format_fields(const struct format *format, bool json)
 
 	for (size_t i = 0; i < format->n; i++) {
 		const struct column *c = format->pick[i].column;
-		/* Tables show a column such as quota from a field with one text,
-		 * quota_text. For JSON, request the field quota itself, which
-		 * is an object. */
+		/* Tables show the column quota from the field quota_text, which
+		 * is one text; for JSON, request the field quota, an object.
+		 * Likewise for other such columns. */
 		bool own = !c->field[0] || (json && c->show == SHOW_TEXT);
 
 		json_array_append_new(fields,

@@ -199,9 +199,9 @@ static void print_test(json_t *test)
 	print_evicts(json_object_get(test, "evicts"));
 }
 
-/* For --json, print the job as `aiq --json` does. Of an array, print only the
- * first row. Tasks that have not started share that row; each task that has
- * started has a row of its own. */
+/* For --json, print the job as `aiq --json` does. An array may have several
+ * rows: print only the first, which stands for all tasks that have not started,
+ * if there are any. */
 static int print_job(struct retry *retry, const char *id, struct err *err)
 {
 	json_t *req = json_pack("{s:s, s:[s], s:s}", "op", "jobs", "ids", id,
