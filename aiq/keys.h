@@ -3,7 +3,7 @@
  *
  * The bytes of one key may arrive in several reads; they are kept until the key
  * is complete. An ESC with nothing behind it is the key Esc; the caller, who
- * knows for how long nothing has come, decides when not to wait for more.
+ * knows for how long nothing has come, decides when to stop waiting for more.
  */
 #ifndef AIQ_KEYS_H
 #define AIQ_KEYS_H

@@ -13,8 +13,8 @@
 
 enum { AUDIT_ROWS = 10000 }; /* most rows that the daemon sends */
 
-/* Numbers that replace names, from 1 on; known maps hashes of the names to
- * them. */
+/* Numbers that replace names, from 1 on; `known` maps the hash of a name to its
+ * number. */
 struct codes {
 	struct map known;
 	uintptr_t n;

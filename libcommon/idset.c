@@ -110,8 +110,8 @@ static void append(struct idset *set, struct idrange r)
 		join(set, set->n - 2);
 }
 
-/* Parse the digits at *s. If they exceed LIMIT_ARRAY, further digits are
- * skipped: the value is too large anyway. Returns false if there are none. */
+/* Parse the digits at *s; returns false if there are none. Skip digits that
+ * follow a value above LIMIT_ARRAY: it is too large anyway. */
 static bool take_number(const char **s, uint32_t *ret)
 {
 	const char *p = *s;

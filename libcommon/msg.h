@@ -66,7 +66,7 @@
  * cancel    ids or users, queues, states, names,  count, failed [{job,
  *           all; signal (0: end it); scope        code (errno), text}];
  *           "job" | "script" | "steps" | "all"    with list: ids [text] of the
- *           of the signal; step (only this one;   jobs that were cancelled
+ *           of the signal; step (only this one;   jobs cancelled or signalled
  *           signal 0: end that); list (true:
  *           answer with the ids)
  * wait      ids                                   jobs [{job_id, state,

@@ -52,8 +52,7 @@ enum job_state {
 	    JOB_NSTATES
 };
 
-/* Kinds of reasons, by the thing that the job waits for. The code of the daemon
- * tests the kind, not the reason. */
+/* Kinds of reasons, by the thing that the job waits for. */
 enum reason_kind {
 	REASON_ENDED, /* nothing: the job has ended, or will start with all jobs
 	                 of its row */

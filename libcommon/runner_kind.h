@@ -22,8 +22,8 @@ enum runner_kind {
 };
 
 struct runner_traits {
-	bool runs; /* it runs jobs, and reports the nodes of its pool; after a
-	              restart the daemon waits for this report */
+	bool runs;    /* it runs jobs, and reports the nodes of its pool; the
+	                 daemon waits for this report */
 	bool is_here; /* it runs jobs on this machine; at most one pool can have
 	                 it */
 	bool has_api; /* it is a client of an API server that keys of the pool

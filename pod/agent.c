@@ -35,8 +35,8 @@ enum {
 	BACKLOG = 128,
 	EXIT_FATAL = 71,
 	NAME_BYTES = 64,
-	LAST_BYTES = 3800 /* for the record of steps, of the 4096 bytes of the
-	                     container's last message */
+	LAST_BYTES = 3800 /* the record of steps may fill this much of the 4096
+	                     bytes of the container's last message */
 };
 
 struct agent_conn {

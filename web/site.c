@@ -679,7 +679,7 @@ static bool has(const struct visit *v, const char *header)
 	                                   header) != NULL;
 }
 
-/* Refuse users other than the proxy's on the proxy's socket. Refuse the proxy's
+/* Refuse peers other than the proxy on the proxy's socket. Refuse the proxy's
  * header over TCP: an attacker or a misconfigured proxy sends it. Returns
  * whether the visit goes on. */
 static bool comes_rightly(struct visit *v)

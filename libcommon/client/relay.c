@@ -72,7 +72,7 @@ static void on_passed(int signo)
 	int code = errno;
 	ssize_t n = write(to_sender, &byte, 1);
 
-	(void)n; /* a full pipe has thousands of signals: drop this one */
+	(void)n; /* a full pipe holds thousands of signals: drop this one */
 	errno = code;
 }
 

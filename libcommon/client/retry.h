@@ -21,10 +21,10 @@ struct retry {
 
 /*
  * Like client_call(), but repeat the request on a new connection if the old one
- * is lost; so the request must do no harm if it is repeated. The parts of the
- * answer are appended to `parts`, which is NULL if none are expected. Fails
- * like client_open() and client_call(), and at once if the daemon is down from
- * the start.
+ * is lost; so the request must do no harm if it is repeated. `parts` gets the
+ * text of all parts of the answer, and is NULL if none are expected. Fails like
+ * client_open() and client_call(), and at once if the daemon is down from the
+ * start.
  */
 json_t *retry_call(struct retry *retry, json_t *req, const struct buf *raw,
                    struct buf *parts, struct err *err);

@@ -311,8 +311,8 @@ struct conf *conf_parse(const char *text, const char *name,
 	return load(name, text, warnings, err);
 }
 
-/* Returns the device of the file system of a path. If the path does not exist,
- * use the deepest of its parent folders that exists. */
+/* Returns the device of the file system of a path or, if it does not exist, of
+ * its deepest existing parent folder. */
 static dev_t disk_of(const char *path)
 {
 	char *at = xstrdup(path);

@@ -242,7 +242,8 @@ struct conf_topology {
 	struct strlist levels; /* names, the widest level first */
 	struct strlist labels; /* "level=label", for levels whose node label has
 	                          another name */
-	/* For each level, the key of the node label that names the domain. */
+	/* For each level, the key of the label that names the domain of a
+	 * node. */
 	struct strlist keys;
 };
 

@@ -311,8 +311,8 @@ static size_t labelled(const struct strlist *levels, const char *text)
 	return i;
 }
 
-/* Set topology.keys: for each level, the key of the node label that names the
- * domain. */
+/* Set topology.keys: for each level, the key of the label that names the domain
+ * of a node. */
 static int build_labels(struct conf_build *b)
 {
 	struct conf_topology *t = &b->conf->topology;

@@ -249,9 +249,9 @@ static int64_t year_of(int64_t at)
 	return civil_of_days(at / DAY_S - (at % DAY_S < 0)).year;
 }
 
-/* Returns the kind of the rule's last transition up to `at`: 0 if it is that to
- * summer time, 1 if to standard time. In UTC, a transition may fall into the
- * year before or after its own. */
+/* Returns the kind of the rule's last transition up to `at`: 0 for one to
+ * summer time, 1 for one to standard time. In UTC, a transition may fall into
+ * the year before or after its own. */
 static int rule_state(const struct zone_rule *rule, int64_t at)
 {
 	int64_t best = INT64_MIN, when[2];

@@ -188,7 +188,7 @@ static int resolve_segment(const struct spec *spec, struct request *req,
 	return 0;
 }
 
-/* Check that the other options of a job with --spread allow that. */
+/* Check that the other options of a job go together with --spread. */
 static int check_spread(const struct spec *spec, const struct request *req,
                         struct err *err)
 {
@@ -216,8 +216,8 @@ static int check_spread(const struct spec *spec, const struct request *req,
 }
 
 /* If the job requests a number of nodes, these nodes are spread over domains of
- * the level, and each must have the same number of tasks. For the level "node",
- * nothing is to be set. */
+ * the level, and each must have the same number of tasks: set tasks_per_node.
+ * The level "node" does not need this. */
 static int resolve_spread(const struct spec *spec, struct request *req,
                           struct err *err)
 {
