@@ -133,7 +133,8 @@ static int listen_all(struct forward *f, struct err *err)
 		return err_sys(err, "cannot listen at 127.0.0.1 port %u",
 		               f->local);
 	f->local = ntohs(at.sin_port);
-	/* for programs that take "localhost" for ::1; others do without */
+	/* Only programs that resolve "localhost" to ::1 need this one, so
+	 * errors are ignored. */
 	f->listens[1] = listen_at(AF_INET6, f->local);
 	return 0;
 }
@@ -196,8 +197,8 @@ static int read_ports(struct forward *f, const char *text, struct err *err)
 	return rc;
 }
 
-/* Ask the daemon whether we may, so that errors are told at once and not to
- * the first connection. */
+/* Ask the daemon whether this user may connect to the port, so that errors are
+ * reported now, not when the first connection is made. */
 static int check(struct forward *f, struct err *err)
 {
 	json_t *req = json_pack("{s:s, s:s, s:i}", "op", "forward", "id",

@@ -129,7 +129,8 @@ enum reason {
 const char *job_state_name(enum job_state state);   /* "RUNNING" */
 const char *job_state_letter(enum job_state state); /* "R" */
 bool job_state_is_final(enum job_state state);
-/* Accepts a long or short name in any case; returns -1 if it is neither. */
+/* Accepts a long or short name, in upper or lower case; returns -1 if s is
+ * neither. */
 int job_state_parse(const char *s);
 
 const char *reason_name(enum reason why);

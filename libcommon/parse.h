@@ -35,7 +35,7 @@ static inline bool parse_is_digit(char c)
 int parse_duration(const char *s, int64_t *ret, struct err *err);
 
 /* Parse a size: a number, which may have a fraction, then K, M, G or T (powers
- * of 1024), then B, in any case; letters may be left out. Without K to T the
+ * of 1024), then B. Letters may be lower case, or left out. Without K to T the
  * unit is `unit`: 'M', or 0 for bytes. Results are rounded up. */
 int parse_mib(const char *s, char unit, int64_t *ret, struct err *err);
 int parse_bytes(const char *s, char unit, int64_t *ret, struct err *err);

@@ -54,8 +54,8 @@ int rlimits_parse(struct rlimits *ret, const char *s, struct err *err);
 void rlimits_set(const struct rlimits *limits, uint32_t which);
 
 /*
- * Get the bits of the limits with these names, in any case. "ALL" or "NONE"
- * must be the only name. Fails with EINVAL.
+ * Get the bits of the limits with these names, in upper or lower case. "ALL" or
+ * "NONE" must be the only name. Fails with EINVAL.
  */
 int rlimits_select(const char *const *name, size_t n, uint32_t *ret,
                    struct err *err);

@@ -176,9 +176,9 @@ enum task_failure spec_task_failure(const struct spec *spec);
 int64_t spec_max_restarts(const struct spec *spec);
 
 /*
- * Rule for a job of which tasks are lost with their node. The job goes on if it
- * has `least` tasks left; 0: it never does. Lost tasks are placed anew until
- * the job has `whole` tasks again; 0: they are not.
+ * Rule for a job that loses tasks because their node fails. The job goes on
+ * while it has at least `least` tasks; 0: it ends. Lost tasks are placed anew
+ * until the job has `whole` tasks again; 0: they are never placed anew.
  */
 struct spec_loss {
 	uint32_t least, whole;
