@@ -17,8 +17,8 @@ static bool is_batch(const json_t *row)
 	return json_object_get(row, "batch") != NULL;
 }
 
-/* Whether the row is a step. Steps are also "batch" rows, and printed like
- * scripts where they have no values of their own. */
+/* Whether the row is a step. Rows of steps have the key "batch", too: a step
+ * that lacks a value is printed like its job's script. */
 static bool is_step(const json_t *row)
 {
 	return json_object_get(row, "step") != NULL;
@@ -34,7 +34,7 @@ static bool is_state(const json_t *row, const char *state)
 	return !strcmp(row_text(row, "state"), state);
 }
 
-/* --- values --------------------------------------------------------------- */
+/* --- columns of squeue and sacct ------------------------------------------ */
 
 /* Print the first key in `needs`, unchanged. */
 VALUE(v_as_is)
@@ -122,7 +122,7 @@ VALUE(v_cpus)
 	buf_i64(out, job_cpus(row));
 }
 
-/* Print the CPUs of one task, rounded up: a node must have at least these. */
+/* Print the CPUs of one task, rounded up: the fewest that a node must have. */
 VALUE(v_min_cpus)
 {
 	UNUSED;
@@ -178,8 +178,8 @@ VALUE(v_exit_code)
 	buf_i64(out, code > 0 ? code : 0);
 }
 
-/* Print the seconds from the job's submission until its start, its end or now,
- * whichever is known first. */
+/* Print the seconds from the job's submission until its start. If it has not
+ * started, count until its end, or until now. */
 VALUE(v_pending)
 {
 	int64_t until = row_int(row, "start_time");
@@ -254,7 +254,7 @@ VALUE(v_input)
 	buf_puts(out, *input ? input : "/dev/null");
 }
 
-/* --- values of sacct ------------------------------------------------------ */
+/* --- columns of sacct only ------------------------------------------------ */
 
 /* Print the value for jobs, and nothing for their scripts and steps. */
 VALUE(v_of_job)
@@ -311,7 +311,7 @@ VALUE(v_state)
 }
 
 /* Print the exit code as "STATUS:SIGNAL". If the job was cancelled or timed
- * out, its own is 0:0, and its script has 0:15. */
+ * out, print 0:0 for the job and 0:15 for its script. */
 VALUE(v_exit)
 {
 	int64_t code = row_int(row, "exit_code"),

@@ -24,8 +24,8 @@ struct style {
 
 struct slurm_field;
 
-/* A bit of slurm_field.of, beside those of the commands: a value aligned right
- * is never cut to the width of its column. */
+/* Do not cut values that are aligned right to the width of the column: a bit of
+ * slurm_field.of that no command may use for itself. */
 #define FIELD_WHOLE 0x100u
 
 /* Append the value of this field in the row. */

@@ -93,8 +93,8 @@ static bool is_kept(const char *variable)
 	                strlen("AISCHED_MUNGE_SOCKET="));
 }
 
-/* Whether text is an item of a list separated by c. A list separated by commas
- * holds variables, where "text=..." counts, too. */
+/* Whether the list, separated by c, has the item text. In a list separated by
+ * commas, which names variables, the item may also be "text=...". */
 static bool has_item(const char *list, char c, const char *text, size_t len)
 {
 	const char end[] = { c, '\0' };
@@ -184,8 +184,9 @@ static void forget_variables(void)
 	json_decref(kept);
 }
 
-/* Export the variables of --export-file: beside those that --export names, or
- * in place of our own if it names none or ALL. */
+/* Export the variables of the file that --export-file names. If --export lists
+ * variables, add them to this list. If --export is missing or has ALL, they
+ * replace our own environment. */
 static int take_file(struct sbatch *sbatch)
 {
 	const char *list = sbatch->submit.export_env;
@@ -342,7 +343,7 @@ void sbatch_refused(const struct sbatch *sbatch, const struct err *err)
 		        command_name);
 		return;
 	}
-	/* If the job requested no features, it lacks GPUs or nodes. */
+	/* Without a constraint, the cause is a lack of GPUs or nodes. */
 	if (!strcmp(words, "Invalid feature specification") &&
 	    (!constraint || !*constraint))
 		words = "Requested node configuration is not available";

@@ -27,8 +27,7 @@ void sbatch_init(struct sbatch *sbatch, struct arena *arena,
 void sbatch_from_env(struct sbatch *sbatch);
 void sbatch_from_script(struct sbatch *sbatch, const struct buf *script);
 
-/* Call submit_resolve(), after correcting with a warning what Slurm
- * corrects. */
+/* Correct what Slurm corrects, with a warning, then call submit_resolve(). */
 int sbatch_resolve(struct sbatch *sbatch, struct err *err);
 
 /* Set an option of sbatch to a value. Returns the status to exit with, 0 to go

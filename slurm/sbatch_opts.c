@@ -17,7 +17,7 @@
 
 enum { STATUS_USAGE = 255, SIGNAL_MOST_S = UINT16_MAX };
 
-/* --- values that aisub writes differently --------------------------------- */
+/* --- options whose values aisub writes differently ------------------------ */
 
 /* Returns the number of nodes in "4" or "1k"; -1 if the text is no number. */
 static int64_t count_nodes(const char *text, size_t len)
@@ -82,7 +82,8 @@ static int set_nodes(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
-/* Use as many nodes as possible, and divide tasks evenly, if there is room. */
+/* --spread-job: prefer a spread over as many nodes as possible, with the tasks
+ * divided evenly. */
 static int set_spread_job(void *ctx, const struct opt *opt, const char *value,
                           struct err *err)
 {
@@ -335,7 +336,7 @@ static const struct opt opts[] = {
 };
 /* clang-format on */
 
-/* --- errors in values ----------------------------------------------------- */
+/* --- messages for wrong values -------------------------------------------- */
 
 /* Options whose values Slurm checks in its daemon, and the message of sbatch
  * when the daemon refuses them. */
@@ -577,7 +578,8 @@ int sbatch_resolve(struct sbatch *sbatch, struct err *err)
 		        (long long)spec->nodes, (long long)spec->tasks);
 		spec->nodes = spec->tasks;
 	}
-	/* A constraint that counts nodes comes before the wish. */
+	/* Ignore --spread-job if the constraint says how many nodes have each
+	 * feature. */
 	if (spec->constraint && strchr(spec->constraint, '*'))
 		spec->spread = NULL;
 	return submit_resolve(&sbatch->submit, &req, err);

@@ -300,7 +300,7 @@ static int cancel(const struct scancel *s, struct client *client,
 
 /* --- steps ---------------------------------------------------------------- */
 
-/* Whether step number of one of the jobs in the text is running. */
+/* Whether a step with this number is running in a job whose id is in `job`. */
 static bool step_runs(struct client *client, const char *job, int64_t number)
 {
 	json_t *fields = json_array(), *rows = NULL;
@@ -325,8 +325,9 @@ static bool step_runs(struct client *client, const char *job, int64_t number)
 	return runs;
 }
 
-/* Returns the exit status after a request for one step. As in Slurm, it is no
- * error if the job is pending, nor to signal a step that does not run. */
+/* Report the answer to a request for one step, and return the exit status. As
+ * in Slurm, succeeds for a pending job, and if the signal was for a step that
+ * is not running. */
 static int report_step(const struct scancel *s, const json_t *answer,
                        const char *job, int64_t number, bool runs)
 {

@@ -211,8 +211,8 @@ static json_t *new_row(const json_t *partition, const json_t *node)
 	return row;
 }
 
-/* Whether the list has the node. Nodes of several partitions that share a row
- * must count once. */
+/* Whether the list has the node. A node of several partitions may be added to
+ * the same row for each of them, but is counted once. */
 static bool holds(const json_t *nodes, const json_t *node)
 {
 	const json_t *other;

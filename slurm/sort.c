@@ -14,8 +14,9 @@ static int compare_numbers(double a, double b)
 	return (a > b) - (a < b);
 }
 
-/* Whether to skip this key: texts whose numbers are among the field's other
- * keys, and the reason where it only serves to print a priority of 0. */
+/* Whether to skip this key. Skip texts, because other keys of the field have
+ * the same value as a number. Skip the reason if the field needs it only to
+ * print a priority of 0. */
 static bool is_said_by_numbers(const char *key, char letter)
 {
 	return !strcmp(key, "display_id") || !strcmp(key, "state_letter") ||
@@ -31,7 +32,7 @@ static double of_array(const json_t *row)
 	return (double)(id == ROW_NONE ? row_int(row, "job_id") : id);
 }
 
-/* Compare two rows by the values from which the field is made, for qsort(). */
+/* Compare two rows for qsort(), by the keys from which the field is made. */
 static int compare_by(const json_t *a, const json_t *b,
                       const struct slurm_field *field)
 {

@@ -351,7 +351,7 @@ static void print_rows(const struct squeue *q,
 
 /* --- the listing ---------------------------------------------------------- */
 
-/* Whether the only id is a task's, and the daemon knows the array. */
+/* Whether the only id of -j is a task of an array that the daemon knows. */
 static bool is_in_array(const struct squeue *q, struct client *client)
 {
 	json_t *fields = json_pack("[s]", "job_id"), *rows = NULL;

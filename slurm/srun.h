@@ -49,13 +49,13 @@ struct srun_job {
 	/* The tasks run on other machines or in other pods, so srun cannot pass
 	 * them its descriptors. */
 	bool remote;
-	/* Runs the command, which is no step then, and returns the exit status;
-	 * NULL: it is a step. */
+	/* Runs the command otherwise than as a step, and returns the exit
+	 * status. NULL: run a step. */
 	int (*run)(const struct srun *srun, char *const *argv);
 };
 
-/* How this srun finds and makes jobs: one way beside the daemon, another in
- * pods. */
+/* How srun finds and makes jobs. srun on the daemon's machine and srun in pods
+ * each have one of these. */
 struct srun_way {
 	/* Find the job that the options name, and fill in what they leave open.
 	 * Returns -1 after printing why it failed. */

@@ -16,8 +16,8 @@
 /*
  * Returns the command that all tasks run, in the arena; the array ends with
  * NULL. It is a script of sh that starts the program of the task numbered
- * SLURM_PROCID. Fails with Slurm's message; if Slurm prints others before that
- * one, they are printed.
+ * SLURM_PROCID. Fails with Slurm's message. Where Slurm prints several
+ * messages, the last is in err and the others are printed.
  */
 char **srun_programs(const char *file, int64_t tasks, struct arena *arena,
                      struct err *err);

@@ -1,15 +1,17 @@
 /*
  * srun_relay.h - srun --overlap in a job of a cluster
  *
- * Steps are run by the agent in the job's first pod, which nobody reaches from
- * outside. A command beside them goes through the daemon, as with aictl exec.
+ * A client outside the cluster cannot reach the agent in the job's first pod,
+ * which runs steps. So the command is no step: the daemon runs it in the pod,
+ * as for aictl exec.
  */
 #ifndef SLURM_SRUN_RELAY_H
 #define SLURM_SRUN_RELAY_H
 
 #include "slurm/srun.h"
 
-/* Returns -1 and prints which option is for steps only. */
+/* Check that the options fit a command that is no step. Returns -1 after
+ * printing the one that does not. */
 int srun_relay_check(const struct srun *srun);
 int srun_relay(const struct srun *srun, char *const *argv);
 

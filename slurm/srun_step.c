@@ -433,10 +433,9 @@ static int timeout(const struct run *r)
 
 enum { OWN_FDS = 2, PTY_FDS = 2 };
 
-/* Read all messages before acting on a signal. The shepherd announces a step
- * before anybody can see its tasks, and the job's end before it signals srun.
- * So whatever preceded a signal has arrived, even if poll() looked at the
- * connection too early. */
+/* Read all messages that have arrived. Call this before take_signal(), even if
+ * poll() saw no message: the shepherd announces the job's end before it signals
+ * srun, and a step before anybody can see its tasks. */
 static void hear_all(struct run *r, bool any)
 {
 	while (any && r->conn >= 0 && hear(r))

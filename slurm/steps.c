@@ -1,4 +1,4 @@
-/* steps.c - the steps of jobs, beside the rows of the jobs */
+/* steps.c - read the steps of jobs, and add them to the jobs' rows */
 #include "slurm/steps.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "slurm/job.h"
 #include "slurm/rows.h"
 
-/* --- a step as a row ------------------------------------------------------ */
+/* --- rows for steps ------------------------------------------------------- */
 
 static void set_int(json_t *row, const char *key, int64_t value)
 {
@@ -71,7 +71,7 @@ static void end_row(json_t *row, const json_t *line)
 	                    json_real((double)row_int(line, "cpu_ms") / 1000));
 }
 
-/* --- the daemon's answers ------------------------------------------------- */
+/* --- reading steps from the daemon ---------------------------------------- */
 
 struct steps_reading {
 	struct map by_id; /* job_id -> its row */
@@ -86,8 +86,8 @@ static int keep_part(const void *data, size_t len, void *arg)
 	return 0;
 }
 
-/* Take a line of a job's record of steps: a step's beginning or its end. The
- * step that has ended is searched from the last one backwards. */
+/* Take a line of a job's record of steps. A line with a name begins a step; one
+ * without ends the last step with its number. */
 static void take_line(json_t *job, json_t *line)
 {
 	json_t *steps = json_object_get(job, "steps"), *row;

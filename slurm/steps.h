@@ -1,5 +1,5 @@
 /*
- * steps.h - the steps of jobs, beside the rows of the jobs
+ * steps.h - read the steps of jobs, and add them to the jobs' rows
  */
 #ifndef SLURM_STEPS_H
 #define SLURM_STEPS_H

@@ -275,7 +275,7 @@ static const struct opt manager_opts[] = {
 /* clang-format on */
 
 static const struct entity {
-	const char *name; /* any beginning of it is accepted */
+	const char *name; /* may be shortened */
 	unsigned of;
 	print_fn *print;
 	const char *format;

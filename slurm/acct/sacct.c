@@ -466,7 +466,7 @@ static int run(const struct sacct *s, struct err *err)
 	int rc = -1;
 
 	rows_add_fields(fields, needs);
-	/* "cluster" is ours to add */
+	/* do not request "cluster": rows get it here */
 	json_array_remove(fields, json_array_size(fields) - 1);
 	if (cluster && command_check_clusters(client, s->clusters, err) == 0) {
 		req = make_request(s);
@@ -486,8 +486,8 @@ static int run(const struct sacct *s, struct err *err)
 	return rc;
 }
 
-/* Whether -S is before -E, which is now by default. Prints Slurm's message if
- * not. */
+/* Whether the time of -S is before that of -E (default: now). Prints Slurm's
+ * message if not. */
 static bool is_span(const struct sacct *s)
 {
 	int64_t until = s->until == ROW_NONE ? time(NULL) : s->until;

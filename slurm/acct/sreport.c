@@ -217,7 +217,7 @@ typedef void tell_fn(const struct sreport *s, const json_t *rows,
                      const char *cluster, json_t *to);
 
 static const struct known_report {
-	const char *kind, *name; /* any beginning of them is accepted */
+	const char *kind, *name; /* both may be shortened */
 	const char *title, *format;
 	tell_fn *tell;
 	int (*order)(const void *a, const void *b);
@@ -336,7 +336,7 @@ static int set_top(struct sreport *s, const char *value)
 static int take_word(struct sreport *s, const char *word)
 {
 	static const struct {
-		const char *name; /* any beginning of it is accepted */
+		const char *name; /* may be shortened */
 		condition_fn *set;
 	} known[] = {
 		{ "accounts", set_accounts }, { "clusters", set_clusters },
