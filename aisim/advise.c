@@ -60,7 +60,7 @@ void advise_sum(const struct sim *sim, struct advise_sums *ret)
 	free(slow);
 }
 
-/* --- words ------------------------------------------------------------- */
+/* --- output --------------------------------------------------------------- */
 
 /* Returns the index of the best replay: the one in which the most jobs ended;
  * of several such, the one with the least mean slowdown; of several such, that

@@ -2,7 +2,8 @@
  * advise.h - find which order of jobs would have been best for a history
  *
  * The same jobs are replayed in each order, once with the hold_after of the
- * configuration and once without, because it matters as much as the order.
+ * configuration and once without, because hold_after matters as much as the
+ * order.
  */
 #ifndef AISIM_ADVISE_H
 #define AISIM_ADVISE_H

@@ -88,9 +88,8 @@ static int usage(const char *text)
 
 /* --- input ------------------------------------------------------------- */
 
-/* Get the state of an ended array: COMPLETED if all of its tasks have that
- * state, else the state of one that has another. Returns -1 if a task has
- * not ended. */
+/* Get the state of an ended array: COMPLETED if all of its tasks completed,
+ * else the state of a task that did not. Returns -1 if a task has not ended. */
 static int past_array(const struct sim *sim, const struct trace_array *array,
                       struct past *ret)
 {

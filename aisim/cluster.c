@@ -129,7 +129,8 @@ void room_free(struct room *room)
 	free(room);
 }
 
-/* Take a part of a GPU: of the one with the least left that is enough. */
+/* Take a part of a GPU, from the GPU that has the least left among those that
+ * have enough. */
 static bool take_part(struct room_node *node, uint16_t milli, uint64_t *ret)
 {
 	uint32_t best = node->ngpus;
@@ -164,8 +165,9 @@ struct cpu_list {
 	size_t n, cap;
 };
 
-/* Take (a part of) a CPU in these NUMA nodes: of the one with the least left
- * that is enough, so a whole CPU is the first idle one. */
+/* Take a CPU or a part of one in these NUMA nodes, from the CPU that has the
+ * least left among those that have enough. So a whole CPU is the first idle
+ * one. */
 static bool take_cpu(struct room_node *node, uint32_t numas, uint16_t milli,
                      struct cpu_list *list)
 {
@@ -210,8 +212,8 @@ static bool take_given(struct room_node *node, uint16_t milli, uint64_t gpus)
 	return true;
 }
 
-/* Take units of a GPU for a partition. Fails if parts of the GPU are in use
- * that are no partitions. */
+/* Take units of a GPU for a partition. Fails if the GPU is also used without
+ * partitions. */
 static bool take_units(struct room_node *node, uint32_t gpu, uint8_t profile,
                        uint8_t units)
 {

@@ -23,8 +23,8 @@ int64_t cluster_gpus(struct state *state);
 /* Returns the CPUs of all nodes, in thousandths. */
 int64_t cluster_cpus(const struct state *state);
 
-/* The resources of all nodes that are left by the jobs that run from
- * the beginning. */
+/* The free resources of all nodes at second 0, beside the jobs that are running
+ * then. */
 struct room;
 
 struct room *room_new(struct state *state);
@@ -40,12 +40,13 @@ struct room_ask {
 };
 
 /*
- * Place the tasks of such a job on its nodes. Each gets the GPUs in `dev`;
- * without these a part of a GPU comes from the GPU with the least left that is
- * enough, a partition from the first GPU where it fits, and whole GPUs are the
- * first idle ones. CPUs are chosen likewise, in the NUMA nodes of the task's
- * GPUs if the job requires that. The caller frees the result. Fails with EBUSY,
- * naming the full node, or with EINVAL if the job may not have the GPUs.
+ * Place the tasks of a job that is running at second 0 on the nodes given. Each
+ * task gets the GPUs in `dev`. If there is no `dev`, a part of a GPU is taken
+ * from the GPU with the least left among those that have enough; a partition
+ * from the first GPU where it fits; whole GPUs are the first idle ones. CPUs
+ * are chosen likewise, in the NUMA nodes of the task's GPUs if the job requires
+ * that. The caller frees the result. Fails with EBUSY, naming the full node, or
+ * with EINVAL if the job may not have the GPUs.
  */
 struct placement *room_take(struct room *room, const struct room_ask *ask,
                             struct err *err);

@@ -13,7 +13,7 @@
  * this fraction. */
 static const double NOTABLE = 0.1;
 
-/* --- what a run was ---------------------------------------------------- */
+/* --- results of a run ----------------------------------------------------- */
 
 static double part(double held, double offered)
 {
@@ -263,7 +263,7 @@ static struct group *groups_of(const struct compare *c,
 	return group;
 }
 
-/* --- as JSON ----------------------------------------------------------- */
+/* --- output as JSON ------------------------------------------------------- */
 
 static const char *const keys[FIGURES] = {
 	[F_ENDED] = "ended",         [F_WAIT_MEAN] = "wait_mean",
@@ -378,7 +378,7 @@ static void print_json(const struct compare *c, FILE *out)
 	fputs("}\n", out);
 }
 
-/* --- in words ---------------------------------------------------------- */
+/* --- output as text ------------------------------------------------------- */
 
 static const char *const words[FIGURES] = {
 	[F_ENDED] = "jobs ended",    [F_WAIT_MEAN] = "wait mean",

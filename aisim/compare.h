@@ -46,7 +46,7 @@ void compare_free(struct compare_run *run);
 struct compare {
 	/* Results with the old and the new configuration. */
 	const struct compare_run *was, *is;
-	/* The past itself; NULL: not known. */
+	/* Results of the real past; NULL: not known. */
 	const struct compare_run *real;
 	struct compare_names names;
 	const struct left_out *left;

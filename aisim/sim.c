@@ -22,7 +22,7 @@
 #include "libcommon/topology.h"
 
 enum {
-	/* Passes in one second above which they count as an endless loop. */
+	/* More passes than this in one second are an endless loop. */
 	PASSES_MAX = 100000,
 	/* Starts that may fail in a row while nothing else happens. */
 	RETRIES_MAX = 300
@@ -165,7 +165,7 @@ static void shrunk(struct sim *sim, struct job *job, uint32_t ntasks)
 }
 
 /* Handle a change of the number of a job's tasks. Tasks that are taken away end
- * when the job's grace is over. New tasks do not make the job end sooner. */
+ * when the job's grace is over. New tasks do not speed up the work. */
 static void resize(struct sim *sim, struct job *job)
 {
 	struct sim_job *sj = of(sim, job);
@@ -317,7 +317,7 @@ static int plan(struct sim *sim, struct err *err)
 	return 0;
 }
 
-/* --- what the calendar brings ------------------------------------------ */
+/* --- entries of the calendar ---------------------------------------------- */
 
 /* Returns the first entry that is not stale. */
 static const struct calendar_entry *next_entry(struct sim *sim)
@@ -361,7 +361,7 @@ static void fire(struct sim *sim, const struct calendar_entry *e)
 		ended(sim, job);
 }
 
-/* --- what the trace brings --------------------------------------------- */
+/* --- events and jobs of the trace ----------------------------------------- */
 
 /* Add an array to the state, when its first task arrives. */
 static void begin_array(struct sim *sim, uint64_t id)
@@ -456,7 +456,7 @@ static bool is_on(const struct job *job, uint32_t node)
 	for (uint32_t i = 0; job->place && i < job->place->ntasks; i++)
 		if (job->place->task[i].node == node)
 			return true;
-	return false; /* only evicted tasks were there, and they have ended */
+	return false;
 }
 
 static void node_down(struct sim *sim, uint32_t node)
@@ -467,7 +467,7 @@ static void node_down(struct sim *sim, uint32_t node)
 		if (!is_on(job, node))
 			continue;
 		evicted(sim, job);
-		/* Makes its entries in the calendar stale. */
+		/* make the job's entries in the calendar stale */
 		of(sim, job)->turn++;
 		happen(sim, job,
 		       (struct event_in){ .kind = EV_lost,
@@ -566,7 +566,7 @@ static int happenings(struct sim *sim, struct err *err)
 
 /* --- time -------------------------------------------------------------- */
 
-/* Place a job that runs from the beginning, and may have started earlier. */
+/* Place a job that is running at second 0: it may have started before. */
 static int begin_running(struct sim *sim, struct room *room, uint64_t id,
                          struct err *err)
 {

@@ -19,8 +19,8 @@ struct job_stats {
 	int64_t told;
 	uint64_t told_in;
 	uint32_t turn;
-	/* The start became later because the order of jobs changed; or without
-	 * such a change. */
+	/* The promised start became later, after the order of jobs had changed
+	 * (passed) or without such a change (slipped). */
 	bool passed, slipped;
 	int64_t ran;   /* seconds in all attempts */
 	int64_t gpus;  /* of one task, in thousandths */
@@ -80,8 +80,8 @@ void stats_pass(struct stats *stats, double ms, double core_ms);
 double stats_slowdown(const struct job_stats *job);
 
 double stats_mean(const double *v, size_t n);
-/* Sorts the values, and returns the least of them that `percent` % of them do
- * not exceed. */
+/* Sorts the values, and returns the smallest that is at least as large as
+ * `percent` % of them. */
 double stats_percentile(double *v, size_t n, unsigned percent);
 
 struct sim_job;

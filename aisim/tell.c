@@ -108,8 +108,8 @@ static void compared(struct tell *tell)
 	tell->ntouched = 0;
 }
 
-/* Write the number of tasks on each node: all in the new placement, or with
- * only_old not more than in the old one. */
+/* Write the number of tasks on each node. only_old: leave out tasks that the
+ * node did not have in the old placement. */
 static void put_nodes(struct sim *sim, bool only_old)
 {
 	struct tell *tell = &sim->tell;
@@ -170,8 +170,8 @@ static void put_node(struct sim *sim, uint32_t node, const char **between)
 	*between = ",";
 }
 
-/* Whether to write another task of a node, for which ntold have been written:
- * with only_old not more than were on it in the old placement. */
+/* Whether to write another task of a node, after ntold of its tasks. only_old:
+ * write at most as many as the node had in the old placement. */
 static bool is_told(const struct tell_node *t, bool only_old, uint32_t ntold)
 {
 	return !only_old || t->before >= t->after || ntold < t->before;
@@ -413,7 +413,7 @@ void tell_nothing_of(struct sim *sim, const struct job *job)
 	show(sim, job, true);
 }
 
-/* --- at the end -------------------------------------------------------- */
+/* --- jobs that wait at the end -------------------------------------------- */
 
 /* Returns the first job id in a text, or NULL. */
 static const char *find_id(const char *text)

@@ -38,8 +38,7 @@ void tell_start_failed(struct sim *sim, const struct job *job);
  * the statistics. */
 void tell_job(struct sim *sim, const struct job *job);
 
-/* Note the placement of a job that runs from the beginning, without
- * an event. */
+/* Note the placement of a job that is running at second 0, without an event. */
 void tell_nothing_of(struct sim *sim, const struct job *job);
 
 /* Write an event for each job that has not started, with the reason; called at

@@ -41,8 +41,8 @@ void trace_free(struct trace *trace)
 
 /* --- names ------------------------------------------------------------- */
 
-/* Returns the hash of a name, which stands for the name in maps: of a million
- * names, two have the same one in one of ten million traces. */
+/* Returns the hash that stands for a name in maps. Two of a million names have
+ * the same hash in one of ten million traces. */
 static uint64_t key_of(const char *name, size_t len)
 {
 	return hash_bytes(0, name, len);
@@ -313,9 +313,9 @@ static void number_arrays(struct trace *trace)
 
 /* --- references -------------------------------------------------------- */
 
-/* Returns the id in the simulation of the job or array that had the id
- * `past` in the replay; 0 if it is not there, or does not come before the
- * job `mine`. */
+/* Turn a job's or array's id in the replay into its id in the simulation.
+ * Returns 0 if the job is not in the simulation, or not before the job
+ * `mine`. */
 static uint64_t replayed_id(const struct trace *trace, uint64_t past,
                             uint64_t mine)
 {
@@ -330,7 +330,8 @@ static uint64_t replayed_id(const struct trace *trace, uint64_t past,
 }
 
 /* Replace the job ids in the dependency of a replayed job by those of the
- * simulation. Conditions on jobs that are not in it are dropped and counted. */
+ * simulation. Conditions on jobs that the simulation lacks are dropped and
+ * counted. */
 static int replay_dependency(struct trace *trace, struct trace_job *job,
                              struct err *err)
 {

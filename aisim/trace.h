@@ -31,7 +31,7 @@ enum on_evict {
 	ON_EVICT_END      /* ends */
 };
 
-/* The GPUs of a task that runs from the beginning. */
+/* The GPUs of a task of a job that is running at second 0. */
 struct trace_dev {
 	uint64_t gpus; /* bit i: device i */
 	/* Profile and units of its partition; 0: none. */
@@ -56,7 +56,7 @@ struct trace_job {
 	const char *dependency;
 	uint32_t user, queue;
 	uint32_t line; /* line of the file */
-	/* Number of its tasks if it runs from the beginning. */
+	/* Number of its tasks if it is running at second 0. */
 	uint32_t nrunning;
 	const uint32_t *node;        /* [nrunning] their nodes */
 	const struct trace_dev *dev; /* [nrunning] their GPUs; NULL: any */
@@ -73,7 +73,7 @@ struct trace_job {
 	const char *in;  /* name of the array that it belongs to, or NULL */
 	uint32_t task, limit; /* its index in the array; how many tasks may run
 	                         at once, 0: any number */
-	int8_t preemptible;   /* -1: as its class has it */
+	int8_t preemptible;   /* -1: as in its class */
 	uint8_t on_evict;
 	bool start_fails;
 	bool replayed; /* its spec is the original request, which nothing may be
@@ -90,7 +90,7 @@ struct trace_array {
 	uint32_t limit;
 };
 
-/* Jobs that are left out, and why. Two traces may share it. */
+/* A reason for leaving out jobs, and how many were left out for it. */
 struct left_reason {
 	char *text;
 	size_t n;
@@ -145,8 +145,9 @@ struct trace {
 	/* Number of jobs of a history that this configuration cannot take. */
 	size_t nleft_out;
 	struct err left_out; /* reason for the first of these jobs */
-	/* All jobs that are left out, with reasons. Jobs that are already in it
-	 * are left out as well. NULL: do not collect them. */
+	/* Jobs to leave out of all traces that share this, with reasons. Jobs
+	 * that a trace has to leave out are added. NULL: do not collect
+	 * them. */
 	struct left_out *left;
 	bool is_replay;  /* `real` of its jobs is set */
 	size_t ndropped; /* dropped dependencies on jobs that are not in the

@@ -56,8 +56,8 @@ static int unpack(json_t *obj, struct past_row *ret, struct err *err)
 	return 0;
 }
 
-/* Returns the work of a job. That of a job which reached its time limit is not
- * known, nor is that of a job which never started: TRACE_NEVER. */
+/* Returns the work of a job in seconds; TRACE_NEVER (not known) if the job
+ * never started or reached its time limit. */
 static int64_t work_of(const struct past_row *row)
 {
 	if (row->start < 0 ||
@@ -157,7 +157,8 @@ static int read_list(struct reader *r, struct err *err)
 	return 0;
 }
 
-/* Read the lines of an archive by `aictl history archive`, except attempts. */
+/* Read an archive made by `aictl history archive`: a job from each line that
+ * has one. Lines of attempts are skipped. */
 static int read_archive(struct reader *r, struct err *err)
 {
 	static const char key[] = "{\"job\":";

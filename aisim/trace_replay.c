@@ -130,7 +130,7 @@ static int take_asked(struct replay *r, const struct old_job *past,
 		return err_wrap(err, "asked: array");
 	idset_free(&tasks);
 	spec->array = NULL;
-	/* A job with this field would be reported to its cluster. */
+	/* Do not report the job to the cluster that it once came from. */
 	spec->kube_uid = spec->kube_marks = NULL;
 	spec->queue = past->queue;
 	spec->class = past->class;
@@ -154,8 +154,8 @@ static uint8_t on_evict(const struct trace *trace, uint32_t queue)
 	return ON_EVICT_END;
 }
 
-/* Returns the work of a job; TRACE_NEVER if it reached its time limit, as it
- * had more work than it ran. */
+/* Returns the work of a job; TRACE_NEVER if it reached its time limit, because
+ * it had more work than it did. */
 static int64_t work_of(const struct old_job *past, int64_t ran_ms)
 {
 	if (!past->ran || (!strcmp(past->state, job_state_name(JOB_TIMEOUT)) &&
@@ -302,7 +302,8 @@ static int read_attempt(struct replay *r, json_t *obj, struct err *err)
 	if (text_of(obj, "evicted") || ran < 0 || job->work == TRACE_NEVER ||
 	    job->real.end == TRACE_NEVER)
 		return 0;
-	/* This is the first attempt that was not evicted. */
+	/* Replace the work that the job's line gave: this is its first attempt
+	 * that was not evicted. */
 	if (job->longest != TRACE_NEVER) {
 		job->longest = TRACE_NEVER;
 		job->work = 0;

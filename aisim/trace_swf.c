@@ -3,8 +3,9 @@
  *
  * This is the format of the Parallel Workloads Archive. A processor becomes a
  * task with one CPU. Errors in the logs are corrected in the usual way: a job
- * without a run time, or without processors, is taken to have run for a second,
- * or on one; the requested time is raised to the run time if it is less.
+ * with no run time or no processors runs for a second, on at least one
+ * processor; a job that ran longer than it requested ends after the requested
+ * time.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,11 +1,10 @@
-/* turns.c - promised jobs that others pass */
+/* turns.c - note promised jobs that other jobs pass */
 #include "aisim/turns.h"
 
 #include "aisim/sim.h"
 
-/* The turns of a plan that have been looked at: how many, and whether the jobs
- * are others, or come in another order, than the first ones of the last plan.
- */
+/* The first n turns of a plan, and whether their jobs or the order of these
+ * differ from the first n turns of the last plan. */
 struct turns {
 	struct sim *sim;
 	uint32_t n;
@@ -22,8 +21,8 @@ static bool was_told(const struct sim *sim, const struct job_stats *job)
 	return job->told_in && job->told_in + 1 == sim->stats.nplans;
 }
 
-/* Look at the next turn. Jobs that the last plan promised nothing came after
- * those that it promised a start. */
+/* Look at the next turn. A job without a promise in the last plan had a turn
+ * behind all promised jobs. */
 static void look(struct turns *t, const struct job_stats *job)
 {
 	t->changed |= !was_told(t->sim, job) || job->turn != t->n;

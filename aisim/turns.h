@@ -1,9 +1,9 @@
 /*
- * turns.h - promised jobs that others pass
+ * turns.h - note promised jobs that other jobs pass
  *
- * In each pass jobs have their turns one after the other, and a promise is kept
- * from those behind. If the order changes between two plans, jobs that are
- * passed may be promised later starts.
+ * A pass of the scheduler takes jobs in order, each in its turn. The start
+ * promised to a job cannot be delayed by jobs with later turns. If the order
+ * changes between two plans, jobs that are passed may be promised later starts.
  */
 #ifndef AISIM_TURNS_H
 #define AISIM_TURNS_H
@@ -13,8 +13,8 @@
 struct sim;
 
 /* Compare the turns of the plan with those of the last one. For each job that
- * is promised a later start now, note if a job before its turn, or it
- * itself, was passed. */
+ * is now promised a later start, note whether other jobs passed it, or passed a
+ * job with an earlier turn. */
 void turns_note(struct sim *sim, const struct snap *snap,
                 const struct plan *plan);
 

@@ -98,8 +98,8 @@ static void run(char **argv)
 	finish(start(argv), argv[0]);
 }
 
-/* spawn CLIENTS N COMMAND...: print how many of N runs of the command end per
- * second, if CLIENTS run at any time. */
+/* spawn CLIENTS N COMMAND...: run the command N times, CLIENTS runs at a time,
+ * and print how many end per second. */
 static void cmd_spawn(char **argv)
 {
 	size_t clients = count_arg(argv[0]), n = count_arg(argv[1]);
@@ -410,7 +410,7 @@ static void cmd_latency(char **argv)
 
 	if (mkfifo(fifo, 0600) < 0)
 		err(EXIT_FAILURE, "%s", fifo);
-	/* Also open the end for writing: else the FIFO would be at its end
+	/* Also open the FIFO for writing: else reads would return end of file
 	 * between two jobs. */
 	fd = open(fifo, O_RDWR | O_CLOEXEC);
 	for (size_t i = 0; i < n; i++) {

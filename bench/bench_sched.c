@@ -67,8 +67,9 @@ static struct buf world_with_racks(uint32_t nodes)
 	return text;
 }
 
-/* Run a job of one GPU on every GPU except the first `but`. If ends is true,
- * their end times are spread over the cluster, else they are unknown. */
+/* Run a job of one GPU on each GPU, except on the first `but` GPUs. If ends is
+ * true, the jobs' end times are spread over the cluster, else they are
+ * unknown. */
 static void fill_nodes(struct buf *text, uint32_t nodes, const char *queue,
                        bool ends, uint32_t but)
 {
@@ -84,8 +85,8 @@ static void fill_nodes(struct buf *text, uint32_t nodes, const char *queue,
 	}
 }
 
-/* Add pending jobs of several shapes, which differ in CPUs and in GPUs: gpus +
- * 0 to 7 for each task. */
+/* Add pending jobs of several shapes, which differ in CPUs and in GPUs. Each
+ * task requests `gpus` GPUs, or up to 7 more. */
 static void add_rows(struct buf *text, const char *queue, uint32_t jobs,
                      uint32_t shapes, uint32_t gpus, uint32_t tasks)
 {
@@ -204,8 +205,8 @@ static void bench_topology(uint32_t nodes, uint32_t tasks)
 	       nodes, jobs, tasks, r.starts, r.took * 1e3, r.tasks / r.took);
 }
 
-/* Plan for a full cluster: no pending job fits, and the ends of running jobs
- * are known or not. */
+/* Plan for a full cluster, in which no pending job fits. ends: the end times of
+ * running jobs are known. */
 static void bench_full(uint32_t nodes, uint32_t jobs, uint32_t shapes,
                        uint32_t tasks, bool ends)
 {
@@ -259,8 +260,8 @@ static void bench_reclaim(uint32_t nodes)
 	       r.evictions, r.took * 1e3);
 }
 
-/* Plan for a full cluster as in bench_full(), in three nested queues with
- * limits. These leave as many GPUs as `spare`. */
+/* Plan for a full cluster as in bench_full(), in three nested queues. The
+ * limits of each allow `spare` GPUs more than are in use. */
 static void bench_limits(uint32_t nodes, uint32_t jobs, uint32_t shapes,
                          uint32_t spare)
 {

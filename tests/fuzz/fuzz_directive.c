@@ -4,9 +4,9 @@
 #include "libcommon/spec/spec_opt.h"
 #include "tests/fuzz/fuzz.h"
 
-/* The input is a script. Whatever its directives say, the result is an error
- * that names a line, or a spec, which may be resolved or refused, and warnings
- * that are whole lines. */
+/* The input is a script with directives. Reading it must give a spec, or an
+ * error that names a line; each warning must be a whole line. Resolving the
+ * spec may fail, but must not crash. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct arena *arena = arena_new();

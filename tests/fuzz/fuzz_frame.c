@@ -90,8 +90,8 @@ static void check_answers(int fd)
 	assert(good == pings);
 }
 
-/* Whether the server has kept the connection open. It must not count as
- * authenticated. */
+/* Whether the server has kept the connection open. The connection must not
+ * count as authenticated. */
 static bool is_open(void)
 {
 	assert(!all.nknown);

@@ -6,8 +6,8 @@
 #include "libcommon/mem.h"
 #include "tests/fuzz/fuzz.h"
 
-/* The printed set must be parsed to the same set again, and removing that from
- * the first must leave nothing. */
+/* Parsing the printed set must give the same set again: one minus the other
+ * must be empty. */
 static void check_set(struct idset *set)
 {
 	struct buf text = { 0 };

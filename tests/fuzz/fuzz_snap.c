@@ -82,7 +82,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct snap *snap;
 	struct err err;
 
-	/* The corpus has scenarios; cut off the plans at their end. */
+	/* The files of the corpus are scenarios, which end with a plan: cut it
+	 * off. */
 	if (plan)
 		plan[1] = 0;
 	snap = snap_read(text, arena, &err);
