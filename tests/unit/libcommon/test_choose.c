@@ -145,7 +145,7 @@ START_TEST(nothing_to_choose)
 
 	submit_init(&submit, arena, NULL, 0);
 	ck_assert(!choose_needed(&submit));
-	/* On one node it need not be chosen. */
+	/* No feature has to be chosen for a job on one node. */
 	submit.spec.constraint = "[a|b]";
 	ck_assert(!choose_needed(&submit));
 	submit.spec.tasks = 2;

@@ -1,4 +1,4 @@
-/* test_due.c - find the time of recurring work that runs now */
+/* test_due.c - find which time of recurring work is due now */
 #include "libcommon/cron/due.h"
 
 #include "tests/unit/check.h"

@@ -59,7 +59,7 @@ START_TEST(limit)
 	struct buf got = { 0 };
 	struct err err;
 
-	/* With its zero byte it has exactly the allowed length. */
+	/* The variable and its zero byte have exactly the allowed length. */
 	memset(big, 'x', LIMIT_ENV - 1);
 	big[1] = '=';
 	ck_assert_int_eq(export_env(&got, NULL, one, &err), 0);

@@ -114,7 +114,7 @@ START_TEST(the_journal_gets_priorities)
 }
 END_TEST
 
-/* A shell in a service has the variable, but may have another stderr. */
+/* A shell in a service has JOURNAL_STREAM, but its stderr may be redirected. */
 START_TEST(another_stream_gets_times)
 {
 	setenv("JOURNAL_STREAM", "1:1", 1);

@@ -13,7 +13,7 @@ struct item {
 	uint64_t key, value;
 };
 
-/* A list and what it must have: by key the value, 0: none. */
+/* A list, and by key the value that it must have; 0: none. */
 struct pair {
 	struct roster list;
 	uint64_t value[KEYS];
@@ -85,7 +85,7 @@ START_TEST(keeps_order_whatever_order_entries_come_in)
 }
 END_TEST
 
-/* Few entries are left of many: they lie in few blocks. */
+/* A list from which most entries were deleted has few blocks. */
 START_TEST(shrinks)
 {
 	static struct pair p;

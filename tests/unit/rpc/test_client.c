@@ -276,8 +276,8 @@ START_TEST(client_does_not_take_any_hello)
 }
 END_TEST
 
-/* The client prints the text of a refusal without proof, without its control
- * characters, but does not trust it. */
+/* A refusal without proof is not trusted: the client prints its text without
+ * control characters, and says that the sender is not proven. */
 START_TEST(refusal_instead_of_hello_is_not_proven)
 {
 	struct impostor imp = {

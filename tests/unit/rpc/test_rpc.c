@@ -106,8 +106,8 @@ START_TEST(refusal_has_its_code_and_text)
 }
 END_TEST
 
-/* Send more requests before reading an answer than the server accepts and
- * buffers hold. */
+/* Send more requests than the server accepts and the buffers hold, before any
+ * answer is read. */
 START_TEST(answers_come_in_order_of_requests)
 {
 	enum { N = 300 };

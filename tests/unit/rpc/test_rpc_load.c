@@ -120,8 +120,8 @@ START_TEST(peer_that_never_closes_is_closed)
 	raw_closed(raw.fd); /* by the server; our end is still open */
 	while (send(raw.fd, "", 1, MSG_NOSIGNAL) == 1)
 		;
-	/* It is ECONNRESET the first time if the server closed before it had
-	 * read all our bytes. */
+	/* The first send() after the server has closed gives ECONNRESET if the
+	 * server had not read all our bytes. */
 	ck_assert(errno == EPIPE || errno == ECONNRESET);
 	close(raw.fd);
 }

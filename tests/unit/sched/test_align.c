@@ -43,7 +43,7 @@ static const struct {
 	  GPUS "run 1 gpus=3 on=n0:g0-2\nrun 2 gpus=3 on=n0:g5-7\n"
 	       "pend 10 gpus=2 want=n0 numa=strict",
 	  "job 10: is in 2 NUMA nodes of n0, not 1" },
-	/* NUMA nodes of which a task only has memory count, too */
+	/* NUMA nodes count even if a task has only memory there */
 	{ TWO_MEM("8G,8G") "pend 10 cpus=0 mem=12G",
 	  TWO_MEM("8G,8G") "pend 10 cpus=0 mem=12G numa=strict",
 	  "job 10: is in 2 NUMA nodes of n0, not 1" },

@@ -74,8 +74,9 @@ START_TEST(could_fit)
 END_TEST
 
 /* Each node has one free GPU. Thousands of rows, which differ in memory,
- * request two, and no job can be moved for them. The last row may evict a job:
- * the budget of the pass must not be used up before its turn. */
+ * request two GPUs on one node, and no job can be moved for them. The last row
+ * may evict a job: the budget of the pass must not be used up before its
+ * turn. */
 START_TEST(many_ask_in_vain_for_others_to_move)
 {
 	enum { NODES = 200, ROWS = 4000 };
@@ -129,8 +130,9 @@ START_TEST(many_start_after_a_promise)
 	for (int i = 0; i < JOBS; i++)
 		buf_printf(&text, "pend %d queue=q want=n1 cpus=1 time=%d\n",
 		           10 + i, 100 + i);
-	/* 850 has 160 CPUs when 150 have ended; 851 has 100 when 90 have ended,
-	 * and ends before 850 starts; 852 starts after 850. */
+	/* Job 850 has 160 CPUs when 150 jobs have ended. Job 851 has 100 CPUs
+	 * when 90 jobs have ended, and ends before 850 starts. Job 852 starts
+	 * after 850. */
 	buf_puts(&text, "pend 850 queue=q want=n1 cpus=160 time=50\n"
 	                "pend 851 queue=q want=n1 cpus=100 time=50\n"
 	                "pend 852 queue=q want=n1 cpus=100 time=61\n");
@@ -377,8 +379,8 @@ START_TEST(verifier_forbids)
 }
 END_TEST
 
-/* The plan made for the snapshot `easy`, which evicts job 12, is checked
- * against the snapshot `line`, which forbids that because of `why`. */
+/* The plan made for the snapshot `easy` evicts job 12. For the snapshot `line`
+ * this plan is wrong: the eviction is forbidden, because of `why`. */
 #define PREEMPT "now 1000\nqueue q\nnode n0 cpus=2\nrun 11 on=n0\n"
 #define RECLAIM                                                  \
 	"now 1000\nqueue a quota=gpus:1\nqueue b quota=gpus:1\n" \
@@ -459,7 +461,8 @@ static const struct {
 	  "queue 'q' is over its limit" },
 };
 
-/* The same for plans that promise that job 20 starts at 2000 on n0. */
+/* The plan made for the snapshot `easy` promises job 20 a start at 2000 on n0.
+ * For the snapshot `line` this plan is wrong because of `why`. */
 #define PROMISE(end)                              \
 	"now 1000\nqueue q\nnode n[0-1] cpus=2\n" \
 	"run 11 cpus=2 time=1500 start=500 end=" end " on=n0\n"
@@ -471,7 +474,7 @@ static const struct {
 	{ PROMISE("2000") "run 12 cpus=2 on=n1\npend 20 cpus=2",
 	  PROMISE("2001") "run 12 cpus=2 on=n1\npend 20 cpus=2",
 	  "job 20: is promised 2000, when there is no room for it" },
-	/* Job 21 starts before that and has no time limit. */
+	/* Job 21 starts before 2000 and has no time limit. */
 	{ PROMISE("2000") "run 12 cpus=1 on=n1\npend 20 cpus=2\n"
 	                  "pend 21 cpus=1 want=n1",
 	  "now 1000\nqueue q\nnode n0 cpus=2\nnode n1 cpus=2\n"
@@ -537,9 +540,10 @@ START_TEST(verifier_protects)
 }
 END_TEST
 
-/* Job 10 is behind 20, of the same row. 15, which is younger than both, takes
- * n1, where the last plan promised 10 a start. If waiting brings no points, 15
- * is lawfully before 20, and so before 10; else it is behind both. */
+/* Jobs 20 and 10 share a row, in this order. Job 15, which was submitted last,
+ * takes n1, where the last plan promised job 10 a start. With age=0 job 15
+ * comes before the row, so job 10 may start later; with age=1000 job 15 comes
+ * behind the row. */
 #define ROW_OF_TWO                                                     \
 	"now 1000\nqueue q\nnode n[0-2] cpus=2\n"                      \
 	"run 11 cpus=2 end=1500 on=n0\nrun 12 cpus=2 end=1600 on=n1\n" \

@@ -301,9 +301,9 @@ static int64_t shadow_time(const struct promise_world *w, uint32_t cpus)
 	return first;
 }
 
-/* EASY backfill: start jobs in order until one does not fit. After that start
- * only jobs that end before that one can start, or that use CPUs that it will
- * not need. */
+/* EASY backfill: start jobs in order until one does not fit. Call this job the
+ * head. Start later jobs only if they end before the head can start, or use
+ * CPUs that the head will not need. */
 static void begin_easy(struct promise_world *w)
 {
 	const struct test_job *head = NULL;

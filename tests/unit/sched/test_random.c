@@ -158,7 +158,7 @@ static void add_spread(struct dice *d, struct buf *t)
 	           PICK(d, "l", "r", "o"), PICK(d, "u", "v"));
 }
 
-/* Likewise over nodes, each of which is a domain. */
+/* Add the request of a job that is spread over nodes: each node is a domain. */
 static void add_spread_on_nodes(struct dice *d, struct buf *t)
 {
 	buf_printf(t, " cpus=%s gpus=%s tasks=%s %s=node%s queue=%s user=%s",

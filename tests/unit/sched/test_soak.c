@@ -260,8 +260,8 @@ static void finish(struct soak *w)
 
 /* --- snapshot ---------------------------------------------------------- */
 
-/* Returns for how many seconds a job was served. This is no longer counted
- * after rest, or jobs would take turns forever, though rarely. */
+/* Returns for how many seconds a job was served. Time after rest does not
+ * count: if it did, jobs would take turns forever, though rarely. */
 static int64_t served(const struct soak *w, const struct soak_job *job)
 {
 	int64_t until = w->rest ? w->rest : w->now;
@@ -278,8 +278,8 @@ static void write_claim(struct soak *w, const struct soak_job *job)
 		           i ? "," : " claim=", (unsigned)job->claim[i]);
 }
 
-/* Write when the job's time limit ends, or, if it is suspended, how much of it
- * has passed. */
+/* Write when the job's time limit ends or, for a suspended job, how much of the
+ * limit has passed. */
 static void write_limit(struct soak *w, const struct soak_job *job)
 {
 	if (job->phase == IS_FROZEN)
@@ -534,8 +534,8 @@ static void do_claims(struct soak *w, const struct snap *s,
 	}
 }
 
-/* End a round: evicted jobs and tasks end when their rounds are over and, while
- * busy, so do jobs that have run for their time. */
+/* End a round. Evicted jobs and tasks end after `leave_in` rounds. While busy,
+ * jobs also end after they have run for the time of their batch. */
 static void pass_time(struct soak *w, bool busy)
 {
 	for (uint32_t i = 0; i < w->njobs; i++) {

@@ -137,7 +137,8 @@ START_TEST(a_node_that_is_drained_is_told)
 }
 END_TEST
 
-/* A Job that its owner changes while it waits; what else is refused. */
+/* The owner of a Job changes it while it waits; an invalid change is
+ * refused. */
 START_TEST(its_request_can_be_replaced)
 {
 	struct job *job;

@@ -107,8 +107,8 @@ START_TEST(counters_are_right_to_the_end)
 }
 END_TEST
 
-/* The changes have one record for all tasks that wait, and the ids of records
- * that no longer exist. */
+/* When all tasks of an array have started, the changes have a record for each
+ * task, and the id of the array's record, which no longer exists. */
 START_TEST(records_that_dissolve_are_forgotten)
 {
 	struct changes changes;

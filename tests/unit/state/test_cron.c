@@ -437,7 +437,7 @@ START_TEST(a_refusal_is_told)
 	state_cron_refused(c.w.state, e, "queue 'batch' is closed", c.w.now);
 	ck_assert_uint_eq(e->refused, 1);
 	ck_assert_str_eq(e->reason, "queue 'batch' is closed");
-	/* It is tried again only at the next time of the schedule. */
+	/* The entry is tried again only at the next time of its schedule. */
 	ck_assert_int_eq(at(&c, e, 2 * HOUR - 1), NOTHING);
 	ck_assert_int_eq(at(&c, e, 2 * HOUR), 2 * HOUR);
 	ck_assert_ptr_null(e->reason);
@@ -445,9 +445,9 @@ START_TEST(a_refusal_is_told)
 }
 END_TEST
 
-/* An hourly entry has had a run at its first time; its next times are checked
- * at `now`. step: what happens to that run before; event: the mail that is
- * sent, or NULL. */
+/* An hourly entry has run at its first time. After `step` has happened to that
+ * run, the next times are checked at `now`. event: the mail that is sent, or
+ * NULL. */
 static const struct {
 	const char *name, *options, *rule[4];
 	const char *step[4];

@@ -211,8 +211,8 @@ static void tell_all(struct world *w)
 	}
 }
 
-/* Many jobs depend on all of many other jobs; when these end, the work is
- * divided among turns. */
+/* Many jobs depend on many other jobs each. When these end, the work is divided
+ * among turns of the daemon's loop. */
 START_TEST(many_hear_of_many_in_slices)
 {
 	struct world w;
@@ -240,7 +240,8 @@ START_TEST(many_hear_of_many_in_slices)
 }
 END_TEST
 
-/* About each job that only the history knows, the store is asked once. */
+/* Many jobs depend on jobs that only the history knows: the store is asked only
+ * once about each of these. */
 START_TEST(what_has_gone_is_asked_for_once)
 {
 	struct world w;
@@ -264,7 +265,8 @@ START_TEST(what_has_gone_is_asked_for_once)
 }
 END_TEST
 
-/* Delays of dependencies that end one after the other; each needs an alarm. */
+/* A job has many dependencies whose delays end one after the other. Each delay
+ * needs an alarm. */
 START_TEST(delays_take_an_alarm_each)
 {
 	struct world w;

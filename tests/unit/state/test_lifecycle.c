@@ -426,8 +426,8 @@ START_TEST(what_holds_it_up_is_told)
 }
 END_TEST
 
-/* A start that fails because of the pool does not count against the node, which
- * two other failures would make suspect. */
+/* A start that fails because of the pool does not count against the node. Two
+ * failures of another kind would make the node suspect. */
 START_TEST(what_is_wrong_with_a_pool_is_no_fault_of_a_node)
 {
 	struct event_in ev = { .kind = EV_start_failed,

@@ -29,7 +29,7 @@ static void all_nodes(struct world *w)
 		node(w, name[i]);
 }
 
-/* Steps that show the topology as a pass sees it, and then jobs. */
+/* Steps that show the topology in the snapshot of a pass, then submit jobs. */
 static const struct {
 	const char *name;
 	const char *step[12];

@@ -37,8 +37,8 @@ static bool is_meant(const struct over *o, uint64_t job, uint32_t task)
 	       (o->task == task || idset_has(&o->tasks, task));
 }
 
-/* Set *ret to how a job ended, as the store does: if several match, to the one
- * with the worst state. Returns -1 if none matches. */
+/* Set *ret to how a job or task ended, as the store does. If several tasks
+ * match, *ret is the worst of their states. Returns -1 if none matches. */
 static int load_past(uint64_t job, uint32_t task, struct past *ret, void *arg)
 {
 	const struct world *w = arg;
@@ -215,7 +215,7 @@ uint64_t world_submit(struct world *w, const char *options)
 
 /* --- passes and events ------------------------------------------------- */
 
-/* Plan in the steps of the daemon. */
+/* Run a pass with the functions that the daemon calls, in the same order. */
 void world_plan(struct world *w)
 {
 	struct arena *arena = arena_new();
@@ -312,7 +312,7 @@ size_t world_alarms(const struct world *w)
 	return w->state->alarms.n;
 }
 
-/* --- as text ----------------------------------------------------------- */
+/* --- results as text ------------------------------------------------------ */
 
 static const char *done(struct world *w)
 {
@@ -768,7 +768,8 @@ static void check_rows(const struct state *state)
 	free(taken);
 }
 
-/* Snapshots know how many more tasks of arrays with limits may run. */
+/* Check the counts of running tasks that the state keeps for arrays with
+ * limits. */
 static void check_limits(const struct state *state)
 {
 	const struct array *array;

@@ -63,7 +63,7 @@ struct spec world_spec(struct world *w, const char *options);
 
 /* Run one pass of the scheduler; jobs that it starts are CONFIGURING. */
 void world_plan(struct world *w);
-/* Run one pass, then report that all these jobs have started. */
+/* Run one pass, then report that all CONFIGURING jobs have started. */
 void world_run(struct world *w);
 
 /* Report an event of a job's runner. Returns -1 if the state refuses it, with

@@ -1265,8 +1265,8 @@ START_TEST(use_is_kept_by_the_hour)
 }
 END_TEST
 
-/* Booking usage up to now includes that of job 2; if it is then reported that
- * job 2 had ended earlier, the surplus is taken off again. */
+/* Usage is booked while job 2 runs. If the end that is reported later lies
+ * before the booking, the surplus is taken off again. */
 START_TEST(late_news_are_taken_off)
 {
 	struct disk d;
@@ -1341,8 +1341,8 @@ static const char held[] =
     " FROM (SELECT level, sum(held_cpu) c, sum(held_gpu) g, sum(jobs) j,"
     " sum(completed) e FROM rollup GROUP BY level, start) GROUP BY level";
 
-/* The clock jumps 3 years ahead while a job runs; then another job ends, and
- * the daemon restarts halfway. */
+/* The clock jumps 3 years ahead while a job runs; then another job ends. The
+ * daemon restarts when only a part of these years is booked. */
 START_TEST(a_leap_of_the_clock_is_booked_in_parts)
 {
 	const int64_t hours = 3 * 366 * 24, leap_s = hours * 3600;
@@ -2048,9 +2048,9 @@ static struct cron_entry *add_cron(struct disk *d, const char *schedule)
 	                      d->w.now);
 }
 
-/* A recurring job is loaded as it was saved, with the time up to which its runs
- * were made, and so is its run. The blobs that it needs are kept as long as it
- * exists. */
+/* A recurring job and its run are loaded as they were saved, with the time up
+ * to which runs were made. Blobs are kept as long as a recurring job needs
+ * them. */
 START_TEST(recurring_work_comes_back)
 {
 	struct buf script = { 0 };

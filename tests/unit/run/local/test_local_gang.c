@@ -98,11 +98,10 @@ LOCAL_TEST(as_many_are_replaced_as_may_be)
 	ck_assert_str_eq(s->text, "task 1 was ended by SIGKILL");
 }
 
-/* A script that records when it begins and is told to end. A child reports on a
- * pipe that the task has begun, so that no signal comes before: a signal can
- * end the child at any time, but perhaps not what the shell has just forked.
- * The shell uses wait because it only sleeps if no signal has come; other
- * commands could miss one. */
+/* Log when a task begins and when it gets SIGTERM. A child process reports on a
+ * pipe that the task runs. Tests send no signal before this: a process that the
+ * shell has just forked might lose it. The shell uses `wait`, which returns at
+ * once if a signal has already come; other commands could miss it. */
 #define ELASTIC                                          \
 	"trap 'echo $RANK left >>log; exit 0' TERM; "    \
 	"echo $RANK/$WORLD_SIZE >>log; "                 \

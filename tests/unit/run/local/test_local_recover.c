@@ -129,7 +129,7 @@ LOCAL_TEST(a_killed_shepherd_takes_its_job_along)
 	lw_wait_closed(w, "pipe");
 }
 
-/* The runner reads /proc once for all of them. */
+/* The runner reads /proc only once for all shepherds that were killed. */
 LOCAL_TEST(shepherds_killed_together_take_their_jobs_along)
 {
 	enum { N = 6 };

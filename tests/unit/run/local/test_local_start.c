@@ -293,8 +293,8 @@ LOCAL_TEST(input_shows_nothing_of_the_shepherd)
 	ck_assert_ptr_nonnull(strstr(s->text, "/proc"));
 }
 
-/* The daemon has a key that only processes with its session keyring can read; a
- * job must not have that. */
+/* The daemon has a key that only processes with its session keyring can read.
+ * Jobs must not have this keyring. */
 START_TEST(a_job_does_not_possess_the_keys_of_the_daemon)
 {
 	const uint32_t possessor = 0x3f000000;

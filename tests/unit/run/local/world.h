@@ -115,7 +115,8 @@ void lw_daemon_restarts(struct local_world *w, size_t n, const uint64_t *job);
 /* Waits for and returns the next event. */
 const struct local_seen *lw_next(struct local_world *w);
 
-/* The same; fails the test unless the event is this one. */
+/* Wait for the next event and return it; fails the test unless the event has
+ * this kind and job. */
 const struct local_seen *lw_expect(struct local_world *w,
                                    enum run_event_kind kind, uint64_t job);
 
@@ -134,8 +135,8 @@ void lw_start_ready(struct local_world *w, const struct local_job *j);
 const struct local_seen *lw_run_job(struct local_world *w,
                                     const struct local_job *j);
 
-/* Call the function of the runner for the first attempt of a job; lw_signal()
- * and lw_resume() do so for job 1. */
+/* Call stop(), forget(), signal() or resume() of the runner for the first
+ * attempt of a job. lw_signal() and lw_resume() are for job 1. */
 void lw_stop(struct local_world *w, uint64_t job, enum stop_why why,
              int64_t grace);
 void lw_forget(struct local_world *w, uint64_t job);

@@ -9,8 +9,8 @@
 enum { BAD = -77 };
 
 /* The same results as ParseQuantity(), MilliValue() and Value() of
- * apimachinery, with two differences: those overflow where ours return the
- * maximum, and accept a suffix without a number as 0. */
+ * apimachinery, with two differences: apimachinery overflows where we return
+ * the maximum, and accepts a suffix without a number as 0. */
 static const struct {
 	const char *text;
 	int64_t milli, whole;

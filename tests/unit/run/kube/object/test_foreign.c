@@ -46,7 +46,7 @@ static json_t *job_with(const char *patch)
 	return obj;
 }
 
-/* The same with a patch of spec.template.spec. */
+/* Returns a valid Job after applying a merge patch to spec.template.spec. */
 static json_t *job_of(const char *pod)
 {
 	struct buf text = { 0 };

@@ -100,8 +100,8 @@ START_TEST(says_whose_it_is)
 }
 END_TEST
 
-/* A failed pod can only be replaced by the Job controller, so jobs that ask for
- * it get a backoffLimit. */
+/* Only the Job controller can replace a failed pod, so a job that requests this
+ * gets a backoffLimit. */
 START_TEST(pods_that_fail_are_replaced_if_it_asks)
 {
 	static const struct {
