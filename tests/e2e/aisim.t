@@ -183,7 +183,7 @@ passes=$(sed 's/.*"passes":\([0-9]*\).*/\1/' "$dir/sum")
 grep -q '"ended":50,' "$dir/sum" && [ "$passes" -eq 50 ]
 result $? "50 jobs that never wait take 50 passes ($passes)"
 
-# But there is a pass if a running job may then get more tasks.
+# A pass is made, though, if the end of a job lets a running job get more tasks.
 printf 'pool sim { }\nqueue q { }\nnode n { pool = sim  cpus = 2 }\n' >"$dir/two"
 cat >"$dir/grows" <<'END'
 {"id":"first","cpus":1,"duration":10}

@@ -2,17 +2,17 @@
  * bounds.c - make every request with the most items that it may name, for
  * bounds.t
  *
- *	bounds fill DATABASE	copy a task and a job that have ended many
- *				times, to make a long history
+ *	bounds fill DATABASE	copy an ended task and an ended job many times,
+ *				to make a long history
  *	bounds ask LIVE ENDED ENTRY
  *				make all requests of the table, with the ids of
- *				a pending array, of one that ended and of a
- *				recurring job; print those that made a turn of
- *				the daemon longer than a turn may be
+ *				a pending array, an ended array and a recurring
+ *				job; print the requests for which a turn of the
+ *				daemon's loop was too long
  *	bounds beside		submit many jobs that all differ, then make
  *				requests that the daemon must work on outside of
- *				its event loop; print the longest turn if it did
- *				not
+ *				its event loop; print the longest turn if it was
+ *				too long
  *
  * Requests of the daemon that the table lacks are printed, too.
  */

@@ -20,7 +20,8 @@
 /* A line that a process of a job wrote: "begin w1-17 23.1 -1 0 RUNID", with the
  * job's name, its id and attempt, array task and rank. */
 struct line {
-	/* number of the line in the file, which is in the order of time */
+	/* number of the line in the file; lines are written in the order of
+	 * time */
 	size_t at;
 	bool end;
 	uint64_t job;
@@ -80,7 +81,8 @@ void ran_free(struct ran *ran)
 	free(ran);
 }
 
-/* Returns the first line of this job, or of the next; use is_of() to tell. */
+/* Returns the first line of this job. If the job has none, it is a line of
+ * another job, or the end: use is_of() to tell. */
 static const struct line *ran_job(const struct ran *ran, uint64_t job)
 {
 	size_t low = 0, high = ran->n;
@@ -401,8 +403,8 @@ static void check_runs(const struct sub *sub, const struct seen_row *row,
 		        runs.begun, runs.ended);
 }
 
-/* Returns the jobs on which the submission depends, which are all tasks of an
- * array or the first of several jobs. */
+/* Returns the jobs on which the submission depends: all tasks of an array, or
+ * the first job of a submission without an array. */
 static struct rows needed(const struct sub *sub, const struct rows *all)
 {
 	struct rows rows = rows_named(all, sub->after->name);

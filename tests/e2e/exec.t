@@ -23,7 +23,7 @@ gone()
 	! pgrep -f "$1" >left.out
 }
 
-# --- where it runs ---------------------------------------------------------------
+# --- where commands run ----------------------------------------------------------
 
 says "a command" 0 hello "" aictl exec "$job" echo hello
 run env GIVEN=called OTHER=called aictl exec "$job" sh -c \
@@ -115,7 +115,7 @@ tty=$!
 wait_for test -e work/int.ready
 open_gate typed
 ok "Ctrl-C is for the command" wait_for grep -q "^.*interrupted" int.out
-# Hang up its terminal.
+# Kill script, which hangs up the terminal of aictl exec.
 pkill -KILL -f "^script -qec stty rows 33 cols 44; sh $PWD/tty.sh"
 ok "a terminal that hangs up ends it" wait_for "! kill -0 \$(cat work/int.pid) 2>/dev/null"
 open_gate hung
@@ -127,8 +127,8 @@ says "without a terminal it goes on" 0 "not a tty" \
 
 # --- how commands end --------------------------------------------------------------
 
-# NAME STATUS COMMAND...: tests the exit status of aictl exec if COMMAND runs
-# while its command is waiting; $pid is that of aictl
+# NAME STATUS COMMAND...: tests the exit status of aictl exec, whose command
+# sleeps until COMMAND ends it; $pid is the process id of aictl
 while_it_runs()
 {
 	wir_name=$1 wir_status=$2

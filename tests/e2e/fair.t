@@ -1,9 +1,9 @@
 #!/bin/sh
 # Simulate a year of three queues, two of which have the same parent. They
 # request more GPUs than there are, and most of the CPUs and memory; one queue
-# is idle for a while. Over each half-life every queue gets its fair share of
-# that time, within 2 %. A job uses at most 1 % of a share and runs for at most
-# a hundredth of the half-life.
+# is idle for a while. In each half-life every queue uses its fair share, within
+# 2 %. A job uses at most 1 % of a share and runs for at most a hundredth of the
+# half-life.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 
@@ -49,8 +49,8 @@ result $? "shares without"
 
 # Jobs of a half or a quarter of a GPU, with as many CPUs; each queue requests 4
 # % more than its share. Jobs are submitted and end only at multiples of two
-# hours, a fortieth of what they last: several then share one plan, and the
-# simulation takes a tenth of the time.
+# hours. So many of them share a plan, and the simulation takes a tenth of the
+# time.
 awk -v year=$year -v half=$half -v leave=$leave -v back=$return \
 	-v step=7200 '
 	function rnd() {
@@ -90,8 +90,8 @@ awk -v year=$year -v half=$half -v leave=$leave -v back=$return \
 "$aisim" -c "$dir/conf" -j "$dir/jobs" --until $year --events "$dir/events"
 result $? "$(grep -c duration "$dir/jobs") jobs"
 
-# FROM: compares what each queue used in the half-life from then on with the
-# mean of its share
+# FROM: compares what each queue used in the half-life that begins at FROM with
+# the mean of its share
 check()
 {
 	awk -F'"' -v from="$1" -v to=$(($1 + span)) -v leave=$leave -v back=$return '

@@ -135,8 +135,8 @@ is "the metrics count it" "$(aictl metrics | awk -v busy="$(json "$id" \
 	.gpu_busy_seconds)" '/^aisched_gpu_busy_seconds_total[{]/ { n += $2 }
 	END { n -= busy; print n * n < 0.0001 }')" 1
 
-# The share is only shown if at least 90 % of the time was measured. A slow
-# machine spends more than the rest on the start and the end of the job.
+# The share is only shown if at least 90 % of the job's time was measured. On a
+# slow machine the job's start and end may take more than the other 10 %.
 if [ "$(json "$id" '.gpu_util')" = null ]; then
 	percent=- slurm='Job ID: ' util=null
 	is "too little is known" \

@@ -85,8 +85,8 @@ static void be_slow(int n)
 				say(guest[i].fd, "x");
 }
 
-/* Ask on the 32 connections at once: later they would be closed for silence,
- * too. */
+/* Send the requests on the 32 connections without a pause: the server also
+ * closes these if they are silent for long. */
 static void be_few(int n)
 {
 	int answered = 0;

@@ -34,14 +34,14 @@ job_says()
 	$k get job "$1" -o "jsonpath={$2}"
 }
 
-# NAME: prints its job number, once it has one
+# NAME: whether the Job has a job number; sets $id to the number
 has_id()
 {
 	id=$(job_says "$1" '.metadata.labels.aisched\.io/job-id')
 	[ -n "$id" ]
 }
 
-# NAME: waits until it has a job number
+# NAME: waits until the Job has a job number, and prints the number
 id_of()
 {
 	wait_for has_id "$1" && echo "$id"

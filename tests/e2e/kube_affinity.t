@@ -46,7 +46,8 @@ preferred()
 		\"preferredDuringSchedulingIgnoredDuringExecution\": [$1]}},"
 }
 
-# [KEYS]: prints that pods are spread over nodes, those with equal labels
+# [KEYS]: prints a constraint that spreads pods over nodes; with KEYS, pods
+# whose values of these labels are equal
 spread()
 {
 	echo "\"topologySpreadConstraints\": [{\"maxSkew\": 1,
@@ -77,8 +78,8 @@ ok "with nodes" eval "kwok_start && kube_nodes 1 old 0 cores=8 tier= &&
 	kube_nodes 1 new 0 cores=64 tier=fast"
 kube_taints='{"key": "team", "value": "ml", "effect": "NoSchedule"}'
 ok "and one that is tainted" kube_nodes 1 kept 0 cores=128
-# Its name sorts first, so a job without preferences would run there but for the
-# taint.
+# The name "aged" sorts before those of the other nodes: without this taint,
+# jobs without preferences would run there.
 kube_taints='{"key": "age", "value": "old", "effect": "PreferNoSchedule"}'
 ok "and one that is less welcome" kube_nodes 1 aged 0
 kube create namespace jobs >/dev/null

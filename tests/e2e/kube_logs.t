@@ -130,8 +130,9 @@ fails "an array has none" 1 "name one task" aiq --log "$id"
 
 # --- large output ----------------------------------------------------------------
 
-# Its last line is kept. A container runtime may lose what is still in a pipe
-# when the first process of a container ends; aischedd prevents that.
+# The last line of a job's output is kept. A container runtime may lose what is
+# still in a pipe when the first process of a container ends; aischedd prevents
+# that.
 id=$(sub --wrap "seq 100000")
 ok "a job prints more than is kept" wait_for is_state "$id" COMPLETED
 ok "its output is read" eval "aiq --log $id >$dir/kept 2>$dir/said"

@@ -123,8 +123,8 @@ like "and a configuration" "$out" '#ours'
 
 # --- others -----------------------------------------------------------------
 
-# alice has the rights of an admin in every namespace, and those that the
-# policies forbid to use, but may not change nodes.
+# alice has the rights of an admin in every namespace, but may not change nodes.
+# She also has the rights whose use the policies forbid.
 kube create clusterrole pods-anyhow --verb=get,create,update,patch \
 	--resource=pods/binding,pods/resize >/dev/null
 for role in admin pods-anyhow; do
@@ -137,7 +137,7 @@ queue='"aisched.io/queue": "vision"'
 suspend='"suspend": true,'
 ours='"schedulerName": "aisched",'
 
-# A pod that to the policies looks like one of a Job; it stays pending.
+# Make a pod that the policies take for a pod of a Job; it stays pending.
 controller=system:serviceaccount:kube-system:job-controller
 kube --namespace "$ns" --as "$controller" create -f - >/dev/null <<-END
 	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "waits"},

@@ -131,7 +131,7 @@ ok "a gang mounts it" wait_for is_state "$id" COMPLETED
 is "and writes there" "$(cat "$dir/volume/0" "$dir/volume/1")" "here
 here"
 
-# --- what it may do -----------------------------------------------------------
+# --- what a job may do --------------------------------------------------------
 
 ln -s / "$work/root"
 mkdir "$work/folder"
@@ -156,7 +156,7 @@ is "without any capability, and with a seccomp profile" \
 NoNewPrivs:1
 Seccomp:2"
 
-# --- what is shown of the same script here and there --------------------------
+# --- the same script on this machine and in the cluster -----------------------
 
 cat >same <<-'END'
 	#!/bin/sh
@@ -280,7 +280,7 @@ is "as it did" "$(aiq --no-header -o signal "$id")" 9
 id=$(sub --wrap 'kill -9 $$')
 ok "one that kills itself" wait_for is_state "$id" FAILED
 
-# --- commands of their owner ----------------------------------------------------
+# --- commands that the owner runs in a job --------------------------------------
 
 job=$(VARIABLE=given sub -n 2 --wrap 'exec sleep 1000')
 wait_for is_state "$job" RUNNING || bail "no job runs"
@@ -332,7 +332,8 @@ cat >tty.sh <<END
 aictl exec -t $job sh -c 'tty; stty size; echo \$TERM; read x; echo "got \$x"; exit 5'
 echo status \$?
 END
-# An end of the keys that is read before the terminal is raw becomes a zero byte.
+# Keep the FIFO open: if the input ended before the terminal is raw, the end
+# would be read as a zero byte.
 mkfifo keys
 exec 9<>keys
 echo typed >&9
@@ -367,7 +368,7 @@ ok "one that lasts" wait_for lives "sleep 4242.$$" || bail "none begins"
 kill -9 "$tool"
 ok "ends with its tool" wait_for ends "sleep 4242.$$"
 
-# SIGNAL: of a tool whose command has begun
+# SIGNAL: sends the signal to an aictl exec whose command has begun
 signal_tool()
 {
 	: >begun
@@ -383,7 +384,8 @@ signal_tool INT
 is "SIGINT, too" "$?" 130
 ok "and end it" wait_for ends "sleep 4243.$$"
 
-# Ours is a terminal, too, and Ctrl-C is for its group.
+# aictl has a terminal here, but its command has none. Ctrl-C sends SIGINT to
+# the process group of aictl, which passes it on.
 mkfifo typed
 cat >tty.sh <<END
 trap : INT

@@ -143,7 +143,7 @@ id=$(sub far)
 waits "likewise" "$id" "volume claim 'far' has lost its volume"
 aicancel --wait "$id"
 
-# --- for one node, for one pod --------------------------------------------------
+# --- claims for one node or one pod ---------------------------------------------
 
 volume pv-once "" ReadWriteOnce ""
 claim once "" ReadWriteOnce pv-once

@@ -166,8 +166,8 @@ is "its room is given back" "$rc" 0
 
 srun -N3 -n3 sh -c "setsid sleep 3002.$$ & exit 0"
 is "what tasks leave behind ends with the step" "$(left)" ""
-# A process shows no environment in the moment of execve(), so search for these,
-# too.
+# While a process executes another program, its environment cannot be read for a
+# moment: search for processes that do this all the time, too.
 printf '#!/bin/sh\nexec "$0" "$1"\n' >execs
 chmod +x execs
 srun -N3 -n3 sh -c "setsid ./execs 3002.$$ & exit 0"

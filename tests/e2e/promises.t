@@ -1,14 +1,15 @@
 #!/bin/sh
-# With exact time limits and no new jobs, a job starts when it was promised, also
-# where its queue has limits, and moving jobs for others delays no job ahead of
-# them; with several users or queues, only after the order of jobs has changed. With
-# new jobs as well, no job behind a promised one delays it.
+# With exact time limits and no new jobs, a job starts when it was promised,
+# even if its queue has limits, and moving jobs for others does not delay it. If
+# jobs are of several users or queues, it may start later only after the order
+# of jobs has changed. With new jobs as well, no job behind a promised job
+# delays it.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 
 # SEED yes|no [KEY]: writes a cluster, where jobs may be moved or not, and jobs
-# that are all submitted at the beginning; KEY: a limit of their queue, or
-# "users" or "queues": they are of three of these
+# that are all submitted at the beginning. KEY is a limit of their queue; or
+# "users" or "queues": then the jobs are of three users or in three queues
 world()
 {
 	awk -v seed="$1" -v move="$2" -v key="${3-}" -v dir="$dir" '
@@ -119,8 +120,8 @@ numa_worlds()
 }
 
 # yes|no WORLDS [KEY]: prints how many per mille of all promised starts were
-# kept, counting those that a job ahead delayed as kept, and those that were late
-# after the order of jobs had changed; and how many of all these were
+# kept; and how many of all were late after the order of jobs had changed.
+# These, and starts that a job ahead delayed, count as kept
 kept()
 {
 	seed=0
@@ -151,7 +152,8 @@ kept()
 		}'
 }
 
-# NAME MOVE WORLDS [KEY]: tests that told starts are kept, and prints how many
+# NAME MOVE WORLDS [KEY]: tests that promised starts are kept, and prints how
+# many
 check_kept()
 {
 	name=$1

@@ -57,7 +57,7 @@ start_daemon
 is "a clean end leaves jobs running, too" "$(state_of "$asleep")" RUNNING
 aicancel --wait --all
 
-# --- cancelled while the daemon was away, or about to be --------------------
+# --- jobs cancelled just before the daemon is killed ------------------------
 
 id=$(submit --grace 1s --wrap 'trap "" TERM; echo up; while :; do sleep 0.05; done')
 wait_for has_line "slurm-$id.out" up

@@ -169,7 +169,8 @@ scancel "$runs" "$array"
 
 # --- a job about to run ---------------------------------------------------------------
 
-# Programs take an unknown state for the end of a job.
+# sacct must not print CONFIGURING: programs take a state that they do not know
+# for the end of the job.
 nursery=$(pgrep -P "$daemon_pid" aisched-sheph)
 kill -STOP "$nursery"
 about=$(sbatch --parsable -o /dev/null --wrap true)

@@ -85,7 +85,7 @@ is "with some patience" "$rc $out$err" "1 salloc: error: Unable to allocate reso
 wait_for '[ -z "$(squeue -h -t PD)" ]'
 result 0 "which leaves no job"
 
-# srun prints only once that it waits.
+# srun says that it waits only once, however long it waits.
 srun -H true 2>long.err &
 long=$!
 wait_for grep -q queued long.err

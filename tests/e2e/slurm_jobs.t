@@ -201,10 +201,10 @@ fi
 
 # --- a job that requeues itself ---------------------------------------------------
 
-# In each run, the job gets SIGTERM while its own request to requeue it is
-# answered, and waits for that. Leak checks are off: LeakSanitizer stops the
-# process with SIGSTOP, and hangs if a SIGCONT comes, which jobs get together
-# with SIGTERM.
+# The job requeues itself, and gets SIGTERM before the command has its answer;
+# the script then waits for that signal. Leak checks are off: LeakSanitizer
+# stops the process with SIGSTOP, and hangs if a SIGCONT comes, which jobs get
+# together with SIGTERM.
 cat >again.sh <<'END'
 trap told=yes TERM
 export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0"

@@ -34,7 +34,8 @@ inside()
 	env SLURM_JOB_ID="$job" SLURM_NTASKS=4 SLURM_JOB_NAME=wrap "$@"
 }
 
-# The same in the background, where $! is then the process of srun.
+# COMMAND...: as inside(), but replaces the shell by the command. In the
+# background, $! is then the process of srun.
 become()
 {
 	exec env SLURM_JOB_ID="$job" SLURM_NTASKS=4 SLURM_JOB_NAME=wrap "$@"
@@ -215,7 +216,8 @@ is "none" "$(cat none.out)" ""
 steps "a file that cannot be made" 1 "" \
 	"srun: error: Could not open stdout file: Not a directory" -n1 -o both/x true
 (
-	# A reader of srun's output gets its end when the step ends, not later.
+	# A reader of srun's output gets end of file when the step ends, not
+	# later.
 	inside srun -n2 echo x | wc -l
 ) >pipe.out
 is "a pipe" "$(cat pipe.out)" 2

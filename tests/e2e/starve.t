@@ -59,10 +59,9 @@ jobs()
 }
 
 # Compares the GPU seconds of later jobs that started before each waiting job
-# with their limit: the number of GPUs times the sum of two times. These are the
-# time after which the job holds others back, and the duration of the longest
-# job, which counts once, and once more for each job ahead that was still
-# waiting.
+# with their limit: the number of GPUs times a time. This is the time after
+# which the job holds others back, plus the duration of the longest job times
+# one more than the number of jobs ahead that were still waiting.
 check()
 {
 	awk -F'"' -v wait=$wait -v longest=$longest -v gpus=$gpus -v until=$until '

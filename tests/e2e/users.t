@@ -1,7 +1,7 @@
 #!/bin/sh
 # Three users of one queue with equal shares each request all GPUs, for weeks.
-# From two half-lives after the last of them came, each has a third of the GPUs,
-# however long their jobs have waited.
+# Two half-lives after the last user came, each has a third of the GPUs, however
+# long their jobs have waited.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 

@@ -13,8 +13,8 @@ not()
 }
 
 # Runs tmux. The shell in its terminal has its own prompt and reads no startup
-# file of the user. tmux starts $SHELL or the shell of the account, and that of
-# nobody refuses logins.
+# file of the user. tmux starts $SHELL or the user's login shell; the login
+# shell of user nobody refuses logins.
 term()
 {
 	SHELL=/bin/sh tmux -S "$dir/tmux" -f /dev/null "$@"
