@@ -110,8 +110,9 @@ static bool has_item(const char *list, char c, const char *text, size_t len)
 	return false;
 }
 
-/* Returns the folder with the links for Slurm's commands, which the caller
- * frees; NULL if it has no srun. */
+/* Returns the path of the folder with the links for Slurm's commands, which the
+ * caller frees. Returns NULL if srun is not there, or if the path cannot be an
+ * item of PATH or --export. */
 static char *own_folder(void)
 {
 	char self[PATH_MAX], *folder, *srun;
@@ -215,9 +216,8 @@ static int take_file(struct sbatch *sbatch)
 	return rc;
 }
 
-/* Put the folder of our srun into the PATH that the job gets, so that its
- * script finds srun even if sbatch was called by its path or the job gets a new
- * environment. */
+/* Add the folder of our srun to the job's PATH. So the script finds srun even
+ * if sbatch was called by its path, or if the job gets a new environment. */
 static void lead_to_srun(struct submit *submit)
 {
 	const char *list = submit->export_env, *path = getenv("PATH");

@@ -164,7 +164,7 @@ static const struct command_line line = {
 
 /* --- rows ----------------------------------------------------------------- */
 
-/* Whether the ids name tasks of the array, and none names all of it. */
+/* Whether ids name tasks of the array, and no id names the whole array. */
 static bool names_tasks(const struct squeue *q, uint64_t array)
 {
 	const json_t *item;

@@ -43,8 +43,8 @@ static void add_word(struct list *l, const char *word)
 	}
 }
 
-/* Explicit values come before our own, as the shepherd takes the first of two
- * variables with the same name. */
+/* Variables given with a value come before those of our environment, because
+ * the shepherd takes the first of two variables with the same name. */
 char **srun_env(const char *export_env, struct arena *arena)
 {
 	struct list l = { .arena = arena };

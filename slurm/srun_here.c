@@ -130,8 +130,8 @@ static int find(struct srun *s, struct srun_job *ret)
 
 /* --- outside of jobs ------------------------------------------------------ */
 
-/* Fill in the request for a job of the step's own. Returns the status to exit
- * with, 0 to go on. */
+/* Fill in the request for the job that srun makes for its step. Returns the
+ * status to exit with, 0 to go on. */
 static int ask_as(const struct srun *s, struct sbatch *job, const char *program)
 {
 	const struct srun_asked *asked = s->asked.p;

@@ -32,9 +32,9 @@ static void put_quoted(char c, struct buf *out)
 		buf_addc(out, c);
 }
 
-/* Append what %LETTER stands for: for t the number of the task, which is $1 in
- * the script; for o its position among the tasks of its line, where `before`
- * tasks come before task `first`. As in Slurm, other letters become nothing. */
+/* Append what %LETTER stands for. %t is the number of the task, $1 in the
+ * script. %o is its position among the tasks of the line: that of task `first`
+ * is `before`. As in Slurm, other letters become nothing. */
 static void put_number(char letter, uint32_t first, uint32_t before,
                        struct buf *out)
 {
@@ -44,9 +44,9 @@ static void put_number(char letter, uint32_t first, uint32_t before,
 		buf_printf(out, "'\"$(($1-%u+%u))\"'", first, before);
 }
 
-/* Append the next word of a line, quoted for sh. Single quotes and backslashes
- * in the line quote, double quotes are plain characters. Returns what follows
- * the word. */
+/* Append the next word of a line, quoted for sh. The line may have single
+ * quotes and backslashes, which quote; double quotes are plain characters.
+ * Returns what follows the word. */
 static const char *put_word(const char *s, uint32_t first, uint32_t before,
                             struct buf *out)
 {

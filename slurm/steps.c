@@ -123,8 +123,8 @@ static void take_lines(struct steps_reading *r)
 	}
 }
 
-/* Ask for the steps of the ids from *done on. The daemon answers for as many as
- * fit; adds their number to *done. */
+/* Ask for the steps of the jobs from ids[*done] on. The daemon answers for as
+ * many of them as fit into an answer; their number is added to *done. */
 static int read_some(struct client *client, struct steps_reading *r,
                      json_t *ids, size_t *done, struct err *err)
 {

@@ -49,7 +49,7 @@ struct crash {
 	pthread_mutex_t lock;
 	struct sub **sub;
 	size_t nsubs, sub_cap;
-	/* jobs submitted so far; how many may be by now */
+	/* jobs submitted so far; the most that may be until the next kill */
 	size_t njobs, allowed;
 	bool stop;
 };
@@ -92,7 +92,7 @@ struct finals;
 struct finals *finals_new(void);
 void finals_free(struct finals *finals);
 
-/* Check the jobs right after a restart. before are the lines that were read
+/* Check the jobs right after a restart. `before` has the lines that were read
  * while no daemon was running. */
 void check_restart(struct crash *crash, const struct ran *before,
                    struct finals *finals);

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# lib.sh - shared by tests of a daemon: its end, other users
+# lib.sh - shared by tests of a daemon: their end, and commands of other users
 #
 #	. "$top_srcdir/tests/e2e/lib.sh"
 #	start_daemon || bail "aischedd does not start"

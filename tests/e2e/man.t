@@ -141,9 +141,10 @@ if command -v bash >/dev/null; then
 	result $? "the completion has the verbs of a command: $verbs"
 fi
 
-# A README with a section "The files" has a line for each file of its folder,
-# and of the folders below that have no such section, and for nothing else: -
-# `name` for name.c, name.h or both.
+# In a README, the section "The files" has a line for each file of its folder,
+# and for nothing else. Files in folders below belong to it, too, unless that
+# folder's README has such a section. A line begins with - `name`, which means
+# name.c, name.h or both.
 toured=$(cd "$top_srcdir" && find aischedd libcommon ai* slurm -name README.md \
 	-exec grep -l '^## The files$' {} + | sed 's,/README.md$,,' | sort -u)
 tmp=$(mktemp -d) || exit 1

@@ -99,8 +99,8 @@ read_text()
 }
 
 # FILE: prints "FILE:LINE: RULE: TEXT" for each text that breaks a rule. A rule
-# has kinds, what is better, and a pattern, in which (<) and (>) are word
-# boundaries.
+# has three fields: the kinds of texts that it is for, the advice to print, and
+# a pattern, in which (<) and (>) are word boundaries.
 broken()
 {
 	while IFS='|' read -r kinds better pattern; do

@@ -22,7 +22,8 @@ is "README.md has the parts that are walked here" "$parts" 4
 
 # --- a private daemon ------------------------------------------------------
 
-# Except for the socket of munged and its own, it is configured as in README.md.
+# The daemon is configured as in README.md, except for its own socket and that
+# of munged.
 part 1 >daemon.sh
 like "it begins with a configuration" "$(sed -n 1p daemon.sh)" \
 	'^echo "state_dir = .*" >aischedd.conf$'

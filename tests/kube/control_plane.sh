@@ -264,7 +264,7 @@ between_start()
 }
 
 # [WORD]...: sets the rule of the proxy, or none, and starts to count calls. If
-# the rule before killed a daemon, it is dead on return.
+# the proxy was killing a daemon, waits until the daemon is dead.
 between()
 {
 	echo "$*" >"$kube/between.new"

@@ -20,7 +20,7 @@ api=/api/v1/namespaces/$ns
 batch=/apis/batch/v1/namespaces/$ns
 
 # PATH...: prints kind and phase of each object in these lists, one per line.
-# Tests repeat this often, and kubectl takes five times the CPU.
+# Tests repeat this often, and kubectl would take five times as much CPU.
 list()
 {
 	"${top_builddir:?}/tests/kube/ask" "${kube:?}/admin.conf" list "$@"
@@ -83,17 +83,18 @@ arm()
 	between kill "$daemon_pid" "$when" "$n"
 }
 
-# COMMAND [WORD]...: runs it under arm(). reaches() runs it again if the daemon
-# was killed before it answered, which a call for an earlier command may do.
+# COMMAND [WORD]...: runs the command after arm(). Notes a failure: the proxy
+# may have killed the daemon before it answered. reaches() then runs the command
+# again.
 armed()
 {
 	arm
 	"$@" >/dev/null 2>&1 || again=$*
 }
 
-# OPTION...: submits a job that starts under arm(), and sets $new to its id. The
-# daemon may be killed by its first call before it has answered, so the job is
-# held until its id is known.
+# OPTION...: submits a job that starts after arm(), and sets $new to its id. The
+# job is held until its id is known, because the proxy may kill the daemon
+# before it answers.
 submit_armed()
 {
 	new=$(aisub --parsable --hold "$@") || return 1
@@ -101,15 +102,15 @@ submit_armed()
 }
 
 # WHAT GOAL [WORD]...: tests that the command GOAL succeeds after WHAT, which
-# began under arm(). If the daemon was killed, starts it again and sets $more.
+# began after arm(). If the daemon was killed, starts it again and sets $more.
 reaches()
 {
 	what=$1
 	shift
 	wait_for so_or_dead "$@" >"${dir:?}/waited"
 	at=$(sed -n "$n{s,/.*/$ns/,,;s,?.*,,;p}" "${kube:?}/between.calls")
-	# Look at the calls before the rule ends; calls after the goal do not
-	# matter.
+	# End the rule, so that calls after the goal do not kill the daemon.
+	# This also empties between.calls, which must be read before.
 	between
 	if has_died; then
 		more=yes

@@ -1,9 +1,9 @@
 /*
  * test_random.c - the plans of random snapshots are valid
  *
- * Clusters and jobs are random, and made as text, so that one that fails can be
- * put into tests/scenario. The plan is checked; and the snapshot, if written
- * and read again, must give the same plan.
+ * Clusters and jobs are random. They are made as text, so that a snapshot whose
+ * plan is wrong can be put into tests/scenario. The plan is checked; and the
+ * snapshot, if written and read again, must give the same plan.
  */
 #include <string.h>
 

@@ -517,8 +517,8 @@ START_TEST(what_is_guarded_waits_while_it_may)
 }
 END_TEST
 
-/* Simulate a process that was stopped for so long that the guard is over before
- * its timers run: the call is not sent. */
+/* The process is stopped before a guarded call is sent, and goes on when the
+ * Lease has expired, but before any timer has run: the call is not sent. */
 START_TEST(what_may_not_go_out_does_not)
 {
 	struct result r;
