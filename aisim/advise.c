@@ -62,9 +62,8 @@ void advise_sum(const struct sim *sim, struct advise_sums *ret)
 
 /* --- output --------------------------------------------------------------- */
 
-/* Returns the index of the best replay: the one in which the most jobs ended;
- * of several such, the one with the least mean slowdown; of several such, that
- * of the configured order. */
+/* Returns the index of the best replay: the more jobs ended, the better; then
+ * the lower the mean slowdown; then the configured order. */
 static int best_of(const struct conf *configured,
                    const struct advise_sums *sums)
 {

@@ -147,7 +147,7 @@ static struct conf *load_conf(const char *path, struct buf *lacks)
 	return conf;
 }
 
-/* Warn about what a replay lacks: without it the simulation may look better
+/* Warn about what a replay lacks, because the simulation may then look better
  * than the past was. */
 static void warn_lacks(const struct trace *trace)
 {

@@ -73,7 +73,7 @@ int64_t cluster_cpus(const struct state *state)
 	return n;
 }
 
-/* --- jobs that run from the beginning ---------------------------------- */
+/* --- jobs that are running at second 0 ------------------------------------ */
 
 struct room_node {
 	int64_t cpu_milli, mem_mib;

@@ -177,7 +177,7 @@ static struct figures minus(const struct figures *a, const struct figures *b)
 struct group {
 	const char *name;
 	struct figures was, is;
-	/* Change of the mean wait, as a fraction of what it was. */
+	/* Change of the mean wait, as a fraction of the old one. */
 	double change;
 };
 

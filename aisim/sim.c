@@ -121,7 +121,7 @@ static void start(struct sim *sim, struct job *job)
 		               .time = sim->now };
 
 	if (job->state != JOB_CONFIGURING)
-		return; /* it runs from the beginning */
+		return; /* it has been running since second 0 */
 	if (asked(sim, job)->start_fails) {
 		tell_start_failed(sim, job);
 		sim->retries++;

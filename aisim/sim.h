@@ -27,7 +27,7 @@ struct sim_job {
 	uint32_t turn;     /* calendar entries with another turn are stale */
 	uint32_t nleaving; /* evicted tasks that have a CALENDAR_SHRUNK entry */
 	int64_t left;      /* seconds of work left, or TRACE_NEVER */
-	int64_t began;     /* when it began, or resumed, to work; or NO_TIME */
+	int64_t began;     /* when its work began or resumed; or NO_TIME */
 	uint8_t end;       /* enum job_state, once final */
 	struct job_stats stats;
 };

@@ -11,7 +11,7 @@
 enum {
 	/* Run time that shorter jobs are taken to have. */
 	SLOWDOWN_BOUND_S = 10,
-	/* A promised start is late if it is later by more than this. */
+	/* A start is late if it is later than promised by more than this. */
 	PROMISE_SLACK_S = 1
 };
 
@@ -51,7 +51,7 @@ static bool is_overtaken(const struct stats *stats, const struct job_stats *job,
 	return false;
 }
 
-/* When a job starts, compare that with its promised start. */
+/* Compare the start of a job with its promised start. */
 static void settle_promise(struct stats *stats, struct job_stats *job,
                            uint64_t id, int64_t now)
 {

@@ -27,7 +27,7 @@ struct job_stats {
 	int64_t grace; /* seconds of grace */
 	int64_t cost;  /* millionths of the currency */
 	uint32_t evictions;
-	bool was_running; /* it ran from the beginning, so it did not wait */
+	bool was_running; /* it was running at second 0, so it did not wait */
 };
 
 struct stats {

@@ -296,8 +296,8 @@ void tell_start_failed(struct sim *sim, const struct job *job)
 	compared(&sim->tell);
 }
 
-/* Note the present tasks of the job as those shown by its events; none if it
- * does not run. */
+/* Note that the job's events so far show its present tasks, or none if it does
+ * not run. */
 static void show(struct sim *sim, const struct job *job, bool runs)
 {
 	struct sim_job *sj = &sim->job[job->id - 1];

@@ -65,10 +65,10 @@ struct trace_job {
 	int64_t grace;           /* seconds from eviction to end */
 	int64_t resume_cost;     /* seconds of work that each eviction adds */
 	int64_t begin, deadline; /* for a job of a replay; TRACE_NEVER: none */
-	int64_t longest; /* for a job of a replay: the longest attempt, if none
-	                    ended by itself */
-	uint64_t rank;   /* orders jobs that arrive in the same second, before
-	                    `task` and `line` do */
+	int64_t longest; /* for a job of a replay: its longest attempt in ms, as
+	                    long as all attempts read were evicted */
+	uint64_t rank;   /* order of jobs that arrive in the same second; jobs
+	                    of equal rank are in order of task, then line */
 	uint64_t array;  /* id of the first task, after trace_finish() */
 	const char *in;  /* name of the array that it belongs to, or NULL */
 	uint32_t task, limit; /* its index in the array; how many tasks may run
@@ -76,8 +76,7 @@ struct trace_job {
 	int8_t preemptible;   /* -1: as in its class */
 	uint8_t on_evict;
 	bool start_fails;
-	bool replayed; /* its spec is the original request, which nothing may be
-	                  added to */
+	bool replayed; /* its spec is the original request: add nothing */
 	struct trace_real real;
 };
 

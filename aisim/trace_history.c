@@ -1,8 +1,9 @@
 /*
  * trace_history.c - read the output of `aiq --history --json`, or an archive
  *
- * The former is one large object, the latter has an object on each line. Jobs
- * are parsed one by one, so that a long history does not need a tree in memory.
+ * The output of aiq is one large object; an archive has an object on each line.
+ * Jobs are parsed one by one, so that a long history does not need a tree in
+ * memory.
  */
 #include <jansson.h>
 #include <stdio.h>

@@ -302,8 +302,8 @@ static int read_attempt(struct replay *r, json_t *obj, struct err *err)
 	if (text_of(obj, "evicted") || ran < 0 || job->work == TRACE_NEVER ||
 	    job->real.end == TRACE_NEVER)
 		return 0;
-	/* Replace the work that the job's line gave: this is its first attempt
-	 * that was not evicted. */
+	/* This is the job's first attempt that was not evicted: it replaces the
+	 * work that the job's line gave. */
 	if (job->longest != TRACE_NEVER) {
 		job->longest = TRACE_NEVER;
 		job->work = 0;

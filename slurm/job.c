@@ -68,7 +68,7 @@ int64_t job_start(const json_t *row)
 
 	if (start == ROW_NONE)
 		start = row_int(row, "expected_start");
-	/* Show the begin time of a job that waits for it as its start. */
+	/* If a job waits for its begin time, show this time as its start. */
 	if (start == ROW_NONE && job_is_pending(row))
 		start = row_int(row, "begin_time");
 	return start;

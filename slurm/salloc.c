@@ -12,7 +12,7 @@
 enum { STATUS_USAGE = 255 };
 
 struct salloc {
-	struct sbatch sbatch; /* first, as sbatch's options write to it */
+	struct sbatch sbatch; /* first: sbatch's options write to it */
 	bool no_shell;
 	int64_t immediate_s; /* as in alloc_make() */
 	int kill; /* signal to the command when the allocation is revoked */

@@ -33,8 +33,8 @@ static void put_quoted(char c, struct buf *out)
 }
 
 /* Append what %LETTER stands for. %t is the number of the task, $1 in the
- * script. %o is its position among the tasks of the line: that of task `first`
- * is `before`. As in Slurm, other letters become nothing. */
+ * script. %o is the task's position in its line; task `first` has position
+ * `before`. As in Slurm, other letters become nothing. */
 static void put_number(char letter, uint32_t first, uint32_t before,
                        struct buf *out)
 {

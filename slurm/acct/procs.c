@@ -53,7 +53,7 @@ static int64_t kib_of(const struct buf *status, const char *name)
 }
 
 /* Returns the CPU time in /proc/PID/stat, with that of ended children. Parses
- * from the last ')', as the name of the program in parentheses may have
+ * from the last ')', because the name of the program, in parentheses, may have
  * blanks. */
 static int64_t cpu_ms_of(const struct buf *stat)
 {

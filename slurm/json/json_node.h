@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
-/* Returns a node as an object. partitions are all those of the cluster, from
- * which the node's own are chosen. */
+/* Returns a node as an object. `partitions` has all partitions of the cluster;
+ * the node is printed with its own. */
 json_t *json_node(const json_t *node, const json_t *partitions);
 
 #endif

@@ -211,7 +211,7 @@ static json_t *active(struct client **client)
 	return list;
 }
 
-/* Wait until all jobs have ended but those whose reason says that they can
+/* Wait until all jobs have ended, except those whose reason says that they can
  * never start. Returns false if jobs do not end. */
 static bool drain(struct client **client)
 {

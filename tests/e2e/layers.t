@@ -97,7 +97,8 @@ includes()
 			}'
 }
 
-# FOLDER ALLOWED...: prints includes of other folders that are not below it
+# FOLDER ALLOWED...: prints the includes in FOLDER of headers from folders other
+# than these
 bad_includes()
 {
 	awk -v allowed="$*" '
@@ -112,7 +113,8 @@ bad_includes()
 		}' "$tmp/includes"
 }
 
-# FOLDER ALLOWED...: prints what its library links from elsewhere
+# FOLDER ALLOWED...: prints our functions that FOLDER's library uses, but that
+# no library of these folders defines
 bad_links()
 {
 	lib=$(library "$1")

@@ -3,12 +3,17 @@
  *
  *	pod_hostile ADDRESS PORT HOW [KEY | N]
  *
- * HOW: types sends a frame of each type with a MAC made with KEY, each on a
- * connection of its own; words sends something other than a hello; silent
- * connects N times, prints that it has, and waits until the agent hangs up;
- * nonsense proves that it has the key, then sends invalid frames. Prints how
- * many connections got more than a hello or, with the key, anything but a proof
- * and a refusal.
+ * HOW is one of:
+ *
+ *	types		send a frame of each type with a MAC made with KEY, each
+ *			on a connection of its own
+ *	words		send something other than a hello
+ *	silent		connect N times, print that this is done, and wait until
+ *			the agent hangs up
+ *	nonsense	prove to have KEY, then send invalid frames
+ *
+ * Prints how many connections got more than a hello or, with the key, anything
+ * but a proof and a refusal.
  */
 #include <arpa/inet.h>
 #include <err.h>

@@ -3,12 +3,19 @@
  *
  *	step_hostile SOCKET HOW [N]
  *
- * HOW: silent connects N times and sends nothing until the shepherd hangs up;
- * part sends half a greeting; loose sends its request in a descriptor that is
- * not a sealed file, fifo in one whose reading would block, garbage in a sealed
- * file with nonsense, huge in one that is too large; own claims an allocation
- * that is already held; many connects N times, one after the other. Prints how
- * many connections got anything but a refusal or a hangup; it should be 0.
+ * HOW is one of:
+ *
+ *	silent	connect N times, and send nothing until the shepherd hangs up
+ *	part	send half a greeting
+ *	loose	send the request in a descriptor that is not a sealed file
+ *	fifo	send the request in a descriptor whose reading would block
+ *	garbage	send a sealed file with nonsense
+ *	huge	send a sealed file that is too large
+ *	own	claim an allocation that is already held
+ *	many	connect N times, one after the other
+ *
+ * Prints how many connections got anything but a refusal or a hangup; it should
+ * be 0.
  */
 #include <err.h>
 #include <errno.h>

@@ -8,8 +8,8 @@
 
 enum { MANY = 200 };
 
-/* A file that was accepted, if printed, must be accepted again with the same
- * result. */
+/* If a file is accepted, its configuration as printed must be accepted, too,
+ * and give the same result. */
 static void print_again(const struct conf *conf)
 {
 	struct buf once = { 0 }, twice = { 0 };

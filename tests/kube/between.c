@@ -1,5 +1,5 @@
 /*
- * between.c - a proxy between a daemon and an API server that causes faults
+ * between.c - a proxy that causes faults between a daemon and an API server
  *
  *	between ADDRESS:PORT URL FOLDER RULE LOG
  *
@@ -21,8 +21,8 @@
  *	cut BYTES TEXT		close the connection after BYTES of the answer
  *				to a call with TEXT
  *	mute TEXT		pass on no more of the answers to calls with
- *				TEXT, and keep their connections open; each is a
- *				line of LOG as well
+ *				TEXT, and keep their connections open; each such
+ *				call adds a line to LOG as well
  *
  * Each connection has a process of its own.
  */

@@ -66,8 +66,8 @@ node_has_registered()
 	! part_lives node || kube get node "$node_name"
 }
 
-# Set the node's address. A kubelet refuses one of the loopback interface, but
-# with an external cloud provider it takes the address from its Node object.
+# Set the node's address. A kubelet refuses a loopback address, but with an
+# external cloud provider it takes the address from its Node object.
 node_place()
 {
 	kube patch node "$node_name" --subresource=status --type=merge \

@@ -474,8 +474,8 @@ START_TEST(queues_inherit_manners_not_restrictions)
 	ck_assert_int_eq(q[2].default_time, 90 * 60);
 	ck_assert_int_eq(q[2].max_time, CONF_NONE);
 	ck_assert_uint_eq(q[2].users.n, 0);
-	/* It inherits 5 h from its parent, reduced to its own max_time of
-	 * 3 h. */
+	/* The queue inherits 5 h from its parent, reduced to its own max_time
+	 * of 3 h. */
 	ck_assert_int_eq(q[3].default_time, 3 * 3600);
 	conf_free(conf);
 }

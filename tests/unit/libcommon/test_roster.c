@@ -1,4 +1,4 @@
-/* test_roster.c - lists in order of a number, and copies that share them */
+/* test_roster.c - entries in order of a number, and copies that share them */
 #include "libcommon/roster.h"
 
 #include <stdlib.h>

@@ -356,8 +356,9 @@ START_TEST(stalled_request_delays_its_user_alone)
 }
 END_TEST
 
-/* After the server has refused a request, it reads and drops the rest, because
- * the peer may send all of it before it reads the answer. */
+/* After the server has refused a request, it reads and drops the rest of the
+ * request, because the peer may read the answer only after sending
+ * everything. */
 START_TEST(large_request_of_a_stranger_is_not_kept)
 {
 	struct raw raw = raw_open();

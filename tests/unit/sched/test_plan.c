@@ -16,7 +16,7 @@ static const struct {
 	{ "run 9 cpus=8 on=c0\npend 10 cpus=8", NULL },
 	{ "run 9 suspended cpus=99 on=c0\npend 9 cpus=99 resumes", NULL },
 	{ "pend 10 gpus=99 pools=k",
-	  NULL }, /* pool k has no nodes yet; its runner may report such ones */
+	  NULL }, /* pool k has no nodes yet: they may have 99 GPUs */
 	{ "pend 10 cpus=9 pools=p",
 	  "needs 9 CPUs on one node; the largest that it may use has 8 (c0)" },
 	{ "pend 10 gpus=4 pools=p",

@@ -203,8 +203,8 @@ START_TEST(elastic_jobs_grow_in_the_next_pass)
 }
 END_TEST
 
-/* While a pool's runner is away, plans leave out the pool, and claims there are
- * kept. */
+/* While a pool's runner is away, plans leave out the pool, and claims on its
+ * nodes are kept. */
 START_TEST(claims_outlive_a_runner_that_is_away)
 {
 	static const char *const held[] = { "submit", "decide claim 1 n0",

@@ -64,8 +64,8 @@ START_TEST(use_counts_half_after_a_half_life)
 }
 END_TEST
 
-/* Reading the usage in between does not change it, except that each time rounds
- * by at most half a billionth of a second. */
+/* Reading the usage in between does not change it, except that each reading
+ * rounds by at most half a billionth of a second. */
 START_TEST(it_does_not_matter_who_looks)
 {
 	static const int64_t half_lives[] = { 1, 7, 3600, WEEK, 36500ll * DAY };
@@ -103,7 +103,7 @@ START_TEST(news_may_be_late)
 	/* Usage never falls below zero. */
 	usage_change(&late, WEEK, -EIGHTH, -100 * DAY);
 	ck_assert_int_eq(late.amount, 0);
-	/* It does not change if the clock is set back. */
+	/* Usage does not change if the clock is set back. */
 	ck_assert_int_eq(usage_at(&u, WEEK, 0), u.amount);
 }
 END_TEST
@@ -220,7 +220,7 @@ START_TEST(a_job_is_charged_while_it_holds)
 }
 END_TEST
 
-/* Tasks that are being evicted are charged to the claimant from then on. */
+/* Evicted tasks are charged to the claimant while they end. */
 START_TEST(an_elastic_job_is_charged_what_it_has)
 {
 	struct world w;
@@ -279,8 +279,8 @@ START_TEST(light_users_are_seen_in_the_snapshot)
 }
 END_TEST
 
-/* The time for which a job has run is kept if an eviction ended it, but not
- * after a requeue. */
+/* The time that a job has run is kept after an eviction, but not after a
+ * requeue. */
 START_TEST(served_is_what_ran_before_others_needed_the_room)
 {
 	struct world w;
@@ -295,9 +295,8 @@ START_TEST(served_is_what_ran_before_others_needed_the_room)
 }
 END_TEST
 
-/* User ada has used the queue and bob has not. So bob's job starts before the
- * second one of ada, which was submitted earlier, unless that was put on
- * top. */
+/* User ada has used the queue and bob has not. So bob's job starts before ada's
+ * second job, which was submitted earlier; unless ada's job was put on top. */
 START_TEST(light_users_go_first_but_not_before_the_top)
 {
 	for (int top = 0; top < 2; top++) {
@@ -392,8 +391,8 @@ START_TEST(a_trial_of_a_new_user_makes_nobody_lighter)
 	ck_assert_uint_eq(light_of(&w, 3), light);
 	trial(&w);
 	before = steps_so_far;
-	/* a second one of the same user in the same second: usage is not
-	 * computed again */
+	/* another test-only submission of the same user in the same second does
+	 * not compute usage again */
 	trial(&w);
 	ck_assert_uint_lt(steps_so_far, before + 4);
 	ck_assert_uint_eq(light_of(&w, 3), light);

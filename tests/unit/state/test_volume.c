@@ -35,8 +35,9 @@ START_TEST(a_claim_of_one_node_is_handed_on)
 }
 END_TEST
 
-/* Claims of one name in two namespaces are two: one job of each queue runs. A
- * namespace that cannot be listed keeps jobs of its own queues only. */
+/* Claims with the same name in two namespaces are two claims, so one job of
+ * each queue runs. A namespace that cannot be listed keeps only jobs of its own
+ * queues waiting. */
 START_TEST(claims_belong_to_namespaces)
 {
 	struct volume_info data = { .name = "data",

@@ -1,5 +1,5 @@
-/* test_local_recover.c - jobs outlive daemons, and a shepherd that dies only
- * takes its own job with it */
+/* test_local_recover.c - jobs outlive daemons, and the death of a shepherd ends
+ * only its own job */
 #include <event2/event.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -125,8 +125,8 @@ static void be_nobody(void)
 	                 0);
 }
 
-/* Whether user nobody cannot execute the shepherd, because it may not enter the
- * build folder. */
+/* Whether this process, which is now user nobody, can execute the shepherd:
+ * nobody may lack access to the build folder. */
 static bool nobody_reaches_shepherd(void)
 {
 	char self[PATH_MAX], path[PATH_MAX + 64];

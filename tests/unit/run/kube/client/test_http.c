@@ -700,7 +700,7 @@ START_TEST(a_paused_stream_gives_nothing)
 	st.s.got = false;
 	server_push(w.server, "two\n");
 	server_json(w.server, "GET /x", 200, "", "{}");
-	result_get(&w, &r, "/x"); /* by then it would have arrived */
+	result_get(&w, &r, "/x"); /* "two" would arrive before this answer */
 	world_wait(&w, 500);      /* a paused stream may be silent */
 	ck_assert_str_eq(st.s.text.data, "one\n");
 	ck_assert(!st.r.done);

@@ -127,8 +127,8 @@ START_TEST(counts_as_kubernetes_counts)
 }
 END_TEST
 
-/* A limit without a request is the request. The API server sets it for pods,
- * but not in templates. */
+/* If a resource has only a limit, its request equals the limit. The API server
+ * adds this request to pods, but not to templates. */
 START_TEST(what_is_only_limited_is_asked_for)
 {
 	must_read(job_of("{'containers': [{'resources': {'limits': {'cpu': '2',"

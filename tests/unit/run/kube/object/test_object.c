@@ -155,8 +155,9 @@ START_TEST(pods_that_are_lost_are_no_failures)
 }
 END_TEST
 
-/* Pods tolerate a node that does not answer: aischedd decides when to give it
- * up. Kubernetes would delete them after five minutes. */
+/* Pods tolerate a node that does not answer, because aischedd decides when to
+ * give up the node. Otherwise Kubernetes would delete these pods after five
+ * minutes. */
 START_TEST(silent_nodes_are_given_up_by_us_first)
 {
 	static const char *const keys[] = { "node.kubernetes.io/not-ready",

@@ -205,7 +205,7 @@ START_TEST(files_are_opened)
 	spec.input = "a/e";
 	write_old("x", 5000000000);
 	run_shell("true");
-	expect("x", ""); /* it was truncated */
+	expect("x", ""); /* the file was truncated */
 	job.append = true;
 	run_shell("cat <\"$aisched_in\"");
 	expect("x", "err\n");
