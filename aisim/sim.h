@@ -53,7 +53,7 @@ struct sim {
 
 /* Simulate up to and including the second `until`, or with TRACE_NEVER until
  * nothing more can change. Fails with EINVAL if a plan is invalid, with EBUSY
- * if the jobs that run from the beginning do not fit. */
+ * if the jobs that are running at second 0 do not fit. */
 int sim_run(struct sim *sim, int64_t until, struct err *err);
 
 /* Free everything but the state, which is the caller's. */

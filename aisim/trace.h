@@ -65,8 +65,8 @@ struct trace_job {
 	int64_t grace;           /* seconds from eviction to end */
 	int64_t resume_cost;     /* seconds of work that each eviction adds */
 	int64_t begin, deadline; /* for a job of a replay; TRACE_NEVER: none */
-	int64_t longest; /* for a job of a replay: its longest attempt in ms, as
-	                    long as all attempts read were evicted */
+	int64_t longest; /* for a job of a replay: longest_ms of its line, until
+	                    an attempt is read that was not evicted */
 	uint64_t rank;   /* order of jobs that arrive in the same second; jobs
 	                    of equal rank are in order of task, then line */
 	uint64_t array;  /* id of the first task, after trace_finish() */
@@ -144,8 +144,8 @@ struct trace {
 	/* Number of jobs of a history that this configuration cannot take. */
 	size_t nleft_out;
 	struct err left_out; /* reason for the first of these jobs */
-	/* Jobs to leave out of all traces that share this, with reasons. Jobs
-	 * that a trace has to leave out are added. NULL: do not collect
+	/* The jobs that were left out, with reasons. Several traces may share
+	 * this, so that all leave out the same jobs. NULL: do not collect
 	 * them. */
 	struct left_out *left;
 	bool is_replay;  /* `real` of its jobs is set */

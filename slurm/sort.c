@@ -58,7 +58,7 @@ static int compare_by(const json_t *a, const json_t *b,
 			                        (double)job_priority(b));
 		else if (!strcmp(key, "time_limit") &&
 		         (!json_is_number(x) || !json_is_number(y)))
-			/* No limit sorts after all limits. */
+			/* Jobs without a time limit sort last. */
 			order = !json_is_number(x) - !json_is_number(y);
 		else if (json_is_string(x) && json_is_string(y))
 			order =

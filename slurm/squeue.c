@@ -399,7 +399,8 @@ static int print_once(const struct squeue *q, struct client *client,
 	json_decref(fields);
 	if (rc < 0)
 		return -1;
-	/* As in Slurm, an unknown id is only an error if it is the only one. */
+	/* As in Slurm, an unknown id is an error only if no other id was
+	 * given. */
 	if (missing && json_array_size(q->by.ids) == 1 &&
 	    !json_array_size(rows) && !is_in_array(q, client)) {
 		json_decref(rows);

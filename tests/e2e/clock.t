@@ -1,6 +1,6 @@
 #!/bin/sh
-# The wall clock is set while jobs run: a day ahead, as when a booted machine
-# first gets the time from the network, and back.
+# The wall clock is set while jobs run: a day ahead, as on a machine that gets
+# the time from the network only after it has booted; and then back.
 # shellcheck disable=SC2016 # jobs expand their own variables
 
 . "$top_srcdir/tests/e2e/jobs.sh"

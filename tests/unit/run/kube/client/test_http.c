@@ -129,7 +129,7 @@ START_TEST(paths_are_escaped)
 }
 END_TEST
 
-/* --- limits of calls at the same time  */
+/* --- limits on simultaneous calls  */
 
 /* Send a request, and wait until the server has received it; it gets no
  * answer. */
@@ -853,7 +853,8 @@ START_TEST(a_kubeconfig_on_a_dead_disk_is_trouble_of_its_own)
 	    strstr(w.trouble.text, "could not be read within 0.04 s"));
 	world_wait(&w, 100);
 	ck_assert_uint_eq(w.ntroubles, 1);
-	/* The file system fails; then the file is put on another one. */
+	/* The file system fails; then the kubeconfig is put on another file
+	 * system. */
 	ck_assert_int_eq(close(fuse), 0);
 	while (w.ntroubles < 2)
 		event_base_loop(w.base, EVLOOP_ONCE);
