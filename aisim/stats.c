@@ -9,7 +9,8 @@
 #include "libcommon/mem.h"
 
 enum {
-	/* Run time that shorter jobs are taken to have. */
+	/* Jobs that ran shorter than this count as if they had run this
+	 * long. */
 	SLOWDOWN_BOUND_S = 10,
 	/* A start is late if it is later than promised by more than this. */
 	PROMISE_SLACK_S = 1

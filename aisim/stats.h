@@ -51,7 +51,7 @@ struct stats {
 	 * intervened, and of those that were late because the order changed. */
 	uint64_t promises, overtaken, passed;
 	uint64_t nplans;
-	double *late_s; /* by how much each other late start was late */
+	double *late_s; /* delays of all other late starts */
 	size_t nlate, late_cap;
 
 	double *pass_ms;
@@ -59,7 +59,7 @@ struct stats {
 	double core_s; /* seconds spent in the scheduler itself */
 };
 
-/* Add the GPU use from now until then. */
+/* Add the GPU use from time `now` until `then`. */
 void stats_advance(struct stats *stats, int64_t now, int64_t then);
 
 /* Note that the job is promised to start at this time. */

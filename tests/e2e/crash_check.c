@@ -549,7 +549,7 @@ static void check_run_dir(const char *run_dir)
 	verdict("no directory of an attempt is left");
 }
 
-/* a global, as nftw() passes no argument */
+/* global, because nftw() passes no argument */
 static const struct ran *cgroups_of;
 
 static int look_at_cgroup(const char *path, const struct stat *st, int flag,

@@ -238,7 +238,8 @@ fi
 
 port=$top_builddir/tests/e2e/port
 
-# JOB PORT [OPTION]...: forwards a free port of this machine, $at, to the job's
+# JOB PORT: forwards a free port of this machine to PORT of the job, and sets
+# $at to the free port
 forward()
 {
 	: >"$dir/forward.out"
@@ -248,14 +249,14 @@ forward()
 	at=$(sed 's/127.0.0.1:\([0-9]*\) is .*/\1/' "$dir/forward.out")
 }
 
-# Ends it, and waits for it.
+# Ends aictl forward, and waits for it.
 unforward()
 {
 	kill "$forward_pid" 2>/dev/null
 	wait "$forward_pid" 2>/dev/null
 }
 
-# Prints what the port answers to our input.
+# Sends the standard input to port $at and prints the answer.
 call()
 {
 	timeout "$deadline_s" "$port" call "$at"

@@ -112,7 +112,7 @@ runs_without()
 		runs "$id" 2
 }
 
-# JOB INDEX: uid and node of the pod of the task
+# JOB INDEX: prints the uid and the node of the running pod of the task
 pod_at()
 {
 	$k get pods -l "aisched.io/job-id=$1,batch.kubernetes.io/job-completion-index=$2" \

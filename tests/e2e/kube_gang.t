@@ -72,7 +72,7 @@ is "and its name" "$(aiq --no-header -o reason_text "$id")" \
 
 # --- nodes are lost ---------------------------------------------------------
 
-# JOB INDEX: prints uid and node of the task's pod that runs
+# JOB INDEX: prints the uid and the node of the running pod of the task
 runs()
 {
 	$k get pods -l "aisched.io/job-id=$1,batch.kubernetes.io/job-completion-index=$2" \
@@ -80,13 +80,13 @@ runs()
 		"jsonpath={range .items[*]}{.metadata.uid} {.spec.nodeName}{'\n'}{end}"
 }
 
-# JOB INDEX UID: another pod runs the task than this one
+# JOB INDEX UID: whether the task runs in another pod than the one with this uid
 runs_anew()
 {
 	[ -n "$(runs "$1" "$2")" ] && [ "$(runs "$1" "$2" | cut -d ' ' -f 1)" != "$3" ]
 }
 
-# JOB TEXT...: aiq says all of this of the job
+# JOB TEXT...: whether aiq JOB prints each TEXT
 says()
 {
 	said=$(aiq "$1")
@@ -96,13 +96,13 @@ says()
 	done
 }
 
-# JOB INDEX: a pod of the task has succeeded
+# JOB INDEX: whether a pod of the task has succeeded
 ended()
 {
 	pods_of_task "$1" "$2" | grep -q Succeeded
 }
 
-# JOB INDEX: the kubelet evicts the pod of the task
+# JOB INDEX: evicts the pod of the task, as a kubelet would
 evict()
 {
 	$k patch pod --subresource=status --type=merge \
@@ -114,8 +114,8 @@ evict()
 		"reason": "TerminationByKubelet"}]}}' >/dev/null
 }
 
-# The Job controller makes the next pod of a task at the earliest 10 s after the
-# creation of the first one, so all jobs begin now.
+# Begin all jobs now: the Job controller replaces a pod of a task at the
+# earliest 10 s after the first one was created.
 id=$(aisub --parsable -n 2 --gpus-per-task 8 --on-task-failure=replace \
 	--wrap 'train')
 elastic=$(aisub --parsable -n 2 --min-tasks 1 -w cpu-0 --wrap 'train')

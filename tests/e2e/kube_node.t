@@ -492,7 +492,8 @@ fails "one that has ended takes none" 1 "job $job " in_job "$job" true
 
 port=$top_builddir/tests/e2e/port
 
-# JOB[.RANK] PORT: forwards a free port of this machine, $at, to the job's
+# JOB[.RANK] PORT: forwards a free port of this machine to PORT of the job or
+# task, and sets $at to the free port
 forward()
 {
 	: >"$dir/forward.out"
@@ -508,7 +509,7 @@ unforward()
 	wait "$forward_pid" 2>/dev/null
 }
 
-# Prints what the port answers to our input.
+# Sends the standard input to port $at and prints the answer.
 call()
 {
 	timeout "$deadline_s" "$port" call "$at" 2>/dev/null

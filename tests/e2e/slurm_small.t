@@ -198,7 +198,7 @@ is "the usual ones" "$(sstat -j "$id" 2>/dev/null | head -n1 | cut -c1-70)" \
 day="$(date +%Y-%m-%d)"
 id=$(sbatch --parsable -A sci -n2 -o /dev/null --wrap true)
 becomes "a job of an account" "$id" COMPLETED
-# Print sums in seconds, as jobs of this test only run for a few.
+# Print sums in seconds, because the jobs of this test run for only a few.
 sreport -n -P -t Seconds cluster AccountUtilizationByUser start="$day" end=now+1hour \
 	format=Cluster,Account,Login,Used >"$dir/report"
 is "accounts and their users" "$(cut -d'|' -f1-3 "$dir/report")" "test|root|

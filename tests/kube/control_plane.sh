@@ -172,7 +172,7 @@ kube_failed()
 	return 1
 }
 
-# Without fsync, as the data need not survive a crash of the machine.
+# Starts etcd without fsync: the data need not survive a crash of the machine.
 etcd_start()
 {
 	part_start etcd "$kube_bin/etcd" --data-dir "$kube/etcd" \

@@ -1,4 +1,4 @@
-/* test_hostlist.c - host lists and back */
+/* test_hostlist.c - expand host lists, and make them from names */
 #include "libcommon/hostlist.h"
 
 #include <string.h>

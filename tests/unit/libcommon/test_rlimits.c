@@ -1,4 +1,4 @@
-/* test_rlimits.c - resource limits of processes, as text and set */
+/* test_rlimits.c - print, parse and set resource limits of processes */
 #include "libcommon/rlimits.h"
 
 #include "libcommon/mem.h"

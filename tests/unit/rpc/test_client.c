@@ -71,7 +71,7 @@ struct impostor {
 	const char *hello; /* bytes; NULL: a correct one */
 	bool refuses;      /* hello is the JSON of a refusal */
 	enum { NO_PROOF, OTHER_BODY, OTHER_PART, STRANGER, PROOF } proof;
-	int late_fd; /* > 0: answer only once this can be read */
+	int late_fd; /* > 0: do not answer until this can be read */
 	char late[256];
 	pthread_t thread;
 };

@@ -24,7 +24,7 @@ static const struct conf_pool pool = { .name = "gpu",
 static const struct kube_home home = { &pool, "My.Cluster", "store1",
 	                               600,   false,        "ns" };
 static const char *const nodes[] = { "a", "b" };
-static const struct snap_task tasks[5]; /* one more, for where the lists end */
+static const struct snap_task tasks[5]; /* one more than jobs have */
 static struct spec spec;
 static struct request req;
 static struct run_job job;
@@ -718,8 +718,8 @@ START_TEST(last_words)
 }
 END_TEST
 
-/* The last words of a container are printed on terminals, so control characters
- * and the like are removed. */
+/* Steps in a container's termination message are printed on terminals, so
+ * control characters and the like are removed. */
 START_TEST(last_words_on_steps)
 {
 	struct kube_last last;
