@@ -66,7 +66,7 @@ static void name_word(uint32_t *bit, uint32_t *n, uint32_t word)
 }
 
 /* Whether a feature other than the word itself can make the word true, as with
- * "cores>8": it is not of the form "key=value". */
+ * "cores>8". Such a word is not of the form "key=value". */
 static bool asks(const char *word)
 {
 	size_t key = strcspn(word, "=<>");
@@ -542,8 +542,8 @@ static bool class_allows(const struct match *m, uint32_t req,
 	return class_lack(m, req, c) == MATCH_NOTHING;
 }
 
-/* Returns the index at which the part of a postfix rule begins that ends just
- * before `end`. */
+/* Returns where a part of a postfix rule begins: the part that ends just before
+ * `end`. */
 static uint32_t part_start(const struct snap *s, uint32_t end)
 {
 	for (int parts = 1; parts > 0;) {
@@ -557,8 +557,8 @@ static uint32_t part_start(const struct snap *s, uint32_t end)
 	return end;
 }
 
-/* Find out which of the parts of the constraint that count nodes hold
- * on each class. */
+/* For each class, find the parts of the constraint that hold on its nodes,
+ * among those with a count. */
 static void find_counts(const struct match *m, uint32_t req, struct allowed *a)
 {
 	const struct snap *s = m->snap;
@@ -616,8 +616,8 @@ static uint32_t standing(const struct match *m, uint32_t req, uint32_t class)
 	       (UINT16_MAX - (uint32_t)(m->class[class].word[0] >> 48));
 }
 
-/* Returns a bitmap of those nodes in `only` whose standing is at least `least`.
- */
+/* Returns the bitmap `only` without nodes that the job names (--nodelist) and
+ * whose standing is below `least`. */
 static const uint64_t *best_named(const struct match *m, uint32_t req,
                                   const uint64_t *only, uint32_t least)
 {

@@ -4,8 +4,8 @@
  * Nodes of about the same size are one class if no request of the snapshot can
  * distinguish them by pool, features, taints and GPU types, and if they have
  * the same weight. So a constraint is evaluated once for each class, not for
- * each node. Named nodes (--nodelist,
- * --exclude) are a bitmap on top.
+ * each node. Nodes that a request names (--nodelist, --exclude) are kept in a
+ * separate bitmap.
  */
 #ifndef AISCHEDD_SCHED_MATCH_H
 #define AISCHEDD_SCHED_MATCH_H
@@ -31,8 +31,9 @@ struct allowed {
 	const uint32_t *class; /* in order of their pools */
 	/* bit i: node i; NULL: all nodes of the classes */
 	const uint64_t *only;
-	/* The counted parts of its constraint: at least count[i] of the job's
-	 * nodes must be of classes that have bit i in counted. */
+	/* The parts of its constraint that have a count, such as "ib*2": for
+	 * part i, at least count[i] of the job's nodes must be of classes with
+	 * bit i in `counted`. */
 	uint32_t ncounts;
 	uint32_t count[CONSTRAINT_MAX_COUNTS];
 	const uint8_t *counted; /* by index in `class`: the parts that hold, as
@@ -53,7 +54,8 @@ enum match_lack {
 	MATCH_GPU,
 	MATCH_GPU_TYPE,
 	MATCH_FEATURES,
-	MATCH_TAINTS, /* the constraint does not name all its hard taints */
+	MATCH_TAINTS, /* the constraint does not name all hard taints of the
+	                 node */
 	MATCH_NOTHING /* the node lacks nothing, but the request may exclude it
 	                 by name */
 };

@@ -28,8 +28,8 @@ struct order_elastic {
 	uint32_t row, member;
 	uint32_t start;  /* index in pass.start */
 	uint32_t ntasks; /* tasks that it starts with */
-	uint32_t extra;  /* the last task that it got later, index in
-	                    pass.extra, + 1; 0: none */
+	uint32_t extra;  /* the last task that it got later, as index in
+	                    pass.extra + 1; 0: none */
 	/* exclusive: how many of its first tasks are on nodes on which no more
 	 * tasks fit */
 	uint32_t full;
@@ -61,9 +61,9 @@ struct row_order {
 	struct order_key *key; /* by row: the key of its next member */
 	uint64_t *ready;       /* by row: jobs that may start now */
 	uint32_t *next;        /* by row: its next member */
-	uint32_t *begun;       /* by row: jobs of that member that start */
-	uint32_t *started;     /* by row: jobs that start */
-	uint32_t *claimed;     /* by row: jobs for which others are evicted */
+	uint32_t *begun;   /* by row: jobs of the member `next` that start */
+	uint32_t *started; /* by row: jobs that start */
+	uint32_t *claimed; /* by row: jobs for which others are evicted */
 	/* by row: waiting time after which a job without promised start holds
 	 * back those behind it, or CONF_NONE */
 	int64_t *hold;
@@ -71,7 +71,8 @@ struct row_order {
 	                     all others, or CONF_NONE */
 	uint32_t *first;  /* by row: the first member that waits but is
 	                   * promised a start, or SNAP_NONE */
-	uint32_t *first_begun; /* by row: jobs of that member that start */
+	/* by row: jobs of the member `first` that start */
+	uint32_t *first_begun;
 	uint32_t *limited; /* by row: the first member whose array runs as many
 	                      tasks as its limit allows, or SNAP_NONE */
 	uint32_t *grown;   /* by run: tasks added in this pass */
@@ -148,8 +149,8 @@ struct order_key order_key(const struct row_order *o, uint32_t row,
                            uint32_t member);
 
 /* Returns the member that the verdict of a row is about: the first that waits
- * for something else than the limit of its array; else the first that waits for
- * that; SNAP_NONE if all jobs start. */
+ * for anything but the limit of its array; if there is none, the first that
+ * waits for that limit; SNAP_NONE if all jobs start. */
 uint32_t order_waiting(const struct row_order *o, uint32_t row);
 
 #endif

@@ -5,10 +5,10 @@
 
 /*
  * The turn of a member of a row. Members of a row are served by waiting time,
- * rows with equal keys by the job id of their next member. A member that was
- * requeued may have a lower id than one before it in its row; then its turn is
- * right after that one. So `job` is the highest id of the members up to this
- * one with the same key.
+ * rows with equal keys by the job id of their next member. A requeued member
+ * may have a lower id than the member before it in its row; then its turn comes
+ * right after the turn of that member. So `job` is the highest id of this
+ * member and of the members before it with the same key.
  */
 struct turn_of {
 	struct order_key key;
@@ -134,8 +134,8 @@ static uint32_t first_after(const struct queued_row *w, uint32_t n,
 	return lo;
 }
 
-/* Add the number of waiting jobs of each row of a queue to `ahead` of the entry
- * that comes after them. */
+/* Count the waiting jobs of each row of a queue: add them to the member `ahead`
+ * of the first entry whose turn comes after theirs. */
 static void count_between(const struct row_order *o, struct queued_row *w,
                           uint32_t n)
 {

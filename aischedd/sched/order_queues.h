@@ -2,14 +2,16 @@
  * order_queues.h - which queue is served next
  *
  * From the root down, the child that is furthest below its fair share is
- * served: the one whose ratio of use to share, the largest of all resources for
- * which it has a quota, is the least. A queue whose next claim would take it
- * above its share comes last, unless that claim has waited too long. Ties go to
- * the queue with the higher priority; then to one whose next job has waited too
- * long; then to the one whose next claim takes it least far above its share, or
- * above its quota if that is more; then to the better of the next claims. A
- * queue without any quota is compared by its part of the whole cluster. Shares
- * are computed once; use changes with each job that the pass places.
+ * served. For each resource for which a child has a quota, its use is divided
+ * by its share; the child whose largest ratio is the least is served. A queue
+ * whose next claim would take it above its share comes last, unless that claim
+ * has waited too long. Ties go to the queue with the higher priority; then to
+ * one whose next job has waited too long; then to the one whose largest ratio
+ * is the least after its next claim, with the quota instead of the share if the
+ * quota is more; then to the one whose next claim goes first (order_compare()).
+ * Instead of shares, a queue without any quota has its limits or, without
+ * these, the whole cluster. Shares are computed once; use changes with each job
+ * that the pass places.
  */
 #ifndef AISCHEDD_SCHED_ORDER_QUEUES_H
 #define AISCHEDD_SCHED_ORDER_QUEUES_H

@@ -35,9 +35,9 @@ int64_t order_score_age(const struct snap_policy *policy, int64_t waited);
  * used on average. */
 bool order_score_is_above(const struct snap_policy *policy, uint32_t light);
 
-/* Whether jobs of the user are never overdue, however long they wait: those of
- * users above the average, unless the queue has a max_wait, which is a promise.
- */
+/* Whether jobs of the user are never overdue, however long they wait: the user
+ * is above the average, and the queue has no max_wait, which is a promise to
+ * all its users. */
 bool order_score_yields(const struct snap *snap, uint32_t queue,
                         uint32_t light);
 

@@ -6,9 +6,10 @@
  * GPU, 100, 1000, ...), or that have less left to do (eight rungs for each
  * doubling). The steps prevent that a job is evicted for one that is hardly
  * better off. The service of a job only grows, and what is left to do only
- * shrinks. So an evicted job returns once the other has had ten times as much,
- * or never: there is no loop. Service is counted in seconds times the GPUs of
- * the job's minimum of tasks, or times their CPUs if it asks for no GPU.
+ * shrinks. So after an eviction the two jobs change places again only once the
+ * running one has been served ten times as much, or never: there is no loop.
+ * Service is counted in seconds times the GPUs of the job's minimum of tasks,
+ * or times their CPUs if it asks for no GPU.
  */
 #ifndef AISCHEDD_SCHED_ORDER_SERVICE_H
 #define AISCHEDD_SCHED_ORDER_SERVICE_H

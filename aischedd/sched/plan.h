@@ -22,8 +22,8 @@ struct promised {
 	uint64_t job;
 };
 
-/* A waiting job that comes in its row after the job of the verdict, and after
- * all with a promised start; see order_position.h. */
+/* A waiting job without a promised start, other than the job that its row's
+ * verdict is about; see order_position.h. */
 struct queued {
 	uint32_t row, member, position;
 };
@@ -108,8 +108,9 @@ struct plan {
 	                 this plan starts */
 	int64_t wake; /* plan again at this time even if nothing changed, or
 	                 SNAP_NEVER */
-	const struct snap_task *task; /* the entry after the last task has the
-	                                 end of its cpu_use */
+	/* one entry more than there are tasks: its cpu_first is the end of
+	 * cpu_use */
+	const struct snap_task *task;
 	const struct snap_cpu_use *cpu_use;
 };
 

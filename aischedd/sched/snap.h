@@ -1,10 +1,11 @@
 /*
  * snap.h - everything the scheduler looks at, as one immutable value
  *
- * Struct of arrays: the index is the identity for the pass.  Built by
- * state_snapshot() or read from text (text.h) into one arena, checked
- * once by snap_check(); after that the core asserts, never errors.  Lists of
- * varying length are slices: those of element i are first[i] .. first[i+1]-1.
+ * Most members are arrays: during a pass, a node, queue or job is identified by
+ * its index in them. Built by state_snapshot() or read from text (text.h) into
+ * one arena, checked once by snap_check(). The planner relies on this check,
+ * and only asserts. Lists of varying length are slices of one array: element i
+ * has its entries first[i] .. first[i+1]-1.
  *
  * Resources are integers: CPUs and GPUs in thousandths, memory in MiB.
  */
@@ -23,7 +24,7 @@
 #define SNAP_NEVER (-1)      /* a time that never comes */
 #define LEVEL_NONE 255       /* no level of the topology */
 #define LEVEL_NODE 254       /* each node is a domain of its own */
-#define SLOTS_ANY  INT32_MAX /* of a node: no limit of tasks */
+#define SLOTS_ANY  INT32_MAX /* a node takes any number of tasks */
 #define SNAP_NUMAS 32        /* NUMA nodes that a node may have */
 
 enum node_state { NODE_UP, NODE_DRAIN, NODE_DOWN };
@@ -180,12 +181,12 @@ struct snap_licenses {
  *                 consecutive ranks must be in one domain of the needed level;
  *                 groups may share a domain. The job has a fixed size; if it
  *                 asks for a number of nodes, each has tasks_per_node tasks
- * spread          the parts of the job, its tasks or, if it has a number of
- *                 nodes, these, are divided evenly among the domains of this
- *                 level, LEVEL_NONE: not; see domain.h. The job has a fixed
- *                 size and no other needs of the topology. If it has a number
- *                 of nodes, each has tasks_per_node tasks, and the level is
- *                 not LEVEL_NODE
+ * spread          the parts of the job are divided evenly among the domains of
+ *                 this level, LEVEL_NONE: not; see domain.h. A part is all
+ *                 tasks on one node if the job has a number of nodes, else one
+ *                 task. The job has a fixed size and no other needs of the
+ *                 topology. If it has a number of nodes, each has
+ *                 tasks_per_node tasks, and the level is not LEVEL_NODE
  * spread_like     the same, but only preferred
  * numa            enum numa
  * links           enum links
@@ -309,10 +310,11 @@ struct snap_task {
 	uint16_t gpu_milli; /* of each device in gpus: 1000 or the fraction */
 	uint8_t units; /* bit i: slice i of its GPU; 0: it has no partition */
 	uint64_t gpus; /* bit i: device i of the node */
-	uint32_t cpu_first; /* slice of cpu_use, up to where that of the next
-	                       task begins */
-	/* bit i: part of its memory is in NUMA node i; 0 where that is not
-	 * counted. How much: snap_numa_share(). */
+	uint32_t cpu_first; /* slice of cpu_use; ends where the slice of the
+	                       next task begins */
+	/* bit i: part of its memory is in NUMA node i (snap_numa_share()
+	 * returns how much); 0 if the node does not count memory by NUMA
+	 * node */
 	uint32_t numas;
 };
 
@@ -365,8 +367,9 @@ struct snap {
 	const struct snap_promise *promise;
 	const uint32_t *promise_node;
 	const uint32_t *resv_node, *resv_user;
-	const struct snap_task *task; /* the entry after the last task has the
-	                                 end of its cpu_use */
+	/* one entry more than there are tasks: its cpu_first is the end of
+	 * cpu_use */
+	const struct snap_task *task;
 	const struct snap_cpu_use *cpu_use;
 };
 
@@ -434,7 +437,7 @@ static inline uint32_t snap_node_ncpus(const struct snap *s, uint32_t node)
 	return s->node.cpu_first[node + 1] - s->node.cpu_first[node];
 }
 
-/* Returns the number of NUMA nodes of the node whose memory is counted. */
+/* Returns how many NUMA nodes of the node have their memory counted. */
 static inline uint32_t snap_node_nnumas(const struct snap *s, uint32_t node)
 {
 	return s->node.numa_first[node + 1] - s->node.numa_first[node];

@@ -114,9 +114,9 @@ static bool has_cpus(const struct snap *s, uint32_t req, uint32_t node,
 	return !snap_node_ncpus(s, node) || 1000 * idle >= s->req.cpus[req];
 }
 
-/* Whether the memory of a task fits in these NUMA nodes, its part in each of
- * them, although other NUMA nodes may be overfull and their excess may be here.
- */
+/* Whether the memory of a task fits in these NUMA nodes: each has room for its
+ * part, and together they also have room for memory that overfull NUMA nodes
+ * may have moved here. */
 static bool has_mem(const struct snap *s, uint32_t req, uint32_t node,
                     const int64_t *mem, uint32_t set)
 {

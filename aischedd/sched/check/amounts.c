@@ -41,8 +41,8 @@ void check_amounts_divide(const struct snap *s, uint32_t node, uint32_t numas,
 		ret[i] = 0;
 		if (!(numas >> i & 1))
 			continue;
-		/* Round the sum of all parts up to this one, then subtract the
-		 * parts before it: so all parts add up to mem. */
+		/* Each part is the difference of two rounded running sums, so
+		 * that all parts add up to mem. */
 		upto += size[i];
 		ret[i] = all ? (int64_t)((__int128)mem * upto / all) - given
 		             : mem - given;

@@ -19,8 +19,8 @@ struct audit {
 	struct arena *arena;
 	const struct eviction **out; /* by run: its eviction; NULL: it is not
 	                                evicted */
-	/* by run: its claim, at which it starts again if it is evicted, or on
-	 * which it grows; else NULL */
+	/* by run: the claim on which it starts again after an eviction, or
+	 * NULL */
 	const struct plan_claim **moved;
 	uint8_t *lost;         /* by task of the snapshot: 1 if it is evicted */
 	uint32_t *more;        /* by run: how many tasks the plan adds */

@@ -70,7 +70,7 @@ static bool has_word(const struct snap *s, uint32_t node, uint32_t word)
 	                    s->node.taint_first[node + 1], word);
 }
 
-/* Evaluate on a node that part of a postfix rule that ends before *end, and set
+/* Evaluate the part of a postfix rule that ends before *end, for a node. Set
  * *end to where the part begins. */
 static bool rule_value(const struct snap *s, const int32_t *rule, uint32_t node,
                        uint32_t *end)
@@ -82,7 +82,7 @@ static bool rule_value(const struct snap *s, const int32_t *rule, uint32_t node,
 		return has_word(s, node, (uint32_t)item);
 	b = rule_value(s, rule, node, end);
 	if (rule_count(item))
-		return true; /* has_counted() checks counted parts */
+		return true; /* has_counted() checks counts */
 	if (item == RULE_NOT)
 		return !b;
 	a = rule_value(s, rule, node, end);
@@ -97,8 +97,8 @@ static bool is_soft(const char *taint)
 	return effect && (!value || effect < value);
 }
 
-/* Whether the node has a soft taint (soft), or else a hard one, that the
- * request does not name. */
+/* Whether the node has a taint that the request does not name. With `soft`,
+ * look only at soft taints, else only at hard ones. */
 static bool is_shunned(const struct snap *s, uint32_t req, uint32_t node,
                        bool soft)
 {
@@ -268,8 +268,8 @@ static bool is_even(const struct audit *a, uint32_t req,
 	return domains && most - least <= part;
 }
 
-/* Whether each counted part of the constraint holds on as many different nodes
- * as it demands. */
+/* Whether each part of the constraint that has a count, such as "ib*2", holds
+ * on at least that many nodes. */
 static bool has_counted(const struct snap *s, uint32_t req,
                         const struct snap_task *t, uint32_t n)
 {

@@ -34,9 +34,9 @@ struct check {
 	                             job being checked */
 	uint8_t *closed;          /* by node: 1 if an exclusive job is there */
 	uint32_t *row_started;    /* by row: jobs that the plan starts */
-	/* Some start checked so far has tasks above its minimum. These are
-	 * listed with the start, but the planner added them after later starts.
-	 */
+	/* A start checked so far has more tasks than its minimum. All its tasks
+	 * are listed with the start, but the planner added those above the
+	 * minimum after later starts. */
 	bool grew;
 	uint32_t wishes; /* how many starts were checked for a better node */
 	bool weighed;    /* nodes have different weights */
@@ -511,8 +511,8 @@ static int check_choice(struct check *c, uint32_t req,
 	           : check_wish(c, req, t, job);
 }
 
-/* Whether the preference to be spread alone says where tasks of the request
- * should be, and amounts alone decide what fits. */
+/* Whether the request prefers to be spread and says nothing else about its
+ * nodes, so that amounts alone decide what fits. */
 static bool is_only_spread(const struct check *c, uint32_t req)
 {
 	const struct snap *s = c->s;
@@ -644,8 +644,8 @@ static uint32_t room_on(const struct check *c, uint32_t req, uint32_t node)
 }
 
 /* Whether the whole job fits in a pool, inside one domain (SNAP_NONE:
- * anywhere). If the number of nodes is given, it must fit on as many of the
- * nodes with the most room. */
+ * anywhere). A job that asks for a number of nodes must fit on that many, those
+ * with the most room. */
 static bool job_fits(const struct check *c, uint32_t req, uint32_t pool,
                      uint32_t domain)
 {

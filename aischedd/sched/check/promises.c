@@ -1,6 +1,6 @@
 /*
- * promises.c - promised starts can be kept, and are not later because of jobs
- * behind
+ * promises.c - promised starts can be kept, and are not delayed by jobs behind
+ * them
  *
  * The future is a list of tasks, each on its node from one time until another:
  * tasks that run, tasks that the plan starts, tasks that have claims, and tasks
@@ -55,7 +55,7 @@ struct future_check {
 	                                 job that evicts it, else SNAP_NONE */
 };
 
-/* --- what is known ----------------------------------------------------- */
+/* --- tasks on nodes, now and later -------------------------------------- */
 
 static int64_t after(const struct snap *s, uint32_t req, uint32_t queue,
                      int64_t from)
@@ -346,9 +346,9 @@ static int64_t points_for_waiting(const struct snap *s, uint32_t member)
 	return waited > 0 ? s->policy.age_weight * waited * 1000 / DAY_S : 0;
 }
 
-/* Whether a waiting job is behind job p and all jobs ahead of p in its row, as
- * far as their waits and ids decide. Jobs of a row have their turns one after
- * the other, so a job that is before one of these is lawfully before p. */
+/* Whether, by waiting time and id, a waiting job is behind p and behind each
+ * job ahead of p in p's row. Jobs of a row have their turns one after the
+ * other, so a job that may go before one of these may also go before p. */
 static bool came_later(const struct snap *s, const struct one *p,
                        uint32_t member)
 {
@@ -417,8 +417,8 @@ static bool is_there(const struct future_check *f, const struct one *p,
 /* The amounts that are left free on a node. */
 struct left {
 	int64_t cpu, mem, slot, gpu, whole;
-	uint32_t others, sealed; /* tasks of other jobs; those of exclusive
-	                            ones */
+	uint32_t others, sealed; /* tasks of other jobs; how many of these are
+	                            of exclusive jobs */
 };
 
 static void count_devices(const struct snap_task *t, int64_t *device, int sign)
@@ -435,7 +435,8 @@ static void count(const struct future_check *f, const struct one *p,
 	int sign = there ? -1 : 1;
 
 	if (it->runs == there) {
-		/* The task is there at both times, or at neither: no change. */
+		/* The free amounts need no change: the task is there both now
+		 * and at the time asked about, or neither. */
 	} else {
 		left->cpu += it->no_cpus ? 0 : sign * s->req.cpus[it->req];
 		if (!it->no_rest) {
@@ -735,8 +736,8 @@ static bool fits_from(const struct future_check *f, const struct one *p,
 	return true;
 }
 
-/* Returns the promise to the job; NULL if it has no promise or, as an
- * array, several. */
+/* Returns the promise to the job; NULL if there is none, or if the job is an
+ * array with several. */
 static const struct snap_promise *only(const struct snap_promise *promise,
                                        uint32_t n, uint64_t job)
 {
@@ -775,10 +776,10 @@ static bool is_any_due(const struct snap *s)
 	return false;
 }
 
-/* Whether amounts alone decide if job p fits on the node from this time on and
- * leaves the other tasks there what they need. They do not if another task
- * begins later and has demands for NUMA nodes or links, because these also
- * depend on which devices all others have. */
+/* Whether amounts alone decide if job p fits on the node from this time on.
+ * They do not if p or a task there uses parts of devices, or if a task that
+ * begins later has demands for NUMA nodes or links: these depend on which
+ * devices the other tasks have. */
 static bool is_plain(const struct future_check *f, const struct one *p,
                      uint32_t node, int64_t at)
 {

@@ -2,8 +2,7 @@
  * room.c - claims fit once all evicted jobs have ended
  *
  * Check that each claim fits beside all other claims and beside the jobs that
- * start and grow now, and that the claims would not fit as well without one of
- * the evictions.
+ * start and grow now, and that no eviction could be left out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,7 @@ enum {
 /* The amounts that are free at some time. */
 struct free_room {
 	int64_t *cpu, *mem, *slot; /* by node */
-	int64_t *gpu, *thread;     /* by device, by CPU of a slice */
+	int64_t *gpu, *thread;     /* by GPU; by CPU */
 	int64_t *numa_mem;         /* by NUMA node */
 	int64_t *unbound; /* by NUMA node: its memory minus that of tasks bound
 	                     to it */
@@ -123,8 +122,8 @@ static void give_task(const struct audit *a, const struct free_room *r,
 		give_rest(s, r, req, t, sign);
 }
 
-/* Add to what is free (sign 1) what those tasks of a run hold that this plan or
- * an earlier one evicts, or subtract it (-1). */
+/* Add what the evicted tasks of a run hold to what is free (sign 1), or
+ * subtract it (-1). This plan or an earlier one evicts them. */
 static void give_lost(const struct audit *a, const struct free_room *r,
                       uint32_t run, int sign)
 {
@@ -235,7 +234,7 @@ static bool bin_takes(const struct packing *p, uint32_t bin,
 static enum room_answer pack(struct packing *p, uint32_t i);
 
 /* Try to pack this item into the bin, and all items after it into any bins. A
- * partition is tried at each start. */
+ * partition is tried at each slice where it may start. */
 static enum room_answer pack_on(struct packing *p, uint32_t i, uint32_t bin)
 {
 	const struct item *item = &p->item[i];
@@ -362,8 +361,8 @@ static int64_t own_tasks(const struct audit *a, const struct plan_claim *c,
 	return n;
 }
 
-/* Whether no exclusive job shares the node with other jobs if it gets these n
- * claimed tasks. */
+/* Whether the node, once it has these n claimed tasks, has no exclusive job
+ * beside other jobs. */
 static bool is_alone(const struct audit *a, const struct free_room *r,
                      const struct room_held *h, uint32_t n)
 {
@@ -386,10 +385,10 @@ static bool is_alone(const struct audit *a, const struct free_room *r,
 }
 
 /*
- * Whether a task that is the only claimed one on its node can have what it
- * demands of NUMA nodes and links. Returns NO if it cannot, even if only bound
- * tasks used memory. Returns MAYBE for a run, which may already have GPUs
- * there.
+ * Whether a task that is the only claimed one on its node can have the NUMA
+ * nodes and links that it demands. Returns NO if it cannot even if memory of
+ * unbound tasks is not counted. Returns MAYBE for a run, which may already have
+ * GPUs there.
  */
 static enum room_answer is_aligned(const struct audit *a,
                                    const struct free_room *r,
@@ -568,9 +567,10 @@ static bool shares_devices(const struct audit *a, const struct claims *all,
 	return shares;
 }
 
-/* Whether tasks of the evicted run may be needed by another job as well: the
- * eviction names the last of these jobs, whose victims may make those of the
- * first needless. Such a job has a claim that it did not have before. */
+/* Whether the run may lose tasks for two jobs: it loses several, and another
+ * waiting job has a claim that is new in this plan. An eviction names only the
+ * last of the two jobs; the other victims of that job may make a task evicted
+ * for the first one needless. */
 static bool may_serve_two(const struct audit *a, const struct eviction *e)
 {
 	const struct snap *s = a->s;

@@ -17,8 +17,8 @@ struct use {
 	int64_t (*frozen)[RES_N]; /* the part of `lost` that suspended jobs
 	                             keep */
 	int64_t (*more)[RES_N];   /* use added by starts, growth and claims */
-	int64_t (*held)[RES_N];   /* the part of `more` of starts on claims of
-	                             earlier plans */
+	int64_t (*held)[RES_N];   /* the part of `more` that is starts on nodes
+	                             claimed by earlier plans */
 	int64_t (*firm)[RES_N];   /* the part of `base` and `more` of jobs that
 	                             may not be preempted */
 	int64_t (*now)[RES_N];    /* use at present, while evicted jobs still
@@ -403,8 +403,8 @@ static bool is_below(const struct snap *s, uint32_t queue, uint32_t top)
 }
 
 /* Returns the queue whose share counts when a job of queue `loser` is evicted
- * for a job of queue `taker`: `loser` itself or a queue above it, directly
- * below the lowest queue that both have above them. */
+ * for a job of queue `taker`: on the way up from `loser`, the queue directly
+ * below the lowest common ancestor of both. */
 static uint32_t branch(const struct snap *s, uint32_t loser, uint32_t taker)
 {
 	while (s->queue.parent[loser] != SNAP_NONE &&

@@ -1,4 +1,4 @@
-/* slices.c - partitions of GPUs: where one may be, beside what is there */
+/* slices.c - whether a partition fits on a GPU beside those that are there */
 #include "aischedd/sched/check/slices.h"
 
 /* Whether the GPU is used by partitions only. */

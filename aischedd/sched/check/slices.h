@@ -1,5 +1,5 @@
 /*
- * slices.h - partitions of GPUs: where one may be, beside what is there
+ * slices.h - whether a partition fits on a GPU beside those that are there
  */
 #ifndef AISCHEDD_SCHED_CHECK_SLICES_H
 #define AISCHEDD_SCHED_CHECK_SLICES_H
@@ -12,8 +12,8 @@ struct sliced {
 	int64_t nfree;
 };
 
-/* Whether these slices are a place where a partition of the profile may be on
- * the GPU, and are all free. */
+/* Whether the profile allows a partition on exactly these slices (units) of the
+ * GPU, and all of them are free. */
 bool check_slices_fit(const struct sliced *g, uint8_t profile, uint8_t units);
 
 /* Returns how many more partitions of the profile fit. */

@@ -26,7 +26,7 @@ enum field_kind {
 	FIELD_NAME,   /* uint8_t, one of names[] */
 	FIELD_REF,    /* uint32_t, the index of something that has a name */
 	FIELD_LEVEL,  /* uint8_t, the name of a level of the topology */
-	FIELD_SPREAD, /* uint8_t, such a name, or "node" */
+	FIELD_SPREAD, /* uint8_t, the name of a level, or "node" */
 	FIELD_POOLS   /* uint64_t, names of pools */
 };
 
@@ -65,7 +65,7 @@ enum { MAX_FIELDS = 32 }; /* the most fields of one section */
 
 /* Special values of snap_field.def. */
 #define FIELD_DERIVED \
-	INT64_MIN /* the reader computes the value from the other text */
+	INT64_MIN /* computed by the reader if the text does not give it */
 #define FIELD_MUST INT64_MAX /* always written */
 
 struct snap_field {
@@ -73,7 +73,7 @@ struct snap_field {
 	enum field_kind kind;
 	size_t column; /* offset of the pointer to the column in struct snap */
 	int64_t def;
-	enum name_space space;    /* of FIELD_REF and FIELD_LEVEL */
+	enum name_space space; /* of FIELD_REF, FIELD_LEVEL and FIELD_SPREAD */
 	const char *const *names; /* of FIELD_NAME, NULL-terminated */
 };
 
@@ -93,7 +93,7 @@ extern const struct section snap_section[NSECTIONS];
  */
 struct snap_free {
 	int64_t *cpu, *mem, *slot; /* by node */
-	uint16_t *gpu, *thread;    /* by device, by CPU of a slice */
+	uint16_t *gpu, *thread;    /* by GPU; by CPU */
 	int64_t *license;
 };
 

@@ -187,8 +187,8 @@ static const void *keep(const struct snap_reader *r, const struct buf *column)
 	return column->len ? memcpy(p, column->data, column->len) : p;
 }
 
-/* Append the end of the last slice to the first indices of slices, and copy the
- * column to the arena. */
+/* Append the end of the last slice to the column `first`, which has the
+ * beginnings of the slices, and copy `first` to the arena. */
 static const uint32_t *keep_first(struct snap_reader *r, struct buf *first,
                                   size_t end)
 {

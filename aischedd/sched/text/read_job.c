@@ -11,7 +11,7 @@ struct req_line {
 	struct buf rules, prefers, wants, avoids, uses;
 };
 
-/* Read a key of a request. Returns 1, or 0 if it is no such key. */
+/* Read a key of a request. Returns 1, or 0 if a request has no such key. */
 static int try_req_key(struct snap_reader *r, struct req_line *line,
                        const char *key, char *text)
 {

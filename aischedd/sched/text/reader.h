@@ -66,8 +66,8 @@ struct snap_reader {
 	struct buf run_claim_first, run_claim, pend_claim_first, pend_claim;
 	struct buf resv_node_first, resv_node, resv_user_first, resv_user;
 
-	/* Amounts of each device and CPU that the running tasks read so
-	 * far leave free */
+	/* Free thousandths of each GPU and CPU after the running tasks read so
+	 * far */
 	struct buf gpu_left, thread_left;
 };
 
@@ -83,7 +83,8 @@ int reader_bad(const struct snap_reader *r, const char *what, const char *text);
 /* Put the line number before the error of a libcommon parser. Returns -1. */
 int reader_in_line(const struct snap_reader *r);
 
-/* Returns the next part of *list up to sep, or NULL; cuts *list. */
+/* Returns the part of *list before the next sep, or NULL at the end. Replaces
+ * this sep by a null byte and moves *list behind it. */
 char *reader_part(char **list, char sep);
 
 /* Returns the name if it is known, or NULL. */

@@ -38,9 +38,9 @@
  * run JOB [queue= user= priority= start= end= suspended preemptible ending
  *	freezable safe=TIME waited=S served=S ran=S REQUEST] on=TASK,...
  *	[claim=NODES]
- *	TASK: node, or node*N, or node:g0-3:c0-7+8/500 (devices and CPUs, the
- *	latter half used; g- and c- are none; g0/500 is half of device 0),
- *	u4-7: of device 0, the slices of a partition;
+ *	TASK: node, or node*N, or node:g0-3:c0-7+8/500 (GPUs 0-3, CPUs 0-7 and
+ *	half of CPU 8; g- is no GPU, c- no CPU; g0/500 is half of GPU 0);
+ *	g0:u4-7 is the partition of GPU 0 with slices 4-7;
  *	m0+1: memory in these NUMA nodes; else where its CPUs are
  *	NODES: n0,n1*4: held, one per task
  * pend MEMBERS [queue= user= priority= resumes nonpreemptible barred light=N
