@@ -74,8 +74,8 @@ static void own_task(struct place *place, uint32_t task, bool own)
 		place_disown(place, place->task[task].node);
 }
 
-/* Count the tasks of a start as tasks of the job being placed (own),
- * or no longer. */
+/* Count the tasks of a start as tasks of the job being placed or, if `own` is
+ * false, stop counting them. */
 static void own_start(struct pass *p, const struct order_elastic *e, bool own)
 {
 	const struct start *start = (struct start *)p->start.p + e->start;
@@ -162,7 +162,7 @@ void pass_extra(struct pass *p, struct order_elastic *e)
 	place->had[node] = (struct place_had){ own, gpus };
 }
 
-/* --- laid out ---------------------------------------------------------- */
+/* --- tasks of each start made adjacent ------------------------------------ */
 
 /* Append a task and its CPUs to the new arrays. */
 static void lay(struct place *to, const struct place *from, uint32_t task)
@@ -179,8 +179,8 @@ static void lay(struct place *to, const struct place *from, uint32_t task)
 }
 
 /* Append the tasks of a start, first those with which it started, then those
- * that it got later. The list of the latter begins with the last one, so
- * reverse it. */
+ * that it got later. Later tasks are listed from the last to the first, so
+ * reverse their list. */
 static void lay_start(const struct pass *p, struct place *to,
                       struct start *start, const struct order_elastic *e)
 {

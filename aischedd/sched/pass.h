@@ -46,16 +46,16 @@ struct pass {
 	                     this pass may not evict it */
 	uint32_t *more; /* by run: its last entry in more_node, as index + 1; 0:
 	                   none */
-	uint32_t owner; /* the start whose tasks place->own counts between its
-	                   trials, as index + 1; 0: none */
+	uint32_t owner; /* the start whose tasks are counted in place->own from
+	                   one trial to the next, as index + 1; 0: none */
 	int64_t capacity[RES_N]; /* the resources of all nodes that are not
 	                            down */
 	int64_t wake;
 	const struct vain *vain; /* by row: starts to leave out; NULL: none */
 	/* a row was kept from starting because of struct vain */
 	bool held_back;
-	/* how many entries of `start` are on claims of earlier plans, which
-	 * come first */
+	/* number of starts on claims of earlier plans; they are the first in
+	 * `start` */
 	size_t nsettled;
 	int64_t spent; /* how much of the budget is used up */
 
@@ -107,7 +107,8 @@ void pass_disown(struct pass *p, const struct order_elastic *but);
 void pass_lay_out(struct pass *p);
 
 /* Count the tasks of a run, and those that it gets by this plan, as tasks of
- * the job being placed (place->own), or no longer. */
+ * the job being placed (place->own) or, if `own` is false, stop counting
+ * them. */
 void pass_own(struct pass *p, uint32_t run, bool own);
 
 /* pass_claim() adds a claim of the row's next job, or (row SNAP_NONE) of a run;

@@ -53,8 +53,8 @@ struct place {
 	struct promises *promises; /* NULL: there are none */
 	uint8_t *watched; /* by node: 1 if promises must be checked there before
 	                     a task is placed */
-	uint32_t nkept;   /* how many times something was kept on a node for
-	                     another job */
+	uint32_t nkept;   /* how often future_keep() has kept a node for a
+	                     promised job or a reservation */
 	bool careful;     /* check promises on all nodes, not only on watched
 	                     ones */
 	bool heedless;    /* ignore all promises */
@@ -93,7 +93,7 @@ struct place *place_new(const struct snap *snap, const struct tally *tally,
 /*
  * Set the claim that later trials place: this job of the row, or more tasks of
  * the run. The job is assumed to end after its time limit or, without one,
- * after the assumed_time of its queue; the run when it would end anyway.
+ * after the assumed_time of its queue. New tasks of a run end with the run.
  */
 void place_for(struct place *p, uint32_t row, uint64_t job);
 void place_for_run(struct place *p, uint32_t run);
@@ -157,8 +157,8 @@ bool place_try_resume(struct place *p, uint32_t run,
 bool place_may_use(const struct place *p, uint32_t req, uint32_t node);
 
 /* Whether a job of the request may run on these nodes, one for each task.
- * Checks the pool, the domains, the number of nodes, and the counted parts of
- * the constraint. */
+ * Checks the pool, the domains, the number of nodes, and the counts in the
+ * constraint ("ib*2"). */
 bool place_suits(struct place *p, uint32_t req, const uint32_t *node,
                  uint32_t n);
 
@@ -173,9 +173,9 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
                    int64_t max);
 bool place_fits(const struct place *p, uint32_t req, uint32_t node, int64_t n);
 
-/* Try to place one more task: place_try_grow(): of a running job, whose tasks
- * are in place->own; place_try_more(): of a job that starts in this pass, whose
- * first tasks are placed. */
+/* Try to place one more task. place_try_grow() does so for a running job, whose
+ * tasks are in place->own; place_try_more() for a job that starts in this pass
+ * and has its first task on `node`. */
 bool place_try_grow(struct place *p, uint32_t run, struct place_lack *ret_lack);
 bool place_try_more(struct place *p, uint32_t req, uint32_t node,
                     struct place_lack *ret_lack);
@@ -187,9 +187,10 @@ bool place_try_beside(struct place *p, uint32_t req, uint32_t node);
  * place_put() places n tasks on a node on which they fit. */
 void place_begin(struct place *p);
 void place_put(struct place *p, uint32_t req, uint32_t node, int64_t n);
-/* Place the first tasks of a list of n nodes, one for each task: as many on the
- * first node as it is repeated at the head of the list. Returns how many, or 0
- * if not all tasks fit that the list has for this node. */
+/* Place tasks on the first node of a list of n nodes, which has one entry for
+ * each task: as many tasks as there are entries of this node at the head of the
+ * list. Returns how many; 0 if the node has too little room for all its entries
+ * in the list. */
 uint32_t place_put_next(struct place *p, uint32_t req, const uint32_t *node,
                         uint32_t n);
 

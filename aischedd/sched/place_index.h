@@ -4,11 +4,11 @@
  *
  * Each class of nodes (match.h) has a few balanced trees (treaps) in the order
  * of its pool: tightest first to pack, emptiest first to spread, least free in
- * percent for best fit, the lower node index first among equals. A subtree
- * knows the most of each resource that one of its nodes has free. So the first
- * node with enough is found without looking at those without, and a request
- * that fits nowhere fails at the root. Call place_index_refresh() whenever the
- * counters of a node have changed.
+ * percent for best fit, the lower node index first among equals. The root of
+ * each subtree stores, for each resource, the largest amount that any of its
+ * nodes has free. So a search skips subtrees without enough, and a request that
+ * fits nowhere fails at once. Call place_index_refresh() whenever the counters
+ * of a node have changed.
  */
 #ifndef AISCHEDD_SCHED_PLACE_INDEX_H
 #define AISCHEDD_SCHED_PLACE_INDEX_H
@@ -117,8 +117,8 @@ const int64_t *place_index_sum(const struct place_index *index, uint32_t class);
 
 /* place_index_domain_sum() returns the sums of what the nodes of a topology
  * domain have free. place_index_changes() counts all changes of the index;
- * place_index_domain_changed() returns what it was when the sums of the domain
- * last changed. */
+ * place_index_domain_changed() returns the value that this count had after the
+ * last change of the domain's sums. */
 const int64_t *place_index_domain_sum(const struct place_index *index,
                                       uint32_t domain);
 uint64_t place_index_domain_changed(const struct place_index *index,

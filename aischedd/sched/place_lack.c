@@ -296,7 +296,8 @@ static bool demands_links(const struct snap *s, uint32_t req)
 }
 
 /* Put into *ret the NUMA node with the most free resources, on ret->node or on
- * another node that would hold a task without its demands. */
+ * another node that would hold a task if its demands for NUMA nodes and links
+ * were ignored. */
 static void lack_numa(const struct place_trial *t, struct place_lack *ret)
 {
 	const struct match *m = t->p->match;
@@ -357,8 +358,8 @@ static bool lacks_alignment(struct place_trial *t, struct place_lack *ret)
 }
 
 /* Whether the job would fit if all free slices counted, not only those where
- * its partition may be; if so, *ret is the GPU with the most free slices on the
- * node where it would begin. */
+ * its partition may be. If so, *ret is the GPU with the most free slices on the
+ * node of the job's first task. */
 static bool lacks_slices(struct place_trial *t, struct place_lack *ret)
 {
 	const struct snap *s = t->p->snap;

@@ -233,8 +233,8 @@ static int64_t count(struct place_topology *g, uint32_t domain)
 	return sum;
 }
 
-/* Move those nodes to TREE_PART that have room, among the nodes at these
- * indices of g->d->node. The search then finds only these. */
+/* Go through a range of g->d->node, and move each node that has room to
+ * TREE_PART. The search then finds only these nodes. */
 static void put_aside(struct place_topology *g, uint32_t first, uint32_t end)
 {
 	for (uint32_t i = first; i < end; i++) {
@@ -543,9 +543,9 @@ static bool place_segments(struct place_topology *g)
 	       place_segments_within(g, s->domain.n);
 }
 
-/* Set lack->got to the number of tasks of whole segments that fit. Besides
- * these, find the domain with the most room for a part of another segment:
- * lack->domain has room for lack->have tasks of it. */
+/* Set lack->got to the number of tasks of whole segments that fit. Also find
+ * the domain with the most room for a part of one more segment: lack->have
+ * tasks fit in lack->domain. */
 static void lack_segments(struct place_topology *g, struct place_lack *lack)
 {
 	const struct snap *s = g->p->snap;

@@ -15,7 +15,8 @@ bool place_topology_fill(struct place_trial *t);
 bool place_topology_fill_in(struct place_trial *t, uint32_t domain);
 
 /* Divide all tasks evenly among the domains of the level over which the request
- * is spread; or among those that have room, as evenly as that allows. */
+ * is spread. If the request only prefers this (spread_like), divide them as
+ * evenly as the free resources allow. */
 bool place_topology_spread(struct place_trial *t);
 
 /* Called after place_topology_fill() has failed: set lack->domain to that

@@ -24,9 +24,10 @@ static bool leaves_shares(const struct place *p, uint32_t req, uint32_t node,
 	       mem * all >= s->node.mem_total[node] * nfree;
 }
 
-/* Whether the node exceeds the NUMA nodes and link groups that the job prefers
- * by no more than t->excess. With WISH_SEEK, lower t->excess to the node's
- * excess if that is less, and return whether the node has no excess at all. */
+/* Whether tasks on the node would get at most t->excess more NUMA nodes and
+ * link groups than the job prefers. With WISH_SEEK, lower t->excess to the
+ * node's excess if that is less, and return whether the node has no excess at
+ * all. */
 static bool has_wish(struct place_trial *t, uint32_t node)
 {
 	struct fit_excess has;
@@ -106,7 +107,8 @@ static uint32_t best_on_shelf(struct place_trial *t,
 	return best;
 }
 
-/* Returns the counted parts of the constraint that hold on a node, as bits. */
+/* Returns, as bits, the parts of the constraint with a count that hold on a
+ * node. */
 static uint8_t counted_on(const struct place_trial *t, uint32_t node)
 {
 	uint32_t class = match_class_of(t->p->match, node);
@@ -456,8 +458,9 @@ static uint32_t seek_sparing(struct place_trial *t, enum fill how)
 	return seek(t, how);
 }
 
-/* Returns a node on which this counted part of the constraint holds; if
- * possible, a node on which all other parts that still need nodes hold, too. */
+/* Returns a node on which this part of the constraint (one with a count) holds;
+ * if possible, a node on which all other parts that still need nodes hold,
+ * too. */
 static uint32_t seek_counted(struct place_trial *t, enum fill how,
                              uint32_t part)
 {
@@ -479,8 +482,9 @@ static uint32_t seek_counted(struct place_trial *t, enum fill how,
 	return node;
 }
 
-/* Place tasks on as many nodes as each counted part of the constraint needs.
- * Returns false if there are too few such nodes or tasks. */
+/* For each part of the constraint with a count, place tasks on that many nodes
+ * on which the part holds. Returns false if there are too few such nodes or
+ * tasks. */
 static bool fill_counted(struct place_trial *t, enum fill how)
 {
 	for (uint32_t i = 0; i < t->allowed->ncounts; i++) {

@@ -23,9 +23,9 @@ struct place_trial {
 	uint32_t nodes_left;
 	int64_t ask;  /* tasks that the next node must hold */
 	int64_t most; /* an upper bound of tasks on one node */
-	/* wanted: the counted parts of the constraint that must hold on
-	 * the next node, as bits. wants: by part, on how many more nodes
-	 * it must hold. */
+	/* wanted: of the parts of the constraint with a count ("ib*2"), those
+	 * that must hold on the next node, as bits. wants: by part, on how many
+	 * more nodes it must hold. */
 	uint8_t wanted;
 	uint32_t wants[CONSTRAINT_MAX_COUNTS];
 	uint32_t

@@ -388,7 +388,8 @@ static bool keeps_claims(const struct draft *d, const struct plan *plan,
 }
 
 /* Make the plan again without the starts that the next plan would evict. Keep
- * it if all jobs for which these would be evicted get something from it. */
+ * the new plan if it gives something to each job for which those starts would
+ * be evicted. */
 static bool leave_out(struct draft *d, const struct vain *vain,
                       struct arena *arena)
 {

@@ -25,12 +25,12 @@ struct promises *promise_new(struct place *place, const struct tally *tally);
 
 /*
  * Promise a start to the job of the row, which cannot start now; place_for()
- * was called for it. Returns the time at which it starts at the latest, and
- * keeps its nodes for it from then on. Returns SNAP_NEVER, without a promise,
- * if that time cannot be known or if enough jobs are promised a start. limited:
- * it waits for limits or licences; such jobs are counted apart. last: what the
- * last plan promised it, or NULL. *ret_blocker: the job whose end it
- * waits for, or 0.
+ * was called for the job. Returns the time at which the job starts at the
+ * latest, and keeps its nodes for it from then on. Returns SNAP_NEVER, without
+ * a promise, if that time cannot be known or if enough jobs are promised a
+ * start. limited: the job waits for limits or licences; such jobs are counted
+ * apart. last: the last plan's promise to the job, or NULL. *ret_blocker: the
+ * job for whose end this job waits, or 0.
  */
 int64_t promise_make(struct promises *ps, uint32_t row, bool limited,
                      const struct snap_promise *last, uint64_t *ret_blocker);
@@ -93,7 +93,7 @@ bool promise_may_suspend(const struct promises *ps, uint32_t run);
 void promise_leave(struct promises *ps, uint32_t task, bool leaves);
 
 /* Returns the first job to end on the node that holds some of what is short, or
- * 0. what: enum resource or WHAT_*; most of the latter stand for CPUs. */
+ * 0. what: enum resource or WHAT_*; most WHAT_* are taken as CPUs. */
 uint64_t promise_blocker(struct promises *ps, uint32_t node, int64_t what);
 
 /* Returns the next time at which a reservation begins or ends, or SNAP_NEVER.
@@ -111,12 +111,12 @@ bool promise_begin(struct promises *ps, uint32_t req);
 bool promise_allows(struct promises *ps, uint32_t req, uint32_t node,
                     int64_t n);
 
-/* Whether the trial in place, by which a job resumes, may be on a watched node:
- * its CPUs must come from the NUMA nodes that it had. */
+/* Whether the present trial of struct place, which resumes a suspended job,
+ * keeps all promises on watched nodes, given the CPUs that it chose. */
 bool promise_allows_resumed(struct promises *ps, uint32_t req);
 
-/* Note that the trial in place is part of the plan.  Calling it twice is
- * harmless. */
+/* Note that the tasks of the present trial of struct place are part of the
+ * plan. A second call for the same trial does nothing. */
 void promise_started(struct promises *ps, uint32_t req);
 
 /* Note that one task (index in place->task) of the job being placed has a claim

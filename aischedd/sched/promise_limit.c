@@ -6,12 +6,13 @@
 
 #include "aischedd/sched/future/runs.h"
 
-/* How often per limit limit_future_start() delays a start because another limit
- * leaves too little, before it gives up. */
+/* limit_future_start() goes through all limits of a job at most this many
+ * times, and delays the start whenever a limit leaves too little. Then it gives
+ * up. */
 enum { ROUNDS = 32 };
 
-/* With this many changes that are not among the summed ones, all are summed
- * anew. */
+/* If a limit has more recent changes than this, they are merged into the summed
+ * ones. */
 enum { RECENT = 256 };
 
 struct change {
@@ -26,20 +27,20 @@ struct point {
 	                 then */
 };
 
-/* A limit or licence. Most changes are the ends of running jobs, which come in
- * their order: these are summed once. Others, such as those of promised jobs,
- * are kept apart as long as they are few. */
+/* A limit or licence. Most changes are the ends of running jobs. They are added
+ * in the order of time, and summed at once. Other changes, such as those of
+ * promised jobs, are kept apart as long as they are few. */
 struct limit {
 	int64_t left; /* what is left now, without the changes below */
 	bool license;
 	uint32_t name;            /* the licence, or the queue */
 	struct arena_list summed; /* struct point, sorted by time */
 	struct arena_list recent; /* struct change */
-	size_t nsorted;           /* how many of the first recent changes are
-	                             sorted by time */
-	struct arena_list start;  /* struct point: the starts of promised jobs
-	                             with the sums of all changes until then,
-	                             sorted by time */
+	size_t nsorted; /* this many recent changes, from the first on, are
+	                   sorted by time */
+	struct arena_list start; /* struct point: the starts of promised jobs
+	                            with the sums of all changes until then,
+	                            sorted by time */
 };
 
 /* Indices of the limits of a queue: LIMIT_JOBS, then for each resource a limit
@@ -409,8 +410,8 @@ static void sum_changes(struct limit_future *f, struct limit *l)
 	l->recent.n = l->nsorted = 0;
 }
 
-/* Sort the recent changes by time, unless they are so many that they are
- * summed. */
+/* Sort the recent changes by time or, if they are more than RECENT, merge them
+ * into the summed ones. */
 static void sort_changes(struct limit_future *f, struct limit *l)
 {
 	struct change *recent = l->recent.p;
@@ -432,7 +433,8 @@ static void sort_changes(struct limit_future *f, struct limit *l)
 /* A time, and what is left of a limit then. */
 struct cursor {
 	const struct limit *limit;
-	size_t summed, recent; /* how many changes are until then */
+	size_t summed, recent; /* how many summed and recent changes are not
+	                          later than that time */
 	int64_t more;          /* the sum of these recent changes */
 };
 
@@ -711,8 +713,8 @@ static struct demand demand_of_moved(const struct snap *s, uint32_t run)
 	return d;
 }
 
-/* Whether this many times the demand is left of all limits at each promised
- * start between two times. */
+/* Whether, at each promised start from `from` until `until`, every limit has
+ * this many times the demand left. */
 static bool have_spare(struct limit_future *f, const struct demand *d,
                        size_t times, int64_t from, int64_t until)
 {

@@ -54,8 +54,7 @@ static int by_time(const void *a, const void *b)
 	return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Whether the nodes with the most room, as many as the job needs exactly, can
- * hold all tasks. */
+/* Whether sk->nodes nodes, those with the most room, can hold all tasks. */
 static bool best_have_room(const struct promise_seek *sk)
 {
 	int64_t nodes = sk->nodes, sum = 0;
@@ -116,8 +115,8 @@ static int64_t first_time_of_spread(struct promise_seek *sk)
 
 	memset(sp->room, 0, sp->n * sizeof(*sp->room));
 	future_spend(sk->sr->future, sp->n);
-	/* low: domains with too little room for their share; more: domains with
-	 * room for more than that. */
+	/* low: domains with room for fewer than sp->low parts; more: domains
+	 * with room for more than sp->low parts. */
 	for (size_t i = 0; i < sk->nsteps; i++) {
 		const struct promise_step *it = &sk->step[i];
 		int64_t *parts = &sp->room[spread_number(sp, it->node)];
@@ -299,7 +298,7 @@ static void look_at_kept(struct promise_seek *sk, uint32_t node,
 	if (sk->from > c.at[0])
 		add_step(sk, sk->from, node, room_for(sk, &k, sk->from), &was);
 	/* Once all tasks fit on this node, further steps change nothing, unless
-	 * they must be on several nodes. */
+	 * the tasks must be on several nodes. */
 	while ((sk->nodes || sk->spread || was < sk->tasks) &&
 	       next_change(sk, &k, &at)) {
 		if (at >= c.at[i] && (at > sk->from || sk->from <= c.at[0]))
@@ -387,8 +386,8 @@ static bool may_be_used(const struct promise_seek *sk, uint32_t node)
 	       sr->s->node.state[node] == NODE_UP && match_allows(a, node);
 }
 
-/* Look at all nodes of a pool together, first at those that could have
- * room first. */
+/* Look at all nodes of a pool together, in the order in which they could first
+ * have room. */
 static void look_in_pool(struct promise_seek *sk)
 {
 	struct future_nodes *soon = future_nodes_of(sk->sr->future);

@@ -1,13 +1,13 @@
 /*
  * rehearse.h - drop a plan whose starts the next plan would evict
  *
- * A job that starts in a pass cannot be evicted in it. So a job that may evict
- * it, and had its turn before the start, would do so in the next pass, in the
- * same second, and the start would be for nothing. The next pass is therefore
- * rehearsed, on the snapshot as the plan leaves it. Jobs that it evicts do not
- * start in this pass. Then either another pass is due at once, in which the
- * jobs start that would have evicted them; or these are granted in this pass
- * what the next one would claim for them.
+ * A job that starts in a pass cannot be evicted in the same pass. A job that
+ * may evict it, but had its turn earlier, would evict it in the next pass, in
+ * the same second, and the start would be useless. The next pass is therefore
+ * rehearsed, on the snapshot as the plan leaves it, and the jobs that it evicts
+ * do not start. The jobs for which it evicts them either start in another pass,
+ * which is due at once, or are granted in this pass what the next one would
+ * claim for them.
  */
 #ifndef AISCHEDD_SCHED_REHEARSE_H
 #define AISCHEDD_SCHED_REHEARSE_H
@@ -27,11 +27,11 @@ const struct snap *rehearse_after(const struct snap *snap,
                                   const struct plan *plan, struct arena *arena);
 
 /*
- * Returns `snap` with those claims of the next plan, made on the snapshot
- * `then`, for which only starts of the first plan are evicted. A plan made on
- * it serves these claims at once. Rows whose starts are evicted (vain) have
- * only the claims that they had in `origin`. Returns NULL if nothing is
- * granted.
+ * Returns `snap` with some claims of the next plan added: those for which the
+ * next plan evicts only jobs that the first plan starts. The next plan was made
+ * on the snapshot `then`. A plan made on the returned snapshot serves these
+ * claims at once. Rows whose starts are evicted (vain) have only the claims
+ * that they had in `origin`. Returns NULL if no claim is added.
  */
 const struct snap *rehearse_grant(const struct snap *snap,
                                   const struct snap *then,

@@ -349,8 +349,9 @@ static void hold_limit(struct pass *p, uint32_t row,
 		pass_wake(p, since + wait);
 }
 
-/* Called for a row that an earlier pass has judged: hold back again what its
- * job holds back, nodes or a limit, without deciding on the job again. */
+/* Called for a row that an earlier pass has judged. As that pass did, deny the
+ * jobs behind it the nodes or the limit for which its job waits. Do not decide
+ * on its job again. */
 static enum serve_answer hold_again(struct pass *p, uint32_t row,
                                     const struct demand *d)
 {

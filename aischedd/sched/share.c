@@ -55,7 +55,7 @@ static int by_rest(const void *a, const void *b)
 	return x->queue < y->queue ? -1 : 1;
 }
 
-/* Move those claims to the front that still need something and have a weight.
+/* Move the claims that have a weight and still need something to the front.
  * Returns how many there are; *ret_weight is the sum of their weights. */
 static size_t needy(struct share_claim *c, size_t n, int64_t *ret_weight)
 {

@@ -25,11 +25,11 @@ struct tally_queue {
 
 struct tally {
 	struct tally_queue *queue;
-	uint32_t growers, victims; /* number of runs that may get more tasks,
-	                              that may be evicted */
+	uint32_t growers, victims; /* number of runs that may get more tasks;
+	                              number that may be evicted */
 	/* when the set of evictable runs changes, or SNAP_NEVER */
 	int64_t wake;
-	int64_t cpus, gpus; /* what runs that have GPUs hold */
+	int64_t cpus, gpus; /* held by runs that have GPUs */
 	int64_t *req_gpus;  /* by request: GPUs that its runs hold */
 	bool ends;          /* some run has a known end */
 };

@@ -714,8 +714,8 @@ static void put_reserved(const struct snap *s, const struct verdict *v,
 	put_span(out, s->resv.start[resv] - s->now);
 }
 
-/* Say for which job or reservation a node is kept on which this job would fit.
- */
+/* Say why the job may not start although it would fit: for which job or
+ * reservation the node or the limit is kept. */
 static void put_way(const struct snap *s, const struct verdict *v,
                     struct buf *out)
 {

@@ -58,7 +58,7 @@ struct verdict {
 	uint64_t job;
 	int64_t expected;  /* expected start, SNAP_NEVER: cannot be known */
 	uint32_t position; /* 1: the job is the next of its queue */
-	/* an earlier pass judged the row and its verdict still holds; why is
+	/* an earlier pass judged the row and its verdict still holds; `why` is
 	 * WHY_Unevaluated */
 	bool kept;
 	uint32_t name; /* node, queue, pool, licence or reservation that
@@ -85,14 +85,14 @@ struct verdict {
 			};
 			union {
 				int64_t total;     /* of node `name` */
-				int64_t numa_cpus; /* CPUs free there; -1: not
-				                      counted */
+				int64_t numa_cpus; /* CPUs free on that NUMA
+				                      node; -1: not counted */
 				int64_t all_gpus;  /* free on the node */
 			};
 			union {
 				int64_t sum;      /* free in the pool */
-				int64_t numa_mem; /* memory free there; -1: not
-				                     counted */
+				int64_t numa_mem; /* memory free on that NUMA
+				                     node; -1: not counted */
 			};
 			uint32_t got;    /* tasks that fit */
 			uint32_t domain; /* Topology: the domain with the most
@@ -118,8 +118,8 @@ struct verdict {
 	};
 };
 
-/* Returns the reason that users see. If a reservation keeps the node, that is
- * Reservation, although plans treat it as Priority. */
+/* Returns the reason that users see: v->why, but Reservation if a reservation
+ * keeps the node. Plans treat the latter as Priority. */
 enum reason verdict_reason(const struct verdict *v);
 
 /* Append the reason as a sentence with its numbers. */

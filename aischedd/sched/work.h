@@ -33,7 +33,7 @@ struct work {
 	int64_t *slot;      /* how many more tasks the node takes; may be < 0 */
 	int64_t *gpu;       /* free thousandths of all devices together */
 	int64_t *whole;     /* devices wholly free */
-	int64_t *idle;      /* CPUs of its slice wholly free */
+	int64_t *idle;      /* CPUs wholly free */
 	int64_t *tasks;     /* tasks there */
 	int64_t *sealed;    /* tasks of exclusive jobs there */
 
@@ -45,7 +45,7 @@ struct work {
 	/* by model of GPU and slices in use: how much of the GPU is blocked,
 	 * see fit_mig_blocked() */
 	uint16_t (*blocked)[256];
-	int64_t *thread;           /* by CPU of a slice: free thousandths */
+	int64_t *thread;           /* by CPU: free thousandths */
 	const int64_t *thread_now; /* the same in the snapshot */
 	int64_t *numa_mem;         /* by NUMA node: free; may be < 0 */
 	/* by NUMA node: its memory minus that of tasks bound to it */
@@ -74,7 +74,7 @@ struct work {
 	int64_t (*user_use)[4]; /* enum user_count */
 	size_t user_mask;
 
-	/* By node: the whole GPUs there of the job that is being placed, bit i:
+	/* By node: the whole GPUs that the job being placed has there; bit i:
 	 * device i. */
 	uint64_t *own_gpus;
 	/* By node: one more than the highest number of a NUMA node and of a
@@ -136,9 +136,9 @@ void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
  * opened again. */
 void work_run_task(struct work *w, uint32_t run, uint32_t t, int sign);
 
-/* Whether no other task holds any of the devices that this task holds; with
- * `binds`, also whether the memory that is bound to its NUMA nodes fits there.
- */
+/* Whether what this task has taken was free: no GPU or slice is taken twice,
+ * the memory and slots of its node suffice and, with `binds`, the memory of its
+ * NUMA nodes suffices, too. */
 bool work_is_sound(const struct work *w, const struct snap_task *task,
                    bool binds);
 
