@@ -75,8 +75,9 @@ struct slurm_format {
  */
 void format_letters(struct slurm_format *ret, const struct slurm_field *table,
                     const char *text);
-/* Parse -O "jobid:10,state". of is the bit of the command, which selects the
- * fields it has. An unknown name is reported on stderr, and left out. */
+/* Parse -O "jobid:10,state". `of` is the bit of the command: only fields that
+ * this command has are known. An unknown name is reported on stderr, and left
+ * out. */
 void format_names(struct slurm_format *ret, const struct slurm_field *table,
                   unsigned of, const char *text);
 void format_free(struct slurm_format *format);
@@ -97,8 +98,8 @@ int format_set_letters(void *ctx, const struct opt *opt, const char *value,
 int format_set_names(void *ctx, const struct opt *opt, const char *value,
                      struct err *err);
 
-/* Returns the field with this name, in upper or lower case, that the command of
- * the bit has; NULL if there is none. */
+/* Returns the field with this name, in upper or lower case; NULL if the command
+ * has none. `of` is the bit of the command. */
 const struct slurm_field *field_of_name(const struct slurm_field *table,
                                         unsigned of, const char *name);
 

@@ -93,7 +93,7 @@ static bool is_kept(const char *variable)
 	                strlen("AISCHED_MUNGE_SOCKET="));
 }
 
-/* Whether the list, separated by c, has the item text. In a list separated by
+/* Whether the list, separated by c, has the item `text`. In a list separated by
  * commas, which names variables, the item may also be "text=...". */
 static bool has_item(const char *list, char c, const char *text, size_t len)
 {

@@ -8,7 +8,7 @@
 
 #include "slurm/format.h"
 
-/* Add to a list the keys of rows that the order and the letter last use. */
+/* Add to the list `fields` the keys of rows by which sort_rows() sorts. */
 void sort_needs(const struct slurm_field *table, const char *order, char last,
                 json_t *fields);
 
@@ -18,7 +18,7 @@ char sort_unknown(const struct slurm_field *table, const char *order);
 
 /*
  * Sort by the fields of the letters, the most important first. Equal rows are
- * sorted by the letter last, which must be in the table. Unknown letters are
+ * sorted by the letter `last`, which must be in the table. Unknown letters are
  * ignored. Returns an array, which the caller frees, of pointers into rows.
  */
 const json_t **sort_rows(const struct slurm_field *table, const char *order,

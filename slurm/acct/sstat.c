@@ -123,8 +123,8 @@ static void print_step(const struct sstat *s, const json_t *job, int64_t step,
 	free(id);
 }
 
-/* Print the steps of a job that part selects: "batch", a number, or "", which
- * means the first step, or all with --allsteps. Returns how many were
+/* Print the steps of a job that `part` selects: "batch", a number, or "". With
+ * "", print the first step, or with --allsteps all. Returns how many were
  * printed. */
 static size_t print_steps(const struct sstat *s, const json_t *job,
                           const char *part)

@@ -14,13 +14,13 @@ struct scontrol {
 	bool one_line, quiet;
 };
 
-/* Connect to the daemon unless already connected. what is the function of
+/* Connect to the daemon unless already connected. `what` is the function of
  * libslurm that would fail without a daemon, such as "slurm_load_jobs". Returns
  * false after printing why it failed. */
 bool scontrol_connect(struct scontrol *s, const char *what);
 
 /*
- * Returns the ids in words, such as "12,13_4" or "JobId=12". Returns NULL,
+ * Returns the ids in `words`, such as "12,13_4" or "JobId=12". Returns NULL,
  * after printing why, if one is no id.
  */
 json_t *scontrol_ids(char *const *words);

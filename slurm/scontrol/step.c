@@ -35,8 +35,8 @@ static void print_step(const struct scontrol *s, const char *id,
 	buf_free(&tres);
 }
 
-/* Print the running steps of a job that part selects: the text behind the dot
- * of its id, or "" for all. Returns how many were printed. */
+/* Print the running steps of a job that `part` selects: the text behind the dot
+ * of the step's id, or "" for all. Returns how many were printed. */
 static size_t print_steps(const struct scontrol *s, const json_t *job,
                           const char *part)
 {
@@ -88,7 +88,7 @@ static int read_jobs(struct scontrol *s, const char *job, json_t **ret,
 	return rc < 0 ? -1 : steps_read(s->client, *ret, err);
 }
 
-/* Show the steps of all jobs (what is NULL), of a job ("12"), or one step
+/* Show the steps of all jobs (`what` is NULL), of a job ("12"), or one step
  * ("12.0"). */
 int scontrol_show_step(struct scontrol *s, const char *what)
 {
