@@ -144,7 +144,7 @@ static int put(struct log_writer *w, const void *data, size_t len,
 	return 0;
 }
 
-/* Make the other part file the current one; its contents are dropped. */
+/* Empty the other part file and make it the current one. */
 static int turn(struct log_writer *w, struct err *err)
 {
 	int next = !w->now;

@@ -102,9 +102,8 @@ static void begin_line(struct log_lines *l, struct buf *out)
 	}
 }
 
-/* Collect the time before a line, as in "2026-11-22T01:02:03.123456789Z ".
- * Once it is complete, a line of the log begins; if it is no time, the text is
- * not a log. */
+/* Collect the time before a line, as in "2026-11-22T01:02:03.123456789Z ". When
+ * the time is complete, begin the line. Other text is not part of a log. */
 static void add_stamp(struct log_lines *l, char c, struct buf *out)
 {
 	bool whole = c == ' ';

@@ -1,12 +1,12 @@
 /*
  * log_lines.h - read a log of a cluster, which has a time before each line
  *
- * By the times, lines of a log can be told from an error text of the API, and
- * reading can continue after a broken connection: log_lines_since() says from
- * which second on to request the log again, and log_lines_feed() drops the
- * lines that were already read. The API accepts only whole seconds, and lines
- * may be slightly out of order, so the log is requested from one second before
- * that of the latest line. Pure.
+ * A text without times is an error message of the API, not a log. The times
+ * also let reading continue after a broken connection: log_lines_since() says
+ * from which second on to request the log again, and log_lines_feed() drops
+ * the lines that were already read. The API accepts only whole seconds, and
+ * lines may be slightly out of order, so the log is requested from one second
+ * before that of the latest line. Pure.
  */
 #ifndef AISCHEDD_RUN_LOG_LINES_H
 #define AISCHEDD_RUN_LOG_LINES_H
@@ -38,8 +38,8 @@ struct log_lines {
 	/* The lines read so far. */
 	bool any;
 	int64_t last_us; /* latest time of a line */
-	/* complete lines that were read: those in the second of last_us, and
-	 * those in the second before */
+	/* how many complete lines were read with a time in the second of
+	 * last_us, and how many in the second before */
 	uint64_t had[2];
 	/* time of the last line that was begun */
 	int64_t begun_us;
@@ -70,13 +70,13 @@ void log_lines_begin(struct log_lines *lines);
  * its beginning. */
 int64_t log_lines_since(const struct log_lines *lines);
 
-/* Append to out what was not read before of these bytes. Fails with ENODATA,
- * with the text as the error, if it is not a log. */
+/* Append to out the part of the data that was not read before. If the data is
+ * no log, fails with ENODATA and the data as the error's text. */
 int log_lines_feed(struct log_lines *lines, const char *data, size_t len,
                    struct buf *out, struct err *err);
 
-/* Check that an answer that arrived completely did not end within a line's
- * time. Fails as log_lines_feed(). */
+/* Call this at the end of an answer: fails as log_lines_feed() if the answer is
+ * no log, or ends in the middle of a line's time. */
 int log_lines_end(const struct log_lines *lines, struct err *err);
 
 #endif

@@ -17,7 +17,7 @@
 
 enum {
 	LISTENERS_MAX = 64, /* sockets that are looked at for one port */
-	CONNECT_MS = 200    /* for a listener that has much to accept */
+	CONNECT_MS = 200    /* longest wait for a listener to accept */
 };
 
 #define STATE_LISTEN 0x0a /* in /proc/net/tcp */
@@ -31,13 +31,13 @@ struct listener {
 struct look {
 	struct listener all[LISTENERS_MAX];
 	size_t n;
-	const struct listener *own; /* the first one that the job has */
+	const struct listener *own; /* first listener of the job, or NULL */
 };
 
 /* --- the sockets that listen ---------------------------------------------- */
 
-/* Read a line of /proc/net/tcp or tcp6. Returns false if the socket does not
- * listen; the kernel lists those that do first. */
+/* Read a line of /proc/net/tcp or tcp6. Returns false if its socket does not
+ * listen: the kernel lists listening sockets first, so no other follows. */
 static bool read_line(const char *line, int family, uint16_t port,
                       struct look *look)
 {
@@ -84,7 +84,7 @@ static void find_listeners(uint16_t port, struct look *look)
 	read_file("/proc/net/tcp6", AF_INET6, port, look);
 }
 
-/* --- the processes that have them ----------------------------------------- */
+/* --- which process has such a socket -------------------------------------- */
 
 static const struct listener *find_inode(const struct look *look,
                                          unsigned long inode)
@@ -144,9 +144,8 @@ static socklen_t address_of(const struct listener *l, uint16_t port,
 	return sizeof(*v6);
 }
 
-/* Returns whether the connection is there, and leaves the reason in errno if it
- * is not. A listener that accepts nothing is given up soon, as the caller has
- * other things to do. */
+/* Connect fd. Returns false with errno on failure, and after CONNECT_MS, as the
+ * caller has other work. */
 static bool begin(int fd, const struct sockaddr_storage *to, socklen_t len)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };

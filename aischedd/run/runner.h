@@ -32,7 +32,7 @@ struct node_info {
 	 * not bound */
 	uint32_t ncpus;
 	const uint8_t *cpu_numa; /* [ncpus] */
-	/* [ncpus] hardware threads of one core have the same number */
+	/* [ncpus] the number of each hardware thread's core */
 	const uint16_t *cpu_core;
 	int64_t cpu_milli, mem_mib;
 	uint32_t nnumas;         /* number of NUMA nodes; 0: unknown */
@@ -138,22 +138,22 @@ enum run_event_kind {
 	/* text: what delays the attempt; NULL: nothing delays it now */
 	RUN_NOTED,
 	/* text: which pod a signal did not reach; NULL: the last signal
-	 * reached all */
+	 * reached all pods */
 	RUN_UNREACHED,
 	/* text: what the runner cannot do now, and why; NULL: the trouble
 	 * is over */
 	RUN_TROUBLE,
-	RUN_LACKS, /* text: what nodes lack; NULL: nothing now */
-	/* somebody made a Job with kubectl, which should be run, or changed it
-	 * while it waits */
+	/* text: topology labels or GPUs that nodes lack; NULL: none now */
+	RUN_LACKS,
+	/* a Job that somebody made with kubectl should run, or was changed
+	 * while waiting */
 	RUN_ADOPT,
 	RUN_WITHDRAWN, /* the owner of an adopted Job deleted it */
 	RUN_TAKEN_BACK /* the owner of an adopted Job suspended it: requeue */
 };
 
-/* A Job that somebody made with kubectl. */
-/* A Job that is to become a job, or that asks for something else than when it
- * was last read. */
+/* A Job made with kubectl that should become a job of ours, or that was changed
+ * since it was last read. */
 struct adoption {
 	uint64_t job;     /* the job that it has become; 0: none, or unknown */
 	const char *uid;  /* the Job's uid in the cluster */
@@ -172,10 +172,10 @@ struct adopted {
 	const char *uid; /* NULL: as in an earlier call for this job */
 	/* job made for the Job; 0: the adoption, or the change, was refused */
 	uint64_t job;
-	/* a final state is told in the last call for this job */
+	/* state of the job; in the last call for this job a final one */
 	enum job_state state;
 	const char *why;   /* why it was refused */
-	const char *marks; /* of what the job asks for; NULL: unknown */
+	const char *marks; /* of the job's spec; NULL: unknown */
 };
 
 struct run_event {
@@ -301,8 +301,8 @@ struct run_calls {
 
 struct run_exec_ops;
 
-/* A command that a user runs in a job, or a connection to a port of the job:
- * the first member of what the runner knows about it. */
+/* A command that a user runs in a job, or a connection of a user to a port of
+ * the job. Each runner has a larger struct that begins with this one. */
 struct run_exec {
 	const struct run_exec_ops *ops;
 	void *arg;
@@ -315,15 +315,15 @@ struct run_exec_wish {
 	bool tty;
 	const char *term;       /* value of TERM for the command, or NULL */
 	uint16_t rows, columns; /* size of its terminal; 0: unknown */
-	uint16_t port;          /* of a connection, which has no command */
+	uint16_t port;          /* the port to connect to; without a command */
 };
 
 /* Functions that are called from the loop, after open() has returned. */
 struct run_exec_ops {
 	/* The command has written to its stdout (stream 1) or stderr (2). */
 	void (*output)(int stream, const void *data, size_t len, void *arg);
-	/* The command has begun and can be signalled, or more input can
-	 * be taken. */
+	/* The first call says that the command has begun and can be signalled;
+	 * each call says that input can be taken. */
 	void (*drained)(void *arg);
 	/* The command has ended with this exit status or, if err is not NULL,
 	 * failed. The run_exec is freed after the call. */

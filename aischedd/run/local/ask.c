@@ -27,8 +27,8 @@
 
 /* --- starting an attempt --- */
 
-/* Copy tasks and CPUs of the order with the kernel's numbers of CPUs in place
- * of the plan's. */
+/* Replace the order's arrays of tasks and CPUs by copies, in which CPUs have
+ * the kernel's numbers, not the plan's. */
 static void order_place(struct local *l, struct order *order,
                         struct arena *arena)
 {

@@ -1,5 +1,5 @@
-/* attempt.c - one attempt of a job: messages from and to its shepherd,
- * its removal */
+/* attempt.c - exchange messages with an attempt's shepherd, and remove
+ * the attempt */
 #include "aischedd/run/local/attempt.h"
 
 #include <errno.h>
@@ -263,9 +263,9 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 		on_hang_up(arg);
 }
 
-/* Send a message to the shepherd, if it is connected. Shepherds read at once
- * unless somebody stopped them; then messages that no longer fit into the
- * socket's buffer, after some hundreds, are lost. */
+/* Send a message to the shepherd, if it is connected. A shepherd reads at once.
+ * If somebody has stopped the process, some hundreds of messages fit into the
+ * socket's buffer, and further ones are lost. */
 void attempt_send(struct attempt *a, json_t *msg)
 {
 	char *text = json_dumps(msg, JSON_COMPACT);

@@ -15,8 +15,8 @@ void attempt_free(struct attempt *a);
 void attempt_connect(struct attempt *a, int fd);
 void attempt_hang_up(struct attempt *a);
 void attempt_send(struct attempt *a, json_t *msg);
-/* Send msg to the shepherd. If none is connected, keep msg in *kept until one
- * is. Takes over msg. */
+/* Send msg to the shepherd or, if it is not connected, keep msg in *kept until
+ * attempt_connect(). Takes over msg. */
 void attempt_insist(struct attempt *a, json_t **kept, json_t *msg);
 /* Put the attempt on the list of those that the next tick handles. */
 void attempt_queue(struct attempt *a);

@@ -19,8 +19,8 @@
 #include "libcommon/step_msg.h"
 
 enum {
-	ANSWER_S = 10,      /* for the shepherd to connect */
-	HELD_BYTES = 65536, /* read, or to be sent, at a time */
+	ANSWER_S = 10,      /* longest wait for the shepherd's answer */
+	HELD_BYTES = 65536, /* most bytes buffered in each direction */
 	MESSAGE_MAX = 4096  /* bytes of an answer of the shepherd */
 };
 
@@ -29,8 +29,8 @@ struct local_forward {
 	TAILQ_ENTRY(local_forward) of_list;
 	struct local *local;
 	int shepherd;             /* connection to it; -1: it has answered */
-	struct event *answer;     /* of the shepherd */
-	struct bufferevent *conn; /* to the job; NULL: not there yet */
+	struct event *answer;     /* the shepherd answers, or is late */
+	struct bufferevent *conn; /* to the job; NULL: not connected yet */
 	bool ends;                /* the user sends nothing more */
 	bool left;                /* the user has disconnected */
 };
@@ -174,7 +174,7 @@ static int ask(struct local *l, const struct run_exec_wish *wish,
 	return -1;
 }
 
-/* --- its user ------------------------------------------------------------- */
+/* --- requests of the user ------------------------------------------------- */
 
 static struct run_exec *forward_open(struct runner *r,
                                      const struct run_exec_wish *wish,
@@ -204,7 +204,7 @@ static void on_left(struct bufferevent *conn, short what, void *arg)
 	end(arg, NULL);
 }
 
-/* End it in the loop, as the caller is still busy with it. */
+/* Let the loop end the connection later, as the caller still uses exec. */
 static void forward_close(struct run_exec *exec)
 {
 	struct local_forward *f = (void *)exec;

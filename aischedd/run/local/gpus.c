@@ -231,8 +231,8 @@ static uint32_t find_device(hwloc_obj_t obj, const hwloc_obj_t *dev, uint32_t n)
 /*
  * Replace bandwidths to switches by bandwidths between GPUs. hwloc's NVLink
  * matrix has the ports of switches: first merge the ports of each switch, then
- * connect the GPUs that a switch joins. If there are no switches, the first
- * step fails, and the second one would clear the matrix.
+ * connect the GPUs that a switch joins. Without switches the first step fails;
+ * then skip the second step, as it would clear the matrix.
  */
 static void join_switches(hwloc_topology_t topo, struct hwloc_distances_s *d)
 {
@@ -286,8 +286,8 @@ static bool is_gpu(hwloc_obj_t pci, bool nvidia)
 	       (kind == PCI_CLASS_DISPLAY || kind == PCI_CLASS_ACCELERATOR);
 }
 
-/* Add GPUs of the PCI bus in the order of bus numbers, in which the drivers
- * number them. */
+/* Add the GPUs on the PCI bus in the order of bus numbers. The drivers number
+ * GPUs in this order, too. */
 static void find_pci(struct gpus *gpus, hwloc_topology_t topo, bool nvidia)
 {
 	hwloc_obj_t pci = NULL;

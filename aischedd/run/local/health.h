@@ -23,10 +23,9 @@ typedef void health_fn(const char *why, void *arg);
 struct health *health_new(struct event_base *base, health_fn *fn, void *arg);
 
 /*
- * Run the program that this configuration names from now on; conf is borrowed
- * for the call. If the program is a new one, it is started at once, and true is
- * returned: fn will get its first result. If none is configured, the machine
- * counts as well, and fn is not called.
+ * From now on, run the program that conf names; conf is borrowed for the call.
+ * If the program is a new one, starts it at once and returns true: fn will get
+ * its first result. If no program is configured, fn is not called.
  */
 bool health_conf(struct health *health, const struct conf_health *conf);
 void health_free(struct health *health); /* NULL is allowed */

@@ -27,7 +27,7 @@ enum attempt_state {
 	ATTEMPT_WAITS,
 	/* connected to its shepherd, which may still be starting */
 	ATTEMPT_TALKS,
-	/* could not be started, which the daemon must still be told */
+	/* could not be started; the next tick tells the daemon */
 	ATTEMPT_FAILED,
 	/* no shepherd answers: the attempt's record must be read */
 	ATTEMPT_UNCLEAR,
@@ -55,7 +55,8 @@ struct attempt {
 
 	int fd; /* connection to the shepherd; -1: none */
 	struct event *readable;
-	/* for the nursery; open until they are sent, then -1 */
+	/* the order and the shepherd's end of the connection, to send to the
+	 * nursery; -1 when sent */
 	int order_fd, child_fd;
 
 	/* messages to send once the shepherd is connected, or NULL */

@@ -87,14 +87,14 @@ static int connect_nursery(struct local *l, struct err *err)
 		               strerror(code));
 	}
 	l->nursery_fd = pair[0];
-	/* Set the limit before the nursery is sent an attempt. */
+	/* Limit open files before the first attempt is sent. */
 	if (l->files.rlim_max)
 		prlimit(l->nursery_pid, RLIMIT_NOFILE, &l->files, NULL);
 	return 0;
 }
 
 /* Wait until the nursery reports which controllers its scope has. Returns false
- * if it ended instead or took too long, as then it got no scope. */
+ * if the nursery ends or is silent for too long: it got no scope. */
 static bool scope_works(struct local *l)
 {
 	struct pollfd p = { .fd = l->nursery_fd, .events = POLLIN };
@@ -141,7 +141,7 @@ int nursery_open(struct local *l, struct err *err)
 }
 
 /* Send the attempt to the nursery, which starts its shepherd. Fails with EAGAIN
- * or ETOOMANYREFS if too many wait there already; any other error means that
+ * or ETOOMANYREFS if the nursery's socket is full; any other error means that
  * the nursery has died. */
 static int send_birth(struct local *l, const struct attempt *a)
 {

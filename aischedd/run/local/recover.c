@@ -1,11 +1,11 @@
 /*
  * recover.c - what became of attempts whose shepherd does not answer
  *
- * The record of an attempt says whether it was claimed, whether its shepherd
- * lives and how it ended. If it was claimed, but its shepherd does not live and
- * wrote no outcome, the shepherd was killed or the machine went down. The
- * processes that are left of the job are then found by its cgroup or its run
- * id, and killed.
+ * The record of an attempt says whether a shepherd claimed the attempt, whether
+ * this shepherd lives, and how the attempt ended. If the shepherd neither lives
+ * nor wrote an outcome, it was killed or the machine went down. The processes
+ * that are left of the job are then found by its cgroup or its run id, and
+ * killed.
  */
 #include "aischedd/run/local/recover.h"
 
