@@ -206,8 +206,8 @@ static void note_shortcomings(struct local *l)
 		buf_printf(&l->shortcomings, "%sGPUs: %s.",
 		           l->shortcomings.len ? " " : "",
 		           l->machine.gpus.note);
-	/* If jobs can open all GPUs of the machine, their variables must number
-	 * GPUs among all of these. */
+	/* In a job that can open all GPUs of the machine, CUDA counts all of
+	 * them, so CUDA_VISIBLE_DEVICES has the machine's numbers. */
 	l->constrain_devices = l->constrain_devices && !why;
 	if (why)
 		buf_printf(&l->shortcomings,

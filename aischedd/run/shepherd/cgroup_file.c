@@ -1,4 +1,4 @@
-/* cgroup_file.c - files in the kernel's folders */
+/* cgroup_file.c - read and write the small files of cgroupfs and /proc */
 #include "aischedd/run/shepherd/cgroup_file.h"
 
 #include <errno.h>

@@ -154,8 +154,8 @@ static const char *own_dir(struct search *s, enum cgroup_tree tree,
 
 	if (!path || !find_mount(s->mountinfo.data, tree, &mount, s->arena))
 		return NULL;
-	/* In a container, the mount may show only a part of the tree:
-	 * mount.root is the cgroup that is its root. */
+	/* In a container, the mount point may show only the part of the tree
+	 * below the cgroup mount.root. */
 	len = strcmp(mount.root, "/") ? strlen(mount.root) : 0;
 	if (!strncmp(path, mount.root, len))
 		path += len;
@@ -217,8 +217,8 @@ static void find_v2(struct cgroup_ways *ways, struct search *s)
 		ways->shepherds = shepherds;
 }
 
-/* Give the new cpuset base the CPUs of its parent, as it has none at first, and
- * let cpusets below it copy these. */
+/* Copy the CPUs of parent to base, because a new cpuset has none. Let cpusets
+ * below base copy them by themselves. */
 static void fill_cpuset(const char *parent, const char *base)
 {
 	struct buf text = { 0 };

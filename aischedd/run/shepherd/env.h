@@ -41,7 +41,7 @@ struct env_step {
 /* One process of the job. */
 struct env_of {
 	const struct order *order;
-	uint32_t slot; /* index in the order of the process's task */
+	uint32_t slot; /* index of the process's task in order->job.task */
 	/* rank of the task; slot and rank are 0 if the script runs once */
 	uint32_t rank;
 	int64_t start;      /* unix seconds */

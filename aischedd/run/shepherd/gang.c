@@ -325,14 +325,14 @@ static bool same_cpus(const struct run_job *a, uint32_t i,
 struct deal {
 	const struct run_job *from, *to;
 	struct task *task; /* [to->ntasks] */
-	bool *taken;       /* [to->ntasks] the new task has its old task */
+	bool *taken;       /* [to->ntasks] the new task has an old task */
 	/* [to->ntasks] old tasks that are kept, but not matched yet */
 	uint32_t *rest;
 	uint32_t nrest;
 };
 
-/* Returns the first new task without an old one that has the same GPUs as this
- * old task and, if cpus is set, the same CPUs; to->ntasks if there is none. */
+/* Returns the first new task that is not taken and has the GPUs of this old
+ * task, and its CPUs if cpus is set; to->ntasks if there is none. */
 static uint32_t find(const struct deal *d, uint32_t old, bool cpus)
 {
 	uint32_t k = 0;
@@ -345,8 +345,8 @@ static uint32_t find(const struct deal *d, uint32_t old, bool cpus)
 	return k;
 }
 
-/* Choose the old tasks that continue to run: by ascending rank, each for which
- * there is a new task with the same GPUs. All others are ended. */
+/* Choose the old tasks that continue to run. By ascending rank, each old task
+ * takes a new task with the same GPUs; an old task that finds none is ended. */
 static void choose(struct shepherd *s, struct deal *d)
 {
 	bool *seen = xcalloc(s->ntasks, sizeof(*seen));
@@ -501,7 +501,7 @@ void gang_step(struct shepherd *s, int64_t now)
 	tell_resized(s);
 }
 
-/* Returns the earlier of two times; a of 0 means never. */
+/* Returns the earlier of two times; a may be 0, for never. */
 static int64_t earlier(int64_t a, int64_t b)
 {
 	return !a || b < a ? b : a;

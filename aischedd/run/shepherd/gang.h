@@ -7,9 +7,9 @@
 #include "aischedd/run/shepherd/shepherd.h"
 
 /*
- * Continue with the tasks and CPUs of a new placement: end running tasks
- * that match none of its tasks, and start those of its tasks that match no
- * running one.
+ * Continue with the tasks and CPUs of a new placement: match its tasks with
+ * running tasks of the same GPUs, end the other running tasks, and start the
+ * other tasks of the placement.
  */
 void gang_place(struct shepherd *s, json_t *place);
 /* Handle the end of the process pid, with a status as from wait(). A task that

@@ -116,8 +116,8 @@ static void count(struct gpu_watch *w, int64_t ms)
 	w->use.known_ms += w->known * ms;
 }
 
-/* Add the last sample for the time since then, unless it is too old, and
- * forget it. */
+/* Count the last sample also for the time since it was read, unless that is too
+ * long ago. Then forget the sample. */
 static void count_rest(struct shepherd *s, int64_t now)
 {
 	struct gpu_watch *w = &s->gpu;
@@ -129,8 +129,8 @@ static void count_rest(struct shepherd *s, int64_t now)
 	w->percent = w->known = 0;
 }
 
-/* Add to the time in which no GPU of the job was busy (1 % or more). The time
- * begins anew if a GPU was busy, or if a GPU's state is unknown. */
+/* Add to the time in which each GPU of the job was less than 1 % busy. The time
+ * begins anew if a GPU was busier, or if a GPU's state is unknown. */
 static void count_idle(struct shepherd *s, int64_t ms, bool is_known)
 {
 	struct gpu_watch *w = &s->gpu;
@@ -216,7 +216,7 @@ void gpu_watch_hear(struct shepherd *s)
 		give_up(s);
 }
 
-/* --- what the shepherd calls -------------------------------------------- */
+/* --- beginning, resizes, end -------------------------------------------- */
 
 /* Returns the GPUs of the job as a bit mask; 0 if the job has only shares of
  * GPUs, which cannot be measured. */

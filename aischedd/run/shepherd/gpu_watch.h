@@ -32,7 +32,8 @@ struct gpu_watch {
 	int64_t since;
 	/* the last sample: sum of the GPUs' percentages of busy time */
 	int64_t percent;
-	/* the last sample: number of GPUs; 0: no sample yet */
+	/* the last sample: number of GPUs whose busy time it gives; 0: no
+	 * sample yet */
 	uint32_t known;
 	/* how long all GPUs have been idle, not counting the time in which the
 	 * job was suspended */

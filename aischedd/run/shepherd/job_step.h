@@ -1,4 +1,4 @@
-/* job_step.h - one step, as the files that make up steps share it */
+/* job_step.h - the data of one step, for the files that run steps */
 #ifndef AISCHEDD_RUN_SHEPHERD_JOB_STEP_H
 #define AISCHEDD_RUN_SHEPHERD_JOB_STEP_H
 

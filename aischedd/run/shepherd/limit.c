@@ -67,8 +67,8 @@ static void cpu_sum(const struct shepherd *s, struct cpu_sum *ret)
  * with others, limit its CPU time. */
 static void limit_cpus(struct shepherd *s, struct cpu_sum *sum)
 {
-	/* Tasks that a resize ends keep their CPUs until then, so add the CPUs
-	 * bound before; the kernel accepts a CPU that is listed twice. */
+	/* Tasks that a resize ends keep their CPUs until they end, so add the
+	 * CPUs bound before; the kernel accepts a CPU that is listed twice. */
 	if (s->nleaving && s->cpus.len && sum->whole)
 		buf_printf(&sum->list, ",%s", s->cpus.data);
 	if (sum->whole)
@@ -80,7 +80,7 @@ static void limit_cpus(struct shepherd *s, struct cpu_sum *sum)
 }
 
 /* Deny the job all GPUs but its own. Files that are open stay open, so a task
- * that a resize ends can use its GPUs until then. */
+ * that a resize ends can use its GPUs until it ends. */
 static void limit_devices(struct shepherd *s)
 {
 	struct order *o = &s->order;

@@ -160,8 +160,8 @@ static int open_to_say(int fd)
 	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* Send the descriptor of an open file to the shepherd and, if it is another
- * one, also say_fd, which open_to_say() returned. */
+/* Send fd, an open file, to the shepherd. Also send say_fd, the result of
+ * open_to_say(fd), if it differs from fd. */
 static void send_file(int to, int fd, int say_fd)
 {
 	int fds[] = { fd, say_fd }, n = fd == say_fd ? 1 : 2;
@@ -223,8 +223,8 @@ static int check_user_side(struct shepherd *s, enum start_fault *ret_fault,
 	return 0;
 }
 
-/* The opening, by a child process, of the files of the tasks from index first
- * to before end. */
+/* A child process that opens the files of tasks, from index first to
+ * before end. */
 struct opening {
 	uint32_t first, end;
 	bool check; /* check that the user can reach workdir and script, too */
@@ -232,8 +232,8 @@ struct opening {
 	int64_t until;
 };
 
-/* Returns the entry of the file with this path, which an earlier task has
- * opened, as tasks share files. Returns NULL if there is none. */
+/* Returns the file that an earlier task has opened at this path, as tasks share
+ * files; NULL if there is none. */
 static struct file *find_file(const struct shepherd *s, const char *path)
 {
 	for (size_t i = 0; i < s->nfiles; i++)

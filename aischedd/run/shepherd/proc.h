@@ -24,9 +24,9 @@ size_t proc_descendants(pid_t root, proc_fn *fn, void *arg);
 bool proc_is_below(pid_t pid, pid_t root);
 
 /*
- * Send the signal to the process if is() returns true for it. While is() is
- * called, a pidfd keeps the pid from meaning another process, so no process is
- * signalled that has got the same pid meanwhile.
+ * Send the signal to the process if is() returns true for it. The signal is
+ * sent to a pidfd that was opened before is() is called, so it does not reach a
+ * process that has got the same pid meanwhile.
  */
 typedef bool proc_is_fn(pid_t pid, const void *arg);
 void proc_signal(pid_t pid, int signo, proc_is_fn *is, const void *arg);

@@ -456,7 +456,7 @@ static void shepherd(const struct birth *birth)
 	clean(&s);
 }
 
-/* Close all other descriptors that were inherited from the daemon, except the
+/* Close descriptors that were inherited from the daemon, except `keep` and the
  * standard ones. */
 static void close_others(int keep)
 {

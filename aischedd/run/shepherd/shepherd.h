@@ -68,7 +68,7 @@ struct shepherd {
 	struct cgroup cg;
 
 	/* other_user: the job's processes run as another user than the
-	 * shepherd; then these are that user's groups, home and shell. */
+	 * shepherd; then the next members describe that user. */
 	bool other_user;
 	gid_t *group;
 	int ngroups;

@@ -1,5 +1,5 @@
 /*
- * step_task.c - from the request of a step to its running processes
+ * step_task.c - start the tasks of a step as processes
  *
  * The process that is to become the task reads the request, and opens files as
  * the user: so neither can block or slow down the shepherd.
@@ -275,8 +275,8 @@ static bool prepare_as_shepherd(struct shepherd *s, struct job_step *step,
 		return false;
 	task_reset_oom_score();
 	bind_cpus(step);
-	/* exec closes the shepherd's own descriptors; srun's may have any
-	 * number above 2, so they are moved into place first. */
+	/* Make srun's descriptors stdin, stdout and stderr; exec closes
+	 * all others. */
 	if (pass_on(step, rank, e) < 0)
 		return false;
 	if (keyring_join() < 0 && s->other_user)

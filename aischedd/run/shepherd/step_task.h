@@ -1,5 +1,5 @@
 /*
- * step_task.h - from the request of a step to its running processes
+ * step_task.h - start the tasks of a step as processes
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_STEP_TASK_H
 #define AISCHEDD_RUN_SHEPHERD_STEP_TASK_H
@@ -12,8 +12,8 @@
  */
 int step_task_start(struct shepherd *s, struct job_step *step, struct err *err);
 
-/* For a step with STEP_AS_TASK: returns the index in the order of the job's
- * task with this rank; -1 if there is no such task. */
+/* For a step with STEP_AS_TASK: returns the index in s->task of the task with
+ * this rank, -1 if there is none; 0 for rank 0 of an allocation. */
 int64_t step_task_slot(const struct shepherd *s, int64_t rank);
 
 /* Close the request and srun's descriptors. Call this when no further task will

@@ -27,7 +27,7 @@
 #include "libcommon/fdpass.h"
 #include "libcommon/parse.h"
 
-#define GREET_MS          5000 /* for a client to send, or to close */
+#define GREET_MS          5000 /* for a client's request, or its close */
 #define LOST_GRACE_S      2    /* longest grace if srun has ended */
 #define KILL_PAUSE_MS     5    /* doubled after each round of SIGKILL */
 #define KILL_PAUSE_MAX_MS 1000
@@ -299,8 +299,8 @@ static int64_t lost_grace(const struct shepherd *s)
 	                                         : LOST_GRACE_S;
 }
 
-/* Serve a client that asks for the allocation: it gets the variables and, if
- * the job is of the kind that a client holds, holds the job from now on. */
+/* Send the allocation's variables to a client that asks for these. If the job
+ * is ALLOCATION_HELD, this client holds the job from now on. */
 static void own(struct shepherd *s, struct job_step *step)
 {
 	struct steps *steps = s->steps;

@@ -1,4 +1,4 @@
-/* task.c - from the order to running processes */
+/* task.c - start the tasks of an order as processes */
 #include "aischedd/run/shepherd/task.h"
 
 #include <fcntl.h>
@@ -128,8 +128,8 @@ void task_unblock_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Do all that needs the shepherd's rights, then become the user. All that may
- * be slow comes before, as the user can stop the process from then on. */
+/* Do all that needs the shepherd's rights, then become the user. The user can
+ * stop the process from then on, so do what may be slow before. */
 static int prepare_as_shepherd(struct shepherd *s, uint32_t i, struct err *err)
 {
 	const struct task *t = &s->task[i];
@@ -225,8 +225,8 @@ static int fork_tasks(struct shepherd *s, int report, struct err *err)
 	return 0;
 }
 
-/* Start all tasks. Once all have called exec, the pipe s->report is closed by
- * exec; a task that failed writes a struct failure to it. */
+/* Start all tasks, which share the other end of the pipe s->report. A task that
+ * fails writes a struct failure to it; the exec of the last task closes it. */
 static int launch(struct shepherd *s, struct err *err)
 {
 	int report[2], status;

@@ -1,5 +1,5 @@
 /*
- * task.h - from the order to running processes
+ * task.h - start the tasks of an order as processes
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_TASK_H
 #define AISCHEDD_RUN_SHEPHERD_TASK_H

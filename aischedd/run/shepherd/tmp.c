@@ -38,7 +38,7 @@ int tmp_make(int dirfd, const char *path, struct err *err)
 		               path);
 	}
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
-		/* there is no lock: not every file system has them */
+		/* not every file system has locks: do without */
 		return fd;
 	return fd;
 }

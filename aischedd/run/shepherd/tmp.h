@@ -2,9 +2,9 @@
  * tmp.h - the temporary folder of an attempt
  *
  * The folder is in the configured tmp_dir, so that a job cannot fill the disk
- * of the daemon's database. Before the folder, a symbolic link to it is made:
- * "tmp" in the attempt's own folder. By the link, the folder is found and
- * removed even after a crash.
+ * of the daemon's database. A symbolic link to it, "tmp" in the attempt's own
+ * folder, is made first: by this link the temporary folder is found and removed
+ * even after a crash.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_TMP_H
 #define AISCHEDD_RUN_SHEPHERD_TMP_H
@@ -16,7 +16,7 @@
 
 /*
  * Make the folder path, which only our user may enter, and the link to it in
- * dirfd. Returns a descriptor of the folder. The lock on that keeps
+ * dirfd. Returns a descriptor of the folder, which holds a lock: it keeps
  * systemd-tmpfiles from removing old files in the folder.
  */
 int tmp_make(int dirfd, const char *path, struct err *err);

@@ -54,9 +54,9 @@ static int open_beneath(int dirfd, const char *name, int flags)
 	return (int)fd;
 }
 
-/* Give ourselves the rights to a folder that its owner may have removed. Root
- * needs none, and must not change a mode, as the name may be a link to another
- * file by now. */
+/* Set mode 0700 on a folder, in case its owner has taken away the rights. Root
+ * does not need these, and must not change a mode, as the name may be a link to
+ * another file by now. */
 static void restore_rights(int dirfd, const char *name)
 {
 	if (geteuid() != 0 && fchmodat(dirfd, name, 0700, 0) < 0)
@@ -117,7 +117,7 @@ static void remove_below(struct removal *r, int dirfd, const char *name)
 		count(r);
 }
 
-/* Remove an entry of the top itself, after what is in it. */
+/* Remove an entry of the top folder, after the entry's own contents. */
 static void remove_child(struct removal *r, int dirfd, const char *name)
 {
 	enum unlinked result = remove_one(dirfd, name);

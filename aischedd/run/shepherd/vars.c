@@ -531,8 +531,8 @@ static const struct env_var {
 	/* returns false if the variable is not to be set */
 	env_fn *value;
 } vars[] = {
-	/* This is the first one, so that a search of an environment for it
-	 * ends early. */
+	/* The run id comes first, so that a search of an environment finds
+	 * it early. */
 	{ RUN_ID_VAR, NULL, run_id },
 	TWIN("JOB_ID", job_id),
 	TWIN("JOBID", job_id),
