@@ -25,9 +25,9 @@ struct pane {
 	int status; /* exit status of the program that ended last */
 };
 
-/* Start aiq with these arguments, which end with NULL; grows as above. The
- * present text stays until the new one is complete. Fails with an errno value
- * of pipe(2) or fork(2). */
+/* Start aiq with these arguments, which end with NULL; `grows` becomes that of
+ * the pane. The present text stays until the new one is complete. Fails with an
+ * errno value of pipe(2) or fork(2). */
 int pane_start(struct pane *pane, const char *const *word, bool grows,
                struct err *err);
 

@@ -316,8 +316,8 @@ static void open_help(struct view_state *v)
 
 /* --- keys ----------------------------------------------------------------- */
 
-/* Handle keys that move in the list or the pane; returns whether this
- * is one. */
+/* Handle keys that move in the list or the pane; returns whether `key` is such
+ * a key. */
 static bool key_moves(struct view_state *v, int key)
 {
 	long page = v->rows > 6 ? v->rows - 6 : 1, by = 0;
@@ -381,8 +381,8 @@ static void set_period(struct view_state *v, int64_t by)
 	         (long long)v->period_s);
 }
 
-/* Handle keys that choose which rows the list shows; returns whether this
- * is one. */
+/* Handle keys that choose which rows the list shows; returns whether `key` is
+ * such a key. */
 static bool key_chooses(struct view_state *v, int key)
 {
 	struct live *live = &v->live;

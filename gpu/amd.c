@@ -45,9 +45,8 @@ static bool is_gpu(int dirfd)
 	       faccessat(dirfd, "mem_info_vram_total", R_OK, 0) == 0;
 }
 
-/* Open the folder of a PCI device if it is a GPU; returns 1 if so, else 0. The
- * caller sorts bus ids as texts, since all of them have the same number of
- * hexadecimal digits. */
+/* Open the folder of a PCI device if the device is a GPU; returns 1 if so, else
+ * 0. */
 static int add_one(int parent, const char *name, int *ret)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -67,6 +66,7 @@ int amd_open(int *ret_dirfd, int most)
 	const char *sys = getenv("AISCHED_SYSFS");
 	char *path = xasprintf("%s/" DEVICES, sys && *sys ? sys : "/sys");
 	struct dirent **entry = NULL;
+	/* Sorting bus ids as texts is right: all have the same length. */
 	int n = scandir(path, &entry, NULL, alphasort), found = 0;
 	int parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 

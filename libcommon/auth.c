@@ -8,7 +8,7 @@
 /*
  * Seconds that may pass from encoding to decoding, including the difference of
  * two machines' clocks. munged must remember each credential for this long, so
- * a short time is cheap. A short time is also safe, as the nonce of the
+ * a short time is cheap. A short time is also safe, because the nonce of the
  * connection prevents replays.
  */
 enum { CRED_TTL_S = 60 };

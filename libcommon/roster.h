@@ -34,9 +34,9 @@ struct roster {
 	struct roster_part *part;
 };
 
-/* Make it an empty roster; roster_copy() needs no such call before it. */
+/* Make *roster empty. Do not call this for *ret of roster_copy(). */
 void roster_init(struct roster *roster, size_t entry_size);
-void roster_free(struct roster *roster); /* it is empty again */
+void roster_free(struct roster *roster); /* leaves an empty roster */
 void roster_copy(struct roster *ret, const struct roster *from);
 
 /* Returns the entry with this key, until the roster changes, or NULL. */

@@ -30,7 +30,8 @@ enum { SPREAD_NODE = -1 };
 
 /*
  * Parse --spread, "rack" or "rack:preferred": a level of the configuration, or
- * "node" if none is called so. For levels and failures see above.
+ * "node" if no level has that name. `levels` and failures are as in
+ * topology_parse().
  */
 int spread_parse(const char *s, const struct strlist *levels, int *ret_level,
                  bool *ret_wish, struct err *err);

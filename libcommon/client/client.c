@@ -283,8 +283,8 @@ static int open_tcp(struct client *client, const char *host, const char *port,
 	return 0;
 }
 
-/* Check that the daemon is root's or this user's: the default socket may be in
- * /tmp, where anybody can make such a folder. */
+/* Check that the daemon runs as root or as this user: the default socket may be
+ * in a folder in /tmp, which anybody could have made. */
 static int check_owner(struct client *client, struct err *err)
 {
 	struct ucred peer;

@@ -44,7 +44,7 @@ void table_free(struct table *table);
 void table_show(size_t ncols, const char *const *header, const bool *right,
                 struct buf *tsv);
 
-/* Returns the width of the terminal that stdout is, 0 if it is none. */
+/* Returns the width of the terminal if stdout is one, else 0. */
 int terminal_width(void);
 
 #endif

@@ -260,7 +260,7 @@ struct conf {
 	const char *http_socket, *http_group;
 	/* Header in which the proxy names the user. */
 	const char *web_proxy_header;
-	/* Users that may connect to http_socket: the proxy's. */
+	/* Users as whom the proxy may run; others cannot use http_socket. */
 	struct strlist web_proxy_users;
 	bool web_proxy_admins; /* operators and admins keep their rights when
 	                          they come through the proxy */

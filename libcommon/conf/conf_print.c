@@ -84,7 +84,7 @@ static void print_section(struct printer *p, const char *what,
 	buf_puts(p->out, "}\n");
 }
 
-/* Whether two nodes differ in nothing but their names. */
+/* Whether two nodes have the same values, except for their names. */
 static bool is_same_node(struct printer *p, const struct conf_node *a,
                          const struct conf_node *b)
 {

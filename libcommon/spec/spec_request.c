@@ -301,8 +301,8 @@ static int divide_gpus(int64_t gpus, int64_t tasks, int64_t *ret_milli,
 	return 0;
 }
 
-/* If the GPU type is a MIG profile, set gpus_milli to the part of a GPU that
- * such a partition is. */
+/* If the GPU type is a MIG profile, set gpus_milli to the share of a GPU that
+ * a partition with this profile has. */
 static int resolve_partition(const struct spec *spec, struct request *req,
                              struct err *err)
 {
