@@ -26,8 +26,8 @@ struct crontab {
 	struct buf errors; /* "name:line: text", one a line */
 };
 
-/* Read a whole file; errors in it do not stop that, but are all collected. now
- * is what relative times count from. The caller must call crontab_fini(). */
+/* Read a whole file, and collect all errors in it. Relative times count from
+ * `now`. The caller must call crontab_fini(). */
 void crontab_read(struct crontab *ret, const char *name, const char *text,
                   size_t len, const struct crontab_user *user, int64_t now);
 void crontab_fini(struct crontab *tab);

@@ -133,7 +133,7 @@ static int listen_all(struct forward *f, struct err *err)
 		return err_sys(err, "cannot listen at 127.0.0.1 port %u",
 		               f->local);
 	f->local = ntohs(at.sin_port);
-	/* Only programs that resolve "localhost" to ::1 need this one, so
+	/* Only programs that resolve "localhost" to ::1 need this socket, so
 	 * errors are ignored. */
 	f->listens[1] = listen_at(AF_INET6, f->local);
 	return 0;

@@ -147,8 +147,8 @@ static char **complete_operand(const struct command *cmd, size_t at,
 	return rl_completion_matches(text, next_name);
 }
 
-/* For readline: returns the completions of text, which begins at `start` of the
- * line; the words before it decide what kind of word it is. */
+/* For readline: returns the completions of the word text, which begins at
+ * `start` of the line. The words before it decide which names are possible. */
 static char **complete(const char *text, int start, int end)
 {
 	char *line = xstrndup(rl_line_buffer, (size_t)start);

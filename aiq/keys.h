@@ -36,8 +36,8 @@ struct keys {
 /* Add bytes that were read; those that do not fit are dropped. */
 void keys_add(struct keys *keys, const char *bytes, size_t n);
 
-/* Returns the next key, or KEY_NONE if none is complete. late: nothing has
- * followed for some time, so a single ESC is the key Esc. */
+/* Returns the next key, or KEY_NONE if none is complete. `late` means that
+ * nothing has followed for some time, so a single ESC is the key Esc. */
 int keys_next(struct keys *keys, bool late);
 
 #endif

@@ -28,7 +28,8 @@ void list_text(const struct aiq *aiq, const struct format *format,
  * text names. */
 int list_missing(const struct aiq *aiq, const json_t *answer, struct err *err);
 
-/* Print text of others with '?' in place of control characters. */
+/* Print text that other users may have written, with '?' in place of control
+ * characters. */
 void put_clean(FILE *out, const char *s, size_t len);
 
 #endif

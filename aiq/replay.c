@@ -29,9 +29,8 @@ struct replay {
 	struct buf rest; /* an incomplete line */
 	json_int_t njobs, nattempts;
 	bool is_private; /* the daemon hides the jobs of other users */
-	/* Jobs that had not ended when they were listed. Such a job may
-	 * have ended when the ended ones are listed, and must not be
-	 * written again. */
+	/* Jobs that were written as not ended. They may end before the
+	 * ended jobs are listed, and must not be written twice. */
 	struct map unfinished;
 	bool ended;
 };

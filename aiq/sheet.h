@@ -32,9 +32,9 @@ struct sheet_column {
 const char *sheet_word(const char **list, size_t *ret_len);
 
 /*
- * Copy those of n columns that a list with commas names to ret, at most `most`
- * of them. Returns their number. Fails with EINVAL; the text says that `what`
- * has no such column.
+ * Copy to ret those of the n columns that a list with commas names, at most
+ * `most` of them. Returns their number. Fails with EINVAL; the text says that
+ * `what` has no such column.
  */
 int sheet_choose(const struct sheet_column *column, size_t n, const char *list,
                  const char *what, struct sheet_column *ret, size_t most,

@@ -78,7 +78,7 @@ static void add(struct reading_deps *r, const struct dep *dep)
 	steps_add(1);
 	if (known && same(&r->deps->dep[known - 1], dep))
 		return;
-	if (!(n & (n - 1))) /* allocate twice as many */
+	if (!(n & (n - 1))) /* the array is full: double its size */
 		r->deps = xrealloc(
 		    r->deps,
 		    sizeof(*r->deps) + (n ? 2 * n : 1) * sizeof(struct dep), 1);

@@ -29,8 +29,8 @@ struct opt {
 	 * opt_parse(). Error texts are prefixed with "--name: ". */
 	opt_set_fn *set;
 	size_t offset; /* for set functions that use it */
-	bool optional; /* the value may be left out; it must be joined, --opt=v
-	                  or -ov */
+	bool optional; /* the value may be left out; if given, it must be
+	                  joined, --opt=v or -ov */
 };
 
 #define OPT_END   \

@@ -137,8 +137,8 @@ static bool time_of_date(const char *s, int64_t *ret)
 	return *ret >= 0;
 }
 
-/* Returns the seconds of a unit: a letter or one of Slurm's words. No unit
- * means seconds; returns 0 if it is unknown. */
+/* Returns the seconds of a unit: a letter or one of Slurm's words. An empty
+ * text means seconds; returns 0 for an unknown unit. */
 static int unit_of_word(const char *s)
 {
 	static const char *const word[] = { "second", "minute", "hour", "day",

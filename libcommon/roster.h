@@ -34,7 +34,7 @@ struct roster {
 	struct roster_part *part;
 };
 
-/* Make *roster empty. Do not call this for *ret of roster_copy(). */
+/* Make *roster empty. (roster_copy() initializes *ret itself.) */
 void roster_init(struct roster *roster, size_t entry_size);
 void roster_free(struct roster *roster); /* leaves an empty roster */
 void roster_copy(struct roster *ret, const struct roster *from);

@@ -26,7 +26,7 @@ struct runner_traits {
 	                 daemon waits for this report */
 	bool is_here; /* it runs jobs on this machine; at most one pool can have
 	                 it */
-	bool has_api; /* it is a client of an API server that keys of the pool
+	bool has_api; /* it is a client of the API server that the pool's keys
 	                 name */
 	bool has_labels;  /* labels of its nodes may give their topology */
 	bool has_images;  /* it runs container images and mounts volumes */

@@ -14,8 +14,8 @@ struct spawn {
 	 * must be equal to its own index, or at least nfd. */
 	const int *fd;
 	size_t nfd;
-	int keep; /* another descriptor that it inherits, under the same number;
-	             0: none */
+	int keep; /* a descriptor that the program also inherits, under the same
+	             number; 0: none */
 	short group; /* 0: our process group and session; or
 	                POSIX_SPAWN_SETPGROUP, POSIX_SPAWN_SETSID */
 	/*

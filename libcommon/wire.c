@@ -76,7 +76,7 @@ int frame_head_get(struct frame_head *ret, const unsigned char *data,
 	return 0;
 }
 
-/* The lengths of all variable parts are hashed before them, so that no two
+/* The lengths of all variable parts are hashed before the parts, so that no two
  * frames hash the same bytes. */
 void frame_hash_begin(struct frame_hash *hash, const struct frame_head *head,
                       const char *cluster, const char *nonce, uint32_t part)

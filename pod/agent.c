@@ -28,8 +28,8 @@ enum {
 	STRANGERS_MAX = 8, /* connections from one address that have not proved
 	                      to have the key */
 	GREET_MS = 5000,
-	/* time that the tasks of a step get to end, before others get its
-	 * resources, if its srun is lost */
+	/* If srun is lost, its tasks have this much time to end before other
+	 * steps get their resources. */
 	HOLD_MS = 4000,
 	STEPS_MAX = 40000,
 	BACKLOG = 128,
@@ -167,9 +167,9 @@ static void remove_conn(struct agent *a, size_t at)
 	memmove(a->conn + at, a->conn + at + 1, (a->n - at) * sizeof(*a->conn));
 }
 
-/* Close a connection to make room for a new one from peer: the oldest unproven
- * one of that address if it has too many, or the oldest unproven one of all if
- * no slot is free. */
+/* Make room for a new connection from `peer`. If its address has too many
+ * unproven connections, close the oldest of them; if no slot is free, close the
+ * oldest unproven connection of all addresses. */
 static void make_way(struct agent *a, const struct in6_addr *peer)
 {
 	size_t strangers = 0, oldest = a->n, any = a->n;

@@ -10,9 +10,9 @@
 
 /*
  * The file with the container's last message, and a variable with which tests
- * name another file. Lines about steps in it begin with POD_LAST_STEP, which
- * aischedd/run/kube/object/init.h also knows, and are in the format of the
- * shepherd's record.
+ * name another file. Lines about steps in it begin with POD_LAST_STEP (which is
+ * KUBE_LAST_STEP of aischedd/run/kube/object/init.h), and are in the format of
+ * the shepherd's record.
  */
 #define POD_LAST_FILE "/dev/termination-log"
 #define POD_LAST_VAR  "AISCHED_POD_LAST"

@@ -18,8 +18,8 @@ void pod_env_mark(const struct pod_job *job, const struct pod_layout *layout,
                   struct buf *out);
 
 /* Returns the environment of task `local` of this pod, in the arena: the
- * variables that srun sent (len bytes, each ended by a zero byte), except that
- * variables of the step and task have our values. */
+ * variables that srun sent (len bytes, each ended by a zero byte), overridden
+ * by the variables of the step and the task. */
 char **pod_env(const struct pod_job *job, const struct pod_layout *layout,
                const struct step_request *req, int64_t local, const char *texts,
                size_t len, struct arena *arena);

@@ -599,7 +599,7 @@ static void hear_srun(struct relay *r)
 	msg = n > 0 ? json_loadb(text, (size_t)n, 0, NULL) : NULL;
 	if (json_object_get(msg, "stop")) {
 		/* The agent reports the end of the job before srun gets the
-		 * job's signal: read that first. */
+		 * job's signal: read this report first. */
 		hear_head(r);
 		r->stopped = true;
 	}

@@ -12,7 +12,7 @@
 
 /* A set of buckets, which are refilled at a constant rate. */
 struct guard {
-	/* Tokens that a bucket gets a second, and has at most. */
+	/* Tokens that a bucket gets per second, and can hold at most. */
 	double rate, burst;
 	struct guard_bucket {
 		double left;

@@ -385,8 +385,8 @@ static enum MHD_Result add_param(void *arg, enum MHD_ValueKind kind,
 	return MHD_NO;
 }
 
-/* Returns the request for a visit, or NULL if its parameters are invalid and it
- * has been answered. */
+/* Returns the request for a visit. If its parameters are invalid, answers the
+ * visit and returns NULL. */
 static json_t *request_of(struct visit *v)
 {
 	const struct site_route *route = v->route;

@@ -42,8 +42,8 @@ struct choice {
 	const char *constraint;
 };
 
-/* Test the choice in submit, and make it the best if it is better. Choices come
- * with the number of nodes from most to fewest. */
+/* Test the choice in submit, and make it the best if it is better. Callers test
+ * choices with more nodes first. */
 static void consider(struct choice *best, struct submit *submit,
                      struct err *err)
 {

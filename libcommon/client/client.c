@@ -36,7 +36,7 @@ struct client {
 	uint32_t bare; /* number of the last request without a credential */
 	struct buf in; /* bytes that were read; those before `at` are used */
 	size_t at;
-	int64_t tell_ms; /* time of clock_ms() to warn that no answer has come;
+	int64_t tell_ms; /* when to warn that no answer has come, by clock_ms();
 	                    -1: never */
 };
 

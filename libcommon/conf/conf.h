@@ -176,8 +176,7 @@ struct conf_queue {
 	bool closed;            /* state = closed: like `aictl queue close` */
 	const char *class;      /* of jobs that name none */
 	struct strlist classes; /* classes that its jobs may have; empty: all */
-	/* Namespace of its jobs in clusters; NULL: the first one of the pool.
-	 */
+	/* Namespace of its jobs in clusters; NULL: `namespace` of the pool. */
 	const char *namespace;
 	int line;
 };

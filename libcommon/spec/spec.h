@@ -202,10 +202,10 @@ struct request {
 /*
  * Check the whole spec for contradictions (both mem and mem_cpu, more nodes
  * than tasks, array with a bad range, ...) and resolve it. If no memory is
- * given, mem_mib is default_mem_per_cpu_mib times the CPUs, which may be a
- * fraction, rounded up. aisub calls this to report errors early, and the
- * daemon calls it again, because it does not trust its clients. Fails with
- * EINVAL or ERANGE.
+ * given, mem_mib is the number of CPUs, which may be a fraction, times
+ * default_mem_per_cpu_mib, rounded up. aisub calls this to report errors early,
+ * and the daemon calls it again, because it does not trust its clients. Fails
+ * with EINVAL or ERANGE.
  */
 int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
                  struct request *ret, struct err *err);

@@ -268,8 +268,8 @@ static int apply_elsewhere(struct submit *submit, const struct opt *opt,
 
 #define ENV_PREFIX "AISUB_"
 
-/* Returns the option of a variable whose name, without the prefix, is given:
- * that of CPUS_PER_TASK is --cpus-per-task. NULL: there is none. */
+/* Returns the option that a variable sets, or NULL if there is none. name is
+ * without the prefix: CPUS_PER_TASK sets --cpus-per-task. */
 static const struct opt *find_variable(const char *name, size_t len)
 {
 	char option[32];
