@@ -30,7 +30,7 @@ struct forward {
 	int listens[FAMILIES];
 	unsigned open;   /* connections, each of which is a process of ours */
 	bool over;       /* a connection found that the job has ended */
-	sigset_t before; /* signals that were blocked before */
+	sigset_t before; /* signal mask before SIGCHLD was blocked */
 };
 
 /* --- connections ---------------------------------------------------------- */

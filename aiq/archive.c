@@ -295,7 +295,7 @@ static json_t *answer_of(const struct unpacking *r)
 	                 missing);
 }
 
-/* Returns the user whose jobs are listed; NULL: jobs of all users are. */
+/* Returns the user whose jobs are listed; NULL: those of all users. */
 static const char *only_user(const struct aiq *aiq)
 {
 	const struct passwd *pw;

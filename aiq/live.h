@@ -85,7 +85,7 @@ void live_round(struct live *live);
 /* Receive an answer; to be called when the client's descriptor is readable. */
 void live_answer(struct live *live);
 
-/* Functions of keys. */
+/* The actions of keys. */
 void live_tab(struct live *live, size_t tab);
 void live_move(struct live *live, long by);
 void live_end(struct live *live, bool last);

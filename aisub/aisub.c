@@ -223,7 +223,7 @@ static int print_job(struct retry *retry, const char *id, struct err *err)
 	return rc;
 }
 
-/* Print the next times of --cron --test-only. */
+/* Print the next times of the schedule, for --cron --test-only. */
 static void print_next(const json_t *next)
 {
 	const json_t *one;

@@ -71,7 +71,8 @@ static inline uint8_t mig_mask(uint8_t profile, uint32_t start)
 	return (uint8_t)(((1u << mig_profile[profile].units) - 1) << start);
 }
 
-/* Returns how much of a GPU a partition of this profile is, in thousandths. */
+/* Returns the share of a GPU that a partition of this profile has, in
+ * thousandths. */
 static inline int64_t mig_milli(uint8_t profile)
 {
 	return 1000 * mig_profile[profile].units / mig_profile[profile].all;

@@ -214,7 +214,7 @@ static void accept_conn(struct agent *a)
 	a->conn[a->n++] = c;
 }
 
-/* --- room ----------------------------------------------------------------- */
+/* --- resources of steps --------------------------------------------------- */
 
 static void refuse(struct agent_conn *c, const struct err *err)
 {

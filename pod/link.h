@@ -13,7 +13,8 @@ struct pod_link {
 	int fd; /* -1: lost */
 	struct pod_chan chan;
 	struct buf in, out;
-	size_t in_at, out_at; /* bytes already used of in, and sent of out */
+	/* Bytes of `in` that were used, and bytes of `out` that were sent. */
+	size_t in_at, out_at;
 };
 
 /* If more bytes than this are unsent, the caller should stop reading whatever

@@ -304,7 +304,7 @@ size_t part_most(const struct step_part *p)
 	return STREAMS * p->n;
 }
 
-/* Poll for output only if not too much earlier output is unsent. */
+/* While much earlier output is unsent, do not poll for more. */
 size_t part_poll(const struct step_part *p, struct pollfd *ret)
 {
 	bool full = pod_link_unsent(p->link) > POD_LINK_FULL;
@@ -340,7 +340,7 @@ void part_move(struct step_part *p, const struct pollfd *polled, size_t n)
 	}
 }
 
-/* --- life ----------------------------------------------------------------- */
+/* --- signals and ends ----------------------------------------------------- */
 
 bool part_reaped(struct step_part *p, pid_t pid, int status)
 {

@@ -42,7 +42,7 @@ struct relay_stream {
 struct relay_task {
 	struct relay_stream in, out[2];
 	bool told, ended;
-	int64_t node; /* its index in the layout */
+	int64_t node; /* index of its pod in the layout */
 };
 
 struct relay_node {
@@ -133,7 +133,7 @@ static void greet(struct relay *r)
 			close(fd[i]);
 }
 
-/* --- the first pod: room -------------------------------------------------- */
+/* --- request resources from the first pod --------------------------------- */
 
 static json_t *only(const struct relay *r, struct err *err)
 {

@@ -13,7 +13,7 @@ enum {
 	SERVE_GUESTS = 512,   /* connections */
 	SERVE_ADDRESS = 32,   /* connections from one address */
 	SERVE_PROXY = 256,    /* connections from a proxy, for all its users */
-	SERVE_SEND_MS = 30000 /* to read an answer */
+	SERVE_SEND_MS = 30000 /* time to read an answer */
 };
 
 /* Serve on a listening socket; if it is a Unix socket, it is for a proxy. */

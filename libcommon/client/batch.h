@@ -25,7 +25,7 @@ int batch_read(int fd, const char *name, struct buf *ret, struct err *err);
 /* Facts about a job that are not options. */
 struct batch_job {
 	const char *name; /* name of the job, unless an option gives one */
-	/* the command in `aiq JOB`; NULL: nothing */
+	/* the command that `aiq JOB` shows; NULL: none */
 	const char *command;
 	bool once;   /* run the script once, not in each task */
 	char **args; /* arguments of the script; ends with NULL */

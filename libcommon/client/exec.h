@@ -15,7 +15,7 @@
 
 struct exec {
 	const char *socket; /* path of the socket of the job's shepherd */
-	int64_t rank;       /* the task whose environment and folder it gets */
+	int64_t rank;       /* task that gives its environment and folder */
 	int input; /* descriptor for its stdin, unless it has a terminal */
 	/* Give the command a terminal of its own; if we have no terminal, warn
 	 * and run it without one. */

@@ -7,7 +7,7 @@
 struct printer {
 	const struct conf *conf;
 	struct buf *out;
-	/* Has the defaults that values are compared with. */
+	/* Owns the defaults that values are compared with. */
 	struct arena *arena;
 };
 

@@ -27,8 +27,8 @@ enum {
 struct zone {
 	size_t n;
 	int64_t *at;     /* instants of n transitions, ascending */
-	int32_t *offset; /* the offset from each of them on */
-	int32_t first;   /* offset before all of them */
+	int32_t *offset; /* offset from each transition on */
+	int32_t first;   /* offset before the first transition */
 	bool has_rule;   /* `rule` applies after the last transition */
 	struct zone_rule rule;
 };
@@ -170,7 +170,7 @@ void zone_free(struct zone *zone)
 	free(zone);
 }
 
-/* --- by name ----------------------------------------------------------- */
+/* --- zones by name ----------------------------------------------------- */
 
 static struct zone *load_file(const char *path, struct err *err)
 {

@@ -97,7 +97,7 @@
 	S(labels)      /* see labels.h */                                    \
 	I(segment)     /* nodes or tasks of each segment, in one domain */   \
 	I(has_cpus)    /* milli-CPUs and MiB of a job that has whole nodes;  \
-	                * the daemon sets them when it starts */             \
+	                * the daemon sets them when the job starts */        \
 	I(has_mem)                                                           \
 	S(prefer)     /* features, most preferred first: "a&b,c" */          \
 	S(spread)     /* level of the topology: "rack", "node:preferred" */  \
@@ -149,7 +149,7 @@ int64_t *spec_int(struct spec *spec, const struct spec_field *field);
  */
 int spec_check_text(const struct spec_field *field, const char *s,
                     struct err *err);
-/* Check only the length of a text for this field, which may not be 0. */
+/* Check only the length of a text for this field; it must not be 0. */
 int spec_check_length(const struct spec_field *field, size_t len,
                       struct err *err);
 

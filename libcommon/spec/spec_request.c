@@ -240,7 +240,7 @@ static int resolve_spread(const struct spec *spec, struct request *req,
 	return 0;
 }
 
-/* Returns among how many tasks a request per node is divided. */
+/* Returns the number of tasks among which a request per node is divided. */
 static int64_t tasks_on_node(const struct request *req)
 {
 	int64_t nodes = req->nodes ? req->nodes : 1;
