@@ -15,8 +15,10 @@
 
 struct exec {
 	const char *socket; /* path of the socket of the job's shepherd */
-	int64_t rank;       /* task that gives its environment and folder */
-	int input; /* descriptor for its stdin, unless it has a terminal */
+	/* Rank of the task whose environment and folder the command gets. */
+	int64_t rank;
+	/* Descriptor for the command's stdin, unless it has a terminal. */
+	int input;
 	/* Give the command a terminal of its own; if we have no terminal, warn
 	 * and run it without one. */
 	bool tty;
