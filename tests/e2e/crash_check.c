@@ -81,8 +81,8 @@ void ran_free(struct ran *ran)
 	free(ran);
 }
 
-/* Returns the first line of this job. If the job has none, it is a line of
- * another job, or the end: use is_of() to tell. */
+/* Returns the first line of this job or, if the job has none, the place where
+ * that line would be; use is_of() to tell. */
 static const struct line *ran_job(const struct ran *ran, uint64_t job)
 {
 	size_t low = 0, high = ran->n;

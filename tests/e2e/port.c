@@ -1,10 +1,12 @@
 /*
  * port.c - a server that echoes, and a client, for tests of aictl forward
  *
- *	port serve ADDRESS FILE   listen at a free port, whose number FILE gets
- *	port call PORT            connect to 127.0.0.1, send our input there,
- *	                          print what comes
- *	port hold PORT            the same, without telling the end of our input
+ *	port serve ADDRESS FILE   listen at a free port, and write its number to
+ *	                          FILE
+ *	port call PORT            connect to 127.0.0.1:PORT, send our input, and
+ *	                          print the answer
+ *	port hold PORT            like call, but keep the connection open when
+ *	                          our input ends
  */
 #include <arpa/inet.h>
 #include <err.h>
