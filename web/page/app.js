@@ -9,7 +9,8 @@ let me = null, page = null, paused = false, timer = 0, generation = 0, goes = 0;
 
 // --- elements ---------------------------------------------------------------
 
-// Marks that turn text round, and control characters, are shown as one.
+// Show control characters, and characters that change the direction of text, as
+// U+FFFD.
 const clean = s => String(s).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, "\ufffd");
 
 function add(e, kids) {
@@ -67,7 +68,7 @@ function until(t) {
 	return [when(t), left > 0 ? " (in " + span(left) + ")" : " (now)"];
 }
 
-// The same for a narrow column: how long from now, the time in the tooltip.
+// A time for a narrow column: how long from now, with the time in the tooltip.
 function soon(t) {
 	const left = t - Date.now() / 1000, time = when(t);
 	time.textContent = left > 0 ? "in " + span(left) : "now";
@@ -102,7 +103,7 @@ const query = o => new URLSearchParams(Object.entries(o).filter(([, v]) => v !==
 
 // --- drawing ----------------------------------------------------------------
 
-// parts: [class, amount, word]; what is left of all is idle.
+// parts: [class, amount, word]; the rest of `all` is idle.
 function bar(name, all, parts, text) {
 	let x = 0;
 	const told = parts.filter(p => p[1]).map(p => +p[1].toFixed(2) + " " + p[2]).join(", ") || "all idle";
@@ -133,13 +134,14 @@ function table(columns, rows, options = {}) {
 	});
 	const body = rows.map(row => h("tr", { "data-open": open ? open(row) : null },
 		columns.map(([, cell, kind]) => h("td", { class: kind }, cell(row)))));
-	// Keys scroll whatever has the focus.
+	// Arrow keys scroll the element with the focus: a table without links
+	// must be able to get it.
 	const tabindex = [...head, ...body].some(e => e.querySelector("a, button")) ? null : 0;
 	return h("div", { class: "scroll", tabindex }, h("table", { class: wide && "wide" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
 }
 
-// Bars over time: [from, until, amount, words]. The top is what there is, or the
-// highest bar.
+// Bars over time: [from, until, amount, words]. The top of the chart is `most`,
+// or the highest bar if that is higher.
 function chart(name, from, until, most, bars, marks) {
 	const top = Math.max(most, ...bars.map(b => b[2])) || 1, x = t => 1000 * (Math.max(from, Math.min(until, t)) - from) / (until - from);
 	const gap = bars.length > 60 ? 0 : 3, line = y => svg("path", { class: "grid", d: "M0 " + y + "H1000", "vector-effect": "non-scaling-stroke" });
@@ -152,7 +154,7 @@ function chart(name, from, until, most, bars, marks) {
 		h("div", { class: "x", "aria-hidden": true }, marks.map(m => h("span", {}, m))));
 }
 
-// Show what was drawn, with focus, cursor and scrolling where they were.
+// Replace the content of the page; keep focus, cursor and scrolling.
 function show(title, ...kids) {
 	const at = main.querySelector("tr.at")?.dataset.open;
 	const focus = document.activeElement, id = focus && main.contains(focus) ? focus.id || focus.getAttribute("href") : null;
@@ -173,7 +175,7 @@ function show(title, ...kids) {
 
 const isDown = n => /DOWN|FAIL|UNKNOWN/.test(n.state), isDrained = n => /DRAIN/.test(n.state);
 
-// What pools have, by resource: all, held, drained, down.
+// The amounts of each resource in each pool: all, held, drained, down.
 function pools(nodes) {
 	const by = new Map();
 	for (const n of nodes) {
@@ -211,7 +213,8 @@ const jobLink = j => link("job/" + (j.array_task_id === null || j.array_job_id =
 const jobsIn = text => text.split(/\b(job \d+(?:_\d+)?)/).map((part, i) => i % 2 ? link("job/" + part.slice(4), part) : part);
 const openJob = j => jobLink(j).getAttribute("href");
 
-// Use over time, as reports sum it up: asked for once a minute.
+// Use over time, from the daemon's reports, which are requested at most once a
+// minute.
 const day = (t, o) => new Date(t * 1000).toLocaleDateString("en-GB", o), hour = t => new Date(t * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
 const ranges = {
 	day: ["1 day", 86400, "hour", 4, hour],
@@ -231,7 +234,7 @@ const use = {
 		Object.assign(this, { name, since, until, rows: times.report, queues: queues.report, currency: times.currency, asked: Date.now(),
 			hidden: times.report.reduce((n, r) => n - r.cpu_hours, times.total.cpu_hours) > 0.01 });
 	},
-	// The mean of each period that has gone by, in part or as a whole.
+	// The mean use in each period; in the present one, up to now.
 	bars(key, most) {
 		const now = Date.now() / 1000;
 		return this.rows.map(r => {
@@ -466,7 +469,8 @@ const log = {
 		got.text = this.plain(new TextDecoder().decode(bytes.subarray(eol + 1)));
 		return got;
 	},
-	// Without what terminals obey; of lines that were written over, the last state.
+	// Returns text without escape sequences. Of a line that \r has overwritten,
+	// only the last version is left.
 	plain(s) {
 		return s.replace(/\x1b\[[0-9;:?]*[ -\/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)|\x1b./g, "").replace(/\r\n/g, "\n").replace(/[^\n]*\r(?!\n)/g, "");
 	},
@@ -503,7 +507,7 @@ const log = {
 	},
 };
 
-// A square a GPU, or ten for the CPUs of a node without any.
+// One square for each GPU; for a node without GPUs, up to ten for its CPUs.
 function squares(n) {
 	const all = n.gpus || Math.min(n.cpus, 10), used = n.gpus ? n.gpus - n.gpus_free : all * (n.cpus - n.cpus_free) / (n.cpus || 1), across = Math.min(all, 8) || 1;
 	const kind = isDown(n) ? "down" : isDrained(n) ? "drain" : "held", told = n.name + ", " + n.state + ": " + (n.gpus ? +(used).toFixed(2) + " of " + n.gpus + " GPUs" : +(n.cpus - n.cpus_free).toFixed(2) + " of " + n.cpus + " CPUs") + " held";
@@ -681,7 +685,7 @@ function arrive() {
 		refresh();
 }
 
-// The token of the link is used at once, and is in no address after that.
+// Log in with the token in the address, after removing it from the address.
 async function enter() {
 	const k = location.hash.slice(3);
 	history.replaceState(null, "", location.pathname + "#/");
