@@ -27,9 +27,10 @@ static void refused(struct kube_attempt *a, const struct err *err)
 	              err->text);
 }
 
-/* Whether the error of a running attempt's call is permanent for now, such as a
- * missing permission. If so, note it, and make no calls for the attempt for
- * KUBE_REST_MS. Not if the object is gone, which the watch reports. */
+/* Whether a call of a running attempt was refused and would be refused again
+ * now, for example for lack of a permission. If so, report the error and make
+ * no calls for the attempt for KUBE_REST_MS. ENOENT does not count: the watch
+ * reports that an object is gone. */
 static bool is_to_rest(struct kube_attempt *a, const struct err *err)
 {
 	if (!err || err->code == ENOENT || is_worth_another(err))
@@ -63,9 +64,8 @@ static void have_job(struct kube_attempt *a, json_t *obj)
 	a->make.job = NULL;
 }
 
-/* Handle the answer to a POST of *obj. If the object exists already, an earlier
- * call has made it: its name comes from job and attempt, or from its
- * content. */
+/* Handle the answer to a POST of *obj. An object that exists already was made
+ * by an earlier call: no other job or attempt makes objects of this name. */
 static void on_object(struct kube_attempt *a, json_t **obj,
                       const struct err *err)
 {

@@ -1,9 +1,9 @@
 /*
  * answer.h - apply the answers to calls about an attempt
  *
- * If the API server refused a call that may succeed later, a tick makes it
- * again. If it refuses for good an object that a start needs, the start fails.
- * For an attempt that runs, the call is made again after KUBE_REST_MS.
+ * A call that failed for the moment is made again by the next tick. After a
+ * lasting refusal, such as a missing permission, an attempt that starts fails,
+ * and an attempt that runs makes the call again after KUBE_REST_MS.
  */
 #ifndef AISCHEDD_RUN_KUBE_ANSWER_H
 #define AISCHEDD_RUN_KUBE_ANSWER_H

@@ -22,7 +22,8 @@ struct kube_ask {
 	struct kube_space *space;
 	enum kube_ask_kind kind;
 	struct kube_owner owner;
-	/* uid of the pod or name of the Job that the call is about; or NULL */
+	/* the uid of the pod, or the name of the Job or shared Secret, that the
+	 * call is about; or NULL */
 	char *of;
 };
 
@@ -93,9 +94,9 @@ static void on_removed(struct kube_ask *ask, const struct kube_answer *answer)
 		kube_jobs_remove_later(job);
 }
 
-/* Keep the first refusal of this kind of call that an admin can mend, until the
- * server answers such a call in this namespace otherwise: a right is missing,
- * or the namespace. */
+/* Store the error of a call that is refused until an admin acts: a permission
+ * or the namespace is missing. The first error stays until the server gives
+ * another answer to a call of this kind in this namespace. */
 static void mind(struct kube_ask *ask, const struct kube_answer *answer)
 {
 	struct kube_refused *refusal = &ask->space->refused[ask->kind];

@@ -73,8 +73,8 @@ void kube_ask_pod(struct kube_attempt *a, enum kube_ask_kind kind,
 /* Make an ASK_CLAIM call about this volume claim; takes the body. */
 void kube_ask_claim(struct kube_attempt *a, const char *claim, json_t *body);
 
-/* Make a call about the ResourceClaim of a pod; takes the body. name: of the
- * claim or pod that the call changes. */
+/* Make a call about the ResourceClaim of a pod; takes the body. name: the name
+ * of the object that the call changes, the ResourceClaim or the pod. */
 void kube_ask_grant(struct kube_attempt *a, enum kube_ask_kind kind,
                     struct kube_task *task, const char *name, json_t *body);
 
@@ -85,8 +85,8 @@ bool kube_ask_is_open(const struct kube_attempt *a);
  * Secret, delete that first. */
 void kube_ask_remove(struct kube_job *job);
 
-/* Make the shared Secret, from the content that attempt a has; if a is NULL,
- * delete the Secret. */
+/* Make the shared Secret from a->make.secret; if a is NULL, delete the
+ * Secret. */
 void kube_ask_shared(struct kube_shared *shared, struct kube_attempt *a);
 
 /* Read the Events that say why Jobs of a namespace have no pods. */

@@ -47,10 +47,10 @@ void kube_attempt_touch(struct kube_attempt *a)
 	event_active(a->kube->soon, EV_TIMEOUT, 0);
 }
 
-/* Whether `pod` rather than `was` counts as the pod of their index. A pod that
- * is over was made before one that is not, in whatever order we hear of them.
- * Among pods that are over the one that ended last counts, and among others the
- * one that is not being deleted. */
+/* Whether `pod` is later than `was`, a pod of the same index. A pod that has
+ * ended is earlier than a pod that has not, whichever the watch reported first.
+ * Of two ended pods, the one that ended last is later. If neither has ended,
+ * `pod` is later unless it is being deleted. */
 static bool counts_before(const struct kube_pod *pod,
                           const struct kube_pod *was)
 {

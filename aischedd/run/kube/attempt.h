@@ -34,7 +34,7 @@ struct kube_attempt {
 	char name[KUBE_NAME_SIZE];
 	char *uid;               /* uid of its Job; NULL: not known yet */
 	struct kube_tasks tasks; /* its pods */
-	struct map at;           /* by index in the Job: the latest pod */
+	struct map at;           /* the latest pod of each index of the Job */
 
 	struct kube_start start;     /* life.c */
 	struct kube_orders make;     /* make.c */
@@ -63,8 +63,8 @@ void kube_attempt_touch(struct kube_attempt *a);
  * attempt. */
 void kube_attempt_set_uid(struct kube_attempt *a, const char *uid);
 
-/* Add a loose task to the attempt if the pod of the task belongs to the
- * attempt's Job. */
+/* Add to the attempt a task that has no attempt yet, if the Job of the attempt
+ * owns the task's pod. */
 void kube_attempt_link(struct kube_attempt *a, struct kube_task *task);
 
 /* Note that a pod of the attempt was deleted before its end was seen. */

@@ -12,8 +12,8 @@
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
 
-/* A node that the daemon drains or has cordoned: its wanted and its actual
- * state. */
+/* A node: the state that the daemon wants, and the state that the watch
+ * shows. */
 struct drain_node {
 	char *node;
 	char *reason; /* why the daemon drains it; NULL: it does not */
@@ -133,10 +133,10 @@ static void ask(struct kube *kube, struct drain_node *d)
 	                                        .arg = call });
 }
 
-/* --- compare --- */
+/* --- find nodes that need a call --- */
 
-/* Whether the node needs no call. If others have cordoned a node to be drained,
- * we write no annotation, so that they may uncordon it. */
+/* Whether the node needs no call. A node that is drained but was cordoned by
+ * others gets no annotation, so we do not uncordon it later. */
 static bool is_as_wanted(const struct drain_node *d)
 {
 	if (d->reason && d->noted)

@@ -31,8 +31,8 @@ void kube_drain(struct runner *r, const char *node, const char *reason);
 /* Handle what the watch of nodes reports. */
 void kube_drain_seen(struct kube *kube, const json_t *obj, bool deleted);
 
-/* Cordon the nodes that are to be drained and uncordon those that are no
- * longer, as far as this is not done yet. */
+/* Cordon the nodes that an admin drains, and uncordon nodes whose drain has
+ * ended. Nodes that need no change are skipped. */
 void kube_drain_step(struct kube *kube);
 
 void kube_drain_free(struct kube *kube);

@@ -40,9 +40,9 @@ void kube_end_leave(struct kube_attempt *a, struct kube_task *task,
  * long. */
 void kube_end_take_down(struct kube_attempt *a);
 
-/* Give up, without waiting for the kubelet, pods whose node is gone or has been
- * down for node_timeout, and pods whose deletion takes too long: they are
- * deleted, or set to Failed if the attempt goes on without them. */
+/* Delete pods without waiting for the kubelet if their node is gone, if it has
+ * been down for node_timeout, or if their deletion takes too long. If the
+ * attempt goes on without these pods, set them to Failed instead. */
 void kube_end_fence(struct kube_attempt *a);
 
 /* Make the start fail, for this reason; does nothing if the attempt has started

@@ -43,7 +43,7 @@ static void job_lose(struct kube *kube, struct kube_job *job)
 }
 
 /* Returns the queue of a Job whose pods find each other by a Service, on the
- * heap; NULL: they do not, or no queue is known. */
+ * heap. Returns NULL if the Job has no Service or no label with a queue. */
 static char *queue_of(const json_t *obj)
 {
 	const json_t *pods = json_object_get(

@@ -2,10 +2,10 @@
  * keep.c - save the logs of pods before the pods are deleted
  *
  * Each log is written to a file of log_file.h. The logs of ended pods are read,
- * a few at a time for all attempts. The log of a pod that is being deleted is
- * followed, as the pod, and its log with it, is gone soon after the last line.
- * A call that breaks is repeated and continues where it was; if that does not
- * help, the job ends without the rest of the log, and its outcome says so.
+ * a few at a time for all attempts. The log of a pod that still runs is
+ * followed: if the pod is being deleted, its log disappears with it soon after
+ * the last line. A call that breaks is repeated from where it broke; if that
+ * does not help, the rest of the log is lost, and the job's outcome says so.
  * While the API server cannot be reached, the end of the job waits.
  */
 #include "aischedd/run/kube/keep.h"
@@ -64,8 +64,8 @@ struct kube_keep {
 	struct kube *kube;
 	struct kube_owner owner;
 	unsigned left;
-	/* why the first of the logs that could not be saved is missing, or
-	 * NULL */
+	/* why a log could not be saved, the first one if there are several;
+	 * NULL: all could */
 	char *lost;
 };
 
@@ -144,8 +144,8 @@ static void look_again(struct kube *kube, const struct kube_owner *owner)
 /* Whether a failed call for a log is worth repeating. */
 static bool may_help(const struct kube_kept *k, const struct err *err)
 {
-	/* Repeat a call whose connection broke; of a followed log any call,
-	 * unless access is denied or the disk is full. */
+	/* For a followed log, any error but denied access and a full disk; for
+	 * another log, only a broken connection. */
 	return k->tries < TRIES && (k->follow || err->code == ECONNRESET) &&
 	       err->code != EPERM && err->code != EACCES && err->code != ENOSPC;
 }
@@ -215,7 +215,7 @@ static void ask(struct kube *kube, struct kube_kept *k, bool follow)
 	buf_free(&path);
 }
 
-/* --- steps --- */
+/* --- make and end calls for logs --- */
 
 /* Whether a followed log has not ended within LINGER_MS of its pod's end. */
 static bool lingers(struct kube_kept *k)
@@ -283,7 +283,7 @@ void kube_keep_step(struct kube *kube)
 	free(list);
 }
 
-/* --- choose --- */
+/* --- choose the pods whose logs are saved --- */
 
 /* Whether the pod's log can be read from its node. */
 static bool has_log(const struct kube *kube, const struct kube_log_pod *p)

@@ -30,8 +30,8 @@ void kube_keep_add(struct kube_keep *keep, bool all);
 /* Whether all logs that kube_keep_add() named are saved, or cannot be. */
 bool kube_keep_is_done(const struct kube_keep *keep);
 
-/* Whether the pods can be deleted without loss of output: each log is saved,
- * has given data, or was being read for a while without data. */
+/* Whether the calls for all logs have had time to begin: each log is saved, has
+ * sent data, or was requested at least a second ago. */
 bool kube_keep_is_reading(const struct kube_keep *keep);
 
 /* Begin or end calls for logs. Called soon after pods have changed, and each

@@ -42,8 +42,8 @@ static void on_trouble(const struct err *err, void *arg)
 /* --- watches ----------------------------------------------------------- */
 
 /* Note whether the watch `what` works: all news but KUBE_TROUBLE show that it
- * does. The last watch to be synced or refused completes our view, so let
- * kube_recover_try() answer the daemon's recover(). */
+ * does. After the first list and after a refusal, check whether recover() can
+ * be answered now. */
 static void heard_in(struct kube *kube, struct kube_sight *sight, int what,
                      enum kube_news news, const struct err *err)
 {
@@ -142,8 +142,9 @@ static void on_device_classes(enum kube_news news, json_t *obj,
 	heard(arg, SEE_DEVICE_CLASSES, news, err);
 }
 
-/* The objects of each watch: a kind (only with this label, if not NULL), in
- * each of the pool's namespaces if `own`, else in the whole cluster. */
+/* The objects of each watch. label: only objects with this label are watched,
+ * NULL: all. own: there is one watch in each of the pool's namespaces, instead
+ * of one for the whole cluster. */
 static const struct {
 	const char *api, *kind, *label;
 	bool own;
@@ -167,7 +168,7 @@ static const struct {
 	                         NULL, false, on_device_classes },
 };
 
-/* space: the namespace of a kind that is watched in each, else NULL. */
+/* Start a watch. space: the namespace to watch; NULL: the whole cluster. */
 static void watch_one(struct kube *kube, struct kube_space *space, int what)
 {
 	struct kube_sight *sight = space ? &space->sight : &kube->sight;
@@ -203,7 +204,7 @@ static void watch(struct kube *kube)
 	}
 }
 
-/* --- time ------------------------------------------------------------- */
+/* --- timers ----------------------------------------------------------- */
 
 /* Step all attempts. Collect their keys first: a step may free its attempt,
  * which changes the map. */
@@ -272,7 +273,7 @@ static void on_lease(void *arg)
 	kube_drain_step(kube);
 }
 
-/* --- begin and end --------------------------------------------------- */
+/* --- create and free the runner -------------------------------------- */
 
 /* Never called: the daemon suspends no jobs in a cluster, as containers cannot
  * be frozen from outside. */

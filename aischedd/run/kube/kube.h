@@ -58,7 +58,9 @@ struct kube {
 
 	struct kube_http *http;
 	struct kube_lease *lease;
-	struct kube_sight sight; /* kube.c; not of SEE_JOBS and SEE_CLAIMS */
+	/* kube.c: watches of the whole cluster; those of Jobs and volume claims
+	 * are in struct kube_space */
+	struct kube_sight sight;
 	struct kube_spaces spaces;
 	struct kube_version version;
 	struct kube_recovery recovery;

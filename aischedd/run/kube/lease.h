@@ -2,8 +2,8 @@
  * lease.h - a Lease decides which daemon may act in a cluster
  *
  * The daemon that holds the Lease writes the id of its store there, and renews
- * the Lease regularly. Any other daemon may take the Lease only if it has not
- * changed for the duration that it names. Each process measures that time with
+ * the Lease regularly. Another daemon may take the Lease only if the Lease has
+ * not changed for its leaseDurationSeconds. Each daemon measures this time with
  * its own clock, from the last change that it saw. So clocks need not agree,
  * and a daemon that was suspended finds that it no longer holds the Lease.
  */
@@ -35,9 +35,9 @@ void kube_lease_free(struct kube_lease *lease);
 int64_t kube_lease_left_ms(const struct kube_lease *lease);
 
 /*
- * Send a request that only the holder of the Lease may make: if we lose the
- * Lease before it goes out, it is not sent, and fails. path and body replace
- * those of the request, and are taken.
+ * Send a request that only the holder of the Lease may make. The request fails
+ * without being sent if we lose the Lease while the request waits in the queue.
+ * path and body are used instead of request->path and request->body, and freed.
  */
 void kube_lease_send(const struct kube_lease *lease, struct buf *path,
                      json_t *body, const struct kube_request *request);

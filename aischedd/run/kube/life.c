@@ -106,10 +106,10 @@ static bool rests(const struct kube_attempt *a)
 
 /* --- steps --- */
 
-/* Make the calls for missing objects and bindings. For an attempt that was
- * found running after a restart, start() is not called, and only pods that
- * replace failed ones have to be bound, to the nodes of their slots; if tasks
- * may be lost, resize() says first which of them the job has. */
+/* Make the calls for missing objects and bindings. An attempt that was found
+ * running after a restart (!ordered) needs only bindings, for pods that replace
+ * failed ones. If its job goes on without lost tasks, wait for resize(), which
+ * says which tasks the job has now. */
 static void arrange(struct kube_attempt *a)
 {
 	if (a->start.ordered && !rests(a)) {
@@ -148,7 +148,7 @@ static void (*const act[])(struct kube_attempt *a) = {
 	[LIFE_FORGOTTEN] = NULL,
 };
 
-/* --- pods and end --- */
+/* --- look at pods, and end --- */
 
 /* Save the logs of the pods that are being deleted or, if `all`, of all
  * pods. */
@@ -178,8 +178,8 @@ static struct kube_look look_at(struct kube_attempt *a)
 	return seen;
 }
 
-/* Whether the attempt can be reported as ended: none of its pods holds a node,
- * and none will. */
+/* Whether the attempt can be reported as ended: no call is open, no pod holds a
+ * node, and no further pod will be bound. */
 static bool is_quiet(struct kube_attempt *a, const struct kube_look *look)
 {
 	enum life life = life_of(a);

@@ -17,12 +17,13 @@
  *	           start fails after start_timeout, if the API server refuses
  *	           an object for good, or if a container cannot start
  *	RUNNING    follows resize(): indexes are added, pods without a slot
- *	           end.  A failed task is replaced if the job asks for that,
- *	           else it ends the others.  If the job goes on without tasks
- *	           that are lost (struct spec_loss), these are reported, their
- *	           slots wait for resize(), and pods on lost nodes are set to
- *	           Failed: the Job controller makes another pod for the index,
- *	           which is bound where resize() says
+ *	           end.  If a task fails, it is replaced if the job asks for
+ *	           that; else the other tasks are ended, too.  If the job goes
+ *	           on without lost tasks (struct spec_loss), these are reported
+ *	           and their slots wait for resize().  Pods on lost nodes are
+ *	           set to Failed, so that the Job controller makes other pods
+ *	           for their indexes; resize() says to which nodes these are
+ *	           bound
  *	ENDING     stopped, failed to start, or a task has failed or is lost.
  *	           Pods are told to end, each with its grace, and their objects
  *	           stay; pods on lost nodes are deleted without waiting for the

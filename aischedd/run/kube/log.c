@@ -17,7 +17,8 @@
 enum {
 	/* a followed log without data for so long is requested again */
 	SILENCE_MS = 3600000,
-	NODE_MS = 10000, /* the same for a log that is not followed */
+	/* a log that is not followed is given up after so long without data */
+	NODE_MS = 10000,
 	PAUSE_MS = 1000, /* pause between two requests */
 	/* how long a followed log may take to end after its pod has */
 	LINGER_MS = 3000
@@ -36,7 +37,8 @@ struct run_log {
 	bool paused;
 	struct buf text;
 	int64_t again_ms; /* time before which no other call is made */
-	/* time since which its pod has ended and no data came; or 0 */
+	/* when the log of the ended pod was first seen to be silent; 0: the pod
+	 * runs, or data has arrived since */
 	int64_t over_ms;
 };
 

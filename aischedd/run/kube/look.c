@@ -23,8 +23,8 @@ static void tell_wait(struct kube_attempt *a, const struct kube_pod *pod)
 	free(text);
 }
 
-/* Whether the pod's container waits for something that will not come by itself:
- * it cannot be made, or its image could not be pulled for PULL_MS. */
+/* Whether the pod's container will not start unless somebody acts: it cannot be
+ * created, or its image could not be pulled for PULL_MS. */
 static bool is_stuck(struct kube_attempt *a, const struct kube_pod *pod)
 {
 	static const char *const fatal[] = { "InvalidImageName",
@@ -121,9 +121,9 @@ static bool waits(struct kube_slot *slot, const struct kube_task *task)
 	return true;
 }
 
-/* Called if n pods are lost: report them, or say in *look that the attempt does
- * not go on. An attempt that was found after a restart may have lost pods about
- * which the daemon knows; which of them, resize() says. */
+/* Handle the loss of n pods: set look->bad if the attempt ends because of it,
+ * else report the pods. After a restart of the daemon, wait for resize(): some
+ * of the pods may have been reported before. */
 static void judge_lost(struct kube_attempt *a, struct kube_look *look,
                        uint32_t n)
 {

@@ -51,8 +51,9 @@ bool kube_make_is_done(struct kube_attempt *a)
 	return true;
 }
 
-/* Whether the volumes that the attempt mounts can be mounted on its nodes. Has
- * those that do not exist yet made, by writing the node to their claims. */
+/* Whether the volumes that the attempt mounts can be mounted on its nodes. If a
+ * volume does not exist yet, write the node to its claim, so that a provisioner
+ * makes the volume. */
 static bool volumes_are_ready(struct kube_attempt *a)
 {
 	const char **node;

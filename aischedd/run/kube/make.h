@@ -26,9 +26,9 @@ struct kube_orders {
 	/* what happens when pods are lost with their nodes */
 	struct spec_loss loss;
 	char *mount; /* the job's --mount; NULL: none */
-	char *wait;  /* what its volumes wait for, or NULL */
-	/* how often, before this start, volumes of its claims could not be
-	 * made; UINT32_MAX: not counted yet */
+	char *wait;  /* what the job's volumes wait for, or NULL */
+	/* how many times provisioners had failed, before this start, to make
+	 * volumes for the job's claims; UINT32_MAX: not counted yet */
 	uint32_t refusals;
 };
 

@@ -18,14 +18,15 @@
 #include "libcommon/mem.h"
 
 enum {
-	/* the daemon is told of changes of use within this time together */
+	/* how long changes are collected, before the daemon is told of all of
+	 * them together */
 	TELL_MS = 50,
 	MAX_GPUS = 64
 };
 
 struct kube_node {
 	char *name;
-	bool exists;     /* false: only the nodeName of pods names it */
+	bool exists;     /* false: known only from the nodeName of pods */
 	bool there;      /* it exists and is in the pool */
 	bool marked;     /* the list being read has not shown it yet */
 	bool dirty;      /* the daemon has not yet been told of a change */
@@ -66,7 +67,7 @@ static struct kube_node *intern(struct kube_nodes *nodes, const char *name)
 	return node;
 }
 
-/* --- tell --- */
+/* --- report nodes to the daemon --- */
 
 static const char **words_of(const json_t *list, struct strlist *ret)
 {
@@ -232,7 +233,7 @@ int64_t kube_nodes_down_ms(const struct kube_nodes *nodes, const char *name)
 	return node && node->said.down ? clock_boot_ms() - node->down_ms : 0;
 }
 
-/* --- news --- */
+/* --- handle what the watch reports --- */
 
 static void node_seen(struct kube_nodes *nodes, const json_t *obj, bool deleted)
 {

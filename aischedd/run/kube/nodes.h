@@ -58,8 +58,9 @@ void kube_nodes_each(const struct kube_nodes *nodes, kube_nodes_fn *fn,
 const json_t *kube_nodes_features(const struct kube_nodes *nodes,
                                   const char *node);
 
-/* Returns text on a node that lacks a label for a level of the topology, and on
- * how many others do; NULL if none does. */
+/* Returns a text that names a node without the label of a level of the
+ * topology, and counts other nodes that lack labels. Returns NULL if all nodes
+ * have all labels. */
 const char *kube_nodes_lacks(struct kube_nodes *nodes);
 
 #endif

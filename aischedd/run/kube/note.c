@@ -73,7 +73,7 @@ static void send_call(struct kube_saying *s, enum kube_method method,
 		.method = method, .rank = KUBE_NOTE, .done = done, .arg = s });
 }
 
-/* --- repeat: a series --- */
+/* --- write a repeated Event as a series --- */
 
 /* Handle the answer to the call that writes an Event. An error is kept for
  * kube_trouble_tell() until an Event can be written. */
@@ -116,7 +116,7 @@ static void on_posted(const struct kube_answer *answer, void *arg)
 		on_said(answer, arg);
 }
 
-/* --- write --- */
+/* --- write an Event --- */
 
 /* Returns the length of a text, cut between two characters to fit TEXT_MAX. */
 static size_t fitting(const char *text)

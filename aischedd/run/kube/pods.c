@@ -12,8 +12,8 @@
 /* A pod that is not ours, and what it uses of its node. */
 struct other_pod {
 	char *name, *node;
-	/* names of volume claims in a namespace of ours that it mounts; or NULL
-	 */
+	/* names of the volume claims that it mounts, if its namespace is one of
+	 * the pool's; else NULL */
 	json_t *claims;
 	const struct kube_space *space; /* of these claims */
 	struct kube_amount use;
@@ -45,8 +45,8 @@ static struct kube_task *task_seen(struct kube *kube, struct kube_pod *pod,
 	return task;
 }
 
-/* Handle the deletion of a pod of ours. If its attempt is known and the pod had
- * ended, keep its outcome until the attempt is forgotten; else free it. */
+/* Handle the deletion of a pod of ours. Free its task, unless the pod had ended
+ * and has an attempt: then the attempt keeps the task for its outcome. */
 static void task_deleted(struct kube *kube, struct kube_task *task)
 {
 	struct kube_attempt *a = task->attempt;
@@ -148,7 +148,7 @@ bool kube_pods_mounting(const struct kube_space *space, const char *claim,
 	return false;
 }
 
-/* --- both --- */
+/* --- handle what the watch of pods reports --- */
 
 static void pods_mark(struct kube *kube)
 {

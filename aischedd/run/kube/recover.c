@@ -44,8 +44,9 @@ static void find_hidden(const struct kube *kube, struct map *ret)
 	}
 }
 
-/* Whether a namespace whose Jobs cannot be listed may have the attempt's. An
- * attempt without pods is not lost if its start is repeated. */
+/* Whether the attempt's Job may be in a namespace whose Jobs cannot be listed:
+ * a pod of the attempt is there, or it is an adopted Job that was not seen yet.
+ * An attempt without pods does not count, as it can be started again. */
 static bool is_hidden(struct kube *kube, const struct map *hidden,
                       const struct kube_owner *id)
 {
@@ -67,8 +68,8 @@ static void answer(struct kube *kube, const struct kube_owner *id,
 	         kube->arg);
 }
 
-/* Returns another pod of the task's index that had a node, which this one
- * replaces; NULL: there is none. */
+/* Returns another pod of the attempt that had a node and the same index as
+ * `task`; NULL: there is none. */
 static struct kube_task *before(struct kube_attempt *a,
                                 const struct kube_task *task)
 {
@@ -141,8 +142,8 @@ static void recover_one(struct kube *kube, const struct kube_owner *id,
 	a->make.replace = job->replace;
 	a->make.loss = (struct spec_loss){ job->least, job->whole };
 	a->make.once = job->once;
-	/* If a pod was lost with its node, the one that follows it may not have
-	 * run. */
+	/* If the job goes on without lost tasks, find_slots() may meet a pod
+	 * that replaces a lost one and has not run: trust `started`. */
 	if (!find_slots(a, job->tasks) && !(started && a->make.loss.least)) {
 		answer(kube, id, RUN_UNKNOWN, 0);
 		return;
@@ -183,8 +184,8 @@ void kube_recover(struct runner *r, size_t n, const uint64_t *job,
 	kube_recover_try(kube);
 }
 
-/* Whether all is known that answers need, except namespaces that are refused.
- */
+/* Whether the version and all watches have been read that the answer to
+ * recover() needs. Namespaces to which access is refused do not count. */
 static bool is_ready(const struct kube *kube)
 {
 	for (int i = 0; i < SEE_N; i++)
@@ -203,7 +204,8 @@ static bool is_ready(const struct kube *kube)
 	       !kube->version.old.code;
 }
 
-/* Answer about all attempts, but for those in namespaces that are refused. */
+/* Answer recover() for all attempts, except those in namespaces whose Jobs
+ * cannot be listed. */
 static void answer_all(struct kube *kube)
 {
 	struct kube_recovery *r = &kube->recovery;

@@ -15,13 +15,13 @@ struct kube;
 struct kube_job;
 
 struct kube_recovery {
-	/* The attempts that recover() named and that have not been answered;
-	 * NULL: it was not called yet. */
+	/* The attempts that recover() asked about and that have not been
+	 * answered; NULL: recover() was not called yet. */
 	uint64_t *job;
 	uint32_t *attempt;
 	bool *started;
 	size_t n;
-	/* recover() has been answered, but for attempts in namespaces whose
+	/* recover() has been answered, except for attempts in namespaces whose
 	 * Jobs cannot be listed */
 	bool done;
 };
@@ -30,8 +30,8 @@ struct kube_recovery {
 void kube_recover(struct runner *r, size_t n, const uint64_t *job,
                   const uint32_t *attempt, const bool *started);
 
-/* Answer recover(), if it was called, once we hold the Lease and know what the
- * answer needs. */
+/* Answer recover() if it was called, we hold the Lease, and all watches that
+ * the answer needs have been read. Else do nothing. */
 void kube_recover_try(struct kube *kube);
 
 /* Delete this Job of ours, or each of our Jobs, if it belongs to no attempt. */

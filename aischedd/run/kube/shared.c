@@ -15,15 +15,17 @@
 #include "aischedd/run/kube/object/secret.h"
 #include "libcommon/mem.h"
 
-/* --- find them after a restart --- */
+/* --- find Secrets after a restart --- */
 
 /*
- * A Secret is made after the first Job that names it, and deleted before the
- * last one. So after a restart the Jobs name all Secrets that may exist, unless
- * somebody has deleted all Jobs of a Secret meanwhile. Listing Secrets would
- * need the right to read those of others; therefore each Secret has an empty
- * file in the folder that this function returns: "NAME@NAMESPACE", or "NAME" if
- * an older daemon wrote it, which had one namespace.
+ * Returns the folder with an empty file for each shared Secret, on the heap. A
+ * file is called "NAME@NAMESPACE", or "NAME" if a daemon wrote it that did not
+ * know several namespaces yet.
+ *
+ * The files are needed after a restart only if somebody has deleted all Jobs of
+ * a Secret meanwhile: else a Job names it, as a Secret is made after the first
+ * of its Jobs and deleted before the last one. Listing all Secrets instead
+ * would need the right to read the Secrets of others.
  */
 static char *folder_of(const struct kube *kube)
 {
@@ -63,7 +65,7 @@ static void forget(const struct kube_shared *shared)
 	char *file = file_of(shared);
 
 	(void)unlink(file);
-	*strrchr(file, '@') = '\0'; /* that of an older daemon */
+	*strrchr(file, '@') = '\0'; /* the name that older daemons gave it */
 	if (shared->space == shared->kube->spaces.s[0])
 		(void)unlink(file);
 	free(file);

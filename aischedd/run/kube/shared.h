@@ -30,7 +30,7 @@ struct kube_shared {
 struct kube_shared *kube_shared_get(struct kube_space *space, const char *name);
 void kube_shared_put(struct kube_shared *shared); /* NULL is allowed */
 
-/* Delete the shared Secrets that have no users; called once recover() has been
+/* Delete the shared Secrets that have no users. Called after recover() has been
  * answered. */
 void kube_shared_recall(struct kube *kube);
 

@@ -44,7 +44,8 @@ static bool index_is_taken(struct kube_attempt *a, const struct kube_slot *slot,
 	for (uint32_t i = 0; i < n; i++)
 		if (slot[i].node && slot[i].index == index)
 			return true;
-	/* A claim is for the GPUs that the index had before. */
+	/* The index still has a ResourceClaim, with the GPUs of its last pod.
+	 */
 	if (a->start.told && a->give.by_claims && kube_give_found(a, index))
 		return true;
 	if (task && kube_task_comes_back(a, task))
@@ -149,8 +150,9 @@ void kube_slot_shrink(struct kube_attempt *a)
 		if (kube_slot_at(a, (uint32_t)task->pod.index))
 			continue;
 		kube_end_leave(a, task, KUBE_LEAVE_SHRINK);
-		/* While its GPUs are not free, another job cannot get them, and
-		 * the daemon would evict more for that job. */
+		/* Answer only when the pod's GPUs are free. Otherwise the
+		 * daemon would plan with these GPUs for another job, see that
+		 * they are still used, and evict further jobs. */
 		held |= kube_task_is_alive(task) ||
 		        (a->give.by_claims &&
 		         kube_give_holds(a, (uint32_t)task->pod.index));

@@ -24,8 +24,8 @@ struct kube_slot {
 	bool failed; /* the start failed because of this pod */
 	char *lost;  /* why its pod was lost, or NULL */
 	bool told;   /* RUN_TASKS_LOST was sent for it */
-	/* uid of the lost pod that had its index before; NULL: none, or
-	 * its own pod exists */
+	/* uid of the lost pod whose index this slot has, until the pod that
+	 * replaces it exists; else NULL */
 	char *after;
 };
 

@@ -49,8 +49,9 @@ bool kube_task_is_alive(const struct kube_task *task);
  * its node can no longer report the end. */
 bool kube_task_is_given_up(const struct kube_task *task);
 
-/* Whether the pod was lost: it ended for a reason other than its script, and
- * was not told to end, or its node can no longer report its end. */
+/* Whether the pod is lost: kube_task_is_given_up(), or the pod was evicted,
+ * deleted by somebody else, or ended in another way that neither its script nor
+ * we caused. */
 bool kube_task_is_lost(const struct kube_attempt *a,
                        const struct kube_task *task);
 
@@ -59,7 +60,8 @@ bool kube_task_is_lost(const struct kube_attempt *a,
 bool kube_task_comes_back(const struct kube_attempt *a,
                           const struct kube_task *task);
 
-/* Returns why the pod disappeared, without having been told to end, as text. */
+/* Returns a text on why the pod is lost: its node is gone or down, or the pod
+ * was deleted. */
 const char *kube_task_loss(const struct kube_attempt *a,
                            const struct kube_task *task);
 

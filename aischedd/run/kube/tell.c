@@ -12,7 +12,8 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* a shell's exit status if a signal ended the process: this plus the signal */
+/* A shell's exit status is this plus the signal's number if a signal ended the
+ * process. */
 enum { EXIT_SIGNAL = 128 };
 
 void kube_tell(struct kube_attempt *a, struct run_event *ev)
@@ -208,8 +209,8 @@ static const char *first_loss(const struct kube_attempt *a)
 	return NULL;
 }
 
-/* Returns why the script of the first such task did not run, "cannot open
- * output '/data/x'"; NULL: all scripts ran. */
+/* Returns why a task could not run its script, such as "cannot open output
+ * '/data/x'", for the first task to which that happened; NULL: all did. */
 static const char *first_unable(struct kube_attempt *a)
 {
 	for (uint32_t i = 0; i < a->slots.n; i++) {

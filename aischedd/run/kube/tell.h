@@ -36,8 +36,8 @@ void kube_tell_lost(struct kube_attempt *a);
 /* Report that all tasks run again. */
 void kube_tell_whole(struct kube_attempt *a);
 
-/* Report the end of the attempt. No process of it may run any longer, or still
- * begin to. */
+/* Report the end of the attempt. To be called only when none of its processes
+ * runs, and none can start. */
 void kube_tell_end(struct kube_attempt *a);
 
 /* See steps() in runner_ops. The steps are known only when the pod that ran the

@@ -8,7 +8,8 @@
 #include "libcommon/clock.h"
 
 enum {
-	/* longer than the daemon waits between two starts of a job */
+	/* how long a refusal is reported if it does not occur again: longer
+	 * than the daemon waits before it starts a job again */
 	REFUSAL_MS = 400000
 };
 
@@ -85,8 +86,8 @@ void kube_trouble_tell(struct kube *kube)
 	tell(kube, RUN_TROUBLE, trouble(kube), &kube->told.trouble);
 }
 
-/* Returns what nodes lack, labels of the topology and GPUs, as text; or
- * NULL. */
+/* Returns a text on the labels of the topology and the GPUs that nodes lack;
+ * NULL: they lack none. */
 static const char *lacks(struct kube *kube)
 {
 	const char *labels = kube_nodes_lacks(kube->nodes);
