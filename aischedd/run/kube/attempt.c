@@ -49,8 +49,8 @@ void kube_attempt_touch(struct kube_attempt *a)
 
 /* Whether `pod` is later than `was`, a pod of the same index. A pod that has
  * ended is earlier than a pod that has not, whichever the watch reported first.
- * Of two ended pods, the one that ended last is later. If neither has ended,
- * `pod` is later unless it is being deleted. */
+ * Between two ended pods, the one that ended last is later. If neither has
+ * ended, `pod` is later unless it is being deleted. */
 static bool counts_before(const struct kube_pod *pod,
                           const struct kube_pod *was)
 {

@@ -44,8 +44,8 @@ struct kube_frames {
 };
 
 /* Read bytes from the server, and pass messages and control frames to ops.
- * Fails with EPROTO if a server must not send them, or as the functions of ops
- * do. */
+ * Fails with EPROTO if the bytes violate the protocol, or with the error of a
+ * function of ops. */
 int kube_frames_feed(struct kube_frames *f, const void *data, size_t len,
                      const struct kube_frame_ops *ops, void *arg,
                      struct err *err);

@@ -53,7 +53,7 @@ struct kube_limits {
 	int64_t try_ms;    /* limit for one try */
 	int64_t file_ms;   /* limit for reading the kubeconfig and its files */
 	int64_t plugin_ms; /* limit for a program that prints credentials */
-	/* pause after the first failure; doubles with each other one */
+	/* pause after the first failure; each further failure doubles it */
 	int64_t backoff_ms;
 	int64_t backoff_max_ms;
 	/* how often the kubeconfig and its files are read again */
@@ -120,8 +120,8 @@ void kube_http_free(struct kube_http *http); /* NULL is allowed */
 
 /*
  * Returns for how many ms from now on guarded requests may be sent; 0: not now.
- * Called before each of them; one that waits when this is 0 fails with
- * ETIMEDOUT.
+ * Called before each guarded request is sent; if the result is 0, the request
+ * fails with ETIMEDOUT.
  */
 typedef int64_t kube_guard_fn(void *arg);
 void kube_http_guard(struct kube_http *http, kube_guard_fn *fn, void *arg);
@@ -157,8 +157,8 @@ uint64_t kube_http_sent(const struct kube_http *http);
 /* Classes of answers: the first digit of the HTTP status; 0: no answer. */
 enum { KUBE_CLASSES = 6 };
 
-/* Returns how many answers of a class requests of this method have had since
- * the start. */
+/* Returns the number of answers of this class to requests with this method
+ * since the start. */
 uint64_t kube_http_answered(const struct kube_http *http,
                             enum kube_method method, int class);
 

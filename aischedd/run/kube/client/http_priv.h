@@ -34,7 +34,7 @@ struct kube_http {
 	bool stale; /* read the kubeconfig and its files before the next try */
 	struct kube_load *load; /* the reading in progress; or NULL */
 	bool awaits_load;       /* calls wait for its result */
-	int64_t loaded_ms;      /* when reading began or, since then, ended */
+	int64_t loaded_ms;      /* when a reading last began or ended */
 	struct kube_credential credential; /* from the plugin */
 	/* when to renew the credential, in unix seconds, if it expires */
 	int64_t renew_at;

@@ -16,7 +16,7 @@
 enum { KUBECONFIG_FILES = 8 };
 
 /* A file of the kubeconfig. If several files have an entry of the same name,
- * that in the first file counts. */
+ * the entry in the first of these files is used. */
 struct kube_config_file {
 	const char *path;
 	json_t *tree;
@@ -44,8 +44,9 @@ const char *kube_config_keep(struct kube_config_loader *l, const char *s);
 int kube_config_find_context(struct kube_config_loader *l, const char *name,
                              struct kube_config_entry *ret);
 
-/* Find the entry in a list such as clusters to which the context refers as
- * `kind`. Returns -1 in the same way. */
+/* Find the cluster or user of a context: the entry of `list` that the context
+ * names in its field `kind`. Returns -1, with the reason in l->err, if there is
+ * none. */
 int kube_config_find_named(struct kube_config_loader *l,
                            const struct kube_config_entry *context,
                            const char *list, const char *kind,

@@ -11,7 +11,8 @@
 /* Append "/NAME", escaped. */
 void kube_path_name(struct buf *path, const char *name);
 
-/* Append "?KEY=VALUE", or with & after the first one, escaped. */
+/* Append "?KEY=VALUE", escaped; "&KEY=VALUE" if the path has a query
+ * already. */
 void kube_path_query(struct buf *path, const char *key, const char *value);
 
 #endif

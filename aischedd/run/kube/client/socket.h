@@ -44,8 +44,8 @@ struct kube_socket *kube_socket_open(struct kube_http *http, const char *path,
                                      const struct kube_socket_ops *ops,
                                      void *arg);
 
-/* Close the socket without a call of end(); allowed in the functions above,
- * too. */
+/* Close the socket without a call of end(). The functions of ops may call
+ * this. */
 void kube_socket_close(struct kube_socket *s);
 
 /* Send a message. Ignored while the socket is not open. */

@@ -1,10 +1,10 @@
 /*
  * split.h - cut objects out of a stream of JSON that arrives in pieces
  *
- * In the stream of a watch each document is an object. In that of a list each
- * item is one; the rest of the list is kept until its end. Otherwise only one
- * object at a time is in memory. Objects are passed on without their
- * managedFields.
+ * The stream of a watch is a sequence of JSON documents, each of them an
+ * object. The stream of a list is one document, whose items are the objects.
+ * Only one object at a time is in memory, and the fields of a list besides its
+ * items. Objects are passed on without their managedFields.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_SPLIT_H
 #define AISCHEDD_RUN_KUBE_CLIENT_SPLIT_H
@@ -37,13 +37,13 @@ void kube_split_fini(struct kube_split *split);
 typedef int kube_split_fn(json_t *obj, void *arg, struct err *err);
 
 /* Read the next piece of the stream. Fails with EMSGSIZE if an object is larger
- * than max, with EPROTO if the text is not JSON or has something else where an
- * object must be, or as fn does. */
+ * than max, with EPROTO if the text is not a sequence of JSON objects, or with
+ * the error of fn. */
 int kube_split_feed(struct kube_split *split, const void *data, size_t len,
                     kube_split_fn *fn, void *arg, struct err *err);
 
-/* Whether the stream may end here: the list is complete, or no document is
- * incomplete. */
+/* Whether the stream may end here: the list, or each document so far, is
+ * complete. */
 bool kube_split_is_whole(const struct kube_split *split);
 
 /* Returns the list without its items; owns: the caller. Fails with EPROTO. */
