@@ -112,8 +112,8 @@ static void ask(struct kube_lease *lease, enum kube_method method,
 	buf_free(&path);
 }
 
-/* Store the Lease that was read. If its spec has changed, also store the time in
- * seen_ms. */
+/* Store the Lease that was read. If its spec has changed, store the time of the
+ * change in seen_ms. */
 static void see(struct kube_lease *lease, json_t *obj)
 {
 	const json_t *was = json_object_get(lease->seen, "spec");

@@ -319,8 +319,8 @@ static void set_times(struct kube_call *call)
 	kube_call_set_timer(call, 0);
 }
 
-/* Do not reuse connections from before the last failure: if the server has
- * vanished without closing that connection, the older ones are dead, too. */
+/* Do not reuse connections that are older than the last failure: if it was
+ * caused by a server that vanished, these connections are dead, too. */
 static void avoid_dead_connections(struct kube_call *call)
 {
 	const struct kube_http *http = call->http;

@@ -13,7 +13,7 @@
 
 enum {
 	CONNECT_MS = 10000,
-	/* close idle connections before servers do, at 90 s */
+	/* when to close an idle connection; servers do so after 90 s */
 	IDLE_S = 60
 };
 
@@ -266,9 +266,10 @@ void kube_transfer_header(struct kube_transfer *t, const char *header)
 }
 
 /*
- * Set the URL of the request. libcurl verifies the server's certificate for the
- * name in the URL; if the kubeconfig has another name for that (tls_name), put
- * it into the URL and connect to the server nevertheless.
+ * Set the URL of the request. libcurl looks for the name in the URL in the
+ * server's certificate. If the kubeconfig says that the certificate has another
+ * name (tls_name), put tls_name into the URL, and make libcurl connect to the
+ * server's real address.
  */
 static void set_server(struct kube_transfer *t, const struct kube_config *c,
                        const char *path)

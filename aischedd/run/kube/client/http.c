@@ -31,7 +31,7 @@ const struct kube_limits kube_limits_default = {
 
 int64_t kube_http_jitter(struct kube_http *http, int64_t ms)
 {
-	/* xorshift; races do not matter, only that values differ */
+	/* xorshift: random enough to spread the requests of several daemons */
 	http->noise ^= http->noise << 13;
 	http->noise ^= http->noise >> 7;
 	http->noise ^= http->noise << 17;
@@ -115,8 +115,8 @@ int64_t kube_http_guarded_ms(struct kube_http *http)
 
 /* --- the queues --- */
 
-/* Milliseconds that a call of each rank is put back behind others: calls are
- * sent in the order of arrival plus this time. */
+/* Milliseconds that are added to a call's time of arrival, by its rank. The
+ * call with the smallest sum is sent first. */
 static const int64_t patience[KUBE_NRANKS] = {
 	[KUBE_LEASE] = -1000, [KUBE_STOP] = 0,     [KUBE_START] = 500,
 	[KUBE_READ] = 1000,   [KUBE_CLEAN] = 4000, [KUBE_NOTE] = 8000,

@@ -29,8 +29,8 @@ static wide power(int n)
 	return value;
 }
 
-/* Read the suffix of a quantity ("k", "Mi", "e3") into n->ten or n->two.
- * Returns false if it is none. */
+/* Read the suffix of a quantity ("k", "Mi", "e3", or none) into n->ten or
+ * n->two. Returns false if s is not a suffix. */
 static bool take_suffix(const char *s, struct number *n)
 {
 	static const char letters[] = "num kMGTPE", binary[] = "KMGTPE";
