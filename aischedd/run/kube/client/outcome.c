@@ -8,7 +8,7 @@
 #include "aischedd/run/kube/client/split.h"
 #include "aischedd/run/kube/client/who.h"
 
-/* most attempts at a call, unless all calls to the server fail */
+/* most attempts at a call by retry_later() */
 enum { MAX_AGAIN = 5 };
 
 /* Returns libcurl's error in words without times and counts, so that the same
@@ -69,7 +69,7 @@ static void explain(const struct kube_call *call, CURLcode code,
 }
 
 /* Try the call again as soon as the server accepts requests. A Lease call is
- * sent even while others are held back, so it waits by itself. */
+ * never held back like other calls, so it waits for a pause of its own. */
 static void retry(struct kube_call *call, int code, const char *reason,
                   const struct err *err)
 {

@@ -52,8 +52,8 @@ static void put_text(json_t *obj, const char *key, const char *value)
 		json_object_set_new(obj, key, json_string(value));
 }
 
-/* Returns the variable KUBERNETES_EXEC_INFO, which tells the program what it is
- * to print and, if it wants to know, for which cluster. */
+/* Returns the variable KUBERNETES_EXEC_INFO for the program: an ExecCredential
+ * with the version to print and, if c->plugin->wants_cluster, the cluster. */
 static char *exec_info(const struct kube_config *c)
 {
 	json_t *spec = json_pack("{s:b}", "interactive", 0);

@@ -31,8 +31,8 @@ struct kube_socket {
 	void *arg;
 	char *protocols;
 	struct kube_call *call; /* the opening call; NULL: the socket is open */
-	/* A libcurl handle for this connection only: libcurl might close the
-	 * connection as idle if it were in the pool of the other calls. */
+	/* A libcurl handle for this connection only. In the pool of the other
+	 * calls, libcurl might take the connection for idle and close it. */
 	struct kube_curl *curl;
 	/* taken from `call` when the socket opens */
 	struct kube_transfer transfer;
@@ -47,7 +47,7 @@ struct kube_socket {
 	bool paused, busy, closed, over;
 };
 
-/* --- beginning and end ---------------------------------------------------- */
+/* --- open and close ------------------------------------------------------- */
 
 static CURL *easy_of(const struct kube_socket *s)
 {

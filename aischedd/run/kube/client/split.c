@@ -33,8 +33,8 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Update depth and strings by one character. Other syntax is checked when the
- * whole object is parsed. */
+/* Update depth, in_text and escaped for the next character. Other syntax is
+ * checked when the whole object is parsed. */
 static void step(struct kube_split *split, char c)
 {
 	if (split->escaped)
@@ -130,9 +130,9 @@ static const char *skip_list(const char *text, const char *end)
 }
 
 /*
- * Cut managedFields out of the text: it may be half of an object and is not
- * used. The name cannot be part of a string, where its quotes would have
- * backslashes.
+ * Cut managedFields out of the text of an object: nobody reads this field, and
+ * it may be half of the text. The key that is searched for has quotes, so it
+ * cannot match inside a string, where quotes have backslashes.
  */
 static void drop_managed_fields(struct buf *text)
 {

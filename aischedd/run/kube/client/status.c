@@ -71,7 +71,8 @@ void kube_target_parse(struct kube_target *ret, enum kube_method method,
 	take_part(&path, ret->name, sizeof(ret->name));
 	take_part(&path, ret->sub, sizeof(ret->sub));
 	ret->verb = verb_of(method, path, ret->name[0]);
-	/* These open a WebSocket by GET; either of these verbs permits it. */
+	/* The request opens a WebSocket by GET, which needs the verb create in
+	 * addition to get from Kubernetes 1.35 on. */
 	if (!strcmp(ret->sub, "exec") || !strcmp(ret->sub, "portforward"))
 		ret->verb = "get, create";
 }

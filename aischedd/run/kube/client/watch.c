@@ -19,7 +19,7 @@ enum {
 	BACKOFF_MAX_MS = 30000,
 	/* a watch that ends after this time restarts at once */
 	HEALTHY_MS = 1000,
-	/* failures in a row after which a list starts from its first page */
+	/* after so many failures in a row, all objects are listed again */
 	BAD_MAX = 3
 };
 
@@ -48,8 +48,8 @@ struct kube_watch {
 	int64_t heard_ms;
 	bool got;     /* something was received in this step */
 	bool expired; /* the server no longer has the changes since `version` */
-	/* busy: in a callback, so that freeing only sets dead, and the callback
-	 * frees */
+	/* busy: a callback runs; then kube_watch_free() only sets `dead`, and
+	 * the callback frees the watch when it ends */
 	bool busy, dead;
 };
 
@@ -60,7 +60,7 @@ const struct kube_watch_spec kube_watch_default = {
 	.renew_s = 300,
 };
 
-/* --- life --- */
+/* --- free the watch, pass on news --- */
 
 static void destroy(struct kube_watch *w)
 {
@@ -105,7 +105,7 @@ static void keep(char **at, const char *s)
 	*at = s && *s ? xstrdup(s) : NULL;
 }
 
-/* --- what arrives --- */
+/* --- handle what the server sends --- */
 
 static int on_item(json_t *obj, void *arg, struct err *err)
 {
@@ -258,8 +258,8 @@ static void list_done(struct kube_watch *w, const struct kube_answer *answer)
 	begin(w);
 }
 
-/* Whether the end of a watch is no reason for a message: servers and proxies
- * end watches regularly. */
+/* Whether the watch ended in a normal way, which is not reported: servers and
+ * proxies end watches regularly. */
 static bool is_usual(const struct kube_watch *w,
                      const struct kube_answer *answer)
 {

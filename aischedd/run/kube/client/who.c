@@ -56,8 +56,8 @@ static void on_loaded(struct kube_config *config, const struct err *err,
 	kube_http_pump(http);
 }
 
-/* Begin to read the kubeconfig. Calls wait for the result, which may have other
- * credentials, but not longer than file_ms. */
+/* Begin to read the kubeconfig, whose credentials may have changed. Calls wait
+ * until it is read, but not longer than file_ms. */
 static void load(struct kube_http *http)
 {
 	struct err err;
