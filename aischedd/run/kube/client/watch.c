@@ -19,7 +19,7 @@ enum {
 	BACKOFF_MAX_MS = 30000,
 	/* a watch that ends after this time restarts at once */
 	HEALTHY_MS = 1000,
-	/* after so many failures in a row, all objects are listed again */
+	/* after this many failures in a row, all objects are listed again */
 	BAD_MAX = 3
 };
 
