@@ -74,8 +74,9 @@ uint32_t match_class_of(const struct match *m, uint32_t node);
  */
 const struct allowed *match_req(struct match *m, uint32_t req);
 
-/* Returns what the closest nodes lack for the request. If it names nodes, only
- * these are looked at; nodes that it excludes are looked at, too. */
+/* Returns what the closest nodes lack for the request. If the request names
+ * nodes (--nodelist), only these are looked at. Nodes that it excludes
+ * (--exclude) are looked at, too. */
 enum match_lack match_closest(struct match *m, uint32_t req);
 
 /* Whether no node of the class is large enough for a task. */

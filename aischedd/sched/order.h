@@ -116,8 +116,9 @@ void order_next(const struct row_order *o, uint32_t queue, int64_t ret[RES_N]);
  * others were evicted for it. */
 void order_started(struct row_order *o, uint32_t queue);
 void order_claimed(struct row_order *o, uint32_t queue);
-/* Go on to the next claim, after the job was promised a start, or the run or
- * start was given a task. Other jobs of the row still have their turn. */
+/* Go on to the next claim, after the job was promised a start, or the run, or
+ * the job that starts, was given a task. Other jobs of the row still have their
+ * turn. */
 void order_promised(struct row_order *o, uint32_t queue);
 void order_grown(struct row_order *o, uint32_t queue);
 /* Go on to the next claim, and give this row or run no further turn: nothing
@@ -128,7 +129,7 @@ void order_drop(struct row_order *o, uint32_t queue);
  * others. */
 bool order_is_due(const struct row_order *o, uint32_t queue);
 
-/* Compare the next claims of two leaves: < 0 if that of a goes first. */
+/* Compare the next claims of two leaves: < 0 if the claim of `a` goes first. */
 int order_compare(const struct row_order *o, uint32_t a, uint32_t b);
 
 /* Whether a job of the row is already known to wait. */

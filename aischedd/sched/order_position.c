@@ -156,8 +156,8 @@ static void count_between(const struct row_order *o, struct queued_row *w,
 	}
 }
 
-/* Returns by row the last member that gets a position anyway, as the first
- * waiting job or because it has a promise; SNAP_NONE if there is none. */
+/* Returns, by row, the last member that gets a position because it is the first
+ * waiting job or has a promise; SNAP_NONE if there is none. */
 static uint32_t *last_listed(const struct row_order *o,
                              const struct arena_list *promised,
                              struct arena *arena)

@@ -286,8 +286,7 @@ int64_t place_room(const struct place *p, uint32_t req, uint32_t node,
 	return some;
 }
 
-/* Place n tasks on the node, out of the `left` tasks that the job still
- * gets there. */
+/* Place n of the `left` tasks that the job still gets on this node. */
 static void put(struct place *p, uint32_t req, uint32_t node, int64_t n,
                 int64_t left)
 {

@@ -84,7 +84,8 @@ struct place_lack {
 	int64_t have;   /* free on the node (WHAT_NODE: how many nodes fit) */
 	int64_t total;  /* total of the node */
 	int64_t sum;    /* free in the whole pool */
-	bool scattered; /* enough of everything is free in the pool */
+	bool scattered; /* enough of each resource is free in the pool, but
+	                   scattered over nodes */
 };
 
 struct place *place_new(const struct snap *snap, const struct tally *tally,

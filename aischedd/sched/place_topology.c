@@ -33,8 +33,8 @@ enum {
 	ONE_BY_ONE = 8
 };
 
-/* The values on which the counts of tasks that fit depend. If one changes, the
- * counts are void. */
+/* Values that affect how many tasks fit in each domain. If one of them changes,
+ * the counts are void. */
 struct counted_for {
 	const struct allowed *allowed;
 	uint32_t req, class, nkept;
@@ -189,7 +189,7 @@ static int64_t counted_on(const struct place_topology *g, uint32_t node)
 
 /* Count the tasks that fit on the domain's own nodes. If something on one of
  * these nodes is kept for other jobs, mark the count as not reusable: it
- * changes with time, so the promises must be asked again in each trial. */
+ * changes with time, so the promises must be checked again in each trial. */
 static void count_own(struct place_topology *g, uint32_t domain)
 {
 	const struct domains *d = g->d;

@@ -262,9 +262,9 @@ static uint32_t best_packed(struct place_trial *t)
 	return best_in_order(t, &need);
 }
 
-/* Returns the best of the nodes that fall least short of the job's preferences,
- * if these fall less short than `has`; else SNAP_NONE. Among these nodes, those
- * whose free GPUs keep their share of CPUs and memory are used first. */
+/* Find the nodes that fall least short of the job's preferences. If they fall
+ * less short than `has`, return the best of them, else SNAP_NONE. Among them,
+ * nodes whose free GPUs keep their share of CPUs and memory come first. */
 static uint32_t best_wished(struct place_trial *t, const struct fit_excess *has)
 {
 	struct place_need need = need_of(t);

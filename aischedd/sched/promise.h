@@ -4,11 +4,11 @@
  * Backfill: the first jobs that do not fit are promised a start, each at the
  * earliest time at which it fits beside the promises made before, assuming that
  * running jobs end at their time limits. From then on no job is placed where it
- * would break a promise: place.c asks here before it uses a watched node. With
- * one promise this is EASY backfill, with many conservative backfill. A
- * reservation is a promise to its users with a fixed time and whole nodes. A
- * job that cannot be promised a start, because the jobs that block it have no
- * known end, holds no job back.
+ * would break a promise: place.c asks here before it uses a watched node, on
+ * which something is promised or reserved. With one promise this is EASY
+ * backfill, with many conservative backfill. A reservation is a promise to its
+ * users with a fixed time and whole nodes. A job that cannot be promised a
+ * start, because the jobs that block it have no known end, holds no job back.
  */
 #ifndef AISCHEDD_SCHED_PROMISE_H
 #define AISCHEDD_SCHED_PROMISE_H

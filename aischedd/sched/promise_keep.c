@@ -325,8 +325,8 @@ static int64_t keep_room(struct promise_seek *sk, int64_t at,
 	return at;
 }
 
-/* How often seek_time() goes on if a limit leaves too little at the time at
- * which nodes have room. */
+/* seek_time() gives up after this many rounds. It needs another round if a
+ * limit leaves too little at the time at which nodes have room. */
 enum { ROUNDS = 16 };
 
 /* Returns the first time from sk->from on at which the job would be within its

@@ -43,15 +43,15 @@ struct promise_seek {
 	int64_t bound; /* search only for a start at this time or earlier */
 	/* nodes in the order in which they could first have room */
 	struct future_nodes_order *soon;
-	int64_t room;        /* sum of the tasks that fit on the nodes at the
-	                        bound */
+	int64_t room; /* sum of the tasks that fit, at the bound, on the nodes
+	                 looked at so far */
 	size_t next_tighten; /* call tighten() again at this number of steps */
 	struct promise_step *step;
 	size_t nsteps;
 	struct promise_step *best; /* steps of the best start so far */
 	size_t nbest;
 	const struct snap_promise *last; /* the last plan's promise, or NULL */
-	/* by number of tasks: how many nodes have room for that many */
+	/* by number of tasks: how many nodes have room for exactly that many */
 	int64_t *with;
 	/* The parts of segments (snap_segment_part()) for which there is room,
 	 * by domain, and how many of them a segment needs. */

@@ -71,8 +71,9 @@ struct snap_pools {
 	const int64_t *weight; /* pools with less weight are tried first */
 };
 
-/* Nodes are divided into at most this many tiers, by the preferences of the job
- * that they meet and by weight; all further nodes form one tier. */
+/* Nodes are divided into at most this many tiers, first by the job's
+ * preferences that they meet, then by weight; all further nodes form one
+ * tier. */
 enum { SNAP_MOST_TIERS = 64 };
 
 struct snap_nodes {
@@ -82,9 +83,9 @@ struct snap_nodes {
 	const uint8_t *state;                /* enum node_state */
 	const int64_t *cpu_total, *cpu_free; /* free <= total, may be < 0 */
 	const int64_t *mem_total, *mem_free;
-	const int64_t *slot_total, *slot_free; /* how many tasks it may run in
-	                                          all; how many more */
-	const uint32_t *gpu_first;             /* slice of gpu */
+	/* tasks that it may run in all; tasks that it may still start */
+	const int64_t *slot_total, *slot_free;
+	const uint32_t *gpu_first; /* slice of gpu */
 	const uint32_t *cpu_first; /* slice of cpu; empty: CPUs are only
 	                              counted */
 	/* slice of numa_mem: memory of its NUMA nodes, by number; empty: memory
@@ -162,7 +163,7 @@ struct snap_licenses {
  * X(type, column of struct snap_reqs): the single values of a request, except
  * tasks, cpus and mem.
  *
- * min_tasks       at most tasks
+ * min_tasks       the fewest tasks with which the job can run; at most `tasks`
  * nodes           0: any number
  * tasks_per_node  0: as many as fit
  * gpus            per task

@@ -18,7 +18,7 @@ struct align_best {
 	               best place is not computed */
 	bool fits;  /* the task fits and all its demands are met */
 	uint32_t numas, groups; /* the fewest NUMA nodes; the fewest link groups
-	                           with so few NUMA nodes */
+	                           with this many NUMA nodes */
 };
 
 struct align_best check_align_best(const struct snap *s, uint32_t req,
@@ -45,9 +45,9 @@ uint32_t check_align_links(const struct snap *s, uint32_t node, uint64_t gpus);
 /*
  * Subtract the memory of a task from numa_mem and, if the task is bound to its
  * NUMA nodes, from unbound. Check that the task uses as few NUMA nodes as it
- * demands. Check that its memory fits there if it is bound: beside the memory
- * of all other tasks or, with bound_only, only beside that of other bound
- * tasks.
+ * demands. If the task is bound, check that its memory fits in these NUMA
+ * nodes, beside the memory of all other tasks or, with bound_only, of all other
+ * bound tasks.
  */
 int check_align_task(const struct audit *a, uint32_t req, uint64_t job,
                      const struct snap_task *t, bool bound_only,

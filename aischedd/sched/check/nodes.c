@@ -19,7 +19,7 @@ static bool among(const uint32_t *list, uint32_t from, uint32_t to, uint32_t x)
 	return false;
 }
 
-/* Read an integer that is the whole text. Returns false if it is not one. */
+/* Read a text that consists of one integer. Returns false if it does not. */
 static bool read_number(const char *s, long long *ret)
 {
 	char *end;
@@ -82,7 +82,7 @@ static bool rule_value(const struct snap *s, const int32_t *rule, uint32_t node,
 		return has_word(s, node, (uint32_t)item);
 	b = rule_value(s, rule, node, end);
 	if (rule_count(item))
-		return true; /* has_counted() checks counts */
+		return true; /* for counts, see has_counted() */
 	if (item == RULE_NOT)
 		return !b;
 	a = rule_value(s, rule, node, end);

@@ -389,9 +389,9 @@ static bool is_behind(const struct snap *s, const struct one *p, uint32_t row,
 	             s->req.tasks[a] * s->req.gpus[a]));
 }
 
-/* Whether the task counts as being on its node at this time when it is checked
- * whether job p fits. With p->alone, ignore jobs behind p, and count evicted
- * tasks as staying, because they may have been evicted after p had its turn. */
+/* Whether, in a check of job p, the task counts as being on its node at this
+ * time. With p->alone, ignore jobs behind p, and count evicted tasks as
+ * staying, because they may have been evicted after p had its turn. */
 static bool is_there(const struct future_check *f, const struct one *p,
                      const struct stay *it, int64_t at)
 {

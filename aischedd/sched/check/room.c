@@ -29,8 +29,7 @@ struct free_room {
 	int64_t *unbound; /* by NUMA node: its memory minus that of tasks bound
 	                     to it */
 	uint8_t *slices;  /* by GPU: its slices in use */
-	int64_t *tasks, *sealed; /* by node: number of all tasks; of tasks of
-	                            exclusive jobs */
+	int64_t *tasks, *sealed; /* by node: tasks; tasks of exclusive jobs */
 };
 
 static struct free_room room_copy(const struct audit *a,
@@ -605,7 +604,7 @@ static int check_needed(struct audit *a, const struct free_room *then,
 			continue;
 		}
 		/* Each task that moves has a claim of its own, but claims_fit()
-		 * can leave out only one claim: try this with only one task. */
+		 * can leave out only one claim: keep at most one such task. */
 		if (moved && !check_is_whole(a, e->run) && kept)
 			break;
 		give_task(a, &r, e->run, t, -1);

@@ -21,8 +21,8 @@ struct use {
 	                             claimed by earlier plans */
 	int64_t (*firm)[RES_N];   /* the part of `base` and `more` of jobs that
 	                             may not be preempted */
-	int64_t (*now)[RES_N];    /* use at present, while evicted jobs still
-	                             run: of all runs, starts and growth */
+	int64_t (*now)[RES_N];  /* present use, while evicted jobs still run: by
+	                           all runs, starts and growth */
 	uint8_t (*adds)[RES_N]; /* 1: the plan adds to the use of this resource;
 	                           moves do not count */
 	/* 1: starts or growth add to the use at present */
@@ -126,7 +126,7 @@ static void add_now(const struct audit *a, struct use *u, uint32_t queue,
 	}
 }
 
-/* Count a start or growth that happens at once in the use at present. */
+/* Add a start or growth of this plan to the use at present. */
 static void begin_now(const struct audit *a, struct use *u,
                       const struct party *p, const int64_t amount[RES_N])
 {
@@ -415,13 +415,14 @@ static uint32_t branch(const struct snap *s, uint32_t loser, uint32_t taker)
 
 /* The amounts that queues reclaim from each other in a plan. */
 struct taken {
-	/* By queue, as branch() returns it: what its runs lose, the largest
-	 * loss of one of them, and 1 if one loses some or moves. */
+	/* By queue that branch() returns. lost: what its runs lose; largest:
+	 * the largest loss of one run; loses: 1 if a run loses some of this
+	 * resource, even if it only moves. */
 	int64_t (*lost)[RES_N];
 	int64_t (*largest)[RES_N];
 	uint8_t (*loses)[RES_N];
-	/* By queue: what its claimants, and those of queues below it, ask for
-	 * if other queues lose something to them. */
+	/* By queue: what its claimants, and those of queues below it, ask for,
+	 * if jobs of other queues are evicted for them. */
 	int64_t (*asked)[RES_N];
 };
 
@@ -515,8 +516,9 @@ static void note_taker(const struct audit *a, uint32_t first, struct taken *t)
 }
 
 /* Check a queue against its share. If it loses something, it must have been
- * above its share when its last victim was taken; and it must be within its
- * share with what its claimants take from other queues. */
+ * above its share when its last victim was evicted. If it takes something from
+ * other queues, it must be within its share with all that its claimants ask
+ * for. */
 static int check_taken(const struct audit *a, uint32_t q, const struct taken *t)
 {
 	const struct use *u = a->use;

@@ -412,8 +412,8 @@ static int try_own_key(struct own_key *own, char *key, char *text)
 	return 0;
 }
 
-/* Read the keys of a run or pend line. The list `own` ends with an entry
- * without word. */
+/* Read the keys of a run or pend line. The list `own` ends with an entry whose
+ * word is NULL. */
 static int read_keys(struct snap_reader *r, int section, char *rest,
                      struct req_line *line, struct own_key *own)
 {

@@ -42,7 +42,7 @@
  *	half of CPU 8; g- is no GPU, c- no CPU; g0/500 is half of GPU 0);
  *	g0:u4-7 is the partition of GPU 0 with slices 4-7;
  *	m0+1: memory in these NUMA nodes; else where its CPUs are
- *	NODES: n0,n1*4: held, one per task
+ *	NODES: n0,n1*4: nodes that are held, one for each task
  * pend MEMBERS [queue= user= priority= resumes nonpreemptible barred light=N
  *	served=S judged=waits|blocked|promised since=TIME,... claim=NODES
  *	REQUEST]
