@@ -14,9 +14,9 @@ void attempt_forget_names(struct store *store)
 	}
 }
 
-/* Set last->id to the id of the name `text` in table name, where it is added if
- * it is new. Mostly the last attempt had the same name, and nothing has to be
- * looked up. Returns 0, or -1 with *err. */
+/* Set last->id to the id that table `name` has for this text; a new text is
+ * added to the table. Nothing is looked up if the last attempt had the same
+ * text, as is common. Returns 0, or -1 with *err. */
 static int number_of(struct store *store, struct last_name *last,
                      const char *text, struct err *err)
 {

@@ -28,11 +28,11 @@ struct audit_row {
 /* Keep a row for the next commit; strings are copied. */
 void store_audit(struct store *store, const struct audit_row *row);
 
-/* Selects rows; NULL, 0 and NO_TIME match any. */
+/* Selects rows. A member that is NULL, 0 or NO_TIME selects all of them. */
 struct audit_query {
 	const char *user, *act;
-	/* acts by this user, on jobs of this user, or on the queues listed in
-	 * `queues` (",a,b,") and their jobs */
+	/* select acts by this user, acts on this user's jobs, and acts on the
+	 * queues listed in `queues` (",a,b,") or on jobs of these queues */
 	const char *about;
 	const char *queues;
 	/* acts on this job, or on this array and its tasks */

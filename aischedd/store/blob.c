@@ -1,4 +1,4 @@
-/* blob.c - scripts and environments by content, submissions by token */
+/* blob.c - store scripts and environments, and the tokens of submissions */
 #include "aischedd/store/blob.h"
 
 #include <stdio.h>

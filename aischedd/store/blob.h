@@ -1,5 +1,5 @@
 /*
- * blob.h - scripts and environments by content, submissions by token
+ * blob.h - store scripts and environments, and the tokens of submissions
  */
 #ifndef AISCHEDD_STORE_BLOB_H
 #define AISCHEDD_STORE_BLOB_H
@@ -25,7 +25,7 @@ int store_blob_get(struct store *store, int64_t id, struct buf *ret,
                    struct err *err);
 
 /* Whether this user has made a submission with this token, committed or not; if
- * so, get the ids that it got. */
+ * so, set *ret_first to its first id and *ret_count to its number of ids. */
 bool store_token_find(struct store *store, const char *token, uint32_t uid,
                       uint64_t *ret_first, uint32_t *ret_count);
 

@@ -10,8 +10,8 @@
  * the transaction of the turn. */
 int cron_put(struct store *store, const struct state *state, struct err *err);
 
-/* Load into the state a cron entry from a row of LOAD_CRON, or the file from
- * which a user imported entries from a row of LOAD_CRON_FILES. Both fail with
+/* Load a row into the state: cron_load() a cron entry from LOAD_CRON,
+ * cron_load_file() a user's cron file from LOAD_CRON_FILES. Both fail with
  * EINVAL if the row is not valid. */
 int cron_load(struct state *state, const struct stmt *s, struct err *err);
 int cron_load_file(struct state *state, const struct stmt *s, struct err *err);

@@ -7,8 +7,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-/* Operations of SQLite's virtual machine between two calls of count_ops(); two
- * of them count as one step of the thread. */
+/* Operations of SQLite's virtual machine between two calls of count_ops(). Two
+ * operations count as one step of the thread. */
 enum { OPS = 100 };
 
 static int code_of(sqlite3 *sql)

@@ -46,8 +46,8 @@ int db_get_i64(struct db *db, const char *sql, int64_t *ret, struct err *err);
  * return -1. The code is ENOSPC if the disk is full. */
 int db_fail(struct db *db, const char *what, struct err *err);
 
-/* Set *err to EINVAL: the database is corrupt (`why`), and what to do.
- * Returns -1. */
+/* Set *err to EINVAL, with a text that says why the database is corrupt and
+ * what the administrator can do. Returns -1. */
 int db_corrupt(const char *why, struct err *err);
 
 /* Returns statement number `which`, prepared if needed and reset; values bound

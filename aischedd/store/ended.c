@@ -6,8 +6,8 @@
 #include "libcommon/limits.h"
 
 enum {
-	/* store_purge() removes at most this many audit rows for each job of
-	 * its limit */
+	/* store_purge() removes up to `limit` jobs, and up to this many times
+	 * `limit` audit rows */
 	AUDIT_PURGED = 10,
 	TASKS_AT_ONCE = 5000 /* tasks of an array that one query reads */
 };
@@ -97,8 +97,8 @@ static void add_ended(struct ended *ended, const struct stmt *s)
 		*ended = e;
 }
 
-/* Update *e by each row of a query that is about one of the tasks, and set
- * e->from to the task after the last row. Returns the number of rows. */
+/* Step through the rows of a query: add those of the wanted tasks to *e, and
+ * set e->from to the task after the last row's. Returns the number of rows. */
 static int add_all(struct store *store, struct stmt *s,
                    const struct idset *tasks, struct ended *e)
 {

@@ -6,9 +6,9 @@
 
 #include "aischedd/store/store.h"
 
-/* Look up an ended job, task (NO_TASK: none) or array, for conditions of
- * dependencies. Returns 0, or -1 if there is none. It is a past_fn: arg is
- * the store. */
+/* Look up an ended job or array (task is NO_TASK), or an ended task of an
+ * array. Returns 0, or -1 if the database has none. A past_fn, with which the
+ * state checks dependencies; arg is the store. */
 int store_past(uint64_t job, uint32_t task, struct past *ret, void *arg);
 
 /* How an ended job ended. For an array: how its worst task ended, the one with
@@ -21,9 +21,9 @@ struct ended {
 };
 
 /*
- * Find out how an ended job ended, or an array, in several calls: each looks at
- * up to 5000 tasks. tasks: only these tasks of the array; all if the set is
- * empty. *e must be zero before the first call. Returns true when it is done.
+ * Find out how an ended job or array ended. Call it until it returns true: one
+ * call looks at up to 5000 tasks. tasks: look only at these tasks of the array;
+ * at all if the set is empty. *e must be zero before the first call.
  */
 bool store_ended(struct store *store, uint64_t job, const struct idset *tasks,
                  struct ended *e);

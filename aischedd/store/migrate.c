@@ -50,7 +50,7 @@ static const char *const steps[] = {
 	" gpu_ms INTEGER, jobs INTEGER, PRIMARY KEY (user, queue))"
 	" WITHOUT ROWID;",
 	/* Decaying usage of queues: what each job is charged; for each user and
-	 * queue the uid, the amount, and the time of that value. */
+	 * queue the uid, the amount, and the time at which it was valid. */
 	"ALTER TABLE job ADD COLUMN charge INTEGER DEFAULT 0;"
 	"ALTER TABLE usage ADD COLUMN uid INTEGER;"
 	"ALTER TABLE usage ADD COLUMN amount INTEGER DEFAULT 0;"
@@ -124,8 +124,9 @@ static const char *const steps[] = {
 	/* Job steps of ended attempts, as their shepherds recorded them. */
 	("CREATE TABLE step (job INTEGER, attempt INTEGER, record BLOB,"
 	 " PRIMARY KEY (job, attempt));"),
-	/* Rollups: use by hour, day and month (levels 0 to 2). Attempts: what
-	 * they held when; null for attempts that ended before this version. */
+	/* Rollups: use by hour, day and month (levels 0 to 2). Attempts: pieces
+	 * say what they held in which spans of time; null for attempts that
+	 * ended before this version. */
 	"ALTER TABLE attempt ADD COLUMN cost INTEGER;"
 	"ALTER TABLE attempt ADD COLUMN wait_ms INTEGER;"
 	"ALTER TABLE attempt ADD COLUMN pieces TEXT;"

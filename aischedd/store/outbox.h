@@ -26,9 +26,9 @@ struct outbox_letter {
 };
 void outbox_letter_fini(struct outbox_letter *letter);
 
-/* Get the mail that has been due for longest. busy: up to two recipients, or
- * NULL, whose mails are passed over. Returns 1, 0 if no mail is due, or -1
- * on failure. */
+/* Get the mail that has been due for longest. Mails to the two recipients in
+ * `busy` are passed over; either may be NULL. Returns 1, 0 if no mail is due,
+ * or -1 on failure. */
 int outbox_first(struct store *store, int64_t now, const char *const busy[2],
                  struct outbox_letter *ret, struct err *err);
 
@@ -42,8 +42,8 @@ typedef void outbox_fn(int64_t made, const char *subject, void *arg);
 int outbox_held(struct store *store, struct outbox_letter *letter, size_t most,
                 outbox_fn *fn, void *arg, struct err *err);
 
-/* Hold all letters of this user that would be due before `until`, and make them
- * due then. */
+/* Hold all letters of this user that are due before `until`, and make them due
+ * at `until`. */
 int outbox_hold(struct store *store, uint32_t uid, int64_t until,
                 struct err *err);
 

@@ -17,7 +17,7 @@ enum { HOUR_MS = 3600000, SQL_SUMS = 0, SQL_WAITS = 1 };
 
 /* A copy of a rollup's amounts that are not in the database yet. */
 struct report_copy {
-	/* read only for its parts, which never change */
+	/* only its parts may be read here: these never change */
 	const struct rollup *rollup;
 	/* count it only in the total, see REPORT_TOTAL */
 	bool hidden;
@@ -310,8 +310,8 @@ static int read_waits(struct report *r, enum period level, int64_t from,
 	return more;
 }
 
-/* Returns the coarsest level of stored rows (months, days or hours) of which
- * each row lies within one period of the report. */
+/* Returns the coarsest level (hours, days or months) at which each stored row
+ * lies within one period of the report. */
 static enum period most_level(const struct report *r)
 {
 	enum period most = PERIOD_MONTH;
@@ -382,7 +382,7 @@ static int add_due(struct report *r, const struct report_copy *c,
 	return 0;
 }
 
-/* Add the amounts held at these rates in a span of time that is not
+/* Add the amounts held at these rates from `from` to `to`, a span that is not
  * booked yet. */
 static int add_held(struct report *r, const struct report_copy *c,
                     const int64_t rate[RATES], int64_t from, int64_t to,

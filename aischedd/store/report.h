@@ -47,9 +47,9 @@ enum report_key {
 const char *report_key_name(enum report_key key);
 bool report_key_is_time(enum report_key key);
 
-/* One group of the report, with the sums of its rollups. cost is in units of
- * a millionth of the currency divided by 3600000, as SUM_cost and
- * SUM_cost_rest together. */
+/* One group of the report, with the sums of its rollups. `cost` combines
+ * SUM_cost (millionths of the currency) and SUM_cost_rest, in the unit of
+ * SUM_cost_rest: 1/3600000 of a millionth. */
 struct report_row {
 	/* any rollup of the group: has the user, queue ... of the group */
 	const struct rollup *rollup;
@@ -105,9 +105,9 @@ int report_begin(struct report *r, const struct state *state, const char *path,
 
 typedef const char *report_group_fn(const char *user, void *arg);
 
-/* Set the group of each user, which group_of() returns as a text that outlives
- * the report; "" if it is not known. To be called before report_run() if the
- * report is by group; may run on any thread. */
+/* Set the group of each user to the text that group_of() returns: "" if not
+ * known; it must outlive the report. Call this before report_run() if the
+ * report is by group. May run on any thread. */
 void report_set_groups(struct report *r, report_group_fn *group_of, void *arg);
 
 /* Read the database and compute the rows and the total. May run on any thread.

@@ -125,7 +125,7 @@ static struct sums *sums_at(struct checking *c, int64_t key, int64_t ms)
 	return sums_of(&c->sums, key, c->hour[0]);
 }
 
-/* --- the sums that attempts and jobs give ------------------------------- */
+/* --- summing up attempts and running jobs -------------------------------- */
 
 static void add_held(struct sums *s, const struct ledger_piece *p, int64_t ms)
 {
@@ -509,8 +509,8 @@ static int check_window(struct checking *c, struct err *err)
 	}
 	if (check_hours(c, err) < 0)
 		return -1;
-	/* Compare whole days, even a day of which the attempts of the first
-	 * hours were purged: its hours are still there. */
+	/* Compare whole days, even if attempts of the first day's first hours
+	 * were purged: the sums of these hours are still there. */
 	period_of(c->zone, PERIOD_DAY, c->since, span);
 	c->since = span[0];
 	if (check_level(c, PERIOD_HOUR, PERIOD_DAY, err) < 0)

@@ -33,8 +33,8 @@ struct rollup_check {
 };
 
 /* Compare one slice. zone: time zone of days and months; NULL: UTC. Fails with
- * EAGAIN while long spans are still being booked. Thread safe: reads with a
- * connection of its own. */
+ * EAGAIN while long spans of use have yet to be booked to rollups. Thread safe:
+ * reads with a connection of its own. */
 int store_rollup_check(const char *path, const struct zone *zone,
                        struct rollup_check *check, struct err *err);
 

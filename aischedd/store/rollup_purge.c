@@ -71,8 +71,9 @@ int store_purge_hours(struct store *store, const struct zone *zone,
 		return -1;
 	if (last < 0)
 		return 0;
-	/* Not `before`: a clock that goes far ahead and comes back must not
-	 * hide the hours that follow. */
+	/* Pass the end of the last day that has sums, not `before`: if the
+	 * clock was far ahead for a while, hours_from must not be later than
+	 * the hours that follow. */
 	period_of(zone, PERIOD_DAY, last, day);
 	return purge_all(store, before, day[1], limit, ret_more, err);
 }

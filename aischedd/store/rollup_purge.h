@@ -3,8 +3,8 @@
  *
  * Sums of days and months stay, so whole days are removed. In table meta,
  * `hours_from` is the time (unix seconds) from which the sums of hours are
- * complete. Late news may add sums of earlier hours again: nothing reads these,
- * and the next purge removes them.
+ * complete. Use that is reported late may add sums of earlier hours again:
+ * nothing reads these, and the next purge removes them.
  */
 #ifndef AISCHEDD_STORE_ROLLUP_PURGE_H
 #define AISCHEDD_STORE_ROLLUP_PURGE_H
@@ -24,9 +24,9 @@ struct zone;
 	" WHERE key = 'hours_from'"
 
 /*
- * Remove the sums of hours of the days that ended by `before`, the oldest
- * first: about `limit` rows, of whole hours. *ret_more: others are left. zone:
- * the zone in which days begin; NULL: UTC. Removes nothing if it fails.
+ * Remove about `limit` rows with sums of hours, the oldest hours first and each
+ * hour as a whole, of days that ended by `before`. *ret_more: such rows are
+ * left. zone: the time zone of days; NULL: UTC. Removes nothing if it fails.
  */
 int store_purge_hours(struct store *store, const struct zone *zone,
                       int64_t before, size_t limit, bool *ret_more,

@@ -47,8 +47,8 @@ void space_in_chunks(sqlite3 *sql, const char *path)
 	sqlite3_file_control(sql, "main", SQLITE_FCNTL_CHUNK_SIZE, &chunk);
 }
 
-/* Have the database file grow by a chunk now: the next checkpoints need at most
- * a few pages more than it has. */
+/* Have the database file grow by a chunk now, which has space for the few pages
+ * that the next checkpoints add. */
 static void reserve_pages(const struct store *store)
 {
 	struct stat st;

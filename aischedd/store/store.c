@@ -30,8 +30,9 @@
 	"," #name " = max(min(" #name " + excluded." #name "," \
 	" 9223372036854775807), -9223372036854775807)"
 
-/* Remove the oldest rows of hours before ?1: whole hours, until ?2 rows are
- * removed. One bound for start, because the index serves only one. */
+/* Remove rows of hours before ?1, the oldest hours first and each as a whole,
+ * until ?2 rows are removed. The two upper bounds of `start` are combined by
+ * min(), because SQLite uses the index for only one. */
 #define PURGE_LEVEL_0(table, columns)                                         \
 	"DELETE FROM " table " WHERE level = 0 AND start < min(?1, coalesce(" \
 	"(SELECT start + 1 FROM " table " WHERE level = 0"                    \

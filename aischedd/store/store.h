@@ -52,8 +52,8 @@ int store_load(struct store *store, struct state *state, int64_t now,
  * Write in one transaction everything that changed in the state, and what other
  * calls kept for this commit (such as store_blob(), store_audit(),
  * store_steps()); then call state_committed(). On failure nothing is written,
- * and all of it is kept for the next call. If it fails with ENOSPC, a later
- * call may succeed; after any other failure it would fail, too.
+ * and all of it is kept for the next call. After ENOSPC a later call may
+ * succeed; after any other failure, later calls would fail, too.
  */
 int store_commit(struct store *store, struct state *state, struct err *err);
 
@@ -97,7 +97,7 @@ struct history_query {
 	uint32_t task; /* with id: only this task, or NO_TASK */
 	uint64_t cron; /* only the runs of this cron entry; 0: any job */
 	/* continue after the row with this end time and after_id; NO_TIME: from
-	 * the first row. In milliseconds for attempts. */
+	 * the first row. Seconds for jobs, milliseconds for attempts. */
 	int64_t after;
 	uint64_t after_id;
 	int64_t after_attempt; /* for attempts: number of the last one seen */
