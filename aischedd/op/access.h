@@ -15,9 +15,9 @@ bool access_operates(const struct daemon *d, const struct peer *peer,
 bool access_job(const struct daemon *d, const struct peer *peer,
                 const struct job *job);
 
-/* Whether the peer may read the private parts (output, script) of a job of user
- * uid that may have ended. queue is the index of its queue; -1: that queue no
- * longer exists. */
+/* Whether the peer may read the private parts (output, script) of a job, active
+ * or ended. uid: the job's owner. queue: index of the job's queue; -1: that
+ * queue no longer exists. */
 bool access_read(const struct daemon *d, const struct peer *peer, uint32_t uid,
                  int queue);
 
@@ -28,8 +28,8 @@ int access_refuse(const struct daemon *d, const struct peer *peer,
                   const char *job, struct err *err);
 
 /* Whether the configuration hides others' jobs (what is "jobs") or their use of
- * resources ("usage") from the peer. It does not from operators of all queues;
- * operators of some queues still see what is in these. */
+ * resources ("usage") from the peer. Nothing is hidden from operators of all
+ * queues; operators of some queues still see what is in these. */
 bool access_hides(const struct daemon *d, const struct peer *peer,
                   const char *what);
 
@@ -42,12 +42,12 @@ bool access_hides(const struct daemon *d, const struct peer *peer,
 bool access_sees(const struct daemon *d, const struct peer *peer, uint64_t id,
                  uint32_t task);
 
-/* Returns the names of the queues that the peer operates; the caller
- * owns it. */
+/* Returns a list of the names of the queues that the peer operates; the caller
+ * owns the list. */
 json_t *access_queues(const struct daemon *d, const struct peer *peer);
 
-/* Returns the peer as the state's kind of submitter, which borrows
- * from peer. */
+/* Returns the peer as a submitter for the state. Its texts are borrowed from
+ * the peer. */
 struct submitter access_submitter(const struct peer *peer);
 
 #endif

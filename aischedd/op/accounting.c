@@ -1,5 +1,5 @@
-/* accounting.c - compare accounting rollups with the attempts, one slice of
- * them for each request */
+/* accounting.c - compare accounting rollups with the attempts of jobs, a week
+ * for each request */
 #include "aischedd/op/op.h"
 
 #include <stdlib.h>

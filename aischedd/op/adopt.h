@@ -4,16 +4,17 @@
 
 #include "aischedd/daemon.h"
 
-/* Submit a job for a Job that a runner has found, or refuse it. If this was
- * done before and the job has ended, tell the runner so. */
+/* Submit a job for a Job that a runner has found, or refuse the Job. If a job
+ * was submitted for this Job before and has ended, tell the runner that. */
 void daemon_adopt(struct pool_runner *p, const struct adoption *a);
-/* Tell the runner whether a job was submitted for its Job or was refused. */
+/* Tell the runner the id and the state of the job that was submitted for
+ * its Job. */
 void daemon_adopted(struct daemon *d, const struct effect *e);
 /* Requeue the adopted job of the event, or cancel it if it may not
  * be requeued. */
 void daemon_take_back(struct daemon *d, const struct run_event *ev);
-/* Schedule the sending of explanations to owners of adopted jobs why these
- * wait. Call it after each pass. */
+/* Start the timer that tells owners of adopted jobs why their jobs wait. Call
+ * this after each pass. */
 void daemon_explain_soon(struct daemon *d);
 void daemon_free_adoptees(struct daemon *d);
 

@@ -19,8 +19,8 @@
 #include "libcommon/mem.h"
 
 enum {
-	/* runs settled in one turn, so that other work need not wait
-	 * for long */
+	/* most runs that are submitted or refused in one turn, so that other
+	 * work need not wait for long */
 	BATCH = 200,
 	/* seconds until the next try if the disk was full or the owner could
 	 * not be looked up */
@@ -272,7 +272,7 @@ void cron_run_by_hand(struct daemon *d, struct cron_entry *e, struct ask *ask)
 		.entry = e->id, .by_hand = true, .ask = daemon_keep(d, ask) });
 }
 
-/* --- setup and what other files use ------------------------------------- */
+/* --- setup, and functions for other files ------------------------------- */
 
 static const struct zone *get_zone(const char *name, struct err *err, void *arg)
 {

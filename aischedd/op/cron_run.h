@@ -11,8 +11,8 @@
 
 struct cron_entry;
 
-/* Set up runs of recurring work. Call this before the state is loaded, as the
- * entries in it need their time zones. */
+/* Set up runs of recurring work. Call this before the state is loaded, because
+ * loading cron entries needs time zones. */
 int daemon_new_crons(struct daemon *d, struct err *err);
 void daemon_free_crons(struct daemon *d);
 

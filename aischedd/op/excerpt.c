@@ -116,8 +116,8 @@ static int open_as_peer(const struct excerpt *e, struct err *err)
 		        "the rights of '%s'; use `aiq --log`",
 		        e->path, e->peer->user);
 	give_rights_back(nmine > 0 ? (size_t)nmine : 0, mine);
-	/* Report EACCES as EPERM: the peer knows the file's name, so say that
-	 * they may not read it instead of that it does not exist. */
+	/* Report EACCES as EPERM: the peer knows the file's name, so the error
+	 * need not hide that the file exists. */
 	if (fd < 0 && err->code == EACCES)
 		err->code = EPERM;
 	return fd;

@@ -70,9 +70,9 @@ int filter_check(const struct daemon *d, const struct filters *f,
  * duplicates; returns how many. ret must have room for all. */
 size_t filter_unique(const json_t *list, const char **ret);
 
-/* Returns the job with which a walk over all jobs continues after a slice, or
- * NULL at the end. next: id of the next job; last: of the job before it. Either
- * may have been removed meanwhile. */
+/* Returns the job at which a walk over all jobs continues after a pause, or
+ * NULL at the end. next: id of the job that was to be visited next; last: id of
+ * the job visited last. Either job may have been removed meanwhile. */
 struct job *filter_resume(const struct state *state, uint64_t next,
                           uint64_t last);
 

@@ -49,9 +49,9 @@ struct mass {
 	 * up yet */
 	const char **text;
 	size_t ntexts, text_at;
-	/* If the request names no ids: filters that select the jobs, and
-	 * the range of job ids that is still to be searched, as in
-	 * struct reading. */
+	/* If the request names no ids: filters that select the jobs, and the
+	 * progress of the search: ids of the next job (0: none is left), of the
+	 * last one looked at, and of the first one submitted later. */
 	struct filters by;
 	bool mine;
 	uint64_t next_job, last_job, end_job;
@@ -208,8 +208,8 @@ static bool holds_as_operator(const struct daemon *d, const struct mass *m,
 	       (job->uid != m->peer.uid || m->peer.uid == 0);
 }
 
-/* Record in the job, which has just been requeued from the history, who
- * requeued it; for "requeuehold" also hold it. */
+/* After a job was requeued from the history: record in it who requeued it, and
+ * for "requeuehold" also hold it. */
 static void note_requeue(struct daemon *d, const struct mass *m, uint64_t id,
                          uint32_t task)
 {

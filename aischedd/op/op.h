@@ -18,8 +18,8 @@ op_fn op_mass;                                   /* mass.c */
 op_fn op_wait;                                   /* wait.c */
 op_fn op_drain, op_queue;                        /* node.c */
 op_fn op_reserve, op_unreserve, op_reservations; /* reserve.c */
-op_fn op_list;                                   /* read.c */
-op_fn op_dump;                                   /* dump.c */
+op_fn op_list;                                   /* aischedd/read/read.c */
+op_fn op_dump;                                   /* aischedd/read/dump.c */
 op_fn op_log;                                    /* log.c */
 op_fn op_script;                                 /* script.c */
 op_fn op_web, op_session;                        /* web.c */

@@ -1,5 +1,5 @@
 /*
- * reserve.h - reservations that wait until their users are looked up
+ * reserve.h - requests for reservations, while the users named are looked up
  */
 #ifndef AISCHEDD_OP_RESERVE_H
 #define AISCHEDD_OP_RESERVE_H
@@ -7,7 +7,7 @@
 #include "aischedd/daemon.h"
 
 /* Free the waiting requests. Call it after daemon_free_crons(), which ends the
- * thread that looks up their users. */
+ * thread that looks up users. */
 void daemon_free_reservings(struct daemon *d);
 
 #endif

@@ -1,4 +1,5 @@
-/* step.c - where a job takes steps and commands, and connections */
+/* step.c - requests to run steps and commands in a job, or to connect to its
+ * ports */
 #include "aischedd/op/step.h"
 
 #include <stdlib.h>
@@ -16,8 +17,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/relay_msg.h"
 
-/* Besides a job or a task of an array, the text may be the id of a task's own
- * record: the processes of a running task know only that id. */
+/* The text may also be the id of the record that a started task of an array
+ * has: the processes of the task know only that id. */
 int step_find(const struct daemon *d, const char *text, const struct job **ret,
               struct err *err)
 {
@@ -106,8 +107,8 @@ static const struct reach by_port = { "forward", "its ports",
 
 /* Check that the peer may run commands in the job, or connect to its ports:
  * only its owner and root may. Operators may end jobs of their queues, but not
- * act as their owners, and many a port, as that of a notebook or a debugger,
- * runs what it is told. */
+ * act as the jobs' owners; and whoever reaches the port of a notebook or a
+ * debugger can run commands as the owner. */
 static int check_reach(const struct daemon *d, const struct peer *peer,
                        const struct reach *by, const struct job *job,
                        const char *text, struct err *err)
@@ -198,9 +199,9 @@ int op_forward(struct daemon *d, struct ask *ask, const struct request_in *in,
 /* bytes of a terminal type's name (TERM) */
 enum { TERM_MAX = 64 };
 
-/* Returns the words of the command in the request's raw bytes, to which they
- * point. Returns NULL with *err set if there are none, if they are too long, or
- * if the last one is not terminated. */
+/* Returns the words of the command, which point into the request's raw bytes.
+ * Returns NULL with *err set if there are no words, if they are too long, or if
+ * the last one is not terminated. */
 static const char **words_of(const struct request_in *in, struct err *err)
 {
 	const char *at = in->raw, *end = at + in->raw_len;

@@ -1,4 +1,4 @@
-/* step.h - the socket on which steps of a job are requested */
+/* step.h - find a job, and the socket on which its steps are requested */
 #ifndef AISCHEDD_OP_STEP_H
 #define AISCHEDD_OP_STEP_H
 

@@ -1,5 +1,5 @@
 /*
- * submit.h - whether the daemon accepts a request
+ * submit.h - check a job without submitting it
  */
 #ifndef AISCHEDD_OP_SUBMIT_H
 #define AISCHEDD_OP_SUBMIT_H

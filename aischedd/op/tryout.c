@@ -1,4 +1,4 @@
-/* tryout.c - what would become of jobs if they were submitted (--test-only) */
+/* tryout.c - plan jobs without submitting them (--test-only) */
 #include "aischedd/op/tryout.h"
 
 #include <stdlib.h>
@@ -166,9 +166,10 @@ static int go_on(struct tryout *t, struct err *err)
 	return 0;
 }
 
-/* Answer the first request of the list with this result and remove it, then
- * serve those that follow until the list is empty or the thread plans for one.
- * Does nothing if result is 1: the thread still plans for the first one. */
+/* Answer the first request of the list with this result and remove it. Then
+ * serve the following requests, until the list is empty or the thread is
+ * planning a job. Does nothing if result is 1: the thread is still planning a
+ * job of the first request. */
 static void next(struct daemon *d, int result, struct err *err)
 {
 	while (result <= 0) {

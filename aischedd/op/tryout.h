@@ -1,5 +1,5 @@
 /*
- * tryout.h - what would become of jobs if they were submitted (--test-only)
+ * tryout.h - plan jobs without submitting them (--test-only)
  *
  * Jobs are planned one after the other, and requests in the order in which they
  * arrived. If many jobs are pending, planning one more takes as long as a pass,

@@ -14,8 +14,8 @@
 
 struct target {
 	struct jobid id; /* its set of tasks is owned by this struct */
-	/* all awaited tasks with numbers up to this one have ended; -1: none is
-	 * known to have */
+	/* all awaited tasks with numbers up to this one have ended; -1: no task
+	 * is known to have ended */
 	int64_t over;
 	/* the name in the request; valid only while the request is read */
 	const char *text;
@@ -33,7 +33,7 @@ struct waiter {
 	struct kept_ask ask;
 	/* the sender; valid while the request is open */
 	const struct peer *peer;
-	/* targets; all before index `at` have ended */
+	/* n targets, of which those before index `at` have ended */
 	size_t n, at;
 	size_t looked; /* targets before this one were checked to exist */
 	size_t told;   /* targets before this index are in the answer already */

@@ -1,5 +1,5 @@
 /*
- * web.h - links to the page, and who uses them
+ * web.h - sessions of users on the web page
  */
 #ifndef AISCHEDD_OP_WEB_H
 #define AISCHEDD_OP_WEB_H

@@ -21,8 +21,7 @@ struct dump {
 	struct ask *ask; /* NULL: the peer has disconnected */
 	bool in_thread;
 	struct arena *arena; /* arena of the snapshot; NULL: freed */
-	/* set while the snapshot uses parts of the state; NULL: it no
-	 * longer does */
+	/* set while the snapshot uses parts of the state, else NULL */
 	struct build *taken;
 	struct buf out;
 	size_t sent;
@@ -87,8 +86,8 @@ static void write_work(struct thread_task *task)
 	snap_write(snapshot_finish(dump->taken), &dump->out);
 }
 
-/* The text is written: end the snapshot, and let the thread free its memory,
- * which takes long, too. */
+/* The thread has written the text: end the snapshot, and let the thread also
+ * free the snapshot's memory, which takes long. */
 static void write_done(struct thread_task *task)
 {
 	struct dump *dump = (struct dump *)(void *)task;

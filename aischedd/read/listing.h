@@ -57,8 +57,8 @@ void listing_queue(const struct listing *l, const struct state *state,
 void listing_share(const struct listing *l, const struct state *state,
                    const struct share_row *row, struct buf *out);
 
-/* Append the path of the file with the output of a task. place begins with the
- * name of the task's node, which may be followed by ':'. */
+/* Append the path of the file with the output of a task. place: the name of the
+ * task's node; a ':' and what follows it are ignored. */
 void listing_output(const struct job *job, const char *user, const char *place,
                     uint32_t task, bool want_error, struct buf *out);
 

@@ -235,8 +235,8 @@ static void j_exit_code(struct row_view *v)
 		put_null(v);
 }
 
-/* Returns the namespace of its pods, if its pool has several, else NULL. Its
- * pool is that of its nodes, or the one that it asks for. */
+/* Returns the namespace of the job's pods if the job's pool has several
+ * namespaces, else NULL. A job without nodes has the pool of its request. */
 static const char *namespace_of(const struct row_view *v)
 {
 	const char *name = ledger_pool(v->job);

@@ -39,7 +39,7 @@ typedef void field_fn(struct row_view *v);
 struct field {
 	const char *name;
 	field_fn *write;
-	/* JSON rows have the field if the request names none */
+	/* JSON rows have this field if the request names no fields */
 	bool usual;
 };
 
@@ -66,8 +66,8 @@ void put_milli(struct row_view *v, int64_t milli);
 void put_milli_or(struct row_view *v, int64_t milli, int64_t none);
 /* Write a number given in millionths; the value `none` is written as null. */
 void put_micro_or(struct row_view *v, int64_t micro, int64_t none);
-/* Write the fraction of time, from 0 to 1, in which the GPUs were busy. Writes
- * null unless it was measured in at least 90 % of held_ms. */
+/* Write the fraction of time, from 0 to 1, in which the GPUs were busy; null if
+ * they were measured in less than 90 % of held_ms. */
 void put_gpu_util(struct row_view *v, const struct gpu_use *use,
                   int64_t held_ms);
 /* Write a quote in JSON, nothing in text. Call it before and after a value that

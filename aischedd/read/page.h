@@ -46,7 +46,7 @@ struct page_row {
 struct page {
 	/* the request has one of the page's fields */
 	bool asked;
-	/* count: the request wants the number of rows; down: descending;
+	/* counts: the request wants the number of rows; down: descending;
 	 * begins: the request has a cursor */
 	bool counts, down, begins;
 	bool back; /* reverse the order, empty keys included */

@@ -145,8 +145,8 @@ static void done(struct thread_task *task)
 	reading_flush(r);
 }
 
-/* Let an unsorted page begin behind its cursor if that is an ended job. If the
- * request asks for a count, rows before the cursor are read, too. */
+/* Let an unsorted page begin behind its cursor if the cursor is an ended job.
+ * If the request asks for a count, rows before the cursor are read, too. */
 static void begin_at_cursor(struct reading *r)
 {
 	const struct page *page = &r->page;

@@ -76,7 +76,7 @@ struct reading {
 	/* the ids of the request; NULL: it names none */
 	struct wanted *wanted;
 	size_t nwanted, wanted_at;
-	/* those before this index have been looked up in the state */
+	/* ids in `wanted` before this index were looked up in the state */
 	size_t taken_at;
 	size_t past_rows; /* rows that the current query has returned */
 
@@ -97,8 +97,8 @@ void daemon_free_readings(struct daemon *d);
 void daemon_dump_gone(struct daemon *d, const struct ask *ask);
 void daemon_free_dumps(struct daemon *d);
 
-/* Send what is written of the listing. The listing continues in its turn, once
- * most of that has been sent. */
+/* Send the rows written so far. Once most of them have been sent, the listing
+ * waits for its turn to continue. */
 void reading_flush(struct reading *r);
 void reading_free(struct reading *r);
 

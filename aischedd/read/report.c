@@ -531,8 +531,8 @@ static int take_pools(struct reporting *g, struct err *err)
 	return 0;
 }
 
-/* Begin to work, at the groups if the report is by them: the name service may
- * be slow, so it is asked on a thread of its own. */
+/* Begin the report. If it is by group, first have the users' groups looked up,
+ * on the thread that asks the name service, as this may be slow. */
 static void begin(struct reporting *g)
 {
 	if (is_by_group(&g->report)) {

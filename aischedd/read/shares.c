@@ -163,8 +163,8 @@ static bool is_before(const struct shares *s, uint32_t a, uint32_t b)
 #define PUT(s, i, item) ((s)->order[i] = (item))
 HEAP(rank, uint32_t, struct shares *, AT, LATER, PUT)
 
-/* Take from the heap, which is the first `unsorted` users, the user who comes
- * last in the order, and put that user behind the heap. */
+/* Move the user who comes last in the order from the heap (the first `unsorted`
+ * users) to the place behind it. */
 static void sort_one(struct shares *s)
 {
 	size_t end = --s->unsorted;

@@ -3,8 +3,9 @@
  *
  * There is one row for each queue, and one for each of its users who has or had
  * jobs there. Decayed usage comes from the state, lifetime totals come from the
- * store. As there may be very many users, only the first step reads the state,
- * as it is then; the rows are joined, summed and sorted in slices.
+ * store. Only the first step reads the state, so that all rows show the same
+ * moment. As there may be very many users, the rows are joined, summed and
+ * sorted in slices.
  */
 #ifndef AISCHEDD_READ_SHARES_H
 #define AISCHEDD_READ_SHARES_H
