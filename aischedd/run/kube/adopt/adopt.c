@@ -108,9 +108,9 @@ bool kube_adopt_is_over(const struct kube_adoptee *j)
 	return j->at.complete || j->at.failed;
 }
 
-/* Returns marks of what a suspended Job asks for, and of its user; "" if it
- * would be refused. It is read as of a fixed time, so that the marks of two
- * versions differ only if the requests do. */
+/* Returns the marks of a suspended Job's request and user; "" if the Job would
+ * be refused. Its times are read relative to a fixed time, so that the marks of
+ * two versions differ only if the requests do. */
 static char *marks_of(const struct kube_adoptee *j, json_t *obj)
 {
 	static const int64_t any_time = 1000000000;
@@ -131,7 +131,8 @@ static char *marks_of(const struct kube_adoptee *j, json_t *obj)
 	return buf_take(&text);
 }
 
-/* Whether its job waits for other things than the Job asks for. */
+/* Whether the Job asks for something else than its job, which has
+ * not ended. */
 static bool is_changed(const struct kube_adoptee *j)
 {
 	return j->job && j->asks && !job_state_is_final(j->state) &&
@@ -174,9 +175,9 @@ void kube_adopt_seen(struct kube_space *space, json_t *obj, bool deleted)
 	kube_adopt_step(j);
 }
 
-/* At the start of a list mark all Jobs of the namespace. At its end, those that
- * are still marked no longer exist; nor do those that no watch has ever shown,
- * once all namespaces have been listed. */
+/* When a list begins, mark all Jobs of the namespace. When it ends, Jobs that
+ * are still marked are gone. Jobs that no watch has shown are gone when all
+ * namespaces have been listed. */
 void kube_adopt_news(struct kube_space *space, enum kube_news news)
 {
 	struct kube *kube = space->kube;
@@ -186,7 +187,7 @@ void kube_adopt_news(struct kube_space *space, enum kube_news news)
 
 	if (news != KUBE_RESET && news != KUBE_SYNCED)
 		return;
-	/* Whoever called notes this only afterwards. */
+	/* Set this here, as the caller does so only after this function. */
 	space->sight.synced[SEE_JOBS] |= news == KUBE_SYNCED;
 	all = kube_space_all_known(kube);
 	while ((j = map_each(&kube->adopt.by_uid, &at)))
@@ -217,8 +218,8 @@ static bool may_offer(const struct kube_adoptee *j)
 	return j->job ? is_changed(j) && j->state == JOB_PENDING : j->at.queued;
 }
 
-/* Refuse a Job whose queue runs jobs in another namespace: there are its volume
- * claims, and its users. */
+/* Refuse a Job whose queue runs jobs in another namespace, which has other
+ * volume claims and other users. */
 static int check_space(const struct kube_adoptee *j, const struct spec *spec,
                        struct err *err)
 {
@@ -297,7 +298,7 @@ static void on_taken(struct kube_adoptee *j, uint64_t job)
 	j->job = job;
 	map_set(&j->kube->adopt.by_job, job, j);
 	if (j->at.ours || job_state_is_final(j->state))
-		return; /* the daemon has taken it, or has told us its end */
+		return; /* it was claimed before, or its job has ended */
 	text = xasprintf("it is job %" PRIu64 " of cluster %s: `aiq %" PRIu64
 	                 "` shows it",
 	                 job, j->kube->home.cluster, job);
@@ -305,7 +306,7 @@ static void on_taken(struct kube_adoptee *j, uint64_t job)
 	free(text);
 }
 
-/* Note what the job asks for. If it is what the Job asks for, the Job need not
+/* Note the marks of the job's spec. If the Job asks for the same, it need not
  * be offered again. */
 static void on_marks(struct kube_adoptee *j, const char *marks)
 {

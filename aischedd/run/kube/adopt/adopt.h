@@ -39,15 +39,15 @@ struct kube_adoptee {
 	/* gone: it was deleted; marked: the list being read has not shown it
 	 * yet */
 	bool gone, marked;
-	/* the Job to offer to the daemon; NULL: it has become a job, which asks
-	 * for what the Job asks for */
+	/* the Job to offer to the daemon; NULL: it has become a job that asks
+	 * for the same */
 	json_t *obj;
 	int64_t offered_ms; /* when obj was offered; 0: not yet */
 	bool offering;      /* the daemon is being called with the offer */
 	char *refused;      /* why the daemon refused it, or NULL */
-	/* Marks (spec_marks.h) of what it asks for. asks: as last read; "" if
-	 * it would be refused, NULL while it is not suspended. taken: those of
-	 * the job; NULL: unknown. */
+	/* Marks (spec_marks.h). asks: of the Job as last read; "" if it would
+	 * be refused, NULL while it is not suspended. taken: of the job's spec;
+	 * NULL: unknown. */
 	char *asks, *taken;
 	bool changing; /* a change was offered, which is not answered */
 	uint64_t job;  /* 0: it is not a job yet */
@@ -85,7 +85,7 @@ void kube_adopt_look(struct kube_adoptee *j, json_t *obj);
 bool kube_adopt_is_over(const struct kube_adoptee *j);
 
 /* Make the call that claims the Job for this daemon by labels. Returns true if
- * it has them already. */
+ * the Job has these labels already. */
 bool kube_adopt_claim(struct kube_adoptee *j);
 
 /* Pass the event to the daemon; fills in job and attempt. */

@@ -131,7 +131,7 @@ static void send_call(struct kube_adoptee *j, enum kube_adopt_kind kind,
 	struct kube *kube = j->kube;
 	struct buf path = { 0 };
 
-	if (!j->space) { /* no watch has reported it */
+	if (!j->space) { /* no watch has reported the Job */
 		json_decref(body);
 		return;
 	}

@@ -9,8 +9,8 @@
 #include "libcommon/mem.h"
 
 enum {
-	/* how long suspending the Job waits until its logs are being
-	 * followed */
+	/* longest wait before the Job is suspended, for its logs to
+	 * be followed */
 	KEEP_MS = 5000,
 	/* pods that have not ended this long after their grace are deleted */
 	SLACK_MS = 15000,
@@ -74,7 +74,7 @@ void kube_adopt_end_take_down(struct kube_adoptee *j)
 	bool goes =
 	    run->stop && (run->why == STOP_CANCEL || run->why == STOP_DEADLINE);
 
-	/* pods are deleted as soon as they have ended */
+	/* save logs now: Kubernetes deletes the pods when they have ended */
 	kube_adopt_end_keep(j, true);
 	if (!run->stop_ms)
 		run->stop_ms = clock_boot_ms();

@@ -36,7 +36,8 @@ void kube_adopt_end_keep(struct kube_adoptee *j, bool all);
  * cannot be. */
 bool kube_adopt_end_is_kept(struct kube_adoptee *j);
 
-/* Report the last event of the attempt, of which no pod runs any longer. */
+/* Report the last event of the attempt. Call this when no pod of the attempt
+ * runs any longer. */
 void kube_adopt_end_tell(struct kube_adoptee *j);
 
 #endif

@@ -162,9 +162,9 @@ static struct kube_adopt_pod *pod_seen(struct kube_adoptee *j,
 	return p;
 }
 
-/* Handle the deletion of a pod. One of the current attempt that ran is kept,
- * for its outcome, and because the next pod's log is numbered after it; any
- * other is freed. */
+/* Handle the deletion of a pod. A pod of the current attempt that ran is kept:
+ * its outcome counts, and it counts in the numbers of later pods' logs. Any
+ * other pod is freed. */
 static void pod_deleted(struct kube_adopt_pod *p)
 {
 	if (p->former || (!p->pod.ran && !kube_pod_is_over(&p->pod))) {

@@ -99,8 +99,8 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 	                                       p->pod.uid, slot->node));
 }
 
-/* Whether the volumes that the Job mounts can be mounted on its nodes. Has
- * those that do not exist yet made, by writing the node to their claims. */
+/* Whether the volumes of the Job can be mounted on its nodes. If a volume does
+ * not exist yet, writes the node to its claim, so that it is made there. */
 static bool volumes_are_ready(struct kube_adoptee *j)
 {
 	struct kube_adopt_run *run = &j->run;

@@ -1,5 +1,5 @@
-/* claims.c - volume claims: where they can be mounted, and having their volumes
- * made */
+/* claims.c - find where volume claims can be mounted, and have their
+ * volumes made */
 #include "aischedd/run/kube/claim/claims.h"
 
 #include <stdio.h>
@@ -330,9 +330,9 @@ static void drop(struct kube *kube, struct map *map)
 	free(gone);
 }
 
-/* Returns NULL if the claims of the namespace, volumes and StorageClasses have
- * all been listed; else why one of them cannot be, or "" if that is not known
- * yet. */
+/* Returns NULL if claims of the namespace, volumes and StorageClasses have all
+ * been listed. Else returns why one of these kinds cannot be listed; "" if it
+ * may still be. */
 static const char *unlisted(const struct kube_space *space)
 {
 	const char *why = NULL;
@@ -350,8 +350,8 @@ static const char *unlisted(const struct kube_space *space)
 	return why;
 }
 
-/* Tell the daemon that it knows all claims of the namespace or, once, why they
- * cannot be listed. Returns false if that is not known yet. */
+/* Tell the daemon, once, that it knows all claims of the namespace, or why
+ * these cannot be listed. Returns false if neither is known yet. */
 static bool tell_listed(struct kube_space *space)
 {
 	const char *why = unlisted(space);

@@ -1,6 +1,6 @@
 /*
- * claims.h - volume claims: where they can be mounted, and having their volumes
- * made
+ * claims.h - find where volume claims can be mounted, and have their
+ * volumes made
  *
  * The watches of PersistentVolumeClaims, PersistentVolumes and StorageClasses
  * report here. Once a tick the daemon is told of each claim whose state has
@@ -64,9 +64,9 @@ struct kube_claims_next {
 /*
  * Returns whether the volume claims in `mount` (as in --mount) of this
  * namespace have volumes that can be mounted on these n nodes, or what must be
- * done first. refusals:
- * UINT32_MAX in the first call of a start, then the ret->refusals of that call.
- * If provisioners have failed more often since, the result is CLAIMS_REFUSED.
+ * done first. refusals: UINT32_MAX in the first call of a start, then the
+ * ret->refusals of that call. If provisioners have failed more often since, the
+ * result is CLAIMS_REFUSED.
  */
 enum kube_claims_state kube_claims_look(struct kube_space *space,
                                         const char *mount,

@@ -13,7 +13,7 @@
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 
-/* --- find them after a restart --- */
+/* --- files that name the namespaces in use --- */
 
 static char *folder_of(const struct kube *kube)
 {
@@ -35,8 +35,9 @@ static char *file_of(const struct kube_space *space)
 	return file;
 }
 
-/* Make the namespace's file before anything is made in it. If this fails, the
- * namespace must not be taken out of the configuration while jobs run there. */
+/* Make the file of the namespace, before any object is made in the namespace.
+ * If this fails, the namespace must not be taken out of the configuration while
+ * jobs run there. */
 static void note(const struct kube_space *space)
 {
 	char *file = file_of(space);
@@ -68,7 +69,7 @@ static struct kube_space *add(struct kube *kube, const char *name)
 	return space;
 }
 
-/* Add those that earlier daemons used. */
+/* Add the namespaces that earlier daemons used. */
 static void recall(struct kube *kube)
 {
 	char *folder = folder_of(kube);
@@ -150,7 +151,7 @@ struct kube_home kube_space_home(const struct kube_space *space)
 	return home;
 }
 
-/* --- which are known --- */
+/* --- whether Jobs have been listed --- */
 
 bool kube_space_is_known(const struct kube_space *space)
 {
@@ -177,7 +178,7 @@ bool kube_space_all_tried(const struct kube *kube)
 	return true;
 }
 
-/* --- leave one --- */
+/* --- namespaces that are no longer configured --- */
 
 /* Whether the Job is or will be a job that has not ended. */
 static bool is_served(const struct kube_adoptee *j)

@@ -1,13 +1,13 @@
 /*
  * space.h - the namespaces of a pool
  *
- * The nodes of a pool belong to all its namespaces; each job, and all objects
- * about it, to one. Jobs and volume claims are watched in each namespace, so a
+ * All namespaces share the nodes of the pool; a job and all its objects are in
+ * one namespace. Jobs and volume claims are watched in each namespace, so a
  * Role there is all that the daemon needs. If a namespace is forbidden, only
  * its jobs wait.
  *
- * `state_dir/namespaces/POOL` has a file for each namespace in use. So a daemon
- * that is started after one was taken out of the configuration still watches
+ * `state_dir/namespaces/POOL` has a file for each namespace in use. So when a
+ * namespace is taken out of the configuration, the next daemon still watches
  * it, until no job of ours is left there.
  */
 #ifndef AISCHEDD_RUN_KUBE_SPACE_SPACE_H
@@ -27,7 +27,7 @@ struct kube;
 enum {
 	SEE_NODES,
 	SEE_PODS,
-	SEE_JOBS,   /* of each namespace, as the next ones */
+	SEE_JOBS,   /* this and the next one: watched in each namespace */
 	SEE_CLAIMS, /* this and the next two: for jobs that mount volumes */
 	SEE_VOLUMES,
 	SEE_CLASSES,
@@ -37,7 +37,7 @@ enum {
 	SEE_N
 };
 
-/* Watches. */
+/* The watches of the cluster, or of one namespace. */
 struct kube_sight {
 	struct kube_watch *watch[SEE_N];
 	bool synced[SEE_N];
@@ -85,7 +85,7 @@ uint64_t kube_space_key(const struct kube_space *space, const char *name);
 /* Returns kube->home for objects in this namespace. */
 struct kube_home kube_space_home(const struct kube_space *space);
 
-/* Whether its Jobs have been listed. */
+/* Whether the Jobs of the namespace have been listed. */
 bool kube_space_is_known(const struct kube_space *space);
 
 /* Whether the Jobs of all namespaces have been listed. */
