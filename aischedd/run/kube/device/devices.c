@@ -338,8 +338,8 @@ void kube_devices_settle(struct kube_attempt *a)
 		kube_nodes_flush(a->kube->nodes);
 }
 
-/* Returns a claim of ours that still has its devices long after its task ended,
- * or NULL: the cluster's controller, which should free them, does not work. */
+/* Returns a claim of ours that still has devices long after its task ended,
+ * because the cluster's controller does not free them; NULL: there is none. */
 static const struct kube_claimed *find_stuck(struct kube *kube)
 {
 	int64_t now = clock_boot_ms();

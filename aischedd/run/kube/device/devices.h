@@ -57,10 +57,10 @@ struct kube_claimed {
 	/* resourceVersion on which our unanswered change is based; NULL: the
 	 * watch has shown a newer one */
 	char *asked;
-	/* number of its allocation, in the order in which the watch showed
-	 * them; 0: nothing is allocated */
+	/* number of its allocation, counted as the watch showed allocations;
+	 * 0: nothing is allocated */
 	uint64_t seq;
-	/* only if ours: time since which no task needs it; 0: a task does */
+	/* only if ours: since when no task needs the claim; 0: one needs it */
 	int64_t idle_ms;
 	uint32_t n;
 	struct kube_claimed_gpu {

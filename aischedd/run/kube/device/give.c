@@ -18,7 +18,7 @@ enum {
 	NAMES_MINOR = 36
 };
 
-/* --- how ------------------------------------------------------------------ */
+/* --- by claims or by a plugin --------------------------------------------- */
 
 /* Fail the start, because some nodes give GPUs by ResourceClaims and others by
  * a plugin. Blame the node of this slot, as it differs from those before it. */
@@ -131,9 +131,9 @@ static void ask_claim(struct kube_attempt *a, struct kube_task *task,
 	kube_ask_grant(a, kind, task, claim->name, body);
 }
 
-/* Make the next call to fill a claim without devices with those of the plan.
- * Fails the start if another claim has one of them. Returns false: the claim is
- * not filled yet. */
+/* Make the next call that allocates the plan's devices to a claim without any.
+ * Fails the start if another claim has one of the devices. Returns false, as
+ * the claim has no devices yet. */
 static bool fill(struct kube_attempt *a, struct kube_slot *slot,
                  struct kube_task *task, struct kube_claimed *claim,
                  const struct kube_given *given)

@@ -1,12 +1,12 @@
 /*
  * give.h - give the pods of an attempt their GPUs by ResourceClaims
  *
- * Before the pods are bound, each pod that needs GPUs of a node that gives GPUs
- * by claims gets a claim of its own; then the GPUs of the plan are allocated to
- * the claim. The Job owns the claim, so both are deleted together; the cluster
- * frees the devices when the pod has ended. A Job of one pod names the claim in
- * its template. The pods of other Jobs request an extended resource of the
- * DeviceClass, and we name the claim in the status of each pod.
+ * If a node gives its GPUs by claims, each pod that needs some of these gets a
+ * claim of its own before it is bound; then the GPUs of the plan are allocated
+ * to the claim. The Job owns the claim, so both are deleted together; the
+ * cluster frees the devices when the pod has ended. A Job of one pod names the
+ * claim in its template. The pods of other Jobs request an extended resource of
+ * the DeviceClass, and we name the claim in the status of each pod.
  */
 #ifndef AISCHEDD_RUN_KUBE_DEVICE_GIVE_H
 #define AISCHEDD_RUN_KUBE_DEVICE_GIVE_H

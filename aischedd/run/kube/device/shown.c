@@ -154,7 +154,7 @@ uint64_t kube_devices_bits(const struct kube *kube,
 	return bits;
 }
 
-/* --- slices that count ---------------------------------------------------- */
+/* --- GPUs of valid slices ------------------------------------------------- */
 
 /* Whether the slice has the highest generation among the slices of its pool;
  * only then it is valid. Sets *ret_n to the number of slices of that
@@ -238,9 +238,8 @@ static uint32_t collect(struct shown *node, struct found *ret)
 	return n < LIMIT_GPUS ? n : LIMIT_GPUS;
 }
 
-/* Whether the number must not be given to another GPU: a slice lists its GPU,
- * or a ResourceClaim has it, so that the GPU may return before its job has
- * ended. */
+/* Whether this GPU keeps its number: because a slice lists it, or because a
+ * ResourceClaim has it and a slice may list it again. */
 static bool is_taken(const struct kube *kube, const struct numbered *gpu)
 {
 	return gpu->shown || (gpu->name && kube_devices_is_claimed(

@@ -32,8 +32,8 @@ void kube_shown_free(struct kube *kube);
 bool kube_devices_is_claimed(const struct kube *kube, const char *pool,
                              const char *name);
 
-/* Whether a claim has the device: if `ours`, that of a task of ours that runs
- * or starts; else any other claim. Defined in devices.c. */
+/* Whether a claim has the device. If `ours`, considers only claims of our tasks
+ * that run or start; else only the other claims. Defined in devices.c. */
 bool kube_devices_is_held(const struct kube *kube, const char *pool,
                           const char *name, bool ours);
 

@@ -79,7 +79,7 @@ void kube_command_free_all(struct kube *kube)
 		command_free(TAILQ_FIRST(&kube->commands.list));
 }
 
-/* --- what it says --------------------------------------------------------- */
+/* --- output of the command ------------------------------------------------ */
 
 /* Read the first line of output, which is the process id of the command. Any
  * other first line is passed on as output. Returns what follows the line, and
@@ -104,9 +104,9 @@ static const char *take_line(struct kube_command *c, const char *at,
 	return at;
 }
 
-/* End the command of a user who has left: the cluster does not end one that has
- * no terminal. While its process id is unknown it cannot be ended, so allow
- * more time until the line with it is read. */
+/* End the command of a user who has left, as the cluster ends only commands
+ * with a terminal. A command cannot be ended before its process id is known, so
+ * allow more time until the line with the id is read. */
 static void end_it(struct kube_command *c)
 {
 	event_add(c->hang_up, &(struct timeval){
@@ -181,7 +181,7 @@ static void on_hang_up(evutil_socket_t fd, short what, void *arg)
 	on_end(-1, &err, c);
 }
 
-/* --- its user ------------------------------------------------------------- */
+/* --- requests of the user ------------------------------------------------- */
 
 static void begin(struct kube_command *c, const struct run_exec_wish *wish)
 {

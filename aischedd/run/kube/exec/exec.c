@@ -55,7 +55,7 @@ void kube_exec_close(struct kube_exec *e)
 	exec_free(e);
 }
 
-/* --- its end -------------------------------------------------------------- */
+/* --- end of the command --------------------------------------------------- */
 
 /* Returns the command's exit status from the Status that reports its failure;
  * -1 if it has none. */
@@ -124,7 +124,7 @@ static void on_linger(evutil_socket_t fd, short what, void *arg)
 	on_end(NULL, e);
 }
 
-/* --- what is heard -------------------------------------------------------- */
+/* --- messages of the server ----------------------------------------------- */
 
 static void on_open(const char *protocol, void *arg)
 {
@@ -172,7 +172,7 @@ static void on_drained(void *arg)
 	e->ops->drained(e->arg);
 }
 
-/* --- what is said --------------------------------------------------------- */
+/* --- messages to the server ----------------------------------------------- */
 
 static char *path_of(const struct kube_exec_wish *wish)
 {

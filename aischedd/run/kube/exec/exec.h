@@ -28,7 +28,7 @@ struct kube_exec_wish {
 struct kube_exec_ops {
 	/* The command printed to its stdout (1) or stderr (2). */
 	void (*output)(int stream, const void *data, size_t len, void *arg);
-	/* The node takes input, or takes more again. */
+	/* The node takes input, for the first time or again. */
 	void (*drained)(void *arg);
 	/* The command has ended with this exit status; if err is not NULL, it
 	 * was not started, or its end is not known, for this reason. Afterwards

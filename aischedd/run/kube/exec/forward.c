@@ -22,8 +22,8 @@ enum channel { CHANNEL_DATA, CHANNEL_ERR, CHANNELS };
 enum {
 	PORT_BYTES = 2, /* the port, with which each channel begins */
 	SAID_MAX = 400, /* bytes that are kept of the node's error */
-	/* seconds without a byte from the port after which the connection of a
-	 * user who sends nothing more ends */
+	/* When the user sends nothing more, the connection ends if the port
+	 * sends nothing for this many seconds. */
 	SILENT_S = 5
 };
 
@@ -57,9 +57,9 @@ void kube_forward_free_all(struct kube *kube)
 		forward_free(TAILQ_FIRST(&kube->forwards.list));
 }
 
-/* --- its end -------------------------------------------------------------- */
+/* --- end of the connection ------------------------------------------------ */
 
-/* Set *err from the error of the node, whose last part is the system's. */
+/* Set *err from the node's text, which ends with an error of the system. */
 static void read_error(struct kube_forward *f, struct err *err)
 {
 	buf_addc(&f->said, '\0');
@@ -105,7 +105,7 @@ static void await_silence(struct kube_forward *f)
 		event_add(f->over, &(struct timeval){ .tv_sec = SILENT_S });
 }
 
-/* --- what is heard -------------------------------------------------------- */
+/* --- messages of the node ------------------------------------------------- */
 
 static void on_open(const char *protocol, void *arg)
 {
@@ -160,7 +160,7 @@ static void on_drained(void *arg)
 		f->base.ops->drained(f->base.arg);
 }
 
-/* --- its user ------------------------------------------------------------- */
+/* --- requests of the user ------------------------------------------------- */
 
 static char *path_of(const struct kube_pod *pod, uint16_t port)
 {
@@ -212,7 +212,7 @@ static struct run_exec *forward_open(struct runner *r,
 	return &f->base;
 }
 
-/* End it in the loop, as the caller is still busy with it. */
+/* Let the loop end the connection later, as the caller still uses exec. */
 static void forward_close(struct run_exec *exec)
 {
 	struct kube_forward *f = (void *)exec;

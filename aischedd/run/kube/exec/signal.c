@@ -83,8 +83,8 @@ static void signal_free(struct kube_signal *s)
 	free(s);
 }
 
-/* Report that the signal did not reach the pod, and why. why NULL: it did; this
- * is reported only if an earlier one did not. */
+/* Report why the signal did not reach the pod. why NULL: the pod was reached,
+ * which is reported only if an earlier signal of the job was not delivered. */
 static void tell(struct kube_signal *s, const char *why)
 {
 	const struct kube_owner owner = { s->job, s->attempt };

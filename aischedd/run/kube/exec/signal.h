@@ -28,8 +28,8 @@ struct kube_signal_to {
 };
 
 /* Signal the session of a process in a pod; signo 0: end the session, with
- * SIGKILL after 2 s. Does not report whether it did. A signal that is equal to
- * a waiting one is not sent. */
+ * SIGKILL after 2 s. The result is not reported. Does nothing if the same
+ * signal for the same session still waits to be sent. */
 void kube_signal_session(struct kube *kube, const struct kube_signal_to *to,
                          int64_t pid, int signo);
 
