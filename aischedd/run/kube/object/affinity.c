@@ -54,9 +54,8 @@ static bool has_or(const char *s)
 	return *s;
 }
 
-/* Append the job's own constraint. It gets parentheses only if it has an '|' at
- * the top level: counts and brackets need no parentheses, and must not be
- * inside of some. */
+/* Append the job's own constraint, in parentheses only if it has an '|' at the
+ * top level: counts and brackets are not allowed inside parentheses. */
 static int put_own(const char *own, struct buf *ret, struct err *err)
 {
 	int32_t rule[LIMIT_TEXT];

@@ -25,10 +25,10 @@
  * NoSchedule. */
 const char *kube_affinity_effect(const char *effect);
 
-/* Append a constraint to *ret, which demands what `own` (or NULL) and the spec
- * of the pod demand. Fails with EINVAL if `own` is no constraint, or if the
- * spec has something that no constraint can express; the error is meant for the
- * Job's owner. */
+/* Append to *ret a constraint that demands the same as the pod's spec, and the
+ * constraint `own` if it is not NULL. Fails with EINVAL if `own` is malformed,
+ * or if the spec demands something that no constraint can express; the error is
+ * meant for the Job's owner. */
 int kube_affinity_constraint(const json_t *pod, const char *own,
                              struct buf *ret, struct err *err);
 

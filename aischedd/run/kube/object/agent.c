@@ -88,7 +88,7 @@ void kube_agent_pods_free(struct kube_agent_pods *pods)
 	pods->task = NULL;
 }
 
-/* --- the program ---------------------------------------------------------- */
+/* --- install the agent's program ------------------------------------------ */
 
 static json_t *installer(const json_t *container, const char *image,
                          const char *volume)
@@ -117,10 +117,10 @@ void kube_agent_install(json_t *pod, const json_t *container,
 	    json_pack("[o]", installer(container, image, name)));
 }
 
-/* --- what it knows -------------------------------------------------------- */
+/* --- environment of the script, file of the agents ------------------------ */
 
-/* Write the host name of a pod, qualified so that it resolves in the others;
- * pod_job_node() in pod/job.c makes the same name. */
+/* Write the host name of a pod, qualified if there are other pods, so that they
+ * can resolve it; pod_job_node() in pod/job.c makes the same name. */
 static void node_name(char ret[2 * KUBE_NAME_SIZE + 16], const char *name,
                       uint32_t pod, uint32_t pods)
 {
@@ -181,7 +181,7 @@ void kube_agent_env(struct buf *out, const struct kube_home *home,
 	uint32_t n;
 
 	if (kube_agent_pods(job, &pods, &err) < 0)
-		errno = 0; /* the Job is not made either */
+		errno = 0; /* kube_object_job() fails, too */
 	n = pods.job.ntasks;
 	kube_object_name(name, home->cluster, job->job, job->attempt);
 	node_name(first, name, 0, n);
@@ -247,7 +247,7 @@ char *kube_agent_file(const struct kube_home *home, const struct run_job *job)
 	char *text;
 
 	if (kube_agent_pods(job, &pods, &err) < 0)
-		errno = 0; /* the Job is not made either */
+		errno = 0; /* kube_object_job() fails, too */
 	kube_object_name(name, home->cluster, job->job, job->attempt);
 	new_key(key);
 	obj = json_pack(

@@ -319,9 +319,9 @@ static int take_rules(struct wish *w, struct err *err)
 	return rc;
 }
 
-/* Take the topologySpreadConstraints of the pods as the option `spread`. If
- * they are only a preference, they are ignored if the Job has that option, or
- * if they contradict other options. */
+/* Take the topologySpreadConstraints of the pods as the option `spread`.
+ * Constraints that are only preferences are ignored if the Job has the option
+ * `spread` itself, or if they contradict other options. */
 static int take_spread(struct wish *w, const char *name,
                        const struct conf_topology *topology, struct err *err)
 {
@@ -426,7 +426,8 @@ static int take_user(const struct wish *w, const char **ret, struct err *err)
 	return 0;
 }
 
-/* Check the options as those that aisub sends, and store them in ret. */
+/* Check the options in the same way as those that aisub sends, and store them
+ * in ret. */
 static int check_spec(const struct wish *w, struct spec *ret, struct err *err)
 {
 	json_t *obj = spec_to_json(&w->submit.spec);

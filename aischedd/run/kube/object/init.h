@@ -1,12 +1,13 @@
 /*
  * init.h - the first process of a container, and its termination message
  *
- * Pure. The first process is a shell that runs the script as its child. The
- * kernel gives a first process no signal that it does not handle, and it does
- * not pass signals on by itself; so this shell sends TERM to all processes in
- * the container, and ends with the script's exit status. It writes lines that
- * begin with a mark to the container's termination message: why the script did
- * not run, or how much it used. If it is killed, there is no message.
+ * Pure. The first process is a shell that runs the script as its child. A first
+ * process gets only signals for which it has a handler, and other processes of
+ * the container get no TERM when the kubelet ends a pod. So the shell handles
+ * TERM by sending TERM to all processes in the container. It ends with the
+ * script's exit status. To the container's termination message it writes lines
+ * that begin with a mark: why the script did not run, or how much it used. If
+ * the shell is killed, there is no message.
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_INIT_H
 #define AISCHEDD_RUN_KUBE_OBJECT_INIT_H
@@ -15,8 +16,8 @@
 
 #include "libcommon/buf.h"
 
-/* The variable with the shell text for one task; the Secret has the text for
- * all. */
+/* The environment variable with shell text for one task; shell text for all
+ * tasks is in the Secret. */
 #define KUBE_OWN_VAR "AISCHED_OWN_ENV"
 
 /* The termination message. Scripts may write to this file, too. */

@@ -24,8 +24,8 @@ enum {
 	MODE_RX = 0555
 };
 
-/* Request the GPUs of a pod: by its ResourceClaim; in gangs, and in pools
- * without claims, as an extended resource. */
+/* Request the GPUs of a pod by its ResourceClaim. Gangs, and pods in pools
+ * without claims, request them as an extended resource instead. */
 static void add_gpus(const struct kube_home *home, const struct run_job *job,
                      json_t *resources)
 {
@@ -89,7 +89,7 @@ static json_t *args_of(const struct run_job *job)
 }
 
 /* Returns the securityContext of a container: the restricted profile of the Pod
- * Security Standards, except for root, who without capabilities could not write
+ * Security Standards. Only root keeps its capabilities: it needs them to write
  * to files of other users. */
 static json_t *security_of(const struct run_job *job)
 {
@@ -269,8 +269,8 @@ struct spec_loss kube_object_job_loss(const struct kube_home *home,
 {
 	struct spec_loss loss = spec_loss(job->spec);
 
-	/* A claim stays with its index, and cannot be for other GPUs, so an
-	 * index with one cannot move to another node. */
+	/* The ResourceClaim of an index cannot be changed to other GPUs, so the
+	 * index cannot move to another node. */
 	if (home->by_claims && loss.whole)
 		return (struct spec_loss){ 0, 0 };
 	return loss;

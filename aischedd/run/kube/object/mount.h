@@ -31,16 +31,16 @@ int kube_volumes_mount(struct kube_volumes *v, const struct conf_pool *pool,
                        const char *list, struct err *err);
 
 /*
- * Provide the working directory: if it is in no mount, as an empty folder,
- * unless that would hide a folder that the image needs. Returns the folder in
- * which the script begins.
+ * Provide the working directory. If no mount has the path, mount an empty
+ * folder there, or elsewhere if that would hide a folder that the image needs.
+ * Returns the path at which the script begins.
  */
 const char *kube_volumes_workdir(struct kube_volumes *v, const char *path);
 
 /* The place of a container's file outside of the container; both texts are on
  * the heap. */
 struct kube_mount_file {
-	/* path on its node; or, in a claim, the path in the container */
+	/* path on the node; if `claim` is not NULL, path in the container */
 	char *file;
 	/* the volume claim that has the file; NULL: the file is on the node */
 	char *claim;

@@ -92,11 +92,11 @@ static char *read_hindrance(const json_t *status, const struct conf_pool *pool)
 
 /*
  * Returns the taints of the node as a list of words, "key" or "key=value",
- * which job constraints can name. Our own taint, on a node kept for us, is left
- * out, and so are those for a cordon, a condition or a lost node, which are
- * reported otherwise. Words for NoExecute and PreferNoSchedule have a suffix:
- * the kubelet checks the former, and the latter only makes the node less
- * preferred.
+ * which job constraints can name. DEDICATED, which keeps a node for us, is left
+ * out. Taints for a cordon, a condition or a lost node are left out, too: the
+ * daemon learns of these states from other fields. Words for NoExecute and
+ * PreferNoSchedule have a suffix: the kubelet checks NoExecute, too, and
+ * PreferNoSchedule only makes the node less preferred.
  */
 static json_t *read_taints(const json_t *spec)
 {

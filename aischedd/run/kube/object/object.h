@@ -27,8 +27,8 @@
 #define KUBE_NOTE_STORE   "aisched.io/store"
 #define KUBE_NOTE_POOL    "aisched.io/pool"
 #define KUBE_NOTE_TASKS   "aisched.io/tasks" /* number of tasks at the start */
-/* Annotations of a Job whose tasks may be lost with their nodes, both members
- * of struct spec_loss. */
+/* Annotations of a Job that goes on when tasks are lost with their nodes: the
+ * members `least` and `whole` of struct spec_loss. */
 #define KUBE_NOTE_LEAST "aisched.io/least-tasks"
 #define KUBE_NOTE_WHOLE "aisched.io/whole-tasks"
 /* Annotation of a pod: its output goes to files of the user. */
@@ -71,7 +71,7 @@ struct kube_owner {
 void kube_object_name(char ret[KUBE_NAME_SIZE], const char *cluster,
                       uint64_t job, uint32_t attempt);
 
-/* --- shared by all --- */
+/* --- parts that all objects have --- */
 
 json_t *kube_object_labels(const struct kube_home *home,
                            const struct run_job *job);
@@ -94,12 +94,12 @@ json_t *kube_object_literal(const char *text);
 void kube_object_own(json_t *obj, const char *name, const char *uid);
 
 /*
- * Whether the object (a Job or a pod) belongs to this store and pool; sets *ret
- * to its job and attempt. Others who may make Jobs in the namespace can copy
- * our labels, but then their objects are deleted: once we know the uid of a
- * Job, no other object counts as ours. After a restart an attempt counts as
- * started only if its pods have run; only we bind pods, with a Secret that is
- * deleted with the first Job.
+ * Whether the labels and annotations of the object name this store and pool;
+ * sets *ret to the job and attempt that they name. Other users can copy labels
+ * and annotations. So callers also compare the name of a Job, and a pod belongs
+ * to an attempt only if its owner is the attempt's Job. After a restart of the
+ * daemon, a copied Job is not taken for a running attempt, as its pods have not
+ * run: only the daemon binds pods.
  */
 bool kube_object_is_ours(const json_t *obj, const struct kube_home *home,
                          struct kube_owner *ret);
@@ -128,8 +128,9 @@ json_t *kube_object_deletion(const char *uid, int64_t grace_s);
  * object. why: the value of KUBE_NOTE_LEAVE. */
 json_t *kube_object_leave(const char *uid, const char *why);
 
-/* PATCH of the status of a pod: it has failed, as its node will not report its
- * end. Not counted by the Job controller as a failure. */
+/* PATCH of the status of a pod whose node will not report the pod's end: set it
+ * to Failed, with the condition KUBE_DISRUPTED, so that the Job controller does
+ * not count it as a failure. */
 json_t *kube_object_failure(const char *uid, const char *why);
 
 /* PATCH of a Job: set the number of indexes. */

@@ -76,14 +76,15 @@ json_t *kube_pod_claims(const json_t *spec);
  * the resource that counts GPUs. */
 struct kube_amount kube_pod_use(const json_t *spec, const char *gpu);
 
-/* Convert thousandths of CPUs between Kubernetes' count and that of jobs, in a
- * pool with cpu_overcommit: kube_cpus_more() to the jobs' count, rounded up or
- * down; kube_cpus_less() back, rounded down. So pods that fit by our count also
- * fit by the kubelet's. kube_amount_read() reads a map of resources, such as
- * "allocatable"; up: round up, as for requests. */
+/* Convert thousandths of CPUs in a pool with cpu_overcommit. kube_cpus_more()
+ * converts CPUs of Kubernetes to CPUs of jobs, which are more, and rounds up or
+ * down; kube_cpus_less() converts back, and rounds down. So pods whose jobs fit
+ * on a node also fit for the kubelet. */
 int64_t kube_cpus_more(const struct conf_pool *pool, int64_t milli, bool up);
 int64_t kube_cpus_less(const struct conf_pool *pool, int64_t milli);
 
+/* Read a map of resources, such as "allocatable". up: round up, as for
+ * requests; else round down. */
 struct kube_amount kube_amount_read(const json_t *map, const char *gpu,
                                     bool up);
 

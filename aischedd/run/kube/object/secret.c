@@ -140,8 +140,8 @@ static void add_signal(struct buf *out, const struct run_job *job)
 	    spec->signal_batch == 1 ? "" : "-1");
 }
 
-/* Whether `var` ("NAME=VALUE") is in the user's environment as it is, so that
- * it is the same for all tasks of an array. */
+/* Whether `var` ("NAME=VALUE") is in the environment that the user submitted,
+ * which is the same for all tasks of an array. */
 static bool is_users(const struct run_job *job, const char *var)
 {
 	const char *env = job->env, *end = env + job->env_len;

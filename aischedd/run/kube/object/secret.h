@@ -15,11 +15,12 @@
 #include "aischedd/run/runner.h"
 
 /*
- * Returns the Secret of a job. Tasks of an array share a Secret with all that
- * they have in common. Then *ret_own, owned by the caller, is the text for this
- * task only, for kube_object_secret_share(); else it is NULL. The name of a
- * shared Secret is a hash of its content, so different content has different
- * Secrets. now: unix seconds at which the attempt begins.
+ * Returns the Secret of a job. Tasks of an array share a Secret, which has only
+ * what they have in common; *ret_own, owned by the caller, is then the text for
+ * this task only, to be passed to kube_object_secret_share(). For a Secret that
+ * is not shared, *ret_own is NULL. The name of a shared Secret has a hash of
+ * its content, so that different contents get different Secrets. now: unix
+ * seconds at which the attempt begins.
  */
 json_t *kube_object_secret(const struct kube_home *home,
                            const struct run_job *job, int64_t now,

@@ -31,8 +31,8 @@ static const char *text_at(const json_t *map, const char *key)
 	return s ? s : "";
 }
 
-/* Whether the constraint's selector matches all pods of the Job. Sets *ret_only
- * to whether it matches no others. */
+/* Whether the constraint's selector matches all pods of the Job. *ret_only:
+ * whether it matches only these pods. */
 static bool selects_job(const json_t *c, const json_t *labels, const char *name,
                         bool *ret_only)
 {
@@ -64,9 +64,9 @@ static bool selects_job(const json_t *c, const json_t *labels, const char *name,
 	return true;
 }
 
-/* Returns the level of the topology to which a topologyKey belongs, or NULL. As
- * for labels of nodes, the level's key is either the whole key or the part
- * behind its slash. */
+/* Returns the level of the topology whose key is the topologyKey `key`, or the
+ * part of `key` after the slash; or NULL. kubernetes.io/hostname is the level
+ * "node", unless the topology has a level of this name. */
 static const char *level_of(const struct conf_topology *topology,
                             const char *key)
 {
@@ -85,8 +85,7 @@ static const char *level_of(const struct conf_topology *topology,
 }
 
 /* Returns the level over which a constraint spreads the pods of the Job.
- * Returns NULL with *err set if the constraint says something that --spread
- * cannot. */
+ * Returns NULL with *err set if --spread cannot express the constraint. */
 static const char *level_said(const json_t *c, const json_t *labels,
                               const char *name,
                               const struct conf_topology *topology,

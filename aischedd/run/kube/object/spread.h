@@ -1,10 +1,10 @@
 /*
  * spread.h - read topologySpreadConstraints of a Job's pods as --spread
  *
- * Pure. A constraint means what --spread does if it counts the pods of this Job
- * and no others, allows a skew of 1, and its topologyKey is the label of a
- * level of the topology or the name of the node. A constraint with
- * ScheduleAnyway is a preference, which is ignored if it means something else.
+ * Pure. --spread can express a constraint that counts the pods of this Job and
+ * no others, allows a skew of 1, and has as topologyKey the label of a level of
+ * the topology, or the node's name. A preference (ScheduleAnyway) that --spread
+ * cannot express is ignored.
  */
 #ifndef AISCHEDD_RUN_KUBE_OBJECT_SPREAD_H
 #define AISCHEDD_RUN_KUBE_OBJECT_SPREAD_H
@@ -17,8 +17,8 @@
 
 /*
  * Append to *ret the value of --spread for a pod template (metadata and spec),
- * or nothing. name: of the Job. Fails with EINVAL if a constraint that is not a
- * preference means something that --spread cannot; the error is meant for the
+ * or nothing. name: name of the Job. Fails with EINVAL if --spread cannot
+ * express a constraint that is not a preference; the error is meant for the
  * Job's owner.
  */
 int kube_spread(const json_t *template, const char *name,
