@@ -25,7 +25,7 @@
 struct order_score {
 	int64_t priority, age, size, fair_share;
 	bool overdue; /* the job has waited longer than its queue allows, and
-	                 goes before all that have not */
+	                 goes before all jobs that have not */
 };
 
 /* Returns the points for waiting this many seconds. */

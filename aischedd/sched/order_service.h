@@ -53,7 +53,8 @@ static inline int64_t order_standing_of_run(const struct snap *s, uint32_t run)
  */
 int64_t order_kept_until(const struct snap *snap, uint32_t run);
 
-/* Returns the standing that a job of its queue must exceed to evict the run. */
+/* Returns the standing that another job of the run's queue must exceed to evict
+ * the run. */
 static inline int64_t order_standing_kept(const struct snap *s, uint32_t run)
 {
 	return s->run.waited[run] && order_kept_until(s, run) > s->now

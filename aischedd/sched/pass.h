@@ -33,7 +33,7 @@ struct pass {
 	struct place *place;
 	struct promises *promises;
 	struct fit_empty *empty;
-	/* NULL until jobs may be evicted for a claimant */
+	/* NULL until jobs are first to be evicted for a claimant */
 	struct evictor *evict;
 	struct verdict *verdict; /* by row */
 	/* by row: 1 if it was checked that its jobs could ever start */
@@ -79,8 +79,8 @@ struct more {
 /* A task that an elastic job gets beyond those with which it starts. */
 struct extra {
 	uint32_t task; /* index in place->task */
-	uint32_t next; /* the task that the start got before, index in
-	                  pass.extra + 1; 0: none */
+	uint32_t next; /* the task that the start got before this one, as index
+	                  in pass.extra + 1; 0: none */
 };
 
 struct pass *pass_new(const struct snap *snap, struct arena *arena);
@@ -98,9 +98,9 @@ void pass_extra(struct pass *p, struct order_elastic *e);
 /* Try to place one more task of a start. */
 bool pass_try_extra(struct pass *p, struct order_elastic *e);
 
-/* Called before a trial: stop counting the tasks of the start that was placed
- * last (p->owner) as tasks of the job being placed, unless the trial is for the
- * same start (`but`). */
+/* Called before a trial. If the tasks of a start (p->owner) are still counted
+ * as tasks of the job being placed, stop counting them, unless the trial is for
+ * the same start (`but`). */
 void pass_disown(struct pass *p, const struct order_elastic *but);
 
 /* Reorder p->place->task so that the tasks of each start are adjacent. */

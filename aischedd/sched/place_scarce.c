@@ -17,8 +17,8 @@ struct seekers {
 enum {
 	KINDS = 64, /* if there are more kinds, place_scarce_new() returns
 	               NULL */
-	/* jobs of further groups are not listed: they are taken to press on all
-	 * kinds alike */
+	/* further groups are not listed: they are assumed to add the same
+	 * pressure to all kinds */
 	SEEKERS = 64,
 	SLOTS = 4 * SEEKERS
 };
@@ -176,7 +176,7 @@ struct place_scarce *place_scarce_new(const struct snap *s, struct match *m,
 }
 
 /* Add the demand of these jobs to the pressure on the kinds that they can use,
- * in proportion to the free GPUs of these. */
+ * in proportion to the free GPUs of each kind. */
 static void press(struct place_scarce *c, const struct seekers *p, int64_t all)
 {
 	int64_t has = 0;

@@ -75,13 +75,13 @@ struct limit_future {
 	struct limit *license;  /* by licence */
 	struct limit **queue;   /* by queue: its LIMITS_QUEUE limits; NULL: not
 	                           used yet */
-	struct limit **user;    /* the same for users, by place in
+	struct limit **user;    /* the same for a user in a queue, by index in
 	                           work.user_use */
 	struct arena_list item; /* struct item: what one demand counts
 	                           against */
 	struct arena_list booking; /* struct booking: collected until ready()
 	                              makes the lists */
-	uint8_t *gone; /* by run: 1 if all of it is evicted in this pass */
+	uint8_t *gone; /* by run: 1 if this pass evicts or suspends all of it */
 	uint8_t *kind; /* by queue: HAS_* of the queue and of all queues above
 	                  it */
 	bool any;      /* a limit or licence is configured */
@@ -438,7 +438,8 @@ struct cursor {
 	int64_t more;          /* the sum of these recent changes */
 };
 
-/* Returns a cursor at a time. Sorts the changes. */
+/* Returns the cursor of a limit at this time. Sorts the recent changes of the
+ * limit. */
 static struct cursor cursor_at(struct limit_future *f, struct limit *l,
                                int64_t at)
 {
@@ -602,8 +603,8 @@ uint64_t limit_future_blocker(struct limit_future *f, const struct demand *d,
 	return job;
 }
 
-/* Returns the first promised start between two times at which less than this
- * much of the limit is left, or NULL. */
+/* Returns the first promised start, from `from` until before `until`, at which
+ * less than `need` of the limit is left; NULL if there is none. */
 static const struct point *first_lack(const struct limit *l, int64_t need,
                                       int64_t from, int64_t until)
 {

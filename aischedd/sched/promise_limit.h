@@ -16,14 +16,16 @@ struct limit_future;
 struct limit_future *limit_future_new(const struct place *place);
 
 /*
- * Returns the first time from `from` on at which all limits and licences leave
- * what is demanded for this length (SNAP_NEVER: for ever). Returns SNAP_NEVER
- * if there is no such time. Adds to *looks how many changes were looked at.
+ * Returns the first time from `from` on at which all limits and licences have
+ * room for the demand, for this length of time (SNAP_NEVER: for ever). Returns
+ * SNAP_NEVER if there is no such time. Adds to *looks how many changes were
+ * looked at.
  */
 int64_t limit_future_start(struct limit_future *f, const struct demand *d,
                            int64_t from, int64_t length, size_t *looks);
 
-/* Returns a job that gives back some of what is demanded at this time, or 0. */
+/* Returns a job that, at this time, gives back some of what is demanded, or
+ * 0. */
 uint64_t limit_future_blocker(struct limit_future *f, const struct demand *d,
                               int64_t at);
 
@@ -39,8 +41,7 @@ struct limit_lack {
 bool limit_future_allows(struct limit_future *f, const struct demand *d,
                          int64_t until, struct limit_lack *ret);
 
-/* Keep what a job that is promised a start demands, from its start until
- * its end. */
+/* Keep the demand of a promised job for it, from its start until its end. */
 void limit_future_keep(struct limit_future *f, const struct demand *d,
                        int64_t from, int64_t until, uint64_t job);
 

@@ -224,7 +224,8 @@ int64_t promise_start_end_at(const struct promise_seek *sk, int64_t at)
 struct kept {
 	uint32_t node;
 	struct future_course c;
-	const int64_t *count; /* by point: how many tasks fit from then on */
+	/* by point: how many tasks fit until the next point */
+	const int64_t *count;
 	bool odd;
 	/* The next point at which more tasks may fit, and the next point at
 	 * which fewer tasks may fit. */

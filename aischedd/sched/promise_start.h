@@ -45,7 +45,8 @@ struct promise_seek {
 	struct future_nodes_order *soon;
 	int64_t room; /* sum of the tasks that fit, at the bound, on the nodes
 	                 looked at so far */
-	size_t next_tighten; /* call tighten() again at this number of steps */
+	size_t next_tighten; /* call tighten() again once there are this many
+	                        steps */
 	struct promise_step *step;
 	size_t nsteps;
 	struct promise_step *best; /* steps of the best start so far */

@@ -227,8 +227,8 @@ static void add_node(struct rehearsed_claims *c, uint32_t node)
 }
 
 /* Add the nodes that the plan claims for a row or, if row is SNAP_NONE, for a
- * run. use: by claim, 1 if its nodes are to be added; NULL: add those of all.
- */
+ * run. use: by claim, 1 if its nodes are to be added; NULL: add the nodes of
+ * all claims. */
 static void add_claims(struct rehearsed_claims *list, const struct plan *plan,
                        const uint8_t *use, uint32_t row, uint32_t run)
 {

@@ -380,9 +380,10 @@ static bool is_in_vain(struct pass *p, uint32_t row)
 	return true;
 }
 
-/* Called if the job waits for limits or licences, or leaves them to promised
- * jobs: promise it a start, unless they are kept for a job that has waited too
- * long. The job holds back no nodes. */
+/* Called if the row's next job waits for limits or licences, or leaves them to
+ * promised jobs. Promise it a start, unless these limits or licences are kept
+ * for a job that has waited too long. Without a promise, no nodes are kept for
+ * it. */
 static enum serve_answer wait_for_limits(struct pass *p, uint32_t row,
                                          const struct demand *d,
                                          const struct verdict *limit)
