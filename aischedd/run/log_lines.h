@@ -48,8 +48,8 @@ struct log_lines {
 
 	/* The answer of the API that is being read. */
 	enum log_lines_at at;
-	/* again: its lines may still be those of an earlier answer; first:
-	 * nothing of it was read yet */
+	/* again: the next line may be one of an earlier answer; first: no line
+	 * of this answer was read yet */
 	bool again, first;
 	/* complete lines that are still to be dropped */
 	uint64_t skip;

@@ -315,7 +315,7 @@ struct run_exec_wish {
 	bool tty;
 	const char *term;       /* value of TERM for the command, or NULL */
 	uint16_t rows, columns; /* size of its terminal; 0: unknown */
-	uint16_t port;          /* the port to connect to; without a command */
+	uint16_t port;          /* connect to this port; 0: run argv instead */
 };
 
 /* Functions that are called from the loop, after open() has returned. */
@@ -331,8 +331,8 @@ struct run_exec_ops {
 };
 
 /* Functions for commands whose input and output go through the daemon, and for
- * connections. These have no `resize` and `signal`, all that they receive comes
- * as stdout, and their exit status is 0. */
+ * connections. For connections `resize` and `signal` are NULL, output() gets
+ * the received bytes as stdout, and the exit status is 0. */
 struct runner_exec {
 	/* Begin a command. Returns NULL with *err set if that fails. */
 	struct run_exec *(*open)(struct runner *r,
@@ -384,10 +384,10 @@ struct runner_ops {
 	/*
 	 * Called once, before anything else, with the attempts that run here
 	 * as far as the daemon knows. started[i]: RUN_STARTED of attempt[i] is
-	 * stored. Each of them is answered by
-	 * RUN_STARTED, RUN_START_FAILED, RUN_ENDED, RUN_LOST or RUN_UNKNOWN;
-	 * after all of these comes RUN_SYNCED. Attempts that run here but are
-	 * not named are ended.
+	 * stored. The runner answers for each attempt with RUN_STARTED,
+	 * RUN_START_FAILED, RUN_ENDED, RUN_LOST or RUN_UNKNOWN, and sends
+	 * RUN_SYNCED after the last answer. Attempts that run here but are not
+	 * named are ended.
 	 */
 	void (*recover)(struct runner *r, size_t n, const uint64_t *job,
 	                const uint32_t *attempt, const bool *started);

@@ -10,8 +10,8 @@ void local_name(char ret[48], uint64_t job, uint32_t attempt);
 struct attempt *attempt_find(struct local *l, uint64_t job, uint32_t attempt);
 struct attempt *attempt_new(struct local *l, uint64_t job, uint32_t attempt);
 void attempt_free(struct attempt *a);
-/* Begin or stop to exchange messages with the shepherd; fd is
- * the connection. */
+/* Exchange messages with the shepherd over the connection fd, until
+ * attempt_hang_up() closes it. */
 void attempt_connect(struct attempt *a, int fd);
 void attempt_hang_up(struct attempt *a);
 void attempt_send(struct attempt *a, json_t *msg);

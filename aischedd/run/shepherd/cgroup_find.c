@@ -217,8 +217,8 @@ static void find_v2(struct cgroup_ways *ways, struct search *s)
 		ways->shepherds = shepherds;
 }
 
-/* Copy the CPUs of parent to base, because a new cpuset has none. Let cpusets
- * below base copy them by themselves. */
+/* Copy the CPUs of parent to base, because a new cpuset has none. For cpusets
+ * that are made below base, let the kernel do this. */
 static void fill_cpuset(const char *parent, const char *base)
 {
 	struct buf text = { 0 };

@@ -116,8 +116,8 @@ static void count(struct gpu_watch *w, int64_t ms)
 	w->use.known_ms += w->known * ms;
 }
 
-/* Count the last sample also for the time since it was read, unless that is too
- * long ago. Then forget the sample. */
+/* Count the last sample also for the time since it was read, unless this is too
+ * long. Then forget the sample. */
 static void count_rest(struct shepherd *s, int64_t now)
 {
 	struct gpu_watch *w = &s->gpu;

@@ -1,11 +1,10 @@
 /*
  * nursery.h - fork shepherds
  *
- * To load a program for each start would take longer than many jobs run, and
- * to fork the daemon may mean copying page tables of a gigabyte. So the
- * daemon keeps one small process, the nursery, that is already loaded and
- * forks a shepherd for each start. The nursery ends with the daemon;
- * shepherds survive it.
+ * To load a program for each start would take longer than many jobs run. To
+ * fork the daemon would be slow, too, if it uses much memory. So the daemon
+ * keeps one small process, the nursery, that is already loaded and forks a
+ * shepherd for each start. The nursery ends with the daemon; shepherds do not.
  */
 #ifndef AISCHEDD_RUN_SHEPHERD_NURSERY_H
 #define AISCHEDD_RUN_SHEPHERD_NURSERY_H

@@ -131,8 +131,8 @@ static char *marks_of(const struct kube_adoptee *j, json_t *obj)
 	return buf_take(&text);
 }
 
-/* Whether the Job asks for something else than its job, which has
- * not ended. */
+/* Whether the Job has a job that has not ended and that asks for
+ * something else. */
 static bool is_changed(const struct kube_adoptee *j)
 {
 	return j->job && j->asks && !job_state_is_final(j->state) &&

@@ -57,8 +57,8 @@ struct kube_claimed {
 	/* resourceVersion on which our unanswered change is based; NULL: the
 	 * watch has shown a newer one */
 	char *asked;
-	/* number of its allocation, counted as the watch showed allocations;
-	 * 0: nothing is allocated */
+	/* number of its allocation among all that the watch has shown; 0:
+	 * nothing is allocated */
 	uint64_t seq;
 	/* only if ours: since when no task needs the claim; 0: one needs it */
 	int64_t idle_ms;
