@@ -89,8 +89,8 @@ struct pass *pass_new(const struct snap *snap, struct arena *arena);
 void pass_wake(struct pass *p, int64_t at);
 
 /* Add the trial in p->place to the plan: as the start of the row's next job, as
- * more tasks of a run, or as one more task of a job that starts. Charge its
- * queue. */
+ * more tasks of a run, or as one more task of a job that starts. Charge the
+ * job's queue. */
 void pass_start(struct pass *p, uint32_t row);
 void pass_grow(struct pass *p, uint32_t run);
 void pass_extra(struct pass *p, struct order_elastic *e);

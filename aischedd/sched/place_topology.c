@@ -289,7 +289,7 @@ static bool is_better(int64_t room, int64_t other, int64_t n)
 	return room >= n ? room < other : room > other;
 }
 
-/* Whether less is free in a than in b. */
+/* Whether less is free in domain a than in domain b. */
 static bool is_fuller(const struct place_topology *g, uint32_t a, uint32_t b)
 {
 	const int64_t *x = place_index_domain_sum(g->p->index, a);

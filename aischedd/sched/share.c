@@ -55,7 +55,7 @@ static int by_rest(const void *a, const void *b)
 	return x->queue < y->queue ? -1 : 1;
 }
 
-/* Move the claims that have a weight and still need something to the front.
+/* Move to the front the claims that have a weight and still need something.
  * Returns how many there are; *ret_weight is the sum of their weights. */
 static size_t needy(struct share_claim *c, size_t n, int64_t *ret_weight)
 {

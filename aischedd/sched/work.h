@@ -95,8 +95,8 @@ struct work {
 	size_t ntrail, trail_cap;
 };
 
-/* Counters of a user in a queue; LATE_: the same as late and late_jobs of
- * struct work. */
+/* Counters of a user in a queue; LATE_: like late_jobs and late of struct work,
+ * but for the user. */
 enum user_count { USER_JOBS, USER_GPUS, USER_LATE_JOBS, USER_LATE_GPUS };
 
 struct work *work_new(const struct snap *snap, const struct tally *tally,

@@ -9,15 +9,15 @@
 /* Returns why the request may not run on a node, or NULL. */
 const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node);
 
-/* Returns which preferences of the request the node meets, a bit each, the most
- * important in the highest bit. The highest bit is set if the request names all
- * soft taints of the node. */
+/* Returns which preferences of the request the node meets: one bit for each, a
+ * higher one for a more important preference. Bit 31, above all of them, is set
+ * if the request names all soft taints of the node. */
 uint32_t check_granted(const struct snap *s, uint32_t req, uint32_t node);
 
-/* Mark in could[] the domains of the pool that could hold a part of a request
- * that is spread, whatever runs there. could[] has an entry for each domain and
- * after these for each node. Returns how many are marked; sets *ret_part to the
- * number of tasks of a part. */
+/* Mark in could[] the domains of the pool that could hold a part of a spread
+ * request if nothing else ran there. could[] has an entry for each domain, then
+ * one for each node. Returns how many are marked; sets *ret_part to the number
+ * of tasks of a part. */
 uint32_t check_spread(const struct snap *s, uint32_t req, uint32_t pool,
                       uint8_t *could, uint32_t *ret_part);
 

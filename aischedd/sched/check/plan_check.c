@@ -744,7 +744,7 @@ static bool job_fits_somewhere(const struct check *c, uint32_t req,
 	return false;
 }
 
-/* Whether room_on() considers all demands of the request, because its
+/* Whether room_on() considers all demands of the request: it does if the
  * constraint counts no nodes. */
 static bool is_plain(const struct snap *s, uint32_t req)
 {

@@ -737,7 +737,7 @@ static bool fits_from(const struct future_check *f, const struct one *p,
 }
 
 /* Returns the promise to the job; NULL if there is none, or if the job is an
- * array with several. */
+ * array with several promises. */
 static const struct snap_promise *only(const struct snap_promise *promise,
                                        uint32_t n, uint64_t job)
 {

@@ -1,5 +1,4 @@
-/* shares.c - whether shares are fair: they have the properties of
- * every fair division */
+/* shares.c - check that shares have the properties of a fair division */
 #include <stdlib.h>
 
 #include "aischedd/sched/check/audit.h"
