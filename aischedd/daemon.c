@@ -456,9 +456,9 @@ static void tell(struct daemon *d)
 
 /*
  * Carry out stops and signals although the disk is full and they are not
- * committed. If the daemon crashes before they are, the next one will find
- * again that the time limit is exceeded; and no user was told that a cancel
- * is stored.
+ * committed. Nothing is lost if the daemon crashes before the commit: the next
+ * one finds exceeded time limits again, and no user was told that a cancel is
+ * stored.
  */
 static void carry_out_stops(struct daemon *d)
 {

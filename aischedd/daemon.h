@@ -1,7 +1,7 @@
 /*
- * daemon.h - the daemon's loop, of which each round is a turn
+ * daemon.h - the daemon and its loop; each round of the loop is a turn
  *
- *	hear    rpc and runners call in; requests change the state at once
+ *	hear    requests and events of runners change the state at once
  *	think   timers, one pass of the scheduler when something changed
  *	commit  one transaction
  *	tell    answers, starts and stops; reading requests begin
@@ -146,7 +146,7 @@ struct daemon {
 	struct file_ask *file_asks;
 	/* runs of recurring work that are due */
 	struct crons *crons;
-	/* asks without an answer: serial * OP_N + op */
+	/* asks without an answer, each mapped to its serial * OP_N + op */
 	struct map open;
 	/* number of the last ask */
 	uint64_t serial;

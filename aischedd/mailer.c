@@ -417,8 +417,8 @@ static void go(struct mailer *m)
 
 	if (!*m->d->conf->mail.command)
 		return;
-	/* While the disk is full, it could not be stored that a mail
-	 * was sent. */
+	/* While the disk is full, a mail that was sent could not be removed
+	 * from the outbox. */
 	if (m->d->full || m->d->unwritten) {
 		daemon_arm(m->timer, STUCK_MS);
 		return;

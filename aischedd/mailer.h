@@ -1,10 +1,11 @@
 /*
  * mailer.h - send the mails of the outbox
  *
- * A mail is given to the command of `mail` as its standard input, two at a
- * time, and is removed from the outbox once the command has taken it. A daemon
- * that is killed before that sends it again, with the same Message-ID. A
- * command that fails or hangs is tried again for a day, at growing intervals.
+ * The configured mail command is run for each mail, which is its standard
+ * input; at most two commands run at a time. A mail is removed from the outbox
+ * after its command has succeeded. If the daemon is killed before that, the
+ * next one sends the mail again, with the same Message-ID. If the command fails
+ * or hangs, it is run again for a day, at growing intervals.
  */
 #ifndef AISCHEDD_MAILER_H
 #define AISCHEDD_MAILER_H
@@ -31,7 +32,7 @@ void mailer_check(struct mailer *m);
 
 struct mailer_counts mailer_counts(const struct mailer *m);
 
-/* Look at the outbox soon, as the configuration has changed. */
+/* Look at the outbox soon. Call it after the configuration has changed. */
 void mailer_wake(struct mailer *m);
 
 #endif

@@ -74,7 +74,7 @@ struct pool_parts {
 };
 
 enum sum_kind {
-	SUM_CPU, /* from here on as in enum resource */
+	SUM_CPU, /* up to SUM_GPU as in enum resource */
 	SUM_MEM = SUM_CPU + RES_MEM,
 	SUM_GPU = SUM_CPU + RES_GPU,
 	SUM_CPU_USED = SUM_CPU + RES_N,
@@ -103,9 +103,9 @@ struct prom {
 	int64_t now, now_ms;
 	struct store_stats store;
 	int64_t logs; /* bytes of kept output; -1: not known yet */
-	/* By queue; each includes the queues below it that are not shown
-	 * themselves. shown: the queue in which this one is counted, itself or
-	 * an ancestor. */
+	/* queue: counts by queue; those of a queue include the queues below it
+	 * that are not shown. shown: by queue, where it is counted: the queue
+	 * itself if it is shown, else an ancestor. */
 	struct queue_counts *queue;
 	uint32_t *shown;
 	bool folded;
@@ -721,7 +721,7 @@ static struct pool_parts *parts_of(struct prom *p, uint32_t pool,
 	return parts;
 }
 
-/* Returns the state of the resources of a node that no job holds. */
+/* Returns the state of those resources of a node that are held by no job. */
 static enum part rest_of(const struct prom *p, uint32_t i)
 {
 	const struct node *node = state_node(p->d->state, i);

@@ -68,7 +68,7 @@ void daemon_free_relays(struct daemon *d)
 		relay_free(d->relays);
 }
 
-/* --- what the command says ------------------------------------------------ */
+/* --- calls by the runner -------------------------------------------------- */
 
 static void send_part(struct relayed *r, char kind, const void *data,
                       size_t len)

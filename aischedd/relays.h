@@ -1,12 +1,13 @@
 /*
  * relays.h - commands of users in jobs of a cluster, connections to jobs
  *
- * The daemon relays between the user's connections and the job: the output of
- * the command, or what its port sends, becomes parts of the answer to one
- * request, its input comes with other requests. While much output waits to be
- * sent to the user, none is read from the job; a request with input is answered
- * when there is room for more. So little is held in memory. The command is
- * ended when the user's connection is closed, and counts until it has ended.
+ * The daemon relays between the user's connections and the job. Output of the
+ * command, or of the port, becomes parts of the answer to one request; input
+ * comes with other requests. While much output waits to be sent to the user,
+ * none is read from the job; a request with input is answered when there is
+ * space for more. So little is held in memory. When the user's connection is
+ * closed, the command is ended; until it has ended, it counts against the
+ * limits.
  */
 #ifndef AISCHEDD_RELAYS_H
 #define AISCHEDD_RELAYS_H
@@ -20,16 +21,16 @@ struct runner *relays_runner(const struct daemon *d, const struct job *job);
 /* Whether users can be connected to ports of a job that has nodes. */
 bool relays_forward(const struct daemon *d, const struct job *job);
 
-/* Begin to run a command in the task of the job that the wish names, or to
- * connect to its port; relays_runner() must have found a runner, or
- * relays_forward() be true. Fails with EBUSY if there are too many of both, or
- * as the runner does. */
+/* Begin to run a command in the task of the job that the wish names, if
+ * relays_runner() has found a runner; or, if relays_forward() is true, to
+ * connect to a port of the task. Fails with EBUSY if there are too many
+ * commands and connections, or as the runner does. */
 int relays_begin(struct daemon *d, struct ask *ask, const struct job *job,
                  const struct request_in *in, const struct run_exec_wish *wish,
                  struct err *err);
 
-/* Returns a number in the request; 0 if there is none of this key, or if it is
- * negative or greater than `most`. */
+/* Returns the number that the request has for this key; 0 if it has none, or
+ * one that is negative or greater than `most`. */
 uint16_t relays_number(const struct request_in *in, const char *key,
                        uint16_t most);
 

@@ -203,8 +203,8 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		log_retry(d->state, ev->job, in.now);
 }
 
-/* Tell the state what a node has, and log what has changed. Changes in use by
- * others' processes are not logged, as they are too frequent. */
+/* Tell the state what a node has, and log what has changed, except how much
+ * processes outside of jobs use: this changes too often. */
 static void node_event(struct pool_runner *p, const struct node_info *info)
 {
 	struct state *state = p->daemon->state;

@@ -20,8 +20,9 @@ struct session {
 
 TAILQ_HEAD(session_list_head, session);
 
-/* Links, sessions, and users named by the proxy under the hashes of their
- * names; each list begins with the oldest one. */
+/* Lists that begin with the oldest entry. links: by hash of the token; open:
+ * sessions, by hash of the cookie; named: users that the proxy named, by hash
+ * of the name. */
 struct sessions {
 	struct session_list_head links, open, named;
 };

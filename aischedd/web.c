@@ -32,8 +32,8 @@ enum {
 	/* descriptors for the program are first copied to numbers from here on,
 	 * above those that they will have there */
 	HIGH_FD = 64,
-	/* number in the program of its end of the socket pair; a pipe and the
-	 * listening sockets follow */
+	/* descriptor that the program has for its end of the socket pair; those
+	 * of a pipe and of the listening sockets follow */
 	FIRST_FD = 3,
 	HOSTS_MAX = 64, /* most host names passed to the program */
 	ANSWERS_MAX =
@@ -53,7 +53,7 @@ struct web {
 	char *program, *url;
 	/* path for the proxy, borrowed from first_conf; NULL: none */
 	const char *socket;
-	/* with which the program runs; "": those of the daemon */
+	/* ids with which the program runs; "": those of the daemon */
 	char uid[16], gid[16];
 	char *proxies; /* uids of web_proxy_users, as in ",33,1000," */
 	int listener[LISTEN_MAX + 1];

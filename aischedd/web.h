@@ -30,9 +30,10 @@ extern const size_t web_ncodes;
 
 /*
  * Add a report of the program: {"codes": {"200": "3", ...}, "connections": 1,
- * "bad_proxies": 0}. codes: answers since the previous report; bad_proxies:
- * those of them that refused a user whom a proxy named; connections: those open
- * now. Fails with EINVAL, and then adds nothing.
+ * "bad_proxies": 0}. codes: number of answers since the previous report, by
+ * status; connections: number of open ones; bad_proxies: answers since the
+ * previous report that refused a user named by a proxy. Adds nothing if it
+ * fails, with EINVAL.
  */
 int web_add_answers(struct web *web, const json_t *told, struct err *err);
 /* Returns how many answers had the status web_codes[i] since the

@@ -61,7 +61,7 @@ struct conns {
 	bool stopping; /* no new requests are taken */
 
 	struct strangers strangers[2]; /* of Unix sockets; of TCP */
-	/* those of known users, beginning with the longest idle one */
+	/* connections of known users, beginning with the longest idle one */
 	struct conn_list known;
 	size_t nknown;
 	uint64_t auth_failures; /* credentials that were refused */
@@ -102,8 +102,8 @@ struct ask {
 	char *body;
 	size_t got; /* bytes of the body that have arrived */
 	/* Bytes that count against the limits until the request is answered: at
-	 * first all of the body, then only its JSON, of which the handler keeps
-	 * about as much. */
+	 * first the whole body; when it is handed over, the length of its JSON,
+	 * as the handler may keep the parsed JSON. */
 	size_t charged;
 
 	/* The answer. */

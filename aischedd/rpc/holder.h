@@ -5,10 +5,10 @@
  * sockets and TCP each have a number of connections for strangers. When all of
  * these are taken, the origin (uid on a Unix socket, address over TCP) that has
  * the most of them loses its oldest one. After its first valid credential a
- * connection belongs to a user. Each user may have a limited number, and some
- * are kept for root and admins. When all others are taken, an idle one is
- * closed; if none is idle, the user who has the most connections loses one to a
- * user who has fewer.
+ * connection belongs to a user. Each user may have a limited number of
+ * connections, and some connections are kept for root and admins. When all
+ * others are taken, an idle connection is closed; if none is idle, the user who
+ * has the most connections loses one to a user who has fewer.
  */
 #ifndef AISCHEDD_RPC_HOLDER_H
 #define AISCHEDD_RPC_HOLDER_H
@@ -59,8 +59,8 @@ bool holder_make_room(struct conns *all);
 
 /* Whether memory may be allocated now for a body of this many bytes. */
 bool holder_has_memory(const struct conn *conn, size_t len);
-/* Count these bytes as held by the ask's sender; then stop counting all
- * of them. */
+/* holder_charge(): count these bytes as held by the ask's sender.
+ * holder_discharge(): no longer count any bytes of the ask. */
 void holder_charge(struct ask *ask, size_t bytes);
 void holder_discharge(struct ask *ask);
 

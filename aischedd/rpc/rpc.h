@@ -98,8 +98,8 @@ void rpc_refuse(struct ask *ask, const struct err *err);
 /* Send one part of an answer. */
 void rpc_part(struct ask *ask, const void *data, size_t len);
 
-/* Call fn, perhaps at once from the loop, when little is left to send on the
- * ask's connection: so long answers can be made piece by piece. */
+/* Have the loop call fn when little is left to send on the ask's connection,
+ * which may be the case already: so long answers can be made piece by piece. */
 void rpc_when_drained(struct ask *ask, void (*fn)(struct ask *, void *),
                       void *arg);
 
@@ -122,7 +122,7 @@ bool rpc_stop(struct rpc *rpc);
 struct rpc_limits {
 	/* time for munged to decode or encode a credential */
 	int auth_ms;
-	/* time for a peer that has not authenticated to send something */
+	/* how long a connection without a known user may be idle */
 	int idle_ms;
 	/* time for a peer to send the rest of a frame */
 	int frame_ms;

@@ -15,7 +15,7 @@
 
 #include "libcommon/map.h"
 
-/* The part of a request by which it waits; a member of its struct. */
+/* A member of each long request's struct, by which the request is queued. */
 struct slice {
 	TAILQ_ENTRY(slice) next;
 	uid_t uid;
@@ -35,8 +35,8 @@ void slices_fini(struct slices *s);
 void slices_add(struct slices *s, struct slice *slice);
 void slices_remove(struct slices *s, struct slice *slice);
 
-/* Takes out of the queue and returns the first slice of the user who has taken
- * the fewest steps so far; NULL if the queue is empty. */
+/* Removes from the queue the first slice of the user who has taken the fewest
+ * steps so far, and returns it; NULL if the queue is empty. */
 struct slice *slices_take(struct slices *s);
 
 /* Count these steps, which a slice took, for its user. */

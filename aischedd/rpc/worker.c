@@ -21,10 +21,10 @@ TAILQ_HEAD(works, cred_work);
 
 /*
  * Threads and their work. A work (encoding or decoding one credential) passes
- * from queue to a thread and then to done. While the loop waits for it, it is
- * also in alive; that list has the oldest work first, as all have the same
- * deadline. The number of works is limited by connections and their requests
- * in flight.
+ * from the list `queue` to a thread and then to the list `done`. While the loop
+ * waits for a work, the work is also in `alive`, where the oldest comes first:
+ * all works have the same time limit. Their number is limited, as connections
+ * and requests are.
  */
 struct workers {
 	char *munge_socket;
