@@ -237,8 +237,8 @@ void kube_answer_take(struct kube_attempt *a, enum kube_ask_kind kind,
 		on[kind](a, task, answer);
 	if (!err)
 		kube_tell_note(a, NULL);
-	/* After an error do not step the attempt at once: the next tick repeats
-	 * the call. */
+	/* After an error, leave the attempt to the next tick, which repeats the
+	 * call. */
 	if (!err || err->code == EEXIST || a->end.fault.code || a->end.over)
 		kube_attempt_touch(a);
 }

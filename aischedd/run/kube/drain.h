@@ -2,8 +2,8 @@
  * drain.h - cordon the nodes that an admin drains
  *
  * When we cordon a node, we add an annotation with the reason, and later
- * uncordon only nodes that have it. If somebody else cordons or uncordons a
- * node, we do not undo that.
+ * uncordon only nodes with this annotation. If somebody else cordons or
+ * uncordons a node, we do not undo that.
  */
 #ifndef AISCHEDD_RUN_KUBE_DRAIN_H
 #define AISCHEDD_RUN_KUBE_DRAIN_H

@@ -12,7 +12,7 @@
 #include "libcommon/mem.h"
 
 enum {
-	/* pods that have not ended this long after their grace are deleted */
+	/* how long after its grace period a pod that still runs is deleted */
 	SLACK_MS = 15000
 };
 
@@ -34,8 +34,8 @@ void kube_end_leave(struct kube_attempt *a, struct kube_task *task,
 
 /*
  * Give up a pod whose node will not report its end. If the attempt goes on
- * without it, set it to Failed: only then does the Job controller make another
- * pod for its index. Else delete it.
+ * without the pod, set the pod to Failed, so that the Job controller makes
+ * another pod for the index. Else delete the pod.
  */
 static void give_up(struct kube_attempt *a, struct kube_task *task)
 {

@@ -36,8 +36,8 @@ bool kube_end_may_lose(const struct kube_attempt *a);
 void kube_end_leave(struct kube_attempt *a, struct kube_task *task,
                     const char *why);
 
-/* End all pods of the attempt in this way. Delete the Job if they take too
- * long. */
+/* Call kube_end_leave() for all pods of the attempt. Delete the Job if they
+ * take too long to end. */
 void kube_end_take_down(struct kube_attempt *a);
 
 /* Delete pods without waiting for the kubelet if their node is gone, if it has

@@ -31,7 +31,7 @@ enum {
 	SILENCE_MS = 10000,
 	FOLLOW_MS = 3600000, /* the same for a followed log */
 	WHOLE_MS = 60000,    /* limit for reading a whole log */
-	/* how long a followed log may take to end after its pod has */
+	/* how long a followed log may go on after its pod has ended */
 	LINGER_MS = 3000,
 	/* how long a log may take to send its first bytes */
 	FIRST_MS = 1000,
@@ -57,7 +57,9 @@ struct kube_kept {
 	int64_t begun_ms; /* time of the first call; 0: no call yet */
 	int64_t again_ms; /* time before which no other call is made */
 	int64_t until_ms; /* deadline of a call that does not follow the log */
-	int64_t over_ms;  /* when its pod was first seen to have ended; or 0 */
+	/* when the log of the ended pod was first seen to be silent; 0: the pod
+	 * runs, or data has arrived since */
+	int64_t over_ms;
 };
 
 struct kube_keep {
@@ -217,7 +219,8 @@ static void ask(struct kube *kube, struct kube_kept *k, bool follow)
 
 /* --- make and end calls for logs --- */
 
-/* Whether a followed log has not ended within LINGER_MS of its pod's end. */
+/* Whether the log of an ended pod has been silent for LINGER_MS, although its
+ * call is still open. */
 static bool lingers(struct kube_kept *k)
 {
 	int64_t now = clock_boot_ms();

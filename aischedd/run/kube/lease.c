@@ -34,11 +34,11 @@ struct kube_lease {
 	struct event *timer;
 	struct kube_call *call; /* NULL: no call in progress */
 	json_t *seen;           /* the Lease as last read, or NULL */
-	int64_t seen_ms;        /* when `seen` was last found changed */
+	int64_t seen_ms;        /* when we last saw a change of its spec */
 	int64_t asked_ms;       /* when the call was sent */
 	int64_t until_ms;       /* we hold the Lease until then */
 	bool told;              /* fn was told that we hold it */
-	struct err err;         /* why we do not hold it; code 0: none */
+	struct err err;         /* why we do not hold it; code 0: not known */
 };
 
 int64_t kube_lease_left_ms(const struct kube_lease *lease)

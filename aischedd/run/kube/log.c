@@ -20,7 +20,7 @@ enum {
 	/* a log that is not followed is given up after so long without data */
 	NODE_MS = 10000,
 	PAUSE_MS = 1000, /* pause between two requests */
-	/* how long a followed log may take to end after its pod has */
+	/* how long a followed log may go on after its pod has ended */
 	LINGER_MS = 3000
 };
 
@@ -168,7 +168,8 @@ static void ask(struct run_log *log, const struct kube_pod *pod)
 	buf_free(&path);
 }
 
-/* Whether a followed log has not ended within LINGER_MS of its pod's end. */
+/* Whether the log of an ended pod has been silent for LINGER_MS, although its
+ * call is still open. */
 static bool lingers(struct run_log *log)
 {
 	int64_t now = clock_boot_ms();

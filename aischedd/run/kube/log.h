@@ -19,7 +19,8 @@ struct kube_logs {
 };
 
 /* Append the API path of a pod's log, with times, from the unix second `since`
- * on (-1: the whole log). The caller may append more of a query. */
+ * on (-1: the whole log). The path ends in a query, to which the caller may add
+ * parameters. */
 void kube_log_path(const char *namespace, const char *pod,
                    const char *container, int64_t since, struct buf *path);
 

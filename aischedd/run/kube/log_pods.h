@@ -25,7 +25,7 @@ struct kube_log_pod {
 size_t kube_log_pods(struct kube *kube, const struct kube_owner *owner,
                      struct kube_log_pod **ret);
 
-/* Returns the pod that runs the task of the wish, or NULL. */
+/* Returns the pod that runs the task wish->task, or NULL. */
 const struct kube_pod *kube_log_pod_of(struct kube *kube,
                                        const struct run_exec_wish *wish);
 

@@ -10,7 +10,8 @@
 struct kube_attempt;
 
 struct kube_look {
-	/* tasks that have not run yet, will be replaced or placed anew */
+	/* tasks that have not run yet, or that will be replaced or placed
+	 * anew */
 	uint32_t idle;
 	uint32_t alive; /* tasks whose pods hold a node */
 	/* a task failed and is not replaced, or is lost and the attempt does

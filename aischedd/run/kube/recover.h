@@ -34,7 +34,8 @@ void kube_recover(struct runner *r, size_t n, const uint64_t *job,
  * the answer needs have been read. Else do nothing. */
 void kube_recover_try(struct kube *kube);
 
-/* Delete this Job of ours, or each of our Jobs, if it belongs to no attempt. */
+/* Delete our Jobs that belong to no attempt. kube_recover_sweep_one() checks
+ * only this Job. */
 void kube_recover_sweep_one(struct kube *kube, struct kube_job *job);
 void kube_recover_sweep(struct kube *kube);
 

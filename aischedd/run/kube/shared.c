@@ -125,7 +125,7 @@ static void shared_free(struct kube_shared *shared)
 	free(shared);
 }
 
-/* Whether the Job is to be deleted as soon as the Secret is. */
+/* Whether the Job is to be deleted after the Secret has been deleted. */
 static bool is_waiting(const struct kube_job *job,
                        const struct kube_shared *shared)
 {

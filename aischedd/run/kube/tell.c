@@ -72,7 +72,8 @@ void kube_tell_replaced(struct kube_attempt *a, uint32_t n,
 	buf_free(&text);
 }
 
-/* Append what is said of n lost tasks. first: the slot of the first one. */
+/* Append the text that reports n lost tasks. first: the slot of the first
+ * one. */
 static void loss_text(const struct kube_attempt *a,
                       const struct kube_slot *first, size_t n, struct buf *out)
 {
@@ -130,8 +131,9 @@ void kube_tell_whole(struct kube_attempt *a)
 	kube_tell(a, &(struct run_event){ .kind = RUN_NOTED });
 }
 
-/* Whether `pod` decides the outcome rather than `worst`: a failed pod before
- * others, and among failed ones the first. worst: NULL if there is none yet. */
+/* Whether `pod` decides the outcome instead of `worst`. The pod that failed
+ * first decides; if none has failed, any pod. worst: NULL if there is none
+ * yet. */
 static bool is_worse(const struct kube_pod *pod, const struct kube_pod *worst)
 {
 	bool bad = pod->exit_code || pod->oom;
@@ -210,7 +212,7 @@ static const char *first_loss(const struct kube_attempt *a)
 }
 
 /* Returns why a task could not run its script, such as "cannot open output
- * '/data/x'", for the first task to which that happened; NULL: all did. */
+ * '/data/x'", for the first task to which that happened; NULL: to none. */
 static const char *first_unable(struct kube_attempt *a)
 {
 	for (uint32_t i = 0; i < a->slots.n; i++) {

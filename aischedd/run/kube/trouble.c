@@ -13,7 +13,7 @@ enum {
 	REFUSAL_MS = 400000
 };
 
-/* Returns the text of a call that the API server refuses, or NULL. A refused
+/* Returns the error of a call that the API server refuses, or NULL. A refused
  * call of a job is forgotten after a while, as the job may be gone. */
 static const char *refusal(const struct kube *kube)
 {

@@ -49,8 +49,9 @@ void kube_call_set_timer(struct kube_call *call, int64_t at_ms)
 	                             .tv_usec = ms % 1000 * 1000 });
 }
 
-/* Returns the path with a query that names the field manager, and that makes
- * the server refuse unknown fields instead of dropping them. */
+/* Returns the path of the request, with further parameters: for a change, the
+ * field manager; for a POST, an order to refuse unknown fields instead of
+ * dropping them. */
 static char *full_path(const struct kube_request *request)
 {
 	struct buf path = { 0 };

@@ -210,8 +210,8 @@ static void set_proxy(CURL *easy, const struct kube_config *c)
 	char *remote;
 
 	if (!c->proxy) {
-		/* libcurl uses a proxy named in the environment, but must not
-		 * for the cluster that we are in, or for this machine. */
+		/* Ignore the proxy that the environment names if the server is
+		 * on this machine, or if the daemon runs in its cluster. */
 		if (c->in_pod || is_loopback(c->host))
 			curl_easy_setopt(easy, CURLOPT_PROXY, "");
 		return;

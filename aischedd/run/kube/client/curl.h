@@ -44,8 +44,8 @@ struct kube_transfer {
 /*
  * Make a transfer to the server of this configuration. path begins with '/' and
  * may have a query. token, cert and key may be NULL; they are sent over TLS
- * only. All arguments are copied. The caller adds its own options, and sets
- * t->headers at last.
+ * only. All arguments are copied. The caller adds its own options and headers,
+ * then sets CURLOPT_HTTPHEADER to t->headers.
  */
 void kube_transfer_init(struct kube_transfer *t,
                         const struct kube_config *config, const char *path,

@@ -206,7 +206,7 @@ static void on_pump(evutil_socket_t fd, short what, void *arg)
 	    now);
 }
 
-/* --- called by users of the client --- */
+/* --- create the client, send requests --- */
 
 static void on_transfer(CURL *easy, CURLcode code, void *arg)
 {

@@ -199,7 +199,7 @@ struct kube_config *kube_config_load(const char *path, const char *context,
 	return finish(&l, ok && read_context(&l, context) == 0);
 }
 
-/* --- compare --- */
+/* --- compare two configurations --- */
 
 static void put(struct buf *out, const char *s)
 {

@@ -1,8 +1,8 @@
 /*
  * kubeconfig_entry.h - the entries of a kubeconfig
  *
- * kubeconfig.c reads the files and chooses a context; its entries are read by
- * kubeconfig_server.c and kubeconfig_user.c.
+ * kubeconfig.c reads the files and chooses a context. kubeconfig_server.c reads
+ * the cluster that the context names, and kubeconfig_user.c the user.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_KUBECONFIG_ENTRY_H
 #define AISCHEDD_RUN_KUBE_CLIENT_KUBECONFIG_ENTRY_H

@@ -156,7 +156,7 @@ static int begin(const struct kube_config *c, const char **env, pid_t *ret_pid,
 	return code;
 }
 
-/* --- watch --- */
+/* --- read the output, wait for the end --- */
 
 static void stream_end(struct plugin_stream *s)
 {

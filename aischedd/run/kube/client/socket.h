@@ -2,10 +2,10 @@
  * socket.h - a WebSocket to the API server, for commands in pods and
  * connections to them
  *
- * It is opened by a call as in http.h, which is sent in order of urgency and
- * with the same credentials, but only once. The socket has a connection of its
- * own. Little is buffered: a message is passed on in parts as they arrive,
- * nothing is read while the socket is paused, and senders must check
+ * A call as in http.h opens the socket. It waits its turn and has the same
+ * credentials as other calls, but is not repeated. The socket has a connection
+ * of its own. Little is buffered: a message is passed on in parts as they
+ * arrive, nothing is read while the socket is paused, and senders must check
  * kube_socket_is_full().
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_SOCKET_H

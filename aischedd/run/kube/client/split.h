@@ -27,8 +27,8 @@ struct kube_split {
 	bool in_text, escaped;
 };
 
-/* list: the stream is a list, whose items are cut out; else documents are. max:
- * most bytes of one object, and of everything in a list besides its items. */
+/* list: cut the items out of a list; else cut out whole documents. max: most
+ * bytes of one object, and of everything in a list besides its items. */
 void kube_split_init(struct kube_split *split, bool list, size_t max);
 void kube_split_fini(struct kube_split *split);
 

@@ -17,7 +17,7 @@
 enum {
 	BACKOFF_MS = 800,
 	BACKOFF_MAX_MS = 30000,
-	/* a watch that ends after this time restarts at once */
+	/* a watch that ends after at least this time restarts at once */
 	HEALTHY_MS = 1000,
 	/* after this many failures in a row, all objects are listed again */
 	BAD_MAX = 3

@@ -75,8 +75,8 @@ static void load(struct kube_http *http)
 		kube_http_failed(http, http->loaded_ms, -1, &err);
 }
 
-/* Returns when to renew a credential: EXPIRES_EARLY seconds before it expires
- * or, if it lasts less than twice as long, after half of its time. */
+/* Returns when to renew a credential: EXPIRES_EARLY seconds before it expires,
+ * or after half of the time until then, whichever is later. */
 static int64_t renew_time(const struct kube_credential *cred, int64_t now)
 {
 	int64_t half = (cred->expires - now) / 2;

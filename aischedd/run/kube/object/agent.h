@@ -18,7 +18,7 @@
 #define KUBE_AGENT_DIR "/aisched/bin"
 /* The agent's program in the image pod_agent_image of the pool. */
 #define KUBE_AGENT_FILE "/usr/libexec/aisched/aisched-pod"
-/* The file in the Secret by which the agents know the job. */
+/* The file in the Secret that tells the agents about the job. */
 #define KUBE_AGENT_KEY "pod"
 
 /* Whether the script of the job runs once, with an agent in each pod. */

@@ -157,8 +157,8 @@ static char *read_topology(const struct strlist *levels, const json_t *labels)
 	return path.len ? buf_take(&path) : NULL;
 }
 
-/* Returns why the node is cordoned: the daemon's reason if the daemon did
- * it. */
+/* Returns why the node is cordoned: the daemon's reason if the daemon has
+ * cordoned it. */
 static char *read_cordon(const json_t *obj)
 {
 	const json_t *meta = json_object_get(obj, "metadata");

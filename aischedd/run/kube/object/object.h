@@ -84,9 +84,9 @@ void kube_object_number(json_t *obj, const char *key, uint64_t n);
 json_t *kube_object_new(const struct kube_home *home, const struct run_job *job,
                         const char *version, const char *kind);
 
-/* Returns a string that the kubelet leaves as it is: in arguments and
- * environment it replaces "$(NAME)" with the value of that variable, and "$$"
- * with "$". */
+/* Returns the text with each '$' doubled: in arguments and environment, the
+ * kubelet replaces "$(NAME)" with the value of that variable, and "$$" with
+ * "$". */
 json_t *kube_object_literal(const char *text);
 
 /* Make the Job of this name and uid the owner of obj, so that deleting the Job
