@@ -77,7 +77,7 @@ static void remove_job(struct kube_attempt *a)
 		kube_ask_remove(job);
 }
 
-/* --- state --- */
+/* --- the state of an attempt --- */
 
 enum life {
 	LIFE_FOUND,
@@ -104,7 +104,7 @@ static bool rests(const struct kube_attempt *a)
 	return clock_boot_ms() < a->calls.rest_ms;
 }
 
-/* --- steps --- */
+/* --- what is done in each state --- */
 
 /* Make the calls for missing objects and bindings. An attempt that was found
  * running after a restart (!ordered) needs only bindings, for pods that replace

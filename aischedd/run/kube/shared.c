@@ -98,7 +98,7 @@ void kube_shared_recall(struct kube *kube)
 	free(folder);
 }
 
-/* --- users --- */
+/* --- count users, make and delete Secrets --- */
 
 struct kube_shared *kube_shared_get(struct kube_space *space, const char *name)
 {

@@ -22,7 +22,7 @@ struct kube_telling {
 /* Pass the event to the daemon; fills in job and attempt. */
 void kube_tell(struct kube_attempt *a, struct run_event *ev);
 
-/* Report what delays the attempt; NULL: nothing any longer. */
+/* Report what delays the attempt; text NULL: nothing delays it any longer. */
 void kube_tell_note(struct kube_attempt *a, const char *text);
 
 /* Report that n of the attempt's pods have failed and are replaced. last: the

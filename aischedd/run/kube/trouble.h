@@ -15,10 +15,10 @@ struct kube_told {
 	struct buf shortcomings; /* result of shortcomings() */
 };
 
-/* Send RUN_TROUBLE if what does not work has changed since the last one. */
+/* Send RUN_TROUBLE if its text would differ from the last one. */
 void kube_trouble_tell(struct kube *kube);
 
-/* Send RUN_LACKS if what nodes lack has changed since the last one. */
+/* Send RUN_LACKS if its text would differ from the last one. */
 void kube_trouble_tell_lacks(struct kube *kube);
 
 /* See runner_ops. */

@@ -14,7 +14,7 @@ struct kube;
 struct kube_version {
 	struct err old; /* why it is too old; code 0: it is not */
 	bool known, asking;
-	long minor;       /* of 1.x; 0: not known */
+	long minor;       /* the x of version 1.x; 0: not known */
 	int64_t again_ms; /* time before which the version is not read again */
 };
 

@@ -31,7 +31,7 @@ static const struct {
 	[KUBE_JSON_PATCH] = { "PATCH", "application/json-patch+json" },
 };
 
-/* --- the call --- */
+/* --- create, end and free a call --- */
 
 static void on_timer(evutil_socket_t fd, short what, void *arg);
 
@@ -229,7 +229,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-/* --- a try --- */
+/* --- send a call once --- */
 
 /* Called by libcurl for each header line. A result below size * n makes it end
  * the transfer. */

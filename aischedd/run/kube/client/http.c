@@ -54,7 +54,7 @@ void kube_http_pump(struct kube_http *http)
 	event_active(http->pump, EV_TIMEOUT, 0);
 }
 
-/* --- trouble --- */
+/* --- errors that hold back all calls --- */
 
 void kube_http_recovered(struct kube_http *http)
 {

@@ -44,7 +44,7 @@ struct kube_plugin_run {
 	struct plugin_stream out, says; /* stdout, stderr */
 };
 
-/* --- start --- */
+/* --- start the program --- */
 
 static void put_text(json_t *obj, const char *key, const char *value)
 {

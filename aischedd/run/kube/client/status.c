@@ -8,7 +8,7 @@
 #include "aischedd/run/kube/client/json.h"
 #include "libcommon/buf.h"
 
-/* --- the request --- */
+/* --- describe the request --- */
 
 /* Copy the next part of a path to ret and advance *path behind it. Returns
  * false at the end of the path. */
@@ -88,7 +88,7 @@ static void describe(const struct kube_target *t, struct buf *out)
 		buf_printf(out, " in namespace '%s'", t->namespace);
 }
 
-/* --- the answer --- */
+/* --- explain the answer --- */
 
 /* Find the user's name in the server's message, 'User "NAME" cannot …'; "?" if
  * it is not there. */

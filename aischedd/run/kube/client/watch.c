@@ -189,7 +189,7 @@ static int on_data(const void *data, size_t len, void *arg, struct err *err)
 	return rc;
 }
 
-/* --- steps --- */
+/* --- begin a step, handle its end --- */
 
 static void begin(struct kube_watch *w);
 

@@ -18,7 +18,7 @@ bool kube_agent_is(const struct kube_home *home, const struct run_job *job)
 	       job->spec->launch_script == 1;
 }
 
-/* --- pods ----------------------------------------------------------------- */
+/* --- merge tasks into pods ------------------------------------------------ */
 
 static uint32_t distinct_nodes(const struct run_job *job, const char **node,
                                uint32_t *tasks)

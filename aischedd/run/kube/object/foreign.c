@@ -58,7 +58,7 @@ static const char *entry(const json_t *map, const char *key)
 	return s ? s : "";
 }
 
-/* --- state --- */
+/* --- read the state of a Job --- */
 
 static void look_at_end(const json_t *status, struct kube_foreign *ret)
 {
@@ -149,7 +149,7 @@ int kube_foreign_look(json_t *obj, const struct kube_home *home,
 	return 0;
 }
 
-/* --- request --- */
+/* --- read what a Job requests --- */
 
 struct wish {
 	struct submit submit;

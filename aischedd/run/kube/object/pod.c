@@ -10,7 +10,7 @@
 #include "aischedd/run/kube/object/object.h"
 #include "libcommon/mem.h"
 
-/* --- use --- */
+/* --- resources that a pod uses --- */
 
 /* Returns milli * by / in, rounded up if `up`; INT64_MAX if that is too
  * large. */
@@ -87,8 +87,8 @@ static struct kube_amount most(struct kube_amount a, struct kube_amount b)
 }
 
 /* Returns what the container requests. A limit without a request counts as a
- * request, too: in pods the API server fills in such requests, but not in pod
- * templates of Jobs. */
+ * request, too: the API server fills in such requests in pods, but not in the
+ * pod templates of Jobs. */
 static struct kube_amount asked(const json_t *container, const char *gpu)
 {
 	const json_t *resources = json_object_get(container, "resources");
@@ -142,7 +142,7 @@ struct kube_amount kube_pod_use(const json_t *spec, const char *gpu)
 	return run;
 }
 
-/* --- state --- */
+/* --- read the state of a pod --- */
 
 static char *text(const json_t *obj, const char *path)
 {

@@ -77,7 +77,7 @@ static bool is_local(const char *var, size_t len)
 }
 
 /* Whether `var` is a valid name of a shell variable. The environment may have
- * others: some shells export functions under such names. */
+ * other names, too: some shells export functions in it. */
 static bool is_name(const char *var, size_t len)
 {
 	if (!len || isdigit((unsigned char)*var))
@@ -264,9 +264,9 @@ json_t *kube_object_secret(const struct kube_home *home,
 	env_file(&common, &own, home, job, now);
 	text = json_stringn(own.data, own.len);
 	*ret_own = NULL;
-	/* Tasks of an array share a Secret, except if the own part of the
-	 * environment is not UTF-8, so that it cannot be in the Job itself, or
-	 * if each task has an agent, whose key the Secret holds. */
+	/* Tasks of an array share a Secret, with two exceptions: the text for
+	 * one task is not UTF-8, so that it cannot be in the Job; or each task
+	 * has an agent, whose key is in the Secret. */
 	if (job->array_job && text && !kube_agent_is(home, job)) {
 		obj = shared_secret(home, job, &common);
 		*ret_own = buf_take(&own);
