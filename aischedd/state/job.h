@@ -2,8 +2,8 @@
  * job.h - the record of one job, as the daemon has it in memory
  *
  * A record is one of three: a job that is not an array, one task of an array,
- * or all tasks of an array that have not started (then `tasks` is not empty). A
- * task of such a part gets a record of its own when it starts, or when it is
+ * or all tasks of an array that have not started (then `tasks` is not empty).
+ * An unstarted task gets a record of its own when it starts, or when it is
  * held, changed or cancelled alone. The request is stored packed, with only the
  * fields that the user gave, because a million jobs may wait.
  */
@@ -113,8 +113,8 @@ struct job {
 	uint32_t restarts, preemptions, start_fails;
 	/* number of failed tasks of this attempt that were started again */
 	uint32_t replaced;
-	/* types of mails already made for this attempt, one bit each; only
-	 * types of which there is one in each attempt */
+	/* mails already made for this attempt, as bits of enum mail_type; only
+	 * types of which an attempt gets at most one mail */
 	uint32_t mailed;
 	int64_t priority;   /* --priority or that of its class, minus --nice */
 	int64_t time_limit; /* seconds or TIME_UNLIMITED */
@@ -127,7 +127,7 @@ struct job {
 	int64_t resumed;
 	int64_t ran;    /* seconds that this attempt ran before `resumed` */
 	int64_t served; /* seconds that it ran in attempts that were evicted */
-	/* its part of usage->rate, for what it holds: usage.h */
+	/* charge for what the job holds, which usage->rate includes: usage.h */
 	int64_t charge;
 	int64_t mem_default; /* MiB for each CPU, if it asked for no memory */
 	/* after a failure: do not start it again before this time */
@@ -185,8 +185,9 @@ uint32_t job_count(const struct job *job);
 /* Whether the job holds nodes. */
 bool job_is_placed(const struct job *job);
 
-/* Returns the time at which the time limit of a job with nodes ends, as plans
- * assume; NO_TIME if the job has no limit or is suspended. */
+/* Returns the time at which the time limit of a job with nodes ends;
+ * plans assume that the job ends then. NO_TIME if the job has no limit
+ * or is suspended. */
 int64_t job_due(const struct job *job);
 
 /* Returns the time at which the daemon stops a running job for its time limit;
@@ -205,7 +206,8 @@ int64_t job_elapsed(const struct job *job, int64_t now);
 /* The next four functions return a new placement, which the caller frees
  * with free(). */
 
-/* Copy ntasks tasks and the element after the last, which ends its CPUs. */
+/* Copy ntasks tasks. task[] has one more element, whose cpu_first is the end of
+ * the last task's CPUs. */
 struct placement *placement_new(uint32_t ntasks, const struct snap_task *task,
                                 const struct snap_cpu_use *cpu_use);
 /* Copy the tasks of both; either may be NULL. */

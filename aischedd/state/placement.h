@@ -13,9 +13,9 @@ struct state;
 /* Append the placement as "NODE:GPUS:MILLI:CPU/MILLI,...", one for each task,
  * separated by ';'. GPUS is a hexadecimal mask. The first MILLI is the part of
  * each GPU that the task holds, in thousandths, the others are parts of CPUs.
- * "@NUMAS" and "+UNITS" follow if they are not 0. by_pool: write each NODE as
- * "POOL/NAME", which state_placement_parse() needs if pools have nodes with the
- * same name. */
+ * "@NUMAS" (a mask of NUMA nodes) and "+UNITS" (a mask of slices of a GPU)
+ * follow if they are not 0. by_pool: write each NODE as "POOL/NAME", which
+ * state_placement_parse() needs if pools have nodes with the same name. */
 void state_placement_format(const struct state *state,
                             const struct placement *place, bool by_pool,
                             struct buf *out);

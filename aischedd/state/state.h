@@ -22,8 +22,8 @@
 struct array {
 	uint64_t id;
 	uint32_t limit; /* this many tasks may run at once; 0: no limit */
-	/* count: number of tasks; min, max, step: of their numbers;
-	 * as submitted */
+	/* As submitted: the number of tasks; the lowest and the highest of
+	 * their numbers, and the step between these. */
 	uint32_t count, min, max, step;
 	/* number of tasks that have not ended */
 	uint32_t unfinished;
@@ -144,7 +144,7 @@ struct changes {
 	size_t nlags;
 	/* lag[] has changed, and is to be written */
 	bool lags;
-	/* some of these are to be written */
+	/* whether records of this kind are to be written */
 	bool nodes, queues, usages, reservations;
 };
 

@@ -1,5 +1,5 @@
-/* capacity.c - what pools have, by the hour, and what of it no job could hold
- */
+/* capacity.c - the capacity of pools by the hour, and how much of it no
+ * job could hold */
 #include "aischedd/state/cluster/capacity.h"
 
 #include <stdlib.h>

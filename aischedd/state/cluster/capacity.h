@@ -1,5 +1,6 @@
 /*
- * capacity.h - what pools have, by the hour, and what of it no job could hold
+ * capacity.h - the capacity of pools by the hour, and how much of it no
+ * job could hold
  *
  * Capacity is counted in rollups that have no user. For all nodes of a pool
  * that have the same type of GPU there are four rollups: one of everything that
@@ -42,15 +43,16 @@ struct capacity_table {
 	struct capacity *row;
 	size_t n, cap;
 	uint64_t nchanges; /* state->nchanges at the last look, + 1 */
-	/* time of the last look; before it as set by state_capacity_since() */
+	/* time of the last look; before the first look, the time that
+	 * state_capacity_since() has set */
 	int64_t since_ms;
 };
 
 /* Whether the rollup counts capacity; if so, sets *ret_part to the part. */
 bool rollup_is_capacity(const struct rollup *r, enum capacity_part *ret_part);
 
-/* Set the time up to which the loaded capacity is known. The findings of the
- * first look count from that time on. */
+/* Set the time up to which the loaded capacity is known. Amounts found by the
+ * first look are counted from that time on. */
 void state_capacity_since(struct state *state, int64_t since_ms);
 
 /* Whether something has changed since the last state_look_at_capacity(). */

@@ -207,11 +207,11 @@ void counts_attempt(const struct job *job, bool evicted)
 		    (double)job->ledger->now.held[RES_GPU] / 1e3;
 }
 
-/* --- what a pass finds ------------------------------------------------- */
+/* --- numbers that a pass finds ----------------------------------------- */
 
 /* Count the jobs of the row in *o, by the time at which they will have waited
  * for longer than their queue allows. The first `started` jobs no longer wait,
- * as the plan starts them. */
+ * because the plan starts them. */
 static void count_overdue(struct overdue *o, const struct snap *s, uint32_t row,
                           uint64_t started)
 {

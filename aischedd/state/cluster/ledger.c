@@ -24,8 +24,8 @@ void state_clock(struct state *state, int64_t wall_ms)
 	state->wall_ms = wall_ms;
 }
 
-/* Returns `now` in milliseconds: the time that state_clock() set, if that is
- * within a second of `now`. */
+/* Returns `now` in milliseconds. Uses the more exact wall_ms, which
+ * state_clock() set, if the two differ by at most a second. */
 static int64_t exact_ms(const struct state *state, int64_t now)
 {
 	int64_t off = state->wall_ms / 1000 - now;
@@ -480,7 +480,7 @@ void attempt_row_fini(struct attempt_row *row)
 	free(row->pieces);
 }
 
-/* --- as text ----------------------------------------------------------- */
+/* --- ledgers and pieces as text ---------------------------------------- */
 
 bool ledger_piece_parse(const char **text, struct ledger_piece *ret)
 {
@@ -628,8 +628,8 @@ static bool parse_rest(const char *text, struct ledger *l)
 			return false;
 	}
 	if (!*text) {
-		/* Without '$' either there was no earlier attempt, or a version
-		 * without prices ran it, and its cost is not known. */
+		/* There is no '$' if there was no earlier attempt, or if a
+		 * version without prices ran it: then its cost is not known. */
 		l->cost_before = l->before.held[RES_MEM] ? SPEC_UNSET : 0;
 		return true;
 	}

@@ -26,7 +26,8 @@ struct held_counts;
 struct job;
 struct state;
 
-/* CPU and GPU in thousandths of a second, memory in MiB seconds. */
+/* Sums of an attempt, or of several. CPU and GPU time is in thousandths of a
+ * second, memory in MiB seconds. */
 struct ledger_sum {
 	int64_t ran_ms;
 	int64_t held[RES_N];
@@ -141,8 +142,8 @@ int64_t ledger_longest(const struct job *job, int64_t now_ms);
  * that the job has held its nodes since its start. */
 void ledger_begin(struct state *state, struct job *job);
 
-/* Count a loaded ledger in a rollup from booked_ms on. Call it after everything
- * is loaded, for a ledger without a rollup, which an earlier version wrote. */
+/* For a loaded ledger without a rollup, which an earlier version wrote: count
+ * it in a rollup from booked_ms on. Call it after everything is loaded. */
 void ledger_join(struct state *state, struct job *job);
 
 /*

@@ -52,9 +52,9 @@ static bool is_meant(const struct node *node, const char *text)
 	return !strcmp(name_in(text) == text ? node->name : node->full, text);
 }
 
-/* Returns the index of the first node that the text names, or -1. next:
- * where to begin in the list of nodes with this name: an index plus one; 0:
- * at the end. */
+/* Search the list of nodes with one name for a node that the text names.
+ * Returns its index, or -1. next: index plus one of the node to begin at; 0:
+ * there is none. */
 static int from(const struct state *state, uintptr_t next, const char *text)
 {
 	while (next && !is_meant(&state->nodes.node[next - 1], text))
@@ -164,9 +164,9 @@ int state_node_expect(struct state *state, const char *text)
 	return node;
 }
 
-/* Returns the index of the node that the runner of this pool reports. If a node
- * with this name was only expected, it is taken to be this one; otherwise a new
- * node is added. */
+/* Returns the index of the node that the runner of this pool reports. If no
+ * node of this pool has the name, takes an `expected` node of this name, or
+ * else adds a node. */
 static uint32_t seen(struct state *state, uint32_t pool, const char *name)
 {
 	int n = state_node_of(state, pool, name);

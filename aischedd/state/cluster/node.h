@@ -64,7 +64,7 @@ struct node {
 	/* gpus_named: tasks get exactly the GPUs that the plan chooses;
 	 * gpu_numas_known: the runner knows the NUMA nodes of the GPUs. */
 	bool gpus_named, gpu_numas_known;
-	/* the kind as which pools.gives of its pool counts it */
+	/* the kind of node; pool_table.gives has the number of each kind */
 	enum node_gives gives;
 	uint64_t gpus_held; /* GPUs that no task may use, one bit each */
 	/* its section of the configuration, or NULL */
@@ -120,8 +120,8 @@ const char *node_reason(const struct node *node);
 void state_node_seen(struct state *state, uint32_t pool,
                      const struct node_info *info);
 
-/* Drain the node, so that nothing new starts on it, or (drained false) end
- * that. Fails with EINVAL if a drain has no reason. */
+/* Drain the node, so that nothing new starts on it; drained false: end the
+ * drain. Fails with EINVAL if a drain has no reason. */
 int state_drain(struct state *state, uint32_t node, bool drained,
                 const char *reason, struct err *err);
 
@@ -132,9 +132,9 @@ int state_drain(struct state *state, uint32_t node, bool drained,
  * as gone. */
 uint32_t node_intern(struct state *state, const char *text);
 
-/* Give each node the number of its pool in a new configuration. If its pool
- * is not in that, the node is marked as removed, and can no longer be found
- * by name. */
+/* Give each node the number of its pool in a new configuration. A node whose
+ * pool is not in that configuration is marked as removed, and can no longer be
+ * found by name. */
 void nodes_reconf(struct state *state, const struct conf *conf);
 
 /* Call it once all pools have listed their nodes: removes nodes that are
@@ -145,8 +145,8 @@ void nodes_drop_expected(struct state *state);
  * section of the configuration. */
 void node_apply_conf(struct state *state, struct node *node);
 
-/* Return the NUMA node, or the link group, of a GPU: as configured, or else as
- * the runner found it. */
+/* Returns the NUMA node of a GPU: as configured, or else as the
+ * runner found it. */
 uint8_t node_gpu_numa(const struct node *node, uint32_t gpu);
 
 /* Returns the configured MIG model of the node's GPUs (an enum mig_model),
@@ -154,6 +154,7 @@ uint8_t node_gpu_numa(const struct node *node, uint32_t gpu);
 uint8_t node_mig(const struct node *node);
 /* Returns the weight in the node's section of the configuration, or 1. */
 int64_t node_weight(const struct node *node);
+/* Returns the link group of a GPU, likewise. */
 uint8_t node_gpu_link(const struct node *node, uint32_t gpu);
 
 /* Returns one more than the highest NUMA node number of the node's CPUs

@@ -44,7 +44,8 @@ bool pool_aligns(const struct state *state, uint32_t pool,
 	struct err none;
 
 	err = err ? err : &none;
-	/* Assume that a cluster can, until it has listed its nodes. */
+	/* Assume that a cluster can align tasks until it has
+	 * listed its nodes. */
 	if (!runner_traits(conf->runner)->has_api ||
 	    !state->pools.ready[pool] || !demands(spec))
 		return true;
@@ -120,8 +121,9 @@ void state_pool_ready(struct state *state, uint32_t pool, bool ready)
 	state_replan(state);
 }
 
-/* Returns the node by which a job counts as lost: its first one or, if the job
- * goes on without some of its tasks, the first that is there. */
+/* Returns the node that decides whether the job is lost: if this node is gone,
+ * so is the job. It is the job's first node or, if the job may lose tasks, its
+ * first node that is not gone. */
 static const struct node *home_of(const struct state *state,
                                   const struct job *job)
 {
@@ -178,7 +180,7 @@ void state_pool_trouble(struct state *state, uint32_t pool, const char *text)
 	text_set(&state->pools.trouble[pool], text);
 }
 
-/* Returns the pools whose runner can run such a request, one bit each. */
+/* Returns the pools whose runner can run this request, one bit each. */
 static uint64_t runner_pools(const struct state *state, const struct spec *spec)
 {
 	const struct conf *conf = state->conf;

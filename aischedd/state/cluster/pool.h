@@ -51,7 +51,7 @@ bool state_pool_is_ready(const struct state *state, uint32_t pool);
 /* Returns the index of the first pool that is not ready, or -1. */
 int state_pool_unready(const struct state *state);
 
-/* Handle as lost the jobs on nodes of the pool that are gone. */
+/* Handle the event `lost` for each job whose nodes in the pool are gone. */
 void state_lose_orphans(struct state *state, uint32_t pool, int64_t now);
 
 /* Set why the pool's runner cannot start jobs now, which users see as the

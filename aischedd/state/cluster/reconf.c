@@ -53,8 +53,8 @@ static void reconf_queues(struct state *state, const struct conf *conf,
 
 	for (size_t q = 0; q < conf->nqueues; q++)
 		queue[q].closed = conf->queues[q].closed;
-	/* Keep what an operator has set, open or closed, unless the
-	 * configuration of the queue has changed in this. */
+	/* Keep a queue open or closed as an operator has set it, unless its
+	 * `closed` in the configuration has changed. */
 	for (size_t q = 0; q < state->conf->nqueues; q++)
 		if (queue_to[q] != (uint32_t)-1 &&
 		    state->conf->queues[q].closed ==

@@ -16,7 +16,8 @@
 
 enum {
 	DAY_S = 24 * 60 * 60,
-	/* no reservation may begin later or last longer */
+	/* a reservation may begin this many seconds from now at the latest, and
+	 * last this long at most */
 	HORIZON_S = 366 * DAY_S,
 	/* a start may lie this many seconds in the past, so that "now"
 	 * is allowed */
@@ -96,7 +97,7 @@ void reserve_free(struct state *state)
 	free(state->reservations.resv);
 }
 
-/* --- after a change ----------------------------------------------------- */
+/* --- update what depends on reservations -------------------------------- */
 
 void reserve_arm(struct state *state, int64_t now)
 {

@@ -38,7 +38,7 @@ struct reservation {
 struct reservation_list {
 	struct reservation *resv;
 	size_t n, cap;
-	int64_t next; /* next time at which one begins or ends, or NO_TIME */
+	int64_t next; /* when the next reservation begins or ends, or NO_TIME */
 	bool dirty;   /* some reservations are to be written */
 };
 

@@ -101,9 +101,9 @@ static const int64_t *hour_of(struct state *state, int64_t at_ms)
 	return t->hour;
 }
 
-/* Returns the unwritten sums of the hour that contains this time, which are
- * added if there are none. r->due is in order of time, and usually the last
- * element is the right one. */
+/* Returns the element of r->due for the hour that contains this time; adds one
+ * if there is none. r->due is in order of time, and usually the last element is
+ * the right one. */
 static struct rollup_due *due_of(struct state *state, struct rollup *r,
                                  int64_t at_ms)
 {

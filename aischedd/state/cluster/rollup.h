@@ -2,15 +2,15 @@
  * rollup.h - rollups: sums of use by the hour, for each user, queue and so on
  *
  * There is a rollup for each combination of user, account, queue, class, pool
- * and type of GPU that jobs have had. It has the rate at which these jobs hold
- * resources now, and the time up to which that was booked, which means: added
- * to the sums of hours as rate times time. Nothing is done while the rate does
- * not change; then the span of time is divided exactly where hours begin.
- * Amounts are exact: thousandths of a CPU or GPU, or MiB, times milliseconds.
- * Amounts booked since the last commit are `due`: the store adds them to its
- * rows of hours, days and months. A report may come late, such as the end of a
- * job that a shepherd reports after a restart; then negative amounts correct
- * what was booked too much.
+ * and type of GPU that jobs have had. The rollup has the rate at which these
+ * jobs hold resources now, and the time up to which they are booked. To book
+ * means to add rate times time to the sums of hours. This is done when the rate
+ * changes, and by state_book_some(); a span of time is divided exactly where
+ * hours begin. Amounts are exact: thousandths of a CPU or GPU, or MiB, times
+ * milliseconds. Amounts booked since the last commit are `due`: the store adds
+ * them to its rows of hours, days and months. A report may come late, such as
+ * the end of a job that a shepherd reports after a restart; then negative
+ * amounts correct what was booked too much.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_ROLLUP_H
 #define AISCHEDD_STATE_CLUSTER_ROLLUP_H
@@ -41,8 +41,8 @@ enum { RATE_COST = RES_N, RATES };
  * jobs           jobs that started for the first time; waits, wait_ms: the
  *                number and the sum of the times that they had waited
  * attempts       attempts that have ended
- * completed …    those after which the job had ended, by its state: five sums
- * evicted        those that were evicted or lost, and whose job was requeued;
+ * completed …    five sums: attempts after which the job ended in this state
+ * evicted        attempts evicted or lost, after which the job was requeued;
  *                evicted_gpu_ms: GPU time that they held
  * failed_gpu_ms  GPU time that all attempts of failed jobs held
  * cpu_used_ms    CPU time used by attempts for which that is known;
@@ -87,7 +87,8 @@ enum rollup_sum {
  * wider than the one before. */
 enum { ROLLUP_BUCKETS = 160 };
 
-/* Sums that the next commit adds to those of an hour, its day and its month. */
+/* Sums that the next commit adds to the stored sums of an hour, and of its day
+ * and its month. */
 struct rollup_due {
 	int64_t hour; /* when the hour begins, unix seconds */
 	int64_t sum[ROLLUP_NSUMS];

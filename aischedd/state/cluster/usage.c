@@ -46,8 +46,9 @@ static uint64_t left_after(int64_t seconds, int64_t half_life)
 	                   (uint64_t)half_life);
 }
 
-/* Returns the usage that a rate has added until now: rate (1 - left) H / ln 2.
- * left: the fraction that is left by now of a charge at the beginning. */
+/* Returns rate (1 - left) H / ln 2: the usage that a constant rate adds in a
+ * span of time. left: the fraction of a charge from its beginning that is left
+ * at its end. */
 static int64_t grown(int64_t rate, uint64_t left, int64_t half_life)
 {
 	uint64_t part = (uint64_t)((wide)(ONE - left) * PER_LN2 >> 62);
@@ -278,8 +279,9 @@ void state_judge_usage(struct state *state, int64_t now)
 {
 	struct usage_table *t = &state->usages;
 
-	/* After --test-only has left an entry, judge again: its user was
-	 * counted among the users of the queue. */
+	/* A guest without jobs is an entry that --test-only has left.
+	 * It counted as a user of the queue in the last call: judge
+	 * again without it. */
 	if (t->judged && t->judged_at == now && (!t->guest || t->guest->jobs))
 		return;
 	steps_add((uint64_t)STEPS_JUDGE * t->n);

@@ -20,10 +20,10 @@ struct volume {
 	struct map nodes; /* by the hash of their names */
 };
 
-/* Whether the claims of a namespace are known. */
+/* The report of a runner on all claims of a namespace. */
 struct volume_space {
-	bool listed; /* the runner has reported all */
-	char *blind; /* why the runner cannot, or NULL */
+	bool listed; /* all claims were reported */
+	char *blind; /* why the runner cannot list them, or NULL */
 };
 
 static uint64_t text_key(uint64_t seed, const char *s, size_t len)
@@ -84,7 +84,8 @@ struct at {
 	size_t len;
 };
 
-/* Find a claim by its name in a list of volume_names(). */
+/* Returns the claim in this pool for a name from a list
+ * that volume_names() wrote. */
 static struct at at_listed(const struct state *state, uint32_t pool,
                            const char *name, size_t len)
 {
@@ -102,7 +103,7 @@ static struct at at_listed(const struct state *state, uint32_t pool,
 	return at;
 }
 
-/* Find a claim of --mount of a job. */
+/* Returns the claim in this pool for a name from the job's --mount. */
 static struct at at_mounted(const struct state *state, const struct job *job,
                             uint32_t pool, const char *name, size_t len)
 {
@@ -202,7 +203,7 @@ void state_volume_seen(struct state *state, uint32_t pool,
 	changed(state, now);
 }
 
-/* --- use ------------------------------------------------------------------ */
+/* --- where jobs can mount their claims ------------------------------------ */
 
 static bool mounts(const struct state *state, const struct job *job,
                    const struct at *at)
@@ -386,9 +387,9 @@ static bool reaches_one(const struct state *state, const struct at *at,
 	                 text_key(0, node->name, strlen(node->name))));
 }
 
-/* Whether the claim can be mounted on this node as far as other jobs are
- * concerned: it cannot if one node only may mount it, and a job other than
- * `but` has it mounted on another node. */
+/* Whether other jobs allow the claim to be mounted on this node: false if
+ * it can be mounted on one node only, and a job other than `but` mounts
+ * it on another. */
 static bool is_free_for(const struct state *state, const struct at *at,
                         uint32_t n, const struct job *but)
 {

@@ -2,12 +2,12 @@
  * volume.h - the volume claims of pools, and where jobs that mount them may run
  *
  * A runner reports for each claim (PersistentVolumeClaim) whether it can be
- * mounted, whether by one pod, on one node or on all nodes, and on which nodes.
- * Which claims jobs of aisched mount is known from the jobs, even before their
- * pods exist.
- * A job mounts claims of the namespace of its queue. In lists of names, a claim
- * is called "NAMESPACE/CLAIM" if the queue names its namespace; else "CLAIM",
- * which is one of the first namespace of each pool.
+ * mounted, on which nodes, and whether one pod, the pods of one node or all
+ * pods may mount it. Which claims jobs of aisched mount is known from the jobs,
+ * even before their pods exist. A job mounts claims of the namespace of its
+ * queue. Lists of names have "NAMESPACE/CLAIM" if the configuration of the
+ * queue names a namespace; otherwise "CLAIM", which means the first namespace
+ * of each pool.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_VOLUME_H
 #define AISCHEDD_STATE_CLUSTER_VOLUME_H
@@ -46,9 +46,9 @@ bool volume_is_named(const char *mount);
 void volume_names(const struct state *state, uint32_t queue, const char *mount,
                   struct buf *out);
 
-/* Whether there is no pool, among those that the job may use, in which it can
- * mount its claims now. If so, append to text (unless that is NULL) the reason
- * for the first such pool. */
+/* Whether the job can mount its claims in none of the pools that it may
+ * use. If so, append to text (unless that is NULL) the reason for the first
+ * of these pools. */
 bool volume_hinders(const struct state *state, const struct job *job,
                     struct buf *text);
 

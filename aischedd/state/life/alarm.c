@@ -70,9 +70,9 @@ void state_arm(struct state *state, const struct job *job)
 		state_alarm(state, limit_at - spec.signal_before, job->id);
 }
 
-/* Move the times of a job by the seconds by which the clock was set. A start
- * that lies after the old clock's time was read from another clock, perhaps
- * before the machine was booted: do not move that. */
+/* Move the times of a job by the seconds by which the clock was set. Do not
+ * move job->resumed if it lies after the old clock's time: it was read from
+ * another clock, perhaps before the machine was booted. */
 static void shift(struct state *state, struct job *job, int64_t by, int64_t now)
 {
 	if (job->place && by > 0)

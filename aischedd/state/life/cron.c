@@ -230,9 +230,9 @@ void cron_tick(struct state *state, struct cron_entry *e, int64_t now)
 
 void cron_loaded(struct state *state, int64_t now)
 {
-	/* Entries that were just loaded need not be written: clear their
-	 * is_dirty, which cron_committed() does only if that of the table
-	 * is set. */
+	/* Entries that were just loaded need not be written. Call
+	 * cron_committed() to clear their is_dirty, which it does only if the
+	 * table's own is_dirty is set. */
 	state->crons.is_dirty = true;
 	cron_committed(state);
 	state_cron_recheck(state, now);
@@ -412,8 +412,8 @@ static void skip(struct state *state, struct cron_entry *e, enum cron_skip why,
 	state->crons.skips[why] += n;
 }
 
-/* Set entry->reason: why the missed times had no run and get none later. late:
- * because they are further back than --cron-late. */
+/* Set entry->reason to a sentence that says why the missed times had no run and
+ * will have none. late: because they are further back than --cron-late. */
 static void explain_missed(const struct state *state, struct cron_entry *e,
                            const struct due *due, bool late)
 {
@@ -547,7 +547,7 @@ void state_cron_spec(const struct state *state, const struct cron_entry *e,
 		    &e->schedule, zone, e->created, from, time - 1, &last);
 }
 
-/* --- files -------------------------------------------------------------- */
+/* --- imported files ----------------------------------------------------- */
 
 static struct cron_file *find_file(const struct state *state, uint32_t uid)
 {

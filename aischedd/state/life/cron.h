@@ -182,8 +182,9 @@ void state_cron_later(struct state *state, struct cron_entry *entry,
 void state_cron_block(struct state *state, struct cron_entry *entry,
                       const char *why);
 
-/* Complete `spec`, the request of the entry's run for this time: set that time,
- * the time of the last run, and how many times between them had no run. */
+/* Complete `spec`, the request of the run that is due at `time`: set this
+ * scheduled time, the scheduled time of the previous run, and how many
+ * scheduled times between the two had no run. */
 void state_cron_spec(const struct state *state, const struct cron_entry *entry,
                      int64_t time, struct spec *spec);
 
@@ -191,7 +192,7 @@ void state_cron_spec(const struct state *state, const struct cron_entry *entry,
  * configuration or of a zone. */
 void state_cron_recheck(struct state *state, int64_t now);
 
-/* --- files -------------------------------------------------------------- */
+/* --- imported files ----------------------------------------------------- */
 
 /* Returns the id of the blob with the file that the user imported last;
  * 0: none. */

@@ -98,7 +98,8 @@ enum met { NOT_YET, MET, NEVER };
 /* The facts about a job, task or array on which conditions depend. */
 struct seen {
 	bool over, ok;
-	/* NO_TIME: it has not started; an array: not all tasks have */
+	/* start time; NO_TIME: the job, or some task of the array,
+	 * has not started */
 	int64_t start;
 };
 

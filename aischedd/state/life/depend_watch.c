@@ -169,7 +169,8 @@ void deps_go_on(struct state *state, int64_t now)
 	struct dep_lists *q = &state->watches;
 
 	if (q->busy)
-		/* we are inside deps_hear() below: its caller goes on */
+		/* the loop below is running, and has called this function by
+		 * way of deps_hear(): leave the queue to that loop */
 		return;
 	q->busy = true;
 	while (q->at < q->n && q->left > 0) {
@@ -224,7 +225,8 @@ void deps_happened(struct state *state, const struct job *job, int64_t now)
 		return;
 	tell(state, &state->watches.corr, array->id, job->task, now);
 	tell_tasks(state, job, now);
-	/* The array as a whole has ended or started: all of its tasks have. */
+	/* All tasks of the array have ended, or all have started: tell the jobs
+	 * that depend on the whole array. */
 	if (!array->unfinished || array->unfinished == array->running)
 		tell(state, &state->watches.jobs, array->id, NO_TASK, now);
 }

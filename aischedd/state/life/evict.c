@@ -286,7 +286,7 @@ void evict_overdue(struct state *state, struct job *job, int64_t now)
 	state_alarm(state, job->leave_by, job->id);
 }
 
-/* --- as sentences ------------------------------------------------------ */
+/* --- evictions and claims as sentences --------------------------------- */
 
 static bool leaves_for(const struct job *job, uint64_t by)
 {

@@ -418,8 +418,8 @@ void letter_cron_skipped(struct state *state, const struct cron_entry *e,
 	           "aisched Cron_id=%llu Name=", (unsigned long long)e->id);
 	put_value(&subject, spec.name);
 	buf_puts(&subject, " Skipped");
-	/* The event is unique, as state_cron_take() handles each scheduled time
-	 * only once. */
+	/* The event is unique, because state_cron_take() handles each scheduled
+	 * time only once. */
 	add_to(state, e->user, &spec,
 	       xasprintf("%llu.0.%s.%lld", (unsigned long long)e->id, event,
 	                 (long long)e->looked),
@@ -472,9 +472,9 @@ void letter_limit(struct state *state, struct job *job, int64_t limit_at,
 		}
 	if (first == ARRAY_SIZE(marks))
 		return;
-	/* Send one mail about the highest part that was reached: several
-	 * may have been reached since the last call, as when the daemon
-	 * was down. */
+	/* Send one mail about the highest part that was reached: several may
+	 * have been reached since the last call, for example while the
+	 * daemon was down. */
 	state_touch(state, job);
 	add_plain(state, job, &spec, marks[first].type, marks[first].words,
 	          now);

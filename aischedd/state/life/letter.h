@@ -33,8 +33,8 @@ struct letter {
 	char *body;
 };
 
-/* Make the mail about the start of a job. first: the job is a task of an array
- * and the first one of it that runs. */
+/* Make the mail about the start of a job. first: the job is the first task of
+ * its array that runs. */
 void letter_began(struct state *state, const struct job *job, bool first,
                   int64_t now);
 
@@ -68,8 +68,8 @@ void letter_limit(struct state *state, struct job *job, int64_t limit_at,
 void letter_arm(struct state *state, const struct job *job, int64_t limit_at);
 
 /* Check that the configuration allows mails to the domain of the address that
- * the request names. user: the job's owner, whose name is the address if it
- * names none. Fails with EACCES. */
+ * the request names. user: the job's owner, to whose name mails go if the
+ * request has no address. Fails with EACCES. */
 int letter_check(const struct state *state, const struct spec *spec,
                  const char *user, struct err *err);
 

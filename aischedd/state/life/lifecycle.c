@@ -121,8 +121,8 @@ static life_handler *const table[JOB_NSTATES][EV_N] = {
 	},
 	[JOB_RUNNING] = {
 		[EV_started] = life_found_running,
-		/* A container may run before the runner has confirmed the
-		 * start of the job, which may then still fail. */
+		/* A container may run before the runner has confirmed that the
+		 * job has started: the start may still fail. */
 		[EV_start_failed] = life_start_failed,
 		[EV_unknown] = life_lost,
 		[EV_ended] = life_ended,

@@ -141,9 +141,10 @@ static uint32_t find_lost(const struct state *state, const struct job *job,
 	return n;
 }
 
-/* Give up the places of tasks that no longer run. The runner needs an answer
- * even if none is found, as then they have been evicted in the meantime. The
- * next plan adds tasks while the job has fewer than its minimum, or grows. */
+/* Remove tasks that no longer run from the placement. If none of them is
+ * found there, they were evicted in the meantime: still tell the runner
+ * which tasks the job has, because it waits for an answer. The next plan may
+ * add tasks again. */
 int life_tasks_lost(struct state *state, struct job *job,
                     const struct event_in *ev, struct err *err)
 {

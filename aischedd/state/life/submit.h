@@ -16,7 +16,8 @@ struct state;
 struct submitter {
 	uint32_t uid, gid;
 	const char *user;
-	/* admin, or operator of the queue: may raise priorities */
+	/* the submitter is an admin, or an operator of the queue, and
+	 * may raise priorities */
 	bool operator_;
 	/* Called if the job is to be moved to another queue: whether the user
 	 * is an operator of that queue; NULL: the user is not. */
@@ -52,8 +53,8 @@ const char *state_class(const struct state *state, const struct spec *spec,
 
 enum { GRACE_DEFAULT_S = 30 };
 
-/* Add to the state a struct array for the tasks that `spec`, a checked
- * request, names. */
+/* Add to the state a struct array for the array tasks that `spec` asks for. The
+ * request must have been checked. */
 struct array *submit_new_array(struct state *state, uint64_t id,
                                const struct spec *spec);
 

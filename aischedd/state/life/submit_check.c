@@ -190,8 +190,9 @@ static int check_hosts(const struct state *state, const char *pool,
 	struct hostlist list;
 	int result = 0;
 
-	/* Accept any node name until those pools have listed their nodes. If no
-	 * such node appears, the job waits with the reason NeverFits. */
+	/* Accept any node name until the pools that may have the node have
+	 * listed their nodes. If the node is missing then, the job waits with
+	 * the reason NeverFits. */
 	if (!text || may_still_come(state, pool))
 		return 0;
 	if (hostlist_parse(&list, text, err) < 0)

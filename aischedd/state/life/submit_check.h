@@ -46,7 +46,8 @@ int submit_queue(const struct state *state, const struct spec *spec,
  * none of them is closed. */
 int submit_check_access(const struct state *state, uint32_t queue,
                         const struct submitter *who, struct err *err);
-/* Check that the queue allows the class and the submitter may use it. */
+/* Check that the queue allows the class, and that the submitter may
+ * use the class. */
 int submit_check_class(const struct state *state, const struct spec *spec,
                        uint32_t queue, const struct submitter *who,
                        struct err *err);

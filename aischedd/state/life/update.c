@@ -220,10 +220,11 @@ static bool other_priority(const struct change *c)
 	       spec->nice != c->old.nice || differs(spec->class, c->old.class);
 }
 
-/* Returns the submitter with the rights that the checks of priority and class
- * should see. If neither changes, anyone has an operator's rights in these
- * checks, because an operator may have set the present values. If the job is
- * moved to another queue, only an operator of both queues has them. */
+/* Returns the submitter with the rights that the checks of priority and
+ * class should see. If neither is changed, these checks treat any user as
+ * an operator, because an operator may have set the present values. If
+ * the job is moved to another queue, only an operator of both queues
+ * counts as an operator. */
 static struct submitter asking(const struct change *c)
 {
 	struct submitter who = *c->who;
@@ -291,7 +292,8 @@ static int check_self(const struct change *c, struct err *err)
 	return result;
 }
 
-/* Refuse to move a Job that others made to a queue of another namespace. */
+/* Refuse to move an adopted job (a Job that others made in a cluster) to a
+ * queue of another namespace. */
 static int check_space(const struct change *c, struct err *err)
 {
 	const struct conf *conf = c->state->conf;
@@ -475,7 +477,7 @@ int state_update(struct state *state, struct job *job,
 
 /* --- Jobs of a cluster -------------------------------------------------- */
 
-/* Hold or release the job if its Job says something else about that now. A job
+/* Hold or release the job if its Job in the cluster was held or released. A job
  * that an operator holds stays held. */
 static void take_hold(struct change *c)
 {

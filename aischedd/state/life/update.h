@@ -30,9 +30,9 @@ int state_update(struct state *state, struct job *job,
                  size_t n, int64_t now, struct err *err);
 
 /*
- * Replace the request of a pending job that was adopted, as its Job asks for
- * something else now, and tell its runner. The job's record may be freed. Fails
- * with EINVAL, EPERM or ENOENT.
+ * Replace the request of a pending job that was adopted, because its Job in the
+ * cluster was changed, and tell the runner. The job's record may be freed.
+ * Fails with EINVAL, EPERM or ENOENT.
  */
 int state_reread(struct state *state, struct job *job,
                  const struct submitter *who, const struct spec *spec,

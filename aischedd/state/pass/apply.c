@@ -27,10 +27,10 @@ struct apply {
 	 * still holds the same nodes as then */
 	bool *as_planned;
 	bool more; /* another pass is needed */
-	/* If a waiting array gets a claim, one of its tasks is split off for
-	 * it, as a record of its own; evictions that the plan makes for the
-	 * array are then made for that task. The ids of each such array and
-	 * its task: */
+	/* If the plan gives a claim to a waiting array, one task is split off
+	 * the array and gets the claim. Evictions that the plan makes for the
+	 * array are then made for this task. task[i] is the job id of the task
+	 * that was split off array[i]. */
 	uint64_t *array, *task;
 	size_t nsplits, array_cap, task_cap;
 };
@@ -330,7 +330,7 @@ static void keep_shares(struct state *state, const struct plan *plan)
 	int64_t(*share)[RES_N];
 
 	if (plan->gen != state->gen || !plan->share)
-		return; /* the queues may be others now */
+		return; /* queues may have changed */
 	share = arena_alloc(state->last_plan.arena, n, sizeof(*share));
 	memcpy(share, plan->share, n * sizeof(*share));
 	state->last_plan.share = (const int64_t(*)[RES_N])share;
@@ -380,7 +380,7 @@ static void keep_rows(struct state *state, struct arena *arena)
 }
 
 /* Fill struct last_plan, by moving or copying parts of the plan out of `arena`.
- * Jobs are not among them, as a million may wait. */
+ * The waiting jobs are not kept, because there may be a million. */
 static void keep_verdicts(struct state *state, const struct snap *snap,
                           const struct plan *plan, struct arena *arena)
 {

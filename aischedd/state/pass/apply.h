@@ -45,10 +45,10 @@ void state_apply_plan(struct state *state, const struct snap *snap,
 
 /*
  * state_apply_plan() in two steps, so that a million rows do not hold up the
- * loop: snapshot_read_plan() reads the plan, on any thread, and must be called
- * before state_end_snapshot(). Then state_use_plan() applies it. After that the
- * caller frees the arena, which has taken over what was kept of the plan
- * before.
+ * loop: snapshot_read_plan() reads the plan, on any thread, and must be
+ * called before state_end_snapshot(). Then state_use_plan() applies it, and
+ * moves what was kept of the previous plan into the arena, which the caller
+ * frees after that.
  */
 const struct queue_found *snapshot_read_plan(const struct build *taken,
                                              const struct plan *plan,

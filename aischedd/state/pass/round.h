@@ -31,7 +31,8 @@ struct judgements {
 	/* at[row]: index in was[] of the verdict on this row of the snapshot,
 	 * or SNAP_NONE; written when the rows are read */
 	uint32_t *at;
-	/* number of elements of at[]: rows that are not suspended jobs */
+	/* number of elements of at[]: one for each row, except rows
+	 * of suspended jobs */
 	uint32_t n;
 };
 

@@ -70,10 +70,10 @@ static void key_topology(const struct state *state, const struct spec *spec,
 		key->segment = 0;
 }
 
-/* Set in the key the level over whose domains the tasks, or the nodes, are
- * spread, from --spread. If it names a level that is no longer configured, the
- * key allows no pool. Nothing is set for a job with one task or node, or for
- * nodes to be spread over nodes. */
+/* Set in the key, from --spread, the topology level over whose domains the
+ * job's nodes or tasks are spread. If this level is no longer configured, the
+ * key allows no pool. A job with one node or task has nothing to spread;
+ * several nodes are spread over nodes anyway. */
 static void key_spread(const struct state *state, const struct spec *spec,
                        struct row_key *key)
 {
@@ -91,8 +91,9 @@ static void key_spread(const struct state *state, const struct spec *spec,
 	}
 	if (parts == 1 || (key->nodes && level == SPREAD_NODE))
 		return;
-	/* This can happen only if "node" became a level of the configuration
-	 * after the job was submitted. */
+	/* Ignore --spread if the nodes get unequal numbers of tasks, which is
+	 * possible only if "node" became a level of the configuration after the
+	 * job was submitted. */
 	if (key->nodes &&
 	    (uint64_t)key->nodes * key->tasks_per_node != key->tasks)
 		return;
@@ -429,8 +430,8 @@ static void put_aside(struct state *state, struct job *job, enum reason why)
 	counts_jobs(state, job, job_count(job));
 }
 
-/* Whether the time for which a job is in no row for this reason does not count
- * as waiting. It does not if the user has caused it: a user must not get ahead
+/* Whether the time that a job is kept out of rows for this reason is not
+ * counted as waiting, because the user has caused it: users must not get ahead
  * of others by holding a job for a week. */
 static bool is_kept_back(enum reason why)
 {

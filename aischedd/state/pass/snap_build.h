@@ -23,7 +23,8 @@ struct pend_columns;
 struct taken_rows {
 	size_t n;
 	const struct row **row; /* all rows; written when they are read */
-	/* columns, whose elements 0 to n - 1 are written then */
+	/* columns of the rows; elements 0 to n - 1 are written when the
+	 * rows are read */
 	struct pend_columns *to;
 	/* copies of those in struct row_index */
 	struct roster all, waiting, limits;

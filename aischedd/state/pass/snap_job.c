@@ -227,9 +227,9 @@ static void count_claims(struct build *b)
 	}
 }
 
-/* Returns how many more tasks of the array may run within its limit. Tasks that
- * have claims come first: for a row without one (has_claim false) they count as
- * if they ran already. */
+/* Returns how many more tasks of the array may run within its limit. For a row
+ * without a claim (has_claim false), the array's tasks with claims count as
+ * running, so that they start first. */
 static uint32_t array_room(const struct build *b,
                            const struct array_limit *array, bool has_claim)
 {
@@ -356,7 +356,7 @@ static void sort_members(const struct pend_columns *c)
 	}
 }
 
-/* --- copied on the loop's thread ---------------------------------------- */
+/* --- copy rows on the loop's thread ------------------------------------- */
 
 /* A row whose job has a claim, and the end of its slice of the list
  * of claims. */
@@ -408,8 +408,8 @@ static uint64_t light_key(uint32_t queue, uint32_t user)
 	return (uint64_t)queue << 32 | user;
 }
 
-/* Copy how little each user who has jobs has used of each
- * queue (usage->light). */
+/* Copy usage->light, a measure of how little a user has used of a queue, for
+ * each queue and user with unfinished jobs. */
 static void take_light(struct build *b)
 {
 	const struct usage_table *t = &b->state->usages;
@@ -423,8 +423,8 @@ static void take_light(struct build *b)
 	}
 }
 
-/* Add the requests of rows with volume claims now: only the state, which is not
- * read later, knows the volumes. */
+/* Add the requests of rows with volume claims on the loop's thread, because
+ * this reads the state's volumes. */
 static void take_mounts(struct build *b)
 {
 	const struct row_index *rows = &b->state->rows;
@@ -502,7 +502,7 @@ void snapshot_take_pend(struct build *b, const struct job *extra, bool only)
 	b->snap->member = c->member;
 }
 
-/* --- written from keys, on any thread ------------------------------------ */
+/* --- write rows from their keys, on any thread --------------------------- */
 
 /* How many rows ahead to prefetch; the size of a cache line; how many bytes of
  * a row to prefetch. */

@@ -10,9 +10,9 @@
 
 void snapshot_run(struct build *b);
 
-/* Copy from the state what snapshot_pend() needs of all rows. Then add as rows
- * the suspended jobs that are to resume, and `extra` (or NULL) if no row has
- * its key. only: add nothing but `extra`. */
+/* Copy from the state what snapshot_pend() needs of all rows. Then add a row
+ * for each suspended job that is to resume, and one for `extra` (unless it is
+ * NULL, or a row has its key). only: copy nothing, add only `extra`. */
 void snapshot_take_pend(struct build *b, const struct job *extra, bool only);
 
 /* Write the snapshot's rows and their jobs from what snapshot_take_pend()

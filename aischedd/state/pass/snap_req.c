@@ -130,9 +130,9 @@ static void push_hosts(struct build *b, struct arena_list *v, const char *text)
 	hostlist_free(&list);
 }
 
-/* Exclude the nodes on which the named volume claims cannot be mounted. If
- * there is no node on which they can be, exclude none: such a job is in no row,
- * and only state_check_fit() asks whether it would fit otherwise. */
+/* Exclude the nodes on which the named volume claims cannot be mounted. If they
+ * can be mounted on none, exclude none: no row has such a job, and
+ * state_check_fit() asks whether the job would fit without its claims. */
 static void push_unreached(struct build *b, const char *claims, uint64_t pools)
 {
 	const struct state *state = b->state;
@@ -210,9 +210,9 @@ static struct req_row *push_row(struct build *b, const struct row_key *key)
 	return r;
 }
 
-/* Returns the MIG profile that a GPU type names, or 0. In a request made by an
- * earlier version the same word may be a type of whole GPUs; then the number of
- * GPUs is not that of the profile. */
+/* Returns the MIG profile that a GPU type names, or 0. In requests that an
+ * earlier version wrote, the same word may be a type of whole GPUs: it is a
+ * profile only if `gpus` is the profile's fraction of a GPU. */
 static uint8_t profile_of(const char *type, int64_t gpus)
 {
 	uint8_t profile = mig_find(type);

@@ -179,7 +179,8 @@ static void free_maps(struct build *b)
 	b->scratch = NULL;
 }
 
-/* Write the rows first, because that adds words and requests; then these. */
+/* Write the rows, then the requests, then the words: rows add requests and
+ * words, and requests add words. */
 static struct snap *finish(struct build *b)
 {
 	snapshot_pend(b);

@@ -26,7 +26,7 @@ enum {
 	STEPS_PLANNED = 10
 };
 
-/* --- test-only --------------------------------------------------------- */
+/* --- test a request (--test-only) -------------------------------------- */
 
 /* A plan, and the tested job, which is the last one of its row in
  * the snapshot. */
@@ -317,8 +317,9 @@ int state_check_fit(struct state *state, const struct job *job, struct err *err)
 
 	row_key_build(state, job, &key);
 	memcpy(&shape, key.data, sizeof(shape));
-	/* Remember by a hash which jobs fit. It leaves out the time limit and
-	 * everything from the user on, which do not matter for that. */
+	/* node_table.fits remembers jobs that fit, by a hash of their keys
+	 * without the parts that do not matter here: the time limit, and the
+	 * members from `user` on. */
 	shape.time_limit = 0;
 	memset(&shape.user, 0, sizeof(shape) - offsetof(struct row_key, user));
 	hash = hash_bytes(2, &shape, sizeof(shape));
