@@ -85,8 +85,8 @@ struct volume_info {
 
 /* How an attempt used its GPUs, as far as their driver reported it. */
 struct gpu_use {
-	/* sums over all GPUs; known_ms: for how long it was measured whether
-	 * they were busy, busy_ms: for how much of that they were */
+	/* sums over all GPUs. known_ms: the time that was measured; busy_ms:
+	 * the part of this time in which the GPUs were busy */
 	int64_t busy_ms, known_ms;
 	/* peak use and total size of GPU memory; 0: unknown */
 	int64_t mem_mib, mem_total_mib;
@@ -160,7 +160,7 @@ struct adoption {
 	const char *name; /* "NAMESPACE/NAME", for the log */
 	const char *user;
 	const struct spec *spec;    /* NULL: it cannot be adopted, or read */
-	const char *marks;          /* of the spec, see spec_marks.h */
+	const char *marks;          /* hashes of its fields (spec_marks.h) */
 	const char *priority_class; /* PriorityClass of its pods, or "" */
 	/* why it cannot be adopted or read, if spec is NULL */
 	const char *why;
@@ -175,7 +175,7 @@ struct adopted {
 	/* state of the job; in the last call for this job a final one */
 	enum job_state state;
 	const char *why;   /* why it was refused */
-	const char *marks; /* of the job's spec; NULL: unknown */
+	const char *marks; /* marks of the job's spec; NULL: unknown */
 };
 
 struct run_event {

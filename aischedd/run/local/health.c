@@ -19,7 +19,8 @@ enum {
 	/* bytes of output that are kept; the rest is read and dropped */
 	MAX_OUTPUT = 4096,
 	MAX_REASON = 200, /* bytes of the line that is given as the reason */
-	/* reads of output in one turn, as some programs print for ever */
+	/* most reads of output in one turn of the loop, as some programs print
+	 * for ever */
 	READS = 64
 };
 

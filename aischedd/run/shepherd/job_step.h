@@ -40,7 +40,8 @@ struct job_step {
 	struct step_request req;
 	/* stdin, stdout and stderr of srun */
 	int fd[3];
-	/* ends of pipes of the last started task that are sent to srun */
+	/* descriptors to send to srun: its ends of the pipes of the task that
+	 * was started last */
 	int give[STEP_FDS];
 	int ngive;
 	bool gives; /* the start of the last task must still be sent to srun */

@@ -115,8 +115,8 @@ static void do_stop(struct shepherd *s, const char *why, const char *end,
 }
 
 /* Send a signal to the job's processes in this scope. While steps run, a signal
- * for the job is sent only to the steps, as it would just kill the shell that
- * waits for them. */
+ * for the job is sent only to the steps: it would kill the shell that waits for
+ * the steps. */
 static void do_signal(struct shepherd *s, int signo, enum signal_scope scope)
 {
 	if (order_is_allocation(&s->order) && signo == SIGKILL &&

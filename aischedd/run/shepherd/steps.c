@@ -31,8 +31,8 @@
 #define LOST_GRACE_S      2    /* longest grace if srun has ended */
 #define KILL_PAUSE_MS     5    /* doubled after each round of SIGKILL */
 #define KILL_PAUSE_MAX_MS 1000
-#define LINGER_MS         200  /* how long processes outlive tasks */
-#define LOOKS_MAX         1000 /* looks at processes within an exec */
+#define LINGER_MS         200  /* how long processes may outlive tasks */
+#define LOOKS_MAX         1000 /* most calls that wait for execs to end */
 #define STEPS_MAX         40000
 #define OWNER_MS          30000 /* for an allocation's client to connect */
 #define SEND_BYTES        (1 << 20)

@@ -162,9 +162,9 @@ static struct kube_adopt_pod *pod_seen(struct kube_adoptee *j,
 	return p;
 }
 
-/* Handle the deletion of a pod. A pod of the current attempt that ran is kept:
- * its outcome counts, and it counts in the numbers of later pods' logs. Any
- * other pod is freed. */
+/* Handle the deletion of a pod. A pod of the current attempt that ran is kept,
+ * as its outcome and the number of its log are still needed. Any other pod
+ * is freed. */
 static void pod_deleted(struct kube_adopt_pod *p)
 {
 	if (p->former || (!p->pod.ran && !kube_pod_is_over(&p->pod))) {

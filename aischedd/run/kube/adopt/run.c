@@ -281,7 +281,7 @@ static void order(struct kube_adoptee *j, const struct run_job *job)
 }
 
 /* Before an attempt begins, exclude the pods of the attempt before it: free
- * those that are gone, and mark those that are ending as former. */
+ * those that are gone, and set `former` for those that are ending. */
 static void leave_behind(struct kube_adoptee *j)
 {
 	struct kube_adopt_pod *p, *next;

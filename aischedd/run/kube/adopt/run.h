@@ -33,7 +33,7 @@ struct kube_adopt_run {
 	struct kube_amount most; /* what the job requests for each pod */
 	/* the volume claims that it mounts, as in --mount; or NULL */
 	char *mount;
-	uint32_t refusals; /* see refusals in struct kube_orders */
+	uint32_t refusals; /* argument of kube_claims_look() */
 	char *wait;        /* what its volumes wait for, or NULL */
 	int64_t grace_s;
 	int64_t since_ms; /* when the attempt began */

@@ -279,8 +279,7 @@ static void deal(const struct kube *kube, struct shown *node,
 }
 
 /* Update the node's GPUs from its slices. If something is wrong with the
- * slices, the GPUs stay as they were before, and none of them is given to jobs.
- */
+ * slices, the GPUs keep their numbers, but none of them is given to jobs. */
 static void look(const struct kube *kube, struct shown *node)
 {
 	struct found found[LIMIT_GPUS];

@@ -112,7 +112,8 @@ static void on_open(const char *protocol, void *arg)
 	(void)protocol, (void)arg; /* the node may still fail to connect */
 }
 
-/* The first bytes of the data channel come as soon as the node takes data. */
+/* Skip the port, with which each channel begins. On the data channel the port
+ * comes as soon as the node takes data. */
 static void skip_port(struct kube_forward *f, const char **at, size_t *len)
 {
 	int *head = &f->head[f->channel];
