@@ -48,7 +48,7 @@ struct job_step {
 	bool waits_told; /* srun was sent a message that the step waits */
 	uint32_t id;
 	struct step_task *task; /* [req.tasks] */
-	/* tasks that were started, and those of them that have not ended */
+	/* how many tasks were started so far, and how many of these run */
 	uint32_t begun, alive;
 	/* no further tasks are started */
 	bool no_more;

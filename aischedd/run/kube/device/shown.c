@@ -96,8 +96,8 @@ static void number(struct shown *node, uint32_t i, char *pool, char *name)
 }
 
 /* Parse the next device of "0=POOL/NAME,3=POOL/NAME" at *at, and move *at
- * behind it. *ret_pool is not copied; *name is on the heap. Returns false at
- * the end, or if the text is malformed. */
+ * behind it. *pool points into the text; the caller owns *name. Returns false
+ * at the end, or if the text is malformed. */
 static bool next_gpu(const char **at, unsigned long *i, const char **pool,
                      size_t *pool_len, char **name)
 {

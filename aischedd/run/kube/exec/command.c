@@ -18,7 +18,7 @@
 
 enum {
 	PID_MAX_ = 24, /* bytes of the line with the command's process id */
-	/* seconds after its user has left until a command is given up */
+	/* seconds to wait for the end of a command whose user has left */
 	HANG_UP_S = 10,
 	BEGIN_S = 60 /* the same, if its process id is not known */
 };

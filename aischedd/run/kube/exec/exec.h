@@ -30,9 +30,9 @@ struct kube_exec_ops {
 	void (*output)(int stream, const void *data, size_t len, void *arg);
 	/* The node takes input, for the first time or again. */
 	void (*drained)(void *arg);
-	/* The command has ended with this exit status; if err is not NULL, it
-	 * was not started, or its end is not known, for this reason. Afterwards
-	 * the kube_exec is freed. */
+	/* The command has ended with this exit status. If err is not NULL, it
+	 * says why the command was not started, or why its end is not known.
+	 * Afterwards the kube_exec is freed. */
 	void (*end)(int status, const struct err *err, void *arg);
 };
 
