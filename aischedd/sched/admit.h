@@ -1,8 +1,8 @@
 /*
  * admit.h - limits that do not depend on nodes
  *
- * Limits of a queue and all its ancestors on resources and on running jobs, of
- * a user in them, and licences.
+ * They bound the resources and running jobs of a queue and of its ancestors,
+ * the jobs and GPUs of one user in these queues, and the use of licences.
  */
 #ifndef AISCHEDD_SCHED_ADMIT_H
 #define AISCHEDD_SCHED_ADMIT_H
@@ -27,7 +27,8 @@ struct demand admit_demand_start(const struct snap *snap, uint32_t row,
                                  uint32_t ntasks);
 struct demand admit_demand_more(const struct snap *snap, uint32_t run,
                                 size_t ntasks);
-/* Returns the demand of one more task of a job of the row that has started. */
+/* Returns the demand of one more task for a job of the row that starts in this
+ * pass. */
 struct demand admit_demand_extra(const struct snap *snap, uint32_t row);
 
 /* The three functions below return WHY_None, or the reason why the job must
@@ -37,9 +38,9 @@ struct demand admit_demand_extra(const struct snap *snap, uint32_t row);
 enum reason admit_ever(const struct snap *snap, uint32_t row,
                        struct verdict *ret);
 
-/* Check that the demand keeps within all limits once all evicted jobs have
- * ended. admit_now() checks in addition that it does so at present, while
- * evicted jobs still use what they hold. */
+/* admit_then(): check that the demand is within all limits when all evicted
+ * jobs have ended. admit_now(): check also that it is within them at present,
+ * while evicted jobs still count. */
 enum reason admit_then(struct work *w, const struct demand *d,
                        struct verdict *ret);
 enum reason admit_now(struct work *w, const struct demand *d,
@@ -48,7 +49,8 @@ enum reason admit_now(struct work *w, const struct demand *d,
 /* Count the demand as used (sign 1), or as no longer used (-1). */
 void admit_charge(struct work *w, const struct demand *d, int sign);
 
-/* Count the demand as used once the jobs evicted for it have ended. */
+/* Count the demand as use that begins when the jobs evicted for it have ended.
+ */
 void admit_hold(struct work *w, const struct demand *d);
 
 /*
@@ -59,8 +61,8 @@ void admit_hold(struct work *w, const struct demand *d);
  */
 struct pass;
 
-/* Keep the limit that this verdict names for the row's next job, which has
- * waited for it too long. */
+/* The row's next job has waited too long for the limit in this verdict: keep
+ * the limit for that job. */
 void admit_due_add(struct pass *p, uint32_t row, const struct verdict *limit);
 
 /* Returns WHY_Priority, and the job in *ret, if the demand would use some of a

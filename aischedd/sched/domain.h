@@ -36,7 +36,7 @@ const struct domains *domain_new(const struct snap *snap, struct arena *arena);
 uint32_t domain_above(const struct snap *snap, uint32_t domain, uint8_t level);
 uint32_t domain_of(const struct snap *snap, uint32_t node, uint8_t level);
 
-/* Whether the node is in the domain; SNAP_NONE: anywhere. */
+/* Whether the node is in the domain. Domain SNAP_NONE has all nodes. */
 bool domain_has(const struct snap *snap, uint32_t domain, uint32_t node);
 
 /* Whether the run may grow on the node: it is in the pool of the run and in the
@@ -96,8 +96,9 @@ bool spread_fits(const struct spread *sp);
  * has room for. */
 int64_t spread_got(const struct spread *sp);
 
-/* Write to sp->give how many parts each domain gets: those with the least room
- * to spare get one more. Call it only if spread_fits(). */
+/* Write to sp->give how many parts each domain gets. The extra parts go to the
+ * domains with the least room that can hold one. Call it only if spread_fits().
+ */
 void spread_share(struct spread *sp);
 
 /* Whether tasks on these n nodes, one task each, are divided as evenly as the

@@ -9,8 +9,8 @@
 /* fewest() does nothing if more runs than this are evicted. */
 enum { RUNS_MAX = 8 };
 
-/* Count the memory and GPUs of a run that is only suspended as used again,
- * because the run keeps them. */
+/* A run that is only suspended keeps its memory and GPUs: count them as used
+ * again. */
 static void charge_kept(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
@@ -373,8 +373,9 @@ static bool any_spread(const struct evictor *e, const uint32_t *run, uint32_t n)
 	return n;
 }
 
-/* Evict no run that the claimant can do without: repeat the trial without one
- * run after the other. Returns false if the last repetition fails. */
+/* Spare all runs that need not be evicted: leave out one run at a time, and
+ * repeat the trial with the others. Returns false if the last repetition fails.
+ */
 static bool fewest(struct evictor *e, const struct evict_mark *before)
 {
 	uint32_t run[RUNS_MAX], n = list_runs(e, run);

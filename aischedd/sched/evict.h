@@ -2,9 +2,9 @@
  * evict.h - make room for a job: preempt, reclaim, consolidate
  *
  * A trial takes victims in their order until the claimant fits, spares those
- * without which it still fits, and looks for other places for the rest. If the
- * rules (man aischedd.conf, "Who may take from whom") allow to evict those for
- * which there is no other place, all victims are evicted and their nodes are
+ * that need not be evicted, and looks for other places for the rest. Some
+ * victims have no other place: if the rules (man aischedd.conf, "Who may take
+ * from whom") allow to evict these, all victims are evicted and their nodes are
  * held for the claimant. Trials that only move jobs come first.
  */
 #ifndef AISCHEDD_SCHED_EVICT_H

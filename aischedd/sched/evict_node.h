@@ -18,9 +18,9 @@ int64_t evict_node_chunk(const struct evictor *e);
  * victims then stay evicted on trial. */
 bool evict_node_clear(struct evictor *e, uint32_t node, uint64_t *ret_cost);
 
-/* In a trial that only moves jobs, give back victims of the steps from nsteps
- * on that the claimant does not need, the last first. An elastic run that is
- * evicted as a whole may get single tasks back. */
+/* Used in trials that only move jobs: go back through the steps from the last
+ * to index nsteps, and spare the victims that the claimant does not need. An
+ * elastic run that is evicted as a whole may get single tasks back. */
 void evict_node_spare(struct evictor *e, uint32_t node, size_t nsteps);
 
 /* Set *ret_cost to what it would cost to clear the node. Returns false if it

@@ -16,9 +16,9 @@ bool evict_rules_allow(const struct evictor *e, uint32_t run);
 
 /*
  * Whether the rules hold, now that it is known for which victims there is
- * another place: each victim of another queue must come from a branch of the
- * queue tree that is above its share at its turn, and the claimant must stay
- * within its own share once all victims are gone.
+ * another place. A victim of another queue is in another branch of the queue
+ * tree, and this branch must be above its share when the victim is taken. Once
+ * all victims are gone, the claimant must stay within its own share.
  */
 bool evict_rules_hold(struct evictor *e);
 

@@ -3,8 +3,8 @@
  *
  * Each node is an offer. Its cost is that of the most expensive victim that
  * must be evicted to place one more task there. The cheapest offers are taken
- * first, so no job is evicted where one that comes before it in the order of
- * victims would be enough. Victims that turn out not to be needed are spared.
+ * first: so no job is evicted if it is enough to evict jobs that come before it
+ * in the order of victims. Victims that turn out not to be needed are spared.
  * With v victims on each of n nodes, making the offers takes n * v steps, and
  * each task log n.
  */
@@ -35,9 +35,9 @@ void evict_search_share(struct evictor *e, const struct evict_mark *before);
  * watched nodes. */
 void evict_search_tell(struct evictor *e, size_t from, bool watched);
 
-/* Find other places for the runs that the steps from index `from` on evict; in
- * a trial that only moves jobs, also for single tasks. Returns the number of
- * runs and tasks for which there is no other place. */
+/* Find other places for the runs that were evicted by step `from` or a later
+ * one; in a trial that only moves jobs, also for single tasks. Returns the
+ * number of runs and tasks for which there is no other place. */
 size_t evict_search_elsewhere(struct evictor *e, size_t from);
 
 /* Close the nodes of an exclusive claimant to others (sign 1), or open them

@@ -2,10 +2,10 @@
  * evict_spare.h - spare victims that a claimant does not need
  *
  * Once all tasks of the claimant have nodes, each eviction is taken back on
- * trial, the most expensive first, and spared if the claimant still fits,
- * perhaps on other devices of the same nodes. Only the counters that a trial
- * changed are undone, so n evictions with a few tasks of the claimant on each
- * node take n steps.
+ * trial, the most expensive first. If the claimant still fits, perhaps on other
+ * devices of the same nodes, the victim is spared. If not, only the counters
+ * that this trial changed are undone. So n evictions take n steps, if each node
+ * has only a few tasks of the claimant.
  */
 #ifndef AISCHEDD_SCHED_EVICT_SPARE_H
 #define AISCHEDD_SCHED_EVICT_SPARE_H

@@ -1,10 +1,10 @@
 /*
  * evict_trial.h - the order of victims, and evictions on trial
  *
- * The order of victims: first the job with the lowest standing, then the one
- * that loses the least work, started last, was submitted last. A trial is a
- * list of steps, which the trail of struct work can undo; place_index is
- * updated when steps are kept.
+ * Victims are ordered by standing, the lowest first; among equals by the work
+ * lost, the least first; then by the time of start, then of submission, the
+ * latest first. A trial is a list of steps, which work_undo() undoes;
+ * place_index is not part of that, see evict_trial_refresh().
  */
 #ifndef AISCHEDD_SCHED_EVICT_TRIAL_H
 #define AISCHEDD_SCHED_EVICT_TRIAL_H
@@ -28,7 +28,7 @@ enum evict_mode {
 /* Values of evictor.left, the fate of a task. FATE_STAYS: it is not evicted;
  * FATE_GIVEN: this trial evicts the task, but not its whole run; FATE_GONE:
  * this trial evicts its whole run; FATE_LEFT: it is already being evicted for
- * an earlier claim; FATE_SEEN: so is this one, and this trial uses what it
+ * an earlier claim; FATE_SEEN: the same, and this trial uses what the task
  * still holds. */
 enum evict_fate { FATE_STAYS, FATE_GIVEN, FATE_GONE, FATE_LEFT, FATE_SEEN };
 
@@ -38,7 +38,8 @@ struct evict_step {
 	uint32_t run;
 	uint32_t task; /* index in snap.task; SNAP_NONE: all of the run */
 	bool seen;  /* the task is already being evicted for an earlier claim */
-	bool stays; /* spared, until evict_trial_tidy() removes it */
+	bool stays; /* not evicted after all; evict_trial_tidy() then
+	               removes the step */
 };
 
 /* A run, or one of its tasks, that the trial moves to another place.
@@ -68,11 +69,11 @@ struct evictor {
 	uint32_t norder; /* number of runs that may be evicted */
 
 	/* Made by evict_trial_list() before the first trial. */
-	uint32_t *order; /* the runs, the first victim first */
-	uint32_t *rank;  /* by run: its index in order, or SNAP_NONE; runs that
-	                    are ending come first */
-	uint32_t *owner; /* by task: its run */
-	uint32_t *first, *at; /* by node: slice of tasks there, by rank */
+	uint32_t *order;      /* the runs, the first victim first */
+	uint32_t *rank;       /* by run: its index in order, or SNAP_NONE */
+	uint32_t *owner;      /* by task: its run */
+	uint32_t *first, *at; /* by node: slice of the tasks there; those
+	                         of ending runs come first, then by rank */
 	int64_t *surplus;     /* by run: tasks above its minimum */
 	int64_t *whole;       /* by run: > 0 if all of it is evicted */
 	int64_t *left;        /* by task: FATE_STAYS, ... */

@@ -1,20 +1,20 @@
 /*
  * fit.h - one node: how many tasks fit, and which devices each gets
  *
- * GPUs: whole devices from the fewest link groups, with the least damage to
- * what is left (fit_devices.h); a fraction goes to the fullest device that has
- * room for it.  CPUs, where the node has a slice of them: whole CPUs are whole
- * cores of one NUMA node as far as possible, near the GPUs; the fraction of a
- * request goes to the fullest CPU that is shared already and has room for it.
+ * GPUs: whole devices come from the fewest link groups, with the least damage
+ * to the devices that are left (fit_devices.h); a fraction goes to the fullest
+ * device that has room for it. CPUs, if the snapshot lists those of the node
+ * one by one: whole CPUs are whole cores of one NUMA node as far as possible,
+ * near the GPUs; a fraction goes to the fullest CPU that is shared already and
+ * has room for it.
  *
- * --numa: CPUs, GPUs and memory of a task come from a set of NUMA nodes, as
- * small as possible (fit_align.h).  strict counts only tasks that can have all
- * in one NUMA node, tight only those that can have as few NUMA nodes as on the
- * empty node, prefer counts all. --links: the GPUs that the job has on the
- * node, those of the tasks to come included, are in as few link groups as
- * possible; strict counts only tasks with which the groups are as few as on the
- * empty node. work.loose turns off either demand. Where CPUs are not in a
- * slice, only GPUs and memory are aligned.
+ * --numa: a task gets its CPUs, GPUs and memory from as few NUMA nodes as
+ * possible (fit_align.h). fit_count() counts, with strict, only tasks that get
+ * a single NUMA node; with tight, tasks that get no more of them than on the
+ * empty node; with prefer, all tasks. --links: all GPUs that the job gets on
+ * the node are in as few link groups as possible; with strict, only tasks count
+ * that need no more groups than on the empty node. work.loose can turn
+ * off each of the two. If CPUs are not listed, only GPUs and memory are aligned.
  */
 #ifndef AISCHEDD_SCHED_FIT_H
 #define AISCHEDD_SCHED_FIT_H
@@ -62,23 +62,23 @@ bool fit_numa_is_more(const struct fit_numa *a, const struct fit_numa *b);
 struct fit_numa fit_best_numa(const struct work *w, uint32_t req,
                               uint32_t node);
 
-/* Returns how many wholly free GPUs the link group with the most has. *ret_all:
+/* Returns the largest number of wholly free GPUs in one link group. *ret_all:
  * how many all groups have together; *ret_groups: the fewest groups that one
  * task needs. */
 int64_t fit_best_links(const struct work *w, uint32_t req, uint32_t node,
                        int64_t *ret_groups, int64_t *ret_all);
 
-/* Returns the most CPUs of a slice that one task can hold. */
+/* Returns how many CPUs one task can use at most, wholly or in part. */
 static inline size_t fit_max_cpus(const struct snap *s, uint32_t req)
 {
 	return (size_t)(s->req.cpus[req] / 1000) + 1;
 }
 
 /*
- * Choose devices for one of the `left` tasks that the job still gets on the
- * node and that fit there, and take from the counters all that this task holds;
- * add its GPUs to own_gpus. The caller sets ret->cpu_first; use must hold
- * fit_max_cpus() entries. Returns how many of these were filled.
+ * Choose devices for one task, subtract all that it holds from the counters,
+ * and add its GPUs to own_gpus. left: how many tasks, with this one, the job
+ * still gets on the node; they must fit. The caller sets ret->cpu_first; use
+ * must have room for fit_max_cpus() entries. Returns how many were filled.
  */
 uint32_t fit_task(struct work *w, uint32_t req, uint32_t node, int64_t left,
                   struct snap_task *ret, struct snap_cpu_use *use);

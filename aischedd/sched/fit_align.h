@@ -1,10 +1,11 @@
 /*
  * fit_align.h - the NUMA nodes for one task
  *
- * A task takes all its devices from a set of NUMA nodes: from one if it asks
- * for --numa strict, else from as few as possible.  The least number on the
- * empty node is its span.  On nodes with up to ALIGN_NUMAS NUMA nodes all sets
- * are tried; on others only sets of consecutive NUMA nodes.
+ * A task gets all its devices from a set of NUMA nodes: from one if it asks for
+ * --numa strict, else from as few as possible. The span of a task is the least
+ * number of NUMA nodes that it would need if the node were empty. On nodes with
+ * up to ALIGN_NUMAS NUMA nodes all sets are tried; on others only sets of
+ * consecutive NUMA nodes.
  */
 #ifndef AISCHEDD_SCHED_FIT_ALIGN_H
 #define AISCHEDD_SCHED_FIT_ALIGN_H
@@ -18,8 +19,8 @@ enum { ALIGN_NUMAS = 8 };
 int64_t fit_align_room(const struct work *w, uint32_t req, uint32_t node,
                        const struct fit_where *at, int64_t max);
 
-/* Whether the request asks for anything that belongs to NUMA nodes on this
- * node: GPUs, CPUs of a slice, or memory that is counted by NUMA node. */
+/* Whether the request asks for anything that belongs to a NUMA node on this
+ * node: GPUs, or CPUs or memory if they are counted by NUMA node. */
 bool fit_align_has_devices(const struct work *w, uint32_t req, uint32_t node);
 
 /* Returns the span of a task, or 0 if it does not fit even on the empty node.
@@ -44,9 +45,9 @@ int64_t fit_align_cpus(const struct work *w, uint32_t req, uint32_t node,
 void fit_align_threads(const struct work *w, uint32_t node, uint32_t numas,
                        int64_t part, int64_t *ret_idle, int64_t *ret_shares);
 
-/* Returns the free memory of these NUMA nodes that tasks bound to them can rely
- * on. Where tasks use more than a NUMA node has, the excess may be anywhere on
- * the node, so it is subtracted here, too. */
+/* Returns the free memory of these NUMA nodes. If tasks use more memory than
+ * some NUMA node has, the excess may be anywhere on the node: it is subtracted
+ * here, too. */
 int64_t fit_align_mem(const struct work *w, uint32_t node, uint32_t numas);
 
 /* Whether the links of the request's GPUs matter on this node. */

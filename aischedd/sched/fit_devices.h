@@ -2,11 +2,10 @@
  * fit_devices.h - which GPUs and CPUs of a node a task gets
  *
  * Choose whole GPUs from as few link groups as possible, or for a fraction the
- * fullest shared GPU; choose CPUs of whole cores near the GPUs. The rest
- * should be of most use to other tasks: among choices that are as good
- * otherwise, take those that break up the fewest blocks of 8, 4 and 2 GPUs that
- * are linked and in one NUMA node, then those in the NUMA node with the fewest
- * free GPUs. The caller knows that the task fits (fit.h).
+ * fullest shared GPU; choose CPUs of whole cores near the GPUs. A block is 8, 4
+ * or 2 GPUs that are linked and in one NUMA node: among equal choices, break up
+ * the fewest blocks, which other tasks may need; then take GPUs in the NUMA
+ * node with the fewest free GPUs. The caller knows that the task fits (fit.h).
  */
 #ifndef AISCHEDD_SCHED_FIT_DEVICES_H
 #define AISCHEDD_SCHED_FIT_DEVICES_H
@@ -30,9 +29,9 @@ static inline bool fit_devices_is_type(const struct snap *s, uint32_t req,
 	       s->gpu.type[device] == s->req.gpu_type[req];
 }
 
-/* Set work.nnumas and work.nlinks of the node. The two functions below return
- * them and call this if needed: one more than the highest number of a NUMA
- * node, or of a link group, on the node. */
+/* Set work.nnumas and work.nlinks of the node: one more than the highest number
+ * of a NUMA node, or of a link group, on the node. The two functions below
+ * return these values, and call this one if it was not called before. */
 void fit_devices_look_up(const struct work *w, uint32_t node);
 
 static inline uint32_t fit_devices_nnumas(const struct work *w, uint32_t node)

@@ -3,10 +3,11 @@
  *
  * A GPU is used whole, or by fractions, or by partitions, never by two of them.
  * A partition goes to a GPU that already has partitions, if it fits there, and
- * to the place where it blocks the least: for each profile, the places where
- * the profile no longer fits although enough slices are free, weighed by its
- * size. Ties go to the fullest GPU, and there to the highest start, so that the
- * large profiles, which start low, stay possible.
+ * to the place where it blocks the least. A profile is blocked at each of its
+ * places where it does not fit although the GPU has enough free slices; a place
+ * counts as much as the profile has slices. Ties go to the fullest GPU, and
+ * there to the highest start, so that the large profiles, which start low, stay
+ * possible.
  */
 #ifndef AISCHEDD_SCHED_FIT_MIG_H
 #define AISCHEDD_SCHED_FIT_MIG_H
@@ -39,8 +40,8 @@ static inline uint8_t fit_mig_used(int64_t slices)
 /* Whether any node can have partitions. */
 bool fit_mig_any(const struct snap *s);
 
-/* Returns a table by model and slices in use: how much is blocked, summed up as
- * described at the top of this file. */
+/* Returns a table of how much is blocked on a GPU, by its model and the slices
+ * in use. The sum is described at the top of this file. */
 uint16_t (*fit_mig_blocked(struct arena *arena))[256];
 
 /* Whether the GPU has no partitions, or only partitions of which no

@@ -1,10 +1,10 @@
 /*
  * future.h - what each node has free from now on
  *
- * Each node has a list of points in time: what is free there from then until
- * the next point, as running jobs end and promised ones come and go.  The list
- * is computed when it is first asked for, and again when something is added to
- * the node.
+ * Each node has a list of points in time. A point says what the node has free
+ * until the next point; this changes when a running job ends, and when a
+ * promised job starts or ends. The list is computed when it is first asked for,
+ * and again when something is added to the node.
  */
 #ifndef AISCHEDD_SCHED_FUTURE_FUTURE_H
 #define AISCHEDD_SCHED_FUTURE_FUTURE_H
@@ -19,14 +19,15 @@ enum future_dim {
 	FUTURE_SLOT,
 	FUTURE_GPU,
 	FUTURE_WHOLE, /* GPUs that are wholly free */
-	FUTURE_IDLE,  /* CPUs of a slice that are wholly free */
+	FUTURE_IDLE,  /* CPUs that are wholly free, if the snapshot lists the
+	                 CPUs of the node one by one */
 	FUTURE_N
 };
 
-/* Values of `whose`, besides the index of the reservation whose users alone may
- * use a node at a time. */
+/* `whose` is the index of a reservation, if only its users may use a node, or
+ * one of these values. */
 #define FUTURE_ANYBODY SNAP_NONE
-/* starts fail there at present: nobody may use it */
+/* no user, because a start failed on the node: see retry_at in snap.h */
 #define FUTURE_NOBODY (SNAP_NONE - 1)
 
 struct future_point {
@@ -60,8 +61,8 @@ struct future_due {
 	struct snap_task *task;
 	struct snap_cpu_use *use;
 	uint64_t own;       /* GPUs that the job already has there */
-	uint32_t nwithheld; /* tasks that do not fit, of which a walk subtracts
-	                       only the amounts */
+	uint32_t nwithheld; /* tasks that do not fit: a walk subtracts their
+	                       amounts, but gives them no devices */
 	bool lacks;   /* a walk found less free than is kept by this entry */
 	bool is_void; /* less is free than is kept by this entry, even without
 	                 the tasks on trial: see try_it() */
@@ -162,18 +163,18 @@ const int64_t *future_counts(struct future *a, uint32_t node,
 /*
  * Whether n tasks can be on the node from one time until another (SNAP_NEVER:
  * for ever) beside what is kept for other jobs. If not, *ret is the entry with
- * which they collide. If nothing is kept at the start, it is not checked
- * whether the tasks fit then: the caller has done so.
+ * which they collide. While the node keeps nothing for other jobs, it is not
+ * checked whether the tasks fit: the caller has done so.
  */
 bool future_allows(struct future *a, uint32_t node,
                    const struct future_ask *ask, int64_t n, int64_t from,
                    int64_t until, const struct future_due **ret);
 
-/* Add an entry to a node, which is watched from now on. */
+/* Add an entry to the list of a node, and mark the node as watched. */
 void future_keep(struct future *a, uint32_t node, const struct future_due *due);
 
-/* Add the tasks of the trial in a->p: they are on their nodes
- * from now until place->until. */
+/* Add the tasks that the current trial of struct place has placed: they are on
+ * their nodes from now until place->until. */
 void future_add(struct future *a, uint32_t req);
 /* Add one task, by its index in place->task. */
 void future_add_task(struct future *a, uint32_t req, size_t task);

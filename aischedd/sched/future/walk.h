@@ -1,9 +1,9 @@
 /*
  * walk.h - go through the times at which something changes on one node
  *
- * A walk goes from now to one time after another at which something changes;
- * the counters of the node (future.then) are set to what is free at that time.
- * future.c uses walks to make the lists of points.
+ * A walk starts at the present time, and goes on from one change on the node to
+ * the next. At each time it sets the counters in future.then to what the node
+ * then has free. future.c uses walks to make the lists of points.
  */
 #ifndef AISCHEDD_SCHED_FUTURE_WALK_H
 #define AISCHEDD_SCHED_FUTURE_WALK_H
@@ -101,8 +101,8 @@ void future_walk_end(struct future_walk *w);
  */
 uint64_t future_walk_ends(struct future *a, uint32_t node, int64_t at);
 
-/* Returns that job on the node that ends first of those that hold some of a
- * resource (enum resource or WHAT_SLOT; anything else: CPUs), or 0. */
+/* Among the jobs on the node that hold some of a resource (enum resource or
+ * WHAT_SLOT; anything else: CPUs), returns the one that ends first, or 0. */
 uint64_t future_walk_blocker(struct future *a, uint32_t node, int64_t what);
 
 #endif
