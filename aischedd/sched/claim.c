@@ -7,8 +7,7 @@
 #include "aischedd/sched/fit.h"
 #include "aischedd/sched/verdict.h"
 
-/* How many times arrange() puts a holder that does not fit first in the order.
- */
+/* How many times arrange() may move a holder that does not fit to the front. */
 enum { TRIES = 32 };
 
 /* The owner of a claim: a job that waits (row), or a running job that grows or
@@ -139,8 +138,8 @@ static bool place_held(struct pass *p, const struct claim_holder *h)
 	return placed;
 }
 
-/* Count the tasks of a run that moves at their new place as use of its queue
- * (sign 1), or no longer (-1). Its licences are counted already. */
+/* A run moves: add its tasks at the new place to the use of its queue (sign 1),
+ * or subtract them (-1). Its licences are counted already. */
 static void count_mover(struct pass *p, const struct claim_holder *h, int sign)
 {
 	struct demand d = admit_demand_more(p->snap, h->run, h->n);
@@ -172,15 +171,16 @@ static bool is_admitted(struct pass *p, const struct claim_holder *h, bool now)
 	            : admit_then(p->place->work, &d, &v)) == WHY_None;
 }
 
-/* Free, on the trail, all that the ending tasks on a node hold. */
+/* Free all that the ending tasks on a node hold. The caller calls work_undo().
+ */
 static void leave_node(const struct settling *c, uint32_t node)
 {
 	for (uint32_t t = c->leaves[node]; t != SNAP_NONE; t = c->next[t])
 		work_run_task(c->p->place->work, c->owner[t], t, 1);
 }
 
-/* Subtract from what is free on a node what a holder's tasks need there.
- * Returns false if they do not fit. */
+/* Place a holder's tasks on a node: subtract their needs from the counters of
+ * the node. Returns false if they do not fit. */
 static bool try_want(const struct settling *c, const struct want *want,
                      uint32_t node)
 {
@@ -225,9 +225,9 @@ static uint32_t without_room(const struct settling *c,
 	return ret;
 }
 
-/* Try to start the holder now. Fails if another holder of its nodes would then
- * not fit, which can happen because the holder may now get other devices than
- * those it would get after all victims have ended. */
+/* Try to start the holder now. It may get other devices than it would get after
+ * all victims have ended: this fails if another holder of its nodes would then
+ * not fit. */
 static bool place_now(const struct settling *c, const struct claim_holder *h)
 {
 	if (!is_admitted(c->p, h, true) || !place_held(c->p, h))
@@ -324,8 +324,7 @@ static uint32_t list(const struct snap *s, struct claim_holder *ret)
 	for (uint32_t run = 0; run < s->run.n; run++) {
 		struct claim_holder h = of_run(s, run);
 
-		/* Treat each task by which a run grows as a holder of its own.
-		 */
+		/* Each task that a run is to gain is a holder of its own. */
 		for (uint32_t i = 0; !s->run.ending[run] && i < h.n; i++) {
 			ret[n] = h;
 			ret[n].node += i;
@@ -372,8 +371,9 @@ static int by_size(const struct claim_holder *x, const struct claim_holder *y)
 	return x->index < y->index ? -1 : 1;
 }
 
-/* Order: first the holders whose devices are hardest to find, because they need
- * a certain type or must be aligned; then the holders that ask for most. */
+/* Order: first holders that need a certain type of GPU, then those whose
+ * devices must be aligned, because such devices are hardest to find; then the
+ * holders that ask for most. */
 static int by_type(const void *a, const void *b)
 {
 	const struct claim_holder *x = a, *y = b;
@@ -447,8 +447,8 @@ static uint32_t list_wants(struct settling *c)
 	return ret;
 }
 
-/* Sort the holders by `compare`. Then, up to `tries` times, put a holder that
- * does not fit before all others. Returns whether all fit. */
+/* Sort the holders by `compare`. Then, up to `tries` times, move a holder that
+ * does not fit to the front. Returns whether all fit. */
 static bool arrange(struct settling *c,
                     int (*compare)(const void *a, const void *b), int tries)
 {

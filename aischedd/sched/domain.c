@@ -180,8 +180,9 @@ static bool could_hold(const struct snap *s, uint32_t req, uint32_t node,
 	        is_reserved(s, r->reservation[req], node));
 }
 
-/* Returns the index of a node's domain (LEVEL_NODE: after those of all domains,
- * the index of the node itself), or SNAP_NONE if it has none. */
+/* Returns the index of a node's domain; with LEVEL_NODE, the number of all
+ * domains plus the index of the node. Returns SNAP_NONE if the node is in no
+ * domain of the level. */
 static uint32_t place_of(const struct spread *sp, uint32_t node)
 {
 	return sp->level == LEVEL_NODE ? sp->snap->domain.n + node

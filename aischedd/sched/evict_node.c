@@ -14,8 +14,8 @@ static bool fits(const struct evictor *e, uint32_t node)
 	return place_fits(e->p->place, e->c->req, node, evict_node_chunk(e));
 }
 
-/* Returns how much moves if a task is taken: the GPUs, or without GPUs the
- * CPUs, of the task or, with `whole`, of its whole run. */
+/* Returns the size of one task of a run or, with `whole`, of all its tasks: the
+ * GPUs, or the CPUs if it has no GPUs. */
 static uint64_t size_of(const struct evictor *e, uint32_t run, bool whole)
 {
 	uint32_t req = e->s->run.req[run];
@@ -43,9 +43,8 @@ static void take(struct evictor *e, uint32_t task)
 		evict_trial_take(e, run);
 }
 
-/* Returns the first task on a node that may be taken, from index *i of e->at
- * on; without `whole`, only tasks of runs with surplus tasks. Returns SNAP_NONE
- * if there is none. */
+/* Returns the next task on the node that may be evicted, from index *i of e->at
+ * on, or SNAP_NONE. Without `whole`, skips runs that have no surplus tasks. */
 static uint32_t next_on(const struct evictor *e, uint32_t node, bool whole,
                         uint32_t *i)
 {
@@ -60,8 +59,8 @@ static uint32_t next_on(const struct evictor *e, uint32_t node, bool whole,
 }
 
 /* Returns the cost of a node whose last victim is this run. A whole run (all)
- * costs more than a surplus task; then a run later in the order of victims
- * costs more; then more tasks cost more. */
+ * costs more than any surplus task; else the later run in the order of victims
+ * costs more; and for the same run more tasks cost more. */
 static uint64_t cost_of_turn(const struct evictor *e, uint32_t run, bool all,
                              uint64_t tasks)
 {

@@ -45,9 +45,8 @@ static unsigned held_by(const struct evictor *e, uint32_t run)
 	return ret;
 }
 
-/* Returns the branch of queue `from`: the queue that is `from` or above it, and
- * is directly below the lowest queue that is above both `from` and the
- * claimant's queue. */
+/* Find the lowest queue that is above both `from` and the claimant's queue.
+ * Returns its child that is `from` or above `from`: the branch of `from`. */
 static uint32_t branch_of(const struct evictor *e, uint32_t from)
 {
 	const uint32_t *parent = e->s->queue.parent;
@@ -109,8 +108,8 @@ bool evict_rules_allow_any(struct evictor *e)
 
 /* --- the whole set of victims ------------------------------------------ */
 
-/* Count the tasks that a step evicts as use of their queue again (sign 1), or
- * no longer (-1). */
+/* Add the tasks that a step evicts to the use of their queue again (sign 1), or
+ * subtract them (-1). */
 static void count_step(struct evictor *e, const struct evict_step *step,
                        int sign)
 {
@@ -131,10 +130,9 @@ static void count_step(struct evictor *e, const struct evict_step *step,
 	evict_trial_charge(e, step->run, n, true, sign);
 }
 
-/* Whether the rules allow to take from the victim of a step: it is of the
- * claimant's queue, or its branch uses more than its share of a resource that
- * the victim holds. If the lowest queue above both is higher than *top, sets
- * *top to it. */
+/* Whether the rules allow to evict the victim of a step: its queue is that of
+ * the claimant, or its branch uses more than its share of a resource that the
+ * victim holds. *top becomes the parent of the branch if that is above *top. */
 static bool is_lawful(const struct evictor *e, const struct evict_step *step,
                       uint32_t *top)
 {

@@ -26,7 +26,7 @@ static bool may_be_used(const struct evictor *e, uint32_t node)
 	       place_may_use(e->p->place, e->c->req, node);
 }
 
-/* --- a trial ----------------------------------------------------------- */
+/* --- clear nodes, the cheapest first ----------------------------------- */
 
 static struct offer *offer_at(const struct evictor *e, size_t i)
 {
@@ -413,7 +413,7 @@ static bool fill_nodes(struct evictor *e, const uint32_t *node, uint32_t n)
 	return e->todo <= 0 && !e->nodes_left;
 }
 
-/* --- where ------------------------------------------------------------- */
+/* --- place the claimant in a domain or pool ---------------------------- */
 
 /* Evict the first victim in the queue, or in a queue below it, that uses some
  * of the resource: with `whole` the whole run, else one surplus task. Returns

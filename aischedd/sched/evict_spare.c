@@ -149,7 +149,7 @@ static bool repack(struct sparing *sp, uint32_t node)
 }
 
 /* Restore the devices of the claimant's tasks from the end of the list `former`
- * back to entry `to`. Counters are restored by the trail. */
+ * back to entry `to`. The caller restores the counters with work_undo(). */
 static void bring_back(struct sparing *sp, size_t to)
 {
 	struct place *place = sp->e->p->place;
@@ -169,7 +169,7 @@ static void bring_back(struct sparing *sp, size_t to)
 	}
 }
 
-/* --- one step ---------------------------------------------------------- */
+/* --- take steps back --------------------------------------------------- */
 
 /* Whether the claimant would break a promise on the task's node if the task
  * stayed there. */
@@ -264,7 +264,7 @@ static void shrink(struct sparing *sp, uint32_t run)
 	evict_trial_tell_run(e, run);
 }
 
-/* Try to take each step back, one after the other. */
+/* Try to take back each step from the last to index `first`. */
 static void ask_all(struct sparing *sp, size_t first)
 {
 	struct evictor *e = sp->e;

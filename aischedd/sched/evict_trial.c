@@ -169,8 +169,8 @@ static void move_task(struct evictor *e, uint32_t task, int64_t to)
 	work_add(e->w, &e->left[task], to - e->left[task]);
 }
 
-/* Free what a task holds that is already ending (sign 1), or take it again
- * (-1). A task that is only suspended frees just its CPUs. */
+/* Free what an ending task still holds (sign 1), or take it again (-1). A task
+ * that is only suspended frees just its CPUs. */
 static void see_task(struct evictor *e, uint32_t task, int sign)
 {
 	const struct snap *s = e->s;

@@ -158,9 +158,9 @@ void evict_trial_take(struct evictor *e, uint32_t run);
 void evict_trial_untake(struct evictor *e, size_t i);
 void evict_trial_drop(struct evictor *e, size_t i);
 
-/* Keep those tasks of an evicted run for which may_stay() returns true, if they
- * are at least its minimum. After evict_trial_tidy() the run loses only the
- * others. Returns whether tasks are kept. */
+/* Keep those tasks of an evicted run for which may_stay() returns true; if they
+ * are fewer than the run's minimum, keep none. After evict_trial_tidy() the run
+ * loses only the others. Returns whether tasks are kept. */
 typedef bool may_stay_fn(void *arg, uint32_t task);
 bool evict_trial_shrink(struct evictor *e, uint32_t run, may_stay_fn *may_stay,
                         void *arg);

@@ -12,8 +12,8 @@ static int64_t min(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Returns how many tasks fit by one amount (nfree is free, a task needs
- * `amount`), at most max. */
+/* Returns how many tasks fit, at most max, if nfree of a resource is free and
+ * each task needs `amount`. */
 static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
 {
 	if (!amount)
@@ -67,7 +67,7 @@ static uint32_t memory_of(const struct snap *s, uint32_t req,
 }
 
 /* Choose the devices of a task in this part of the node, and subtract all that
- * the task holds. Returns how many entries of `use` it got. */
+ * the task holds. Returns how many entries of `use` were filled. */
 static uint32_t take_task(struct work *w, uint32_t req,
                           const struct fit_where *at, struct snap_task *ret,
                           struct snap_cpu_use *use)
@@ -101,9 +101,9 @@ static struct snap_cpu_use *scratch(struct work *w, uint32_t req)
 	return w->use;
 }
 
-/* Place n tasks, for which the amounts are enough, one after the other on
- * trial. Returns for how many of them the demands can be met; *ret is by how
- * much these exceed the NUMA nodes and link groups that they prefer. */
+/* Place n tasks on trial, one after the other; the free amounts must be enough
+ * for them. Returns how many of them get what they demand. Sets *ret to how far
+ * these fall short of what they prefer. */
 static int64_t try_tasks(struct work *w, uint32_t req, uint32_t node, int64_t n,
                          struct fit_excess *ret)
 {
@@ -131,7 +131,7 @@ static int64_t try_tasks(struct work *w, uint32_t req, uint32_t node, int64_t n,
 	return i;
 }
 
-/* --- how many ----------------------------------------------------------- */
+/* --- count the tasks that fit -------------------------------------------- */
 
 /* Returns how many tasks fit if each has all its resources in one NUMA node, at
  * most max. */
@@ -204,8 +204,8 @@ static int64_t count_linked(const struct work *w, uint32_t req, uint32_t node,
 	return max;
 }
 
-/* Returns for how many of max tasks, for which the amounts are enough, the
- * demands for NUMA nodes and links can be met. */
+/* Returns how many of max tasks get the NUMA nodes and links that they demand.
+ * The free amounts must be enough for all max tasks. */
 static int64_t count_demanded(struct work *w, uint32_t req, uint32_t node,
                               int64_t max)
 {
@@ -333,7 +333,7 @@ uint32_t fit_task(struct work *w, uint32_t req, uint32_t node, int64_t left,
 	return take_task(w, req, &at, ret, use);
 }
 
-/* --- resume -------------------------------------------------------------- */
+/* --- CPUs of a resumed task ---------------------------------------------- */
 
 /* Returns the NUMA nodes in which a suspended task has its devices and memory.
  */

@@ -13,8 +13,9 @@
  * a single NUMA node; with tight, tasks that get no more of them than on the
  * empty node; with prefer, all tasks. --links: all GPUs that the job gets on
  * the node are in as few link groups as possible; with strict, only tasks count
- * that need no more groups than on the empty node. work.loose can turn
- * off each of the two. If CPUs are not listed, only GPUs and memory are aligned.
+ * that need no more groups than on the empty node. work.loose can turn off each
+ * of these two options. If CPUs are not listed, only GPUs and memory are
+ * aligned.
  */
 #ifndef AISCHEDD_SCHED_FIT_H
 #define AISCHEDD_SCHED_FIT_H

@@ -8,8 +8,8 @@ static int64_t min(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Returns how many tasks fit by one amount (nfree is free, a task needs
- * `amount`), at most max. */
+/* Returns how many tasks fit, at most max, if nfree of a resource is free and
+ * each task needs `amount`. */
 static int64_t fit_amount(int64_t nfree, int64_t amount, int64_t max)
 {
 	if (!amount)
@@ -247,7 +247,7 @@ uint32_t fit_align_span(const struct work *w, uint32_t req, uint32_t node)
 	return 0;
 }
 
-/* --- the choice -------------------------------------------------------- */
+/* --- choose the NUMA nodes --------------------------------------------- */
 
 /* How well a set of NUMA nodes suits a task. Members are compared in this
  * order, and less is better. */
@@ -307,8 +307,8 @@ static bool is_fitter(const struct fitness *a, const struct fitness *b)
 }
 
 /* Whether the fraction of a CPU would be taken from an idle CPU in this set
- * although a shared CPU elsewhere has enough left. fit_count() assumes that
- * this is never done, not even for a better set. */
+ * although a shared CPU elsewhere has enough left. Such a set is never chosen:
+ * fit_count() relies on that. */
 static bool breaks_cpu(const struct work *w, uint32_t req, uint32_t node,
                        uint32_t numas)
 {
@@ -419,10 +419,10 @@ static struct link_bound bound_of(const struct work *w, uint32_t req,
 	return ret;
 }
 
-/* Find the smallest set of NUMA nodes, with a size between two bounds, that
- * suits the task. Use only GPUs of ret->gpus if possible. A smaller set is
- * preferred to that, unless links are demanded (--links strict). Returns false
- * if there is no set. */
+/* Find the smallest set of `from` to `to` NUMA nodes that suits the task. Among
+ * sets of one size, prefer those in which the task gets only GPUs of ret->gpus;
+ * with --links strict, prefer those even to smaller sets. Returns false if
+ * there is no set. */
 static bool smallest_set(const struct work *w, uint32_t req, uint32_t node,
                          uint32_t from, uint32_t to, int64_t left,
                          struct fit_where *ret)

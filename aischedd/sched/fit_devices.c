@@ -78,7 +78,8 @@ static uint64_t lowest(uint64_t set, uint32_t n)
 	return ret;
 }
 
-/* Returns the devices of the set that have the same number as device d. */
+/* Returns the devices of the set that have the same number as device d. number:
+ * by device, the number of its link group or NUMA node. */
 static uint64_t alike(const uint8_t *number, uint64_t set, int d)
 {
 	uint64_t ret = 0;
@@ -94,7 +95,7 @@ static uint64_t alike(const uint8_t *number, uint64_t set, int d)
 
 struct picking {
 	const uint8_t *link, *numa;
-	uint64_t nfree; /* all GPUs of which nothing is used, of any type */
+	uint64_t nfree; /* all GPUs that are wholly free, of any type */
 	uint64_t own;   /* GPUs of the node that the job already has */
 };
 
@@ -290,9 +291,9 @@ uint32_t fit_devices_fewest(const struct work *w, uint32_t node, uint64_t set,
 
 /* --- GPUs of a task ---------------------------------------------------- */
 
-/* Returns the shared GPU with the least free that is enough for the task; among
- * equals, the one whose link group has the least free. Returns 0 if no shared
- * GPU has enough free. */
+/* Among the shared GPUs with enough free for the task, returns the one with the
+ * least free; among equals, the one whose link group has the least free.
+ * Returns 0 if no shared GPU has enough free. */
 static uint64_t pick_shared(const struct work *w, uint32_t req, uint32_t node,
                             const struct fit_where *at)
 {
@@ -435,8 +436,7 @@ static uint16_t best_core(const struct cpu_slice *sl, int numa, uint32_t n)
 	return sl->id[best];
 }
 
-/* Choose n idle CPUs of a core, of each of which the task uses
- * `milli` thousandths. */
+/* Choose n idle CPUs of a core. The task uses `milli` thousandths of each. */
 static void choose_in_core(struct cpu_slice *sl, uint16_t id, uint32_t n,
                            uint16_t milli)
 {

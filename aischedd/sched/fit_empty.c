@@ -59,7 +59,7 @@ static bool counts(const struct fit_empty *e, const struct allowed *a,
 
 /* Returns `got` plus the number of tasks that fit on these nodes while they are
  * empty, but at most the job's minimum. If the job asks for a number of nodes,
- * count in nodes_with how many nodes hold each number of tasks instead. */
+ * returns `got`, and counts in nodes_with[k] the nodes that hold k tasks. */
 static uint32_t count_nodes(const struct fit_empty *e, uint32_t req,
                             const uint32_t *node, uint32_t n,
                             enum ever_nodes which, uint32_t got)
@@ -99,7 +99,7 @@ static uint32_t take_best(const struct fit_empty *e, uint32_t req)
 		got += (uint64_t)k * fit;
 		n -= k;
 	}
-	/* Each node that is missing costs at least one task. */
+	/* If n nodes are missing, at least n tasks have no node. */
 	return (uint32_t)(got < tasks - n ? got : tasks - n);
 }
 
@@ -247,8 +247,8 @@ static uint32_t count_tasks(const struct fit_empty *e, uint32_t req,
 	return best;
 }
 
-/* Count the nodes that have room for a task and on which this counted part of
- * the constraint holds. */
+/* A part of the constraint, such as "ib*2", must hold on a number of nodes.
+ * Count the nodes on which it holds and which have room for a task. */
 static uint32_t count_counted(const struct fit_empty *e, uint32_t req,
                               uint32_t part, enum ever_nodes which)
 {
@@ -267,9 +267,8 @@ static uint32_t count_counted(const struct fit_empty *e, uint32_t req,
 	return n;
 }
 
-/* Returns the first counted part of the constraint for which there are too few
- * nodes, and sets *ret_nodes to their number. Returns ncounts if there are
- * enough for each part. */
+/* Returns the first such part that holds on too few nodes, and sets *ret_nodes
+ * to the number of these nodes. Returns ncounts if there is none. */
 static uint32_t too_few(const struct fit_empty *e, uint32_t req,
                         enum ever_nodes which, uint32_t *ret_nodes)
 {
@@ -362,9 +361,8 @@ static uint32_t unready_pool(const struct snap *s, uint32_t req)
 	return SNAP_NONE;
 }
 
-/* If the job fits on empty nodes but for NUMA alignment, say so in *v, with the
- * node that has the most on one NUMA node. Returns false if alignment is not
- * the reason. */
+/* Whether a task would fit on some empty node without NUMA alignment. If so,
+ * name in *v the node that has the most on one NUMA node. */
 static bool explain_numa(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	const struct allowed *a = match_req(e->match, req);
@@ -410,8 +408,7 @@ static bool needs_no_links(struct fit_empty *e, uint32_t req)
 	return fits;
 }
 
-/* Say in *v which need of one task no node can meet, not even when it is empty.
- */
+/* Say in *v which need of one task is more than any empty node has. */
 static void explain_never(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	static const enum resource by_scarcity[] = { RES_GPU, RES_CPU,
@@ -498,9 +495,9 @@ bool fit_empty_holds(struct fit_empty *e, uint32_t row, struct verdict *v)
 	uint32_t req = e->snap->pend.req[row], got, up;
 	uint32_t pool;
 
-	/* A job that is spread is also accepted if it fits on the nodes that
-	 * are up: it may fit only because a domain is down, over which it need
-	 * not be spread then. */
+	/* A job need not be spread over a domain that is down. So it is also
+	 * accepted if it fits on the nodes that are up, even if it does not fit
+	 * on all nodes. */
 	if (!e->fits[req])
 		e->fits[req] = could_hold(e, req, EVER_ALL, &got) ||
 		               (e->snap->req.spread[req] != LEVEL_NONE &&

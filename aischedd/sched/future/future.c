@@ -279,7 +279,8 @@ static void walk_dues(struct future_walk *w)
 }
 
 /* Insert an entry for tasks on trial into the list of the node. Returns the
- * pointer to the entry, through which the caller removes it again. */
+ * place in the list that points to the entry: the caller overwrites it to
+ * remove the entry. */
 static struct future_due **put_trial(struct future *a, uint32_t node,
                                      const struct future_due *trial)
 {
@@ -306,11 +307,11 @@ static struct future_due **put_trial(struct future *a, uint32_t node,
 }
 
 /*
- * Whether all entries of the node still find their devices if n more tasks are
- * there from one time until another. If not, sets *ret: if the tasks themselves
- * do not fit, to the entry that is in force when they start; else to the entry
- * that finds too little. That entry may begin after the tasks have ended,
- * because the devices of later entries depend on those of earlier ones.
+ * Whether n tasks fit on the node from one time until another, and all entries
+ * of the node still find devices beside them. If the tasks do not fit, *ret is
+ * the entry in force when they start. If an entry finds too little, *ret is
+ * that entry; it may begin after the tasks have ended, because the devices of
+ * later entries depend on those of earlier ones.
  */
 static bool try_it(struct future *a, uint32_t node,
                    const struct future_ask *ask, int64_t n, int64_t from,

@@ -20,8 +20,8 @@ struct future_nodes_order {
 	const uint32_t *in;
 };
 
-/* guess_early() looks at about SAMPLE keys. It returns the largest of the FIRST
- * lowest of these. */
+/* guess_early() looks at about SAMPLE keys, and returns number FIRST of them,
+ * counted from the lowest. */
 enum { SAMPLE = 64, FIRST = 4 };
 
 /* The times at which nodes have amounts of one resource free. */

@@ -55,9 +55,9 @@ static void release(struct future_walk *w, const struct future_run *stay)
 	          a->s->cpu_use, !a->s->run.suspended[stay->run], true, 1);
 }
 
-/* Subtract the amounts of n tasks for which no devices are free, in place of
- * the tasks for which this was done before; n = 0 adds these back. Without
- * this, other tasks could take what becomes free for these. */
+/* Subtract the amounts of n tasks of an entry for which no devices are free, so
+ * that other tasks cannot take these amounts. Amounts that an earlier call
+ * subtracted for the entry are added back first; n = 0 does only this. */
 static void withhold(struct future_walk *w, struct future_due *d, uint32_t n)
 {
 	struct future_ask ask = future_ask_of(w->a, d->req, 1);
@@ -230,9 +230,9 @@ static void fill_node(struct future *a, uint32_t node)
 	}
 }
 
-/* A job that starts now takes devices that are free at present, not
- * those of ending runs: so place tasks on trial that start now
- * before ending runs are released. */
+/* A job that starts now takes devices that are free at present, not those of
+ * ending runs. So if the tasks on trial start now, place them before ending
+ * runs are released. */
 static void place_start(struct future_walk *w, struct future_due *d)
 {
 	struct future *a = w->a;
