@@ -12,7 +12,8 @@
 #include "libcommon/mem.h"
 
 enum {
-	/* how long after its grace period a pod that still runs is deleted */
+	/* how long pods may run on after their grace period before they are
+	 * deleted */
 	SLACK_MS = 15000
 };
 

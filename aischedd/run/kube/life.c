@@ -160,7 +160,7 @@ static void keep_logs(struct kube_attempt *a, bool all)
 }
 
 /* Returns what the attempt's pods show. Also saves the logs of pods that are
- * being deleted, deletes pods on lost nodes, and fails the start if it takes
+ * being deleted, gives up pods on lost nodes, and fails the start if it takes
  * too long, if a container cannot start, or if the Job was deleted. */
 static struct kube_look look_at(struct kube_attempt *a)
 {

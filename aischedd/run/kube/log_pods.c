@@ -93,8 +93,8 @@ const struct kube_pod *kube_log_pod_of(struct kube *kube,
 	return pod;
 }
 
-/* Whether the task failed in its last pod, and another pod will replace
- * that. */
+/* Whether the task failed in its last pod, and another pod will replace this
+ * pod. */
 static bool awaits_another(struct kube *kube, const struct kube_log_pod *last)
 {
 	const struct kube_owner owner = { last->id.job, last->id.attempt };

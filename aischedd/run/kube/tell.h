@@ -15,7 +15,7 @@ struct kube_task;
 struct kube_telling {
 	bool noted;        /* the last RUN_NOTED had a text */
 	bool unreached;    /* the last RUN_UNREACHED had a text */
-	bool lost;         /* the daemon keeps the text of a RUN_TASKS_LOST */
+	bool lost;         /* the daemon shows the text of a RUN_TASKS_LOST */
 	uint32_t replaced; /* number of replacements in the last RUN_REPLACED */
 };
 

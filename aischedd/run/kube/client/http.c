@@ -13,7 +13,7 @@
 #include "libcommon/mem.h"
 
 enum {
-	LEASE_EXTRA = 2,     /* Lease calls that may exceed `inflight` */
+	LEASE_EXTRA = 2,     /* Lease calls in flight beyond `inflight` */
 	WAIT_MAX_MS = 120000 /* longest wait that a server can ask for */
 };
 

@@ -46,7 +46,7 @@ struct kube_config {
 	bool compress;
 	bool in_pod;
 	const char *tls_name; /* name in the certificate, if not host */
-	/* NULL: none here; libcurl looks in the environment */
+	/* NULL: the kubeconfig has none, so libcurl looks in the environment */
 	const char *proxy;
 	const char *ca;         /* PEM; NULL: the system's */
 	const char *cert, *key; /* PEM, or NULL */

@@ -202,8 +202,7 @@ void kube_outcome_tried(struct kube_call *call, CURLcode code)
 
 	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &wait_s);
-	/* The response ended within its headers, which libcurl does not
-	 * notice. */
+	/* libcurl does not notice if a response ends within its headers. */
 	if (code == CURLE_OK && !call->heard)
 		code = CURLE_GOT_NOTHING;
 	count(call, status);

@@ -44,7 +44,7 @@ struct kube_watch_spec {
 	unsigned page;    /* most objects in one page of a list */
 	size_t max;       /* most bytes of one object */
 	int64_t silence_ms;
-	/* a watch is renewed after this many seconds, or up to twice as many */
+	/* a watch is renewed after renew_s to 2 * renew_s seconds */
 	int64_t renew_s;
 	kube_watch_fn *fn;
 	void *arg;

@@ -109,7 +109,7 @@ void kube_agent_install(json_t *pod, const json_t *container,
 {
 	char name[16];
 
-	/* The name that kube_volumes_add() gives the volume below. */
+	/* kube_volumes_add() below gives the volume this name. */
 	snprintf(name, sizeof(name), "v%u", v->n);
 	kube_volumes_add(v, KUBE_AGENT_DIR, "emptyDir", json_object(), true);
 	json_object_set_new(

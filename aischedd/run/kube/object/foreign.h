@@ -29,7 +29,7 @@ enum { KUBE_USER_MAX = 253 };
 
 /* The state of a Job made with kubectl. Strings are borrowed from its JSON. */
 struct kube_foreign {
-	const char *name, *uid, *version; /* resourceVersion */
+	const char *name, *uid, *version; /* version: resourceVersion */
 	int64_t generation;
 	bool queued;    /* it has the label KUBE_LABEL_QUEUE */
 	bool suspended; /* spec.suspend is set */

@@ -109,7 +109,8 @@ static bool goes_up(const char *path)
 }
 
 /* Parse "/data", "/data:/mnt" or "pvc:NAME:/mnt", perhaps followed by ":ro".
- * Writes to text, into which ret points. Returns false if it is malformed. */
+ * Changes text, and makes the strings of ret point into it. Returns false if
+ * the text is malformed. */
 static bool parse_mount(char *text, struct wanted_mount *ret)
 {
 	size_t len = strlen(text);
