@@ -83,9 +83,9 @@ static struct kube_task *before(struct kube_attempt *a,
 }
 
 /*
- * Set the slots of the attempt from its pods: a slot for each bound pod that
- * was not told to leave. Returns whether the start was complete: each of the
- * `started` tasks with which the attempt started has run.
+ * Set the slots of the attempt: one for each pod that is bound, or replaces a
+ * bound pod, and was not told to leave. Returns whether the start was complete:
+ * each of the `started` tasks with which the attempt started has run.
  */
 static bool find_slots(struct kube_attempt *a, uint32_t started)
 {

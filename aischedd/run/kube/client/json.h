@@ -32,9 +32,10 @@ json_t *kube_map(struct kube_reader *r, const char *path);  /* or NULL */
 int64_t kube_time(struct kube_reader *r, const char *path);
 
 /*
- * Read a quantity ("500m", "1.5Gi", "2e3", or a bare number), rounded away from
- * zero as Kubernetes does: to thousandths, or to whole units. INT64_MAX if it
- * is larger. Fails with EINVAL; the error quotes the value.
+ * Read a quantity ("500m", "1.5Gi", "2e3", or a bare number): kube_milli_of()
+ * in thousandths, kube_whole_of() in whole units. Both round away from zero, as
+ * Kubernetes does, and set INT64_MAX if the quantity is larger. They fail with
+ * EINVAL; the error quotes the value.
  */
 int kube_milli_of(const json_t *value, int64_t *ret, struct err *err);
 int kube_whole_of(const json_t *value, int64_t *ret, struct err *err);
