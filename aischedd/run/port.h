@@ -1,10 +1,10 @@
 /*
  * port.h - connect to a port at which a process of a job listens
  *
- * Other processes of this machine may listen at any port. So the process behind
- * the port is found before the connection is made, and looked for again when
- * the connection is there. Processes of other users cannot come in between: the
- * kernel lets only sockets of one user share an address.
+ * Other processes of this machine may listen at any port. So port_connect()
+ * first finds a socket of the job that listens at the port, and checks after
+ * connecting that this socket still listens. Meanwhile no other user can listen
+ * there: the kernel lets only sockets of one user share an address.
  */
 #ifndef AISCHEDD_RUN_PORT_H
 #define AISCHEDD_RUN_PORT_H

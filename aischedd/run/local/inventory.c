@@ -102,8 +102,8 @@ static void find_numa_memory(struct machine *m, hwloc_topology_t topo,
 
 /* --- the whole machine --- */
 
-/* Set number and type of the GPUs. The configuration may say that there are
- * more than were found; the further ones count as GPUs of NUMA node 0. */
+/* Set number and type of the GPUs. If the configuration gives more GPUs than
+ * were found, the others count as GPUs of NUMA node 0. */
 static void note_gpus(struct machine *m, const struct conf_node *conf,
                       struct arena *arena)
 {

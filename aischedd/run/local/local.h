@@ -2,8 +2,8 @@
  * local.h - the runner of this machine, for its own files
  *
  * ask.c serves requests of the daemon; attempt.c exchanges messages with
- * shepherds; recover.c finds out what became of attempts whose shepherd does
- * not answer, after a restart of the daemon or because it was killed.
+ * shepherds; recover.c finds out what became of attempts after a restart of the
+ * daemon, or when their shepherd was killed.
  */
 #ifndef AISCHEDD_RUN_LOCAL_LOCAL_H
 #define AISCHEDD_RUN_LOCAL_LOCAL_H

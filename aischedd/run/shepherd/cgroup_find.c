@@ -37,7 +37,7 @@ struct mount {
 	const char *point, *root;
 };
 
-/* Replaces \040 and the like, by which mountinfo writes blanks, with
+/* Replaces \040 and the like, which mountinfo has in place of blanks, with
  * the characters. */
 static const char *unescape(const char *s, size_t len, struct arena *arena)
 {

@@ -128,8 +128,8 @@ void task_unblock_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Do all that needs the shepherd's rights, then become the user. The user can
- * stop the process from then on, so do what may be slow before. */
+/* Do all that needs the shepherd's rights or may be slow. Then become the user,
+ * who can stop the process from then on. */
 static int prepare_as_shepherd(struct shepherd *s, uint32_t i, struct err *err)
 {
 	const struct task *t = &s->task[i];
@@ -225,8 +225,9 @@ static int fork_tasks(struct shepherd *s, int report, struct err *err)
 	return 0;
 }
 
-/* Start all tasks, which share the other end of the pipe s->report. A task that
- * fails writes a struct failure to it; the exec of the last task closes it. */
+/* Start all tasks with a pipe, whose reading end is s->report. A task that
+ * cannot exec writes a struct failure. Each exec closes the writing end, so the
+ * pipe ends when all tasks have called exec. */
 static int launch(struct shepherd *s, struct err *err)
 {
 	int report[2], status;

@@ -61,7 +61,7 @@ struct kube_adoptee {
 
 struct kube_adoption {
 	struct map by_uid; /* all adoptees, by the uid of the Job */
-	struct map by_job; /* those that have become jobs, by the job's id */
+	struct map by_job; /* adoptees that have become jobs, by job id */
 	TAILQ_HEAD(, adopt_call) calls;
 };
 

@@ -361,8 +361,9 @@ bool kube_adopt_run_forget(struct kube *kube, uint64_t job, uint32_t attempt)
 	return true;
 }
 
-/* Answer the daemon's recover() for a job whose Job was made with kubectl:
- * report its nodes if it runs. Returns false for other jobs. */
+/* Answer the daemon's recover() for a job whose Job was made with kubectl: with
+ * RUN_STARTED, or RUN_UNKNOWN if it had not started. Returns false for
+ * other jobs. */
 bool kube_adopt_run_recover(struct kube *kube, const struct kube_owner *id)
 {
 	struct kube_adoptee *j = kube_adopt_of(kube, id->job);

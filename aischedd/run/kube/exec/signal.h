@@ -1,8 +1,9 @@
 /*
  * signal.h - signal the processes in the pods of a job
  *
- * The API cannot send a signal to a container, so kube_exec runs a shell in it
- * that does. Only a few such calls are open at a time; the other pods wait.
+ * The API cannot send a signal to a container, so kube_exec runs a shell in the
+ * container, which sends the signal. Only a few such calls are open at a time;
+ * the other pods wait.
  */
 #ifndef AISCHEDD_RUN_KUBE_EXEC_SIGNAL_H
 #define AISCHEDD_RUN_KUBE_EXEC_SIGNAL_H
@@ -16,7 +17,7 @@
 struct kube;
 
 struct kube_signals {
-	/* refused ones, to be reported as not sent, are in front */
+	/* first the refused signals, which must still be reported */
 	TAILQ_HEAD(, kube_signal) list;
 	size_t n, asked; /* signals in the list, and calls in progress */
 };
