@@ -93,7 +93,7 @@ static int evictions_parse(const char *text, struct evictions **ret,
 	return 0;
 }
 
-/* --- loading ----------------------------------------------------------- */
+/* --- load jobs, arrays, nodes and queues ------------------------------- */
 
 static int load_texts(struct state *state, struct job *job,
                       const struct job_texts *t, struct err *err)
@@ -209,9 +209,9 @@ static void count_tasks(struct state *state)
 
 void state_loaded(struct state *state, int64_t now)
 {
-	/* deps_begin() below may split arrays, which appends records to the
-	 * list, and judges the dependencies of those itself. So stop at the
-	 * record that is the last one now. */
+	/* deps_begin() below may split arrays. It appends the new records to
+	 * the list, and judges their dependencies itself: so stop at the record
+	 * that is the last one now. */
 	const struct job *last = state->records.last;
 	struct job *next;
 
@@ -245,7 +245,7 @@ void state_loaded(struct state *state, int64_t now)
 	cron_loaded(state, now);
 }
 
-/* --- for the runners --------------------------------------------------- */
+/* --- describe jobs to runners ------------------------------------------ */
 
 void state_run_job(const struct state *state, const struct job *job,
                    struct spec *spec, struct request *req,

@@ -45,8 +45,8 @@ void state_load_queue(struct state *state, const char *name, bool open,
 void state_load_next_id(struct state *state, uint64_t next_id);
 
 /* Call it when everything is loaded. It computes what is not stored: counts,
- * alarms and rows; and it leaves again the effects that may have been lost with
- * the old daemon. */
+ * alarms and rows; and it repeats effects, such as EFFECT_DRAIN, that may have
+ * been lost with the old daemon. */
 void state_loaded(struct state *state, int64_t now);
 
 /* Fill in *ret, which a runner needs to start the job. *ret refers to spec, req

@@ -145,7 +145,7 @@ static int64_t goes_on_at(const struct state *state, const struct capacity *row,
 	return later(r->booked_ms, stored && at < now_ms ? at : now_ms);
 }
 
-/* Have the rollup of this part count from now on what was seen. */
+/* Count row->seen[part] in the rollup of this part from now on. */
 static void count(struct state *state, struct capacity *row, int part,
                   int64_t now_ms)
 {
@@ -192,7 +192,7 @@ bool state_look_at_capacity(struct state *state)
 	return true;
 }
 
-/* --- the clock --------------------------------------------------------- */
+/* --- pause while the clock is set -------------------------------------- */
 
 void capacity_pause(struct state *state, int64_t ms)
 {

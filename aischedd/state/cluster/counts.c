@@ -26,7 +26,7 @@ static struct queue_counts *counts_of(struct state *state,
 	return &state->happened.queue[job->queue];
 }
 
-/* --- jobs -------------------------------------------------------------- */
+/* --- count jobs and their events --------------------------------------- */
 
 void counts_jobs(struct state *state, const struct job *job, uint64_t n)
 {
@@ -323,7 +323,7 @@ void counts_slip(struct state *state, const struct snap *snap, uint64_t job,
 		              now > p->start ? (double)(now - p->start) : 0);
 }
 
-/* --- the table --------------------------------------------------------- */
+/* --- create and renumber the counters ---------------------------------- */
 
 static struct queue_counts *new_queues(size_t n)
 {

@@ -10,7 +10,7 @@
 #include "libcommon/mem.h"
 #include "libcommon/topology.h"
 
-/* --- what --numa and --links demand -------------------------------------- */
+/* --- whether a pool can satisfy --numa and --links ----------------------- */
 
 static enum node_gives gives(const struct node *node)
 {

@@ -13,7 +13,8 @@ struct state;
 
 struct queue_state {
 	bool closed;
-	/* number of jobs that have not ended, and that hold nodes */
+	/* jobs: number of jobs that have not ended; running: number of jobs
+	 * that hold nodes */
 	uint64_t jobs, running;
 };
 

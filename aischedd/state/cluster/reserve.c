@@ -29,7 +29,7 @@ static struct window window_of(const struct reservation *r)
 	return (struct window){ r->start, r->end, r->repeat };
 }
 
-/* --- look up -------------------------------------------------------------- */
+/* --- find reservations ---------------------------------------------------- */
 
 size_t state_nreservations(const struct state *state)
 {
@@ -125,7 +125,7 @@ static void changed(struct state *state, int64_t now)
 	state_replan(state);
 }
 
-/* --- nodes ------------------------------------------------------------- */
+/* --- choose nodes for a reservation ------------------------------------ */
 
 /* Returns a reservation that keeps the node at some time of the window w or of
  * a repetition of it, or NULL. */
@@ -277,7 +277,7 @@ static int nodes_of_pool(const struct state *state, struct reservation *r,
 	               state->conf->pools[pool].name, r->nnodes, ask->count);
 }
 
-/* --- make and delete --------------------------------------------------- */
+/* --- make and delete reservations -------------------------------------- */
 
 static int check_times(const struct reserve_ask *ask, int64_t now,
                        struct err *err)
@@ -393,7 +393,7 @@ int state_load_reservation(struct state *state, const struct reserve_ask *ask,
 	return 0;
 }
 
-/* --- begin and end -------------------------------------------------------- */
+/* --- begin and end of reservations ---------------------------------------- */
 
 static bool names(const struct job *job, const char *name)
 {

@@ -20,7 +20,7 @@ enum {
 
 typedef __int128 wide;
 
-/* --- sums -------------------------------------------------------------- */
+/* --- book amounts in sums of hours ------------------------------------- */
 
 /* Returns the upper bound of a bucket in milliseconds. Bucket 0 has waits below
  * a second, the last bucket all waits beyond 40 days. */
@@ -259,7 +259,7 @@ bool state_book_some(struct state *state, int64_t now_ms)
 	return t->nlags > 0;
 }
 
-/* --- starts and ends --------------------------------------------------- */
+/* --- count starts and ends of jobs ------------------------------------- */
 
 static void count_wait(struct state *state, struct rollup *r, int64_t at_ms,
                        uint32_t bucket)
@@ -339,7 +339,7 @@ void rollup_ended(struct state *state, struct rollup *r,
 	}
 }
 
-/* --- the table --------------------------------------------------------- */
+/* --- find and add rollups ---------------------------------------------- */
 
 static uint64_t hash_parts(const char *const part[PARTS])
 {

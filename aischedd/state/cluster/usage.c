@@ -47,8 +47,7 @@ static uint64_t left_after(int64_t seconds, int64_t half_life)
 }
 
 /* Returns rate (1 - left) H / ln 2: the usage that a constant rate adds in a
- * span of time. left: the fraction of a charge from its beginning that is left
- * at its end. */
+ * span of time. left: the fraction of a charge that is left after this span. */
 static int64_t grown(int64_t rate, uint64_t left, int64_t half_life)
 {
 	uint64_t part = (uint64_t)((wide)(ONE - left) * PER_LN2 >> 62);

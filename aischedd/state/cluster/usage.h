@@ -37,7 +37,8 @@ enum {
 
 struct usage {
 	uint32_t queue, user; /* indexes in the state */
-	/* number of jobs that have not ended, and that hold nodes */
+	/* jobs: number of jobs that have not ended; running: number of jobs
+	 * that hold nodes */
 	uint64_t jobs, running;
 	int64_t rate, amount, at;
 	bool dirty; /* to be written by the next commit */

@@ -31,7 +31,7 @@ static uint64_t text_key(uint64_t seed, const char *s, size_t len)
 	return hash_bytes(seed, s, len);
 }
 
-/* --- names --------------------------------------------------------------- */
+/* --- names of volume claims ---------------------------------------------- */
 
 /* Returns the name of the next volume claim in the text of --mount, or NULL.
  * Moves *mount behind it. */

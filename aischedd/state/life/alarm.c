@@ -23,8 +23,8 @@ static void push(struct state *state, struct alarm alarm)
 	alarms_rise(state->alarms.heap, state->alarms.n++, alarm);
 }
 
-/* Remove the alarms of jobs that have ended: most jobs end long before the time
- * limit for which they have one. */
+/* Remove the alarms of jobs that have ended. There are many, because most jobs
+ * end long before the alarm for their time limit. */
 static void drop_stale_alarms(struct state *state)
 {
 	size_t n = state->alarms.n;

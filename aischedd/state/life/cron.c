@@ -359,7 +359,7 @@ void state_cron_block(struct state *state, struct cron_entry *e,
 	set_text(&e->blocked, why);
 }
 
-/* --- runs --------------------------------------------------------------- */
+/* --- runs of an entry --------------------------------------------------- */
 
 static bool has_ended(const struct state *state, uint64_t id)
 {

@@ -91,7 +91,7 @@ static uint64_t name_key(const struct job *job)
 	return hash_bytes(job->uid, spec.name, strlen(spec.name));
 }
 
-/* --- judging ----------------------------------------------------------- */
+/* --- judge conditions -------------------------------------------------- */
 
 enum met { NOT_YET, MET, NEVER };
 
@@ -332,7 +332,7 @@ void deps_hear(struct state *state, uint64_t id, uint32_t task, int64_t now)
 	state_reindex(state, job, now);
 }
 
-/* --- names ------------------------------------------------------------- */
+/* --- jobs with the same user and name ---------------------------------- */
 
 void names_add(struct state *state, struct job *job)
 {

@@ -120,7 +120,7 @@ int deps_past(const struct state *state, uint64_t job, uint32_t task,
 	return 0;
 }
 
-/* --- the queue --------------------------------------------------------- */
+/* --- the queue of lists to judge --------------------------------------- */
 
 static void push(struct state *state, const struct dep_tell *tell)
 {
@@ -250,7 +250,7 @@ bool deps_are_told(const struct state *state)
 	return state->watches.at == state->watches.n;
 }
 
-/* --- begin and end ----------------------------------------------------- */
+/* --- initialize and free the lists ------------------------------------- */
 
 void deps_init(struct dep_lists *lists)
 {

@@ -40,7 +40,7 @@ void letters_forget(struct unwritten *u)
 	u->nletters = 0;
 }
 
-/* --- texts -------------------------------------------------------------- */
+/* --- parts of the text of a mail ---------------------------------------- */
 
 /* Append a duration as Slurm writes it: "01:20:00" or "2-01:20:00". */
 static void put_span(struct buf *out, int64_t s)
@@ -388,7 +388,7 @@ void letter_idle(struct state *state, struct job *job, int64_t now)
 	    body_of(state, job, &spec, now), now);
 }
 
-/* --- recurring work ----------------------------------------------------- */
+/* --- mails about cron entries ------------------------------------------- */
 
 static char *cron_body(const struct state *state, const struct cron_entry *e,
                        const struct spec *spec)
@@ -426,7 +426,7 @@ void letter_cron_skipped(struct state *state, const struct cron_entry *e,
 	       &subject, cron_body(state, e, &spec), now);
 }
 
-/* --- time limits -------------------------------------------------------- */
+/* --- mails about time limits -------------------------------------------- */
 
 static int64_t mark_at(const struct job *job, size_t mark, int64_t limit_at)
 {
@@ -480,7 +480,7 @@ void letter_limit(struct state *state, struct job *job, int64_t limit_at,
 	          now);
 }
 
-/* --- whether the address is allowed ------------------------------------- */
+/* --- whether an address is allowed -------------------------------------- */
 
 int letter_check(const struct state *state, const struct spec *spec,
                  const char *user, struct err *err)

@@ -119,8 +119,8 @@ static bool comes_back(const struct job *job, bool node)
 	case FAILURE_RESTARTS:
 		return true;
 	case FAILURE_REPLACES:
-		/* if a task failed, the runner has already replaced as many as
-		 * the job allows */
+		/* if a task failed, the runner has already replaced as many
+		 * failed tasks as the job allows */
 		return node;
 	}
 	return false;
@@ -142,8 +142,8 @@ static enum reason why_it_came_back(const struct job *job)
 	}
 }
 
-/* Move job->eligible, since when the job has been waiting, later by the time
- * that it held nodes, so that only the rest counts as waiting. */
+/* Move job->eligible, the start of the waiting time, later by the time for
+ * which the job held nodes: the job did not wait then. */
 static void wait_on(struct job *job, int64_t now)
 {
 	if (job->eligible != NO_TIME && job->start != NO_TIME &&

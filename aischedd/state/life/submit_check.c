@@ -20,7 +20,7 @@
 #include "libcommon/spec/spec_opt.h"
 #include "libcommon/topology.h"
 
-/* --- whether the user may submit this ----------------------------------- */
+/* --- whether the user may submit the request ---------------------------- */
 
 static bool listed(const struct strlist *list, const struct submitter *who)
 {

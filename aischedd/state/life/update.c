@@ -57,7 +57,7 @@ int state_top(struct state *state, struct job *job, struct err *err)
 	return 0;
 }
 
-/* --- options ----------------------------------------------------------- */
+/* --- set options in the request ---------------------------------------- */
 
 /* An update in progress. `submit` has the changed request, `old` the present
  * one, whose strings are those of job->packed. */
@@ -392,7 +392,8 @@ static void take_spec(struct change *c)
 	job->queue = c->queue;
 	derive(c, moved, reordered);
 	placed_key_forget(job);
-	/* c->old, which borrows its strings, is not used from here on */
+	/* do not use c->old from here on: its strings are
+	 * those of job->packed */
 	free(job->packed);
 	job->packed = packed;
 	job->reserved = c->submit.spec.reservation != NULL;
@@ -475,7 +476,7 @@ int state_update(struct state *state, struct job *job,
 	return result;
 }
 
-/* --- Jobs of a cluster -------------------------------------------------- */
+/* --- changes of Jobs in a cluster --------------------------------------- */
 
 /* Hold or release the job if its Job in the cluster was held or released. A job
  * that an operator holds stays held. */

@@ -251,7 +251,7 @@ static void apply_eviction(struct apply *a, const struct eviction *e)
 	a->more |= e->suspend; /* a suspended job's CPUs are free at once */
 }
 
-/* --- a whole plan -------------------------------------------------------- */
+/* --- apply and keep a whole plan ----------------------------------------- */
 
 static void apply_all(struct apply *a)
 {

@@ -47,7 +47,8 @@ struct row_job {
 
 struct array_limit {
 	uint64_t array; /* id of the array */
-	/* number of tasks that hold nodes, and that may at once */
+	/* running: number of tasks that hold nodes; limit: how many may hold
+	 * nodes at once */
 	uint32_t running, limit;
 };
 

@@ -12,8 +12,8 @@
 #include "libcommon/constraint.h"
 #include "libcommon/hostlist.h"
 
-/* One request. rule, prefer, want, avoid and license are the indexes at which
- * its slices of those lists in struct build begin. */
+/* One request. rule, prefer, want, avoid and license are indexes in the lists
+ * of struct build: the request's slices of these lists begin there. */
 struct req_row {
 	const struct row_key *key;
 	uint32_t gpu_type, reservation;

@@ -26,8 +26,8 @@ struct turns_told {
 struct turns_told told_list(const struct snap *snap, const struct plan *plan,
                             struct arena *arena);
 
-/* Returns the verdict on one job: `row`, the verdict on its row, with the
- * expected start and the position of this job. */
+/* Returns the verdict on one job: a copy of `row`, the verdict on the job's
+ * row, with the expected start and the position of this job. */
 struct verdict told_verdict(const struct turns_told *told, uint64_t job,
                             const struct verdict *row);
 
