@@ -82,11 +82,11 @@ struct shepherd {
 	struct task *task;
 	uint32_t ntasks;
 	uint32_t alive; /* tasks whose state is not TASK_ENDED */
-	/* pipe for errors of the tasks that are started together, or -1 */
+	/* pipe for errors of the tasks that tasks_start() starts, or -1 */
 	int report;
-	/* monotonic ms: deadline for the exec of these tasks */
+	/* monotonic ms: deadline for the exec of all these tasks */
 	int64_t exec_by;
-	bool started; /* all of these tasks have called exec */
+	bool started; /* all tasks of tasks_start() have called exec */
 	/* [nleaving] tasks that a resize ends */
 	struct task *leaving;
 	uint32_t nleaving;

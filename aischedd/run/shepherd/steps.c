@@ -27,7 +27,7 @@
 #include "libcommon/fdpass.h"
 #include "libcommon/parse.h"
 
-#define GREET_MS          5000 /* for a client's request, or its close */
+#define GREET_MS          5000 /* for a client to ask, or to hang up */
 #define LOST_GRACE_S      2    /* longest grace if srun has ended */
 #define KILL_PAUSE_MS     5    /* doubled after each round of SIGKILL */
 #define KILL_PAUSE_MAX_MS 1000

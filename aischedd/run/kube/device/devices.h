@@ -47,7 +47,7 @@ struct kube_devices {
 /* A ResourceClaim that is ours, or that has devices. */
 struct kube_claimed {
 	char *namespace, *name, *uid, *version;
-	char *node, *gpus; /* only if ours: the annotations */
+	char *node, *gpus; /* only if ours: from its annotations */
 	json_t *obj;       /* the claim, if it is ours; else NULL */
 	json_t *reserved;  /* the pods for which it is reserved */
 	struct kube_owner owner;

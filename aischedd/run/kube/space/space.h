@@ -49,7 +49,7 @@ struct kube_space {
 	struct kube *kube;
 	char *name;
 	bool leaving; /* it is no longer configured: start nothing there */
-	bool left;    /* ... and nothing of ours is there */
+	bool left;    /* leaving, and nothing of ours is there */
 	struct kube_sight sight; /* SEE_JOBS and SEE_CLAIMS */
 	struct kube_refused refused[ASK_KINDS];
 	int64_t why_ms; /* why.c: when Events may be read again */
