@@ -72,8 +72,9 @@ static int over_limit(const int64_t limit[RES_N], const int64_t used[RES_N],
 	return RES_N;
 }
 
-/* Returns what a queue uses once all evicted jobs have ended (used) or, with
- * `now`, at present, while evicted jobs still use `late` more. */
+/* used: what is in use when all evicted jobs have ended; late: what evicted
+ * jobs use until then. Returns what is in use then or, with `now`, at present.
+ */
 static int64_t in_use(bool now, int64_t used, int64_t late)
 {
 	return now && late > 0 ? used + late : used;

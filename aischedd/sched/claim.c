@@ -171,8 +171,7 @@ static bool is_admitted(struct pass *p, const struct claim_holder *h, bool now)
 	            : admit_then(p->place->work, &d, &v)) == WHY_None;
 }
 
-/* Free all that the ending tasks on a node hold. The caller calls work_undo().
- */
+/* Free all that the ending tasks on a node hold, until work_undo(). */
 static void leave_node(const struct settling *c, uint32_t node)
 {
 	for (uint32_t t = c->leaves[node]; t != SNAP_NONE; t = c->next[t])
@@ -225,9 +224,9 @@ static uint32_t without_room(const struct settling *c,
 	return ret;
 }
 
-/* Try to start the holder now. It may get other devices than it would get after
- * all victims have ended: this fails if another holder of its nodes would then
- * not fit. */
+/* Try to start the holder now, on devices that may differ from those it would
+ * get after all victims have ended. Fails if another holder of its nodes then
+ * does not fit. */
 static bool place_now(const struct settling *c, const struct claim_holder *h)
 {
 	if (!is_admitted(c->p, h, true) || !place_held(c->p, h))
@@ -394,9 +393,9 @@ static int by_numa(const void *a, const void *b)
 	return by_type(a, b);
 }
 
-/* Order: that of the snapshot. It can work where the order by size fails:
- * there, a large request comes first and may take devices of which smaller
- * requests need parts. */
+/* Order: that of the snapshot. The order by size can fail, because a large
+ * request comes first and may take devices of which smaller requests need
+ * parts; this order may then succeed. */
 static int by_index(const void *a, const void *b)
 {
 	const struct claim_holder *x = a, *y = b;

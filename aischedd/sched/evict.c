@@ -65,9 +65,8 @@ static void evict_run(struct evictor *e, uint32_t run)
 	e->by[run] = e->c->job;
 }
 
-/* Subtract again what the trial freed of the run: it is not free, and counts as
- * used, until the run has ended. A run that is suspended frees only its CPUs.
- */
+/* Subtract again what the trial freed of the run, and count it as used until
+ * the run has ended. A run that is suspended frees only its CPUs. */
 static void occupy(struct evictor *e, uint32_t run)
 {
 	const struct snap *s = e->s;
@@ -228,8 +227,8 @@ static void decide(struct evictor *e, const struct evict_mark *before)
 		                    e->s->run.queue[evict_step_at(e, i)->run]);
 }
 
-/* Whether the nodes that the trial gives to the claimant suit it, see
- * place_suits(). Those of a run that grows always do. */
+/* Whether place_suits() accepts the nodes that the trial gives to the claimant.
+ * A run that grows is not checked. */
 static bool suits(struct evictor *e)
 {
 	struct place *place = e->p->place;

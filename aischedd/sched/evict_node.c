@@ -59,8 +59,8 @@ static uint32_t next_on(const struct evictor *e, uint32_t node, bool whole,
 }
 
 /* Returns the cost of a node whose last victim is this run. A whole run (all)
- * costs more than any surplus task; else the later run in the order of victims
- * costs more; and for the same run more tasks cost more. */
+ * costs more than any surplus task. Otherwise the run that is later in the
+ * order of victims costs more; for the same run, more tasks cost more. */
 static uint64_t cost_of_turn(const struct evictor *e, uint32_t run, bool all,
                              uint64_t tasks)
 {

@@ -108,7 +108,7 @@ bool evict_rules_allow_any(struct evictor *e)
 
 /* --- the whole set of victims ------------------------------------------ */
 
-/* Add the tasks that a step evicts to the use of their queue again (sign 1), or
+/* A step evicts tasks: add them to the use of their queue again (sign 1), or
  * subtract them (-1). */
 static void count_step(struct evictor *e, const struct evict_step *step,
                        int sign)
@@ -132,7 +132,7 @@ static void count_step(struct evictor *e, const struct evict_step *step,
 
 /* Whether the rules allow to evict the victim of a step: its queue is that of
  * the claimant, or its branch uses more than its share of a resource that the
- * victim holds. *top becomes the parent of the branch if that is above *top. */
+ * victim holds. *top, the highest parent of a branch so far, is updated. */
 static bool is_lawful(const struct evictor *e, const struct evict_step *step,
                       uint32_t *top)
 {

@@ -542,7 +542,7 @@ static bool fill_segments(struct evictor *e, uint32_t pool)
 	return true;
 }
 
-/* Place this many parts of a spread job in its domain number i. */
+/* Place this many parts of a spread job in domain number i of `sp`. */
 static bool fill_share(struct evictor *e, const struct spread *sp, uint32_t i,
                        int64_t parts)
 {

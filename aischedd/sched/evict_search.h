@@ -6,7 +6,7 @@
  * first: so no job is evicted if it is enough to evict jobs that come before it
  * in the order of victims. Victims that turn out not to be needed are spared.
  * With v victims on each of n nodes, making the offers takes n * v steps, and
- * each task log n.
+ * finding the offer for a task log n steps.
  */
 #ifndef AISCHEDD_SCHED_EVICT_SEARCH_H
 #define AISCHEDD_SCHED_EVICT_SEARCH_H

@@ -153,8 +153,8 @@ void evict_trial_see_task(struct evictor *e, uint32_t task);
 void evict_trial_take_task(struct evictor *e, uint32_t task);
 void evict_trial_take(struct evictor *e, uint32_t run);
 
-/* evict_trial_untake() takes step i back, which can be undone, too;
- * evict_trial_drop() then removes the step from the list. */
+/* evict_trial_untake() takes step i back; work_undo() can undo this, too.
+ * evict_trial_drop() removes the step from the list. */
 void evict_trial_untake(struct evictor *e, size_t i);
 void evict_trial_drop(struct evictor *e, size_t i);
 

@@ -307,8 +307,8 @@ static bool is_fitter(const struct fitness *a, const struct fitness *b)
 }
 
 /* Whether the fraction of a CPU would be taken from an idle CPU in this set
- * although a shared CPU elsewhere has enough left. Such a set is never chosen:
- * fit_count() relies on that. */
+ * although a shared CPU elsewhere has enough left. With --numa prefer, such a
+ * set is never chosen: fit_count() relies on that. */
 static bool breaks_cpu(const struct work *w, uint32_t req, uint32_t node,
                        uint32_t numas)
 {

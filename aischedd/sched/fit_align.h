@@ -28,9 +28,9 @@ bool fit_align_has_devices(const struct work *w, uint32_t req, uint32_t node);
 uint32_t fit_align_span(const struct work *w, uint32_t req, uint32_t node);
 
 /*
- * Find the part of the node for one of `left` tasks: one that meets the demands
- * of the request and as much as possible of what it prefers. Returns false if
- * the demands cannot be met.
+ * Find the part of the node for the next of `left` tasks. The part meets the
+ * demands of the request, and its preferences as far as possible. Returns false
+ * if the demands cannot be met.
  */
 bool fit_align_choose(const struct work *w, uint32_t req, uint32_t node,
                       int64_t left, struct fit_where *ret);

@@ -77,8 +77,8 @@ uint64_t fit_devices_linked(const struct work *w, uint32_t node, uint64_t set,
                             uint64_t to);
 
 /* fit_devices_ngroups(): the number of link groups of these GPUs.
- * fit_devices_fewest(): the fewest groups that n GPUs of the set need in
- * addition to those of `own`. */
+ * fit_devices_fewest(): the fewest link groups that can hold the GPUs of `own`
+ * and n GPUs of the set. */
 uint32_t fit_devices_ngroups(const struct work *w, uint32_t node,
                              uint64_t gpus);
 uint32_t fit_devices_fewest(const struct work *w, uint32_t node, uint64_t set,

@@ -267,8 +267,9 @@ static uint32_t count_counted(const struct fit_empty *e, uint32_t req,
 	return n;
 }
 
-/* Returns the first such part that holds on too few nodes, and sets *ret_nodes
- * to the number of these nodes. Returns ncounts if there is none. */
+/* Returns the first part of the constraint, such as "ib*2", that holds on too
+ * few nodes, and sets *ret_nodes to the number of these nodes. Returns ncounts
+ * if there is no such part. */
 static uint32_t too_few(const struct fit_empty *e, uint32_t req,
                         enum ever_nodes which, uint32_t *ret_nodes)
 {
@@ -408,7 +409,7 @@ static bool needs_no_links(struct fit_empty *e, uint32_t req)
 	return fits;
 }
 
-/* Say in *v which need of one task is more than any empty node has. */
+/* Say in *v why one task would not fit on any node, even on an empty one. */
 static void explain_never(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
 	static const enum resource by_scarcity[] = { RES_GPU, RES_CPU,

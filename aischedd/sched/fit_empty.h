@@ -29,8 +29,8 @@ struct fit_empty *fit_empty_new(const struct snap *snap, struct match *match,
 
 /*
  * Whether the nodes of the pools that the row may use, up or not, could hold
- * its first job. If not, *v is NeverFits with its numbers; or RunnerDown if a
- * pool whose runner is not ready may have more nodes.
+ * its first job. If not, *v says NeverFits, with numbers; or RunnerDown if the
+ * runner of a pool is not ready, because this pool may have more nodes.
  */
 bool fit_empty_holds(struct fit_empty *e, uint32_t row, struct verdict *v);
 

@@ -1,10 +1,10 @@
 /*
  * nodes.h - which nodes could have room first
  *
- * For an amount of CPUs, memory or GPUs, each node has a time before which it
- * certainly does not have that much free: enough of its tasks must have ended.
- * Nodes are returned in the order of these times, sorted only as far as needed;
- * so the earliest start of a job is found on the few nodes that come first.
+ * For an amount of CPUs, memory or GPUs, each node has an earliest time at
+ * which it could have that much free: enough of its tasks must end first. Nodes
+ * are returned in the order of these times, sorted only as far as needed; so
+ * the earliest start of a job is found on the few nodes that come first.
  * Amounts of about the same size share an order.
  */
 #ifndef AISCHEDD_SCHED_FUTURE_NODES_H

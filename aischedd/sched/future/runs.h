@@ -32,7 +32,8 @@ void future_runs_change(struct future_runs *st, const struct snap *snap,
  * queue must be more than 0. */
 int64_t future_runs_assumed(const struct snap *snap, uint32_t run);
 
-/* Returns the latest known end of a running job, or SNAP_NEVER. */
+/* Returns the time by which a running job will have ended, or SNAP_NEVER if
+ * that is not known. */
 static inline int64_t future_runs_end(const struct snap *s, uint32_t run)
 {
 	if (s->run.ending[run])
