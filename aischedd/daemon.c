@@ -222,8 +222,8 @@ static void pass_work(struct thread_task *task)
 	pass->found = snapshot_read_plan(pass->taken, pass->plan, pass->arena);
 }
 
-/* Smaller steps of the wall clock are corrections, such as those by NTP: the
- * state is not told about them. */
+/* Steps of the wall clock below this are corrections, as by NTP, of which the
+ * state is not told. */
 enum { CLOCK_STEP_MS = 10000 };
 
 void daemon_clock(struct daemon *d)
@@ -321,8 +321,8 @@ static void plan(struct daemon *d)
 	pass_done(&pass->task);
 }
 
-/* Call state_look_at_capacity() for at most one part in LOOK_SHARE of the time,
- * and at most once in LOOK_LEAST_MS. */
+/* Call state_look_at_capacity() at most once in LOOK_LEAST_MS, and so rarely
+ * that the calls take at most 1/LOOK_SHARE of the time. */
 enum { LOOK_SHARE = 100, LOOK_LEAST_MS = 1000 };
 
 static void look(struct daemon *d)

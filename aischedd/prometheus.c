@@ -32,7 +32,7 @@ enum part {
 	PART_ALLOCATED,
 	PART_RESERVED,
 	PART_IDLE,
-	/* used by processes or pods that are not of our jobs */
+	/* used by processes or pods that belong to no job */
 	PART_OTHERS,
 	PART_DRAINED,
 	PART_DOWN,
@@ -660,8 +660,8 @@ static void put_cost(struct prom *p)
 /* --- users -------------------------------------------------------------- */
 
 /* Print a sample for each of the metrics_users users who hold the most GPUs or
- * have the most pending jobs, and one for all others together with the label
- * "other". A user who is called "other" is counted there, too. */
+ * have the most pending jobs, and one with the label "other" that sums up all
+ * other users. A user who is called "other" is counted in it, too. */
 static void put_users(struct prom *p, bool gpus)
 {
 	int64_t named = p->d->conf->metrics_users;

@@ -5,9 +5,9 @@
  * command, or of the port, becomes parts of the answer to one request; input
  * comes with other requests. While much output waits to be sent to the user,
  * none is read from the job; a request with input is answered when there is
- * space for more. So little is held in memory. When the user's connection is
- * closed, the command is ended; until it has ended, it counts against the
- * limits.
+ * space for more. So little is held in memory. The command is ended when the
+ * user's connection is closed, and counts against the limits until it has
+ * ended.
  */
 #ifndef AISCHEDD_RELAYS_H
 #define AISCHEDD_RELAYS_H

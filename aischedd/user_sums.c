@@ -1,4 +1,4 @@
-/* user_sums.c - what each user holds and waits for now */
+/* user_sums.c - the GPUs and the pending jobs of each user at present */
 #include "aischedd/user_sums.h"
 
 #include <stdlib.h>

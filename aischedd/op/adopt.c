@@ -104,8 +104,8 @@ static int take(struct daemon *d, const struct adoption *a, uint32_t owner,
 	return 0;
 }
 
-/* Take over into a pending job what its owner has changed in the Job. Other
- * options stay as they are, as `aictl update` may have set them. */
+/* Change a pending job as its owner has changed the Job. Other options of the
+ * job stay as they are, because `aictl update` may have set them. */
 static int reread(struct daemon *d, struct job *job, const struct adoption *a,
                   uint32_t owner, struct err *err)
 {
@@ -130,7 +130,7 @@ static int reread(struct daemon *d, struct job *job, const struct adoption *a,
 		adopt_tell(d->state, job);
 		return 0;
 	}
-	/* Older daemons have adopted jobs without marks. */
+	/* Jobs that an older daemon adopted have no kube_marks. */
 	spec_take_marked(&spec, a->spec,
 	                 spec.kube_marks ? spec.kube_marks : a->marks,
 	                 a->marks);
@@ -188,8 +188,8 @@ void daemon_adopt(struct pool_runner *p, const struct adoption *a)
 	           reread(d, job, a, owner, &err) < 0) {
 		refuse(p, a, err.text);
 	}
-	/* If a job was submitted for it or changed, the runner is told after
-	 * the commit. */
+	/* If a job was submitted or changed for this Job, daemon_adopted()
+	 * tells the runner after the commit. */
 }
 
 /* --- following adopted jobs -------------------------------------------- */

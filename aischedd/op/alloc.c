@@ -2,10 +2,10 @@
  * alloc.c - allocations: jobs without a script, whose clients wait for them
  *
  * While an allocation waits to start, its client keeps a connection to the
- * daemon: if that is lost, the job is cancelled. Once the job has started, the
- * client is connected to its shepherd instead, which notices when the client is
- * gone. An allocation for which no client asks, because its client died or the
- * daemon was away, is cancelled after ORPHAN_S.
+ * daemon: if the connection is lost, the job is cancelled. When the job has
+ * started, the client connects to the job's shepherd instead, which notices if
+ * the client disconnects. An allocation for which no client asks, because its
+ * client died or the daemon did not run, is cancelled after ORPHAN_S.
  */
 #include "aischedd/op/alloc.h"
 
@@ -34,8 +34,8 @@ struct alloc_wait {
 	struct kept_ask ask;
 	/* the client was sent the reason why the job waits */
 	bool told;
-	/* in `orphans`: when the job is cancelled if no client has asked
-	 * for it */
+	/* in `orphans`: the time at which the job is cancelled unless a client
+	 * asks for it before */
 	int64_t due_ms;
 };
 
@@ -122,7 +122,7 @@ static void orphans_due(evutil_socket_t fd, short what, void *arg)
 
 /* --- allocations with a client -------------------------------------------- */
 
-/* Send the client the reason why its job waits, once a pass has found it. */
+/* Send the client the reason why its job waits, if a pass has found one. */
 static void tell_why(struct daemon *d, struct alloc_wait *a,
                      const struct job *job)
 {

@@ -1,4 +1,4 @@
-/* audit.c - note who did what, and list it from a thread */
+/* audit.c - record who did what, and list these records on a thread */
 #include "aischedd/op/audit.h"
 
 #include <stdlib.h>

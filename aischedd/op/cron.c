@@ -215,8 +215,8 @@ static struct cron_entry *find_entry(const struct daemon *d,
 	return NULL;
 }
 
-/* List the ids that a request names, without duplicates. Returns how many these
- * are; fails with E2BIG if the request names more than NAMED_MAX. */
+/* List the ids that a request names, without duplicates, and return their
+ * number. Fails with E2BIG if the request names more than NAMED_MAX. */
 static int read_ids(const json_t *ids, const char *ret[NAMED_MAX],
                     struct err *err)
 {

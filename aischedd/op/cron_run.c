@@ -35,7 +35,7 @@ struct cron_due {
 	struct kept_ask ask; /* the request to answer, if by_hand */
 	uint32_t uid, gid;
 	char *user;
-	struct peer *owner; /* as looked up; NULL: err says why it failed */
+	struct peer *owner; /* NULL: the look-up failed, and err says why */
 	struct err err;
 };
 

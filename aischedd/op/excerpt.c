@@ -2,9 +2,10 @@
  * excerpt.c - a window of a job's output, for the page
  *
  * Outputs are files of their users, which the web program cannot read. A thread
- * of the daemon opens them with the rights of whoever asks, as `aiq --log` does
- * in the user's own process: so a link to another file shows nothing that the
- * user could not read. A file system that hangs only holds up this thread.
+ * of the daemon opens an output with the rights of the user who asks for it, as
+ * `aiq --log` does in the user's own process: so a link to another file shows
+ * nothing that this user could not read. A file system that hangs only holds up
+ * this thread.
  */
 #include <fcntl.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* log.c - where a job's output is, or the output itself */
+/* log.c - find a job's output, or send output that the daemon keeps */
 #include "aischedd/op/log.h"
 
 #include <stdlib.h>

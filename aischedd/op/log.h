@@ -1,5 +1,5 @@
 /*
- * log.h - where a job's output is
+ * log.h - find a job's output
  */
 #ifndef AISCHEDD_OP_LOG_H
 #define AISCHEDD_OP_LOG_H

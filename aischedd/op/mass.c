@@ -24,7 +24,7 @@
 #include "libcommon/steps.h"
 
 enum {
-	/* steps charged for finding and changing one job, at least */
+	/* least number of steps charged for finding, or for changing, a job */
 	STEPS_JOB = 20,
 	/* steps that one request may use before the next request gets
 	 * its turn */
@@ -59,8 +59,8 @@ struct mass {
 	/* ids of the records to act on; those before `at` are done */
 	uint64_t *id;
 	size_t n, cap, at;
-	/* failed: ids and their errors; ids: those acted on, if the client
-	 * asked for a list */
+	/* failed: ids of jobs with their errors; ids: ids of the jobs acted on,
+	 * if the client asked for a list */
 	json_t *failed, *ids;
 	uint64_t count;
 	uint32_t ended; /* ended jobs looked up in the history */

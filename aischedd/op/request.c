@@ -204,8 +204,8 @@ static int check_role(const struct daemon *d, const struct request_in *in,
 		                             "an admin" };
 	enum role least = op_role(in->op);
 
-	/* OP_queue passes here for everybody: op_queue() checks whether the
-	 * sender operates the queue that the request names. */
+	/* OP_queue is not refused here: op_queue() checks whether the sender
+	 * operates the queue that the request names. */
 	if (in->from_web && !ops[in->op].web)
 		return err_set(err, EPERM, "%s is not for the page",
 		               op_name(in->op));

@@ -8,7 +8,7 @@
 
 enum {
 	JOBS_MAX = 256, /* most jobs in one answer */
-	/* the answer ends after the job that exceeds this size */
+	/* when the answer is larger than this, no further job is added */
 	ANSWER_BYTES = 4 << 20
 };
 

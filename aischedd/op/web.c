@@ -1,4 +1,5 @@
-/* web.c - links to the page, and what the web program asks about them */
+/* web.c - make links that log in to the web page, and answer the web program's
+ * requests about sessions */
 #include "aischedd/op/web.h"
 
 #include <stdlib.h>

@@ -504,10 +504,10 @@ static void take_filters(struct reporting *g)
 }
 
 /*
- * If the report is by pool, also divide it by class: capacity is stored as
- * classes of its own, so that each part of a pool's capacity and the use by
- * jobs become rows of their own. Fails if the request combines this with other
- * divisions or filters.
+ * If the report is by pool, also divide it by class: each part of a pool's
+ * capacity is stored under a class of its own, and so gets its own row beside
+ * the rows of jobs. Fails if the request combines this with other divisions or
+ * filters.
  */
 static int take_pools(struct reporting *g, struct err *err)
 {

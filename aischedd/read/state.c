@@ -173,8 +173,8 @@ static int take_crons(struct reading *r, struct err *err)
 	return 0;
 }
 
-/* Copy what the rows of shares show before the first one is written, as users
- * come and go between turns. Returns as shares_step(). */
+/* Before the first row of shares is written, copy all that these rows show, as
+ * users may come and go between turns. Returns what shares_step() returns. */
 static int prepare_shares(struct reading *r, struct err *err)
 {
 	uint64_t until = steps_so_far + READ_STEPS;

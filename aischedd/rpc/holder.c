@@ -103,8 +103,8 @@ static struct conn *find_idle(const struct conns *all, const struct holder *of)
 	return NULL;
 }
 
-/* Returns the longest idle connection of the user who has the most connections
- * (admins excepted), if these are more than `than`; else NULL. */
+/* Find the user (not an admin) who has the most connections. If the user has
+ * more than `than`, returns the user's longest idle connection; else NULL. */
 static struct conn *find_greedy(const struct conns *all, size_t than)
 {
 	const struct holder *most = NULL, *h;

@@ -1,4 +1,4 @@
-/* audit.c - who did what: written in commits, read for listings */
+/* audit.c - store who did what to jobs, nodes and queues, and list it */
 #include "aischedd/store/audit.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
  * audit.h - who did what to jobs, nodes, queues, reservations and the daemon
  *
- * One row for each accepted act, written in the commit of what it changed, and
- * purged with the history.
+ * Each accepted act has a row, which is written in the same commit as the
+ * changes that the act made, and is purged with the history.
  */
 #ifndef AISCHEDD_STORE_AUDIT_H
 #define AISCHEDD_STORE_AUDIT_H

@@ -15,8 +15,8 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* Add n to the number of ended jobs of the job's user in its queue. n is
- * negative if an ended job was requeued, so that each job counts once. */
+/* Add n to the number of ended jobs that the job's user has in the job's queue.
+ * n is negative if an ended job was requeued, so that each job counts once. */
 static int count_jobs(struct store *store, const struct state *state,
                       const struct job *job, int64_t n, struct err *err)
 {

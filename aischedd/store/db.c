@@ -1,4 +1,4 @@
-/* db.c - SQLite with prepared statements, and one check of errors for each */
+/* db.c - SQLite with prepared statements, whose errors are checked only once */
 #include "aischedd/store/db.h"
 
 #include <stdio.h>

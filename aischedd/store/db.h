@@ -1,5 +1,5 @@
 /*
- * db.h - SQLite with prepared statements, and one check of errors for each
+ * db.h - SQLite with prepared statements, whose errors are checked only once
  *
  * A statement (struct stmt) remembers its first failed bind, and db_step() or
  * db_run() then fails. So a caller binds all columns and checks for errors

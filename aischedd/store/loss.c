@@ -42,8 +42,8 @@ void loss_note(struct store *store)
 
 	snprintf(text, sizeof(text), "%0*lld\n", DIGITS,
 	         (long long)store->commits);
-	/* Ignore a failure: with a stale number loss_check() detects less, but
-	 * nothing is wrong. */
+	/* Ignore a failure: if the number in the file is too low, loss_check()
+	 * may miss a loss, but reports none that did not happen. */
 	(void)!pwrite(store->commits_fd, text, DIGITS + 1, 0);
 }
 

@@ -34,8 +34,8 @@ static int put_letter(struct store *store, const struct letter *letter,
 	return db_run(&store->db, &s, err);
 }
 
-/* The number of one user's letters in the outbox. Only the last user is kept,
- * as letters of the same user often follow each other. */
+/* The number of one user's letters in the outbox. It is kept only for the last
+ * user, as letters of the same user often follow each other. */
 struct user_letters {
 	uint32_t uid;
 	int64_t n; /* -1: not counted yet */

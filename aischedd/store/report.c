@@ -21,7 +21,7 @@ struct report_copy {
 	const struct rollup *rollup;
 	/* count it only in the total, see REPORT_TOTAL */
 	bool hidden;
-	/* of the user; "": not known, or the report is not by group */
+	/* the user's group; "": not known, or the report is not by group */
 	const char *group;
 	int64_t id, booked_ms;
 	int64_t rate[RATES];

@@ -47,8 +47,8 @@ static void add_due(struct rollup_due *to, const struct rollup_due *due)
 }
 
 /* Add the rollup's unwritten hours to its rows of one level (hours, days or
- * months). Consecutive hours of the same day or month are summed up first, and
- * added to their row at once. */
+ * months). Consecutive hours of the same day or month are summed up first, so
+ * that their row is written only once. */
 static int put_level(struct store *store, const struct state *state,
                      const struct rollup *r, enum period level, struct err *err)
 {

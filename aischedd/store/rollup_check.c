@@ -17,12 +17,12 @@ enum { WINDOW_DAYS = 7, DAY_S = 86400, SAID_MOST = 20, HOUR_MS = 3600000 };
 
 typedef __int128 wide;
 
-/* The sums of one key in one period. cost has SUM_cost and SUM_cost_rest in one
- * number, in the smaller unit. */
+/* The sums of one key in one period. `cost` combines SUM_cost and
+ * SUM_cost_rest, in the unit of SUM_cost_rest. */
 struct sums {
 	int64_t key, start;
 	wide sum[ROLLUP_NSUMS], cost;
-	/* bit i: a row has INT64_MAX for sum i, which did not fit */
+	/* bit i: sum i did not fit into a row, which has INT64_MAX instead */
 	uint32_t full;
 };
 

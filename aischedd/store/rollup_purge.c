@@ -46,7 +46,8 @@ static int purge_all(struct store *store, int64_t before, int64_t from,
 {
 	if (db_exec(&store->db, "BEGIN IMMEDIATE", err) < 0)
 		return -1;
-	/* The waits go first, because last_hour() looks for sums only. */
+	/* Remove waits before sums: last_hour() only finds hours with sums, so
+	 * waits without sums would stay. */
 	if (note(store, from, err) == 0 &&
 	    purge(store, PURGE_HOUR_WAITS, before, limit, ret_more, err) == 0 &&
 	    (*ret_more ||

@@ -27,9 +27,9 @@ enum kind {
 /*
  * The numbers of struct job that are columns, with the least and the greatest
  * valid value. In a row they are followed by the texts (enum text_column) and
- * then by the packed request as one blob. A column for each field of the
- * request, most of them null, would take half of the time in which a million
- * jobs are loaded.
+ * then by the packed request as one blob. If each field of the request had a
+ * column, most of them null, reading these would be half of the work of loading
+ * a million jobs.
  */
 static const struct job_column {
 	const char *name;

@@ -12,7 +12,7 @@
 #include "libcommon/mem.h"
 
 enum {
-	/* bytes of the -wal file: twice its length at a checkpoint */
+	/* bytes allocated to the -wal file: twice its length at a checkpoint */
 	RESERVE = 8 << 20,
 	RESERVE_PART = 4, /* reserve at most 1/4 of the free space */
 	CHUNK = 1 << 20,  /* bytes by which the database grows */
@@ -26,8 +26,8 @@ static int64_t bytes(const struct statvfs *fs, fsblkcnt_t blocks)
 	return (int64_t)blocks * (int64_t)fs->f_frsize;
 }
 
-/* Returns the bytes that this process may still allocate: all free ones for
- * root, else without those reserved for root. */
+/* Returns how many bytes this process may still allocate: root all free bytes,
+ * other users all but those reserved for root. */
 static int64_t bytes_free(const struct statvfs *fs)
 {
 	return bytes(fs, geteuid() == 0 ? fs->f_bfree : fs->f_bavail);

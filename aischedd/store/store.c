@@ -237,9 +237,9 @@ static int check(struct db *db, struct err *err)
 }
 
 /*
- * Packed requests contain numbers of fields: indexes into spec_fields at the
- * time of writing. Check that the fields of that time are still the first ones,
- * so that new ones were only added at the end; then store the present list.
+ * Packed requests name fields by their indexes in spec_fields. Check that the
+ * indexes are still valid: the list of fields that the database has must be the
+ * beginning of the present list. Then store the present list.
  */
 static int check_fields(struct store *store, struct err *err)
 {
