@@ -127,8 +127,8 @@ static void log_booking(struct daemon *d)
 	d->booking_long = hours > 0;
 }
 
-/* Timer at each full hour: book in accounting what running jobs held, for some
- * jobs in each turn. */
+/* Timer at each full hour: book what running jobs have held since the last
+ * time, for some jobs in each turn. */
 static void book_hour(evutil_socket_t fd, short what, void *arg)
 {
 	struct daemon *d = arg;

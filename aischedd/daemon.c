@@ -191,8 +191,8 @@ static void over_done(struct thread_task *task)
 	pass_free(pass);
 }
 
-/* Free the pass; the memory of a large one is freed on the planner's thread, as
- * that takes long, too. */
+/* Free the pass. If the planner's thread made the plan, let it free the memory,
+ * too, as this takes long. */
 static void pass_over(struct daemon *d, struct planning *pass)
 {
 	d->pass = NULL;
@@ -410,8 +410,8 @@ static bool commit(struct daemon *d)
 		return true;
 	}
 	if (err.code != ENOSPC) {
-		/* Memory is ahead of the disk: end, so that the next daemon
-		 * starts from the database. */
+		/* The state has changes that cannot be stored: end, so that the
+		 * next daemon loads the state from the database. */
 		log_err("%s", err.text);
 		_exit(1);
 	}
@@ -470,9 +470,9 @@ static void carry_out_stops(struct daemon *d)
 			daemon_do_effect(d, &effect[d->nstops]);
 }
 
-/* Answer requests to cancel at once. They must not wait for free space, as
- * these very jobs may use up the disk. All other answers wait until their
- * requests are stored. */
+/* Answer requests to cancel at once. They must not wait for free space, as the
+ * jobs to be cancelled may be those that fill the disk. All other answers wait
+ * until their requests are stored. */
 static void answer_stops(struct daemon *d)
 {
 	struct err err;

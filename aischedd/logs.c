@@ -17,7 +17,7 @@ enum phase {
 	/* look for the next output to send */
 	SEEK,
 	LIVE, /* an output is read from the runner */
-	/* the runner lost the output midway: wait for the file that is kept */
+	/* the runner lost the output midway: wait for its kept file */
 	REST,
 	KEPT /* an output is read from a kept file */
 };
@@ -149,8 +149,8 @@ static void begin_live(struct logging *l, const struct log_id *id)
 
 /* --- reading from kept files ------------------------------------------- */
 
-/* Open the file that is kept of this output and skip what was already sent.
- * Returns false if the file cannot be opened. */
+/* Open the kept file of this output and skip what was already sent. Returns
+ * false if the file cannot be opened. */
 static bool begin_kept(struct logging *l, const struct log_id *id)
 {
 	l->kept = log_reader_open(l->d->logs, id, NULL);

@@ -32,7 +32,7 @@ enum {
 	RETRY_MAX_S = 3600, /* longest pause after a failure */
 	/* mails older than this are not tried again */
 	GIVE_UP_S = 86400,
-	/* the time for which per_user mails are allowed */
+	/* a user is sent at most per_user mails in this time */
 	BUDGET_S = 3600,
 	/* most mails in one digest */
 	DIGEST_MOST = 1000,

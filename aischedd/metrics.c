@@ -125,8 +125,8 @@ const size_t nmetrics = ARRAY_SIZE(metrics);
 
 /* clang-format on */
 
-/* Returns the object that gets the metric: a member of `all` if the name has a
- * dot, else `all` itself. The member is made if it is missing. */
+/* Returns the object to which the metric is added: a member of `all` if the
+ * name has a dot, else `all` itself. The member is made if it is missing. */
 static json_t *holder_of(json_t *all, const char *name)
 {
 	const char *dot = strchr(name, '.');

@@ -14,7 +14,7 @@ struct relayed {
 	struct relayed *next;
 	struct daemon *d;
 	/* request that is answered when the command ends; NULL: the user has
-	 * left */
+	 * disconnected */
 	struct ask *ask;
 	/* request that is answered when there is room for more input; or
 	 * NULL */
@@ -47,8 +47,8 @@ static void free_input(struct relayed *r)
 		daemon_say(r->d, input, json_object());
 }
 
-/* The connection of a request is gone. If the request began a command, close
- * the command; its relay counts until the command has ended. */
+/* The connection of a request was closed. If the request began a command, end
+ * the command; it counts against the limits until it has ended. */
 void daemon_relay_gone(struct daemon *d, const struct ask *ask)
 {
 	for (struct relayed *r = d->relays; r; r = r->next) {

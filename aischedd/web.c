@@ -25,7 +25,7 @@
 enum {
 	/* first pause before the program is started again */
 	AGAIN_MS = 1000,
-	/* the pause doubles up to this */
+	/* longest pause: each pause is twice as long as the one before */
 	AGAIN_MAX_MS = 60000,
 	/* a program that ran for this long is started again after AGAIN_MS */
 	FINE_MS = 60000,
@@ -51,7 +51,8 @@ struct web {
 	struct daemon *d;
 	/* url: NULL if only a proxy can reach the page */
 	char *program, *url;
-	/* path for the proxy, borrowed from first_conf; NULL: none */
+	/* path of the socket for the proxy, borrowed from first_conf; NULL:
+	 * there is none */
 	const char *socket;
 	/* ids with which the program runs; "": those of the daemon */
 	char uid[16], gid[16];

@@ -181,7 +181,7 @@ static void s_queue(struct row_view *v)
 	q_name(v);
 }
 
-/* Write decayed usage in seconds of a whole pool. */
+/* Write decayed usage; 1 stands for a whole pool that is used for a second. */
 static void s_usage(struct row_view *v)
 {
 	const int64_t milli = CHARGE_ALL / 1000;

@@ -265,8 +265,8 @@ static void add_use(struct pool_use *u, const struct report_row *row)
 	}
 }
 
-/* Write rows for all pools of the report, in which the rows of a pool are next
- * to each other. Returns how many rows were written. */
+/* Write rows for all pools. In the report, the rows of a pool follow each
+ * other. Returns how many rows were written. */
 static size_t put_pools(const struct report *r, struct buf *out)
 {
 	static const int order[RES_N] = { RES_GPU, RES_CPU, RES_MEM };

@@ -9,9 +9,9 @@
 #include "libcommon/mem.h"
 #include "libcommon/steps.h"
 
-/* Steps charged for writing a row with the reason of its job, one field of
- * a row as its key, and a row of shares; READ_STEPS: steps that one piece
- * may take. */
+/* STEPS_ROW: steps charged for writing a row; STEPS_KEY: for the key by which a
+ * row is sorted; STEPS_SHARE: for a row of shares. READ_STEPS: most steps for
+ * one piece of rows. */
 enum {
 	STEPS_ROW = 50,
 	STEPS_KEY = 20,

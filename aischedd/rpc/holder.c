@@ -159,7 +159,7 @@ static int make_way(struct conns *all, const struct peer *peer, bool admin,
 	return 0;
 }
 
-/* Count a connection that was a stranger's as this user's from now on. */
+/* Count the connection as this user's, no longer as a stranger's. */
 static void adopt(struct conn *conn, uid_t uid, bool admin)
 {
 	struct conns *all = conn->all;

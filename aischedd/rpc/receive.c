@@ -233,9 +233,9 @@ static void hand_over(struct conn *conn)
 		event_active(all->go, EV_TIMEOUT, 0);
 }
 
-/* Why the next part of a frame is not read now: it can be read (WAIT_NOT), the
- * peer has not sent it yet (WAIT_PEER), or the daemon does not take it yet, for
- * lack of memory or because too much is unanswered (WAIT_US). */
+/* WAIT_NOT: the next part of a frame can be read now; WAIT_PEER: the peer has
+ * not sent this part yet; WAIT_US: the daemon does not read it yet, for lack of
+ * memory or because too many requests are unanswered. */
 enum wait { WAIT_NOT, WAIT_PEER, WAIT_US };
 
 static int check_head(const struct conn *conn, const struct frame_head *head,
