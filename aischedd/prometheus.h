@@ -4,7 +4,7 @@
  * Text format 0.0.4:
  * https://prometheus.io/docs/instrumenting/exposition_formats
  *
- * Names and labels are a contract: none is renamed and no label is added. No
+ * Metrics and labels are never renamed, and metrics get no further labels. No
  * label is a job, a node or a command, and metrics_users limits how many users
  * are named: so the number of series depends only on queues and pools (see
  * metrics_max_series). Jobs are counted when something happens to them, so that

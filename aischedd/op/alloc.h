@@ -7,7 +7,7 @@
 #include "aischedd/daemon.h"
 
 /* Watch over allocations that were waiting when the previous daemon ended. Call
- * it once the state is loaded. */
+ * this after the state was loaded. */
 void daemon_new_allocs(struct daemon *d);
 void daemon_free_allocs(struct daemon *d);
 

@@ -6,8 +6,8 @@
 
 #include "aischedd/op/op.h"
 
-/* Record an act of the peer on a job; if the job is another user's, log
- * it, too. */
+/* Record an act of the peer on a job; if the job is another user's, also write
+ * the act to the log. */
 void audit_job(struct daemon *d, const struct peer *peer, const char *act,
                uint64_t job, const char *display_id, const char *owner);
 

@@ -15,12 +15,12 @@ struct found_log {
 	struct buf path;
 	struct buf where; /* where the file is, as in "on node 'n1'"; empty: on
 	                     this machine */
-	/* id of the record */
+	/* id of the job's record */
 	uint64_t job;
 	/* the daemon keeps the output; it is not a file of the user */
 	bool streamed;
 	const char *state;
-	int queue; /* index of its queue; -1: that queue no longer exists */
+	int queue; /* index of the job's queue; -1: it no longer exists */
 	uint32_t uid, task;
 	/* number of the job's tasks */
 	uint32_t ntasks;

@@ -35,15 +35,16 @@ struct shares {
 	struct share_row *queue;
 	struct share_row *user;
 	size_t nusers, cap;
-	/* by name; by queue and user. Values are an index + 1. */
+	/* queue_of: by name; row_of: by queue and user. The values are indices
+	 * of queue[] and user[], plus 1. */
 	struct map queue_of, row_of;
 	/* The user and the queue of the last total that was read; NULL:
 	 * none yet. */
 	const char *last_user, *last_queue;
 	bool has_totals;
-	/* Indices of users, in the end sorted by queue, then by usage. The
-	 * first `ranked` are a heap at first; then `unsorted`, the size of the
-	 * heap, counts down to 1 as users are moved behind it. */
+	/* Indices of user[], in the end sorted by queue, then by usage. First a
+	 * heap is built, of `ranked` users so far; then users are moved from
+	 * the heap to the places behind it: `unsorted` are left in it. */
 	uint32_t *order;
 	size_t ranked, unsorted;
 };

@@ -14,8 +14,8 @@
 int64_t store_blob(struct store *store, const void *data, size_t len,
                    struct err *err);
 
-/* Keep for the next commit: the submission with this token got `count` ids from
- * first_id on. */
+/* Record, with the next commit, that the submission with this token got `count`
+ * ids, of which the first is first_id. */
 void store_token(struct store *store, const char *token, uint32_t uid,
                  uint64_t first_id, uint32_t count, int64_t now);
 
@@ -30,7 +30,7 @@ bool store_token_find(struct store *store, const char *token, uint32_t uid,
                       uint64_t *ret_first, uint32_t *ret_count);
 
 /* Called by commits: blob_put_new() writes new blobs and tokens in the
- * transaction, blob_forget_new() drops them once it has succeeded. */
+ * transaction; blob_forget_new() frees them after the transaction succeeded. */
 int blob_put_new(struct store *store, struct err *err);
 void blob_forget_new(struct store *store);
 

@@ -67,16 +67,16 @@ int db_run(struct db *db, struct stmt *s, struct err *err);
  * is reset; or -1 if a bind or the step failed. */
 int db_step(struct db *db, struct stmt *s, struct err *err);
 
-/* Read a column (counted from 0) of the row that db_step() got. db_int() fails
- * with EINVAL, naming the column, unless its value is an integer from `least`
- * to `most`; db_text_of() fails likewise if it is null. */
+/* Read a column (counted from 0) of the row that db_step() got. Both fail with
+ * EINVAL and name the column: db_int() unless the value is an integer from
+ * `least` to `most`, db_text_of() if the value is null. */
 int db_int(const struct stmt *s, int column, int64_t least, int64_t most,
            int64_t *ret, struct err *err);
 int db_text_of(const struct stmt *s, int column, const char **ret,
                struct err *err);
 bool db_is_null(const struct stmt *s, int column);
 
-/* Read a column that may be null; db_col_i64() returns if_null then. */
+/* Read a column that may be null; for null, db_col_i64() returns if_null. */
 int64_t db_col_i64(const struct stmt *s, int column, int64_t if_null);
 const char *db_col_text(const struct stmt *s, int column); /* NULL if it is
                                                               null */

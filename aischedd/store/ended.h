@@ -22,8 +22,8 @@ struct ended {
 
 /*
  * Find out how an ended job or array ended. Call it until it returns true: one
- * call looks at up to 5000 tasks. tasks: look only at these tasks of the array;
- * at all if the set is empty. *e must be zero before the first call.
+ * call looks at up to 5000 tasks. tasks: the tasks of the array to look at; an
+ * empty set stands for all. *e must be zero before the first call.
  */
 bool store_ended(struct store *store, uint64_t job, const struct idset *tasks,
                  struct ended *e);
@@ -35,7 +35,7 @@ bool store_others_failed(struct store *store, uint64_t array, uint64_t job);
 /* Lifetime totals of a user's ended jobs in a queue. */
 struct total {
 	const char *user, *queue;
-	/* time for which they held CPUs and GPUs, used or not */
+	/* time for which the jobs held CPUs and GPUs, used or not */
 	int64_t cpu_ms, gpu_ms;
 	int64_t jobs;
 };

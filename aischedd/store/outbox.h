@@ -48,8 +48,8 @@ int outbox_hold(struct store *store, uint32_t uid, int64_t until,
                 struct err *err);
 
 /* outbox_sent() removes a letter that was sent; outbox_retry() makes a letter
- * that could not be sent due at `due`. If the letter is held, the same is done
- * to all earlier held ones to the same recipient. */
+ * that could not be sent due at `due`. If the letter is held, both do the same
+ * to all earlier held letters to the same recipient. */
 int outbox_sent(struct store *store, const struct outbox_letter *letter,
                 struct err *err);
 int outbox_retry(struct store *store, const struct outbox_letter *letter,

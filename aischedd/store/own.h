@@ -89,7 +89,7 @@ enum sql {
 	NSQL
 };
 
-/* A script or environment, and a submission's token, that the next
+/* Scripts, environments and tokens of submissions that the next
  * commit writes. */
 struct new_blob {
 	int64_t id;
