@@ -98,15 +98,16 @@ struct daemon {
 	uint64_t bad_links;
 	/* size of `logs`; NULL until needed */
 	struct log_size *log_size;
-	/* thread that reads outputs for the page with the rights of the reader;
-	 * NULL until needed */
+	/* thread that reads outputs for the page, each with the rights of the
+	 * user who asks for it; NULL until needed */
 	struct thread *excerpts;
 	struct thread *history, *planner;
 	/* thread that plans jobs for --test-only */
 	struct thread *trier;
 	/* pass that the planner's thread is working on, or NULL */
 	struct planning *pass;
-	/* the previous pass while the planner's thread frees it, or NULL */
+	/* the previous pass if the planner's thread is still freeing its
+	 * memory, else NULL */
 	struct planning *over;
 	/* one for each pool of first_conf */
 	struct pool_runner *pool;
@@ -150,12 +151,12 @@ struct daemon {
 	struct map open;
 	/* number of the last ask */
 	uint64_t serial;
-	/* jobs made of Jobs in clusters that have not ended, by id */
+	/* active jobs that were made of Jobs in clusters, by id */
 	struct map adoptees;
-	/* timer: tell owners of adopted jobs why these wait */
+	/* timer: tell owners of adopted jobs why their jobs wait */
 	struct event *explain;
 	struct logging *loggings; /* output being sent */
-	struct relayed *relays;   /* commands in jobs of clusters */
+	struct relayed *relays;   /* commands in jobs, connections to jobs */
 	struct dump *dumps;       /* snapshots being sent */
 	struct tryout *tryouts;   /* jobs being tried, for --test-only */
 

@@ -80,7 +80,7 @@ struct report {
 	struct rollup_lag *lag;
 	size_t nlags;
 	int64_t now_ms;
-	int64_t hours_from; /* hours before then were removed */
+	int64_t hours_from; /* sums of hours before this time were removed */
 	struct db db;
 	struct report_work *work;
 };
