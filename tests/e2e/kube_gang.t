@@ -83,7 +83,14 @@ runs()
 # JOB INDEX UID: whether the task runs in another pod than the one with this uid
 runs_anew()
 {
-	[ -n "$(runs "$1" "$2")" ] && [ "$(runs "$1" "$2" | cut -d ' ' -f 1)" != "$3" ]
+	now=$(runs "$1" "$2" | cut -d ' ' -f 1)
+	[ -n "$now" ] && [ "$now" != "$3" ]
+}
+
+# JOB N: whether N tasks of the job run
+tasks_run()
+{
+	[ "$(aiq --no-header -o running_tasks "$1")" = "$2" ]
 }
 
 # JOB TEXT...: whether aiq JOB prints each TEXT
@@ -125,7 +132,7 @@ first=$(runs "$id" 0)
 was=$(runs "$id" 1)
 kube delete node "${was#* }" >/dev/null
 ok "a node is lost: its task starts anew" \
-	wait_for runs_anew "$id" 1 "${was%% *}"
+	wait_for "runs_anew $id 1 ${was%% *} && tasks_run $id 2"
 is "the other task keeps its pod" "$(runs "$id" 0)" "$first"
 is "this is no restart" \
 	"$(aiq --no-header -o state,restarts,attempt "$id" | xargs)" "RUNNING 0 1"
@@ -135,7 +142,7 @@ like "the log says why" "$(grep "job lose" "$log")" \
 was=$(runs "$id" 1)
 kube delete node "${was#* }" >/dev/null
 ok "another one: there is no room for its task" \
-	wait_for says "$id" "RUNNING" "held up" "task 1 is lost"
+	wait_for "tasks_run $id 1 && says $id RUNNING 'held up' 'task 1 is lost'"
 later=$(aisub --parsable --gpus-per-task 8 --wrap 'train')
 kill_daemon
 start_daemon
