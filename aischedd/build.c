@@ -232,7 +232,7 @@ static void watch_clock(struct daemon *d)
 	d->clock_fd =
 	    timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (d->clock_fd < 0)
-		return; /* a changed clock is then noticed within an hour */
+		return; /* then a changed clock is noticed within an hour */
 	d->clock =
 	    event_new(d->base, d->clock_fd, EV_READ | EV_PERSIST, on_clock, d);
 	event_add(d->clock, NULL);

@@ -1,8 +1,8 @@
 /*
  * check.h - warn if the configuration does not match this machine
  *
- * A file may be valid and yet lock users out or have no effect: a group does
- * not exist, a node is another machine, or a node has fewer CPUs than
+ * A valid configuration can still lock users out or have no effect: a group
+ * does not exist, a node is another machine, or a node has fewer CPUs than
  * configured.
  */
 #ifndef AISCHEDD_CHECK_H

@@ -1,4 +1,4 @@
-/* daemon.c - the turn: hear, think, commit, tell */
+/* daemon.c - the loop, and the steps of a turn: hear, think, commit, tell */
 #include "aischedd/daemon.h"
 
 #include <event2/event.h>
@@ -39,7 +39,7 @@ enum {
 	PASS_MAX_WAIT_MS = 100,
 	/* after a pass, pause for this many times its duration */
 	PASS_SHARE = 5,
-	/* larger snapshots (rows and nodes) are planned on a thread */
+	/* plan a snapshot with more rows and nodes than this on a thread */
 	PASS_INLINE = 500,
 	/* pause after a commit that found the disk full */
 	RETRY_FULL_MS = 1000,
@@ -222,8 +222,8 @@ static void pass_work(struct thread_task *task)
 	pass->found = snapshot_read_plan(pass->taken, pass->plan, pass->arena);
 }
 
-/* Steps of the wall clock below this are corrections, as by NTP, of which the
- * state is not told. */
+/* A step of the wall clock smaller than this is a correction, as by NTP, and is
+ * not reported to the state. */
 enum { CLOCK_STEP_MS = 10000 };
 
 void daemon_clock(struct daemon *d)
@@ -258,8 +258,8 @@ int daemon_resume_clock(struct daemon *d, struct err *err)
 		d->boot = (int64_t)(hash_bytes(0, boot, strlen(boot)) >> 1);
 	d->ahead_ms = wall_ms - clock_boot_ms();
 	since_ms = wall_ms - was.wall_ms;
-	/* Amounts that do not change are booked once an hour, so the last
-	 * booking may be an hour older than the last commit. */
+	/* Count capacity from an hour before the last commit on, because
+	 * amounts that do not change are booked only once an hour. */
 	state_capacity_since(d->state,
 	                     was.boot ? was.wall_ms - 3600000 : wall_ms);
 	if (!was.boot)
@@ -268,8 +268,9 @@ int daemon_resume_clock(struct daemon *d, struct err *err)
 		d->ahead_ms = was.ahead_ms;
 		return 0;
 	}
-	/* The machine was restarted. Only the wall clock tells for how long it
-	 * was off. If the clock is behind the last commit, it was set back. */
+	/* The machine was restarted: assume that the wall clock was not set,
+	 * unless it is behind the last commit. Then change ahead_ms so that
+	 * daemon_clock() notices by how much the clock was set back. */
 	log_notice("machine restarted since_last_commit_s=%lld",
 	           (long long)(since_ms / 1000));
 	if (since_ms < 0)

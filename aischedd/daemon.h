@@ -4,7 +4,7 @@
  *	hear    requests and events of runners change the state at once
  *	think   timers, one pass of the scheduler when something changed
  *	commit  one transaction
- *	tell    answers, starts and stops; reading requests begin
+ *	tell    send answers, start and stop jobs, begin listings
  *
  * Everything here runs on the loop's thread, except tasks given to a struct
  * thread (thread.h).
@@ -123,9 +123,9 @@ struct daemon {
 	bool full;
 	/* the disk is full, and the last commit failed */
 	bool unwritten;
-	/* Only while unwritten. nstops: how many effects were searched for
-	 * stops and signals, which are carried out at once; retry_ms: when the
-	 * commit is tried again. */
+	/* Only while unwritten. nstops: how many of the state's effects were
+	 * looked at already; stops and signals among them were carried out.
+	 * retry_ms: when the commit is tried again. */
 	size_t nstops;
 	double retry_ms;
 	struct err full_err;
@@ -190,8 +190,8 @@ struct daemon {
 	struct histogram turn_s;
 	/* Number of requests of each kind with each result. */
 	uint64_t asked[OP_N][ASK_RESULTS];
-	/* steps of work: all until the end of the last turn, and the most of
-	 * one turn */
+	/* steps of work: the sum over all turns so far, and the most in one
+	 * turn */
 	uint64_t steps, steps_max;
 };
 

@@ -219,8 +219,8 @@ struct runner *logs_runner(const struct daemon *d, const struct job *job)
 }
 
 /* Find the next output of the job's running attempt. Returns false while the
- * attempt is still starting, as the task that runs first need not have the
- * lowest rank. */
+ * attempt is still starting: outputs are sent in the order of ranks, and tasks
+ * may start in another order. */
 static bool find_live(struct logging *l, struct log_id *ret)
 {
 	const struct job *job = state_job(l->d->state, l->wish.job);

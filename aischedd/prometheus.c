@@ -54,8 +54,8 @@ enum {
 	SERIES_OF_POOL = 22 + CALL_VERBS * CALL_CLASSES + 1,
 	/* for each type of GPU in a pool */
 	SERIES_OF_TYPE = POOL_PARTS,
-	/* for each queue, pool and type of GPU of which jobs of the queue
-	 * held something */
+	/* for each combination of queue, pool and type of GPU that jobs have
+	 * had */
 	SERIES_OF_HELD = 6
 };
 
@@ -103,9 +103,8 @@ struct prom {
 	int64_t now, now_ms;
 	struct store_stats store;
 	int64_t logs; /* bytes of kept output; -1: not known yet */
-	/* queue: counts by queue; those of a queue include the queues below it
-	 * that are not shown. shown: by queue, where it is counted: the queue
-	 * itself if it is shown, else an ancestor. */
+	/* shown[q]: q if queue q is shown, else its closest ancestor that is.
+	 * queue[q]: counts of all queues i for which shown[i] is q. */
 	struct queue_counts *queue;
 	uint32_t *shown;
 	bool folded;
@@ -659,9 +658,10 @@ static void put_cost(struct prom *p)
 
 /* --- users -------------------------------------------------------------- */
 
-/* Print a sample for each of the metrics_users users who hold the most GPUs or
- * have the most pending jobs, and one with the label "other" that sums up all
- * other users. A user who is called "other" is counted in it, too. */
+/* Print a sample for each of the users who hold the most GPUs or have the most
+ * pending jobs, at most metrics_users of them, and one with the label "other"
+ * for the sum of all other users. A user named "other" gets no sample of their
+ * own. */
 static void put_users(struct prom *p, bool gpus)
 {
 	int64_t named = p->d->conf->metrics_users;

@@ -5,9 +5,9 @@
  * command, or of the port, becomes parts of the answer to one request; input
  * comes with other requests. While much output waits to be sent to the user,
  * none is read from the job; a request with input is answered when there is
- * space for more. So little is held in memory. The command is ended when the
- * user's connection is closed, and counts against the limits until it has
- * ended.
+ * space for more. Thus the daemon holds little data in memory. When the user's
+ * connection is closed, the daemon ends the command, which counts against the
+ * limits until it has ended.
  */
 #ifndef AISCHEDD_RELAYS_H
 #define AISCHEDD_RELAYS_H
@@ -21,10 +21,10 @@ struct runner *relays_runner(const struct daemon *d, const struct job *job);
 /* Whether users can be connected to ports of a job that has nodes. */
 bool relays_forward(const struct daemon *d, const struct job *job);
 
-/* Begin to run a command in the task of the job that the wish names, if
- * relays_runner() has found a runner; or, if relays_forward() is true, to
- * connect to a port of the task. Fails with EBUSY if there are too many
- * commands and connections, or as the runner does. */
+/* Run a command in a task of the job, or connect to a port of the task, as the
+ * wish says. A command needs a runner from relays_runner(), a connection needs
+ * relays_forward() to be true. Fails with EBUSY if there are too many commands
+ * and connections, or as the runner does. */
 int relays_begin(struct daemon *d, struct ask *ask, const struct job *job,
                  const struct request_in *in, const struct run_exec_wish *wish,
                  struct err *err);

@@ -1,8 +1,8 @@
 /*
  * user_sums.h - the GPUs and the pending jobs of each user at present
  *
- * Added up from sums that the state keeps by user and queue, and by user,
- * account, queue and pool: no job is looked at.
+ * The numbers are added up from smaller sums that the state keeps, such as
+ * those of a user in a queue, without a look at any job.
  */
 #ifndef AISCHEDD_USER_SUMS_H
 #define AISCHEDD_USER_SUMS_H

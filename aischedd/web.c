@@ -29,11 +29,11 @@ enum {
 	AGAIN_MAX_MS = 60000,
 	/* a program that ran for this long is started again after AGAIN_MS */
 	FINE_MS = 60000,
-	/* descriptors for the program are first copied to numbers from here on,
-	 * above those that they will have there */
+	/* descriptors for the program are first copied to numbers from this one
+	 * on, above the numbers that they will have in the program */
 	HIGH_FD = 64,
-	/* descriptor that the program has for its end of the socket pair; those
-	 * of a pipe and of the listening sockets follow */
+	/* descriptor of the program's end of the socket pair, in the program;
+	 * the next ones are those of the pipe and of the listening sockets */
 	FIRST_FD = 3,
 	HOSTS_MAX = 64, /* most host names passed to the program */
 	ANSWERS_MAX =

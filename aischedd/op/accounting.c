@@ -1,5 +1,5 @@
-/* accounting.c - compare accounting rollups with the attempts of jobs, a week
- * for each request */
+/* accounting.c - compare accounting rollups with the attempts of jobs; each
+ * request compares one week */
 #include "aischedd/op/op.h"
 
 #include <stdlib.h>

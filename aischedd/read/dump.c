@@ -12,8 +12,9 @@
 /* steps charged for a row or a node of the snapshot */
 enum { STEPS_DUMPED = 10 };
 
-/* One dump in progress: the loop copies what may change between turns, the
- * history thread writes the text, and the loop sends that piece by piece. */
+/* One dump in progress. The loop has copied everything that later turns may
+ * change; the history thread then writes the text, and the loop sends the text
+ * piece by piece. */
 struct dump {
 	struct thread_task task;
 	struct dump *next;

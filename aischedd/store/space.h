@@ -3,12 +3,12 @@
  *
  * SQLite appends commits to the -wal file, and after a checkpoint writes it
  * again from its beginning. The store allocates blocks to that file beyond its
- * end (fallocate), more than it grows between two checkpoints. So the ends of
- * jobs, cancels and time limits can be committed even if others have filled the
- * disk: no other process can take blocks that are allocated to a file. (A spare
- * file that is deleted when needed would not do: others could take its blocks
- * first.) The database file grows in large chunks, so that a checkpoint has
- * space, too.
+ * end (fallocate), more than it grows between two checkpoints. No other process
+ * can take these blocks. Even if others have filled the disk, the store can
+ * thus commit that a job was cancelled, has ended or has reached its time
+ * limit. (A spare file that is deleted when needed would not do: others could
+ * take its blocks first.) The database file grows in large chunks, so that a
+ * checkpoint has space, too.
  */
 #ifndef AISCHEDD_STORE_SPACE_H
 #define AISCHEDD_STORE_SPACE_H

@@ -71,9 +71,8 @@ static bool is_alike(const struct node *a, const struct node *b)
 	                                    : a->gpu_type == b->gpu_type));
 }
 
-/* Returns the part in which the resources of node i that no job holds are
- * counted. CAPACITY_OFFERED means that they are idle: no other part
- * counts them. */
+/* Returns the part that counts what no job holds of node i. CAPACITY_OFFERED:
+ * these resources are idle, and no other part counts them. */
 static enum capacity_part rest_of(const struct state *state, uint32_t i,
                                   int64_t now)
 {
@@ -132,10 +131,10 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Returns the time from which a loaded rollup counts what the first look
- * finds: the time up to which capacity was stored, or now if none was stored.
- * So the time for which the daemon was down is counted with the capacity
- * found afterwards. */
+/* Returns the time from which a loaded rollup counts the capacity that the
+ * first look finds: the time up to which capacity was stored, or now if none
+ * was stored. For the time in between, when the daemon was down, the capacity
+ * found afterwards is assumed. */
 static int64_t goes_on_at(const struct state *state, const struct capacity *row,
                           const struct rollup *r, int64_t now_ms)
 {

@@ -18,8 +18,8 @@ int licenses_parse(const struct conf *conf, const char *text,
                    struct snap_license_use ret[MAX_LICENSES], size_t *ret_n,
                    struct err *err);
 
-/* licenses_parse() without the configuration: `name` has the names of its
- * licenses, in its order. */
+/* licenses_parse() with an array of names in place of the configuration;
+ * indexes refer to this array. */
 int licenses_parse_named(const char *const *name, size_t nnames,
                          const char *text,
                          struct snap_license_use ret[MAX_LICENSES],

@@ -52,9 +52,9 @@ static bool is_meant(const struct node *node, const char *text)
 	return !strcmp(name_in(text) == text ? node->name : node->full, text);
 }
 
-/* Search the list of nodes with one name for a node that the text names.
- * Returns its index, or -1. next: index plus one of the node to begin at; 0:
- * there is none. */
+/* Search a list of nodes with the same name for a node that the text names.
+ * Returns the index of that node, or -1. next: index plus one of the node at
+ * which the search begins; 0: the list is empty. */
 static int from(const struct state *state, uintptr_t next, const char *text)
 {
 	while (next && !is_meant(&state->nodes.node[next - 1], text))

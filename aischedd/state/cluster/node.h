@@ -64,7 +64,8 @@ struct node {
 	/* gpus_named: tasks get exactly the GPUs that the plan chooses;
 	 * gpu_numas_known: the runner knows the NUMA nodes of the GPUs. */
 	bool gpus_named, gpu_numas_known;
-	/* the kind of node; pool_table.gives has the number of each kind */
+	/* how its GPUs are chosen; pool_table.gives counts the nodes of each
+	 * kind */
 	enum node_gives gives;
 	uint64_t gpus_held; /* GPUs that no task may use, one bit each */
 	/* its section of the configuration, or NULL */
@@ -154,7 +155,8 @@ uint8_t node_gpu_numa(const struct node *node, uint32_t gpu);
 uint8_t node_mig(const struct node *node);
 /* Returns the weight in the node's section of the configuration, or 1. */
 int64_t node_weight(const struct node *node);
-/* Returns the link group of a GPU, likewise. */
+/* Returns the link group of a GPU: as configured, or else as the runner
+ * found it. */
 uint8_t node_gpu_link(const struct node *node, uint32_t gpu);
 
 /* Returns one more than the highest NUMA node number of the node's CPUs

@@ -5,10 +5,11 @@
  * nodes. The scheduler knows the start beforehand, and starts no other job
  * there that might still run by then. No two reservations keep the same node at
  * the same time. When a reservation that repeats is over, its start and end
- * move to its next window, at the same local time of a later day. The groups of
- * a user are known only while the user's request is handled. So a user who
- * submits a job as a member of a group that may use the reservation is
- * remembered, as a guest.
+ * move to its next window, at the same local time of a later day.
+ *
+ * A reservation has a list of guests: users who submitted a job for it as
+ * members of a group that may use it. The list is needed because the groups of
+ * a user are known only while a request of this user is handled.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_RESERVE_H
 #define AISCHEDD_STATE_CLUSTER_RESERVE_H

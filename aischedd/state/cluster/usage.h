@@ -2,10 +2,10 @@
  * usage.h - what users have used of queues, decaying over time
  *
  * For each second a job is charged the largest fraction that it holds of any
- * one resource of its pool, in billionths. A job that holds one GPU of eight is
- * charged an eighth, if it holds a smaller fraction of the CPUs. A charge loses
- * half of its value in each half-life H. So, d seconds after `at`, a user's
- * usage is
+ * one resource of its pool, in billionths. A job that holds an eighth of the
+ * GPUs and a smaller fraction of the CPUs is charged an eighth. A charge loses
+ * half of its value in each half-life H. Therefore the usage of a user, d
+ * seconds after `at`, is
  *
  *   amount 2^(-d/H) + rate (1 - 2^(-d/H)) H / ln 2
  *

@@ -232,8 +232,8 @@ void deps_divide(struct state *state, struct job *job, uint32_t task,
 	state_reindex(state, split, now);
 }
 
-/* Set an alarm for the earliest end of a delay ("after:ID+10") only. When it
- * fires, the job is judged again, and the next alarm is set. */
+/* Set an alarm for the end of the delay ("after:ID+10") that ends first. When
+ * the alarm fires, the job is judged again, and the next alarm is set. */
 static void arm_delay(struct state *state, struct job *job)
 {
 	int64_t first = NO_TIME;

@@ -23,9 +23,9 @@ struct state;
 
 /* An item of the queue, of one of two kinds. If map is set: judge the jobs on
  * the list `key` of that map, because the job they wait for has started or
- * ended. If map is NULL: for the unstarted tasks of job `key` after task
- * `after`, split off each one whose aftercorr condition can be decided, because
- * the task of the same index in the other array has ended. */
+ * ended. If map is NULL: look at the unstarted tasks of job `key` that follow
+ * task `after`. Split off each task whose aftercorr condition can be decided,
+ * because the task of the same index in the other array has ended. */
 struct dep_tell {
 	struct map *map;
 	uint64_t key;

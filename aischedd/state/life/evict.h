@@ -79,14 +79,15 @@ void nodes_blame(struct state *state, const struct job *job,
 void nodes_absolve(struct state *state, const struct job *job);
 
 /* For a job that has a claim: append to `text` (unless that is NULL) which
- * jobs are evicted for it and which nodes are held. If its victims should have
- * ended only after *ret_expected, the job's expected start, set that to the
- * later time. */
+ * jobs are evicted for it and which nodes are held. *ret_expected, the job's
+ * expected start, is moved to the time at which the last grace of the evicted
+ * jobs ends, if that is later. */
 void evict_why(const struct state *state, const struct job *job,
                struct buf *text, int64_t *ret_expected);
 
-/* Append the same sentence, given the ids of the victims and the held nodes,
- * for a job that need not be in the state. */
+/* Append the sentence of evict_why() for a job that need not be in the state.
+ * job: ids of the jobs that are evicted for it; node: the nodes that are held
+ * for it. */
 void evict_text(const struct state *state, const uint64_t *job, uint32_t njobs,
                 const uint32_t *node, uint32_t nnodes, struct buf *text);
 

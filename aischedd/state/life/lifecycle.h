@@ -69,9 +69,8 @@ struct event_in {
 	/* of shrink: indexes of the tasks to evict, ascending; never
 	 * all tasks */
 	const uint32_t *loss;
-	/* of shrink: number of tasks in `loss`. of shrunk: how many of the
-	 * tasks told to end have ended, in the order in which they were told;
-	 * 0: all */
+	/* of shrink: number of tasks in `loss`. of shrunk: this many tasks,
+	 * the first ones in job->leaving, have ended; 0: all have */
 	uint32_t nlosses;
 	/* of shrunk: the value of the job's `resize` to which the runner
 	 * answers; 0: any */

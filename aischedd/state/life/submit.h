@@ -19,8 +19,8 @@ struct submitter {
 	/* the submitter is an admin, or an operator of the queue, and
 	 * may raise priorities */
 	bool operator_;
-	/* Called if the job is to be moved to another queue: whether the user
-	 * is an operator of that queue; NULL: the user is not. */
+	/* Returns whether the submitter operates this queue, to which a job is
+	 * to be moved. NULL: the submitter operates none. */
 	bool (*operates)(uint32_t queue, const void *arg);
 	const void *operates_arg;
 	/* Whether the submitter is a member of this group. */

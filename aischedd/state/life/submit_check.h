@@ -27,8 +27,9 @@ int state_check_submit(struct state *state, const struct spec *spec,
 
 /*
  * For simulations: check only that the request makes sense under this
- * configuration. It may pass although it can never start, its queue is full, or
- * the user may not use the queue. Fails with EINVAL, EPERM or ENOENT.
+ * configuration. Does not check whether the job could ever start, whether the
+ * queue is full, or whether the user may use it. Fails with EINVAL, EPERM or
+ * ENOENT.
  */
 int state_check_request(struct state *state, const struct spec *spec,
                         const struct submitter *who, int64_t now,

@@ -248,7 +248,8 @@ static void apply_eviction(struct apply *a, const struct eviction *e)
 	else if (e->suspend)
 		ev.kind = EV_suspend;
 	happen(a, job, ev);
-	a->more |= e->suspend; /* a suspended job's CPUs are free at once */
+	/* a suspended job's CPUs are free at once, for the next pass */
+	a->more |= e->suspend;
 }
 
 /* --- apply and keep a whole plan ----------------------------------------- */

@@ -46,9 +46,9 @@ void state_apply_plan(struct state *state, const struct snap *snap,
 /*
  * state_apply_plan() in two steps, so that a million rows do not hold up the
  * loop: snapshot_read_plan() reads the plan, on any thread, and must be
- * called before state_end_snapshot(). Then state_use_plan() applies it, and
- * moves what was kept of the previous plan into the arena, which the caller
- * frees after that.
+ * called before state_end_snapshot(). Then state_use_plan() applies the plan.
+ * It also moves the memory that was kept for the previous plan into `arena`,
+ * which the caller then frees.
  */
 const struct queue_found *snapshot_read_plan(const struct build *taken,
                                              const struct plan *plan,

@@ -430,9 +430,9 @@ static void put_aside(struct state *state, struct job *job, enum reason why)
 	counts_jobs(state, job, job_count(job));
 }
 
-/* Whether the time that a job is kept out of rows for this reason is not
- * counted as waiting, because the user has caused it: users must not get ahead
- * of others by holding a job for a week. */
+/* Whether a job is in no row for a reason that its user has caused. This time
+ * does not count as waiting time: else a user could hold a job for a week, and
+ * then get ahead of others. */
 static bool is_kept_back(enum reason why)
 {
 	switch (why) {
@@ -445,8 +445,8 @@ static bool is_kept_back(enum reason why)
 	}
 }
 
-/* Begin the job's waiting time at `since`, unless it has begun; since NO_TIME:
- * end it. */
+/* Let the job's waiting time begin at `since`, unless it has begun already. If
+ * `since` is NO_TIME, end the waiting time. */
 static void age(struct state *state, struct job *job, int64_t since)
 {
 	if ((job->eligible == NO_TIME) == (since == NO_TIME))

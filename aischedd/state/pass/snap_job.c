@@ -116,9 +116,9 @@ static void run_tasks(const struct build *b, struct run_columns *c,
 	}
 }
 
-/* Returns for how many seconds the job has run in all attempts. Returns 0 if
- * the configured order of jobs does not use that: then it is not part of the
- * row key, and jobs of one row may differ in it. */
+/* Returns for how many seconds the job has run: in this attempt, and in evicted
+ * ones. Returns 0 if the configured order of jobs does not use this number:
+ * then the jobs of a row need not have the same number. */
 static int64_t served(const struct build *b, const struct job *job)
 {
 	return order_rung_counts(b->state->conf->scheduling.order)
@@ -229,7 +229,7 @@ static void count_claims(struct build *b)
 
 /* Returns how many more tasks of the array may run within its limit. For a row
  * without a claim (has_claim false), the array's tasks with claims count as
- * running, so that they start first. */
+ * running, so that those with claims start first. */
 static uint32_t array_room(const struct build *b,
                            const struct array_limit *array, bool has_claim)
 {

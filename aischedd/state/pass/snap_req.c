@@ -130,9 +130,9 @@ static void push_hosts(struct build *b, struct arena_list *v, const char *text)
 	hostlist_free(&list);
 }
 
-/* Exclude the nodes on which the named volume claims cannot be mounted. If they
- * can be mounted on none, exclude none: no row has such a job, and
- * state_check_fit() asks whether the job would fit without its claims. */
+/* Exclude the nodes on which the named volume claims cannot be mounted. If that
+ * would exclude all nodes, exclude none: a job with such claims is in no row,
+ * and state_check_fit() asks whether the job would fit without its claims. */
 static void push_unreached(struct build *b, const char *claims, uint64_t pools)
 {
 	const struct state *state = b->state;
