@@ -23,8 +23,8 @@ struct device_list {
 /*
  * Deny these devices to the cgroup whose folder is dir, in place of those
  * denied by an earlier call. *program must be -1 in the first call, and becomes
- * the descriptor of the attached program. Fails with errno; the devices denied
- * before then stay denied.
+ * the descriptor of the attached program. If this fails, with errno, the
+ * devices of the earlier call stay denied.
  */
 int deny_devices(const char *dir, const struct device_list *devices,
                  int *program);

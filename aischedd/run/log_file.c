@@ -16,8 +16,9 @@
 
 enum { READ_BUFFER = 32 * 1024, COPY_SIZE = 64 * 1024, DIGITS = 20 };
 
-/* The first gzip member of each file: it has no data, only a comment. As no
- * checksum covers the comment, the number in it can be written last. */
+/* The first gzip member of each file: it has no data, only a comment. No
+ * checksum covers the comment, so the number of omitted bytes, which is known
+ * last, can be written into it. */
 static const unsigned char head[] = "\x1f\x8b\x08\x10\0\0\0\0\0\x03"
 				    "aischedd omitted=00000000000000000000\0"
 				    "\x03\0\0\0\0\0\0\0\0\0";

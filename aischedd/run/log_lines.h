@@ -35,7 +35,7 @@ struct log_lines {
 	/* set by the caller if the output should include the times */
 	bool keep_times;
 
-	/* The lines read so far; any: there are such lines. */
+	/* The lines read so far. any: at least one line was begun. */
 	bool any;
 	int64_t last_us; /* latest time of a line */
 	/* how many complete lines were read with a time in the second of

@@ -24,7 +24,7 @@ enum {
 
 struct listener {
 	int family;
-	struct in6_addr address; /* of IPv4: the first word */
+	struct in6_addr address; /* IPv4: in the first word */
 	unsigned long inode;
 };
 
@@ -36,8 +36,9 @@ struct look {
 
 /* --- the sockets that listen ---------------------------------------------- */
 
-/* Read a line of /proc/net/tcp or tcp6. Returns false if its socket does not
- * listen: the kernel lists listening sockets first, so no other follows. */
+/* Read a line of /proc/net/tcp or tcp6. Returns false if the socket of the line
+ * does not listen: then no further line need be read, as the kernel lists
+ * listening sockets first. */
 static bool read_line(const char *line, int family, uint16_t port,
                       struct look *look)
 {
@@ -84,7 +85,7 @@ static void find_listeners(uint16_t port, struct look *look)
 	read_file("/proc/net/tcp6", AF_INET6, port, look);
 }
 
-/* --- which process has such a socket -------------------------------------- */
+/* --- find the socket at which the job listens ----------------------------- */
 
 static const struct listener *find_inode(const struct look *look,
                                          unsigned long inode)
@@ -144,8 +145,8 @@ static socklen_t address_of(const struct listener *l, uint16_t port,
 	return sizeof(*v6);
 }
 
-/* Connect fd. Returns false with errno on failure, and after CONNECT_MS, as the
- * caller has other work. */
+/* Connect fd. Returns false with errno on failure: with ETIMEDOUT already after
+ * CONNECT_MS, because the caller has other work. */
 static bool begin(int fd, const struct sockaddr_storage *to, socklen_t len)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };

@@ -1,11 +1,11 @@
 /*
  * runner.h - what the daemon asks of runners of jobs
  *
- * A runner serves one pool: this machine, or a cluster. The daemon calls it
- * only after the commit that made the call's reason durable. Calls may be
- * repeated and never block; their results come back as events on the loop's
- * thread. Every event names its attempt; the daemon drops events of an
- * older attempt.
+ * A runner serves one pool: this machine, or a cluster. The daemon calls the
+ * runner only after it has committed the reason for the call to the store.
+ * Calls may be repeated and never block; their results come back as events on
+ * the loop's thread. Every event names its attempt; the daemon drops events of
+ * an older attempt.
  */
 #ifndef AISCHEDD_RUN_RUNNER_H
 #define AISCHEDD_RUN_RUNNER_H
@@ -132,7 +132,8 @@ enum run_event_kind {
 	/* a failed task is started again, as the job asks for */
 	RUN_REPLACED,
 	/* Tasks are lost with their nodes, and the job goes on without them
-	 * (spec_loss()): nodes, gpus. The daemon calls resize(). */
+	 * (spec_loss()). nodes, gpus: those of the lost tasks. The daemon then
+	 * calls resize(). */
 	RUN_TASKS_LOST,
 	RUN_USED, /* gpu: how the attempt has used its GPUs so far */
 	/* text: what delays the attempt; NULL: nothing delays it now */
@@ -172,7 +173,7 @@ struct adopted {
 	const char *uid; /* NULL: as in an earlier call for this job */
 	/* job made for the Job; 0: the adoption, or the change, was refused */
 	uint64_t job;
-	/* state of the job; in the last call for this job a final one */
+	/* state of the job; the last call for this job has a final state */
 	enum job_state state;
 	const char *why;   /* why it was refused */
 	const char *marks; /* marks of the job's spec; NULL: unknown */

@@ -27,8 +27,8 @@ struct kube_ask {
 	char *of;
 };
 
-/* Method, urgency and path of each call. one: the path names an object, not the
- * collection of all. */
+/* Method, urgency and path of each call. one: the path ends in the name of an
+ * object; false: the path is that of the collection. */
 static const struct call_form {
 	enum kube_method method;
 	enum kube_rank rank;
@@ -95,8 +95,8 @@ static void on_removed(struct kube_ask *ask, const struct kube_answer *answer)
 }
 
 /* Store the error of a call that is refused until an admin acts: a permission
- * or the namespace is missing. The first error stays until the server gives
- * another answer to a call of this kind in this namespace. */
+ * or the namespace is missing. The first error is kept until a call of this
+ * kind in this namespace is no longer refused for such a reason. */
 static void mind(struct kube_ask *ask, const struct kube_answer *answer)
 {
 	struct kube_refused *refusal = &ask->space->refused[ask->kind];

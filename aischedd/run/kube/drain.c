@@ -167,7 +167,7 @@ void kube_drain(struct runner *r, const char *node, const char *reason)
 
 	free(d->reason);
 	d->reason = reason ? xstrdup(reason) : NULL;
-	/* it may still be cordoned, by others: report its state again */
+	/* others may have cordoned the node, too: report its state again */
 	if (!reason)
 		kube_nodes_retell(kube->nodes, node);
 	look(kube, d);

@@ -31,9 +31,9 @@ enum {
 	SILENCE_MS = 10000,
 	FOLLOW_MS = 3600000, /* the same for a followed log */
 	WHOLE_MS = 60000,    /* limit for reading a whole log */
-	/* how long a followed log may go on after its pod has ended */
+	/* how long to wait for further lines of a log whose pod has ended */
 	LINGER_MS = 3000,
-	/* how long a log may take to send its first bytes */
+	/* kube_keep_is_reading() waits so long for the first bytes of a log */
 	FIRST_MS = 1000,
 	AGAIN_MS = 1000, /* pause between two calls for a log */
 	TRIES = 3,
@@ -146,8 +146,9 @@ static void look_again(struct kube *kube, const struct kube_owner *owner)
 /* Whether a failed call for a log is worth repeating. */
 static bool may_help(const struct kube_kept *k, const struct err *err)
 {
-	/* For a followed log, any error but denied access and a full disk; for
-	 * another log, only a broken connection. */
+	/* A call for a followed log is repeated unless access is denied or the
+	 * disk is full; a call for another log, only if the connection
+	 * broke. */
 	return k->tries < TRIES && (k->follow || err->code == ECONNRESET) &&
 	       err->code != EPERM && err->code != EACCES && err->code != ENOSPC;
 }

@@ -20,7 +20,7 @@ enum {
 	/* a log that is not followed is given up after so long without data */
 	NODE_MS = 10000,
 	PAUSE_MS = 1000, /* pause between two requests */
-	/* how long a followed log may go on after its pod has ended */
+	/* how long to wait for further lines of a log whose pod has ended */
 	LINGER_MS = 3000
 };
 

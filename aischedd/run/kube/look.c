@@ -110,7 +110,7 @@ static bool is_lost(struct kube_attempt *a, struct kube_slot *slot,
 	return slot->lost != NULL;
 }
 
-/* Whether the slot still waits for the pod that follows a lost one. */
+/* Whether the slot still waits for the pod that replaces its lost pod. */
 static bool waits(struct kube_slot *slot, const struct kube_task *task)
 {
 	if (!slot->after || (task && strcmp(task->pod.uid, slot->after) != 0)) {

@@ -207,7 +207,7 @@ static void on_pod(struct kube *kube, json_t *obj, bool deleted)
 	}
 	key = kube_text_key(pod.uid);
 	if (kube_adopt_pod_seen(kube, &pod, deleted)) {
-		/* it was taken for a pod of others until its Job was known */
+		/* until its Job was known, it counted as a pod of others */
 		other_free(kube, key);
 		return;
 	}

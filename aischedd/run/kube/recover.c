@@ -83,9 +83,10 @@ static struct kube_task *before(struct kube_attempt *a,
 }
 
 /*
- * Set the slots of the attempt: one for each pod that is bound, or replaces a
- * bound pod, and was not told to leave. Returns whether the start was complete:
- * each of the `started` tasks with which the attempt started has run.
+ * Set the slots of the attempt: one for each pod that has a node and was not
+ * told to leave. A pod that is not bound yet, but replaces a bound pod, has the
+ * node of that pod. Returns whether the start was complete: each of the
+ * `started` tasks with which the attempt started has run.
  */
 static bool find_slots(struct kube_attempt *a, uint32_t started)
 {
@@ -184,8 +185,9 @@ void kube_recover(struct runner *r, size_t n, const uint64_t *job,
 	kube_recover_try(kube);
 }
 
-/* Whether the version and all watches have been read that the answer to
- * recover() needs. Namespaces to which access is refused do not count. */
+/* Whether enough is known to answer recover(): the version, which must be new
+ * enough, and the objects of each watch. Namespaces to which access is refused
+ * do not count. */
 static bool is_ready(const struct kube *kube)
 {
 	for (int i = 0; i < SEE_N; i++)

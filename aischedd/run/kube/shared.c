@@ -22,10 +22,10 @@
  * file is called "NAME@NAMESPACE", or "NAME" if a daemon wrote it that did not
  * know several namespaces yet.
  *
- * The files are needed after a restart only if somebody has deleted all Jobs of
- * a Secret meanwhile: else a Job names it, as a Secret is made after the first
- * of its Jobs and deleted before the last one. Listing all Secrets instead
- * would need the right to read the Secrets of others.
+ * A Secret is made after the first of its Jobs and deleted before the last one,
+ * and each Job names its Secret. So the files are needed after a restart only
+ * if somebody has deleted all Jobs of a Secret meanwhile. Listing all Secrets
+ * instead would need the right to read the Secrets of others.
  */
 static char *folder_of(const struct kube *kube)
 {

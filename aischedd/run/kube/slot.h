@@ -1,9 +1,8 @@
 /*
  * slot.h - map the tasks of an attempt to pods, as the job grows and shrinks
  *
- * A slot is a task that the daemon wants to run: its node, and the index in the
- * Job of the pod that runs it. A pod that runs keeps its index, whatever else
- * changes.
+ * A slot is a task that the daemon wants to run: its node, and the index that
+ * its pod has in the Job. A running pod keeps its index, whatever else changes.
  */
 #ifndef AISCHEDD_RUN_KUBE_SLOT_H
 #define AISCHEDD_RUN_KUBE_SLOT_H

@@ -25,8 +25,8 @@ struct kube_task {
 	bool marked;  /* the list being read has not shown it yet */
 	bool counted; /* its resources are counted as used by others */
 	bool gone;    /* the pod is deleted; the task is kept for its outcome */
-	/* calls were made and not refused: ASK_BIND, ASK_LEAVE, ASK_FORCE,
-	 * ASK_LOSE */
+	/* whether a call was made, and not refused: ASK_BIND, ASK_LEAVE,
+	 * ASK_FORCE, ASK_LOSE */
 	bool binding, leaving, forced, losing;
 	bool mapped;     /* its status names its ResourceClaim */
 	bool giving;     /* a call about its ResourceClaim is not answered */

@@ -8,8 +8,9 @@
 #include "libcommon/clock.h"
 
 enum {
-	/* Older servers drop backoffLimitPerIndex from Jobs, so the first
-	 * failed task would end all tasks. */
+	/* The oldest version that works. Older servers drop
+	 * backoffLimitPerIndex from Jobs, so the first failed task would end
+	 * all tasks. */
 	MAJOR = 1,
 	MINOR = 29,
 	AGAIN_MS = 5000 /* pause before an old server is asked again */

@@ -122,8 +122,8 @@ static void end_scan(struct local *l)
 /*
  * Count the process as left if it belongs to a dying attempt of this scan,
  * and kill it. If the environment cannot be read because the process is in
- * the middle of an exec, it counts for each attempt that has no cgroup to
- * list its processes.
+ * the middle of an exec, count the process for each dying attempt that has no
+ * cgroup.
  */
 static void scan_one(struct local *l, pid_t pid, struct buf *env)
 {

@@ -51,10 +51,10 @@ int cgroup_limit_memory(const struct cgroup *cg, int64_t mib)
 		return cgroup_file_write_number(dir, "memory.max", bytes);
 	}
 	dir = cg->dir[CG_MEMORY];
-	/* The kernel refuses a limit of memory and swap below the limit of
-	 * memory alone. So set the larger limit first, in case both rise, and
-	 * again last, in case both fall. Its file is missing if the kernel does
-	 * not account for swap. */
+	/* memsw limits memory and swap together. The kernel refuses a memsw
+	 * limit below the limit of memory alone. So set memsw twice: first, in
+	 * case both limits rise, and last, in case both fall. The memsw file is
+	 * missing if the kernel does not account for swap. */
 	if (dir)
 		cgroup_file_write_number(dir, "memory.memsw.limit_in_bytes",
 		                         bytes);

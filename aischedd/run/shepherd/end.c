@@ -27,9 +27,9 @@
 #define KILL_PAUSE_MS     5
 #define KILL_PAUSE_MAX_MS 1000
 #define LOOK_MS           500
-/* pause if memory is above half of the limit */
+/* pause between two looks at memory that is above half of its limit */
 #define LOOK_CLOSE_MS 100
-/* looks at memory take at most 1/20 of a CPU */
+/* the pause is at least this many times as long as the look before it took */
 #define LOOK_SHARE  20
 #define STOP_ROUNDS 10
 
@@ -88,8 +88,8 @@ void job_suspend(struct shepherd *s)
 	s->frozen = cgroup_freeze(&s->cg, true) == 0;
 	if (s->frozen)
 		return;
-	/* Repeat until a round finds no new process: one may have been forked
-	 * during the round before. */
+	/* Repeat until a round finds no new process: during each round, a
+	 * process that is not stopped yet may fork. */
 	for (int round = 0; round < STOP_ROUNDS; round++) {
 		before = n;
 		n = signal_each(s, SIGSTOP);

@@ -53,9 +53,9 @@ struct env_of {
 	const char *home, *shell;
 	/* NULL: the process belongs to the job itself, not to a step */
 	const struct env_step *step;
-	/* The step, if it runs as if it were a task of the job (STEP_AS_TASK):
-	 * srun's variables take precedence over those of the submitter.
-	 * Otherwise NULL. */
+	/* Set instead of `step` for a step that runs as if it were a task of
+	 * the job (STEP_AS_TASK): srun's variables take precedence over those
+	 * of the submitter. Otherwise NULL. */
 	const struct env_step *like;
 };
 

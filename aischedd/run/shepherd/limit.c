@@ -135,8 +135,9 @@ void limits_change(struct shepherd *s)
 
 /* --- binding to CPUs and memory --- */
 
-/* A set of CPUs by the kernel's numbers. The daemon got these from hwloc, as
- * loading a topology in each shepherd takes longer than many jobs. */
+/* A set of CPUs by the kernel's numbers. The daemon gets the numbers from hwloc
+ * and sends them: if each shepherd loaded hwloc's topology, this would take
+ * longer than many jobs run. */
 struct cpus {
 	cpu_set_t *set;
 	size_t size;

@@ -15,10 +15,10 @@
 #include "aischedd/run/shepherd/cgroup.h"
 
 /*
- * Given as `where` instead of a cgroup: the nursery runs in a scope that a user
- * manager of systemd delegated, and makes the cgroups of attempts in it. Before
- * anything else it sends the daemon which controllers the scope has (v2 of
- * struct cgroup_ways).
+ * Value of `where` in nursery_serve(), in place of a cgroup: the nursery runs
+ * in a scope that a user manager of systemd delegated, and makes the cgroups of
+ * attempts in this scope. First of all, the nursery tells the daemon which
+ * controllers the scope has (v2 of struct cgroup_ways).
  */
 #define NURSERY_SCOPE "scope"
 

@@ -133,7 +133,7 @@ int64_t step_task_slot(const struct shepherd *s, int64_t rank)
 
 struct image {
 	char **argv, **env;
-	struct step_request req; /* its texts are in the mapped file */
+	struct step_request req; /* its texts are in step->request, mapped */
 };
 
 __attribute__((noreturn, format(printf, 2, 3))) static void give_up(
@@ -361,8 +361,8 @@ __attribute__((noreturn)) static void become(struct shepherd *s,
 
 /* --- code of the shepherd ------------------------------------------------- */
 
-/* Returns the GPUs that this task sees: its own part of the step's GPUs if the
- * request is per task, otherwise all of them. */
+/* Returns the GPUs that this task sees: its own part of the step's GPUs if srun
+ * asked for GPUs per task, otherwise all GPUs of the step. */
 static uint64_t gpus_of_task(const struct job_step *step, uint32_t rank)
 {
 	uint64_t gpus = step->gpus, own = 0;

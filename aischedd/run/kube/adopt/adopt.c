@@ -131,8 +131,8 @@ static char *marks_of(const struct kube_adoptee *j, json_t *obj)
 	return buf_take(&text);
 }
 
-/* Whether the Job has a job that has not ended and that asks for
- * something else. */
+/* Whether the Job now asks for something other than its job does, and the job
+ * has not ended. */
 static bool is_changed(const struct kube_adoptee *j)
 {
 	return j->job && j->asks && !job_state_is_final(j->state) &&
@@ -226,7 +226,7 @@ static int check_space(const struct kube_adoptee *j, const struct spec *spec,
 	const struct kube_space *its;
 
 	if (!spec->queue || conf_queue_find(j->kube->conf, spec->queue) < 0)
-		return 0; /* the daemon refuses it */
+		return 0; /* the daemon refuses the unknown queue */
 	its = kube_space_of_queue(j->kube, spec->queue);
 	if (its == j->space)
 		return 0;
@@ -306,8 +306,8 @@ static void on_taken(struct kube_adoptee *j, uint64_t job)
 	free(text);
 }
 
-/* Note the marks of the job's spec. If the Job asks for the same, it need not
- * be offered again. */
+/* Note the marks of the job's spec. If the Job asks for the same as the job, do
+ * not offer the Job again. */
 static void on_marks(struct kube_adoptee *j, const char *marks)
 {
 	char *text;

@@ -39,8 +39,8 @@ struct kube_adoptee {
 	/* gone: it was deleted; marked: the list being read has not shown it
 	 * yet */
 	bool gone, marked;
-	/* the Job to offer to the daemon; NULL: it has become a job that asks
-	 * for the same */
+	/* the Job, to be offered to the daemon, as it has no job yet or has
+	 * changed since; else NULL */
 	json_t *obj;
 	int64_t offered_ms; /* when obj was offered; 0: not yet */
 	bool offering;      /* the daemon is being called with the offer */

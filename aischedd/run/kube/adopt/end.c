@@ -9,8 +9,8 @@
 #include "libcommon/mem.h"
 
 enum {
-	/* longest wait before the Job is suspended, for its logs to
-	 * be followed */
+	/* how long suspending or deleting the Job waits until its logs are
+	 * being read */
 	KEEP_MS = 5000,
 	/* pods that have not ended this long after their grace are deleted */
 	SLACK_MS = 15000,

@@ -37,8 +37,8 @@ TAILQ_HEAD(kube_adopt_pods, kube_adopt_pod);
  * adopted; else takes *pod. */
 bool kube_adopt_pod_seen(struct kube *kube, struct kube_pod *pod, bool deleted);
 void kube_adopt_pod_news(struct kube *kube, enum kube_news news);
-/* Forget pods of the Job in other namespaces than this one, which was found to
- * be the Job's. */
+/* Free those pods of the Job that are not in this namespace. Call this when the
+ * watch has shown that the Job itself is in this namespace. */
 void kube_adopt_pod_keep(struct kube_adoptee *j,
                          const struct kube_space *space);
 void kube_adopt_pod_free(struct kube_adopt_pod *p);

@@ -295,8 +295,9 @@ static void leave_behind(struct kube_adoptee *j)
 	}
 }
 
-/* Called by both start() and resize(): the number of tasks of such a job does
- * not change. Returns false if the job's Job was not made with kubectl. */
+/* Serve start() and resize() of a job whose Job was made with kubectl. Both do
+ * the same, as the number of tasks never changes. Returns false for other
+ * jobs. */
 bool kube_adopt_run_start(struct kube *kube, const struct run_job *job)
 {
 	struct kube_adoptee *j = kube_adopt_of(kube, job->job);

@@ -1,5 +1,4 @@
-/* plugin.c - run the program that a kubeconfig names under exec, which prints
- * credentials */
+/* plugin.c - run the exec program of a kubeconfig to get credentials */
 #include "aischedd/run/kube/client/plugin.h"
 
 #include <event2/event.h>

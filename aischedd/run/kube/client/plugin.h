@@ -1,6 +1,5 @@
 /*
- * plugin.h - run the program that a kubeconfig names under exec, which prints
- * credentials
+ * plugin.h - run the exec program of a kubeconfig to get credentials
  *
  * The program runs as a child of the daemon, as the daemon's user, without a
  * terminal, in a process group of its own; it has a deadline. It prints an

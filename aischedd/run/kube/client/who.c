@@ -11,7 +11,7 @@ enum { EXPIRES_EARLY = 10 };
 void kube_who_renew(struct kube_http *http, uint64_t badge)
 {
 	if (badge != http->badge)
-		return; /* another call has renewed them */
+		return; /* another call has renewed the credentials */
 	http->badge++;
 	http->stale = true;
 	kube_credential_fini(&http->credential);

@@ -13,7 +13,7 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* The claims that have one device. There is more than one only if a scheduler
+/* The claims that have a certain device; several claims only if a scheduler
  * made a mistake. */
 struct holders {
 	struct kube_claimed **claim;
@@ -368,7 +368,8 @@ const char *kube_devices_lacks(struct kube *kube)
 	const struct kube_claimed *stuck = find_stuck(kube);
 
 	buf_clear(lacks);
-	/* In a cluster without ResourceSlices (ENOENT) plugins give GPUs. */
+	/* ENOENT: the cluster has no ResourceSlices. Then device plugins give
+	 * the GPUs, so there is nothing to report. */
 	if (kube->pool->devices == DEVICES_AUTO && blind->code &&
 	    blind->code != ENOENT)
 		buf_printf(lacks, "%s, or set devices = plugin", blind->text);

@@ -57,7 +57,7 @@ struct kube_claimed {
 	/* resourceVersion on which our unanswered change is based; NULL: the
 	 * watch has shown a newer one */
 	char *asked;
-	/* number of its allocation among all that the watch has shown; 0:
+	/* its place in the order in which the watch has shown allocations; 0:
 	 * nothing is allocated */
 	uint64_t seq;
 	/* only if ours: since when no task needs the claim; 0: one needs it */

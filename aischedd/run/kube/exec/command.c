@@ -44,10 +44,10 @@ struct kube_command {
 
 /*
  * $1: TERM, or nothing; $2, $3: rows and columns of the terminal, or nothing;
- * then the command. The shell prints its process id, and becomes the command by
- * exec, which so has that id. The node may set the size of the terminal only
- * after the command has asked for it; so the shell sets it before, if the image
- * has stty.
+ * then the command. The shell prints its process id; then exec replaces the
+ * shell by the command, which keeps this id. The node may set the size of the
+ * terminal only after the command has asked for the size. So the shell sets
+ * it first, if the image has stty.
  */
 static const char begin_script[] = "echo $$\n"
 				   "if [ -r " KUBE_JOB_DIR "/env ]; then\n"
@@ -104,9 +104,9 @@ static const char *take_line(struct kube_command *c, const char *at,
 	return at;
 }
 
-/* End the command of a user who has left, as the cluster ends only commands
- * with a terminal. A command cannot be ended before its process id is known, so
- * allow more time until the line with the id is read. */
+/* End the command of a user who has left: by itself, the cluster ends only
+ * commands with a terminal. While the process id is not known, the command
+ * cannot be ended, so allow more time for the line with the id to arrive. */
 static void end_it(struct kube_command *c)
 {
 	event_add(c->hang_up, &(struct timeval){

@@ -37,8 +37,8 @@ struct kube_signal {
 /*
  * $1: the signal, $2: its scope, $3: the index of the pod. In a job whose
  * script runs once, only pod 0 has a script; other pods only have steps. In a
- * Job made with kubectl the first process is not ours, and gets the signal
- * itself.
+ * Job made with kubectl, send the signal to the first process of the container,
+ * whatever the scope is.
  */
 static const char signal_script[] =
     "agent=" KUBE_AGENT_DIR "/aisched-pod scope=$2\n"

@@ -181,7 +181,7 @@ void kube_agent_env(struct buf *out, const struct kube_home *home,
 	uint32_t n;
 
 	if (kube_agent_pods(job, &pods, &err) < 0)
-		errno = 0; /* kube_object_job() fails, too */
+		errno = 0; /* kube_object_job() reports this error */
 	n = pods.job.ntasks;
 	kube_object_name(name, home->cluster, job->job, job->attempt);
 	node_name(first, name, 0, n);
@@ -247,7 +247,7 @@ char *kube_agent_file(const struct kube_home *home, const struct run_job *job)
 	char *text;
 
 	if (kube_agent_pods(job, &pods, &err) < 0)
-		errno = 0; /* kube_object_job() fails, too */
+		errno = 0; /* kube_object_job() reports this error */
 	kube_object_name(name, home->cluster, job->job, job->attempt);
 	new_key(key);
 	obj = json_pack(

@@ -58,9 +58,9 @@ json_t *kube_grant_allocated(const json_t *obj, const char *driver,
                              const json_t *config, const char *pod,
                              const char *uid);
 
-/* PATCH: add the finalizer that a claim has lost. The cluster removes it when
- * it frees the claim's devices; devices of a claim without finalizer would
- * never be freed. */
+/* PATCH: add the finalizer that a claim has lost, as the cluster never frees
+ * the devices of a claim without finalizer. When the cluster frees the devices,
+ * it removes the finalizer. */
 json_t *kube_grant_finalizer(const char *uid, const char *version);
 
 /* PATCH of a pod's status: name the claim from which the pod gets its

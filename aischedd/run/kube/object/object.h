@@ -47,8 +47,8 @@
 /* The folder in which a container has the Secret. */
 #define KUBE_JOB_DIR "/aisched/job"
 
-/* Shorter than the API allows, because the Job controller appends "-INDEX" to
- * the name for the host names of pods. */
+/* Size of the name of a Job, with its zero byte. The API allows longer names,
+ * but the Job controller makes host names of pods from them: "NAME-INDEX". */
 enum { KUBE_NAME_SIZE = 64 };
 
 /* The pool and daemon for which objects are made; borrowed. */

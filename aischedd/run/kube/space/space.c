@@ -180,7 +180,8 @@ bool kube_space_all_tried(const struct kube *kube)
 
 /* --- namespaces that are no longer configured --- */
 
-/* Whether the Job is or will be a job that has not ended. */
+/* Whether the daemon still needs the watch for this Job: its job or attempt has
+ * not ended or, if the job is not known yet, the Job is ours and not over. */
 static bool is_served(const struct kube_adoptee *j)
 {
 	if (j->job)
