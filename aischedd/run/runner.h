@@ -214,7 +214,7 @@ typedef void run_event_fn(const struct run_event *ev, void *arg);
 /* All that a runner needs to start a job; borrowed for the call. */
 struct run_job {
 	uint64_t job;
-	/* counts from 1; the job's claim has this number, too */
+	/* number of this attempt at the job, from 1 */
 	uint32_t attempt;
 	uint64_t array_job; /* 0: the job is not in an array */
 	uint32_t array_task, array_count, array_min, array_max, array_step;
@@ -295,7 +295,7 @@ enum { CALL_CLASSES = 6 };
 
 struct run_calls {
 	uint64_t n[CALL_VERBS][CALL_CLASSES];
-	/* For how long the most silent watch has received nothing from the
+	/* The longest time for which any watch has received nothing from the
 	 * server; -1: some watch has never received anything. */
 	int64_t silent_ms;
 };
@@ -424,9 +424,10 @@ struct runner_ops {
 	/*
 	 * Find the next output that can be read: sets *id to the first output
 	 * of the attempt that is not before *id. Returns false if there is
-	 * none, or none yet. wait: do not skip a failed task that will be
-	 * replaced. This member and the next three are for output that the
-	 * runner has itself; they are NULL if output is in files of the user.
+	 * none, or none yet. wait: if a failed task will be replaced, do not
+	 * go on to the next task before the output of the replacement. This
+	 * member and the next three are for output that the runner has itself;
+	 * they are NULL if output is in files of the user.
 	 */
 	bool (*log_next)(struct runner *r, struct log_id *id, bool wait);
 	/* Begin to read the output written so far or, with `follow`, until the

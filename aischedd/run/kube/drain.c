@@ -75,7 +75,7 @@ void kube_drain_free(struct kube *kube)
 	map_free(&kube->drain.nodes);
 }
 
-/* --- calls --- */
+/* --- make calls that cordon or uncordon a node --- */
 
 static void on_answer(const struct kube_answer *answer, void *arg)
 {

@@ -263,9 +263,9 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 		on_hang_up(arg);
 }
 
-/* Send a message to the shepherd, if it is connected. A shepherd reads at once.
- * If somebody has stopped the process, some hundreds of messages fit into the
- * socket's buffer, and further ones are lost. */
+/* Send a message to the shepherd, if it is connected. Messages are lost only if
+ * the shepherd does not read, because somebody has stopped it, and the buffer
+ * of the socket is full, with some hundreds of messages. */
 void attempt_send(struct attempt *a, json_t *msg)
 {
 	char *text = json_dumps(msg, JSON_COMPACT);

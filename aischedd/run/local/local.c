@@ -68,7 +68,7 @@ static void local_free(struct runner *r)
 	free(l);
 }
 
-/* --- tick: work that cannot be done at once --- */
+/* --- the tick, which does what could not be done at once --- */
 
 static bool attempt_work(struct attempt *a)
 {
@@ -206,8 +206,9 @@ static void note_shortcomings(struct local *l)
 		buf_printf(&l->shortcomings, "%sGPUs: %s.",
 		           l->shortcomings.len ? " " : "",
 		           l->machine.gpus.note);
-	/* In a job that can open all GPUs of the machine, CUDA counts all of
-	 * them, so CUDA_VISIBLE_DEVICES has the machine's numbers. */
+	/* If devices cannot be denied, each job can open all GPUs of the
+	 * machine. Then CUDA counts all of them, and CUDA_VISIBLE_DEVICES must
+	 * have the machine's numbers. */
 	l->constrain_devices = l->constrain_devices && !why;
 	if (why)
 		buf_printf(&l->shortcomings,

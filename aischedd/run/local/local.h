@@ -104,7 +104,7 @@ struct local {
 	struct arena *arena;
 	struct machine machine;
 	struct cgroup_ways ways;
-	/* the nursery runs in a scope of systemd, which has our cgroups */
+	/* the nursery, and all our cgroups, are in a scope of systemd */
 	bool scope;
 	char boot[BOOT_ID_SIZE];
 	struct buf shortcomings;

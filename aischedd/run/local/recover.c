@@ -177,8 +177,8 @@ static bool bury(struct attempt *a)
 		if (!a->scanned)
 			return false;
 		a->scanned = false;
-		/* The scan by run id also finds processes that have left
-		 * the cgroup. */
+		/* Processes that have left the cgroup are counted in a->left:
+		 * the scan found them by their run id. */
 		all = cgroup_remove(&a->claim.cgroup) == 0 && !a->left;
 	}
 	if (!all && time(NULL) - a->dying_since < GIVE_UP_S)

@@ -40,9 +40,9 @@ static void pid_format(char ret[PID_SIZE], pid_t pid)
 	snprintf(ret, PID_SIZE, "%d", (int)pid);
 }
 
-/* Whether the process belongs to the task: because it is in the task's session
- * or, if it began a session of its own, has the task's pid in its environment.
- * A process that has neither is killed only at the end of the job. */
+/* Whether the process belongs to the task: it is in the task's session, or has
+ * the task's pid in its environment. A process that has left the session and
+ * cleared its environment is killed only at the end of the job. */
 static bool is_of(const struct task *t, const char *pid_text, pid_t pid,
                   bool *unclear)
 {

@@ -144,10 +144,10 @@ struct reply {
 };
 
 /*
- * Returns a descriptor for writing lines of our own to the file without
- * waiting. Tasks share the open file, and with it O_NONBLOCK; so a file that is
- * not a regular one is opened again. Regular files never make a writer wait:
- * returns fd itself for these.
+ * Returns a descriptor to which lines of our own can be written without
+ * waiting. For a regular file, which never makes a writer wait, this is fd
+ * itself. Any other file is opened again, with O_NONBLOCK: if the flag were set
+ * on fd, it would also apply to the tasks, which share the open file.
  */
 static int open_to_say(int fd)
 {

@@ -14,7 +14,7 @@
 
 enum { OFFER_MS = 30000 }; /* a refused Job is offered again after this */
 
-/* --- list --- */
+/* --- find, make and free adoptees --- */
 
 struct kube_adoptee *kube_adopt_find(struct kube *kube, const char *owner)
 {
@@ -82,7 +82,7 @@ void kube_adopt_free(struct kube *kube)
 	kube_adopt_ask_free_all(kube);
 }
 
-/* --- news --- */
+/* --- handle what the watch of Jobs reports --- */
 
 /* Store the state of the Job, unless obj is older than what is stored: the
  * answer to a call may arrive before older news of the watch. */
@@ -206,7 +206,7 @@ void kube_adopt_tell(struct kube_adoptee *j, struct run_event *ev)
 	j->kube->fn(ev, j->kube->arg);
 }
 
-/* --- offer --- */
+/* --- offer Jobs to the daemon --- */
 
 static bool may_offer(const struct kube_adoptee *j)
 {
@@ -274,7 +274,7 @@ static void offer(struct kube_adoptee *j)
 	arena_free(arena);
 }
 
-/* --- take --- */
+/* --- handle what the daemon says about a Job --- */
 
 static bool on_refused(struct kube_adoptee *j, const char *why)
 {
@@ -373,7 +373,7 @@ void kube_adopt_explain(struct runner *r, uint64_t job, const char *code,
 		kube_note(j, false, code, text);
 }
 
-/* --- end --- */
+/* --- make the calls that a Job needs now --- */
 
 /* Report RUN_WITHDRAWN once if the Job is no longer ours: it is deleted, has
  * ended without an attempt, or belongs to another daemon. */

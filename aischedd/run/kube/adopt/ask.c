@@ -60,7 +60,7 @@ void kube_adopt_ask_free_all(struct kube *kube)
 		call_free(call);
 }
 
-/* --- answers --- */
+/* --- handle answers --- */
 
 /* Handle the answer to binding a pod. If the pod is gone or already bound, the
  * watch reports that. If a rule of the cluster forbids the binding, the attempt
@@ -119,7 +119,7 @@ static void on_answer(const struct kube_answer *answer, void *arg)
 		kube_adopt_step(j);
 }
 
-/* --- asking --- */
+/* --- make calls --- */
 
 /* Send a call about the object `name`. api, what: such as "/apis/batch/v1" and
  * "/jobs". Takes body. */

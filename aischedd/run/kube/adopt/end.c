@@ -24,7 +24,7 @@ bool kube_adopt_end_is_due(const struct kube_adoptee *j)
 	return j->run.stop || j->run.fault.code || j->run.lost;
 }
 
-/* --- take down --- */
+/* --- end the pods of an attempt --- */
 
 static bool is_late(const struct kube_adoptee *j, int64_t since_ms)
 {
@@ -93,7 +93,7 @@ void kube_adopt_end_take_down(struct kube_adoptee *j)
 		               kube_foreign_suspend(j->at.uid, true));
 }
 
-/* --- telling --- */
+/* --- report the end of an attempt --- */
 
 static void tell_last(struct kube_adoptee *j, struct run_event *ev)
 {

@@ -88,7 +88,7 @@ void kube_adopt_pod_keep(struct kube_adoptee *j, const struct kube_space *space)
 	}
 }
 
-/* --- slots --- */
+/* --- give slots to pods --- */
 
 /* Returns a slot without pod on the node; on any node if `node` is "". NULL:
  * there is none. */
@@ -141,7 +141,7 @@ void kube_adopt_pod_deal(struct kube_adoptee *j)
 	deal_to(j, false);
 }
 
-/* --- news --- */
+/* --- handle what the watch of pods reports --- */
 
 static struct kube_adopt_pod *pod_seen(struct kube_adoptee *j,
                                        struct kube_pod *pod)

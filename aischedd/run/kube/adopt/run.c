@@ -34,7 +34,7 @@ void kube_adopt_run_reset(struct kube_adoptee *j)
 	kube_adopt_pod_count(j);
 }
 
-/* --- run --- */
+/* --- start an attempt, and follow it --- */
 
 static void let_run(struct kube_adoptee *j)
 {
@@ -259,7 +259,7 @@ void kube_adopt_run_step(struct kube_adoptee *j)
 		kube_adopt_end_tell(j);
 }
 
-/* --- requests --- */
+/* --- requests of the daemon --- */
 
 static void order(struct kube_adoptee *j, const struct run_job *job)
 {

@@ -46,7 +46,7 @@ static void seen_free(struct seen *seen)
 	free(seen);
 }
 
-/* --- news ----------------------------------------------------------------- */
+/* --- handle what the watches report --------------------------------------- */
 
 /* Count one more refusal if the selected-node annotation has disappeared from
  * the claim: a provisioner removes it if it cannot make the volume for that
@@ -257,7 +257,7 @@ static void reach_of(struct kube *kube, const struct seen *seen,
 	reach_with_others(seen->space, &c, ret);
 }
 
-/* --- tell ----------------------------------------------------------------- */
+/* --- report claims to the daemon ------------------------------------------ */
 
 /* Split text at its commas into *ret. Returns ret->s, which the caller frees;
  * its words are in text. */
@@ -392,7 +392,7 @@ void kube_claims_tell(struct kube *kube)
 	c->at_once = c->at_once && !all;
 }
 
-/* --- starts --------------------------------------------------------------- */
+/* --- the claims of a job that starts -------------------------------------- */
 
 /* Returns the state of one volume claim for a start on the n nodes. If the node
  * has to be written to the claim, sets ret->claim, uid and node; if the claim

@@ -25,7 +25,7 @@ static uint64_t pair_key(const char *a, const char *b)
 	return hash_bytes(hash_bytes(0, a, strlen(a) + 1), b, strlen(b));
 }
 
-/* --- who has a device ----------------------------------------------------- */
+/* --- which claims have a device ------------------------------------------- */
 
 static void use_add(struct kube_devices *devices, struct kube_claimed *claim,
                     const struct kube_claimed_gpu *gpu)
@@ -110,7 +110,7 @@ const struct kube_claimed *kube_devices_rival(const struct kube *kube,
 	return NULL;
 }
 
-/* --- claims --------------------------------------------------------------- */
+/* --- handle what the watches report --------------------------------------- */
 
 struct kube_claimed *kube_devices_claim(const struct kube *kube,
                                         const char *namespace, const char *name)
@@ -311,7 +311,7 @@ void kube_devices_news(struct kube *kube, int what, enum kube_news news,
 		class_news(kube, news, obj);
 }
 
-/* --- tell ----------------------------------------------------------------- */
+/* --- report to the daemon ------------------------------------------------- */
 
 void kube_devices_touch(struct kube_attempt *a)
 {

@@ -18,7 +18,7 @@ enum {
 	NAMES_MINOR = 36
 };
 
-/* --- by claims or by a plugin --------------------------------------------- */
+/* --- decide whether the attempt gets GPUs by claims or by a plugin -------- */
 
 /* Fail the start, because some nodes give GPUs by ResourceClaims and others by
  * a plugin. Blame the node of this slot, as it differs from those before it. */
@@ -99,7 +99,7 @@ void kube_give_recall(struct kube_attempt *a)
 	}
 }
 
-/* --- one claim ------------------------------------------------------------ */
+/* --- the calls for one claim ---------------------------------------------- */
 
 static bool fail(struct kube_attempt *a, struct kube_slot *slot, char *text)
 {
@@ -249,7 +249,7 @@ static bool give(struct kube_attempt *a, struct kube_slot *slot,
 	return map_claim(a, task, claim);
 }
 
-/* --- all ------------------------------------------------------------------ */
+/* --- all claims of the attempt -------------------------------------------- */
 
 bool kube_give_step(struct kube_attempt *a)
 {

@@ -75,7 +75,7 @@ void kube_shown_touch_pool(struct kube *kube, const char *pool)
 		touch(kube, node);
 }
 
-/* --- numbers -------------------------------------------------------------- */
+/* --- the numbers of GPUs -------------------------------------------------- */
 
 static int number_of(const struct shown *node, const char *pool,
                      const char *name, size_t pool_len)
@@ -304,7 +304,7 @@ static void look(const struct kube *kube, struct shown *node)
 		deal(kube, node, found, n);
 }
 
-/* --- what the daemon is told ---------------------------------------------- */
+/* --- the GPUs of a node as reported to the daemon ------------------------- */
 
 /* Returns the index in kube_gpu.part of the largest partition size (8, 4 or 2)
  * that the driver reports for all GPUs of the node; -1: none. GPUs in the same
@@ -514,7 +514,7 @@ bool kube_devices_find(struct kube *kube, const char *name, uint64_t gpus,
 	return true;
 }
 
-/* --- news ----------------------------------------------------------------- */
+/* --- handle what the watch reports ---------------------------------------- */
 
 static void slice_free(struct kube *kube, struct seen_slice *s)
 {

@@ -107,7 +107,7 @@ static void tell(struct kube_signal *s, const char *why)
 	free(text);
 }
 
-/* --- one pod -------------------------------------------------------------- */
+/* --- send a signal to one pod --------------------------------------------- */
 
 static void on_output(int stream, const void *data, size_t len, void *arg)
 {
@@ -179,7 +179,7 @@ void kube_signal_step(struct kube *kube)
 			ask(s);
 }
 
-/* --- all pods of a job ---------------------------------------------------- */
+/* --- add signals to the list ---------------------------------------------- */
 
 static struct kube_signal *add(struct kube *kube,
                                const struct kube_signal_to *to, uint32_t index,

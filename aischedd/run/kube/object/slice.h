@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The most devices of a slice that the API allows. */
+/* The most devices that the API allows in a slice. */
 enum { KUBE_SLICE_DEVICES = 128 };
 
 struct kube_gpu {

@@ -56,7 +56,7 @@ static void forget(const struct kube_space *space)
 	free(file);
 }
 
-/* --- list --- */
+/* --- the list of namespaces --- */
 
 static struct kube_space *add(struct kube *kube, const char *name)
 {
@@ -180,8 +180,9 @@ bool kube_space_all_tried(const struct kube *kube)
 
 /* --- namespaces that are no longer configured --- */
 
-/* Whether the daemon still needs the watch for this Job: its job or attempt has
- * not ended or, if the job is not known yet, the Job is ours and not over. */
+/* Whether the namespace is still needed for this Job: the job or the attempt
+ * has not ended or, if no job is known yet, the Job is ours and has not
+ * ended. */
 static bool is_served(const struct kube_adoptee *j)
 {
 	if (j->job)
