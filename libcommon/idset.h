@@ -28,8 +28,9 @@ struct idset {
 
 /*
  * Parse "0-99:2,7,200-210"; ids must be below LIMIT_ARRAY and may be repeated.
- * If ret_max is not NULL, "%10" may follow, and *ret_max becomes 10; 0 without
- * it. Fails with EINVAL or ERANGE; *ret is written only on success.
+ * If ret_max is not NULL, "%10" may follow, which sets *ret_max to 10; without
+ * it *ret_max is 0. Fails with EINVAL or ERANGE; *ret is written only on
+ * success.
  */
 int idset_parse(struct idset *ret, uint32_t *ret_max, const char *s,
                 struct err *err);

@@ -20,8 +20,8 @@ struct roster_block {
 	_Alignas(uint64_t) char entry[];
 };
 
-/* All keys of the block are at least `first`, and below that of the next part.
- */
+/* All keys of the block are at least `first`, and below the `first` of the next
+ * part. */
 struct roster_part {
 	uint64_t first;
 	struct roster_block *block;
@@ -39,7 +39,7 @@ void roster_init(struct roster *roster, size_t entry_size);
 void roster_free(struct roster *roster); /* leaves an empty roster */
 void roster_copy(struct roster *ret, const struct roster *from);
 
-/* Returns the entry with this key, until the roster changes, or NULL. */
+/* Returns the entry with this key, valid until the roster changes, or NULL. */
 const void *roster_find(const struct roster *roster, uint64_t key);
 
 /* Add an entry, or replace the one with the same key. */

@@ -49,7 +49,7 @@
 #define STEP_OWN    'A'
 #define STEP_PORT   'P'
 #define STEP_SOCKET "step"
-#define STEP_RECORD "steps" /* the record of steps, in the same folder */
+#define STEP_RECORD "steps" /* record of steps, beside the socket */
 
 enum {
 	STEP_FDS = 4,

@@ -24,8 +24,8 @@ struct topology {
 int topology_parse(const char *s, const struct strlist *levels,
                    struct topology *ret, struct err *err);
 
-/* The level "node", unless one of that name is configured: each node is a
- * domain of its own. */
+/* The level "node", in which each node is a domain of its own. A configured
+ * level of that name takes its place. */
 enum { SPREAD_NODE = -1 };
 
 /*

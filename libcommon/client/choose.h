@@ -5,8 +5,8 @@
  * all have a or all have b. A job in the daemon has one number and one
  * expression. So the client asks the daemon when the job would start with each
  * of the choices, and submits the one that starts first; of those that start at
- * the same time, the one with the most nodes. If no start is known for any of
- * them, it submits the one with the fewest.
+ * the same time, the one with the most nodes. If no start is known for any
+ * choice, it submits the one with the fewest nodes.
  */
 #ifndef LIBCOMMON_CLIENT_CHOOSE_H
 #define LIBCOMMON_CLIENT_CHOOSE_H

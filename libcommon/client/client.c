@@ -467,9 +467,10 @@ static int check_proof(struct client *client, const struct in_frame *frame,
 	return 0;
 }
 
-/* Returns the JSON of the last frame of an answer; NULL for a refusal. Over
- * TCP, only the answer to a ping, and a refusal, may have no credential (proven
- * is false): the daemon may refuse before it knows who the client is. */
+/* Returns the JSON of the last frame of an answer; NULL for a refusal. `proven`
+ * is false if the answer came over TCP without a credential. Only the answer to
+ * a ping may have none, or a refusal: the daemon may refuse before it knows who
+ * the client is. */
 static json_t *last_frame(struct client *client, const struct in_frame *frame,
                           bool proven, struct err *err)
 {

@@ -56,9 +56,9 @@ static void make_raw(struct relaying *r)
 /* --- signals -------------------------------------------------------------- */
 
 /*
- * Users send signals to the process that they started, which reads the answer;
- * it passes these signals on to a sender. Signals from the terminal reach all
- * three processes; the senders ignore them.
+ * Users send signals to the process that they started. It reads the daemon's
+ * answer, so it passes these signals on to SENDS_SIGNALS. Signals from the
+ * terminal reach all three processes; the senders ignore them.
  */
 static const int passed_on[] = { SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH };
 static const int deadly[] = { SIGTERM, SIGHUP };

@@ -34,8 +34,8 @@ void retry_close(struct retry *retry);
 /*
  * Wait until the jobs have ended, without a time limit; if the daemon goes
  * away, print one line to stderr and wait for it. Returns the highest exit
- * status of the jobs, where a job that signal n ended counts as 128+n, and one
- * with status 0 that is not COMPLETED as 1. Returns -1 on failure.
+ * status of the jobs; a job counts as 128+n if signal n ended it, and as 1 if
+ * its status is 0 but it is not COMPLETED. Returns -1 on failure.
  */
 int retry_wait(struct retry *retry, const char *const *jobs, size_t n,
                struct err *err);

@@ -25,8 +25,8 @@ struct terminal {
 
 /* Returns false, and sets errno, if stdin is no terminal. */
 bool terminal_init(struct terminal *terminal);
-/* Start with fd as the master end of the task's terminal, and take ownership of
- * it: make our terminal raw. */
+/* Make our terminal raw, and connect it to the task's terminal, whose master
+ * end is fd. Takes ownership of fd. */
 void terminal_begin(struct terminal *terminal, int fd);
 void terminal_end(struct terminal *terminal);
 /* Set the size of the task's terminal to that of ours. */

@@ -126,9 +126,9 @@ static void cron_merge(struct submit_cron *to, const struct submit_cron *from)
 			at[i] = other[i];
 }
 
-/* Merge *each, an amount for each GPU of `to`, with `other`, that of `from`. If
- * `to` has one, discard the amounts for tasks in `from`; if `to` has no amount
- * at all, use `other`. */
+/* Merge the amount for each GPU: *each in `to`, `other` in `from`. If *each is
+ * given, discard the group's other amounts in `from`; if `to` gives no amount
+ * of the group at all, set *each to `other`. */
 static void merge_per_gpu(struct submit *to, struct submit *from,
                           const struct group *group, int64_t *each,
                           int64_t other)
@@ -165,8 +165,8 @@ void submit_merge(struct submit *to, struct submit *from)
 
 /* --- amounts for each GPU ------------------------------------------------- */
 
-/* Set the number of tasks from that of GPUs, or the other way round, if `each`
- * tasks are for each GPU. */
+/* Set the number of tasks from the number of GPUs, or the other way round; each
+ * GPU gets `each` tasks. */
 static int divide_gpus(struct spec *spec, int64_t each, struct err *err)
 {
 	int64_t nodes = spec_is_set(spec->nodes) ? spec->nodes : 1, gpus;

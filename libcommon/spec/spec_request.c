@@ -250,8 +250,8 @@ static int64_t tasks_on_node(const struct request *req)
 	return (req->tasks + nodes - 1) / nodes;
 }
 
-/* Returns the MiB of a task that has per_cpu MiB for each CPU; a fraction of a
- * CPU has that fraction. */
+/* Returns the MiB of a task that has per_cpu MiB for each CPU; for half a CPU
+ * it has half of per_cpu. */
 static int64_t mem_of_cpus(const struct request *req, int64_t per_cpu)
 {
 	return (per_cpu * req->cpus_milli + 999) / 1000;

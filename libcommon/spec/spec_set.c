@@ -44,8 +44,8 @@ static const struct spec_field *field_of(const struct opt *opt)
 
 #define AT(member) offsetof(struct submit, member)
 
-/* Returns the field whose range applies to the option's value; for an amount
- * for each GPU that is the field for a task. */
+/* Returns the field whose range applies to the option's value. An amount for
+ * each GPU has the range of the amount for each task. */
 static const struct spec_field *number_of(const struct opt *opt)
 {
 	size_t at = opt->offset;

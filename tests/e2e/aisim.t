@@ -6,8 +6,8 @@
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 cases=$top_srcdir/tests/e2e/aisim
 
-# FILE: splits a case into nodes, jobs and events, which are separated by lines
-# of three dashes; the second one may be followed by options
+# FILE: splits a case into nodes, jobs and events, which lines of three dashes
+# separate; options may follow the dashes of the second such line
 split()
 {
 	printf 'pool sim { }\nqueue q { }\n' >"$dir/conf"

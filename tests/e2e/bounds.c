@@ -41,8 +41,8 @@ static void sql(sqlite3 *db, const char *text)
 		errx(EXIT_FAILURE, "%s: %s", text, sqlite3_errmsg(db));
 }
 
-/* Copy the first ended job for which `which` is true many times, with ids from
- * `first` on. */
+/* Copy one ended job that meets the SQL condition `which` many times, with ids
+ * from `first` on. */
 static void copy_row(sqlite3 *db, const char *which, int first,
                      const char *change)
 {

@@ -116,7 +116,7 @@ is "and as numbers, which are folded" "$(js 'return document.querySelector("main
 press r
 page '?range=week'
 if [ "${past-}" ]; then
-	# 6 GPUs at two in the afternoon, 30 % of that at midnight
+	# past_use() made up 6 GPUs for 14:00, and 30 % of that for midnight.
 	noon=$(date -u -d "$(date -u +%F) - 2 days 14:00" '+%d %b, %H:%M' | sed 's/^0//')
 	midnight=$(date -u -d "$(date -u +%F) - 2 days" '+%d %b, %H:%M' | sed 's/^0//')
 	is "a bar has the GPUs of its hour" "$(js "return [...document.querySelectorAll('figure rect title')].find(

@@ -302,7 +302,7 @@ void check_restart(struct crash *crash, const struct ran *before,
 		sub = *known[i];
 		pthread_mutex_unlock(&crash->lock);
 		check_sub(&sub, &its, before);
-		/* A requeued job may have had a final state before. */
+		/* A requeue may change a final state, so do not compare. */
 		for (size_t j = 0; j < its.n && !sub.requeues; j++)
 			check_final(finals, &its.row[j]);
 	}

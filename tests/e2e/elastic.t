@@ -26,8 +26,8 @@ has_tasks()
 	[ "$(field "$1" running_tasks)" = "$2" ]
 }
 
-# JOB N: whether N of its tasks have printed that they began; has_left(): that
-# they ended
+# JOB N: whether N tasks of the job have printed that they began or, for
+# has_left(), that they ended
 has_begun()
 {
 	[ "$(grep -c ' of ' "slurm-$1.out")" -eq "$2" ]

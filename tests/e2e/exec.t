@@ -320,7 +320,7 @@ for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
 	echo "$n" | timeout "$deadline_s" "$port" hold "$at" >"held.$n" &
 	eval "caller_$n=$!"
 done
-# Whether each has its answer.
+# Whether each connection has got its answer.
 all_held()
 {
 	for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do

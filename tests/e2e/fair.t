@@ -49,8 +49,7 @@ result $? "shares without"
 
 # Jobs of a half or a quarter of a GPU, with as many CPUs; each queue requests 4
 # % more than its share. Jobs are submitted and end only at multiples of two
-# hours. So many of them share a plan, and the simulation takes a tenth of the
-# time.
+# hours: this needs fewer plans, and the simulation takes a tenth of the time.
 awk -v year=$year -v half=$half -v leave=$leave -v back=$return \
 	-v step=7200 '
 	function rnd() {

@@ -46,8 +46,8 @@ preferred()
 		\"preferredDuringSchedulingIgnoredDuringExecution\": [$1]}},"
 }
 
-# [KEYS]: prints a constraint that spreads pods over nodes; with KEYS, pods
-# whose values of these labels are equal
+# [KEYS]: prints a constraint that spreads pods over nodes; with the label keys
+# KEYS, only pods with equal values of these labels are spread
 spread()
 {
 	echo "\"topologySpreadConstraints\": [{\"maxSkew\": 1,

@@ -2,7 +2,7 @@
 # The daemon is killed between any two of its calls to a cluster: when a call
 # arrives at the API server, or when it was carried out but not answered. When
 # the daemon runs again, it continues everything: nothing is lost, doubled or
-# left behind. KILL_WHEN=after runs only the second half.
+# left behind. KILL_WHEN=after kills only after calls were carried out.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -103,7 +103,7 @@ each_call resize
 
 # --- a task is lost with its node ---------------------------------------------
 
-# UID: the job runs with two pods, none of which is that one
+# UID: whether the job runs with two pods, and the pod UID is not one of them
 runs_without()
 {
 	runs "$id" 2 && ! $k get pods -l "aisched.io/job-id=$id" \

@@ -237,8 +237,8 @@ ok "the next attempt runs" wait_for is_state "$id" RUNNING
 is "theirs is left alone" "$($k get job "$name" \
 	-o 'jsonpath={.spec.template.spec.containers[0].image}')" theirs
 
-# Forge a Job: it has the labels and the pods of a Job of aischedd, but is not
-# one.
+# Forge a Job: it has the labels and the pods of a Job of aischedd, but aischedd
+# did not make it.
 $k get job "aj-test-$id-4" -o json | sed -e "s,\"aj-test-$id-4\",\"forged\",
 	/\"\(uid\|controller-uid\|batch.kubernetes.io.controller-uid\)\":/d" |
 	$k create -f - >/dev/null

@@ -121,8 +121,8 @@ evict()
 		"reason": "TerminationByKubelet"}]}}' >/dev/null
 }
 
-# Begin all jobs now: the Job controller replaces a pod of a task at the
-# earliest 10 s after the first one was created.
+# Begin all jobs now: the Job controller replaces a pod at the earliest 10 s
+# after it created the task's first pod.
 id=$(aisub --parsable -n 2 --gpus-per-task 8 --on-task-failure=replace \
 	--wrap 'train')
 elastic=$(aisub --parsable -n 2 --min-tasks 1 -w cpu-0 --wrap 'train')

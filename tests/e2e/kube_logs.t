@@ -148,8 +148,8 @@ memory()
 	awk '/^VmRSS/ { print $2 }' "/proc/$daemon_pid/status"
 }
 
-# Five megabytes. A kubelet rotates the log at ten, and writes a time before
-# each line.
+# Print five megabytes. With the time that the kubelet writes before each line,
+# the log stays below ten megabytes, at which the kubelet rotates it.
 cat >much <<-'END'
 	#!/bin/sh
 	awk 'BEGIN { for (i = 1; i <= 10000; i++) printf "%0500d\n", i }'

@@ -400,7 +400,7 @@ sed -i 's/namespace = "aisched-jobs"/namespaces = {"aisched-jobs", "team-a"}/' \
 	"$conf"
 echo 'queue team-a { namespace = "team-a" }' >>"$conf"
 start_daemon || bail "aischedd does not start with two namespaces"
-# whether aictl status tells that a right is missing there
+# Whether aictl status says that the daemon lacks a right in team-a.
 is_forbidden()
 {
 	aictl status | grep -q "may not list jobs in namespace 'team-a'"

@@ -123,7 +123,7 @@ step_runs()
 	[ "$(grep -c ready "$work/$1.out")" = 2 ]
 }
 
-# Whether no task is left in any container: the test sees their processes.
+# Whether no task is left in any container; the test sees all their processes.
 nothing_runs()
 {
 	! pgrep -f "^sleep 4[0-9]{3}[.]$$"

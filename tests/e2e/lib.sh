@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# lib.sh - shared by tests of a daemon: their end, and commands of other users
+# lib.sh - shared by tests of a daemon: end a test, run commands as other users
 #
 #	. "$top_srcdir/tests/e2e/lib.sh"
 #	start_daemon || bail "aischedd does not start"

@@ -213,7 +213,7 @@ page=$(aiq --json -n $sorted -S name --limit 3 --after "$after" -o name)
 like "no page follows the last" "$page" '"count":4,"after":null\}$'
 is "a page without an order is by id" "$(aiq -h --limit 2 -n $sorted -o name | tr '\n' ' ')" \
 	"cherry apple "
-# Pages of unsorted jobs together are all jobs.
+# Without an order, all pages together contain every job.
 is "pages together are all" \
 	"$(set --; after=none; while [ "$after" ]; do
 		page=$(aiq --json -n many --limit 700 -o job_id "$@")

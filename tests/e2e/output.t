@@ -65,7 +65,7 @@ like "and counts" "$(cat "slurm-$id.out")" '^1-$'
 like "and says why it ended" "$(cat "slurm-$id.out")" \
 	"\*\*\* JOB $id .*REQUEUE"
 
-# --- why it ended ----------------------------------------------------------
+# --- the output says why its job ended -------------------------------------
 
 id=$(submit --wrap 'echo up; exec sleep 1000')
 wait_for has_line "slurm-$id.out" up

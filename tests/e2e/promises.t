@@ -118,9 +118,10 @@ numa_worlds()
 	done
 }
 
-# yes|no WORLDS [KEY]: prints how many per mille of all promised starts were
-# kept; and how many of all were late after the order of jobs had changed.
-# These, and starts that a job ahead delayed, count as kept
+# yes|no WORLDS [KEY]: prints "KEPT LATE of ALL". ALL is the number of promised
+# starts, LATE the number of those that were late because the order of jobs had
+# changed, KEPT the per mille of ALL that were kept. LATE ones, and starts that
+# a job ahead delayed, count as kept
 kept()
 {
 	seed=0

@@ -42,9 +42,10 @@ command='{"op": "exec", "id": "ID"}'
 relay='{"op": "relay", "id": "ID"%s}'
 forward='{"op": "forward", "id": "ID", "port": 80}'
 
-# Each line has a kind of request and its text; then, for the users plain, lead
-# and boss, whether it is allowed for the user's own job, for another's, and for
-# another's in queue led.
+# Each line has the name of a template above and what replaces its %s ("-":
+# nothing). Then come three words, for the users plain, lead and boss: whether
+# the request is allowed for OWN/OTHER/LED, the user's own job, another user's,
+# and another user's in queue led.
 while read -r request what as_plain as_lead as_boss; do
 	[ -n "$request" ] || continue
 	for role in plain lead boss; do

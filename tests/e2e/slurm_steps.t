@@ -326,8 +326,7 @@ wait "$pid" 2>/dev/null
 
 # --- signals for jobs ------------------------------------------------------------------
 
-# A script that SIGUSR1 would end without its trap, and a step that handles the
-# signal: both record what they got.
+# The script and its step both trap SIGUSR1, and record each one that they get.
 cat >scopes.sh <<'END'
 #!/bin/bash
 trap 'echo script >>scopes' USR1
@@ -343,8 +342,8 @@ while :; do sleep 0.05; done
 END
 chmod +x scope_step.sh
 
-# NAME WANT COMMAND...: tests which signals the job receives from COMMAND; a
-# last signal for all shows that no others came
+# NAME WANT COMMAND...: tests that exactly the processes WANT ("script", "step")
+# record a signal when COMMAND runs
 gets()
 {
 	gets_name=$1

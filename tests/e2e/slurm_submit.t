@@ -103,8 +103,8 @@ is "also when it says the same in another way" "$(squeue -h -j "$id" -o '%m')" \
 
 # --- whole nodes ----------------------------------------------------------------
 
-# OPTION...: prints the resources of such a job as seen in the job, in squeue
-# and in sacct
+# OPTION...: prints the resources of a job with these options, as seen in the
+# job, in squeue and in sacct
 has()
 {
 	sbatch -Q -W -o has "$@" --wrap 'echo $SLURM_CPUS_ON_NODE $SLURM_JOB_CPUS_PER_NODE $SLURM_MEM_PER_NODE

@@ -58,10 +58,10 @@ jobs()
 		}'
 }
 
-# Compares the GPU seconds of later jobs that started before each waiting job
-# with their limit: the number of GPUs times a time. This is the time after
-# which the job holds others back, plus the duration of the longest job times
-# one more than the number of jobs ahead that were still waiting.
+# Checks for each waiting job how many GPU seconds of later jobs started before
+# it. The limit is GPUS * (WAIT + LONGEST * (AHEAD + 1)): after WAIT seconds the
+# job holds others back, LONGEST is the duration of the longest job, and AHEAD
+# the number of jobs ahead that were still waiting.
 check()
 {
 	awk -F'"' -v wait=$wait -v longest=$longest -v gpus=$gpus -v until=$until '

@@ -335,7 +335,7 @@ ok "the daemon notices nothing" aictl ping
 
 # --- behind a proxy ---------------------------------------------------------
 
-# [OPTION]... PATH: prints the HTTP status through the socket
+# [OPTION]... PATH: prints the HTTP status, requested through the Unix socket
 proxied()
 {
 	status_of --unix-socket "$dir/web.sock" "$@"

@@ -123,7 +123,7 @@ static const struct {
 };
 
 static const struct {
-	const char *rule, *chosen; /* the expressions with each alternative */
+	const char *rule, *chosen; /* one expression for each alternative */
 } choices[] = {
 	{ "a", "" },
 	{ "a|b", "" },
@@ -288,7 +288,7 @@ START_TEST(too_long)
 }
 END_TEST
 
-/* Parse "a|b&(" repeated, which has the most values on the stack. */
+/* Parse "a|b&(" repeated: this puts most values on the parser's stack. */
 static int parse_nested(int levels, int32_t *rule, size_t *n, struct err *err)
 {
 	char text[1000];

@@ -72,10 +72,10 @@ START_TEST(missed_are_skipped)
 	ck_assert_int_eq(due.time, SCHEDULE_NEVER);
 	ck_assert_uint_eq(due.missed, 4);
 	ck_assert_int_eq(due.last, 5 * HOUR);
-	/* The machine slept, but the daemon did not end. */
+	/* The machine slept, with the daemon running: the time is missed. */
 	due = look(&r, HOUR, 0, 5 * HOUR + DUE_SLACK_S + 1);
 	ck_assert_int_eq(due.time, SCHEDULE_NEVER);
-	/* The daemon was only busy for some seconds. */
+	/* The daemon was only busy for some seconds: the time is due. */
 	due = look(&r, 4 * HOUR, 0, 5 * HOUR + DUE_SLACK_S);
 	ck_assert_int_eq(due.time, 5 * HOUR);
 }

@@ -1,4 +1,4 @@
-/* raw.h - connections to the test's server on which frames are made by hand */
+/* raw.h - connections over which a test sends handmade frames to its server */
 #ifndef TESTS_UNIT_RPC_RAW_H
 #define TESTS_UNIT_RPC_RAW_H
 

@@ -228,7 +228,8 @@ START_TEST(user_has_so_many_connections)
 END_TEST
 
 /* When users hold all connections that users may have, an admin can still
- * connect, and a user with few connections replaces one of a user with many. */
+ * connect. A new connection of a user with few connections replaces a
+ * connection of a user with many. */
 START_TEST(greedy_user_makes_room)
 {
 	enum { USERS = 4, N = LIMIT_CONNS - LIMIT_CONNS_KEPT };

@@ -9,8 +9,8 @@
 #define S2 "2026-11-22T01:02:05.300000000Z "
 #define S3 "2026-11-22T02:02:06.400000001+01:00 "
 
-/* Inputs that follow each other, and the output of all; "|" marks a lost
- * connection, "." the end. */
+/* Inputs that are read one after the other, each over a new connection, and the
+ * output of all together. */
 static const struct {
 	const char *name, *in[3], *out;
 } cases[] = {

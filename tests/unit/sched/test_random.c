@@ -181,7 +181,7 @@ static void add_runs(struct dice *d, struct buf *t, uint32_t nnodes)
 		struct buf shape = { 0 };
 
 		add_shape(d, &shape);
-		/* with tasks=3 alone it has lost a task with its node */
+		/* tasks=3 alone: the job has lost a task with its node */
 		buf_puts(&shape, PICK(d, "", "", " tasks=4 min_tasks=1",
 		                      " tasks=3 min_tasks=2",
 		                      suspended ? "" : " tasks=3"));

@@ -27,8 +27,8 @@ enum {
 	/* rounds at the end, in which no job may be evicted */
 	QUIET_ROUNDS = 4,
 	TWICE_WORLDS = 400,
-	/* in all these clusters together, at most this many jobs may be evicted
-	 * in the second of their start */
+	/* in the TWICE_WORLDS clusters together, at most this many jobs may be
+	 * evicted in the second of their start */
 	TWICE_MOST = 80,
 	JOBS_MAX = 160,
 	TASKS_MAX = 16,

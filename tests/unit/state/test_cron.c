@@ -49,8 +49,8 @@ static void cron_world_fini(struct cron_world *c)
 	zones_free(c->zones);
 }
 
-/* Make an entry from the rules "cron=@hourly", "cron-tz=UTC", ..., NULL and the
- * options of its runs. */
+/* Make an entry. rule_text has its rules, such as "cron=@hourly", and ends with
+ * NULL; `options` are those of its runs. */
 static struct cron_entry *add(struct cron_world *c, const char *options,
                               const char *const *rule_text)
 {

@@ -301,7 +301,7 @@ START_TEST(a_run_is_no_wait)
 		world_run(&w);
 		w.now += 3000;
 		world_event(&w, 1, how[i]);
-		w.now += 20; /* by then it has ended */
+		w.now += 20; /* until its processes have ended */
 		world_end(&w, 1, 143);
 		ck_assert_int_eq(waited(&w), 100 * ((int64_t)i + 1));
 	}

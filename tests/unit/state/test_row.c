@@ -18,7 +18,7 @@
 
 enum effect_on {
 	ALIKE, /* nothing in the scheduler's snapshot */
-	WAITS, /* whether the job is in the snapshot, but not its key */
+	WAITS, /* not the key, but whether the snapshot has the job */
 	WHOSE, /* the key and the snapshot, but not the request */
 	ROW    /* the key, the snapshot and the request */
 };

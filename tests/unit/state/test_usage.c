@@ -414,7 +414,8 @@ START_TEST(another_configuration)
 	                    "scheduling { fairshare_half_life = 2s }\n");
 	ck_assert_int_eq(state_reconf(w.state, w.conf, w.now, &w.err), 0);
 	w.now += 2;
-	/* Half of 2000, and what two seconds at half a pool add. */
+	/* The usage 1721 is half of the 2000 from before, plus 721 for two
+	 * seconds at the rate 500. */
 	ck_assert_str_eq(usages(&w), "a ada 500 + 1721");
 	world_check(&w);
 	world_fini(&w);

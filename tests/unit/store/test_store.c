@@ -957,9 +957,9 @@ END_TEST
 
 /* --- ended jobs ---------------------------------------------------------- */
 
-/* Make jobs with different ends, all at different times: job 1 FAILED with
- * status 3; of array 2 task 0 COMPLETED, 1 was killed by signal 9, 2 to 4 and 6
- * were cancelled before they began, and 5 is running. */
+/* Make jobs that end in different ways at different times. Job 1 exits with 3.
+ * In array 2, task 0 completes, signal 9 kills task 1, tasks 2 to 4 and 6 are
+ * cancelled before they begin, and task 5 runs. */
 static void make_past(struct disk *d)
 {
 	const struct outcome killed = { .signal = 9, .end = 1030 };
@@ -1060,7 +1060,8 @@ static void put_id(const struct past_job *past, void *arg)
 	ck_assert((past->place != NULL) == (past->job.start != NO_TIME));
 }
 
-/* A query of the history; 0: any. task is the number of the task plus 1. */
+/* A query of the history. Members that are 0 select all jobs; task is the
+ * index of an array task plus 1. */
 struct asked {
 	uint64_t id, task;
 	int64_t since, until, after;
@@ -1857,8 +1858,8 @@ START_TEST(totals_add_up)
 	ck_assert_int_eq(
 	    store_totals(d.store, NULL, NULL, 9, put_total, &d.text, &d.err),
 	    0);
-	/* A job of 10 s on 2 CPUs, two array tasks of 10 s and a gang of 7 s;
-	 * seven jobs, four of which never began. */
+	/* A job of 10 s on 2 CPUs, two array tasks of 10 s, a gang of 7 s, and
+	 * four array tasks that never began: eight jobs. */
 	ck_assert_str_eq(d.text.data, "ada batch 47000 14000 8\n");
 	buf_clear(&d.text);
 	ck_assert_int_eq(

@@ -98,10 +98,10 @@ LOCAL_TEST(as_many_are_replaced_as_may_be)
 	ck_assert_str_eq(s->text, "task 1 was ended by SIGKILL");
 }
 
-/* Log when a task begins and when it gets SIGTERM. A child process reports on a
- * pipe that the task runs. Tests send no signal before this: a process that the
- * shell has just forked might lose it. The shell uses `wait`, which returns at
- * once if a signal has already come; other commands could miss it. */
+/* Log when a task begins and when it gets SIGTERM. A child process writes "up"
+ * to pipeRANK. Tests send signals only after this line, because a process that
+ * the shell has just forked might lose a signal. `wait` returns at once if a
+ * signal has already come; other commands could miss the signal. */
 #define ELASTIC                                          \
 	"trap 'echo $RANK left >>log; exit 0' TERM; "    \
 	"echo $RANK/$WORLD_SIZE >>log; "                 \

@@ -47,7 +47,7 @@ struct local_seen {
 
 struct local_world {
 	enum local_mode mode;
-	/* holds LOCAL_STATE, the daemon's folder, and "work", the jobs' */
+	/* has two folders: LOCAL_STATE for the daemon, "work" for jobs */
 	char dir[64];
 	struct arena *arena;
 	struct event_base *base;
@@ -151,7 +151,7 @@ const char *lw_content(struct local_world *w, const char *name);
 /* Make a FIFO in the job's folder, through which the job reports. */
 void lw_make_pipe(struct local_world *w, const char *name);
 
-/* Wait until the job has written a line to the FIFO; returns that. */
+/* Wait until the job has written a line to the FIFO; returns the line. */
 const char *lw_hear(struct local_world *w, const char *name);
 
 /* Wait until no process has this pipe open for writing. */
