@@ -80,7 +80,7 @@ static int parse_local(const char *text, int64_t now, int64_t *ret,
 }
 
 /* Parse --from. A time without an offset is on the clock of the zone; if the
- * clock skips that time, take it to have the offset from before the gap. */
+ * clock skips that time, use the offset from before the gap. */
 static int parse_from(const char *from, const struct zone *zone, int64_t now,
                       int64_t *ret, struct err *err)
 {

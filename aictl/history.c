@@ -183,8 +183,8 @@ static int write_archive(struct ctl *ctl, struct archive *a, int64_t before,
 
 /* --- removing ---------------------------------------------------------- */
 
-/* Remove the jobs, with as many requests as that takes. expect is how many jobs
- * there must be for the first request to succeed; -1: any number. */
+/* Remove the jobs, with as many requests as that takes. Each request fails
+ * unless there are `expect` jobs in all; -1: any number. */
 static int purge(struct ctl *ctl, int64_t before, int64_t expect,
                  uint64_t *ret_gone, struct err *err)
 {

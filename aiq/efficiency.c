@@ -73,7 +73,8 @@ struct group {
 	 * not known. */
 	double mem;
 	double gpu_busy, gpu_known, gpu_held;
-	double gpu_mem; /* the same for GPU memory */
+	double gpu_mem; /* highest ratio of used to all GPU memory; < 0: not
+	                   known */
 };
 
 struct groups {

@@ -1,4 +1,4 @@
-/* head.c - the lines above a live view: the cluster, its jobs, a bar a pool */
+/* head.c - the lines above a live view: the cluster, jobs, bars of pools */
 #include "aiq/head.h"
 
 #include <stdbool.h>

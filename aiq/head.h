@@ -1,5 +1,5 @@
 /*
- * head.h - the lines above a live view: the cluster, its jobs, a bar a pool
+ * head.h - the lines above a live view: the cluster, jobs, bars of pools
  */
 #ifndef AIQ_HEAD_H
 #define AIQ_HEAD_H

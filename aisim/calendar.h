@@ -1,8 +1,8 @@
 /*
  * calendar.h - future events of running jobs, the earliest first
  *
- * This is a heap. An entry that no longer applies, because the job was evicted
- * for example, stays in it: its turn differs from the job's.
+ * This is a heap. Entries that no longer apply, for example because the job was
+ * evicted, stay in the heap; their turn differs from sim_job.turn.
  */
 #ifndef AISIM_CALENDAR_H
 #define AISIM_CALENDAR_H

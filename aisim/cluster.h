@@ -35,7 +35,7 @@ struct room_ask {
 	const char *gpu_type;        /* NULL: any */
 	int numa;                    /* enum numa */
 	const uint32_t *node;        /* [ntasks] */
-	const struct trace_dev *dev; /* [ntasks] GPUs of each, or NULL: any */
+	const struct trace_dev *dev; /* [ntasks] GPUs of tasks; NULL: any */
 	uint32_t ntasks;
 };
 

@@ -132,8 +132,8 @@ struct member {
 	size_t job;
 };
 
-/* Returns the figures of n jobs: of these members, or of the first n if member
- * is NULL. */
+/* Returns the figures of the n jobs in `member` or, if that is NULL, of the
+ * first n jobs of the run. */
 static struct figures sum_up(const struct compare_run *run,
                              const struct member *member, size_t n)
 {

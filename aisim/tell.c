@@ -296,8 +296,8 @@ void tell_start_failed(struct sim *sim, const struct job *job)
 	compared(&sim->tell);
 }
 
-/* Note that the job's events so far show its present tasks, or none if it does
- * not run. */
+/* Remember which tasks the job's events have shown: its present ones, or none
+ * if it does not run. */
 static void show(struct sim *sim, const struct job *job, bool runs)
 {
 	struct sim_job *sj = &sim->job[job->id - 1];

@@ -21,7 +21,7 @@ enum {
 struct replay {
 	struct trace *trace;
 	json_int_t from, to;
-	json_int_t njobs, nattempts; /* number of such lines so far */
+	json_int_t njobs, nattempts; /* job and attempt lines so far */
 	size_t running;              /* jobs that had not ended */
 	size_t repeats;              /* reservations that repeat */
 	uint32_t line;
@@ -154,8 +154,8 @@ static uint8_t on_evict(const struct trace *trace, uint32_t queue)
 	return ON_EVICT_END;
 }
 
-/* Returns the work of a job; TRACE_NEVER if it reached its time limit, because
- * it had more work than it did. */
+/* Returns the work of a job; TRACE_NEVER if it reached its time limit before
+ * its work was done. */
 static int64_t work_of(const struct old_job *past, int64_t ran_ms)
 {
 	if (!past->ran || (!strcmp(past->state, job_state_name(JOB_TIMEOUT)) &&

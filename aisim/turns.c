@@ -3,8 +3,8 @@
 
 #include "aisim/sim.h"
 
-/* The first n turns of a plan, and whether their jobs or the order of these
- * differ from the first n turns of the last plan. */
+/* The first n turns of a plan, and whether they differ, in jobs or in order,
+ * from the first n turns of the last plan. */
 struct turns {
 	struct sim *sim;
 	uint32_t n;

@@ -6,8 +6,8 @@
 
 #include "libcommon/spec/spec_opt.h"
 
-/* Check that no option is given, such as --wait, that cannot be used with
- * --pty. Fails with EINVAL. */
+/* Check that no given option excludes --pty, as --wait does. Fails with
+ * EINVAL. */
 int pty_check(const struct submit *submit, struct err *err);
 
 /* Submit the job, wait until it starts, and run the command, or a shell, in it.

@@ -306,8 +306,8 @@ static size_t claims(const struct agent *a, struct room_claim **ret)
 	return n;
 }
 
-/* Give resources to waiting steps in order of arrival. If there are not enough
- * for one, later steps wait, too, except steps with --overlap. */
+/* Give resources to waiting steps in order of arrival. If too little is free
+ * for a step, later steps wait, too, except steps with --overlap. */
 static void serve_waiting(struct agent *a)
 {
 	struct room_claim *other[CONNS_MAX];

@@ -15,8 +15,8 @@
  * Submit the job, wait until it has started, hold it open (held_job_hold()),
  * and set its variables in our environment. If `kept` is true, the job is not
  * held: it ends by scancel or its time limit. If the job has not started after
- * immediate_s seconds (SBATCH_PATIENT: no limit), print an error and exit,
- * which cancels it. Unless the job is quiet, print that it waits, in the
+ * immediate_s seconds (SBATCH_PATIENT: no limit), print an error and exit:
+ * this cancels the job. Unless the job is quiet, print that it waits, in the
  * wording of salloc or srun. Returns the exit status of the command, 0 on
  * success.
  */

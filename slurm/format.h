@@ -24,8 +24,8 @@ struct style {
 
 struct slurm_field;
 
-/* Do not cut values that are aligned right to the width of the column: a bit of
- * slurm_field.of that no command may use for itself. */
+/* A bit of slurm_field.of that is no command's: values that are aligned right
+ * are not cut to the width of the column. */
 #define FIELD_WHOLE 0x100u
 
 /* Append the value of this field in the row. */

@@ -32,9 +32,9 @@ static void put_quoted(char c, struct buf *out)
 		buf_addc(out, c);
 }
 
-/* Append what %LETTER stands for. %t is the number of the task, $1 in the
- * script. %o is the task's position in its line; task `first` has position
- * `before`. As in Slurm, other letters become nothing. */
+/* Append what %LETTER becomes in the script: %t becomes $1, the number of the
+ * task, and %o the task's position in its line, which is `before` for task
+ * `first`. As in Slurm, other letters become nothing. */
 static void put_number(char letter, uint32_t first, uint32_t before,
                        struct buf *out)
 {
