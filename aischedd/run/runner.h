@@ -45,10 +45,10 @@ struct node_info {
 	const uint8_t *gpu_numa, *gpu_link; /* [ngpus] */
 	/*
 	 * gpus_named: tasks get exactly those GPUs that the plan chose for
-	 * them, even if their CPUs are not bound. The next two are used only if
-	 * it is set. gpu_numas_known: whether gpu_numa is known. gpus_held: bit
-	 * i is set if GPU i must not be given to any task; such GPUs are
-	 * included in used_gpus.
+	 * them, even if their CPUs are not bound. Only if gpus_named is set,
+	 * the next two members are used. gpu_numas_known: whether gpu_numa is
+	 * known. gpus_held: bit i is set if GPU i must not be given to any
+	 * task; such GPUs are included in used_gpus.
 	 */
 	bool gpus_named, gpu_numas_known;
 	uint64_t gpus_held;

@@ -88,8 +88,8 @@ static void on_removed(struct kube_ask *ask, const struct kube_answer *answer)
 {
 	struct kube_job *job = kube_jobs_find(ask->space, ask->of);
 
-	/* Nothing is left to do if the Job is gone or another one has its name;
-	 * after any other error the next sweep deletes it again. */
+	/* Nothing is left to do if the Job is gone or another Job has its name.
+	 * After any other error, the next sweep repeats the DELETE. */
 	if (job && answer->err && answer->err->code != ENOENT)
 		kube_jobs_remove_later(job);
 }

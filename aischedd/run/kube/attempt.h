@@ -59,7 +59,7 @@ void kube_attempt_free(struct kube_attempt *a);
  * events that are pending now. */
 void kube_attempt_touch(struct kube_attempt *a);
 
-/* Set the uid of its Job. Pods whose owner has this uid belong to the
+/* Set the uid of the attempt's Job. Pods whose owner has this uid belong to the
  * attempt. */
 void kube_attempt_set_uid(struct kube_attempt *a, const char *uid);
 

@@ -42,8 +42,8 @@ static void job_lose(struct kube *kube, struct kube_job *job)
 	job_free(job);
 }
 
-/* Returns the queue of a Job whose pods find each other by a Service, on the
- * heap. Returns NULL if the Job has no Service or no label with a queue. */
+/* Returns the queue of the Job, on the heap, if the Job's pods find each other
+ * by a Service. Otherwise, or if no label names the queue, returns NULL. */
 static char *queue_of(const json_t *obj)
 {
 	const json_t *pods = json_object_get(

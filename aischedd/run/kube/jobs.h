@@ -27,7 +27,7 @@ struct kube_job {
 	/* number of indexes now, and of tasks at the start */
 	uint32_t indexes, tasks;
 	uint32_t replace; /* pods of each index that may fail and be replaced */
-	/* KUBE_NOTE_LEAST and KUBE_NOTE_WHOLE; 0: it does not have them */
+	/* numbers in KUBE_NOTE_LEAST and KUBE_NOTE_WHOLE; 0: not given */
 	uint32_t least, whole;
 	bool once;   /* it has KUBE_NOTE_ONCE */
 	bool marked; /* the list being read has not shown it yet */

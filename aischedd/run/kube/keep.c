@@ -66,8 +66,8 @@ struct kube_keep {
 	struct kube *kube;
 	struct kube_owner owner;
 	unsigned left;
-	/* why a log could not be saved, the first one if there are several;
-	 * NULL: all could */
+	/* the reason for which the first of the lost logs could not be saved;
+	 * NULL: no log was lost */
 	char *lost;
 };
 

@@ -212,7 +212,8 @@ static const char *first_loss(const struct kube_attempt *a)
 }
 
 /* Returns why a task could not run its script, such as "cannot open output
- * '/data/x'", for the first task to which that happened; NULL: to none. */
+ * '/data/x'"; the reason of the first such task. NULL: there is no such
+ * task. */
 static const char *first_unable(struct kube_attempt *a)
 {
 	for (uint32_t i = 0; i < a->slots.n; i++) {

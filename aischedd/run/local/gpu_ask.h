@@ -8,8 +8,8 @@
 
 /*
  * Returns what aisched-gpu prints (gpu/list.h), or NULL; the caller frees it.
- * Fails with ETIMEDOUT if that takes longer than ms, with ENOENT if there is no
- * library of a driver or no such program, otherwise with EIO.
+ * Fails with ETIMEDOUT if that takes longer than ms, with ENOENT if the program
+ * or a driver's library is missing, otherwise with EIO.
  */
 json_t *gpu_ask(int ms, struct err *err);
 

@@ -24,8 +24,9 @@ struct health *health_new(struct event_base *base, health_fn *fn, void *arg);
 
 /*
  * From now on, run the program that conf names; conf is borrowed for the call.
- * If the program is a new one, starts it at once and returns true: fn will get
- * its first result. If no program is configured, fn is not called.
+ * If the program differs from that of the last call, starts it at once and
+ * returns true: fn will get its first result. If no program is configured, fn
+ * is not called.
  */
 bool health_conf(struct health *health, const struct conf_health *conf);
 void health_free(struct health *health); /* NULL is allowed */

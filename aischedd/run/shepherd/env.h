@@ -13,8 +13,8 @@
 
 #include "aischedd/run/shepherd/order.h"
 
-/* The pid of the task. All processes of the task have this variable, by which
- * they are told from those of other tasks. */
+/* The pid of the task. All processes of the task inherit this variable, which
+ * shows to which task a process belongs. */
 #define TASK_PID_VAR  "AISCHED_TASK_PID"
 #define TASK_PID_TWIN "SLURM_TASK_PID"
 /* Stands for the pid until env_set_pid() replaces it. */

@@ -67,9 +67,9 @@ struct job_step {
 	 * step's tasks left; looks: how often this was done */
 	int64_t look_at;
 	uint32_t looks;
-	/* stopping: the step is being ended, because of its time limit if
-	 * by_time is set, because the job ends if by_job is set. recorded: the
-	 * step's end is in the record. */
+	/* stopping: the step is being ended; by_time: because of its time
+	 * limit; by_job: because the job ends; recorded: the step's end is in
+	 * the record */
 	bool stopping, by_time, by_job, recorded;
 	int64_t start; /* when it started, in Unix seconds */
 	int64_t cpu_us, peak_kib;

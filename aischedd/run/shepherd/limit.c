@@ -36,8 +36,8 @@ static void cpus_of(const struct shepherd *s, uint32_t i, uint32_t *ret_first,
 struct cpu_sum {
 	struct buf list; /* "0,4", as the kernel reads it */
 	int64_t milli;
-	/* whole: the job has some CPUs alone; part: it shares some
-	 * with others */
+	/* whole: some CPUs are for this job alone; part: some are shared with
+	 * other jobs */
 	bool whole, part;
 };
 
@@ -125,8 +125,8 @@ void limits_change(struct shepherd *s)
 	struct cpu_sum sum;
 
 	cpu_sum(s, &sum);
-	/* The kernel refuses a limit below what is in use; then the old
-	 * one stays. */
+	/* The kernel refuses a limit below what is in use; then the old limit
+	 * stays. */
 	if (!s->watch_memory)
 		cgroup_limit_memory(&s->cg, job_mem_mib(s));
 	limit_cpus(s, &sum);

@@ -84,7 +84,7 @@ struct shepherd {
 	uint32_t alive; /* tasks whose state is not TASK_ENDED */
 	/* pipe for errors of the tasks that tasks_start() starts, or -1 */
 	int report;
-	/* monotonic ms: deadline for the exec of all these tasks */
+	/* monotonic ms: time by which these tasks must have called exec */
 	int64_t exec_by;
 	bool started; /* all tasks of tasks_start() have called exec */
 	/* [nleaving] tasks that a resize ends */

@@ -264,8 +264,8 @@ static int pass_on(const struct job_step *step, uint32_t rank,
 	return e->pty < 0 ? 0 : ioctl(STDIN_FILENO, TIOCSCTTY, 0);
 }
 
-/* Do all that needs the shepherd's rights, then become the user. Before that,
- * write to no descriptor and open no file of the user. */
+/* Do all that needs the shepherd's rights, then become the user. With the
+ * shepherd's rights, never write to a descriptor or open a file of the user. */
 static bool prepare_as_shepherd(struct shepherd *s, struct job_step *step,
                                 uint32_t rank, const struct ends *e)
 {

@@ -143,10 +143,10 @@ static void signal_if_of_step(pid_t pid, void *arg)
 }
 
 /*
- * Send signo (0: none) to all processes of the step, and return how many there
- * are. If none is found, but there are processes in the middle of an exec,
- * whose environment cannot be read, returns the number of these; after
- * LOOKS_MAX such calls they are ignored.
+ * Send signo (0: none) to all processes of the step. Returns how many there
+ * are. A process in the middle of an exec may belong to the step, but its
+ * environment cannot be read: if only such processes are found, returns their
+ * number, or 0 after LOOKS_MAX of these calls.
  */
 static size_t signal_step(struct shepherd *s, struct job_step *step, int signo)
 {

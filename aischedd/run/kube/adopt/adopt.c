@@ -187,7 +187,8 @@ void kube_adopt_news(struct kube_space *space, enum kube_news news)
 
 	if (news != KUBE_RESET && news != KUBE_SYNCED)
 		return;
-	/* Set this here, as the caller does so only after this function. */
+	/* The caller also sets this, but only after this function has used
+	 * it. */
 	space->sight.synced[SEE_JOBS] |= news == KUBE_SYNCED;
 	all = kube_space_all_known(kube);
 	while ((j = map_each(&kube->adopt.by_uid, &at)))
@@ -298,7 +299,7 @@ static void on_taken(struct kube_adoptee *j, uint64_t job)
 	j->job = job;
 	map_set(&j->kube->adopt.by_job, job, j);
 	if (j->at.ours || job_state_is_final(j->state))
-		return; /* it was claimed before, or its job has ended */
+		return; /* the Job is claimed already, or its job has ended */
 	text = xasprintf("it is job %" PRIu64 " of cluster %s: `aiq %" PRIu64
 	                 "` shows it",
 	                 job, j->kube->home.cluster, job);

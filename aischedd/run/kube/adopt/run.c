@@ -99,8 +99,9 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 	                                       p->pod.uid, slot->node));
 }
 
-/* Whether the volumes of the Job can be mounted on its nodes. If a volume does
- * not exist yet, writes the node to its claim, so that it is made there. */
+/* Whether the volumes of the Job can be mounted on the nodes of its slots. If a
+ * volume does not exist yet, write the node to the claim, so that a provisioner
+ * makes the volume. */
 static bool volumes_are_ready(struct kube_adoptee *j)
 {
 	struct kube_adopt_run *run = &j->run;

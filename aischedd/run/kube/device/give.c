@@ -21,7 +21,7 @@ enum {
 /* --- decide whether the attempt gets GPUs by claims or by a plugin -------- */
 
 /* Fail the start, because some nodes give GPUs by ResourceClaims and others by
- * a plugin. Blame the node of this slot, as it differs from those before it. */
+ * a plugin. Blame the node of this slot, the first that differs. */
 static void fail_mixed(struct kube_attempt *a, struct kube_slot *slot)
 {
 	char *text = xasprintf(

@@ -213,8 +213,8 @@ struct term {
 	const json_t *term;
 };
 
-/* Insert a term into the list, which is sorted by falling weight and has at
- * most `cap` terms; the last one is dropped if it is full. */
+/* Insert a term into the list, which is sorted by falling weight. If the list
+ * has `cap` terms already, the term that is then last is dropped. */
 static void rank_term(struct term *list, size_t *n, size_t cap, int64_t weight,
                       const json_t *term)
 {

@@ -119,8 +119,9 @@ void kube_agent_install(json_t *pod, const json_t *container,
 
 /* --- environment of the script, file of the agents ------------------------ */
 
-/* Write the host name of a pod, qualified if there are other pods, so that they
- * can resolve it; pod_job_node() in pod/job.c makes the same name. */
+/* Write the host name of a pod, "name-0". If the job has several pods, the name
+ * is qualified, "name-0.name", so that the other pods can resolve it.
+ * pod_job_node() in pod/job.c makes the same name. */
 static void node_name(char ret[2 * KUBE_NAME_SIZE + 16], const char *name,
                       uint32_t pod, uint32_t pods)
 {
