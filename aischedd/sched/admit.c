@@ -72,9 +72,8 @@ static int over_limit(const int64_t limit[RES_N], const int64_t used[RES_N],
 	return RES_N;
 }
 
-/* used: what is in use when all evicted jobs have ended; late: what evicted
- * jobs use until then. Returns what is in use then or, with `now`, at present.
- */
+/* used: the use once all evicted jobs have ended; late: what evicted jobs still
+ * use. Returns `used` or, with `now`, the present use. */
 static int64_t in_use(bool now, int64_t used, int64_t late)
 {
 	return now && late > 0 ? used + late : used;

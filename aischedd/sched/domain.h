@@ -68,11 +68,11 @@ struct spread {
 	uint32_t *domain; /* by number: the domain; not used with LEVEL_NODE */
 	uint32_t *number; /* by domain or, with LEVEL_NODE, by node: its number
 	                     + 1; 0: none */
-	int64_t *room;    /* by number, in parts: what the domain has room for,
-	                     set by the caller */
-	int64_t *give;    /* by number, in parts: the share of the domain */
+	int64_t *room; /* by number: how many parts the domain has room for; set
+	                  by the caller */
+	int64_t *give; /* by number: how many parts the domain gets */
 	struct spread_room *order; /* scratch */
-	uint32_t part;             /* tasks of a part */
+	uint32_t part;             /* number of tasks in a part */
 	int64_t low, extra; /* parts that each domain gets; how many domains get
 	                       one more */
 	uint32_t req, pool; /* the request and pool of this division */

@@ -132,7 +132,8 @@ static void count_step(struct evictor *e, const struct evict_step *step,
 
 /* Whether the rules allow to evict the victim of a step: its queue is that of
  * the claimant, or its branch uses more than its share of a resource that the
- * victim holds. *top, the highest parent of a branch so far, is updated. */
+ * victim holds. Raises *top to the parent of the victim's branch if that queue
+ * is above *top. */
 static bool is_lawful(const struct evictor *e, const struct evict_step *step,
                       uint32_t *top)
 {

@@ -21,7 +21,8 @@ struct former {
 
 struct sparing {
 	struct evictor *e;
-	/* the rules held before, so they must hold after sparing, too */
+	/* 1: the rules held before any victim was spared, so they must also
+	 * hold after that */
 	bool held;
 	struct placed *placed; /* tasks of the claimant, sorted by node */
 	size_t nplaced;

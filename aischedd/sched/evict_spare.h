@@ -3,9 +3,10 @@
  *
  * Once all tasks of the claimant have nodes, each eviction is taken back on
  * trial, the most expensive first. If the claimant still fits, perhaps on other
- * devices of the same nodes, the victim is spared. If not, only the counters
- * that this trial changed are undone. So n evictions take n steps, if each node
- * has only a few tasks of the claimant.
+ * devices of the same nodes, the victim is spared. If not, the trial is undone,
+ * which restores only the counters that it changed. The time needed is
+ * proportional to the number of evictions, if each node has only a few tasks of
+ * the claimant.
  */
 #ifndef AISCHEDD_SCHED_EVICT_SPARE_H
 #define AISCHEDD_SCHED_EVICT_SPARE_H

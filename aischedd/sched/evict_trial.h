@@ -3,8 +3,8 @@
  *
  * Victims are ordered by standing, the lowest first; among equals by the work
  * lost, the least first; then by the time of start, then of submission, the
- * latest first. A trial is a list of steps, which work_undo() undoes;
- * place_index is not part of that, see evict_trial_refresh().
+ * latest first. A trial is a list of steps. work_undo() undoes them, but not
+ * the changes of place_index: see evict_trial_refresh().
  */
 #ifndef AISCHEDD_SCHED_EVICT_TRIAL_H
 #define AISCHEDD_SCHED_EVICT_TRIAL_H
@@ -50,15 +50,14 @@ struct evict_moved {
 	size_t first_task, ntasks;
 };
 
-/* Memory for the last few requests for which no job could be moved;
- * see evict.c. */
+/* The last few requests for which no job could be moved; see evict.c. */
 enum { FUTILE_MAX = 32 };
 
 struct evict_futile {
 	struct evict_futile_one {
 		uint32_t req, queue, user;
 	} vain[FUTILE_MAX]; /* a ring buffer */
-	uint32_t n;         /* entries added so far; 0: forget all */
+	uint32_t n; /* number of entries added so far; set to 0 to forget all */
 };
 
 struct evictor {
@@ -81,8 +80,9 @@ struct evictor {
 	const struct domains *domains;
 	struct spread *spread; /* how the claimant is divided if it is spread */
 
-	/* Evictions that were decided in this pass, by run. */
-	uint8_t *why, *suspend; /* enum evict */
+	/* Evictions that were decided in this pass, by run: members of struct
+	 * eviction. */
+	uint8_t *why, *suspend;
 	uint64_t *by;
 	struct arena_list evicted; /* runs */
 	struct evict_futile futile;
@@ -103,11 +103,10 @@ struct evictor {
 	uint64_t worst;           /* cost of the most expensive offer that was
 	                             taken */
 	struct snap_cpu_use *use; /* scratch: CPUs of one task */
-	int64_t todo; /* tasks still to be placed; nodes_left: nodes still to be
-	                 used, 0: any number */
-	uint32_t nodes_left;
-	/* how many tasks to place at a time: those of a segment, or of the
-	 * share of a domain; 0: those of the whole job */
+	int64_t todo;             /* tasks still to be placed */
+	uint32_t nodes_left;      /* nodes still to be used; 0: any number */
+	/* how many tasks to place at a time: a segment, or the share of a
+	 * domain; 0: the whole job */
 	uint32_t segment;
 	uint32_t pool; /* use only this pool, or SNAP_NONE */
 };

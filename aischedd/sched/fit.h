@@ -9,13 +9,13 @@
  * has room for it.
  *
  * --numa: a task gets its CPUs, GPUs and memory from as few NUMA nodes as
- * possible (fit_align.h). fit_count() counts, with strict, only tasks that get
- * a single NUMA node; with tight, tasks that get no more of them than on the
- * empty node; with prefer, all tasks. --links: all GPUs that the job gets on
- * the node are in as few link groups as possible; with strict, only tasks count
- * that need no more groups than on the empty node. work.loose can turn off each
- * of these two options. If CPUs are not listed, only GPUs and memory are
- * aligned.
+ * possible (fit_align.h). fit_count() counts only tasks that meet the option:
+ * with strict, those that get a single NUMA node; with tight, those that get no
+ * more NUMA nodes than on the empty node; with prefer, all. --links: all GPUs
+ * that the job gets on the node are in as few link groups as possible; with
+ * strict, only tasks count that need no more groups than on the empty node.
+ * work.loose can turn off each of these two options. If CPUs are not listed,
+ * only GPUs and memory are aligned.
  */
 #ifndef AISCHEDD_SCHED_FIT_H
 #define AISCHEDD_SCHED_FIT_H
@@ -77,16 +77,17 @@ static inline size_t fit_max_cpus(const struct snap *s, uint32_t req)
 
 /*
  * Choose devices for one task, subtract all that it holds from the counters,
- * and add its GPUs to own_gpus. left: how many tasks, with this one, the job
- * still gets on the node; they must fit. The caller sets ret->cpu_first; use
- * must have room for fit_max_cpus() entries. Returns how many were filled.
+ * and add its GPUs to own_gpus. left: how many tasks, including this one, the
+ * job still gets on the node; all of them must fit. The caller sets
+ * ret->cpu_first. The array `use` must have room for fit_max_cpus() entries.
+ * Returns how many of these were filled.
  */
 uint32_t fit_task(struct work *w, uint32_t req, uint32_t node, int64_t left,
                   struct snap_task *ret, struct snap_cpu_use *use);
 
 /* fit_cpus_again(): whether enough CPUs for a suspended task are free on its
  * node. fit_resume(): take CPUs for it, the old ones if they are free, else
- * others; returns how many entries of use were filled. */
+ * others; returns how many entries of `use` were filled. */
 bool fit_cpus_again(const struct work *w, uint32_t req,
                     const struct snap_task *had);
 uint32_t fit_resume(struct work *w, uint32_t req, const struct snap_task *had,

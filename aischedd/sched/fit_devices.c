@@ -375,7 +375,8 @@ struct cpu_slice {
 	const uint8_t *numa;
 	/* by core: its idle CPUs that are not yet chosen */
 	struct work_core *core;
-	/* the same by NUMA node, for those in `numas` */
+	/* by NUMA node, if it is in `numas`: its idle CPUs that are not yet
+	 * chosen */
 	uint32_t idle[SNAP_NUMAS];
 	uint32_t numas; /* bit i: the task may have CPUs of NUMA node i */
 	struct snap_cpu_use *use;

@@ -88,9 +88,10 @@ int64_t fit_mig_count(const struct work *w, uint32_t req, uint32_t node,
 /* A partition that a task could get. Members are compared in this order, and
  * less is better. */
 struct choice {
-	bool whole;           /* the GPU is not used yet */
-	int64_t damage, left; /* damage: what it blocks; left: what is free of
-	                         the GPU, in thousandths */
+	bool whole; /* the GPU is not used yet */
+	/* damage: how much it blocks (fit_mig.h); left: the thousandths of the
+	 * GPU that are still free */
+	int64_t damage, left;
 	uint8_t units;
 	uint32_t gpu;
 };

@@ -40,8 +40,8 @@ static inline uint8_t fit_mig_used(int64_t slices)
 /* Whether any node can have partitions. */
 bool fit_mig_any(const struct snap *s);
 
-/* Returns a table of how much is blocked on a GPU, by its model and the slices
- * in use. The sum is described at the top of this file. */
+/* Returns a table: by model of GPU and by slices in use, how much is blocked,
+ * which is the sum described at the top of this file. */
 uint16_t (*fit_mig_blocked(struct arena *arena))[256];
 
 /* Whether the GPU has no partitions, or only partitions of which no

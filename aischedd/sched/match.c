@@ -557,8 +557,8 @@ static uint32_t part_start(const struct snap *s, uint32_t end)
 	return end;
 }
 
-/* For each class, find the parts of the constraint that hold on its nodes,
- * among those with a count. */
+/* For each class, find which parts of the constraint that have a count, such as
+ * "ib*2", hold on its nodes. */
 static void find_counts(const struct match *m, uint32_t req, struct allowed *a)
 {
 	const struct snap *s = m->snap;

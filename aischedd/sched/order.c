@@ -123,9 +123,9 @@ static int compare_growers(const struct row_order *o, uint32_t a, uint32_t b)
 	return (a > b) - (a < b); /* equal only for two tasks of one array */
 }
 
-/* Whether the queue's next claim is for a run that has lost tasks with their
- * node, and has fewer than its minimum. It goes before all rows, because until
- * then its other tasks hold nodes and may be idle. */
+/* Whether the queue's next claim is for a run that has fewer tasks than its
+ * minimum, because a node failed. Such a claim goes before all rows: until the
+ * run has its minimum again, its other tasks hold nodes and may be idle. */
 static bool is_missed(const struct row_order *o, uint32_t queue)
 {
 	const struct order_heap *h = &o->growers[queue];
@@ -167,8 +167,8 @@ static void sink_grower(const struct row_order *o, struct order_heap *h,
 	growers_sink((struct ordered){ o, h->at }, h->n, i, it);
 }
 
-/* Append a job that may grow to its heap. The caller then moves it to its place
- * in the heap. */
+/* Append an entry to the heap of jobs that may grow. The caller then moves the
+ * entry to its place in the heap. */
 static void push_grower(struct row_order *o, struct order_heap *h, uint32_t it)
 {
 	if (h->n == h->cap) {

@@ -87,8 +87,8 @@ static inline uint32_t order_tasks(const struct row_order *o, uint32_t run)
 /* The next claim of a leaf queue. */
 struct turn {
 	uint32_t row; /* SNAP_NONE: the claim is one more task for a job */
-	uint32_t run; /* SNAP_NONE: the job in `elastic` grows, which starts in
-	                 this pass */
+	uint32_t run; /* SNAP_NONE: the job in `elastic`, which starts in this
+	                 pass, gets the task */
 	struct order_elastic *elastic;
 };
 
@@ -112,17 +112,17 @@ struct turn order_first(const struct row_order *o, uint32_t queue);
 /* Set ret to the resources of the next claim: a job with its minimum of tasks,
  * or one task. */
 void order_next(const struct row_order *o, uint32_t queue, int64_t ret[RES_N]);
-/* Go on to the next claim, after the job of the present claim was started, or
- * others were evicted for it. */
+/* Go on to the next claim. order_started(): the job of the present claim was
+ * started. order_claimed(): other jobs were evicted for it. */
 void order_started(struct row_order *o, uint32_t queue);
 void order_claimed(struct row_order *o, uint32_t queue);
-/* Go on to the next claim, after the job was promised a start, or the run, or
- * the job that starts, was given a task. Other jobs of the row still have their
- * turn. */
+/* Go on to the next claim. order_promised(): the job of the present claim was
+ * promised a start. order_grown(): the run, or the job in turn.elastic, was
+ * given a task. Other jobs of the row still have their turn. */
 void order_promised(struct row_order *o, uint32_t queue);
 void order_grown(struct row_order *o, uint32_t queue);
-/* Go on to the next claim, and give this row or run no further turn: nothing
- * more of it can start. */
+/* Go on to the next claim, and give the row or run of the present claim no
+ * further turn, because nothing more of it can start. */
 void order_drop(struct row_order *o, uint32_t queue);
 
 /* Whether the next job of a leaf has waited so long that it may hold back

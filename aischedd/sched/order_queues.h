@@ -28,10 +28,12 @@ struct order_queues {
 	const int64_t *capacity;
 	int64_t (*ask)[RES_N];   /* by queue: the demand of it and all queues
 	                            below it */
-	int64_t (*share)[RES_N]; /* fair shares; CONF_NONE: no quota there */
+	int64_t (*share)[RES_N]; /* by queue: its fair share; CONF_NONE: the
+	                            queue has no quota for this resource */
 	struct ratio {
 		int64_t use, share; /* share 0: the ratio is above all others */
-	} * far, *next; /* use to share, by queue: now; with its next claim */
+	} * far, *next; /* by queue, use to share; far: now; next: after its
+	                   next claim */
 	uint32_t *kid_first, *kid; /* heaps of kids, by queue; that of the root
 	                              is the last */
 	uint32_t *nkids;           /* by queue: kids that still have a claim */

@@ -6,7 +6,7 @@
 enum {
 	DAY_S = 86400,
 	WAITED_MOST_S = 7 * DAY_S,
-	LIGHT_EQUAL = 500 /* the light of a user whose use is average */
+	LIGHT_EQUAL = 500 /* snap_pend.light of a user whose use is average */
 };
 
 /* PARTS: fractions are counted in units of 1 / PARTS, so small that one CPU of

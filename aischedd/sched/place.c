@@ -313,8 +313,8 @@ uint32_t place_put_next(struct place *p, uint32_t req, const uint32_t *node,
 {
 	uint32_t same = place_same(node, n), all = same;
 
-	/* Several segments may use the node: count all tasks of the job
-	 * that it gets. */
+	/* Several segments may use the node: count all tasks that the job gets
+	 * there. */
 	for (uint32_t i = same; p->snap->req.segment[req] && i < n; i++)
 		all += node[i] == node[0];
 	if (fit_count(p->work, req, node[0], p->own[node[0]], all) < all)

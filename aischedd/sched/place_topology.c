@@ -383,8 +383,8 @@ static bool place_in(struct place_topology *g, uint32_t domain)
 }
 
 /* Whether the domain is of the level that the request needs, or inside a domain
- * of that level. A domain may be in none: nodes may have a label for their rack
- * but none for a zone. */
+ * of that level. A domain may be in no domain of that level: for example, nodes
+ * may have a label for their rack but none for a zone. */
 static bool is_where_needed(const struct place_topology *g, uint32_t domain)
 {
 	const struct snap *s = g->p->snap;

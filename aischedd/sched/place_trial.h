@@ -23,9 +23,9 @@ struct place_trial {
 	uint32_t nodes_left;
 	int64_t ask;  /* tasks that the next node must hold */
 	int64_t most; /* an upper bound of tasks on one node */
-	/* wanted: of the parts of the constraint with a count ("ib*2"), those
-	 * that must hold on the next node, as bits. wants: by part, on how many
-	 * more nodes it must hold. */
+	/* The parts of the constraint that have a count, such as "ib*2".
+	 * wanted: bit i is set if part i must hold on the next node; wants: by
+	 * part, on how many more nodes it must hold. */
 	uint8_t wanted;
 	uint32_t wants[CONSTRAINT_MAX_COUNTS];
 	uint32_t
@@ -35,16 +35,16 @@ struct place_trial {
 	 * CAP_RISE: the same, but raise place.cap by one whenever all nodes
 	 * with fewer tasks are full, so that tasks are divided evenly. */
 	enum { CAP_NONE, CAP_KEEP, CAP_RISE } cap;
-	/* WISH_LIMIT: use only nodes that fall short of the job's preferences
-	 * by at most `excess`. WISH_SEEK: place nothing, but find by how much
-	 * the best node falls short. */
 	bool wishes; /* the job prefers something that a node may not be able to
 	                give */
+	/* WISH_LIMIT: use only nodes that fall short of the job's preferences
+	 * by at most `excess`. WISH_SEEK: place nothing, but set `excess` to
+	 * the amount by which the best node falls short. */
 	enum { WISH_NONE, WISH_LIMIT, WISH_SEEK } wish;
 	struct fit_excess excess;
 	/* spare: use only nodes on which each free GPU keeps its share of CPUs
 	 * and memory; set to false if there is no such node. sparing: the value
-	 * of spare at the beginning. */
+	 * that `spare` has when the trial begins. */
 	bool sparing, spare;
 };
 

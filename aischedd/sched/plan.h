@@ -94,8 +94,9 @@ struct plan {
 	const struct verdict *verdict;
 	const struct promised *promised;
 	const struct queued *queued;
-	const int64_t (*share)[RES_N]; /* fair shares by queue; CONF_NONE: no
-	                                  quota there */
+	/* by queue: its fair share; CONF_NONE: the queue has no quota for this
+	 * resource */
+	const int64_t (*share)[RES_N];
 	const struct start *start;
 	const struct grow *grow;
 	const struct eviction *eviction;

@@ -225,8 +225,8 @@ static void add_user(struct limit_future *f, const struct demand *d, uint32_t q)
 		add_item(f, &(*at)[LIMIT_GPUS], d->amount[RES_GPU]);
 }
 
-/* List all limits and licences that a demand counts against in f->item. Returns
- * the list; it is valid until the next call. */
+/* Make f->item the list of all limits and licences against which a demand
+ * counts. Returns the list, which is valid until the next call. */
 static const struct item *items_of(struct limit_future *f,
                                    const struct demand *d, size_t *ret_n)
 {

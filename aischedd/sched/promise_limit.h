@@ -55,7 +55,8 @@ void limit_future_take(struct limit_future *f, const struct demand *d,
 void limit_future_leave(struct limit_future *f, uint32_t run, uint32_t ntasks,
                         bool whole, bool suspend);
 /* Whether promised jobs lack nothing even if the run moves and starts anew,
- * until `until`. nmoves: how many runs move; each is taken to need the same. */
+ * until `until`. nmoves: how many runs move; assume that each of them needs as
+ * much as this one. */
 bool limit_future_may_move(struct limit_future *f, uint32_t run, int64_t until,
                            size_t nmoves);
 /* Whether promised jobs lack nothing even if the run is suspended. The time of

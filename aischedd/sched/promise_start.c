@@ -370,9 +370,10 @@ static void look_end(struct promise_seek *sk)
 	memcpy(sk->best, sk->step, sk->nsteps * sizeof(*sk->step));
 }
 
-/* Whether the job may use the node: the request allows it, it is up, and its
- * pool is ready and is the one being searched. For a job in segments or spread,
- * the node must also be in a domain of the level. */
+/* Whether the job may use the node: the request allows it, the node is up, and
+ * its pool is ready and is the one being searched. If the job has segments or
+ * is spread, the node must also be in a domain of the level that the request
+ * names for this. */
 static bool may_be_used(const struct promise_seek *sk, uint32_t node)
 {
 	const struct promise_seeker *sr = sk->sr;

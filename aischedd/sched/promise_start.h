@@ -35,9 +35,9 @@ struct promise_seeker {
 struct promise_seek {
 	struct promise_seeker *sr;
 	struct future_ask ask;
-	struct demand demand;  /* what it takes of limits and licences */
-	int64_t tasks, length; /* tasks to place; how long the job runs,
-	                          SNAP_NEVER: no end */
+	struct demand demand;  /* what the job takes of limits and licences */
+	int64_t tasks, length; /* tasks: how many to place; length: how long the
+	                          job runs, or SNAP_NEVER */
 	uint32_t nodes;        /* exact number of nodes; 0: any */
 	int64_t from;  /* search only for a start at this time or later */
 	int64_t bound; /* search only for a start at this time or earlier */
@@ -54,14 +54,15 @@ struct promise_seek {
 	const struct snap_promise *last; /* the last plan's promise, or NULL */
 	/* by number of tasks: how many nodes have room for exactly that many */
 	int64_t *with;
-	/* The parts of segments (snap_segment_part()) for which there is room,
-	 * by domain, and how many of them a segment needs. */
+	/* by domain: for how many parts of segments (snap_segment_part()) it
+	 * has room */
 	int64_t *parts;
-	uint32_t segment; /* 0: the job has no segments */
-	/* How the job is spread in the pool being searched, and in that of the
-	 * best start; NULL: it is not. */
+	uint32_t segment; /* parts of a segment; 0: the job has no segments */
+	/* how the job is spread in `pool` or, while its nodes are chosen, in
+	 * best_pool; NULL: it is not spread */
 	struct spread *spread;
-	uint32_t pool, best_pool;
+	uint32_t pool, best_pool; /* the pool being searched; the pool of the
+	                             best start */
 };
 
 /* A change of the number of tasks that fit on a node. */

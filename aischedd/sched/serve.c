@@ -349,9 +349,9 @@ static void hold_limit(struct pass *p, uint32_t row,
 		pass_wake(p, since + wait);
 }
 
-/* Called for a row that an earlier pass has judged. As that pass did, deny the
- * jobs behind it the nodes or the limit for which its job waits. Do not decide
- * on its job again. */
+/* Called for a row that an earlier pass has judged. Do not decide on its job
+ * again. As the earlier pass did, keep the nodes or the limit for which the job
+ * waits from the jobs behind it. */
 static enum serve_answer hold_again(struct pass *p, uint32_t row,
                                     const struct demand *d)
 {

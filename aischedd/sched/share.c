@@ -83,7 +83,8 @@ static void by_weight(struct share_claim *c, size_t n, int64_t one,
 	size_t k;
 
 	/* Claims that need at most their part get what they need. This makes
-	 * the parts of the others larger, so repeat it. */
+	 * the parts of the other claims larger, so repeat the division until no
+	 * claim is satisfied by its part. */
 	do {
 		k = needy(c, n, &weight);
 		whole = *left;

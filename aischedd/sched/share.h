@@ -17,8 +17,8 @@
 
 /*
  * ask: for leaf queues, what their jobs use and ask for; this function sums up
- * the others. capacity: the total to divide. ret: CONF_NONE if the queue has no
- * quota for the resource. ask and ret have a row for each queue.
+ * the others. capacity: the total to divide. ret: the shares; CONF_NONE if the
+ * queue has no quota for the resource. ask and ret have a row for each queue.
  */
 void share_divide(const struct snap_queues *queue, int64_t (*ask)[RES_N],
                   const int64_t capacity[RES_N], int64_t (*ret)[RES_N],

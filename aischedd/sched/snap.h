@@ -83,7 +83,8 @@ struct snap_nodes {
 	const uint8_t *state;                /* enum node_state */
 	const int64_t *cpu_total, *cpu_free; /* free <= total, may be < 0 */
 	const int64_t *mem_total, *mem_free;
-	/* tasks that it may run in all; tasks that it may still start */
+	/* slot_total: how many tasks the node may run; slot_free: how many more
+	 * it may start now */
 	const int64_t *slot_total, *slot_free;
 	const uint32_t *gpu_first; /* slice of gpu */
 	const uint32_t *cpu_first; /* slice of cpu; empty: CPUs are only

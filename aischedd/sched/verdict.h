@@ -118,8 +118,9 @@ struct verdict {
 	};
 };
 
-/* Returns the reason that users see: v->why, but Reservation if a reservation
- * keeps the node. Plans treat the latter as Priority. */
+/* Returns the reason that users see: Reservation if a reservation keeps the
+ * node, or if the job would outlast its own one, although v->why is Priority;
+ * otherwise v->why. */
 enum reason verdict_reason(const struct verdict *v);
 
 /* Append the reason as a sentence with its numbers. */

@@ -85,7 +85,7 @@ struct work {
 
 	bool grouped; /* some node has more than one link group of GPUs */
 	/* Assume that tasks not bound to NUMA nodes move their memory
-	 * elsewhere. Set while claims are settled, as such tasks may have
+	 * elsewhere. Set while claims are settled, because such tasks may have
 	 * started after the claim was granted. */
 	bool fluid;
 	unsigned loose; /* LOOSE_*: demands that are ignored, to explain why a

@@ -114,9 +114,10 @@ static bool has_cpus(const struct snap *s, uint32_t req, uint32_t node,
 	return !snap_node_ncpus(s, node) || 1000 * idle >= s->req.cpus[req];
 }
 
-/* Whether the memory of a task fits in these NUMA nodes: each has room for its
- * part, and together they also have room for memory that overfull NUMA nodes
- * may have moved here. */
+/* Whether the memory of a task fits in these NUMA nodes. Each of them must have
+ * free what check_amounts_divide() assigns to it. Together they must also have
+ * room for memory of other tasks that does not fit where it was assigned: it
+ * may be here. */
 static bool has_mem(const struct snap *s, uint32_t req, uint32_t node,
                     const int64_t *mem, uint32_t set)
 {

@@ -11,7 +11,7 @@ int check_bad(const struct audit *a, uint64_t job, const char *fmt, ...)
 
 struct party check_claimant(const struct audit *a, const struct plan_claim *c);
 
-/* Returns the claim of a job for which others are evicted, or NULL. */
+/* Returns the claim of a job for which other jobs are evicted, or NULL. */
 const struct plan_claim *check_claim_of(const struct audit *a, uint64_t job);
 
 #endif

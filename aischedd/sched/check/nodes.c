@@ -237,8 +237,9 @@ uint32_t check_spread(const struct snap *s, uint32_t req, uint32_t pool,
 	return n;
 }
 
-/* Whether the parts of the job are divided evenly among the domains that could
- * hold one. */
+/* Whether a job that is spread is divided evenly among the domains of
+ * check_spread(). A part is one task or, if the job asks for a number of nodes,
+ * all tasks of one node. */
 static bool is_even(const struct audit *a, uint32_t req,
                     const struct snap_task *t, uint32_t n)
 {

@@ -15,9 +15,9 @@ const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node);
 uint32_t check_granted(const struct snap *s, uint32_t req, uint32_t node);
 
 /* Mark in could[] the domains of the pool that could hold a part of a spread
- * request if nothing else ran there. could[] has an entry for each domain, then
- * one for each node. Returns how many are marked; sets *ret_part to the number
- * of tasks of a part. */
+ * request (snap_segment_part()) if nothing else ran there. could[] has an entry
+ * for each domain, then one for each node. Returns how many are marked; sets
+ * *ret_part to the number of tasks in a part. */
 uint32_t check_spread(const struct snap *s, uint32_t req, uint32_t pool,
                       uint8_t *could, uint32_t *ret_part);
 

@@ -454,8 +454,9 @@ static int check_prefer(struct check *c, uint32_t req, uint32_t node,
 	return 0;
 }
 
-/* Check in the same way that the task could not have had fewer NUMA nodes or
- * link groups on another node that is preferred as much. */
+/* Check that the task could not have had fewer NUMA nodes or link groups on
+ * another node that its job prefers as much. Called before the task's resources
+ * are subtracted. */
 static int check_wish(struct check *c, uint32_t req, const struct snap_task *t,
                       uint64_t job)
 {

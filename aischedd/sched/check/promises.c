@@ -46,8 +46,9 @@ struct stay {
 struct future_check {
 	const struct audit *a;
 	const struct snap *s;
-	struct check_amounts now, then; /* free now; free later, on one node at
-	                                   a time */
+	/* now: what is free at present; then: scratch, what is free on one node
+	 * at some time */
+	struct check_amounts now, then;
 	struct stay *stay;
 	uint32_t n;
 	uint32_t *first;              /* by node: slice of stay */
@@ -346,9 +347,10 @@ static int64_t points_for_waiting(const struct snap *s, uint32_t member)
 	return waited > 0 ? s->policy.age_weight * waited * 1000 / DAY_S : 0;
 }
 
-/* Whether, by waiting time and id, a waiting job is behind p and behind each
- * job ahead of p in p's row. Jobs of a row have their turns one after the
- * other, so a job that may go before one of these may also go before p. */
+/* Whether a waiting job is behind p, and also behind each job ahead of p in p's
+ * row, by waiting time and, at equal times, by id. Jobs of a row are served one
+ * after the other, so a job that is served before one of them may be served
+ * before p. */
 static bool came_later(const struct snap *s, const struct one *p,
                        uint32_t member)
 {
@@ -435,8 +437,8 @@ static void count(const struct future_check *f, const struct one *p,
 	int sign = there ? -1 : 1;
 
 	if (it->runs == there) {
-		/* The free amounts need no change: the task is there both now
-		 * and at the time asked about, or neither. */
+		/* The task is on the node both now and at the time asked about,
+		 * or at neither of them: the free amounts need no change. */
 	} else {
 		left->cpu += it->no_cpus ? 0 : sign * s->req.cpus[it->req];
 		if (!it->no_rest) {

@@ -184,8 +184,9 @@ static struct free_room room_then(const struct audit *a)
 
 enum room_answer { NO, MAYBE, YES };
 
-/* The need of a task for one GPU or CPU. size: all of it (1000) or a part;
- * type: of the GPU, SNAP_NONE: any; profile: of a partition, or 0. */
+/* What a task needs of one GPU or CPU. size: thousandths, 1000 for the whole
+ * device; type: GPU type, or SNAP_NONE for any; profile: that of a partition,
+ * or 0. */
 struct item {
 	int64_t size;
 	uint32_t type;
@@ -305,7 +306,8 @@ static uint32_t req_of(const struct audit *a, const struct room_held *h)
 	return check_claimant(a, &a->plan->claim[h->claim]).req;
 }
 
-/* Whether n tasks fit on the GPUs of their node (gpus), or else on its CPUs. */
+/* With `gpus`, whether n tasks fit on the GPUs of their node; else whether they
+ * fit on its CPUs. */
 static enum room_answer pack_node(const struct audit *a,
                                   const struct free_room *r,
                                   const struct room_held *h, uint32_t n,
@@ -566,10 +568,10 @@ static bool shares_devices(const struct audit *a, const struct claims *all,
 	return shares;
 }
 
-/* Whether the run may lose tasks for two jobs: it loses several, and another
- * waiting job has a claim that is new in this plan. An eviction names only the
- * last of the two jobs; the other victims of that job may make a task evicted
- * for the first one needless. */
+/* Whether the run may lose tasks for two jobs: it loses several tasks, and
+ * another waiting job has a claim that is new in this plan. The eviction names
+ * only the second job. Tasks evicted for the first job may then seem needless,
+ * because the evictions for the second one freed enough for both. */
 static bool may_serve_two(const struct audit *a, const struct eviction *e)
 {
 	const struct snap *s = a->s;

@@ -246,8 +246,8 @@ static void take_amounts(struct future *a, struct future_view *v, uint32_t req,
 	}
 }
 
-/* Returns the first entry that keeps something on the node at this time: of a
- * reservation (resv), or else of a job. NULL: there is none. */
+/* Returns the first entry in force on the node at this time: with `resv`, of
+ * those of reservations, else of those of jobs. NULL: there is none. */
 static const struct future_due *due_at(const struct future_view *v, int64_t at,
                                        bool resv)
 {
@@ -308,10 +308,11 @@ static struct future_due **put_trial(struct future *a, uint32_t node,
 
 /*
  * Whether n tasks fit on the node from one time until another, and all entries
- * of the node still find devices beside them. If the tasks do not fit, *ret is
- * the entry in force when they start. If an entry finds too little, *ret is
- * that entry; it may begin after the tasks have ended, because the devices of
- * later entries depend on those of earlier ones.
+ * of the node (struct future_due) still find the devices that they need. If
+ * not, *ret is an entry that prevents it: if the tasks find too little, the
+ * first entry of a job that is in force when they start; else the entry that
+ * finds too little. That entry may begin after the tasks have ended, because
+ * the devices of later entries depend on those of earlier ones.
  */
 static bool try_it(struct future *a, uint32_t node,
                    const struct future_ask *ask, int64_t n, int64_t from,

@@ -63,16 +63,16 @@ struct future_due {
 	uint64_t own;       /* GPUs that the job already has there */
 	uint32_t nwithheld; /* tasks that do not fit: a walk subtracts their
 	                       amounts, but gives them no devices */
-	bool lacks;   /* a walk found less free than is kept by this entry */
-	bool is_void; /* less is free than is kept by this entry, even without
-	                 the tasks on trial: see try_it() */
+	bool lacks;         /* a walk found less free than this entry keeps */
+	bool is_void; /* less is free than this entry keeps, even without the
+	                 tasks on trial: see try_it() */
 };
 
 /* The needs of one task, to be compared with points. */
 struct future_ask {
 	uint32_t req;
 	int64_t need[FUTURE_N];
-	int64_t most;   /* at most this many tasks count on one node */
+	int64_t most;   /* count at most this many tasks on one node */
 	uint32_t whose; /* the reservation that the job names, or
 	                   FUTURE_ANYBODY */
 	bool exclusive;
@@ -151,8 +151,7 @@ static inline void future_ask_go_on(struct future_ask *ask)
 bool future_is_odd(const struct future *a, uint32_t node,
                    const struct future_ask *ask);
 
-/* Returns the points of a node; they are valid until something is added to it.
- */
+/* Returns the points of a node, valid until something is added to the node. */
 struct future_course future_course_of(struct future *a, uint32_t node);
 
 /* Returns for each point of a node how many tasks fit there at that time, at

@@ -393,8 +393,8 @@ static void user_if_unsaid(struct snap_reader *r, int section)
 		user->v[0] = index;
 }
 
-/* A key of run or pend lines, and its text, that is neither a field nor part of
- * the request. The text of a flag is its name. */
+/* A key that only run or pend lines have: it is neither a field nor part of the
+ * request. text: its value; the key itself if it is a flag; NULL: not given. */
 struct own_key {
 	const char *word;
 	char *text;
