@@ -15,14 +15,14 @@ struct demand {
 	uint32_t queue, user, req;
 	bool firm;   /* the job may not be preempted, so it must stay within the
 	                quota */
-	bool starts; /* a job starts: the job itself and its licences count,
+	bool starts; /* a job starts, so the job itself and its licences count,
 	                too */
 	int64_t amount[RES_N];
 };
 
-/* admit_demand_start(): a job of the row starts with this many tasks, or
- * resumes with all of its tasks. admit_demand_more(): a run gets this many more
- * tasks, or moves this many to other nodes. */
+/* Returns the demand of a claim. admit_demand_start(): a job of the row starts
+ * with this many tasks, or resumes with all of its tasks. admit_demand_more():
+ * a run gets this many more tasks, or moves this many to other nodes. */
 struct demand admit_demand_start(const struct snap *snap, uint32_t row,
                                  uint32_t ntasks);
 struct demand admit_demand_more(const struct snap *snap, uint32_t run,

@@ -14,14 +14,15 @@
 /* The modes of a trial. */
 enum evict_mode {
 	MODE_MOVE, /* move runs to other places; evict none for good */
-	/* evict from other queues, as the rules allow in the state before the
-	 * trial */
+	/* evict from other queues, as far as the rules allow in the state
+	 * before the trial */
 	MODE_RECLAIM,
-	/* evict from any queue, as the rules allow in the state before the
-	 * trial */
+	/* evict from any queue, as far as the rules allow in the state before
+	 * the trial */
 	MODE_TAKE,
-	/* evict from any queue, as the rules allow after the victims taken so
-	 * far, assuming that there is no other place for any of them */
+	/* evict from any queue, as far as the rules allow after the victims
+	 * taken so far, assuming that there is no other place for any of them
+	 */
 	MODE_STRICT
 };
 

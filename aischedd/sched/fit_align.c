@@ -99,8 +99,9 @@ int64_t fit_align_cpus(const struct work *w, uint32_t req, uint32_t node,
 		fit_align_threads(w, node, numas, part, &idle, &shares);
 	if (!part)
 		return fit_amount(idle, whole, max);
-	/* n tasks take n * whole idle CPUs, and one more for every 1000 / part
-	 * fractions that do not fit in shared CPUs. */
+	/* The whole CPUs of n tasks take n * whole idle CPUs. Their fractions
+	 * use shared CPUs first; then each further idle CPU holds 1000 / part
+	 * fractions. */
 	n = whole ? min(max, idle / whole)
 	          : min(max, shares + idle * (1000 / part));
 	while (n > shares &&

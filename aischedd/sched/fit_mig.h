@@ -1,13 +1,13 @@
 /*
  * fit_mig.h - partitions of GPUs
  *
- * A GPU is used whole, or by fractions, or by partitions, never by two of them.
- * A partition goes to a GPU that already has partitions, if it fits there, and
- * to the place where it blocks the least. A profile is blocked at each of its
- * places where it does not fit although the GPU has enough free slices; a place
- * counts as much as the profile has slices. Ties go to the fullest GPU, and
- * there to the highest start, so that the large profiles, which start low, stay
- * possible.
+ * A GPU is used in only one way: whole, or by fractions, or by partitions. A
+ * partition goes to a GPU that already has partitions, if it fits there, and to
+ * the place where it blocks the least. A profile is blocked at each of its
+ * places where it does not fit although the GPU has enough free slices; each
+ * such place counts as many slices as the profile has. Ties go to the fullest
+ * GPU, and there to the highest start, so that the large profiles, which start
+ * low, stay possible.
  */
 #ifndef AISCHEDD_SCHED_FIT_MIG_H
 #define AISCHEDD_SCHED_FIT_MIG_H

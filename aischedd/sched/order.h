@@ -8,7 +8,8 @@
  * fewest tasks above its minimum. A run below its minimum, which has lost tasks
  * with their node, goes before all rows instead. Jobs that start in this pass
  * grow, too, so that they start with all tasks that fit. Each leaf queue has a
- * heap, as there may be a million rows, and a row may have as many members.
+ * heap, because there may be a million rows, and a row may have as many
+ * members.
  */
 #ifndef AISCHEDD_SCHED_ORDER_H
 #define AISCHEDD_SCHED_ORDER_H
@@ -30,8 +31,8 @@ struct order_elastic {
 	uint32_t ntasks; /* tasks that it starts with */
 	uint32_t extra;  /* the last task that it got later, as index in
 	                    pass.extra + 1; 0: none */
-	/* exclusive: how many of its first tasks are on nodes on which no more
-	 * tasks fit */
+	/* if the job is exclusive: how many of its first tasks are on nodes on
+	 * which no more tasks fit */
 	uint32_t full;
 };
 
@@ -106,7 +107,7 @@ void order_add_elastic(struct row_order *o, const struct order_elastic *e);
 
 bool order_has(const struct row_order *o, uint32_t queue);
 
-/* Returns the next claim of a leaf. It stays the same until one of the
+/* Returns the next claim of a leaf. The claim stays the same until one of the
  * functions below is called. */
 struct turn order_first(const struct row_order *o, uint32_t queue);
 /* Set ret to the resources of the next claim: a job with its minimum of tasks,

@@ -16,8 +16,8 @@ struct turn_of {
 	uint32_t row, member;
 };
 
-/* A job whose position is to be found. other: it is not the first waiting job
- * of its row. Sorted by queue and turn. */
+/* A job whose position is to be found. Entries are sorted by queue and turn.
+ * other: the job is not the first waiting job of its row. */
 struct queued_row {
 	struct turn_of turn;
 	uint32_t queue;

@@ -48,7 +48,7 @@ static void ask_pending(struct order_queues *t, uint32_t row,
 }
 
 /* Sum up the demand of all queues and compute their fair shares. The demand of
- * evicted jobs is included, as they will start again. */
+ * evicted jobs is included, because they will start again. */
 static void divide(struct order_queues *t, const struct tally *tally,
                    struct fit_empty *empty, struct arena *arena)
 {

@@ -1,15 +1,17 @@
 /*
  * order_service.h - turns between long jobs
  *
- * In two orders a job can be preempted by jobs of its queue and priority on a
- * lower rung: those that were served less so far (rungs end at 10 hours of a
- * GPU, 100, 1000, ...), or that have less left to do (eight rungs for each
- * doubling). The steps prevent that a job is evicted for one that is hardly
- * better off. The service of a job only grows, and what is left to do only
- * shrinks. So after an eviction the two jobs change places again only once the
- * running one has been served ten times as much, or never: there is no loop.
- * Service is counted in seconds times the GPUs of the job's minimum of tasks,
- * or times their CPUs if it asks for no GPU.
+ * In the orders BY_SERVED and BY_REST, a job can be preempted by jobs of its
+ * queue that have the same priority but a lower rung. With BY_SERVED, jobs that
+ * were served less so far are on lower rungs, which end at 10 hours of a GPU,
+ * 100, 1000, ... With BY_REST, jobs that have less left to do are on lower
+ * rungs: there are eight rungs for each doubling. The steps prevent that a job
+ * is evicted for one that is hardly better off. There is no loop: after an
+ * eviction, the two jobs change places again only once the running job has been
+ * served ten times as much (BY_SERVED), or never (BY_REST), because the service
+ * of a job only grows and what is left to do only shrinks. Service is counted
+ * in seconds times the GPUs of the job's minimum of tasks, or times their CPUs
+ * if it asks for no GPU.
  */
 #ifndef AISCHEDD_SCHED_ORDER_SERVICE_H
 #define AISCHEDD_SCHED_ORDER_SERVICE_H

@@ -9,8 +9,8 @@ typedef __int128 wide;
 static const int64_t WORTH_MOST = (int64_t)1 << 36;
 
 /* A node in its tree. own: its free amounts when it was last refreshed; most:
- * the largest of these amounts in its subtree; key_gpu, key_cpu: sort keys by
- * the order of its pool, the least first. */
+ * the largest of these amounts in its subtree; key_gpu, then key_cpu: sort keys
+ * of the node by the order of its pool; smaller keys come first. */
 struct leaf {
 	uint32_t kid[2];
 	uint32_t rank; /* a parent has a higher rank than its kids */

@@ -6,9 +6,9 @@
  * of its pool: tightest first to pack, emptiest first to spread, least free in
  * percent for best fit, the lower node index first among equals. The root of
  * each subtree stores, for each resource, the largest amount that any of its
- * nodes has free. So a search skips subtrees without enough, and a request that
- * fits nowhere fails at once. Call place_index_refresh() whenever the counters
- * of a node have changed.
+ * nodes has free. A search can therefore skip subtrees in which too little is
+ * free, and a request that fits nowhere fails at once. Call
+ * place_index_refresh() whenever the counters of a node have changed.
  */
 #ifndef AISCHEDD_SCHED_PLACE_INDEX_H
 #define AISCHEDD_SCHED_PLACE_INDEX_H
@@ -31,8 +31,8 @@ enum {
 	IN_PART = 1 << TREE_PART
 };
 
-/* The amounts that a node must have free. A task may not fit even if all of
- * these are free. */
+/* The amounts that a node must have free. Even on a node that has all of these
+ * free, a task might not fit. */
 struct place_need {
 	int64_t cpu, mem, slot;
 	int64_t gpu;   /* free thousandths of all GPUs together */

@@ -6,9 +6,8 @@
 
 #include "aischedd/sched/future/runs.h"
 
-/* limit_future_start() goes through all limits of a job at most this many
- * times, and delays the start whenever a limit leaves too little. Then it gives
- * up. */
+/* limit_future_start() goes through all limits of a job again whenever one of
+ * them delays the start. It gives up after this many times. */
 enum { ROUNDS = 32 };
 
 /* If a limit has more recent changes than this, they are merged into the summed

@@ -251,8 +251,8 @@ struct snap_pend {
 	uint32_t n;
 	const uint8_t *judged; /* enum judged */
 	const uint32_t *req, *queue, *user;
-	const int64_t *priority; /* of its class + its own - nice; the highest
-	                            goes first */
+	const int64_t *priority; /* that of its class plus its own minus nice;
+	                            the highest goes first */
 	const uint32_t *member_first;
 	/* If the row is a suspended job that is to resume: the index of its
 	 * run, which keeps memory and GPUs and needs CPUs again on the same

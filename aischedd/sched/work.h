@@ -67,8 +67,8 @@ struct work {
 	int64_t (*late)[RES_N];
 	int64_t *late_jobs;
 
-	uint32_t *nusers;       /* by queue: how many of it and its ancestors
-	                           count users */
+	uint32_t *nusers; /* by queue: how many queues, from it up to the root,
+	                     count users */
 	uint64_t *user_key;     /* hash table with open addressing: queue and
 	                           user, + 1 */
 	int64_t (*user_use)[4]; /* enum user_count */

@@ -804,8 +804,8 @@ static bool is_plain(const struct future_check *f, const struct one *p,
 	return plain;
 }
 
-/* Check that a job is promised no later start than by the last plan, if only
- * jobs behind it would prevent the earlier start. */
+/* Check a promise of the last plan. If this plan promises the job a later
+ * start, something other than jobs behind it must prevent the earlier start. */
 static int check_later(const struct future_check *f,
                        const struct snap_promise *last)
 {

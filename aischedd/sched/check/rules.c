@@ -17,8 +17,8 @@ struct use {
 	int64_t (*frozen)[RES_N]; /* the part of `lost` that suspended jobs
 	                             keep */
 	int64_t (*more)[RES_N];   /* use added by starts, growth and claims */
-	int64_t (*held)[RES_N];   /* the part of `more` that is starts on nodes
-	                             claimed by earlier plans */
+	int64_t (*held)[RES_N];   /* the part of `more` used by starts on nodes
+	                             that earlier plans claimed */
 	int64_t (*firm)[RES_N];   /* the part of `base` and `more` of jobs that
 	                             may not be preempted */
 	int64_t (*now)[RES_N];  /* present use, while evicted jobs still run: by

@@ -308,11 +308,11 @@ static struct future_due **put_trial(struct future *a, uint32_t node,
 
 /*
  * Whether n tasks fit on the node from one time until another, and all entries
- * of the node (struct future_due) still find the devices that they need. If
- * not, *ret is an entry that prevents it: if the tasks find too little, the
- * first entry of a job that is in force when they start; else the entry that
- * finds too little. That entry may begin after the tasks have ended, because
- * the devices of later entries depend on those of earlier ones.
+ * of the node (struct future_due) still find the devices that they need. If the
+ * tasks find too little, *ret is the first entry of a job that is in force when
+ * they start. If an entry finds too little, *ret is that entry. It may begin
+ * after the tasks have ended, because the devices of later entries depend on
+ * those of earlier ones.
  */
 static bool try_it(struct future *a, uint32_t node,
                    const struct future_ask *ask, int64_t n, int64_t from,
