@@ -29,7 +29,7 @@ struct claim_holder {
 /* The tasks that one holder wants to place on one node. */
 struct want {
 	uint32_t holder, n;
-	uint32_t next; /* the next one on the same node, or SNAP_NONE */
+	uint32_t next; /* the next want on the same node, or SNAP_NONE */
 };
 
 /* The state of claim_settle(): all claims, and the tasks of runs that

@@ -6,9 +6,9 @@
 /*
  * The turn of a member of a row. Members of a row are served by waiting time,
  * rows with equal keys by the job id of their next member. A requeued member
- * may have a lower id than the member before it in its row; then its turn comes
- * right after the turn of that member. So `job` is the highest id of this
- * member and of the members before it with the same key.
+ * may have a lower id than the member before it in its row, but has its turn
+ * only after that member. So `job` is the highest id of this member and of the
+ * members before it with the same key.
  */
 struct turn_of {
 	struct order_key key;

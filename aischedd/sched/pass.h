@@ -1,9 +1,9 @@
 /*
  * pass.h - one pass of the scheduler, while it goes on
  *
- * Shared by plan.c, which takes the claims in their order, serve.c, which
- * answers one claim, claim.c, which settles claims of earlier plans first, and
- * evict.c, which makes room.
+ * Shared by plan.c (takes the claims in their order), serve.c (answers one
+ * claim), claim.c (settles the claims of earlier plans first) and evict.c
+ * (evicts jobs to make room).
  */
 #ifndef AISCHEDD_SCHED_PASS_H
 #define AISCHEDD_SCHED_PASS_H

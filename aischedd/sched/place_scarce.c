@@ -34,8 +34,9 @@ struct place_scarce {
 	int64_t gpus;      /* GPUs that all requests hold or ask for */
 	int64_t *free;     /* by kind: its free GPUs */
 	int64_t *pressure; /* by kind, see place_scarce_pressure() */
-	uint64_t changes;  /* place_index_changes() when free and pressure were
-	                      computed, + 1; 0: not yet */
+	/* 1 + the value of place_index_changes() when `free` and `pressure`
+	 * were computed; 0: not yet computed */
+	uint64_t changes;
 };
 
 uint32_t place_scarce_nkinds(const struct place_scarce *scarce)

@@ -22,8 +22,8 @@ struct change {
 /* A time, and the sum of changes of a limit until then. */
 struct point {
 	int64_t at, sum;
-	uint64_t job; /* whose change this is, or the promised job that starts
-	                 then */
+	uint64_t job; /* the job of this change, or the promised job that starts
+	                 at this time */
 };
 
 /* A limit or licence. Most changes are the ends of running jobs. They are added

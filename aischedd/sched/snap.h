@@ -290,8 +290,9 @@ struct snap_run {
 	const int64_t *end;       /* when its time limit ends, or SNAP_NEVER */
 	const uint8_t *suspended; /* holds memory and GPUs, no CPUs */
 	const uint8_t *preemptible;
-	/* 1: it is ending because an earlier plan evicted it; other jobs have
-	 * claims on its nodes. The use of its queue no longer includes it. */
+	/* 1: the run is ending because an earlier plan evicted it, and other
+	 * jobs have claims on its nodes. The use of its queue no longer
+	 * includes this run. */
 	const uint8_t *ending;
 	const uint8_t *freezable;  /* can be suspended in place */
 	const int64_t *safe_until; /* may not be evicted before this time */
@@ -301,8 +302,8 @@ struct snap_run {
 	 * count once it resumes */
 	const int64_t *ran;
 	const uint32_t *task_first; /* slice of task */
-	/* slice of claim: nodes held for tasks by which it grows, or for its
-	 * new place */
+	/* slice of claim: nodes held for the tasks that the run is to gain, or
+	 * for its new place */
 	const uint32_t *claim_first;
 };
 

@@ -69,8 +69,8 @@ struct verdict {
 		 * NumaAlignment, LinkAlignment, Partition, NodeDown; and
 		 * NeverFits, unless a licence is short. */
 		struct verdict_lack {
-			/* needed for one task; or how many nodes or NUMA nodes;
-			 * Partition: the number of the GPU */
+			/* what one task needs, or how many nodes or NUMA nodes
+			 * are needed; Partition: the index of the GPU */
 			int64_t need;
 			union {
 				/* free on node `name`; NeverFits: its total */

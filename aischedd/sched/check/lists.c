@@ -1,4 +1,4 @@
-/* lists.c - evictions, growth and claims of a plan, one by one */
+/* lists.c - check evictions, growth and claims of a plan, one by one */
 #include "aischedd/sched/check/lists.h"
 
 #include <stdarg.h>

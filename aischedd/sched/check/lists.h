@@ -1,5 +1,6 @@
 /*
- * lists.h - the lists of a plan agree with each other and with the snapshot
+ * lists.h - check that the lists of a plan agree with each other and with the
+ * snapshot
  */
 #ifndef AISCHEDD_SCHED_CHECK_LISTS_H
 #define AISCHEDD_SCHED_CHECK_LISTS_H

@@ -1,4 +1,4 @@
-/* nodes.c - whether the nodes of a job are those that it asks for */
+/* nodes.c - check that the nodes of a job are those that it asks for */
 #include "aischedd/sched/check/nodes.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /*
- * nodes.h - the nodes that a plan gives to a job
+ * nodes.h - check the nodes that a plan gives to a job
  */
 #ifndef AISCHEDD_SCHED_CHECK_NODES_H
 #define AISCHEDD_SCHED_CHECK_NODES_H

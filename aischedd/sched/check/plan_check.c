@@ -34,9 +34,9 @@ struct check {
 	                             job being checked */
 	uint8_t *closed;          /* by node: 1 if an exclusive job is there */
 	uint32_t *row_started;    /* by row: jobs that the plan starts */
-	/* A start checked so far has more tasks than its minimum. All its tasks
-	 * are listed with the start, but the planner added those above the
-	 * minimum after later starts. */
+	/* 1: a start that was already checked has more tasks than its minimum.
+	 * All its tasks are listed with the start, but the planner added those
+	 * above the minimum after later starts. */
 	bool grew;
 	uint32_t wishes; /* how many starts were checked for a better node */
 	bool weighed;    /* nodes have different weights */
@@ -765,8 +765,9 @@ static bool waits_for_room(const struct verdict *v)
 	       kind == REASON_DOMAIN;
 }
 
-/* Check that no row that waits for resources fits on the nodes that have no
- * claims: at least as much was free there when the row had its turn. */
+/* Check that no row that waits for resources fits on the nodes without claims.
+ * When the row had its turn, at least as much was free there as now, so its job
+ * would have started. */
 static int check_waits(struct check *c)
 {
 	const struct snap *s = c->s;

@@ -1,6 +1,6 @@
 /*
- * promises.c - promised starts can be kept, and are not delayed by jobs behind
- * them
+ * promises.c - check that promised starts can be kept, and are not delayed by
+ * jobs behind them
  *
  * The future is a list of tasks, each on its node from one time until another:
  * tasks that run, tasks that the plan starts, tasks that have claims, and tasks
@@ -39,7 +39,8 @@ struct stay {
 	uint32_t run, task; /* the task in the snapshot, if it runs */
 	const struct snap_task
 	    *on;              /* the task in the plan, if it starts; or NULL */
-	uint32_t row, member; /* of a job that waits, else SNAP_NONE */
+	uint32_t row, member; /* of the waiting job, or SNAP_NONE if the job
+	                         already runs */
 	uint32_t promise;     /* index in plan.promise, else SNAP_NONE */
 };
 

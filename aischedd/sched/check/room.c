@@ -1,5 +1,5 @@
 /*
- * room.c - claims fit once all evicted jobs have ended
+ * room.c - check that claims fit once all evicted jobs have ended
  *
  * Check that each claim fits beside all other claims and beside the jobs that
  * start and grow now, and that no eviction could be left out.
@@ -504,7 +504,7 @@ static enum room_answer claims_fit(const struct audit *a,
 
 /* --- no needless evictions ------------------------------------------- */
 
-/* Whether it can be judged if evictions are needed: all evictions are for one
+/* Whether evictions can be judged as needed or not: all evictions are for one
  * claim, and the claims depend on free resources alone, because no job is
  * promised a start or held back by a promise. */
 static bool can_judge(const struct audit *a)

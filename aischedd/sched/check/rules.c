@@ -1,5 +1,5 @@
 /*
- * rules.c - limits and quotas, and who may take from whom
+ * rules.c - check limits and quotas, and who may take from whom
  *
  * A plan does not say in which order it was decided. So assume the most
  * favourable order for each eviction: that the claimant's queue used as little,
