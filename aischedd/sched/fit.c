@@ -102,8 +102,8 @@ static struct snap_cpu_use *scratch(struct work *w, uint32_t req)
 }
 
 /* Place n tasks on trial, one after the other; the free amounts must be enough
- * for them. Returns how many of them get what they demand. Sets *ret to how far
- * these fall short of what they prefer. */
+ * for them. Returns how many of the tasks get what they demand. Sets *ret to
+ * how far these tasks fall short of what they prefer. */
 static int64_t try_tasks(struct work *w, uint32_t req, uint32_t node, int64_t n,
                          struct fit_excess *ret)
 {

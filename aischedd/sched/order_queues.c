@@ -68,7 +68,7 @@ static void divide(struct order_queues *t, const struct tally *tally,
 	share_divide(&s->queue, t->ask, t->capacity, t->share, arena);
 }
 
-/* --- whose turn it is -------------------------------------------------- */
+/* --- the queue to be served next ---------------------------------------- */
 
 /* Returns the sign of a - b. A ratio with share 0 is above all others. */
 static int ratio_cmp(const struct ratio *a, const struct ratio *b)

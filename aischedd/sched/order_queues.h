@@ -34,10 +34,11 @@ struct order_queues {
 		int64_t use, share; /* share 0: the ratio is above all others */
 	} * far, *next; /* by queue, use to share; far: now; next: after its
 	                   next claim */
-	uint32_t *kid_first, *kid; /* heaps of kids, by queue; that of the root
-	                              is the last */
-	uint32_t *nkids;           /* by queue: kids that still have a claim */
-	uint32_t *at; /* by queue: its index in its parent's heap */
+	/* kid_first: by queue, the start of its heap of kids in `kid`; the
+	 * heap of the root comes last */
+	uint32_t *kid_first, *kid;
+	uint32_t *nkids; /* by queue: kids that still have a claim */
+	uint32_t *at;    /* by queue: its index in its parent's heap */
 };
 
 /* Make the queues of a pass, and compute their fair shares from the

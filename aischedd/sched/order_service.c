@@ -1,4 +1,4 @@
-/* order_service.c - turns between long jobs */
+/* order_service.c - orders in which long jobs take turns */
 #include "aischedd/sched/order_service.h"
 
 #include "aischedd/sched/order_score.h"

@@ -1,5 +1,5 @@
 /*
- * order_service.h - turns between long jobs
+ * order_service.h - orders in which long jobs take turns
  *
  * In the orders BY_SERVED and BY_REST, a job can be preempted by jobs of its
  * queue that have the same priority but a lower rung. With BY_SERVED, jobs that

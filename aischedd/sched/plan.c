@@ -202,7 +202,7 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	return plan;
 }
 
-/* Make one plan. vain: by row, which starts to leave out, or NULL.
+/* Make one plan. vain: by row, the starts to leave out; NULL: none.
  * *ret_doubtful: whether the next plan may evict jobs that this one starts. */
 static const struct plan *plan_once(const struct snap *snap,
                                     const struct vain *vain,

@@ -79,8 +79,8 @@ void promise_left(struct promises *ps, uint32_t run, uint32_t ntasks,
 void promise_moved(struct promises *ps, uint32_t run, int64_t until);
 
 /* Whether promised jobs still get what they need of limits and licences if the
- * run moves. place_for_moved() was called for it; nmoves: how many runs move.
- */
+ * run moves. Call place_for_moved() for the run first. nmoves: how many runs
+ * move. */
 bool promise_may_move(const struct promises *ps, uint32_t run, size_t nmoves);
 /* Whether promised jobs still get what they need of limits and licences if the
  * run is suspended. The time of its end is then not known. */

@@ -384,7 +384,7 @@ static int64_t seek_room(struct promise_seek *sk, uint64_t *ret_blocker)
 	return at == SNAP_NEVER ? SNAP_NEVER : keep_room(sk, at, ret_blocker);
 }
 
-/* --- a job that resumes on its nodes ---------------------------------- */
+/* --- the start of a job that resumes on its nodes ---------------------- */
 
 /* Whether the CPUs for n tasks are free on a node from this time on, for as
  * long as the job runs. */

@@ -358,9 +358,9 @@ struct snap {
 	const char *const *word;
 	const int64_t *numa_mem;         /* MiB in total */
 	const uint32_t *feature, *taint; /* indices of words */
-	/* In postfix, each item a word or RULE_*. rule: the constraint of a
-	 * request. prefer: its preferences, the most important first, each a
-	 * constraint without counts. */
+	/* Postfix expressions, in which each item is a word or RULE_*. rule:
+	 * the constraint of a request. prefer: its preferences, the most
+	 * important first, each a constraint without counts. */
 	const int32_t *rule, *prefer;
 	const uint32_t *want, *avoid; /* indices of nodes */
 	const struct snap_license_use *license_use;

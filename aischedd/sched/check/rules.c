@@ -21,8 +21,8 @@ struct use {
 	                             that earlier plans claimed */
 	int64_t (*firm)[RES_N];   /* the part of `base` and `more` of jobs that
 	                             may not be preempted */
-	int64_t (*now)[RES_N];  /* present use, while evicted jobs still run: by
-	                           all runs, starts and growth */
+	int64_t (*now)[RES_N];  /* use at present, when evicted jobs still run:
+	                           by all runs, starts and growth */
 	uint8_t (*adds)[RES_N]; /* 1: the plan adds to the use of this resource;
 	                           moves do not count */
 	/* 1: starts or growth add to the use at present */

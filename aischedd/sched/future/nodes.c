@@ -13,9 +13,9 @@ enum { LEVELS = 64, UNIT = 1000, EACH_UP_TO = 8 };
 
 struct future_nodes_order {
 	uint32_t n, nsorted, nheap;
-	/* First nsorted sorted keys; then, up to index nheap, a heap whose root
-	 * is its last element; then, in any order, keys that are larger than
-	 * all of these. */
+	/* The first nsorted keys are sorted. After them, up to index nheap,
+	 * comes a heap whose root is its last element; then, in any order, come
+	 * keys that are larger than all of these. */
 	uint64_t *key;
 	const uint32_t *in;
 };
