@@ -24,7 +24,7 @@ enum kube_ask_kind {
 	ASK_SECRET,
 	ASK_UNSHARE, /* delete a shared Secret */
 	ASK_SERVICE,
-	ASK_INDEXES,    /* set the number of the Job's indexes */
+	ASK_INDEXES,    /* set how many indexes the Job has */
 	ASK_CLAIM,      /* set the node for which a claim's volume is made */
 	ASK_GRANT,      /* make a ResourceClaim */
 	ASK_GRANT_KEEP, /* add the finalizer that the ResourceClaim lost */

@@ -45,7 +45,7 @@ struct kube_attempt {
 	struct kube_telling telling; /* tell.c */
 };
 
-/* The key of an attempt in kube->attempts, and in maps like it. */
+/* The key of an attempt in maps such as kube->attempts. */
 uint64_t kube_attempt_key(uint64_t job, uint32_t attempt);
 
 /* Returns NULL if the runner does not know the attempt. */

@@ -38,7 +38,8 @@ bool kube_keep_is_reading(const struct kube_keep *keep);
  * second. */
 void kube_keep_step(struct kube *kube);
 
-/* Returns a sentence on why some log could not be saved; NULL: all could. */
+/* Returns a sentence on why some log could not be saved; NULL if no log was
+ * lost. */
 const char *kube_keep_lost(const struct kube_keep *keep);
 void kube_keep_free(struct kube_keep *keep); /* NULL is allowed */
 

@@ -17,8 +17,8 @@
 enum {
 	/* how late a sample may be */
 	SLACK_MS = 5000,
-	/* periods after which a sampler is started in place of one
-	 * that ended */
+	/* a sampler that ended is replaced after this number of sampling
+	 * periods */
 	AGAIN_PERIODS = 30
 };
 

@@ -109,8 +109,8 @@ bool kube_adopt_is_over(const struct kube_adoptee *j)
 }
 
 /* Returns the marks of a suspended Job's request and user; "" if the Job would
- * be refused. Its times are read relative to a fixed time, so that the marks of
- * two versions differ only if the requests do. */
+ * be refused. Times in the Job are read relative to a fixed time, so that the
+ * marks of two versions of the Job differ only if the requests do. */
 static char *marks_of(const struct kube_adoptee *j, json_t *obj)
 {
 	static const int64_t any_time = 1000000000;

@@ -231,8 +231,8 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 /* --- send a call once --- */
 
-/* Called by libcurl for each header line. A result below size * n makes it end
- * the transfer. */
+/* Called by libcurl for each header line. If the result is below size * n,
+ * libcurl ends the transfer. */
 static size_t on_head(char *line, size_t size, size_t n, void *arg)
 {
 	struct kube_call *call = arg;

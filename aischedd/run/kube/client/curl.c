@@ -13,7 +13,8 @@
 
 enum {
 	CONNECT_MS = 10000,
-	/* when to close an idle connection; servers do so after 90 s */
+	/* close a connection that has been idle for so long; servers close it
+	 * after 90 s */
 	IDLE_S = 60
 };
 

@@ -27,8 +27,8 @@ struct kube_plugin_run;
 
 /*
  * Start the program of config, which is borrowed until this returns. fn is
- * called once, from the loop, unless the run is cancelled before; then the run
- * is freed. Returns NULL if the program cannot be started.
+ * called once, from the loop; then the run is freed. If the run is cancelled
+ * before, fn is not called. Returns NULL if the program cannot be started.
  */
 struct kube_plugin_run *kube_plugin_start(struct event_base *base,
                                           const struct kube_config *config,

@@ -113,8 +113,8 @@ static int on_item(json_t *obj, void *arg, struct err *err)
 	return tell(arg, KUBE_ADDED, obj, NULL);
 }
 
-/* Handle an event of type ERROR, with which the server ends a watch; its object
- * is a Status. */
+/* Handle an event of type ERROR, with which the server ends a watch. status:
+ * the object of the event. */
 static int on_error(struct kube_watch *w, const json_t *status, struct err *err)
 {
 	struct kube_reader r = { .obj = status };
@@ -275,7 +275,7 @@ static void watch_done(struct kube_watch *w, const struct kube_answer *answer)
 	if (w->expired || answer->code == 410) {
 		w->step = STEP_LIST;
 		if (!w->bad) {
-			w->bad = 1; /* the first retry is immediate */
+			w->bad = 1; /* the first time, list again at once */
 			begin(w);
 			return;
 		}

@@ -128,8 +128,8 @@ const struct kube_claimed *kube_devices_rival(const struct kube *kube,
 void kube_devices_touch(struct kube_attempt *a);
 
 /* Tell the daemon now which GPUs are held on the nodes of the attempt. Call it
- * after an attempt has ended, lost tasks or got other devices: its old ones may
- * not be free yet. */
+ * after an attempt has ended, lost tasks or got other devices, so that the
+ * daemon does not plan with its old devices before they are free. */
 void kube_devices_settle(struct kube_attempt *a);
 
 /* Handle the claim that a POST returned, unless the watch has already shown

@@ -51,8 +51,8 @@ void kube_agent_install(json_t *pod, const json_t *container,
 void kube_agent_env(struct buf *out, const struct kube_home *home,
                     const struct run_job *job);
 
-/* Returns the content of the file KUBE_AGENT_KEY, on the heap. It has a new
- * random key. */
+/* Returns the content of the file KUBE_AGENT_KEY, with a new random key, on the
+ * heap. */
 char *kube_agent_file(const struct kube_home *home, const struct run_job *job);
 
 #endif

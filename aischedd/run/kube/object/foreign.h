@@ -52,10 +52,10 @@ int kube_foreign_look(json_t *obj, const struct kube_home *home,
                       struct kube_foreign *ret, struct err *err);
 
 /*
- * Read what the Job requests into *ret. *ret_user: KUBE_USER_PREFIX and the
- * user named in the Job's annotation, if the pool trusts that, else NULL.
- * Strings are in the arena. Fails with EINVAL if the Job cannot become a job;
- * the error is meant for the Job's owner.
+ * Read what the Job requests into *ret. *ret_user becomes KUBE_USER_PREFIX and
+ * the user named in the Job's annotation; NULL if the pool does not trust this
+ * annotation. Strings are in the arena. Fails with EINVAL if the Job cannot
+ * become a job; the error is meant for the Job's owner.
  */
 int kube_foreign_read(json_t *obj, const struct conf_pool *pool,
                       const struct conf_topology *topology, int64_t now,

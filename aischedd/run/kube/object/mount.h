@@ -47,8 +47,9 @@ struct kube_mount_file {
 };
 
 /*
- * Whether the path in a container is below a writable mount of the list; the
- * innermost mount decides.
+ * Find the file that has this path in a container, whose mounts are in list, as
+ * in --mount. Returns false if no mount has the file, or only a read-only one.
+ * If mounts are nested, the innermost decides.
  */
 bool kube_mount_find(const char *list, const char *path,
                      struct kube_mount_file *ret);

@@ -36,8 +36,8 @@ static char *file_of(const struct kube_space *space)
 }
 
 /* Make the file of the namespace, before any object is made in the namespace.
- * If this fails, the namespace must not be taken out of the configuration while
- * jobs run there. */
+ * Without this file, the next daemon does not find the jobs in the namespace if
+ * the namespace is no longer configured. */
 static void note(const struct kube_space *space)
 {
 	char *file = file_of(space);

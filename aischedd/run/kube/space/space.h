@@ -64,7 +64,8 @@ struct kube_spaces {
 	size_t n;
 };
 
-/* Set up the namespaces, and later free them, after kube_space_blind(). */
+/* Set up the namespaces. Before kube_space_free() frees them, call
+ * kube_space_blind() for each. */
 void kube_space_init(struct kube *kube);
 void kube_space_free(struct kube *kube);
 
