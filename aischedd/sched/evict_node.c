@@ -68,7 +68,7 @@ static uint64_t cost_of_turn(const struct evictor *e, uint32_t run, bool all,
 }
 
 /* Take victims in their order, first only surplus tasks, until the claimant
- * fits. Returns false if it never fits. */
+ * fits. Returns false if the claimant never fits. */
 static bool take_in_turn(struct evictor *e, uint32_t node, uint64_t *ret_cost)
 {
 	uint64_t tasks = 0;

@@ -448,7 +448,7 @@ static bool take_below(struct evictor *e, uint32_t queue, int64_t resource,
 }
 
 /* Evict runs until the claimant is within the limits of its queues. Returns
- * false if that cannot be reached. */
+ * false if no evictions achieve this. */
 static bool clear_limits(struct evictor *e)
 {
 	size_t nsteps = e->step.n;

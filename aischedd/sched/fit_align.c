@@ -329,7 +329,7 @@ struct link_bound {
 	uint32_t groups, more;
 };
 
-/* Whether the tasks after this one can still keep the bound if it is
+/* Whether the tasks after this one can still keep the bound if this task is
  * placed here. */
 static bool leaves_links(const struct work *w, uint32_t req, uint32_t node,
                          const struct fit_where *at,

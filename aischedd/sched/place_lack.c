@@ -296,8 +296,8 @@ static bool demands_links(const struct snap *s, uint32_t req)
 }
 
 /* Put into *ret the NUMA node with the most free resources, on ret->node or on
- * another node that would hold a task if its demands for NUMA nodes and links
- * were ignored. */
+ * another node that would hold a task if the task's demands for NUMA nodes and
+ * links were ignored. */
 static void lack_numa(const struct place_trial *t, struct place_lack *ret)
 {
 	const struct match *m = t->p->match;

@@ -134,7 +134,7 @@ static void divide_resource(const struct snap_queues *queue,
                             int64_t capacity, int64_t (*ret)[RES_N],
                             struct share_claim *c)
 {
-	/* Begin with the children of SNAP_NONE, the root. */
+	/* Begin with the queues whose parent is the root (SNAP_NONE). */
 	for (uint32_t p = SNAP_NONE, next = 0; p == SNAP_NONE || p < queue->n;
 	     p = next++) {
 		int64_t total = capacity;

@@ -16,7 +16,7 @@ struct tally_queue {
 	int64_t firm[RES_N];
 	int64_t jobs;        /* jobs that are not ending */
 	int64_t late[RES_N]; /* used by runs that are ending */
-	int64_t late_jobs;   /* jobs that are ending as a whole */
+	int64_t late_jobs;   /* jobs that are ending with all their tasks */
 	int64_t ask[RES_N];  /* what the runs would use with all their tasks */
 	uint32_t growers;    /* runs that may get more tasks */
 	int64_t lowest;      /* least standing of the runs that may be evicted;

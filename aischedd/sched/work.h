@@ -71,7 +71,7 @@ struct work {
 	                     count users */
 	uint64_t *user_key;     /* hash table with open addressing: queue and
 	                           user, + 1 */
-	int64_t (*user_use)[4]; /* enum user_count */
+	int64_t (*user_use)[4]; /* by slot of user_key: enum user_count */
 	size_t user_mask;
 
 	/* By node: the whole GPUs that the job being placed has there; bit i:

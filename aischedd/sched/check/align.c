@@ -115,9 +115,9 @@ static bool has_cpus(const struct snap *s, uint32_t req, uint32_t node,
 }
 
 /* Whether the memory of a task fits in these NUMA nodes. Each of them must have
- * free what check_amounts_divide() assigns to it. Together they must also have
- * room for memory of other tasks that does not fit where it was assigned: it
- * may be here. */
+ * the task's part of the memory free (check_amounts_divide()). If the free
+ * memory of any NUMA node of the node is below 0, other tasks may use that much
+ * of these NUMA nodes instead: subtract it from their sum. */
 static bool has_mem(const struct snap *s, uint32_t req, uint32_t node,
                     const int64_t *mem, uint32_t set)
 {

@@ -2,9 +2,8 @@
 #include "aischedd/sched/future/nodes.h"
 #include "libcommon/heap.h"
 
-/* The amounts of a resource are divided into levels: nothing, less than
- * one unit, each unit up to eight; then each power of two, and one and a
- * half times it. */
+/* The amounts of a resource are divided into levels. These begin at 0, above 0,
+ * at 1, 2, ..., 8 units, and then at 12, 16, 24, 32, ... units. */
 enum { LEVELS = 64, UNIT = 1000, EACH_UP_TO = 8 };
 
 /* Sort keys hold the seconds from now and the node. Times that do not fit are
