@@ -181,7 +181,8 @@ bool kube_adopt_pod_seen(struct kube *kube, struct kube_pod *pod, bool deleted)
 	struct kube_adoptee *j = kube_adopt_find(kube, pod->owner);
 	struct kube_adopt_pod *p;
 
-	/* After a restart pods may be listed before their Job. */
+	/* After a restart, pods may be listed before their Job: while j->space
+	 * is not known yet, take pods of all namespaces. */
 	if (!j || !space || (j->space && j->space != space))
 		return false;
 	p = pod_seen(j, pod);

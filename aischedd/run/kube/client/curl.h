@@ -3,8 +3,8 @@
  *
  * Nothing here blocks: libcurl says on which sockets and times it waits, the
  * loop tells it what has happened, and names are resolved on libcurl's own
- * threads. No transfer may be added or removed while libcurl runs a callback
- * for data or headers, as kube_curl_is_inside() says.
+ * threads. While libcurl runs a callback for data or headers, no transfer may
+ * be added or removed; kube_curl_is_inside() returns true then.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLIENT_CURL_H
 #define AISCHEDD_RUN_KUBE_CLIENT_CURL_H

@@ -23,7 +23,7 @@ struct kube_split {
 	size_t max;
 	enum kube_split_in in;
 	struct buf object, rest;
-	int depth; /* open braces and brackets of the object, or of the rest */
+	int depth; /* braces and brackets that are open at this point */
 	bool in_text, escaped;
 };
 

@@ -33,8 +33,8 @@ static void use(struct kube_http *http, struct kube_config *config)
 	kube_credential_fini(&http->credential);
 }
 
-/* Handle the result of reading the kubeconfig. If that failed, the
- * configuration read before stays in force. */
+/* Handle the result of reading the kubeconfig. If that failed, the previous
+ * configuration stays in use. */
 static void on_loaded(struct kube_config *config, const struct err *err,
                       bool over, void *arg)
 {

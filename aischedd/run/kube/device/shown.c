@@ -35,7 +35,7 @@ struct shown {
 	char *name;
 	LIST_HEAD(, seen_slice) slices;
 	uint32_t nslices;
-	bool stale;   /* slices have changed since look() */
+	bool stale;   /* slices changed after the last look() */
 	char *wrong;  /* what is wrong with the slices; NULL: nothing */
 	char *closed; /* why jobs get no GPU of the node, as of the last
 	                 kube_devices_show(); or NULL */

@@ -16,7 +16,7 @@ struct kube;
 
 void kube_shown_news(struct kube *kube, enum kube_news news, json_t *obj);
 
-/* Give devices of a node the numbers that a claim's annotation gives them,
+/* Number devices of a node in the way that a claim's annotation says,
  * "0=POOL/NAME,…". Skip devices that have a number, and numbers in use. */
 void kube_shown_seed(struct kube *kube, const char *node, const char *gpus);
 

@@ -269,8 +269,8 @@ struct spec_loss kube_object_job_loss(const struct kube_home *home,
 {
 	struct spec_loss loss = spec_loss(job->spec);
 
-	/* The ResourceClaim of an index cannot be changed to other GPUs, so the
-	 * index cannot move to another node. */
+	/* The ResourceClaim of an index cannot be changed to other GPUs, so a
+	 * lost task cannot move to another node: then the attempt ends. */
 	if (home->by_claims && loss.whole)
 		return (struct spec_loss){ 0, 0 };
 	return loss;
