@@ -166,9 +166,9 @@ static int make_dirs(const char *path, struct err *err)
 	return result;
 }
 
-/* Lock the state folder, so that only one daemon uses it. This is a record
- * lock, which children do not inherit: a child that was just forked when this
- * daemon is killed cannot keep it. */
+/* Lock the state folder, so that only one daemon uses it. Children do not
+ * inherit this lock, a record lock: a child that was just forked when the
+ * daemon is killed does not keep the folder locked. */
 static int lock_dir(struct daemon *d, struct err *err)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };

@@ -8,7 +8,7 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* rest for this many times as long as adding up took */
+/* rest for this many times the duration of the last count, see log_size.h */
 enum { REST = 100 };
 
 struct log_size {

@@ -3,7 +3,7 @@
  *
  * The size is not counted while output is written. When metrics are read, a
  * thread adds up the sizes of all files. Before it does so again, it rests for
- * LOG_SIZE_MS and for a hundred times as long as it took the last time.
+ * LOG_SIZE_MS plus a hundred times the duration of the last count.
  */
 #ifndef AISCHEDD_LOG_SIZE_H
 #define AISCHEDD_LOG_SIZE_H

@@ -40,11 +40,12 @@ enum part {
 };
 
 /*
- * Upper bounds of the numbers of series. A queue has 5 for jobs by state, 9 for
- * ended jobs by state, 3 for submissions and starts, 7 for requeues and
- * evictions, two histograms of 13, 15 for amounts and 4 others; besides, one
- * for each reason of its pending jobs. A pool has 12 for CPUs and memory, 5 for
- * nodes, 6 others, and those for the calls of its API server.
+ * Upper bounds of the numbers of series. SERIES_OF_QUEUE: 5 for jobs by state,
+ * 9 for ended jobs by state, 3 for submissions and starts, 7 for requeues and
+ * evictions, 13 for each of two histograms, 15 for amounts, and 4 others; a
+ * queue also has one for each reason of its pending jobs. SERIES_OF_POOL: 12
+ * for CPUs and memory, 5 for nodes, 6 others, and those for calls of the pool's
+ * API server.
  */
 enum {
 	SERIES_OF_ALL =

@@ -9,10 +9,10 @@
  * keeps the groups that its user had when the link was made; what these groups
  * may do is checked for each request.
  *
- * Users whom a proxy names are remembered by their names, in a list of their
- * own and for NAMED_MS only, so that it is soon noticed if a user has left a
- * group or the machine. The web program may ask for any of them, so no secret
- * protects them.
+ * Users whom a proxy names are kept in another list, by name. An entry is kept
+ * for NAMED_MS only, so that the daemon soon notices if a user has left a group
+ * or the machine. No secret protects this list: the web program may ask for any
+ * name in it.
  */
 #ifndef AISCHEDD_SESSION_H
 #define AISCHEDD_SESSION_H

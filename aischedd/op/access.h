@@ -35,9 +35,9 @@ bool access_hides(const struct daemon *d, const struct peer *peer,
 
 /*
  * Whether the peer may know that the job, or this task of an array (NO_TASK:
- * the whole array), exists. This is false only if others' jobs are hidden from
- * the peer, the job is not the peer's own, and it has ended or is in a queue
- * that the peer does not operate.
+ * the whole array), exists. If others' jobs are hidden from the peer, the peer
+ * may only know of their own jobs, and of active jobs in queues that they
+ * operate.
  */
 bool access_sees(const struct daemon *d, const struct peer *peer, uint64_t id,
                  uint32_t task);

@@ -224,9 +224,8 @@ static uint64_t hash_of(const char *packed, const struct cron_rule *rule)
 	return hash_bytes(hash, numbers, sizeof(numbers));
 }
 
-/* Enter the file's entries into the map of hashes, from the last to the
- * first, so that a search for one of several equal entries finds the first
- * one of the file. */
+/* Enter the file's entries into by_hash, the last entry first: a search then
+ * finds the first one of several equal entries. */
 static void hash_entries(struct import *m)
 {
 	for (size_t i = m->n; i-- > 0;) {
@@ -241,8 +240,8 @@ static void hash_entries(struct import *m)
 }
 
 /* Remove from the map the entry of the file that equals the existing entry e,
- * and return it; NULL if there is none. So each entry of the file matches only
- * one existing entry. */
+ * and return it; NULL if there is none. As it is removed, it matches no other
+ * existing entry. */
 static struct file_entry *take_same(struct import *m, struct cron_entry *e)
 {
 	uint64_t hash = hash_of(e->packed, &e->rule);

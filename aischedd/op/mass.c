@@ -49,9 +49,10 @@ struct mass {
 	 * up yet */
 	const char **text;
 	size_t ntexts, text_at;
-	/* If the request names no ids: filters that select the jobs, and the
-	 * progress of the search: ids of the next job (0: none is left), of the
-	 * last one looked at, and of the first one submitted later. */
+	/* If the request names no ids: filters that select the jobs. The search
+	 * continues with next_job (0: no job is left), looked at last_job last,
+	 * and leaves out jobs submitted later, which have ids from end_job on.
+	 */
 	struct filters by;
 	bool mine;
 	uint64_t next_job, last_job, end_job;

@@ -6,7 +6,7 @@
  * id. Without a sort they are offered in the order of the listing, and the page
  * takes the first `limit` of them after the cursor. With a sort the page keeps
  * the best `limit` rows in a heap; after all were offered, it sorts these in
- * pieces. So a page costs a look at each job, and memory for its own rows only.
+ * pieces. A page costs a look at each job, but memory for its own rows only.
  *
  * Keys are texts as listings show them. Numbers are compared as numbers and
  * come before other texts; empty keys come last in both directions; rows with

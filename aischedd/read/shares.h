@@ -43,8 +43,9 @@ struct shares {
 	const char *last_user, *last_queue;
 	bool has_totals;
 	/* Indices of user[], in the end sorted by queue, then by usage. First a
-	 * heap is built, of `ranked` users so far; then users are moved from
-	 * the heap to the places behind it: `unsorted` are left in it. */
+	 * heap is built (ranked: its size so far). Then users are moved, one by
+	 * one, from the heap to the place behind it (unsorted: how many are
+	 * left in the heap). */
 	uint32_t *order;
 	size_t ranked, unsorted;
 };

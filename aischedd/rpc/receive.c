@@ -138,9 +138,9 @@ static void hand_to_handler(struct ask *ask, char *body, struct request_in *in)
 	json_decref(in->body);
 }
 
-/* Take the body from the ask. From here on only the length of its JSON is
- * charged to the sender, as about this much is kept by the handler until
- * it answers. */
+/* Take the body from the ask. From here on only the length of the JSON is
+ * charged to the sender: the handler may keep about this much memory until it
+ * answers. */
 static char *take_body_from(struct ask *ask)
 {
 	char *body = ask->body;

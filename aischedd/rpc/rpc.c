@@ -178,8 +178,8 @@ void rpc_add_web(struct rpc *rpc, int fd)
 	conn_new_web(&rpc->conns, fd);
 }
 
-/* OP_session begins a session, so it cannot need one. The web program itself
- * checks who may read metrics (metrics_access). */
+/* OP_session begins a session, so it cannot need one. OP_metrics needs none,
+ * because the web program checks who may read metrics (metrics_access). */
 bool rpc_is_open(enum op op)
 {
 	return op == OP_session || op == OP_metrics;

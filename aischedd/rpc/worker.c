@@ -22,9 +22,9 @@ TAILQ_HEAD(works, cred_work);
 /*
  * Threads and their work. A work (encoding or decoding one credential) passes
  * from the list `queue` to a thread and then to the list `done`. While the loop
- * waits for a work, the work is also in `alive`, where the oldest comes first:
- * all works have the same time limit. The limits of connections and requests
- * also bound the number of works.
+ * waits for a work, the work is also in `alive`, oldest first. This is also the
+ * order of their deadlines, as all works have the same time limit. The limits
+ * of connections and requests also bound the number of works.
  */
 struct workers {
 	char *munge_socket;

@@ -120,7 +120,7 @@ struct job {
 	int64_t time_limit; /* seconds or TIME_UNLIMITED */
 	int64_t grace;      /* seconds */
 	int64_t submit, begin, deadline; /* unix seconds; NO_TIME: none */
-	/* start: when this attempt began to run, or before that when it got its
+	/* start: when this attempt began to run; before that, when it got its
 	 * nodes. end: when the job ended. */
 	int64_t start, end;
 	/* when it started or was last resumed; NO_TIME: it is not running */

@@ -2,7 +2,7 @@
  * db.h - SQLite with prepared statements, whose errors are checked only once
  *
  * A statement (struct stmt) remembers its first failed bind, and db_step() or
- * db_run() then fails. So a caller binds all columns and checks for errors
+ * db_run() then fails: a caller binds all columns, and checks for errors only
  * once. Statements are prepared once, and named by their index in the caller's
  * table of SQL texts. SQLite's work counts as steps of the calling thread, see
  * libcommon/steps.h.

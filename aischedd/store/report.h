@@ -21,9 +21,9 @@
 struct state;
 struct zone;
 
-/* X(symbol, name): keys to sum up by. First the parts of a rollup's key, in the
- * order of enum rollup_part, then periods, in the order of enum period, then
- * the group of the user, which the caller looks up. */
+/* X(symbol, name): keys to sum up by. First the parts of a rollup's key (as in
+ * enum rollup_part), then the periods (as in enum period). The last one is the
+ * group of the user, which the caller looks up. */
 #define REPORT_KEYS(X)          \
 	X(USER, "user")         \
 	X(ACCOUNT, "account")   \

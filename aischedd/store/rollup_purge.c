@@ -73,8 +73,8 @@ int store_purge_hours(struct store *store, const struct zone *zone,
 	if (last < 0)
 		return 0;
 	/* Pass the end of the last day that has sums, not `before`: if the
-	 * clock was far ahead for a while, hours_from must not be later than
-	 * the hours that follow. */
+	 * clock is far ahead for a while, `before` is later than hours that
+	 * will be booked after the clock was corrected. */
 	period_of(zone, PERIOD_DAY, last, day);
 	return purge_all(store, before, day[1], limit, ret_more, err);
 }

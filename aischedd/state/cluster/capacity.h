@@ -3,11 +3,11 @@
  * job could hold
  *
  * Capacity is counted in rollups that have no user. For all nodes of a pool
- * that have the same type of GPU there are four rollups: one of everything that
- * they have, and one each of what no job holds because the node is reserved,
- * drained or down. These are booked, stored and reported like the use of jobs.
- * The rest of what the nodes have is held by jobs, or idle. CPUs, memory and
- * GPUs used by other processes than jobs are not counted.
+ * that have the same type of GPU there are four rollups. One counts all that
+ * the nodes have; the other three count what no job holds because the node is
+ * reserved, drained or down. All four are booked, stored and reported like the
+ * use of jobs. The rest of what the nodes have is held by jobs, or idle. CPUs,
+ * memory and GPUs used by other processes than jobs are not counted.
  * state_look_at_capacity() is called from time to time, if something has
  * changed; until the next call the amounts count as unchanged.
  */

@@ -47,11 +47,11 @@ struct queue_found {
 	/* eligible time of the pending job that has waited longest; NO_TIME: no
 	 * job is pending */
 	int64_t oldest;
-	/* Waits that are too long. most_s: the longest wait that the queue
-	 * allows. n: number of pending jobs that had waited for longer at the
-	 * time of the pass, `at`. later[i]: number of pending jobs whose wait
-	 * reaches most_s in part i of the time after `at`; each part lasts
-	 * most_s / OVERDUE_PARTS. */
+	/* Pending jobs that wait for longer than most_s, the longest wait that
+	 * the queue allows. n: how many there were at the time of the pass,
+	 * `at`. later[i]: how many others exceed most_s in part i of the time
+	 * from then on; the OVERDUE_PARTS parts are equal, and together last
+	 * most_s. */
 	struct overdue {
 		uint64_t n, later[OVERDUE_PARTS];
 		int64_t most_s, at;
@@ -109,7 +109,7 @@ const struct count_table *state_count_table(const struct state *state);
  * queue allows. A job may be counted up to most_s / OVERDUE_PARTS too late. */
 uint64_t counts_overdue(const struct queue_counts *counts, int64_t now);
 
-/* Returns the sum of rate r times seconds, up to now. */
+/* Returns what sum[r] is at now_ms, with what was held since at_ms. */
 double held_until(const struct held_counts *held, int r, int64_t now_ms);
 
 /* --- for this folder ---------------------------------------------------- */

@@ -504,10 +504,10 @@ bool ledger_piece_parse(const char **text, struct ledger_piece *ret)
 }
 
 /*
- * numbers_of() gets pointers to the numbers of a ledger, which are in *l and
- * extra[], in the order in which they are written. Between attempts only the
- * first BETWEEN numbers are written, followed by the run time of the longest
- * attempt if there were several. Older versions wrote NO_ROLLUP or NO_LONGEST
+ * numbers_of() lists pointers to the numbers of a ledger, in the order in which
+ * the numbers are written as text. Between attempts only the first BETWEEN
+ * numbers are written, followed by the run time of the longest attempt if there
+ * were several. Older versions wrote only the first NO_ROLLUP or NO_LONGEST
  * numbers.
  */
 enum { BETWEEN = 4, NO_ROLLUP = 15, NO_LONGEST = 19, NUMBERS = 20 };

@@ -104,8 +104,8 @@ int state_node_next(const struct state *state, const char *text, int after);
 /* Returns the index of the node with this name in this pool, or -1. */
 int state_node_of(const struct state *state, uint32_t pool, const char *name);
 
-/* Like state_node_find(), but if there is no such node, and a pool in which it
- * may be has not listed its nodes yet, add the node, marked as gone. */
+/* Like state_node_find(), but adds the node, marked as gone, if it is unknown
+ * and a pool in which it may be has not listed its nodes yet. */
 int state_node_expect(struct state *state, const char *text);
 
 /* Returns the name of the node for people: "NAME", or "POOL/NAME" if several

@@ -16,8 +16,8 @@ struct state;
 
 /*
  * If the request names a reservation: check that it exists, that the submitter
- * may use it, and that it is not shorter than the time limit. Fails with
- * ENOENT, EACCES or EINVAL.
+ * may use it, and that the time limit is no longer than the reservation. Fails
+ * with ENOENT, EACCES or EINVAL.
  */
 int reserve_check(const struct state *state, const struct spec *spec,
                   const struct submitter *who, int64_t limit, struct err *err);

@@ -70,9 +70,12 @@ int64_t usage_at(const struct usage *u, int64_t half_life, int64_t when);
 void usage_change(struct usage *u, int64_t half_life, int64_t by, int64_t when);
 
 /*
- * Returns the lightness of a user, a measure of how little they have used: 1000
- * * 2^(-used/all * users), which is 1000 for no usage and 500 for the mean of
- * all users of the queue. all: the sum of their usages; users: their number.
+ * Returns the lightness of a user, a measure of how little they have used:
+ *
+ *   1000 2^(-users used / all)
+ *
+ * where `all` is the sum of the usages of all users of the queue, and `users`
+ * their number. It is 1000 for no usage, and 500 for the mean usage.
  */
 uint16_t usage_light(int64_t used, int64_t all, uint32_t users);
 

@@ -63,8 +63,9 @@ bool volume_wants_one_node(const struct state *state, const char *names,
 bool volume_reaches(const struct state *state, const char *names, uint32_t node,
                     bool now);
 
-/* Whether the job can still mount its claims on the nodes of these tasks:
- * another job that was started after the plan was made may have mounted one. */
+/* Whether the job can still mount its claims on the nodes of these tasks. Since
+ * the plan was made, another job may have started that mounts the same claim.
+ */
 bool volume_still_fits(const struct state *state, const struct job *job,
                        const struct snap_task *task, uint32_t ntasks);
 

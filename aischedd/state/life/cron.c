@@ -230,9 +230,9 @@ void cron_tick(struct state *state, struct cron_entry *e, int64_t now)
 
 void cron_loaded(struct state *state, int64_t now)
 {
-	/* Entries that were just loaded need not be written. Call
-	 * cron_committed() to clear their is_dirty, which it does only if the
-	 * table's own is_dirty is set. */
+	/* Entries that were just loaded need not be written: have
+	 * cron_committed() clear their is_dirty. It does so only if is_dirty of
+	 * the table is set. */
 	state->crons.is_dirty = true;
 	cron_committed(state);
 	state_cron_recheck(state, now);

@@ -3,9 +3,9 @@
  *
  * When a time of the schedule comes, an alarm leaves EFFECT_CRON. The daemon
  * then looks up the owner's account again, checks the request like any
- * submission, and calls state_cron_take() and state_submit() in one turn. So
- * one commit contains both the new job and the time up to which the entry was
- * handled (`looked`), and no time gets two runs. An entry is paused (by a
+ * submission, and calls state_cron_take() and state_submit() in one turn. The
+ * new job and `looked`, the time up to which the entry was handled, are thus
+ * written by one commit, and no time gets two runs. An entry is paused (by a
  * user), active, or blocked (its zone, queue or owner is gone; the member
  * `blocked` says which).
  */

@@ -54,9 +54,9 @@ void deps_fini(struct dep_lists *lists);
 void dep_watch(struct state *state, struct dep *dep, uint64_t job);
 void dep_unwatch(struct state *state, struct dep *dep);
 
-/* Judge again the jobs that depend on this one, because it has started
- * or ended: as many as this turn's share of work allows, the rest in
- * later turns. */
+/* Call it when the job has started or ended. Judges again the jobs that depend
+ * on this job: as many as this turn's share of work allows, the rest in later
+ * turns. */
 void deps_happened(struct state *state, const struct job *job, int64_t now);
 
 /* Call deps_divide() for all tasks of the record, as many as this turn's share

@@ -119,8 +119,8 @@ static bool comes_back(const struct job *job, bool node)
 	case FAILURE_RESTARTS:
 		return true;
 	case FAILURE_REPLACES:
-		/* if a task failed, the runner has already replaced as many
-		 * failed tasks as the job allows */
+		/* not after a failed task: the runner has already replaced as
+		 * many failed tasks as the job allows */
 		return node;
 	}
 	return false;

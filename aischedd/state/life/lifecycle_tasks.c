@@ -141,10 +141,10 @@ static uint32_t find_lost(const struct state *state, const struct job *job,
 	return n;
 }
 
-/* Remove tasks that no longer run from the placement. If none of them is
- * found there, they were evicted in the meantime: still tell the runner
- * which tasks the job has, because it waits for an answer. The next plan may
- * add tasks again. */
+/* Remove lost tasks from the placement. If none of them is in the placement,
+ * because they were evicted in the meantime, still tell the runner which tasks
+ * the job has: the runner waits for an answer. The next plan may add tasks
+ * again. */
 int life_tasks_lost(struct state *state, struct job *job,
                     const struct event_in *ev, struct err *err)
 {

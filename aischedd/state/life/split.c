@@ -77,7 +77,7 @@ struct job *state_split(struct state *state, struct job *job,
 	struct job *copy;
 
 	if (job_state_is_final((enum job_state)job->state))
-		/* it has ended, and stays here until it is stored */
+		/* not split: the record has ended, and is freed soon */
 		return job;
 	state_count(state, job, -1);
 	idset_take(&job->tasks, which, &set);

@@ -43,9 +43,9 @@ struct round {
 	/* state->gen and state->nchanges when last compared */
 	uint64_t gen, noted;
 	/* While a pass runs that continues a round: the members `was` and `at`
-	 * of that pass's struct judgements; otherwise NULL. was_arena: the
-	 * memory of the verdicts in was[], if the plan that had them was
-	 * forgotten in the meantime. */
+	 * of that pass's struct judgements; otherwise NULL. was_arena: memory
+	 * of was[], if the plan to which was[] belongs was forgotten while the
+	 * pass runs; otherwise NULL. */
 	const struct verdict *was;
 	uint32_t *was_at;
 	struct arena *was_arena;
