@@ -1,13 +1,13 @@
 /*
- * relays.h - commands of users in jobs of a cluster, connections to jobs
+ * relays.h - relay users' commands in jobs, and connections to ports of jobs
  *
- * The daemon relays between the user's connections and the job. Output of the
- * command, or of the port, becomes parts of the answer to one request; input
- * comes with other requests. While much output waits to be sent to the user,
- * none is read from the job; a request with input is answered when there is
- * space for more. Thus the daemon holds little data in memory. When the user's
- * connection is closed, the daemon ends the command, which counts against the
- * limits until it has ended.
+ * The daemon relays between the user's connections and a job in a cluster.
+ * Output of the command, or of the port, becomes parts of the answer to one
+ * request; input comes with other requests. While much output waits to be sent
+ * to the user, none is read from the job; a request with input is answered when
+ * there is space for more. Thus the daemon holds little data in memory. When
+ * the user's connection is closed, the daemon ends the command, which counts
+ * against the limits until it has ended.
  */
 #ifndef AISCHEDD_RELAYS_H
 #define AISCHEDD_RELAYS_H

@@ -97,8 +97,8 @@ static void recover(struct pool_runner *p)
 	free(attempt);
 }
 
-/* Log a failed start. If it is the fault of some nodes, node= is the first of
- * these and tasks= is their number. */
+/* Log a failed start. If nodes are at fault, node= is the first of them, and
+ * tasks= is the number of tasks that failed. */
 static void log_start_failed(const struct run_event *ev)
 {
 	struct buf nodes = { 0 };

@@ -10,9 +10,9 @@
 
 /*
  * Check that a request has no fields but "op" and those in the list `fields`,
- * such as "ids=l signal=i", which has the name and the kind of each. Kinds are
- * t a text, i a whole number, b true or false, l a list of at most LIMIT_IDS
- * texts, o an object of texts, j a list of objects. Fails with EPROTO.
+ * such as "ids=l signal=i", which has the name and the kind of each. The kinds
+ * are t (text), i (integer), b (true or false), l (list of at most LIMIT_IDS
+ * texts), o (object of texts) and j (list of objects). Fails with EPROTO.
  */
 int fields_check(const char *fields, json_t *body, struct err *err);
 

@@ -123,8 +123,8 @@ static void put_id(const struct jobid *id, struct buf *out)
 	buf_addc(out, ']');
 }
 
-/* Whether the history has the job if task is NO_TASK; else whether it has this
- * task of the array. */
+/* Whether the history has this task of the array or, if task is NO_TASK, the
+ * job or array as a whole. */
 static bool was_there(const struct daemon *d, const struct target *t,
                       uint32_t task)
 {

@@ -87,8 +87,9 @@ static void flush_frames(struct conn *conn)
 		                        BEV_TRIG_DEFER_CALLBACKS);
 }
 
-/* Returns the ask whose answer is to continue next, or NULL: the oldest ask; on
- * the web program's connection, the one that has sent the fewest parts. */
+/* Returns the ask whose answer is to continue next: the oldest one or, on the
+ * web program's connection, the one that has sent the fewest parts. Returns
+ * NULL if there is none. */
 static struct ask *find_drained(const struct conn *conn)
 {
 	struct ask *found = NULL, *ask;

@@ -79,8 +79,8 @@ void ask_free(struct ask *ask)
 	free(ask);
 }
 
-/* Free an ask whose peer has disconnected. If its answer is still expected from
- * the handler, tell the handler. */
+/* Free an ask whose peer has disconnected. If the handler has it and has not
+ * answered it yet, tell the handler. */
 static void ask_drop(struct ask *ask)
 {
 	struct conns *all = ask->conn->all;

@@ -127,8 +127,8 @@ int report_begin(struct report *r, const struct state *state, const char *path,
 	r->lag = copy_of(changes.lag, r->nlags, sizeof(*r->lag));
 	if (db_open(&r->db, path, true, sql, ARRAY_SIZE(sql), err) < 0)
 		return -1;
-	/* BEGIN alone takes no snapshot of the database: the first
-	 * read does. */
+	/* Read something at once: SQLite takes the snapshot of the database at
+	 * the first read, not at BEGIN. */
 	if (db_exec(&r->db, "BEGIN", err) < 0)
 		return -1;
 	if (db_get_i64(&r->db, ROLLUP_HOURS_FROM, &r->hours_from, err) < 0)

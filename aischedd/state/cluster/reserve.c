@@ -210,9 +210,9 @@ static void mark(const struct placement *p, bool *busy)
 		busy[p->task[i].node] = true;
 }
 
-/* Returns a rank for each node, from 0, the best, to 3: 1 is added if a job may
- * still run there at `start`, and 2 if the node is not up. The caller frees it
- * with free(). */
+/* Returns a rank for each node; 0 is the best. A node on which a job may still
+ * run at `start` gets 1, and a node that is not up gets 2 more. The caller
+ * frees the array with free(). */
 static int *rank_nodes(const struct state *state, int64_t start)
 {
 	int *rank = xcalloc(state->nodes.n + 1, sizeof(*rank));

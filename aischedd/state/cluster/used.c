@@ -32,8 +32,8 @@ static void ask_of(const struct job *job, struct holding *ret)
 }
 
 /* Subtract what the job's tasks in p hold from what is free on their nodes, and
- * count the job there. last[node]: the job counted last, so that none is
- * counted twice. */
+ * count the job there. last[node]: the job that was counted last on the node,
+ * so that a job with several tasks there is counted once. */
 static void take(struct node_left *left, const struct job **last,
                  const struct job *job, const struct placement *p,
                  const struct holding *hold)

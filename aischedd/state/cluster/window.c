@@ -6,10 +6,10 @@
 
 #include "libcommon/mem.h"
 
-/* How many repetitions windows_meet() compares. A reservation begins
- * within a year from now, so 400 repetitions of a daily window reach any
- * other window. If both windows repeat, each week is like the one before,
- * so 20 are enough. */
+/* How many repetitions windows_meet() looks at. STEPS: if only one window
+ * repeats. A reservation begins within a year from now, so 400 repetitions of a
+ * daily window reach it. STEPS_REPEATED: if both windows repeat; then each week
+ * is like the one before. */
 enum { STEPS = 400, STEPS_REPEATED = 20 };
 
 static const struct {
