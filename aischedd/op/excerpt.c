@@ -56,8 +56,8 @@ static bool take_rights(const struct peer *peer)
 		return false;
 	setfsgid(peer->gid);
 	setfsuid(peer->uid);
-	/* Both calls return the previous id, and -1 changes nothing: so they
-	 * tell whether the ids were set. */
+	/* Check that the ids were set: with -1 these calls change nothing, and
+	 * return the present id. */
 	return (gid_t)setfsgid((gid_t)-1) == peer->gid &&
 	       (uid_t)setfsuid((uid_t)-1) == peer->uid;
 }

@@ -164,7 +164,7 @@ int op_exec(struct daemon *d, struct ask *ask, const struct request_in *in,
 	return 0;
 }
 
-/* --- forward -------------------------------------------------------------- */
+/* --- connect to ports ----------------------------------------------------- */
 
 static int check_port(const struct daemon *d, const struct job *job,
                       struct err *err)

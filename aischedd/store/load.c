@@ -274,8 +274,8 @@ static int load_job(struct state *state, const struct stmt *s, struct err *err)
 	return state_load_job(state, &job, &texts, err);
 }
 
-/* Fail if a job's state is null or out of range: no query would ever return
- * its row. */
+/* Fail if a job's state is null or out of range: queries select jobs by state,
+ * and would never return such a row. */
 static int find_lost_rows(struct store *store, struct err *err)
 {
 	struct stmt s = db_use(&store->db, LOST_JOBS);

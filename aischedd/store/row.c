@@ -235,7 +235,7 @@ static void put_text(const struct state *state, const struct job *job,
 		if (job->ledger)
 			ledger_format(job->ledger, out);
 		break;
-	default: /* the job has it as a string: row_bind() uses that */
+	default: /* row_bind() uses the strings of the job */
 		break;
 	}
 }

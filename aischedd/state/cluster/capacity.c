@@ -179,8 +179,8 @@ bool state_look_at_capacity(struct state *state)
 
 		if (row->waits)
 			continue;
-		/* CAPACITY_OFFERED, the first part, must come last:
-		 * goes_on_at() reads its booked_ms for the other parts. */
+		/* Count CAPACITY_OFFERED, which is part 0, last: for the other
+		 * parts goes_on_at() reads its booked_ms from before. */
 		for (int p = CAPACITY_PARTS - 1; p >= 0; p--)
 			count(state, row, p, now_ms);
 		row->known = true;

@@ -77,7 +77,7 @@ struct held_counts {
 	/* queue COUNTS_GONE: the queue no longer exists */
 	uint32_t queue, pool;
 	char *gpu_type; /* NULL: jobs without GPUs */
-	/* next one of this queue and pool, with another type */
+	/* next counters of the same queue and pool, for another type */
 	struct held_counts *next;
 	int64_t rate[RATES]; /* what jobs hold now; units as in rollup.h */
 	int64_t at_ms;       /* time up to which sum[] is complete */

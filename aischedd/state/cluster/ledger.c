@@ -14,7 +14,7 @@
 typedef unsigned __int128 wide;
 
 enum {
-	/* pieces are merged only if there are as many as this */
+	/* pieces are merged only if there are at least this many */
 	PIECES_MERGED = 64,
 	HOUR_MS = 3600000
 };

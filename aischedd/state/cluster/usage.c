@@ -278,9 +278,8 @@ void state_judge_usage(struct state *state, int64_t now)
 {
 	struct usage_table *t = &state->usages;
 
-	/* A guest without jobs is an entry that --test-only has left.
-	 * It counted as a user of the queue in the last call: judge
-	 * again without it. */
+	/* A guest without jobs is left over from --test-only. The last
+	 * call counted it as a user of the queue: judge again without it. */
 	if (t->judged && t->judged_at == now && (!t->guest || t->guest->jobs))
 		return;
 	steps_add((uint64_t)STEPS_JUDGE * t->n);

@@ -170,7 +170,8 @@ static void tick_job(struct state *state, struct job *job, int64_t now)
 		struct spec spec;
 
 		spec_unpack(&spec, job->packed);
-		/* In a pod, a shell inside it sends this signal itself. */
+		/* Not in a pod (there job_can_freeze() is false), where a
+		 * shell sends the signal of --signal. */
 		if (spec.signal != SPEC_UNSET && job_can_freeze(state, job) &&
 		    limit_at - spec.signal_before <= now) {
 			job->signalled = true;

@@ -36,8 +36,8 @@ static int release(struct state *state, struct job *job,
 	return 0;
 }
 
-/* Resume a pending job: one that was to be suspended, but was stopped, requeued
- * and held, because its runner cannot suspend processes in place. */
+/* Resume a pending job that was stopped, requeued and held instead of being
+ * suspended, because its runner cannot suspend processes in place. */
 static int resume_pending(struct state *state, struct job *job,
                           const struct event_in *ev, struct err *err)
 {

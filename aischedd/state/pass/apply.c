@@ -214,7 +214,8 @@ static void apply_run_claim(struct apply *a, uint32_t claim)
 		job->claim->serial = a->state->last_plan.serial;
 	if (!a->as_planned[run])
 		return;
-	a->as_planned[run] = false; /* its other claims are applied here, too */
+	/* later claims of the job are skipped: gather() finds all of them */
+	a->as_planned[run] = false;
 	gather(a, claim, &node);
 	claim_set(a->state, job, (const uint32_t *)(const void *)node.data,
 	          (uint32_t)(node.len / sizeof(uint32_t)), a->now);

@@ -120,8 +120,9 @@ static void node_text(const struct state *state, uint32_t node,
 		buf_printf(text, ": %s", why);
 }
 
-/* Whether this reason says only that the job does not fit or has no turn now.
- * Then it is more useful to say that its last start failed. */
+/* Whether this reason says only that the job does not fit now, or that others
+ * are ahead of it. If the job's last start failed, users are told that instead.
+ */
 static bool is_want_of_room(enum reason why)
 {
 	enum reason_kind kind = reason_kind(why);
