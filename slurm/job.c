@@ -45,8 +45,8 @@ const char *job_reason(const json_t *row)
 {
 	const char *reason = row_text(row, "reason");
 
-	/* Slurm has no reason for cancelled jobs and does not know gangs, so
-	 * print None and Resources. */
+	/* Print None for cancelled jobs, for which Slurm has no reason, and
+	 * Resources for gangs, which it does not know. */
 	if (!*reason || !strcmp(reason, "Unevaluated") ||
 	    !strcmp(reason, "Cancelled"))
 		return "None";

@@ -314,7 +314,7 @@ int sbatch_choose_queue(struct retry *retry, struct sbatch *sbatch,
 		free(name);
 		s += len;
 		answer = sbatch_send(retry, sbatch, script, err);
-		/* All queues of the list must exist. */
+		/* If one queue of the list does not exist, submit nothing. */
 		if (!answer && strstr(err->text, "there is no queue")) {
 			submit->test_only = test_only;
 			return -1;

@@ -46,7 +46,8 @@ static json_t *begin_row(const json_t *job, const json_t *line)
 	set_int(row, "alloc_mem_mib", row_int(line, "mem_mib"));
 	set_int(row, "gpus", row_int(line, "gpus"));
 	set_int(row, "start_time", start);
-	/* The step's end was not recorded, because its shepherd was killed. */
+	/* A step without a recorded end runs or, if its job is over, was killed
+	 * with its shepherd. */
 	json_object_set_new(row, "state",
 	                    json_string(over ? "CANCELLED" : "RUNNING"));
 	set_int(row, "exit_code", 0);

@@ -191,7 +191,7 @@ static int take_hello(struct client *client, struct err *err)
 	if (frame_read(client, deadline, &frame, err) < 0)
 		return -1;
 	body = json_loadb(frame.json, frame.head.json_len, 0, NULL);
-	/* a hello has no credential */
+	/* A hello has no credential, so over TCP its sender is not proven. */
 	if (body && is_refusal(body, !client->tcp, err)) {
 		rc = -1;
 	} else if (frame.head.kind != FRAME_HELLO ||

@@ -74,8 +74,8 @@ static int check_circles(const struct queues *q)
 		const struct file_queue *e = &q->entry[i];
 		size_t steps = 0;
 
-		/* Its parents may form a circle to which this queue does not
-		 * belong: stop after as many steps as there are queues. */
+		/* The queues above this one may form a circle without it: stop
+		 * after as many steps as there are queues. */
 		for (int up = e->parent; up >= 0 && steps++ < q->n;
 		     up = q->entry[up].parent)
 			if (up == (int)i)

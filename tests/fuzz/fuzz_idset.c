@@ -6,8 +6,8 @@
 #include "libcommon/mem.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Parsing the printed set must give the same set again: one minus the other
- * must be empty. */
+/* The printed set must parse to the same set: neither may have an id that the
+ * other lacks. */
 static void check_set(struct idset *set)
 {
 	struct buf text = { 0 };

@@ -13,7 +13,7 @@
  *
  * $NVML_BUSY may name a file with more lines "busy". It is read again each time
  * somebody asks how busy a GPU is, and it may have a line "hang now". A GPU
- * without such a line answers that this is not supported.
+ * without a line "busy" answers that this is not supported.
  *
  * "hang" and "fail" are about nvmlInit_v2(); "hang at the end" makes
  * nvmlShutdown() hang, when everything is printed. This tests what the daemon

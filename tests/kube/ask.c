@@ -4,12 +4,12 @@
  *	ask KUBECONFIG METHOD PATH [BODY]	one request
  *	ask KUBECONFIG list PATH...	kind and phase of each item, a line each
  *	ask KUBECONFIG watch PATH		until it is killed
- *	ask KUBECONFIG many COUNT PATH BODY	POSTs, %d in BODY is counted
+ *	ask KUBECONFIG many COUNT PATH BODY	COUNT POSTs, with %d = 0, 1, ...
  *
  * METHOD is get, post, put, delete, merge, strategic or json. Prints the status
- * and the answer, or the status and the error; the news of a watch, one a line.
- * "trouble: …" and "well" are about the server as a whole; on trouble, all but
- * watches give up.
+ * and the answer or error of a call, and the news of a watch, one a line.
+ * "trouble: …" and "well" are about the server as a whole; on trouble, all
+ * calls but watches give up.
  */
 #include <err.h>
 #include <event2/event.h>

@@ -6,7 +6,7 @@
  * Listens at the address, without TLS, and passes all calls on to URL with the
  * certificate FOLDER/admin.crt.  Each call that changes something, except those
  * about the Lease, adds a line "METHOD PATH" to LOG; a test empties LOG to
- * count from 1 again.  LOG is locked from then until the call is answered, or
+ * count from 1 again.  LOG stays locked until this call is answered, or
  * until PID is dead.  The file RULE, which is read at every call, is empty or
  * has one line:
  *

@@ -435,7 +435,7 @@ START_TEST(values_are_as_written)
 	ck_assert_int_eq(conf->pools[0].default_memory_per_cpu, 1536);
 	ck_assert_str_eq(conf->pools[1].allow_mounts.s[1], "/");
 
-	/* Parents come first, then the order of the file. */
+	/* Queues are in the order of the file, but after their parents. */
 	ck_assert_uint_eq(conf->nqueues, 4);
 	ck_assert_str_eq(q[0].name, "a");
 	ck_assert_str_eq(q[1].name, "b1");

@@ -37,7 +37,7 @@ START_TEST(spawn_case)
 	ck_assert(WIFEXITED(status));
 	ck_assert_int_eq(WEXITSTATUS(status), cases[_i].status);
 	ck_assert_int_ge(pread(fd, text, sizeof(text) - 1, 0), 0);
-	/* The shell reports in its own words why it cannot start a program. */
+	/* Cut off the shell's own message that it cannot start a program. */
 	if (cases[_i].status > 125)
 		text[strlen(cases[_i].out)] = '\0';
 	ck_assert_str_eq(text, cases[_i].out);

@@ -154,7 +154,7 @@ START_TEST(long_keys)
 	char key[4001];
 
 	memset(key, 'x', sizeof(key));
-	memcpy(key + 63, "\xc3\xa9", 2); /* a character across the cut */
+	memcpy(key + 63, "\xc3\xa9", 2); /* bytes 64 and 65 */
 	key[sizeof(key) - 1] = '\0';
 	ck_assert_int_eq(page_init(&page, request, NULL), 0);
 	for (uint64_t id = 3; id; id--)

@@ -141,7 +141,7 @@ START_TEST(stranger_makes_room_for_newcomer)
 	last = open_client(server.path);
 	ck_assert_int_eq(number(ask(last, "status"), "connections"),
 	                 LIMIT_STRANGERS + 1);
-	raw_closed(fd[0]); /* the longest idle one */
+	raw_closed(fd[0]); /* the connection that was idle longest */
 	json_decref(ask(client, "submit"));
 	for (int i = 0; i < N; i++)
 		close(fd[i]);

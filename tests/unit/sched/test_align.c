@@ -194,7 +194,7 @@ static const char *const lawful[] = {
 	"run 1 mem=1G numa=strict on=n0:c0\n"
 	"run 2 cpus=2 preemptible on=n0:c2-3\n"
 	"pend 20 cpus=3 mem=7G gpus=1 numa=prefer links=strict priority=5",
-	/* not even all NUMA nodes of the empty node have that much memory */
+	/* the NUMA nodes of n0 together have less than the 3G of job 10 */
 	"now 1000\nqueue q\nnode n0 cpus=1 threads=1 mem=4G numa_mem=2G\n"
 	"node n1 cpus=4 threads=4 numa=0*2,1*2 mem=8G numa_mem=4G,4G gpus=1\n"
 	"pend 10 mem=3G numa=prefer",

@@ -364,9 +364,9 @@ START_TEST(the_submitters_variables_go_along)
 		      { "SLURM_CONF", "/c" },
 		      { "AISCHED_SOCKET", "/s" },
 		      { "RANK", "5" },
-		      { "SLURM_JOB_ID", "40017" }, /* that of this job */
+		      { "SLURM_JOB_ID", "40017" }, /* set for this job */
 		      { "TMPDIR", "/t" },
-		      /* that of another job is dropped */
+		      /* theirs is of another job: dropped */
 		      { "SLURM_ARRAY_TASK_ID", "unset" },
 		      { "nonsense", "unset" },
 		      { "cut", "unset" },

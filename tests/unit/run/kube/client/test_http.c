@@ -700,7 +700,7 @@ START_TEST(a_paused_stream_gives_nothing)
 	st.s.got = false;
 	server_push(w.server, "two\n");
 	server_json(w.server, "GET /x", 200, "", "{}");
-	result_get(&w, &r, "/x"); /* "two" would arrive before this answer */
+	result_get(&w, &r, "/x"); /* by now "two" could have been read */
 	world_wait(&w, 500);      /* a paused stream may be silent */
 	ck_assert_str_eq(st.s.text.data, "one\n");
 	ck_assert(!st.r.done);
@@ -884,7 +884,8 @@ START_TEST(what_was_read_stays_in_force_when_its_disk_dies)
 	fuse = conf_dies(dead);
 	if (fuse < 0)
 		return;
-	/* The server refuses the credential, and another cannot be read. */
+	/* The server refuses the credential once, and the kubeconfig, which
+	 * might have a new one, cannot be read. */
 	server_json(w.server, "GET /x", 401, "", "{}");
 	server_json(w.server, "GET /x", 200, "", "{}");
 	result_get(&w, &r, "/x");
