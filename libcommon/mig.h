@@ -30,11 +30,11 @@ enum mig_model {
 	    MIG_NMODELS
 };
 
-enum { MIG_UNITS = 8 }; /* of any model, at most */
+enum { MIG_UNITS = 8 }; /* most units of a GPU of any model */
 
 struct mig_profile {
 	const char *name;
-	uint8_t units;  /* that a partition occupies */
+	uint8_t units;  /* units that a partition occupies */
 	uint8_t starts; /* bit i: a partition may start at unit i */
 	uint8_t all;    /* units of a whole GPU of its models */
 	uint8_t models; /* bit i: enum mig_model i has it */

@@ -17,9 +17,9 @@ struct topology {
 };
 
 /*
- * Parse against the levels of the configuration; if levels is NULL, any name
- * is taken for level 0. Fails with EINVAL, or with ENOENT if there is no
- * such level.
+ * Parse --topology. `levels` are those of the configuration; if it is NULL, any
+ * name stands for level 0. Fails with EINVAL, or with ENOENT if there is no
+ * level of a given name.
  */
 int topology_parse(const char *s, const struct strlist *levels,
                    struct topology *ret, struct err *err);

@@ -19,7 +19,7 @@ struct pod_layout {
 	size_t n;          /* pods of the step */
 	int64_t *pod;      /* [n] their numbers in the job */
 	int64_t *tasks;    /* [n] tasks in each of them */
-	uint64_t *gpus;    /* [n] GPUs in each, one bit each */
+	uint64_t *gpus;    /* [n] GPUs in each of them, as bits */
 	int64_t gpus_task; /* GPUs of a task; -1: each task sees all GPUs of the
 	                      step in its pod */
 	bool has_gpus;     /* the step requested a number of GPUs */

@@ -40,7 +40,7 @@ static bool is_salloc(void)
 	return !strcmp(command_name, "salloc");
 }
 
-/* --- before it starts ----------------------------------------------------- */
+/* --- before the job starts ------------------------------------------------ */
 
 /* Signal handler: exit. The daemon then loses the connection and cancels the
  * job. */

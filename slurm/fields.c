@@ -17,8 +17,8 @@ static bool is_batch(const json_t *row)
 	return json_object_get(row, "batch") != NULL;
 }
 
-/* Whether the row is a step. Rows of steps have the key "batch", too: a step
- * that lacks a value is printed like its job's script. */
+/* Whether the row is a step. Rows of steps have the key "batch", too, because
+ * most columns treat steps and scripts alike. */
 static bool is_step(const json_t *row)
 {
 	return json_object_get(row, "step") != NULL;

@@ -204,7 +204,7 @@ static int copy(struct follow *f, struct err *err)
 	return 0;
 }
 
-/* --- follow to the end ---------------------------------------------------- */
+/* --- follow the output until the job ends --------------------------------- */
 
 static enum follow_end ask_end(struct follow *f, struct err *err)
 {

@@ -16,7 +16,7 @@ struct procs_use {
 	int64_t n;
 	int64_t cpu_ms;          /* with children that have ended */
 	int64_t rss_kib, vm_kib; /* sums over the processes, now */
-	/* peaks of the process whose peak is largest */
+	/* the largest peaks that any one process has had */
 	int64_t peak_kib, vm_peak_kib;
 	struct buf pids; /* "12,13" */
 };

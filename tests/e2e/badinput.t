@@ -87,7 +87,7 @@ printf '#!/bin/sh\n' >good
 fails "an argument that is no UTF-8" 1 "argument 1 of the script" \
 	aisub good "$(printf '\377')"
 
-# --- checked by the daemon -------------------------------------------------
+# --- mistakes that only the daemon finds -----------------------------------
 
 fails "an unknown queue" 1 "there is no queue 'x'; \`aiq --queues\` lists them" \
 	aisub -q x --wrap true
@@ -105,7 +105,7 @@ fails "no such command" 2 "unknown command 'dance'" aictl dance
 is "nothing has changed" "$(aiq --json)" "$before"
 is "and no id was used" "$(submit -H --wrap true)" $((id + 1))
 
-# --- without munged, without the daemon ------------------------------------
+# --- tools without munged, and without the daemon --------------------------
 
 before=$(aiq --json)
 stop_munged

@@ -153,7 +153,7 @@ ok "a new script is run" wait_for is_state "$job" COMPLETED
 is "from then on" "$(cat "slurm-$job.out")" "new script"
 aictl cron delete "$id"
 
-# --- what is refused -------------------------------------------------------
+# --- options that are refused ----------------------------------------------
 
 misuse "a time that no month has" "day of month" \
 	aisub --cron '0 0 30 2 *' --wrap true

@@ -61,7 +61,7 @@ is "each with a rank of its own" \
 	"$(sed -n 's/task \(.\) of .*/\1/p' "slurm-$id.out" | sort | tr -d '\n')" 0123
 is "all of them processes of it" "$(processes "$id")" 4
 
-# --- it shrinks ---------------------------------------------------------------
+# --- the job shrinks ----------------------------------------------------------
 
 high=$(sleeper -c 1 --class interactive)
 becomes "another takes room" "$high" RUNNING
@@ -95,7 +95,7 @@ open_gate slow
 becomes "it starts when that is gone" "$high" RUNNING
 is "nobody else was told" "$(grep -c leaves "slurm-$id.out")" 1
 
-# --- it keeps its minimum ---------------------------------------------------
+# --- the job keeps its minimum ----------------------------------------------
 
 more=$(sleeper -c 1)
 waits "what it needs at least it keeps" "$more" Resources ".*"
@@ -114,7 +114,7 @@ kill -KILL "$shepherd"
 becomes "one whose shepherd is killed is lost" "$id" NODE_FAIL
 ok "with all of its tasks" wait_for "[ \"\$(processes $id)\" = 0 ]"
 
-# --- what is refused -------------------------------------------------------
+# --- options that are refused ----------------------------------------------
 
 fails "one process cannot grow" 2 "use --launch=tasks" \
 	aisub -n 4 --min-tasks 2 --launch=script --wrap true

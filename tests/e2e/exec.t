@@ -172,7 +172,7 @@ end_job()
 while_it_runs "the end of the job ends it" 143 end_job
 wait_for is_state "$job" CANCELLED
 
-# --- what is refused -----------------------------------------------------------------
+# --- commands that are refused -------------------------------------------------------
 
 says "a job that has ended" 1 "" "aictl: job $job does not run" aictl exec "$job" true
 held=$(submit -H -o /dev/null --wrap true)

@@ -17,7 +17,7 @@ processes()
 	grep -alF "$dir/tmp/aisched-$1." /proc/[0-9]*/environ 2>/dev/null | wc -l
 }
 
-# --- the failure ends all tasks -----------------------------------------------
+# --- a failure ends all tasks -------------------------------------------------
 
 gate a b c d
 id=$(submit -n 3 --wrap "[ \$RANK = 1 ] || { echo \$RANK >>'$dir/ended'; exit 0; }
@@ -43,7 +43,7 @@ is "and says by which signal" "$(field "$id" reason_text)" \
 	"task 2 was ended by SIGUSR1"
 is "nothing of them is left" "$(processes "$id")" 0
 
-# --- the failure restarts all tasks ---------------------------------------------
+# --- a failure restarts all tasks -----------------------------------------------
 
 id=$(submit -n 2 --on-task-failure=restart --max-restarts 1 -o again.out \
 	--wrap "echo \$AISCHED_RESTART_COUNT:\$RANK

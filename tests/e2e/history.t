@@ -156,7 +156,7 @@ END
 is "aisim replays it" "$("$top_builddir/aisim/aisim" -c sim.conf \
 	--history a.gz | jq '.jobs')" 4
 
-# --- removing --------------------------------------------------------------
+# --- removing ended jobs ---------------------------------------------------
 
 for _ in 1 2 3; do
 	last=$(submit --wrap true)

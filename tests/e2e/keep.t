@@ -32,7 +32,7 @@ else
 	skip "backup and restore" "takes sqlite3"
 fi
 
-# --- moving ----------------------------------------------------------------
+# --- moving the state folder -----------------------------------------------
 
 moved=$(submit -H --wrap 'echo moved')
 stop_daemon
@@ -43,7 +43,7 @@ is "it waits there under its id" "$(state_of "$moved")" PENDING
 aictl release "$moved"
 becomes "and runs there" "$moved" COMPLETED
 
-# --- upgrading -------------------------------------------------------------
+# --- upgrading an old database ---------------------------------------------
 
 if command -v sqlite3 >/dev/null; then
 	stop_daemon

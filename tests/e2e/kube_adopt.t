@@ -218,7 +218,7 @@ ok "it stays suspended" is_suspended waits
 is "without pods" "$(pods waits)" ""
 like "describe shows it" "$($k describe job waits)" "aisched"
 
-# --- preempted --------------------------------------------------------------
+# --- Jobs that are requeued, suspended or preempted -------------------------
 
 aictl requeue "$id" >/dev/null
 ok "one that is requeued is suspended" wait_for says gang Requeued

@@ -97,7 +97,7 @@ has_nodes()
 }
 ok "its nodes are seen" wait_for has_nodes
 
-# --- where they run ------------------------------------------------------------
+# --- nodes where Jobs run ------------------------------------------------------
 
 # Each Job has two pods, so that they run on the right node by chance less
 # often.
@@ -150,7 +150,7 @@ id=$(aisub --parsable -q own -C '!tier=fast&cores<128' --wrap true)
 ok "jobs of aisub say it, too" wait_for is_state "$id" RUNNING
 is "and run there" "$(aiq --no-header -o nodelist "$id")" old-0
 
-# --- what is refused -------------------------------------------------------------
+# --- Jobs that are refused -------------------------------------------------------
 
 make_job fields '"affinity": {"nodeAffinity": {
 	"requiredDuringSchedulingIgnoredDuringExecution": {

@@ -68,7 +68,7 @@ running()
 	[ "$(aiq --no-header -o state | grep -c RUNNING)" -eq "$1" ]
 }
 
-# JOB COUNT: whether it has COUNT running pods, and no other job has a Job
+# JOB COUNT: whether the job has COUNT running pods, and its Job is the only one
 running_pods()
 {
 	[ "$(kube -n "$ns" get pods -l "aisched.io/job-id=$1" -o name \

@@ -179,7 +179,7 @@ start_daemon
 ok "its tasks are lost" wait_for is_state "${id}_2" NODE_FAIL
 ok "and nothing is left" wait_for nothing_is_left
 
-# --- suspended ---------------------------------------------------------------
+# --- a job that is suspended -------------------------------------------------
 
 id=$(aisub --parsable --label team=nlp,run= --wrap 'echo hi')
 ok "one runs" wait_for is_state "$id" RUNNING

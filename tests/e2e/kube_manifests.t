@@ -121,7 +121,7 @@ like "a site has an image of its own" "$out" \
 	"image: registry.example/aisched:v1"
 like "and a configuration" "$out" '#ours'
 
-# --- others -----------------------------------------------------------------
+# --- what other users may do ------------------------------------------------
 
 # alice has the rights of an admin in every namespace, but may not change nodes.
 # She also has the rights whose use the policies forbid.
@@ -248,7 +248,7 @@ denied "and resize none" "and resizes" kube --namespace "$ns" --as alice \
 kube --namespace "$ns" delete pod waits --grace-period=0 --force \
 	>/dev/null 2>&1
 
-# --- a daemon with these rights ---------------------------------------------
+# --- a daemon with the rights of the manifests ------------------------------
 
 ok "the daemon has an account" \
 	kube_account aisched-system aischedd "$kube/daemon.conf"
@@ -293,7 +293,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	ok "and leaves nothing" wait_for nothing_is_left
 fi
 
-# --- a Job of somebody else, with these rights and rules --------------------
+# --- a Job of another user --------------------------------------------------
 
 kube --namespace "$ns" --as alice create -f - >/dev/null <<-END
 	{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "hers",

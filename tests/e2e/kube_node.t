@@ -64,7 +64,7 @@ cat >script <<-'END'
 	exit 7
 END
 
-# --- the same script ---------------------------------------------------------
+# --- a script in a container -------------------------------------------------
 
 export VARIABLE="it's me"
 id=$(sub -J name script 'two words' "$work/cluster")
@@ -488,7 +488,7 @@ like "and it is noted" "$(aictl audit --act exec -j "$job" -n 1)" "exec +job $jo
 aicancel "$job"
 fails "one that has ended takes none" 1 "job $job " in_job "$job" true
 
-# --- ports of their jobs --------------------------------------------------------
+# --- ports of jobs --------------------------------------------------------------
 
 port=$top_builddir/tests/e2e/port
 

@@ -142,7 +142,7 @@ Succeeded 0 Completed"
 		"$(find /sys/fs/cgroup -name "$node_cgroup*")" ""
 fi
 
-# --- the end ---------------------------------------------------------------
+# --- the control plane and the node end with their test --------------------
 
 cat >second.t <<-'END'
 	. "$top_srcdir/tests/e2e/lib.sh"

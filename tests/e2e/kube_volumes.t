@@ -304,7 +304,7 @@ ok "and runs where it is" wait_for eval \
 	'[ "$(their_nodes unbound)" = "$(selected theirs)" ]'
 $k delete job bound unbound >/dev/null
 
-# --- what is not allowed --------------------------------------------------------------
+# --- a daemon without rights for volumes ----------------------------------------------
 
 stop_daemon
 kube create serviceaccount little --namespace "$ns" >/dev/null

@@ -101,7 +101,7 @@ done_job -a 0-1 --wrap 'echo $AISCHED_ARRAY_TASK_ID'
 fails "of an array one task is named" 1 "is an array" aiq --log "$id"
 is "like this" "$(aiq --log "${id}_1")" 1
 
-# --- what is refused -------------------------------------------------------
+# --- output files that are refused -----------------------------------------
 
 touch file
 fails "a folder that cannot be made is refused" 1 "$PWD/file" \

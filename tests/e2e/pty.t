@@ -61,7 +61,7 @@ printf '#!/bin/sh\n#AISUB --pty\n' >script
 fails "in a script" 2 "--pty is for the command line only" aisub script
 fails "a queue that is not there" 1 "nosuch" aisub --pty -q nosuch true
 
-# --- waiting -----------------------------------------------------------------------
+# --- aisub waits for its job -------------------------------------------------------
 
 gate full
 full=$(submit -n 2 -o /dev/null --wrap "$(at_gate full)")

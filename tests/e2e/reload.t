@@ -94,7 +94,7 @@ run aictl reload
 like "a reload says the same" "$rc$err" "^0.*there is no user 'nobodyy'"
 configure
 
-# --- the machine -----------------------------------------------------------
+# --- changes of the node ---------------------------------------------------
 
 configure "
 queue default { }

@@ -6,7 +6,7 @@
 node=$(uname -n)
 me=$(id -un)
 
-# --- made and shown --------------------------------------------------------
+# --- making and showing reservations ---------------------------------------
 
 run aictl reserve create mine --duration 1h --nodes "$node" --users "$me,@$(id -gn)"
 is "made" "$rc$out$err" "0Reservation mine keeps $node"

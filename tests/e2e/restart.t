@@ -164,7 +164,7 @@ is "nothing was changed in it" "$(state_of "$id")" PENDING
 is "nobody else reads it" "$(stat -c %a "$dir/state/aisched.db")" 600
 aicancel "$id"
 
-# --- a database that lacks something ---------------------------------------
+# --- a database that lacks commits -----------------------------------------
 
 id=$(submit --wrap "exec sleep 1000")
 wait_for is_state "$id" RUNNING

@@ -33,7 +33,7 @@ may()
 	esac
 }
 
-# --- the table -------------------------------------------------------------
+# --- requests of the table, by role ----------------------------------------
 
 # KIND: prints a request of this kind that is otherwise valid and does no harm
 request()

@@ -81,7 +81,7 @@ like "the user" "$json" "\"queue\":\"b\",\"user\":\"$me\",\"quota\":null,\"fair_
 is "filters" "$(aiq -h --shares -u nobody,"$me" -q all,b -o queue,user | tr -s ' ')" "b $me"
 misuse "no other filter" "no filter but --user and --queue" aiq --shares -t R
 
-# --- its effect on a job ---------------------------------------------------
+# --- the effect of usage on a job ------------------------------------------
 
 id=$(submit -q a -c 4 --mem 1M --wrap true)
 wait_for "has_reason $id Resources || has_reason $id Priority"

@@ -73,7 +73,7 @@ says "no such command" 1 "" "salloc: Granted job allocation $((kept + 1))
 salloc: error: _fork_command: Unable to find command \"/no/such\"
 salloc: Relinquishing job allocation $((kept + 1))" salloc /no/such
 
-# --- waiting ---------------------------------------------------------------------
+# --- clients that wait for their job ---------------------------------------------
 
 says "-I, and it can start" 0 "" "" srun -I -Q true
 says "-I, and it has to wait" 1 "" "srun: error: Unable to allocate resources: Requested nodes are busy" \

@@ -73,7 +73,7 @@ is "run again" "$(squeue -h -j "$waits" -O requeue:)" 1
 says "nothing" 1 "" "too few arguments for update keyword" scontrol update
 fails "a partition" 1 "is not supported" scontrol update PartitionName=main State=down
 
-# --- messages ---------------------------------------------------------------------
+# --- messages for mistakes --------------------------------------------------------
 
 over=$(sbatch --parsable -H -o /dev/null --wrap true)
 scancel "$over"

@@ -426,7 +426,7 @@ if is_root; then
 nobody nobody"
 fi
 
-# --- the daemon and the job end ---------------------------------------------------------
+# --- steps when the daemon restarts, and when the job ends ------------------------------
 
 gate up3
 inside srun -n1 sh -c ": >up3; $(at_gate up3)" >restart.out 2>&1 &

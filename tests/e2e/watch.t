@@ -80,7 +80,7 @@ see "jobs are counted" '300[0-9] pending, 1 running$'
 see "a pool has a bar" 'here +cpus \[#{20}\] 4/4 100 %'
 see "the cursor is at the first job" "^> $busy "
 
-# --- moving -------------------------------------------------------------------
+# --- moving the cursor --------------------------------------------------------
 
 keys Down
 see "down" '^> .*many0000'

@@ -131,7 +131,7 @@ START_TEST(where_a_file_is_outside)
 }
 END_TEST
 
-/* --- run by a shell ------------------------------------------------------- */
+/* --- scripts that a shell runs -------------------------------------------- */
 
 static char dir[] = "/tmp/test_kube_output.XXXXXX";
 
