@@ -27,9 +27,10 @@ bool access_read(const struct daemon *d, const struct peer *peer, uint32_t uid,
 int access_refuse(const struct daemon *d, const struct peer *peer,
                   const char *job, struct err *err);
 
-/* Whether the configuration hides others' jobs (what is "jobs") or their use of
- * resources ("usage") from the peer. Nothing is hidden from operators of all
- * queues; operators of some queues still see what is in these. */
+/* Whether the configuration hides the jobs of others (`what` is "jobs") or
+ * their use of resources (`what` is "usage") from the peer. Nothing is hidden
+ * from operators of all queues; operators of some queues see what is in these.
+ */
 bool access_hides(const struct daemon *d, const struct peer *peer,
                   const char *what);
 

@@ -75,10 +75,10 @@ int page_init(struct page *page, const json_t *body, struct err *err);
 void page_fini(struct page *page);
 
 /*
- * Offer a row that matches the filters; returns whether the page takes it. If
- * it does and has no sort, the caller writes the row at once. If it has a sort,
- * the caller passes the row's text to page_keep(), or NULL if the text can be
- * made later.
+ * Offer a row that matches the filters; returns whether the page takes it. The
+ * caller then writes the row at once if the page has no sort. If the page has a
+ * sort, the caller passes the row's text to page_keep(), or NULL if the text
+ * can be made later.
  */
 bool page_offer(struct page *page, const char *key, uint64_t id);
 void page_keep(struct page *page, char *text);

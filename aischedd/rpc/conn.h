@@ -5,9 +5,9 @@
  * conn.c begins and ends connections; all of it runs on the loop's thread. A
  * connection has a list of asks (requests), oldest first: those being answered,
  * then those whose credential is being decoded, and at its end perhaps one
- * whose frame is being read. Only callbacks of libevent may close a connection:
- * when other code runs, a caller further up the stack may still use it. Such
- * code answers with an error and marks the connection as ending.
+ * whose frame is being read. Only callbacks of libevent may close a connection.
+ * When other code runs, a caller further up the stack may still use the
+ * connection: such code sends an error and marks the connection as ending.
  */
 #ifndef AISCHEDD_RPC_CONN_H
 #define AISCHEDD_RPC_CONN_H

@@ -3,11 +3,11 @@
  *
  * Listens, reads frames within their limits, lets a worker thread decode each
  * credential and look up the user's name and groups, checks the digest, and
- * hands the request to the handler on the loop's thread. Until then at most 64
- * KiB of a connection are held, and reading stops while too much is unanswered.
- * How many connections and how much memory each user may hold is in holder.h.
- * If munged hangs, a request waits at most AUTH_DEADLINE_S and delays no other;
- * requests that need no role are handed over at once.
+ * hands the request to the handler on the loop's thread. Until the sender is
+ * known, at most 64 KiB of a connection's requests are held. Reading stops
+ * while too much is unanswered; holder.h explains limits of connections and
+ * memory. If munged hangs, a request waits at most AUTH_DEADLINE_S and delays
+ * no other; requests that need no role are handed over at once.
  */
 #ifndef AISCHEDD_RPC_RPC_H
 #define AISCHEDD_RPC_RPC_H

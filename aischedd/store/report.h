@@ -105,9 +105,9 @@ int report_begin(struct report *r, const struct state *state, const char *path,
 
 typedef const char *report_group_fn(const char *user, void *arg);
 
-/* Set the group of each user to the text that group_of() returns: "" if not
- * known; it must outlive the report. Call this before report_run() if the
- * report is by group. May run on any thread. */
+/* Set the group of each user to the text that group_of() returns ("": not
+ * known); the texts must outlive the report. Call this before report_run() if
+ * the report is by group. May run on any thread. */
 void report_set_groups(struct report *r, report_group_fn *group_of, void *arg);
 
 /* Read the database and compute the rows and the total. May run on any thread.

@@ -1,10 +1,10 @@
 /*
  * rollup_check.h - compare rollups with the attempts that they should sum up
  *
- * The check calculates again what attempts and running jobs held, from their
- * pieces (struct ledger_piece), and how attempts ended, from their rows. The
- * sums of hours must equal the result, the sums of days those of their hours,
- * and the sums of months those of their days, to the last unit. Purged history
+ * The check adds up again the pieces (struct ledger_piece) of attempts and of
+ * running jobs, and counts in which states attempts ended. The sums of hours
+ * must equal the result, the sums of days those of their hours, and the sums of
+ * months those of their days, to the last unit. Purged history
  * cannot be compared: the comparison begins with the hour after the end of the
  * last purged attempt, or with the day after the last purged hour.
  */

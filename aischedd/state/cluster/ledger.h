@@ -107,7 +107,8 @@ void ledger_book(struct state *state, struct job *job, int64_t now);
  * When the wall clock is set, do not book the time that it jumps over: call
  * ledger_pause() for all jobs with the last time of the old clock, then
  * ledger_go_on() with the first time of the new clock. If the clock was set
- * back, nothing is booked until it reaches the time that was booked last.
+ * back, nothing is booked until the new clock reaches the end of what is booked
+ * already.
  */
 void ledger_pause(struct state *state, struct job *job, int64_t ms);
 void ledger_go_on(struct state *state, struct job *job, int64_t ms);

@@ -13,8 +13,8 @@ struct state;
 
 /*
  * Use another configuration from now on; `conf` is borrowed. Fails with EBUSY,
- * and changes nothing, if a queue that has jobs or a pool that has nodes is not
- * in it.
+ * and changes nothing, if `conf` lacks a queue that has jobs, or a pool that
+ * has nodes.
  */
 int state_reconf(struct state *state, const struct conf *conf, int64_t now,
                  struct err *err);

@@ -186,7 +186,7 @@ static void arm(struct state *state, struct cron_entry *e)
 		state_alarm(state, e->next_at, e->id);
 }
 
-/* Block the entry if its zone or queue is gone; unblock it if both are there.
+/* Block the entry if its zone or queue is gone; unblock it if both exist.
  * An entry blocked because its owner is gone stays blocked: the daemon looks up
  * the owner again when the next run is due. */
 static void judge(struct state *state, struct cron_entry *e)

@@ -1,5 +1,5 @@
 /*
- * lifecycle_start.h - a job gets nodes, starts, or fails to
+ * lifecycle_start.h - a job gets nodes, starts, or fails to start
  */
 #ifndef AISCHEDD_STATE_LIFE_LIFECYCLE_START_H
 #define AISCHEDD_STATE_LIFE_LIFECYCLE_START_H
