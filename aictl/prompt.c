@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-/* readline's headers use FILE */
+/* readline's headers need <stdio.h> */
 #include <readline/history.h>
 #include <readline/readline.h>
 

@@ -415,7 +415,7 @@ static void on_seek(struct live *live, const json_t *answer)
 	live->next = STAGE_SEEK;
 }
 
-/* Search when the window has all rows. */
+/* Search the rows of the window, which has all rows. */
 static void find_here(struct live *live, bool back)
 {
 	for (size_t i = 1; i <= live->n; i++) {

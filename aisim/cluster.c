@@ -166,8 +166,8 @@ struct cpu_list {
 };
 
 /* Take a CPU or a part of one in these NUMA nodes, from the CPU that has the
- * least left among those that have enough. So a whole CPU is the first idle
- * one. */
+ * least left among those that have enough. For a whole CPU this is the first
+ * idle one. */
 static bool take_cpu(struct room_node *node, uint32_t numas, uint16_t milli,
                      struct cpu_list *list)
 {

@@ -134,8 +134,8 @@ struct trace {
 	size_t nacts, act_cap;
 	const char **user;
 	size_t nusers, user_cap;
-	/* Map the hash of a name: of a job to its id, of a user to its index in
-	 * `user` + 1. */
+	/* Maps of names' hashes: to the ids of jobs, and to the indices of
+	 * users + 1. */
 	struct map names, users;
 	struct trace_array *array;
 	size_t narrays, array_cap;

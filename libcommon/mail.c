@@ -39,7 +39,7 @@ static const struct {
 	{ "STAGE_OUT", 0 }, /* Slurm's, for burst buffers: no mail */
 };
 
-/* Returns the bits of a type or of one of these words, or -1. */
+/* Returns the bits of a type or of a name in the table above, or -1. */
 static int64_t word_parse(const char *s, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)

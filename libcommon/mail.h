@@ -39,7 +39,7 @@ const char *mail_type_name(enum mail_type type);
 /* Parse "END,FAIL", "ALL" or "NONE", in upper or lower case, into bits. */
 int mail_types_parse(const char *s, int64_t *ret, struct err *err);
 
-/* Append the types as such a list, or nothing if there are none. */
+/* Append the types as a list like "END,FAIL", or nothing if there are none. */
 void mail_types_format(int64_t types, struct buf *out);
 
 /* Check the address of one recipient: NAME@DOMAIN, or the NAME of a local

@@ -43,7 +43,7 @@ struct rlimits {
 void rlimits_get(struct rlimits *ret);
 /* Append the limits as text; nothing if everything is unlimited. */
 void rlimits_format(struct buf *out, const struct rlimits *limits);
-/* Parse such a text. Fails with EINVAL. */
+/* Parse a text that rlimits_format() has written. Fails with EINVAL. */
 int rlimits_parse(struct rlimits *ret, const char *s, struct err *err);
 
 /*

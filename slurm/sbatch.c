@@ -216,7 +216,7 @@ static int take_file(struct sbatch *sbatch)
 	return rc;
 }
 
-/* Add the folder of our srun to the job's PATH. So the script finds srun even
+/* Add the folder of our srun to the job's PATH: the script must find srun even
  * if sbatch was called by its path, or if the job gets a new environment. */
 static void lead_to_srun(struct submit *submit)
 {

@@ -98,7 +98,8 @@ static int check_header(const char *s, struct err *err)
 	               "bad header '%s': use a name like X-Remote-User", s);
 }
 
-/* Users of a cluster have names like system:serviceaccount:team:ci. */
+/* Check the name of a user, or @GROUP. A user's name may have colons, as in
+ * system:serviceaccount:team:ci, a user of a cluster. */
 static int check_user(const char *s, struct err *err)
 {
 	bool group = *s == '@';

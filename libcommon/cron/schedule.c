@@ -293,8 +293,8 @@ static int64_t next_in_stretch(const struct schedule *s,
 		local = local_from(s, local, before + offset);
 		if (local == SCHEDULE_NEVER)
 			return SCHEDULE_NEVER;
-		/* If the clock shows this time for the second time, a fixed
-		 * schedule has already run. */
+		/* A fixed schedule has already run if the clock was set back
+		 * and shows this local time again. */
 		if (!s->fixed || (zone_first(zone, local, &first) &&
 		                  first == local - offset))
 			return local - offset;

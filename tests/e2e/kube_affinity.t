@@ -46,8 +46,8 @@ preferred()
 		\"preferredDuringSchedulingIgnoredDuringExecution\": [$1]}},"
 }
 
-# [KEYS]: prints a constraint that spreads pods over nodes; with the label keys
-# KEYS, only pods with equal values of these labels are spread
+# [KEYS]: prints a constraint that spreads pods over nodes; with label keys, pods
+# that differ in the values of these labels are spread independently
 spread()
 {
 	echo "\"topologySpreadConstraints\": [{\"maxSkew\": 1,

@@ -22,7 +22,7 @@ nothing_is_left()
 }
 
 # USER SPEC LABELS POD_SPEC [POD_LABELS [ANNOTATIONS]]: whether the user may
-# make such a Job; with a dry run
+# make a Job with these values; with a dry run
 try_job()
 {
 	kube --namespace "$ns" --as "$1" create --dry-run=server -f - <<-END
@@ -35,7 +35,7 @@ try_job()
 	END
 }
 
-# USER NAMESPACE LABELS SPEC: whether the user may make such a pod
+# USER NAMESPACE LABELS SPEC: whether the user may make a pod with these values
 try_pod()
 {
 	kube --namespace "$2" --as "$1" create --dry-run=server -f - <<-END

@@ -216,8 +216,8 @@ START_TEST(copies_are_separate)
 }
 END_TEST
 
-/* Tasks of an array start in ascending order: the set of those that are left
- * must stay one range. */
+/* Tasks of an array start in ascending order: the set of tasks that have not
+ * started must stay one range. */
 START_TEST(a_million_tasks_are_one_range)
 {
 	struct idset set = set_of("0-999999");

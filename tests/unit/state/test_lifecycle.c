@@ -349,7 +349,7 @@ START_TEST(replaced_tasks_are_counted)
 	state_event(w.state, job, &ev, NULL);
 	ck_assert_uint_eq(job->replaced, 2);
 	ck_assert_str_eq(world_why(&w, 1), "None: task 3 failed");
-	/* The runner reports the same again. */
+	/* The runner repeats its first report. */
 	ev.replaced = 1;
 	ev.text = "task 1 failed";
 	state_event(w.state, job, &ev, NULL);
