@@ -18,8 +18,8 @@ enum {
 /* Sums of one replay, over the jobs that ended. */
 struct advise_sums {
 	size_t jobs, ended;
-	double wait_mean, wait_p95; /* s from arrival to end, minus those in
-	                               which the job ran */
+	double wait_mean, wait_p95; /* s between arrival and end in which
+	                               the job did not run */
 	double slowdown_mean, slowdown_p95;
 };
 

@@ -17,9 +17,9 @@ void sort_needs(const struct slurm_field *table, const char *order, char last,
 char sort_unknown(const struct slurm_field *table, const char *order);
 
 /*
- * Sort by the fields of the letters, the most important first. Equal rows are
- * sorted by the letter `last`, which must be in the table. Unknown letters are
- * ignored. Returns an array, which the caller frees, of pointers into rows.
+ * Sort by the fields that `order` names, the most important first. Equal rows
+ * are sorted by the letter `last`, which must be in the table. Unknown letters
+ * are ignored. Returns an array, which the caller frees, of pointers into rows.
  */
 const json_t **sort_rows(const struct slurm_field *table, const char *order,
                          char last, const json_t *rows);

@@ -102,7 +102,7 @@ aicancel --wait "$id"
 fails "also when it has ended" 1 "job $id was submitted with --no-requeue" \
 	aictl requeue "$id"
 
-# --- requeue of what has ended ---------------------------------------------
+# --- requeue of jobs that have ended ------------------------------------------
 
 id=$(submit --comment again -o again.out --wrap 'echo "run ${AISCHED_RESTART_COUNT-0}"; test -e fixed')
 becomes "a job fails" "$id" FAILED
