@@ -17,8 +17,8 @@
 #include "libcommon/mem.h"
 #include "libcommon/relay_msg.h"
 
-/* The text may also be the id of the record that a started task of an array
- * has: the processes of the task know only that id. */
+/* Accepts also the id of the record of one started task of an array, as the
+ * processes of such a task know only this id. */
 int step_find(const struct daemon *d, const char *text, const struct job **ret,
               struct err *err)
 {

@@ -56,8 +56,8 @@ static int count_user(struct store *store, uint32_t uid, struct user_letters *u,
 	return 0;
 }
 
-/* Whether the outbox, which holds at most `most` letters, has space for another
- * letter of this user, who may fill only a quarter of it. */
+/* Whether the outbox has space for another letter of this user. most: how many
+ * letters the outbox may hold; each user may fill a quarter of it. */
 static bool has_room(const struct store *store, const struct user_letters *u,
                      int64_t most)
 {

@@ -325,8 +325,8 @@ static enum period most_level(const struct report *r)
 	return most;
 }
 
-/* Divide the range into the longest periods that fit, and read neighbours of
- * the same level (hours, days or months) at once. */
+/* Divide the range into the longest periods that fit. Read successive periods
+ * of the same level (hours, days or months) together. */
 static int read_range(struct report *r, struct err *err)
 {
 	enum period most = most_level(r);

@@ -26,8 +26,8 @@ static int64_t bytes(const struct statvfs *fs, fsblkcnt_t blocks)
 	return (int64_t)blocks * (int64_t)fs->f_frsize;
 }
 
-/* Returns how many bytes this process may still allocate: root all free bytes,
- * other users all but those reserved for root. */
+/* Returns how many bytes this process may still allocate: root may use all free
+ * bytes, other users all but those reserved for root. */
 static int64_t bytes_free(const struct statvfs *fs)
 {
 	return bytes(fs, geteuid() == 0 ? fs->f_bfree : fs->f_bavail);

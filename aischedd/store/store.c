@@ -24,8 +24,8 @@
 	" imported, reason"
 #define COLUMN(name) ", " #name
 #define MARK(name)   ",?"
-/* In SQLite an integer sum that overflows becomes a float; this keeps it within
- * the bounds of int64_t. */
+/* Adds to a column, and keeps the sum within the bounds of int64_t: in SQLite
+ * an integer sum that overflows becomes a float. */
 #define SUM(name)                                              \
 	"," #name " = max(min(" #name " + excluded." #name "," \
 	" 9223372036854775807), -9223372036854775807)"

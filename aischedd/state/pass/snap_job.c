@@ -504,8 +504,8 @@ void snapshot_take_pend(struct build *b, const struct job *extra, bool only)
 
 /* --- write rows from their keys, on any thread --------------------------- */
 
-/* How many rows ahead to prefetch; the size of a cache line; how many bytes of
- * a row to prefetch. */
+/* AHEAD: how many rows ahead to prefetch. LINE: bytes of a cache line.
+ * ROW_BYTES: how many bytes of a row to prefetch. */
 enum { AHEAD = 16, LINE = 64, ROW_BYTES = 4 * LINE };
 
 /* Prefetch a row some steps before it is read, and the entry of its request in

@@ -68,8 +68,8 @@ static void start_nodes(const struct outlook *o, const struct start *start,
 	free(name);
 }
 
-/* Returns the evictions that the plan makes for the tested job, by the id of
- * the evicted job. */
+/* Returns a map of the evictions that the plan makes for the tested job, by the
+ * id of the evicted job. */
 static struct map evictions_for(const struct outlook *o)
 {
 	struct map ret = { 0 };
@@ -219,8 +219,8 @@ const struct what_if *state_test_tell(const struct state *state,
 	return &test->what;
 }
 
-/* Everything that a test adds to the state while it takes the snapshot, and
- * trial_end() removes again. */
+/* Additions to the state for a test: trial_begin() makes them before the
+ * snapshot is taken, and trial_end() undoes them afterwards. */
 struct trial {
 	struct job *job;
 	struct array array;
