@@ -188,8 +188,8 @@ static json_t *jobs_request(const struct aiq *aiq, bool ended)
 	return req;
 }
 
-/* Write the jobs that have not ended, those that have, and the attempts. All
- * attempts are written, since a job that ended in the chosen time may have
+/* Write the jobs that have not ended, the ended jobs, and the attempts. All
+ * attempts are written, because a job that ended in the chosen time may have
  * started long before it. */
 static int put_jobs(struct replay *r, const struct aiq *aiq,
                     struct client *client, struct err *err)

@@ -320,8 +320,8 @@ static void advise(struct conf *conf)
 	close_output(stdout, "standard output");
 }
 
-/* Read the jobs without running them, to add those that this configuration
- * cannot take to `left`. */
+/* Read the jobs without running them. Add to `left` the jobs that this
+ * configuration cannot take. */
 static void find_left(const struct conf *conf, struct left_out *left)
 {
 	struct state *state = state_new(conf, past, NULL);
@@ -350,7 +350,7 @@ static void take_names(const struct sim *sim, struct compare_names *ret)
 }
 
 /* Simulate both configurations and print the comparison. Jobs that one of them
- * cannot take are left out of both, so that both runs have the same jobs. */
+ * cannot take are left out of both runs, so that these have the same jobs. */
 static void compare(const struct conf *is, const struct conf *was,
                     const struct buf *lacks)
 {

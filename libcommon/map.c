@@ -88,8 +88,8 @@ void *map_del(struct map *map, uint64_t key)
 	for (i = (hole + 1) & mask; map->slot[i].value; i = (i + 1) & mask) {
 		size_t home = mix(map->slot[i].key) & mask;
 
-		/* Move the entry into the hole, unless the slot that its key
-		 * hashes to is behind the hole: it would not be found there. */
+		/* Move the entry into the hole, unless its key hashes to a slot
+		 * behind the hole: look-ups begin at that slot. */
 		if (((i - home) & mask) >= ((i - hole) & mask)) {
 			map->slot[hole] = map->slot[i];
 			hole = i;

@@ -177,9 +177,9 @@ static const struct opt *find_long(const struct opt_prog *prog,
 }
 
 /*
- * Parse and set "--name" or "--name=value", given without the dashes. next
- * is the following argument, or NULL; *ret_used_next becomes true if it is
- * the value.
+ * Parse and set "--name" or "--name=value", given without the dashes. `next` is
+ * the following argument, or NULL; *ret_used_next becomes true if this argument
+ * is the value.
  */
 static int take_long(const struct opt_prog *prog, void *ctx, const char *text,
                      const char *next, bool *ret_used_next, struct err *err)

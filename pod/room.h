@@ -50,8 +50,8 @@ int room_ask_read(const struct pod_job *job, const json_t *obj,
 int room_check(const struct pod_job *job, const struct room_want *ask,
                struct err *err);
 
-/* Give the step its resources from those that the n other steps do not have.
- * Returns false if these are not enough now. */
+/* Give the step resources that none of the n other steps has. Returns false if
+ * too little is free now. */
 bool room_take(const struct pod_job *job, struct room_claim *claim,
                struct room_claim *const *other, size_t n);
 void room_free(struct room_claim *claim);

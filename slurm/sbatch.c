@@ -186,8 +186,8 @@ static void forget_variables(void)
 }
 
 /* Export the variables of the file that --export-file names. If --export lists
- * variables, add them to this list. If --export is missing or has ALL, they
- * replace our own environment. */
+ * variables, add them to this list. If --export is missing or has ALL, the
+ * variables of the file replace our own environment. */
 static int take_file(struct sbatch *sbatch)
 {
 	const char *list = sbatch->submit.export_env;

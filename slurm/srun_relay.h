@@ -10,8 +10,8 @@
 
 #include "slurm/srun.h"
 
-/* Check that the options fit a command that is no step. Returns -1 after
- * printing the one that does not. */
+/* Check that the options fit a command that is no step. If one does not, prints
+ * it and returns -1. */
 int srun_relay_check(const struct srun *srun);
 int srun_relay(const struct srun *srun, char *const *argv);
 

@@ -18,7 +18,7 @@
  * no slash, in a folder of $PATH. Returns -1 with errno set. */
 int batch_open(const char *name);
 
-/* Read a whole script; name is for messages. Fails with E2BIG if it has more
+/* Read a whole script; messages call it `name`. Fails with E2BIG if it has more
  * than LIMIT_SCRIPT_MAX bytes, or like read(2). */
 int batch_read(int fd, const char *name, struct buf *ret, struct err *err);
 

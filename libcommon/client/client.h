@@ -33,7 +33,7 @@ typedef int client_part_fn(const void *data, size_t len, void *arg);
 
 /*
  * Send req, which the caller keeps, with raw bytes beside it, and wait for the
- * answer, which the caller must json_decref(). part may be NULL if no parts
+ * answer, which the caller must json_decref(). `part` may be NULL if no parts
  * are expected. If the answer is late, print a warning to stderr, unless the
  * request waits for a job or a command. Fails with the code and text of the
  * daemon's refusal; ECONNRESET if the answer was lost (ask again with the same

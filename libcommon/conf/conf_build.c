@@ -1,4 +1,4 @@
-/* conf_build.c - build struct conf from the tree of a file: any section */
+/* conf_build.c - build any section of struct conf from the tree of a file */
 #include "libcommon/conf/conf_build.h"
 
 #include <stdarg.h>

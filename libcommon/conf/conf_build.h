@@ -29,8 +29,8 @@ cfg_t *build_section(struct conf_build *b, const char *name, size_t i);
 
 /*
  * Set members of the struct `base`: build_defaults() all of them to their
- * defaults, build_keys() those whose keys are in the section. what is the name
- * of the section ("queue"), or NULL for the top level.
+ * defaults, build_keys() those whose keys are in the section. `what` is the
+ * name of the section ("queue"), or NULL for the top level.
  */
 void build_defaults(struct conf_build *b, const char *what, void *base);
 int build_keys(struct conf_build *b, const char *what, cfg_t *section,

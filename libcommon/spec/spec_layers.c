@@ -268,7 +268,7 @@ static int apply_elsewhere(struct submit *submit, const struct opt *opt,
 
 #define ENV_PREFIX "AISUB_"
 
-/* Returns the option that a variable sets, or NULL if there is none. name is
+/* Returns the option that a variable sets, or NULL if there is none. `name` is
  * without the prefix: CPUS_PER_TASK sets --cpus-per-task. */
 static const struct opt *find_variable(const char *name, size_t len)
 {

@@ -144,8 +144,8 @@ static int control(struct scontrol *s, const char *action, char **words)
 		json_decref(ids);
 		return EXIT_FAILURE;
 	}
-	/* If scontrol runs in the job that it requeues, it gets SIGTERM before
-	 * the answer comes. */
+	/* Ignore SIGTERM: if scontrol runs in the job that it requeues, the
+	 * signal comes before the answer. */
 	if (!strncmp(action, "requeue", 7))
 		signal(SIGTERM, SIG_IGN);
 	req = json_pack("{s:s, s:s, s:o}", "op", "control", "action", action,

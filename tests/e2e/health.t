@@ -1,6 +1,6 @@
 #!/bin/sh
-# A program set with health_check decides whether this machine gets jobs; nodes
-# that have no runner.
+# The program of health_check decides whether this machine gets jobs. At the
+# end, nodes that have no runner.
 # shellcheck disable=SC2016,SC2119 # wait_for expands; configure has a default
 
 . "$top_srcdir/tests/e2e/lib.sh"

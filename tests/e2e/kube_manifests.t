@@ -65,8 +65,8 @@ forbidden()
 		END { print n + 0 }'
 }
 
-# NAME WANT VERB WHAT [OPTION]...: tests whether the daemon may do that: WANT is
-# yes or no
+# NAME yes|no VERB WHAT [OPTION]...: tests that the daemon has (yes) or lacks
+# (no) the right to VERB WHAT
 may()
 {
 	may_name=$1
