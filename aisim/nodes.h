@@ -10,9 +10,9 @@
 
 /*
  * Load a configuration. If it has no node sections and the file `history` is a
- * replay, it gets the nodes of the replay, except that nodes whose pool is not
- * configured are left out, with a line each in `lacks`. history may be NULL.
- * Fails like conf_load().
+ * replay, it gets the nodes of the replay. Nodes whose pool is not configured
+ * are left out, with a line each in `lacks`. `history` may be NULL. Fails like
+ * conf_load().
  */
 struct conf *nodes_load_conf(const char *path, const char *history,
                              struct buf *warnings, struct buf *lacks,

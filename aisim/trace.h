@@ -2,7 +2,7 @@
  * trace.h - the input of a simulation: jobs, and events of the cluster
  *
  * A trace is read from JSON lines, the Standard Workload Format, the history of
- * a daemon or a replay (aiq/replay.h), which has everything that the jobs
+ * a daemon or a replay (aiq/replay.h); a replay has everything that the jobs
  * requested. Times are seconds of the simulation, which begins at 0. Each job
  * is checked against the configuration when it is read; trace_finish() sorts
  * jobs and events, and resolves the names of jobs that others refer to.

@@ -56,9 +56,10 @@ int parse_bool(const char *s, bool *ret, struct err *err);
 
 /*
  * Parse a time: HH:MM[:SS], midnight or noon (the next one); today, tomorrow or
- * yesterday at 0:00; now, now+N[unit] or now-N[unit], where the unit is s, m,
- * h, d, w or one of Slurm's words, such as minutes, and seconds if left out;
- * YYYY-MM-DD[THH:MM[:SS][Z]]; or @UNIX. Times are local unless they have a Z.
+ * yesterday at 0:00; now, now+N[unit] or now-N[unit];
+ * YYYY-MM-DD[THH:MM[:SS][Z]]; or @UNIX. A unit is s, m, h, d, w or one of
+ * Slurm's words, such as minutes; if left out, it is seconds. Times are local
+ * unless they have a Z.
  */
 int parse_time(const char *s, int64_t now, int64_t *ret, struct err *err);
 

@@ -4,9 +4,9 @@
  * Each connection serves one request, so what it can use is bounded. The
  * client has VISIT_MS to send the whole request, and SERVE_SEND_MS to read the
  * answer; then the connection is shut down. If an address has too many
- * connections, its oldest one that is not answered is closed or, if all are
- * answered, its oldest one; so a visitor with many open connections cannot
- * keep others from connecting.
+ * connections, one is closed: the oldest that is not answered or, if all are
+ * answered, the oldest. A visitor with many open connections cannot keep
+ * others from connecting.
  */
 #include "web/serve.h"
 

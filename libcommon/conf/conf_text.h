@@ -2,11 +2,11 @@
  * conf_text.h - make the text of a configuration safe for libconfuse
  *
  * libconfuse 3.3 miscounts lines after comments, refuses comments inside
- * lists, drops unexpected characters, accepts the end of the file instead of
- * missing braces, reads "a|b" as a path into another section, and after a
- * malformed string leaks memory or goes on as if inside it. Text that it would
- * read wrongly is refused here with the right line, and comments are replaced
- * by blanks.
+ * lists, drops unexpected characters, and accepts the end of the file instead
+ * of missing braces. It reads "a|b" as a path into another section. After a
+ * malformed string it leaks memory, or goes on as if inside the string. This
+ * code refuses, with the right line, text that libconfuse would read wrongly,
+ * and replaces comments by blanks.
  */
 #ifndef LIBCOMMON_CONF_CONF_TEXT_H
 #define LIBCOMMON_CONF_CONF_TEXT_H

@@ -129,8 +129,8 @@ nothing_runs()
 	! pgrep -f "^sleep 4[0-9]{3}[.]$$"
 }
 
-# PID: prints the process id of the agent in whose pod that process runs; the
-# agent is the first process of the pod
+# PID: prints the process id of the agent of the pod in which process PID runs.
+# The agent is the first process of its pod
 agent_of()
 {
 	agent_pid=$1
