@@ -62,7 +62,7 @@ struct bound {
 	const char *pid;
 	size_t want;
 	double start, cpu, last_bound;
-	struct map seen; /* by hash of the uid: BOUND or RUNS */
+	struct map seen; /* maps the hash of a uid to BOUND or RUNS */
 	size_t nrun;
 	double *run; /* [nrun] when each pod began to run, earliest first */
 };

@@ -26,7 +26,7 @@ enum {
 	LIMIT_BARE = 256, /* bytes of a request without a credential */
 	/* JSON values in a request; a list counts as four */
 	LIMIT_VALUES = 65536,
-	LIMIT_VALUES_SUBMIT = 1 << 18, /* of a request that submits jobs */
+	LIMIT_VALUES_SUBMIT = 1 << 18, /* in a request to submit jobs */
 	LIMIT_CONNS = 1024,            /* connections of users at a time */
 	LIMIT_CONNS_USER = 256,        /* connections of one user */
 	LIMIT_ASKS_USER = 256, /* requests of one user being processed, besides

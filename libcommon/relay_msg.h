@@ -1,6 +1,6 @@
 /*
- * relay_msg.h - the answer to the request relay, which runs a command in a job
- * of a cluster, or connects to a port of a job
+ * relay_msg.h - the answer to `relay`, the request that runs a command in a job
+ * of a cluster or connects to a port of a job
  */
 #ifndef LIBCOMMON_RELAY_MSG_H
 #define LIBCOMMON_RELAY_MSG_H

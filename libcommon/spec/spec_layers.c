@@ -82,7 +82,7 @@ void submit_clear(struct submit *submit, const struct opt *opt)
 	size_t first = opt->offset, last = opt->offset;
 
 	if (opt->set == spec_set_ignored)
-		return; /* it has no field */
+		return; /* the option has no field */
 	if (opt->offset == offsetof(struct submit, spec.nodes))
 		submit->max_nodes = SPEC_UNSET;
 	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)

@@ -115,7 +115,7 @@ struct seen_row {
 };
 
 struct rows {
-	struct seen_row *row; /* by name, job */
+	struct seen_row *row; /* sorted by name, then job */
 	size_t n, cap;
 };
 
@@ -219,7 +219,7 @@ static struct rows rows_named(const struct rows *rows, const char *name)
 /* --- right after a restart ----------------------------------------------- */
 
 struct finals {
-	struct map state; /* by job: its final state plus one */
+	struct map state; /* maps a job to its final state plus one */
 };
 
 struct finals *finals_new(void)

@@ -331,7 +331,7 @@ static void meddle(struct worker *w, struct sub *sub)
 		control(w, sub, "resume");
 		break;
 	case 5:
-		send_sub(w, sub); /* the same token has no effect */
+		send_sub(w, sub); /* no effect: the token is the same */
 		break;
 	}
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# aiq --efficiency shows how much of their allocation and of their request jobs
-# used.
+# aiq --efficiency shows how much jobs used of what they held, and of what they
+# had requested.
 
 . "${top_srcdir:=.}/tests/e2e/jobs.sh"
 
