@@ -1,5 +1,5 @@
 /*
- * srun.h - what the files of srun share: the options, the job, how it is found
+ * srun.h - what the files of srun share: options, the job and how to find it
  */
 #ifndef SLURM_SRUN_H
 #define SLURM_SRUN_H

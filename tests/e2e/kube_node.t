@@ -521,7 +521,7 @@ get()
 	printf 'GET /%s HTTP/1.0\r\n\r\n' "$1" | call | sed '1,/^.$/d'
 }
 
-# TEXT: whether the port sends it as the file `index`
+# TEXT: whether the file `index`, requested through the port, is TEXT
 sends()
 {
 	[ "$(get index)" = "$1" ]

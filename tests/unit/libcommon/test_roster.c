@@ -13,7 +13,7 @@ struct item {
 	uint64_t key, value;
 };
 
-/* A list, and by key the value that it must have; 0: none. */
+/* A list, and for each key the value that the list must have; 0: none. */
 struct pair {
 	struct roster list;
 	uint64_t value[KEYS];
