@@ -8,6 +8,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
+
 union control {
 	struct cmsghdr head; /* for its alignment */
 	char space[CMSG_SPACE(FDPASS_MAX * sizeof(int))];
@@ -31,6 +35,14 @@ ssize_t fdpass_send(int sock, const void *data, size_t len, const int *fd,
 		memcpy(CMSG_DATA(&control.head), fd, size);
 	}
 	return sendmsg(sock, &msg, flags | MSG_NOSIGNAL);
+}
+
+bool fdpass_refuse(int sock)
+{
+	int no = 0;
+
+	return setsockopt(sock, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no)) ==
+	       0;
 }
 
 ssize_t fdpass_recv(int sock, void *data, size_t size, int *fd, int max,

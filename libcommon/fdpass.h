@@ -4,6 +4,7 @@
 #ifndef LIBCOMMON_FDPASS_H
 #define LIBCOMMON_FDPASS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -14,6 +15,13 @@
  * MSG_NOSIGNAL is added. */
 ssize_t fdpass_send(int sock, const void *data, size_t len, const int *fd,
                     int n, int flags);
+
+/* Let the kernel refuse descriptors that peers send to this socket, or to those
+ * accepted from it, with EPERM. Else the process that reads a message closes
+ * the descriptors for which it has no room, and a user can send one whose
+ * close(2) never returns, such as a socket that lingers. Returns false if the
+ * kernel cannot do this: SO_PASSRIGHTS is of Linux 6.16. */
+bool fdpass_refuse(int sock);
 
 /* Receive data with at most `max` descriptors, which the caller closes. If the
  * kernel has dropped some, because more than max were sent or this process may

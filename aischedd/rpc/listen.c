@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "libcommon/fdpass.h"
 #include "libcommon/mem.h"
 
 enum { BACKLOG = 1024, FLAGS = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK };
@@ -71,6 +72,7 @@ int listen_unix(const char *path, mode_t mode, gid_t gid, struct err *err)
 	fd = socket(AF_UNIX, FLAGS, 0);
 	if (fd < 0)
 		return err_sys(err, "socket");
+	fdpass_refuse(fd);
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
 		err_sys(err, "cannot listen at '%s'", path);
 	else if (gid != (gid_t)-1 && chown(path, (uid_t)-1, gid) < 0)

@@ -30,6 +30,7 @@
 #include "aischedd/run/shepherd/tmp.h"
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"
+#include "libcommon/fdpass.h"
 #include "libcommon/parse.h"
 #include "libcommon/step_msg.h"
 
@@ -255,6 +256,7 @@ static int listen_ctl(struct shepherd *s, struct err *err)
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/ctl",
 	         s->dirfd);
 	s->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	fdpass_refuse(s->listen_fd);
 	unlinkat(s->dirfd, "ctl", 0);
 	if (s->listen_fd < 0 ||
 	    bind(s->listen_fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||

@@ -60,7 +60,21 @@ START_TEST(passes)
 }
 END_TEST
 
+START_TEST(refuses)
+{
+	int pair[2], sent;
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	sent = fdpass_refuse(pair[1]) ? -1 : 3;
+	ck_assert_int_eq(fdpass_send(pair[0], "hey", 3, pair, 1, 0), sent);
+	ck_assert_int_eq(fdpass_send(pair[0], "hey", 3, NULL, 0, 0), 3);
+	close(pair[0]);
+	close(pair[1]);
+}
+END_TEST
+
 SUITE(fdpass)
 {
+	tcase_add_test(tc, refuses);
 	tcase_add_loop_test(tc, passes, 0, ARRAY_SIZE(cases));
 }

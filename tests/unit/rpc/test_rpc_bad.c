@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "libcommon/fdpass.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "tests/unit/rpc/raw.h"
@@ -44,6 +45,17 @@ START_TEST(credential_fits_one_request)
 	ck_assert_int_eq(server.asked, 0);
 	buf_free(&out);
 	free(cred);
+	close(raw.fd);
+}
+END_TEST
+
+/* The close of a descriptor that a peer sends may block the loop. */
+START_TEST(descriptors_are_refused)
+{
+	struct raw raw = raw_open();
+	int sent = fdpass_refuse(raw.fd) ? -1 : 1;
+
+	ck_assert_int_eq(fdpass_send(raw.fd, "x", 1, &raw.fd, 1, 0), sent);
 	close(raw.fd);
 }
 END_TEST
@@ -239,6 +251,7 @@ SUITE(rpc_bad)
 	tcase_add_checked_fixture(tc, server_set_up, server_tear_down);
 	tcase_add_loop_test(tc, credential_fits_one_request, 0,
 	                    ARRAY_SIZE(forgeries));
+	tcase_add_test(tc, descriptors_are_refused);
 	tcase_add_test(tc, good_frame_made_by_hand_is_taken);
 	tcase_add_test(tc, frame_sent_twice_is_taken_once);
 	tcase_add_test(tc, credential_is_taken_once);
