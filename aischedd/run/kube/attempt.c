@@ -113,7 +113,9 @@ void kube_attempt_free(struct kube_attempt *a)
 
 void kube_attempt_link(struct kube_attempt *a, struct kube_task *task)
 {
-	if (!a->uid || strcmp(task->pod.owner, a->uid) != 0)
+	/* A pod in another namespace may name our Job as its owner, too. */
+	if (!a->uid || strcmp(task->pod.owner, a->uid) != 0 ||
+	    strcmp(task->pod.namespace, a->space->name) != 0)
 		return;
 	TAILQ_REMOVE(&a->kube->pods.loose, task, of_list);
 	TAILQ_INSERT_TAIL(&a->tasks, task, of_list);

@@ -11,6 +11,7 @@
 #include "aischedd/run/kube/object/secret.h"
 #include "aischedd/run/kube/shared.h"
 #include "libcommon/clock.h"
+#include "libcommon/limits.h"
 #include "libcommon/mem.h"
 
 static uint32_t number_of(const json_t *value)
@@ -19,6 +20,15 @@ static uint32_t number_of(const json_t *value)
 
 	return s ? (uint32_t)strtoul(s, NULL, 10)
 	         : (uint32_t)json_integer_value(value);
+}
+
+/* Returns the number of tasks in one of our annotations, or 0 if no job can
+ * have as many: others may be allowed to change the Job. */
+static uint32_t tasks_noted(const json_t *notes, const char *name)
+{
+	uint32_t n = number_of(json_object_get(notes, name));
+
+	return n > LIMIT_TASKS ? 0 : n;
 }
 
 static void job_free(struct kube_job *job)
@@ -110,9 +120,9 @@ static void on_job(struct kube_space *space, json_t *obj, bool deleted)
 	job->deleting = json_object_get(meta, "deletionTimestamp") != NULL;
 	job->indexes = number_of(json_object_get(spec, "completions"));
 	job->replace = number_of(json_object_get(spec, "backoffLimitPerIndex"));
-	job->tasks = number_of(json_object_get(notes, KUBE_NOTE_TASKS));
-	job->least = number_of(json_object_get(notes, KUBE_NOTE_LEAST));
-	job->whole = number_of(json_object_get(notes, KUBE_NOTE_WHOLE));
+	job->tasks = tasks_noted(notes, KUBE_NOTE_TASKS);
+	job->least = tasks_noted(notes, KUBE_NOTE_LEAST);
+	job->whole = tasks_noted(notes, KUBE_NOTE_WHOLE);
 	job->once = json_object_get(notes, KUBE_NOTE_ONCE) != NULL;
 	kube_recover_sweep_one(kube, job);
 }

@@ -12,15 +12,23 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
+/* Returns the Job of the attempt, or NULL. A user of another namespace can give
+ * a Job of theirs the same name, and our labels as well once it is being
+ * deleted, as policies.yaml does not look at it then: prefer one that is not.
+ */
 static struct kube_job *job_of(struct kube *kube, const struct kube_owner *id)
 {
 	char name[KUBE_NAME_SIZE];
-	struct kube_job *job = NULL;
+	struct kube_job *ret = NULL;
 
 	kube_object_name(name, kube->home.cluster, id->job, id->attempt);
-	for (size_t i = 0; !job && i < kube->spaces.n; i++)
-		job = kube_jobs_find(kube->spaces.s[i], name);
-	return job;
+	for (size_t i = 0; i < kube->spaces.n; i++) {
+		struct kube_job *job = kube_jobs_find(kube->spaces.s[i], name);
+
+		if (job && (!ret || (ret->deleting && !job->deleting)))
+			ret = job;
+	}
+	return ret;
 }
 
 /* Add to the map the attempts that have a pod in a namespace whose Jobs cannot
@@ -90,17 +98,21 @@ static struct kube_task *before(struct kube_attempt *a,
  */
 static bool find_slots(struct kube_attempt *a, uint32_t started)
 {
-	uint32_t size = started + a->slots.have, n = 0, ran = 0;
-	struct kube_slot *slot = xcalloc(size + 1, sizeof(*slot));
+	uint32_t n = 0, ran = 0;
+	struct kube_slot *slot;
 	struct kube_task *task;
+	size_t size = 0;
 
+	TAILQ_FOREACH(task, &a->tasks, of_list)
+		size++;
+	slot = xcalloc(size + 1, sizeof(*slot));
 	TAILQ_FOREACH(task, &a->tasks, of_list) {
 		uint32_t index = (uint32_t)task->pod.index;
 		struct kube_task *was = NULL;
 		const char *node = task->pod.node;
 
 		if (task->pod.index < 0 || index >= a->slots.have ||
-		    n == size || kube_attempt_at(a, index) != task)
+		    kube_attempt_at(a, index) != task)
 			continue;
 		if (a->make.replace)
 			was = before(a, task);
