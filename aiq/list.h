@@ -24,8 +24,8 @@ json_t *list_request(const struct aiq *aiq, const struct format *format);
 void list_text(const struct aiq *aiq, const struct format *format,
                const char *rows, size_t len, FILE *out);
 
-/* Fails with ENOENT if an answer has a list of missing ids, which the
- * text names. */
+/* Fails with ENOENT if an answer has a list of missing ids; the error text
+ * names these. */
 int list_missing(const struct aiq *aiq, const json_t *answer, struct err *err);
 
 /* Print text that other users may have written, with '?' in place of control

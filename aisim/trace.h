@@ -134,9 +134,8 @@ struct trace {
 	size_t nacts, act_cap;
 	const char **user;
 	size_t nusers, user_cap;
-	/* Maps of names' hashes: to the ids of jobs, and to the indices of
-	 * users + 1. */
-	struct map names, users;
+	struct map names; /* maps the hash of a job's name to its id */
+	struct map users; /* maps the hash of a user's name to its index + 1 */
 	struct trace_array *array;
 	size_t narrays, array_cap;
 	struct map arrays;   /* maps the hash of a name to its index + 1 */

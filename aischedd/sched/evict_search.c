@@ -468,8 +468,8 @@ static bool clear_limits(struct evictor *e)
 }
 
 /* Undo the trial back to `to`. Segments that were placed before `to` stay
- * placed; count their tasks again, because the undone part may have used the
- * same nodes. */
+ * placed. Count their tasks again: undoing has also removed the counts of nodes
+ * that they share with the undone part. */
 static void go_back(struct evictor *e, const struct evict_mark *to)
 {
 	evict_search_back(e, to);

@@ -117,9 +117,10 @@ void order_next(const struct row_order *o, uint32_t queue, int64_t ret[RES_N]);
  * started. order_claimed(): other jobs were evicted for it. */
 void order_started(struct row_order *o, uint32_t queue);
 void order_claimed(struct row_order *o, uint32_t queue);
-/* Go on to the next claim. order_promised(): the job of the present claim was
- * promised a start. order_grown(): the run, or the job in turn.elastic, was
- * given a task. Other jobs of the row still have their turn. */
+/* Go on to the next claim; after both calls, other jobs of the row still have
+ * their turn. order_promised(): the job of the present claim was promised a
+ * start. order_grown(): the run of the present claim, or the job in
+ * turn.elastic, was given a task. */
 void order_promised(struct row_order *o, uint32_t queue);
 void order_grown(struct row_order *o, uint32_t queue);
 /* Go on to the next claim, and give the row or run of the present claim no

@@ -354,9 +354,9 @@ enum fill {
 	FILL_ONE   /* one by one, each on the best node */
 };
 
-/* Returns the best of the nodes that can hold the most tasks, but at most max,
- * and sets t->ask to that number of tasks. Returns SNAP_NONE if no node can
- * hold a task. */
+/* Find the largest number of tasks, at most max, that some node can hold, and
+ * set t->ask to it. Returns the best node that can hold as many, or SNAP_NONE
+ * if no node can hold a task. */
 static uint32_t seek_most(struct place_trial *t, int64_t max)
 {
 	int64_t lo = 0, hi = smaller(max, t->most);

@@ -10,8 +10,8 @@
  * them delays the start. It gives up after this many times. */
 enum { ROUNDS = 32 };
 
-/* If a limit has more recent changes than this, they are merged into the summed
- * ones. */
+/* The number of recent changes of a limit above which they are merged into the
+ * summed ones. */
 enum { RECENT = 256 };
 
 struct change {

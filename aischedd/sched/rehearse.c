@@ -9,8 +9,8 @@
  * a rehearsal costs as much as a pass. */
 enum { ROWS_MAX = 20000 };
 
-/* Whether a snapshot can hold a claim of this row, or (SNAP_NONE) of a run.
- * Only a row of a single job can have a claim. */
+/* Whether a snapshot can hold a claim of this row. Row SNAP_NONE stands for a
+ * claim of a run. Only a row of a single job can have a claim. */
 static bool may_claim(const struct snap *s, uint32_t row)
 {
 	uint32_t first;

@@ -116,8 +116,8 @@ size_t proc_descendants(pid_t root, proc_fn *fn, void *arg)
 
 bool proc_is_below(pid_t pid, pid_t root)
 {
-	/* A parent may end while we look, but then its children are reparented
-	 * to one of its ancestors, which this loop also finds. */
+	/* If a parent ends and is reaped while we look, the answer is no,
+	 * although its children now have one of its ancestors as parent. */
 	for (int depth = 0; pid > 1 && depth < MAX_DEPTH; depth++) {
 		pid = parent_of(pid);
 		if (pid == root)

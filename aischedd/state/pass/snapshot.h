@@ -22,9 +22,9 @@ const struct snap *state_snapshot(struct state *state, int64_t now,
 /*
  * state_snapshot() in three steps, so that a million rows do not hold up the
  * loop. state_take_snapshot() copies everything that may change.
- * snapshot_finish() may run on another thread, or not be called at all. Then
- * state_end_snapshot() must be called, when no thread reads the struct build
- * any longer and before the arena is freed.
+ * snapshot_finish() may run on another thread, or not be called at all. In both
+ * cases state_end_snapshot() must be called, after the last thread has stopped
+ * reading the struct build and before the arena is freed.
  */
 struct build *state_take_snapshot(struct state *state, int64_t now,
                                   struct arena *arena);

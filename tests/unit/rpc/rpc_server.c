@@ -189,7 +189,7 @@ void server_start(const struct rpc_limits *limits)
 	pthread_create(&thread, NULL, serve, server.base);
 }
 
-/* Stop the server; it sends the answers that were given before. */
+/* Stop the server, which first sends the answers that the test has given it. */
 void server_stop(void)
 {
 	ck_assert_int_eq(write(wake_pipe[1], "", 1), 1);

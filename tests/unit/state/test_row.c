@@ -17,10 +17,10 @@
 #include "tests/unit/state/world.h"
 
 enum effect_on {
-	ALIKE, /* nothing in the scheduler's snapshot */
-	WAITS, /* not the key, but whether the snapshot has the job */
-	WHOSE, /* the key and the snapshot, but not the request */
-	ROW    /* the key, the snapshot and the request */
+	ALIKE, /* changes nothing in the scheduler's snapshot */
+	WAITS, /* changes whether the snapshot has the job, not the key */
+	WHOSE, /* changes the key and the snapshot, but not the request */
+	ROW    /* changes the key, the snapshot and the request */
 };
 
 /* clang-format off */

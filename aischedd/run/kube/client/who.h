@@ -9,8 +9,8 @@
 
 struct kube_http;
 
-/* Renew the credentials, because the server rejected those with this badge.
- * Does nothing if they were renewed since. */
+/* Renew the credentials, because the server rejected those that a call used;
+ * `badge` is the badge of the call. Does nothing if they were renewed since. */
 void kube_who_renew(struct kube_http *http, uint64_t badge);
 
 /* Whether there are credentials and a configuration with which a call can be

@@ -93,8 +93,8 @@ bool kube_devices_show(struct kube *kube, const char *node,
                        const struct kube_node_said *said,
                        struct kube_gpus *ret);
 
-/* Returns text on the nodes whose GPUs jobs cannot get, and why; NULL: there
- * are none. */
+/* Returns a text that names the nodes on which no job can get a GPU, and says
+ * why; NULL if there is no such node. */
 const char *kube_devices_lacks(struct kube *kube);
 
 /* Whether the node gives GPUs by ResourceClaims. */

@@ -182,7 +182,7 @@ void kube_agent_env(struct buf *out, const struct kube_home *home,
 	uint32_t n;
 
 	if (kube_agent_pods(job, &pods, &err) < 0)
-		errno = 0; /* kube_object_job() reports this error */
+		errno = 0; /* ignore: kube_object_job() reports it */
 	n = pods.job.ntasks;
 	kube_object_name(name, home->cluster, job->job, job->attempt);
 	node_name(first, name, 0, n);
@@ -248,7 +248,7 @@ char *kube_agent_file(const struct kube_home *home, const struct run_job *job)
 	char *text;
 
 	if (kube_agent_pods(job, &pods, &err) < 0)
-		errno = 0; /* kube_object_job() reports this error */
+		errno = 0; /* ignore: kube_object_job() reports it */
 	kube_object_name(name, home->cluster, job->job, job->attempt);
 	new_key(key);
 	obj = json_pack(
