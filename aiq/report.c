@@ -21,9 +21,16 @@ static const struct sheet_column pool_fields[] = {
 #undef X
 };
 
-static const char *const keys[] = { "user",  "group", "account",  "queue",
-	                            "class", "pool",  "gpu_type", "hour",
-	                            "day",   "week",  "month" };
+static const struct {
+	const char *name, *header;
+} keys[] = {
+	{ "user", "USER" },         { "group", "GROUP" },
+	{ "account", "ACCOUNT" },   { "queue", "QUEUE" },
+	{ "class", "CLASS" },       { "pool", "POOL" },
+	{ "gpu_type", "GPU_TYPE" }, { "hour", "HOUR" },
+	{ "day", "DAY" },           { "week", "WEEK" },
+	{ "month", "MONTH" },
+};
 
 static const char standard[] =
     "jobs,cpu_hours,gpu_hours,cpueff,gpueff,idle_gpu_hours,evicted_gpu_hours,"
@@ -44,7 +51,8 @@ struct view_of {
 static bool is_key(const char *name, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (strlen(keys[i]) == len && !strncmp(name, keys[i], len))
+		if (strlen(keys[i].name) == len &&
+		    !strncmp(name, keys[i].name, len))
 			return true;
 	return false;
 }
@@ -54,7 +62,7 @@ static int no_key(const char *name, size_t len, struct err *err)
 	struct buf all = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		buf_printf(&all, "%s%s", i ? ", " : "", keys[i]);
+		buf_printf(&all, "%s%s", i ? ", " : "", keys[i].name);
 	err_set(err, EINVAL, "--by: no report is by '%.*s': use %s or total",
 	        (int)len, name, all.data);
 	buf_free(&all);
@@ -64,14 +72,9 @@ static int no_key(const char *name, size_t len, struct err *err)
 /* Returns the header of a key's column. */
 static const char *header_of(const char *key)
 {
-	static const char *const headers[] = { "USER",     "GROUP", "ACCOUNT",
-		                               "QUEUE",    "CLASS", "POOL",
-		                               "GPU_TYPE", "HOUR",  "DAY",
-		                               "WEEK",     "MONTH" };
-
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (!strcmp(keys[i], key))
-			return headers[i];
+		if (!strcmp(keys[i].name, key))
+			return keys[i].header;
 	return key;
 }
 
