@@ -236,31 +236,8 @@ fi
 
 # --- ports ------------------------------------------------------------------------
 
-port=$top_builddir/tests/e2e/port
-
-# JOB PORT: forwards a free port of this machine to PORT of the job, and sets
-# $at to the free port
-forward()
-{
-	: >"$dir/forward.out"
-	aictl forward "$1" ":$2" >"$dir/forward.out" 2>"$dir/forward.err" &
-	forward_pid=$!
-	wait_for test -s "$dir/forward.out" || return 1
-	at=$(sed 's/127.0.0.1:\([0-9]*\) is .*/\1/' "$dir/forward.out")
-}
-
-# Ends aictl forward, and waits for it.
-unforward()
-{
-	kill "$forward_pid" 2>/dev/null
-	wait "$forward_pid" 2>/dev/null
-}
-
-# Sends the standard input to port $at and prints the answer.
-call()
-{
-	timeout "$deadline_s" "$port" call "$at"
-}
+# shellcheck source=tests/e2e/forward.sh
+. "$top_srcdir/tests/e2e/forward.sh"
 
 # ADDRESS: starts a job that listens there, at port $p
 serve()

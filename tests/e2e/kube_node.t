@@ -490,35 +490,13 @@ fails "one that has ended takes none" 1 "job $job " in_job "$job" true
 
 # --- ports of jobs --------------------------------------------------------------
 
-port=$top_builddir/tests/e2e/port
-
-# JOB[.RANK] PORT: forwards a free port of this machine to PORT of the job or
-# task, and sets $at to the free port
-forward()
-{
-	: >"$dir/forward.out"
-	aictl forward "$1" ":$2" >"$dir/forward.out" 2>"$dir/forward.err" &
-	forward_pid=$!
-	wait_for test -s "$dir/forward.out" || return 1
-	at=$(sed 's/127.0.0.1:\([0-9]*\) is .*/\1/' "$dir/forward.out")
-}
-
-unforward()
-{
-	kill "$forward_pid" 2>/dev/null
-	wait "$forward_pid" 2>/dev/null
-}
-
-# Sends the standard input to port $at and prints the answer.
-call()
-{
-	timeout "$deadline_s" "$port" call "$at" 2>/dev/null
-}
+# shellcheck source=tests/e2e/forward.sh
+. "$top_srcdir/tests/e2e/forward.sh"
 
 # FILE: prints this file, as the job's web server sends it
 get()
 {
-	printf 'GET /%s HTTP/1.0\r\n\r\n' "$1" | call | sed '1,/^.$/d'
+	printf 'GET /%s HTTP/1.0\r\n\r\n' "$1" | call 2>/dev/null | sed '1,/^.$/d'
 }
 
 # TEXT: whether the file `index`, requested through the port, is TEXT
