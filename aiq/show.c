@@ -214,6 +214,8 @@ void show_request(const json_t *job)
 	show_text(job, "prefers", "prefer");
 	show_text(job, "topology", "topology");
 	show_text(job, "spread over", "spread");
+	show_text(job, "near", "near");
+	show_text(job, "apart from", "apart");
 	if (show_int_of(job, "segment", &n))
 		show_line("in segments of", "%lld", (long long)n);
 	show_text(job, "NUMA", "numa");

@@ -411,6 +411,8 @@ static struct job *admit(struct sim *sim, uint64_t id)
 
 	spec_unpack(&spec, tj->packed);
 	spec.dependency = tj->dependency;
+	spec.near = tj->near;
+	spec.apart = tj->apart;
 	spec_resolve(&spec, 0, &req, NULL);
 	job = state_make_job(sim->state, &spec, &who, tj->queue, id, submit);
 	if (tj->replayed)

@@ -133,6 +133,10 @@ int trace_add(struct trace *trace, const struct trace_job *given,
 		job.in = arena_strdup(trace->arena, job.in);
 	if (job.dependency)
 		job.dependency = arena_strdup(trace->arena, job.dependency);
+	if (job.near)
+		job.near = arena_strdup(trace->arena, job.near);
+	if (job.apart)
+		job.apart = arena_strdup(trace->arena, job.apart);
 	trace->job = GROW(trace->job, trace->njobs, &trace->job_cap);
 	trace->job[trace->njobs++] = job;
 	map_set(&trace->names, key_of(job.name, strlen(job.name)),
@@ -418,6 +422,52 @@ static int number_dependency(struct trace *trace, struct trace_job *job,
 	return 0;
 }
 
+/* Replace names of jobs in --near or --apart by ids: "prep,data:rack" becomes
+ * "1,2:rack". Jobs that a replayed job names and that are not in the simulation
+ * are dropped and counted. */
+static int number_near(struct trace *trace, const struct trace_job *job,
+                       const char **ret, struct err *err)
+{
+	uint64_t mine = (uint64_t)(job - trace->job) + 1;
+	struct buf text = { 0 };
+	const char *s = *ret;
+	int rc = 0;
+
+	for (size_t len; *s && *s != ':'; s += len + (s[len] == ',')) {
+		uint64_t id;
+
+		len = strcspn(s, ",:");
+		id = job->replayed
+		         ? replayed_id(trace, strtoull(s, NULL, 10), mine)
+		         : find(trace, s, len);
+		if (!job->replayed && (!id || id >= mine))
+			rc = err_set(
+			    err, EINVAL, "job '%s' names '%.*s', which %s",
+			    job->name, (int)len, s,
+			    id ? "does not arrive before it" : "is not a job");
+		else if (id)
+			buf_printf(&text, "%s%llu", text.len ? "," : "",
+			           (unsigned long long)id);
+		else
+			trace->ndropped++;
+	}
+	*ret = NULL;
+	if (text.len && rc == 0) {
+		buf_puts(&text, s);
+		*ret = arena_strdup(trace->arena, text.data);
+	}
+	buf_free(&text);
+	return rc;
+}
+
+static int number_nears(struct trace *trace, struct trace_job *job,
+                        struct err *err)
+{
+	if (job->near && number_near(trace, job, &job->near, err) < 0)
+		return -1;
+	return job->apart ? number_near(trace, job, &job->apart, err) : 0;
+}
+
 static int check_dependency(const struct trace_job *job, struct err *err)
 {
 	struct spec spec;
@@ -425,6 +475,8 @@ static int check_dependency(const struct trace_job *job, struct err *err)
 
 	spec_unpack(&spec, job->packed);
 	spec.dependency = job->dependency;
+	spec.near = job->near;
+	spec.apart = job->apart;
 	if (spec_resolve(&spec, 0, &req, err) < 0)
 		return err_wrap(err, "job '%s'", job->name);
 	return 0;
@@ -506,8 +558,10 @@ int trace_finish(struct trace *trace, struct err *err)
 			rc = replay_dependency(trace, job, err);
 		else if (job->dependency)
 			rc = number_dependency(trace, job, err);
-		if (rc < 0 ||
-		    (job->dependency && check_dependency(job, err) < 0))
+		if (rc == 0)
+			rc = number_nears(trace, job, err);
+		if (rc < 0 || ((job->dependency || job->near || job->apart) &&
+		               check_dependency(job, err) < 0))
 			return err_wrap(err, "%s:%u", trace->file, job->line);
 	}
 	for (size_t i = 0; i < trace->nacts; i++) {

@@ -54,6 +54,7 @@ struct trace_job {
 	                 arrival */
 	/* Has ids of jobs, not names, after trace_finish(). */
 	const char *dependency;
+	const char *near, *apart;
 	uint32_t user, queue;
 	uint32_t line; /* line of the file */
 	/* Number of its tasks if it is running at second 0. */

@@ -259,6 +259,7 @@ static int set_dev(struct line *line, const struct key *key, json_t *value,
 	}
 
 static const struct key keys[] = {
+	JOB("apart", set_text, job.apart),
 	JOB("class", set_text, spec.class),
 	JOB("constraint", set_text, spec.constraint),
 	JOB("prefer", set_text, spec.prefer),
@@ -276,6 +277,7 @@ static const struct key keys[] = {
 	JOB("links", set_text, spec.links),
 	JOB("memory", set_number, spec.mem),
 	JOB("min_tasks", set_number, spec.min_tasks),
+	JOB("near", set_text, job.near),
 	JOB("nodes", set_nodes, job.node),
 	JOB("numa", set_text, spec.numa),
 	JOB("on_preempt", set_on_evict, job.on_evict),

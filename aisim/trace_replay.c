@@ -125,6 +125,9 @@ static int take_asked(struct replay *r, const struct old_job *past,
 	spec->begin = spec->deadline = SPEC_UNSET;
 	job->dependency = spec->dependency;
 	spec->dependency = NULL;
+	job->near = spec->near;
+	job->apart = spec->apart;
+	spec->near = spec->apart = NULL;
 	if (spec->array &&
 	    idset_parse(&tasks, &job->limit, spec->array, err) < 0)
 		return err_wrap(err, "asked: array");

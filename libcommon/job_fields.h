@@ -92,6 +92,8 @@
 	X(prefer, false, true)           \
 	X(topology, false, true)         \
 	X(spread, false, true)           \
+	X(near, false, true)             \
+	X(apart, false, true)            \
 	X(segment, false, true)          \
 	X(numa, false, true)             \
 	X(links, false, true)            \

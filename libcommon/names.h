@@ -117,7 +117,10 @@ enum reason_kind {
 	X(Volume, OWN, "a volume claim that it mounts cannot be used now")     \
 	X(Partition, PLACE,                                                    \
 	  "no GPU has free slices where its partition may be")                 \
-	X(IdleGpu, ENDED, "its GPUs were idle for as long as its queue allows")
+	X(IdleGpu, ENDED,                                                      \
+	  "its GPUs were idle for as long as its queue allows")                \
+	X(Affinity, PLACE,                                                     \
+	  "it fits, but not near or apart from the jobs that it names")
 
 enum reason {
 #define X(sym, kind, text) WHY_##sym,

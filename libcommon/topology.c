@@ -50,6 +50,20 @@ static bool is_marked(const char *item, size_t len)
 	       !strncmp(item + len - mark_len, mark, mark_len);
 }
 
+int level_parse(const char *name, size_t len, const struct strlist *levels,
+                int *ret, struct err *err)
+{
+	if (!len || memchr(name, ',', len) || memchr(name, ':', len))
+		return err_set(err, EINVAL, "bad topology level '%.*s'",
+		               (int)len, name);
+	if (len == strlen("node") && !strncmp(name, "node", len) &&
+	    (!levels || find_level(name, len, levels, ret, NULL) < 0)) {
+		*ret = SPREAD_NODE;
+		return 0;
+	}
+	return find_level(name, len, levels, ret, err);
+}
+
 int spread_parse(const char *s, const struct strlist *levels, int *ret_level,
                  bool *ret_wish, struct err *err)
 {
@@ -62,13 +76,7 @@ int spread_parse(const char *s, const struct strlist *levels, int *ret_level,
 		               "bad spread '%s': use LEVEL or LEVEL:preferred",
 		               s);
 	*ret_wish = wish;
-	*ret_level = SPREAD_NODE;
-	if (len == strlen("node") && !strncmp(s, "node", len) &&
-	    (!levels || find_level(s, len, levels, ret_level, NULL) < 0)) {
-		*ret_level = SPREAD_NODE;
-		return 0;
-	}
-	return find_level(s, len, levels, ret_level, err);
+	return level_parse(s, len, levels, ret_level, err);
 }
 
 int topology_parse(const char *s, const struct strlist *levels,

@@ -28,6 +28,11 @@ int topology_parse(const char *s, const struct strlist *levels,
  * level of that name takes its place. */
 enum { SPREAD_NODE = -1 };
 
+/* Parse the name of a level of the configuration, or "node" if none is called
+ * so: then *ret is SPREAD_NODE. For levels and failures see above. */
+int level_parse(const char *name, size_t len, const struct strlist *levels,
+                int *ret, struct err *err);
+
 /*
  * Parse --spread, "rack" or "rack:preferred": a level of the configuration, or
  * "node" if no level has that name. `levels` and failures are as in

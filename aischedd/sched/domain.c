@@ -211,7 +211,7 @@ static void add_nodes(struct spread *sp, const struct allowed *a,
 		uint32_t node = class->node[i], at = place_of(sp, node);
 
 		if (at == SNAP_NONE || sp->number[at] ||
-		    !match_allows(a, node) ||
+		    !match_ever_allows(a, node) ||
 		    !could_hold(sp->snap, sp->req, node, sp->all))
 			continue;
 		sp->node[sp->n] = node;

@@ -448,6 +448,9 @@ static bool asks_no_less(const struct snap *s, uint32_t b, uint32_t a)
 	       same_list(r->rule_first, s->rule, sizeof(*s->rule), a, b) &&
 	       same_list(r->want_first, s->want, sizeof(*s->want), a, b) &&
 	       same_list(r->avoid_first, s->avoid, sizeof(*s->avoid), a, b) &&
+	       same_list(r->shun_first, s->shun, sizeof(*s->shun), a, b) &&
+	       same_list(r->beside_first, s->beside, sizeof(*s->beside), a,
+	                 b) &&
 	       same_list(r->license_first, s->license_use,
 	                 sizeof(*s->license_use), a, b);
 }

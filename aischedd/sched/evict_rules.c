@@ -79,7 +79,8 @@ bool evict_rules_allow(const struct evictor *e, uint32_t run)
 {
 	uint32_t queue = e->s->run.queue[run];
 
-	if (e->p->settled[run] || (e->chosen && !e->only[run]))
+	if (e->p->settled[run] || (e->chosen && !e->only[run]) ||
+	    snap_is_beside(e->s, e->c->req, e->s->run.job[run]))
 		return false;
 	if (e->mode == MODE_MOVE)
 		return !e->why[run] && !evict_trial_moved_of(e, run);

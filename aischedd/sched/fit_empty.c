@@ -50,7 +50,7 @@ static bool counts(const struct fit_empty *e, const struct allowed *a,
 {
 	const struct snap *s = e->snap;
 
-	if (!match_allows(a, node))
+	if (!match_ever_allows(a, node))
 		return false;
 	if (which != EVER_ALL && s->node.state[node] != NODE_UP)
 		return false;
@@ -307,7 +307,7 @@ static uint32_t first_down(const struct fit_empty *e, uint32_t req)
 
 		for (uint32_t i = 0; i < nc->nnodes; i++) {
 			if (nc->node[i] < first &&
-			    match_allows(a, nc->node[i]) &&
+			    match_ever_allows(a, nc->node[i]) &&
 			    !counts(e, a, nc->node[i], EVER_UP))
 				first = nc->node[i];
 		}
@@ -341,7 +341,7 @@ static uint32_t largest(const struct fit_empty *e, uint32_t req,
 
 			if (best != SNAP_NONE && *ret_amount >= nc->most[res])
 				break;
-			if (match_allows(a, node) &&
+			if (match_ever_allows(a, node) &&
 			    (best == SNAP_NONE ||
 			     total_of(e->snap, node, res) > *ret_amount)) {
 				best = node;
@@ -379,7 +379,7 @@ static bool explain_numa(struct fit_empty *e, uint32_t req, struct verdict *v)
 			uint32_t node = nc->node[i];
 			struct fit_numa it;
 
-			if (!match_allows(a, node) ||
+			if (!match_ever_allows(a, node) ||
 			    !count_on(e, req, node, 1))
 				continue;
 			it = fit_best_numa(e->empty, req, node);

@@ -582,8 +582,8 @@ static void find_counts(const struct match *m, uint32_t req, struct allowed *a)
 	a->counted = counted;
 }
 
-/* Returns a bitmap of the nodes that the request may use, or NULL if it names
- * no nodes to use or avoid. */
+/* Returns a bitmap of the nodes that the request may use, wherever other jobs
+ * are, or NULL if it names no nodes to use or avoid. */
 static const uint64_t *named_nodes(const struct match *m, uint32_t req)
 {
 	const struct snap *s = m->snap;
@@ -605,6 +605,28 @@ static const uint64_t *named_nodes(const struct match *m, uint32_t req)
 	}
 	for (uint32_t i = avoid; i < avoid_end; i++)
 		only[s->avoid[i] / 64] &= ~((uint64_t)1 << s->avoid[i] % 64);
+	return only;
+}
+
+/* Returns a bitmap of those nodes in `ever` (NULL: of all nodes) that the
+ * request does not shun now. */
+static const uint64_t *named_now(const struct match *m, uint32_t req,
+                                 const uint64_t *ever)
+{
+	const struct snap *s = m->snap;
+	uint32_t i = s->req.shun_first[req], end = s->req.shun_first[req + 1];
+	size_t nwords = s->node.n / 64 + 1;
+	uint64_t *only;
+
+	if (i == end)
+		return ever;
+	only = arena_array(m->arena, uint64_t, nwords);
+	if (ever)
+		memcpy(only, ever, nwords * sizeof(*only));
+	else
+		memset(only, 0xff, nwords * sizeof(*only));
+	for (; i < end; i++)
+		only[s->shun[i] / 64] &= ~((uint64_t)1 << s->shun[i] % 64);
 	return only;
 }
 
@@ -697,6 +719,19 @@ static void find_best(const struct match *m, uint32_t req, struct allowed *a)
 	a->best = copy;
 }
 
+/* Returns a copy of `a` for a request that shuns no nodes, but has no
+ * preferences either. */
+static const struct allowed *unshunned(const struct match *m,
+                                       const struct allowed *a)
+{
+	struct allowed *copy = arena_array(m->arena, struct allowed, 1);
+
+	*copy = *a;
+	copy->only = a->ever;
+	copy->nbest = 0;
+	return copy;
+}
+
 const struct allowed *match_req(struct match *m, uint32_t req)
 {
 	struct allowed *a = &m->allowed[req];
@@ -713,8 +748,11 @@ const struct allowed *match_req(struct match *m, uint32_t req)
 	*a = (struct allowed){ .known = true,
 		               .nclasses = n,
 		               .class = class,
-		               .only = named_nodes(m, req) };
+		               .ever = named_nodes(m, req) };
+	a->only = named_now(m, req, a->ever);
 	find_counts(m, req, a);
+	if (a->only != a->ever)
+		a->unshunned = unshunned(m, a);
 	if (m->soft || m->nweights ||
 	    m->snap->req.prefer_first[req] < m->snap->req.prefer_first[req + 1])
 		find_best(m, req, a);

@@ -31,9 +31,13 @@ struct allowed {
 	const uint32_t *class; /* in order of their pools */
 	/* bit i: node i; NULL: all nodes of the classes */
 	const uint64_t *only;
-	/* The parts of its constraint that have a count, such as "ib*2": for
-	 * part i, at least count[i] of the job's nodes must be of classes with
-	 * bit i in `counted`. */
+	/* the same, with the nodes that the request shuns now because of where
+	 * other jobs are */
+	const uint64_t *ever;
+	/* where it might run if it shunned no nodes; NULL: it shuns none */
+	const struct allowed *unshunned;
+	/* The counted parts of its constraint: at least count[i] of the job's
+	 * nodes must be of classes that have bit i in counted. */
 	uint32_t ncounts;
 	uint32_t count[CONSTRAINT_MAX_COUNTS];
 	const uint8_t *counted; /* by index in `class`: the parts that hold, as
@@ -93,6 +97,12 @@ static inline bool match_class_too_small(const struct node_class *c,
 static inline bool match_allows(const struct allowed *a, uint32_t node)
 {
 	return !a->only || (a->only[node / 64] >> node % 64 & 1);
+}
+
+/* The same, wherever other jobs are. */
+static inline bool match_ever_allows(const struct allowed *a, uint32_t node)
+{
+	return !a->ever || (a->ever[node / 64] >> node % 64 & 1);
 }
 
 #endif

@@ -374,6 +374,26 @@ static bool lacks_slices(struct place_trial *t, struct place_lack *ret)
 	return true;
 }
 
+/* Whether the job would fit if it did not shun nodes because of where other
+ * jobs are; if so, *ret says so. */
+static bool lacks_company(struct place_trial *t, struct place_lack *ret)
+{
+	const struct allowed *now = t->allowed;
+	uint32_t node;
+	bool fits;
+
+	if (!now->unshunned)
+		return false;
+	t->allowed = now->unshunned;
+	fits = fits_loosely(t, 0, &node);
+	t->allowed = now;
+	if (!fits)
+		return false;
+	ret->why = WHY_Affinity;
+	ret->node = SNAP_NONE;
+	return true;
+}
+
 struct place_lack place_lack_of(struct place_trial *t)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
@@ -383,7 +403,8 @@ struct place_lack place_lack_of(struct place_trial *t)
 	place_undo(t->p);
 	lack_sum(t, &ret);
 	ret.domain = SNAP_NONE;
-	if (lacks_alignment(t, &ret) || lacks_slices(t, &ret))
+	if (lacks_company(t, &ret) || lacks_alignment(t, &ret) ||
+	    lacks_slices(t, &ret))
 		return ret;
 	/* A job of a single task is always in one domain. */
 	if ((r->need[t->req] != LEVEL_NONE && (fits || t->tasks > 1)) ||

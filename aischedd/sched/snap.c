@@ -347,8 +347,14 @@ static int check_req(const struct snap *s, uint32_t i, struct err *err)
 	if (!prefer_ok(s, r->prefer_first[i], r->prefer_first[i + 1]))
 		return bad(err, "request", i, "wish is not well formed");
 	if (!nodes_ok(s, s->want, r->want_first[i], r->want_first[i + 1]) ||
-	    !nodes_ok(s, s->avoid, r->avoid_first[i], r->avoid_first[i + 1]))
+	    !nodes_ok(s, s->avoid, r->avoid_first[i], r->avoid_first[i + 1]) ||
+	    !nodes_ok(s, s->shun, r->shun_first[i], r->shun_first[i + 1]))
 		return bad(err, "request", i, "unknown node");
+	for (uint32_t k = r->beside_first[i] + 1; k < r->beside_first[i + 1];
+	     k++)
+		if (s->beside[k - 1] >= s->beside[k])
+			return bad(err, "request", i,
+			           "jobs beside it do not ascend");
 	if (!segment_ok(s, i))
 		return bad(err, "request", i, "segments do not divide it");
 	if (!spread_ok(s, i))
@@ -373,6 +379,10 @@ static int check_reqs(const struct snap *s, struct err *err)
 	    check_slices("nodes of request", r->want_first, r->n, UINT32_MAX,
 	                 err) ||
 	    check_slices("exclusions of request", r->avoid_first, r->n,
+	                 UINT32_MAX, err) ||
+	    check_slices("shunned nodes of request", r->shun_first, r->n,
+	                 UINT32_MAX, err) ||
+	    check_slices("jobs beside request", r->beside_first, r->n,
 	                 UINT32_MAX, err) ||
 	    check_slices("licences of request", r->license_first, r->n,
 	                 UINT32_MAX, err))

@@ -213,10 +213,17 @@ struct snap_reqs {
 #define X(type, name) const type *name;
 	SNAP_REQ_OTHERS(X)
 #undef X
-	const uint32_t *rule_first;    /* slice of rule: constraint */
-	const uint32_t *prefer_first;  /* slice of prefer */
-	const uint32_t *want_first;    /* slice of want: --nodelist */
-	const uint32_t *avoid_first;   /* slice of avoid: --exclude */
+	const uint32_t *rule_first;   /* slice of rule: constraint */
+	const uint32_t *prefer_first; /* slice of prefer */
+	const uint32_t *want_first;   /* slice of want: --nodelist */
+	const uint32_t *avoid_first;  /* slice of avoid: --exclude */
+	/* Slice of shun: nodes on which it may not start now because of where
+	 * other jobs are (--near, --apart). They count for what would fit if no
+	 * job ran. */
+	const uint32_t *shun_first;
+	/* Slice of beside: ids of running jobs near which it is to run, in
+	 * ascending order: none of them is evicted or moved for it. */
+	const uint32_t *beside_first;
 	const uint32_t *license_first; /* slice of license_use */
 };
 
@@ -362,7 +369,8 @@ struct snap {
 	 * the constraint of a request. prefer: its preferences, the most
 	 * important first, each a constraint without counts. */
 	const int32_t *rule, *prefer;
-	const uint32_t *want, *avoid; /* indices of nodes */
+	const uint32_t *want, *avoid, *shun; /* indices of nodes */
+	const uint64_t *beside;              /* ids of jobs */
 	const struct snap_license_use *license_use;
 	const struct snap_member *member;
 	const uint32_t *claim; /* indices of nodes */
@@ -400,6 +408,26 @@ static inline int64_t snap_segments(const struct snap *s, uint32_t req,
                                     int64_t n)
 {
 	return n - n % s->req.segment[req];
+}
+
+/* Whether the job is one near which jobs with this request are to run. */
+static inline bool snap_is_beside(const struct snap *s, uint32_t req,
+                                  uint64_t job)
+{
+	uint32_t from = s->req.beside_first[req];
+	uint32_t to = s->req.beside_first[req + 1];
+
+	while (from < to) {
+		uint32_t mid = from + (to - from) / 2;
+
+		if (s->beside[mid] == job)
+			return true;
+		if (s->beside[mid] < job)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return false;
 }
 
 static inline bool snap_is_spread(const struct snap *s, uint32_t req)

@@ -828,6 +828,10 @@ void verdict_text(const struct snap *s, uint32_t row, const struct verdict *v,
 	case WHY_Partition:
 		put_partition(s, row, v, out);
 		break;
+	case WHY_Affinity:
+		buf_puts(out, "would fit, but not where --near and --apart "
+		              "allow it now");
+		break;
 	case WHY_Priority:
 		put_way(s, v, out);
 		break;

@@ -96,6 +96,7 @@ struct job {
 	bool came_back; /* it was requeued after its end had been stored */
 	bool reserved;  /* its request names a reservation */
 	bool claims;    /* it mounts volume claims */
+	bool affine;    /* it names jobs with --near or --apart */
 	/* it was made as a Job in its cluster, not by aisub */
 	bool adopted;
 	bool preemptible; /* it may be evicted, as its class says */

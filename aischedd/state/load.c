@@ -130,6 +130,7 @@ int state_load_job(struct state *state, struct job **taken,
 	spec_unpack(&spec, job->packed);
 	job->reserved = spec.reservation != NULL;
 	job->claims = volume_is_named(spec.mount);
+	job->affine = affinity_is_asked(&spec);
 	job->adopted = spec.kube_uid != NULL;
 	job_set_manners(state, job, &spec);
 	if (job->array && !state_array(state, job->array)) {

@@ -65,6 +65,7 @@ void state_free(struct state *state)
 	while ((array = map_each(&state->records.arrays, &at)))
 		free(array);
 	rows_free(&state->rows);
+	affinity_free(&state->affinities);
 	nodes_free(&state->nodes);
 	volumes_free(&state->volumes);
 	for (size_t i = 0; i < state->users.n; i++)
@@ -368,6 +369,7 @@ void state_add_job(struct state *state, struct job *job)
 		link_array(state_array(state, job->array), job);
 	state_count(state, job, 1);
 	names_add(state, job);
+	affinity_add(state, job);
 	cron_note_run(state, job);
 	state_touch(state, job);
 }
@@ -390,6 +392,7 @@ void state_drop_job(struct state *state, struct job *job)
 	row_remove(state, job);
 	deps_forget(state, job);
 	names_del(state, job);
+	affinity_del(state, job);
 	unlink_job(state, job);
 	if (job->dirty) {
 		size_t i = 0;

@@ -20,6 +20,7 @@
 #include "aischedd/state/life/depend_watch.h"
 #include "aischedd/state/life/evict.h"
 #include "aischedd/state/life/letter.h"
+#include "aischedd/state/pass/affinity.h"
 #include "aischedd/state/pass/apply.h"
 #include "aischedd/state/pass/round.h"
 #include "aischedd/state/pass/row.h"
@@ -73,6 +74,7 @@ struct state {
 	struct job_table records;
 	struct dep_index waits;
 	struct dep_lists watches;
+	struct affinity_index affinities;
 	struct row_index rows;
 	struct alarm_heap alarms;
 	struct claim_list claims;

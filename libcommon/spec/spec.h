@@ -102,7 +102,9 @@
 	S(prefer)     /* features, most preferred first: "a&b,c" */          \
 	S(spread)     /* level of the topology: "rack", "node:preferred" */  \
 	S(kube_marks) /* with kube_uid: marks of what that Job asks for, as  \
-	               * last read, see spec_marks.h */
+	               * last read, see spec_marks.h */                      \
+	S(near)       /* jobs and a level of the topology, see near.h */     \
+	S(apart)
 
 struct spec {
 #define S(name) const char *name;

@@ -10,6 +10,7 @@
 #include "libcommon/labels.h"
 #include "libcommon/limits.h"
 #include "libcommon/mail.h"
+#include "libcommon/near.h"
 #include "libcommon/rlimits.h"
 #include "libcommon/spec/spec.h"
 #include "libcommon/topology.h"
@@ -134,6 +135,13 @@ static int check_spread(const char *s, struct err *err)
 	return spread_parse(s, NULL, &level, &wish, err);
 }
 
+static int check_near(const char *s, struct err *err)
+{
+	struct near near;
+
+	return near_parse(s, NULL, &near, err);
+}
+
 static int check_numa(const char *s, struct err *err)
 {
 	if (numa_parse(s) < 0)
@@ -212,6 +220,8 @@ static int (*const syntax[])(const char *s, struct err *err) = {
 	[F_exclude] = check_hostlist,
 	[F_topology] = check_topology,
 	[F_spread] = check_spread,
+	[F_near] = check_near,
+	[F_apart] = check_near,
 	[F_numa] = check_numa,
 	[F_workdir] = check_workdir,
 	[F_args] = check_args,

@@ -181,6 +181,41 @@ is "and there is no job more" \
 is "and no id less" "$(submit -H --wrap true)" $((id + 1))
 aicancel --all
 
+# --- near other jobs, and apart from them -----------------------------------
+
+id=$(sleeper -c 1)
+wait_for is_state "$id" RUNNING
+run aisub --test-only --near "$id" --wrap true
+like "a job starts near one that runs" "$rc$out" '^0would start now'
+run aisub --test-only --apart "$id" --wrap true
+like "but not apart from it on the only node" "$out" \
+	'^would wait \(Affinity\): would fit, but not where --near and --apart'
+held=$(submit -H --wrap true)
+near=$(submit --near "$held" --wrap true)
+is "a job waits for the one near which it is to run" \
+	"$(field "$near" reason)" Affinity
+like "and says so" "$(field "$near" reason_text)" \
+	"^waits for job $held, near which it is to run, to start$"
+is "what it asked for is shown" "$(field "$near" near)" "$held"
+apart=$(submit --apart "$id,$held:node" --wrap true)
+wait_for has_reason "$apart" Affinity
+restart
+is "a restart changes nothing" \
+	"$(field "$near" reason) $(field "$apart" apart)" \
+	"Affinity $id,$held:node"
+aicancel "$id"
+becomes "the end of that job lets the other one start" "$apart" COMPLETED
+aictl release "$held"
+becomes "its start lets the job near it start" "$near" COMPLETED
+fails "a job that has ended cannot be named" 1 \
+	"--near: you have no job $id that waits or runs" \
+	aisub --near "$id" --wrap true
+fails "nor a level that is not there" 1 \
+	"there is no topology level 'rack'" aisub --near "$id:rack" --wrap true
+run aisub --apart '1_[1-2]' --wrap true
+like "nor a list of tasks" "$rc$err" "^2.*name one task, or the whole array"
+aicancel --all
+
 # --- options of sbatch -----------------------------------------------------
 
 run aisub -H --parsable --mail-type=ALL --mail-user x --wckey k \

@@ -104,6 +104,13 @@ static int check_cause(struct audit *a, const struct eviction *e)
 
 	if (!c)
 		return check_bad(a, job, "is evicted for nobody");
+	for (uint32_t i = s->req.beside_first[check_claimant(a, c).req];
+	     i < s->req.beside_first[check_claimant(a, c).req + 1]; i++)
+		if (s->beside[i] == job)
+			return check_bad(a, job,
+			                 "is evicted for job %llu, which is to "
+			                 "run near it",
+			                 (unsigned long long)e->by);
 	if (c->row == SNAP_NONE)
 		return c->run == e->run
 		           ? check_bad(a, job, "is evicted for itself")

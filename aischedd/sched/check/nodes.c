@@ -129,8 +129,8 @@ uint32_t check_granted(const struct snap *s, uint32_t req, uint32_t node)
 	return bits;
 }
 
-/* Returns why the request may not run on a node, apart from failed starts
- * there, or NULL. */
+/* Returns why the request may not run on a node, apart from failed starts and
+ * other jobs there, or NULL. */
 static const char *why_not(const struct snap *s, uint32_t req, uint32_t node)
 {
 	const struct snap_reqs *r = &s->req;
@@ -161,8 +161,12 @@ const char *check_forbidden(const struct snap *s, uint32_t req, uint32_t node)
 {
 	const char *why = why_not(s, req, node);
 
-	return !why && s->node.retry_at[node] > s->now ? "starts fail there"
-	                                               : why;
+	if (!why && s->node.retry_at[node] > s->now)
+		why = "starts fail there";
+	if (!why && among(s->shun, s->req.shun_first[req],
+	                  s->req.shun_first[req + 1], node))
+		why = "not near, or not apart from, other jobs";
+	return why;
 }
 
 uint32_t check_domain(const struct snap *s, uint32_t node, uint8_t level)

@@ -348,6 +348,10 @@ static void keep_jobs(struct snap_reader *r)
 	    keep_first(r, &r->want_first, COUNT(&r->want, uint32_t));
 	s->req.avoid_first =
 	    keep_first(r, &r->avoid_first, COUNT(&r->avoid, uint32_t));
+	s->req.shun_first =
+	    keep_first(r, &r->shun_first, COUNT(&r->shun, uint32_t));
+	s->req.beside_first =
+	    keep_first(r, &r->beside_first, COUNT(&r->beside, uint64_t));
 	s->req.license_first =
 	    keep_first(r, &r->license_first,
 	               COUNT(&r->license_use, struct snap_license_use));
@@ -355,6 +359,8 @@ static void keep_jobs(struct snap_reader *r)
 	s->prefer = keep(r, &r->prefer);
 	s->want = keep(r, &r->want);
 	s->avoid = keep(r, &r->avoid);
+	s->shun = keep(r, &r->shun);
+	s->beside = keep(r, &r->beside);
 	s->license_use = keep(r, &r->license_use);
 	s->run.job = keep(r, &r->run_job);
 	s->run.req = keep(r, &r->run_req);
@@ -432,6 +438,10 @@ static void reader_fini(struct snap_reader *r)
 		&r->want,
 		&r->avoid_first,
 		&r->avoid,
+		&r->shun_first,
+		&r->shun,
+		&r->beside_first,
+		&r->beside,
 		&r->license_first,
 		&r->license_use,
 		&r->pend_req,

@@ -7,8 +7,8 @@
 #include "libcommon/limits.h"
 
 struct req_line {
-	char *rule, *prefer, *want, *avoid, *licenses;
-	struct buf rules, prefers, wants, avoids, uses;
+	char *rule, *prefer, *want, *avoid, *shun, *beside, *licenses;
+	struct buf rules, prefers, wants, avoids, shuns, besides, uses;
 };
 
 /* Read a key of a request. Returns 1, or 0 if a request has no such key. */
@@ -18,11 +18,12 @@ static int try_req_key(struct snap_reader *r, struct req_line *line,
 	const struct {
 		const char *word;
 		char **text;
-	} list[] = { { "rule", &line->rule },
-		     { "prefer", &line->prefer },
-		     { "want", &line->want },
-		     { "avoid", &line->avoid },
-		     { "licenses", &line->licenses } };
+	} list[] = {
+		{ "rule", &line->rule },        { "prefer", &line->prefer },
+		{ "want", &line->want },        { "avoid", &line->avoid },
+		{ "shun", &line->shun },        { "beside", &line->beside },
+		{ "licenses", &line->licenses }
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
 		if (strcmp(key, list[i].word) != 0)
@@ -65,6 +66,18 @@ static int read_rule(struct snap_reader *r, char *text, struct buf *ret)
 	return 0;
 }
 
+static int read_jobs(struct snap_reader *r, char *text, struct buf *ret)
+{
+	for (char *part; (part = reader_part(&text, ','));) {
+		int64_t job;
+
+		if (reader_int(r, part, 1, INT64_MAX, &job) < 0)
+			return -1;
+		APPEND(ret, uint64_t, (uint64_t)job);
+	}
+	return 0;
+}
+
 static int read_licenses(struct snap_reader *r, char *text, struct buf *ret)
 {
 	for (char *part; (part = reader_part(&text, ','));) {
@@ -103,6 +116,8 @@ static uint32_t intern_req(struct snap_reader *r, const struct req_line *line)
 	append_key(&key, &line->prefers);
 	append_key(&key, &line->wants);
 	append_key(&key, &line->avoids);
+	append_key(&key, &line->shuns);
+	append_key(&key, &line->besides);
 	append_key(&key, &line->uses);
 	hash = hash_bytes(0, key.data, key.len);
 	for (shape = map_find(&r->shapes, hash); shape; shape = shape->next) {
@@ -126,12 +141,16 @@ static uint32_t intern_req(struct snap_reader *r, const struct req_line *line)
 	APPEND(&r->prefer_first, uint32_t, COUNT(&r->prefer, int32_t));
 	APPEND(&r->want_first, uint32_t, COUNT(&r->want, uint32_t));
 	APPEND(&r->avoid_first, uint32_t, COUNT(&r->avoid, uint32_t));
+	APPEND(&r->shun_first, uint32_t, COUNT(&r->shun, uint32_t));
+	APPEND(&r->beside_first, uint32_t, COUNT(&r->beside, uint64_t));
 	APPEND(&r->license_first, uint32_t,
 	       COUNT(&r->license_use, struct snap_license_use));
 	reader_append(&r->rule, &line->rules);
 	reader_append(&r->prefer, &line->prefers);
 	reader_append(&r->want, &line->wants);
 	reader_append(&r->avoid, &line->avoids);
+	reader_append(&r->shun, &line->shuns);
+	reader_append(&r->beside, &line->besides);
 	reader_append(&r->license_use, &line->uses);
 	reader_end_row(r, SECTION_REQ, r->req);
 	return shape->index;
@@ -150,6 +169,8 @@ static int end_req(struct snap_reader *r, struct req_line *line, uint32_t *ret)
 	    read_rule(r, line->prefer, &line->prefers) < 0 ||
 	    reader_names(r, SPACE_NODE, line->want, &line->wants) < 0 ||
 	    reader_names(r, SPACE_NODE, line->avoid, &line->avoids) < 0 ||
+	    reader_names(r, SPACE_NODE, line->shun, &line->shuns) < 0 ||
+	    read_jobs(r, line->beside, &line->besides) < 0 ||
 	    read_licenses(r, line->licenses, &line->uses) < 0)
 		return -1;
 	*ret = intern_req(r, line);
@@ -162,6 +183,8 @@ static void req_line_free(struct req_line *line)
 	buf_free(&line->prefers);
 	buf_free(&line->wants);
 	buf_free(&line->avoids);
+	buf_free(&line->shuns);
+	buf_free(&line->besides);
 	buf_free(&line->uses);
 }
 

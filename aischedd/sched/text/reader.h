@@ -58,7 +58,8 @@ struct snap_reader {
 	struct buf numa_first, numa_mem;
 	struct buf feature_first, feature, taint_first, taint;
 	struct buf rule_first, rule, prefer_first, prefer;
-	struct buf want_first, want, avoid_first, avoid;
+	struct buf want_first, want, avoid_first, avoid, shun_first, shun;
+	struct buf beside_first, beside;
 	struct buf license_first, license_use;
 	struct buf pend_req, resumes, member_first, member;
 	struct buf run_job, run_req, task_first, task, cpu_use;

@@ -53,8 +53,8 @@
  * promise JOB TIME NODES: made by the last plan; in the order of jobs
  * REQUEST: tasks= min_tasks= nodes= tasks_per_node= cpus= mem= gpus=
  *	gpu_type= profile= pools=NAMES time= exclusive one_process rule=WORDS
- *	want=NODES avoid=NODES licenses=NAME:N,... need=LEVEL like=LEVEL
- *	segment= spread=LEVEL|node spread_like=LEVEL|node
+ *	want=NODES avoid=NODES shun=NODES beside=JOBS licenses=NAME:N,...
+ *	need=LEVEL like=LEVEL segment= spread=LEVEL|node spread_like=LEVEL|node
  *	numa=prefer|strict|tight links=any|strict reservation=NAME
  *	(rule is postfix: ib,h100,a100,|,&; a,*2 is a on two nodes or more)
  *	prefer=WORDS (postfix, one or more: ib,h100,a100,| is ib, then either)

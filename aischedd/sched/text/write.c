@@ -367,6 +367,13 @@ static void put_req(const struct writer *w, uint32_t req)
 	          r->want_first[req + 1]);
 	put_names(w, "avoid", SPACE_NODE, s->avoid, r->avoid_first[req],
 	          r->avoid_first[req + 1]);
+	put_names(w, "shun", SPACE_NODE, s->shun, r->shun_first[req],
+	          r->shun_first[req + 1]);
+	for (uint32_t i = r->beside_first[req]; i < r->beside_first[req + 1];
+	     i++)
+		buf_printf(w->out, "%s%llu",
+		           i == r->beside_first[req] ? " beside=" : ",",
+		           (unsigned long long)s->beside[i]);
 	for (uint32_t i = r->license_first[req]; i < r->license_first[req + 1];
 	     i++) {
 		buf_puts(w->out, before);

@@ -90,6 +90,7 @@ void job_end(struct state *state, struct job *job, enum job_state to,
 	life_unplace(state, job, now);
 	deps_forget(state, job);
 	names_del(state, job);
+	affinity_del(state, job);
 	job->end = now;
 	job->why = (uint8_t)why;
 	job->wants_resume = false;
@@ -98,6 +99,7 @@ void job_end(struct state *state, struct job *job, enum job_state to,
 	if (job->array)
 		array_lost_tasks(state, job, now);
 	deps_happened(state, job, now);
+	affinity_moved(state, job, now);
 	names_tell(state, job->name_key, now);
 	if (job->adopted)
 		adopt_tell(state, job);

@@ -62,6 +62,7 @@ static void place_job(struct state *state, struct job *job,
 	if (job->array)
 		row_array_runs(state, job->array, 1);
 	volume_moved(state, job, now);
+	affinity_moved(state, job, now);
 }
 
 void life_unplace(struct state *state, struct job *job, int64_t now)
@@ -88,6 +89,7 @@ void life_unplace(struct state *state, struct job *job, int64_t now)
 	if (job->array)
 		row_array_runs(state, job->array, -1);
 	volume_moved(state, job, now);
+	affinity_moved(state, job, now);
 }
 
 /* --- starting ---------------------------------------------------------- */

@@ -470,6 +470,7 @@ int state_check_submit(struct state *state, const struct spec *spec,
 	    submit_check_class(state, spec, queue, who, err) < 0 ||
 	    submit_check_grace(state, spec, queue, who, err) < 0 ||
 	    letter_check(state, spec, who->user, err) < 0 ||
+	    affinity_check(state, spec, who->uid, 0, err) < 0 ||
 	    submit_check_spec(state, spec, who, queue, now, err) < 0 ||
 	    submit_check_counts(state, queue, who, *ahead + count, err) < 0)
 		return -1;
@@ -485,7 +486,8 @@ int state_check_request(struct state *state, const struct spec *spec,
 	uint32_t queue;
 
 	if (submit_queue(state, spec, &queue, err) < 0 ||
-	    check_request(state, spec, who, queue, now, err) < 0)
+	    check_request(state, spec, who, queue, now, err) < 0 ||
+	    affinity_check(state, spec, who->uid, 0, err) < 0)
 		return -1;
 	*ret_queue = queue;
 	return 0;

@@ -313,6 +313,21 @@ static int check_space(const struct change *c, struct err *err)
 	               conf->queues[c->queue].name, is);
 }
 
+/* Check the jobs that changed options name. Those that unchanged ones name may
+ * have ended. */
+static int check_affinity(const struct change *c, struct err *err)
+{
+	const struct job *job = c->job;
+	struct spec spec = c->submit.spec;
+
+	if (!differs(spec.near, c->old.near))
+		spec.near = NULL;
+	if (!differs(spec.apart, c->old.apart))
+		spec.apart = NULL;
+	return affinity_check(c->state, &spec, job->uid,
+	                      job->array ? job->array : job->id, err);
+}
+
 static int check_pending(struct change *c, struct err *err)
 {
 	struct spec spec = c->submit.spec;
@@ -329,7 +344,7 @@ static int check_pending(struct change *c, struct err *err)
 		spec.dependency = NULL;
 	else if (check_self(c, err) < 0)
 		return -1;
-	if (check_grace(c, err) < 0)
+	if (check_grace(c, err) < 0 || check_affinity(c, err) < 0)
 		return -1;
 	who = asking(c);
 	if (other_priority(c) &&
@@ -389,6 +404,7 @@ static void take_spec(struct change *c)
 		claim_drop(c->state, job);
 	state_count(c->state, job, -1);
 	names_del(c->state, job);
+	affinity_del(c->state, job);
 	job->queue = c->queue;
 	derive(c, moved, reordered);
 	placed_key_forget(job);
@@ -398,9 +414,11 @@ static void take_spec(struct change *c)
 	job->packed = packed;
 	job->reserved = c->submit.spec.reservation != NULL;
 	job->claims = volume_is_named(c->submit.spec.mount);
+	job->affine = affinity_is_asked(&c->submit.spec);
 	reserve_admit(c->state, &c->submit.spec, c->who);
 	state_count(c->state, job, 1);
 	names_add(c->state, job);
+	affinity_add(c->state, job);
 	state_touch(c->state, job);
 	state_arm(c->state, job);
 }

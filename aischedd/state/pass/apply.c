@@ -122,6 +122,13 @@ static void apply_start(struct apply *a, const struct start *start)
 		a->more = true;
 		return;
 	}
+	if (ev.kind == EV_start &&
+	    !affinity_still_fits(state, job, task, start->ntasks)) {
+		/* this plan has just started a job from which this one is to
+		 * be apart, or the job near which it is to run has moved */
+		a->more = true;
+		return;
+	}
 	array = job->array ? state_array(state, job->array) : NULL;
 	if (ev.kind == EV_start && array && array->limit &&
 	    array->running >= array->limit)
@@ -145,7 +152,8 @@ static void apply_grow(struct apply *a, const struct grow *grow)
 	struct placement *place;
 
 	if (!a->as_planned[grow->run] ||
-	    !nodes_are_up(a->state, task, grow->ntasks))
+	    !nodes_are_up(a->state, task, grow->ntasks) ||
+	    !affinity_still_fits(a->state, job, task, grow->ntasks))
 		return;
 	place = placement_new(grow->ntasks, task, a->plan->cpu_use);
 	happen(a, job, (struct event_in){ .kind = EV_grow, .place = place });

@@ -5,6 +5,7 @@
 
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/state_priv.h"
+#include "libcommon/topology.h"
 
 /* The domains found so far. The path of a node adds at most one for each
  * topology level. */
@@ -61,6 +62,28 @@ static const char *node_place(const struct node *node)
 {
 	return node->conf && node->conf->topology ? node->conf->topology
 	                                          : node->topology;
+}
+
+uint64_t place_domain(const struct state *state, uint32_t node, int level)
+{
+	const char *path = node_place(&state->nodes.node[node]);
+	size_t len = 0;
+
+	if (level == SPREAD_NODE)
+		return hash_bytes(0, &node, sizeof(node)) | 1;
+	for (int i = 0; path; i++) {
+		size_t part = strcspn(path + len, "/");
+
+		len += part;
+		if (i == level)
+			return part ? hash_bytes((uint64_t)level + 1, path,
+			                         len) |
+			                  1
+			            : 0;
+		if (!path[len++])
+			break;
+	}
+	return 0;
 }
 
 uint32_t *places_build(const struct state *state, struct snap *snap,

@@ -10,6 +10,10 @@ struct arena;
 struct snap;
 struct state;
 
+/* Returns a number for the node's domain of this level, or SPREAD_NODE: equal
+ * numbers are equal domains, of all levels. Returns 0 if it is in none. */
+uint64_t place_domain(const struct state *state, uint32_t node, int level);
+
 /* Add topology levels and domains to the snapshot. Returns a column with the
  * smallest domain of each node, or SNAP_NONE. */
 uint32_t *places_build(const struct state *state, struct snap *snap,

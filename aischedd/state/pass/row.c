@@ -31,6 +31,8 @@ enum reason state_ineligible(const struct state *state, const struct job *job)
 		return WHY_Reservation;
 	if (volume_hinders(state, job, NULL))
 		return WHY_Volume;
+	if (affinity_hinders(state, job, NULL))
+		return WHY_Affinity;
 	if (job->retry_at != NO_TIME)
 		return WHY_StartFailed;
 	return WHY_None;
@@ -108,7 +110,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	struct request req;
 	struct spec spec;
 	struct array *array = NULL;
-	struct buf claims = { 0 };
+	struct buf claims = { 0 }, affinity = { 0 };
 
 	memset(&key, 0, sizeof(key)); /* keys are compared with their padding */
 	spec_unpack(&spec, job->packed);
@@ -134,6 +136,8 @@ void row_key_build(const struct state *state, const struct job *job,
 	key_volumes(state, claims.data, &key);
 	key_topology(state, &spec, &key);
 	key_spread(state, &spec, &key);
+	buf_puts(&affinity, "");
+	affinity_key(state, job, &spec, &key, &affinity);
 	key.queue = job->queue;
 	key.user = job->user;
 	key.priority = job->priority;
@@ -152,7 +156,9 @@ void row_key_build(const struct state *state, const struct job *job,
 	add_text(out, spec.licenses);
 	add_text(out, spec.reservation);
 	add_text(out, claims.data);
+	add_text(out, affinity.data);
 	buf_free(&claims);
+	buf_free(&affinity);
 }
 
 void row_key_texts(const char *key, const char *ret[KEY_TEXTS])
@@ -205,12 +211,12 @@ static struct row *row_find(const struct state *state, uint64_t hash,
 	return row;
 }
 
-bool row_key_mounts(const char *key)
+bool row_key_asks(const char *key)
 {
 	const char *text[KEY_TEXTS];
 
 	row_key_texts(key, text);
-	return *text[KEY_CLAIMS];
+	return *text[KEY_CLAIMS] || *text[KEY_AFFINITY];
 }
 
 /* Give the row a number and a slot, and add it to the roster of all rows. */
@@ -219,7 +225,7 @@ static void index_row(struct row_index *rows, struct row *row)
 	row->number = ++rows->made;
 	row->slot = rows->nfree_slots ? rows->slot[--rows->nfree_slots]
 	                              : ++rows->nslots;
-	rows->nmounts += row_key_mounts(row->key);
+	rows->nasking += row_key_asks(row->key);
 	roster_put(&rows->all, &(struct row_entry){ row->number, row });
 }
 
@@ -240,7 +246,7 @@ static struct row *row_new(struct state *state, uint64_t hash,
 static void unindex_row(struct row_index *rows, struct row *row)
 {
 	roster_del(&rows->all, row->number);
-	rows->nmounts -= row_key_mounts(row->key);
+	rows->nasking -= row_key_asks(row->key);
 	rows->slot = GROW(rows->slot, rows->nfree_slots, &rows->slot_cap);
 	rows->slot[rows->nfree_slots++] = row->slot;
 }

@@ -77,8 +77,8 @@ struct row_index {
 	/* struct array_limit, of arrays that have a limit */
 	struct roster limits;
 	uint64_t made; /* number of rows ever made */
-	/* number of rows whose keys name volume claims */
-	size_t nmounts;
+	/* number of rows for which row_key_asks() is true */
+	size_t nasking;
 	/* highest slot ever used; list of the free slots */
 	uint32_t nslots, *slot;
 	size_t nfree_slots, slot_cap;
@@ -121,6 +121,7 @@ enum {
 	KEY_LICENSES,
 	KEY_RESERVATION,
 	KEY_CLAIMS,
+	KEY_AFFINITY, /* affinity_key() */
 	KEY_TEXTS
 };
 
@@ -177,9 +178,10 @@ void row_limit_array(struct state *state, const struct array *array);
 void row_array_runs(struct state *state, uint64_t array, int by);
 void row_forget_array(struct state *state, uint64_t array);
 
-/* Whether the key names volume claims. The request of such a key must be read
- * on the loop's thread, because only the state knows the volumes. */
-bool row_key_mounts(const char *key);
+/* Whether the key names volume claims, or jobs that are to be near or apart.
+ * The request of such a key must be read on the loop's thread, because only the
+ * state knows where these are. */
+bool row_key_asks(const char *key);
 
 /* Append the job's key to *out. */
 void row_key_build(const struct state *state, const struct job *job,

@@ -58,7 +58,7 @@ struct build {
 	/* array -> number of its waiting tasks that have claims */
 	struct map array_claims;
 	struct arena_list words, features, taints, rules, prefers, wants,
-	    avoids, uses;
+	    avoids, shuns, besides, uses;
 	/* nodes held by claims; users of reservations */
 	struct arena_list claims, guests;
 	struct arena_list reqs; /* struct req_row, in scratch */

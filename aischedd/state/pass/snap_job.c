@@ -423,16 +423,16 @@ static void take_light(struct build *b)
 	}
 }
 
-/* Add the requests of rows with volume claims on the loop's thread, because
- * this reads the state's volumes. */
-static void take_mounts(struct build *b)
+/* Add the requests of those rows now whose keys only the state can explain,
+ * which is not read later. */
+static void take_asking(struct build *b)
 {
 	const struct row_index *rows = &b->state->rows;
 	struct roster_at at = { 0 };
 	const struct row_entry *e;
 
-	while (rows->nmounts && (e = roster_next(&rows->all, &at)))
-		if (row_key_mounts(e->row->key))
+	while (rows->nasking && (e = roster_next(&rows->all, &at)))
+		if (row_key_asks(e->row->key))
 			snapshot_req(b, e->row->key, e->row->req_hash);
 }
 
@@ -457,7 +457,7 @@ static void take_rows(struct build *b, struct pend_columns *c,
 		rows->extra_slot = like->slot;
 		c->nmembers++;
 	}
-	take_mounts(b);
+	take_asking(b);
 	take_light(b);
 	take_claims(b);
 }

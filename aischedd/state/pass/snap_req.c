@@ -12,13 +12,13 @@
 #include "libcommon/constraint.h"
 #include "libcommon/hostlist.h"
 
-/* One request. rule, prefer, want, avoid and license are indexes in the lists
- * of struct build: the request's slices of these lists begin there. */
+/* One request. rule, prefer, want, avoid, shun, beside and license are the
+ * indexes at which its slices of those lists in struct build begin. */
 struct req_row {
 	const struct row_key *key;
 	uint32_t gpu_type, reservation;
 	uint8_t profile;
-	uint32_t rule, prefer, want, avoid, license;
+	uint32_t rule, prefer, want, avoid, shun, beside, license;
 };
 
 /* X(type, column of struct snap_reqs, its value for a struct req_row *r) */
@@ -40,6 +40,8 @@ struct req_row {
 	X(uint32_t, prefer_first, r->prefer)                \
 	X(uint32_t, want_first, r->want)                    \
 	X(uint32_t, avoid_first, r->avoid)                  \
+	X(uint32_t, shun_first, r->shun)                    \
+	X(uint32_t, beside_first, r->beside)                \
 	X(uint32_t, license_first, r->license)              \
 	X(uint8_t, need, r->key->need)                      \
 	X(uint8_t, like, r->key->like)                      \
@@ -154,6 +156,20 @@ static void push_unreached(struct build *b, const char *claims, uint64_t pools)
 		b->avoids.n = before;
 }
 
+static void push_beside(uint64_t job, void *arg)
+{
+	struct build *b = arg;
+
+	*(uint64_t *)snapshot_push(b, &b->besides, sizeof(uint64_t)) = job;
+}
+
+static void push_shunned(uint32_t node, void *arg)
+{
+	struct build *b = arg;
+
+	*(uint32_t *)snapshot_push(b, &b->shuns, sizeof(uint32_t)) = node;
+}
+
 /* Append a constraint to the snapshot's rules; wishes: append a list of
  * preferred constraints to its preferences. */
 static void push_rule(struct build *b, const char *text, bool wishes)
@@ -205,6 +221,8 @@ static struct req_row *push_row(struct build *b, const struct row_key *key)
 		.prefer = (uint32_t)b->prefers.n,
 		.want = (uint32_t)b->wants.n,
 		.avoid = (uint32_t)b->avoids.n,
+		.shun = (uint32_t)b->shuns.n,
+		.beside = (uint32_t)b->besides.n,
 		.license = (uint32_t)b->uses.n,
 	};
 	return r;
@@ -240,6 +258,10 @@ uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash)
 	push_hosts(b, &b->wants, text[KEY_WANT]);
 	push_hosts(b, &b->avoids, text[KEY_AVOID]);
 	push_unreached(b, text[KEY_CLAIMS], r->key->pools);
+	if (*text[KEY_AFFINITY]) {
+		affinity_shun(b->state, text[KEY_AFFINITY], push_shunned, b);
+		affinity_beside(b->state, text[KEY_AFFINITY], push_beside, b);
+	}
 	push_licenses(b, text[KEY_LICENSES]);
 	return (uint32_t)b->reqs.n - 1;
 }
@@ -302,5 +324,7 @@ void snapshot_reqs(struct build *b)
 	b->snap->prefer = b->prefers.p;
 	b->snap->want = b->wants.p;
 	b->snap->avoid = b->avoids.p;
+	b->snap->shun = b->shuns.p;
+	b->snap->beside = b->besides.p;
 	b->snap->license_use = b->uses.p;
 }

@@ -11,7 +11,7 @@
 /* Returns the index in the snapshot of the request in a row's key; equal
  * requests share one index. hash: row_req_hash() of the key. The key must stay
  * unchanged until the snapshot is finished. Once b->state is NULL, only keys
- * without volume claims may be added (row_key_mounts()). */
+ * that do not ask the state may be added (row_key_asks()). */
 uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash);
 /* snapshot_req() for a job that holds nodes. */
 uint32_t snapshot_req_of_placed(struct build *b, struct job *job);

@@ -80,6 +80,9 @@ static void ineligible_text(const struct state *state, const struct job *job,
 	case WHY_Volume:
 		volume_hinders(state, job, text);
 		break;
+	case WHY_Affinity:
+		affinity_hinders(state, job, text);
+		break;
 	case WHY_QueueClosed:
 		buf_printf(
 		    text, "queue '%s' is closed",

@@ -115,7 +115,8 @@ static void add_shape(struct dice *d, struct buf *t)
 	         " need=zone like=rack"),
 	    PICK(d, "", "", "", " numa=strict", " numa=prefer", " numa=tight"),
 	    PICK(d, "", "", " links=strict", " links=any"),
-	    PICK(d, "", "", "", "", "", " want=n0,n1", " avoid=n0"),
+	    PICK(d, "", "", "", "", "", " want=n0,n1", " avoid=n0", " shun=n0",
+	         " shun=n0,n1 beside=1,3", " want=n0,n1 shun=n1"),
 	    PICK(d, "", "", "", "", "", "", " exclusive", " licenses=lic"),
 	    PICK(d, "", "", "", " pools=a", " time=600", " reservation=r"),
 	    PICK(d, "l", "r", "o"), PICK(d, "u", "v"));
@@ -152,7 +153,8 @@ static void add_spread(struct dice *d, struct buf *t)
 	                " tasks=4 tasks_per_node=2",
 	                " tasks=4 nodes=2 tasks_per_node=2",
 	                " tasks=3 nodes=3 tasks_per_node=1"),
-	           PICK(d, "", "", "", " rule=f", " want=n0,n1", " avoid=n0"),
+	           PICK(d, "", "", "", " rule=f", " want=n0,n1", " avoid=n0",
+	                " shun=n0,n1"),
 	           PICK(d, "", "", "", " exclusive", " time=600",
 	                " reservation=r", " prefer=f"),
 	           PICK(d, "l", "r", "o"), PICK(d, "u", "v"));

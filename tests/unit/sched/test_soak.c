@@ -78,6 +78,7 @@ struct soak {
 	bool parts;       /* GPUs have partitions */
 	/* half of the jobs prefer some nodes; a third of them are spread */
 	bool prefers, spreads;
+	bool shuns; /* half of the jobs shun some nodes */
 	struct batch batch[JOBS_MAX];
 	uint32_t nbatches;
 	struct soak_job job[JOBS_MAX]; /* their ids are 1, 2, ... */
@@ -202,6 +203,8 @@ static void add_batch(struct soak *w)
 	if (w->prefers)
 		buf_puts(&b->shape,
 		         PICK(d, "", "", " prefer=f", " prefer=f,!"));
+	if (w->shuns)
+		buf_puts(&b->shape, PICK(d, "", " shun=n0"));
 	if (w->spreads && !roll(d, 3)) {
 		buf_puts(&b->shape,
 		         PICK(d, " tasks=2 spread=rack", " tasks=3 spread=rack",
@@ -240,6 +243,7 @@ static void begin(struct soak *w, uint64_t seed)
 	w->parts = seed % 3 == 2;
 	w->prefers = seed % 5 == 3;
 	w->spreads = seed % 4 == 1;
+	w->shuns = seed % 7 == 2;
 	w->max_delay = roll(d, 4);
 	buf_printf(&w->base, "policy age=%s%s%s%s%s\n", PICK(d, "0", "1", "9"),
 	           PICK(d, "", "", " order=least_served", " order=least_left"),

@@ -67,6 +67,8 @@ enum effect_on {
 #define OTHER_pool            ROW,   "here"
 #define OTHER_topology        ROW,   "rack"
 #define OTHER_spread          ROW,   "node"
+#define OTHER_near            ROW,   "1"
+#define OTHER_apart           ROW,   "1"
 #define OTHER_segment         ROW,   "2"
 #define OTHER_numa            ROW,   "strict"
 #define OTHER_links           ROW,   "strict"
@@ -155,9 +157,9 @@ static struct seen look(struct world *w, const struct spec *spec)
 	return seen;
 }
 
-/* Set up two nodes, a reservation, and a held job on which others can
- * depend. */
-static void begin(struct world *w)
+/* Set up two nodes, a reservation, and a job on which others can depend. It is
+ * held, or runs. */
+static void begin(struct world *w, bool runs)
 {
 	static const char *const reserve[] = {
 		"reserve maintenance 0 99999 n1 u", NULL
@@ -169,8 +171,10 @@ static void begin(struct world *w)
 	world_node(w, "n1", 4, 4000, 2);
 	world_play(w, "maintenance", reserve);
 	first = base_spec(w);
-	first.hold = 1;
+	first.hold = !runs;
 	seen_free(look(w, &first));
+	if (runs)
+		world_run(w);
 }
 
 static bool is_same(const struct buf *a, const struct buf *b)
@@ -183,16 +187,17 @@ START_TEST(field_changes)
 	const struct spec_field *f = &spec_fields[_i];
 	struct world plain, changed;
 	bool is_gpu_type = !strcmp(f->name, "gpu_type");
+	bool names_job = !strcmp(f->name, "near") || !strcmp(f->name, "apart");
 	bool is_segment = !strcmp(f->name, "segment");
 	struct seen was, is;
 	struct spec spec;
 
-	begin(&plain);
+	begin(&plain, names_job);
 	spec = base_spec(&plain);
 	spec.gpus = is_gpu_type ? 1000 : SPEC_UNSET;
 	spec.topology = is_segment ? "rack" : NULL;
 	was = look(&plain, &spec);
-	begin(&changed);
+	begin(&changed, names_job);
 	if (f->is_text)
 		*spec_text(&spec, f) = other[_i].value;
 	else

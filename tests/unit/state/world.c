@@ -737,7 +737,7 @@ static void check_waiting(const struct state *state, const struct job *job)
 static void check_rows(const struct state *state)
 {
 	const struct row_index *rows = &state->rows;
-	size_t jobs = 0, mounts = 0;
+	size_t jobs = 0, asking = 0;
 	const struct row_entry *e;
 	struct roster_at at = { 0 };
 	bool *taken = xcalloc(rows->nslots + 1, sizeof(*taken));
@@ -759,11 +759,11 @@ static void check_rows(const struct state *state)
 		ck_assert(row->slot && row->slot <= rows->nslots);
 		ck_assert(!taken[row->slot]);
 		taken[row->slot] = true;
-		mounts += row_key_mounts(row->key);
+		asking += row_key_asks(row->key);
 		jobs += n;
 	}
 	ck_assert_uint_eq(rows->waiting.n, jobs);
-	ck_assert_uint_eq(rows->nmounts, mounts);
+	ck_assert_uint_eq(rows->nasking, asking);
 	ck_assert_uint_eq(rows->nslots - rows->nfree_slots, rows->all.n);
 	free(taken);
 }
