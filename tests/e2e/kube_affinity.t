@@ -1,6 +1,6 @@
 #!/bin/sh
 # Jobs made with kubectl run where their pods may: node selectors, required and
-# preferred affinity, and tolerations. A field that aischedd does not support is
+# preferred affinity, affinity to other pods, and tolerations. A field that aischedd does not support is
 # refused by name.
 
 . "$top_srcdir/tests/e2e/lib.sh"
@@ -54,6 +54,15 @@ spread()
 		\"topologyKey\": \"kubernetes.io/hostname\",
 		\"whenUnsatisfiable\": \"DoNotSchedule\", \"labelSelector\": {},
 		\"matchLabelKeys\": [${1-}]}],"
+}
+
+# KIND APP [FIELD]: prints a required affinity to the pods of a Job, by node
+pods()
+{
+	echo "\"affinity\": {\"$1\": {
+		\"requiredDuringSchedulingIgnoredDuringExecution\": [{${3-}
+		\"topologyKey\": \"kubernetes.io/hostname\",
+		\"labelSelector\": {\"matchLabels\": {\"app\": \"$2\"}}}]}},"
 }
 
 # NAME NODE: whether its pods run on that node
@@ -150,7 +159,21 @@ id=$(aisub --parsable -q own -C '!tier=fast&cores<128' --wrap true)
 ok "jobs of aisub say it, too" wait_for is_state "$id" RUNNING
 is "and run there" "$(aiq --no-header -o nodelist "$id")" old-0
 
-# --- Jobs that are refused -------------------------------------------------------
+# --- near other Jobs, and apart from them ----------------------------------------
+
+make_job near "$(pods podAffinity less)" '' "$two"
+make_job apart "$(pods podAntiAffinity in)" '' "$two"
+make_job shy "$(pods podAntiAffinity later)"
+ok "a Job runs near another one" wait_for is_on near old-0
+ok "or apart from it" wait_for is_on apart old-0
+ok "or apart from one that is not there" wait_for is_on shy new-0
+make_job later '' '' "$two"
+ok "which keeps apart when it comes" wait_for is_on later old-0
+make_job self "$(pods podAntiAffinity self)" '' "$two"
+ok "its own pods are apart" wait_for is_on self "new-0
+Running old-0"
+
+# --- what is refused -------------------------------------------------------------
 
 make_job fields '"affinity": {"nodeAffinity": {
 	"requiredDuringSchedulingIgnoredDuringExecution": {
@@ -167,5 +190,12 @@ like "with what to change" "$note" "add matchLabelKeys"
 make_job never "$(required '{"key": "cores", "operator": "Gt",
 	"values": ["64"]}')"
 ok "and what no node has that may be used" wait_for refused never
+
+make_job lonely "$(pods podAffinity nobody)"
+ok "a Job near pods that are not there" wait_for refused lonely
+like "is told so" "$note" "podAffinity: its labelSelector matches pods of no Job"
+make_job spaces "$(pods podAffinity in '"namespaces": ["jobs"],')"
+ok "and one near pods of namespaces" wait_for refused spaces
+like "by name" "$note" "podAffinity: namespaces is not supported"
 
 done_testing

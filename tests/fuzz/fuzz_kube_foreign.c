@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/object/foreign.h"
+#include "aischedd/run/kube/object/peers.h"
 #include "tests/fuzz/fuzz.h"
 
 static const struct conf_pool pool = { .name = "gpu",
@@ -22,6 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	json_t *obj = json_loadb((const char *)data, size, 0, NULL);
 	struct arena *arena = arena_new();
 	struct kube_foreign f;
+	struct kube_peer peer = { .job = 7 };
 	const char *user;
 	struct spec spec, again;
 	struct err err;
@@ -36,6 +38,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(!user || *user);
 		assert(spec_from_json(&again, wire, arena, &err) == 0);
 		json_decref(wire);
+		peer.labels = kube_peers_labels(obj);
+		peer.apart = kube_peers_apart(obj);
+		if (kube_peers_read(obj, &topology, &peer, 1, arena, &spec,
+		                    &err) < 0)
+			assert(*err.text);
 	} else {
 		assert(err.text[0]);
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/object/peers.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 #include "libcommon/spec/spec_marks.h"
@@ -63,6 +64,8 @@ static void adoptee_free(struct kube_adoptee *j)
 	kube_note_fini(&j->note);
 	texts_free(&j->at);
 	json_decref(j->obj);
+	json_decref(j->labels);
+	json_decref(j->apart);
 	free(j->refused);
 	free(j->asks);
 	free(j->taken);
@@ -139,6 +142,15 @@ static bool is_changed(const struct kube_adoptee *j)
 	       (!j->taken || strcmp(j->asks, j->taken) != 0);
 }
 
+/* Store what other Jobs may be near to, or apart from. */
+static void keep_for_peers(struct kube_adoptee *j, const json_t *obj)
+{
+	json_decref(j->labels);
+	json_decref(j->apart);
+	j->labels = json_incref(kube_peers_labels(obj));
+	j->apart = json_incref(kube_peers_apart(obj));
+}
+
 static void keep_for_offer(struct kube_adoptee *j, json_t *obj)
 {
 	json_decref(j->obj);
@@ -172,6 +184,7 @@ void kube_adopt_seen(struct kube_space *space, json_t *obj, bool deleted)
 	free(j->asks);
 	j->asks = suspended ? marks_of(j, obj) : NULL;
 	keep_for_offer(j, obj);
+	keep_for_peers(j, obj);
 	kube_adopt_step(j);
 }
 
@@ -216,6 +229,10 @@ static bool may_offer(const struct kube_adoptee *j)
 	    (j->at.taken && !j->at.ours) ||
 	    (j->offered_ms && clock_boot_ms() - j->offered_ms <= OFFER_MS))
 		return false;
+	/* Peers may be listed after the Job that names them. */
+	if (!j->job && !j->space->sight.synced[SEE_JOBS] &&
+	    kube_peers_asked(j->obj))
+		return false;
 	return j->job ? is_changed(j) && j->state == JOB_PENDING : j->at.queued;
 }
 
@@ -236,11 +253,35 @@ static int check_space(const struct kube_adoptee *j, const struct spec *spec,
 	               spec->queue, its->name);
 }
 
+/* Add to the request what the affinity between its pods and those of other Jobs
+ * demands. */
+static int read_peers(const struct kube_adoptee *j, struct arena *arena,
+                      struct spec *spec, struct err *err)
+{
+	const struct kube_adoption *all = &j->kube->adopt;
+	struct kube_peer *peer =
+	    arena_array(arena, struct kube_peer, all->by_job.n + 1);
+	const struct kube_adoptee *other;
+	size_t n = 0, at = 0;
+
+	while ((other = map_each(&all->by_job, &at)))
+		if (other->space == j->space && !other->gone &&
+		    !job_state_is_final(other->state))
+			peer[n++] =
+			    (struct kube_peer){ other->job, other->labels,
+				                other->apart };
+	return kube_peers_read(j->obj, &j->kube->conf->topology, peer, n, arena,
+	                       spec, err);
+}
+
 static int read_job(const struct kube_adoptee *j, struct arena *arena,
                     struct spec *ret, const char **ret_user, struct err *err)
 {
 	if (kube_foreign_read(j->obj, j->kube->pool, &j->kube->conf->topology,
 	                      clock_wall_s(), arena, ret, ret_user, err) < 0)
+		return -1;
+	/* Kubernetes lets nobody change this affinity once a Job is made. */
+	if (!j->job && read_peers(j, arena, ret, err) < 0)
 		return -1;
 	return check_space(j, ret, err);
 }

@@ -42,6 +42,8 @@ struct kube_adoptee {
 	/* the Job, to be offered to the daemon, as it has no job yet or has
 	 * changed since; else NULL */
 	json_t *obj;
+	/* of its pods, and its terms of podAntiAffinity (peers.h); or NULL */
+	json_t *labels, *apart;
 	int64_t offered_ms; /* when obj was offered; 0: not yet */
 	bool offering;      /* the daemon is being called with the offer */
 	char *refused;      /* why the daemon refused it, or NULL */

@@ -21,12 +21,13 @@
 /* Options of aisub that a Job can give as label or annotation: those that make
  * sense if the Job itself describes the containers. */
 static const char *const options[] = {
-	"account",    "begin",       "class",    "comment",        "constraint",
-	"deadline",   "dependency",  "exclude",  "exclusive",      "gpu-type",
-	"hold",       "label",       "licenses", "max-restarts",   "nice",
-	"no-requeue", "nodelist",    "nodes",    "prefer",         "priority",
-	"requeue",    "reservation", "spread",   "tasks-per-node", "time",
-	"topology",
+	"account", "apart",          "begin",        "class",
+	"comment", "constraint",     "deadline",     "dependency",
+	"exclude", "exclusive",      "gpu-type",     "hold",
+	"label",   "licenses",       "max-restarts", "near",
+	"nice",    "no-requeue",     "nodelist",     "nodes",
+	"prefer",  "priority",       "requeue",      "reservation",
+	"spread",  "tasks-per-node", "time",         "topology",
 };
 
 /* Labels and annotations with our prefix that are not options of aisub. */
@@ -254,23 +255,6 @@ static int check_containers(const struct wish *w, const char *list,
 	return 0;
 }
 
-/* Refuse required affinities between pods, which the planner does not know. */
-static int check_rules(const struct wish *w, struct err *err)
-{
-	static const char *const rules[] = { "podAffinity", "podAntiAffinity" };
-	const json_t *affinity = json_object_get(w->pod, "affinity");
-
-	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
-		if (json_object_get(
-			json_object_get(affinity, rules[i]),
-			"requiredDuringSchedulingIgnoredDuringExecution"))
-			return err_set(err, EINVAL,
-			               "%s is not supported: use " PREFIX
-			               "topology",
-			               rules[i]);
-	return 0;
-}
-
 static int check_template(const struct wish *w, struct err *err)
 {
 	const char *manager = text_at(w->job, "managedBy");
@@ -296,7 +280,7 @@ static int check_template(const struct wish *w, struct err *err)
 	    check_containers(w, "initContainers", err) < 0 ||
 	    check_resources(w, json_object_get(w->pod, "resources"), err) < 0)
 		return -1;
-	return check_rules(w, err);
+	return 0;
 }
 
 /* Add the node affinity of the pods to the options: a node must meet both the

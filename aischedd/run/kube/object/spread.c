@@ -64,11 +64,8 @@ static bool selects_job(const json_t *c, const json_t *labels, const char *name,
 	return true;
 }
 
-/* Returns the level of the topology whose key is the topologyKey `key`, or the
- * part of `key` after the slash; or NULL. kubernetes.io/hostname is the level
- * "node", unless the topology has a level of this name. */
-static const char *level_of(const struct conf_topology *topology,
-                            const char *key)
+const char *kube_spread_level(const struct conf_topology *topology,
+                              const char *key)
 {
 	const char *slash = strrchr(key, '/');
 
@@ -92,7 +89,7 @@ static const char *level_said(const json_t *c, const json_t *labels,
                               struct err *err)
 {
 	const char *key = text_at(c, "topologyKey");
-	const char *level = level_of(topology, key);
+	const char *level = kube_spread_level(topology, key);
 	const json_t *least = json_object_get(c, "minDomains");
 	bool only;
 

@@ -15,6 +15,12 @@
 #include "libcommon/conf/conf.h"
 #include "libcommon/err.h"
 
+/* Returns the level of the topology to which a topologyKey belongs, or NULL. As
+ * for labels of nodes, the level's key is either the whole key or the part
+ * behind its slash. */
+const char *kube_spread_level(const struct conf_topology *topology,
+                              const char *key);
+
 /*
  * Append to *ret the value of --spread for a pod template (metadata and spec),
  * or nothing. name: name of the Job. Fails with EINVAL if --spread cannot

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/object/foreign.h"
+#include "aischedd/run/kube/object/peers.h"
 #include "libcommon/buf.h"
 #include "libcommon/constraint.h"
 #include "tests/unit/check.h"
@@ -95,13 +96,13 @@ static const struct {
 	      "security", "S1") "}]}, 'podAntiAffinity': {" WOULD
 	                        ": [{'weight': 100, 'podAffinityTerm': {" WHERE(
 				    "security", "S2") "}}]}}",
-	  "", NULL, "podAffinity is not supported" },
+	  "", NULL, "podAffinity: its labelSelector matches pods of no Job" },
 	{ "affinity: away from pods",
 	  "'affinity': {'podAntiAffinity': {" MUST
 	  ": [{'labelSelector': {'matchExpressions': [{'key': 'app',"
 	  " 'operator': 'In', 'values': ['store']}]},"
 	  " 'topologyKey': 'kubernetes.io/hostname'}]}}",
-	  "", NULL, "podAntiAffinity is not supported" },
+	  "", "abcd", NULL },
 	{ "affinity: a field",
 	  "'affinity': {'nodeAffinity': {" MUST
 	  ": {'nodeSelectorTerms': [{'matchFields': [{'key': 'metadata.name',"
@@ -279,6 +280,9 @@ START_TEST(is_placed_by_the_same_rule_or_refused)
 	int rc = kube_foreign_read(obj, &pool, &topology, 1000, arena, &spec,
 	                           &user, &err);
 
+	if (rc == 0)
+		rc = kube_peers_read(obj, &topology, NULL, 0, arena, &spec,
+		                     &err);
 	if (examples[_i].refused) {
 		ck_assert_msg(rc < 0 && strstr(err.text, examples[_i].refused),
 		              "%s: %s", examples[_i].page, err.text);

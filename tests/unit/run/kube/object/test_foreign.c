@@ -272,8 +272,6 @@ static const struct {
 	{ "{'containers': [{'ports': [{'hostPort': 80}]}]}", "hostPort" },
 	{ "{'affinity': {'nodeAffinity': {" REQUIRED ": {}}}}",
 	  "nodeAffinity" },
-	{ "{'affinity': {'podAntiAffinity': {" REQUIRED ": []}}}",
-	  "podAntiAffinity" },
 	{ "{'topologySpreadConstraints': [{'maxSkew': 1}]}", "Spread" },
 	{ "{'containers': [{'resources': {'requests': {'cpu': '1e30'}}}]}",
 	  "cpus" },

@@ -1,0 +1,316 @@
+/* peers.c - required affinity between the pods of Jobs, as --near and
+ * --apart */
+#include "aischedd/run/kube/object/peers.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/object/spread.h"
+#include "libcommon/buf.h"
+#include "libcommon/near.h"
+
+#define MUST  "requiredDuringSchedulingIgnoredDuringExecution"
+#define NEAR  "podAffinity"
+#define APART "podAntiAffinity"
+
+static json_t *template_of(const json_t *obj)
+{
+	return json_object_get(json_object_get(obj, "spec"), "template");
+}
+
+static json_t *terms_of(const json_t *obj, const char *kind)
+{
+	const json_t *pod = json_object_get(template_of(obj), "spec");
+	const json_t *affinity = json_object_get(pod, "affinity");
+	json_t *terms = json_object_get(json_object_get(affinity, kind), MUST);
+
+	return json_array_size(terms) ? terms : NULL;
+}
+
+json_t *kube_peers_labels(const json_t *obj)
+{
+	return json_object_get(json_object_get(template_of(obj), "metadata"),
+	                       "labels");
+}
+
+json_t *kube_peers_apart(const json_t *obj)
+{
+	return terms_of(obj, APART);
+}
+
+bool kube_peers_asked(const json_t *obj)
+{
+	return terms_of(obj, NEAR) || terms_of(obj, APART);
+}
+
+/* --- selectors -------------------------------------------------------------
+ */
+
+static const char *text_at(const json_t *map, const char *key)
+{
+	const char *s = kube_text_at(map, key);
+
+	return s ? s : "";
+}
+
+static bool is_among(const json_t *values, const char *s)
+{
+	const json_t *value;
+	size_t i;
+
+	json_array_foreach(values, i, value)
+		if (json_is_string(value) &&
+		    !strcmp(json_string_value(value), s))
+			return true;
+	return false;
+}
+
+static bool expression_holds(const json_t *e, const json_t *labels)
+{
+	const char *op = text_at(e, "operator");
+	const char *has = kube_text_at(labels, text_at(e, "key"));
+	bool among = has && is_among(json_object_get(e, "values"), has);
+
+	if (!strcmp(op, "In"))
+		return among;
+	if (!strcmp(op, "NotIn"))
+		return !among;
+	return !strcmp(op, "Exists") ? has != NULL : has == NULL;
+}
+
+/* Whether the term selects pods with these labels. A term without a selector
+ * selects none. */
+static bool selects(const json_t *term, const json_t *labels)
+{
+	const json_t *selector = json_object_get(term, "labelSelector"), *e;
+	const char *key;
+	json_t *value;
+	size_t i;
+
+	if (!json_is_object(selector))
+		return false;
+	json_object_foreach(json_object_get(selector, "matchLabels"), key,
+	                    value) {
+		const char *has = kube_text_at(labels, key);
+
+		if (!has || !json_is_string(value) ||
+		    strcmp(json_string_value(value), has) != 0)
+			return false;
+	}
+	json_array_foreach(json_object_get(selector, "matchExpressions"), i, e)
+		if (!expression_holds(e, labels))
+			return false;
+	return true;
+}
+
+/* --- terms ------------------------------------------------------------------
+ */
+
+/* The Job whose terms are read, its peers, and the result so far. */
+struct term_reader {
+	const json_t *labels; /* of its own pods */
+	const struct conf_topology *topology;
+	const struct kube_peer *peer;
+	size_t n;
+	struct spec *spec;
+	const char *level; /* of the jobs in `text`, or NULL */
+	struct buf text;   /* ids of jobs */
+	size_t named;
+};
+
+/* Returns the level of a term, or NULL with *err set if the term says something
+ * that options cannot. kind: NEAR or APART. */
+static const char *level_of(const struct term_reader *r, const json_t *term,
+                            const char *kind, struct err *err)
+{
+	static const char *const unknown[] = { "namespaces",
+		                               "namespaceSelector",
+		                               "matchLabelKeys",
+		                               "mismatchLabelKeys" };
+	const char *key = text_at(term, "topologyKey");
+	const char *level = kube_spread_level(r->topology, key);
+
+	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++) {
+		const json_t *value = json_object_get(term, unknown[i]);
+
+		if (json_is_object(value) || json_array_size(value)) {
+			err_set(err, EINVAL,
+			        "%s: %s is not supported: leave it out", kind,
+			        unknown[i]);
+			return NULL;
+		}
+	}
+	if (!level)
+		err_set(err, EINVAL,
+		        "%s: topologyKey '%.100s' is the label of no level of "
+		        "the topology",
+		        kind, key);
+	return level;
+}
+
+static int add_job(struct term_reader *r, const char *kind, uint64_t job,
+                   const char *level, struct err *err)
+{
+	if (r->level && strcmp(r->level, level) != 0)
+		return err_set(err, EINVAL,
+		               "%s: terms of several topologyKeys are not "
+		               "supported: use one",
+		               kind);
+	if (r->named++ == NEAR_MOST)
+		return err_set(err, EINVAL,
+		               "%s: it concerns more than %d Jobs of the queue",
+		               kind, NEAR_MOST);
+	r->level = level;
+	buf_printf(&r->text, "%s%" PRIu64, r->text.len ? "," : "", job);
+	return 0;
+}
+
+static int give_only_one(const char *kind, const char *option, struct err *err)
+{
+	return err_set(err, EINVAL, "%s and aisched.io/%s: give only one", kind,
+	               option);
+}
+
+/* Add a term that selects pods of the Job itself: all are to be in one
+ * domain. */
+static int keep_together(const struct term_reader *r, const char *level,
+                         struct err *err)
+{
+	bool node = !strcmp(level, "node");
+
+	if (r->spec->tasks == 1)
+		return 0;
+	if (node ? r->spec->nodes != SPEC_UNSET : r->spec->topology != NULL)
+		return give_only_one(NEAR, node ? "nodes" : "topology", err);
+	if (node)
+		r->spec->nodes = 1;
+	else
+		r->spec->topology = level;
+	return 0;
+}
+
+/* The same for pods that are to be apart from each other. */
+static int keep_apart(const struct term_reader *r, const char *level,
+                      struct err *err)
+{
+	if (r->spec->tasks == 1)
+		return 0;
+	if (strcmp(level, "node") != 0)
+		return err_set(err, EINVAL,
+		               APART ": it keeps pods of this Job in different "
+		                     "domains: use aisched.io/spread");
+	if (r->spec->tasks_per_node != SPEC_UNSET &&
+	    r->spec->tasks_per_node != 1)
+		return give_only_one(APART, "tasks-per-node", err);
+	r->spec->tasks_per_node = 1;
+	return 0;
+}
+
+static int read_near(struct term_reader *r, const json_t *terms,
+                     struct err *err)
+{
+	const json_t *term = json_array_get(terms, 0);
+	const char *level;
+
+	if (!terms)
+		return 0;
+	if (json_array_size(terms) > 1)
+		return err_set(err, EINVAL,
+		               NEAR ": only one required term is supported");
+	if (r->spec->near)
+		return give_only_one(NEAR, "near", err);
+	level = level_of(r, term, NEAR, err);
+	if (!level)
+		return -1;
+	for (size_t i = 0; i < r->n; i++)
+		if (selects(term, r->peer[i].labels) &&
+		    add_job(r, NEAR, r->peer[i].job, level, err) < 0)
+			return -1;
+	if (r->named)
+		return 0;
+	if (!selects(term, r->labels))
+		return err_set(err, ENOENT,
+		               NEAR ": its labelSelector matches pods of no "
+		                    "Job that waits or runs in the queue");
+	return keep_together(r, level, err);
+}
+
+/* Add the peer if one of these terms of podAntiAffinity selects pods with these
+ * labels: those of the peer, or, for terms of the peer, those of the Job. */
+static int add_apart(struct term_reader *r, const json_t *terms,
+                     const json_t *labels, uint64_t job, struct err *err)
+{
+	const json_t *term;
+	size_t i;
+
+	json_array_foreach(terms, i, term) {
+		const char *level = level_of(r, term, APART, err);
+
+		if (!level)
+			return -1;
+		if (selects(term, labels))
+			return add_job(r, APART, job, level, err);
+	}
+	return 0;
+}
+
+static int read_apart(struct term_reader *r, const json_t *terms,
+                      struct err *err)
+{
+	const json_t *term;
+	size_t i;
+
+	json_array_foreach(terms, i, term) {
+		const char *level = level_of(r, term, APART, err);
+
+		if (!level ||
+		    (selects(term, r->labels) && keep_apart(r, level, err) < 0))
+			return -1;
+	}
+	for (i = 0; i < r->n; i++) {
+		const struct kube_peer *peer = &r->peer[i];
+		size_t before = r->named;
+
+		if (add_apart(r, terms, peer->labels, peer->job, err) < 0 ||
+		    (r->named == before &&
+		     add_apart(r, peer->apart, r->labels, peer->job, err) < 0))
+			return -1;
+	}
+	if (r->named && r->spec->apart)
+		return give_only_one(APART, "apart", err);
+	return 0;
+}
+
+/* Make the option from the jobs read, and begin anew. */
+static void take(struct term_reader *r, struct arena *arena, const char **ret)
+{
+	if (r->named) {
+		buf_printf(&r->text, ":%s", r->level);
+		*ret = arena_strdup(arena, r->text.data);
+	}
+	buf_clear(&r->text);
+	r->named = 0;
+	r->level = NULL;
+}
+
+int kube_peers_read(const json_t *obj, const struct conf_topology *topology,
+                    const struct kube_peer *peer, size_t n, struct arena *arena,
+                    struct spec *spec, struct err *err)
+{
+	struct term_reader r = { .labels = kube_peers_labels(obj),
+		                 .topology = topology,
+		                 .peer = peer,
+		                 .n = n,
+		                 .spec = spec };
+	int rc = read_near(&r, terms_of(obj, NEAR), err);
+
+	if (rc == 0) {
+		take(&r, arena, &spec->near);
+		rc = read_apart(&r, terms_of(obj, APART), err);
+	}
+	if (rc == 0)
+		take(&r, arena, &spec->apart);
+	buf_free(&r.text);
+	return rc;
+}
