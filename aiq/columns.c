@@ -61,6 +61,8 @@ static const struct column job_columns[] = {
 	{ "cpus", "CPUS/TASK", .letter = 'c', .right = true },
 	{ "mem_mib", "MEM/TASK",
 	  .letter = 'm', .right = true, .show = SHOW_MIB },
+	{ "tmp_mib", "TMP/NODE",
+	  .letter = 'd', .right = true, .show = SHOW_MIB },
 	{ "gpus", "GPUS/TASK", .letter = 'b', .right = true },
 	{ "total_cpus", "CPUS",
 	  .letter = 'C', .right = true, .show = SHOW_PRODUCT,
@@ -143,6 +145,8 @@ static const struct column node_columns[] = {
 	{ "memory_mib", "MEMORY",
 	  .letter = 'm', .right = true, .show = SHOW_MIB },
 	{ "memory_free_mib", "MEMORY_FREE", .right = true, .show = SHOW_MIB },
+	{ "tmp_mib", "TMP", .letter = 'd', .right = true, .show = SHOW_MIB },
+	{ "tmp_free_mib", "TMP_FREE", .right = true, .show = SHOW_MIB },
 	{ "gpus", "GPUS", .letter = 'G', .right = true },
 	{ "gpus_free", "GPUS_FREE", .right = true },
 	{ "gpu_type", "GPU_TYPE", .show = SHOW_TEXT },
@@ -264,7 +268,8 @@ const struct view view_queues = {
 };
 const struct view view_nodes = {
 	"nodes", node_columns, ARRAY_SIZE(node_columns),
-	"name,pool,state,cpus,cpus_free,memory_mib,memory_free_mib,gpus,"
+	"name,pool,state,cpus,cpus_free,memory_mib,memory_free_mib,"
+	"tmp_mib,tmp_free_mib,gpus,"
 	"gpus_free,gpu_type,jobs,reason"
 };
 const struct view view_crons = {

@@ -216,6 +216,13 @@ void show_request(const json_t *job)
 	show_text(job, "spread over", "spread");
 	show_text(job, "near", "near");
 	show_text(job, "apart from", "apart");
+	if (show_int_of(job, "tmp_mib", &n) && n > 0) {
+		struct buf size = { 0 };
+
+		format_mib(&size, n);
+		show_line("disk", "%s on each node", size.data);
+		buf_free(&size);
+	}
 	if (show_int_of(job, "segment", &n))
 		show_line("in segments of", "%lld", (long long)n);
 	show_text(job, "NUMA", "numa");

@@ -18,6 +18,7 @@ static void tell_node(struct state *state, const struct conf_node *conf,
 		.name = conf->name,
 		.cpu_milli = conf->cpus * 1000,
 		.mem_mib = conf->memory > 0 ? conf->memory : 0,
+		.tmp_mib = conf->tmp > 0 ? conf->tmp : 0,
 		.ngpus = conf->gpus > 0 ? (uint32_t)conf->gpus : 0,
 		.gpu_type = conf->gpu_type,
 		.down = down,
@@ -76,7 +77,7 @@ int64_t cluster_cpus(const struct state *state)
 /* --- jobs that are running at second 0 ------------------------------------ */
 
 struct room_node {
-	int64_t cpu_milli, mem_mib;
+	int64_t cpu_milli, mem_mib, tmp_mib;
 	uint32_t ngpus, ncpus;
 	uint16_t gpu[LIMIT_GPUS]; /* what is left of each GPU, in thousandths */
 	/* Units of each GPU that are in partitions. */
@@ -106,6 +107,7 @@ struct room *room_new(struct state *state)
 		room->node[i] = (struct room_node){
 			.cpu_milli = node->cpu_milli,
 			.mem_mib = node->mem_mib,
+			.tmp_mib = node->tmp_mib,
 			.ngpus = node->ngpus,
 			.ncpus = node->ncpus,
 			.node = node,
@@ -288,11 +290,12 @@ static bool take_task(struct room_node *node, const struct room_ask *ask,
 
 	node->cpu_milli -= req->cpus_milli;
 	node->mem_mib -= req->mem_mib;
+	node->tmp_mib -= req->tmp_mib;
 	ret->gpu_milli =
 	    (uint16_t)(req->gpus_milli < 1000 ? req->gpus_milli : 1000);
 	ret->cpu_first = (uint32_t)list->n;
 	if (node->cpu_milli < 0 || node->mem_mib < 0 ||
-	    !take_gpus(node, ask, ret))
+	    (req->tmp_mib && node->tmp_mib < 0) || !take_gpus(node, ask, ret))
 		return false;
 	numas = numas_of(node, ask, ret);
 	return take_cpus(node, numas, req->cpus_milli, list);

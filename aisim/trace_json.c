@@ -294,6 +294,7 @@ static const struct key keys[] = {
 	JOB("tasks", set_number, spec.tasks),
 	JOB("tasks_per_node", set_number, spec.tasks_per_node),
 	JOB("time_limit", set_duration, spec.time_limit),
+	JOB("tmp", set_number, spec.tmp),
 	JOB("topology", set_text, spec.topology),
 	JOB("user", set_text, user),
 };

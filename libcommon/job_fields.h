@@ -94,6 +94,7 @@
 	X(spread, false, true)           \
 	X(near, false, true)             \
 	X(apart, false, true)            \
+	X(tmp_mib, false, true)          \
 	X(segment, false, true)          \
 	X(numa, false, true)             \
 	X(links, false, true)            \

@@ -120,7 +120,8 @@ enum reason_kind {
 	X(IdleGpu, ENDED,                                                      \
 	  "its GPUs were idle for as long as its queue allows")                \
 	X(Affinity, PLACE,                                                     \
-	  "it fits, but not near or apart from the jobs that it names")
+	  "it fits, but not near or apart from the jobs that it names")        \
+	X(OutOfDisk, ENDED, "it stored more on disk than it requested")
 
 enum reason {
 #define X(sym, kind, text) WHY_##sym,

@@ -135,6 +135,12 @@ VALUE(v_memory)
 	put_job_memory(row, style, out);
 }
 
+VALUE(v_tmp)
+{
+	UNUSED;
+	put_job_tmp(row, style, out);
+}
+
 VALUE(v_tres)
 {
 	UNUSED;
@@ -567,7 +573,7 @@ const struct slurm_field job_fields[] = {
 	{ 'B', "BatchHost", "EXEC_HOST", "batch_host", v_as_is, "n/a", OF_SQUEUE, 0 },
 	{ 'c', "MinCpus", "MIN_CPUS", "cpus", v_min_cpus, NULL, OF_SQUEUE, 0 },
 	{ 'C', "NumCPUs", "CPUS", "alloc_cpus", v_cpus, NULL, OF_SQUEUE, 0 },
-	{ 'd', "MinTmpDisk", "MIN_TMP_DISK", "", v_none, "0", OF_SQUEUE, 0 },
+	{ 'd', "MinTmpDisk", "MIN_TMP_DISK", "tmp_mib", v_tmp, NULL, OF_SQUEUE, 0 },
 	{ 'D', "NumNodes", "NODES", "num_nodes", v_as_is, NULL, OF_SQUEUE, 0 },
 	{ 'e', "EndTime", "END_TIME", TIMES, v_end, "N/A", OF_SQUEUE, 0 },
 	{ 'E', "Dependency", "DEPENDENCY", "dependency state", v_dependency, "(null)", OF_SQUEUE, 0 },

@@ -155,6 +155,16 @@ void put_job_memory(const json_t *row, const struct style *style,
 	put_mib(of_node, style, out);
 }
 
+void put_job_tmp(const json_t *row, const struct style *style, struct buf *out)
+{
+	int64_t mib = row_int(row, "tmp_mib");
+
+	if (mib > 0)
+		put_mib(mib, style, out);
+	else
+		buf_addc(out, '0');
+}
+
 void put_job_tres(const json_t *row, const struct style *style, struct buf *out)
 {
 	int64_t cpus = job_cpus(row), nodes = row_int(row, "num_nodes");

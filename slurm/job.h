@@ -32,6 +32,8 @@ void put_mib(int64_t mib, const struct style *style, struct buf *out);
 /* Print "15728K", or the size in the unit of the style, with two decimals
  * unless it is a whole number. */
 void put_kib(int64_t kib, const struct style *style, struct buf *out);
+/* Print the disk requested on each node, "0" if none is. */
+void put_job_tmp(const json_t *row, const struct style *style, struct buf *out);
 /* Print the memory requested for each node, or for each CPU if the job
  * requested that. */
 void put_job_memory(const json_t *row, const struct style *style,

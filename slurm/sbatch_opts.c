@@ -303,6 +303,7 @@ static const struct opt opts[] = {
 	{ 0, "spread-job", NULL, "tasks evenly over many nodes", set_spread_job, SPEC(spread) },
 	{ 0, "test-only", NULL, "say when it would start", opt_set_true, AT(submit.test_only) },
 	{ 't', "time", "TIME", "time limit", spec_set_time_limit, SPEC(time_limit) },
+	{ 0, "tmp", "SIZE", "disk on each node", spec_set_mib, SPEC(tmp) },
 	{ 0, "uid", "UID", NULL, .set = set_own_id },
 	{ 'v', "verbose", NULL, "print warnings, too", opt_set_true, AT(verbose) },
 	{ 'W', "wait", NULL, "wait for its end; exit with its status", opt_set_true, AT(submit.wait) },
@@ -329,7 +330,7 @@ static const struct opt opts[] = {
 	IGNORED(0, "sockets-per-node", "N"),
 	IGNORED(0, "stepmgr", NULL), IGNORED(0, "switches", "N"),
 	IGNORED(0, "thread-spec", "N"), IGNORED(0, "threads-per-core", "N"),
-	IGNORED(0, "time-min", "TIME"), IGNORED(0, "tmp", "SIZE"),
+	IGNORED(0, "time-min", "TIME"),
 	IGNORED(0, "umask", "MASK"), IGNORED(0, "use-min-nodes", NULL),
 	IGNORED(0, "wait-all-nodes", "HOW"), IGNORED(0, "wckey", "KEY"),
 	OPT_END

@@ -15,7 +15,7 @@ static const char queue_needs[] =
     "name state leaf is_default max_time default_time grace pools";
 static const char node_needs[] =
     "name pool state reason cpus cpus_free memory_mib memory_free_mib gpus "
-    "gpus_free gpu_type features jobs weight";
+    "gpus_free gpu_type features jobs weight tmp_mib";
 
 int partitions_read(struct client *client, json_t **ret_partitions,
                     json_t **ret_nodes, struct err *err)
@@ -295,7 +295,7 @@ const struct slurm_field node_fields[] = {
 	{ 'C', "cpusstate", "CPUS(A/I/O/T)", "nodes", v_cpus, NULL, OF_SINFO, 0 },
 	{ 'c', "cpus", "CPUS", "cpus", v_least, NULL, OF_SINFO, 0 },
 	{ 'D', "nodes", "NODES", "nodes", v_count, NULL, OF_SINFO, 0 },
-	{ 'd', "disk", "TMP_DISK", "", v_none, "0", OF_SINFO, 0 },
+	{ 'd', "disk", "TMP_DISK", "tmp_mib", v_least, NULL, OF_SINFO, 0 },
 	{ 'E', "reason", "REASON", "reason", v_as_is, "none", OF_SINFO, 0 },
 	{ 'e', "freemem", "FREE_MEM", "memory_free_mib", v_as_is, "N/A", OF_SINFO, 0 },
 	{ 'F', "nodeaiot", "NODES(A/I/O/T)", "nodes", v_nodes, NULL, OF_SINFO, 0 },

@@ -144,6 +144,7 @@ static const char *const of_jobs[] = {
 	"qos",
 	"reservation",
 	"time",
+	"tmp",
 };
 
 static void remember(struct srun *srun, const struct opt *opt,

@@ -99,6 +99,8 @@ FIELD(n_cpus,            put_milli,  node_of(v)->cpu_milli)
 FIELD(n_cpus_free,       put_milli,  v->left->free[RES_CPU])
 FIELD(n_memory_mib,      put_int,    node_of(v)->mem_mib)
 FIELD(n_memory_free_mib, put_int,    v->left->free[RES_MEM])
+FIELD(n_tmp_mib,         put_int,    node_of(v)->tmp_mib)
+FIELD(n_tmp_free_mib,    put_int,    v->left->tmp_free)
 FIELD(n_gpus,            put_int,    node_of(v)->ngpus)
 FIELD(n_gpus_free,       put_milli,  v->left->free[RES_GPU])
 FIELD(n_gpu_type,        put_text,   node_of(v)->gpu_type)
@@ -128,6 +130,8 @@ const struct field listing_node_fields[] = {
 	F(topology),
 	F(jobs),
 	F(weight),
+	F(tmp_mib),
+	F(tmp_free_mib),
 	{ NULL, NULL, false }
 #undef F
 };

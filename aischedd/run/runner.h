@@ -35,6 +35,7 @@ struct node_info {
 	/* [ncpus] the number of each hardware thread's core */
 	const uint16_t *cpu_core;
 	int64_t cpu_milli, mem_mib;
+	int64_t tmp_mib;         /* disk for temporary files */
 	uint32_t nnumas;         /* number of NUMA nodes; 0: unknown */
 	const int64_t *numa_mem; /* [nnumas] MiB */
 	/* tasks that can run at a time; 0: any number */
@@ -60,7 +61,7 @@ struct node_info {
 	const char *topology; /* "z1/b1/r3", or NULL */
 	/* Amounts of the node's resources that are in use, but not by
 	 * our jobs. */
-	int64_t used_cpu_milli, used_mem_mib;
+	int64_t used_cpu_milli, used_mem_mib, used_tmp_mib;
 	uint32_t used_gpus, used_slots;
 };
 
@@ -98,6 +99,7 @@ struct outcome {
 	int exit_code;
 	int signal;         /* signal that ended that task; 0: none */
 	bool oom;           /* a process was killed for lack of memory */
+	bool out_of_disk;   /* it stored more than it requested */
 	int64_t start, end; /* unix seconds */
 	int64_t cpu_ms;     /* CPU time of all tasks together */
 	/* the attempt was ended because it exceeded its time limit */

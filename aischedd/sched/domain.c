@@ -175,6 +175,7 @@ static bool could_hold(const struct snap *s, uint32_t req, uint32_t node,
 	return (all || s->node.state[node] == NODE_UP) &&
 	       s->node.cpu_total[node] >= r->cpus[req] &&
 	       s->node.mem_total[node] >= r->mem[req] &&
+	       s->node.tmp_total[node] >= r->tmp[req] &&
 	       1000 * typed_gpus(s, req, node) >= r->gpus[req] &&
 	       (r->reservation[req] == SNAP_NONE ||
 	        is_reserved(s, r->reservation[req], node));

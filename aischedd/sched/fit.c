@@ -236,6 +236,7 @@ int64_t fit_count(struct work *w, uint32_t req, uint32_t node, int64_t own,
 		return 0;
 	max = fit_amount(w->cpu[node], r->cpus[req], max);
 	max = fit_amount(w->mem[node], r->mem[req], max);
+	max = fit_amount(w->tmp[node], r->tmp[req], max);
 	max = fit_amount(w->slot[node], 1, max);
 	if (max)
 		max = fit_align_room(w, req, node, &anywhere, max);

@@ -315,18 +315,20 @@ static uint32_t first_down(const struct fit_empty *e, uint32_t req)
 	return first;
 }
 
-static int64_t total_of(const struct snap *s, uint32_t node, enum resource res)
+/* Returns how much the node has in all of an enum resource, or WHAT_TMP. */
+static int64_t total_of(const struct snap *s, uint32_t node, int res)
 {
-	return res == RES_CPU   ? s->node.cpu_total[node]
-	       : res == RES_MEM ? s->node.mem_total[node]
-	                        : (int64_t)1000 * snap_node_ngpus(s, node);
+	return res == RES_CPU    ? s->node.cpu_total[node]
+	       : res == RES_MEM  ? s->node.mem_total[node]
+	       : res == WHAT_TMP ? s->node.tmp_total[node]
+	                         : (int64_t)1000 * snap_node_ngpus(s, node);
 }
 
 /* Find the largest total of a resource among the nodes that the request may
  * use. Sets *ret_amount to it and returns the first such node; 0 and SNAP_NONE
  * if the request may use no node. */
-static uint32_t largest(const struct fit_empty *e, uint32_t req,
-                        enum resource res, int64_t *ret_amount)
+static uint32_t largest(const struct fit_empty *e, uint32_t req, int res,
+                        int64_t *ret_amount)
 {
 	const struct allowed *a = match_req(e->match, req);
 	uint32_t best = SNAP_NONE;
@@ -335,11 +337,12 @@ static uint32_t largest(const struct fit_empty *e, uint32_t req,
 	for (uint32_t c = 0; c < a->nclasses; c++) {
 		const struct node_class *nc =
 		    match_class(e->match, a->class[c]);
+		int64_t most = res < RES_N ? nc->most[res] : nc->most_tmp;
 
 		for (uint32_t i = 0; i < nc->nnodes; i++) {
 			uint32_t node = nc->node[i];
 
-			if (best != SNAP_NONE && *ret_amount >= nc->most[res])
+			if (best != SNAP_NONE && *ret_amount >= most)
 				break;
 			if (match_ever_allows(a, node) &&
 			    (best == SNAP_NONE ||
@@ -412,10 +415,11 @@ static bool needs_no_links(struct fit_empty *e, uint32_t req)
 /* Say in *v why one task would not fit on any node, even on an empty one. */
 static void explain_never(struct fit_empty *e, uint32_t req, struct verdict *v)
 {
-	static const enum resource by_scarcity[] = { RES_GPU, RES_CPU,
-		                                     RES_MEM };
+	static const int by_scarcity[] = { RES_GPU, RES_CPU, RES_MEM,
+		                           WHAT_TMP };
 	const struct snap_reqs *r = &e->snap->req;
-	const int64_t need[RES_N] = { r->cpus[req], r->mem[req], r->gpus[req] };
+	const int64_t need[] = { r->gpus[req], r->cpus[req], r->mem[req],
+		                 r->tmp[req] };
 
 	v->name = largest(e, req, RES_CPU, &v->lack.have);
 	if (v->name == SNAP_NONE) {
@@ -424,16 +428,14 @@ static void explain_never(struct fit_empty *e, uint32_t req, struct verdict *v)
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(by_scarcity); i++) {
-		enum resource res = by_scarcity[i];
-
-		v->name = largest(e, req, res, &v->lack.have);
-		v->what = (int)res;
-		v->lack.need = need[res];
-		if (need[res] > v->lack.have)
+		v->name = largest(e, req, by_scarcity[i], &v->lack.have);
+		v->what = by_scarcity[i];
+		v->lack.need = need[i];
+		if (need[i] > v->lack.have)
 			return;
 		v->what = WHAT_DEVICES;
 	}
-	if (need[RES_GPU] > 1000 && need[RES_GPU] % 1000)
+	if (r->gpus[req] > 1000 && r->gpus[req] % 1000)
 		v->what = WHAT_PART_OF_GPU;
 	else if (r->links[req] == LINKS_STRICT && needs_no_links(e, req))
 		v->what = WHAT_LINKS;

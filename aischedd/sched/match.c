@@ -33,6 +33,7 @@ struct match {
 	 * of all bits */
 	size_t taints, types, models, nbits;
 	uint32_t nmodels; /* 0: no request asks for partitions */
+	bool tmp;         /* some request asks for disk */
 	bool soft;        /* some node has a soft taint (PreferNoSchedule) */
 	/* The different weights of nodes, ascending; nweights is 0 if all nodes
 	 * have the same weight. */
@@ -247,7 +248,8 @@ static void node_bits(const struct match *m, uint32_t node, uint64_t *ret)
 	const struct snap_nodes *n = &s->node;
 
 	ret[0] = n->pool[node] | size_of(n->cpu_total[node]) << 8 |
-	         size_of(n->mem_total[node]) << 24 |
+	         size_of(n->mem_total[node]) << 17 |
+	         (m->tmp ? size_of(n->tmp_total[node]) << 26 : 0) |
 	         (uint64_t)(n->gpu_first[node + 1] - n->gpu_first[node]) << 40 |
 	         weight_rank(m, node) << 48;
 	for (uint32_t i = n->feature_first[node];
@@ -285,6 +287,8 @@ static void add_to_class(struct match *m, uint32_t class, uint32_t node)
 		if (total[r] > c->most[r])
 			c->most[r] = total[r];
 	}
+	if (n->tmp_total[node] > c->most_tmp)
+		c->most_tmp = n->tmp_total[node];
 	for (uint32_t i = n->gpu_first[node]; i < n->gpu_first[node + 1]; i++)
 		c->mixed |= type[i] != type[n->gpu_first[node]];
 	c->pool = n->pool[node];
@@ -387,6 +391,8 @@ struct match *match_new(const struct snap *snap, struct arena *arena)
 	m->arena = arena;
 	number_words(m);
 	list_weights(m);
+	for (uint32_t i = 0; i < snap->req.n; i++)
+		m->tmp |= snap->req.tmp[i] > 0;
 	classify_nodes(m);
 	list_classes(m);
 	m->allowed = arena_array(arena, struct allowed, snap->req.n);

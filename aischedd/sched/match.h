@@ -21,6 +21,7 @@ struct node_class {
 	uint32_t nnodes;
 	uint32_t *node;       /* the nodes, ascending */
 	int64_t most[RES_N];  /* the largest total of any of its nodes */
+	int64_t most_tmp;     /* likewise of disk */
 	const uint64_t *word; /* the bits of its nodes, see match.c */
 };
 
@@ -89,6 +90,7 @@ static inline bool match_class_too_small(const struct node_class *c,
 {
 	return s->req.cpus[req] > c->most[RES_CPU] ||
 	       s->req.mem[req] > c->most[RES_MEM] ||
+	       s->req.tmp[req] > c->most_tmp ||
 	       s->req.gpus[req] > c->most[RES_GPU];
 }
 

@@ -102,6 +102,7 @@ static void read_node(struct place_index *index, uint32_t node)
 	read_order(index, node);
 	l->own[DIM_CPU] = w->cpu[node];
 	l->own[DIM_MEM] = w->mem[node];
+	l->own[DIM_TMP] = w->tmp[node];
 	l->own[DIM_SLOT] = w->slot[node];
 	l->own[DIM_GPU] = w->gpu[node];
 	l->own[DIM_WHOLE] = w->whole[node];
@@ -298,8 +299,9 @@ uint32_t place_index_count(const struct place_index *index, uint32_t class,
 static bool enough(const int64_t have[DIM_N], const struct place_need *need)
 {
 	return have[DIM_CPU] >= need->cpu && have[DIM_MEM] >= need->mem &&
-	       have[DIM_SLOT] >= need->slot && have[DIM_WHOLE] >= need->whole &&
-	       have[DIM_PART] >= need->part && have[DIM_EMPTY] >= need->empty &&
+	       have[DIM_TMP] >= need->tmp && have[DIM_SLOT] >= need->slot &&
+	       have[DIM_WHOLE] >= need->whole && have[DIM_PART] >= need->part &&
+	       have[DIM_EMPTY] >= need->empty &&
 	       have[DIM_MORE_CPU] >= need->more_cpu &&
 	       have[DIM_MORE_GPU] >= need->more_gpu;
 }

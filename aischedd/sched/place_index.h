@@ -34,7 +34,7 @@ enum {
 /* The amounts that a node must have free. Even on a node that has all of these
  * free, a task might not fit. */
 struct place_need {
-	int64_t cpu, mem, slot;
+	int64_t cpu, mem, tmp, slot;
 	int64_t gpu;   /* free thousandths of all GPUs together */
 	int64_t whole; /* GPUs wholly free */
 	int64_t part;  /* free thousandths of one GPU that is shared */
@@ -47,6 +47,7 @@ struct place_need {
 enum place_dim {
 	DIM_CPU,
 	DIM_MEM,
+	DIM_TMP,
 	DIM_SLOT,
 	DIM_GPU,
 	DIM_WHOLE,

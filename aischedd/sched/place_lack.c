@@ -10,14 +10,28 @@
 /* lack_numa() compares at most this many nodes. */
 enum { LOOKS = 256 };
 
+/* In this file `res` is an enum resource, or WHAT_TMP. */
+
 /* Returns what a task needs of a resource. */
-static int64_t need_of(const struct place_trial *t, enum resource res)
+static int64_t need_of(const struct place_trial *t, int res)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
 
-	return res == RES_CPU   ? r->cpus[t->req]
-	       : res == RES_MEM ? r->mem[t->req]
-	                        : r->gpus[t->req];
+	return res == RES_CPU    ? r->cpus[t->req]
+	       : res == RES_MEM  ? r->mem[t->req]
+	       : res == WHAT_TMP ? r->tmp[t->req]
+	                         : r->gpus[t->req];
+}
+
+/* Returns the dimension in which free amounts of a resource are found; of GPUs
+ * there are two, whole ones and parts. */
+static enum place_dim dim_of(int res, bool part)
+{
+	return res == RES_CPU    ? DIM_CPU
+	       : res == RES_MEM  ? DIM_MEM
+	       : res == WHAT_TMP ? DIM_TMP
+	       : part            ? DIM_PART
+	                         : DIM_WHOLE;
 }
 
 /* Returns the free thousandths of whole GPUs of the needed type; if a part of a
@@ -47,14 +61,10 @@ static bool is_mixed(const struct place_trial *t, uint32_t node)
 	       match_class(t->p->match, class)->mixed;
 }
 
-static int64_t node_has(const struct place_trial *t, uint32_t node,
-                        enum resource res)
+static int64_t node_has(const struct place_trial *t, uint32_t node, int res)
 {
 	const struct place_index *index = t->p->index;
-	int64_t has = place_index_have(index, node,
-	                               res == RES_CPU   ? DIM_CPU
-	                               : res == RES_MEM ? DIM_MEM
-	                                                : DIM_WHOLE);
+	int64_t has = place_index_have(index, node, dim_of(res, false));
 
 	if (has < 0)
 		return 0;
@@ -81,8 +91,7 @@ static bool look_at_each(const struct place_trial *t, uint32_t class)
 	       is_mixed(t, match_class(t->p->match, class)->node[0]);
 }
 
-static bool richer(const struct place_trial *t, uint32_t a, uint32_t b,
-                   enum resource res)
+static bool richer(const struct place_trial *t, uint32_t a, uint32_t b, int res)
 {
 	int64_t has = node_has(t, a, res);
 
@@ -94,13 +103,8 @@ static bool richer(const struct place_trial *t, uint32_t a, uint32_t b,
 /* Returns the node of a class that has the most of a resource free, or
  * SNAP_NONE. */
 static uint32_t richest_of_class(const struct place_trial *t, uint32_t class,
-                                 enum resource res)
+                                 int res)
 {
-	static const enum place_dim dims[RES_N][2] = {
-		[RES_CPU] = { DIM_CPU, DIM_CPU },
-		[RES_MEM] = { DIM_MEM, DIM_MEM },
-		[RES_GPU] = { DIM_WHOLE, DIM_PART },
-	};
 	const struct node_class *c = match_class(t->p->match, class);
 	bool one_by_one = look_at_each(t, class);
 	uint32_t best = SNAP_NONE, node;
@@ -116,15 +120,15 @@ static uint32_t richest_of_class(const struct place_trial *t, uint32_t class,
 		enum place_tree tree = i / 2;
 
 		if (t->trees >> tree & 1 &&
-		    place_index_most(t->p->index, class, tree, dims[res][i % 2],
-		                     &node) >= 0 &&
+		    place_index_most(t->p->index, class, tree,
+		                     dim_of(res, i % 2), &node) >= 0 &&
 		    richer(t, node, best, res))
 			best = node;
 	}
 	return best;
 }
 
-static uint32_t richest(const struct place_trial *t, enum resource res)
+static uint32_t richest(const struct place_trial *t, int res)
 {
 	uint32_t best = SNAP_NONE;
 
@@ -137,20 +141,20 @@ static uint32_t richest(const struct place_trial *t, enum resource res)
 	return best;
 }
 
-static int64_t node_total(const struct snap *s, uint32_t node,
-                          enum resource res)
+static int64_t node_total(const struct snap *s, uint32_t node, int res)
 {
-	return res == RES_CPU   ? s->node.cpu_total[node]
-	       : res == RES_MEM ? s->node.mem_total[node]
-	                        : (int64_t)1000 * snap_node_ngpus(s, node);
+	return res == RES_CPU    ? s->node.cpu_total[node]
+	       : res == RES_MEM  ? s->node.mem_total[node]
+	       : res == WHAT_TMP ? s->node.tmp_total[node]
+	                         : (int64_t)1000 * snap_node_ngpus(s, node);
 }
 
 /* The order in which resources are checked: if no node has enough GPUs for a
  * task, GPUs are the reason. */
-static const enum resource by_scarcity[] = { RES_GPU, RES_CPU, RES_MEM };
+static const int by_scarcity[] = { RES_GPU, RES_CPU, RES_MEM, WHAT_TMP };
 
-static void lack_at(const struct place_trial *t, uint32_t node,
-                    enum resource res, struct place_lack *ret)
+static void lack_at(const struct place_trial *t, uint32_t node, int res,
+                    struct place_lack *ret)
 {
 	ret->what = res;
 	ret->node = node;
@@ -193,7 +197,7 @@ static struct place_lack lack_of(const struct place_trial *t)
 	if (r->exclusive[t->req])
 		return ret;
 	for (size_t i = 0; i < ARRAY_SIZE(by_scarcity); i++) {
-		enum resource res = by_scarcity[i];
+		int res = by_scarcity[i];
 
 		node = need_of(t, res) ? richest(t, res) : SNAP_NONE;
 		if (node != SNAP_NONE &&
@@ -207,7 +211,7 @@ static struct place_lack lack_of(const struct place_trial *t)
 	node = richest(t, need_of(t, RES_GPU) ? RES_GPU : RES_CPU);
 	for (size_t i = 0; node != SNAP_NONE && i < ARRAY_SIZE(by_scarcity);
 	     i++) {
-		enum resource res = by_scarcity[i];
+		int res = by_scarcity[i];
 
 		if (node_has(t, node, res) < need_of(t, res)) {
 			lack_at(t, node, res, &ret);
@@ -260,7 +264,8 @@ static void lack_sum(const struct place_trial *t, struct place_lack *lack)
 	int64_t sum[RES_N] = { 0 }, tasks = t->tasks;
 
 	sum_free(t, sum);
-	lack->scattered = lack->node != SNAP_NONE && lack->what != WHAT_SLOT;
+	lack->scattered = lack->node != SNAP_NONE && lack->what != WHAT_SLOT &&
+	                  lack->what != WHAT_TMP;
 	for (int r = 0; r < RES_N; r++)
 		lack->scattered &= sum[r] >= tasks * need_of(t, r);
 	if (lack->what < RES_N)

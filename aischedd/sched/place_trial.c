@@ -233,6 +233,7 @@ static struct place_need need_of(const struct place_trial *t)
 	return (struct place_need){
 		.cpu = t->ask * r->cpus[t->req],
 		.mem = t->ask * r->mem[t->req],
+		.tmp = t->ask * r->tmp[t->req],
 		.slot = t->ask,
 		.gpu = t->ask * gpus,
 		.whole = t->ask * (gpus / 1000),
@@ -311,9 +312,8 @@ static int64_t most_tasks(const struct place_trial *t, int64_t max)
 {
 	const struct snap_reqs *r = &t->p->snap->req;
 	const int64_t need[DIM_N] = {
-		[DIM_CPU] = r->cpus[t->req],
-		[DIM_MEM] = r->mem[t->req],
-		[DIM_SLOT] = 1,
+		[DIM_CPU] = r->cpus[t->req], [DIM_MEM] = r->mem[t->req],
+		[DIM_TMP] = r->tmp[t->req],  [DIM_SLOT] = 1,
 		[DIM_GPU] = r->gpus[t->req],
 	};
 	int64_t most = 0;

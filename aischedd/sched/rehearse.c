@@ -60,7 +60,7 @@ struct rehearsal {
 	const struct snap *s;
 	const struct plan *plan;
 	struct snap *then;
-	int64_t *cpu, *mem, *slot;
+	int64_t *cpu, *mem, *tmp, *slot;
 	uint16_t *gpu, *thread;
 	struct snap_task *task;
 	struct snap_cpu_use *use;
@@ -91,6 +91,7 @@ static void take_task(struct rehearsal *r, uint32_t req,
 
 	r->cpu[t->node] -= s->req.cpus[req];
 	r->mem[t->node] -= s->req.mem[req];
+	r->tmp[t->node] -= s->req.tmp[req];
 	r->slot[t->node]--;
 	for (uint64_t left = t->gpus; left; left &= left - 1)
 		gpu[__builtin_ctzll(left)] -= t->gpu_milli;
@@ -292,6 +293,7 @@ const struct snap *rehearse_after(const struct snap *s, const struct plan *plan,
 	r.use = arena_array(a, struct snap_cpu_use, nuse + 1);
 	then->node.cpu_free = r.cpu = COPY(a, s->node.cpu_free, s->node.n, 0);
 	then->node.mem_free = r.mem = COPY(a, s->node.mem_free, s->node.n, 0);
+	then->node.tmp_free = r.tmp = COPY(a, s->node.tmp_free, s->node.n, 0);
 	then->node.slot_free = r.slot =
 	    COPY(a, s->node.slot_free, s->node.n, 0);
 	then->gpu.free = r.gpu = COPY(a, s->gpu.free, s->gpu.n, 0);

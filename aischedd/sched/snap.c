@@ -139,6 +139,8 @@ static int check_node(const struct snap *s, uint32_t i, struct err *err)
 		return bad(err, "node", i, "CPUs out of range");
 	if (!free_ok(n->mem_free[i], n->mem_total[i]))
 		return bad(err, "node", i, "memory out of range");
+	if (!free_ok(n->tmp_free[i], n->tmp_total[i]))
+		return bad(err, "node", i, "disk out of range");
 	if (!free_ok(n->slot_free[i], n->slot_total[i]))
 		return bad(err, "node", i, "slots out of range");
 	if (!index_ok(n->domain[i], s->domain.n))
@@ -325,7 +327,7 @@ static int check_req(const struct snap *s, uint32_t i, struct err *err)
 	if (r->nodes[i] > r->tasks[i])
 		return bad(err, "request", i, "more nodes than tasks");
 	if (!amount_ok(r->cpus[i]) || !amount_ok(r->mem[i]) ||
-	    !amount_ok(r->gpus[i]))
+	    !amount_ok(r->gpus[i]) || !amount_ok(r->tmp[i]))
 		return bad(err, "request", i, "amount out of range");
 	if (!index_ok(r->gpu_type[i], s->nwords))
 		return bad(err, "request", i, "unknown GPU type");

@@ -83,10 +83,10 @@ struct snap_nodes {
 	const uint8_t *state;                /* enum node_state */
 	const int64_t *cpu_total, *cpu_free; /* free <= total, may be < 0 */
 	const int64_t *mem_total, *mem_free;
-	/* slot_total: how many tasks the node may run; slot_free: how many more
-	 * it may start now */
-	const int64_t *slot_total, *slot_free;
-	const uint32_t *gpu_first; /* slice of gpu */
+	const int64_t *tmp_total, *tmp_free;   /* MiB of its disk */
+	const int64_t *slot_total, *slot_free; /* how many tasks it may run in
+	                                          all; how many more */
+	const uint32_t *gpu_first;             /* slice of gpu */
 	const uint32_t *cpu_first; /* slice of cpu; empty: CPUs are only
 	                              counted */
 	/* slice of numa_mem: memory of its NUMA nodes, by number; empty: memory
@@ -198,6 +198,7 @@ struct snap_licenses {
 #define SNAP_REQ_OTHERS(X)                                                  \
 	X(uint32_t, min_tasks) X(uint32_t, nodes) X(uint32_t, tasks_per_node) \
 	X(int64_t, gpus) X(uint32_t, gpu_type) X(uint8_t, profile)          \
+	X(int64_t, tmp)                                                     \
 	X(uint64_t, pools)                                                  \
 	X(uint8_t, exclusive) X(uint8_t, one_process) X(int64_t, time_limit) \
 	X(uint8_t, need) X(uint8_t, like) X(uint32_t, segment)              \

@@ -25,7 +25,7 @@ static void put_span(struct buf *out, int64_t seconds)
 
 static void put_number(struct buf *out, int64_t what, int64_t n)
 {
-	if (what == RES_MEM)
+	if (what == RES_MEM || what == WHAT_TMP)
 		format_mib(out, n);
 	else if (what < RES_N)
 		format_milli(out, n);
@@ -34,7 +34,7 @@ static void put_number(struct buf *out, int64_t what, int64_t n)
 }
 
 /* Append an amount with its unit: "4 GPUs", "0.5 CPUs", "1 GPU", "64G
- * of memory". */
+ * of memory", "1T of disk". */
 static void put_amount(struct buf *out, int64_t what, int64_t n)
 {
 	static const char *const unit[RES_N] = {
@@ -42,6 +42,10 @@ static void put_amount(struct buf *out, int64_t what, int64_t n)
 	};
 
 	put_number(out, what, n);
+	if (what == WHAT_TMP) {
+		buf_puts(out, " of disk");
+		return;
+	}
 	buf_puts(out, unit[what]);
 	if (what != RES_MEM && n != 1000)
 		buf_addc(out, 's');
@@ -597,8 +601,12 @@ static void put_never(const struct snap *s, uint32_t row,
 			buf_puts(out, ", ");
 		}
 		put_amount(out, RES_CPU, s->req.cpus[req]);
-		buf_puts(out, " and ");
+		buf_puts(out, s->req.tmp[req] ? ", " : " and ");
 		put_amount(out, RES_MEM, s->req.mem[req]);
+		if (s->req.tmp[req]) {
+			buf_puts(out, " and ");
+			put_amount(out, WHAT_TMP, s->req.tmp[req]);
+		}
 		buf_puts(out, " together");
 		break;
 	default:

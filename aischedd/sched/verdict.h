@@ -22,11 +22,12 @@ enum {
 	WHAT_PART_OF_GPU, /* a number of GPUs above 1 that is not whole */
 	WHAT_JOBS,        /* a limit on the number of jobs */
 	WHAT_NUMA,        /* everything on one NUMA node */
-	WHAT_COUNTS, /* nodes for a count in the constraint, such as "ib*2" */
-	WHAT_DOMAIN, /* one domain of the level that the job needs */
-	WHAT_SLOT,   /* one more task on the node */
-	WHAT_LINKS,  /* GPUs in the fewest link groups */
-	WHAT_SLICES  /* slices of a GPU where its partition may be */
+	WHAT_COUNTS,      /* nodes that the constraint counts */
+	WHAT_DOMAIN,      /* one domain of the level that the job needs */
+	WHAT_SLOT,        /* one more task on the node */
+	WHAT_LINKS,       /* GPUs in the fewest link groups */
+	WHAT_SLICES,      /* slices of a GPU where its partition may be */
+	WHAT_TMP          /* disk of the node */
 };
 
 /* For whom a node or a limit is kept. */

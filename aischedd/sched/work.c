@@ -61,6 +61,7 @@ void work_rest(struct work *w, uint32_t req, const struct snap_task *task,
 	int64_t *device = w->device + s->node.gpu_first[node];
 
 	work_add(w, &w->mem[node], sign * s->req.mem[req]);
+	work_add(w, &w->tmp[node], sign * s->req.tmp[req]);
 	work_add(w, &w->slot[node], sign);
 	work_add(w, &w->tasks[node], -sign);
 	for (uint32_t left = task->numas; left; left &= left - 1) {
@@ -120,7 +121,8 @@ bool work_is_sound(const struct work *w, const struct snap_task *task,
 		if (numa[__builtin_ctz(left)] < 0)
 			return false;
 	}
-	return w->mem[task->node] >= 0 && w->slot[task->node] >= 0;
+	return w->mem[task->node] >= 0 && w->tmp[task->node] >= 0 &&
+	       w->slot[task->node] >= 0;
 }
 
 void work_charge(struct work *w, uint32_t queue, const int64_t amount[RES_N],
@@ -322,6 +324,7 @@ void work_fill(struct work *w, uint32_t i, enum work_kind kind)
 	}
 	w->cpu[i] = empty ? n->cpu_total[i] : n->cpu_free[i];
 	w->mem[i] = empty ? n->mem_total[i] : n->mem_free[i];
+	w->tmp[i] = empty ? n->tmp_total[i] : n->tmp_free[i];
 	w->slot[i] = empty ? n->slot_total[i] : n->slot_free[i];
 	w->gpu[i] = gpu;
 	w->whole[i] = whole;
@@ -390,9 +393,10 @@ struct work *work_new_blank(const struct snap *snap, const struct work *like,
 	/* Make one allocation, so that memory pages of nodes whose counters are
 	 * never filled in are never touched. */
 	w->cpu = arena_array_raw(
-	    arena, int64_t, 8 * n + snap->gpu.n + snap->cpu.n + 2 * nnumas);
+	    arena, int64_t, 9 * n + snap->gpu.n + snap->cpu.n + 2 * nnumas);
 	w->mem = w->cpu + n;
-	w->slot = w->mem + n;
+	w->tmp = w->mem + n;
+	w->slot = w->tmp + n;
 	w->gpu = w->slot + n;
 	w->whole = w->gpu + n;
 	w->idle = w->whole + n;

@@ -29,13 +29,13 @@ struct work {
 	struct arena *arena;
 
 	/* By node: */
-	int64_t *cpu, *mem; /* free; may be < 0 */
-	int64_t *slot;      /* how many more tasks the node takes; may be < 0 */
-	int64_t *gpu;       /* free thousandths of all devices together */
-	int64_t *whole;     /* devices wholly free */
-	int64_t *idle;      /* CPUs wholly free */
-	int64_t *tasks;     /* number of tasks on the node */
-	int64_t *sealed;    /* number of tasks of exclusive jobs on the node */
+	int64_t *cpu, *mem, *tmp; /* free; may be < 0 */
+	int64_t *slot;   /* how many more tasks the node takes; may be < 0 */
+	int64_t *gpu;    /* free thousandths of all devices together */
+	int64_t *whole;  /* devices wholly free */
+	int64_t *idle;   /* CPUs of its slice wholly free */
+	int64_t *tasks;  /* tasks there */
+	int64_t *sealed; /* tasks of exclusive jobs there */
 
 	int64_t *device; /* by device: free thousandths */
 	/* by device: how often each of its slices is taken, 8 bits each;

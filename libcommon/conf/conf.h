@@ -127,6 +127,7 @@ struct conf_node {
 	int pool;             /* index */
 	int64_t cpus;         /* CPUs; CONF_NONE: as the runner reports */
 	int64_t memory;       /* MiB; CONF_NONE likewise */
+	int64_t tmp;          /* MiB of disk; CONF_NONE likewise */
 	int64_t gpus;         /* devices; CONF_NONE likewise */
 	const char *gpu_type; /* NULL likewise */
 	int64_t sockets, gpu_link_groups; /* number of each; CONF_NONE: 1 */

@@ -318,6 +318,7 @@ static const struct conf_key node_keys[] = {
 	KEY("mig", TEXT, mig, .check = check_mig),
 	KEY("topology", TEXT, topology),
 	KEY("weight", INT, weight, .initial = "1", RANGE(0, MAX_NODE_WEIGHT)),
+	KEY("tmp", MIB, tmp, RANGE(0, MAX_MIB)),
 };
 #undef AT
 

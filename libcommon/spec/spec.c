@@ -21,6 +21,7 @@
 #define RANGE_cpus           0, LIMIT_CPUS * 1000
 #define RANGE_mem            0, MAX_MIB
 #define RANGE_mem_node       0, MAX_MIB
+#define RANGE_tmp            0, MAX_MIB
 #define RANGE_mem_cpu        1, MAX_MIB
 #define RANGE_gpus           0, LIMIT_GPUS * 1000
 #define RANGE_gpus_job       0, LIMIT_GPUS * LIMIT_NODES

@@ -104,7 +104,8 @@
 	S(kube_marks) /* with kube_uid: marks of what that Job asks for, as  \
 	               * last read, see spec_marks.h */                      \
 	S(near)       /* jobs and a level of the topology, see near.h */     \
-	S(apart)
+	S(apart)                                                             \
+	I(tmp) /* MiB of disk on each node */
 
 struct spec {
 #define S(name) const char *name;
@@ -199,6 +200,7 @@ struct request {
 	uint32_t tasks_per_node; /* 0: as many as fit */
 	uint32_t segment;        /* tasks of each segment; 0: no segments */
 	int64_t cpus_milli, mem_mib, gpus_milli;
+	int64_t tmp_mib; /* disk; 0: it may use any amount */
 };
 
 /*
@@ -216,6 +218,10 @@ int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
  * checks, so it takes a tenth of the time and cannot fail. */
 void spec_request(const struct spec *spec, int64_t default_mem_per_cpu_mib,
                   struct request *ret);
+
+/* Returns the disk on each node that a job must ask for, so that each of its
+ * tasks has this much; its other fields are set already. */
+int64_t spec_tmp_of_node(const struct spec *spec, int64_t task_mib);
 
 /* Whether no other job may be on the nodes of this one: it is exclusive, or
  * requests all memory of its nodes. */

@@ -53,6 +53,8 @@ const struct opt spec_opts[] = {
 	  spec_set_mib, AT(per_gpu.mem), false },
 	{ 0, "mem", "SIZE", "memory on each node; 0: all of it",
 	  spec_set_mib, AT(spec.mem_node), false },
+	{ 0, "tmp", "SIZE", "disk on each node; more ends the job",
+	  spec_set_mib, AT(spec.tmp), false },
 	{ 0, "gpus-per-task", "[TYPE:]N", "GPUs of each task; 0.5 is half a GPU",
 	  spec_set_gpus_per_task, AT(spec.gpus), false },
 	{ 0, "gpus-per-node", "[TYPE:]N", "GPUs on each node",

@@ -282,6 +282,28 @@ static int resolve_memory(const struct spec *spec, int64_t default_per_cpu,
 	return 0;
 }
 
+static void resolve_tmp(const struct spec *spec, struct request *req)
+{
+	int64_t sharers = tasks_on_node(req);
+
+	if (spec_is_set(spec->tmp))
+		req->tmp_mib = (spec->tmp + sharers - 1) / sharers;
+}
+
+int64_t spec_tmp_of_node(const struct spec *spec, int64_t task_mib)
+{
+	struct request req = { 0 };
+	int64_t mib;
+
+	if (resolve_tasks(spec, &req, NULL) < 0 ||
+	    resolve_segment(spec, &req, NULL) < 0 ||
+	    resolve_spread(spec, &req, NULL) < 0)
+		return task_mib; /* spec_resolve() will say why */
+	return __builtin_mul_overflow(task_mib, tasks_on_node(&req), &mib)
+	           ? INT64_MAX
+	           : mib;
+}
+
 /* Divide GPUs evenly among tasks: one or more for each task, or one for
  * several tasks. */
 static int divide_gpus(int64_t gpus, int64_t tasks, int64_t *ret_milli,
@@ -381,6 +403,7 @@ int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 	    resolve_memory(spec, default_mem_per_cpu_mib, &req, err) < 0 ||
 	    resolve_devices(spec, &req, err) < 0)
 		return -1;
+	resolve_tmp(spec, &req);
 	*ret = req;
 	return 0;
 }
@@ -395,6 +418,7 @@ void spec_request(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 	    resolve_memory(spec, default_mem_per_cpu_mib, ret, NULL) < 0 ||
 	    resolve_gpus(spec, ret, NULL) < 0)
 		assert(!"a spec that was checked");
+	resolve_tmp(spec, ret);
 	/* In a job of an earlier version, the name of a profile may be an
 	 * ordinary GPU type: ignore errors here. */
 	if (mig_is_name(spec->gpu_type))

@@ -166,7 +166,7 @@ int spec_set_mib(void *ctx, const struct opt *opt, const char *value,
 		((struct submit *)ctx)->spec.mem_node = 0;
 		return 0;
 	}
-	if (!mib)
+	if (!mib && opt->offset != offsetof(struct submit, spec.tmp))
 		return err_set(err, EINVAL,
 		               "'%s': say how much memory is needed", value);
 	if (mib > number_of(opt)->max)

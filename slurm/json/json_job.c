@@ -16,7 +16,7 @@ const char json_job_needs[] =
     "exclusive exit_code expected_start gid gpus job_id licenses "
     "mem_per_cpu mem_per_node name nice nodelist num_nodes output input "
     "priority queue reason req_nodes reservation restarts signal start_time "
-    "state submit_host submit_time tasks time_limit uid user workdir display_id";
+    "state submit_host submit_time tasks time_limit tmp_mib uid user workdir display_id";
 
 static json_t *taken(struct buf *text)
 {
@@ -130,6 +130,7 @@ static void set_numbers(json_t *to, const json_t *row)
 		{ "job_id", "job_id", true },
 		{ "memory_per_cpu", "mem_per_cpu", false },
 		{ "memory_per_node", "mem_per_node", false },
+		{ "minimum_tmp_disk_per_node", "tmp_mib", false },
 		{ "nice", "nice", true },
 		{ "node_count", "num_nodes", false },
 		{ "priority", "priority", false },

@@ -72,6 +72,8 @@ json_t *json_node(const json_t *node, const json_t *partitions)
 	    (int)row_int(node, "weight"), "version", SLURM_VERSION);
 
 	json_object_set_new(ret, "idle_cpus", json_integer(idle));
+	json_object_set_new(ret, "temporary_disk",
+	                    json_integer(row_int(node, "tmp_mib")));
 	json_object_set_new(ret, "state", states_of(node));
 	json_object_set_new(ret, "partitions", partitions_of(node, partitions));
 	json_object_set_new(ret, "features",

@@ -231,9 +231,10 @@ static void print_node(const struct scontrol *s, const json_t *node,
 	    "RealMemory=%lld AllocMem=%lld FreeMem=%lld Sockets=1 Boards=1",
 	    (long long)mem, (long long)(mem - unused), (long long)unused);
 	put_line(s, false,
-	         "State=%s ThreadsPerCore=1 TmpDisk=0 Weight=%lld Owner=N/A "
+	         "State=%s ThreadsPerCore=1 TmpDisk=%lld Weight=%lld Owner=N/A "
 	         "MCS_label=N/A",
-	         state, (long long)row_int(node, "weight"));
+	         state, (long long)row_int(node, "tmp_mib"),
+	         (long long)row_int(node, "weight"));
 	put_line(s, false, "Partitions=%s ", of);
 	put_tres(s, node);
 	if (*row_text(node, "reason"))

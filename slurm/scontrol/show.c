@@ -172,10 +172,11 @@ static void put_resources(struct shown_job *r, const json_t *row)
 {
 	const struct style style = { 0 };
 	double cpus = row_real(row, "cpus");
-	struct buf tres = { 0 }, memory = { 0 };
+	struct buf tres = { 0 }, memory = { 0 }, tmp = { 0 };
 
 	put_job_tres(row, &style, &tres);
 	put_job_memory(row, &style, &memory);
+	put_job_tmp(row, &style, &tmp);
 	put(r,
 	    "NumNodes=%lld NumCPUs=%lld NumTasks=%lld CPUs/Task=%lld "
 	    "ReqB:S:C:T=0:0:*:*",
@@ -186,10 +187,10 @@ static void put_resources(struct shown_job *r, const json_t *row)
 	new_line(r);
 	put(r, "Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*");
 	new_line(r);
-	put(r, "MinCPUsNode=%lld MinMemory%s=%s MinTmpDiskNode=0",
+	put(r, "MinCPUsNode=%lld MinMemory%s=%s MinTmpDiskNode=%s",
 	    cpus < 1 ? 1LL : (long long)cpus,
 	    row_int(row, "mem_per_cpu") != ROW_NONE ? "CPU" : "Node",
-	    memory.data);
+	    memory.data, tmp.data);
 	new_line(r);
 	put(r, "Features=%s DelayBoot=00:00:00", or_null(row, "constraint"));
 	new_line(r);
@@ -203,6 +204,7 @@ static void put_resources(struct shown_job *r, const json_t *row)
 	new_line(r);
 	buf_free(&tres);
 	buf_free(&memory);
+	buf_free(&tmp);
 }
 
 static void put_files(struct shown_job *r, const json_t *row)
@@ -299,7 +301,7 @@ static int show_job(struct scontrol *s, const char *id)
 	    "deadline queue "
 	    "submit_host req_nodes exclude nodelist batch_host num_nodes cpus "
 	    "alloc_cpus tasks alloc_mem_mib mem_per_node mem_per_cpu gpus constraint "
-	    "reservation exclusive licenses command workdir comment error "
+	    "reservation tmp_mib exclusive licenses command workdir comment error "
 	    "input output";
 	json_t *fields = json_array(), *rows = NULL, *req;
 	int status = EXIT_FAILURE;

@@ -62,6 +62,7 @@ static const struct {
 	{ "MailUser", "mail-user", as_is },
 	{ "MinMemoryCPU", "mem-per-cpu", as_is },
 	{ "MinMemoryNode", "mem", as_is },
+	{ "MinTmpDiskNode", "tmp", as_is },
 	{ "Name", "job-name", as_is },
 	{ "Nice", "nice", as_is },
 	{ "NodeList", "nodelist", as_is },

@@ -289,6 +289,15 @@ pod_ends "$id" Succeeded "$ended"
 ok "some process of it had no memory: that is its end" \
 	wait_for is_state "$id" OUT_OF_MEMORY
 
+id=$(sub --requeue)
+wait_for pods_run "$id" 1
+pod_ends "$id" Failed '"reason": "Evicted", "message":
+	"Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. "'
+ok "one stores too much: it fails, and does not start again" \
+	wait_for is_state "$id" FAILED
+is "which is the reason" "$(aiq --no-header -o reason "$id")" OutOfDisk
+like "and is told" "$(aiq "$id")" "exceeds the total limit of containers 1Gi"
+
 id=$(sub --no-requeue)
 wait_for pods_run "$id" 1
 pod_ends "$id" Failed '"reason": "Evicted", "message": "low on disk"'

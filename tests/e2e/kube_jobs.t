@@ -229,6 +229,34 @@ ok "another when one of others is gone" wait_for tasks_run 3
 aicancel "$id"
 ok "nothing is left" wait_for nothing_is_left
 
+# Disk is the ephemeral storage of pods.
+kube create -f - >/dev/null <<-END
+	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "other",
+		"namespace": "default"}, "spec": {"nodeName": "gpu-0",
+		"containers": [{"name": "a", "image": "a", "resources":
+			{"requests": {"ephemeral-storage": "70Gi"}}}]}}
+	END
+kube patch node gpu-0 --subresource status --type merge -p '{"status":
+	{"allocatable": {"pods": "250", "ephemeral-storage": "100Gi"}}}' \
+	>/dev/null
+disk_counts()
+{
+	[ "$(node gpu-0 tmp_mib),$(node gpu-0 tmp_free_mib)" = 100G,30G ]
+}
+ok "a node has disk, but for what others ask for" wait_for disk_counts
+fails "more than that never fits" 1 "needs 101G of disk on one node; the largest that it may use has 100G (gpu-0)" \
+	aisub --tmp 101G --wrap true
+id=$(aisub --parsable -n 2 --tmp 20G --wrap true)
+ok "a job asks for disk on the node of its tasks" \
+	wait_for is_state "$id" RUNNING
+is "each pod gets its part" "$(pods "$id" \
+	'.spec.containers[0].resources.*.ephemeral-storage' | sort -u)" \
+	"10Gi 10Gi"
+is "on the node that has it" "$(node gpu-0 tmp_free_mib)" 10G
+aicancel "$id"
+kube delete pod other --grace-period=0 --force >/dev/null 2>&1
+ok "nothing of it is left" wait_for nothing_is_left
+
 kube cordon gpu-1 >/dev/null
 ok "a cordoned node is drained" wait_for node_is gpu-1 drain
 kube uncordon gpu-1 >/dev/null

@@ -13,7 +13,8 @@ stop_daemon
 configure "
 queue default { grace = \"1s\" }
 pool here { runner = local }
-node \"$node\" { pool = here  memory = \"4G\"  gpus = 2  gpu_type = \"h100\" }"
+node \"$node\" { pool = here  memory = \"4G\"  gpus = 2  gpu_type = \"h100\"
+	tmp = \"100G\" }"
 start_daemon
 cpus=$(aiq --nodes -h -o cpus)
 gate a b c
@@ -72,6 +73,23 @@ fails "more memory than any node has" 1 "needs 5G of memory on one node; the lar
 	aisub --mem 5G --wrap true
 fails "more tasks than fit" 1 "has 5 tasks" \
 	aisub -n 5 --mem-per-task 1G -c 0.1 --wrap true
+
+id=$(submit --tmp 2M --wrap 'head -c 8M /dev/zero >$TMPDIR/x; exec sleep 1000')
+becomes "too much disk" "$id" FAILED
+is "its reason" "$(field "$id" reason)" OutOfDisk
+like "it is told how to get more" "$(cat "slurm-$id.out")" \
+	"OUT OF DISK: it may store 2M .*--tmp"
+fails "more disk than any node has" 1 "needs 101G of disk on one node; the largest that it may use has 100G ($node)" \
+	aisub --tmp 101G --wrap true
+first=$(sleeper -c 0.1 --mem 10M --tmp 60G)
+wait_for is_state "$first" RUNNING
+is "aiq shows the disk that is free" \
+	"$(aiq --nodes -h -o tmp_mib,tmp_free_mib | tr -s ' ')" "100G 40G"
+like "and what a job asks for" "$(aiq "$first")" "disk +60G on each node"
+id=$(submit -c 0.1 --mem 10M --tmp 50G --wrap true)
+waits "another waits for disk" "$id" Resources "needs 50G of disk on one node; $node has the most free, 40G of 100G"
+aicancel "$first"
+becomes "until it is free" "$id" COMPLETED
 
 # --- gangs -----------------------------------------------------------------
 

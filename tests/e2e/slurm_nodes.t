@@ -5,7 +5,7 @@
 . "$top_srcdir/tests/e2e/slurm.sh"
 
 node=$(uname -n)
-slurm_daemon 'features = {"ib"}  weight = 7'
+slurm_daemon 'features = {"ib"}  weight = 7  tmp = "100G"'
 
 says "the usual columns" 0 "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST
 main*        up   infinite      1   idle $node
@@ -42,8 +42,11 @@ says "and names" 0 "COMMENT;EXTRA;STATECOMPLETE;
 (null);(null);idle;" "" sinfo -p main -O 'comment:;,extra:;,statecomplete:;'
 says "no such queue" 0 "" "" sinfo -h -p nosuch
 says "no such state" 1 "" 'sinfo: error: Bad state string: "bogus"' sinfo -t bogus
-id=$(sbatch --parsable -c 2 --mem 1G --wrap 'exec sleep 1000')
+says "disk for temporary files" 0 102400 "" sinfo -h -p main -o %d
+id=$(sbatch --parsable -c 2 --mem 1G --tmp 20G --wrap 'exec sleep 1000')
 wait_for is_state "$id" RUNNING
+says "a job that asks for disk" 0 20G "" squeue -h -j "$id" -o %d
+like "at length" "$(scontrol show job "$id")" "MinTmpDiskNode=20G"
 says "a busy node" 0 "mixed 2/2/0/4 1024 3072" "" sinfo -h -p main \
 	-O 'statelong: ,cpusstate: ,allocmem: ,freemem:.4'
 says "by its state" 0 "mix" "" sinfo -h -p main -t mix -o %t
@@ -67,7 +70,7 @@ like "a node" "$(scontrol show node "$node")" \
 	"^   CPUAlloc=2 CPUEfctv=4 CPUTot=4 CPULoad=N/A\$"
 like "what is used of it" "$(scontrol show node "$node")" \
 	"^   RealMemory=4096 AllocMem=1024 FreeMem=3072 Sockets=1 Boards=1\$"
-like "its state" "$(scontrol -o show node)" " State=MIXED .* Partitions=main,debug "
+like "its state" "$(scontrol -o show node)" " State=MIXED .* TmpDisk=102400 .* Partitions=main,debug "
 aictl drain "$node" -r "new disk" >/dev/null
 says "why nodes are out" 0 "new disk             Unknown   Unknown             $node" \
 	"" sinfo -h -R

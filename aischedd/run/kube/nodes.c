@@ -114,6 +114,7 @@ static void tell(struct kube_nodes *nodes, struct kube_node *node)
 		.cpu_milli =
 		    kube_cpus_more(pool, node->said.have.cpu_milli, false),
 		.mem_mib = node->said.have.mem_mib,
+		.tmp_mib = node->said.have.tmp_mib,
 		.slots = count_of(node->said.have.pods, UINT32_MAX),
 		.ngpus = count_of(node->said.have.gpus, MAX_GPUS),
 		.gpu_type = node->said.gpu_type,
@@ -126,6 +127,7 @@ static void tell(struct kube_nodes *nodes, struct kube_node *node)
 		.topology = node->said.topology,
 		.used_cpu_milli = kube_cpus_more(pool, used.cpu_milli, true),
 		.used_mem_mib = used.mem_mib,
+		.used_tmp_mib = used.tmp_mib,
 		.used_gpus = count_of(used.gpus, MAX_GPUS),
 		.used_slots = count_of(used.pods, UINT32_MAX),
 	};
@@ -179,6 +181,7 @@ void kube_nodes_use(struct kube_nodes *nodes, const char *name,
 
 	node->used.cpu_milli += sign * use->cpu_milli;
 	node->used.mem_mib += sign * use->mem_mib;
+	node->used.tmp_mib += sign * use->tmp_mib;
 	node->used.gpus += sign * use->gpus;
 	node->used.pods += sign * use->pods;
 	if (node->there)

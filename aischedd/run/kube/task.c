@@ -15,8 +15,8 @@ bool kube_task_has_failed(const struct kube_task *task)
 {
 	const struct kube_pod *pod = &task->pod;
 
-	return kube_pod_is_over(pod) && (pod->exit_code || pod->oom) &&
-	       !*pod->leave && !pod->deleting && !kube_pod_is_lost(pod);
+	return kube_pod_is_over(pod) && kube_pod_is_bad(pod) && !*pod->leave &&
+	       !pod->deleting && !kube_pod_is_lost(pod);
 }
 
 bool kube_task_is_alive(const struct kube_task *task)

@@ -136,8 +136,8 @@ void kube_tell_whole(struct kube_attempt *a)
  * yet. */
 static bool is_worse(const struct kube_pod *pod, const struct kube_pod *worst)
 {
-	bool bad = pod->exit_code || pod->oom;
-	bool was = worst && (worst->exit_code || worst->oom);
+	bool bad = kube_pod_is_bad(pod);
+	bool was = worst && kube_pod_is_bad(worst);
 
 	return !worst || (bad && !was) || (bad && pod->end < worst->end);
 }
@@ -170,13 +170,14 @@ static void tell_ended(struct kube_attempt *a)
 		struct kube_task *task =
 		    kube_attempt_at(a, a->slots.slot[i].index);
 
-		if (!task || !task->pod.ended)
+		if (!task || (!task->pod.ended && !task->pod.out_of_disk))
 			continue;
 		if (!o.start || (task->pod.start && task->pod.start < o.start))
 			o.start = task->pod.start;
 		if (task->pod.end > o.end)
 			o.end = task->pod.end;
 		o.oom |= task->pod.oom;
+		o.out_of_disk |= task->pod.out_of_disk;
 		if (strcmp(task->pod.leave, KUBE_LEAVE_SHRINK) != 0 &&
 		    is_worse(&task->pod, worst))
 			worst = &task->pod;
@@ -192,6 +193,8 @@ static void tell_ended(struct kube_attempt *a)
 		o.signal = SIGTERM;
 	if (n > a->make.replace && a->slots.n > 1 && !a->make.once)
 		failure_text(failed, &text);
+	if (worst && worst->out_of_disk)
+		buf_printf(&text, "%s%s", text.len ? "; " : "", worst->message);
 	if (unkept)
 		buf_printf(&text, "%s%s", text.len ? "; " : "", unkept);
 	o.text = text.data;

@@ -4,6 +4,7 @@
 #include <hwloc.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -12,7 +13,10 @@
 #include "aischedd/run/shepherd/cgroup_find.h"
 #include "libcommon/limits.h"
 
-/* --- CPUs and memory --- */
+/* what some network file systems report is no size */
+#define MOST_DISK_MIB (UINT64_C(1) << 40)
+
+/* --- CPUs, memory and disk --- */
 
 /* Returns the CPUs to which this process may be scheduled, however many the
  * machine has. Free the set with CPU_FREE(). */
@@ -75,6 +79,19 @@ static int64_t memory_mib(void)
 	sysinfo(&info);
 	all = (int64_t)(info.totalram * info.mem_unit >> 20);
 	return limit >= 0 && limit < all ? limit : all;
+}
+
+int64_t machine_disk_mib(const char *dir)
+{
+	struct statvfs fs;
+	uint64_t kept, n, mib;
+
+	if (statvfs(dir, &fs) < 0)
+		return 0;
+	kept = fs.f_bfree > fs.f_bavail ? fs.f_bfree - fs.f_bavail : 0;
+	n = fs.f_blocks > kept ? fs.f_blocks - kept : 0;
+	mib = (uint64_t)((unsigned __int128)n * fs.f_frsize >> 20);
+	return (int64_t)(mib < MOST_DISK_MIB ? mib : MOST_DISK_MIB);
 }
 
 /* Set the memory of each NUMA node. If all nodes together have more than we may

@@ -22,6 +22,10 @@ struct machine {
 	struct gpus gpus; /* the GPUs that were found */
 };
 
+/* Returns the size in MiB of the file system of a folder, without what is kept
+ * for root; 0 if it cannot be read. */
+int64_t machine_disk_mib(const char *dir);
+
 /*
  * Find what this machine has: with hwloc, the hardware threads that our CPU
  * affinity allows, in hwloc's logical order; the memory, but no more than the

@@ -315,6 +315,7 @@ static int prepare(struct local *l, const struct runner_local_conf *conf,
 	l->gpu_program = program_path("gpu", "aisched-gpu", NULL);
 	if (machine_discover(&l->machine, conf->node, l->arena, err) < 0)
 		return -1;
+	l->machine.node.tmp_mib = machine_disk_mib(l->tmp_dir);
 	if (nursery_open(l, err) < 0)
 		return -1;
 	clock_boot_id(l->boot);

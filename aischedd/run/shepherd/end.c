@@ -42,6 +42,15 @@ int64_t job_mem_mib(const struct shepherd *s)
 	           : job->req->mem_mib * (job->ntasks + s->nleaving);
 }
 
+/* Returns what the whole job may store in its temporary folder, in MiB; 0: any
+ * amount. */
+static int64_t tmp_mib(const struct shepherd *s)
+{
+	const struct run_job *job = &s->order.job;
+
+	return job->req->tmp_mib * ((int64_t)job->ntasks + s->nleaving);
+}
+
 size_t job_each(struct shepherd *s, proc_fn *fn, void *arg)
 {
 	return cgroup_holds(&s->cg) ? cgroup_procs(&s->cg, fn, arg)
@@ -181,6 +190,14 @@ static void add_memory_exact(pid_t pid, void *arg)
 	*(int64_t *)arg += proc_memory_exact_kib(pid);
 }
 
+/* Kill the job at once because it has used more than it may. */
+static void end_greedy(struct shepherd *s, int64_t now)
+{
+	s->ending = true;
+	steps_job_ends(s);
+	kill_by(s, now);
+}
+
 static void look_at_memory(struct shepherd *s)
 {
 	int64_t limit = job_mem_mib(s) * 1024, begin = clock_ms();
@@ -197,9 +214,7 @@ static void look_at_memory(struct shepherd *s)
 		s->peak_kib = kib;
 	if (kib > limit) {
 		s->out_of_memory = true;
-		s->ending = true;
-		steps_job_ends(s);
-		kill_by(s, begin);
+		end_greedy(s, begin);
 	}
 	cost = clock_ms() - begin;
 	pause = kib > limit / 2 ? LOOK_CLOSE_MS : LOOK_MS;
@@ -261,6 +276,9 @@ bool job_step(struct shepherd *s)
 		s->look_at = now + LOOK_CLOSE_MS;
 	if (s->watch_memory && now >= s->look_at && !s->out_of_memory)
 		look_at_memory(s);
+	if (tmp_mib(s) &&
+	    tmp_watch_step(&s->tmp_watch, s->tmpdir, tmp_mib(s), now))
+		end_greedy(s, now);
 	if (s->kill_at && now >= s->kill_at)
 		kill_round(s);
 	return false;
@@ -269,7 +287,8 @@ bool job_step(struct shepherd *s)
 int job_timeout(const struct shepherd *s)
 {
 	int64_t at = s->kill_at, left;
-	int64_t due[] = { gang_due(s), steps_due(s), gpu_watch_due(s) };
+	int64_t due[] = { gang_due(s), steps_due(s), gpu_watch_due(s),
+		          tmp_mib(s) ? tmp_watch_due(&s->tmp_watch) : 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(due); i++)
 		if (due[i] && (!at || due[i] < at))
@@ -306,6 +325,16 @@ void job_account(struct shepherd *s)
 		tasks_say(s,
 		          "*** JOB %" PRIu64 " ON %s OUT OF MEMORY: it may "
 		          "use %s; ask for more with --mem ***",
+		          s->order.job.job, s->order.host, text.data);
+		buf_free(&text);
+	}
+	tmp_watch_end(&s->tmp_watch);
+	out->out_of_disk = s->tmp_watch.full;
+	if (out->out_of_disk) {
+		format_mib(&text, tmp_mib(s));
+		tasks_say(s,
+		          "*** JOB %" PRIu64 " ON %s OUT OF DISK: it may store "
+		          "%s in $TMPDIR; ask for more with --tmp ***",
 		          s->order.job.job, s->order.host, text.data);
 		buf_free(&text);
 	}

@@ -83,7 +83,7 @@ static json_t *job_to_json(const struct run_job *job)
 
 	return json_pack(
 	    "{s:I s:I s:I s:I s:I s:I s:I s:I s:I s:I s:I"
-	    " s:s s:s s:s s:I s:I s:b s:o s:[I I I I I I I I I]}",
+	    " s:s s:s s:s s:I s:I s:b s:o s:[I I I I I I I I I I]}",
 	    "job", (json_int_t)job->job, "attempt", (json_int_t)job->attempt,
 	    "array_job", (json_int_t)job->array_job, "array_task",
 	    (json_int_t)job->array_task, "array_count",
@@ -98,7 +98,8 @@ static json_t *job_to_json(const struct run_job *job)
 	    (json_int_t)req->min_tasks, (json_int_t)req->nodes,
 	    (json_int_t)req->tasks_per_node, (json_int_t)req->cpus_milli,
 	    (json_int_t)req->mem_mib, (json_int_t)req->gpus_milli,
-	    (json_int_t)job->whole.cpus_milli, (json_int_t)job->whole.mem_mib);
+	    (json_int_t)job->whole.cpus_milli, (json_int_t)job->whole.mem_mib,
+	    (json_int_t)req->tmp_mib);
 }
 
 /* Returns the GPUs of the node as [[0, 0, "GPU-…"], [1, -1, null]]: index,
@@ -274,7 +275,7 @@ static int read_job(struct run_job *ret, json_t *obj, struct arena *arena,
 {
 	struct request *req = arena_array(arena, struct request, 1);
 	struct spec *spec = arena_array(arena, struct spec, 1);
-	json_int_t n[13], r[9];
+	json_int_t n[13], r[10];
 	json_error_t why;
 	json_t *s;
 	int append;
@@ -282,15 +283,15 @@ static int read_job(struct run_job *ret, json_t *obj, struct arena *arena,
 	if (json_unpack_ex(
 		obj, &why, JSON_STRICT,
 		"{s:I s:I s:I s:I s:I s:I s:I s:I s:I s:I s:I"
-		" s:s s:s s:s s:I s:I s:b s:o s:[I I I I I I I I I]}",
+		" s:s s:s s:s s:I s:I s:b s:o s:[I I I I I I I I I I]}",
 		"job", &n[0], "attempt", &n[1], "array_job", &n[2],
 		"array_task", &n[3], "array_count", &n[4], "array_min", &n[5],
 		"array_max", &n[6], "array_step", &n[7], "restarts", &n[8],
 		"uid", &n[9], "gid", &n[10], "user", &ret->user, "queue",
 		&ret->queue, "cluster", &ret->cluster, "time_limit", &n[11],
 		"grace", &n[12], "append", &append, "spec", &s, "request",
-		&r[0], &r[1], &r[2], &r[3], &r[4], &r[5], &r[6], &r[7],
-		&r[8]) < 0)
+		&r[0], &r[1], &r[2], &r[3], &r[4], &r[5], &r[6], &r[7], &r[8],
+		&r[9]) < 0)
 		return bad(err, &why);
 	if (spec_from_json(spec, s, arena, err) < 0)
 		return -1;
@@ -300,7 +301,8 @@ static int read_job(struct run_job *ret, json_t *obj, struct arena *arena,
 		                 .tasks_per_node = (uint32_t)r[3],
 		                 .cpus_milli = r[4],
 		                 .mem_mib = r[5],
-		                 .gpus_milli = r[6] };
+		                 .gpus_milli = r[6],
+		                 .tmp_mib = r[9] };
 	ret->job = (uint64_t)n[0];
 	ret->attempt = (uint32_t)n[1];
 	ret->array_job = (uint64_t)n[2];

@@ -168,6 +168,8 @@ json_t *outcome_to_json(const struct outcome *out)
 		                    json_integer(out->peak_mem_kib));
 	if (out->gpu.known_ms)
 		json_object_set_new(obj, "gpu", gpu_use_to_json(&out->gpu));
+	if (out->out_of_disk)
+		json_object_set_new(obj, "out_of_disk", json_true());
 	if (out->text)
 		json_object_set_new(obj, "text", text_to_json(out->text));
 	return obj;
@@ -181,17 +183,19 @@ int outcome_from_json(struct outcome *ret, json_t *obj, struct arena *arena,
 	const char *text = NULL;
 	json_t *gpu = NULL;
 	json_error_t why;
-	int oom;
+	int oom, disk = 0;
 
-	if (json_unpack_ex(
-		obj, &why, JSON_STRICT, "{s:i s:i s:b s:I s:I s:I s?I s?o s?s}",
-		"exit_code", &out.exit_code, "signal", &out.signal, "oom", &oom,
-		"start", &start, "end", &end, "cpu_ms", &cpu_ms, "peak_mem_kib",
-		&peak, "gpu", &gpu, "text", &text) < 0)
+	if (json_unpack_ex(obj, &why, JSON_STRICT,
+	                   "{s:i s:i s:b s:I s:I s:I s?I s?o s?b s?s}",
+	                   "exit_code", &out.exit_code, "signal", &out.signal,
+	                   "oom", &oom, "start", &start, "end", &end, "cpu_ms",
+	                   &cpu_ms, "peak_mem_kib", &peak, "gpu", &gpu,
+	                   "out_of_disk", &disk, "text", &text) < 0)
 		return err_set(err, EINVAL, "bad outcome: %s", why.text);
 	if (gpu_use_from_json(&out.gpu, gpu, err) < 0)
 		return -1;
 	out.oom = oom;
+	out.out_of_disk = disk;
 	out.start = start;
 	out.end = end;
 	out.cpu_ms = cpu_ms;

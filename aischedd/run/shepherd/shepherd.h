@@ -16,6 +16,7 @@
 #include "aischedd/run/shepherd/gpu_watch.h"
 #include "aischedd/run/shepherd/order.h"
 #include "aischedd/run/shepherd/record.h"
+#include "aischedd/run/shepherd/tmp.h"
 #include "libcommon/buf.h"
 #include "libcommon/err.h"
 #include "libcommon/mem.h"
@@ -126,6 +127,7 @@ struct shepherd {
 	/* measured by the shepherd, in case there is no cgroup */
 	int64_t peak_kib, cpu_us;
 	struct gpu_watch gpu;
+	struct tmp_watch tmp_watch;
 	struct outcome outcome;
 };
 

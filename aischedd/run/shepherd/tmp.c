@@ -9,8 +9,18 @@
 #include <unistd.h>
 
 #include "aischedd/run/shepherd/tree.h"
+#include "libcommon/clock.h"
 
 #define LINK "tmp"
+
+/* pause between two rounds, and if the last one found more than half of what
+ * the job may store */
+#define ROUND_MS 1000
+#define CLOSE_MS 200
+/* reading takes at most 1/20 of a CPU */
+#define SHARE 20
+/* most files that are looked at before the shepherd does something else */
+#define FILES_AT_ONCE 500
 
 /* Whether our user owns the folder. If others can write to its parent, one of
  * them may have put another folder in its place. */
@@ -65,4 +75,107 @@ bool tmp_remove(int dirfd, size_t most)
 	if (!more)
 		unlinkat(dirfd, LINK, 0);
 	return more;
+}
+
+/* --- how much is stored there ---------------------------------------- */
+
+static void push(struct tmp_watch *w, int fd)
+{
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+
+	if (dir)
+		w->dir[w->depth++] = dir;
+	else if (fd >= 0)
+		close(fd);
+}
+
+/* Begin a round with the temporary folder itself. */
+static void begin(struct tmp_watch *w, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct statx st;
+
+	w->blocks = 0;
+	if (fd < 0)
+		return;
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BLOCKS, &st) < 0) {
+		close(fd);
+		return;
+	}
+	w->major = st.stx_dev_major;
+	w->minor = st.stx_dev_minor;
+	w->blocks = (int64_t)st.stx_blocks;
+	push(w, fd);
+}
+
+static void look(struct tmp_watch *w, int dirfd, const char *name)
+{
+	struct statx st;
+
+	if (statx(dirfd, name,
+	          AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
+	          STATX_TYPE | STATX_BLOCKS | STATX_NLINK, &st) < 0 ||
+	    st.stx_dev_major != w->major || st.stx_dev_minor != w->minor)
+		return;
+	if (!S_ISDIR(st.stx_mode)) {
+		w->blocks +=
+		    (int64_t)st.stx_blocks / (st.stx_nlink ? st.stx_nlink : 1);
+		return;
+	}
+	w->blocks += (int64_t)st.stx_blocks;
+	if (w->depth < TMP_WATCH_DEPTH)
+		push(w, tree_open_beneath(dirfd, name,
+		                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+		                              O_CLOEXEC));
+}
+
+static void read_some(struct tmp_watch *w)
+{
+	for (int n = 0; w->depth && n < FILES_AT_ONCE; n++) {
+		DIR *dir = w->dir[w->depth - 1];
+		const struct dirent *e = readdir(dir);
+
+		if (!e) {
+			closedir(dir);
+			w->depth--;
+		} else if (strcmp(e->d_name, ".") != 0 &&
+		           strcmp(e->d_name, "..") != 0) {
+			look(w, dirfd(dir), e->d_name);
+		}
+	}
+}
+
+bool tmp_watch_step(struct tmp_watch *w, const char *path, int64_t limit_mib,
+                    int64_t now)
+{
+	int64_t limit = limit_mib * 2048, cost, pause = 0;
+
+	if (w->full || now < w->at)
+		return false;
+	if (!w->depth)
+		begin(w, path);
+	read_some(w);
+	w->full = w->blocks > limit;
+	if (w->full)
+		tmp_watch_end(w);
+	else if (!w->depth)
+		pause = w->blocks > limit / 2 ? CLOSE_MS : ROUND_MS;
+	cost = clock_ms() - now;
+	if (pause < cost * SHARE)
+		pause = cost * SHARE;
+	w->at = now + cost + pause;
+	return w->full;
+}
+
+int64_t tmp_watch_due(const struct tmp_watch *w)
+{
+	if (w->full)
+		return 0;
+	return w->at ? w->at : 1;
+}
+
+void tmp_watch_end(struct tmp_watch *w)
+{
+	while (w->depth)
+		closedir(w->dir[--w->depth]);
 }

@@ -39,10 +39,7 @@ static enum unlinked remove_one(int dirfd, const char *name)
 	return errno == ENOTEMPTY || errno == EEXIST ? FULL : STUCK;
 }
 
-/* Open a folder without following links or entering another file system. Where
- * openat2() is missing (old kernels) or forbidden (containers), open it without
- * a check for other file systems. */
-static int open_beneath(int dirfd, const char *name, int flags)
+int tree_open_beneath(int dirfd, const char *name, int flags)
 {
 	struct open_how how = { .flags = (uint64_t)flags,
 		                .resolve =
@@ -69,7 +66,7 @@ static int open_level(int dirfd, const char *name)
 	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 	restore_rights(dirfd, name);
-	return open_beneath(dirfd, name, flags);
+	return tree_open_beneath(dirfd, name, flags);
 }
 
 /* Call fn for each entry of the folder until r->left is 0; closes fd. */

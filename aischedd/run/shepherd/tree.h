@@ -22,4 +22,9 @@
  */
 bool tree_remove(int dirfd, const char *name, size_t most);
 
+/* Open a folder without following links or entering another file system. Where
+ * openat2() is missing (old kernels) or forbidden (containers), open it without
+ * a check for other file systems. Returns a descriptor, or -1. */
+int tree_open_beneath(int dirfd, const char *name, int flags);
+
 #endif

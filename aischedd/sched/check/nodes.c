@@ -218,6 +218,7 @@ static bool is_large(const struct snap *s, uint32_t req, uint32_t node)
 	return gpus >= s->req.gpus[req] &&
 	       s->req.cpus[req] <= s->node.cpu_total[node] &&
 	       s->req.mem[req] <= s->node.mem_total[node] &&
+	       s->req.tmp[req] <= s->node.tmp_total[node] &&
 	       (resv == SNAP_NONE ||
 	        among(s->resv_node, s->resv.node_first[resv],
 	              s->resv.node_first[resv + 1], node));

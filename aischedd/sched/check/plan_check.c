@@ -26,7 +26,7 @@ struct check {
 	struct arena *arena;
 
 	/* the amounts that are still free */
-	int64_t *cpu, *mem, *slot, *gpu, *thread, *numa_mem;
+	int64_t *cpu, *mem, *tmp, *slot, *gpu, *thread, *numa_mem;
 	uint8_t *slices;  /* by GPU: its slices in use */
 	int64_t *unbound; /* by NUMA node: its memory minus that of tasks bound
 	                     to it */
@@ -64,6 +64,7 @@ static void begin(struct check *c)
 
 	c->cpu = arena_array(c->arena, int64_t, s->node.n);
 	c->mem = arena_array(c->arena, int64_t, s->node.n);
+	c->tmp = arena_array(c->arena, int64_t, s->node.n);
 	c->slot = arena_array(c->arena, int64_t, s->node.n);
 	c->gpu = now.gpu;
 	c->thread = now.thread;
@@ -77,6 +78,7 @@ static void begin(struct check *c)
 	for (uint32_t i = 0; i < s->node.n; i++) {
 		c->cpu[i] = s->node.cpu_free[i];
 		c->mem[i] = s->node.mem_free[i];
+		c->tmp[i] = s->node.tmp_free[i];
 		c->slot[i] = s->node.slot_free[i];
 		c->weighed |= s->node.weight[i] != s->node.weight[0];
 	}
@@ -185,6 +187,10 @@ static int take_task(struct check *c, uint32_t req, const struct snap_task *t,
 	c->mem[t->node] -= s->req.mem[req];
 	if (s->req.mem[req] && c->mem[t->node] < 0)
 		return check_bad(c->audit, job, "memory of %s is given twice",
+		                 s->node.name[t->node]);
+	c->tmp[t->node] -= s->req.tmp[req];
+	if (s->req.tmp[req] && c->tmp[t->node] < 0)
+		return check_bad(c->audit, job, "disk of %s is given twice",
 		                 s->node.name[t->node]);
 	if (--c->slot[t->node] < 0)
 		return check_bad(c->audit, job, "is one task too many on %s",
@@ -331,6 +337,7 @@ static bool tasks_fit(const struct check *c, uint32_t req, uint32_t node,
 
 	if ((cpus && c->cpu[node] < n * cpus) ||
 	    (s->req.mem[req] && c->mem[node] < n * s->req.mem[req]) ||
+	    (s->req.tmp[req] && c->tmp[node] < n * s->req.tmp[req]) ||
 	    c->slot[node] < n || (gpus > 1000 && gpus % 1000))
 		return false;
 	for (uint32_t i = s->node.gpu_first[node];

@@ -419,9 +419,9 @@ static bool is_there(const struct future_check *f, const struct one *p,
 
 /* The amounts that are left free on a node. */
 struct left {
-	int64_t cpu, mem, slot, gpu, whole;
-	uint32_t others, sealed; /* tasks of other jobs; how many of these are
-	                            of exclusive jobs */
+	int64_t cpu, mem, tmp, slot, gpu, whole;
+	uint32_t others, sealed; /* tasks of other jobs; those of exclusive
+	                            ones */
 };
 
 static void count_devices(const struct snap_task *t, int64_t *device, int sign)
@@ -444,6 +444,7 @@ static void count(const struct future_check *f, const struct one *p,
 		left->cpu += it->no_cpus ? 0 : sign * s->req.cpus[it->req];
 		if (!it->no_rest) {
 			left->mem += sign * s->req.mem[it->req];
+			left->tmp += sign * s->req.tmp[it->req];
 			left->slot += sign;
 		}
 		if (it->floats) {
@@ -474,6 +475,7 @@ static bool fits_at(const struct future_check *f, const struct one *p,
 	uint32_t req = s->pend.req[p->row], first = s->node.gpu_first[node];
 	struct left left = { s->node.cpu_free[node],
 		             s->node.mem_free[node],
+		             s->node.tmp_free[node],
 		             s->node.slot_free[node],
 		             0,
 		             0,
@@ -491,7 +493,8 @@ static bool fits_at(const struct future_check *f, const struct one *p,
 		left.whole += device[i - first] >= 1000;
 	}
 	return has(left.cpu, n * s->req.cpus[req]) &&
-	       has(left.mem, n * s->req.mem[req]) && left.slot >= n &&
+	       has(left.mem, n * s->req.mem[req]) &&
+	       has(left.tmp, n * s->req.tmp[req]) && left.slot >= n &&
 	       has(left.gpu, n * s->req.gpus[req]) &&
 	       has(left.whole, n * (s->req.gpus[req] / 1000)) && !left.sealed &&
 	       !(s->req.exclusive[req] && left.others);

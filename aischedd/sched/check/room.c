@@ -23,9 +23,9 @@ enum {
 
 /* The amounts that are free at some time. */
 struct free_room {
-	int64_t *cpu, *mem, *slot; /* by node */
-	int64_t *gpu, *thread;     /* by GPU; by CPU */
-	int64_t *numa_mem;         /* by NUMA node */
+	int64_t *cpu, *mem, *tmp, *slot; /* by node */
+	int64_t *gpu, *thread;           /* by device, by CPU of a slice */
+	int64_t *numa_mem;               /* by NUMA node */
 	int64_t *unbound; /* by NUMA node: its memory minus that of tasks bound
 	                     to it */
 	uint8_t *slices;  /* by GPU: its slices in use */
@@ -45,12 +45,14 @@ static struct free_room room_copy(const struct audit *a,
 
 	r.cpu = arena_array(a->arena, int64_t, s->node.n);
 	r.mem = arena_array(a->arena, int64_t, s->node.n);
+	r.tmp = arena_array(a->arena, int64_t, s->node.n);
 	r.slot = arena_array(a->arena, int64_t, s->node.n);
 	r.tasks = arena_array(a->arena, int64_t, s->node.n);
 	r.sealed = arena_array(a->arena, int64_t, s->node.n);
 	for (uint32_t i = 0; i < s->node.n; i++) {
 		r.cpu[i] = from ? from->cpu[i] : s->node.cpu_free[i];
 		r.mem[i] = from ? from->mem[i] : s->node.mem_free[i];
+		r.tmp[i] = from ? from->tmp[i] : s->node.tmp_free[i];
 		r.slot[i] = from ? from->slot[i] : s->node.slot_free[i];
 		r.tasks[i] = from ? from->tasks[i] : 0;
 		r.sealed[i] = from ? from->sealed[i] : 0;
@@ -93,6 +95,7 @@ static void give_rest(const struct snap *s, const struct free_room *r,
 	int64_t part[SNAP_NUMAS];
 
 	r->mem[t->node] += sign * s->req.mem[req];
+	r->tmp[t->node] += sign * s->req.tmp[req];
 	r->slot[t->node] += sign;
 	r->tasks[t->node] -= sign;
 	for (uint64_t left = t->gpus; left; left &= left - 1)
@@ -413,7 +416,7 @@ static enum room_answer node_holds(const struct audit *a,
                                    const struct room_held *h, uint32_t n)
 {
 	const struct snap *s = a->s;
-	int64_t cpus = 0, mem = 0;
+	int64_t cpus = 0, mem = 0, tmp = 0;
 	enum room_answer gpu, cpu, aligned = YES;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -421,12 +424,13 @@ static enum room_answer node_holds(const struct audit *a,
 
 		cpus += s->req.cpus[req];
 		mem += s->req.mem[req];
+		tmp += s->req.tmp[req];
 		if (check_align_demands(s, req))
 			aligned = n > 1 ? MAYBE : is_aligned(a, r, h);
 	}
 	if ((cpus && cpus > r->cpu[h->node]) ||
-	    (mem && mem > r->mem[h->node]) || n > r->slot[h->node] ||
-	    !is_alone(a, r, h, n))
+	    (mem && mem > r->mem[h->node]) || (tmp && tmp > r->tmp[h->node]) ||
+	    n > r->slot[h->node] || !is_alone(a, r, h, n))
 		return NO;
 	gpu = pack_node(a, r, h, n, true);
 	cpu = gpu == NO ? NO : pack_node(a, r, h, n, false);

@@ -68,6 +68,7 @@ static struct future_point point_of(const struct future_walk *w)
 	struct future_point pt = {
 		.have = { not_negative(then->cpu[node]),
 		          not_negative(then->mem[node]),
+		          not_negative(then->tmp[node]),
 		          not_negative(then->slot[node]), then->gpu[node],
 		          then->whole[node],
 		          snap_node_ncpus(w->a->s, node) ? then->idle[node]
@@ -145,8 +146,8 @@ struct future_ask future_ask_of(const struct future *a, uint32_t req,
 
 	return (struct future_ask){
 		.req = req,
-		.need = { cpus, s->req.mem[req], 1, gpus, gpus / 1000,
-		          cpus / 1000 },
+		.need = { cpus, s->req.mem[req], s->req.tmp[req], 1, gpus,
+		          gpus / 1000, cpus / 1000 },
 		.most = most,
 		.whose = s->req.reservation[req],
 		.exclusive = s->req.exclusive[req],

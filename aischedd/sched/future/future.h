@@ -16,6 +16,7 @@
 enum future_dim {
 	FUTURE_CPU,
 	FUTURE_MEM,
+	FUTURE_TMP,
 	FUTURE_SLOT,
 	FUTURE_GPU,
 	FUTURE_WHOLE, /* GPUs that are wholly free */
@@ -141,7 +142,8 @@ struct future_ask future_ask_of(const struct future *a, uint32_t req,
 /* A suspended job needs only its CPUs: it has kept everything else. */
 static inline void future_ask_go_on(struct future_ask *ask)
 {
-	ask->need[FUTURE_MEM] = ask->need[FUTURE_SLOT] = 0;
+	ask->need[FUTURE_MEM] = ask->need[FUTURE_TMP] = 0;
+	ask->need[FUTURE_SLOT] = 0;
 	ask->need[FUTURE_GPU] = ask->need[FUTURE_WHOLE] = 0;
 	ask->goes_on = true;
 }

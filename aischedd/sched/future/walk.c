@@ -68,6 +68,7 @@ static void withhold(struct future_walk *w, struct future_due *d, uint32_t n)
 		future_ask_go_on(&ask);
 	work_add(then, &then->cpu[w->node], -more * ask.need[FUTURE_CPU]);
 	work_add(then, &then->mem[w->node], -more * ask.need[FUTURE_MEM]);
+	work_add(then, &then->tmp[w->node], -more * ask.need[FUTURE_TMP]);
 	work_add(then, &then->slot[w->node], -more * ask.need[FUTURE_SLOT]);
 	work_add(then, &then->gpu[w->node], -more * ask.need[FUTURE_GPU]);
 	work_add(then, &then->whole[w->node], -more * ask.need[FUTURE_WHOLE]);
@@ -328,6 +329,8 @@ static bool holds(const struct snap *s, uint32_t req, bool suspended,
 		return s->req.gpus[req];
 	if (what == RES_MEM)
 		return s->req.mem[req];
+	if (what == WHAT_TMP)
+		return s->req.tmp[req];
 	if (what == WHAT_SLOT)
 		return true;
 	return s->req.cpus[req] && !suspended;

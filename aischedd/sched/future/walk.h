@@ -101,8 +101,9 @@ void future_walk_end(struct future_walk *w);
  */
 uint64_t future_walk_ends(struct future *a, uint32_t node, int64_t at);
 
-/* Among the jobs on the node that hold some of a resource (enum resource or
- * WHAT_SLOT; anything else: CPUs), returns the one that ends first, or 0. */
+/* Returns that job on the node that ends first of those that hold some of a
+ * resource (enum resource, WHAT_TMP or WHAT_SLOT; anything else: CPUs), or 0.
+ */
 uint64_t future_walk_blocker(struct future *a, uint32_t node, int64_t what);
 
 #endif

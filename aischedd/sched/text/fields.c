@@ -75,6 +75,8 @@ static const struct snap_field node_fields[] = {
 	VALUE("mem", FIELD_MIB, node.mem_total, 0),
 	VALUE("cpus_free", FIELD_MILLI, node.cpu_free, FIELD_DERIVED),
 	VALUE("mem_free", FIELD_MIB, node.mem_free, FIELD_DERIVED),
+	VALUE("tmp", FIELD_MIB, node.tmp_total, 0),
+	VALUE("tmp_free", FIELD_MIB, node.tmp_free, FIELD_DERIVED),
 	VALUE("slots", FIELD_I64, node.slot_total, SLOTS_ANY),
 	VALUE("slots_free", FIELD_I64, node.slot_free, FIELD_DERIVED),
 	REF("domain", node.domain, SNAP_NONE, SPACE_DOMAIN),
@@ -113,6 +115,7 @@ static const struct snap_field req_fields[] = {
 	VALUE("tasks_per_node", FIELD_U32, req.tasks_per_node, 0),
 	VALUE("cpus", FIELD_MILLI, req.cpus, 1000),
 	VALUE("mem", FIELD_MIB, req.mem, 0),
+	VALUE("tmp", FIELD_MIB, req.tmp, 0),
 	VALUE("gpus", FIELD_MILLI, req.gpus, 0),
 	REF("gpu_type", req.gpu_type, SNAP_NONE, SPACE_WORD),
 	NAME("profile", req.profile, 0, mig_profile_name),
@@ -234,6 +237,7 @@ static void take_run(const struct snap *s, uint32_t run, struct snap_free *f)
 		uint16_t *thread = f->thread + s->node.cpu_first[t->node];
 
 		f->mem[t->node] -= s->req.mem[req];
+		f->tmp[t->node] -= s->req.tmp[req];
 		f->slot[t->node]--;
 		for (uint64_t left = t->gpus; left; left &= left - 1)
 			take(&gpu[__builtin_ctzll(left)], t->gpu_milli);
@@ -256,6 +260,7 @@ struct snap_free snap_free_derive(const struct snap *s, struct arena *arena)
 	struct snap_free f = {
 		.cpu = arena_array(arena, int64_t, s->node.n),
 		.mem = arena_array(arena, int64_t, s->node.n),
+		.tmp = arena_array(arena, int64_t, s->node.n),
 		.slot = arena_array(arena, int64_t, s->node.n),
 		.gpu = arena_array(arena, uint16_t, s->gpu.n),
 		.thread = arena_array(arena, uint16_t, s->cpu.n),
@@ -265,6 +270,7 @@ struct snap_free snap_free_derive(const struct snap *s, struct arena *arena)
 	for (uint32_t i = 0; i < s->node.n; i++) {
 		f.cpu[i] = s->node.cpu_total[i];
 		f.mem[i] = s->node.mem_total[i];
+		f.tmp[i] = s->node.tmp_total[i];
 		f.slot[i] = s->node.slot_total[i];
 	}
 	for (uint32_t i = 0; i < s->gpu.n; i++)

@@ -92,8 +92,8 @@ extern const struct section snap_section[NSECTIONS];
  * The text gives a free amount only if it differs from this one.
  */
 struct snap_free {
-	int64_t *cpu, *mem, *slot; /* by node */
-	uint16_t *gpu, *thread;    /* by GPU; by CPU */
+	int64_t *cpu, *mem, *tmp, *slot; /* by node */
+	uint16_t *gpu, *thread;          /* by device, by CPU of a slice */
 	int64_t *license;
 };
 

@@ -389,6 +389,8 @@ static void derive_free(struct snap_reader *r)
 			f.cpu[i] = s->node.cpu_free[i];
 		if (s->node.mem_free[i] != FIELD_DERIVED)
 			f.mem[i] = s->node.mem_free[i];
+		if (s->node.tmp_free[i] != FIELD_DERIVED)
+			f.tmp[i] = s->node.tmp_free[i];
 		if (s->node.slot_free[i] != FIELD_DERIVED)
 			f.slot[i] = s->node.slot_free[i];
 	}
@@ -406,6 +408,7 @@ static void derive_free(struct snap_reader *r)
 	}
 	s->node.cpu_free = f.cpu;
 	s->node.mem_free = f.mem;
+	s->node.tmp_free = f.tmp;
 	s->node.slot_free = f.slot;
 	s->gpu.free = f.gpu;
 	s->cpu.free = f.thread;

@@ -25,7 +25,7 @@
  * level NAME (of the topology, the widest first)
  * domain NAME [parent=NAME] [level=LEVEL]
  * node HOSTLIST [pool= state=up|drain|down cpus= mem= cpus_free= mem_free=
- *	slots= slots_free=
+ *	tmp= tmp_free= slots= slots_free=
  *	gpus=N gpu_type=LIST gpu_numa=LIST gpu_link=LIST gpu_free=LIST
  *	threads=N core=LIST numa=LIST thread_free=LIST numa_mem=SIZES
  *	features=WORDS taints=WORDS domain= mig=MODEL retry_at=TIME weight=]
@@ -51,7 +51,7 @@
  *	since: 900*2,950 by member, ascending; the last value is also that of
  *	all further members; without it, members begin to wait now
  * promise JOB TIME NODES: made by the last plan; in the order of jobs
- * REQUEST: tasks= min_tasks= nodes= tasks_per_node= cpus= mem= gpus=
+ * REQUEST: tasks= min_tasks= nodes= tasks_per_node= cpus= mem= tmp= gpus=
  *	gpu_type= profile= pools=NAMES time= exclusive one_process rule=WORDS
  *	want=NODES avoid=NODES shun=NODES beside=JOBS licenses=NAME:N,...
  *	need=LEVEL like=LEVEL segment= spread=LEVEL|node spread_like=LEVEL|node

@@ -147,6 +147,8 @@ static bool is_default(const struct writer *w, const struct snap_field *f,
 		return s->node.cpu_free[row] == w->derived.cpu[row];
 	if (f->column == offsetof(struct snap, node.mem_free))
 		return s->node.mem_free[row] == w->derived.mem[row];
+	if (f->column == offsetof(struct snap, node.tmp_free))
+		return s->node.tmp_free[row] == w->derived.tmp[row];
 	if (f->column == offsetof(struct snap, node.slot_free))
 		return s->node.slot_free[row] == w->derived.slot[row];
 	if (f->column == offsetof(struct snap, license.free))

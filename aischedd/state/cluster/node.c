@@ -419,6 +419,7 @@ void node_apply_conf(struct state *state, struct node *node)
 	node->conf = section ? &state->conf->nodes[section - 1] : NULL;
 	node->cpu_milli = node->cpu_found;
 	node->mem_mib = node->mem_found;
+	node->tmp_mib = node->tmp_found;
 	node->ncpus = node->ncpus_found;
 	if (node->cpu_reserved)
 		memset(node->cpu_reserved, 0, node->ncpus * sizeof(bool));
@@ -440,6 +441,8 @@ void node_apply_conf(struct state *state, struct node *node)
 	deal_cpus(node);
 	if (node->conf->memory != CONF_NONE)
 		node->mem_mib = node->conf->memory;
+	if (node->conf->tmp != CONF_NONE)
+		node->tmp_mib = node->conf->tmp;
 	node->mem_mib -= node->conf->reserve_memory;
 	if (node->conf->reserve_cpus > 0)
 		reserve_cpus(node, node->conf->reserve_cpus);
@@ -469,6 +472,7 @@ void state_node_seen(struct state *state, uint32_t pool,
 	node->slots = info->slots;
 	node->cpu_found = info->cpu_milli;
 	node->mem_found = info->mem_mib;
+	node->tmp_found = info->tmp_mib;
 	node->cpu_numa = copy(info->cpu_numa, info->ncpus, 1);
 	node->cpu_core = copy(info->cpu_core, info->ncpus, 2);
 	node->cpu_reserved = xcalloc(info->ncpus + 1, sizeof(bool));
@@ -482,6 +486,7 @@ void state_node_seen(struct state *state, uint32_t pool,
 	set_words(&node->taints, &info->taints);
 	node->cpu_others = info->used_cpu_milli;
 	node->mem_others = info->used_mem_mib;
+	node->tmp_others = info->used_tmp_mib;
 	node->gpus_others = info->used_gpus;
 	node->gpus_named = info->gpus_named;
 	node->gpu_numas_known = info->gpu_numas_known;

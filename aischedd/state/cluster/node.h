@@ -43,9 +43,9 @@ struct node {
 	uint32_t ncpus_found, ngpus;
 	uint32_t slots; /* it can run at most this many tasks; 0: any number */
 	uint32_t ncpus; /* CPUs to bind tasks to; 0: CPUs are only counted */
-	int64_t cpu_found, mem_found; /* found by its runner */
+	int64_t cpu_found, mem_found, tmp_found; /* found by its runner */
 	/* what jobs may use: as configured or found, minus the reserve */
-	int64_t cpu_milli, mem_mib;
+	int64_t cpu_milli, mem_mib, tmp_mib;
 	uint8_t *cpu_numa, *gpu_numa, *gpu_link;
 	uint16_t *cpu_core;
 	/* cpu_reserved[i]: CPU i is reserved for the system */
@@ -59,7 +59,7 @@ struct node {
 	struct strlist features, taints; /* found by its runner */
 	char *topology;                  /* found by its runner, or NULL */
 	/* Used by processes or pods that are not jobs of aisched. */
-	int64_t cpu_others, mem_others;
+	int64_t cpu_others, mem_others, tmp_others;
 	uint32_t gpus_others, slots_others;
 	/* gpus_named: tasks get exactly the GPUs that the plan chooses;
 	 * gpu_numas_known: the runner knows the NUMA nodes of the GPUs. */

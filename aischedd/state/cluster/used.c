@@ -14,6 +14,7 @@ struct holding {
 	int64_t task[RES_N]; /* for each of its tasks on the node */
 	/* the job holds all CPUs or memory of the node, instead of task[] */
 	bool all_cpus, all_memory;
+	int64_t tmp; /* disk of a task */
 };
 
 static void ask_of(const struct job *job, struct holding *ret)
@@ -26,6 +27,7 @@ static void ask_of(const struct job *job, struct holding *ret)
 	spec_request(&spec, job->mem_default, &req);
 	ret->task[RES_CPU] = suspended ? 0 : req.cpus_milli;
 	ret->task[RES_MEM] = req.mem_mib;
+	ret->tmp = req.tmp_mib;
 	ret->task[RES_GPU] = req.gpus_milli;
 	ret->all_cpus = spec.exclusive == 1 && !suspended;
 	ret->all_memory = spec.mem_node == 0;
@@ -43,6 +45,7 @@ static void take(struct node_left *left, const struct job **last,
 
 		for (int r = 0; r < RES_N; r++)
 			left[n].free[r] -= hold->task[r];
+		left[n].tmp_free -= hold->tmp;
 		if (hold->all_cpus)
 			left[n].free[RES_CPU] = 0;
 		if (hold->all_memory)
@@ -65,6 +68,7 @@ void state_nodes_left(const struct state *state, struct node_left *ret)
 			              node->cpu_milli - node->cpu_others,
 			          [RES_MEM] = node->mem_mib - node->mem_others,
 			          [RES_GPU] = gpus * 1000 },
+			.tmp_free = node->tmp_mib - node->tmp_others,
 		};
 	}
 	/* Evicted tasks hold resources until they have ended. */

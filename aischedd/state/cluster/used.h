@@ -10,10 +10,10 @@
 
 struct state;
 
-/* CPUs, memory and GPUs that are free on a node, and the number of
+/* CPUs, memory, GPUs and disk that are free on a node, and the number of
  * jobs there. */
 struct node_left {
-	int64_t free[RES_N];
+	int64_t free[RES_N], tmp_free;
 	uint32_t jobs;
 };
 

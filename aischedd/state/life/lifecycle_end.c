@@ -231,6 +231,9 @@ int life_ended(struct state *state, struct job *job, const struct event_in *ev,
 	} else if (o->oom) {
 		to = JOB_OUT_OF_MEMORY;
 		why = WHY_OutOfMemory;
+	} else if (o->out_of_disk) {
+		to = JOB_FAILED;
+		why = WHY_OutOfDisk;
 	} else if (o->signal) {
 		to = JOB_FAILED;
 		why = WHY_RaisedSignal;

@@ -124,6 +124,7 @@ void row_key_build(const struct state *state, const struct job *job,
 	key.segment = req.segment;
 	key.cpus = req.cpus_milli;
 	key.mem = req.mem_mib;
+	key.tmp = req.tmp_mib;
 	key.gpus = req.gpus_milli;
 	key.time_limit = job->time_limit;
 	key.pools = spec_pools(state, &spec, job->queue);

@@ -94,7 +94,7 @@ struct row_index {
  * even if their jobs have different owners. */
 struct row_key {
 	uint32_t tasks, min_tasks, nodes, tasks_per_node, segment;
-	int64_t cpus, mem, gpus, time_limit;
+	int64_t cpus, mem, tmp, gpus, time_limit;
 	uint64_t pools;
 	uint8_t exclusive, one_process;
 	uint8_t need, like, numa, links; /* as in struct snap_reqs */

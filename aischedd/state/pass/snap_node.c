@@ -33,8 +33,8 @@ struct columns {
 	const char **name;
 	uint32_t *pool, *gpu_first, *cpu_first, *feature_first, *taint_first;
 	uint8_t *status, *mig;
-	int64_t *cpu_total, *cpu_free, *mem_total, *mem_free, *slots,
-	    *slots_free, *retry, *weight;
+	int64_t *cpu_total, *cpu_free, *mem_total, *mem_free, *tmp_total,
+	    *tmp_free, *slots, *slots_free, *retry, *weight;
 
 	uint16_t *gpu_free;
 	uint32_t *gpu_type;
@@ -72,6 +72,7 @@ static void take_off(const struct build *b, struct job *job,
 		    c->cpu_first[t->node + 1] - c->cpu_first[t->node];
 
 		c->mem_free[t->node] -= req->mem;
+		c->tmp_free[t->node] -= req->tmp;
 		c->slots_free[t->node]--;
 		for (uint32_t g = 0; g < ngpus && t->gpus >> g; g++)
 			if (t->gpus >> g & 1)
@@ -114,6 +115,8 @@ static struct columns node_columns(struct build *b, size_t n)
 	c.cpu_free = COLUMN(int64_t, n);
 	c.mem_total = COLUMN(int64_t, n);
 	c.mem_free = COLUMN(int64_t, n);
+	c.tmp_total = COLUMN(int64_t, n);
+	c.tmp_free = COLUMN(int64_t, n);
 	c.slots = COLUMN(int64_t, n);
 	c.slots_free = COLUMN(int64_t, n);
 	c.retry = COLUMN(int64_t, n);
@@ -138,6 +141,8 @@ static void put_node(struct build *b, struct columns *c, size_t i)
 	c->mem_total[i] = node->mem_mib;
 	c->cpu_free[i] = node->cpu_milli - node->cpu_others;
 	c->mem_free[i] = node->mem_mib - node->mem_others;
+	c->tmp_total[i] = node->tmp_mib;
+	c->tmp_free[i] = node->tmp_mib - node->tmp_others;
 	c->slots[i] = node->slots ? node->slots : SLOTS_ANY;
 	c->slots_free[i] = c->slots[i] - node->slots_others;
 	c->retry[i] = node->retry_at;
@@ -222,6 +227,8 @@ static void hand_over(struct snap *snap, const struct columns *c, size_t n,
 		.cpu_free = c->cpu_free,
 		.mem_total = c->mem_total,
 		.mem_free = c->mem_free,
+		.tmp_total = c->tmp_total,
+		.tmp_free = c->tmp_free,
 		.slot_total = c->slots,
 		.slot_free = c->slots_free,
 		.gpu_first = c->gpu_first,

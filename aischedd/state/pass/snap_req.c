@@ -29,6 +29,7 @@ struct req_row {
 	X(uint32_t, tasks_per_node, r->key->tasks_per_node) \
 	X(int64_t, cpus, r->key->cpus)                      \
 	X(int64_t, mem, r->key->mem)                        \
+	X(int64_t, tmp, r->key->tmp)                        \
 	X(int64_t, gpus, r->key->gpus)                      \
 	X(uint32_t, gpu_type, r->gpu_type)                  \
 	X(uint8_t, profile, r->profile)                     \

@@ -403,7 +403,7 @@ static const char full[] =
     "  log_limit = 100 run_as_root = yes }\n"
     "node \"n[00-07]\" { pool = sim cpus = 64 memory = 512G gpus = 8\n"
     "  gpu_type = h100 topology = \"z1/b1/r[0-3]\" features = {ib, ssd}\n"
-    "  taints = {\"a=b\", c} weight = 7 reserve_cpus = 1.5 reserve_memory = 4G }\n"
+    "  taints = {\"a=b\", c} weight = 7 reserve_cpus = 1.5 reserve_memory = 4G\ttmp = 2T }\n"
     "node \"b,a\" { pool = k8s }\n"
     "queue c { parent = b1 limit { cpus = 0.5 } }\n"
     "queue b1 { parent = a max_time = 2h default_time = 90 }\n"
@@ -532,8 +532,10 @@ START_TEST(nodes_are_expanded_and_dealt_out)
 	ck_assert_int_eq(n[7].reserve_cpus, 1500);
 	ck_assert_int_eq(n[7].reserve_memory, 4096);
 	ck_assert_int_eq(n[7].weight, 7);
+	ck_assert_int_eq(n[7].tmp, 2 << 20);
 	ck_assert_int_eq(n[8].weight, 1);
 	ck_assert_int_eq(n[7].line, 10);
+	ck_assert_int_eq(n[9].tmp, CONF_NONE);
 	ck_assert_str_eq(n[8].name, "b");
 	ck_assert_str_eq(n[9].name, "a");
 	ck_assert_int_eq(n[9].pool, 1);

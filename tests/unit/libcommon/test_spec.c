@@ -395,6 +395,41 @@ static const struct {
 	  "field 'segment': 0 is not from 1 *" },
 };
 
+/* The disk of each task, and what the job must ask for on each node so that
+ * each task gets that. */
+static const struct {
+	const char *json, *want;
+} disks[] = {
+	{ "", "0 0" },
+	{ ",\"tmp\":0", "0 0" },
+	{ ",\"tmp\":7", "7 7" },
+	{ ",\"tmp\":7,\"tasks\":2", "4 8" },
+	{ ",\"tmp\":8,\"tasks\":5,\"nodes\":2", "3 9" },
+	{ ",\"tmp\":8,\"tasks\":6,\"tasks_per_node\":2", "4 8" },
+	{ ",\"tmp\":-1", "field 'tmp': -1 is not from 0 *" },
+};
+
+START_TEST(disk_case)
+{
+	struct arena *arena = arena_new();
+	char *json = xasprintf(JOB("%s"), disks[_i].json);
+	struct spec *spec;
+	struct request req;
+	char got[sizeof(((struct err *)0)->text)];
+	struct err err;
+
+	spec = from_text(arena, json, &err);
+	if (!spec || spec_resolve(spec, 100, &req, &err) < 0)
+		snprintf(got, sizeof(got), "%s", err.text);
+	else
+		snprintf(got, sizeof(got), "%lld %lld", (long long)req.tmp_mib,
+		         (long long)spec_tmp_of_node(spec, req.tmp_mib));
+	ck_assert_msg(glob_match(disks[_i].want, got), "%s: got %s", json, got);
+	free(json);
+	arena_free(arena);
+}
+END_TEST
+
 START_TEST(segment_case)
 {
 	struct arena *arena = arena_new();
@@ -542,6 +577,7 @@ SUITE(spec)
 	tcase_add_loop_test(tc, refused_json, 0, ARRAY_SIZE(refused));
 	tcase_add_test(tc, text_limit);
 	tcase_add_loop_test(tc, resolve_case, 0, ARRAY_SIZE(resolved));
+	tcase_add_loop_test(tc, disk_case, 0, ARRAY_SIZE(disks));
 	tcase_add_loop_test(tc, segment_case, 0, ARRAY_SIZE(segments));
 	tcase_add_loop_test(tc, loss_case, 0, ARRAY_SIZE(losses));
 	tcase_add_test(tc, workdir_is_absolute);

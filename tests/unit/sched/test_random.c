@@ -39,7 +39,7 @@ static uint32_t add_nodes(struct dice *d, struct buf *t)
 		         "8 threads=8 numa=0*4,1*4 numa_mem=8G,8G",
 		         "9 threads=9 numa=0-8 "
 		         "numa_mem=2G,2G,1G,3G,2G,2G,2G,1G,1G"),
-		    PICK(d, "16G", "64G"),
+		    PICK(d, "16G", "64G", "16G tmp=20G", "64G tmp=9G"),
 		    PICK(d, "", " gpus=4 gpu_link=0*2,1*2",
 		         " gpus=4 gpu_type=x*2,y*2", " gpus=2 gpu_type=x",
 		         " gpus=8 gpu_numa=0*4,1*4", " gpus=2 mig=h100-80",
@@ -98,7 +98,8 @@ static void add_shape(struct dice *d, struct buf *t)
 	buf_printf(
 	    t, " cpus=%s mem=%s gpus=%s%s%s%s%s%s%s%s%s queue=%s user=%s",
 	    PICK(d, "1", "1", "2", "4", "0.5", "1.25", "0", "0.3"),
-	    PICK(d, "0", "1G", "8G", "20G"),
+	    PICK(d, "0", "1G", "8G", "20G", "0 tmp=3G", "1G tmp=8G",
+	         "1G tmp=20G"),
 	    PICK(d, "0", "0", "0", "1", "1", "2", "0.5", "0.3", "4",
 	         "1 gpu_type=x", "2 gpu_type=y", "0.5 gpu_type=x",
 	         "0.5 profile=3g.40gb", "0.125 profile=1g.10gb",

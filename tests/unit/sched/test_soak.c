@@ -77,7 +77,7 @@ struct soak {
 	bool time_passes; /* the clock advances after rest, too */
 	bool parts;       /* GPUs have partitions */
 	/* half of the jobs prefer some nodes; a third of them are spread */
-	bool prefers, spreads;
+	bool prefers, spreads, fills_disks;
 	bool shuns; /* half of the jobs shun some nodes */
 	struct batch batch[JOBS_MAX];
 	uint32_t nbatches;
@@ -140,7 +140,8 @@ static void add_nodes(struct soak *w)
 	buf_puts(&w->base, "level rack\ndomain r0 level=rack\n"
 	                   "domain r1 level=rack\nlicense lic total=2\n");
 	for (uint32_t i = 0; i < w->nnodes; i++)
-		buf_printf(&w->base, "node n%u domain=r%u cpus=%s mem=%s%s%s\n",
+		buf_printf(&w->base,
+		           "node n%u domain=r%u cpus=%s mem=%s%s%s%s\n",
 		           (unsigned)i, (unsigned)i % 2,
 		           PICK(&w->d, "4", "8", "8 threads=8",
 		                "6 threads=6 numa=0*3,1*3",
@@ -151,7 +152,8 @@ static void add_nodes(struct soak *w)
 		           : i % 4     ? " taints=s:PreferNoSchedule"
 		           : i % 8     ? " weight=2"
 		                       : "",
-		           devices_of(w));
+		           devices_of(w),
+		           w->fills_disks && i % 3 != 2 ? " tmp=8G" : "");
 }
 
 static const char *gpus_of(struct soak *w)
@@ -200,6 +202,8 @@ static void add_batch(struct soak *w)
 	                " numa=prefer", " links=strict", " links=any",
 	                " numa=strict links=strict"),
 	           b->lasts && roll(d, 2) ? " time=600" : "");
+	if (w->fills_disks)
+		buf_puts(&b->shape, PICK(d, "", "", " tmp=2G", " tmp=5G"));
 	if (w->prefers)
 		buf_puts(&b->shape,
 		         PICK(d, "", "", " prefer=f", " prefer=f,!"));
@@ -244,6 +248,7 @@ static void begin(struct soak *w, uint64_t seed)
 	w->prefers = seed % 5 == 3;
 	w->spreads = seed % 4 == 1;
 	w->shuns = seed % 7 == 2;
+	w->fills_disks = seed % 7 == 4;
 	w->max_delay = roll(d, 4);
 	buf_printf(&w->base, "policy age=%s%s%s%s%s\n", PICK(d, "0", "1", "9"),
 	           PICK(d, "", "", " order=least_served", " order=least_left"),

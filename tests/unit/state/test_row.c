@@ -42,6 +42,7 @@ enum effect_on {
 #define OTHER_mem             ROW,   "7"
 #define OTHER_mem_node        ROW,   "8"
 #define OTHER_mem_cpu         ROW,   "9"
+#define OTHER_tmp             ROW,   "9"
 #define OTHER_gpus            ROW,   "1000"
 #define OTHER_gpus_job        ROW,   "4"
 #define OTHER_gpus_node       ROW,   "4"

@@ -124,8 +124,7 @@ static const struct kube_pod *worst_pod(const struct kube_adoptee *j)
 	const struct kube_adopt_pod *p;
 
 	TAILQ_FOREACH(p, &j->pods, of_list)
-		if (!p->former && p->pod.ended &&
-		    (p->pod.exit_code || p->pod.oom) &&
+		if (!p->former && p->pod.ended && kube_pod_is_bad(&p->pod) &&
 		    (!worst || p->pod.end >= worst->end))
 			worst = &p->pod;
 	return worst;
@@ -138,6 +137,7 @@ static void read_failure(const struct kube_adoptee *j, struct outcome *o)
 	o->late = j->at.late;
 	o->exit_code = worst && worst->exit_code ? worst->exit_code : 1;
 	o->oom = worst && worst->oom;
+	o->out_of_disk = worst && worst->out_of_disk;
 	if (o->exit_code > EXIT_SIGNAL && o->exit_code <= EXIT_SIGNAL + 64) {
 		o->signal = o->exit_code - EXIT_SIGNAL;
 		o->exit_code = 0;

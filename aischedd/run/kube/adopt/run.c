@@ -82,6 +82,7 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 	else if (kube_cpus_more(pool, p->pod.use.cpu_milli, true) >
 	             most->cpu_milli ||
 	         p->pod.use.mem_mib > most->mem_mib ||
+	         p->pod.use.tmp_mib > most->tmp_mib ||
 	         p->pod.use.gpus > most->gpus)
 		text = xasprintf("pod %s asks for more than the Job did when "
 		                 "it was queued: delete it and create it again",
@@ -278,6 +279,7 @@ static void order(struct kube_adoptee *j, const struct run_job *job)
 	run->most =
 	    (struct kube_amount){ .cpu_milli = job->req->cpus_milli,
 		                  .mem_mib = job->req->mem_mib,
+		                  .tmp_mib = job->req->tmp_mib,
 		                  .gpus = (job->req->gpus_milli + 999) / 1000 };
 }
 

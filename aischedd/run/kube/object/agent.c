@@ -76,6 +76,7 @@ int kube_agent_pods(const struct run_job *job, struct kube_agent_pods *ret,
 	ret->req.tasks = ret->req.min_tasks = n;
 	ret->req.cpus_milli *= ret->tasks;
 	ret->req.mem_mib *= ret->tasks;
+	ret->req.tmp_mib *= ret->tasks;
 	ret->req.gpus_milli *= ret->tasks;
 	return rc;
 }

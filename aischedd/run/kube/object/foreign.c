@@ -351,6 +351,17 @@ static int take_amounts(struct wish *w, struct err *err)
 	return 0;
 }
 
+/* Take the ephemeral storage that each pod requests as disk of its node. Called
+ * when all options are known that say how many pods may share a node. */
+static void take_tmp(struct wish *w)
+{
+	struct spec *spec = &w->submit.spec;
+	struct kube_amount use = kube_pod_use(w->pod, w->pool->gpu_resource);
+
+	if (use.tmp_mib)
+		spec->tmp = spec_tmp_of_node(spec, use.tmp_mib);
+}
+
 /* Turn the volume claims of the pods into the option `mount`, so that jobs are
  * placed on nodes that reach the volumes. The Job itself says where its
  * containers mount them, so the path here is always "/". */
@@ -464,6 +475,7 @@ int kube_foreign_read(json_t *obj, const struct conf_pool *pool,
 	spec->workdir = "/";
 	if (take_spread(&w, f.name, topology, err) < 0)
 		return -1;
+	take_tmp(&w);
 	return check_spec(&w, ret, err);
 }
 

@@ -60,6 +60,12 @@ static json_t *resources_of(const struct kube_home *home,
 	json_object_set_new(list, "cpu", json_string(text));
 	snprintf(text, sizeof(text), "%" PRId64 "Mi", job->req->mem_mib);
 	json_object_set_new(list, "memory", json_string(text));
+	if (job->req->tmp_mib) {
+		snprintf(text, sizeof(text), "%" PRId64 "Mi",
+		         job->req->tmp_mib);
+		json_object_set_new(list, "ephemeral-storage",
+		                    json_string(text));
+	}
 	limits = json_copy(list);
 	if (job->spec->mem_node == 0)
 		/* the job gets all memory of its nodes */

@@ -42,7 +42,7 @@ struct kube_amount kube_amount_read(const json_t *map, const char *gpu, bool up)
 {
 	struct kube_amount a = { 0 };
 	struct err err;
-	int64_t bytes = 0;
+	int64_t bytes = 0, disk = 0;
 
 	if (json_object_get(map, "cpu"))
 		(void)kube_milli_of(json_object_get(map, "cpu"), &a.cpu_milli,
@@ -50,12 +50,16 @@ struct kube_amount kube_amount_read(const json_t *map, const char *gpu, bool up)
 	if (json_object_get(map, "memory"))
 		(void)kube_whole_of(json_object_get(map, "memory"), &bytes,
 		                    &err);
+	if (json_object_get(map, "ephemeral-storage"))
+		(void)kube_whole_of(json_object_get(map, "ephemeral-storage"),
+		                    &disk, &err);
 	if (json_object_get(map, gpu))
 		(void)kube_whole_of(json_object_get(map, gpu), &a.gpus, &err);
 	if (json_object_get(map, "pods"))
 		(void)kube_whole_of(json_object_get(map, "pods"), &a.pods,
 		                    &err);
 	a.mem_mib = up ? kube_mib_up(bytes) : kube_mib_down(bytes);
+	a.tmp_mib = up ? kube_mib_up(disk) : kube_mib_down(disk);
 	return a;
 }
 
@@ -70,7 +74,8 @@ static struct kube_amount sum(struct kube_amount a, struct kube_amount b)
 {
 	return (struct kube_amount){ add(a.cpu_milli, b.cpu_milli),
 		                     add(a.mem_mib, b.mem_mib),
-		                     add(a.gpus, b.gpus), add(a.pods, b.pods) };
+		                     add(a.gpus, b.gpus), add(a.pods, b.pods),
+		                     add(a.tmp_mib, b.tmp_mib) };
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -83,7 +88,8 @@ static struct kube_amount most(struct kube_amount a, struct kube_amount b)
 	return (struct kube_amount){ larger(a.cpu_milli, b.cpu_milli),
 		                     larger(a.mem_mib, b.mem_mib),
 		                     larger(a.gpus, b.gpus),
-		                     larger(a.pods, b.pods) };
+		                     larger(a.pods, b.pods),
+		                     larger(a.tmp_mib, b.tmp_mib) };
 }
 
 /* Returns what the container requests. A limit without a request counts as a
@@ -101,6 +107,8 @@ static struct kube_amount asked(const json_t *container, const char *gpu)
 		a.cpu_milli = limit.cpu_milli;
 	if (!json_object_get(requests, "memory"))
 		a.mem_mib = limit.mem_mib;
+	if (!json_object_get(requests, "ephemeral-storage"))
+		a.tmp_mib = limit.tmp_mib;
 	if (!json_object_get(requests, gpu))
 		a.gpus = limit.gpus;
 	return a;
@@ -136,6 +144,8 @@ struct kube_amount kube_pod_use(const json_t *spec, const char *gpu)
 		run.cpu_milli = whole.cpu_milli;
 	if (json_object_get(requests, "memory") || !run.mem_mib)
 		run.mem_mib = whole.mem_mib;
+	if (json_object_get(requests, "ephemeral-storage") || !run.tmp_mib)
+		run.tmp_mib = whole.tmp_mib;
 	run = sum(run, kube_amount_read(json_object_get(spec, "overhead"), gpu,
 	                                true));
 	run.pods = 1;
@@ -242,6 +252,25 @@ static char *read_owner(const json_t *meta)
 		if (json_is_true(json_object_get(ref, "controller")))
 			return text(ref, "uid");
 	return xstrdup("");
+}
+
+/* Whether the kubelet evicted the pod because it stored more than its limit, or
+ * than that of one of its volumes. If the node itself has too little disk left,
+ * the message begins with "The node was low on resource". */
+static bool stored_too_much(const struct kube_pod *pod)
+{
+	static const char *const said[] = {
+		"Pod ephemeral local storage usage exceeds",
+		"exceeded its local ephemeral storage limit",
+		"Usage of EmptyDir volume",
+	};
+
+	if (pod->phase != POD_FAILED || strcmp(pod->reason, "Evicted") != 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(said); i++)
+		if (strstr(pod->message, said[i]))
+			return true;
+	return false;
 }
 
 json_t *kube_pod_claims(const json_t *spec)
@@ -353,6 +382,7 @@ int kube_pod_read(json_t *obj, const char *gpu, struct kube_pod *ret,
 		.use = kube_pod_use(spec, gpu),
 	};
 	read_container(ret, json_array_get(list, 0));
+	ret->out_of_disk = stored_too_much(ret);
 	list = json_object_get(status, "initContainerStatuses");
 	read_init(ret, json_array_get(list, 0));
 	return 0;
@@ -377,5 +407,6 @@ bool kube_pod_is_lost(const struct kube_pod *pod)
 	/* A pod that we ended by its deadline has a reason, too, but is not
 	 * lost. */
 	return pod->phase == POD_FAILED && *pod->reason &&
-	       strcmp(pod->reason, "DeadlineExceeded") != 0 && !pod->oom;
+	       strcmp(pod->reason, "DeadlineExceeded") != 0 && !pod->oom &&
+	       !pod->out_of_disk;
 }

@@ -16,6 +16,7 @@
 /* An amount of each resource. */
 struct kube_amount {
 	int64_t cpu_milli, mem_mib, gpus, pods;
+	int64_t tmp_mib; /* ephemeral storage */
 };
 
 enum kube_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED };
@@ -39,6 +40,7 @@ struct kube_pod {
 	/* why it waits, such as "ErrImagePull"; or "" */
 	char *waits, *waits_why;
 	bool ended, oom;
+	bool out_of_disk; /* the kubelet evicted it: it stored too much */
 	int exit_code;
 	char *unable; /* why its first process did not run the script; or "" */
 	/* lines about its steps, as in the shepherd's record; or "" */
@@ -68,6 +70,12 @@ static inline bool kube_pod_is_over(const struct kube_pod *pod)
 /* Whether the pod failed for a reason other than the end of its container, such
  * as an eviction. */
 bool kube_pod_is_lost(const struct kube_pod *pod);
+
+/* Whether the pod ended badly by what its container did. */
+static inline bool kube_pod_is_bad(const struct kube_pod *pod)
+{
+	return pod->exit_code || pod->oom || pod->out_of_disk;
+}
 
 /* Returns the names of the volume claims of a pod of this spec, or NULL. */
 json_t *kube_pod_claims(const json_t *spec);

@@ -193,6 +193,21 @@ LOCAL_TEST(too_much_memory_is_told_from_other_ends)
 	ck_assert_ptr_nonnull(strstr(lw_content(w, "out"), "OUT OF MEMORY"));
 }
 
+LOCAL_TEST(too_much_disk_ends_the_job)
+{
+	const struct local_seen *s;
+
+	lw_start(w,
+	         JOB(.tmp_mib = 2, .script = "mkdir $TMPDIR/a; cd $TMPDIR/a\n"
+	                                     "head -c 4m /dev/zero >x\n"
+	                                     "exec sleep 1000"));
+	lw_expect(w, RUN_STARTED, 1);
+	s = lw_expect(w, RUN_ENDED, 1);
+	ck_assert(s->out.out_of_disk);
+	ck_assert(!s->out.oom);
+	ck_assert_ptr_nonnull(strstr(lw_content(w, "out"), "OUT OF DISK"));
+}
+
 LOCAL_TEST(a_suspended_job_can_be_stopped)
 {
 	lw_start_ready(w, JOB(.script = LOCAL_RUN_AWAY "echo ready >&3; wait"));
@@ -273,6 +288,7 @@ SUITE(local_end)
 		a_file_says_why_it_is_stopped,
 		signals_go_to_all_or_to_the_script,
 		too_much_memory_is_told_from_other_ends,
+		too_much_disk_ends_the_job,
 		a_suspended_job_can_be_stopped,
 		groups_limit_it_and_are_removed,
 		what_it_used_is_counted,

@@ -202,7 +202,8 @@ void lw_order(struct local_world *w, const struct local_job *j,
 	struct request req = { .tasks = j->most ? j->most : ntasks,
 		               .min_tasks = ntasks,
 		               .cpus_milli = milli,
-		               .mem_mib = j->mem_mib ? j->mem_mib : 512 };
+		               .mem_mib = j->mem_mib ? j->mem_mib : 512,
+		               .tmp_mib = j->tmp_mib };
 	struct spec spec;
 	struct run_job job = {
 		.job = id_of(j),

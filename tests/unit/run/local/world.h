@@ -69,7 +69,7 @@ struct local_job {
 	uint32_t most;
 	uint32_t resize;
 	const char *on_task_failure;
-	int64_t cpus_milli, mem_mib, grace;
+	int64_t cpus_milli, mem_mib, tmp_mib, grace;
 	uint32_t cpu; /* its first CPU */
 	bool whole;   /* one process with the whole allocation */
 	bool append;

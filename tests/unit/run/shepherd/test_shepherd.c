@@ -16,6 +16,7 @@
 #include "aischedd/run/shepherd/order.h"
 #include "aischedd/run/shepherd/proc.h"
 #include "aischedd/run/shepherd/record.h"
+#include "aischedd/run/shepherd/tmp.h"
 #include "aischedd/run/shepherd/tree.h"
 #include "libcommon/parse.h"
 #include "tests/unit/check.h"
@@ -639,6 +640,7 @@ START_TEST(an_outcome_is_kept)
 	struct outcome out = { .exit_code = 3,
 		               .signal = 9,
 		               .oom = true,
+		               .out_of_disk = true,
 		               .start = 100,
 		               .end = 200,
 		               .cpu_ms = 5,
@@ -666,6 +668,7 @@ START_TEST(an_outcome_is_kept)
 	ck_assert_int_eq(rec.outcome.exit_code, 3);
 	ck_assert_int_eq(rec.outcome.signal, 9);
 	ck_assert(rec.outcome.oom);
+	ck_assert(rec.outcome.out_of_disk);
 	ck_assert_int_eq(rec.outcome.start, 100);
 	ck_assert_int_eq(rec.outcome.end, 200);
 	ck_assert_int_eq(rec.outcome.cpu_ms, 5);
@@ -809,6 +812,79 @@ START_TEST(a_tree_is_removed_but_not_what_it_points_to)
 }
 END_TEST
 
+/* Put kib KiB into a new file. */
+static void fill(int at, const char *name, size_t kib)
+{
+	int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	char text[1024];
+
+	memset(text, 'x', sizeof(text));
+	ck_assert_int_ge(fd, 0);
+	for (size_t i = 0; i < kib; i++)
+		ck_assert_int_eq(write(fd, text, sizeof(text)), sizeof(text));
+	close(fd);
+}
+
+/* Whether the watch, in one round, finds more in the folder than this. */
+static bool stores_more(const struct folder *d, int64_t limit_mib)
+{
+	struct tmp_watch w = { 0 };
+	bool more = false;
+
+	do {
+		more |= tmp_watch_step(&w, d->path, limit_mib, w.at);
+	} while (w.depth);
+	ck_assert_int_eq(more, w.full);
+	ck_assert_int_eq(!tmp_watch_due(&w), more);
+	return more;
+}
+
+START_TEST(what_a_folder_stores_is_counted)
+{
+	struct folder d, other;
+
+	folder_init(&d);
+	folder_init(&other);
+	ck_assert(!stores_more(&d, 1));
+	ck_assert_int_eq(mkdirat(d.fd, "a", 0700), 0);
+	ck_assert_int_eq(mkdirat(d.fd, "a/b", 0700), 0);
+	fill(d.fd, "a/b/x", 1500);
+	ck_assert(stores_more(&d, 1));
+	/* Links are not further files, and those to other folders are not
+	 * followed. */
+	ck_assert_int_eq(linkat(d.fd, "a/b/x", d.fd, "y", 0), 0);
+	fill(other.fd, "z", 1500);
+	ck_assert_int_eq(symlinkat(other.path, d.fd, "a/out"), 0);
+	ck_assert(!stores_more(&d, 2));
+	fill(d.fd, "a/z", 1500);
+	ck_assert(stores_more(&d, 2));
+	folder_fini(&d);
+	folder_fini(&other);
+}
+END_TEST
+
+START_TEST(many_files_are_counted_in_slices)
+{
+	struct tmp_watch w = { 0 };
+	struct folder d;
+	uint32_t steps = 0;
+	char name[16];
+
+	folder_init(&d);
+	for (int i = 0; i < 1200; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		fill(d.fd, name, 1);
+	}
+	do {
+		ck_assert(!tmp_watch_step(&w, d.path, 100, w.at));
+		steps++;
+	} while (w.depth);
+	ck_assert_uint_eq(steps, 3);
+	ck_assert_int_ge(w.blocks, 2400);
+	folder_fini(&d);
+}
+END_TEST
+
 /* Make folders inside each other, entering each, so that no path gets too
  * long. */
 static void make_deep(int at, int levels)
@@ -827,6 +903,18 @@ static void make_deep(int at, int levels)
 	}
 	close(fd);
 }
+
+START_TEST(a_deep_folder_is_counted_in_part)
+{
+	struct folder d;
+
+	folder_init(&d);
+	make_deep(d.fd, 2 * TMP_WATCH_DEPTH);
+	fill(d.fd, "deeper/deeper/x", 1500);
+	ck_assert(stores_more(&d, 1));
+	folder_fini(&d);
+}
+END_TEST
 
 START_TEST(a_tree_of_any_depth_is_removed_with_few_files_open)
 {
@@ -912,4 +1000,7 @@ SUITE(run)
 	tcase_add_test(tc, a_tree_is_removed_but_not_what_it_points_to);
 	tcase_add_test(tc, a_tree_of_any_depth_is_removed_with_few_files_open);
 	tcase_add_test(tc, a_tree_is_removed_in_slices);
+	tcase_add_test(tc, what_a_folder_stores_is_counted);
+	tcase_add_test(tc, many_files_are_counted_in_slices);
+	tcase_add_test(tc, a_deep_folder_is_counted_in_part);
 }

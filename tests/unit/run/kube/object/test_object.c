@@ -665,6 +665,19 @@ static const struct {
 	  false },
 	{ "evicted", "'phase': 'Failed', 'reason': 'Evicted'", 0, true, false,
 	  true },
+	{ "evicted, as its node has no disk left",
+	  "'phase': 'Failed', 'reason': 'Evicted', 'message': 'The node was "
+	  "low on resource: ephemeral-storage. Threshold quantity: 1, '",
+	  0, true, false, true },
+	{ "for its disk",
+	  "'phase': 'Failed', 'reason': 'Evicted', 'message': 'Pod ephemeral "
+	  "local storage usage exceeds the total limit of containers 10Mi. '",
+	  0, true, false, false },
+	{ "for the disk of a container",
+	  "'phase': 'Failed', 'reason': 'Evicted', 'message': 'Container job "
+	  "exceeded its local ephemeral storage limit 10Mi. ', " ENDED("137",
+	                                                               "Error"),
+	  137, true, false, false },
 	{ "as we told it",
 	  "'phase': 'Failed', 'reason': 'DeadlineExceeded', " ENDED("143",
 	                                                            "Error"),
