@@ -121,7 +121,8 @@ enum reason_kind {
 	  "its GPUs were idle for as long as its queue allows")                \
 	X(Affinity, PLACE,                                                     \
 	  "it fits, but not near or apart from the jobs that it names")        \
-	X(OutOfDisk, ENDED, "it stored more on disk than it requested")
+	X(OutOfDisk, ENDED, "it stored more on disk than it requested")        \
+	X(NodesComing, DOWN, "nodes that it needs are being added")
 
 enum reason {
 #define X(sym, kind, text) WHY_##sym,

@@ -131,15 +131,15 @@ static void add_free(int64_t sum[RES_N], const struct leaf *l, int sign)
 }
 
 /* Add the node's free amounts to the sums of its class and its domains (sign
- * 1), or subtract them (-1). A node that an exclusive job has closed adds
- * nothing. */
+ * 1), or subtract them (-1). A node that an exclusive job has closed, or
+ * that is not there yet, adds nothing. */
 static void count_node(struct place_index *index, uint32_t node, int sign)
 {
 	const struct snap *s = index->work->snap;
 	const struct leaf *l = &index->leaf[node];
 
 	index->nchanges++;
-	if (l->own[DIM_WHOLE] < 0)
+	if (l->own[DIM_WHOLE] < 0 || s->node.coming[node] != NODE_HERE)
 		return;
 	add_free(index->sum[match_class_of(index->match, node)], l, sign);
 	for (uint32_t d = s->node.domain[node]; d != SNAP_NONE;

@@ -6,6 +6,7 @@
 #include "aischedd/sched/claim.h"
 #include "aischedd/sched/evict.h"
 #include "aischedd/sched/evict_rules.h"
+#include "aischedd/sched/future/coming.h"
 #include "aischedd/sched/order_position.h"
 #include "aischedd/sched/promise_last.h"
 #include "aischedd/sched/rehearse.h"
@@ -180,6 +181,7 @@ static const struct plan *plan_of(struct pass *p, struct arena *arena)
 	    copy_list(arena, made_node, NULL, sizeof(uint32_t));
 	plan->starts_before =
 	    copy_list(arena, &p->starts_before, NULL, sizeof(uint32_t));
+	coming_find(p->snap, plan, arena);
 	plan->queued =
 	    copy_list(arena, &p->queued, &plan->nqueued, sizeof(struct queued));
 	plan->share = copy(arena, p->queues->share, p->snap->queue.n,

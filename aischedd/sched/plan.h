@@ -89,6 +89,10 @@ struct plan {
 	const uint32_t *promise_node;
 	const uint32_t *starts_before; /* by promise: how many of the starts
 	                                  were decided before it */
+	/* Nodes to ask for now, so that they are there when they are needed, in
+	 * ascending order; see future/coming.h. */
+	uint32_t nasked;
+	const uint32_t *asked;
 	uint32_t nverdicts, npromised, nqueued;
 	uint32_t nstarts, ngrows, nevictions, nclaims;
 	const struct verdict *verdict;

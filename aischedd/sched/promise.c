@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/sched/future/coming.h"
 #include "aischedd/sched/future/walk.h"
 #include "aischedd/sched/promise_keep.h"
 #include "aischedd/sched/promise_start.h"
@@ -63,7 +64,7 @@ struct promises *promise_new(struct place *place, const struct tally *tally)
 
 	ps->p = place;
 	ps->s = s;
-	ps->future = future_new(place, tally->ends);
+	ps->future = future_new(place, tally->ends || coming_any(s));
 	ps->bar = arena_array(place->arena, struct bar *, s->queue.n + 1);
 	ps->ask.req = SNAP_NONE;
 	ps->seeker = promise_start_new(place, ps->future);
@@ -341,6 +342,20 @@ void promise_made(const struct promises *ps, const struct arena_list **ret,
 	*ret_node = &ps->seeker->made_node;
 }
 
+/* Whether a node of the last promise made is not there yet. */
+static bool last_is_coming(const struct promises *ps)
+{
+	const struct arena_list *made = &ps->seeker->made;
+	const uint32_t *node = ps->seeker->made_node.p;
+	const struct snap_promise *it;
+	uint32_t first;
+
+	if (!made->n)
+		return false;
+	it = (const struct snap_promise *)made->p + made->n - 1;
+	return coming_count(ps->s, node + it->node_first, it->n, &first) > 0;
+}
+
 int64_t promise_make(struct promises *ps, uint32_t row, bool limited,
                      const struct snap_promise *last, uint64_t *ret_blocker)
 {
@@ -351,7 +366,7 @@ int64_t promise_make(struct promises *ps, uint32_t row, bool limited,
 	if (ps->nmade[limited] == s->policy.backfill_depth)
 		return SNAP_NEVER;
 	at = promise_keep_start(ps->seeker, row, last, ret_blocker);
-	ps->nmade[limited] += at != SNAP_NEVER;
+	ps->nmade[limited] += at != SNAP_NEVER && !last_is_coming(ps);
 	return at;
 }
 

@@ -25,12 +25,13 @@ struct promises *promise_new(struct place *place, const struct tally *tally);
 
 /*
  * Promise a start to the job of the row, which cannot start now; place_for()
- * was called for the job. Returns the time at which the job starts at the
- * latest, and keeps its nodes for it from then on. Returns SNAP_NEVER, without
- * a promise, if that time cannot be known or if enough jobs are promised a
- * start. limited: the job waits for limits or licences; such jobs are counted
- * apart. last: the last plan's promise to the job, or NULL. *ret_blocker: the
- * job for whose end this job waits, or 0.
+ * was called for it. Returns the time at which it starts at the latest, and
+ * keeps its nodes for it from then on. Returns SNAP_NEVER, without a promise,
+ * if that time cannot be known or if enough jobs are promised a start. limited:
+ * it waits for limits or licences; such jobs are counted apart, and jobs that
+ * are promised nodes that come are not counted. last: what the
+ * last plan promised it, or NULL. *ret_blocker: the job whose end it
+ * waits for, or 0.
  */
 int64_t promise_make(struct promises *ps, uint32_t row, bool limited,
                      const struct snap_promise *last, uint64_t *ret_blocker);

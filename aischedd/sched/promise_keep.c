@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Order by node, with the last step of each node first. */
 static int by_node(const void *a, const void *b)
@@ -81,15 +82,54 @@ static uint32_t choose_last(const struct promise_seek *sk,
 	return used;
 }
 
+/* Order by what it costs to use the node: those that need not be asked for
+ * first. */
+static int by_cost(const void *a, const void *b)
+{
+	const struct promise_room *x = a, *y = b;
+
+	return x->extra != y->extra ? x->extra - y->extra : by_room(a, b);
+}
+
+/* Drop nodes that would have to be asked for, except as many as the job needs.
+ * Returns how many nodes stay in the list. */
+static uint32_t drop_extra(struct promise_seek *sk, struct promise_room *room,
+                           uint32_t n)
+{
+	const struct snap *s = sk->sr->s;
+	bool any = false, enough = false;
+	int64_t sum = 0;
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		/* A promised job uses a watched node already. */
+		room[i].extra = s->node.coming[room[i].node] == NODE_OFF &&
+		                !sk->sr->p->watched[room[i].node];
+		any |= room[i].extra;
+	}
+	if (!any)
+		return n;
+	qsort(room, n, sizeof(*room), by_cost);
+	memset(sk->with, 0, ((size_t)sk->ask.most + 1) * sizeof(*sk->with));
+	while (used < n && (!enough || !room[used].extra)) {
+		sum += room[used].n;
+		sk->with[room[used++].n]++;
+		enough =
+		    sk->nodes ? promise_start_suffices(sk) : sum >= sk->tasks;
+	}
+	return used;
+}
+
 /* Choose nodes from the list, those with the most room first, and the number of
  * tasks for each. If the number of nodes is exact, divide the tasks evenly if
  * possible. Returns how many nodes are used. */
-static uint32_t choose(const struct promise_seek *sk, struct promise_room *room,
+static uint32_t choose(struct promise_seek *sk, struct promise_room *room,
                        uint32_t n)
 {
 	int64_t left = sk->tasks, even;
 	uint32_t used = 0;
 
+	n = drop_extra(sk, room, n);
 	qsort(room, n, sizeof(*room), by_room);
 	even = sk->nodes ? (left + sk->nodes - 1) / sk->nodes : 0;
 	for (; left; used++) {

@@ -54,8 +54,7 @@ static int by_time(const void *a, const void *b)
 	return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Whether sk->nodes nodes, those with the most room, can hold all tasks. */
-static bool best_have_room(const struct promise_seek *sk)
+bool promise_start_suffices(const struct promise_seek *sk)
 {
 	int64_t nodes = sk->nodes, sum = 0;
 
@@ -160,7 +159,7 @@ static int64_t first_time(struct promise_seek *sk)
 		}
 		if (i + 1 < sk->nsteps && it[1].at == it->at)
 			continue;
-		if (sk->nodes ? best_have_room(sk) : sum >= sk->tasks)
+		if (sk->nodes ? promise_start_suffices(sk) : sum >= sk->tasks)
 			return it->at;
 	}
 	return SNAP_NEVER;

@@ -79,6 +79,7 @@ struct promise_room {
 	                    need; for a job that is spread, the number of its
 	                    domain */
 	int64_t n;
+	bool extra; /* the node must be asked for, for this job alone */
 };
 
 /* Return memory for n elements of this size; the first `keep` elements keep
@@ -100,6 +101,10 @@ int64_t promise_start_ends_by(const struct snap *s, uint32_t req,
 
 /* Returns when the job ends if it starts at this time. */
 int64_t promise_start_end_at(const struct promise_seek *sk, int64_t at);
+
+/* Whether the nodes counted in sk->with that have the most room, as many as the
+ * job needs exactly, can hold all tasks. */
+bool promise_start_suffices(const struct promise_seek *sk);
 
 /* Search all nodes. The last of sk->best is at the time at which the job can
  * start; sk->nbest is 0 if it never can. */

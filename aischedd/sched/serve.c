@@ -7,6 +7,7 @@
 #include "aischedd/sched/admit.h"
 #include "aischedd/sched/evict.h"
 #include "aischedd/sched/evict_rules.h"
+#include "aischedd/sched/future/coming.h"
 #include "aischedd/sched/future/runs.h"
 #include "aischedd/sched/order_service.h"
 #include "aischedd/sched/promise_last.h"
@@ -67,17 +68,25 @@ static void say_lack(struct pass *p, uint32_t row,
 		                         .domain = lack->domain };
 }
 
-static void say_start_failed(struct pass *p, uint32_t row)
+/* Called if the row's next job would fit with nodes on which nothing starts
+ * yet. */
+static void say_late(struct pass *p, uint32_t row)
 {
 	const struct place *place = p->place;
 	size_t i = place->first_task;
+	uint32_t node;
 
 	while (place_index_tree(place->index, place->task[i].node) != TREE_LATE)
 		i++;
-	say(p, row, WHY_StartFailed, place->task[i].node);
-	p->verdict[row].retry_at = p->snap->node.retry_at[place->task[i].node];
-	pass_wake(p, p->verdict[row].retry_at);
+	node = place->task[i].node;
 	place_undo(p->place);
+	say(p, row, WHY_NodesComing, node);
+	p->verdict[row].ncoming = 0;
+	if (p->snap->node.coming[node] != NODE_HERE)
+		return;
+	say(p, row, WHY_StartFailed, node);
+	p->verdict[row].retry_at = p->snap->node.retry_at[node];
+	pass_wake(p, p->verdict[row].retry_at);
 }
 
 /* --- one claim --------------------------------------------------------- */
@@ -144,6 +153,32 @@ static void note_pool(struct pass *p, uint32_t row)
 	p->promised_in[s->node.pool[node]] = 1;
 }
 
+/* Say in the verdict of a row that is promised a start whether nodes must come
+ * for that. */
+static void say_coming(struct pass *p, uint32_t row)
+{
+	const struct snap *s = p->snap;
+	struct verdict *v = &p->verdict[row];
+	const struct arena_list *made, *made_node;
+	const struct snap_promise *it;
+	struct place_lack lack;
+	uint32_t node, n;
+
+	promise_made(p->promises, &made, &made_node);
+	it = (const struct snap_promise *)made->p + made->n - 1;
+	n = coming_count(s, (uint32_t *)made_node->p + it->node_first, it->n,
+	                 &node);
+	if (n) {
+		say(p, row, WHY_NodesComing, node);
+		v->ncoming = n;
+	} else if (v->why == WHY_NodesComing &&
+	           !place_try(p->place, s->pend.req[row],
+	                      s->req.min_tasks[s->pend.req[row]], IN_OPEN,
+	                      &lack)) {
+		say_lack(p, row, &lack);
+	}
+}
+
 /* Promise a start to the row's next job. limited: the job waits for limits or
  * licences. Returns false if the time of its start is not known. */
 static bool try_promise(struct pass *p, uint32_t row, bool limited)
@@ -162,7 +197,11 @@ static bool try_promise(struct pass *p, uint32_t row, bool limited)
 	}
 	if (!order_is_waiting(p->order, row)) {
 		v->expected = at;
-		if (blocker && v->why != WHY_Priority)
+		if (at != SNAP_NEVER && !limited &&
+		    p->snap->pend.resumes[row] == SNAP_NONE)
+			say_coming(p, row);
+		if (blocker && v->why != WHY_Priority &&
+		    v->why != WHY_NodesComing)
 			v->job = blocker;
 	} else if (at != SNAP_NEVER) {
 		tell_promised(p, row, at, blocker);
@@ -223,7 +262,7 @@ static void say_blocked(struct pass *p, uint32_t row)
 	    promise_explains(p->promises, row, v))
 		return;
 	if (place_try(p->place, req, s->req.min_tasks[req], trees, &lack))
-		say_start_failed(p, row);
+		say_late(p, row);
 	else
 		say_lack(p, row, &lack);
 }
@@ -291,7 +330,8 @@ static enum serve_answer serve_request(struct pass *p, uint32_t row)
 	}
 	if (!order_is_waiting(p->order, row))
 		say_blocked(p, row);
-	if (reason_kind(p->verdict[row].why) == REASON_DOWN)
+	if (reason_kind(p->verdict[row].why) == REASON_DOWN &&
+	    p->verdict[row].why != WHY_NodesComing)
 		return WAITS;
 	if (evicts(p, row, may_fit_if_moved(p, row)))
 		return CLAIMS;

@@ -149,6 +149,10 @@ static int check_node(const struct snap *s, uint32_t i, struct err *err)
 		return bad(err, "node", i, "weight out of range");
 	if (!time_ok(n->retry_at[i]))
 		return bad(err, "node", i, "retry_at out of range");
+	if (n->coming[i] > NODE_ASKED)
+		return bad(err, "node", i, "coming out of range");
+	if (n->coming[i] != NODE_HERE && n->retry_at[i] <= s->now)
+		return bad(err, "node", i, "it is coming but not late");
 	if (check_devices(s, i, err) < 0 ||
 	    check_words(s, "node", i, s->feature, n->feature_first[i],
 	                n->feature_first[i + 1], err) < 0)

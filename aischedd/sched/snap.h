@@ -29,6 +29,13 @@
 
 enum node_state { NODE_UP, NODE_DRAIN, NODE_DOWN };
 
+/* Whether a node exists, or autoscaling could add it. */
+enum node_coming {
+	NODE_HERE,
+	NODE_OFF,  /* it can be asked for, and would be there at retry_at */
+	NODE_ASKED /* it was asked for, and is expected at retry_at */
+};
+
 /* How many NUMA nodes each task of a request must or should use. The span of a
  * task is the least number of NUMA nodes that it could use on the node if the
  * node were empty. */
@@ -97,8 +104,10 @@ struct snap_nodes {
 	const uint32_t *domain; /* smallest topology domain, or SNAP_NONE */
 	const uint8_t
 	    *mig; /* enum mig_model: partitions that its GPUs can have */
-	/* a start failed on the node: start nothing there before this time */
+	/* start nothing on the node before this time: a start failed there, or
+	 * it is still coming */
 	const int64_t *retry_at;
+	const uint8_t *coming; /* enum node_coming */
 	/* in a pool, nodes with less weight are taken first */
 	const int64_t *weight;
 };

@@ -797,6 +797,24 @@ static void put_reservation(const struct snap *s, const struct verdict *v,
 	}
 }
 
+static void put_coming(const struct snap *s, const struct verdict *v,
+                       struct buf *out)
+{
+	const char *node = s->node.name[v->name];
+
+	if (!v->ncoming) {
+		buf_printf(out, "needs nodes such as %s, which do not run yet",
+		           node);
+		return;
+	}
+	buf_printf(out, "waits for %s", node);
+	if (v->ncoming > 1)
+		buf_printf(out, " and %u more node%s", (unsigned)v->ncoming - 1,
+		           v->ncoming > 2 ? "s" : "");
+	buf_puts(out, " to be added; starts in about ");
+	put_span(out, v->expected - s->now);
+}
+
 enum reason verdict_reason(const struct verdict *v)
 {
 	if (v->why == WHY_Priority &&
@@ -875,6 +893,9 @@ void verdict_text(const struct snap *s, uint32_t row, const struct verdict *v,
 		buf_printf(out, "a start on %s failed; the next try is in ",
 		           s->node.name[v->name]);
 		put_span(out, v->retry_at - s->now);
+		break;
+	case WHY_NodesComing:
+		put_coming(s, v, out);
 		break;
 	case WHY_NodeDown:
 		put_down(s, row, v, out);

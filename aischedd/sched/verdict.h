@@ -116,6 +116,9 @@ struct verdict {
 		enum resv_fault resv; /* Reservation */
 		int64_t retry_at;     /* StartFailed: time of the next try */
 		uint32_t held; /* Preempting: tasks for which nodes are held */
+		/* NodesComing: for how many nodes it waits, with `name`; 0: it
+		 * is not known when it can start */
+		uint32_t ncoming;
 	};
 };
 

@@ -936,6 +936,13 @@ static int check_kept(const struct future_check *f,
 
 	if (!find_job(f->s, promise->job, &p.row, &p.member))
 		return 0;
+	for (uint32_t i = 0; i < promise->n; i++)
+		if (f->s->node.retry_at[node[i]] > promise->start)
+			return check_bad(f->a, promise->job,
+			                 "is promised %lld on %s, which is not "
+			                 "ready then",
+			                 (long long)promise->start,
+			                 f->s->node.name[node[i]]);
 	if (!fits_from(f, &p, node, promise->n, promise->start))
 		return check_bad(
 		    f->a, promise->job,
@@ -952,12 +959,54 @@ static int check_kept(const struct future_check *f,
 	return check_aligned(f, &p, promise);
 }
 
+/* Returns the job that is promised a start on the node as soon as it could be
+ * there, or 0. */
+static uint64_t needs_at_once(const struct audit *a, uint32_t node)
+{
+	const struct plan *plan = a->plan;
+
+	for (uint32_t i = 0; i < plan->npromises; i++) {
+		const struct snap_promise *it = &plan->promise[i];
+
+		for (uint32_t k = 0; k < it->n; k++)
+			if (plan->promise_node[it->node_first + k] == node &&
+			    it->start <= a->s->node.retry_at[node])
+				return it->job;
+	}
+	return 0;
+}
+
+/* Check that exactly those nodes are asked for that jobs need at once. */
+static int check_asked(struct audit *a)
+{
+	const struct plan *plan = a->plan;
+	const struct snap *s = a->s;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->node.n; i++) {
+		uint64_t job =
+		    s->node.coming[i] == NODE_OFF ? needs_at_once(a, i) : 0;
+		bool asked = n < plan->nasked && plan->asked[n] == i;
+
+		n += asked;
+		if (asked != (job != 0))
+			return check_bad(a, job, "%s is %s", s->node.name[i],
+			                 asked ? "needlessly asked for"
+			                       : "not asked for");
+	}
+	return n == plan->nasked
+	           ? 0
+	           : check_bad(a, 0, "nodes are asked for out of order");
+}
+
 int check_promises(struct audit *a)
 {
 	const struct plan *plan = a->plan;
 	const struct snap *s = a->s;
 	struct future_check f;
 
+	if (check_asked(a) < 0)
+		return -1;
 	if (!plan->npromises)
 		return 0;
 	f = future_check_new(a);

@@ -94,14 +94,18 @@ static void find_times(struct future_nodes *soon, struct supply *sup,
 {
 	const struct future_runs *st = soon->stays;
 	const uint32_t *req = soon->s->run.req;
-	int64_t have = sup->have[node], now = soon->s->now, at = now;
+	int64_t have = sup->have[node], now = soon->s->now;
+	int64_t at = now, retry = soon->s->node.retry_at[node];
 	uint32_t i = st->first[node], end = st->first[node + 1];
 
+	if (retry > now)
+		at = retry;
 	for (int level = 0; level < LEVELS; level++) {
 		for (; have < soon->least[level]; i++) {
 			if (i == end || st->stay[i].end == SNAP_NEVER)
 				return;
-			at = st->stay[i].end;
+			if (st->stay[i].end > at)
+				at = st->stay[i].end;
 			have += each[req[st->stay[i].run]];
 		}
 		if (!sup->in[level])

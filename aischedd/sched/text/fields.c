@@ -44,6 +44,7 @@ static const char *const links_names[] = { "prefer", "any", "strict", NULL };
 static const char *const judged_names[] = { "no", "waits", "blocked",
 	                                    "promised", NULL };
 static const char *const state_names[] = { "up", "drain", "down", NULL };
+static const char *const coming_names[] = { "here", "off", "asked", NULL };
 
 static const struct snap_field policy_fields[] = {
 	NAME("order", policy.order, BY_POINTS, job_order_names),
@@ -82,6 +83,7 @@ static const struct snap_field node_fields[] = {
 	REF("domain", node.domain, SNAP_NONE, SPACE_DOMAIN),
 	NAME("mig", node.mig, MIG_NONE, mig_model_name),
 	VALUE("retry_at", FIELD_I64, node.retry_at, 0),
+	NAME("coming", node.coming, NODE_HERE, coming_names),
 	VALUE("weight", FIELD_I64, node.weight, 1),
 };
 

@@ -28,7 +28,8 @@
  *	tmp= tmp_free= slots= slots_free=
  *	gpus=N gpu_type=LIST gpu_numa=LIST gpu_link=LIST gpu_free=LIST
  *	threads=N core=LIST numa=LIST thread_free=LIST numa_mem=SIZES
- *	features=WORDS taints=WORDS domain= mig=MODEL retry_at=TIME weight=]
+ *	features=WORDS taints=WORDS domain= mig=MODEL retry_at=TIME
+ *	coming=here|off|asked weight=]
  *	LIST: "0*4,1*4" or "0-7", one value per device;
  *	SIZES: "32G,32G", one per NUMA node
  * queue NAME [parent= quota=cpus:8,mem:64G,gpus:2 limit=... weight= priority=

@@ -131,6 +131,11 @@ void plan_write(const struct snap *s, const struct plan *plan, struct buf *out)
 		    plan->verdict[c->row].why != WHY_Preempting)
 			started[c->member]++;
 	}
+	if (plan->nasked) {
+		buf_puts(out, "ask");
+		snap_put_nodes(s, " ", plan->asked, plan->nasked, out);
+		buf_addc(out, '\n');
+	}
 	if (plan->wake > s->now)
 		buf_printf(out, "wake %lld\n", (long long)plan->wake);
 	if (plan->again)

@@ -32,7 +32,7 @@ uint8_t node_status(const struct node *node)
 struct columns {
 	const char **name;
 	uint32_t *pool, *gpu_first, *cpu_first, *feature_first, *taint_first;
-	uint8_t *status, *mig;
+	uint8_t *status, *mig, *coming;
 	int64_t *cpu_total, *cpu_free, *mem_total, *mem_free, *tmp_total,
 	    *tmp_free, *slots, *slots_free, *retry, *weight;
 
@@ -111,6 +111,7 @@ static struct columns node_columns(struct build *b, size_t n)
 	c.pool = COLUMN(uint32_t, n);
 	c.status = COLUMN(uint8_t, n);
 	c.mig = COLUMN(uint8_t, n);
+	c.coming = COLUMN(uint8_t, n);
 	c.cpu_total = COLUMN(int64_t, n);
 	c.cpu_free = COLUMN(int64_t, n);
 	c.mem_total = COLUMN(int64_t, n);
@@ -239,6 +240,7 @@ static void hand_over(struct snap *snap, const struct columns *c, size_t n,
 		.domain = domain,
 		.mig = c->mig,
 		.retry_at = c->retry,
+		.coming = c->coming,
 		.weight = c->weight,
 	};
 }

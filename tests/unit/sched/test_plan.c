@@ -519,6 +519,43 @@ START_TEST(verifier_keeps_promises)
 }
 END_TEST
 
+/* Snapshots on which the plan for another snapshot, which asks for node a, is
+ * wrong. */
+static const struct {
+	const char *line, *why;
+} asking[] = {
+	{ "node a cpus=4 retry_at=1200 coming=asked\npend 20 cpus=4",
+	  "a is needlessly asked for" },
+	{ "node a cpus=4 retry_at=1300 coming=off\npend 20 cpus=4",
+	  "is promised 1200 on a, which is not ready then" },
+};
+
+START_TEST(verifier_checks_what_is_asked_for)
+{
+	struct arena *arena = arena_new();
+	struct err why = { 0 };
+	const struct snap *easy = snap_read(
+	    "now 1000\nnode a cpus=4 retry_at=1200 coming=off\npend 20 cpus=4",
+	    arena, &why);
+	const struct snap *snap;
+	struct buf line = { 0 };
+	const struct plan *plan;
+
+	ck_assert_msg(easy != NULL, "%s", why.text);
+	buf_printf(&line, "now 1000\n%s", asking[_i].line);
+	snap = snap_read(line.data, arena, &why);
+	ck_assert_msg(snap != NULL, "%s", why.text);
+	plan = sched_plan(easy, arena);
+	ck_assert_uint_eq(plan->nasked, 1);
+	ck_assert_msg(plan_check(easy, plan, &why) == 0, "%s", why.text);
+	ck_assert_int_eq(plan_check(snap, plan, &why), -1);
+	ck_assert_msg(strstr(why.text, asking[_i].why) != NULL,
+	              "want '%s', got '%s'", asking[_i].why, why.text);
+	buf_free(&line);
+	arena_free(arena);
+}
+END_TEST
+
 START_TEST(verifier_protects)
 {
 	struct arena *arena = arena_new();
@@ -621,6 +658,8 @@ SUITE(sched_plan)
 	tcase_add_loop_test(tc, verifier_keeps_promises, 0,
 	                    ARRAY_SIZE(promising));
 	tcase_add_test(tc, verifier_knows_who_is_behind);
+	tcase_add_loop_test(tc, verifier_checks_what_is_asked_for, 0,
+	                    ARRAY_SIZE(asking));
 	tcase_add_loop_test(tc, verifier_forbids, 0,
 	                    (int)ARRAY_SIZE(forbidding));
 	tcase_add_test(tc, many_jobs);

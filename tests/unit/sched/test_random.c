@@ -55,7 +55,9 @@ static uint32_t add_nodes(struct dice *d, struct buf *t)
 		    PICK(d, "", "", "", " slots=1", " slots=3", " weight=2",
 		         " weight=0"),
 		    PICK(d, "", "", "", "", " state=drain", " state=down",
-		         " retry_at=1050", " cpus_free=-1"));
+		         " retry_at=1050", " cpus_free=-1",
+		         " retry_at=1060 coming=off",
+		         " retry_at=1030 coming=asked"));
 	}
 	return n;
 }

@@ -46,6 +46,8 @@ static const struct {
 	{ "memory out of range", AT(node.mem_free, int64_t, 0, 1 << 20) },
 	{ "unknown domain", AT(node.domain, uint32_t, 0, 2) },
 	{ "retry_at out of range", AT(node.retry_at, int64_t, 0, -2) },
+	{ "coming out of range", AT(node.coming, uint8_t, 0, 3) },
+	{ "it is coming but not late", AT(node.coming, uint8_t, 1, 1) },
 	{ "more than a GPU free", AT(gpu.free, uint16_t, 1, 1001) },
 	{ "unknown GPU type", AT(gpu.type, uint32_t, 0, 99) },
 	{ "unknown NUMA node", AT(gpu.numa, uint8_t, 0, 32) },
