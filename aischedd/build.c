@@ -30,6 +30,7 @@
 #include "aischedd/relays.h"
 #include "aischedd/run/log_file.h"
 #include "aischedd/runners.h"
+#include "aischedd/scaler.h"
 #include "aischedd/state/cluster/rollup.h"
 #include "aischedd/store/ended.h"
 #include "aischedd/store/rollup_purge.h"
@@ -288,6 +289,7 @@ static int build(struct daemon *d, bool accept_loss, struct err *err)
 	           clock_fine_ms() - began);
 	new_timers(d);
 	d->mailer = mailer_new(d);
+	d->scaler = scaler_new(d);
 	daemon_new_allocs(d);
 	if (daemon_new_runners(d, err) < 0 ||
 	    !(d->rpc = rpc_new(d->base, d->conf, &calls, err)))
@@ -360,6 +362,7 @@ void daemon_free(struct daemon *d)
 	daemon_free_reservings(d);
 	daemon_free_file_asks(d);
 	mailer_free(d->mailer);
+	scaler_free(d->scaler);
 	web_free(d->web);
 	thread_free(d->excerpts);
 	daemon_free_log_size(d);

@@ -20,6 +20,7 @@
 #include "aischedd/relays.h"
 #include "aischedd/reload.h"
 #include "aischedd/runners.h"
+#include "aischedd/scaler.h"
 #include "aischedd/sched/check/plan_check.h"
 #include "aischedd/state/cluster/capacity.h"
 #include "aischedd/state/cluster/ledger.h"
@@ -515,6 +516,7 @@ static void turn(struct daemon *d)
 	think(d);
 	if (commit(d)) {
 		tell(d);
+		scaler_go(d->scaler);
 		mailer_check(d->mailer);
 	} else {
 		carry_out_stops(d);

@@ -92,6 +92,7 @@ struct daemon {
 	struct store *store;
 	struct rpc *rpc;
 	struct mailer *mailer;
+	struct scaler *scaler;
 	struct web *web;           /* NULL: there is no page */
 	struct sessions *sessions; /* NULL: there is no page */
 	/* log-ins to the page with a wrong token */

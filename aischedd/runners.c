@@ -9,6 +9,7 @@
 #include "aischedd/daemon.h"
 #include "aischedd/op/adopt.h"
 #include "aischedd/op/cron_run.h"
+#include "aischedd/scaler.h"
 #include "aischedd/state/cluster/ledger.h"
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/pool.h"
@@ -352,6 +353,10 @@ void daemon_do_effect(struct daemon *d, const struct effect *e)
 		daemon_cron_due(d, e->job);
 		return;
 	}
+	if (e->kind == EFFECT_ADD_NODE || e->kind == EFFECT_REMOVE_NODE) {
+		scaler_want(d->scaler, e->node, e->kind == EFFECT_ADD_NODE);
+		return;
+	}
 	if (e->kind == EFFECT_ADOPT) {
 		daemon_adopted(d, e);
 		return;
@@ -395,6 +400,8 @@ void daemon_do_effect(struct daemon *d, const struct effect *e)
 	case EFFECT_ADOPT:
 	case EFFECT_CRON:
 	case EFFECT_DRAIN:
+	case EFFECT_ADD_NODE:
+	case EFFECT_REMOVE_NODE:
 		break;
 	}
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/scale.h"
 #include "aischedd/state/pass/why.h"
 #include "aisim/advise.h"
 #include "aisim/cluster.h"
@@ -211,7 +212,7 @@ static void print_summary(const struct sim *sim)
 	if (!arg.summary && (arg.events || arg.shares))
 		return;
 	out = open_output(path);
-	stats_print(&sim->stats, sim->job, sim->trace->njobs, out);
+	stats_print(sim, out);
 	close_output(out, path);
 }
 
@@ -251,6 +252,7 @@ static int run(struct sim *sim, FILE *events, struct left_out *left,
 	if (read_trace(sim->trace, err) < 0)
 		return -1;
 	sim->job = xcalloc(sim->trace->njobs + 1, sizeof(*sim->job));
+	state_scale_begin(sim->state);
 	tell_init(&sim->tell, state_nnodes(sim->state), events);
 	return sim_run(sim, arg.until, err);
 }

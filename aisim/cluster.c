@@ -60,7 +60,7 @@ int64_t cluster_gpus(struct state *state)
 	for (size_t i = 0; i < state_nnodes(state); i++) {
 		const struct node *node = state_node(state, (uint32_t)i);
 
-		n += node->down ? 0 : node->ngpus;
+		n += node->down || node->gone ? 0 : node->ngpus;
 	}
 	return n;
 }

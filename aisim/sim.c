@@ -190,7 +190,16 @@ static void resize(struct sim *sim, struct job *job)
 static void act_on(struct sim *sim, const struct effect *effect)
 {
 	struct job *job = state_job(sim->state, effect->job);
+	bool adds = effect->kind == EFFECT_ADD_NODE;
 
+	if (adds || effect->kind == EFFECT_REMOVE_NODE) {
+		tell_node(sim, adds ? "node_asked" : "node_removed",
+		          effect->node);
+		(adds ? scaled_add : scaled_remove)(&sim->scaled, sim->state,
+		                                    effect->node, sim->now);
+		sim->stats.gpus_offered = cluster_gpus(sim->state) * 1000;
+		return;
+	}
 	if (!job || !job->place || job->attempt != effect->attempt)
 		return;
 	switch (effect->kind) {
@@ -214,6 +223,8 @@ static void act_on(struct sim *sim, const struct effect *effect)
 	case EFFECT_ADOPT:
 	case EFFECT_CRON:
 	case EFFECT_DRAIN:
+	case EFFECT_ADD_NODE:
+	case EFFECT_REMOVE_NODE:
 		break;
 	}
 }
@@ -636,11 +647,19 @@ static int begin(struct sim *sim, struct err *err)
 	return rc;
 }
 
-/* Apply all entries of the calendar that are due, then run passes. */
+/* Apply all entries of the calendar that are due, let nodes come, then run
+ * passes. */
 static int endings(struct sim *sim, struct err *err)
 {
 	struct calendar_entry e;
 	bool any = false;
+	int64_t node;
+
+	for (; (node = scaled_take(&sim->scaled, sim->state, sim->now)) >= 0;
+	     any = true) {
+		tell_node(sim, "node_added", (uint32_t)node);
+		sim->stats.gpus_offered = cluster_gpus(sim->state) * 1000;
+	}
 
 	for (; take_due(sim, &e); any = true) {
 		fire(sim, &e);
@@ -672,7 +691,7 @@ static int64_t next_known(struct sim *sim)
 {
 	const struct trace *trace = sim->trace;
 	const struct calendar_entry *e = next_entry(sim);
-	int64_t at = NO_TIME;
+	int64_t at = scaled_next(&sim->scaled);
 
 	if (e)
 		sooner(&at, e->at);
@@ -731,6 +750,7 @@ void sim_fini(struct sim *sim)
 	free(sim->job);
 	free(sim->held);
 	calendar_fini(&sim->calendar);
+	scaled_fini(&sim->scaled);
 	tell_fini(&sim->tell);
 	stats_fini(&sim->stats);
 	trace_free(sim->trace);

@@ -11,6 +11,7 @@
 #define AISIM_SIM_H
 
 #include "aisim/calendar.h"
+#include "aisim/scaled.h"
 #include "aisim/stats.h"
 #include "aisim/tell.h"
 #include "aisim/trace.h"
@@ -37,6 +38,7 @@ struct sim {
 	struct trace *trace;
 	struct sim_job *job; /* [trace->njobs] */
 	struct calendar calendar;
+	struct scaled scaled;
 	/* Index of the next job and event of the trace. */
 	size_t next_job, next_act;
 	int64_t now; /* the present time of the state */

@@ -221,9 +221,11 @@ static void print_promises(const struct stats *stats, FILE *out)
 	print_values(out, "promises_late", stats->late_s, stats->nlate, 95);
 }
 
-void stats_print(const struct stats *stats, const struct sim_job *job,
-                 size_t njobs, FILE *out)
+void stats_print(const struct sim *sim, FILE *out)
 {
+	const struct stats *stats = &sim->stats;
+	const struct sim_job *job = sim->job;
+	size_t njobs = sim->trace->njobs;
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
@@ -240,6 +242,8 @@ void stats_print(const struct stats *stats, const struct sim_job *job,
 	        (unsigned long long)stats->evictions,
 	        (unsigned long long)stats->moved, stats->npasses);
 	print_values(out, "pass_ms", stats->pass_ms, stats->npasses, 99);
+	if (state_conf(sim->state)->nscales)
+		scaled_print(&sim->scaled, sim->state, sim->now, out);
 	fprintf(out, ",\"placements_per_second\":%.0f,\"peak_rss_mib\":%ld}\n",
 	        ratio((double)stats->starts, stats->core_s),
 	        usage.ru_maxrss / 1024);

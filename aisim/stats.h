@@ -84,11 +84,10 @@ double stats_mean(const double *v, size_t n);
  * `percent` % of them. */
 double stats_percentile(double *v, size_t n, unsigned percent);
 
-struct sim_job;
+struct sim;
 
 /* Print the statistics as one JSON object on one line. */
-void stats_print(const struct stats *stats, const struct sim_job *job,
-                 size_t njobs, FILE *out);
+void stats_print(const struct sim *sim, FILE *out);
 
 void stats_fini(struct stats *stats);
 

@@ -54,6 +54,17 @@ static void end(struct sim *sim)
 		fwrite(line->data, 1, line->len, sim->tell.out);
 }
 
+void tell_node(struct sim *sim, const char *event, uint32_t node)
+{
+	struct buf *line = &sim->tell.line;
+
+	buf_clear(line);
+	buf_printf(line, "{\"t\":%lld,\"event\":\"%s\",\"node\":",
+	           (long long)(sim->now - SIM_EPOCH), event);
+	buf_json(line, state_node_label(sim->state, node));
+	end(sim);
+}
+
 static void put_time(struct buf *line, const char *key, int64_t at)
 {
 	buf_printf(line, ",\"%s\":", key);

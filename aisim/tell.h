@@ -41,6 +41,9 @@ void tell_job(struct sim *sim, const struct job *job);
 /* Note the placement of a job that is running at second 0, without an event. */
 void tell_nothing_of(struct sim *sim, const struct job *job);
 
+/* Write that a node of a template was asked for, was added or was removed. */
+void tell_node(struct sim *sim, const char *event, uint32_t node);
+
 /* Write an event for each job that has not started, with the reason; called at
  * the end. */
 void tell_waits(struct sim *sim);

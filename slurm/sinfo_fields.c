@@ -66,6 +66,9 @@ const char *node_state(const json_t *node, bool is_short)
 		{ "DRAINED", "drained", "drain" },
 		{ "DRAINING", "draining", "drng" },
 		{ "RESERVED", "reserved", "resv" },
+		{ "POWERED_DOWN", "idle~", "idle~" },
+		{ "POWERING_UP", "idle#", "idle#" },
+		{ "POWERING_DOWN", "idle%", "idle%" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)

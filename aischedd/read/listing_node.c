@@ -2,6 +2,7 @@
 #include "aischedd/read/listing_row.h"
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/reserve.h"
+#include "aischedd/state/cluster/scale.h"
 
 static const struct node *node_of(const struct row_view *v)
 {
@@ -23,6 +24,15 @@ static void n_state(struct row_view *v)
 	const struct node *n = node_of(v);
 	bool out = n->drained || n->cordoned, full = v->left->free[0] < 1000;
 
+	if (n->want == WANT_REMOVED) {
+		put_text(v, "POWERING_DOWN");
+		return;
+	}
+	if (n->coming && !n->drained) {
+		put_text(v, n->want == WANT_ADDED ? "POWERING_UP"
+		                                  : "POWERED_DOWN");
+		return;
+	}
 	put_text(v, n->gone || n->down      ? "DOWN"
 	            : out && v->left->jobs  ? "DRAINING"
 	            : out                   ? "DRAINED"
@@ -36,8 +46,11 @@ static void n_reason(struct row_view *v)
 {
 	const struct reservation *r = keeper(v);
 	const char *reason = node_reason(node_of(v));
+	const char *trouble = state_scale_trouble(v->state, v->index);
 	struct buf text = { 0 };
 
+	if (trouble && node_of(v)->coming)
+		reason = trouble;
 	if (reason || !r) {
 		put_text(v, reason ? reason : "");
 		return;

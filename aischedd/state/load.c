@@ -6,6 +6,7 @@
 
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/reserve.h"
+#include "aischedd/state/cluster/scale.h"
 #include "aischedd/state/cluster/usage.h"
 #include "aischedd/state/life/adopt.h"
 #include "aischedd/state/life/alarm.h"
@@ -179,6 +180,16 @@ void state_load_node(struct state *state, const char *name, const char *pool,
 	free(full);
 }
 
+void state_load_want(struct state *state, const char *name, const char *pool,
+                     enum node_want want, int64_t at)
+{
+	char *full = xasprintf("%s/%s", pool, name);
+
+	if (conf_pool_find(state->conf, pool) >= 0)
+		scale_load(state, node_intern(state, full), want, at);
+	free(full);
+}
+
 void state_load_queue(struct state *state, const char *name, bool open,
                       bool configured)
 {
@@ -243,6 +254,7 @@ void state_loaded(struct state *state, int64_t now)
 	for (uint32_t n = 0; n < state->nodes.n; n++)
 		if (state->nodes.node[n].drained)
 			node_tell_drain(state, n);
+	state_scale_begin(state);
 	cron_loaded(state, now);
 }
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "aischedd/state/cluster/node.h"
 #include "aischedd/state/job.h"
 #include "aischedd/state/state.h"
 #include "libcommon/buf.h"
@@ -40,6 +41,8 @@ void state_load_node(struct state *state, const char *name, const char *pool,
 /* Restore whether the queue is open. configured: whether the configuration said
  * that it is open when `open` was stored. If the configuration says something
  * else now, `open` is ignored. */
+void state_load_want(struct state *state, const char *name, const char *pool,
+                     enum node_want want, int64_t at);
 void state_load_queue(struct state *state, const char *name, bool open,
                       bool configured);
 void state_load_next_id(struct state *state, uint64_t next_id);

@@ -67,6 +67,7 @@ void state_free(struct state *state)
 	rows_free(&state->rows);
 	affinity_free(&state->affinities);
 	nodes_free(&state->nodes);
+	scales_free(&state->scales);
 	volumes_free(&state->volumes);
 	for (size_t i = 0; i < state->users.n; i++)
 		free((char *)state->users.user[i].name);

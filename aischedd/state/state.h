@@ -58,7 +58,9 @@ enum effect_kind {
 	EFFECT_CRON,
 	/* tell the runner of an adopted job the job's state */
 	EFFECT_ADOPT,
-	EFFECT_DRAIN /* tell the runner whether a node is drained */
+	EFFECT_DRAIN,    /* tell the runner whether a node is drained */
+	EFFECT_ADD_NODE, /* nodes of a template, see cluster/scale.h */
+	EFFECT_REMOVE_NODE
 };
 
 struct effect {
@@ -68,8 +70,8 @@ struct effect {
 	enum stop_why why;
 	int64_t grace;            /* of STOP, in seconds */
 	struct run_signal signal; /* of SIGNAL: which one to send */
-	/* of DRAIN: the node; of FORGET: a node of the job, because the job may
-	 * be freed before the effect is carried out */
+	/* of DRAIN and *_NODE: the node; of FORGET: a node of the job, because
+	 * the job may be freed before the effect is carried out */
 	uint32_t node;
 	uint32_t pool; /* of ADOPT: the job's pool */
 	/* of ADOPT: the job's state, because the job may be freed */

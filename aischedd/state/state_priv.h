@@ -12,6 +12,7 @@
 #include "aischedd/state/cluster/queue.h"
 #include "aischedd/state/cluster/reserve.h"
 #include "aischedd/state/cluster/rollup.h"
+#include "aischedd/state/cluster/scale.h"
 #include "aischedd/state/cluster/usage.h"
 #include "aischedd/state/cluster/volume.h"
 #include "aischedd/state/life/alarm.h"
@@ -81,6 +82,7 @@ struct state {
 	struct cron_table crons;
 
 	struct node_table nodes;
+	struct scale_table scales;
 	struct pool_table pools;
 	struct volume_table volumes;
 	struct queue_table queues;

@@ -128,6 +128,8 @@ static int put_nodes(struct store *store, const struct state *state,
 		            : state_conf(state)->pools[node->pool].name);
 		db_i64(&s, 3, node->drained);
 		db_text(&s, 4, node->drain_reason);
+		db_i64(&s, 5, node->want);
+		db_i64(&s, 6, node->want_at);
 		if (db_run(&store->db, &s, err) < 0)
 			return -1;
 	}

@@ -91,13 +91,17 @@ int store_last_clock(struct store *store, struct store_clock *ret,
 static int load_node(struct state *state, const struct stmt *s, struct err *err)
 {
 	const char *name, *pool;
-	int64_t drained;
+	int64_t drained, want, at;
 
 	if (db_text_of(s, 0, &name, err) < 0 ||
 	    db_text_of(s, 1, &pool, err) < 0 ||
-	    db_int(s, 2, 0, 1, &drained, err) < 0)
+	    db_int(s, 2, 0, 1, &drained, err) < 0 ||
+	    db_int(s, 4, 0, WANT_REMOVED, &want, err) < 0 ||
+	    db_int(s, 5, 0, INT64_MAX, &at, err) < 0)
 		return -1;
 	state_load_node(state, name, pool, drained, db_col_text(s, 3));
+	if (want != WANT_NOTHING)
+		state_load_want(state, name, pool, (enum node_want)want, at);
 	return 0;
 }
 

@@ -168,6 +168,9 @@ static const char *const steps[] = {
 	"ALTER TABLE attempt ADD COLUMN gpu_mem_total_mib INTEGER;"
 	"ALTER TABLE rollup ADD COLUMN gpu_busy_ms INTEGER DEFAULT 0;"
 	"ALTER TABLE rollup ADD COLUMN gpu_known_ms INTEGER DEFAULT 0;",
+	/* Nodes that were asked for or are given back. */
+	"ALTER TABLE node ADD COLUMN want INTEGER DEFAULT 0;"
+	"ALTER TABLE node ADD COLUMN want_time INTEGER DEFAULT 0;",
 };
 
 static int one_step(struct db *db, int64_t version, struct err *err)

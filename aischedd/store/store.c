@@ -62,9 +62,10 @@ static const char *const fixed_sql[NSQL] = {
 	[PUT_META] = "INSERT OR REPLACE INTO meta (key, value) VALUES (?,?)",
 	[GET_META] = "SELECT value FROM meta WHERE key = ?",
 	[PUT_NODE] = "INSERT OR REPLACE INTO node (name, pool, drained,"
-		     " reason) VALUES (?,?,?,?)",
+		     " reason, want, want_time) VALUES (?,?,?,?,?,?)",
 	[DROP_EXPECTED] = "DELETE FROM node WHERE name = ? AND pool = ''",
-	[LOAD_NODES] = "SELECT name, pool, drained, reason FROM node",
+	[LOAD_NODES] = "SELECT name, pool, drained, reason, want,"
+		       " want_time FROM node",
 	[PUT_QUEUE] = "INSERT OR REPLACE INTO queue (name, open, configured)"
 		      " VALUES (?,?,?)",
 	[LOAD_QUEUES] = "SELECT name, open, configured FROM queue",

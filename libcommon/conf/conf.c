@@ -295,7 +295,8 @@ static struct conf *load(const char *file, const char *text,
 	b.top = conf_read(file, text, arena, err);
 	built = b.top && build_top(&b) == 0 && build_classes(&b) == 0 &&
 	        build_pools(&b) == 0 && build_licenses(&b) == 0 &&
-	        build_nodes(&b) == 0 && build_queues(&b) == 0;
+	        build_scales(&b) == 0 && build_nodes(&b) == 0 &&
+	        build_queues(&b) == 0;
 	if (b.top)
 		cfg_free(b.top);
 	if (!built) {

@@ -182,6 +182,26 @@ struct conf_queue {
 	int line;
 };
 
+/* How the nodes of a template are added and given back. */
+enum scale_by { SCALE_PROGRAM };
+
+/* A template of nodes that can be added to a pool, named NAME-1 and so on. */
+struct conf_scale {
+	const char *name;
+	int pool;             /* index */
+	int64_t max;          /* nodes */
+	int64_t cpus, memory; /* of a node; MiB */
+	int64_t gpus;         /* of a node */
+	const char *gpu_type; /* NULL: none */
+	struct strlist features;
+	const char *topology; /* "z1/b1", or NULL */
+	int64_t delay;        /* s from asking for a node until it is there */
+	int64_t idle_for;     /* s; then a node is given back */
+	int64_t price;        /* of a node for an hour, in millionths */
+	enum scale_by by;
+	const char *resume, *suspend; /* programs; NULL: not given */
+};
+
 struct conf_license {
 	const char *name;
 	int64_t count;
@@ -280,12 +300,13 @@ struct conf {
 	uint32_t rlimits; /* the same limits, as bits of rlimits_select() */
 	struct conf_topology topology;
 
-	size_t nclasses, npools, nnodes, nqueues, nlicenses;
+	size_t nclasses, npools, nnodes, nqueues, nlicenses, nscales;
 	const struct conf_class *classes;
 	const struct conf_pool *pools;
 	const struct conf_node *nodes;
 	const struct conf_queue *queues;
 	const struct conf_license *licenses;
+	const struct conf_scale *scales;
 	struct conf_scheduling scheduling;
 	struct conf_cron cron;
 	struct conf_accounting accounting;

@@ -43,7 +43,13 @@ const char *build_name(struct conf_build *b, const char *what, cfg_t *section);
 /* Returns where the section sets the key; if it does not, where it begins. */
 const struct conf_value *build_place(cfg_t *section, const char *key);
 
+/* Check the path of the key topology, like "z1/b1", of a section that `what`
+ * names. Fails with EINVAL. */
+int build_topology(struct conf_build *b, cfg_t *section, const char *what,
+                   const char *path);
+
 int build_nodes(struct conf_build *b);
+int build_scales(struct conf_build *b);
 int build_queues(struct conf_build *b);
 
 #endif

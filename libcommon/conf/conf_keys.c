@@ -215,6 +215,7 @@ static const char *const metrics_accesses[] = { "none", "loopback", "open",
 	                                        NULL };
 static const char *const devices[] = { "auto", "dra", "plugin", NULL };
 static const char *const cpu_limits[] = { "asked", "none", NULL };
+static const char *const scale_bys[] = { "program", NULL };
 static const char *const preempts[] = { "suspend", "requeue", "cancel", NULL };
 static const char *const idle_actions[] = { "notify", "cancel", NULL };
 
@@ -319,6 +320,25 @@ static const struct conf_key node_keys[] = {
 	KEY("topology", TEXT, topology),
 	KEY("weight", INT, weight, .initial = "1", RANGE(0, MAX_NODE_WEIGHT)),
 	KEY("tmp", MIB, tmp, RANGE(0, MAX_MIB)),
+};
+#undef AT
+
+#define AT(member) offsetof(struct conf_scale, member)
+static const struct conf_key scale_keys[] = {
+	KEY("pool", POOL, pool),
+	KEY("max", INT, max, RANGE(1, LIMIT_NODES)),
+	KEY("cpus", INT, cpus, RANGE(1, LIMIT_CPUS)),
+	KEY("memory", MIB, memory, RANGE(1, MAX_MIB)),
+	KEY("gpus", INT, gpus, .initial = "0", RANGE(0, LIMIT_GPUS)),
+	KEY("gpu_type", TEXT, gpu_type, .check = check_feature),
+	KEY("features", LIST, features, .check = check_feature),
+	KEY("topology", TEXT, topology),
+	KEY("delay", TIME, delay, .initial = "3m", RANGE(1, 86400)),
+	KEY("idle_for", TIME, idle_for, .initial = "10m", RANGE(1, CENTURY_S)),
+	KEY("price", MICRO, price, .initial = "0", RANGE(0, MAX_PRICE)),
+	KEY("by", WORD, by, .initial = "program", .words = scale_bys),
+	KEY("resume", TEXT, resume, .check = check_path),
+	KEY("suspend", TEXT, suspend, .check = check_path),
 };
 #undef AT
 
@@ -521,6 +541,8 @@ static const struct conf_key top_keys[] = {
 	    .table = TABLE(class_keys, struct conf_class)),
 	KEY("pool", TITLED, pools, .table = TABLE(pool_keys, struct conf_pool)),
 	KEY("node", TITLED, nodes, .table = TABLE(node_keys, struct conf_node)),
+	KEY("scale", TITLED, scales,
+	    .table = TABLE(scale_keys, struct conf_scale)),
 	KEY("queue", TITLED, queues,
 	    .table = TABLE(queue_keys, struct conf_queue)),
 };

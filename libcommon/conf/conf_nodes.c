@@ -128,20 +128,21 @@ static size_t count_parts(const char *path)
 	return 0;
 }
 
-static int check_path(struct nodes *nodes, cfg_t *section, const char *path)
+int build_topology(struct conf_build *b, cfg_t *section, const char *what,
+                   const char *path)
 {
 	const struct conf_value *at = build_place(section, "topology");
-	size_t n = count_parts(path), max = nodes->b->conf->topology.levels.n;
+	size_t n = count_parts(path), max = b->conf->topology.levels.n;
 
 	if (!n)
-		return build_fail(nodes->b, at,
-		                  "node '%s': topology '%s' has an empty part",
-		                  cfg_title(section), path);
+		return build_fail(b, at,
+		                  "%s '%s': topology '%s' has an empty part",
+		                  what, cfg_title(section), path);
 	if (n > max)
-		return build_fail(nodes->b, at,
-		                  "node '%s': topology '%s' has %zu part%s, "
+		return build_fail(b, at,
+		                  "%s '%s': topology '%s' has %zu part%s, "
 		                  "but topology.levels has %zu",
-		                  cfg_title(section), path, n,
+		                  what, cfg_title(section), path, n,
 		                  n == 1 ? "" : "s", max);
 	return 0;
 }
@@ -169,7 +170,7 @@ static int deal_places(struct nodes *nodes, cfg_t *section, const char *paths,
 	for (size_t i = 0; i < list.n; i++) {
 		const char *place = arena_strdup(conf->arena, list.name[i]);
 
-		if (check_path(nodes, section, place) < 0)
+		if (build_topology(nodes->b, section, "node", place) < 0)
 			goto out;
 		for (size_t k = 0; k < n / list.n; k++)
 			(node++)->topology = place;
@@ -364,6 +365,12 @@ static int check_levels(struct conf_build *b)
 		return -1;
 	for (size_t i = 0; i < conf->nnodes; i++) {
 		const char *path = conf->nodes[i].topology;
+
+		if (path && count_parts(path) > most)
+			most = count_parts(path);
+	}
+	for (size_t i = 0; i < conf->nscales; i++) {
+		const char *path = conf->scales[i].topology;
 
 		if (path && count_parts(path) > most)
 			most = count_parts(path);

@@ -196,6 +196,10 @@ void conf_print(const struct conf *conf, struct buf *out)
 		print_section(&p, "pool", conf->pools[i].name, &conf->pools[i],
 		              initial);
 	print_nodes(&p);
+	initial = defaults(&p, conf_keys_of("scale"));
+	for (size_t i = 0; i < conf->nscales; i++)
+		print_section(&p, "scale", conf->scales[i].name,
+		              &conf->scales[i], initial);
 	initial = defaults(&p, conf_keys_of("queue"));
 	for (size_t i = 0; i < conf->nqueues; i++)
 		print_section(&p, "queue", conf->queues[i].name,

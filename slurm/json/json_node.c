@@ -17,6 +17,9 @@ static json_t *states_of(const json_t *node)
 		{ "DRAINED", "IDLE", "DRAIN" },
 		{ "DRAINING", "MIXED", "DRAIN" },
 		{ "RESERVED", "IDLE", "RESERVED" },
+		{ "POWERED_DOWN", "IDLE", "POWERED_DOWN" },
+		{ "POWERING_UP", "IDLE", "POWERING_UP" },
+		{ "POWERING_DOWN", "IDLE", "POWERING_DOWN" },
 	};
 	const char *state = row_text(node, "state");
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Nodes that aictl drains are cordoned in the cluster, and nodes that kubectl
-# cordons are drained in aischedd. Neither undoes what the other has done.
+# cordons are drained in aischedd. Neither undoes what the other has done. Nodes of
+# a template are added by a program when jobs need them, and given back.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -133,5 +134,84 @@ start_daemon || bail "aischedd does not come back"
 ok "what was not heard is said again" wait_for is_cordoned gpu-2
 ok "be it one or the other" wait_for is_open gpu-0
 is "for what was said" "$(note gpu-2)" unheard
+
+# --- nodes that are added ---------------------------------------------------
+
+# The programs note their arguments. The file $dir/how says what resume does.
+cat >"$dir/resume" <<-END
+	#!/bin/sh
+	echo "\$*" >>"$dir/resumed"
+	case \$(cat "$dir/how") in
+	fails) echo "no quota left"; exit 3 ;;
+	later) exit 0 ;;
+	esac
+	for n in \$(echo "\$1" | tr -c '0-9\n' ' '); do
+		sed "s/gpu-@I/burst-\$n/g; s/@[RZ]/0/g" "$kube/node.json" |
+			"$kube_bin/kubectl" --kubeconfig "$kube/admin.conf" \
+			create --validate=false -f - || exit
+	done
+END
+cat >"$dir/suspend" <<-END
+	#!/bin/sh
+	echo "\$*" >>"$dir/suspended"
+	for n in \$(echo "\$1" | tr -c '0-9\n' ' '); do
+		"$kube_bin/kubectl" --kubeconfig "$kube/admin.conf" \
+			delete node "burst-\$n" --ignore-not-found || exit
+	done
+END
+chmod 755 "$dir/resume" "$dir/suspend"
+
+# OPTIONS: puts a template with these keys in place of the one before
+template()
+{
+	sed -i '/^scale /d' "$conf"
+	echo "scale burst { max = 2  cpus = 64  memory = \"512G\"  gpus = 4" \
+		"features = {\"fast\"}  resume = \"$dir/resume\"" \
+		"suspend = \"$dir/suspend\"  $*}" >>"$conf"
+	aictl reload
+}
+
+# FILE TEXT: whether the last line of the file is this text
+last_is()
+{
+	[ "$(tail -n 1 "$dir/$1" 2>/dev/null)" = "$2" ]
+}
+
+fails "a job that no node can hold is refused" 1 "" \
+	aisub -C fast --nodes 2 --tasks 2 --gpus 4 --wrap true
+echo fails >"$dir/how"
+template "idle_for = 1s  delay = 1h"
+ok "a template of nodes can be added" node_is burst-2 powered_down
+id=$(aisub --parsable -C fast --nodes 2 --tasks 2 --gpus 4 --wrap 'true')
+ok "then it is accepted, and all its nodes are asked for" wait_for \
+	last_is resumed 'burst-[1-2]'
+why_is()
+{
+	aiq "$id" | grep -q "$1"
+}
+ok "if the program fails, the job is told" wait_for why_is \
+	"waits for burst-1 and 1 more node to be added; .*: no quota left"
+is "with a reason" "$(aiq -h -o reason "$id")" NodesComing
+ok "so is who looks at the nodes" reason_is burst-1 "no quota left"
+ok "which are given back" wait_for last_is suspended 'burst-[1-2]'
+ok "and are off" wait_for node_is burst-2 powered_down
+
+echo later >"$dir/how"
+template "idle_for = 1s  delay = 30m"
+ok "they are asked for again" wait_for node_is burst-2 powering_up
+kill_daemon
+: >"$dir/resumed"
+echo now >"$dir/how"
+start_daemon || bail "aischedd does not come back"
+ok "also by the daemon after it" wait_for last_is resumed 'burst-[1-2]'
+ok "when they are there, the job runs" wait_for is_state "$id" RUNNING
+aicancel --wait "$id"
+ok "idle nodes are given back" wait_for node_is burst-1 powered_down
+ok "all" wait_for node_is burst-2 powered_down
+gone()
+{
+	! kube get node "$1" >/dev/null 2>&1
+}
+ok "and are gone" gone burst-1
 
 done_testing

@@ -173,7 +173,7 @@ function show(title, ...kids) {
 
 // --- pages ------------------------------------------------------------------
 
-const isDown = n => /DOWN|FAIL|UNKNOWN/.test(n.state), isDrained = n => /DRAIN/.test(n.state);
+const isOff = n => /^POWER/.test(n.state), isDown = n => /^DOWN|FAIL|UNKNOWN/.test(n.state), isDrained = n => /DRAIN/.test(n.state);
 
 // The amounts of each resource in each pool: all, held, drained, down.
 function pools(nodes) {
@@ -185,10 +185,10 @@ function pools(nodes) {
 		p.nodes++;
 		for (const [key, all, free] of [["cpus", n.cpus, n.cpus_free], ["gpus", n.gpus, n.gpus_free], ["memory", n.memory_mib, n.memory_free_mib]]) {
 			const r = p[key] ||= { all: 0, held: 0, drain: 0, down: 0 };
-			const held = isDown(n) ? 0 : Math.max(0, (all || 0) - (free || 0));
+			const held = isDown(n) || isOff(n) ? 0 : Math.max(0, (all || 0) - (free || 0));
 			r.all += all || 0;
 			r.held += held;
-			if (isDown(n))
+			if (isDown(n) || isOff(n))
 				r.down += all || 0;
 			else if (isDrained(n))
 				r.drain += (all || 0) - held;
@@ -510,7 +510,7 @@ const log = {
 // One square for each GPU; for a node without GPUs, up to ten for its CPUs.
 function squares(n) {
 	const all = n.gpus || Math.min(n.cpus, 10), used = n.gpus ? n.gpus - n.gpus_free : all * (n.cpus - n.cpus_free) / (n.cpus || 1), across = Math.min(all, 8) || 1;
-	const kind = isDown(n) ? "down" : isDrained(n) ? "drain" : "held", told = n.name + ", " + n.state + ": " + (n.gpus ? +(used).toFixed(2) + " of " + n.gpus + " GPUs" : +(n.cpus - n.cpus_free).toFixed(2) + " of " + n.cpus + " CPUs") + " held";
+	const kind = isDown(n) || isOff(n) ? "down" : isDrained(n) ? "drain" : "held", told = n.name + ", " + n.state + ": " + (n.gpus ? +(used).toFixed(2) + " of " + n.gpus + " GPUs" : +(n.cpus - n.cpus_free).toFixed(2) + " of " + n.cpus + " CPUs") + " held";
 	return svg("svg", { role: "img", "aria-label": told, width: across * 15, height: Math.ceil(all / 8) * 15 }, svg("title", {}, told),
 		Array.from({ length: all }, (_, i) => {
 			const x = i % 8 * 15, y = Math.floor(i / 8) * 15, fill = Math.max(0, Math.min(1, used - i));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/state/cluster/scale.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
@@ -124,7 +125,8 @@ static uint32_t add(struct state *state, const char *name, uint32_t pool)
 
 	t->node = GROW(t->node, t->n, &t->cap);
 	node = &t->node[t->n];
-	*node = (struct node){ .pool = pool, .gone = true };
+	*node =
+	    (struct node){ .pool = pool, .gone = true, .idle_since = NO_TIME };
 	name_it(state, node, name);
 	link_name(t, (uint32_t)t->n);
 	return (uint32_t)t->n++;
@@ -454,7 +456,9 @@ void state_node_seen(struct state *state, uint32_t pool,
 {
 	uint32_t n = seen(state, pool, info->name);
 	struct node *node = &state->nodes.node[n];
+	struct node_info other;
 
+	info = scale_see(state, n, info, &other);
 	free(node->cpu_numa);
 	free(node->cpu_core);
 	free(node->cpu_reserved);
@@ -482,6 +486,8 @@ void state_node_seen(struct state *state, uint32_t pool,
 	node->numa_found = copy(info->numa_mem, info->nnumas, 8);
 	text_set(&node->gpu_type, info->gpu_type);
 	text_set(&node->topology, info->topology);
+	if (node->scale)
+		scale_complete(state, node);
 	set_words(&node->features, &info->features);
 	set_words(&node->taints, &info->taints);
 	node->cpu_others = info->used_cpu_milli;

@@ -18,6 +18,14 @@
 
 struct state;
 
+/* Whether a node of a template is being added or removed, see scale.h; the
+ * store has the numbers. */
+enum node_want {
+	WANT_NOTHING,
+	WANT_ADDED,  /* it was asked for, and is not ready yet */
+	WANT_REMOVED /* it is given back, and still there */
+};
+
 /* A node belongs to one pool; nodes of different pools may share a name. */
 struct node {
 	const char *full; /* "POOL/NAME"; the table owns it */
@@ -68,6 +76,12 @@ struct node {
 	 * kind */
 	enum node_gives gives;
 	uint64_t gpus_held; /* GPUs that no task may use, one bit each */
+	uint32_t scale;     /* its template, by number plus one; 0: none */
+	bool coming;        /* of a template, and not there or not ready yet */
+	bool unused;        /* it was asked for, and no job has used it since */
+	enum node_want want;
+	int64_t want_at;    /* since when */
+	int64_t idle_since; /* of a template: no job uses it; or NO_TIME */
 	/* its section of the configuration, or NULL */
 	const struct conf_node *conf;
 	/* If the starts of two different jobs have failed here, or an evicted

@@ -7,6 +7,7 @@
 
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/queue.h"
+#include "aischedd/state/cluster/scale.h"
 #include "aischedd/state/cluster/usage.h"
 #include "aischedd/state/life/submit.h"
 #include "aischedd/state/pass/apply.h"
@@ -115,6 +116,7 @@ int state_reconf(struct state *state, const struct conf *conf, int64_t now,
 	reconf_pools(state, conf);
 	state->conf = conf;
 	node_index_sections(state);
+	scale_reconf(state);
 	map_free(&state->nodes.fits);
 	state_forget_plan(state);
 	for (size_t i = 0; i < state->nodes.n; i++) {

@@ -104,9 +104,18 @@ void state_clock_set(struct state *state, int64_t by_ms, int64_t now_ms)
 		if (job->place || job->retry_at != NO_TIME)
 			shift(state, job, by, now);
 	}
-	for (size_t i = 0; i < state->nodes.n; i++)
-		if (state->nodes.node[i].retry_at > now)
-			state->nodes.node[i].retry_at = now;
+	for (size_t i = 0; i < state->nodes.n; i++) {
+		struct node *node = &state->nodes.node[i];
+
+		if (node->retry_at > now)
+			node->retry_at = now;
+		if (node->want != WANT_NOTHING)
+			node->want_at += by;
+		node->idle_since = NO_TIME;
+	}
+	for (size_t i = 0; i < state->scales.n; i++)
+		if (state->scales.scale[i].retry_at > now)
+			state->scales.scale[i].retry_at = now;
 	state_alarm(state, now, 0);
 }
 

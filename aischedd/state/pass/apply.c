@@ -1,6 +1,7 @@
 /* apply.c - apply a plan to the state */
 #include "aischedd/state/pass/apply.h"
 #include "aischedd/state/cluster/counts.h"
+#include "aischedd/state/cluster/scale.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -323,7 +324,8 @@ static bool may_change(const struct state *state, struct job *job)
 
 bool state_skip_plan(struct state *state)
 {
-	if (state->rows.all.n || state->claims.n || state->round.goes_on)
+	if (state->rows.all.n || state->claims.n || state->round.goes_on ||
+	    state->scales.n)
 		return false;
 	for (struct job *job = state->records.placed; job; job = job->row_next)
 		if (may_change(state, job))
@@ -450,6 +452,8 @@ void state_use_plan(struct state *state, const struct snap *snap,
 		counts_found(state, found);
 	}
 	state->last_plan.wake = plan->wake > now ? plan->wake : NO_TIME;
+	if (plan->gen == state->gen)
+		scale_use_plan(state, snap, plan, now, &state->last_plan.wake);
 	/* The time for the next plan may have passed while the planner ran. */
 	a.more |= plan->wake > snap->now && plan->wake <= now;
 	a.more |= plan->again;

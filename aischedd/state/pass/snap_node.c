@@ -3,6 +3,7 @@
 
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/cluster/reserve.h"
+#include "aischedd/state/cluster/scale.h"
 #include "aischedd/state/pass/places.h"
 #include "aischedd/state/pass/row.h"
 #include "aischedd/state/pass/snap_build.h"
@@ -22,9 +23,12 @@ static void push_words(struct build *b, struct arena_list *v,
 
 uint8_t node_status(const struct node *node)
 {
-	return node->gone || node->down          ? NODE_DOWN
-	       : node->drained || node->cordoned ? NODE_DRAIN
-	                                         : NODE_UP;
+	if (scale_coming(node) != NODE_HERE)
+		return node->drained ? NODE_DRAIN : NODE_UP;
+	return node->gone || node->down ? NODE_DOWN
+	       : node->drained || node->cordoned || node->want == WANT_REMOVED
+	           ? NODE_DRAIN
+	           : NODE_UP;
 }
 
 /* The columns of nodes, GPUs, CPUs and NUMA nodes while they are written. At
@@ -146,7 +150,10 @@ static void put_node(struct build *b, struct columns *c, size_t i)
 	c->tmp_free[i] = node->tmp_mib - node->tmp_others;
 	c->slots[i] = node->slots ? node->slots : SLOTS_ANY;
 	c->slots_free[i] = c->slots[i] - node->slots_others;
-	c->retry[i] = node->retry_at;
+	c->coming[i] = (uint8_t)scale_coming(node);
+	c->retry[i] = c->coming[i] == NODE_HERE
+	                  ? node->retry_at
+	                  : scale_ready_at(b->state, node, b->snap->now);
 	c->weight[i] = node_weight(node);
 	c->gpu_first[i] = c->ngpus;
 	c->cpu_first[i] = c->ncpus;
@@ -157,6 +164,9 @@ static void put_node(struct build *b, struct columns *c, size_t i)
 		push_words(b, &b->features, &node->conf->features);
 		push_words(b, &b->taints, &node->conf->taints);
 	}
+	if (node->scale && !node->coming)
+		push_words(b, &b->features,
+		           &state_scale_of(b->state, (uint32_t)i)->features);
 	push_words(b, &b->features, &node->features);
 	push_words(b, &b->taints, &node->taints);
 	c->ngpus += node->ngpus;

@@ -123,9 +123,18 @@ static void node_text(const struct state *state, uint32_t node,
 		buf_printf(text, ": %s", why);
 }
 
-/* Whether this reason says only that the job does not fit now, or that others
- * are ahead of it. If the job's last start failed, users are told that instead.
- */
+/* Append why nodes could not be added the last time. */
+static void scale_text(const struct state *state, uint32_t node,
+                       struct buf *text)
+{
+	const char *trouble = state_scale_trouble(state, node);
+
+	if (trouble)
+		buf_printf(text, "; the last try failed: %s", trouble);
+}
+
+/* Whether this reason says only that the job does not fit or has no turn now.
+ * Then it is more useful to say that its last start failed. */
 static bool is_want_of_room(enum reason why)
 {
 	enum reason_kind kind = reason_kind(why);
@@ -179,6 +188,8 @@ static enum reason turn_why(const struct state *state, const struct job *job,
 		buf_puts(text, reason_text(why));
 	if (text && why == WHY_RunnerDown)
 		trouble_text(state, v->name, ": ", text);
+	if (text && why == WHY_NodesComing)
+		scale_text(state, v->name, text);
 	if (text && why == WHY_NodeDown && v->name != SNAP_NONE)
 		node_text(state, v->name, text);
 	return why;

@@ -188,6 +188,55 @@ static const struct {
 	  "default_queue = a queue a { } queue b { parent = a }",
 	  "t:1: default_queue: 'a' takes no jobs, there are queues below it" },
 
+	{ "a template that does not say how many",
+	  "pool p { runner = none } scale s { cpus = 1  memory = 1G }",
+	  "t:1: scale 's': max is not given" },
+	{ "a template without CPUs",
+	  "pool p { runner = none } scale s { max = 1  memory = 1G }",
+	  "t:1: scale 's': cpus is not given" },
+	{ "a template without memory",
+	  "pool p { runner = none } scale s { max = 1  cpus = 1 }",
+	  "t:1: scale 's': memory is not given" },
+	{ "a template of this machine",
+	  "scale s { max = 1  cpus = 1  memory = 1G }",
+	  "t:1: scale 's': pool 'here' is this machine, to which no nodes can "
+	  "be added" },
+	{ "a template of one pool of several",
+	  "pool p { runner = none } pool q { runner = none }\n"
+	  "scale s { max = 1  cpus = 1  memory = 1G }",
+	  "t:2: scale 's': pool is not given, and there are several" },
+	{ "a template without a program",
+	  "pool p { runner = kubernetes  namespace = n  image = i }\n"
+	  "scale s { max = 1  cpus = 1  memory = 1G  resume = \"/bin/true\" }",
+	  "t:2: scale 's': suspend is not given" },
+	{ "a template of GPUs without GPUs",
+	  "pool p { runner = none }\n"
+	  "scale s { max = 1  cpus = 1  memory = 1G  gpu_type = x }",
+	  "t:2: scale 's': gpu_type is given, but no gpus" },
+	{ "a template whose nodes cannot have such names",
+	  "pool p { runner = none } scale Big_ { max = 1  cpus = 1 }",
+	  "t:1: scale 'Big_': the name may have small letters, digits and '-' "
+	  "only" },
+	{ "a template twice",
+	  "pool p { runner = none }\n"
+	  "scale s { max = 1  cpus = 1  memory = 1G }\n"
+	  "scale s { max = 1  cpus = 1  memory = 1G }",
+	  "t:3: scale 's' is declared twice" },
+	{ "too many nodes of templates",
+	  "pool p { runner = none }\n"
+	  "scale s { max = 65536  cpus = 1  memory = 1G }\n"
+	  "scale t { max = 1  cpus = 1  memory = 1G }",
+	  "t:3: more than 65536 nodes" },
+	{ "a template without promises",
+	  "pool p { runner = none } scheduling { backfill = no }\n"
+	  "scale s { max = 1  cpus = 1  memory = 1G }",
+	  "t:2: scale 's': needs scheduling.backfill" },
+	{ "a template at a place that does not exist",
+	  "pool p { runner = none }\n"
+	  "scale s { max = 1  cpus = 1  memory = 1G  topology = \"a/b\" }",
+	  "t:2: scale 's': topology 'a/b' has 2 parts, but topology.levels has "
+	  "0" },
+
 	{ "two local pools",
 	  "pool a { runner = local }\n"
 	  "pool b { runner = local }",

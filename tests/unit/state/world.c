@@ -342,16 +342,15 @@ const char *world_jobs(struct world *w)
 	return done(w);
 }
 
-/* Returns the effects for runners since the last call: "start 1.1, stop 2.1,
- * forget 3.1". */
-static const char *effects(struct world *w)
+const char *world_effects(struct world *w)
 {
 	static const char *const names[] = {
-		[EFFECT_START] = "start",     [EFFECT_STOP] = "stop",
-		[EFFECT_SIGNAL] = "signal",   [EFFECT_SUSPEND] = "suspend",
-		[EFFECT_RESUME] = "continue", [EFFECT_RESIZE] = "resize",
-		[EFFECT_FORGET] = "forget",   [EFFECT_ADOPT] = "adopt",
-		[EFFECT_DRAIN] = "drain",
+		[EFFECT_START] = "start",        [EFFECT_STOP] = "stop",
+		[EFFECT_SIGNAL] = "signal",      [EFFECT_SUSPEND] = "suspend",
+		[EFFECT_RESUME] = "continue",    [EFFECT_RESIZE] = "resize",
+		[EFFECT_FORGET] = "forget",      [EFFECT_ADOPT] = "adopt",
+		[EFFECT_DRAIN] = "drain",        [EFFECT_ADD_NODE] = "add",
+		[EFFECT_REMOVE_NODE] = "remove",
 	};
 	const struct effect *effect;
 	const struct job *job;
@@ -359,6 +358,13 @@ static const char *effects(struct world *w)
 
 	buf_clear(&w->text);
 	for (size_t i = 0; i < n; i++) {
+		if (effect[i].kind == EFFECT_ADD_NODE ||
+		    effect[i].kind == EFFECT_REMOVE_NODE) {
+			buf_printf(&w->text, "%s%s %s", i ? ", " : "",
+			           names[effect[i].kind],
+			           state_node(w->state, effect[i].node)->name);
+			continue;
+		}
 		buf_printf(&w->text, "%s%s %llu.%u", i ? ", " : "",
 		           names[effect[i].kind],
 		           (unsigned long long)effect[i].job,
@@ -586,13 +592,13 @@ static const char *play(struct world *w, const char *verb, const char *object,
 	if (!strcmp(verb, "operator") || !strcmp(verb, "user"))
 		return w->who.operator_ = *verb == 'o', "";
 	if (!strcmp(verb, "tell"))
-		return effects(w), "";
+		return world_effects(w), "";
 	if (!strcmp(verb, "next"))
 		return next_tick(w);
 	if (!strcmp(verb, "jobs"))
 		return world_jobs(w);
 	if (!strcmp(verb, "effects"))
-		return effects(w);
+		return world_effects(w);
 	if (!strcmp(verb, "open") || !strcmp(verb, "close"))
 		return play_queue(w, object, *verb == 'o');
 	if (!strcmp(verb, "node") || !strcmp(verb, "drain") ||

@@ -91,6 +91,9 @@ void world_commit(struct world *w);
 /* Returns all jobs of the state in the order of their ids, until the next call:
  * "1 R, 2 PD Priority, 3_[1-4] PD Dependency, 3_0 CD". */
 const char *world_jobs(struct world *w);
+/* Returns the effects for runners since the last call: "start 1.1, stop 2.1,
+ * forget 3.1". */
+const char *world_effects(struct world *w);
 /* Returns a job's reason with its text: "JobHeldUser: it was ...". */
 const char *world_why(struct world *w, uint64_t job);
 

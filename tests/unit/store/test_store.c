@@ -559,8 +559,11 @@ static const struct {
 	{ "an array of no tasks", "UPDATE array SET count = 0",
 	  "database '*': array 1: column 'count' is 0, *" },
 	{ "a node that is neither drained nor not",
-	  "INSERT INTO node VALUES ('n9', 'here', NULL, NULL)",
+	  "INSERT INTO node VALUES ('n9', 'here', NULL, NULL, 0, 0)",
 	  "database '*': node n9: column 'drained' is null, *" },
+	{ "a node of which something unknown is wanted",
+	  "INSERT INTO node VALUES ('n9', 'here', 0, NULL, 3, 0)",
+	  "database '*': node n9: column 'want' is 3, *" },
 	{ "no next id", "UPDATE meta SET value = NULL WHERE key = 'next_id'",
 	  "database '*': meta 'next_id': column 'value' is null, *" },
 	{ "tasks that are none", "UPDATE job SET tasks = 'x'",
@@ -2166,6 +2169,6 @@ SUITE(store)
 	tcase_add_test(tc, attempts_are_listed);
 	tcase_add_test(tc, what_is_old_is_forgotten);
 	tcase_add_test(tc, a_blob_is_not_forgotten_while_it_is_lent);
-	tcase_add_loop_test(tc, old_schemas_are_read, 1, 14);
+	tcase_add_loop_test(tc, old_schemas_are_read, 1, 15);
 	tcase_add_test(tc, steps_of_an_attempt_go_with_their_job);
 }

@@ -1,0 +1,91 @@
+/*
+ * scale.h - nodes that are added when jobs need them, and given back when idle
+ *
+ * Each template of the configuration has nodes NAME-1, NAME-2 and so on. They
+ * are in the table of nodes even while they do not exist: snapshots have them
+ * with the size of the template and the time at which they could be there, so
+ * that jobs can be promised a start there (sched/future/coming.h). The nodes
+ * that a plan asks for, and those that no job has used for long enough, are
+ * told to the daemon by effects. The store has which nodes were asked for or
+ * are given back, so the effects can be left again after a restart.
+ *
+ * If a node does not come in time, it is given back, and nothing of its
+ * template is asked for during a wait that doubles with each failure.
+ */
+#ifndef AISCHEDD_STATE_CLUSTER_SCALE_H
+#define AISCHEDD_STATE_CLUSTER_SCALE_H
+
+#include "aischedd/run/runner.h"
+#include "aischedd/sched/plan.h"
+#include "aischedd/state/cluster/node.h"
+
+struct state;
+
+/* One template. */
+struct scale {
+	/* The least that one of its nodes has offered so far: what is counted
+	 * on for the others. */
+	int64_t cpu_milli, mem_mib;
+	uint32_t fails;   /* how often adding nodes has failed in a row */
+	int64_t retry_at; /* ask for none before this time */
+	char *trouble;    /* why it failed last, or NULL */
+};
+
+struct scale_table {
+	struct scale
+	    *scale; /* by number of the template in the configuration */
+	size_t n;
+};
+
+/* Add the nodes of all templates to the table of nodes. Called once the state
+ * is loaded; leaves the effects of nodes that were asked for, or are given
+ * back, again. */
+void state_scale_begin(struct state *state);
+
+/* Note how the program that adds the node (`add`) or removes it ended. why: the
+ * error; NULL: it succeeded. */
+void state_scale_done(struct state *state, uint32_t node, bool add,
+                      const char *why, int64_t now);
+
+/* Returns the template of the node, or NULL. */
+const struct conf_scale *state_scale_of(const struct state *state,
+                                        uint32_t node);
+
+/* Returns why nodes of the node's template could not be added, or NULL if they
+ * could be, or were not needed yet. */
+const char *state_scale_trouble(const struct state *state, uint32_t node);
+
+/* --- for this folder ---------------------------------------------------- */
+
+/* Load what the store has about a node. */
+void scale_load(struct state *state, uint32_t node, enum node_want want,
+                int64_t at);
+
+/* Give the nodes of templates to those of a new configuration. */
+void scale_reconf(struct state *state);
+
+/* Returns the report about the node to use in place of the runner's: `info`, or
+ * if the node is of a template and not there yet, `ret` with the size that it
+ * would have. */
+const struct node_info *scale_see(struct state *state, uint32_t node,
+                                  const struct node_info *info,
+                                  struct node_info *ret);
+
+/* Set what the runner does not report about a node of a template to what the
+ * template says. */
+void scale_complete(const struct state *state, struct node *node);
+
+/* Whether the node exists, or could be added. */
+enum node_coming scale_coming(const struct node *node);
+
+/* Returns when a node that is not there could be used. */
+int64_t scale_ready_at(const struct state *state, const struct node *node,
+                       int64_t now);
+
+/* Ask for nodes that the plan needs, and give back nodes that it does not.
+ * Lower *wake to the time of the next call. */
+void scale_use_plan(struct state *state, const struct snap *snap,
+                    const struct plan *plan, int64_t now, int64_t *wake);
+void scales_free(struct scale_table *scales);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * scaled.h - nodes of templates, which come and go
+ *
+ * A node that the state asks for comes once the delay of its template is over,
+ * and is paid for from when it was asked for until it is given back.
+ */
+#ifndef AISIM_SCALED_H
+#define AISIM_SCALED_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct state;
+
+/* A node that was asked for and has not been given back. */
+struct scaled_node {
+	uint32_t node;
+	int64_t asked;
+	int64_t comes; /* NO_TIME: it is there */
+};
+
+struct scaled {
+	struct scaled_node *node;
+	size_t n, cap;
+	size_t most;    /* the most nodes at a time */
+	uint64_t asked; /* how often a node was asked for */
+	int64_t held_s; /* seconds times nodes, of those given back */
+	double cost;    /* of these, in millionths of the currency */
+};
+
+void scaled_add(struct scaled *scaled, struct state *state, uint32_t node,
+                int64_t now);
+void scaled_remove(struct scaled *scaled, struct state *state, uint32_t node,
+                   int64_t now);
+
+/* Returns when the next node comes, or NO_TIME. */
+int64_t scaled_next(const struct scaled *scaled);
+
+/* Report the next node that comes by now to the state. Returns its index, or -1
+ * if there is none. */
+int64_t scaled_take(struct scaled *scaled, struct state *state, int64_t now);
+
+/* Print the sums up to now as members of a JSON object. */
+void scaled_print(const struct scaled *scaled, const struct state *state,
+                  int64_t now, FILE *out);
+void scaled_fini(struct scaled *scaled);
+
+#endif

@@ -1,0 +1,226 @@
+/* test_scale.c - nodes that are added when jobs need them, and given back */
+#include <string.h>
+
+#include "aischedd/run/runner.h"
+#include "aischedd/state/cluster/node.h"
+#include "aischedd/state/cluster/reconf.h"
+#include "aischedd/state/cluster/scale.h"
+#include "aischedd/state/pass/apply.h"
+#include "aischedd/state/state.h"
+#include "tests/unit/check.h"
+#include "tests/unit/state/world.h"
+
+/* A pool without nodes, and a template of two nodes that are there after 100
+ * seconds. */
+#define CONF                                                                  \
+	"pool p { runner = kubernetes }\n"                                    \
+	"scale s { max = 2  cpus = 4  memory = 4G  delay = 100s\n"            \
+	"idle_for = 50s  resume = \"/bin/true\"  suspend = \"/bin/true\" }\n" \
+	"queue batch { }\n"
+
+static void begin(struct world *w)
+{
+	world_init(w, CONF);
+	state_scale_begin(w->state);
+	state_pool_ready(w->state, 0, true);
+}
+
+/* The runner reports the node. */
+static void see(struct world *w, const char *name, uint32_t cpus, bool down)
+{
+	state_node_seen(w->state, 0,
+	                &(struct node_info){ .name = name,
+	                                     .cpu_milli = cpus * 1000,
+	                                     .mem_mib = 4096,
+	                                     .down = down,
+	                                     .gone = !cpus });
+}
+
+static uint32_t index_of(const struct world *w, const char *name)
+{
+	return (uint32_t)state_node_of(w->state, 0, name);
+}
+
+static enum node_want wish(const struct world *w, const char *name)
+{
+	return state_node(w->state, index_of(w, name))->want;
+}
+
+static void later(struct world *w, int64_t seconds)
+{
+	world_tick(w, seconds);
+	world_plan(w);
+}
+
+START_TEST(a_job_gets_its_nodes)
+{
+	struct world w;
+
+	begin(&w);
+	world_effects(&w);
+	ck_assert_uint_eq(world_submit(&w, "tasks=3 cpus-per-task=4"), 0);
+	ck_assert_uint_ne(world_submit(&w, "tasks=2 cpus-per-task=4"), 0);
+	world_plan(&w);
+	ck_assert_str_eq(world_effects(&w), "add s-1, add s-2");
+	world_plan(&w);
+	ck_assert_str_eq(world_effects(&w), "");
+	ck_assert_str_eq(world_why(&w, 1),
+	                 "NodesComing: waits for s-1 and 1 more node to be "
+	                 "added; starts in about 1m 40s");
+	see(&w, "s-1", 4, true);
+	see(&w, "s-2", 4, false);
+	world_plan(&w);
+	ck_assert_str_eq(world_jobs(&w), "1 PD NodesComing");
+	see(&w, "s-1", 4, false);
+	world_run(&w);
+	ck_assert_str_eq(world_jobs(&w), "1 R");
+	world_effects(&w);
+	later(&w, 60);
+	ck_assert_str_eq(world_effects(&w), "");
+	world_end(&w, 1, 0);
+	world_commit(&w);
+	world_plan(&w);
+	world_effects(&w);
+	later(&w, 49);
+	ck_assert_str_eq(world_effects(&w), "");
+	later(&w, 1);
+	ck_assert_str_eq(world_effects(&w), "remove s-1, remove s-2");
+	see(&w, "s-1", 0, false);
+	see(&w, "s-2", 4, true);
+	ck_assert_int_eq(wish(&w, "s-1"), WANT_NOTHING);
+	ck_assert_int_eq(wish(&w, "s-2"), WANT_REMOVED);
+	state_scale_done(w.state, index_of(&w, "s-2"), false, "broken", w.now);
+	ck_assert_int_eq(wish(&w, "s-2"), WANT_REMOVED);
+	state_scale_done(w.state, index_of(&w, "s-2"), false, NULL, w.now);
+	ck_assert_int_eq(wish(&w, "s-2"), WANT_NOTHING);
+	ck_assert_uint_ne(world_submit(&w, "tasks=2 cpus-per-task=4"), 0);
+	world_plan(&w);
+	ck_assert_str_eq(world_effects(&w), "add s-1, add s-2");
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(a_node_that_does_not_come_is_given_back)
+{
+	struct world w;
+
+	begin(&w);
+	world_submit(&w, "cpus-per-task=4");
+	world_plan(&w);
+	ck_assert_str_eq(world_effects(&w), "add s-1");
+	later(&w, 199);
+	ck_assert_str_eq(world_effects(&w), "");
+	later(&w, 1);
+	ck_assert_str_eq(world_effects(&w), "remove s-1");
+	state_scale_done(w.state, index_of(&w, "s-1"), false, NULL, w.now);
+	world_plan(&w);
+	ck_assert_str_eq(world_why(&w, 1),
+	                 "NodesComing: waits for s-1 to be added; starts in "
+	                 "about 5m; the last try failed: s-1 was not ready "
+	                 "within 200 s");
+	later(&w, 199);
+	ck_assert_str_eq(world_effects(&w), "");
+	later(&w, 1);
+	ck_assert_str_eq(world_effects(&w), "add s-1");
+	state_scale_done(w.state, index_of(&w, "s-1"), true, "no quota", w.now);
+	state_scale_done(w.state, index_of(&w, "s-1"), false, NULL, w.now);
+	world_effects(&w);
+	later(&w, 399); /* twice as long */
+	ck_assert_str_eq(world_effects(&w), "");
+	later(&w, 1);
+	ck_assert_str_eq(world_effects(&w), "add s-1");
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(a_node_that_does_not_go_is_removed_again)
+{
+	struct world w;
+
+	begin(&w);
+	see(&w, "s-1", 4, false);
+	world_plan(&w);
+	later(&w, 50);
+	ck_assert_str_eq(world_effects(&w), "remove s-1");
+	state_scale_done(w.state, index_of(&w, "s-1"), false, NULL, w.now);
+	later(&w, 199);
+	ck_assert_str_eq(world_effects(&w), "");
+	later(&w, 1);
+	ck_assert_str_eq(world_effects(&w), "remove s-1");
+	world_fini(&w);
+}
+END_TEST
+
+/* Nodes that turn out smaller than the template says do not make a job ask for
+ * one after the other. */
+START_TEST(a_template_counts_as_what_it_gave)
+{
+	struct world w;
+
+	begin(&w);
+	world_submit(&w, "cpus-per-task=4");
+	world_plan(&w);
+	ck_assert_str_eq(world_effects(&w), "add s-1");
+	see(&w, "s-1", 3, false);
+	world_plan(&w);
+	ck_assert_str_eq(world_effects(&w), "");
+	ck_assert_str_eq(world_jobs(&w), "1 PD NeverFits");
+	world_fini(&w);
+}
+END_TEST
+
+/* Nor do nodes that are as large, but of which pods of others use a part. */
+START_TEST(a_node_that_no_job_can_use_is_a_failure)
+{
+	struct world w;
+
+	begin(&w);
+	world_submit(&w, "cpus-per-task=4 nodes=1");
+	world_plan(&w);
+	ck_assert_str_eq(world_effects(&w), "add s-1");
+	state_node_seen(w.state, 0,
+	                &(struct node_info){ .name = "s-1",
+	                                     .cpu_milli = 4000,
+	                                     .mem_mib = 4096,
+	                                     .used_cpu_milli = 100 });
+	world_plan(&w);
+	ck_assert_str_eq(world_effects(&w), "add s-2");
+	later(&w, 50);
+	ck_assert_str_eq(world_effects(&w), "remove s-1");
+	see(&w, "s-1", 0, false);
+	world_plan(&w);
+	ck_assert_str_eq(world_effects(&w), "");
+	ck_assert_ptr_nonnull(strstr(
+	    world_why(&w, 1), "the last try failed: no job could use s-1"));
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(a_reload_changes_templates)
+{
+	struct world w;
+
+	begin(&w);
+	world_submit(&w, "cpus-per-task=4");
+	world_plan(&w);
+	ck_assert_str_eq(world_effects(&w), "add s-1");
+	w.old_conf = w.conf;
+	w.conf = world_conf("pool p { runner = kubernetes }\n"
+	                    "queue batch { }\n");
+	ck_assert_int_eq(state_reconf(w.state, w.conf, w.now, &w.err), 0);
+	world_plan(&w);
+	ck_assert_str_eq(world_jobs(&w), "1 PD NeverFits");
+	ck_assert_int_eq(state_node_of(w.state, 0, "s-1"), -1);
+	world_fini(&w);
+}
+END_TEST
+
+SUITE(scale)
+{
+	tcase_add_test(tc, a_job_gets_its_nodes);
+	tcase_add_test(tc, a_node_that_does_not_come_is_given_back);
+	tcase_add_test(tc, a_node_that_does_not_go_is_removed_again);
+	tcase_add_test(tc, a_template_counts_as_what_it_gave);
+	tcase_add_test(tc, a_node_that_no_job_can_use_is_a_failure);
+	tcase_add_test(tc, a_reload_changes_templates);
+}
