@@ -32,6 +32,23 @@ static void put_text(struct buf *out, const char *key, const json_t *value)
 	put_quoted(out, text);
 }
 
+/* Whether a template of the configuration adds the node, which then need not
+ * exist from the start. */
+static bool is_added(const struct conf *conf, const char *name)
+{
+	for (size_t i = 0; i < conf->nscales; i++) {
+		const struct conf_scale *scale = &conf->scales[i];
+		size_t len = strlen(scale->name);
+		const char *number = name + len + 1;
+
+		if (!strncmp(name, scale->name, len) && name[len] == '-' &&
+		    *number && !number[strspn(number, "0123456789")] &&
+		    strtoll(number, NULL, 10) <= scale->max)
+			return true;
+	}
+	return false;
+}
+
 static void put_node(const struct conf *conf, const json_t *node,
                      struct buf *out, struct buf *lacks)
 {
@@ -39,6 +56,7 @@ static void put_node(const struct conf *conf, const json_t *node,
 	const char *pool = json_string_value(json_object_get(node, "pool"));
 	const json_t *features = json_object_get(node, "features"), *item;
 	const json_t *weight = json_object_get(node, "weight");
+	const json_t *tmp = json_object_get(node, "tmp_mib");
 	size_t i;
 
 	if (!name || !pool)
@@ -49,6 +67,8 @@ static void put_node(const struct conf *conf, const json_t *node,
 			           name, pool);
 		return;
 	}
+	if (is_added(conf, name))
+		return;
 	buf_puts(out, "node ");
 	put_quoted(out, name);
 	buf_puts(out, " {");
@@ -60,6 +80,9 @@ static void put_node(const struct conf *conf, const json_t *node,
 	    (long long)json_integer_value(json_object_get(node, "gpus")));
 	put_text(out, "gpu_type", json_object_get(node, "gpu_type"));
 	put_text(out, "topology", json_object_get(node, "topology"));
+	if (tmp)
+		buf_printf(out, "  tmp = \"%lldM\"",
+		           (long long)json_integer_value(tmp));
 	if (weight)
 		buf_printf(out, "  weight = %lld",
 		           (long long)json_integer_value(weight));

@@ -20,6 +20,7 @@ static void report(struct state *state, uint32_t n, bool gone)
 			    .name = node->name,
 			    .cpu_milli = conf->cpus * 1000,
 			    .mem_mib = conf->memory,
+			    .tmp_mib = conf->tmp,
 			    .ngpus = (uint32_t)conf->gpus,
 			    .gpu_type = conf->gpu_type,
 			    .gpu_numa = none,

@@ -191,6 +191,7 @@ struct conf_scale {
 	int pool;             /* index */
 	int64_t max;          /* nodes */
 	int64_t cpus, memory; /* of a node; MiB */
+	int64_t tmp;          /* MiB of disk of a node */
 	int64_t gpus;         /* of a node */
 	const char *gpu_type; /* NULL: none */
 	struct strlist features;

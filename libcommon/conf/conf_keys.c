@@ -329,6 +329,7 @@ static const struct conf_key scale_keys[] = {
 	KEY("max", INT, max, RANGE(1, LIMIT_NODES)),
 	KEY("cpus", INT, cpus, RANGE(1, LIMIT_CPUS)),
 	KEY("memory", MIB, memory, RANGE(1, MAX_MIB)),
+	KEY("tmp", MIB, tmp, .initial = "0", RANGE(0, MAX_MIB)),
 	KEY("gpus", INT, gpus, .initial = "0", RANGE(0, LIMIT_GPUS)),
 	KEY("gpu_type", TEXT, gpu_type, .check = check_feature),
 	KEY("features", LIST, features, .check = check_feature),

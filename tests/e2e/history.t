@@ -51,6 +51,8 @@ aiq --history --replay >"$dir/past.jsonl" 2>"$dir/err"
 is "a replay has a head, nodes, jobs, attempts and an end" \
 	"$(jq -r 'keys[-1]' "$dir/past.jsonl" | uniq -c | xargs)" \
 	"1 to 1 node 5 job 4 attempt 1 end"
+is "nodes are as large as they are" \
+	"$(jq 'select(.node).node | .tmp_mib > 0' "$dir/past.jsonl")" true
 is "jobs are what they asked for" \
 	"$(jq -c "select(.job.job_id == $one).job.asked |
 		[.account, .name, .hold]" "$dir/past.jsonl")" '["vision","first",null]'

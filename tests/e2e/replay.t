@@ -47,6 +47,7 @@ replay()
 	echo '{"replay":1,"cluster":"c","from":0,"to":9000}'
 	printf '{"node":{"name":"n","pool":"%s","cpus":2,"memory_mib":8192,' \
 		"${pool:-sim}"
+	printf '"tmp_mib":900,'
 	echo '"gpus":2,"gpu_type":"h100","features":["fast"],"topology":null}}'
 	cat "$dir/lines"
 	printf '{"end":{"jobs":%d,"attempts":%d,"private":false}}\n' \
@@ -158,6 +159,37 @@ END
 events "reservations keep their nodes" <<'END'
 30 start 1
 40 end 1
+END
+
+{
+	job 1 100 100 110 q COMPLETED '"tmp":500'
+	job 2 100 110 120 q COMPLETED '"tmp":500'
+} | replay >"$dir/past"
+events "nodes have the disk that they had" -c "$dir/bare" <<'END'
+0 start 1
+10 end 1
+10 start 2
+20 end 2
+END
+
+sed -i 's/"name":"n"/"name":"n-1"/; s/"tmp_mib":900/"tmp_mib":0/' "$dir/past"
+echo 'scale n { max = 1  cpus = 2  memory = 8G  tmp = 1G  delay = 20s }' |
+	cat "$dir/bare" - >"$dir/scaled"
+events "nodes of templates are added when jobs need them" -c "$dir/scaled" <<'END'
+0 node_asked null
+20 node_added null
+20 start 1
+20 start 2
+30 end 1
+30 end 2
+630 node_removed null
+END
+sed -i 's/"tmp":500/"cpus":1000/' "$dir/past"
+events "nodes without disk are nodes" -c "$dir/bare" <<'END'
+0 start 1
+0 start 2
+10 end 1
+10 end 2
 END
 
 # --- two configurations ----------------------------------------------------

@@ -68,11 +68,11 @@ static void want(struct state *state, struct node *node, enum node_want want,
 static const uint8_t none[LIMIT_GPUS];
 
 /* Whether the node can be used now. Devices of a node that was just added may
- * be found after the node itself. */
+ * be found after the node itself. A report without CPUs is that of join(). */
 static bool has_arrived(const struct state *state, const struct node *node,
                         const struct node_info *info)
 {
-	if (info->gone || info->down)
+	if (info->gone || info->down || !info->cpu_milli)
 		return false;
 	return node->want != WANT_ADDED ||
 	       (!info->cordoned &&
@@ -81,16 +81,19 @@ static bool has_arrived(const struct state *state, const struct node *node,
 
 /* Count on no more from the nodes of a template than one of them has given. */
 static void learn(struct state *state, uint32_t number, int64_t cpu_milli,
-                  int64_t mem_mib)
+                  int64_t mem_mib, int64_t tmp_mib)
 {
 	struct scale *scale = &state->scales.scale[number - 1];
 
-	if (cpu_milli >= scale->cpu_milli && mem_mib >= scale->mem_mib)
+	if (cpu_milli >= scale->cpu_milli && mem_mib >= scale->mem_mib &&
+	    tmp_mib >= scale->tmp_mib)
 		return;
 	if (cpu_milli < scale->cpu_milli)
 		scale->cpu_milli = cpu_milli;
 	if (mem_mib < scale->mem_mib)
 		scale->mem_mib = mem_mib;
+	if (tmp_mib < scale->tmp_mib)
+		scale->tmp_mib = tmp_mib;
 	for (uint32_t n = 0; n < state->nodes.n; n++) {
 		struct node *node = &state->nodes.node[n];
 
@@ -98,6 +101,7 @@ static void learn(struct state *state, uint32_t number, int64_t cpu_milli,
 			continue;
 		node->cpu_found = scale->cpu_milli;
 		node->mem_found = scale->mem_mib;
+		node->tmp_found = scale->tmp_mib;
 		node_apply_conf(state, node);
 	}
 }
@@ -107,7 +111,8 @@ static void arrived(struct state *state, struct node *node,
 {
 	node->coming = false;
 	node->idle_since = NO_TIME;
-	learn(state, node->scale, info->cpu_milli, info->mem_mib);
+	learn(state, node->scale, info->cpu_milli, info->mem_mib,
+	      info->tmp_mib);
 	if (node->want != WANT_ADDED)
 		return;
 	want(state, node, WANT_NOTHING, 0);
@@ -124,6 +129,7 @@ static void stand_in(const struct state *state, const struct node *node,
 		.name = node->name,
 		.cpu_milli = scale->cpu_milli,
 		.mem_mib = scale->mem_mib,
+		.tmp_mib = scale->tmp_mib,
 		.ngpus = (uint32_t)conf->gpus,
 		.gpu_type = conf->gpu_type,
 		.gpu_numa = none,
@@ -178,6 +184,7 @@ static void join(struct state *state, uint32_t number)
 
 	scale->cpu_milli = conf->cpus * 1000;
 	scale->mem_mib = conf->memory;
+	scale->tmp_mib = conf->tmp;
 	for (int64_t i = 1; i <= conf->max; i++) {
 		const char *pool = state->conf->pools[conf->pool].name;
 		char *full =
@@ -188,7 +195,7 @@ static void join(struct state *state, uint32_t number)
 		node->scale = number + 1;
 		if (!node->gone && !node->coming)
 			learn(state, node->scale, node->cpu_found,
-			      node->mem_found);
+			      node->mem_found, node->tmp_found);
 		if (node->gone || node->coming) {
 			node->coming = true;
 			state_node_seen(
@@ -196,6 +203,7 @@ static void join(struct state *state, uint32_t number)
 			    &(struct node_info){ .name = node->name,
 			                         .gone = node->gone,
 			                         .down = node->down,
+			                         .cordoned = node->cordoned,
 			                         .reason = node->seen_reason });
 		}
 		free(full);
@@ -251,6 +259,7 @@ void scale_reconf(struct state *state)
 		if (node->coming) {
 			node->coming = false;
 			node->cpu_found = node->mem_found = 0;
+			node->tmp_found = 0;
 			node->ngpus = 0;
 		}
 		node->removed |= node->gone && !node->drained;

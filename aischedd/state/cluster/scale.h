@@ -25,7 +25,7 @@ struct state;
 struct scale {
 	/* The least that one of its nodes has offered so far: what is counted
 	 * on for the others. */
-	int64_t cpu_milli, mem_mib;
+	int64_t cpu_milli, mem_mib, tmp_mib;
 	uint32_t fails;   /* how often adding nodes has failed in a row */
 	int64_t retry_at; /* ask for none before this time */
 	char *trouble;    /* why it failed last, or NULL */

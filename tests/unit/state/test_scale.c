@@ -14,7 +14,7 @@
  * seconds. */
 #define CONF                                                                  \
 	"pool p { runner = kubernetes }\n"                                    \
-	"scale s { max = 2  cpus = 4  memory = 4G  delay = 100s\n"            \
+	"scale s { max = 2  cpus = 4  memory = 4G  tmp = 9G  delay = 100s\n"  \
 	"idle_for = 50s  resume = \"/bin/true\"  suspend = \"/bin/true\" }\n" \
 	"queue batch { }\n"
 
@@ -32,6 +32,7 @@ static void see(struct world *w, const char *name, uint32_t cpus, bool down)
 	                &(struct node_info){ .name = name,
 	                                     .cpu_milli = cpus * 1000,
 	                                     .mem_mib = 4096,
+	                                     .tmp_mib = 9 << 10,
 	                                     .down = down,
 	                                     .gone = !cpus });
 }
@@ -59,7 +60,9 @@ START_TEST(a_job_gets_its_nodes)
 	begin(&w);
 	world_effects(&w);
 	ck_assert_uint_eq(world_submit(&w, "tasks=3 cpus-per-task=4"), 0);
-	ck_assert_uint_ne(world_submit(&w, "tasks=2 cpus-per-task=4"), 0);
+	ck_assert_uint_eq(world_submit(&w, "cpus-per-task=4 tmp=10G"), 0);
+	ck_assert_uint_ne(world_submit(&w, "tasks=2 cpus-per-task=4 tmp=9G"),
+	                  0);
 	world_plan(&w);
 	ck_assert_str_eq(world_effects(&w), "add s-1, add s-2");
 	world_plan(&w);
@@ -196,6 +199,29 @@ START_TEST(a_node_that_no_job_can_use_is_a_failure)
 }
 END_TEST
 
+/* A node that is there, but not ready, has not come by a reload. */
+START_TEST(a_reload_leaves_nodes_that_are_not_ready)
+{
+	struct world w;
+
+	begin(&w);
+	world_submit(&w, "cpus-per-task=4");
+	world_plan(&w);
+	state_node_seen(w.state, 0,
+	                &(struct node_info){ .name = "s-1",
+	                                     .cpu_milli = 4000,
+	                                     .mem_mib = 4096,
+	                                     .cordoned = true });
+	w.old_conf = w.conf;
+	w.conf = world_conf(CONF);
+	ck_assert_int_eq(state_reconf(w.state, w.conf, w.now, &w.err), 0);
+	world_plan(&w);
+	ck_assert_int_eq(wish(&w, "s-1"), WANT_ADDED);
+	ck_assert_str_eq(world_jobs(&w), "1 PD NodesComing");
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(a_reload_changes_templates)
 {
 	struct world w;
@@ -222,5 +248,6 @@ SUITE(scale)
 	tcase_add_test(tc, a_node_that_does_not_go_is_removed_again);
 	tcase_add_test(tc, a_template_counts_as_what_it_gave);
 	tcase_add_test(tc, a_node_that_no_job_can_use_is_a_failure);
+	tcase_add_test(tc, a_reload_leaves_nodes_that_are_not_ready);
 	tcase_add_test(tc, a_reload_changes_templates);
 }
