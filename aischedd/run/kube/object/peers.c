@@ -194,6 +194,9 @@ static int keep_together(const struct term_reader *r, const char *level,
 static int keep_apart(const struct term_reader *r, const char *level,
                       struct err *err)
 {
+	/* how many pods share the disk of a node so far */
+	int64_t sharers = spec_tmp_of_node(r->spec, 1);
+
 	if (r->spec->tasks == 1)
 		return 0;
 	if (strcmp(level, "node") != 0)
@@ -203,6 +206,8 @@ static int keep_apart(const struct term_reader *r, const char *level,
 	if (r->spec->tasks_per_node != SPEC_UNSET &&
 	    r->spec->tasks_per_node != 1)
 		return give_only_one(APART, "tasks-per-node", err);
+	if (spec_is_set(r->spec->tmp))
+		r->spec->tmp /= sharers;
 	r->spec->tasks_per_node = 1;
 	return 0;
 }

@@ -179,6 +179,7 @@ START_TEST(affinity_becomes_options)
 			                               : NULL };
 	spec_init(&spec);
 	spec.tasks = peers_case[_i].tasks;
+	spec.tmp = spec_tmp_of_node(&spec, 100);
 	if (kube_peers_read(obj, &topology, peer, ARRAY_SIZE(peers), arena,
 	                    &spec, &err) < 0) {
 		buf_puts(&got, err.text);
@@ -188,6 +189,7 @@ START_TEST(affinity_becomes_options)
 		put(&got, NULL, spec.nodes);
 		put(&got, NULL, spec.tasks_per_node);
 		put(&got, spec.topology, SPEC_UNSET);
+		ck_assert_int_eq(spec.tmp, spec_tmp_of_node(&spec, 100));
 	}
 	ck_assert_msg(!strcmp(got.data, peers_case[_i].want), "%s: %s",
 	              peers_case[_i].name, got.data);
