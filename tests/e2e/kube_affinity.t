@@ -93,10 +93,11 @@ kube_taints='{"key": "age", "value": "old", "effect": "PreferNoSchedule"}'
 ok "and one that is less welcome" kube_nodes 1 aged 0
 kube create namespace jobs >/dev/null
 configure "
-queue team { grace = \"1s\"  users = {\"k8s:jobs\"} }
+queue team { grace = \"1s\"  users = {\"k8s:jobs\", \"k8s:user:eve\"} }
 queue own { grace = \"1s\" }
 pool k { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
-	namespace = \"jobs\"  image = \"local/box:1\"  run_as_root = yes }
+	namespace = \"jobs\"  image = \"local/box:1\"  run_as_root = yes
+	user_annotation = \"aisched.io/user\" }
 node old-0 { pool = k  weight = 2 }
 scheduling { start_timeout = \"120s\" }"
 start_daemon || bail "aischedd does not start"
@@ -194,6 +195,9 @@ ok "and what no node has that may be used" wait_for refused never
 make_job lonely "$(pods podAffinity nobody)"
 ok "a Job near pods that are not there" wait_for refused lonely
 like "is told so" "$note" "podAffinity: its labelSelector matches pods of no Job"
+make_job eve "$(pods podAffinity in)" '"aisched.io/user": "eve"'
+ok "nor are those of another user there" wait_for refused eve
+like "for anybody else" "$note" "matches pods of no Job"
 make_job spaces "$(pods podAffinity in '"namespaces": ["jobs"],')"
 ok "and one near pods of namespaces" wait_for refused spaces
 like "by name" "$note" "podAffinity: namespaces is not supported"

@@ -143,12 +143,13 @@ static bool is_changed(const struct kube_adoptee *j)
 }
 
 /* Store what other Jobs may be near to, or apart from. */
-static void keep_for_peers(struct kube_adoptee *j, const json_t *obj)
+static void keep_for_peers(struct kube_adoptee *j, json_t *obj)
 {
 	json_decref(j->labels);
 	json_decref(j->apart);
 	j->labels = json_incref(kube_peers_labels(obj));
 	j->apart = json_incref(kube_peers_apart(obj));
+	j->user = kube_text_key(kube_foreign_user(obj, j->kube->pool));
 }
 
 static void keep_for_offer(struct kube_adoptee *j, json_t *obj)
@@ -265,8 +266,8 @@ static int read_peers(const struct kube_adoptee *j, struct arena *arena,
 	size_t n = 0, at = 0;
 
 	while ((other = map_each(&all->by_job, &at)))
-		if (other->space == j->space && !other->gone &&
-		    !job_state_is_final(other->state))
+		if (other->space == j->space && other->user == j->user &&
+		    !other->gone && !job_state_is_final(other->state))
 			peer[n++] =
 			    (struct kube_peer){ other->job, other->labels,
 				                other->apart };

@@ -398,11 +398,20 @@ static int take_times(struct wish *w, struct err *err)
 	return 0;
 }
 
-static int take_user(const struct wish *w, const char **ret, struct err *err)
+const char *kube_foreign_user(json_t *obj, const struct conf_pool *pool)
+{
+	json_t *meta = json_object_get(obj, "metadata");
+
+	return pool->user_annotation
+	           ? entry(json_object_get(meta, "annotations"),
+	                   pool->user_annotation)
+	           : "";
+}
+
+static int take_user(const struct wish *w, const char *s, const char **ret,
+                     struct err *err)
 {
 	const char *key = w->pool->user_annotation;
-	const char *s =
-	    key ? entry(json_object_get(w->meta, "annotations"), key) : "";
 	char *name;
 
 	*ret = NULL;
@@ -459,7 +468,8 @@ int kube_foreign_read(json_t *obj, const struct conf_pool *pool,
 	if (check_template(&w, err) < 0 ||
 	    take_options(&w, "labels", err) < 0 ||
 	    take_options(&w, "annotations", err) < 0 ||
-	    take_times(&w, err) < 0 || take_user(&w, ret_user, err) < 0 ||
+	    take_times(&w, err) < 0 ||
+	    take_user(&w, kube_foreign_user(obj, pool), ret_user, err) < 0 ||
 	    take_rules(&w, err) < 0 || take_amounts(&w, err) < 0)
 		return -1;
 	take_claims(&w);

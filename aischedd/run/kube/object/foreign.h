@@ -62,6 +62,10 @@ int kube_foreign_read(json_t *obj, const struct conf_pool *pool,
                       struct arena *arena, struct spec *ret,
                       const char **ret_user, struct err *err);
 
+/* Returns the user named in the annotation of the Job, if the pool trusts that,
+ * else "". Borrowed from obj. */
+const char *kube_foreign_user(json_t *obj, const struct conf_pool *pool);
+
 /* PATCH: claim the Job for this daemon and job. Fails if the Job has changed
  * since this version. */
 json_t *kube_foreign_claim(const struct kube_home *home, const char *uid,
