@@ -41,6 +41,7 @@ struct user {
 	uint32_t uid;
 	const char *name;
 	uint64_t njobs; /* number of jobs that have not ended, in all queues */
+	uint64_t naffine; /* how many of their records name other jobs */
 };
 
 enum effect_kind {

@@ -126,9 +126,23 @@ static int check_option(const struct state *state, const char *option,
 	return 0;
 }
 
+/* Returns how many jobs of the user name others. */
+static uint64_t naffine_of(const struct state *state, uint32_t uid)
+{
+	/* The map has indexes plus one. */
+	uintptr_t known = (uintptr_t)map_find(&state->users.by_uid, uid);
+
+	return known ? state->users.user[known - 1].naffine : 0;
+}
+
 int affinity_check(const struct state *state, const struct spec *spec,
                    uint32_t uid, uint64_t before, struct err *err)
 {
+	if (affinity_is_asked(spec) && naffine_of(state, uid) >= AFFINITY_USER)
+		return err_set(err, EAGAIN,
+		               "%d of your jobs with --near or --apart wait or "
+		               "run already",
+		               AFFINITY_USER);
 	if (affinity_is_asked(spec) && state->affinities.njobs >= AFFINITY_MOST)
 		return err_set(err, EAGAIN,
 		               "%d jobs with --near or --apart wait or run "
@@ -217,6 +231,7 @@ static void index_job(struct state *state, struct job *job, int by)
 	index_text(state, job, spec.apart, true, by);
 	index_text(state, job, spec.near, false, by);
 	state->affinities.njobs += (size_t)by;
+	state->users.user[job->user].naffine += (uint64_t)by;
 }
 
 void affinity_add(struct state *state, struct job *job)

@@ -27,10 +27,11 @@
 struct row_key;
 struct state;
 
-/* At most AFFINITY_NAMERS pending or running jobs may name one job, and at most
- * AFFINITY_MOST may name any; submitting more is refused, because each is
- * looked at for each plan. */
-enum { AFFINITY_NAMERS = 1000, AFFINITY_MOST = 10000 };
+/* At most AFFINITY_NAMERS pending or running jobs may name one job, at most
+ * AFFINITY_USER of a user may name any, so that nobody uses up what others can,
+ * and at most AFFINITY_MOST of all users; submitting more is refused, because
+ * each is looked at for each plan. */
+enum { AFFINITY_NAMERS = 1000, AFFINITY_USER = 2000, AFFINITY_MOST = 10000 };
 
 struct affinity_index {
 	struct map by_job; /* id of a job or array -> struct namers */

@@ -131,8 +131,31 @@ START_TEST(nobody_names_a_job_of_others)
 }
 END_TEST
 
+START_TEST(nobody_uses_up_what_others_can)
+{
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "hold");
+	world_submit(&w, "hold");
+	for (int i = 0; i < 2000; i++)
+		ck_assert_uint_ne(
+		    world_submit(&w, i % 2 ? "hold near=1" : "hold apart=2"),
+		    0);
+	ck_assert_uint_eq(world_submit(&w, "near=3"), 0);
+	ck_assert_str_eq(w.err.text, "2000 of your jobs with --near or --apart "
+	                             "wait or run already");
+	w.who.uid++;
+	w.who.user = "other";
+	ck_assert_uint_eq(world_submit(&w, "hold"), 2003);
+	ck_assert_uint_ne(world_submit(&w, "near=2003"), 0);
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(affinity)
 {
+	tcase_add_test(tc, nobody_uses_up_what_others_can);
 	tcase_add_test(tc, nobody_names_a_job_of_others);
 	tcase_add_loop_test(tc, affinity, 0, ARRAY_SIZE(affinity_case));
 }
