@@ -138,6 +138,8 @@ static void start(struct scaling *it, const struct conf_scale *conf)
 	log_notice("scale %s scale=%s nodes=%s", what, it->scale, names.data);
 	it->next = s->running;
 	s->running = it;
+	for (size_t i = 0; i < it->n; i++)
+		state_scale_started(s->d->state, it->node[i], clock_wall_s());
 	it->program = program_start(s->d->base, what,
 	                            (const char *[]){ path, names.data, NULL },
 	                            2 * conf->delay, &calls, it);

@@ -318,6 +318,17 @@ static void fail(struct state *state, struct node *node, const char *why,
 	want(state, node, WANT_REMOVED, now);
 }
 
+void state_scale_started(struct state *state, uint32_t n, int64_t now)
+{
+	struct node *node = &state->nodes.node[n];
+
+	if (!node->scale || node->want == WANT_NOTHING || node->want_at == now)
+		return;
+	node->want_at = now;
+	node->dirty = state->nodes.dirty = true;
+	state_replan(state);
+}
+
 void state_scale_done(struct state *state, uint32_t n, bool add,
                       const char *why, int64_t now)
 {

@@ -42,6 +42,10 @@ struct scale_table {
  * back, again. */
 void state_scale_begin(struct state *state);
 
+/* Note that the program that adds or removes the node begins only now: the time
+ * for which it waited for another program does not count. */
+void state_scale_started(struct state *state, uint32_t node, int64_t now);
+
 /* Note how the program that adds the node (`add`) or removes it ended. why: the
  * error; NULL: it succeeded. */
 void state_scale_done(struct state *state, uint32_t node, bool add,

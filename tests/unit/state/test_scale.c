@@ -136,6 +136,26 @@ START_TEST(a_node_that_does_not_come_is_given_back)
 }
 END_TEST
 
+/* A program may have to wait for another one of its template. */
+START_TEST(a_node_has_its_time_from_when_the_program_begins)
+{
+	struct world w;
+
+	begin(&w);
+	world_submit(&w, "cpus-per-task=4");
+	world_plan(&w);
+	world_effects(&w);
+	later(&w, 150);
+	state_scale_started(w.state, index_of(&w, "s-1"), w.now);
+	world_plan(&w);
+	later(&w, 199);
+	ck_assert_str_eq(world_effects(&w), "");
+	later(&w, 1);
+	ck_assert_str_eq(world_effects(&w), "remove s-1");
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(a_node_that_does_not_go_is_removed_again)
 {
 	struct world w;
@@ -245,6 +265,7 @@ SUITE(scale)
 {
 	tcase_add_test(tc, a_job_gets_its_nodes);
 	tcase_add_test(tc, a_node_that_does_not_come_is_given_back);
+	tcase_add_test(tc, a_node_has_its_time_from_when_the_program_begins);
 	tcase_add_test(tc, a_node_that_does_not_go_is_removed_again);
 	tcase_add_test(tc, a_template_counts_as_what_it_gave);
 	tcase_add_test(tc, a_node_that_no_job_can_use_is_a_failure);
