@@ -44,7 +44,7 @@ struct kube_adoptee {
 	json_t *obj;
 	/* of its pods, and its terms of podAntiAffinity (peers.h); or NULL */
 	json_t *labels, *apart;
-	uint64_t user; /* kube_text_key() of the user named in the Job */
+	uint64_t user;      /* kube_text_key() of the user named in the Job */
 	int64_t offered_ms; /* when obj was offered; 0: not yet */
 	bool offering;      /* the daemon is being called with the offer */
 	char *refused;      /* why the daemon refused it, or NULL */
