@@ -13,8 +13,8 @@
 #include "libcommon/mem.h"
 
 enum {
-	LEASE_EXTRA = 2,     /* Lease calls in flight beyond `inflight` */
-	WAIT_MAX_MS = 120000 /* longest wait that a server can ask for */
+	LEASE_EXTRA = 2, /* Lease calls in flight beyond `inflight` */
+	WAIT_MAX_MS = KUBE_WAIT_MAX_S * 1000
 };
 
 const struct kube_limits kube_limits_default = {

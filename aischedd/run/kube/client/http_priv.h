@@ -19,6 +19,8 @@
 #include "aischedd/run/kube/client/load.h"
 #include "aischedd/run/kube/client/plugin.h"
 
+enum { KUBE_WAIT_MAX_S = 120 /* longest wait that a server can ask for */ };
+
 struct kube_http {
 	struct event_base *base;
 	char *path, *context;
@@ -39,7 +41,8 @@ struct kube_http {
 	/* when to renew the credential, in unix seconds, if it expires */
 	int64_t renew_at;
 	struct kube_plugin_run *run; /* the running plugin; or NULL */
-	uint64_t badge; /* counts changes of the credentials in use */
+	uint64_t badge;     /* counts changes of the credentials in use */
+	int64_t doubted_ms; /* when a relayed call last renewed them; or 0 */
 
 	struct calls waiting[KUBE_NRANKS], resting, flying, ended;
 	size_t nwaiting;

@@ -7,9 +7,13 @@
 #include "aischedd/run/kube/client/http_priv.h"
 #include "aischedd/run/kube/client/split.h"
 #include "aischedd/run/kube/client/who.h"
+#include "libcommon/clock.h"
 
-/* most attempts at a call by retry_later() */
-enum { MAX_AGAIN = 5 };
+enum {
+	MAX_AGAIN = 5, /* most attempts at a call by retry_later() */
+	/* longest wait that an answer can ask for if a node may have sent it */
+	RELAYED_WAIT_MS = 5000
+};
 
 /* Returns libcurl's error in words without times and counts, so that the same
  * trouble always has the same text. */
@@ -85,19 +89,20 @@ static void retry(struct kube_call *call, int code, const char *reason,
 		kube_http_enqueue(call, true);
 }
 
-/* Try the call again a little later, but not more than MAX_AGAIN times in
- * all. */
+/* Try the call again a little later, but not more than MAX_AGAIN times in all.
+ * wait_ms: the shortest pause until then. */
 static void retry_later(struct kube_call *call, int code, const char *reason,
-                        const struct err *err)
+                        int64_t wait_ms, const struct err *err)
 {
+	int64_t rest_ms = kube_http_backoff(call->http, call->tries);
+
 	call->last = *err;
 	if (call->once || call->gave || call->tries >= MAX_AGAIN)
 		kube_call_answer_failure(call, code, reason, err);
 	else if (kube_call_is_late(call))
 		kube_call_give_up(call);
 	else
-		kube_call_rest(call,
-		               kube_http_backoff(call->http, call->tries));
+		kube_call_rest(call, rest_ms > wait_ms ? rest_ms : wait_ms);
 }
 
 static void tell_success(struct kube_call *call, int code)
@@ -108,12 +113,30 @@ static void tell_success(struct kube_call *call, int code)
 	if (call->in.len) {
 		what.body = kube_parse(call->in.data, call->in.len, &err);
 		if (!what.body) {
-			retry_later(call, code, "", &err);
+			retry_later(call, code, "", 0, &err);
 			return;
 		}
 	}
 	kube_call_answer(call, &what);
 	json_decref(what.body);
+}
+
+/* Whether a refusal of its credentials is a reason to renew them. A relayed
+ * call may have been refused by a node that lies, and renewing them may take a
+ * program's time: so such calls renew them now and then only. */
+static bool may_renew(struct kube_call *call)
+{
+	struct kube_http *http = call->http;
+	int64_t now = clock_boot_ms();
+
+	if (call->renewed)
+		return false;
+	if (!call->relayed)
+		return true;
+	if (http->doubted_ms && now - http->doubted_ms < http->limits.reload_ms)
+		return false;
+	http->doubted_ms = now;
+	return true;
 }
 
 static void refuse_stranger(struct kube_call *call, const struct err *said)
@@ -122,13 +145,17 @@ static void refuse_stranger(struct kube_call *call, const struct err *said)
 	const struct kube_config *c = http->config;
 	struct err err;
 
-	if (!call->renewed) {
+	if (may_renew(call)) {
 		call->renewed = true;
 		kube_who_renew(http, call->badge);
 		kube_http_enqueue(call, true);
 		return;
 	}
 	call->renewed = false;
+	if (call->relayed) {
+		retry_later(call, 401, "Unauthorized", 0, said);
+		return;
+	}
 	err_set(&err, EACCES,
 	        "API server '%s' does not accept the credentials of user '%s' "
 	        "in %s; renew them (%s)",
@@ -144,16 +171,38 @@ static bool is_silent(const struct kube_call *call, CURLcode code)
 	return call->relayed && code == CURLE_OPERATION_TIMEDOUT;
 }
 
-static void tell_refusal(struct kube_call *call, int code, int64_t wait_ms)
+/* A node may have sent the answer to a relayed call, so it says nothing about
+ * other calls. */
+static void be_busy(struct kube_call *call, int code, int64_t wait_ms,
+                    const struct kube_status *status, const struct err *err)
+{
+	struct kube_http *http = call->http;
+
+	if (call->relayed) {
+		if (wait_ms > RELAYED_WAIT_MS)
+			wait_ms = RELAYED_WAIT_MS;
+		retry_later(call, code, status->reason, wait_ms, err);
+		return;
+	}
+	if (code == 429)
+		kube_http_busy(http, wait_ms > 0 ? wait_ms : 1000);
+	else
+		kube_http_failed(http, call->started_ms, wait_ms, err);
+	retry(call, code, status->reason, err);
+}
+
+static void tell_refusal(struct kube_call *call, int code, int64_t wait_s)
 {
 	json_t *body =
 	    call->in.len ? kube_parse(call->in.data, call->in.len, NULL) : NULL;
-	struct kube_http *http = call->http;
 	struct kube_status status;
+	int64_t wait_ms;
 	struct err err;
 
 	kube_status_read(code, body, call->method, call->path, &status, &err);
-	if (wait_ms <= 0)
+	wait_ms =
+	    wait_s < KUBE_WAIT_MAX_S ? wait_s * 1000 : KUBE_WAIT_MAX_S * 1000;
+	if (wait_s <= 0)
 		wait_ms = status.wait_ms;
 	switch (status.refusal) {
 	case KUBE_FINAL:
@@ -164,18 +213,10 @@ static void tell_refusal(struct kube_call *call, int code, int64_t wait_ms)
 		                                        .err = &err });
 		break;
 	case KUBE_AGAIN:
-		retry_later(call, code, status.reason, &err);
+		retry_later(call, code, status.reason, 0, &err);
 		break;
 	case KUBE_BUSY:
-		if (call->relayed && code != 429) {
-			retry_later(call, code, status.reason, &err);
-			break;
-		}
-		if (code == 429)
-			kube_http_busy(http, wait_ms > 0 ? wait_ms : 1000);
-		else
-			kube_http_failed(http, call->started_ms, wait_ms, &err);
-		retry(call, code, status.reason, &err);
+		be_busy(call, code, wait_ms, &status, &err);
 		break;
 	case KUBE_STRANGER:
 		refuse_stranger(call, &err);
@@ -213,20 +254,20 @@ void kube_outcome_tried(struct kube_call *call, CURLcode code)
 	if (call->broken.code) {
 		kube_call_answer_failure(call, (int)status, "", &call->broken);
 	} else if (code != CURLE_OK && (call->heard || is_silent(call, code))) {
-		retry_later(call, (int)status, "", &err);
+		retry_later(call, (int)status, "", 0, &err);
 	} else if (code != CURLE_OK) {
 		kube_http_failed(call->http, call->started_ms, -1, &err);
 		retry(call, 0, "", &err);
 	} else if (status / 100 == 2) {
 		tell_success(call, (int)status);
 	} else {
-		tell_refusal(call, (int)status, wait_s * 1000);
+		tell_refusal(call, (int)status, wait_s);
 	}
 }
 
-void kube_outcome_refused(struct kube_call *call, int status, int64_t wait_ms)
+void kube_outcome_refused(struct kube_call *call, int status, int64_t wait_s)
 {
 	kube_call_leave(call);
 	kube_call_land(call);
-	tell_refusal(call, status, wait_ms);
+	tell_refusal(call, status, wait_s);
 }

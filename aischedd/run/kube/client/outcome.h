@@ -13,7 +13,7 @@ struct kube_call;
 void kube_outcome_tried(struct kube_call *call, CURLcode code);
 
 /* Handle the refusal of a WebSocket with this HTTP status; call->in has the
- * body of the answer. wait_ms: the pause that the server asks for, or 0. */
-void kube_outcome_refused(struct kube_call *call, int status, int64_t wait_ms);
+ * body of the answer. wait_s: the pause that the server asks for, or 0. */
+void kube_outcome_refused(struct kube_call *call, int status, int64_t wait_s);
 
 #endif

@@ -351,14 +351,14 @@ static void refuse(struct kube_socket *s, int code)
 	struct kube_call *call = s->call;
 	size_t n;
 	const char *wait = header(s->got.data, "Retry-After", &n);
-	int64_t wait_ms = wait ? strtol(wait, NULL, 10) * 1000 : 0;
+	int64_t wait_s = wait ? strtol(wait, NULL, 10) : 0;
 
 	buf_clear(&call->in);
 	buf_add(&call->in, s->got.data + s->body, s->got.len - s->body);
 	kube_call_heard(call);
 	s->over = true;
 	kube_socket_hang_up(s);
-	kube_outcome_refused(call, code, wait_ms);
+	kube_outcome_refused(call, code, wait_s);
 }
 
 /* Whether the body of the server's refusal is complete. closed: the server has

@@ -742,6 +742,30 @@ START_TEST(what_a_node_does_not_say_is_no_trouble_of_the_server)
 }
 END_TEST
 
+START_TEST(a_relayed_call_alone_waits_as_long_as_a_node_asks)
+{
+	struct result log, other;
+	int64_t begin = clock_boot_ms();
+
+	world_http(&w);
+	server_json(w.server, "GET /log", 429, "Retry-After: 1\r\n", "{}");
+	server_json(w.server, "GET /log", 200, "", "{}");
+	server_json(w.server, "GET /other", 200, "", "{}");
+	result_send(&w, &log,
+	            (struct kube_request){ .path = "/log", .relayed = true });
+	while (!server_requests(w.server))
+		event_base_loop(w.base, EVLOOP_ONCE);
+	result_get(&w, &other, "/other");
+	world_run(&w, &log.done);
+	ck_assert_int_lt(other.order, log.order);
+	ck_assert_int_ge(clock_boot_ms() - begin, 1000);
+	ck_assert_int_eq(log.err.code, 0);
+	ck_assert_uint_eq(w.ntroubles, 0);
+	result_clear(&log);
+	result_clear(&other);
+}
+END_TEST
+
 START_TEST(a_stream_that_gave_nothing_is_tried_again)
 {
 	world_http(&w);
@@ -975,6 +999,7 @@ SUITE(kube_http)
 	tcase_add_test(tc, a_paused_stream_gives_nothing);
 	tcase_add_test(tc,
 	               what_a_node_does_not_say_is_no_trouble_of_the_server);
+	tcase_add_test(tc, a_relayed_call_alone_waits_as_long_as_a_node_asks);
 	tcase_add_test(tc, a_stream_that_gave_nothing_is_tried_again);
 	tcase_add_test(tc, the_receiver_may_stop_a_stream);
 	tcase_add_test(tc, a_stream_may_be_cancelled_while_it_gives);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/client/frame.h"
+#include "libcommon/clock.h"
 #include "libcommon/mem.h"
 #include "tests/unit/check.h"
 #include "tests/unit/run/kube/object/world.h"
@@ -234,6 +235,48 @@ START_TEST(wrong_answers)
 }
 END_TEST
 
+/* The first answers to a WebSocket, which a node may have sent. */
+static const struct {
+	const char *answer;
+	unsigned n; /* how often it is sent until the socket ends */
+	const char *why;
+} refusals[] = {
+	{ "HTTP/1.1 429 X\r\nRetry-After: 100\r\nContent-Length: 0\r\n\r\n", 1,
+	  "HTTP status 429" },
+	{ "HTTP/1.1 429 X\r\nRetry-After: 9223372036854775807\r\n"
+	  "Content-Length: 0\r\n\r\n",
+	  1, "HTTP status 429" },
+	{ "HTTP/1.1 503 X\r\nRetry-After: -9223372036854775807\r\n"
+	  "Content-Length: 0\r\n\r\n",
+	  1, "HTTP status 503" },
+	{ "HTTP/1.1 401 X\r\nContent-Length: 0\r\n\r\n", 2, "HTTP status 401" },
+};
+
+START_TEST(a_node_cannot_hold_back_other_calls)
+{
+	int64_t since = clock_boot_ms();
+	struct result r;
+
+	for (unsigned i = 0; i < refusals[_i].n; i++)
+		server_raw(w.server, START, refusals[_i].answer, THEN_SILENCE);
+	begin();
+	world_run(&w, &over);
+	ck_assert_msg(strstr(told.data, refusals[_i].why), "%s", told.data);
+	/* Credentials are renewed for the first refusal only. */
+	over = false;
+	server_raw(w.server, START, refusals[_i].answer, THEN_SILENCE);
+	begin();
+	world_run(&w, &over);
+	server_json(w.server, "GET /x", 200, "", "{}");
+	result_get(&w, &r, "/x");
+	ck_assert_int_eq(r.err.code, 0);
+	result_clear(&r);
+	ck_assert_uint_eq(w.ntroubles, 0);
+	ck_assert_uint_eq(server_requests(w.server), refusals[_i].n + 2);
+	ck_assert_int_lt(clock_boot_ms() - since, 50000);
+}
+END_TEST
+
 START_TEST(a_head_without_end_is_bounded)
 {
 	char *head = xcalloc(1, 70001);
@@ -256,5 +299,7 @@ SUITE(kube_socket)
 	tcase_add_test(tc, its_user_may_leave_at_once);
 	tcase_add_loop_test(tc, wrong_frames, 0, ARRAY_SIZE(wrongs));
 	tcase_add_loop_test(tc, wrong_answers, 0, ARRAY_SIZE(answers));
+	tcase_add_loop_test(tc, a_node_cannot_hold_back_other_calls, 0,
+	                    ARRAY_SIZE(refusals));
 	tcase_add_test(tc, a_head_without_end_is_bounded);
 }
