@@ -439,7 +439,7 @@ struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
 	kube->log.folder = xstrdup(logs);
 	TAILQ_INIT(&kube->log.readers);
 	TAILQ_INIT(&kube->keep.list);
-	TAILQ_INIT(&kube->signals.list);
+	kube_signal_init(kube);
 	TAILQ_INIT(&kube->commands.list);
 	TAILQ_INIT(&kube->forwards.list);
 	kube->nodes = kube_nodes_new(kube, base, pool, &conf->topology);

@@ -16,9 +16,11 @@
 #include "libcommon/mem.h"
 
 enum {
-	AT_ONCE = 16,    /* signals that are being sent at a time */
-	WAITING = 20000, /* most signals in the list: more are refused */
-	SAID_MAX = 200   /* bytes that are kept of the shell's error message */
+	AT_ONCE = 32,     /* signals that are being sent at a time */
+	AT_ONCE_JOB = 8,  /* those of them for one job */
+	LIMIT_MS = 10000, /* how long the shell may take */
+	WAITING = 20000,  /* most signals in the lists: more are refused */
+	SAID_MAX = 200    /* bytes that are kept of the shell's error message */
 };
 
 struct kube_signal {
@@ -28,8 +30,11 @@ struct kube_signal {
 	uint32_t attempt;
 	char *namespace, *pod, *container, index[16];
 	struct run_signal what;
-	struct kube_exec *exec; /* NULL: the signal waits to be sent */
+	uint64_t key;           /* in kube_signals.waiting_by */
+	bool sent;              /* it is in kube_signals.sent */
 	bool refused;           /* too many signals were waiting */
+	struct kube_exec *exec; /* NULL: it waits, or its call has ended */
+	struct event *late;     /* the shell takes too long */
 	int64_t session;        /* the session to be signalled; 0: the job */
 	struct buf said;
 };
@@ -66,16 +71,29 @@ static const char session_script[] =
     "[ \"$1\" = 0 ] || exec kill -\"$1\" -\"$2\"\n"
     "kill -TERM -\"$2\" && sleep 2 && kill -KILL -\"$2\"\n";
 
-static void signal_free(struct kube_signal *s)
+/* Take the signal out of its list. */
+static void leave(struct kube_signal *s)
 {
 	struct kube_signals *all = &s->kube->signals;
 
-	TAILQ_REMOVE(&all->list, s, of_list);
 	all->n--;
-	if (s->exec) {
-		all->asked--;
-		kube_exec_close(s->exec);
+	if (s->sent) {
+		TAILQ_REMOVE(&all->sent, s, of_list);
+		all->nsent--;
+		return;
 	}
+	TAILQ_REMOVE(&all->waiting, s, of_list);
+	if (!s->refused)
+		map_del(&all->waiting_by, s->key);
+}
+
+static void signal_free(struct kube_signal *s)
+{
+	leave(s);
+	if (s->exec)
+		kube_exec_close(s->exec);
+	if (s->late)
+		event_free(s->late);
 	free(s->namespace);
 	free(s->pod);
 	free(s->container);
@@ -118,9 +136,36 @@ static void on_output(int stream, const void *data, size_t len, void *arg)
 	buf_add(&s->said, data, len < room ? len : room);
 }
 
+/* Returns the limit for the shell. */
+static int64_t limit_ms(const struct kube *kube)
+{
+	return kube->signals.limit_ms ? kube->signals.limit_ms : LIMIT_MS;
+}
+
+/* The shell has begun. It reads no input. */
 static void on_drained(void *arg)
 {
-	(void)arg; /* the script reads no input */
+	struct kube_signal *s = arg;
+	int64_t ms = limit_ms(s->kube);
+
+	if (!event_pending(s->late, EV_TIMEOUT, NULL))
+		event_add(s->late,
+		          &(struct timeval){ .tv_sec = ms / 1000,
+		                             .tv_usec = ms % 1000 * 1000 });
+}
+
+static void on_late(evutil_socket_t fd, short what, void *arg)
+{
+	struct kube_signal *s = arg;
+	struct kube *kube = s->kube;
+	char why[64];
+
+	(void)fd, (void)what;
+	snprintf(why, sizeof(why), "sh has not ended within %g s",
+	         (double)limit_ms(kube) / 1000);
+	tell(s, why);
+	signal_free(s);
+	kube_signal_step(kube);
 }
 
 static void on_end(int status, const struct err *err, void *arg)
@@ -129,7 +174,6 @@ static void on_end(int status, const struct err *err, void *arg)
 	struct kube *kube = s->kube;
 
 	s->exec = NULL;
-	kube->signals.asked--;
 	if (s->said.len)
 		s->said.data[text_clean(s->said.data, s->said.len)] = '\0';
 	if (err)
@@ -146,6 +190,7 @@ static void ask(struct kube_signal *s)
 {
 	static const struct kube_exec_ops ops = { on_output, on_drained,
 		                                  on_end };
+	struct kube_signals *all = &s->kube->signals;
 	char signo[16], session[24];
 	const char *argv[] = { "sh",          "-c",
 		               signal_script, "sh",
@@ -162,69 +207,92 @@ static void ask(struct kube_signal *s)
 		argv[2] = session_script;
 		argv[5] = session;
 	}
-	s->kube->signals.asked++;
+	leave(s);
+	s->sent = true;
+	TAILQ_INSERT_TAIL(&all->sent, s, of_list);
+	all->n++;
+	all->nsent++;
+	s->late = evtimer_new(s->kube->base, on_late, s);
 	s->exec = kube_exec_open(s->kube, &wish, &ops, s);
+}
+
+/* Whether the job already has as many signals on their way as it may have. */
+static bool is_full(const struct kube *kube, uint64_t job)
+{
+	const struct kube_signal *s;
+	size_t n = 0;
+
+	TAILQ_FOREACH(s, &kube->signals.sent, of_list)
+		n += s->job == job;
+	return n >= AT_ONCE_JOB;
 }
 
 void kube_signal_step(struct kube *kube)
 {
-	struct kube_signal *s;
+	struct kube_signals *all = &kube->signals;
+	struct kube_signal *s, *next;
 
-	while ((s = TAILQ_FIRST(&kube->signals.list)) && s->refused) {
+	while ((s = TAILQ_FIRST(&all->waiting)) && s->refused) {
 		tell(s, "too many signals are on their way");
 		signal_free(s);
 	}
-	for (; s && kube->signals.asked < AT_ONCE; s = TAILQ_NEXT(s, of_list))
-		if (!s->exec)
+	for (; s && all->nsent < AT_ONCE; s = next) {
+		next = TAILQ_NEXT(s, of_list);
+		if (!is_full(kube, s->job))
 			ask(s);
+	}
 }
 
 /* --- add signals to the list ---------------------------------------------- */
 
-static struct kube_signal *add(struct kube *kube,
-                               const struct kube_signal_to *to, uint32_t index,
-                               const struct run_signal *what)
+/* Returns the key in kube_signals.waiting_by. */
+static uint64_t key_of(const struct kube_signal_to *to,
+                       const struct run_signal *what, int64_t session)
 {
-	struct kube_signal *s = xcalloc(1, sizeof(*s));
+	const int64_t how[] = { what->signo, what->scope, session };
+	uint64_t key = hash_bytes(0, to->namespace, strlen(to->namespace) + 1);
 
+	key = hash_bytes(key, to->pod, strlen(to->pod));
+	return hash_bytes(key, how, sizeof(how));
+}
+
+/* Returns false if too many signals wait. */
+static bool add(struct kube *kube, const struct kube_signal_to *to,
+                uint32_t index, const struct run_signal *what, int64_t session)
+{
+	struct kube_signals *all = &kube->signals;
+	uint64_t key = key_of(to, what, session);
+	struct kube_signal *s;
+
+	if (map_find(&all->waiting_by, key))
+		return true;
+	s = xcalloc(1, sizeof(*s));
 	s->kube = kube;
+	s->key = key;
 	s->job = to->job;
 	s->attempt = to->attempt;
 	s->namespace = xstrdup(to->namespace);
 	s->pod = xstrdup(to->pod);
 	s->container = xstrdup(to->container);
 	s->what = *what;
+	s->session = session;
 	snprintf(s->index, sizeof(s->index), "%" PRIu32, index);
-	s->refused = kube->signals.n >= WAITING;
-	if (s->refused)
-		TAILQ_INSERT_HEAD(&kube->signals.list, s, of_list);
-	else
-		TAILQ_INSERT_TAIL(&kube->signals.list, s, of_list);
-	kube->signals.n++;
+	s->refused = all->n >= WAITING;
+	if (s->refused) {
+		TAILQ_INSERT_HEAD(&all->waiting, s, of_list);
+	} else {
+		TAILQ_INSERT_TAIL(&all->waiting, s, of_list);
+		map_set(&all->waiting_by, key, s);
+	}
+	all->n++;
 	event_active(kube->soon, EV_TIMEOUT, 0);
-	return s;
-}
-
-/* Whether the same signal for the same session already waits to be sent. */
-static bool waits(const struct kube *kube, const struct kube_signal_to *to,
-                  int64_t pid, int signo)
-{
-	const struct kube_signal *s;
-
-	TAILQ_FOREACH(s, &kube->signals.list, of_list)
-		if (s->session == pid && s->what.signo == signo && !s->exec &&
-		    !strcmp(s->pod, to->pod) &&
-		    !strcmp(s->namespace, to->namespace))
-			return true;
-	return false;
+	return !s->refused;
 }
 
 void kube_signal_session(struct kube *kube, const struct kube_signal_to *to,
                          int64_t pid, int signo)
 {
-	if (waits(kube, to, pid, signo))
-		return;
-	add(kube, to, 0, &(struct run_signal){ .signo = signo })->session = pid;
+	add(kube, to, 0, &(struct run_signal){ .signo = signo }, pid);
 }
 
 static bool send_to(struct kube *kube, const struct kube_log_pod *pod,
@@ -238,7 +306,7 @@ static bool send_to(struct kube *kube, const struct kube_log_pod *pod,
 		.container = pod->pod->container,
 	};
 
-	return !add(kube, &to, pod->id.task, what)->refused;
+	return add(kube, &to, pod->id.task, what, 0);
 }
 
 void kube_signal_send(struct runner *r, uint64_t job, uint32_t attempt,
@@ -256,8 +324,19 @@ void kube_signal_send(struct runner *r, uint64_t job, uint32_t attempt,
 	free(list);
 }
 
+void kube_signal_init(struct kube *kube)
+{
+	TAILQ_INIT(&kube->signals.waiting);
+	TAILQ_INIT(&kube->signals.sent);
+}
+
 void kube_signal_free_all(struct kube *kube)
 {
-	while (!TAILQ_EMPTY(&kube->signals.list))
-		signal_free(TAILQ_FIRST(&kube->signals.list));
+	struct kube_signals *all = &kube->signals;
+
+	while (!TAILQ_EMPTY(&all->waiting))
+		signal_free(TAILQ_FIRST(&all->waiting));
+	while (!TAILQ_EMPTY(&all->sent))
+		signal_free(TAILQ_FIRST(&all->sent));
+	map_free(&all->waiting_by);
 }

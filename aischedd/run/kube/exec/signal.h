@@ -2,8 +2,9 @@
  * signal.h - signal the processes in the pods of a job
  *
  * The API cannot send a signal to a container, so kube_exec runs a shell in the
- * container, which sends the signal. Only a few such calls are open at a time;
- * the other pods wait.
+ * container, which sends the signal. Only a few such calls are open at a time,
+ * fewer for each job, and none for long: the shell is the image's, and may
+ * never end. The other pods wait.
  */
 #ifndef AISCHEDD_RUN_KUBE_EXEC_SIGNAL_H
 #define AISCHEDD_RUN_KUBE_EXEC_SIGNAL_H
@@ -13,13 +14,19 @@
 #include <sys/queue.h>
 
 #include "aischedd/run/runner.h"
+#include "libcommon/map.h"
 
 struct kube;
 
+TAILQ_HEAD(kube_signal_list, kube_signal);
+
 struct kube_signals {
-	/* first the refused signals, which must still be reported */
-	TAILQ_HEAD(, kube_signal) list;
-	size_t n, asked; /* signals in the list, and calls in progress */
+	/* Signals that wait to be sent, first the refused ones, which must
+	 * still be reported; and those that are being sent. */
+	struct kube_signal_list waiting, sent;
+	size_t n, nsent;       /* signals in both lists, and in the second */
+	struct map waiting_by; /* waiting signals that are not refused */
+	int64_t limit_ms;      /* limit for the shell; 0: the default */
 };
 
 struct kube_signal_to {
@@ -28,9 +35,11 @@ struct kube_signal_to {
 	char *namespace, *pod, *container;
 };
 
+/* A signal is dropped if the same signal for the same pod and processes still
+ * waits to be sent. */
+
 /* Signal the session of a process in a pod; signo 0: end the session, with
- * SIGKILL after 2 s. The result is not reported. Does nothing if the same
- * signal for the same session still waits to be sent. */
+ * SIGKILL after 2 s. The result is not reported. */
 void kube_signal_session(struct kube *kube, const struct kube_signal_to *to,
                          int64_t pid, int signo);
 
@@ -40,6 +49,7 @@ void kube_signal_send(struct runner *r, uint64_t job, uint32_t attempt,
 
 /* Send signals that wait, as many as the limit on calls allows. */
 void kube_signal_step(struct kube *kube);
+void kube_signal_init(struct kube *kube);
 void kube_signal_free_all(struct kube *kube);
 
 #endif
