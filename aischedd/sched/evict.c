@@ -18,9 +18,7 @@ static void charge_kept(struct evictor *e, uint32_t run)
 
 	work_amount(s, run, snap_run_ntasks(s, run), amount);
 	amount[RES_CPU] = 0;
-	work_charge(e->w, s->run.queue[run], amount, false, 1);
-	work_charge_job(e->w, s->run.queue[run], s->run.user[run],
-	                amount[RES_GPU], true, 1);
+	evict_trial_charge_amount(e, run, amount, true, 1);
 }
 
 /* Whether it is enough to suspend the run, because the claimant does not need
@@ -404,6 +402,7 @@ static bool attempt(struct evictor *e, enum evict_mode mode)
 
 	evict_trial_list(e);
 	e->mode = mode;
+	evict_rules_begin(e);
 	e->step.n = e->moved.n = 0;
 	evict_search_for_claimant(e);
 	before = evict_search_mark(e);

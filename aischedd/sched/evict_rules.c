@@ -87,8 +87,23 @@ bool evict_rules_allow(const struct evictor *e, uint32_t run)
 	if (queue == e->c->demand.queue)
 		return e->mode != MODE_RECLAIM &&
 		       order_standing_kept(e->s, run) < e->c->standing;
-	return held_by(e, run) & (e->mode == MODE_STRICT ? may_reclaim(e, queue)
-	                                                 : e->allowed[queue]);
+	if (e->mode == MODE_STRICT)
+		return held_by(e, run) & may_reclaim(e, queue) &&
+		       held_by(e, run) &
+		           evict_trial_above(e, branch_of(e, queue), run);
+	return held_by(e, run) & e->allowed[queue] &
+	       evict_trial_noted_above(e, run);
+}
+
+void evict_rules_begin(struct evictor *e)
+{
+	if (e->mode == MODE_MOVE)
+		return;
+	evict_trial_begin(e);
+	for (uint32_t q = 0; e->mode != MODE_STRICT && q < e->s->queue.n; q++) {
+		if (e->allowed[q])
+			evict_trial_note_above(e, q, branch_of(e, q));
+	}
 }
 
 bool evict_rules_allow_any(struct evictor *e)
@@ -146,7 +161,7 @@ static bool is_lawful(const struct evictor *e, const struct evict_step *step,
 	from = branch_of(e, from);
 	if (snap_queue_is_above(e->s, parent[from], *top))
 		*top = parent[from];
-	return above(e, from) & held_by(e, step->run);
+	return evict_trial_above(e, from, step->run) & held_by(e, step->run);
 }
 
 bool evict_rules_hold(struct evictor *e)

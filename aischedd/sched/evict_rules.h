@@ -11,6 +11,9 @@
 /* Whether the claimant may take from any run at all. */
 bool evict_rules_allow_any(struct evictor *e);
 
+/* Called before each trial, after evict_rules_allow_any(). */
+void evict_rules_begin(struct evictor *e);
+
 /* Whether the claimant may take from the run, in the mode of the trial. */
 bool evict_rules_allow(const struct evictor *e, uint32_t run);
 

@@ -108,6 +108,217 @@ static void list_tasks(struct evictor *e)
 	e->first[s->node.n] = n;
 }
 
+/* --- levels ------------------------------------------------------------ */
+
+/* The preemptible runs of each queue are divided into levels by their standing,
+ * and the use of each level is counted, also during trials. */
+struct evict_level {
+	int64_t standing;
+	int64_t use[RES_N];
+	unsigned over; /* see evict_trial_note_above() */
+};
+
+struct evict_levels {
+	struct arena_list *of; /* by queue: struct evict_level, the lowest
+	                          first */
+	/* by run. below: how many levels of its queue the run could preempt;
+	 * at: the level in which its own use is counted */
+	uint32_t *below, *at;
+	/* how many starts, growths and claims of the pass are counted */
+	size_t nstarts, ngrows, nclaims;
+};
+
+/* Returns how many levels of the queue are below this standing. */
+static uint32_t find(const struct arena_list *list, int64_t standing)
+{
+	const struct evict_level *level = list->p;
+	uint32_t first = 0, end = (uint32_t)list->n;
+
+	while (first < end) {
+		uint32_t mid = first + (end - first) / 2;
+
+		if (level[mid].standing < standing)
+			first = mid + 1;
+		else
+			end = mid;
+	}
+	return first;
+}
+
+static void add_level(struct evictor *e, uint32_t queue, int64_t standing)
+{
+	struct arena_list *list = &e->levels->of[queue];
+	uint32_t at = find(list, standing);
+	struct evict_level *level = list->p;
+
+	if (at < list->n && level[at].standing == standing)
+		return;
+	arena_push(e->p->arena, list, sizeof(*level));
+	level = list->p;
+	memmove(level + at + 1, level + at,
+	        (list->n - 1 - at) * sizeof(*level));
+	level[at] = (struct evict_level){ .standing = standing };
+}
+
+static void add(struct evict_level *level, const int64_t amount[RES_N])
+{
+	for (int r = 0; r < RES_N; r++)
+		level->use[r] += amount[r];
+}
+
+static bool is_counted(const struct snap *s, uint32_t run)
+{
+	return s->run.preemptible[run] && !s->run.ending[run];
+}
+
+static void levels_new(struct evictor *e)
+{
+	const struct snap *s = e->s;
+	struct evict_levels *ls =
+	    arena_array(e->p->arena, struct evict_levels, 1);
+	int64_t amount[RES_N];
+
+	e->levels = ls;
+	ls->of = arena_array(e->p->arena, struct arena_list, s->queue.n);
+	ls->below = arena_array(e->p->arena, uint32_t, s->run.n);
+	ls->at = arena_array(e->p->arena, uint32_t, s->run.n);
+	for (uint32_t run = 0; run < s->run.n; run++) {
+		if (!is_counted(s, run))
+			continue;
+		add_level(e, s->run.queue[run], order_standing_of_run(s, run));
+		add_level(e, s->run.queue[run], order_standing_kept(s, run));
+	}
+	for (uint32_t run = 0; run < s->run.n; run++) {
+		const struct arena_list *list = &ls->of[s->run.queue[run]];
+
+		if (!is_counted(s, run))
+			continue;
+		ls->below[run] = find(list, order_standing_of_run(s, run));
+		ls->at[run] = find(list, order_standing_kept(s, run));
+		work_amount(s, run, snap_run_ntasks(s, run), amount);
+		add((struct evict_level *)list->p + ls->at[run], amount);
+	}
+}
+
+/* Add to the use of the run's level (sign 1), or subtract from it (-1). */
+static void levels_charge(struct evictor *e, uint32_t run,
+                          const int64_t amount[RES_N], int sign)
+{
+	const struct arena_list *list = &e->levels->of[e->s->run.queue[run]];
+	struct evict_level *level = list->p;
+
+	/* No level is below the only one of a queue. */
+	if (list->n < 2 || !is_counted(e->s, run))
+		return;
+	level += e->levels->at[run];
+	for (int r = 0; r < RES_N; r++)
+		work_add(e->w, &level->use[r], sign * amount[r]);
+}
+
+/* Count tasks of a waiting job that the pass starts, or for which it evicts
+ * others, at the highest level that is not above the job. */
+static void count_row(struct evictor *e, uint32_t row, uint32_t ntasks)
+{
+	const struct snap *s = e->s;
+	const struct arena_list *list = &e->levels->of[s->pend.queue[row]];
+	int64_t standing = order_standing_of_row(s, row);
+	struct demand d = admit_demand_start(s, row, ntasks);
+	struct evict_level *level = list->p;
+	uint32_t at = find(list, standing + 1);
+
+	if (at && s->pend.preemptible[row])
+		add(&level[at - 1], d.amount);
+}
+
+/* Count tasks that a run gets. */
+static void count_run(struct evictor *e, uint32_t run, uint32_t ntasks)
+{
+	struct demand d = admit_demand_more(e->s, run, ntasks);
+	struct evict_level *level = e->levels->of[d.queue].p;
+
+	if (is_counted(e->s, run))
+		add(level + e->levels->at[run], d.amount);
+}
+
+void evict_trial_begin(struct evictor *e)
+{
+	struct evict_levels *ls = e->levels;
+	const struct pass *p = e->p;
+	const struct start *start = p->start.p;
+	const struct grow *grow = p->grow.p;
+	const struct plan_claim *claim = p->claim.p;
+
+	for (; ls->nstarts < p->start.n; ls->nstarts++)
+		count_row(e, start[ls->nstarts].row, start[ls->nstarts].ntasks);
+	for (; ls->ngrows < p->grow.n; ls->ngrows++)
+		count_run(e, grow[ls->ngrows].run, grow[ls->ngrows].ntasks);
+	for (; ls->nclaims < p->claim.n; ls->nclaims++) {
+		const struct plan_claim *c = &claim[ls->nclaims];
+
+		if (c->row != SNAP_NONE)
+			count_row(e, c->row, c->n);
+		else if (!evict_has(p, c->run))
+			count_run(e, c->run, c->n);
+	}
+}
+
+/* Returns, as bits, the resources of which a queue uses more than its share if
+ * it uses this much. */
+static unsigned above(const struct evictor *e, uint32_t queue,
+                      const int64_t use[RES_N])
+{
+	const int64_t *share = e->p->queues->share[queue];
+	unsigned ret = 0;
+
+	for (unsigned r = 0; r < RES_N; r++) {
+		if (share[r] != CONF_NONE && use[r] > share[r])
+			ret |= 1U << r;
+	}
+	return ret;
+}
+
+static void subtract(int64_t use[RES_N], const struct evict_level *level)
+{
+	for (int r = 0; r < RES_N; r++)
+		use[r] -= level->use[r];
+}
+
+void evict_trial_note_above(struct evictor *e, uint32_t queue, uint32_t branch)
+{
+	const struct arena_list *list = &e->levels->of[queue];
+	struct evict_level *level = list->p;
+	int64_t use[RES_N];
+
+	memcpy(use, e->w->used[branch], sizeof(use));
+	for (size_t i = 0; i < list->n; i++) {
+		level[i].over = above(e, branch, use);
+		subtract(use, &level[i]);
+	}
+}
+
+unsigned evict_trial_noted_above(const struct evictor *e, uint32_t run)
+{
+	const struct evict_levels *ls = e->levels;
+	const struct evict_level *level = ls->of[e->s->run.queue[run]].p;
+
+	return level[ls->below[run]].over;
+}
+
+unsigned evict_trial_above(const struct evictor *e, uint32_t branch,
+                           uint32_t run)
+{
+	const struct evict_levels *ls = e->levels;
+	const struct evict_level *level = ls->of[e->s->run.queue[run]].p;
+	int64_t use[RES_N];
+
+	memcpy(use, e->w->used[branch], sizeof(use));
+	for (uint32_t i = 0; i < ls->below[run]; i++)
+		subtract(use, &level[i]);
+	return above(e, branch, use);
+}
+
+/* --- trials ------------------------------------------------------------ */
+
 struct evictor *evict_trial_new(struct pass *p)
 {
 	const struct snap *s = p->snap;
@@ -148,6 +359,7 @@ void evict_trial_list(struct evictor *e)
 	e->spread = spread_new(s, e->p->place->match, arena);
 	list_victims(e);
 	list_tasks(e);
+	levels_new(e);
 }
 
 /* If the task's node is watched, tell the promises whether the task leaves it
@@ -184,17 +396,26 @@ static void see_task(struct evictor *e, uint32_t task, int sign)
 	         sign > 0 ? FATE_SEEN - FATE_LEFT : FATE_LEFT - FATE_SEEN);
 }
 
-void evict_trial_charge(struct evictor *e, uint32_t run, int64_t tasks,
-                        bool whole, int sign)
+void evict_trial_charge_amount(struct evictor *e, uint32_t run,
+                               const int64_t amount[RES_N], bool whole,
+                               int sign)
 {
 	const struct snap *s = e->s;
-	int64_t amount[RES_N];
 
-	work_amount(s, run, tasks, amount);
 	work_charge(e->w, s->run.queue[run], amount, !s->run.preemptible[run],
 	            sign);
 	work_charge_job(e->w, s->run.queue[run], s->run.user[run],
 	                amount[RES_GPU], whole, sign);
+	levels_charge(e, run, amount, sign);
+}
+
+void evict_trial_charge(struct evictor *e, uint32_t run, int64_t tasks,
+                        bool whole, int sign)
+{
+	int64_t amount[RES_N];
+
+	work_amount(e->s, run, tasks, amount);
+	evict_trial_charge_amount(e, run, amount, whole, sign);
 }
 
 void evict_trial_charge_moved(struct evictor *e, const struct evict_moved *m,
@@ -204,6 +425,7 @@ void evict_trial_charge_moved(struct evictor *e, const struct evict_moved *m,
 
 	admit_charge(e->w, &d, sign);
 	work_charge_job(e->w, d.queue, d.user, 0, m->whole, sign);
+	levels_charge(e, m->run, d.amount, sign);
 }
 
 /* Change all tasks of a run with fate `from` to fate `to`. Returns how many. */

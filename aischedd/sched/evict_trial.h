@@ -77,7 +77,8 @@ struct evictor {
 	int64_t *surplus;     /* by run: tasks above its minimum */
 	int64_t *whole;       /* by run: > 0 if all of it is evicted */
 	int64_t *left;        /* by task: FATE_STAYS, ... */
-	uint64_t looks;       /* nodes and tasks looked at in this pass */
+	struct evict_levels *levels;
+	uint64_t looks; /* nodes and tasks looked at in this pass */
 	const struct domains *domains;
 	struct spread *spread; /* how the claimant is divided if it is spread */
 
@@ -124,6 +125,22 @@ struct evictor *evict_trial_new(struct pass *p);
  * do nothing. */
 void evict_trial_list(struct evictor *e);
 
+/* Called before each trial: count what the pass has started since the last one.
+ */
+void evict_trial_begin(struct evictor *e);
+
+/* Find of which resources `branch`, the run's queue or one above it, uses more
+ * than its share if jobs of the run's queue that the run could preempt do not
+ * count. Returns them as bits. */
+unsigned evict_trial_above(const struct evictor *e, uint32_t branch,
+                           uint32_t run);
+
+/* evict_trial_note_above() notes what evict_trial_above() would return at
+ * present for each run of this queue; evict_trial_noted_above() returns that.
+ */
+void evict_trial_note_above(struct evictor *e, uint32_t queue, uint32_t branch);
+unsigned evict_trial_noted_above(const struct evictor *e, uint32_t run);
+
 /* Returns the new place of the run, or of the last of its tasks that moves, in
  * this trial; NULL if it does not move. */
 const struct evict_moved *evict_trial_moved_of(const struct evictor *e,
@@ -146,6 +163,10 @@ static inline int64_t evict_trial_surplus(const struct snap *s, uint32_t run,
  * longer (-1); with `whole`, count the job itself, too. */
 void evict_trial_charge(struct evictor *e, uint32_t run, int64_t tasks,
                         bool whole, int sign);
+/* Count this amount of a run as used again, or no longer. */
+void evict_trial_charge_amount(struct evictor *e, uint32_t run,
+                               const int64_t amount[RES_N], bool whole,
+                               int sign);
 
 /* Add a step to the trial: use what an ending task still holds (see_task),
  * evict a task (take_task), or evict a run (take). */

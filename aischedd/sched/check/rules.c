@@ -442,8 +442,55 @@ static int check_preempt(const struct audit *a, const struct eviction *e,
 	return 0;
 }
 
-/* Check that the plan calls the eviction a reclaim, and note what the
- * run loses. */
+/* Add up what jobs of the run's queue use that the run could preempt. Returns
+ * whether there are any. */
+static bool add_lower(const struct snap *s, uint32_t run, int64_t ret[RES_N])
+{
+	int64_t standing = check_standing_of_run(s, run), amount[RES_N];
+	bool any = false;
+
+	for (uint32_t i = 0; i < s->run.n; i++) {
+		if (s->run.queue[i] != s->run.queue[run] || s->run.ending[i] ||
+		    !s->run.preemptible[i] ||
+		    check_standing_as_victim(s, i) >= standing)
+			continue;
+		amount_of_run(s, i, check_ntasks(s, i), amount);
+		for (int r = 0; r < RES_N; r++)
+			ret[r] += amount[r];
+		any = true;
+	}
+	return any;
+}
+
+/* Check that the loser, the run's queue or one above it, uses more than its
+ * share of something that the run loses, even without the jobs of the run's
+ * queue that the run could preempt. */
+static int check_lower(const struct audit *a, const struct eviction *e,
+                       uint32_t loser, const int64_t loses[RES_N])
+{
+	const struct use *u = a->use;
+	int64_t lower[RES_N] = { 0 };
+	bool above = false;
+
+	/* Without such jobs, see check_taken(). */
+	if (!add_lower(a->s, e->run, lower))
+		return 0;
+	for (int r = 0; r < RES_N; r++) {
+		int64_t share = a->plan->share[loser][r];
+
+		above |=
+		    loses[r] > 0 && share != CONF_NONE &&
+		    u->base[loser][r] + u->more[loser][r] - lower[r] > share;
+	}
+	if (above)
+		return 0;
+	return check_bad(a, a->s->run.job[e->run],
+	                 "is evicted although jobs that it could preempt use "
+	                 "what its queue has above its share");
+}
+
+/* Check that the plan calls the eviction a reclaim and that the run may lose
+ * what it loses; note that. */
 static int check_reclaim(const struct audit *a, const struct eviction *e,
                          const struct party *by, struct taken *t)
 {
@@ -466,7 +513,7 @@ static int check_reclaim(const struct audit *a, const struct eviction *e,
 		if (loses[r] > t->largest[loser][r])
 			t->largest[loser][r] = loses[r];
 	}
-	return 0;
+	return check_lower(a, e, loser, loses);
 }
 
 static int check_move(const struct audit *a, const struct eviction *e)

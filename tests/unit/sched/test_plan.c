@@ -385,6 +385,10 @@ END_TEST
 #define RECLAIM                                                  \
 	"now 1000\nqueue a quota=gpus:1\nqueue b quota=gpus:1\n" \
 	"node n0 cpus=8 gpus=2\nrun 11 queue=b gpus=1 on=n0\n"
+#define SPLIT                                                     \
+	"now 1000\npolicy consolidate=no\nqueue a quota=gpus:1\n" \
+	"queue b quota=gpus:1\nnode n[0-1] cpus=8 gpus=1\n"       \
+	"run 11 queue=b gpus=1 preemptible on=n0\n"
 #define MOVE "now 1000\nqueue q\nnode n[0-1] cpus=4\nrun 11 cpus=2 on=n1\n"
 
 static const struct {
@@ -440,6 +444,11 @@ static const struct {
 	  "node n0 cpus=8 gpus=2\nrun 11 queue=a gpus=1 on=n0\n"
 	  "run 12 queue=b gpus=1 preemptible on=n0\npend 20 queue=a gpus=1",
 	  "queue 'a' takes more than its share" },
+	{ SPLIT "run 12 queue=b gpus=1 preemptible on=n1\n"
+	        "pend 20 queue=a gpus=1 want=n1",
+	  SPLIT "run 12 queue=b gpus=1 priority=5 preemptible on=n1\n"
+	        "pend 20 queue=a gpus=1 want=n1",
+	  "although jobs that it could preempt use what its queue has above" },
 	{ MOVE "run 12 cpus=1 preemptible on=n0\npend 20 cpus=4",
 	  "now 1000\npolicy consolidate=no\nqueue q\nnode n[0-1] cpus=4\n"
 	  "run 11 cpus=2 on=n1\nrun 12 cpus=1 preemptible on=n0\n"
