@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "aischedd/rpc/closer.h"
 #include "aischedd/rpc/listen.h"
 #include "libcommon/buf.h"
 #include "libcommon/clock.h"
@@ -330,6 +331,15 @@ int web_new(struct web **ret, struct daemon *d, struct err *err)
 	return 0;
 }
 
+/* The socket for the proxy may have descriptors in it (see closer.h). */
+static void close_listener(int fd)
+{
+	struct closer *closer = closer_new();
+
+	closer_close(closer, fd);
+	closer_free(closer);
+}
+
 void web_free(struct web *web)
 {
 	if (!web)
@@ -337,7 +347,7 @@ void web_free(struct web *web)
 	end(web);
 	event_free(web->again);
 	for (int i = 0; i < web->nlisteners; i++)
-		close(web->listener[i]);
+		close_listener(web->listener[i]);
 	if (web->socket)
 		unlink(web->socket);
 	free(web->proxies);

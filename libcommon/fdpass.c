@@ -37,12 +37,50 @@ ssize_t fdpass_send(int sock, const void *data, size_t len, const int *fd,
 	return sendmsg(sock, &msg, flags | MSG_NOSIGNAL);
 }
 
+bool fdpass_old_kernel;
+
 bool fdpass_refuse(int sock)
 {
-	int no = 0;
+	int no = 0, yes = 1;
 
-	return setsockopt(sock, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no)) ==
-	       0;
+	if (!fdpass_old_kernel &&
+	    setsockopt(sock, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no)) == 0)
+		return true;
+	/* A byte sent with MSG_OOB can have descriptors, too. Unless it is
+	 * received in line, MSG_PEEK does not show it, and the kernel drops
+	 * it when the bytes around it are read. */
+	setsockopt(sock, SOL_SOCKET, SO_OOBINLINE, &yes, sizeof(yes));
+	return false;
+}
+
+ssize_t fdpass_read(int sock, void *data, size_t size)
+{
+	struct iovec part = { data, size };
+	struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1 };
+	ssize_t len = recvmsg(sock, &msg, MSG_PEEK);
+
+	if (len <= 0)
+		return len;
+	/* There is no room for descriptors, so some that were sent with these
+	 * bytes count as cut off. */
+	if (msg.msg_flags & MSG_CTRUNC) {
+		errno = EPERM;
+		return -1;
+	}
+	/* Receive no more bytes than seen: others may have arrived since. */
+	return recv(sock, data, (size_t)len, 0);
+}
+
+bool fdpass_drain(int sock)
+{
+	char bytes[16384];
+	ssize_t len;
+
+	shutdown(sock, SHUT_RD);
+	do {
+		len = fdpass_read(sock, bytes, sizeof(bytes));
+	} while (len > 0);
+	return len == 0 || errno != EPERM;
 }
 
 ssize_t fdpass_recv(int sock, void *data, size_t size, int *fd, int max,

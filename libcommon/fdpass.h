@@ -16,12 +16,28 @@
 ssize_t fdpass_send(int sock, const void *data, size_t len, const int *fd,
                     int n, int flags);
 
-/* Let the kernel refuse descriptors that peers send to this socket, or to those
+/*
+ * Let the kernel refuse descriptors that peers send to this socket, or to those
  * accepted from it, with EPERM. Else the process that reads a message closes
  * the descriptors for which it has no room, and a user can send one whose
  * close(2) never returns, such as a socket that lingers. Returns false if the
- * kernel cannot do this: SO_PASSRIGHTS is of Linux 6.16. */
+ * kernel cannot do this, as SO_PASSRIGHTS is of Linux 6.16: then receive with
+ * fdpass_read(), and call fdpass_drain() before the socket is closed.
+ */
 bool fdpass_refuse(int sock);
+
+/* Receive bytes from a stream socket, as recv(2) does. If the peer has sent a
+ * descriptor with one of these bytes, or with the next one, fails with EPERM,
+ * now and each time, and leaves all in the socket, where nobody closes it. */
+ssize_t fdpass_read(int sock, void *data, size_t size);
+
+/* Discard what has arrived at a stream socket, which can receive nothing more
+ * from now on. Returns false if a descriptor is left: then close(2) of the
+ * socket, which closes this descriptor, too, may never return. */
+bool fdpass_drain(int sock);
+
+/* Behave as with a kernel before Linux 6.16. Only tests set this. */
+extern bool fdpass_old_kernel;
 
 /* Receive data with at most `max` descriptors, which the caller closes. If the
  * kernel has dropped some, because more than max were sent or this process may

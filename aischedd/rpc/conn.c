@@ -11,6 +11,7 @@
 #include "aischedd/rpc/answer.h"
 #include "config.h"
 #include "libcommon/buf.h"
+#include "libcommon/fdpass.h"
 #include "libcommon/mem.h"
 
 /* Origin of the web program's connection; no user has this uid. */
@@ -36,7 +37,7 @@ struct ask *ask_new(struct conn *conn, const struct frame_head *head)
 }
 
 /* Let connections that waited for memory continue; the loop calls their
- * read callbacks. */
+ * on_readable(). */
 static void feed_starving(struct conns *all)
 {
 	struct conn *conn;
@@ -44,9 +45,7 @@ static void feed_starving(struct conns *all)
 	while ((conn = TAILQ_FIRST(&all->starving))) {
 		TAILQ_REMOVE(&all->starving, conn, of_starving);
 		conn->starving = false;
-		bufferevent_trigger(conn->bev, EV_READ,
-		                    BEV_TRIG_IGNORE_WATERMARKS |
-		                        BEV_TRIG_DEFER_CALLBACKS);
+		event_active(conn->readable, 0, 0);
 	}
 }
 
@@ -90,8 +89,17 @@ static void ask_drop(struct ask *ask)
 	ask_free(ask);
 }
 
+void conns_close_fd(struct conns *all, int fd, bool guarded)
+{
+	if (guarded)
+		closer_close(all->closer, fd);
+	else
+		close(fd);
+}
+
 void conn_close(struct conn *conn)
 {
+	int fd = bufferevent_getfd(conn->bev);
 	struct conns *all = conn->all;
 
 	while (!TAILQ_EMPTY(&conn->asks))
@@ -101,7 +109,11 @@ void conn_close(struct conn *conn)
 	if (conn->starving)
 		TAILQ_REMOVE(&all->starving, conn, of_starving);
 	event_free(conn->timer);
+	event_free(conn->readable);
+	evbuffer_free(conn->in);
+	bufferevent_setfd(conn->bev, -1);
 	bufferevent_free(conn->bev);
+	conns_close_fd(all, fd, conn->guarded && !fdpass_drain(fd));
 	free(conn);
 }
 
@@ -147,7 +159,7 @@ void conn_fail(struct conn *conn, struct ask *ask, const struct err *err)
 	ask->peer = NULL;
 	bufferevent_setwatermark(conn->bev, EV_WRITE, 0, 0);
 	if (!conn->eof)
-		bufferevent_enable(conn->bev, EV_READ);
+		event_add(conn->readable, NULL);
 	conn_set_timer(conn, TIMER_NONE, 0);
 	rpc_refuse(ask, err);
 }
@@ -164,17 +176,6 @@ static void conn_linger(struct conn *conn)
 	conn->lingering = true;
 	shutdown(bufferevent_getfd(conn->bev), SHUT_WR);
 	conn_set_timer(conn, TIMER_LINGER, conn->all->limits.linger_ms);
-}
-
-static void on_read(struct bufferevent *bev, void *arg)
-{
-	struct evbuffer *in = bufferevent_get_input(bev);
-	struct conn *conn = arg;
-
-	if (conn->ending)
-		evbuffer_drain(in, evbuffer_get_length(in));
-	else
-		receive(conn);
 }
 
 static void on_write(struct bufferevent *bev, void *arg)
@@ -216,6 +217,38 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
 		conn_fail(conn, conn->reading, &err);
 	} else if (!conn->ending) {
 		conn_close(conn);
+	}
+}
+
+/* Read what has arrived. libevent does not read from these sockets, as it would
+ * take descriptors that peers send (see fdpass_refuse()). */
+static ssize_t read_more(struct conn *conn)
+{
+	int fd = bufferevent_getfd(conn->bev);
+	char bytes[READ_SIZE];
+	ssize_t len = conn->guarded ? fdpass_read(fd, bytes, sizeof(bytes))
+	                            : recv(fd, bytes, sizeof(bytes), 0);
+
+	if (len > 0 && !conn->ending)
+		evbuffer_add(conn->in, bytes, (size_t)len);
+	return len;
+}
+
+/* Something has arrived (EV_READ), or there is memory again for what had
+ * arrived before. */
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct conn *conn = arg;
+	ssize_t len = what & EV_READ ? read_more(conn) : 1;
+
+	(void)fd;
+	if (len > 0) {
+		if (!conn->ending)
+			receive(conn);
+	} else if (len == 0 || (errno != EAGAIN && errno != EINTR)) {
+		event_del(conn->readable);
+		on_event(conn->bev, len ? BEV_EVENT_ERROR : BEV_EVENT_EOF,
+		         conn);
 	}
 }
 
@@ -266,6 +299,7 @@ void conns_init(struct conns *all)
 	TAILQ_INIT(&all->known);
 	TAILQ_INIT(&all->starving);
 	slices_init(&all->ready);
+	all->closer = closer_new();
 }
 
 static void close_all(struct conn_list *list)
@@ -283,6 +317,7 @@ void conns_fini(struct conns *all)
 	map_free(&all->strangers[true].origins);
 	map_free(&all->holders);
 	slices_fini(&all->ready);
+	closer_free(all->closer);
 	if (all->go)
 		event_free(all->go);
 }
@@ -303,12 +338,15 @@ static struct conn *make(struct conns *all, int fd, bool tcp, uint64_t origin)
 	}
 	make_nonce(conn->nonce);
 	conn->timer = evtimer_new(all->base, on_timer, conn);
-	conn->bev =
-	    bufferevent_socket_new(all->base, fd, BEV_OPT_CLOSE_ON_FREE);
-	bufferevent_setcb(conn->bev, on_read, on_write, on_event, conn);
+	conn->guarded = !tcp && !fdpass_refuse(fd);
+	conn->in = evbuffer_new();
+	conn->readable =
+	    event_new(all->base, fd, EV_READ | EV_PERSIST, on_readable, conn);
+	event_add(conn->readable, NULL);
+	conn->bev = bufferevent_socket_new(all->base, fd, 0);
+	bufferevent_setcb(conn->bev, NULL, on_write, on_event, conn);
 	bufferevent_setwatermark(conn->bev, EV_WRITE, DRAINED, 0);
-	bufferevent_set_max_single_read(conn->bev, READ_SIZE);
-	bufferevent_enable(conn->bev, EV_READ | EV_WRITE);
+	bufferevent_enable(conn->bev, EV_WRITE);
 	say_hello(conn);
 	conn_set_timer(conn, TIMER_IDLE, all->limits.idle_ms);
 	return conn;

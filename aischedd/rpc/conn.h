@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
+#include "aischedd/rpc/closer.h"
 #include "aischedd/rpc/holder.h"
 #include "aischedd/rpc/rpc.h"
 #include "aischedd/rpc/slices.h"
@@ -55,6 +56,7 @@ struct strangers {
 struct conns {
 	struct event_base *base;
 	struct workers *workers;
+	struct closer *closer;
 	char *cluster;
 	struct rpc_calls calls;
 	struct rpc_limits limits;
@@ -122,10 +124,15 @@ struct conn {
 	struct conns *all;
 	TAILQ_ENTRY(conn) of_list, of_starving;
 	struct slice slice;
-	struct bufferevent *bev;
+	struct bufferevent *bev; /* only writes */
+	struct event *readable;  /* is not pending: reads nothing for now */
+	struct evbuffer *in;     /* what was read, and not processed yet */
 	struct event *timer;
 	enum conn_timer timer_for;
 	bool tcp, web, starving;
+	/* The peer can send descriptors, which the kernel must not close on the
+	 * loop's thread. */
+	bool guarded;
 	uint64_t origin; /* a uid, or the hash of an address */
 	/* the user to whom it belongs; NULL: a stranger */
 	struct holder *holder;
@@ -151,6 +158,9 @@ struct conn {
 void conns_init(struct conns *all);
 /* close all connections */
 void conns_fini(struct conns *all);
+/* Close a socket. guarded: there may be descriptors in it that are closed,
+ * too, and whose close would block. */
+void conns_close_fd(struct conns *all, int fd, bool guarded);
 void conn_new(struct conns *all, int fd, bool tcp, uint64_t origin);
 /* Add the connection of the web program. It belongs to no user and is never
  * closed to make room for others. */

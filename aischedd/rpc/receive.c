@@ -259,7 +259,7 @@ static int check_head(const struct conn *conn, const struct frame_head *head,
 
 static enum wait take_head(struct conn *conn)
 {
-	struct evbuffer *in = bufferevent_get_input(conn->bev);
+	struct evbuffer *in = conn->in;
 	struct evbuffer *out = bufferevent_get_output(conn->bev);
 	unsigned char bytes[WIRE_HEAD];
 	struct frame_head head;
@@ -323,7 +323,7 @@ static void log_in(struct ask *ask, const char *cookie, size_t len)
 
 static enum wait take_cred(struct conn *conn, struct ask *ask)
 {
-	struct evbuffer *in = bufferevent_get_input(conn->bev);
+	struct evbuffer *in = conn->in;
 	size_t len = ask->head.cred_len;
 
 	if (ask->has_cred)
@@ -374,7 +374,7 @@ static enum wait begin_body(struct conn *conn, struct ask *ask)
  * to hash 64 MiB. */
 static enum wait take_body(struct conn *conn, struct ask *ask)
 {
-	struct evbuffer *in = bufferevent_get_input(conn->bev);
+	struct evbuffer *in = conn->in;
 	int n = evbuffer_remove(in, ask->body + ask->got,
 	                        ask_body_len(ask) - ask->got);
 
@@ -410,23 +410,21 @@ static void was_active(struct conn *conn)
 	TAILQ_INSERT_TAIL(list, conn, of_list);
 }
 
-/* Stop reading from the socket while much of the input is unprocessed.
- * With libevent's own high watermark the read callback would be called
- * over and over. */
+/* Stop reading from the socket while much of the input is unprocessed. */
 static void set_reading(struct conn *conn)
 {
-	size_t len = evbuffer_get_length(bufferevent_get_input(conn->bev));
-	bool on = bufferevent_get_enabled(conn->bev) & EV_READ;
+	size_t len = evbuffer_get_length(conn->in);
+	bool on = event_pending(conn->readable, EV_READ, NULL);
 
-	if (len < READ_SIZE && !on)
-		bufferevent_enable(conn->bev, EV_READ);
+	if (len < READ_SIZE && !on && !conn->eof)
+		event_add(conn->readable, NULL);
 	else if (len >= READ_SIZE && on)
-		bufferevent_disable(conn->bev, EV_READ);
+		event_del(conn->readable);
 }
 
 void receive(struct conn *conn)
 {
-	struct evbuffer *in = bufferevent_get_input(conn->bev);
+	struct evbuffer *in = conn->in;
 	const struct rpc_limits *limits = &conn->all->limits;
 	enum wait wait = WAIT_NOT;
 

@@ -14,6 +14,7 @@
 #include "aischedd/rpc/holder.h"
 #include "aischedd/rpc/listen.h"
 #include "libcommon/buf.h"
+#include "libcommon/fdpass.h"
 #include "libcommon/log.h"
 #include "libcommon/mem.h"
 #include "libcommon/paths.h"
@@ -117,9 +118,8 @@ static void add_listener(struct rpc *rpc, int fd, const char *path)
 
 	listener->rpc = rpc;
 	listener->path = path ? xstrdup(path) : NULL;
-	listener->lev = evconnlistener_new(
-	    rpc->conns.base, on_accept, listener,
-	    LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+	listener->lev = evconnlistener_new(rpc->conns.base, on_accept, listener,
+	                                   LEV_OPT_CLOSE_ON_EXEC, 0, fd);
 	evconnlistener_set_error_cb(listener->lev, on_accept_error);
 	rpc->listener = GROW(rpc->listener, rpc->nlisteners, &rpc->cap);
 	rpc->listener[rpc->nlisteners++] = listener;
@@ -185,6 +185,16 @@ bool rpc_is_open(enum op op)
 	return op == OP_session || op == OP_metrics;
 }
 
+/* Connections that were not accepted yet are closed, too. */
+static void close_listener(struct conns *all, struct evconnlistener *lev,
+                           bool tcp)
+{
+	int fd = evconnlistener_get_fd(lev);
+
+	evconnlistener_free(lev);
+	conns_close_fd(all, fd, !tcp && !fdpass_refuse(fd));
+}
+
 void rpc_free(struct rpc *rpc)
 {
 	struct conns *all;
@@ -197,7 +207,7 @@ void rpc_free(struct rpc *rpc)
 
 		if (listener->path)
 			unlink(listener->path);
-		evconnlistener_free(listener->lev);
+		close_listener(all, listener->lev, !listener->path);
 		free(listener->path);
 		free(listener);
 	}

@@ -1,6 +1,7 @@
 /* test_fdpass.c - pass descriptors over Unix sockets */
 #include "libcommon/fdpass.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -73,8 +74,53 @@ START_TEST(refuses)
 }
 END_TEST
 
+/* Bytes are read before one with a descriptor arrives; that one never is. */
+START_TEST(old_kernel_reads_none)
+{
+	int pair[2], flags = _i ? MSG_OOB : 0;
+	char data[8];
+
+	fdpass_old_kernel = true;
+	ck_assert_int_eq(
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+	ck_assert(!fdpass_refuse(pair[1]));
+	ck_assert_int_eq(send(pair[0], "abc", 3, 0), 3);
+	ck_assert_int_eq(fdpass_read(pair[1], data, 2), 2);
+	ck_assert_int_eq(fdpass_send(pair[0], "d", 1, pair, 1, flags), 1);
+	ck_assert_int_eq(send(pair[0], "e", 1, 0), 1);
+	while (fdpass_read(pair[1], data, 8) > 0)
+		ck_assert_int_eq(data[0], 'c');
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(fdpass_read(pair[1], data, 8), -1);
+		ck_assert_int_eq(errno, EPERM);
+		ck_assert(!fdpass_drain(pair[1]));
+	}
+	ck_assert_int_eq(send(pair[0], "f", 1, MSG_NOSIGNAL), -1);
+	close(pair[0]);
+	close(pair[1]);
+	fdpass_old_kernel = false;
+}
+END_TEST
+
+START_TEST(old_kernel_drains)
+{
+	int pair[2];
+	char data[8];
+
+	ck_assert_int_eq(
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+	ck_assert_int_eq(send(pair[0], "abc", 3, 0), 3);
+	ck_assert(fdpass_drain(pair[1]));
+	ck_assert_int_eq(fdpass_read(pair[1], data, 8), 0);
+	close(pair[0]);
+	close(pair[1]);
+}
+END_TEST
+
 SUITE(fdpass)
 {
+	tcase_add_loop_test(tc, old_kernel_reads_none, 0, 2);
+	tcase_add_test(tc, old_kernel_drains);
 	tcase_add_test(tc, refuses);
 	tcase_add_loop_test(tc, passes, 0, ARRAY_SIZE(cases));
 }

@@ -1,0 +1,158 @@
+/* closer.c - close sockets whose close(2) may never return */
+#include "aischedd/rpc/closer.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libcommon/mem.h"
+
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2
+#endif
+
+struct closer {
+	pthread_mutex_t lock;
+	int *fd; /* the sockets to close */
+	size_t n, cap;
+	/* a thread closes sockets until none is left */
+	bool running;
+	bool quit; /* who finds nothing left to close frees the closer */
+};
+
+/* A thread that keeps all descriptors open until it exits. */
+struct keeper {
+	pthread_t thread;
+	sem_t keeps, may_exit;
+	bool failed;
+};
+
+static void *keep(void *arg)
+{
+	struct keeper *k = arg;
+
+	/* In a container the first call is often forbidden. */
+	k->failed = unshare(CLONE_FILES) < 0 &&
+	            syscall(SYS_close_range, UINT_MAX, UINT_MAX,
+	                    CLOSE_RANGE_UNSHARE) < 0;
+	sem_post(&k->keeps);
+	sem_wait(&k->may_exit);
+	return NULL;
+}
+
+static void keeper_start(struct keeper *k)
+{
+	sem_init(&k->keeps, 0, 0);
+	sem_init(&k->may_exit, 0, 0);
+	while (pthread_create(&k->thread, NULL, keep, k) != 0)
+		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+	sem_wait(&k->keeps);
+}
+
+static void keeper_end(struct keeper *k)
+{
+	sem_post(&k->may_exit);
+	pthread_join(k->thread, NULL);
+	sem_destroy(&k->keeps);
+	sem_destroy(&k->may_exit);
+}
+
+/* Take the sockets to close. If there are none, this thread has to end, and
+ * must not use the closer any more. */
+static size_t take(struct closer *c, int **ret)
+{
+	size_t n;
+	bool last;
+
+	pthread_mutex_lock(&c->lock);
+	n = c->n;
+	*ret = c->fd;
+	c->fd = NULL;
+	c->n = c->cap = 0;
+	c->running = n > 0;
+	last = c->quit && !n;
+	pthread_mutex_unlock(&c->lock);
+	if (last) {
+		pthread_mutex_destroy(&c->lock);
+		free(c);
+	}
+	return n;
+}
+
+static void *run(void *arg)
+{
+	struct closer *c = arg;
+	struct keeper keeper;
+	size_t n;
+	int *fd;
+
+	while ((n = take(c, &fd))) {
+		keeper_start(&keeper);
+		for (size_t i = 0; i < n; i++)
+			close(fd[i]);
+		keeper_end(&keeper);
+		free(fd);
+	}
+	return NULL;
+}
+
+/* Start the thread with all signals blocked, as the loop's thread handles
+ * them. If that fails, the next socket to close is the next try. */
+static void start(struct closer *c)
+{
+	pthread_attr_t attr;
+	sigset_t all, was;
+	pthread_t thread;
+
+	if (c->running || !c->n)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &was);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	c->running = pthread_create(&thread, &attr, run, c) == 0;
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &was, NULL);
+}
+
+struct closer *closer_new(void)
+{
+	struct closer *c = xcalloc(1, sizeof(*c));
+
+	pthread_mutex_init(&c->lock, NULL);
+	return c;
+}
+
+void closer_close(struct closer *c, int fd)
+{
+	pthread_mutex_lock(&c->lock);
+	c->fd = GROW(c->fd, c->n, &c->cap);
+	c->fd[c->n++] = fd;
+	start(c);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void closer_free(struct closer *c)
+{
+	bool last;
+
+	if (!c)
+		return;
+	pthread_mutex_lock(&c->lock);
+	c->quit = true;
+	start(c);
+	last = !c->running;
+	pthread_mutex_unlock(&c->lock);
+	if (!last)
+		return;
+	pthread_mutex_destroy(&c->lock);
+	free(c->fd);
+	free(c);
+}
