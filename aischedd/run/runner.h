@@ -361,7 +361,7 @@ struct runner_ops {
 	 * RUN_LOST. Does nothing if it was called before for this attempt. */
 	void (*start)(struct runner *r, const struct run_job *job);
 	/* End the job: send SIGCONT and SIGTERM, then SIGKILL after `grace`
-	 * seconds. Answered by RUN_ENDED. */
+	 * seconds. Answered by RUN_ENDED or RUN_LOST. */
 	void (*stop)(struct runner *r, uint64_t job, uint32_t attempt,
 	             enum stop_why why, int64_t grace);
 	/* Send a signal to processes of the job. */

@@ -18,6 +18,7 @@
 #include "aischedd/run/local/attempt.h"
 #include "aischedd/run/local/local.h"
 #include "aischedd/run/local/nursery.h"
+#include "aischedd/run/local/overdue.h"
 #include "aischedd/run/shepherd/order.h"
 #include "libcommon/mem.h"
 #include "libcommon/step_msg.h"
@@ -172,6 +173,7 @@ void local_stop(struct runner *r, uint64_t job, uint32_t attempt,
 	               json_pack("{s:s s:s s:s s:I}", "do", "stop", "why",
 	                         words[why].why, "end", words[why].end, "grace",
 	                         (json_int_t)grace));
+	overdue_watch(a, grace);
 }
 
 /* Send the field script_only, too: it is for shepherds of older versions, which

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "aischedd/run/local/local.h"
+#include "aischedd/run/local/overdue.h"
 #include "aischedd/run/shepherd/tmp.h"
 #include "aischedd/run/shepherd/tree.h"
 #include "libcommon/mem.h"
@@ -59,6 +60,7 @@ void attempt_hang_up(struct attempt *a)
 void attempt_free(struct attempt *a)
 {
 	attempt_hang_up(a);
+	overdue_free(a);
 	if (a->order_fd >= 0)
 		close(a->order_fd);
 	if (a->child_fd >= 0)

@@ -19,6 +19,7 @@
 #include "aischedd/run/local/forward.h"
 #include "aischedd/run/local/health.h"
 #include "aischedd/run/local/nursery.h"
+#include "aischedd/run/local/overdue.h"
 #include "aischedd/run/local/recover.h"
 #include "aischedd/run/shepherd/cgroup_file.h"
 #include "aischedd/run/shepherd/cgroup_find.h"
@@ -350,6 +351,7 @@ struct runner *runner_local_new(struct event_base *base,
 	l->base = base;
 	l->fn = fn;
 	l->arg = arg;
+	l->deaf_ms = OVERDUE_DEAF_MS;
 	l->dirfd = l->lock_fd = l->null_fd = l->nursery_fd = -1;
 	l->arena = arena_new();
 	TAILQ_INIT(&l->forwards);

@@ -49,6 +49,10 @@ struct attempt {
 	bool awaited; /* recover() waits for an answer about it */
 	/* the daemon was told RUN_STARTED */
 	bool started;
+	/* RUN_STARTED was stored before the daemon was restarted */
+	bool was_started;
+	/* its shepherd lives, but takes no connection */
+	bool unreached;
 	/* the daemon has called forget() */
 	bool forgotten;
 	struct attempt *next; /* next attempt in local->work */
@@ -58,6 +62,13 @@ struct attempt {
 	/* the order and the shepherd's end of the connection, to send to the
 	 * nursery; -1 when sent */
 	int order_fd, child_fd;
+
+	/* ends the attempt if its shepherd does not; overdue.c */
+	struct event *overdue;
+	/* monotonic ms: time by which the attempt must have ended; 0: none */
+	int64_t end_by;
+	/* the shepherd did not read its messages, so it was sent SIGKILL */
+	bool deaf;
 
 	/* messages to send once the shepherd is connected, or NULL */
 	json_t *stop, *resize;
@@ -92,6 +103,8 @@ struct local {
 	bool constrain_devices;
 	int64_t sample_s;  /* seconds between samples of GPU use */
 	char *gpu_program; /* path of aisched-gpu, or NULL */
+	/* for how long a shepherd may leave a message unread */
+	int64_t deaf_ms;
 	/* RLIMIT_NOFILE for processes that we start */
 	struct rlimit files;
 	int dirfd, null_fd;

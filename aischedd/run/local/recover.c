@@ -26,6 +26,7 @@
 
 #include "aischedd/run/local/attempt.h"
 #include "aischedd/run/local/local.h"
+#include "aischedd/run/local/overdue.h"
 #include "aischedd/run/shepherd/proc.h"
 #include "libcommon/environ.h"
 
@@ -46,7 +47,9 @@ bool local_lock(struct local *l)
 static int connect_ctl(int dirfd, struct err *err)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	/* A shepherd that hangs accepts no connection: do not wait for it. */
+	int fd =
+	    socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
 
@@ -66,8 +69,11 @@ static bool reach(struct attempt *a, int dirfd)
 {
 	int fd = connect_ctl(dirfd, NULL);
 
-	/* Nothing listens: the shepherd is about to end, so its outcome will be
-	 * found in the next tick. */
+	if (a->stray)
+		overdue_watch(a, 0);
+	/* If nothing listens, the shepherd is about to end, so its outcome will
+	 * be found in the next tick. */
+	a->unreached = fd < 0;
 	if (fd < 0)
 		return false;
 	attempt_connect(a, fd);
@@ -186,11 +192,12 @@ static bool bury(struct attempt *a)
 	attempt_tell(a, &(struct run_event){
 			    .kind = RUN_LOST,
 			    .rebooted = rebooted,
-			    .text = rebooted ? "the machine was restarted"
-	                            : all    ? "its shepherd was killed"
-	                                     : "its shepherd was killed, and "
-	                                       "processes are left that do "
-	                                       "not die" });
+			    .text = rebooted  ? "the machine was restarted"
+	                            : !all    ? "its shepherd was killed, and "
+	                                        "processes are left that do "
+	                                        "not die"
+	                            : a->deaf ? "its shepherd did not answer"
+	                                      : "its shepherd was killed" });
 	attempt_done(a);
 	return true;
 }
@@ -310,7 +317,6 @@ void local_recover(struct runner *r, size_t n, const uint64_t *job,
 {
 	struct local *l = local_of(r);
 
-	(void)started;
 	for (size_t i = 0; i < n; i++) {
 		struct attempt *a;
 
@@ -318,9 +324,11 @@ void local_recover(struct runner *r, size_t n, const uint64_t *job,
 			continue;
 		a = attempt_new(l, job[i], attempt[i]);
 		a->awaited = true;
+		a->was_started = started && started[i];
 		l->awaited++;
 		a->state = ATTEMPT_UNCLEAR;
 		attempt_queue(a);
+		overdue_await(a);
 	}
 	l->strays_unseen = true;
 	l->recovering = true;

@@ -285,20 +285,40 @@ static json_t *take_line(const char **at)
 	return obj;
 }
 
-static bool is_locked(int fd)
+static bool is_locked(int fd, pid_t *ret_by)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	bool is = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 
-	return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+	*ret_by = is ? lock.l_pid : 0;
+	return is;
+}
+
+static int open_claim(int dirfd)
+{
+	return openat(dirfd, CLAIM_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+}
+
+pid_t record_shepherd(int dirfd)
+{
+	int fd = open_claim(dirfd);
+	pid_t pid;
+
+	if (fd < 0)
+		return 0;
+	is_locked(fd, &pid);
+	close(fd);
+	return pid;
 }
 
 void record_read(int dirfd, struct record *ret, struct arena *arena)
 {
-	int fd = openat(dirfd, CLAIM_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	int fd = open_claim(dirfd);
 	struct buf text = { 0 };
 	json_t *first, *second;
 	const char *at;
 	bool alive;
+	pid_t pid;
 	ssize_t n;
 
 	*ret = (struct record){ .state = RECORD_NONE };
@@ -306,7 +326,7 @@ void record_read(int dirfd, struct record *ret, struct arena *arena)
 		return;
 	/* Test the lock before reading: if the shepherd has ended by then, all
 	 * that it wrote will be read. */
-	alive = is_locked(fd);
+	alive = is_locked(fd, &pid);
 	while ((n = read(fd, buf_room(&text, 4096), 4096)) > 0)
 		buf_grew(&text, (size_t)n);
 	close(fd);

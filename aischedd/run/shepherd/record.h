@@ -70,6 +70,8 @@ int record_fail(int fd, enum start_fault fault, const char *text,
 /* Read the record of the attempt in this directory; its strings are in the
  * arena. A truncated line counts as not written. Does not fail. */
 void record_read(int dirfd, struct record *ret, struct arena *arena);
+/* Returns the process that holds the claim's lock; 0: none. */
+pid_t record_shepherd(int dirfd);
 
 /*
  * Returns whose fault it is if the job's outputs, input, working directory or

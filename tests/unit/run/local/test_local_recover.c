@@ -3,14 +3,20 @@
 #include <event2/event.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "aischedd/run/local/local.h"
 #include "aischedd/run/shepherd/proc.h"
+#include "libcommon/fdpass.h"
+#include "libcommon/step_msg.h"
 #include "tests/unit/run/local/world.h"
 
 LOCAL_TEST(it_goes_on_with_other_cpus)
@@ -229,6 +235,130 @@ LOCAL_TEST(a_killed_nursery_is_replaced)
 	lw_run_job(w, JOB(.id = 2, .script = "true"));
 }
 
+/* Let the runner give up soon on shepherds that do not answer. */
+static void be_impatient(struct local_world *w)
+{
+	local_of(w->r)->deaf_ms = 50;
+}
+
+LOCAL_TEST(a_shepherd_that_hangs_does_not_keep_its_job)
+{
+	const struct local_seen *s;
+	pid_t shepherd;
+
+	be_impatient(w);
+	lw_start_ready(w, JOB(.script = LOCAL_RUN_AWAY "echo ready >&3; wait"));
+	shepherd = lw_read_claim(w, 1).pid;
+	kill(shepherd, SIGSTOP);
+	lw_stop(w, 1, STOP_CANCEL, 1);
+	s = lw_expect(w, RUN_LOST, 1);
+	ck_assert_str_eq(s->text, "its shepherd did not answer");
+	lw_wait_closed(w, "pipe");
+	lw_wait_gone(shepherd);
+	lw_forget(w, 1);
+	ck_assert(!attempt_exists(w, 1));
+}
+
+/* Returns a TCP connection whose close waits for a peer that never reads. */
+static int lingering(int *ret_peer)
+{
+	const struct linger linger = { .l_onoff = 1, .l_linger = 3600 };
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	socklen_t len = sizeof(at);
+	static const char data[65536];
+	int listens = socket(AF_INET, SOCK_STREAM, 0);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ck_assert_int_eq(bind(listens, (struct sockaddr *)&at, len), 0);
+	ck_assert_int_eq(listen(listens, 1), 0);
+	ck_assert_int_eq(getsockname(listens, (struct sockaddr *)&at, &len), 0);
+	ck_assert_int_eq(connect(fd, (struct sockaddr *)&at, len), 0);
+	*ret_peer = accept(listens, NULL, NULL);
+	ck_assert_int_ge(*ret_peer, 0);
+	close(listens);
+	while (send(fd, data, sizeof(data), MSG_DONTWAIT) > 0)
+		;
+	ck_assert_int_eq(
+	    setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
+	return fd;
+}
+
+static int connect_steps(struct local_world *w)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), dirfd;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/" LOCAL_STATE "/run/1.1", w->dir);
+	dirfd = open(path, O_RDONLY | O_DIRECTORY);
+	snprintf(addr.sun_path, sizeof(addr.sun_path),
+	         "/proc/self/fd/%d/" STEP_SOCKET, dirfd);
+	ck_assert_int_eq(connect(fd, (struct sockaddr *)&addr, sizeof(addr)),
+	                 0);
+	close(dirfd);
+	return fd;
+}
+
+/* Send SIGSTOP, and wait until the process has stopped. */
+static void stop_process(pid_t pid)
+{
+	char path[32], state = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	kill(pid, SIGSTOP);
+	while (state != 'T') {
+		FILE *f = fopen(path, "r");
+
+		ck_assert_ptr_nonnull(f);
+		ck_assert_int_eq(fscanf(f, "%*d %*s %c", &state), 1);
+		fclose(f);
+	}
+}
+
+LOCAL_TEST(descriptors_that_hang_do_not_keep_a_job)
+{
+	int peer, fd = lingering(&peer), conn;
+	const struct local_seen *s;
+	pid_t shepherd;
+
+	be_impatient(w);
+	lw_start_ready(w, JOB(.script = LOCAL_RUN_AWAY "echo ready >&3; wait"));
+	shepherd = lw_read_claim(w, 1).pid;
+	conn = connect_steps(w);
+	/* The last of the descriptors to be closed is the shepherd's. */
+	stop_process(shepherd);
+	ck_assert_int_eq(fdpass_send(conn, "x", 1, &fd, 1, 0), 1);
+	close(fd);
+	kill(shepherd, SIGCONT);
+	lw_stop(w, 1, STOP_CANCEL, 0);
+	s = lw_next(w);
+	ck_assert(s->kind == RUN_LOST || s->kind == RUN_ENDED);
+	lw_wait_closed(w, "pipe");
+	lw_wait_gone(shepherd);
+	close(conn);
+	close(peer);
+}
+
+LOCAL_TEST(a_shepherd_that_hangs_does_not_delay_a_restart)
+{
+	lw_start_ready(w, JOB(.script = LOCAL_RUN_AWAY "echo ready >&3; wait"));
+	kill(lw_read_claim(w, 1).pid, SIGSTOP);
+	/* More daemons than the shepherd's socket can hold connections of:
+	 * the last ones must not wait for it, either. */
+	for (int i = 0; i < 8; i++) {
+		lw_daemon_ends(w);
+		lw_daemon_begins(w);
+		be_impatient(w);
+		lw_recover(w, 1, &(uint64_t){ 1 });
+		lw_expect(w, RUN_STARTED, 1);
+		lw_expect(w, RUN_SYNCED, 0);
+	}
+	lw_stop(w, 1, STOP_CANCEL, 0);
+	lw_expect(w, RUN_LOST, 1);
+	lw_wait_closed(w, "pipe");
+}
+
 SUITE(local_recover)
 {
 	const TTest *const tests[] = {
@@ -240,6 +370,9 @@ SUITE(local_recover)
 		a_shepherd_killed_meanwhile_is_noticed_later,
 		a_restart_of_the_machine_is_told,
 		what_nobody_asks_about_is_ended,
+		a_shepherd_that_hangs_does_not_keep_its_job,
+		descriptors_that_hang_do_not_keep_a_job,
+		a_shepherd_that_hangs_does_not_delay_a_restart,
 		a_killed_nursery_is_replaced,
 	};
 

@@ -112,8 +112,9 @@ void lw_daemon_ends(struct local_world *w)
 void lw_recover(struct local_world *w, size_t n, const uint64_t *job)
 {
 	uint32_t attempt[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	bool started[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
 
-	w->r->ops->recover(w->r, n, job, attempt, NULL);
+	w->r->ops->recover(w->r, n, job, attempt, started);
 }
 
 static void be_nobody(void)
