@@ -188,6 +188,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		.rebooted = ev->rebooted,
 		.fault = ev->fault,
 		.nodes = ev->nodes,
+		.refused = ev->refused,
 		.gpus = ev->gpus,
 		.time = ev->time,
 		.text = ev->text,

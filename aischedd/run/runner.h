@@ -189,7 +189,9 @@ struct run_event {
 	int64_t time;
 	/* RUN_STARTED as an answer to recover(): the attempt is suspended */
 	bool suspended;
-	/* RUN_RESIZED: number of the resize() that is answered */
+	/* RUN_RESIZED: number of the resize() that is answered.
+	 * RUN_TASKS_LOST: number of the last start() or resize(), which says
+	 * which tasks the runner knew. */
 	uint32_t resize;
 	/* RUN_REPLACED: how many tasks have been replaced so far */
 	uint32_t replaced;
@@ -197,6 +199,8 @@ struct run_event {
 	/* FAULT_SYSTEM: the nodes at fault; empty: all nodes of the job.
 	 * RUN_TASKS_LOST: the node of each lost task. */
 	struct strlist nodes;
+	/* RUN_TASKS_LOST: nodes that did not take a task */
+	struct strlist refused;
 	/* RUN_TASKS_LOST: [nodes.n] the GPUs of each task; 0: not known */
 	const uint64_t *gpus;
 	/* RUN_LOST: the attempt was lost because the machine restarted */

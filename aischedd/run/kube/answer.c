@@ -7,6 +7,7 @@
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/device/devices.h"
+#include "aischedd/run/kube/jobs.h"
 #include "aischedd/run/kube/kube.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
@@ -60,6 +61,9 @@ static void have_job(struct kube_attempt *a, json_t *obj)
 	kube_attempt_set_uid(a, uid);
 	a->slots.have =
 	    (uint32_t)json_integer_value(json_object_get(spec, "completions"));
+	/* An older version may have made the Job, for which the controller
+	 * makes no pods in place of lost ones. */
+	a->make.loss = kube_jobs_loss(obj);
 	json_decref(a->make.job);
 	a->make.job = NULL;
 }
@@ -160,7 +164,9 @@ static void on_bind(struct kube_attempt *a, struct kube_task *task,
 		return;
 	if (task)
 		task->binding = false;
-	if (err->code != ENOENT)
+	if (a->start.told)
+		is_to_rest(a, err);
+	else if (err->code != ENOENT)
 		refused(a, err);
 }
 

@@ -33,6 +33,15 @@ void kube_end_leave(struct kube_attempt *a, struct kube_task *task,
 	kube_ask_pod(a, ASK_LEAVE, task, kube_object_leave(task->pod.uid, why));
 }
 
+void kube_end_lose(struct kube_attempt *a, struct kube_task *task,
+                   const char *reason, const char *text)
+{
+	if (!task->losing)
+		kube_ask_pod(a, ASK_LOSE, task,
+		             kube_object_failure(task->pod.uid, reason, text));
+	task->losing = true;
+}
+
 /*
  * Give up a pod whose node will not report its end. If the attempt goes on
  * without the pod, set the pod to Failed, so that the Job controller makes
@@ -43,12 +52,7 @@ static void give_up(struct kube_attempt *a, struct kube_task *task)
 	if (task->forced)
 		return;
 	if (kube_end_may_lose(a)) {
-		if (!task->losing)
-			kube_ask_pod(
-			    a, ASK_LOSE, task,
-			    kube_object_failure(task->pod.uid,
-			                        kube_task_loss(a, task)));
-		task->losing = true;
+		kube_end_lose(a, task, "NodeLost", kube_task_loss(a, task));
 		return;
 	}
 	task->forced = true;

@@ -36,6 +36,11 @@ bool kube_end_may_lose(const struct kube_attempt *a);
 void kube_end_leave(struct kube_attempt *a, struct kube_task *task,
                     const char *why);
 
+/* Set a pod to Failed, with this reason and text, so that the Job controller
+ * makes another pod for its index. */
+void kube_end_lose(struct kube_attempt *a, struct kube_task *task,
+                   const char *reason, const char *text);
+
 /* Call kube_end_leave() for all pods of the attempt. Delete the Job if they
  * take too long to end. */
 void kube_end_take_down(struct kube_attempt *a);

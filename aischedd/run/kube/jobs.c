@@ -31,6 +31,15 @@ static uint32_t tasks_noted(const json_t *notes, const char *name)
 	return n > LIMIT_TASKS ? 0 : n;
 }
 
+struct spec_loss kube_jobs_loss(const json_t *obj)
+{
+	const json_t *notes =
+	    json_object_get(json_object_get(obj, "metadata"), "annotations");
+
+	return (struct spec_loss){ tasks_noted(notes, KUBE_NOTE_LEAST),
+		                   tasks_noted(notes, KUBE_NOTE_WHOLE) };
+}
+
 static void job_free(struct kube_job *job)
 {
 	free(job->name);
@@ -121,8 +130,7 @@ static void on_job(struct kube_space *space, json_t *obj, bool deleted)
 	job->indexes = number_of(json_object_get(spec, "completions"));
 	job->replace = number_of(json_object_get(spec, "backoffLimitPerIndex"));
 	job->tasks = tasks_noted(notes, KUBE_NOTE_TASKS);
-	job->least = tasks_noted(notes, KUBE_NOTE_LEAST);
-	job->whole = tasks_noted(notes, KUBE_NOTE_WHOLE);
+	job->loss = kube_jobs_loss(obj);
 	job->once = json_object_get(notes, KUBE_NOTE_ONCE) != NULL;
 	kube_recover_sweep_one(kube, job);
 }

@@ -10,6 +10,7 @@
 
 #include "aischedd/run/kube/client/watch.h"
 #include "aischedd/run/kube/object/object.h"
+#include "libcommon/spec/spec.h"
 
 struct kube;
 struct kube_shared;
@@ -27,10 +28,9 @@ struct kube_job {
 	/* number of indexes now, and of tasks at the start */
 	uint32_t indexes, tasks;
 	uint32_t replace; /* pods of each index that may fail and be replaced */
-	/* numbers in KUBE_NOTE_LEAST and KUBE_NOTE_WHOLE; 0: not given */
-	uint32_t least, whole;
-	bool once;   /* it has KUBE_NOTE_ONCE */
-	bool marked; /* the list being read has not shown it yet */
+	struct spec_loss loss; /* as kube_jobs_loss() returns it */
+	bool once;             /* it has KUBE_NOTE_ONCE */
+	bool marked;           /* the list being read has not shown it yet */
 	/* deleting: it has a deletionTimestamp; removing: we have begun to
 	 * delete it, perhaps with its Secret first */
 	bool deleting, removing;
@@ -40,6 +40,9 @@ struct kube_job {
 
 /* Handle what the watch of Jobs in a namespace reports. */
 void kube_jobs_news(struct kube_space *space, enum kube_news news, json_t *obj);
+
+/* Returns what happens when pods of the Job are lost with their nodes. */
+struct spec_loss kube_jobs_loss(const json_t *obj);
 
 /* Returns our Job of this name, or NULL. */
 struct kube_job *kube_jobs_find(const struct kube_space *space,

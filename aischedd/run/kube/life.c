@@ -278,7 +278,8 @@ static void order(struct kube_attempt *a, const struct run_job *job)
 		                 "name"));
 	if (kube_give_order(a) && !a->uid)
 		make_job(a, job);
-	a->make.loss = loss_of(a, job);
+	if (!a->uid)
+		a->make.loss = loss_of(a, job);
 	if (a->make.job && own)
 		kube_object_secret_share(a->make.job, a->make.shared->name,
 		                         own);

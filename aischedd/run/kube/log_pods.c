@@ -93,21 +93,37 @@ const struct kube_pod *kube_log_pod_of(struct kube *kube,
 	return pod;
 }
 
-/* Whether the task failed in its last pod, and another pod will replace this
- * pod. */
+/* Whether the attempt goes on and replaces its pod `pod`, which has ended. */
+static bool replaces(struct kube_attempt *a, const struct kube_pod *pod)
+{
+	const struct kube_task *task;
+
+	if (a->end.stop || a->end.failing || a->end.over)
+		return false;
+	if (a->make.replace && pod->exit_code)
+		return true;
+	TAILQ_FOREACH(task, &a->tasks, of_list)
+		if (&task->pod == pod)
+			return a->make.loss.whole &&
+			       kube_task_comes_back(a, task);
+	return false;
+}
+
+/* Whether the task failed in its last pod, or was lost with it, and another pod
+ * will replace this pod. */
 static bool awaits_another(struct kube *kube, const struct kube_log_pod *last)
 {
 	const struct kube_owner owner = { last->id.job, last->id.attempt };
 	struct kube_attempt *a = kube_attempt_find(kube, &owner);
 	struct kube_adoptee *j = kube_adopt_of(kube, owner.job);
 
-	if (!kube_pod_is_over(last->pod) || !last->pod->exit_code)
+	if (!kube_pod_is_over(last->pod))
 		return false;
 	if (a)
-		return a->make.replace && !a->end.stop && !a->end.failing &&
-		       !a->end.over;
-	return j && last->pod->index >= 0 && !kube_adopt_is_over(j) &&
-	       !j->run.stop && !j->at.suspended && !j->gone;
+		return replaces(a, last->pod);
+	return j && last->pod->exit_code && last->pod->index >= 0 &&
+	       !kube_adopt_is_over(j) && !j->run.stop && !j->at.suspended &&
+	       !j->gone;
 }
 
 bool kube_log_pods_next(struct runner *r, struct log_id *id, bool wait)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/attempt.h"
+#include "aischedd/run/kube/kube.h"
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
@@ -75,6 +76,7 @@ static void lose(struct kube_slot *slot, const struct kube_pod *pod)
 	                      pod->message);
 
 	kube_slot_lose(slot, pod->name, why);
+	slot->refused = !pod->ran && !pod->disrupted;
 	free(why);
 }
 
@@ -121,6 +123,34 @@ static bool waits(struct kube_slot *slot, const struct kube_task *task)
 	return true;
 }
 
+/* Give up the pod of a task that was added to a running job, or placed anew, if
+ * it does not run within start_timeout: the daemon then places the task on
+ * another node. */
+static void check_start(struct kube_attempt *a, struct kube_slot *slot,
+                        struct kube_task *task)
+{
+	int64_t s = a->kube->conf->scheduling.start_timeout;
+	const struct kube_pod *pod = &task->pod;
+	char *why;
+
+	if (pod->ran || s <= 0 || !a->start.ordered || !kube_end_may_lose(a)) {
+		slot->since_ms = 0;
+		return;
+	}
+	if (!slot->since_ms)
+		slot->since_ms = clock_boot_ms();
+	if (clock_boot_ms() - slot->since_ms < s * 1000 || pod->deleting)
+		return;
+	why = xasprintf("it did not run within %lld s%s%s%s%s", (long long)s,
+	                *pod->waits ? ": " : "", pod->waits,
+	                *pod->waits_why ? ": " : "", pod->waits_why);
+	if (kube_task_is_bound(task))
+		kube_end_lose(a, task, "NotStarted", why);
+	else
+		kube_slot_lose(slot, pod->name, why);
+	free(why);
+}
+
 /* Handle the loss of n pods: set look->bad if the attempt ends because of it,
  * else report the pods. After a restart of the daemon, wait for resize(): some
  * of the pods may have been reported before. */
@@ -161,7 +191,14 @@ static bool look_at_slot(struct kube_attempt *a, struct kube_slot *slot,
 	if (!a->start.told)
 		fail_for_pod(a, slot, &task->pod);
 	look->idle += !task->pod.ran;
-	return is_lost(a, slot, task);
+	if (!is_lost(a, slot, task)) {
+		check_start(a, slot, task);
+		return slot->lost != NULL;
+	}
+	/* A task that is placed anew keeps its index, so it ends with that. */
+	look->bad |= a->make.loss.whole && kube_task_is_lost(a, task) &&
+	             !kube_task_comes_back(a, task);
+	return true;
 }
 
 struct kube_look kube_look_at(struct kube_attempt *a)

@@ -153,7 +153,7 @@ static void recover_one(struct kube *kube, const struct kube_owner *id,
 	kube_attempt_set_uid(a, job->uid);
 	a->slots.have = job->indexes;
 	a->make.replace = job->replace;
-	a->make.loss = (struct spec_loss){ job->least, job->whole };
+	a->make.loss = job->loss;
 	a->make.once = job->once;
 	/* If the job goes on without lost tasks, find_slots() may meet a pod
 	 * that replaces a lost one and has not run: trust `started`. */
@@ -218,13 +218,20 @@ static bool is_ready(const struct kube *kube)
 	       !kube->version.old.code;
 }
 
+bool kube_recover_is_open(const struct kube *kube, const struct kube_owner *id)
+{
+	return map_find(&kube->recovery.open,
+	                kube_attempt_key(id->job, id->attempt));
+}
+
 /* Answer recover() for all attempts, except those in namespaces whose Jobs
  * cannot be listed. */
 static void answer_all(struct kube *kube)
 {
 	struct kube_recovery *r = &kube->recovery;
-	struct map hidden = { 0 };
-	size_t left = 0;
+	struct map hidden = { 0 }, open = { 0 };
+	struct kube_task *task;
+	size_t left = 0, at = 0;
 
 	find_hidden(kube, &hidden);
 	for (size_t i = 0; i < r->n; i++) {
@@ -235,12 +242,17 @@ static void answer_all(struct kube *kube)
 			recover_one(kube, &id, started);
 			continue;
 		}
+		map_set(&open, kube_attempt_key(id.job, id.attempt), r);
 		r->job[left] = id.job;
 		r->started[left] = started;
 		r->attempt[left++] = id.attempt;
 	}
 	r->n = left;
 	map_free(&hidden);
+	map_free(&r->open);
+	r->open = open;
+	while ((task = map_each(&kube->pods.ours, &at)))
+		kube_task_count(kube, task);
 }
 
 void kube_recover_try(struct kube *kube)
@@ -266,16 +278,6 @@ void kube_recover_try(struct kube *kube)
 	kube_adopt_step_all(kube);
 }
 
-/* Whether an answer about the attempt is still to come. */
-static bool is_open(const struct kube *kube, const struct kube_owner *id)
-{
-	for (size_t i = 0; i < kube->recovery.n; i++)
-		if (kube->recovery.job[i] == id->job &&
-		    kube->recovery.attempt[i] == id->attempt)
-			return true;
-	return false;
-}
-
 void kube_recover_sweep_one(struct kube *kube, struct kube_job *job)
 {
 	const struct kube_attempt *a = kube_attempt_find(kube, &job->owner);
@@ -283,7 +285,8 @@ void kube_recover_sweep_one(struct kube *kube, struct kube_job *job)
 	if (kube->recovery.done && kube_lease_left_ms(kube->lease) &&
 	    kube_space_is_known(job->space) && !job->removing &&
 	    !job->deleting && clock_boot_ms() >= job->rest_ms &&
-	    (!a || a->space != job->space) && !is_open(kube, &job->owner))
+	    (!a || a->space != job->space) &&
+	    !kube_recover_is_open(kube, &job->owner))
 		kube_ask_remove(job);
 }
 

@@ -10,9 +10,11 @@
 #include <stdint.h>
 
 #include "aischedd/run/runner.h"
+#include "libcommon/map.h"
 
 struct kube;
 struct kube_job;
+struct kube_owner;
 
 struct kube_recovery {
 	/* The attempts that recover() asked about and that have not been
@@ -21,6 +23,7 @@ struct kube_recovery {
 	uint32_t *attempt;
 	bool *started;
 	size_t n;
+	struct map open; /* by kube_attempt_key(), once `done` */
 	/* recover() has been answered, except for attempts in namespaces whose
 	 * Jobs cannot be listed */
 	bool done;
@@ -33,6 +36,9 @@ void kube_recover(struct runner *r, size_t n, const uint64_t *job,
 /* Answer recover() if it was called, we hold the Lease, and all watches that
  * the answer needs have been read. Else do nothing. */
 void kube_recover_try(struct kube *kube);
+
+/* Whether recover() has been answered, but not about this attempt. */
+bool kube_recover_is_open(const struct kube *kube, const struct kube_owner *id);
 
 /* Delete our Jobs that belong to no attempt. kube_recover_sweep_one() checks
  * only this Job. */

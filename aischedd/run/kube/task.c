@@ -40,12 +40,29 @@ bool kube_task_is_lost(const struct kube_attempt *a,
 	        (task->pod.deleting && !a->end.stop && !a->end.failing));
 }
 
+/* Whether the Job controller makes another pod for the index of this pod. It
+ * does not count disrupted pods as failed. */
+static bool index_lives(const struct kube_attempt *a,
+                        const struct kube_task *task)
+{
+	const struct kube_task *other;
+	uint32_t failed = 0;
+
+	if (task->pod.phase != POD_FAILED || task->pod.disrupted)
+		return task->pod.phase == POD_FAILED;
+	TAILQ_FOREACH(other, &a->tasks, of_list)
+		failed += other->pod.index == task->pod.index &&
+		          other->pod.phase == POD_FAILED &&
+		          !other->pod.disrupted;
+	return failed <= a->make.replace;
+}
+
 bool kube_task_comes_back(const struct kube_attempt *a,
                           const struct kube_task *task)
 {
 	return a->make.loss.least && !a->give.by_claims &&
 	       kube_task_is_lost(a, task) && !*task->pod.leave &&
-	       (task->pod.disrupted || a->make.replace);
+	       index_lives(a, task);
 }
 
 const char *kube_task_loss(const struct kube_attempt *a,
@@ -63,7 +80,8 @@ const char *kube_task_loss(const struct kube_attempt *a,
 void kube_task_count(struct kube *kube, struct kube_task *task)
 {
 	bool counts = !task->attempt && !task->gone && *task->pod.node &&
-	              !kube_pod_is_over(&task->pod);
+	              !kube_pod_is_over(&task->pod) &&
+	              !kube_recover_is_open(kube, &task->owner);
 
 	if (counts == task->counted)
 		return;

@@ -66,7 +66,8 @@ const char *kube_task_loss(const struct kube_attempt *a,
                            const struct kube_task *task);
 
 /* Count the pod's resources as used by others if no attempt accounts for them;
- * stop counting them if one does. */
+ * stop counting them if one does. An attempt about which recover() is not
+ * answered yet accounts for them, too. */
 void kube_task_count(struct kube *kube, struct kube_task *task);
 
 /* Free a loose task. */

@@ -16,6 +16,14 @@
  * process. */
 enum { EXIT_SIGNAL = 128 };
 
+enum {
+	/* pause after the first report of lost tasks; each further report
+	 * doubles it */
+	LOSS_MS = 1000,
+	LOSS_MAX_MS = 300000,
+	LOSS_CALM_MS = 600000 /* after so long, count from the start again */
+};
+
 void kube_tell(struct kube_attempt *a, struct run_event *ev)
 {
 	ev->job = a->id.job;
@@ -91,22 +99,40 @@ static void loss_text(const struct kube_attempt *a,
 		                  : "the job goes on without them");
 }
 
+/* Whether lost tasks may be reported now. */
+static bool may_tell_lost(struct kube_telling *t)
+{
+	int64_t since = clock_boot_ms() - t->lost_ms, wait = LOSS_MS;
+
+	if (since > LOSS_CALM_MS)
+		t->losses = 0;
+	for (uint32_t i = 1; i < t->losses && wait < LOSS_MAX_MS; i++)
+		wait *= 2;
+	return !t->losses || since >= wait;
+}
+
 void kube_tell_lost(struct kube_attempt *a)
 {
+	const char **refused = xcalloc(a->slots.n + 1, sizeof(*refused));
 	const char **node = xcalloc(a->slots.n + 1, sizeof(*node));
 	uint64_t *gpus = xcalloc(a->slots.n + 1, sizeof(*gpus));
 	const struct kube_slot *first = NULL;
 	struct run_event ev = { .kind = RUN_TASKS_LOST,
 		                .nodes = { 0, node },
+		                .refused = { 0, refused },
+		                .resize = a->slots.resize,
 		                .gpus = gpus };
+	bool may_tell = may_tell_lost(&a->telling);
 	struct buf text = { 0 };
 
-	for (uint32_t i = 0; i < a->slots.n; i++) {
+	for (uint32_t i = 0; may_tell && i < a->slots.n; i++) {
 		struct kube_slot *slot = &a->slots.slot[i];
 
 		if (!slot->lost || slot->told)
 			continue;
 		slot->told = true;
+		if (slot->refused)
+			refused[ev.refused.n++] = slot->node;
 		if (!first)
 			first = slot;
 		node[ev.nodes.n] = slot->node;
@@ -116,9 +142,12 @@ void kube_tell_lost(struct kube_attempt *a)
 		loss_text(a, first, ev.nodes.n, &text);
 		ev.text = text.data;
 		a->telling.lost = a->make.loss.whole > 0;
+		a->telling.losses++;
+		a->telling.lost_ms = clock_boot_ms();
 		kube_tell(a, &ev);
 	}
 	buf_free(&text);
+	free(refused);
 	free(node);
 	free(gpus);
 }

@@ -13,9 +13,12 @@ struct kube_attempt;
 struct kube_task;
 
 struct kube_telling {
-	bool noted;        /* the last RUN_NOTED had a text */
-	bool unreached;    /* the last RUN_UNREACHED had a text */
-	bool lost;         /* the daemon shows the text of a RUN_TASKS_LOST */
+	bool noted;     /* the last RUN_NOTED had a text */
+	bool unreached; /* the last RUN_UNREACHED had a text */
+	bool lost;      /* the daemon shows the text of a RUN_TASKS_LOST */
+	/* how many RUN_TASKS_LOST were sent in a row, and when the last one */
+	uint32_t losses;
+	int64_t lost_ms;
 	uint32_t replaced; /* number of replacements in the last RUN_REPLACED */
 };
 
@@ -30,7 +33,8 @@ void kube_tell_note(struct kube_attempt *a, const char *text);
 void kube_tell_replaced(struct kube_attempt *a, uint32_t n,
                         const struct kube_task *last);
 
-/* Report the lost pods that were not reported yet. */
+/* Report the lost pods that were not reported yet. The next report waits, each
+ * time for longer: the daemon may place the tasks where they are lost again. */
 void kube_tell_lost(struct kube_attempt *a);
 
 /* Report that all tasks run again. */

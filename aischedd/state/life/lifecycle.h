@@ -73,7 +73,7 @@ struct event_in {
 	 * the first ones in job->leaving, have ended; 0: all have */
 	uint32_t nlosses;
 	/* of shrunk: the value of the job's `resize` to which the runner
-	 * answers; 0: any */
+	 * answers; 0: any. of tasks_lost: the value that the runner knew */
 	uint32_t resize;
 	/* of replaced: how many failed tasks of the attempt were replaced
 	 * so far */
@@ -82,6 +82,8 @@ struct event_in {
 	/* of start_failed: nodes at fault; empty: all nodes of the job. of
 	 * tasks_lost: the node of each task */
 	struct strlist nodes;
+	/* of tasks_lost: nodes that did not take a task */
+	struct strlist refused;
 	/* of tasks_lost: the GPUs of each task; 0: not known */
 	const uint64_t *gpus;
 	int64_t time; /* of started: when the job started */

@@ -141,17 +141,21 @@ static uint32_t find_lost(const struct state *state, const struct job *job,
 	return n;
 }
 
-/* Remove lost tasks from the placement. If none of them is in the placement,
- * because they were evicted in the meantime, still tell the runner which tasks
- * the job has: the runner waits for an answer. The next plan may add tasks
- * again. */
+/* Remove lost tasks from the placement. If none of them is in the placement, or
+ * tasks were evicted in the meantime, which may have been the lost ones, still
+ * tell the runner which tasks the job has: the runner waits for an answer. The
+ * next plan may add tasks again. */
 int life_tasks_lost(struct state *state, struct job *job,
                     const struct event_in *ev, struct err *err)
 {
 	uint32_t *lost = xcalloc(job->place->ntasks, sizeof(*lost));
-	uint32_t n = find_lost(state, job, ev, lost);
+	uint32_t n = 0;
 
 	(void)err;
+	if (ev->resize == job->resize)
+		n = find_lost(state, job, ev, lost);
+	if (ev->refused.n)
+		nodes_blame(state, job, &ev->refused, ev->now);
 	if (n && n < job->place->ntasks) {
 		counts_evicted(state, job, EVICT_NODE_DOWN);
 		life_set_text(job, ev->text);

@@ -405,6 +405,76 @@ START_TEST(tasks_are_lost_with_their_node)
 }
 END_TEST
 
+/* A node that did not take tasks of two jobs is not used for a while. */
+START_TEST(a_node_that_takes_no_tasks_is_left_alone)
+{
+	const char *nodes[] = { "n1" };
+	const uint64_t gpus[] = { 0 };
+	struct event_in ev = { .kind = EV_tasks_lost,
+		               .now = 1000,
+		               .attempt = 1,
+		               .nodes = { 1, nodes },
+		               .refused = { 1, nodes },
+		               .gpus = gpus,
+		               .text = "1 task is lost" };
+	static const char *const before[] = {
+		"node n1 4", "decide start 1 n0,n1,n0",
+		"started 1", "decide start 2 n0,n1",
+		"started 2", NULL
+	};
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "on-task-failure=replace tasks=3");
+	world_submit(&w, "on-task-failure=replace tasks=2");
+	world_play(&w, "before", before);
+	state_event(w.state, state_job(w.state, 1), &ev, NULL);
+	ck_assert_int_eq(state_node(w.state, 1)->fails, 0);
+	state_event(w.state, state_job(w.state, 2), &ev, NULL);
+	ck_assert_int_eq(state_node(w.state, 1)->fails, 1);
+	ck_assert_int_eq(state_node(w.state, 1)->retry_at, 1001);
+	ck_assert_int_eq(state_node(w.state, 0)->fails, 0);
+	world_fini(&w);
+}
+END_TEST
+
+/* The tasks of which the runner tells may have been those that were evicted: it
+ * is told which tasks the job has, and looks again. */
+START_TEST(tasks_lost_before_an_eviction_was_known_are_not_taken_for_others)
+{
+	const char *nodes[] = { "n1" };
+	const uint64_t gpus[] = { 0 };
+	struct event_in ev = { .kind = EV_tasks_lost,
+		               .attempt = 1,
+		               .nodes = { 1, nodes },
+		               .gpus = gpus,
+		               .text = "1 task is lost" };
+	static const char *const before[] = { "node n1 4",
+		                              "decide start 1 n0,n1,n1",
+		                              "started 1", "tell", NULL };
+	const uint32_t evicted[] = { 1 };
+	struct event_in shrink = { .kind = EV_shrink,
+		                   .evict = EVICT_PREEMPT,
+		                   .loss = evicted,
+		                   .nlosses = 1 };
+	struct job *job;
+	struct world w;
+
+	world_with_node(&w, NULL);
+	world_submit(&w, "on-task-failure=replace tasks=3 min-tasks=1");
+	world_play(&w, "before", before);
+	job = state_job(w.state, 1);
+	state_event(w.state, job, &shrink, NULL);
+	ck_assert_uint_eq(job->place->ntasks, 2);
+	state_event(w.state, job, &ev, NULL);
+	ck_assert_uint_eq(job->place->ntasks, 2);
+	ev.resize = job->resize;
+	state_event(w.state, job, &ev, NULL);
+	ck_assert_uint_eq(job->place->ntasks, 1);
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(what_holds_it_up_is_told)
 {
 	struct event_in ev = { .kind = EV_noted,
@@ -539,6 +609,10 @@ SUITE(lifecycle)
 	tcase_add_test(tc, a_job_that_its_user_holds_gets_no_older);
 	tcase_add_test(tc, replaced_tasks_are_counted);
 	tcase_add_test(tc, tasks_are_lost_with_their_node);
+	tcase_add_test(tc, a_node_that_takes_no_tasks_is_left_alone);
+	tcase_add_test(
+	    tc,
+	    tasks_lost_before_an_eviction_was_known_are_not_taken_for_others);
 	tcase_add_test(tc, what_holds_it_up_is_told);
 	tcase_add_test(tc, what_is_wrong_with_a_pool_is_no_fault_of_a_node);
 	tcase_add_test(tc, of_a_gang_those_are_to_blame_whose_pods_did_not_run);

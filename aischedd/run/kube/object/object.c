@@ -185,12 +185,13 @@ json_t *kube_object_leave(const char *uid, const char *why)
 	                 "activeDeadlineSeconds", 1);
 }
 
-json_t *kube_object_failure(const char *uid, const char *why)
+json_t *kube_object_failure(const char *uid, const char *reason,
+                            const char *why)
 {
 	return json_pack(
 	    "{s:{s:s}, s:{s:s, s:s, s:s, s:[{s:s, s:s, s:s, s:s}]}}",
 	    "metadata", "uid", uid, "status", "phase", "Failed", "reason",
-	    "NodeLost", "message", why, "conditions", "type", KUBE_DISRUPTED,
+	    reason, "message", why, "conditions", "type", KUBE_DISRUPTED,
 	    "status", "True", "reason", "DeletionByAisched", "message", why);
 }
 

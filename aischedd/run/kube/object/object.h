@@ -128,10 +128,11 @@ json_t *kube_object_deletion(const char *uid, int64_t grace_s);
  * object. why: the value of KUBE_NOTE_LEAVE. */
 json_t *kube_object_leave(const char *uid, const char *why);
 
-/* PATCH of the status of a pod whose node will not report the pod's end: set it
- * to Failed, with the condition KUBE_DISRUPTED, so that the Job controller does
- * not count it as a failure. */
-json_t *kube_object_failure(const char *uid, const char *why);
+/* PATCH of the status of a pod that is given up: set it to Failed, with this
+ * reason and text, and the condition KUBE_DISRUPTED, so that the Job controller
+ * does not count it as a failure. */
+json_t *kube_object_failure(const char *uid, const char *reason,
+                            const char *why);
 
 /* PATCH of a Job: set the number of indexes. */
 json_t *kube_object_indexes(const char *uid, uint32_t n);
