@@ -68,8 +68,8 @@ struct command {
 	int (*run)(struct ctl *ctl, int argc, char **argv);
 	const struct opt *opts; /* options of this command; NULL: none */
 	int least, most;        /* minimum and maximum number of operands */
-	/* Index of the operand at which the user's own command begins, as in
-	 * exec; options behind it belong to that command. 0: there is none. */
+	/* Index of the operand that begins the user's own command, as in exec;
+	 * later options belong to that command. 0: no such operand. */
 	int theirs;
 	enum words_kind kind;
 };

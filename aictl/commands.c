@@ -60,8 +60,8 @@ static int run_action(struct ctl *ctl, int argc, char **argv)
 	return control(ctl, argv[0], argc - 1, argv + 1);
 }
 
-/* Run requeue. A job may requeue itself, and then gets SIGTERM before the
- * answer has come: ignore that. */
+/* Run requeue. Ignore SIGTERM: a job that requeues itself gets it before the
+ * answer has come. */
 static int run_requeue(struct ctl *ctl, int argc, char **argv)
 {
 	signal(SIGTERM, SIG_IGN);
@@ -233,7 +233,7 @@ static int put_part(const void *data, size_t len, void *arg)
 	return fwrite(data, 1, len, stdout) == len ? 0 : -1;
 }
 
-/* Run dump or metrics, whose answer has the text in its parts: print it. */
+/* Run dump or metrics: print the text in the parts of the answer. */
 static int run_text(struct ctl *ctl, int argc, char **argv)
 {
 	json_t *req = json_pack("{s:s}", "op", argv[0]);

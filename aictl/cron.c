@@ -59,8 +59,8 @@ static bool take_offset(char *text, int64_t *ret)
 	return true;
 }
 
-/* Parse a time on the clock of some zone into a local time, as zone.h defines
- * it. This is what parse_time() returns while TZ is set to UTC. */
+/* Parse a time without a zone into a local time (zone.h): parse_time() returns
+ * this while TZ is set to UTC. */
 static int parse_local(const char *text, int64_t now, int64_t *ret,
                        struct err *err)
 {

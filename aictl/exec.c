@@ -25,8 +25,8 @@ int take_rank(char *id, int64_t *ret_rank, struct err *err)
 	return parse_int(dot + 1, 0, INT32_MAX, ret_rank, err);
 }
 
-/* Returns the descriptor for the command's stdin: if aictl runs a script, whose
- * lines come from stdin, that is /dev/null. */
+/* Returns the descriptor for the command's stdin: our own or, if aictl reads a
+ * script from there, /dev/null. */
 static int open_input(const struct ctl *ctl)
 {
 	return ctl->line ? open("/dev/null", O_RDONLY | O_CLOEXEC)

@@ -58,7 +58,7 @@ static void carry(struct forward *f, int conn)
 	_exit(asked && err.code == ENOENT ? NO_JOB : EXIT_FAILURE);
 }
 
-/* Carry a connection in a child process, which ends when this one ends. */
+/* Carry a connection in a child process, which ends when this process ends. */
 static void begin(struct forward *f, int conn)
 {
 	pid_t parent = getpid(), pid = fork();

@@ -186,7 +186,7 @@ int run_whatif(struct ctl *ctl, int argc, char **argv)
 	rc = make_work(&w, &why);
 	if (rc == 0)
 		rc = fetch_conf(ctl, w.now, &why);
-	/* The daemon closes idle connections, and this takes time. */
+	/* The simulation takes time, and the daemon closes idle connections. */
 	ctl_disconnect(ctl);
 	if (rc == 0)
 		rc = fetch_past(ctl, w.past, &why);

@@ -8,8 +8,8 @@
 
 /*
  * Parse the argument of -o: "name,state,+limit", or a template like those of
- * squeue; NULL means the default columns of the view. Fails with EINVAL, and
- * the text names the unknown column.
+ * squeue; NULL means the default columns of the view. Fails with EINVAL and an
+ * error text that names the unknown column.
  */
 int format_parse(struct format *ret, const struct view *view, const char *text,
                  struct err *err);

@@ -38,7 +38,7 @@ void head_take_metrics(struct live_head *head, const char *text, size_t len);
 void head_free(struct live_head *head);
 
 /* Append a pool as "gpu gpus [####--|xx] 4/8 50 %": name, unit (gpus if the
- * pool has any, else cpus), bar, allocated of all. */
+ * pool has any, else cpus), bar, allocated/total, percentage. */
 void head_bar(const struct head_pool *pool, struct buf *out);
 
 #endif

@@ -356,8 +356,8 @@ static void on_rows(struct live *live, const json_t *answer)
 	}
 }
 
-/* Move the window so that it begins 2 screens before the row that was found, at
- * the place that the answer gives. */
+/* Move the window to 2 screens before the row that was found; the answer has
+ * the place where the window then begins. */
 static void on_base(struct live *live, const json_t *answer)
 {
 	const char *after = json_string_value(json_object_get(answer, "after"));

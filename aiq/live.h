@@ -1,11 +1,11 @@
 /*
  * live.h - the rows of a live view, and the requests for them
  *
- * Of jobs, only some rows are requested, a few screens around the cursor; they
- * are called the window. It begins behind a place in the order, like listings
- * with --after. At most one request is in flight at any time, and nothing
- * blocks on its answer: meanwhile keys move the cursor among the rows that have
- * been received.
+ * A list of jobs may be long, so only a few screens of rows around the cursor
+ * are requested: the window. It begins behind a place in the sort order, like
+ * listings with --after. At most one request is in flight at any time, and
+ * nothing blocks on its answer: meanwhile keys move the cursor among the rows
+ * that have been received.
  */
 #ifndef AIQ_LIVE_H
 #define AIQ_LIVE_H
@@ -80,7 +80,7 @@ struct live {
 void live_init(struct live *live, const struct aiq *aiq);
 void live_free(struct live *live);
 
-/* Request everything that is shown again, unless an answer is pending. */
+/* Request again everything that is shown, unless an answer is pending. */
 void live_round(struct live *live);
 /* Receive an answer; to be called when the client's descriptor is readable. */
 void live_answer(struct live *live);

@@ -1,4 +1,4 @@
-/* pane.c - the output of another aiq, as lines: a job, a log */
+/* pane.c - the output of another aiq process, such as a job or a log */
 #include "aiq/pane.h"
 
 #include <errno.h>

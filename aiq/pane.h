@@ -1,8 +1,7 @@
 /*
- * pane.h - the output of another aiq, as lines: a job, a log
+ * pane.h - the output of another aiq process, such as a job or a log, as lines
  *
- * The text is the output of another aiq process, so the live view never blocks
- * while that process waits.
+ * The live view never blocks while that process waits for the daemon.
  */
 #ifndef AIQ_PANE_H
 #define AIQ_PANE_H
@@ -25,9 +24,9 @@ struct pane {
 	int status; /* exit status of the program that ended last */
 };
 
-/* Start aiq with these arguments, which end with NULL; `grows` becomes that of
- * the pane. The present text stays until the new one is complete. Fails with an
- * errno value of pipe(2) or fork(2). */
+/* Start aiq with these arguments, which end with NULL, and set pane->grows. The
+ * present text stays until the new one is complete. Fails with an errno value
+ * of pipe(2) or fork(2). */
 int pane_start(struct pane *pane, const char *const *word, bool grows,
                struct err *err);
 

@@ -27,7 +27,7 @@ enum {
 	/* Time after which a message says that there is no answer. */
 	LATE_MS = 3000,
 	MOST_WORDS = 64, /* arguments of a command line */
-	SMALL = 8, /* below this many rows nothing is shown above the list */
+	SMALL = 8, /* if the terminal has fewer rows, show only the list */
 	SIDE = 16, /* columns by which an arrow key scrolls */
 };
 

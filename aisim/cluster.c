@@ -1,4 +1,4 @@
-/* cluster.c - the nodes of the configuration, in place of a runner's report */
+/* cluster.c - report the configured nodes to the state, as runners would */
 #include "aisim/cluster.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * cluster.h - the nodes of the configuration, in place of a runner's report
+ * cluster.h - report the configured nodes to the state, as runners would
  *
  * CPUs of a node are only counted, not assigned to tasks one by one, unless the
  * configuration gives its sockets.
@@ -17,14 +17,13 @@ int cluster_begin(struct state *state, struct err *err);
 
 void cluster_set_down(struct state *state, uint32_t node, bool down);
 
-/* Returns the GPUs of the nodes that are up. */
+/* Returns how many GPUs the nodes that are up have. */
 int64_t cluster_gpus(struct state *state);
 
 /* Returns the CPUs of all nodes, in thousandths. */
 int64_t cluster_cpus(const struct state *state);
 
-/* The free resources of all nodes at second 0, beside the jobs that are running
- * then. */
+/* The resources of all nodes that no job holds at second 0. */
 struct room;
 
 struct room *room_new(struct state *state);

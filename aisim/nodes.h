@@ -10,7 +10,7 @@
 
 /*
  * Load a configuration. If it has no node sections and the file `history` is a
- * replay, it gets the nodes of the replay. Nodes whose pool is not configured
+ * replay, add the nodes of the replay. Nodes whose pool is not configured
  * are left out, with a line each in `lacks`. `history` may be NULL. Fails like
  * conf_load().
  */

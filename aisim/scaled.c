@@ -1,4 +1,4 @@
-/* scaled.c - nodes of templates, which come and go */
+/* scaled.c - nodes of templates: added when requested, and given back */
 #include "aisim/scaled.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
- * scaled.h - nodes of templates, which come and go
+ * scaled.h - nodes of templates: added when requested, and given back
  *
- * A node that the state asks for comes once the delay of its template is over,
- * and is paid for from when it was asked for until it is given back.
+ * A node is added when the delay of its template has passed since the state
+ * requested it. It costs money from the request until it is given back.
  */
 #ifndef AISIM_SCALED_H
 #define AISIM_SCALED_H

@@ -47,8 +47,8 @@ static void happen(struct sim *sim, struct job *job, struct event_in ev)
 
 /* --- work -------------------------------------------------------------- */
 
-/* Let a job begin or resume its work: add the time to the calendar when the
- * work is done or the time limit reached, whichever is first. */
+/* Let a job begin or resume its work: add an entry to the calendar for the end
+ * of the work or for the time limit, whichever is earlier. */
 static void go_on(struct sim *sim, const struct job *job)
 {
 	struct sim_job *sj = of(sim, job);
@@ -245,8 +245,8 @@ static void note_attempts(struct sim *sim, const struct changes *changes)
 	}
 }
 
-/* Carry out the effects of the state and report its changes, until there
- * are none. */
+/* Write the state's changes to the event log and carry out its effects, until
+ * it has neither. */
 static void settle(struct sim *sim)
 {
 	const struct effect *effect;
@@ -647,8 +647,8 @@ static int begin(struct sim *sim, struct err *err)
 	return rc;
 }
 
-/* Apply all entries of the calendar that are due, let nodes come, then run
- * passes. */
+/* Add the nodes that are due, apply all entries of the calendar that are due,
+ * then run passes. */
 static int endings(struct sim *sim, struct err *err)
 {
 	struct calendar_entry e;

@@ -29,7 +29,7 @@ struct sim_job {
 	uint32_t nleaving; /* evicted tasks that have a CALENDAR_SHRUNK entry */
 	int64_t left;      /* seconds of work left, or TRACE_NEVER */
 	int64_t began;     /* when its work began or resumed; or NO_TIME */
-	uint8_t end;       /* enum job_state, once final */
+	uint8_t end;       /* for ended jobs: the final enum job_state */
 	struct job_stats stats;
 };
 
@@ -45,8 +45,8 @@ struct sim {
 	/* Failed starts since the last event of another kind. */
 	unsigned retries;
 	bool check; /* run plan_check() on every plan */
-	/* [npools * RES_N] What attempts that have ended held of each resource,
-	 * by pool, as in struct ledger_sum. */
+	/* [npools * RES_N] For each pool and resource, the sum of held[] of
+	 * struct ledger_sum over the attempts that have ended. */
 	int64_t *held;
 	FILE *shares; /* gets the shares of all queues at second 0, or NULL */
 	struct tell tell;

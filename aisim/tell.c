@@ -181,8 +181,8 @@ static void put_node(struct sim *sim, uint32_t node, const char **between)
 	*between = ",";
 }
 
-/* Whether to write another task of a node, after ntold of its tasks. only_old:
- * write at most as many as the node had in the old placement. */
+/* Whether to write another task of a node, of which ntold tasks are written.
+ * only_old: write at most as many as the node had in the old placement. */
 static bool is_told(const struct tell_node *t, bool only_old, uint32_t ntold)
 {
 	return !only_old || t->before >= t->after || ntold < t->before;

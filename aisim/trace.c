@@ -41,8 +41,8 @@ void trace_free(struct trace *trace)
 
 /* --- names ------------------------------------------------------------- */
 
-/* Returns the hash that stands for a name in maps. Two of a million names have
- * the same hash in one of ten million traces. */
+/* Returns the hash that stands for a name in maps. Different names practically
+ * never have the same hash. */
 static uint64_t key_of(const char *name, size_t len)
 {
 	return hash_bytes(0, name, len);
@@ -318,8 +318,8 @@ static void number_arrays(struct trace *trace)
 /* --- references -------------------------------------------------------- */
 
 /* Turn a job's or array's id in the replay into its id in the simulation.
- * Returns 0 if the job is not in the simulation, or not before the job
- * `mine`. */
+ * Returns 0 if the job is not in the simulation, or does not come before the
+ * job `mine`. */
 static uint64_t replayed_id(const struct trace *trace, uint64_t past,
                             uint64_t mine)
 {

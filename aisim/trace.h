@@ -43,7 +43,7 @@ struct trace_dev {
 struct trace_real {
 	int64_t start, end;     /* first start, end; TRACE_NEVER: none */
 	int64_t cost;           /* millionths of the currency */
-	int64_t gpu_ms, cpu_ms; /* held by all tasks: thousandths of a second */
+	int64_t gpu_ms, cpu_ms; /* GPUs and CPUs times ms, of all tasks */
 	uint32_t evictions;
 	bool costs; /* cost is known */
 };

@@ -127,7 +127,7 @@ static int complete(struct submit *submit, const struct script *script,
 	return batch_complete(submit, &job, err);
 }
 
-/* Check the options after those of all places have been merged. */
+/* Check the options of command line, AISUB_* variables and script together. */
 static int check(struct submit *submit, struct err *err)
 {
 	struct request req;

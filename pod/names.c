@@ -48,8 +48,8 @@ static const char *const *names_of_nodes(struct arena *arena)
 /*
  * Set the number of tasks if srun does not give it: one for each node, or as
  * --ntasks-per-node says. If the number is larger than --ntasks-per-node
- * allows, that option is ignored: SLURM_NTASKS may have set the number of tasks
- * of the job.
+ * allows, that option is ignored: the number may come from SLURM_NTASKS, which
+ * counts all tasks of the job.
  */
 static void complete(struct srun *s)
 {

@@ -15,12 +15,13 @@
 
 enum {
 	CHUNK = 32768,
-	LOST_GRACE_S = 2, /* grace of tasks, at most, if srun has gone */
+	LOST_GRACE_S = 2, /* longest grace of tasks whose srun has gone */
 	KILL_PAUSE_MS = 20,
 	/* time before SIGKILL for processes that are left after all tasks
 	 * have ended */
 	LINGER_MS = 200,
-	/* How often to look again for processes in the middle of an exec. */
+	/* Maximum number of searches that count processes in the middle of
+	 * an exec. */
 	LOOKS_MAX = 500,
 	STREAMS = 3,
 	INPUT_MAX = 4 << 20
@@ -40,7 +41,7 @@ struct step_part {
 	pid_t *pid;            /* [n] */
 	size_t n, alive;
 	int64_t kill_at; /* monotonic ms: when to send SIGKILL; 0: never */
-	uint32_t looks;  /* how often processes were looked for after all tasks
+	uint32_t looks;  /* number of searches for processes since all tasks
 	                    have ended */
 	bool stopping, clearing, by_job;
 };

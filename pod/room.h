@@ -18,7 +18,7 @@
 
 /* The request of a step. */
 struct room_want {
-	int64_t tasks, nodes, per_node; /* nodes, per_node: 0: any number */
+	int64_t tasks, nodes, per_node; /* nodes or per_node 0: any number */
 	int64_t cpus;                   /* of each task; 0: not given */
 	int64_t mem_mib;                /* of the step; 0: not given */
 	int64_t gpus;                   /* of each pod; -1: not given */

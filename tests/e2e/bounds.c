@@ -41,8 +41,8 @@ static void sql(sqlite3 *db, const char *text)
 		errx(EXIT_FAILURE, "%s: %s", text, sqlite3_errmsg(db));
 }
 
-/* Copy one ended job that meets the SQL condition `which` many times, with ids
- * from `first` on. */
+/* Make many copies, with ids from `first` on, of one ended job that meets the
+ * SQL condition `which`. */
 static void copy_row(sqlite3 *db, const char *which, int first,
                      const char *change)
 {
@@ -403,7 +403,7 @@ static void must(json_t *req)
 }
 
 /* Check that a test-only submission and a dump do their work beside the event
- * loop: on it, each would take ten steps per row. */
+ * loop. On the loop, each would make one turn that is too long. */
 static void beside(void)
 {
 	long long longest;

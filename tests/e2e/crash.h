@@ -97,8 +97,8 @@ void finals_free(struct finals *finals);
 void check_restart(struct crash *crash, const struct ran *before,
                    struct finals *finals);
 
-/* Each checks one thing after all jobs have ended, and prints a line for each
- * requirement. */
+/* To be called after all jobs have ended. Each function prints a line for each
+ * requirement that it checks. */
 void check_end(struct crash *crash);
 void check_left(const struct crash *crash);
 void check_database(const struct crash *crash);

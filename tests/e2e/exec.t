@@ -115,7 +115,7 @@ tty=$!
 wait_for test -e work/int.ready
 open_gate typed
 ok "Ctrl-C is for the command" wait_for grep -q "^.*interrupted" int.out
-# Kill script, which hangs up the terminal of aictl exec.
+# Kill script(1), which hangs up the terminal of aictl exec.
 pkill -KILL -f "^script -qec stty rows 33 cols 44; sh $PWD/tty.sh"
 ok "a terminal that hangs up ends it" wait_for "! kill -0 \$(cat work/int.pid) 2>/dev/null"
 open_gate hung

@@ -4,8 +4,9 @@
  *	hostile attack SECONDS PORT	as an ordinary user: do all that may
  *					delay others
  *	hostile use SECONDS		submit, list, cancel; print how often,
- *					and the slowest, in ms: request, round
- *					trip to munged, fsync, 20 ms of CPU
+ *					and the longest times in ms: of a
+ *					request, a round trip to munged, an
+ *					fsync, and 20 ms of CPU time
  *
  * Both use the daemon at $AISCHED_SOCKET; attackers also connect to its TCP
  * port PORT.

@@ -24,8 +24,9 @@ calls()
 		grep -v ' leases$' | sort | uniq -c | awk '{ print $1, $2, $3 }'
 }
 
-# Prints how often the Lease was renewed (every 3 s) between the end of the last
-# pod and the deletion of its Job. A slow machine slows down both.
+# Prints how often the Lease was renewed between the end of the last pod and the
+# deletion of its Job. Renewals (one in 3 s) stand in for a clock, because a slow
+# machine slows them down, too.
 renewals()
 {
 	tail -n "+$((counted + 1))" "$audit" | awk '
@@ -35,8 +36,7 @@ renewals()
 		/"verb":"delete".*"resource":"jobs"/ { print n }' | tail -n 1
 }
 
-# Whether the Job was deleted within 5 s after its last pod: the daemon waits
-# for nothing else.
+# Whether the daemon deleted the Job soon (about 5 s) after its last pod ended.
 goes_at_once()
 {
 	[ "$(renewals)" -le 1 ]

@@ -340,8 +340,8 @@ stopped_so "one that is cancelled keeps its last words" cancelled \
 	eval 'aicancel $id'
 stopped_so "and one that its owner deletes" deleted \
 	kube -n "$ns" delete job deleted --wait=false
-# Try longer deadlines, too: on a slow machine the pod may not start before the
-# first.
+# On a slow machine the pod may not start before the deadline: then try a longer
+# one.
 for limit in 3 15 75; do
 	make_job "late$limit" "$saves" "\"activeDeadlineSeconds\": $limit,"
 	wait_for is_state "$id" TIMEOUT

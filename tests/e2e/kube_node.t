@@ -285,7 +285,7 @@ ok "one that kills itself" wait_for is_state "$id" FAILED
 job=$(VARIABLE=given sub -n 2 --wrap 'exec sleep 1000')
 wait_for is_state "$job" RUNNING || bail "no job runs"
 
-# JOB[.RANK] COMMAND...: runs it, but not for ever
+# JOB[.RANK] COMMAND...: runs the command in the job, for $deadline_s at most
 in_job()
 {
 	timeout --foreground "$deadline_s" aictl exec "$@"
@@ -410,7 +410,7 @@ aictl exec "$job" head -c "$much" /dev/zero | {
 } &
 reader=$!
 
-# Whether the command has written, but no more since the last time.
+# Whether the command has written something, but nothing since the last call.
 stuck()
 {
 	before=$written

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# sim.sh - shared by tests of aisim: its path, a folder, results in TAP; runs no
-# daemon
+# sim.sh - shared by tests of aisim: sets $aisim to its path, makes a folder and
+# prints results in TAP; runs no daemon
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 # shellcheck disable=SC2034 # for who reads this file

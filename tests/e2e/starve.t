@@ -1,7 +1,8 @@
 #!/bin/sh
 # No job starves: while a job waits, later jobs (small ones, of higher priority,
-# of other users, for the same limit or licence) keep arriving. No more GPU
-# seconds of them start before it than aischedd/sched/README.md allows.
+# of other users, for the same limit or licence) keep arriving. The test counts
+# the GPU seconds of later jobs that start before it; aischedd/sched/README.md
+# has the limit.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 

@@ -148,7 +148,7 @@ waiting=$!
 wait_for grep -q Submitted wait.out
 id=$(sed 's/.* //' wait.out)
 wait_for is_state "$id" RUNNING
-# Wait until aisub handles SIGINT, which it may do later than it prints the id.
+# Wait until aisub handles SIGINT: it may print the id before.
 wait_for grep -q "^SigCgt:.*[2367abef]$" "/proc/$waiting/status"
 kill -INT "$waiting"
 wait "$waiting"
