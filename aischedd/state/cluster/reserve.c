@@ -127,15 +127,26 @@ static void changed(struct state *state, int64_t now)
 
 /* --- choose nodes for a reservation ------------------------------------ */
 
-/* Returns a reservation that keeps the node at some time of the window w or of
- * a repetition of it, or NULL. */
+/* Find the reservations that are in force at some time of the window w or of a
+ * repetition of it. */
+static void find_meeting(struct state *state, struct window w)
+{
+	for (size_t i = 0; i < state->reservations.n; i++) {
+		struct reservation *r = &state->reservations.resv[i];
+
+		r->meets = windows_meet(w, window_of(r));
+	}
+}
+
+/* Returns a reservation that find_meeting() has found and that keeps the node,
+ * or NULL. */
 static const struct reservation *kept_by(const struct state *state,
-                                         uint32_t node, struct window w)
+                                         uint32_t node)
 {
 	for (size_t i = 0; i < state->reservations.n; i++) {
 		const struct reservation *r = &state->reservations.resv[i];
 
-		if (keeps(r, node) && windows_meet(w, window_of(r)))
+		if (r->meets && keeps(r, node))
 			return r;
 	}
 	return NULL;
@@ -172,7 +183,7 @@ static int named_node(struct state *state, struct reservation *r, size_t *cap,
 		if (node->gone && state_pool_is_ready(state, node->pool))
 			continue;
 		found = true;
-		other = kept_by(state, (uint32_t)n, window_of(r));
+		other = kept_by(state, (uint32_t)n);
 		if (other)
 			return err_set(err, EBUSY,
 			               "reservation '%s' keeps node '%s' at "
@@ -260,8 +271,7 @@ static int nodes_of_pool(const struct state *state, struct reservation *r,
 		for (uint32_t i = 0; i < state->nodes.n; i++)
 			if (r->nnodes < ask->count && rank[i] == worst &&
 			    (int)state->nodes.node[i].pool == pool &&
-			    !state->nodes.node[i].gone &&
-			    !kept_by(state, i, window_of(r)))
+			    !state->nodes.node[i].gone && !kept_by(state, i))
 				r->node[r->nnodes++] = i;
 	free(rank);
 	if (r->nnodes == ask->count && ask->count)
@@ -342,9 +352,11 @@ int state_reserve(struct state *state, const struct reserve_ask *ask,
 		                 .repeat = ask->repeat };
 	int result = check_ask(state, ask, now, err);
 
-	if (result == 0)
+	if (result == 0) {
+		find_meeting(state, window_of(&r));
 		result = ask->nodes ? named_nodes(state, &r, ask->nodes, err)
 		                    : nodes_of_pool(state, &r, ask, err);
+	}
 	if (result < 0) {
 		free(r.node);
 		return -1;

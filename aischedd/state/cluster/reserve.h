@@ -34,6 +34,8 @@ struct reservation {
 	char *guests;
 	uint32_t *node; /* indexes of the nodes, ascending */
 	uint32_t nnodes;
+	/* it overlaps the reservation that is being made, at some time */
+	bool meets;
 };
 
 struct reservation_list {

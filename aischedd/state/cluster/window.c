@@ -6,11 +6,14 @@
 
 #include "libcommon/mem.h"
 
-/* How many repetitions windows_meet() looks at. STEPS: if only one window
- * repeats. A reservation begins within a year from now, so 400 repetitions of a
- * daily window reach it. STEPS_REPEATED: if both windows repeat; then each week
- * is like the one before. */
-enum { STEPS = 400, STEPS_REPEATED = 20 };
+enum {
+	DAY_S = 24 * 60 * 60,
+	WEEK_S = 7 * DAY_S,
+	YEAR_WEEKS = 53,
+	/* clock changes that windows_meet() looks at: one to daylight saving,
+	 * and one from it */
+	CHANGES = 2
+};
 
 static const struct {
 	const char *name;
@@ -39,34 +42,106 @@ int repeat_parse(const char *s)
 	return -1;
 }
 
-bool window_next(struct window *w)
+/* Change w, which repeats, to the nth repetition after it. */
+static void advance(struct window *w, int64_t n)
 {
 	int64_t length = w->end - w->start;
 	time_t at = w->start;
 	struct tm tm;
 
-	if (w->repeat == REPEAT_NEVER)
-		return false;
 	localtime_r(&at, &tm);
-	tm.tm_mday += repeats[w->repeat].days;
+	tm.tm_mday += (int)n * repeats[w->repeat].days;
 	/* keep the local time across changes to and from daylight saving */
 	tm.tm_isdst = -1;
 	w->start = mktime(&tm);
 	w->end = w->start + length;
+}
+
+bool window_next(struct window *w)
+{
+	if (w->repeat == REPEAT_NEVER)
+		return false;
+	advance(w, 1);
 	return true;
 }
 
+/* Skip repetitions that end before `at`; one or two of them may be left, as
+ * days in which the clock changes are longer or shorter than others. */
+static void skip(struct window *w, int64_t at)
+{
+	int64_t period = (int64_t)repeats[w->repeat].days * DAY_S;
+	int64_t n = period ? (at - w->end) / period - 1 : 0;
+
+	if (n > 0)
+		advance(w, n);
+}
+
+/* Whether the windows overlap, or those of their repetitions that end after
+ * `from` and begin before `until`. */
+static bool meet_between(struct window a, struct window b, int64_t from,
+                         int64_t until)
+{
+	skip(&a, from);
+	skip(&b, from);
+	while (a.start >= b.end || b.start >= a.end) {
+		struct window *first = a.end <= b.start ? &a : &b;
+
+		if (first->start >= until || !window_next(first))
+			return false;
+	}
+	return true;
+}
+
+static long offset_at(int64_t at)
+{
+	time_t time = at;
+	struct tm tm;
+
+	localtime_r(&time, &tm);
+	return tm.tm_gmtoff;
+}
+
+/* Returns the time of the next change of the clock after `from`; if there is
+ * none within a year, returns `from`. */
+static int64_t next_change(int64_t from)
+{
+	long offset = offset_at(from);
+	int64_t low = from, high = from;
+
+	for (int i = 0; i < YEAR_WEEKS && offset_at(high) == offset; i++) {
+		low = high;
+		high += WEEK_S;
+	}
+	if (offset_at(high) == offset)
+		return from;
+	while (high - low > 1) {
+		int64_t middle = low + (high - low) / 2;
+
+		if (offset_at(middle) == offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
+}
+
+/* While the clock does not change, each week is like the one before, so one
+ * week shows whether two windows meet that repeat. A window does not become
+ * longer or shorter when the clock changes, so these weeks are looked at,
+ * too. */
 bool windows_meet(struct window a, struct window b)
 {
-	int steps = a.repeat != REPEAT_NEVER && b.repeat != REPEAT_NEVER
-	                ? STEPS_REPEATED
-	                : STEPS;
+	int64_t at = a.start > b.start ? a.start : b.start, change;
 
-	while (steps--) {
-		if (a.start < b.end && b.start < a.end)
+	if (a.repeat == REPEAT_NEVER || b.repeat == REPEAT_NEVER)
+		return meet_between(a, b, at, INT64_MAX);
+	for (int i = 0; i <= CHANGES; i++) {
+		if (meet_between(a, b, at, at + WEEK_S + DAY_S))
 			return true;
-		if (!window_next(a.end <= b.start ? &a : &b))
-			return false;
+		change = next_change(at);
+		if (change == at)
+			break;
+		at = change;
 	}
 	return false;
 }

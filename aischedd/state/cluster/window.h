@@ -26,7 +26,9 @@ struct window {
 /* Change w to its next repetition; returns false if it does not repeat. */
 bool window_next(struct window *w);
 
-/* Whether two windows, or any of their repetitions, overlap. */
+/* Whether two windows, or any of their repetitions, overlap. If both repeat,
+ * looks at the hours as they are in winter, in summer, and in the weeks in
+ * which the clock changes; calls localtime_r(3) about a hundred times. */
 bool windows_meet(struct window a, struct window b);
 
 #endif
