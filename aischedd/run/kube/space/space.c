@@ -2,7 +2,6 @@
 #include "aischedd/run/kube/space/space.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,10 +9,15 @@
 
 #include "aischedd/run/kube/jobs.h"
 #include "aischedd/run/kube/kube.h"
+#include "libcommon/durable.h"
 #include "libcommon/limits.h"
+#include "libcommon/log.h"
 #include "libcommon/mem.h"
 
 /* --- files that name the namespaces in use --- */
+
+/* folder_of() may have made `namespaces`, and the pool's folder in it. */
+enum { NEW_FOLDERS = 2 };
 
 static char *folder_of(const struct kube *kube)
 {
@@ -41,10 +45,11 @@ static char *file_of(const struct kube_space *space)
 static void note(const struct kube_space *space)
 {
 	char *file = file_of(space);
-	int fd = open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	struct err err;
 
-	if (fd >= 0)
-		close(fd);
+	if (durable_touch(file, NEW_FOLDERS, &err) < 0)
+		log_warning("pool %s: namespace '%s' is not noted: %s",
+		            space->kube->pool->name, space->name, err.text);
 	free(file);
 }
 
