@@ -118,6 +118,10 @@
  *           gpu_types                             key is a time); rows (count),
  *                                                 total {..}, since, until,
  *                                                 currency
+ * audit     user, act, job (its id), since,       audit [{time (unix s),
+ *           until (unix s), limit (0: 10000)      uid, user, act, target,
+ *                                                 owner, text}, ..], the
+ *                                                 latest first
  * dump      -                                     parts: the snapshot's text
  * config    -                                     parts: the configuration in
  *                                                 force, as a file
