@@ -91,7 +91,7 @@ START_TEST(too_late)
 	ck_assert_int_eq(look(&r, HOUR, now, now).time, 5 * HOUR);
 	r.late_s = 599;
 	ck_assert_int_eq(look(&r, HOUR, now, now).time, SCHEDULE_NEVER);
-	/* The next time, which is missed as well, still runs. */
+	/* The next time is not affected: it runs. */
 	ck_assert_int_eq(look(&r, HOUR, now, 6 * HOUR).time, 6 * HOUR);
 }
 END_TEST

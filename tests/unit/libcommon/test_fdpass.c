@@ -74,7 +74,7 @@ START_TEST(refuses)
 }
 END_TEST
 
-/* Bytes are read before one with a descriptor arrives; that one never is. */
+/* The bytes before the one with a descriptor are read; that byte never is. */
 START_TEST(old_kernel_reads_none)
 {
 	int pair[2], flags = _i ? MSG_OOB : 0;

@@ -550,7 +550,7 @@ START_TEST(marks_tell_what_changed)
 }
 END_TEST
 
-/* The marks of all fields fit into a text of a request. */
+/* The marks of all fields together fit into one text field of a request. */
 START_TEST(marks_are_a_text_of_a_request)
 {
 	struct buf all = { 0 };

@@ -53,9 +53,9 @@ static int lingering(int *peer)
 	return fd;
 }
 
-/* Send such a socket, whose peer is returned, such that nobody but the receiver
- * has it in the end: another process sends it when ours is closed, and exits,
- * which never waits. */
+/* Send a lingering() socket over sock so that in the end only the receiver has
+ * it. A child process sends it after we have closed ours, and exits; exiting
+ * never waits for the peer. Returns the socket's peer. */
 static int send_lingering(int sock, int flags)
 {
 	int peer, fd = lingering(&peer), go[2], status;

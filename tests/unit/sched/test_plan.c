@@ -112,8 +112,8 @@ START_TEST(many_ask_in_vain_for_others_to_move)
 }
 END_TEST
 
-/* Job 1 is promised a start, then 300 jobs of 1 CPU start, so 10 CPUs of the
- * limit are left. One of these jobs ends each second from 1100 on. */
+/* Job 1 is promised a start at 1500. Then 300 jobs of 1 CPU start on n1, within
+ * the queue's limit of 310 CPUs; from 1100 on, one of them ends each second. */
 START_TEST(many_start_after_a_promise)
 {
 	enum { JOBS = 300 };
@@ -130,9 +130,9 @@ START_TEST(many_start_after_a_promise)
 	for (int i = 0; i < JOBS; i++)
 		buf_printf(&text, "pend %d queue=q want=n1 cpus=1 time=%d\n",
 		           10 + i, 100 + i);
-	/* Job 850 has 160 CPUs when 150 jobs have ended. Job 851 has 100 CPUs
-	 * when 90 jobs have ended, and ends before 850 starts. Job 852 starts
-	 * after 850. */
+	/* The limit leaves 160 CPUs for job 850 when 150 jobs have ended, and
+	 * 100 CPUs for job 851 when 90 have ended. Job 851 ends before job 850
+	 * starts; job 852 would not, so it starts after job 850 has ended. */
 	buf_puts(&text, "pend 850 queue=q want=n1 cpus=160 time=50\n"
 	                "pend 851 queue=q want=n1 cpus=100 time=50\n"
 	                "pend 852 queue=q want=n1 cpus=100 time=61\n");
@@ -528,8 +528,8 @@ START_TEST(verifier_keeps_promises)
 }
 END_TEST
 
-/* Snapshots on which the plan for another snapshot, which asks for node a, is
- * wrong. */
+/* The plan made for another snapshot asks for node a. For the snapshot `line`
+ * this plan is wrong because of `why`. */
 static const struct {
 	const char *line, *why;
 } asking[] = {

@@ -27,9 +27,9 @@ static const char whole[] =
     "pend 10,11 rule=f,t,& want=n0 avoid=n1 licenses=lic:2\n"
     "pend 12 claim=n0\n";
 
-/* The error if `value` is put into the snapshot `whole`, which this makes
- * inconsistent: at index of a column or, if size is 0, into a member of struct
- * snap itself. */
+/* Values that make the snapshot `whole` inconsistent, and the error of each. A
+ * value is put at `index` of the array `column` or, if size is 0, into a member
+ * of struct snap itself. */
 static const struct {
 	const char *why;
 	size_t column, size;

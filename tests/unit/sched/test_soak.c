@@ -168,8 +168,8 @@ static const char *gpus_of(struct soak *w)
 	                : PICK(d, "0", "0", "1", "1", "2", "0.5", "0.3", "4");
 }
 
-/* Returns more of a job's request; one with a GPU partition may name no GPU
- * type. */
+/* Returns one more key of a job's request, or "". A job that requests a
+ * partition of a GPU may not name a GPU type. */
 static const char *rest_of(struct soak *w)
 {
 	struct dice *d = &w->d;

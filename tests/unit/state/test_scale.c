@@ -128,7 +128,7 @@ START_TEST(a_node_that_does_not_come_is_given_back)
 	state_scale_done(w.state, index_of(&w, "s-1"), true, "no quota", w.now);
 	state_scale_done(w.state, index_of(&w, "s-1"), false, NULL, w.now);
 	world_effects(&w);
-	later(&w, 399); /* twice as long */
+	later(&w, 399); /* the second pause is twice as long as the first */
 	ck_assert_str_eq(world_effects(&w), "");
 	later(&w, 1);
 	ck_assert_str_eq(world_effects(&w), "add s-1");
@@ -136,7 +136,8 @@ START_TEST(a_node_that_does_not_come_is_given_back)
 }
 END_TEST
 
-/* A program may have to wait for another one of its template. */
+/* The program that adds a node may have to wait for another program of the
+ * template. The node's delay counts only from when its program begins. */
 START_TEST(a_node_has_its_time_from_when_the_program_begins)
 {
 	struct world w;
@@ -174,8 +175,8 @@ START_TEST(a_node_that_does_not_go_is_removed_again)
 }
 END_TEST
 
-/* Nodes that turn out smaller than the template says do not make a job ask for
- * one after the other. */
+/* If a node that was added is smaller than its template says, a job that does
+ * not fit there does not ask for another node. */
 START_TEST(a_template_counts_as_what_it_gave)
 {
 	struct world w;
@@ -192,7 +193,9 @@ START_TEST(a_template_counts_as_what_it_gave)
 }
 END_TEST
 
-/* Nor do nodes that are as large, but of which pods of others use a part. */
+/* The node is as large as the template says, but the job does not fit, because
+ * other pods use a part of it. The job then asks for another node, and the
+ * first one is removed. */
 START_TEST(a_node_that_no_job_can_use_is_a_failure)
 {
 	struct world w;
@@ -219,7 +222,7 @@ START_TEST(a_node_that_no_job_can_use_is_a_failure)
 }
 END_TEST
 
-/* A node that is there, but not ready, has not come by a reload. */
+/* A reload does not make a node count as added that exists but is not ready. */
 START_TEST(a_reload_leaves_nodes_that_are_not_ready)
 {
 	struct world w;

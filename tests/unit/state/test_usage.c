@@ -295,8 +295,8 @@ START_TEST(served_is_what_ran_before_others_needed_the_room)
 }
 END_TEST
 
-/* User ada has used the queue and bob has not. Bob's job then starts before
- * ada's second job, although that was submitted earlier, unless that was put
+/* User ada has used the queue and bob has not. Bob's job then starts before the
+ * second job of ada, which was submitted earlier, unless ada's job was put
  * on top. */
 START_TEST(light_users_go_first_but_not_before_the_top)
 {

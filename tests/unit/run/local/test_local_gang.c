@@ -139,7 +139,7 @@ LOCAL_TEST(tasks_come_and_the_highest_leave)
 	lw_hear(w, "pipe2");
 	resize(w, 2, 3);
 	ck_assert_str_eq(lw_content(w, "log"), "0/1\n1/2\n2/3\n2 left\n");
-	/* The next daemon repeats its last request to resize the job. */
+	/* After a restart, the daemon repeats the last request to resize. */
 	lw_daemon_restarts(w, 1, &(uint64_t){ 1 });
 	lw_expect(w, RUN_STARTED, 1);
 	lw_expect(w, RUN_SYNCED, 0);

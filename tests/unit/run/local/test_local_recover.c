@@ -344,8 +344,8 @@ LOCAL_TEST(a_shepherd_that_hangs_does_not_delay_a_restart)
 {
 	lw_start_ready(w, JOB(.script = LOCAL_RUN_AWAY "echo ready >&3; wait"));
 	kill(lw_read_claim(w, 1).pid, SIGSTOP);
-	/* More daemons than the shepherd's socket can hold connections of:
-	 * the last ones must not wait for it, either. */
+	/* Each daemon connects to the shepherd, which accepts nothing. When
+	 * its socket's queue is full, a daemon must not wait, either. */
 	for (int i = 0; i < 8; i++) {
 		lw_daemon_ends(w);
 		lw_daemon_begins(w);

@@ -367,7 +367,7 @@ START_TEST(the_submitters_variables_go_along)
 		      { "RANK", "5" },
 		      { "SLURM_JOB_ID", "40017" }, /* set for this job */
 		      { "TMPDIR", "/t" },
-		      /* theirs is of another job: dropped */
+		      /* the submitter's is of another job: dropped */
 		      { "SLURM_ARRAY_TASK_ID", "unset" },
 		      { "nonsense", "unset" },
 		      { "cut", "unset" },
@@ -825,7 +825,7 @@ static void fill(int at, const char *name, size_t kib)
 	close(fd);
 }
 
-/* Whether the watch, in one round, finds more in the folder than this. */
+/* Whether one round of the watch finds more than limit_mib in the folder. */
 static bool stores_more(const struct folder *d, int64_t limit_mib)
 {
 	struct tmp_watch w = { 0 };
@@ -850,7 +850,7 @@ START_TEST(what_a_folder_stores_is_counted)
 	ck_assert_int_eq(mkdirat(d.fd, "a/b", 0700), 0);
 	fill(d.fd, "a/b/x", 1500);
 	ck_assert(stores_more(&d, 1));
-	/* Links are not further files, and those to other folders are not
+	/* A file with two hard links counts once; symbolic links are not
 	 * followed. */
 	ck_assert_int_eq(linkat(d.fd, "a/b/x", d.fd, "y", 0), 0);
 	fill(other.fd, "z", 1500);
@@ -961,8 +961,9 @@ START_TEST(a_tree_is_removed_in_slices)
 	ck_assert_int_ge(count_entries(at), 91);
 	while (tree_remove(d.fd, "a", 10))
 		slices++;
-	/* There are 100 files and 50 folders with a file in each; all folders
-	 * but one were moved. */
+	/* There are 100 files and 50 nested folders with a file in each. With
+	 * slices of 10 steps, 200 entries take 20 slices, and moving the nested
+	 * folders up takes a few more. */
 	ck_assert_int_ge(slices, 20);
 	ck_assert_int_le(slices, 26);
 	ck_assert_int_eq(faccessat(d.fd, "a", F_OK, 0), -1);

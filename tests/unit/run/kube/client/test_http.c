@@ -926,8 +926,8 @@ END_TEST
 /* --- name look-ups  */
 
 /*
- * Replaces the function of libc, also for libcurl: it takes as long as the test
- * wants, like a look-up when no name server answers.
+ * getaddrinfo() below replaces that of libc, also for libcurl. While a test
+ * holds the gate, it blocks, like a look-up when no name server answers.
  */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 

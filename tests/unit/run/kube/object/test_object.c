@@ -24,7 +24,7 @@ static const struct conf_pool pool = { .name = "gpu",
 static const struct kube_home home = { &pool, "My.Cluster", "store1",
 	                               600,   false,        "ns" };
 static const char *const nodes[] = { "a", "b" };
-static const struct snap_task tasks[5]; /* one more than jobs have */
+static const struct snap_task tasks[5]; /* enough for every test */
 static struct spec spec;
 static struct request req;
 static struct run_job job;

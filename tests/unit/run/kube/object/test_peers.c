@@ -25,8 +25,8 @@ static const struct {
 	{ 9, "{'app': 'store'}", "[{" SELECT("role", "db") ", " NODE "}]" },
 };
 
-/* labels: of the pods of the Job, which are `tasks`. want: near, apart, nodes,
- * tasks on a node and topology; or the error. */
+/* labels: those of the Job's pods. tasks: number of pods. want: near, apart,
+ * nodes, tasks on a node and topology; or the error. */
 static const struct {
 	const char *name, *affinity, *labels;
 	int64_t tasks;
