@@ -28,8 +28,7 @@ struct reading_tab {
 	const char *mail_user; /* value of MAILTO, or NULL */
 	struct submit options; /* options for the next entry */
 	struct buf warnings;
-	bool bad_options; /* the options have errors, which were reported: skip
-	                     the next entry */
+	bool bad_options; /* the options had errors, so skip the next entry */
 };
 
 static void fail(struct reading_tab *r, const struct err *err)

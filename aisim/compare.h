@@ -27,7 +27,7 @@ struct compare_run {
 	struct compare_job *job;
 	size_t n;
 	/* Fraction of the nodes' GPUs and CPUs that jobs held, over the whole
-	 * time; below 0: there are none. */
+	 * time; below 0: the nodes have none. */
 	double gpus, cpus;
 	bool costs; /* cost is known */
 };

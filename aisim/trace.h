@@ -66,8 +66,8 @@ struct trace_job {
 	int64_t grace;           /* seconds from eviction to end */
 	int64_t resume_cost;     /* seconds of work that each eviction adds */
 	int64_t begin, deadline; /* for a job of a replay; TRACE_NEVER: none */
-	int64_t longest; /* longest_ms of a replayed job; TRACE_NEVER once an
-	                    attempt was read that was not evicted */
+	int64_t longest; /* for a replayed job, longest_ms of its line; after an
+	                    attempt that was not evicted, TRACE_NEVER */
 	uint64_t rank;   /* order of jobs that arrive in the same second; jobs
 	                    of equal rank are in order of task, then line */
 	uint64_t array;  /* id of the first task, after trace_finish() */

@@ -47,9 +47,9 @@ result $? "shares with guests"
 [ "$(tr '\n' ' ' <"$dir/without")" = "lab 200 x 73 y 127 guest 0 " ]
 result $? "shares without"
 
-# Jobs of a half or a quarter of a GPU, with as many CPUs; each queue requests 4
-# % more than its share. Jobs are submitted and end only at multiples of two
-# hours: this needs fewer plans, and the simulation takes a tenth of the time.
+# Jobs of a half or a quarter of a GPU and one CPU. Each queue requests 4 % more
+# than its share. Jobs are submitted and end only at multiples of two hours, so
+# there are fewer plans, and the simulation takes a tenth of the time.
 awk -v year=$year -v half=$half -v leave=$leave -v back=$return \
 	-v step=7200 '
 	function rnd() {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Jobs made with kubectl run where their pods may: node selectors, required and
-# preferred affinity, affinity to other pods, and tolerations. A field that aischedd does not support is
-# refused by name.
+# preferred affinity, affinity to other pods, and tolerations. A Job with a
+# field that aischedd does not support is refused with the field's name.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"
@@ -46,8 +46,8 @@ preferred()
 		\"preferredDuringSchedulingIgnoredDuringExecution\": [$1]}},"
 }
 
-# [KEYS]: prints a constraint that spreads pods over nodes; with label keys, pods
-# that differ in the values of these labels are spread independently
+# [KEYS]: prints a constraint that spreads pods over nodes; with label keys,
+# pods that differ in the values of these labels are spread independently
 spread()
 {
 	echo "\"topologySpreadConstraints\": [{\"maxSkew\": 1,

@@ -25,8 +25,8 @@ calls()
 }
 
 # Prints how often the Lease was renewed between the end of the last pod and the
-# deletion of its Job. Renewals (one in 3 s) stand in for a clock, because a slow
-# machine slows them down, too.
+# deletion of its Job. Renewals, one in 3 s, stand in for a clock, because a
+# slow machine slows them down, too.
 renewals()
 {
 	tail -n "+$((counted + 1))" "$audit" | awk '

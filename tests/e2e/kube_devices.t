@@ -363,8 +363,8 @@ is_bound()
 		'jsonpath={.items[*].spec.nodeName}' | grep -q .
 }
 
-# JOB: whether no GPU of n-0 is free, or the daemon has already deleted the job's
-# pod there
+# JOB: whether no GPU of n-0 is free, or the daemon has already deleted the pod
+# of the job there
 are_kept()
 {
 	[ "$(gpus n-0)" = "5 0" ] ||

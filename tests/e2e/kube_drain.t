@@ -1,7 +1,7 @@
 #!/bin/sh
 # Nodes that aictl drains are cordoned in the cluster, and nodes that kubectl
-# cordons are drained in aischedd. Neither undoes what the other has done. Nodes of
-# a template are added by a program when jobs need them, and given back.
+# cordons are drained in aischedd. Neither undoes what the other has done. When
+# jobs need nodes of a template, a program adds them; another gives them back.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"

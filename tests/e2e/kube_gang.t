@@ -1,6 +1,6 @@
 #!/bin/sh
-# A task that fails or is lost with its node is replaced by another pod, in a real
-# control plane with simulated nodes.
+# A task that fails or is lost with its node is replaced by another pod. The
+# control plane is real, its nodes are simulated.
 
 . "$top_srcdir/tests/e2e/lib.sh"
 . "$top_srcdir/tests/kube/control_plane.sh"

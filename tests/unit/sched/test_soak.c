@@ -76,7 +76,8 @@ struct soak {
 	int64_t rest;
 	bool time_passes; /* the clock advances after rest, too */
 	bool parts;       /* GPUs have partitions */
-	/* half of the jobs prefer some nodes; a third of them are spread */
+	/* half of the jobs prefer some nodes; a third of all jobs are spread;
+	 * half of the jobs request disk space */
 	bool prefers, spreads, fills_disks;
 	bool shuns; /* half of the jobs shun some nodes */
 	struct batch batch[JOBS_MAX];
@@ -269,8 +270,8 @@ static void finish(struct soak *w)
 
 /* --- snapshot ---------------------------------------------------------- */
 
-/* Returns for how many seconds a job was served. Time after rest does not
- * count: if it did, jobs would take turns forever, though rarely. */
+/* Returns for how many seconds a job was served. Time after w->rest does not
+ * count, because otherwise jobs would take turns forever, though rarely. */
 static int64_t served(const struct soak *w, const struct soak_job *job)
 {
 	int64_t until = w->rest ? w->rest : w->now;

@@ -235,10 +235,10 @@ START_TEST(wrong_answers)
 }
 END_TEST
 
-/* The first answers to a WebSocket, which a node may have sent. */
+/* Refusals of a request for a WebSocket, by a node or by the API server. */
 static const struct {
 	const char *answer;
-	unsigned n; /* how often it is sent until the socket ends */
+	unsigned n; /* how many of these answers end the socket */
 	const char *why;
 } refusals[] = {
 	{ "HTTP/1.1 429 X\r\nRetry-After: 100\r\nContent-Length: 0\r\n\r\n", 1,
