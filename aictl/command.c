@@ -68,8 +68,8 @@ static const struct opt common_opts[] = {
 };
 
 /*
- * Set one option. `next` is the word behind it; *ret_used becomes true if this
- * word is the option's value.
+ * Set the option in `word`. *ret_used becomes true if its value is the word
+ * after it, `next`.
  */
 static int take_option(struct ctl *ctl, const struct command *cmd,
                        const char *word, const char *next, bool *ret_used,

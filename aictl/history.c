@@ -28,7 +28,7 @@ const struct opt history_opts[] = { { 0, "before", "TIME",
 struct archive {
 	const char *path;
 	gzFile file;
-	const char *prefix; /* text before each row: its kind, as "{\"job\":" */
+	const char *prefix; /* "{\"KIND\":", written before each row */
 	struct map jobs;    /* ids of the jobs written so far */
 	bool attempts;      /* rows are attempts: write only those of `jobs` */
 	struct buf rest;    /* an incomplete line */

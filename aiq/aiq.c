@@ -258,7 +258,7 @@ int main(int argc, char **argv)
 		aiq.view = &view_jobs;
 	if (aiq.attempts && aiq.history)
 		aiq.view = &view_attempts;
-	sheet = aiq.report || aiq.efficiency; /* it has columns of its own */
+	sheet = aiq.report || aiq.efficiency; /* these have other columns */
 	if (check(&aiq, &why) < 0 ||
 	    format_parse(&format, aiq.view, sheet ? NULL : aiq.format, &why) <
 	        0 ||

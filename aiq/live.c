@@ -531,7 +531,7 @@ void live_answer(struct live *live)
 
 /* --- keys ----------------------------------------------------------------- */
 
-/* Show other rows, from the first one on. */
+/* Request the rows from the first one on, after a change of what is listed. */
 static void begin_again(struct live *live)
 {
 	free(live->base);

@@ -353,7 +353,7 @@ static void show_gpus(const json_t *job)
 	buf_free(&text);
 }
 
-/* Print the resources that the job used, of those that it held. */
+/* Print how much the job used of the resources that it held. */
 static void show_usage(const json_t *job)
 {
 	struct buf text = { 0 };

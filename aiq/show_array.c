@@ -21,7 +21,7 @@ struct sum {
 	uint64_t tasks[JOB_NSTATES]; /* number of tasks in each state */
 	struct buf running, failed;  /* ids of these tasks */
 	uint32_t nrunning, nfailed;
-	/* the row whose details are shown: one that waits, if there is one */
+	/* the row whose details are shown: a waiting one, if there is any */
 	json_t *first;
 	bool first_waits;
 };

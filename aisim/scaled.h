@@ -17,7 +17,7 @@ struct state;
 struct scaled_node {
 	uint32_t node;
 	int64_t asked;
-	int64_t comes; /* NO_TIME: it is there */
+	int64_t comes; /* when it is to be added; NO_TIME: it was added */
 };
 
 struct scaled {
@@ -25,8 +25,8 @@ struct scaled {
 	size_t n, cap;
 	size_t most;    /* the most nodes at a time */
 	uint64_t asked; /* how often a node was asked for */
-	int64_t held_s; /* seconds times nodes, of those given back */
-	double cost;    /* of these, in millionths of the currency */
+	int64_t held_s; /* node-seconds of the nodes that were given back */
+	double cost;    /* their cost, in millionths of the currency */
 };
 
 void scaled_add(struct scaled *scaled, struct state *state, uint32_t node,
@@ -37,8 +37,8 @@ void scaled_remove(struct scaled *scaled, struct state *state, uint32_t node,
 /* Returns when the next node comes, or NO_TIME. */
 int64_t scaled_next(const struct scaled *scaled);
 
-/* Report the next node that comes by now to the state. Returns its index, or -1
- * if there is none. */
+/* If a node is due by `now`, report to the state that it exists. Returns the
+ * index of the node, or -1 if none is due. */
 int64_t scaled_take(struct scaled *scaled, struct state *state, int64_t now);
 
 /* Print the sums up to now as members of a JSON object. */

@@ -103,7 +103,7 @@ struct left_out {
 	size_t nreasons, cap, n;
 };
 
-/* Kinds of events, in the order in which those of one second are applied. */
+/* Kinds of events. The events of one second are applied in this order. */
 enum trace_act_kind {
 	TRACE_NODE_DOWN,
 	TRACE_NODE_UP,
@@ -149,7 +149,7 @@ struct trace {
 	 * this, so that all leave out the same jobs. NULL: do not collect
 	 * them. */
 	struct left_out *left;
-	bool is_replay;  /* `real` of its jobs is set */
+	bool is_replay;  /* the file is a replay, so `real` of jobs is set */
 	size_t ndropped; /* dropped dependencies on jobs that are not in the
 	                    replay */
 	/* Other things that the replay lacks, one a line. */

@@ -14,10 +14,10 @@
  *
  *	40 1024 81559 -1 -1 -1
  *
- * three numbers for each GPU in `name`, which has UUIDs, or indices in order of
- * bus ids: how busy it is in percent, MiB in use, and MiB in all; -1: not
- * known. They come from NVIDIA's library, or where there is none from the files
- * of AMD's driver.
+ * `name` has UUIDs of GPUs, or indices in order of bus ids. The line has three
+ * numbers for each: how busy the GPU is in percent, MiB in use, and MiB in all;
+ * -1: not known. The numbers are from NVIDIA's library or, if there is none,
+ * from the files of AMD's driver.
  *
  * If the driver hangs, SIGALRM ends the process. Fails with ENOENT if there is
  * no driver, else like nvml_open().

@@ -112,7 +112,7 @@ struct web_query *web_link_ask(struct web_link *link, json_t *req,
 	return q;
 }
 
-/* If the request has been sent, keep it until its answer comes: until then it
+/* A request that was sent is freed only when its answer comes; until then it
  * counts towards SENT_MAX. */
 void web_query_forget(struct web_query *query)
 {

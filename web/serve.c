@@ -104,8 +104,8 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 
 /* --- connections ---------------------------------------------------------- */
 
-/* Note the address of a connection, and whether it is a loopback address: only
- * then the peer is certainly on this machine. */
+/* Note the address of a connection, and whether it is a loopback address, which
+ * proves that the peer is on this machine. */
 static void look_at(struct guest *guest, const struct sockaddr *addr)
 {
 	const struct sockaddr_in *in = (const void *)addr;

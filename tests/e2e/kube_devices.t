@@ -256,7 +256,7 @@ ok "nothing is left of it" wait_for nothing_is_left
 
 # --- GPUs that are linked -----------------------------------------------------------
 
-# NODE: whether it is not there
+# NODE: whether aiq does not list the node
 is_gone()
 {
 	! aiq --nodes -h -o name | grep -q "^$1 "

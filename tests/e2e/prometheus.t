@@ -9,7 +9,7 @@ for tool in prometheus curl jq; do
 	command -v $tool >/dev/null || skip_all "$tool is not installed"
 done
 
-# An IP address of this test, so that its port is free.
+# A loopback address made from the process id, so that port 9090 is free there.
 address=127.$((64 + $$ / 65536 % 64)).$(($$ / 256 % 256)).$(($$ % 254 + 1)):9090
 
 # EXPRESSION: prints its current value, or nothing if it has none

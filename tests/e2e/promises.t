@@ -1,8 +1,8 @@
 #!/bin/sh
 # With exact time limits and no new jobs, a job starts when it was promised,
-# even if its queue has limits or jobs are moved for others. If jobs are of
-# several users or queues, it may start later only after the order of jobs has
-# changed. With new jobs as well, no job behind a promised job delays it.
+# even if its queue has limits or jobs are moved for others. With several users
+# or queues, the job may start later if the order of jobs has changed. If new
+# jobs arrive as well, no job behind a promised job delays it.
 
 . "${top_srcdir:=.}/tests/e2e/sim.sh"
 

@@ -23,7 +23,7 @@ static const struct {
 	{ { .tasks = 6, ANY }, { 2, 2, 2 }, NULL },
 	{ { .tasks = 3, ANY }, { 1, 1, 1 }, NULL },
 	{ { .tasks = 1, ANY }, { 1 }, NULL },
-	/* Each pod gets a task, and then the first one another. */
+	/* Each pod gets a task, and then the first pod a second one. */
 	{ { .tasks = 4, ANY }, { 2, 1, 1 }, NULL },
 	{ { .tasks = 2, .nodes = 1, ANY }, { 2 }, NULL },
 	{ { .tasks = 4, .nodes = 1, ANY }, { 4 }, NULL },

@@ -13,7 +13,8 @@
 static const char request[] = "{\"op\":\"submit\"}";
 static const char other_request[] = "{\"op\":\"submit\",\"evil\":1}";
 
-/* The values in the credential and those sent with it; some differ. */
+/* Values in a credential, one of which does not fit the request sent
+ * with it. */
 static const struct forgery {
 	const char *name;
 	enum frame_kind kind;

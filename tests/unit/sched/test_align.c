@@ -6,9 +6,9 @@
 #include "aischedd/sched/text/text.h"
 #include "tests/unit/check.h"
 
-/* Snapshots with a node of two NUMA nodes with four CPUs each; the same with
- * memory; one of nine NUMA nodes with two CPUs each; and one with GPUs in NUMA
- * nodes and link groups. */
+/* Beginnings of snapshots. TWO: a node with two NUMA nodes of four CPUs each;
+ * TWO_MEM: the same with memory. NINE: a node with nine NUMA nodes of two CPUs
+ * each. GPUS: two nodes with GPUs in NUMA nodes and link groups. */
 #define TWO            "now 1000\nqueue q\nnode n0 cpus=8 threads=8 numa=0*4,1*4"
 #define TWO_MEM(sizes) TWO " mem=16G numa_mem=" sizes "\n"
 #define NINE                                                                          \

@@ -168,7 +168,7 @@ START_TEST(one_that_cannot_be_bound_goes_elsewhere)
 }
 END_TEST
 
-/* --- what depends on it --- */
+/* --- logs, counts of pods, older Jobs --- */
 
 START_TEST(a_reader_of_its_log_waits_for_the_next_pod)
 {
