@@ -115,8 +115,8 @@ static int run(const struct cancel *cancel, json_t *ids, int *status,
 		retry_close(&retry);
 		return -1;
 	}
-	/* Send this request only once, even if the connection is lost: it might
-	 * send a signal twice. Only requests to wait may be repeated. */
+	/* Do not repeat this request if the connection is lost: jobs might get
+	 * a signal twice. Only requests to wait may be repeated. */
 	req = make_request(cancel, ids);
 	answer = client_call(retry.client, req, NULL, 0, NULL, NULL, err);
 	json_decref(req);

@@ -210,8 +210,8 @@ static void run_line(struct ctl *ctl, const char *line)
 	}
 	if (words.n) {
 		command_run(ctl, (int)words.n, words.word);
-		/* The next command may come hours later, when the daemon has
-		 * been restarted. */
+		/* Keep neither connection nor names: the next command may come
+		 * hours later, after a restart of the daemon. */
 		ctl_disconnect(ctl);
 		cache.asked = 0;
 	}

@@ -2,8 +2,8 @@
  * keys.h - decode the bytes that a terminal sends for keys
  *
  * The bytes of one key may arrive in several reads; they are kept until the key
- * is complete. An ESC with nothing behind it is the key Esc; the caller, who
- * knows for how long nothing has come, decides when to stop waiting for more.
+ * is complete. An ESC with nothing behind it is the key Esc; the caller decides
+ * how long to wait for more bytes (`late` of keys_next()).
  */
 #ifndef AIQ_KEYS_H
 #define AIQ_KEYS_H

@@ -12,8 +12,8 @@
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 
-/* Values at the start of each received row, for struct live_row; the values of
- * the columns follow. */
+/* Number of values at the start of each received row that are stored in struct
+ * live_row and not shown; the values of the columns follow. */
 enum { HIDDEN = 3 };
 
 const char *const live_tabs[TABS] = { "jobs",   "queues", "nodes",

@@ -17,9 +17,9 @@ struct pane {
 	pid_t pid;
 	struct buf text; /* the output, without control characters */
 	struct buf next; /* what was read but is not in text yet */
-	/* Add output to text as it arrives, because the program runs on,
-	 * as --log -f does; otherwise text is replaced when the program
-	 * has ended. */
+	/* Output is added to text as it arrives, for programs that run on,
+	 * like --log -f. If false, the whole output replaces text when the
+	 * program has ended. */
 	bool grows;
 	int status; /* exit status of the program that ended last */
 };

@@ -121,7 +121,7 @@ static bool is_by_pool(const json_t *by)
 	return false;
 }
 
-/* Choose the columns that -o names, from those of a report by pool or of
+/* Choose the columns that -o names. A report by pool has other columns than all
  * other reports. */
 static int choose(const json_t *by, const char *list, struct sheet_column *ret,
                   size_t most, struct err *err)

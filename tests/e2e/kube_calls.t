@@ -175,8 +175,7 @@ END
 aicancel "$id"
 ok "nothing is left" wait_for nothing_is_left
 
-# Whether the daemon knows the node whose GPUs have names (devices of a DRA
-# driver).
+# Whether the daemon knows the node whose GPUs are devices of a DRA driver.
 gpus_are_shown()
 {
 	aiq --nodes --no-header -o name,gpus | grep -Eq '^dra-0 +2'

@@ -107,7 +107,7 @@ wait_for eval "aiq --log $id | grep -q rank"
 aiq --log -f "$id" >"$dir/follow" &
 follower=$!
 ok "it is followed" wait_for has "$dir/follow" "restart 0"
-# The output may also have a message of the job's shell that it was terminated.
+# The job's shell may also write that it was terminated.
 aictl requeue "$id" >/dev/null
 ok "to its next attempt" wait_for has "$dir/follow" "restart 1"
 is "all of it is there" "$(aiq --log "$id" | grep rank)" "rank 0 of job $id, restart 0

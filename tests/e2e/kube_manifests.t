@@ -340,8 +340,7 @@ ok "she may delete it" her delete job hers --wait=false
 ok "and it is cancelled" wait_for is_state "$id" CANCELLED
 ok "again nothing is left" wait_for nothing_is_left
 
-# Whether the daemon knows the node whose GPUs have names (devices of a DRA
-# driver).
+# Whether the daemon knows the node whose GPUs are devices of a DRA driver.
 gpus_are_shown()
 {
 	aiq --nodes --no-header -o name,gpus | grep -Eq '^dra-0 +2'

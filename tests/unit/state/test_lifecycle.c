@@ -438,8 +438,9 @@ START_TEST(a_node_that_takes_no_tasks_is_left_alone)
 }
 END_TEST
 
-/* The tasks of which the runner tells may have been those that were evicted: it
- * is told which tasks the job has, and looks again. */
+/* The lost tasks that the runner reports may be those that were evicted, so the
+ * report is ignored. The runner is told which tasks the job has, and looks
+ * again. */
 START_TEST(tasks_lost_before_an_eviction_was_known_are_not_taken_for_others)
 {
 	const char *nodes[] = { "n1" };

@@ -1,5 +1,5 @@
-/* test_window.c - whether windows overlap, beside a comparison of all their
- * repetitions */
+/* test_window.c - whether two windows overlap, checked by comparing all
+ * of their repetitions */
 #include "aischedd/state/cluster/window.h"
 
 #include <stdlib.h>
@@ -32,7 +32,8 @@ static int64_t start_of(const struct window *w, int n)
 	return mktime(&tm);
 }
 
-/* Compare all windows that begin within some years. */
+/* Whether two windows overlap, by comparing all their repetitions that begin
+ * within YEARS. */
 static bool any_meet(const struct window *a, const struct window *b)
 {
 	int64_t until = a->start + (int64_t)YEARS * 366 * DAY;
@@ -55,7 +56,7 @@ static bool any_meet(const struct window *a, const struct window *b)
 }
 
 /* Returns a window that begins on one of 366 days, but not in the hour in which
- * clocks change. Most windows are so short that many do not meet. */
+ * clocks change. Most windows are so short that many pairs do not overlap. */
 static struct window draw(void)
 {
 	struct window w = { .repeat = (enum repeat)below(3) };
