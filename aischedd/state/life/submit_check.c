@@ -118,6 +118,58 @@ static uint64_t user_jobs(const struct state *state, uint32_t queue,
 	return n;
 }
 
+/* Check that the limits of this queue, but not of those above it, allow `more`
+ * additional jobs of the user. */
+static int check_queue_counts(const struct state *state, uint32_t queue,
+                              uint32_t user, uint64_t more, struct err *err)
+{
+	const struct conf_queue *cq = &state->conf->queues[queue];
+	uint64_t n = state_queue_count(state, queue, false);
+
+	if (cq->max_submit != CONF_NONE && n + more > (uint64_t)cq->max_submit)
+		return err_set(err, EAGAIN,
+		               "queue '%s' holds %llu of at most %lld job%s "
+		               "(max_submit)",
+		               cq->name, (unsigned long long)n,
+		               (long long)cq->max_submit,
+		               cq->max_submit == 1 ? "" : "s");
+	if (cq->max_submit_per_user == CONF_NONE)
+		return 0;
+	n = user_jobs(state, queue, user);
+	if (n + more > (uint64_t)cq->max_submit_per_user)
+		return err_set(
+		    err, EAGAIN,
+		    "user '%s' has %llu of at most %lld job%s in "
+		    "queue '%s' (max_submit_per_user)",
+		    state_user(state, user)->name, (unsigned long long)n,
+		    (long long)cq->max_submit_per_user,
+		    cq->max_submit_per_user == 1 ? "" : "s", cq->name);
+	return 0;
+}
+
+/* Whether jobs of queue `of` count as jobs of queue q, too. */
+static bool is_at_or_above(const struct conf *conf, int q, uint32_t of)
+{
+	int at = (int)of;
+
+	while (at >= 0 && at != q)
+		at = conf->queues[at].parent;
+	return at == q;
+}
+
+int submit_check_move(const struct state *state, const struct job *job,
+                      uint32_t queue, struct err *err)
+{
+	const struct conf *conf = state->conf;
+
+	for (int q = (int)queue; q >= 0; q = conf->queues[q].parent)
+		if (!is_at_or_above(conf, q, job->queue) &&
+		    check_queue_counts(state, (uint32_t)q, job->user,
+		                       job_count(job), err) < 0)
+			return -1;
+	return 0;
+}
+
 int submit_check_counts(struct state *state, uint32_t queue,
                         const struct submitter *who, uint64_t more,
                         struct err *err)
@@ -146,31 +198,9 @@ int submit_check_counts(struct state *state, uint32_t queue,
 		               who->user, (unsigned long long)all,
 		               all == 1 ? "" : "s",
 		               (long long)conf->max_user_jobs);
-	for (int q = (int)queue; q >= 0; q = conf->queues[q].parent) {
-		const struct conf_queue *cq = &conf->queues[q];
-		uint64_t n = state_queue_count(state, (uint32_t)q, false);
-
-		if (cq->max_submit != CONF_NONE &&
-		    n + more > (uint64_t)cq->max_submit)
-			return err_set(err, EAGAIN,
-			               "queue '%s' holds %llu of at most %lld "
-			               "job%s (max_submit)",
-			               cq->name, (unsigned long long)n,
-			               (long long)cq->max_submit,
-			               cq->max_submit == 1 ? "" : "s");
-		if (cq->max_submit_per_user == CONF_NONE)
-			continue;
-		n = user_jobs(state, (uint32_t)q, user);
-		if (n + more > (uint64_t)cq->max_submit_per_user)
-			return err_set(err, EAGAIN,
-			               "user '%s' has %llu of at most %lld "
-			               "job%s in queue '%s' "
-			               "(max_submit_per_user)",
-			               who->user, (unsigned long long)n,
-			               (long long)cq->max_submit_per_user,
-			               cq->max_submit_per_user == 1 ? "" : "s",
-			               cq->name);
-	}
+	for (int q = (int)queue; q >= 0; q = conf->queues[q].parent)
+		if (check_queue_counts(state, (uint32_t)q, user, more, err) < 0)
+			return -1;
 	return 0;
 }
 

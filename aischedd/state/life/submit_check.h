@@ -57,6 +57,10 @@ int submit_check_class(const struct state *state, const struct spec *spec,
 int submit_check_counts(struct state *state, uint32_t queue,
                         const struct submitter *who, uint64_t more,
                         struct err *err);
+/* Check that the limits of this queue, and of the queues above it, allow that
+ * the job moves there from its queue. */
+int submit_check_move(const struct state *state, const struct job *job,
+                      uint32_t queue, struct err *err);
 int submit_check_priority(const struct state *state, const struct spec *spec,
                           uint32_t queue, const struct submitter *who,
                           struct err *err);

@@ -336,6 +336,7 @@ static int check_pending(struct change *c, struct err *err)
 	if (c->queue_said &&
 	    (submit_queue(c->state, &spec, &c->queue, err) < 0 ||
 	     submit_check_access(c->state, c->queue, c->who, err) < 0 ||
+	     submit_check_move(c->state, c->job, c->queue, err) < 0 ||
 	     check_space(c, err) < 0))
 		return -1;
 	/* Do not look up the jobs that an unchanged dependency names: the

@@ -249,6 +249,12 @@ static const struct {
 	    "submit queue=right => ! user 'ada' has 3 of at most 3 jobs in "
 	    "queue 'top' (max_submit_per_user)",
 	    "cancel 1", "commit", "submit queue=left", "submit queue=left" } },
+	{ "a move counts where the job did not count before",
+	  { "submit queue=mine array=0-2", "submit queue=left array=0-1",
+	    "update 2 queue=mine => ! user 'ada' has 3 of at most 3 jobs in "
+	    "queue 'mine' (max_submit_per_user)",
+	    "submit queue=right", "update 3 queue=left",
+	    "update 3 queue=left" } },
 	{ "jobs that have ended do not count",
 	  { "submit queue=mine array=0-2",
 	    "submit queue=mine => ! user 'ada' has 3 of at most 3 jobs in "
