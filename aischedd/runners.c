@@ -81,21 +81,16 @@ static void keep_steps(struct daemon *d, const struct job *job,
 
 static void recover(struct pool_runner *p)
 {
-	uint64_t *job;
-	uint32_t *attempt;
-	bool *started;
-	size_t n =
-	    state_attempts(p->daemon->state, p->pool, &job, &attempt, &started);
+	struct run_attempt *list;
+	size_t n = state_attempts(p->daemon->state, p->pool, &list);
 	const char *lacks = p->runner->ops->shortcomings(p->runner);
 
 	if (lacks && *lacks)
 		log_warning("pool %s: %s", p->daemon->conf->pools[p->pool].name,
 		            lacks);
-	p->runner->ops->recover(p->runner, n, job, attempt, started);
+	p->runner->ops->recover(p->runner, n, list);
 	p->recovered = true;
-	free(started);
-	free(job);
-	free(attempt);
+	free(list);
 }
 
 /* Log a failed start. If nodes are at fault, node= is the first of them, and
@@ -183,6 +178,7 @@ static void job_event(struct daemon *d, const struct run_event *ev)
 		.now = clock_wall_s(),
 		.attempt = ev->attempt,
 		.suspended = ev->suspended,
+		.space = ev->space,
 		.resize = ev->resize,
 		.replaced = ev->replaced,
 		.rebooted = ev->rebooted,

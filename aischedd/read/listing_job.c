@@ -251,6 +251,8 @@ static const char *namespace_of(const struct row_view *v)
 	pool = conf_pool_find(conf, name);
 	if (pool < 0 || conf->pools[pool].spaces.n < 2)
 		return NULL;
+	if (v->job->space)
+		return v->job->space;
 	return conf_namespace(conf, (int)v->job->queue, pool);
 }
 

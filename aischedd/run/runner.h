@@ -181,6 +181,14 @@ struct adopted {
 	const char *marks; /* marks of the job's spec; NULL: unknown */
 };
 
+/* An attempt of which the daemon knows that it runs. */
+struct run_attempt {
+	uint64_t job;
+	uint32_t attempt;
+	bool started;      /* its RUN_STARTED is stored */
+	const char *space; /* as in struct run_job; NULL: not known */
+};
+
 struct run_event {
 	enum run_event_kind kind;
 	uint64_t job;
@@ -189,6 +197,9 @@ struct run_event {
 	int64_t time;
 	/* RUN_STARTED as an answer to recover(): the attempt is suspended */
 	bool suspended;
+	/* RUN_STARTED as an answer to recover(): the namespace in which the
+	 * attempt runs; NULL: the runner has none */
+	const char *space;
 	/* RUN_RESIZED: number of the resize() that is answered.
 	 * RUN_TASKS_LOST: number of the last start() or resize(), which says
 	 * which tasks the runner knew. */
@@ -231,6 +242,8 @@ struct run_job {
 	const struct spec *spec;
 	const struct request *req;
 	const char *queue;
+	/* namespace of the attempt; NULL: the runner has none */
+	const char *space;
 	const char *cluster;
 	int64_t time_limit; /* seconds or TIME_UNLIMITED */
 	int64_t grace;      /* seconds from SIGTERM to SIGKILL */
@@ -390,14 +403,13 @@ struct runner_ops {
 	void (*forget)(struct runner *r, uint64_t job, uint32_t attempt);
 	/*
 	 * Called once, before anything else, with the attempts that run here
-	 * as far as the daemon knows. started[i]: RUN_STARTED of attempt[i] is
-	 * stored. The runner answers for each attempt with RUN_STARTED,
-	 * RUN_START_FAILED, RUN_ENDED, RUN_LOST or RUN_UNKNOWN, and sends
-	 * RUN_SYNCED after the last answer. Attempts that run here but are not
-	 * named are ended.
+	 * as far as the daemon knows. The runner answers for each attempt with
+	 * RUN_STARTED, RUN_START_FAILED, RUN_ENDED, RUN_LOST or RUN_UNKNOWN,
+	 * and sends RUN_SYNCED after the last answer. Attempts that run here
+	 * but are not named are ended.
 	 */
-	void (*recover)(struct runner *r, size_t n, const uint64_t *job,
-	                const uint32_t *attempt, const bool *started);
+	void (*recover)(struct runner *r, size_t n,
+	                const struct run_attempt *list);
 	/*
 	 * Answer RUN_ADOPT with the committed decision of the daemon. Also
 	 * called when an adopted job has ended and, after a start of the

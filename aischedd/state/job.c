@@ -249,6 +249,7 @@ void job_free(struct job *job)
 	free(job->text);
 	free(job->packed);
 	free(job->place);
+	free(job->space);
 	free(job->leaving);
 	free(job->claim);
 	free(job->evictions);

@@ -146,6 +146,9 @@ struct job {
 
 	char *packed; /* the request, from spec_pack() */
 	struct placement *place;
+	/* namespace of its attempt, while it holds nodes; NULL: its pool has
+	 * none, or it was started by a version that did not store it */
+	char *space;
 	/* those of its tasks that are being evicted, or NULL */
 	struct placement *leaving;
 	/* time by which the tasks in `leaving`, or the whole evicted job,

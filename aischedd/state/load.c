@@ -110,6 +110,8 @@ static int load_texts(struct state *state, struct job *job,
 	if (t->place && runs &&
 	    !(job->place = state_placement_parse(state, t->place, err)))
 		return -1;
+	if (t->space && job->place)
+		job->space = xstrdup(t->space);
 	if (t->leaving && job->place &&
 	    !(job->leaving = state_placement_parse(state, t->leaving, err)))
 		return -1;
@@ -288,6 +290,7 @@ void state_run_job(const struct state *state, const struct job *job,
 		.spec = spec,
 		.req = req,
 		.queue = state->conf->queues[job->queue].name,
+		.space = job->space,
 		.cluster = state->conf->cluster,
 		.time_limit = job->time_limit,
 		.grace = job->grace,
@@ -303,25 +306,23 @@ void state_run_job(const struct state *state, const struct job *job,
 }
 
 size_t state_attempts(const struct state *state, uint32_t pool,
-                      uint64_t **ret_job, uint32_t **ret_attempt,
-                      bool **ret_started)
+                      struct run_attempt **ret)
 {
-	size_t n = 0, cap = 0, cap2 = 0, cap3 = 0;
+	size_t n = 0, cap = 0;
 
-	*ret_job = NULL;
-	*ret_attempt = NULL;
-	*ret_started = NULL;
+	*ret = NULL;
 	for (const struct job *job = state->records.placed; job;
 	     job = job->row_next) {
 		if (state->nodes.node[job->place->task[0].node].pool != pool)
 			continue;
-		*ret_job = GROW(*ret_job, n, &cap);
-		*ret_attempt = GROW(*ret_attempt, n, &cap2);
-		*ret_started = GROW(*ret_started, n, &cap3);
-		(*ret_job)[n] = job->id;
-		(*ret_started)[n] =
-		    job->state == JOB_RUNNING || job->state == JOB_SUSPENDED;
-		(*ret_attempt)[n++] = job->attempt;
+		*ret = GROW(*ret, n, &cap);
+		(*ret)[n++] = (struct run_attempt){
+			.job = job->id,
+			.attempt = job->attempt,
+			.started = job->state == JOB_RUNNING ||
+			           job->state == JOB_SUSPENDED,
+			.space = job->space,
+		};
 	}
 	return n;
 }

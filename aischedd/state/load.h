@@ -24,6 +24,7 @@ void state_evictions_format(const struct evictions *evictions, struct buf *out);
 /* The parts of a job that the store has as text; each may be NULL. */
 struct job_texts {
 	const char *depend, *place, *leaving, *claim, *evictions, *ledger;
+	const char *space;
 };
 
 /* Add a loaded job, whose queue and user the caller has set. Takes over the job
@@ -59,11 +60,10 @@ void state_run_job(const struct state *state, const struct job *job,
                    struct spec *spec, struct request *req,
                    const char **node_names, struct run_job *ret);
 
-/* List the jobs that hold nodes of the pool, their attempts, and whether these
- * have started, for the runner's recover(). Returns their number. The caller
- * frees the lists with free(). */
+/* List the attempts that hold nodes of the pool, for the runner's recover().
+ * Returns their number. The caller frees the list with free(); its strings
+ * belong to the jobs. */
 size_t state_attempts(const struct state *state, uint32_t pool,
-                      uint64_t **ret_job, uint32_t **ret_attempt,
-                      bool **ret_started);
+                      struct run_attempt **ret);
 
 #endif

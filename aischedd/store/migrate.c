@@ -171,6 +171,9 @@ static const char *const steps[] = {
 	/* Nodes that were asked for or are given back. */
 	"ALTER TABLE node ADD COLUMN want INTEGER DEFAULT 0;"
 	"ALTER TABLE node ADD COLUMN want_time INTEGER DEFAULT 0;",
+	/* The namespace of a job's attempt in a cluster. Null until the runner
+	 * has found an attempt that began before this version. */
+	"ALTER TABLE job ADD COLUMN space TEXT;",
 };
 
 static int one_step(struct db *db, int64_t version, struct err *err)

@@ -105,12 +105,13 @@ enum text_column {
 	T_EVICTIONS,
 	T_LEDGER,
 	T_ACTS,
+	T_SPACE,
 	NTEXTS
 };
 static const char *const text_names[NTEXTS] = { "user",    "queue", "tasks",
 	                                        "text",    "place", "depend",
 	                                        "leaving", "claim", "evictions",
-	                                        "ledger",  "acts" };
+	                                        "ledger",  "acts",  "space" };
 
 enum { NUMBERS = ARRAY_SIZE(columns), ASKED = NUMBERS + NTEXTS };
 
@@ -270,6 +271,7 @@ void row_bind(struct stmt *s, const struct state *state, const struct job *job,
 	text[T_QUEUE] = state_conf(state)->queues[job->queue].name;
 	text[T_TEXT] = job->text;
 	text[T_ACTS] = job->acts;
+	text[T_SPACE] = job->space;
 	for (int i = 0; i < NTEXTS; i++)
 		db_text(s, NUMBERS + i + 1, text[i]);
 	db_blob(s, ASKED + 1, job->packed, spec_packed_size(job->packed));
@@ -284,6 +286,7 @@ struct job_texts row_texts(const struct stmt *s)
 		.claim = db_col_text(s, NUMBERS + T_CLAIM),
 		.evictions = db_col_text(s, NUMBERS + T_EVICTIONS),
 		.ledger = db_col_text(s, NUMBERS + T_LEDGER),
+		.space = db_col_text(s, NUMBERS + T_SPACE),
 	};
 }
 

@@ -137,6 +137,20 @@ queue='"aisched.io/queue": "vision"'
 suspend='"suspend": true,'
 ours='"schedulerName": "aisched",'
 
+# Makes a Job of alice that has a finalizer and is being deleted
+make_ending()
+{
+	kube --namespace "$ns" --as alice create -f - >/dev/null <<-END
+		{"apiVersion": "batch/v1", "kind": "Job", "metadata": {
+			"name": "ends", "labels": {$queue},
+			"finalizers": ["example.com/stay"]},
+		"spec": {"suspend": true, "template": {"spec": {$ours
+			"restartPolicy": "Never",
+			"containers": [{"name": "a", "image": "a"}]}}}}
+	END
+	kube --namespace "$ns" --as alice delete job ends --wait=false >/dev/null
+}
+
 # Make a pod that the policies take for a pod of a Job; it stays pending.
 controller=system:serviceaccount:kube-system:job-controller
 kube --namespace "$ns" --as "$controller" create -f - >/dev/null <<-END
@@ -187,6 +201,14 @@ denied "nor one of somebody else" "must be your name" \
 	try_job alice "$suspend" "$queue" "$ours" '' '"aisched.io/user": "bob"'
 ok "but one of hers" \
 	try_job alice "$suspend" "$queue" "$ours" '' '"aisched.io/user": "alice"'
+
+make_ending
+denied "nor may one that is being deleted become one of ours" "job-id" \
+	kube --namespace "$ns" --as alice label job ends aisched.io/job-id=1
+denied "nor by annotations" "whose a Job is" \
+	kube --namespace "$ns" --as alice annotate job ends aisched.io/tasks=1
+ok "but its finalizers can be removed" kube --namespace "$ns" --as alice \
+	patch job ends --type merge -p '{"metadata": {"finalizers": null}}'
 
 denied "a pod of no Job" "made by Jobs only" try_pod alice "$ns" "" "$ours"
 denied "nor one for another scheduler" "schedulerName" \
@@ -327,6 +349,8 @@ denied "nor give it away" "must be your name" \
 	her annotate job hers --overwrite aisched.io/user=bob
 denied "nor say whose it is" "whose a Job is" \
 	her annotate job hers --overwrite aisched.io/store=mine
+denied "nor how it ends" "whose a Job is" \
+	her annotate job hers --overwrite aisched.io/least-tasks=1
 ok "but note something" her annotate job hers note=mine
 aictl release "$id" >/dev/null
 ok "it runs" wait_for is_state "$id" RUNNING
@@ -423,6 +447,11 @@ ok "with rights, the pool has no trouble" wait_for eval "! is_forbidden"
 aicancel "$team"
 team=$(aisub --parsable -q team-a --wrap 'echo hi')
 ok "a job runs there" wait_for is_state "$team" RUNNING
+sed -i 's/queue team-a { namespace = "team-a"/queue team-a { namespace = "aisched-jobs"/' \
+	"$conf"
+aictl reload >/dev/null
+is "and stays there when its queue names another one" \
+	"$(aiq -h -o namespace "$team")" team-a
 stop_daemon
 team_role delete
 start_daemon || bail "aischedd does not come back"

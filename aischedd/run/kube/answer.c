@@ -49,7 +49,8 @@ static void have_job(struct kube_attempt *a, json_t *obj)
 	struct kube_owner owner;
 
 	if (!uid || !kube_object_is_ours(obj, &a->kube->home, &owner) ||
-	    owner.job != a->id.job || owner.attempt != a->id.attempt) {
+	    owner.job != a->id.job || owner.attempt != a->id.attempt ||
+	    !kube_jobs_tasks(obj)) {
 		char *text = xasprintf("Job '%s' in namespace '%s' exists and "
 		                       "is not ours: delete it",
 		                       a->name, a->space->name);

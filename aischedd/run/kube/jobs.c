@@ -31,6 +31,13 @@ static uint32_t tasks_noted(const json_t *notes, const char *name)
 	return n > LIMIT_TASKS ? 0 : n;
 }
 
+uint32_t kube_jobs_tasks(const json_t *obj)
+{
+	return tasks_noted(
+	    json_object_get(json_object_get(obj, "metadata"), "annotations"),
+	    KUBE_NOTE_TASKS);
+}
+
 struct spec_loss kube_jobs_loss(const json_t *obj)
 {
 	const json_t *notes =
@@ -114,6 +121,8 @@ static void on_job(struct kube_space *space, json_t *obj, bool deleted)
 			job_lose(kube, job);
 		return;
 	}
+	if (!job && !kube_jobs_tasks(obj))
+		return;
 	if (!job) {
 		job = xcalloc(1, sizeof(*job));
 		job->space = space;
@@ -129,7 +138,7 @@ static void on_job(struct kube_space *space, json_t *obj, bool deleted)
 	job->deleting = json_object_get(meta, "deletionTimestamp") != NULL;
 	job->indexes = number_of(json_object_get(spec, "completions"));
 	job->replace = number_of(json_object_get(spec, "backoffLimitPerIndex"));
-	job->tasks = tasks_noted(notes, KUBE_NOTE_TASKS);
+	job->tasks = kube_jobs_tasks(obj);
 	job->loss = kube_jobs_loss(obj);
 	job->once = json_object_get(notes, KUBE_NOTE_ONCE) != NULL;
 	kube_recover_sweep_one(kube, job);

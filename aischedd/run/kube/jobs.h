@@ -41,6 +41,10 @@ struct kube_job {
 /* Handle what the watch of Jobs in a namespace reports. */
 void kube_jobs_news(struct kube_space *space, enum kube_news news, json_t *obj);
 
+/* Returns the number of tasks with which the job of the Job started; 0: others
+ * made the Job. */
+uint32_t kube_jobs_tasks(const json_t *obj);
+
 /* Returns what happens when pods of the Job are lost with their nodes. */
 struct spec_loss kube_jobs_loss(const json_t *obj);
 

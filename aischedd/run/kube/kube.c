@@ -332,10 +332,7 @@ static void runner_free(struct runner *r)
 	kube_claims_free(&kube->claims);
 	kube_space_free(kube);
 	kube_trouble_fini(&kube->told);
-	map_free(&kube->recovery.open);
-	free(kube->recovery.job);
-	free(kube->recovery.attempt);
-	free(kube->recovery.started);
+	kube_recover_free(kube);
 	free(kube->store);
 	free(kube->lease_name);
 	free(kube->log.folder);

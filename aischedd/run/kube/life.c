@@ -2,6 +2,7 @@
 #include "aischedd/run/kube/life.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "aischedd/run/kube/attempt.h"
 #include "aischedd/run/kube/client/json.h"
@@ -286,9 +287,20 @@ static void order(struct kube_attempt *a, const struct run_job *job)
 	free(own);
 }
 
-/* Start nothing in a namespace whose Jobs cannot be listed. */
-static void check_space(struct kube_attempt *a)
+/* Start nothing in a namespace that is no longer one of the pool's, or whose
+ * Jobs cannot be listed. */
+static void check_space(struct kube_attempt *a, const struct run_job *job)
 {
+	char *text;
+
+	if (strcmp(a->space->name, job->space) != 0) {
+		text = xasprintf("namespace '%s' is no longer one of the "
+		                 "pool's",
+		                 job->space);
+		kube_end_fail(a, FAULT_POOL, text);
+		free(text);
+		return;
+	}
 	if (!kube_space_is_known(a->space))
 		kube_end_fail(a, FAULT_POOL,
 		              a->space->sight.blind[SEE_JOBS].text);
@@ -299,15 +311,15 @@ void kube_life_start(struct runner *r, const struct run_job *job)
 	struct kube *kube = kube_of(r);
 	struct kube_owner id = { job->job, job->attempt };
 	struct kube_attempt *a = kube_attempt_find(kube, &id);
+	struct kube_space *space = kube_space_find(kube, job->space);
 
 	if (kube_adopt_run_start(kube, job) ||
 	    (a && (a->start.ordered || a->end.over)))
 		return;
 	if (!a)
-		a = kube_attempt_new(kube_space_of_queue(kube, job->queue),
-		                     &id);
+		a = kube_attempt_new(space ? space : kube->spaces.s[0], &id);
 	order(a, job);
-	check_space(a);
+	check_space(a, job);
 	kube_life_step(a);
 }
 

@@ -12,16 +12,21 @@
 #include "libcommon/clock.h"
 #include "libcommon/mem.h"
 
-/* Returns the Job of the attempt, or NULL. A user of another namespace can give
- * a Job of theirs the same name, and our labels as well once it is being
- * deleted, as policies.yaml does not look at it then: prefer one that is not.
- */
-static struct kube_job *job_of(struct kube *kube, const struct kube_owner *id)
+/* An attempt that recover() asked about. */
+struct kube_asked {
+	struct kube_owner id;
+	bool started; /* the daemon knows that the start was complete */
+	char *space;  /* its namespace; NULL: not known */
+};
+
+/* Returns the Job of this name in one of the namespaces, or NULL. A user of
+ * another namespace can give a Job of theirs the same name, and our labels as
+ * well once it is being deleted, as policies.yaml does not look at it then:
+ * prefer one that is not. */
+static struct kube_job *search(struct kube *kube, const char *name)
 {
-	char name[KUBE_NAME_SIZE];
 	struct kube_job *ret = NULL;
 
-	kube_object_name(name, kube->home.cluster, id->job, id->attempt);
 	for (size_t i = 0; i < kube->spaces.n; i++) {
 		struct kube_job *job = kube_jobs_find(kube->spaces.s[i], name);
 
@@ -29,6 +34,27 @@ static struct kube_job *job_of(struct kube *kube, const struct kube_owner *id)
 			ret = job;
 	}
 	return ret;
+}
+
+/* Returns the Job of the attempt, or NULL. */
+static struct kube_job *job_of(struct kube *kube, const struct kube_asked *ask)
+{
+	const struct kube_owner *id = &ask->id;
+	char name[KUBE_NAME_SIZE];
+	struct kube_space *space;
+	struct kube_job *job;
+
+	kube_object_name(name, kube->home.cluster, id->job, id->attempt);
+	if (ask->space) {
+		space = kube_space_find(kube, ask->space);
+		job = space ? kube_jobs_find(space, name) : NULL;
+	} else {
+		job = search(kube, name);
+	}
+	return job && job->tasks && job->owner.job == id->job &&
+	               job->owner.attempt == id->attempt
+	           ? job
+	           : NULL;
 }
 
 /* Add to the map the attempts that have a pod in a namespace whose Jobs cannot
@@ -56,23 +82,24 @@ static void find_hidden(const struct kube *kube, struct map *ret)
  * a pod of the attempt is there, or it is an adopted Job that was not seen yet.
  * An attempt without pods does not count, as it can be started again. */
 static bool is_hidden(struct kube *kube, const struct map *hidden,
-                      const struct kube_owner *id)
+                      const struct kube_asked *ask)
 {
-	const struct kube_adoptee *j;
+	const struct kube_adoptee *j = kube_adopt_of(kube, ask->id.job);
+	const struct kube_space *space =
+	    ask->space ? kube_space_find(kube, ask->space) : NULL;
 
-	if (map_find(hidden, kube_attempt_key(id->job, id->attempt)))
+	if (space && kube_space_is_known(space))
+		return false;
+	if (map_find(hidden, kube_attempt_key(ask->id.job, ask->id.attempt)))
 		return true;
-	j = kube_adopt_of(kube, id->job);
 	return j && !j->seen && !kube_space_all_known(kube);
 }
 
-static void answer(struct kube *kube, const struct kube_owner *id,
-                   enum run_event_kind kind, int64_t time)
+static void answer_unknown(struct kube *kube, const struct kube_owner *id)
 {
-	kube->fn(&(struct run_event){ .kind = kind,
+	kube->fn(&(struct run_event){ .kind = RUN_UNKNOWN,
 	                              .job = id->job,
-	                              .attempt = id->attempt,
-	                              .time = time },
+	                              .attempt = id->attempt },
 	         kube->arg);
 }
 
@@ -131,11 +158,10 @@ static bool find_slots(struct kube_attempt *a, uint32_t started)
 	return ran >= started;
 }
 
-/* started: the daemon knows that the start was complete. */
-static void recover_one(struct kube *kube, const struct kube_owner *id,
-                        bool started)
+static void recover_one(struct kube *kube, const struct kube_asked *ask)
 {
-	struct kube_job *job = job_of(kube, id);
+	const struct kube_owner *id = &ask->id;
+	struct kube_job *job = job_of(kube, ask);
 	struct kube_attempt *a;
 	struct kube_task *task;
 	struct kube_home home;
@@ -143,9 +169,8 @@ static void recover_one(struct kube *kube, const struct kube_owner *id,
 
 	if (kube_adopt_run_recover(kube, id))
 		return;
-	if (!job || job->owner.job != id->job ||
-	    job->owner.attempt != id->attempt) {
-		answer(kube, id, RUN_UNKNOWN, 0);
+	if (!job) {
+		answer_unknown(kube, id);
 		return;
 	}
 	home = kube_space_home(job->space);
@@ -157,8 +182,9 @@ static void recover_one(struct kube *kube, const struct kube_owner *id,
 	a->make.once = job->once;
 	/* If the job goes on without lost tasks, find_slots() may meet a pod
 	 * that replaces a lost one and has not run: trust `started`. */
-	if (!find_slots(a, job->tasks) && !(started && a->make.loss.least)) {
-		answer(kube, id, RUN_UNKNOWN, 0);
+	if (!find_slots(a, job->tasks) &&
+	    !(ask->started && a->make.loss.least)) {
+		answer_unknown(kube, id);
 		return;
 	}
 	a->give.named = !job->queue;
@@ -174,27 +200,38 @@ static void recover_one(struct kube *kube, const struct kube_owner *id,
 		    &home, &(struct run_job){ .job = id->job,
 		                              .attempt = id->attempt,
 		                              .queue = job->queue });
-	answer(kube, id, RUN_STARTED, start);
+	kube_tell(a, &(struct run_event){ .kind = RUN_STARTED,
+	                                  .time = start,
+	                                  .space = job->space->name });
 	/* The attempt may have ended while no daemon ran: report that at
 	 * once. */
 	kube_life_step(a);
 }
 
-void kube_recover(struct runner *r, size_t n, const uint64_t *job,
-                  const uint32_t *attempt, const bool *started)
+void kube_recover(struct runner *r, size_t n, const struct run_attempt *list)
 {
 	struct kube *kube = kube_of(r);
+	struct kube_recovery *rec = &kube->recovery;
 
-	kube->recovery.job = xcalloc(n + 1, sizeof(*job));
-	kube->recovery.attempt = xcalloc(n + 1, sizeof(*attempt));
-	kube->recovery.started = xcalloc(n + 1, sizeof(*started));
-	kube->recovery.n = n;
-	for (size_t i = 0; i < n; i++) {
-		kube->recovery.job[i] = job[i];
-		kube->recovery.attempt[i] = attempt[i];
-		kube->recovery.started[i] = started[i];
-	}
+	rec->asked = xcalloc(n + 1, sizeof(*rec->asked));
+	rec->n = n;
+	for (size_t i = 0; i < n; i++)
+		rec->asked[i] = (struct kube_asked){
+			.id = { list[i].job, list[i].attempt },
+			.started = list[i].started,
+			.space = list[i].space ? xstrdup(list[i].space) : NULL,
+		};
 	kube_recover_try(kube);
+}
+
+void kube_recover_free(struct kube *kube)
+{
+	struct kube_recovery *r = &kube->recovery;
+
+	for (size_t i = 0; i < r->n; i++)
+		free(r->asked[i].space);
+	free(r->asked);
+	map_free(&r->open);
 }
 
 /* Whether enough is known to answer recover(): the version, which must be new
@@ -235,17 +272,16 @@ static void answer_all(struct kube *kube)
 
 	find_hidden(kube, &hidden);
 	for (size_t i = 0; i < r->n; i++) {
-		const struct kube_owner id = { r->job[i], r->attempt[i] };
-		bool started = r->started[i];
+		struct kube_asked *ask = &r->asked[i];
 
-		if (!is_hidden(kube, &hidden, &id)) {
-			recover_one(kube, &id, started);
+		if (!is_hidden(kube, &hidden, ask)) {
+			recover_one(kube, ask);
+			free(ask->space);
 			continue;
 		}
-		map_set(&open, kube_attempt_key(id.job, id.attempt), r);
-		r->job[left] = id.job;
-		r->started[left] = started;
-		r->attempt[left++] = id.attempt;
+		map_set(&open, kube_attempt_key(ask->id.job, ask->id.attempt),
+		        r);
+		r->asked[left++] = *ask;
 	}
 	r->n = left;
 	map_free(&hidden);
@@ -259,7 +295,7 @@ void kube_recover_try(struct kube *kube)
 {
 	struct kube_recovery *r = &kube->recovery;
 
-	if (!r->job || !kube_lease_left_ms(kube->lease) || !is_ready(kube))
+	if (!r->asked || !kube_lease_left_ms(kube->lease) || !is_ready(kube))
 		return;
 	if (r->done) {
 		if (r->n)

@@ -14,14 +14,13 @@
 
 struct kube;
 struct kube_job;
+struct kube_asked;
 struct kube_owner;
 
 struct kube_recovery {
 	/* The attempts that recover() asked about and that have not been
 	 * answered; NULL: recover() was not called yet. */
-	uint64_t *job;
-	uint32_t *attempt;
-	bool *started;
+	struct kube_asked *asked;
 	size_t n;
 	struct map open; /* by kube_attempt_key(), once `done` */
 	/* recover() has been answered, except for attempts in namespaces whose
@@ -30,8 +29,8 @@ struct kube_recovery {
 };
 
 /* See runner_ops. */
-void kube_recover(struct runner *r, size_t n, const uint64_t *job,
-                  const uint32_t *attempt, const bool *started);
+void kube_recover(struct runner *r, size_t n, const struct run_attempt *list);
+void kube_recover_free(struct kube *kube);
 
 /* Answer recover() if it was called, we hold the Lease, and all watches that
  * the answer needs have been read. Else do nothing. */

@@ -312,19 +312,18 @@ void local_find_strays(struct local *l)
 	closedir(dir);
 }
 
-void local_recover(struct runner *r, size_t n, const uint64_t *job,
-                   const uint32_t *attempt, const bool *started)
+void local_recover(struct runner *r, size_t n, const struct run_attempt *list)
 {
 	struct local *l = local_of(r);
 
 	for (size_t i = 0; i < n; i++) {
 		struct attempt *a;
 
-		if (attempt_find(l, job[i], attempt[i]))
+		if (attempt_find(l, list[i].job, list[i].attempt))
 			continue;
-		a = attempt_new(l, job[i], attempt[i]);
+		a = attempt_new(l, list[i].job, list[i].attempt);
 		a->awaited = true;
-		a->was_started = started && started[i];
+		a->was_started = list[i].started;
 		l->awaited++;
 		a->state = ATTEMPT_UNCLEAR;
 		attempt_queue(a);

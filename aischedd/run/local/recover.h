@@ -11,8 +11,7 @@
  * Returns false if the lock is still held.
  */
 bool local_lock(struct local *l);
-void local_recover(struct runner *r, size_t n, const uint64_t *job,
-                   const uint32_t *attempt, const bool *started);
+void local_recover(struct runner *r, size_t n, const struct run_attempt *list);
 /* Find the folders of attempts that recover() did not name. */
 void local_find_strays(struct local *l);
 

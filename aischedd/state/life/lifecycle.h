@@ -61,6 +61,9 @@ struct event_in {
 	struct run_signal signal; /* of signal: which one to send */
 	/* of started: after a restart the runner found the job suspended */
 	bool suspended;
+	/* of started: after a restart the runner found the job in this
+	 * namespace; or NULL */
+	const char *space;
 	bool rebooted; /* of lost: the node has rebooted */
 	/* of preempt, suspend, shrink: why the job is evicted */
 	enum evict evict;

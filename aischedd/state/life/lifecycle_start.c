@@ -45,6 +45,26 @@ void life_count_nodes(struct state *state, struct job *job)
 	job->packed = packed;
 }
 
+/* Choose the namespace in which the attempt runs to its end, whatever a reload
+ * changes. */
+static void set_space(const struct state *state, struct job *job)
+{
+	const struct conf *conf = state->conf;
+	uint32_t pool = state->nodes.node[job->place->task[0].node].pool;
+
+	if (!job->space && runner_traits(conf->pools[pool].runner)->has_api)
+		job->space =
+		    xstrdup(conf_namespace(conf, (int)job->queue, (int)pool));
+}
+
+void life_found_in(struct state *state, struct job *job, const char *space)
+{
+	if (!space || job->space)
+		return;
+	job->space = xstrdup(space);
+	state_touch(state, job);
+}
+
 /* Give the job the nodes of this placement, which is copied. */
 static void place_job(struct state *state, struct job *job,
                       const struct placement *p, int64_t now)
@@ -52,6 +72,7 @@ static void place_job(struct state *state, struct job *job,
 	claim_drop(state, job);
 	row_remove(state, job);
 	job->place = placement_new(p->ntasks, p->task, p->cpu_use);
+	set_space(state, job);
 	job->row_prev = NULL;
 	job->row_next = state->records.placed;
 	if (state->records.placed)
@@ -90,6 +111,8 @@ void life_unplace(struct state *state, struct job *job, int64_t now)
 		row_array_runs(state, job->array, -1);
 	volume_moved(state, job, now);
 	affinity_moved(state, job, now);
+	free(job->space);
+	job->space = NULL;
 }
 
 /* --- starting ---------------------------------------------------------- */
@@ -136,6 +159,7 @@ int life_started(struct state *state, struct job *job,
 	bool as_planned = !state->want_plan && ev->time == job->start;
 
 	(void)err;
+	life_found_in(state, job, ev->space);
 	if (ev->time < job->start)
 		usage_backdate(state, job, job->start, ev->time);
 	job->start = job->resumed = ev->time;
@@ -189,6 +213,9 @@ int life_start_again(struct state *state, struct job *job,
 	free(job->leaving); /* evicted tasks, which never started */
 	job->leaving = NULL;
 	job->leave_by = NO_TIME;
+	/* an older version did not store the namespace */
+	set_space(state, job);
+	state_touch(state, job);
 	effect_start(state, job);
 	return 0;
 }

@@ -184,6 +184,7 @@ int life_found_running(struct state *state, struct job *job,
                        const struct event_in *ev, struct err *err)
 {
 	(void)err;
+	life_found_in(state, job, ev->space);
 	/* The job's nodes may have another size than before the restart, which
 	 * changes the job's charge. */
 	usage_charge(state, job, ev->now);
@@ -210,8 +211,8 @@ int life_found_suspended(struct state *state, struct job *job,
 int life_found_completing(struct state *state, struct job *job,
                           const struct event_in *ev, struct err *err)
 {
-	(void)ev;
 	(void)err;
+	life_found_in(state, job, ev->space);
 	life_effect_stop(state, job);
 	return 0;
 }

@@ -28,6 +28,7 @@ static struct job *sibling(struct state *state, const struct job *job)
 	copy->packed = spec_pack(&spec);
 	copy->row = NULL;
 	copy->last_place = NULL;
+	copy->space = NULL;
 	copy->claim = NULL;
 	copy->evictions = NULL;
 	copy->row_prev = copy->row_next = NULL;

@@ -476,6 +476,28 @@ START_TEST(tasks_lost_before_an_eviction_was_known_are_not_taken_for_others)
 }
 END_TEST
 
+/* An attempt that an older version was about to start has no namespace yet. */
+START_TEST(a_start_that_is_repeated_has_a_namespace)
+{
+	struct event_in ev = { .kind = EV_unknown, .attempt = 1 };
+	struct job *job;
+	struct world w;
+
+	world_with_node(&w, "pool here { runner = kubernetes }\n"
+	                    "queue batch { namespace = aisched }\n");
+	world_submit(&w, "");
+	world_plan(&w);
+	job = state_job(w.state, 1);
+	ck_assert_str_eq(job->space, "aisched");
+	free(job->space);
+	job->space = NULL;
+	state_event(w.state, job, &ev, NULL);
+	ck_assert_int_eq(job->state, JOB_CONFIGURING);
+	ck_assert_str_eq(job->space, "aisched");
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(what_holds_it_up_is_told)
 {
 	struct event_in ev = { .kind = EV_noted,
@@ -614,6 +636,7 @@ SUITE(lifecycle)
 	tcase_add_test(
 	    tc,
 	    tasks_lost_before_an_eviction_was_known_are_not_taken_for_others);
+	tcase_add_test(tc, a_start_that_is_repeated_has_a_namespace);
 	tcase_add_test(tc, what_holds_it_up_is_told);
 	tcase_add_test(tc, what_is_wrong_with_a_pool_is_no_fault_of_a_node);
 	tcase_add_test(tc, of_a_gang_those_are_to_blame_whose_pods_did_not_run);

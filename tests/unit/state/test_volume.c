@@ -1,5 +1,6 @@
 /* test_volume.c - jobs that mount volume claims */
 #include "aischedd/run/runner.h"
+#include "aischedd/state/cluster/reconf.h"
 #include "aischedd/state/cluster/volume.h"
 #include "tests/unit/check.h"
 #include "tests/unit/state/world.h"
@@ -75,8 +76,47 @@ START_TEST(claims_belong_to_namespaces)
 }
 END_TEST
 
+static void see(struct world *w, const char *space)
+{
+	state_volume_seen(w->state, 0,
+	                  &(struct volume_info){ .namespace = space,
+	                                         .name = "data",
+	                                         .share = VOLUME_ONE_POD,
+	                                         .anywhere = true },
+	                  w->now);
+	state_volume_seen(w->state, 0,
+	                  &(struct volume_info){ .namespace = space }, w->now);
+}
+
+/* A job that runs mounts the claim of its namespace, even if its queue names
+ * another one by now. */
+START_TEST(a_running_job_keeps_the_claim_of_its_namespace)
+{
+	struct world w;
+
+	world_with_node(&w, "pool here { runner = kubernetes "
+	                    "namespaces = {x, y} }\n"
+	                    "queue a { namespace = x }\n");
+	see(&w, "x");
+	see(&w, "y");
+	world_submit(&w, "queue=a mount=pvc:data:/data");
+	world_run(&w);
+	w.old_conf = w.conf;
+	w.conf = world_conf("pool here { runner = kubernetes "
+	                    "namespaces = {x, y} }\n"
+	                    "queue a { namespace = y }\n");
+	ck_assert_int_eq(state_reconf(w.state, w.conf, w.now, &w.err), 0);
+	world_submit(&w, "queue=a mount=pvc:data:/data");
+	world_submit(&w, "queue=a mount=pvc:data:/data");
+	world_run(&w);
+	ck_assert_str_eq(world_jobs(&w), "1 R, 2 R, 3 PD Volume");
+	world_fini(&w);
+}
+END_TEST
+
 SUITE(volume)
 {
+	tcase_add_test(tc, a_running_job_keeps_the_claim_of_its_namespace);
 	tcase_add_test(tc, claims_belong_to_namespaces);
 	tcase_add_test(tc, a_claim_of_one_node_is_handed_on);
 }

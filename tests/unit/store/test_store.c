@@ -472,9 +472,7 @@ END_TEST
 
 START_TEST(runners_are_asked_for_what_ran)
 {
-	uint64_t *job;
-	uint32_t *attempt;
-	bool *started;
+	struct run_attempt *list;
 	struct disk d;
 
 	disk_init(&d);
@@ -482,15 +480,42 @@ START_TEST(runners_are_asked_for_what_ran)
 	     "run", "submit hold");
 	save(&d);
 	again(&d, NULL);
-	ck_assert_uint_eq(
-	    state_attempts(d.w.state, 0, &job, &attempt, &started), 2);
+	ck_assert_uint_eq(state_attempts(d.w.state, 0, &list), 2);
 	for (int i = 0; i < 2; i++) {
-		ck_assert_uint_eq(attempt[i], job[i] == 1 ? 2 : 1);
-		ck_assert(started[i]);
+		ck_assert_uint_eq(list[i].attempt, list[i].job == 1 ? 2 : 1);
+		ck_assert(list[i].started);
+		ck_assert_ptr_null(list[i].space);
 	}
-	free(started);
-	free(job);
-	free(attempt);
+	free(list);
+	disk_fini(&d);
+}
+END_TEST
+
+/* The namespace of an attempt stays what it was, whatever its queue names by
+ * now. For an attempt of an older version the runner finds it, once. */
+START_TEST(attempts_keep_their_namespace)
+{
+	struct event_in found = { .kind = EV_started,
+		                  .now = 1000,
+		                  .attempt = 1,
+		                  .time = 1000,
+		                  .space = "team" };
+	struct run_attempt *list;
+	struct disk d;
+
+	disk_init(&d);
+	PLAY(&d, "submit", "run");
+	state_event(d.w.state, state_job(d.w.state, 1), &found, NULL);
+	save(&d);
+	again(&d, NULL);
+	ck_assert_uint_eq(state_attempts(d.w.state, 0, &list), 1);
+	ck_assert_str_eq(list[0].space, "team");
+	free(list);
+	found.space = "other";
+	state_event(d.w.state, state_job(d.w.state, 1), &found, NULL);
+	ck_assert_str_eq(state_job(d.w.state, 1)->space, "team");
+	PLAY(&d, "requeue 1", "end 1 0");
+	ck_assert_ptr_null(state_job(d.w.state, 1)->space);
 	disk_fini(&d);
 }
 END_TEST
@@ -2134,6 +2159,7 @@ SUITE(store)
 	tcase_add_test(tc, tasks_are_divided_while_loading);
 	tcase_add_test(tc, time_goes_on);
 	tcase_add_test(tc, runners_are_asked_for_what_ran);
+	tcase_add_test(tc, attempts_keep_their_namespace);
 	tcase_add_test(tc, ids_are_never_used_again);
 	tcase_add_test(tc, nodes_and_queues);
 	tcase_add_loop_test(tc, refused_by_load, 0, ARRAY_SIZE(broken));
@@ -2169,6 +2195,6 @@ SUITE(store)
 	tcase_add_test(tc, attempts_are_listed);
 	tcase_add_test(tc, what_is_old_is_forgotten);
 	tcase_add_test(tc, a_blob_is_not_forgotten_while_it_is_lent);
-	tcase_add_loop_test(tc, old_schemas_are_read, 1, 15);
+	tcase_add_loop_test(tc, old_schemas_are_read, 1, 16);
 	tcase_add_test(tc, steps_of_an_attempt_go_with_their_job);
 }

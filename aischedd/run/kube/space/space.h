@@ -76,7 +76,7 @@ void kube_space_blind(struct kube_space *space);
  */
 struct kube_space *kube_space_find(const struct kube *kube, const char *name);
 
-/* Returns the namespace in which jobs of the queue are started. */
+/* Returns the namespace in which Jobs made with kubectl may name the queue. */
 struct kube_space *kube_space_of_queue(const struct kube *kube,
                                        const char *queue);
 

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/run/kube/jobs.h"
 #include "libcommon/mem.h"
 
-static char the_namespace[] = "n", the_pool[] = "p", the_store[] = "s";
+static char the_namespace[] = "n", other_namespace[] = "o", the_pool[] = "p",
+	    the_store[] = "s";
 
 static void on_event(const struct run_event *ev, void *arg)
 {
@@ -51,6 +53,11 @@ void stage_begin(struct kube_stage *st)
 	TAILQ_INIT(&kube->touched);
 	kube_signal_init(kube);
 	st->space = (struct kube_space){ .kube = kube, .name = the_namespace };
+	st->other =
+	    (struct kube_space){ .kube = kube, .name = other_namespace };
+	st->spaces[0] = &st->space;
+	st->spaces[1] = &st->other;
+	kube->spaces = (struct kube_spaces){ st->spaces, 2 };
 }
 
 void stage_end(struct kube_stage *st)
@@ -64,8 +71,9 @@ void stage_end(struct kube_stage *st)
 			i = (size_t)-1;
 		}
 	map_free(&kube->attempts);
-	map_free(&kube->recovery.open);
+	kube_recover_free(kube);
 	kube_pods_free(kube);
+	kube_jobs_free(kube);
 	kube_nodes_free(kube->nodes);
 	kube_lease_free(kube->lease);
 	event_free(kube->soon);
@@ -81,6 +89,25 @@ void stage_lease(struct kube_stage *st)
 
 	kube->lease = kube_lease_new(kube->base, kube->http, the_namespace,
 	                             "lease", the_store, NULL, NULL);
+}
+
+static void on_lease(void *arg)
+{
+	(void)arg;
+}
+
+void stage_hold_lease(struct kube_stage *st)
+{
+	static const char path[] = "GET /apis/coordination.k8s.io/";
+	struct kube *kube = st->kube;
+
+	kube->lease = kube_lease_new(kube->base, kube->http, the_namespace,
+	                             "lease", the_store, on_lease, NULL);
+	server_json(st->w.server, path, 404, "", "{}");
+	server_json(st->w.server, "POST /apis/coordination.k8s.io/", 201, "",
+	            "{\"spec\": {\"holderIdentity\": \"s\"}}");
+	while (!kube_lease_left_ms(kube->lease))
+		event_base_loop(kube->base, EVLOOP_ONCE);
 }
 
 void stage_resize(struct kube_attempt *a, uint32_t n, const char *const *node)

@@ -14,7 +14,8 @@
 struct kube_stage {
 	struct kube_world w;
 	struct kube *kube;
-	struct kube_space space; /* namespace "n" */
+	struct kube_space space, other; /* namespaces "n" and "o" */
+	struct kube_space *spaces[2];
 	struct conf conf;
 	struct conf_pool pool;
 	/* texts of the runner's events, each followed by '|'; "-": no text */
@@ -29,6 +30,9 @@ void stage_end(struct kube_stage *st);
 /* Allow calls that change something: they are counted as open, but are not
  * sent, as the loop must not run afterwards. */
 void stage_lease(struct kube_stage *st);
+
+/* Hold the Lease. */
+void stage_hold_lease(struct kube_stage *st);
 
 /* Make an attempt 1 of the job, which runs n tasks on nodes n0, n1, ... */
 struct kube_attempt *stage_job(struct kube_stage *st, uint64_t job, uint32_t n);

@@ -207,7 +207,8 @@ START_TEST(the_job_says_whether_it_goes_on_without_lost_tasks)
 				  "\"aisched.io/job-id\": \"1\"}, "
 				  "\"annotations\": {\"aisched.io/store\": "
 				  "\"s\", \"aisched.io/pool\": \"p\", "
-				  "\"aisched.io/attempt\": \"1\"}}}";
+				  "\"aisched.io/attempt\": \"1\", "
+				  "\"aisched.io/tasks\": \"2\"}}}";
 	json_t *job = json_loads(old, 0, NULL);
 	json_t *notes =
 	    json_object_get(json_object_get(job, "metadata"), "annotations");

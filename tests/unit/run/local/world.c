@@ -111,10 +111,13 @@ void lw_daemon_ends(struct local_world *w)
 
 void lw_recover(struct local_world *w, size_t n, const uint64_t *job)
 {
-	uint32_t attempt[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
-	bool started[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	struct run_attempt list[8];
 
-	w->r->ops->recover(w->r, n, job, attempt, started);
+	for (size_t i = 0; i < n; i++)
+		list[i] = (struct run_attempt){ .job = job[i],
+			                        .attempt = 1,
+			                        .started = true };
+	w->r->ops->recover(w->r, n, list);
 }
 
 static void be_nobody(void)
