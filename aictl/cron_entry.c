@@ -234,8 +234,8 @@ static int latest_first(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Request runs of an entry: with history the last ones that have ended, without
- * it all that have not ended. */
+/* Request runs of an entry: if `history`, the last ones that have ended, else
+ * those that have not ended. */
 static json_t *ask_runs(struct ctl *ctl, int64_t id, bool history)
 {
 	json_t *req =

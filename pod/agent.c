@@ -43,8 +43,8 @@ struct agent_conn {
 	struct pod_link link;
 	struct in6_addr peer;
 	bool proven, done;
-	int64_t until; /* monotonic ms: when to close this connection, which is
-	                  unproven or lost; 0: never */
+	int64_t until; /* monotonic ms at which the connection, unproven or
+	                  lost, is closed; 0: never */
 	struct step_part *part;
 	struct room_claim *claim;
 	char *name;    /* of the step that srun requests; NULL: none yet */

@@ -49,8 +49,8 @@ struct crash {
 	pthread_mutex_t lock;
 	struct sub **sub;
 	size_t nsubs, sub_cap;
-	/* jobs submitted so far, and the most that may be before the next
-	 * kill */
+	/* jobs submitted so far; how many may be submitted in all before the
+	 * next kill */
 	size_t njobs, allowed;
 	bool stop;
 };

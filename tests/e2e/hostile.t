@@ -41,8 +41,8 @@ ok "some rounds were done" [ "$rounds" -ge 1 ]
 
 # No request may take more than a second. On a busy machine the limit is higher:
 # four times the slowest round trip to munged and the slowest fsync of this run,
-# and ten times the slowest 20 ms of CPU, for two turns of the maximal length.
-# No daemon can avoid these delays.
+# and ten times the slowest 20 ms of CPU time, for two turns of 100 ms, the
+# longest allowed. No daemon can avoid these delays.
 most=$((4 * ($3 + $4) + 10 * $5))
 [ "$most" -ge 1000 ] || most=1000
 ! grep -q __asan_init "$aischedd" || most=$((4 * most))

@@ -74,7 +74,7 @@ START_TEST(refuses)
 }
 END_TEST
 
-/* The bytes before the one with a descriptor are read; that byte never is. */
+/* A byte that comes with a descriptor is never read; bytes before it are. */
 START_TEST(old_kernel_reads_none)
 {
 	int pair[2], flags = _i ? MSG_OOB : 0;

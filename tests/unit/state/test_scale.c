@@ -137,7 +137,7 @@ START_TEST(a_node_that_does_not_come_is_given_back)
 END_TEST
 
 /* The program that adds a node may have to wait for another program of the
- * template. The node's delay counts only from when its program begins. */
+ * template. The delay of the node begins when its program begins. */
 START_TEST(a_node_has_its_time_from_when_the_program_begins)
 {
 	struct world w;
@@ -222,7 +222,8 @@ START_TEST(a_node_that_no_job_can_use_is_a_failure)
 }
 END_TEST
 
-/* A reload does not make a node count as added that exists but is not ready. */
+/* After a reload, a node that exists but is not ready still counts as being
+ * added. */
 START_TEST(a_reload_leaves_nodes_that_are_not_ready)
 {
 	struct world w;

@@ -344,8 +344,9 @@ LOCAL_TEST(a_shepherd_that_hangs_does_not_delay_a_restart)
 {
 	lw_start_ready(w, JOB(.script = LOCAL_RUN_AWAY "echo ready >&3; wait"));
 	kill(lw_read_claim(w, 1).pid, SIGSTOP);
-	/* Each daemon connects to the shepherd, which accepts nothing. When
-	 * its socket's queue is full, a daemon must not wait, either. */
+	/* Each daemon connects to the stopped shepherd, which accepts no
+	 * connection. No daemon may wait, even if the socket's queue of
+	 * connections is full. */
 	for (int i = 0; i < 8; i++) {
 		lw_daemon_ends(w);
 		lw_daemon_begins(w);

@@ -238,7 +238,7 @@ END_TEST
 /* Refusals of a request for a WebSocket, by a node or by the API server. */
 static const struct {
 	const char *answer;
-	unsigned n; /* how many of these answers end the socket */
+	unsigned n; /* number of such answers until the socket ends */
 	const char *why;
 } refusals[] = {
 	{ "HTTP/1.1 429 X\r\nRetry-After: 100\r\nContent-Length: 0\r\n\r\n", 1,
