@@ -4,20 +4,26 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "libcommon/mem.h"
 
 enum {
-	LISTENERS_MAX = 64, /* sockets that are looked at for one port */
-	CONNECT_MS = 200    /* longest wait for a listener to accept */
+	/* sockets that are looked at for one port: of the job's user, and as
+	 * many of all others */
+	LISTENERS_MAX = 64,
+	CONNECT_MS = 200 /* longest wait for a listener to accept */
 };
 
 #define STATE_LISTEN 0x0a /* in /proc/net/tcp */
@@ -29,9 +35,14 @@ struct listener {
 };
 
 struct look {
-	struct listener all[LISTENERS_MAX];
-	size_t n;
+	uint16_t port;
+	uid_t uid; /* of the job's user */
+	struct listener all[2 * LISTENERS_MAX];
+	size_t n, of_user;          /* in all[]: all, and those of the user */
 	const struct listener *own; /* first listener of the job, or NULL */
+	/* why a listener of the job that was found before cannot be used;
+	 * NULL: there was none */
+	const char *unfit;
 };
 
 /* --- the sockets that listen ---------------------------------------------- */
@@ -39,19 +50,22 @@ struct look {
 /* Read a line of /proc/net/tcp or tcp6. Returns false if the socket of the line
  * does not listen: then no further line need be read, as the kernel lists
  * listening sockets first. */
-static bool read_line(const char *line, int family, uint16_t port,
-                      struct look *look)
+static bool read_line(const char *line, int family, struct look *look)
 {
 	struct listener l = { .family = family };
-	unsigned at, state;
+	unsigned at, state, uid;
 	char address[33];
+	bool of_user;
 
 	if (sscanf(line,
-	           " %*[0-9]: %32[0-9A-F]:%x %*[^ ] %x %*s %*s %*s %*s %*s %lu",
-	           address, &at, &state, &l.inode) != 4 ||
+	           " %*[0-9]: %32[0-9A-F]:%x %*[^ ] %x %*s %*s %*s %u %*s %lu",
+	           address, &at, &state, &uid, &l.inode) != 5 ||
 	    state != STATE_LISTEN)
 		return false;
-	if (at != port || look->n == LISTENERS_MAX)
+	of_user = uid == look->uid;
+	if (at != look->port ||
+	    (of_user ? look->of_user : look->n - look->of_user) ==
+	        LISTENERS_MAX)
 		return true;
 	for (size_t i = 0; i < strlen(address) / 8; i++) {
 		char word[9] = "";
@@ -60,11 +74,11 @@ static bool read_line(const char *line, int family, uint16_t port,
 		l.address.s6_addr32[i] = (uint32_t)strtoul(word, NULL, 16);
 	}
 	look->all[look->n++] = l;
+	look->of_user += of_user;
 	return true;
 }
 
-static void read_file(const char *path, int family, uint16_t port,
-                      struct look *look)
+static void read_file(const char *path, int family, struct look *look)
 {
 	FILE *file = fopen(path, "re");
 	char line[512];
@@ -73,16 +87,81 @@ static void read_file(const char *path, int family, uint16_t port,
 		return;
 	if (fgets(line, sizeof(line), file)) /* names of columns */
 		while (fgets(line, sizeof(line), file) &&
-		       read_line(line, family, port, look))
+		       read_line(line, family, look))
 			;
 	fclose(file);
 }
 
-static void find_listeners(uint16_t port, struct look *look)
+static struct look *find_listeners(uint16_t port, uid_t uid)
 {
-	*look = (struct look){ 0 };
-	read_file("/proc/net/tcp", AF_INET, port, look);
-	read_file("/proc/net/tcp6", AF_INET6, port, look);
+	struct look *look = xcalloc(1, sizeof(*look));
+
+	look->port = port;
+	look->uid = uid;
+	read_file("/proc/net/tcp", AF_INET, look);
+	read_file("/proc/net/tcp6", AF_INET6, look);
+	return look;
+}
+
+/* --- listeners that must not be used -------------------------------------- */
+
+static bool is_of_interface(const struct sockaddr *a, const struct listener *l)
+{
+	const struct sockaddr_in *v4 = (const void *)a;
+	const struct sockaddr_in6 *v6 = (const void *)a;
+
+	if (!a || a->sa_family != l->family)
+		return false;
+	return l->family == AF_INET
+	           ? v4->sin_addr.s_addr == l->address.s6_addr32[0]
+	           : IN6_ARE_ADDR_EQUAL(&v6->sin6_addr, &l->address);
+}
+
+/* Whether this machine has the address: with IP_FREEBIND anybody can listen at
+ * an address of another machine, to which we must not connect. */
+static bool is_here(const struct listener *given)
+{
+	struct listener l = *given;
+	struct ifaddrs *all, *i;
+	in_addr_t v4;
+
+	if (l.family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&l.address)) {
+		l.family = AF_INET;
+		l.address.s6_addr32[0] = l.address.s6_addr32[3];
+	}
+	v4 = ntohl(l.address.s6_addr32[0]);
+	if (l.family == AF_INET
+	        ? v4 == INADDR_ANY || v4 >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET
+	        : IN6_IS_ADDR_UNSPECIFIED(&l.address) ||
+	              IN6_IS_ADDR_LOOPBACK(&l.address))
+		return true;
+	if (getifaddrs(&all) < 0)
+		return false;
+	for (i = all; i && !is_of_interface(i->ifa_addr, &l);)
+		i = i->ifa_next;
+	freeifaddrs(all);
+	return i != NULL;
+}
+
+/* Whether the socket is bound to a device other than "lo": then another user
+ * may listen at the same address. Returns false if this cannot be found out. */
+static bool has_device(pid_t pid, int number)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), fd;
+	char name[IFNAMSIZ] = "";
+	socklen_t len = sizeof(name);
+	bool ret;
+
+	if (pidfd < 0)
+		return false;
+	fd = (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
+	ret = fd >= 0 &&
+	      getsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, &len) == 0 &&
+	      *name && strcmp(name, "lo") != 0;
+	if (fd >= 0)
+		close(fd);
+	close(pidfd);
+	return ret;
 }
 
 /* --- find the socket at which the job listens ----------------------------- */
@@ -94,6 +173,19 @@ static const struct listener *find_inode(const struct look *look,
 		if (look->all[i].inode == inode)
 			return &look->all[i];
 	return NULL;
+}
+
+/* Use the listener, which is this descriptor of a process of the job, unless it
+ * is unfit. */
+static void take(struct look *look, const struct listener *l, pid_t pid,
+                 int number)
+{
+	if (!is_here(l))
+		look->unfit = "its address is not one of this machine";
+	else if (has_device(pid, number))
+		look->unfit = "its socket is bound to a device";
+	else
+		look->own = l;
 }
 
 static void look_at_process(pid_t pid, void *arg)
@@ -111,12 +203,15 @@ static void look_at_process(pid_t pid, void *arg)
 	while (!look->own && (e = readdir(dir))) {
 		ssize_t n =
 		    readlinkat(dirfd(dir), e->d_name, link, sizeof(link) - 1);
+		const struct listener *l = NULL;
 
 		if (n <= 0)
 			continue;
 		link[n] = '\0';
 		if (sscanf(link, "socket:[%lu]", &inode) == 1)
-			look->own = find_inode(look, inode);
+			l = find_inode(look, inode);
+		if (l)
+			take(look, l, pid, (int)strtol(e->d_name, NULL, 10));
 	}
 	closedir(dir);
 }
@@ -167,48 +262,58 @@ static bool begin(int fd, const struct sockaddr_storage *to, socklen_t len)
 	return code == 0;
 }
 
-static bool still_listens(const struct listener *own, uint16_t port)
+static bool still_listens(const struct look *before)
 {
-	struct look *look = xcalloc(1, sizeof(*look));
-	bool ret;
+	struct look *now = find_listeners(before->port, before->uid);
+	bool ret = find_inode(now, before->own->inode) != NULL;
 
-	find_listeners(port, look);
-	ret = find_inode(look, own->inode) != NULL;
-	free(look);
+	free(now);
 	return ret;
 }
 
-static int connect_to(const struct listener *own, uint16_t port,
-                      struct err *err)
+/* Make a socket of the job's user, to whom firewalls may deny connections. */
+static int socket_of_user(int family, uid_t uid)
+{
+	uid_t before = (uid_t)setfsuid(uid);
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	setfsuid(before);
+	return fd;
+}
+
+static int connect_to(const struct look *look, struct err *err)
 {
 	struct sockaddr_storage to;
-	socklen_t len = address_of(own, port, &to);
-	int fd =
-	    socket(own->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	socklen_t len = address_of(look->own, look->port, &to);
+	int fd = socket_of_user(look->own->family, look->uid);
 	const char *why = "it has just closed it";
 
 	if (fd < 0 || !begin(fd, &to, len))
 		why = strerror(errno);
-	else if (still_listens(own, port))
+	else if (still_listens(look))
 		return fd;
 	if (fd >= 0)
 		close(fd);
 	return err_set(err, ECONNREFUSED,
 	               "the job listens at port %u, but takes no connection: "
 	               "%s",
-	               port, why);
+	               look->port, why);
 }
 
-int port_connect(uint16_t port, port_each_fn *each, void *arg, struct err *err)
+int port_connect(uint16_t port, uid_t uid, port_each_fn *each, void *arg,
+                 struct err *err)
 {
-	struct look *look = xcalloc(1, sizeof(*look));
+	struct look *look = find_listeners(port, uid);
 	int fd;
 
-	find_listeners(port, look);
 	if (look->n)
 		each(look_at_process, look, arg);
 	if (look->own)
-		fd = connect_to(look->own, port, err);
+		fd = connect_to(look, err);
+	else if (look->unfit)
+		fd = err_set(err, ECONNREFUSED,
+		             "the job listens at port %u, but %s", port,
+		             look->unfit);
 	else if (look->n)
 		fd =
 		    err_set(err, ECONNREFUSED,

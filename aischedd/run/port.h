@@ -18,9 +18,13 @@ typedef void port_fn(pid_t pid, void *arg);
 /* Calls fn with fn_arg for each process of the job. */
 typedef void port_each_fn(port_fn *fn, void *fn_arg, void *arg);
 
-/* Returns a connection to the port, which the caller owns. Fails with
- * ECONNREFUSED if no process of the job listens there, or if none accepts the
- * connection within a fifth of a second. */
-int port_connect(uint16_t port, port_each_fn *each, void *arg, struct err *err);
+/*
+ * Returns a connection of the job's user to the port, which the caller owns.
+ * Fails with ECONNREFUSED if no process of the job listens there, or if none
+ * accepts the connection within a fifth of a second. Looks at all descriptors
+ * of the job's processes, which may be millions.
+ */
+int port_connect(uint16_t port, uid_t uid, port_each_fn *each, void *arg,
+                 struct err *err);
 
 #endif

@@ -54,7 +54,7 @@ static int64_t tmp_mib(const struct shepherd *s)
 size_t job_each(struct shepherd *s, proc_fn *fn, void *arg)
 {
 	return cgroup_holds(&s->cg) ? cgroup_procs(&s->cg, fn, arg)
-	                            : proc_descendants(getpid(), fn, arg);
+	                            : proc_descendants(s->claim.pid, fn, arg);
 }
 
 bool job_has(pid_t pid, const void *arg)

@@ -14,7 +14,9 @@ enum step_state {
 	/* srun was sent all results and should disconnect */
 	STEP_DONE,
 	/* not a step, but the client that holds an allocation */
-	STEP_OWNS
+	STEP_OWNS,
+	/* not a step, but a client that waits for a connection to a port */
+	STEP_SEEKS
 };
 
 struct step_task {
@@ -71,6 +73,8 @@ struct job_step {
 	 * limit; by_job: because the job ends; recorded: the step's end is in
 	 * the record */
 	bool stopping, by_time, by_job, recorded;
+	uint16_t port; /* STEP_SEEKS: of the job */
+	pid_t seeker;  /* process that connects to the port; 0: none */
 	int64_t start; /* when it started, in Unix seconds */
 	int64_t cpu_us, peak_kib;
 };

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aischedd/run/port.h"
+#include "aischedd/run/port_seek.h"
 #include "aischedd/run/shepherd/allocation.h"
 #include "aischedd/run/shepherd/end.h"
 #include "aischedd/run/shepherd/env.h"
@@ -348,24 +348,63 @@ static void each_process(port_fn *fn, void *fn_arg, void *arg)
 	job_each(arg, fn, fn_arg);
 }
 
-/* Send the client a connection to a port of the job. */
-static void give_port(struct shepherd *s, struct job_step *step,
+/* Let a process connect the client to a port of the job. It may have to look at
+ * very many descriptors, so there is one such process at a time. */
+static void seek_next_port(struct shepherd *s)
+{
+	struct job_step *next = NULL;
+	struct err err;
+
+	for (size_t i = 0; i < s->steps->n; i++) {
+		struct job_step *step = s->steps->step[i];
+
+		if (step->seeker)
+			return;
+		if (!next && step->state == STEP_SEEKS && step->conn >= 0)
+			next = step;
+	}
+	if (!next)
+		return;
+	next->seeker = port_seek(next->conn, next->port, s->order.job.uid,
+	                         each_process, s, &err);
+	if (next->seeker > 0)
+		return;
+	next->seeker = 0;
+	refuse(next, &err);
+}
+
+static void take_port(struct shepherd *s, struct job_step *step,
                       const char *text)
 {
 	int64_t port;
 	struct err err;
-	int fd = -1;
 
-	if (parse_int(text, 1, UINT16_MAX, &port, &err) == 0)
-		fd = port_connect((uint16_t)port, each_process, s, &err);
-	if (fd < 0) {
+	if (parse_int(text, 1, UINT16_MAX, &port, &err) < 0) {
 		refuse(step, &err);
 		return;
 	}
-	step->give[0] = fd;
-	tell_with(step, json_pack("{s:I}", "port", (json_int_t)port), 1);
-	close(fd);
-	step->state = STEP_DONE;
+	step->port = (uint16_t)port;
+	step->state = STEP_SEEKS;
+	seek_next_port(s);
+}
+
+/* The process that connects the client has ended, with this status as
+ * from wait(). */
+static void port_found(struct shepherd *s, struct job_step *step, int status)
+{
+	struct err err;
+
+	step->seeker = 0;
+	if (step->state == STEP_SEEKS && status) {
+		err_set(&err, ETIMEDOUT,
+		        "it takes too long to look for port %u in the job",
+		        step->port);
+		refuse(step, &err);
+	} else {
+		step->state = STEP_DONE;
+		step->greet_by = clock_ms() + GREET_MS;
+	}
+	seek_next_port(s);
 }
 
 /* --- the first message of a client ---------------------------------------- */
@@ -392,7 +431,7 @@ static void greet(struct shepherd *s, struct job_step *step)
 	if (n > 1 && n < (ssize_t)sizeof(hello) && hello[0] == STEP_PORT &&
 	    !got) {
 		hello[n] = '\0';
-		give_port(s, step, hello + 1);
+		take_port(s, step, hello + 1);
 		return;
 	}
 	while (got > 0)
@@ -657,7 +696,7 @@ static void step_on(struct shepherd *s, struct job_step *step, int64_t now)
 
 static bool is_over(const struct job_step *step)
 {
-	return step->conn < 0 && step->state != STEP_RUNS &&
+	return step->conn < 0 && !step->seeker && step->state != STEP_RUNS &&
 	       step->state != STEP_CLEARS;
 }
 
@@ -721,6 +760,10 @@ bool steps_task_ended(struct shepherd *s, pid_t pid, int status,
 	for (size_t i = 0; s->steps && i < s->steps->n; i++) {
 		struct job_step *step = s->steps->step[i];
 
+		if (step->seeker == pid) {
+			port_found(s, step, status);
+			return true;
+		}
 		for (uint32_t r = 0; r < step->begun; r++) {
 			struct step_task *t = &step->task[r];
 

@@ -9,14 +9,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "aischedd/run/local/local.h"
 #include "aischedd/run/shepherd/proc.h"
 #include "libcommon/fdpass.h"
-#include "libcommon/step_msg.h"
 #include "tests/unit/run/local/world.h"
 
 LOCAL_TEST(it_goes_on_with_other_cpus)
@@ -284,22 +282,6 @@ static int lingering(int *ret_peer)
 	return fd;
 }
 
-static int connect_steps(struct local_world *w)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), dirfd;
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/" LOCAL_STATE "/run/1.1", w->dir);
-	dirfd = open(path, O_RDONLY | O_DIRECTORY);
-	snprintf(addr.sun_path, sizeof(addr.sun_path),
-	         "/proc/self/fd/%d/" STEP_SOCKET, dirfd);
-	ck_assert_int_eq(connect(fd, (struct sockaddr *)&addr, sizeof(addr)),
-	                 0);
-	close(dirfd);
-	return fd;
-}
-
 /* Send SIGSTOP, and wait until the process has stopped. */
 static void stop_process(pid_t pid)
 {
@@ -325,7 +307,7 @@ LOCAL_TEST(descriptors_that_hang_do_not_keep_a_job)
 	be_impatient(w);
 	lw_start_ready(w, JOB(.script = LOCAL_RUN_AWAY "echo ready >&3; wait"));
 	shepherd = lw_read_claim(w, 1).pid;
-	conn = connect_steps(w);
+	conn = lw_connect_steps(w);
 	/* The last of the descriptors to be closed is the shepherd's. */
 	stop_process(shepherd);
 	ck_assert_int_eq(fdpass_send(conn, "x", 1, &fd, 1, 0), 1);

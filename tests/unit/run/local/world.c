@@ -12,14 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "aischedd/run/shepherd/record.h"
 #include "aischedd/run/shepherd/tree.h"
 #include "libcommon/buf.h"
 #include "libcommon/mem.h"
+#include "libcommon/step_msg.h"
 
 #define MAX_TASKS 4
 
@@ -339,6 +342,22 @@ struct claim lw_read_claim(struct local_world *w, uint64_t job)
 	record_read(fd, &rec, w->arena);
 	close(fd);
 	return rec.claim;
+}
+
+int lw_connect_steps(struct local_world *w)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), dirfd;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/" LOCAL_STATE "/run/1.1", w->dir);
+	dirfd = open(path, O_RDONLY | O_DIRECTORY);
+	snprintf(addr.sun_path, sizeof(addr.sun_path),
+	         "/proc/self/fd/%d/" STEP_SOCKET, dirfd);
+	ck_assert_int_eq(connect(fd, (struct sockaddr *)&addr, sizeof(addr)),
+	                 0);
+	close(dirfd);
+	return fd;
 }
 
 void lw_wait_gone(pid_t pid)

@@ -160,6 +160,9 @@ void lw_wait_closed(struct local_world *w, const char *name);
 /* Returns the record "claim" that the job's shepherd has written. */
 struct claim lw_read_claim(struct local_world *w, uint64_t job);
 
+/* Returns a connection to the step socket of job 1. */
+int lw_connect_steps(struct local_world *w);
+
 /* Wait until the process has ended. */
 void lw_wait_gone(pid_t pid);
 
