@@ -204,8 +204,8 @@ static struct event_base *new_base(struct err *err)
 }
 
 /* Arm a timer that only fires when the wall clock is set, or when the
- * machine wakes up. The loop's timers do not notice either, as they use
- * another clock. */
+ * machine wakes up. The loop's own timers use another clock, so they notice
+ * neither event. */
 static void arm_clock(struct daemon *d)
 {
 	const struct itimerspec never = { .it_value.tv_sec = INT32_MAX };
@@ -233,7 +233,7 @@ static void watch_clock(struct daemon *d)
 	d->clock_fd =
 	    timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (d->clock_fd < 0)
-		return; /* then a changed clock is noticed within an hour */
+		return; /* a clock that was set is noticed within an hour */
 	d->clock =
 	    event_new(d->base, d->clock_fd, EV_READ | EV_PERSIST, on_clock, d);
 	event_add(d->clock, NULL);
@@ -356,7 +356,7 @@ void daemon_free(struct daemon *d)
 		if (d->answer[i].ask)
 			json_decref(d->answer[i].body);
 	d->nanswers =
-	    /* rpc_free() reports open asks as gone; they get no answer */
+	    /* the bodies are freed: daemon_ask_gone() must not see them */
 	    0;
 	daemon_free_crons(d);
 	daemon_free_reservings(d);

@@ -54,8 +54,8 @@ static void names_free(struct names *names)
 	free(names);
 }
 
-/* Find out, on the thread, which names are missing. If the name service fails,
- * a name does not count as missing. */
+/* Find out, on the thread, which users and groups do not exist. If the name
+ * service fails, a name does not count as missing. */
 static void *look_up(void *arg)
 {
 	struct names *names = arg;

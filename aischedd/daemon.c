@@ -150,8 +150,8 @@ struct planning {
 	struct thread_task task;
 	struct daemon *d;
 	struct arena *arena;
-	/* the snapshot; NULL once the plan is made and the snapshot
-	 * has ended */
+	/* the snapshot while it uses parts of the state; NULL after
+	 * end_snapshot() */
 	struct build *taken;
 	const struct snap *snap;
 	const struct plan *plan;
@@ -459,8 +459,8 @@ static void tell(struct daemon *d)
 /*
  * Carry out stops and signals although the disk is full and they are not
  * committed. Nothing is lost if the daemon crashes before the commit: the next
- * one finds exceeded time limits again, and no user was told that a cancel is
- * stored.
+ * daemon finds exceeded time limits again, and no user was told that a cancel
+ * is stored.
  */
 static void carry_out_stops(struct daemon *d)
 {

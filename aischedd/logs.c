@@ -278,9 +278,9 @@ static void seek(struct logging *l)
 	stop_seeking(l);
 }
 
-/* Send the rest of an output from its kept file. If there is no such file, wait
- * for it while this attempt is still the job's current one; else look for the
- * next output. */
+/* Send the rest of an output from its kept file. If the file is missing, wait
+ * for it while the output's attempt is still the job's current one; after that,
+ * look for the next output. */
 static void await_rest(struct logging *l)
 {
 	const struct job *job = state_job(l->d->state, l->wish.job);

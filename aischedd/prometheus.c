@@ -75,7 +75,7 @@ struct pool_parts {
 };
 
 enum sum_kind {
-	SUM_CPU, /* up to SUM_GPU as in enum resource */
+	SUM_CPU, /* from here to SUM_GPU in the order of enum resource */
 	SUM_MEM = SUM_CPU + RES_MEM,
 	SUM_GPU = SUM_CPU + RES_GPU,
 	SUM_CPU_USED = SUM_CPU + RES_N,
@@ -109,14 +109,15 @@ struct prom {
 	struct queue_counts *queue;
 	uint32_t *shown;
 	bool folded;
-	/* by queue; each includes all queues below it */
+	/* what pending jobs request and what jobs hold, in each queue and all
+	 * queues below it */
 	int64_t (*pending)[RES_N], (*held)[RES_N];
 	/* sorted by queue, pool and type */
 	struct held_sum *held_sum;
 	size_t nheld_sums;
 	struct pool_parts *parts;
 	size_t nparts, parts_cap;
-	struct user_sum *user; /* NULL unless users are named */
+	struct user_sum *user; /* NULL if metrics_users is 0 */
 	size_t nusers;
 };
 

@@ -153,8 +153,8 @@ static void start(struct scaling *it, const struct conf_scale *conf)
 	buf_free(&names);
 }
 
-/* Start a program for the noted nodes of the template of entry i, from this
- * entry on. Removes the entries. */
+/* Start the program that entry `from` needs. It gets the nodes of all entries,
+ * from this one on, that need the same program; these entries are removed. */
 static void start_for(struct scaler *s, size_t from)
 {
 	const struct conf_scale *conf =

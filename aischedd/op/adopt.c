@@ -104,8 +104,8 @@ static int take(struct daemon *d, const struct adoption *a, uint32_t owner,
 	return 0;
 }
 
-/* Change a pending job as its owner has changed the Job. Other options of the
- * job stay as they are, because `aictl update` may have set them. */
+/* Apply to a pending job what its owner has changed in the Job. Other options
+ * of the job stay as they are, because `aictl update` may have set them. */
 static int reread(struct daemon *d, struct job *job, const struct adoption *a,
                   uint32_t owner, struct err *err)
 {
@@ -130,7 +130,8 @@ static int reread(struct daemon *d, struct job *job, const struct adoption *a,
 		adopt_tell(d->state, job);
 		return 0;
 	}
-	/* Jobs that an older daemon adopted have no kube_marks. */
+	/* A job that an older daemon adopted has no kube_marks, so what was
+	 * changed is not known: take no field from the Job. */
 	spec_take_marked(&spec, a->spec,
 	                 spec.kube_marks ? spec.kube_marks : a->marks,
 	                 a->marks);

@@ -7,8 +7,8 @@
 /* Submit a job for a Job that a runner has found, or refuse the Job. If a job
  * was submitted for this Job before and has ended, tell the runner that. */
 void daemon_adopt(struct pool_runner *p, const struct adoption *a);
-/* Tell the runner the id and the state of the job that was submitted for
- * its Job. */
+/* Tell the runner of the effect's pool the id and the state of the job, which
+ * was submitted for a Job of that runner. */
 void daemon_adopted(struct daemon *d, const struct effect *e);
 /* Requeue the adopted job of the event, or cancel it if it may not
  * be requeued. */

@@ -21,7 +21,8 @@ enum { ROWS_MAX = 1000 };
 /*
  * Whether the output is a file of the user; otherwise the daemon keeps it. If a
  * container wrote the file to a mounted volume, f->path becomes the file's path
- * outside of the container, and f->where says on which node or claim it is.
+ * outside of the container, and f->where names the node or the
+ * PersistentVolumeClaim that has the file.
  * Jobs that were adopted from a cluster have no such files.
  */
 static bool is_file(struct found_log *f, const struct job *job,

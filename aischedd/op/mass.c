@@ -49,10 +49,10 @@ struct mass {
 	 * up yet */
 	const char **text;
 	size_t ntexts, text_at;
-	/* If the request names no ids: filters that select the jobs. The search
-	 * continues with next_job (0: no job is left), looked at last_job last,
-	 * and leaves out jobs submitted later, which have ids from end_job on.
-	 */
+	/* If the request names no ids: filters that select the jobs. next_job
+	 * is the id of the job to look at next (0: none is left), last_job that
+	 * of the job looked at last. Jobs submitted after the request have ids
+	 * from end_job on; they are left out. */
 	struct filters by;
 	bool mine;
 	uint64_t next_job, last_job, end_job;

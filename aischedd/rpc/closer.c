@@ -24,7 +24,7 @@ struct closer {
 	size_t n, cap;
 	/* a thread closes sockets until none is left */
 	bool running;
-	bool quit; /* who finds nothing left to close frees the closer */
+	bool quit; /* closer_free() was called */
 };
 
 /* A thread that keeps all descriptors open until it exits. */
@@ -38,7 +38,7 @@ static void *keep(void *arg)
 {
 	struct keeper *k = arg;
 
-	/* In a container the first call is often forbidden. */
+	/* In a container, unshare() is often forbidden. */
 	k->failed = unshare(CLONE_FILES) < 0 &&
 	            syscall(SYS_close_range, UINT_MAX, UINT_MAX,
 	                    CLOSE_RANGE_UNSHARE) < 0;
@@ -104,7 +104,7 @@ static void *run(void *arg)
 }
 
 /* Start the thread with all signals blocked, as the loop's thread handles
- * them. If that fails, the next socket to close is the next try. */
+ * them. If it cannot be started, the next closer_close() tries again. */
 static void start(struct closer *c)
 {
 	pthread_attr_t attr;

@@ -1,12 +1,13 @@
 /*
  * closer.h - close sockets whose close(2) may never return
  *
- * The last close of a TCP socket that lingers waits until its peer has read
- * everything. A user can send such a socket to the daemon in a message, which
- * the kernel drops, with that socket, when the daemon closes its end of the
- * connection. Only a thread that exits does not wait. So each time there is
- * something to close, a thread with a table of descriptors of its own keeps
- * the sockets open until this process has closed them, and then exits.
+ * The last close of a TCP socket that lingers waits until the other end has
+ * read everything. A user can send such a socket to the daemon in a message; if
+ * nobody reads the message, the kernel closes the socket sent when the daemon
+ * closes its connection. This wait does not apply to sockets that the kernel
+ * closes because a thread exits. Therefore a thread with a descriptor table of
+ * its own keeps all sockets open until the daemon has closed them, and then
+ * exits.
  */
 #ifndef AISCHEDD_RPC_CLOSER_H
 #define AISCHEDD_RPC_CLOSER_H

@@ -125,7 +125,7 @@ struct conn {
 	TAILQ_ENTRY(conn) of_list, of_starving;
 	struct slice slice;
 	struct bufferevent *bev; /* only writes */
-	struct event *readable;  /* is not pending: reads nothing for now */
+	struct event *readable;  /* not pending: nothing is read for now */
 	struct evbuffer *in;     /* what was read, and not processed yet */
 	struct event *timer;
 	enum conn_timer timer_for;
@@ -158,8 +158,8 @@ struct conn {
 void conns_init(struct conns *all);
 /* close all connections */
 void conns_fini(struct conns *all);
-/* Close a socket. guarded: there may be descriptors in it that are closed,
- * too, and whose close would block. */
+/* Close a socket. guarded: unread messages in it may have descriptors whose
+ * close(2) blocks, so leave all of this to the closer (closer.h). */
 void conns_close_fd(struct conns *all, int fd, bool guarded);
 void conn_new(struct conns *all, int fd, bool tcp, uint64_t origin);
 /* Add the connection of the web program. It belongs to no user and is never

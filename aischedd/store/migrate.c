@@ -168,7 +168,7 @@ static const char *const steps[] = {
 	"ALTER TABLE attempt ADD COLUMN gpu_mem_total_mib INTEGER;"
 	"ALTER TABLE rollup ADD COLUMN gpu_busy_ms INTEGER DEFAULT 0;"
 	"ALTER TABLE rollup ADD COLUMN gpu_known_ms INTEGER DEFAULT 0;",
-	/* Nodes that were asked for or are given back. */
+	/* Whether a node of a scale section is to be added or removed. */
 	"ALTER TABLE node ADD COLUMN want INTEGER DEFAULT 0;"
 	"ALTER TABLE node ADD COLUMN want_time INTEGER DEFAULT 0;",
 	/* The namespace of a job's attempt in a cluster. Null until the runner

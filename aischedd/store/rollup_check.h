@@ -4,9 +4,9 @@
  * The check adds up again the pieces (struct ledger_piece) of attempts and of
  * running jobs, and counts in which states attempts ended. The sums of hours
  * must equal the result, the sums of days those of their hours, and the sums of
- * months those of their days, to the last unit. Purged history
- * cannot be compared: the comparison begins with the hour after the end of the
- * last purged attempt, or with the day after the last purged hour.
+ * months those of their days, to the last unit. Purged history cannot be
+ * compared: the comparison begins with the hour after the end of the last
+ * purged attempt or the day after the last purged hour, whichever is later.
  */
 #ifndef AISCHEDD_STORE_ROLLUP_CHECK_H
 #define AISCHEDD_STORE_ROLLUP_CHECK_H
