@@ -104,7 +104,7 @@ static int parse_bracket(struct parser *x)
 	if (*x->p == '|' && x->ncounts == before) {
 		if (parse_alternatives(x, before) < 0)
 			return -1;
-		before--; /* lets the check for a count in the brackets pass */
+		before--; /* alternatives need no count: pass the check below */
 	}
 	x->bracket = false;
 	if (*x->p != ']')

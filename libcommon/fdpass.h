@@ -17,18 +17,20 @@ ssize_t fdpass_send(int sock, const void *data, size_t len, const int *fd,
                     int n, int flags);
 
 /*
- * Let the kernel refuse descriptors that peers send to this socket, or to those
- * accepted from it, with EPERM. Else the process that reads a message closes
- * the descriptors for which it has no room, and a user can send one whose
- * close(2) never returns, such as a socket that lingers. Returns false if the
- * kernel cannot do this, as SO_PASSRIGHTS is of Linux 6.16: then receive with
- * fdpass_read(), and call fdpass_drain() before the socket is closed.
+ * Let the kernel refuse, with EPERM, descriptors that peers send to this socket
+ * or to those accepted from it. Without this, a process that reads a message
+ * closes the descriptors for which it has no room, and a user can send one
+ * whose close(2) never returns, such as a socket that lingers. Returns false if
+ * the kernel has no SO_PASSRIGHTS (it came with Linux 6.16): in that case
+ * receive with fdpass_read(), and call fdpass_drain() before the socket is
+ * closed.
  */
 bool fdpass_refuse(int sock);
 
 /* Receive bytes from a stream socket, as recv(2) does. If the peer has sent a
- * descriptor with one of these bytes, or with the next one, fails with EPERM,
- * now and each time, and leaves all in the socket, where nobody closes it. */
+ * descriptor with one of these bytes or with the next one, this call and all
+ * later calls fail with EPERM: the bytes and the descriptor stay in the socket,
+ * so the descriptor is not closed. */
 ssize_t fdpass_read(int sock, void *data, size_t size);
 
 /* Discard what has arrived at a stream socket, which can receive nothing more

@@ -21,9 +21,9 @@ struct near {
 	} job[NEAR_MOST];
 };
 
-/* Parse against the levels of the configuration; if levels is NULL, any name is
- * taken for level 0. Fails with EINVAL or ERANGE, or with ENOENT if there is no
- * such level. */
+/* Parse a list of job ids and the name of a level. `levels` are those of the
+ * configuration; if it is NULL, any name stands for level 0. Fails with EINVAL
+ * or ERANGE, or with ENOENT if there is no level of that name. */
 int near_parse(const char *s, const struct strlist *levels, struct near *ret,
                struct err *err);
 

@@ -28,8 +28,9 @@ int topology_parse(const char *s, const struct strlist *levels,
  * level of that name takes its place. */
 enum { SPREAD_NODE = -1 };
 
-/* Parse the name of a level of the configuration, or "node" if none is called
- * so: then *ret is SPREAD_NODE. For levels and failures see above. */
+/* Parse the name of a level of the configuration. If no level is called "node",
+ * this name sets *ret to SPREAD_NODE. `levels` and failures are as in
+ * topology_parse(). */
 int level_parse(const char *name, size_t len, const struct strlist *levels,
                 int *ret, struct err *err);
 

@@ -187,8 +187,8 @@ int batch_check_files(const struct submit *submit, struct err *err)
 	const struct spec *spec = &submit->spec;
 
 	if (is_remote(submit) || spec->mount)
-		return 0; /* with mounts, file names may be those inside
-		             containers */
+		return 0; /* the files may be on another machine or in a
+		             container: do not check them */
 	if (folder_check(spec->workdir, spec->output, err) < 0)
 		return -1;
 	return spec->error ? folder_check(spec->workdir, spec->error, err) : 0;

@@ -86,7 +86,7 @@ enum { NODE_NORDERS = NODE_ORDERS(X), JOB_NORDERS = JOB_ORDERS(X) };
 
 /* How pods get the GPUs of a cluster's nodes. */
 enum conf_devices {
-	DEVICES_AUTO,  /* by whichever of these each node offers */
+	DEVICES_AUTO,  /* by whichever of the next two a node offers */
 	DEVICES_DRA,   /* by ResourceClaims (Dynamic Resource Allocation) */
 	DEVICES_PLUGIN /* as a counted resource of a device plugin */
 };
@@ -197,7 +197,7 @@ struct conf_scale {
 	struct strlist features;
 	const char *topology; /* "z1/b1", or NULL */
 	int64_t delay;        /* s from asking for a node until it is there */
-	int64_t idle_for;     /* s; then a node is given back */
+	int64_t idle_for;     /* s: a node idle for longer is given back */
 	int64_t price;        /* of a node for an hour, in millionths */
 	enum scale_by by;
 	const char *resume, *suspend; /* programs; NULL: not given */

@@ -157,7 +157,7 @@ static int read_text(cfg_t *cfg, const char *file, char *text, size_t len)
 	status = cfg_parse_fp(cfg, fp);
 	if (status != CFG_SUCCESS && !reading->err.code)
 		cfg_error(cfg, unknown,
-		          ""); /* if it reported no error itself */
+		          ""); /* libconfuse failed without a message */
 	reading->file = was;
 	cfg->line = line;
 	fclose(fp);

@@ -219,8 +219,8 @@ int spec_resolve(const struct spec *spec, int64_t default_mem_per_cpu_mib,
 void spec_request(const struct spec *spec, int64_t default_mem_per_cpu_mib,
                   struct request *ret);
 
-/* Returns the disk on each node that a job must ask for, so that each of its
- * tasks has this much; its other fields are set already. */
+/* Returns how many MiB of disk a job must request on each node so that each of
+ * its tasks has task_mib. All other fields of the spec must be set already. */
 int64_t spec_tmp_of_node(const struct spec *spec, int64_t task_mib);
 
 /* Whether no other job may be on the nodes of this one: it is exclusive, or

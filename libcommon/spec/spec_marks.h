@@ -2,8 +2,8 @@
  * spec_marks.h - which fields of a request have changed
  *
  * The marks of a spec are a text with a hash of each field that is given:
- * "cpus=00f3…,mem=41ac…". Whoever keeps the marks of a request can tell later
- * which of its fields are different by then, without keeping their values.
+ * "cpus=00f3…,mem=41ac…". A caller that keeps only the marks of a request can
+ * compare them with the marks of a later one, to see which fields have changed.
  */
 #ifndef LIBCOMMON_SPEC_SPEC_MARKS_H
 #define LIBCOMMON_SPEC_SPEC_MARKS_H
@@ -14,9 +14,9 @@
 /* Append the marks of the spec. */
 void spec_marks(const struct spec *spec, struct buf *out);
 
-/* Copy each field from `from` to `to` whose mark differs between `marks` and
- * `others`, or is in only one of them. Texts are not copied, only the pointers
- * to them. */
+/* Copy to `to`, from `from`, each field whose mark in `marks` differs from that
+ * in `others`, or is in only one of the two. Of texts, only the pointers are
+ * copied. */
 void spec_take_marked(struct spec *to, const struct spec *from,
                       const char *marks, const char *others);
 
