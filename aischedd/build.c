@@ -405,6 +405,7 @@ void daemon_free(struct daemon *d)
 	slices_fini(&d->listings);
 	slices_fini(&d->masses);
 	map_free(&d->open);
+	map_free(&d->refused);
 	free(d->answer);
 	free(d->later);
 	free(d->state_dir);

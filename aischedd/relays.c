@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/op/request.h"
 #include "aischedd/runners.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
@@ -148,20 +149,23 @@ bool relays_forward(const struct daemon *d, const struct job *job)
 	return r && r->ops->forward;
 }
 
-static int check_limits(const struct daemon *d, uid_t uid, struct err *err)
+static int check_limits(const struct daemon *d, const struct peer *peer,
+                        struct err *err)
 {
-	unsigned all = 0, own = 0;
+	unsigned all = 0, own = 0, kept = LIMIT_RELAYS_KEPT;
 
+	if (daemon_is_admin(peer, (void *)(uintptr_t)d))
+		kept = 0;
 	for (const struct relayed *r = d->relays; r; r = r->next) {
 		all++;
-		own += r->uid == uid;
+		own += r->uid == peer->uid;
 	}
 	if (own >= LIMIT_RELAYS_USER)
 		return err_set(err, EBUSY,
 		               "you have %u commands in jobs of clusters and "
 		               "connections to jobs: end one",
 		               own);
-	if (all >= LIMIT_RELAYS)
+	if (all >= LIMIT_RELAYS - kept)
 		return err_set(err, EBUSY,
 		               "there are %u commands in jobs of clusters and "
 		               "connections to jobs: try again later",
@@ -179,7 +183,7 @@ int relays_begin(struct daemon *d, struct ask *ask, const struct job *job,
 	struct runner *runner = daemon_runner_of(d, job);
 	struct relayed *r;
 
-	if (check_limits(d, in->peer->uid, err) < 0)
+	if (check_limits(d, in->peer, err) < 0)
 		return -1;
 	r = xcalloc(1, sizeof(*r));
 	r->d = d;

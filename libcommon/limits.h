@@ -47,6 +47,7 @@ enum {
 	LIMIT_LOGS_USER = 64, /* outputs being read by one user */
 	/* commands in jobs of clusters, and connections to ports of jobs */
 	LIMIT_RELAYS = 64,
+	LIMIT_RELAYS_KEPT = 8,  /* of these, kept for root and admins */
 	LIMIT_RELAYS_USER = 16, /* of one user */
 	LIMIT_EVICTIONS = 60,   /* of one job in an hour */
 };

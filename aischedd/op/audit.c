@@ -13,11 +13,15 @@
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
-/* most rows in one answer */
-enum { ROWS = 10000 };
+enum {
+	ROWS = 10000, /* most rows in one answer */
+	REFUSED = 10  /* refused acts of one user that are recorded in a
+	                 minute */
+};
 
 void audit_job(struct daemon *d, const struct peer *peer, const char *act,
-               uint64_t job, const char *display_id, const char *owner)
+               uint64_t job, const char *display_id, const char *owner,
+               const char *text)
 {
 	char *target = xasprintf("job %s", display_id);
 
@@ -29,11 +33,28 @@ void audit_job(struct daemon *d, const struct peer *peer, const char *act,
 				  .job = job,
 				  .target = target,
 				  .owner = owner,
+				  .text = text,
 			      });
 	if (strcmp(peer->user, owner) != 0)
 		log_notice("job %s job=%s user=%s owner=%s", act, display_id,
 		           peer->user, owner);
 	free(target);
+}
+
+bool audit_may_refuse(struct daemon *d, const struct peer *peer, bool *ret_last)
+{
+	int64_t minute = clock_boot_ms() / 60000;
+	uintptr_t n;
+
+	if (minute != d->refused_minute)
+		map_free(&d->refused);
+	d->refused_minute = minute;
+	n = (uintptr_t)map_find(&d->refused, peer->uid) + 1;
+	if (n > REFUSED)
+		return false;
+	map_set(&d->refused, peer->uid, (void *)n);
+	*ret_last = n == REFUSED;
+	return true;
 }
 
 void audit_act(struct daemon *d, const struct peer *peer, const char *act,

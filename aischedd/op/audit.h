@@ -7,9 +7,15 @@
 #include "aischedd/op/op.h"
 
 /* Record an act of the peer on a job; if the job is another user's, also write
- * the act to the log. */
+ * the act to the log. text says more about the act, or is NULL. */
 void audit_job(struct daemon *d, const struct peer *peer, const char *act,
-               uint64_t job, const char *display_id, const char *owner);
+               uint64_t job, const char *display_id, const char *owner,
+               const char *text);
+
+/* Whether a refused act of the peer may be recorded: in each minute only some
+ * acts of one user are. *ret_last: this is the last one in this minute. */
+bool audit_may_refuse(struct daemon *d, const struct peer *peer,
+                      bool *ret_last);
 
 /* Record an act of the peer on anything else. what and name together are the
  * target, as in "node n0"; text says more about the act, or is NULL. */

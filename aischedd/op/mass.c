@@ -229,7 +229,7 @@ static void note_requeue(struct daemon *d, const struct mass *m, uint64_t id,
 	acts_changed(d->state, job->id);
 	audit_job(d, &m->peer, act_name(m), job->id,
 	          job_text(job, text, sizeof(text)),
-	          state_user(d->state, job->user)->name);
+	          state_user(d->state, job->user)->name, NULL);
 }
 
 static void requeue_past(struct daemon *d, struct mass *m, const char *text,
@@ -473,7 +473,7 @@ static int act_on(struct daemon *d, const struct mass *m, struct job *job,
 		return 0;
 	free(was);
 	acts_changed(d->state, id);
-	audit_job(d, &m->peer, act_name(m), id, display_id, owner);
+	audit_job(d, &m->peer, act_name(m), id, display_id, owner, NULL);
 	return 0;
 }
 

@@ -2,6 +2,7 @@
  * ports */
 #include "aischedd/op/step.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "aischedd/runners.h"
 #include "aischedd/state/cluster/node.h"
 #include "libcommon/buf.h"
+#include "libcommon/clean.h"
 #include "libcommon/idset.h"
 #include "libcommon/jobid.h"
 #include "libcommon/mem.h"
@@ -129,14 +131,33 @@ static int check_reach(const struct daemon *d, const struct peer *peer,
 }
 
 static void note_reach(struct daemon *d, const struct peer *peer,
-                       const struct reach *by, const struct job *job)
+                       const struct reach *by, const struct job *job,
+                       const char *text)
 {
 	struct buf id = { 0 };
 
 	job_display_id(job, 0, &id);
 	audit_job(d, peer, by->act, job->id, id.data,
-	          state_user(d->state, job->user)->name);
+	          state_user(d->state, job->user)->name, text);
 	buf_free(&id);
+}
+
+/* Check that the peer may run commands in the job, or connect to its ports. If
+ * the peer may not, record that, unless the peer must not even know that there
+ * is such a job. */
+static int reach(struct daemon *d, const struct peer *peer,
+                 const struct reach *by, const struct job *job,
+                 const char *text, struct err *err)
+{
+	bool last;
+
+	if (check_reach(d, peer, by, job, text, err) == 0)
+		return 0;
+	if (job && err->code == EPERM && audit_may_refuse(d, peer, &last))
+		note_reach(d, peer, by, job,
+		           last ? "refused; no more are recorded this minute"
+		                : "refused");
+	return -1;
 }
 
 int op_exec(struct daemon *d, struct ask *ask, const struct request_in *in,
@@ -149,7 +170,7 @@ int op_exec(struct daemon *d, struct ask *ask, const struct request_in *in,
 	if (!text)
 		return err_set(err, EPROTO, "exec: id is expected");
 	if (step_find(d, text, &job, err) < 0 ||
-	    check_reach(d, in->peer, &by_command, job, text, err) < 0)
+	    reach(d, in->peer, &by_command, job, text, err) < 0)
 		return -1;
 	if (relays_runner(d, job)) {
 		daemon_say(d, ask, json_pack("{s:b}", "relay", 1));
@@ -159,7 +180,7 @@ int op_exec(struct daemon *d, struct ask *ask, const struct request_in *in,
 	if (!answer)
 		return -1;
 	json_object_set_new(answer, "uid", json_integer(job->uid));
-	note_reach(d, in->peer, &by_command, job);
+	note_reach(d, in->peer, &by_command, job, NULL);
 	daemon_answer(d, ask, answer);
 	return 0;
 }
@@ -187,7 +208,7 @@ int op_forward(struct daemon *d, struct ask *ask, const struct request_in *in,
 		return err_set(err, EPROTO,
 		               "forward: id and port are expected");
 	if (step_find(d, text, &job, err) < 0 ||
-	    check_reach(d, in->peer, &by_port, job, text, err) < 0 ||
+	    reach(d, in->peer, &by_port, job, text, err) < 0 ||
 	    check_port(d, job, err) < 0)
 		return -1;
 	daemon_say(d, ask, json_pack("{s:i}", "port", port));
@@ -196,8 +217,10 @@ int op_forward(struct daemon *d, struct ask *ask, const struct request_in *in,
 
 /* --- commands and connections that the daemon relays ---------------------- */
 
-/* bytes of a terminal type's name (TERM) */
-enum { TERM_MAX = 64 };
+enum {
+	TERM_MAX = 64, /* bytes of a terminal type's name (TERM) */
+	NOTED = 1000   /* bytes of a command that the audit log has */
+};
 
 /* Returns the words of the command, which point into the request's raw bytes.
  * Returns NULL with *err set if there are no words, if they are too long, or if
@@ -271,6 +294,36 @@ static int relay_command(struct daemon *d, struct ask *ask,
 	return rc;
 }
 
+/* Record the task, and the port or the command. */
+static void note_relay(struct daemon *d, const struct request_in *in,
+                       const struct reach *by, const struct job *job,
+                       const struct run_exec_wish *wish)
+{
+	struct buf text = { 0 };
+	size_t begin;
+
+	buf_printf(&text, "task %" PRIu32 ", ", wish->task);
+	if (wish->port) {
+		buf_printf(&text, "port %u", (unsigned)wish->port);
+	} else {
+		begin = text.len;
+		buf_add(&text, in->raw,
+		        in->raw_len < NOTED ? in->raw_len : NOTED);
+		for (size_t i = begin; i < text.len; i++)
+			if (!text.data[i])
+				text.data[i] = ' ';
+		while (text.len > begin && text.data[text.len - 1] == ' ')
+			text.len--;
+		text.len =
+		    begin + text_clean(text.data + begin, text.len - begin);
+		text.data[text.len] = '\0';
+		if (in->raw_len > NOTED)
+			buf_puts(&text, "...");
+	}
+	note_reach(d, in->peer, by, job, text.data);
+	buf_free(&text);
+}
+
 int op_relay(struct daemon *d, struct ask *ask, const struct request_in *in,
              struct err *err)
 {
@@ -285,7 +338,7 @@ int op_relay(struct daemon *d, struct ask *ask, const struct request_in *in,
 	if (!text || task < 0 || task > UINT32_MAX)
 		return err_set(err, EPROTO, "relay: id and task are expected");
 	if (step_find(d, text, &job, err) < 0 ||
-	    check_reach(d, in->peer, by, job, text, err) < 0)
+	    reach(d, in->peer, by, job, text, err) < 0)
 		return -1;
 	wish.job = job->id;
 	wish.attempt = job->attempt;
@@ -293,7 +346,7 @@ int op_relay(struct daemon *d, struct ask *ask, const struct request_in *in,
 	rc = wish.port ? relay_port(d, ask, job, in, &wish, err)
 	               : relay_command(d, ask, job, in, &wish, err);
 	if (rc == 0)
-		note_reach(d, in->peer, by, job);
+		note_relay(d, in, by, job, &wish);
 	return rc;
 }
 

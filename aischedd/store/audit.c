@@ -5,6 +5,7 @@
 
 #include "aischedd/store/own.h"
 #include "libcommon/buf.h"
+#include "libcommon/log.h"
 #include "libcommon/mem.h"
 
 static const char *copy(const char *s)
@@ -15,7 +16,15 @@ static const char *copy(const char *s)
 void store_audit(struct store *store, const struct audit_row *row)
 {
 	struct audit_row *r;
+	unsigned skipped;
 
+	if (store->naudits >= AUDITS_KEPT) {
+		if (log_again(&store->audits_lost, &skipped))
+			log_warning("audit lost act=%s target='%s' user=%s "
+			            "skipped=%u: too many wait for a commit",
+			            row->act, row->target, row->user, skipped);
+		return;
+	}
 	store->audit = GROW(store->audit, store->naudits, &store->audit_cap);
 	r = &store->audit[store->naudits++];
 	*r = *row;

@@ -25,7 +25,11 @@ struct audit_row {
 	const char *text;   /* details, or NULL */
 };
 
-/* Keep a row for the next commit; strings are copied. */
+/* rows that are kept for the next commit */
+enum { AUDITS_KEPT = 100000 };
+
+/* Keep a row for the next commit; strings are copied. While commits fail, more
+ * than AUDITS_KEPT rows only go to the log. */
 void store_audit(struct store *store, const struct audit_row *row);
 
 /* Selects rows. A member that is NULL, 0 or NO_TIME selects all of them. */

@@ -11,6 +11,7 @@
 #include "aischedd/store/checkpoint.h"
 #include "aischedd/store/db.h"
 #include "aischedd/store/store.h"
+#include "libcommon/log.h"
 
 /* Indexes of the store's prepared statements; store.c has their SQL. */
 enum sql {
@@ -144,6 +145,7 @@ struct store {
 	bool blob_lent;
 	struct audit_row *audit;
 	size_t naudits, audit_cap;
+	struct log_limit audits_lost;
 	struct new_steps *steps;
 	size_t nsteps, steps_cap;
 	struct new_token *token;

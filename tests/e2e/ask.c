@@ -45,6 +45,7 @@ static int print_part(const void *data, size_t len, void *arg)
 {
 	(void)arg;
 	fwrite(data, 1, len, stdout);
+	fflush(stdout);
 	return 0;
 }
 

@@ -200,6 +200,8 @@ done
 if is_root; then
 	says "another's job" 1 "" "aictl: job $stopped is not yours: commands in it are for its owner and root" \
 		as_user nobody aictl exec "$stopped" true
+	like "which is recorded, too" "$(aictl audit --act exec -j "$stopped" -n 1)" \
+		"nobody +exec +job $stopped .*refused\$"
 	theirs=$(cd / && as_user nobody aisub --parsable -o /dev/null --wrap 'exec sleep 1000')
 	wait_for is_state "$theirs" RUNNING
 	is "root is its user there" "$(aictl exec "$theirs" sh -c 'id -un; id -Gn')" \

@@ -484,7 +484,7 @@ if is_root; then
 		"job $job is not yours: commands in it are for its owner and root" \
 		as_user nobody aictl exec "$job" true
 fi
-like "and it is noted" "$(aictl audit --act exec -j "$job" -n 1)" "exec +job $job"
+like "and it is noted" "$(aictl audit --act exec -j "$job" -n 100)" "exec +job $job .*task 0, "
 aicancel "$job"
 fails "one that has ended takes none" 1 "job $job " in_job "$job" true
 

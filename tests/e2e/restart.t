@@ -205,6 +205,7 @@ if is_root && command -v sqlite3 >/dev/null &&
 		"the disk of '$dir/state' is full: the daemon cannot store anything; try again when there is space" \
 		aisub --wrap true
 	fails "so are changes" 1 "is full" aictl hold "$id"
+	fails "and commands in jobs" 1 "is full" aictl exec "$id" true
 	is "reading goes on" "$(state_of "$id")" RUNNING
 	ok "a cancel is taken" aicancel "$long"
 	becomes "and carried out" "$long" CANCELLED

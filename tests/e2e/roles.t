@@ -135,4 +135,64 @@ for line in "plain 0 0 0 0" "lead 1 0 1 0" "boss 1 1 1 1" "owner 1 1 0 0"; do
 		"$2 $3 $4 $5"
 done
 
+# --- connections kept for admins --------------------------------------------------
+
+cp "$top_builddir/tests/e2e/port" "$dir/bin/port"
+chmod 755 "$dir/bin/port"
+mkdir -m 1777 "$dir/ports"
+
+# USER N: connects the user to the port of their job
+connect()
+{
+	as_user "$1" "$dir/bin/ask" </dev/null \
+		"{\"op\": \"relay\", \"id\": \"$job\", \"task\": 0, \"port\": $at}" \
+		>"$dir/ports/answer.$1.$2"
+}
+
+all_connected()
+{
+	for n in $numbers; do
+		[ -s "$dir/ports/answer.$user.$n" ] || return 1
+	done
+}
+
+sixteen="1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"
+jobs='' pids=''
+for line in "$plain $sixteen" "$lead $sixteen" "$owner $sixteen" "games 1 2 3 4 5 6 7 8"; do
+	user=${line%% *} numbers=${line#* }
+	job=$(as_user "$user" aisub --parsable -o /dev/null --wrap \
+		"exec $dir/bin/port serve 127.0.0.1 $dir/ports/$user")
+	jobs="$jobs $job"
+	wait_for test -s "$dir/ports/$user" || bail "no port is open"
+	at=$(cat "$dir/ports/$user")
+	for n in $numbers; do
+		connect "$user" "$n" &
+		pids="$pids $!"
+	done
+	ok "$user is connected" wait_for all_connected || bail "no connection"
+done
+connect games last
+is "all others are kept" "$(cat "$dir/ports/answer.games.last")" \
+	"refused: there are 56 commands in jobs of clusters and connections to jobs: try again later"
+connect root 1 &
+pids="$pids $!"
+user=root numbers=1
+ok "for admins" wait_for all_connected
+like "a connection is recorded with its port" \
+	"$(aictl audit --act forward -j "$job" -n 1)" "root .*job $job .*task 0, port $at\$"
+# shellcheck disable=SC2086 # words are wanted
+aicancel $jobs
+# shellcheck disable=SC2086 # words are wanted
+wait $pids
+
+# --- refused tries ----------------------------------------------------------------
+
+job=$(as_user "$owner" aisub --parsable -H -o /dev/null --wrap true)
+for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22; do
+	as_user games aictl exec "$job" true 2>/dev/null
+done
+n=$(aictl audit --act exec -u games -j "$job" -n 100 | grep -c refused)
+ok "tries of a user that are refused are recorded" test "$n" -ge 10
+ok "some of them in a minute" test "$n" -lt 22
+
 done_testing

@@ -1837,6 +1837,29 @@ START_TEST(who_did_what_is_kept)
 }
 END_TEST
 
+/* While commits fail, users can add rows without end. */
+START_TEST(rows_without_commit_are_bounded)
+{
+	struct audit_row row = {
+		0, 7, "bob", "cancel", 1, "job 1", "bob", NULL
+	};
+	struct audit_query q = { .since = NO_TIME,
+		                 .until = NO_TIME,
+		                 .limit = 1 };
+	struct disk d;
+
+	disk_init(&d);
+	for (int i = 0; i < AUDITS_KEPT + 2; i++) {
+		row.time_ms = i;
+		store_audit(d.store, &row);
+	}
+	save(&d);
+	row.time_ms = AUDITS_KEPT - 1;
+	ck_assert_int_eq(strtoll(acts(&d, &q), NULL, 10), row.time_ms);
+	disk_fini(&d);
+}
+END_TEST
+
 START_TEST(the_last_acts_stay_with_a_job)
 {
 	struct disk d;
@@ -2190,6 +2213,7 @@ SUITE(store)
 	tcase_add_test(tc, short_jobs_are_not_noise);
 	tcase_add_test(tc, attempts_go_with_their_jobs);
 	tcase_add_test(tc, who_did_what_is_kept);
+	tcase_add_test(tc, rows_without_commit_are_bounded);
 	tcase_add_test(tc, the_last_acts_stay_with_a_job);
 	tcase_add_test(tc, totals_add_up);
 	tcase_add_test(tc, attempts_are_listed);
