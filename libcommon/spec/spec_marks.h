@@ -15,8 +15,8 @@
 void spec_marks(const struct spec *spec, struct buf *out);
 
 /* Copy to `to`, from `from`, each field whose mark in `marks` differs from that
- * in `others`, or is in only one of the two. Of texts, only the pointers are
- * copied. */
+ * in `others`, or is in only one of the two. A text is not copied, only its
+ * pointer. */
 void spec_take_marked(struct spec *to, const struct spec *from,
                       const char *marks, const char *others);
 
