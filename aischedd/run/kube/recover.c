@@ -20,8 +20,8 @@ struct kube_asked {
 };
 
 /* Returns the Job of this name in one of the namespaces, or NULL. A user of
- * another namespace can give a Job of theirs the same name, and our labels as
- * well once it is being deleted, as policies.yaml does not look at it then:
+ * another namespace can give a Job of theirs the same name. Older policies did
+ * not look at a Job that is being deleted, so it may have our labels, too:
  * prefer one that is not. */
 static struct kube_job *search(struct kube *kube, const char *name)
 {

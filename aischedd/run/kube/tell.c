@@ -108,6 +108,8 @@ static bool may_tell_lost(struct kube_telling *t)
 		t->losses = 0;
 	for (uint32_t i = 1; i < t->losses && wait < LOSS_MAX_MS; i++)
 		wait *= 2;
+	if (wait > LOSS_MAX_MS)
+		wait = LOSS_MAX_MS;
 	return !t->losses || since >= wait;
 }
 

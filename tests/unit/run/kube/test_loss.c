@@ -97,10 +97,16 @@ START_TEST(losses_in_a_row_are_told_ever_later)
 		kube_look_at(a);
 		ck_assert_uint_eq(st.ntold, i + 2);
 	}
+	name[0]++;
+	stage_resize(a, 2, nodes);
+	stage_lose(stage_pod(a, 0, name, "n0"), "Evicted", true);
+	a->telling.losses = 40;
+	a->telling.lost_ms = clock_boot_ms() - 300000;
+	kube_look_at(a);
+	ck_assert_uint_eq(st.ntold, ARRAY_SIZE(waits) + 2);
 }
 END_TEST
 
-/* The events of the previous test name no node that refused a task. */
 START_TEST(a_node_that_does_not_take_a_task_is_told)
 {
 	struct kube_task *task = stage_pod(a, 0, "one", "n0");
