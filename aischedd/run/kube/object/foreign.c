@@ -255,6 +255,23 @@ static int check_containers(const struct wish *w, const char *list,
 	return 0;
 }
 
+/* Refuse volumes with a claim for each pod: the claim is made after its pod, so
+ * its node cannot be chosen when the job is placed. */
+static int check_volumes(const struct wish *w, struct err *err)
+{
+	const json_t *volume;
+	size_t i;
+
+	json_array_foreach(json_object_get(w->pod, "volumes"), i, volume)
+		if (json_is_object(json_object_get(volume, "ephemeral")))
+			return err_set(err, EINVAL,
+			               "ephemeral volumes are not supported: "
+			               "name a claim in "
+			               "persistentVolumeClaim, or use "
+			               "emptyDir");
+	return 0;
+}
+
 static int check_template(const struct wish *w, struct err *err)
 {
 	const char *manager = text_at(w->job, "managedBy");
@@ -276,7 +293,8 @@ static int check_template(const struct wish *w, struct err *err)
 		               "would open: leave them out");
 	if (json_array_size(json_object_get(w->pod, "resourceClaims")))
 		return refuse_claims(w, "resourceClaims", err);
-	if (check_containers(w, "containers", err) < 0 ||
+	if (check_volumes(w, err) < 0 ||
+	    check_containers(w, "containers", err) < 0 ||
 	    check_containers(w, "initContainers", err) < 0 ||
 	    check_resources(w, json_object_get(w->pod, "resources"), err) < 0)
 		return -1;

@@ -160,6 +160,10 @@ static const struct {
 	  "'volumes': [{'name': 'v', 'persistentVolumeClaim':"
 	  " {'claimName': 'task-pv-claim'}}]",
 	  "", "abcd", NULL },
+	{ "volumes: one for each pod",
+	  "'volumes': [{'name': 'v', 'ephemeral': {'volumeClaimTemplate':"
+	  " {'spec': {'accessModes': ['ReadWriteOnce']}}}}]",
+	  "", NULL, "ephemeral volumes are not supported" },
 	{ "volumes: a folder of the node",
 	  "'volumes': [{'name': 'v', 'hostPath': {'path': '/data'}}]", "",
 	  "abcd", NULL },
