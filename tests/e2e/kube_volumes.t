@@ -223,7 +223,8 @@ claim static never ReadWriteOnce
 claim eager now ReadWriteOnce
 claim lacking nosuch ReadWriteOnce
 id=$(sub static)
-waits "a class that makes no volume" "$id" "and StorageClass 'never' makes none"
+waits "a class that makes no volume" "$id" \
+	"StorageClass 'never' makes none, and no free one suits it"
 id2=$(sub eager)
 waits "one that makes it at once" "$id2" "StorageClass 'now' makes one at once"
 id3=$(sub lacking)
@@ -271,6 +272,40 @@ volume pv-moved late ReadWriteOnce "$elsewhere" moved
 runs "takes the job along" "$id"
 is "to its node" "$(nodes "$id")" "$elsewhere"
 aicancel --wait "$id"
+
+# --- volumes that admins made ----------------------------------------------------
+
+id=$(sub static)
+waits "no volume is free" "$id" "no free one suits it"
+kube create -f - >/dev/null <<END
+	{"apiVersion": "v1", "kind": "PersistentVolume",
+	"metadata": {"name": "pv-small"}, "spec": {"capacity": {"storage": "1Ki"},
+	"accessModes": ["ReadWriteOnce"], "storageClassName": "never",
+	"hostPath": {"path": "/tmp"}}}
+END
+volume pv-shared never ReadOnlyMany gpu-1
+volume pv-kept never ReadWriteOnce gpu-2 somebody
+volume pv-far never ReadWriteOnce mars
+ok "nor one that suits" is_state "$id" PENDING
+volume pv-disk1 never ReadWriteOnce gpu-3
+runs "with one that does" "$id"
+is "it runs where that is" "$(nodes "$id")" gpu-3
+is "and has it" "$($k get pvc static -o 'jsonpath={.spec.volumeName}')" pv-disk1
+claim static2 never ReadWriteOnce
+claim static3 never ReadWriteOnce
+id2=$(sub static2 --hold)
+id3=$(sub static3 --hold)
+volume pv-disk2 never ReadWriteOnce gpu-3
+volume pv-disk3 never ReadWriteOnce gpu-3
+ok "more of them" wait_for eval \
+	'[ "$(kube get pv pv-disk3 -o "jsonpath={.status.phase}")" = Available ]'
+aictl release "$id2" "$id3"
+runs "one" "$id2"
+runs "and one" "$id3"
+is "each has its own" "$($k get pvc static2 static3 -o \
+	'jsonpath={range .items[*]}{.spec.volumeName} {.status.phase}{"\n"}{end}' |
+	sort | xargs)" "pv-disk2 Bound pv-disk3 Bound"
+aicancel --wait "$id" "$id2" "$id3"
 
 # --- Jobs made with kubectl ---------------------------------------------------------
 

@@ -52,8 +52,7 @@ bool kube_make_is_done(struct kube_attempt *a)
 }
 
 /* Whether the volumes that the attempt mounts can be mounted on its nodes. If a
- * volume does not exist yet, write the node to its claim, so that a provisioner
- * makes the volume. */
+ * claim has no volume yet, change the claim so that it gets one. */
 static bool volumes_are_ready(struct kube_attempt *a)
 {
 	const char **node;
@@ -70,8 +69,7 @@ static bool volumes_are_ready(struct kube_attempt *a)
 	if (a->make.refusals == UINT32_MAX)
 		a->make.refusals = next.refusals;
 	if (state == CLAIMS_ASK && !a->calls.open[ASK_CLAIM])
-		kube_ask_claim(a, next.claim,
-		               kube_claim_select(next.uid, next.node));
+		kube_ask_claim(a, next.claim, kube_claims_patch(&next));
 	text_set(&a->make.wait, state == CLAIMS_WAIT ? next.text : NULL);
 	if (state == CLAIMS_WAIT)
 		kube_tell_note(a, next.text);

@@ -101,8 +101,7 @@ static void bind_one(struct kube_adoptee *j, struct kube_adopt_slot *slot)
 }
 
 /* Whether the volumes of the Job can be mounted on the nodes of its slots. If a
- * volume does not exist yet, write the node to the claim, so that a provisioner
- * makes the volume. */
+ * claim has no volume yet, change the claim so that it gets one. */
 static bool volumes_are_ready(struct kube_adoptee *j)
 {
 	struct kube_adopt_run *run = &j->run;
@@ -121,8 +120,7 @@ static bool volumes_are_ready(struct kube_adoptee *j)
 		run->refusals = next.refusals;
 	text_set(&run->wait, state == CLAIMS_WAIT ? next.text : NULL);
 	if (state == CLAIMS_ASK)
-		kube_adopt_ask_volume(j, next.claim,
-		                      kube_claim_select(next.uid, next.node));
+		kube_adopt_ask_volume(j, next.claim, kube_claims_patch(&next));
 	if (state == CLAIMS_REFUSED) {
 		run->slot[0].failed = true;
 		kube_adopt_end_fail(j, FAULT_SYSTEM, next.text);

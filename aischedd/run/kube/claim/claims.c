@@ -6,23 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aischedd/run/kube/claim/spare.h"
 #include "aischedd/run/kube/client/json.h"
 #include "aischedd/run/kube/kube.h"
 #include "aischedd/run/kube/object/volume.h"
 #include "libcommon/mem.h"
-
-/* A claim, volume or StorageClass, as the watch last reported it. */
-struct seen {
-	const struct kube_space *space; /* of a claim */
-	char *name;
-	json_t *obj;
-	bool marked; /* the list being read has not shown it yet */
-	bool gone;   /* deleted, but the daemon has not been told yet */
-	char *told;  /* a claim: what tell_one() last told the daemon; NULL:
-	                nothing */
-	uint32_t refusals; /* a claim: how often the cluster failed to make its
-	                      volume */
-};
 
 static struct map *map_of(struct kube *kube, int what)
 {
@@ -33,16 +21,17 @@ static struct map *map_of(struct kube *kube, int what)
 
 static const json_t *find(const struct map *map, const char *name)
 {
-	const struct seen *seen = map_find(map, kube_text_key(name));
+	const struct kube_seen *seen = map_find(map, kube_text_key(name));
 
 	return seen && !seen->gone ? seen->obj : NULL;
 }
 
-static void seen_free(struct seen *seen)
+static void seen_free(struct kube_seen *seen)
 {
 	json_decref(seen->obj);
 	free(seen->name);
 	free(seen->told);
+	free(seen->picked);
 	free(seen);
 }
 
@@ -51,7 +40,7 @@ static void seen_free(struct seen *seen)
 /* Count one more refusal if the selected-node annotation has disappeared from
  * the claim: a provisioner removes it if it cannot make the volume for that
  * node. */
-static void count_refusal(struct seen *seen, const json_t *obj)
+static void count_refusal(struct kube_seen *seen, const json_t *obj)
 {
 	struct kube_claim_said was, is;
 
@@ -71,7 +60,8 @@ static void on_object(struct kube *kube, const struct kube_space *space,
 	struct map *map = map_of(kube, what);
 	const char *name =
 	    kube_text_at(json_object_get(obj, "metadata"), "name");
-	struct seen *seen = name ? map_find(map, key_of(space, name)) : NULL;
+	struct kube_seen *seen =
+	    name ? map_find(map, key_of(space, name)) : NULL;
 
 	if (!name || (!seen && deleted))
 		return;
@@ -91,7 +81,7 @@ static void on_object(struct kube *kube, const struct kube_space *space,
 
 static void each(struct map *map, const struct kube_space *space, bool synced)
 {
-	struct seen *seen;
+	struct kube_seen *seen;
 	size_t at = 0;
 
 	while ((seen = map_each(map, &at))) {
@@ -159,7 +149,7 @@ static void reach_nodes(struct kube *kube, const json_t *selector,
 		           kube->pool->name);
 }
 
-static const json_t *affinity_of(const json_t *volume)
+const json_t *kube_claims_affinity(const json_t *volume)
 {
 	const json_t *spec = json_object_get(volume, "spec");
 
@@ -173,7 +163,7 @@ static void reach_bound(struct kube *kube, const struct kube_claim_said *c,
 	const json_t *volume = find(&kube->claims.volumes, c->volume);
 
 	if (volume) {
-		reach_nodes(kube, affinity_of(volume), NULL, ret);
+		reach_nodes(kube, kube_claims_affinity(volume), NULL, ret);
 		return;
 	}
 	ret->no = true;
@@ -181,15 +171,28 @@ static void reach_bound(struct kube *kube, const struct kube_claim_said *c,
 	           c->volume);
 }
 
-/* Find where a claim without volume could be mounted: if its StorageClass makes
- * the volume when a node is chosen, on the nodes of the class; else nowhere
- * yet, and ret->text says what the claim waits for. */
-static void reach_unbound(struct kube *kube, const struct kube_claim_said *c,
-                          struct reach *ret)
+/* Set ret to the nodes that reach a free volume of the claim's class. */
+static void reach_spare(struct kube *kube, const struct kube_seen *seen,
+                        struct reach *ret)
+{
+	ret->anywhere = kube_spare_nodes(kube, seen, &ret->text);
+	ret->no = !ret->anywhere && !ret->text.len;
+	if (ret->no)
+		buf_printf(&ret->text,
+		           "is not bound to a volume yet: StorageClass '%s' "
+		           "makes none, and no free one suits it",
+		           kube_text_at(json_object_get(seen->obj, "spec"),
+		                        "storageClassName"));
+}
+
+/* Find where a claim without volume could be mounted: if its volume is made, or
+ * taken from free ones, when a node is chosen, on the nodes where that is
+ * possible; else nowhere yet, and ret->text says what the claim waits for. */
+static void reach_unbound(struct kube *kube, const struct kube_seen *seen,
+                          const struct kube_claim_said *c, struct reach *ret)
 {
 	const json_t *class = find(&kube->claims.classes, c->class);
 	const char *mode = kube_text_at(class, "volumeBindingMode");
-	const char *maker = kube_text_at(class, "provisioner");
 
 	ret->no = true;
 	if (!*c->class)
@@ -205,14 +208,9 @@ static void reach_unbound(struct kube *kube, const struct kube_claim_said *c,
 		           "is not bound to a volume yet: StorageClass '%s' "
 		           "makes one at once",
 		           c->class);
-	else if (!maker || !strcmp(maker, "kubernetes.io/no-provisioner"))
-		buf_printf(&ret->text,
-		           "is not bound to a volume yet, and StorageClass "
-		           "'%s' makes none: set its volumeName",
-		           c->class);
+	else if (kube_spare_is_class(class))
+		reach_spare(kube, seen, ret);
 	else
-		ret->no = false;
-	if (!ret->no)
 		reach_nodes(kube, NULL,
 		            json_object_get(class, "allowedTopologies"), ret);
 }
@@ -238,7 +236,7 @@ static void reach_with_others(const struct kube_space *space,
 		buf_printf(&ret->text, "%s,", node);
 }
 
-static void reach_of(struct kube *kube, const struct seen *seen,
+static void reach_of(struct kube *kube, const struct kube_seen *seen,
                      struct reach *ret)
 {
 	struct kube_claim_said c;
@@ -253,7 +251,7 @@ static void reach_of(struct kube *kube, const struct seen *seen,
 	else if (c.bound)
 		reach_bound(kube, &c, ret);
 	else
-		reach_unbound(kube, &c, ret);
+		reach_unbound(kube, seen, &c, ret);
 	reach_with_others(seen->space, &c, ret);
 }
 
@@ -282,7 +280,7 @@ static void tell(struct kube *kube, const struct volume_info *info)
 	         kube->arg);
 }
 
-static void tell_one(struct kube *kube, struct seen *seen)
+static void tell_one(struct kube *kube, struct kube_seen *seen)
 {
 	struct volume_info info = { .namespace = seen->space->name,
 		                    .name = seen->name };
@@ -312,7 +310,7 @@ static void tell_one(struct kube *kube, struct seen *seen)
 static void drop(struct kube *kube, struct map *map)
 {
 	bool told = map == &kube->claims.claims;
-	struct seen **gone = xcalloc(map->n + 1, sizeof(struct seen *)), *seen;
+	struct kube_seen **gone = xcalloc(map->n + 1, sizeof(*gone)), *seen;
 	size_t n = 0, at = 0;
 
 	while ((seen = map_each(map, &at)))
@@ -373,7 +371,7 @@ static bool tell_listed(struct kube_space *space)
 void kube_claims_tell(struct kube *kube)
 {
 	struct kube_claims *c = &kube->claims;
-	struct seen *seen;
+	struct kube_seen *seen;
 	bool all = true;
 	size_t at = 0;
 
@@ -394,10 +392,46 @@ void kube_claims_tell(struct kube *kube)
 
 /* --- the claims of a job that starts -------------------------------------- */
 
-/* Returns the state of one volume claim for a start on the n nodes. If the node
- * has to be written to the claim, sets ret->claim, uid and node; if the claim
- * is not ready for another reason, ret->text says why. */
-static enum kube_claims_state look_one(struct kube *kube, struct seen *seen,
+/* The same as look_one(), for a claim that has no volume yet. */
+static enum kube_claims_state look_unbound(struct kube *kube,
+                                           struct kube_seen *seen,
+                                           const struct kube_claim_said *c,
+                                           const char *const *node, uint32_t n,
+                                           struct kube_claims_next *ret)
+{
+	const json_t *class = find(&kube->claims.classes, c->class);
+
+	if (*c->volume) {
+		snprintf(ret->text, sizeof(ret->text),
+		         "volume claim '%s' waits for its volume '%s'", c->name,
+		         c->volume);
+		return CLAIMS_WAIT;
+	}
+	if (!strcmp(c->selected, node[0])) {
+		snprintf(ret->text, sizeof(ret->text),
+		         "volume claim '%s' waits for its volume on node '%s'",
+		         c->name, node[0]);
+		return CLAIMS_WAIT;
+	}
+	ret->claim = c->name;
+	ret->uid = c->uid;
+	ret->node = node[0];
+	if (!kube_spare_is_class(class))
+		return CLAIMS_ASK;
+	ret->volume = kube_spare_pick(kube, seen, node, n);
+	if (ret->volume)
+		return CLAIMS_ASK;
+	snprintf(ret->text, sizeof(ret->text),
+	         "no free volume on node '%s' suits volume claim '%s'", node[0],
+	         c->name);
+	return CLAIMS_REFUSED;
+}
+
+/* Returns the state of one volume claim for a start on the n nodes. If the
+ * claim has to be changed, sets ret->claim, uid, node and volume; if it is not
+ * ready for another reason, ret->text says why. */
+static enum kube_claims_state look_one(struct kube *kube,
+                                       struct kube_seen *seen,
                                        const char *const *node, uint32_t n,
                                        struct kube_claims_next *ret)
 {
@@ -405,24 +439,14 @@ static enum kube_claims_state look_one(struct kube *kube, struct seen *seen,
 	const json_t *volume;
 
 	kube_claim_read(seen->obj, &c);
-	if (!c.bound && !strcmp(c.selected, node[0])) {
-		snprintf(ret->text, sizeof(ret->text),
-		         "volume claim '%s' waits for its volume on node '%s'",
-		         c.name, node[0]);
-		return CLAIMS_WAIT;
-	}
-	if (!c.bound) {
-		ret->claim = c.name;
-		ret->uid = c.uid;
-		ret->node = node[0];
-		return CLAIMS_ASK;
-	}
+	if (!c.bound)
+		return look_unbound(kube, seen, &c, node, n, ret);
 	volume = find(&kube->claims.volumes, c.volume);
 	for (uint32_t i = 0; volume && i < n; i++) {
 		const json_t *features =
 		    kube_nodes_features(kube->nodes, node[i]);
 
-		if (kube_selector_matches(affinity_of(volume), node[i],
+		if (kube_selector_matches(kube_claims_affinity(volume), node[i],
 		                          features))
 			continue;
 		snprintf(ret->text, sizeof(ret->text),
@@ -460,7 +484,7 @@ enum kube_claims_state kube_claims_look(struct kube_space *space,
 
 	*ret = (struct kube_claims_next){ 0 };
 	while (n && (name = next_claim(&rest))) {
-		struct seen *seen =
+		struct kube_seen *seen =
 		    map_find(&kube->claims.claims, key_of(space, name));
 		enum kube_claims_state one = CLAIMS_WAIT;
 
@@ -486,6 +510,12 @@ enum kube_claims_state kube_claims_look(struct kube_space *space,
 	return state;
 }
 
+json_t *kube_claims_patch(const struct kube_claims_next *next)
+{
+	return next->volume ? kube_claim_take(next->uid, next->volume)
+	                    : kube_claim_select(next->uid, next->node);
+}
+
 static uint64_t version_of(const json_t *obj)
 {
 	const char *s =
@@ -500,7 +530,7 @@ void kube_claims_answered(struct kube *kube, json_t *obj)
 	const char *name = kube_text_at(meta, "name");
 	const char *in = kube_text_at(meta, "namespace");
 	const struct kube_space *space = in ? kube_space_find(kube, in) : NULL;
-	struct seen *seen =
+	struct kube_seen *seen =
 	    name && space ? map_find(&kube->claims.claims, key_of(space, name))
 			  : NULL;
 	struct kube_claim_said now;
@@ -515,7 +545,7 @@ void kube_claims_answered(struct kube *kube, json_t *obj)
 	 * provisioner has refused by then, count it: count_refusal() has not
 	 * seen the annotation that the PATCH set. */
 	kube_claim_read(seen->obj, &now);
-	seen->refusals += !*now.selected && !now.bound;
+	seen->refusals += !*now.selected && !*now.volume && !now.bound;
 }
 
 void kube_claims_free(struct kube_claims *claims)
@@ -524,7 +554,7 @@ void kube_claims_free(struct kube_claims *claims)
 		               &claims->classes };
 
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
-		struct seen *seen;
+		struct kube_seen *seen;
 		size_t at = 0;
 
 		while ((seen = map_each(maps[i], &at)))

@@ -6,8 +6,9 @@
  * report here. Once a tick the daemon is told of each claim whose state has
  * changed. If a claim has no volume because its StorageClass waits for the
  * first consumer, a start writes the node of the plan to the claim as an
- * annotation, which makes the provisioner create the volume for that node. Then
- * the pods are bound.
+ * annotation, which makes the provisioner create the volume for that node; or,
+ * if admins make the volumes of that class, it writes the name of a free volume
+ * (spare.h). Then the pods are bound.
  */
 #ifndef AISCHEDD_RUN_KUBE_CLAIM_CLAIMS_H
 #define AISCHEDD_RUN_KUBE_CLAIM_CLAIMS_H
@@ -22,6 +23,22 @@
 
 struct kube;
 struct kube_space;
+
+/* A claim, volume or StorageClass, as the watch last reported it. */
+struct kube_seen {
+	const struct kube_space *space; /* of a claim */
+	char *name;
+	json_t *obj;
+	bool marked; /* the list being read has not shown it yet */
+	bool gone;   /* deleted, but the daemon has not been told yet */
+	char *told;  /* a claim: what the daemon was last told; NULL: nothing */
+	uint32_t refusals; /* a claim: how often the cluster failed to make its
+	                      volume */
+	/* a claim: the free volume that a start last chose for it, or NULL; and
+	 * when */
+	char *picked;
+	int64_t picked_ms;
+};
 
 struct kube_claims {
 	struct map claims;           /* by kube_space_key() */
@@ -44,8 +61,8 @@ void kube_claims_touch(struct kube *kube);
 void kube_claims_tell(struct kube *kube);
 
 enum kube_claims_state {
-	CLAIMS_READY, /* all volumes can be mounted on the nodes */
-	CLAIMS_ASK, /* write ret->node to ret->claim, to have its volume made */
+	CLAIMS_READY,  /* all volumes can be mounted on the nodes */
+	CLAIMS_ASK,    /* change ret->claim, so that it gets its volume */
 	CLAIMS_WAIT,   /* wait for a volume, or for a missing claim */
 	CLAIMS_REFUSED /* a volume could not be made, or cannot be mounted on
 	                  one of the nodes */
@@ -54,7 +71,9 @@ enum kube_claims_state {
 /* The result of kube_claims_look() for the volume claims of a job that
  * starts. */
 struct kube_claims_next {
-	const char *claim, *uid, *node; /* for CLAIMS_ASK; borrowed */
+	/* for CLAIMS_ASK, borrowed: what is written to the claim is the volume,
+	 * or, if that is NULL, the node */
+	const char *claim, *uid, *node, *volume;
 	/* how often provisioners have failed to make volumes for the job's
 	 * claims */
 	uint32_t refusals;
@@ -73,6 +92,12 @@ enum kube_claims_state kube_claims_look(struct kube_space *space,
                                         const char *const *node, uint32_t n,
                                         uint32_t refusals,
                                         struct kube_claims_next *ret);
+
+/* Returns the PATCH of ret->claim for CLAIMS_ASK. */
+json_t *kube_claims_patch(const struct kube_claims_next *next);
+
+/* Returns a PersistentVolume's rule for nodes that reach it; NULL: all do. */
+const json_t *kube_claims_affinity(const json_t *volume);
 
 /* Handle the claim that a PATCH returned, so that the PATCH is not repeated
  * before the watch reports the change. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/object/labels.h"
 #include "aischedd/run/kube/object/spread.h"
 #include "libcommon/buf.h"
 #include "libcommon/near.h"
@@ -44,9 +45,6 @@ bool kube_peers_asked(const json_t *obj)
 	return terms_of(obj, NEAR) || terms_of(obj, APART);
 }
 
-/* --- selectors -------------------------------------------------------------
- */
-
 static const char *text_at(const json_t *map, const char *key)
 {
 	const char *s = kube_text_at(map, key);
@@ -54,54 +52,10 @@ static const char *text_at(const json_t *map, const char *key)
 	return s ? s : "";
 }
 
-static bool is_among(const json_t *values, const char *s)
-{
-	const json_t *value;
-	size_t i;
-
-	json_array_foreach(values, i, value)
-		if (json_is_string(value) &&
-		    !strcmp(json_string_value(value), s))
-			return true;
-	return false;
-}
-
-static bool expression_holds(const json_t *e, const json_t *labels)
-{
-	const char *op = text_at(e, "operator");
-	const char *has = kube_text_at(labels, text_at(e, "key"));
-	bool among = has && is_among(json_object_get(e, "values"), has);
-
-	if (!strcmp(op, "In"))
-		return among;
-	if (!strcmp(op, "NotIn"))
-		return !among;
-	return !strcmp(op, "Exists") ? has != NULL : has == NULL;
-}
-
-/* Whether the term selects pods with these labels. A term without a selector
- * selects none. */
 static bool selects(const json_t *term, const json_t *labels)
 {
-	const json_t *selector = json_object_get(term, "labelSelector"), *e;
-	const char *key;
-	json_t *value;
-	size_t i;
-
-	if (!json_is_object(selector))
-		return false;
-	json_object_foreach(json_object_get(selector, "matchLabels"), key,
-	                    value) {
-		const char *has = kube_text_at(labels, key);
-
-		if (!has || !json_is_string(value) ||
-		    strcmp(json_string_value(value), has) != 0)
-			return false;
-	}
-	json_array_foreach(json_object_get(selector, "matchExpressions"), i, e)
-		if (!expression_holds(e, labels))
-			return false;
-	return true;
+	return kube_labels_match(json_object_get(term, "labelSelector"),
+	                         labels);
 }
 
 /* --- terms ------------------------------------------------------------------

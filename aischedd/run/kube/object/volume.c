@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aischedd/run/kube/client/json.h"
+#include "aischedd/run/kube/object/labels.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
@@ -22,7 +23,7 @@ static bool has(const json_t *list, const char *word)
 	size_t i;
 
 	json_array_foreach(list, i, value)
-		if (json_is_string(value) &&
+		if (word && json_is_string(value) &&
 		    !strcmp(json_string_value(value), word))
 			return true;
 	return false;
@@ -53,6 +54,85 @@ void kube_claim_read(const json_t *obj, struct kube_claim_said *ret)
 						     : VOLUME_ONE_NODE,
 	};
 }
+
+/* --- free volumes --- */
+
+/* Whether no claim has the volume. A volume may name the claim that it is kept
+ * for before that claim is bound to it. */
+static bool is_free(const json_t *volume, const json_t *claim)
+{
+	const json_t *ref =
+	    json_object_get(json_object_get(volume, "spec"), "claimRef");
+	const char *uid = text_at(ref, "uid");
+
+	if (json_object_get(json_object_get(volume, "metadata"),
+	                    "deletionTimestamp") ||
+	    strcmp(text_at(volume, "status.phase"), "Available") != 0)
+		return false;
+	if (!json_is_object(ref))
+		return true;
+	return !strcmp(text_at(ref, "name"), text_at(claim, "metadata.name")) &&
+	       !strcmp(text_at(ref, "namespace"),
+	               text_at(claim, "metadata.namespace")) &&
+	       (!*uid || !strcmp(uid, text_at(claim, "metadata.uid")));
+}
+
+static const char *mode_of(const json_t *obj)
+{
+	const char *mode = text_at(obj, "spec.volumeMode");
+
+	return *mode ? mode : "Filesystem";
+}
+
+static int64_t size_at(const json_t *obj, const char *path)
+{
+	struct kube_reader r = { .obj = obj };
+	const json_t *map = kube_map(&r, path);
+	int64_t size;
+	struct err err;
+
+	if (kube_whole_of(json_object_get(map, "storage"), &size, &err) < 0)
+		return -1;
+	return size;
+}
+
+static bool has_all(const json_t *list, const json_t *words)
+{
+	const json_t *word;
+	size_t i;
+
+	json_array_foreach(words, i, word)
+		if (!has(list, json_string_value(word)))
+			return false;
+	return true;
+}
+
+bool kube_volume_suits(const json_t *volume, const json_t *claim,
+                       int64_t *ret_size)
+{
+	const json_t *spec = json_object_get(volume, "spec");
+	const json_t *want = json_object_get(claim, "spec");
+	const json_t *selector = json_object_get(want, "selector");
+	const json_t *meta = json_object_get(volume, "metadata");
+	const char *name = text_at(want, "volumeName");
+
+	if (strcmp(text_at(spec, "storageClassName"),
+	           text_at(want, "storageClassName")) != 0 ||
+	    strcmp(mode_of(volume), mode_of(claim)) != 0 ||
+	    (*name && strcmp(name, text_at(meta, "name")) != 0) ||
+	    !is_free(volume, claim) ||
+	    !has_all(json_object_get(spec, "accessModes"),
+	             json_object_get(want, "accessModes")))
+		return false;
+	if (json_is_object(selector) &&
+	    !kube_labels_match(selector, json_object_get(meta, "labels")))
+		return false;
+	*ret_size = size_at(volume, "spec.capacity");
+	return *ret_size >= 0 &&
+	       *ret_size >= size_at(claim, "spec.resources.requests");
+}
+
+/* --- nodes --- */
 
 /* Returns the value of a label in features ("label=value"); "": it has no
  * value; NULL: there is no such label. */
@@ -161,4 +241,10 @@ json_t *kube_claim_select(const char *uid, const char *node)
 {
 	return json_pack("{s:{s:s, s:{s:s}}}", "metadata", "uid", uid,
 	                 "annotations", KUBE_NOTE_SELECTED, node);
+}
+
+json_t *kube_claim_take(const char *uid, const char *volume)
+{
+	return json_pack("{s:{s:s}, s:{s:s}}", "metadata", "uid", uid, "spec",
+	                 "volumeName", volume);
 }

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "aischedd/run/runner.h"
 
@@ -26,6 +27,12 @@ struct kube_claim_said {
 
 void kube_claim_read(const json_t *obj, struct kube_claim_said *ret);
 
+/* Whether a PersistentVolume is free and could be bound to this claim, by the
+ * rules of Kubernetes: its class, size, mode, access modes and labels suit the
+ * claim. If so, *ret_size becomes its size in bytes. */
+bool kube_volume_suits(const json_t *volume, const json_t *claim,
+                       int64_t *ret_size);
+
 /*
  * Whether a NodeSelector of the API, such as the nodeAffinity of a volume,
  * matches a node with this name and these features ("label=value"). NULL
@@ -40,5 +47,8 @@ bool kube_topologies_match(const json_t *list, const json_t *features);
 
 /* PATCH of a claim: name the node for which its volume is to be made. */
 json_t *kube_claim_select(const char *uid, const char *node);
+
+/* PATCH of a claim: name the volume that it is to be bound to. */
+json_t *kube_claim_take(const char *uid, const char *volume);
 
 #endif

@@ -1,0 +1,28 @@
+/*
+ * spare.h - choose a free volume for a claim whose StorageClass makes none
+ *
+ * Admins make the volumes of such a class, for instance one for each disk of a
+ * node. If the class waits for the first consumer, Kubernetes binds no claim to
+ * them: that is left to the scheduler, which knows the node.
+ */
+#ifndef AISCHEDD_RUN_KUBE_CLAIM_SPARE_H
+#define AISCHEDD_RUN_KUBE_CLAIM_SPARE_H
+
+#include "aischedd/run/kube/claim/claims.h"
+#include "libcommon/buf.h"
+
+/* Whether a StorageClass makes no volumes. */
+bool kube_spare_is_class(const json_t *class);
+
+/* Append the names of the nodes that reach a free volume which suits the claim,
+ * sorted, each followed by a comma. Returns true, and appends nothing, if each
+ * node reaches one. */
+bool kube_spare_nodes(struct kube *kube, const struct kube_seen *claim,
+                      struct buf *ret);
+
+/* Returns the smallest free volume which suits the claim and which these n
+ * nodes reach, or NULL. For a while other claims do not get that volume. */
+const char *kube_spare_pick(struct kube *kube, struct kube_seen *claim,
+                            const char *const *node, uint32_t n);
+
+#endif
