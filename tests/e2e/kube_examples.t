@@ -488,6 +488,10 @@ END
 
 check_examples
 
+like "a preference that is ignored is told" "$($k get events -o \
+	'jsonpath={range .items[?(@.reason=="Queued")]}{.involvedObject.name}'\
+'{" "}{.message}{"\n"}{end}')" "near-s1 .*preferred podAntiAffinity is ignored"
+
 # --- what the jobs ask for -------------------------------------------------------
 
 is "requests count" "$(field memory cpus,mem_mib)" "0.5 100M"

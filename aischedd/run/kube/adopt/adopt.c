@@ -336,6 +336,7 @@ static bool on_refused(struct kube_adoptee *j, const char *why)
 
 static void on_taken(struct kube_adoptee *j, uint64_t job)
 {
+	const char *ignored = kube_peers_ignored(j->obj);
 	char *text;
 
 	j->job = job;
@@ -343,8 +344,10 @@ static void on_taken(struct kube_adoptee *j, uint64_t job)
 	if (j->at.ours || job_state_is_final(j->state))
 		return; /* the Job is claimed already, or its job has ended */
 	text = xasprintf("it is job %" PRIu64 " of cluster %s: `aiq %" PRIu64
-	                 "` shows it",
-	                 job, j->kube->home.cluster, job);
+	                 "` shows it%s%s%s",
+	                 job, j->kube->home.cluster, job,
+	                 ignored ? "; preferred " : "", ignored ? ignored : "",
+	                 ignored ? " is ignored" : "");
 	kube_note(j, false, "Queued", text);
 	free(text);
 }

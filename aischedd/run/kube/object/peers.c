@@ -12,6 +12,7 @@
 #include "libcommon/near.h"
 
 #define MUST  "requiredDuringSchedulingIgnoredDuringExecution"
+#define WOULD "preferredDuringSchedulingIgnoredDuringExecution"
 #define NEAR  "podAffinity"
 #define APART "podAntiAffinity"
 
@@ -20,13 +21,19 @@ static json_t *template_of(const json_t *obj)
 	return json_object_get(json_object_get(obj, "spec"), "template");
 }
 
-static json_t *terms_of(const json_t *obj, const char *kind)
+/* Returns the terms in the list MUST or WOULD; NULL if there are none. */
+static json_t *list_of(const json_t *obj, const char *kind, const char *list)
 {
 	const json_t *pod = json_object_get(template_of(obj), "spec");
 	const json_t *affinity = json_object_get(pod, "affinity");
-	json_t *terms = json_object_get(json_object_get(affinity, kind), MUST);
+	json_t *terms = json_object_get(json_object_get(affinity, kind), list);
 
 	return json_array_size(terms) ? terms : NULL;
+}
+
+static json_t *terms_of(const json_t *obj, const char *kind)
+{
+	return list_of(obj, kind, MUST);
 }
 
 json_t *kube_peers_labels(const json_t *obj)
@@ -43,6 +50,17 @@ json_t *kube_peers_apart(const json_t *obj)
 bool kube_peers_asked(const json_t *obj)
 {
 	return terms_of(obj, NEAR) || terms_of(obj, APART);
+}
+
+const char *kube_peers_ignored(const json_t *obj)
+{
+	bool near = list_of(obj, NEAR, WOULD);
+	bool apart = list_of(obj, APART, WOULD);
+
+	return near && apart ? NEAR " and " APART
+	       : near        ? NEAR
+	       : apart       ? APART
+	                     : NULL;
 }
 
 static const char *text_at(const json_t *map, const char *key)

@@ -34,6 +34,10 @@ json_t *kube_peers_apart(const json_t *obj);
 /* Whether the Job has required terms of either kind. */
 bool kube_peers_asked(const json_t *obj);
 
+/* Returns which affinity to pods the Job only prefers: "podAffinity",
+ * "podAntiAffinity", both, or NULL. Such preferences are ignored. */
+const char *kube_peers_ignored(const json_t *obj);
+
 /*
  * Add to the request of a Job what its terms, and those of the n peers, demand.
  * Strings are in the arena. Fails with EINVAL if a term says something that
