@@ -45,13 +45,14 @@ static bool is_sound(const struct evictor *e, uint32_t task)
 }
 
 /* Whether the task cannot stay because the claimant is on its node, too, and
- * one of the two is exclusive. */
+ * one of the two is exclusive. A suspended job lets others onto its node. */
 static bool is_alone(const struct evictor *e, uint32_t task)
 {
 	const struct snap *s = e->s;
+	uint32_t run = e->owner[task];
 
 	return e->p->place->own[s->task[task].node] &&
-	       (s->req.exclusive[s->run.req[e->owner[task]]] ||
+	       ((s->req.exclusive[s->run.req[run]] && !s->run.suspended[run]) ||
 	        s->req.exclusive[e->c->req]);
 }
 

@@ -582,13 +582,16 @@ bool place_try_resume(struct place *p, uint32_t run,
 	t -= t == end;
 	if (ret_lack) {
 		uint32_t node = s->task[t].node;
+		int64_t have = p->work->cpu[node];
 
+		/* Less than nothing is free where jobs are evicted for others.
+		 */
 		*ret_lack =
 		    (struct place_lack){ .got = t - first,
 			                 .node = node,
 			                 .what = RES_CPU,
 			                 .need = s->req.cpus[s->run.req[run]],
-			                 .have = p->work->cpu[node],
+			                 .have = have < 0 ? 0 : have,
 			                 .total = s->node.cpu_total[node] };
 	}
 	place_undo(p);
