@@ -60,8 +60,10 @@ static bool in_group(const char *group, const void *arg)
 	return group == arg; /* false: nobody is in a group */
 }
 
-/* Submit jobs of several shapes, more than the nodes can run. */
-static void add_jobs(struct state *state, uint32_t jobs, uint32_t shapes)
+/* Submit jobs of several shapes, more than the nodes can run. near: the jobs
+ * near which they are to run, or NULL. */
+static void add_jobs(struct state *state, uint32_t jobs, uint32_t shapes,
+                     const char *near)
 {
 	struct submitter who = { .user = "ada", .in_group = in_group };
 	struct spec spec;
@@ -70,6 +72,7 @@ static void add_jobs(struct state *state, uint32_t jobs, uint32_t shapes)
 	spec.name = "job";
 	spec.output = "out";
 	spec.workdir = "/";
+	spec.near = near;
 	for (uint32_t i = 0; i < jobs; i++) {
 		uint32_t queue;
 		struct err err;
@@ -110,40 +113,55 @@ static void span_add(struct span *s, double x)
 	s->most = x > s->most ? x : s->most;
 }
 
-static void bench_snapshot(uint32_t jobs, uint32_t shapes)
+/* The times that parts of a pass took. */
+struct pass_spans {
+	struct span taken, finished, applied;
+};
+
+static void make_pass(struct state *state, int64_t now, struct pass_spans *ret)
+{
+	struct arena *arena = arena_new();
+	double began = now_s();
+	struct build *build = state_take_snapshot(state, now, arena);
+	const struct snap *snap;
+	const struct plan *plan;
+	const struct queue_found *found;
+
+	span_add(&ret->taken, now_s() - began);
+	began = now_s();
+	snap = snapshot_finish(build);
+	span_add(&ret->finished, now_s() - began);
+	plan = sched_plan(snap, arena);
+	found = snapshot_read_plan(build, plan, arena);
+	began = now_s();
+	state_end_snapshot(state, build);
+	state_use_plan(state, snap, plan, found, arena, now);
+	span_add(&ret->applied, now_s() - began);
+	arena_free(arena);
+}
+
+/* near: "1" if all jobs are to run near the first one, which runs; or NULL. */
+static void bench_snapshot(uint32_t jobs, uint32_t shapes, const char *near)
 {
 	struct buf warnings = { 0 };
 	struct err err;
 	struct conf *conf = conf_parse(config, "bench", &warnings, &err);
 	struct state *state = state_new(conf, no_past, NULL);
-	struct span taken = { 0, 0 }, finished = { 0, 0 }, applied = { 0, 0 };
+	struct pass_spans first = { 0 }, t = { 0 };
 
 	add_nodes(state);
-	add_jobs(state, jobs, shapes);
-	for (int i = 0; i < 5; i++) {
-		struct arena *arena = arena_new();
-		double began = now_s();
-		struct build *build = state_take_snapshot(state, i, arena);
-		const struct snap *snap;
-		const struct plan *plan;
-		const struct queue_found *found;
-
-		span_add(&taken, now_s() - began);
-		began = now_s();
-		snap = snapshot_finish(build);
-		span_add(&finished, now_s() - began);
-		plan = sched_plan(snap, arena);
-		found = snapshot_read_plan(build, plan, arena);
-		began = now_s();
-		state_end_snapshot(state, build);
-		state_use_plan(state, snap, plan, found, arena, i);
-		span_add(&applied, now_s() - began);
-		arena_free(arena);
+	if (near) {
+		add_jobs(state, 1, 1, NULL);
+		make_pass(state, 0, &first);
 	}
-	printf("snapshot nodes=%d jobs=%u shapes=%u ms=%.2f most_ms=%.2f "
+	add_jobs(state, jobs, shapes, near);
+	for (int i = 0; i < 5; i++)
+		make_pass(state, i, &t);
+	printf("%s nodes=%d jobs=%u shapes=%u ms=%.2f most_ms=%.2f "
 	       "finish_ms=%.2f apply_ms=%.2f most_apply_ms=%.2f\n",
-	       NODES, jobs, shapes, taken.least * 1e3, taken.most * 1e3,
-	       finished.least * 1e3, applied.least * 1e3, applied.most * 1e3);
+	       near ? "near" : "snapshot", NODES, jobs, shapes,
+	       t.taken.least * 1e3, t.taken.most * 1e3, t.finished.least * 1e3,
+	       t.applied.least * 1e3, t.applied.most * 1e3);
 	state_free(state);
 	conf_free(conf);
 	buf_free(&warnings);
@@ -256,11 +274,12 @@ int main(void)
 {
 	struct zones *zones = zones_new();
 
-	bench_snapshot(100000, 1000);
-	bench_snapshot(1000000, 8);
-	bench_snapshot(1000000, 1000);
-	bench_snapshot(1000000, 100000);
-	bench_snapshot(1000000, 1000000);
+	bench_snapshot(100000, 1000, NULL);
+	bench_snapshot(1000000, 8, NULL);
+	bench_snapshot(1000000, 1000, NULL);
+	bench_snapshot(1000000, 100000, NULL);
+	bench_snapshot(1000000, 1000000, NULL);
+	bench_snapshot(900, 900, "1");
 	bench_usage(65536);
 	bench_next(zones);
 	bench_entries(zones, 10000);

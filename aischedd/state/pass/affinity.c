@@ -7,6 +7,7 @@
 
 #include "aischedd/state/pass/places.h"
 #include "aischedd/state/pass/row.h"
+#include "aischedd/state/pass/shun.h"
 #include "aischedd/state/state_priv.h"
 #include "libcommon/mem.h"
 #include "libcommon/near.h"
@@ -370,6 +371,10 @@ void affinity_key(const struct state *state, const struct job *job,
 /* The domains that decide on which nodes a job may start now. */
 struct company {
 	const struct state *state;
+	/* If not NULL, domains are noted here, and the members near, off and
+	 * off_levels are not used. */
+	struct shun *shun;
+	struct shun_domains *domains;
 	const struct job *self; /* the job itself, if it has nodes */
 	int level;              /* whose domains the next record adds */
 	bool is_near;
@@ -382,8 +387,14 @@ struct company {
 
 static void add_domain(struct company *c, struct map *to, uint32_t node)
 {
-	uint64_t domain = place_domain(c->state, node, c->level);
+	uint64_t domain;
 
+	if (c->shun) {
+		shun_note(c->domains, c->state, c->shun, node, c->level,
+		          to == &c->near);
+		return;
+	}
+	domain = place_domain(c->state, node, c->level);
 	if (domain)
 		map_set(to, domain, c);
 }
@@ -461,15 +472,16 @@ static const char *take_part(const char *text, char *ret)
 	return text[len] ? text + len + 1 : text + len;
 }
 
-static void company_init(struct company *c, const struct state *state,
-                         const char *text)
+/* Find the company of jobs with this text in their keys. The caller has set
+ * c->state and, if need be, c->shun and c->domains. */
+static void company_init(struct company *c, const char *text)
 {
+	const struct state *state = c->state;
 	char *part = xmalloc(strlen(text) + 1);
 	const struct job *kept;
 	struct near near;
 	uint64_t array;
 
-	*c = (struct company){ .state = state };
 	text = take_part(text, part);
 	if (parse(state, part, &near)) {
 		c->level = c->near_level = near.level;
@@ -527,16 +539,19 @@ static bool shuns(const struct company *c, uint32_t node)
 }
 
 void affinity_shun(const struct state *state, const char *text,
-                   void (*shun)(uint32_t node, void *arg), void *arg)
+                   struct shun_domains *domains, struct arena *arena,
+                   struct shun *ret)
 {
-	struct company c;
+	struct company c = { .state = state, .shun = ret, .domains = domains };
 
-	if (!*text)
-		return;
-	company_init(&c, state, text);
-	for (uint32_t i = 0; (c.is_near || c.off.n) && i < state->nodes.n; i++)
-		if (shuns(&c, i))
-			shun(i, arg);
+	company_init(&c, text);
+	if (c.is_near)
+		shun_all_but_near(domains, state, ret, c.near_level);
+	for (uint32_t i = 0;
+	     c.self && c.self->place && i < c.self->place->ntasks; i++)
+		*(uint32_t *)arena_push(arena, &ret->own, sizeof(uint32_t)) =
+		    c.self->place->task[i].node;
+	shun_noted(domains, ret);
 	company_fini(&c);
 }
 
@@ -585,7 +600,7 @@ bool affinity_still_fits(const struct state *state, const struct job *job,
                          const struct snap_task *task, uint32_t ntasks)
 {
 	struct buf text = { 0 };
-	struct company c;
+	struct company c = { .state = state };
 	struct spec spec;
 	bool fits = true;
 
@@ -594,7 +609,7 @@ bool affinity_still_fits(const struct state *state, const struct job *job,
 	spec_unpack(&spec, job->packed);
 	put_text(state, job, &spec, &text);
 	if (text.len) {
-		company_init(&c, state, text.data);
+		company_init(&c, text.data);
 		for (uint32_t i = 0; i < ntasks && fits; i++)
 			fits = !shuns(&c, task[i].node);
 		company_fini(&c);

@@ -24,7 +24,10 @@
 #include "libcommon/err.h"
 #include "libcommon/map.h"
 
+struct arena;
 struct row_key;
+struct shun;
+struct shun_domains;
 struct state;
 
 /* At most AFFINITY_NAMERS pending or running jobs may name one job, at most
@@ -71,10 +74,11 @@ void affinity_key(const struct state *state, const struct job *job,
                   const struct spec *spec, struct row_key *key,
                   struct buf *out);
 
-/* Call `shun` for each node on which jobs with this text in their keys may not
- * start now. */
+/* Note in *ret, which is zeroed, where jobs with this text in their keys may
+ * not start now. */
 void affinity_shun(const struct state *state, const char *text,
-                   void (*shun)(uint32_t node, void *arg), void *arg);
+                   struct shun_domains *domains, struct arena *arena,
+                   struct shun *ret);
 
 /* Call fn with the id of each job that has nodes and near which jobs with this
  * text in their keys are to run, in ascending order. */

@@ -52,7 +52,8 @@ struct build {
 	struct snap *snap;
 	/* hash of a word or of a request -> index + 1 */
 	struct map word_of, req_of;
-	struct map host_of; /* name of a node -> index + 1 */
+	struct shun_domains *domains; /* NULL: no request shuns nodes */
+	struct map host_of;           /* name of a node -> index + 1 */
 	/* next node with the same name: index + 1, or 0 */
 	uint32_t *namesake;
 	/* array -> number of its waiting tasks that have claims */

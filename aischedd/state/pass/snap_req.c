@@ -7,15 +7,18 @@
 #include "aischedd/state/cluster/node.h"
 #include "aischedd/state/job.h"
 #include "aischedd/state/pass/row.h"
+#include "aischedd/state/pass/shun.h"
 #include "aischedd/state/pass/snap_build.h"
 #include "aischedd/state/pass/snapshot.h"
 #include "libcommon/constraint.h"
 #include "libcommon/hostlist.h"
 
 /* One request. rule, prefer, want, avoid, shun, beside and license are the
- * indexes at which its slices of those lists in struct build begin. */
+ * indexes at which its slices of those lists in struct build begin; shun is
+ * known only once all nodes are listed. */
 struct req_row {
 	const struct row_key *key;
+	const struct shun *shuns; /* NULL: it shuns no node */
 	uint32_t gpu_type, reservation;
 	uint8_t profile;
 	uint32_t rule, prefer, want, avoid, shun, beside, license;
@@ -164,11 +167,27 @@ static void push_beside(uint64_t job, void *arg)
 	*(uint64_t *)snapshot_push(b, &b->besides, sizeof(uint64_t)) = job;
 }
 
-static void push_shunned(uint32_t node, void *arg)
+/* Note which nodes jobs with this text in their keys shun. */
+static const struct shun *shun_of(struct build *b, const char *text)
 {
-	struct build *b = arg;
+	struct shun *shun = arena_array(b->scratch, struct shun, 1);
 
-	*(uint32_t *)snapshot_push(b, &b->shuns, sizeof(uint32_t)) = node;
+	if (!b->domains)
+		b->domains = shun_domains_new(b->snap->node.n, b->scratch);
+	affinity_shun(b->state, text, b->domains, b->scratch, shun);
+	return shun;
+}
+
+/* List the nodes that the requests shun. */
+static void list_shunned(struct build *b)
+{
+	struct req_row *r = b->reqs.p;
+
+	for (size_t i = 0; i < b->reqs.n; i++) {
+		r[i].shun = (uint32_t)b->shuns.n;
+		if (r[i].shuns)
+			shun_list(b->domains, r[i].shuns, b->arena, &b->shuns);
+	}
 }
 
 /* Append a constraint to the snapshot's rules; wishes: append a list of
@@ -222,7 +241,6 @@ static struct req_row *push_row(struct build *b, const struct row_key *key)
 		.prefer = (uint32_t)b->prefers.n,
 		.want = (uint32_t)b->wants.n,
 		.avoid = (uint32_t)b->avoids.n,
-		.shun = (uint32_t)b->shuns.n,
 		.beside = (uint32_t)b->besides.n,
 		.license = (uint32_t)b->uses.n,
 	};
@@ -260,7 +278,7 @@ uint32_t snapshot_req(struct build *b, const char *key, uint64_t hash)
 	push_hosts(b, &b->avoids, text[KEY_AVOID]);
 	push_unreached(b, text[KEY_CLAIMS], r->key->pools);
 	if (*text[KEY_AFFINITY]) {
-		affinity_shun(b->state, text[KEY_AFFINITY], push_shunned, b);
+		r->shuns = shun_of(b, text[KEY_AFFINITY]);
 		affinity_beside(b->state, text[KEY_AFFINITY], push_beside, b);
 	}
 	push_licenses(b, text[KEY_LICENSES]);
@@ -310,6 +328,7 @@ void snapshot_reqs(struct build *b)
 	REQ_COLUMNS(X)
 #undef X
 	push_row(b, &none); /* marks the end of the last request's slices */
+	list_shunned(b);
 	r = b->reqs.p;
 	for (size_t i = 0; i <= n; i++, r++) {
 #define X(type, name, value) to.name[i] = value;
