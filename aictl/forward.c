@@ -13,13 +13,18 @@
 
 #include "aictl/command.h"
 #include "libcommon/client/relay.h"
+#include "libcommon/client/tcp_peer.h"
 #include "libcommon/limits.h"
 #include "libcommon/mem.h"
 #include "libcommon/parse.h"
 
 enum {
 	FAMILIES = 2, /* IPv4 and IPv6 */
-	NO_JOB = 3    /* exit status of a connection: the job has ended */
+	TRIES = 20,   /* to find a port that is free in both */
+	/* exit status of a connection: the job has ended, or another user
+	 * has connected */
+	NO_JOB = 3,
+	NOT_OURS = 4
 };
 
 struct forward {
@@ -30,10 +35,32 @@ struct forward {
 	int listens[FAMILIES];
 	unsigned open;   /* connections, each of which is a process of ours */
 	bool over;       /* a connection found that the job has ended */
+	bool told;       /* the user knows that others have connected */
 	sigset_t before; /* signal mask before SIGCHLD was blocked */
 };
 
+static void close_listens(struct forward *f)
+{
+	for (int i = 0; i < FAMILIES; i++) {
+		if (f->listens[i] >= 0)
+			close(f->listens[i]);
+		f->listens[i] = -1;
+	}
+}
+
 /* --- connections ---------------------------------------------------------- */
+
+/* Go on only if we or root have made the connection. Others can reach our port,
+ * too, but would act in the job with our rights. */
+static void check_caller(int conn)
+{
+	uid_t user;
+
+	if (tcp_peer_user(conn, &user, NULL) < 0)
+		_exit(EXIT_FAILURE); /* the caller has hung up */
+	if (user != geteuid() && user != 0)
+		_exit(NOT_OURS);
+}
 
 static void carry(struct forward *f, int conn)
 {
@@ -45,6 +72,7 @@ static void carry(struct forward *f, int conn)
 	int status = -1;
 	bool asked = false;
 
+	check_caller(conn);
 	if (dup2(conn, STDIN_FILENO) < 0 || dup2(conn, STDOUT_FILENO) < 0) {
 		err_sys(&err, "cannot use the connection");
 	} else if ((wish.client = client_open(f->ctl->socket, &err))) {
@@ -73,9 +101,7 @@ static void begin(struct forward *f, int conn)
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);
 	sigprocmask(SIG_SETMASK, &f->before, NULL);
-	for (int i = 0; i < FAMILIES; i++)
-		if (f->listens[i] >= 0)
-			close(f->listens[i]);
+	close_listens(f);
 	carry(f, conn);
 }
 
@@ -86,6 +112,13 @@ static void reap(struct forward *f)
 	while (f->open && waitpid(-1, &status, WNOHANG) > 0) {
 		f->open--;
 		f->over |= WIFEXITED(status) && WEXITSTATUS(status) == NO_JOB;
+		if (f->told || !WIFEXITED(status) ||
+		    WEXITSTATUS(status) != NOT_OURS)
+			continue;
+		f->told = true;
+		ctl_warn(f->ctl,
+		         "another user tried to connect to 127.0.0.1:%u",
+		         f->local);
 	}
 }
 
@@ -122,21 +155,37 @@ static int listen_at(int family, uint16_t port)
 	return -1;
 }
 
-static int listen_all(struct forward *f, struct err *err)
+static int listen_both(struct forward *f, uint16_t port, struct err *err)
 {
 	struct sockaddr_in at = { 0 };
 	socklen_t len = sizeof(at);
 
-	f->listens[0] = listen_at(AF_INET, f->local);
+	f->listens[0] = listen_at(AF_INET, port);
 	if (f->listens[0] < 0 ||
 	    getsockname(f->listens[0], (struct sockaddr *)&at, &len) < 0)
-		return err_sys(err, "cannot listen at 127.0.0.1 port %u",
-		               f->local);
+		return err_sys(err, "cannot listen at 127.0.0.1 port %u", port);
 	f->local = ntohs(at.sin_port);
-	/* Only programs that resolve "localhost" to ::1 need this socket, so
-	 * errors are ignored. */
+	/* Programs that resolve "localhost" to ::1 need this socket. It may be
+	 * missing where there is no IPv6, but whoever else has it would get
+	 * their connections. */
 	f->listens[1] = listen_at(AF_INET6, f->local);
-	return 0;
+	if (f->listens[1] >= 0 || errno != EADDRINUSE)
+		return 0;
+	return err_sys(err, "cannot listen at ::1 port %u", f->local);
+}
+
+static int listen_all(struct forward *f, struct err *err)
+{
+	uint16_t port = f->local;
+
+	for (int i = 0; i < TRIES; i++) {
+		if (listen_both(f, port, err) == 0)
+			return 0;
+		close_listens(f);
+		if (port)
+			break;
+	}
+	return -1;
 }
 
 static void on_child(int signo)
@@ -232,9 +281,7 @@ int run_forward(struct ctl *ctl, int argc, char **argv)
 		err_set(&err, ESRCH, "job %s has ended", f.job);
 	}
 	ctl_warn(ctl, "%s", err.text);
-	for (int i = 0; i < FAMILIES; i++)
-		if (f.listens[i] >= 0)
-			close(f.listens[i]);
+	close_listens(&f);
 	free(f.job);
 	return EXIT_FAILURE;
 }

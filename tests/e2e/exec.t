@@ -277,6 +277,12 @@ ok "is forwarded" forward "$serving" "$p"
 is "aictl tells from where" "$(cat "$dir/forward.out")" \
 	"127.0.0.1:$at is port $p of job $serving"
 is "it answers" "$(echo typed | call)" typed
+if is_root; then
+	is "nobody else is served" \
+		"$(echo typed | as_user nobody timeout "$deadline_s" "$port" call "$at" 2>/dev/null)" ""
+	ok "and aictl tells so" wait_for told \
+		"another user tried to connect to 127.0.0.1:$at"
+fi
 head -c 3000000 /dev/urandom >much
 is "much is sent whole" "$(call <much | cksum)" "$(cksum <much)"
 for n in 1 2 3 4 5; do
@@ -357,6 +363,15 @@ says "a port of ours that is taken" 1 "" \
 	"aictl: cannot listen at 127.0.0.1 port $(cat taken): Address already in use" \
 	aictl forward "$stopped" "$(cat taken):80"
 kill "$taken"
+if [ -e /proc/net/tcp6 ]; then
+	"$port" serve ::1 taken6 &
+	taken=$!
+	wait_for test -s taken6
+	says "one that somebody has at ::1" 1 "" \
+		"aictl: cannot listen at ::1 port $(cat taken6): Address already in use" \
+		aictl forward "$stopped" "$(cat taken6):80"
+	kill "$taken"
+fi
 if is_root; then
 	says "another's" 1 "" "aictl: job $stopped is not yours: its ports are for its owner and root" \
 		as_user nobody aictl forward "$stopped" 80
