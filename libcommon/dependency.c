@@ -155,25 +155,43 @@ int dependency_parse(const char *text, struct deps **ret, struct err *err)
 	return 0;
 }
 
+static void put_dep(const struct dep *dep, struct buf *out)
+{
+	buf_puts(out, kind_name[dep->kind]);
+	if (dep->kind == DEP_SINGLETON)
+		return;
+	buf_addc(out, ':');
+	buf_i64(out, (int64_t)dep->job);
+	if (dep->task != NO_TASK) {
+		buf_addc(out, '_');
+		buf_i64(out, dep->task);
+	}
+	if (dep->delay_s) {
+		buf_addc(out, '+');
+		buf_i64(out, dep->delay_s / 60);
+	}
+}
+
+static void put_deps(const struct deps *deps, bool never, struct buf *out)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; deps && i < deps->n; i++) {
+		if (never && !deps->dep[i].never)
+			continue;
+		if (any)
+			buf_addc(out, deps->any ? '?' : ',');
+		put_dep(&deps->dep[i], out);
+		any = true;
+	}
+}
+
 void dependency_format(const struct deps *deps, struct buf *out)
 {
-	for (uint32_t i = 0; deps && i < deps->n; i++) {
-		const struct dep *dep = &deps->dep[i];
+	put_deps(deps, false, out);
+}
 
-		if (i)
-			buf_addc(out, deps->any ? '?' : ',');
-		buf_puts(out, kind_name[dep->kind]);
-		if (dep->kind == DEP_SINGLETON)
-			continue;
-		buf_addc(out, ':');
-		buf_i64(out, (int64_t)dep->job);
-		if (dep->task != NO_TASK) {
-			buf_addc(out, '_');
-			buf_i64(out, dep->task);
-		}
-		if (dep->delay_s) {
-			buf_addc(out, '+');
-			buf_i64(out, dep->delay_s / 60);
-		}
-	}
+void dependency_format_never(const struct deps *deps, struct buf *out)
+{
+	put_deps(deps, true, out);
 }

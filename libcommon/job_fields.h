@@ -84,6 +84,8 @@
 	X(error, false, true)            \
 	X(input, false, true)            \
 	X(array_tasks, false, true)      \
+	X(dependency_never, false, true) \
+	X(kill_invalid, false, true)     \
 	X(hold, false, false)            \
 	X(requeue, false, true)          \
 	X(max_restarts, false, true)     \

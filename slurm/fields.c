@@ -211,23 +211,10 @@ VALUE(v_priority)
 	buf_i64(out, job_priority(row));
 }
 
-/* Print the dependencies. While the job is pending, each is followed by
- * "(unfulfilled)". */
 VALUE(v_dependency)
 {
-	const char *s = row_text(row, "dependency");
-
 	UNUSED;
-	for (; *s; s += *s != '\0') {
-		size_t len = strcspn(s, ",?");
-
-		buf_add(out, s, len);
-		if (job_is_pending(row))
-			buf_puts(out, "(unfulfilled)");
-		s += len;
-		if (*s)
-			buf_addc(out, *s);
-	}
+	put_job_dependency(row, out);
 }
 
 VALUE(v_group)
@@ -286,19 +273,21 @@ VALUE(v_name)
 	                              : row_text(row, "name"));
 }
 
-/* Returns the uid of the user who cancelled the job, or that of its owner if
- * nobody did. */
+/* Returns the uid of the user who cancelled the job. If nobody did, returns
+ * that of its owner, or ROW_NONE if --kill-on-invalid-dep ended it. */
 static int64_t canceller(const json_t *row)
 {
 	const json_t *acts = json_object_get(row, "acts"), *act;
-	const char *user = row_text(row, "user");
+	const char *user = NULL;
 	const struct passwd *pw;
 	size_t i;
 
 	json_array_foreach(acts, i, act)
 		if (!strcmp(row_text(act, "act"), "cancel"))
 			user = row_text(act, "user");
-	pw = getpwnam(user);
+	if (!user && !strcmp(row_text(row, "reason"), "Dependency"))
+		return ROW_NONE;
+	pw = getpwnam(user ? user : row_text(row, "user"));
 	return pw ? (int64_t)pw->pw_uid : row_int(row, "uid");
 }
 
@@ -312,7 +301,8 @@ VALUE(v_state)
 		buf_puts(out, "CANCELLED");
 	else
 		buf_puts(out, row_text(row, "state"));
-	if (is_state(row, "CANCELLED") && (!is_batch(row) || is_step(row)))
+	if (is_state(row, "CANCELLED") && (!is_batch(row) || is_step(row)) &&
+	    canceller(row) != ROW_NONE)
 		buf_printf(out, " by %lld", (long long)canceller(row));
 }
 
@@ -576,7 +566,7 @@ const struct slurm_field job_fields[] = {
 	{ 'd', "MinTmpDisk", "MIN_TMP_DISK", "tmp_mib", v_tmp, NULL, OF_SQUEUE, 0 },
 	{ 'D', "NumNodes", "NODES", "num_nodes", v_as_is, NULL, OF_SQUEUE, 0 },
 	{ 'e', "EndTime", "END_TIME", TIMES, v_end, "N/A", OF_SQUEUE, 0 },
-	{ 'E', "Dependency", "DEPENDENCY", "dependency state", v_dependency, "(null)", OF_SQUEUE, 0 },
+	{ 'E', "Dependency", "DEPENDENCY", "dependency dependency_never state", v_dependency, "(null)", OF_SQUEUE, 0 },
 	{ 'f', "Feature", "FEATURES", "constraint", v_as_is, "(null)", OF_SQUEUE, 0 },
 	{ 'F', "ArrayJobID", "ARRAY_JOB_ID", "array_job_id job_id", v_array_job, NULL, OF_SQUEUE, 0 },
 	{ 'g', "GroupName", "GROUP", "gid", v_group, NULL, OF_SQUEUE, 0 },

@@ -181,6 +181,27 @@ void put_job_tres(const json_t *row, const struct style *style, struct buf *out)
 		buf_printf(out, ",gres/gpu=%lld", (long long)ceil(gpus));
 }
 
+void put_job_dependency(const json_t *row, struct buf *out)
+{
+	const char *s = row_text(row, "dependency");
+	/* a part of the same list, in the same order */
+	const char *never = row_text(row, "dependency_never");
+
+	while (*s) {
+		size_t len = strcspn(s, ",?");
+		bool failed =
+		    len == strcspn(never, ",?") && !strncmp(s, never, len);
+
+		buf_add(out, s, len);
+		buf_puts(out, failed ? "(failed)" : "(unfulfilled)");
+		if (failed)
+			never += len + (never[len] != '\0');
+		s += len;
+		if (*s)
+			buf_addc(out, *s++);
+	}
+}
+
 void put_group(int64_t gid, struct buf *out)
 {
 	const struct group *group = gid < 0 ? NULL : getgrgid((gid_t)gid);

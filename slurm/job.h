@@ -38,6 +38,9 @@ void put_job_tmp(const json_t *row, const struct style *style, struct buf *out);
  * requested that. */
 void put_job_memory(const json_t *row, const struct style *style,
                     struct buf *out);
+/* Print the conditions of --dependency that are not yet met, each followed by
+ * "(unfulfilled)", or "(failed)" if it can no longer be met. */
+void put_job_dependency(const json_t *row, struct buf *out);
 void put_group(int64_t gid, struct buf *out);
 /* Print a duration as "[D-]HH:MM:SS". */
 void put_clock(int64_t seconds, struct buf *out);

@@ -180,21 +180,6 @@ static int set_own_id(void *ctx, const struct opt *opt, const char *value,
 	               opt->name);
 }
 
-static int refuse_kill(void *ctx, const struct opt *opt, const char *value,
-                       struct err *err)
-{
-	bool yes;
-
-	(void)ctx, (void)opt;
-	if (parse_bool(value, &yes, err) < 0)
-		return -1;
-	return yes ? err_set(err, EOPNOTSUPP,
-	                     "--kill-on-invalid-dep=yes is not supported yet: "
-	                     "such a job waits with the reason "
-	                     "DependencyNeverSatisfied")
-	           : 0;
-}
-
 static int set_exclusive(void *ctx, const struct opt *opt, const char *value,
                          struct err *err)
 {
@@ -276,7 +261,7 @@ static const struct opt opts[] = {
 	{ 'H', "hold", NULL, "hold it until it is released", spec_set_flag, SPEC(hold) },
 	{ 'i', "input", "FILE", "standard input", spec_set_text, SPEC(input) },
 	{ 'J', "job-name", "NAME", "name of the job", spec_set_text, SPEC(name) },
-	{ 0, "kill-on-invalid-dep", "no", NULL, .set = refuse_kill },
+	{ 0, "kill-on-invalid-dep", "yes|no", "end it if --dependency cannot be met", spec_set_yes, SPEC(kill_on_invalid_dep) },
 	{ 'L', "licenses", "NAME[:N],...", "licences it holds", spec_set_text, SPEC(licenses) },
 	{ 0, "mail-type", "TYPE,...", "mail when it begins, ends, ...", spec_set_mail_types, SPEC(mail_types) },
 	{ 0, "mail-user", "ADDRESS", "recipient of these mails", spec_set_text, SPEC(mail_user) },

@@ -285,6 +285,18 @@ static void j_dependency(struct row_view *v)
 	put_buf(v, &text);
 }
 
+/* Write the conditions of --dependency that can no longer be met. */
+static void j_dependency_never(struct row_view *v)
+{
+	struct buf text = { 0 };
+
+	dependency_format_never(v->job->deps, &text);
+	if (text.len)
+		put_buf(v, &text);
+	else
+		put_null(v);
+}
+
 /* Write the labels: as JSON {"team":"nlp"}, in a column team=nlp. */
 static void j_labels(struct row_view *v)
 {
@@ -580,6 +592,7 @@ FIELD(j_input,           put_text,   v->spec.input)
 FIELD(j_account,         put_text,   v->spec.account)
 FIELD(j_comment,         put_text,   v->spec.comment)
 FIELD(j_mail_user,       put_text,   v->spec.mail_user)
+FIELD(j_kill_invalid,    put_int_or, v->spec.kill_on_invalid_dep, SPEC_UNSET)
 FIELD(j_requeue,         put_int_or, v->spec.requeue, SPEC_UNSET)
 FIELD(j_max_restarts,    put_int_or, v->spec.max_restarts, SPEC_UNSET)
 FIELD(j_on_task_failure, put_text,   v->spec.on_task_failure)

@@ -105,7 +105,8 @@
 	               * last read, see spec_marks.h */                      \
 	S(near)       /* jobs and a level of the topology, see near.h */     \
 	S(apart)                                                             \
-	I(tmp) /* MiB of disk on each node */
+	I(tmp)                 /* MiB of disk on each node */                \
+	I(kill_on_invalid_dep) /* 1: end it if --dependency cannot be met */
 
 struct spec {
 #define S(name) const char *name;

@@ -311,6 +311,17 @@ int spec_set_array(void *ctx, const struct opt *opt, const char *value,
 	return 0;
 }
 
+int spec_set_yes(void *ctx, const struct opt *opt, const char *value,
+                 struct err *err)
+{
+	bool yes;
+
+	if (parse_bool(value, &yes, err) < 0)
+		return -1;
+	*int_at(ctx, opt) = yes;
+	return 0;
+}
+
 /* Scripts made from templates may have an empty value, which means yes. */
 int spec_set_no_requeue(void *ctx, const struct opt *opt, const char *value,
                         struct err *err)

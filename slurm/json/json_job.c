@@ -12,7 +12,7 @@
 
 const char json_job_needs[] =
     "account array_job_id array_task_id array_tasks batch_host class command "
-    "alloc_cpus alloc_mem_mib comment constraint cpus dependency eligible_time end_time error exclude "
+    "alloc_cpus alloc_mem_mib comment constraint cpus dependency dependency_never eligible_time end_time error exclude "
     "exclusive exit_code expected_start gid gpus job_id licenses "
     "mem_per_cpu mem_per_node name nice nodelist num_nodes output input "
     "priority queue reason req_nodes reservation restarts signal start_time "
@@ -92,7 +92,6 @@ static void set_texts(json_t *to, const json_t *row)
 		{ "command", "command" },
 		{ "comment", "comment" },
 		{ "current_working_directory", "workdir" },
-		{ "dependency", "dependency" },
 		{ "excluded_nodes", "exclude" },
 		{ "features", "constraint" },
 		{ "licenses", "licenses" },
@@ -152,6 +151,14 @@ static void set_numbers(json_t *to, const json_t *row)
 	}
 }
 
+static json_t *dependency_of(const json_t *row)
+{
+	struct buf text = { 0 };
+
+	put_job_dependency(row, &text);
+	return taken(&text);
+}
+
 json_t *json_job(const json_t *row, const char *cluster)
 {
 	json_t *job = json_object();
@@ -160,6 +167,7 @@ json_t *json_job(const json_t *row, const char *cluster)
 	set_numbers(job, row);
 	json_object_set_new(job, "cluster", json_string(cluster));
 	json_object_set_new(job, "cpus", json_number(job_cpus(row)));
+	json_object_set_new(job, "dependency", dependency_of(row));
 	json_object_set_new(job, "end_time", json_number(job_end(row)));
 	json_object_set_new(job, "exit_code", json_exit(row));
 	json_object_set_new(job, "group_name", group_of(row));

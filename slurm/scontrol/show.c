@@ -127,9 +127,12 @@ static void put_state(struct shown_job *r, const json_t *row)
 	int64_t code = row_int(row, "exit_code"),
 		signal = row_int(row, "signal");
 	int64_t requeue = row_int(row, "requeue");
+	struct buf dependency = { 0 };
 
+	put_job_dependency(row, &dependency);
 	put(r, "JobState=%s Reason=%s Dependency=%s", row_text(row, "state"),
-	    job_reason(row), or_null(row, "dependency"));
+	    job_reason(row), dependency.len ? dependency.data : "(null)");
+	buf_free(&dependency);
 	new_line(r);
 	put(r,
 	    "Requeue=%d Restarts=%lld BatchFlag=1 Reboot=0 ExitCode=%lld:%lld",
@@ -225,6 +228,10 @@ static void put_files(struct shown_job *r, const json_t *row)
 	put(r, "StdIn=%s", *input ? input : "/dev/null");
 	new_line(r);
 	put(r, "StdOut=%s", row_text(row, "output"));
+	if (row_int(row, "kill_invalid") == 1) {
+		new_line(r);
+		put(r, "KillOInInvalidDependent=Yes");
+	}
 }
 
 static void print_job(const struct scontrol *s, const json_t *row)
@@ -298,7 +305,7 @@ static int show_job(struct scontrol *s, const char *id)
 	    "nice priority account class state reason dependency requeue "
 	    "restarts exit_code signal elapsed time_limit submit_time "
 	    "eligible_time start_time expected_start begin_time end_time "
-	    "deadline queue "
+	    "deadline queue dependency_never kill_invalid "
 	    "submit_host req_nodes exclude nodelist batch_host num_nodes cpus "
 	    "alloc_cpus tasks alloc_mem_mib mem_per_node mem_per_cpu gpus constraint "
 	    "reservation tmp_mib exclusive licenses command workdir comment error "

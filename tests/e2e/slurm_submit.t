@@ -173,6 +173,25 @@ asks "memory in gigabytes" %m 4G --mem=4g
 asks "in kilobytes" %m 4G --mem 4194304K
 asks "a range of nodes" %D 1 -N 1-2
 asks "a bare dependency" %E "afterany:$id(unfulfilled)" -d "$id"
+id2=$id
+run sbatch -W --parsable --wrap false
+failed_id=$out
+asks "what can never be met" %E \
+	"afterok:$failed_id(failed),afterok:$id2(unfulfilled)" \
+	-d "afterok:$failed_id:$id2"
+is "to scontrol, too" "$(scontrol show job "$out" | grep -o 'Dependency=.*')" \
+	"Dependency=afterok:$failed_id(failed),afterok:$id2(unfulfilled)"
+run sbatch --parsable --kill-on-invalid-dep=yes -d "afterok:$failed_id" --wrap true
+becomes "--kill-on-invalid-dep=yes" "$out" CANCELLED
+is "says it was for its dependency" \
+	"$(sacct -n -P -X -j "$out" -o State,Reason) $(scontrol show job "$out" | grep -o 'KillO.*')" \
+	"CANCELLED|Dependency KillOInInvalidDependent=Yes"
+run sbatch --parsable --kill-on-invalid-dep=no -d "afterok:$failed_id" --wrap true
+is "--kill-on-invalid-dep=no" "$(squeue -h -j "$out" -o '%T %r')" \
+	"PENDING DependencyNeverSatisfied"
+says "--kill-on-invalid-dep and another word" 255 "" \
+	"sbatch: error: Invalid --kill-on-invalid-dep specification" \
+	sbatch --kill-on-invalid-dep=maybe --wrap true
 asks "ids behind a comma" %E \
 	"afterok:$id(unfulfilled),afterany:$id(unfulfilled)" -d "afterok:$id,$id"
 asks "empty values" %f '(null)' --constraint= --reservation= --licenses= --partition=

@@ -162,6 +162,11 @@ static void tick_job(struct state *state, struct job *job, int64_t now)
 		deps_judge(state, job, now);
 		state_reindex(state, job, now);
 	}
+	if (job->state == JOB_PENDING && deps_end_job(job)) {
+		ev.kind = EV_cancel;
+		state_event(state, job, &ev, NULL);
+		return;
+	}
 	if (job_latest_at(job) != NO_TIME && job_latest_at(job) < now) {
 		ev.kind = EV_deadline;
 		state_event(state, job, &ev, NULL);

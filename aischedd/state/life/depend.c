@@ -269,7 +269,21 @@ void deps_judge(struct state *state, struct job *job, int64_t now)
 		deps_forget(state, job);
 	if (job->deps && deps_reason(job) == WHY_DependencyNeverSatisfied)
 		letter_invalid(state, job, now);
+	if (deps_end_job(job))
+		/* later: callers still use the job */
+		state_alarm(state, now, job->id);
 	arm_delay(state, job);
+}
+
+bool deps_end_job(const struct job *job)
+{
+	struct spec spec;
+
+	if (!job->deps || job->hold ||
+	    deps_reason(job) != WHY_DependencyNeverSatisfied)
+		return false;
+	spec_unpack(&spec, job->packed);
+	return spec.kill_on_invalid_dep == 1;
 }
 
 enum reason deps_reason(const struct job *job)

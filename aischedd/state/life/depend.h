@@ -4,6 +4,7 @@
 #ifndef AISCHEDD_STATE_LIFE_DEPEND_H
 #define AISCHEDD_STATE_LIFE_DEPEND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "aischedd/state/job.h"
@@ -31,7 +32,8 @@ int deps_parse(const struct state *state, const char *text, struct deps **ret,
 void deps_watch(struct state *state, struct job *job);
 
 /* Judge the job's conditions: drop those that are met by now, and mark those
- * that can never be met. */
+ * that can never be met. If deps_end_job() is true then, state_tick() ends the
+ * job. */
 void deps_judge(struct state *state, struct job *job, int64_t now);
 
 /* Call deps_watch() and deps_judge() for a job that is new in the state, then
@@ -59,6 +61,10 @@ void deps_divide(struct state *state, struct job *job, uint32_t task,
 /* Returns the pending reason of a job that has conditions: Dependency, or
  * DependencyNeverSatisfied if they can never be met. */
 enum reason deps_reason(const struct job *job);
+
+/* Whether the job ends because its conditions can never be met: it has
+ * --kill-on-invalid-dep, and is not held. */
+bool deps_end_job(const struct job *job);
 
 /* Add the job to the list of jobs with the same user and name, or remove it
  * from that list. */

@@ -1,6 +1,8 @@
 /* lifecycle.c - the life of a job: one table of job state x event */
 #include "aischedd/state/life/lifecycle.h"
 
+#include "aischedd/state/life/alarm.h"
+#include "aischedd/state/life/depend.h"
 #include "aischedd/state/life/lifecycle_end.h"
 #include "aischedd/state/life/lifecycle_start.h"
 #include "aischedd/state/life/lifecycle_stop.h"
@@ -31,6 +33,8 @@ static int release(struct state *state, struct job *job,
 		               "can release it",
 		               (unsigned long long)job->id);
 	job->hold = HOLD_NONE;
+	if (deps_end_job(job))
+		state_alarm(state, ev->now, job->id);
 	state_touch(state, job);
 	state_reindex(state, job, ev->now);
 	return 0;

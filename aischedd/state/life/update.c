@@ -422,6 +422,8 @@ static void take_spec(struct change *c)
 	affinity_add(c->state, job);
 	state_touch(c->state, job);
 	state_arm(c->state, job);
+	if (deps_end_job(job))
+		state_alarm(c->state, c->now, job->id);
 }
 
 /* Replace the job's dependency. All conditions of the new one are judged, even
