@@ -68,6 +68,7 @@ static const struct {
 	{ "NodeList", "nodelist", as_is },
 	{ "NumNodes", "nodes", least },
 	{ "NumTasks", "ntasks", as_is },
+	{ "NumCPUs", "cpus-per-task", as_is },
 	{ "Partition", "queue", as_is },
 	{ "Priority", "priority", as_is },
 	{ "QOS", "class", qos },
@@ -91,6 +92,7 @@ struct change_of_jobs {
 	json_t *set;
 	int sign; /* 1 for TimeLimit+=, -1 for -=, else 0 */
 	int64_t minutes;
+	int64_t cpus; /* NumCPUs=, 0: not given */
 };
 
 /* Returns the length of the name in "NAME=5", "NAME+=5" or "NAME-=5". */
@@ -119,6 +121,25 @@ static int take_step(struct change_of_jobs *c, char sign, const char *value)
 	c->sign = sign == '+' ? 1 : -1;
 	c->minutes = seconds / 60;
 	return 0;
+}
+
+/* Take the 4 of "4" or "4-8": the CPUs of all tasks together. */
+static int take_cpus(struct change_of_jobs *c, const char *value)
+{
+	struct buf text = { 0 };
+	bool number;
+
+	least(value, &text);
+	number = text.len &&
+	         parse_int(text.data, 0, UINT32_MAX, &c->cpus, NULL) == 0;
+	buf_free(&text);
+	if (number && c->cpus > 0)
+		return 0;
+	if (!number)
+		command_error("Invalid numeric value \"%s\" for NumCPUs.",
+		              value);
+	command_error("Invalid NumCPUs value: %s", value);
+	return -1;
 }
 
 static int take_setting(struct change_of_jobs *c, size_t i, const char *value)
@@ -177,6 +198,8 @@ static int take_word(struct change_of_jobs *c, char *word)
 	    (is_step || strchr("+-", equals[1] ? equals[1] : ' ')))
 		return take_step(c, is_step ? equals[-1] : equals[1],
 		                 equals + 1 + !is_step);
+	if (!is_step && !strcmp(settings[i].name, "NumCPUs"))
+		return take_cpus(c, equals + 1);
 	return is_step ? refuse(word) : take_setting(c, i, equals + 1);
 }
 
@@ -209,36 +232,68 @@ static int tell(const struct scontrol *s, const char *job,
 	return EXIT_FAILURE;
 }
 
+/* Read one number of the job from the daemon's listing. Fails with ENOENT if
+ * the job has none. */
+static int read_of_job(struct scontrol *s, const char *job, const char *field,
+                       int64_t *ret, struct err *err)
+{
+	json_t *fields = json_pack("[s]", field), *rows = NULL;
+	json_t *req =
+	    json_pack("{s:s, s:[s], s:b}", "op", "jobs", "ids", job, "all", 1);
+	int rc = rows_read(s->client, req, fields, &rows, NULL, err);
+
+	if (rc == 0)
+		*ret = row_int(json_array_get(rows, 0), field);
+	if (rc == 0 && *ret == ROW_NONE)
+		rc = err_set(err, ENOENT, "there is no job %s with a %s", job,
+		             field);
+	json_decref(fields);
+	json_decref(rows);
+	return rc;
+}
+
+static void set_number(json_t *set, const char *field, int64_t n)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lld", (long long)n);
+	json_object_set_new(set, field, json_string(text));
+}
+
 /* Add to the request the time limit that TimeLimit+= or -= gives this job. */
 static int add_step(struct scontrol *s, const struct change_of_jobs *c,
                     const char *job, struct err *err)
 {
-	json_t *fields = json_pack("[s]", "time_limit"), *rows = NULL;
-	json_t *req =
-	    json_pack("{s:s, s:[s], s:b}", "op", "jobs", "ids", job, "all", 1);
-	int64_t limit = ROW_NONE;
-	char text[32];
-	int rc = rows_read(s->client, req, fields, &rows, NULL, err);
+	int64_t limit;
 
-	if (rc == 0)
-		limit = row_int(json_array_get(rows, 0), "time_limit");
-	if (rc == 0 && limit == ROW_NONE)
-		rc = err_set(err, ENOENT, "there is no job %s with a limit",
-		             job);
+	if (read_of_job(s, job, "time_limit", &limit, err) < 0)
+		return -1;
 	limit = limit / 60 + c->sign * c->minutes;
-	if (rc == 0 && limit <= 0) {
+	if (limit <= 0) {
 		command_error("TimeLimit decrement larger than current time "
 		              "limit (%lld > %lld)",
 		              (long long)c->minutes,
 		              (long long)(limit + c->minutes));
 		err->code = 0;
-		rc = -1;
+		return -1;
 	}
-	snprintf(text, sizeof(text), "%lld", (long long)limit);
-	json_object_set_new(c->set, "time", json_string(text));
-	json_decref(fields);
-	json_decref(rows);
-	return rc;
+	set_number(c->set, "time", limit);
+	return 0;
+}
+
+/* Add to the request the CPUs of each task, so that the job has NumCPUs at
+ * least. */
+static int add_cpus(struct scontrol *s, const struct change_of_jobs *c,
+                    const char *job, struct err *err)
+{
+	const char *said = json_string_value(json_object_get(c->set, "ntasks"));
+	int64_t tasks;
+
+	if ((!said || parse_int(said, 1, UINT32_MAX, &tasks, NULL) < 0) &&
+	    read_of_job(s, job, "tasks", &tasks, err) < 0)
+		return -1;
+	set_number(c->set, "cpus-per-task", (c->cpus + tasks - 1) / tasks);
+	return 0;
 }
 
 static int change_one(struct scontrol *s, const struct change_of_jobs *c,
@@ -251,6 +306,8 @@ static int change_one(struct scontrol *s, const struct change_of_jobs *c,
 
 	if (c->sign && add_step(s, c, job, &err) < 0)
 		return err.code ? tell(s, job, &err) : EXIT_FAILURE;
+	if (c->cpus && add_cpus(s, c, job, &err) < 0)
+		return tell(s, job, &err);
 	req = json_pack("{s:s, s:[s], s:O}", "op", "update", "ids", job, "set",
 	                c->set);
 	answer = client_call(s->client, req, NULL, 0, NULL, NULL, &err);
@@ -309,7 +366,8 @@ static int change(struct scontrol *s, struct change_of_jobs *c)
 		      stderr);
 		return EXIT_FAILURE;
 	}
-	if (json_object_size(c->set) + (c->sign != 0) == (c->name != NULL)) {
+	if (json_object_size(c->set) + (c->sign != 0) + (c->cpus != 0) ==
+	    (c->name != NULL)) {
 		fputs("No changes specified\n", stderr);
 		return EXIT_FAILURE;
 	}

@@ -42,6 +42,19 @@ says "nodes" 0 "" "" scontrol update JobId="$waits" NumNodes=1-2 Nice=7 ReqNodeL
 is "are the least" "$(show "$waits" '%D %y %n')" "1 7 $node"
 says "memory and tasks" 0 "" "" scontrol update JobId="$waits" MinMemoryNode=300 NumTasks=1 CPUsPerTask=3
 is "and their CPUs" "$(show "$waits" '%m %C')" "300M 3"
+says "CPUs of all tasks" 0 "" "" scontrol update JobId="$waits" NumCPUs=3 NumTasks=2
+is "are divided among them" "$(show "$waits" '%C %c')" "4 2"
+says "or CPUs alone" 0 "" "" scontrol update JobId="$waits" NumCPUs=2-8
+is "for the tasks that it has" "$(show "$waits" %C)" 2
+says "no CPUs" 1 "" "scontrol: error: Invalid NumCPUs value: 0" \
+	scontrol update JobId="$waits" NumCPUs=0
+says "no number of CPUs" 1 "" "scontrol: error: Invalid numeric value \"x\" for NumCPUs.
+scontrol: error: Invalid NumCPUs value: x" scontrol update JobId="$waits" NumCPUs=x
+says "CPUs of no job" 1 "" "Invalid job id specified for job 99999999" \
+	scontrol update JobId=99999999 NumCPUs=2
+says "CPUs of one that runs" 1 "" "Job is no longer pending execution for job $runs" \
+	scontrol update JobId="$runs" NumCPUs=2
+says "one task and one CPU again" 0 "" "" scontrol update JobId="$waits" NumTasks=1 NumCPUs=1
 says "the usual QOS" 0 "" "" scontrol update JobId="$waits" QOS=normal
 says "no QOS" 1 "" "Invalid qos specification for job $waits" scontrol update JobId="$waits" QOS=nope
 says "a begin" 0 "" "" scontrol update JobId="$waits" StartTime=now+1hour
