@@ -458,6 +458,12 @@ static void skip_configuring(json_t *rows)
 			                    json_string("RUNNING"));
 }
 
+/* Whether a column of jobs is made from their steps. */
+static bool wants_derived(const struct sacct *s)
+{
+	return strcasestr(format_of(s), "derivedexitcode");
+}
+
 static int run(const struct sacct *s, struct err *err)
 {
 	json_t *fields = json_array(), *rows = NULL, *req;
@@ -475,7 +481,7 @@ static int run(const struct sacct *s, struct err *err)
 		rc = rows_read(client, req, fields, &rows, NULL, err);
 	}
 	skip_configuring(rows);
-	if (rc == 0 && !s->only_jobs)
+	if (rc == 0 && (!s->only_jobs || wants_derived(s)))
 		rc = steps_read(client, rows, err);
 	if (rc == 0)
 		print_jobs(s, rows, cluster);

@@ -40,6 +40,14 @@ is "in squeue" "$(squeue -h -t all -j "$killed" -o '%T %r')" "FAILED JobLaunchFa
 says "--array" 0 "$killed|0:9" "" sacct -n -X -P --array -j "$killed" -o JobID,ExitCode
 says "a script that was killed" 0 "$killed|FAILED|0:9|0:0
 $killed.batch|CANCELLED|0:9|" "" sacct -n -P -j "$killed" -o JobID,State,ExitCode,DerivedExitCode
+# shellcheck disable=SC2016 # the job expands it
+parts=$(sbatch --parsable -W -o /dev/null --wrap 'srun sh -c "exit 2"; srun sh -c "kill -9 \$\$"; exit 0')
+says "the highest status of its steps" 0 "$parts|COMPLETED|0:0|2:0" "" \
+	sacct -n -P -X -j "$parts" -o JobID,State,ExitCode,DerivedExitCode
+says "of the job alone" 0 "$parts|2:0
+$parts.batch|
+$parts.0|
+$parts.1|" "" sacct -n -P -j "$parts" -o JobID,DerivedExitCode
 says "what waits has its CPUs, what is held no priority" 0 "$waits|1|0" "" \
 	sacct -n -P -j "$waits" -o JobID,AllocCPUS,Priority
 says "sizes in gigabytes" 0 "0.10G|billing=1,cpu=1,mem=0.10G,node=1" "" \
