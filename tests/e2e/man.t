@@ -70,7 +70,7 @@ check_names()
 	has_words aisched.7 $(names aischedd/run/shepherd/vars.c \
 		'^\t\{ "([A-Z_]+)", .*')
 	has_words aictl.1 $(names aischedd/reload.c '.*same\w*\("([a-z_.]+)".*') \
-		$(names aischedd/reload.c '^\t\t\{ "(\w+)", old->.*')
+		$(names aischedd/reload.c '^\t\t\{ "(\w+)", (\w+\()?old\W.*')
 }
 
 command -v mandoc >/dev/null || {

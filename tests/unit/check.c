@@ -1,6 +1,8 @@
 /* check.c - run all suites of this binary, in order of their names */
 #include "tests/unit/check.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +49,40 @@ bool glob_match(const char *pattern, const char *text)
 	while (*pattern == '*')
 		pattern++;
 	return !*pattern;
+}
+
+static void show(const char *title, const char *text)
+{
+	fprintf(stderr, "# %s:\n", title);
+	while (*text) {
+		int len = (int)strcspn(text, "\n");
+
+		fprintf(stderr, "# %.*s\n", len, text);
+		text += len + (text[len] == '\n');
+	}
+}
+
+void check_equal(const char *got, const char *want)
+{
+	if (!strcmp(got, want))
+		return;
+	show("got", got);
+	show("want", want);
+	ck_abort_msg("the texts on stderr differ");
+}
+
+void check_long(bool good, const char *text, const char *format, ...)
+{
+	char message[1024];
+	va_list args;
+
+	if (good)
+		return;
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	show(message, text);
+	ck_abort_msg("%s: see stderr", message);
 }
 
 int main(void)

@@ -21,6 +21,15 @@
 /* Whether the whole text matches a pattern with * and ?. */
 bool glob_match(const char *pattern, const char *text);
 
+/* Fail the test if the texts differ, and print both to stderr: Check cannot
+ * tell why a test failed if the message is longer than 8 KiB. */
+void check_equal(const char *got, const char *want);
+
+/* Fail the test with a short message unless `good`, and print the long text to
+ * stderr. */
+void check_long(bool good, const char *text, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 typedef void suite_fn(TCase *tc);
 
 void check_register(const char *name, suite_fn *fn);

@@ -761,7 +761,7 @@ START_TEST(print_is_for_people)
 	struct buf text = { 0 };
 
 	conf_print(conf, &text);
-	ck_assert_str_eq(
+	check_equal(
 	    text.data,
 	    "# All values in force; what is not here is not set.\n"
 	    "cluster = \"c\"\n"

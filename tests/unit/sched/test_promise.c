@@ -189,10 +189,10 @@ static void plan_world(struct promise_world *w)
 
 	write_world(w);
 	snap = snap_read(w->text.data, arena, &why);
-	ck_assert_msg(snap != NULL, "%s in\n%s", why.text, w->text.data);
+	check_long(snap != NULL, w->text.data, "%s", why.text);
 	plan = sched_plan(snap, arena);
-	ck_assert_msg(plan_check(snap, plan, &why) == 0, "%s in\n%s", why.text,
-	              w->text.data);
+	check_long(plan_check(snap, plan, &why) == 0, w->text.data, "%s",
+	           why.text);
 	w->wake = plan->wake;
 	look_at_promises(w, snap, plan);
 	plan_write(snap, plan, &out);

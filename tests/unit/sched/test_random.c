@@ -298,8 +298,7 @@ static void plan_text(const struct snap *snap, const char *world,
 	const struct plan *plan = sched_plan(snap, arena);
 	struct err why;
 
-	ck_assert_msg(plan_check(snap, plan, &why) == 0, "%s in\n%s", why.text,
-	              world);
+	check_long(plan_check(snap, plan, &why) == 0, world, "%s", why.text);
 	check_positions(snap, plan, world);
 	plan_write(snap, plan, out);
 	arena_free(arena);
@@ -320,15 +319,15 @@ START_TEST(random_world)
 	add_runs(&d, &text, nnodes);
 	add_rows(&d, &text, nnodes);
 	snap = snap_read(text.data, arena, &why);
-	ck_assert_msg(snap != NULL, "%s in\n%s", why.text, text.data);
+	check_long(snap != NULL, text.data, "%s", why.text);
 	plan_text(snap, text.data, &one);
 
 	snap_write(snap, &written);
 	copy = snap_read(written.data, arena, &why);
-	ck_assert_msg(copy != NULL, "%s in\n%s", why.text, written.data);
+	check_long(copy != NULL, written.data, "%s", why.text);
 	plan_text(copy, text.data, &two);
-	ck_assert_msg(!strcmp(one.data, two.data), "%sis not\n%sof\n%s",
-	              one.data, two.data, text.data);
+	check_long(!strcmp(one.data, two.data), text.data,
+	           "a copy of the world gives another plan");
 
 	buf_free(&text);
 	buf_free(&written);

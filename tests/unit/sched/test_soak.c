@@ -584,10 +584,10 @@ static uint32_t plan_once(struct soak *w)
 
 	write_world(w);
 	snap = snap_read(w->text.data, arena, &why);
-	ck_assert_msg(snap != NULL, "%s in\n%s", why.text, w->text.data);
+	check_long(snap != NULL, w->text.data, "%s", why.text);
 	plan = sched_plan(snap, arena);
-	ck_assert_msg(plan_check(snap, plan, &why) == 0, "%s in\n%s", why.text,
-	              w->text.data);
+	check_long(plan_check(snap, plan, &why) == 0, w->text.data, "%s",
+	           why.text);
 	do_evictions(w, snap, plan);
 	do_starts(w, snap, plan);
 	do_claims(w, snap, plan);
@@ -620,10 +620,10 @@ static void soak(uint64_t seed)
 	}
 	for (uint32_t i = 0; i < w.njobs; i++)
 		holders += w.job[i].nclaims > 0;
-	ck_assert_msg(!evictions, "world %llu evicts for ever:\n%s",
-	              (unsigned long long)seed, w.text.data);
-	ck_assert_msg(!holders, "world %llu: claims for ever:\n%s",
-	              (unsigned long long)seed, w.text.data);
+	check_long(!evictions, w.text.data, "world %llu evicts for ever",
+	           (unsigned long long)seed);
+	check_long(!holders, w.text.data, "world %llu claims for ever",
+	           (unsigned long long)seed);
 	finish(&w);
 }
 
