@@ -104,6 +104,8 @@ struct conf_pool {
 	const char *pod_agent_image;
 	const char *gpu_resource, *service_account, *user_annotation;
 	const char *priority_class;
+	/* URL of the exporter on each node, with "{node}"; NULL: none */
+	const char *gpu_metrics;
 	enum conf_devices devices;
 	const char *device_driver, *device_class;
 	bool devices_shared;    /* use ResourceClaims even on nodes whose GPUs

@@ -137,6 +137,17 @@ static int check_taint(const char *s, struct err *err)
 	return err_set(err, EINVAL, "bad taint '%s': use KEY=VALUE or KEY", s);
 }
 
+static int check_gpu_metrics(const char *s, struct err *err)
+{
+	const char *node = strstr(s, "{node}");
+
+	if (!strncmp(s, "http://", 7) && node && !strchr(node + 1, '{') &&
+	    !strpbrk(s, " \t\r\n"))
+		return 0;
+	return err_set(err, EINVAL,
+	               "'%s' is not like \"http://{node}:9400/metrics\"", s);
+}
+
 /* A pattern must be able to match the source of a mount: a path or a claim. */
 static int check_mount(const char *s, struct err *err)
 {
@@ -287,6 +298,8 @@ static const struct conf_key pool_keys[] = {
 	KEY("image_pull_secrets", LIST, image_pull_secrets,
 	    .check = conf_check_name),
 	KEY("drain_conditions", LIST, drain_conditions, .check = check_feature),
+	KEY("gpu_metrics", TEXT, gpu_metrics, .check = check_gpu_metrics,
+	    .special = true),
 	KEY("log_limit", BYTES, log_limit, .initial = "16M",
 	    RANGE(1, MAX_BYTES), .special = true),
 	KEY("price", GROUP, price, .table = TABLE(price_keys, int64_t[RES_N])),

@@ -53,7 +53,32 @@ ok "a control plane starts" kube_start || bail "there is no control plane"
 ok "with nodes" eval "kwok_start && kube_nodes 4 gpu 8 pool=gpu"
 kube create namespace "$ns" >/dev/null
 
+# An exporter of how busy GPUs are, by the address of the node. Its page is empty
+# until the first job runs.
+mkdir "$dir/gpus"
+python3 -u -m http.server 0 --bind 127.0.0.1 -d "$dir/gpus" \
+	>"$dir/exporter" 2>"$dir/exporter.log" &
+ok "an exporter of GPUs' use starts" wait_for grep -q port "$dir/exporter"
+port=$(sed 's/.* port \([0-9]*\).*/\1/' "$dir/exporter")
+
+# BUSY...: make the exporter's page: how busy each GPU of the job is, in percent
+export_page()
+{
+	pod=$(pods "$id" .metadata.name)
+	host=$(pods "$id" .status.hostIP)
+	gpu=0
+	for busy; do
+		gpu=$((gpu + 1))
+		of="{gpu=\"$gpu\",UUID=\"GPU-$gpu\",namespace=\"$ns\",pod=\"$pod\"}"
+		echo "DCGM_FI_DEV_GPU_UTIL$of $busy"
+		echo "DCGM_FI_DEV_FB_USED$of 1024"
+		echo "DCGM_FI_DEV_FB_FREE$of 3072"
+	done >"$dir/page"
+	mv "$dir/page" "$dir/gpus/$host"
+}
+
 configure "
+accounting { sample = \"1s\" }
 topology { levels = {\"hall\", \"rack\"} labels = {\"hall=topology.kubernetes.io/zone\"} }
 default_queue = \"default\"
 queue default { grace = \"2s\" }
@@ -61,7 +86,8 @@ queue red { grace = \"2s\"  quota { gpus = 16 } }
 queue blue { grace = \"2s\"  quota { gpus = 16 } }
 pool gpu { runner = kubernetes  kubeconfig = \"$kube/admin.conf\"
 	namespace = \"$ns\"  image = \"local/box:1\"  run_as_root = yes
-	node_selector = \"pool=gpu\"  allow_mounts = {\"/data\"} }
+	node_selector = \"pool=gpu\"  allow_mounts = {\"/data\"}
+	gpu_metrics = \"http://127.0.0.1:$port/{node}\" }
 scheduling { start_timeout = \"20s\" }"
 start_daemon || bail "aischedd does not start"
 
@@ -87,11 +113,21 @@ node=$(pods "$id" .spec.nodeName)
 like "on the node of the plan" "$(aiq --no-header -o nodelist "$id")" "$node"
 is "with its GPUs" "$(pods "$id" \
 	'.spec.containers[0].resources.limits.nvidia\.com/gpu')" 2
+export_page 30 50
+gpu_use()
+{
+	aiq "$id" --json | jq -ce "$1"
+}
+ok "an exporter says how busy they are" wait_for gpu_use \
+	'.jobs[0] | .gpu_busy_seconds > 0'
 is "and a Secret" "$(count secrets)" 1
 is "but no Service" "$(count services)" 0
 end_pods "$id" 100ms 3
 ok "it ends" wait_for is_state "$id" FAILED
 is "as it ended" "$(aiq --no-header -o exit "$id")" 3
+is "its GPUs were as busy, and had as much memory" "$(gpu_use '.jobs[0] |
+	[(.gpu_busy_seconds / .gpu_known_seconds * 100 | round), .gpu_mem_mib]')" \
+	"[40,2048]"
 ok "and leaves nothing behind" wait_for nothing_is_left
 
 id=$(aisub --parsable --wrap true)

@@ -20,6 +20,7 @@
 #include "aischedd/run/kube/slot.h"
 #include "aischedd/run/kube/task.h"
 #include "aischedd/run/kube/tell.h"
+#include "aischedd/run/kube/use/use.h"
 #include "libcommon/map.h"
 
 struct kube;
@@ -43,6 +44,7 @@ struct kube_attempt {
 	struct kube_calls calls;     /* used by ask.c and answer.c */
 	struct kube_end end;         /* end.c */
 	struct kube_telling telling; /* tell.c */
+	struct kube_attempt_use use; /* use/use.c */
 };
 
 /* The key of an attempt in maps such as kube->attempts. */

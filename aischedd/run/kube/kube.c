@@ -323,6 +323,7 @@ static void runner_free(struct runner *r)
 	event_free(kube->tick);
 	event_free(kube->soon);
 	kube_ask_free_all(kube);
+	kube_use_free(kube);
 	kube_pods_free(kube);
 	kube_jobs_free(kube);
 	kube_note_free_all(kube);
@@ -448,6 +449,7 @@ struct runner *runner_kube_new(struct event_base *base, const struct conf *conf,
 	                   kube->store, on_lease, kube);
 	kube_version_ask(kube);
 	watch(kube);
+	kube_use_begin(kube);
 	kube->tick = event_new(base, -1, EV_PERSIST, on_tick, kube);
 	event_add(kube->tick, &tick);
 	return &kube->runner;

@@ -37,6 +37,7 @@
 #include "aischedd/run/kube/recover.h"
 #include "aischedd/run/kube/space/space.h"
 #include "aischedd/run/kube/trouble.h"
+#include "aischedd/run/kube/use/use.h"
 #include "aischedd/run/kube/version.h"
 #include "aischedd/run/runner.h"
 #include "libcommon/map.h"
@@ -84,6 +85,7 @@ struct kube {
 	struct kube_signals signals;
 	struct kube_commands commands;
 	struct kube_forwards forwards;
+	struct kube_use use;
 };
 
 static inline struct kube *kube_of(struct runner *r)

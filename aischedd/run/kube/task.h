@@ -13,6 +13,7 @@
 
 #include "aischedd/run/kube/object/object.h"
 #include "aischedd/run/kube/object/pod.h"
+#include "aischedd/run/kube/use/use.h"
 
 struct kube;
 struct kube_attempt;
@@ -31,6 +32,7 @@ struct kube_task {
 	bool mapped;     /* its status names its ResourceClaim */
 	bool giving;     /* a call about its ResourceClaim is not answered */
 	int64_t gone_ms; /* when its deletion was first seen; 0: never */
+	struct kube_task_use use;
 };
 
 TAILQ_HEAD(kube_tasks, kube_task);

@@ -214,6 +214,7 @@ static void tell_ended(struct kube_attempt *a)
 			worst = &task->pod;
 	}
 	add_use(a, &o);
+	o.gpu = kube_use_end(a);
 	failed = kube_attempt_failed(a, &n);
 	if (n > a->make.replace)
 		worst = &failed->pod;

@@ -363,6 +363,7 @@ int kube_pod_read(json_t *obj, const char *gpu, struct kube_pod *ret,
 		.uid = text(meta, "uid"),
 		.owner = read_owner(meta),
 		.node = text(spec, "nodeName"),
+		.host = text(status, "hostIP"),
 		.claims = kube_pod_claims(spec),
 		.to_files = has_note(meta, KUBE_NOTE_FILES),
 		.container = read_main(meta, spec),
@@ -394,7 +395,7 @@ void kube_pod_fini(struct kube_pod *pod)
 		          pod->owner,     pod->node,    pod->leave,
 		          pod->reason,    pod->message, pod->waits,
 		          pod->waits_why, pod->unable,  pod->container,
-		          pod->steps,     pod->claim };
+		          pod->steps,     pod->claim,   pod->host };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free(texts[i]);

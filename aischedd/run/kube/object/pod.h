@@ -25,6 +25,7 @@ struct kube_pod {
 	char *namespace, *name, *uid;
 	char *owner;     /* uid of the controller; "": none */
 	char *node;      /* "": not bound */
+	char *host;      /* address of its node; "": not known */
 	json_t *claims;  /* names of volume claims; NULL: none */
 	bool to_files;   /* it has KUBE_NOTE_FILES */
 	char *container; /* the container whose output counts */

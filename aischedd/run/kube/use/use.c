@@ -1,0 +1,355 @@
+/* use.c - ask dcgm-exporter how busy the GPUs of running jobs are */
+#include "aischedd/run/kube/use/use.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aischedd/run/kube/attempt.h"
+#include "aischedd/run/kube/client/curl.h"
+#include "aischedd/run/kube/kube.h"
+#include "aischedd/run/kube/use/page.h"
+#include "libcommon/clock.h"
+#include "libcommon/mem.h"
+
+enum {
+	FLYING = 32,             /* most requests at a time */
+	PAGE_MAX = 16 * 1048576, /* longest page, in bytes */
+	WAIT_MS = 5000,          /* for one page */
+	SLACK_MS = 5000          /* how late a sample may be */
+};
+
+/* A request for the page of a node. */
+struct use_ask {
+	TAILQ_ENTRY(use_ask) of_list;
+	struct kube *kube;
+	CURL *easy; /* NULL: it waits for others to end */
+	char *node, *url;
+	size_t got; /* bytes so far */
+	struct kube_page page;
+};
+
+static int64_t now_ms(void)
+{
+	return clock_wall_us() / 1000;
+}
+
+static int64_t period_ms(const struct kube *kube)
+{
+	return kube->conf->accounting.sample * 1000;
+}
+
+/* --- samples ----------------------------------------------------------- */
+
+/* Returns how many GPUs the pod has. */
+static uint32_t gpus_of(struct kube_attempt *a, const struct kube_task *task)
+{
+	const struct kube_slot *slot =
+	    kube_slot_at(a, (uint32_t)task->pod.index);
+
+	return slot && slot->gpus ? (uint32_t)__builtin_popcountll(slot->gpus)
+	                          : (uint32_t)task->pod.use.gpus;
+}
+
+static bool is_running(const struct kube_task *task)
+{
+	return task->attempt && task->pod.ran && !task->pod.ended &&
+	       !kube_pod_is_over(&task->pod);
+}
+
+/* Count the pod's last sample for the time from the one before until `until`,
+ * but not for much longer than one period. Clocks of nodes may differ from
+ * ours: no time counts twice. */
+static void count(struct kube_task *task, int64_t until)
+{
+	struct kube_attempt_use *use = &task->attempt->use;
+	int64_t most = 2 * period_ms(task->attempt->kube) + SLACK_MS;
+	int64_t ms = until - task->use.since;
+
+	if (ms <= 0)
+		return;
+	task->use.since = until;
+	if (ms > most)
+		ms = most;
+	use->percent_ms += task->use.percent * ms;
+	use->sum.busy_ms = (use->percent_ms + 50) / 100;
+	use->sum.known_ms += task->use.known * ms;
+}
+
+/* Take the sample of a pod from a page. */
+static void take_sample(struct kube_task *task, const struct kube_page *page,
+                        uint64_t pod, int64_t now)
+{
+	struct kube_attempt_use *use = &task->attempt->use;
+	int64_t used = 0, total = 0;
+	uint32_t n = 0, sized = 0, known = 0;
+	int32_t percent = 0;
+
+	for (uint32_t i = 0; i < page->n; i++) {
+		const struct kube_page_gpu *gpu = &page->gpu[i];
+
+		if (gpu->pod != pod)
+			continue;
+		n++;
+		known += gpu->percent >= 0;
+		percent += gpu->percent >= 0 ? gpu->percent : 0;
+		sized += gpu->used_mib >= 0 && gpu->free_mib >= 0;
+		used += gpu->used_mib;
+		total += gpu->used_mib + gpu->free_mib;
+	}
+	if (n != gpus_of(task->attempt, task))
+		n = known = sized = 0; /* another pod's, or not all of them */
+	task->use.percent = known ? percent : 0;
+	task->use.known = known;
+	count(task, now);
+	use->changed |= known > 0;
+	if (sized && sized == n && used > use->sum.mem_mib)
+		use->sum.mem_mib = used;
+	if (sized && sized == n && total > use->sum.mem_total_mib)
+		use->sum.mem_total_mib = total;
+}
+
+static void take_page(const struct use_ask *ask)
+{
+	struct kube *kube = ask->kube;
+	int64_t now = now_ms();
+
+	for (uint32_t i = 0; i < ask->page.n; i++) {
+		uint64_t pod = ask->page.gpu[i].pod;
+		void *uid = map_find(&kube->use.pods, pod);
+		struct kube_task *task;
+
+		if (!uid)
+			continue;
+		task = map_find(&kube->pods.ours, (uintptr_t)uid);
+		/* a node speaks for its own pods only */
+		if (task && is_running(task) && task->use.since < now &&
+		    !strcmp(task->pod.node, ask->node))
+			take_sample(task, &ask->page, pod, now);
+	}
+}
+
+/* --- requests ---------------------------------------------------------- */
+
+static void ask_free(struct use_ask *ask)
+{
+	struct kube_use *use = &ask->kube->use;
+
+	if (ask->easy) {
+		TAILQ_REMOVE(&use->flying, ask, of_list);
+		use->nflying--;
+		kube_curl_remove(use->curl, ask->easy);
+		curl_easy_cleanup(ask->easy);
+	} else {
+		TAILQ_REMOVE(&use->waiting, ask, of_list);
+	}
+	free(ask->node);
+	free(ask->url);
+	free(ask);
+}
+
+static size_t on_data(char *data, size_t size, size_t n, void *arg)
+{
+	struct use_ask *ask = arg;
+
+	ask->got += size * n;
+	if (ask->got > PAGE_MAX)
+		return 0;
+	kube_page_feed(&ask->page, data, size * n);
+	return size * n;
+}
+
+static void fly(struct use_ask *ask)
+{
+	struct kube_use *use = &ask->kube->use;
+	CURL *easy = curl_easy_init();
+
+	if (!easy)
+		abort(); /* out of memory */
+	TAILQ_REMOVE(&use->waiting, ask, of_list);
+	TAILQ_INSERT_TAIL(&use->flying, ask, of_list);
+	use->nflying++;
+	ask->easy = easy;
+	curl_easy_setopt(easy, CURLOPT_URL, ask->url);
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http");
+	curl_easy_setopt(easy, CURLOPT_PROXY, "");
+	curl_easy_setopt(easy, CURLOPT_FAILONERROR, 1L);
+	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)WAIT_MS);
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_data);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, ask);
+	curl_easy_setopt(easy, CURLOPT_PRIVATE, ask);
+	kube_curl_add(use->curl, easy);
+}
+
+static void fly_next(struct kube_use *use)
+{
+	while (use->nflying < FLYING && !TAILQ_EMPTY(&use->waiting))
+		fly(TAILQ_FIRST(&use->waiting));
+}
+
+static void on_done(CURL *easy, CURLcode code, void *arg)
+{
+	struct kube *kube = arg;
+	struct use_ask *ask;
+
+	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&ask);
+	if (code == CURLE_OK) {
+		kube_page_end(&ask->page);
+		take_page(ask);
+	}
+	ask_free(ask);
+	fly_next(&kube->use);
+}
+
+/* Ask for the page of the pod's node. */
+static void ask_node(struct kube *kube, const struct kube_pod *pod)
+{
+	const char *form = kube->pool->gpu_metrics;
+	const char *at = strstr(form, "{node}");
+	bool v6 = strchr(pod->host, ':') != NULL;
+	struct use_ask *ask = xcalloc(1, sizeof(*ask));
+
+	ask->kube = kube;
+	ask->node = xstrdup(pod->node);
+	ask->url =
+	    xasprintf("%.*s%s%s%s%s", (int)(at - form), form, v6 ? "[" : "",
+	              pod->host, v6 ? "]" : "", at + strlen("{node}"));
+	TAILQ_INSERT_TAIL(&kube->use.waiting, ask, of_list);
+}
+
+/* --- rounds ------------------------------------------------------------ */
+
+static void ask_about(struct kube_task *task, struct map *nodes, int64_t now)
+{
+	const struct kube_pod *pod = &task->pod;
+	struct kube *kube = task->attempt->kube;
+	uint64_t node = kube_text_key(pod->node);
+
+	if (!task->use.since)
+		task->use.since = pod->start && pod->start * 1000 < now
+		                      ? pod->start * 1000
+		                      : now;
+	map_set(&kube->use.pods, kube_page_pod(pod->namespace, pod->name),
+	        (void *)(uintptr_t)kube_text_key(pod->uid));
+	if (*pod->host && !map_find(nodes, node)) {
+		map_set(nodes, node, kube);
+		ask_node(kube, pod);
+	}
+}
+
+/* Report what the last round has found about an attempt, then ask about its
+ * pods again. */
+static void step_attempt(struct kube_attempt *a, struct map *nodes, int64_t now)
+{
+	struct kube_attempt_use *use = &a->use;
+	struct kube_task *task;
+	bool any = false, idle = true;
+
+	TAILQ_FOREACH(task, &a->tasks, of_list) {
+		uint32_t n = gpus_of(a, task);
+
+		if (!n || !is_running(task))
+			continue;
+		any = true;
+		idle &= task->use.known == n && !task->use.percent &&
+		        now - task->use.since < 2 * period_ms(a->kube);
+		ask_about(task, nodes, now);
+	}
+	if (!any)
+		return;
+	use->idle_ms = idle ? use->idle_ms + period_ms(a->kube) : 0;
+	if (use->changed && !a->end.over)
+		kube_tell(a, &(struct run_event){ .kind = RUN_USED,
+		                                  .gpu = use->sum,
+		                                  .idle_ms = use->idle_ms });
+	use->changed = false;
+}
+
+/* Forget what the last round asked, but not requests that are not answered
+ * yet. */
+static void forget_round(struct kube_use *use, struct map *nodes)
+{
+	struct use_ask *ask;
+
+	while ((ask = TAILQ_FIRST(&use->waiting)))
+		ask_free(ask);
+	TAILQ_FOREACH(ask, &use->flying, of_list)
+		map_set(nodes, kube_text_key(ask->node), ask);
+	map_free(&use->pods);
+	use->pods = (struct map){ 0 };
+}
+
+static void step_all(struct kube *kube, struct map *nodes)
+{
+	/* the events that are sent may free attempts: walk a copy of the keys
+	 */
+	uint64_t *key = xcalloc(kube->attempts.n + 1, sizeof(*key));
+	size_t n = 0;
+
+	for (size_t i = 0; i < kube->attempts.cap; i++)
+		if (kube->attempts.slot[i].value)
+			key[n++] = kube->attempts.slot[i].key;
+	for (size_t i = 0; i < n; i++) {
+		struct kube_attempt *a = map_find(&kube->attempts, key[i]);
+
+		if (a)
+			step_attempt(a, nodes, now_ms());
+	}
+	free(key);
+}
+
+static void begin_round(struct kube_use *use, struct kube *kube)
+{
+	struct timeval period = { .tv_sec = kube->conf->accounting.sample };
+
+	event_add(use->timer, &period);
+}
+
+static void on_round(evutil_socket_t fd, short what, void *arg)
+{
+	struct kube *kube = arg;
+	struct map nodes = { 0 };
+
+	(void)fd, (void)what;
+	forget_round(&kube->use, &nodes);
+	if (kube->pool->gpu_metrics)
+		step_all(kube, &nodes);
+	map_free(&nodes);
+	fly_next(&kube->use);
+	begin_round(&kube->use, kube);
+}
+
+void kube_use_begin(struct kube *kube)
+{
+	struct kube_use *use = &kube->use;
+
+	TAILQ_INIT(&use->waiting);
+	TAILQ_INIT(&use->flying);
+	use->curl = kube_curl_new(kube->base, on_done, kube);
+	use->timer = event_new(kube->base, -1, 0, on_round, kube);
+	begin_round(use, kube);
+}
+
+void kube_use_free(struct kube *kube)
+{
+	struct kube_use *use = &kube->use;
+	struct use_ask *ask;
+
+	while ((ask = TAILQ_FIRST(&use->waiting)) ||
+	       (ask = TAILQ_FIRST(&use->flying)))
+		ask_free(ask);
+	kube_curl_free(use->curl);
+	event_free(use->timer);
+	map_free(&use->pods);
+}
+
+struct gpu_use kube_use_end(struct kube_attempt *a)
+{
+	struct kube_task *task;
+
+	TAILQ_FOREACH(task, &a->tasks, of_list)
+		if (task->use.since && task->pod.end)
+			count(task, task->pod.end * 1000);
+	return a->use.sum;
+}
