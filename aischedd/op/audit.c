@@ -36,8 +36,9 @@ void audit_job(struct daemon *d, const struct peer *peer, const char *act,
 				  .text = text,
 			      });
 	if (strcmp(peer->user, owner) != 0)
-		log_notice("job %s job=%s user=%s owner=%s", act, display_id,
-		           peer->user, owner);
+		log_notice("job %s job=%s user=%s owner=%s%s%s%s", act,
+		           display_id, peer->user, owner, text ? " text='" : "",
+		           text ? text : "", text ? "'" : "");
 	free(target);
 }
 

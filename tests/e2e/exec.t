@@ -202,6 +202,8 @@ if is_root; then
 		as_user nobody aictl exec "$stopped" true
 	like "which is recorded, too" "$(aictl audit --act exec -j "$stopped" -n 1)" \
 		"nobody +exec +job $stopped .*refused\$"
+	ok "in the log as well" has_line "$log" \
+		"job exec job=$stopped user=nobody owner=root text='refused'"
 	theirs=$(cd / && as_user nobody aisub --parsable -o /dev/null --wrap 'exec sleep 1000')
 	wait_for is_state "$theirs" RUNNING
 	is "root is its user there" "$(aictl exec "$theirs" sh -c 'id -un; id -Gn')" \
