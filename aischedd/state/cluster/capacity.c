@@ -71,8 +71,9 @@ static bool is_alike(const struct node *a, const struct node *b)
 	                                    : a->gpu_type == b->gpu_type));
 }
 
-/* Returns the part that counts what no job holds of node i. CAPACITY_OFFERED:
- * these resources are idle, and no other part counts them. */
+/* Returns the part that counts those resources of node i that no job holds: the
+ * node is down, drained or reserved. Returns CAPACITY_OFFERED if it is none of
+ * these: no other part counts idle resources. */
 static enum capacity_part rest_of(const struct state *state, uint32_t i,
                                   int64_t now)
 {
@@ -132,9 +133,8 @@ static int64_t later(int64_t a, int64_t b)
 }
 
 /* Returns the time from which a loaded rollup counts the capacity that the
- * first look finds: the time up to which capacity was stored, or now if none
- * was stored. For the time in between, when the daemon was down, the capacity
- * found afterwards is assumed. */
+ * first look finds: the time at which the stored capacity ends, as if nothing
+ * had changed while the daemon was down; or now if none was stored. */
 static int64_t goes_on_at(const struct state *state, const struct capacity *row,
                           const struct rollup *r, int64_t now_ms)
 {
@@ -179,8 +179,9 @@ bool state_look_at_capacity(struct state *state)
 
 		if (row->waits)
 			continue;
-		/* Count CAPACITY_OFFERED, which is part 0, last: for the other
-		 * parts goes_on_at() reads its booked_ms from before. */
+		/* Count CAPACITY_OFFERED, which is part 0, last: this changes
+		 * the booked_ms of its rollup, which goes_on_at() reads for
+		 * the other parts. */
 		for (int p = CAPACITY_PARTS - 1; p >= 0; p--)
 			count(state, row, p, now_ms);
 		row->known = true;

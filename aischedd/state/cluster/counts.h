@@ -48,10 +48,9 @@ struct queue_found {
 	 * job is pending */
 	int64_t oldest;
 	/* Pending jobs that wait for longer than most_s, the longest wait that
-	 * the queue allows. n: how many there were at the time of the pass,
-	 * `at`. later[i]: how many others exceed most_s in part i of the time
-	 * from then on; the OVERDUE_PARTS parts are equal, and together last
-	 * most_s. */
+	 * the queue allows. n: their number at the time of the pass, `at`.
+	 * The next most_s seconds are divided into OVERDUE_PARTS equal parts;
+	 * later[i]: how many other jobs begin to exceed most_s in part i. */
 	struct overdue {
 		uint64_t n, later[OVERDUE_PARTS];
 		int64_t most_s, at;
@@ -109,7 +108,7 @@ const struct count_table *state_count_table(const struct state *state);
  * queue allows. A job may be counted up to most_s / OVERDUE_PARTS too late. */
 uint64_t counts_overdue(const struct queue_counts *counts, int64_t now);
 
-/* Returns what sum[r] is at now_ms, with what was held since at_ms. */
+/* Returns sum[r] as of now_ms: adds what was held since at_ms. */
 double held_until(const struct held_counts *held, int r, int64_t now_ms);
 
 /* --- for this folder ---------------------------------------------------- */

@@ -83,14 +83,14 @@ struct attempt_row {
 	char *queue, *account, *class, *pool, *nodes, *gpu_type;
 	char *pieces; /* the pieces as text, see ledger_piece_parse() */
 	int64_t cost; /* millionths of the currency */
-	/* wait before it; SPEC_UNSET: not the job's first attempt */
+	/* wait before the attempt; SPEC_UNSET: not the job's first one */
 	int64_t wait_ms;
 	int64_t began_ms, ended_ms;
 	struct ledger_sum sum;
 	int64_t cpu_ms, peak_kib; /* SPEC_UNSET: not known */
 	struct gpu_use gpu;
 	int32_t exit_code, signal;
-	/* the job's state after it; JOB_PENDING: requeued */
+	/* the job's state after the attempt; JOB_PENDING: requeued */
 	enum job_state state;
 	uint8_t why, cause, evict;
 };

@@ -18,8 +18,8 @@
 
 struct state;
 
-/* Whether a node of a template is being added or removed, see scale.h; the
- * store has the numbers. */
+/* Whether a node of a template is being added or removed, see scale.h. Do not
+ * renumber: the store has these values. */
 enum node_want {
 	WANT_NOTHING,
 	WANT_ADDED,  /* it was asked for, and is not ready yet */
@@ -80,8 +80,9 @@ struct node {
 	bool coming;        /* of a template, and not there or not ready yet */
 	bool unused;        /* it was asked for, and no job has used it since */
 	enum node_want want;
-	int64_t want_at;    /* since when */
-	int64_t idle_since; /* of a template: no job uses it; or NO_TIME */
+	int64_t want_at; /* when adding or removing it began */
+	/* if it is of a template: since when no job uses it; or NO_TIME */
+	int64_t idle_since;
 	/* its section of the configuration, or NULL */
 	const struct conf_node *conf;
 	/* If the starts of two different jobs have failed here, or an evicted
@@ -110,16 +111,17 @@ size_t state_nnodes(const struct state *state);
 struct node *state_node(const struct state *state, uint32_t node);
 
 /* Find the nodes that a text names: "NAME" stands for all nodes with that name,
- * "POOL/NAME" for one. state_node_find() returns the index of the first,
- * state_node_next() that of the next one after `after`; -1 if there is none. */
+ * "POOL/NAME" for one. state_node_find() returns the index of the first node,
+ * state_node_next() the index of the node that follows `after`; both return -1
+ * if there is none. */
 int state_node_find(const struct state *state, const char *text);
 int state_node_next(const struct state *state, const char *text, int after);
 
 /* Returns the index of the node with this name in this pool, or -1. */
 int state_node_of(const struct state *state, uint32_t pool, const char *name);
 
-/* Like state_node_find(), but adds the node, marked as gone, if it is unknown
- * and a pool in which it may be has not listed its nodes yet. */
+/* Like state_node_find(), but an unknown node is added, marked as gone, if it
+ * may be in a pool that has not listed its nodes yet. */
 int state_node_expect(struct state *state, const char *text);
 
 /* Returns the name of the node for people: "NAME", or "POOL/NAME" if several

@@ -38,8 +38,8 @@ const char *state_scale_trouble(const struct state *state, uint32_t n)
 	return node->scale ? scale_of(state, node)->trouble : NULL;
 }
 
-/* How long to wait for a node before it counts as failed, and before it is
- * given back again. */
+/* Returns how many seconds a node may take to be added or removed. After that
+ * time, adding it has failed, or removing it is tried again. */
 static int64_t patience(const struct state *state, const struct node *node)
 {
 	return 2 * conf_of(state, node)->delay;
@@ -67,8 +67,9 @@ static void want(struct state *state, struct node *node, enum node_want want,
 
 static const uint8_t none[LIMIT_GPUS];
 
-/* Whether the node can be used now. Devices of a node that was just added may
- * be found after the node itself. A report without CPUs is that of join(). */
+/* Whether the node can be used now. For a node that is being added, wait for a
+ * report with all GPUs: the runner may find them later than the node. A report
+ * without CPUs comes from join(), not from the runner. */
 static bool has_arrived(const struct state *state, const struct node *node,
                         const struct node_info *info)
 {
@@ -79,7 +80,8 @@ static bool has_arrived(const struct state *state, const struct node *node,
 	        info->ngpus >= (uint32_t)conf_of(state, node)->gpus);
 }
 
-/* Count on no more from the nodes of a template than one of them has given. */
+/* If a node has less than is expected of the nodes of its template, expect no
+ * more of those that do not exist yet. number: of the template, plus one. */
 static void learn(struct state *state, uint32_t number, int64_t cpu_milli,
                   int64_t mem_mib, int64_t tmp_mib)
 {
@@ -156,8 +158,8 @@ const struct node_info *scale_see(struct state *state, uint32_t n,
 			arrived(state, node, info);
 		return info;
 	}
-	/* A node that is only down may still be paid for: that is over when
-	 * the program says so. */
+	/* A node that is gone has been removed. A node that is only down may
+	 * still be paid for: wait for state_scale_done(). */
 	if (node->want == WANT_REMOVED && info->gone)
 		want(state, node, WANT_NOTHING, 0);
 	node->coming |= info->gone || node->want != WANT_NOTHING;
@@ -306,7 +308,7 @@ static void fail(struct state *state, struct node *node, const char *why,
 	struct scale *scale = scale_of(state, node);
 	int64_t wait = conf_of(state, node)->delay;
 
-	/* Nodes that fail together count once. */
+	/* Count nodes that fail at the same time as one failure. */
 	if (scale->retry_at <= now) {
 		for (uint32_t i = 0; i <= scale->fails; i++)
 			wait = wait < LONGEST_WAIT_S / 2 ? 2 * wait
@@ -352,7 +354,8 @@ static void lower(int64_t *wake, int64_t at)
 		*wake = at;
 }
 
-/* For what a node is needed. */
+/* A node is idle, kept for a claim, a promise or a reservation, or used by
+ * tasks. */
 enum { IDLE, KEPT, USED };
 
 static void mark(uint8_t *busy, const uint32_t *node, uint32_t n)
@@ -403,9 +406,9 @@ static void use(struct state *state, struct node *node)
 	text_set(&scale->trouble, NULL);
 }
 
-/* Give back a node that is there, once it has been idle for long enough. If no
- * job has used it although some wait, adding it was a failure: it may be
- * smaller than expected, and others would be, too. */
+/* Give back a node that has been idle for long enough. If no job has used the
+ * node since it was added, but some jobs wait, count this as a failed try to
+ * add nodes: the nodes of this template may be smaller than expected. */
 static void look_at_idle(struct state *state, struct node *node, uint8_t busy,
                          bool any_waits, int64_t now, int64_t *wake)
 {
@@ -431,7 +434,7 @@ static void look_at_idle(struct state *state, struct node *node, uint8_t busy,
 	}
 }
 
-/* Look at a node that was asked for, or is given back. */
+/* Look at a node that is being added or removed. */
 static void look_at_wanted(struct state *state, struct node *node, int64_t now,
                            int64_t *wake)
 {
@@ -443,7 +446,8 @@ static void look_at_wanted(struct state *state, struct node *node, int64_t now,
 		node->want_at = now; /* the clock was set back */
 	if (now < late) {
 		lower(wake, late);
-		/* Promises must learn that it is late. */
+		/* Have a new plan made when the node is late, and again from
+		 * time to time: starts that are promised on it must move. */
 		if (node->want == WANT_ADDED)
 			lower(wake, now < node->want_at + delay
 			                ? node->want_at + delay

@@ -4,13 +4,13 @@
  * Each template of the configuration has nodes NAME-1, NAME-2 and so on. They
  * are in the table of nodes even while they do not exist: snapshots have them
  * with the size of the template and the time at which they could be there, so
- * that jobs can be promised a start there (sched/future/coming.h). The nodes
- * that a plan asks for, and those that no job has used for long enough, are
- * told to the daemon by effects. The store has which nodes were asked for or
- * are given back, so the effects can be left again after a restart.
+ * that jobs can be promised a start there (sched/future/coming.h). Effects tell
+ * the daemon to add nodes that a plan asks for, and to remove nodes that no job
+ * has used for long enough. The store knows which nodes are being added or
+ * removed, so that the effects can be repeated after a restart.
  *
- * If a node does not come in time, it is given back, and nothing of its
- * template is asked for during a wait that doubles with each failure.
+ * If a node is not ready in time, it is given back. Then no node of its
+ * template is added during a wait, which doubles with each failure.
  */
 #ifndef AISCHEDD_STATE_CLUSTER_SCALE_H
 #define AISCHEDD_STATE_CLUSTER_SCALE_H
@@ -23,12 +23,12 @@ struct state;
 
 /* One template. */
 struct scale {
-	/* The least that one of its nodes has offered so far: what is counted
-	 * on for the others. */
+	/* what is expected of its nodes that do not exist yet: at first what
+	 * the configuration says, then the least that a node has had */
 	int64_t cpu_milli, mem_mib, tmp_mib;
 	uint32_t fails;   /* how often adding nodes has failed in a row */
-	int64_t retry_at; /* ask for none before this time */
-	char *trouble;    /* why it failed last, or NULL */
+	int64_t retry_at; /* add no node before this time */
+	char *trouble;    /* why adding a node failed last, or NULL */
 };
 
 struct scale_table {
@@ -37,9 +37,9 @@ struct scale_table {
 	size_t n;
 };
 
-/* Add the nodes of all templates to the table of nodes. Called once the state
- * is loaded; leaves the effects of nodes that were asked for, or are given
- * back, again. */
+/* Add the nodes of all templates to the table of nodes, and leave the effects
+ * again for nodes that are being added or removed. Call it after the state was
+ * loaded. */
 void state_scale_begin(struct state *state);
 
 /* Note that the program that adds or removes the node begins only now: the time
@@ -55,8 +55,8 @@ void state_scale_done(struct state *state, uint32_t node, bool add,
 const struct conf_scale *state_scale_of(const struct state *state,
                                         uint32_t node);
 
-/* Returns why nodes of the node's template could not be added, or NULL if they
- * could be, or were not needed yet. */
+/* Returns why adding nodes of the node's template failed last; NULL if it has
+ * not failed, or if a job has used an added node since. */
 const char *state_scale_trouble(const struct state *state, uint32_t node);
 
 /* --- for this folder ---------------------------------------------------- */
@@ -65,7 +65,7 @@ const char *state_scale_trouble(const struct state *state, uint32_t node);
 void scale_load(struct state *state, uint32_t node, enum node_want want,
                 int64_t at);
 
-/* Give the nodes of templates to those of a new configuration. */
+/* Assign the nodes to the templates of a new configuration. */
 void scale_reconf(struct state *state);
 
 /* Returns the report about the node to use in place of the runner's: `info`, or
@@ -79,7 +79,7 @@ const struct node_info *scale_see(struct state *state, uint32_t node,
  * template says. */
 void scale_complete(const struct state *state, struct node *node);
 
-/* Whether the node exists, or could be added. */
+/* Returns whether the node exists, was asked for, or could be added. */
 enum node_coming scale_coming(const struct node *node);
 
 /* Returns when a node that is not there could be used. */

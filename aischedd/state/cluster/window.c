@@ -65,8 +65,8 @@ bool window_next(struct window *w)
 	return true;
 }
 
-/* Skip repetitions that end before `at`; one or two of them may be left, as
- * days in which the clock changes are longer or shorter than others. */
+/* Skip repetitions that end before `at`. One or two of them may be left,
+ * because days on which the clock changes are longer or shorter than others. */
 static void skip(struct window *w, int64_t at)
 {
 	int64_t period = (int64_t)repeats[w->repeat].days * DAY_S;
@@ -76,8 +76,8 @@ static void skip(struct window *w, int64_t at)
 		advance(w, n);
 }
 
-/* Whether the windows overlap, or those of their repetitions that end after
- * `from` and begin before `until`. */
+/* Whether the windows or their repetitions overlap. Looks only at repetitions
+ * that end after `from` and begin before `until`. */
 static bool meet_between(struct window a, struct window b, int64_t from,
                          int64_t until)
 {
@@ -125,10 +125,9 @@ static int64_t next_change(int64_t from)
 	return high;
 }
 
-/* While the clock does not change, each week is like the one before, so one
- * week shows whether two windows meet that repeat. A window does not become
- * longer or shorter when the clock changes, so these weeks are looked at,
- * too. */
+/* If both windows repeat, it is enough to look at the first week of both, and
+ * at the week after each of the next CHANGES changes of the clock: until the
+ * clock changes, each week is like the one before. */
 bool windows_meet(struct window a, struct window b)
 {
 	int64_t at = a.start > b.start ? a.start : b.start, change;
